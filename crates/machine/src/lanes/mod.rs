@@ -1,0 +1,132 @@
+//! Registers as the interpreter holds them.
+//!
+//! A register of a warp is a *plane*: 32 lanes side by side, so that an instruction is a loop over lanes that the host
+//! compiler vectorises. Warps run in *packs* of up to [`MAX_WARPS`] that share one dispatch; the planes of one register
+//! for all warps of a pack lie together. A value that is the same for every thread whatever the schedule (constants,
+//! kernel parameters, `%ctaid`, and what is computed from them alone) is held once, in the scalar file.
+//!
+//! Registers live in one file for each width: 16, 32 and 64 bits as planes, predicates as one mask of 32 bits a warp.
+//! 8-bit registers use the 16-bit file, 128-bit registers a pair of 64-bit ones.
+
+pub mod simd;
+
+use simd::Simd;
+
+/// Threads in a warp.
+pub const LANES: usize = 32;
+
+/// The most warps that one dispatch serves.
+pub const MAX_WARPS: usize = 8;
+
+/// One bit a lane, one word a warp of a pack.
+pub type Mask = [u32; MAX_WARPS];
+
+/// No lane.
+pub const EMPTY: Mask = [0; MAX_WARPS];
+
+/// 32 lanes of one register of one warp.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+pub struct Plane<T>(pub [T; LANES]);
+
+/// The registers of one frame of one pack.
+#[derive(Clone, Debug, Default)]
+pub struct Files {
+    /// 16-bit planes: register-major, then warp.
+    pub h: Vec<Plane<u16>>,
+    /// 32-bit planes.
+    pub w: Vec<Plane<u32>>,
+    /// 64-bit planes.
+    pub d: Vec<Plane<u64>>,
+    /// Predicates.
+    pub p: Vec<u32>,
+    /// Values that no schedule can make differ between threads.
+    pub s: Vec<u64>,
+}
+
+/// How many of each a frame needs, counted in registers (not planes).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FileSizes {
+    /// 16-bit registers.
+    pub h: u32,
+    /// 32-bit registers.
+    pub w: u32,
+    /// 64-bit registers.
+    pub d: u32,
+    /// Predicates.
+    pub p: u32,
+    /// Scalars.
+    pub s: u32,
+}
+
+impl Files {
+    /// Zeroed registers for `warps` warps; the first scalars are `constants`.
+    pub fn new(sizes: FileSizes, warps: usize, constants: &[u64]) -> Self {
+        let mut s = constants.to_vec();
+        s.resize(sizes.s as usize, 0);
+        Self {
+            h: vec![Plane([0; LANES]); sizes.h as usize * warps],
+            w: vec![Plane([0; LANES]); sizes.w as usize * warps],
+            d: vec![Plane([0; LANES]); sizes.d as usize * warps],
+            p: vec![0; sizes.p as usize * warps],
+            s,
+        }
+    }
+}
+
+/// A lane type: the unsigned integer of one of the plane files.
+pub trait Lane: Copy + Default + PartialEq + 'static {
+    /// The planes of this width.
+    fn planes(files: &Files) -> &[Plane<Self>];
+    /// The planes of this width.
+    fn planes_mut(files: &mut Files) -> &mut [Plane<Self>];
+    /// The low bits of a scalar.
+    fn from_scalar(bits: u64) -> Self;
+    /// Zero-extended.
+    fn to_scalar(self) -> u64;
+    /// All ones if `condition`: the form that [`Lane::bits`] reads.
+    fn truth(condition: bool) -> Self;
+    /// `new` in the lanes of `mask`, `old` elsewhere.
+    fn blend<S: Simd>(mask: u32, new: [Self; LANES], old: [Self; LANES]) -> [Self; LANES];
+    /// The mask of the lanes whose top bit is set.
+    fn bits<S: Simd>(lanes: [Self; LANES]) -> u32;
+}
+
+macro_rules! lane {
+    ($t:ty, $file:ident, $blend:ident, $bits:ident) => {
+        impl Lane for $t {
+            #[inline(always)]
+            fn planes(files: &Files) -> &[Plane<Self>] {
+                &files.$file
+            }
+            #[inline(always)]
+            fn planes_mut(files: &mut Files) -> &mut [Plane<Self>] {
+                &mut files.$file
+            }
+            #[inline(always)]
+            fn from_scalar(bits: u64) -> Self {
+                bits as $t
+            }
+            #[inline(always)]
+            fn to_scalar(self) -> u64 {
+                self as u64
+            }
+            #[inline(always)]
+            fn truth(condition: bool) -> Self {
+                if condition { <$t>::MAX } else { 0 }
+            }
+            #[inline(always)]
+            fn blend<S: Simd>(mask: u32, new: [Self; LANES], old: [Self; LANES]) -> [Self; LANES] {
+                S::$blend(mask, new, old)
+            }
+            #[inline(always)]
+            fn bits<S: Simd>(lanes: [Self; LANES]) -> u32 {
+                S::$bits(lanes)
+            }
+        }
+    };
+}
+
+lane!(u16, h, blend16, bits16);
+lane!(u32, w, blend32, bits32);
+lane!(u64, d, blend64, bits64);

@@ -1,0 +1,386 @@
+//! The memory of the virtual GPU.
+//!
+//! Global memory (and constant memory, which is read-only to kernels) lives in one reserved range of host addresses:
+//! **a device pointer is the host address**. A page map says for every page how many of its bytes are valid, so an
+//! access is checked to the byte at the end of an allocation before it touches anything; at least one page that is
+//! never valid lies between two allocations. Shared and local memory have windows in the generic address space above
+//! every host address.
+
+mod region;
+
+pub use region::{AtomicCell, Cell, PAGE};
+use region::Region;
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU16, AtomicUsize, Ordering};
+
+/// Generic addresses of shared memory: window base plus the offset in the CTA's shared memory.
+pub const SHARED_WINDOW: u64 = 0x0001_0000_0000_0000;
+/// Generic addresses of local memory: window base plus the offset in the thread's local memory.
+pub const LOCAL_WINDOW: u64 = 0x0002_0000_0000_0000;
+/// Generic addresses of kernel parameters.
+pub const PARAM_WINDOW: u64 = 0x0003_0000_0000_0000;
+/// Addresses of functions: window base plus 16 times the function's index.
+pub const CODE_WINDOW: u64 = 0x0004_0000_0000_0000;
+/// Bytes in a window.
+pub const WINDOW_SIZE: u64 = 1 << 32;
+
+/// The alignment that allocations have at least, as `cudaMalloc` promises.
+pub const ALLOCATION_ALIGN: u64 = 256;
+
+/// Why host code could not use device memory.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum MemoryError {
+    /// More than the device (or the user's limit) has.
+    #[error("out of device memory: {requested} bytes requested, {free} of {limit} free")]
+    OutOfMemory {
+        /// Bytes asked for.
+        requested: u64,
+        /// Bytes left.
+        free: u64,
+        /// The device's memory or the limit set by the user.
+        limit: u64,
+    },
+    /// A range that no allocation covers.
+    #[error("{bytes} bytes at {address:#x} are not inside an allocation")]
+    NotAllocated {
+        /// First byte.
+        address: u64,
+        /// Length.
+        bytes: u64,
+    },
+    /// An address that no allocation starts at.
+    #[error("{address:#x} is not the start of an allocation")]
+    NotAnAllocation {
+        /// The address.
+        address: u64,
+    },
+    /// The host refused.
+    #[error("the host refused memory: {0}")]
+    Host(String),
+}
+
+impl From<io::Error> for MemoryError {
+    fn from(error: io::Error) -> Self {
+        Self::Host(error.to_string())
+    }
+}
+
+/// A device's global memory.
+#[derive(Debug)]
+pub struct DeviceMemory {
+    region: Region,
+    /// For every page, a `u16`: how many of its first bytes are valid. Lazily zero, as the pages themselves are.
+    page_map: Region,
+    limit: u64,
+    allocator: Mutex<Allocator>,
+    /// Kernels under way: freed pages stay committed until none is, so that an access which has passed the page map
+    /// never meets a page without access rights.
+    kernels: AtomicUsize,
+}
+
+#[derive(Debug, Default)]
+struct Allocator {
+    /// Allocations: offset to bytes.
+    live: BTreeMap<u64, u64>,
+    /// Free pages: offset to bytes, coalesced.
+    free: BTreeMap<u64, u64>,
+    /// Freed while kernels ran.
+    retired: Vec<(u64, u64)>,
+    used: u64,
+}
+
+impl Allocator {
+    fn release(&mut self, offset: u64, bytes: u64) {
+        let (mut start, mut end) = (offset, offset + bytes);
+        if let Some((&before, &size)) = self.free.range(..offset).next_back()
+            && before + size == start
+        {
+            self.free.remove(&before);
+            start = before;
+        }
+        if let Some(size) = self.free.remove(&end) {
+            end += size;
+        }
+        self.free.insert(start, end - start);
+    }
+
+    fn take(&mut self, bytes: u64) -> Option<u64> {
+        let (&offset, &size) = self.free.iter().find(|&(_, &size)| size >= bytes)?;
+        self.free.remove(&offset);
+        if size > bytes {
+            self.free.insert(offset + bytes, size - bytes);
+        }
+        Some(offset)
+    }
+}
+
+/// Pages that an allocation of `bytes` occupies, with the invalid page behind it.
+fn footprint(bytes: u64) -> u64 {
+    bytes.div_ceil(PAGE) * PAGE + PAGE
+}
+
+impl DeviceMemory {
+    /// Reserves `capacity` bytes of addresses, of which allocations may use `limit`.
+    pub fn new(capacity: u64, limit: u64) -> io::Result<Self> {
+        // Guard pages and rounding take addresses but no memory: reserve twice the capacity, in whole pages.
+        let size = capacity.div_ceil(PAGE) * PAGE * 2;
+        let region = Region::reserve(size)?;
+        let map_size = (size / PAGE * 2).div_ceil(PAGE) * PAGE;
+        let page_map = Region::reserve(map_size)?;
+        page_map.commit(0, map_size)?;
+        let mut allocator = Allocator::default();
+        allocator.free.insert(0, size);
+        Ok(Self {
+            region,
+            page_map,
+            limit: limit.min(capacity),
+            allocator: Mutex::new(allocator),
+            kernels: AtomicUsize::new(0),
+        })
+    }
+
+    /// The page map's entry of a page of the region.
+    #[inline(always)]
+    fn valid_bytes(&self, page: u64) -> &AtomicU16 {
+        debug_assert!(page < self.region.size() / PAGE);
+        // SAFETY: the map has an aligned entry for every page of the region and is committed as a whole.
+        unsafe { self.page_map.cell::<u16>(self.page_map.base() + page * 2) }
+    }
+
+    fn allocator(&self) -> std::sync::MutexGuard<'_, Allocator> {
+        // The allocator holds plain maps that are consistent between statements, so a poisoned lock is still good.
+        self.allocator.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// Allocates zeroed memory; the address is a multiple of 4096.
+    pub fn allocate(&self, bytes: u64) -> Result<u64, MemoryError> {
+        let mut allocator = self.allocator();
+        let out_of_memory = |used: u64| MemoryError::OutOfMemory {
+            requested: bytes,
+            free: self.limit - used,
+            limit: self.limit,
+        };
+        if bytes > self.limit - allocator.used {
+            return Err(out_of_memory(allocator.used));
+        }
+        let used = allocator.used;
+        let offset = allocator.take(footprint(bytes)).ok_or_else(|| out_of_memory(used))?;
+        let whole = bytes.div_ceil(PAGE) * PAGE;
+        if let Err(error) = self.region.commit(offset, whole) {
+            allocator.release(offset, footprint(bytes));
+            return Err(error.into());
+        }
+        for page in 0..whole / PAGE {
+            let valid = (bytes - page * PAGE).min(PAGE) as u16;
+            self.valid_bytes(offset / PAGE + page).store(valid, Ordering::Release);
+        }
+        allocator.live.insert(offset, bytes);
+        allocator.used += bytes;
+        Ok(self.region.base() + offset)
+    }
+
+    /// Frees what [`DeviceMemory::allocate`] gave. Kernels under way that still use it fault.
+    pub fn free(&self, address: u64) -> Result<(), MemoryError> {
+        let mut allocator = self.allocator();
+        let offset = address.wrapping_sub(self.region.base());
+        let bytes = allocator.live.remove(&offset).ok_or(MemoryError::NotAnAllocation { address })?;
+        for page in offset / PAGE..(offset + bytes).div_ceil(PAGE) {
+            self.valid_bytes(page).store(0, Ordering::Release);
+        }
+        allocator.used -= bytes;
+        allocator.retired.push((offset, bytes));
+        self.reclaim(&mut allocator)
+    }
+
+    fn reclaim(&self, allocator: &mut Allocator) -> Result<(), MemoryError> {
+        if self.kernels.load(Ordering::SeqCst) != 0 {
+            return Ok(());
+        }
+        for (offset, bytes) in std::mem::take(&mut allocator.retired) {
+            self.region.decommit(offset, bytes.div_ceil(PAGE) * PAGE)?;
+            allocator.release(offset, footprint(bytes));
+        }
+        Ok(())
+    }
+
+    /// Marks a kernel as under way until the guard is dropped.
+    pub(crate) fn kernel_guard(&self) -> KernelGuard<'_> {
+        // Under the allocator's lock, so that no reclaim is half done when the kernel starts.
+        let _allocator = self.allocator();
+        self.kernels.fetch_add(1, Ordering::SeqCst);
+        KernelGuard(self)
+    }
+
+    /// Bytes in allocations.
+    pub fn used(&self) -> u64 {
+        self.allocator().used
+    }
+
+    /// The most bytes that allocations may use.
+    pub fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    /// The allocation that contains an address: its start and size.
+    pub fn allocation_of(&self, address: u64) -> Option<(u64, u64)> {
+        let offset = address.checked_sub(self.region.base())?;
+        let allocator = self.allocator();
+        let (&start, &bytes) = allocator.live.range(..=offset).next_back()?;
+        (offset - start < bytes.max(1)).then_some((self.region.base() + start, bytes))
+    }
+
+    /// The allocation nearest below or around an address, for messages: start, size, and whether it is inside.
+    pub fn nearest_below(&self, address: u64) -> Option<(u64, u64)> {
+        let offset = address.checked_sub(self.region.base())?;
+        let allocator = self.allocator();
+        let (&start, &bytes) = allocator.live.range(..=offset).next_back()?;
+        Some((self.region.base() + start, bytes))
+    }
+
+    /// Copies from device to host.
+    pub fn read(&self, address: u64, into: &mut [u8]) -> Result<(), MemoryError> {
+        self.inside(address, into.len() as u64)?;
+        // SAFETY: `inside` found the range in a live allocation, whose pages are committed.
+        unsafe { self.region.read(address, into) };
+        Ok(())
+    }
+
+    /// Copies from host to device.
+    pub fn write(&self, address: u64, from: &[u8]) -> Result<(), MemoryError> {
+        self.inside(address, from.len() as u64)?;
+        // SAFETY: `inside` found the range in a live allocation, whose pages are committed.
+        unsafe { self.region.write(address, from) };
+        Ok(())
+    }
+
+    fn inside(&self, address: u64, bytes: u64) -> Result<(), MemoryError> {
+        let fits = |(start, size): (u64, u64)| bytes <= size && address - start <= size - bytes;
+        match self.nearest_below(address).is_some_and(fits) {
+            true => Ok(()),
+            false => Err(MemoryError::NotAllocated { address, bytes }),
+        }
+    }
+
+    /// Whether `bytes` (at most a page) at `address` are valid.
+    #[inline(always)]
+    pub(crate) fn is_valid(&self, address: u64, bytes: u64) -> bool {
+        let offset = address.wrapping_sub(self.region.base());
+        let last = offset.wrapping_add(bytes - 1);
+        if last >= self.region.size() || offset > last {
+            return false;
+        }
+        let valid = |page: u64| u64::from(self.valid_bytes(page).load(Ordering::Relaxed));
+        let (first_page, last_page) = (offset / PAGE, last / PAGE);
+        last % PAGE < valid(last_page) && (first_page == last_page || valid(first_page) == PAGE)
+    }
+
+    /// The cell at a valid, naturally aligned address.
+    #[inline(always)]
+    pub(crate) fn cell<T: Cell>(&self, address: u64) -> Option<&T::Atomic> {
+        if address % T::BYTES != 0 || !self.is_valid(address, T::BYTES) {
+            return None;
+        }
+        // SAFETY: valid pages are committed, and stay so while the kernel that asks is under way; the address is a
+        // multiple of the size.
+        Some(unsafe { self.region.cell::<T>(address) })
+    }
+
+    /// Copies out up to a page; `false` if the range is not valid.
+    #[inline(always)]
+    pub(crate) fn read_block(&self, address: u64, into: &mut [u8]) -> bool {
+        let valid = self.is_valid(address, into.len() as u64);
+        if valid {
+            // SAFETY: valid pages are committed, and stay so while the kernel that asks is under way.
+            unsafe { self.region.read(address, into) };
+        }
+        valid
+    }
+
+    /// Copies in up to a page; `false` if the range is not valid.
+    #[inline(always)]
+    pub(crate) fn write_block(&self, address: u64, from: &[u8]) -> bool {
+        let valid = self.is_valid(address, from.len() as u64);
+        if valid {
+            // SAFETY: valid pages are committed, and stay so while the kernel that asks is under way.
+            unsafe { self.region.write(address, from) };
+        }
+        valid
+    }
+}
+
+/// Keeps freed pages committed while a kernel runs.
+#[derive(Debug)]
+pub(crate) struct KernelGuard<'a>(&'a DeviceMemory);
+
+impl Drop for KernelGuard<'_> {
+    fn drop(&mut self) {
+        let mut allocator = self.0.allocator();
+        self.0.kernels.fetch_sub(1, Ordering::SeqCst);
+        // A host that refuses to take pages back costs memory, not correctness: the pages stay retired addresses.
+        let _ = self.0.reclaim(&mut allocator);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn memory() -> DeviceMemory {
+        DeviceMemory::new(1 << 20, 1 << 20).unwrap()
+    }
+
+    #[test]
+    fn access_is_checked_to_the_byte() {
+        let memory = memory();
+        let a = memory.allocate(10).unwrap();
+        assert_eq!(a % ALLOCATION_ALIGN, 0);
+        assert!(memory.is_valid(a, 8) && memory.is_valid(a + 8, 2));
+        assert!(!memory.is_valid(a + 8, 4) && !memory.is_valid(a + 10, 1) && !memory.is_valid(a - 1, 1));
+        assert!(!memory.is_valid(0, 8) && !memory.is_valid(u64::MAX - 3, 8));
+        assert!(memory.cell::<u32>(a + 4).is_some() && memory.cell::<u32>(a + 2).is_none());
+        let b = memory.allocate(3 * PAGE).unwrap();
+        assert!(memory.is_valid(b + PAGE - 4, 8) && !memory.is_valid(b + 3 * PAGE - 4, 8));
+    }
+
+    #[test]
+    fn host_copies_stay_inside_an_allocation() {
+        let memory = memory();
+        let a = memory.allocate(16).unwrap();
+        memory.write(a + 4, b"warp").unwrap();
+        let mut back = [0; 16];
+        memory.read(a, &mut back).unwrap();
+        assert_eq!(&back, b"\0\0\0\0warp\0\0\0\0\0\0\0\0");
+        assert!(memory.write(a + 13, b"warp").is_err());
+        assert!(memory.read(a - 1, &mut back).is_err());
+    }
+
+    #[test]
+    fn freed_memory_is_invalid_at_once_and_reused_when_no_kernel_runs() {
+        let memory = memory();
+        let a = memory.allocate(PAGE).unwrap();
+        memory.write(a, &[7; 8]).unwrap();
+        let guard = memory.kernel_guard();
+        memory.free(a).unwrap();
+        assert!(!memory.is_valid(a, 1));
+        assert_ne!(memory.allocate(PAGE).unwrap(), a);
+        drop(guard);
+        let again = memory.allocate(PAGE).unwrap();
+        assert_eq!(again, a);
+        let mut bytes = [1; 8];
+        memory.read(again, &mut bytes).unwrap();
+        assert_eq!(bytes, [0; 8]);
+        assert!(memory.free(a + 1).is_err());
+    }
+
+    #[test]
+    fn the_limit_is_an_error_not_a_crash() {
+        let memory = memory();
+        let half = memory.allocate(1 << 19).unwrap();
+        let refused = memory.allocate((1 << 19) + 1);
+        assert!(matches!(refused, Err(MemoryError::OutOfMemory { free, .. }) if free == 1 << 19));
+        memory.free(half).unwrap();
+        memory.allocate(1 << 20).unwrap();
+    }
+}

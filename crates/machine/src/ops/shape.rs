@@ -1,0 +1,403 @@
+//! The loops over lanes, generic over what is computed in a lane.
+//!
+//! A lane function is a type with an associated function ([`Unary`], [`Binary`], [`Ternary`], [`Relation`]); a family
+//! is that function compiled for the operand kinds that occur: planes, scalars, or both. The decoder picks a member.
+
+use super::{Body, Execute, Op, plain, select};
+use crate::exec::Exec;
+use crate::lanes::simd::{Level, Simd};
+use crate::lanes::{Files, LANES, Lane};
+use std::marker::PhantomData;
+
+/// A function of one lane value.
+pub(crate) trait Unary: 'static {
+    type A: Lane;
+    type R: Lane;
+    fn lane(a: Self::A) -> Self::R;
+}
+
+/// A function of two lane values.
+pub(crate) trait Binary: 'static {
+    type A: Lane;
+    type B: Lane;
+    type R: Lane;
+    fn lane(a: Self::A, b: Self::B) -> Self::R;
+}
+
+/// A function of three lane values.
+pub(crate) trait Ternary: 'static {
+    type A: Lane;
+    type B: Lane;
+    type C: Lane;
+    type R: Lane;
+    fn lane(a: Self::A, b: Self::B, c: Self::C) -> Self::R;
+}
+
+/// A relation between two lane values.
+pub(crate) trait Relation: 'static {
+    type T: Lane;
+    fn lane(a: Self::T, b: Self::T) -> bool;
+}
+
+/// Where an operand comes from.
+pub(crate) trait Kind: 'static {
+    type View<'f, T: Lane>: Copy;
+    fn view<T: Lane>(files: &Files, index: u32, warp: usize) -> Self::View<'_, T>;
+    fn lane<T: Lane>(view: Self::View<'_, T>, lane: usize) -> T;
+}
+
+/// A plane.
+pub(crate) struct V;
+/// A scalar, the same for all lanes.
+pub(crate) struct S;
+
+impl Kind for V {
+    type View<'f, T: Lane> = &'f [T; LANES];
+    #[inline(always)]
+    fn view<T: Lane>(files: &Files, index: u32, warp: usize) -> &[T; LANES] {
+        &T::planes(files)[index as usize + warp].0
+    }
+    #[inline(always)]
+    fn lane<T: Lane>(view: &[T; LANES], lane: usize) -> T {
+        view[lane]
+    }
+}
+
+impl Kind for S {
+    type View<'f, T: Lane> = T;
+    #[inline(always)]
+    fn view<T: Lane>(files: &Files, index: u32, _warp: usize) -> T {
+        T::from_scalar(files.s[index as usize])
+    }
+    #[inline(always)]
+    fn lane<T: Lane>(view: T, _lane: usize) -> T {
+        view
+    }
+}
+
+/// Runs `compute` for every warp with an active lane, and stores its result in the active lanes of plane `d`.
+#[inline(always)]
+pub(crate) fn map<I: Simd, R: Lane>(
+    x: &mut Exec<'_>,
+    d: u32,
+    compute: impl Fn(&Files, usize) -> [R; LANES] + Copy,
+) {
+    // Two loops: the full one must not carry the mask tests along.
+    if x.full {
+        for warp in 0..x.warps {
+            let result = compute(&x.files, warp);
+            R::planes_mut(&mut x.files)[d as usize + warp].0 = result;
+        }
+    } else {
+        for warp in 0..x.warps {
+            let mask = x.mask[warp];
+            if mask != 0 {
+                let result = compute(&x.files, warp);
+                let plane = &mut R::planes_mut(&mut x.files)[d as usize + warp].0;
+                *plane = R::blend::<I>(mask, result, *plane);
+            }
+        }
+    }
+}
+
+struct UnaryBody<F, A>(PhantomData<(F, A)>);
+impl<F: Unary, A: Kind> Body for UnaryBody<F, A> {
+    #[inline(always)]
+    fn run<I: Simd>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+        let &Op { d, a, .. } = op;
+        map::<I, F::R>(x, d, |files, warp| {
+            let a = A::view::<F::A>(files, a, warp);
+            let mut result = [F::R::default(); LANES];
+            for l in 0..LANES {
+                result[l] = F::lane(A::lane(a, l));
+            }
+            result
+        });
+        pc + 1
+    }
+}
+
+struct BinaryBody<F, A, B>(PhantomData<(F, A, B)>);
+impl<F: Binary, A: Kind, B: Kind> Body for BinaryBody<F, A, B> {
+    #[inline(always)]
+    fn run<I: Simd>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+        let &Op { d, a, b, .. } = op;
+        map::<I, F::R>(x, d, |files, warp| {
+            let (a, b) = (A::view::<F::A>(files, a, warp), B::view::<F::B>(files, b, warp));
+            let mut result = [F::R::default(); LANES];
+            for l in 0..LANES {
+                result[l] = F::lane(A::lane(a, l), B::lane(b, l));
+            }
+            result
+        });
+        pc + 1
+    }
+}
+
+struct TernaryBody<F, A, B, C>(PhantomData<(F, A, B, C)>);
+impl<F: Ternary, A: Kind, B: Kind, C: Kind> Body for TernaryBody<F, A, B, C> {
+    #[inline(always)]
+    fn run<I: Simd>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+        let &Op { d, a, b, c, .. } = op;
+        map::<I, F::R>(x, d, |files, warp| {
+            let a = A::view::<F::A>(files, a, warp);
+            let b = B::view::<F::B>(files, b, warp);
+            let c = C::view::<F::C>(files, c, warp);
+            let mut result = [F::R::default(); LANES];
+            for l in 0..LANES {
+                result[l] = F::lane(A::lane(a, l), B::lane(b, l), C::lane(c, l));
+            }
+            result
+        });
+        pc + 1
+    }
+}
+
+fn unary_scalar<F: Unary>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+    let s = &mut x.files.s;
+    s[op.d as usize] = F::lane(F::A::from_scalar(s[op.a as usize])).to_scalar();
+    pc + 1
+}
+
+fn binary_scalar<F: Binary>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+    let s = &mut x.files.s;
+    let (a, b) = (F::A::from_scalar(s[op.a as usize]), F::B::from_scalar(s[op.b as usize]));
+    s[op.d as usize] = F::lane(a, b).to_scalar();
+    pc + 1
+}
+
+fn ternary_scalar<F: Ternary>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+    let s = &mut x.files.s;
+    let (a, b) = (F::A::from_scalar(s[op.a as usize]), F::B::from_scalar(s[op.b as usize]));
+    s[op.d as usize] = F::lane(a, b, F::C::from_scalar(s[op.c as usize])).to_scalar();
+    pc + 1
+}
+
+/// The compiled members of a family with up to three sources. Bit `i` of an index into `planes` means that source `i`
+/// is a scalar; `None` where that member is not worth its code and the decoder must splat the scalar first.
+#[derive(Clone, Copy)]
+pub(crate) struct Family {
+    /// All sources and the destination are scalars.
+    pub(crate) scalar: Execute,
+    /// The destination is a plane.
+    pub(crate) planes: [Option<Execute>; 8],
+}
+
+/// How often a family occurs, and so how many members it gets.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Heat {
+    /// Every member, for every level.
+    Hot,
+    /// Only planes, for the baseline level.
+    Cold,
+}
+
+/// The family of a unary function.
+pub(crate) fn unary<F: Unary>(level: Level, heat: Heat) -> Family {
+    let mut planes = [None; 8];
+    match heat {
+        Heat::Hot => {
+            planes[0] = Some(select::<UnaryBody<F, V>>(level));
+            planes[1] = Some(plain::<UnaryBody<F, S>> as Execute);
+        }
+        Heat::Cold => planes[0] = Some(plain::<UnaryBody<F, V>> as Execute),
+    }
+    Family { scalar: unary_scalar::<F>, planes }
+}
+
+/// The family of a binary function.
+pub(crate) fn binary<F: Binary>(level: Level, heat: Heat) -> Family {
+    let mut planes = [None; 8];
+    match heat {
+        Heat::Hot => {
+            planes[0b00] = Some(select::<BinaryBody<F, V, V>>(level));
+            planes[0b01] = Some(select::<BinaryBody<F, S, V>>(level));
+            planes[0b10] = Some(select::<BinaryBody<F, V, S>>(level));
+        }
+        Heat::Cold => planes[0] = Some(plain::<BinaryBody<F, V, V>> as Execute),
+    }
+    Family { scalar: binary_scalar::<F>, planes }
+}
+
+/// The family of a ternary function.
+pub(crate) fn ternary<F: Ternary>(level: Level, heat: Heat) -> Family {
+    let mut planes = [None; 8];
+    match heat {
+        Heat::Hot => {
+            planes[0b000] = Some(select::<TernaryBody<F, V, V, V>>(level));
+            planes[0b001] = Some(select::<TernaryBody<F, S, V, V>>(level));
+            planes[0b010] = Some(select::<TernaryBody<F, V, S, V>>(level));
+            planes[0b100] = Some(select::<TernaryBody<F, V, V, S>>(level));
+            planes[0b110] = Some(select::<TernaryBody<F, V, S, S>>(level));
+        }
+        Heat::Cold => planes[0] = Some(plain::<TernaryBody<F, V, V, V>> as Execute),
+    }
+    Family { scalar: ternary_scalar::<F>, planes }
+}
+
+/// How a comparison's result is combined with a predicate before it is stored: `setp.lt.and`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub(crate) enum Combine {
+    None = 0,
+    And = 1,
+    Or = 2,
+    Xor = 3,
+}
+
+/// [`Op::y`] of a comparison: a [`Combine`] in the low bits, and this for a negated predicate.
+pub(crate) const NEGATE: u32 = 1 << 8;
+
+/// `p[d] = r combined with p[c]`, and `p[x]` the same of `!r`, in the active lanes.
+#[inline(always)]
+pub(crate) fn store_predicates(x: &mut Exec<'_>, op: &Op, warp: usize, relation: u32) {
+    let mut results = [relation, !relation];
+    if op.c != super::NONE {
+        let c = x.files.p[op.c as usize + warp] ^ if op.y & NEGATE != 0 { !0 } else { 0 };
+        for r in &mut results {
+            *r = match op.y & 0xff {
+                1 => *r & c,
+                2 => *r | c,
+                3 => *r ^ c,
+                _ => *r,
+            };
+        }
+    }
+    let mask = x.mask[warp];
+    for (index, r) in [op.d, op.x].into_iter().zip(results) {
+        if index != super::NONE {
+            let p = &mut x.files.p[index as usize + warp];
+            *p = (*p & !mask) | (r & mask);
+        }
+    }
+}
+
+struct CompareBody<F, A, B>(PhantomData<(F, A, B)>);
+impl<F: Relation, A: Kind, B: Kind> Body for CompareBody<F, A, B> {
+    #[inline(always)]
+    fn run<I: Simd>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+        for warp in 0..x.warps {
+            if x.mask[warp] != 0 {
+                let a = A::view::<F::T>(&x.files, op.a, warp);
+                let b = B::view::<F::T>(&x.files, op.b, warp);
+                let mut truth = [F::T::default(); LANES];
+                for l in 0..LANES {
+                    truth[l] = F::T::truth(F::lane(A::lane(a, l), B::lane(b, l)));
+                }
+                store_predicates(x, op, warp, F::T::bits::<I>(truth));
+            }
+        }
+        pc + 1
+    }
+}
+
+/// A comparison of scalars whose predicate is still stored for every warp.
+fn compare_scalars<F: Relation>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+    let [a, b] = [op.a, op.b].map(|i| F::T::from_scalar(x.files.s[i as usize]));
+    let relation = if F::lane(a, b) { !0 } else { 0 };
+    for warp in 0..x.warps {
+        store_predicates(x, op, warp, relation);
+    }
+    pc + 1
+}
+
+/// The family of a comparison; `scalar` compares scalars into a predicate.
+pub(crate) fn compare<F: Relation>(level: Level, heat: Heat) -> Family {
+    let mut planes = [None; 8];
+    match heat {
+        Heat::Hot => {
+            planes[0b00] = Some(select::<CompareBody<F, V, V>>(level));
+            planes[0b01] = Some(select::<CompareBody<F, S, V>>(level));
+            planes[0b10] = Some(select::<CompareBody<F, V, S>>(level));
+        }
+        Heat::Cold => planes[0] = Some(plain::<CompareBody<F, V, V>> as Execute),
+    }
+    Family { scalar: compare_scalars::<F>, planes }
+}
+
+struct SelectBody<T, A, B>(PhantomData<(T, A, B)>);
+impl<T: Lane, A: Kind, B: Kind> Body for SelectBody<T, A, B> {
+    #[inline(always)]
+    fn run<I: Simd>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+        let &Op { d, a, b, c, .. } = op;
+        map::<I, T>(x, d, |files, warp| {
+            let (a, b) = (A::view::<T>(files, a, warp), B::view::<T>(files, b, warp));
+            let choose = files.p[c as usize + warp];
+            let (mut yes, mut no) = ([T::default(); LANES], [T::default(); LANES]);
+            for l in 0..LANES {
+                yes[l] = A::lane(a, l);
+                no[l] = B::lane(b, l);
+            }
+            T::blend::<I>(choose, yes, no)
+        });
+        pc + 1
+    }
+}
+
+/// `d = p[c] ? a : b`; there is no scalar member, since a predicate is never a scalar.
+pub(crate) fn select_by_predicate<T: Lane>(level: Level) -> [Execute; 4] {
+    [
+        select::<SelectBody<T, V, V>>(level),
+        select::<SelectBody<T, S, V>>(level),
+        select::<SelectBody<T, V, S>>(level),
+        select::<SelectBody<T, S, S>>(level),
+    ]
+}
+
+struct SplatBody<T>(PhantomData<T>);
+impl<T: Lane> Body for SplatBody<T> {
+    #[inline(always)]
+    fn run<I: Simd>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+        let &Op { d, a, .. } = op;
+        map::<I, T>(x, d, |files, _| [T::from_scalar(files.s[a as usize]); LANES]);
+        pc + 1
+    }
+}
+
+/// Plane `d` = scalar `a` in every active lane.
+pub(crate) fn splat<T: Lane>(level: Level) -> Execute {
+    select::<SplatBody<T>>(level)
+}
+
+/// Defines a lane function where it is used: `lane_fn!(Binary(a: u32, b: u32) -> u32 { a.wrapping_add(b) })` is a type.
+macro_rules! lane_fn {
+    ($name:ident: Unary($a:ident: $ta:ty) -> $r:ty $body:block) => {
+        struct $name;
+        impl $crate::ops::shape::Unary for $name {
+            type A = $ta;
+            type R = $r;
+            #[inline(always)]
+            fn lane($a: $ta) -> $r $body
+        }
+    };
+    ($name:ident: Binary($a:ident: $ta:ty, $b:ident: $tb:ty) -> $r:ty $body:block) => {
+        struct $name;
+        impl $crate::ops::shape::Binary for $name {
+            type A = $ta;
+            type B = $tb;
+            type R = $r;
+            #[inline(always)]
+            fn lane($a: $ta, $b: $tb) -> $r $body
+        }
+    };
+    ($name:ident: Ternary($a:ident: $ta:ty, $b:ident: $tb:ty, $c:ident: $tc:ty) -> $r:ty $body:block) => {
+        struct $name;
+        impl $crate::ops::shape::Ternary for $name {
+            type A = $ta;
+            type B = $tb;
+            type C = $tc;
+            type R = $r;
+            #[inline(always)]
+            fn lane($a: $ta, $b: $tb, $c: $tc) -> $r $body
+        }
+    };
+    ($name:ident: Relation($a:ident, $b:ident: $t:ty) $body:block) => {
+        struct $name;
+        impl $crate::ops::shape::Relation for $name {
+            type T = $t;
+            #[inline(always)]
+            fn lane($a: $t, $b: $t) -> bool $body
+        }
+    };
+}
+pub(crate) use lane_fn;
