@@ -75,8 +75,8 @@ pub struct DeviceMemory {
     page_map: Region,
     limit: u64,
     allocator: Mutex<Allocator>,
-    /// Kernels under way: freed pages stay committed until none is, so that an access which has passed the page map
-    /// never meets a page without access rights.
+    /// Kernels under way: freed addresses are not given out again until none is, so that an access which has passed
+    /// the page map never reaches a later allocation.
     kernels: AtomicUsize,
 }
 
@@ -129,7 +129,6 @@ impl DeviceMemory {
         let region = Region::reserve(size)?;
         let map_size = (size / PAGE * 2).div_ceil(PAGE) * PAGE;
         let page_map = Region::reserve(map_size)?;
-        page_map.commit(0, map_size)?;
         let mut allocator = Allocator::default();
         allocator.free.insert(0, size);
         Ok(Self {
@@ -145,7 +144,7 @@ impl DeviceMemory {
     #[inline(always)]
     fn valid_bytes(&self, page: u64) -> &AtomicU16 {
         debug_assert!(page < self.region.size() / PAGE);
-        // SAFETY: the map has an aligned entry for every page of the region and is committed as a whole.
+        // SAFETY: the map has an aligned entry for every page of the region as long as the region has pages.
         unsafe { self.page_map.cell::<u16>(self.page_map.base() + page * 2) }
     }
 
@@ -167,12 +166,7 @@ impl DeviceMemory {
         }
         let used = allocator.used;
         let offset = allocator.take(footprint(bytes)).ok_or_else(|| out_of_memory(used))?;
-        let whole = bytes.div_ceil(PAGE) * PAGE;
-        if let Err(error) = self.region.commit(offset, whole) {
-            allocator.release(offset, footprint(bytes));
-            return Err(error.into());
-        }
-        for page in 0..whole / PAGE {
+        for page in 0..bytes.div_ceil(PAGE) {
             let valid = (bytes - page * PAGE).min(PAGE) as u16;
             self.valid_bytes(offset / PAGE + page).store(valid, Ordering::Release);
         }
@@ -199,7 +193,7 @@ impl DeviceMemory {
             return Ok(());
         }
         for (offset, bytes) in std::mem::take(&mut allocator.retired) {
-            self.region.decommit(offset, bytes.div_ceil(PAGE) * PAGE)?;
+            self.region.discard(offset, bytes.div_ceil(PAGE) * PAGE)?;
             allocator.release(offset, footprint(bytes));
         }
         Ok(())
@@ -242,7 +236,7 @@ impl DeviceMemory {
     /// Copies from device to host.
     pub fn read(&self, address: u64, into: &mut [u8]) -> Result<(), MemoryError> {
         self.inside(address, into.len() as u64)?;
-        // SAFETY: `inside` found the range in a live allocation, whose pages are committed.
+        // SAFETY: `inside` found the range in a live allocation, which lies in the region.
         unsafe { self.region.read(address, into) };
         Ok(())
     }
@@ -250,7 +244,7 @@ impl DeviceMemory {
     /// Copies from host to device.
     pub fn write(&self, address: u64, from: &[u8]) -> Result<(), MemoryError> {
         self.inside(address, from.len() as u64)?;
-        // SAFETY: `inside` found the range in a live allocation, whose pages are committed.
+        // SAFETY: `inside` found the range in a live allocation, which lies in the region.
         unsafe { self.region.write(address, from) };
         Ok(())
     }
@@ -282,7 +276,7 @@ impl DeviceMemory {
         if address % T::BYTES != 0 || !self.is_valid(address, T::BYTES) {
             return None;
         }
-        // SAFETY: valid pages are committed, and stay so while the kernel that asks is under way; the address is a
+        // SAFETY: a valid range lies in the region; the address is a
         // multiple of the size.
         Some(unsafe { self.region.cell::<T>(address) })
     }
@@ -292,7 +286,7 @@ impl DeviceMemory {
     pub(crate) fn read_block(&self, address: u64, into: &mut [u8]) -> bool {
         let valid = self.is_valid(address, into.len() as u64);
         if valid {
-            // SAFETY: valid pages are committed, and stay so while the kernel that asks is under way.
+            // SAFETY: a valid range lies in the region.
             unsafe { self.region.read(address, into) };
         }
         valid
@@ -303,14 +297,14 @@ impl DeviceMemory {
     pub(crate) fn write_block(&self, address: u64, from: &[u8]) -> bool {
         let valid = self.is_valid(address, from.len() as u64);
         if valid {
-            // SAFETY: valid pages are committed, and stay so while the kernel that asks is under way.
+            // SAFETY: a valid range lies in the region.
             unsafe { self.region.write(address, from) };
         }
         valid
     }
 }
 
-/// Keeps freed pages committed while a kernel runs.
+/// Keeps freed addresses out of use while a kernel runs.
 #[derive(Debug)]
 pub(crate) struct KernelGuard<'a>(&'a DeviceMemory);
 
@@ -318,7 +312,7 @@ impl Drop for KernelGuard<'_> {
     fn drop(&mut self) {
         let mut allocator = self.0.allocator();
         self.0.kernels.fetch_sub(1, Ordering::SeqCst);
-        // A host that refuses to take pages back costs memory, not correctness: the pages stay retired addresses.
+        // A host that refuses to take pages back costs memory, not correctness.
         let _ = self.0.reclaim(&mut allocator);
     }
 }

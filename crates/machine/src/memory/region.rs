@@ -1,13 +1,13 @@
 //! One reserved range of host addresses: the only place where guest addresses become pointers.
 //!
-//! The whole range is reserved without access rights when the device is made; pages become readable and writable when
-//! an allocation covers them. Nothing here decides whether an access is allowed: [`super::DeviceMemory`] asks its page
-//! map first, and the functions below state that as their contract.
+//! The whole range is mapped when the device is made, and costs memory only where it has been touched. Nothing here
+//! decides whether an access is allowed: [`super::DeviceMemory`] asks its page map first. Were that ever wrong, the
+//! access would still end inside this mapping, which holds nothing but guest bytes.
 
 use std::io;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 
-/// Bytes in a page of the page map, and the granularity of access rights.
+/// Bytes in a page of the page map.
 pub const PAGE: u64 = 4096;
 
 /// A reserved address range.
@@ -24,14 +24,14 @@ unsafe impl Send for Region {}
 unsafe impl Sync for Region {}
 
 impl Region {
-    /// Reserves `size` bytes, a multiple of [`PAGE`], without committing any memory.
+    /// Reserves `size` bytes, a multiple of [`PAGE`]. The host commits a page when it is first touched.
     #[cfg(not(miri))]
     pub fn reserve(size: u64) -> io::Result<Self> {
         use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
         let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
+        let rights = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: a fresh anonymous mapping at an address of the kernel's choice touches no existing memory.
-        let base =
-            unsafe { mmap_anonymous(std::ptr::null_mut(), size as usize, ProtFlags::empty(), flags) }?;
+        let base = unsafe { mmap_anonymous(std::ptr::null_mut(), size as usize, rights, flags) }?;
         Ok(Self { base: base.cast(), size })
     }
 
@@ -54,33 +54,14 @@ impl Region {
         self.size
     }
 
-    /// Makes the pages of `offset .. offset + size` usable; they read as zero.
-    pub fn commit(&self, offset: u64, size: u64) -> io::Result<()> {
+    /// Gives the memory of `offset .. offset + size`, whole pages, back to the host; it reads as zero afterwards.
+    pub fn discard(&self, offset: u64, size: u64) -> io::Result<()> {
         assert!(offset % PAGE == 0 && size % PAGE == 0 && offset + size <= self.size);
-        #[cfg(not(miri))]
-        {
-            use rustix::mm::{MprotectFlags, mprotect};
-            // SAFETY: the range lies inside our own mapping.
-            unsafe {
-                let start = self.base.add(offset as usize);
-                mprotect(start.cast(), size as usize, MprotectFlags::READ | MprotectFlags::WRITE)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Gives the pages of `offset .. offset + size` back; no access may be under way there.
-    pub fn decommit(&self, offset: u64, size: u64) -> io::Result<()> {
-        assert!(offset % PAGE == 0 && size % PAGE == 0 && offset + size <= self.size);
-        // SAFETY: the range lies inside our own mapping, and the caller's contract keeps accesses away.
+        // SAFETY: the range lies inside our own mapping; guest code that races with this reads zeros or old bytes.
         unsafe {
             let start = self.base.add(offset as usize);
             #[cfg(not(miri))]
-            {
-                use rustix::mm::{Advice, MprotectFlags, madvise, mprotect};
-                madvise(start.cast(), size as usize, Advice::LinuxDontNeed)?;
-                mprotect(start.cast(), size as usize, MprotectFlags::empty())?;
-            }
+            rustix::mm::madvise(start.cast(), size as usize, rustix::mm::Advice::LinuxDontNeed)?;
             #[cfg(miri)]
             start.write_bytes(0, size as usize);
         }
@@ -95,9 +76,9 @@ impl Region {
     /// Copies guest bytes out.
     ///
     /// # Safety
-    /// The range is committed.
+    /// The range lies inside the region.
     pub unsafe fn read(&self, address: u64, into: &mut [u8]) {
-        // SAFETY: committed by contract. A guest race on these bytes is a race of the guest program: each byte is
+        // SAFETY: inside the mapping by contract. A guest race on these bytes is a race of the guest program: each byte is
         // copied once and used as a value, never as a pointer, length or discriminant of ours.
         unsafe { self.at(address, into.len()).copy_to_nonoverlapping(into.as_mut_ptr(), into.len()) }
     }
@@ -105,7 +86,7 @@ impl Region {
     /// Copies bytes into guest memory.
     ///
     /// # Safety
-    /// The range is committed.
+    /// The range lies inside the region.
     pub unsafe fn write(&self, address: u64, from: &[u8]) {
         // SAFETY: as for `read`.
         unsafe { self.at(address, from.len()).copy_from_nonoverlapping(from.as_ptr(), from.len()) }
@@ -128,7 +109,7 @@ impl Drop for Region {
 }
 
 /// An unsigned integer that guest memory can hold in one naturally aligned, single-copy atomic cell.
-pub trait Cell: Copy {
+pub trait Cell: bytemuck::Pod {
     /// Bytes.
     const BYTES: u64;
     /// The host's atomic of this width.
@@ -170,11 +151,11 @@ impl Region {
     /// The atomic cell at a guest address.
     ///
     /// # Safety
-    /// The cell is committed, and `address` is a multiple of its size.
+    /// The cell lies inside the region, and `address` is a multiple of its size.
     #[inline(always)]
     pub unsafe fn cell<T: Cell>(&self, address: u64) -> &T::Atomic {
         debug_assert!(address % T::BYTES == 0);
-        // SAFETY: committed and aligned by contract; every bit pattern is a value.
+        // SAFETY: inside the mapping and aligned by contract; every bit pattern is a value.
         unsafe { &*self.at(address, T::BYTES as usize).cast::<T::Atomic>() }
     }
 }

@@ -1,0 +1,267 @@
+//! What an operation sees while it runs: the registers of the current frame, the active lanes, and the memories.
+
+use crate::fault::{Access, Trap};
+use crate::lanes::simd::Simd;
+use crate::lanes::{EMPTY, Files, LANES, Lane, MAX_WARPS, Mask};
+use crate::memory::{CODE_WINDOW, DeviceMemory, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE};
+use crate::output::Output;
+use crate::program::Image;
+
+/// What is the same for every thread of a launch.
+pub(crate) struct Grid<'a> {
+    pub(crate) memory: &'a DeviceMemory,
+    /// The decoded kernel and everything it may call.
+    pub(crate) image: &'a Image,
+    /// The kernel's parameter buffer.
+    pub(crate) params: &'a [u8],
+    pub(crate) grid: [u32; 3],
+    pub(crate) block: [u32; 3],
+    /// Bytes of shared memory of a CTA: static, then dynamic.
+    pub(crate) static_shared: u32,
+    pub(crate) dynamic_shared: u32,
+    /// Bytes of local memory of a thread.
+    pub(crate) local: u32,
+    pub(crate) multiprocessors: u32,
+    /// Warps that a multiprocessor can hold, `%nwarpid`.
+    pub(crate) warp_slots: u32,
+    pub(crate) grid_id: u64,
+    pub(crate) started: std::time::Instant,
+    /// Where `vprintf` writes.
+    pub(crate) output: &'a Output,
+    /// Bytes of the heap that device-side `malloc` may still take.
+    pub(crate) heap: &'a std::sync::atomic::AtomicI64,
+}
+
+/// What the threads of a pack have besides registers.
+#[derive(Debug)]
+pub(crate) struct Threads {
+    /// `%ctaid`.
+    pub(crate) ctaid: [u32; 3],
+    /// The CTA's place in residency, from which `%smid` follows.
+    pub(crate) slot: u32,
+    /// `%warpid` of the pack's first warp.
+    pub(crate) first_warp: u32,
+    /// Warps that the pack really has; the last pack of a CTA may have fewer than the image provides for.
+    pub(crate) warps: usize,
+    /// `%tid` in each dimension, a plane a warp.
+    pub(crate) tid: [Vec<[u32; LANES]>; 3],
+    /// Lanes that have not exited.
+    pub(crate) live: Mask,
+    /// Local memory: thread-major.
+    pub(crate) local: Vec<u8>,
+}
+
+/// A trap and the lane that raised it.
+#[derive(Debug)]
+pub(crate) struct LaneTrap {
+    pub(crate) trap: Trap,
+    /// Warp of the pack and lane; `None` when no single thread is to blame.
+    pub(crate) lane: Option<(usize, usize)>,
+}
+
+/// The state that operations work on.
+pub(crate) struct Exec<'a> {
+    /// Registers of the current frame.
+    pub(crate) files: Files,
+    /// Where this frame's locals and parameters start in each thread's local memory.
+    pub(crate) local_base: u32,
+    /// Bytes that each lane has taken by `alloca`, above the frame.
+    pub(crate) stack: Vec<[u32; LANES]>,
+    /// Active lanes.
+    pub(crate) mask: Mask,
+    /// Whether every lane of every warp of the pack is active.
+    pub(crate) full: bool,
+    /// Warps in the pack.
+    pub(crate) warps: usize,
+    /// Warps with an active lane.
+    pub(crate) active_warps: u64,
+    /// The program counter where the current group reconverges, in this frame.
+    pub(crate) join_pc: u32,
+    /// Warp instructions issued.
+    pub(crate) issued: u64,
+    /// What is left of the time slice, in operations.
+    pub(crate) fuel: i64,
+    /// Set by operations that other threads may be waiting for or that may be waiting for others.
+    pub(crate) communicated: bool,
+    /// With [`crate::ops::event::DIVERGE`]: the lanes that take the branch.
+    pub(crate) taken: Mask,
+    /// With `SCATTER`: the target of every lane.
+    pub(crate) targets: Vec<[u64; LANES]>,
+    /// With `YIELD`: where to go on.
+    pub(crate) resume: u32,
+    /// With `FAULT`.
+    pub(crate) trap: Option<LaneTrap>,
+    pub(crate) threads: &'a mut Threads,
+    /// Shared memory of the CTA.
+    pub(crate) shared: &'a mut [u8],
+    pub(crate) grid: &'a Grid<'a>,
+}
+
+/// A resolved generic address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Resolved {
+    Global(u64),
+    Shared(u64),
+    Local(u64),
+    Param(u64),
+}
+
+/// Which memory a generic address is in.
+#[inline(always)]
+pub(crate) fn resolve(address: u64) -> Resolved {
+    if address < SHARED_WINDOW {
+        return Resolved::Global(address);
+    }
+    let offset = address & (WINDOW_SIZE - 1);
+    match address & !(WINDOW_SIZE - 1) {
+        SHARED_WINDOW => Resolved::Shared(offset),
+        LOCAL_WINDOW => Resolved::Local(offset),
+        PARAM_WINDOW => Resolved::Param(offset),
+        // Code is not data: no allocation is there, so the access faults as a global one.
+        _ => Resolved::Global(address),
+    }
+}
+
+/// The function that a code address names.
+pub(crate) fn code_address(function: u32) -> u64 {
+    CODE_WINDOW + u64::from(function) * 16
+}
+
+impl<'a> Exec<'a> {
+    /// The state for a frame with these registers; no lane is active yet.
+    pub(crate) fn new(
+        files: Files,
+        grid: &'a Grid<'a>,
+        threads: &'a mut Threads,
+        shared: &'a mut [u8],
+    ) -> Self {
+        Self {
+            files,
+            local_base: 0,
+            stack: Vec::new(),
+            mask: EMPTY,
+            full: false,
+            warps: grid.image.warps,
+            active_warps: 0,
+            join_pc: u32::MAX,
+            issued: 0,
+            fuel: 0,
+            communicated: false,
+            taken: EMPTY,
+            targets: Vec::new(),
+            resume: 0,
+            trap: None,
+            threads,
+            shared,
+            grid,
+        }
+    }
+}
+
+impl Exec<'_> {
+    /// Sets the active lanes.
+    pub(crate) fn set_mask(&mut self, mask: Mask) {
+        self.mask = mask;
+        self.full = mask[..self.warps].iter().all(|&m| m == !0);
+        self.active_warps = mask.iter().filter(|&&m| m != 0).count() as u64;
+    }
+
+    /// Accounts for a straight run of operations that ends here.
+    #[inline(always)]
+    pub(crate) fn tick(&mut self, operations: u32) {
+        self.issued += u64::from(operations) * self.active_warps;
+        self.fuel -= i64::from(operations);
+    }
+
+    /// Raises a trap of one lane.
+    #[cold]
+    pub(crate) fn raise(&mut self, warp: usize, lane: usize, trap: Trap) -> u32 {
+        self.trap = Some(LaneTrap { trap, lane: Some((warp, lane)) });
+        crate::ops::event::FAULT
+    }
+
+    /// Raises a trap of the first active lane.
+    #[cold]
+    pub(crate) fn raise_first(&mut self, trap: Trap) -> u32 {
+        let warp = self.mask.iter().position(|&m| m != 0).unwrap_or(0);
+        let lane = self.mask[warp].trailing_zeros().min(31) as usize;
+        self.raise(warp, lane, trap)
+    }
+
+    /// The trap of a bad access: misaligned if it is that, illegal otherwise, with what lies near.
+    #[cold]
+    pub(crate) fn bad_access(&self, address: u64, bytes: u64, access: Access) -> Trap {
+        if address % bytes.next_power_of_two() != 0 {
+            return Trap::MisalignedAddress { address, bytes, access };
+        }
+        let nearby = match resolve(address) {
+            Resolved::Shared(offset) => {
+                Some(format!("offset {offset} of the CTA's {} bytes of shared memory", self.shared.len()))
+            }
+            Resolved::Local(offset) => {
+                Some(format!("offset {offset} of the thread's {} bytes of local memory", self.grid.local))
+            }
+            Resolved::Param(offset) => {
+                Some(format!("offset {offset} of {} bytes of kernel parameters", self.grid.params.len()))
+            }
+            Resolved::Global(_) => self.grid.memory.nearest_below(address).map(|(start, size)| {
+                let past = address.saturating_sub(start + size);
+                if address < start + size {
+                    format!("which crosses the end of the {size}-byte allocation at {start:#x}")
+                } else {
+                    format!("{past} bytes past the end of the {size}-byte allocation at {start:#x}")
+                }
+            }),
+        };
+        Trap::IllegalAddress { address, bytes, access, nearby }
+    }
+
+    /// A lane's local memory at `offset`, if the range is inside it.
+    #[inline(always)]
+    pub(crate) fn local_range(
+        &self,
+        warp: usize,
+        lane: usize,
+        offset: u64,
+        bytes: u64,
+    ) -> Option<std::ops::Range<usize>> {
+        let size = u64::from(self.grid.local);
+        if offset > size || bytes > size - offset {
+            return None;
+        }
+        let start = (warp * LANES + lane) * self.grid.local as usize + offset as usize;
+        Some(start..start + bytes as usize)
+    }
+
+    /// Writes one scalar result into the active lanes of a plane.
+    pub(crate) fn store_plane<I: Simd, T: Lane>(&mut self, d: u32, warp: usize, values: [T; LANES]) {
+        let mask = self.mask[warp];
+        let plane = &mut T::planes_mut(&mut self.files)[d as usize + warp].0;
+        *plane = T::blend::<I>(mask, values, *plane);
+    }
+
+    /// The first warp with an active lane, and that lane.
+    pub(crate) fn leader(&self) -> (usize, usize) {
+        let warp = self.mask.iter().position(|&m| m != 0).unwrap_or(0);
+        (warp, self.mask[warp].trailing_zeros().min(31) as usize)
+    }
+
+    /// Active lanes, warp by warp.
+    pub(crate) fn active_lanes(&self) -> impl Iterator<Item = (usize, usize)> + use<> {
+        lanes_of(self.mask)
+    }
+}
+
+/// The lanes of a mask as (warp, lane), in order.
+pub(crate) fn lanes_of(mask: Mask) -> impl Iterator<Item = (usize, usize)> {
+    (0..MAX_WARPS).flat_map(move |warp| {
+        let mut rest = mask[warp];
+        std::iter::from_fn(move || {
+            (rest != 0).then(|| {
+                let lane = rest.trailing_zeros() as usize;
+                rest &= rest - 1;
+                (warp, lane)
+            })
+        })
+    })
+}

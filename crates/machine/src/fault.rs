@@ -1,0 +1,195 @@
+//! Faults: what stops a kernel, and where. A fault is a value; the host never crashes with the guest.
+
+use std::fmt;
+
+/// What a thread did that stops the kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Trap {
+    /// An access outside every allocation or window.
+    IllegalAddress {
+        /// The address.
+        address: u64,
+        /// Bytes accessed.
+        bytes: u64,
+        /// Load, store or atomic.
+        access: Access,
+        /// What lies near: "16 bytes past the end of the 400-byte allocation at 0x...".
+        nearby: Option<String>,
+    },
+    /// An address that is not a multiple of the access's size.
+    MisalignedAddress {
+        /// The address.
+        address: u64,
+        /// Bytes accessed.
+        bytes: u64,
+        /// Load, store or atomic.
+        access: Access,
+    },
+    /// The `trap` instruction.
+    Trap,
+    /// The `brkpt` instruction, with no debugger to take it.
+    Breakpoint,
+    /// A failed device-side `assert`.
+    Assert {
+        /// The condition's text.
+        message: String,
+        /// Source file.
+        file: String,
+        /// Source line.
+        line: u32,
+        /// Function.
+        function: String,
+    },
+    /// A barrier used against its rules, or one that can never complete.
+    InvalidBarrier(String),
+    /// An indirect call to something that is not a function, or whose signature differs.
+    InvalidCall(String),
+    /// An index past the end of a `brx.idx` table.
+    InvalidBranch(String),
+    /// The thread's local memory (stack) is used up.
+    StackOverflow {
+        /// Bytes that a thread may use.
+        limit: u64,
+    },
+    /// The instruction budget of the launch is used up.
+    BudgetExhausted {
+        /// Warp instructions allowed.
+        budget: u64,
+    },
+    /// The launch was cancelled by the host.
+    Cancelled,
+}
+
+/// How memory was accessed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// `ld` and the like.
+    Load,
+    /// `st` and the like.
+    Store,
+    /// `atom` and `red`.
+    Atomic,
+}
+
+impl fmt::Display for Access {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Load => "load",
+            Self::Store => "store",
+            Self::Atomic => "atomic operation",
+        })
+    }
+}
+
+impl Trap {
+    /// A short stable name that scripts can match, after the CUDA error it becomes.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::IllegalAddress { .. } => "illegal-address",
+            Self::MisalignedAddress { .. } => "misaligned-address",
+            Self::Trap => "trap",
+            Self::Breakpoint => "breakpoint",
+            Self::Assert { .. } => "assert",
+            Self::InvalidBarrier(_) => "invalid-barrier",
+            Self::InvalidCall(_) => "invalid-call",
+            Self::InvalidBranch(_) => "invalid-branch",
+            Self::StackOverflow { .. } => "stack-overflow",
+            Self::BudgetExhausted { .. } => "budget-exhausted",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
+impl fmt::Display for Trap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::IllegalAddress { address, bytes, access, nearby } => {
+                write!(f, "illegal address: {access} of {bytes} bytes at {address:#x}")?;
+                nearby.as_ref().map_or(Ok(()), |near| write!(f, ", {near}"))
+            }
+            Self::MisalignedAddress { address, bytes, access } => {
+                write!(f, "misaligned address: {access} of {bytes} bytes at {address:#x}")
+            }
+            Self::Trap => f.write_str("trap instruction"),
+            Self::Breakpoint => f.write_str("breakpoint instruction without a debugger"),
+            Self::Assert { message, file, line, function } => {
+                write!(f, "assertion `{message}` failed in {function} at {file}:{line}")
+            }
+            Self::InvalidBarrier(why) => write!(f, "invalid barrier use: {why}"),
+            Self::InvalidCall(why) => write!(f, "invalid call: {why}"),
+            Self::InvalidBranch(why) => write!(f, "invalid branch: {why}"),
+            Self::StackOverflow { limit } => {
+                write!(f, "stack overflow: a thread has {limit} bytes of local memory")
+            }
+            Self::BudgetExhausted { budget } => {
+                write!(f, "runaway kernel: the budget of {budget} warp instructions is used up")
+            }
+            Self::Cancelled => f.write_str("cancelled by the host"),
+        }
+    }
+}
+
+/// A place in a source text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// File name as the module has it.
+    pub file: String,
+    /// Line, from 1.
+    pub line: u32,
+    /// Column, from 1; 0 if unknown.
+    pub column: u32,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.file, self.line)
+    }
+}
+
+/// A trap with the place and the thread it happened in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// What happened.
+    pub trap: Trap,
+    /// The kernel that was launched.
+    pub kernel: String,
+    /// The function that was executing, if another than the kernel.
+    pub function: Option<String>,
+    /// The PTX line.
+    pub ptx: Option<Place>,
+    /// The text of the PTX instruction.
+    pub instruction: Option<String>,
+    /// The source line, where `.loc` tells it.
+    pub source: Option<Place>,
+    /// `%ctaid`.
+    pub block: Option<[u32; 3]>,
+    /// `%tid`.
+    pub thread: Option<[u32; 3]>,
+    /// The scheduler that reproduces it, as `--scheduler` takes it.
+    pub scheduler: String,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.trap)?;
+        write!(f, "\n  kernel {}", self.kernel)?;
+        if let Some(function) = &self.function {
+            write!(f, ", in function {function}")?;
+        }
+        if let (Some(b), Some(t)) = (self.block, self.thread) {
+            write!(f, "\n  block ({}, {}, {}), thread ({}, {}, {})", b[0], b[1], b[2], t[0], t[1], t[2])?;
+        }
+        if let Some(ptx) = &self.ptx {
+            write!(f, "\n  at {ptx}")?;
+            if let Some(text) = &self.instruction {
+                write!(f, ": {text}")?;
+            }
+        }
+        if let Some(source) = &self.source {
+            write!(f, "\n  source {source}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Fault {}

@@ -1,0 +1,550 @@
+//! Launching: devices, loaded modules, kernels, and the checks that stand between a request and a running grid.
+
+use crate::decode::{self, Unsupported};
+use crate::exec::{Grid, code_address};
+use crate::fault::{Fault, Place, Trap};
+use crate::lanes::simd::Level;
+use crate::lanes::{LANES, MAX_WARPS};
+use crate::memory::{DeviceMemory, MemoryError};
+use crate::observe::Observer;
+use crate::output::Output;
+use crate::profile::Profile;
+use crate::program::Image;
+use crate::run::grid::{self, Plan, Stop};
+use crate::schedule::SchedulerKind;
+use ir::LaneOrder;
+use ptx::module::{Checked, FuncId, FunctionKind, Module, Param, Symbol, VarId};
+use ptx::types::{Arch, ArchVariant, StateSpace};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+/// What a device is made with besides its profile.
+#[derive(Debug, Default)]
+pub struct DeviceOptions {
+    /// Bytes of global memory; the profile's if `None`, but never more than half of the host's memory by default.
+    pub memory_limit: Option<u64>,
+    /// Where device code prints; standard output by default.
+    pub output: Output,
+}
+
+/// A virtual GPU.
+#[derive(Debug)]
+pub struct Device {
+    profile: Profile,
+    memory: DeviceMemory,
+    output: Output,
+    launches: AtomicU64,
+}
+
+/// Bytes that device-side `malloc` may take, as `cudaLimitMallocHeapSize` by default.
+const HEAP: i64 = 8 << 20;
+
+/// Bytes of stack of a thread beyond what the call graph is known to need, where it is not known.
+const STACK: u32 = 16 << 10;
+
+impl Device {
+    /// A device with an empty memory.
+    pub fn new(profile: Profile, options: DeviceOptions) -> Result<Arc<Self>, MemoryError> {
+        let limit = options.memory_limit.unwrap_or_else(|| profile.memory.min(host_memory() / 2));
+        let memory = DeviceMemory::new(profile.memory, limit)?;
+        Ok(Arc::new(Self { profile, memory, output: options.output, launches: AtomicU64::new(0) }))
+    }
+
+    /// What the device is.
+    pub fn profile(&self) -> &Profile {
+        &self.profile
+    }
+
+    /// Global memory.
+    pub fn memory(&self) -> &DeviceMemory {
+        &self.memory
+    }
+
+    /// Loads a module: places its variables in memory and writes their initial values.
+    pub fn load(self: &Arc<Self>, module: impl Into<Arc<Checked<Module>>>) -> Result<LoadedModule, LoadError> {
+        let module = module.into();
+        self.accepts(&module)?;
+        let mut addresses = vec![None; module.variables.len()];
+        let loaded_in_memory = |space| matches!(space, StateSpace::Global | StateSpace::Const);
+        let mut placed = Placed { device: self, addresses: Vec::new() };
+        for (index, variable) in module.variables.iter().enumerate() {
+            if loaded_in_memory(variable.space) {
+                if variable.linkage == ptx::module::Linkage::Extern {
+                    return Err(LoadError::UndefinedSymbol(variable.name.clone()));
+                }
+                let address = self.memory.allocate(variable.size)?;
+                placed.addresses.push(address);
+                addresses[index] = Some(address);
+            }
+        }
+        for (index, variable) in module.variables.iter().enumerate() {
+            if let Some(address) = addresses[index] {
+                self.memory.write(address, &initial_bytes(variable, &addresses))?;
+            }
+        }
+        let addresses_owned = std::mem::take(&mut placed.addresses);
+        Ok(LoadedModule {
+            device: Arc::clone(self),
+            module,
+            addresses,
+            allocations: addresses_owned,
+            images: Mutex::new(HashMap::new()),
+        })
+    }
+
+    fn accepts(&self, module: &Module) -> Result<(), LoadError> {
+        let Arch { sm, variant } = module.arch;
+        let runs = match variant {
+            ArchVariant::Base => sm <= self.profile.sm,
+            ArchVariant::Family => sm <= self.profile.sm && sm / 10 == self.profile.sm / 10,
+            ArchVariant::Specific => sm == self.profile.sm && self.profile.arch_specific,
+        };
+        if !runs {
+            return Err(LoadError::Target { target: module.arch, device: self.profile.name });
+        }
+        if module.address_size != 64 {
+            return Err(LoadError::AddressSize(module.address_size));
+        }
+        Ok(())
+    }
+}
+
+/// Frees what a failed load had placed.
+struct Placed<'a> {
+    device: &'a Device,
+    addresses: Vec<u64>,
+}
+
+impl Drop for Placed<'_> {
+    fn drop(&mut self) {
+        for &address in &self.addresses {
+            let _ = self.device.memory.free(address);
+        }
+    }
+}
+
+/// A variable's bytes with the addresses of symbols written in.
+fn initial_bytes(variable: &ptx::module::Variable, addresses: &[Option<u64>]) -> Vec<u8> {
+    let mut bytes = variable.init.clone();
+    for relocation in &variable.relocations {
+        let symbol = match relocation.target {
+            // A variable of another space has a fixed offset in its window, which only code can name.
+            Symbol::Variable(id) => addresses[id.index()].unwrap_or(0),
+            Symbol::Function(id) => code_address(id.0),
+        };
+        let value = symbol.wrapping_add_signed(relocation.addend) >> relocation.shift.unwrap_or(0);
+        let (start, len) = (relocation.offset as usize, relocation.bytes as usize);
+        if bytes.len() < start + len {
+            bytes.resize(start + len, 0);
+        }
+        bytes[start..start + len].copy_from_slice(&value.to_le_bytes()[..len]);
+    }
+    bytes
+}
+
+fn host_memory() -> u64 {
+    #[cfg(not(miri))]
+    {
+        let info = rustix::system::sysinfo();
+        (info.totalram as u64).saturating_mul(u64::from(info.mem_unit))
+    }
+    #[cfg(miri)]
+    {
+        1 << 24
+    }
+}
+
+/// Why a module cannot be loaded.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// Its target is newer than the device, or is for one architecture alone.
+    #[error("the module is for {target}, which device {device} does not run")]
+    Target {
+        /// The module's target.
+        target: Arch,
+        /// The device's profile.
+        device: &'static str,
+    },
+    /// 32-bit addresses.
+    #[error("the module has .address_size {0}; only 64 is supported")]
+    AddressSize(u32),
+    /// `.extern` without a definition.
+    #[error("undefined symbol `{0}`: the module declares it .extern, and nothing defines it")]
+    UndefinedSymbol(String),
+    /// No room for its variables.
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
+}
+
+/// A module whose variables have addresses.
+#[derive(Debug)]
+pub struct LoadedModule {
+    device: Arc<Device>,
+    module: Arc<Checked<Module>>,
+    addresses: Vec<Option<u64>>,
+    allocations: Vec<u64>,
+    images: Mutex<HashMap<(FuncId, usize, LaneOrder), Arc<Image>>>,
+}
+
+impl Drop for LoadedModule {
+    fn drop(&mut self) {
+        for &address in &self.allocations {
+            let _ = self.device.memory.free(address);
+        }
+    }
+}
+
+/// An entry of a loaded module.
+#[derive(Clone, Copy, Debug)]
+pub struct Kernel<'a> {
+    module: &'a LoadedModule,
+    function: FuncId,
+}
+
+/// A parameter of a kernel as its buffer holds it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParameterLayout {
+    /// Its name in PTX.
+    pub name: String,
+    /// Element type.
+    pub ty: ptx::types::ScalarType,
+    /// Offset in the parameter buffer.
+    pub offset: u32,
+    /// Bytes.
+    pub size: u32,
+}
+
+impl LoadedModule {
+    /// The module as it was checked.
+    pub fn module(&self) -> &Checked<Module> {
+        &self.module
+    }
+
+    /// The entry called `name`.
+    pub fn kernel(&self, name: &str) -> Option<Kernel<'_>> {
+        let (function, _) = self.module.entries().find(|(_, f)| f.name == name)?;
+        Some(Kernel { module: self, function })
+    }
+
+    /// The address and size of a global or constant variable.
+    pub fn variable(&self, name: &str) -> Option<(u64, u64)> {
+        let named = |v: &ptx::module::Variable| v.name == name && v.function.is_none();
+        let index = self.module.variables.iter().position(named)?;
+        Some((self.addresses[index]?, self.module.variables[index].size))
+    }
+
+    pub(crate) fn address(&self, variable: VarId) -> Option<u64> {
+        self.addresses[variable.index()]
+    }
+
+    fn image(&self, kernel: FuncId, warps: usize, order: LaneOrder) -> Result<Arc<Image>, Unsupported> {
+        let mut images = self.images.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let Some(image) = images.get(&(kernel, warps, order)) {
+            return Ok(Arc::clone(image));
+        }
+        let image = Arc::new(decode::image(self, kernel, warps, order, Level::detect())?);
+        images.insert((kernel, warps, order), Arc::clone(&image));
+        Ok(image)
+    }
+}
+
+impl<'a> Kernel<'a> {
+    /// Its name.
+    pub fn name(&self) -> &'a str {
+        &self.function().name
+    }
+
+    /// The function in the module.
+    pub fn function(&self) -> &'a ptx::module::Function {
+        &self.module.module.functions[self.function.index()]
+    }
+
+    /// How its parameters lie in the buffer of [`Launch::params`].
+    pub fn parameters(&self) -> Vec<ParameterLayout> {
+        parameter_layout(&self.module.module, self.function)
+    }
+
+    /// Bytes of shared memory that its variables take.
+    pub fn static_shared(&self) -> u32 {
+        decode::layout::shared(&self.module.module).1
+    }
+}
+
+/// How an entry's parameters lie in its buffer: each aligned as declared, in order.
+pub(crate) fn parameter_layout(module: &Module, function: FuncId) -> Vec<ParameterLayout> {
+    let mut offset: u32 = 0;
+    let params = module.functions[function.index()].params.iter().filter_map(|p| match p {
+        Param::Memory(id) => Some(&module.variables[id.index()]),
+        Param::Register(_) | Param::RegisterType(_) => None,
+    });
+    params
+        .map(|variable| {
+            offset = offset.next_multiple_of(variable.align.max(1));
+            let start = offset;
+            offset += variable.size as u32;
+            ParameterLayout {
+                name: variable.name.clone(),
+                ty: variable.ty,
+                offset: start,
+                size: variable.size as u32,
+            }
+        })
+        .collect()
+}
+
+/// A request to run a kernel.
+#[derive(Clone, Debug)]
+pub struct Launch<'a> {
+    /// What to run.
+    pub kernel: Kernel<'a>,
+    /// CTAs in each dimension.
+    pub grid: [u32; 3],
+    /// Threads of a CTA in each dimension.
+    pub block: [u32; 3],
+    /// Bytes of dynamic shared memory.
+    pub dynamic_shared: u32,
+    /// The parameter buffer, laid out as [`Kernel::parameters`] says.
+    pub params: Vec<u8>,
+}
+
+/// How to run it.
+#[derive(Clone, Copy, Default)]
+pub struct LaunchOptions<'a> {
+    /// Host threads; 0 for one a core.
+    pub threads: usize,
+    /// Who runs next.
+    pub scheduler: SchedulerKind,
+    /// Warp instructions that it may issue; without a budget it may run for ever.
+    pub budget: Option<u64>,
+    /// Who watches.
+    pub observer: Option<&'a dyn Observer>,
+    /// Set by another thread to stop the launch.
+    pub cancel: Option<&'a AtomicBool>,
+    /// Called with the number of CTAs done, from any host thread.
+    pub progress: Option<&'a (dyn Fn(u64) + Sync)>,
+}
+
+impl std::fmt::Debug for LaunchOptions<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LaunchOptions")
+            .field("threads", &self.threads)
+            .field("scheduler", &self.scheduler)
+            .field("budget", &self.budget)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What a launch did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LaunchReport {
+    /// Warp instructions issued.
+    pub warp_instructions: u64,
+    /// Wall time of the run, without decoding.
+    pub elapsed: std::time::Duration,
+    /// Host threads used.
+    pub threads: usize,
+}
+
+/// Why a launch did not run, or did not run to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum LaunchError {
+    /// Extents that no device of this profile accepts.
+    #[error("invalid launch: {0}")]
+    InvalidConfiguration(String),
+    /// More threads, shared memory or parameters than the device has for a CTA.
+    #[error("launch out of resources: {0}")]
+    OutOfResources(String),
+    /// The kernel, or what it calls, has an instruction that the machine does not execute.
+    #[error(transparent)]
+    Unsupported(#[from] Unsupported),
+    /// A thread did something that stops a kernel.
+    #[error(transparent)]
+    Fault(Box<Fault>),
+}
+
+impl Device {
+    /// Runs a kernel to its end.
+    pub fn launch(
+        &self,
+        launch: &Launch<'_>,
+        options: &LaunchOptions<'_>,
+    ) -> Result<LaunchReport, LaunchError> {
+        let module = launch.kernel.module;
+        let static_shared = launch.kernel.static_shared();
+        self.check(launch, static_shared)?;
+        let threads_per_cta: u32 = launch.block.iter().product();
+        let warps = threads_per_cta.div_ceil(LANES as u32) as usize;
+        // Packs of equal size, as few as possible.
+        let pack_warps = warps.div_ceil(warps.div_ceil(MAX_WARPS));
+        let [bx, by, bz] = launch.block;
+        let one_dimensional = by == 1 && bz == 1;
+        let order = match one_dimensional || bx % LANES as u32 == 0 {
+            true => LaneOrder::ConsecutiveX,
+            false => LaneOrder::Unknown,
+        };
+        let image = module.image(launch.kernel.function, pack_warps, order)?;
+        let heap = AtomicI64::new(HEAP);
+        let _running = self.memory.kernel_guard();
+        let started = std::time::Instant::now();
+        let grid = Grid {
+            memory: &self.memory,
+            image: &image,
+            params: &launch.params,
+            grid: launch.grid,
+            block: launch.block,
+            static_shared,
+            dynamic_shared: launch.dynamic_shared,
+            local: image.local_bytes(STACK),
+            multiprocessors: self.profile.multiprocessors,
+            warp_slots: self.profile.threads_per_multiprocessor / LANES as u32,
+            grid_id: self.launches.fetch_add(1, Ordering::Relaxed) + 1,
+            started,
+            output: &self.output,
+            heap: &heap,
+        };
+        let shared = static_shared + launch.dynamic_shared;
+        let per_multiprocessor = self.profile.resident_ctas(threads_per_cta, shared).max(1);
+        let threads = match options.threads {
+            0 => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+            n => n,
+        };
+        let plan = Plan {
+            threads,
+            resident: (self.profile.multiprocessors * per_multiprocessor) as usize,
+            scheduler: options.scheduler,
+            budget: options.budget,
+            observer: options.observer,
+            cancel: options.cancel,
+            progress: options.progress,
+        };
+        match grid::run(&grid, &plan) {
+            Ok(warp_instructions) => {
+                Ok(LaunchReport { warp_instructions, elapsed: started.elapsed(), threads })
+            }
+            Err(stop) => Err(LaunchError::Fault(Box::new(describe(stop, launch, &image, options)))),
+        }
+    }
+
+    fn check(&self, launch: &Launch<'_>, static_shared: u32) -> Result<(), LaunchError> {
+        use LaunchError::{InvalidConfiguration as Invalid, OutOfResources};
+        let extents = |name: &str, dims: [u32; 3], max: [u32; 3]| {
+            for ((dim, max), axis) in dims.into_iter().zip(max).zip(["x", "y", "z"]) {
+                if dim == 0 || dim > max {
+                    return Err(Invalid(format!("{name} {axis} extent {dim} is not in 1..={max}")));
+                }
+            }
+            Ok(())
+        };
+        extents("grid", launch.grid, Profile::MAX_GRID)?;
+        extents("block", launch.block, Profile::MAX_BLOCK)?;
+        let function = launch.kernel.function();
+        let threads: u32 = launch.block.iter().product();
+        if threads > Profile::MAX_THREADS {
+            return Err(Invalid(format!("a block of {threads} threads; the limit is {}", Profile::MAX_THREADS)));
+        }
+        if let Some(required) = function.bounds.req_ntid
+            && required != launch.block
+        {
+            let [x, y, z] = required;
+            return Err(Invalid(format!("the kernel requires blocks of ({x}, {y}, {z}): .reqntid")));
+        }
+        if let Some(max) = function.bounds.max_ntid {
+            let max: u32 = max.iter().product();
+            if threads > max {
+                return Err(OutOfResources(format!(
+                    "a block of {threads} threads; the kernel's .maxntid allows {max}"
+                )));
+            }
+        }
+        let shared = u64::from(static_shared) + u64::from(launch.dynamic_shared);
+        let limit = self.profile.shared_per_cta_optin;
+        if shared > u64::from(limit) {
+            return Err(OutOfResources(format!("{shared} bytes of shared memory; a CTA can have {limit}")));
+        }
+        let layout = launch.kernel.parameters();
+        let size = layout.last().map_or(0, |p| p.offset + p.size);
+        if launch.params.len() != size as usize {
+            return Err(Invalid(format!(
+                "{} bytes of parameters; kernel {} takes {size}",
+                launch.params.len(),
+                launch.kernel.name()
+            )));
+        }
+        if size > Profile::MAX_PARAMETERS {
+            return Err(OutOfResources(format!("{size} bytes of parameters")));
+        }
+        Ok(())
+    }
+}
+
+/// The fault of a stopped grid, with everything that can be told of its place.
+fn describe(stop: Stop, launch: &Launch<'_>, image: &Image, options: &LaunchOptions<'_>) -> Fault {
+    let kernel = launch.kernel;
+    let mut fault = Fault {
+        trap: Trap::Cancelled,
+        kernel: kernel.name().to_owned(),
+        function: None,
+        ptx: None,
+        instruction: None,
+        source: None,
+        block: None,
+        thread: None,
+        scheduler: options.scheduler.to_string(),
+    };
+    match stop {
+        Stop::Cancelled => {}
+        Stop::Budget => fault.trap = Trap::BudgetExhausted { budget: options.budget.unwrap_or(0) },
+        Stop::Trap { cta, thread, trap, pc } => {
+            fault.trap = trap.trap;
+            fault.block = Some(cta);
+            fault.thread = thread;
+            let origin = image.origins[pc as usize];
+            let module = &kernel.module.module;
+            if origin.function != kernel.function {
+                fault.function = Some(module.functions[origin.function.index()].name.clone());
+            }
+            let place = Location::of(module, origin.function, origin.instruction);
+            fault.ptx = place.ptx;
+            fault.instruction = place.text;
+            fault.source = place.source;
+        }
+    }
+    fault
+}
+
+/// Where an instruction stands, for people.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Location {
+    /// The PTX line.
+    pub ptx: Option<Place>,
+    /// The instruction's text.
+    pub text: Option<String>,
+    /// The source line, where `.loc` tells it.
+    pub source: Option<Place>,
+}
+
+impl Location {
+    /// The place of an instruction of a function's body.
+    pub fn of(module: &Module, function: FuncId, instruction: u32) -> Self {
+        let function = &module.functions[function.index()];
+        let Some(body) = &function.body else { return Self::default() };
+        let Some(instruction) = body.instructions.get(instruction as usize) else { return Self::default() };
+        let (line, column) = module.source.line_column(instruction.span.start);
+        let source = instruction.loc.map(|index| {
+            let loc = &body.locs[index as usize];
+            let file = module.files.get(&loc.file).map_or_else(|| format!("file {}", loc.file), String::clone);
+            Place { file, line: loc.line, column: loc.column }
+        });
+        Self {
+            ptx: Some(Place { file: module.source.name().to_owned(), line, column }),
+            text: Some(module.source.slice(instruction.span).to_owned()),
+            source,
+        }
+    }
+}
+
+/// Whether a function is an entry, for messages.
+pub(crate) fn is_entry(module: &Module, function: FuncId) -> bool {
+    module.functions[function.index()].kind == FunctionKind::Entry
+}

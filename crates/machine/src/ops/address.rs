@@ -1,0 +1,341 @@
+//! Addresses of a memory operation, and the state spaces that they lead into.
+
+use super::Op;
+use crate::exec::{Exec, Resolved, resolve};
+use crate::lanes::LANES;
+use crate::memory::{AtomicCell, Cell};
+use std::ops::Range;
+
+/// [`Op::y`] of a memory operation: where the base address in [`Op::a`] comes from.
+pub(crate) mod base {
+    /// A scalar: all lanes access one address.
+    pub(crate) const SCALAR: u32 = 0;
+    /// A 64-bit plane.
+    pub(crate) const WIDE: u32 = 1;
+    /// A 32-bit plane (shared, local and parameter addresses).
+    pub(crate) const NARROW: u32 = 2;
+    /// Mask of the above.
+    pub(crate) const KIND: u32 = 3;
+    /// The address shape is known from the program: lane after lane, without a gap. Only the first and the last lane
+    /// are compared, since 32-bit arithmetic that wraps between them is all that can still break it.
+    pub(crate) const CONTIGUOUS: u32 = 1 << 2;
+}
+
+/// The addresses of one warp.
+pub(crate) enum Addresses {
+    Uniform(u64),
+    Lanes([u64; LANES]),
+}
+
+impl Addresses {
+    /// One address a lane.
+    #[inline(always)]
+    pub(crate) fn lanes(self) -> [u64; LANES] {
+        match self {
+            Self::Uniform(address) => [address; LANES],
+            Self::Lanes(lanes) => lanes,
+        }
+    }
+}
+
+/// Reads the addresses of a warp; [`Op::imm`] is the offset.
+#[inline(always)]
+pub(crate) fn addresses(x: &Exec<'_>, op: &Op, warp: usize) -> Addresses {
+    let index = op.a as usize;
+    match op.y & base::KIND {
+        base::SCALAR => Addresses::Uniform(x.files.s[index].wrapping_add(op.imm)),
+        base::WIDE => {
+            let mut lanes = x.files.d[index + warp].0;
+            for lane in &mut lanes {
+                *lane = lane.wrapping_add(op.imm);
+            }
+            Addresses::Lanes(lanes)
+        }
+        _ => {
+            let plane = &x.files.w[index + warp].0;
+            let mut lanes = [0; LANES];
+            for l in 0..LANES {
+                lanes[l] = u64::from(plane[l].wrapping_add(op.imm as u32));
+            }
+            Addresses::Lanes(lanes)
+        }
+    }
+}
+
+/// Whether the lanes access `bytes` each, one after the other.
+#[inline(always)]
+pub(crate) fn contiguous(lanes: &[u64; LANES], bytes: u64, op: &Op) -> bool {
+    let first = lanes[0];
+    if lanes[LANES - 1].wrapping_sub(first) != bytes * (LANES as u64 - 1) {
+        return false;
+    }
+    if op.y & base::CONTIGUOUS != 0 {
+        return true;
+    }
+    let mut differs = 0;
+    for l in 0..LANES {
+        differs |= lanes[l].wrapping_sub(first) ^ (bytes * l as u64);
+    }
+    differs == 0
+}
+
+/// A state space as memory operations see it. `None` and `false` mean that the address is not valid there.
+pub(crate) trait Space: 'static {
+    /// Whether all lanes that access `address` access the same bytes; local memory is each thread's own.
+    fn is_common(address: u64) -> bool;
+    /// Loads one cell.
+    fn load<M: Cell>(x: &Exec<'_>, warp: usize, lane: usize, address: u64) -> Option<M>;
+    /// Stores one cell.
+    fn store<M: Cell>(x: &mut Exec<'_>, warp: usize, lane: usize, address: u64, value: M) -> Option<()>;
+    /// Replaces a cell's value in one indivisible step and returns the old one.
+    fn update<M: Cell + PartialEq>(
+        x: &mut Exec<'_>,
+        warp: usize,
+        lane: usize,
+        address: u64,
+        new: impl Fn(M) -> M,
+    ) -> Option<M>;
+    /// Loads consecutive cells at once; `false` if that is not possible here, which need not be a fault.
+    fn load_block<M: Cell>(x: &Exec<'_>, address: u64, into: &mut [M]) -> bool;
+    /// Stores consecutive cells at once; `false` if that is not possible here, which need not be a fault.
+    fn store_block<M: Cell>(x: &mut Exec<'_>, address: u64, from: &[M]) -> bool;
+}
+
+/// `.global` and `.const`.
+pub(crate) struct Global;
+/// `.shared`.
+pub(crate) struct Shared;
+/// `.local`, and `.param` of device functions and call sites.
+pub(crate) struct Local;
+/// `.param` of an entry.
+pub(crate) struct Param;
+/// No state space: any of the above by address.
+pub(crate) struct Generic;
+
+impl Space for Global {
+    #[inline(always)]
+    fn is_common(_: u64) -> bool {
+        true
+    }
+    #[inline(always)]
+    fn load<M: Cell>(x: &Exec<'_>, _: usize, _: usize, address: u64) -> Option<M> {
+        x.grid.memory.cell::<M>(address).map(AtomicCell::load_relaxed)
+    }
+    #[inline(always)]
+    fn store<M: Cell>(x: &mut Exec<'_>, _: usize, _: usize, address: u64, value: M) -> Option<()> {
+        x.grid.memory.cell::<M>(address).map(|cell| cell.store_relaxed(value))
+    }
+    #[inline(always)]
+    fn update<M: Cell + PartialEq>(
+        x: &mut Exec<'_>,
+        _: usize,
+        _: usize,
+        address: u64,
+        new: impl Fn(M) -> M,
+    ) -> Option<M> {
+        let cell = x.grid.memory.cell::<M>(address)?;
+        let mut old = cell.load_relaxed();
+        loop {
+            match cell.compare_exchange_seq(old, new(old)) {
+                Ok(_) => return Some(old),
+                Err(now) => old = now,
+            }
+        }
+    }
+    #[inline(always)]
+    fn load_block<M: Cell>(x: &Exec<'_>, address: u64, into: &mut [M]) -> bool {
+        address % M::BYTES == 0 && x.grid.memory.read_block(address, bytemuck::cast_slice_mut(into))
+    }
+    #[inline(always)]
+    fn store_block<M: Cell>(x: &mut Exec<'_>, address: u64, from: &[M]) -> bool {
+        address % M::BYTES == 0 && x.grid.memory.write_block(address, bytemuck::cast_slice(from))
+    }
+}
+
+/// A cell in a slice of bytes: the range that it occupies if it is inside and aligned.
+#[inline(always)]
+fn slot<M: Cell>(len: usize, address: u64) -> Option<Range<usize>> {
+    let end = address.checked_add(M::BYTES)?;
+    (address % M::BYTES == 0 && end <= len as u64).then_some(address as usize..end as usize)
+}
+
+#[inline(always)]
+fn get<M: Cell>(bytes: &[u8], range: Range<usize>) -> M {
+    bytemuck::pod_read_unaligned(&bytes[range])
+}
+
+#[inline(always)]
+fn put<M: Cell>(bytes: &mut [u8], range: Range<usize>, value: M) {
+    bytes[range].copy_from_slice(bytemuck::bytes_of(&value));
+}
+
+impl Space for Shared {
+    #[inline(always)]
+    fn is_common(_: u64) -> bool {
+        true
+    }
+    #[inline(always)]
+    fn load<M: Cell>(x: &Exec<'_>, _: usize, _: usize, address: u64) -> Option<M> {
+        slot::<M>(x.shared.len(), address).map(|range| get(x.shared, range))
+    }
+    #[inline(always)]
+    fn store<M: Cell>(x: &mut Exec<'_>, _: usize, _: usize, address: u64, value: M) -> Option<()> {
+        slot::<M>(x.shared.len(), address).map(|range| put(x.shared, range, value))
+    }
+    #[inline(always)]
+    fn update<M: Cell + PartialEq>(
+        x: &mut Exec<'_>,
+        _: usize,
+        _: usize,
+        address: u64,
+        new: impl Fn(M) -> M,
+    ) -> Option<M> {
+        // One host thread runs a CTA, so nobody else sees its shared memory between the two steps.
+        let range = slot::<M>(x.shared.len(), address)?;
+        let old = get(x.shared, range.clone());
+        put(x.shared, range, new(old));
+        Some(old)
+    }
+    #[inline(always)]
+    fn load_block<M: Cell>(x: &Exec<'_>, address: u64, into: &mut [M]) -> bool {
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(into);
+        let start = address as usize;
+        match x.shared.get(start..start.saturating_add(bytes.len())) {
+            Some(source) if address % M::BYTES == 0 => {
+                bytes.copy_from_slice(source);
+                true
+            }
+            _ => false,
+        }
+    }
+    #[inline(always)]
+    fn store_block<M: Cell>(x: &mut Exec<'_>, address: u64, from: &[M]) -> bool {
+        let bytes: &[u8] = bytemuck::cast_slice(from);
+        let start = address as usize;
+        match x.shared.get_mut(start..start.saturating_add(bytes.len())) {
+            Some(target) if address % M::BYTES == 0 => {
+                target.copy_from_slice(bytes);
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+impl Space for Local {
+    #[inline(always)]
+    fn is_common(_: u64) -> bool {
+        false
+    }
+    #[inline(always)]
+    fn load<M: Cell>(x: &Exec<'_>, warp: usize, lane: usize, address: u64) -> Option<M> {
+        let range = x.local_range(warp, lane, address, M::BYTES).filter(|_| address % M::BYTES == 0)?;
+        Some(get(&x.threads.local, range))
+    }
+    #[inline(always)]
+    fn store<M: Cell>(x: &mut Exec<'_>, warp: usize, lane: usize, address: u64, value: M) -> Option<()> {
+        let range = x.local_range(warp, lane, address, M::BYTES).filter(|_| address % M::BYTES == 0)?;
+        put(&mut x.threads.local, range, value);
+        Some(())
+    }
+    fn update<M: Cell + PartialEq>(
+        x: &mut Exec<'_>,
+        warp: usize,
+        lane: usize,
+        address: u64,
+        new: impl Fn(M) -> M,
+    ) -> Option<M> {
+        let old = Self::load(x, warp, lane, address)?;
+        Self::store(x, warp, lane, address, new(old)).map(|()| old)
+    }
+    fn load_block<M: Cell>(_: &Exec<'_>, _: u64, _: &mut [M]) -> bool {
+        false
+    }
+    fn store_block<M: Cell>(_: &mut Exec<'_>, _: u64, _: &[M]) -> bool {
+        false
+    }
+}
+
+impl Space for Param {
+    #[inline(always)]
+    fn is_common(_: u64) -> bool {
+        true
+    }
+    #[inline(always)]
+    fn load<M: Cell>(x: &Exec<'_>, _: usize, _: usize, address: u64) -> Option<M> {
+        slot::<M>(x.grid.params.len(), address).map(|range| get(x.grid.params, range))
+    }
+    fn store<M: Cell>(_: &mut Exec<'_>, _: usize, _: usize, _: u64, _: M) -> Option<()> {
+        None
+    }
+    fn update<M: Cell + PartialEq>(
+        _: &mut Exec<'_>,
+        _: usize,
+        _: usize,
+        _: u64,
+        _: impl Fn(M) -> M,
+    ) -> Option<M> {
+        None
+    }
+    fn load_block<M: Cell>(_: &Exec<'_>, _: u64, _: &mut [M]) -> bool {
+        false
+    }
+    fn store_block<M: Cell>(_: &mut Exec<'_>, _: u64, _: &[M]) -> bool {
+        false
+    }
+}
+
+impl Space for Generic {
+    #[inline(always)]
+    fn is_common(address: u64) -> bool {
+        !matches!(resolve(address), Resolved::Local(_))
+    }
+    #[inline(always)]
+    fn load<M: Cell>(x: &Exec<'_>, warp: usize, lane: usize, address: u64) -> Option<M> {
+        match resolve(address) {
+            Resolved::Global(a) => Global::load(x, warp, lane, a),
+            Resolved::Shared(a) => Shared::load(x, warp, lane, a),
+            Resolved::Local(a) => Local::load(x, warp, lane, a),
+            Resolved::Param(a) => Param::load(x, warp, lane, a),
+        }
+    }
+    #[inline(always)]
+    fn store<M: Cell>(x: &mut Exec<'_>, warp: usize, lane: usize, address: u64, value: M) -> Option<()> {
+        match resolve(address) {
+            Resolved::Global(a) => Global::store(x, warp, lane, a, value),
+            Resolved::Shared(a) => Shared::store(x, warp, lane, a, value),
+            Resolved::Local(a) => Local::store(x, warp, lane, a, value),
+            Resolved::Param(_) => None,
+        }
+    }
+    fn update<M: Cell + PartialEq>(
+        x: &mut Exec<'_>,
+        warp: usize,
+        lane: usize,
+        address: u64,
+        new: impl Fn(M) -> M,
+    ) -> Option<M> {
+        match resolve(address) {
+            Resolved::Global(a) => Global::update(x, warp, lane, a, new),
+            Resolved::Shared(a) => Shared::update(x, warp, lane, a, new),
+            Resolved::Local(a) => Local::update(x, warp, lane, a, new),
+            Resolved::Param(_) => None,
+        }
+    }
+    #[inline(always)]
+    fn load_block<M: Cell>(x: &Exec<'_>, address: u64, into: &mut [M]) -> bool {
+        match resolve(address) {
+            Resolved::Global(a) => Global::load_block(x, a, into),
+            Resolved::Shared(a) => Shared::load_block(x, a, into),
+            Resolved::Local(_) | Resolved::Param(_) => false,
+        }
+    }
+    #[inline(always)]
+    fn store_block<M: Cell>(x: &mut Exec<'_>, address: u64, from: &[M]) -> bool {
+        match resolve(address) {
+            Resolved::Global(a) => Global::store_block(x, a, from),
+            Resolved::Shared(a) => Shared::store_block(x, a, from),
+            Resolved::Local(_) | Resolved::Param(_) => false,
+        }
+    }
+}

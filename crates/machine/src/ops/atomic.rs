@@ -1,0 +1,60 @@
+//! Atomic read-modify-write operations (PTX ISA, "Parallel Synchronization and Communication": atom, red).
+//!
+//! Lanes go in order, each in one indivisible step. The host operation is sequentially consistent, which is at least
+//! as strong as every `.sem` and `.scope` asks.
+
+use super::address::{Generic, Global, Shared, Space, addresses};
+use super::memory::SpaceKind;
+use super::{Execute, NONE, Op};
+use crate::exec::Exec;
+use crate::fault::Access;
+use crate::lanes::simd::Baseline;
+use crate::lanes::{LANES, Lane};
+use crate::memory::Cell;
+
+/// The new value of a cell from its old one and the instruction's operands.
+pub(crate) trait Rmw: 'static {
+    type M: Cell + Lane;
+    fn new(old: Self::M, b: Self::M, c: Self::M) -> Self::M;
+}
+
+/// `d = [a]; [a] = new([a], b, c)` with planes `b` and `c`; `d` may be [`NONE`] (`red`).
+fn rmw<P: Space, F: Rmw>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+    x.communicated = true;
+    for warp in 0..x.warps {
+        let mask = x.mask[warp];
+        if mask == 0 {
+            continue;
+        }
+        let lanes = addresses(x, op, warp).lanes();
+        let b = F::M::planes(&x.files)[op.b as usize + warp].0;
+        let c = F::M::planes(&x.files)[op.c as usize + warp].0;
+        let mut old = [F::M::default(); LANES];
+        let mut rest = mask;
+        while rest != 0 {
+            let l = rest.trailing_zeros() as usize;
+            rest &= rest - 1;
+            match P::update::<F::M>(x, warp, l, lanes[l], |now| F::new(now, b[l], c[l])) {
+                Some(value) => old[l] = value,
+                None => {
+                    let trap = x.bad_access(lanes[l], F::M::BYTES, Access::Atomic);
+                    return x.raise(warp, l, trap);
+                }
+            }
+        }
+        if op.d != NONE {
+            x.store_plane::<Baseline, F::M>(op.d, warp, old);
+        }
+    }
+    pc + 1
+}
+
+/// The operation in a state space; atomics exist in `.global`, `.shared` and generic addresses.
+pub(crate) fn atomic<F: Rmw>(space: SpaceKind) -> Option<Execute> {
+    match space {
+        SpaceKind::Global => Some(rmw::<Global, F>),
+        SpaceKind::Shared => Some(rmw::<Shared, F>),
+        SpaceKind::Generic => Some(rmw::<Generic, F>),
+        SpaceKind::Local | SpaceKind::Param => None,
+    }
+}

@@ -1,0 +1,345 @@
+//! Loads and stores in every state space and vector width (PTX ISA, "Data Movement and Conversion": ld, ldu, st).
+//!
+//! Cache operators, eviction priorities and prefetch sizes do not change values and are gone by now. A load of a
+//! narrow type zero- or sign-extends to its register; a store takes the register's low bits.
+
+use super::address::{Addresses, Generic, Global, Local, Param, Shared, Space, addresses, contiguous};
+use super::{Body, Execute, NONE, Op, plain, select};
+use crate::exec::Exec;
+use crate::fault::Access;
+use crate::lanes::simd::{Level, Simd};
+use crate::lanes::{LANES, Lane};
+use crate::memory::Cell;
+use std::marker::PhantomData;
+
+/// The longest vector: `.v8` of 32-bit elements.
+const MAX_ELEMENTS: usize = 8;
+
+/// A state space by name, for choosing a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SpaceKind {
+    Global,
+    Shared,
+    Local,
+    Param,
+    Generic,
+}
+
+/// A memory cell's value in a register.
+pub(crate) trait Extend<R: Lane>: Cell {
+    fn zero_extend(self) -> R;
+    fn sign_extend(self) -> R;
+    fn truncate(register: R) -> Self;
+}
+
+macro_rules! extend {
+    ($($m:ty, $signed:ty => $($r:ty)*);* $(;)?) => {$($(
+        impl Extend<$r> for $m {
+            #[inline(always)]
+            fn zero_extend(self) -> $r { self as $r }
+            #[inline(always)]
+            fn sign_extend(self) -> $r { self as $signed as $r }
+            #[inline(always)]
+            fn truncate(register: $r) -> Self { register as $m }
+        }
+    )*)*};
+}
+extend! { u8, i8 => u16 u32 u64; u16, i16 => u16 u32 u64; u32, i32 => u32 u64; u64, i64 => u64; }
+
+struct Load<P, M, R, const SIGNED: bool>(PhantomData<(P, M, R)>);
+
+impl<P: Space, M: Extend<R>, R: Lane, const SIGNED: bool> Load<P, M, R, SIGNED> {
+    #[inline(always)]
+    fn register(cell: M) -> R {
+        if SIGNED { cell.sign_extend() } else { cell.zero_extend() }
+    }
+}
+
+impl<P: Space, M: Extend<R>, R: Lane, const SIGNED: bool> Body for Load<P, M, R, SIGNED> {
+    #[inline(always)]
+    fn run<I: Simd>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+        for warp in 0..x.warps {
+            let mask = x.mask[warp];
+            if mask == 0 {
+                continue;
+            }
+            let mut result = [R::default(); LANES];
+            match addresses(x, op, warp) {
+                Addresses::Uniform(address) if P::is_common(address) => {
+                    let lane = mask.trailing_zeros() as usize;
+                    match P::load::<M>(x, warp, lane, address) {
+                        Some(cell) => result = [Self::register(cell); LANES],
+                        None => return bad(x, warp, lane, address, M::BYTES, Access::Load),
+                    }
+                }
+                scattered => {
+                    let lanes = scattered.lanes();
+                    let mut cells = [M::zeroed(); LANES];
+                    let whole = mask == !0
+                        && contiguous(&lanes, M::BYTES, op)
+                        && P::load_block(x, lanes[0], &mut cells);
+                    if !whole {
+                        let mut rest = mask;
+                        while rest != 0 {
+                            let l = rest.trailing_zeros() as usize;
+                            rest &= rest - 1;
+                            match P::load::<M>(x, warp, l, lanes[l]) {
+                                Some(cell) => cells[l] = cell,
+                                None => return bad(x, warp, l, lanes[l], M::BYTES, Access::Load),
+                            }
+                        }
+                    }
+                    for l in 0..LANES {
+                        result[l] = Self::register(cells[l]);
+                    }
+                }
+            }
+            if mask == !0 {
+                R::planes_mut(&mut x.files)[op.d as usize + warp].0 = result;
+            } else {
+                x.store_plane::<I, R>(op.d, warp, result);
+            }
+        }
+        pc + 1
+    }
+}
+
+/// The address of the vector that a lane accesses, if it is aligned to its size.
+fn aligned(address: u64, bytes: u64) -> Option<u64> {
+    (address % bytes == 0).then_some(address)
+}
+
+/// `Op::c` elements into the planes that the list at `Op::d` names.
+struct LoadVector<P, M, R, const SIGNED: bool>(PhantomData<(P, M, R)>);
+
+impl<P: Space, M: Extend<R>, R: Lane, const SIGNED: bool> Body for LoadVector<P, M, R, SIGNED> {
+    #[inline(always)]
+    fn run<I: Simd>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+        let n = op.c as usize;
+        let bytes = M::BYTES * n as u64;
+        for warp in 0..x.warps {
+            let mask = x.mask[warp];
+            if mask == 0 {
+                continue;
+            }
+            let mut cells = [M::zeroed(); LANES * MAX_ELEMENTS];
+            let lanes = addresses(x, op, warp).lanes();
+            let whole = mask == !0
+                && lanes[0] % bytes == 0
+                && contiguous(&lanes, bytes, op)
+                && P::load_block(x, lanes[0], &mut cells[..LANES * n]);
+            if !whole {
+                let mut rest = mask;
+                while rest != 0 {
+                    let l = rest.trailing_zeros() as usize;
+                    rest &= rest - 1;
+                    for e in 0..n {
+                        let address = aligned(lanes[l], bytes).map(|a| a.wrapping_add(M::BYTES * e as u64));
+                        match address.and_then(|a| P::load::<M>(x, warp, l, a)) {
+                            Some(cell) => cells[l * n + e] = cell,
+                            None => return bad(x, warp, l, lanes[l], bytes, Access::Load),
+                        }
+                    }
+                }
+            }
+            for e in 0..n {
+                let d = x.grid.image.lists[op.d as usize + e];
+                if d != NONE {
+                    let result = std::array::from_fn(|l| {
+                        let cell = cells[l * n + e];
+                        if SIGNED { cell.sign_extend() } else { cell.zero_extend() }
+                    });
+                    x.store_plane::<I, R>(d, warp, result);
+                }
+            }
+        }
+        pc + 1
+    }
+}
+
+/// `Op::b` is the plane stored.
+struct Store<P, M, R>(PhantomData<(P, M, R)>);
+
+impl<P: Space, M: Extend<R>, R: Lane> Body for Store<P, M, R> {
+    #[inline(always)]
+    fn run<I: Simd>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+        for warp in 0..x.warps {
+            let mask = x.mask[warp];
+            if mask == 0 {
+                continue;
+            }
+            let mut cells = [M::zeroed(); LANES];
+            let registers = &R::planes(&x.files)[op.b as usize + warp].0;
+            for l in 0..LANES {
+                cells[l] = M::truncate(registers[l]);
+            }
+            let lanes = addresses(x, op, warp).lanes();
+            let whole =
+                mask == !0 && contiguous(&lanes, M::BYTES, op) && P::store_block(x, lanes[0], &cells);
+            if !whole {
+                let mut rest = mask;
+                while rest != 0 {
+                    let l = rest.trailing_zeros() as usize;
+                    rest &= rest - 1;
+                    if P::store::<M>(x, warp, l, lanes[l], cells[l]).is_none() {
+                        return bad(x, warp, l, lanes[l], M::BYTES, Access::Store);
+                    }
+                }
+            }
+        }
+        pc + 1
+    }
+}
+
+/// `Op::c` planes that the list at `Op::b` names.
+struct StoreVector<P, M, R>(PhantomData<(P, M, R)>);
+
+impl<P: Space, M: Extend<R>, R: Lane> Body for StoreVector<P, M, R> {
+    #[inline(always)]
+    fn run<I: Simd>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+        let n = op.c as usize;
+        let bytes = M::BYTES * n as u64;
+        for warp in 0..x.warps {
+            let mask = x.mask[warp];
+            if mask == 0 {
+                continue;
+            }
+            let mut cells = [M::zeroed(); LANES * MAX_ELEMENTS];
+            for e in 0..n {
+                let source = x.grid.image.lists[op.b as usize + e];
+                let registers = &R::planes(&x.files)[source as usize + warp].0;
+                for l in 0..LANES {
+                    cells[l * n + e] = M::truncate(registers[l]);
+                }
+            }
+            let lanes = addresses(x, op, warp).lanes();
+            let whole = mask == !0
+                && lanes[0] % bytes == 0
+                && contiguous(&lanes, bytes, op)
+                && P::store_block(x, lanes[0], &cells[..LANES * n]);
+            if !whole {
+                let mut rest = mask;
+                while rest != 0 {
+                    let l = rest.trailing_zeros() as usize;
+                    rest &= rest - 1;
+                    for e in 0..n {
+                        let address = aligned(lanes[l], bytes).map(|a| a.wrapping_add(M::BYTES * e as u64));
+                        let stored = address.and_then(|a| P::store::<M>(x, warp, l, a, cells[l * n + e]));
+                        if stored.is_none() {
+                            return bad(x, warp, l, lanes[l], bytes, Access::Store);
+                        }
+                    }
+                }
+            }
+        }
+        pc + 1
+    }
+}
+
+#[cold]
+fn bad(x: &mut Exec<'_>, warp: usize, lane: usize, address: u64, bytes: u64, access: Access) -> u32 {
+    let trap = x.bad_access(address, bytes, access);
+    x.raise(warp, lane, trap)
+}
+
+/// A kernel parameter, the same for all threads, into scalar `d`; `Op::imm` is its offset.
+fn load_param_scalar<M: Cell + Into<u64>>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+    match Param::load::<M>(x, 0, 0, op.imm) {
+        Some(cell) => x.files.s[op.d as usize] = cell.into(),
+        None => return x.raise_first(x.bad_access(op.imm, M::BYTES, Access::Load)),
+    }
+    pc + 1
+}
+
+/// Loads a kernel parameter of `bytes` into a scalar, zero-extended.
+pub(crate) fn parameter(bytes: u32) -> Option<Execute> {
+    Some(match bytes {
+        1 => load_param_scalar::<u8>,
+        2 => load_param_scalar::<u16>,
+        4 => load_param_scalar::<u32>,
+        8 => load_param_scalar::<u64>,
+        _ => return None,
+    })
+}
+
+/// What a memory operation moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Transfer {
+    pub(crate) space: SpaceKind,
+    /// Bits of the element in memory.
+    pub(crate) memory: u32,
+    /// Bits of the register's plane: 16, 32 or 64.
+    pub(crate) register: u32,
+    /// Whether a load sign-extends.
+    pub(crate) signed: bool,
+    /// Whether `Op::c` elements are moved through a list.
+    pub(crate) vector: bool,
+}
+
+trait Pick {
+    fn pick<P: Space, M: Extend<R>, R: Lane>(self, level: Level) -> Execute;
+}
+
+struct PickLoad {
+    signed: bool,
+    vector: bool,
+}
+
+impl Pick for PickLoad {
+    fn pick<P: Space, M: Extend<R>, R: Lane>(self, level: Level) -> Execute {
+        match (self.signed, self.vector) {
+            (false, false) => select::<Load<P, M, R, false>>(level),
+            (true, false) => plain::<Load<P, M, R, true>>,
+            (false, true) => select::<LoadVector<P, M, R, false>>(level),
+            (true, true) => plain::<LoadVector<P, M, R, true>>,
+        }
+    }
+}
+
+struct PickStore {
+    vector: bool,
+}
+
+impl Pick for PickStore {
+    fn pick<P: Space, M: Extend<R>, R: Lane>(self, level: Level) -> Execute {
+        match self.vector {
+            false => select::<Store<P, M, R>>(level),
+            true => select::<StoreVector<P, M, R>>(level),
+        }
+    }
+}
+
+fn by_width<P: Space>(access: Transfer, pick: impl Pick, level: Level) -> Option<Execute> {
+    Some(match (access.memory, access.register) {
+        (8, 16) => pick.pick::<P, u8, u16>(level),
+        (8, 32) => pick.pick::<P, u8, u32>(level),
+        (8, 64) => pick.pick::<P, u8, u64>(level),
+        (16, 16) => pick.pick::<P, u16, u16>(level),
+        (16, 32) => pick.pick::<P, u16, u32>(level),
+        (16, 64) => pick.pick::<P, u16, u64>(level),
+        (32, 32) => pick.pick::<P, u32, u32>(level),
+        (32, 64) => pick.pick::<P, u32, u64>(level),
+        (64, 64) => pick.pick::<P, u64, u64>(level),
+        _ => return None,
+    })
+}
+
+fn by_space(access: Transfer, pick: impl Pick, level: Level) -> Option<Execute> {
+    match access.space {
+        SpaceKind::Global => by_width::<Global>(access, pick, level),
+        SpaceKind::Shared => by_width::<Shared>(access, pick, level),
+        SpaceKind::Local => by_width::<Local>(access, pick, level),
+        SpaceKind::Param => by_width::<Param>(access, pick, Level::Baseline),
+        SpaceKind::Generic => by_width::<Generic>(access, pick, level),
+    }
+}
+
+/// The load for an access, if registers of that width can hold it.
+pub(crate) fn load(access: Transfer, level: Level) -> Option<Execute> {
+    by_space(access, PickLoad { signed: access.signed, vector: access.vector }, level)
+}
+
+/// The store for an access, if registers of that width can hold it.
+pub(crate) fn store(access: Transfer, level: Level) -> Option<Execute> {
+    by_space(access, PickStore { vector: access.vector }, level)
+}

@@ -1,0 +1,117 @@
+//! Special registers (PTX ISA, "Special Registers").
+//!
+//! What is the same for every thread of a CTA goes to a scalar; the rest to a plane.
+
+use super::{Execute, Op};
+use crate::exec::Exec;
+use crate::lanes::LANES;
+use crate::lanes::simd::Baseline;
+use ptx::isa::SpecialRegister;
+
+/// A special register's scalar value; `component` is 0 to 3.
+pub(crate) type ScalarValue = fn(x: &Exec<'_>, component: usize) -> u64;
+/// A special register's plane of a warp.
+pub(crate) type PlaneValue = fn(x: &Exec<'_>, warp: usize, component: usize) -> [u64; LANES];
+
+/// How a special register is read.
+pub(crate) enum Reading {
+    /// The same for every thread of the CTA.
+    Scalar(ScalarValue),
+    /// One value a lane.
+    Plane(PlaneValue),
+    /// Not modelled.
+    Missing,
+}
+
+fn extent(dimensions: [u32; 3], component: usize) -> u64 {
+    dimensions.get(component).map_or(0, |&d| u64::from(d))
+}
+
+fn lanes(value: impl Fn(usize) -> u64) -> [u64; LANES] {
+    std::array::from_fn(value)
+}
+
+/// Nanoseconds since the launch: kernels only ever take differences.
+fn elapsed(x: &Exec<'_>) -> u64 {
+    x.grid.started.elapsed().as_nanos() as u64
+}
+
+/// How to read a register. The match is exhaustive on purpose: a register added to the table must be placed here.
+pub(crate) fn reading(register: SpecialRegister) -> Reading {
+    use Reading::{Missing, Plane, Scalar};
+    use SpecialRegister as R;
+    match register {
+        R::Tid => Plane(|x, warp, component| match x.threads.tid.get(component) {
+            Some(plane) => lanes(|l| u64::from(plane[warp][l])),
+            None => [0; LANES],
+        }),
+        R::Ntid => Scalar(|x, c| extent(x.grid.block, c)),
+        R::Ctaid => Scalar(|x, c| extent(x.threads.ctaid, c)),
+        R::Nctaid => Scalar(|x, c| extent(x.grid.grid, c)),
+        R::Laneid => Plane(|_, _, _| lanes(|l| l as u64)),
+        R::Warpid => Plane(|x, warp, _| [u64::from(x.threads.first_warp) + warp as u64; LANES]),
+        R::Nwarpid => Scalar(|x, _| u64::from(x.grid.warp_slots)),
+        R::Smid => Scalar(|x, _| u64::from(x.threads.slot % x.grid.multiprocessors)),
+        R::Nsmid => Scalar(|x, _| u64::from(x.grid.multiprocessors)),
+        R::Gridid => Scalar(|x, _| x.grid.grid_id),
+        // Without cluster launch every CTA is a cluster of its own.
+        R::IsExplicitCluster => Scalar(|_, _| 0),
+        R::Clusterid => Scalar(|x, c| extent(x.threads.ctaid, c)),
+        R::Nclusterid => Scalar(|x, c| extent(x.grid.grid, c)),
+        R::ClusterCtaid | R::ClusterCtarank => Scalar(|_, _| 0),
+        R::ClusterNctaid => Scalar(|_, c| u64::from(c < 3)),
+        R::ClusterNctarank => Scalar(|_, _| 1),
+        R::LanemaskEq => Plane(|_, _, _| lanes(|l| 1 << l)),
+        R::LanemaskLe => Plane(|_, _, _| lanes(|l| (2 << l) - 1)),
+        R::LanemaskLt => Plane(|_, _, _| lanes(|l| (1 << l) - 1)),
+        R::LanemaskGe => Plane(|_, _, _| lanes(|l| 0xffff_ffff & !((1 << l) - 1))),
+        R::LanemaskGt => Plane(|_, _, _| lanes(|l| 0xffff_ffff & !((2 << l) - 1))),
+        R::Clock | R::Clock64 => Plane(|x, _, _| [x.issued; LANES]),
+        R::ClockHi => Plane(|x, _, _| [x.issued >> 32; LANES]),
+        R::Globaltimer | R::GlobaltimerLo => Plane(|x, _, _| [elapsed(x); LANES]),
+        R::GlobaltimerHi => Plane(|x, _, _| [elapsed(x) >> 32; LANES]),
+        R::DynamicSmemSize => Scalar(|x, _| u64::from(x.grid.dynamic_shared)),
+        R::TotalSmemSize | R::AggrSmemSize => {
+            Scalar(|x, _| u64::from(x.grid.static_shared + x.grid.dynamic_shared))
+        }
+        R::CurrentGraphExec => Scalar(|_, _| 0),
+        // The driver sets these for its own purposes; without it they read as zero.
+        R::Envreg0 | R::Envreg1 | R::Envreg2 | R::Envreg3 | R::Envreg4 | R::Envreg5 | R::Envreg6 | R::Envreg7 | R::Envreg8 | R::Envreg9 | R::Envreg10 | R::Envreg11 | R::Envreg12 | R::Envreg13 | R::Envreg14 | R::Envreg15 | R::Envreg16 | R::Envreg17 | R::Envreg18 | R::Envreg19 | R::Envreg20 | R::Envreg21 | R::Envreg22 | R::Envreg23 | R::Envreg24 | R::Envreg25 | R::Envreg26 | R::Envreg27 | R::Envreg28 | R::Envreg29 | R::Envreg30 | R::Envreg31 => {
+            Scalar(|_, _| 0)
+        }
+        // Performance counters and the system's part of shared memory have no model here.
+        R::Pm0 | R::Pm1 | R::Pm2 | R::Pm3 | R::Pm4 | R::Pm5 | R::Pm6 | R::Pm7 | R::Pm0_64 | R::Pm1_64 | R::Pm2_64 | R::Pm3_64 | R::Pm4_64 | R::Pm5_64 | R::Pm6_64 | R::Pm7_64
+        | R::ReservedSmemOffsetBegin
+        | R::ReservedSmemOffsetEnd
+        | R::ReservedSmemOffsetCap
+        | R::ReservedSmemOffset0
+        | R::ReservedSmemOffset1 => Missing,
+    }
+}
+
+/// Reads a register into scalar `d`: `x` is the register's index in [`SpecialRegister::ALL`], `y` the component.
+pub(crate) fn read_scalar(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+    if let Reading::Scalar(value) = reading(SpecialRegister::ALL[op.x as usize]) {
+        x.files.s[op.d as usize] = value(x, op.y as usize);
+    }
+    pc + 1
+}
+
+fn read_plane<T: crate::lanes::Lane>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+    if let Reading::Plane(value) = reading(SpecialRegister::ALL[op.x as usize]) {
+        for warp in 0..x.warps {
+            let values = value(x, warp, op.y as usize);
+            x.store_plane::<Baseline, T>(op.d, warp, values.map(T::from_scalar));
+        }
+    }
+    pc + 1
+}
+
+/// Reads a register into a plane of `bits`.
+pub(crate) fn plane_reader(bits: u32) -> Execute {
+    match bits {
+        16 => read_plane::<u16>,
+        32 => read_plane::<u32>,
+        _ => read_plane::<u64>,
+    }
+}

@@ -1,0 +1,181 @@
+//! Decoded code: what the run loop reads.
+//!
+//! An [`Image`] holds a kernel and every function it may call as one array of operations, specialised for the number
+//! of warps in a pack and for how lanes lie in the block. It is made by [`crate::decode`] and never changes.
+
+use crate::fault::Access;
+use crate::lanes::FileSizes;
+use crate::memory::CODE_WINDOW;
+use crate::ops::Op;
+use crate::ops::memory::SpaceKind;
+use ptx::module::FuncId;
+
+/// Scalars that every frame has: where its locals start in local memory.
+pub(crate) const LOCAL_BASE: u32 = 0;
+/// The constant zero.
+pub(crate) const ZERO: u32 = 1;
+/// The first scalar that the decoder gives out.
+pub(crate) const FIRST_SCALAR: u32 = 2;
+
+/// Decoded code of a kernel and its callees.
+pub(crate) struct Image {
+    /// Warps in a pack.
+    pub(crate) warps: usize,
+    /// The kernel.
+    pub(crate) kernel: FuncId,
+    /// All operations.
+    pub(crate) ops: Vec<Op>,
+    /// The instruction that each operation comes from.
+    pub(crate) origins: Vec<Origin>,
+    /// What each operation is to an observer.
+    pub(crate) metas: Vec<Meta>,
+    /// Lists of planes and of branch targets.
+    pub(crate) lists: Vec<u32>,
+    /// Functions by [`FuncId`]; `None` if this kernel cannot reach it.
+    pub(crate) functions: Vec<Option<Code>>,
+    /// Call sites.
+    pub(crate) calls: Vec<CallSite>,
+    /// CTA barriers.
+    pub(crate) barriers: Vec<BarrierSite>,
+    /// Bytes of local memory that module-scope `.local` variables take, below every frame.
+    pub(crate) module_local: u32,
+}
+
+impl Image {
+    /// A function that the kernel can reach.
+    pub(crate) fn code(&self, function: FuncId) -> &Code {
+        self.functions[function.index()].as_ref().expect("an image holds every function that its kernel can reach")
+    }
+
+    /// The function at a code address.
+    pub(crate) fn function_at(&self, address: u64) -> Option<FuncId> {
+        let index = address.checked_sub(CODE_WINDOW)? / 16;
+        let known = self.functions.get(usize::try_from(index).ok()?)?.is_some();
+        (known && address % 16 == 0).then_some(FuncId(index as u32))
+    }
+}
+
+/// What an operation is to an observer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Meta {
+    /// Prepares operands for the operation that stands for the instruction.
+    Part,
+    /// Stands for the instruction.
+    Plain,
+    /// Guards the next operation, which stands for the instruction.
+    Guard,
+    /// A conditional branch: predicate in `b`, negation in `y`.
+    Branch,
+    /// A memory instruction: its address is where [`crate::ops::address`] finds it.
+    Memory { space: SpaceKind, access: Access, bytes: u32 },
+}
+
+/// The instruction that an operation comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Origin {
+    pub(crate) function: FuncId,
+    pub(crate) instruction: u32,
+}
+
+/// A function of an image.
+#[derive(Debug)]
+pub(crate) struct Code {
+    /// Its first operation.
+    pub(crate) entry: u32,
+    /// What a frame needs.
+    pub(crate) sizes: FileSizes,
+    /// The first scalars of a frame.
+    pub(crate) constants: Vec<u64>,
+    /// Bytes of local memory of a frame: formal parameters, call-site parameters, `.local` variables.
+    pub(crate) frame: u32,
+    /// Formal input parameters.
+    pub(crate) params: Vec<Place>,
+    /// Formal return parameters.
+    pub(crate) returns: Vec<Place>,
+}
+
+/// Where a parameter lies in a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Bytes of local memory, from the frame's base.
+    Memory { offset: u32, bytes: u32 },
+    /// A register's plane.
+    Register { index: u32, bits: u32 },
+}
+
+/// What a call reaches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Callee {
+    Function(FuncId),
+    /// Through a register: `Exec::targets` has the addresses.
+    Indirect,
+    Builtin(Builtin),
+}
+
+/// Functions that the system provides (CUDA's "system calls").
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Builtin {
+    Vprintf,
+    Malloc,
+    Free,
+    AssertFail,
+}
+
+impl Builtin {
+    /// The builtin called `name`.
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
+        Some(match name {
+            "vprintf" => Self::Vprintf,
+            "malloc" => Self::Malloc,
+            "free" => Self::Free,
+            "__assertfail" => Self::AssertFail,
+            _ => return None,
+        })
+    }
+}
+
+/// A `call` instruction.
+#[derive(Clone, Debug)]
+pub(crate) struct CallSite {
+    pub(crate) callee: Callee,
+    /// Actual parameters in the caller's frame.
+    pub(crate) args: Vec<Place>,
+    /// Where results go in the caller's frame.
+    pub(crate) returns: Vec<Place>,
+}
+
+/// What a barrier does besides waiting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BarrierKind {
+    Sync,
+    Arrive,
+    /// `bar.red`: combine predicate `p` (negated?) of all threads into the destination.
+    Reduce { op: Reduction, predicate: u32, negated: bool, destination: u32 },
+}
+
+/// `bar.red` operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reduction {
+    And,
+    Or,
+    Popc,
+}
+
+/// A CTA barrier instruction. Its operands are scalars or planes, as [`Value`] says.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BarrierSite {
+    pub(crate) kind: BarrierKind,
+    /// Which of the 16 barriers.
+    pub(crate) barrier: Value,
+    /// Threads that take part; `None` for all of the CTA.
+    pub(crate) threads: Option<Value>,
+    /// `.aligned`: all threads of a warp execute it together.
+    pub(crate) aligned: bool,
+}
+
+/// A 32-bit operand that the run loop reads itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Value {
+    Scalar(u32),
+    Plane(u32),
+}

@@ -1,0 +1,93 @@
+//! Lanes of a warp brought together for a `.sync` operation.
+//!
+//! The operation itself knows its member mask and says whether its members are here. So the lanes that wait at one
+//! operation are offered to it warp by warp: a warp whose members are complete executes it and goes on, the others keep
+//! waiting.
+
+use super::pack::{Group, Pack, Wait};
+use crate::exec::{Exec, Grid, LaneTrap};
+use crate::fault::Trap;
+use crate::lanes::{EMPTY, Mask};
+use crate::ops::event;
+
+impl Pack {
+    /// Executes every waiting operation whose members have arrived.
+    pub(super) fn converge(&mut self, grid: &Grid<'_>, shared: &mut [u8]) -> Result<(), (LaneTrap, u32)> {
+        let mut places: Vec<(usize, u32)> =
+            self.groups.iter().filter(|g| g.wait == Wait::Members).map(|g| (g.frame, g.pc)).collect();
+        places.sort_unstable();
+        places.dedup();
+        for (frame, pc) in places {
+            let mut here = EMPTY;
+            for group in self.groups.iter().filter(|g| waits_at(g, frame, pc)) {
+                for (all, lanes) in here.iter_mut().zip(group.mask) {
+                    *all |= lanes;
+                }
+            }
+            let done = self.execute_by_warp(frame, pc, here, grid, shared).map_err(|trap| (trap, pc))?;
+            if done != EMPTY {
+                self.advance(frame, pc, &done);
+            }
+        }
+        Ok(())
+    }
+
+    /// Offers the operation its lanes, warp by warp; the lanes that executed it.
+    fn execute_by_warp(
+        &mut self,
+        index: usize,
+        pc: u32,
+        here: Mask,
+        grid: &Grid<'_>,
+        shared: &mut [u8],
+    ) -> Result<Mask, LaneTrap> {
+        let frame = &mut self.frames[index];
+        let mut x = Exec::new(std::mem::take(&mut frame.files), grid, &mut self.threads, shared);
+        let op = &grid.image.ops[pc as usize];
+        let mut done = EMPTY;
+        let mut fault = None;
+        for warp in (0..grid.image.warps).filter(|&w| here[w] != 0) {
+            let mut mask = EMPTY;
+            mask[warp] = here[warp];
+            x.set_mask(mask);
+            // SAFETY: operations of an image were selected for this host (see `ops::select`).
+            match unsafe { (op.execute)(&mut x, op, pc) } {
+                event::CONVERGE => {}
+                event::FAULT => fault = x.trap.take(),
+                _ => done[warp] = here[warp],
+            }
+        }
+        frame.files = x.files;
+        fault.map_or(Ok(done), Err)
+    }
+
+    /// The lanes of `done` go on behind the operation; lanes of their groups that are not done keep waiting.
+    fn advance(&mut self, frame: usize, pc: u32, done: &Mask) {
+        let mut moved = Vec::new();
+        for group in self.groups.iter_mut().filter(|g| waits_at(g, frame, pc)) {
+            let mut mask = EMPTY;
+            for warp in 0..mask.len() {
+                mask[warp] = group.mask[warp] & done[warp];
+                group.mask[warp] &= !done[warp];
+            }
+            if mask != EMPTY {
+                moved.push(Group { pc: pc + 1, mask, wait: Wait::Ready, ..group.clone() });
+            }
+        }
+        self.groups.retain(|g| g.mask != EMPTY);
+        self.groups.extend(moved);
+        self.coalesce();
+    }
+
+    /// The trap of lanes that wait for members that can never come.
+    pub(super) fn members_never_come(&self) -> Option<(LaneTrap, u32)> {
+        let group = self.groups.iter().find(|g| g.wait == Wait::Members)?;
+        let why = "lanes named by the member mask of a .sync operation never execute it".to_owned();
+        let lane = crate::exec::lanes_of(group.mask).next();
+        Some((LaneTrap { trap: Trap::InvalidBarrier(why), lane }, group.pc))
+    }
+}
+
+fn waits_at(group: &Group, frame: usize, pc: u32) -> bool {
+    group.wait == Wait::Members && group.frame == frame && group.pc == pc
+}

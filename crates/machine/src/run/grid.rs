@@ -1,0 +1,152 @@
+//! The CTAs of a launch on a pool of host threads.
+//!
+//! A host thread runs one CTA until it is done. If its turn ends and it may be waiting for another CTA, it is put aside
+//! and the thread takes up a new one, as long as the device profile has room for it; CTAs put aside go on in turn. So
+//! every CTA that would be resident on the device makes progress, on any number of host threads.
+
+use super::cta::{Cta, Turn};
+use super::pack::Pack;
+use crate::exec::{Grid, LaneTrap};
+use crate::observe::{Unwatched, Watch, Watched};
+use crate::schedule::SchedulerKind;
+use std::collections::VecDeque;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+
+/// Operations in a CTA's turn.
+const TURN: i64 = 1_000_000;
+
+/// How a grid is to be run.
+pub(crate) struct Plan<'a> {
+    pub(crate) threads: usize,
+    /// CTAs that the device holds at a time.
+    pub(crate) resident: usize,
+    pub(crate) scheduler: SchedulerKind,
+    /// Warp instructions that the launch may issue.
+    pub(crate) budget: Option<u64>,
+    pub(crate) observer: Option<&'a dyn crate::observe::Observer>,
+    pub(crate) cancel: Option<&'a AtomicBool>,
+    /// Called with the number of finished CTAs.
+    pub(crate) progress: Option<&'a (dyn Fn(u64) + Sync)>,
+}
+
+/// Why a grid stopped early.
+pub(crate) enum Stop {
+    Trap { cta: [u32; 3], thread: Option<[u32; 3]>, trap: LaneTrap, pc: u32 },
+    Budget,
+    Cancelled,
+}
+
+/// What all host threads of a launch share.
+struct Shared<'a> {
+    grid: &'a Grid<'a>,
+    plan: &'a Plan<'a>,
+    next: AtomicU64,
+    total: u64,
+    done: AtomicU64,
+    issued: AtomicU64,
+    stopped: AtomicBool,
+    stop: Mutex<Option<Stop>>,
+}
+
+/// Runs a grid to its end; the warp instructions issued.
+pub(crate) fn run(grid: &Grid<'_>, plan: &Plan<'_>) -> Result<u64, Stop> {
+    let total = grid.grid.iter().map(|&g| u64::from(g)).product();
+    let shared = Shared {
+        grid,
+        plan,
+        next: AtomicU64::new(0),
+        total,
+        done: AtomicU64::new(0),
+        issued: AtomicU64::new(0),
+        stopped: AtomicBool::new(false),
+        stop: Mutex::new(None),
+    };
+    let threads = plan.threads.max(1).min(total.try_into().unwrap_or(usize::MAX));
+    std::thread::scope(|scope| {
+        for worker in 1..threads {
+            let shared = &shared;
+            scope.spawn(move || shared.work(worker, threads));
+        }
+        shared.work(0, threads);
+    });
+    let stop = shared.stop.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    stop.map_or(Ok(shared.issued.into_inner()), Err)
+}
+
+impl Shared<'_> {
+    fn work(&self, worker: usize, threads: usize) {
+        match self.plan.observer {
+            Some(observer) => {
+                self.run_ctas(worker, threads, &mut Watched { observer, image: self.grid.image });
+            }
+            None => self.run_ctas(worker, threads, &mut Unwatched),
+        }
+    }
+
+    fn run_ctas<W: Watch>(&self, worker: usize, threads: usize, watch: &mut W) {
+        let room = (self.plan.resident / threads).max(1);
+        let mut resident: VecDeque<Cta> = VecDeque::new();
+        let mut admit = true;
+        let mut slot = worker as u32;
+        while !self.stopped.load(Relaxed) {
+            if (admit || resident.is_empty()) && resident.len() < room {
+                let index = self.next.fetch_add(1, Relaxed);
+                if index < self.total {
+                    resident.push_front(Cta::new(self.grid, index, slot, self.plan.scheduler));
+                    slot += threads as u32;
+                } else if resident.is_empty() {
+                    return;
+                }
+            }
+            let Some(mut cta) = resident.pop_front() else { return };
+            let before = cta.issued();
+            let turn = cta.run(self.grid, watch, self.turn());
+            self.account(cta.issued() - before);
+            match turn {
+                Turn::Done => {
+                    admit = false;
+                    let done = self.done.fetch_add(1, Relaxed) + 1;
+                    if let Some(progress) = self.plan.progress {
+                        progress(done);
+                    }
+                }
+                Turn::Yielded { waits } => {
+                    admit = waits;
+                    resident.push_back(cta);
+                }
+                Turn::Fault { pack, trap, pc } => self.fail(&cta, pack, trap, pc),
+            }
+        }
+    }
+
+    /// Operations in the next turn: no more than the budget has left.
+    fn turn(&self) -> i64 {
+        let left = self.plan.budget.map(|b| b.saturating_sub(self.issued.load(Relaxed)));
+        left.map_or(TURN, |left| TURN.min(i64::try_from(left).unwrap_or(TURN)).max(1))
+    }
+
+    fn account(&self, issued: u64) {
+        let issued = self.issued.fetch_add(issued, Relaxed) + issued;
+        if self.plan.budget.is_some_and(|budget| issued > budget) {
+            self.stop_with(Stop::Budget);
+        }
+        if self.plan.cancel.is_some_and(|cancel| cancel.load(Relaxed)) {
+            self.stop_with(Stop::Cancelled);
+        }
+    }
+
+    fn fail(&self, cta: &Cta, pack: usize, trap: LaneTrap, pc: u32) {
+        let pack: &Pack = cta.pack(pack);
+        let tid = &pack.threads.tid;
+        let thread = trap.lane.map(|(warp, lane)| [0, 1, 2].map(|i: usize| tid[i][warp][lane]));
+        self.stop_with(Stop::Trap { cta: pack.threads.ctaid, thread, trap, pc });
+    }
+
+    /// The first reason counts.
+    fn stop_with(&self, stop: Stop) {
+        let mut reason = self.stop.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        reason.get_or_insert(stop);
+        self.stopped.store(true, Relaxed);
+    }
+}

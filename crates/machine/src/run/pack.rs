@@ -1,0 +1,622 @@
+//! A pack: up to eight warps that share a dispatch while they agree.
+//!
+//! The lanes of a pack form *groups*, each with a program counter. A branch whose lanes disagree splits a group in two;
+//! both then reconverge at the branch's immediate post-dominator, where a [`Join`] collects them. Joins nest through
+//! `parent`, one chain a group, so that an exiting lane can be taken out of every join that expects it.
+
+use crate::exec::{Exec, Grid, LaneTrap, Threads};
+use crate::fault::Trap;
+use crate::lanes::{EMPTY, Files, LANES, Lane, Mask};
+use crate::observe::Watch;
+use crate::ops::{Op, event};
+use crate::program::{BarrierKind, Callee, Image, LOCAL_BASE, Place};
+use crate::schedule::Scheduler;
+use ptx::module::FuncId;
+use slab::Slab;
+
+/// Turns after which the longest waiting is chosen whatever the scheduler says.
+const FAIR_TURNS: u32 = 1024;
+
+/// Operations that a group may run while others wait for it at a join, if it communicates meanwhile; a program that
+/// waits for those others must communicate to do so.
+const PATIENCE: i64 = 50_000;
+
+/// The registers and the place in local memory of one function activation, shared by the lanes that entered it
+/// together.
+pub(crate) struct Frame {
+    pub(crate) files: Files,
+    pub(crate) function: FuncId,
+    pub(crate) local_base: u32,
+    pub(crate) stack: Vec<[u32; LANES]>,
+    /// Lanes that have not returned.
+    pub(crate) lanes: Mask,
+    pub(crate) caller: Option<Caller>,
+}
+
+/// Where a frame returns to.
+#[derive(Clone, Copy)]
+pub(crate) struct Caller {
+    pub(crate) frame: usize,
+    pub(crate) call: usize,
+    pub(crate) join: usize,
+}
+
+/// Where lanes that went different ways meet again.
+#[derive(Clone, Debug)]
+pub(crate) struct Join {
+    pub(crate) pc: u32,
+    pub(crate) frame: usize,
+    pub(crate) expected: Mask,
+    pub(crate) arrived: Mask,
+    pub(crate) parent: Option<usize>,
+}
+
+/// Why a group does not run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wait {
+    /// It does.
+    Ready,
+    /// At the barrier with this number, of this site of the image.
+    Barrier { number: usize, site: usize },
+    /// For lanes named by the member mask of the operation at its program counter.
+    Members,
+}
+
+/// Lanes at one program counter.
+#[derive(Clone, Debug)]
+pub(crate) struct Group {
+    pub(crate) pc: u32,
+    pub(crate) frame: usize,
+    pub(crate) mask: Mask,
+    pub(crate) join: Option<usize>,
+    pub(crate) wait: Wait,
+}
+
+/// What a pack's turn ended with.
+#[derive(Debug)]
+pub(crate) enum Outcome {
+    /// Nobody in the pack can run.
+    Blocked,
+    /// The time slice is over.
+    Yielded,
+    /// A group reached CTA barriers: the CTA must count them.
+    Barrier,
+    /// All threads have exited.
+    Done,
+    /// A trap, and the operation that raised it.
+    Fault(LaneTrap, u32),
+}
+
+/// Up to eight warps.
+pub(crate) struct Pack {
+    pub(crate) threads: Threads,
+    pub(crate) frames: Slab<Frame>,
+    pub(crate) joins: Slab<Join>,
+    /// The longest waiting first.
+    pub(crate) groups: Vec<Group>,
+    /// Groups that arrived at a barrier and have not been counted.
+    pub(crate) arrivals: Vec<Group>,
+    pub(crate) issued: u64,
+    /// Whether it communicated with other threads in its last turn.
+    pub(crate) communicated: bool,
+    /// Operations run by lanes that others wait for, since somebody last arrived.
+    impatience: i64,
+    turns: u32,
+}
+
+/// The result of one straight run of a group.
+enum Step {
+    /// The group goes on in a later turn.
+    Yield,
+    /// The group is gone or waits.
+    Next,
+    Fault(LaneTrap, u32),
+}
+
+fn remove(from: &mut Mask, lanes: &Mask) {
+    for (f, l) in from.iter_mut().zip(lanes) {
+        *f &= !l;
+    }
+}
+
+fn add(to: &mut Mask, lanes: &Mask) {
+    for (t, l) in to.iter_mut().zip(lanes) {
+        *t |= l;
+    }
+}
+
+impl Pack {
+    /// A pack at the entry of the image's kernel.
+    pub(crate) fn new(image: &Image, threads: Threads) -> Self {
+        let mut frames = Slab::new();
+        let live = threads.live;
+        let frame = frames.insert(Frame::new(image, image.kernel, image.module_local, live, None));
+        let entry = image.code(image.kernel).entry;
+        let group = Group { pc: entry, frame, mask: live, join: None, wait: Wait::Ready };
+        Self {
+            threads,
+            frames,
+            joins: Slab::new(),
+            groups: vec![group],
+            arrivals: Vec::new(),
+            issued: 0,
+            communicated: false,
+            impatience: 0,
+            turns: 0,
+        }
+    }
+
+    /// Runs groups until the turn is over.
+    pub(crate) fn run<W: Watch>(
+        &mut self,
+        grid: &Grid<'_>,
+        shared: &mut [u8],
+        scheduler: &mut dyn Scheduler,
+        watch: &mut W,
+        quantum: i64,
+    ) -> Outcome {
+        let mut fuel = quantum;
+        self.communicated = false;
+        loop {
+            if self.threads.live == EMPTY {
+                return Outcome::Done;
+            }
+            let ready = self.groups.iter().filter(|g| g.wait == Wait::Ready).count();
+            if ready == 0 {
+                return if self.arrivals.is_empty() { Outcome::Blocked } else { Outcome::Barrier };
+            }
+            if fuel <= 0 {
+                return if self.arrivals.is_empty() { Outcome::Yielded } else { Outcome::Barrier };
+            }
+            self.turns = self.turns.wrapping_add(1);
+            let nth = match ready {
+                1 => 0,
+                _ if self.turns % FAIR_TURNS == 0 => 0,
+                _ => scheduler.pick(ready),
+            };
+            let mut indices = self.groups.iter().enumerate().filter(|(_, g)| g.wait == Wait::Ready);
+            let chosen = indices.nth(nth).map_or(0, |(i, _)| i);
+            let group = self.groups.remove(chosen);
+            match self.step(group, grid, shared, watch, &mut fuel) {
+                Step::Yield | Step::Next => {}
+                Step::Fault(trap, pc) => return Outcome::Fault(trap, pc),
+            }
+        }
+    }
+
+    /// Runs one group until something happens that needs a decision.
+    fn step<W: Watch>(
+        &mut self,
+        mut group: Group,
+        grid: &Grid<'_>,
+        shared: &mut [u8],
+        watch: &mut W,
+        fuel: &mut i64,
+    ) -> Step {
+        let frame = &mut self.frames[group.frame];
+        let (files, local_base) = (std::mem::take(&mut frame.files), frame.local_base);
+        let mut x = Exec::new(files, grid, &mut self.threads, shared);
+        x.local_base = local_base;
+        x.stack = std::mem::take(&mut frame.stack);
+        x.issued = self.issued;
+        x.fuel = *fuel;
+        x.set_mask(group.mask);
+        let ops = grid.image.ops.as_slice();
+        let mut pc = group.pc;
+        let start_fuel = x.fuel;
+        let outcome = loop {
+            x.join_pc = match group.join {
+                Some(join) if self.joins[join].frame == group.frame => self.joins[join].pc,
+                _ => u32::MAX,
+            };
+            let event = interpret(&mut x, ops, &mut pc, watch);
+            match event {
+                event::DIVERGE => {
+                    // The branch is at `pc`; both sides become groups, and one of them goes on here.
+                    let op = &ops[pc as usize];
+                    let mut rest = group.mask;
+                    remove(&mut rest, &x.taken);
+                    let join = join_at(&mut self.joins, &group, op.x);
+                    let mut sides = [(op.a, x.taken), (pc + 1, rest)];
+                    // The side that is at the reconvergence point already only waits there.
+                    if let Some(j) = join.filter(|&j| self.joins[j].frame == group.frame)
+                        && op.x != u32::MAX
+                        && let Some(at) = sides.iter().position(|&(target, _)| target == op.x)
+                    {
+                        add(&mut self.joins[j].arrived, &sides[at].1);
+                        sides.swap(0, at);
+                        (group.pc, group.mask) = sides[1];
+                        group.join = join;
+                    } else {
+                        let (target, mask) = sides[0];
+                        let other = Group { pc: target, mask, join, ..group.clone() };
+                        (group.pc, group.mask) = sides[1];
+                        group.join = join;
+                        self.groups.push(other);
+                    }
+                    pc = group.pc;
+                    x.set_mask(group.mask);
+                    if x.fuel < 0 {
+                        break event::YIELD;
+                    }
+                }
+                event::SCATTER => {
+                    let op = &ops[pc as usize];
+                    let join = join_at(&mut self.joins, &group, op.x);
+                    let targets = std::mem::take(&mut x.targets);
+                    for (target, mask) in by_target(&targets, group.mask) {
+                        let part = Group { pc: target as u32, mask, join, ..group.clone() };
+                        self.groups.push(part);
+                    }
+                    break event::SCATTER;
+                }
+                event::YIELD => {
+                    group.pc = x.resume;
+                    break event::YIELD;
+                }
+                other => {
+                    group.pc = pc;
+                    break other;
+                }
+            }
+        };
+        // Give the registers back before anything else looks at the frame.
+        let spent = start_fuel - x.fuel;
+        *fuel = x.fuel;
+        self.issued = x.issued;
+        self.communicated |= x.communicated;
+        let (trap, targets) = (x.trap.take(), std::mem::take(&mut x.targets));
+        let frame = &mut self.frames[group.frame];
+        (frame.files, frame.stack) = (x.files, x.stack);
+        self.impatience += spent;
+        match outcome {
+            event::YIELD => {
+                self.groups.push(group);
+                if self.impatience > PATIENCE && (self.communicated || self.impatience > PATIENCE * 100) {
+                    self.release_join();
+                }
+                return Step::Yield;
+            }
+            event::JOIN => self.arrive(group),
+            event::EXIT => self.exit(group, grid, shared),
+            event::RETURN => self.return_from(group, grid.image),
+            event::CALL => {
+                let pc = group.pc;
+                if let Err(trap) = self.call(group, targets, grid, shared) {
+                    return Step::Fault(trap, pc);
+                }
+            }
+            event::BARRIER => {
+                let site = ops[group.pc as usize].a as usize;
+                group.pc += 1;
+                group.wait = Wait::Barrier { number: 0, site };
+                self.arrivals.push(group);
+            }
+            event::CONVERGE => {
+                group.wait = Wait::Members;
+                self.groups.push(group);
+                if let Err((trap, pc)) = self.converge(grid, shared) {
+                    return Step::Fault(trap, pc);
+                }
+            }
+            event::FAULT => {
+                let trap = trap.unwrap_or(LaneTrap { trap: Trap::Trap, lane: None });
+                return Step::Fault(trap, group.pc);
+            }
+            _ => {}
+        }
+        Step::Next
+    }
+
+    /// Lanes reached their reconvergence point.
+    fn arrive(&mut self, group: Group) {
+        self.impatience = 0;
+        let Some(index) = group.join else {
+            self.groups.push(group);
+            return;
+        };
+        add(&mut self.joins[index].arrived, &group.mask);
+        self.complete_join(index);
+    }
+
+    /// If everyone expected has arrived, they go on together.
+    fn complete_join(&mut self, index: usize) {
+        let join = &self.joins[index];
+        if join.arrived != join.expected {
+            return;
+        }
+        let join = self.joins.remove(index);
+        if join.expected != EMPTY {
+            let Join { pc, frame, arrived, parent, .. } = join;
+            self.groups.push(Group { pc, frame, mask: arrived, join: parent, wait: Wait::Ready });
+        }
+    }
+
+    /// Lets the lanes that wait at the innermost incomplete join go on without the others. Returns whether any did.
+    pub(crate) fn release_join(&mut self) -> bool {
+        self.impatience = 0;
+        // The youngest first: its lanes hold the most recent work, such as a lock that the others spin on.
+        let waiting = self.joins.iter().filter(|(_, j)| j.arrived != EMPTY).map(|(i, _)| i).last();
+        let Some(index) = waiting else { return false };
+        let join = &mut self.joins[index];
+        let mask = std::mem::replace(&mut join.arrived, EMPTY);
+        remove(&mut join.expected, &mask);
+        let group = Group { pc: join.pc, frame: join.frame, mask, join: join.parent, wait: Wait::Ready };
+        if join.expected == EMPTY {
+            self.joins.remove(index);
+        }
+        self.groups.push(group);
+        true
+    }
+
+    /// The lanes of a group end.
+    fn exit(&mut self, group: Group, grid: &Grid<'_>, shared: &mut [u8]) {
+        self.impatience = 0;
+        remove(&mut self.threads.live, &group.mask);
+        let mut join = group.join;
+        while let Some(index) = join {
+            join = self.joins[index].parent;
+            remove(&mut self.joins[index].expected, &group.mask);
+            self.complete_join(index);
+        }
+        let mut frame = Some(group.frame);
+        while let Some(index) = frame {
+            frame = self.frames[index].caller.map(|c| c.frame);
+            self.leave_frame(index, &group.mask);
+        }
+        // Lanes that waited for these need not any more. A trap here was raised by another group, which will raise it
+        // again in its own turn.
+        let _ = self.converge(grid, shared);
+    }
+
+    fn leave_frame(&mut self, index: usize, lanes: &Mask) {
+        let frame = &mut self.frames[index];
+        remove(&mut frame.lanes, lanes);
+        if frame.lanes == EMPTY {
+            self.frames.remove(index);
+        }
+    }
+
+    /// Enters a function.
+    fn call(
+        &mut self,
+        group: Group,
+        targets: Vec<[u64; LANES]>,
+        grid: &Grid<'_>,
+        shared: &mut [u8],
+    ) -> Result<(), LaneTrap> {
+        let image = grid.image;
+        let call = image.ops[group.pc as usize].a as usize;
+        let function = match image.calls[call].callee {
+            Callee::Function(function) => function,
+            Callee::Builtin(builtin) => {
+                self.call_builtin(builtin, call, &group, grid, shared)?;
+                self.groups.push(Group { pc: group.pc + 1, ..group });
+                return Ok(());
+            }
+            Callee::Indirect => {
+                let mut parts = by_target(&targets, group.mask);
+                if parts.len() > 1 {
+                    // Each target in a turn of its own; they meet again behind the call.
+                    let join = self.joins.insert(Join {
+                        pc: group.pc + 1,
+                        frame: group.frame,
+                        expected: group.mask,
+                        arrived: EMPTY,
+                        parent: group.join,
+                    });
+                    for (target, mask) in parts {
+                        let part = Group { mask, join: Some(join), ..group.clone() };
+                        self.enter(part, call, indirect_target(image, target, &mask)?, grid)?;
+                    }
+                    return Ok(());
+                }
+                let (target, mask) = parts.pop().unwrap_or((0, group.mask));
+                indirect_target(image, target, &mask)?
+            }
+        };
+        self.enter(group, call, function, grid)
+    }
+
+    fn enter(&mut self, group: Group, call: usize, function: FuncId, grid: &Grid<'_>) -> Result<(), LaneTrap> {
+        let image = grid.image;
+        let (code, site) = (image.code(function), &image.calls[call]);
+        let lane = crate::exec::lanes_of(group.mask).next();
+        if code.params.len() != site.args.len() || code.returns.len() != site.returns.len() {
+            let name = format!("function #{} takes other parameters than this call passes", function.index());
+            return Err(LaneTrap { trap: Trap::InvalidCall(name), lane });
+        }
+        let caller = &self.frames[group.frame];
+        let allocated = crate::exec::lanes_of(group.mask).map(|(w, l)| caller.stack[w][l]).max().unwrap_or(0);
+        let base = caller.local_base + image.code(caller.function).frame + allocated.next_multiple_of(16);
+        if u64::from(base) + u64::from(code.frame) > u64::from(grid.local) {
+            let trap = Trap::StackOverflow { limit: u64::from(grid.local) };
+            return Err(LaneTrap { trap, lane });
+        }
+        let join = self.joins.insert(Join {
+            pc: group.pc + 1,
+            frame: group.frame,
+            expected: group.mask,
+            arrived: EMPTY,
+            parent: group.join,
+        });
+        let caller = Caller { frame: group.frame, call, join };
+        let callee = self.frames.insert(Frame::new(image, function, base, group.mask, Some(caller)));
+        for (&from, &to) in site.args.iter().zip(&code.params) {
+            self.copy_between((group.frame, from), (callee, to), &group.mask);
+        }
+        self.groups.push(Group { pc: code.entry, frame: callee, join: Some(join), ..group });
+        Ok(())
+    }
+
+    /// The lanes of a group return to their caller.
+    fn return_from(&mut self, group: Group, image: &Image) {
+        self.impatience = 0;
+        let frame = &self.frames[group.frame];
+        let Some(caller) = frame.caller else { return };
+        let (code, site) = (image.code(frame.function), &image.calls[caller.call]);
+        for (&from, &to) in code.returns.iter().zip(&site.returns) {
+            self.copy_between((group.frame, from), (caller.frame, to), &group.mask);
+        }
+        // Lanes that were let go from inner joins may still be expected there.
+        let mut join = group.join;
+        while let Some(index) = join.filter(|&j| j != caller.join) {
+            join = self.joins[index].parent;
+            remove(&mut self.joins[index].expected, &group.mask);
+            self.complete_join(index);
+        }
+        self.leave_frame(group.frame, &group.mask);
+        // Lanes that have not returned are expected at the return join, so it is still there.
+        add(&mut self.joins[caller.join].arrived, &group.mask);
+        self.complete_join(caller.join);
+    }
+
+    /// Copies a parameter from one frame to another, lane by lane.
+    fn copy_between(&mut self, (from, source): (usize, Place), (to, target): (usize, Place), lanes: &Mask) {
+        let size = self.threads.local.len() / (self.frames[from].stack.len() * LANES).max(1);
+        let bases = (self.frames[from].local_base, self.frames[to].local_base);
+        for (warp, lane) in crate::exec::lanes_of(*lanes) {
+            let thread = (warp * LANES + lane) * size;
+            match (source, target) {
+                (Place::Memory { offset: a, bytes: n }, Place::Memory { offset: b, bytes: m }) => {
+                    let start = thread + (bases.0 + a) as usize;
+                    self.threads.local.copy_within(
+                        start..start + n.min(m) as usize,
+                        thread + (bases.1 + b) as usize,
+                    );
+                }
+                (Place::Register { index: a, .. }, Place::Register { index: b, bits }) => {
+                    let value = read_register(&self.frames[from].files, a, bits, warp, lane);
+                    write_register(&mut self.frames[to].files, b, bits, warp, lane, value);
+                }
+                // The checker refuses calls that mix the two kinds.
+                (Place::Memory { .. }, Place::Register { .. }) | (Place::Register { .. }, Place::Memory { .. }) => {}
+            }
+        }
+    }
+
+    /// Groups at the same place that nothing keeps apart become one.
+    pub(crate) fn coalesce(&mut self) {
+        let mut merged: Vec<Group> = Vec::with_capacity(self.groups.len());
+        for group in self.groups.drain(..) {
+            let same = |g: &&mut Group| {
+                g.wait == Wait::Ready
+                    && group.wait == Wait::Ready
+                    && (g.pc, g.frame, g.join) == (group.pc, group.frame, group.join)
+            };
+            match merged.iter_mut().find(same) {
+                Some(g) => add(&mut g.mask, &group.mask),
+                None => merged.push(group),
+            }
+        }
+        self.groups = merged;
+    }
+
+    /// The lanes of a frame's `bar.red` get its result.
+    pub(crate) fn store_reduction(&mut self, group: &Group, kind: BarrierKind, result: u32) {
+        let BarrierKind::Reduce { op, destination, .. } = kind else { return };
+        let files = &mut self.frames[group.frame].files;
+        for (warp, &mask) in group.mask.iter().enumerate().filter(|(_, m)| **m != 0) {
+            match op {
+                crate::program::Reduction::Popc => {
+                    for lane in (0..LANES).filter(|l| mask >> l & 1 != 0) {
+                        files.w[destination as usize + warp].0[lane] = result;
+                    }
+                }
+                crate::program::Reduction::And | crate::program::Reduction::Or => {
+                    let p = &mut files.p[destination as usize + warp];
+                    *p = (*p & !mask) | if result != 0 { mask } else { 0 };
+                }
+            }
+        }
+    }
+}
+
+/// One lane of a register's plane.
+pub(crate) fn read_register(files: &Files, index: u32, bits: u32, warp: usize, lane: usize) -> u64 {
+    fn get<T: Lane>(files: &Files, index: usize, lane: usize) -> u64 {
+        T::planes(files)[index].0[lane].to_scalar()
+    }
+    let index = index as usize + warp;
+    match bits {
+        16 => get::<u16>(files, index, lane),
+        32 => get::<u32>(files, index, lane),
+        _ => get::<u64>(files, index, lane),
+    }
+}
+
+fn write_register(files: &mut Files, index: u32, bits: u32, warp: usize, lane: usize, value: u64) {
+    fn set<T: Lane>(files: &mut Files, index: usize, lane: usize, value: u64) {
+        T::planes_mut(files)[index].0[lane] = T::from_scalar(value);
+    }
+    let index = index as usize + warp;
+    match bits {
+        16 => set::<u16>(files, index, lane, value),
+        32 => set::<u32>(files, index, lane, value),
+        _ => set::<u64>(files, index, lane, value),
+    }
+}
+
+fn indirect_target(image: &Image, address: u64, lanes: &Mask) -> Result<FuncId, LaneTrap> {
+    image.function_at(address).ok_or_else(|| LaneTrap {
+        trap: Trap::InvalidCall(format!("{address:#x} is not the address of a function")),
+        lane: crate::exec::lanes_of(*lanes).next(),
+    })
+}
+
+/// The join of a split whose lanes meet at `pc`: the group's own if it meets there anyway, a new one otherwise. A
+/// `pc` of `u32::MAX` means that they meet only where the function ends.
+fn join_at(joins: &mut Slab<Join>, group: &Group, pc: u32) -> Option<usize> {
+    let here = |j: usize| joins[j].pc == pc && joins[j].frame == group.frame;
+    if pc == u32::MAX || group.join.is_some_and(here) {
+        return group.join;
+    }
+    let join = Join { pc, frame: group.frame, expected: group.mask, arrived: EMPTY, parent: group.join };
+    Some(joins.insert(join))
+}
+
+/// The lanes of each target, in the order of the first lane that has it.
+fn by_target(targets: &[[u64; LANES]], mask: Mask) -> Vec<(u64, Mask)> {
+    let mut parts: Vec<(u64, Mask)> = Vec::new();
+    for (warp, lane) in crate::exec::lanes_of(mask) {
+        let target = targets[warp][lane];
+        let part = match parts.iter().position(|&(t, _)| t == target) {
+            Some(i) => &mut parts[i],
+            None => {
+                parts.push((target, EMPTY));
+                let last = parts.len() - 1;
+                &mut parts[last]
+            }
+        };
+        part.1[warp] |= 1 << lane;
+    }
+    parts
+}
+
+/// The dispatch loop: runs operations from `pc` until one returns an event, and leaves `pc` at that operation.
+#[inline(always)]
+fn interpret<W: Watch>(x: &mut Exec<'_>, ops: &[Op], pc: &mut u32, watch: &mut W) -> u32 {
+    let mut at = *pc;
+    loop {
+        let op = &ops[at as usize];
+        if W::ACTIVE {
+            watch.before(x, at);
+        }
+        // SAFETY: operations of an image were selected for this host (see `ops::select`).
+        let next = unsafe { (op.execute)(x, op, at) };
+        if next >= event::FIRST {
+            *pc = at;
+            return next;
+        }
+        at = next;
+    }
+}
+
+impl Frame {
+    fn new(image: &Image, function: FuncId, local_base: u32, lanes: Mask, caller: Option<Caller>) -> Self {
+        let code = image.code(function);
+        let mut files = Files::new(code.sizes, image.warps, &code.constants);
+        files.s[LOCAL_BASE as usize] = u64::from(local_base);
+        Self { files, function, local_base, stack: vec![[0; LANES]; image.warps], lanes, caller }
+    }
+}
