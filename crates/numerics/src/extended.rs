@@ -1,9 +1,13 @@
 //! Extended-precision arithmetic (PTX manual, "Extended-Precision Integer Arithmetic Instructions").
 //!
 //! The condition code register holds one bit, the carry `CC.CF`, which the caller keeps. Every function takes the
-//! carry in and returns the result and the carry out. `add.cc`, `mad.lo.cc` and so on are the same with no carry in,
-//! and an instruction without `.cc` drops the carry out. Signed and unsigned types compute alike, except for the high
-//! half of a product, so the type parameter of [`madc_hi`] matters.
+//! carry in and returns the result and the carry out. `add.cc` and `mad.lo.cc` are `addc` and `madc_lo` with
+//! `carry = false`; an instruction without `.cc` drops the carry out. Signed and unsigned types compute alike, except
+//! for the high half of a product, so the type parameter of [`madc_hi`] matters.
+//!
+//! Subtraction adds the complement, as the hardware does and unlike the manual's wording: `CC.CF` is *set when nothing
+//! is borrowed*, so `sub.cc` is `subc` with `carry = true`. It shows only where additions and subtractions share a
+//! carry (`sub.cc` then `addc`), and an H200 confirms it there.
 
 use crate::integer::{Int, mul_hi};
 
@@ -11,8 +15,6 @@ use crate::integer::{Int, mul_hi};
 pub trait Carry: Int {
     /// `self + other + carry`, and whether it left the type's range.
     fn add_with_carry(self, other: Self, carry: bool) -> (Self, bool);
-    /// `self - other - borrow`, and whether it left the type's range.
-    fn sub_with_borrow(self, other: Self, borrow: bool) -> (Self, bool);
 }
 
 macro_rules! carry {
@@ -23,12 +25,6 @@ macro_rules! carry {
                 let (partial, first) = (self as $unsigned).overflowing_add(other as $unsigned);
                 let (sum, second) = partial.overflowing_add(<$unsigned>::from(carry));
                 (sum as $t, first | second)
-            }
-            #[inline(always)]
-            fn sub_with_borrow(self, other: Self, borrow: bool) -> (Self, bool) {
-                let (partial, first) = (self as $unsigned).overflowing_sub(other as $unsigned);
-                let (difference, second) = partial.overflowing_sub(<$unsigned>::from(borrow));
-                (difference as $t, first | second)
             }
         }
     )+};
@@ -46,10 +42,10 @@ pub fn addc<T: Carry>(a: T, b: T, carry: bool) -> (T, bool) {
     a.add_with_carry(b, carry)
 }
 
-/// `sub.cc`, `subc`, `subc.cc`: the carry is the borrow.
+/// `sub.cc`, `subc`, `subc.cc`: `a` plus the complement of `b` plus the carry, which tells that nothing was borrowed.
 #[inline(always)]
-pub fn subc<T: Carry>(a: T, b: T, borrow: bool) -> (T, bool) {
-    a.sub_with_borrow(b, borrow)
+pub fn subc<T: Carry>(a: T, b: T, carry: bool) -> (T, bool) {
+    a.add_with_carry(b.not(), carry)
 }
 
 /// `mad.lo.cc`, `madc.lo`, `madc.lo.cc`: the carry out is the addition's.

@@ -5,7 +5,8 @@
 //! so near to an `.f32` without being it that the wider rounding would hide the difference; [`round_f64`] then rounds
 //! as asked. The directed modes of `.f64`, which are rare, go through [`Exact`].
 //!
-//! An `.f32` NaN result is always `0x7fffffff`. An `.f64` NaN result keeps the payload of a NaN operand.
+//! An `.f32` NaN result is always `0x7fffffff`. An `.f64` NaN result is a NaN operand made quiet, sign and payload kept,
+//! or `0xfff8000000000000` if no operand is NaN.
 
 use crate::exact::Exact;
 use crate::format::{F32, F64, Format, add_odd_f64, round_f64};
@@ -13,6 +14,10 @@ use crate::rounding::{Mode, Rounding};
 
 /// The only NaN that `.f32` arithmetic produces.
 pub const NAN_F32: u32 = F32::NAN as u32;
+/// What an invalid `.f64` operation produces.
+const DEFAULT_NAN_F64: u64 = 0xfff8_0000_0000_0000;
+/// The mantissa bit that makes a NaN quiet.
+pub(crate) const QUIET_F64: u64 = 1 << 51;
 const SIGN_F32: u32 = F32::SIGN as u32;
 const INFINITY_F32: u32 = F32::INFINITY as u32;
 
@@ -139,13 +144,13 @@ pub fn sqrt_f32<R: Rounding, const FTZ: bool>(a: u32) -> u32 {
 /// `neg.f32`.
 #[inline(always)]
 pub fn neg_f32<const FTZ: bool>(a: u32) -> u32 {
-    flush_f32::<FTZ>(a) ^ SIGN_F32
+    finish::<FTZ, false>(a ^ SIGN_F32)
 }
 
 /// `abs.f32`.
 #[inline(always)]
 pub fn abs_f32<const FTZ: bool>(a: u32) -> u32 {
-    flush_f32::<FTZ>(a) & !SIGN_F32
+    finish::<FTZ, false>(a & !SIGN_F32)
 }
 
 /// `copysign.f32`: the magnitude of `b` with the sign of `a`.
@@ -158,6 +163,97 @@ pub fn copysign_f32(a: u32, b: u32) -> u32 {
 #[inline(always)]
 pub fn copysign_f64(a: u64, b: u64) -> u64 {
     (a & F64::SIGN) | (b & !F64::SIGN)
+}
+
+/// A result as bits; a NaN is the quieted first NaN of `operands`, or the negative default NaN if none is.
+///
+/// The order of the operands is the hardware's: last addend first, then the second factor, then the first.
+#[inline(always)]
+pub(crate) fn quiet_f64<const N: usize>(operands: [u64; N], result: f64) -> u64 {
+    let mut nan = DEFAULT_NAN_F64;
+    for &operand in operands.iter().rev() {
+        nan = if is_nan_f64(operand) { operand | QUIET_F64 } else { nan };
+    }
+    if result.is_nan() { nan } else { result.to_bits() }
+}
+
+/// An operation whose operands are all finite, in mode `R`; other operands do not round and take `native`.
+#[inline(always)]
+fn directed_f64<R: Rounding, const N: usize>(operands: [u64; N], native: u64, exact: impl Fn() -> Exact) -> u64 {
+    let finite = operands.iter().all(|x| x & F64::INFINITY != F64::INFINITY);
+    match R::MODE {
+        Mode::NearestEven => native,
+        _ if finite => exact().round::<F64, R>(),
+        _ => native,
+    }
+}
+
+/// `add.f64`.
+#[inline(always)]
+pub fn add_f64<R: Rounding>(a: u64, b: u64) -> u64 {
+    let native = quiet_f64([b, a], f64::from_bits(a) + f64::from_bits(b));
+    directed_f64::<R, 2>([a, b], native, || Exact::from_f64(a).add(Exact::from_f64(b), R::MODE))
+}
+
+/// `sub.f64`.
+#[inline(always)]
+pub fn sub_f64<R: Rounding>(a: u64, b: u64) -> u64 {
+    let native = quiet_f64([b, a], f64::from_bits(a) - f64::from_bits(b));
+    directed_f64::<R, 2>([a, b], native, || {
+        Exact::from_f64(a).add(Exact::from_f64(b ^ F64::SIGN), R::MODE)
+    })
+}
+
+/// `mul.f64`.
+#[inline(always)]
+pub fn mul_f64<R: Rounding>(a: u64, b: u64) -> u64 {
+    let native = quiet_f64([b, a], f64::from_bits(a) * f64::from_bits(b));
+    directed_f64::<R, 2>([a, b], native, || Exact::from_f64(a).mul(Exact::from_f64(b)))
+}
+
+/// `fma.f64`, and `mad.f64`.
+#[inline(always)]
+pub fn fma_f64<R: Rounding>(a: u64, b: u64, c: u64) -> u64 {
+    let native = quiet_f64([b, c, a], f64::from_bits(a).mul_add(f64::from_bits(b), f64::from_bits(c)));
+    directed_f64::<R, 3>([a, b, c], native, || {
+        Exact::from_f64(a).mul(Exact::from_f64(b)).add(Exact::from_f64(c), R::MODE)
+    })
+}
+
+/// `div.f64`.
+#[inline(always)]
+pub fn div_f64<R: Rounding>(a: u64, b: u64) -> u64 {
+    let native = quiet_f64([a, b], f64::from_bits(a) / f64::from_bits(b));
+    // Division by zero does not round either: it is put among the operands that are not finite.
+    let divisor = if b << 1 == 0 { F64::INFINITY } else { b };
+    directed_f64::<R, 2>([a, divisor], native, || Exact::from_f64(a).div(Exact::from_f64(b)))
+}
+
+/// `rcp.f64` with a rounding modifier.
+#[inline(always)]
+pub fn rcp_f64<R: Rounding>(a: u64) -> u64 {
+    div_f64::<R>(F64::ONE, a)
+}
+
+/// `sqrt.f64`.
+#[inline(always)]
+pub fn sqrt_f64<R: Rounding>(a: u64) -> u64 {
+    let native = quiet_f64([a], f64::from_bits(a).sqrt());
+    let negative = (a & F64::SIGN != 0) & (a << 1 != 0);
+    let operand = if negative { F64::INFINITY } else { a };
+    directed_f64::<R, 1>([operand], native, || Exact::from_f64(a).sqrt())
+}
+
+/// `neg.f64`. A NaN is quieted and keeps its sign.
+#[inline(always)]
+pub fn neg_f64(a: u64) -> u64 {
+    if is_nan_f64(a) { a | QUIET_F64 } else { a ^ F64::SIGN }
+}
+
+/// `abs.f64`. A NaN is quieted and keeps its sign.
+#[inline(always)]
+pub fn abs_f64(a: u64) -> u64 {
+    if is_nan_f64(a) { a | QUIET_F64 } else { a & !F64::SIGN }
 }
 
 /// Bits as an integer in the order of the numbers, with -0 below +0.
@@ -203,6 +299,26 @@ pub fn min_f32<const FTZ: bool, const NAN: bool, const XORSIGN_ABS: bool>(a: u32
 pub fn max_f32<const FTZ: bool, const NAN: bool, const XORSIGN_ABS: bool>(a: u32, b: u32) -> u32 {
     let (a, b) = (flush_f32::<FTZ>(a), flush_f32::<FTZ>(b));
     with_xorsign::<XORSIGN_ABS>(a, b, |a, b| choose_f32::<NAN>(a, b, order_f32(a) > order_f32(b)))
+}
+
+/// The smaller (or greater) number by `a_wins`; one NaN loses; of two, the second is kept.
+#[inline(always)]
+fn choose_f64(a: u64, b: u64, a_wins: bool) -> u64 {
+    let (a_nan, b_nan) = (is_nan_f64(a), is_nan_f64(b));
+    let number = if (a_wins & !a_nan) | b_nan { a } else { b };
+    if a_nan & b_nan { b | QUIET_F64 } else { number }
+}
+
+/// `min.f64`.
+#[inline(always)]
+pub fn min_f64(a: u64, b: u64) -> u64 {
+    choose_f64(a, b, order_f64(a) < order_f64(b))
+}
+
+/// `max.f64`.
+#[inline(always)]
+pub fn max_f64(a: u64, b: u64) -> u64 {
+    choose_f64(a, b, order_f64(a) > order_f64(b))
 }
 
 /// `testp`: a property of a float. Zeros count as normal.

@@ -67,7 +67,7 @@ fn is_nan<F: Format>(x: u16) -> bool {
 
 /// `.sat` clamps to [0.0, 1.0] and turns NaN into +0; `.relu` turns what is negative into +0 and keeps NaN.
 #[inline(always)]
-fn clamp<F: Format, const SAT: bool, const RELU: bool>(x: u16) -> u16 {
+pub(crate) fn clamp<F: Format, const SAT: bool, const RELU: bool>(x: u16) -> u16 {
     let negative = x & 0x8000 != 0;
     let nan = is_nan::<F>(x);
     let one = F::ONE as u16;
@@ -112,4 +112,68 @@ pub fn mul<F: Half, const FTZ: bool, const SAT: bool>(a: u16, b: u16) -> u16 {
 pub fn fma<F: Half, const FTZ: bool, const SAT: bool, const RELU: bool>(a: u16, b: u16, c: u16) -> u16 {
     let sum = F::product_sum(operand::<F, FTZ>(a), operand::<F, FTZ>(b), operand::<F, FTZ>(c));
     clamp::<F, SAT, RELU>(flush::<F, FTZ>(sum))
+}
+
+/// The out-of-bounds NaN, which a tensor load can put where there is no element.
+const OUT_OF_BOUNDS: u16 = 0xffff;
+
+/// `fma.oob`: zero if a factor is the out-of-bounds NaN.
+#[inline(always)]
+pub fn fma_oob<F: Half, const FTZ: bool, const RELU: bool>(a: u16, b: u16, c: u16) -> u16 {
+    let outside = (a == OUT_OF_BOUNDS) | (b == OUT_OF_BOUNDS);
+    let result = fma::<F, FTZ, false, RELU>(a, b, c);
+    if outside { 0 } else { result }
+}
+
+/// A value of any kind as an instruction returns it: one NaN, flushed.
+#[inline(always)]
+fn finish<F: Format, const FTZ: bool>(x: u16) -> u16 {
+    if is_nan::<F>(x) { F::NAN as u16 } else { flush::<F, FTZ>(x) }
+}
+
+/// `neg`.
+#[inline(always)]
+pub fn neg<F: Half, const FTZ: bool>(a: u16) -> u16 {
+    finish::<F, FTZ>(a ^ 0x8000)
+}
+
+/// `abs`.
+#[inline(always)]
+pub fn abs<F: Half, const FTZ: bool>(a: u16) -> u16 {
+    finish::<F, FTZ>(a & 0x7fff)
+}
+
+/// Bits as an integer in the order of the numbers, with -0 below +0.
+#[inline(always)]
+fn order(x: u16) -> i16 {
+    x as i16 ^ ((x as i16 >> 15) as u16 >> 1) as i16
+}
+
+/// The chosen number by `a_wins`; one NaN loses, or wins if `NAN`; two give the canonical NaN.
+#[inline(always)]
+fn choose<F: Format, const NAN: bool>(a: u16, b: u16, a_wins: bool) -> u16 {
+    let (a_nan, b_nan) = (is_nan::<F>(a), is_nan::<F>(b));
+    let number = if (a_wins & !a_nan) | b_nan { a } else { b };
+    let nan = if NAN { a_nan | b_nan } else { a_nan & b_nan };
+    if nan { F::NAN as u16 } else { number }
+}
+
+/// With `.xorsign.abs` the magnitudes are compared and the result's sign is the operands' product's.
+#[inline(always)]
+fn with_xorsign<const XORSIGN_ABS: bool>(a: u16, b: u16, f: impl Fn(u16, u16) -> u16) -> u16 {
+    if XORSIGN_ABS { ((a ^ b) & 0x8000) | f(a & 0x7fff, b & 0x7fff) } else { f(a, b) }
+}
+
+/// `min`.
+#[inline(always)]
+pub fn min<F: Half, const FTZ: bool, const NAN: bool, const XORSIGN_ABS: bool>(a: u16, b: u16) -> u16 {
+    let (a, b) = (flush::<F, FTZ>(a), flush::<F, FTZ>(b));
+    with_xorsign::<XORSIGN_ABS>(a, b, |a, b| choose::<F, NAN>(a, b, order(a) < order(b)))
+}
+
+/// `max`.
+#[inline(always)]
+pub fn max<F: Half, const FTZ: bool, const NAN: bool, const XORSIGN_ABS: bool>(a: u16, b: u16) -> u16 {
+    let (a, b) = (flush::<F, FTZ>(a), flush::<F, FTZ>(b));
+    with_xorsign::<XORSIGN_ABS>(a, b, |a, b| choose::<F, NAN>(a, b, order(a) > order(b)))
 }

@@ -20,8 +20,6 @@ pub trait Int: Copy + Ord + 'static {
     fn to_u64(self) -> u64;
     /// The low bits of a 64-bit pattern.
     fn from_u64(bits: u64) -> Self;
-    /// The value itself, wide enough for every type.
-    fn to_i128(self) -> i128;
     /// The sum, modulo the size.
     fn wrapping_add(self, other: Self) -> Self;
     /// The difference, modulo the size.
@@ -42,6 +40,14 @@ pub trait Int: Copy + Ord + 'static {
     fn wrapping_div(self, other: Self) -> Self;
     /// The remainder with the sign of the dividend; the divisor is not zero.
     fn wrapping_rem(self, other: Self) -> Self;
+    /// The nearest `f32`.
+    fn to_f32(self) -> f32;
+    /// The nearest `f64`.
+    fn to_f64(self) -> f64;
+    /// Truncated and clamped to the type's range; NaN is zero.
+    fn from_f32(value: f32) -> Self;
+    /// Truncated and clamped to the type's range; NaN is zero.
+    fn from_f64(value: f64) -> Self;
     /// Complement of every bit.
     fn not(self) -> Self;
     /// Shift left by less than the size.
@@ -68,10 +74,6 @@ macro_rules! int {
             #[inline(always)]
             fn from_u64(bits: u64) -> Self {
                 bits as $t
-            }
-            #[inline(always)]
-            fn to_i128(self) -> i128 {
-                self as i128
             }
             #[inline(always)]
             fn wrapping_add(self, other: Self) -> Self {
@@ -112,6 +114,22 @@ macro_rules! int {
             #[inline(always)]
             fn wrapping_rem(self, other: Self) -> Self {
                 <$t>::wrapping_rem(self, other)
+            }
+            #[inline(always)]
+            fn to_f32(self) -> f32 {
+                self as f32
+            }
+            #[inline(always)]
+            fn to_f64(self) -> f64 {
+                self as f64
+            }
+            #[inline(always)]
+            fn from_f32(value: f32) -> Self {
+                value as $t
+            }
+            #[inline(always)]
+            fn from_f64(value: f64) -> Self {
+                value as $t
             }
             #[inline(always)]
             fn not(self) -> Self {

@@ -19,11 +19,14 @@
 
 pub mod bits;
 pub mod compare;
+pub mod convert;
 pub mod exact;
 pub mod extended;
 pub mod float;
 pub mod format;
+pub mod fp8;
 pub mod half;
 pub mod integer;
 pub mod packed;
 pub mod rounding;
+pub mod special;
