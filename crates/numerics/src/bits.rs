@@ -162,8 +162,11 @@ pub fn bfind<T: Int, const SHIFTAMT: bool>(a: T) -> u32 {
 }
 
 /// `fns`: the place of the `offset`-th set bit of `mask` counted from `base` upwards, or downwards if negative; all
-/// ones if there is none. A `base` above 31, which PTX leaves open, finds nothing.
+/// ones if there is none. A `base` above 31, which PTX leaves open, finds nothing; the least offset finds 0 (measured).
 pub fn fns(mask: u32, base: u32, offset: i32) -> u32 {
+    if offset == i32::MIN {
+        return 0;
+    }
     if base > 31 {
         return u32::MAX;
     }
@@ -189,25 +192,33 @@ fn low_mask(length: u32) -> u64 {
     if length < 64 { !(u64::MAX << (length & 63)) } else { u64::MAX }
 }
 
-/// `bfe`: the field of `length` bits at `position`, both modulo 256; a signed type extends the field's top bit.
+/// A place or a length of a field. The 32-bit instructions take them modulo 256. The 64-bit ones, which hardware does
+/// in steps, take them whole (measured; PTX allows neither above 255).
+#[inline(always)]
+fn field_number<T: Int>(x: u32) -> u32 {
+    if T::BITS == 32 { x & 0xff } else { x }
+}
+
+/// `bfe`: the field of `length` bits at `position`; a signed type extends the field's top bit.
 #[inline(always)]
 pub fn bfe<T: Int>(a: T, position: u32, length: u32) -> T {
-    let (position, length) = (position & 0xff, length & 0xff);
+    let (position, length) = (field_number::<T>(position), field_number::<T>(length));
     let top = T::BITS - 1;
     // A shift past the top leaves copies of the sign (or zeros), which is what lies beyond the most significant bit.
     let field = shr(a, position).to_u64();
-    let sign_place = (position + length).wrapping_sub(1).min(top);
+    let sign_place = position.saturating_add(length).wrapping_sub(1).min(top);
     let fill = if T::SIGNED & (shr(a, sign_place).to_u64() & 1 != 0) { u64::MAX } else { 0 };
     let mask = low_mask(length);
     let value = (field & mask) | (fill & !mask);
     T::from_u64(if length == 0 { 0 } else { value })
 }
 
-/// `bfi`: `b` with the lowest `length` bits of `a` put in at `position`, both modulo 256.
+/// `bfi`: `b` with the lowest `length` bits of `a` put in at `position`.
 #[inline(always)]
 pub fn bfi<T: Int>(a: T, b: T, position: u32, length: u32) -> T {
-    let mask = shl(T::from_u64(low_mask(length & 0xff)), position & 0xff).to_u64();
-    let inserted = shl(a, position & 0xff).to_u64();
+    let position = field_number::<T>(position);
+    let mask = shl(T::from_u64(low_mask(field_number::<T>(length))), position).to_u64();
+    let inserted = shl(a, position).to_u64();
     T::from_u64((inserted & mask) | (b.to_u64() & !mask))
 }
 

@@ -82,3 +82,15 @@ pub fn set_int<T: Int>(holds: bool) -> T {
 pub fn set_float<F: Format>(holds: bool) -> u64 {
     if holds { F::ONE } else { 0 }
 }
+
+/// `slct` by an `.s32`: `a` if it is not negative, else `b`.
+#[inline(always)]
+pub fn slct_s32<T: Copy>(a: T, b: T, c: i32) -> T {
+    if c >= 0 { a } else { b }
+}
+
+/// `slct` by an `.f32`: `a` if it is at least zero, `b` if it is negative or NaN.
+#[inline(always)]
+pub fn slct_f32<T: Copy, const FTZ: bool>(a: T, b: T, c: u32) -> T {
+    if f32::from_bits(flush_f32::<FTZ>(c)) >= 0.0 { a } else { b }
+}

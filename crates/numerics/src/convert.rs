@@ -43,7 +43,7 @@ fn odd_f64<T: Int>(a: T) -> f64 {
 pub fn int_to_f32<T: Int, R: Rounding>(a: T) -> u32 {
     match R::MODE {
         Mode::NearestEven => a.to_f32().to_bits(),
-        _ => round_f64::<F32, R, false>(odd_f64(a).to_bits()) as u32,
+        _ => round_f64::<F32, R, false, false>(odd_f64(a).to_bits()) as u32,
     }
 }
 
@@ -63,7 +63,7 @@ pub fn int_to_f64<T: Int, R: Rounding>(a: T) -> u64 {
 /// An integer to `.f16` or `.bf16`.
 #[inline(always)]
 pub fn int_to_half<T: Int, F: Format, R: Rounding>(a: T) -> u16 {
-    round_f64::<F, R, false>(odd_f64(a).to_bits()) as u16
+    round_f64::<F, R, false, false>(odd_f64(a).to_bits()) as u16
 }
 
 /// The `f32` as a whole number.
@@ -134,10 +134,10 @@ pub fn f64_to_whole<R: Rounding, const SAT: bool>(a: u64) -> u64 {
 #[inline(always)]
 pub fn half_to_whole<F: Format, R: Rounding, const SAT: bool>(a: u16) -> u16 {
     let whole = f32_to_whole::<R, false, SAT>(widen::<F>(u32::from(a)));
-    round_f32::<F, Rn, false>(whole) as u16
+    round_f32::<F, Rn, false, false>(whole) as u16
 }
 
-/// `.sat` of an `.f64`: clamps to [0.0, 1.0]; NaN and negative zero become positive zero.
+/// `.sat` of an `.f64`: clamps to \[0.0, 1.0\]; NaN and negative zero become positive zero.
 #[inline(always)]
 pub fn saturate_f64<const SAT: bool>(x: u64) -> u64 {
     if !SAT {
@@ -148,41 +148,43 @@ pub fn saturate_f64<const SAT: bool>(x: u64) -> u64 {
     if value > 0.0 { clamped } else { 0 }
 }
 
-/// `.f32` to `.f32` without a rounding modifier: the bits, flushed and clamped as asked.
+/// `.f32` to `.f32` without a rounding modifier: a copy, which with `.ftz` flushes and has the one NaN.
 #[inline(always)]
 pub fn f32_to_f32<const FTZ: bool, const SAT: bool>(a: u32) -> u32 {
-    saturate_f32::<SAT>(flush_f32::<FTZ>(a))
+    let canonical = if FTZ & is_nan_f32(a) { F32::NAN as u32 } else { a };
+    saturate_f32::<SAT>(flush_f32::<FTZ>(canonical))
 }
 
-/// `.f32` to `.f64`.
+/// `.f32` to `.f64`, after the `.ftz` of [`f32_to_f32`]; a NaN keeps its sign and payload.
 #[inline(always)]
 pub fn f32_to_f64<const FTZ: bool, const SAT: bool>(a: u32) -> u64 {
+    let a = f32_to_f32::<FTZ, false>(a);
     let sign = u64::from(a >> 31) << 63;
     let nan = sign | F64::INFINITY | QUIET_F64 | (u64::from(a & 0x7f_ffff) << 29);
-    let value = f64::from(f32::from_bits(flush_f32::<FTZ>(a))).to_bits();
+    let value = f64::from(f32::from_bits(a)).to_bits();
     saturate_f64::<SAT>(if is_nan_f32(a) { nan } else { value })
 }
 
 /// `.f64` to a narrower format; a NaN keeps its sign and the upper bits of its payload.
 #[inline(always)]
-fn narrow_f64<D: Format, R: Rounding>(a: u64) -> u64 {
+fn narrow_f64<D: Format, R: Rounding, const FTZ: bool>(a: u64) -> u64 {
     let sign = if a & F64::SIGN != 0 { D::SIGN } else { 0 };
     let payload = (a & (F64::MIN_NORMAL - 1)) >> (F64::MANTISSA_BITS - D::MANTISSA_BITS);
     let nan = sign | D::INFINITY | (D::MIN_NORMAL >> 1) | payload;
-    let number = round_f64::<D, R, false>(a);
+    let number = round_f64::<D, R, FTZ, false>(a);
     if is_nan_f64(a) { nan } else { number }
 }
 
 /// `.f64` to `.f32`.
 #[inline(always)]
 pub fn f64_to_f32<R: Rounding, const FTZ: bool, const SAT: bool>(a: u64) -> u32 {
-    saturate_f32::<SAT>(flush_f32::<FTZ>(narrow_f64::<F32, R>(a) as u32))
+    saturate_f32::<SAT>(narrow_f64::<F32, R, FTZ>(a) as u32)
 }
 
 /// `.f64` to `.f16` or `.bf16`.
 #[inline(always)]
 pub fn f64_to_half<F: Format, R: Rounding, const SAT: bool>(a: u64) -> u16 {
-    saturate_half::<F, SAT>(narrow_f64::<F, R>(a) as u16)
+    saturate_half::<F, SAT>(narrow_f64::<F, R, false>(a) as u16)
 }
 
 #[inline(always)]
@@ -190,7 +192,7 @@ fn saturate_half<F: Format, const SAT: bool>(x: u16) -> u16 {
     crate::half::clamp::<F, SAT, false>(x)
 }
 
-/// `.f32` to `.f16` or `.bf16`.
+/// `.f32` to `.f16` or `.bf16`. `.ftz` flushes the operand of a conversion to `.bf16`, and does nothing to `.f16`.
 #[inline(always)]
 pub fn f32_to_half<
     F: Format,
@@ -202,20 +204,26 @@ pub fn f32_to_half<
 >(
     a: u32,
 ) -> u16 {
-    let half = round_f32::<F, R, SATFINITE>(flush_f32::<FTZ>(a)) as u16;
+    let flushed = if F::EXPONENT_BITS == F32::EXPONENT_BITS { flush_f32::<FTZ>(a) } else { a };
+    let half = round_f32::<F, R, false, SATFINITE>(flushed) as u16;
     crate::half::clamp::<F, SAT, RELU>(half)
 }
 
-/// `.f16` or `.bf16` to `.f32`.
+/// `.f16` or `.bf16` to `.f32`. A `.bf16` is the upper half of an `.f32` and is copied as such, NaNs too.
 #[inline(always)]
 pub fn half_to_f32<F: Format, const FTZ: bool, const SAT: bool>(a: u16) -> u32 {
-    saturate_f32::<SAT>(flush_f32::<FTZ>(widen::<F>(u32::from(a))))
+    let copied = F::EXPONENT_BITS == F32::EXPONENT_BITS;
+    f32_to_f32::<FTZ, SAT>(if copied { u32::from(a) << 16 } else { widen::<F>(u32::from(a)) })
 }
 
-/// `.f16` or `.bf16` to `.f64`.
+/// `.f16` or `.bf16` to `.f64`; a NaN keeps its sign and payload.
 #[inline(always)]
 pub fn half_to_f64<F: Format, const SAT: bool>(a: u16) -> u64 {
-    f32_to_f64::<false, SAT>(widen::<F>(u32::from(a)))
+    let sign = u64::from(a >> 15) << 63;
+    let payload = u64::from(a & 0x7fff & !(F::INFINITY as u16)) << (F64::MANTISSA_BITS - F::MANTISSA_BITS);
+    let nan = sign | F64::INFINITY | QUIET_F64 | payload;
+    let value = f64::from(f32::from_bits(widen::<F>(u32::from(a)))).to_bits();
+    saturate_f64::<SAT>(if a & 0x7fff > F::INFINITY as u16 { nan } else { value })
 }
 
 /// Between `.f16` and `.bf16`.
@@ -224,10 +232,10 @@ pub fn half_to_half<S: Format, D: Format, R: Rounding, const SAT: bool>(a: u16) 
     f32_to_half::<D, R, false, SAT, false, false>(widen::<S>(u32::from(a)))
 }
 
-/// `.f16` or `.bf16` to itself without a rounding modifier: the bits, clamped as asked.
+/// `.f16` or `.bf16` to itself without a rounding modifier: a copy with the one NaN, clamped as asked.
 #[inline(always)]
 pub fn half_to_same<F: Format, const SAT: bool>(a: u16) -> u16 {
-    saturate_half::<F, SAT>(a)
+    saturate_half::<F, SAT>(if a & 0x7fff > F::INFINITY as u16 { F::NAN as u16 } else { a })
 }
 
 /// `.f64` to `.f64` without a rounding modifier: the bits, clamped as asked.
@@ -239,7 +247,7 @@ pub fn f64_to_f64<const SAT: bool>(a: u64) -> u64 {
 /// `.f32` to `.tf32` with `.rn` or `.rz`: the low 13 bits of the result are clear, also of a NaN.
 #[inline(always)]
 pub fn f32_to_tf32<R: Rounding, const RELU: bool, const SATFINITE: bool>(a: u32) -> u32 {
-    let tf32 = round_f32::<Tf32, R, SATFINITE>(a) << 13;
+    let tf32 = round_f32::<Tf32, R, false, SATFINITE>(a) << 13;
     let negative = (tf32 >> 31 != 0) & !is_nan_f32(a);
     if RELU & negative { 0 } else { tf32 }
 }

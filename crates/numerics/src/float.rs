@@ -40,7 +40,7 @@ pub fn flush_f32<const FTZ: bool>(x: u32) -> u32 {
     if FTZ & tiny { x & SIGN_F32 } else { x }
 }
 
-/// `.sat`: clamps to [0.0, 1.0]; NaN and negative zero become positive zero.
+/// `.sat`: clamps to \[0.0, 1.0\]; NaN and negative zero become positive zero.
 #[inline(always)]
 pub fn saturate_f32<const SAT: bool>(x: u32) -> u32 {
     if !SAT {
@@ -75,8 +75,8 @@ fn add_odd<R: Rounding>(a: f64, b: f64) -> f64 {
 
 /// Rounds an `f64` to `.f32` in mode `R`.
 #[inline(always)]
-fn narrow<R: Rounding>(x: f64) -> u32 {
-    round_f64::<F32, R, false>(x.to_bits()) as u32
+fn narrow<R: Rounding, const FTZ: bool>(x: f64) -> u32 {
+    round_f64::<F32, R, FTZ, false>(x.to_bits()) as u32
 }
 
 /// `add.f32`.
@@ -85,7 +85,7 @@ pub fn add_f32<R: Rounding, const FTZ: bool, const SAT: bool>(a: u32, b: u32) ->
     let (a, b) = (operand::<FTZ>(a), operand::<FTZ>(b));
     finish::<FTZ, SAT>(match R::MODE {
         Mode::NearestEven => (a + b).to_bits(),
-        _ => narrow::<R>(add_odd::<R>(f64::from(a), f64::from(b))),
+        _ => narrow::<R, FTZ>(add_odd::<R>(f64::from(a), f64::from(b))),
     })
 }
 
@@ -95,13 +95,25 @@ pub fn sub_f32<R: Rounding, const FTZ: bool, const SAT: bool>(a: u32, b: u32) ->
     add_f32::<R, FTZ, SAT>(a, b ^ SIGN_F32)
 }
 
+/// A power of two which lifts any subnormal well into the normal range.
+const LIFT: f32 = 18_446_744_073_709_551_616.0; // 2^64
+
+/// `.ftz` of a product: flushes it if the same product times [`LIFT`], so rounded to full precision, is below the least
+/// normal value times `LIFT`. Where lifting an operand overflows, the product is nowhere near.
+#[inline(always)]
+fn flush_tiny<const FTZ: bool>(result: f32, lifted: f32) -> u32 {
+    let bits = result.to_bits();
+    let tiny = lifted.abs() < f32::MIN_POSITIVE * LIFT;
+    if FTZ & tiny { bits & SIGN_F32 } else { bits }
+}
+
 /// `mul.f32`.
 #[inline(always)]
 pub fn mul_f32<R: Rounding, const FTZ: bool, const SAT: bool>(a: u32, b: u32) -> u32 {
     let (a, b) = (operand::<FTZ>(a), operand::<FTZ>(b));
     finish::<FTZ, SAT>(match R::MODE {
-        Mode::NearestEven => (a * b).to_bits(),
-        _ => narrow::<R>(f64::from(a) * f64::from(b)),
+        Mode::NearestEven => flush_tiny::<FTZ>(a * b, (a * LIFT) * b),
+        _ => narrow::<R, FTZ>(f64::from(a) * f64::from(b)),
     })
 }
 
@@ -110,8 +122,8 @@ pub fn mul_f32<R: Rounding, const FTZ: bool, const SAT: bool>(a: u32, b: u32) ->
 pub fn fma_f32<R: Rounding, const FTZ: bool, const SAT: bool>(a: u32, b: u32, c: u32) -> u32 {
     let (a, b, c) = (operand::<FTZ>(a), operand::<FTZ>(b), operand::<FTZ>(c));
     finish::<FTZ, SAT>(match R::MODE {
-        Mode::NearestEven => a.mul_add(b, c).to_bits(),
-        _ => narrow::<R>(add_odd::<R>(f64::from(a) * f64::from(b), f64::from(c))),
+        Mode::NearestEven => flush_tiny::<FTZ>(a.mul_add(b, c), (a * LIFT).mul_add(b, c * LIFT)),
+        _ => narrow::<R, FTZ>(add_odd::<R>(f64::from(a) * f64::from(b), f64::from(c))),
     })
 }
 
@@ -121,7 +133,7 @@ pub fn div_f32<R: Rounding, const FTZ: bool>(a: u32, b: u32) -> u32 {
     let (a, b) = (operand::<FTZ>(a), operand::<FTZ>(b));
     finish::<FTZ, false>(match R::MODE {
         Mode::NearestEven => (a / b).to_bits(),
-        _ => narrow::<R>(f64::from(a) / f64::from(b)),
+        _ => narrow::<R, FTZ>(f64::from(a) / f64::from(b)),
     })
 }
 
@@ -137,7 +149,7 @@ pub fn sqrt_f32<R: Rounding, const FTZ: bool>(a: u32) -> u32 {
     let a = operand::<FTZ>(a);
     finish::<FTZ, false>(match R::MODE {
         Mode::NearestEven => a.sqrt().to_bits(),
-        _ => narrow::<R>(f64::from(a).sqrt()),
+        _ => narrow::<R, FTZ>(f64::from(a).sqrt()),
     })
 }
 
@@ -276,12 +288,12 @@ fn choose_f32<const NAN: bool>(a: u32, b: u32, a_wins: bool) -> u32 {
     if nan { NAN_F32 } else { number }
 }
 
-/// With `.xorsign.abs` the magnitudes are compared and the result's sign is the operands' product's.
+/// With `.xorsign.abs` the magnitudes are compared, and a result other than NaN gets the sign of the product.
 #[inline(always)]
 fn with_xorsign<const XORSIGN_ABS: bool>(a: u32, b: u32, f: impl Fn(u32, u32) -> u32) -> u32 {
     if XORSIGN_ABS {
-        let sign = (a ^ b) & SIGN_F32;
-        sign | f(a & !SIGN_F32, b & !SIGN_F32)
+        let chosen = f(a & !SIGN_F32, b & !SIGN_F32);
+        if chosen == NAN_F32 { chosen } else { ((a ^ b) & SIGN_F32) | chosen }
     } else {
         f(a, b)
     }

@@ -4,6 +4,10 @@
 //! on integers, without branches. An operation whose exact result does not fit `f64` first rounds it *to odd* (keeps
 //! the last bit set when anything was lost): from there one more rounding to a format with at least two bits less is
 //! the rounding of the exact value.
+//!
+//! `.ftz` of a result does not look at the rounded subnormal, which may have become the least normal value. The
+//! hardware rounds to the full number of bits, as if exponents had no lower end, and flushes what is then below the
+//! normal range (tininess after rounding, measured).
 
 use crate::rounding::Rounding;
 
@@ -60,7 +64,7 @@ macro_rules! round_from {
     ($(#[$doc:meta])* $name:ident, $bits:ty, $signed:ty, $source:ty) => {
         $(#[$doc])*
         #[inline(always)]
-        pub fn $name<D: Format, R: Rounding, const SATFINITE: bool>(x: $bits) -> $bits {
+        pub fn $name<D: Format, R: Rounding, const FTZ: bool, const SATFINITE: bool>(x: $bits) -> $bits {
             const MANTISSA: u32 = <$source as Format>::MANTISSA_BITS;
             const SIGN: $bits = <$source as Format>::SIGN as $bits;
             const INFINITY: $bits = <$source as Format>::INFINITY as $bits;
@@ -72,9 +76,8 @@ macro_rules! round_from {
             let exponent = field.max(1);
             let significand =
                 (magnitude & ((1 << MANTISSA) - 1)) | (<$bits>::from(field != 0) << MANTISSA);
-            let below = (threshold - exponent).max(0);
+            let below = if FTZ { 0 } else { (threshold - exponent).max(0) };
             let shift = (((MANTISSA - D::MANTISSA_BITS) as $signed) + below).min(MANTISSA as $signed + 3) as u32;
-            let base = ((exponent - threshold).max(0) as $bits) << D::MANTISSA_BITS;
             let kept = significand >> shift;
             // With nothing to cut off (shift 0) the rest is zero, and half is made unreachable.
             let rest = significand & !(<$bits>::MAX << shift);
@@ -86,7 +89,10 @@ macro_rules! round_from {
                 (rest == half) & (rest != 0),
                 rest != 0,
             );
-            let rounded = base + kept + <$bits>::from(up);
+            // Below the normal range `base` is negative with FTZ, and stays 0 without.
+            let base = if FTZ { exponent - threshold } else { (exponent - threshold).max(0) };
+            let sum = (base << D::MANTISSA_BITS) + (kept + <$bits>::from(up)) as $signed;
+            let rounded = if FTZ & (sum < D::MIN_NORMAL as $signed) { 0 } else { sum } as $bits;
             let infinite = magnitude == INFINITY;
             let overflow = if SATFINITE {
                 D::MAX_FINITE
@@ -103,11 +109,11 @@ macro_rules! round_from {
     };
 }
 round_from! {
-    /// Rounds an `.f32` to format `D`; `SATFINITE` replaces infinities and overflow by the largest finite value.
+    /// Rounds an `.f32` to format `D`; `FTZ` flushes, `SATFINITE` replaces infinities and overflow by the largest finite value.
     round_f32, u32, i32, F32
 }
 round_from! {
-    /// Rounds an `.f64` to format `D`; `SATFINITE` replaces infinities and overflow by the largest finite value.
+    /// Rounds an `.f64` to format `D`; `FTZ` flushes, `SATFINITE` replaces infinities and overflow by the largest finite value.
     round_f64, u64, i64, F64
 }
 

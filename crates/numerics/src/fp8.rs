@@ -11,7 +11,7 @@ use crate::rounding::Rn;
 /// One `.f32` to format `D`, with `.satfinite`.
 #[inline(always)]
 pub fn from_f32<D: Format, const RELU: bool>(a: u32) -> u8 {
-    let rounded = round_f32::<D, Rn, true>(a) as u8;
+    let rounded = round_f32::<D, Rn, false, true>(a) as u8;
     let negative = (rounded & D::SIGN as u8 != 0) & !crate::float::is_nan_f32(a);
     if RELU & negative { 0 } else { rounded }
 }
@@ -31,7 +31,7 @@ pub fn pair_from_half<S: Format, D: Format, const RELU: bool>(a: u32) -> u16 {
 /// One element of format `S` to the half `D`, which holds each of its values.
 #[inline(always)]
 pub fn to_half<S: Format, D: Format, const RELU: bool>(a: u8) -> u16 {
-    clamp::<D, false, RELU>(round_f32::<D, Rn, false>(widen::<S>(u32::from(a))) as u16)
+    clamp::<D, false, RELU>(round_f32::<D, Rn, false, false>(widen::<S>(u32::from(a))) as u16)
 }
 
 /// `cvt.rn.f16x2.S` with an `x2` type of 8-bit elements.

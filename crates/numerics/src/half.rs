@@ -16,40 +16,40 @@ use crate::rounding::Rn;
 /// A half-precision format: `.f16` or `.bf16`.
 pub trait Half: Format {
     /// The product, rounded once.
-    fn product(a: u32, b: u32) -> u16;
+    fn product<const FTZ: bool>(a: u32, b: u32) -> u16;
     /// The product plus a third value, rounded once.
-    fn product_sum(a: u32, b: u32, c: u32) -> u16;
+    fn product_sum<const FTZ: bool>(a: u32, b: u32, c: u32) -> u16;
 }
 
 /// Rounds `f32` bits to a half.
 #[inline(always)]
-fn narrow<F: Format>(x: u32) -> u16 {
-    round_f32::<F, Rn, false>(x) as u16
+fn narrow<F: Format, const FTZ: bool>(x: u32) -> u16 {
+    round_f32::<F, Rn, FTZ, false>(x) as u16
 }
 
 impl Half for F16 {
     #[inline(always)]
-    fn product(a: u32, b: u32) -> u16 {
-        narrow::<F16>((f32::from_bits(a) * f32::from_bits(b)).to_bits())
+    fn product<const FTZ: bool>(a: u32, b: u32) -> u16 {
+        narrow::<F16, FTZ>((f32::from_bits(a) * f32::from_bits(b)).to_bits())
     }
     #[inline(always)]
-    fn product_sum(a: u32, b: u32, c: u32) -> u16 {
+    fn product_sum<const FTZ: bool>(a: u32, b: u32, c: u32) -> u16 {
         let product = f32::from_bits(a) * f32::from_bits(b);
-        narrow::<F16>(add_odd_f32(product, f32::from_bits(c)).to_bits())
+        narrow::<F16, FTZ>(add_odd_f32(product, f32::from_bits(c)).to_bits())
     }
 }
 
 impl Half for Bf16 {
     #[inline(always)]
-    fn product(a: u32, b: u32) -> u16 {
+    fn product<const FTZ: bool>(a: u32, b: u32) -> u16 {
         let product = f64::from(f32::from_bits(a)) * f64::from(f32::from_bits(b));
-        round_f64::<Bf16, Rn, false>(product.to_bits()) as u16
+        round_f64::<Bf16, Rn, FTZ, false>(product.to_bits()) as u16
     }
     #[inline(always)]
-    fn product_sum(a: u32, b: u32, c: u32) -> u16 {
+    fn product_sum<const FTZ: bool>(a: u32, b: u32, c: u32) -> u16 {
         let product = f64::from(f32::from_bits(a)) * f64::from(f32::from_bits(b));
         let sum = add_odd_f64(product, f64::from(f32::from_bits(c)));
-        round_f64::<Bf16, Rn, false>(sum.to_bits()) as u16
+        round_f64::<Bf16, Rn, FTZ, false>(sum.to_bits()) as u16
     }
 }
 
@@ -65,7 +65,7 @@ fn is_nan<F: Format>(x: u16) -> bool {
     x & 0x7fff > F::INFINITY as u16
 }
 
-/// `.sat` clamps to [0.0, 1.0] and turns NaN into +0; `.relu` turns what is negative into +0 and keeps NaN.
+/// `.sat` clamps to \[0.0, 1.0\] and turns NaN into +0; `.relu` turns what is negative into +0 and keeps NaN.
 #[inline(always)]
 pub(crate) fn clamp<F: Format, const SAT: bool, const RELU: bool>(x: u16) -> u16 {
     let negative = x & 0x8000 != 0;
@@ -91,7 +91,7 @@ fn operand<F: Format, const FTZ: bool>(x: u16) -> u32 {
 #[inline(always)]
 pub fn add<F: Half, const FTZ: bool, const SAT: bool>(a: u16, b: u16) -> u16 {
     let sum = f32::from_bits(operand::<F, FTZ>(a)) + f32::from_bits(operand::<F, FTZ>(b));
-    clamp::<F, SAT, false>(flush::<F, FTZ>(narrow::<F>(sum.to_bits())))
+    clamp::<F, SAT, false>(narrow::<F, FTZ>(sum.to_bits()))
 }
 
 /// `sub`.
@@ -103,24 +103,24 @@ pub fn sub<F: Half, const FTZ: bool, const SAT: bool>(a: u16, b: u16) -> u16 {
 /// `mul`.
 #[inline(always)]
 pub fn mul<F: Half, const FTZ: bool, const SAT: bool>(a: u16, b: u16) -> u16 {
-    let product = F::product(operand::<F, FTZ>(a), operand::<F, FTZ>(b));
-    clamp::<F, SAT, false>(flush::<F, FTZ>(product))
+    let product = F::product::<FTZ>(operand::<F, FTZ>(a), operand::<F, FTZ>(b));
+    clamp::<F, SAT, false>(product)
 }
 
 /// `fma`.
 #[inline(always)]
 pub fn fma<F: Half, const FTZ: bool, const SAT: bool, const RELU: bool>(a: u16, b: u16, c: u16) -> u16 {
-    let sum = F::product_sum(operand::<F, FTZ>(a), operand::<F, FTZ>(b), operand::<F, FTZ>(c));
-    clamp::<F, SAT, RELU>(flush::<F, FTZ>(sum))
+    let sum = F::product_sum::<FTZ>(operand::<F, FTZ>(a), operand::<F, FTZ>(b), operand::<F, FTZ>(c));
+    clamp::<F, SAT, RELU>(sum)
 }
 
-/// The out-of-bounds NaN, which a tensor load can put where there is no element.
-const OUT_OF_BOUNDS: u16 = 0xffff;
+/// The magnitude of the out-of-bounds NaN, which a tensor load can put where there is no element (measured).
+const OUT_OF_BOUNDS: u16 = 0x7ff7;
 
 /// `fma.oob`: zero if a factor is the out-of-bounds NaN.
 #[inline(always)]
 pub fn fma_oob<F: Half, const FTZ: bool, const RELU: bool>(a: u16, b: u16, c: u16) -> u16 {
-    let outside = (a == OUT_OF_BOUNDS) | (b == OUT_OF_BOUNDS);
+    let outside = (a & 0x7fff == OUT_OF_BOUNDS) | (b & 0x7fff == OUT_OF_BOUNDS);
     let result = fma::<F, FTZ, false, RELU>(a, b, c);
     if outside { 0 } else { result }
 }
@@ -158,10 +158,15 @@ fn choose<F: Format, const NAN: bool>(a: u16, b: u16, a_wins: bool) -> u16 {
     if nan { F::NAN as u16 } else { number }
 }
 
-/// With `.xorsign.abs` the magnitudes are compared and the result's sign is the operands' product's.
+/// With `.xorsign.abs` the magnitudes are compared, and a result other than NaN gets the sign of the product.
 #[inline(always)]
 fn with_xorsign<const XORSIGN_ABS: bool>(a: u16, b: u16, f: impl Fn(u16, u16) -> u16) -> u16 {
-    if XORSIGN_ABS { ((a ^ b) & 0x8000) | f(a & 0x7fff, b & 0x7fff) } else { f(a, b) }
+    if XORSIGN_ABS {
+        let chosen = f(a & 0x7fff, b & 0x7fff);
+        if chosen == 0x7fff { chosen } else { ((a ^ b) & 0x8000) | chosen }
+    } else {
+        f(a, b)
+    }
 }
 
 /// `min`.

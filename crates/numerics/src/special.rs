@@ -326,11 +326,11 @@ pub fn rsqrt_approx_f64(x: u64) -> u64 {
 /// `tanh.approx` of a half.
 #[inline(always)]
 pub fn tanh_approx_half<F: Format>(x: u16) -> u16 {
-    round_f32::<F, Rn, false>(unit::tanh(widen::<F>(u32::from(x)))) as u16
+    round_f32::<F, Rn, false, false>(unit::tanh(widen::<F>(u32::from(x)))) as u16
 }
 
 /// `ex2.approx` of a half. In `.bf16`, where the manual spells it `.ftz`, subnormals are zero.
 #[inline(always)]
 pub fn ex2_approx_half<F: Format>(x: u16) -> u16 {
-    round_f32::<F, Rn, false>(ex2_approx_f32::<false>(widen::<F>(u32::from(x)))) as u16
+    round_f32::<F, Rn, false, false>(ex2_approx_f32::<false>(widen::<F>(u32::from(x)))) as u16
 }

@@ -7,7 +7,7 @@ use numerics::rounding::{Rm, Rn, Rp, Rz};
 use numerics::{bits, compare, convert, extended, float, fp8, half, integer, packed, special};
 
 /// Operands as recorded (zero-extended) to the result as recorded.
-pub type Implementation = Box<dyn Fn(&[u64]) -> u64>;
+pub(crate) type Implementation = Box<dyn Fn(&[u64]) -> u64>;
 
 macro_rules! by_flag {
     ($flag:expr, $name:ident => $body:expr) => {
@@ -63,16 +63,16 @@ macro_rules! by_comparison {
 /// The function of an instruction, its operands and result cast between the recorded `u64` and its own types.
 macro_rules! run {
     ($f:expr; $a:ty => $d:ty) => {
-        Some(Box::new(|x: &[u64]| ($f(x[0] as $a) as $d) as u64))
+        Some(Box::new(|x: &[u64]| ($f(x[0] as $a) as $d) as u64) as Implementation)
     };
     ($f:expr; $a:ty, $b:ty => $d:ty) => {
-        Some(Box::new(|x: &[u64]| ($f(x[0] as $a, x[1] as $b) as $d) as u64))
+        Some(Box::new(|x: &[u64]| ($f(x[0] as $a, x[1] as $b) as $d) as u64) as Implementation)
     };
     ($f:expr; $a:ty, $b:ty, $c:ty => $d:ty) => {
-        Some(Box::new(|x: &[u64]| ($f(x[0] as $a, x[1] as $b, x[2] as $c) as $d) as u64))
+        Some(Box::new(|x: &[u64]| ($f(x[0] as $a, x[1] as $b, x[2] as $c) as $d) as u64) as Implementation)
     };
     ($f:expr; $a:ty, $b:ty, $c:ty, $e:ty => $d:ty) => {
-        Some(Box::new(|x: &[u64]| ($f(x[0] as $a, x[1] as $b, x[2] as $c, x[3] as $e) as $d) as u64))
+        Some(Box::new(|x: &[u64]| ($f(x[0] as $a, x[1] as $b, x[2] as $c, x[3] as $e) as $d) as u64) as Implementation)
     };
 }
 
@@ -83,16 +83,17 @@ fn recorded<T: integer::Int>(x: T) -> u64 {
 }
 
 /// The function for an instruction's name, if there is one.
-pub fn implementation(name: &str) -> Option<Implementation> {
+pub(crate) fn implementation(name: &str) -> Option<Implementation> {
     let parts: Vec<&str> = name.split('.').collect();
     let last = *parts.last()?;
     if parts[0] == "cvt" {
         return conversion(&parts);
     }
     match last {
-        "f32" if parts[0] != "slct" => single(&parts),
+        "f32" => single(&parts),
         "f64" => double(&parts),
         "f16" | "bf16" => halves(&parts, last),
+        "f16x2" | "bf16x2" => both_halves(name, last),
         _ => integers(name, &parts, last).or_else(|| words(name)),
     }
 }
@@ -144,6 +145,7 @@ fn single(parts: &[&str]) -> Option<Implementation> {
         "neg" => run!(float::neg_f32::<FTZ>; u32 => u32),
         "abs" => run!(float::abs_f32::<FTZ>; u32 => u32),
         "copysign" => run!(float::copysign_f32; u32, u32 => u32),
+        "slct" => run!(compare::slct_f32::<u32, FTZ>; u32, u32, u32 => u32),
         "min" | "max" => by_flag!(has("NaN"), NAN => by_flag!(has("xorsign"), XORSIGN => match parts[0] {
             "min" => run!(float::min_f32::<FTZ, NAN, XORSIGN>; u32, u32 => u32),
             _ => run!(float::max_f32::<FTZ, NAN, XORSIGN>; u32, u32 => u32),
@@ -198,6 +200,16 @@ fn double(parts: &[&str]) -> Option<Implementation> {
         ("set", _) => by_comparison!(parts[1], C => set(parts, |x| compare::f64::<C>(x[0], x[1]))),
         _ => None,
     }
+}
+
+/// A packed instruction by way of the scalar one of the same name, except `cvt`.
+fn both_halves(name: &str, last: &str) -> Option<Implementation> {
+    let scalar = implementation(&name.replace(last, &last[..last.len() - 2]))?;
+    let word = move |x: &[u64], shift: u32| -> u64 {
+        let operands: Vec<u64> = x.iter().map(|word| (word >> shift) & 0xffff).collect();
+        scalar(&operands) << shift
+    };
+    Some(Box::new(move |x| word(x, 0) | word(x, 16)))
 }
 
 fn halves(parts: &[&str], format: &str) -> Option<Implementation> {
@@ -256,18 +268,18 @@ fn conversion(parts: &[&str]) -> Option<Implementation> {
             })),
         (_, "e4m3x2" | "e5m2x2") => by_type!(from, S in ["e4m3x2" => E4m3, "e5m2x2" => E5m2] =>
             by_flag!(relu, RELU => run!(fp8::pair_to_half::<S, F16, RELU>; u16 => u32))),
-        ("f16x2" | "bf16x2", _) => by_half!(&to[..to.len() - 2], F => by_rounding!(rnd, R => {
-            let one = |x: u64| convert::f32_to_half::<F, R, false, false, false, false>(x as u32);
-            Some(Box::new(move |x| u64::from(packed::pack(one(x[1]), one(x[0])))))
-        })),
+        ("f16x2" | "bf16x2", _) => by_half!(&to[..to.len() - 2], F => by_rounding!(rnd, R => by_flag!(relu, RELU => by_flag!(satfinite, SF => {
+            let one = |x: u64| convert::f32_to_half::<F, R, false, false, RELU, SF>(x as u32);
+            Some(Box::new(move |x: &[u64]| u64::from(packed::pack(one(x[1]), one(x[0])))) as Implementation)
+        })))),
         _ if is_int(to) && is_int(from) => by_int!(to, D => by_int!(from, S => by_flag!(sat, SAT =>
-            Some(Box::new(|x: &[u64]| recorded::<D>(convert::int_to_int::<S, D, SAT>(x[0] as S))))))),
+            Some(Box::new(|x: &[u64]| recorded::<D>(convert::int_to_int::<S, D, SAT>(x[0] as S))) as Implementation)))),
         (_, "f32") if is_int(to) => by_int!(to, D => by_rounding!(rnd, R => by_flag!(ftz, FTZ =>
-            Some(Box::new(|x: &[u64]| recorded::<D>(convert::f32_to_int::<D, R, FTZ>(x[0] as u32))))))),
+            Some(Box::new(|x: &[u64]| recorded::<D>(convert::f32_to_int::<D, R, FTZ>(x[0] as u32))) as Implementation)))),
         (_, "f64") if is_int(to) => by_int!(to, D => by_rounding!(rnd, R =>
-            Some(Box::new(|x: &[u64]| recorded::<D>(convert::f64_to_int::<D, R>(x[0])))))),
+            Some(Box::new(|x: &[u64]| recorded::<D>(convert::f64_to_int::<D, R>(x[0]))) as Implementation))),
         (_, "f16" | "bf16") if is_int(to) => by_int!(to, D => by_half!(from, F => by_rounding!(rnd, R =>
-            Some(Box::new(|x: &[u64]| recorded::<D>(convert::half_to_int::<D, F, R>(x[0] as u16))))))),
+            Some(Box::new(|x: &[u64]| recorded::<D>(convert::half_to_int::<D, F, R>(x[0] as u16))) as Implementation)))),
         ("f32", _) if is_int(from) => by_int!(from, S => by_rounding!(rnd, R => run!(convert::int_to_f32::<S, R>; S => u32))),
         ("f64", _) if is_int(from) => by_int!(from, S => by_rounding!(rnd, R => run!(convert::int_to_f64::<S, R>; S => u64))),
         _ if is_int(from) => by_int!(from, S => by_half!(to, F => by_rounding!(rnd, R =>
@@ -428,6 +440,6 @@ fn multiply_carries(name: &str) -> Option<Implementation> {
         "mad.lo.cc+addc.u64" | "mad.hi.cc+addc.u64" => u64, "mad.lo.cc+addc.s64" | "mad.hi.cc+addc.s64" => i64,
     ] => {
         let f = if name.contains(".hi.") { extended::madc_hi::<T> } else { extended::madc_lo::<T> };
-        Some(Box::new(move |x| u64::from(f(x[0] as T, x[1] as T, x[2] as T, false).1)))
+        Some(Box::new(move |x: &[u64]| u64::from(f(x[0] as T, x[1] as T, x[2] as T, false).1)) as Implementation)
     })
 }

@@ -143,6 +143,56 @@ SETS["f16x2"] = [(x | ((x * 40503 + 77) & 0xFFFF) << 16,) for x in range(0, 1 <<
 SETS["f32pair"] = tuples(["f32"] * 2, [F32_MORE, [f32(1.0)]], 300, 4)
 SETS["sat3"] = tuples(["b32"] * 3, [int_edges(32)[:16], int_edges(32)[:16], [0, 0x89ABCDEF]], 60, 5)
 
+
+def near_one(bits, count, seed):
+    """Pairs of significands in [1, 2) whose product lies within a few last places of 2: at the bottom of a binade."""
+    rng = random.Random(seed)
+    pairs = []
+    while len(pairs) < count:
+        m = rng.getrandbits(bits) | 1 << bits
+        n = (2 << 2 * bits) // m + rng.randint(-1, 1)
+        if 1 << bits <= n < 2 << bits:
+            pairs.append((m & (1 << bits) - 1, n & (1 << bits) - 1))
+    return pairs
+
+
+def tiny_products(e, m, count):
+    """Factors whose product is about the least normal value; the first operand takes either sign."""
+    bias = (1 << (e - 1)) - 1
+    rng = random.Random(m)
+    rows = []
+    for a, b in near_one(m, count, e):
+        x = rng.randint(1, bias - 2)
+        rows.append((rng.getrandbits(1) << (e + m) | x << m | a, (bias - x) << m | b))
+    return rows
+
+
+SETS["f32tiny"] = tiny_products(8, 23, 600)
+SETS["f16tiny"] = tiny_products(5, 10, 300)
+SETS["f32tiny3"] = [(a, b, c) for a, b in tiny_products(8, 23, 300) for c in (0, 1 << 31)] + [
+    ((a & 0x80000000) | ((a >> 23 & 0xFF) + 1) << 23 | a & 0x7FFFFF, b, (~a & 0x80000000) | 0x800000 | random.Random(a).getrandbits(2))
+    for a, b in tiny_products(8, 23, 300)]
+SETS["f16tiny3"] = [(a, b, 0) for a, b in tiny_products(5, 10, 300)]
+SETS["f32quotient"] = [(rng_a, b) for k in range(300) for rng in [random.Random(k)]
+                       for b in [(rng.randint(150, 250) << 23) | rng.getrandbits(23)]
+                       for rng_a in [((b >> 23) - 126 << 23 | b & 0x7FFFFF) - rng.randint(0, 2)]]
+SETS["f64tiny"] = [(s << 63 | f64(2.0**-126) + d,) for s in (0, 1) for d in
+                   [-1, -2, 1 - 2**28, -2**28, -2**28 - 1, -2**27, -2**27 - 1, 1 - 2**27, -2**29, -2**29 - 1, 1 - 2**29, -2**30, 0]]
+SETS["oob"] = [(x, b, c) for x in range(0x7C01, 0x8000) for b, c in ((0x3C00, 0x3C00),)] + [
+    (x | 0x8000, b, c) for x in range(0x7C01, 0x8000, 1) for b, c in ((0x3C00, 0x3C00),)] if EXHAUSTIVE else [
+    (x, y, 0x3C00) for x in (0xFFFF, 0x7FFF, 0xFDFF, 0x7DFF, 0x3C00) for y in (0xFFFF, 0x7FFF, 0xFDFF, 0x7DFF, 0x3C00)]
+LARGE = [0, 1, 5, 63, 64, 256, 0x7FFFFFFF, 0x80000000, 0x80000001, 0xFFFFFFC1, 0xFFFFFFFE, 0xFFFFFFFF]
+SETS["b64fieldlarge"] = tuples([], [[0x8000000000000001, 0x123456789ABCDEF0], LARGE, LARGE], 0, 6)
+SETS["b64insertlarge"] = tuples([], [[0x123456789ABCDEF1], [0xFFFFFFFFFFFFFFFF], LARGE, LARGE], 0, 7)
+SETS["b32fieldlarge"] = tuples([], [[0x80000001, 0x12345678], LARGE, LARGE], 0, 8)
+for kind in ("f16", "bf16"):
+    core = FLOATS[kind][0]
+    rng = random.Random(kind + "x2")
+    pair = lambda: rng.choice(core + [rng.getrandbits(16)]) | rng.choice(core + [rng.getrandbits(16)]) << 16
+    SETS[kind + "x2_1"] = [(pair(),) for _ in range(200)]
+    SETS[kind + "x2_2"] = [(pair(), pair()) for _ in range(300)]
+    SETS[kind + "x2_3"] = [(pair(), pair(), pair()) for _ in range(300)]
+
 # ---- instructions -----------------------------------------------------------------------------------------------
 OPS = []  # name, set, destination bits, source bits, body
 
@@ -317,6 +367,38 @@ op("fns.b32", "fns", 32, [32] * 3)
 op("prmt.b32", "permute", 32, [32] * 3)
 for m in "f4e b4e rc8 ecl ecr rc16".split():
     op(f"prmt.b32.{m}", "permute", 32, [32] * 3)
+
+# Some instructions again, on sets made for them.
+for r in RNDS:
+    for sat in ("", ".sat"):
+        op(f"mul.{r}.ftz{sat}.f32", "f32tiny", 32, [32] * 2)
+        op(f"fma.{r}.ftz{sat}.f32", "f32tiny3", 32, [32] * 3)
+    op(f"mul.{r}.f32", "f32tiny", 32, [32] * 2)
+    op(f"fma.{r}.f32", "f32tiny3", 32, [32] * 3)
+    op(f"div.{r}.ftz.f32", "f32quotient", 32, [32] * 2)
+    op(f"div.{r}.f32", "f32quotient", 32, [32] * 2)
+    op(f"cvt.{r}.ftz.f32.f64", "f64tiny", 32, [64])
+op("mul.ftz.f16", "f16tiny", 16, [16] * 2)
+op("fma.rn.ftz.f16", "f16tiny3", 16, [16] * 3)
+op("mul.f16", "f16tiny", 16, [16] * 2)
+for t in ("f16", "bf16"):
+    op(f"fma.rn.oob.{t}", "oob", 16, [16] * 3)
+op("bfe.u64", "b64fieldlarge", 64, [64, 32, 32])
+op("bfe.s64", "b64fieldlarge", 64, [64, 32, 32])
+op("bfi.b64", "b64insertlarge", 64, [64, 64, 32, 32])
+op("bfe.u32", "b32fieldlarge", 32, [32] * 3)
+op("bfe.s32", "b32fieldlarge", 32, [32] * 3)
+for t in ("f16x2", "bf16x2"):
+    for i in ("neg", "abs"):
+        op(f"{i}.{t}", t + "_1", 32, [32])
+    op(f"tanh.approx.{t}", t + "_1", 32, [32])
+    op("ex2.approx.f16x2" if t == "f16x2" else "ex2.approx.ftz.bf16x2", t + "_1", 32, [32])
+    for i in ("add", "sub", "mul", "min", "max", "min.NaN", "max.xorsign.abs"):
+        op(f"{i}.{t}", t + "_2", 32, [32] * 2)
+    op(f"fma.rn.{t}", t + "_3", 32, [32] * 3)
+    op(f"fma.rn.relu.{t}", t + "_3", 32, [32] * 3)
+    op(f"set.ltu.{t}.{t}", t + "_2", 32, [32] * 2)
+    op(f"cvt.rz.relu.satfinite.{t}.f32", "f32pair", 32, [32] * 2)
 
 
 # ---- module -----------------------------------------------------------------------------------------------------
