@@ -130,7 +130,7 @@ fn fill(form: &'static FormData, tokens: &[Token]) -> Result<Vec<(Slot, Modifier
             let in_slot = modifiers.iter().position(|(slot, _)| *slot == rule.slot);
             let kept = match in_slot {
                 Some(i) => rule.choices.contains(&modifiers[i].1),
-                None => rule.choices.is_empty(),
+                None => !rule.required,
             };
             if !kept {
                 let at = in_slot.or_else(|| modifiers.iter().position(|(_, m)| *m == rule.when)).unwrap_or(0);

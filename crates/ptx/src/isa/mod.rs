@@ -17,6 +17,7 @@
 
 mod compatibility;
 mod form;
+mod fragment;
 mod lookup;
 mod modifier;
 mod opcode;
