@@ -1,0 +1,171 @@
+//! Immediate dominators (Lengauer and Tarjan 1979, with simple linking).
+//!
+//! The iterative algorithm of Cooper, Harvey and Kennedy is shorter, but quadratic in the depth of the dominator tree: a
+//! long chain of bounds checks that all leave to one place is enough. This one is O(edges · log nodes) on any graph.
+
+/// A graph with its edges in one array: the successors of `n` are `targets[starts[n]..starts[n + 1]]`.
+pub(crate) struct Graph {
+    starts: Vec<u32>,
+    targets: Vec<u32>,
+}
+
+impl Graph {
+    /// A graph of `nodes` nodes; `edges(n, add)` adds every successor of `n`.
+    pub(crate) fn new(nodes: usize, mut edges: impl FnMut(u32, &mut dyn FnMut(u32))) -> Self {
+        let mut graph = Self { starts: Vec::with_capacity(nodes + 1), targets: Vec::new() };
+        graph.starts.push(0);
+        for node in 0..nodes as u32 {
+            edges(node, &mut |target| graph.targets.push(target));
+            graph.starts.push(graph.targets.len() as u32);
+        }
+        graph
+    }
+
+    /// How many nodes it has.
+    pub(crate) fn nodes(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// Where edges from `node` lead.
+    pub(crate) fn successors(&self, node: u32) -> &[u32] {
+        &self.targets[self.starts[node as usize] as usize..self.starts[node as usize + 1] as usize]
+    }
+}
+
+const NONE: u32 = u32::MAX;
+
+/// The nodes reachable from the root, numbered in depth-first preorder, and what the algorithm knows of each number.
+struct Search {
+    /// Number to node.
+    node: Vec<u32>,
+    /// Node to number, `NONE` if unreachable.
+    number: Vec<u32>,
+    /// Number to the number of its parent in the depth-first tree.
+    parent: Vec<u32>,
+    /// Number to the least number that reaches it through higher numbers only.
+    semi: Vec<u32>,
+    /// The forest of linked numbers: the ancestor, `NONE` for a root.
+    ancestor: Vec<u32>,
+    /// The number with the least `semi` on the compressed path to the ancestor.
+    label: Vec<u32>,
+    /// Scratch of `evaluate`.
+    path: Vec<u32>,
+}
+
+impl Search {
+    fn new(graph: &Graph, root: u32) -> Self {
+        let mut number = vec![NONE; graph.nodes()];
+        let (mut node, mut parent) = (vec![root], vec![NONE]);
+        number[root as usize] = 0;
+        // Number of a node on the current path, and which of its edges is next.
+        let mut stack = vec![(0, 0)];
+        while let Some((from, edge)) = stack.last_mut() {
+            let Some(&next) = graph.successors(node[*from as usize]).get(*edge) else {
+                stack.pop();
+                continue;
+            };
+            *edge += 1;
+            if number[next as usize] == NONE {
+                let new = node.len() as u32;
+                number[next as usize] = new;
+                node.push(next);
+                parent.push(*from);
+                stack.push((new, 0));
+            }
+        }
+        let count = node.len() as u32;
+        Self {
+            node,
+            number,
+            parent,
+            semi: (0..count).collect(),
+            ancestor: vec![NONE; count as usize],
+            label: (0..count).collect(),
+            path: Vec::new(),
+        }
+    }
+
+    /// The number with the least `semi` on the path from `v` up to, but without, the root of its tree in the forest.
+    fn evaluate(&mut self, v: u32) -> u32 {
+        let mut top = v;
+        while self.ancestor[top as usize] != NONE
+            && self.ancestor[self.ancestor[top as usize] as usize] != NONE
+        {
+            self.path.push(top);
+            top = self.ancestor[top as usize];
+        }
+        while let Some(v) = self.path.pop() {
+            let above = self.ancestor[v as usize] as usize;
+            let candidate = self.label[above];
+            if self.semi[candidate as usize] < self.semi[self.label[v as usize] as usize] {
+                self.label[v as usize] = candidate;
+            }
+            self.ancestor[v as usize] = self.ancestor[above];
+        }
+        self.label[v as usize]
+    }
+}
+
+/// The immediate dominator of every node on paths from `root`; `None` for the root and for nodes it does not reach.
+pub(crate) fn immediate_dominators(graph: &Graph, root: u32) -> Vec<Option<u32>> {
+    let mut search = Search::new(graph, root);
+    let count = search.node.len();
+    let reversed = reverse(graph, &search);
+
+    let mut dominator = vec![0; count];
+    // The numbers whose semidominator is the index, as linked lists.
+    let (mut bucket, mut next_in_bucket) = (vec![NONE; count], vec![NONE; count]);
+    for w in (1..count as u32).rev() {
+        for &v in reversed.successors(w) {
+            let u = search.evaluate(v);
+            search.semi[w as usize] = search.semi[w as usize].min(search.semi[u as usize]);
+        }
+        let semi = search.semi[w as usize] as usize;
+        next_in_bucket[w as usize] = std::mem::replace(&mut bucket[semi], w);
+        let parent = search.parent[w as usize];
+        search.ancestor[w as usize] = parent;
+        let mut v = std::mem::replace(&mut bucket[parent as usize], NONE);
+        while v != NONE {
+            let u = search.evaluate(v);
+            // If `u` has a lower semidominator, both have the same dominator, which is found below.
+            dominator[v as usize] =
+                if search.semi[u as usize] < search.semi[v as usize] { u } else { parent };
+            v = next_in_bucket[v as usize];
+        }
+    }
+    for w in 1..count {
+        if dominator[w] != search.semi[w] {
+            dominator[w] = dominator[dominator[w] as usize];
+        }
+    }
+
+    let mut result = vec![None; graph.nodes()];
+    for w in 1..count {
+        result[search.node[w] as usize] = Some(search.node[dominator[w] as usize]);
+    }
+    result
+}
+
+/// The edges between reachable nodes, reversed, in numbers.
+fn reverse(graph: &Graph, search: &Search) -> Graph {
+    let count = search.node.len();
+    let edges = || {
+        let from = search.node.iter().enumerate();
+        from.flat_map(|(from, &node)| graph.successors(node).iter().map(move |&to| (from as u32, to)))
+    };
+    let mut starts = vec![0; count + 1];
+    for (_, to) in edges() {
+        starts[search.number[to as usize] as usize + 1] += 1;
+    }
+    for i in 0..count {
+        starts[i + 1] += starts[i];
+    }
+    let mut fill = starts.clone();
+    let mut targets = vec![0; starts[count] as usize];
+    for (from, to) in edges() {
+        let place = &mut fill[search.number[to as usize] as usize];
+        targets[*place as usize] = from;
+        *place += 1;
+    }
+    Graph { starts, targets }
+}
