@@ -81,6 +81,16 @@ pub struct Rule {
     pub required: bool,
 }
 
+impl Rule {
+    /// Whether what stands in the restricted slot is allowed beside `when`.
+    pub(super) fn keeps(&self, modifiers: &[(Slot, Modifier)]) -> bool {
+        match modifiers.iter().find(|(slot, _)| *slot == self.slot) {
+            Some((_, modifier)) => self.choices.contains(modifier),
+            None => !self.required,
+        }
+    }
+}
+
 /// The PTX version and the targets that something needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gate {
