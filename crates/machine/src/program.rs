@@ -3,6 +3,7 @@
 //! An [`Image`] holds a kernel and every function it may call as one array of operations, specialised for the number
 //! of warps in a pack and for how lanes lie in the block. It is made by [`crate::decode`] and never changes.
 
+use crate::decode::layout::Layout;
 use crate::fault::Access;
 use crate::lanes::FileSizes;
 use crate::memory::CODE_WINDOW;
@@ -39,9 +40,40 @@ pub(crate) struct Image {
     pub(crate) barriers: Vec<BarrierSite>,
     /// Bytes of local memory that module-scope `.local` variables take, below every frame.
     pub(crate) module_local: u32,
+    /// Bytes of static shared memory.
+    pub(crate) static_shared: u32,
+    /// Bytes of local memory of the deepest chain of calls, where that is known.
+    pub(crate) frame_bytes: Option<u32>,
+    /// Whether some function allocates stack at run time.
+    pub(crate) allocates: bool,
 }
 
 impl Image {
+    /// An image without code.
+    pub(crate) fn empty(functions: usize, kernel: FuncId, warps: usize, layout: &Layout) -> Self {
+        Self {
+            warps,
+            kernel,
+            ops: Vec::new(),
+            origins: Vec::new(),
+            metas: Vec::new(),
+            lists: Vec::new(),
+            functions: (0..functions).map(|_| None).collect(),
+            calls: Vec::new(),
+            barriers: Vec::new(),
+            module_local: layout.module_local(),
+            static_shared: layout.shared(),
+            frame_bytes: None,
+            allocates: false,
+        }
+    }
+
+    /// Bytes of local memory of a thread; `stack` is what it gets where the code does not tell what it needs.
+    pub(crate) fn local_bytes(&self, stack: u32) -> u32 {
+        let open = if self.allocates { stack } else { 0 };
+        (self.module_local + self.frame_bytes.unwrap_or(stack) + open).next_multiple_of(16)
+    }
+
     /// A function that the kernel can reach.
     pub(crate) fn code(&self, function: FuncId) -> &Code {
         self.functions[function.index()].as_ref().expect("an image holds every function that its kernel can reach")
@@ -84,8 +116,8 @@ pub(crate) struct Code {
     pub(crate) entry: u32,
     /// What a frame needs.
     pub(crate) sizes: FileSizes,
-    /// The first scalars of a frame.
-    pub(crate) constants: Vec<u64>,
+    /// What the scalars of a frame start as.
+    pub(crate) scalars: Vec<u64>,
     /// Bytes of local memory of a frame: formal parameters, call-site parameters, `.local` variables.
     pub(crate) frame: u32,
     /// Formal input parameters.

@@ -55,27 +55,25 @@ pub struct FileSizes {
     pub d: u32,
     /// Predicates.
     pub p: u32,
-    /// Scalars.
-    pub s: u32,
 }
 
 impl Files {
-    /// Zeroed registers for `warps` warps; the first scalars are `constants`.
-    pub fn new(sizes: FileSizes, warps: usize, constants: &[u64]) -> Self {
-        let mut s = constants.to_vec();
-        s.resize(sizes.s as usize, 0);
+    /// Zeroed planes for `warps` warps, and scalars that start as given.
+    pub fn new(sizes: FileSizes, warps: usize, scalars: &[u64]) -> Self {
         Self {
             h: vec![Plane([0; LANES]); sizes.h as usize * warps],
             w: vec![Plane([0; LANES]); sizes.w as usize * warps],
             d: vec![Plane([0; LANES]); sizes.d as usize * warps],
             p: vec![0; sizes.p as usize * warps],
-            s,
+            s: scalars.to_vec(),
         }
     }
 }
 
 /// A lane type: the unsigned integer of one of the plane files.
 pub trait Lane: Copy + Default + PartialEq + 'static {
+    /// Width.
+    const BITS: u32;
     /// The planes of this width.
     fn planes(files: &Files) -> &[Plane<Self>];
     /// The planes of this width.
@@ -95,6 +93,7 @@ pub trait Lane: Copy + Default + PartialEq + 'static {
 macro_rules! lane {
     ($t:ty, $file:ident, $blend:ident, $bits:ident) => {
         impl Lane for $t {
+            const BITS: u32 = <$t>::BITS;
             #[inline(always)]
             fn planes(files: &Files) -> &[Plane<Self>] {
                 &files.$file

@@ -615,7 +615,7 @@ fn interpret<W: Watch>(x: &mut Exec<'_>, ops: &[Op], pc: &mut u32, watch: &mut W
 impl Frame {
     fn new(image: &Image, function: FuncId, local_base: u32, lanes: Mask, caller: Option<Caller>) -> Self {
         let code = image.code(function);
-        let mut files = Files::new(code.sizes, image.warps, &code.constants);
+        let mut files = Files::new(code.sizes, image.warps, &code.scalars);
         files.s[LOCAL_BASE as usize] = u64::from(local_base);
         Self { files, function, local_base, stack: vec![[0; LANES]; image.warps], lanes, caller }
     }

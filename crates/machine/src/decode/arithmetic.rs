@@ -1,0 +1,141 @@
+//! What the decoders of arithmetic share: registers as typed integers, lane functions over them, and the choice of a
+//! type by name.
+
+use crate::exec::Exec;
+use crate::lanes::Lane;
+use crate::lanes::simd::Baseline;
+use crate::ops::shape::map;
+use crate::ops::{Execute, Op};
+
+/// A PTX integer type in a register: the Rust integer, and the lane type that holds it.
+pub(crate) trait Register: numerics::integer::Int {
+    /// The unsigned integer of the same width.
+    type L: Lane;
+    fn from_lane(lane: Self::L) -> Self;
+    fn to_lane(self) -> Self::L;
+}
+
+macro_rules! register {
+    ($($t:ty => $l:ty),*) => {$(
+        impl Register for $t {
+            type L = $l;
+            #[inline(always)]
+            fn from_lane(lane: $l) -> Self { lane as $t }
+            #[inline(always)]
+            fn to_lane(self) -> $l { self as $l }
+        }
+    )*};
+}
+// 8-bit values live in the low half of 16-bit registers.
+register! { u8 => u16, i8 => u16, u16 => u16, i16 => u16, u32 => u32, i32 => u32, u64 => u64, i64 => u64 }
+
+/// Emits an integer operation for the type in a slot. The body is an expression over `T`, the Rust integer of the
+/// type; operands are of type `T` unless stated, and so is the result.
+///
+/// `integers!(d, ty, Hot, Binary |a, b| integer::mul_lo::<T>(a, b))`,
+/// `integers!(d, ty, Hot, Unary |a| -> u32 { bits::popc::<T>(a) })`.
+macro_rules! integers {
+    ($d:expr, $ty:expr, $heat:ident, Unary |$a:ident| $body:expr) => {
+        integers!($d, $ty, $heat, Unary |$a| -> T { $body })
+    };
+    ($d:expr, $ty:expr, $heat:ident, Unary |$a:ident| -> $r:ty { $body:expr }) => {{
+        struct F<T>(std::marker::PhantomData<T>);
+        impl<T: $crate::decode::arithmetic::Register> $crate::ops::shape::Unary for F<T> {
+            type A = T::L;
+            type R = <$r as $crate::decode::arithmetic::Register>::L;
+            #[inline(always)]
+            fn lane(a: Self::A) -> Self::R {
+                let $a = T::from_lane(a);
+                let result: $r = $body;
+                $crate::decode::arithmetic::Register::to_lane(result)
+            }
+        }
+        $crate::decode::arithmetic::by_type!($ty, T => $d.unary::<F<T>>($crate::ops::shape::Heat::$heat))
+    }};
+    ($d:expr, $ty:expr, $heat:ident, Binary |$a:ident, $b:ident $(: $tb:ty)?| $body:expr) => {{
+        struct F<T>(std::marker::PhantomData<T>);
+        impl<T: $crate::decode::arithmetic::Register> $crate::ops::shape::Binary for F<T> {
+            type A = T::L;
+            type B = $crate::decode::arithmetic::lane_of!(T $(, $tb)?);
+            type R = T::L;
+            #[inline(always)]
+            fn lane(a: Self::A, b: Self::B) -> Self::R {
+                let $a = T::from_lane(a);
+                let $b = $crate::decode::arithmetic::typed!(b, T $(, $tb)?);
+                let result: T = $body;
+                result.to_lane()
+            }
+        }
+        $crate::decode::arithmetic::by_type!($ty, T => $d.binary::<F<T>>($crate::ops::shape::Heat::$heat))
+    }};
+    ($d:expr, $ty:expr, $heat:ident, Ternary |$a:ident, $b:ident $(: $tb:ty)?, $c:ident $(: $tc:ty)?| $body:expr) => {{
+        struct F<T>(std::marker::PhantomData<T>);
+        impl<T: $crate::decode::arithmetic::Register> $crate::ops::shape::Ternary for F<T> {
+            type A = T::L;
+            type B = $crate::decode::arithmetic::lane_of!(T $(, $tb)?);
+            type C = $crate::decode::arithmetic::lane_of!(T $(, $tc)?);
+            type R = T::L;
+            #[inline(always)]
+            fn lane(a: Self::A, b: Self::B, c: Self::C) -> Self::R {
+                let $a = T::from_lane(a);
+                let $b = $crate::decode::arithmetic::typed!(b, T $(, $tb)?);
+                let $c = $crate::decode::arithmetic::typed!(c, T $(, $tc)?);
+                let result: T = $body;
+                result.to_lane()
+            }
+        }
+        $crate::decode::arithmetic::by_type!($ty, T => $d.ternary::<F<T>>($crate::ops::shape::Heat::$heat))
+    }};
+}
+
+/// The lane type of an operand: that of the stated type, or of `T`.
+macro_rules! lane_of {
+    ($t:ty) => { <$t as $crate::decode::arithmetic::Register>::L };
+    ($t:ty, $stated:ty) => { <$stated as $crate::decode::arithmetic::Register>::L };
+}
+
+/// An operand's lane as the stated type, or as `T`.
+macro_rules! typed {
+    ($value:ident, $t:ty) => { <$t as $crate::decode::arithmetic::Register>::from_lane($value) };
+    ($value:ident, $t:ty, $stated:ty) => { <$stated as $crate::decode::arithmetic::Register>::from_lane($value) };
+}
+
+/// Evaluates an expression with `T` standing for the Rust integer of a scalar type of 16, 32 or 64 bits.
+macro_rules! by_type {
+    ($ty:expr, $t:ident => $e:expr) => {{
+        use ptx::types::ScalarType as Ty;
+        match $ty {
+            Ty::U16 | Ty::B16 => { type $t = u16; $e }
+            Ty::S16 => { type $t = i16; $e }
+            Ty::U32 | Ty::B32 => { type $t = u32; $e }
+            Ty::S32 => { type $t = i32; $e }
+            Ty::U64 | Ty::B64 => { type $t = u64; $e }
+            Ty::S64 => { type $t = i64; $e }
+            other => Err(format!("type {other} here")),
+        }
+    }};
+}
+pub(crate) use {by_type, integers, lane_of, typed};
+
+fn resize_lanes<A: Lane, R: Lane>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+    let &Op { d, a, .. } = op;
+    map::<Baseline, R>(x, d, |files, warp| {
+        A::planes(files)[a as usize + warp].0.map(|lane| R::from_scalar(lane.to_scalar()))
+    });
+    pc + 1
+}
+
+/// Plane `d` of `to` bits = plane `a` of `from` bits, cut or zero-extended.
+pub(crate) fn resize(from: u32, to: u32) -> Execute {
+    match (from, to) {
+        (16, 32) => resize_lanes::<u16, u32>,
+        (16, 64) => resize_lanes::<u16, u64>,
+        (32, 16) => resize_lanes::<u32, u16>,
+        (32, 64) => resize_lanes::<u32, u64>,
+        (64, 16) => resize_lanes::<u64, u16>,
+        (64, 32) => resize_lanes::<u64, u32>,
+        (16, _) => resize_lanes::<u16, u16>,
+        (32, _) => resize_lanes::<u32, u32>,
+        _ => resize_lanes::<u64, u64>,
+    }
+}

@@ -1,0 +1,158 @@
+//! Emitting operations.
+
+use super::Missing;
+use super::function::Decoder;
+use super::operand::{Destination, Source};
+use crate::lanes::Lane;
+use crate::ops::shape::{Binary, Family, Heat, Relation, Ternary, Unary, binary, compare, splat, ternary, unary};
+use crate::ops::{Execute, NONE, Op};
+use crate::program::Meta;
+
+/// An operation with nothing but a function.
+pub(crate) fn op(execute: Execute) -> Op {
+    Op { execute, d: NONE, a: NONE, b: NONE, c: NONE, x: NONE, y: 0, imm: 0 }
+}
+
+impl Decoder<'_> {
+    /// Emits an operation that stands for the current instruction.
+    pub(crate) fn emit(&mut self, op: Op) {
+        self.emit_as(op, Meta::Plain);
+    }
+
+    /// Emits an operation that only prepares operands.
+    pub(crate) fn emit_part(&mut self, op: Op) {
+        self.emit_as(op, Meta::Part);
+    }
+
+    /// A plane with the value of a source.
+    pub(crate) fn plane<T: Lane>(&mut self, source: Source) -> u32 {
+        match source {
+            Source::Plane(index) => index,
+            Source::Scalar(scalar) => {
+                let d = self.temporary(T::BITS);
+                self.emit_part(Op { d, a: scalar, ..op(splat::<T>(self.level)) });
+                d
+            }
+        }
+    }
+
+    /// Emits `family` with sources of the lane widths `bits`; `d_bits` is the destination's.
+    pub(crate) fn emit_family(
+        &mut self,
+        family: Family,
+        (destination, d_bits): (Destination, u32),
+        sources: &[(Source, u32)],
+    ) {
+        let mut index = [NONE; 3];
+        let scalars = sources.iter().all(|(s, _)| matches!(s, Source::Scalar(_)));
+        if scalars {
+            for (i, (source, _)) in index.iter_mut().zip(sources) {
+                *i = source.index();
+            }
+            let [a, b, c] = index;
+            match destination {
+                Destination::Scalar(d) => self.emit(Op { d, a, b, c, ..op(family.scalar) }),
+                Destination::Plane(d) => {
+                    let scalar = self.new_scalar();
+                    self.emit_part(Op { d: scalar, a, b, c, ..op(family.scalar) });
+                    self.emit_splat(d, scalar, d_bits);
+                }
+            }
+            return;
+        }
+        let Destination::Plane(d) = destination else {
+            unreachable!("a scalar register is computed from scalars alone");
+        };
+        let kinds = |sources: &[Source]| {
+            let bits = sources.iter().enumerate();
+            bits.fold(0, |k, (i, s)| k | usize::from(matches!(s, Source::Scalar(_))) << i)
+        };
+        let mut chosen: Vec<Source> = sources.iter().map(|&(s, _)| s).collect();
+        // Where a member is missing, scalars become planes, the first one first.
+        for i in 0..chosen.len() {
+            if family.planes[kinds(&chosen)].is_some() {
+                break;
+            }
+            chosen[i] = Source::Plane(self.plane_of(chosen[i], sources[i].1));
+        }
+        let execute = family.planes[kinds(&chosen)].expect("a family has a member for planes");
+        for (i, source) in index.iter_mut().zip(&chosen) {
+            *i = source.index();
+        }
+        let [a, b, c] = index;
+        self.emit(Op { d, a, b, c, ..op(execute) });
+    }
+
+    /// A plane of `bits` with the value of a source.
+    pub(crate) fn plane_of(&mut self, source: Source, bits: u32) -> u32 {
+        match bits {
+            16 => self.plane::<u16>(source),
+            32 => self.plane::<u32>(source),
+            _ => self.plane::<u64>(source),
+        }
+    }
+
+    /// Emits the operation that spreads a scalar over a plane.
+    pub(crate) fn emit_splat(&mut self, d: u32, scalar: u32, bits: u32) {
+        let execute = match bits {
+            16 => splat::<u16>(self.level),
+            32 => splat::<u32>(self.level),
+            _ => splat::<u64>(self.level),
+        };
+        self.emit(Op { d, a: scalar, ..op(execute) });
+    }
+
+    /// `d, a` by a unary function.
+    pub(crate) fn unary<F: Unary>(&mut self, heat: Heat) -> Result<(), Missing> {
+        let d = self.destination(0, F::R::BITS)?;
+        let a = self.source(1, F::A::BITS)?;
+        self.emit_family(unary::<F>(self.level, heat), (d, F::R::BITS), &[(a, F::A::BITS)]);
+        Ok(())
+    }
+
+    /// `d, a, b` by a binary function.
+    pub(crate) fn binary<F: Binary>(&mut self, heat: Heat) -> Result<(), Missing> {
+        let d = self.destination(0, F::R::BITS)?;
+        let a = self.source(1, F::A::BITS)?;
+        let b = self.source(2, F::B::BITS)?;
+        let sources = [(a, F::A::BITS), (b, F::B::BITS)];
+        self.emit_family(binary::<F>(self.level, heat), (d, F::R::BITS), &sources);
+        Ok(())
+    }
+
+    /// `d, a, b, c` by a ternary function.
+    pub(crate) fn ternary<F: Ternary>(&mut self, heat: Heat) -> Result<(), Missing> {
+        let d = self.destination(0, F::R::BITS)?;
+        let a = self.source(1, F::A::BITS)?;
+        let b = self.source(2, F::B::BITS)?;
+        let c = self.source(3, F::C::BITS)?;
+        let sources = [(a, F::A::BITS), (b, F::B::BITS), (c, F::C::BITS)];
+        self.emit_family(ternary::<F>(self.level, heat), (d, F::R::BITS), &sources);
+        Ok(())
+    }
+
+    /// A comparison of sources `a` and `b` into predicate `p` and the complement into `q`, combined with `c` as `y`
+    /// says; any of the three may be [`NONE`].
+    pub(crate) fn relation<F: Relation>(
+        &mut self,
+        heat: Heat,
+        [p, q, c]: [u32; 3],
+        y: u32,
+        sources: [Source; 2],
+    ) {
+        let family = compare::<F>(self.level, heat);
+        let fields = |execute, a, b| Op { d: p, x: q, a, b, c, y, ..op(execute) };
+        let execute = match sources {
+            [Source::Scalar(a), Source::Scalar(b)] => return self.emit(fields(family.scalar, a, b)),
+            [Source::Plane(_), Source::Plane(_)] => family.planes[0b00],
+            [Source::Scalar(_), Source::Plane(_)] => family.planes[0b01],
+            [Source::Plane(_), Source::Scalar(_)] => family.planes[0b10],
+        };
+        let (execute, [a, b]) = match (execute, family.planes[0]) {
+            (Some(execute), _) => (execute, sources.map(Source::index)),
+            (None, Some(execute)) => (execute, sources.map(|s| self.plane::<F::T>(s))),
+            (None, None) => unreachable!("a family has a member for planes"),
+        };
+        self.emit(fields(execute, a, b));
+    }
+}

@@ -1,0 +1,543 @@
+//! Decoding one function.
+
+use super::emit::op;
+use super::layout::Layout;
+use super::{Decoded, Missing, dispatch};
+use crate::lanes::FileSizes;
+use crate::launch::LoadedModule;
+use crate::lanes::simd::Level;
+use crate::ops::shape::NEGATE;
+use crate::ops::{Op, control};
+use crate::program::{Code, FIRST_SCALAR, Image, Meta, Origin, Place};
+use ir::{BlockId, Cfg, LaneOrder, Liveness, Shape, Shapes, allocate_slots};
+use ptx::isa::{Opcode, Sem};
+use ptx::module::{Body, FuncId, Function, Guard, Module, Operand, Param, RegId};
+use ptx::types::ScalarType;
+use std::collections::HashMap;
+
+/// Where a register lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Home {
+    /// A plane of 16, 32 or 64 bits.
+    Plane { index: u32, bits: u32 },
+    /// The same for every thread under every schedule.
+    Scalar(u32),
+    /// A predicate.
+    Predicate(u32),
+    /// 128 bits: the low and the high 64-bit plane.
+    Pair(u32, u32),
+    /// Nobody reads it.
+    Unused,
+}
+
+/// Predicates of a frame besides the registers: one that nobody reads, the carry bit, the constants false and true.
+const OWN_PREDICATES: u32 = 4;
+
+/// Register classes for slot allocation.
+const CLASSES: usize = 5;
+
+fn class(ty: ScalarType) -> usize {
+    match ty.bits() {
+        1 => 3,
+        8 | 16 => 0,
+        32 => 1,
+        64 => 2,
+        _ => 4,
+    }
+}
+
+/// Planes for one instruction's temporaries, counted by width.
+#[derive(Clone, Copy, Debug, Default)]
+struct Temporaries {
+    h: u32,
+    w: u32,
+    d: u32,
+}
+
+/// A field of an operation that names a block.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Field {
+    /// `Op::a`.
+    Target,
+    /// `Op::x`.
+    Reconvergence,
+    /// An entry of the image's lists.
+    List(u32),
+}
+
+/// The state of decoding a function.
+pub(crate) struct Decoder<'a> {
+    pub(crate) module: &'a Module,
+    pub(crate) loaded: &'a LoadedModule,
+    pub(crate) layout: &'a Layout,
+    pub(crate) id: FuncId,
+    pub(crate) function: &'a Function,
+    pub(crate) body: &'a Body,
+    pub(crate) shapes: Shapes,
+    pub(crate) cfg: Cfg,
+    pub(crate) level: Level,
+    pub(crate) image: &'a mut Image,
+    /// The opcode of the current instruction.
+    pub(crate) opcode: &'a Opcode,
+    /// The operands of the current instruction.
+    pub(crate) operands: &'a [Operand],
+    pub(crate) guard: Option<Guard>,
+    /// Index of the current instruction.
+    current: u32,
+    homes: Vec<Home>,
+    /// What every scalar of a frame starts as: constants keep it, the others are computed.
+    scalars: Vec<u64>,
+    constant_of: HashMap<u64, u32>,
+    /// First plane of each width behind the registers, and how many predicates there are.
+    registers: FileSizes,
+    temporaries: Temporaries,
+    most_temporaries: Temporaries,
+    /// Operations of the current instruction.
+    buffer: Vec<(Op, Meta)>,
+    /// What follows the current instruction's operations: results into registers of another width.
+    after: Vec<Op>,
+    /// Instructions since the last operation that accounts for them.
+    run: u32,
+    block_pcs: Vec<u32>,
+    patches: Vec<(u32, Field, BlockId)>,
+}
+
+/// Semantics whose decoders can compute a scalar result from scalar sources.
+fn has_scalar_member(sem: Sem) -> bool {
+    use Sem as S;
+    matches!(
+        sem,
+        S::AddInt
+            | S::SubInt
+            | S::MulInt
+            | S::MadInt
+            | S::DivInt
+            | S::RemInt
+            | S::AbsInt
+            | S::NegInt
+            | S::MinInt
+            | S::MaxInt
+            | S::And
+            | S::Or
+            | S::Xor
+            | S::Not
+            | S::Shl
+            | S::Shr
+            | S::AddFloat
+            | S::SubFloat
+            | S::MulFloat
+            | S::FmaFloat
+            | S::DivFloat
+            | S::AbsFloat
+            | S::NegFloat
+            | S::CvtInt
+            | S::Cvta
+            | S::Mov
+            | S::Ld
+    )
+}
+
+impl<'a> Decoder<'a> {
+    pub(crate) fn new(
+        loaded: &'a LoadedModule,
+        layout: &'a Layout,
+        id: FuncId,
+        order: LaneOrder,
+        level: Level,
+        image: &'a mut Image,
+    ) -> Self {
+        let module: &Module = loaded.module();
+        let function = &module.functions[id.index()];
+        let body = function.body.as_ref().expect("only functions with a body are decoded");
+        let cfg = Cfg::new(module, body);
+        let shapes = Shapes::new(module, function, &cfg, order);
+        let empty: &'static Opcode = {
+            static NO_OPCODE: std::sync::OnceLock<Opcode> = std::sync::OnceLock::new();
+            NO_OPCODE.get_or_init(|| Opcode { form: ptx::isa::FormId(0), modifiers: Vec::new() })
+        };
+        let mut decoder = Self {
+            module,
+            loaded,
+            layout,
+            id,
+            function,
+            body,
+            shapes,
+            cfg,
+            level,
+            image,
+            opcode: empty,
+            operands: &[],
+            guard: None,
+            current: 0,
+            homes: Vec::new(),
+            scalars: vec![0; FIRST_SCALAR as usize],
+            constant_of: HashMap::from([(0, crate::program::ZERO)]),
+            registers: FileSizes::default(),
+            temporaries: Temporaries::default(),
+            most_temporaries: Temporaries::default(),
+            buffer: Vec::new(),
+            after: Vec::new(),
+            run: 0,
+            block_pcs: Vec::new(),
+            patches: Vec::new(),
+        };
+        decoder.place_registers();
+        decoder
+    }
+
+    /// Gives every register its home: scalars where the shape allows it, slots of planes for the rest.
+    fn place_registers(&mut self) {
+        let liveness = Liveness::new(self.module, self.function, &self.cfg);
+        let intervals = liveness.intervals();
+        let scalar = self.scalar_registers();
+        let body = self.body;
+        let class_of = |r: RegId| (!scalar[r.index()]).then(|| class(body.registers[r.index()].ty));
+        let slots = allocate_slots(body, &intervals, class_of, CLASSES);
+        let warps = self.image.warps as u32;
+        let counts = &slots.counts;
+        for (index, register) in body.registers.iter().enumerate() {
+            let home = match slots.slot[index] {
+                _ if scalar[index] => Home::Scalar(self.new_scalar()),
+                None => Home::Unused,
+                Some(slot) => match class(register.ty) {
+                    0 => Home::Plane { index: slot * warps, bits: 16 },
+                    1 => Home::Plane { index: slot * warps, bits: 32 },
+                    2 => Home::Plane { index: slot * warps, bits: 64 },
+                    3 => Home::Predicate(slot * warps),
+                    _ => {
+                        let low = counts[2] + 2 * slot;
+                        Home::Pair(low * warps, (low + 1) * warps)
+                    }
+                },
+            };
+            self.homes.push(home);
+        }
+        self.registers =
+            FileSizes { h: counts[0], w: counts[1], d: counts[2] + 2 * counts[4], p: counts[3] };
+        self.registers.p += OWN_PREDICATES;
+    }
+
+    /// Which registers are scalars: invariant by shape, and computed by an operation with a scalar member from sources
+    /// that are scalars themselves.
+    fn scalar_registers(&self) -> Vec<bool> {
+        let body = self.body;
+        let mut scalar: Vec<bool> = (0..body.registers.len() as u32)
+            .map(|r| {
+                let ty = body.registers[r as usize].ty;
+                self.shapes.of(RegId(r)) == Shape::Invariant && ty != ScalarType::Pred && ty.bits() <= 64
+            })
+            .collect();
+        loop {
+            let mut changed = false;
+            for instruction in &body.instructions {
+                let mut written = None;
+                let mut sources_are_scalars = true;
+                ir::registers(self.module, body, instruction, &mut |register, access| match access {
+                    ir::Access::Read => sources_are_scalars &= scalar[register.index()],
+                    ir::Access::Write => written = Some(register),
+                    ir::Access::ReadWrite => {
+                        written = Some(register);
+                        sources_are_scalars = false;
+                    }
+                });
+                let Some(written) = written else { continue };
+                let opcode = self.module.opcode(instruction);
+                let fits = sources_are_scalars
+                    && opcode.sem().is_some_and(has_scalar_member)
+                    && (opcode.sem() != Some(Sem::Ld) || super::movement::loads_parameter(self, instruction));
+                if scalar[written.index()] && !fits {
+                    scalar[written.index()] = false;
+                    changed = true;
+                }
+            }
+            if !changed {
+                return scalar;
+            }
+        }
+    }
+
+    /// Decodes the whole body into the image.
+    pub(crate) fn decode(mut self) -> Result<(), (Missing, u32)> {
+        let entry = self.pc();
+        let blocks = self.cfg.blocks.clone();
+        let meets = self.cfg.reconvergence();
+        let mut is_join = vec![false; blocks.len()];
+        for (block, meet) in blocks.iter().zip(&meets) {
+            if let (true, Some(meet)) = (block.successors.len() > 1, meet) {
+                is_join[meet.index()] = true;
+            }
+        }
+        for (index, block) in blocks.iter().enumerate() {
+            self.settle();
+            self.block_pcs.push(self.pc());
+            if is_join[index] {
+                self.push(op(control::join), Meta::Part);
+            }
+            for i in block.first..block.end {
+                self.instruction(i, meets[index]).map_err(|what| (what, i))?;
+            }
+        }
+        // Falling off the end returns.
+        self.settle();
+        let last = self.return_op();
+        self.push(last, Meta::Part);
+        self.patch();
+        self.finish(entry);
+        Ok(())
+    }
+
+    fn return_op(&mut self) -> Op {
+        let run = self.take_run();
+        let execute = match crate::launch::is_entry(self.module, self.id) {
+            true => control::exit,
+            false => control::ret,
+        };
+        Op { c: run, ..op(execute) }
+    }
+
+    fn instruction(&mut self, index: u32, meet: Option<BlockId>) -> Decoded {
+        let body = self.body;
+        let instruction = &body.instructions[index as usize];
+        self.current = index;
+        self.opcode = self.module.opcode(instruction);
+        self.operands = body.operands(instruction);
+        self.guard = instruction.guard;
+        self.temporaries = Temporaries::default();
+        self.run += 1;
+        let Some(sem) = self.opcode.sem() else {
+            return Err(format!("instruction `{}`", self.opcode.text()));
+        };
+        match sem {
+            Sem::Bra => return super::control::branch(self, meet),
+            Sem::BrxIdx => {
+                let guard = self.open_guard()?;
+                super::control::branch_indexed(self, meet)?;
+                self.flush();
+                self.close_guard(guard);
+                return Ok(());
+            }
+            _ => {}
+        }
+        if super::control::leaves_run(sem) {
+            let guard = self.open_guard()?;
+            dispatch(self, sem)?;
+            self.flush();
+            self.close_guard(guard);
+            return Ok(());
+        }
+        dispatch(self, sem)?;
+        let after = std::mem::take(&mut self.after);
+        let mains = self.buffer.iter().filter(|(_, meta)| *meta != Meta::Part).count();
+        let simple = after.is_empty() && mains == 1 && self.buffer.last().is_some_and(|(_, m)| *m != Meta::Part);
+        self.after = after;
+        match self.guard {
+            Some(guard) if simple => {
+                let (b, y) = self.guard_fields(guard)?;
+                let at = self.buffer.len() - 1;
+                self.buffer.insert(at, (Op { b, y, ..op(control::guarded) }, Meta::Guard));
+                self.flush();
+            }
+            Some(_) => {
+                let decoded = std::mem::take(&mut self.buffer);
+                let guard = self.open_guard()?;
+                self.buffer = decoded;
+                self.flush();
+                self.close_guard(guard);
+            }
+            None => self.flush(),
+        }
+        Ok(())
+    }
+
+    fn guard_fields(&self, guard: Guard) -> Result<(u32, u32), Missing> {
+        Ok((self.predicate_of(guard.register)?, if guard.negated { NEGATE } else { 0 }))
+    }
+
+    /// Starts a way around what follows, for lanes whose guard does not hold. Returns its branch.
+    fn open_guard(&mut self) -> Result<Option<u32>, Missing> {
+        let Some(guard) = self.guard else { return Ok(None) };
+        let (b, y) = self.guard_fields(guard)?;
+        let c = self.take_run();
+        let at = self.pc();
+        self.push(Op { b, c, y: y ^ NEGATE, ..op(control::branch) }, Meta::Part);
+        Ok(Some(at))
+    }
+
+    /// Ends the way around: lanes meet here.
+    fn close_guard(&mut self, branch: Option<u32>) {
+        if let Some(at) = branch {
+            let here = self.pc();
+            self.push(op(control::join), Meta::Part);
+            let branch = &mut self.image.ops[at as usize];
+            (branch.a, branch.x) = (here, here);
+        }
+    }
+
+    /// Moves the current instruction's operations into the image.
+    pub(crate) fn flush(&mut self) {
+        for (op, meta) in std::mem::take(&mut self.buffer) {
+            self.push(op, meta);
+        }
+        for op in std::mem::take(&mut self.after) {
+            self.push(op, Meta::Part);
+        }
+    }
+
+    /// Accounts for instructions that nothing has accounted for yet.
+    fn settle(&mut self) {
+        if self.run != 0 {
+            let c = self.take_run();
+            self.push(Op { c, ..op(control::account) }, Meta::Part);
+        }
+    }
+
+    /// Instructions since the last account, which the caller's operation takes over.
+    pub(crate) fn take_run(&mut self) -> u32 {
+        std::mem::take(&mut self.run)
+    }
+
+    /// The next operation's index.
+    pub(crate) fn pc(&self) -> u32 {
+        self.image.ops.len() as u32
+    }
+
+    /// Appends an operation to the image.
+    pub(crate) fn push(&mut self, op: Op, meta: Meta) {
+        self.image.ops.push(op);
+        self.image.metas.push(meta);
+        self.image.origins.push(Origin { function: self.id, instruction: self.current });
+    }
+
+    /// Adds an operation to the current instruction.
+    pub(crate) fn emit_as(&mut self, op: Op, meta: Meta) {
+        self.buffer.push((op, meta));
+    }
+
+    /// Adds an operation behind all others of the current instruction.
+    pub(crate) fn after(&mut self, op: Op) {
+        self.after.push(op);
+    }
+
+    /// Lets a field of the operation at `pc` name a block, once its place is known.
+    pub(crate) fn patch_later(&mut self, pc: u32, field: Field, block: BlockId) {
+        self.patches.push((pc, field, block));
+    }
+
+    fn patch(&mut self) {
+        for (pc, field, block) in std::mem::take(&mut self.patches) {
+            let target = self.block_pcs[block.index()];
+            match field {
+                Field::Target => self.image.ops[pc as usize].a = target,
+                Field::Reconvergence => self.image.ops[pc as usize].x = target,
+                Field::List(index) => self.image.lists[index as usize] = target,
+            }
+        }
+    }
+
+    /// A new scalar.
+    pub(crate) fn new_scalar(&mut self) -> u32 {
+        self.scalars.push(0);
+        self.scalars.len() as u32 - 1
+    }
+
+    /// The scalar that holds a constant.
+    pub(crate) fn constant(&mut self, value: u64) -> u32 {
+        if let Some(&scalar) = self.constant_of.get(&value) {
+            return scalar;
+        }
+        let scalar = self.new_scalar();
+        self.scalars[scalar as usize] = value;
+        self.constant_of.insert(value, scalar);
+        scalar
+    }
+
+    /// A plane of `bits` that lives for this instruction.
+    pub(crate) fn temporary(&mut self, bits: u32) -> u32 {
+        let warps = self.image.warps as u32;
+        let (count, most, base) = match bits {
+            16 => (&mut self.temporaries.h, &mut self.most_temporaries.h, self.registers.h),
+            32 => (&mut self.temporaries.w, &mut self.most_temporaries.w, self.registers.w),
+            _ => (&mut self.temporaries.d, &mut self.most_temporaries.d, self.registers.d),
+        };
+        let index = (base + *count) * warps;
+        *count += 1;
+        *most = (*most).max(*count);
+        index
+    }
+
+    fn own_predicate(&self, which: u32) -> u32 {
+        (self.registers.p - OWN_PREDICATES + which) * self.image.warps as u32
+    }
+
+    /// The predicate for results that nobody reads.
+    pub(crate) fn scratch_predicate(&self) -> u32 {
+        self.own_predicate(0)
+    }
+
+    /// The carry bit `CC.CF`.
+    pub(crate) fn carry(&self) -> u32 {
+        self.own_predicate(1)
+    }
+
+    /// A predicate that is always `value`: set where it is needed.
+    pub(crate) fn constant_predicate(&mut self, value: bool) -> u32 {
+        let d = self.own_predicate(2 + u32::from(value));
+        self.emit_part(Op { d, y: u32::from(value), ..op(super::logic::set_predicate) });
+        d
+    }
+
+    /// Where a register lives.
+    pub(crate) fn home(&self, register: RegId) -> Home {
+        self.homes[register.index()]
+    }
+
+    /// A register's name, for messages.
+    pub(crate) fn register_name(&self, register: RegId) -> String {
+        self.body.registers[register.index()].name.to_string()
+    }
+
+    /// The place of a parameter in this function's frame.
+    fn formal(&self, param: &Param) -> Place {
+        match *param {
+            Param::Memory(id) => Place::Memory {
+                offset: self.layout.offset(id).unwrap_or(0),
+                bytes: self.module.variables[id.index()].size as u32,
+            },
+            Param::Register(register) => self.register_place(register),
+            Param::RegisterType(_) => Place::Memory { offset: 0, bytes: 0 },
+        }
+    }
+
+    /// A register as the place of a parameter.
+    pub(crate) fn register_place(&self, register: RegId) -> Place {
+        match self.home(register) {
+            Home::Plane { index, bits } => Place::Register { index, bits },
+            Home::Scalar(_) | Home::Predicate(_) | Home::Pair(..) | Home::Unused => {
+                Place::Memory { offset: 0, bytes: 0 }
+            }
+        }
+    }
+
+    fn finish(self, entry: u32) {
+        let is_entry = crate::launch::is_entry(self.module, self.id);
+        let formals = |params: &[Param]| match is_entry {
+            true => Vec::new(),
+            false => params.iter().map(|p| self.formal(p)).collect(),
+        };
+        let code = Code {
+            entry,
+            sizes: FileSizes {
+                h: self.registers.h + self.most_temporaries.h,
+                w: self.registers.w + self.most_temporaries.w,
+                d: self.registers.d + self.most_temporaries.d,
+                p: self.registers.p,
+            },
+            params: formals(&self.function.params),
+            returns: formals(&self.function.returns),
+            scalars: self.scalars,
+            frame: self.layout.frame(self.id),
+        };
+        self.image.functions[self.id.index()] = Some(code);
+    }
+}

@@ -1,0 +1,201 @@
+//! Where a kernel's variables lie, and which functions it reaches.
+//!
+//! A CTA's shared memory holds the `.shared` variables that the kernel and its callees name, in order of their first
+//! use; dynamic shared memory (`.extern .shared x[]`) starts behind them. A thread's local memory holds module-scope
+//! `.local` variables, then one frame a call.
+
+use ptx::isa::Sem;
+use ptx::module::{
+    AddressBase, Body, FuncId, Module, Operand, OperandList, Param, Symbol, Table, VarId, Variable,
+};
+use ptx::types::StateSpace;
+use std::collections::HashMap;
+
+/// The layout of one kernel.
+#[derive(Debug)]
+pub(crate) struct Layout {
+    reachable: Vec<FuncId>,
+    callees: HashMap<FuncId, Vec<FuncId>>,
+    indirect: bool,
+    /// Offsets in shared memory, in the module's part of local memory, or in the frame of their function.
+    offsets: HashMap<VarId, u32>,
+    /// Frame bytes of every reachable function.
+    frames: HashMap<FuncId, u32>,
+    shared: u32,
+    module_local: u32,
+}
+
+fn place(offset: &mut u32, variable: &Variable) -> u32 {
+    let at = offset.next_multiple_of(variable.align.max(1));
+    *offset = at.saturating_add(u32::try_from(variable.size).unwrap_or(u32::MAX / 2));
+    at
+}
+
+/// Calls `visit` with every symbol that a body names.
+fn symbols(body: &Body, mut visit: impl FnMut(Symbol)) {
+    for operand in &body.operands {
+        match *operand {
+            Operand::SymbolAddress { symbol, .. } => visit(symbol),
+            Operand::Address { base: AddressBase::Variable(variable), .. } => visit(Symbol::Variable(variable)),
+            Operand::Function(function) => visit(Symbol::Function(function)),
+            Operand::Absent
+            | Operand::Sink
+            | Operand::Register(_)
+            | Operand::NotPredicate(_)
+            | Operand::Immediate(_)
+            | Operand::Special { .. }
+            | Operand::Address { .. }
+            | Operand::Vector(OperandList { .. })
+            | Operand::Label(_)
+            | Operand::Prototype(_)
+            | Operand::Table(_) => {}
+        }
+    }
+    for table in &body.tables {
+        match table {
+            Table::Call(functions) => functions.iter().for_each(|&f| visit(Symbol::Function(f))),
+            Table::Branch(_) => {}
+        }
+    }
+}
+
+impl Layout {
+    pub(crate) fn new(module: &Module, kernel: FuncId) -> Self {
+        let mut layout = Self {
+            reachable: vec![kernel],
+            callees: HashMap::new(),
+            indirect: false,
+            offsets: HashMap::new(),
+            frames: HashMap::new(),
+            shared: 0,
+            module_local: 0,
+        };
+        let mut variables = Vec::new();
+        // Functions whose address stands in an initialised variable can be called through it.
+        for variable in &module.variables {
+            for relocation in &variable.relocations {
+                if let Symbol::Function(function) = relocation.target {
+                    layout.reach(function);
+                }
+            }
+        }
+        let mut next = 0;
+        while let Some(&function) = layout.reachable.get(next) {
+            next += 1;
+            let Some(body) = &module.functions[function.index()].body else { continue };
+            let indirect = |i| module.opcode(i).sem() == Some(Sem::CallIndirect);
+            layout.indirect |= body.instructions.iter().any(indirect);
+            let mut callees = Vec::new();
+            symbols(body, |symbol| match symbol {
+                Symbol::Function(callee) => {
+                    layout.reach(callee);
+                    callees.push(callee);
+                }
+                Symbol::Variable(variable) => variables.push(variable),
+            });
+            callees.sort_unstable();
+            callees.dedup();
+            layout.callees.insert(function, callees);
+        }
+        layout.place_shared_and_local(module, &variables);
+        layout.place_frames(module);
+        layout
+    }
+
+    fn reach(&mut self, function: FuncId) {
+        if !self.reachable.contains(&function) {
+            self.reachable.push(function);
+        }
+    }
+
+    fn place_shared_and_local(&mut self, module: &Module, used: &[VarId]) {
+        let mut dynamic = Vec::new();
+        for &id in used {
+            if self.offsets.contains_key(&id) {
+                continue;
+            }
+            let variable = &module.variables[id.index()];
+            let at = match (variable.space, variable.function) {
+                (StateSpace::Shared, _) if variable.unsized_array => {
+                    dynamic.push(id);
+                    continue;
+                }
+                (StateSpace::Shared, _) => place(&mut self.shared, variable),
+                (StateSpace::Local, None) => place(&mut self.module_local, variable),
+                _ => continue,
+            };
+            self.offsets.insert(id, at);
+        }
+        let align = dynamic.iter().map(|id| module.variables[id.index()].align.max(1)).max().unwrap_or(1);
+        self.shared = self.shared.next_multiple_of(align);
+        for id in dynamic {
+            self.offsets.insert(id, self.shared);
+        }
+        self.module_local = self.module_local.next_multiple_of(16);
+    }
+
+    fn place_frames(&mut self, module: &Module) {
+        let mut frames: HashMap<FuncId, u32> = HashMap::new();
+        for (index, variable) in module.variables.iter().enumerate() {
+            let Some(function) = variable.function else { continue };
+            if matches!(variable.space, StateSpace::Local | StateSpace::ParamFunc) {
+                let at = place(frames.entry(function).or_default(), variable);
+                self.offsets.insert(VarId(index as u32), at);
+            }
+        }
+        for frame in frames.values_mut() {
+            *frame = frame.next_multiple_of(16);
+        }
+        self.frames = frames;
+    }
+
+    /// Every function that the kernel can reach, itself first.
+    pub(crate) fn reachable(&self) -> &[FuncId] {
+        &self.reachable
+    }
+
+    /// The functions that a function names.
+    pub(crate) fn callees(&self, function: FuncId) -> &[FuncId] {
+        self.callees.get(&function).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether some function calls through a register.
+    pub(crate) fn calls_indirectly(&self) -> bool {
+        self.indirect
+    }
+
+    /// Bytes of static shared memory.
+    pub(crate) fn shared(&self) -> u32 {
+        self.shared
+    }
+
+    /// Bytes of module-scope local memory.
+    pub(crate) fn module_local(&self) -> u32 {
+        self.module_local
+    }
+
+    /// Bytes of a function's frame.
+    pub(crate) fn frame(&self, function: FuncId) -> u32 {
+        self.frames.get(&function).copied().unwrap_or(0)
+    }
+
+    /// Where a shared, local or device-function parameter variable lies.
+    pub(crate) fn offset(&self, variable: VarId) -> Option<u32> {
+        self.offsets.get(&variable).copied()
+    }
+}
+
+/// The offset of an entry's parameter in its buffer.
+pub(crate) fn entry_parameter(module: &Module, function: FuncId, variable: VarId) -> Option<u32> {
+    let function = &module.functions[function.index()];
+    let mut offset: u32 = 0;
+    for param in &function.params {
+        if let Param::Memory(id) = *param {
+            let at = place(&mut offset, &module.variables[id.index()]);
+            if id == variable {
+                return Some(at);
+            }
+        }
+    }
+    None
+}

@@ -1,0 +1,286 @@
+//! Operands: registers, constants, special registers and addresses as planes, scalars and memory bases.
+
+use super::Missing;
+use super::emit::op;
+use super::function::{Decoder, Home};
+use super::layout;
+use crate::exec::code_address;
+use crate::memory::{PARAM_WINDOW, SHARED_WINDOW};
+use crate::ops::address::base;
+use crate::ops::memory::SpaceKind;
+use crate::ops::shape::NEGATE;
+use crate::ops::special::{Reading, plane_reader, read_scalar, reading};
+use crate::ops::{NONE, Op};
+use crate::program::{LOCAL_BASE, ZERO};
+use ptx::isa::SpecialRegister;
+use ptx::module::{AddressBase, Operand, RegId, Symbol, VarId};
+use ptx::types::StateSpace;
+
+/// Where a value comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Source {
+    Plane(u32),
+    Scalar(u32),
+}
+
+impl Source {
+    /// The index, whichever file it is in.
+    pub(crate) fn index(self) -> u32 {
+        match self {
+            Self::Plane(index) | Self::Scalar(index) => index,
+        }
+    }
+}
+
+/// Where a result goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Destination {
+    Plane(u32),
+    Scalar(u32),
+}
+
+/// A memory operand: fields `a`, `y` and `imm` of the operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Address {
+    pub(crate) a: u32,
+    pub(crate) y: u32,
+    pub(crate) imm: u64,
+    /// The space that it really leads into: that of the variable, if the instruction leaves it open.
+    pub(crate) space: SpaceKind,
+}
+
+/// A symbol's address in its own state space.
+struct SymbolValue {
+    base: u32,
+    offset: u64,
+}
+
+impl Decoder<'_> {
+    /// Operand `i` of the current instruction.
+    pub(crate) fn operand(&self, i: usize) -> Operand {
+        self.operands.get(i).copied().unwrap_or(Operand::Absent)
+    }
+
+    /// Operand `i` as a value of `bits`.
+    pub(crate) fn source(&mut self, i: usize, bits: u32) -> Result<Source, Missing> {
+        self.value(self.operand(i), bits)
+    }
+
+    /// An operand as a value of `bits`.
+    pub(crate) fn value(&mut self, operand: Operand, bits: u32) -> Result<Source, Missing> {
+        match operand {
+            Operand::Register(register) => self.register_value(register, bits),
+            Operand::Immediate(value) => Ok(Source::Scalar(self.constant(value))),
+            Operand::Special { register, component } => self.special(register, component, bits),
+            Operand::SymbolAddress { symbol, offset } => {
+                let SymbolValue { base, offset: at } = self.symbol(symbol)?;
+                let offset = at.wrapping_add_signed(offset);
+                if base == ZERO {
+                    return Ok(Source::Scalar(self.constant(offset)));
+                }
+                let d = self.new_scalar();
+                self.emit_part(Op { d, a: base, imm: offset, ..op(add_immediate) });
+                Ok(Source::Scalar(d))
+            }
+            Operand::Function(function) => Ok(Source::Scalar(self.constant(code_address(function.0)))),
+            Operand::Sink | Operand::Absent => Ok(Source::Scalar(ZERO)),
+            other => Err(format!("operand {other:?} as a value")),
+        }
+    }
+
+    fn register_value(&mut self, register: RegId, bits: u32) -> Result<Source, Missing> {
+        match self.home(register) {
+            Home::Plane { index, bits: own } if own == bits => Ok(Source::Plane(index)),
+            Home::Scalar(index) => Ok(Source::Scalar(index)),
+            // A wider or narrower register than the instruction's type: its low bits, or zero-extended.
+            Home::Plane { index, bits: own } => {
+                let d = self.temporary(bits);
+                self.emit_part(Op { d, a: index, ..op(super::arithmetic::resize(own, bits)) });
+                Ok(Source::Plane(d))
+            }
+            Home::Predicate(_) | Home::Pair(..) | Home::Unused => {
+                Err(format!("register {} as a {bits}-bit value", self.register_name(register)))
+            }
+        }
+    }
+
+    /// Operand `i` as a destination of `bits`. What is dropped goes to a temporary.
+    pub(crate) fn destination(&mut self, i: usize, bits: u32) -> Result<Destination, Missing> {
+        self.destination_of(self.operand(i), bits)
+    }
+
+    /// An operand as a destination of `bits`.
+    pub(crate) fn destination_of(&mut self, operand: Operand, bits: u32) -> Result<Destination, Missing> {
+        match operand {
+            Operand::Register(register) => match self.home(register) {
+                Home::Plane { index, bits: own } if own == bits => Ok(Destination::Plane(index)),
+                Home::Plane { index, bits: own } => {
+                    // Computed in the type's width, then widened (or cut) into the register.
+                    let temporary = self.temporary(bits);
+                    self.after(Op { d: index, a: temporary, ..op(super::arithmetic::resize(bits, own)) });
+                    Ok(Destination::Plane(temporary))
+                }
+                Home::Scalar(index) => Ok(Destination::Scalar(index)),
+                Home::Unused => Ok(Destination::Plane(self.temporary(bits))),
+                Home::Predicate(_) | Home::Pair(..) => {
+                    Err(format!("register {} as a {bits}-bit result", self.register_name(register)))
+                }
+            },
+            Operand::Sink | Operand::Absent => Ok(Destination::Plane(self.temporary(bits))),
+            other => Err(format!("operand {other:?} as a result")),
+        }
+    }
+
+    /// Operand `i` as a destination plane of `bits`.
+    pub(crate) fn destination_plane(&mut self, i: usize, bits: u32) -> Result<u32, Missing> {
+        match self.destination(i, bits)? {
+            Destination::Plane(index) => Ok(index),
+            Destination::Scalar(_) => Err("a result that is the same for all threads".to_owned()),
+        }
+    }
+
+    /// Operand `i` as a destination predicate, [`NONE`] if it is dropped.
+    pub(crate) fn predicate_destination(&mut self, i: usize) -> Result<u32, Missing> {
+        match self.operand(i) {
+            Operand::Register(register) => self.predicate_of(register),
+            Operand::Sink | Operand::Absent => Ok(NONE),
+            other => Err(format!("operand {other:?} as a predicate result")),
+        }
+    }
+
+    /// Operand `i` as a predicate: its index and [`NEGATE`] or 0. [`NONE`] if it is absent.
+    pub(crate) fn predicate(&mut self, i: usize) -> Result<(u32, u32), Missing> {
+        match self.operand(i) {
+            Operand::Register(register) => Ok((self.predicate_of(register)?, 0)),
+            Operand::NotPredicate(register) => Ok((self.predicate_of(register)?, NEGATE)),
+            Operand::Immediate(value) => Ok((self.constant_predicate(value != 0), 0)),
+            Operand::Special { register, .. } => Err(format!("{} as a predicate", register.text())),
+            Operand::Absent => Ok((NONE, 0)),
+            other => Err(format!("operand {other:?} as a predicate")),
+        }
+    }
+
+    pub(crate) fn predicate_of(&self, register: RegId) -> Result<u32, Missing> {
+        match self.home(register) {
+            Home::Predicate(index) => Ok(index),
+            // Never live: any predicate will do, and nobody reads it.
+            Home::Unused => Ok(self.scratch_predicate()),
+            _ => Err(format!("register {} as a predicate", self.register_name(register))),
+        }
+    }
+
+    fn special(&mut self, register: SpecialRegister, component: u8, bits: u32) -> Result<Source, Missing> {
+        let x = SpecialRegister::ALL.iter().position(|&r| r == register).unwrap_or(0) as u32;
+        let y = u32::from(component);
+        match reading(register) {
+            Reading::Scalar(_) => {
+                let d = self.new_scalar();
+                self.emit_part(Op { d, x, y, ..op(read_scalar) });
+                Ok(Source::Scalar(d))
+            }
+            Reading::Plane(_) => {
+                let d = self.temporary(bits);
+                self.emit_part(Op { d, x, y, ..op(plane_reader(bits)) });
+                Ok(Source::Plane(d))
+            }
+            Reading::Missing => Err(format!("special register {}", register.text())),
+        }
+    }
+
+    fn symbol(&mut self, symbol: Symbol) -> Result<SymbolValue, Missing> {
+        match symbol {
+            Symbol::Function(function) => {
+                Ok(SymbolValue { base: ZERO, offset: code_address(function.0) })
+            }
+            Symbol::Variable(id) => self.variable(id),
+        }
+    }
+
+    fn variable(&mut self, id: VarId) -> Result<SymbolValue, Missing> {
+        let variable = &self.module.variables[id.index()];
+        let unplaced = || format!("variable {}", variable.name);
+        let (base, offset) = match variable.space {
+            StateSpace::Global | StateSpace::Const => (ZERO, self.loaded.address(id).ok_or_else(unplaced)?),
+            StateSpace::Shared => (ZERO, self.layout.offset(id).ok_or_else(unplaced)?.into()),
+            StateSpace::Local if variable.function.is_none() => {
+                (ZERO, self.layout.offset(id).ok_or_else(unplaced)?.into())
+            }
+            StateSpace::Local | StateSpace::ParamFunc => {
+                (LOCAL_BASE, self.layout.offset(id).ok_or_else(unplaced)?.into())
+            }
+            StateSpace::ParamEntry => {
+                let offset = layout::entry_parameter(self.module, self.id, id).ok_or_else(unplaced)?;
+                (ZERO, offset.into())
+            }
+            StateSpace::Reg | StateSpace::Sreg | StateSpace::Tex | StateSpace::Generic => return Err(unplaced()),
+        };
+        Ok(SymbolValue { base, offset })
+    }
+
+    /// Memory operand `i`, for an access of `bytes` a lane in the state space that the instruction names.
+    pub(crate) fn address(&mut self, i: usize, bytes: u32) -> Result<Address, Missing> {
+        let named = self.opcode.operand_space(i).unwrap_or(StateSpace::Generic);
+        let Operand::Address { base: address, offset } = self.operand(i) else {
+            return Err(format!("operand {:?} as an address", self.operand(i)));
+        };
+        let imm = offset as u64;
+        match address {
+            AddressBase::Absolute => {
+                Ok(Address { a: ZERO, y: base::SCALAR, imm, space: self.space(named)? })
+            }
+            AddressBase::Variable(id) => {
+                let own = self.module.variables[id.index()].space;
+                let SymbolValue { base, offset: at } = self.variable(id)?;
+                // Without a named space the symbol's generic address is meant.
+                let space = self.space(if named == StateSpace::Generic { own } else { named })?;
+                let space = if own == StateSpace::ParamFunc { SpaceKind::Local } else { space };
+                Ok(Address { a: base, y: base::SCALAR, imm: at.wrapping_add(imm), space })
+            }
+            AddressBase::Register(register) => {
+                let space = self.space(named)?;
+                let (a, y) = match self.home(register) {
+                    Home::Plane { index, bits: 64 } => (index, base::WIDE),
+                    Home::Plane { index, bits: 32 } => (index, base::NARROW),
+                    Home::Scalar(index) => (index, base::SCALAR),
+                    Home::Unused => (ZERO, base::SCALAR),
+                    Home::Plane { .. } | Home::Predicate(_) | Home::Pair(..) => {
+                        return Err(format!("register {} as an address", self.register_name(register)));
+                    }
+                };
+                let contiguous = self.shapes.of(register) == ir::Shape::Affine { stride: i64::from(bytes) };
+                let y = if contiguous && y != base::SCALAR { y | base::CONTIGUOUS } else { y };
+                Ok(Address { a, y, imm, space })
+            }
+        }
+    }
+
+    /// The memory behind a state space, in this function.
+    pub(crate) fn space(&self, space: StateSpace) -> Result<SpaceKind, Missing> {
+        Ok(match space {
+            StateSpace::Global | StateSpace::Const => SpaceKind::Global,
+            StateSpace::Shared => SpaceKind::Shared,
+            StateSpace::Local => SpaceKind::Local,
+            StateSpace::ParamEntry => SpaceKind::Param,
+            StateSpace::ParamFunc if crate::launch::is_entry(self.module, self.id) => SpaceKind::Param,
+            StateSpace::ParamFunc => SpaceKind::Local,
+            StateSpace::Generic => SpaceKind::Generic,
+            StateSpace::Reg | StateSpace::Sreg | StateSpace::Tex => return Err(format!("state space {space:?}")),
+        })
+    }
+
+    /// What to add to an address of a state space to make it generic.
+    pub(crate) fn window(space: SpaceKind) -> u64 {
+        match space {
+            SpaceKind::Global | SpaceKind::Generic => 0,
+            SpaceKind::Shared => SHARED_WINDOW,
+            SpaceKind::Local => crate::memory::LOCAL_WINDOW,
+            SpaceKind::Param => PARAM_WINDOW,
+        }
+    }
+}
+
+/// Scalar `d` = scalar `a` + `imm`.
+fn add_immediate(x: &mut crate::exec::Exec<'_>, op: &Op, pc: u32) -> u32 {
+    x.files.s[op.d as usize] = x.files.s[op.a as usize].wrapping_add(op.imm);
+    pc + 1
+}
