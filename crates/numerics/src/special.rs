@@ -137,7 +137,6 @@ pub mod unit {
     /// The sine of a number of half turns.
     #[inline(always)]
     fn sin_half_turns(x: f64) -> f64 {
-        // From 2^52 on, an `.f32` number of turns is whole; the infinite and NaN give NaN below.
         let whole = nearest_integer(x);
         let fraction = x - whole;
         let odd = (x + TO_INTEGER).to_bits() << 63;
@@ -145,18 +144,19 @@ pub mod unit {
         f64::from_bits(sine.to_bits() ^ odd)
     }
 
-    /// A number of turns without its whole part if that is all there is.
+    /// A magnitude in turns, without its whole part if that is all there is: from 2^24 on.
     #[inline(always)]
     fn turns(x: u32) -> f64 {
-        let turns = operand(x);
-        let large = (turns.abs() >= 16_777_216.0) & (turns.abs() < f64::INFINITY);
+        let turns = operand(x).abs();
+        let large = (turns >= 16_777_216.0) & (turns < f64::INFINITY);
         if large { 0.0 } else { turns }
     }
 
-    /// The sine of a number of turns.
+    /// The sine of a number of turns; a zero has the operand's sign at whole turns, the other at half turns.
     #[inline(always)]
     pub fn sin(x: u32) -> u32 {
-        result(sin_half_turns(2.0 * turns(x)))
+        let sine = result(sin_half_turns(2.0 * turns(x)));
+        if is_nan_f32(sine) { sine } else { sine ^ (x & 0x8000_0000) }
     }
 
     /// The cosine of a number of turns.
@@ -165,7 +165,7 @@ pub mod unit {
         result(sin_half_turns(2.0 * turns(x) + 0.5))
     }
 
-    /// The hyperbolic tangent; the one function here that keeps subnormals.
+    /// The hyperbolic tangent; below 2^-8 the operand itself, subnormals included.
     #[inline(always)]
     pub fn tanh(x: u32) -> u32 {
         let value = f64::from(f32::from_bits(x));
@@ -174,8 +174,9 @@ pub mod unit {
         let e = power_of_two(capped * (-2.0 * LOG2_E));
         let quotient = (1.0 - e) / (1.0 + e);
         let square = magnitude * magnitude;
-        let series = magnitude * (1.0 - square * (1.0 / 3.0 - square * (2.0 / 15.0)));
-        let tanh = if magnitude < 0.0078125 { series } else { quotient };
+        let series = magnitude * (1.0 - square * (1.0 / 3.0 - square * (2.0 / 15.0 - square * (17.0 / 315.0))));
+        let small = if magnitude < 0.003_906_25 { magnitude } else { series };
+        let tanh = if magnitude < 0.0625 { small } else { quotient };
         let bits = (tanh as f32).to_bits() | (x & 0x8000_0000);
         if is_nan_f32(x) { NAN_F32 } else { bits }
     }
@@ -323,14 +324,22 @@ pub fn rsqrt_approx_f64(x: u64) -> u64 {
     quiet_f64([x], 1.0 / f64::from_bits(x).sqrt())
 }
 
+/// The result of the unit cut off (not rounded) to a half; what is too large is infinite all the same.
+#[inline(always)]
+fn truncate<F: Format, const FTZ: bool>(x: u32) -> u16 {
+    let limit = ((F32::BIAS + F::BIAS + 1) as u32) << F32::MANTISSA_BITS;
+    let half = round_f32::<F, Rz, FTZ, false>(x) as u16;
+    if (x >= limit) & !is_nan_f32(x) & (x >> 31 == 0) { F::INFINITY as u16 } else { half }
+}
+
 /// `tanh.approx` of a half.
 #[inline(always)]
 pub fn tanh_approx_half<F: Format>(x: u16) -> u16 {
-    round_f32::<F, Rn, false, false>(unit::tanh(widen::<F>(u32::from(x)))) as u16
+    truncate::<F, false>(unit::tanh(widen::<F>(u32::from(x))))
 }
 
-/// `ex2.approx` of a half. In `.bf16`, where the manual spells it `.ftz`, subnormals are zero.
+/// `ex2.approx` of a half; `.ftz` is always written with `.bf16` and never with `.f16`.
 #[inline(always)]
-pub fn ex2_approx_half<F: Format>(x: u16) -> u16 {
-    round_f32::<F, Rn, false, false>(ex2_approx_f32::<false>(widen::<F>(u32::from(x)))) as u16
+pub fn ex2_approx_half<F: Format, const FTZ: bool>(x: u16) -> u16 {
+    truncate::<F, FTZ>(unit::ex2(widen::<F>(u32::from(x))))
 }

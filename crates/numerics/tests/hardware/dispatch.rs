@@ -230,7 +230,7 @@ fn halves(parts: &[&str], format: &str) -> Option<Implementation> {
             _ => run!(half::max::<F, FTZ, NAN, XORSIGN>; u16, u16 => u16),
         })),
         "tanh" => run!(special::tanh_approx_half::<F>; u16 => u16),
-        "ex2" => run!(special::ex2_approx_half::<F>; u16 => u16),
+        "ex2" => run!(special::ex2_approx_half::<F, FTZ>; u16 => u16),
         "setp" => by_comparison!(parts[1], C => run!(compare::half::<C, F, FTZ>; u16, u16 => bool)),
         "set" => by_comparison!(parts[1], C => set(parts, |x| compare::half::<C, F, FTZ>(x[0] as u16, x[1] as u16))),
         _ => None,
