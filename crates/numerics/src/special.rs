@@ -148,7 +148,7 @@ pub mod unit {
     #[inline(always)]
     fn turns(x: u32) -> f64 {
         let turns = operand(x).abs();
-        let large = (turns >= 16_777_216.0) & (turns < f64::INFINITY);
+        let large = (16_777_216.0..f64::INFINITY).contains(&turns);
         if large { 0.0 } else { turns }
     }
 
@@ -174,7 +174,8 @@ pub mod unit {
         let e = power_of_two(capped * (-2.0 * LOG2_E));
         let quotient = (1.0 - e) / (1.0 + e);
         let square = magnitude * magnitude;
-        let series = magnitude * (1.0 - square * (1.0 / 3.0 - square * (2.0 / 15.0 - square * (17.0 / 315.0))));
+        let series =
+            magnitude * (1.0 - square * (1.0 / 3.0 - square * (2.0 / 15.0 - square * (17.0 / 315.0))));
         let small = if magnitude < 0.003_906_25 { magnitude } else { series };
         let tanh = if magnitude < 0.0625 { small } else { quotient };
         let bits = (tanh as f32).to_bits() | (x & 0x8000_0000);
@@ -212,8 +213,10 @@ fn scale(x: u32, by: u32) -> u32 {
 #[inline(always)]
 fn with_subnormals<const FTZ: bool>(x: u32, f: impl Fn(u32) -> u32, back: impl Fn(u32) -> u32) -> u32 {
     let tiny = !FTZ & is_subnormal_or_zero(x);
-    let y = f(if tiny { scale(x, SCALE_UP) } else { x });
-    if tiny { back(y) } else { y }
+    let scaled = scale(x, SCALE_UP);
+    let y = f(if tiny { scaled } else { x });
+    let scaled_back = back(y);
+    if tiny { scaled_back } else { y }
 }
 
 /// `rcp.approx.f32`.
@@ -256,8 +259,10 @@ pub fn lg2_approx_f32<const FTZ: bool>(x: u32) -> u32 {
 pub fn ex2_approx_f32<const FTZ: bool>(x: u32) -> u32 {
     // Below -126 the result is subnormal: the square of 2^(x/2).
     let low = !FTZ & (f32::from_bits(x) < -126.0);
-    let y = unit::ex2(if low { scale(x, 0x3f00_0000) } else { x });
-    if low { scale(y, y) } else { y }
+    let half = scale(x, 0x3f00_0000);
+    let y = unit::ex2(if low { half } else { x });
+    let square = scale(y, y);
+    if low { square } else { y }
 }
 
 /// 1/(2 pi), by which an angle becomes a number of turns.
@@ -285,7 +290,9 @@ pub fn tanh_approx_f32(x: u32) -> u32 {
 #[inline(always)]
 pub fn div_approx_f32<const FTZ: bool>(a: u32, b: u32) -> u32 {
     let tiny = !FTZ & is_subnormal_or_zero(b);
-    let (a, b) = if tiny { (scale(a, SCALE_UP), scale(b, SCALE_UP)) } else { (a, b) };
+    let (scaled_a, scaled_b) = (scale(a, SCALE_UP), scale(b, SCALE_UP));
+    let a = if tiny { scaled_a } else { a };
+    let b = if tiny { scaled_b } else { b };
     mul_f32::<Rn, FTZ, false>(unit::rcp(b), a)
 }
 
@@ -294,7 +301,9 @@ pub fn div_approx_f32<const FTZ: bool>(a: u32, b: u32) -> u32 {
 pub fn div_full_f32<const FTZ: bool>(a: u32, b: u32) -> u32 {
     let huge = is_huge(b);
     let down = |x| mul_f32::<Rn, FTZ, false>(x, QUARTER);
-    let (a, b) = if huge { (down(a), down(b)) } else { (a, b) };
+    let (scaled_a, scaled_b) = (down(a), down(b));
+    let a = if huge { scaled_a } else { a };
+    let b = if huge { scaled_b } else { b };
     div_approx_f32::<FTZ>(a, b)
 }
 

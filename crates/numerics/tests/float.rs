@@ -107,7 +107,7 @@ halves!(f16_is_rounded_once, F16, Half);
 halves!(bf16_is_rounded_once, Bf16, BFloat);
 
 /// `root` is the square root of `x` rounded in `mode`: its square and its neighbours', exact in `Quad`, enclose `x`.
-fn check_root<F: Format, S: Float + FloatConvert<Quad>>(mode: Round, x: u64, root: u64) {
+fn check_root<S: FloatConvert<Quad>>(mode: Round, x: u64, root: u64) {
     let quad = |bits: u64| S::from_bits(u128::from(bits)).convert(&mut false).value;
     let square = |bits: u64| quad(bits).mul_r(quad(bits), Round::TowardZero);
     let x_value = quad(x);
@@ -134,18 +134,21 @@ fn square_roots() {
         let x = bits.float::<F32>() & !F32::SIGN;
         if x < F32::INFINITY {
             let x32 = x as u32;
-            check_root::<F32, Single>(Round::TowardZero, x, float::sqrt_f32::<Rz, false>(x32).into());
-            check_root::<F32, Single>(Round::TowardNegative, x, float::sqrt_f32::<Rm, false>(x32).into());
-            check_root::<F32, Single>(Round::TowardPositive, x, float::sqrt_f32::<Rp, false>(x32).into());
-            check_root::<F32, Single>(Round::NearestTiesToEven, x, float::sqrt_f32::<Rn, false>(x32).into());
+            check_root::<Single>(Round::TowardZero, x, float::sqrt_f32::<Rz, false>(x32).into());
+            check_root::<Single>(Round::TowardNegative, x, float::sqrt_f32::<Rm, false>(x32).into());
+            check_root::<Single>(Round::TowardPositive, x, float::sqrt_f32::<Rp, false>(x32).into());
+            check_root::<Single>(Round::NearestTiesToEven, x, float::sqrt_f32::<Rn, false>(x32).into());
         }
         let x = bits.float::<F64>() & !F64::SIGN;
-        // Below, the square of a root's neighbour leaves the range of the judge's exactness.
         if x < F64::INFINITY {
-            check_root::<F64, Double>(Round::TowardZero, x, float::sqrt_f64::<Rz>(x));
-            check_root::<F64, Double>(Round::TowardNegative, x, float::sqrt_f64::<Rm>(x));
-            check_root::<F64, Double>(Round::TowardPositive, x, float::sqrt_f64::<Rp>(x));
-            assert_eq!(Exact::from_f64(x).sqrt().round::<F64, Rn>(), float::sqrt_f64::<Rn>(x), "sqrt.rn {x:x}");
+            check_root::<Double>(Round::TowardZero, x, float::sqrt_f64::<Rz>(x));
+            check_root::<Double>(Round::TowardNegative, x, float::sqrt_f64::<Rm>(x));
+            check_root::<Double>(Round::TowardPositive, x, float::sqrt_f64::<Rp>(x));
+            assert_eq!(
+                Exact::from_f64(x).root().round::<F64, Rn>(),
+                float::sqrt_f64::<Rn>(x),
+                "sqrt.rn {x:x}"
+            );
         }
     }
 }
@@ -156,16 +159,13 @@ fn modes() -> [Round; 4] {
 
 #[test]
 fn narrowing_conversions() {
-    fn check<D: Format, S: Float, T: Float>(x: u64, results: [u64; 4])
-    where
-        S: FloatConvert<T>,
-    {
+    fn check<D: Format, S: FloatConvert<T>, T: Float>(x: u64, results: [u64; 4]) {
         for (got, mode) in results.into_iter().zip(modes()) {
             let want = S::from_bits(u128::from(x)).convert_r(mode, &mut false).value.to_bits();
             same::<D>(&format!("convert {mode:?}"), &[x], got, want);
         }
     }
-    fn four<D: Format>(f: impl Fn(u64, Round) -> u64, x: u64) -> [u64; 4] {
+    fn four(f: impl Fn(u64, Round) -> u64, x: u64) -> [u64; 4] {
         modes().map(|mode| f(x, mode))
     }
     fn from_f32<D: Format>(x: u64, mode: Round) -> u64 {
@@ -188,19 +188,19 @@ fn narrowing_conversions() {
     let mut bits = Bits(4);
     for _ in 0..200_000 {
         let x = bits.float::<F32>();
-        check::<F16, Single, Half>(x, four::<F16>(from_f32::<F16>, x));
-        check::<Bf16, Single, BFloat>(x, four::<Bf16>(from_f32::<Bf16>, x));
+        check::<F16, Single, Half>(x, four(from_f32::<F16>, x));
+        check::<Bf16, Single, BFloat>(x, four(from_f32::<Bf16>, x));
         let x = bits.float::<F64>();
-        check::<F32, Double, Single>(x, four::<F32>(from_f64::<F32>, x));
-        check::<F16, Double, Half>(x, four::<F16>(from_f64::<F16>, x));
-        check::<Bf16, Double, BFloat>(x, four::<Bf16>(from_f64::<Bf16>, x));
+        check::<F32, Double, Single>(x, four(from_f64::<F32>, x));
+        check::<F16, Double, Half>(x, four(from_f64::<F16>, x));
+        check::<Bf16, Double, BFloat>(x, four(from_f64::<Bf16>, x));
     }
     // Around every value of the target, where the decisions are: the value, its neighbours, the halfway points.
     for half in 0..0x7c00_u64 {
         let value = u64::from(format::widen::<F16>(half as u32));
         for x in [value, value + 1, value.saturating_sub(1), value + 0x1000, value + 0xfff, value + 0x1001] {
-            check::<F16, Single, Half>(x, four::<F16>(from_f32::<F16>, x));
-            check::<F16, Single, Half>(x | F32::SIGN, four::<F16>(from_f32::<F16>, x | F32::SIGN));
+            check::<F16, Single, Half>(x, four(from_f32::<F16>, x));
+            check::<F16, Single, Half>(x | F32::SIGN, four(from_f32::<F16>, x | F32::SIGN));
         }
     }
 }
