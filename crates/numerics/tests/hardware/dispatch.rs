@@ -155,9 +155,9 @@ fn single(parts: &[&str]) -> Option<Implementation> {
             let property = property(parts[1]);
             Some(Box::new(move |x| u64::from(float::testp::<F32>(property, x[0]))))
         }
-        "setp" => by_comparison!(parts[1], C => run!(compare::f32::<C, FTZ>; u32, u32 => bool)),
+        "setp" => by_comparison!(parts[1], C => run!(compare::setp_f32::<C, FTZ>; u32, u32 => bool)),
         "set" => by_comparison!(parts[1], C => {
-            let holds = |x: &[u64]| compare::f32::<C, FTZ>(x[0] as u32, x[1] as u32);
+            let holds = |x: &[u64]| compare::setp_f32::<C, FTZ>(x[0] as u32, x[1] as u32);
             set(parts, holds)
         }),
         _ => None,
@@ -197,8 +197,8 @@ fn double(parts: &[&str]) -> Option<Implementation> {
             let property = property(parts[1]);
             Some(Box::new(move |x| u64::from(float::testp::<F64>(property, x[0]))))
         }
-        ("setp", _) => by_comparison!(parts[1], C => run!(compare::f64::<C>; u64, u64 => bool)),
-        ("set", _) => by_comparison!(parts[1], C => set(parts, |x| compare::f64::<C>(x[0], x[1]))),
+        ("setp", _) => by_comparison!(parts[1], C => run!(compare::setp_f64::<C>; u64, u64 => bool)),
+        ("set", _) => by_comparison!(parts[1], C => set(parts, |x| compare::setp_f64::<C>(x[0], x[1]))),
         _ => None,
     }
 }
@@ -232,8 +232,8 @@ fn halves(parts: &[&str], format: &str) -> Option<Implementation> {
         })),
         "tanh" => run!(special::tanh_approx_half::<F>; u16 => u16),
         "ex2" => run!(special::ex2_approx_half::<F, FTZ>; u16 => u16),
-        "setp" => by_comparison!(parts[1], C => run!(compare::half::<C, F, FTZ>; u16, u16 => bool)),
-        "set" => by_comparison!(parts[1], C => set(parts, |x| compare::half::<C, F, FTZ>(x[0] as u16, x[1] as u16))),
+        "setp" => by_comparison!(parts[1], C => run!(compare::setp_half::<C, F, FTZ>; u16, u16 => bool)),
+        "set" => by_comparison!(parts[1], C => set(parts, |x| compare::setp_half::<C, F, FTZ>(x[0] as u16, x[1] as u16))),
         _ => None,
     }))
 }
@@ -359,7 +359,7 @@ fn integers(name: &str, parts: &[&str], last: &str) -> Option<Implementation> {
             "bfind.shiftamt" => run!(bits::bfind::<T, true>; T => u32),
             "bfe" => run!(bits::bfe::<T>; T, u32, u32 => T),
             "bfi" => run!(bits::bfi::<T>; T, T, u32, u32 => T),
-            _ if parts[0] == "setp" => by_comparison!(parts[1], C => run!(compare::int::<C, T>; T, T => bool)),
+            _ if parts[0] == "setp" => by_comparison!(parts[1], C => run!(compare::setp_int::<C, T>; T, T => bool)),
             _ => None,
         }
     })
