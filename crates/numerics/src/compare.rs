@@ -48,25 +48,25 @@ comparisons! {
 
 /// `setp` on integers.
 #[inline(always)]
-pub fn int<C: Comparison, T: Int>(a: T, b: T) -> bool {
+pub fn setp_int<C: Comparison, T: Int>(a: T, b: T) -> bool {
     C::holds(&a, &b)
 }
 
 /// `setp.f32`.
 #[inline(always)]
-pub fn f32<C: Comparison, const FTZ: bool>(a: u32, b: u32) -> bool {
+pub fn setp_f32<C: Comparison, const FTZ: bool>(a: u32, b: u32) -> bool {
     C::holds(&f32::from_bits(flush_f32::<FTZ>(a)), &f32::from_bits(flush_f32::<FTZ>(b)))
 }
 
 /// `setp.f64`.
 #[inline(always)]
-pub fn f64<C: Comparison>(a: u64, b: u64) -> bool {
+pub fn setp_f64<C: Comparison>(a: u64, b: u64) -> bool {
     C::holds(&f64::from_bits(a), &f64::from_bits(b))
 }
 
 /// `setp.f16` and `setp.bf16`.
 #[inline(always)]
-pub fn half<C: Comparison, F: Format, const FTZ: bool>(a: u16, b: u16) -> bool {
+pub fn setp_half<C: Comparison, F: Format, const FTZ: bool>(a: u16, b: u16) -> bool {
     let value = |x| f32::from_bits(widen::<F>(u32::from(crate::half::flush::<F, FTZ>(x))));
     C::holds(&value(a), &value(b))
 }

@@ -273,8 +273,7 @@ pub fn pack16<T: Int>(a: i32, b: i32) -> u32 {
 /// `c` moved up.
 #[inline(always)]
 pub fn pack_below<const BITS: u32, const SIGNED: bool>(a: i32, b: i32, c: u32) -> u32 {
-    let (low, high) =
-        if SIGNED { (-1 << (BITS - 1), (1 << (BITS - 1)) - 1) } else { (0, (1 << BITS) - 1) };
+    let (low, high) = if SIGNED { (-1 << (BITS - 1), (1 << (BITS - 1)) - 1) } else { (0, (1 << BITS) - 1) };
     let field = |x: i32| x.clamp(low, high) as u32 & ((1 << BITS) - 1);
     (c << (2 * BITS)) | (field(a) << BITS) | field(b)
 }

@@ -46,7 +46,7 @@ impl Exact {
     }
 
     /// The exact product of two values of at most 64 bits each.
-    pub fn mul(self, other: Self) -> Self {
+    pub fn product(self, other: Self) -> Self {
         Exact {
             negative: self.negative != other.negative,
             significand: self.significand * other.significand,
@@ -55,10 +55,9 @@ impl Exact {
     }
 
     /// The sum, with sticky. The zero that two opposite values leave is negative only when rounding down.
-    pub fn add(self, other: Self, mode: Mode) -> Self {
+    pub fn sum(self, other: Self, mode: Mode) -> Self {
         if self.significand == 0 && other.significand == 0 {
-            let negative =
-                if self.negative == other.negative { self.negative } else { mode == Mode::Down };
+            let negative = if self.negative == other.negative { self.negative } else { mode == Mode::Down };
             return Exact { negative, significand: 0, exponent: 0 };
         }
         if self.significand == 0 {
@@ -82,19 +81,19 @@ impl Exact {
     }
 
     /// The quotient, with sticky, by a divisor other than zero; both of at most 64 bits.
-    pub fn div(self, other: Self) -> Self {
+    pub fn quotient(self, other: Self) -> Self {
         let negative = self.negative != other.negative;
         if self.significand == 0 {
             return Exact { negative, significand: 0, exponent: 0 };
         }
         let a = self.normal();
         let quotient = a.significand / other.significand;
-        let sticky = u128::from(a.significand % other.significand != 0);
+        let sticky = u128::from(!a.significand.is_multiple_of(other.significand));
         Exact { negative, significand: quotient | sticky, exponent: a.exponent - other.exponent }
     }
 
     /// The square root, with sticky; of zero, zero of the same sign.
-    pub fn sqrt(self) -> Self {
+    pub fn root(self) -> Self {
         let a = self.normal();
         let even = a.exponent & 1 == 0;
         let significand = if even { a.significand } else { a.significand << 1 };
@@ -125,8 +124,7 @@ impl Exact {
         };
         let up = R::MODE.steps_up(self.negative, kept & 1 != 0, above, half, inexact);
         let magnitude = (((leading - least) as u64) << D::MANTISSA_BITS) + kept as u64 + u64::from(up);
-        let overflow =
-            if R::MODE.overflows_to_infinity(self.negative) { D::INFINITY } else { D::MAX_FINITE };
+        let overflow = if R::MODE.overflows_to_infinity(self.negative) { D::INFINITY } else { D::MAX_FINITE };
         sign | if magnitude > D::MAX_FINITE { overflow } else { magnitude }
     }
 }

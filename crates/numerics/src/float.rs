@@ -191,7 +191,11 @@ pub(crate) fn quiet_f64<const N: usize>(operands: [u64; N], result: f64) -> u64 
 
 /// An operation whose operands are all finite, in mode `R`; other operands do not round and take `native`.
 #[inline(always)]
-fn directed_f64<R: Rounding, const N: usize>(operands: [u64; N], native: u64, exact: impl Fn() -> Exact) -> u64 {
+fn directed_f64<R: Rounding, const N: usize>(
+    operands: [u64; N],
+    native: u64,
+    exact: impl Fn() -> Exact,
+) -> u64 {
     let finite = operands.iter().all(|x| x & F64::INFINITY != F64::INFINITY);
     match R::MODE {
         Mode::NearestEven => native,
@@ -204,23 +208,21 @@ fn directed_f64<R: Rounding, const N: usize>(operands: [u64; N], native: u64, ex
 #[inline(always)]
 pub fn add_f64<R: Rounding>(a: u64, b: u64) -> u64 {
     let native = quiet_f64([b, a], f64::from_bits(a) + f64::from_bits(b));
-    directed_f64::<R, 2>([a, b], native, || Exact::from_f64(a).add(Exact::from_f64(b), R::MODE))
+    directed_f64::<R, 2>([a, b], native, || Exact::from_f64(a).sum(Exact::from_f64(b), R::MODE))
 }
 
 /// `sub.f64`.
 #[inline(always)]
 pub fn sub_f64<R: Rounding>(a: u64, b: u64) -> u64 {
     let native = quiet_f64([b, a], f64::from_bits(a) - f64::from_bits(b));
-    directed_f64::<R, 2>([a, b], native, || {
-        Exact::from_f64(a).add(Exact::from_f64(b ^ F64::SIGN), R::MODE)
-    })
+    directed_f64::<R, 2>([a, b], native, || Exact::from_f64(a).sum(Exact::from_f64(b ^ F64::SIGN), R::MODE))
 }
 
 /// `mul.f64`.
 #[inline(always)]
 pub fn mul_f64<R: Rounding>(a: u64, b: u64) -> u64 {
     let native = quiet_f64([b, a], f64::from_bits(a) * f64::from_bits(b));
-    directed_f64::<R, 2>([a, b], native, || Exact::from_f64(a).mul(Exact::from_f64(b)))
+    directed_f64::<R, 2>([a, b], native, || Exact::from_f64(a).product(Exact::from_f64(b)))
 }
 
 /// `fma.f64`, and `mad.f64`.
@@ -228,7 +230,7 @@ pub fn mul_f64<R: Rounding>(a: u64, b: u64) -> u64 {
 pub fn fma_f64<R: Rounding>(a: u64, b: u64, c: u64) -> u64 {
     let native = quiet_f64([b, c, a], f64::from_bits(a).mul_add(f64::from_bits(b), f64::from_bits(c)));
     directed_f64::<R, 3>([a, b, c], native, || {
-        Exact::from_f64(a).mul(Exact::from_f64(b)).add(Exact::from_f64(c), R::MODE)
+        Exact::from_f64(a).product(Exact::from_f64(b)).sum(Exact::from_f64(c), R::MODE)
     })
 }
 
@@ -238,7 +240,7 @@ pub fn div_f64<R: Rounding>(a: u64, b: u64) -> u64 {
     let native = quiet_f64([a, b], f64::from_bits(a) / f64::from_bits(b));
     // Division by zero does not round either: it is put among the operands that are not finite.
     let divisor = if b << 1 == 0 { F64::INFINITY } else { b };
-    directed_f64::<R, 2>([a, divisor], native, || Exact::from_f64(a).div(Exact::from_f64(b)))
+    directed_f64::<R, 2>([a, divisor], native, || Exact::from_f64(a).quotient(Exact::from_f64(b)))
 }
 
 /// `rcp.f64` with a rounding modifier.
@@ -253,7 +255,7 @@ pub fn sqrt_f64<R: Rounding>(a: u64) -> u64 {
     let native = quiet_f64([a], f64::from_bits(a).sqrt());
     let negative = (a & F64::SIGN != 0) & (a << 1 != 0);
     let operand = if negative { F64::INFINITY } else { a };
-    directed_f64::<R, 1>([operand], native, || Exact::from_f64(a).sqrt())
+    directed_f64::<R, 1>([operand], native, || Exact::from_f64(a).root())
 }
 
 /// `neg.f64`. A NaN is quieted and keeps its sign.
@@ -311,6 +313,26 @@ pub fn min_f32<const FTZ: bool, const NAN: bool, const XORSIGN_ABS: bool>(a: u32
 pub fn max_f32<const FTZ: bool, const NAN: bool, const XORSIGN_ABS: bool>(a: u32, b: u32) -> u32 {
     let (a, b) = (flush_f32::<FTZ>(a), flush_f32::<FTZ>(b));
     with_xorsign::<XORSIGN_ABS>(a, b, |a, b| choose_f32::<NAN>(a, b, order_f32(a) > order_f32(b)))
+}
+
+/// Magnitudes, if `.abs` is written.
+#[inline(always)]
+fn magnitude_if<const ABS: bool>(x: u32) -> u32 {
+    if ABS { x & !SIGN_F32 } else { x }
+}
+
+/// `min.f32` of three.
+#[inline(always)]
+pub fn min3_f32<const FTZ: bool, const NAN: bool, const ABS: bool>(a: u32, b: u32, c: u32) -> u32 {
+    let (a, b, c) = (magnitude_if::<ABS>(a), magnitude_if::<ABS>(b), magnitude_if::<ABS>(c));
+    min_f32::<FTZ, NAN, false>(min_f32::<FTZ, NAN, false>(a, b), c)
+}
+
+/// `max.f32` of three.
+#[inline(always)]
+pub fn max3_f32<const FTZ: bool, const NAN: bool, const ABS: bool>(a: u32, b: u32, c: u32) -> u32 {
+    let (a, b, c) = (magnitude_if::<ABS>(a), magnitude_if::<ABS>(b), magnitude_if::<ABS>(c));
+    max_f32::<FTZ, NAN, false>(max_f32::<FTZ, NAN, false>(a, b), c)
 }
 
 /// The smaller (or greater) number by `a_wins`; one NaN loses; of two, the second is kept.

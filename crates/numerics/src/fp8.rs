@@ -3,8 +3,11 @@
 //! These formats exist only packed; a function here converts one element, or the two of an `x2` type, whose first
 //! operand goes to the upper element. Every conversion to them saturates: infinities and what is too large give the
 //! largest finite value. NaN gives the format's NaN, or where it has none the largest finite value.
+//!
+//! The formats of less than 8 bits need a target later than the `sm_90` that the recordings come from: for them this
+//! is the manual's word alone.
 
-use crate::format::{Format, round_f32, widen};
+use crate::format::{E2m1, F16, Format, round_f32, widen};
 use crate::half::clamp;
 use crate::rounding::Rn;
 
@@ -26,6 +29,18 @@ pub fn pair_from_f32<D: Format, const RELU: bool>(a: u32, b: u32) -> u16 {
 #[inline(always)]
 pub fn pair_from_half<S: Format, D: Format, const RELU: bool>(a: u32) -> u16 {
     pair_from_f32::<D, RELU>(widen::<S>(a >> 16), widen::<S>(a & 0xffff))
+}
+
+/// `cvt.rn.satfinite.e2m1x2.f32`: two elements in one byte.
+#[inline(always)]
+pub fn e2m1_pair_from_f32<const RELU: bool>(a: u32, b: u32) -> u8 {
+    (from_f32::<E2m1, RELU>(a) << 4) | from_f32::<E2m1, RELU>(b)
+}
+
+/// `cvt.rn.f16x2.e2m1x2`.
+#[inline(always)]
+pub fn e2m1_pair_to_f16<const RELU: bool>(a: u8) -> u32 {
+    crate::packed::pack(to_half::<E2m1, F16, RELU>(a & 15), to_half::<E2m1, F16, RELU>(a >> 4))
 }
 
 /// One element of format `S` to the half `D`, which holds each of its values.

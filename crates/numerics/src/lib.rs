@@ -13,6 +13,16 @@
 //! unsigned integer of its size (`.f32` is `u32`), since the payloads and signs of NaNs matter and a Rust float does
 //! not promise to keep them. A packed operand is the `u32` (or `u64`) that holds it.
 //!
+//! ```
+//! use numerics::{float, integer, rounding::Rz};
+//!
+//! // add.rz.ftz.f32 of 1.0 and 2^-24, and mul.hi.s32.
+//! assert_eq!(float::add_f32::<Rz, true, false>(0x3f80_0000, 0x3380_0000), 0x3f80_0000);
+//! assert_eq!(integer::mul_hi::<i32>(-1, 1), -1);
+//! ```
+//!
+//! The host's floating-point environment must be the default one: rounding to nearest, subnormals kept.
+//!
 //! The aim is what an H200 (`sm_90`) computes, bit for bit, where the PTX manual leaves room. `tests/hardware` holds
 //! recordings of one, and `tests/hardware.rs` replays them. The approximate functions in [`special`] are the exception:
 //! accurate within the manual's bounds, not yet bit-identical.

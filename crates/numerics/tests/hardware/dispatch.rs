@@ -72,7 +72,8 @@ macro_rules! run {
         Some(Box::new(|x: &[u64]| ($f(x[0] as $a, x[1] as $b, x[2] as $c) as $d) as u64) as Implementation)
     };
     ($f:expr; $a:ty, $b:ty, $c:ty, $e:ty => $d:ty) => {
-        Some(Box::new(|x: &[u64]| ($f(x[0] as $a, x[1] as $b, x[2] as $c, x[3] as $e) as $d) as u64) as Implementation)
+        Some(Box::new(|x: &[u64]| ($f(x[0] as $a, x[1] as $b, x[2] as $c, x[3] as $e) as $d) as u64)
+            as Implementation)
     };
 }
 
@@ -154,9 +155,9 @@ fn single(parts: &[&str]) -> Option<Implementation> {
             let property = property(parts[1]);
             Some(Box::new(move |x| u64::from(float::testp::<F32>(property, x[0]))))
         }
-        "setp" => by_comparison!(parts[1], C => run!(compare::f32::<C, FTZ>; u32, u32 => bool)),
+        "setp" => by_comparison!(parts[1], C => run!(compare::setp_f32::<C, FTZ>; u32, u32 => bool)),
         "set" => by_comparison!(parts[1], C => {
-            let holds = |x: &[u64]| compare::f32::<C, FTZ>(x[0] as u32, x[1] as u32);
+            let holds = |x: &[u64]| compare::setp_f32::<C, FTZ>(x[0] as u32, x[1] as u32);
             set(parts, holds)
         }),
         _ => None,
@@ -196,8 +197,8 @@ fn double(parts: &[&str]) -> Option<Implementation> {
             let property = property(parts[1]);
             Some(Box::new(move |x| u64::from(float::testp::<F64>(property, x[0]))))
         }
-        ("setp", _) => by_comparison!(parts[1], C => run!(compare::f64::<C>; u64, u64 => bool)),
-        ("set", _) => by_comparison!(parts[1], C => set(parts, |x| compare::f64::<C>(x[0], x[1]))),
+        ("setp", _) => by_comparison!(parts[1], C => run!(compare::setp_f64::<C>; u64, u64 => bool)),
+        ("set", _) => by_comparison!(parts[1], C => set(parts, |x| compare::setp_f64::<C>(x[0], x[1]))),
         _ => None,
     }
 }
@@ -230,9 +231,9 @@ fn halves(parts: &[&str], format: &str) -> Option<Implementation> {
             _ => run!(half::max::<F, FTZ, NAN, XORSIGN>; u16, u16 => u16),
         })),
         "tanh" => run!(special::tanh_approx_half::<F>; u16 => u16),
-        "ex2" => run!(special::ex2_approx_half::<F>; u16 => u16),
-        "setp" => by_comparison!(parts[1], C => run!(compare::half::<C, F, FTZ>; u16, u16 => bool)),
-        "set" => by_comparison!(parts[1], C => set(parts, |x| compare::half::<C, F, FTZ>(x[0] as u16, x[1] as u16))),
+        "ex2" => run!(special::ex2_approx_half::<F, FTZ>; u16 => u16),
+        "setp" => by_comparison!(parts[1], C => run!(compare::setp_half::<C, F, FTZ>; u16, u16 => bool)),
+        "set" => by_comparison!(parts[1], C => set(parts, |x| compare::setp_half::<C, F, FTZ>(x[0] as u16, x[1] as u16))),
         _ => None,
     }))
 }
@@ -258,20 +259,24 @@ fn conversion(parts: &[&str]) -> Option<Implementation> {
         };
     }
     match (to, from) {
-        ("tf32", _) if has("rna") => by_flag!(satfinite, SF => run!(convert::f32_to_tf32_rna::<SF>; u32 => u32)),
+        ("tf32", _) if has("rna") => {
+            by_flag!(satfinite, SF => run!(convert::f32_to_tf32_rna::<SF>; u32 => u32))
+        }
         ("tf32", _) => by_rounding!(rnd, R => by_flag!(relu, RELU => by_flag!(satfinite, SF =>
             run!(convert::f32_to_tf32::<R, RELU, SF>; u32 => u32)))),
         ("e4m3x2" | "e5m2x2", _) => by_type!(to, D in ["e4m3x2" => E4m3, "e5m2x2" => E5m2] =>
-            by_flag!(relu, RELU => match from {
-                "f32" => run!(fp8::pair_from_f32::<D, RELU>; u32, u32 => u16),
-                _ => run!(fp8::pair_from_half::<F16, D, RELU>; u32 => u16),
-            })),
+        by_flag!(relu, RELU => match from {
+            "f32" => run!(fp8::pair_from_f32::<D, RELU>; u32, u32 => u16),
+            _ => run!(fp8::pair_from_half::<F16, D, RELU>; u32 => u16),
+        })),
         (_, "e4m3x2" | "e5m2x2") => by_type!(from, S in ["e4m3x2" => E4m3, "e5m2x2" => E5m2] =>
             by_flag!(relu, RELU => run!(fp8::pair_to_half::<S, F16, RELU>; u16 => u32))),
-        ("f16x2" | "bf16x2", _) => by_half!(&to[..to.len() - 2], F => by_rounding!(rnd, R => by_flag!(relu, RELU => by_flag!(satfinite, SF => {
-            let one = |x: u64| convert::f32_to_half::<F, R, false, false, RELU, SF>(x as u32);
-            Some(Box::new(move |x: &[u64]| u64::from(packed::pack(one(x[1]), one(x[0])))) as Implementation)
-        })))),
+        ("f16x2" | "bf16x2", _) => {
+            by_half!(&to[..to.len() - 2], F => by_rounding!(rnd, R => by_flag!(relu, RELU => by_flag!(satfinite, SF => {
+                let one = |x: u64| convert::f32_to_half::<F, R, false, false, RELU, SF>(x as u32);
+                Some(Box::new(move |x: &[u64]| u64::from(packed::pack(one(x[1]), one(x[0])))) as Implementation)
+            }))))
+        }
         _ if is_int(to) && is_int(from) => by_int!(to, D => by_int!(from, S => by_flag!(sat, SAT =>
             Some(Box::new(|x: &[u64]| recorded::<D>(convert::int_to_int::<S, D, SAT>(x[0] as S))) as Implementation)))),
         (_, "f32") if is_int(to) => by_int!(to, D => by_rounding!(rnd, R => by_flag!(ftz, FTZ =>
@@ -280,17 +285,25 @@ fn conversion(parts: &[&str]) -> Option<Implementation> {
             Some(Box::new(|x: &[u64]| recorded::<D>(convert::f64_to_int::<D, R>(x[0]))) as Implementation))),
         (_, "f16" | "bf16") if is_int(to) => by_int!(to, D => by_half!(from, F => by_rounding!(rnd, R =>
             Some(Box::new(|x: &[u64]| recorded::<D>(convert::half_to_int::<D, F, R>(x[0] as u16))) as Implementation)))),
-        ("f32", _) if is_int(from) => by_int!(from, S => by_rounding!(rnd, R => run!(convert::int_to_f32::<S, R>; S => u32))),
-        ("f64", _) if is_int(from) => by_int!(from, S => by_rounding!(rnd, R => run!(convert::int_to_f64::<S, R>; S => u64))),
+        ("f32", _) if is_int(from) => {
+            by_int!(from, S => by_rounding!(rnd, R => run!(convert::int_to_f32::<S, R>; S => u32)))
+        }
+        ("f64", _) if is_int(from) => {
+            by_int!(from, S => by_rounding!(rnd, R => run!(convert::int_to_f64::<S, R>; S => u64)))
+        }
         _ if is_int(from) => by_int!(from, S => by_half!(to, F => by_rounding!(rnd, R =>
             run!(convert::int_to_half::<S, F, R>; S => u16)))),
         ("f32", "f32") if whole => by_rounding!(rnd, R => by_flag!(ftz, FTZ => by_flag!(sat, SAT =>
             run!(convert::f32_to_whole::<R, FTZ, SAT>; u32 => u32)))),
-        ("f32", "f32") => by_flag!(ftz, FTZ => by_flag!(sat, SAT => run!(convert::f32_to_f32::<FTZ, SAT>; u32 => u32))),
+        ("f32", "f32") => {
+            by_flag!(ftz, FTZ => by_flag!(sat, SAT => run!(convert::f32_to_f32::<FTZ, SAT>; u32 => u32)))
+        }
         ("f64", "f64") if whole => by_rounding!(rnd, R => by_flag!(sat, SAT =>
             run!(convert::f64_to_whole::<R, SAT>; u64 => u64))),
         ("f64", "f64") => by_flag!(sat, SAT => run!(convert::f64_to_f64::<SAT>; u64 => u64)),
-        ("f64", "f32") => by_flag!(ftz, FTZ => by_flag!(sat, SAT => run!(convert::f32_to_f64::<FTZ, SAT>; u32 => u64))),
+        ("f64", "f32") => {
+            by_flag!(ftz, FTZ => by_flag!(sat, SAT => run!(convert::f32_to_f64::<FTZ, SAT>; u32 => u64)))
+        }
         ("f32", "f64") => by_rounding!(rnd, R => by_flag!(ftz, FTZ => by_flag!(sat, SAT =>
             run!(convert::f64_to_f32::<R, FTZ, SAT>; u64 => u32)))),
         (_, "f64") => by_half!(to, F => by_rounding!(rnd, R => by_flag!(sat, SAT =>
@@ -300,10 +313,14 @@ fn conversion(parts: &[&str]) -> Option<Implementation> {
                 run!(convert::f32_to_half::<F, R, FTZ, SAT, RELU, SF>; u32 => u16))))))),
         ("f32", _) => by_half!(from, F => by_flag!(ftz, FTZ => by_flag!(sat, SAT =>
             run!(convert::half_to_f32::<F, FTZ, SAT>; u16 => u32)))),
-        ("f64", _) => by_half!(from, F => by_flag!(sat, SAT => run!(convert::half_to_f64::<F, SAT>; u16 => u64))),
+        ("f64", _) => {
+            by_half!(from, F => by_flag!(sat, SAT => run!(convert::half_to_f64::<F, SAT>; u16 => u64)))
+        }
         _ if to == from && whole => by_half!(to, F => by_rounding!(rnd, R => by_flag!(sat, SAT =>
             run!(convert::half_to_whole::<F, R, SAT>; u16 => u16)))),
-        _ if to == from => by_half!(to, F => by_flag!(sat, SAT => run!(convert::half_to_same::<F, SAT>; u16 => u16))),
+        _ if to == from => {
+            by_half!(to, F => by_flag!(sat, SAT => run!(convert::half_to_same::<F, SAT>; u16 => u16)))
+        }
         _ => by_half!(from, S => by_half!(to, D => by_rounding!(rnd, R => by_flag!(sat, SAT =>
             run!(convert::half_to_half::<S, D, R, SAT>; u16 => u16))))),
     }
@@ -342,7 +359,7 @@ fn integers(name: &str, parts: &[&str], last: &str) -> Option<Implementation> {
             "bfind.shiftamt" => run!(bits::bfind::<T, true>; T => u32),
             "bfe" => run!(bits::bfe::<T>; T, u32, u32 => T),
             "bfi" => run!(bits::bfi::<T>; T, T, u32, u32 => T),
-            _ if parts[0] == "setp" => by_comparison!(parts[1], C => run!(compare::int::<C, T>; T, T => bool)),
+            _ if parts[0] == "setp" => by_comparison!(parts[1], C => run!(compare::setp_int::<C, T>; T, T => bool)),
             _ => None,
         }
     })
@@ -421,14 +438,30 @@ fn words(name: &str) -> Option<Implementation> {
         "max.s16x2" => halves(|a, b| packed::map_int(integer::max::<i16, false>, a, b)),
         "min.relu.s16x2" => halves(|a, b| packed::map_int(integer::min::<i16, true>, a, b)),
         "max.relu.s16x2" => halves(|a, b| packed::map_int(integer::max::<i16, true>, a, b)),
-        "add.cc+addc.u32" | "add.cc+addc.s32" => Some(Box::new(move |x| carried(addc(w(x, 0), w(x, 1), false), addc))),
-        "add.cc+subc.u32" | "add.cc+subc.s32" => Some(Box::new(move |x| carried(addc(w(x, 0), w(x, 1), false), subc))),
-        "sub.cc+addc.u32" | "sub.cc+addc.s32" => Some(Box::new(move |x| carried(subc(w(x, 0), w(x, 1), true), addc))),
-        "sub.cc+subc.u32" | "sub.cc+subc.s32" => Some(Box::new(move |x| carried(subc(w(x, 0), w(x, 1), true), subc))),
-        "add.cc+addc.u64" | "add.cc+addc.s64" => Some(Box::new(move |x| carried64(addc64(x[0], x[1], false), addc64))),
-        "add.cc+subc.u64" | "add.cc+subc.s64" => Some(Box::new(move |x| carried64(addc64(x[0], x[1], false), subc64))),
-        "sub.cc+addc.u64" | "sub.cc+addc.s64" => Some(Box::new(move |x| carried64(subc64(x[0], x[1], true), addc64))),
-        "sub.cc+subc.u64" | "sub.cc+subc.s64" => Some(Box::new(move |x| carried64(subc64(x[0], x[1], true), subc64))),
+        "add.cc+addc.u32" | "add.cc+addc.s32" => {
+            Some(Box::new(move |x| carried(addc(w(x, 0), w(x, 1), false), addc)))
+        }
+        "add.cc+subc.u32" | "add.cc+subc.s32" => {
+            Some(Box::new(move |x| carried(addc(w(x, 0), w(x, 1), false), subc)))
+        }
+        "sub.cc+addc.u32" | "sub.cc+addc.s32" => {
+            Some(Box::new(move |x| carried(subc(w(x, 0), w(x, 1), true), addc)))
+        }
+        "sub.cc+subc.u32" | "sub.cc+subc.s32" => {
+            Some(Box::new(move |x| carried(subc(w(x, 0), w(x, 1), true), subc)))
+        }
+        "add.cc+addc.u64" | "add.cc+addc.s64" => {
+            Some(Box::new(move |x| carried64(addc64(x[0], x[1], false), addc64)))
+        }
+        "add.cc+subc.u64" | "add.cc+subc.s64" => {
+            Some(Box::new(move |x| carried64(addc64(x[0], x[1], false), subc64)))
+        }
+        "sub.cc+addc.u64" | "sub.cc+addc.s64" => {
+            Some(Box::new(move |x| carried64(subc64(x[0], x[1], true), addc64)))
+        }
+        "sub.cc+subc.u64" | "sub.cc+subc.s64" => {
+            Some(Box::new(move |x| carried64(subc64(x[0], x[1], true), subc64)))
+        }
         _ => multiply_carries(name),
     }
 }
