@@ -201,8 +201,6 @@ pub(crate) struct BarrierSite {
     pub(crate) barrier: Value,
     /// Threads that take part; `None` for all of the CTA.
     pub(crate) threads: Option<Value>,
-    /// `.aligned`: all threads of a warp execute it together.
-    pub(crate) aligned: bool,
 }
 
 /// A 32-bit operand that the run loop reads itself.

@@ -435,6 +435,13 @@ impl<'a> Decoder<'a> {
         }
     }
 
+    /// Adds a list to the image; its index.
+    pub(crate) fn list(&mut self, entries: &[u32]) -> u32 {
+        let index = self.image.lists.len() as u32;
+        self.image.lists.extend_from_slice(entries);
+        index
+    }
+
     /// A new scalar.
     pub(crate) fn new_scalar(&mut self) -> u32 {
         self.scalars.push(0);
