@@ -11,12 +11,18 @@
 //! An analysis for that case would start from these shapes, add the phi-like joins at loop headers, and hold only until
 //! the warp diverges; it belongs beside this one, because its results need another contract.
 //!
+//! # Rows
+//!
+//! In a CTA of 16 by 16 threads, a warp has two rows: `%tid.x` counts up to 15 twice, and `%tid.y` has two values. So shapes
+//! hold in aligned groups of lanes, as long as a row of threads is ([`Shapes::lanes`]); in most launches that is the whole
+//! warp, and of values that do not depend on `%tid` it always is.
+//!
 //! # Affine is a fact, except after widening
 //!
 //! [`Shape::Affine`] holds modulo the register's width. When a 32-bit value is extended to 64 bits (`mul.wide`,
 //! `cvt.s64.s32`), it still holds only if the 32-bit value does not wrap between lanes. Where that cannot be proven, the
 //! shape is kept and is then a **hint** that the consumer checks at run time: compute lane 0's and lane 31's values (or
-//! those of the first and last active lane) and see whether they are `stride` times their distance apart. The check is
+//! those of the first and last active lane of each group) and see whether they are `stride` times their distance apart. The check is
 //! complete. Strides that could wrap more than once in a warp are not extended at all, so the error is zero up to some
 //! lane and one constant from there on; values that depend on two different extensions, whose errors might cancel in the
 //! last lane only, are `Varying`; and a stride of 0 is always a fact.
@@ -37,15 +43,16 @@ use crate::cfg::{BlockId, Cfg};
 use crate::dominance::DominatorTree;
 use ptx::module::{Body, Function, Module, Param, RegId};
 use ptx::types::ScalarType;
-use value::Value;
+use value::{Value, WARP};
 
 /// How the values of a register relate, whenever and in whatever order threads run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Shape {
     /// The same for every thread of the CTA, and the same each time it is computed.
     Invariant,
-    /// `value(lane) = value(lane 0) + stride * lane`, modulo the register's width; see the module's documentation for
-    /// values that were widened. A stride of 0 is the same for the threads of a warp, though not of the CTA.
+    /// `value(lane) = value(lane 0) + stride * lane`, modulo the register's width, in groups of [`Shapes::lanes`] lanes;
+    /// after widening it is a hint to be checked, see the module's documentation. With a stride of 0, always a fact, all
+    /// lanes of a group hold the same value, though not all of the CTA.
     Affine {
         /// The step from one lane to the next, sign-extended from the register's width.
         stride: i64,
@@ -60,14 +67,39 @@ pub enum LaneOrder {
     /// `%tid.x` of lane l is l plus `%tid.x` of lane 0, which is a multiple of 32; `%tid.y` and `%tid.z` are the same in
     /// all lanes. So it is if the CTA is one-dimensional or its first dimension is a multiple of 32.
     ConsecutiveX,
+    /// The same in each aligned group of so many lanes, a power of two below 32 by which the first dimension can be
+    /// divided.
+    Rows(u32),
     /// Nothing is known.
     Unknown,
+}
+
+impl LaneOrder {
+    /// The order in a CTA of these dimensions.
+    pub fn of_block(dimensions: [u32; 3]) -> Self {
+        let [x, y, z] = dimensions;
+        let row = if y <= 1 && z <= 1 { WARP } else { 1 << x.trailing_zeros().min(WARP.trailing_zeros()) };
+        match row {
+            WARP => Self::ConsecutiveX,
+            1 => Self::Unknown,
+            row => Self::Rows(row),
+        }
+    }
+
+    /// The size of the groups of lanes in which `%tid.x` counts, if there are any.
+    fn row(self) -> Option<u32> {
+        match self {
+            Self::ConsecutiveX => Some(WARP),
+            Self::Rows(row) => (row.is_power_of_two() && row <= WARP).then_some(row),
+            Self::Unknown => None,
+        }
+    }
 }
 
 /// The shape of every register of a function.
 #[derive(Clone, Debug)]
 pub struct Shapes {
-    shapes: Vec<Shape>,
+    shapes: Vec<(Shape, u32)>,
 }
 
 impl Shapes {
@@ -95,12 +127,18 @@ impl Shapes {
                 }
             }
         }
-        Self { shapes: values.iter().map(Value::shape).collect() }
+        Self { shapes: values.iter().map(|value| (value.shape(), value.lanes())).collect() }
     }
 
     /// The shape of a register.
     pub fn of(&self, register: RegId) -> Shape {
-        self.shapes[register.index()]
+        self.shapes[register.index()].0
+    }
+
+    /// The size of the aligned groups of lanes in which a register has its shape: 32, or less under
+    /// [`LaneOrder::Rows`].
+    pub fn lanes(&self, register: RegId) -> u32 {
+        self.shapes[register.index()].1
     }
 }
 

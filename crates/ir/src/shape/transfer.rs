@@ -5,8 +5,7 @@
 //! instruction table later. That is always right, hence the catch-all arms.
 
 use super::LaneOrder;
-use super::Shape;
-use super::value::{Value, mask};
+use super::value::{Value, WARP, mask};
 use ptx::isa::{Modifier, Opcode, Role, Sem, SpecialRegister};
 use ptx::module::{AddressBase, Body, Function, FunctionKind, Instruction, Module, Operand, RegId, Symbol};
 use ptx::types::{ScalarType, StateSpace, TypeKind};
@@ -317,9 +316,8 @@ impl Context<'_> {
     fn special(&self, register: SpecialRegister, component: u8) -> Value {
         let width = register.ty().bits();
         let axis = usize::from(component);
-        let consecutive = self.lanes == LaneOrder::ConsecutiveX;
         match register {
-            SpecialRegister::Laneid => Value::of_shape(Shape::Affine { stride: 1 }, 31, 5),
+            SpecialRegister::Laneid => Value::affine(1, WARP, u64::from(WARP) - 1, u64::from(WARP)),
             // The last component is always zero.
             SpecialRegister::Tid
             | SpecialRegister::Ctaid
@@ -330,12 +328,12 @@ impl Context<'_> {
                 Value::invariant(mask(width))
             }
             SpecialRegister::Tid => {
-                let (shape, aligned) = match (consecutive, axis) {
-                    (false, _) => (Shape::Varying, 0),
-                    (true, 0) => (Shape::Affine { stride: 1 }, 5),
-                    (true, _) => (Shape::Affine { stride: 0 }, 0),
-                };
-                Value::of_shape(shape, MOST_THREADS - 1, aligned)
+                let most = MOST_THREADS - 1;
+                match (self.lanes.row(), axis) {
+                    (None, _) => Value::varying(most),
+                    (Some(row), 0) => Value::affine(1, row, most, u64::from(row)),
+                    (Some(row), _) => Value::affine(0, row, most, 1),
+                }
             }
             SpecialRegister::Ntid => match self.function.bounds.req_ntid {
                 Some(threads) => Value::constant(u64::from(threads[axis]), width),

@@ -1,9 +1,12 @@
 //! What the analysis knows of a value, and how arithmetic changes it.
 //!
-//! A value of `width` bits is held zero-extended to 64; bits from the width on count as known zeros. For an affine value
-//! `v(l) = v(0) + s*l` with a positive stride, let `a` be least such that `31*s < 2^a`. If the low `a` bits of `v(0)` are
-//! zero, no lane carries beyond them: the bits from `a` on are the same in all lanes, and the low `a` bits are `s*l`.
-//! Such a value is called *separable* below; `%tid.x` is, with `a = 5`.
+//! A value of `width` bits is held zero-extended to 64; bits from the width on count as known zeros.
+//!
+//! Claims are about **groups** of lanes, of 32 or fewer, that start at a multiple of their size. For an affine value
+//! `v(l) = v(0) + s*l` in groups of `n`, where `v(0)` is the value in a group's first lane and the stride is not negative,
+//! let `a` be least such that `(n-1)*s < 2^a`. If the low `a` bits of `v(0)` are zero, no lane carries beyond them: the
+//! bits from `a` on are the same in the group, and the low `a` bits are `s*l`. Such a value is called *separable* below;
+//! `%tid.x` is, with `2^a = n`.
 
 use super::Shape;
 use ptx::module::RegId;
@@ -11,15 +14,20 @@ use ptx::module::RegId;
 /// The register whose extension may have gone wrong, and whether it was signed.
 pub(super) type Extended = (RegId, bool);
 
+/// The lanes of a warp.
+pub(super) const WARP: u32 = 32;
+
 /// A value in all lanes of a warp.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Value {
     shape: Shape,
+    /// The size of the groups of lanes in which it has that shape, a power of two.
+    lanes: u32,
     /// What it is, if that is known; then it is invariant.
     constant: Option<u64>,
     /// Bits that are zero in every lane.
     zeros: u64,
-    /// Bits that are zero in lane 0.
+    /// Bits that are zero in the first lane of every group.
     base_zeros: u64,
     /// The extension on whose not wrapping the shape depends.
     extended: Option<Extended>,
@@ -42,7 +50,8 @@ impl Value {
     }
 
     fn new(shape: Shape, zeros: u64, base_zeros: u64) -> Self {
-        Self { shape, constant: None, zeros, base_zeros: base_zeros | zeros, extended: None }
+        let base_zeros = base_zeros | zeros;
+        Self { shape, lanes: WARP, constant: None, zeros, base_zeros, extended: None }
     }
 
     /// The same constant in all lanes.
@@ -57,14 +66,46 @@ impl Value {
         Self::new(Shape::Invariant, zeros, zeros)
     }
 
-    /// An unknown value of that shape that is at most `limit`, with the low `aligned` bits of lane 0 zero.
-    pub(super) fn of_shape(shape: Shape, limit: u64, aligned: u32) -> Self {
-        Self::new(shape, !bound(limit), mask(aligned))
+    /// An unknown value of at most `limit` that advances by `stride` in groups of `lanes`, the first of each having a
+    /// multiple of `aligned`, a power of two.
+    pub(super) fn affine(stride: i64, lanes: u32, limit: u64, aligned: u64) -> Self {
+        Self { lanes, ..Self::new(Shape::Affine { stride }, !bound(limit), aligned - 1) }
+    }
+
+    /// An unknown value of at most `limit`.
+    pub(super) fn varying(limit: u64) -> Self {
+        Self::new(Shape::Varying, !bound(limit), 0)
+    }
+
+    /// What holds of it in groups of `lanes`, where those are smaller.
+    fn in_groups(&self, lanes: u32) -> Self {
+        if lanes >= self.lanes {
+            return *self;
+        }
+        let base_zeros = match self.stride() {
+            None => self.zeros,
+            Some(0) => self.base_zeros,
+            Some(stride) => {
+                let step = stride.wrapping_mul(i64::from(lanes));
+                mask(self.base_zeros.trailing_ones().min(step.trailing_zeros())) | self.zeros
+            }
+        };
+        Self { lanes, base_zeros, ..*self }
+    }
+
+    /// Both in the same groups.
+    fn common(&self, other: &Self) -> (Self, Self) {
+        (self.in_groups(other.lanes), other.in_groups(self.lanes))
     }
 
     /// The same with some more bits known to be zero in all lanes.
     pub(super) fn with_zeros(self, zeros: u64) -> Self {
         Self { zeros: self.zeros | zeros, base_zeros: self.base_zeros | zeros, ..self }
+    }
+
+    /// The size of the groups in which it has its shape.
+    pub(super) fn lanes(&self) -> u32 {
+        self.lanes
     }
 
     /// How its lanes relate.
@@ -90,7 +131,7 @@ impl Value {
         }
     }
 
-    /// Whether all lanes of a warp have the same value.
+    /// Whether all lanes of a group have the same value.
     fn is_uniform(&self) -> bool {
         self.stride() == Some(0)
     }
@@ -98,7 +139,7 @@ impl Value {
     /// If it is separable: the `a` of the module's documentation, 0 if it is uniform.
     fn split(&self, width: u32) -> Option<u32> {
         let stride = u64::try_from(self.stride()?).ok()?;
-        let reach = stride.checked_mul(31)?;
+        let reach = stride.checked_mul(u64::from(self.lanes - 1))?;
         let low = 64 - reach.leading_zeros();
         let aligned = self.base_zeros & mask(low) == mask(low);
         (aligned && low <= width && self.extended.is_none()).then_some(low)
@@ -106,15 +147,19 @@ impl Value {
 
     /// The result of any pure function of the operands, nothing else known of it.
     pub(super) fn of_function<'a>(operands: impl IntoIterator<Item = &'a Value>, width: u32) -> Self {
-        let shape = operands.into_iter().fold(Shape::Invariant, |shape, operand| match operand.shape {
-            Shape::Invariant => shape,
-            Shape::Affine { stride: 0 } if shape != Shape::Varying => Shape::Affine { stride: 0 },
-            Shape::Affine { .. } | Shape::Varying => Shape::Varying,
-        });
-        Self { shape, ..Self::unknown(width) }
+        let (mut shape, mut lanes) = (Shape::Invariant, WARP);
+        for operand in operands {
+            lanes = lanes.min(operand.lanes);
+            shape = match operand.shape {
+                Shape::Invariant => shape,
+                Shape::Affine { stride: 0 } if shape != Shape::Varying => Shape::Affine { stride: 0 },
+                Shape::Affine { .. } | Shape::Varying => Shape::Varying,
+            };
+        }
+        Self { shape, lanes, ..Self::unknown(width) }
     }
 
-    /// `a op b` for a linear operation.
+    /// `a op b` for a linear operation, both in the same groups.
     fn linear(a: &Self, b: &Self, width: u32, op: fn(u64, u64) -> u64) -> Self {
         let constant = a.constant.zip(b.constant).map(|(a, b)| op(a, b));
         if let Some(constant) = constant {
@@ -135,7 +180,7 @@ impl Value {
         if stride == 0 && extended.is_some() {
             return result;
         }
-        Self { shape: Shape::Affine { stride }, extended, ..result }
+        Self { shape: Shape::Affine { stride }, lanes: a.lanes, extended, ..result }
     }
 
     /// `a + b`
@@ -149,15 +194,17 @@ impl Value {
             // A sum that may wrap has its low bits only.
             if high | mask(width) == u64::MAX { high | low } else { low }
         };
-        let result = Self::linear(self, other, width, u64::wrapping_add);
-        result.with_bits(sum(self.zeros, other.zeros), sum(self.base_zeros, other.base_zeros))
+        let (a, b) = self.common(other);
+        let result = Self::linear(&a, &b, width, u64::wrapping_add);
+        result.with_bits(sum(a.zeros, b.zeros), sum(a.base_zeros, b.base_zeros))
     }
 
     /// `a - b`
     pub(super) fn sub(&self, other: &Self, width: u32) -> Self {
         let low = |a: u64, b: u64| mask(a.trailing_ones().min(b.trailing_ones()));
-        let result = Self::linear(self, other, width, u64::wrapping_sub);
-        result.with_bits(low(self.zeros, other.zeros), low(self.base_zeros, other.base_zeros))
+        let (a, b) = self.common(other);
+        let result = Self::linear(&a, &b, width, u64::wrapping_sub);
+        result.with_bits(low(a.zeros, b.zeros), low(a.base_zeros, b.base_zeros))
     }
 
     fn with_bits(self, zeros: u64, base_zeros: u64) -> Self {
@@ -172,13 +219,14 @@ impl Value {
             let low = mask((a.trailing_ones() + b.trailing_ones()).min(64));
             if high | mask(width) == u64::MAX { high | low } else { low }
         };
-        let result = match (self.constant, other.constant) {
+        let (a, b) = self.common(other);
+        let result = match (a.constant, b.constant) {
             (Some(a), Some(b)) => return Self::constant(a.wrapping_mul(b), width),
-            (None, Some(factor)) => self.scale(factor, width),
-            (Some(factor), None) => other.scale(factor, width),
-            (None, None) => Self::of_function([self, other], width),
+            (None, Some(factor)) => a.scale(factor, width),
+            (Some(factor), None) => b.scale(factor, width),
+            (None, None) => Self::of_function([&a, &b], width),
         };
-        result.with_bits(product(self.zeros, other.zeros), product(self.base_zeros, other.base_zeros))
+        result.with_bits(product(a.zeros, b.zeros), product(a.base_zeros, b.base_zeros))
     }
 
     /// The shape of the product with a known factor.
@@ -192,7 +240,12 @@ impl Value {
                 if stride == 0 && self.extended.is_some() {
                     return unknown;
                 }
-                Self { shape: Shape::Affine { stride }, extended: self.extended, ..unknown }
+                Self {
+                    shape: Shape::Affine { stride },
+                    lanes: self.lanes,
+                    extended: self.extended,
+                    ..unknown
+                }
             }
         }
     }
@@ -233,7 +286,7 @@ impl Value {
                 } else {
                     Shape::Varying
                 };
-                Self { shape, ..Self::unknown(width) }
+                Self { shape, lanes: self.lanes, ..Self::unknown(width) }
             }
             _ => Self::of_function([self], width),
         };
@@ -245,14 +298,13 @@ impl Value {
         if let (Some(a), Some(b)) = (self.constant, other.constant) {
             return Self::constant(a & b, width);
         }
-        let zeros = self.zeros | other.zeros;
-        let uniform = Self::of_function([self, other], width);
-        let result = match (self.is_uniform(), other.is_uniform()) {
-            (true, false) => other.and_uniform(self, width),
-            (false, true) => self.and_uniform(other, width),
-            _ => uniform,
+        let (a, b) = self.common(other);
+        let result = match (a.is_uniform(), b.is_uniform()) {
+            (true, false) => b.and_uniform(&a, width),
+            (false, true) => a.and_uniform(&b, width),
+            _ => Self::of_function([&a, &b], width),
         };
-        result.with_bits(zeros, self.base_zeros | other.base_zeros)
+        result.with_bits(a.zeros | b.zeros, a.base_zeros | b.base_zeros)
     }
 
     /// The shape of `a & b` for a uniform `b`.
@@ -262,10 +314,10 @@ impl Value {
         // Bits of `s*l` that `b` may let through, and those that it surely does.
         let varying = mask(low) & !self.zeros;
         if varying & !uniform.zeros == 0 {
-            return Self { shape: Shape::Affine { stride: 0 }, ..unknown };
+            return Self { shape: Shape::Affine { stride: 0 }, lanes: self.lanes, ..unknown };
         }
         if uniform.constant.is_some_and(|kept| varying & !kept == 0) {
-            return Self { shape: self.shape, ..unknown };
+            return Self { shape: self.shape, lanes: self.lanes, ..unknown };
         }
         unknown
     }
@@ -275,21 +327,23 @@ impl Value {
         if let (Some(a), Some(b)) = (self.constant, other.constant) {
             return Self::constant(op(a, b), width);
         }
-        let zeros = self.zeros & other.zeros;
-        let base_zeros = self.base_zeros & other.base_zeros;
+        let (a, b) = self.common(other);
         let above = |value: &Self, uniform: &Self| {
             let low = mask(value.split(width)?) & !value.zeros;
-            (uniform.is_uniform() && low & !uniform.zeros == 0)
-                .then(|| Self { shape: value.shape, ..Self::unknown(width) })
+            (uniform.is_uniform() && low & !uniform.zeros == 0).then(|| Self {
+                shape: value.shape,
+                lanes: value.lanes,
+                ..Self::unknown(width)
+            })
         };
-        let result = if !self.zeros & !other.zeros == 0 {
-            self.add(other, width)
-        } else if self.is_uniform() && other.is_uniform() {
-            Self::of_function([self, other], width)
+        let result = if !a.zeros & !b.zeros == 0 {
+            a.add(&b, width)
+        } else if a.is_uniform() && b.is_uniform() {
+            Self::of_function([&a, &b], width)
         } else {
-            above(self, other).or_else(|| above(other, self)).unwrap_or(Self::unknown(width))
+            above(&a, &b).or_else(|| above(&b, &a)).unwrap_or(Self::unknown(width))
         };
-        result.with_bits(zeros, base_zeros)
+        result.with_bits(a.zeros & b.zeros, a.base_zeros & b.base_zeros)
     }
 
     /// Its low bits.
@@ -315,9 +369,10 @@ impl Value {
         let kept = if known_sign { u64::MAX } else { mask(from - 1) | !mask(to) };
         let base_sign = !signed || self.base_zeros & sign(from) != 0;
         let base_kept = if base_sign { u64::MAX } else { mask(from - 1) | !mask(to) };
-        let result = Self::new(self.shape, self.zeros & kept, self.base_zeros & base_kept);
+        let bits = Self::new(self.shape, self.zeros & kept, self.base_zeros & base_kept);
+        let result = Self { lanes: self.lanes, ..bits };
         let Shape::Affine { stride } = self.shape else { return result };
-        let Some(reach) = stride.unsigned_abs().checked_mul(32) else {
+        let Some(reach) = stride.unsigned_abs().checked_mul(u64::from(self.lanes)) else {
             return Self { shape: Shape::Varying, ..result };
         };
         // No carry out of the low bits, or all lanes in the lower half with a step that cannot leave and come back.
@@ -387,28 +442,31 @@ mod tests {
         width: u32,
     }
 
-    /// Asserts everything that `value` claims. An affine claim that rests on an extension is only checked where lanes 0
-    /// and 31 confirm it; then it must hold for those between.
+    /// Asserts everything that `value` claims. An affine claim that rests on an extension is only checked where the first
+    /// and the last lane of a group confirm it; then it must hold for those between.
     fn check(sample: &Sample) {
         let Sample { lanes, value, width } = sample;
-        let step = |lane: usize, stride: i64| {
-            lanes[0].wrapping_add((stride as u64).wrapping_mul(lane as u64)) & mask(*width)
-        };
         for &lane in lanes {
             assert_eq!(lane & value.zeros, 0, "known zeros {sample:?}");
         }
-        assert_eq!(lanes[0] & value.base_zeros, 0, "known zeros of lane 0 {sample:?}");
         assert!(
             value.constant.is_none_or(|constant| lanes.iter().all(|&lane| lane == constant)),
             "{sample:?}"
         );
-        match value.shape {
-            Shape::Invariant => assert!(lanes.iter().all(|&lane| lane == lanes[0]), "{sample:?}"),
-            Shape::Affine { stride } if value.extended.is_none() || lanes[31] == step(31, stride) => {
-                (0..LANES).for_each(|lane| assert_eq!(lanes[lane], step(lane, stride), "{sample:?}"));
+        for group in lanes.chunks(value.lanes as usize) {
+            let step = |lane: usize, stride: i64| {
+                group[0].wrapping_add((stride as u64).wrapping_mul(lane as u64)) & mask(*width)
+            };
+            assert_eq!(group[0] & value.base_zeros, 0, "known zeros of first lanes {sample:?}");
+            let last = group.len() - 1;
+            match value.shape {
+                Shape::Invariant => assert!(lanes.iter().all(|&lane| lane == lanes[0]), "{sample:?}"),
+                Shape::Affine { stride } if value.extended.is_none() || group[last] == step(last, stride) => {
+                    (0..=last).for_each(|lane| assert_eq!(group[lane], step(lane, stride), "{sample:?}"));
+                }
+                Shape::Affine { stride } => assert_ne!(stride, 0, "{sample:?}"),
+                Shape::Varying => {}
             }
-            Shape::Affine { stride } => assert_ne!(stride, 0, "{sample:?}"),
-            Shape::Varying => {}
         }
     }
 
@@ -418,28 +476,32 @@ mod tests {
         }
     }
 
-    /// A leaf: a constant, an invariant, `%laneid`, `%tid.x`, `%tid.y`, an affine value that may wrap, or anything.
-    fn leaf(random: &mut Random) -> Sample {
+    /// A leaf: a constant, an invariant, `%laneid`, `%tid.x`, `%tid.y`, an affine value that may wrap, or anything. A row of
+    /// threads has `row` lanes.
+    fn leaf(random: &mut Random, row: u32) -> Sample {
         let width = 32;
         let number = random.number(width);
         let (lanes, value): (Lanes, Value) = match random.below(7) {
             0 => ([number; LANES], Value::constant(number, width)),
             1 => ([number; LANES], Value::invariant(mask(width))),
-            2 => {
-                (std::array::from_fn(|lane| lane as u64), Value::of_shape(Shape::Affine { stride: 1 }, 31, 5))
-            }
+            2 => (std::array::from_fn(|lane| lane as u64), Value::affine(1, 32, 31, 32)),
             3 => {
-                let first = 32 * random.below(32);
-                let value = Value::of_shape(Shape::Affine { stride: 1 }, 1023, 5);
-                (std::array::from_fn(|lane| first + lane as u64), value)
+                let starts: Lanes =
+                    std::array::from_fn(|_| u64::from(row) * random.below(1024 / u64::from(row)));
+                let lanes =
+                    std::array::from_fn(|lane| starts[lane / row as usize] + lane as u64 % u64::from(row));
+                (lanes, Value::affine(1, row, 1023, u64::from(row)))
             }
-            4 => ([number & 1023; LANES], Value::of_shape(Shape::Affine { stride: 0 }, 1023, 0)),
+            4 => {
+                let rows: Lanes = std::array::from_fn(|_| random.below(1024));
+                (std::array::from_fn(|lane| rows[lane / row as usize]), Value::affine(0, row, 1023, 1))
+            }
             5 => {
                 let stride = sign_extend(random.number(width), width);
                 let lanes = std::array::from_fn(|lane| {
                     number.wrapping_add((stride as u64).wrapping_mul(lane as u64)) & mask(width)
                 });
-                (lanes, Value::of_shape(Shape::Affine { stride }, mask(width), 0))
+                (lanes, Value::affine(stride, 32, mask(width), 1))
             }
             _ => (std::array::from_fn(|_| random.number(width)), Value::unknown(width)),
         };
@@ -512,7 +574,8 @@ mod tests {
         let mut random = Random(0x2545_f491_4f6c_dd1d);
         let (mut affine, mut separable, mut hints) = (0, 0, 0);
         for _ in 0..30_000 {
-            let mut samples: Vec<Sample> = (0..6).map(|_| leaf(&mut random)).collect();
+            let row = 1 << (1 + random.below(5));
+            let mut samples: Vec<Sample> = (0..6).map(|_| leaf(&mut random, row)).collect();
             for _ in 0..12 {
                 let a = random.below(samples.len() as u64) as usize;
                 let b = random.below(samples.len() as u64) as usize;
@@ -531,7 +594,7 @@ mod tests {
     #[test]
     fn errors_of_two_extensions_are_not_added() {
         // Both wrap, at different lanes, and the errors cancel in the last lane.
-        let value = Value::of_shape(Shape::Affine { stride: 1 }, mask(32), 0);
+        let value = Value::affine(1, 32, mask(32), 1);
         let [a, b] = [RegId(0), RegId(1)].map(|register| value.extend(32, 64, false, Some(register)));
         assert_eq!(a.shape(), Shape::Affine { stride: 1 });
         assert_eq!(a.add(&b, 64).shape(), Shape::Varying);
