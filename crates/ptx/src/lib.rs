@@ -8,6 +8,7 @@
 //! The instruction set stands once, as data, in `crates/ptx/isa/`; the build script turns it into the tables that
 //! [`isa`] exposes and that every stage here matches against.
 
+pub mod ast;
 pub mod diagnostic;
 pub mod isa;
 pub mod module;
