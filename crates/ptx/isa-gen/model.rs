@@ -1,0 +1,141 @@
+//! What the instruction table says, as plain data.
+
+use std::collections::BTreeMap;
+
+/// The whole table.
+#[derive(Debug, Default)]
+pub(crate) struct Table {
+    /// Slot name (without dot) to its home modifiers, from the vocabulary.
+    pub(crate) slots: BTreeMap<String, Vec<String>>,
+    /// Modifier (with dot) to its home slot.
+    pub(crate) home: BTreeMap<String, String>,
+    /// Every form, in the order of the files.
+    pub(crate) forms: Vec<Form>,
+    /// Section number to title.
+    pub(crate) sections: Vec<(String, String)>,
+    /// Special registers, in the order of the file.
+    pub(crate) specials: Vec<Special>,
+}
+
+/// One form.
+#[derive(Debug)]
+pub(crate) struct Form {
+    pub(crate) mnemonic: String,
+    pub(crate) section: String,
+    pub(crate) slots: Vec<Slot>,
+    pub(crate) operands: Vec<Operand>,
+    pub(crate) gate: Gate,
+    pub(crate) rules: Vec<Rule>,
+    pub(crate) sem: Option<String>,
+}
+
+/// A dot-token position of a form.
+#[derive(Clone, Debug)]
+pub(crate) struct Slot {
+    pub(crate) name: String,
+    pub(crate) optional: bool,
+    pub(crate) choices: Vec<Choice>,
+}
+
+/// A modifier with what introduces it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Choice {
+    pub(crate) modifier: String,
+    pub(crate) gate: Gate,
+}
+
+/// `.v8 needs type .b32 .f32`.
+#[derive(Clone, Debug)]
+pub(crate) struct Rule {
+    pub(crate) when: String,
+    pub(crate) slot: String,
+    pub(crate) choices: Vec<String>,
+}
+
+/// `@8.0/sm_90a,sm_100f`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Gate {
+    pub(crate) ptx: Option<(u8, u8)>,
+    pub(crate) targets: Vec<Target>,
+}
+
+/// `sm_90a`: number and suffix.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Target {
+    pub(crate) sm: u16,
+    pub(crate) variant: &'static str,
+}
+
+/// An operand.
+#[derive(Clone, Debug)]
+pub(crate) struct Operand {
+    pub(crate) name: String,
+    pub(crate) role: &'static str,
+    pub(crate) kind: Kind,
+    pub(crate) ty: Type,
+    pub(crate) optional: bool,
+    pub(crate) joined: bool,
+}
+
+/// What may be written there; mirrors the runtime's `OperandKind`.
+#[derive(Clone, Debug)]
+pub(crate) enum Kind {
+    Register {
+        sink: bool,
+    },
+    Value,
+    ValueOrAddress,
+    Immediate {
+        range: Option<(i64, i64)>,
+    },
+    Predicate {
+        negatable: bool,
+        sink: bool,
+    },
+    Address {
+        space: Space,
+    },
+    Vector {
+        count: Count,
+        sink: bool,
+    },
+    /// A kind without data, by the name of the runtime's variant.
+    Plain(&'static str),
+}
+
+/// The length of a vector operand.
+#[derive(Clone, Debug)]
+pub(crate) enum Count {
+    Fixed(u8),
+    Of(String),
+    Parts,
+    Fragment(&'static str),
+}
+
+/// The state space of an address.
+#[derive(Clone, Debug)]
+pub(crate) enum Space {
+    Fixed(&'static str),
+    Of(String),
+}
+
+/// The type of an operand; `Rule` names a variant of the runtime's `TypeRule` that takes a slot.
+#[derive(Clone, Debug)]
+pub(crate) enum Type {
+    Fixed(String),
+    Rule(&'static str, String),
+    Pred,
+    Any,
+    None,
+}
+
+/// A special register.
+#[derive(Debug)]
+pub(crate) struct Special {
+    /// With `%`.
+    pub(crate) name: String,
+    pub(crate) ty: String,
+    /// 1, or 4 for `.v4`.
+    pub(crate) components: u8,
+    pub(crate) gate: Gate,
+}

@@ -1,0 +1,534 @@
+//! The text of the table to its model.
+
+use super::TableError;
+use super::model::*;
+use std::collections::BTreeMap;
+
+/// The types that operands can have, as the runtime's `ScalarType` names them.
+const SCALAR_TYPES: &[&str] = &[
+    "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "b8", "b16", "b32", "b64", "b128", "u16x2",
+    "s16x2", "f16", "f16x2", "bf16", "bf16x2", "tf32", "e4m3", "e5m2", "e4m3x2", "e5m2x2", "f32", "f32x2",
+    "f64", "pred",
+];
+
+/// Reads one file after another into a table.
+#[derive(Default)]
+pub(crate) struct Parser {
+    table: Table,
+    file: String,
+    line: usize,
+    section: Option<String>,
+    /// The classes defined in the current section: name without dot to choices.
+    classes: BTreeMap<String, Vec<Choice>>,
+    section_gate: Gate,
+}
+
+type Result<T> = std::result::Result<T, TableError>;
+
+impl Parser {
+    /// The finished table.
+    pub(crate) fn finish(self) -> Table {
+        self.table
+    }
+
+    /// Reads the vocabulary: lines `slot: .modifier .modifier ...`, which give each modifier its home slot; a slot
+    /// without home modifiers is declared by `slot:` alone.
+    pub(crate) fn vocabulary(&mut self, file: &str, text: &str) -> Result<()> {
+        for line in self.lines(file, text) {
+            self.line = line.0;
+            let (slots, modifiers) =
+                line.1.split_once(':').ok_or_else(|| self.error("expected `slot: .modifier ...`"))?;
+            for slot in slots.split_whitespace() {
+                if self.table.slots.contains_key(slot) {
+                    return Err(self.error(format!("slot `{slot}` is declared twice")));
+                }
+                self.table.slots.insert(slot.to_owned(), Vec::new());
+            }
+            let slot = slots.split_whitespace().next().ok_or_else(|| self.error("a slot needs a name"))?;
+            for modifier in modifiers.split_whitespace() {
+                if !modifier.starts_with('.') {
+                    return Err(self.error(format!("modifier `{modifier}` must begin with a dot")));
+                }
+                if self.table.home.insert(modifier.to_owned(), slot.to_owned()).is_some() {
+                    return Err(self.error(format!("modifier `{modifier}` is declared twice")));
+                }
+                self.table.slots.entry(slot.to_owned()).or_default().push(modifier.to_owned());
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads a file of forms.
+    pub(crate) fn forms(&mut self, file: &str, text: &str) -> Result<()> {
+        self.section = None;
+        for (number, line) in self.lines(file, text) {
+            self.line = number;
+            if let Some(rest) = line.strip_prefix("section ") {
+                self.section(rest)?;
+            } else if line.starts_with('.') {
+                self.class(&line)?;
+            } else if line.starts_with(|c: char| c.is_ascii_lowercase()) {
+                let form = self.form(&line)?;
+                self.table.forms.push(form);
+            } else {
+                return Err(self.error("expected `section`, a class `.name = ...` or a form"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the special registers: lines `%name .u32 @gate`, `%name<32> .b32`, `%name .v4.u32`.
+    pub(crate) fn special_registers(&mut self, file: &str, text: &str) -> Result<()> {
+        for (number, line) in self.lines(file, text) {
+            self.line = number;
+            let mut words = line.split_whitespace();
+            let name = words.next().unwrap_or_default();
+            if !name.starts_with('%') {
+                return Err(self.error("a special register's name begins with `%`"));
+            }
+            let ty = words.next().ok_or_else(|| self.error("a special register needs a type"))?;
+            let (components, ty) = match ty.strip_prefix(".v4") {
+                Some(ty) => (4, ty),
+                None => (1, ty),
+            };
+            let ty = ty.trim_start_matches('.').to_owned();
+            if !SCALAR_TYPES.contains(&ty.as_str()) {
+                return Err(self.error(format!("`{ty}` is not a type")));
+            }
+            let mut gate = Gate::default();
+            for word in words {
+                let text =
+                    word.strip_prefix('@').ok_or_else(|| self.error(format!("unexpected `{word}`")))?;
+                gate = self.gate(text)?;
+            }
+            for name in self.family(name)? {
+                self.table.specials.push(Special { name, ty: ty.clone(), components, gate: gate.clone() });
+            }
+        }
+        Ok(())
+    }
+
+    /// `%pm<8>_64` to `%pm0_64` ... `%pm7_64`; a name without `<count>` to itself.
+    fn family(&self, name: &str) -> Result<Vec<String>> {
+        let Some((stem, rest)) = name.split_once('<') else {
+            return Ok(vec![name.to_owned()]);
+        };
+        let Some((Ok(count), suffix)) =
+            rest.split_once('>').map(|(count, suffix)| (count.parse::<u16>(), suffix))
+        else {
+            return Err(self.error("expected `%name<count>`"));
+        };
+        Ok((0..count).map(|i| format!("{stem}{i}{suffix}")).collect())
+    }
+
+    /// The logical lines: without comments and blank lines, indented ones joined to the line before.
+    fn lines(&mut self, file: &str, text: &str) -> Vec<(usize, String)> {
+        self.file = file.to_owned();
+        let mut lines: Vec<(usize, String)> = Vec::new();
+        for (i, raw) in text.lines().enumerate() {
+            let line = if raw.starts_with('#') { "" } else { raw.split(" # ").next().unwrap_or_default() };
+            if line.trim().is_empty() {
+                continue;
+            }
+            match lines.last_mut() {
+                Some((_, last)) if line.starts_with(' ') => {
+                    last.push(' ');
+                    last.push_str(line.trim());
+                }
+                _ => lines.push((i + 1, line.trim_end().to_owned())),
+            }
+        }
+        lines
+    }
+
+    fn error(&self, message: impl Into<String>) -> TableError {
+        TableError { file: self.file.clone(), line: self.line, message: message.into() }
+    }
+
+    /// `9.7.1.1 add @2.0/sm_20`
+    fn section(&mut self, rest: &str) -> Result<()> {
+        let (number, title) =
+            rest.split_once(' ').ok_or_else(|| self.error("expected `section number title`"))?;
+        let (title, gate) = match title.split_once(" @") {
+            Some((title, gate)) => (title, self.gate(gate)?),
+            None => (title, Gate::default()),
+        };
+        if self.table.sections.iter().any(|(n, _)| n == number) {
+            return Err(self.error(format!("section {number} is there twice")));
+        }
+        self.classes.clear();
+        self.section_gate = gate;
+        self.section = Some(number.to_owned());
+        self.table.sections.push((number.to_owned(), title.trim().to_owned()));
+        Ok(())
+    }
+
+    /// `.type .dtype = .u16 .u32@8.0/sm_90`; a class name among the choices stands for its choices.
+    fn class(&mut self, line: &str) -> Result<()> {
+        let (names, choices) =
+            line.split_once('=').ok_or_else(|| self.error("expected `.name = .modifier ...`"))?;
+        let mut list: Vec<Choice> = Vec::new();
+        for word in choices.split_whitespace() {
+            list.extend(self.choices(word)?);
+        }
+        if list.is_empty() {
+            return Err(self.error("a class needs a modifier"));
+        }
+        for name in names.split_whitespace() {
+            let name = name
+                .strip_prefix('.')
+                .ok_or_else(|| self.error(format!("`{name}` must begin with a dot")))?;
+            self.known_slot(name)?;
+            self.classes.insert(name.to_owned(), list.clone());
+        }
+        Ok(())
+    }
+
+    /// `.u32@8.0/sm_90` is one choice, the name of a class all of its choices.
+    fn choices(&self, word: &str) -> Result<Vec<Choice>> {
+        let (modifier, gate) = match word.split_once('@') {
+            Some((modifier, gate)) => (modifier, self.gate(gate)?),
+            None => (word, Gate::default()),
+        };
+        if let Some(class) = modifier.strip_prefix('.').and_then(|name| self.classes.get(name)) {
+            if gate != Gate::default() {
+                return Err(self.error("a class among the choices takes no gate"));
+            }
+            return Ok(class.clone());
+        }
+        if !self.table.home.contains_key(modifier) {
+            return Err(self.error(format!("modifier `{modifier}` is not in the vocabulary")));
+        }
+        Ok(vec![Choice { modifier: modifier.to_owned(), gate }])
+    }
+
+    fn known_slot(&self, name: &str) -> Result<()> {
+        if self.table.slots.contains_key(name) {
+            return Ok(());
+        }
+        Err(self.error(format!("slot `{name}` is not in the vocabulary")))
+    }
+
+    /// `8.0/sm_90a,sm_100f`, `8.0` or `sm_90`.
+    fn gate(&self, text: &str) -> Result<Gate> {
+        let mut gate = Gate::default();
+        for part in text.trim().split('/') {
+            if part.starts_with("sm_") {
+                for target in part.split(',') {
+                    let rest = target.strip_prefix("sm_").unwrap_or_default();
+                    let digits = rest.trim_end_matches(['a', 'f']);
+                    let variant = match &rest[digits.len()..] {
+                        "" => "Base",
+                        "a" => "Specific",
+                        "f" => "Family",
+                        _ => return Err(self.error(format!("`{target}` is not a target"))),
+                    };
+                    let sm = digits.parse().map_err(|_| self.error(format!("`{target}` is not a target")))?;
+                    gate.targets.push(Target { sm, variant });
+                }
+            } else {
+                let version =
+                    part.split_once('.').and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
+                gate.ptx =
+                    Some(version.ok_or_else(|| self.error(format!("`{part}` is not a version or target")))?);
+            }
+        }
+        Ok(gate)
+    }
+
+    /// `add{.sat}.s32 d:s32 a:s32 b:s32 @8.0/sm_90 => add_int`, with rules `; .v8 needs type .b32 .f32` at the end.
+    fn form(&mut self, line: &str) -> Result<Form> {
+        let section = self.section.clone().ok_or_else(|| self.error("a form before the first section"))?;
+        let (line, rules) = match line.split_once(';') {
+            Some((line, rules)) => (line, rules.split(';').collect()),
+            None => (line, Vec::new()),
+        };
+        let (line, sem) = match line.split_once("=>") {
+            Some((line, sem)) => (line, Some(sem.trim().to_owned())),
+            None => (line, None),
+        };
+        if let Some(sem) = &sem {
+            let legal = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+            if sem.is_empty() || !sem.chars().all(legal) {
+                return Err(self.error(format!("`{sem}` is not the name of a semantic function")));
+            }
+        }
+        let mut words = line.split_whitespace();
+        let (mnemonic, slots) = self.template(words.next().unwrap_or_default())?;
+        let mut gate = self.section_gate.clone();
+        let mut operands = Vec::new();
+        for word in words {
+            match word.strip_prefix('@') {
+                Some(text) => {
+                    let own = self.gate(text)?;
+                    gate.ptx = own.ptx.or(gate.ptx);
+                    if !own.targets.is_empty() {
+                        gate.targets = own.targets;
+                    }
+                }
+                None => operands.push(self.operand(word, &slots)?),
+            }
+        }
+        let rules = rules.into_iter().map(|rule| self.rule(rule, &slots)).collect::<Result<_>>()?;
+        Ok(Form { mnemonic, section, slots, operands, gate, rules, sem })
+    }
+
+    /// `.v8 needs type .b32 .f32`, or `.relaxed needs cop` (the slot must be empty).
+    fn rule(&self, text: &str, slots: &[Slot]) -> Result<Rule> {
+        let mut words = text.split_whitespace();
+        let (Some(when), Some("needs"), Some(slot)) = (words.next(), words.next(), words.next()) else {
+            return Err(self.error("expected `.modifier needs slot .modifier ...`"));
+        };
+        if !slots.iter().any(|s| s.choices.iter().any(|c| c.modifier == when)) {
+            return Err(self.error(format!("no slot of this form takes `{when}`")));
+        }
+        let Some(spec) = slots.iter().find(|s| s.name == slot) else {
+            return Err(self.error(format!("this form has no slot `{slot}`")));
+        };
+        let mut choices = Vec::new();
+        for word in words {
+            if !spec.choices.iter().any(|c| c.modifier == word) {
+                return Err(self.error(format!("slot `{slot}` of this form does not take `{word}`")));
+            }
+            choices.push(word.to_owned());
+        }
+        if choices.is_empty() && !spec.optional {
+            return Err(self.error(format!("slot `{slot}` of this form cannot be empty")));
+        }
+        Ok(Rule { when: when.to_owned(), slot: slot.to_owned(), choices })
+    }
+
+    /// `add{.sat}.s32`: mnemonic and slots.
+    fn template(&self, text: &str) -> Result<(String, Vec<Slot>)> {
+        let end = text.find(['.', '{']).unwrap_or(text.len());
+        let (mnemonic, mut rest) = text.split_at(end);
+        let mut slots: Vec<Slot> = Vec::new();
+        while !rest.is_empty() {
+            let optional = rest.starts_with('{');
+            let piece;
+            if optional {
+                let end = rest.find('}').ok_or_else(|| self.error("`{` without `}` in the template"))?;
+                piece = &rest[1..end];
+                rest = &rest[end + 1..];
+            } else {
+                // `8.0` in a gate has a dot of its own.
+                let mut end = rest.len();
+                let bytes = rest.as_bytes();
+                for i in 1..rest.len() {
+                    let digit_before = bytes[i - 1].is_ascii_digit() && rest[..i].contains('@');
+                    if bytes[i] == b'{' || (bytes[i] == b'.' && !(digit_before && !rest[..i].contains('/'))) {
+                        end = i;
+                        break;
+                    }
+                }
+                piece = &rest[..end];
+                rest = &rest[end..];
+            }
+            let slot = self.slot(piece, optional)?;
+            if slots.iter().any(|s| s.name == slot.name) {
+                return Err(
+                    self.error(format!("slot `{}` stands twice: name one `.slot=modifier`", slot.name))
+                );
+            }
+            slots.push(slot);
+        }
+        Ok((mnemonic.to_owned(), slots))
+    }
+
+    /// `.class`, `.modifier`, `.slot=modifier|modifier`; each with a gate.
+    fn slot(&self, piece: &str, optional: bool) -> Result<Slot> {
+        let name =
+            piece.strip_prefix('.').ok_or_else(|| self.error(format!("`{piece}` must begin with a dot")))?;
+        if let Some(choices) = self.classes.get(name) {
+            return Ok(Slot { name: name.to_owned(), optional, choices: choices.clone() });
+        }
+        let (slot, list) = match name.split_once('=') {
+            Some((slot, list)) => (Some(slot), list),
+            None => (None, name),
+        };
+        let mut choices = Vec::new();
+        for word in list.split('|') {
+            choices.extend(self.choices(&format!(".{word}"))?);
+        }
+        let slot = match slot {
+            Some(slot) => slot.to_owned(),
+            None => self.table.home[&choices[0].modifier].clone(),
+        };
+        self.known_slot(&slot)?;
+        Ok(Slot { name: slot, optional, choices })
+    }
+
+    /// `d:type`, `{|p}:pred`, `[a]:space`, `{c}:!pred`: see `crates/ptx/isa/README.md`.
+    fn operand(&self, word: &str, slots: &[Slot]) -> Result<Operand> {
+        let (head, spec) = match word.rsplit_once("]:").map(|(h, s)| (format!("{h}]"), s)) {
+            Some((head, spec)) => (head, spec),
+            None => match word.split_once(':') {
+                Some((head, spec)) => (head.to_owned(), spec),
+                None => (word.to_owned(), ""),
+            },
+        };
+        let mut name = head.as_str();
+        let mut optional = false;
+        if let Some(inner) = name.strip_prefix('{').and_then(|n| n.strip_suffix('}')) {
+            name = inner;
+            optional = true;
+        }
+        let joined = name.starts_with('|');
+        name = name.strip_prefix('|').unwrap_or(name);
+        let sink = name.ends_with("|_");
+        name = name.strip_suffix("|_").unwrap_or(name);
+        let (role, name) = match name.as_bytes().first() {
+            Some(b'=') => ("Write", &name[1..]),
+            Some(b'+') => ("ReadWrite", &name[1..]),
+            Some(b'd') => ("Write", name),
+            _ => ("Read", name),
+        };
+        if let Some(inner) = name.strip_prefix('[').and_then(|n| n.strip_suffix(']')) {
+            return self.memory_operand(inner, spec, optional, slots);
+        }
+        let read = role == "Read";
+        let operand = |kind, ty| Operand {
+            name: name.to_owned(),
+            role,
+            kind,
+            ty,
+            optional: optional || joined,
+            joined,
+        };
+        if let Some(plain) = plain_kind(spec) {
+            return Ok(operand(Kind::Plain(plain), Type::None));
+        }
+        if spec == "pred" || spec == "!pred" {
+            let kind = Kind::Predicate { negatable: spec == "!pred", sink };
+            return Ok(operand(kind, Type::Pred));
+        }
+        if let Some(spec) = spec.strip_prefix('#') {
+            let (ty, range) = match spec.split_once('(') {
+                Some((ty, range)) => {
+                    let bounds = range.strip_suffix(')').and_then(|r| r.split_once(".."));
+                    let bounds = bounds.and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
+                    (ty, Some(bounds.ok_or_else(|| self.error("expected `#type(low..high)`"))?))
+                }
+                None => (spec, None),
+            };
+            return Ok(operand(Kind::Immediate { range }, self.ty(ty, slots)?));
+        }
+        if let Some((count, ty)) = spec.split_once('*') {
+            let kind = Kind::Vector { count: self.count(count, slots)?, sink };
+            return Ok(operand(kind, self.ty(ty, slots)?));
+        }
+        let (kind, ty) = match spec.as_bytes().first() {
+            Some(b'&') => (Kind::ValueOrAddress, &spec[1..]),
+            Some(b'%') => (Kind::Register { sink }, &spec[1..]),
+            _ if read => (Kind::Value, spec),
+            _ => (Kind::Register { sink }, spec),
+        };
+        if sink && !matches!(kind, Kind::Register { .. }) {
+            return Err(self.error(format!("operand `{name}` is not a register: it cannot be `_`")));
+        }
+        Ok(operand(kind, self.ty(ty, slots)?))
+    }
+
+    /// `[a]:space`, `[a]:.shared`, `[a,c]:texture(type)`, ...
+    fn memory_operand(&self, inner: &str, spec: &str, optional: bool, slots: &[Slot]) -> Result<Operand> {
+        let (kind, ty) = match spec.split_once('(') {
+            Some((name, ty)) => {
+                let ty = ty.strip_suffix(')').ok_or_else(|| self.error("`(` without `)`"))?;
+                let kind = match name {
+                    "texture" => "Texture",
+                    "surface" => "Surface",
+                    "tensormap" => "TensorMap",
+                    "descriptor" => "Descriptor",
+                    _ => return Err(self.error(format!("`{name}` is not a kind of memory operand"))),
+                };
+                (Kind::Plain(kind), self.ty(ty, slots)?)
+            }
+            None => {
+                let space = match spec.strip_prefix('.') {
+                    Some(fixed) => Space::Fixed(match fixed {
+                        "generic" => "Generic",
+                        "const" => "Const",
+                        "global" => "Global",
+                        "local" => "Local",
+                        "shared" => "Shared",
+                        _ => return Err(self.error(format!("`{fixed}` is not a state space"))),
+                    }),
+                    None if spec.is_empty() => Space::Fixed("Generic"),
+                    None => {
+                        self.slot_of_form(spec, slots)?;
+                        Space::Of(spec.to_owned())
+                    }
+                };
+                (Kind::Address { space }, Type::None)
+            }
+        };
+        Ok(Operand { name: format!("[{inner}]"), role: "Read", kind, ty, optional, joined: false })
+    }
+
+    fn slot_of_form(&self, name: &str, slots: &[Slot]) -> Result<()> {
+        if slots.iter().any(|s| s.name == name) {
+            return Ok(());
+        }
+        Err(self.error(format!("this form has no slot `{name}`")))
+    }
+
+    fn count(&self, text: &str, slots: &[Slot]) -> Result<Count> {
+        if let Ok(n) = text.parse() {
+            return Ok(Count::Fixed(n));
+        }
+        Ok(match text {
+            "parts" => Count::Parts,
+            "A" | "B" | "C" | "D" => Count::Fragment(match text {
+                "A" => "A",
+                "B" => "B",
+                "C" => "C",
+                _ => "D",
+            }),
+            _ => {
+                self.slot_of_form(text, slots)?;
+                Count::Of(text.to_owned())
+            }
+        })
+    }
+
+    /// `.u32`, a slot, `wide(slot)`, `bits(slot)`, `unsigned(slot)`, `any`.
+    fn ty(&self, text: &str, slots: &[Slot]) -> Result<Type> {
+        if let Some(fixed) = text.strip_prefix('.') {
+            if !SCALAR_TYPES.contains(&fixed) {
+                return Err(self.error(format!("`{text}` is not a type")));
+            }
+            return Ok(Type::Fixed(fixed.to_owned()));
+        }
+        if text == "any" {
+            return Ok(Type::Any);
+        }
+        let (rule, slot) = match text.split_once('(') {
+            Some((rule, slot)) => {
+                (rule, slot.strip_suffix(')').ok_or_else(|| self.error("`(` without `)`"))?)
+            }
+            None => ("", text),
+        };
+        self.slot_of_form(slot, slots)?;
+        let rule = match rule {
+            "" => "Of",
+            "wide" => "Wide",
+            "bits" => "Bits",
+            "unsigned" => "Unsigned",
+            _ => return Err(self.error(format!("`{rule}` is not a rule for types"))),
+        };
+        Ok(Type::Rule(rule, slot.to_owned()))
+    }
+}
+
+/// The kinds of operand without type.
+fn plain_kind(spec: &str) -> Option<&'static str> {
+    Some(match spec {
+        "label" => "Label",
+        "function" => "Function",
+        "results" => "Results",
+        "arguments" => "Arguments",
+        "branchtargets" => "BranchTargets",
+        "calltargets" => "CallTargets",
+        _ => return None,
+    })
+}

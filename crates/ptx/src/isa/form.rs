@@ -1,0 +1,281 @@
+//! What a row of the instruction table says.
+
+use super::{Mnemonic, Modifier, Sem, Slot};
+use crate::types::{Arch, ArchVariant, ScalarType, StateSpace, Version};
+use std::fmt;
+
+/// A row of the instruction table: an index into [`FORMS`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FormId(pub u16);
+
+impl FormId {
+    /// The row.
+    pub fn data(self) -> &'static FormData {
+        &FORMS[self.0 as usize]
+    }
+
+    /// Every row.
+    pub fn all() -> impl Iterator<Item = Self> {
+        (0..FORMS.len()).map(|i| Self(i as u16))
+    }
+}
+
+/// One form of an instruction: one line of syntax of the manual.
+#[derive(Clone, Copy, Debug)]
+pub struct FormData {
+    /// What stands before the first dot.
+    pub mnemonic: Mnemonic,
+    /// The form in the manual's notation: `add{.sat}.s32 d, a, b`.
+    pub template: &'static str,
+    /// The section of the manual that describes it: `9.7.1.1`.
+    pub section: &'static str,
+    /// The dot-token positions in the manual's order.
+    pub slots: &'static [SlotSpec],
+    /// The operands in order.
+    pub operands: &'static [OperandSpec],
+    /// What introduces the form.
+    pub gate: Gate,
+    /// Modifiers that restrict others.
+    pub rules: &'static [Rule],
+    /// What executes it; `None` if nothing does yet.
+    pub sem: Option<Sem>,
+}
+
+impl FormData {
+    /// The title of the manual's section.
+    pub fn section_title(&self) -> &'static str {
+        SECTIONS.iter().find(|(number, _)| *number == self.section).map_or("", |(_, title)| title)
+    }
+}
+
+/// A dot-token position.
+#[derive(Clone, Copy, Debug)]
+pub struct SlotSpec {
+    /// Its name.
+    pub slot: Slot,
+    /// Whether it may be left out.
+    pub optional: bool,
+    /// What may stand there.
+    pub choices: &'static [Choice],
+}
+
+/// A modifier allowed in a slot, with what introduces it there.
+#[derive(Clone, Copy, Debug)]
+pub struct Choice {
+    /// The modifier.
+    pub modifier: Modifier,
+    /// What introduces it in this form, beyond the form's own gate.
+    pub gate: Gate,
+}
+
+/// If `when` is present, `slot` holds one of `choices`, or is empty if `choices` is.
+#[derive(Clone, Copy, Debug)]
+pub struct Rule {
+    /// The modifier that triggers the rule.
+    pub when: Modifier,
+    /// The slot that it restricts.
+    pub slot: Slot,
+    /// What the slot may then hold.
+    pub choices: &'static [Modifier],
+}
+
+/// The PTX version and the targets that something needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gate {
+    /// The first PTX version with it.
+    pub ptx: Version,
+    /// It is legal on any target that one of these covers; empty means on all.
+    pub targets: &'static [Arch],
+}
+
+impl Gate {
+    /// What was always there.
+    pub const NONE: Self = Self { ptx: Version { major: 1, minor: 0 }, targets: &[] };
+
+    /// Whether a module with this `.version` may use it.
+    pub fn permits_version(&self, version: Version) -> bool {
+        version >= self.ptx
+    }
+
+    /// Whether a module with this `.target` may use it.
+    pub fn permits_target(&self, arch: Arch) -> bool {
+        self.targets.is_empty() || self.targets.iter().any(|&target| covers(target, arch))
+    }
+
+    /// Whether a module with this `.version` and `.target` may use it.
+    pub fn permits(&self, version: Version, arch: Arch) -> bool {
+        self.permits_version(version) && self.permits_target(arch)
+    }
+}
+
+impl fmt::Display for Gate {
+    /// `PTX 7.8, sm_90`; several targets are alternatives.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PTX {}", self.ptx)?;
+        for (i, target) in self.targets.iter().enumerate() {
+            write!(f, "{}{target}", if i == 0 { ", " } else { " or " })?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether a feature introduced by `feature` exists on `arch`. A plain target promises it to all later ones,
+/// `sm_100f` to the architecture-specific and family-specific targets of the same family from there on, `sm_90a` to
+/// itself alone.
+fn covers(feature: Arch, arch: Arch) -> bool {
+    match feature.variant {
+        ArchVariant::Base => arch.sm >= feature.sm,
+        ArchVariant::Family => {
+            arch.variant != ArchVariant::Base
+                && arch.sm >= feature.sm
+                && family(arch.sm) == family(feature.sm)
+        }
+        ArchVariant::Specific => arch == feature,
+    }
+}
+
+/// The family of an architecture: its number without the last digit, but `sm_101` was renamed to `sm_110`.
+fn family(sm: u16) -> u16 {
+    if sm == 101 { 11 } else { sm / 10 }
+}
+
+/// Whether an instruction reads or writes an operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum Role {
+    Read,
+    Write,
+    ReadWrite,
+}
+
+/// An operand of a form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OperandSpec {
+    /// Its name in the manual's notation.
+    pub name: &'static str,
+    /// Read, written or both. An address operand is itself read, whatever happens to the memory behind it.
+    pub role: Role,
+    /// What may be written there.
+    pub kind: OperandKind,
+    /// The type of the operand, or of each element of a vector.
+    pub ty: TypeRule,
+    /// Whether it may be left out.
+    pub optional: bool,
+    /// Whether a `|` and not a comma precedes it: the `p` of `d|p`. Such an operand is always optional.
+    pub joined: bool,
+}
+
+/// What may be written at an operand's place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OperandKind {
+    /// A register, or `_` if `sink`.
+    Register {
+        /// Whether `_` may stand there.
+        sink: bool,
+    },
+    /// A register, a special register or a constant expression.
+    Value,
+    /// As [`Value`](Self::Value), or the address of a variable, function or label: the source of `mov`.
+    ValueOrAddress,
+    /// A constant expression.
+    Immediate {
+        /// Least and greatest value, if the manual limits it.
+        range: Option<(i64, i64)>,
+    },
+    /// A predicate register.
+    Predicate {
+        /// Whether `!p` may stand there.
+        negatable: bool,
+        /// Whether `_` may stand there.
+        sink: bool,
+    },
+    /// A memory operand `[a]`, `[a+4]`, `[variable+8]`, `[16]`.
+    Address {
+        /// The state space that it is an address of.
+        space: SpaceRule,
+    },
+    /// `{a, b, ...}`, each element a register, a constant where it is read, or `_` if `sink`. Where the length comes
+    /// from a slot that is empty, it is a lone register or value without braces.
+    Vector {
+        /// How many elements.
+        count: Count,
+        /// Whether `_` may stand for an element.
+        sink: bool,
+    },
+    /// `[texture, {x, y}]` or `[texture, sampler, {x, y}]`: coordinates of the operand's type, as many as the
+    /// geometry slot says.
+    Texture,
+    /// `[surface, {x, y}]`.
+    Surface,
+    /// `[descriptor]`: the opaque object that a query asks about, or a register with its handle.
+    Descriptor,
+    /// `[tensor-map address, {coordinates}]` of a bulk tensor copy.
+    TensorMap,
+    /// A label of the same function.
+    Label,
+    /// A function's name.
+    Function,
+    /// `(r)`: where a call puts results.
+    Results,
+    /// `(a, b, ...)`: the arguments of a call.
+    Arguments,
+    /// The name of a `.branchtargets` table.
+    BranchTargets,
+    /// The name of a `.calltargets` table or of a `.callprototype`.
+    CallTargets,
+}
+
+/// How many elements a vector operand has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Count {
+    /// So many.
+    Fixed(u8),
+    /// As the vector modifier in the slot says (`.v4`, `.x2`); one, without braces, if the slot is empty.
+    Of(Slot),
+    /// Any of 2, 4, 8: decided by the widths of the elements (`mov.b64 {a, b}, c`).
+    Parts,
+    /// A matrix fragment: decided by the shape and the element type.
+    Fragment(Fragment),
+}
+
+/// Which matrix of `d = a * b + c` a fragment is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Fragment {
+    A,
+    B,
+    C,
+    D,
+}
+
+/// The state space of an address operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SpaceRule {
+    /// Always this one.
+    Fixed(StateSpace),
+    /// As the slot says; generic if it is empty.
+    Of(Slot),
+}
+
+/// The type of an operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TypeRule {
+    /// Always this type.
+    Fixed(ScalarType),
+    /// The type in the slot.
+    Of(Slot),
+    /// An integer type of the same signedness, twice as wide as the one in the slot.
+    Wide(Slot),
+    /// The untyped `.bX` as wide as the type in the slot.
+    Bits(Slot),
+    /// The unsigned type as wide as the type in the slot.
+    Unsigned(Slot),
+    /// A predicate.
+    Pred,
+    /// Any type.
+    Any,
+    /// It has no type: labels, functions, addresses.
+    None,
+}
+
+include!(concat!(env!("OUT_DIR"), "/forms.rs"));

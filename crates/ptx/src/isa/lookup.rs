@@ -1,0 +1,301 @@
+//! From a dotted opcode as written to the forms that it can be.
+//!
+//! The manual prints modifiers in one order, but compilers write them in others (`atom.add.release.gpu.global.u32`,
+//! `ld.volatile.global`) and ptxas takes any order, with one exception: modifiers of the same kind, such as the two
+//! types of `cvt.f32.s32`, keep theirs. So does this.
+
+use super::{FORMS, FormData, FormId, Mnemonic, Modifier, Opcode, Slot};
+use std::ops::Range;
+
+/// Why a text is no opcode, and which of its bytes are to blame.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpcodeError {
+    /// What is wrong.
+    pub kind: OpcodeErrorKind,
+    /// The offending bytes of the text.
+    pub span: Range<usize>,
+}
+
+/// What is wrong with an opcode.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OpcodeErrorKind {
+    /// No instruction has that name.
+    UnknownInstruction {
+        /// One with a similar name.
+        similar: Option<Mnemonic>,
+    },
+    /// No instruction has such a modifier.
+    UnknownModifier {
+        /// A similar modifier of this instruction.
+        similar: Option<Modifier>,
+    },
+    /// The modifier exists, but not here.
+    NotAllowed {
+        /// What would have been allowed in its place.
+        allowed: Vec<Modifier>,
+    },
+    /// A modifier that the instruction needs is missing.
+    Missing {
+        /// The first empty slot of the form that fits best.
+        slot: Slot,
+        /// What may stand there.
+        allowed: Vec<Modifier>,
+    },
+    /// One modifier does not go with another.
+    Conflict {
+        /// The modifier that restricts.
+        with: Modifier,
+        /// What would go with it.
+        allowed: Vec<Modifier>,
+    },
+}
+
+/// The opcodes that `text`, such as `ld.global.nc.v4.f32`, can be: at least one, and several where forms differ by
+/// their operands alone.
+///
+/// # Errors
+/// If it is none: which part of it is wrong, and what would have been right.
+pub fn lookup(text: &str) -> Result<Vec<Opcode>, OpcodeError> {
+    let (mnemonic, tokens) = split(text)?;
+    let forms = FormId::all().filter(|id| id.data().mnemonic == mnemonic);
+    let mut found = Vec::new();
+    let mut failures = Vec::new();
+    for form in forms {
+        match fill(form.data(), &tokens) {
+            Ok(modifiers) => found.push(Opcode { form, modifiers }),
+            Err(failure) => failures.push(failure),
+        }
+    }
+    if found.is_empty() { Err(explain(text, &tokens, &failures)) } else { Ok(found) }
+}
+
+/// A modifier and where it stands.
+struct Token {
+    modifier: Modifier,
+    span: Range<usize>,
+}
+
+fn split(text: &str) -> Result<(Mnemonic, Vec<Token>), OpcodeError> {
+    let mut parts = text.split('.');
+    let name = parts.next().unwrap_or_default();
+    let mnemonic = Mnemonic::ALL.into_iter().find(|m| m.text() == name).ok_or_else(|| {
+        let similar = nearest(name, Mnemonic::ALL.into_iter(), Mnemonic::text);
+        OpcodeError { kind: OpcodeErrorKind::UnknownInstruction { similar }, span: 0..name.len() }
+    })?;
+    let mut start = name.len();
+    let mut tokens = Vec::new();
+    for part in parts {
+        let span = start..start + 1 + part.len();
+        start = span.end;
+        let modifier = Modifier::ALL.into_iter().find(|m| m.text()[1..] == *part).ok_or_else(|| {
+            let of_mnemonic = FORMS.iter().filter(|form| form.mnemonic == mnemonic);
+            let choices = of_mnemonic.flat_map(|form| form.slots).flat_map(|slot| slot.choices);
+            let similar = nearest(part, choices.map(|c| c.modifier), |m| &m.text()[1..]);
+            OpcodeError { kind: OpcodeErrorKind::UnknownModifier { similar }, span: span.clone() }
+        })?;
+        tokens.push(Token { modifier, span });
+    }
+    Ok((mnemonic, tokens))
+}
+
+/// Why a form does not fit, with the number of tokens that did.
+struct Failure {
+    form: &'static FormData,
+    placed: usize,
+    filled: Vec<Option<usize>>,
+    conflict: Option<(usize, Modifier, &'static [Modifier])>,
+}
+
+/// Puts every token into a slot of the form.
+fn fill(form: &'static FormData, tokens: &[Token]) -> Result<Vec<(Slot, Modifier)>, Failure> {
+    let mut search = Search {
+        form,
+        tokens,
+        taken: vec![None; form.slots.len()],
+        best: vec![None; form.slots.len()],
+        placed: 0,
+    };
+    if !search.place(0) {
+        return Err(Failure { form, placed: search.placed, filled: search.best, conflict: None });
+    }
+    let mut modifiers: Vec<Option<(Slot, Modifier)>> = vec![None; tokens.len()];
+    for (slot, token) in form.slots.iter().zip(&search.taken) {
+        if let Some(token) = *token {
+            modifiers[token] = Some((slot.slot, tokens[token].modifier));
+        }
+    }
+    let modifiers: Vec<_> = modifiers.into_iter().flatten().collect();
+    for rule in form.rules {
+        if modifiers.iter().any(|(_, m)| *m == rule.when) {
+            let in_slot = modifiers.iter().position(|(slot, _)| *slot == rule.slot);
+            let kept = match in_slot {
+                Some(i) => rule.choices.contains(&modifiers[i].1),
+                None => rule.choices.is_empty(),
+            };
+            if !kept {
+                let at = in_slot.or_else(|| modifiers.iter().position(|(_, m)| *m == rule.when)).unwrap_or(0);
+                let conflict = Some((at, rule.when, rule.choices));
+                return Err(Failure { form, placed: tokens.len(), filled: search.taken, conflict });
+            }
+        }
+    }
+    Ok(modifiers)
+}
+
+/// A search with backtracking: a token tries the slots in order. Only tokens that several slots accept branch, so
+/// it is short; forms have at most a dozen slots.
+struct Search<'a> {
+    form: &'static FormData,
+    tokens: &'a [Token],
+    /// The token in each slot.
+    taken: Vec<Option<usize>>,
+    /// `taken` when most tokens were placed.
+    best: Vec<Option<usize>>,
+    /// How many that were.
+    placed: usize,
+}
+
+impl Search<'_> {
+    fn place(&mut self, token: usize) -> bool {
+        if token > self.placed {
+            self.placed = token;
+            self.best.clone_from(&self.taken);
+        }
+        let Some(Token { modifier, .. }) = self.tokens.get(token) else {
+            return self
+                .form
+                .slots
+                .iter()
+                .zip(&self.taken)
+                .all(|(slot, taken)| slot.optional || taken.is_some());
+        };
+        // A modifier stands after those of its kind that were written before it.
+        let same_kind =
+            |taken: &Option<usize>| taken.is_some_and(|t| self.tokens[t].modifier.kind() == modifier.kind());
+        let first = self.taken.iter().rposition(same_kind).map_or(0, |i| i + 1);
+        for i in first..self.taken.len() {
+            let slot = &self.form.slots[i];
+            if self.taken[i].is_none() && slot.choices.iter().any(|c| c.modifier == *modifier) {
+                self.taken[i] = Some(token);
+                if self.place(token + 1) {
+                    return true;
+                }
+                self.taken[i] = None;
+            }
+        }
+        false
+    }
+}
+
+/// The best explanation: of the forms that took the most tokens.
+fn explain(text: &str, tokens: &[Token], failures: &[Failure]) -> OpcodeError {
+    let placed = failures.iter().map(|f| f.placed).max().unwrap_or(0);
+    let best = || failures.iter().filter(move |f| f.placed == placed);
+    if let Some((at, with, allowed)) = best().find_map(|f| f.conflict) {
+        let kind = OpcodeErrorKind::Conflict { with, allowed: allowed.to_vec() };
+        return OpcodeError { kind, span: tokens[at].span.clone() };
+    }
+    let empty = |f: &Failure| {
+        let slots = f.form.slots.iter().zip(&f.filled);
+        slots.filter(|(_, token)| token.is_none()).map(|(slot, _)| slot).collect::<Vec<_>>()
+    };
+    if let Some(token) = tokens.get(placed) {
+        let choices = best().flat_map(empty).flat_map(|slot| slot.choices).map(|c| c.modifier);
+        let kind = OpcodeErrorKind::NotAllowed { allowed: distinct(choices) };
+        return OpcodeError { kind, span: token.span.clone() };
+    }
+    let missing = best().find_map(|f| empty(f).into_iter().find(|slot| !slot.optional));
+    let kind = match missing {
+        Some(spec) => {
+            let same = best().flat_map(empty).filter(|s| s.slot == spec.slot && !s.optional);
+            let choices = same.flat_map(|s| s.choices).map(|c| c.modifier);
+            OpcodeErrorKind::Missing { slot: spec.slot, allowed: distinct(choices) }
+        }
+        None => OpcodeErrorKind::NotAllowed { allowed: Vec::new() },
+    };
+    OpcodeError { kind, span: 0..text.len() }
+}
+
+fn distinct(modifiers: impl Iterator<Item = Modifier>) -> Vec<Modifier> {
+    let mut list = Vec::new();
+    for modifier in modifiers {
+        if !list.contains(&modifier) {
+            list.push(modifier);
+        }
+    }
+    list
+}
+
+/// The candidate within an edit distance of a third of its length, nearest first.
+fn nearest<T: Copy>(
+    text: &str,
+    candidates: impl Iterator<Item = T>,
+    name: fn(T) -> &'static str,
+) -> Option<T> {
+    // No name is nearly as long: a longer text is near to none.
+    if text.len() > 64 {
+        return None;
+    }
+    let scored = candidates.map(|c| (edit_distance(text.as_bytes(), name(c).as_bytes()), c));
+    scored
+        .filter(|(distance, c)| *distance <= name(*c).len().div_ceil(3))
+        .min_by_key(|(d, _)| *d)
+        .map(|(_, c)| c)
+}
+
+fn edit_distance(a: &[u8], b: &[u8]) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, &x) in a.iter().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, &y) in b.iter().enumerate() {
+            let substitute = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = substitute.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+impl OpcodeError {
+    /// One sentence for people, lower case, no full stop. `text` is the opcode that was looked up.
+    pub fn message(&self, text: &str) -> String {
+        let name = text.split('.').next().unwrap_or_default();
+        let part = text.get(self.span.clone()).unwrap_or_default();
+        match &self.kind {
+            OpcodeErrorKind::UnknownInstruction { similar: Some(similar) } => {
+                format!("unknown instruction `{part}` (did you mean `{}`?)", similar.text())
+            }
+            OpcodeErrorKind::UnknownInstruction { similar: None } => format!("unknown instruction `{part}`"),
+            OpcodeErrorKind::UnknownModifier { similar: Some(similar) } => {
+                format!("`{part}` is not a modifier (did you mean `{}`?)", similar.text())
+            }
+            OpcodeErrorKind::UnknownModifier { similar: None } => format!("`{part}` is not a modifier"),
+            OpcodeErrorKind::NotAllowed { allowed } if allowed.is_empty() => {
+                format!("`{part}` is not allowed on `{name}`, which is complete without it")
+            }
+            OpcodeErrorKind::NotAllowed { allowed } => {
+                format!("`{part}` is not allowed here on `{name}` (allowed: {})", list(allowed))
+            }
+            OpcodeErrorKind::Missing { slot, allowed } => {
+                format!("`{name}` needs a `.{}` modifier ({})", slot.text(), list(allowed))
+            }
+            OpcodeErrorKind::Conflict { with, allowed } if allowed.is_empty() => {
+                format!("`{part}` does not go with `{}`", with.text())
+            }
+            OpcodeErrorKind::Conflict { with, allowed } => {
+                format!("`{part}` does not go with `{}` (allowed: {})", with.text(), list(allowed))
+            }
+        }
+    }
+}
+
+/// The first few, so that a message stays one line.
+fn list(modifiers: &[Modifier]) -> String {
+    const SHOWN: usize = 12;
+    let mut names: Vec<_> = modifiers.iter().take(SHOWN).map(|m| m.text()).collect();
+    if modifiers.len() > SHOWN {
+        names.push("...");
+    }
+    names.join(" ")
+}
