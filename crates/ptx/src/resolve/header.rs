@@ -1,0 +1,216 @@
+//! `.version`, `.target` and `.address_size` (PTX ISA, "PTX Module Directives").
+
+use super::{Resolver, codes};
+use crate::ast::{ItemKind, Name, Spanned};
+use crate::diagnostic::Diagnostic;
+use crate::source::Span;
+use crate::types::{Arch, ArchVariant, Version};
+
+/// The newest PTX version that is known.
+pub const NEWEST_VERSION: Version = Version { major: 9, minor: 0 };
+
+/// The words of `.target` beside the architecture.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Options {
+    pub(crate) texmode_independent: bool,
+    pub(crate) texmode_unified: bool,
+}
+
+/// Every version that exists, by major number: the highest minor of each, and the lowest.
+const MINORS: [(u8, u8, u8); 9] =
+    [(1, 0, 5), (2, 0, 3), (3, 0, 2), (4, 0, 3), (5, 0, 1), (6, 0, 5), (7, 0, 8), (8, 0, 8), (9, 0, 0)];
+
+/// Every architecture with the PTX version that introduced it, its `f` and its `a` variant.
+const ARCHITECTURES: &[(u16, Version, Option<Version>, Option<Version>)] = &[
+    (10, v(1, 0), None, None),
+    (11, v(1, 0), None, None),
+    (12, v(1, 2), None, None),
+    (13, v(1, 2), None, None),
+    (20, v(2, 0), None, None),
+    (21, v(2, 0), None, None),
+    (30, v(3, 1), None, None),
+    (32, v(4, 0), None, None),
+    (35, v(3, 1), None, None),
+    (37, v(4, 1), None, None),
+    (50, v(4, 0), None, None),
+    (52, v(4, 1), None, None),
+    (53, v(4, 2), None, None),
+    (60, v(5, 0), None, None),
+    (61, v(5, 0), None, None),
+    (62, v(5, 0), None, None),
+    (70, v(6, 0), None, None),
+    (72, v(6, 1), None, None),
+    (75, v(6, 3), None, None),
+    (80, v(7, 0), None, None),
+    (86, v(7, 1), None, None),
+    (87, v(7, 4), None, None),
+    (88, v(9, 0), None, None),
+    (89, v(7, 8), None, None),
+    (90, v(7, 8), None, Some(v(8, 0))),
+    (100, v(8, 6), Some(v(8, 8)), Some(v(8, 6))),
+    (101, v(8, 6), Some(v(8, 8)), Some(v(8, 6))),
+    (103, v(8, 8), Some(v(8, 8)), Some(v(8, 8))),
+    (110, v(9, 0), Some(v(9, 0)), Some(v(9, 0))),
+    (120, v(8, 7), Some(v(8, 8)), Some(v(8, 7))),
+    (121, v(8, 8), Some(v(8, 8)), Some(v(8, 8))),
+];
+
+const fn v(major: u8, minor: u8) -> Version {
+    Version { major, minor }
+}
+
+impl Resolver<'_> {
+    /// Reads the header, which the other items are then checked against.
+    pub(super) fn header(&mut self) {
+        let ast = self.ast;
+        let start = ast.items.first().map_or(Span::default(), |item| item.span);
+        let mut versions = 0;
+        let mut arch = None;
+        for (i, item) in ast.items.iter().enumerate() {
+            match &item.value {
+                ItemKind::Version(version) => {
+                    versions += 1;
+                    if i != 0 {
+                        self.report(
+                            Diagnostic::error(codes::MISSING_VERSION, item.span, "a misplaced `.version`")
+                                .label("`.version` stands once, first of all"),
+                        );
+                    }
+                    self.version(*version);
+                }
+                ItemKind::Target(words) => {
+                    for word in words {
+                        self.target(*word, &mut arch);
+                    }
+                }
+                ItemKind::AddressSize(_)
+                | ItemKind::Variable(_)
+                | ItemKind::Function(_)
+                | ItemKind::Alias { .. }
+                | ItemKind::Pragma(_)
+                | ItemKind::File(_)
+                | ItemKind::Section(_)
+                | ItemKind::Dwarf(_) => {}
+            }
+        }
+        if versions == 0 {
+            self.error(codes::MISSING_VERSION, start, "the module has no `.version`");
+        }
+        match arch {
+            Some((arch, _)) => self.module.arch = arch,
+            None => self.error(codes::MISSING_TARGET, start, "the module has no `.target` with an architecture"),
+        }
+        if !matches!(ast.items.get(1).map(|item| &item.value), Some(ItemKind::Target(_))) && arch.is_some() {
+            let span = ast.items.get(1).map_or(start, |item| item.span);
+            self.error(codes::MISSING_TARGET, span, "`.target` must follow `.version` at once");
+        }
+        self.address_size();
+    }
+
+    fn version(&mut self, version: Spanned<Version>) {
+        let Version { major, minor } = version.value;
+        self.module.version = version.value;
+        let exists = MINORS.iter().any(|&(m, low, high)| m == major && (low..=high).contains(&minor));
+        if !exists {
+            let message = format!("PTX {} is not known", version.value);
+            self.report(
+                Diagnostic::error(codes::UNSUPPORTED_VERSION, version.span, message)
+                    .hint(format!("the newest known version is {NEWEST_VERSION}")),
+            );
+        }
+    }
+
+    fn target(&mut self, word: Spanned<Name>, arch: &mut Option<(Arch, Span)>) {
+        let text = self.text(word.value);
+        if let Some((found, since)) = architecture(text) {
+            // Further architectures are alternatives that the first one stands for.
+            if arch.is_some() {
+                return;
+            }
+            *arch = Some((found, word.span));
+            if self.module.version < since {
+                let message = format!("PTX {} does not have {found}", self.module.version);
+                self.report(
+                    Diagnostic::error(codes::TARGET_NEEDS_VERSION, word.span, message)
+                        .hint(format!("{found} needs `.version {since}` or later")),
+                );
+            }
+            return;
+        }
+        match text {
+            "texmode_independent" => self.options.texmode_independent = true,
+            "texmode_unified" => self.options.texmode_unified = true,
+            "debug" => {}
+            "map_f64_to_f32" if arch.is_some_and(|(arch, _)| arch.sm < 13) => {}
+            "map_f64_to_f32" => {
+                self.error(codes::CONFLICTING_TARGET, word.span, "`map_f64_to_f32` ends with sm_12");
+            }
+            _ => {
+                let message = format!("unknown target `{text}`");
+                let names = ARCHITECTURES.iter().map(|(sm, ..)| format!("sm_{sm}"));
+                let near = names.min_by_key(|n| crate::isa::edit_distance(text.as_bytes(), n.as_bytes()));
+                let diagnostic = Diagnostic::error(codes::UNKNOWN_TARGET, word.span, message);
+                let is_arch = text.starts_with("sm_") && text.len() < 16;
+                self.report(match near {
+                    Some(near) if is_arch => diagnostic.hint(format!("did you mean `{near}`?")),
+                    _ => diagnostic.hint("options are `texmode_unified`, `texmode_independent`, `debug`"),
+                });
+            }
+        }
+        if self.options.texmode_independent && self.options.texmode_unified {
+            let message = "`texmode_independent` and `texmode_unified` exclude one another";
+            self.error(codes::CONFLICTING_TARGET, word.span, message);
+            self.options.texmode_unified = false;
+        }
+    }
+
+    fn address_size(&mut self) {
+        let ast = self.ast;
+        // Without the directive, ptxas takes the size of the host that it compiles for.
+        let mut first: Option<Span> = None;
+        for (i, item) in ast.items.iter().enumerate() {
+            let ItemKind::AddressSize(size) = &item.value else { continue };
+            if let Some(first) = first {
+                self.report(
+                    Diagnostic::error(codes::ADDRESS_SIZE, item.span, "a second `.address_size`")
+                        .related(first, "first here"),
+                );
+                continue;
+            }
+            first = Some(item.span);
+            if !matches!(ast.items.get(i.wrapping_sub(1)).map(|item| &item.value), Some(ItemKind::Target(_))) {
+                self.error(codes::ADDRESS_SIZE, item.span, "`.address_size` must follow `.target` at once");
+            }
+            match size.value {
+                64 => {}
+                32 if self.module.arch.sm < 90 => self.module.address_size = 32,
+                32 => {
+                    let message = format!("{} has no 32-bit addressing", self.module.arch);
+                    self.error(codes::ADDRESS_SIZE, size.span, message);
+                }
+                other => {
+                    let message = format!("`.address_size` is 32 or 64, not {other}");
+                    self.error(codes::ADDRESS_SIZE, size.span, message);
+                }
+            }
+        }
+    }
+}
+
+/// The architecture called `sm_90a`, and the PTX version that introduced it.
+fn architecture(name: &str) -> Option<(Arch, Version)> {
+    let number = name.strip_prefix("sm_")?;
+    let (number, variant) = match number.as_bytes().last()? {
+        b'a' => (&number[..number.len() - 1], ArchVariant::Specific),
+        b'f' => (&number[..number.len() - 1], ArchVariant::Family),
+        _ => (number, ArchVariant::Base),
+    };
+    let sm: u16 = number.parse().ok()?;
+    let &(_, base, family, specific) = ARCHITECTURES.iter().find(|(known, ..)| *known == sm)?;
+    let since = match variant {
+        ArchVariant::Base => base,
+        ArchVariant::Family => family?,
+        ArchVariant::Specific => specific?,
+    };
+    Some((Arch { sm, variant }, since))
+}
