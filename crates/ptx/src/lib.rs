@@ -12,5 +12,7 @@ pub mod ast;
 pub mod diagnostic;
 pub mod isa;
 pub mod module;
+pub mod print;
 pub mod source;
+pub mod syntax;
 pub mod types;

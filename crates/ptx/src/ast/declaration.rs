@@ -69,7 +69,7 @@ pub struct Pointer {
 /// A name being declared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Declarator {
-    /// The name; absent for `_` and for parameters of prototypes without a name.
+    /// The name; absent for `_`.
     pub name: Option<Spanned<Name>>,
     /// `%r<100>`: the number between the angle brackets.
     pub count: Option<ExprId>,
@@ -167,17 +167,18 @@ pub type FunctionDirective = Spanned<FunctionDirectiveKind>;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum FunctionDirectiveKind {
-    MaxNtid(Vec<ExprId>),
-    ReqNtid(Vec<ExprId>),
-    MinNctaPerSm(ExprId),
-    MaxNctaPerSm(ExprId),
-    MaxNreg(ExprId),
+    MaxNtid(Vec<Spanned<u64>>),
+    ReqNtid(Vec<Spanned<u64>>),
+    MinNctaPerSm(Spanned<u64>),
+    MaxNctaPerSm(Spanned<u64>),
+    MaxNreg(Spanned<u64>),
     NoReturn,
     ExplicitCluster,
-    ReqNctaPerCluster(Vec<ExprId>),
-    MaxClusterRank(ExprId),
+    ReqNctaPerCluster(Vec<Spanned<u64>>),
+    MaxClusterRank(Spanned<u64>),
     BlocksAreClusters,
-    AbiPreserve(ExprId),
-    AbiPreserveControl(ExprId),
+    AbiPreserve(Spanned<u64>),
+    AbiPreserveControl(Spanned<u64>),
+    LocalMaxNreg(Spanned<u64>),
     Pragma(Vec<Spanned<Name>>),
 }

@@ -95,8 +95,8 @@ const CLASS: [Class; 256] = {
             b'/' => Class::Slash,
             b'#' => Class::Hash,
             b'@' => Class::At,
-            b',' | b';' | b':' | b'(' | b')' | b'[' | b']' | b'{' | b'}' | b'<' | b'>' | b'=' | b'+' | b'-'
-            | b'*' | b'!' | b'~' | b'&' | b'|' | b'^' | b'?' => Class::Punctuation,
+            b',' | b';' | b':' | b'(' | b')' | b'[' | b']' | b'{' | b'}' | b'<' | b'>' | b'=' | b'+'
+            | b'-' | b'*' | b'!' | b'~' | b'&' | b'|' | b'^' | b'?' => Class::Punctuation,
             _ => Class::Invalid,
         };
         byte += 1;
@@ -258,6 +258,12 @@ impl<'a> Lexer<'a> {
         self.position = end;
     }
 
+    /// Goes back to the token that begins at `start`.
+    pub(super) fn rewind(&mut self, start: u32) {
+        self.position = start as usize;
+        self.advance();
+    }
+
     /// The end of the line that `at` is in.
     fn line_end(&self, at: usize) -> usize {
         memchr::memchr(b'\n', &self.bytes[at..]).map_or(self.bytes.len(), |n| at + n)
@@ -271,9 +277,12 @@ impl<'a> Lexer<'a> {
         match memchr::memmem::find(&self.bytes[at + 2..], b"*/") {
             Some(n) => self.position = at + 2 + n + 2,
             None => {
-                self.report.error(codes::UNTERMINATED_COMMENT, span(at, at + 2), "unterminated comment", |d| {
-                    d.label("this comment is never closed").hint("close it with `*/`")
-                });
+                self.report.error(
+                    codes::UNTERMINATED_COMMENT,
+                    span(at, at + 2),
+                    "unterminated comment",
+                    |d| d.label("this comment is never closed").hint("close it with `*/`"),
+                );
                 self.position = self.bytes.len();
             }
         }
@@ -312,16 +321,19 @@ impl<'a> Lexer<'a> {
 
     /// Skips a run of characters that nothing begins with.
     fn unexpected(&mut self, at: usize) {
-        let run = self.bytes[at + 1..].iter().take_while(|&&b| CLASS[usize::from(b)] == Class::Invalid).count();
+        let run =
+            self.bytes[at + 1..].iter().take_while(|&&b| CLASS[usize::from(b)] == Class::Invalid).count();
         // Stop before an ASCII byte or the end, so that the span ends between characters.
-        let end = if self.bytes[at].is_ascii() && !self.byte(at + 1).is_ascii() { at + 1 } else { at + 1 + run };
+        let end =
+            if self.bytes[at].is_ascii() && !self.byte(at + 1).is_ascii() { at + 1 } else { at + 1 + run };
         let text = &self.text[at..end];
         let message = match text.chars().next() {
             Some(c) if text.chars().count() == 1 => format!("unexpected character {c:?}"),
             _ => "unexpected characters".to_string(),
         };
         self.report.error(codes::UNEXPECTED_CHARACTER, span(at, end), message, |d| {
-            d.label("not part of PTX").hint("PTX source is ASCII; other characters may stand in comments only")
+            d.label("not part of PTX")
+                .hint("PTX source is ASCII; other characters may stand in comments only")
         });
         self.position = end;
     }
@@ -420,7 +432,8 @@ impl<'a> Lexer<'a> {
 
     /// `1.5`, `1.`, `.5`, `1e-5`.
     fn decimal_float(&mut self, at: usize) {
-        let digits = |from: usize| from + self.bytes[from..].iter().take_while(|b| b.is_ascii_digit()).count();
+        let digits =
+            |from: usize| from + self.bytes[from..].iter().take_while(|b| b.is_ascii_digit()).count();
         let mut end = digits(at);
         if self.byte(end) == b'.' {
             end = digits(end + 1);

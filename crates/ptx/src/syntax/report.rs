@@ -36,9 +36,10 @@ impl Report {
         self.diagnostics.len() > MOST_ERRORS
     }
 
-    /// The diagnostics in the order of their places.
+    /// The diagnostics in the order of their places. A token that was looked at twice is reported once.
     pub(super) fn finish(mut self) -> Vec<Diagnostic> {
         self.diagnostics.sort_by_key(|d| d.span.start);
+        self.diagnostics.dedup();
         self.diagnostics
     }
 }
