@@ -9,10 +9,15 @@
 //! [`isa`] exposes and that every stage here matches against.
 
 pub mod ast;
+pub mod check;
+mod compile;
 pub mod diagnostic;
 pub mod isa;
 pub mod module;
 pub mod print;
+pub mod resolve;
 pub mod source;
 pub mod syntax;
 pub mod types;
+
+pub use compile::{Compiled, check, compile, explain};

@@ -26,6 +26,8 @@ pub(crate) struct BodyBuilder {
     /// The operands of the instruction at hand, and the elements inside them.
     pub(crate) args: Vec<Arg>,
     pub(crate) nested: Vec<Arg>,
+    /// Which of them stands at each operand of the form that is tried.
+    pub(crate) assignment: Vec<Option<u32>>,
     pub(crate) loc: Option<u32>,
     /// The last `.loc` of a place, with how deep it is inlined.
     places: FxHashMap<(u32, u32, u32), (u32, u32)>,

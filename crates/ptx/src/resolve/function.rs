@@ -33,7 +33,6 @@ impl Resolver<'_> {
         };
         self.scopes.begin();
         self.body.begin(func);
-        let returns_from = self.module.variables.len() as u32;
         let reuse = |params: &[Param]| {
             let memory = params.iter().map(|p| if let Param::Memory(id) = p { Some(*id) } else { None });
             memory.collect::<Vec<_>>()
@@ -52,7 +51,10 @@ impl Resolver<'_> {
         if earlier {
             self.check_redeclaration(func, &signature, name.span);
         }
-        let _ = returns_from;
+        if !earlier {
+            // A function may call itself: its signature is known before its body.
+            self.signatures[func.index()] = signature.clone();
+        }
         let (bounds, noreturn) = self.function_directives(function);
         let body = function.body.map(|body| {
             self.set_directions(&returns, &params);
@@ -137,7 +139,6 @@ impl Resolver<'_> {
                 body: None,
                 span: name.span,
             });
-            // A function may call itself: its signature is known before its body.
             return Some((new, false));
         };
         let Binding::Function(old) = self.lookup_quietly(name.value) else {

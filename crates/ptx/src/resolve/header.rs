@@ -7,7 +7,7 @@ use crate::source::Span;
 use crate::types::{Arch, ArchVariant, Version};
 
 /// The newest PTX version that is known.
-pub const NEWEST_VERSION: Version = Version { major: 9, minor: 0 };
+const NEWEST_VERSION: Version = Version { major: 9, minor: 0 };
 
 /// The words of `.target` beside the architecture.
 #[derive(Clone, Copy, Debug, Default)]

@@ -20,7 +20,7 @@
 pub(crate) mod body;
 pub mod codes;
 pub(crate) mod constant;
-mod function;
+pub(crate) mod function;
 mod header;
 mod initialiser;
 pub(crate) mod operand;
@@ -31,10 +31,11 @@ use crate::ast::{self, ExprId, ItemKind, Name, Names, Spanned};
 use crate::check::plan::Plans;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::isa::{SpecialRegister, edit_distance};
-use crate::module::{Module, VarId};
+use crate::module::{FuncId, Module, VarId};
 use crate::source::Span;
 use crate::types::{Arch, ArchVariant, Version};
 use body::BodyBuilder;
+use function::Signature;
 use rustc_hash::FxHashMap;
 use scope::{Binding, Found, Scopes};
 use std::collections::HashMap;
@@ -59,13 +60,14 @@ pub(crate) struct Resolver<'a> {
     /// Uses of unknown names beyond the first, by finding.
     further_uses: FxHashMap<u32, u32>,
     suggestions: usize,
-    /// `texmode_independent` or `.target debug` and the like, for the checks that need them.
-    pub(crate) options: header::Options,
-    /// Declared functions that wait for a definition: their `.alias` may give one.
-    pub(crate) constant_bytes: u64,
-    /// Return parameters and input parameters of the function at hand, which are only written or only read.
-    pub(crate) returns: std::ops::Range<u32>,
-    pub(crate) inputs: std::ops::Range<u32>,
+    /// Texture modes.
+    options: header::Options,
+    /// Bytes of `.const` variables so far.
+    constant_bytes: u64,
+    /// The signature of each function.
+    pub(crate) signatures: Vec<Signature>,
+    /// Each alias and what it stands for.
+    alias_ids: Vec<(FuncId, FuncId)>,
 }
 
 /// Resolves and checks a tree. The module is meaningful only if no finding is an error.
@@ -93,8 +95,8 @@ pub(crate) fn resolve(ast: &ast::Module) -> (Module, Vec<Diagnostic>) {
         suggestions: 0,
         options: header::Options::default(),
         constant_bytes: 0,
-        returns: 0..0,
-        inputs: 0..0,
+        signatures: Vec::new(),
+        alias_ids: Vec::new(),
     };
     resolver.items();
     resolver.finish()
@@ -130,6 +132,7 @@ impl<'a> Resolver<'a> {
     }
 
     fn finish(mut self) -> (Module, Vec<Diagnostic>) {
+        self.redirect_aliases();
         for (finding, uses) in &self.further_uses {
             let times = if *uses == 1 { "once more".to_owned() } else { format!("{uses} more times") };
             if let Some(diagnostic) = self.findings.get_mut(*finding as usize) {

@@ -5,7 +5,7 @@ use super::{Resolver, codes};
 use crate::ast::{self, Constant, ExprId, Name, OperandKind, Selector};
 use crate::isa::SpecialRegister;
 use crate::module::{
-    AddressBase, FuncId, LabelId, Operand, PrototypeId, RegId, Symbol, TableId,
+    AddressBase, FuncId, LabelId, PrototypeId, RegId, Symbol, TableId,
 };
 use crate::source::Span;
 
@@ -72,7 +72,11 @@ pub(crate) enum ArgKind {
     /// A function's name: what is called or whose address is taken.
     Function(FuncId),
     /// Parts of a register, or its negative, of the video instructions.
-    Video(RegId),
+    Part {
+        register: RegId,
+        selector: Option<Selector>,
+        negated: bool,
+    },
 }
 
 impl Resolver<'_> {
@@ -132,7 +136,8 @@ impl Resolver<'_> {
             },
             OperandKind::Indexed { name, index } => self.indexed(name, index, span),
             OperandKind::Negated(inner) => match self.operand(&self.ast[inner]) {
-                ArgKind::Register(id) | ArgKind::Video(id) => ArgKind::Video(id),
+                ArgKind::Register(register) => ArgKind::Part { register, selector: None, negated: true },
+                ArgKind::Part { register, selector, .. } => ArgKind::Part { register, selector, negated: true },
                 ArgKind::Error => ArgKind::Error,
                 _ => {
                     self.error(codes::NOT_A_VALUE, span, "only a register can be negated here");
@@ -163,7 +168,7 @@ impl Resolver<'_> {
     }
 
     #[inline]
-    fn name(&mut self, name: Name, span: Span) -> ArgKind {
+    pub(crate) fn name(&mut self, name: Name, span: Span) -> ArgKind {
         match self.lookup(name, span) {
             Binding::Register(id) => ArgKind::Register(id),
             Binding::VectorRegister { first, lanes } => ArgKind::VectorRegister { first, lanes },
@@ -186,7 +191,9 @@ impl Resolver<'_> {
             Selector::W | Selector::A => 3,
             Selector::Bytes(_) | Selector::Halves(_) => {
                 return match self.name(name, span) {
-                    ArgKind::Register(id) => ArgKind::Video(id),
+                    ArgKind::Register(register) => {
+                        ArgKind::Part { register, selector: Some(selector), negated: false }
+                    }
                     ArgKind::Error => ArgKind::Error,
                     _ => {
                         let message = format!("`{}` is not a register", self.text(name));
@@ -256,10 +263,5 @@ impl Resolver<'_> {
                 ArgKind::Error
             }
         }
-    }
-
-    /// The operand that names a variable's address as a value.
-    pub(crate) fn symbol_operand(symbol: Symbol, offset: i64) -> Operand {
-        Operand::SymbolAddress { symbol, offset }
     }
 }
