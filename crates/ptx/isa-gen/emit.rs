@@ -183,9 +183,7 @@ fn gate(gate: &Gate) -> String {
     let arch = |t: &Target| format!("Arch {{ sm: {}, variant: ArchVariant::{} }}", t.sm, t.variant);
     let targets: Vec<_> = gate.targets.iter().map(arch).collect();
     format!(
-        "Gate {{ ptx: Version {{ major: {major}, minor: {minor} }}, targets: &[{}] }}",
-        targets.join(", ")
-    )
+        "Gate {{ ptx: Version {{ major: {major}, minor: {minor} }}, targets: &[{}], before: {:?} }}", targets.join(", "), gate.before)
 }
 
 fn slot(slot: &Slot) -> String {
@@ -204,18 +202,18 @@ fn slot(slot: &Slot) -> String {
 fn rule(rule: &Rule) -> String {
     let choices: Vec<_> = rule.choices.iter().map(|c| format!("Modifier::{}", camel_case(c))).collect();
     format!(
-        "Rule {{ when: Modifier::{}, slot: Slot::{}, choices: &[{}] }}",
+        "Rule {{ when: Modifier::{}, slot: Slot::{}, choices: &[{}], required: {} }}",
         camel_case(&rule.when),
         camel_case(&rule.slot),
-        choices.join(", ")
+        choices.join(", "),
+        rule.required
     )
 }
 
 fn operand(operand: &Operand) -> String {
     let kind = match &operand.kind {
         Kind::Register { sink } => format!("Register {{ sink: {sink} }}"),
-        Kind::Value => "Value".into(),
-        Kind::ValueOrAddress => "ValueOrAddress".into(),
+        Kind::Value { special } => format!("Value {{ special: {special} }}"),
         Kind::Immediate { range } => format!("Immediate {{ range: {range:?} }}"),
         Kind::Predicate { negatable, sink } => {
             format!("Predicate {{ negatable: {negatable}, sink: {sink} }}")
@@ -244,8 +242,9 @@ fn operand(operand: &Operand) -> String {
         Type::Any => "Any".into(),
         Type::None => "None".into(),
     };
+    let with = operand.with.as_ref().map_or("None".into(), |m| format!("Some(Modifier::{})", camel_case(m)));
     format!(
-        "OperandSpec {{ name: {:?}, role: Role::{}, kind: OperandKind::{kind}, ty: TypeRule::{ty}, optional: {}, joined: {} }}",
-        operand.name, operand.role, operand.optional, operand.joined
+        "OperandSpec {{ name: {:?}, role: Role::{}, kind: OperandKind::{kind}, ty: TypeRule::{ty}, optional: {}, joined: {}, with: {with}, gate: {} }}",
+        operand.name, operand.role, operand.optional, operand.joined, gate(&operand.gate)
     )
 }
