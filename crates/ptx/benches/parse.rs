@@ -52,7 +52,9 @@ fn function(text: &mut String, choices: &mut Choices, kernel: usize) {
             2 | 3 => writeln!(text, "\tfma.rn.f32 \t%f{a}, %f{b}, %f{c}, %f{d};"),
             4 => writeln!(text, "\tmul.wide.s32 \t%rd{a}, %r{b}, 4;"),
             5 => writeln!(text, "\tadd.s64 \t%rd{a}, %rd{b}, %rd{c};"),
-            6 => writeln!(text, "\tsetp.ge.s32 \t%p{p}, %r{a}, %r{b};\n\t@%p{p} bra \t$L__BB{kernel}_{block};"),
+            6 => {
+                writeln!(text, "\tsetp.ge.s32 \t%p{p}, %r{a}, %r{b};\n\t@%p{p} bra \t$L__BB{kernel}_{block};")
+            }
             7 => writeln!(text, "\tadd.s32 \t%r{a}, %r{b}, -1;"),
             8 => writeln!(text, "\tmov.f32 \t%f{a}, 0f3F800000;"),
             9 => writeln!(text, "\tand.b32  \t%r{a}, %r{b}, 31;\n\tshl.b32 \t%r{c}, %r{a}, 2;"),
