@@ -1,8 +1,12 @@
 //! The value of a constant expression (PTX ISA, "Integer Constant Expression Evaluation").
 //!
-//! Integers are 64 bits and either signed or unsigned. A decimal literal is signed unless it has a `U` or does not
-//! fit; other literals likewise. An operation is unsigned when either operand is, except that a shift has the type of
-//! its left operand, and that `!`, comparisons and `&& ||` give a signed 0 or 1. Integer arithmetic wraps.
+//! Integers are 64 bits and either signed or unsigned. A literal is signed unless it has a `U` or does not fit. An
+//! operation is unsigned when either operand is, with these exceptions: `~` and `%` are always unsigned; a shift has
+//! the type of its left operand; `!`, comparisons and `&& ||` give a signed 0 or 1. Integer arithmetic wraps.
+//!
+//! Where the manual leaves room or ptxas differs from it, ptxas is followed: a shift is by the low six bits of its
+//! right operand; `?:` gives the chosen value with its own type; every operand is evaluated, so that a division by
+//! zero is an error even where its value is not needed.
 
 use super::{BinaryOp, ExprId, ExprKind, FloatForm, Module, UnaryOp};
 use crate::source::Span;
@@ -91,21 +95,21 @@ const WARP_SIZE: i64 = 32;
 fn unary(op: UnaryOp, operand: Constant) -> Result<Constant, ConstantErrorKind> {
     use Constant::*;
     Ok(match (op, operand) {
+        (UnaryOp::Plus, Single(_)) => return Err(ConstantErrorKind::FloatOperand),
         (UnaryOp::Plus, value) => value,
         (UnaryOp::Minus, Signed(value)) => Signed(value.wrapping_neg()),
         (UnaryOp::Minus, Unsigned(value)) => Unsigned(value.wrapping_neg()),
-        (UnaryOp::Minus, Single(bits)) => Single(bits ^ (1 << 31)),
         (UnaryOp::Minus, Double(bits)) => Double(bits ^ (1 << 63)),
         (UnaryOp::Not, Signed(value)) => Signed(i64::from(value == 0)),
         (UnaryOp::Not, Unsigned(value)) => Signed(i64::from(value == 0)),
-        (UnaryOp::Complement, Signed(value)) => Signed(!value),
+        (UnaryOp::Complement, Signed(value)) => Unsigned(!(value as u64)),
         (UnaryOp::Complement, Unsigned(value)) => Unsigned(!value),
         (UnaryOp::CastSigned, Signed(value)) => Signed(value),
         (UnaryOp::CastSigned, Unsigned(value)) => Signed(value as i64),
         (UnaryOp::CastUnsigned, Signed(value)) => Unsigned(value as u64),
         (UnaryOp::CastUnsigned, Unsigned(value)) => Unsigned(value),
         (
-            UnaryOp::Not | UnaryOp::Complement | UnaryOp::CastSigned | UnaryOp::CastUnsigned,
+            UnaryOp::Minus | UnaryOp::Not | UnaryOp::Complement | UnaryOp::CastSigned | UnaryOp::CastUnsigned,
             Single(_) | Double(_),
         ) => return Err(ConstantErrorKind::FloatOperand),
     })
@@ -114,76 +118,43 @@ fn unary(op: UnaryOp, operand: Constant) -> Result<Constant, ConstantErrorKind> 
 fn binary(op: BinaryOp, left: Constant, right: Constant) -> Result<Constant, ConstantErrorKind> {
     use Constant::*;
     match (left, right) {
-        (Signed(a), Signed(b)) => signed(op, a, b).map(Signed),
-        (Double(a), Double(b)) => float(op, f64::from_bits(a), f64::from_bits(b)),
-        (Signed(_) | Unsigned(_), Signed(_) | Unsigned(_)) => integers(op, left, right),
-        (Single(_), Single(_)) => Err(ConstantErrorKind::FloatOperand),
-        _ => Err(ConstantErrorKind::MixedOperands),
+        (Double(a), Double(b)) => return float(op, f64::from_bits(a), f64::from_bits(b)),
+        (Single(_), Single(_)) => return Err(ConstantErrorKind::FloatOperand),
+        _ => {}
     }
-}
-
-fn signed(op: BinaryOp, a: i64, b: i64) -> Result<i64, ConstantErrorKind> {
-    Ok(match op {
-        BinaryOp::Multiply => a.wrapping_mul(b),
-        BinaryOp::Divide if b == 0 => return Err(ConstantErrorKind::DivisionByZero),
-        BinaryOp::Divide => a.wrapping_div(b),
-        BinaryOp::Remainder if b == 0 => return Err(ConstantErrorKind::DivisionByZero),
-        BinaryOp::Remainder => a.wrapping_rem(b),
-        BinaryOp::Add => a.wrapping_add(b),
-        BinaryOp::Subtract => a.wrapping_sub(b),
-        BinaryOp::ShiftLeft => shift_left(a as u64, b as u64) as i64,
-        BinaryOp::ShiftRight => a >> (b as u64).min(63),
-        BinaryOp::Less => i64::from(a < b),
-        BinaryOp::LessEqual => i64::from(a <= b),
-        BinaryOp::Greater => i64::from(a > b),
-        BinaryOp::GreaterEqual => i64::from(a >= b),
-        BinaryOp::Equal => i64::from(a == b),
-        BinaryOp::NotEqual => i64::from(a != b),
-        BinaryOp::And => a & b,
-        BinaryOp::Xor => a ^ b,
-        BinaryOp::Or => a | b,
-        BinaryOp::LogicalAnd => i64::from(a != 0 && b != 0),
-        BinaryOp::LogicalOr => i64::from(a != 0 || b != 0),
-    })
-}
-
-/// At least one of the two is unsigned.
-fn integers(op: BinaryOp, left: Constant, right: Constant) -> Result<Constant, ConstantErrorKind> {
     let (Some(a), Some(b)) = (left.as_integer(), right.as_integer()) else {
         return Err(ConstantErrorKind::MixedOperands);
     };
-    let truth = |value: bool| Constant::Signed(i64::from(value));
+    let signed = |c| matches!(c, Signed(_));
+    let both_signed = signed(left) && signed(right);
+    // The value with the type of the operation, or that of the left operand.
+    let usual = |value: u64| if both_signed { Signed(value as i64) } else { Unsigned(value) };
+    let as_left = |value: u64| if signed(left) { Signed(value as i64) } else { Unsigned(value) };
+    let truth = |value: bool| Signed(i64::from(value));
+    let less = |a: u64, b: u64| if both_signed { (a as i64) < (b as i64) } else { a < b };
     Ok(match op {
         BinaryOp::Divide | BinaryOp::Remainder if b == 0 => return Err(ConstantErrorKind::DivisionByZero),
-        BinaryOp::Multiply => Constant::Unsigned(a.wrapping_mul(b)),
-        BinaryOp::Divide => Constant::Unsigned(a / b),
-        BinaryOp::Remainder => Constant::Unsigned(a % b),
-        BinaryOp::Add => Constant::Unsigned(a.wrapping_add(b)),
-        BinaryOp::Subtract => Constant::Unsigned(a.wrapping_sub(b)),
-        BinaryOp::ShiftLeft => match left {
-            Constant::Signed(_) => Constant::Signed(shift_left(a, b) as i64),
-            _ => Constant::Unsigned(shift_left(a, b)),
-        },
-        BinaryOp::ShiftRight => match left {
-            Constant::Signed(a) => Constant::Signed(a >> b.min(63)),
-            _ => Constant::Unsigned(if b < 64 { a >> b } else { 0 }),
-        },
-        BinaryOp::Less => truth(a < b),
-        BinaryOp::LessEqual => truth(a <= b),
-        BinaryOp::Greater => truth(a > b),
-        BinaryOp::GreaterEqual => truth(a >= b),
+        BinaryOp::Divide if both_signed => Signed((a as i64).wrapping_div(b as i64)),
+        BinaryOp::Divide => Unsigned(a / b),
+        BinaryOp::Remainder => Unsigned(a % b),
+        BinaryOp::Multiply => usual(a.wrapping_mul(b)),
+        BinaryOp::Add => usual(a.wrapping_add(b)),
+        BinaryOp::Subtract => usual(a.wrapping_sub(b)),
+        BinaryOp::And => usual(a & b),
+        BinaryOp::Xor => usual(a ^ b),
+        BinaryOp::Or => usual(a | b),
+        BinaryOp::ShiftLeft => as_left(a << (b & 63)),
+        BinaryOp::ShiftRight if signed(left) => Signed((a as i64) >> (b & 63)),
+        BinaryOp::ShiftRight => Unsigned(a >> (b & 63)),
+        BinaryOp::Less => truth(less(a, b)),
+        BinaryOp::LessEqual => truth(!less(b, a)),
+        BinaryOp::Greater => truth(less(b, a)),
+        BinaryOp::GreaterEqual => truth(!less(a, b)),
         BinaryOp::Equal => truth(a == b),
         BinaryOp::NotEqual => truth(a != b),
-        BinaryOp::And => Constant::Unsigned(a & b),
-        BinaryOp::Xor => Constant::Unsigned(a ^ b),
-        BinaryOp::Or => Constant::Unsigned(a | b),
         BinaryOp::LogicalAnd => truth(a != 0 && b != 0),
         BinaryOp::LogicalOr => truth(a != 0 || b != 0),
     })
-}
-
-fn shift_left(a: u64, b: u64) -> u64 {
-    if b < 64 { a << b } else { 0 }
 }
 
 fn float(op: BinaryOp, a: f64, b: f64) -> Result<Constant, ConstantErrorKind> {
@@ -211,17 +182,10 @@ fn float(op: BinaryOp, a: f64, b: f64) -> Result<Constant, ConstantErrorKind> {
     })
 }
 
-/// The result has the type that an operator between the two branches would have.
 fn conditional(condition: Constant, yes: Constant, no: Constant) -> Result<Constant, ConstantErrorKind> {
-    let chosen = if condition.as_integer().ok_or(ConstantErrorKind::FloatOperand)? != 0 { yes } else { no };
-    match (yes, no, chosen) {
-        (Constant::Unsigned(_), Constant::Signed(_), Constant::Signed(value))
-        | (Constant::Signed(_), Constant::Unsigned(_), Constant::Signed(value)) => {
-            Ok(Constant::Unsigned(value as u64))
-        }
-        (Constant::Signed(_) | Constant::Unsigned(_), Constant::Signed(_) | Constant::Unsigned(_), _)
-        | (Constant::Single(_), Constant::Single(_), _)
-        | (Constant::Double(_), Constant::Double(_), _) => Ok(chosen),
-        _ => Err(ConstantErrorKind::MixedOperands),
+    let condition = condition.as_integer().ok_or(ConstantErrorKind::FloatOperand)?;
+    if yes.as_integer().is_some() != no.as_integer().is_some() {
+        return Err(ConstantErrorKind::MixedOperands);
     }
+    Ok(if condition != 0 { yes } else { no })
 }

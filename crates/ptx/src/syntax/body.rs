@@ -180,46 +180,39 @@ impl Parser<'_> {
         Spanned::new(self.opcode(&text, span), span)
     }
 
-    /// The number of an opcode text. One that the instruction table lacks is reported wherever it is used.
+    /// The number of an opcode text. One that the instruction table lacks is reported where it is first used: a module
+    /// for another version of PTX uses few such, but each of them often.
     #[inline]
     fn opcode(&mut self, text: &str, span: Span) -> OpcodeId {
         let Name(index) = self.opcode_names.intern(text);
         if index as usize == self.module.opcodes.len() {
-            self.new_opcode(text);
+            self.new_opcode(text, span);
         }
-        let opcode = &self.module.opcodes[index as usize];
-        self.in_call = opcode.text.starts_with("call");
-        if opcode.candidates.is_empty() {
-            self.unknown_opcode(text, span);
-        }
+        self.in_call = text.starts_with("call");
         OpcodeId(index)
     }
 
     #[cold]
-    fn new_opcode(&mut self, text: &str) {
-        let worthwhile = text.len() <= LONGEST_OPCODE && !self.lexer.report.is_full();
-        let candidates = if worthwhile { isa::lookup(text).unwrap_or_default() } else { Vec::new() };
-        self.module.opcodes.push(OpcodeText { text: text.into(), candidates });
-    }
-
-    #[cold]
-    fn unknown_opcode(&mut self, text: &str, span: Span) {
-        if self.lexer.report.is_full() {
-            return;
-        }
-        let error = if text.len() <= LONGEST_OPCODE { isa::lookup(text).err() } else { None };
-        let Some(error) = error else {
+    fn new_opcode(&mut self, text: &str, span: Span) {
+        let candidates = if text.len() > LONGEST_OPCODE {
             let message = format!("unknown instruction `{}`", Excerpt(text));
-            return self
-                .error(codes::UNKNOWN_INSTRUCTION, span, message, |d| d.label("longer than any opcode"));
-        };
-        let contiguous = text.len() as u32 == span.end - span.start;
-        let place = if contiguous {
-            Span::new(span.start + error.span.start as u32, span.start + error.span.end as u32)
+            self.error(codes::UNKNOWN_INSTRUCTION, span, message, |d| d.label("longer than any opcode"));
+            Vec::new()
+        } else if self.lexer.report.is_full() {
+            Vec::new()
         } else {
-            span
+            isa::lookup(text).unwrap_or_else(|error| {
+                let contiguous = text.len() as u32 == span.end - span.start;
+                let place = if contiguous {
+                    Span::new(span.start + error.span.start as u32, span.start + error.span.end as u32)
+                } else {
+                    span
+                };
+                self.error(codes::UNKNOWN_INSTRUCTION, place, error.message(text), |d| d);
+                Vec::new()
+            })
         };
-        self.error(codes::UNKNOWN_INSTRUCTION, place, error.message(text), |d| d);
+        self.module.opcodes.push(OpcodeText { text: text.into(), candidates });
     }
 
     /// The rest of `name:`, and what such names are given to besides instructions.

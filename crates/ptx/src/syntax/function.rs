@@ -1,12 +1,21 @@
 //! Functions and their directives (PTX ISA, "Kernel Entry Point and Function Directives", "Performance-Tuning
 //! Directives", "Cluster Dimension Directives", "ABI").
 
+use super::declaration::begins_declaration;
 use super::lexer::Tok;
 use super::parser::{Failed, Parser, Read};
 use crate::ast::{
     Function, FunctionDirective, FunctionDirectiveKind, FunctionId, FunctionKind, Linkage, Spanned,
     VariableList,
 };
+
+/// Whether a directive begins the next item, so that the function ends before it.
+fn begins_item(text: &str) -> bool {
+    matches!(
+        text,
+        ".entry" | ".func" | ".version" | ".target" | ".address_size" | ".section" | ".file" | ".alias"
+    ) || begins_declaration(text)
+}
 
 impl Parser<'_> {
     /// The rest of a function after `.entry` or `.func`.
@@ -48,7 +57,7 @@ impl Parser<'_> {
 
     /// Any number of directives.
     pub(super) fn function_directives(&mut self, directives: &mut Vec<FunctionDirective>) {
-        while self.kind() == Tok::Dot {
+        while self.kind() == Tok::Dot && !begins_item(self.text()) {
             self.one_directive(directives);
         }
     }

@@ -258,6 +258,12 @@ impl<'a> Lexer<'a> {
         self.position = end;
     }
 
+    /// The span of the character that ends at `end`.
+    pub(super) fn character_before(&self, end: u32) -> Span {
+        let length = self.text[..end as usize].chars().next_back().map_or(0, char::len_utf8);
+        Span::new(end - length as u32, end)
+    }
+
     /// Goes back to the token that begins at `start`.
     pub(super) fn rewind(&mut self, start: u32) {
         self.position = start as usize;
@@ -292,7 +298,9 @@ impl<'a> Lexer<'a> {
         match memchr::memchr(b'"', &self.bytes[at + 1..]) {
             Some(n) => self.set(Tok::String, at, at + 1 + n + 1),
             None => {
-                let end = self.line_end(at);
+                // A semicolon at the end of the line is likely meant as one.
+                let line = self.text[at..self.line_end(at)].trim_end();
+                let end = at + line.strip_suffix(';').unwrap_or(line).len();
                 self.report.error(codes::UNTERMINATED_STRING, span(at, at + 1), "unterminated string", |d| {
                     d.label("this string is never closed").hint("close it with `\"`")
                 });

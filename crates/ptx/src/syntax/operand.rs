@@ -139,6 +139,7 @@ impl Parser<'_> {
             self.error(codes::EXPECTED_OPERAND, index.span, "this cannot be an index", |d| {
                 d.label("expected a constant or a register").hint("an index is `4`, `%r1` or `%r1+4`")
             });
+            return Err(Failed);
         }
         self.expect(Tok::BracketClose, "`]` after the index")?;
         Ok(OperandKind::Indexed { name, index: self.pool_one(index) })
@@ -178,6 +179,7 @@ impl Parser<'_> {
     /// `{...}`.
     fn braces(&mut self) -> Read<OperandList> {
         self.advance();
+        self.open_braces += 1;
         let base = self.operands.len();
         loop {
             let operand = self.nested(Self::operand)?;
@@ -187,6 +189,7 @@ impl Parser<'_> {
             }
         }
         self.expect(Tok::BraceClose, "`}` or `,`")?;
+        self.open_braces -= 1;
         Ok(self.pool(base))
     }
 

@@ -27,6 +27,8 @@ pub(super) struct Parser<'a> {
     pub(super) initialisers: Vec<Initialiser>,
     /// The operands being read are those of a call, where parentheses make a list.
     pub(super) in_call: bool,
+    /// How many `{` of operands are open.
+    pub(super) open_braces: u32,
     /// How deep the construct being read is nested.
     depth: u32,
     /// The end of the token before the current one.
@@ -42,6 +44,7 @@ impl<'a> Parser<'a> {
             operands: Vec::new(),
             initialisers: Vec::new(),
             in_call: false,
+            open_braces: 0,
             depth: 0,
             previous_end: 0,
         }
@@ -107,14 +110,28 @@ impl<'a> Parser<'a> {
     fn missing_semicolon(&mut self) -> Read<()> {
         let next_begins = matches!(self.kind(), Tok::BraceClose | Tok::End) || self.lexer.at_line_start();
         if !next_begins {
-            return self.expected("`;` or `,`");
+            return self.not_a_semicolon();
         }
-        let end = self.previous_end;
-        let place = Span::new(end.saturating_sub(1), end);
+        let place = self.lexer.character_before(self.previous_end);
         self.lexer.report.error(codes::MISSING_SEMICOLON, place, "missing `;`", |d| {
             d.label("the statement ends here").hint("add `;`")
         });
         Ok(())
+    }
+
+    #[cold]
+    fn not_a_semicolon(&mut self) -> Read<()> {
+        let (text, span, found) = (self.text(), self.span(), self.found());
+        let remainder = text.strip_prefix('%').is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit()));
+        self.error(codes::EXPECTED, span, format!("expected `;` or `,`, found {found}"), |d| {
+            let d = d.label("expected `;` or `,`");
+            if remainder {
+                d.hint(format!("this is a name; the operator has a blank after it: `% {}`", &text[1..]))
+            } else {
+                d
+            }
+        });
+        Err(Failed)
     }
 
     /// Fails at the current token.
@@ -234,12 +251,19 @@ impl<'a> Parser<'a> {
         self.initialisers.clear();
         loop {
             match self.kind() {
-                Tok::Semicolon => return self.advance(),
-                Tok::End | Tok::BraceClose => return,
-                Tok::Dot | Tok::At | Tok::BraceOpen if self.lexer.at_line_start() => return,
-                _ => self.advance(),
+                Tok::Semicolon => {
+                    self.advance();
+                    break;
+                }
+                Tok::BraceClose if self.open_braces > 0 => self.open_braces -= 1,
+                Tok::BraceClose | Tok::End => break,
+                Tok::Dot | Tok::At | Tok::BraceOpen if self.lexer.at_line_start() => break,
+                Tok::BraceOpen => self.open_braces += 1,
+                _ => {}
             }
+            self.advance();
         }
+        self.open_braces = 0;
     }
 
     /// Skips a broken item of the top level: past the next `;`, past a `{ ... }`, or up to a line that begins with a
@@ -253,7 +277,12 @@ impl<'a> Parser<'a> {
             match self.kind() {
                 Tok::Semicolon if braces == 0 => return self.advance(),
                 Tok::BraceOpen => braces += 1,
-                Tok::BraceClose if braces <= 1 => return self.advance(),
+                Tok::BraceClose if braces <= 1 => {
+                    self.advance();
+                    // The brace may have been an initialiser's.
+                    self.eat(Tok::Semicolon);
+                    return;
+                }
                 Tok::BraceClose => braces -= 1,
                 Tok::Dot if braces == 0 && self.lexer.at_line_start() => return,
                 Tok::End => return,
