@@ -4,7 +4,7 @@
 use super::instruction::Assignment;
 use super::mismatch::{Mismatch, MismatchKind};
 use super::operand::Misfit;
-use super::plan::OperandPlan;
+use super::plan::{FormPlan, OperandPlan};
 use crate::isa::{OperandKind, Role};
 use crate::module::{AddressBase, Symbol, VarId};
 use crate::resolve::Resolver;
@@ -64,9 +64,18 @@ impl Resolver<'_> {
     }
 
     /// `cvta.space` of a variable: it is in that space.
-    pub(super) fn fit_address_of(&self, space: StateSpace, assignment: &Assignment) -> Result<(), Mismatch> {
-        for at in assignment.iter().flatten() {
+    pub(super) fn fit_address_of(
+        &self,
+        plan: &FormPlan,
+        space: StateSpace,
+        assignment: &Assignment,
+    ) -> Result<(), Mismatch> {
+        for (operand, at) in plan.operands.iter().zip(assignment) {
+            let Some(at) = at else { continue };
             let arg = self.body.args[*at as usize];
+            if let Some(ty) = operand.ty.filter(|ty| ty.bits() < self.module.address_size) {
+                return Err(Mismatch::new(2, arg.span, MismatchKind::AddressType(ty)));
+            }
             let ArgKind::Symbol { symbol: Symbol::Variable(id), .. } = arg.kind else { continue };
             let actual = self.variable(id).space;
             let is_param = |space| matches!(space, StateSpace::ParamEntry | StateSpace::ParamFunc);

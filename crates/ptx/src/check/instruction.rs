@@ -106,7 +106,7 @@ impl Resolver<'_> {
     }
 
     /// Puts every argument at an operand of the form and checks that it is one.
-    fn assign(&mut self, plan: &FormPlan, assignment: &mut Assignment) -> Result<(), Mismatch> {
+    fn assign(&self, plan: &FormPlan, assignment: &mut Assignment) -> Result<(), Mismatch> {
         assignment.clear();
         let count = self.body.args.len();
         let Some(mut spare) = count.checked_sub(plan.required) else {
@@ -150,11 +150,11 @@ impl Resolver<'_> {
     }
 
     /// What no operand alone can tell.
-    fn fit_together(&mut self, plan: &FormPlan, assignment: &Assignment) -> Result<(), Mismatch> {
+    fn fit_together(&self, plan: &FormPlan, assignment: &Assignment) -> Result<(), Mismatch> {
         match plan.special {
             Special::None => Ok(()),
             Special::Call => Ok(()),
-            Special::AddressOf(space) => self.fit_address_of(space, assignment),
+            Special::AddressOf(space) => self.fit_address_of(plan, space, assignment),
             Special::Pack(whole) => self.fit_pack(plan, whole, assignment),
         }
     }
@@ -169,6 +169,9 @@ impl Resolver<'_> {
         for i in 0..count {
             if let Some(arg) = assignment[i] {
                 let arg = self.body.args[arg as usize];
+                if let Some(gate) = plan.operands[i].gate {
+                    self.check_gate(&format!("operand `{}`", plan.operands[i].name), &gate, arg.span);
+                }
                 lowered[i] = self.lower_operand(&plan.operands[i], plan.special, arg.kind);
             }
         }

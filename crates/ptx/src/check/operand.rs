@@ -40,7 +40,7 @@ impl Resolver<'_> {
                 ArgKind::Constant(constant) => self.fit_constant(operand, constant, arg.span),
                 _ => wrong("a constant"),
             },
-            OperandKind::Predicate { negatable, sink } => self.fit_predicate(arg, negatable, sink),
+            OperandKind::Predicate { sink, .. } => self.fit_predicate(arg, operand.role == Role::Read, sink),
             OperandKind::Address { .. } => self.fit_address(operand, arg),
             OperandKind::Vector { sink, .. } => self.fit_vector(operand, sink, arg),
             OperandKind::Texture | OperandKind::Surface | OperandKind::TensorMap => {
@@ -60,6 +60,7 @@ impl Resolver<'_> {
                 _ => wrong("an address in tensor memory, held in a 32-bit register"),
             },
             OperandKind::Selected => match arg.kind {
+                ArgKind::Part { negated: true, .. } if !operand.negatable => wrong("a value that is not negated"),
                 ArgKind::Register(register) | ArgKind::Part { register, .. } => {
                     match self.register_type(register) {
                         ScalarType::U32 | ScalarType::S32 | ScalarType::B32 => Ok(()),
@@ -105,6 +106,9 @@ impl Resolver<'_> {
             Some(expected) if expected == found || isa::compatible(expected, found, operand.relaxed) => Ok(()),
             Some(expected) => Err((MismatchKind::Type { expected, found }, span)),
             None if found == ScalarType::Pred => Err((MismatchKind::NoPredicate, span)),
+            None if operand.pointer && (found.kind() == TypeKind::Float || found.bits() < 32) => {
+                Err((MismatchKind::AddressRegister { found, bits: self.module.address_size }, span))
+            }
             None => Ok(()),
         }
     }
@@ -189,15 +193,15 @@ impl Resolver<'_> {
         }
     }
 
-    fn fit_predicate(&self, arg: &Arg, negatable: bool, sink: bool) -> Result<(), Misfit> {
+    /// Any predicate that is read may be negated, and may be a constant, 0 or not 0.
+    fn fit_predicate(&self, arg: &Arg, read: bool, sink: bool) -> Result<(), Misfit> {
         let register = match arg.kind {
             ArgKind::Register(register) => register,
-            ArgKind::NotPredicate(register) if negatable => register,
+            ArgKind::NotPredicate(register) if read => register,
             ArgKind::NotPredicate(_) => return Err((MismatchKind::Negation, arg.span)),
             ArgKind::Sink if sink => return Ok(()),
             ArgKind::Sink => return Err((MismatchKind::Sink, arg.span)),
-            // A constant predicate, 0 or not 0, where it is read.
-            ArgKind::Constant(Constant::Signed(_) | Constant::Unsigned(_)) if negatable => return Ok(()),
+            ArgKind::Constant(Constant::Signed(_) | Constant::Unsigned(_)) if read => return Ok(()),
             _ => return Err((MismatchKind::Expected("a predicate register"), arg.span)),
         };
         match self.register_type(register) {
@@ -249,6 +253,9 @@ impl Resolver<'_> {
     ) -> Result<(), Misfit> {
         let mut width = None;
         let mut sinks = 0;
+        let mut float = None;
+        // Only vectors of eight are stored with gaps.
+        let sink = sink && (operand.role == Role::Write || operand.length == Some(8));
         for arg in &self.body.nested[elements.indices()] {
             match arg.kind {
                 ArgKind::Sink if sink => sinks += 1,
@@ -266,6 +273,10 @@ impl Resolver<'_> {
                 ArgKind::Constant(constant) if operand.role == Role::Read => {
                     if operand.ty.is_some() {
                         self.fit_constant(operand, constant, arg.span)?;
+                    }
+                    let is_float = constant.as_integer().is_none();
+                    if *float.get_or_insert(is_float) != is_float {
+                        return Err((MismatchKind::Widths, arg.span));
                     }
                 }
                 ArgKind::Error => {}

@@ -65,8 +65,14 @@ pub(crate) struct OperandPlan {
     /// An optional operand may be written with these modifiers.
     pub(crate) available: bool,
     pub(crate) joined: bool,
+    /// What introduced it, if later than the form.
+    pub(crate) gate: Option<Gate>,
     /// A wider register is accepted.
     pub(crate) relaxed: bool,
+    /// The callee of an indirect call.
+    pub(crate) pointer: bool,
+    /// `-r`, of the one video instruction that has it.
+    pub(crate) negatable: bool,
     /// An address that is stored to.
     pub(crate) stores: bool,
     /// The name of a variable may stand for its address.
@@ -98,7 +104,7 @@ impl Limit {
 pub(crate) enum Special {
     None,
     Call,
-    /// `cvta` from a state space: a variable must be of that space.
+    /// `cvta`: a variable must be of the state space, and addresses have the module's size.
     AddressOf(StateSpace),
     /// `mov` that packs or unpacks: the elements' widths add up to the type's.
     Pack(ScalarType),
@@ -131,6 +137,9 @@ impl FormPlan {
                 optional: if spec.with.is_some() { !written(spec.with) } else { spec.optional },
                 available: written(spec.with),
                 joined: spec.joined,
+                gate: (spec.gate != Gate::NONE).then_some(spec.gate),
+                pointer: mnemonic == "call",
+                negatable: mnemonic == "vmad",
                 relaxed: is_relaxed(mnemonic) && opcode.operand_type(i).is_some(),
                 stores: super::address::stores(mnemonic, spec.kind, spec.role),
                 symbols: matches!(mnemonic, "mov" | "mapa") || (mnemonic == "cvta" && !to_space),
@@ -142,7 +151,7 @@ impl FormPlan {
         let required = operands.iter().filter(|operand| !operand.optional).count();
         let special = match mnemonic {
             "call" => Special::Call,
-            "cvta" if !to_space => {
+            "cvta" => {
                 let space = opcode.modifiers.iter().find_map(|(_, modifier)| modifier.state_space());
                 space.map_or(Special::None, Special::AddressOf)
             }
@@ -175,6 +184,8 @@ fn limit(mnemonic: &str, operand: &str, kind: OperandKind) -> Option<Limit> {
     match (mnemonic, operand, kind) {
         ("cp", "size", OperandKind::Immediate { range: Some((4, 16)) }) => Some(Limit::OneOf(&[4, 8, 16])),
         ("setmaxnreg", "count", _) => Some(Limit::MultipleOf(8)),
+        // ptxas takes the low byte of a larger table.
+        ("lop3", ..) => None,
         (_, _, OperandKind::Immediate { range: Some((low, high)) }) => Some(Limit::Range(low, high)),
         ("bar" | "barrier", "a", _) => Some(Limit::Range(0, 15)),
         ("bar" | "barrier", "b", _) => Some(Limit::MultipleOf(32)),

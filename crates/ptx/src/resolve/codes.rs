@@ -32,7 +32,7 @@ crate::diagnostic::catalogue! {
     INITIALISER_TYPE = "R0402": "An initial value that cannot be of the variable's type.";
     INITIALISER_SHAPE = "R0403": "The braces of an initialiser do not fit the array dimensions.";
     INITIALISER_SYMBOL = "R0404": "An initialiser may name functions and `.global` or `.const` variables that were declared before it.";
-    INITIALISER_MASK = "R0405": "The mask of `mask(symbol)` is `0xFF` shifted by a multiple of 8 bits, and the element is one byte.";
+    INITIALISER_MASK = "R0405": "The mask of `mask(symbol)` is `0xFF` shifted by a multiple of 8 bits.";
 
     DUPLICATE_FUNCTION = "R0501": "A function is defined twice.";
     ENTRY_PARAMETER = "R0502": "A parameter that an entry or function cannot have.";

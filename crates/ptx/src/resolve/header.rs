@@ -3,6 +3,7 @@
 use super::{Resolver, codes};
 use crate::ast::{ItemKind, Name, Spanned};
 use crate::diagnostic::Diagnostic;
+use crate::isa::{TARGETS, edit_distance};
 use crate::source::Span;
 use crate::types::{Arch, ArchVariant, Version};
 
@@ -19,45 +20,6 @@ pub(crate) struct Options {
 /// Every version that exists, by major number: the highest minor of each, and the lowest.
 const MINORS: [(u8, u8, u8); 9] =
     [(1, 0, 5), (2, 0, 3), (3, 0, 2), (4, 0, 3), (5, 0, 1), (6, 0, 5), (7, 0, 8), (8, 0, 8), (9, 0, 0)];
-
-/// Every architecture with the PTX version that introduced it, its `f` and its `a` variant.
-const ARCHITECTURES: &[(u16, Version, Option<Version>, Option<Version>)] = &[
-    (10, v(1, 0), None, None),
-    (11, v(1, 0), None, None),
-    (12, v(1, 2), None, None),
-    (13, v(1, 2), None, None),
-    (20, v(2, 0), None, None),
-    (21, v(2, 0), None, None),
-    (30, v(3, 1), None, None),
-    (32, v(4, 0), None, None),
-    (35, v(3, 1), None, None),
-    (37, v(4, 1), None, None),
-    (50, v(4, 0), None, None),
-    (52, v(4, 1), None, None),
-    (53, v(4, 2), None, None),
-    (60, v(5, 0), None, None),
-    (61, v(5, 0), None, None),
-    (62, v(5, 0), None, None),
-    (70, v(6, 0), None, None),
-    (72, v(6, 1), None, None),
-    (75, v(6, 3), None, None),
-    (80, v(7, 0), None, None),
-    (86, v(7, 1), None, None),
-    (87, v(7, 4), None, None),
-    (88, v(9, 0), None, None),
-    (89, v(7, 8), None, None),
-    (90, v(7, 8), None, Some(v(8, 0))),
-    (100, v(8, 6), Some(v(8, 8)), Some(v(8, 6))),
-    (101, v(8, 6), Some(v(8, 8)), Some(v(8, 6))),
-    (103, v(8, 8), Some(v(8, 8)), Some(v(8, 8))),
-    (110, v(9, 0), Some(v(9, 0)), Some(v(9, 0))),
-    (120, v(8, 7), Some(v(8, 8)), Some(v(8, 7))),
-    (121, v(8, 8), Some(v(8, 8)), Some(v(8, 8))),
-];
-
-const fn v(major: u8, minor: u8) -> Version {
-    Version { major, minor }
-}
 
 impl Resolver<'_> {
     /// Reads the header, which the other items are then checked against.
@@ -147,8 +109,8 @@ impl Resolver<'_> {
             }
             _ => {
                 let message = format!("unknown target `{text}`");
-                let names = ARCHITECTURES.iter().map(|(sm, ..)| format!("sm_{sm}"));
-                let near = names.min_by_key(|n| crate::isa::edit_distance(text.as_bytes(), n.as_bytes()));
+                let names = TARGETS.iter().map(|(arch, _)| arch.to_string());
+                let near = names.min_by_key(|name| edit_distance(text.as_bytes(), name.as_bytes()));
                 let diagnostic = Diagnostic::error(codes::UNKNOWN_TARGET, word.span, message);
                 let is_arch = text.starts_with("sm_") && text.len() < 16;
                 self.report(match near {
@@ -205,12 +167,6 @@ fn architecture(name: &str) -> Option<(Arch, Version)> {
         b'f' => (&number[..number.len() - 1], ArchVariant::Family),
         _ => (number, ArchVariant::Base),
     };
-    let sm: u16 = number.parse().ok()?;
-    let &(_, base, family, specific) = ARCHITECTURES.iter().find(|(known, ..)| *known == sm)?;
-    let since = match variant {
-        ArchVariant::Base => base,
-        ArchVariant::Family => family?,
-        ArchVariant::Specific => specific?,
-    };
-    Some((Arch { sm, variant }, since))
+    let arch = Arch { sm: number.parse().ok()?, variant };
+    TARGETS.into_iter().find(|(known, _)| *known == arch)
 }

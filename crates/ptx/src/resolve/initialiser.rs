@@ -86,7 +86,8 @@ impl Resolver<'_> {
         match initialiser.value {
             InitialiserKind::Constant(expr) => self.constant_element(variable, expr, offset),
             InitialiserKind::Address { symbol, generic, offset: addend } => {
-                if !matches!(ty.kind(), TypeKind::Unsigned | TypeKind::Signed | TypeKind::Untyped) {
+                let whole = matches!(ty.kind(), TypeKind::Unsigned | TypeKind::Signed | TypeKind::Untyped);
+                if !whole || ty.bits() < 32 {
                     let message = format!("an address cannot initialise a `{ty}`");
                     return self.error(codes::INITIALISER_TYPE, span, message);
                 }
@@ -135,11 +136,11 @@ impl Resolver<'_> {
     ) {
         let Some(mask_value) = self.integer(mask) else { return };
         let shift = (0..8).map(|byte| byte * 8).find(|shift| mask_value as u64 == 0xFF << shift);
-        let Some(shift) = shift.filter(|_| variable.ty.bytes() == 1) else {
-            let message = format!("0x{mask_value:x} does not select one byte for one byte");
+        let Some(shift) = shift else {
+            let message = format!("0x{mask_value:x} does not select one byte");
             self.report(
                 Diagnostic::error(codes::INITIALISER_MASK, self.ast[mask].span, message)
-                    .hint("masks are 0xFF, 0xFF00, 0xFF0000, ... on elements of 8 bits"),
+                    .hint("masks are 0xFF, 0xFF00, 0xFF0000, ..."),
             );
             return;
         };

@@ -9,7 +9,7 @@ use crate::source::Span;
 use crate::types::{ScalarType, StateSpace, TypeKind};
 
 /// Members of a parameterised set of variables, which all exist; registers only do when used.
-const MOST_VARIABLES: u64 = 1 << 16;
+const MOST_VARIABLES: u64 = 1 << 20;
 /// Members of a parameterised set of registers.
 const MOST_REGISTERS: u64 = u32::MAX as u64;
 /// Bytes of constant variables in a module.
@@ -59,6 +59,10 @@ impl Resolver<'_> {
     /// A declaration in a body.
     pub(super) fn local_variable(&mut self, id: VariableId, function: FuncId) {
         let declaration = &self.ast[id];
+        let linkage = declaration.linkage;
+        if linkage.value != Linkage::Internal {
+            self.error(codes::LINKAGE, linkage.span, "variables of a function have no linkage");
+        }
         let place = match declaration.space.value {
             Space::Reg => return self.registers(declaration),
             Space::Const { .. } => StateSpace::Const,
@@ -312,9 +316,6 @@ impl Resolver<'_> {
     fn registers(&mut self, declaration: &ast::Variable) {
         let ast = self.ast;
         let ty = declaration.ty;
-        if declaration.linkage.value != Linkage::Internal {
-            self.error(codes::LINKAGE, declaration.linkage.span, "registers have no linkage");
-        }
         if !is_declarable(ty.value) && ty.value != ScalarType::Pred {
             self.report(
                 Diagnostic::error(codes::VARIABLE_TYPE, ty.span, format!("no register can be of type `{}`", ty.value))
