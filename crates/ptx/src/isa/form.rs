@@ -81,6 +81,16 @@ pub struct Rule {
     pub required: bool,
 }
 
+impl Rule {
+    /// Whether what stands in the restricted slot is allowed beside `when`.
+    pub(super) fn keeps(&self, modifiers: &[(Slot, Modifier)]) -> bool {
+        match modifiers.iter().find(|(slot, _)| *slot == self.slot) {
+            Some((_, modifier)) => self.choices.contains(modifier),
+            None => !self.required,
+        }
+    }
+}
+
 /// The PTX version and the targets that something needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gate {
@@ -173,6 +183,8 @@ pub struct OperandSpec {
     pub joined: bool,
     /// The modifier with which an optional operand must be written and without which it must not.
     pub with: Option<Modifier>,
+    /// What introduces it, beyond the form's own gate.
+    pub gate: Gate,
 }
 
 /// What may be written at an operand's place.

@@ -127,12 +127,8 @@ fn fill(form: &'static FormData, tokens: &[Token]) -> Result<Vec<(Slot, Modifier
     let modifiers: Vec<_> = modifiers.into_iter().flatten().collect();
     for rule in form.rules {
         if modifiers.iter().any(|(_, m)| *m == rule.when) {
-            let in_slot = modifiers.iter().position(|(slot, _)| *slot == rule.slot);
-            let kept = match in_slot {
-                Some(i) => rule.choices.contains(&modifiers[i].1),
-                None => !rule.required,
-            };
-            if !kept {
+            if !rule.keeps(&modifiers) {
+                let in_slot = modifiers.iter().position(|(slot, _)| *slot == rule.slot);
                 let at = in_slot.or_else(|| modifiers.iter().position(|(_, m)| *m == rule.when)).unwrap_or(0);
                 let conflict = Some((at, rule.when, rule.choices));
                 return Err(Failure { form, placed: tokens.len(), filled: search.taken, conflict });
@@ -243,7 +239,8 @@ fn nearest<T: Copy>(
         .map(|(_, c)| c)
 }
 
-fn edit_distance(a: &[u8], b: &[u8]) -> usize {
+/// How many bytes must be replaced, inserted or removed to make one text of the other.
+pub(crate) fn edit_distance(a: &[u8], b: &[u8]) -> usize {
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, &x) in a.iter().enumerate() {
         let mut diagonal = row[0];
