@@ -67,11 +67,12 @@ pub fn allocate_slots(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ptx::ast::Name;
     use ptx::module::Register;
     use ptx::types::ScalarType;
 
     fn body(registers: usize) -> Body {
-        let register = |i| Register { name: format!("%r{i}"), ty: ScalarType::B32 };
+        let register = |i| Register { name: Name(i as u32), ty: ScalarType::B32 };
         Body { registers: (0..registers).map(register).collect(), ..Body::default() }
     }
 
