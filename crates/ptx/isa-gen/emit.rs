@@ -128,6 +128,7 @@ pub(crate) fn forms(table: &Table) -> String {
         let _ = writeln!(out, "    FormData {{");
         let _ = writeln!(out, "        mnemonic: Mnemonic::{},", camel_case(&form.mnemonic));
         let _ = writeln!(out, "        template: {:?},", template(form));
+        let _ = writeln!(out, "        chapter: {:?},", form.chapter);
         let _ = writeln!(out, "        section: {:?},", form.section);
         let slots: Vec<_> = form.slots.iter().map(slot).collect();
         let _ = writeln!(out, "        slots: &[{}],", slots.join(", "));
@@ -183,8 +184,9 @@ fn gate(gate: &Gate) -> String {
     let arch = |t: &Target| format!("Arch {{ sm: {}, variant: ArchVariant::{} }}", t.sm, t.variant);
     let targets: Vec<_> = gate.targets.iter().map(arch).collect();
     format!(
-        "Gate {{ ptx: Version {{ major: {major}, minor: {minor} }}, targets: &[{}] }}",
-        targets.join(", ")
+        "Gate {{ ptx: Version {{ major: {major}, minor: {minor} }}, targets: &[{}], before: {:?} }}",
+        targets.join(", "),
+        gate.before
     )
 }
 
@@ -204,18 +206,19 @@ fn slot(slot: &Slot) -> String {
 fn rule(rule: &Rule) -> String {
     let choices: Vec<_> = rule.choices.iter().map(|c| format!("Modifier::{}", camel_case(c))).collect();
     format!(
-        "Rule {{ when: Modifier::{}, slot: Slot::{}, choices: &[{}] }}",
-        camel_case(&rule.when),
+        "Rule {{ when: (Slot::{}, Modifier::{}), slot: Slot::{}, choices: &[{}], required: {} }}",
+        camel_case(&rule.when.0),
+        camel_case(&rule.when.1),
         camel_case(&rule.slot),
-        choices.join(", ")
+        choices.join(", "),
+        rule.required
     )
 }
 
 fn operand(operand: &Operand) -> String {
     let kind = match &operand.kind {
         Kind::Register { sink } => format!("Register {{ sink: {sink} }}"),
-        Kind::Value => "Value".into(),
-        Kind::ValueOrAddress => "ValueOrAddress".into(),
+        Kind::Value { special } => format!("Value {{ special: {special} }}"),
         Kind::Immediate { range } => format!("Immediate {{ range: {range:?} }}"),
         Kind::Predicate { negatable, sink } => {
             format!("Predicate {{ negatable: {negatable}, sink: {sink} }}")
@@ -244,8 +247,13 @@ fn operand(operand: &Operand) -> String {
         Type::Any => "Any".into(),
         Type::None => "None".into(),
     };
+    let with = operand.with.as_ref().map_or("None".into(), |m| format!("Some(Modifier::{})", camel_case(m)));
     format!(
-        "OperandSpec {{ name: {:?}, role: Role::{}, kind: OperandKind::{kind}, ty: TypeRule::{ty}, optional: {}, joined: {} }}",
-        operand.name, operand.role, operand.optional, operand.joined
+        "OperandSpec {{ name: {:?}, role: Role::{}, kind: OperandKind::{kind}, ty: TypeRule::{ty}, optional: {}, joined: {}, with: {with}, gate: {} }}",
+        operand.name,
+        operand.role,
+        operand.optional,
+        operand.joined,
+        gate(&operand.gate)
     )
 }

@@ -17,6 +17,7 @@ pub(crate) struct Parser {
     table: Table,
     file: String,
     line: usize,
+    chapter: String,
     section: Option<String>,
     /// The classes defined in the current section: name without dot to choices.
     classes: BTreeMap<String, Vec<Choice>>,
@@ -60,10 +61,14 @@ impl Parser {
 
     /// Reads a file of forms.
     pub(crate) fn forms(&mut self, file: &str, text: &str) -> Result<()> {
+        self.chapter.clear();
         self.section = None;
         for (number, line) in self.lines(file, text) {
             self.line = number;
-            if let Some(rest) = line.strip_prefix("section ") {
+            if let Some(rest) = line.strip_prefix("chapter ") {
+                self.chapter = rest.to_owned();
+                self.section = None;
+            } else if let Some(rest) = line.strip_prefix("section ") {
                 self.section(rest)?;
             } else if line.starts_with('.') {
                 self.class(&line)?;
@@ -71,7 +76,7 @@ impl Parser {
                 let form = self.form(&line)?;
                 self.table.forms.push(form);
             } else {
-                return Err(self.error("expected `section`, a class `.name = ...` or a form"));
+                return Err(self.error("expected `chapter`, `section`, a class `.name = ...` or a form"));
             }
         }
         Ok(())
@@ -153,6 +158,11 @@ impl Parser {
             Some((title, gate)) => (title, self.gate(gate)?),
             None => (title, Gate::default()),
         };
+        let (chapter, _) =
+            self.chapter.split_once(' ').ok_or_else(|| self.error("a section before its chapter"))?;
+        if !number.strip_prefix(chapter).is_some_and(|rest| rest.starts_with('.')) {
+            return Err(self.error(format!("section {number} is not in chapter {chapter}")));
+        }
         if self.table.sections.iter().any(|(n, _)| n == number) {
             return Err(self.error(format!("section {number} is there twice")));
         }
@@ -163,13 +173,13 @@ impl Parser {
         Ok(())
     }
 
-    /// `.type .dtype = .u16 .u32@8.0/sm_90`; a class name among the choices stands for its choices.
+    /// `.type .dtype = .u16 .u32@8.0/sm_90`.
     fn class(&mut self, line: &str) -> Result<()> {
         let (names, choices) =
             line.split_once('=').ok_or_else(|| self.error("expected `.name = .modifier ...`"))?;
         let mut list: Vec<Choice> = Vec::new();
         for word in choices.split_whitespace() {
-            list.extend(self.choices(word)?);
+            list.push(self.choice(word)?);
         }
         if list.is_empty() {
             return Err(self.error("a class needs a modifier"));
@@ -184,22 +194,16 @@ impl Parser {
         Ok(())
     }
 
-    /// `.u32@8.0/sm_90` is one choice, the name of a class all of its choices.
-    fn choices(&self, word: &str) -> Result<Vec<Choice>> {
+    /// `.u32@8.0/sm_90`
+    fn choice(&self, word: &str) -> Result<Choice> {
         let (modifier, gate) = match word.split_once('@') {
             Some((modifier, gate)) => (modifier, self.gate(gate)?),
             None => (word, Gate::default()),
         };
-        if let Some(class) = modifier.strip_prefix('.').and_then(|name| self.classes.get(name)) {
-            if gate != Gate::default() {
-                return Err(self.error("a class among the choices takes no gate"));
-            }
-            return Ok(class.clone());
-        }
         if !self.table.home.contains_key(modifier) {
             return Err(self.error(format!("modifier `{modifier}` is not in the vocabulary")));
         }
-        Ok(vec![Choice { modifier: modifier.to_owned(), gate }])
+        Ok(Choice { modifier: modifier.to_owned(), gate })
     }
 
     fn known_slot(&self, name: &str) -> Result<()> {
@@ -209,12 +213,17 @@ impl Parser {
         Err(self.error(format!("slot `{name}` is not in the vocabulary")))
     }
 
-    /// `8.0/sm_90a,sm_100f`, `8.0` or `sm_90`.
+    /// `8.0/sm_90a,sm_100f`, `8.0`, `sm_90`; `<sm_70` says that `sm_70` and later no longer have it.
     fn gate(&self, text: &str) -> Result<Gate> {
         let mut gate = Gate::default();
         for part in text.trim().split('/') {
-            if part.starts_with("sm_") {
+            if part.starts_with("sm_") || part.starts_with("<sm_") {
                 for target in part.split(',') {
+                    if let Some(sm) = target.strip_prefix("<sm_") {
+                        let sm = sm.parse().map_err(|_| self.error(format!("`{target}` is not a target")))?;
+                        gate.before = Some(sm);
+                        continue;
+                    }
                     let rest = target.strip_prefix("sm_").unwrap_or_default();
                     let digits = rest.trim_end_matches(['a', 'f']);
                     let variant = match &rest[digits.len()..] {
@@ -236,7 +245,7 @@ impl Parser {
         Ok(gate)
     }
 
-    /// `add{.sat}.s32 d:s32 a:s32 b:s32 @8.0/sm_90 => add_int`, with rules `; .v8 needs type .b32 .f32` at the end.
+    /// `add{.sat}.s32 d:s32 a:s32 b:s32 @8.0/sm_90 => add_int`, with rules such as `; .v8 needs type .b32` at the end.
     fn form(&mut self, line: &str) -> Result<Form> {
         let section = self.section.clone().ok_or_else(|| self.error("a form before the first section"))?;
         let (line, rules) = match line.split_once(';') {
@@ -265,37 +274,89 @@ impl Parser {
                     if !own.targets.is_empty() {
                         gate.targets = own.targets;
                     }
+                    gate.before = own.before.or(gate.before);
                 }
                 None => operands.push(self.operand(word, &slots)?),
             }
         }
-        let rules = rules.into_iter().map(|rule| self.rule(rule, &slots)).collect::<Result<_>>()?;
-        Ok(Form { mnemonic, section, slots, operands, gate, rules, sem })
+        let mut all = Vec::new();
+        for rule in rules {
+            all.extend(self.rule(rule, &slots)?);
+        }
+        let rules = all;
+        Ok(Form { mnemonic, chapter: self.chapter.clone(), section, slots, operands, gate, rules, sem })
     }
 
-    /// `.v8 needs type .b32 .f32`, or `.relaxed needs cop` (the slot must be empty).
-    fn rule(&self, text: &str, slots: &[Slot]) -> Result<Rule> {
+    /// `.v8 needs type .b32 .f32` (one of them), `.v8 allows type .b32` (it or nothing), `sem with scope`, `cop without evict1`; what
+    /// stands first is a modifier, a slot for all of its modifiers, or `slot=.modifier`.
+    fn rule(&self, text: &str, slots: &[Slot]) -> Result<Vec<Rule>> {
         let mut words = text.split_whitespace();
-        let (Some(when), Some("needs"), Some(slot)) = (words.next(), words.next(), words.next()) else {
+        let (Some(when), Some(verb)) = (words.next(), words.next()) else {
             return Err(self.error("expected `.modifier needs slot .modifier ...`"));
         };
-        if !slots.iter().any(|s| s.choices.iter().any(|c| c.modifier == when)) {
-            return Err(self.error(format!("no slot of this form takes `{when}`")));
-        }
-        let Some(spec) = slots.iter().find(|s| s.name == slot) else {
-            return Err(self.error(format!("this form has no slot `{slot}`")));
+        let (in_slot, modifier) = match when.split_once('=') {
+            Some((slot, modifier)) => (Some(slot), Some(modifier)),
+            None if when.starts_with('.') => (None, Some(when)),
+            None => (Some(when), None),
         };
-        let mut choices = Vec::new();
-        for word in words {
-            if !spec.choices.iter().any(|c| c.modifier == word) {
-                return Err(self.error(format!("slot `{slot}` of this form does not take `{word}`")));
+        let mut triggers: Vec<(String, String)> = Vec::new();
+        for slot in slots.iter().filter(|s| in_slot.is_none_or(|name| s.name == name)) {
+            let choices = slot.choices.iter().filter(|c| modifier.is_none_or(|m| c.modifier == m));
+            triggers.extend(choices.map(|c| (slot.name.clone(), c.modifier.clone())));
+        }
+        if triggers.is_empty() {
+            return Err(self.error(format!("this form has no slot and no modifier `{when}`")));
+        }
+        let spec = |slot: &str| {
+            let spec = slots.iter().find(|s| s.name == slot);
+            spec.ok_or_else(|| self.error(format!("this form has no slot `{slot}`")))
+        };
+        let mut rules = Vec::new();
+        let mut add = |slot: &Slot, choices: &[String], required: bool| {
+            for when in &triggers {
+                let (when, slot, choices) = (when.clone(), slot.name.clone(), choices.to_vec());
+                rules.push(Rule { when, slot, choices, required });
             }
-            choices.push(word.to_owned());
+        };
+        match verb {
+            "needs" | "allows" => {
+                let slot = spec(words.next().unwrap_or_default())?;
+                let choices: Vec<String> = words.map(str::to_owned).collect();
+                if let Some(odd) = choices.iter().find(|m| !slot.choices.iter().any(|c| c.modifier == **m)) {
+                    return Err(
+                        self.error(format!("slot `{}` of this form does not take `{odd}`", slot.name))
+                    );
+                }
+                if choices.is_empty() {
+                    return Err(
+                        self.error(format!("`{verb}` needs a modifier; `without` leaves a slot empty"))
+                    );
+                }
+                add(slot, &choices, verb == "needs");
+            }
+            "with" => {
+                for word in words {
+                    let slot = spec(word)?;
+                    let choices: Vec<String> = slot.choices.iter().map(|c| c.modifier.clone()).collect();
+                    add(slot, &choices, true);
+                }
+            }
+            "without" => {
+                for word in words {
+                    let slot = spec(word)?;
+                    if !slot.optional {
+                        return Err(self.error(format!("slot `{word}` of this form cannot be empty")));
+                    }
+                    add(slot, &[], false);
+                }
+            }
+            _ => {
+                return Err(
+                    self.error(format!("expected `needs`, `allows`, `with` or `without`, not `{verb}`"))
+                );
+            }
         }
-        if choices.is_empty() && !spec.optional {
-            return Err(self.error(format!("slot `{slot}` of this form cannot be empty")));
-        }
-        Ok(Rule { when: when.to_owned(), slot: slot.to_owned(), choices })
+        Ok(rules)
     }
 
     /// `add{.sat}.s32`: mnemonic and slots.
@@ -311,16 +372,7 @@ impl Parser {
                 piece = &rest[1..end];
                 rest = &rest[end + 1..];
             } else {
-                // `8.0` in a gate has a dot of its own.
-                let mut end = rest.len();
-                let bytes = rest.as_bytes();
-                for i in 1..rest.len() {
-                    let digit_before = bytes[i - 1].is_ascii_digit() && rest[..i].contains('@');
-                    if bytes[i] == b'{' || (bytes[i] == b'.' && !(digit_before && !rest[..i].contains('/'))) {
-                        end = i;
-                        break;
-                    }
-                }
+                let end = rest[1..].find(['.', '{']).map_or(rest.len(), |i| i + 1);
                 piece = &rest[..end];
                 rest = &rest[end..];
             }
@@ -348,7 +400,7 @@ impl Parser {
         };
         let mut choices = Vec::new();
         for word in list.split('|') {
-            choices.extend(self.choices(&format!(".{word}"))?);
+            choices.push(self.choice(&format!(".{word}"))?);
         }
         let slot = match slot {
             Some(slot) => slot.to_owned(),
@@ -373,6 +425,14 @@ impl Parser {
             name = inner;
             optional = true;
         }
+        let (spec, gate) = match spec.split_once('@') {
+            Some((spec, gate)) => (spec, self.gate(gate)?),
+            None => (spec, Gate::default()),
+        };
+        let (spec, with) = match spec.split_once('?') {
+            Some((spec, with)) => (spec, Some(self.modifier_of_form(with, slots)?)),
+            None => (spec, None),
+        };
         let joined = name.starts_with('|');
         name = name.strip_prefix('|').unwrap_or(name);
         let sink = name.ends_with("|_");
@@ -380,7 +440,7 @@ impl Parser {
         let (role, name) = match name.as_bytes().first() {
             Some(b'=') => ("Write", &name[1..]),
             Some(b'+') => ("ReadWrite", &name[1..]),
-            Some(b'd') => ("Write", name),
+            _ if name == "d" || joined => ("Write", name),
             _ => ("Read", name),
         };
         if let Some(inner) = name.strip_prefix('[').and_then(|n| n.strip_suffix(']')) {
@@ -392,8 +452,10 @@ impl Parser {
             role,
             kind,
             ty,
-            optional: optional || joined,
+            optional,
             joined,
+            with: with.clone(),
+            gate: gate.clone(),
         };
         if let Some(plain) = plain_kind(spec) {
             return Ok(operand(Kind::Plain(plain), Type::None));
@@ -401,6 +463,9 @@ impl Parser {
         if spec == "pred" || spec == "!pred" {
             let kind = Kind::Predicate { negatable: spec == "!pred", sink };
             return Ok(operand(kind, Type::Pred));
+        }
+        if let Some(inner) = spec.strip_prefix("selected(").and_then(|s| s.strip_suffix(')')) {
+            return Ok(operand(Kind::Plain("Selected"), self.ty(inner, slots)?));
         }
         if let Some(spec) = spec.strip_prefix('#') {
             let (ty, range) = match spec.split_once('(') {
@@ -418,9 +483,9 @@ impl Parser {
             return Ok(operand(kind, self.ty(ty, slots)?));
         }
         let (kind, ty) = match spec.as_bytes().first() {
-            Some(b'&') => (Kind::ValueOrAddress, &spec[1..]),
+            Some(b'&') => (Kind::Value { special: true }, &spec[1..]),
             Some(b'%') => (Kind::Register { sink }, &spec[1..]),
-            _ if read => (Kind::Value, spec),
+            _ if read => (Kind::Value { special: false }, spec),
             _ => (Kind::Register { sink }, spec),
         };
         if sink && !matches!(kind, Kind::Register { .. }) {
@@ -443,6 +508,7 @@ impl Parser {
                 };
                 (Kind::Plain(kind), self.ty(ty, slots)?)
             }
+            None if spec == ".tensor" => (Kind::Plain("TensorMemory"), Type::None),
             None => {
                 let space = match spec.strip_prefix('.') {
                     Some(fixed) => Space::Fixed(match fixed {
@@ -462,7 +528,23 @@ impl Parser {
                 (Kind::Address { space }, Type::None)
             }
         };
-        Ok(Operand { name: format!("[{inner}]"), role: "Read", kind, ty, optional, joined: false })
+        Ok(Operand {
+            name: format!("[{inner}]"),
+            role: "Read",
+            kind,
+            ty,
+            optional,
+            joined: false,
+            with: None,
+            gate: Gate::default(),
+        })
+    }
+
+    fn modifier_of_form(&self, modifier: &str, slots: &[Slot]) -> Result<String> {
+        if slots.iter().any(|s| s.choices.iter().any(|c| c.modifier == modifier)) {
+            return Ok(modifier.to_owned());
+        }
+        Err(self.error(format!("no slot of this form takes `{modifier}`")))
     }
 
     fn slot_of_form(&self, name: &str, slots: &[Slot]) -> Result<()> {
@@ -491,7 +573,7 @@ impl Parser {
         })
     }
 
-    /// `.u32`, a slot, `wide(slot)`, `bits(slot)`, `unsigned(slot)`, `any`.
+    /// `.u32`, a slot, `wide(slot)`, `bits(slot)`, `unsigned(slot)`, `fragment(slot)`, `any`.
     fn ty(&self, text: &str, slots: &[Slot]) -> Result<Type> {
         if let Some(fixed) = text.strip_prefix('.') {
             if !SCALAR_TYPES.contains(&fixed) {
@@ -514,6 +596,7 @@ impl Parser {
             "wide" => "Wide",
             "bits" => "Bits",
             "unsigned" => "Unsigned",
+            "fragment" => "Fragment",
             _ => return Err(self.error(format!("`{rule}` is not a rule for types"))),
         };
         Ok(Type::Rule(rule, slot.to_owned()))
@@ -529,6 +612,7 @@ fn plain_kind(spec: &str) -> Option<&'static str> {
         "arguments" => "Arguments",
         "branchtargets" => "BranchTargets",
         "calltargets" => "CallTargets",
+        "sink" => "Sink",
         _ => return None,
     })
 }

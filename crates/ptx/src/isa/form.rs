@@ -27,6 +27,8 @@ pub struct FormData {
     pub mnemonic: Mnemonic,
     /// The form in the manual's notation: `add{.sat}.s32 d, a, b`.
     pub template: &'static str,
+    /// The chapter of the manual with its title: `9.7.1 Integer arithmetic`.
+    pub chapter: &'static str,
     /// The section of the manual that describes it: `9.7.1.1`.
     pub section: &'static str,
     /// The dot-token positions in the manual's order.
@@ -68,15 +70,30 @@ pub struct Choice {
     pub gate: Gate,
 }
 
-/// If `when` is present, `slot` holds one of `choices`, or is empty if `choices` is.
+/// If `when` is present, `slot` holds one of `choices`, or is empty if it is not `required`.
 #[derive(Clone, Copy, Debug)]
 pub struct Rule {
-    /// The modifier that triggers the rule.
-    pub when: Modifier,
+    /// The slot and the modifier in it that trigger the rule.
+    pub when: (Slot, Modifier),
     /// The slot that it restricts.
     pub slot: Slot,
     /// What the slot may then hold.
     pub choices: &'static [Modifier],
+    /// Whether it may not be empty.
+    pub required: bool,
+}
+
+impl Rule {
+    /// Whether the modifiers are as the rule asks.
+    pub(super) fn holds(&self, modifiers: &[(Slot, Modifier)]) -> bool {
+        if !modifiers.contains(&self.when) {
+            return true;
+        }
+        match modifiers.iter().find(|(slot, _)| *slot == self.slot) {
+            Some((_, modifier)) => self.choices.contains(modifier),
+            None => !self.required,
+        }
+    }
 }
 
 /// The PTX version and the targets that something needs.
@@ -86,11 +103,13 @@ pub struct Gate {
     pub ptx: Version,
     /// It is legal on any target that one of these covers; empty means on all.
     pub targets: &'static [Arch],
+    /// The first architecture number that no longer has it.
+    pub before: Option<u16>,
 }
 
 impl Gate {
     /// What was always there.
-    pub const NONE: Self = Self { ptx: Version { major: 1, minor: 0 }, targets: &[] };
+    pub const NONE: Self = Self { ptx: Version { major: 1, minor: 0 }, targets: &[], before: None };
 
     /// Whether a module with this `.version` may use it.
     pub fn permits_version(&self, version: Version) -> bool {
@@ -99,7 +118,8 @@ impl Gate {
 
     /// Whether a module with this `.target` may use it.
     pub fn permits_target(&self, arch: Arch) -> bool {
-        self.targets.is_empty() || self.targets.iter().any(|&target| covers(target, arch))
+        self.before.is_none_or(|sm| arch.sm < sm)
+            && (self.targets.is_empty() || self.targets.iter().any(|&target| covers(target, arch)))
     }
 
     /// Whether a module with this `.version` and `.target` may use it.
@@ -115,7 +135,10 @@ impl fmt::Display for Gate {
         for (i, target) in self.targets.iter().enumerate() {
             write!(f, "{}{target}", if i == 0 { ", " } else { " or " })?;
         }
-        Ok(())
+        match self.before {
+            Some(sm) => write!(f, ", before sm_{sm}"),
+            None => Ok(()),
+        }
     }
 }
 
@@ -161,8 +184,12 @@ pub struct OperandSpec {
     pub ty: TypeRule,
     /// Whether it may be left out.
     pub optional: bool,
-    /// Whether a `|` and not a comma precedes it: the `p` of `d|p`. Such an operand is always optional.
+    /// Whether a `|` and not a comma precedes it: the `p` of `d|p`.
     pub joined: bool,
+    /// The modifier with which an optional operand must be written and without which it must not.
+    pub with: Option<Modifier>,
+    /// What introduces it, beyond the form's own gate.
+    pub gate: Gate,
 }
 
 /// What may be written at an operand's place.
@@ -173,10 +200,11 @@ pub enum OperandKind {
         /// Whether `_` may stand there.
         sink: bool,
     },
-    /// A register, a special register or a constant expression.
-    Value,
-    /// As [`Value`](Self::Value), or the address of a variable, function or label: the source of `mov`.
-    ValueOrAddress,
+    /// A register or a constant expression, in which a symbol stands for its address.
+    Value {
+        /// Whether a special register may stand there too, as in `mov`.
+        special: bool,
+    },
     /// A constant expression.
     Immediate {
         /// Least and greatest value, if the manual limits it.
@@ -209,8 +237,14 @@ pub enum OperandKind {
     Surface,
     /// `[descriptor]`: the opaque object that a query asks about, or a register with its handle.
     Descriptor,
+    /// `[address]` in tensor memory.
+    TensorMemory,
     /// `[tensor-map address, {coordinates}]` of a bulk tensor copy.
     TensorMap,
+    /// A register with an optional part selector, of a video instruction: `r.b0`, `r.h10`.
+    Selected,
+    /// `_` and nothing else.
+    Sink,
     /// A label of the same function.
     Label,
     /// A function's name.
@@ -232,7 +266,7 @@ pub enum Count {
     Fixed(u8),
     /// As the vector modifier in the slot says (`.v4`, `.x2`); one, without braces, if the slot is empty.
     Of(Slot),
-    /// Any of 2, 4, 8: decided by the widths of the elements (`mov.b64 {a, b}, c`).
+    /// As many as the other operands ask for: the parts of a `mov`, the offsets of a texture coordinate.
     Parts,
     /// A matrix fragment: decided by the shape and the element type.
     Fragment(Fragment),
@@ -270,6 +304,9 @@ pub enum TypeRule {
     Bits(Slot),
     /// The unsigned type as wide as the type in the slot.
     Unsigned(Slot),
+    /// The register type of a matrix fragment whose elements have the type in the slot: `.f16x2` for `.f16`, `.f32`
+    /// and `.f64` for themselves, `.b32` for all else.
+    Fragment(Slot),
     /// A predicate.
     Pred,
     /// Any type.

@@ -16,18 +16,27 @@
 //! | `coverage` | the table as a page of documentation |
 
 mod compatibility;
+mod coverage;
 mod form;
+mod fragment;
+mod instance;
 mod lookup;
 mod modifier;
 mod opcode;
+mod sample;
 mod special;
+mod target;
 
 pub use compatibility::compatible;
+pub use coverage::coverage_markdown;
 pub use form::{
     Choice, Count, FORMS, FormData, FormId, Fragment, Gate, OperandKind, OperandSpec, Role, Rule, SlotSpec,
     SpaceRule, TypeRule,
 };
+pub use instance::{instance, minimal_instance};
 pub use lookup::{OpcodeError, OpcodeErrorKind, lookup};
 pub use modifier::{Mnemonic, Modifier, Sem, Slot};
 pub use opcode::Opcode;
+pub use sample::{arbitrary_instruction, minimal_opcode, sample_opcodes};
 pub use special::SpecialRegister;
+pub use target::TARGETS;

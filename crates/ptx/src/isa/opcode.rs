@@ -75,6 +75,11 @@ impl Opcode {
             }
             TypeRule::Bits(slot) => of_kind(TypeKind::Untyped, self.ty(slot)?.bits()),
             TypeRule::Unsigned(slot) => of_kind(TypeKind::Unsigned, self.ty(slot)?.bits()),
+            TypeRule::Fragment(slot) => match self.ty(slot)? {
+                ScalarType::F16 => Some(ScalarType::F16x2),
+                ty @ (ScalarType::F32 | ScalarType::F64) => Some(ty),
+                _ => Some(ScalarType::B32),
+            },
             TypeRule::Pred => Some(ScalarType::Pred),
             TypeRule::Any | TypeRule::None => None,
         }
@@ -92,7 +97,8 @@ impl Opcode {
             OperandKind::Vector { count: Count::Of(slot), .. } => {
                 Some(self.get(slot).and_then(Modifier::vector_length).unwrap_or(1))
             }
-            OperandKind::Vector { count: Count::Parts | Count::Fragment(_), .. } => None,
+            OperandKind::Vector { count: Count::Fragment(matrix), .. } => self.fragment_length(matrix),
+            OperandKind::Vector { count: Count::Parts, .. } => None,
             _ => Some(1),
         }
     }
