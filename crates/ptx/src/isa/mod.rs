@@ -16,6 +16,7 @@
 //! | `coverage` | the table as a page of documentation |
 
 mod compatibility;
+mod coverage;
 mod form;
 mod fragment;
 mod instance;
@@ -27,11 +28,13 @@ mod special;
 mod target;
 
 pub use compatibility::compatible;
+pub use coverage::coverage_markdown;
 pub use form::{
     Choice, Count, FORMS, FormData, FormId, Fragment, Gate, OperandKind, OperandSpec, Role, Rule, SlotSpec,
     SpaceRule, TypeRule,
 };
 pub use instance::{instance, minimal_instance};
+pub(crate) use lookup::edit_distance;
 pub use lookup::{OpcodeError, OpcodeErrorKind, lookup};
 pub use modifier::{Mnemonic, Modifier, Sem, Slot};
 pub use opcode::Opcode;
