@@ -8,7 +8,7 @@ use crate::fault::Access;
 use crate::lanes::FileSizes;
 use crate::memory::CODE_WINDOW;
 use crate::ops::Op;
-use crate::ops::memory::SpaceKind;
+use crate::memory::SpaceKind;
 use ptx::module::FuncId;
 
 /// Scalars that every frame has: where its locals start in local memory.
@@ -100,6 +100,12 @@ pub(crate) enum Meta {
     Branch,
     /// A memory instruction: its address is where [`crate::ops::address`] finds it.
     Memory { space: SpaceKind, access: Access, bytes: u32 },
+}
+
+impl std::fmt::Debug for Image {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Image of {} operations", self.ops.len())
+    }
 }
 
 /// The instruction that an operation comes from.

@@ -5,7 +5,7 @@ use super::function::Decoder;
 use super::{Decoded, Missing};
 use crate::fault::Access;
 use crate::ops::atomic::{Rmw, atomic};
-use crate::ops::memory::SpaceKind;
+use crate::memory::SpaceKind;
 use crate::ops::{Execute, NONE, Op, control};
 use crate::program::Meta;
 use numerics::float;

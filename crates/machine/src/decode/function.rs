@@ -501,7 +501,7 @@ impl<'a> Decoder<'a> {
 
     /// A register's name, for messages.
     pub(crate) fn register_name(&self, register: RegId) -> String {
-        self.body.registers[register.index()].name.to_string()
+        self.module.text(self.body.registers[register.index()].name).to_owned()
     }
 
     /// The place of a parameter in this function's frame.
