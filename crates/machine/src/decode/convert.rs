@@ -10,7 +10,7 @@ use super::arithmetic::{Register, by_flags, by_rounding, hot_if, is_nearest, lan
 use super::emit::op;
 use super::function::{Decoder, Home};
 use super::operand::Destination;
-use super::{Decoded, Missing};
+use super::Decoded;
 use crate::lanes::Lane;
 use crate::ops::Op;
 use crate::ops::shape::{Heat, Unary, unary};
