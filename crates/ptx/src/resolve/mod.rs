@@ -25,7 +25,7 @@ mod header;
 mod initialiser;
 pub(crate) mod operand;
 mod scope;
-mod variable;
+pub(crate) mod variable;
 
 use crate::ast::{self, ExprId, ItemKind, Name, Names, Spanned};
 use crate::check::plan::Plans;
