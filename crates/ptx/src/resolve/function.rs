@@ -364,14 +364,14 @@ impl Resolver<'_> {
             None => {
                 let text = self.text(name.value).to_owned();
                 self.module.aliases.push((text, target));
-                self.alias_ids.push((alias, target));
+                self.alias_ids.insert(alias, target);
             }
         }
     }
 
     /// Only `.extern` functions may be defined elsewhere.
     pub(super) fn check_defined(&mut self) {
-        let is_alias = |id| self.alias_ids.iter().any(|(alias, _)| *alias == FuncId(id));
+        let is_alias = |id| self.alias_ids.contains_key(&FuncId(id));
         let missing = |(i, function): &(usize, &Function)| {
             function.body.is_none() && function.linkage != Linkage::Extern && !is_alias(*i as u32)
         };
@@ -396,10 +396,7 @@ impl Resolver<'_> {
         if self.alias_ids.is_empty() {
             return;
         }
-        let target = |func: FuncId| {
-            let found = self.alias_ids.iter().find(|(alias, _)| *alias == func);
-            found.map_or(func, |(_, target)| *target)
-        };
+        let target = |func: FuncId| self.alias_ids.get(&func).copied().unwrap_or(func);
         for function in &mut self.module.functions {
             let Some(body) = &mut function.body else { continue };
             for operand in &mut body.operands {
