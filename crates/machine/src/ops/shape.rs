@@ -183,54 +183,48 @@ pub(crate) struct Family {
     pub(crate) planes: [Option<Execute>; 8],
 }
 
-/// How often a family occurs, and so how many members it gets.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Heat {
-    /// Every member, for every level.
-    Hot,
-    /// Only planes, for the baseline level.
-    Cold,
-}
+/// A family that occurs often: it gets every member, for every level. Whether it does is a constant, so that members
+/// which no decoder asks for are never compiled: they would be most of the code of this crate.
+pub(crate) const HOT: bool = true;
+/// A family that does not: it gets only planes, for the baseline level.
+pub(crate) const COLD: bool = false;
 
 /// The family of a unary function.
-pub(crate) fn unary<F: Unary>(level: Level, heat: Heat) -> Family {
+pub(crate) fn unary<F: Unary, const HOT: bool>(level: Level) -> Family {
     let mut planes = [None; 8];
-    match heat {
-        Heat::Hot => {
-            planes[0] = Some(select::<UnaryBody<F, V>>(level));
-            planes[1] = Some(plain::<UnaryBody<F, S>> as Execute);
-        }
-        Heat::Cold => planes[0] = Some(plain::<UnaryBody<F, V>> as Execute),
+    if HOT {
+        planes[0] = Some(select::<UnaryBody<F, V>>(level));
+        planes[1] = Some(plain::<UnaryBody<F, S>> as Execute);
+    } else {
+        planes[0] = Some(plain::<UnaryBody<F, V>> as Execute);
     }
     Family { scalar: unary_scalar::<F>, planes }
 }
 
 /// The family of a binary function.
-pub(crate) fn binary<F: Binary>(level: Level, heat: Heat) -> Family {
+pub(crate) fn binary<F: Binary, const HOT: bool>(level: Level) -> Family {
     let mut planes = [None; 8];
-    match heat {
-        Heat::Hot => {
-            planes[0b00] = Some(select::<BinaryBody<F, V, V>>(level));
-            planes[0b01] = Some(select::<BinaryBody<F, S, V>>(level));
-            planes[0b10] = Some(select::<BinaryBody<F, V, S>>(level));
-        }
-        Heat::Cold => planes[0] = Some(plain::<BinaryBody<F, V, V>> as Execute),
+    if HOT {
+        planes[0b00] = Some(select::<BinaryBody<F, V, V>>(level));
+        planes[0b01] = Some(select::<BinaryBody<F, S, V>>(level));
+        planes[0b10] = Some(select::<BinaryBody<F, V, S>>(level));
+    } else {
+        planes[0] = Some(plain::<BinaryBody<F, V, V>> as Execute);
     }
     Family { scalar: binary_scalar::<F>, planes }
 }
 
 /// The family of a ternary function.
-pub(crate) fn ternary<F: Ternary>(level: Level, heat: Heat) -> Family {
+pub(crate) fn ternary<F: Ternary, const HOT: bool>(level: Level) -> Family {
     let mut planes = [None; 8];
-    match heat {
-        Heat::Hot => {
-            planes[0b000] = Some(select::<TernaryBody<F, V, V, V>>(level));
-            planes[0b001] = Some(select::<TernaryBody<F, S, V, V>>(level));
-            planes[0b010] = Some(select::<TernaryBody<F, V, S, V>>(level));
-            planes[0b100] = Some(select::<TernaryBody<F, V, V, S>>(level));
-            planes[0b110] = Some(select::<TernaryBody<F, V, S, S>>(level));
-        }
-        Heat::Cold => planes[0] = Some(plain::<TernaryBody<F, V, V, V>> as Execute),
+    if HOT {
+        planes[0b000] = Some(select::<TernaryBody<F, V, V, V>>(level));
+        planes[0b001] = Some(select::<TernaryBody<F, S, V, V>>(level));
+        planes[0b010] = Some(select::<TernaryBody<F, V, S, V>>(level));
+        planes[0b100] = Some(select::<TernaryBody<F, V, V, S>>(level));
+        planes[0b110] = Some(select::<TernaryBody<F, V, S, S>>(level));
+    } else {
+        planes[0] = Some(plain::<TernaryBody<F, V, V, V>> as Execute);
     }
     Family { scalar: ternary_scalar::<F>, planes }
 }
@@ -302,15 +296,14 @@ fn compare_scalars<F: Relation>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
 }
 
 /// The family of a comparison; `scalar` compares scalars into a predicate.
-pub(crate) fn compare<F: Relation>(level: Level, heat: Heat) -> Family {
+pub(crate) fn compare<F: Relation, const HOT: bool>(level: Level) -> Family {
     let mut planes = [None; 8];
-    match heat {
-        Heat::Hot => {
-            planes[0b00] = Some(select::<CompareBody<F, V, V>>(level));
-            planes[0b01] = Some(select::<CompareBody<F, S, V>>(level));
-            planes[0b10] = Some(select::<CompareBody<F, V, S>>(level));
-        }
-        Heat::Cold => planes[0] = Some(plain::<CompareBody<F, V, V>> as Execute),
+    if HOT {
+        planes[0b00] = Some(select::<CompareBody<F, V, V>>(level));
+        planes[0b01] = Some(select::<CompareBody<F, S, V>>(level));
+        planes[0b10] = Some(select::<CompareBody<F, V, S>>(level));
+    } else {
+        planes[0] = Some(plain::<CompareBody<F, V, V>> as Execute);
     }
     Family { scalar: compare_scalars::<F>, planes }
 }
