@@ -485,8 +485,8 @@ impl Pack {
                         thread + (bases.1 + b) as usize,
                     );
                 }
-                (Place::Register { index: a, .. }, Place::Register { index: b, bits }) => {
-                    let value = read_register(&self.frames[from].files, a, bits, warp, lane);
+                (Place::Register { index: a, bits: held }, Place::Register { index: b, bits }) => {
+                    let value = read_register(&self.frames[from].files, a, held, warp, lane);
                     write_register(&mut self.frames[to].files, b, bits, warp, lane, value);
                 }
                 // The checker refuses calls that mix the two kinds.
