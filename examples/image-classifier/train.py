@@ -178,7 +178,8 @@ def main():
 
     for name, row in zip(CLASSES, confusion):
         print(f"{name:>12} {row}")
-    np.savez(options.out, **{name: np.asarray(value) for name, value in weights.items()})
+    strides = np.array([stride for _, stride in CONVOLUTIONS], np.int32)
+    np.savez(options.out, strides=strides, **{name: np.asarray(value) for name, value in weights.items()})
     print(f"{sum(value.size for value in weights.values())} weights in {options.out}")
 
 
