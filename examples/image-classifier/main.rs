@@ -30,7 +30,7 @@ struct Options {
     #[arg(long, value_enum, default_value = "star")]
     shape: Shape,
     /// Seed of everything random about the picture: place, turn, colours, light and grain.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 7)]
     seed: u64,
     /// Radius of the shape in pixels, from 10 to 18; random by default.
     #[arg(long, value_parser = radius)]

@@ -29,15 +29,19 @@ const MAPS_LEFT: i32 = 170;
 const GAP: i32 = 4;
 /// Distance of the probability bars from one another.
 const BAR_PITCH: i32 = 22;
-const BAR_LENGTH: f64 = 480.0;
+/// Where a bar begins, counted from the left end of the longest class name.
+const BAR_LEFT: i32 = 136;
+/// Room for the percentage at the right of a bar.
+const PERCENTAGE: i32 = 100;
 
-/// Width and height at which a map is shown: a multiple of its own size, so that its pixels stay square and sharp.
+/// Width and height at which a map is shown: a multiple of its own size, so that its pixels stay square and sharp. The
+/// deeper layers have more and smaller maps; with these factors their rows come out nearly as long as one another.
 fn shown(stack: Stack) -> u32 {
     let zoom = match stack.width {
         0..=6 => 8,
         7..=12 => 6,
-        13..=24 => 3,
-        _ => 2,
+        13..=24 => 4,
+        _ => 3,
     };
     stack.width as u32 * zoom
 }
@@ -52,7 +56,8 @@ pub(crate) fn draw(picture: &RgbImage, names: &[String], result: &Activations<f3
 
     sheet.paste(picture, picture.width() * ZOOM, Point::new(MARGIN, MARGIN));
     let left = MARGIN + (picture.width() * ZOOM) as i32 + 40;
-    bars(&mut sheet, Point::new(left, MARGIN), names, &result.probabilities);
+    let area = Rectangle::with_corners(Point::new(left, MARGIN), Point::new(width - MARGIN, header - MARGIN));
+    bars(&mut sheet, area, names, &result.probabilities);
 
     let mut top = header;
     for (index, (stack, values)) in result.maps.iter().enumerate() {
@@ -81,23 +86,24 @@ fn coloured(stack: Stack, map: &[f32]) -> RgbImage {
 }
 
 /// The class table: name, bar and percentage, the best class in colour.
-fn bars(sheet: &mut Sheet, corner: Point, names: &[String], probabilities: &[f32]) {
+fn bars(sheet: &mut Sheet, area: Rectangle, names: &[String], probabilities: &[f32]) {
+    let full = area.size.width as i32 - BAR_LEFT - PERCENTAGE;
     let highest = probabilities.iter().copied().fold(0.0, f32::max);
     for (index, (name, &probability)) in names.iter().zip(probabilities).enumerate() {
         let (bar, ink) = if probability == highest { (BEST, INK) } else { (BAR, FAINT) };
-        let middle = corner + Point::new(0, index as i32 * BAR_PITCH + 20);
-        sheet.text(name, &FONT_10X20, ink, middle + Point::new(120, 0), Alignment::Right);
-        let length = (BAR_LENGTH * f64::from(probability)).round() as u32;
-        for (length, colour) in [(BAR_LENGTH as u32, TRACK), (length, bar)] {
-            let area = Rectangle::new(middle + Point::new(136, -6), Size::new(length, 12));
-            let shape = RoundedRectangle::with_equal_corners(area, Size::new(3, 3));
+        let middle = area.top_left + Point::new(0, index as i32 * BAR_PITCH + 20);
+        sheet.text(name, &FONT_10X20, ink, middle + Point::new(BAR_LEFT - 16, 0), Alignment::Right);
+        let length = (f64::from(full) * f64::from(probability)).round() as i32;
+        for (length, colour) in [(full, TRACK), (length, bar)] {
+            let place = Rectangle::new(middle + Point::new(BAR_LEFT, -6), Size::new(length as u32, 12));
+            let shape = RoundedRectangle::with_equal_corners(place, Size::new(3, 3));
             shape
                 .into_styled(PrimitiveStyle::with_fill(colour))
                 .draw(sheet)
                 .unwrap_or_else(|never| match never {});
         }
         let percentage = format!("{:.2} %", probability * 100.0);
-        let end = middle + Point::new(136 + BAR_LENGTH as i32 + 100, 0);
+        let end = middle + Point::new(area.size.width as i32, 0);
         sheet.text(&percentage, &FONT_10X20, ink, end, Alignment::Right);
     }
 }
