@@ -20,7 +20,7 @@ use layers::Launched;
 use network::{Activations, Network};
 use shapes::{SIDE, Shape};
 
-/// How far a probability may be from the host's: far more than rounding makes of it, far less than a wrong layer does.
+/// How far a value may be from the host's: far more than rounding makes of it, far less than a wrong layer does.
 const TOLERANCE: f64 = 1e-3;
 
 /// Recognises the shape on a picture, layer by layer on the virtual GPU.
@@ -113,14 +113,29 @@ fn compare(result: &Activations<f32>, expected: &Activations<f64>) -> Result<()>
     };
     let maps =
         result.maps.iter().zip(&expected.maps).map(|((_, values), (_, expected))| largest(values, expected));
+    let map = maps.fold(0.0, f64::max);
+    let probability = largest(&result.probabilities, &expected.probabilities);
     let values: usize = result.maps.iter().map(|(size, _)| size.count()).sum();
     println!(
-        "largest difference from the host's double precision: {:.1e} among {values} feature values, {:.1e} in a \
-         probability",
-        maps.fold(0.0, f64::max),
-        largest(&result.probabilities, &expected.probabilities)
+        "largest difference from the host's double precision: {map:.1e} among {values} feature values, \
+         {probability:.1e} among the probabilities"
     );
-    let wrong = largest(&result.probabilities, &expected.probabilities);
-    ensure!(wrong <= TOLERANCE, "the probabilities are {wrong:.1e} off: more than {TOLERANCE:.0e}");
+    ensure!(map.max(probability) <= TOLERANCE, "that is more than {TOLERANCE:.0e}");
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_gpu_agrees_with_the_host() {
+        let network = Network::trained().expect("the weights are in order");
+        let gpu = Gpu::new("h200").expect("the GPU starts");
+        for shape in [Shape::Heart, Shape::Checkerboard] {
+            let (size, input) = network::input(&shapes::draw(shape, 1, None));
+            let (result, _) = layers::run(&gpu, &network, size, &input).expect("every launch succeeds");
+            compare(&result, &reference::run(&network, size, &input)).expect("the same values");
+        }
+    }
 }
