@@ -150,8 +150,8 @@ def accuracy(weights, pictures, labels):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pictures", type=int, default=20000, help="how many pictures to train on")
-    parser.add_argument("--epochs", type=int, default=12, help="how often each is seen")
+    parser.add_argument("--pictures", type=int, default=50000, help="how many pictures to train on")
+    parser.add_argument("--epochs", type=int, default=8, help="how often each is seen")
     parser.add_argument("--out", default="weights.npz", help="where the weights go")
     options = parser.parse_args()
 
