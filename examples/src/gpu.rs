@@ -12,6 +12,7 @@
 //! | `cudaFree`                            | dropping a [`Buffer`] |
 
 use std::marker::PhantomData;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
@@ -22,7 +23,7 @@ use ptx::source::Source;
 
 /// A virtual GPU.
 pub struct Gpu {
-    device: Device,
+    device: Arc<Device>,
 }
 
 impl Gpu {
@@ -30,13 +31,13 @@ impl Gpu {
     pub fn new(profile: &str) -> Result<Self> {
         let profile =
             Profile::by_name(profile).with_context(|| format!("there is no GPU called {profile}"))?;
-        Ok(Self { device: Device::new(profile, DeviceOptions::default())? })
+        Ok(Self { device: Device::new(profile.clone(), DeviceOptions::default())? })
     }
 
     /// Compiles PTX text. Errors call it by `name`.
     pub fn load(&self, name: &str, text: &str) -> Result<Kernels<'_>> {
         let source = Source::new(name, text);
-        let module = ptx::compile(&source).map_err(|found| {
+        let (module, _warnings) = ptx::compile(&source).into_result().map_err(|found| {
             let lines: Vec<_> = found.iter().map(|diagnostic| line(&source, diagnostic)).collect();
             anyhow!("{}", lines.join("\n"))
         })?;
@@ -141,7 +142,7 @@ impl Kernels<'_> {
         arguments: &[Argument],
     ) -> Result<Duration> {
         let launch = Launch {
-            kernel: self.module.kernel(kernel)?,
+            kernel: self.module.kernel(kernel).with_context(|| format!("there is no kernel called {kernel}"))?,
             grid,
             block,
             dynamic_shared: 0,
