@@ -73,7 +73,7 @@ pub(crate) fn branch_indexed(x: &mut Exec<'_>, op: &Op, _: u32) -> u32 {
     }
 }
 
-/// Stands where branches reconverge. What runs into it has been accounted for.
+/// Stands where branches reconverge.
 pub(crate) fn join(x: &mut Exec<'_>, _: &Op, pc: u32) -> u32 {
     if x.join_pc == pc { event::JOIN } else { pc + 1 }
 }
