@@ -228,27 +228,26 @@ impl<'a> Decoder<'a> {
                 self.shapes.of(RegId(r)) == Shape::Invariant && ty != ScalarType::Pred && ty.bits() <= 64
             })
             .collect();
+        let mut written = Vec::new();
         loop {
             let mut changed = false;
             for instruction in &body.instructions {
-                let mut written = None;
+                written.clear();
                 let mut sources_are_scalars = true;
                 ir::registers(self.module, body, instruction, &mut |register, access| match access {
                     ir::Access::Read => sources_are_scalars &= scalar[register.index()],
-                    ir::Access::Write => written = Some(register),
+                    ir::Access::Write => written.push(register),
                     ir::Access::ReadWrite => {
-                        written = Some(register);
+                        written.push(register);
                         sources_are_scalars = false;
                     }
                 });
-                let Some(written) = written else { continue };
                 let opcode = self.module.opcode(instruction);
                 let fits = sources_are_scalars
                     && opcode.sem().is_some_and(has_scalar_member)
                     && (opcode.sem() != Some(Sem::Ld) || super::movement::loads_parameter(self, instruction));
-                if scalar[written.index()] && !fits {
-                    scalar[written.index()] = false;
-                    changed = true;
+                for register in &written {
+                    changed |= !fits && std::mem::replace(&mut scalar[register.index()], false);
                 }
             }
             if !changed {
