@@ -33,6 +33,9 @@ pub(crate) enum Home {
 /// Predicates of a frame besides the registers: one that nobody reads, the carry bit, the constants false and true.
 const OWN_PREDICATES: u32 = 4;
 
+/// The least that a call takes of the stack, so that endless recursion ends.
+const CALL_FRAME: u32 = 16;
+
 /// Register classes for slot allocation.
 const CLASSES: usize = 5;
 
@@ -547,7 +550,7 @@ impl<'a> Decoder<'a> {
             params: formals(&self.function.params),
             returns: formals(&self.function.returns),
             scalars: self.scalars,
-            frame: self.layout.frame(self.id),
+            frame: self.layout.frame(self.id).max(if is_entry { 0 } else { CALL_FRAME }),
         };
         self.image.functions[self.id.index()] = Some(code);
     }
