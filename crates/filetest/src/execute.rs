@@ -96,15 +96,18 @@ fn launch(
     for parameter in &case.parameters {
         addresses.push(match parameter {
             Parameter::Value(_) => None,
-            Parameter::Buffer { bytes, freed, .. } => {
+            Parameter::Buffer { bytes, .. } => {
                 let address = memory.allocate(bytes.len() as u64).map_err(|error| error.to_string())?;
                 memory.write(address, bytes).map_err(|error| error.to_string())?;
-                if *freed {
-                    memory.free(address).map_err(|error| error.to_string())?;
-                }
                 Some(address)
             }
         });
+    }
+    // After every allocation, so that none takes the place of what is freed.
+    for (parameter, &address) in case.parameters.iter().zip(&addresses) {
+        if let (Parameter::Buffer { freed: true, .. }, Some(address)) = (parameter, address) {
+            memory.free(address).map_err(|error| error.to_string())?;
+        }
     }
     let kernel = loaded.kernel(&case.kernel).ok_or_else(|| format!("no kernel {}", case.kernel))?;
     let layout = kernel.parameters();
