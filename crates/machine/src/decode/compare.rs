@@ -161,8 +161,11 @@ impl Test {
 }
 
 fn setp(d: &mut Decoder<'_>) -> Decoded {
-    let (p, q) = (d.predicate_destination(0)?, d.predicate_destination(1)?);
-    let test = Test::new(d, Slot::Type, 2)?;
+    // The forms for one half-precision value have no second result.
+    let two = d.opcode.data().operands.get(1).is_some_and(|spec| spec.joined);
+    let p = d.predicate_destination(0)?;
+    let q = if two { d.predicate_destination(1)? } else { NONE };
+    let test = Test::new(d, Slot::Type, 1 + usize::from(two))?;
     if !test.is_packed() {
         return test.emit(d, [p, q], Part::Low, Meta::Plain);
     }
