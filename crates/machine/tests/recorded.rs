@@ -45,11 +45,7 @@ struct Setting {
 
 impl Instruction {
     fn new(recorded: Recorded) -> Self {
-        // `first+second.type` is a pair of instructions joined by the carry.
-        let name = match recorded.name.split_once('+') {
-            Some((first, second)) => format!("{first}.{}", second.rsplit_once('.').expect("a type").1),
-            None => recorded.name.clone(),
-        };
+        let name = opcode_text(&recorded.name);
         let count = recorded.rows[0].0.len();
         let types = |opcode: &Opcode| -> Vec<ScalarType> {
             let operands = opcode.operand_types().into_iter().flatten();
@@ -129,8 +125,30 @@ impl Instruction {
     }
 }
 
+/// The opcode in the name of a recorded instruction. `first+second.type` is two of them joined by the carry.
+fn opcode_text(name: &str) -> String {
+    match name.split_once('+') {
+        Some((first, second)) => format!("{first}.{}", second.rsplit_once('.').expect("a type").1),
+        None => name.to_owned(),
+    }
+}
+
+/// What ptxas takes and the instruction table does not have.
+const NOT_IN_THE_TABLE: [&str; 5] = [
+    "cvt.bf16.bf16",
+    "cvt.rm.ftz.bf16.f32",
+    "cvt.rn.ftz.bf16.f32",
+    "cvt.rp.ftz.bf16.f32",
+    "cvt.rz.ftz.bf16.f32",
+];
+
 fn instructions() -> Vec<Instruction> {
-    recording().into_iter().map(Instruction::new).collect()
+    let (known, unknown): (Vec<_>, Vec<_>) =
+        recording().into_iter().partition(|r| ptx::isa::lookup(&opcode_text(&r.name)).is_ok());
+    let mut unknown: Vec<_> = unknown.into_iter().map(|r| r.name).collect();
+    unknown.sort();
+    assert_eq!(unknown, NOT_IN_THE_TABLE);
+    known.into_iter().map(Instruction::new).collect()
 }
 
 /// A module with a kernel for each instruction.
@@ -138,7 +156,8 @@ fn load(device: &Arc<Device>, kernels: impl Iterator<Item = String>) -> LoadedMo
     let mut text = ".version 8.7\n.target sm_90\n.address_size 64\n".to_owned();
     text.extend(kernels);
     let compiled = ptx::compile(&ptx::source::Source::new("recorded.ptx", text));
-    let (module, _) = compiled.into_result().unwrap_or_else(|wrong| panic!("{:#?}", &wrong[..wrong.len().min(8)]));
+    let (module, _) =
+        compiled.into_result().unwrap_or_else(|wrong| panic!("{:#?}", &wrong[..wrong.len().min(8)]));
     device.load(module).expect("it is loaded")
 }
 
@@ -182,7 +201,12 @@ fn run(
 
 /// The first few disagreements, one an instruction.
 fn report(failures: &[String]) {
-    assert!(failures.is_empty(), "{} instructions differ:\n{}", failures.len(), failures[..failures.len().min(60)].join("\n"));
+    assert!(
+        failures.is_empty(),
+        "{} instructions differ:\n{}",
+        failures.len(),
+        failures[..failures.len().min(60)].join("\n")
+    );
 }
 
 /// Every row of every instruction in one setting.
@@ -285,12 +309,14 @@ fn conversions_in_wider_registers() {
                 x.sources[0] = x.sources[0].max(wide);
             }
         }
-        let module = load(&device, instructions.iter().enumerate().map(|(i, x)| x.kernel(i, Setting::default())));
+        let module =
+            load(&device, instructions.iter().enumerate().map(|(i, x)| x.kernel(i, Setting::default())));
         for (index, x) in instructions.iter().enumerate() {
             let to = x.opcode.ty(Slot::Dtype).expect("a type");
             let from = x.opcode.ty(Slot::Atype).expect("a type");
             let rows = &x.recorded.rows;
-            let operands: Vec<u64> = rows.iter().map(|(a, _)| a[0] | ABOVE.checked_shl(from.bits()).unwrap_or(0)).collect();
+            let operands: Vec<u64> =
+                rows.iter().map(|(a, _)| a[0] | ABOVE.checked_shl(from.bits()).unwrap_or(0)).collect();
             let extended = |result: u64| {
                 let unused = 64 - to.bits();
                 let register = u64::MAX >> (64 - x.destination);

@@ -15,8 +15,9 @@ pub(crate) struct Recorded {
 
 /// Every recorded instruction.
 pub(crate) fn recording() -> Vec<Recorded> {
-    let path = std::env::var("WARPLOOM_RECORDING")
-        .unwrap_or_else(|_| concat!(env!("CARGO_MANIFEST_DIR"), "/../numerics/tests/hardware/sm_90.gz").to_owned());
+    let path = std::env::var("WARPLOOM_RECORDING").unwrap_or_else(|_| {
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../numerics/tests/hardware/sm_90.gz").to_owned()
+    });
     let mut text = String::new();
     let file = std::fs::File::open(path).expect("the recording is in the repository");
     flate2::read::GzDecoder::new(file).read_to_string(&mut text).expect("the recording is text");
