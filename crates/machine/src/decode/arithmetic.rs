@@ -2,7 +2,7 @@
 //! type by name.
 
 use crate::exec::Exec;
-use crate::lanes::Lane;
+use crate::lanes::{LANES, Lane};
 use crate::lanes::simd::Baseline;
 use crate::ops::shape::map;
 use crate::ops::{Execute, Op};
@@ -144,8 +144,13 @@ macro_rules! by_type {
 
 fn resize_lanes<A: Lane, R: Lane>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
     let &Op { d, a, .. } = op;
-    map::<Baseline, R>(x, d, |files, warp| {
-        A::planes(files)[a as usize + warp].0.map(|lane| R::from_scalar(lane.to_scalar()))
+    map!(Baseline, R, x, d, |files, warp| {
+        let a = &A::planes(files)[a as usize + warp].0;
+        let mut result = [R::default(); LANES];
+        for l in 0..LANES {
+            result[l] = R::from_scalar(a[l].to_scalar());
+        }
+        result
     });
     pc + 1
 }

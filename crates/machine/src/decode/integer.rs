@@ -8,7 +8,7 @@ use super::function::Decoder;
 use super::operand::Destination;
 use crate::exec::Exec;
 use crate::lanes::simd::Simd;
-use crate::lanes::{LANES, Lane};
+use crate::lanes::{LANES, Lane, MAX_WARPS};
 use crate::ops::shape::{Binary, COLD, HOT, Ternary, map};
 use crate::ops::{Body, NONE, Op, select};
 use numerics::extended::{self, Carry};
@@ -244,29 +244,29 @@ impl<F: WithCarry, T: Carry + Register> Body for CarryBody<F, T> {
     #[inline(always)]
     fn run<I: Simd>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
         let &Op { d, a, b, c, x: carry_in, y: carry_out, imm, .. } = op;
-        let compute = |files: &crate::lanes::Files, warp: usize| {
+        // The carry in before anything is written: the carry out may go to the same predicate.
+        let mut carries = [0; MAX_WARPS];
+        for warp in 0..x.warps {
+            carries[warp] = match carry_in {
+                NONE => 0u32.wrapping_sub(imm as u32),
+                p => x.files.p[p as usize + warp],
+            };
+        }
+        map!(I, T::L, x, d, |files, warp| {
             let plane = |i: u32| &T::L::planes(files)[i as usize + warp].0;
             let (a, b, c) = (plane(a), plane(b), plane(c));
-            let carries = match carry_in {
-                NONE => 0u32.wrapping_sub(imm as u32),
-                p => files.p[p as usize + warp],
-            };
+            let carry = carries[warp];
             let mut sums = [T::L::default(); LANES];
-            let mut carry = [T::L::default(); LANES];
+            let mut out = [T::L::default(); LANES];
             for l in 0..LANES {
-                let [a, b, c] = [a[l], b[l], c[l]].map(T::from_lane);
-                let (sum, out) = F::apply(a, b, c, carries >> l & 1 != 0);
+                let (a, b, c) = (T::from_lane(a[l]), T::from_lane(b[l]), T::from_lane(c[l]));
+                let (sum, over) = F::apply(a, b, c, carry >> l & 1 != 0);
                 sums[l] = sum.to_lane();
-                carry[l] = T::L::truth(out);
+                out[l] = T::L::truth(over);
             }
-            (sums, carry)
-        };
-        // The carry first: the sum may overwrite a source.
-        let mut carries = [0; crate::lanes::MAX_WARPS];
-        for warp in 0..x.warps {
-            carries[warp] = T::L::bits::<I>(compute(&x.files, warp).1);
-        }
-        map::<I, T::L>(x, d, |files, warp| compute(files, warp).0);
+            carries[warp] = T::L::bits::<I>(out);
+            sums
+        });
         if carry_out != NONE {
             for warp in 0..x.warps {
                 let mask = x.mask[warp];

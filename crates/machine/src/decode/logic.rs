@@ -176,7 +176,7 @@ impl<T: Int + Lane> Body for BfiBody<T> {
     #[inline(always)]
     fn run<I: Simd>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
         let &Op { d, a, b, c, x: length, .. } = op;
-        map::<I, T>(x, d, |files, warp| {
+        map!(I, T, x, d, |files, warp| {
             let wide = |i: u32| &T::planes(files)[i as usize + warp].0;
             let word = |i: u32| &files.w[i as usize + warp].0;
             let (a, b, c, length) = (wide(a), wide(b), word(c), word(length));
@@ -210,7 +210,7 @@ impl Body for Lop3Body {
     #[inline(always)]
     fn run<I: Simd>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
         let &Op { d, a, b, c, imm, .. } = op;
-        map::<I, u32>(x, d, |files, warp| {
+        map!(I, u32, x, d, |files, warp| {
             let plane = |i: u32| &files.w[i as usize + warp].0;
             let (a, b, c) = (plane(a), plane(b), plane(c));
             let mut result = [0; LANES];
