@@ -244,7 +244,7 @@ fn operand(operand: &Operand) -> String {
     };
     let with = operand.with.as_ref().map_or("None".into(), |m| format!("Some(Modifier::{})", camel_case(m)));
     format!(
-        "OperandSpec {{ name: {:?}, role: Role::{}, kind: OperandKind::{kind}, ty: TypeRule::{ty}, optional: {}, joined: {}, with: {with} }}",
-        operand.name, operand.role, operand.optional, operand.joined
+        "OperandSpec {{ name: {:?}, role: Role::{}, kind: OperandKind::{kind}, ty: TypeRule::{ty}, optional: {}, joined: {}, with: {with}, gate: {} }}",
+        operand.name, operand.role, operand.optional, operand.joined, gate(&operand.gate)
     )
 }

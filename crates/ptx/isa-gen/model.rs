@@ -81,6 +81,8 @@ pub(crate) struct Operand {
     pub(crate) joined: bool,
     /// The modifier that it is present with and absent without.
     pub(crate) with: Option<String>,
+    /// What introduces it, beyond the form's own gate.
+    pub(crate) gate: Gate,
 }
 
 /// What may be written there; mirrors the runtime's `OperandKind`.

@@ -277,7 +277,7 @@ impl Parser {
         Ok(Form { mnemonic, section, slots, operands, gate, rules, sem })
     }
 
-    /// `.v8 needs type .b32 .f32` (one of them), `.v8 allows type .b32` (it or nothing), `.relaxed without cop`; what
+    /// `.v8 needs type .b32 .f32` (one of them), `.v8 allows type .b32` (it or nothing), `sem with scope`, `cop without evict1`; what
     /// stands first is a modifier, or a slot for all of its modifiers.
     fn rule(&self, text: &str, slots: &[Slot]) -> Result<Vec<Rule>> {
         let mut words = text.split_whitespace();
@@ -312,6 +312,13 @@ impl Parser {
                 }
                 add(slot, &choices, verb == "needs");
             }
+            "with" => {
+                for word in words {
+                    let slot = spec(word)?;
+                    let choices: Vec<String> = slot.choices.iter().map(|c| c.modifier.clone()).collect();
+                    add(slot, &choices, true);
+                }
+            }
             "without" => {
                 for word in words {
                     let slot = spec(word)?;
@@ -321,7 +328,7 @@ impl Parser {
                     add(slot, &[], false);
                 }
             }
-            _ => return Err(self.error(format!("expected `needs`, `allows` or `without`, not `{verb}`"))),
+            _ => return Err(self.error(format!("expected `needs`, `allows`, `with` or `without`, not `{verb}`"))),
         }
         Ok(rules)
     }
@@ -392,6 +399,10 @@ impl Parser {
             name = inner;
             optional = true;
         }
+        let (spec, gate) = match spec.split_once('@') {
+            Some((spec, gate)) => (spec, self.gate(gate)?),
+            None => (spec, Gate::default()),
+        };
         let (spec, with) = match spec.split_once('?') {
             Some((spec, with)) => (spec, Some(self.modifier_of_form(with, slots)?)),
             None => (spec, None),
@@ -410,7 +421,7 @@ impl Parser {
             return self.memory_operand(inner, spec, optional, slots);
         }
         let read = role == "Read";
-        let operand = |kind, ty| Operand { name: name.to_owned(), role, kind, ty, optional, joined, with: with.clone() };
+        let operand = |kind, ty| Operand { name: name.to_owned(), role, kind, ty, optional, joined, with: with.clone(), gate: gate.clone() };
         if let Some(plain) = plain_kind(spec) {
             return Ok(operand(Kind::Plain(plain), Type::None));
         }
@@ -482,7 +493,7 @@ impl Parser {
                 (Kind::Address { space }, Type::None)
             }
         };
-        Ok(Operand { name: format!("[{inner}]"), role: "Read", kind, ty, optional, joined: false, with: None })
+        Ok(Operand { name: format!("[{inner}]"), role: "Read", kind, ty, optional, joined: false, with: None, gate: Gate::default() })
     }
 
     fn modifier_of_form(&self, modifier: &str, slots: &[Slot]) -> Result<String> {

@@ -70,3 +70,22 @@ impl Diagnostic {
         self
     }
 }
+
+/// Defines diagnostic codes, each with its explanation, and the catalogue of them.
+macro_rules! catalogue {
+    ($($name:ident = $code:literal: $explanation:literal;)*) => {
+        $(#[doc = $explanation] pub const $name: &str = $code;)*
+
+        /// Every code with its explanation.
+        pub const CATALOGUE: &[(&str, &str)] = &[$(($code, $explanation)),*];
+
+        #[cfg(test)]
+        mod tests {
+            #[test]
+            fn codes_are_unique_and_in_order() {
+                assert!(super::CATALOGUE.is_sorted_by(|a, b| a.0 < b.0));
+            }
+        }
+    };
+}
+pub(crate) use catalogue;

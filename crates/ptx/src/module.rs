@@ -2,6 +2,7 @@
 //! the instruction table gives it. It is what `ir` and `machine` read. It comes only out of the checker, wrapped in
 //! [`Checked`], so a consumer may index and match without asking again.
 
+use crate::ast::{Name, Names, Selector};
 use crate::isa::{Opcode, SpecialRegister};
 use crate::source::{Source, Span};
 use crate::types::{Arch, ScalarType, StateSpace, Version};
@@ -43,7 +44,6 @@ handles! {
 pub struct Checked<T>(T);
 
 impl<T> Checked<T> {
-    #[allow(dead_code, reason = "the checker is being written")]
     pub(crate) fn new(value: T) -> Self {
         Self(value)
     }
@@ -72,6 +72,8 @@ pub struct Module {
     pub arch: Arch,
     /// 32 or 64.
     pub address_size: u32,
+    /// The names of registers and labels, and of whatever else the text names.
+    pub names: Names,
     /// Every variable of every scope: module variables, kernel parameters, function-scope variables.
     pub variables: Vec<Variable>,
     /// Every entry and device function, declarations included.
@@ -253,8 +255,8 @@ impl Body {
 /// A virtual register.
 #[derive(Clone, Debug)]
 pub struct Register {
-    /// Its name, `%r12`.
-    pub name: String,
+    /// Its name, `%r12`; a component of a vector is `v.x`. [`Module::text`] gives the text.
+    pub name: Name,
     /// Its type.
     pub ty: ScalarType,
 }
@@ -262,8 +264,8 @@ pub struct Register {
 /// A label and the instruction it stands before.
 #[derive(Clone, Debug)]
 pub struct Label {
-    /// Its name.
-    pub name: String,
+    /// Its name; [`Module::text`] gives the text.
+    pub name: Name,
     /// Index of the instruction that follows; may be one past the last.
     pub target: u32,
 }
@@ -333,8 +335,18 @@ pub enum Operand {
         /// Bytes.
         offset: i64,
     },
-    /// `{a, b, c, d}`, or the argument list of a call.
+    /// `{a, b, c, d}`; the arguments or results of a call, where a `.param` variable is a [`Self::SymbolAddress`]; or
+    /// `[texture, sampler, {x, y}]`, where the coordinates are a vector in turn.
     Vector(OperandList),
+    /// `r.b2`, `r.h1`, `-r`: a part of a register, or its negative, of the video instructions.
+    Part {
+        /// The register.
+        register: RegId,
+        /// The bytes or half words; the whole register if there is none.
+        selector: Option<Selector>,
+        /// `-r`.
+        negated: bool,
+    },
     /// A branch target.
     Label(LabelId),
     /// A function called directly.
@@ -356,7 +368,7 @@ pub enum AddressBase {
 }
 
 /// The signature that an indirect call names.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Prototype {
     /// Return parameters: type, size and alignment.
     pub returns: Vec<ParamShape>,
@@ -375,6 +387,8 @@ pub struct ParamShape {
     pub size: u64,
     /// Bytes.
     pub align: u32,
+    /// An array, which takes arrays of the same size and alignment.
+    pub array: bool,
     /// A `.reg` parameter.
     pub register: bool,
 }
@@ -398,6 +412,11 @@ pub struct Loc {
 }
 
 impl Module {
+    /// The text of a name.
+    pub fn text(&self, name: Name) -> &str {
+        self.names.text(name)
+    }
+
     /// The opcode of an instruction.
     pub fn opcode(&self, instruction: &Instruction) -> &Opcode {
         &self.opcodes[instruction.opcode.index()]

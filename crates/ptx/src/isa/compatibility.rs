@@ -13,7 +13,7 @@ use crate::types::{ScalarType, TypeKind};
 /// - A predicate agrees with a predicate.
 ///
 /// With `relaxed_size`, as for the data of `ld`, `st` and `cvt`, the register may also be wider than the instruction
-/// type; then a floating-point register never agrees, except with its own format.
+/// type; then a floating-point register only agrees with `.bX`.
 pub fn compatible(instruction: ScalarType, register: ScalarType, relaxed_size: bool) -> bool {
     if instruction == register {
         return true;
@@ -26,7 +26,7 @@ pub fn compatible(instruction: ScalarType, register: ScalarType, relaxed_size: b
         // Bits are truncated or extended on the way, which only integers and untyped bits can be.
         return relaxed_size
             && register.bits() > instruction.bits()
-            && actual != TypeKind::Float
+            && (actual != TypeKind::Float || expected == TypeKind::Untyped)
             && (expected != TypeKind::Float || actual == TypeKind::Untyped);
     }
     let is_integer = |kind| matches!(kind, TypeKind::Unsigned | TypeKind::Signed);

@@ -183,6 +183,8 @@ pub struct OperandSpec {
     pub joined: bool,
     /// The modifier with which an optional operand must be written and without which it must not.
     pub with: Option<Modifier>,
+    /// What introduces it, beyond the form's own gate.
+    pub gate: Gate,
 }
 
 /// What may be written at an operand's place.

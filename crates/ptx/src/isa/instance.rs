@@ -13,7 +13,7 @@ pub fn minimal_instance(form: FormId) -> Option<String> {
 /// A legal PTX module with this opcode; with its optional operands if `full`. `None` if no target has all that it
 /// needs.
 pub fn instance(opcode: &Opcode, full: bool) -> Option<String> {
-    let (version, arch) = home(opcode)?;
+    let (version, arch) = home(opcode, full)?;
     let mut writer = Writer { opcode, registers: Vec::new(), scope: String::new() };
     let operands = writer.operands(full);
     let mut text = format!(".version {version}\n.target {arch}\n.address_size 64\n");
@@ -47,14 +47,24 @@ const FUNCTION_SCOPE: &str = "\
 ";
 
 /// The first target that has the form and all its modifiers, with the least PTX version that they and it need.
-fn home(opcode: &Opcode) -> Option<(Version, Arch)> {
-    let gates: Vec<_> = opcode.gates().map(|(_, gate)| gate).collect();
+fn home(opcode: &Opcode, full: bool) -> Option<(Version, Arch)> {
+    let operands = opcode.data().operands.iter().filter(|spec| is_written(opcode, spec, full));
+    let gates: Vec<_> = opcode.gates().map(|(_, gate)| gate).chain(operands.map(|spec| spec.gate)).collect();
     let fits = |arch: Arch| gates.iter().all(|gate| gate.permits_target(arch));
     // The assemblers of today begin with sm_75; a family target is only a restriction of the specific one.
     let current = TARGETS.iter().filter(|(arch, _)| arch.sm >= 75 && arch.variant != ArchVariant::Family);
     let (arch, since) = current.chain(TARGETS.iter().rev()).find(|(arch, _)| fits(*arch))?;
     let version = gates.iter().map(|gate| gate.ptx).max()?.max(*since);
     Some((version, *arch))
+}
+
+/// Whether an instance has the operand.
+fn is_written(opcode: &Opcode, spec: &OperandSpec, full: bool) -> bool {
+    match spec.with {
+        Some(modifier) => opcode.has(modifier),
+        // The callee takes nothing.
+        None => !spec.optional || (full && !matches!(spec.kind, OperandKind::Results | OperandKind::Arguments)),
+    }
 }
 
 struct Writer<'a> {
@@ -69,11 +79,7 @@ impl Writer<'_> {
     fn operands(&mut self, full: bool) -> String {
         let mut text = String::new();
         for (i, spec) in self.opcode.data().operands.iter().enumerate() {
-            let written = match spec.with {
-                Some(modifier) => self.opcode.has(modifier),
-                None => !spec.optional || (full && !matches!(spec.kind, OperandKind::Results | OperandKind::Arguments)),
-            };
-            if written {
+            if is_written(self.opcode, spec, full) {
                 let separator = if text.is_empty() { " " } else { ", " };
                 text.push_str(if spec.joined { "|" } else { separator });
                 let operand = self.operand(i, spec);

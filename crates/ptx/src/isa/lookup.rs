@@ -239,7 +239,8 @@ fn nearest<T: Copy>(
         .map(|(_, c)| c)
 }
 
-fn edit_distance(a: &[u8], b: &[u8]) -> usize {
+/// How many bytes must be replaced, inserted or removed to make one text of the other.
+pub(crate) fn edit_distance(a: &[u8], b: &[u8]) -> usize {
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, &x) in a.iter().enumerate() {
         let mut diagonal = row[0];

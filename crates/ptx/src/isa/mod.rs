@@ -32,6 +32,7 @@ pub use form::{
     SpaceRule, TypeRule,
 };
 pub use instance::{instance, minimal_instance};
+pub(crate) use lookup::edit_distance;
 pub use lookup::{OpcodeError, OpcodeErrorKind, lookup};
 pub use modifier::{Mnemonic, Modifier, Sem, Slot};
 pub use opcode::Opcode;

@@ -1,6 +1,6 @@
 //! Sample opcodes: a minimal one for each form, one for each choice of each slot, and arbitrary ones for fuzzing.
 
-use super::{FormData, FormId, Modifier, Opcode, Slot};
+use super::{FormData, FormId, Modifier, Opcode, Rule, Slot};
 
 /// An arbitrary legal opcode. `choose(n)` picks a number below `n`.
 pub fn arbitrary_instruction(choose: &mut dyn FnMut(u32) -> u32) -> Opcode {
@@ -43,24 +43,33 @@ pub fn sample_opcodes(form: FormId) -> Vec<Opcode> {
 fn repaired(form: FormId, mut modifiers: Vec<(Slot, Modifier)>, keep: Option<Slot>) -> Option<Opcode> {
     let data = form.data();
     // A repair can break a rule before it, but rules do not form long chains.
-    for _ in 0..=data.rules.len() {
-        let Some((rule, allowed)) = broken(data, &modifiers) else {
+    for _ in 0..=data.rules.len() * 2 {
+        let Some(rule) = broken(data, &modifiers) else {
             let position = |slot: Slot| data.slots.iter().position(|spec| spec.slot == slot);
             modifiers.sort_by_key(|(slot, _)| position(*slot));
             return Some(Opcode { form, modifiers });
         };
-        if keep != Some(rule) {
-            modifiers.retain(|(slot, _)| *slot != rule);
-            modifiers.extend(allowed.first().map(|&modifier| (rule, modifier)));
+        if keep != Some(rule.slot) {
+            modifiers.retain(|(slot, _)| *slot != rule.slot);
+            let first = rule.choices.first().filter(|_| rule.required || !is_optional(data, rule.slot));
+            modifiers.extend(first.map(|&modifier| (rule.slot, modifier)));
             continue;
         }
-        return None;
+        // Another modifier in place of the one that asks for the rule.
+        let (at, slot) = modifiers.iter().enumerate().find(|(_, (_, m))| *m == rule.when).map(|(i, (s, _))| (i, *s))?;
+        let choices = data.slots.iter().find(|spec| spec.slot == slot)?.choices;
+        let next = choices.iter().position(|choice| choice.modifier == rule.when)? + 1;
+        modifiers[at].1 = choices.get(next)?.modifier;
     }
     None
 }
 
-/// The slot that breaks a rule of the form, with what the rule allows there.
-fn broken(data: &FormData, modifiers: &[(Slot, Modifier)]) -> Option<(Slot, &'static [Modifier])> {
-    let rules = data.rules.iter().filter(|rule| modifiers.iter().any(|(_, modifier)| *modifier == rule.when));
-    rules.filter(|rule| !rule.keeps(modifiers)).map(|rule| (rule.slot, rule.choices)).next()
+fn is_optional(data: &FormData, slot: Slot) -> bool {
+    data.slots.iter().any(|spec| spec.slot == slot && spec.optional)
+}
+
+/// A rule of the form that the modifiers break.
+fn broken(data: &'static FormData, modifiers: &[(Slot, Modifier)]) -> Option<&'static Rule> {
+    let mut rules = data.rules.iter().filter(|rule| modifiers.iter().any(|(_, modifier)| *modifier == rule.when));
+    rules.find(|rule| !rule.keeps(modifiers))
 }

@@ -1,0 +1,186 @@
+//! Whether arguments and results fit the callee (PTX ISA, "Function Declarations and Definitions", `call`).
+
+use super::codes;
+use super::instruction::Assignment;
+use super::plan::FormPlan;
+use crate::ast::Constant;
+use crate::diagnostic::Diagnostic;
+use crate::isa::{OperandKind, compatible};
+use crate::module::{FunctionKind, Operand, OperandList, ParamShape, Symbol, Table};
+use crate::resolve::Resolver;
+use crate::resolve::constant::bits_as;
+use crate::resolve::function::Signature;
+use crate::resolve::operand::{Arg, ArgKind, Elements};
+use crate::source::Span;
+use crate::types::{ScalarType, StateSpace, TypeKind};
+
+impl Resolver<'_> {
+    /// Checks a call against the callee's signature and adds its operands.
+    pub(super) fn lower_call(&mut self, plan: &FormPlan, assignment: &Assignment, opcode: Span) -> OperandList {
+        let arg_of = |resolver: &Self, wanted: fn(OperandKind) -> bool| -> Option<Arg> {
+            let at = plan.operands.iter().position(|operand| wanted(operand.kind))?;
+            assignment.get(at).copied().flatten().map(|at| resolver.body.args[at as usize])
+        };
+        let callee = arg_of(self, |kind| matches!(kind, OperandKind::Function));
+        let targets = arg_of(self, |kind| matches!(kind, OperandKind::CallTargets));
+        let results = arg_of(self, |kind| matches!(kind, OperandKind::Results));
+        let arguments = arg_of(self, |kind| matches!(kind, OperandKind::Arguments));
+        let at = callee.or(targets).map_or(opcode, |arg| arg.span);
+        let signatures = self.callees(callee, targets);
+        let result_shapes = signatures.first().map(|s| (s.prototype.returns.clone(), false));
+        let argument_shapes = signatures.first().map(|s| (s.prototype.params.clone(), s.variadic));
+        // A list of targets has one signature: its further functions are compared as well.
+        for signature in signatures.iter().skip(1) {
+            let shapes = (signature.prototype.returns.clone(), false);
+            self.call_list(results, Some(&shapes), at, "result");
+            let shapes = (signature.prototype.params.clone(), signature.variadic);
+            self.call_list(arguments, Some(&shapes), at, "argument");
+        }
+        let results = self.call_list(results, result_shapes.as_ref(), at, "result");
+        let arguments = self.call_list(arguments, argument_shapes.as_ref(), at, "argument");
+        let lowered: Vec<_> = plan
+            .operands
+            .iter()
+            .zip(assignment)
+            .map(|(operand, assigned)| {
+                let arg = assigned.map(|at| self.body.args[at as usize].kind);
+                match (operand.kind, arg) {
+                    (OperandKind::Results, Some(_)) => results,
+                    (OperandKind::Arguments, Some(_)) => arguments,
+                    (_, Some(ArgKind::Function(id))) => Operand::Function(id),
+                    (_, Some(ArgKind::Register(id))) => Operand::Register(id),
+                    (_, Some(ArgKind::Prototype(id))) => Operand::Prototype(id),
+                    (_, Some(ArgKind::CallTargets(id))) => Operand::Table(id),
+                    _ => Operand::Absent,
+                }
+            })
+            .collect();
+        self.add_operands(&lowered)
+    }
+
+    /// The signatures that a call must fit; none if they are unknown, which was reported.
+    fn callees(&mut self, callee: Option<Arg>, targets: Option<Arg>) -> Vec<Signature> {
+        let functions = match (callee.map(|arg| (arg.kind, arg.span)), targets.map(|arg| arg.kind)) {
+            (Some((ArgKind::Function(id), span)), _) => {
+                let function = &self.module.functions[id.index()];
+                if function.kind == FunctionKind::Entry {
+                    let message = format!("`{}` is an entry, which cannot be called", function.name);
+                    let declared = function.span;
+                    self.report(
+                        Diagnostic::error(codes::CALL_TARGET, span, message).related(declared, "declared here"),
+                    );
+                    return Vec::new();
+                }
+                vec![id]
+            }
+            (_, Some(ArgKind::Prototype(id))) => {
+                let prototype = self.body.body.prototypes[id.index()].clone();
+                return vec![Signature { prototype, variadic: false }];
+            }
+            (_, Some(ArgKind::CallTargets(id))) => match &self.body.body.tables[id.index()] {
+                Table::Call(functions) => functions.clone(),
+                Table::Branch(_) => Vec::new(),
+            },
+            _ => Vec::new(),
+        };
+        functions.into_iter().map(|id| self.signatures[id.index()].clone()).collect()
+    }
+
+    /// Checks the arguments or the results and gives them as one operand.
+    fn call_list(
+        &mut self,
+        list: Option<Arg>,
+        shapes: Option<&(Vec<ParamShape>, bool)>,
+        at: Span,
+        what: &str,
+    ) -> Operand {
+        let elements = match list.map(|list| list.kind) {
+            Some(ArgKind::List(elements)) => elements,
+            Some(_) => return Operand::Absent,
+            None => Elements::default(),
+        };
+        if let Some((shapes, _)) = shapes
+            && shapes.len() != elements.len()
+        {
+            let span = list.map_or(at, |list| list.span);
+            let (takes, passes) = if what == "result" { ("returns", "takes up") } else { ("takes", "passes") };
+            let message = format!("the callee {takes} {} {what}s, the call {passes} {}", shapes.len(), elements.len());
+            self.error(codes::CALL_ARITY, span, message);
+        }
+        let count = elements.len();
+        let mut lowered = Vec::with_capacity(count);
+        for (i, at) in elements.indices().enumerate() {
+            let arg = self.body.nested[at];
+            let shape = shapes.and_then(|(shapes, _)| shapes.get(i)).copied();
+            let any_size = shapes.is_some_and(|(shapes, variadic)| *variadic && i + 1 == shapes.len());
+            if let Some(shape) = shape {
+                self.check_argument(&arg, &shape, any_size, what);
+            }
+            lowered.push(match arg.kind {
+                ArgKind::Register(id) => Operand::Register(id),
+                ArgKind::Symbol { symbol, offset } => Operand::SymbolAddress { symbol, offset },
+                ArgKind::Sink => Operand::Sink,
+                ArgKind::Constant(constant) => {
+                    let ty = shape.map_or(ScalarType::B64, |shape| shape.ty);
+                    Operand::Immediate(bits_as(constant, ty).unwrap_or(0))
+                }
+                _ => Operand::Absent,
+            });
+        }
+        Operand::Vector(self.add_operands(&lowered))
+    }
+
+    fn check_argument(&mut self, arg: &Arg, shape: &ParamShape, any_size: bool, what: &str) {
+        let is_result = what == "result";
+        let problem = match arg.kind {
+            ArgKind::Error => None,
+            ArgKind::Sink if is_result => None,
+            ArgKind::Sink => Some("`_` has no value".to_owned()),
+            ArgKind::Register(register) => {
+                let ty = self.register_type(register);
+                let scalar = !shape.array && agrees(shape.ty, ty);
+                (!scalar).then(|| format!("a `{ty}` register for {}", describe(shape)))
+            }
+            ArgKind::Constant(constant) if !is_result => {
+                let fits = !shape.array && constant_agrees(constant, shape.ty);
+                (!fits).then(|| format!("a constant that is not {}", describe(shape)))
+            }
+            ArgKind::Symbol { symbol: Symbol::Variable(id), offset: 0 } => {
+                let variable = self.variable(id);
+                let formal = self.body.inputs.contains(&id) || self.body.returns.contains(&id);
+                let array = variable.size != u64::from(variable.ty.bytes());
+                if variable.space != StateSpace::ParamFunc || formal {
+                    Some("only `.param` variables of this body, registers and constants can be passed".to_owned())
+                } else if array != shape.array
+                    || (array && variable.size != shape.size && !any_size)
+                    || (!array && !agrees(shape.ty, variable.ty))
+                {
+                    let (ty, size) = (variable.ty, variable.size);
+                    let this = if array { format!("{size} bytes") } else { format!("a `{ty}`") };
+                    Some(format!("{this} for {}", describe(shape)))
+                } else if variable.align != shape.align {
+                    Some(format!("an alignment of {} where {} is declared", variable.align, shape.align))
+                } else {
+                    None
+                }
+            }
+            _ => Some("only `.param` variables, registers and constants can be passed".to_owned()),
+        };
+        if let Some(problem) = problem {
+            let message = format!("this {what} does not fit the callee");
+            self.report(Diagnostic::error(codes::CALL_ARGUMENT, arg.span, message).label(problem));
+        }
+    }
+}
+
+fn agrees(formal: ScalarType, actual: ScalarType) -> bool {
+    compatible(formal, actual, false)
+}
+
+fn constant_agrees(constant: Constant, ty: ScalarType) -> bool {
+    bits_as(constant, ty).is_some() || (ty.kind() == TypeKind::Untyped && constant.as_integer().is_none())
+}
+
+fn describe(shape: &ParamShape) -> String {
+    if shape.array { format!("an array of {} bytes", shape.size) } else { format!("a `{}`", shape.ty) }
+}

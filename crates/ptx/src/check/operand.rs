@@ -1,0 +1,365 @@
+//! Whether an operand is what a form asks for.
+
+use super::instruction::{Assignment, untyped};
+use super::mismatch::{Mismatch, MismatchKind};
+use super::plan::{FormPlan, OperandPlan};
+use crate::ast::Constant;
+use crate::isa::{self, OperandKind, Role};
+use crate::module::{RegId, Symbol};
+use crate::resolve::Resolver;
+use crate::resolve::constant::bits_as;
+use crate::resolve::operand::{Arg, ArgKind, Elements};
+use crate::source::Span;
+use crate::types::{ScalarType, StateSpace, TypeKind};
+
+/// What is wrong with an operand, and where in it.
+pub(super) type Misfit = (MismatchKind, Span);
+
+impl Resolver<'_> {
+    /// The type of a register.
+    pub(crate) fn register_type(&self, register: RegId) -> ScalarType {
+        self.body.body.registers[register.index()].ty
+    }
+
+    /// Whether an argument may stand at an operand of a form.
+    pub(super) fn fit(&self, operand: &OperandPlan, arg: &Arg) -> Result<(), Misfit> {
+        let wrong = |expected: &'static str| Err((MismatchKind::Expected(expected), arg.span));
+        if matches!(arg.kind, ArgKind::Error) {
+            return Ok(());
+        }
+        match operand.kind {
+            OperandKind::Register { sink } => match arg.kind {
+                ArgKind::Sink if sink => Ok(()),
+                ArgKind::Sink => Err((MismatchKind::Sink, arg.span)),
+                ArgKind::Register(register) => self.fit_register(operand, register, arg.span),
+                ArgKind::Special { .. } => Err((MismatchKind::Special, arg.span)),
+                _ => wrong("a register"),
+            },
+            OperandKind::Value { special } => self.fit_value(operand, special, arg.kind, arg.span),
+            OperandKind::Immediate { .. } => match arg.kind {
+                ArgKind::Constant(constant) => self.fit_constant(operand, constant, arg.span),
+                _ => wrong("a constant"),
+            },
+            OperandKind::Predicate { sink, .. } => self.fit_predicate(arg, operand.role == Role::Read, sink),
+            OperandKind::Address { .. } => self.fit_address(operand, arg),
+            OperandKind::Vector { sink, .. } => self.fit_vector(operand, sink, arg),
+            OperandKind::Texture | OperandKind::Surface | OperandKind::TensorMap => {
+                self.fit_bracket(operand, arg)
+            }
+            OperandKind::Descriptor => match arg.kind {
+                ArgKind::Address { .. } => Ok(()),
+                _ => wrong("an opaque object in brackets"),
+            },
+            OperandKind::TensorMemory => match arg.kind {
+                ArgKind::Address { base: crate::module::AddressBase::Register(register), .. }
+                    if self.register_type(register).bits() == 32 =>
+                {
+                    Ok(())
+                }
+                ArgKind::Address { base: crate::module::AddressBase::Absolute, .. } => Ok(()),
+                _ => wrong("an address in tensor memory, held in a 32-bit register"),
+            },
+            OperandKind::Selected => match arg.kind {
+                ArgKind::Part { negated: true, .. } if !operand.negatable => wrong("a value that is not negated"),
+                ArgKind::Register(register) | ArgKind::Part { register, .. } => {
+                    match self.register_type(register) {
+                        ScalarType::U32 | ScalarType::S32 | ScalarType::B32 => Ok(()),
+                        found => Err((MismatchKind::Type { expected: ScalarType::U32, found }, arg.span)),
+                    }
+                }
+                ArgKind::Constant(Constant::Signed(_) | Constant::Unsigned(_)) if operand.role == Role::Read => {
+                    Ok(())
+                }
+                _ => wrong("a 32-bit integer register or a part of one"),
+            },
+            OperandKind::Sink => match arg.kind {
+                ArgKind::Sink => Ok(()),
+                _ => wrong("`_`"),
+            },
+            OperandKind::Label => match arg.kind {
+                ArgKind::Label(_) => Ok(()),
+                _ => wrong("a label"),
+            },
+            OperandKind::Function => match arg.kind {
+                ArgKind::Function(_) => Ok(()),
+                _ => wrong("a device function"),
+            },
+            OperandKind::Results | OperandKind::Arguments => match arg.kind {
+                ArgKind::List(_) => Ok(()),
+                _ => wrong("a list in parentheses"),
+            },
+            OperandKind::BranchTargets => match arg.kind {
+                ArgKind::BranchTargets(_) => Ok(()),
+                _ => wrong("a `.branchtargets` table"),
+            },
+            OperandKind::CallTargets => match arg.kind {
+                ArgKind::CallTargets(_) | ArgKind::Prototype(_) => Ok(()),
+                _ => wrong("a `.callprototype` or `.calltargets`"),
+            },
+        }
+    }
+
+    #[inline]
+    fn fit_register(&self, operand: &OperandPlan, register: RegId, span: Span) -> Result<(), Misfit> {
+        let found = self.register_type(register);
+        match operand.ty {
+            Some(expected) if expected == found || isa::compatible(expected, found, operand.relaxed) => Ok(()),
+            Some(expected) => Err((MismatchKind::Type { expected, found }, span)),
+            None if found == ScalarType::Pred => Err((MismatchKind::NoPredicate, span)),
+            None if operand.pointer && (found.kind() == TypeKind::Float || found.bits() < 32) => {
+                Err((MismatchKind::AddressRegister { found, bits: self.module.address_size }, span))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn fit_value(&self, operand: &OperandPlan, special: bool, kind: ArgKind, span: Span) -> Result<(), Misfit> {
+        match kind {
+            ArgKind::Error => Ok(()),
+            ArgKind::Register(register) => self.fit_register(operand, register, span),
+            ArgKind::Constant(constant) => self.fit_constant(operand, constant, span),
+            ArgKind::Special { register, component } if special => {
+                if register.components() > 1 && component.is_none() {
+                    return Err((MismatchKind::Component, span));
+                }
+                let (Some(expected), found) = (operand.ty, register.ty()) else { return Ok(()) };
+                // Before PTX 2.0 the vector ones had 16 bits.
+                let narrow = component.is_some() && expected.bits() == 16 && expected.kind() != TypeKind::Float;
+                let float = expected.kind() == TypeKind::Float;
+                if !float && (narrow || isa::compatible(expected, found, operand.relaxed)) {
+                    Ok(())
+                } else {
+                    Err((MismatchKind::Type { expected, found }, span))
+                }
+            }
+            ArgKind::Special { .. } => Err((MismatchKind::Special, span)),
+            ArgKind::Symbol { symbol, .. } if operand.symbols => self.fit_symbol(operand, symbol, span),
+            ArgKind::Function(id) if operand.symbols => {
+                self.fit_symbol(operand, Symbol::Function(id), span)
+            }
+            // `mov.u64 d, array[2]` is the address of the element.
+            ArgKind::Address { base: crate::module::AddressBase::Variable(id), .. }
+                if operand.symbols && !self.is_bracketed(span) =>
+            {
+                self.fit_symbol(operand, Symbol::Variable(id), span)
+            }
+            ArgKind::NotPredicate(register) if operand.ty == Some(ScalarType::Pred) => {
+                self.fit_register(operand, register, span)
+            }
+            ArgKind::NotPredicate(_) => Err((MismatchKind::Negation, span)),
+            ArgKind::Sink => Err((MismatchKind::SinkSource, span)),
+            _ => Err((MismatchKind::Expected("a register or a constant"), span)),
+        }
+    }
+
+    pub(super) fn is_bracketed(&self, span: Span) -> bool {
+        self.ast.source.text().as_bytes().get(span.start as usize) == Some(&b'[')
+    }
+
+    /// The address of a symbol as a value.
+    fn fit_symbol(&self, operand: &OperandPlan, symbol: Symbol, span: Span) -> Result<(), Misfit> {
+        let expected = operand.ty.unwrap_or(ScalarType::B64);
+        if !matches!(expected.kind(), TypeKind::Unsigned | TypeKind::Signed | TypeKind::Untyped) {
+            return Err((MismatchKind::AddressType(expected), span));
+        }
+        let Symbol::Variable(id) = symbol else { return Ok(()) };
+        let variable = self.variable(id);
+        match variable.space {
+            StateSpace::Global | StateSpace::Const if expected.bits() < self.module.address_size => {
+                Err((MismatchKind::AddressType(expected), span))
+            }
+            StateSpace::ParamFunc if !self.body.inputs.contains(&id) && !self.body.returns.contains(&id) => {
+                Err((MismatchKind::ParameterAddress, span))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn fit_constant(
+        &self,
+        operand: &OperandPlan,
+        constant: Constant,
+        span: Span,
+    ) -> Result<(), Misfit> {
+        let expected = operand.ty.unwrap_or(ScalarType::B64);
+        if bits_as(constant, expected).is_none() {
+            return Err((MismatchKind::Constant { expected, found: constant }, span));
+        }
+        match (operand.limit, constant.as_integer()) {
+            (Some(limit), Some(value)) if !limit.permits(value as i64) => {
+                Err((MismatchKind::Limit(limit, value as i64), span))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Any predicate that is read may be negated, and may be a constant, 0 or not 0.
+    fn fit_predicate(&self, arg: &Arg, read: bool, sink: bool) -> Result<(), Misfit> {
+        let register = match arg.kind {
+            ArgKind::Register(register) => register,
+            ArgKind::NotPredicate(register) if read => register,
+            ArgKind::NotPredicate(_) => return Err((MismatchKind::Negation, arg.span)),
+            ArgKind::Sink if sink => return Ok(()),
+            ArgKind::Sink => return Err((MismatchKind::Sink, arg.span)),
+            ArgKind::Constant(Constant::Signed(_) | Constant::Unsigned(_)) if read => return Ok(()),
+            _ => return Err((MismatchKind::Expected("a predicate register"), arg.span)),
+        };
+        match self.register_type(register) {
+            ScalarType::Pred => Ok(()),
+            found => Err((MismatchKind::Type { expected: ScalarType::Pred, found }, arg.span)),
+        }
+    }
+
+    fn fit_vector(&self, operand: &OperandPlan, sink: bool, arg: &Arg) -> Result<(), Misfit> {
+        let elements = match arg.kind {
+            ArgKind::Vector(elements) => elements,
+            ArgKind::VectorRegister { first, lanes } => {
+                return match operand.length {
+                    Some(length) if length != u32::from(lanes) => {
+                        Err((MismatchKind::Length { expected: length, found: usize::from(lanes) }, arg.span))
+                    }
+                    _ => self.fit_register(operand, first, arg.span),
+                };
+            }
+            _ if operand.lone => {
+                return match arg.kind {
+                    ArgKind::Sink if operand.role == Role::Write => Err((MismatchKind::Sink, arg.span)),
+                    ArgKind::Constant(_) if operand.role == Role::Write => {
+                        Err((MismatchKind::Expected("a register"), arg.span))
+                    }
+                    _ => self.fit_value(operand, false, arg.kind, arg.span),
+                };
+            }
+            _ => return Err((MismatchKind::Expected("a vector in braces"), arg.span)),
+        };
+        match operand.length {
+            Some(length) if length as usize != elements.len() => {
+                return Err((MismatchKind::Length { expected: length, found: elements.len() }, arg.span));
+            }
+            None if !matches!(elements.len(), 2 | 4 | 8) => {
+                return Err((MismatchKind::Length { expected: 2, found: elements.len() }, arg.span));
+            }
+            _ => {}
+        }
+        self.fit_elements(operand, sink, elements, arg.span)
+    }
+
+    fn fit_elements(
+        &self,
+        operand: &OperandPlan,
+        sink: bool,
+        elements: Elements,
+        span: Span,
+    ) -> Result<(), Misfit> {
+        let mut width = None;
+        let mut sinks = 0;
+        let mut float = None;
+        // Only vectors of eight are stored with gaps.
+        let sink = sink && (operand.role == Role::Write || operand.length == Some(8));
+        for arg in &self.body.nested[elements.indices()] {
+            match arg.kind {
+                ArgKind::Sink if sink => sinks += 1,
+                ArgKind::Sink if operand.role == Role::Read => {
+                    return Err((MismatchKind::SinkSource, arg.span));
+                }
+                ArgKind::Sink => return Err((MismatchKind::Sink, arg.span)),
+                ArgKind::Register(register) => {
+                    self.fit_register(operand, register, arg.span)?;
+                    let bits = self.register_type(register).bits();
+                    if *width.get_or_insert(bits) != bits {
+                        return Err((MismatchKind::Widths, arg.span));
+                    }
+                }
+                ArgKind::Constant(constant) if operand.role == Role::Read => {
+                    if operand.ty.is_some() {
+                        self.fit_constant(operand, constant, arg.span)?;
+                    }
+                    let is_float = constant.as_integer().is_none();
+                    if *float.get_or_insert(is_float) != is_float {
+                        return Err((MismatchKind::Widths, arg.span));
+                    }
+                }
+                ArgKind::Error => {}
+                _ => return Err((MismatchKind::Expected("a register"), arg.span)),
+            }
+        }
+        if sinks == elements.len() && sinks > 0 { Err((MismatchKind::AllSinks, span)) } else { Ok(()) }
+    }
+
+    /// The parts of a `mov` that packs or unpacks add up to the whole.
+    pub(super) fn fit_pack(
+        &self,
+        plan: &FormPlan,
+        whole: ScalarType,
+        assignment: &Assignment,
+    ) -> Result<(), Mismatch> {
+        for (operand, at) in plan.operands.iter().zip(assignment) {
+            let (OperandKind::Vector { .. }, Some(at)) = (operand.kind, at) else { continue };
+            let arg = self.body.args[*at as usize];
+            let (parts, first) = match arg.kind {
+                ArgKind::Vector(elements) => {
+                    let registers = self.body.nested[elements.indices()].iter();
+                    let first = registers.filter_map(|arg| match arg.kind {
+                        ArgKind::Register(register) => Some(self.register_type(register)),
+                        _ => None,
+                    });
+                    (elements.len() as u32, first.clone().next())
+                }
+                ArgKind::VectorRegister { first, lanes } => (u32::from(lanes), Some(self.register_type(first))),
+                _ => continue,
+            };
+            let part = whole.bits() / parts.max(1);
+            let fits = first.map_or(untyped(part).is_some(), |ty| ty.bits() == part);
+            if !fits {
+                let kind = MismatchKind::Parts { whole, parts };
+                return Err(Mismatch::new(plan.operands.len(), arg.span, kind));
+            }
+        }
+        Ok(())
+    }
+
+    /// `[texture, sampler, {coordinates}]` and its like.
+    fn fit_bracket(&self, operand: &OperandPlan, arg: &Arg) -> Result<(), Misfit> {
+        let ArgKind::Bracket(elements) = arg.kind else {
+            return Err((MismatchKind::Expected("an object and coordinates in brackets"), arg.span));
+        };
+        let parts = &self.body.nested[elements.indices()];
+        let most = if operand.kind == OperandKind::Texture { 3 } else { 2 };
+        let (Some((coordinates, objects)), true) = (parts.split_last(), (2..=most).contains(&parts.len())) else {
+            return Err((MismatchKind::Expected("an object and coordinates in brackets"), arg.span));
+        };
+        for object in objects {
+            match object.kind {
+                ArgKind::Register(register) if self.register_type(register).bits() == 64 => {}
+                ArgKind::Error => {}
+                ArgKind::Symbol { symbol: Symbol::Variable(id), .. } => {
+                    let ty = self.variable(id).ty;
+                    if operand.kind != OperandKind::TensorMap && ty.kind() != TypeKind::Opaque {
+                        let expected = "a texture, sampler or surface, or a 64-bit register";
+                        return Err((MismatchKind::Expected(expected), object.span));
+                    }
+                }
+                _ => return Err((MismatchKind::Expected("an object or a 64-bit register"), object.span)),
+            }
+        }
+        let length = operand.coordinates;
+        match coordinates.kind {
+            ArgKind::Error => Ok(()),
+            ArgKind::Vector(elements) => {
+                if let Some(length) = length
+                    && operand.kind != OperandKind::TensorMap
+                    && length as usize != elements.len()
+                {
+                    let kind = MismatchKind::Length { expected: length, found: elements.len() };
+                    return Err((kind, coordinates.span));
+                }
+                for arg in &self.body.nested[elements.indices()] {
+                    self.fit_value(operand, false, arg.kind, arg.span)?;
+                }
+                Ok(())
+            }
+            ArgKind::VectorRegister { first, .. } => self.fit_register(operand, first, coordinates.span),
+            kind => self.fit_value(operand, false, kind, coordinates.span),
+        }
+    }
+}

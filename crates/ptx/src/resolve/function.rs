@@ -1,0 +1,421 @@
+//! Functions: signatures, declarations and their definitions, aliases (PTX ISA, "Kernel and Function Directives").
+
+use super::scope::Binding;
+use super::{Resolver, codes};
+use crate::ast::{self, FunctionId, Name, Space, Spanned, VariableList};
+use crate::diagnostic::Diagnostic;
+use crate::module::{
+    FuncId, Function, FunctionKind, LaunchBounds, Linkage, Operand, Param, ParamShape, Prototype, RegId,
+    Register, VarId,
+};
+use crate::source::Span;
+use crate::types::{ScalarType, StateSpace, Version};
+
+/// Bytes of an entry's parameters: since PTX 8.1 on sm_70 and later, and before.
+const ENTRY_PARAMETERS: (u64, u64) = (32764, 4352);
+
+/// A signature, and whether the last input is an array without a size, which takes any array.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Signature {
+    pub(crate) prototype: Prototype,
+    pub(crate) variadic: bool,
+}
+
+impl Resolver<'_> {
+    pub(super) fn function(&mut self, id: FunctionId) {
+        let ast = self.ast;
+        let function = &ast[id];
+        let name = function.name;
+        let text = self.text(name.value).to_owned();
+        self.check_function(function);
+        let Some((func, earlier)) = self.declare_function(function) else {
+            return;
+        };
+        self.scopes.begin();
+        self.body.begin(func);
+        let reuse = |params: &[Param]| {
+            let memory = params.iter().map(|p| if let Param::Memory(id) = p { Some(*id) } else { None });
+            memory.collect::<Vec<_>>()
+        };
+        let (old_returns, old_params) = match earlier {
+            true => {
+                let old = &self.module.functions[func.index()];
+                (reuse(&old.returns), reuse(&old.params))
+            }
+            false => (Vec::new(), Vec::new()),
+        };
+        let returns = self.parameters(function, function.returns, func, &old_returns);
+        let params = self.parameters(function, function.params, func, &old_params);
+        let signature = self.signature(&returns, &params);
+        self.check_signature(function, &returns, &params);
+        if earlier {
+            self.check_redeclaration(func, &signature, name.span);
+        }
+        if !earlier {
+            // A function may call itself: its signature is known before its body.
+            self.signatures[func.index()] = signature.clone();
+        }
+        let (bounds, noreturn) = self.function_directives(function);
+        let body = function.body.map(|body| {
+            self.set_directions(&returns, &params);
+            self.statements(body, func)
+        });
+        self.scopes.end();
+        self.set_directions(&[], &[]);
+        let parameters = (signature, returns, params);
+        self.complete(func, earlier, text, function, parameters, (bounds, noreturn, body));
+    }
+
+    /// Stores what a declaration or definition says of its function.
+    fn complete(
+        &mut self,
+        func: FuncId,
+        earlier: bool,
+        text: String,
+        function: &ast::Function,
+        (signature, returns, params): (Signature, Vec<Param>, Vec<Param>),
+        (bounds, noreturn, body): (LaunchBounds, bool, Option<crate::module::Body>),
+    ) {
+        let old = &mut self.module.functions[func.index()];
+        if earlier && body.is_none() {
+            old.noreturn |= noreturn;
+            return;
+        }
+        let linkage = match (earlier, function.linkage.value) {
+            (true, Linkage::Internal) => old.linkage,
+            (_, linkage) => linkage,
+        };
+        *old = Function {
+            name: text,
+            kind: function.kind.value,
+            linkage,
+            noreturn: noreturn || (earlier && old.noreturn),
+            returns,
+            params,
+            bounds,
+            body,
+            span: function.name.span,
+        };
+        self.signatures[func.index()] = signature;
+    }
+
+    fn check_function(&mut self, function: &ast::Function) {
+        let linkage = function.linkage;
+        match linkage.value {
+            Linkage::Common => {
+                self.error(codes::LINKAGE, linkage.span, "`.common` is for variables");
+            }
+            Linkage::Extern if function.body.is_some() => {
+                self.error(codes::LINKAGE, linkage.span, "an `.extern` function has no body here");
+            }
+            Linkage::Internal | Linkage::Visible | Linkage::Weak | Linkage::Extern => {}
+        }
+        if function.kind.value == FunctionKind::Entry && !function.returns.is_empty() {
+            self.error(codes::RETURN_PARAMETER, function.name.span, "an entry returns nothing");
+        }
+        for attribute in &function.attributes {
+            if attribute.value == ast::Attribute::Managed {
+                self.error(codes::ATTRIBUTE, attribute.span, "`.managed` is for variables");
+            }
+        }
+    }
+
+    /// The function's handle, and whether it was declared before; `None` if it cannot be declared.
+    fn declare_function(&mut self, function: &ast::Function) -> Option<(FuncId, bool)> {
+        let name = function.name;
+        let new = FuncId(self.module.functions.len() as u32);
+        let Err(previous) =
+            self.scopes.declare(&self.names, name.value, Binding::Function(new), name.span)
+        else {
+            self.signatures.push(Signature::default());
+            self.module.functions.push(Function {
+                name: self.text(name.value).to_owned(),
+                kind: function.kind.value,
+                linkage: function.linkage.value,
+                noreturn: false,
+                returns: Vec::new(),
+                params: Vec::new(),
+                bounds: LaunchBounds::default(),
+                body: None,
+                span: name.span,
+            });
+            return Some((new, false));
+        };
+        let Binding::Function(old) = self.lookup_quietly(name.value) else {
+            self.duplicate(name, previous);
+            return None;
+        };
+        let earlier = &self.module.functions[old.index()];
+        let message = format!("`{}`", self.text(name.value));
+        let at = earlier.span;
+        if earlier.body.is_some() {
+            self.report(
+                Diagnostic::error(codes::DUPLICATE_FUNCTION, name.span, format!("{message} is already defined"))
+                    .related(at, "defined here"),
+            );
+        } else if earlier.kind != function.kind.value {
+            self.report(
+                Diagnostic::error(
+                    codes::INCOMPATIBLE_REDECLARATION,
+                    name.span,
+                    format!("{message} is both an entry and a device function"),
+                )
+                .related(at, "declared here"),
+            );
+        } else if !linkages_agree(earlier.linkage, function.linkage.value, function.body.is_some()) {
+            self.report(
+                Diagnostic::error(codes::LINKAGE, name.span, format!("{message} was declared with other linkage"))
+                    .related(at, "declared here"),
+            );
+        }
+        Some((old, true))
+    }
+
+    /// Declares parameters in the function's scope.
+    fn parameters(
+        &mut self,
+        function: &ast::Function,
+        list: VariableList,
+        func: FuncId,
+        reuse: &[Option<VarId>],
+    ) -> Vec<Param> {
+        let ast = self.ast;
+        let mut params = Vec::with_capacity(list.len());
+        for declaration in &ast[list] {
+            let Some(declarator) = ast[declaration.declarators].first() else { continue };
+            let reused = reuse.get(params.len()).copied().flatten();
+            let ty = declaration.ty.value;
+            let param = match (declaration.space.value, function.kind.value) {
+                (Space::Param, FunctionKind::Entry) => {
+                    let space = StateSpace::ParamEntry;
+                    Param::Memory(self.parameter_variable(declaration, declarator, space, func, reused))
+                }
+                (Space::Reg, FunctionKind::Func) if function.body.is_none() => Param::RegisterType(ty),
+                (Space::Reg, FunctionKind::Func) => {
+                    let name = declarator.name.map_or_else(|| self.names.intern("_"), |name| name.value);
+                    self.body.body.registers.push(Register { name, ty });
+                    Param::Register(RegId(self.body.body.registers.len() as u32 - 1))
+                }
+                (space, kind) => {
+                    if space != Space::Param {
+                        let message = match kind {
+                            FunctionKind::Entry => "a parameter of an entry is in `.param`",
+                            FunctionKind::Func => "a parameter is in `.param` or `.reg`",
+                        };
+                        self.error(codes::ENTRY_PARAMETER, declaration.space.span, message);
+                    }
+                    let space = StateSpace::ParamFunc;
+                    Param::Memory(self.parameter_variable(declaration, declarator, space, func, reused))
+                }
+            };
+            if let Some(name) = declarator.name {
+                match param {
+                    Param::Memory(id) => self.declare(name, Binding::Variable(id)),
+                    Param::Register(id) => self.declare(name, Binding::Register(id)),
+                    Param::RegisterType(_) => true,
+                };
+            }
+            params.push(param);
+        }
+        params
+    }
+
+    fn check_signature(&mut self, function: &ast::Function, returns: &[Param], params: &[Param]) {
+        let ast = self.ast;
+        if returns.len() > 1
+            && let Some(i) = returns.iter().position(|p| matches!(p, Param::Memory(_)))
+        {
+            let span = ast[function.returns][i].space.span;
+            self.error(codes::RETURN_PARAMETER, span, "several return values are only possible in registers");
+        }
+        let mut total = 0_u64;
+        for (i, param) in params.iter().enumerate() {
+            let Param::Memory(id) = *param else { continue };
+            let variable = self.variable(id);
+            let (size, align, span) = (variable.size, u64::from(variable.align), variable.span);
+            if variable.unsized_array && size == 0 && i + 1 < params.len() {
+                self.error(codes::ENTRY_PARAMETER, span, "only the last parameter may be an array without a size");
+            }
+            total = total.next_multiple_of(align).saturating_add(size);
+        }
+        let large = self.module.version >= Version { major: 8, minor: 1 } && self.module.arch.sm >= 70;
+        let most = if large { ENTRY_PARAMETERS.0 } else { ENTRY_PARAMETERS.1 };
+        if function.kind.value == FunctionKind::Entry && total > most {
+            let message = format!("the entry's parameters take {total} bytes, of at most {most}");
+            self.error(codes::TOO_LARGE, function.name.span, message);
+        }
+    }
+
+    fn signature(&self, returns: &[Param], params: &[Param]) -> Signature {
+        let shape = |param: &Param| match *param {
+            Param::Memory(id) => {
+                let variable = self.variable(id);
+                ParamShape {
+                    ty: variable.ty,
+                    size: variable.size,
+                    align: variable.align,
+                    array: variable.size != u64::from(variable.ty.bytes()) || variable.unsized_array,
+                    register: false,
+                }
+            }
+            Param::Register(id) => register_shape(self.body.body.registers[id.index()].ty),
+            Param::RegisterType(ty) => register_shape(ty),
+        };
+        let variadic = matches!(params.last(), Some(Param::Memory(id)) if self.variable(*id).unsized_array);
+        Signature {
+            prototype: Prototype {
+                returns: returns.iter().map(shape).collect(),
+                params: params.iter().map(shape).collect(),
+                noreturn: false,
+            },
+            variadic,
+        }
+    }
+
+    fn check_redeclaration(&mut self, func: FuncId, new: &Signature, span: Span) {
+        let old = &self.signatures[func.index()];
+        if let Some(difference) = difference(&old.prototype, &new.prototype) {
+            let declared = self.module.functions[func.index()].span;
+            let message = format!("{difference} not as declared before");
+            self.report(
+                Diagnostic::error(codes::INCOMPATIBLE_REDECLARATION, span, message)
+                    .related(declared, "declared here"),
+            );
+        }
+    }
+
+    /// The shapes of a `.callprototype`'s parameters.
+    pub(super) fn prototype_shapes(&mut self, list: VariableList) -> Vec<ParamShape> {
+        let ast = self.ast;
+        let mut shapes = Vec::with_capacity(list.len());
+        for declaration in &ast[list] {
+            let Some(declarator) = ast[declaration.declarators].first() else { continue };
+            shapes.push(match declaration.space.value {
+                Space::Reg => register_shape(declaration.ty.value),
+                _ => match self.layout(declaration, declarator) {
+                    Some(layout) => ParamShape {
+                        ty: declaration.ty.value,
+                        size: layout.size,
+                        align: layout.align,
+                        array: !layout.dimensions.is_empty() || layout.unsized_array,
+                        register: false,
+                    },
+                    None => register_shape(declaration.ty.value),
+                },
+            });
+        }
+        shapes
+    }
+
+    /// Notes which variables are the return parameters, which are only written, and which the inputs.
+    fn set_directions(&mut self, returns: &[Param], params: &[Param]) {
+        let ids = |params: &[Param]| {
+            let memory = params.iter().filter_map(|p| if let Param::Memory(id) = p { Some(*id) } else { None });
+            memory.collect::<Vec<_>>()
+        };
+        self.body.returns = ids(returns);
+        self.body.inputs = ids(params);
+    }
+
+    /// `.alias name, aliasee`.
+    pub(super) fn alias(&mut self, name: Spanned<Name>, aliasee: Spanned<Name>) {
+        let (Binding::Function(alias), Binding::Function(target)) =
+            (self.lookup(name.value, name.span), self.lookup(aliasee.value, aliasee.span))
+        else {
+            for name in [name, aliasee] {
+                if !matches!(self.lookup_quietly(name.value), Binding::Function(_) | Binding::Unknown(_)) {
+                    let message = format!("`{}` is not a function", self.text(name.value));
+                    self.error(codes::ALIAS, name.span, message);
+                }
+            }
+            return;
+        };
+        let (declared, defined) =
+            (&self.module.functions[alias.index()], &self.module.functions[target.index()]);
+        let problem = if defined.kind == FunctionKind::Entry || declared.kind == FunctionKind::Entry {
+            Some((aliasee.span, "an entry has no alias".to_owned()))
+        } else if declared.body.is_some() {
+            Some((name.span, "an alias is a function declared without a body".to_owned()))
+        } else if defined.body.is_none() || defined.linkage == Linkage::Weak {
+            Some((aliasee.span, "an alias stands for a function that is defined here and not weak".to_owned()))
+        } else {
+            let (a, b) = (&self.signatures[alias.index()], &self.signatures[target.index()]);
+            let difference = difference(&a.prototype, &b.prototype);
+            difference.map(|difference| (name.span, format!("{difference} not as in the function it stands for")))
+        };
+        match problem {
+            Some((span, message)) => self.error(codes::ALIAS, span, message),
+            None => {
+                let text = self.text(name.value).to_owned();
+                self.module.aliases.push((text, target));
+                self.alias_ids.push((alias, target));
+            }
+        }
+    }
+
+    /// Lets calls and addresses name the functions that aliases stand for.
+    pub(super) fn redirect_aliases(&mut self) {
+        if self.alias_ids.is_empty() {
+            return;
+        }
+        let target = |func: FuncId| {
+            let found = self.alias_ids.iter().find(|(alias, _)| *alias == func);
+            found.map_or(func, |(_, target)| *target)
+        };
+        for function in &mut self.module.functions {
+            let Some(body) = &mut function.body else { continue };
+            for operand in &mut body.operands {
+                match operand {
+                    Operand::Function(func) => *func = target(*func),
+                    Operand::SymbolAddress { symbol: crate::module::Symbol::Function(func), .. } => {
+                        *func = target(*func);
+                    }
+                    _ => {}
+                }
+            }
+            for table in &mut body.tables {
+                if let crate::module::Table::Call(functions) = table {
+                    functions.iter_mut().for_each(|func| *func = target(*func));
+                }
+            }
+        }
+    }
+}
+
+pub(crate) fn register_shape(ty: ScalarType) -> ParamShape {
+    ParamShape { ty, size: u64::from(ty.bytes()), align: ty.bytes().max(1), array: false, register: true }
+}
+
+/// Whether a later declaration or definition may have its linkage after an earlier declaration.
+fn linkages_agree(earlier: Linkage, later: Linkage, defines: bool) -> bool {
+    match (earlier, later) {
+        (Linkage::Extern, Linkage::Extern) => !defines,
+        (Linkage::Extern, _) | (_, Linkage::Extern) => false,
+        // A definition without linkage takes that of the declaration.
+        (_, Linkage::Internal) => true,
+        (earlier, later) => earlier == later,
+    }
+}
+
+/// What is different in two signatures.
+fn difference(a: &Prototype, b: &Prototype) -> Option<String> {
+    let lists = [("return parameter", &a.returns, &b.returns), ("parameter", &a.params, &b.params)];
+    for (what, a, b) in lists {
+        if a.len() != b.len() {
+            return Some(format!("the number of {what}s is"));
+        }
+        for (i, (a, b)) in a.iter().zip(b).enumerate() {
+            let aspect = if a.ty != b.ty || a.register != b.register || a.array != b.array {
+                "the type"
+            } else if a.size != b.size {
+                "the size"
+            } else if a.align != b.align {
+                "the alignment"
+            } else {
+                continue;
+            };
+            return Some(format!("{aspect} of {what} {} is", i + 1));
+        }
+    }
+    None
+}
