@@ -128,6 +128,7 @@ pub(crate) fn forms(table: &Table) -> String {
         let _ = writeln!(out, "    FormData {{");
         let _ = writeln!(out, "        mnemonic: Mnemonic::{},", camel_case(&form.mnemonic));
         let _ = writeln!(out, "        template: {:?},", template(form));
+        let _ = writeln!(out, "        chapter: {:?},", form.chapter);
         let _ = writeln!(out, "        section: {:?},", form.section);
         let slots: Vec<_> = form.slots.iter().map(slot).collect();
         let _ = writeln!(out, "        slots: &[{}],", slots.join(", "));
@@ -183,7 +184,10 @@ fn gate(gate: &Gate) -> String {
     let arch = |t: &Target| format!("Arch {{ sm: {}, variant: ArchVariant::{} }}", t.sm, t.variant);
     let targets: Vec<_> = gate.targets.iter().map(arch).collect();
     format!(
-        "Gate {{ ptx: Version {{ major: {major}, minor: {minor} }}, targets: &[{}], before: {:?} }}", targets.join(", "), gate.before)
+        "Gate {{ ptx: Version {{ major: {major}, minor: {minor} }}, targets: &[{}], before: {:?} }}",
+        targets.join(", "),
+        gate.before
+    )
 }
 
 fn slot(slot: &Slot) -> String {
@@ -202,8 +206,9 @@ fn slot(slot: &Slot) -> String {
 fn rule(rule: &Rule) -> String {
     let choices: Vec<_> = rule.choices.iter().map(|c| format!("Modifier::{}", camel_case(c))).collect();
     format!(
-        "Rule {{ when: Modifier::{}, slot: Slot::{}, choices: &[{}], required: {} }}",
-        camel_case(&rule.when),
+        "Rule {{ when: (Slot::{}, Modifier::{}), slot: Slot::{}, choices: &[{}], required: {} }}",
+        camel_case(&rule.when.0),
+        camel_case(&rule.when.1),
         camel_case(&rule.slot),
         choices.join(", "),
         rule.required
@@ -245,6 +250,10 @@ fn operand(operand: &Operand) -> String {
     let with = operand.with.as_ref().map_or("None".into(), |m| format!("Some(Modifier::{})", camel_case(m)));
     format!(
         "OperandSpec {{ name: {:?}, role: Role::{}, kind: OperandKind::{kind}, ty: TypeRule::{ty}, optional: {}, joined: {}, with: {with}, gate: {} }}",
-        operand.name, operand.role, operand.optional, operand.joined, gate(&operand.gate)
+        operand.name,
+        operand.role,
+        operand.optional,
+        operand.joined,
+        gate(&operand.gate)
     )
 }

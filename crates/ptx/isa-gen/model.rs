@@ -21,6 +21,8 @@ pub(crate) struct Table {
 #[derive(Debug)]
 pub(crate) struct Form {
     pub(crate) mnemonic: String,
+    /// Number and title: `9.7.1 Integer arithmetic`.
+    pub(crate) chapter: String,
     pub(crate) section: String,
     pub(crate) slots: Vec<Slot>,
     pub(crate) operands: Vec<Operand>,
@@ -47,7 +49,7 @@ pub(crate) struct Choice {
 /// `.v8 needs type .b32 .f32`.
 #[derive(Clone, Debug)]
 pub(crate) struct Rule {
-    pub(crate) when: String,
+    pub(crate) when: (String, String),
     pub(crate) slot: String,
     pub(crate) choices: Vec<String>,
     /// Whether the slot may not be empty.
@@ -91,7 +93,9 @@ pub(crate) enum Kind {
     Register {
         sink: bool,
     },
-    Value { special: bool },
+    Value {
+        special: bool,
+    },
     Immediate {
         range: Option<(i64, i64)>,
     },

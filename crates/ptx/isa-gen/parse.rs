@@ -17,6 +17,7 @@ pub(crate) struct Parser {
     table: Table,
     file: String,
     line: usize,
+    chapter: String,
     section: Option<String>,
     /// The classes defined in the current section: name without dot to choices.
     classes: BTreeMap<String, Vec<Choice>>,
@@ -60,10 +61,14 @@ impl Parser {
 
     /// Reads a file of forms.
     pub(crate) fn forms(&mut self, file: &str, text: &str) -> Result<()> {
+        self.chapter.clear();
         self.section = None;
         for (number, line) in self.lines(file, text) {
             self.line = number;
-            if let Some(rest) = line.strip_prefix("section ") {
+            if let Some(rest) = line.strip_prefix("chapter ") {
+                self.chapter = rest.to_owned();
+                self.section = None;
+            } else if let Some(rest) = line.strip_prefix("section ") {
                 self.section(rest)?;
             } else if line.starts_with('.') {
                 self.class(&line)?;
@@ -71,7 +76,7 @@ impl Parser {
                 let form = self.form(&line)?;
                 self.table.forms.push(form);
             } else {
-                return Err(self.error("expected `section`, a class `.name = ...` or a form"));
+                return Err(self.error("expected `chapter`, `section`, a class `.name = ...` or a form"));
             }
         }
         Ok(())
@@ -153,6 +158,11 @@ impl Parser {
             Some((title, gate)) => (title, self.gate(gate)?),
             None => (title, Gate::default()),
         };
+        let (chapter, _) =
+            self.chapter.split_once(' ').ok_or_else(|| self.error("a section before its chapter"))?;
+        if !number.strip_prefix(chapter).is_some_and(|rest| rest.starts_with('.')) {
+            return Err(self.error(format!("section {number} is not in chapter {chapter}")));
+        }
         if self.table.sections.iter().any(|(n, _)| n == number) {
             return Err(self.error(format!("section {number} is there twice")));
         }
@@ -274,21 +284,29 @@ impl Parser {
             all.extend(self.rule(rule, &slots)?);
         }
         let rules = all;
-        Ok(Form { mnemonic, section, slots, operands, gate, rules, sem })
+        Ok(Form { mnemonic, chapter: self.chapter.clone(), section, slots, operands, gate, rules, sem })
     }
 
     /// `.v8 needs type .b32 .f32` (one of them), `.v8 allows type .b32` (it or nothing), `sem with scope`, `cop without evict1`; what
-    /// stands first is a modifier, or a slot for all of its modifiers.
+    /// stands first is a modifier, a slot for all of its modifiers, or `slot=.modifier`.
     fn rule(&self, text: &str, slots: &[Slot]) -> Result<Vec<Rule>> {
         let mut words = text.split_whitespace();
         let (Some(when), Some(verb)) = (words.next(), words.next()) else {
             return Err(self.error("expected `.modifier needs slot .modifier ...`"));
         };
-        let triggers: Vec<String> = match slots.iter().find(|s| s.name == when) {
-            Some(slot) => slot.choices.iter().map(|c| c.modifier.clone()).collect(),
-            None if slots.iter().any(|s| s.choices.iter().any(|c| c.modifier == when)) => vec![when.to_owned()],
-            None => return Err(self.error(format!("this form has no slot and no modifier `{when}`"))),
+        let (in_slot, modifier) = match when.split_once('=') {
+            Some((slot, modifier)) => (Some(slot), Some(modifier)),
+            None if when.starts_with('.') => (None, Some(when)),
+            None => (Some(when), None),
         };
+        let mut triggers: Vec<(String, String)> = Vec::new();
+        for slot in slots.iter().filter(|s| in_slot.is_none_or(|name| s.name == name)) {
+            let choices = slot.choices.iter().filter(|c| modifier.is_none_or(|m| c.modifier == m));
+            triggers.extend(choices.map(|c| (slot.name.clone(), c.modifier.clone())));
+        }
+        if triggers.is_empty() {
+            return Err(self.error(format!("this form has no slot and no modifier `{when}`")));
+        }
         let spec = |slot: &str| {
             let spec = slots.iter().find(|s| s.name == slot);
             spec.ok_or_else(|| self.error(format!("this form has no slot `{slot}`")))
@@ -305,10 +323,14 @@ impl Parser {
                 let slot = spec(words.next().unwrap_or_default())?;
                 let choices: Vec<String> = words.map(str::to_owned).collect();
                 if let Some(odd) = choices.iter().find(|m| !slot.choices.iter().any(|c| c.modifier == **m)) {
-                    return Err(self.error(format!("slot `{}` of this form does not take `{odd}`", slot.name)));
+                    return Err(
+                        self.error(format!("slot `{}` of this form does not take `{odd}`", slot.name))
+                    );
                 }
                 if choices.is_empty() {
-                    return Err(self.error(format!("`{verb}` needs a modifier; `without` leaves a slot empty")));
+                    return Err(
+                        self.error(format!("`{verb}` needs a modifier; `without` leaves a slot empty"))
+                    );
                 }
                 add(slot, &choices, verb == "needs");
             }
@@ -328,7 +350,11 @@ impl Parser {
                     add(slot, &[], false);
                 }
             }
-            _ => return Err(self.error(format!("expected `needs`, `allows`, `with` or `without`, not `{verb}`"))),
+            _ => {
+                return Err(
+                    self.error(format!("expected `needs`, `allows`, `with` or `without`, not `{verb}`"))
+                );
+            }
         }
         Ok(rules)
     }
@@ -421,7 +447,16 @@ impl Parser {
             return self.memory_operand(inner, spec, optional, slots);
         }
         let read = role == "Read";
-        let operand = |kind, ty| Operand { name: name.to_owned(), role, kind, ty, optional, joined, with: with.clone(), gate: gate.clone() };
+        let operand = |kind, ty| Operand {
+            name: name.to_owned(),
+            role,
+            kind,
+            ty,
+            optional,
+            joined,
+            with: with.clone(),
+            gate: gate.clone(),
+        };
         if let Some(plain) = plain_kind(spec) {
             return Ok(operand(Kind::Plain(plain), Type::None));
         }
@@ -493,7 +528,16 @@ impl Parser {
                 (Kind::Address { space }, Type::None)
             }
         };
-        Ok(Operand { name: format!("[{inner}]"), role: "Read", kind, ty, optional, joined: false, with: None, gate: Gate::default() })
+        Ok(Operand {
+            name: format!("[{inner}]"),
+            role: "Read",
+            kind,
+            ty,
+            optional,
+            joined: false,
+            with: None,
+            gate: Gate::default(),
+        })
     }
 
     fn modifier_of_form(&self, modifier: &str, slots: &[Slot]) -> Result<String> {

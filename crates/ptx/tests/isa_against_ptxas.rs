@@ -9,8 +9,33 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{env, fs, thread};
 
-/// What `ptxas` 13.0 refuses although the manual has it, or cannot judge: the start of the opcode, and why.
-const EXCEPTIONS: &[(&str, &str)] = &[];
+/// What `ptxas` 13.0 refuses although the manual has it, or cannot judge: the start of the opcode (and after a `*` its
+/// end), and why.
+const EXCEPTIONS: &[(&str, &str)] = &[
+    ("cvta*.u32", "32-bit addresses, which it no longer compiles"),
+    ("ld.param::func", "it crashes"),
+    (
+        "txq.force_unnormalized_coords",
+        "asks a samplerref, which only texmode_independent modules can declare",
+    ),
+    (
+        "cvt.sat.u8.u8",
+        "saturation that can change nothing is refused, where the manual says that it has no effect",
+    ),
+    ("cvt.rn.f16x2.e4m3x2", "with sm_89 it wants PTX 8.1, with sm_90 the manual's 7.8"),
+    ("cvt.rn.relu.f16x2.e4m3x2", "with sm_89 it wants PTX 8.1, with sm_90 the manual's 7.8"),
+    ("cvt.rn.f16x2.e5m2x2", "with sm_89 it wants PTX 8.1, with sm_90 the manual's 7.8"),
+    ("st.bulk.shared::cta", "it miscompiles the address of a variable into an addition of two constants"),
+    ("multimem.cp.async.bulk", "new in PTX 9.1, which it does not know"),
+    ("shfl.up", "gone from sm_70 on, and it knows no older target"),
+    ("shfl.down", "gone from sm_70 on, and it knows no older target"),
+    ("shfl.bfly", "gone from sm_70 on, and it knows no older target"),
+    ("shfl.idx", "gone from sm_70 on, and it knows no older target"),
+    ("vote.all", "gone from sm_70 on, and it knows no older target"),
+    ("vote.any", "gone from sm_70 on, and it knows no older target"),
+    ("vote.uni", "gone from sm_70 on, and it knows no older target"),
+    ("vote.ballot", "gone from sm_70 on, and it knows no older target"),
+];
 
 struct Case {
     opcode: Opcode,
@@ -38,7 +63,8 @@ fn cases() -> Vec<Case> {
 fn assemble(ptxas: &str, folder: &Path, name: usize, text: &str) -> Option<String> {
     let file = folder.join(format!("{name}.ptx"));
     fs::write(&file, text).expect("the temporary folder is writable");
-    let target = text.lines().find_map(|line| line.strip_prefix(".target ")).expect("an instance names its target");
+    let target =
+        text.lines().find_map(|line| line.strip_prefix(".target ")).expect("an instance names its target");
     let output = Command::new(ptxas).args(["-O0", "-arch", target, "-o", "/dev/null"]).arg(&file).output();
     let output = output.expect("WARPLOOM_PTXAS names an executable");
     fs::remove_file(&file).expect("the file is there");
@@ -46,8 +72,14 @@ fn assemble(ptxas: &str, folder: &Path, name: usize, text: &str) -> Option<Strin
         return None;
     }
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    let errors = said.lines().filter(|l| l.contains("error") || l.contains("fatal") || l.contains("rror:"));
+    let errors = said.lines().filter(|l| l.contains("error") || l.contains("fatal"));
     Some(errors.map(|l| l.split("; ").last().unwrap_or(l)).collect::<Vec<_>>().join(" | "))
+}
+
+/// Whether an opcode begins with the pattern; after a `*` stands how it ends.
+fn matches(pattern: &str, opcode: &str) -> bool {
+    let (start, end) = pattern.split_once('*').unwrap_or((pattern, ""));
+    opcode.starts_with(start) && opcode.ends_with(end)
 }
 
 #[test]
@@ -64,7 +96,9 @@ fn every_form_assembles() {
     thread::scope(|scope| {
         for _ in 0..thread::available_parallelism().map_or(2, |n| n.get()) {
             scope.spawn(|| {
-                while let Some((i, case)) = Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|i| Some((i, cases.get(i)?))) {
+                while let Some((i, case)) =
+                    Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|i| Some((i, cases.get(i)?)))
+                {
                     if let Some(complaint) = assemble(&ptxas, &folder, i, &case.text) {
                         failures.lock().expect("no thread panicked").insert(i, complaint);
                     }
@@ -79,10 +113,11 @@ fn every_form_assembles() {
     for (i, complaint) in &failures {
         let Case { opcode, full, text } = &cases[*i];
         let written = opcode.text();
-        match EXCEPTIONS.iter().position(|(start, _)| written.starts_with(start)) {
+        match EXCEPTIONS.iter().position(|(pattern, _)| matches(pattern, &written)) {
             Some(exception) => used[exception] = true,
             None => {
-                let line = text.lines().find(|l| l.trim_start().starts_with(&written)).unwrap_or_default().trim();
+                let line =
+                    text.lines().find(|l| l.trim_start().starts_with(&written)).unwrap_or_default().trim();
                 let header: Vec<_> = text.lines().take(2).collect();
                 report += &format!("{line} [{} full={full}]: {complaint}\n", header.join(" "));
             }
@@ -104,7 +139,8 @@ fn every_sample_is_looked_up() {
         let samples = sample_opcodes(form);
         assert!(!samples.is_empty(), "{} has no minimal opcode", form.data().template);
         for opcode in samples {
-            let found = lookup(&opcode.text()).unwrap_or_else(|e| panic!("{}: {}", opcode.text(), e.message(&opcode.text())));
+            let found = lookup(&opcode.text())
+                .unwrap_or_else(|e| panic!("{}: {}", opcode.text(), e.message(&opcode.text())));
             assert!(found.contains(&opcode), "{} is not found as {}", opcode.text(), form.data().template);
         }
     }

@@ -27,6 +27,8 @@ pub struct FormData {
     pub mnemonic: Mnemonic,
     /// The form in the manual's notation: `add{.sat}.s32 d, a, b`.
     pub template: &'static str,
+    /// The chapter of the manual with its title: `9.7.1 Integer arithmetic`.
+    pub chapter: &'static str,
     /// The section of the manual that describes it: `9.7.1.1`.
     pub section: &'static str,
     /// The dot-token positions in the manual's order.
@@ -71,8 +73,8 @@ pub struct Choice {
 /// If `when` is present, `slot` holds one of `choices`, or is empty if it is not `required`.
 #[derive(Clone, Copy, Debug)]
 pub struct Rule {
-    /// The modifier that triggers the rule.
-    pub when: Modifier,
+    /// The slot and the modifier in it that trigger the rule.
+    pub when: (Slot, Modifier),
     /// The slot that it restricts.
     pub slot: Slot,
     /// What the slot may then hold.
@@ -82,8 +84,11 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// Whether what stands in the restricted slot is allowed beside `when`.
-    pub(super) fn keeps(&self, modifiers: &[(Slot, Modifier)]) -> bool {
+    /// Whether the modifiers are as the rule asks.
+    pub(super) fn holds(&self, modifiers: &[(Slot, Modifier)]) -> bool {
+        if !modifiers.contains(&self.when) {
+            return true;
+        }
         match modifiers.iter().find(|(slot, _)| *slot == self.slot) {
             Some((_, modifier)) => self.choices.contains(modifier),
             None => !self.required,

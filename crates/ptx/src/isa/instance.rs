@@ -1,7 +1,9 @@
 //! A minimal legal module around one instruction, for tests that ask an assembler what it thinks of the table.
 
 use super::form::Count;
-use super::{FormId, Modifier, Opcode, OperandKind, OperandSpec, Role, Slot, SpaceRule, TARGETS, minimal_opcode};
+use super::{
+    FormId, Modifier, Opcode, OperandKind, OperandSpec, Role, Slot, SpaceRule, TARGETS, minimal_opcode,
+};
 use crate::types::{Arch, ArchVariant, ScalarType, StateSpace, TypeKind, Version};
 use std::fmt::Write;
 
@@ -63,7 +65,9 @@ fn is_written(opcode: &Opcode, spec: &OperandSpec, full: bool) -> bool {
     match spec.with {
         Some(modifier) => opcode.has(modifier),
         // The callee takes nothing.
-        None => !spec.optional || (full && !matches!(spec.kind, OperandKind::Results | OperandKind::Arguments)),
+        None => {
+            !spec.optional || (full && !matches!(spec.kind, OperandKind::Results | OperandKind::Arguments))
+        }
     }
 }
 
@@ -115,7 +119,8 @@ impl Writer<'_> {
             OperandKind::Descriptor => "[texture]".to_owned(),
             OperandKind::TensorMemory => format!("[{}]", self.register(ScalarType::B32)),
             OperandKind::TensorMap => {
-                let four_rows = [Modifier::TileGather4, Modifier::TileScatter4].iter().any(|m| self.opcode.has(*m));
+                let four_rows =
+                    [Modifier::TileGather4, Modifier::TileScatter4].iter().any(|m| self.opcode.has(*m));
                 let coordinates = if four_rows { 5 } else { self.dimensions() };
                 let map = self.register(ScalarType::B64);
                 format!("[{map}, {}]", self.list(coordinates, ScalarType::B32))
@@ -160,7 +165,9 @@ impl Writer<'_> {
 
     fn vector(&mut self, i: usize, role: Role, count: Count, ty: Option<ScalarType>) -> String {
         match count {
-            Count::Of(slot) if self.opcode.get(slot).is_none() => self.register(ty.unwrap_or(ScalarType::B32)),
+            Count::Of(slot) if self.opcode.get(slot).is_none() => {
+                self.register(ty.unwrap_or(ScalarType::B32))
+            }
             Count::Parts => {
                 // Of a `mov`, two halves of the other operand.
                 let other = self.opcode.operand_type(if role == Role::Write { 1 } else { 0 });

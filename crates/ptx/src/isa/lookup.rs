@@ -31,7 +31,7 @@ pub enum OpcodeErrorKind {
     },
     /// The modifier exists, but not here.
     NotAllowed {
-        /// What would have been allowed in its place.
+        /// What would have been allowed in its place, modifiers of its kind first.
         allowed: Vec<Modifier>,
     },
     /// A modifier that the instruction needs is missing.
@@ -125,15 +125,11 @@ fn fill(form: &'static FormData, tokens: &[Token]) -> Result<Vec<(Slot, Modifier
         }
     }
     let modifiers: Vec<_> = modifiers.into_iter().flatten().collect();
-    for rule in form.rules {
-        if modifiers.iter().any(|(_, m)| *m == rule.when) {
-            if !rule.keeps(&modifiers) {
-                let in_slot = modifiers.iter().position(|(slot, _)| *slot == rule.slot);
-                let at = in_slot.or_else(|| modifiers.iter().position(|(_, m)| *m == rule.when)).unwrap_or(0);
-                let conflict = Some((at, rule.when, rule.choices));
-                return Err(Failure { form, placed: tokens.len(), filled: search.taken, conflict });
-            }
-        }
+    if let Some(rule) = form.rules.iter().find(|rule| !rule.holds(&modifiers)) {
+        let position = |slot| modifiers.iter().position(|(s, _)| *s == slot);
+        let at = position(rule.slot).or_else(|| position(rule.when.0)).unwrap_or(0);
+        let conflict = Some((at, rule.when.1, rule.choices));
+        return Err(Failure { form, placed: tokens.len(), filled: search.taken, conflict });
     }
     Ok(modifiers)
 }
@@ -197,7 +193,9 @@ fn explain(text: &str, tokens: &[Token], failures: &[Failure]) -> OpcodeError {
     };
     if let Some(token) = tokens.get(placed) {
         let choices = best().flat_map(empty).flat_map(|slot| slot.choices).map(|c| c.modifier);
-        let kind = OpcodeErrorKind::NotAllowed { allowed: distinct(choices) };
+        let mut allowed = distinct(choices);
+        allowed.sort_by_key(|modifier| modifier.kind() != token.modifier.kind());
+        let kind = OpcodeErrorKind::NotAllowed { allowed };
         return OpcodeError { kind, span: token.span.clone() };
     }
     let missing = best().find_map(|f| empty(f).into_iter().find(|slot| !slot.optional));

@@ -16,6 +16,7 @@
 //! | `coverage` | the table as a page of documentation |
 
 mod compatibility;
+mod coverage;
 mod form;
 mod fragment;
 mod instance;
@@ -27,6 +28,7 @@ mod special;
 mod target;
 
 pub use compatibility::compatible;
+pub use coverage::coverage_markdown;
 pub use form::{
     Choice, Count, FORMS, FormData, FormId, Fragment, Gate, OperandKind, OperandSpec, Role, Rule, SlotSpec,
     SpaceRule, TypeRule,

@@ -13,7 +13,9 @@ pub fn arbitrary_instruction(choose: &mut dyn FnMut(u32) -> u32) -> Opcode {
         }
     }
     // Every form has a minimal opcode: the tests see to it.
-    repaired(form, chosen, None).or_else(|| minimal_opcode(form)).unwrap_or(Opcode { form, modifiers: Vec::new() })
+    repaired(form, chosen, None)
+        .or_else(|| minimal_opcode(form))
+        .unwrap_or(Opcode { form, modifiers: Vec::new() })
 }
 
 /// The opcode of a form with as few modifiers as possible, each the first of its choices that goes with the others.
@@ -33,7 +35,9 @@ pub fn sample_opcodes(form: FormId) -> Vec<Opcode> {
                 Some((_, modifier)) => *modifier = choice.modifier,
                 None => modifiers.push((spec.slot, choice.modifier)),
             }
-            samples.extend(repaired(form, modifiers, Some(spec.slot)).filter(|opcode| !samples.contains(opcode)));
+            samples.extend(
+                repaired(form, modifiers, Some(spec.slot)).filter(|opcode| !samples.contains(opcode)),
+            );
         }
     }
     samples
@@ -56,9 +60,10 @@ fn repaired(form: FormId, mut modifiers: Vec<(Slot, Modifier)>, keep: Option<Slo
             continue;
         }
         // Another modifier in place of the one that asks for the rule.
-        let (at, slot) = modifiers.iter().enumerate().find(|(_, (_, m))| *m == rule.when).map(|(i, (s, _))| (i, *s))?;
+        let (slot, modifier) = rule.when;
+        let at = modifiers.iter().position(|(s, _)| *s == slot)?;
         let choices = data.slots.iter().find(|spec| spec.slot == slot)?.choices;
-        let next = choices.iter().position(|choice| choice.modifier == rule.when)? + 1;
+        let next = choices.iter().position(|choice| choice.modifier == modifier)? + 1;
         modifiers[at].1 = choices.get(next)?.modifier;
     }
     None
@@ -70,6 +75,5 @@ fn is_optional(data: &FormData, slot: Slot) -> bool {
 
 /// A rule of the form that the modifiers break.
 fn broken(data: &'static FormData, modifiers: &[(Slot, Modifier)]) -> Option<&'static Rule> {
-    let mut rules = data.rules.iter().filter(|rule| modifiers.iter().any(|(_, modifier)| *modifier == rule.when));
-    rules.find(|rule| !rule.keeps(modifiers))
+    data.rules.iter().find(|rule| !rule.holds(modifiers))
 }
