@@ -46,7 +46,8 @@ pub fn registers(
 
 fn walk(body: &Body, operand: &Operand, role: Role, visit: &mut dyn FnMut(RegId, Role)) {
     match operand {
-        Operand::Register(register) => visit(*register, role),
+        // A partial destination of a video instruction is written whole: the other parts come from its last source.
+        Operand::Register(register) | Operand::Part { register, .. } => visit(*register, role),
         // Only values that are read can be negated, and the base of an address is read even if the memory is written.
         Operand::NotPredicate(register) | Operand::Address { base: AddressBase::Register(register), .. } => {
             visit(*register, Role::Read)

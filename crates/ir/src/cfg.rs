@@ -8,6 +8,7 @@
 //! function as `ret` does. Where that can happen, the graph's last block is an empty one that starts and ends there.
 
 use crate::dominance::{self, Graph};
+use ptx::isa::Mnemonic;
 use ptx::module::{Body, Instruction, LabelId, Module, Operand, Table};
 
 /// A block: an index into [`Cfg::blocks`].
@@ -68,22 +69,22 @@ enum Flow<'a> {
 
 fn flow<'a>(module: &Module, body: &'a Body, instruction: &Instruction) -> Flow<'a> {
     let operands = body.operands(instruction);
-    match module.opcode(instruction).mnemonic().text() {
-        "bra" => operands.iter().find_map(|operand| match operand {
+    match module.opcode(instruction).mnemonic() {
+        Mnemonic::Bra => operands.iter().find_map(|operand| match operand {
             Operand::Label(label) => Some(Flow::Branch(*label)),
             _ => None,
         }),
-        "brx" => operands.iter().find_map(|operand| match operand {
+        Mnemonic::Brx => operands.iter().find_map(|operand| match operand {
             Operand::Table(table) => match &body.tables[table.index()] {
                 Table::Branch(labels) => Some(Flow::Switch(labels)),
                 Table::Call(_) => None,
             },
             _ => None,
         }),
-        "ret" => Some(Flow::Leave(Exit::Return)),
-        "exit" => Some(Flow::Leave(Exit::Thread)),
-        "trap" => Some(Flow::Leave(Exit::Abort)),
-        "call" if never_returns(module, body, operands) => Some(Flow::Leave(Exit::Abort)),
+        Mnemonic::Ret => Some(Flow::Leave(Exit::Return)),
+        Mnemonic::Exit => Some(Flow::Leave(Exit::Thread)),
+        Mnemonic::Trap => Some(Flow::Leave(Exit::Abort)),
+        Mnemonic::Call if never_returns(module, body, operands) => Some(Flow::Leave(Exit::Abort)),
         _ => Some(Flow::Next),
     }
     .unwrap_or(Flow::Next)

@@ -2,8 +2,9 @@
 //!
 //! A register whose every read follows a write in the same block needs no data flow at all, and most are like that.
 //! The others are solved 64 at a time, one bit each in a word for every block, from the last block to the first until
-//! nothing changes. A set for every block and register at once would be quadratic in the body; here, scratch memory is
-//! a word for each block, and the answer keeps only words that are not zero.
+//! nothing changes. Scratch memory is a few words for each block, and the answer keeps only words that are not zero. Those
+//! could still be as many as blocks times registers; beyond a limit they are dropped, and the sets that
+//! [`Liveness::live_in`] gives are larger than need be. Intervals are exact however large the function is.
 //!
 //! `.reg` parameters hold a value when the function begins, and the caller reads `.reg` return values when it ends. The
 //! body does not say so, hence [`Liveness::new`] takes the function.
@@ -34,14 +35,19 @@ impl Interval {
     }
 }
 
+/// Most words that are kept: 64 MiB of them.
+const MOST_WORDS: usize = 1 << 22;
+
 /// Where the registers of a function are live.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Liveness {
     intervals: Vec<Option<Interval>>,
-    /// The registers that bits stand for: bit `b` of word `w` is `registers[64 * w + b]`.
-    registers: Vec<RegId>,
-    /// The words of each block that are not zero, with their indices.
-    live_in: Vec<Vec<(u32, u64)>>,
+    /// The registers that bits stand for: bit `b` of word `w` is `crossing[64 * w + b]`.
+    crossing: Vec<RegId>,
+    /// For each block its first instruction and the words that are not zero, with their indices.
+    blocks: Vec<(u32, Vec<(u32, u64)>)>,
+    /// How many words there are in all; none is kept once they are more than [`MOST_WORDS`].
+    words: usize,
 }
 
 /// How a block touches a register.
@@ -59,11 +65,12 @@ impl Liveness {
     /// The liveness of a function of `module` with the graph of its body; of nothing if it has none.
     pub fn new(module: &Module, function: &Function, cfg: &Cfg) -> Self {
         let Some(body) = &function.body else {
-            return Self { intervals: vec![], registers: vec![], live_in: vec![] };
+            return Self::default();
         };
         let mut intervals = vec![None; body.registers.len()];
         let touches = touches(module, function, body, cfg, &mut intervals);
-        let mut liveness = Self { intervals, registers: vec![], live_in: vec![vec![]; cfg.blocks.len()] };
+        let blocks = cfg.blocks.iter().map(|block| (block.first, vec![])).collect();
+        let mut liveness = Self { intervals, blocks, ..Self::default() };
 
         let crossing: Vec<&[Touch]> = touches
             .chunk_by(|a, b| a.register == b.register)
@@ -71,7 +78,7 @@ impl Liveness {
             .collect();
         let mut solver = Solver::new(cfg);
         for (word, batch) in crossing.chunks(64).enumerate() {
-            liveness.registers.extend(batch.iter().map(|touches| touches[0].register));
+            liveness.crossing.extend(batch.iter().map(|touches| touches[0].register));
             solver.solve(batch);
             liveness.record(word as u32, &solver);
             solver.reset();
@@ -81,29 +88,53 @@ impl Liveness {
 
     /// Takes a solved batch into the answer.
     fn record(&mut self, word: u32, solver: &Solver<'_>) {
-        let batch = 64 * word as usize;
-        for &block in &solver.touched {
-            let Solver { cfg, live_in, live_out, .. } = solver;
-            let (live_in, live_out) = (live_in[block.index()], live_out[block.index()]);
-            let bounds = &cfg.blocks[block.index()];
-            if live_in != 0 {
-                self.live_in[block.index()].push((word, live_in));
+        // What each block keeps alive at its first instruction and at its last.
+        let ends = |block: usize| {
+            let bounds = &solver.cfg.blocks[block];
+            let last = bounds.end.saturating_sub(1).max(bounds.first);
+            [(solver.live_in[block], bounds.first), (solver.live_out[block], last)]
+        };
+        let registers = self.crossing[64 * word as usize..].to_vec();
+        // Only the first and the last place of each register matter.
+        let mut cover = |seen: &mut u64, bits: u64, instruction: u32| {
+            for bit in ones(bits & !*seen) {
+                Interval::cover(&mut self.intervals[registers[bit].index()], instruction);
             }
-            for (bits, instruction) in [(live_in, bounds.first), (live_out, bounds.end.saturating_sub(1))] {
-                for bit in ones(bits) {
-                    let register = self.registers[batch + bit];
-                    Interval::cover(&mut self.intervals[register.index()], instruction);
-                }
-            }
+            *seen |= bits;
+        };
+        let (mut from_start, mut from_end) = (0, 0);
+        for block in solver.touched.iter() {
+            ends(block).into_iter().for_each(|(bits, at)| cover(&mut from_start, bits, at));
+        }
+        for block in solver.touched.iter().rev() {
+            ends(block).into_iter().rev().for_each(|(bits, at)| cover(&mut from_end, bits, at));
+        }
+
+        if self.words > MOST_WORDS {
+            return;
+        }
+        for block in solver.touched.iter().filter(|&block| solver.live_in[block] != 0) {
+            self.blocks[block].1.push((word, solver.live_in[block]));
+            self.words += 1;
+        }
+        if self.words > MOST_WORDS {
+            self.blocks.iter_mut().for_each(|(_, words)| *words = vec![]);
         }
     }
 
-    /// The registers that may be read, before they are written, from the start of a block on.
+    /// The registers that may be read, before they are written, from the start of a block on; in very large functions
+    /// also some others.
     pub fn live_in(&self, block: BlockId) -> impl Iterator<Item = RegId> + '_ {
-        let words = self.live_in.get(block.index()).into_iter().flatten();
-        words.flat_map(move |&(word, bits)| {
-            ones(bits).map(move |bit| self.registers[64 * word as usize + bit])
-        })
+        let exact = self.words <= MOST_WORDS;
+        let (first, words) = &self.blocks[block.index()];
+        let kept = words.iter().flat_map(move |&(word, bits)| {
+            ones(bits).map(move |bit| self.crossing[64 * word as usize + bit])
+        });
+        let crossing = if exact { &[] } else { &self.crossing[..] };
+        let possible = crossing.iter().copied().filter(move |register| {
+            self.intervals[register.index()].is_some_and(|i| i.start <= *first && *first <= i.end)
+        });
+        kept.chain(possible)
     }
 
     /// For each register the smallest range of instructions that covers every one which names it and every one before
@@ -169,7 +200,13 @@ fn touches(
             });
         }
         if block.exit == Some(Exit::Return) {
-            returns.iter().for_each(|&register| touch(register, id, Access::Read));
+            for &register in &returns {
+                Interval::cover(
+                    &mut intervals[register.index()],
+                    block.end.saturating_sub(1).max(block.first),
+                );
+                touch(register, id, Access::Read);
+            }
         }
     }
     touches.sort_unstable_by_key(|touch| (touch.register, touch.block));
@@ -183,11 +220,25 @@ struct Solver<'a> {
     killed: Vec<u64>,
     live_in: Vec<u64>,
     live_out: Vec<u64>,
-    /// A bit for each block that is to be looked at.
-    pending: Vec<u64>,
+    /// The blocks that are to be looked at.
+    pending: BlockSet,
     /// The blocks that hold anything, to be cleared for the next batch.
-    touched: Vec<BlockId>,
-    is_touched: Vec<bool>,
+    touched: BlockSet,
+}
+
+/// A set of block indices.
+struct BlockSet(Vec<u64>);
+
+impl BlockSet {
+    fn insert(&mut self, block: usize) {
+        self.0[block / 64] |= 1 << (block % 64);
+    }
+
+    fn iter(&self) -> impl DoubleEndedIterator<Item = usize> + '_ {
+        let bits = |word: u64| (0..64).filter(move |bit| word >> bit & 1 != 0);
+        let words = self.0.iter().enumerate().filter(|(_, word)| **word != 0);
+        words.flat_map(move |(index, &word)| bits(word).map(move |bit| 64 * index + bit))
+    }
 }
 
 impl<'a> Solver<'a> {
@@ -199,58 +250,51 @@ impl<'a> Solver<'a> {
             killed: vec![0; blocks],
             live_in: vec![0; blocks],
             live_out: vec![0; blocks],
-            pending: vec![0; blocks.div_ceil(64)],
-            touched: Vec::new(),
-            is_touched: vec![false; blocks],
+            pending: BlockSet(vec![0; blocks.div_ceil(64)]),
+            touched: BlockSet(vec![0; blocks.div_ceil(64)]),
         }
     }
 
     fn reset(&mut self) {
-        for block in self.touched.drain(..).map(BlockId::index) {
+        for block in self.touched.iter() {
             self.exposed[block] = 0;
             self.killed[block] = 0;
             self.live_in[block] = 0;
             self.live_out[block] = 0;
-            self.is_touched[block] = false;
         }
-    }
-
-    fn touch(&mut self, block: BlockId) {
-        if !std::mem::replace(&mut self.is_touched[block.index()], true) {
-            self.touched.push(block);
-        }
+        self.touched.0.fill(0);
     }
 
     /// Solves for the registers of `batch`, one bit for each.
     fn solve(&mut self, batch: &[&[Touch]]) {
         for (bit, touches) in batch.iter().enumerate() {
             for touch in *touches {
-                self.exposed[touch.block.index()] |= u64::from(touch.exposed) << bit;
-                self.killed[touch.block.index()] |= u64::from(touch.killed) << bit;
-                self.touch(touch.block);
-                self.pending[touch.block.index() / 64] |= 1 << (touch.block.index() % 64);
+                let block = touch.block.index();
+                self.exposed[block] |= u64::from(touch.exposed) << bit;
+                self.killed[block] |= u64::from(touch.killed) << bit;
+                self.touched.insert(block);
+                self.pending.insert(block);
             }
         }
         // Program order is close to an order in which successors come later, so going down settles most blocks at once.
-        let mut word = self.pending.len();
+        let mut word = self.pending.0.len();
         while let Some(above) = word.checked_sub(1) {
-            let Some(bit) = self.pending[above].checked_ilog2() else {
+            let Some(bit) = self.pending.0[above].checked_ilog2() else {
                 word = above;
                 continue;
             };
-            self.pending[above] &= !(1 << bit);
+            self.pending.0[above] &= !(1 << bit);
             let block = 64 * above + bit as usize;
             let live_in = self.exposed[block] | (self.live_out[block] & !self.killed[block]);
-            let added = live_in & !self.live_in[block];
-            if added == 0 {
+            if live_in & !self.live_in[block] == 0 {
                 continue;
             }
             self.live_in[block] = live_in;
-            for &previous in &self.cfg.blocks[block].predecessors {
-                self.live_out[previous.index()] |= live_in;
-                self.touch(previous);
-                self.pending[previous.index() / 64] |= 1 << (previous.index() % 64);
-                word = word.max(previous.index() / 64 + 1);
+            for previous in self.cfg.blocks[block].predecessors.iter().map(|previous| previous.index()) {
+                self.live_out[previous] |= live_in;
+                self.touched.insert(previous);
+                self.pending.insert(previous);
+                word = word.max(previous / 64 + 1);
             }
         }
     }

@@ -63,3 +63,66 @@ pub fn allocate_slots(
     }
     Slots { slot, counts: state.iter().map(|class| class.count).collect() }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ptx::ast::Name;
+    use ptx::module::Register;
+    use ptx::types::ScalarType;
+
+    fn body(registers: usize) -> Body {
+        let register = |i| Register { name: Name(i as u32), ty: ScalarType::B32 };
+        Body { registers: (0..registers).map(register).collect(), ..Body::default() }
+    }
+
+    #[test]
+    fn registers_of_a_class_share_only_when_apart_and_need_no_more_slots_than_overlap() {
+        let mut state = 1_u64;
+        let mut random = |below: u32| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 33) as u32 % below
+        };
+        for _ in 0..300 {
+            let count = 1 + random(40) as usize;
+            let intervals: Vec<Option<Interval>> = (0..count)
+                .map(|_| {
+                    let start = random(60);
+                    (random(10) != 0).then(|| Interval { start, end: start + random(20) })
+                })
+                .collect();
+            let classes: Vec<Option<usize>> =
+                (0..count).map(|_| Some(random(4) as usize).filter(|&class| class < 3)).collect();
+            let slots = allocate_slots(&body(count), &intervals, |r| classes[r.index()], 3);
+
+            for a in 0..count {
+                assert_eq!(slots.slot[a].is_some(), intervals[a].is_some() && classes[a].is_some());
+                for b in 0..a {
+                    if let (Some(x), Some(y)) = (intervals[a], intervals[b])
+                        && classes[a] == classes[b]
+                        && slots.slot[a].is_some()
+                        && slots.slot[a] == slots.slot[b]
+                    {
+                        assert!(!x.overlaps(y), "{x:?} and {y:?} share a slot");
+                    }
+                }
+            }
+            for class in 0..3 {
+                let alive = |at: u32| {
+                    let covers = |i: Interval| i.start <= at && at <= i.end;
+                    let of_class = (0..count).filter(|&r| classes[r] == Some(class));
+                    of_class.filter(|&r| intervals[r].is_some_and(covers)).count()
+                };
+                let most = (0..100).map(alive).max().unwrap_or(0);
+                assert_eq!(slots.counts[class] as usize, most);
+            }
+        }
+    }
+
+    #[test]
+    fn an_instruction_does_not_overwrite_what_it_reads() {
+        let intervals = [Some(Interval { start: 0, end: 5 }), Some(Interval { start: 5, end: 9 })];
+        let slots = allocate_slots(&body(2), &intervals, |_| Some(0), 1);
+        assert_ne!(slots.slot[0], slots.slot[1]);
+    }
+}

@@ -240,12 +240,6 @@ impl Exec<'_> {
         *plane = T::blend::<I>(mask, values, *plane);
     }
 
-    /// The first warp with an active lane, and that lane.
-    pub(crate) fn leader(&self) -> (usize, usize) {
-        let warp = self.mask.iter().position(|&m| m != 0).unwrap_or(0);
-        (warp, self.mask[warp].trailing_zeros().min(31) as usize)
-    }
-
     /// Active lanes, warp by warp.
     pub(crate) fn active_lanes(&self) -> impl Iterator<Item = (usize, usize)> + use<> {
         lanes_of(self.mask)

@@ -267,7 +267,7 @@ impl<'a> Kernel<'a> {
 
     /// Bytes of shared memory that its variables take.
     pub fn static_shared(&self) -> u32 {
-        decode::layout::shared(&self.module.module).1
+        decode::layout::Layout::new(&self.module.module, self.function).shared()
     }
 }
 
@@ -371,8 +371,7 @@ impl Device {
         options: &LaunchOptions<'_>,
     ) -> Result<LaunchReport, LaunchError> {
         let module = launch.kernel.module;
-        let static_shared = launch.kernel.static_shared();
-        self.check(launch, static_shared)?;
+        check_extents(launch)?;
         let threads_per_cta: u32 = launch.block.iter().product();
         let warps = threads_per_cta.div_ceil(LANES as u32) as usize;
         // Packs of equal size, as few as possible.
@@ -384,6 +383,8 @@ impl Device {
             false => LaneOrder::Unknown,
         };
         let image = module.image(launch.kernel.function, pack_warps, order)?;
+        let static_shared = image.static_shared;
+        self.check_resources(launch, static_shared)?;
         let heap = AtomicI64::new(HEAP);
         let _running = self.memory.kernel_guard();
         let started = std::time::Instant::now();
@@ -426,23 +427,10 @@ impl Device {
         }
     }
 
-    fn check(&self, launch: &Launch<'_>, static_shared: u32) -> Result<(), LaunchError> {
+    fn check_resources(&self, launch: &Launch<'_>, static_shared: u32) -> Result<(), LaunchError> {
         use LaunchError::{InvalidConfiguration as Invalid, OutOfResources};
-        let extents = |name: &str, dims: [u32; 3], max: [u32; 3]| {
-            for ((dim, max), axis) in dims.into_iter().zip(max).zip(["x", "y", "z"]) {
-                if dim == 0 || dim > max {
-                    return Err(Invalid(format!("{name} {axis} extent {dim} is not in 1..={max}")));
-                }
-            }
-            Ok(())
-        };
-        extents("grid", launch.grid, Profile::MAX_GRID)?;
-        extents("block", launch.block, Profile::MAX_BLOCK)?;
         let function = launch.kernel.function();
         let threads: u32 = launch.block.iter().product();
-        if threads > Profile::MAX_THREADS {
-            return Err(Invalid(format!("a block of {threads} threads; the limit is {}", Profile::MAX_THREADS)));
-        }
         if let Some(required) = function.bounds.req_ntid
             && required != launch.block
         {
@@ -476,6 +464,24 @@ impl Device {
         }
         Ok(())
     }
+}
+
+/// Checks the extents of grid and block, which are the same on every device.
+fn check_extents(launch: &Launch<'_>) -> Result<(), LaunchError> {
+    use LaunchError::InvalidConfiguration as Invalid;
+    let both = [("grid", launch.grid, Profile::MAX_GRID), ("block", launch.block, Profile::MAX_BLOCK)];
+    for (name, extents, limits) in both {
+        for ((extent, limit), axis) in extents.into_iter().zip(limits).zip(["x", "y", "z"]) {
+            if extent == 0 || extent > limit {
+                return Err(Invalid(format!("{name} {axis} extent {extent} is not in 1..={limit}")));
+            }
+        }
+    }
+    let threads: u32 = launch.block.iter().product();
+    if threads > Profile::MAX_THREADS {
+        return Err(Invalid(format!("a block of {threads} threads; the limit is {}", Profile::MAX_THREADS)));
+    }
+    Ok(())
 }
 
 /// The fault of a stopped grid, with everything that can be told of its place.

@@ -1,1 +1,47 @@
-//! (being written)
+//! The virtual GPU: it loads checked PTX modules and runs their kernels on an ordinary CPU.
+//!
+//! ```text
+//! Checked<Module> --Device::load--> LoadedModule --decode--> Image --run--> memory, output, faults
+//! ```
+//!
+//! | module | what it alone knows |
+//! | --- | --- |
+//! | [`profile`] | what real devices have |
+//! | [`memory`] | global memory, address windows |
+//! | [`launch`] | devices, loaded modules, launch checks |
+//! | `decode` | from PTX instructions to operations |
+//! | `program` | decoded code |
+//! | [`lanes`] | registers as planes; host vector levels |
+//! | `ops` | what operations do |
+//! | `run` | groups of lanes, packs, CTAs, grids |
+//! | [`schedule`] | who runs next |
+//! | [`observe`] | who watches |
+//! | [`fault`] | what stops a kernel |
+//!
+//! Nothing here prints, exits or reads paths; a guest can fault, never panic or harm the host.
+
+#[cfg(target_endian = "big")]
+compile_error!("guest memory is little-endian and is accessed in place");
+
+mod decode;
+mod exec;
+pub mod fault;
+pub mod lanes;
+pub mod launch;
+pub mod memory;
+pub mod observe;
+mod ops;
+pub mod output;
+pub mod profile;
+mod program;
+mod run;
+pub mod schedule;
+
+pub use decode::Unsupported;
+pub use fault::{Fault, Trap};
+pub use launch::{
+    Device, DeviceOptions, Kernel, Launch, LaunchError, LaunchOptions, LaunchReport, LoadError, LoadedModule,
+    Location, ParameterLayout,
+};
+pub use profile::Profile;
+pub use schedule::SchedulerKind;

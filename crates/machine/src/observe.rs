@@ -4,7 +4,7 @@ use crate::exec::Exec;
 use crate::fault::Access;
 use crate::lanes::LANES;
 use crate::ops::address::addresses;
-use crate::ops::memory::SpaceKind;
+use crate::memory::SpaceKind;
 use crate::ops::shape::NEGATE;
 use crate::program::{Image, Meta};
 use ptx::module::FuncId;
@@ -34,7 +34,7 @@ pub struct Event<'a> {
 #[derive(Debug)]
 pub struct MemoryAccess<'a> {
     /// The state space that the instruction names.
-    pub space: AccessSpace,
+    pub space: SpaceKind,
     /// Load, store or atomic.
     pub access: Access,
     /// Bytes a lane.
@@ -42,9 +42,6 @@ pub struct MemoryAccess<'a> {
     /// The address of every lane; meaningless for lanes outside the mask.
     pub addresses: &'a [u64; LANES],
 }
-
-/// A state space as an observer sees it: generic addresses stay generic.
-pub type AccessSpace = SpaceKind;
 
 /// Watches a launch. Host threads call it concurrently.
 pub trait Observer: Sync {

@@ -8,7 +8,7 @@ use crate::fault::Access;
 use crate::lanes::FileSizes;
 use crate::memory::CODE_WINDOW;
 use crate::ops::Op;
-use crate::ops::memory::SpaceKind;
+use crate::memory::SpaceKind;
 use ptx::module::FuncId;
 
 /// Scalars that every frame has: where its locals start in local memory.
@@ -100,6 +100,12 @@ pub(crate) enum Meta {
     Branch,
     /// A memory instruction: its address is where [`crate::ops::address`] finds it.
     Memory { space: SpaceKind, access: Access, bytes: u32 },
+}
+
+impl std::fmt::Debug for Image {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Image of {} operations", self.ops.len())
+    }
 }
 
 /// The instruction that an operation comes from.
@@ -201,8 +207,6 @@ pub(crate) struct BarrierSite {
     pub(crate) barrier: Value,
     /// Threads that take part; `None` for all of the CTA.
     pub(crate) threads: Option<Value>,
-    /// `.aligned`: all threads of a warp execute it together.
-    pub(crate) aligned: bool,
 }
 
 /// A 32-bit operand that the run loop reads itself.

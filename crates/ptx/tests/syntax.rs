@@ -8,12 +8,13 @@
 //!
 //! `BLESS=1` rewrites those comments, and the printed texts beside the accepted ones; read what changed.
 
-use ptx::diagnostic::Diagnostic;
+mod annotations;
+
+use annotations::{annotate, bare};
 use ptx::print::print;
 use ptx::source::Source;
 use ptx::syntax::{codes, parse};
 use std::collections::BTreeSet;
-use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 fn files(folder: &str) -> Vec<PathBuf> {
@@ -39,43 +40,14 @@ fn expect(path: &Path, found: &str) {
     }
 }
 
-/// A diagnostic as a comment, to be put below the line that it points into.
-fn annotation(source: &Source, diagnostic: &Diagnostic) -> (u32, String) {
-    let (line, column) = source.line_column(diagnostic.span.start);
-    // What is missing at the end of the file goes below the last line.
-    let line = line.min(source.text().lines().count() as u32);
-    let end_of_line = source.text()[diagnostic.span.start as usize..].find('\n').unwrap_or(usize::MAX);
-    let width = (diagnostic.span.end - diagnostic.span.start) as usize;
-    let carets = "^".repeat(width.min(end_of_line).max(1));
-    let indent = " ".repeat((column as usize).saturating_sub(3));
-    let mut text = format!("//{indent}{carets} {} {}", diagnostic.code, diagnostic.message);
-    if let Some(hint) = &diagnostic.hint {
-        write!(text, " ({hint})").unwrap();
-    }
-    (line, text)
-}
-
-fn is_annotation(line: &str) -> bool {
-    line.strip_prefix("//").is_some_and(|rest| rest.trim_start().starts_with('^'))
-}
-
 #[test]
 fn errors() {
     for path in files("errors") {
         let text = std::fs::read_to_string(&path).unwrap();
-        let bare: String =
-            text.lines().filter(|line| !is_annotation(line)).map(|l| format!("{l}\n")).collect();
+        let bare = bare(&text);
         let source = Source::new("test", bare);
         let parsed = parse(&source);
-        let mut annotations: Vec<_> = parsed.diagnostics.iter().map(|d| annotation(&source, d)).collect();
-        annotations.sort_by_key(|(line, _)| *line);
-        let mut found = String::new();
-        for (index, line) in source.text().lines().enumerate() {
-            writeln!(found, "{line}").unwrap();
-            for (_, text) in annotations.iter().filter(|(at, _)| *at as usize == index + 1) {
-                writeln!(found, "{text}").unwrap();
-            }
-        }
+        let found = annotate(&source, &parsed.diagnostics);
         expect(&path, &found);
         // Whatever was left out, what is left is whole.
         let again = parse(&Source::new("printed", print(&parsed.module)));

@@ -435,6 +435,13 @@ impl<'a> Decoder<'a> {
         }
     }
 
+    /// Adds a list to the image; its index.
+    pub(crate) fn list(&mut self, entries: &[u32]) -> u32 {
+        let index = self.image.lists.len() as u32;
+        self.image.lists.extend_from_slice(entries);
+        index
+    }
+
     /// A new scalar.
     pub(crate) fn new_scalar(&mut self) -> u32 {
         self.scalars.push(0);
@@ -494,7 +501,7 @@ impl<'a> Decoder<'a> {
 
     /// A register's name, for messages.
     pub(crate) fn register_name(&self, register: RegId) -> String {
-        self.body.registers[register.index()].name.to_string()
+        self.module.text(self.body.registers[register.index()].name).to_owned()
     }
 
     /// The place of a parameter in this function's frame.

@@ -6,7 +6,7 @@
 
 use ptx::isa::Sem;
 use ptx::module::{
-    AddressBase, Body, FuncId, Module, Operand, OperandList, Param, Symbol, Table, VarId, Variable,
+    AddressBase, Body, FuncId, Module, Operand, Param, Symbol, Table, VarId, Variable,
 };
 use ptx::types::StateSpace;
 use std::collections::HashMap;
@@ -45,7 +45,8 @@ fn symbols(body: &Body, mut visit: impl FnMut(Symbol)) {
             | Operand::Immediate(_)
             | Operand::Special { .. }
             | Operand::Address { .. }
-            | Operand::Vector(OperandList { .. })
+            | Operand::Vector(_)
+            | Operand::Part { .. }
             | Operand::Label(_)
             | Operand::Prototype(_)
             | Operand::Table(_) => {}

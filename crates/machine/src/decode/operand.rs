@@ -7,7 +7,7 @@ use super::layout;
 use crate::exec::code_address;
 use crate::memory::{PARAM_WINDOW, SHARED_WINDOW};
 use crate::ops::address::base;
-use crate::ops::memory::SpaceKind;
+use crate::memory::SpaceKind;
 use crate::ops::shape::NEGATE;
 use crate::ops::special::{Reading, plane_reader, read_scalar, reading};
 use crate::ops::{NONE, Op};

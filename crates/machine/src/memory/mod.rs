@@ -26,6 +26,21 @@ pub const CODE_WINDOW: u64 = 0x0004_0000_0000_0000;
 /// Bytes in a window.
 pub const WINDOW_SIZE: u64 = 1 << 32;
 
+/// The memory that an access names: several of PTX's state spaces can mean the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SpaceKind {
+    /// `.global` and `.const`.
+    Global,
+    /// `.shared`.
+    Shared,
+    /// `.local`, and `.param` of device functions and call sites.
+    Local,
+    /// `.param` of an entry.
+    Param,
+    /// None named: the address tells.
+    Generic,
+}
+
 /// The alignment that allocations have at least, as `cudaMalloc` promises.
 pub const ALLOCATION_ALIGN: u64 = 256;
 

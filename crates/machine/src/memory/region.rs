@@ -12,7 +12,7 @@ pub const PAGE: u64 = 4096;
 
 /// A reserved address range.
 #[derive(Debug)]
-pub struct Region {
+pub(super) struct Region {
     base: *mut u8,
     size: u64,
 }
@@ -26,7 +26,7 @@ unsafe impl Sync for Region {}
 impl Region {
     /// Reserves `size` bytes, a multiple of [`PAGE`]. The host commits a page when it is first touched.
     #[cfg(not(miri))]
-    pub fn reserve(size: u64) -> io::Result<Self> {
+    pub(super) fn reserve(size: u64) -> io::Result<Self> {
         use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
         let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
         let rights = ProtFlags::READ | ProtFlags::WRITE;
@@ -37,7 +37,7 @@ impl Region {
 
     /// Under Miri, which has no `mmap`, a zeroed heap block stands for the reservation.
     #[cfg(miri)]
-    pub fn reserve(size: u64) -> io::Result<Self> {
+    pub(super) fn reserve(size: u64) -> io::Result<Self> {
         let layout = std::alloc::Layout::from_size_align(size as usize, PAGE as usize).unwrap();
         // SAFETY: the layout has a size greater than zero.
         let base = unsafe { std::alloc::alloc_zeroed(layout) };
@@ -45,17 +45,17 @@ impl Region {
     }
 
     /// The address of the first byte, which is also its guest address.
-    pub fn base(&self) -> u64 {
+    pub(super) fn base(&self) -> u64 {
         self.base.addr() as u64
     }
 
     /// Bytes reserved.
-    pub fn size(&self) -> u64 {
+    pub(super) fn size(&self) -> u64 {
         self.size
     }
 
     /// Gives the memory of `offset .. offset + size`, whole pages, back to the host; it reads as zero afterwards.
-    pub fn discard(&self, offset: u64, size: u64) -> io::Result<()> {
+    pub(super) fn discard(&self, offset: u64, size: u64) -> io::Result<()> {
         assert!(offset % PAGE == 0 && size % PAGE == 0 && offset + size <= self.size);
         // SAFETY: the range lies inside our own mapping; guest code that races with this reads zeros or old bytes.
         unsafe {
@@ -77,7 +77,7 @@ impl Region {
     ///
     /// # Safety
     /// The range lies inside the region.
-    pub unsafe fn read(&self, address: u64, into: &mut [u8]) {
+    pub(super) unsafe fn read(&self, address: u64, into: &mut [u8]) {
         // SAFETY: inside the mapping by contract. A guest race on these bytes is a race of the guest program: each byte is
         // copied once and used as a value, never as a pointer, length or discriminant of ours.
         unsafe { self.at(address, into.len()).copy_to_nonoverlapping(into.as_mut_ptr(), into.len()) }
@@ -87,7 +87,7 @@ impl Region {
     ///
     /// # Safety
     /// The range lies inside the region.
-    pub unsafe fn write(&self, address: u64, from: &[u8]) {
+    pub(super) unsafe fn write(&self, address: u64, from: &[u8]) {
         // SAFETY: as for `read`.
         unsafe { self.at(address, from.len()).copy_from_nonoverlapping(from.as_ptr(), from.len()) }
     }
@@ -153,7 +153,7 @@ impl Region {
     /// # Safety
     /// The cell lies inside the region, and `address` is a multiple of its size.
     #[inline(always)]
-    pub unsafe fn cell<T: Cell>(&self, address: u64) -> &T::Atomic {
+    pub(super) unsafe fn cell<T: Cell>(&self, address: u64) -> &T::Atomic {
         debug_assert!(address % T::BYTES == 0);
         // SAFETY: inside the mapping and aligned by contract; every bit pattern is a value.
         unsafe { &*self.at(address, T::BYTES as usize).cast::<T::Atomic>() }

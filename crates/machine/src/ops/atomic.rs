@@ -4,13 +4,12 @@
 //! as strong as every `.sem` and `.scope` asks.
 
 use super::address::{Generic, Global, Shared, Space, addresses};
-use super::memory::SpaceKind;
 use super::{Execute, NONE, Op};
 use crate::exec::Exec;
 use crate::fault::Access;
 use crate::lanes::simd::Baseline;
 use crate::lanes::{LANES, Lane};
-use crate::memory::Cell;
+use crate::memory::{Cell, SpaceKind};
 
 /// The new value of a cell from its old one and the instruction's operands.
 pub(crate) trait Rmw: 'static {

@@ -9,21 +9,11 @@ use crate::exec::Exec;
 use crate::fault::Access;
 use crate::lanes::simd::{Level, Simd};
 use crate::lanes::{LANES, Lane};
-use crate::memory::Cell;
+use crate::memory::{Cell, SpaceKind};
 use std::marker::PhantomData;
 
 /// The longest vector: `.v8` of 32-bit elements.
 const MAX_ELEMENTS: usize = 8;
-
-/// A state space by name, for choosing a function.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SpaceKind {
-    Global,
-    Shared,
-    Local,
-    Param,
-    Generic,
-}
 
 /// A memory cell's value in a register.
 pub(crate) trait Extend<R: Lane>: Cell {

@@ -7,13 +7,18 @@
 //! | file | operations |
 //! | --- | --- |
 //! | `shape` | the loops: unary, binary, ternary, compare, select, over any lane function |
-//! | `integer`, `float`, `half`, `bits`, `convert` | lane functions by chapter of the manual |
 //! | `memory`, `address`, `atomic` | loads, stores, atomics in every state space |
 //! | `warp` | shuffles, votes, matches, reductions |
 //! | `control` | branches, calls, barriers, everything that ends a straight run |
 //! | `special` | special registers |
 
+pub(crate) mod address;
+pub(crate) mod atomic;
+pub(crate) mod control;
+pub(crate) mod memory;
 pub(crate) mod shape;
+pub(crate) mod special;
+pub(crate) mod warp;
 
 use crate::exec::Exec;
 use crate::lanes::simd::{Baseline, Level, Simd};

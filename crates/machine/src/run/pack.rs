@@ -545,7 +545,7 @@ pub(crate) fn read_register(files: &Files, index: u32, bits: u32, warp: usize, l
     }
 }
 
-fn write_register(files: &mut Files, index: u32, bits: u32, warp: usize, lane: usize, value: u64) {
+pub(crate) fn write_register(files: &mut Files, index: u32, bits: u32, warp: usize, lane: usize, value: u64) {
     fn set<T: Lane>(files: &mut Files, index: usize, lane: usize, value: u64) {
         T::planes_mut(files)[index].0[lane] = T::from_scalar(value);
     }

@@ -1,10 +1,12 @@
 //! Whether a memory operand is in the state space that the instruction accesses (PTX ISA, "Using Addresses, Arrays,
 //! and Vectors").
 
+use super::codes;
 use super::instruction::Assignment;
 use super::mismatch::{Mismatch, MismatchKind};
 use super::operand::Misfit;
 use super::plan::{FormPlan, OperandPlan};
+use crate::diagnostic::Diagnostic;
 use crate::isa::{OperandKind, Role};
 use crate::module::{AddressBase, Symbol, VarId};
 use crate::resolve::Resolver;
@@ -63,6 +65,25 @@ impl Resolver<'_> {
         Ok(())
     }
 
+    /// Warns of an access to a variable that cannot be aligned: it would trap.
+    pub(super) fn check_alignment(&mut self, plan: &FormPlan) {
+        let Some(access) = plan.access else { return };
+        for i in 0..self.body.args.len() {
+            let arg = self.body.args[i];
+            let ArgKind::Address { base: AddressBase::Variable(id), offset } = arg.kind else { continue };
+            let variable = self.variable(id);
+            if u64::from(variable.align) % access == 0 && offset.rem_euclid(access as i64) != 0 {
+                let message = format!("an access of {access} bytes at an address that is no multiple of {access}");
+                let declared = variable.span;
+                let align = variable.align;
+                self.report(
+                    Diagnostic::warning(codes::MISALIGNED, arg.span, message)
+                        .related(declared, format!("aligned to {align}")),
+                );
+            }
+        }
+    }
+
     /// `cvta.space` of a variable: it is in that space.
     pub(super) fn fit_address_of(
         &self,
@@ -76,7 +97,14 @@ impl Resolver<'_> {
             if let Some(ty) = operand.ty.filter(|ty| ty.bits() < self.module.address_size) {
                 return Err(Mismatch::new(2, arg.span, MismatchKind::AddressType(ty)));
             }
-            let ArgKind::Symbol { symbol: Symbol::Variable(id), .. } = arg.kind else { continue };
+            let id = match arg.kind {
+                ArgKind::Symbol { symbol: Symbol::Variable(id), .. } => id,
+                ArgKind::Function(_) | ArgKind::Symbol { symbol: Symbol::Function(_), .. } => {
+                    let kind = MismatchKind::Expected("a variable or a register");
+                    return Err(Mismatch::new(2, arg.span, kind));
+                }
+                _ => continue,
+            };
             let actual = self.variable(id).space;
             let is_param = |space| matches!(space, StateSpace::ParamEntry | StateSpace::ParamFunc);
             if actual != space && !(is_param(actual) && is_param(space)) {

@@ -7,7 +7,6 @@ crate::diagnostic::catalogue! {
     NEGATION = "C0104": "`!p` stands where a predicate cannot be negated.";
     OUT_OF_RANGE = "C0105": "A constant outside of what the instruction takes.";
     SPECIAL_REGISTER = "C0106": "Special registers can only be read, by `mov` and `cvt`.";
-    NO_FORM = "C0107": "No form of the instruction takes these operands.";
 
     OPERAND_TYPE = "C0201": "A register whose type the instruction type does not accept: sizes must agree, floating-point types too; `.bX` agrees with anything of its size.";
     CONSTANT_TYPE = "C0202": "A constant of the wrong kind: an integer where floating point is needed, or the other way around.";
@@ -20,6 +19,8 @@ crate::diagnostic::catalogue! {
     ABSOLUTE_ADDRESS = "C0303": "An address that is a constant alone, which only `.local` has.";
     PARAMETER_DIRECTION = "C0304": "Input parameters are only read, return parameters only written.";
     PARAMETER_ADDRESS = "C0305": "The address of a `.param` variable of a call cannot be taken.";
+
+    MISALIGNED = "C0306": "A warning: an access whose address is certainly not a multiple of its size, which traps when it is executed.";
 
     CALL_TARGET = "C0401": "A call names a device function, or a register and a prototype or a list of targets.";
     CALL_ARITY = "C0402": "A call passes more or fewer arguments or results than the callee has.";

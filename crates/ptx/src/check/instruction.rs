@@ -35,7 +35,7 @@ impl Resolver<'_> {
                     break;
                 }
                 Err(mismatch) => {
-                    if latest.as_ref().is_none_or(|(best, _)| mismatch.progress > best.progress) {
+                    if latest.as_ref().is_none_or(|(best, _)| mismatch.fitting() > best.fitting()) {
                         latest = Some((mismatch, i));
                     }
                 }
@@ -164,6 +164,7 @@ impl Resolver<'_> {
         if plan.special == Special::Call {
             return self.lower_call(plan, assignment, opcode);
         }
+        self.check_alignment(plan);
         let mut lowered = [Operand::Absent; MOST_OPERANDS];
         let count = plan.operands.len().min(MOST_OPERANDS);
         for i in 0..count {

@@ -14,8 +14,8 @@ use crate::types::{ScalarType, StateSpace, TypeKind};
 /// Why a form does not take an instruction's operands.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Mismatch {
-    /// How many operands were fine before: of several forms, the one that got furthest was most likely meant.
-    pub(super) progress: usize,
+    /// How many operands were fine before.
+    progress: usize,
     /// The operand; the opcode if there is none.
     span: Option<Span>,
     kind: MismatchKind,
@@ -77,6 +77,12 @@ impl Mismatch {
         Self { progress, span: Some(span), kind }
     }
 
+    /// How much of the instruction fits: of several forms, the one that got furthest was most likely meant. An operand
+    /// of the right kind got further than one of a wrong kind.
+    pub(super) fn fitting(&self) -> usize {
+        self.progress * 2 + usize::from(!matches!(self.kind, MismatchKind::Expected(_)))
+    }
+
     /// Something is missing at the end.
     pub(super) fn at_end(kind: MismatchKind) -> Self {
         Self { progress: 0, span: None, kind }
@@ -117,8 +123,12 @@ impl Resolver<'_> {
                     .label("an operand is missing")
             }
             MismatchKind::TooMany(most) => {
-                let operands = if most == 1 { "operand" } else { "operands" };
-                error(codes::OPERAND_COUNT, format!("`{text}` takes at most {most} {operands}")).label("one too many")
+                let takes = match most {
+                    0 => "no operand".to_owned(),
+                    1 => "at most 1 operand".to_owned(),
+                    most => format!("at most {most} operands"),
+                };
+                error(codes::OPERAND_COUNT, format!("`{text}` takes {takes}")).label("one too many")
             }
             MismatchKind::Joined(true) => {
                 error(codes::OPERAND_KIND, format!("`{text}` joins this operand to the one before"))

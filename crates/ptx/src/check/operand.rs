@@ -236,7 +236,8 @@ impl Resolver<'_> {
             Some(length) if length as usize != elements.len() => {
                 return Err((MismatchKind::Length { expected: length, found: elements.len() }, arg.span));
             }
-            None if !matches!(elements.len(), 2 | 4 | 8) => {
+            // Texture offsets are padded to 2 or 4; the lower corner of im2col mode has 1 to 3; parts are powers of two.
+            None if operand.coordinates.is_none() && !matches!(elements.len(), 2 | 4 | 8) => {
                 return Err((MismatchKind::Length { expected: 2, found: elements.len() }, arg.span));
             }
             _ => {}

@@ -45,6 +45,8 @@ pub(crate) struct FormPlan {
     /// What it needs of `.version` and `.target`.
     pub(crate) gates: Box<[(Option<Modifier>, Gate)]>,
     pub(crate) special: Special,
+    /// Bytes that a load, store or atomic operation accesses at once: its address is a multiple of that.
+    pub(crate) access: Option<u64>,
 }
 
 /// An operand of a form with its modifiers.
@@ -163,7 +165,15 @@ impl FormPlan {
                 None => Special::None,
             },
         };
+        let data_operand = operands.iter().find(|o| o.ty.is_some() && !matches!(o.kind, OperandKind::Address { .. }));
+        let access = match mnemonic {
+            "ld" | "ldu" | "st" | "atom" | "red" => data_operand.and_then(|operand| {
+                Some(u64::from(operand.ty?.bytes()) * u64::from(operand.length.unwrap_or(1)))
+            }),
+            _ => None,
+        };
         Self {
+            access,
             chosen: None,
             most: operands.len() - absent,
             operands: operands.into(),
@@ -199,7 +209,7 @@ fn coordinates(geometry: &str) -> Option<u32> {
     Some(match geometry {
         ".1d" => 1,
         ".2d" | ".a1d" => 2,
-        ".3d" | ".a2d" | ".cube" | ".acube" | ".2dms" | ".a2dms" => 4,
+        ".3d" | ".a2d" | ".cube" | ".acube" | ".2dms" | ".a2dms" | ".4d" | ".5d" => 4,
         _ => return None,
     })
 }

@@ -1,6 +1,6 @@
 //! The instruction table as a page of documentation.
 
-use super::{FORMS, FormData, Gate};
+use super::{FORMS, FormData, Gate, Modifier};
 use crate::types::{Arch, ArchVariant, Version};
 use std::fmt::Write;
 
@@ -9,9 +9,9 @@ pub fn coverage_markdown() -> String {
     let executed = FORMS.iter().filter(|form| form.sem.is_some()).count();
     let mut text = format!(
         "# Instruction coverage\n\n\
-         Generated from `crates/ptx/isa/` by `cargo xtask isa-coverage`; do not edit.\n\n\
+         Generated from `crates/ptx/isa/`; `BLESS=1 cargo test -p warploom-ptx --test isa_coverage` rewrites it.\n\n\
          {} forms of {} instructions are known: parsed, checked against `.version` and `.target`, and printed. {executed} \
-         of the forms have a semantic function, so that the virtual GPU executes them; the others are the coded error\n\
+         of the forms have a semantic function, so that the virtual GPU executes them; the others are the coded error \
          \"unsupported instruction\".\n",
         FORMS.len(),
         super::Mnemonic::ALL.len(),
@@ -34,7 +34,20 @@ pub fn coverage_markdown() -> String {
         };
         let executed = form.sem.map_or("-", |sem| sem.text());
         let template = form.template.replace('|', "\\|");
-        let _ = writeln!(text, "| {heading} | `{template}` | {} | {executed} |", since(form));
+        let _ = writeln!(text, "| {heading} | `{template}`{} | {} | {executed} |", types(form), since(form));
+    }
+    text
+}
+
+/// The choices of the slots that hold a type, which often are all that tells two forms apart.
+fn types(form: &FormData) -> String {
+    let mut text = String::new();
+    for slot in form.slots {
+        let names = slot.choices.iter().map(|choice| choice.modifier);
+        if slot.choices.len() > 1 && slot.choices[0].modifier.scalar_type().is_some() {
+            let names: Vec<_> = names.map(Modifier::text).collect();
+            let _ = write!(text, "<br>.{} = {}", slot.slot.text(), names.join(" "));
+        }
     }
     text
 }

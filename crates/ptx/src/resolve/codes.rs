@@ -3,7 +3,6 @@
 crate::diagnostic::catalogue! {
     UNKNOWN_NAME = "R0101": "A name that nothing visible here declares. Names must be declared before they are used; only labels may be used first.";
     DUPLICATE_NAME = "R0102": "A name is declared twice in one scope. An inner scope may declare it again.";
-    NOT_A_LABEL = "R0103": "A branch target that is not a label of this function.";
     NO_SELECTION = "R0104": "A `.x .y .z .w` on something that is not a vector.";
     NOT_A_VALUE = "R0105": "A name that is no register, constant or address stands where a value is needed.";
 
@@ -38,5 +37,6 @@ crate::diagnostic::catalogue! {
     ENTRY_PARAMETER = "R0502": "A parameter that an entry or function cannot have.";
     RETURN_PARAMETER = "R0503": "Return parameters: one in `.param` space, or registers.";
     ALIAS = "R0504": "`.alias` joins a declared function without a body to a defined device function of the same signature.";
-    TABLE_TARGET = "R0505": "A target of `.branchtargets` is a label of this function, a target of `.calltargets` a device function.";
+    NEVER_DEFINED = "R0505": "A function that is declared without `.extern` must be defined in the same module, or be an alias.";
+    TABLE_TARGET = "R0506": "A target of `.branchtargets` is a label of this function, a target of `.calltargets` a device function.";
 }

@@ -353,6 +353,27 @@ impl Resolver<'_> {
         }
     }
 
+    /// Only `.extern` functions may be defined elsewhere.
+    pub(super) fn check_defined(&mut self) {
+        let is_alias = |id| self.alias_ids.iter().any(|(alias, _)| *alias == FuncId(id));
+        let missing = |(i, function): &(usize, &Function)| {
+            function.body.is_none() && function.linkage != Linkage::Extern && !is_alias(*i as u32)
+        };
+        let missing: Vec<_> = self.module.functions.iter().enumerate().filter(missing).map(|(_, f)| f).collect();
+        let findings: Vec<_> = missing
+            .into_iter()
+            .map(|function| {
+                let message = format!("`{}` is never defined", function.name);
+                Diagnostic::error(codes::NEVER_DEFINED, function.span, message)
+                    .label("declared here")
+                    .hint("declare it `.extern` if another module defines it")
+            })
+            .collect();
+        for finding in findings {
+            self.report(finding);
+        }
+    }
+
     /// Lets calls and addresses name the functions that aliases stand for.
     pub(super) fn redirect_aliases(&mut self) {
         if self.alias_ids.is_empty() {

@@ -3,12 +3,12 @@
 use super::{Resolver, codes};
 use crate::ast::{ItemKind, Name, Spanned};
 use crate::diagnostic::Diagnostic;
-use crate::isa::{TARGETS, edit_distance};
+use crate::isa::TARGETS;
 use crate::source::Span;
 use crate::types::{Arch, ArchVariant, Version};
 
-/// The newest PTX version that is known.
-const NEWEST_VERSION: Version = Version { major: 9, minor: 0 };
+/// The newest PTX version that is read. The instruction table describes 9.0; what later ones add is unknown to it.
+const NEWEST_VERSION: Version = Version { major: 9, minor: 4 };
 
 /// The words of `.target` beside the architecture.
 #[derive(Clone, Copy, Debug, Default)]
@@ -17,9 +17,9 @@ pub(crate) struct Options {
     pub(crate) texmode_unified: bool,
 }
 
-/// Every version that exists, by major number: the highest minor of each, and the lowest.
+/// The versions that exist: major numbers, each with its lowest and highest minor number.
 const MINORS: [(u8, u8, u8); 9] =
-    [(1, 0, 5), (2, 0, 3), (3, 0, 2), (4, 0, 3), (5, 0, 1), (6, 0, 5), (7, 0, 8), (8, 0, 8), (9, 0, 0)];
+    [(1, 0, 5), (2, 0, 3), (3, 0, 2), (4, 0, 3), (5, 0, 1), (6, 0, 5), (7, 0, 8), (8, 0, 8), (9, 0, NEWEST_VERSION.minor)];
 
 impl Resolver<'_> {
     /// Reads the header, which the other items are then checked against.
@@ -109,12 +109,13 @@ impl Resolver<'_> {
             }
             _ => {
                 let message = format!("unknown target `{text}`");
-                let names = TARGETS.iter().map(|(arch, _)| arch.to_string());
-                let near = names.min_by_key(|name| edit_distance(text.as_bytes(), name.as_bytes()));
+                let number = text.strip_prefix("sm_").and_then(|number| number.trim_end_matches(['a', 'f']).parse().ok());
+                let near = number.and_then(|number: u16| {
+                    TARGETS.iter().map(|(arch, _)| *arch).min_by_key(|arch| arch.sm.abs_diff(number))
+                });
                 let diagnostic = Diagnostic::error(codes::UNKNOWN_TARGET, word.span, message);
-                let is_arch = text.starts_with("sm_") && text.len() < 16;
                 self.report(match near {
-                    Some(near) if is_arch => diagnostic.hint(format!("did you mean `{near}`?")),
+                    Some(near) => diagnostic.hint(format!("the nearest is `{near}`")),
                     _ => diagnostic.hint("options are `texmode_unified`, `texmode_independent`, `debug`"),
                 });
             }

@@ -132,6 +132,7 @@ impl<'a> Resolver<'a> {
     }
 
     fn finish(mut self) -> (Module, Vec<Diagnostic>) {
+        self.check_defined();
         self.redirect_aliases();
         for (finding, uses) in &self.further_uses {
             let times = if *uses == 1 { "once more".to_owned() } else { format!("{uses} more times") };

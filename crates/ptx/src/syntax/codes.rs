@@ -1,7 +1,7 @@
 //! The catalogue of lexical (`L`) and syntax (`P`) diagnostics: each code with its explanation, once.
 
 macro_rules! codes {
-    ($($(#[$doc:meta])* $name:ident = $code:literal: $explanation:literal;)*) => {
+    ($($name:ident = $code:literal: $explanation:literal;)*) => {
         $(#[doc = $explanation] pub const $name: &str = $code;)*
 
         /// Every code with its explanation.

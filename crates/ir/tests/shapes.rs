@@ -1,0 +1,77 @@
+//! Shapes in the files of `tests/shapes`.
+//!
+//! `// block: x y z` gives the dimensions of a CTA. `//= shape` behind an instruction is the shape of the base of its
+//! address, if it has an address in a register, and else of the first register that it writes: `invariant`, `varying`,
+//! `affine 4`, or `affine 4 in 16` for groups of 16 lanes.
+
+mod common;
+
+use ir::{Access, Cfg, LaneOrder, Shape, Shapes};
+use ptx::module::{AddressBase, Body, Instruction, Module, Operand, RegId};
+use std::path::Path;
+
+/// The register that an annotation is about.
+fn subject(module: &Module, body: &Body, instruction: &Instruction) -> Option<RegId> {
+    let bases = body.operands(instruction).iter().filter_map(|operand| match operand {
+        Operand::Address { base: AddressBase::Register(register), .. } => Some(*register),
+        _ => None,
+    });
+    let mut written = None;
+    ir::registers(module, body, instruction, &mut |register, access| {
+        if access != Access::Read {
+            written = written.or(Some(register));
+        }
+    });
+    bases.into_iter().next().or(written)
+}
+
+fn describe(shapes: &Shapes, register: RegId) -> String {
+    let lanes = match shapes.lanes(register) {
+        32 => String::new(),
+        lanes => format!(" in {lanes}"),
+    };
+    match shapes.of(register) {
+        Shape::Invariant => "invariant".to_owned(),
+        Shape::Affine { stride } => format!("affine {stride}{lanes}"),
+        Shape::Varying => "varying".to_owned(),
+    }
+}
+
+/// Checks the annotations of a file and counts them.
+fn check(path: &Path) -> usize {
+    let text = std::fs::read_to_string(path).unwrap();
+    let name = path.file_name().unwrap().to_str().unwrap();
+    let block: Vec<u32> = text
+        .lines()
+        .find_map(|line| line.strip_prefix("// block: "))
+        .unwrap_or_else(|| panic!("{name} has no block"))
+        .split(' ')
+        .map(|size| size.parse().unwrap())
+        .collect();
+    let module = common::compile(name, &text);
+    let mut annotations = 0;
+    for function in &module.functions {
+        let Some(body) = &function.body else { continue };
+        let cfg = Cfg::new(&module, body);
+        let shapes =
+            Shapes::new(&module, function, &cfg, LaneOrder::of_block([block[0], block[1], block[2]]));
+        for instruction in &body.instructions {
+            let (line, _) = module.source.line_column(instruction.span.start);
+            let written = text.lines().nth(line as usize - 1).unwrap();
+            let Some((_, expected)) = written.split_once("//= ") else { continue };
+            let register = subject(&module, body, instruction).unwrap();
+            assert_eq!(describe(&shapes, register), expected, "{name}:{line}: {written}");
+            annotations += 1;
+        }
+    }
+    assert_eq!(annotations, text.matches("//= ").count(), "{name} has annotations behind no instruction");
+    annotations
+}
+
+#[test]
+fn annotated_files() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/shapes");
+    let files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let annotations: usize = files.iter().map(|path| check(path)).sum();
+    assert!(files.len() >= 6 && annotations > 100);
+}

@@ -1,0 +1,139 @@
+//! Atomic operations (PTX ISA, "Parallel Synchronization and Communication Instructions": atom, red).
+
+use super::emit::op;
+use super::function::Decoder;
+use super::{Decoded, Missing};
+use crate::fault::Access;
+use crate::ops::atomic::{Rmw, atomic};
+use crate::memory::SpaceKind;
+use crate::ops::{Execute, NONE, Op, control};
+use crate::program::Meta;
+use numerics::float;
+use numerics::format::{Bf16, F16};
+use numerics::rounding::Rn;
+use numerics::{half, packed};
+use ptx::isa::{Modifier, Sem, Slot};
+use ptx::module::Operand;
+use ptx::types::ScalarType;
+
+/// Read-modify-write functions as types.
+macro_rules! functions {
+    ($($name:ident: $m:ty |$old:ident, $b:ident, $c:ident| $body:expr;)*) => {$(
+        struct $name;
+        impl Rmw for $name {
+            type M = $m;
+            #[inline(always)]
+            fn new($old: $m, $b: $m, $c: $m) -> $m {
+                $body
+            }
+        }
+    )*};
+}
+
+functions! {
+    Add32: u32 |old, b, _c| old.wrapping_add(b);
+    Add64: u64 |old, b, _c| old.wrapping_add(b);
+    And32: u32 |old, b, _c| old & b;
+    And64: u64 |old, b, _c| old & b;
+    Or32: u32 |old, b, _c| old | b;
+    Or64: u64 |old, b, _c| old | b;
+    Xor32: u32 |old, b, _c| old ^ b;
+    Xor64: u64 |old, b, _c| old ^ b;
+    Exch32: u32 |_old, b, _c| b;
+    Exch64: u64 |_old, b, _c| b;
+    Cas16: u16 |old, b, c| if old == b { c } else { old };
+    Cas32: u32 |old, b, c| if old == b { c } else { old };
+    Cas64: u64 |old, b, c| if old == b { c } else { old };
+    Inc32: u32 |old, b, _c| if old >= b { 0 } else { old + 1 };
+    Dec32: u32 |old, b, _c| if old == 0 || old > b { b } else { old - 1 };
+    MinU32: u32 |old, b, _c| old.min(b);
+    MinS32: u32 |old, b, _c| (old as i32).min(b as i32) as u32;
+    MinU64: u64 |old, b, _c| old.min(b);
+    MinS64: u64 |old, b, _c| (old as i64).min(b as i64) as u64;
+    MaxU32: u32 |old, b, _c| old.max(b);
+    MaxS32: u32 |old, b, _c| (old as i32).max(b as i32) as u32;
+    MaxU64: u64 |old, b, _c| old.max(b);
+    MaxS64: u64 |old, b, _c| (old as i64).max(b as i64) as u64;
+    // In global memory the L2's adder flushes subnormals; the SM's, which serves shared memory, keeps them.
+    AddF32Flush: u32 |old, b, _c| float::add_f32::<Rn, true, false>(old, b);
+    AddF32: u32 |old, b, _c| float::add_f32::<Rn, false, false>(old, b);
+    AddF64: u64 |old, b, _c| float::add_f64::<Rn>(old, b);
+    AddF16: u16 |old, b, _c| half::add::<F16, false, false>(old, b);
+    AddBf16: u16 |old, b, _c| half::add::<Bf16, false, false>(old, b);
+    AddF16x2: u32 |old, b, _c| packed::map2(half::add::<F16, false, false>, old, b);
+    AddBf16x2: u32 |old, b, _c| packed::map2(half::add::<Bf16, false, false>, old, b);
+}
+
+/// The operation for an `.op` and a type in a space.
+fn select(op: Option<Modifier>, ty: ScalarType, space: SpaceKind) -> Option<Execute> {
+    use Modifier as M;
+    use ScalarType as T;
+    let wide = ty.bits() == 64;
+    match (op?, ty) {
+        (M::Add, T::F32) if space == SpaceKind::Shared => atomic::<AddF32>(space),
+        (M::Add, T::F32) => atomic::<AddF32Flush>(space),
+        (M::Add, T::F64) => atomic::<AddF64>(space),
+        (M::Add, T::F16) => atomic::<AddF16>(space),
+        (M::Add, T::F16x2) => atomic::<AddF16x2>(space),
+        (M::Add, T::Bf16) => atomic::<AddBf16>(space),
+        (M::Add, T::Bf16x2) => atomic::<AddBf16x2>(space),
+        (M::Add, T::U32 | T::S32) => atomic::<Add32>(space),
+        (M::Add, T::U64 | T::S64) => atomic::<Add64>(space),
+        (M::And, _) if wide => atomic::<And64>(space),
+        (M::And, _) => atomic::<And32>(space),
+        (M::Or, _) if wide => atomic::<Or64>(space),
+        (M::Or, _) => atomic::<Or32>(space),
+        (M::Xor, _) if wide => atomic::<Xor64>(space),
+        (M::Xor, _) => atomic::<Xor32>(space),
+        (M::Exch, T::B32) => atomic::<Exch32>(space),
+        (M::Exch, T::B64) => atomic::<Exch64>(space),
+        (M::Cas, T::B16) => atomic::<Cas16>(space),
+        (M::Cas, T::B32) => atomic::<Cas32>(space),
+        (M::Cas, T::B64) => atomic::<Cas64>(space),
+        (M::Inc, _) => atomic::<Inc32>(space),
+        (M::Dec, _) => atomic::<Dec32>(space),
+        (M::Min, T::U32) => atomic::<MinU32>(space),
+        (M::Min, T::S32) => atomic::<MinS32>(space),
+        (M::Min, T::U64) => atomic::<MinU64>(space),
+        (M::Min, T::S64) => atomic::<MinS64>(space),
+        (M::Max, T::U32) => atomic::<MaxU32>(space),
+        (M::Max, T::S32) => atomic::<MaxS32>(space),
+        (M::Max, T::U64) => atomic::<MaxU64>(space),
+        (M::Max, T::S64) => atomic::<MaxS64>(space),
+        _ => None,
+    }
+}
+
+pub(super) fn decode(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
+    let opcode = d.opcode;
+    let ty = opcode.ty(Slot::Type).unwrap_or(ScalarType::B32);
+    // `red` has no destination.
+    let first = usize::from(sem != Sem::Red);
+    let address = d.address(first, ty.bytes())?;
+    let missing = || -> Missing { format!("atomic `{}` in {:?} memory", opcode.text(), address.space) };
+    if matches!(d.operand(first + 1), Operand::Vector(_)) || opcode.get(Slot::Vec).is_some() {
+        return Err(missing());
+    }
+    let execute = select(opcode.get(Slot::Op), ty, address.space).ok_or_else(missing)?;
+    let orders = matches!(opcode.get(Slot::Sem), Some(Modifier::Acquire | Modifier::Release | Modifier::AcqRel));
+    if orders {
+        d.emit_part(op(control::fence));
+    }
+    let destination = match d.operand(0) {
+        _ if sem == Sem::Red => NONE,
+        Operand::Sink => NONE,
+        _ => d.destination_plane(0, ty.bits())?,
+    };
+    let value = d.source(first + 1, ty.bits())?;
+    let b = d.plane_of(value, ty.bits());
+    let c = match sem {
+        Sem::AtomCas => {
+            let value = d.source(first + 2, ty.bits())?;
+            d.plane_of(value, ty.bits())
+        }
+        _ => b,
+    };
+    let meta = Meta::Memory { space: address.space, access: Access::Atomic, bytes: ty.bytes() };
+    d.emit_as(Op { d: destination, a: address.a, b, c, y: address.y, imm: address.imm, ..op(execute) }, meta);
+    Ok(())
+}

@@ -1,0 +1,316 @@
+//! Logic, shifts and bit fields (PTX ISA, "Logic and Shift Instructions" and the bit operations of "Integer Arithmetic
+//! Instructions").
+
+use super::Decoded;
+use super::arithmetic::integers;
+use super::emit::op;
+use super::function::Decoder;
+use super::operand::Destination;
+use crate::exec::Exec;
+use crate::lanes::simd::{Baseline, Simd};
+use crate::lanes::{LANES, Lane};
+use crate::ops::shape::{Binary, Combine, Heat, NEGATE, Ternary, map};
+use crate::ops::{Body, NONE, Op, select};
+use numerics::bits::{self, Clamp, PermuteMode, Wrap};
+use numerics::integer::Int;
+use ptx::isa::{Modifier, Sem, Slot};
+use ptx::module::Operand;
+use ptx::types::ScalarType;
+use std::marker::PhantomData;
+
+pub(super) fn decode(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
+    let opcode = d.opcode;
+    let ty = opcode.ty(Slot::Type).unwrap_or(ScalarType::B32);
+    let wraps = opcode.get(Slot::Mode) == Some(Modifier::Wrap);
+    match sem {
+        Sem::And => integers!(d, ty, Hot, Binary |a, b| T::from_u64(a.to_u64() & b.to_u64())),
+        Sem::Or => integers!(d, ty, Hot, Binary |a, b| T::from_u64(a.to_u64() | b.to_u64())),
+        Sem::Xor => integers!(d, ty, Hot, Binary |a, b| T::from_u64(a.to_u64() ^ b.to_u64())),
+        Sem::Not => integers!(d, ty, Hot, Unary |a| Int::not(a)),
+        Sem::Cnot => integers!(d, ty, Cold, Unary |a| bits::cnot::<T>(a)),
+        Sem::Shl => integers!(d, ty, Hot, Binary |a, b: u32| bits::shl::<T>(a, b)),
+        Sem::Shr => integers!(d, ty, Hot, Binary |a, b: u32| bits::shr::<T>(a, b)),
+        Sem::Popc => integers!(d, ty, Hot, Unary |a| -> u32 { bits::popc::<T>(a) }),
+        Sem::Clz => integers!(d, ty, Hot, Unary |a| -> u32 { bits::clz::<T>(a) }),
+        Sem::Bfind if opcode.has(Modifier::Shiftamt) => {
+            integers!(d, ty, Cold, Unary |a| -> u32 { bits::bfind::<T, true>(a) })
+        }
+        Sem::Bfind => integers!(d, ty, Cold, Unary |a| -> u32 { bits::bfind::<T, false>(a) }),
+        Sem::Brev if ty.bits() == 32 => integers!(d, ty, Cold, Unary |a| {
+            T::from_u64(bits::brev32(a.to_u64() as u32).into())
+        }),
+        Sem::Brev => integers!(d, ty, Cold, Unary |a| T::from_u64(bits::brev64(a.to_u64()))),
+        Sem::Bfe => integers!(d, ty, Hot, Ternary |a, b: u32, c: u32| bits::bfe::<T>(a, b, c)),
+        Sem::Bfi if ty.bits() == 32 => bfi::<u32>(d),
+        Sem::Bfi => bfi::<u64>(d),
+        Sem::Szext if wraps => integers!(d, ty, Cold, Binary |a, b: u32| bits::szext::<T, Wrap>(a, b)),
+        Sem::Szext => integers!(d, ty, Cold, Binary |a, b: u32| bits::szext::<T, Clamp>(a, b)),
+        Sem::Bmsk if wraps => d.binary::<Bmsk<Wrap>>(Heat::Cold),
+        Sem::Bmsk => d.binary::<Bmsk<Clamp>>(Heat::Cold),
+        Sem::Fns => d.ternary::<Fns>(Heat::Cold),
+        Sem::Shf => match (opcode.has(Modifier::L), wraps) {
+            (true, true) => d.ternary::<ShiftLeft<Wrap>>(Heat::Hot),
+            (true, false) => d.ternary::<ShiftLeft<Clamp>>(Heat::Hot),
+            (false, true) => d.ternary::<ShiftRight<Wrap>>(Heat::Hot),
+            (false, false) => d.ternary::<ShiftRight<Clamp>>(Heat::Hot),
+        },
+        Sem::Prmt => prmt(d),
+        Sem::Lop3 => lop3(d),
+        Sem::AndPred => predicates(d, Combine::And),
+        Sem::OrPred => predicates(d, Combine::Or),
+        Sem::XorPred => predicates(d, Combine::Xor),
+        Sem::NotPred => {
+            let p = d.predicate_destination(0)?;
+            let (a, negated) = d.predicate(1)?;
+            d.emit(Op { d: p, a, b: a, y: Combine::And as u32 | (negated ^ NEGATE), ..op(combine_predicates) });
+            Ok(())
+        }
+        other => Err(format!("{other:?} among the logic instructions")),
+    }
+}
+
+struct Bmsk<M>(PhantomData<M>);
+impl<M: bits::Excess> Binary for Bmsk<M> {
+    type A = u32;
+    type B = u32;
+    type R = u32;
+    #[inline(always)]
+    fn lane(a: u32, b: u32) -> u32 {
+        bits::bmsk::<M>(a, b)
+    }
+}
+
+struct Fns;
+impl Ternary for Fns {
+    type A = u32;
+    type B = u32;
+    type C = u32;
+    type R = u32;
+    fn lane(mask: u32, base: u32, offset: u32) -> u32 {
+        bits::fns(mask, base, offset as i32)
+    }
+}
+
+struct ShiftLeft<M>(PhantomData<M>);
+impl<M: bits::Excess> Ternary for ShiftLeft<M> {
+    type A = u32;
+    type B = u32;
+    type C = u32;
+    type R = u32;
+    #[inline(always)]
+    fn lane(a: u32, b: u32, c: u32) -> u32 {
+        bits::shf_l::<M>(a, b, c)
+    }
+}
+
+struct ShiftRight<M>(PhantomData<M>);
+impl<M: bits::Excess> Ternary for ShiftRight<M> {
+    type A = u32;
+    type B = u32;
+    type C = u32;
+    type R = u32;
+    #[inline(always)]
+    fn lane(a: u32, b: u32, c: u32) -> u32 {
+        bits::shf_r::<M>(a, b, c)
+    }
+}
+
+/// `prmt` in its seven modes: a type each, so that the mode is known where lanes are looped over.
+macro_rules! permutes {
+    ($($name:ident $mode:expr;)*) => {$(
+        struct $name;
+        impl Ternary for $name {
+            type A = u32;
+            type B = u32;
+            type C = u32;
+            type R = u32;
+            #[inline(always)]
+            fn lane(a: u32, b: u32, c: u32) -> u32 {
+                bits::prmt_mode($mode, a, b, c)
+            }
+        }
+    )*};
+}
+permutes! {
+    Forward4 PermuteMode::Forward4;
+    Backward4 PermuteMode::Backward4;
+    Replicate8 PermuteMode::Replicate8;
+    EdgeClampLeft PermuteMode::EdgeClampLeft;
+    EdgeClampRight PermuteMode::EdgeClampRight;
+    Replicate16 PermuteMode::Replicate16;
+}
+
+struct Permute;
+impl Ternary for Permute {
+    type A = u32;
+    type B = u32;
+    type C = u32;
+    type R = u32;
+    #[inline(always)]
+    fn lane(a: u32, b: u32, c: u32) -> u32 {
+        bits::prmt(a, b, c)
+    }
+}
+
+fn prmt(d: &mut Decoder<'_>) -> Decoded {
+    match d.opcode.get(Slot::Mode) {
+        Some(Modifier::F4e) => d.ternary::<Forward4>(Heat::Cold),
+        Some(Modifier::B4e) => d.ternary::<Backward4>(Heat::Cold),
+        Some(Modifier::Rc8) => d.ternary::<Replicate8>(Heat::Cold),
+        Some(Modifier::Ecl) => d.ternary::<EdgeClampLeft>(Heat::Cold),
+        Some(Modifier::Ecr) => d.ternary::<EdgeClampRight>(Heat::Cold),
+        Some(Modifier::Rc16) => d.ternary::<Replicate16>(Heat::Cold),
+        _ => d.ternary::<Permute>(Heat::Hot),
+    }
+}
+
+/// `d = bfi(a, b, c, planes x)`.
+struct BfiBody<T>(PhantomData<T>);
+impl<T: Int + Lane> Body for BfiBody<T> {
+    #[inline(always)]
+    fn run<I: Simd>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+        let &Op { d, a, b, c, x: length, .. } = op;
+        map::<I, T>(x, d, |files, warp| {
+            let wide = |i: u32| &T::planes(files)[i as usize + warp].0;
+            let word = |i: u32| &files.w[i as usize + warp].0;
+            let (a, b, c, length) = (wide(a), wide(b), word(c), word(length));
+            let mut result = [T::default(); LANES];
+            for l in 0..LANES {
+                result[l] = bits::bfi::<T>(a[l], b[l], c[l], length[l]);
+            }
+            result
+        });
+        pc + 1
+    }
+}
+
+fn bfi<T: Int + Lane>(d: &mut Decoder<'_>) -> Decoded {
+    let destination = d.destination_plane(0, <T as Lane>::BITS)?;
+    let mut sources = [0; 4];
+    for (i, source) in sources.iter_mut().enumerate() {
+        let bits = if i < 2 { <T as Lane>::BITS } else { 32 };
+        let value = d.source(i + 1, bits)?;
+        *source = d.plane_of(value, bits);
+    }
+    let [a, b, c, x] = sources;
+    let execute = select::<BfiBody<T>>(d.level);
+    d.emit(Op { d: destination, a, b, c, x, ..op(execute) });
+    Ok(())
+}
+
+/// `d = lop3(a, b, c)` with the table in `imm`.
+struct Lop3Body;
+impl Body for Lop3Body {
+    #[inline(always)]
+    fn run<I: Simd>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+        let &Op { d, a, b, c, imm, .. } = op;
+        map::<I, u32>(x, d, |files, warp| {
+            let plane = |i: u32| &files.w[i as usize + warp].0;
+            let (a, b, c) = (plane(a), plane(b), plane(c));
+            let mut result = [0; LANES];
+            for l in 0..LANES {
+                result[l] = bits::lop3(a[l], b[l], c[l], imm as u8);
+            }
+            result
+        });
+        pc + 1
+    }
+}
+
+/// `p = (d != 0) combined with q`: the predicate half of `lop3.bool`.
+fn lop3_predicate(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+    for warp in 0..x.warps {
+        let nonzero = Baseline::bits32(x.files.w[op.a as usize + warp].0.map(|lane| u32::truth(lane != 0)));
+        crate::ops::shape::store_predicates(x, op, warp, nonzero);
+    }
+    pc + 1
+}
+
+fn lop3(d: &mut Decoder<'_>) -> Decoded {
+    let combine = match d.opcode.get(Slot::Bool) {
+        Some(Modifier::Or) => Some(Combine::Or),
+        Some(_) => Some(Combine::And),
+        None => None,
+    };
+    // `lop3.bool` has the predicate destination between `d` and `a`.
+    let first = if combine.is_some() { 2 } else { 1 };
+    let destination = match d.destination(0, 32)? {
+        Destination::Plane(index) => index,
+        Destination::Scalar(_) => return Err("lop3 in a scalar".to_owned()),
+    };
+    let mut sources = [0; 3];
+    for (i, source) in sources.iter_mut().enumerate() {
+        let value = d.source(first + i, 32)?;
+        *source = d.plane_of(value, 32);
+    }
+    let Operand::Immediate(table) = d.operand(first + 3) else {
+        return Err("lop3 with a table that is not a constant".to_owned());
+    };
+    let [a, b, c] = sources;
+    let execute = select::<Lop3Body>(d.level);
+    d.emit(Op { d: destination, a, b, c, imm: table, ..op(execute) });
+    if let Some(combine) = combine {
+        let p = d.predicate_destination(1)?;
+        let (c, negated) = d.predicate(first + 4)?;
+        let y = combine as u32 | negated;
+        d.emit(Op { d: p, a: destination, c, y, ..op(lop3_predicate) });
+    }
+    Ok(())
+}
+
+/// [`Op::y`] of [`combine_predicates`]: the second source is negated.
+const NEGATE_SECOND: u32 = 1 << 9;
+
+/// Predicate `d` = `a` (negated?) combined with `b` (negated?), in the active lanes.
+fn combine_predicates(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+    let flip = |bit| if op.y & bit != 0 { !0 } else { 0 };
+    // `not p` is `!p and !p`: one flip serves both.
+    let same = op.a == op.b;
+    for warp in 0..x.warps {
+        let a = x.files.p[op.a as usize + warp] ^ flip(NEGATE);
+        let b = if same { a } else { x.files.p[op.b as usize + warp] ^ flip(NEGATE_SECOND) };
+        let result = match op.y & 0xff {
+            1 => a & b,
+            2 => a | b,
+            _ => a ^ b,
+        };
+        if op.d != NONE {
+            let mask = x.mask[warp];
+            let p = &mut x.files.p[op.d as usize + warp];
+            *p = (*p & !mask) | (result & mask);
+        }
+    }
+    pc + 1
+}
+
+fn predicates(d: &mut Decoder<'_>, combine: Combine) -> Decoded {
+    let p = d.predicate_destination(0)?;
+    let (a, first) = d.predicate(1)?;
+    let (b, second) = d.predicate(2)?;
+    // `p xor p` and the like of one register with itself keep their meaning only when both flips agree.
+    if a == b && first != second {
+        let value = !matches!(combine, Combine::And | Combine::None);
+        d.emit(Op { d: p, y: u32::from(value), ..op(set_predicate) });
+        return Ok(());
+    }
+    let second = if second != 0 { NEGATE_SECOND } else { 0 };
+    d.emit(Op { d: p, a, b, y: combine as u32 | first | second, ..op(combine_predicates) });
+    Ok(())
+}
+
+/// Predicate `d` = constant `y` in the active lanes.
+pub(super) fn set_predicate(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+    if op.d != NONE {
+        for warp in 0..x.warps {
+            let mask = x.mask[warp];
+            let p = &mut x.files.p[op.d as usize + warp];
+            *p = (*p & !mask) | if op.y != 0 { mask } else { 0 };
+        }
+    }
+    pc + 1
+}
+
+/// Predicate `d` = predicate `a` (negated?) in the active lanes.
+pub(super) fn move_predicate(d: &mut Decoder<'_>, p: u32, a: u32, negated: u32) {
+    d.emit(Op { d: p, a, b: a, y: Combine::And as u32 | negated, ..op(combine_predicates) });
+}
