@@ -10,8 +10,8 @@
 use crate::exec::{Resolved, resolve};
 use crate::fault::Access;
 use crate::lanes::LANES;
-use crate::memory::WINDOW_SIZE;
-use crate::observe::{AccessSpace, Event, MemoryAccess, Observer};
+use crate::memory::{SpaceKind, WINDOW_SIZE};
+use crate::observe::{Event, MemoryAccess, Observer};
 use ptx::isa::Opcode;
 use ptx::module::{FuncId, Module};
 use ptx::types::StateSpace;
@@ -337,11 +337,11 @@ fn count_access(counts: &mut Counts, access: &MemoryAccess<'_>, mask: u32, named
 fn space_of(access: &MemoryAccess<'_>, lane: usize, named: Option<Space>) -> Space {
     match (named, access.space) {
         (Some(space), _) => space,
-        (None, AccessSpace::Global) => Space::Global,
-        (None, AccessSpace::Shared) => Space::Shared,
-        (None, AccessSpace::Local) => Space::Local,
-        (None, AccessSpace::Param) => Space::Param,
-        (None, AccessSpace::Generic) => match resolve(access.addresses[lane]) {
+        (None, SpaceKind::Global) => Space::Global,
+        (None, SpaceKind::Shared) => Space::Shared,
+        (None, SpaceKind::Local) => Space::Local,
+        (None, SpaceKind::Param) => Space::Param,
+        (None, SpaceKind::Generic) => match resolve(access.addresses[lane]) {
             Resolved::Global(_) => Space::Global,
             Resolved::Shared(_) => Space::Shared,
             Resolved::Local(_) => Space::Local,

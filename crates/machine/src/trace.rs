@@ -6,7 +6,8 @@
 use crate::fault::Access;
 use crate::launch::Location;
 use crate::lanes::LANES;
-use crate::observe::{AccessSpace, Event, MemoryAccess, Observer};
+use crate::memory::SpaceKind;
+use crate::observe::{Event, MemoryAccess, Observer};
 use ptx::module::{FuncId, Module};
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -96,11 +97,11 @@ fn addresses(line: &mut String, access: &MemoryAccess<'_>, mask: u32) -> std::fm
         Access::Atomic => "atomic",
     };
     let space = match access.space {
-        AccessSpace::Global => "global",
-        AccessSpace::Shared => "shared",
-        AccessSpace::Local => "local",
-        AccessSpace::Param => "param",
-        AccessSpace::Generic => "generic",
+        SpaceKind::Global => "global",
+        SpaceKind::Shared => "shared",
+        SpaceKind::Local => "local",
+        SpaceKind::Param => "param",
+        SpaceKind::Generic => "generic",
     };
     write!(line, " @ {kind} {} {space}", access.bytes)?;
     let lanes: Vec<usize> = (0..LANES).filter(|lane| mask >> lane & 1 != 0).collect();
@@ -174,7 +175,7 @@ mod tests {
     }
 
     fn load(addresses: &[u64; LANES]) -> Option<MemoryAccess<'_>> {
-        Some(MemoryAccess { space: AccessSpace::Global, access: Access::Load, bytes: 4, addresses })
+        Some(MemoryAccess { space: SpaceKind::Global, access: Access::Load, bytes: 4, addresses })
     }
 
     #[test]

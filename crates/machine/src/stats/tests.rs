@@ -35,7 +35,7 @@ fn event(instruction: u32, active: u32) -> Event<'static> {
     }
 }
 
-fn access(space: AccessSpace, access: Access, addresses: &[u64; LANES]) -> Option<MemoryAccess<'_>> {
+fn access(space: SpaceKind, access: Access, addresses: &[u64; LANES]) -> Option<MemoryAccess<'_>> {
     Some(MemoryAccess { space, access, bytes: 4, addresses })
 }
 
@@ -157,7 +157,7 @@ fn generic_accesses_count_for_the_space_that_they_reach() {
         addresses[8 + lane] = LOCAL_WINDOW + 4 * lane as u64;
     }
     stats.instruction(&Event {
-        access: access(AccessSpace::Generic, Access::Load, &addresses),
+        access: access(SpaceKind::Generic, Access::Load, &addresses),
         ..event(3, 0x00ff_ffff)
     });
     let report = stats.report();
@@ -174,13 +174,13 @@ fn generic_accesses_count_for_the_space_that_they_reach() {
 fn constants_and_atomics_have_their_own_figures() {
     let stats = stats();
     let same = stride(0x2000, 0);
-    stats.instruction(&Event { access: access(AccessSpace::Global, Access::Load, &same), ..event(4, !0) });
+    stats.instruction(&Event { access: access(SpaceKind::Global, Access::Load, &same), ..event(4, !0) });
     let pairs = std::array::from_fn(|lane| lane as u64 / 2 * 4);
-    stats.instruction(&Event { access: access(AccessSpace::Shared, Access::Atomic, &pairs), ..event(7, !0) });
+    stats.instruction(&Event { access: access(SpaceKind::Shared, Access::Atomic, &pairs), ..event(7, !0) });
     // A guard that holds for nobody is no request.
     stats.instruction(&Event {
         mask: 0,
-        access: access(AccessSpace::Global, Access::Load, &same),
+        access: access(SpaceKind::Global, Access::Load, &same),
         ..event(2, !0)
     });
     let report = stats.report();
