@@ -133,8 +133,8 @@ fn machine_diagnostics(
 fn target_span(source: &Source) -> Span {
     let is_target = |line: &&str| line.trim_start().starts_with(".target");
     let line = source.text().lines().find(is_target).unwrap_or_default().trim();
-    // A line is a slice of the text, so that its address tells its offset.
-    let start = source.text().find(line).unwrap_or(0) as u32;
+    // The line is a slice of the text, so that its address tells its offset; nothing found is no slice of it.
+    let start = if line.is_empty() { 0 } else { line.as_ptr().addr() - source.text().as_ptr().addr() } as u32;
     Span::new(start, start + line.len() as u32)
 }
 
