@@ -156,7 +156,7 @@ mod tests {
             .related(Span::new(0, 5), "as this")
             .hint("mend it");
         let text = anstream::adapter::strip_str(&render(&source, &diagnostic, Format::Text)).to_string();
-        for part in ["error[X0001]: bad", "x.ptx:1002:1", "1002 | last", "^^^^ here", "1    | first", "mend it"] {
+        for part in ["error[X0001]: bad", "x.ptx:1002:1", "1002 | last", "^^^^ here", "   1 | first", "mend it"] {
             assert!(text.contains(part), "{part} is not in\n{text}");
         }
         assert!(!text.contains("filler"), "{text}");

@@ -63,7 +63,7 @@ pub(crate) fn count(n: usize, noun: &str) -> String {
 pub(crate) fn table(header: &[&str], rows: Vec<Vec<String>>, numbers: bool) -> String {
     use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
     let mut table = Table::new();
-    table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
     table.set_header(header.iter().copied()).add_rows(rows);
     for (index, column) in table.column_iter_mut().enumerate() {
         column.set_padding((0, 2));

@@ -28,7 +28,7 @@ pub(crate) fn text(source: &Source, fault: &Fault, replay: Option<&str>) -> Stri
     }
     let mut notes = vec![format!("in kernel {}{}", fault.kernel, called(fault.function.as_deref()))];
     if let Some([x, y, z]) = fault.block {
-        notes.push(format!("block ({x}, {y}, {z}){}", thread.map(|t| format!(", {t}")).unwrap_or_default()));
+        notes.push(format!("block ({x}, {y}, {z}){}", thread.as_ref().map(|t| format!(", {t}")).unwrap_or_default()));
     }
     if let (None, Some(place)) = (&original, &fault.source) {
         notes.push(format!("compiled from {place}"));

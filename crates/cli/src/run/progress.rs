@@ -21,7 +21,8 @@ pub(crate) fn watch<T>(total: u64, kernel: &str, work: impl FnOnce(Option<Report
     let done = AtomicU64::new(0);
     let (working, over) = mpsc::channel::<()>();
     std::thread::scope(|scope| {
-        scope.spawn(|| show(total, kernel, &done, &over));
+        let done = &done;
+        scope.spawn(move || show(total, kernel, done, &over));
         let result = work(Some(&|n| {
             done.fetch_max(n, Relaxed);
         }));
