@@ -1,7 +1,7 @@
 //! Where registers are live: where a later instruction may read the value that they hold.
 //!
 //! A register whose every read follows a write in the same block needs no data flow at all, and most are like that.
-//! The others are solved 64 at a time, one bit each in a word for every block, from the last block to the first until
+//! The others are solved 128 at a time, one bit each in a word for every block, from the last block to the first until
 //! nothing changes. Scratch memory is a few words for each block, and the answer keeps only words that are not zero. Those
 //! could still be as many as blocks times registers; beyond a limit they are dropped, and the sets that
 //! [`Liveness::live_in`] gives are larger than need be. Intervals are exact however large the function is.
@@ -11,6 +11,7 @@
 
 use crate::access::{Access, registers};
 use crate::cfg::{BlockId, Cfg, Exit};
+use crate::dominance::Graph;
 use ptx::module::{Body, Function, Module, Param, RegId};
 
 /// A closed range of instruction indices.
@@ -35,17 +36,23 @@ impl Interval {
     }
 }
 
-/// Most words that are kept: 64 MiB of them.
-const MOST_WORDS: usize = 1 << 22;
+/// A set of the registers that are solved together.
+type Word = u128;
+
+/// How many those are.
+const BATCH: usize = Word::BITS as usize;
+
+/// Most words that are kept: 64 MiB with their indices.
+const MOST_WORDS: usize = 1 << 21;
 
 /// Where the registers of a function are live.
 #[derive(Clone, Debug, Default)]
 pub struct Liveness {
     intervals: Vec<Option<Interval>>,
-    /// The registers that bits stand for: bit `b` of word `w` is `crossing[64 * w + b]`.
+    /// The registers that bits stand for: bit `b` of word `w` is `crossing[BATCH * w + b]`.
     crossing: Vec<RegId>,
     /// For each block its first instruction and the words that are not zero, with their indices.
-    blocks: Vec<(u32, Vec<(u32, u64)>)>,
+    blocks: Vec<(u32, Vec<(u32, Word)>)>,
     /// How many words there are in all; none is kept once they are more than [`MOST_WORDS`].
     words: usize,
 }
@@ -77,7 +84,7 @@ impl Liveness {
             .filter(|touches| touches.iter().any(|touch| touch.exposed))
             .collect();
         let mut solver = Solver::new(cfg);
-        for (word, batch) in crossing.chunks(64).enumerate() {
+        for (word, batch) in crossing.chunks(BATCH).enumerate() {
             liveness.crossing.extend(batch.iter().map(|touches| touches[0].register));
             solver.solve(batch);
             liveness.record(word as u32, &solver);
@@ -92,11 +99,11 @@ impl Liveness {
         let ends = |block: usize| {
             let bounds = &solver.cfg.blocks[block];
             let last = bounds.end.saturating_sub(1).max(bounds.first);
-            [(solver.live_in[block], bounds.first), (solver.live_out[block], last)]
+            [(solver.states[block].live_in, bounds.first), (solver.states[block].live_out, last)]
         };
-        let registers = self.crossing[64 * word as usize..].to_vec();
+        let registers = self.crossing[BATCH * word as usize..].to_vec();
         // Only the first and the last place of each register matter.
-        let mut cover = |seen: &mut u64, bits: u64, instruction: u32| {
+        let mut cover = |seen: &mut Word, bits: Word, instruction: u32| {
             for bit in ones(bits & !*seen) {
                 Interval::cover(&mut self.intervals[registers[bit].index()], instruction);
             }
@@ -113,9 +120,12 @@ impl Liveness {
         if self.words > MOST_WORDS {
             return;
         }
-        for block in solver.touched.iter().filter(|&block| solver.live_in[block] != 0) {
-            self.blocks[block].1.push((word, solver.live_in[block]));
-            self.words += 1;
+        for block in solver.touched.iter() {
+            let live_in = solver.states[block].live_in;
+            if live_in != 0 {
+                self.blocks[block].1.push((word, live_in));
+                self.words += 1;
+            }
         }
         if self.words > MOST_WORDS {
             self.blocks.iter_mut().for_each(|(_, words)| *words = vec![]);
@@ -128,7 +138,7 @@ impl Liveness {
         let exact = self.words <= MOST_WORDS;
         let (first, words) = &self.blocks[block.index()];
         let kept = words.iter().flat_map(move |&(word, bits)| {
-            ones(bits).map(move |bit| self.crossing[64 * word as usize + bit])
+            ones(bits).map(move |bit| self.crossing[BATCH * word as usize + bit])
         });
         let crossing = if exact { &[] } else { &self.crossing[..] };
         let possible = crossing.iter().copied().filter(move |register| {
@@ -146,7 +156,7 @@ impl Liveness {
 }
 
 /// The positions of the ones in a word.
-fn ones(mut bits: u64) -> impl Iterator<Item = usize> {
+fn ones(mut bits: Word) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let bit = (bits != 0).then(|| bits.trailing_zeros() as usize)?;
         bits &= bits - 1;
@@ -213,17 +223,24 @@ fn touches(
     touches
 }
 
-/// The data flow of up to 64 registers.
+/// The data flow of a batch of registers.
 struct Solver<'a> {
     cfg: &'a Cfg,
-    exposed: Vec<u64>,
-    killed: Vec<u64>,
-    live_in: Vec<u64>,
-    live_out: Vec<u64>,
+    predecessors: Graph,
+    states: Vec<State>,
     /// The blocks that are to be looked at.
     pending: BlockSet,
     /// The blocks that hold anything, to be cleared for the next batch.
     touched: BlockSet,
+}
+
+/// What is known at a block.
+#[derive(Clone, Copy, Default)]
+struct State {
+    exposed: Word,
+    killed: Word,
+    live_in: Word,
+    live_out: Word,
 }
 
 /// A set of block indices.
@@ -244,23 +261,16 @@ impl BlockSet {
 impl<'a> Solver<'a> {
     fn new(cfg: &'a Cfg) -> Self {
         let blocks = cfg.blocks.len();
-        Self {
-            cfg,
-            exposed: vec![0; blocks],
-            killed: vec![0; blocks],
-            live_in: vec![0; blocks],
-            live_out: vec![0; blocks],
-            pending: BlockSet(vec![0; blocks.div_ceil(64)]),
-            touched: BlockSet(vec![0; blocks.div_ceil(64)]),
-        }
+        let none = || BlockSet(vec![0; blocks.div_ceil(64)]);
+        let predecessors = Graph::new(blocks, |block, add| {
+            cfg.blocks[block as usize].predecessors.iter().for_each(|previous| add(previous.0));
+        });
+        Self { cfg, predecessors, states: vec![State::default(); blocks], pending: none(), touched: none() }
     }
 
     fn reset(&mut self) {
         for block in self.touched.iter() {
-            self.exposed[block] = 0;
-            self.killed[block] = 0;
-            self.live_in[block] = 0;
-            self.live_out[block] = 0;
+            self.states[block] = State::default();
         }
         self.touched.0.fill(0);
     }
@@ -270,31 +280,32 @@ impl<'a> Solver<'a> {
         for (bit, touches) in batch.iter().enumerate() {
             for touch in *touches {
                 let block = touch.block.index();
-                self.exposed[block] |= u64::from(touch.exposed) << bit;
-                self.killed[block] |= u64::from(touch.killed) << bit;
+                self.states[block].exposed |= Word::from(touch.exposed) << bit;
+                self.states[block].killed |= Word::from(touch.killed) << bit;
                 self.touched.insert(block);
                 self.pending.insert(block);
             }
         }
         // Program order is close to an order in which successors come later, so going down settles most blocks at once.
-        let mut word = self.pending.0.len();
-        while let Some(above) = word.checked_sub(1) {
+        let mut group = self.pending.0.len();
+        while let Some(above) = group.checked_sub(1) {
             let Some(bit) = self.pending.0[above].checked_ilog2() else {
-                word = above;
+                group = above;
                 continue;
             };
             self.pending.0[above] &= !(1 << bit);
             let block = 64 * above + bit as usize;
-            let live_in = self.exposed[block] | (self.live_out[block] & !self.killed[block]);
-            if live_in & !self.live_in[block] == 0 {
+            let state = &mut self.states[block];
+            let live_in = state.exposed | (state.live_out & !state.killed);
+            if live_in == state.live_in {
                 continue;
             }
-            self.live_in[block] = live_in;
-            for previous in self.cfg.blocks[block].predecessors.iter().map(|previous| previous.index()) {
-                self.live_out[previous] |= live_in;
+            state.live_in = live_in;
+            for previous in self.predecessors.successors(block as u32).iter().map(|&block| block as usize) {
+                self.states[previous].live_out |= live_in;
                 self.touched.insert(previous);
                 self.pending.insert(previous);
-                word = word.max(previous / 64 + 1);
+                group = group.max(previous / 64 + 1);
             }
         }
     }

@@ -44,7 +44,9 @@ fn errors() {
         let text = std::fs::read_to_string(&path).unwrap();
         let source = Source::new("test", bare(&text));
         let compiled = compile(&source);
-        assert!(compiled.module.is_none() || compiled.diagnostics.iter().all(|d| d.severity == Severity::Warning));
+        assert!(
+            compiled.module.is_none() || compiled.diagnostics.iter().all(|d| d.severity == Severity::Warning)
+        );
         let found = annotate(&source, &compiled.diagnostics);
         if std::env::var_os("BLESS").is_some() {
             std::fs::write(&path, found).unwrap();
@@ -128,8 +130,13 @@ fn verdicts_are_those_of_ptxas() {
         let file = folder.join(format!("{i}.ptx"));
         std::fs::write(&file, &snippet.text).unwrap();
         let after = snippet.text.split(".target ").nth(1).unwrap_or_default();
-        let arch = after.split([',', '\n', ' ']).next().filter(|arch| arch.starts_with("sm_")).unwrap_or("sm_90a");
-        let output = Command::new(&ptxas).args(["-c", "-arch", arch, "-o"]).arg(folder.join("out")).arg(&file).output();
+        let arch =
+            after.split([',', '\n', ' ']).next().filter(|arch| arch.starts_with("sm_")).unwrap_or("sm_90a");
+        let output = Command::new(&ptxas)
+            .args(["-c", "-arch", arch, "-o"])
+            .arg(folder.join("out"))
+            .arg(&file)
+            .output();
         let accepts = output.unwrap().status.success();
         if accepts != (snippet.accept != snippet.disputed) {
             wrong.push(format!("{}: ptxas {}", snippet.place, if accepts { "accepts" } else { "rejects" }));

@@ -9,6 +9,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{env, fs, thread};
 
+const FP8_ON_SM_89: &str =
+    "with sm_89 it wants PTX 8.1, with sm_90 the manual's 7.8: one gate cannot say both";
+
 /// What `ptxas` 13.0 refuses although the manual has it, or cannot judge: the start of the opcode (and after a `*` its
 /// end), and why.
 const EXCEPTIONS: &[(&str, &str)] = &[
@@ -22,9 +25,12 @@ const EXCEPTIONS: &[(&str, &str)] = &[
         "cvt.sat.u8.u8",
         "saturation that can change nothing is refused, where the manual says that it has no effect",
     ),
-    ("cvt.rn.f16x2.e4m3x2", "with sm_89 it wants PTX 8.1, with sm_90 the manual's 7.8"),
-    ("cvt.rn.relu.f16x2.e4m3x2", "with sm_89 it wants PTX 8.1, with sm_90 the manual's 7.8"),
-    ("cvt.rn.f16x2.e5m2x2", "with sm_89 it wants PTX 8.1, with sm_90 the manual's 7.8"),
+    ("cvt.rn.f16x2.e4m3x2", FP8_ON_SM_89),
+    ("cvt.rn.f16x2.e5m2x2", FP8_ON_SM_89),
+    ("cvt.rn.relu.f16x2.e4m3x2", FP8_ON_SM_89),
+    ("cvt.rn.satfinite.e4m3x2", FP8_ON_SM_89),
+    ("cvt.rn.satfinite.e5m2x2", FP8_ON_SM_89),
+    ("cvt.rn.satfinite.relu.e4m3x2", FP8_ON_SM_89),
     ("st.bulk.shared::cta", "it miscompiles the address of a variable into an addition of two constants"),
     ("multimem.cp.async.bulk", "new in PTX 9.1, which it does not know"),
     ("shfl.up", "gone from sm_70 on, and it knows no older target"),

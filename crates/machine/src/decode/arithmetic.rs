@@ -4,7 +4,7 @@
 use crate::exec::Exec;
 use crate::lanes::Lane;
 use crate::lanes::simd::Baseline;
-use crate::ops::shape::map;
+use crate::ops::shape::{Heat, map};
 use crate::ops::{Execute, Op};
 
 /// A PTX integer type in a register: the Rust integer, and the lane type that holds it.
@@ -115,7 +115,6 @@ macro_rules! by_type {
         }
     }};
 }
-pub(crate) use {by_type, integers, lane_of, typed};
 
 fn resize_lanes<A: Lane, R: Lane>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
     let &Op { d, a, .. } = op;
@@ -138,4 +137,62 @@ pub(crate) fn resize(from: u32, to: u32) -> Execute {
         (32, _) => resize_lanes::<u32, u32>,
         _ => resize_lanes::<u64, u64>,
     }
+}
+
+/// Emits an operation whose lane function is written where it is used:
+/// `lanes!(d, Heat::Hot, Binary(a: u32, b: u32) -> u32 { float::add_f32::<R, FTZ, SAT>(a, b) })`.
+macro_rules! lanes {
+    ($d:expr, $heat:expr, Unary $($function:tt)+) => {{
+        $crate::ops::shape::lane_fn!(LaneFn: Unary $($function)+);
+        $d.unary::<LaneFn>($heat)
+    }};
+    ($d:expr, $heat:expr, Binary $($function:tt)+) => {{
+        $crate::ops::shape::lane_fn!(LaneFn: Binary $($function)+);
+        $d.binary::<LaneFn>($heat)
+    }};
+    ($d:expr, $heat:expr, Ternary $($function:tt)+) => {{
+        $crate::ops::shape::lane_fn!(LaneFn: Ternary $($function)+);
+        $d.ternary::<LaneFn>($heat)
+    }};
+}
+
+/// Evaluates an expression with constants standing for conditions that decoding knows: `by_flags!(ftz as FTZ => e)`.
+macro_rules! by_flags {
+    (=> $e:expr) => { $e };
+    ($condition:ident as $flag:ident $(, $more:ident as $more_flag:ident)* => $e:expr) => {
+        if $condition {
+            const $flag: bool = true;
+            $crate::decode::arithmetic::by_flags!($($more as $more_flag),* => $e)
+        } else {
+            const $flag: bool = false;
+            $crate::decode::arithmetic::by_flags!($($more as $more_flag),* => $e)
+        }
+    };
+}
+
+/// Evaluates an expression with a type standing for a rounding modifier; without one it is to nearest even.
+macro_rules! by_rounding {
+    ($modifier:expr, $r:ident => $e:expr) => {{
+        use numerics::rounding;
+        use ptx::isa::Modifier as M;
+        match $modifier {
+            None | Some(M::Rn | M::Rni) => { type $r = rounding::Rn; $e }
+            Some(M::Rz | M::Rzi) => { type $r = rounding::Rz; $e }
+            Some(M::Rm | M::Rmi) => { type $r = rounding::Rm; $e }
+            Some(M::Rp | M::Rpi) => { type $r = rounding::Rp; $e }
+            Some(other) => Err(format!("rounding {}", other.text())),
+        }
+    }};
+}
+
+pub(crate) use {by_flags, by_rounding, by_type, integers, lane_of, lanes, typed};
+
+/// Whether a rounding is to nearest even, as nearly every instruction has it.
+pub(crate) const fn is_nearest<R: numerics::rounding::Rounding>() -> bool {
+    matches!(R::MODE, numerics::rounding::Mode::NearestEven)
+}
+
+/// Hot or not, by a constant.
+pub(crate) const fn hot_if(common: bool) -> Heat {
+    if common { Heat::Hot } else { Heat::Cold }
 }

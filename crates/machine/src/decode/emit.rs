@@ -140,10 +140,24 @@ impl Decoder<'_> {
         y: u32,
         sources: [Source; 2],
     ) {
+        self.relation_as::<F>(heat, [p, q, c], y, sources, Meta::Plain);
+    }
+
+    /// The same, as what `meta` says.
+    pub(crate) fn relation_as<F: Relation>(
+        &mut self,
+        heat: Heat,
+        [p, q, c]: [u32; 3],
+        y: u32,
+        sources: [Source; 2],
+        meta: Meta,
+    ) {
         let family = compare::<F>(self.level, heat);
         let fields = |execute, a, b| Op { d: p, x: q, a, b, c, y, ..op(execute) };
         let execute = match sources {
-            [Source::Scalar(a), Source::Scalar(b)] => return self.emit(fields(family.scalar, a, b)),
+            [Source::Scalar(a), Source::Scalar(b)] => {
+                return self.emit_as(fields(family.scalar, a, b), meta);
+            }
             [Source::Plane(_), Source::Plane(_)] => family.planes[0b00],
             [Source::Scalar(_), Source::Plane(_)] => family.planes[0b01],
             [Source::Plane(_), Source::Scalar(_)] => family.planes[0b10],
@@ -153,6 +167,6 @@ impl Decoder<'_> {
             (None, Some(execute)) => (execute, sources.map(|s| self.plane::<F::T>(s))),
             (None, None) => unreachable!("a family has a member for planes"),
         };
-        self.emit(fields(execute, a, b));
+        self.emit_as(fields(execute, a, b), meta);
     }
 }

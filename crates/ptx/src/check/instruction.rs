@@ -24,16 +24,18 @@ impl Resolver<'_> {
         self.resolve_operands(instruction.operands);
         let text = instruction.opcode.value.0 as usize;
         let candidates = &ast.opcodes[text].candidates;
-        let plans = self.plans.get(text, candidates);
+        let plans = self.plans.get(text, candidates, (self.module.version, self.module.arch));
         let mut assignment = std::mem::take(&mut self.body.assignment);
         let mut latest: Option<(Mismatch, usize)> = None;
         let mut chosen = None;
         for (i, plan) in plans.iter().enumerate() {
             match self.assign(plan, &mut assignment) {
-                Ok(()) => {
+                // A form that the module cannot have is meant only if no other fits.
+                Ok(()) if plan.available || plans.len() == 1 => {
                     chosen = Some(i);
                     break;
                 }
+                Ok(()) => chosen = chosen.or(Some(i)),
                 Err(mismatch) => {
                     if latest.as_ref().is_none_or(|(best, _)| mismatch.fitting() > best.fitting()) {
                         latest = Some((mismatch, i));
@@ -44,6 +46,10 @@ impl Resolver<'_> {
         match (chosen, latest) {
             (Some(i), _) => {
                 let plan = &plans[i];
+                if !plan.available && plans.len() > 1 {
+                    // Later forms were tried after this one.
+                    let _ = self.assign(plan, &mut assignment);
+                }
                 let opcode = match plan.chosen {
                     Some(opcode) => opcode,
                     None => self.first_use(text, i, plan, instruction.opcode.span),

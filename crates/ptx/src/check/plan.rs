@@ -2,7 +2,7 @@
 
 use crate::isa::{Count, Gate, Modifier, Opcode, OperandKind, Role};
 use crate::module::OpcodeId;
-use crate::types::{ScalarType, StateSpace};
+use crate::types::{Arch, ScalarType, StateSpace, Version};
 use std::rc::Rc;
 
 /// The plans of the opcode texts of a module, made when first needed.
@@ -17,8 +17,15 @@ impl Plans {
 
     /// The plans of the forms that a text can be.
     #[inline]
-    pub(crate) fn get(&mut self, text: usize, candidates: &[Opcode]) -> Rc<[FormPlan]> {
-        let plan = self.plans[text].get_or_insert_with(|| candidates.iter().map(FormPlan::new).collect());
+    pub(crate) fn get(
+        &mut self,
+        text: usize,
+        candidates: &[Opcode],
+        (version, arch): (Version, Arch),
+    ) -> Rc<[FormPlan]> {
+        let plan = self.plans[text].get_or_insert_with(|| {
+            candidates.iter().map(|opcode| FormPlan::new(opcode, version, arch)).collect()
+        });
         Rc::clone(plan)
     }
 
@@ -42,7 +49,9 @@ pub(crate) struct FormPlan {
     pub(crate) required: usize,
     /// All operands that the modifiers allow.
     pub(crate) most: usize,
-    /// What it needs of `.version` and `.target`.
+    /// Whether the module's `.version` and `.target` have it.
+    pub(crate) available: bool,
+    /// What it needs of them.
     pub(crate) gates: Box<[(Option<Modifier>, Gate)]>,
     pub(crate) special: Special,
     /// Bytes that a load, store or atomic operation accesses at once: its address is a multiple of that.
@@ -113,7 +122,7 @@ pub(crate) enum Special {
 }
 
 impl FormPlan {
-    fn new(opcode: &Opcode) -> Self {
+    fn new(opcode: &Opcode, version: Version, arch: Arch) -> Self {
         let data = opcode.data();
         let mnemonic = opcode.mnemonic().text();
         // `cvta.to` converts addresses that only a register can hold.
@@ -175,6 +184,7 @@ impl FormPlan {
         Self {
             access,
             chosen: None,
+            available: opcode.gates().all(|(_, gate)| gate.permits(version, arch)),
             most: operands.len() - absent,
             operands: operands.into(),
             required,

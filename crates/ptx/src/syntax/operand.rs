@@ -45,7 +45,10 @@ impl Parser<'_> {
         let kind = match self.kind() {
             Tok::Identifier if self.text() != "WARP_SZ" => self.named()?,
             Tok::BracketOpen => self.bracket()?,
-            Tok::BraceOpen => OperandKind::Vector(self.braces()?),
+            Tok::BraceOpen => {
+                let vector = OperandKind::Vector(self.braces()?);
+                self.after_first_of_pair(vector, start)?
+            }
             Tok::Underscore => {
                 self.advance();
                 self.after_first_of_pair(OperandKind::Sink, start)?

@@ -37,9 +37,16 @@ pub(super) struct Parser<'a> {
 
 impl<'a> Parser<'a> {
     pub(super) fn new(source: &'a Arc<Source>) -> Self {
+        let mut module = Module::empty(Arc::clone(source));
+        // About what compilers write; pages that stay untouched cost nothing, growing copies everything.
+        let bytes = source.text().len();
+        module.statements.reserve(bytes / 32);
+        module.operands.reserve(bytes / 16);
+        module.expressions.reserve(bytes / 16);
+        module.initialisers.reserve(bytes / 16);
         Self {
             lexer: Lexer::new(source.text()),
-            module: Module::empty(Arc::clone(source)),
+            module,
             opcode_names: Names::default(),
             operands: Vec::new(),
             initialisers: Vec::new(),

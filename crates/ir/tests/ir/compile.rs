@@ -4,7 +4,7 @@ use ptx::module::{Checked, Module};
 use ptx::source::Source;
 
 /// Compiles a file that has nothing wrong.
-pub fn compile(name: &str, text: &str) -> Checked<Module> {
+pub(crate) fn compile(name: &str, text: &str) -> Checked<Module> {
     let source = Source::new(name, text);
     match ptx::compile(&source).into_result() {
         Ok((module, _)) => module,
@@ -19,6 +19,6 @@ pub fn compile(name: &str, text: &str) -> Checked<Module> {
 }
 
 /// A module with one function of that text.
-pub fn module(function: &str) -> Checked<Module> {
+pub(crate) fn module(function: &str) -> Checked<Module> {
     compile("test.ptx", &format!(".version 8.3\n.target sm_80\n.address_size 64\n{function}"))
 }

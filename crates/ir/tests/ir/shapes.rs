@@ -1,10 +1,8 @@
-//! Shapes in the files of `tests/shapes`.
+//! Shapes in the files of `tests/ir/shapes`.
 //!
 //! `// block: x y z` gives the dimensions of a CTA. `//= shape` behind an instruction is the shape of the base of its
 //! address, if it has an address in a register, and else of the first register that it writes: `invariant`, `varying`,
 //! `affine 4`, or `affine 4 in 16` for groups of 16 lanes.
-
-mod common;
 
 use ir::{Access, Cfg, LaneOrder, Shape, Shapes};
 use ptx::module::{AddressBase, Body, Instruction, Module, Operand, RegId};
@@ -48,7 +46,7 @@ fn check(path: &Path) -> usize {
         .split(' ')
         .map(|size| size.parse().unwrap())
         .collect();
-    let module = common::compile(name, &text);
+    let module = crate::compile::compile(name, &text);
     let mut annotations = 0;
     for function in &module.functions {
         let Some(body) = &function.body else { continue };
@@ -70,7 +68,7 @@ fn check(path: &Path) -> usize {
 
 #[test]
 fn annotated_files() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/shapes");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ir/shapes");
     let files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     let annotations: usize = files.iter().map(|path| check(path)).sum();
     assert!(files.len() >= 6 && annotations > 100);

@@ -1,0 +1,7 @@
+//! The analyses on functions compiled from text.
+
+mod cfg;
+mod compile;
+mod liveness;
+mod shape_soundness;
+mod shapes;
