@@ -179,11 +179,40 @@ impl DominatorTree {
         Self { order, spans }
     }
 
+    /// One past the last place in `order` of a node that `node` dominates.
+    pub(crate) fn end(&self, node: u32) -> usize {
+        self.spans[node as usize].1 as usize
+    }
+
     /// Whether every path to `node` passes through `dominator`; both are reachable. A node dominates itself.
     pub(crate) fn dominates(&self, dominator: u32, node: u32) -> bool {
         let (first, end) = self.spans[dominator as usize];
         (first..end).contains(&self.spans[node as usize].0)
     }
+}
+
+/// The dominance frontier of every node: where paths that pass through it meet others that do not. `predecessors` are
+/// those of the reachable nodes. `None` if there are more than `limit` entries in all.
+pub(crate) fn frontiers(
+    predecessors: &Graph,
+    dominators: &[Option<u32>],
+    mut limit: usize,
+) -> Option<Vec<Vec<u32>>> {
+    let mut frontiers: Vec<Vec<u32>> = vec![vec![]; predecessors.nodes()];
+    for node in 0..predecessors.nodes() as u32 {
+        for &predecessor in predecessors.successors(node) {
+            let mut runner = Some(predecessor);
+            // What the runner finds done was done from another predecessor, up to the end.
+            while let Some(from) = runner.filter(|_| runner != dominators[node as usize])
+                && frontiers[from as usize].last() != Some(&node)
+            {
+                limit = limit.checked_sub(1)?;
+                frontiers[from as usize].push(node);
+                runner = dominators[from as usize];
+            }
+        }
+    }
+    Some(frontiers)
 }
 
 /// The edges between reachable nodes, reversed, in numbers.

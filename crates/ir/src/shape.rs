@@ -1,15 +1,21 @@
 //! Value shapes: how a register's values in the lanes of a warp relate, whatever the order in which threads run.
 //!
 //! With independent thread scheduling the lanes of a warp may stand anywhere, so nothing here relies on their running
-//! together. A register is described only if it has one definition that is not guarded and that dominates every use:
-//! then the value that any lane reads is the value of one expression of launch constants and lane numbers, and the time
-//! at which each lane computes it does not matter. It also follows that an [`Shape::Invariant`] register can be stored
-//! once for the whole CTA, by whichever thread comes first.
+//! together. A value is described only if it comes from one definition on every path: then what any lane reads is the
+//! value of one expression of launch constants and lane numbers, and the time at which each lane computes it does not
+//! matter. Where paths bring several definitions together, as at the head of a loop that advances a pointer, lanes in
+//! different rounds hold unrelated values, and the result is [`Shape::Varying`].
 //!
-//! Registers with several definitions, such as pointers that a loop advances, are [`Shape::Varying`]: lanes in
-//! different iterations hold unrelated values. In a warp whose lanes are known to run together they are affine again.
-//! An analysis for that case would start from these shapes, add the phi-like joins at loop headers, and hold only until
-//! the warp diverges; it belongs beside this one, because its results need another contract.
+//! Compilers that leave SSA form reuse a register: nvcc reads `%tid.x` into the register that later counts a loop, and
+//! uses it for addresses in between. So the values are those of SSA form: the walk goes down the dominator tree, a
+//! definition replaces a register's value below it, and where paths with different definitions meet (the iterated
+//! dominance frontier), the value is unknown. [`Shapes::at`] tells what an instruction reads. [`Shapes::of`] speaks of a
+//! register as a whole: it has one definition, not guarded, that dominates every use. So an [`Shape::Invariant`] one can
+//! be stored once for the whole CTA, by whichever thread comes first.
+//!
+//! In a warp whose lanes are known to run together, a pointer that a loop advances is affine again. An analysis for that
+//! case would start from these values, add the joins at loop heads, and hold only until the warp diverges; it belongs
+//! beside this one, because its results need another contract.
 //!
 //! # Rows
 //!
@@ -39,10 +45,9 @@ mod transfer;
 mod value;
 
 use crate::access::{Access, registers};
-use crate::cfg::{BlockId, Cfg};
-use crate::dominance::DominatorTree;
+use crate::cfg::{Block, BlockId, Cfg};
+use crate::dominance::{self, DominatorTree, Graph};
 use ptx::module::{Body, Function, Module, Param, RegId};
-use ptx::types::ScalarType;
 use value::{Value, WARP};
 
 /// How the values of a register relate, whenever and in whatever order threads run.
@@ -96,90 +101,198 @@ impl LaneOrder {
     }
 }
 
-/// The shape of every register of a function.
+/// The shapes of a function's values.
 #[derive(Clone, Debug)]
 pub struct Shapes {
-    shapes: Vec<(Shape, u32)>,
+    registers: Vec<Known>,
+    /// What instructions read from registers that have no shape as a whole, where it has one, in order.
+    reads: Vec<(u32, RegId, Known)>,
 }
+
+/// A shape, and the size of the groups of lanes in which it holds.
+type Known = (Shape, u32);
+
+/// The work that joins may cost for each instruction; beyond it, reused registers are not described.
+const JOINS_PER_INSTRUCTION: usize = 64;
 
 impl Shapes {
     /// The shapes in a function of `module` with the graph of its body.
     pub fn new(module: &Module, function: &Function, cfg: &Cfg, lanes: LaneOrder) -> Self {
         let Some(body) = &function.body else {
-            return Self { shapes: vec![] };
+            return Self { registers: vec![], reads: vec![] };
         };
         let dominators: Vec<_> = cfg.dominators().iter().map(|block| block.map(|block| block.0)).collect();
         let tree = DominatorTree::new(&dominators, 0);
-        let described = described(module, function, body, cfg, &tree);
+        let definitions = Definitions::new(module, function, body, cfg);
+        let whole = definitions.whole(module, body, cfg, &tree);
+        let joins = definitions.joins(body, cfg, &dominators);
 
-        let mut values: Vec<Value> =
-            body.registers.iter().map(|register| Value::unknown(register.ty.bits())).collect();
-        for &block in &tree.order {
-            let block = &cfg.blocks[block as usize];
+        let unknown = |register: RegId| Value::unknown(body.registers[register.index()].ty.bits());
+        let mut shapes =
+            Self { registers: vec![(Shape::Varying, WARP); body.registers.len()], reads: vec![] };
+        let mut values: Vec<Value> = (0..body.registers.len() as u32).map(|r| unknown(RegId(r))).collect();
+        // The blocks on the path from the entry: where their part of the tree ends, and how many replaced values there
+        // were before.
+        let mut path: Vec<(usize, usize)> = Vec::new();
+        let mut replaced: Vec<(RegId, Value)> = Vec::new();
+        for (place, &id) in tree.order.iter().enumerate() {
+            while let Some((_, before)) = path.pop_if(|(end, _)| *end <= place) {
+                for (register, value) in replaced.drain(before..).rev() {
+                    values[register.index()] = value;
+                }
+            }
+            path.push((tree.end(id), replaced.len()));
+            let mut replace = |values: &mut Vec<Value>, register: RegId, value: Value| {
+                replaced.push((register, std::mem::replace(&mut values[register.index()], value)));
+            };
+            for &register in &joins.at[id as usize] {
+                replace(&mut values, register, unknown(register));
+            }
+            let block = &cfg.blocks[id as usize];
             for index in block.first..block.end {
                 let instruction = &body.instructions[index as usize];
                 let context = transfer::Context { module, function, body, lanes, values: &values };
-                let defined = context.results(instruction);
-                for (register, value) in defined {
-                    if described[register.index()] {
-                        values[register.index()] = value;
+                let results = context.results(instruction);
+                registers(module, body, instruction, &mut |register, access| match access {
+                    Access::Read => {
+                        let value = &values[register.index()];
+                        if value.shape() != Shape::Varying && !whole[register.index()] {
+                            shapes.reads.push((index, register, (value.shape(), value.lanes())));
+                        }
+                    }
+                    Access::Write | Access::ReadWrite => replace(&mut values, register, unknown(register)),
+                });
+                if instruction.guard.is_some() {
+                    continue;
+                }
+                for (register, value) in results {
+                    if !joins.too_many[register.index()] {
+                        replace(&mut values, register, value);
+                    }
+                    if whole[register.index()] {
+                        shapes.registers[register.index()] = (value.shape(), value.lanes());
                     }
                 }
             }
         }
-        Self { shapes: values.iter().map(|value| (value.shape(), value.lanes())).collect() }
+        shapes.reads.sort_unstable_by_key(|(index, register, _)| (*index, *register));
+        shapes
     }
 
-    /// The shape of a register.
+    /// The shape of a register, whenever it is read. Whoever computes an [`Shape::Invariant`] one once must compute it
+    /// from what an active lane holds: its operands may be registers that other lanes have gone on to reuse.
     pub fn of(&self, register: RegId) -> Shape {
-        self.shapes[register.index()].0
+        self.registers[register.index()].0
     }
 
     /// The size of the aligned groups of lanes in which a register has its shape: 32, or less under
     /// [`LaneOrder::Rows`].
     pub fn lanes(&self, register: RegId) -> u32 {
-        self.shapes[register.index()].1
+        self.registers[register.index()].1
+    }
+
+    /// The shape of what an instruction reads from a register, and the size of the groups of lanes in which it holds. It
+    /// can be better than that of the register as a whole, whose other values lanes may hold at other instructions.
+    pub fn at(&self, instruction: u32, register: RegId) -> (Shape, u32) {
+        match self.reads.binary_search_by_key(&(instruction, register), |(at, register, _)| (*at, *register))
+        {
+            Ok(found) => self.reads[found].2,
+            Err(_) => self.registers[register.index()],
+        }
     }
 }
 
-/// The registers whose value is one expression: those with one whole definition that dominates every use.
-fn described(
-    module: &Module,
-    function: &Function,
-    body: &Body,
-    cfg: &Cfg,
-    tree: &DominatorTree,
-) -> Vec<bool> {
-    let mut described: Vec<bool> =
-        body.registers.iter().map(|register| register.ty != ScalarType::Pred).collect();
-    for parameter in function.params.iter().chain(&function.returns) {
-        if let Param::Register(register) = parameter {
-            described[register.index()] = false;
+/// Where the registers of a function get their values.
+struct Definitions {
+    /// For each register the blocks that define it, with the instruction if it is whole, in order.
+    of: Vec<Vec<(BlockId, Option<u32>)>>,
+}
+
+/// Where paths with different definitions of a register meet.
+struct Joins {
+    /// For each block the registers of which it is true.
+    at: Vec<Vec<RegId>>,
+    /// The registers for which that was too much work to find out.
+    too_many: Vec<bool>,
+}
+
+impl Definitions {
+    fn new(module: &Module, function: &Function, body: &Body, cfg: &Cfg) -> Self {
+        let mut of = vec![vec![]; body.registers.len()];
+        for parameter in function.params.iter().chain(&function.returns) {
+            if let Param::Register(register) = parameter {
+                of[register.index()].push((BlockId(0), None));
+            }
         }
+        for (id, block) in reachable(cfg) {
+            for index in block.first..block.end {
+                registers(module, body, &body.instructions[index as usize], &mut |register, access| {
+                    match access {
+                        Access::Read => {}
+                        Access::Write => of[register.index()].push((id, Some(index))),
+                        Access::ReadWrite => of[register.index()].push((id, None)),
+                    }
+                });
+            }
+        }
+        Self { of }
     }
 
-    let reachable = || (0..).map(BlockId).zip(&cfg.blocks).filter(|(id, _)| cfg.is_reachable(*id));
-    let mut definition: Vec<Option<(BlockId, u32)>> = vec![None; body.registers.len()];
-    for (id, block) in reachable() {
-        for index in block.first..block.end {
-            registers(module, body, &body.instructions[index as usize], &mut |register, access| {
-                let first = access == Access::Read
-                    || access == Access::Write && definition[register.index()].replace((id, index)).is_none();
-                described[register.index()] &= first;
-            });
+    /// The registers with one definition, a whole one, that dominates every use.
+    fn whole(&self, module: &Module, body: &Body, cfg: &Cfg, tree: &DominatorTree) -> Vec<bool> {
+        let mut whole: Vec<bool> =
+            self.of.iter().map(|definitions| matches!(definitions[..], [(_, Some(_))])).collect();
+        for (id, block) in reachable(cfg) {
+            for index in block.first..block.end {
+                registers(module, body, &body.instructions[index as usize], &mut |register, access| {
+                    if let (Access::Read, [(defining, Some(at))]) = (access, &self.of[register.index()][..]) {
+                        whole[register.index()] &=
+                            if *defining == id { *at < index } else { tree.dominates(defining.0, id.0) };
+                    }
+                });
+            }
         }
+        whole
     }
-    for (id, block) in reachable() {
-        for index in block.first..block.end {
-            registers(module, body, &body.instructions[index as usize], &mut |register, access| {
-                if access == Access::Read && described[register.index()] {
-                    described[register.index()] =
-                        definition[register.index()].is_some_and(|(defining, at)| {
-                            if defining == id { at < index } else { tree.dominates(defining.0, id.0) }
-                        });
+
+    /// The joins of registers with several definitions. One alone needs none: above it the value is unknown anyway.
+    fn joins(&self, body: &Body, cfg: &Cfg, dominators: &[Option<u32>]) -> Joins {
+        let blocks = cfg.blocks.len();
+        let mut joins = Joins { at: vec![vec![]; blocks], too_many: vec![false; self.of.len()] };
+        let mut limit = JOINS_PER_INSTRUCTION * (body.instructions.len() + 1);
+        let predecessors = Graph::new(blocks, |block, add| {
+            cfg.blocks[block as usize].predecessors.iter().for_each(|from| add(from.0));
+        });
+        let frontiers = dominance::frontiers(&predecessors, dominators, limit);
+        // The last register that has a join or was found to be defined at each block.
+        let (mut joined, mut pended) = (vec![usize::MAX; blocks], vec![usize::MAX; blocks]);
+        for (register, definitions) in self.of.iter().enumerate().filter(|(_, of)| of.len() > 1) {
+            let Some(frontiers) = frontiers.as_ref().filter(|_| limit > 0) else {
+                joins.too_many[register] = true;
+                continue;
+            };
+            let mut pending = Vec::new();
+            for (block, _) in definitions {
+                if std::mem::replace(&mut pended[block.index()], register) != register {
+                    pending.push(block.0);
                 }
-            });
+            }
+            while let Some(block) = pending.pop() {
+                for &join in &frontiers[block as usize] {
+                    limit = limit.saturating_sub(1);
+                    if std::mem::replace(&mut joined[join as usize], register) != register {
+                        joins.at[join as usize].push(RegId(register as u32));
+                        if std::mem::replace(&mut pended[join as usize], register) != register {
+                            pending.push(join);
+                        }
+                    }
+                }
+            }
         }
+        joins
     }
-    described
+}
+
+fn reachable(cfg: &Cfg) -> impl Iterator<Item = (BlockId, &Block)> {
+    (0..).map(BlockId).zip(&cfg.blocks).filter(|(id, _)| cfg.is_reachable(*id))
 }

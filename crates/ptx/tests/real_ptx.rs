@@ -1,4 +1,4 @@
-//! What compilers really write is read without a diagnostic and survives printing.
+//! What compilers really write is read and checked without a diagnostic and survives printing.
 //!
 //! The PTX is made on the spot: by clang from `tests/sources/`, where clang is installed, and taken from the folder
 //! that `WARPLOOM_PTX_CORPUS` names, where it is set.
@@ -34,6 +34,10 @@ fn check(name: &str, text: &str) {
     let again = read(&format!("{name} (printed)"), &printed);
     assert!(module == again, "{name} changes when printed");
     assert_eq!(printed, print(&again), "{name}: printing is not stable");
+    let source = Source::new(name, text);
+    let compiled = ptx::compile(&source);
+    assert!(compiled.diagnostics.is_empty(), "{}", describe(&source, &compiled.diagnostics));
+    assert!(compiled.module.is_some());
 }
 
 fn clang(arguments: &[&str]) -> Option<String> {

@@ -122,6 +122,9 @@ impl Context<'_> {
         match destination {
             Operand::Register(register) => {
                 let width = self.body.registers[register.index()].ty.bits();
+                if ty == Some(ScalarType::Pred) {
+                    return;
+                }
                 let value = match ty {
                     Some(ty) if ty.bits() < width => {
                         value.extend(ty.bits(), width, ty.kind() == TypeKind::Signed, None)

@@ -592,6 +592,15 @@ mod tests {
     }
 
     #[test]
+    fn strides_that_wrap_more_than_once_in_a_warp_are_not_extended() {
+        let extend =
+            |stride| Value::affine(stride, 32, mask(32), 1).extend(32, 64, false, Some(RegId(0))).shape();
+        assert_eq!(extend(1 << 26), Shape::Affine { stride: 1 << 26 });
+        assert_eq!(extend(1 << 27), Shape::Varying);
+        assert_eq!(extend(-(1 << 27)), Shape::Varying);
+    }
+
+    #[test]
     fn errors_of_two_extensions_are_not_added() {
         // Both wrap, at different lanes, and the errors cancel in the last lane.
         let value = Value::affine(1, 32, mask(32), 1);

@@ -3,5 +3,6 @@
 mod cfg;
 mod compile;
 mod liveness;
-mod shape_soundness;
+mod shape_expressions;
+mod shape_paths;
 mod shapes;

@@ -1,34 +1,39 @@
 //! Shapes in the files of `tests/ir/shapes`.
 //!
-//! `// block: x y z` gives the dimensions of a CTA. `//= shape` behind an instruction is the shape of the base of its
-//! address, if it has an address in a register, and else of the first register that it writes: `invariant`, `varying`,
-//! `affine 4`, or `affine 4 in 16` for groups of 16 lanes.
+//! `// block: x y z` gives the dimensions of a CTA. `//= shape` behind an instruction is the shape of what it reads from the
+//! base of its address, if it has an address in a register, and else of the first register that it writes as a whole:
+//! `invariant`, `varying`, `affine 4`, or `affine 4 in 16` for groups of 16 lanes.
 
 use ir::{Access, Cfg, LaneOrder, Shape, Shapes};
-use ptx::module::{AddressBase, Body, Instruction, Module, Operand, RegId};
+use ptx::module::{AddressBase, Body, Module, Operand};
 use std::path::Path;
 
-/// The register that an annotation is about.
-fn subject(module: &Module, body: &Body, instruction: &Instruction) -> Option<RegId> {
-    let bases = body.operands(instruction).iter().filter_map(|operand| match operand {
+/// What an annotation is about.
+fn subject(module: &Module, body: &Body, index: u32, shapes: &Shapes) -> (Shape, u32) {
+    let instruction = &body.instructions[index as usize];
+    let base = body.operands(instruction).iter().find_map(|operand| match operand {
         Operand::Address { base: AddressBase::Register(register), .. } => Some(*register),
         _ => None,
     });
+    if let Some(base) = base {
+        return shapes.at(index, base);
+    }
     let mut written = None;
     ir::registers(module, body, instruction, &mut |register, access| {
         if access != Access::Read {
             written = written.or(Some(register));
         }
     });
-    bases.into_iter().next().or(written)
+    let written = written.unwrap();
+    (shapes.of(written), shapes.lanes(written))
 }
 
-fn describe(shapes: &Shapes, register: RegId) -> String {
-    let lanes = match shapes.lanes(register) {
+fn describe((shape, lanes): (Shape, u32)) -> String {
+    let lanes = match lanes {
         32 => String::new(),
         lanes => format!(" in {lanes}"),
     };
-    match shapes.of(register) {
+    match shape {
         Shape::Invariant => "invariant".to_owned(),
         Shape::Affine { stride } => format!("affine {stride}{lanes}"),
         Shape::Varying => "varying".to_owned(),
@@ -53,12 +58,12 @@ fn check(path: &Path) -> usize {
         let cfg = Cfg::new(&module, body);
         let shapes =
             Shapes::new(&module, function, &cfg, LaneOrder::of_block([block[0], block[1], block[2]]));
-        for instruction in &body.instructions {
+        for (index, instruction) in (0..).zip(&body.instructions) {
             let (line, _) = module.source.line_column(instruction.span.start);
             let written = text.lines().nth(line as usize - 1).unwrap();
             let Some((_, expected)) = written.split_once("//= ") else { continue };
-            let register = subject(&module, body, instruction).unwrap();
-            assert_eq!(describe(&shapes, register), expected, "{name}:{line}: {written}");
+            let found = describe(subject(&module, body, index, &shapes));
+            assert_eq!(found, expected, "{name}:{line}: {written}");
             annotations += 1;
         }
     }

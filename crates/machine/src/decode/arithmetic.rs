@@ -2,9 +2,9 @@
 //! type by name.
 
 use crate::exec::Exec;
-use crate::lanes::Lane;
+use crate::lanes::{LANES, Lane};
 use crate::lanes::simd::Baseline;
-use crate::ops::shape::{Heat, map};
+use crate::ops::shape::map;
 use crate::ops::{Execute, Op};
 
 /// A PTX integer type in a register: the Rust integer, and the lane type that holds it.
@@ -32,8 +32,8 @@ register! { u8 => u16, i8 => u16, u16 => u16, i16 => u16, u32 => u32, i32 => u32
 /// Emits an integer operation for the type in a slot. The body is an expression over `T`, the Rust integer of the
 /// type; operands are of type `T` unless stated, and so is the result.
 ///
-/// `integers!(d, ty, Hot, Binary |a, b| integer::mul_lo::<T>(a, b))`,
-/// `integers!(d, ty, Hot, Unary |a| -> u32 { bits::popc::<T>(a) })`.
+/// `integers!(d, ty, HOT, Binary |a, b| integer::mul_lo::<T>(a, b))`,
+/// `integers!(d, ty, HOT, Unary |a| -> u32 { bits::popc::<T>(a) })`.
 macro_rules! integers {
     ($d:expr, $ty:expr, $heat:ident, Unary |$a:ident| $body:expr) => {
         integers!($d, $ty, $heat, Unary |$a| -> T { $body })
@@ -50,7 +50,7 @@ macro_rules! integers {
                 $crate::decode::arithmetic::Register::to_lane(result)
             }
         }
-        $crate::decode::arithmetic::by_type!($ty, T => $d.unary::<F<T>>($crate::ops::shape::Heat::$heat))
+        $crate::decode::arithmetic::by_type!($ty, T => $d.unary::<F<T>, { $crate::ops::shape::$heat }>())
     }};
     ($d:expr, $ty:expr, $heat:ident, Binary |$a:ident, $b:ident $(: $tb:ty)?| $body:expr) => {{
         struct F<T>(std::marker::PhantomData<T>);
@@ -66,7 +66,7 @@ macro_rules! integers {
                 result.to_lane()
             }
         }
-        $crate::decode::arithmetic::by_type!($ty, T => $d.binary::<F<T>>($crate::ops::shape::Heat::$heat))
+        $crate::decode::arithmetic::by_type!($ty, T => $d.binary::<F<T>, { $crate::ops::shape::$heat }>())
     }};
     ($d:expr, $ty:expr, $heat:ident, Ternary |$a:ident, $b:ident $(: $tb:ty)?, $c:ident $(: $tc:ty)?| $body:expr) => {{
         struct F<T>(std::marker::PhantomData<T>);
@@ -84,20 +84,28 @@ macro_rules! integers {
                 result.to_lane()
             }
         }
-        $crate::decode::arithmetic::by_type!($ty, T => $d.ternary::<F<T>>($crate::ops::shape::Heat::$heat))
+        $crate::decode::arithmetic::by_type!($ty, T => $d.ternary::<F<T>, { $crate::ops::shape::$heat }>())
     }};
 }
 
 /// The lane type of an operand: that of the stated type, or of `T`.
 macro_rules! lane_of {
-    ($t:ty) => { <$t as $crate::decode::arithmetic::Register>::L };
-    ($t:ty, $stated:ty) => { <$stated as $crate::decode::arithmetic::Register>::L };
+    ($t:ty) => {
+        <$t as $crate::decode::arithmetic::Register>::L
+    };
+    ($t:ty, $stated:ty) => {
+        <$stated as $crate::decode::arithmetic::Register>::L
+    };
 }
 
 /// An operand's lane as the stated type, or as `T`.
 macro_rules! typed {
-    ($value:ident, $t:ty) => { <$t as $crate::decode::arithmetic::Register>::from_lane($value) };
-    ($value:ident, $t:ty, $stated:ty) => { <$stated as $crate::decode::arithmetic::Register>::from_lane($value) };
+    ($value:ident, $t:ty) => {
+        <$t as $crate::decode::arithmetic::Register>::from_lane($value)
+    };
+    ($value:ident, $t:ty, $stated:ty) => {
+        <$stated as $crate::decode::arithmetic::Register>::from_lane($value)
+    };
 }
 
 /// Evaluates an expression with `T` standing for the Rust integer of a scalar type of 16, 32 or 64 bits.
@@ -105,12 +113,30 @@ macro_rules! by_type {
     ($ty:expr, $t:ident => $e:expr) => {{
         use ptx::types::ScalarType as Ty;
         match $ty {
-            Ty::U16 | Ty::B16 => { type $t = u16; $e }
-            Ty::S16 => { type $t = i16; $e }
-            Ty::U32 | Ty::B32 => { type $t = u32; $e }
-            Ty::S32 => { type $t = i32; $e }
-            Ty::U64 | Ty::B64 => { type $t = u64; $e }
-            Ty::S64 => { type $t = i64; $e }
+            Ty::U16 | Ty::B16 => {
+                type $t = u16;
+                $e
+            }
+            Ty::S16 => {
+                type $t = i16;
+                $e
+            }
+            Ty::U32 | Ty::B32 => {
+                type $t = u32;
+                $e
+            }
+            Ty::S32 => {
+                type $t = i32;
+                $e
+            }
+            Ty::U64 | Ty::B64 => {
+                type $t = u64;
+                $e
+            }
+            Ty::S64 => {
+                type $t = i64;
+                $e
+            }
             other => Err(format!("type {other} here")),
         }
     }};
@@ -118,8 +144,13 @@ macro_rules! by_type {
 
 fn resize_lanes<A: Lane, R: Lane>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
     let &Op { d, a, .. } = op;
-    map::<Baseline, R>(x, d, |files, warp| {
-        A::planes(files)[a as usize + warp].0.map(|lane| R::from_scalar(lane.to_scalar()))
+    map!(Baseline, R, x, d, |files, warp| {
+        let a = &A::planes(files)[a as usize + warp].0;
+        let mut result = [R::default(); LANES];
+        for l in 0..LANES {
+            result[l] = R::from_scalar(a[l].to_scalar());
+        }
+        result
     });
     pc + 1
 }
@@ -140,19 +171,19 @@ pub(crate) fn resize(from: u32, to: u32) -> Execute {
 }
 
 /// Emits an operation whose lane function is written where it is used:
-/// `lanes!(d, Heat::Hot, Binary(a: u32, b: u32) -> u32 { float::add_f32::<R, FTZ, SAT>(a, b) })`.
+/// `lanes!(d, HOT, Binary(a: u32, b: u32) -> u32 { float::add_f32::<R, FTZ, SAT>(a, b) })`.
 macro_rules! lanes {
     ($d:expr, $heat:expr, Unary $($function:tt)+) => {{
         $crate::ops::shape::lane_fn!(LaneFn: Unary $($function)+);
-        $d.unary::<LaneFn>($heat)
+        $d.unary::<LaneFn, { $heat }>()
     }};
     ($d:expr, $heat:expr, Binary $($function:tt)+) => {{
         $crate::ops::shape::lane_fn!(LaneFn: Binary $($function)+);
-        $d.binary::<LaneFn>($heat)
+        $d.binary::<LaneFn, { $heat }>()
     }};
     ($d:expr, $heat:expr, Ternary $($function:tt)+) => {{
         $crate::ops::shape::lane_fn!(LaneFn: Ternary $($function)+);
-        $d.ternary::<LaneFn>($heat)
+        $d.ternary::<LaneFn, { $heat }>()
     }};
 }
 
@@ -176,10 +207,22 @@ macro_rules! by_rounding {
         use numerics::rounding;
         use ptx::isa::Modifier as M;
         match $modifier {
-            None | Some(M::Rn | M::Rni) => { type $r = rounding::Rn; $e }
-            Some(M::Rz | M::Rzi) => { type $r = rounding::Rz; $e }
-            Some(M::Rm | M::Rmi) => { type $r = rounding::Rm; $e }
-            Some(M::Rp | M::Rpi) => { type $r = rounding::Rp; $e }
+            None | Some(M::Rn | M::Rni) => {
+                type $r = rounding::Rn;
+                $e
+            }
+            Some(M::Rz | M::Rzi) => {
+                type $r = rounding::Rz;
+                $e
+            }
+            Some(M::Rm | M::Rmi) => {
+                type $r = rounding::Rm;
+                $e
+            }
+            Some(M::Rp | M::Rpi) => {
+                type $r = rounding::Rp;
+                $e
+            }
             Some(other) => Err(format!("rounding {}", other.text())),
         }
     }};
@@ -190,9 +233,4 @@ pub(crate) use {by_flags, by_rounding, by_type, integers, lane_of, lanes, typed}
 /// Whether a rounding is to nearest even, as nearly every instruction has it.
 pub(crate) const fn is_nearest<R: numerics::rounding::Rounding>() -> bool {
     matches!(R::MODE, numerics::rounding::Mode::NearestEven)
-}
-
-/// Hot or not, by a constant.
-pub(crate) const fn hot_if(common: bool) -> Heat {
-    if common { Heat::Hot } else { Heat::Cold }
 }

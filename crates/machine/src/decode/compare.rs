@@ -4,12 +4,12 @@
 //! A comparison writes predicates. `set`, which writes a register, compares into the scratch predicate and then
 //! selects between two constants. `a > b` is decoded as `b < a`, so that half of the comparisons need no code.
 
-use super::arithmetic::{Register, by_flags, by_type, hot_if, lanes};
+use super::arithmetic::{Register, by_flags, by_type, lanes};
 use super::emit::op;
 use super::function::Decoder;
 use super::operand::Source;
 use super::{Decoded, Missing};
-use crate::ops::shape::{Combine, Heat, Relation, lane_fn, select_by_predicate};
+use crate::ops::shape::{COLD, Combine, HOT, Relation, lane_fn, select_by_predicate};
 use crate::ops::{NONE, Op};
 use crate::program::{Meta, ZERO};
 use numerics::compare::{self, Comparison};
@@ -110,7 +110,7 @@ impl Test {
         let &Self { comparison, ftz, sources, c, combine, .. } = self;
         macro_rules! relation {
             ($f:ty, $heat:expr) => {{
-                d.relation_as::<$f>($heat, [p, q, c], combine, sources, meta);
+                d.relation_as::<$f, { $heat }>([p, q, c], combine, sources, meta);
                 Ok(())
             }};
         }
@@ -125,19 +125,19 @@ impl Test {
                 floats!(C => match (self.is_packed(), part) {
                     (false, _) => {
                         lane_fn!(Single: Relation(a, b: u16) { compare::setp_half::<C, $h, $ftz>(a, b) });
-                        relation!(Single, Heat::Cold)
+                        relation!(Single, COLD)
                     }
                     (true, Part::Low) => {
                         lane_fn!(Low: Relation(a, b: u32) {
                             compare::setp_half::<C, $h, $ftz>(packed::unpack(a).0, packed::unpack(b).0)
                         });
-                        relation!(Low, Heat::Cold)
+                        relation!(Low, COLD)
                     }
                     (true, Part::High) => {
                         lane_fn!(High: Relation(a, b: u32) {
                             compare::setp_half::<C, $h, $ftz>(packed::unpack(a).1, packed::unpack(b).1)
                         });
-                        relation!(High, Heat::Cold)
+                        relation!(High, COLD)
                     }
                 })
             };
@@ -145,16 +145,16 @@ impl Test {
         match self.ty {
             ScalarType::F32 => floats!(C => by_flags!(ftz as FTZ => {
                 lane_fn!(Single: Relation(a, b: u32) { compare::setp_f32::<C, FTZ>(a, b) });
-                relation!(Single, Heat::Hot)
+                relation!(Single, HOT)
             })),
             ScalarType::F64 => floats!(C => {
                 lane_fn!(Double: Relation(a, b: u64) { compare::setp_f64::<C>(a, b) });
-                relation!(Double, Heat::Hot)
+                relation!(Double, HOT)
             }),
             ScalarType::F16 | ScalarType::F16x2 => by_flags!(ftz as FTZ => halves!(format::F16, FTZ)),
             ScalarType::Bf16 | ScalarType::Bf16x2 => halves!(format::Bf16, false),
             ty => by_comparison!(comparison, C in [Eq, Ne, Lt, Le] => by_type!(ty, T => {
-                relation!(Integers<C, T>, hot_if(T::BITS > 16))
+                relation!(Integers<C, T>, T::BITS > 16)
             })),
         }
     }
@@ -241,11 +241,11 @@ fn slct(d: &mut Decoder<'_>) -> Decoded {
     macro_rules! slct {
         ($t:ty) => {
             if by_float {
-                by_flags!(ftz as FTZ => lanes!(d, Heat::Cold, Ternary(a: $t, b: $t, c: u32) -> $t {
+                by_flags!(ftz as FTZ => lanes!(d, COLD, Ternary(a: $t, b: $t, c: u32) -> $t {
                     compare::slct_f32::<$t, FTZ>(a, b, c)
                 }))
             } else {
-                lanes!(d, Heat::Cold, Ternary(a: $t, b: $t, c: u32) -> $t {
+                lanes!(d, COLD, Ternary(a: $t, b: $t, c: u32) -> $t {
                     compare::slct_s32::<$t>(a, b, c as i32)
                 })
             }

@@ -6,14 +6,14 @@
 //! function, [`Extend`], serves them all: it is chosen by the widths of the registers and by what survives of the
 //! value.
 
-use super::arithmetic::{Register, by_flags, by_rounding, hot_if, is_nearest, lanes};
+use super::Decoded;
+use super::arithmetic::{Register, by_flags, by_rounding, is_nearest, lanes};
 use super::emit::op;
 use super::function::{Decoder, Home};
 use super::operand::Destination;
-use super::{Decoded, Missing};
 use crate::lanes::Lane;
 use crate::ops::Op;
-use crate::ops::shape::{Heat, Unary, unary};
+use crate::ops::shape::{COLD, HOT, Unary, unary};
 use numerics::format::{Bf16, E4m3, E5m2, F16};
 use numerics::rounding::{Mode, Rn, Rounding};
 use numerics::{convert, fp8, packed};
@@ -43,14 +43,38 @@ pub(super) fn decode(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
 macro_rules! by_integer {
     ($ty:expr, $t:ident => $e:expr) => {
         match $ty {
-            ScalarType::U8 => { type $t = u8; $e }
-            ScalarType::S8 => { type $t = i8; $e }
-            ScalarType::U16 => { type $t = u16; $e }
-            ScalarType::S16 => { type $t = i16; $e }
-            ScalarType::U32 => { type $t = u32; $e }
-            ScalarType::S32 => { type $t = i32; $e }
-            ScalarType::U64 => { type $t = u64; $e }
-            ScalarType::S64 => { type $t = i64; $e }
+            ScalarType::U8 => {
+                type $t = u8;
+                $e
+            }
+            ScalarType::S8 => {
+                type $t = i8;
+                $e
+            }
+            ScalarType::U16 => {
+                type $t = u16;
+                $e
+            }
+            ScalarType::S16 => {
+                type $t = i16;
+                $e
+            }
+            ScalarType::U32 => {
+                type $t = u32;
+                $e
+            }
+            ScalarType::S32 => {
+                type $t = i32;
+                $e
+            }
+            ScalarType::U64 => {
+                type $t = u64;
+                $e
+            }
+            ScalarType::S64 => {
+                type $t = i64;
+                $e
+            }
             other => Err(format!("{other} as an integer type")),
         }
     };
@@ -90,7 +114,7 @@ fn extend(d: &mut Decoder<'_>, to: ScalarType, from: ScalarType) -> Decoded {
     macro_rules! between {
         ($t:ty, [$($a:ty => $r:ty),+]) => {
             match (a, r) {
-                $((<$a>::BITS, <$r>::BITS) => d.unary::<Extend<$t, $a, $r>>(Heat::Hot),)+
+                $((<$a>::BITS, <$r>::BITS) => d.unary::<Extend<$t, $a, $r>, HOT>(),)+
                 _ => Err(format!("a conversion of {kept} from {a} to {r} bits")),
             }
         };
@@ -116,17 +140,17 @@ fn extend(d: &mut Decoder<'_>, to: ScalarType, from: ScalarType) -> Decoded {
 }
 
 /// Emits a unary operation with a result of type `T`, extended to the destination register.
-fn unary_to<T: Register, F: Unary<R = LaneOf<T>>>(d: &mut Decoder<'_>, heat: Heat) -> Decoded {
+fn unary_to<T: Register, F: Unary<R = LaneOf<T>>, const HOT: bool>(d: &mut Decoder<'_>) -> Decoded {
     let bits = LaneOf::<T>::BITS;
     let register = width(d, 0);
     if !T::SIGNED || register <= bits {
-        return d.unary::<F>(heat);
+        return d.unary::<F, HOT>();
     }
     let extension = match register {
-        32 => unary::<Extend<T, LaneOf<T>, u32>>(d.level, Heat::Cold),
-        _ => unary::<Extend<T, LaneOf<T>, u64>>(d.level, Heat::Cold),
+        32 => unary::<Extend<T, LaneOf<T>, u32>, COLD>(d.level),
+        _ => unary::<Extend<T, LaneOf<T>, u64>, COLD>(d.level),
     };
-    let Operand::Register(home) = d.operand(0) else { return d.unary::<F>(heat) };
+    let Operand::Register(home) = d.operand(0) else { return d.unary::<F, HOT>() };
     let destination = match (d.home(home), extension.planes[0]) {
         (Home::Plane { index, .. }, Some(execute)) => {
             let temporary = d.temporary(bits);
@@ -141,7 +165,7 @@ fn unary_to<T: Register, F: Unary<R = LaneOf<T>>>(d: &mut Decoder<'_>, heat: Hea
         _ => d.destination(0, bits)?,
     };
     let a = d.source(1, F::A::BITS)?;
-    d.emit_family(unary::<F>(d.level, heat), (destination, bits), &[(a, F::A::BITS)]);
+    d.emit_family(unary::<F, HOT>(d.level), (destination, bits), &[(a, F::A::BITS)]);
     Ok(())
 }
 
@@ -157,14 +181,14 @@ impl<S: Register, T: Register> Unary for Saturate<S, T> {
 }
 
 fn saturate(d: &mut Decoder<'_>, to: ScalarType, from: ScalarType) -> Decoded {
-    by_integer!(to, T => by_integer!(from, S => unary_to::<T, Saturate<S, T>>(d, Heat::Cold)))
+    by_integer!(to, T => by_integer!(from, S => unary_to::<T, Saturate<S, T>, COLD>(d)))
 }
 
 /// Emits a unary operation whose lane function, written in place, has a result of integer type `T`.
 macro_rules! integer_result {
     ($d:expr, $heat:expr, $t:ty, |$a:ident: $ta:ty| $body:expr) => {{
         crate::ops::shape::lane_fn!(LaneFn: Unary($a: $ta) -> LaneOf<$t> { <$t>::to_lane($body) });
-        unary_to::<$t, LaneFn>($d, $heat)
+        unary_to::<$t, LaneFn, { $heat }>($d)
     }};
 }
 
@@ -178,16 +202,16 @@ fn float_to_integer(d: &mut Decoder<'_>, to: ScalarType, from: ScalarType) -> De
     let rnd = d.opcode.get(Slot::Rnd);
     let ftz = d.opcode.has(Modifier::Ftz);
     by_integer!(to, T => by_rounding!(rnd, R => {
-        const HEAT: Heat = hot_if(T::BITS >= 32 && is_common::<R>());
+        const HEAT: bool = T::BITS >= 32 && is_common::<R>();
         match from {
             ScalarType::F32 => by_flags!(ftz as FTZ => {
                 integer_result!(d, HEAT, T, |a: u32| convert::f32_to_int::<T, R, FTZ>(a))
             }),
             ScalarType::F64 => integer_result!(d, HEAT, T, |a: u64| convert::f64_to_int::<T, R>(a)),
             ScalarType::F16 => {
-                integer_result!(d, Heat::Cold, T, |a: u16| convert::half_to_int::<T, F16, R>(a))
+                integer_result!(d, COLD, T, |a: u16| convert::half_to_int::<T, F16, R>(a))
             }
-            _ => integer_result!(d, Heat::Cold, T, |a: u16| convert::half_to_int::<T, Bf16, R>(a)),
+            _ => integer_result!(d, COLD, T, |a: u16| convert::half_to_int::<T, Bf16, R>(a)),
         }
     }))
 }
@@ -198,22 +222,22 @@ fn integer_to_float(d: &mut Decoder<'_>, to: ScalarType, from: ScalarType) -> De
     if d.opcode.has(Modifier::Sat) {
         // Clamped to [0, 1], an integer is 0 or 1 whatever the rounding.
         return by_integer!(from, T => match to {
-            ScalarType::F32 => lanes!(d, Heat::Cold, Unary(a: LaneOf<T>) -> u32 {
+            ScalarType::F32 => lanes!(d, COLD, Unary(a: LaneOf<T>) -> u32 {
                 convert::f32_to_f32::<false, true>(convert::int_to_f32::<T, Rn>(T::from_lane(a)))
             }),
-            ScalarType::F64 => lanes!(d, Heat::Cold, Unary(a: LaneOf<T>) -> u64 {
+            ScalarType::F64 => lanes!(d, COLD, Unary(a: LaneOf<T>) -> u64 {
                 convert::f64_to_f64::<true>(convert::int_to_f64::<T, Rn>(T::from_lane(a)))
             }),
-            ScalarType::F16 => lanes!(d, Heat::Cold, Unary(a: LaneOf<T>) -> u16 {
+            ScalarType::F16 => lanes!(d, COLD, Unary(a: LaneOf<T>) -> u16 {
                 convert::half_to_same::<F16, true>(convert::int_to_half::<T, F16, Rn>(T::from_lane(a)))
             }),
-            _ => lanes!(d, Heat::Cold, Unary(a: LaneOf<T>) -> u16 {
+            _ => lanes!(d, COLD, Unary(a: LaneOf<T>) -> u16 {
                 convert::half_to_same::<Bf16, true>(convert::int_to_half::<T, Bf16, Rn>(T::from_lane(a)))
             }),
         });
     }
     by_integer!(from, T => by_rounding!(rnd, R => {
-        const HEAT: Heat = hot_if(is_nearest::<R>());
+        const HEAT: bool = is_nearest::<R>();
         match to {
             ScalarType::F32 => lanes!(d, HEAT, Unary(a: LaneOf<T>) -> u32 {
                 convert::int_to_f32::<T, R>(T::from_lane(a))
@@ -221,10 +245,10 @@ fn integer_to_float(d: &mut Decoder<'_>, to: ScalarType, from: ScalarType) -> De
             ScalarType::F64 => lanes!(d, HEAT, Unary(a: LaneOf<T>) -> u64 {
                 convert::int_to_f64::<T, R>(T::from_lane(a))
             }),
-            ScalarType::F16 => lanes!(d, Heat::Cold, Unary(a: LaneOf<T>) -> u16 {
+            ScalarType::F16 => lanes!(d, COLD, Unary(a: LaneOf<T>) -> u16 {
                 convert::int_to_half::<T, F16, R>(T::from_lane(a))
             }),
-            _ => lanes!(d, Heat::Cold, Unary(a: LaneOf<T>) -> u16 {
+            _ => lanes!(d, COLD, Unary(a: LaneOf<T>) -> u16 {
                 convert::int_to_half::<T, Bf16, R>(T::from_lane(a))
             }),
         }
@@ -254,12 +278,12 @@ fn float_to_float(d: &mut Decoder<'_>, to: ScalarType, from: ScalarType) -> Deco
     macro_rules! half_from_single {
         ($h:ty) => {
             if sat {
-                by_rounding!(rnd, R => lanes!(d, Heat::Cold, Unary(a: u32) -> u16 {
+                by_rounding!(rnd, R => lanes!(d, COLD, Unary(a: u32) -> u16 {
                     convert::f32_to_half::<$h, R, false, true, false, false>(a)
                 }))
             } else {
                 by_rounding!(rnd, R => by_flags!(relu as RELU, satfinite as SATFINITE => {
-                    const HEAT: Heat = hot_if(is_nearest::<R>() && !RELU && !SATFINITE);
+                    const HEAT: bool = is_nearest::<R>() && !RELU && !SATFINITE;
                     lanes!(d, HEAT, Unary(a: u32) -> u16 {
                         convert::f32_to_half::<$h, R, false, false, RELU, SATFINITE>(a)
                     })
@@ -268,27 +292,23 @@ fn float_to_float(d: &mut Decoder<'_>, to: ScalarType, from: ScalarType) -> Deco
         };
     }
     let whole = matches!(rnd, Some(Modifier::Rni | Modifier::Rzi | Modifier::Rmi | Modifier::Rpi));
-    const COLD: Heat = Heat::Cold;
     match (to, from) {
         (Ty::F32, Ty::F32) if whole => {
-            conversion!(hot_if(!SAT), u32 => u32, f32_to_whole::<; R; ftz as FTZ, sat as SAT>)
+            conversion!(!SAT, u32 => u32, f32_to_whole::<; R; ftz as FTZ, sat as SAT>)
         }
-        (Ty::F32, Ty::F32) => conversion!(Heat::Hot, u32 => u32, f32_to_f32::<;; ftz as FTZ, sat as SAT>),
+        (Ty::F32, Ty::F32) => conversion!(HOT, u32 => u32, f32_to_f32::<;; ftz as FTZ, sat as SAT>),
         (Ty::F32, Ty::F64) => {
-            const fn heat<R: Rounding>(sat: bool) -> Heat {
-                hot_if(is_nearest::<R>() && !sat)
-            }
-            conversion!(heat::<R>(SAT), u64 => u32, f64_to_f32::<; R; ftz as FTZ, sat as SAT>)
+            conversion!(is_nearest::<R>() && !SAT, u64 => u32, f64_to_f32::<; R; ftz as FTZ, sat as SAT>)
         }
         (Ty::F32, Ty::F16) => {
-            conversion!(hot_if(!SAT), u16 => u32, half_to_f32::<F16;; ftz as FTZ, sat as SAT>)
+            conversion!(!SAT, u16 => u32, half_to_f32::<F16;; ftz as FTZ, sat as SAT>)
         }
         (Ty::F32, Ty::Bf16) => {
-            conversion!(hot_if(!SAT), u16 => u32, half_to_f32::<Bf16;; ftz as FTZ, sat as SAT>)
+            conversion!(!SAT, u16 => u32, half_to_f32::<Bf16;; ftz as FTZ, sat as SAT>)
         }
-        (Ty::F64, Ty::F64) if whole => conversion!(hot_if(!SAT), u64 => u64, f64_to_whole::<; R; sat as SAT>),
+        (Ty::F64, Ty::F64) if whole => conversion!(!SAT, u64 => u64, f64_to_whole::<; R; sat as SAT>),
         (Ty::F64, Ty::F64) => conversion!(COLD, u64 => u64, f64_to_f64::<;; sat as SAT>),
-        (Ty::F64, Ty::F32) => conversion!(hot_if(!SAT), u32 => u64, f32_to_f64::<;; ftz as FTZ, sat as SAT>),
+        (Ty::F64, Ty::F32) => conversion!(!SAT, u32 => u64, f32_to_f64::<;; ftz as FTZ, sat as SAT>),
         (Ty::F64, Ty::F16) => conversion!(COLD, u16 => u64, half_to_f64::<F16;; sat as SAT>),
         (Ty::F64, Ty::Bf16) => conversion!(COLD, u16 => u64, half_to_f64::<Bf16;; sat as SAT>),
         (Ty::F16, Ty::F16) if whole => conversion!(COLD, u16 => u16, half_to_whole::<F16; R; sat as SAT>),
@@ -318,7 +338,7 @@ fn pack_floats(d: &mut Decoder<'_>, to: ScalarType) -> Decoded {
     macro_rules! halves {
         ($h:ty) => {
             by_rounding!(rnd, R => by_flags!(relu as RELU, satfinite as SATFINITE => {
-                const HEAT: Heat = hot_if(is_nearest::<R>() && !RELU && !SATFINITE);
+                const HEAT: bool = is_nearest::<R>() && !RELU && !SATFINITE;
                 lanes!(d, HEAT, Binary(a: u32, b: u32) -> u32 {
                     let half = |x| convert::f32_to_half::<$h, R, false, false, RELU, SATFINITE>(x);
                     packed::pack(half(b), half(a))
@@ -328,7 +348,7 @@ fn pack_floats(d: &mut Decoder<'_>, to: ScalarType) -> Decoded {
     }
     macro_rules! bytes {
         ($format:ty) => {
-            by_flags!(relu as RELU => lanes!(d, Heat::Cold, Binary(a: u32, b: u32) -> u16 {
+            by_flags!(relu as RELU => lanes!(d, COLD, Binary(a: u32, b: u32) -> u16 {
                 fp8::pair_from_f32::<$format, RELU>(a, b)
             }))
         };
@@ -347,14 +367,14 @@ fn pairs(d: &mut Decoder<'_>, to: ScalarType, from: ScalarType) -> Decoded {
     let relu = d.opcode.has(Modifier::Relu);
     macro_rules! narrow {
         ($format:ty) => {
-            by_flags!(relu as RELU => lanes!(d, Heat::Cold, Unary(a: u32) -> u16 {
+            by_flags!(relu as RELU => lanes!(d, COLD, Unary(a: u32) -> u16 {
                 fp8::pair_from_half::<F16, $format, RELU>(a)
             }))
         };
     }
     macro_rules! widen {
         ($format:ty) => {
-            by_flags!(relu as RELU => lanes!(d, Heat::Cold, Unary(a: u16) -> u32 {
+            by_flags!(relu as RELU => lanes!(d, COLD, Unary(a: u16) -> u32 {
                 fp8::pair_to_half::<$format, F16, RELU>(a)
             }))
         };
@@ -372,12 +392,12 @@ fn pairs(d: &mut Decoder<'_>, to: ScalarType, from: ScalarType) -> Decoded {
 fn pack_integers(d: &mut Decoder<'_>) -> Decoded {
     macro_rules! words {
         ($t:ty) => {
-            lanes!(d, Heat::Cold, Binary(a: u32, b: u32) -> u32 { convert::pack16::<$t>(a as i32, b as i32) })
+            lanes!(d, COLD, Binary(a: u32, b: u32) -> u32 { convert::pack16::<$t>(a as i32, b as i32) })
         };
     }
     macro_rules! below {
         ($bits:literal, $signed:literal) => {
-            lanes!(d, Heat::Cold, Ternary(a: u32, b: u32, c: u32) -> u32 {
+            lanes!(d, COLD, Ternary(a: u32, b: u32, c: u32) -> u32 {
                 convert::pack_below::<$bits, $signed>(a as i32, b as i32, c)
             })
         };

@@ -4,7 +4,7 @@ use super::Missing;
 use super::function::Decoder;
 use super::operand::{Destination, Source};
 use crate::lanes::Lane;
-use crate::ops::shape::{Binary, Family, Heat, Relation, Ternary, Unary, binary, compare, splat, ternary, unary};
+use crate::ops::shape::{Binary, Family, Relation, Ternary, Unary, binary, compare, splat, ternary, unary};
 use crate::ops::{Execute, NONE, Op};
 use crate::program::Meta;
 
@@ -103,56 +103,54 @@ impl Decoder<'_> {
     }
 
     /// `d, a` by a unary function.
-    pub(crate) fn unary<F: Unary>(&mut self, heat: Heat) -> Result<(), Missing> {
+    pub(crate) fn unary<F: Unary, const HOT: bool>(&mut self) -> Result<(), Missing> {
         let d = self.destination(0, F::R::BITS)?;
         let a = self.source(1, F::A::BITS)?;
-        self.emit_family(unary::<F>(self.level, heat), (d, F::R::BITS), &[(a, F::A::BITS)]);
+        self.emit_family(unary::<F, HOT>(self.level), (d, F::R::BITS), &[(a, F::A::BITS)]);
         Ok(())
     }
 
     /// `d, a, b` by a binary function.
-    pub(crate) fn binary<F: Binary>(&mut self, heat: Heat) -> Result<(), Missing> {
+    pub(crate) fn binary<F: Binary, const HOT: bool>(&mut self) -> Result<(), Missing> {
         let d = self.destination(0, F::R::BITS)?;
         let a = self.source(1, F::A::BITS)?;
         let b = self.source(2, F::B::BITS)?;
         let sources = [(a, F::A::BITS), (b, F::B::BITS)];
-        self.emit_family(binary::<F>(self.level, heat), (d, F::R::BITS), &sources);
+        self.emit_family(binary::<F, HOT>(self.level), (d, F::R::BITS), &sources);
         Ok(())
     }
 
     /// `d, a, b, c` by a ternary function.
-    pub(crate) fn ternary<F: Ternary>(&mut self, heat: Heat) -> Result<(), Missing> {
+    pub(crate) fn ternary<F: Ternary, const HOT: bool>(&mut self) -> Result<(), Missing> {
         let d = self.destination(0, F::R::BITS)?;
         let a = self.source(1, F::A::BITS)?;
         let b = self.source(2, F::B::BITS)?;
         let c = self.source(3, F::C::BITS)?;
         let sources = [(a, F::A::BITS), (b, F::B::BITS), (c, F::C::BITS)];
-        self.emit_family(ternary::<F>(self.level, heat), (d, F::R::BITS), &sources);
+        self.emit_family(ternary::<F, HOT>(self.level), (d, F::R::BITS), &sources);
         Ok(())
     }
 
     /// A comparison of sources `a` and `b` into predicate `p` and the complement into `q`, combined with `c` as `y`
     /// says; any of the three may be [`NONE`].
-    pub(crate) fn relation<F: Relation>(
+    pub(crate) fn relation<F: Relation, const HOT: bool>(
         &mut self,
-        heat: Heat,
         [p, q, c]: [u32; 3],
         y: u32,
         sources: [Source; 2],
     ) {
-        self.relation_as::<F>(heat, [p, q, c], y, sources, Meta::Plain);
+        self.relation_as::<F, HOT>([p, q, c], y, sources, Meta::Plain);
     }
 
     /// The same, as what `meta` says.
-    pub(crate) fn relation_as<F: Relation>(
+    pub(crate) fn relation_as<F: Relation, const HOT: bool>(
         &mut self,
-        heat: Heat,
         [p, q, c]: [u32; 3],
         y: u32,
         sources: [Source; 2],
         meta: Meta,
     ) {
-        let family = compare::<F>(self.level, heat);
+        let family = compare::<F, HOT>(self.level);
         let fields = |execute, a, b| Op { d: p, x: q, a, b, c, y, ..op(execute) };
         let execute = match sources {
             [Source::Scalar(a), Source::Scalar(b)] => {

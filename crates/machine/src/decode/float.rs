@@ -5,10 +5,10 @@
 //! modifier, the only one that targets since `sm_20` have, is `fma`.
 
 use super::Decoded;
-use super::arithmetic::{by_flags, by_rounding, hot_if, is_nearest, lanes};
+use super::arithmetic::{by_flags, by_rounding, is_nearest, lanes};
 use super::function::Decoder;
 use crate::ops::NONE;
-use crate::ops::shape::{Combine, Heat, lane_fn};
+use crate::ops::shape::{COLD, Combine, HOT, lane_fn};
 use numerics::float::{self, Property};
 use numerics::format::{F32, F64};
 use numerics::special;
@@ -21,16 +21,17 @@ pub(super) fn decode(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
     let double = opcode.ty(Slot::Type) == Some(ScalarType::F64);
     let rnd = opcode.get(Slot::Rnd);
     let [ftz, sat, nan, xorsign, abs] =
-        [Modifier::Ftz, Modifier::Sat, Modifier::NaN, Modifier::Xorsign, Modifier::Abs].map(|m| opcode.has(m));
+        [Modifier::Ftz, Modifier::Sat, Modifier::NaN, Modifier::Xorsign, Modifier::Abs]
+            .map(|m| opcode.has(m));
 
     // An instruction that rounds. Of `.f32` it has `.ftz`, and `.sat` if that is named.
     macro_rules! rounded {
         ($shape:ident($($x:ident),+), $single:ident $([$sat:ident as $SAT:ident])?, $double:ident) => {
             by_rounding!(rnd, R => if double {
-                lanes!(d, hot_if(is_nearest::<R>()), $shape($($x: u64),+) -> u64 { float::$double::<R>($($x),+) })
+                lanes!(d, is_nearest::<R>(), $shape($($x: u64),+) -> u64 { float::$double::<R>($($x),+) })
             } else {
                 by_flags!(ftz as FTZ $(, $sat as $SAT)? => {
-                    const HEAT: Heat = hot_if(is_nearest::<R>() $(&& !$SAT)?);
+                    const HEAT: bool = is_nearest::<R>() $(&& !$SAT)?;
                     lanes!(d, HEAT, $shape($($x: u32),+) -> u32 { float::$single::<R, FTZ $(, $SAT)?>($($x),+) })
                 })
             })
@@ -47,25 +48,25 @@ pub(super) fn decode(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
     macro_rules! sign {
         ($single:ident, $double:ident) => {
             if double {
-                lanes!(d, Heat::Hot, Unary(a: u64) -> u64 { float::$double(a) })
+                lanes!(d, HOT, Unary(a: u64) -> u64 { float::$double(a) })
             } else {
-                by_flags!(ftz as FTZ => lanes!(d, Heat::Hot, Unary(a: u32) -> u32 { float::$single::<FTZ>(a) }))
+                by_flags!(ftz as FTZ => lanes!(d, HOT, Unary(a: u32) -> u32 { float::$single::<FTZ>(a) }))
             }
         };
     }
     macro_rules! extremum {
         ($single:ident, $three:ident, $double:ident) => {
             if double {
-                lanes!(d, Heat::Hot, Binary(a: u64, b: u64) -> u64 { float::$double(a, b) })
+                lanes!(d, HOT, Binary(a: u64, b: u64) -> u64 { float::$double(a, b) })
             } else if !matches!(d.operand(3), Operand::Absent) {
                 by_flags!(ftz as FTZ, nan as NAN, abs as ABS => {
-                    lanes!(d, Heat::Cold, Ternary(a: u32, b: u32, c: u32) -> u32 {
+                    lanes!(d, COLD, Ternary(a: u32, b: u32, c: u32) -> u32 {
                         float::$three::<FTZ, NAN, ABS>(a, b, c)
                     })
                 })
             } else {
                 by_flags!(ftz as FTZ, nan as NAN, xorsign as XORSIGN => {
-                    lanes!(d, hot_if(!NAN && !XORSIGN), Binary(a: u32, b: u32) -> u32 {
+                    lanes!(d, !NAN && !XORSIGN, Binary(a: u32, b: u32) -> u32 {
                         float::$single::<FTZ, NAN, XORSIGN>(a, b)
                     })
                 })
@@ -85,30 +86,30 @@ pub(super) fn decode(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
         Sem::AbsFloat => sign!(abs_f32, abs_f64),
         Sem::MinFloat => extremum!(min_f32, min3_f32, min_f64),
         Sem::MaxFloat => extremum!(max_f32, max3_f32, max_f64),
-        Sem::DivFloatApprox => single!(Heat::Hot, Binary(a, b), div_approx_f32),
-        Sem::DivFloatFull => single!(Heat::Hot, Binary(a, b), div_full_f32),
+        Sem::DivFloatApprox => single!(HOT, Binary(a, b), div_approx_f32),
+        Sem::DivFloatFull => single!(HOT, Binary(a, b), div_full_f32),
         Sem::RcpApprox if double => {
-            lanes!(d, Heat::Cold, Unary(a: u64) -> u64 { special::rcp_approx_ftz_f64(a) })
+            lanes!(d, COLD, Unary(a: u64) -> u64 { special::rcp_approx_ftz_f64(a) })
         }
-        Sem::RcpApprox => single!(Heat::Hot, Unary(a), rcp_approx_f32),
+        Sem::RcpApprox => single!(HOT, Unary(a), rcp_approx_f32),
         Sem::RsqrtApprox if double && ftz => {
-            lanes!(d, Heat::Cold, Unary(a: u64) -> u64 { special::rsqrt_approx_ftz_f64(a) })
+            lanes!(d, COLD, Unary(a: u64) -> u64 { special::rsqrt_approx_ftz_f64(a) })
         }
         Sem::RsqrtApprox if double => {
-            lanes!(d, Heat::Cold, Unary(a: u64) -> u64 { special::rsqrt_approx_f64(a) })
+            lanes!(d, COLD, Unary(a: u64) -> u64 { special::rsqrt_approx_f64(a) })
         }
-        Sem::RsqrtApprox => single!(Heat::Hot, Unary(a), rsqrt_approx_f32),
-        Sem::SqrtApprox => single!(Heat::Hot, Unary(a), sqrt_approx_f32),
-        Sem::Ex2Float => single!(Heat::Hot, Unary(a), ex2_approx_f32),
-        Sem::Lg2 => single!(Heat::Hot, Unary(a), lg2_approx_f32),
+        Sem::RsqrtApprox => single!(HOT, Unary(a), rsqrt_approx_f32),
+        Sem::SqrtApprox => single!(HOT, Unary(a), sqrt_approx_f32),
+        Sem::Ex2Float => single!(HOT, Unary(a), ex2_approx_f32),
+        Sem::Lg2 => single!(HOT, Unary(a), lg2_approx_f32),
         // `.ftz` makes no difference to these two.
-        Sem::Sin => lanes!(d, Heat::Cold, Unary(a: u32) -> u32 { special::sin_approx_f32(a) }),
-        Sem::Cos => lanes!(d, Heat::Cold, Unary(a: u32) -> u32 { special::cos_approx_f32(a) }),
-        Sem::TanhFloat => lanes!(d, Heat::Cold, Unary(a: u32) -> u32 { special::tanh_approx_f32(a) }),
+        Sem::Sin => lanes!(d, COLD, Unary(a: u32) -> u32 { special::sin_approx_f32(a) }),
+        Sem::Cos => lanes!(d, COLD, Unary(a: u32) -> u32 { special::cos_approx_f32(a) }),
+        Sem::TanhFloat => lanes!(d, COLD, Unary(a: u32) -> u32 { special::tanh_approx_f32(a) }),
         Sem::Copysign if double => {
-            lanes!(d, Heat::Cold, Binary(a: u64, b: u64) -> u64 { float::copysign_f64(a, b) })
+            lanes!(d, COLD, Binary(a: u64, b: u64) -> u64 { float::copysign_f64(a, b) })
         }
-        Sem::Copysign => lanes!(d, Heat::Cold, Binary(a: u32, b: u32) -> u32 { float::copysign_f32(a, b) }),
+        Sem::Copysign => lanes!(d, COLD, Binary(a: u32, b: u32) -> u32 { float::copysign_f32(a, b) }),
         Sem::Testp => testp(d, double),
         other => Err(format!("{other:?} among the floating-point instructions")),
     }
@@ -124,8 +125,8 @@ fn testp(d: &mut Decoder<'_>, double: bool) -> Decoded {
             lane_fn!(Double: Relation(a, _b: u64) { float::testp::<F64>(Property::$property, a) });
             let (fields, y) = ([p, NONE, NONE], Combine::None as u32);
             match double {
-                false => d.relation::<Single>(Heat::Cold, fields, y, [a, a]),
-                true => d.relation::<Double>(Heat::Cold, fields, y, [a, a]),
+                false => d.relation::<Single, COLD>(fields, y, [a, a]),
+                true => d.relation::<Double, COLD>(fields, y, [a, a]),
             }
             Ok(())
         }};

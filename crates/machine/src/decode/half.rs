@@ -5,9 +5,9 @@
 //! one on both halves of a register.
 
 use super::Decoded;
-use super::arithmetic::{by_flags, hot_if, lanes};
+use super::arithmetic::{by_flags, lanes};
 use super::function::Decoder;
-use crate::ops::shape::Heat;
+use crate::ops::shape::COLD;
 use numerics::{format, half, packed, special};
 use ptx::isa::{Modifier, Sem, Slot};
 use ptx::types::ScalarType;
@@ -29,7 +29,8 @@ pub(super) fn decode(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
     let packed = matches!(ty, ScalarType::F16x2 | ScalarType::Bf16x2);
     let bf16 = matches!(ty, ScalarType::Bf16 | ScalarType::Bf16x2);
     let [ftz, sat, relu, nan, xorsign] =
-        [Modifier::Ftz, Modifier::Sat, Modifier::Relu, Modifier::NaN, Modifier::Xorsign].map(|m| opcode.has(m));
+        [Modifier::Ftz, Modifier::Sat, Modifier::Relu, Modifier::NaN, Modifier::Xorsign]
+            .map(|m| opcode.has(m));
 
     // Evaluates an expression with `H` standing for the format, and constants for the flags that only `.f16` has.
     macro_rules! by_format {
@@ -47,20 +48,20 @@ pub(super) fn decode(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
     macro_rules! arithmetic {
         ($function:ident) => {
             by_format!(ftz as FTZ, sat as SAT => {
-                halves!(d, packed, hot_if(!FTZ && !SAT), Binary map2(a, b) half::$function::<H, FTZ, SAT>(a, b))
+                halves!(d, packed, !FTZ && !SAT, Binary map2(a, b) half::$function::<H, FTZ, SAT>(a, b))
             })
         };
     }
     macro_rules! extremum {
         ($function:ident) => {
             by_format!(ftz as FTZ => by_flags!(nan as NAN, xorsign as XORSIGN => {
-                halves!(d, packed, Heat::Cold, Binary map2(a, b) half::$function::<H, FTZ, NAN, XORSIGN>(a, b))
+                halves!(d, packed, COLD, Binary map2(a, b) half::$function::<H, FTZ, NAN, XORSIGN>(a, b))
             }))
         };
     }
     macro_rules! sign {
         ($function:ident) => {
-            by_format!(ftz as FTZ => halves!(d, packed, Heat::Cold, Unary map1(a) half::$function::<H, FTZ>(a)))
+            by_format!(ftz as FTZ => halves!(d, packed, COLD, Unary map1(a) half::$function::<H, FTZ>(a)))
         };
     }
 
@@ -69,7 +70,7 @@ pub(super) fn decode(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
         Sem::SubHalf => arithmetic!(sub),
         Sem::MulHalf => arithmetic!(mul),
         Sem::FmaHalf => by_format!(ftz as FTZ, sat as SAT => by_flags!(relu as RELU => {
-            const HEAT: Heat = hot_if(!FTZ && !SAT && !RELU);
+            const HEAT: bool = !FTZ && !SAT && !RELU;
             halves!(d, packed, HEAT, Ternary map3(a, b, c) half::fma::<H, FTZ, SAT, RELU>(a, b, c))
         })),
         Sem::NegHalf => sign!(neg),
@@ -77,14 +78,14 @@ pub(super) fn decode(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
         Sem::MinHalf => extremum!(min),
         Sem::MaxHalf => extremum!(max),
         Sem::TanhHalf => {
-            by_format!(=> halves!(d, packed, Heat::Cold, Unary map1(a) special::tanh_approx_half::<H>(a)))
+            by_format!(=> halves!(d, packed, COLD, Unary map1(a) special::tanh_approx_half::<H>(a)))
         }
         // `.ftz` is written with every `.bf16` and no `.f16`.
         Sem::Ex2Half if bf16 => {
-            halves!(d, packed, Heat::Cold, Unary map1(a) special::ex2_approx_half::<format::Bf16, true>(a))
+            halves!(d, packed, COLD, Unary map1(a) special::ex2_approx_half::<format::Bf16, true>(a))
         }
         Sem::Ex2Half => {
-            halves!(d, packed, Heat::Cold, Unary map1(a) special::ex2_approx_half::<format::F16, false>(a))
+            halves!(d, packed, COLD, Unary map1(a) special::ex2_approx_half::<format::F16, false>(a))
         }
         other => Err(format!("{other:?} among the half-precision instructions")),
     }

@@ -8,8 +8,8 @@ use super::function::Decoder;
 use super::operand::Destination;
 use crate::exec::Exec;
 use crate::lanes::simd::Simd;
-use crate::lanes::{LANES, Lane};
-use crate::ops::shape::{Binary, Heat, Ternary, map};
+use crate::lanes::{LANES, Lane, MAX_WARPS};
+use crate::ops::shape::{Binary, COLD, HOT, Ternary, map};
 use crate::ops::{Body, NONE, Op, select};
 use numerics::extended::{self, Carry};
 use numerics::{integer, packed};
@@ -60,8 +60,8 @@ macro_rules! pairs {
             }
         }
         match $ty {
-            ScalarType::U16x2 => $d.binary::<F<u16>>(Heat::Hot),
-            _ => $d.binary::<F<i16>>(Heat::Hot),
+            ScalarType::U16x2 => $d.binary::<F<u16>, HOT>(),
+            _ => $d.binary::<F<i16>, HOT>(),
         }
     }};
 }
@@ -73,53 +73,57 @@ pub(super) fn decode(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
     let saturates = opcode.has(Modifier::Sat);
     let relu = opcode.has(Modifier::Relu);
     match sem {
-        Sem::AddInt if saturates => integers!(d, ty, Cold, Binary |a, b| integer::add::<T, true>(a, b)),
-        Sem::AddInt => integers!(d, ty, Hot, Binary |a, b| integer::add::<T, false>(a, b)),
-        Sem::SubInt if saturates => integers!(d, ty, Cold, Binary |a, b| integer::sub::<T, true>(a, b)),
-        Sem::SubInt => integers!(d, ty, Hot, Binary |a, b| integer::sub::<T, false>(a, b)),
+        Sem::AddInt if saturates => integers!(d, ty, COLD, Binary | a, b | integer::add::<T, true>(a, b)),
+        Sem::AddInt => integers!(d, ty, HOT, Binary | a, b | integer::add::<T, false>(a, b)),
+        Sem::SubInt if saturates => integers!(d, ty, COLD, Binary | a, b | integer::sub::<T, true>(a, b)),
+        Sem::SubInt => integers!(d, ty, HOT, Binary | a, b | integer::sub::<T, false>(a, b)),
         Sem::MulInt => match mode {
             Some(Modifier::Wide) => match ty {
-                ScalarType::U16 => d.binary::<MulWide<u16>>(Heat::Hot),
-                ScalarType::S16 => d.binary::<MulWide<i16>>(Heat::Hot),
-                ScalarType::U32 => d.binary::<MulWide<u32>>(Heat::Hot),
-                _ => d.binary::<MulWide<i32>>(Heat::Hot),
+                ScalarType::U16 => d.binary::<MulWide<u16>, HOT>(),
+                ScalarType::S16 => d.binary::<MulWide<i16>, HOT>(),
+                ScalarType::U32 => d.binary::<MulWide<u32>, HOT>(),
+                _ => d.binary::<MulWide<i32>, HOT>(),
             },
-            Some(Modifier::Hi) => integers!(d, ty, Hot, Binary |a, b| integer::mul_hi::<T>(a, b)),
-            _ => integers!(d, ty, Hot, Binary |a, b| integer::mul_lo::<T>(a, b)),
+            Some(Modifier::Hi) => integers!(d, ty, HOT, Binary | a, b | integer::mul_hi::<T>(a, b)),
+            _ => integers!(d, ty, HOT, Binary | a, b | integer::mul_lo::<T>(a, b)),
         },
         Sem::MadInt => match mode {
             Some(Modifier::Wide) => match ty {
-                ScalarType::U16 => d.ternary::<MadWide<u16>>(Heat::Hot),
-                ScalarType::S16 => d.ternary::<MadWide<i16>>(Heat::Hot),
-                ScalarType::U32 => d.ternary::<MadWide<u32>>(Heat::Hot),
-                _ => d.ternary::<MadWide<i32>>(Heat::Hot),
+                ScalarType::U16 => d.ternary::<MadWide<u16>, HOT>(),
+                ScalarType::S16 => d.ternary::<MadWide<i16>, HOT>(),
+                ScalarType::U32 => d.ternary::<MadWide<u32>, HOT>(),
+                _ => d.ternary::<MadWide<i32>, HOT>(),
             },
             Some(Modifier::Hi) if saturates => {
-                integers!(d, ty, Cold, Ternary |a, b, c| integer::mad_hi::<T, true>(a, b, c))
+                integers!(d, ty, COLD, Ternary | a, b, c | integer::mad_hi::<T, true>(a, b, c))
             }
-            Some(Modifier::Hi) => integers!(d, ty, Cold, Ternary |a, b, c| integer::mad_hi::<T, false>(a, b, c)),
-            _ => integers!(d, ty, Hot, Ternary |a, b, c| integer::mad_lo::<T>(a, b, c)),
+            Some(Modifier::Hi) => {
+                integers!(d, ty, COLD, Ternary | a, b, c | integer::mad_hi::<T, false>(a, b, c))
+            }
+            _ => integers!(d, ty, HOT, Ternary | a, b, c | integer::mad_lo::<T>(a, b, c)),
         },
         Sem::Mul24 => match mode {
-            Some(Modifier::Hi) => integers!(d, ty, Cold, Binary |a, b| integer::mul24_hi::<T>(a, b)),
-            _ => integers!(d, ty, Cold, Binary |a, b| integer::mul24_lo::<T>(a, b)),
+            Some(Modifier::Hi) => integers!(d, ty, COLD, Binary | a, b | integer::mul24_hi::<T>(a, b)),
+            _ => integers!(d, ty, COLD, Binary | a, b | integer::mul24_lo::<T>(a, b)),
         },
         Sem::Mad24 => match mode {
             Some(Modifier::Hi) if saturates => {
-                integers!(d, ty, Cold, Ternary |a, b, c| integer::mad24_hi::<T, true>(a, b, c))
+                integers!(d, ty, COLD, Ternary | a, b, c | integer::mad24_hi::<T, true>(a, b, c))
             }
-            Some(Modifier::Hi) => integers!(d, ty, Cold, Ternary |a, b, c| integer::mad24_hi::<T, false>(a, b, c)),
-            _ => integers!(d, ty, Cold, Ternary |a, b, c| integer::mad24_lo::<T>(a, b, c)),
+            Some(Modifier::Hi) => {
+                integers!(d, ty, COLD, Ternary | a, b, c | integer::mad24_hi::<T, false>(a, b, c))
+            }
+            _ => integers!(d, ty, COLD, Ternary | a, b, c | integer::mad24_lo::<T>(a, b, c)),
         },
-        Sem::Sad => integers!(d, ty, Cold, Ternary |a, b, c| integer::sad::<T>(a, b, c)),
-        Sem::DivInt => integers!(d, ty, Cold, Binary |a, b| integer::div::<T>(a, b)),
-        Sem::RemInt => integers!(d, ty, Cold, Binary |a, b| integer::rem::<T>(a, b)),
-        Sem::AbsInt => integers!(d, ty, Hot, Unary |a| integer::abs::<T>(a)),
-        Sem::NegInt => integers!(d, ty, Hot, Unary |a| integer::neg::<T>(a)),
-        Sem::MinInt if relu => integers!(d, ty, Cold, Binary |a, b| integer::min::<T, true>(a, b)),
-        Sem::MinInt => integers!(d, ty, Hot, Binary |a, b| integer::min::<T, false>(a, b)),
-        Sem::MaxInt if relu => integers!(d, ty, Cold, Binary |a, b| integer::max::<T, true>(a, b)),
-        Sem::MaxInt => integers!(d, ty, Hot, Binary |a, b| integer::max::<T, false>(a, b)),
+        Sem::Sad => integers!(d, ty, COLD, Ternary | a, b, c | integer::sad::<T>(a, b, c)),
+        Sem::DivInt => integers!(d, ty, COLD, Binary | a, b | integer::div::<T>(a, b)),
+        Sem::RemInt => integers!(d, ty, COLD, Binary | a, b | integer::rem::<T>(a, b)),
+        Sem::AbsInt => integers!(d, ty, HOT, Unary | a | integer::abs::<T>(a)),
+        Sem::NegInt => integers!(d, ty, HOT, Unary | a | integer::neg::<T>(a)),
+        Sem::MinInt if relu => integers!(d, ty, COLD, Binary | a, b | integer::min::<T, true>(a, b)),
+        Sem::MinInt => integers!(d, ty, HOT, Binary | a, b | integer::min::<T, false>(a, b)),
+        Sem::MaxInt if relu => integers!(d, ty, COLD, Binary | a, b | integer::max::<T, true>(a, b)),
+        Sem::MaxInt => integers!(d, ty, HOT, Binary | a, b | integer::max::<T, false>(a, b)),
         Sem::AddIntX2 => pairs!(d, ty, |a, b| integer::add::<T, false>(a, b)),
         Sem::MinIntX2 if relu => pairs!(d, ty, |a, b| integer::min::<T, true>(a, b)),
         Sem::MinIntX2 => pairs!(d, ty, |a, b| integer::min::<T, false>(a, b)),
@@ -171,23 +175,23 @@ fn signedness(d: &Decoder<'_>) -> (bool, bool) {
 
 fn dp4a(d: &mut Decoder<'_>) -> Decoded {
     match signedness(d) {
-        (false, false) => d.ternary::<Dp4a<false, false>>(Heat::Cold),
-        (false, true) => d.ternary::<Dp4a<false, true>>(Heat::Cold),
-        (true, false) => d.ternary::<Dp4a<true, false>>(Heat::Cold),
-        (true, true) => d.ternary::<Dp4a<true, true>>(Heat::Cold),
+        (false, false) => d.ternary::<Dp4a<false, false>, COLD>(),
+        (false, true) => d.ternary::<Dp4a<false, true>, COLD>(),
+        (true, false) => d.ternary::<Dp4a<true, false>, COLD>(),
+        (true, true) => d.ternary::<Dp4a<true, true>, COLD>(),
     }
 }
 
 fn dp2a(d: &mut Decoder<'_>) -> Decoded {
     match (d.opcode.get(Slot::Mode) == Some(Modifier::Hi), signedness(d)) {
-        (false, (false, false)) => d.ternary::<Dp2a<false, false, false>>(Heat::Cold),
-        (false, (false, true)) => d.ternary::<Dp2a<false, false, true>>(Heat::Cold),
-        (false, (true, false)) => d.ternary::<Dp2a<false, true, false>>(Heat::Cold),
-        (false, (true, true)) => d.ternary::<Dp2a<false, true, true>>(Heat::Cold),
-        (true, (false, false)) => d.ternary::<Dp2a<true, false, false>>(Heat::Cold),
-        (true, (false, true)) => d.ternary::<Dp2a<true, false, true>>(Heat::Cold),
-        (true, (true, false)) => d.ternary::<Dp2a<true, true, false>>(Heat::Cold),
-        (true, (true, true)) => d.ternary::<Dp2a<true, true, true>>(Heat::Cold),
+        (false, (false, false)) => d.ternary::<Dp2a<false, false, false>, COLD>(),
+        (false, (false, true)) => d.ternary::<Dp2a<false, false, true>, COLD>(),
+        (false, (true, false)) => d.ternary::<Dp2a<false, true, false>, COLD>(),
+        (false, (true, true)) => d.ternary::<Dp2a<false, true, true>, COLD>(),
+        (true, (false, false)) => d.ternary::<Dp2a<true, false, false>, COLD>(),
+        (true, (false, true)) => d.ternary::<Dp2a<true, false, true>, COLD>(),
+        (true, (true, false)) => d.ternary::<Dp2a<true, true, false>, COLD>(),
+        (true, (true, true)) => d.ternary::<Dp2a<true, true, true>, COLD>(),
     }
 }
 
@@ -240,29 +244,29 @@ impl<F: WithCarry, T: Carry + Register> Body for CarryBody<F, T> {
     #[inline(always)]
     fn run<I: Simd>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
         let &Op { d, a, b, c, x: carry_in, y: carry_out, imm, .. } = op;
-        let compute = |files: &crate::lanes::Files, warp: usize| {
+        // The carry in before anything is written: the carry out may go to the same predicate.
+        let mut carries = [0; MAX_WARPS];
+        for warp in 0..x.warps {
+            carries[warp] = match carry_in {
+                NONE => 0u32.wrapping_sub(imm as u32),
+                p => x.files.p[p as usize + warp],
+            };
+        }
+        map!(I, T::L, x, d, |files, warp| {
             let plane = |i: u32| &T::L::planes(files)[i as usize + warp].0;
             let (a, b, c) = (plane(a), plane(b), plane(c));
-            let carries = match carry_in {
-                NONE => 0u32.wrapping_sub(imm as u32),
-                p => files.p[p as usize + warp],
-            };
+            let carry = carries[warp];
             let mut sums = [T::L::default(); LANES];
-            let mut carry = [T::L::default(); LANES];
+            let mut out = [T::L::default(); LANES];
             for l in 0..LANES {
-                let [a, b, c] = [a[l], b[l], c[l]].map(T::from_lane);
-                let (sum, out) = F::apply(a, b, c, carries >> l & 1 != 0);
+                let (a, b, c) = (T::from_lane(a[l]), T::from_lane(b[l]), T::from_lane(c[l]));
+                let (sum, over) = F::apply(a, b, c, carry >> l & 1 != 0);
                 sums[l] = sum.to_lane();
-                carry[l] = T::L::truth(out);
+                out[l] = T::L::truth(over);
             }
-            (sums, carry)
-        };
-        // The carry first: the sum may overwrite a source.
-        let mut carries = [0; crate::lanes::MAX_WARPS];
-        for warp in 0..x.warps {
-            carries[warp] = T::L::bits::<I>(compute(&x.files, warp).1);
-        }
-        map::<I, T::L>(x, d, |files, warp| compute(files, warp).0);
+            carries[warp] = T::L::bits::<I>(out);
+            sums
+        });
         if carry_out != NONE {
             for warp in 0..x.warps {
                 let mask = x.mask[warp];

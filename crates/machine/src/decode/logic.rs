@@ -9,7 +9,7 @@ use super::operand::Destination;
 use crate::exec::Exec;
 use crate::lanes::simd::{Baseline, Simd};
 use crate::lanes::{LANES, Lane};
-use crate::ops::shape::{Binary, Combine, Heat, NEGATE, Ternary, map};
+use crate::ops::shape::{Binary, COLD, Combine, HOT, NEGATE, Ternary, map};
 use crate::ops::{Body, NONE, Op, select};
 use numerics::bits::{self, Clamp, PermuteMode, Wrap};
 use numerics::integer::Int;
@@ -23,36 +23,36 @@ pub(super) fn decode(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
     let ty = opcode.ty(Slot::Type).unwrap_or(ScalarType::B32);
     let wraps = opcode.get(Slot::Mode) == Some(Modifier::Wrap);
     match sem {
-        Sem::And => integers!(d, ty, Hot, Binary |a, b| T::from_u64(a.to_u64() & b.to_u64())),
-        Sem::Or => integers!(d, ty, Hot, Binary |a, b| T::from_u64(a.to_u64() | b.to_u64())),
-        Sem::Xor => integers!(d, ty, Hot, Binary |a, b| T::from_u64(a.to_u64() ^ b.to_u64())),
-        Sem::Not => integers!(d, ty, Hot, Unary |a| Int::not(a)),
-        Sem::Cnot => integers!(d, ty, Cold, Unary |a| bits::cnot::<T>(a)),
-        Sem::Shl => integers!(d, ty, Hot, Binary |a, b: u32| bits::shl::<T>(a, b)),
-        Sem::Shr => integers!(d, ty, Hot, Binary |a, b: u32| bits::shr::<T>(a, b)),
-        Sem::Popc => integers!(d, ty, Hot, Unary |a| -> u32 { bits::popc::<T>(a) }),
-        Sem::Clz => integers!(d, ty, Hot, Unary |a| -> u32 { bits::clz::<T>(a) }),
+        Sem::And => integers!(d, ty, HOT, Binary | a, b | T::from_u64(a.to_u64() & b.to_u64())),
+        Sem::Or => integers!(d, ty, HOT, Binary | a, b | T::from_u64(a.to_u64() | b.to_u64())),
+        Sem::Xor => integers!(d, ty, HOT, Binary | a, b | T::from_u64(a.to_u64() ^ b.to_u64())),
+        Sem::Not => integers!(d, ty, HOT, Unary | a | Int::not(a)),
+        Sem::Cnot => integers!(d, ty, COLD, Unary | a | bits::cnot::<T>(a)),
+        Sem::Shl => integers!(d, ty, HOT, Binary |a, b: u32| bits::shl::<T>(a, b)),
+        Sem::Shr => integers!(d, ty, HOT, Binary |a, b: u32| bits::shr::<T>(a, b)),
+        Sem::Popc => integers!(d, ty, HOT, Unary |a| -> u32 { bits::popc::<T>(a) }),
+        Sem::Clz => integers!(d, ty, HOT, Unary |a| -> u32 { bits::clz::<T>(a) }),
         Sem::Bfind if opcode.has(Modifier::Shiftamt) => {
-            integers!(d, ty, Cold, Unary |a| -> u32 { bits::bfind::<T, true>(a) })
+            integers!(d, ty, COLD, Unary |a| -> u32 { bits::bfind::<T, true>(a) })
         }
-        Sem::Bfind => integers!(d, ty, Cold, Unary |a| -> u32 { bits::bfind::<T, false>(a) }),
-        Sem::Brev if ty.bits() == 32 => integers!(d, ty, Cold, Unary |a| {
-            T::from_u64(bits::brev32(a.to_u64() as u32).into())
-        }),
-        Sem::Brev => integers!(d, ty, Cold, Unary |a| T::from_u64(bits::brev64(a.to_u64()))),
-        Sem::Bfe => integers!(d, ty, Hot, Ternary |a, b: u32, c: u32| bits::bfe::<T>(a, b, c)),
+        Sem::Bfind => integers!(d, ty, COLD, Unary |a| -> u32 { bits::bfind::<T, false>(a) }),
+        Sem::Brev if ty.bits() == 32 => {
+            integers!(d, ty, COLD, Unary | a | { T::from_u64(bits::brev32(a.to_u64() as u32).into()) })
+        }
+        Sem::Brev => integers!(d, ty, COLD, Unary | a | T::from_u64(bits::brev64(a.to_u64()))),
+        Sem::Bfe => integers!(d, ty, HOT, Ternary |a, b: u32, c: u32| bits::bfe::<T>(a, b, c)),
         Sem::Bfi if ty.bits() == 32 => bfi::<u32>(d),
         Sem::Bfi => bfi::<u64>(d),
-        Sem::Szext if wraps => integers!(d, ty, Cold, Binary |a, b: u32| bits::szext::<T, Wrap>(a, b)),
-        Sem::Szext => integers!(d, ty, Cold, Binary |a, b: u32| bits::szext::<T, Clamp>(a, b)),
-        Sem::Bmsk if wraps => d.binary::<Bmsk<Wrap>>(Heat::Cold),
-        Sem::Bmsk => d.binary::<Bmsk<Clamp>>(Heat::Cold),
-        Sem::Fns => d.ternary::<Fns>(Heat::Cold),
+        Sem::Szext if wraps => integers!(d, ty, COLD, Binary |a, b: u32| bits::szext::<T, Wrap>(a, b)),
+        Sem::Szext => integers!(d, ty, COLD, Binary |a, b: u32| bits::szext::<T, Clamp>(a, b)),
+        Sem::Bmsk if wraps => d.binary::<Bmsk<Wrap>, COLD>(),
+        Sem::Bmsk => d.binary::<Bmsk<Clamp>, COLD>(),
+        Sem::Fns => d.ternary::<Fns, COLD>(),
         Sem::Shf => match (opcode.has(Modifier::L), wraps) {
-            (true, true) => d.ternary::<ShiftLeft<Wrap>>(Heat::Hot),
-            (true, false) => d.ternary::<ShiftLeft<Clamp>>(Heat::Hot),
-            (false, true) => d.ternary::<ShiftRight<Wrap>>(Heat::Hot),
-            (false, false) => d.ternary::<ShiftRight<Clamp>>(Heat::Hot),
+            (true, true) => d.ternary::<ShiftLeft<Wrap>, HOT>(),
+            (true, false) => d.ternary::<ShiftLeft<Clamp>, HOT>(),
+            (false, true) => d.ternary::<ShiftRight<Wrap>, HOT>(),
+            (false, false) => d.ternary::<ShiftRight<Clamp>, HOT>(),
         },
         Sem::Prmt => prmt(d),
         Sem::Lop3 => lop3(d),
@@ -62,7 +62,13 @@ pub(super) fn decode(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
         Sem::NotPred => {
             let p = d.predicate_destination(0)?;
             let (a, negated) = d.predicate(1)?;
-            d.emit(Op { d: p, a, b: a, y: Combine::And as u32 | (negated ^ NEGATE), ..op(combine_predicates) });
+            d.emit(Op {
+                d: p,
+                a,
+                b: a,
+                y: Combine::And as u32 | (negated ^ NEGATE),
+                ..op(combine_predicates)
+            });
             Ok(())
         }
         other => Err(format!("{other:?} among the logic instructions")),
@@ -154,13 +160,13 @@ impl Ternary for Permute {
 
 fn prmt(d: &mut Decoder<'_>) -> Decoded {
     match d.opcode.get(Slot::Mode) {
-        Some(Modifier::F4e) => d.ternary::<Forward4>(Heat::Cold),
-        Some(Modifier::B4e) => d.ternary::<Backward4>(Heat::Cold),
-        Some(Modifier::Rc8) => d.ternary::<Replicate8>(Heat::Cold),
-        Some(Modifier::Ecl) => d.ternary::<EdgeClampLeft>(Heat::Cold),
-        Some(Modifier::Ecr) => d.ternary::<EdgeClampRight>(Heat::Cold),
-        Some(Modifier::Rc16) => d.ternary::<Replicate16>(Heat::Cold),
-        _ => d.ternary::<Permute>(Heat::Hot),
+        Some(Modifier::F4e) => d.ternary::<Forward4, COLD>(),
+        Some(Modifier::B4e) => d.ternary::<Backward4, COLD>(),
+        Some(Modifier::Rc8) => d.ternary::<Replicate8, COLD>(),
+        Some(Modifier::Ecl) => d.ternary::<EdgeClampLeft, COLD>(),
+        Some(Modifier::Ecr) => d.ternary::<EdgeClampRight, COLD>(),
+        Some(Modifier::Rc16) => d.ternary::<Replicate16, COLD>(),
+        _ => d.ternary::<Permute, HOT>(),
     }
 }
 
@@ -170,7 +176,7 @@ impl<T: Int + Lane> Body for BfiBody<T> {
     #[inline(always)]
     fn run<I: Simd>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
         let &Op { d, a, b, c, x: length, .. } = op;
-        map::<I, T>(x, d, |files, warp| {
+        map!(I, T, x, d, |files, warp| {
             let wide = |i: u32| &T::planes(files)[i as usize + warp].0;
             let word = |i: u32| &files.w[i as usize + warp].0;
             let (a, b, c, length) = (wide(a), wide(b), word(c), word(length));
@@ -204,7 +210,7 @@ impl Body for Lop3Body {
     #[inline(always)]
     fn run<I: Simd>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
         let &Op { d, a, b, c, imm, .. } = op;
-        map::<I, u32>(x, d, |files, warp| {
+        map!(I, u32, x, d, |files, warp| {
             let plane = |i: u32| &files.w[i as usize + warp].0;
             let (a, b, c) = (plane(a), plane(b), plane(c));
             let mut result = [0; LANES];

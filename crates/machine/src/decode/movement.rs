@@ -10,10 +10,10 @@ use crate::exec::{Exec, Resolved, resolve};
 use crate::fault::{Access, Trap};
 use crate::lanes::simd::Baseline;
 use crate::lanes::{LANES, Lane};
-use crate::ops::address::{Global, Shared, Space, addresses};
 use crate::memory::SpaceKind;
+use crate::ops::address::{Global, Shared, Space, addresses};
 use crate::ops::memory::{self, Transfer};
-use crate::ops::shape::{Heat, NEGATE, lane_fn};
+use crate::ops::shape::{HOT, NEGATE, lane_fn};
 use crate::ops::{NONE, Op, control};
 use crate::program::{Meta, ZERO};
 use ptx::isa::{Modifier, Sem, Slot};
@@ -81,9 +81,9 @@ fn copy(d: &mut Decoder<'_>, bits: u32) -> Decoded {
     lane_fn!(Copy32: Unary(a: u32) -> u32 { a });
     lane_fn!(Copy64: Unary(a: u64) -> u64 { a });
     match bits {
-        16 => d.unary::<Copy16>(Heat::Hot),
-        32 => d.unary::<Copy32>(Heat::Hot),
-        _ => d.unary::<Copy64>(Heat::Hot),
+        16 => d.unary::<Copy16, HOT>(),
+        32 => d.unary::<Copy32, HOT>(),
+        _ => d.unary::<Copy64, HOT>(),
     }
 }
 
@@ -270,7 +270,9 @@ fn planes_of_elements(d: &mut Decoder<'_>, parts: &[Operand], bits: u32) -> Resu
             Operand::Sink => NONE,
             _ => match d.destination_of(part, width)? {
                 Destination::Plane(index) => index,
-                Destination::Scalar(_) => return Err("an element that is the same for all threads".to_owned()),
+                Destination::Scalar(_) => {
+                    return Err("an element that is the same for all threads".to_owned());
+                }
             },
         });
     }
@@ -320,7 +322,8 @@ fn load_planes(d: &mut Decoder<'_>, planes: &[u32], bits: u32, width: u32, signe
     let address = d.address(1, bytes)?;
     let vector = planes.len() > 1;
     let transfer = Transfer { space: address.space, memory: bits, register: width, signed, vector };
-    let execute = memory::load(transfer, d.level).ok_or_else(|| format!("a load of {bits} bits to {width}"))?;
+    let execute =
+        memory::load(transfer, d.level).ok_or_else(|| format!("a load of {bits} bits to {width}"))?;
     let (to, c) = match planes {
         // A load whose value is dropped still accesses memory.
         [NONE] => (d.temporary(width), 1),
@@ -358,7 +361,8 @@ fn store(d: &mut Decoder<'_>) -> Decoded {
     let address = d.address(0, bytes)?;
     let vector = planes.len() > 1;
     let transfer = Transfer { space: address.space, memory: bits, register: width, signed: false, vector };
-    let execute = memory::store(transfer, d.level).ok_or_else(|| format!("a store of {bits} bits from {width}"))?;
+    let execute =
+        memory::store(transfer, d.level).ok_or_else(|| format!("a store of {bits} bits from {width}"))?;
     let (b, c) = match planes[..] {
         [plane] => (plane, 1),
         _ => (d.list(&planes), planes.len() as u32),
@@ -424,7 +428,7 @@ fn cvta(d: &mut Decoder<'_>) -> Decoded {
     let constant = d.constant(if to { window.wrapping_neg() } else { window });
     let destination = d.destination(0, 64)?;
     let source = d.source(1, 64)?;
-    let family = crate::ops::shape::binary::<Add>(d.level, Heat::Hot);
+    let family = crate::ops::shape::binary::<Add, HOT>(d.level);
     d.emit_family(family, (destination, 64), &[(source, 64), (Source::Scalar(constant), 64)]);
     Ok(())
 }

@@ -135,10 +135,11 @@ impl<P: Space, M: Extend<R>, R: Lane, const SIGNED: bool> Body for LoadVector<P,
             for e in 0..n {
                 let d = x.grid.image.lists[op.d as usize + e];
                 if d != NONE {
-                    let result = std::array::from_fn(|l| {
+                    let mut result = [R::default(); LANES];
+                    for l in 0..LANES {
                         let cell = cells[l * n + e];
-                        if SIGNED { cell.sign_extend() } else { cell.zero_extend() }
-                    });
+                        result[l] = if SIGNED { cell.sign_extend() } else { cell.zero_extend() };
+                    }
                     x.store_plane::<I, R>(d, warp, result);
                 }
             }

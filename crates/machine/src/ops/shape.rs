@@ -75,41 +75,46 @@ impl Kind for S {
     }
 }
 
-/// Runs `compute` for every warp with an active lane, and stores its result in the active lanes of plane `d`.
-#[inline(always)]
-pub(crate) fn map<I: Simd, R: Lane>(
-    x: &mut Exec<'_>,
-    d: u32,
-    compute: impl Fn(&Files, usize) -> [R; LANES] + Copy,
-) {
-    // Two loops: the full one must not carry the mask tests along.
-    if x.full {
-        for warp in 0..x.warps {
-            let result = compute(&x.files, warp);
-            R::planes_mut(&mut x.files)[d as usize + warp].0 = result;
-        }
-    } else {
-        for warp in 0..x.warps {
-            let mask = x.mask[warp];
-            if mask != 0 {
-                let result = compute(&x.files, warp);
-                let plane = &mut R::planes_mut(&mut x.files)[d as usize + warp].0;
-                *plane = R::blend::<I>(mask, result, *plane);
+/// `map!(I, R, x, d, |files, warp| lanes)`: evaluates `lanes`, an `[R; 32]`, for every warp with an active lane and
+/// stores it in the active lanes of plane `d`.
+///
+/// A macro and not a function of a closure: a closure would be compiled without the vector features of its caller.
+macro_rules! map {
+    ($simd:ty, $r:ty, $x:expr, $d:expr, |$files:ident, $warp:ident| $lanes:expr) => {{
+        use $crate::lanes::Lane as _;
+        let (x, d) = (&mut *$x, $d as usize);
+        // Two loops: the full one must not carry the mask tests along.
+        if x.full {
+            for $warp in 0..x.warps {
+                let $files = &x.files;
+                let lanes: [$r; $crate::lanes::LANES] = $lanes;
+                <$r>::planes_mut(&mut x.files)[d + $warp].0 = lanes;
+            }
+        } else {
+            for $warp in 0..x.warps {
+                let mask = x.mask[$warp];
+                if mask != 0 {
+                    let $files = &x.files;
+                    let lanes: [$r; $crate::lanes::LANES] = $lanes;
+                    let plane = &mut <$r>::planes_mut(&mut x.files)[d + $warp].0;
+                    *plane = <$r>::blend::<$simd>(mask, lanes, *plane);
+                }
             }
         }
-    }
+    }};
 }
+pub(crate) use map;
 
-struct UnaryBody<F, A>(PhantomData<(F, A)>);
-impl<F: Unary, A: Kind> Body for UnaryBody<F, A> {
+struct UnaryBody<F>(PhantomData<F>);
+impl<F: Unary> Body for UnaryBody<F> {
     #[inline(always)]
     fn run<I: Simd>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
         let &Op { d, a, .. } = op;
-        map::<I, F::R>(x, d, |files, warp| {
-            let a = A::view::<F::A>(files, a, warp);
+        map!(I, F::R, x, d, |files, warp| {
+            let a = V::view::<F::A>(files, a, warp);
             let mut result = [F::R::default(); LANES];
             for l in 0..LANES {
-                result[l] = F::lane(A::lane(a, l));
+                result[l] = F::lane(a[l]);
             }
             result
         });
@@ -122,7 +127,7 @@ impl<F: Binary, A: Kind, B: Kind> Body for BinaryBody<F, A, B> {
     #[inline(always)]
     fn run<I: Simd>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
         let &Op { d, a, b, .. } = op;
-        map::<I, F::R>(x, d, |files, warp| {
+        map!(I, F::R, x, d, |files, warp| {
             let (a, b) = (A::view::<F::A>(files, a, warp), B::view::<F::B>(files, b, warp));
             let mut result = [F::R::default(); LANES];
             for l in 0..LANES {
@@ -139,7 +144,7 @@ impl<F: Ternary, A: Kind, B: Kind, C: Kind> Body for TernaryBody<F, A, B, C> {
     #[inline(always)]
     fn run<I: Simd>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
         let &Op { d, a, b, c, .. } = op;
-        map::<I, F::R>(x, d, |files, warp| {
+        map!(I, F::R, x, d, |files, warp| {
             let a = A::view::<F::A>(files, a, warp);
             let b = B::view::<F::B>(files, b, warp);
             let c = C::view::<F::C>(files, c, warp);
@@ -183,54 +188,44 @@ pub(crate) struct Family {
     pub(crate) planes: [Option<Execute>; 8],
 }
 
-/// How often a family occurs, and so how many members it gets.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Heat {
-    /// Every member, for every level.
-    Hot,
-    /// Only planes, for the baseline level.
-    Cold,
-}
+/// A family that occurs often: it gets the members that compilers' output needs, for every level. Whether it does is a constant, so that members
+/// which no decoder asks for are never compiled: they would be most of the code of this crate.
+pub(crate) const HOT: bool = true;
+/// A family that does not: it gets only planes, for the baseline level.
+pub(crate) const COLD: bool = false;
 
 /// The family of a unary function.
-pub(crate) fn unary<F: Unary>(level: Level, heat: Heat) -> Family {
+pub(crate) fn unary<F: Unary, const HOT: bool>(level: Level) -> Family {
     let mut planes = [None; 8];
-    match heat {
-        Heat::Hot => {
-            planes[0] = Some(select::<UnaryBody<F, V>>(level));
-            planes[1] = Some(plain::<UnaryBody<F, S>> as Execute);
-        }
-        Heat::Cold => planes[0] = Some(plain::<UnaryBody<F, V>> as Execute),
+    if HOT {
+        planes[0] = Some(select::<UnaryBody<F>>(level));
+    } else {
+        planes[0] = Some(plain::<UnaryBody<F>> as Execute);
     }
     Family { scalar: unary_scalar::<F>, planes }
 }
 
 /// The family of a binary function.
-pub(crate) fn binary<F: Binary>(level: Level, heat: Heat) -> Family {
+pub(crate) fn binary<F: Binary, const HOT: bool>(level: Level) -> Family {
     let mut planes = [None; 8];
-    match heat {
-        Heat::Hot => {
-            planes[0b00] = Some(select::<BinaryBody<F, V, V>>(level));
-            planes[0b01] = Some(select::<BinaryBody<F, S, V>>(level));
-            planes[0b10] = Some(select::<BinaryBody<F, V, S>>(level));
-        }
-        Heat::Cold => planes[0] = Some(plain::<BinaryBody<F, V, V>> as Execute),
+    if HOT {
+        planes[0b00] = Some(select::<BinaryBody<F, V, V>>(level));
+        planes[0b10] = Some(select::<BinaryBody<F, V, S>>(level));
+    } else {
+        planes[0] = Some(plain::<BinaryBody<F, V, V>> as Execute);
     }
     Family { scalar: binary_scalar::<F>, planes }
 }
 
 /// The family of a ternary function.
-pub(crate) fn ternary<F: Ternary>(level: Level, heat: Heat) -> Family {
+pub(crate) fn ternary<F: Ternary, const HOT: bool>(level: Level) -> Family {
     let mut planes = [None; 8];
-    match heat {
-        Heat::Hot => {
-            planes[0b000] = Some(select::<TernaryBody<F, V, V, V>>(level));
-            planes[0b001] = Some(select::<TernaryBody<F, S, V, V>>(level));
-            planes[0b010] = Some(select::<TernaryBody<F, V, S, V>>(level));
-            planes[0b100] = Some(select::<TernaryBody<F, V, V, S>>(level));
-            planes[0b110] = Some(select::<TernaryBody<F, V, S, S>>(level));
-        }
-        Heat::Cold => planes[0] = Some(plain::<TernaryBody<F, V, V, V>> as Execute),
+    if HOT {
+        planes[0b000] = Some(select::<TernaryBody<F, V, V, V>>(level));
+        planes[0b010] = Some(select::<TernaryBody<F, V, S, V>>(level));
+        planes[0b100] = Some(select::<TernaryBody<F, V, V, S>>(level));
+    } else {
+        planes[0] = Some(plain::<TernaryBody<F, V, V, V>> as Execute);
     }
     Family { scalar: ternary_scalar::<F>, planes }
 }
@@ -302,15 +297,13 @@ fn compare_scalars<F: Relation>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
 }
 
 /// The family of a comparison; `scalar` compares scalars into a predicate.
-pub(crate) fn compare<F: Relation>(level: Level, heat: Heat) -> Family {
+pub(crate) fn compare<F: Relation, const HOT: bool>(level: Level) -> Family {
     let mut planes = [None; 8];
-    match heat {
-        Heat::Hot => {
-            planes[0b00] = Some(select::<CompareBody<F, V, V>>(level));
-            planes[0b01] = Some(select::<CompareBody<F, S, V>>(level));
-            planes[0b10] = Some(select::<CompareBody<F, V, S>>(level));
-        }
-        Heat::Cold => planes[0] = Some(plain::<CompareBody<F, V, V>> as Execute),
+    if HOT {
+        planes[0b00] = Some(select::<CompareBody<F, V, V>>(level));
+        planes[0b10] = Some(select::<CompareBody<F, V, S>>(level));
+    } else {
+        planes[0] = Some(plain::<CompareBody<F, V, V>> as Execute);
     }
     Family { scalar: compare_scalars::<F>, planes }
 }
@@ -320,7 +313,7 @@ impl<T: Lane, A: Kind, B: Kind> Body for SelectBody<T, A, B> {
     #[inline(always)]
     fn run<I: Simd>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
         let &Op { d, a, b, c, .. } = op;
-        map::<I, T>(x, d, |files, warp| {
+        map!(I, T, x, d, |files, warp| {
             let (a, b) = (A::view::<T>(files, a, warp), B::view::<T>(files, b, warp));
             let choose = files.p[c as usize + warp];
             let (mut yes, mut no) = ([T::default(); LANES], [T::default(); LANES]);
@@ -349,7 +342,7 @@ impl<T: Lane> Body for SplatBody<T> {
     #[inline(always)]
     fn run<I: Simd>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
         let &Op { d, a, .. } = op;
-        map::<I, T>(x, d, |files, _| [T::from_scalar(files.s[a as usize]); LANES]);
+        map!(I, T, x, d, |files, _warp| [T::from_scalar(files.s[a as usize]); LANES]);
         pc + 1
     }
 }

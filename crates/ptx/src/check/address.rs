@@ -25,11 +25,14 @@ impl Resolver<'_> {
                 let ty = self.register_type(register);
                 let whole = matches!(ty.kind(), TypeKind::Unsigned | TypeKind::Signed | TypeKind::Untyped);
                 let wide = matches!(space, Some(StateSpace::Global | StateSpace::Generic));
-                let narrow = wide && ty.bits() < self.module.address_size;
+                let narrow = wide && !operand.narrow && ty.bits() < self.module.address_size;
                 if whole && ty.bits() <= 64 && !narrow {
                     Ok(())
                 } else {
-                    Err((MismatchKind::AddressRegister { found: ty, bits: self.module.address_size }, arg.span))
+                    Err((
+                        MismatchKind::AddressRegister { found: ty, bits: self.module.address_size },
+                        arg.span,
+                    ))
                 }
             }
             AddressBase::Variable(id) => match space {
@@ -41,7 +44,13 @@ impl Resolver<'_> {
         }
     }
 
-    fn fit_space(&self, operand: &OperandPlan, space: StateSpace, id: VarId, span: Span) -> Result<(), Misfit> {
+    fn fit_space(
+        &self,
+        operand: &OperandPlan,
+        space: StateSpace,
+        id: VarId,
+        span: Span,
+    ) -> Result<(), Misfit> {
         let actual = self.variable(id).space;
         let is_param = |space| matches!(space, StateSpace::ParamEntry | StateSpace::ParamFunc);
         let agrees = match space {
@@ -73,7 +82,8 @@ impl Resolver<'_> {
             let ArgKind::Address { base: AddressBase::Variable(id), offset } = arg.kind else { continue };
             let variable = self.variable(id);
             if u64::from(variable.align) % access == 0 && offset.rem_euclid(access as i64) != 0 {
-                let message = format!("an access of {access} bytes at an address that is no multiple of {access}");
+                let message =
+                    format!("an access of {access} bytes at an address that is no multiple of {access}");
                 let declared = variable.span;
                 let align = variable.align;
                 self.report(

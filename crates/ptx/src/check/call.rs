@@ -16,7 +16,12 @@ use crate::types::{ScalarType, StateSpace, TypeKind};
 
 impl Resolver<'_> {
     /// Checks a call against the callee's signature and adds its operands.
-    pub(super) fn lower_call(&mut self, plan: &FormPlan, assignment: &Assignment, opcode: Span) -> OperandList {
+    pub(super) fn lower_call(
+        &mut self,
+        plan: &FormPlan,
+        assignment: &Assignment,
+        opcode: Span,
+    ) -> OperandList {
         let arg_of = |resolver: &Self, wanted: fn(OperandKind) -> bool| -> Option<Arg> {
             let at = plan.operands.iter().position(|operand| wanted(operand.kind))?;
             assignment.get(at).copied().flatten().map(|at| resolver.body.args[at as usize])
@@ -67,7 +72,8 @@ impl Resolver<'_> {
                     let message = format!("`{}` is an entry, which cannot be called", function.name);
                     let declared = function.span;
                     self.report(
-                        Diagnostic::error(codes::CALL_TARGET, span, message).related(declared, "declared here"),
+                        Diagnostic::error(codes::CALL_TARGET, span, message)
+                            .related(declared, "declared here"),
                     );
                     return Vec::new();
                 }
@@ -103,8 +109,10 @@ impl Resolver<'_> {
             && shapes.len() != elements.len()
         {
             let span = list.map_or(at, |list| list.span);
-            let (takes, passes) = if what == "result" { ("returns", "takes up") } else { ("takes", "passes") };
-            let message = format!("the callee {takes} {} {what}s, the call {passes} {}", shapes.len(), elements.len());
+            let (takes, passes) =
+                if what == "result" { ("returns", "takes up") } else { ("takes", "passes") };
+            let message =
+                format!("the callee {takes} {} {what}s, the call {passes} {}", shapes.len(), elements.len());
             self.error(codes::CALL_ARITY, span, message);
         }
         let count = elements.len();
@@ -150,7 +158,10 @@ impl Resolver<'_> {
                 let formal = self.body.inputs.contains(&id) || self.body.returns.contains(&id);
                 let array = variable.size != u64::from(variable.ty.bytes());
                 if variable.space != StateSpace::ParamFunc || formal {
-                    Some("only `.param` variables of this body, registers and constants can be passed".to_owned())
+                    Some(
+                        "only `.param` variables of this body, registers and constants can be passed"
+                            .to_owned(),
+                    )
                 } else if array != shape.array
                     || (array && variable.size != shape.size && !any_size)
                     || (!array && !agrees(shape.ty, variable.ty))

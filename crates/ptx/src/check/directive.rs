@@ -65,7 +65,8 @@ impl Resolver<'_> {
             found.map_or(function.name.span, |d| d.span)
         };
         if bounds.max_ntid.is_some() && bounds.req_ntid.is_some() {
-            let at = span(|d| matches!(d, FunctionDirectiveKind::ReqNtid(_) | FunctionDirectiveKind::MaxNtid(_)));
+            let at =
+                span(|d| matches!(d, FunctionDirectiveKind::ReqNtid(_) | FunctionDirectiveKind::MaxNtid(_)));
             self.error(codes::DIRECTIVE_CONFLICT, at, "`.maxntid` and `.reqntid` exclude one another");
         }
         if bounds.req_nctapercluster.is_some() && bounds.max_clusterrank.is_some() {
@@ -101,7 +102,11 @@ impl Resolver<'_> {
         let total = dimensions.iter().try_fold(1_u32, |total, n| total.checked_mul(*n));
         if total.is_none() {
             let first = sizes.first().map_or(Span::default(), |size| size.span);
-            self.error(codes::DIRECTIVE_VALUE, first, format!("the dimensions of `{name}` multiply to too many"));
+            self.error(
+                codes::DIRECTIVE_VALUE,
+                first,
+                format!("the dimensions of `{name}` multiply to too many"),
+            );
             return None;
         }
         Some(dimensions)
@@ -134,11 +139,15 @@ fn facts(directive: &FunctionDirectiveKind) -> (&'static str, Gate, Place) {
         FunctionDirectiveKind::MaxNreg(_) => (".maxnreg", gate(1, 3, &[]), Place::Entry),
         FunctionDirectiveKind::NoReturn => (".noreturn", gate(6, 4, &[]), Place::Func),
         FunctionDirectiveKind::ExplicitCluster => (".explicitcluster", gate(7, 8, SM_90), Place::Entry),
-        FunctionDirectiveKind::ReqNctaPerCluster(_) => (".reqnctapercluster", gate(7, 8, SM_90), Place::Entry),
+        FunctionDirectiveKind::ReqNctaPerCluster(_) => {
+            (".reqnctapercluster", gate(7, 8, SM_90), Place::Entry)
+        }
         FunctionDirectiveKind::MaxClusterRank(_) => (".maxclusterrank", gate(7, 8, SM_90), Place::Entry),
         FunctionDirectiveKind::BlocksAreClusters => (".blocksareclusters", gate(9, 0, SM_90), Place::Entry),
         FunctionDirectiveKind::AbiPreserve(_) => (".abi_preserve", gate(9, 0, &[]), Place::Func),
-        FunctionDirectiveKind::AbiPreserveControl(_) => (".abi_preserve_control", gate(9, 0, &[]), Place::Func),
+        FunctionDirectiveKind::AbiPreserveControl(_) => {
+            (".abi_preserve_control", gate(9, 0, &[]), Place::Func)
+        }
         FunctionDirectiveKind::LocalMaxNreg(_) => (".local_maxnreg", gate(9, 0, &[]), Place::Func),
         FunctionDirectiveKind::Pragma(_) => (".pragma", gate(2, 0, &[]), Place::Both),
     }

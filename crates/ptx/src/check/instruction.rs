@@ -83,9 +83,13 @@ impl Resolver<'_> {
                     _ => "not a register".to_owned(),
                 };
                 self.report(
-                    Diagnostic::error(codes::GUARD_TYPE, guard.span, format!("`{text}` cannot guard an instruction"))
-                        .label(label)
-                        .hint("a guard is a `.pred` register"),
+                    Diagnostic::error(
+                        codes::GUARD_TYPE,
+                        guard.span,
+                        format!("`{text}` cannot guard an instruction"),
+                    )
+                    .label(label)
+                    .hint("a guard is a `.pred` register"),
                 );
                 None
             }
@@ -124,7 +128,9 @@ impl Resolver<'_> {
             let arg = self.body.args.get(next).copied();
             let fits = |arg: &Arg| arg.joined == operand.joined && has_shape(operand, arg.kind);
             let taken = match arg {
-                Some(arg) if operand.optional => (spare > 0 && operand.available && fits(&arg)).then_some(arg),
+                Some(arg) if operand.optional => {
+                    (spare > 0 && operand.available && fits(&arg)).then_some(arg)
+                }
                 Some(arg) => {
                     if arg.joined != operand.joined {
                         return Err(Mismatch::new(next, arg.span, MismatchKind::Joined(operand.joined)));
@@ -171,18 +177,21 @@ impl Resolver<'_> {
             return self.lower_call(plan, assignment, opcode);
         }
         self.check_alignment(plan);
-        let mut lowered = [Operand::Absent; MOST_OPERANDS];
-        let count = plan.operands.len().min(MOST_OPERANDS);
-        for i in 0..count {
-            if let Some(arg) = assignment[i] {
-                let arg = self.body.args[arg as usize];
-                if let Some(gate) = plan.operands[i].gate {
-                    self.check_gate(&format!("operand `{}`", plan.operands[i].name), &gate, arg.span);
-                }
-                lowered[i] = self.lower_operand(&plan.operands[i], plan.special, arg.kind);
+        let mut lowered = std::mem::take(&mut self.body.lowered);
+        lowered.clear();
+        for (operand, assigned) in plan.operands.iter().zip(assignment) {
+            let Some(arg) = assigned.map(|at| self.body.args[at as usize]) else {
+                lowered.push(Operand::Absent);
+                continue;
+            };
+            if let Some(gate) = operand.gate {
+                self.check_gate(&format!("operand `{}`", operand.name), &gate, arg.span);
             }
+            lowered.push(self.lower_operand(operand, plan.special, arg.kind));
         }
-        self.add_operands(&lowered[..count])
+        let operands = self.add_operands(&lowered);
+        self.body.lowered = lowered;
+        operands
     }
 
     pub(super) fn add_operands(&mut self, operands: &[Operand]) -> OperandList {
@@ -218,7 +227,9 @@ impl Resolver<'_> {
             ArgKind::VectorRegister { first, lanes } => {
                 let pool = &mut self.body.body.operands;
                 let start = pool.len() as u32;
-                pool.extend((0..u32::from(lanes)).map(|i| Operand::Register(crate::module::RegId(first.0 + i))));
+                pool.extend(
+                    (0..u32::from(lanes)).map(|i| Operand::Register(crate::module::RegId(first.0 + i))),
+                );
                 Operand::Vector(OperandList { start, end: pool.len() as u32 })
             }
             ArgKind::Vector(elements) if operand.lone && elements.len() == 1 => {
@@ -256,9 +267,6 @@ impl Resolver<'_> {
         Operand::Vector(OperandList { start, end: self.body.body.operands.len() as u32 })
     }
 }
-
-/// More operands than any form has.
-const MOST_OPERANDS: usize = 24;
 
 /// The untyped type of a width.
 pub(super) fn untyped(bits: u32) -> Option<ScalarType> {

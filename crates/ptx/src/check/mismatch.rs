@@ -134,19 +134,23 @@ impl Resolver<'_> {
                 error(codes::OPERAND_KIND, format!("`{text}` joins this operand to the one before"))
                     .label("a `|` belongs before this")
             }
-            MismatchKind::Joined(false) => error(codes::OPERAND_KIND, format!("`{text}` has no `|` operand here"))
-                .label("unexpected after `|`"),
+            MismatchKind::Joined(false) => {
+                error(codes::OPERAND_KIND, format!("`{text}` has no `|` operand here"))
+                    .label("unexpected after `|`")
+            }
             MismatchKind::Expected(expected) => {
-                error(codes::OPERAND_KIND, format!("`{text}` takes {expected} here")).label(format!("not {expected}"))
+                error(codes::OPERAND_KIND, format!("`{text}` takes {expected} here"))
+                    .label(format!("not {expected}"))
             }
-            MismatchKind::Sink => {
-                error(codes::SINK, format!("`{text}` cannot drop this result")).label("`_` is not allowed here")
-            }
+            MismatchKind::Sink => error(codes::SINK, format!("`{text}` cannot drop this result"))
+                .label("`_` is not allowed here"),
             MismatchKind::SinkSource => {
                 error(codes::SINK, format!("`{text}` reads this operand")).label("`_` has no value")
             }
-            MismatchKind::AllSinks => error(codes::VECTOR_ELEMENTS, "a vector with no element but `_`".to_owned())
-                .label("at least one element must be a register"),
+            MismatchKind::AllSinks => {
+                error(codes::VECTOR_ELEMENTS, "a vector with no element but `_`".to_owned())
+                    .label("at least one element must be a register")
+            }
             MismatchKind::Negation => {
                 error(codes::NEGATION, format!("`{text}` does not take a negated predicate here"))
             }
@@ -155,7 +159,8 @@ impl Resolver<'_> {
                     .hint("read it into a register with `mov` first")
             }
             MismatchKind::Component => {
-                error(codes::OPERAND_KIND, "this special register is a vector".to_owned()).hint("add `.x`, `.y` or `.z`")
+                error(codes::OPERAND_KIND, "this special register is a vector".to_owned())
+                    .hint("add `.x`, `.y` or `.z`")
             }
             MismatchKind::NoPredicate => {
                 error(codes::OPERAND_TYPE, format!("`{text}` does not take a predicate here"))
@@ -214,7 +219,10 @@ impl Resolver<'_> {
                     StateSpace::Generic => {
                         format!("generic addressing does not reach `{name}` in `.{actual}`")
                     }
-                    _ => format!("`{text}` accesses `.{}`, but `{name}` is in `.{actual}`", space_name(expected)),
+                    _ => format!(
+                        "`{text}` accesses `.{}`, but `{name}` is in `.{actual}`",
+                        space_name(expected)
+                    ),
                 };
                 error(codes::STATE_SPACE, message)
                     .label(format!("a `.{actual}` variable"))
@@ -230,17 +238,24 @@ impl Resolver<'_> {
             }
             MismatchKind::WrittenInput(id) => {
                 let variable = self.variable(id);
-                error(codes::PARAMETER_DIRECTION, format!("input parameter `{}` cannot be written", variable.name))
-                    .related(variable.span, "declared here")
+                error(
+                    codes::PARAMETER_DIRECTION,
+                    format!("input parameter `{}` cannot be written", variable.name),
+                )
+                .related(variable.span, "declared here")
             }
             MismatchKind::ReadReturn(id) => {
                 let variable = self.variable(id);
-                error(codes::PARAMETER_DIRECTION, format!("return parameter `{}` cannot be read", variable.name))
-                    .related(variable.span, "declared here")
+                error(
+                    codes::PARAMETER_DIRECTION,
+                    format!("return parameter `{}` cannot be read", variable.name),
+                )
+                .related(variable.span, "declared here")
             }
-            MismatchKind::ParameterAddress => {
-                error(codes::PARAMETER_ADDRESS, "the address of an argument of a call cannot be taken".to_owned())
-            }
+            MismatchKind::ParameterAddress => error(
+                codes::PARAMETER_ADDRESS,
+                "the address of an argument of a call cannot be taken".to_owned(),
+            ),
         }
     }
 }

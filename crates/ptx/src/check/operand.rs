@@ -56,18 +56,21 @@ impl Resolver<'_> {
                 {
                     Ok(())
                 }
-                ArgKind::Address { base: crate::module::AddressBase::Absolute, .. } => Ok(()),
                 _ => wrong("an address in tensor memory, held in a 32-bit register"),
             },
             OperandKind::Selected => match arg.kind {
-                ArgKind::Part { negated: true, .. } if !operand.negatable => wrong("a value that is not negated"),
+                ArgKind::Part { negated: true, .. } if !operand.negatable => {
+                    wrong("a value that is not negated")
+                }
                 ArgKind::Register(register) | ArgKind::Part { register, .. } => {
                     match self.register_type(register) {
                         ScalarType::U32 | ScalarType::S32 | ScalarType::B32 => Ok(()),
                         found => Err((MismatchKind::Type { expected: ScalarType::U32, found }, arg.span)),
                     }
                 }
-                ArgKind::Constant(Constant::Signed(_) | Constant::Unsigned(_)) if operand.role == Role::Read => {
+                ArgKind::Constant(Constant::Signed(_) | Constant::Unsigned(_))
+                    if operand.role == Role::Read =>
+                {
                     Ok(())
                 }
                 _ => wrong("a 32-bit integer register or a part of one"),
@@ -103,7 +106,9 @@ impl Resolver<'_> {
     fn fit_register(&self, operand: &OperandPlan, register: RegId, span: Span) -> Result<(), Misfit> {
         let found = self.register_type(register);
         match operand.ty {
-            Some(expected) if expected == found || isa::compatible(expected, found, operand.relaxed) => Ok(()),
+            Some(expected) if expected == found || isa::compatible(expected, found, operand.relaxed) => {
+                Ok(())
+            }
             Some(expected) => Err((MismatchKind::Type { expected, found }, span)),
             None if found == ScalarType::Pred => Err((MismatchKind::NoPredicate, span)),
             None if operand.pointer && (found.kind() == TypeKind::Float || found.bits() < 32) => {
@@ -113,7 +118,13 @@ impl Resolver<'_> {
         }
     }
 
-    fn fit_value(&self, operand: &OperandPlan, special: bool, kind: ArgKind, span: Span) -> Result<(), Misfit> {
+    fn fit_value(
+        &self,
+        operand: &OperandPlan,
+        special: bool,
+        kind: ArgKind,
+        span: Span,
+    ) -> Result<(), Misfit> {
         match kind {
             ArgKind::Error => Ok(()),
             ArgKind::Register(register) => self.fit_register(operand, register, span),
@@ -124,7 +135,8 @@ impl Resolver<'_> {
                 }
                 let (Some(expected), found) = (operand.ty, register.ty()) else { return Ok(()) };
                 // Before PTX 2.0 the vector ones had 16 bits.
-                let narrow = component.is_some() && expected.bits() == 16 && expected.kind() != TypeKind::Float;
+                let narrow =
+                    component.is_some() && expected.bits() == 16 && expected.kind() != TypeKind::Float;
                 let float = expected.kind() == TypeKind::Float;
                 if !float && (narrow || isa::compatible(expected, found, operand.relaxed)) {
                     Ok(())
@@ -134,9 +146,7 @@ impl Resolver<'_> {
             }
             ArgKind::Special { .. } => Err((MismatchKind::Special, span)),
             ArgKind::Symbol { symbol, .. } if operand.symbols => self.fit_symbol(operand, symbol, span),
-            ArgKind::Function(id) if operand.symbols => {
-                self.fit_symbol(operand, Symbol::Function(id), span)
-            }
+            ArgKind::Function(id) if operand.symbols => self.fit_symbol(operand, Symbol::Function(id), span),
             // `mov.u64 d, array[2]` is the address of the element.
             ArgKind::Address { base: crate::module::AddressBase::Variable(id), .. }
                 if operand.symbols && !self.is_bracketed(span) =>
@@ -306,7 +316,9 @@ impl Resolver<'_> {
                     });
                     (elements.len() as u32, first.clone().next())
                 }
-                ArgKind::VectorRegister { first, lanes } => (u32::from(lanes), Some(self.register_type(first))),
+                ArgKind::VectorRegister { first, lanes } => {
+                    (u32::from(lanes), Some(self.register_type(first)))
+                }
                 _ => continue,
             };
             let part = whole.bits() / parts.max(1);
@@ -326,7 +338,8 @@ impl Resolver<'_> {
         };
         let parts = &self.body.nested[elements.indices()];
         let most = if operand.kind == OperandKind::Texture { 3 } else { 2 };
-        let (Some((coordinates, objects)), true) = (parts.split_last(), (2..=most).contains(&parts.len())) else {
+        let (Some((coordinates, objects)), true) = (parts.split_last(), (2..=most).contains(&parts.len()))
+        else {
             return Err((MismatchKind::Expected("an object and coordinates in brackets"), arg.span));
         };
         for object in objects {

@@ -1,8 +1,9 @@
 //! What a form asks of its operands, worked out once for each opcode text of a module.
 
-use crate::isa::{Count, Gate, Modifier, Opcode, OperandKind, Role};
+use crate::isa::{Count, Gate, Modifier, Opcode, OperandKind, Role, TypeRule};
 use crate::module::OpcodeId;
-use crate::types::{Arch, ScalarType, StateSpace, Version};
+use crate::resolve::variable::is_declarable;
+use crate::types::{Arch, ScalarType, StateSpace, TypeKind, Version};
 use std::rc::Rc;
 
 /// The plans of the opcode texts of a module, made when first needed.
@@ -84,6 +85,8 @@ pub(crate) struct OperandPlan {
     pub(crate) pointer: bool,
     /// `-r`, of the one video instruction that has it.
     pub(crate) negatable: bool,
+    /// A register of less than the module's address size may hold a global or generic address, which is then extended.
+    pub(crate) narrow: bool,
     /// An address that is stored to.
     pub(crate) stores: bool,
     /// The name of a variable may stand for its address.
@@ -126,7 +129,8 @@ impl FormPlan {
         let data = opcode.data();
         let mnemonic = opcode.mnemonic().text();
         // `cvta.to` converts addresses that only a register can hold.
-        let to_space = opcode.modifiers.iter().any(|(_, modifier)| modifier.text() == ".to");
+        let has = |text: &str| opcode.modifiers.iter().any(|(_, modifier)| modifier.text() == text);
+        let (to_space, packs) = (has(".to"), mnemonic == "cvt" && has(".pack"));
         let written = |with: Option<Modifier>| with.is_none_or(|modifier| opcode.has(modifier));
         let mut operands = Vec::with_capacity(data.operands.len());
         let parts = data.operands.iter().position(|spec| {
@@ -151,7 +155,8 @@ impl FormPlan {
                 gate: (spec.gate != Gate::NONE).then_some(spec.gate),
                 pointer: mnemonic == "call",
                 negatable: mnemonic == "vmad",
-                relaxed: is_relaxed(mnemonic) && opcode.operand_type(i).is_some(),
+                relaxed: opcode.operand_type(i).is_some_and(|ty| packs || is_relaxed(mnemonic, spec.ty, ty)),
+                narrow: !addresses_whole(mnemonic),
                 stores: super::address::stores(mnemonic, spec.kind, spec.role),
                 symbols: matches!(mnemonic, "mov" | "mapa") || (mnemonic == "cvta" && !to_space),
                 limit: limit(mnemonic, spec.name, spec.kind),
@@ -174,7 +179,8 @@ impl FormPlan {
                 None => Special::None,
             },
         };
-        let data_operand = operands.iter().find(|o| o.ty.is_some() && !matches!(o.kind, OperandKind::Address { .. }));
+        let data_operand =
+            operands.iter().find(|o| o.ty.is_some() && !matches!(o.kind, OperandKind::Address { .. }));
         let access = match mnemonic {
             "ld" | "ldu" | "st" | "atom" | "red" => data_operand.and_then(|operand| {
                 Some(u64::from(operand.ty?.bytes()) * u64::from(operand.length.unwrap_or(1)))
@@ -194,15 +200,27 @@ impl FormPlan {
     }
 }
 
-/// Instructions whose data registers may be wider than the type ("Operand Size Exceeding Instruction-Type Size").
-fn is_relaxed(mnemonic: &str) -> bool {
-    matches!(mnemonic, "ld" | "ldu" | "st" | "cvt")
+/// Instructions whose global and generic addresses have the module's address size; ptxas extends the others'.
+fn addresses_whole(mnemonic: &str) -> bool {
+    let data = matches!(mnemonic, "ld" | "ldu" | "st" | "atom" | "red" | "mbarrier" | "multimem");
+    data || matches!(mnemonic, "prefetch" | "prefetchu" | "discard" | "applypriority")
+}
+
+/// Whether a data register may be wider than the type ("Operand Size Exceeding Instruction-Type Size"). For `cvt` that
+/// goes for the types that registers can have, not for packed and alternate formats nor for the bits of those.
+fn is_relaxed(mnemonic: &str, rule: TypeRule, ty: ScalarType) -> bool {
+    match mnemonic {
+        "ld" | "ldu" | "st" => true,
+        "cvt" => is_declarable(ty) && !(ty.kind() == TypeKind::Untyped && matches!(rule, TypeRule::Fixed(_))),
+        _ => false,
+    }
 }
 
 /// Limits on constants that ptxas has and the table's notation does not say.
 fn limit(mnemonic: &str, operand: &str, kind: OperandKind) -> Option<Limit> {
     match (mnemonic, operand, kind) {
         ("cp", "size", OperandKind::Immediate { range: Some((4, 16)) }) => Some(Limit::OneOf(&[4, 8, 16])),
+        ("cp", "size", OperandKind::Value { .. }) => Some(Limit::MultipleOf(16)),
         ("setmaxnreg", "count", _) => Some(Limit::MultipleOf(8)),
         // ptxas takes the low byte of a larger table.
         ("lop3", ..) => None,

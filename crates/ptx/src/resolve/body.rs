@@ -6,7 +6,9 @@ use super::{Resolver, codes};
 use crate::ast::{self, LocId, PrototypeId as AstPrototype, StatementKind, TargetKind, TargetListId};
 use crate::check::codes as checks;
 use crate::diagnostic::Diagnostic;
-use crate::module::{Body, FuncId, Label, LabelId, Loc, Prototype, PrototypeId, Table, TableId, VarId};
+use crate::module::{
+    Body, FuncId, Label, LabelId, Loc, Operand, Prototype, PrototypeId, Table, TableId, VarId,
+};
 use crate::source::Span;
 use rustc_hash::FxHashMap;
 
@@ -28,6 +30,8 @@ pub(crate) struct BodyBuilder {
     pub(crate) nested: Vec<Arg>,
     /// Which of them stands at each operand of the form that is tried.
     pub(crate) assignment: Vec<Option<u32>>,
+    /// The operands of the resolved instruction before they are put into the pool, behind their elements.
+    pub(crate) lowered: Vec<Operand>,
     pub(crate) loc: Option<u32>,
     /// The last `.loc` of a place, with how deep it is inlined.
     places: FxHashMap<(u32, u32, u32), (u32, u32)>,
@@ -35,7 +39,7 @@ pub(crate) struct BodyBuilder {
 
 impl BodyBuilder {
     /// Forgets the previous body.
-    pub(crate) fn begin(&mut self, _function: FuncId) {
+    pub(crate) fn begin(&mut self) {
         self.body = Body::default();
         self.returns.clear();
         self.inputs.clear();
@@ -190,8 +194,12 @@ impl Resolver<'_> {
         let Some((file, line, column)) = self.place(&loc.place) else { return };
         if !self.module.files.contains_key(&file) {
             self.report(
-                Diagnostic::warning(checks::LOCATION, loc.place.file.span, format!("no `.file` has the index {file}"))
-                    .hint("positions in that file will have no name"),
+                Diagnostic::warning(
+                    checks::LOCATION,
+                    loc.place.file.span,
+                    format!("no `.file` has the index {file}"),
+                )
+                .hint("positions in that file will have no name"),
             );
             // Once is enough.
             self.module.files.insert(file, String::new());

@@ -32,7 +32,7 @@ impl Resolver<'_> {
             return;
         };
         self.scopes.begin();
-        self.body.begin(func);
+        self.body.begin();
         let reuse = |params: &[Param]| {
             let memory = params.iter().map(|p| if let Param::Memory(id) = p { Some(*id) } else { None });
             memory.collect::<Vec<_>>()
@@ -124,8 +124,7 @@ impl Resolver<'_> {
     fn declare_function(&mut self, function: &ast::Function) -> Option<(FuncId, bool)> {
         let name = function.name;
         let new = FuncId(self.module.functions.len() as u32);
-        let Err(previous) =
-            self.scopes.declare(&self.names, name.value, Binding::Function(new), name.span)
+        let Err(previous) = self.scopes.declare(&self.names, name.value, Binding::Function(new), name.span)
         else {
             self.signatures.push(Signature::default());
             self.module.functions.push(Function {
@@ -150,8 +149,12 @@ impl Resolver<'_> {
         let at = earlier.span;
         if earlier.body.is_some() {
             self.report(
-                Diagnostic::error(codes::DUPLICATE_FUNCTION, name.span, format!("{message} is already defined"))
-                    .related(at, "defined here"),
+                Diagnostic::error(
+                    codes::DUPLICATE_FUNCTION,
+                    name.span,
+                    format!("{message} is already defined"),
+                )
+                .related(at, "defined here"),
             );
         } else if earlier.kind != function.kind.value {
             self.report(
@@ -164,8 +167,12 @@ impl Resolver<'_> {
             );
         } else if !linkages_agree(earlier.linkage, function.linkage.value, function.body.is_some()) {
             self.report(
-                Diagnostic::error(codes::LINKAGE, name.span, format!("{message} was declared with other linkage"))
-                    .related(at, "declared here"),
+                Diagnostic::error(
+                    codes::LINKAGE,
+                    name.span,
+                    format!("{message} was declared with other linkage"),
+                )
+                .related(at, "declared here"),
             );
         }
         Some((old, true))
@@ -234,7 +241,11 @@ impl Resolver<'_> {
             let variable = self.variable(id);
             let (size, align, span) = (variable.size, u64::from(variable.align), variable.span);
             if variable.unsized_array && size == 0 && i + 1 < params.len() {
-                self.error(codes::ENTRY_PARAMETER, span, "only the last parameter may be an array without a size");
+                self.error(
+                    codes::ENTRY_PARAMETER,
+                    span,
+                    "only the last parameter may be an array without a size",
+                );
             }
             total = total.next_multiple_of(align).saturating_add(size);
         }
@@ -310,7 +321,8 @@ impl Resolver<'_> {
     /// Notes which variables are the return parameters, which are only written, and which the inputs.
     fn set_directions(&mut self, returns: &[Param], params: &[Param]) {
         let ids = |params: &[Param]| {
-            let memory = params.iter().filter_map(|p| if let Param::Memory(id) = p { Some(*id) } else { None });
+            let memory =
+                params.iter().filter_map(|p| if let Param::Memory(id) = p { Some(*id) } else { None });
             memory.collect::<Vec<_>>()
         };
         self.body.returns = ids(returns);
@@ -337,29 +349,34 @@ impl Resolver<'_> {
         } else if declared.body.is_some() {
             Some((name.span, "an alias is a function declared without a body".to_owned()))
         } else if defined.body.is_none() || defined.linkage == Linkage::Weak {
-            Some((aliasee.span, "an alias stands for a function that is defined here and not weak".to_owned()))
+            Some((
+                aliasee.span,
+                "an alias stands for a function that is defined here and not weak".to_owned(),
+            ))
         } else {
             let (a, b) = (&self.signatures[alias.index()], &self.signatures[target.index()]);
             let difference = difference(&a.prototype, &b.prototype);
-            difference.map(|difference| (name.span, format!("{difference} not as in the function it stands for")))
+            difference
+                .map(|difference| (name.span, format!("{difference} not as in the function it stands for")))
         };
         match problem {
             Some((span, message)) => self.error(codes::ALIAS, span, message),
             None => {
                 let text = self.text(name.value).to_owned();
                 self.module.aliases.push((text, target));
-                self.alias_ids.push((alias, target));
+                self.alias_ids.insert(alias, target);
             }
         }
     }
 
     /// Only `.extern` functions may be defined elsewhere.
     pub(super) fn check_defined(&mut self) {
-        let is_alias = |id| self.alias_ids.iter().any(|(alias, _)| *alias == FuncId(id));
+        let is_alias = |id| self.alias_ids.contains_key(&FuncId(id));
         let missing = |(i, function): &(usize, &Function)| {
             function.body.is_none() && function.linkage != Linkage::Extern && !is_alias(*i as u32)
         };
-        let missing: Vec<_> = self.module.functions.iter().enumerate().filter(missing).map(|(_, f)| f).collect();
+        let missing: Vec<_> =
+            self.module.functions.iter().enumerate().filter(missing).map(|(_, f)| f).collect();
         let findings: Vec<_> = missing
             .into_iter()
             .map(|function| {
@@ -379,10 +396,7 @@ impl Resolver<'_> {
         if self.alias_ids.is_empty() {
             return;
         }
-        let target = |func: FuncId| {
-            let found = self.alias_ids.iter().find(|(alias, _)| *alias == func);
-            found.map_or(func, |(_, target)| *target)
-        };
+        let target = |func: FuncId| self.alias_ids.get(&func).copied().unwrap_or(func);
         for function in &mut self.module.functions {
             let Some(body) = &mut function.body else { continue };
             for operand in &mut body.operands {

@@ -18,8 +18,17 @@ pub(crate) struct Options {
 }
 
 /// The versions that exist: major numbers, each with its lowest and highest minor number.
-const MINORS: [(u8, u8, u8); 9] =
-    [(1, 0, 5), (2, 0, 3), (3, 0, 2), (4, 0, 3), (5, 0, 1), (6, 0, 5), (7, 0, 8), (8, 0, 8), (9, 0, NEWEST_VERSION.minor)];
+const MINORS: [(u8, u8, u8); 9] = [
+    (1, 0, 5),
+    (2, 0, 3),
+    (3, 0, 2),
+    (4, 0, 3),
+    (5, 0, 1),
+    (6, 0, 5),
+    (7, 0, 8),
+    (8, 0, 8),
+    (9, 0, NEWEST_VERSION.minor),
+];
 
 impl Resolver<'_> {
     /// Reads the header, which the other items are then checked against.
@@ -60,7 +69,9 @@ impl Resolver<'_> {
         }
         match arch {
             Some((arch, _)) => self.module.arch = arch,
-            None => self.error(codes::MISSING_TARGET, start, "the module has no `.target` with an architecture"),
+            None => {
+                self.error(codes::MISSING_TARGET, start, "the module has no `.target` with an architecture")
+            }
         }
         if !matches!(ast.items.get(1).map(|item| &item.value), Some(ItemKind::Target(_))) && arch.is_some() {
             let span = ast.items.get(1).map_or(start, |item| item.span);
@@ -109,7 +120,9 @@ impl Resolver<'_> {
             }
             _ => {
                 let message = format!("unknown target `{text}`");
-                let number = text.strip_prefix("sm_").and_then(|number| number.trim_end_matches(['a', 'f']).parse().ok());
+                let number = text
+                    .strip_prefix("sm_")
+                    .and_then(|number| number.trim_end_matches(['a', 'f']).parse().ok());
                 let near = number.and_then(|number: u16| {
                     TARGETS.iter().map(|(arch, _)| *arch).min_by_key(|arch| arch.sm.abs_diff(number))
                 });
@@ -141,7 +154,8 @@ impl Resolver<'_> {
                 continue;
             }
             first = Some(item.span);
-            if !matches!(ast.items.get(i.wrapping_sub(1)).map(|item| &item.value), Some(ItemKind::Target(_))) {
+            if !matches!(ast.items.get(i.wrapping_sub(1)).map(|item| &item.value), Some(ItemKind::Target(_)))
+            {
                 self.error(codes::ADDRESS_SIZE, item.span, "`.address_size` must follow `.target` at once");
             }
             match size.value {

@@ -15,7 +15,12 @@ const MOST_SKIPPED: u64 = 16 << 20;
 
 impl Resolver<'_> {
     /// Fills in a variable's initial bytes and relocations.
-    pub(super) fn initialise(&mut self, variable: &mut Variable, layout: &Layout, initialiser: InitialiserId) {
+    pub(super) fn initialise(
+        &mut self,
+        variable: &mut Variable,
+        layout: &Layout,
+        initialiser: InitialiserId,
+    ) {
         let span = self.ast[initialiser].span;
         let allowed = matches!(variable.space, StateSpace::Global | StateSpace::Const);
         if !allowed || variable.linkage == Linkage::Extern {
@@ -51,8 +56,12 @@ impl Resolver<'_> {
         };
         let InitialiserKind::List(items) = initialiser.value else {
             self.report(
-                Diagnostic::error(codes::INITIALISER_SHAPE, initialiser.span, "an array is initialised by a list")
-                    .hint("write `{ ... }`"),
+                Diagnostic::error(
+                    codes::INITIALISER_SHAPE,
+                    initialiser.span,
+                    "an array is initialised by a list",
+                )
+                .hint("write `{ ... }`"),
             );
             return;
         };
@@ -77,7 +86,11 @@ impl Resolver<'_> {
         let end = offset + u64::from(ty.bytes());
         let most = MOST_SKIPPED.max(8 * self.ast.source.text().len() as u64);
         if end > most {
-            self.error(codes::TOO_LARGE, span, format!("the initialiser skips more than {MOST_SKIPPED} bytes"));
+            self.error(
+                codes::TOO_LARGE,
+                span,
+                format!("the initialiser skips more than {MOST_SKIPPED} bytes"),
+            );
             return;
         }
         if variable.init.len() < end as usize {
@@ -94,12 +107,18 @@ impl Resolver<'_> {
                 let bytes = ty.bytes();
                 self.relocation(variable, (symbol, generic, addend), span, offset, bytes, None);
             }
-            InitialiserKind::Masked { mask, value } => self.masked_element(variable, mask, value, span, offset),
+            InitialiserKind::Masked { mask, value } => {
+                self.masked_element(variable, mask, value, span, offset)
+            }
             InitialiserKind::List(_) => {
                 self.error(codes::INITIALISER_SHAPE, span, "one value is needed here, not a list");
             }
             InitialiserKind::Field { .. } => {
-                self.error(codes::INITIALISER_TYPE, span, "only texture, sampler and surface references have fields");
+                self.error(
+                    codes::INITIALISER_TYPE,
+                    span,
+                    "only texture, sampler and surface references have fields",
+                );
             }
             InitialiserKind::Difference { .. } => {
                 self.error(codes::INITIALISER_TYPE, span, "differences of labels are for DWARF sections");
@@ -191,7 +210,8 @@ impl Resolver<'_> {
             }
             Binding::Function(id) => Symbol::Function(id),
             _ => {
-                let message = format!("`{}` is not a variable or function declared before", self.text(symbol));
+                let message =
+                    format!("`{}` is not a variable or function declared before", self.text(symbol));
                 return self.error(codes::INITIALISER_SYMBOL, span, message);
             }
         };
@@ -206,7 +226,11 @@ impl Resolver<'_> {
         };
         for item in &ast[items] {
             if !matches!(item.value, InitialiserKind::Field { .. }) {
-                self.error(codes::INITIALISER_SHAPE, item.span, "a field has a name: `filter_mode = nearest`");
+                self.error(
+                    codes::INITIALISER_SHAPE,
+                    item.span,
+                    "a field has a name: `filter_mode = nearest`",
+                );
             }
         }
     }

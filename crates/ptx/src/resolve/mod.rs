@@ -25,7 +25,7 @@ mod header;
 mod initialiser;
 pub(crate) mod operand;
 mod scope;
-mod variable;
+pub(crate) mod variable;
 
 use crate::ast::{self, ExprId, ItemKind, Name, Names, Spanned};
 use crate::check::plan::Plans;
@@ -67,7 +67,7 @@ pub(crate) struct Resolver<'a> {
     /// The signature of each function.
     pub(crate) signatures: Vec<Signature>,
     /// Each alias and what it stands for.
-    alias_ids: Vec<(FuncId, FuncId)>,
+    alias_ids: FxHashMap<FuncId, FuncId>,
 }
 
 /// Resolves and checks a tree. The module is meaningful only if no finding is an error.
@@ -96,7 +96,7 @@ pub(crate) fn resolve(ast: &ast::Module) -> (Module, Vec<Diagnostic>) {
         options: header::Options::default(),
         constant_bytes: 0,
         signatures: Vec::new(),
-        alias_ids: Vec::new(),
+        alias_ids: FxHashMap::default(),
     };
     resolver.items();
     resolver.finish()

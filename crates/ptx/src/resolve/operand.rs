@@ -4,9 +4,7 @@ use super::scope::Binding;
 use super::{Resolver, codes};
 use crate::ast::{self, Constant, ExprId, Name, OperandKind, Selector};
 use crate::isa::SpecialRegister;
-use crate::module::{
-    AddressBase, FuncId, LabelId, PrototypeId, RegId, Symbol, TableId,
-};
+use crate::module::{AddressBase, FuncId, LabelId, PrototypeId, RegId, Symbol, TableId};
 use crate::source::Span;
 
 /// A range of [`super::body::BodyBuilder::nested`].
@@ -137,7 +135,9 @@ impl Resolver<'_> {
             OperandKind::Indexed { name, index } => self.indexed(name, index, span),
             OperandKind::Negated(inner) => match self.operand(&self.ast[inner]) {
                 ArgKind::Register(register) => ArgKind::Part { register, selector: None, negated: true },
-                ArgKind::Part { register, selector, .. } => ArgKind::Part { register, selector, negated: true },
+                ArgKind::Part { register, selector, .. } => {
+                    ArgKind::Part { register, selector, negated: true }
+                }
                 ArgKind::Error => ArgKind::Error,
                 _ => {
                     self.error(codes::NOT_A_VALUE, span, "only a register can be negated here");
@@ -207,7 +207,9 @@ impl Resolver<'_> {
             ArgKind::VectorRegister { first, lanes } if component < lanes => {
                 ArgKind::Register(RegId(first.0 + u32::from(component)))
             }
-            ArgKind::Special { register, .. } if component < register.components() && register.components() > 1 => {
+            ArgKind::Special { register, .. }
+                if component < register.components() && register.components() > 1 =>
+            {
                 ArgKind::Special { register, component: Some(component) }
             }
             ArgKind::Error => ArgKind::Error,

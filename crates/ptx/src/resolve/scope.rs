@@ -154,9 +154,8 @@ impl Scopes {
         let declared = &self.open[depth as usize].hidden;
         let clash = declared.iter().find(|(name, _)| {
             let slot = &self.slots[name.0 as usize];
-            let member = split(names.text(*name)).any(|(prefix, number)| {
-                number < family.count && prefix == names.text(family.prefix)
-            });
+            let member = split(names.text(*name))
+                .any(|(prefix, number)| number < family.count && prefix == names.text(family.prefix));
             member && slot.depth == depth && !matches!(slot.binding, Binding::Unknown(_))
         });
         if let Some((name, _)) = clash {

@@ -94,8 +94,10 @@ impl Resolver<'_> {
             if space == StateSpace::Const && declaration.linkage.value != Linkage::Extern {
                 self.constant_bytes = self.constant_bytes.saturating_add(layout.size);
                 if self.constant_bytes > CONSTANT_BANK {
-                    let message =
-                        format!("constant variables exceed {CONSTANT_BANK} bytes (0x{:x})", self.constant_bytes);
+                    let message = format!(
+                        "constant variables exceed {CONSTANT_BANK} bytes (0x{:x})",
+                        self.constant_bytes
+                    );
                     self.error(codes::TOO_LARGE, name.span, message);
                     self.constant_bytes = 0;
                 }
@@ -135,14 +137,22 @@ impl Resolver<'_> {
             }
             TypeKind::Opaque if ty.value == ScalarType::SamplerRef && !self.options.texmode_independent => {
                 self.report(
-                    Diagnostic::error(codes::VARIABLE_TYPE, ty.span, "samplers are part of texture references here")
-                        .hint("add `texmode_independent` to `.target`"),
+                    Diagnostic::error(
+                        codes::VARIABLE_TYPE,
+                        ty.span,
+                        "samplers are part of texture references here",
+                    )
+                    .hint("add `texmode_independent` to `.target`"),
                 );
             }
             _ if !is_declarable(ty.value) => {
                 self.report(
-                    Diagnostic::error(codes::VARIABLE_TYPE, ty.span, format!("no variable can be of type `{}`", ty.value))
-                        .hint(format!("declare it as `.b{}`", ty.value.bits())),
+                    Diagnostic::error(
+                        codes::VARIABLE_TYPE,
+                        ty.span,
+                        format!("no variable can be of type `{}`", ty.value),
+                    )
+                    .hint(format!("declare it as `.b{}`", ty.value.bits())),
                 );
             }
             _ => {}
@@ -282,7 +292,8 @@ impl Resolver<'_> {
     /// Puts a variable into the module and its name into the scope; a second declaration may complete an `.extern`.
     fn add_variable(&mut self, variable: Variable, name: Spanned<Name>) {
         let id = VarId(self.module.variables.len() as u32);
-        let Err(previous) = self.scopes.declare(&self.names, name.value, Binding::Variable(id), name.span) else {
+        let Err(previous) = self.scopes.declare(&self.names, name.value, Binding::Variable(id), name.span)
+        else {
             self.module.variables.push(variable);
             return;
         };
@@ -318,8 +329,12 @@ impl Resolver<'_> {
         let ty = declaration.ty;
         if !is_declarable(ty.value) && ty.value != ScalarType::Pred {
             self.report(
-                Diagnostic::error(codes::VARIABLE_TYPE, ty.span, format!("no register can be of type `{}`", ty.value))
-                    .hint(format!("declare it as `.b{}`", ty.value.bits())),
+                Diagnostic::error(
+                    codes::VARIABLE_TYPE,
+                    ty.span,
+                    format!("no register can be of type `{}`", ty.value),
+                )
+                .hint(format!("declare it as `.b{}`", ty.value.bits())),
             );
         }
         let lanes = declaration.vector.map_or(1, |v| v.value);
@@ -465,11 +480,11 @@ impl Resolver<'_> {
 
 /// Whether variables and registers can be declared with this type: packed and alternate floating-point formats live in
 /// untyped ones.
-fn is_declarable(ty: ScalarType) -> bool {
+pub(crate) fn is_declarable(ty: ScalarType) -> bool {
     use ScalarType::*;
     match ty {
-        U8 | U16 | U32 | U64 | S8 | S16 | S32 | S64 | B8 | B16 | B32 | B64 | B128 | F16 | F16x2 | F32 | F64
-        | Pred | TexRef | SamplerRef | SurfRef => true,
+        U8 | U16 | U32 | U64 | S8 | S16 | S32 | S64 | B8 | B16 | B32 | B64 | B128 | F16 | F16x2 | F32
+        | F64 | Pred | TexRef | SamplerRef | SurfRef => true,
         U16x2 | S16x2 | Bf16 | Bf16x2 | Tf32 | E4m3 | E5m2 | E4m3x2 | E5m2x2 | F32x2 => false,
     }
 }
