@@ -3,7 +3,8 @@
 use crate::failure::{EXIT_CODES, Exit, Failure};
 use crate::{input, terminal};
 use machine::{Device, DeviceOptions, Kernel, ParameterLayout, Profile};
-use ptx::module::LaunchBounds;
+use ptx::module::{Checked, LaunchBounds, Module};
+use ptx::types::TypeKind;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -45,9 +46,7 @@ pub(crate) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
 }
 
 /// The reason why the default device does not load a module.
-fn load_error(
-    module: ptx::module::Checked<ptx::module::Module>,
-) -> Result<machine::LoadedModule, Failure> {
+fn load_error(module: Checked<Module>) -> Result<machine::LoadedModule, Failure> {
     let device = Device::new(Profile::default(), DeviceOptions::default())
         .map_err(|error| Failure::usage(error.to_string()))?;
     device.load(module).map_err(|error| Failure::new(Exit::Unsupported, error.to_string()))
@@ -77,7 +76,8 @@ fn text(kernel: &Kernel<'_>, file: &Path) -> String {
     let file = file.to_string_lossy();
     let file = shlex::try_quote(&file).unwrap_or_default();
     let arguments: String = parameters.iter().map(|p| format!(" {}", placeholder(p))).collect();
-    text + &format!("  warploom run {file} --kernel '{}' --grid 1 --block 32{arguments}\n", kernel.name())
+    let name = shlex::try_quote(kernel.name()).unwrap_or_default();
+    text + &format!("  warploom run {file} --kernel {name} --grid 1 --block 32{arguments}\n")
 }
 
 /// A parameter's type as declared: `.u64`, or `.b8[24]` for an array.
@@ -91,11 +91,10 @@ pub(crate) fn declared(parameter: &ParameterLayout) -> String {
 
 /// What one would write for a parameter in a run command.
 fn placeholder(parameter: &ParameterLayout) -> String {
-    use ptx::types::TypeKind;
     match parameter.ty.kind() {
         _ if parameter.size != parameter.ty.bytes() => format!("bytes:{}", "00".repeat(parameter.size as usize)),
         TypeKind::Float => "1.0".into(),
-        _ if parameter.size == 8 => "'zeros:f32[1024]'".into(),
+        TypeKind::Unsigned | TypeKind::Untyped if parameter.size == 8 => "'zeros:f32[1024]'".into(),
         _ => "1024".into(),
     }
 }

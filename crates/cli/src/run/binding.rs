@@ -6,6 +6,7 @@ use super::grammar::{self, Action, Argument, Expected, Tolerance, Value};
 use super::npy;
 use crate::failure::Failure;
 use crate::kernels::declared;
+use crate::terminal::count;
 use machine::memory::{DeviceMemory, MemoryError};
 use machine::{Kernel, ParameterLayout};
 use ptx::types::TypeKind;
@@ -65,12 +66,12 @@ pub(crate) fn bind(kernel: Kernel<'_>, arguments: &[String], memory: &DeviceMemo
     let parameters = kernel.parameters();
     if arguments.len() != parameters.len() {
         let list: Vec<_> = parameters.iter().map(|p| format!("{} ({})", p.name, declared(p))).collect();
-        let takes = crate::terminal::count(parameters.len(), "parameter");
+        let takes = count(parameters.len(), "parameter");
         let failure = Failure::usage(format!(
             "kernel {} takes {takes}, but there {} {}",
             kernel.name(),
             if arguments.len() == 1 { "is" } else { "are" },
-            crate::terminal::count(arguments.len(), "argument")
+            count(arguments.len(), "argument")
         ));
         return Err(if list.is_empty() { failure } else { failure.hint(format!("one for each of {}", list.join(", "))) });
     }
@@ -135,7 +136,7 @@ impl Binding {
         let size = parameter.size as usize;
         let exactly = |bytes: Vec<u8>| match bytes.len() == size {
             true => Ok(bytes),
-            false => Err(format!("{} bytes, but the parameter has {size}", bytes.len())),
+            false => Err(format!("{}, but the parameter has {size}", count(bytes.len(), "byte"))),
         };
         match &argument.value {
             Value::Scalar { element, number } => {

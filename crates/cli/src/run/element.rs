@@ -150,7 +150,7 @@ impl Element {
         format!("`{text}` is not a {kind} of type {self}")
     }
 
-    /// The value as text that [`Element::parse`] reads back; untyped bits in hexadecimal, NaNs as their bits.
+    /// The value as text that [`Element::parse`] reads back, all NaNs as one; untyped bits in hexadecimal.
     pub(crate) fn text(self, bits: u64) -> String {
         match self.0 {
             _ if self.0.kind() == TypeKind::Untyped => self.hex(bits),
@@ -159,8 +159,6 @@ impl Element {
             ScalarType::F16 | ScalarType::Bf16 | ScalarType::F64 if !self.to_f64(bits).is_nan() => {
                 format!("{:?}", self.to_f64(bits))
             }
-            ScalarType::F32 if bits != u64::from(f32::NAN.to_bits()) => format!("0f{bits:08x}"),
-            ScalarType::F64 if bits != f64::NAN.to_bits() => format!("0d{bits:016x}"),
             _ if self.is_float() => "nan".into(),
             _ => self.to_integer(bits).to_string(),
         }
