@@ -376,12 +376,7 @@ impl Device {
         let warps = threads_per_cta.div_ceil(LANES as u32) as usize;
         // Packs of equal size, as few as possible.
         let pack_warps = warps.div_ceil(warps.div_ceil(MAX_WARPS));
-        let [bx, by, bz] = launch.block;
-        let one_dimensional = by == 1 && bz == 1;
-        let order = match one_dimensional || bx % LANES as u32 == 0 {
-            true => LaneOrder::ConsecutiveX,
-            false => LaneOrder::Unknown,
-        };
+        let order = LaneOrder::of_block(launch.block);
         let image = module.image(launch.kernel.function, pack_warps, order)?;
         let static_shared = image.static_shared;
         self.check_resources(launch, static_shared)?;

@@ -397,6 +397,11 @@ impl<'a> Decoder<'a> {
         std::mem::take(&mut self.run)
     }
 
+    /// The index of the current instruction.
+    pub(crate) fn current(&self) -> u32 {
+        self.current
+    }
+
     /// The next operation's index.
     pub(crate) fn pc(&self) -> u32 {
         self.image.ops.len() as u32

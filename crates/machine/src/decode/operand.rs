@@ -6,12 +6,14 @@ use super::function::{Decoder, Home};
 use super::layout;
 use crate::exec::code_address;
 use crate::memory::{PARAM_WINDOW, SHARED_WINDOW};
+use crate::lanes::LANES;
 use crate::ops::address::base;
 use crate::memory::SpaceKind;
 use crate::ops::shape::NEGATE;
 use crate::ops::special::{Reading, plane_reader, read_scalar, reading};
 use crate::ops::{NONE, Op};
 use crate::program::{LOCAL_BASE, ZERO};
+use ir::Shape;
 use ptx::isa::SpecialRegister;
 use ptx::module::{AddressBase, Operand, RegId, Symbol, VarId};
 use ptx::types::StateSpace;
@@ -247,10 +249,19 @@ impl Decoder<'_> {
                         return Err(format!("register {} as an address", self.register_name(register)));
                     }
                 };
-                let contiguous = self.shapes.of(register) == ir::Shape::Affine { stride: i64::from(bytes) };
-                let y = if contiguous && y != base::SCALAR { y | base::CONTIGUOUS } else { y };
+                let y = if y == base::SCALAR { y } else { y | self.address_shape(register, bytes) };
                 Ok(Address { a, y, imm, space })
             }
+        }
+    }
+
+    /// The flag of [`base`] for what is known of an address register's lanes, for an access of `bytes` a lane.
+    fn address_shape(&self, register: RegId, bytes: u32) -> u32 {
+        match self.shapes.at(self.current(), register) {
+            (Shape::Affine { stride }, lanes) if stride == i64::from(bytes) && lanes as usize >= LANES => {
+                base::CONTIGUOUS
+            }
+            _ => 0,
         }
     }
 

@@ -21,6 +21,10 @@ pub(crate) mod base {
     pub(crate) const CONTIGUOUS: u32 = 1 << 2;
 }
 
+/// Lanes of a row. In blocks of 16 threads by so many a warp has two, and compilers' tiles are often that wide. Looking
+/// at rows costs little beside going lane by lane, so it is tried whenever a warp as a whole is not contiguous.
+pub(crate) const ROW: usize = 16;
+
 /// The addresses of one warp.
 pub(crate) enum Addresses {
     Uniform(u64),
@@ -77,6 +81,36 @@ pub(crate) fn contiguous(lanes: &[u64; LANES], bytes: u64, op: &Op) -> bool {
         differs |= lanes[l].wrapping_sub(first) ^ (bytes * l as u64);
     }
     differs == 0
+}
+
+/// How the lanes of a row access memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RowShape {
+    /// All the same address.
+    Uniform,
+    /// One after the other.
+    Contiguous,
+    Scattered,
+}
+
+/// The shape of a row's addresses, for accesses of `bytes` each.
+#[inline(always)]
+pub(crate) fn row_shape(row: &[u64; ROW], bytes: u64) -> RowShape {
+    let first = row[0];
+    let step = match row[ROW - 1].wrapping_sub(first) {
+        0 => 0,
+        distance if distance == bytes * (ROW as u64 - 1) => bytes,
+        _ => return RowShape::Scattered,
+    };
+    let mut differs = 0;
+    for l in 0..ROW {
+        differs |= row[l].wrapping_sub(first) ^ (step * l as u64);
+    }
+    match (differs, step) {
+        (0, 0) => RowShape::Uniform,
+        (0, _) => RowShape::Contiguous,
+        _ => RowShape::Scattered,
+    }
 }
 
 /// A state space as memory operations see it. `None` and `false` mean that the address is not valid there.

@@ -74,8 +74,7 @@ pub(crate) fn branch_indexed(x: &mut Exec<'_>, op: &Op, _: u32) -> u32 {
 }
 
 /// Stands where branches reconverge.
-pub(crate) fn join(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
-    x.tick(op.c);
+pub(crate) fn join(x: &mut Exec<'_>, _: &Op, pc: u32) -> u32 {
     if x.join_pc == pc { event::JOIN } else { pc + 1 }
 }
 

@@ -3,7 +3,9 @@
 //! Cache operators, eviction priorities and prefetch sizes do not change values and are gone by now. A load of a
 //! narrow type zero- or sign-extends to its register; a store takes the register's low bits.
 
-use super::address::{Addresses, Generic, Global, Local, Param, Shared, Space, addresses, contiguous};
+use super::address::{
+    Addresses, Generic, Global, Local, Param, ROW, RowShape, Shared, Space, addresses, contiguous, row_shape,
+};
 use super::{Body, Execute, NONE, Op, plain, select};
 use crate::exec::Exec;
 use crate::fault::Access;
@@ -69,7 +71,7 @@ impl<P: Space, M: Extend<R>, R: Lane, const SIGNED: bool> Body for Load<P, M, R,
                         && contiguous(&lanes, M::BYTES, op)
                         && P::load_block(x, lanes[0], &mut cells);
                     if !whole {
-                        let mut rest = mask;
+                        let mut rest = mask & !load_rows::<P, M>(x, warp, mask, &lanes, &mut cells);
                         while rest != 0 {
                             let l = rest.trailing_zeros() as usize;
                             rest &= rest - 1;
@@ -92,6 +94,41 @@ impl<P: Space, M: Extend<R>, R: Lane, const SIGNED: bool> Body for Load<P, M, R,
         }
         pc + 1
     }
+}
+
+/// Loads the rows of a warp that are one address or contiguous; the lanes that it served.
+///
+/// A row that is not, or that faults, is left to be loaded lane by lane.
+#[inline(always)]
+fn load_rows<P: Space, M: Cell>(
+    x: &Exec<'_>,
+    warp: usize,
+    mask: u32,
+    lanes: &[u64; LANES],
+    cells: &mut [M; LANES],
+) -> u32 {
+    let mut served = 0;
+    for start in [0, ROW] {
+        let row_mask = ((1 << ROW) - 1) << start;
+        let (Ok(row), cells) = (lanes[start..start + ROW].try_into(), &mut cells[start..start + ROW]) else {
+            continue;
+        };
+        let done = match row_shape(row, M::BYTES) {
+            RowShape::Uniform if P::is_common(row[0]) => match P::load::<M>(x, warp, start, row[0]) {
+                Some(cell) => {
+                    cells.fill(cell);
+                    true
+                }
+                None => false,
+            },
+            RowShape::Contiguous if mask & row_mask == row_mask => P::load_block(x, row[0], cells),
+            RowShape::Uniform | RowShape::Contiguous | RowShape::Scattered => false,
+        };
+        if done {
+            served |= row_mask;
+        }
+    }
+    served
 }
 
 /// The address of the vector that a lane accesses, if it is aligned to its size.
@@ -148,6 +185,28 @@ impl<P: Space, M: Extend<R>, R: Lane, const SIGNED: bool> Body for LoadVector<P,
     }
 }
 
+/// Stores the rows of a warp that are contiguous; the lanes that it served.
+#[inline(always)]
+fn store_rows<P: Space, M: Cell>(
+    x: &mut Exec<'_>,
+    mask: u32,
+    lanes: &[u64; LANES],
+    cells: &[M; LANES],
+) -> u32 {
+    let mut served = 0;
+    for start in [0, ROW] {
+        let row_mask = ((1 << ROW) - 1) << start;
+        let Ok(row) = lanes[start..start + ROW].try_into() else { continue };
+        if mask & row_mask == row_mask
+            && row_shape(row, M::BYTES) == RowShape::Contiguous
+            && P::store_block(x, row[0], &cells[start..start + ROW])
+        {
+            served |= row_mask;
+        }
+    }
+    served
+}
+
 /// `Op::b` is the plane stored.
 struct Store<P, M, R>(PhantomData<(P, M, R)>);
 
@@ -168,7 +227,7 @@ impl<P: Space, M: Extend<R>, R: Lane> Body for Store<P, M, R> {
             let whole =
                 mask == !0 && contiguous(&lanes, M::BYTES, op) && P::store_block(x, lanes[0], &cells);
             if !whole {
-                let mut rest = mask;
+                let mut rest = mask & !store_rows::<P, M>(x, mask, &lanes, &cells);
                 while rest != 0 {
                     let l = rest.trailing_zeros() as usize;
                     rest &= rest - 1;

@@ -81,14 +81,13 @@ impl Kind for S {
 /// A macro and not a function of a closure: a closure would be compiled without the vector features of its caller.
 macro_rules! map {
     ($simd:ty, $r:ty, $x:expr, $d:expr, |$files:ident, $warp:ident| $lanes:expr) => {{
-        use $crate::lanes::Lane as _;
         let (x, d) = (&mut *$x, $d as usize);
         // Two loops: the full one must not carry the mask tests along.
         if x.full {
             for $warp in 0..x.warps {
                 let $files = &x.files;
                 let lanes: [$r; $crate::lanes::LANES] = $lanes;
-                <$r>::planes_mut(&mut x.files)[d + $warp].0 = lanes;
+                <$r as $crate::lanes::Lane>::planes_mut(&mut x.files)[d + $warp].0 = lanes;
             }
         } else {
             for $warp in 0..x.warps {
@@ -96,8 +95,8 @@ macro_rules! map {
                 if mask != 0 {
                     let $files = &x.files;
                     let lanes: [$r; $crate::lanes::LANES] = $lanes;
-                    let plane = &mut <$r>::planes_mut(&mut x.files)[d + $warp].0;
-                    *plane = <$r>::blend::<$simd>(mask, lanes, *plane);
+                    let plane = &mut <$r as $crate::lanes::Lane>::planes_mut(&mut x.files)[d + $warp].0;
+                    *plane = <$r as $crate::lanes::Lane>::blend::<$simd>(mask, lanes, *plane);
                 }
             }
         }
