@@ -54,7 +54,10 @@ const NOT_LOADED: &str = "M0002";
 /// The machine's codes with their explanations, for `--explain`.
 const MACHINE_CODES: [(&str, &str); 2] = [
     (UNSUPPORTED, "The instruction is legal PTX, but the machine has no semantics for this form of it."),
-    (NOT_LOADED, "The module is legal PTX, but the device of `--device` does not load it: its target is another one."),
+    (
+        NOT_LOADED,
+        "The module is legal PTX, but the device of `--device` does not load it: its target is another one.",
+    ),
 ];
 
 pub(crate) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
@@ -105,10 +108,7 @@ pub(crate) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
 }
 
 /// What the machine, as this device, would not run, as warnings in the order of the text.
-fn machine_diagnostics(
-    profile: &Profile,
-    module: Checked<Module>,
-) -> Result<Vec<Diagnostic>, Failure> {
+fn machine_diagnostics(profile: &Profile, module: Checked<Module>) -> Result<Vec<Diagnostic>, Failure> {
     let mut found = Vec::new();
     let instructions = module.functions.iter().filter_map(|f| f.body.as_ref()).flat_map(|b| &b.instructions);
     for instruction in instructions {

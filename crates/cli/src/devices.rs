@@ -43,8 +43,18 @@ pub(crate) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
 const GIB: u64 = 1 << 30;
 
 fn all() -> String {
-    let header =
-        ["name", "device", "sm", "SMs", "memory", "shared/CTA", "shared/SM", "threads/SM", "CTAs/SM", "clock"];
+    let header = [
+        "name",
+        "device",
+        "sm",
+        "SMs",
+        "memory",
+        "shared/CTA",
+        "shared/SM",
+        "threads/SM",
+        "CTAs/SM",
+        "clock",
+    ];
     let rows = PROFILES.iter().map(|p| {
         vec![
             p.name.to_owned(),

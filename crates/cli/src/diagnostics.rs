@@ -59,10 +59,7 @@ pub(crate) fn paragraph(group: Group<'_>) -> String {
 
 /// Excerpts of a source with marked places: those near the first mark together, the others each by itself. Only the
 /// lines around the marks are handed to the renderer, so that the cost does not grow with the file.
-pub(crate) fn excerpts<'a>(
-    source: &'a Source,
-    marks: &[Mark<'a>],
-) -> Vec<Snippet<'a, Annotation<'a>>> {
+pub(crate) fn excerpts<'a>(source: &'a Source, marks: &[Mark<'a>]) -> Vec<Snippet<'a, Annotation<'a>>> {
     let Some(first) = marks.first() else { return Vec::new() };
     let near = |mark: &&Mark<'_>| {
         let all = mark.span.to(first.span);
@@ -156,7 +153,9 @@ mod tests {
             .related(Span::new(0, 5), "as this")
             .hint("mend it");
         let text = anstream::adapter::strip_str(&render(&source, &diagnostic, Format::Text)).to_string();
-        for part in ["error[X0001]: bad", "x.ptx:1002:1", "1002 | last", "^^^^ here", "   1 | first", "mend it"] {
+        for part in
+            ["error[X0001]: bad", "x.ptx:1002:1", "1002 | last", "^^^^ here", "   1 | first", "mend it"]
+        {
             assert!(text.contains(part), "{part} is not in\n{text}");
         }
         assert!(!text.contains("filler"), "{text}");

@@ -59,7 +59,8 @@ fn text(kernel: &Kernel<'_>, file: &Path) -> String {
         .iter()
         .enumerate()
         .map(|(index, p)| {
-            let cells = [index.to_string(), p.name.clone(), declared(p), p.size.to_string(), p.offset.to_string()];
+            let cells =
+                [index.to_string(), p.name.clone(), declared(p), p.size.to_string(), p.offset.to_string()];
             cells.to_vec()
         })
         .collect();
@@ -92,7 +93,9 @@ pub(crate) fn declared(parameter: &ParameterLayout) -> String {
 /// What one would write for a parameter in a run command.
 fn placeholder(parameter: &ParameterLayout) -> String {
     match parameter.ty.kind() {
-        _ if parameter.size != parameter.ty.bytes() => format!("bytes:{}", "00".repeat(parameter.size as usize)),
+        _ if parameter.size != parameter.ty.bytes() => {
+            format!("bytes:{}", "00".repeat(parameter.size as usize))
+        }
         TypeKind::Float => "1.0".into(),
         TypeKind::Unsigned | TypeKind::Untyped if parameter.size == 8 => "'zeros:f32[1024]'".into(),
         _ => "1024".into(),

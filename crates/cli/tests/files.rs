@@ -69,7 +69,8 @@ fn the_report_is_one_object() {
     assert_eq!(counted, &Value::from(7 * 19 + 11));
     assert_eq!(report["warp_instructions"], *counted);
     let memory = report["stats"]["total"]["memory"].as_array().unwrap();
-    let global = |access: &str| memory.iter().find(|m| m["space"] == "global" && m["access"] == access).unwrap();
+    let global =
+        |access: &str| memory.iter().find(|m| m["space"] == "global" && m["access"] == access).unwrap();
     assert_eq!(global("load")["bytes"], 2 * 200 * 4);
     assert_eq!(global("store")["sectors"], 25);
 }
@@ -96,7 +97,17 @@ fn a_trace_repeats_itself() {
     let trace = |name: &str| {
         let path = folder.path().join(name);
         let option = format!("--trace={}", path.display());
-        success(&["run", "several.ptx", "--kernel", "nothing", "--grid", "3", "--scheduler", "random:5", &option]);
+        success(&[
+            "run",
+            "several.ptx",
+            "--kernel",
+            "nothing",
+            "--grid",
+            "3",
+            "--scheduler",
+            "random:5",
+            &option,
+        ]);
         std::fs::read_to_string(path).unwrap()
     };
     let first = trace("a");

@@ -4,8 +4,8 @@
 //! `threads: 1` the same scheduler writes the same trace again.
 
 use crate::fault::Access;
-use crate::launch::Location;
 use crate::lanes::LANES;
+use crate::launch::Location;
 use crate::memory::SpaceKind;
 use crate::observe::{Event, MemoryAccess, Observer};
 use ptx::module::{FuncId, Module};

@@ -62,7 +62,11 @@ pub(crate) enum Task {
 const CHUNK: u64 = 1 << 20;
 
 /// Reads the arguments of a kernel and places its buffers in memory.
-pub(crate) fn bind(kernel: Kernel<'_>, arguments: &[String], memory: &DeviceMemory) -> Result<Binding, Failure> {
+pub(crate) fn bind(
+    kernel: Kernel<'_>,
+    arguments: &[String],
+    memory: &DeviceMemory,
+) -> Result<Binding, Failure> {
     let parameters = kernel.parameters();
     if arguments.len() != parameters.len() {
         let list: Vec<_> = parameters.iter().map(|p| format!("{} ({})", p.name, declared(p))).collect();
@@ -73,14 +77,22 @@ pub(crate) fn bind(kernel: Kernel<'_>, arguments: &[String], memory: &DeviceMemo
             if arguments.len() == 1 { "is" } else { "are" },
             count(arguments.len(), "argument")
         ));
-        return Err(if list.is_empty() { failure } else { failure.hint(format!("one for each of {}", list.join(", "))) });
+        return Err(if list.is_empty() {
+            failure
+        } else {
+            failure.hint(format!("one for each of {}", list.join(", ")))
+        });
     }
     let size = parameters.last().map_or(0, |p| p.offset + p.size);
     let mut binding = Binding { params: vec![0; size as usize], buffers: Vec::new() };
     let mut aliases = Vec::new();
     for (index, (parameter, text)) in parameters.iter().zip(arguments).enumerate() {
         let wrong = |message: String| {
-            let place = format!("argument `{text}` for parameter {index}, {} ({})", parameter.name, declared(parameter));
+            let place = format!(
+                "argument `{text}` for parameter {index}, {} ({})",
+                parameter.name,
+                declared(parameter)
+            );
             Failure::usage(format!("{place}: {message}"))
         };
         let argument = grammar::parse(text).map_err(wrong)?;
@@ -143,7 +155,9 @@ impl Binding {
                 no_actions(&argument)?;
                 scalar(parameter, *element, number)
             }
-            Value::Null => needs_pointer(parameter).and_then(|()| no_actions(&argument)).map(|()| vec![0; size]),
+            Value::Null => {
+                needs_pointer(parameter).and_then(|()| no_actions(&argument)).map(|()| vec![0; size])
+            }
             Value::Bytes(bytes) => no_actions(&argument).and_then(|()| exactly(bytes.clone())),
             Value::File(path) => no_actions(&argument).and_then(|()| exactly(read_file(path)?)),
             Value::Generated { element, shape, fill } => {
@@ -152,7 +166,13 @@ impl Binding {
             }
             Value::Input { path, element, shape } => {
                 let (element, shape, bytes) = input(path, *element, shape.as_deref())?;
-                self.buffer(index, parameter, (element, shape, Contents::Bytes(bytes)), argument.actions, memory)
+                self.buffer(
+                    index,
+                    parameter,
+                    (element, shape, Contents::Bytes(bytes)),
+                    argument.actions,
+                    memory,
+                )
             }
             // Bound when all buffers have their addresses.
             Value::Same { .. } => Ok(vec![0; size]),
@@ -170,7 +190,8 @@ impl Binding {
         needs_pointer(parameter)?;
         let bytes = shape.iter().product::<u64>() * element.bytes() as u64;
         let address = memory.allocate(bytes).map_err(|error| error.to_string())?;
-        let tasks = actions.into_iter().map(|action| task(action, element, &shape)).collect::<Result<_, _>>()?;
+        let tasks =
+            actions.into_iter().map(|action| task(action, element, &shape)).collect::<Result<_, _>>()?;
         let name = parameter.name.clone();
         self.buffers.push(Buffer { parameter: index, name, element, shape, address, bytes, contents, tasks });
         Ok(address.to_le_bytes().to_vec())
@@ -263,7 +284,11 @@ fn input(
         let bytes = read_file(path)?;
         let element = element.ok_or_else(|| format!("{name} does not tell its type; write in:{name}:f32"))?;
         if bytes.len() % element.bytes() != 0 {
-            return Err(format!("{name} has {} bytes, no multiple of {element}'s {}", bytes.len(), element.bytes()));
+            return Err(format!(
+                "{name} has {} bytes, no multiple of {element}'s {}",
+                bytes.len(),
+                element.bytes()
+            ));
         }
         let elements = (bytes.len() / element.bytes()) as u64;
         (element, vec![elements], bytes)
@@ -272,7 +297,9 @@ fn input(
     let elements = (bytes.len() / element.bytes()) as u64;
     match shape.iter().product::<u64>() == elements {
         true => Ok((element, shape, bytes)),
-        false => Err(format!("{name} has {elements} elements, but {} was asked for", described(element, &shape))),
+        false => {
+            Err(format!("{name} has {elements} elements, but {} was asked for", described(element, &shape)))
+        }
     }
 }
 
@@ -305,7 +332,9 @@ fn expected_contents(expected: Expected, element: Element, shape: &[u64]) -> Res
             let (found, _, bytes) = input(&path, typed, None)?;
             let name = path.display().to_string();
             // NumPy has no untyped bits; what it saves as unsigned numbers is as good.
-            if found != element && (found.is_float() || element.is_float() || found.bytes() != element.bytes()) {
+            if found != element
+                && (found.is_float() || element.is_float() || found.bytes() != element.bytes())
+            {
                 return Err(format!("{name} holds {found}, but the buffer {element}"));
             }
             right_length((bytes.len() / found.bytes()) as u64, name.into())?;

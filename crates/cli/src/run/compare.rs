@@ -39,8 +39,14 @@ impl Tolerance {
 }
 
 /// Compares all elements.
-pub(crate) fn compare(element: Element, bytes: &[u8], expected: &Contents, tolerance: &Tolerance) -> Comparison {
-    let mut comparison = Comparison { elements: (bytes.len() / element.bytes()) as u64, ..Comparison::default() };
+pub(crate) fn compare(
+    element: Element,
+    bytes: &[u8],
+    expected: &Contents,
+    tolerance: &Tolerance,
+) -> Comparison {
+    let mut comparison =
+        Comparison { elements: (bytes.len() / element.bytes()) as u64, ..Comparison::default() };
     for index in 0..comparison.elements {
         let value = element.get(bytes, index as usize);
         let expected = expected.at(element, index);
@@ -184,7 +190,8 @@ mod tests {
         let comparison = compare(element, &bytes, &expected, &Tolerance::default());
         assert_eq!(comparison.different, 23);
         let text = comparison.text("c", element, &[4, 6]);
-        for part in ["23 of 24", "c[0][1] = 1, expected 0", "c[1][4] = 10", "and 13 more", "difference 23.0"] {
+        for part in ["23 of 24", "c[0][1] = 1, expected 0", "c[1][4] = 10", "and 13 more", "difference 23.0"]
+        {
             assert!(text.contains(part), "{part} is not in\n{text}");
         }
         assert!(!text.contains("c[1][5]"), "{text}");

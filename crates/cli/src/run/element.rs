@@ -13,7 +13,8 @@ use std::fmt;
 pub(crate) struct Element(ScalarType);
 
 /// For messages.
-pub(crate) const NAMES: &str = "u8 u16 u32 u64, s8 s16 s32 s64 (or i8 ... i64), b8 b16 b32 b64, f16 bf16 f32 f64";
+pub(crate) const NAMES: &str =
+    "u8 u16 u32 u64, s8 s16 s32 s64 (or i8 ... i64), b8 b16 b32 b64, f16 bf16 f32 f64";
 
 impl fmt::Display for Element {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -134,7 +135,8 @@ impl Element {
             return Err(message);
         }
         let bits = self.0.bits();
-        let range = || format!("`{text}` is outside of -2^{} to 2^{bits}-1, what {bits} bits can hold", bits - 1);
+        let range =
+            || format!("`{text}` is outside of -2^{} to 2^{bits}-1, what {bits} bits can hold", bits - 1);
         let magnitude = u128::from_str_radix(&digits, radix).map_err(|_| range())?;
         // Unsigned parameters take negative numbers too: compilers pass `int` as `.u32`.
         let limit = if negative { 1 << (bits - 1) } else { u128::from(self.mask()) };
@@ -155,7 +157,9 @@ impl Element {
         match self.0 {
             _ if self.0.kind() == TypeKind::Untyped => self.hex(bits),
             // The shortest digits that give the value back in its own precision; a half is read by way of f64.
-            ScalarType::F32 if !f32::from_bits(bits as u32).is_nan() => format!("{:?}", f32::from_bits(bits as u32)),
+            ScalarType::F32 if !f32::from_bits(bits as u32).is_nan() => {
+                format!("{:?}", f32::from_bits(bits as u32))
+            }
             ScalarType::F16 | ScalarType::Bf16 | ScalarType::F64 if !self.to_f64(bits).is_nan() => {
                 format!("{:?}", self.to_f64(bits))
             }
@@ -243,7 +247,9 @@ mod tests {
 
     #[test]
     fn every_name_of_the_help_is_an_element() {
-        for name in NAMES.replace([',', '(', ')'], "").split_whitespace().filter(|w| !["or", "..."].contains(w)) {
+        for name in
+            NAMES.replace([',', '(', ')'], "").split_whitespace().filter(|w| !["or", "..."].contains(w))
+        {
             assert!(Element::from_name(name).is_some(), "{name}");
         }
         assert_eq!(element("i32"), element("s32"));

@@ -18,17 +18,21 @@ pub(crate) fn text(source: &Source, fault: &Fault, replay: Option<&str>) -> Stri
     let span = fault.ptx.as_ref().map(|place| span(source, place, fault.instruction.as_deref()));
     let title = fault.trap.to_string();
     let thread = fault.thread.map(|[x, y, z]| format!("thread ({x}, {y}, {z})"));
-    let mut group = Level::ERROR
-        .primary_title(title.as_str())
-        .id(fault.trap.name())
-        .elements(excerpt(source, span, thread.as_deref().unwrap_or_default()));
+    let mut group = Level::ERROR.primary_title(title.as_str()).id(fault.trap.name()).elements(excerpt(
+        source,
+        span,
+        thread.as_deref().unwrap_or_default(),
+    ));
     let original = fault.source.as_ref().and_then(original);
     if let (Some(original), Some(place)) = (&original, &fault.source) {
         group = group.elements(excerpt(original, Some(span_of_place(original, place)), "compiled from this"));
     }
     let mut notes = vec![format!("in kernel {}{}", fault.kernel, called(fault.function.as_deref()))];
     if let Some([x, y, z]) = fault.block {
-        notes.push(format!("block ({x}, {y}, {z}){}", thread.as_ref().map(|t| format!(", {t}")).unwrap_or_default()));
+        notes.push(format!(
+            "block ({x}, {y}, {z}){}",
+            thread.as_ref().map(|t| format!(", {t}")).unwrap_or_default()
+        ));
     }
     if let (None, Some(place)) = (&original, &fault.source) {
         notes.push(format!("compiled from {place}"));
@@ -80,7 +84,8 @@ fn offset(source: &Source, place: &Place) -> u32 {
 fn original(place: &Place) -> Option<Arc<Source>> {
     let path = Path::new(&place.file);
     let data = std::fs::metadata(path).ok()?;
-    let text = (data.is_file() && data.len() <= LARGEST_SOURCE).then(|| std::fs::read_to_string(path).ok())??;
+    let text =
+        (data.is_file() && data.len() <= LARGEST_SOURCE).then(|| std::fs::read_to_string(path).ok())??;
     // Line 0 is the compiler's way to say that no line of the source has this instruction.
     let exists = place.line > 0 && (place.line as usize) <= text.lines().count();
     exists.then(|| Source::new(place.file.as_str(), text))
@@ -166,7 +171,10 @@ mod tests {
     fn the_replay_replaces_threads_and_scheduler() {
         let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
         assert_eq!(
-            replay(words("/x/warploom run k.ptx --threads 4 --scheduler=adversarial zeros:f32[4] 1"), "random:7"),
+            replay(
+                words("/x/warploom run k.ptx --threads 4 --scheduler=adversarial zeros:f32[4] 1"),
+                "random:7"
+            ),
             "warploom run k.ptx 'zeros:f32[4]' 1 --threads 1 --scheduler random:7"
         );
         assert_eq!(

@@ -96,7 +96,9 @@ impl Fill {
                     }
                 }
             }
-            Self::List(values) => usize::try_from(index).ok().and_then(|i| values.get(i)).copied().unwrap_or(0),
+            Self::List(values) => {
+                usize::try_from(index).ok().and_then(|i| values.get(i)).copied().unwrap_or(0)
+            }
         }
     }
 }

@@ -203,7 +203,8 @@ fn list(text: &str) -> Result<Value, String> {
     let (name, rest) = text.split_once('[').ok_or("`list` needs a type and numbers: `list:f32[1,2,3]`")?;
     let element = element(name)?;
     let numbers = rest.strip_suffix(']').ok_or("a list ends with `]`")?;
-    let values = numbers.split(',').map(|number| element.parse(number.trim())).collect::<Result<Vec<_>, _>>()?;
+    let values =
+        numbers.split(',').map(|number| element.parse(number.trim())).collect::<Result<Vec<_>, _>>()?;
     Ok(Value::Generated { element, shape: vec![values.len() as u64], fill: Fill::List(values) })
 }
 
@@ -303,7 +304,9 @@ fn expect(text: &str) -> Result<Action, String> {
         Expected::Fill("0".into())
     } else if let Some(number) = text.strip_prefix("fill=") {
         Expected::Fill(number.into())
-    } else if let Some(rest) = text.strip_prefix("range").filter(|rest| rest.is_empty() || rest.starts_with(':')) {
+    } else if let Some(rest) =
+        text.strip_prefix("range").filter(|rest| rest.is_empty() || rest.starts_with(':'))
+    {
         let [start, step] = options(rest, ["start", "step"])?.map(|o| o.map(str::to_owned));
         Expected::Range { start, step }
     } else {

@@ -58,7 +58,8 @@ pub(crate) fn run(
         None => None,
     };
     let stats_observer = stats.iter().map(|stats| stats as &dyn Observer);
-    let observers = Observers(stats_observer.chain(trace.iter().map(|trace| trace as &dyn Observer)).collect());
+    let observers =
+        Observers(stats_observer.chain(trace.iter().map(|trace| trace as &dyn Observer)).collect());
     // The first Ctrl-C stops the kernel, a second one the command.
     let _ = ctrlc::set_handler(|| {
         if CANCEL.swap(true, Ordering::Relaxed) {
@@ -131,12 +132,7 @@ impl Launched {
     }
 
     /// The report, without what came of the buffers.
-    pub(crate) fn json(
-        &self,
-        arguments: &Arguments,
-        launch: &Launch<'_>,
-        loaded: &LoadedModule,
-    ) -> Value {
+    pub(crate) fn json(&self, arguments: &Arguments, launch: &Launch<'_>, loaded: &LoadedModule) -> Value {
         let report = self.result.as_ref().ok();
         let nanoseconds = |time: &Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         json!({

@@ -25,7 +25,9 @@ use crate::devices;
 use crate::failure::{EXIT_CODES, Exit, Failure};
 use crate::{input, terminal};
 use machine::output::Output;
-use machine::{Device, DeviceOptions, Kernel, Launch, LaunchError, LoadError, LoadedModule, Profile, SchedulerKind, Trap};
+use machine::{
+    Device, DeviceOptions, Kernel, Launch, LaunchError, LoadError, LoadedModule, Profile, SchedulerKind, Trap,
+};
 use ptx::source::Source;
 use serde_json::{Value, json};
 use std::io::Write;
@@ -165,7 +167,8 @@ pub(crate) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
     let kernel = choose(&loaded, arguments.kernel.as_deref(), &source)?;
     let block = arguments.block.map(|extents| extents.0).or(kernel.function().bounds.req_ntid);
     let block = block.ok_or_else(|| {
-        Failure::usage("the number of threads is missing").hint("say it with --block, for example --block 256")
+        Failure::usage("the number of threads is missing")
+            .hint("say it with --block, for example --block 256")
     })?;
     let binding = binding::bind(kernel, &arguments.arguments, device.memory())?;
     let launch = Launch {
@@ -186,7 +189,8 @@ pub(crate) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
         let mut value = launched.json(arguments, &launch, &loaded);
         value["outputs"] = outputs.into();
         value["printed"] = printed.text().into();
-        value["error"] = launched.result.as_ref().err().map_or(Value::Null, |error| error_json(error, replay.as_deref()));
+        value["error"] =
+            launched.result.as_ref().err().map_or(Value::Null, |error| error_json(error, replay.as_deref()));
         value["exit"] = (exit as u8).into();
         terminal::json(&value)?;
     } else {
@@ -210,9 +214,13 @@ fn choose<'a>(loaded: &'a LoadedModule, name: Option<&str>, source: &Source) -> 
     let entries: Vec<_> = loaded.module().entries().map(|(_, f)| f.name.as_str()).collect();
     let chosen = match (name, &entries[..]) {
         (_, []) => return Err(Failure::usage(format!("{} has no kernel (.entry)", source.name()))),
-        (Some(name), _) => loaded.kernel(name).ok_or_else(|| format!("{} has no kernel `{name}`", source.name())),
+        (Some(name), _) => {
+            loaded.kernel(name).ok_or_else(|| format!("{} has no kernel `{name}`", source.name()))
+        }
         (None, [only]) => loaded.kernel(only).ok_or_else(String::new),
-        (None, _) => Err(format!("{} has {} kernels; choose one with --kernel", source.name(), entries.len())),
+        (None, _) => {
+            Err(format!("{} has {} kernels; choose one with --kernel", source.name(), entries.len()))
+        }
     };
     chosen.map_err(|message| Failure::usage(message).hint(format!("it has {}", entries.join(", "))))
 }
@@ -250,7 +258,9 @@ fn error_json(error: &LaunchError, replay: Option<&str>) -> Value {
         LaunchError::InvalidConfiguration(_) | LaunchError::OutOfResources(_) => {
             json!({ "launch": error.to_string() })
         }
-        LaunchError::Unsupported(unsupported) => json!({ "unsupported": fault::unsupported_json(unsupported) }),
+        LaunchError::Unsupported(unsupported) => {
+            json!({ "unsupported": fault::unsupported_json(unsupported) })
+        }
         LaunchError::Fault(fault) => json!({ "fault": fault::json(fault, replay) }),
     }
 }

@@ -110,7 +110,8 @@ mod tests {
             ("<f2", "f16", &[1, 2], &[1, 2]),
             ("|V2", "bf16", &[1, 2], &[1, 2]),
         ] {
-            let array = parse(&file(descr, "False", "(1,)", data)[..]).unwrap_or_else(|e| panic!("{descr}: {e}"));
+            let array =
+                parse(&file(descr, "False", "(1,)", data)[..]).unwrap_or_else(|e| panic!("{descr}: {e}"));
             assert_eq!(Some(array.element), Element::from_name(element), "{descr}");
             assert_eq!((array.shape, array.bytes), (vec![1], bytes.to_vec()), "{descr}");
         }

@@ -49,7 +49,8 @@ pub(crate) fn deliver(
                         exit = exit.max(Exit::Findings);
                         if !json {
                             let text = comparison.text(&buffer.name, buffer.element, &buffer.shape);
-                            Failure::new(Exit::Findings, format!("expectation failed: {}", text.trim_end())).report();
+                            Failure::new(Exit::Findings, format!("expectation failed: {}", text.trim_end()))
+                                .report();
                         }
                     }
                     json!({ "expect": comparison.json(buffer.element, &buffer.shape) })

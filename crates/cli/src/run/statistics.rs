@@ -46,7 +46,10 @@ pub(crate) fn text(report: &Report, module: &Module) -> String {
     let mut text = table(&["class", "warp instr.", "", "thread instr.", "lanes"], classes, true);
     let opcodes = report.opcodes.iter().take(TOP).map(row).collect();
     text += &format!("\n{}", table(&["opcode", "warp instr.", "", "thread instr.", "lanes"], opcodes, true));
-    text += &format!("\n{}", table(&["line", "warp instr.", "", "lanes", "instruction"], lines(report, module), false));
+    text += &format!(
+        "\n{}",
+        table(&["line", "warp instr.", "", "lanes", "instruction"], lines(report, module), false)
+    );
     text += &format!(
         "\nbranches: {} conditional, {} divergent; {} lanes active at an instruction on average\n",
         thousands(total.branches),

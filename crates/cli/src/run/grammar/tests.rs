@@ -33,7 +33,8 @@ fn scalars() {
 
 #[test]
 fn buffers() {
-    let generated = |ty, shape: &[u64], fill| Value::Generated { element: element(ty), shape: shape.into(), fill };
+    let generated =
+        |ty, shape: &[u64], fill| Value::Generated { element: element(ty), shape: shape.into(), fill };
     assert_eq!(value_of("zeros:f32[64x8]"), generated("f32", &[64, 8], Fill::Zeros));
     assert_eq!(value_of("fill:s16[3]=-1"), generated("s16", &[3], Fill::Constant(0xffff)));
     assert_eq!(value_of("range:i32[1_000]"), generated("s32", &[1000], Fill::Range { start: 0, step: 1 }));
@@ -124,9 +125,10 @@ fn errors_name_what_is_wrong() {
 fn pieces() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         prop::sample::select(vec![
-            "in:", "zeros:", "fill:", "range:", "random:", "list:", "same:", "bytes:", "file:", "null", ",print",
-            ",out:", ",expect:", ":seed=", ":lo=", ":hi=", ":start=", ":step=", ":abs=", ":rel=", ":ulp=", "f32", "u8",
-            "bf16", "[", "]", "x", "1", "-1", "0x", "1.5", "=", ":", ",", "+", "nan", "é",
+            "in:", "zeros:", "fill:", "range:", "random:", "list:", "same:", "bytes:", "file:", "null",
+            ",print", ",out:", ",expect:", ":seed=", ":lo=", ":hi=", ":start=", ":step=", ":abs=", ":rel=",
+            ":ulp=", "f32", "u8", "bf16", "[", "]", "x", "1", "-1", "0x", "1.5", "=", ":", ",", "+", "nan",
+            "é",
         ])
         .prop_map(str::to_owned),
         any::<String>(),
