@@ -69,7 +69,7 @@ impl Element {
     }
 
     /// The nearest value to a number; integers are cut off towards zero and at their bounds.
-    pub(crate) fn from_f64(self, value: f64) -> u64 {
+    pub(crate) fn nearest(self, value: f64) -> u64 {
         match self.0 {
             ScalarType::F16 => f64_to_half::<F16, Rn, false>(value.to_bits()).into(),
             ScalarType::Bf16 => f64_to_half::<Bf16, Rn, false>(value.to_bits()).into(),
@@ -103,16 +103,16 @@ impl Element {
         if let Some(bits) = bits("0f", 8).or_else(|| bits("0F", 8)) {
             let value = f32::from_bits(bits as u32);
             // An f32 keeps its bits, NaNs with their payload too.
-            return Ok(if self.0 == ScalarType::F32 { bits } else { self.from_f64(value.into()) });
+            return Ok(if self.0 == ScalarType::F32 { bits } else { self.nearest(value.into()) });
         }
         if let Some(bits) = bits("0d", 16).or_else(|| bits("0D", 16)) {
-            return Ok(if self.0 == ScalarType::F64 { bits } else { self.from_f64(f64::from_bits(bits)) });
+            return Ok(if self.0 == ScalarType::F64 { bits } else { self.nearest(f64::from_bits(bits)) });
         }
         if self.0 == ScalarType::F32 {
             // Rounded once.
             return text.parse().map(|value: f32| value.to_bits().into()).map_err(|_| self.no_number(text));
         }
-        text.parse().map(|value| self.from_f64(value)).map_err(|_| self.no_number(text))
+        text.parse().map(|value| self.nearest(value)).map_err(|_| self.no_number(text))
     }
 
     fn parse_integer(self, text: &str) -> Result<u64, String> {
@@ -194,7 +194,7 @@ impl Element {
     /// values are computed in f64 and rounded once.
     pub(crate) fn sequence(self, start: u64, step: u64, index: u64) -> u64 {
         match self.is_float() {
-            true => self.from_f64(self.to_f64(start) + self.to_f64(step) * index as f64),
+            true => self.nearest(self.to_f64(start) + self.to_f64(step) * index as f64),
             false => start.wrapping_add(step.wrapping_mul(index)) & self.mask(),
         }
     }

@@ -53,7 +53,8 @@ impl Fill {
                 text.map_or(Ok(default), |text| element.parse(text).map(|bits| element.to_f64(bits)))
             };
             let (lo, hi) = (bound(lo, 0.0)?, bound(hi, 1.0)?);
-            if !(lo < hi) || !(hi - lo).is_finite() {
+            // NaN and infinite bounds have no finite difference.
+            if lo >= hi || !(hi - lo).is_finite() {
                 return Err(wrong());
             }
             Bounds::Float { lo, hi }
@@ -92,7 +93,7 @@ impl Fill {
                     }
                     Bounds::Float { lo, hi } => {
                         let unit = (draw >> 11) as f64 / (1_u64 << 53) as f64;
-                        element.from_f64(lo + (hi - lo) * unit)
+                        element.nearest(lo + (hi - lo) * unit)
                     }
                 }
             }

@@ -73,7 +73,7 @@ pub(crate) fn run(
         for buffer in buffers {
             buffer.upload(device.memory(), round == 0).map_err(|error| Failure::usage(error.to_string()))?;
         }
-        let launched = progress::watch(total, launch.kernel.name(), |progress| {
+        progress::watch(total, launch.kernel.name(), |progress| {
             let options = LaunchOptions {
                 threads: arguments.threads.unwrap_or(usize::from(arguments.trace.is_some())),
                 scheduler: arguments.scheduler,
@@ -82,13 +82,11 @@ pub(crate) fn run(
                 cancel: Some(&CANCEL),
                 progress,
             };
-            device.launch(launch, &options)
+            result = Some(device.launch(launch, &options));
         });
-        times.extend(launched.as_ref().ok().map(|report| report.elapsed));
-        let failed = launched.is_err();
-        result = Some(launched);
-        if failed {
-            break;
+        match &result {
+            Some(Ok(report)) => times.push(report.elapsed),
+            _ => break,
         }
     }
     times.sort_unstable();

@@ -14,7 +14,7 @@ const REFRESH: Duration = Duration::from_millis(100);
 pub(crate) type Report<'a> = &'a (dyn Fn(u64) + Sync);
 
 /// Runs `work` with a bar for `total` CTAs.
-pub(crate) fn watch<T>(total: u64, kernel: &str, work: impl FnOnce(Option<Report<'_>>) -> T) -> T {
+pub(crate) fn watch(total: u64, kernel: &str, work: impl FnOnce(Option<Report<'_>>)) {
     if !std::io::stderr().is_terminal() {
         return work(None);
     }
@@ -23,12 +23,11 @@ pub(crate) fn watch<T>(total: u64, kernel: &str, work: impl FnOnce(Option<Report
     std::thread::scope(|scope| {
         let done = &done;
         scope.spawn(move || show(total, kernel, done, &over));
-        let result = work(Some(&|n| {
+        work(Some(&|n| {
             done.fetch_max(n, Relaxed);
         }));
         drop(working);
-        result
-    })
+    });
 }
 
 /// Draws until the other end of the channel is dropped.

@@ -118,9 +118,9 @@ fn plain_wavefronts(addresses: &[u64; LANES], bytes: u32, mask: u32) -> u64 {
     let mut sum = 0;
     for part in 0..LANES / lanes_at_once {
         let mut banks = HashMap::<u64, HashSet<u64>>::new();
-        for lane in part * lanes_at_once..(part + 1) * lanes_at_once {
+        for (lane, address) in addresses.iter().enumerate().skip(part * lanes_at_once).take(lanes_at_once) {
             for byte in (0..u64::from(bytes)).filter(|_| mask >> lane & 1 == 1) {
-                let word = (addresses[lane] + byte) / 4;
+                let word = (address + byte) / 4;
                 banks.entry(word % 32).or_default().insert(word);
             }
         }
