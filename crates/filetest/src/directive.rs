@@ -31,19 +31,11 @@ pub struct Program {
 }
 
 impl Program {
-    /// Reads `file`; the program of `x.cu` is `x.ptx`.
+    /// Reads directives from one file and the program from another, which may be the same.
     ///
     /// # Errors
     /// If a file cannot be read, or has no directives.
-    pub fn read(file: &Path) -> Result<Self, String> {
-        Self::read_with(file, &file.with_extension("ptx"))
-    }
-
-    /// Reads directives from one file and the program from another.
-    ///
-    /// # Errors
-    /// If a file cannot be read, or has no directives.
-    pub fn read_with(file: &Path, ptx: &Path) -> Result<Self, String> {
+    pub fn read(file: &Path, ptx: &Path) -> Result<Self, String> {
         let read =
             |path: &Path| fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()));
         let name = file.display().to_string();

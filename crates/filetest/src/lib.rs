@@ -28,12 +28,12 @@ pub mod value;
 
 use std::path::Path;
 
-/// Runs every case of a file under every schedule.
+/// Runs every case of a file under every schedule; its program is in `ptx`, which may be the file itself.
 ///
 /// # Errors
 /// What failed, for people: the first differences of each failing run, and the line that replays it.
-pub fn run_file(file: &Path, schedules: &schedule::Choice) -> Result<(), String> {
-    let program = directive::Program::read(file)?;
+pub fn run_file(file: &Path, ptx: &Path, schedules: &schedule::Choice) -> Result<(), String> {
+    let program = directive::Program::read(file, ptx)?;
     let cases = case::parse(&program)?;
     for (number, case) in cases.iter().enumerate() {
         for schedule in schedules.of(case) {

@@ -1,4 +1,5 @@
-//! Every file of `tests/run` and `tests/clang`, at every vector level of this host.
+//! Every file of `tests/run` and `tests/clang`, at every vector level of this host; and of `tests/nvcc`, where
+//! `WARPLOOM_NVCC_PTX` names the folder with what nvcc made of them (`cargo xtask corpus --nvcc PATH` does).
 //!
 //! The machine chooses its vector level once a process, so this program runs itself once for each level, unless
 //! `WARPLOOM_SIMD` names one. Arguments are those of `cargo test`: a part of a file's name chooses.
@@ -41,21 +42,33 @@ fn run(arguments: Arguments, level: Level) -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let trials = files().into_iter().map(|file| {
+    let trials = files().into_iter().map(|(file, ptx)| {
         let name = file.display().to_string();
-        let run = move || filetest::run_file(&file, &schedules).map_err(Failed::from);
+        let run = move || filetest::run_file(&file, &ptx, &schedules).map_err(Failed::from);
         Trial::test(name, run).with_kind(level_name(level))
     });
     libtest_mimic::run(&arguments, trials.collect()).exit_code()
 }
 
-/// Files with directives, in order: `tests/run/**/*.ptx` and `tests/clang/*.cu`.
-fn files() -> Vec<PathBuf> {
+/// Files with directives, in order, each with the file of its program.
+fn files() -> Vec<(PathBuf, PathBuf)> {
     let under = |folder: &str, extension: &'static str| {
-        let entries = WalkDir::new(folder).sort_by_file_name().into_iter().filter_map(Result::ok);
-        entries
-            .map(walkdir::DirEntry::into_path)
-            .filter(move |path| path.extension().is_some_and(|e| e == extension))
+        let entries =
+            WalkDir::new(folder).max_depth(2).sort_by_file_name().into_iter().filter_map(Result::ok);
+        let paths = entries.map(walkdir::DirEntry::into_path);
+        paths.filter(move |path| path.extension().is_some_and(|e| e == extension)).collect::<Vec<_>>()
     };
-    under("tests/run", "ptx").chain(under("tests/clang", "cu")).collect()
+    let beside = |file: PathBuf| (file.clone(), file.with_extension("ptx"));
+    let mut files: Vec<_> =
+        under("tests/run", "ptx").into_iter().chain(under("tests/clang", "cu")).map(beside).collect();
+    if let Some(made) = std::env::var_os("WARPLOOM_NVCC_PTX").map(PathBuf::from) {
+        for file in under("tests/nvcc", "cu")
+            .into_iter()
+            .filter(|file| file.parent() == Some(Path::new("tests/nvcc")))
+        {
+            let ptx = made.join(file.with_extension("ptx").file_name().unwrap_or_default());
+            files.push((file, ptx));
+        }
+    }
+    files
 }
