@@ -7,7 +7,7 @@ use super::layout;
 use crate::exec::code_address;
 use crate::memory::{PARAM_WINDOW, SHARED_WINDOW};
 use crate::lanes::LANES;
-use crate::ops::address::base;
+use crate::ops::address::{ROW, base};
 use crate::memory::SpaceKind;
 use crate::ops::shape::NEGATE;
 use crate::ops::special::{Reading, plane_reader, read_scalar, reading};
@@ -257,11 +257,15 @@ impl Decoder<'_> {
 
     /// The flag of [`base`] for what is known of an address register's lanes, for an access of `bytes` a lane.
     fn address_shape(&self, register: RegId, bytes: u32) -> u32 {
-        match self.shapes.at(self.current(), register) {
-            (Shape::Affine { stride }, lanes) if stride == i64::from(bytes) && lanes as usize >= LANES => {
-                base::CONTIGUOUS
-            }
-            _ => 0,
+        let (shape, lanes) = self.shapes.at(self.current(), register);
+        match shape {
+            Shape::Affine { stride } if stride == i64::from(bytes) => match lanes as usize {
+                LANES.. => base::CONTIGUOUS,
+                ROW.. => base::ROWS_CONTIGUOUS,
+                _ => 0,
+            },
+            Shape::Affine { stride: 0 } if lanes as usize >= ROW => base::ROWS_UNIFORM,
+            Shape::Invariant | Shape::Affine { .. } | Shape::Varying => 0,
         }
     }
 
