@@ -13,6 +13,7 @@
 //! | [`schedule`] | under which schedulers and host threads a case runs |
 //! | [`execute`] | a case on the machine |
 //! | [`judge`] | comparing what came out with what was expected |
+//! | [`generate`] | made-up programs, for the law that no checked module panics the machine |
 //!
 //! `tests/README.md` describes the files for those who write them.
 
@@ -20,6 +21,7 @@ pub mod case;
 pub mod directive;
 pub mod execute;
 pub mod expression;
+pub mod generate;
 pub mod judge;
 pub mod schedule;
 pub mod value;
