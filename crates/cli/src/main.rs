@@ -1,2 +1,74 @@
-//! The `warploom` command.
-fn main() {}
+//! The `warploom` command: one file a subcommand.
+//!
+//! Results go to standard output, remarks and errors to standard error. A command that fails says why in one message
+//! and ends with one of the exit codes of [`failure::Exit`]. Nothing below this crate prints, exits or reads paths.
+
+mod check;
+mod devices;
+mod diagnostics;
+mod failure;
+mod fmt;
+mod input;
+mod kernels;
+mod run;
+mod terminal;
+
+use clap::{Parser, Subcommand};
+use failure::{EXIT_CODES, Exit, Failure};
+use std::process::ExitCode;
+
+/// The open PTX toolchain and virtual GPU.
+///
+/// Checks, formats and runs PTX on an ordinary CPU: no GPU and no driver are needed.
+#[derive(Debug, Parser)]
+#[command(version, propagate_version = true, max_term_width = 100, after_help = EXIT_CODES)]
+struct Cli {
+    /// When to use colours
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
+    color: terminal::Color,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Check(check::Arguments),
+    Fmt(fmt::Arguments),
+    Kernels(kernels::Arguments),
+    Devices(devices::Arguments),
+    Run(run::Arguments),
+}
+
+impl Command {
+    fn execute(self) -> Result<Exit, Failure> {
+        match self {
+            Self::Check(arguments) => check::execute(&arguments),
+            Self::Fmt(arguments) => fmt::execute(&arguments),
+            Self::Kernels(arguments) => kernels::execute(&arguments),
+            Self::Devices(arguments) => devices::execute(&arguments),
+            Self::Run(arguments) => run::execute(&arguments),
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    cli.color.apply();
+    match cli.command.execute() {
+        Ok(exit) => exit.into(),
+        Err(failure) => {
+            failure.report();
+            failure.exit.into()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        super::Cli::command().debug_assert();
+    }
+}

@@ -1,1 +1,54 @@
-//! (being written)
+//! Data-driven tests: one readable file holds a program, how to launch it, and what must come out.
+//!
+//! ```text
+//! file --case--> [Case] --machine, once for every Schedule--> Outcome --judge--> what differs
+//! ```
+//!
+//! | module | what it alone knows |
+//! | --- | --- |
+//! | [`directive`] | the lines that start with `//:`, and where a file's program is |
+//! | [`case`](mod@case) | a launch with its inputs and expectations, from directives |
+//! | [`value`] | element types, lists of values, exactness |
+//! | [`expression`] | integer formulas of the element's index |
+//! | [`schedule`] | under which schedulers and host threads a case runs |
+//! | [`execute`] | a case on the machine |
+//! | [`judge`] | comparing what came out with what was expected |
+//!
+//! `tests/README.md` describes the files for those who write them.
+
+pub mod case;
+pub mod directive;
+pub mod execute;
+pub mod expression;
+pub mod judge;
+pub mod schedule;
+pub mod value;
+
+use std::path::Path;
+
+/// Runs every case of a file under every schedule.
+///
+/// # Errors
+/// What failed, for people: the first differences of each failing run, and the line that replays it.
+pub fn run_file(file: &Path, schedules: &schedule::Choice) -> Result<(), String> {
+    let program = directive::Program::read(file)?;
+    let cases = case::parse(&program)?;
+    for (number, case) in cases.iter().enumerate() {
+        for schedule in schedules.of(case) {
+            let outcome = execute::run(&program, case, schedule)?;
+            let differences = judge::judge(case, &outcome);
+            if !differences.is_empty() {
+                return Err(format!(
+                    "{}:{}: case {} ({}) under {schedule}:\n{}\n  replay: {}",
+                    program.name,
+                    case.line,
+                    number + 1,
+                    case.kernel,
+                    differences.join("\n"),
+                    schedule.replay(&program.name),
+                ));
+            }
+        }
+    }
+    Ok(())
+}

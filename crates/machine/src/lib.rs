@@ -16,6 +16,7 @@
 //! | `run` | groups of lanes, packs, CTAs, grids |
 //! | [`schedule`] | who runs next |
 //! | [`observe`] | who watches |
+//! | [`stats`], [`trace`] | observers: exact counters, a line for every instruction |
 //! | [`fault`] | what stops a kernel |
 //!
 //! Nothing here prints, exits or reads paths; a guest can fault, never panic or harm the host.
@@ -36,6 +37,8 @@ pub mod profile;
 mod program;
 mod run;
 pub mod schedule;
+pub mod stats;
+pub mod trace;
 
 pub use decode::Unsupported;
 pub use fault::{Fault, Trap};

@@ -14,7 +14,7 @@ use crate::ops::{NONE, Op};
 use crate::program::{Meta, ZERO};
 use numerics::compare::{self, Comparison};
 use numerics::{format, packed};
-use ptx::isa::{Modifier, Sem, Slot};
+use ptx::isa::{Modifier, Role, Sem, Slot};
 use ptx::types::ScalarType;
 use std::marker::PhantomData;
 
@@ -161,8 +161,11 @@ impl Test {
 }
 
 fn setp(d: &mut Decoder<'_>) -> Decoded {
-    let (p, q) = (d.predicate_destination(0)?, d.predicate_destination(1)?);
-    let test = Test::new(d, Slot::Type, 2)?;
+    // Not every form has a second result.
+    let results = d.opcode.data().operands.iter().filter(|operand| operand.role == Role::Write).count();
+    let p = d.predicate_destination(0)?;
+    let q = if results == 2 { d.predicate_destination(1)? } else { NONE };
+    let test = Test::new(d, Slot::Type, results)?;
     if !test.is_packed() {
         return test.emit(d, [p, q], Part::Low, Meta::Plain);
     }

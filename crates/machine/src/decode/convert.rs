@@ -231,9 +231,7 @@ fn integer_to_float(d: &mut Decoder<'_>, to: ScalarType, from: ScalarType) -> De
             ScalarType::F16 => lanes!(d, COLD, Unary(a: LaneOf<T>) -> u16 {
                 convert::half_to_same::<F16, true>(convert::int_to_half::<T, F16, Rn>(T::from_lane(a)))
             }),
-            _ => lanes!(d, COLD, Unary(a: LaneOf<T>) -> u16 {
-                convert::half_to_same::<Bf16, true>(convert::int_to_half::<T, Bf16, Rn>(T::from_lane(a)))
-            }),
+            other => Err(format!("a clamped conversion to {other}")),
         });
     }
     by_integer!(from, T => by_rounding!(rnd, R => {

@@ -33,6 +33,9 @@ pub(crate) enum Home {
 /// Predicates of a frame besides the registers: one that nobody reads, the carry bit, the constants false and true.
 const OWN_PREDICATES: u32 = 4;
 
+/// The least that a call takes of the stack, so that endless recursion ends.
+const CALL_FRAME: u32 = 16;
+
 /// Register classes for slot allocation.
 const CLASSES: usize = 5;
 
@@ -228,27 +231,26 @@ impl<'a> Decoder<'a> {
                 self.shapes.of(RegId(r)) == Shape::Invariant && ty != ScalarType::Pred && ty.bits() <= 64
             })
             .collect();
+        let mut written = Vec::new();
         loop {
             let mut changed = false;
             for instruction in &body.instructions {
-                let mut written = None;
+                written.clear();
                 let mut sources_are_scalars = true;
                 ir::registers(self.module, body, instruction, &mut |register, access| match access {
                     ir::Access::Read => sources_are_scalars &= scalar[register.index()],
-                    ir::Access::Write => written = Some(register),
+                    ir::Access::Write => written.push(register),
                     ir::Access::ReadWrite => {
-                        written = Some(register);
+                        written.push(register);
                         sources_are_scalars = false;
                     }
                 });
-                let Some(written) = written else { continue };
                 let opcode = self.module.opcode(instruction);
                 let fits = sources_are_scalars
                     && opcode.sem().is_some_and(has_scalar_member)
                     && (opcode.sem() != Some(Sem::Ld) || super::movement::loads_parameter(self, instruction));
-                if scalar[written.index()] && !fits {
-                    scalar[written.index()] = false;
-                    changed = true;
+                for register in &written {
+                    changed |= !fits && std::mem::replace(&mut scalar[register.index()], false);
                 }
             }
             if !changed {
@@ -548,7 +550,7 @@ impl<'a> Decoder<'a> {
             params: formals(&self.function.params),
             returns: formals(&self.function.returns),
             scalars: self.scalars,
-            frame: self.layout.frame(self.id),
+            frame: self.layout.frame(self.id).max(if is_entry { 0 } else { CALL_FRAME }),
         };
         self.image.functions[self.id.index()] = Some(code);
     }

@@ -69,6 +69,9 @@ pub(super) fn decode(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
         Sem::AddHalf => arithmetic!(add),
         Sem::SubHalf => arithmetic!(sub),
         Sem::MulHalf => arithmetic!(mul),
+        Sem::FmaHalf if opcode.has(Modifier::Oob) => by_format!(=> by_flags!(relu as RELU => {
+            halves!(d, packed, COLD, Ternary map3(a, b, c) half::fma_oob::<H, false, RELU>(a, b, c))
+        })),
         Sem::FmaHalf => by_format!(ftz as FTZ, sat as SAT => by_flags!(relu as RELU => {
             const HEAT: bool = !FTZ && !SAT && !RELU;
             halves!(d, packed, HEAT, Ternary map3(a, b, c) half::fma::<H, FTZ, SAT, RELU>(a, b, c))

@@ -3,7 +3,7 @@
 use super::Op;
 use crate::exec::{Exec, Resolved, resolve};
 use crate::lanes::LANES;
-use crate::memory::{AtomicCell, Cell};
+use crate::memory::{AtomicCell, Cell, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
 use std::ops::Range;
 
 /// [`Op::y`] of a memory operation: where the base address in [`Op::a`] comes from.
@@ -115,6 +115,8 @@ pub(crate) fn row_shape(row: &[u64; ROW], bytes: u64) -> RowShape {
 
 /// A state space as memory operations see it. `None` and `false` mean that the address is not valid there.
 pub(crate) trait Space: 'static {
+    /// What an address of this space becomes a generic address by.
+    const WINDOW: u64;
     /// Whether all lanes that access `address` access the same bytes; local memory is each thread's own.
     fn is_common(address: u64) -> bool;
     /// Loads one cell.
@@ -147,6 +149,7 @@ pub(crate) struct Param;
 pub(crate) struct Generic;
 
 impl Space for Global {
+    const WINDOW: u64 = 0;
     #[inline(always)]
     fn is_common(_: u64) -> bool {
         true
@@ -204,6 +207,7 @@ fn put<M: Cell>(bytes: &mut [u8], range: Range<usize>, value: M) {
 }
 
 impl Space for Shared {
+    const WINDOW: u64 = SHARED_WINDOW;
     #[inline(always)]
     fn is_common(_: u64) -> bool {
         true
@@ -257,6 +261,7 @@ impl Space for Shared {
 }
 
 impl Space for Local {
+    const WINDOW: u64 = LOCAL_WINDOW;
     #[inline(always)]
     fn is_common(_: u64) -> bool {
         false
@@ -291,6 +296,7 @@ impl Space for Local {
 }
 
 impl Space for Param {
+    const WINDOW: u64 = PARAM_WINDOW;
     #[inline(always)]
     fn is_common(_: u64) -> bool {
         true
@@ -320,6 +326,7 @@ impl Space for Param {
 }
 
 impl Space for Generic {
+    const WINDOW: u64 = 0;
     #[inline(always)]
     fn is_common(address: u64) -> bool {
         !matches!(resolve(address), Resolved::Local(_))

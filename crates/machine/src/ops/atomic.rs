@@ -36,7 +36,7 @@ fn rmw<P: Space, F: Rmw>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
             match P::update::<F::M>(x, warp, l, lanes[l], |now| F::new(now, b[l], c[l])) {
                 Some(value) => old[l] = value,
                 None => {
-                    let trap = x.bad_access(lanes[l], F::M::BYTES, Access::Atomic);
+                    let trap = x.bad_access(lanes[l].wrapping_add(P::WINDOW), F::M::BYTES, Access::Atomic);
                     return x.raise(warp, l, trap);
                 }
             }

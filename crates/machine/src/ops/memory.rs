@@ -61,7 +61,7 @@ impl<P: Space, M: Extend<R>, R: Lane, const SIGNED: bool> Body for Load<P, M, R,
                     let lane = mask.trailing_zeros() as usize;
                     match P::load::<M>(x, warp, lane, address) {
                         Some(cell) => result = [Self::register(cell); LANES],
-                        None => return bad(x, warp, lane, address, M::BYTES, Access::Load),
+                        None => return bad::<P>(x, warp, lane, address, M::BYTES, Access::Load),
                     }
                 }
                 scattered => {
@@ -77,7 +77,7 @@ impl<P: Space, M: Extend<R>, R: Lane, const SIGNED: bool> Body for Load<P, M, R,
                             rest &= rest - 1;
                             match P::load::<M>(x, warp, l, lanes[l]) {
                                 Some(cell) => cells[l] = cell,
-                                None => return bad(x, warp, l, lanes[l], M::BYTES, Access::Load),
+                                None => return bad::<P>(x, warp, l, lanes[l], M::BYTES, Access::Load),
                             }
                         }
                     }
@@ -164,7 +164,7 @@ impl<P: Space, M: Extend<R>, R: Lane, const SIGNED: bool> Body for LoadVector<P,
                         let address = aligned(lanes[l], bytes).map(|a| a.wrapping_add(M::BYTES * e as u64));
                         match address.and_then(|a| P::load::<M>(x, warp, l, a)) {
                             Some(cell) => cells[l * n + e] = cell,
-                            None => return bad(x, warp, l, lanes[l], bytes, Access::Load),
+                            None => return bad::<P>(x, warp, l, lanes[l], bytes, Access::Load),
                         }
                     }
                 }
@@ -232,7 +232,7 @@ impl<P: Space, M: Extend<R>, R: Lane> Body for Store<P, M, R> {
                     let l = rest.trailing_zeros() as usize;
                     rest &= rest - 1;
                     if P::store::<M>(x, warp, l, lanes[l], cells[l]).is_none() {
-                        return bad(x, warp, l, lanes[l], M::BYTES, Access::Store);
+                        return bad::<P>(x, warp, l, lanes[l], M::BYTES, Access::Store);
                     }
                 }
             }
@@ -276,7 +276,7 @@ impl<P: Space, M: Extend<R>, R: Lane> Body for StoreVector<P, M, R> {
                         let address = aligned(lanes[l], bytes).map(|a| a.wrapping_add(M::BYTES * e as u64));
                         let stored = address.and_then(|a| P::store::<M>(x, warp, l, a, cells[l * n + e]));
                         if stored.is_none() {
-                            return bad(x, warp, l, lanes[l], bytes, Access::Store);
+                            return bad::<P>(x, warp, l, lanes[l], bytes, Access::Store);
                         }
                     }
                 }
@@ -287,8 +287,8 @@ impl<P: Space, M: Extend<R>, R: Lane> Body for StoreVector<P, M, R> {
 }
 
 #[cold]
-fn bad(x: &mut Exec<'_>, warp: usize, lane: usize, address: u64, bytes: u64, access: Access) -> u32 {
-    let trap = x.bad_access(address, bytes, access);
+fn bad<P: Space>(x: &mut Exec<'_>, warp: usize, lane: usize, address: u64, bytes: u64, access: Access) -> u32 {
+    let trap = x.bad_access(address.wrapping_add(P::WINDOW), bytes, access);
     x.raise(warp, lane, trap)
 }
 
@@ -296,7 +296,7 @@ fn bad(x: &mut Exec<'_>, warp: usize, lane: usize, address: u64, bytes: u64, acc
 fn load_param_scalar<M: Cell + Into<u64>>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
     match Param::load::<M>(x, 0, 0, op.imm) {
         Some(cell) => x.files.s[op.d as usize] = cell.into(),
-        None => return x.raise_first(x.bad_access(op.imm, M::BYTES, Access::Load)),
+        None => return x.raise_first(x.bad_access(Param::WINDOW.wrapping_add(op.imm), M::BYTES, Access::Load)),
     }
     pc + 1
 }

@@ -5,7 +5,7 @@
 
 use super::{Body, Execute, Op, plain, select};
 use crate::exec::Exec;
-use crate::lanes::simd::{Level, Simd};
+use crate::lanes::simd::{Level, Simd, warp_by_warp};
 use crate::lanes::{Files, LANES, Lane};
 use std::marker::PhantomData;
 
@@ -85,6 +85,7 @@ macro_rules! map {
         // Two loops: the full one must not carry the mask tests along.
         if x.full {
             for $warp in 0..x.warps {
+                $crate::lanes::simd::warp_by_warp();
                 let $files = &x.files;
                 let lanes: [$r; $crate::lanes::LANES] = $lanes;
                 <$r as $crate::lanes::Lane>::planes_mut(&mut x.files)[d + $warp].0 = lanes;
@@ -93,6 +94,7 @@ macro_rules! map {
             for $warp in 0..x.warps {
                 let mask = x.mask[$warp];
                 if mask != 0 {
+                    $crate::lanes::simd::warp_by_warp();
                     let $files = &x.files;
                     let lanes: [$r; $crate::lanes::LANES] = $lanes;
                     let plane = &mut <$r as $crate::lanes::Lane>::planes_mut(&mut x.files)[d + $warp].0;
@@ -272,6 +274,7 @@ impl<F: Relation, A: Kind, B: Kind> Body for CompareBody<F, A, B> {
     fn run<I: Simd>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
         for warp in 0..x.warps {
             if x.mask[warp] != 0 {
+                warp_by_warp();
                 let a = A::view::<F::T>(&x.files, op.a, warp);
                 let b = B::view::<F::T>(&x.files, op.b, warp);
                 let mut truth = [F::T::default(); LANES];

@@ -7,49 +7,73 @@
 use super::{Execute, NONE, Op, event};
 use crate::exec::Exec;
 use crate::fault::Trap;
-use crate::lanes::LANES;
 use crate::lanes::simd::Baseline;
+use crate::lanes::{EMPTY, LANES, Lane};
 
-/// The member mask of a warp: scalar `a` or plane `a` of the leader, by [`MASK_IN_PLANE`] in [`Op::y`].
+/// In [`Op::y`]: the member mask stands in a plane, not in a scalar.
 pub(crate) const MASK_IN_PLANE: u32 = 1 << 16;
 
-fn members(x: &Exec<'_>, warp: usize, index: u32, in_plane: bool) -> u32 {
-    if in_plane {
-        let lane = x.mask[warp].trailing_zeros().min(31) as usize;
-        x.files.w[index as usize + warp].0[lane]
-    } else {
-        x.files.s[index as usize] as u32
+/// The lanes of `rest` that name the same members as its first lane, and those members.
+///
+/// Lanes that execute one instruction together may name different members: the halves of a warp that work apart, say.
+fn team(x: &Exec<'_>, warp: usize, rest: u32, index: u32, in_plane: bool) -> (u32, u32) {
+    if !in_plane {
+        return (rest, x.files.s[index as usize] as u32);
     }
+    let plane = &x.files.w[index as usize + warp].0;
+    let members = plane[rest.trailing_zeros().min(31) as usize];
+    let same = (0..LANES).fold(0, |same, l| same | u32::from(plane[l] == members) << l);
+    (rest & same, members)
 }
 
-/// Checks that the member mask of every warp is here. `Some` is what the operation must return instead of going on.
+/// Checks that the members of every team are here. `Some` is what the operation must return instead of going on:
+/// [`event::CONVERGE`], with the lanes of the teams that are complete in [`Exec::taken`], or a fault.
 fn gather(x: &mut Exec<'_>, index: u32, in_plane: bool) -> Option<u32> {
-    for warp in 0..x.warps {
-        let active = x.mask[warp];
-        if active == 0 {
-            continue;
-        }
-        let members = members(x, warp, index, in_plane) & x.threads.live[warp];
-        if members & !active != 0 {
-            return Some(event::CONVERGE);
-        }
-        if active & !members != 0 {
-            let lane = (active & !members).trailing_zeros() as usize;
-            let why = format!("lane {lane} executes a .sync operation whose member mask {members:#010x} leaves it out");
-            return Some(x.raise(warp, lane, Trap::InvalidBarrier(why)));
+    let mut complete = EMPTY;
+    let mut waits = false;
+    for (warp, complete) in complete.iter_mut().enumerate().take(x.warps) {
+        let mut rest = x.mask[warp];
+        while rest != 0 {
+            let (lanes, named) = team(x, warp, rest, index, in_plane);
+            rest &= !lanes;
+            let members = named & x.threads.live[warp];
+            if lanes & !members != 0 {
+                let lane = (lanes & !members).trailing_zeros();
+                let why =
+                    format!("lane {lane} executes a .sync operation whose member mask {named:#010x} leaves it out");
+                return Some(x.raise(warp, lane as usize, Trap::InvalidBarrier(why)));
+            }
+            match members == lanes {
+                true => *complete |= lanes,
+                false => waits = true,
+            }
         }
     }
-    None
+    x.taken = complete;
+    waits.then_some(event::CONVERGE)
 }
 
-/// The lanes that run the loop for `warp` of a `.sync` operation, or the event to return.
-macro_rules! for_warps {
-    ($x:ident, $op:ident, |$warp:ident, $mask:ident| $body:block) => {
+/// Runs the body for the lanes of every team of every warp; without a member mask (index [`NONE`]) a warp is one team.
+macro_rules! for_teams {
+    ($x:ident, $index:expr, $in_plane:expr, |$warp:ident, $mask:ident| $body:block) => {
         for $warp in 0..$x.warps {
-            let $mask = $x.mask[$warp];
-            if $mask != 0 $body
+            let mut rest = $x.mask[$warp];
+            while rest != 0 {
+                let $mask = match $index {
+                    NONE => rest,
+                    index => team($x, $warp, rest, index, $in_plane).0,
+                };
+                rest &= !$mask;
+                $body
+            }
         }
     };
+}
+
+/// Writes one scalar result into the lanes of a team.
+fn store(x: &mut Exec<'_>, d: u32, warp: usize, mask: u32, values: [u32; LANES]) {
+    let plane = &mut x.files.w[d as usize + warp].0;
+    *plane = u32::blend::<Baseline>(mask, values, *plane);
 }
 
 /// `shfl` modes in the low bits of [`Op::y`].
@@ -68,7 +92,7 @@ pub(crate) fn shfl(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
     {
         return next;
     }
-    for_warps!(x, op, |warp, mask| {
+    for_teams!(x, NONE, false, |warp, mask| {
         let plane = |index: u32| x.files.w[index as usize + warp].0;
         let (a, b, c) = (plane(op.a), plane(op.b), plane(op.c));
         let mut result = [0; LANES];
@@ -95,7 +119,7 @@ pub(crate) fn shfl(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
             valid |= u32::from(inside) << lane;
         }
         if op.d != NONE {
-            x.store_plane::<Baseline, u32>(op.d, warp, result);
+            store(x, op.d, warp, mask, result);
         }
         if op.x != NONE {
             let p = &mut x.files.p[op.x as usize + warp];
@@ -122,14 +146,14 @@ pub(crate) fn vote(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
         return next;
     }
     let flip = if op.y & super::shape::NEGATE != 0 { !0 } else { 0 };
-    for_warps!(x, op, |warp, mask| {
+    for_teams!(x, op.b, op.y & MASK_IN_PLANE != 0, |warp, mask| {
         let votes = (x.files.p[op.a as usize + warp] ^ flip) & mask;
         let verdict = match op.y & 0xff {
             vote_mode::ALL => votes == mask,
             vote_mode::ANY => votes != 0,
             vote_mode::UNI => votes == mask || votes == 0,
             _ => {
-                x.store_plane::<Baseline, u32>(op.d, warp, [votes; LANES]);
+                store(x, op.d, warp, mask, [votes; LANES]);
                 continue;
             }
         };
@@ -140,7 +164,7 @@ pub(crate) fn vote(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
 }
 
 /// The values of a `match` or `redux` source.
-trait Key: crate::lanes::Lane + Eq {}
+trait Key: Lane + Eq {}
 impl Key for u32 {}
 impl Key for u64 {}
 
@@ -149,12 +173,12 @@ fn match_any<T: Key>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
     if let Some(next) = gather(x, op.b, op.y & MASK_IN_PLANE != 0) {
         return next;
     }
-    for_warps!(x, op, |warp, mask| {
+    for_teams!(x, op.b, op.y & MASK_IN_PLANE != 0, |warp, mask| {
         let a = T::planes(&x.files)[op.a as usize + warp].0;
         let result = std::array::from_fn(|l| {
             (0..LANES).fold(0, |same, k| same | u32::from(a[k] == a[l]) << k) & mask
         });
-        x.store_plane::<Baseline, u32>(op.d, warp, result);
+        store(x, op.d, warp, mask, result);
     });
     pc + 1
 }
@@ -164,13 +188,13 @@ fn match_all<T: Key>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
     if let Some(next) = gather(x, op.b, op.y & MASK_IN_PLANE != 0) {
         return next;
     }
-    for_warps!(x, op, |warp, mask| {
+    for_teams!(x, op.b, op.y & MASK_IN_PLANE != 0, |warp, mask| {
         let a = T::planes(&x.files)[op.a as usize + warp].0;
         let first = a[mask.trailing_zeros() as usize];
         let all = (0..LANES).all(|l| mask >> l & 1 == 0 || a[l] == first);
         let result = if all { mask } else { 0 };
         if op.d != NONE {
-            x.store_plane::<Baseline, u32>(op.d, warp, [result; LANES]);
+            store(x, op.d, warp, mask, [result; LANES]);
         }
         if op.x != NONE {
             let p = &mut x.files.p[op.x as usize + warp];
@@ -200,11 +224,11 @@ pub(crate) fn redux<F: Reduce>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
     if let Some(next) = gather(x, op.b, op.y & MASK_IN_PLANE != 0) {
         return next;
     }
-    for_warps!(x, op, |warp, mask| {
+    for_teams!(x, op.b, op.y & MASK_IN_PLANE != 0, |warp, mask| {
         let a = x.files.w[op.a as usize + warp].0;
         let lanes = (0..LANES).filter(|l| mask >> l & 1 != 0).map(|l| a[l]);
         if let Some(result) = lanes.reduce(F::combine) {
-            x.store_plane::<Baseline, u32>(op.d, warp, [result; LANES]);
+            store(x, op.d, warp, mask, [result; LANES]);
         }
     });
     pc + 1
@@ -212,8 +236,8 @@ pub(crate) fn redux<F: Reduce>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
 
 /// `activemask d`.
 pub(crate) fn activemask(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
-    for_warps!(x, op, |warp, mask| {
-        x.store_plane::<Baseline, u32>(op.d, warp, [mask; LANES]);
+    for_teams!(x, NONE, false, |warp, mask| {
+        store(x, op.d, warp, mask, [mask; LANES]);
     });
     pc + 1
 }
@@ -223,10 +247,10 @@ pub(crate) fn elect(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
     if let Some(next) = gather(x, op.b, op.y & MASK_IN_PLANE != 0) {
         return next;
     }
-    for_warps!(x, op, |warp, mask| {
+    for_teams!(x, op.b, op.y & MASK_IN_PLANE != 0, |warp, mask| {
         let leader = mask.trailing_zeros();
         if op.d != NONE {
-            x.store_plane::<Baseline, u32>(op.d, warp, [leader; LANES]);
+            store(x, op.d, warp, mask, [leader; LANES]);
         }
         let p = &mut x.files.p[op.x as usize + warp];
         *p = (*p & !mask) | 1 << leader;

@@ -51,10 +51,18 @@ impl Pack {
             mask[warp] = here[warp];
             x.set_mask(mask);
             // SAFETY: operations of an image were selected for this host (see `ops::select`).
-            match unsafe { (op.execute)(&mut x, op, pc) } {
+            let mut outcome = unsafe { (op.execute)(&mut x, op, pc) };
+            if outcome == event::CONVERGE && x.taken[warp] != 0 {
+                // Lanes that name different members do not wait for one another.
+                mask[warp] = x.taken[warp];
+                x.set_mask(mask);
+                // SAFETY: as above.
+                outcome = unsafe { (op.execute)(&mut x, op, pc) };
+            }
+            match outcome {
                 event::CONVERGE => {}
                 event::FAULT => fault = x.trap.take(),
-                _ => done[warp] = here[warp],
+                _ => done[warp] = mask[warp],
             }
         }
         frame.files = x.files;

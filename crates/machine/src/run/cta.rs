@@ -7,6 +7,9 @@ use crate::lanes::{EMPTY, LANES};
 use crate::observe::Watch;
 use crate::schedule::{Scheduler, SchedulerKind};
 
+/// Operations after which a CTA that communicates ends its turn, in case it waits for another one.
+const WAITING_TURN: i64 = 100_000;
+
 /// A resident CTA.
 pub(crate) struct Cta {
     packs: Vec<Pack>,
@@ -66,7 +69,7 @@ impl Cta {
             if runnable == 0 {
                 return Turn::Done;
             }
-            if rest <= 0 {
+            if rest <= 0 || communicated && operations - rest > WAITING_TURN {
                 return Turn::Yielded { waits: communicated };
             }
             let nth = if runnable == 1 || blocked > 0 { 0 } else { self.scheduler.pick(runnable) };

@@ -18,8 +18,12 @@ use slab::Slab;
 const FAIR_TURNS: u32 = 1024;
 
 /// Operations that a group may run while others wait for it at a join, if it communicates meanwhile; a program that
-/// waits for those others must communicate to do so.
-const PATIENCE: i64 = 50_000;
+/// waits for those others must communicate to do so. Every hand-over of a spin lock between lanes of a warp takes this
+/// long.
+const PATIENCE: i64 = 4_000;
+
+/// The same for a group that does not communicate, in case it waits in a way that does not look like it.
+const LONG_PATIENCE: i64 = 5_000_000;
 
 /// The registers and the place in local memory of one function activation, shared by the lanes that entered it
 /// together.
@@ -199,11 +203,11 @@ impl Pack {
         x.local_base = local_base;
         x.stack = std::mem::take(&mut frame.stack);
         x.issued = self.issued;
-        x.fuel = *fuel;
+        let slice = if group.join.is_some() { PATIENCE.min(*fuel) } else { *fuel };
+        x.fuel = slice;
         x.set_mask(group.mask);
         let ops = grid.image.ops.as_slice();
         let mut pc = group.pc;
-        let start_fuel = x.fuel;
         let outcome = loop {
             x.join_pc = match group.join {
                 Some(join) if self.joins[join].frame == group.frame => self.joins[join].pc,
@@ -261,8 +265,8 @@ impl Pack {
             }
         };
         // Give the registers back before anything else looks at the frame.
-        let spent = start_fuel - x.fuel;
-        *fuel = x.fuel;
+        let spent = slice - x.fuel;
+        *fuel -= spent;
         self.issued = x.issued;
         self.communicated |= x.communicated;
         let (trap, targets) = (x.trap.take(), std::mem::take(&mut x.targets));
@@ -272,7 +276,7 @@ impl Pack {
         match outcome {
             event::YIELD => {
                 self.groups.push(group);
-                if self.impatience > PATIENCE && (self.communicated || self.impatience > PATIENCE * 100) {
+                if self.impatience > if self.communicated { PATIENCE } else { LONG_PATIENCE } {
                     self.release_join();
                 }
                 return Step::Yield;
@@ -485,8 +489,8 @@ impl Pack {
                         thread + (bases.1 + b) as usize,
                     );
                 }
-                (Place::Register { index: a, .. }, Place::Register { index: b, bits }) => {
-                    let value = read_register(&self.frames[from].files, a, bits, warp, lane);
+                (Place::Register { index: a, bits: held }, Place::Register { index: b, bits }) => {
+                    let value = read_register(&self.frames[from].files, a, held, warp, lane);
                     write_register(&mut self.frames[to].files, b, bits, warp, lane, value);
                 }
                 // The checker refuses calls that mix the two kinds.

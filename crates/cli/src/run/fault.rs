@@ -1,0 +1,195 @@
+//! Faults, and instructions that the machine does not execute: with the PTX line, the source line, and the command that
+//! shows the fault again.
+
+use crate::diagnostics::{self, Mark};
+use annotate_snippets::{AnnotationKind, Level};
+use machine::fault::Place;
+use machine::{Fault, Unsupported};
+use ptx::source::{Source, Span};
+use serde_json::{Value, json};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Source files beyond this size are not shown.
+const LARGEST_SOURCE: u64 = 16 << 20;
+
+/// A fault for people.
+pub(crate) fn text(source: &Source, fault: &Fault, replay: Option<&str>) -> String {
+    let span = fault.ptx.as_ref().map(|place| span(source, place, fault.instruction.as_deref()));
+    let title = fault.trap.to_string();
+    let thread = fault.thread.map(|[x, y, z]| format!("thread ({x}, {y}, {z})"));
+    let mut group = Level::ERROR.primary_title(title.as_str()).id(fault.trap.name()).elements(excerpt(
+        source,
+        span,
+        thread.as_deref().unwrap_or_default(),
+    ));
+    let original = fault.source.as_ref().and_then(original);
+    if let (Some(original), Some(place)) = (&original, &fault.source) {
+        group = group.elements(excerpt(original, Some(span_of_place(original, place)), "compiled from this"));
+    }
+    let mut notes = vec![format!("in kernel {}{}", fault.kernel, called(fault.function.as_deref()))];
+    if let Some([x, y, z]) = fault.block {
+        notes.push(format!(
+            "block ({x}, {y}, {z}){}",
+            thread.as_ref().map(|t| format!(", {t}")).unwrap_or_default()
+        ));
+    }
+    if let (None, Some(place)) = (&original, &fault.source) {
+        notes.push(format!("compiled from {place}"));
+    }
+    group = group.elements(notes.iter().map(|note| Level::NOTE.message(note.as_str())));
+    let replay = replay.map(|command| format!("to see it again: {command}"));
+    group = group.elements(replay.iter().map(|help| Level::HELP.message(help.as_str())));
+    diagnostics::paragraph(group).trim_end().to_owned()
+}
+
+/// An instruction that the machine does not execute, for people.
+pub(crate) fn unsupported_text(source: &Source, unsupported: &Unsupported) -> String {
+    let span = unsupported.ptx.as_ref().map(|place| span(source, place, unsupported.instruction.as_deref()));
+    let title = format!("unsupported: {}", unsupported.what);
+    let function = Some(unsupported.function.as_str()).filter(|f| *f != unsupported.kernel);
+    let note = format!("in kernel {}{}", unsupported.kernel, called(function));
+    let group = Level::ERROR
+        .primary_title(title.as_str())
+        .elements(excerpt(source, span, ""))
+        .element(Level::NOTE.message(note.as_str()));
+    diagnostics::paragraph(group).trim_end().to_owned()
+}
+
+fn called(function: Option<&str>) -> String {
+    function.map(|f| format!(", in function {f}")).unwrap_or_default()
+}
+
+fn excerpt<'a>(
+    source: &'a Source,
+    span: Option<Span>,
+    label: &'a str,
+) -> Vec<annotate_snippets::Snippet<'a, annotate_snippets::Annotation<'a>>> {
+    let mark = span.map(|span| Mark { span, label, kind: AnnotationKind::Primary });
+    diagnostics::excerpts(source, mark.as_slice())
+}
+
+/// The bytes of an instruction that begins at a place.
+fn span(source: &Source, place: &Place, instruction: Option<&str>) -> Span {
+    let start = offset(source, place);
+    Span::new(start, start + instruction.map_or(0, |text| text.len() as u32))
+}
+
+fn offset(source: &Source, place: &Place) -> u32 {
+    let before = source.text().split_inclusive('\n').take(place.line.saturating_sub(1) as usize);
+    before.map(|line| line.len() as u32).sum::<u32>() + place.column.saturating_sub(1)
+}
+
+/// The place in the file that the PTX was compiled from, if it can be read here.
+fn original(place: &Place) -> Option<Arc<Source>> {
+    let path = Path::new(&place.file);
+    let data = std::fs::metadata(path).ok()?;
+    let text =
+        (data.is_file() && data.len() <= LARGEST_SOURCE).then(|| std::fs::read_to_string(path).ok())??;
+    // Line 0 is the compiler's way to say that no line of the source has this instruction.
+    let exists = place.line > 0 && (place.line as usize) <= text.lines().count();
+    exists.then(|| Source::new(place.file.as_str(), text))
+}
+
+/// From the column, or the beginning of the line, to its end.
+fn span_of_place(source: &Source, place: &Place) -> Span {
+    let line = offset(source, &Place { column: 1, ..place.clone() });
+    let text = source.text()[line as usize..].lines().next().unwrap_or_default();
+    let indent = (text.len() - text.trim_start().len()) as u32;
+    let column = if place.column > 0 { place.column - 1 } else { indent };
+    let end = text.trim_end().len() as u32;
+    Span::new(line + column.min(end), line + end)
+}
+
+/// A fault for programs.
+pub(crate) fn json(fault: &Fault, replay: Option<&str>) -> Value {
+    json!({
+        "name": fault.trap.name(),
+        "message": fault.trap.to_string(),
+        "kernel": fault.kernel,
+        "function": fault.function,
+        "block": fault.block,
+        "thread": fault.thread,
+        "ptx": fault.ptx.as_ref().map(place),
+        "instruction": fault.instruction,
+        "source": fault.source.as_ref().map(place),
+        "scheduler": fault.scheduler,
+        "replay": replay,
+    })
+}
+
+/// An instruction that the machine does not execute, for programs.
+pub(crate) fn unsupported_json(unsupported: &Unsupported) -> Value {
+    json!({
+        "what": unsupported.what,
+        "kernel": unsupported.kernel,
+        "function": unsupported.function,
+        "ptx": unsupported.ptx.as_ref().map(place),
+        "instruction": unsupported.instruction,
+        "source": unsupported.source.as_ref().map(place),
+    })
+}
+
+fn place(place: &Place) -> Value {
+    json!({ "file": place.file, "line": place.line, "column": place.column })
+}
+
+/// The command line that runs the same again with one host thread and this scheduler.
+pub(crate) fn replay(command: impl IntoIterator<Item = String>, scheduler: &str) -> String {
+    let mut words = command.into_iter();
+    let mut kept = vec!["warploom".to_owned()];
+    words.next();
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            // What follows `--` are the kernel's arguments.
+            "--" => {
+                let rest: Vec<_> = std::iter::once(word).chain(words).collect();
+                return join(kept, scheduler, rest);
+            }
+            "--threads" | "--scheduler" => {
+                words.next();
+            }
+            _ if word.starts_with("--threads=") || word.starts_with("--scheduler=") => {}
+            _ => kept.push(word),
+        }
+    }
+    join(kept, scheduler, Vec::new())
+}
+
+fn join(mut words: Vec<String>, scheduler: &str, rest: Vec<String>) -> String {
+    words.extend(["--threads", "1", "--scheduler", scheduler].map(str::to_owned));
+    words.extend(rest);
+    // A command line has no zero byte, all that cannot be quoted.
+    shlex::try_join(words.iter().map(String::as_str)).unwrap_or_else(|_| words.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_replay_replaces_threads_and_scheduler() {
+        let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(
+            replay(
+                words("/x/warploom run k.ptx --threads 4 --scheduler=adversarial zeros:f32[4] 1"),
+                "random:7"
+            ),
+            "warploom run k.ptx 'zeros:f32[4]' 1 --threads 1 --scheduler random:7"
+        );
+        assert_eq!(
+            replay(words("warploom run k.ptx -- -1 --threads"), "round-robin"),
+            "warploom run k.ptx --threads 1 --scheduler round-robin -- -1 --threads"
+        );
+    }
+
+    #[test]
+    fn places_become_spans() {
+        let source = Source::new("x", "ab\n  cde f\n");
+        let place = |line, column| Place { file: "x".into(), line, column };
+        assert_eq!(source.slice(span(&source, &place(2, 3), Some("cde"))), "cde");
+        assert_eq!(source.slice(span_of_place(&source, &place(2, 0))), "cde f");
+        assert_eq!(source.slice(span_of_place(&source, &place(2, 5))), "e f");
+        assert_eq!(source.slice(span_of_place(&source, &place(1, 9))), "");
+    }
+}

@@ -1,0 +1,151 @@
+//! Launching: observers, cancellation, repetition and what the launches together tell.
+
+use super::Arguments;
+use super::binding::Buffer;
+use super::progress;
+use super::statistics;
+use crate::failure::{Exit, Failure};
+use crate::terminal::thousands;
+use machine::observe::{Event, Observer};
+use machine::stats::{Report, Stats};
+use machine::trace::Trace;
+use machine::{Device, Launch, LaunchError, LaunchOptions, LaunchReport, LoadedModule, Profile};
+use serde_json::{Value, json};
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// What became of the launches.
+pub(crate) struct Launched {
+    /// The last launch.
+    pub(crate) result: Result<LaunchReport, LaunchError>,
+    /// The times of all launches that ended well, sorted.
+    times: Vec<Duration>,
+    pub(crate) statistics: Option<Report>,
+    pub(crate) trace_error: Option<io::Error>,
+}
+
+/// Set by Ctrl-C.
+static CANCEL: AtomicBool = AtomicBool::new(false);
+
+/// Several observers at once.
+struct Observers<'a>(Vec<&'a dyn Observer>);
+
+impl Observer for Observers<'_> {
+    fn instruction(&self, event: &Event<'_>) {
+        self.0.iter().for_each(|observer| observer.instruction(event));
+    }
+}
+
+/// Launches a kernel as often as the command line says.
+pub(crate) fn run(
+    arguments: &Arguments,
+    device: &Device,
+    loaded: &LoadedModule,
+    launch: &Launch<'_>,
+    buffers: &[Buffer],
+) -> Result<Launched, Failure> {
+    let module = loaded.module();
+    let stats = arguments.stats.then(|| Stats::new(module));
+    let trace = match &arguments.trace {
+        Some(path) => {
+            let writer = trace_writer(path)
+                .map_err(|error| Failure::usage(format!("cannot write {}: {error}", path.display())))?;
+            Some(Trace::new(module, writer))
+        }
+        None => None,
+    };
+    let stats_observer = stats.iter().map(|stats| stats as &dyn Observer);
+    let observers =
+        Observers(stats_observer.chain(trace.iter().map(|trace| trace as &dyn Observer)).collect());
+    // The first Ctrl-C stops the kernel, a second one the command.
+    let _ = ctrlc::set_handler(|| {
+        if CANCEL.swap(true, Ordering::Relaxed) {
+            std::process::exit(Exit::Cancelled as i32);
+        }
+    });
+    let total = launch.grid.iter().map(|&extent| u64::from(extent)).product();
+    let mut times = Vec::new();
+    let mut result = None;
+    for round in 0..arguments.repeat {
+        for buffer in buffers {
+            buffer.upload(device.memory(), round == 0).map_err(|error| Failure::usage(error.to_string()))?;
+        }
+        progress::watch(total, launch.kernel.name(), |progress| {
+            let options = LaunchOptions {
+                threads: arguments.threads.unwrap_or(usize::from(arguments.trace.is_some())),
+                scheduler: arguments.scheduler,
+                budget: arguments.max_instructions,
+                observer: (!observers.0.is_empty()).then_some(&observers),
+                cancel: Some(&CANCEL),
+                progress,
+            };
+            result = Some(device.launch(launch, &options));
+        });
+        match &result {
+            Some(Ok(report)) => times.push(report.elapsed),
+            _ => break,
+        }
+    }
+    times.sort_unstable();
+    // The option's range begins at 1.
+    let result = result.ok_or_else(|| Failure::usage("nothing was launched"))?;
+    let statistics = stats.as_ref().map(Stats::report);
+    let trace_error = trace.and_then(|trace| trace.finish().err());
+    Ok(Launched { result, times, statistics, trace_error })
+}
+
+fn trace_writer(path: &Path) -> io::Result<Box<dyn io::Write + Send>> {
+    Ok(match path == Path::new("-") {
+        true => Box::new(BufWriter::new(io::stderr())),
+        false => Box::new(BufWriter::new(File::create(path)?)),
+    })
+}
+
+impl Launched {
+    fn median(&self) -> Duration {
+        self.times.get(self.times.len() / 2).copied().unwrap_or_default()
+    }
+
+    /// One line about a launch that ended well.
+    pub(crate) fn summary(&self, launch: &Launch<'_>, profile: &Profile) -> String {
+        let Ok(report) = &self.result else { return String::new() };
+        let extents = |[x, y, z]: [u32; 3]| format!("({x},{y},{z})");
+        let mut text = format!(
+            "{}, grid {}, block {}, as {}: {} warp instructions in {:?} on {}",
+            launch.kernel.name(),
+            extents(launch.grid),
+            extents(launch.block),
+            profile.name,
+            thousands(report.warp_instructions),
+            self.median(),
+            crate::terminal::count(report.threads, "host thread"),
+        );
+        if let [least, .., most] = self.times[..] {
+            text += &format!(" (median of {}, {least:?} to {most:?})", self.times.len());
+        }
+        text
+    }
+
+    /// The report, without what came of the buffers.
+    pub(crate) fn json(&self, arguments: &Arguments, launch: &Launch<'_>, loaded: &LoadedModule) -> Value {
+        let report = self.result.as_ref().ok();
+        let nanoseconds = |time: &Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        json!({
+            "file": arguments.file.to_string_lossy(),
+            "kernel": launch.kernel.name(),
+            "device": arguments.device.name,
+            "grid": launch.grid,
+            "block": launch.block,
+            "dynamic_shared": launch.dynamic_shared,
+            "scheduler": arguments.scheduler.to_string(),
+            "threads": report.map(|r| r.threads),
+            "warp_instructions": report.map(|r| r.warp_instructions),
+            "time_ns": report.map(|_| nanoseconds(&self.median())),
+            "times_ns": self.times.iter().map(nanoseconds).collect::<Vec<_>>(),
+            "stats": self.statistics.as_ref().map(|stats| statistics::json(stats, loaded.module())),
+        })
+    }
+}

@@ -1,0 +1,281 @@
+//! `warploom run`: a kernel on the virtual GPU, from a command line.
+//!
+//! | file | what it knows |
+//! | --- | --- |
+//! | `grammar` | what an argument can say |
+//! | `element`, `fill`, `npy` | numbers as text, generated contents, NumPy's files |
+//! | `binding` | from arguments to parameters and buffers |
+//! | `launch` | options of the machine, observers, timing |
+//! | `outcome`, `compare` | what comes of the buffers |
+//! | `fault`, `statistics` | reports |
+
+mod binding;
+mod compare;
+mod element;
+mod fault;
+mod fill;
+mod grammar;
+mod launch;
+mod npy;
+mod outcome;
+mod progress;
+mod statistics;
+
+use crate::devices;
+use crate::failure::{EXIT_CODES, Exit, Failure};
+use crate::{input, terminal};
+use machine::output::Output;
+use machine::{
+    Device, DeviceOptions, Kernel, Launch, LaunchError, LoadError, LoadedModule, Profile, SchedulerKind, Trap,
+};
+use ptx::source::Source;
+use serde_json::{Value, json};
+use std::io::Write;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::sync::{Arc, Mutex, PoisonError};
+
+const HELP: &str = "\
+Arguments, one for each parameter of the kernel, in order:
+  42  -1  0x10  1.5  f32:1.5    a number of the parameter's type, or of the type named
+  in:data.npy  in:raw.bin:f32   a buffer with a file's contents
+  zeros:f32[1024]               a buffer of zeros; shapes may be f32[64x64]
+  fill:f32[256]=1.5             the same number everywhere
+  range:i32[1000]               0, 1, 2, ...        options :start=A :step=B
+  random:f32[1024]:seed=7       repeatable          options :lo=A :hi=B
+  list:i32[1,2,3]               these numbers
+  same:0+256                    byte 256 of the buffer of parameter 0 (or of its name)
+  null  bytes:00ff  file:s.bin  a null pointer; a structure's bytes
+
+Actions on a buffer after the launch, each behind a comma:
+  ,print  ,print:8:hex          print the first elements
+  ,out:c.npy  ,out:c.bin        write a file
+  ,expect:ref.npy:rel=1e-5      compare, exactly or with :abs=X :rel=X :ulp=N
+  ,expect:[1,2,3]  ,expect:fill=1.5  ,expect:range:step=2  ,expect:zeros
+
+Quote arguments with brackets for shells that expand them. A negative number may need -- before the arguments.
+
+Examples:
+  warploom run add.ptx --grid 4 --block 256 'range:f32[1024]' 'range:f32[1024]' \\
+      'zeros:f32[1024],print:8,expect:range:step=2' 1024
+  warploom run mm.ptx --kernel matmul --grid 8,8 --block 16,16 in:a.npy in:b.npy 'zeros:f32[128x128],out:c.npy' 128
+  warploom run add.ptx --grid 4 --block 256 --stats --json ... | jq .stats.total
+  warploom run racy.ptx --grid 64 --block 32 --scheduler random:1 ...";
+
+/// Run a kernel on the virtual GPU.
+///
+/// What the kernel prints and what `,print` shows goes to standard output, everything else to standard error.
+#[derive(Debug, clap::Args)]
+#[command(after_help = format!("{HELP}\n\n{EXIT_CODES}"))]
+pub(crate) struct Arguments {
+    /// A PTX file; `-` is standard input
+    file: PathBuf,
+    /// A value for each kernel parameter (see below)
+    #[arg(value_name = "ARG", allow_negative_numbers = true)]
+    arguments: Vec<String>,
+    /// The kernel; may be left out if the file has only one
+    #[arg(short, long, value_name = "NAME")]
+    kernel: Option<String>,
+    /// CTAs of the grid: X[,Y[,Z]]
+    #[arg(short, long, value_name = "X[,Y[,Z]]", default_value = "1")]
+    grid: Extents,
+    /// Threads of a CTA: X[,Y[,Z]]; may be left out if the kernel has .reqntid
+    #[arg(short, long, value_name = "X[,Y[,Z]]")]
+    block: Option<Extents>,
+    /// Bytes of dynamic shared memory
+    #[arg(long, value_name = "BYTES", default_value_t = 0)]
+    shared: u32,
+    /// The device to be; `warploom devices` lists them
+    #[arg(long, value_name = "NAME", value_parser = devices::profile, default_value = "h200")]
+    device: &'static Profile,
+    /// Host threads; 0 is one for each core [default: 0, with --trace 1]
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+    /// Who runs next: round-robin, random:SEED or adversarial
+    #[arg(long, value_name = "NAME", default_value_t)]
+    scheduler: SchedulerKind,
+    /// Stop with a fault after this many warp instructions
+    #[arg(long, value_name = "N")]
+    max_instructions: Option<u64>,
+    /// Launch N times, from the same buffers each time, and report the median time
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..),
+          conflicts_with_all = ["stats", "trace"])]
+    repeat: u32,
+    /// Write a line for every warp instruction, to standard error or to a file
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
+    trace: Option<PathBuf>,
+    /// Count instructions, divergence and memory traffic, and print the tables
+    #[arg(long)]
+    stats: bool,
+    /// Print one JSON object with everything: outputs, what the kernel printed, time, statistics, fault
+    #[arg(long)]
+    json: bool,
+}
+
+/// Extents in three dimensions; those left out are 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Extents([u32; 3]);
+
+impl FromStr for Extents {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut extents = [1; 3];
+        for (index, extent) in text.split(',').enumerate() {
+            let place = extents.get_mut(index).ok_or("at most three extents")?;
+            *place = match extent.trim().parse() {
+                Ok(0) => return Err("an extent is at least 1".into()),
+                Ok(extent) => extent,
+                Err(_) => return Err(format!("`{extent}` is not an extent, a number from 1")),
+            };
+        }
+        Ok(Self(extents))
+    }
+}
+
+/// What a kernel prints, when it is to be part of a report.
+#[derive(Clone, Default)]
+struct Capture(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Capture {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Capture {
+    fn text(&self) -> String {
+        String::from_utf8_lossy(&self.0.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
+    }
+}
+
+pub(crate) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
+    let (source, module) = input::module(&arguments.file)?;
+    let printed = Capture::default();
+    let output = if arguments.json { Output::new(printed.clone()) } else { Output::default() };
+    let options = DeviceOptions { output, ..DeviceOptions::default() };
+    let device = Device::new(arguments.device.clone(), options)
+        .map_err(|error| Failure::usage(format!("cannot make device {}: {error}", arguments.device.name)))?;
+    let loaded = device.load(module).map_err(|error| {
+        let exit = if matches!(error, LoadError::Target { .. }) { Exit::Unsupported } else { Exit::Usage };
+        Failure::new(exit, format!("{}: {error}", source.name()))
+    })?;
+    let kernel = choose(&loaded, arguments.kernel.as_deref(), &source)?;
+    let block = arguments.block.map(|extents| extents.0).or(kernel.function().bounds.req_ntid);
+    let block = block.ok_or_else(|| {
+        Failure::usage("the number of threads is missing")
+            .hint("say it with --block, for example --block 256")
+    })?;
+    let binding = binding::bind(kernel, &arguments.arguments, device.memory())?;
+    let launch = Launch {
+        kernel,
+        grid: arguments.grid.0,
+        block,
+        dynamic_shared: arguments.shared,
+        params: binding.params,
+    };
+    let launched = launch::run(arguments, &device, &loaded, &launch, &binding.buffers)?;
+    let mut report = arguments.json.then(Vec::new);
+    let mut exit = match &launched.result {
+        Ok(_) => outcome::deliver(&binding.buffers, device.memory(), report.as_mut())?,
+        Err(error) => exit_of(error),
+    };
+    let replay = replay(&launched.result);
+    if let Some(outputs) = report {
+        let mut value = launched.json(arguments, &launch, &loaded);
+        value["outputs"] = outputs.into();
+        value["printed"] = printed.text().into();
+        value["error"] =
+            launched.result.as_ref().err().map_or(Value::Null, |error| error_json(error, replay.as_deref()));
+        value["exit"] = (exit as u8).into();
+        terminal::json(&value)?;
+    } else {
+        match &launched.result {
+            Ok(_) => terminal::note(&launched.summary(&launch, arguments.device)),
+            Err(error) => terminal::note(&error_text(error, &source, replay.as_deref())),
+        }
+        if let Some(statistics) = &launched.statistics {
+            terminal::result(&statistics::text(statistics, loaded.module()))?;
+        }
+    }
+    if let Some(error) = launched.trace_error {
+        Failure::usage(format!("the trace is incomplete: {error}")).report();
+        exit = exit.max(Exit::Usage);
+    }
+    Ok(exit)
+}
+
+/// The kernel that was named, or the only one.
+fn choose<'a>(loaded: &'a LoadedModule, name: Option<&str>, source: &Source) -> Result<Kernel<'a>, Failure> {
+    let entries: Vec<_> = loaded.module().entries().map(|(_, f)| f.name.as_str()).collect();
+    let chosen = match (name, &entries[..]) {
+        (_, []) => return Err(Failure::usage(format!("{} has no kernel (.entry)", source.name()))),
+        (Some(name), _) => {
+            loaded.kernel(name).ok_or_else(|| format!("{} has no kernel `{name}`", source.name()))
+        }
+        (None, [only]) => loaded.kernel(only).ok_or_else(String::new),
+        (None, _) => {
+            Err(format!("{} has {} kernels; choose one with --kernel", source.name(), entries.len()))
+        }
+    };
+    chosen.map_err(|message| Failure::usage(message).hint(format!("it has {}", entries.join(", "))))
+}
+
+fn exit_of(error: &LaunchError) -> Exit {
+    match error {
+        LaunchError::InvalidConfiguration(_) | LaunchError::OutOfResources(_) => Exit::Usage,
+        LaunchError::Unsupported(_) => Exit::Unsupported,
+        LaunchError::Fault(fault) if fault.trap == Trap::Cancelled => Exit::Cancelled,
+        LaunchError::Fault(_) => Exit::Fault,
+    }
+}
+
+/// The command that shows a fault again.
+fn replay<T>(result: &Result<T, LaunchError>) -> Option<String> {
+    match result {
+        Err(LaunchError::Fault(fault)) if fault.trap != Trap::Cancelled => {
+            let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
+            Some(fault::replay(words, &fault.scheduler))
+        }
+        _ => None,
+    }
+}
+
+fn error_text(error: &LaunchError, source: &Source, replay: Option<&str>) -> String {
+    match error {
+        LaunchError::InvalidConfiguration(_) | LaunchError::OutOfResources(_) => format!("error: {error}"),
+        LaunchError::Unsupported(unsupported) => fault::unsupported_text(source, unsupported),
+        LaunchError::Fault(fault) => fault::text(source, fault, replay),
+    }
+}
+
+fn error_json(error: &LaunchError, replay: Option<&str>) -> Value {
+    match error {
+        LaunchError::InvalidConfiguration(_) | LaunchError::OutOfResources(_) => {
+            json!({ "launch": error.to_string() })
+        }
+        LaunchError::Unsupported(unsupported) => {
+            json!({ "unsupported": fault::unsupported_json(unsupported) })
+        }
+        LaunchError::Fault(fault) => json!({ "fault": fault::json(fault, replay) }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn extents_are_one_to_three_numbers() {
+        for (text, extents) in [("4", [4, 1, 1]), ("4,2", [4, 2, 1]), ("4, 2,3", [4, 2, 3])] {
+            assert_eq!(text.parse(), Ok(Extents(extents)));
+        }
+        for text in ["", "0", "1,2,3,4", "-1", "x", "4,,1", "4294967296"] {
+            assert!(text.parse::<Extents>().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! What sessions cannot show: files that are written, output that nobody reads, JSON that must hold together.
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+fn inputs() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/commands/run.in")
+}
+
+fn warploom(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_warploom"));
+    command.current_dir(inputs()).args(arguments).output().expect("the command starts")
+}
+
+fn success(arguments: &[&str]) -> Output {
+    let output = warploom(arguments);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    output
+}
+
+fn add<'a>(extra: &[&'a str], a: &'a str, b: &'a str, c: &'a str) -> Vec<&'a str> {
+    let launch = ["run", "add.ptx", "--grid", "4", "--block", "64"];
+    [&launch[..], extra, &[a, b, c, "200"]].concat()
+}
+
+#[test]
+fn arrays_go_out_and_come_back() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["c.npy", "c.bin"] {
+        let path = folder.path().join(name).display().to_string();
+        let out = format!("zeros:f32[20x10],out:{path}");
+        success(&add(&[], "random:f32[200]:seed=1", "range:f32[200]", &out));
+        let again = format!("zeros:f32[200],expect:{path}");
+        success(&add(&[], "random:f32[200]:seed=1", "range:f32[200]", &again));
+        let typed = format!("in:{path}:f32[20x10]");
+        let doubled = warploom(&add(&[], &typed, "zeros:f32[200]", &again));
+        assert_eq!(doubled.status.code(), Some(0), "{}", String::from_utf8_lossy(&doubled.stderr));
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_written_does_not_stop_the_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let good = folder.path().join("good.bin");
+    // A folder is no file.
+    let both = format!("zeros:f32[200],out:{},out:{}", folder.path().display(), good.display());
+    let output = warploom(&add(&[], "range:f32[200]", "zeros:f32[200]", &both));
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(std::fs::metadata(good).unwrap().len(), 800);
+}
+
+#[test]
+fn the_report_is_one_object() {
+    let output = success(&add(
+        &["--json", "--stats"],
+        "range:f32[200]",
+        "fill:f32[200]=nan",
+        "zeros:f32[200],print:2,expect:fill=nan",
+    ));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["exit"], 0);
+    assert_eq!(report["error"], Value::Null);
+    assert_eq!(report["outputs"][0]["print"], serde_json::json!(["nan", "nan"]));
+    assert_eq!(report["outputs"][1]["expect"]["passed"], true);
+    // 200 threads are 6 warps and a quarter: 7 warps execute all 19 instructions, the eighth the 10 up to the branch and
+    // the last.
+    let counted = &report["stats"]["total"]["warp_instructions"];
+    assert_eq!(counted, &Value::from(7 * 19 + 11));
+    assert_eq!(report["warp_instructions"], *counted);
+    let memory = report["stats"]["total"]["memory"].as_array().unwrap();
+    let global =
+        |access: &str| memory.iter().find(|m| m["space"] == "global" && m["access"] == access).unwrap();
+    assert_eq!(global("load")["bytes"], 2 * 200 * 4);
+    assert_eq!(global("store")["sectors"], 25);
+}
+
+#[test]
+fn a_fault_is_reported_and_its_replay_fails_in_the_same_way() {
+    let arguments = add(&["--json", "--threads", "2"], "range:f32[8]", "zeros:f32[200]", "zeros:f32[200]");
+    let output = warploom(&arguments);
+    assert_eq!(output.status.code(), Some(3));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let fault = &report["error"]["fault"];
+    assert_eq!(fault["name"], "illegal-address");
+    assert_eq!(fault["ptx"]["line"], 32);
+    let replay = shlex::split(fault["replay"].as_str().unwrap()).unwrap();
+    let words: Vec<&str> = replay[1..].iter().map(String::as_str).collect();
+    let again: Value = serde_json::from_slice(&warploom(&words).stdout).unwrap();
+    assert_eq!(again["error"]["fault"]["name"], "illegal-address");
+    assert_eq!(again["error"]["fault"]["ptx"], fault["ptx"]);
+}
+
+#[test]
+fn a_trace_repeats_itself() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = |name: &str| {
+        let path = folder.path().join(name);
+        let option = format!("--trace={}", path.display());
+        success(&[
+            "run",
+            "several.ptx",
+            "--kernel",
+            "nothing",
+            "--grid",
+            "3",
+            "--scheduler",
+            "random:5",
+            &option,
+        ]);
+        std::fs::read_to_string(path).unwrap()
+    };
+    let first = trace("a");
+    assert_eq!(first.lines().count(), 3 * 2, "{first}");
+    assert_eq!(first, trace("b"));
+}
+
+#[test]
+fn a_reader_that_leaves_is_no_error() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_warploom"))
+        .current_dir(inputs())
+        .args(["check", "--json", "add.ptx"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+}
+
+#[test]
+fn formatting_in_place_keeps_the_meaning_and_the_permissions() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("k.ptx");
+    let text = std::fs::read_to_string(inputs().join("add.ptx")).unwrap();
+    std::fs::write(&path, text.replace(";\n", "; ")).unwrap();
+    let name = path.display().to_string();
+    success(&["fmt", "-i", "--drop-comments", &name]);
+    success(&["fmt", "--check", &name]);
+    success(&["check", &name]);
+    let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
+    assert_eq!(left.len(), 1, "{left:?}");
+}
