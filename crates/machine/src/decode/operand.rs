@@ -5,10 +5,10 @@ use super::emit::op;
 use super::function::{Decoder, Home};
 use super::layout;
 use crate::exec::code_address;
-use crate::memory::{PARAM_WINDOW, SHARED_WINDOW};
 use crate::lanes::LANES;
-use crate::ops::address::{ROW, base};
 use crate::memory::SpaceKind;
+use crate::memory::{PARAM_WINDOW, SHARED_WINDOW};
+use crate::ops::address::{ROW, base};
 use crate::ops::shape::NEGATE;
 use crate::ops::special::{Reading, plane_reader, read_scalar, reading};
 use crate::ops::{NONE, Op};
@@ -191,9 +191,7 @@ impl Decoder<'_> {
 
     fn symbol(&mut self, symbol: Symbol) -> Result<SymbolValue, Missing> {
         match symbol {
-            Symbol::Function(function) => {
-                Ok(SymbolValue { base: ZERO, offset: code_address(function.0) })
-            }
+            Symbol::Function(function) => Ok(SymbolValue { base: ZERO, offset: code_address(function.0) }),
             Symbol::Variable(id) => self.variable(id),
         }
     }
@@ -214,7 +212,9 @@ impl Decoder<'_> {
                 let offset = layout::entry_parameter(self.module, self.id, id).ok_or_else(unplaced)?;
                 (ZERO, offset.into())
             }
-            StateSpace::Reg | StateSpace::Sreg | StateSpace::Tex | StateSpace::Generic => return Err(unplaced()),
+            StateSpace::Reg | StateSpace::Sreg | StateSpace::Tex | StateSpace::Generic => {
+                return Err(unplaced());
+            }
         };
         Ok(SymbolValue { base, offset })
     }
@@ -227,9 +227,7 @@ impl Decoder<'_> {
         };
         let imm = offset as u64;
         match address {
-            AddressBase::Absolute => {
-                Ok(Address { a: ZERO, y: base::SCALAR, imm, space: self.space(named)? })
-            }
+            AddressBase::Absolute => Ok(Address { a: ZERO, y: base::SCALAR, imm, space: self.space(named)? }),
             AddressBase::Variable(id) => {
                 let own = self.module.variables[id.index()].space;
                 let SymbolValue { base, offset: at } = self.variable(id)?;
@@ -279,7 +277,9 @@ impl Decoder<'_> {
             StateSpace::ParamFunc if crate::launch::is_entry(self.module, self.id) => SpaceKind::Param,
             StateSpace::ParamFunc => SpaceKind::Local,
             StateSpace::Generic => SpaceKind::Generic,
-            StateSpace::Reg | StateSpace::Sreg | StateSpace::Tex => return Err(format!("state space {space:?}")),
+            StateSpace::Reg | StateSpace::Sreg | StateSpace::Tex => {
+                return Err(format!("state space {space:?}"));
+            }
         })
     }
 

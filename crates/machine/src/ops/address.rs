@@ -31,6 +31,7 @@ pub(crate) mod base {
 pub(crate) const ROW: usize = 16;
 
 /// The addresses of one warp.
+#[allow(clippy::large_enum_variant, reason = "lives in vector registers for the length of one loop")]
 pub(crate) enum Addresses {
     Uniform(u64),
     Lanes([u64; LANES]),
@@ -187,11 +188,11 @@ impl Space for Global {
     }
     #[inline(always)]
     fn load_block<M: Cell>(x: &Exec<'_>, address: u64, into: &mut [M]) -> bool {
-        address % M::BYTES == 0 && x.grid.memory.read_block(address, bytemuck::cast_slice_mut(into))
+        address.is_multiple_of(M::BYTES) && x.grid.memory.read_block(address, bytemuck::cast_slice_mut(into))
     }
     #[inline(always)]
     fn store_block<M: Cell>(x: &mut Exec<'_>, address: u64, from: &[M]) -> bool {
-        address % M::BYTES == 0 && x.grid.memory.write_block(address, bytemuck::cast_slice(from))
+        address.is_multiple_of(M::BYTES) && x.grid.memory.write_block(address, bytemuck::cast_slice(from))
     }
 }
 
@@ -199,7 +200,7 @@ impl Space for Global {
 #[inline(always)]
 fn slot<M: Cell>(len: usize, address: u64) -> Option<Range<usize>> {
     let end = address.checked_add(M::BYTES)?;
-    (address % M::BYTES == 0 && end <= len as u64).then_some(address as usize..end as usize)
+    (address.is_multiple_of(M::BYTES) && end <= len as u64).then_some(address as usize..end as usize)
 }
 
 #[inline(always)]
@@ -245,7 +246,7 @@ impl Space for Shared {
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(into);
         let start = address as usize;
         match x.shared.get(start..start.saturating_add(bytes.len())) {
-            Some(source) if address % M::BYTES == 0 => {
+            Some(source) if address.is_multiple_of(M::BYTES) => {
                 bytes.copy_from_slice(source);
                 true
             }
@@ -257,7 +258,7 @@ impl Space for Shared {
         let bytes: &[u8] = bytemuck::cast_slice(from);
         let start = address as usize;
         match x.shared.get_mut(start..start.saturating_add(bytes.len())) {
-            Some(target) if address % M::BYTES == 0 => {
+            Some(target) if address.is_multiple_of(M::BYTES) => {
                 target.copy_from_slice(bytes);
                 true
             }
@@ -274,12 +275,14 @@ impl Space for Local {
     }
     #[inline(always)]
     fn load<M: Cell>(x: &Exec<'_>, warp: usize, lane: usize, address: u64) -> Option<M> {
-        let range = x.local_range(warp, lane, address, M::BYTES).filter(|_| address % M::BYTES == 0)?;
+        let range =
+            x.local_range(warp, lane, address, M::BYTES).filter(|_| address.is_multiple_of(M::BYTES))?;
         Some(get(&x.threads.local, range))
     }
     #[inline(always)]
     fn store<M: Cell>(x: &mut Exec<'_>, warp: usize, lane: usize, address: u64, value: M) -> Option<()> {
-        let range = x.local_range(warp, lane, address, M::BYTES).filter(|_| address % M::BYTES == 0)?;
+        let range =
+            x.local_range(warp, lane, address, M::BYTES).filter(|_| address.is_multiple_of(M::BYTES))?;
         put(&mut x.threads.local, range, value);
         Some(())
     }

@@ -137,7 +137,7 @@ fn load_known<P: Space, M: Cell>(x: &Exec<'_>, op: &Op, warp: usize) -> Option<[
 
 /// The address of the vector that a lane accesses, if it is aligned to its size.
 fn aligned(address: u64, bytes: u64) -> Option<u64> {
-    (address % bytes == 0).then_some(address)
+    address.is_multiple_of(bytes).then_some(address)
 }
 
 /// `Op::c` elements into the planes that the list at `Op::d` names.
@@ -156,7 +156,7 @@ impl<P: Space, M: Extend<R>, R: Lane, const SIGNED: bool> Body for LoadVector<P,
             let mut cells = [M::zeroed(); LANES * MAX_ELEMENTS];
             let lanes = addresses(x, op, warp).lanes();
             let whole = mask == !0
-                && lanes[0] % bytes == 0
+                && lanes[0].is_multiple_of(bytes)
                 && contiguous(&lanes, bytes, op)
                 && P::load_block(x, lanes[0], &mut cells[..LANES * n]);
             if !whole {
@@ -224,8 +224,7 @@ impl<P: Space, M: Extend<R>, R: Lane> Body for Store<P, M, R> {
                 continue;
             }
             let lanes = addresses(x, op, warp).lanes();
-            let whole =
-                mask == !0 && contiguous(&lanes, M::BYTES, op) && P::store_block(x, lanes[0], &cells);
+            let whole = mask == !0 && contiguous(&lanes, M::BYTES, op) && P::store_block(x, lanes[0], &cells);
             if !whole {
                 let mut rest = mask;
                 while rest != 0 {
@@ -264,7 +263,7 @@ impl<P: Space, M: Extend<R>, R: Lane> Body for StoreVector<P, M, R> {
             }
             let lanes = addresses(x, op, warp).lanes();
             let whole = mask == !0
-                && lanes[0] % bytes == 0
+                && lanes[0].is_multiple_of(bytes)
                 && contiguous(&lanes, bytes, op)
                 && P::store_block(x, lanes[0], &cells[..LANES * n]);
             if !whole {
@@ -287,7 +286,14 @@ impl<P: Space, M: Extend<R>, R: Lane> Body for StoreVector<P, M, R> {
 }
 
 #[cold]
-fn bad<P: Space>(x: &mut Exec<'_>, warp: usize, lane: usize, address: u64, bytes: u64, access: Access) -> u32 {
+fn bad<P: Space>(
+    x: &mut Exec<'_>,
+    warp: usize,
+    lane: usize,
+    address: u64,
+    bytes: u64,
+    access: Access,
+) -> u32 {
     let trap = x.bad_access(address.wrapping_add(P::WINDOW), bytes, access);
     x.raise(warp, lane, trap)
 }
@@ -296,7 +302,9 @@ fn bad<P: Space>(x: &mut Exec<'_>, warp: usize, lane: usize, address: u64, bytes
 fn load_param_scalar<M: Cell + Into<u64>>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
     match Param::load::<M>(x, 0, 0, op.imm) {
         Some(cell) => x.files.s[op.d as usize] = cell.into(),
-        None => return x.raise_first(x.bad_access(Param::WINDOW.wrapping_add(op.imm), M::BYTES, Access::Load)),
+        None => {
+            return x.raise_first(x.bad_access(Param::WINDOW.wrapping_add(op.imm), M::BYTES, Access::Load));
+        }
     }
     pc + 1
 }
