@@ -142,7 +142,10 @@ impl Kernels<'_> {
         arguments: &[Argument],
     ) -> Result<Duration> {
         let launch = Launch {
-            kernel: self.module.kernel(kernel).with_context(|| format!("there is no kernel called {kernel}"))?,
+            kernel: self
+                .module
+                .kernel(kernel)
+                .with_context(|| format!("there is no kernel called {kernel}"))?,
             grid,
             block,
             dynamic_shared: 0,

@@ -53,7 +53,7 @@ impl Type {
     }
 
     /// The bits of an integer, if the type holds it: as the number it is, or as a pattern of bits.
-    fn from_integer(self, value: i128) -> Result<u64, String> {
+    fn integer_bits(self, value: i128) -> Result<u64, String> {
         match self.kind {
             Kind::Unsigned | Kind::Signed => {
                 let lowest = -(1i128 << (self.bits() - 1));
@@ -95,7 +95,7 @@ impl Type {
     fn parse(self, text: &str) -> Result<u64, String> {
         let wrong = || format!("`{text}` is not a value of this type");
         match self.kind {
-            Kind::Unsigned | Kind::Signed => self.from_integer(integer(text).ok_or_else(wrong)?),
+            Kind::Unsigned | Kind::Signed => self.integer_bits(integer(text).ok_or_else(wrong)?),
             Kind::Float | Kind::Bfloat => {
                 if text.starts_with("0x") {
                     let bits = integer(text).and_then(|v| u64::try_from(v).ok()).ok_or_else(wrong)?;
@@ -198,7 +198,7 @@ impl Values {
             Some(formula) => {
                 let element = |i| {
                     let value = expression::evaluate(formula, i as i128)?;
-                    ty.from_integer(value).map(Some).map_err(|why| format!("element {i}: {why}"))
+                    ty.integer_bits(value).map(Some).map_err(|why| format!("element {i}: {why}"))
                 };
                 (0..count).map(element).collect::<Result<Vec<_>, _>>()?
             }
@@ -291,7 +291,7 @@ fn item(ty: Type, text: &str, most: usize) -> Result<Vec<Option<u64>>, String> {
     let mut values = Vec::new();
     let mut value = start;
     while if step > 0 { value < end } else { value > end } {
-        values.push(Some(ty.from_integer(value)?));
+        values.push(Some(ty.integer_bits(value)?));
         value += step;
     }
     Ok(values)

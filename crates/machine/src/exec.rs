@@ -191,7 +191,7 @@ impl Exec<'_> {
     /// The trap of a bad access: misaligned if it is that, illegal otherwise, with what lies near.
     #[cold]
     pub(crate) fn bad_access(&self, address: u64, bytes: u64, access: Access) -> Trap {
-        if address % bytes.next_power_of_two() != 0 {
+        if !address.is_multiple_of(bytes.next_power_of_two()) {
             return Trap::MisalignedAddress { address, bytes, access };
         }
         let nearby = match resolve(address) {

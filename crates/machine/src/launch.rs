@@ -62,7 +62,10 @@ impl Device {
     }
 
     /// Loads a module: places its variables in memory and writes their initial values.
-    pub fn load(self: &Arc<Self>, module: impl Into<Arc<Checked<Module>>>) -> Result<LoadedModule, LoadError> {
+    pub fn load(
+        self: &Arc<Self>,
+        module: impl Into<Arc<Checked<Module>>>,
+    ) -> Result<LoadedModule, LoadError> {
         let module = module.into();
         self.accepts(&module)?;
         let mut addresses = vec![None; module.variables.len()];
@@ -238,7 +241,7 @@ impl LoadedModule {
         self.addresses[variable.index()]
     }
 
-    fn image(&self, kernel: FuncId, warps: usize, order: LaneOrder) -> Result<Arc<Image>, Unsupported> {
+    fn image(&self, kernel: FuncId, warps: usize, order: LaneOrder) -> Result<Arc<Image>, Box<Unsupported>> {
         let mut images = self.images.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if let Some(image) = images.get(&(kernel, warps, order)) {
             return Ok(Arc::clone(image));
@@ -357,7 +360,7 @@ pub enum LaunchError {
     OutOfResources(String),
     /// The kernel, or what it calls, has an instruction that the machine does not execute.
     #[error(transparent)]
-    Unsupported(#[from] Unsupported),
+    Unsupported(#[from] Box<Unsupported>),
     /// A thread did something that stops a kernel.
     #[error(transparent)]
     Fault(Box<Fault>),
@@ -418,7 +421,7 @@ impl Device {
             Ok(warp_instructions) => {
                 Ok(LaunchReport { warp_instructions, elapsed: started.elapsed(), threads })
             }
-            Err(stop) => Err(LaunchError::Fault(Box::new(describe(stop, launch, &image, options)))),
+            Err(stop) => Err(LaunchError::Fault(Box::new(describe(*stop, launch, &image, options)))),
         }
     }
 
@@ -534,7 +537,8 @@ impl Location {
         let (line, column) = module.source.line_column(instruction.span.start);
         let source = instruction.loc.map(|index| {
             let loc = &body.locs[index as usize];
-            let file = module.files.get(&loc.file).map_or_else(|| format!("file {}", loc.file), String::clone);
+            let file =
+                module.files.get(&loc.file).map_or_else(|| format!("file {}", loc.file), String::clone);
             Place { file, line: loc.line, column: loc.column }
         });
         Self {

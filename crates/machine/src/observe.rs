@@ -3,8 +3,8 @@
 use crate::exec::Exec;
 use crate::fault::Access;
 use crate::lanes::LANES;
-use crate::ops::address::addresses;
 use crate::memory::SpaceKind;
+use crate::ops::address::addresses;
 use crate::ops::shape::NEGATE;
 use crate::program::{Image, Meta};
 use ptx::module::FuncId;
@@ -75,7 +75,7 @@ impl Watch for Watched<'_> {
     fn before(&mut self, x: &Exec<'_>, pc: u32) {
         let mut meta = self.image.metas[pc as usize];
         let mut op = &self.image.ops[pc as usize];
-        let guard = (meta == Meta::Guard).then(|| (op.b, op.y & NEGATE != 0));
+        let guard = (meta == Meta::Guard).then_some((op.b, op.y & NEGATE != 0));
         if guard.is_some() {
             meta = self.image.metas[pc as usize + 1];
             op = &self.image.ops[pc as usize + 1];

@@ -7,8 +7,8 @@ use crate::decode::layout::Layout;
 use crate::fault::Access;
 use crate::lanes::FileSizes;
 use crate::memory::CODE_WINDOW;
-use crate::ops::Op;
 use crate::memory::SpaceKind;
+use crate::ops::Op;
 use ptx::module::FuncId;
 
 /// Scalars that every frame has: where its locals start in local memory.
@@ -76,14 +76,16 @@ impl Image {
 
     /// A function that the kernel can reach.
     pub(crate) fn code(&self, function: FuncId) -> &Code {
-        self.functions[function.index()].as_ref().expect("an image holds every function that its kernel can reach")
+        self.functions[function.index()]
+            .as_ref()
+            .expect("an image holds every function that its kernel can reach")
     }
 
     /// The function at a code address.
     pub(crate) fn function_at(&self, address: u64) -> Option<FuncId> {
         let index = address.checked_sub(CODE_WINDOW)? / 16;
         let known = self.functions.get(usize::try_from(index).ok()?)?.is_some();
-        (known && address % 16 == 0).then_some(FuncId(index as u32))
+        (known && address.is_multiple_of(16)).then_some(FuncId(index as u32))
     }
 }
 
@@ -188,7 +190,12 @@ pub(crate) enum BarrierKind {
     Sync,
     Arrive,
     /// `bar.red`: combine predicate `p` (negated?) of all threads into the destination.
-    Reduce { op: Reduction, predicate: u32, negated: bool, destination: u32 },
+    Reduce {
+        op: Reduction,
+        predicate: u32,
+        negated: bool,
+        destination: u32,
+    },
 }
 
 /// `bar.red` operations.

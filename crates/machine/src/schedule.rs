@@ -115,7 +115,9 @@ mod tests {
 
     #[test]
     fn names_round_trip() {
-        for kind in [SchedulerKind::RoundRobin, SchedulerKind::Random { seed: 42 }, SchedulerKind::Adversarial] {
+        for kind in
+            [SchedulerKind::RoundRobin, SchedulerKind::Random { seed: 42 }, SchedulerKind::Adversarial]
+        {
             assert_eq!(kind.to_string().parse(), Ok(kind));
         }
         assert!("random:x".parse::<SchedulerKind>().is_err());

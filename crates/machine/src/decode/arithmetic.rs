@@ -2,8 +2,8 @@
 //! type by name.
 
 use crate::exec::Exec;
-use crate::lanes::{LANES, Lane};
 use crate::lanes::simd::Baseline;
+use crate::lanes::{LANES, Lane};
 use crate::ops::shape::map;
 use crate::ops::{Execute, Op};
 

@@ -4,9 +4,9 @@ use super::emit::op;
 use super::function::Decoder;
 use super::{Decoded, Missing};
 use crate::fault::Access;
-use crate::ops::atomic::{Rmw, atomic};
 use crate::memory::SpaceKind;
-use crate::ops::{Execute, NONE, Op, control};
+use crate::ops::atomic::{Rmw, atomic};
+use crate::ops::{Execute, NONE, Op};
 use crate::program::Meta;
 use numerics::float;
 use numerics::format::{Bf16, F16};
@@ -115,10 +115,6 @@ pub(super) fn decode(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
         return Err(missing());
     }
     let execute = select(opcode.get(Slot::Op), ty, address.space).ok_or_else(missing)?;
-    let orders = matches!(opcode.get(Slot::Sem), Some(Modifier::Acquire | Modifier::Release | Modifier::AcqRel));
-    if orders {
-        d.emit_part(op(control::fence));
-    }
     let destination = match d.operand(0) {
         _ if sem == Sem::Red => NONE,
         Operand::Sink => NONE,

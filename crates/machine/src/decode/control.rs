@@ -142,7 +142,8 @@ fn place(d: &mut Decoder<'_>, operand: Operand) -> Result<Place, Missing> {
     match operand {
         Operand::SymbolAddress { symbol: Symbol::Variable(id), .. } => {
             let variable = &d.module.variables[id.index()];
-            let offset = d.layout.offset(id).ok_or_else(|| format!("parameter variable {}", variable.name))?;
+            let offset =
+                d.layout.offset(id).ok_or_else(|| format!("parameter variable {}", variable.name))?;
             Ok(Place::Memory { offset, bytes: variable.size as u32 })
         }
         Operand::Register(register) => match d.home(register) {

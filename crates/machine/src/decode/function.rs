@@ -4,8 +4,8 @@ use super::emit::op;
 use super::layout::Layout;
 use super::{Decoded, Missing, dispatch};
 use crate::lanes::FileSizes;
-use crate::launch::LoadedModule;
 use crate::lanes::simd::Level;
+use crate::launch::LoadedModule;
 use crate::ops::shape::NEGATE;
 use crate::ops::{Op, control};
 use crate::program::{Code, FIRST_SCALAR, Image, Meta, Origin, Place};
@@ -216,8 +216,7 @@ impl<'a> Decoder<'a> {
             };
             self.homes.push(home);
         }
-        self.registers =
-            FileSizes { h: counts[0], w: counts[1], d: counts[2] + 2 * counts[4], p: counts[3] };
+        self.registers = FileSizes { h: counts[0], w: counts[1], d: counts[2] + 2 * counts[4], p: counts[3] };
         self.registers.p += OWN_PREDICATES;
     }
 
@@ -331,7 +330,8 @@ impl<'a> Decoder<'a> {
         dispatch(self, sem)?;
         let after = std::mem::take(&mut self.after);
         let mains = self.buffer.iter().filter(|(_, meta)| *meta != Meta::Part).count();
-        let simple = after.is_empty() && mains == 1 && self.buffer.last().is_some_and(|(_, m)| *m != Meta::Part);
+        let simple =
+            after.is_empty() && mains == 1 && self.buffer.last().is_some_and(|(_, m)| *m != Meta::Part);
         self.after = after;
         match self.guard {
             Some(guard) if simple => {

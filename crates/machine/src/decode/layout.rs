@@ -5,9 +5,7 @@
 //! `.local` variables, then one frame a call.
 
 use ptx::isa::Sem;
-use ptx::module::{
-    AddressBase, Body, FuncId, Module, Operand, Param, Symbol, Table, VarId, Variable,
-};
+use ptx::module::{AddressBase, Body, FuncId, Module, Operand, Param, Symbol, Table, VarId, Variable};
 use ptx::types::StateSpace;
 use std::collections::HashMap;
 
@@ -36,7 +34,9 @@ fn symbols(body: &Body, mut visit: impl FnMut(Symbol)) {
     for operand in &body.operands {
         match *operand {
             Operand::SymbolAddress { symbol, .. } => visit(symbol),
-            Operand::Address { base: AddressBase::Variable(variable), .. } => visit(Symbol::Variable(variable)),
+            Operand::Address { base: AddressBase::Variable(variable), .. } => {
+                visit(Symbol::Variable(variable))
+            }
             Operand::Function(function) => visit(Symbol::Function(function)),
             Operand::Absent
             | Operand::Sink

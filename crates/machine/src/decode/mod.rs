@@ -90,7 +90,7 @@ pub(crate) fn image(
     warps: usize,
     order: LaneOrder,
     level: Level,
-) -> Result<Image, Unsupported> {
+) -> Result<Image, Box<Unsupported>> {
     let module = loaded.module();
     let layout = Layout::new(module, kernel);
     let mut image = Image::empty(module.functions.len(), kernel, warps, &layout);
@@ -101,14 +101,14 @@ pub(crate) fn image(
         let decoder = Decoder::new(loaded, &layout, function, order, level, &mut image);
         decoder.decode().map_err(|(what, instruction)| {
             let place = Location::of(module, function, instruction);
-            Unsupported {
+            Box::new(Unsupported {
                 what,
                 kernel: module.functions[kernel.index()].name.clone(),
                 function: module.functions[function.index()].name.clone(),
                 instruction: place.text,
                 ptx: place.ptx,
                 source: place.source,
-            }
+            })
         })?;
     }
     image.frame_bytes = deepest_stack(module, &layout, kernel, &image);
@@ -275,9 +275,13 @@ fn dispatch(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
 
         Sem::Atom | Sem::AtomCas | Sem::Red => atomic::decode(d, sem),
 
-        Sem::Shfl | Sem::Vote | Sem::MatchSync | Sem::Activemask | Sem::Redux | Sem::Elect | Sem::BarWarpSync => {
-            warp::decode(d, sem)
-        }
+        Sem::Shfl
+        | Sem::Vote
+        | Sem::MatchSync
+        | Sem::Activemask
+        | Sem::Redux
+        | Sem::Elect
+        | Sem::BarWarpSync => warp::decode(d, sem),
 
         Sem::Bra
         | Sem::BrxIdx

@@ -185,7 +185,7 @@ fn pack(d: &mut Decoder<'_>) -> Decoded {
         let a = d.plane_of(value, plane_bits(element));
         let word = words[(at / 64) as usize];
         let execute = by_widths!(insert, plane_bits(element), plane_bits(bits.min(64)));
-        let c = u32::from(at % 64 == 0);
+        let c = u32::from(at.is_multiple_of(64));
         d.emit_part(Op { d: word, a, c, x: element, imm: u64::from(at % 64), ..op(execute) });
     }
     if bits == 128 {
@@ -279,19 +279,16 @@ fn planes_of_elements(d: &mut Decoder<'_>, parts: &[Operand], bits: u32) -> Resu
     Ok((planes, width))
 }
 
-fn strong(d: &Decoder<'_>) -> bool {
-    matches!(
-        d.opcode.get(Slot::Sem),
-        Some(Modifier::Volatile | Modifier::Relaxed | Modifier::Acquire | Modifier::Release)
-    )
-}
-
-/// Before a strong access: its order, and word that others may be waiting.
+/// The order of a strong access: a release fences before it, an acquire behind it. Others may be waiting for either.
 fn order(d: &mut Decoder<'_>) {
-    if matches!(d.opcode.get(Slot::Sem), Some(Modifier::Acquire | Modifier::Release)) {
-        d.emit_part(op(control::fence));
-    } else if strong(d) {
-        d.emit_part(op(control::pause));
+    match d.opcode.get(Slot::Sem) {
+        Some(Modifier::Release) => d.emit_part(op(control::fence)),
+        Some(Modifier::Acquire) => {
+            d.emit_part(op(control::pause));
+            d.after(op(control::fence));
+        }
+        Some(Modifier::Volatile | Modifier::Relaxed) => d.emit_part(op(control::pause)),
+        _ => {}
     }
 }
 
@@ -448,8 +445,8 @@ fn copy_async(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
                 NONE => size,
                 plane => size.min(u64::from(x.files.w[plane as usize + warp].0[l])),
             };
-            if to[l] % size != 0 || from[l] % size != 0 {
-                let address = if to[l] % size != 0 { to[l] } else { from[l] };
+            if !to[l].is_multiple_of(size) || !from[l].is_multiple_of(size) {
+                let address = if !to[l].is_multiple_of(size) { to[l] } else { from[l] };
                 let trap = Trap::MisalignedAddress { address, bytes: size, access: Access::Load };
                 return x.raise(warp, l, trap);
             }

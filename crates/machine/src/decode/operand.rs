@@ -5,10 +5,10 @@ use super::emit::op;
 use super::function::{Decoder, Home};
 use super::layout;
 use crate::exec::code_address;
-use crate::memory::{PARAM_WINDOW, SHARED_WINDOW};
 use crate::lanes::LANES;
-use crate::ops::address::base;
 use crate::memory::SpaceKind;
+use crate::memory::{PARAM_WINDOW, SHARED_WINDOW};
+use crate::ops::address::{ROW, base};
 use crate::ops::shape::NEGATE;
 use crate::ops::special::{Reading, plane_reader, read_scalar, reading};
 use crate::ops::{NONE, Op};
@@ -191,9 +191,7 @@ impl Decoder<'_> {
 
     fn symbol(&mut self, symbol: Symbol) -> Result<SymbolValue, Missing> {
         match symbol {
-            Symbol::Function(function) => {
-                Ok(SymbolValue { base: ZERO, offset: code_address(function.0) })
-            }
+            Symbol::Function(function) => Ok(SymbolValue { base: ZERO, offset: code_address(function.0) }),
             Symbol::Variable(id) => self.variable(id),
         }
     }
@@ -214,7 +212,9 @@ impl Decoder<'_> {
                 let offset = layout::entry_parameter(self.module, self.id, id).ok_or_else(unplaced)?;
                 (ZERO, offset.into())
             }
-            StateSpace::Reg | StateSpace::Sreg | StateSpace::Tex | StateSpace::Generic => return Err(unplaced()),
+            StateSpace::Reg | StateSpace::Sreg | StateSpace::Tex | StateSpace::Generic => {
+                return Err(unplaced());
+            }
         };
         Ok(SymbolValue { base, offset })
     }
@@ -227,9 +227,7 @@ impl Decoder<'_> {
         };
         let imm = offset as u64;
         match address {
-            AddressBase::Absolute => {
-                Ok(Address { a: ZERO, y: base::SCALAR, imm, space: self.space(named)? })
-            }
+            AddressBase::Absolute => Ok(Address { a: ZERO, y: base::SCALAR, imm, space: self.space(named)? }),
             AddressBase::Variable(id) => {
                 let own = self.module.variables[id.index()].space;
                 let SymbolValue { base, offset: at } = self.variable(id)?;
@@ -257,11 +255,15 @@ impl Decoder<'_> {
 
     /// The flag of [`base`] for what is known of an address register's lanes, for an access of `bytes` a lane.
     fn address_shape(&self, register: RegId, bytes: u32) -> u32 {
-        match self.shapes.at(self.current(), register) {
-            (Shape::Affine { stride }, lanes) if stride == i64::from(bytes) && lanes as usize >= LANES => {
-                base::CONTIGUOUS
-            }
-            _ => 0,
+        let (shape, lanes) = self.shapes.at(self.current(), register);
+        match shape {
+            Shape::Affine { stride } if stride == i64::from(bytes) => match lanes as usize {
+                LANES.. => base::CONTIGUOUS,
+                ROW.. => base::ROWS_CONTIGUOUS,
+                _ => 0,
+            },
+            Shape::Affine { stride: 0 } if lanes as usize >= ROW => base::ROWS_UNIFORM,
+            Shape::Invariant | Shape::Affine { .. } | Shape::Varying => 0,
         }
     }
 
@@ -275,7 +277,9 @@ impl Decoder<'_> {
             StateSpace::ParamFunc if crate::launch::is_entry(self.module, self.id) => SpaceKind::Param,
             StateSpace::ParamFunc => SpaceKind::Local,
             StateSpace::Generic => SpaceKind::Generic,
-            StateSpace::Reg | StateSpace::Sreg | StateSpace::Tex => return Err(format!("state space {space:?}")),
+            StateSpace::Reg | StateSpace::Sreg | StateSpace::Tex => {
+                return Err(format!("state space {space:?}"));
+            }
         })
     }
 

@@ -221,7 +221,11 @@ mod x86 {
         #[inline(always)]
         fn blend16(mask: u32, new: [u16; 32], old: [u16; 32]) -> [u16; 32] {
             // SAFETY: AVX-512 BW is present (module contract); the transmutes are between plain bits of equal size.
-            unsafe { transmute(_mm512_mask_blend_epi16(mask, transmute(old), transmute(new))) }
+            unsafe {
+                let new: __m512i = transmute(new);
+                let old: __m512i = transmute(old);
+                transmute(_mm512_mask_blend_epi16(mask, old, new))
+            }
         }
         #[inline(always)]
         fn blend32(mask: u32, new: [u32; 32], old: [u32; 32]) -> [u32; 32] {

@@ -8,8 +8,8 @@
 
 mod region;
 
-pub use region::{AtomicCell, Cell, PAGE};
 use region::Region;
+pub use region::{AtomicCell, Cell, PAGE};
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Mutex;
@@ -288,7 +288,7 @@ impl DeviceMemory {
     /// The cell at a valid, naturally aligned address.
     #[inline(always)]
     pub(crate) fn cell<T: Cell>(&self, address: u64) -> Option<&T::Atomic> {
-        if address % T::BYTES != 0 || !self.is_valid(address, T::BYTES) {
+        if !address.is_multiple_of(T::BYTES) || !self.is_valid(address, T::BYTES) {
             return None;
         }
         // SAFETY: a valid range lies in the region; the address is a

@@ -56,7 +56,7 @@ impl Region {
 
     /// Gives the memory of `offset .. offset + size`, whole pages, back to the host; it reads as zero afterwards.
     pub(super) fn discard(&self, offset: u64, size: u64) -> io::Result<()> {
-        assert!(offset % PAGE == 0 && size % PAGE == 0 && offset + size <= self.size);
+        assert!(offset.is_multiple_of(PAGE) && size.is_multiple_of(PAGE) && offset + size <= self.size);
         // SAFETY: the range lies inside our own mapping; guest code that races with this reads zeros or old bytes.
         unsafe {
             let start = self.base.add(offset as usize);
@@ -154,7 +154,7 @@ impl Region {
     /// The cell lies inside the region, and `address` is a multiple of its size.
     #[inline(always)]
     pub(super) unsafe fn cell<T: Cell>(&self, address: u64) -> &T::Atomic {
-        debug_assert!(address % T::BYTES == 0);
+        debug_assert!(address.is_multiple_of(T::BYTES));
         // SAFETY: inside the mapping and aligned by contract; every bit pattern is a value.
         unsafe { &*self.at(address, T::BYTES as usize).cast::<T::Atomic>() }
     }

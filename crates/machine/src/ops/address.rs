@@ -19,13 +19,19 @@ pub(crate) mod base {
     /// The address shape is known from the program: lane after lane, without a gap. Only the first and the last lane
     /// are compared, since 32-bit arithmetic that wraps between them is all that can still break it.
     pub(crate) const CONTIGUOUS: u32 = 1 << 2;
+    /// The same in each row of [`super::ROW`] lanes.
+    pub(crate) const ROWS_CONTIGUOUS: u32 = 1 << 3;
+    /// Each row of [`super::ROW`] lanes, or the warp, has one address.
+    pub(crate) const ROWS_UNIFORM: u32 = 1 << 4;
+    /// Mask of the known shapes.
+    pub(crate) const SHAPE: u32 = CONTIGUOUS | ROWS_CONTIGUOUS | ROWS_UNIFORM;
 }
 
-/// Lanes of a row. In blocks of 16 threads by so many a warp has two, and compilers' tiles are often that wide. Looking
-/// at rows costs little beside going lane by lane, so it is tried whenever a warp as a whole is not contiguous.
+/// Lanes of a row: in blocks of 16 threads by so many a warp has two, and tiles are often that wide.
 pub(crate) const ROW: usize = 16;
 
 /// The addresses of one warp.
+#[allow(clippy::large_enum_variant, reason = "lives in vector registers for the length of one loop")]
 pub(crate) enum Addresses {
     Uniform(u64),
     Lanes([u64; LANES]),
@@ -73,7 +79,7 @@ pub(crate) fn contiguous(lanes: &[u64; LANES], bytes: u64, op: &Op) -> bool {
     if lanes[LANES - 1].wrapping_sub(first) != bytes * (LANES as u64 - 1) {
         return false;
     }
-    if op.y & base::CONTIGUOUS != 0 {
+    if op.y & base::SHAPE == base::CONTIGUOUS {
         return true;
     }
     let mut differs = 0;
@@ -83,34 +89,30 @@ pub(crate) fn contiguous(lanes: &[u64; LANES], bytes: u64, op: &Op) -> bool {
     differs == 0
 }
 
-/// How the lanes of a row access memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum RowShape {
-    /// All the same address.
-    Uniform,
-    /// One after the other.
-    Contiguous,
-    Scattered,
+/// The address of one lane.
+#[inline(always)]
+pub(crate) fn lane_address(x: &Exec<'_>, op: &Op, warp: usize, lane: usize) -> u64 {
+    let index = op.a as usize;
+    match op.y & base::KIND {
+        base::SCALAR => x.files.s[index].wrapping_add(op.imm),
+        base::WIDE => x.files.d[index + warp].0[lane].wrapping_add(op.imm),
+        _ => u64::from(x.files.w[index + warp].0[lane].wrapping_add(op.imm as u32)),
+    }
 }
 
-/// The shape of a row's addresses, for accesses of `bytes` each.
+/// The address of lane `first`, if the `N` lanes from there access `bytes` each, one after the other. The program says
+/// that they do, so their ends tell.
 #[inline(always)]
-pub(crate) fn row_shape(row: &[u64; ROW], bytes: u64) -> RowShape {
-    let first = row[0];
-    let step = match row[ROW - 1].wrapping_sub(first) {
-        0 => 0,
-        distance if distance == bytes * (ROW as u64 - 1) => bytes,
-        _ => return RowShape::Scattered,
-    };
-    let mut differs = 0;
-    for l in 0..ROW {
-        differs |= row[l].wrapping_sub(first) ^ (step * l as u64);
-    }
-    match (differs, step) {
-        (0, 0) => RowShape::Uniform,
-        (0, _) => RowShape::Contiguous,
-        _ => RowShape::Scattered,
-    }
+pub(crate) fn known_block<const N: usize>(
+    x: &Exec<'_>,
+    op: &Op,
+    warp: usize,
+    first: usize,
+    bytes: u64,
+) -> Option<u64> {
+    let start = lane_address(x, op, warp, first);
+    let end = lane_address(x, op, warp, first + N - 1);
+    (end.wrapping_sub(start) == bytes * (N as u64 - 1)).then_some(start)
 }
 
 /// A state space as memory operations see it. `None` and `false` mean that the address is not valid there.
@@ -133,6 +135,11 @@ pub(crate) trait Space: 'static {
     ) -> Option<M>;
     /// Loads consecutive cells at once; `false` if that is not possible here, which need not be a fault.
     fn load_block<M: Cell>(x: &Exec<'_>, address: u64, into: &mut [M]) -> bool;
+    /// The same for as many as an array holds.
+    fn load_array<M: Cell, const N: usize>(x: &Exec<'_>, address: u64) -> Option<[M; N]> {
+        let mut cells = [M::zeroed(); N];
+        Self::load_block(x, address, &mut cells).then_some(cells)
+    }
     /// Stores consecutive cells at once; `false` if that is not possible here, which need not be a fault.
     fn store_block<M: Cell>(x: &mut Exec<'_>, address: u64, from: &[M]) -> bool;
 }
@@ -181,11 +188,11 @@ impl Space for Global {
     }
     #[inline(always)]
     fn load_block<M: Cell>(x: &Exec<'_>, address: u64, into: &mut [M]) -> bool {
-        address % M::BYTES == 0 && x.grid.memory.read_block(address, bytemuck::cast_slice_mut(into))
+        address.is_multiple_of(M::BYTES) && x.grid.memory.read_block(address, bytemuck::cast_slice_mut(into))
     }
     #[inline(always)]
     fn store_block<M: Cell>(x: &mut Exec<'_>, address: u64, from: &[M]) -> bool {
-        address % M::BYTES == 0 && x.grid.memory.write_block(address, bytemuck::cast_slice(from))
+        address.is_multiple_of(M::BYTES) && x.grid.memory.write_block(address, bytemuck::cast_slice(from))
     }
 }
 
@@ -193,7 +200,7 @@ impl Space for Global {
 #[inline(always)]
 fn slot<M: Cell>(len: usize, address: u64) -> Option<Range<usize>> {
     let end = address.checked_add(M::BYTES)?;
-    (address % M::BYTES == 0 && end <= len as u64).then_some(address as usize..end as usize)
+    (address.is_multiple_of(M::BYTES) && end <= len as u64).then_some(address as usize..end as usize)
 }
 
 #[inline(always)]
@@ -239,7 +246,7 @@ impl Space for Shared {
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(into);
         let start = address as usize;
         match x.shared.get(start..start.saturating_add(bytes.len())) {
-            Some(source) if address % M::BYTES == 0 => {
+            Some(source) if address.is_multiple_of(M::BYTES) => {
                 bytes.copy_from_slice(source);
                 true
             }
@@ -251,7 +258,7 @@ impl Space for Shared {
         let bytes: &[u8] = bytemuck::cast_slice(from);
         let start = address as usize;
         match x.shared.get_mut(start..start.saturating_add(bytes.len())) {
-            Some(target) if address % M::BYTES == 0 => {
+            Some(target) if address.is_multiple_of(M::BYTES) => {
                 target.copy_from_slice(bytes);
                 true
             }
@@ -268,12 +275,14 @@ impl Space for Local {
     }
     #[inline(always)]
     fn load<M: Cell>(x: &Exec<'_>, warp: usize, lane: usize, address: u64) -> Option<M> {
-        let range = x.local_range(warp, lane, address, M::BYTES).filter(|_| address % M::BYTES == 0)?;
+        let range =
+            x.local_range(warp, lane, address, M::BYTES).filter(|_| address.is_multiple_of(M::BYTES))?;
         Some(get(&x.threads.local, range))
     }
     #[inline(always)]
     fn store<M: Cell>(x: &mut Exec<'_>, warp: usize, lane: usize, address: u64, value: M) -> Option<()> {
-        let range = x.local_range(warp, lane, address, M::BYTES).filter(|_| address % M::BYTES == 0)?;
+        let range =
+            x.local_range(warp, lane, address, M::BYTES).filter(|_| address.is_multiple_of(M::BYTES))?;
         put(&mut x.threads.local, range, value);
         Some(())
     }

@@ -4,7 +4,8 @@
 //! narrow type zero- or sign-extends to its register; a store takes the register's low bits.
 
 use super::address::{
-    Addresses, Generic, Global, Local, Param, ROW, RowShape, Shared, Space, addresses, contiguous, row_shape,
+    Addresses, Generic, Global, Local, Param, ROW, Shared, Space, addresses, base, contiguous, known_block,
+    lane_address,
 };
 use super::{Body, Execute, NONE, Op, plain, select};
 use crate::exec::Exec;
@@ -55,6 +56,18 @@ impl<P: Space, M: Extend<R>, R: Lane, const SIGNED: bool> Body for Load<P, M, R,
             if mask == 0 {
                 continue;
             }
+            if mask == !0
+                && let Some([low, high]) = load_known::<P, M>(x, op, warp)
+            {
+                let plane = &mut R::planes_mut(&mut x.files)[op.d as usize + warp].0;
+                for l in 0..ROW {
+                    plane[l] = Self::register(low[l]);
+                }
+                for l in 0..ROW {
+                    plane[ROW + l] = Self::register(high[l]);
+                }
+                continue;
+            }
             let mut result = [R::default(); LANES];
             match addresses(x, op, warp) {
                 Addresses::Uniform(address) if P::is_common(address) => {
@@ -71,7 +84,7 @@ impl<P: Space, M: Extend<R>, R: Lane, const SIGNED: bool> Body for Load<P, M, R,
                         && contiguous(&lanes, M::BYTES, op)
                         && P::load_block(x, lanes[0], &mut cells);
                     if !whole {
-                        let mut rest = mask & !load_rows::<P, M>(x, warp, mask, &lanes, &mut cells);
+                        let mut rest = mask;
                         while rest != 0 {
                             let l = rest.trailing_zeros() as usize;
                             rest &= rest - 1;
@@ -96,44 +109,35 @@ impl<P: Space, M: Extend<R>, R: Lane, const SIGNED: bool> Body for Load<P, M, R,
     }
 }
 
-/// Loads the rows of a warp that are one address or contiguous; the lanes that it served.
-///
-/// A row that is not, or that faults, is left to be loaded lane by lane.
+/// Loads a full warp whose address shape the program tells, in two rows; `None` if it is not so after all, or faults.
 #[inline(always)]
-fn load_rows<P: Space, M: Cell>(
-    x: &Exec<'_>,
-    warp: usize,
-    mask: u32,
-    lanes: &[u64; LANES],
-    cells: &mut [M; LANES],
-) -> u32 {
-    let mut served = 0;
-    for start in [0, ROW] {
-        let row_mask = ((1 << ROW) - 1) << start;
-        let (Ok(row), cells) = (lanes[start..start + ROW].try_into(), &mut cells[start..start + ROW]) else {
-            continue;
-        };
-        let done = match row_shape(row, M::BYTES) {
-            RowShape::Uniform if P::is_common(row[0]) => match P::load::<M>(x, warp, start, row[0]) {
-                Some(cell) => {
-                    cells.fill(cell);
-                    true
-                }
-                None => false,
-            },
-            RowShape::Contiguous if mask & row_mask == row_mask => P::load_block(x, row[0], cells),
-            RowShape::Uniform | RowShape::Contiguous | RowShape::Scattered => false,
-        };
-        if done {
-            served |= row_mask;
+fn load_known<P: Space, M: Cell>(x: &Exec<'_>, op: &Op, warp: usize) -> Option<[[M; ROW]; 2]> {
+    match op.y & base::SHAPE {
+        base::CONTIGUOUS => {
+            let start = known_block::<LANES>(x, op, warp, 0, M::BYTES)?;
+            let second = start.wrapping_add(M::BYTES * ROW as u64);
+            Some([P::load_array::<M, ROW>(x, start)?, P::load_array::<M, ROW>(x, second)?])
         }
+        base::ROWS_CONTIGUOUS => {
+            let low = known_block::<ROW>(x, op, warp, 0, M::BYTES)?;
+            let high = known_block::<ROW>(x, op, warp, ROW, M::BYTES)?;
+            Some([P::load_array::<M, ROW>(x, low)?, P::load_array::<M, ROW>(x, high)?])
+        }
+        base::ROWS_UNIFORM => {
+            let (low, high) = (lane_address(x, op, warp, 0), lane_address(x, op, warp, ROW));
+            if !P::is_common(low) || !P::is_common(high) {
+                return None;
+            }
+            let cells = [P::load::<M>(x, warp, 0, low)?, P::load::<M>(x, warp, ROW, high)?];
+            Some([[cells[0]; ROW], [cells[1]; ROW]])
+        }
+        _ => None,
     }
-    served
 }
 
 /// The address of the vector that a lane accesses, if it is aligned to its size.
 fn aligned(address: u64, bytes: u64) -> Option<u64> {
-    (address % bytes == 0).then_some(address)
+    address.is_multiple_of(bytes).then_some(address)
 }
 
 /// `Op::c` elements into the planes that the list at `Op::d` names.
@@ -152,7 +156,7 @@ impl<P: Space, M: Extend<R>, R: Lane, const SIGNED: bool> Body for LoadVector<P,
             let mut cells = [M::zeroed(); LANES * MAX_ELEMENTS];
             let lanes = addresses(x, op, warp).lanes();
             let whole = mask == !0
-                && lanes[0] % bytes == 0
+                && lanes[0].is_multiple_of(bytes)
                 && contiguous(&lanes, bytes, op)
                 && P::load_block(x, lanes[0], &mut cells[..LANES * n]);
             if !whole {
@@ -185,26 +189,19 @@ impl<P: Space, M: Extend<R>, R: Lane, const SIGNED: bool> Body for LoadVector<P,
     }
 }
 
-/// Stores the rows of a warp that are contiguous; the lanes that it served.
+/// Stores a full warp whose address shape the program tells; `false` if it is not so after all, or faults. Rows that
+/// were stored before one that could not be are stored again by the caller, with the same values.
 #[inline(always)]
-fn store_rows<P: Space, M: Cell>(
-    x: &mut Exec<'_>,
-    mask: u32,
-    lanes: &[u64; LANES],
-    cells: &[M; LANES],
-) -> u32 {
-    let mut served = 0;
-    for start in [0, ROW] {
-        let row_mask = ((1 << ROW) - 1) << start;
-        let Ok(row) = lanes[start..start + ROW].try_into() else { continue };
-        if mask & row_mask == row_mask
-            && row_shape(row, M::BYTES) == RowShape::Contiguous
-            && P::store_block(x, row[0], &cells[start..start + ROW])
-        {
-            served |= row_mask;
-        }
+fn store_known<P: Space, M: Cell>(x: &mut Exec<'_>, op: &Op, warp: usize, cells: &[M; LANES]) -> bool {
+    match op.y & base::SHAPE {
+        base::CONTIGUOUS => known_block::<LANES>(x, op, warp, 0, M::BYTES)
+            .is_some_and(|address| P::store_block(x, address, cells)),
+        base::ROWS_CONTIGUOUS => [0, ROW].into_iter().all(|first| {
+            known_block::<ROW>(x, op, warp, first, M::BYTES)
+                .is_some_and(|address| P::store_block(x, address, &cells[first..first + ROW]))
+        }),
+        _ => false,
     }
-    served
 }
 
 /// `Op::b` is the plane stored.
@@ -223,11 +220,13 @@ impl<P: Space, M: Extend<R>, R: Lane> Body for Store<P, M, R> {
             for l in 0..LANES {
                 cells[l] = M::truncate(registers[l]);
             }
+            if mask == !0 && store_known::<P, M>(x, op, warp, &cells) {
+                continue;
+            }
             let lanes = addresses(x, op, warp).lanes();
-            let whole =
-                mask == !0 && contiguous(&lanes, M::BYTES, op) && P::store_block(x, lanes[0], &cells);
+            let whole = mask == !0 && contiguous(&lanes, M::BYTES, op) && P::store_block(x, lanes[0], &cells);
             if !whole {
-                let mut rest = mask & !store_rows::<P, M>(x, mask, &lanes, &cells);
+                let mut rest = mask;
                 while rest != 0 {
                     let l = rest.trailing_zeros() as usize;
                     rest &= rest - 1;
@@ -264,7 +263,7 @@ impl<P: Space, M: Extend<R>, R: Lane> Body for StoreVector<P, M, R> {
             }
             let lanes = addresses(x, op, warp).lanes();
             let whole = mask == !0
-                && lanes[0] % bytes == 0
+                && lanes[0].is_multiple_of(bytes)
                 && contiguous(&lanes, bytes, op)
                 && P::store_block(x, lanes[0], &cells[..LANES * n]);
             if !whole {
@@ -287,7 +286,14 @@ impl<P: Space, M: Extend<R>, R: Lane> Body for StoreVector<P, M, R> {
 }
 
 #[cold]
-fn bad<P: Space>(x: &mut Exec<'_>, warp: usize, lane: usize, address: u64, bytes: u64, access: Access) -> u32 {
+fn bad<P: Space>(
+    x: &mut Exec<'_>,
+    warp: usize,
+    lane: usize,
+    address: u64,
+    bytes: u64,
+    access: Access,
+) -> u32 {
     let trap = x.bad_access(address.wrapping_add(P::WINDOW), bytes, access);
     x.raise(warp, lane, trap)
 }
@@ -296,7 +302,9 @@ fn bad<P: Space>(x: &mut Exec<'_>, warp: usize, lane: usize, address: u64, bytes
 fn load_param_scalar<M: Cell + Into<u64>>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
     match Param::load::<M>(x, 0, 0, op.imm) {
         Some(cell) => x.files.s[op.d as usize] = cell.into(),
-        None => return x.raise_first(x.bad_access(Param::WINDOW.wrapping_add(op.imm), M::BYTES, Access::Load)),
+        None => {
+            return x.raise_first(x.bad_access(Param::WINDOW.wrapping_add(op.imm), M::BYTES, Access::Load));
+        }
     }
     pc + 1
 }

@@ -76,11 +76,55 @@ pub(crate) fn reading(register: SpecialRegister) -> Reading {
         }
         R::CurrentGraphExec => Scalar(|_, _| 0),
         // The driver sets these for its own purposes; without it they read as zero.
-        R::Envreg0 | R::Envreg1 | R::Envreg2 | R::Envreg3 | R::Envreg4 | R::Envreg5 | R::Envreg6 | R::Envreg7 | R::Envreg8 | R::Envreg9 | R::Envreg10 | R::Envreg11 | R::Envreg12 | R::Envreg13 | R::Envreg14 | R::Envreg15 | R::Envreg16 | R::Envreg17 | R::Envreg18 | R::Envreg19 | R::Envreg20 | R::Envreg21 | R::Envreg22 | R::Envreg23 | R::Envreg24 | R::Envreg25 | R::Envreg26 | R::Envreg27 | R::Envreg28 | R::Envreg29 | R::Envreg30 | R::Envreg31 => {
-            Scalar(|_, _| 0)
-        }
+        R::Envreg0
+        | R::Envreg1
+        | R::Envreg2
+        | R::Envreg3
+        | R::Envreg4
+        | R::Envreg5
+        | R::Envreg6
+        | R::Envreg7
+        | R::Envreg8
+        | R::Envreg9
+        | R::Envreg10
+        | R::Envreg11
+        | R::Envreg12
+        | R::Envreg13
+        | R::Envreg14
+        | R::Envreg15
+        | R::Envreg16
+        | R::Envreg17
+        | R::Envreg18
+        | R::Envreg19
+        | R::Envreg20
+        | R::Envreg21
+        | R::Envreg22
+        | R::Envreg23
+        | R::Envreg24
+        | R::Envreg25
+        | R::Envreg26
+        | R::Envreg27
+        | R::Envreg28
+        | R::Envreg29
+        | R::Envreg30
+        | R::Envreg31 => Scalar(|_, _| 0),
         // Performance counters and the system's part of shared memory have no model here.
-        R::Pm0 | R::Pm1 | R::Pm2 | R::Pm3 | R::Pm4 | R::Pm5 | R::Pm6 | R::Pm7 | R::Pm0_64 | R::Pm1_64 | R::Pm2_64 | R::Pm3_64 | R::Pm4_64 | R::Pm5_64 | R::Pm6_64 | R::Pm7_64
+        R::Pm0
+        | R::Pm1
+        | R::Pm2
+        | R::Pm3
+        | R::Pm4
+        | R::Pm5
+        | R::Pm6
+        | R::Pm7
+        | R::Pm0_64
+        | R::Pm1_64
+        | R::Pm2_64
+        | R::Pm3_64
+        | R::Pm4_64
+        | R::Pm5_64
+        | R::Pm6_64
+        | R::Pm7_64
         | R::ReservedSmemOffsetBegin
         | R::ReservedSmemOffsetEnd
         | R::ReservedSmemOffsetCap

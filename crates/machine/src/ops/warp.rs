@@ -39,8 +39,9 @@ fn gather(x: &mut Exec<'_>, index: u32, in_plane: bool) -> Option<u32> {
             let members = named & x.threads.live[warp];
             if lanes & !members != 0 {
                 let lane = (lanes & !members).trailing_zeros();
-                let why =
-                    format!("lane {lane} executes a .sync operation whose member mask {named:#010x} leaves it out");
+                let why = format!(
+                    "lane {lane} executes a .sync operation whose member mask {named:#010x} leaves it out"
+                );
                 return Some(x.raise(warp, lane as usize, Trap::InvalidBarrier(why)));
             }
             match members == lanes {
@@ -175,9 +176,8 @@ fn match_any<T: Key>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
     }
     for_teams!(x, op.b, op.y & MASK_IN_PLANE != 0, |warp, mask| {
         let a = T::planes(&x.files)[op.a as usize + warp].0;
-        let result = std::array::from_fn(|l| {
-            (0..LANES).fold(0, |same, k| same | u32::from(a[k] == a[l]) << k) & mask
-        });
+        let result =
+            std::array::from_fn(|l| (0..LANES).fold(0, |same, k| same | u32::from(a[k] == a[l]) << k) & mask);
         store(x, op.d, warp, mask, result);
     });
     pc + 1

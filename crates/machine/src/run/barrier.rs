@@ -56,7 +56,8 @@ impl Barrier {
             }
         }
         let Some(threads) = self.threads else { return false };
-        let whole = self.waiting.iter().zip(live).filter(|&(&waiting, &live)| live != 0 && waiting & live == live);
+        let whole =
+            self.waiting.iter().zip(live).filter(|&(&waiting, &live)| live != 0 && waiting & live == live);
         let complete = whole.count() as u32 + self.arrived_warps;
         let needed = match threads {
             Some(threads) => threads / LANES as u32,

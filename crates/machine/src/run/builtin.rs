@@ -61,7 +61,8 @@ impl Caller<'_, '_> {
             Builtin::Vprintf => {
                 let template = self.string(self.argument(0, warp, lane)?, warp, lane)?;
                 let arguments = self.argument(1, warp, lane)?;
-                let text = format::printf(&template, &mut Arguments { caller: self, at: arguments, warp, lane });
+                let text =
+                    format::printf(&template, &mut Arguments { caller: self, at: arguments, warp, lane });
                 self.x.grid.output.write(&text);
                 let conversions = format::conversions(&template);
                 self.give(conversions as u64, warp, lane)
@@ -100,7 +101,8 @@ impl Caller<'_, '_> {
     fn allocate(&self, bytes: u64) -> u64 {
         let heap = self.x.grid.heap;
         let size = i64::try_from(bytes).unwrap_or(i64::MAX);
-        if bytes == 0 || heap.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(size).filter(|&l| l >= 0)).is_err()
+        if bytes == 0
+            || heap.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(size).filter(|&l| l >= 0)).is_err()
         {
             return 0;
         }

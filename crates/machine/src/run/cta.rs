@@ -1,7 +1,7 @@
 //! A CTA: its packs, its shared memory, its barriers.
 
 use super::barrier::{self, BARRIERS, Barrier};
-use super::pack::{Outcome, Pack};
+use super::pack::{FAIR_TURNS, Outcome, Pack};
 use crate::exec::{Grid, LaneTrap, Threads};
 use crate::lanes::{EMPTY, LANES};
 use crate::observe::Watch;
@@ -18,6 +18,8 @@ pub(crate) struct Cta {
     shared: Vec<u8>,
     barriers: Vec<Barrier>,
     scheduler: Box<dyn Scheduler>,
+    /// Turns given to packs.
+    turns: u32,
 }
 
 /// What a CTA's turn ended with.
@@ -46,6 +48,7 @@ impl Cta {
             shared: vec![0; (grid.static_shared + grid.dynamic_shared) as usize],
             barriers: vec![Barrier::new(warps); BARRIERS],
             scheduler: scheduler.instantiate(index),
+            turns: 0,
         }
     }
 
@@ -72,7 +75,9 @@ impl Cta {
             if rest <= 0 || communicated && operations - rest > WAITING_TURN {
                 return Turn::Yielded { waits: communicated };
             }
-            let nth = if runnable == 1 || blocked > 0 { 0 } else { self.scheduler.pick(runnable) };
+            self.turns = self.turns.wrapping_add(1);
+            let forced = runnable == 1 || blocked > 0 || self.turns.is_multiple_of(FAIR_TURNS);
+            let nth = if forced { 0 } else { self.scheduler.pick(runnable) };
             let index = self.order.remove(nth);
             let quantum = self.scheduler.quantum().min(rest);
             let pack = &mut self.packs[index];

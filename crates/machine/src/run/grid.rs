@@ -16,6 +16,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 /// Operations in a CTA's turn.
 const TURN: i64 = 1_000_000;
 
+/// Turns after which a host thread takes up another CTA even though those it has do not communicate: they may wait on
+/// plain loads for one that has not started.
+const LONE_TURNS: u32 = 64;
+
 /// How a grid is to be run.
 pub(crate) struct Plan<'a> {
     pub(crate) threads: usize,
@@ -50,7 +54,7 @@ struct Shared<'a> {
 }
 
 /// Runs a grid to its end; the warp instructions issued.
-pub(crate) fn run(grid: &Grid<'_>, plan: &Plan<'_>) -> Result<u64, Stop> {
+pub(crate) fn run(grid: &Grid<'_>, plan: &Plan<'_>) -> Result<u64, Box<Stop>> {
     let total = grid.grid.iter().map(|&g| u64::from(g)).product();
     let shared = Shared {
         grid,
@@ -71,7 +75,7 @@ pub(crate) fn run(grid: &Grid<'_>, plan: &Plan<'_>) -> Result<u64, Stop> {
         shared.work(0, threads);
     });
     let stop = shared.stop.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-    stop.map_or(Ok(shared.issued.into_inner()), Err)
+    stop.map_or(Ok(shared.issued.into_inner()), |stop| Err(Box::new(stop)))
 }
 
 impl Shared<'_> {
@@ -89,6 +93,7 @@ impl Shared<'_> {
         let mut resident: VecDeque<Cta> = VecDeque::new();
         let mut admit = true;
         let mut slot = worker as u32;
+        let mut turns = 0;
         while !self.stopped.load(Relaxed) {
             if (admit || resident.is_empty()) && resident.len() < room {
                 let index = self.next.fetch_add(1, Relaxed);
@@ -112,7 +117,8 @@ impl Shared<'_> {
                     }
                 }
                 Turn::Yielded { waits } => {
-                    admit = waits;
+                    turns += 1;
+                    admit = waits || turns % LONE_TURNS == 0;
                     resident.push_back(cta);
                 }
                 Turn::Fault { pack, trap, pc } => self.fail(&cta, pack, trap, pc),

@@ -15,7 +15,7 @@ use ptx::module::FuncId;
 use slab::Slab;
 
 /// Turns after which the longest waiting is chosen whatever the scheduler says.
-const FAIR_TURNS: u32 = 1024;
+pub(super) const FAIR_TURNS: u32 = 1024;
 
 /// Operations that a group may run while others wait for it at a join, if it communicates meanwhile; a program that
 /// waits for those others must communicate to do so. Every hand-over of a spin lock between lanes of a warp takes this
@@ -175,7 +175,7 @@ impl Pack {
             self.turns = self.turns.wrapping_add(1);
             let nth = match ready {
                 1 => 0,
-                _ if self.turns % FAIR_TURNS == 0 => 0,
+                _ if self.turns.is_multiple_of(FAIR_TURNS) => 0,
                 _ => scheduler.pick(ready),
             };
             let mut indices = self.groups.iter().enumerate().filter(|(_, g)| g.wait == Wait::Ready);
@@ -340,7 +340,7 @@ impl Pack {
     pub(crate) fn release_join(&mut self) -> bool {
         self.impatience = 0;
         // The youngest first: its lanes hold the most recent work, such as a lock that the others spin on.
-        let waiting = self.joins.iter().filter(|(_, j)| j.arrived != EMPTY).map(|(i, _)| i).last();
+        let waiting = self.joins.iter().filter(|(_, j)| j.arrived != EMPTY).map(|(i, _)| i).next_back();
         let Some(index) = waiting else { return false };
         let join = &mut self.joins[index];
         let mask = std::mem::replace(&mut join.arrived, EMPTY);
@@ -422,7 +422,13 @@ impl Pack {
         self.enter(group, call, function, grid)
     }
 
-    fn enter(&mut self, group: Group, call: usize, function: FuncId, grid: &Grid<'_>) -> Result<(), LaneTrap> {
+    fn enter(
+        &mut self,
+        group: Group,
+        call: usize,
+        function: FuncId,
+        grid: &Grid<'_>,
+    ) -> Result<(), LaneTrap> {
         let image = grid.image;
         let (code, site) = (image.code(function), &image.calls[call]);
         let lane = crate::exec::lanes_of(group.mask).next();
@@ -484,17 +490,17 @@ impl Pack {
             match (source, target) {
                 (Place::Memory { offset: a, bytes: n }, Place::Memory { offset: b, bytes: m }) => {
                     let start = thread + (bases.0 + a) as usize;
-                    self.threads.local.copy_within(
-                        start..start + n.min(m) as usize,
-                        thread + (bases.1 + b) as usize,
-                    );
+                    self.threads
+                        .local
+                        .copy_within(start..start + n.min(m) as usize, thread + (bases.1 + b) as usize);
                 }
                 (Place::Register { index: a, bits: held }, Place::Register { index: b, bits }) => {
                     let value = read_register(&self.frames[from].files, a, held, warp, lane);
                     write_register(&mut self.frames[to].files, b, bits, warp, lane, value);
                 }
                 // The checker refuses calls that mix the two kinds.
-                (Place::Memory { .. }, Place::Register { .. }) | (Place::Register { .. }, Place::Memory { .. }) => {}
+                (Place::Memory { .. }, Place::Register { .. })
+                | (Place::Register { .. }, Place::Memory { .. }) => {}
             }
         }
     }

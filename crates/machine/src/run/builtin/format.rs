@@ -316,7 +316,10 @@ mod tests {
     fn floats() {
         assert_eq!(print("%f %.2f %5.1f", &[f(1.5), f(2.345), f(-0.25)]), "1.500000 2.35  -0.2");
         assert_eq!(print("%e %.2E", &[f(12345.678), f(0.000_123)]), "1.234568e+04 1.23E-04");
-        assert_eq!(print("%g %g %g %g", &[f(0.0001), f(1e-5), f(1e6), f(123_456.0)]), "0.0001 1e-05 1e+06 123456");
+        assert_eq!(
+            print("%g %g %g %g", &[f(0.0001), f(1e-5), f(1e6), f(123_456.0)]),
+            "0.0001 1e-05 1e+06 123456"
+        );
         assert_eq!(print("%f %F %e", &[f(f64::INFINITY), f(f64::NEG_INFINITY), f(f64::NAN)]), "inf -INF nan");
         assert_eq!(print("%a %.1a", &[f(1.0), f(3.9)]), "0x1p+0 0x1.fp+1");
         assert_eq!(print("%08.3f|%-8.1f|", &[f(-3.14159), f(2.0)]), "-003.142|2.0     |");
