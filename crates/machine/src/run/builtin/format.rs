@@ -322,7 +322,7 @@ mod tests {
         );
         assert_eq!(print("%f %F %e", &[f(f64::INFINITY), f(f64::NEG_INFINITY), f(f64::NAN)]), "inf -INF nan");
         assert_eq!(print("%a %.1a", &[f(1.0), f(3.9)]), "0x1p+0 0x1.fp+1");
-        assert_eq!(print("%08.3f|%-8.1f|", &[f(-3.14159), f(2.0)]), "-003.142|2.0     |");
+        assert_eq!(print("%08.3f|%-8.1f|", &[f(-3.25), f(2.0)]), "-003.250|2.0     |");
     }
 
     #[test]
