@@ -44,7 +44,7 @@ fn interpreter(c: &mut Criterion) {
     let bench = Bench::new();
     let out = bench.buffer(1 << 22);
     let (a, b) = (bench.buffer(1 << 18), bench.buffer(1 << 18));
-    let cases: [(&str, [u32; 3], [u32; 3], Vec<u8>); 4] = [
+    let cases = [
         ("integer", [8, 1, 1], [256, 1, 1], params(&[out], &[2000])),
         ("floating", [8, 1, 1], [256, 1, 1], params(&[out], &[2000])),
         ("shared", [16, 16, 1], [16, 16, 1], params(&[a, b, out], &[256])),
