@@ -18,12 +18,12 @@ use ptx::types::ScalarType;
 
 /// Read-modify-write functions as types.
 macro_rules! functions {
-    ($($name:ident: $m:ty |$old:ident, $b:ident, $c:ident| $body:expr;)*) => {$(
+    ($($name:ident: $m:ty |$old:ident, $b:ident, $c:ident, $global:ident| $body:expr;)*) => {$(
         struct $name;
         impl Rmw for $name {
             type M = $m;
             #[inline(always)]
-            fn new($old: $m, $b: $m, $c: $m) -> $m {
+            fn new($old: $m, $b: $m, $c: $m, $global: bool) -> $m {
                 $body
             }
         }
@@ -31,37 +31,40 @@ macro_rules! functions {
 }
 
 functions! {
-    Add32: u32 |old, b, _c| old.wrapping_add(b);
-    Add64: u64 |old, b, _c| old.wrapping_add(b);
-    And32: u32 |old, b, _c| old & b;
-    And64: u64 |old, b, _c| old & b;
-    Or32: u32 |old, b, _c| old | b;
-    Or64: u64 |old, b, _c| old | b;
-    Xor32: u32 |old, b, _c| old ^ b;
-    Xor64: u64 |old, b, _c| old ^ b;
-    Exch32: u32 |_old, b, _c| b;
-    Exch64: u64 |_old, b, _c| b;
-    Cas16: u16 |old, b, c| if old == b { c } else { old };
-    Cas32: u32 |old, b, c| if old == b { c } else { old };
-    Cas64: u64 |old, b, c| if old == b { c } else { old };
-    Inc32: u32 |old, b, _c| if old >= b { 0 } else { old + 1 };
-    Dec32: u32 |old, b, _c| if old == 0 || old > b { b } else { old - 1 };
-    MinU32: u32 |old, b, _c| old.min(b);
-    MinS32: u32 |old, b, _c| (old as i32).min(b as i32) as u32;
-    MinU64: u64 |old, b, _c| old.min(b);
-    MinS64: u64 |old, b, _c| (old as i64).min(b as i64) as u64;
-    MaxU32: u32 |old, b, _c| old.max(b);
-    MaxS32: u32 |old, b, _c| (old as i32).max(b as i32) as u32;
-    MaxU64: u64 |old, b, _c| old.max(b);
-    MaxS64: u64 |old, b, _c| (old as i64).max(b as i64) as u64;
-    // In global memory the L2's adder flushes subnormals; the SM's, which serves shared memory, keeps them.
-    AddF32Flush: u32 |old, b, _c| float::add_f32::<Rn, true, false>(old, b);
-    AddF32: u32 |old, b, _c| float::add_f32::<Rn, false, false>(old, b);
-    AddF64: u64 |old, b, _c| float::add_f64::<Rn>(old, b);
-    AddF16: u16 |old, b, _c| half::add::<F16, false, false>(old, b);
-    AddBf16: u16 |old, b, _c| half::add::<Bf16, false, false>(old, b);
-    AddF16x2: u32 |old, b, _c| packed::map2(half::add::<F16, false, false>, old, b);
-    AddBf16x2: u32 |old, b, _c| packed::map2(half::add::<Bf16, false, false>, old, b);
+    Add32: u32 |old, b, _c, _global| old.wrapping_add(b);
+    Add64: u64 |old, b, _c, _global| old.wrapping_add(b);
+    And32: u32 |old, b, _c, _global| old & b;
+    And64: u64 |old, b, _c, _global| old & b;
+    Or32: u32 |old, b, _c, _global| old | b;
+    Or64: u64 |old, b, _c, _global| old | b;
+    Xor32: u32 |old, b, _c, _global| old ^ b;
+    Xor64: u64 |old, b, _c, _global| old ^ b;
+    Exch32: u32 |_old, b, _c, _global| b;
+    Exch64: u64 |_old, b, _c, _global| b;
+    Cas16: u16 |old, b, c, _global| if old == b { c } else { old };
+    Cas32: u32 |old, b, c, _global| if old == b { c } else { old };
+    Cas64: u64 |old, b, c, _global| if old == b { c } else { old };
+    Inc32: u32 |old, b, _c, _global| if old >= b { 0 } else { old + 1 };
+    Dec32: u32 |old, b, _c, _global| if old == 0 || old > b { b } else { old - 1 };
+    MinU32: u32 |old, b, _c, _global| old.min(b);
+    MinS32: u32 |old, b, _c, _global| (old as i32).min(b as i32) as u32;
+    MinU64: u64 |old, b, _c, _global| old.min(b);
+    MinS64: u64 |old, b, _c, _global| (old as i64).min(b as i64) as u64;
+    MaxU32: u32 |old, b, _c, _global| old.max(b);
+    MaxS32: u32 |old, b, _c, _global| (old as i32).max(b as i32) as u32;
+    MaxU64: u64 |old, b, _c, _global| old.max(b);
+    MaxS64: u64 |old, b, _c, _global| (old as i64).max(b as i64) as u64;
+    // In global memory subnormals are flushed, in shared memory they are kept, also by a generic address (an H200 does
+    // so, as the manual says).
+    AddF32: u32 |old, b, _c, global| match global {
+        true => float::add_f32::<Rn, true, false>(old, b),
+        false => float::add_f32::<Rn, false, false>(old, b),
+    };
+    AddF64: u64 |old, b, _c, _global| float::add_f64::<Rn>(old, b);
+    AddF16: u16 |old, b, _c, _global| half::add::<F16, false, false>(old, b);
+    AddBf16: u16 |old, b, _c, _global| half::add::<Bf16, false, false>(old, b);
+    AddF16x2: u32 |old, b, _c, _global| packed::map2(half::add::<F16, false, false>, old, b);
+    AddBf16x2: u32 |old, b, _c, _global| packed::map2(half::add::<Bf16, false, false>, old, b);
 }
 
 /// The operation for an `.op` and a type in a space.
@@ -70,8 +73,7 @@ fn select(op: Option<Modifier>, ty: ScalarType, space: SpaceKind) -> Option<Exec
     use ScalarType as T;
     let wide = ty.bits() == 64;
     match (op?, ty) {
-        (M::Add, T::F32) if space == SpaceKind::Shared => atomic::<AddF32>(space),
-        (M::Add, T::F32) => atomic::<AddF32Flush>(space),
+        (M::Add, T::F32) => atomic::<AddF32>(space),
         (M::Add, T::F64) => atomic::<AddF64>(space),
         (M::Add, T::F16) => atomic::<AddF16>(space),
         (M::Add, T::F16x2) => atomic::<AddF16x2>(space),

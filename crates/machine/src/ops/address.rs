@@ -121,6 +121,8 @@ pub(crate) trait Space: 'static {
     const WINDOW: u64;
     /// Whether all lanes that access `address` access the same bytes; local memory is each thread's own.
     fn is_common(address: u64) -> bool;
+    /// Whether an address leads to global memory, whose atomics are executed elsewhere than those of shared memory.
+    fn is_global(address: u64) -> bool;
     /// Loads one cell.
     fn load<M: Cell>(x: &Exec<'_>, warp: usize, lane: usize, address: u64) -> Option<M>;
     /// Stores one cell.
@@ -156,6 +158,10 @@ pub(crate) struct Param;
 pub(crate) struct Generic;
 
 impl Space for Global {
+    #[inline(always)]
+    fn is_global(_: u64) -> bool {
+        true
+    }
     const WINDOW: u64 = 0;
     #[inline(always)]
     fn is_common(_: u64) -> bool {
@@ -214,6 +220,10 @@ fn put<M: Cell>(bytes: &mut [u8], range: Range<usize>, value: M) {
 }
 
 impl Space for Shared {
+    #[inline(always)]
+    fn is_global(_: u64) -> bool {
+        false
+    }
     const WINDOW: u64 = SHARED_WINDOW;
     #[inline(always)]
     fn is_common(_: u64) -> bool {
@@ -268,6 +278,10 @@ impl Space for Shared {
 }
 
 impl Space for Local {
+    #[inline(always)]
+    fn is_global(_: u64) -> bool {
+        false
+    }
     const WINDOW: u64 = LOCAL_WINDOW;
     #[inline(always)]
     fn is_common(_: u64) -> bool {
@@ -305,6 +319,10 @@ impl Space for Local {
 }
 
 impl Space for Param {
+    #[inline(always)]
+    fn is_global(_: u64) -> bool {
+        false
+    }
     const WINDOW: u64 = PARAM_WINDOW;
     #[inline(always)]
     fn is_common(_: u64) -> bool {
@@ -335,6 +353,10 @@ impl Space for Param {
 }
 
 impl Space for Generic {
+    #[inline(always)]
+    fn is_global(address: u64) -> bool {
+        matches!(resolve(address), Resolved::Global(_))
+    }
     const WINDOW: u64 = 0;
     #[inline(always)]
     fn is_common(address: u64) -> bool {

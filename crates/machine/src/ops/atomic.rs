@@ -11,10 +11,11 @@ use crate::lanes::simd::Baseline;
 use crate::lanes::{LANES, Lane};
 use crate::memory::{Cell, SpaceKind};
 
-/// The new value of a cell from its old one and the instruction's operands.
+/// The new value of a cell from its old one and the instruction's operands; `global` tells whether it is in global
+/// memory.
 pub(crate) trait Rmw: 'static {
     type M: Cell + Lane;
-    fn new(old: Self::M, b: Self::M, c: Self::M) -> Self::M;
+    fn new(old: Self::M, b: Self::M, c: Self::M, global: bool) -> Self::M;
 }
 
 /// `d = [a]; [a] = new([a], b, c)` with planes `b` and `c`; `d` may be [`NONE`] (`red`).
@@ -33,7 +34,9 @@ fn rmw<P: Space, F: Rmw>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
         while rest != 0 {
             let l = rest.trailing_zeros() as usize;
             rest &= rest - 1;
-            match P::update::<F::M>(x, warp, l, lanes[l], |now| F::new(now, b[l], c[l])) {
+            match P::update::<F::M>(x, warp, l, lanes[l], |now| {
+                F::new(now, b[l], c[l], P::is_global(lanes[l]))
+            }) {
                 Some(value) => old[l] = value,
                 None => {
                     let trap = x.bad_access(lanes[l].wrapping_add(P::WINDOW), F::M::BYTES, Access::Atomic);
