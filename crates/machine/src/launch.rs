@@ -283,14 +283,12 @@ pub(crate) fn parameter_layout(module: &Module, function: FuncId) -> Vec<Paramet
     });
     params
         .map(|variable| {
-            offset = offset.next_multiple_of(variable.align.max(1));
-            let start = offset;
-            offset += variable.size as u32;
+            let start = decode::layout::place(&mut offset, variable);
             ParameterLayout {
                 name: variable.name.clone(),
                 ty: variable.ty,
                 offset: start,
-                size: variable.size as u32,
+                size: offset - start,
             }
         })
         .collect()
@@ -382,7 +380,7 @@ impl Device {
         let order = LaneOrder::of_block(launch.block);
         let image = module.image(launch.kernel.function, pack_warps, order)?;
         let static_shared = image.static_shared;
-        self.check_resources(launch, static_shared)?;
+        self.check_resources(launch, static_shared, image.local_bytes(STACK))?;
         let heap = AtomicI64::new(HEAP);
         let _running = self.memory.kernel_guard();
         let started = std::time::Instant::now();
@@ -425,7 +423,12 @@ impl Device {
         }
     }
 
-    fn check_resources(&self, launch: &Launch<'_>, static_shared: u32) -> Result<(), LaunchError> {
+    fn check_resources(
+        &self,
+        launch: &Launch<'_>,
+        static_shared: u32,
+        local: u32,
+    ) -> Result<(), LaunchError> {
         use LaunchError::{InvalidConfiguration as Invalid, OutOfResources};
         let function = launch.kernel.function();
         let threads: u32 = launch.block.iter().product();
@@ -447,6 +450,10 @@ impl Device {
         let limit = self.profile.shared_per_cta_optin;
         if shared > u64::from(limit) {
             return Err(OutOfResources(format!("{shared} bytes of shared memory; a CTA can have {limit}")));
+        }
+        if local > Profile::MAX_LOCAL {
+            let limit = Profile::MAX_LOCAL;
+            return Err(OutOfResources(format!("{local} bytes of local memory; a thread can have {limit}")));
         }
         let layout = launch.kernel.parameters();
         let size = layout.last().map_or(0, |p| p.offset + p.size);

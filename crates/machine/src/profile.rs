@@ -190,6 +190,8 @@ impl Profile {
     pub const MAX_GRID: [u32; 3] = [0x7fff_ffff, 65535, 65535];
     /// Shared memory of a CTA that has not opted in to more.
     pub const SHARED_PER_CTA: u32 = 48 * KIB;
+    /// Bytes of local memory of a thread, on every device.
+    pub const MAX_LOCAL: u32 = 512 * KIB;
     /// Bytes of kernel parameters since PTX 8.1 on sm_70 and later.
     pub const MAX_PARAMETERS: u32 = 32764;
 

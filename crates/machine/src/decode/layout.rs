@@ -23,9 +23,13 @@ pub(crate) struct Layout {
     module_local: u32,
 }
 
-fn place(offset: &mut u32, variable: &Variable) -> u32 {
-    let at = offset.next_multiple_of(variable.align.max(1));
-    *offset = at.saturating_add(u32::try_from(variable.size).unwrap_or(u32::MAX / 2));
+/// More than any limit of a launch: offsets stop growing here, so that sums of them do not overflow.
+pub(crate) const FAR: u32 = 1 << 28;
+
+/// Places a variable at the next aligned offset, and moves the offset behind it.
+pub(crate) fn place(offset: &mut u32, variable: &Variable) -> u32 {
+    let at = offset.next_multiple_of(variable.align.clamp(1, FAR));
+    *offset = at.saturating_add(u32::try_from(variable.size).unwrap_or(FAR)).min(FAR);
     at
 }
 

@@ -138,8 +138,10 @@ fn deepest_stack(module: &Module, layout: &Layout, kernel: FuncId, image: &Image
         }
         path.pop();
         let own = image.functions[f.index()].as_ref().map_or(0, |code| code.frame);
-        known.insert(f, own + deepest);
-        Some(own + deepest)
+        // Saturates at more than any launch may have.
+        let all = own.saturating_add(deepest).min(layout::FAR);
+        known.insert(f, all);
+        Some(all)
     }
     if layout.calls_indirectly() {
         return None;
