@@ -63,6 +63,14 @@ impl Decoder<'_> {
         self.operands.get(i).copied().unwrap_or(Operand::Absent)
     }
 
+    /// The elements of operand `i`: itself, unless it is a vector.
+    pub(crate) fn elements(&self, i: usize) -> Vec<Operand> {
+        match self.operand(i) {
+            Operand::Vector(list) => self.body.elements(&list).to_vec(),
+            other => vec![other],
+        }
+    }
+
     /// Operand `i` as a value of `bits`.
     pub(crate) fn source(&mut self, i: usize, bits: u32) -> Result<Source, Missing> {
         self.value(self.operand(i), bits)
