@@ -1,6 +1,7 @@
 //! `cargo xtask fingerprints`: every result of the approximate functions, for every operand, against an H200.
 //!
-//! crates/numerics/tests/fingerprints.rs checks a few chunks of the same recording in seconds; all of them take minutes.
+//! crates/numerics/tests/fingerprints.rs checks a few chunks of the same recording in seconds; all of them take
+//! minutes.
 
 #[path = "../../crates/numerics/tests/hardware/fingerprints.rs"]
 mod recording;

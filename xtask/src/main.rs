@@ -72,7 +72,7 @@ fn run(chore: Chore) -> Result<()> {
 
 /// Runs this very command in the release profile.
 fn again_in_release() -> Result<()> {
-    let status = Command::new(env!("CARGO"))
+    let status = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
         .args(["run", "--quiet", "--release", "--package", "xtask", "--"])
         .args(std::env::args_os().skip(1))
         .current_dir(root())

@@ -3,9 +3,10 @@
 //! `DIR` is what `approximate.cu` of crates/numerics/tests/hardware recorded: for each function, the results of all
 //! arguments. A result confines the sum that it was cut off from to an interval. So each segment of a function gives
 //! 2^16 or 2^17 inequalities in three unknown integers, whose solutions are found exactly: least squares say where the
-//! last two coefficients must be, each pair in a box around is tried against every inequality, and what is left is a range of
-//! the constant term. That term is `c0` shifted up plus the bias that all segments share; a bias is possible if every
-//! segment has a solution with it. Only the sum can be seen: the bias is the least with which every `c0` has 26 bits.
+//! last two coefficients must be, each pair in a box around is tried against every inequality, and what is left is a
+//! range of the constant term. That term is `c0` shifted up plus the bias that all segments share; a bias is possible
+//! if every segment has a solution with it. Only the sum can be seen: the bias is the least with which every `c0` has
+//! 26 bits.
 //!
 //! The shapes (how many segments, which shifts) are not found here: see docs/numerics.md.
 
@@ -106,7 +107,13 @@ fn least_squares(inequalities: &[Inequality], shape: Shape) -> (f64, f64) {
         let (x, q, t) = (x as f64, q as f64, t as f64);
         n += 1.0;
         sums = [sums[0] + x, sums[1] + q, sums[2] + t];
-        products = [products[0] + x * x, products[1] + x * q, products[2] + q * q, products[3] + x * t, products[4] + q * t];
+        products = [
+            products[0] + x * x,
+            products[1] + x * q,
+            products[2] + q * q,
+            products[3] + x * t,
+            products[4] + q * t,
+        ];
     }
     let [x, q, t] = sums;
     let [xx, xq, qq, xt, qt] = products;
@@ -193,10 +200,13 @@ fn table(function: &Function, folder: &Path) -> Result<String> {
     let Some(&bias) = biases.first() else {
         bail!("{name}: no bias suits all segments");
     };
-    let rows_with = |bias| -> Vec<Vec<[i64; 3]>> { solutions.iter().map(|s| with_bias(s, *shape, bias)).collect() };
+    let rows_with =
+        |bias| -> Vec<Vec<[i64; 3]>> { solutions.iter().map(|s| with_bias(s, *shape, bias)).collect() };
     let fits = |rows: &Vec<Vec<[i64; 3]>>| rows.iter().flatten().all(|[c0, ..]| *c0 < 1 << C0_BITS);
     let mut candidates = (bias..).step_by(1 << shape.constant).map(|bias| (bias, rows_with(bias)));
-    let Some((bias, rows)) = candidates.find(|(_, rows)| fits(rows)) else { bail!("{name}: no bias is large enough") };
+    let Some((bias, rows)) = candidates.find(|(_, rows)| fits(rows)) else {
+        bail!("{name}: no bias is large enough")
+    };
     let unique = rows.iter().filter(|found| found.len() == 1).count();
     println!(
         "{name}: {} segments, {} possible biases up to multiples of {:#x}; with {bias:#x}, {unique} segments have one \
@@ -211,15 +221,18 @@ fn table(function: &Function, folder: &Path) -> Result<String> {
         rows.len().next_power_of_two(),
     );
     for row in rows.chunks(4) {
-        let row: Vec<String> =
-            row.iter().map(|found| format!("[{:#x}, {:#x}, {:#x}]", found[0][0], found[0][1], found[0][2])).collect();
+        let row: Vec<String> = row
+            .iter()
+            .map(|found| format!("[{:#x}, {:#x}, {:#x}]", found[0][0], found[0][1], found[0][2]))
+            .collect();
         writeln!(text, "        {},", row.join(", "))?;
     }
     text += "    ],\n);\n";
     Ok(text)
 }
 
-const HEADER: &str = "//! The unit's coefficients: for each function its bias, and for each segment `c0`, `c1` and `c2`.
+const HEADER: &str = "\
+//! The unit's coefficients: for each function its bias, and for each segment `c0`, `c1` and `c2`.
 //!
 //! Written by `cargo xtask tables` from what an H200 computed; docs/numerics.md tells how.
 

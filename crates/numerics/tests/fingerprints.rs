@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The chunks of an instruction to look at: zero and subnormals, around 1 in `.f32` and `.f64`, infinities and NaN in both,
-/// and two that differ from one instruction to the next.
+/// The chunks of an instruction to look at: zero and subnormals, around 1 in `.f32` and `.f64`, infinities and NaN in
+/// both, and two that differ from one instruction to the next.
 fn sample(instruction: usize, chunks: usize) -> BTreeSet<usize> {
     [0, 254, 255, 510, 511, 211 + 7 * instruction, 590 + 19 * instruction].map(|chunk| chunk % chunks).into()
 }

@@ -1,14 +1,14 @@
 //! Quadratic interpolation in fixed point: the arithmetic that all functions of the unit share.
 //!
-//! The argument's leading bits select a segment, a row of a table; the other 16 or 17 bits are the distance `d` from the
-//! start of the segment. A row holds three magnitudes, and a function's value is
+//! The argument's leading bits select a segment, a row of a table; the other 16 or 17 bits are the distance `d` from
+//! the start of the segment. A row holds three magnitudes, and a function's value is
 //!
 //! ```text
 //! (c0 << constant) ± c1 * d ± (c2 * square(d) << square) + bias
 //! ```
 //!
 //! as an integer with `point` bits behind the binary point. Nothing is lost before the value is cut off (never rounded:
-//! the bias does that on the average) to the 24 bits of a significand. The square alone is inexact: its multiplier lacks
+//! a bias does that on the average) to the 24 bits of a significand. The square alone is inexact: its multiplier lacks
 //! the columns of low weight.
 //!
 //! docs/numerics.md tells how the shapes and coefficients were found.
@@ -31,8 +31,7 @@ pub struct Shape {
 }
 
 /// 1/x of \[1, 2).
-pub const RCP: Shape =
-    Shape { low_bits: 16, constant: 13, square: 0, falls: true, convex: true, point: 39 };
+pub const RCP: Shape = Shape { low_bits: 16, constant: 13, square: 0, falls: true, convex: true, point: 39 };
 /// 1/sqrt(x) of \[1, 4).
 pub const RSQRT: Shape =
     Shape { low_bits: 17, constant: 14, square: 2, falls: true, convex: true, point: 40 };
@@ -43,8 +42,7 @@ pub const SQRT: Shape =
 pub const SIN: Shape =
     Shape { low_bits: 17, constant: 11, square: 0, falls: false, convex: false, point: 37 };
 /// 2^x of \[0, 1).
-pub const EX2: Shape =
-    Shape { low_bits: 17, constant: 13, square: 0, falls: false, convex: true, point: 38 };
+pub const EX2: Shape = Shape { low_bits: 17, constant: 13, square: 0, falls: false, convex: true, point: 38 };
 /// log2(x) of \[1, 2).
 pub const LG2: Shape =
     Shape { low_bits: 17, constant: 12, square: 1, falls: false, convex: false, point: 38 };

@@ -1,7 +1,7 @@
 //! The special-function unit itself, on `.f32` bits, bit for bit as an H200's: subnormal operands and results are zero
 //! (except of `tanh`), NaN is `0x7fffffff`.
 //!
-//! Each function reduces its operand to a fixed-point argument, interpolates (see [`interpolate`](super::interpolate)), and puts the
+//! Each function reduces its operand to a fixed-point argument, interpolates (see [`super::interpolate`]), and puts the
 //! exponent to the result. All is written without branches, so that lanes stay in vectors.
 
 use super::interpolate::{EX2, LG2, RCP, RSQRT, SIN, SQRT, TANH};
@@ -184,8 +184,8 @@ pub fn tanh(x: u32) -> u32 {
     if is_nan_f32(x) { NAN_F32 } else { number }
 }
 
-/// What the two functions of `.f64` upper words see of an operand: the exponent without its bias, and 20 bits of mantissa at the
-/// top of the 23 that the tables take.
+/// What the two functions of `.f64` upper words see of an operand: the exponent without its bias, and 20 bits of
+/// mantissa at the top of the 23 that the tables take.
 #[inline(always)]
 fn upper_word(x: u32) -> (i32, u32) {
     ((x << 1 >> 21) as i32 - BIAS_64, x << 3 & MANTISSA)

@@ -1,9 +1,9 @@
-//! What an H200 computed for the approximate functions, as fingerprints (`approximate.gz`, written by `approximate.cu`),
-//! and the fingerprints of what this crate computes.
+//! What an H200 computed for the approximate functions, as fingerprints (`approximate.gz`, written by
+//! `approximate.cu`), and the fingerprints of what this crate computes.
 //!
-//! A line of the file is a name, the binary logarithm of the size of a chunk, and a fingerprint for each chunk of consecutive
-//! indices from 0: the wrapping sum of a hash of index and result. The index is the operand itself, or operands are
-//! made from it as [`fingerprint`] says.
+//! A line of the file is a name, the binary logarithm of the size of a chunk, and a fingerprint for each chunk of
+//! consecutive indices from 0: the wrapping sum of a hash of index and result. The index is the operand itself, or
+//! operands are made from it as [`fingerprint`] says.
 
 use numerics::format::{Bf16, F16};
 use numerics::rounding::{Rn, Rp, Rz};
