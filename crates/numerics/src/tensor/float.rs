@@ -4,7 +4,7 @@ use super::element::{FRACTION, INFINITE, NAN};
 use super::{Accumulator, Config, Element, Operand, Unit};
 use crate::float::fma_f64;
 use crate::format::{F16, F32, Format, widen};
-use crate::rounding::Rn;
+use crate::rounding::{Mode, Rm, Rn, Rp, Rz};
 
 /// Fraction bits of a product of two decoded significands.
 const PRODUCT_FRACTION: u32 = 2 * FRACTION;
@@ -134,10 +134,12 @@ fn special(a: &[Element], b: &[Element], c: u32) -> u32 {
 }
 
 /// One element of D for `.f64`: fused multiply-adds in the order of k.
-pub(super) fn dot_f64(a: &[Element], b: &[Element], c: u64) -> u64 {
-    let mut sum = c;
-    for (a, b) in a.iter().zip(b) {
-        sum = fma_f64::<Rn>(a.bits(), b.bits(), sum);
-    }
-    sum
+pub(super) fn dot_f64(rounding: Mode, a: &[Element], b: &[Element], c: u64) -> u64 {
+    let fma = match rounding {
+        Mode::NearestEven | Mode::NearestAway => fma_f64::<Rn>,
+        Mode::TowardZero => fma_f64::<Rz>,
+        Mode::Down => fma_f64::<Rm>,
+        Mode::Up => fma_f64::<Rp>,
+    };
+    a.iter().zip(b).fold(c, |sum, (a, b)| fma(a.bits(), b.bits(), sum))
 }
