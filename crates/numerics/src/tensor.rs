@@ -8,6 +8,7 @@
 mod element;
 mod float;
 mod integer;
+mod sum;
 
 use crate::rounding::Mode;
 pub use element::{Element, Operand};
@@ -28,10 +29,12 @@ pub enum Accumulator {
 /// The family of the instruction, where families differ in their arithmetic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Unit {
-    /// `mma.sync` and `wmma.mma`, dense.
+    /// `mma.sync`, dense.
     Mma,
     /// `mma.sp`.
     SparseMma,
+    /// `wmma.mma`.
+    Wmma,
     /// `wgmma.mma_async`, dense.
     Wgmma,
     /// `wgmma.mma_async.sp`.
