@@ -7,7 +7,7 @@ use super::element::Element;
 use super::sum::{Narrow, Wide, sum};
 use super::{Accumulator, Config, Operand, Unit};
 use crate::float::{add_f32, fma_f32, fma_f64};
-use crate::format::{F16, F32, Format, round_f32, widen};
+use crate::format::{F16, F32, round_f32, widen};
 use crate::half;
 use crate::rounding::{Mode, Rm, Rn, Rounding, Rp, Rz};
 
