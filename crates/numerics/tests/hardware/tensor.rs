@@ -267,8 +267,8 @@ impl Case {
                 if c { bias - 24 + n(40) } else { bias - 6 + n(13) }
             }
             14 => match matrix {
-                0 => n(if e >= 8 { 20 } else { 3 }),
-                1 => bias - n(24),
+                0 => n(3),
+                1 => bias - 6 - n(14),
                 _ if low & 7 == 0 => n(8),
                 _ => {
                     mantissa = 0;
