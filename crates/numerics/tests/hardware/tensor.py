@@ -151,7 +151,9 @@ def floats(config, seed, matrix, kind, tile, row, k, width):
     empty = (low & np.uint64(3)) == 0 if c else (low & np.uint64(3)) != 0
     big = medium if c else np.where((low & np.uint64(7)) == 0, bias + spread, bias - n(4)) if matrix == 0 else narrow
     power = bias - 24 + n(40) if c else bias - 6 + n(13)
-    least = np.where((low & np.uint64(7)) == 0, n(8), 0) if c else n(3) if matrix == 0 else bias - 6 - n(14)
+    least = np.where((low & np.uint64(7)) == 0, n(8), 0) if c else n(3)
+    if matrix == 1:
+        least = bias - 6 - n(24) if e >= 8 else np.where((low & np.uint64(1)) != 0, top - 1 - n(3), n(6))
     fields = [field, finite, narrow, medium, faint, faint, tiny, np.where(low & np.uint64(1), 0, medium),
               np.where(low == 0, special_field, medium), top - 1 - n(8) if c else top - 1 - n(3), np.where(empty, 0, wide),
               big, power, zero, least]

@@ -268,7 +268,9 @@ impl Case {
             }
             14 => match matrix {
                 0 => n(3),
-                1 => bias - 6 - n(14),
+                1 if e >= 8 => bias - 6 - n(24),
+                1 if low & 1 != 0 => top - 1 - n(3),
+                1 => n(6),
                 _ if low & 7 == 0 => n(8),
                 _ => {
                     mantissa = 0;
