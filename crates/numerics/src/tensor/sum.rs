@@ -135,9 +135,5 @@ fn special<F: Format>(a: &[Element], b: &[Element], c_significand: i64, c_expone
         positive |= infinite && product > 0;
         negative |= infinite && product < 0;
     }
-    if nan || positive && negative {
-        F::NAN
-    } else {
-        with_sign::<F>(negative, F::INFINITY)
-    }
+    if nan || positive && negative { F::NAN } else { with_sign::<F>(negative, F::INFINITY) }
 }
