@@ -40,4 +40,5 @@ pub mod integer;
 pub mod packed;
 pub mod rounding;
 pub mod special;
+pub mod tensor;
 pub mod video;
