@@ -11,7 +11,7 @@
 //! | `operand` | operands to planes, scalars and addresses |
 //! | `emit` | an operation of a family, with splats where a member is missing |
 //! | `integer`, `float`, `half`, `compare`, `logic`, `convert` | arithmetic by chapter |
-//! | `movement`, `atomic`, `warp`, `control`, `video` | the rest by chapter |
+//! | `movement`, `atomic`, `mbarrier`, `warp`, `control`, `video` | the rest by chapter |
 
 mod arithmetic;
 mod atomic;
@@ -25,6 +25,7 @@ mod half;
 mod integer;
 pub(crate) mod layout;
 mod logic;
+mod mbarrier;
 mod movement;
 mod operand;
 mod video;
@@ -268,6 +269,7 @@ fn dispatch(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
         | Sem::Cvta
         | Sem::Mapa
         | Sem::Getctarank
+        | Sem::StAsync
         | Sem::CpAsync
         | Sem::CpAsyncCommitGroup
         | Sem::CpAsyncWaitGroup
@@ -276,7 +278,18 @@ fn dispatch(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
         | Sem::Stacksave
         | Sem::Stackrestore => movement::decode(d, sem),
 
-        Sem::Atom | Sem::AtomCas | Sem::AtomVector | Sem::Red | Sem::RedVector => atomic::decode(d, sem),
+        Sem::Atom | Sem::AtomCas | Sem::AtomVector | Sem::Red | Sem::RedAsync | Sem::RedVector => {
+            atomic::decode(d, sem)
+        }
+
+        Sem::MbarrierInit
+        | Sem::MbarrierInval
+        | Sem::MbarrierExpectTx
+        | Sem::MbarrierCompleteTx
+        | Sem::MbarrierArrive
+        | Sem::CpAsyncMbarrierArrive
+        | Sem::MbarrierWait
+        | Sem::MbarrierPendingCount => mbarrier::decode(d, sem),
 
         Sem::Shfl
         | Sem::Vote
@@ -301,7 +314,10 @@ fn dispatch(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
         | Sem::Brkpt
         | Sem::Nanosleep
         | Sem::Pmevent
-        | Sem::Griddepcontrol => control::decode(d, sem),
+        | Sem::Griddepcontrol
+        | Sem::BarClusterArrive
+        | Sem::BarClusterWait
+        | Sem::Setmaxnreg => control::decode(d, sem),
 
         Sem::VideoAdd
         | Sem::VideoSub
