@@ -1,0 +1,84 @@
+//! What a tensor core computes: one element of `D = A * B + C` (PTX manual, "Warp Level Matrix Instructions" and
+//! "Asynchronous Warpgroup Level Matrix Instructions").
+//!
+//! The manual leaves the order, the precision and the rounding of the sum open. This module is what an H200 computes.
+//! [`dot`] takes one row of A, one column of B and one element of C; how they lie in registers or in shared memory is
+//! the machine's affair. Operands are decoded once ([`Operand::decode`]) and used in many dot products.
+
+mod element;
+mod float;
+mod integer;
+
+pub use element::{Element, Operand};
+
+/// The type of C and D.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Accumulator {
+    /// `.f16`.
+    F16,
+    /// `.f32`.
+    F32,
+    /// `.f64`.
+    F64,
+    /// `.s32`.
+    S32,
+}
+
+/// The family of the instruction, where families differ in their arithmetic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Unit {
+    /// `mma.sync` and `wmma.mma`, dense.
+    Mma,
+    /// `mma.sp`.
+    SparseMma,
+    /// `wgmma.mma_async`, dense.
+    Wgmma,
+    /// `wgmma.mma_async.sp`.
+    SparseWgmma,
+}
+
+/// How bits of `.b1` operands are combined before they are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BitOperation {
+    /// `.xor.popc`.
+    Xor,
+    /// `.and.popc`.
+    And,
+}
+
+/// What an instruction computes, as far as it concerns arithmetic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Config {
+    /// The type of A's elements.
+    pub a: Operand,
+    /// The type of B's elements. It may differ from A's among the 8-bit floats, `s8` and `u8`, `s4` and `u4`.
+    pub b: Operand,
+    /// The type of C.
+    pub c: Accumulator,
+    /// The type of D.
+    pub d: Accumulator,
+    /// The family of the instruction.
+    pub unit: Unit,
+    /// `.satfinite` of the integer forms.
+    pub satfinite: bool,
+    /// The operation of the `.b1` forms; the others ignore it.
+    pub bits: BitOperation,
+}
+
+/// One element of D.
+///
+/// `a` and `b` hold the instruction's k elements in the order of k. For a sparse instruction they hold the selected
+/// half: `a` the stored elements, `b` those that the metadata pairs with them. `c` is the element of C (zero bits where
+/// the instruction has none). The result is in the low bits of the returned word.
+pub fn dot(config: &Config, a: &[Element], b: &[Element], c: u64) -> u64 {
+    match config.a {
+        Operand::F16 | Operand::Bf16 | Operand::Tf32 | Operand::E4m3 | Operand::E5m2 => {
+            float::dot(config, a, b, c)
+        }
+        Operand::F64 => float::dot_f64(a, b, c),
+        Operand::S8 | Operand::U8 | Operand::S4 | Operand::U4 => {
+            u64::from(integer::dot(a, b, c as u32, config.satfinite))
+        }
+        Operand::B1 => u64::from(integer::count(config.bits, a, b, c as u32)),
+    }
+}
