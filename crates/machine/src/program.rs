@@ -9,6 +9,8 @@ use crate::lanes::FileSizes;
 use crate::memory::CODE_WINDOW;
 use crate::memory::SpaceKind;
 use crate::ops::Op;
+use crate::ops::matrix::product::Product;
+use crate::ops::matrix::transfer::Stored;
 use ptx::module::FuncId;
 
 /// Scalars that every frame has: where its locals start in local memory.
@@ -38,6 +40,10 @@ pub(crate) struct Image {
     pub(crate) calls: Vec<CallSite>,
     /// CTA barriers.
     pub(crate) barriers: Vec<BarrierSite>,
+    /// Matrix multiplications.
+    pub(crate) products: Vec<Product>,
+    /// Matrices that are loaded and stored.
+    pub(crate) matrices: Vec<Stored>,
     /// Bytes of local memory that module-scope `.local` variables take, below every frame.
     pub(crate) module_local: u32,
     /// Bytes of static shared memory.
@@ -61,6 +67,8 @@ impl Image {
             functions: (0..functions).map(|_| None).collect(),
             calls: Vec::new(),
             barriers: Vec::new(),
+            products: Vec::new(),
+            matrices: Vec::new(),
             module_local: layout.module_local(),
             static_shared: layout.shared(),
             frame_bytes: None,

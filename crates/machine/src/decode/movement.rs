@@ -71,7 +71,7 @@ pub(super) fn decode(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
     }
 }
 
-fn nothing(_: &mut Exec<'_>, _: &Op, pc: u32) -> u32 {
+pub(super) fn nothing(_: &mut Exec<'_>, _: &Op, pc: u32) -> u32 {
     pc + 1
 }
 
@@ -165,7 +165,8 @@ macro_rules! by_widths {
     };
 }
 
-fn elements(d: &Decoder<'_>, operand: Operand) -> Vec<Operand> {
+/// The elements of a vector; an operand that is none is its only element.
+pub(super) fn elements(d: &Decoder<'_>, operand: Operand) -> Vec<Operand> {
     match operand {
         Operand::Vector(list) => d.body.elements(&list).to_vec(),
         other => vec![other],
@@ -255,7 +256,7 @@ pub(super) fn loads_parameter(d: &Decoder<'_>, instruction: &Instruction) -> boo
 }
 
 /// The planes of a vector's elements, all of one width; what is dropped is [`NONE`].
-fn planes_of_elements(d: &mut Decoder<'_>, parts: &[Operand], bits: u32) -> Result<(Vec<u32>, u32), Missing> {
+pub(super) fn planes_of_elements(d: &mut Decoder<'_>, parts: &[Operand], bits: u32) -> Result<(Vec<u32>, u32), Missing> {
     let mut width = plane_bits(bits);
     for part in parts {
         if let Operand::Register(register) = part

@@ -15,6 +15,7 @@
 pub(crate) mod address;
 pub(crate) mod atomic;
 pub(crate) mod control;
+pub(crate) mod matrix;
 pub(crate) mod memory;
 pub(crate) mod shape;
 pub(crate) mod special;
