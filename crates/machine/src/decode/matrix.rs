@@ -18,7 +18,7 @@ use crate::ops::matrix::transfer::{
 use crate::ops::{NONE, Op};
 use crate::program::Meta;
 use numerics::tensor::{Accumulator, BitOperation, Config, Operand as ElementType, Unit};
-use ptx::isa::{Mnemonic, Modifier, Opcode, Sem, Slot};
+use ptx::isa::{Modifier, Opcode, Sem, Slot};
 use ptx::module::Operand;
 
 /// Bytes of a row of an 8x8 matrix.
