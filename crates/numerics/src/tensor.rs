@@ -8,7 +8,9 @@
 mod element;
 mod float;
 mod integer;
+mod sum;
 
+use crate::rounding::Mode;
 pub use element::{Element, Operand};
 
 /// The type of C and D.
@@ -27,10 +29,12 @@ pub enum Accumulator {
 /// The family of the instruction, where families differ in their arithmetic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Unit {
-    /// `mma.sync` and `wmma.mma`, dense.
+    /// `mma.sync`, dense.
     Mma,
     /// `mma.sp`.
     SparseMma,
+    /// `wmma.mma`.
+    Wmma,
     /// `wgmma.mma_async`, dense.
     Wgmma,
     /// `wgmma.mma_async.sp`.
@@ -59,8 +63,10 @@ pub struct Config {
     pub d: Accumulator,
     /// The family of the instruction.
     pub unit: Unit,
-    /// `.satfinite` of the integer forms.
+    /// `.satfinite`.
     pub satfinite: bool,
+    /// The rounding of the `.f64` forms; the others ignore it.
+    pub rounding: Mode,
     /// The operation of the `.b1` forms; the others ignore it.
     pub bits: BitOperation,
 }
@@ -75,7 +81,7 @@ pub fn dot(config: &Config, a: &[Element], b: &[Element], c: u64) -> u64 {
         Operand::F16 | Operand::Bf16 | Operand::Tf32 | Operand::E4m3 | Operand::E5m2 => {
             float::dot(config, a, b, c)
         }
-        Operand::F64 => float::dot_f64(a, b, c),
+        Operand::F64 => float::dot_f64(config.rounding, a, b, c),
         Operand::S8 | Operand::U8 | Operand::S4 | Operand::U4 => {
             u64::from(integer::dot(a, b, c as u32, config.satfinite))
         }

@@ -1,6 +1,6 @@
 //! Decoded operands.
 
-use crate::format::{Bf16, E4m3, E5m2, F16, Format, Tf32};
+use crate::format::{Bf16, E4m3, E5m2, F16, F32, Format, Tf32};
 
 /// The type of an element of A or B.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -41,11 +41,15 @@ pub(super) const FRACTION: u32 = 10;
 /// The exponent of an infinity. That of every finite value is far below half of it, negative exponents included.
 pub(super) const INFINITE: i32 = 1 << 12;
 /// The exponent of a NaN: greater than that of a product with an infinity.
-pub(super) const NAN: i32 = 1 << 14;
+pub(super) const NAN: i32 = 1 << 15;
+
+/// The exponent of a zero: less than that of any other value, so that it aligns nothing. That of a negative zero is one
+/// less, which only [`Element::to_f32`] asks for.
+pub(super) const ZERO: i32 = -(1 << 11);
 
 impl Element {
     /// A small float: `significand * 2^(exponent - FRACTION)`.
-    fn float(significand: i32, exponent: i32) -> Self {
+    pub(super) fn float(significand: i32, exponent: i32) -> Self {
         Element(u64::from(significand as u32) | u64::from(exponent as u32) << 32)
     }
 
@@ -59,6 +63,27 @@ impl Element {
     #[inline(always)]
     pub(super) fn exponent(self) -> i32 {
         (self.0 >> 32) as i32
+    }
+
+    /// The `.f32` of an `.f16`.
+    pub(super) fn to_f32(self) -> u32 {
+        let negative = if self.significand() < 0 { F32::SIGN as u32 } else { 0 };
+        match self.exponent() {
+            NAN => F32::NAN as u32,
+            INFINITE => F32::INFINITY as u32 | negative,
+            ..=ZERO => if self.exponent() < ZERO { F32::SIGN as u32 } else { 0 },
+            exponent => {
+                let field = exponent - FRACTION as i32 + F32::BIAS;
+                (self.significand() as f32 * f32::from_bits((field as u32) << F32::MANTISSA_BITS)).to_bits()
+            }
+        }
+    }
+
+    /// A small float as it is after a conversion to a format in which it is not subnormal.
+    pub(super) fn normal(self) -> Self {
+        let significand = self.significand();
+        let shift = significand.unsigned_abs().leading_zeros() as i32 - (31 - FRACTION as i32);
+        if significand == 0 { self } else { Element::float(significand << shift, self.exponent() - shift) }
     }
 
     /// The bits of an `.f64`, the two's complement of an integer, the word of `.b1`.
@@ -110,6 +135,9 @@ fn decode_float<F: Format>(bits: u64) -> Element {
     }
     if magnitude > F::MAX_FINITE {
         return Element::float(1 << FRACTION, NAN);
+    }
+    if magnitude == 0 {
+        return Element::float(0, ZERO - i32::from(negative));
     }
     let mantissa = (magnitude & ((1 << F::MANTISSA_BITS) - 1)) as i32;
     let significand = mantissa | i32::from(field != 0) << F::MANTISSA_BITS;
