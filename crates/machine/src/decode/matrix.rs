@@ -17,8 +17,9 @@ use crate::ops::matrix::transfer::{
 };
 use crate::ops::{NONE, Op};
 use crate::program::Meta;
+use numerics::rounding::Mode;
 use numerics::tensor::{Accumulator, BitOperation, Config, Operand as ElementType, Unit};
-use ptx::isa::{Modifier, Opcode, Sem, Slot};
+use ptx::isa::{Mnemonic, Modifier, Opcode, Sem, Slot};
 use ptx::module::Operand;
 
 /// Bytes of a row of an 8x8 matrix.
@@ -206,6 +207,12 @@ fn config(opcode: &Opcode, unit: Unit) -> Result<Config, Missing> {
         d: accumulator(opcode, Slot::Dtype),
         unit,
         satfinite: opcode.has(Modifier::Satfinite),
+        rounding: match opcode.get(Slot::Rnd) {
+            Some(Modifier::Rz) => Mode::TowardZero,
+            Some(Modifier::Rm) => Mode::Down,
+            Some(Modifier::Rp) => Mode::Up,
+            _ => Mode::NearestEven,
+        },
         bits: match opcode.has(Modifier::Xor) {
             true => BitOperation::Xor,
             false => BitOperation::And,
@@ -229,7 +236,8 @@ fn sparsity(d: &mut Decoder<'_>, ty: ElementType, i: usize) -> Result<Sparsity, 
         return Err("a sparsity selector that is not a constant".to_owned());
     };
     let value = d.source(i, 32)?;
-    Ok(Sparsity { granule, plane: d.plane_of(value, 32), selector: selector as u32 })
+    let by_halves = element_bits(ty) >= 16;
+    Ok(Sparsity { granule, by_halves, plane: d.plane_of(value, 32), selector: selector as u32 })
 }
 
 fn in_registers(d: &mut Decoder<'_>, i: usize, layout: Layout, bits: u32) -> Result<Factor, Missing> {
@@ -254,10 +262,13 @@ fn product(d: &mut Decoder<'_>) -> Decoded {
     let c = Fragment::new(accumulators(config.c), source_planes(d, 3, register_bits(c_bits))?, c_bits);
     let sparsity = if sparse { Some(sparsity(d, config.a, 4)?) } else { None };
     let to = destination_planes(d, 0, register_bits(d_bits))?;
+    // An H200 computes `wmma` on `.tf32` by two `mma.m16n8k4`.
+    let wide_steps = opcode.mnemonic() != Mnemonic::Wmma || config.a != ElementType::Tf32;
     let product = Product {
         m: m as usize,
         n: n as usize,
         k: k as usize,
+        step: if wide_steps { k } else { 4 } as usize,
         a,
         b,
         c,
@@ -284,7 +295,7 @@ fn group_product(d: &mut Decoder<'_>) -> Decoded {
     let a_in_registers = matches!(d.operand(1), Operand::Vector(_));
     let scale_d = if sparse { 5 } else { 3 };
     let immediate = |d: &Decoder<'_>, i: usize| match d.operand(i) {
-        Operand::Immediate(value) => value as i64,
+        Operand::Immediate(value) => value as i32,
         _ => 0,
     };
     let negated = |d: &Decoder<'_>, i: usize| immediate(d, i) == -1;
@@ -311,6 +322,7 @@ fn group_product(d: &mut Decoder<'_>) -> Decoded {
         m: WARP_ROWS as usize,
         n: n as usize,
         k: k as usize,
+        step: k as usize,
         a,
         b,
         c: Fragment::new(layout, planes.clone(), d_bits),

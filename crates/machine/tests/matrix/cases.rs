@@ -55,7 +55,11 @@ fn opcodes(form: FormId, wanted: &dyn Fn(Modifier) -> bool) -> Vec<Opcode> {
         chosen = longer;
     }
     let opcodes = chosen.into_iter().map(|modifiers| Opcode { form, modifiers });
-    let legal = |o: &Opcode| lookup(&o.text()).is_ok_and(|found| found.contains(o));
+    // PTX took `.satfinite` away from the floating-point forms of `wmma.mma`.
+    let gone = |o: &Opcode| {
+        o.mnemonic() == Mnemonic::Wmma && o.has(Modifier::Satfinite) && !o.has(Modifier::S32)
+    };
+    let legal = |o: &Opcode| !gone(o) && lookup(&o.text()).is_ok_and(|found| found.contains(o));
     opcodes.filter(|o| o.gates().all(|(_, gate)| gate.permits_target(TARGET)) && legal(o)).collect()
 }
 
@@ -104,14 +108,19 @@ fn products(opcode: &Opcode, cases: &mut Vec<Case>) {
         kernel.line(&format!("{text} {{{vd}}}, {va}, {vb}, {vc}{extra};"));
         kernel.write("d", count(0), register_bits(d));
         let name = if sparse { format!("{text} {selector}") } else { text.clone() };
-        let trials = KINDS.iter().enumerate().map(|(trial, &kind)| {
+        // At last, metadata that the manual leaves undefined.
+        let undefined = sparse.then_some(&Kind::Small);
+        let trials = KINDS.iter().chain(undefined).enumerate().map(|(trial, &kind)| {
             let mut random = Random::new(&format!("{name} {trial}"));
             let mut input = Vec::new();
             for (i, ty) in [(1, a), (2, b), (3, c)] {
                 input.extend(fill(&mut random, ty, kind, (count(i) * register_bits(ty) * 4) as usize));
             }
             if sparse {
-                input.extend(metadata(&mut random, a, 32));
+                input.extend(match trial < KINDS.len() {
+                    true => metadata(&mut random, a, 32),
+                    false => fill(&mut random, Modifier::S32, Kind::Any, 128),
+                });
             }
             input
         });
@@ -265,9 +274,9 @@ fn group_products(opcode: &Opcode, cases: &mut Vec<Case>) {
             let common = if [a, b] == [Modifier::E5m2, Modifier::E4m3] { b } else { a };
             let mut input = fill(&mut random, common, kind, UNIQUE);
             input.extend(fill(&mut random, d, kind, (count * 128 * 4) as usize));
-            input.extend(da.bits().to_le_bytes());
-            input.extend(db.bits().to_le_bytes());
-            input.extend(u64::from(i != 3).to_le_bytes());
+            input.extend(u128::from(da.bits()).to_le_bytes());
+            input.extend(u128::from(db.bits()).to_le_bytes());
+            input.extend(u128::from(i != 3).to_le_bytes());
             if in_registers {
                 input.extend(fill(&mut random, a, kind, (a_count * 128 * 4) as usize));
             }
@@ -330,7 +339,7 @@ fn matrix(opcode: &Opcode) -> Vec<Case> {
         }
         let name = format!("{text} [p]{stride}");
         let mut random = Random::new(&name);
-        let mut input = u64::from(wider).to_le_bytes().to_vec();
+        let mut input = u128::from(wider).to_le_bytes().to_vec();
         let mut fill = |bytes: usize| fill(&mut random, Modifier::S32, Kind::Any, bytes);
         if loads || shared {
             input.extend(fill(MEMORY));

@@ -42,7 +42,7 @@ impl Kernel {
     pub fn read(&mut self, name: &str, count: u32, bits: u32) -> String {
         self.registers(name, count, bits);
         let bytes = bits / 8;
-        self.line(&format!("mad.wide.u32 %at, %tid, {bytes}, %in;"));
+        self.line(&format!("mad.wide.u32 %at, %thread, {bytes}, %in;"));
         for i in 0..count {
             let at = self.input + (i * bytes * self.threads) as usize;
             self.line(&format!("ld.global.b{bits} %{name}{i}, [%at+{at}];"));
@@ -61,13 +61,14 @@ impl Kernel {
     pub fn read_uniform(&mut self, name: &str, bits: u32) {
         self.registers(name, 1, bits);
         self.line(&format!("ld.global.b{bits} %{name}0, [%in+{}];", self.input));
-        self.input += 8;
+        // What follows stays aligned.
+        self.input += 16;
     }
 
     /// Writes registers `%NAME0`.. .
     pub fn write(&mut self, name: &str, count: u32, bits: u32) {
         let bytes = bits / 8;
-        self.line(&format!("mad.wide.u32 %at, %tid, {bytes}, %out;"));
+        self.line(&format!("mad.wide.u32 %at, %thread, {bytes}, %out;"));
         for i in 0..count {
             let at = self.output + (i * bytes * self.threads) as usize;
             self.line(&format!("st.global.b{bits} [%at+{at}], %{name}{i};"));
@@ -92,7 +93,7 @@ impl Kernel {
         let from = self.reserve_input(unique);
         self.declare(&format!(".shared .align 1024 .b8 s[{bytes}];\n.reg .b32 %i, %j, %to; .reg .b32 %v<4>; .reg .b64 %from; .reg .pred %more;"));
         self.line(&format!(
-            "mov.u32 %i, %tid;
+            "mov.u32 %i, %thread;
             fill:
             setp.ge.u32 %more, %i, {chunks}; @%more bra filled;
             rem.u32 %j, %i, {period};
@@ -114,7 +115,7 @@ impl Kernel {
     pub fn write_shared(&mut self, bytes: usize) {
         let to = self.reserve_output(bytes);
         self.line(&format!(
-            "bar.sync 0; mov.u32 %i, %tid;
+            "bar.sync 0; mov.u32 %i, %thread;
             dump:
             setp.ge.u32 %more, %i, {words}; @%more bra dumped;
             mov.u32 %j, s; mad.lo.u32 %j, %i, 4, %j; ld.shared.b32 %v0, [%j];
@@ -140,10 +141,10 @@ impl Kernel {
         let text = format!(
             ".visible .entry {{}}(.param .b64 in, .param .b64 out)
             {{
-            .reg .b64 %in, %out, %at; .reg .b32 %tid, %trial;
+            .reg .b64 %in, %out, %at; .reg .b32 %thread, %trial;
             {declarations}
             ld.param.b64 %in, [in]; ld.param.b64 %out, [out];
-            mov.u32 %tid, %tid.x; mov.u32 %trial, %ctaid.x;
+            mov.u32 %thread, %tid.x; mov.u32 %trial, %ctaid.x;
             mad.wide.u32 %in, %trial, {stride}, %in; mad.wide.u32 %out, %trial, {output}, %out;
             {body}
             ret;

@@ -19,6 +19,8 @@ pub(crate) struct Product {
     pub(crate) m: usize,
     pub(crate) n: usize,
     pub(crate) k: usize,
+    /// Elements along k that are summed at once, without rounding between them.
+    pub(crate) step: usize,
     pub(crate) a: Factor,
     pub(crate) b: Factor,
     pub(crate) c: Fragment,
@@ -216,7 +218,9 @@ impl Product {
             // Each product of a batch has its own columns.
             let columns = &b[row / self.m * n * k..][..n * k];
             for (b, d) in columns.chunks_exact(k).zip(d) {
-                *d = dot(&self.config, a, b, *d);
+                for (a, b) in a.chunks_exact(self.step).zip(b.chunks_exact(self.step)) {
+                    *d = dot(&self.config, a, b, *d);
+                }
             }
         }
         matrix
