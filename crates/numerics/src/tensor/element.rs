@@ -45,7 +45,7 @@ pub(super) const NAN: i32 = 1 << 15;
 
 /// The exponent of a zero: less than that of any other value, so that it aligns nothing. That of a negative zero is one
 /// less, which only [`Element::to_f32`] asks for.
-pub(super) const ZERO: i32 = -(1 << 11);
+pub(super) const ZERO: i32 = -(1 << 10);
 
 impl Element {
     /// A small float: `significand * 2^(exponent - FRACTION)`.

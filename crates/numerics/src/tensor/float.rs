@@ -7,7 +7,7 @@ use super::element::Element;
 use super::sum::{Narrow, Wide, sum};
 use super::{Accumulator, Config, Operand, Unit};
 use crate::float::{add_f32, fma_f32, fma_f64};
-use crate::format::{F16, F32, Format, round_f32, widen};
+use crate::format::{F16, F32, round_f32, widen};
 use crate::half;
 use crate::rounding::{Mode, Rm, Rn, Rounding, Rp, Rz};
 
@@ -39,7 +39,7 @@ fn in_f32(config: &Config, a: &[Element], b: &[Element], c: u64) -> u64 {
         }
         (Operand::E4m3 | Operand::E5m2, Unit::Wgmma | Unit::SparseWgmma) => sum::<Narrow, F32>(a, b, c),
         (Operand::E4m3 | Operand::E5m2, _) => {
-            let products = halves(a, b, |a, b, c| sum::<Wide, F32>(a, b, c));
+            let products = halves(config, a, b, sum::<Wide, F32>);
             u64::from(add_f32::<Rn, false, false>(c as u32, products as u32))
         }
         _ => sum::<Wide, F32>(a, b, c),
@@ -58,7 +58,7 @@ fn in_f16(config: &Config, a: &[Element], b: &[Element], c: u64) -> u64 {
         }
         (Operand::E4m3 | Operand::E5m2, Unit::Wgmma | Unit::SparseWgmma) => sum::<Narrow, F16>(a, b, c),
         (Operand::E4m3 | Operand::E5m2, _) => {
-            let products = halves(a, b, |a, b, c| sum::<Wide, F16>(a, b, c));
+            let products = halves(config, a, b, sum::<Wide, F16>);
             u64::from(half::add::<F16, false, false>(c as u16, products as u16))
         }
         _ => sum::<Wide, F16>(a, b, c),
@@ -83,7 +83,12 @@ const MOST: usize = 32;
 /// `mma` of 8-bit floats: they are converted to `.f16`, and two instructions for `.f16` add their products to zero. Of
 /// four elements, which share a register, the first takes the lower two and the second the upper two.
 #[inline(always)]
-fn halves(a: &[Element], b: &[Element], sum: impl Fn(&[Element], &[Element], u64) -> u64) -> u64 {
+fn halves(
+    config: &Config,
+    a: &[Element],
+    b: &[Element],
+    sum: impl Fn(&[Element], &[Element], u64) -> u64,
+) -> u64 {
     let zero = Element::float(0, 0);
     let mut result = 0;
     for upper in [0, 2] {
@@ -91,14 +96,20 @@ fn halves(a: &[Element], b: &[Element], sum: impl Fn(&[Element], &[Element], u64
         let mut count = 0;
         for (four, four_b) in a.chunks_exact(4).zip(b.chunks_exact(4)).take(MOST / 4) {
             for k in upper..upper + 2 {
-                pairs[0][count] = four[k].normal();
-                pairs[1][count] = four_b[k].normal();
+                pairs[0][count] = as_half(config.a, four[k]);
+                pairs[1][count] = as_half(config.b, four_b[k]);
                 count += 1;
             }
         }
         result = sum(&pairs[0][..count], &pairs[1][..count], result);
     }
     result
+}
+
+/// An 8-bit float as it is after a conversion to `.f16`, where the subnormals of `.e4m3` are normal.
+#[inline(always)]
+fn as_half(operand: Operand, element: Element) -> Element {
+    if operand == Operand::E4m3 { element.normal() } else { element }
 }
 
 /// One element of D for `.f64`: fused multiply-adds in the order of k.

@@ -1,30 +1,35 @@
 #!/usr/bin/env python3
 """Records what a GPU's tensor cores compute, for tests/tensor.rs to replay.
 
-    tensor.py build DIR PTXAS     write one module for each configuration to DIR and assemble them; report rejected ones
-    tensor.py run DIR OUT [SALT]  run them through the CUDA driver; write OUT.txt, the recording, and OUT.*.bin, all results
+    tensor.py build DIR PTXAS             assemble a module for each configuration in DIR; report rejected ones
+    tensor.py run DIR OUT [SALT [SCALE]]  run them through the CUDA driver and write OUT, the recording
 
-A configuration is named FAMILY.SHAPE.D.A.B.C, with modifiers behind. Inputs are a function of the configuration's name,
-the tile (one instruction's matrices) and the position in the matrix; tests/tensor.rs has the same function. The kernel
-gets the matrices as packed rows of A, columns of B and rows of C, and distributes them as the PTX manual has it.
+The committed recording has SALT 0 and SCALE 1. Another salt gives other inputs, a greater scale more of them. With RAW
+set to a prefix, all results are written to files of that prefix as well.
 
-The recording has one line for each configuration: its name, the number of tiles, the FNV-1a hash of the results of each
-distribution of inputs, and the first results of each distribution.
+A configuration is named FAMILY.SHAPE.D.A.B.C, with modifiers and after a `+` variants behind. Inputs are a function of
+the configuration's name, the salt, the tile (one instruction's matrices) and the position in the matrix; tensor.rs has
+the same function. The kernel gets packed rows of A, columns of B and rows of C, and distributes them as the PTX manual
+has it.
+
+The recording is text, packed by gzip. Its first line is the salt; then there is one line for each configuration: its
+name, the number of tiles, and for each kind of inputs the FNV-1a hash of the results and the first two of them.
 """
-import ctypes, json, multiprocessing, os, subprocess, sys
+import ctypes, gzip, json, multiprocessing, os, subprocess, sys
 import numpy as np
 
 BITS = {"f16": 16, "bf16": 16, "tf32": 32, "e4m3": 8, "e5m2": 8, "f64": 64, "s8": 8, "u8": 8, "s4": 4, "u4": 4,
         "b1": 32, "f32": 32, "s32": 32}
 FLOATS = {"f16": (5, 10), "bf16": (8, 7), "tf32": (8, 10), "e4m3": (4, 3), "e5m2": (5, 2), "f32": (8, 23), "f64": (11, 52)}
-DISTRIBUTIONS = 14
+KINDS = 15
+FNV_BASIS, FNV_PRIME = 0xCBF29CE484222325, 0x100000001B3
 PAIRS = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
 
 
 class Config:
     """A configuration, from its name."""
 
-    def __init__(self, name):
+    def __init__(self, name, scale=1):
         self.name = name
         body, *variants = name.split("+")
         parts = body.split(".")
@@ -42,12 +47,12 @@ class Config:
         self.quad = shape == "m8n8k4" and self.a == "f16"
         floating = self.a in FLOATS
         outputs = self.m * self.n
-        self.tiles = DISTRIBUTIONS * max((6144 if floating else 2048) // outputs // 4 * 4, 4)
+        self.tiles = KINDS * scale * max((2048 if floating else 512) // outputs // 4 * 4, 1)
 
-    def seed(self):
-        h = 0xCBF29CE484222325
+    def seed(self, salt):
+        h = FNV_BASIS ^ salt
         for byte in self.name.encode():
-            h = (h ^ byte) * 0x100000001B3 & (1 << 64) - 1
+            h = (h ^ byte) * FNV_PRIME & (1 << 64) - 1
         return h
 
 
@@ -76,6 +81,10 @@ def configurations():
     for v in ("+zero-c", "+negate-a", "+negate-b", "+shared-a"):
         names += [f"wgmma.m64n8k16.{t}.f16.f16.{t}{v}" for t in ("f16", "f32")]
         names += [f"wgmma.m64n8k32.f32.e4m3.e5m2.f32{v}", f"wgmma.m64n8k8.f32.tf32.tf32.f32{v}"]
+        names += [f"wgmma.m64n8k16.f32.bf16.bf16.f32{v}"]
+    names += [f"wgmma.m64n256k16.{t}.f16.f16.{t}" for t in ("f16", "f32")]
+    names += ["wgmma.m64n256k16.f32.bf16.bf16.f32", "wgmma.m64n256k8.f32.tf32.tf32.f32"]
+    names += [f"wgmma.m64n256k32.{t}.e5m2.e4m3.{t}" for t in ("f16", "f32")] + ["wgmma.m64n256k32.s32.s8.s8.s32"]
     for a, b in (("s8", "s8"), ("u8", "u8"), ("s8", "u8"), ("u8", "s8")):
         for sat in ("", ".satfinite"):
             names += [f"mma.{s}.s32.{a}.{b}.s32{sat}" for s in ("m8n8k16", "m16n8k16", "m16n8k32")]
@@ -116,7 +125,7 @@ def floats(config, seed, matrix, kind, tile, row, k, width):
     input_bias = (1 << (FLOATS[config.a][0] - 1)) - 1
     spread = min(12, bias - 1)
     c = matrix == 2
-    dist = (tile % np.uint64(DISTRIBUTIONS)).astype(np.int64)
+    dist = (tile % np.uint64(KINDS)).astype(np.int64)
     width = np.uint64(width)
     source = k
     if not c:
@@ -142,14 +151,17 @@ def floats(config, seed, matrix, kind, tile, row, k, width):
     empty = (low & np.uint64(3)) == 0 if c else (low & np.uint64(3)) != 0
     big = medium if c else np.where((low & np.uint64(7)) == 0, bias + spread, bias - n(4)) if matrix == 0 else narrow
     power = bias - 24 + n(40) if c else bias - 6 + n(13)
+    least = np.where((low & np.uint64(7)) == 0, n(8), 0) if c else n(20 if e >= 8 else 3) if matrix == 0 else bias - n(24)
     fields = [field, finite, narrow, medium, faint, faint, tiny, np.where(low & np.uint64(1), 0, medium),
               np.where(low == 0, special_field, medium), top - 1 - n(8) if c else top - 1 - n(3), np.where(empty, 0, wide),
-              big, power, zero]
+              big, power, zero, least]
     lowest = np.choose(dist, fields)
     lowest = np.where((dist >= 2) & ((dist != 8) | (low != 0)), np.clip(lowest, 0, top - 1), lowest)
     mantissa = np.where((dist == 7) & ((low & np.uint64(1)) != 0), np.uint64(0), mantissa)
     mantissa = np.where((dist == 8) & (low == 0), special_mantissa, mantissa)
     mantissa = np.where((dist == 10) & empty, np.uint64(0), mantissa)
+    if c:
+        mantissa = np.where((dist == 14) & ((low & np.uint64(7)) != 0), np.uint64(0), mantissa)
     mantissa = np.where(dist == 12, np.where(low & np.uint64(1), ones, np.uint64(0)), mantissa)
     if not c:
         moved = source != k
@@ -184,7 +196,7 @@ def integers(seed, matrix, kind, tile, row, k, width):
     bits = BITS[kind]
     mask = np.uint64((1 << bits) - 1)
     r, s = (draw(seed, matrix, tile, row * np.uint64(width) + k, salt) for salt in (0, 1))
-    dist = tile % np.uint64(DISTRIBUTIONS) % np.uint64(4)
+    dist = tile % np.uint64(KINDS) % np.uint64(4)
     odd = (s & np.uint64(1)) != 0
     least = np.uint64(1 << (bits - 1) if kind[0] == "s" else 0)
     most = least - np.uint64(1) & mask
@@ -203,9 +215,9 @@ def pack(values, bits):
     return values.astype(f"<u{bits // 8}")
 
 
-def inputs(config, salt=0):
+def inputs(config, salt):
     """A, B, C of every tile."""
-    seed = config.seed() ^ salt * 0x2545F4914F6CDD1D & (1 << 64) - 1
+    seed = config.seed(salt)
     result = []
     for matrix, kind, rows, width in ((0, config.a, config.m, config.ka), (1, config.b, config.n, config.kb), (2, config.c, config.m, config.n)):
         tile, row, k = np.meshgrid(*(np.arange(x, dtype=np.uint64) for x in (config.tiles, rows, width)), indexing="ij")
@@ -216,7 +228,7 @@ def inputs(config, salt=0):
 
 def metadata(config):
     """For each tile, the word which says for all rows alike which elements a sparse A has."""
-    tile = np.arange(config.tiles) // DISTRIBUTIONS
+    tile = np.arange(config.tiles) // KINDS
     nibbles = [0x4, 0xE] if config.a == "tf32" else [i | j << 2 for i, j in PAIRS]
     return (np.array(nibbles, dtype=np.uint64)[tile % len(nibbles)] * np.uint64(0x11111111)).astype(np.uint32)
 
@@ -232,10 +244,10 @@ def kernel(config):
     size, reg = (8, "b64") if double else (4, "b32")
     old = config.family == "wmma" and "satfinite" in config.mods and config.d[0] == "f"
     lines = [".version 6.3\n.target sm_70" if old else ".version 8.7\n.target sm_90a", ".address_size 64",
-             ".shared .align 1024 .b8 tile[4096];",
+             ".shared .align 1024 .b8 tile[16384];",
              ".visible .entry k(.param .u64 pa, .param .u64 pb, .param .u64 pc, .param .u64 pd, .param .u64 pm)", "{",
              ".reg .pred %p; .reg .b32 %t, %g, %l, %w, %x, %y, %z, %e, %s; .reg .b64 %A, %B, %C, %D, %M, %q, %u, %v;",
-             f".reg .{reg} %a<16>, %b<16>, %c<16>, %d<16>;"]
+             f".reg .{reg} %a<16>, %b<16>, %c<16>, %d<128>;"]
     lines += [f"ld.param.u64 %{x.upper()}, [p{x}]; cvta.to.global.u64 %{x.upper()}, %{x.upper()};" for x in "abcdm"]
     c_bits, d_bits = BITS[config.c], BITS[config.d]
     sizes = {"A": config.m * config.ka * BITS[config.a] // 8, "B": config.n * config.kb * BITS[config.b] // 8,
@@ -300,20 +312,21 @@ def mma(config, size, reg):
     half = config.d == "f16"
     step = config.n * BITS[config.d] // 8
     lines += [f"mad.lo.u32 %x, %w, {2 * BITS[config.d] // 8}, 0; mad.lo.u32 %x, %g, {step}, %x; cvt.u64.u32 %q, %x; add.u64 %C, %C, %q; add.u64 %D, %D, %q;"]
-    nc = halves * (1 if half else 2)
+    parts = [(8 * step * j + BITS[config.d] * block, block * halves + j) for block in range(config.n // 8) for j in range(halves)]
+    nc = len(parts) * (1 if half else 2)
     prefix = "d" if warpgroup else "c"
     vector = lambda p, j: f"%{p}{j}" if half else f"{{%{p}{2 * j}, %{p}{2 * j + 1}}}"
     v = "" if half else ".v2"
-    lines += [f"ld.global{v}.{reg} {vector(prefix, j)}, [%C+{8 * step * j}];" for j in range(halves)]
+    lines += [f"ld.global{v}.{reg} {vector(prefix, j)}, [%C+{at}];" for at, j in parts]
     sparse = ".sp::ordered_metadata" if config.sparse else ""
     sat = ".satfinite" if "satfinite" in config.mods else ""
     op = "".join(f".{x}.popc" for x in config.mods if x in ("xor", "and"))
     rnd = "".join(f".{x}" for x in config.mods if x in ("rz", "rm", "rp"))
     if warpgroup:
-        lines += stage("B", config.n, wb, 0) + ["mov.b32 %s, tile; shr.u32 %s, %s, 4; and.b32 %s, %s, 0x3fff; cvt.u64.u32 %q, %s; or.b64 %q, %q, 0x800080000;"]
+        lines += stage("B", config.n, wb, 0) + descriptor("q", wb, 0)
         a = group("a", na)
         if "shared-a" in config.variants:
-            lines += stage("A", config.m, wa, 2048) + ["mov.b32 %s, tile; add.u32 %s, %s, 2048; shr.u32 %s, %s, 4; and.b32 %s, %s, 0x3fff; cvt.u64.u32 %v, %s; or.b64 %v, %v, 0x1000080000;"]
+            lines += stage("A", config.m, wa, 8192) + descriptor("v", wa, 8192)
             a = "%v"
         lines += [f"setp.ne.u32 %p, {int('zero-c' not in config.variants)}, 0;", "fence.proxy.async; bar.sync 0;", "wgmma.fence.sync.aligned;"]
         scale = ""
@@ -330,7 +343,7 @@ def mma(config, size, reg):
         lines += [f"ld.global.{reg} %b{j}, [%u+{size * j * 4}];" for j in range(nb)]
         meta = ", %e, 0" if config.sparse else ""
         lines += [f"mma{sparse}.sync.aligned.{config.shape}.row.col{sat}{rnd}.{config.d}.{config.a}.{config.b}.{config.c}{op} {group('d', nc)}, {group('a', na)}, {group('b', nb)}, {group('c', nc)}{meta};"]
-    return lines + [f"st.global{v}.{reg} [%D+{8 * step * j}], {vector('d', j)};" for j in range(halves)]
+    return lines + [f"st.global{v}.{reg} [%D+{at}], {vector('d', j)};" for at, j in parts]
 
 
 def stage(matrix, rows, words, base):
@@ -347,6 +360,12 @@ def stage(matrix, rows, words, base):
                   "and.b32 %x, %x, 3; mad.lo.u32 %z, %x, 4, %z;",
                   f"mov.b32 %y, tile; add.u32 %z, %z, %y; st.shared.b32 [%z+{base}], %s;", f"{label}:"]
     return lines
+
+
+def descriptor(register, words, base):
+    """The descriptor of what `stage` wrote: 16 bytes further along k is 128 bytes on, 8 rows further 32 times the words of a row."""
+    return [f"mov.b32 %s, tile; add.u32 %s, %s, {base}; shr.u32 %s, %s, 4; and.b32 %s, %s, 0x3fff;",
+            f"cvt.u64.u32 %{register}, %s; or.b64 %{register}, %{register}, {(2 * words) << 32 | 8 << 16};"]
 
 
 def assemble(job):
@@ -371,14 +390,19 @@ def build(folder, ptxas):
 
 # ---- run --------------------------------------------------------------------------------------------------------
 def prepare(job):
-    return inputs(Config(job[0]), job[1])
+    np.seterr(over="ignore")
+    name, salt, scale = job
+    return inputs(Config(name, scale), salt)
 
 
-def run(folder, out, salt="0"):
+def run(folder, out, salt="0", scale="1"):
     names = json.load(open(os.path.join(folder, "configs.json")))
-    configs = [Config(n) for n in names]
+    salt, scale = int(salt), int(scale)
     with multiprocessing.Pool() as pool:
-        matrices = pool.map(prepare, [(n, int(salt)) for n in names], chunksize=1)
+        measure(folder, out, salt, [Config(n, scale) for n in names], pool.imap(prepare, [(n, salt, scale) for n in names]))
+
+
+def measure(folder, out, salt, configs, matrices):
     cuda = ctypes.CDLL("libcuda.so.1")
 
     def call(name, *args):
@@ -396,7 +420,7 @@ def run(folder, out, salt="0"):
         call("cuMemcpyHtoD_v2", pointer, array.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(array.nbytes))
         return pointer
 
-    lines, blob = [], bytearray()
+    lines, blob = [f"salt {salt}"], bytearray()
     for c, (a, b, cc) in zip(configs, matrices):
         d = np.zeros((c.tiles, c.m * c.n), dtype=f"<u{BITS[c.d] // 8}")
         try:
@@ -420,29 +444,28 @@ def run(folder, out, salt="0"):
         call("cuModuleUnload", module)
         lines.append(describe(c, d))
         blob += d.tobytes()
-    with open(out + ".txt", "w") as f:
-        f.write("\n".join(lines) + "\n")
-    part = 15 << 20
-    for i in range(0, len(blob), part):
-        with open(f"{out}.{i // part}.bin", "wb") as f:
+    with gzip.GzipFile(out, "wb", 9, mtime=0) as f:
+        f.write("\n".join(lines).encode() + b"\n")
+    prefix, part = os.environ.get("RAW"), 15 << 20
+    for i in range(0, len(blob) if prefix else 0, part):
+        with open(f"{prefix}.{i // part}.bin", "wb") as f:
             f.write(blob[i : i + part])
-    print(len(lines), "configurations,", len(blob), "bytes")
+    print(len(configs), "configurations,", len(blob), "bytes of results")
 
 
 def describe(c, d):
     """The line of the recording for the results of a configuration."""
     words = [c.name, str(c.tiles)]
-    for dist in range(DISTRIBUTIONS):
-        results = d[dist::DISTRIBUTIONS].reshape(-1).astype(np.uint64)
-        h = 0xCBF29CE484222325
-        # FNV-1a over whole results, a lane for each of 64 interleaved streams, so that numpy can do it at once.
-        lanes = np.full(64, h, dtype=np.uint64)
+    for kind in range(KINDS):
+        results = d[kind::KINDS].reshape(-1).astype(np.uint64)
+        # The results are dealt to 64 hashes, so that numpy can go on with all at once; then these are hashed.
+        lanes = np.full(64, FNV_BASIS, dtype=np.uint64)
         for chunk in results.reshape(-1, 64):
-            lanes = (lanes ^ chunk) * np.uint64(0x100000001B3)
+            lanes = (lanes ^ chunk) * np.uint64(FNV_PRIME)
+        h = FNV_BASIS
         for x in lanes:
-            h = (h ^ int(x)) * 0x100000001B3 & (1 << 64) - 1
-        first = ",".join(f"{int(x):x}" for x in results[:4])
-        words.append(f"{h:016x}:{first}")
+            h = (h ^ int(x)) * FNV_PRIME & (1 << 64) - 1
+        words.append(f"{h:016x}:" + ",".join(f"{int(x):x}" for x in results[:2]))
     return " ".join(words)
 
 

@@ -3,8 +3,11 @@
 use numerics::rounding::Mode;
 use numerics::tensor::{Accumulator, BitOperation, Config, Element, Operand, Unit};
 
-/// How many kinds of inputs there are; tile t has kind `t % DISTRIBUTIONS`.
-pub(crate) const DISTRIBUTIONS: usize = 14;
+/// How many kinds of inputs there are; tile t has kind `t % KINDS`.
+pub(crate) const KINDS: usize = 15;
+
+/// Where FNV-1a begins.
+pub(crate) const FNV_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
 
 /// A configuration: an instruction, with what the test needs to know besides its arithmetic.
 pub(crate) struct Case {
@@ -67,6 +70,11 @@ fn layout(name: &str) -> Option<(u32, u32)> {
     })
 }
 
+/// One step of FNV-1a, over a word instead of a byte.
+pub(crate) fn fnv(hash: u64, word: u64) -> u64 {
+    (hash ^ word).wrapping_mul(0x100_0000_01b3)
+}
+
 fn mix(x: u64) -> u64 {
     let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -80,7 +88,7 @@ fn draw(seed: u64, matrix: u64, tile: u64, index: u64, salt: u64) -> u64 {
 }
 
 impl Case {
-    pub(crate) fn new(name: &str) -> Self {
+    pub(crate) fn new(name: &str, salt: u64) -> Self {
         let (body, variant) = name.split_once('+').unwrap_or((name, ""));
         let mut parts = body.split('.').peekable();
         let mut next = || parts.next().expect("a part of the name");
@@ -117,7 +125,6 @@ impl Case {
             },
             bits: if modifiers.contains(&"and") { BitOperation::And } else { BitOperation::Xor },
         };
-        let hash = |h: u64, byte: u8| (h ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
         Case {
             config,
             m,
@@ -126,7 +133,7 @@ impl Case {
             kb,
             names: [a, b, c].map(str::to_owned),
             variant: variant.to_owned(),
-            seed: name.bytes().fold(0xcbf2_9ce4_8422_2325, hash),
+            seed: name.bytes().map(u64::from).fold(FNV_BASIS ^ salt, fnv),
         }
     }
 
@@ -173,7 +180,7 @@ impl Case {
         let most = least.wrapping_sub(1) & mask;
         let odd = s & 1 != 0;
         let accumulator = name == "s32";
-        match tile % DISTRIBUTIONS as u64 % 4 {
+        match tile % KINDS as u64 % 4 {
             1 if accumulator => {
                 let offset = r & 0xfff;
                 if odd { most - offset } else { least + offset }
@@ -186,7 +193,7 @@ impl Case {
 
     /// A float. What the kinds of inputs are for is said where the recording is described, in docs/numerics.md.
     fn float(&self, matrix: u64, (e, m): (u32, u32), tile: u64, row: u64, k: u64, width: u64) -> u64 {
-        let kind = tile % DISTRIBUTIONS as u64;
+        let kind = tile % KINDS as u64;
         let c = matrix == 2;
         let top = (1i64 << e) - 1;
         let bias = top >> 1;
@@ -259,6 +266,15 @@ impl Case {
                 mantissa = if low & 1 != 0 { ones } else { 0 };
                 if c { bias - 24 + n(40) } else { bias - 6 + n(13) }
             }
+            14 => match matrix {
+                0 => n(if e >= 8 { 20 } else { 3 }),
+                1 => bias - n(24),
+                _ if low & 7 == 0 => n(8),
+                _ => {
+                    mantissa = 0;
+                    0
+                }
+            },
             _ => 0,
         };
         if kind >= 2 && !(kind == 8 && low == 0) {
@@ -320,7 +336,7 @@ impl Case {
         if !self.sparse() {
             return column.to_vec();
         }
-        let round = tile / DISTRIBUTIONS;
+        let round = tile / KINDS;
         if self.config.a == Operand::Tf32 {
             return column.chunks(2).map(|pair| pair[round % 2]).collect();
         }
