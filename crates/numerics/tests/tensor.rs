@@ -24,9 +24,8 @@ struct Line {
 }
 
 fn recording() -> (u64, Vec<Line>) {
-    let path = std::env::var("WARPLOOM_TENSOR_RECORDING").unwrap_or_else(|_| {
-        concat!(env!("CARGO_MANIFEST_DIR"), "/tests/hardware/tensor.gz").to_owned()
-    });
+    let path = std::env::var("WARPLOOM_TENSOR_RECORDING")
+        .unwrap_or_else(|_| concat!(env!("CARGO_MANIFEST_DIR"), "/tests/hardware/tensor.gz").to_owned());
     let mut text = String::new();
     let file = std::fs::File::open(path).expect("the recording is in the repository");
     flate2::read::GzDecoder::new(file).read_to_string(&mut text).expect("the recording is text");

@@ -71,7 +71,13 @@ impl Element {
         match self.exponent() {
             NAN => F32::NAN as u32,
             INFINITE => F32::INFINITY as u32 | negative,
-            ..=ZERO => if self.exponent() < ZERO { F32::SIGN as u32 } else { 0 },
+            ..=ZERO => {
+                if self.exponent() < ZERO {
+                    F32::SIGN as u32
+                } else {
+                    0
+                }
+            }
             exponent => {
                 let field = exponent - FRACTION as i32 + F32::BIAS;
                 (self.significand() as f32 * f32::from_bits((field as u32) << F32::MANTISSA_BITS)).to_bits()

@@ -1,7 +1,7 @@
 //! Floating-point dot products: which sums and roundings an instruction is made of on `sm_90`.
 //!
 //! Most instructions are one sum over all of k ([`sum()`]). The others have no datapath of their own: the assembler
-//! replaces them by several instructions, and their results are those of the replacement.
+//! (here that of CUDA 13.0) replaces them by several instructions, and their results are those of the replacement.
 
 use super::element::Element;
 use super::sum::{Narrow, Wide, sum};
@@ -14,12 +14,14 @@ use crate::rounding::{Mode, Rm, Rn, Rounding, Rp, Rz};
 /// One element of D for the operands of up to 19 bits.
 pub(super) fn dot(config: &Config, a: &[Element], b: &[Element], c: u64) -> u64 {
     match (config.c, config.d) {
-        // `wmma` alone has accumulators that differ. Its sum is `.f32`.
-        (Accumulator::F16, Accumulator::F32) => in_f32(config, a, b, u64::from(widen::<F16>(c as u32 & 0xffff))),
+        // Only `wmma` and `m8n8k4` have accumulators that differ. The sum is then `.f32`.
+        (Accumulator::F16, Accumulator::F32) => {
+            in_f32(config, a, b, u64::from(widen::<F16>(c as u32 & 0xffff)))
+        }
         (Accumulator::F32, Accumulator::F16) => {
             let sum = in_f32(config, a, b, c) as u32;
-            let rounded = if config.satfinite { to_f16::<Rz>(sum) } else { to_f16::<Rn>(sum) };
-            u64::from(rounded)
+            // This is all that the withdrawn `.satfinite` of floats does.
+            u64::from(if config.satfinite { to_f16::<Rz>(sum) } else { to_f16::<Rn>(sum) })
         }
         (Accumulator::F16, _) => in_f16(config, a, b, c & 0xffff),
         _ => in_f32(config, a, b, c & 0xffff_ffff),
@@ -33,7 +35,9 @@ fn to_f16<R: Rounding>(x: u32) -> u32 {
 /// The dot product where C and the sum are `.f32`.
 fn in_f32(config: &Config, a: &[Element], b: &[Element], c: u64) -> u64 {
     match (config.a, config.unit) {
-        (Operand::F16, _) if a.len() == QUAD_K => u64::from(add_f32::<Rn, false, false>(c as u32, chain(0, a, b))),
+        (Operand::F16, _) if a.len() == QUAD_K => {
+            u64::from(add_f32::<Rn, false, false>(c as u32, chain(0, a, b)))
+        }
         (Operand::Tf32, Unit::Wmma) => {
             a.chunks(4).zip(b.chunks(4)).fold(c, |c, (a, b)| sum::<Wide, F32>(a, b, c))
         }
@@ -65,8 +69,8 @@ fn in_f16(config: &Config, a: &[Element], b: &[Element], c: u64) -> u64 {
     }
 }
 
-/// The k of `mma.m8n8k4` with `.f16` operands, which no other instruction with such operands has. It is computed by
-/// scalar `.f32` instructions.
+/// The k of `mma.m8n8k4` with `.f16` operands, which no other instruction with such operands has. Scalar instructions on
+/// `.f32` compute it.
 const QUAD_K: usize = 4;
 
 /// `-0.0`: the neutral addend, with which a fused multiply-add is a multiplication.
@@ -77,11 +81,11 @@ fn chain(start: u32, a: &[Element], b: &[Element]) -> u32 {
     a.iter().zip(b).fold(start, |sum, (a, b)| fma_f32::<Rn, false, false>(a.to_f32(), b.to_f32(), sum))
 }
 
-/// How many elements of 8-bit operands `mma.sync` and `mma.sp` have at most, as stored.
+/// The most elements of 8-bit floats along k that `mma` multiplies.
 const MOST: usize = 32;
 
-/// `mma` of 8-bit floats: they are converted to `.f16`, and two instructions for `.f16` add their products to zero. Of
-/// four elements, which share a register, the first takes the lower two and the second the upper two.
+/// The sum of products of `mma` with 8-bit floats: they are converted to `.f16`, and two instructions for `.f16` add their
+/// products to zero. Of the four elements that share a register, the first takes the lower two, the second the upper.
 #[inline(always)]
 fn halves(
     config: &Config,

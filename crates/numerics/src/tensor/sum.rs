@@ -45,7 +45,7 @@ pub(super) trait Sum: Format {
 }
 
 impl Sum for F32 {
-    /// Towards zero; but what is too large becomes an infinity.
+    /// Towards zero; what is too large becomes an infinity all the same.
     #[inline(always)]
     fn round<W: Width>(negative: bool, magnitude: u64, exponent: i32) -> u64 {
         let above = 63 - magnitude.leading_zeros() as i32;
@@ -54,19 +54,25 @@ impl Sum for F32 {
         let kept = if shift <= 0 { magnitude << -shift } else { magnitude >> shift.min(63) };
         let below = F32::MANTISSA_BITS - W::MANTISSA;
         let rounded = ((leading + F32::BIAS - 1) as u64) * F32::MIN_NORMAL + (kept >> below << below);
-        rounded.min(F32::INFINITY) | if negative { F32::SIGN } else { 0 }
+        with_sign::<F32>(negative, rounded.min(F32::INFINITY))
     }
 }
 
 impl Sum for F16 {
-    /// To nearest; what becomes zero has no sign.
+    /// To nearest.
     #[inline(always)]
     fn round<W: Width>(negative: bool, magnitude: u64, exponent: i32) -> u64 {
         // The conversion to f64 and the scaling are exact: the magnitude has less than 53 bits.
         let scale = f64::from_bits(((exponent + 1023) as u64) << 52);
         let rounded = round_f64::<F16, Rn, false, false>((magnitude as f64 * scale).to_bits());
-        rounded | if negative && rounded != 0 { F16::SIGN } else { 0 }
+        with_sign::<F16>(negative, rounded)
     }
+}
+
+/// Zero is positive, also where a negative sum is rounded to it.
+#[inline(always)]
+fn with_sign<F: Format>(negative: bool, magnitude: u64) -> u64 {
+    magnitude | if negative && magnitude != 0 { F::SIGN } else { 0 }
 }
 
 /// The sum of the products of `a` and `b` and of `c`, where C and the sum have format `F`.
@@ -129,9 +135,5 @@ fn special<F: Format>(a: &[Element], b: &[Element], c_significand: i64, c_expone
         positive |= infinite && product > 0;
         negative |= infinite && product < 0;
     }
-    if nan || positive && negative {
-        F::NAN
-    } else {
-        F::INFINITY | if negative { F::SIGN } else { 0 }
-    }
+    if nan || positive && negative { F::NAN } else { with_sign::<F>(negative, F::INFINITY) }
 }

@@ -15,7 +15,7 @@ has it.
 The recording is text, packed by gzip. Its first line is the salt; then there is one line for each configuration: its
 name, the number of tiles, and for each kind of inputs the FNV-1a hash of the results and the first two of them.
 """
-import ctypes, gzip, json, multiprocessing, os, subprocess, sys
+import ctypes, gzip, json, multiprocessing, os, re, subprocess, sys
 import numpy as np
 
 BITS = {"f16": 16, "bf16": 16, "tf32": 32, "e4m3": 8, "e5m2": 8, "f64": 64, "s8": 8, "u8": 8, "s4": 4, "u4": 4,
@@ -37,17 +37,15 @@ class Config:
         self.sparse = parts[0] == "sp"
         if self.sparse:
             parts.pop(0)
-        shape, self.d, self.a, self.b, self.c, *self.mods = parts
-        self.shape, self.variants = shape, variants
-        self.m, rest = shape[1:].split("n")
-        self.n, self.k = (int(x) for x in rest.split("k"))
-        self.m = int(self.m)
+        self.shape, self.d, self.a, self.b, self.c, *self.mods = parts
+        self.variants = variants
+        self.m, self.n, self.k = (int(x) for x in re.split("[mnk]", self.shape)[1:])
+        # Elements in a column of B and in a row of A; one of .b1 is a word.
         self.kb = self.k // 32 if self.a == "b1" else self.k
         self.ka = self.kb // 2 if self.sparse else self.kb
-        self.quad = shape == "m8n8k4" and self.a == "f16"
-        floating = self.a in FLOATS
-        outputs = self.m * self.n
-        self.tiles = KINDS * scale * max((2048 if floating else 512) // outputs // 4 * 4, 1)
+        self.quad = self.shape == "m8n8k4" and self.a == "f16"
+        results = 2048 if self.a in FLOATS else 512
+        self.tiles = KINDS * scale * max(results // (self.m * self.n) // 4 * 4, 1)
 
     def seed(self, salt):
         h = FNV_BASIS ^ salt
@@ -118,18 +116,25 @@ def draw(seed, matrix, tile, index, salt):
     return mix(np.uint64(seed) + (counter + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15))
 
 
-def floats(config, seed, matrix, kind, tile, row, k, width):
-    """Elements of a float matrix: of A (matrix 0) at (row, k), of B (1) at (column, k), of C (2) at (row, column)."""
-    e, m = FLOATS[kind]
+def floats(config, seed, matrix, name, tile, row, k, width):
+    """Elements of a float matrix: of A (matrix 0) at (row, k), of B (1) at (column, k), of C (2) at (row, column).
+
+    The kinds of inputs: 0 all bits; 1 all finite; 2 exponents near that of 1, 3 from a wider range; 4, 5 terms which
+    nearly cancel, side by side or half of k apart; 6 subnormals; 7 half of them zeros; 8 some special values; 9 the
+    largest; 10 mostly zeros, else anything finite; 11 a few large ones in A; 12 powers of two and their neighbours
+    below; 13 a large product, its opposite and a small one; 14 sums of the smallest products.
+    """
+    e, m = FLOATS[name]
     top, bias = (1 << e) - 1, (1 << (e - 1)) - 1
-    input_bias = (1 << (FLOATS[config.a][0] - 1)) - 1
+    reach = (1 << FLOATS[config.a][0]) - 2
     spread = min(12, bias - 1)
     c = matrix == 2
-    dist = (tile % np.uint64(KINDS)).astype(np.int64)
+    kind = (tile % np.uint64(KINDS)).astype(np.int64)
     width = np.uint64(width)
     source = k
     if not c:
-        source = np.where(dist == 4, k & ~np.uint64(1), np.where(dist == 5, k % max(width // np.uint64(2), np.uint64(1)), k))
+        half = max(width // np.uint64(2), np.uint64(1))
+        source = np.where(kind == 4, k & ~np.uint64(1), np.where(kind == 5, k % half, k))
     r, s = (draw(seed, matrix, tile, row * width + source, salt) for salt in (0, 1))
     own = draw(seed, matrix, tile, row * width + k, 0)
     n = lambda x: ((s >> np.uint64(8)) % np.uint64(x)).astype(np.int64)
@@ -142,7 +147,7 @@ def floats(config, seed, matrix, kind, tile, row, k, width):
     narrow = bias - 2 + n(8) if c else bias - 1 + n(3)
     medium = bias - 30 + n(50) if c and e > 5 else 1 + n(29) if c else bias - spread + n(2 * spread + 1)
     faint = bias - 28 + n(32) if c else bias - n(3)
-    tiny = n(3) if matrix == 0 else bias - n(24) if matrix == 1 else n(4) if e == 5 else bias - 2 * input_bias + n(2 * input_bias)
+    tiny = n(3) if matrix == 0 else bias - n(24) if matrix == 1 else n(4) if e == 5 else bias - reach + n(reach)
     low = s & np.uint64(63)
     pick = ((s >> np.uint64(32)) % np.uint64(6)).astype(np.int64)
     special_field = np.choose(pick, [zero + top, zero + top, zero + top - 1, zero, zero, zero + bias])
@@ -151,18 +156,20 @@ def floats(config, seed, matrix, kind, tile, row, k, width):
     empty = (low & np.uint64(3)) == 0 if c else (low & np.uint64(3)) != 0
     big = medium if c else np.where((low & np.uint64(7)) == 0, bias + spread, bias - n(4)) if matrix == 0 else narrow
     power = bias - 24 + n(40) if c else bias - 6 + n(13)
-    least = np.where((low & np.uint64(7)) == 0, n(8), 0) if c else n(20 if e >= 8 else 3) if matrix == 0 else bias - n(24)
+    least = np.where((low & np.uint64(7)) == 0, n(8), 0) if c else n(3)
+    if matrix == 1:
+        least = bias - 6 - n(24) if e >= 8 else np.where((low & np.uint64(1)) != 0, top - 1 - n(3), n(6))
     fields = [field, finite, narrow, medium, faint, faint, tiny, np.where(low & np.uint64(1), 0, medium),
               np.where(low == 0, special_field, medium), top - 1 - n(8) if c else top - 1 - n(3), np.where(empty, 0, wide),
               big, power, zero, least]
-    lowest = np.choose(dist, fields)
-    lowest = np.where((dist >= 2) & ((dist != 8) | (low != 0)), np.clip(lowest, 0, top - 1), lowest)
-    mantissa = np.where((dist == 7) & ((low & np.uint64(1)) != 0), np.uint64(0), mantissa)
-    mantissa = np.where((dist == 8) & (low == 0), special_mantissa, mantissa)
-    mantissa = np.where((dist == 10) & empty, np.uint64(0), mantissa)
+    lowest = np.choose(kind, fields)
+    lowest = np.where((kind >= 2) & ((kind != 8) | (low != 0)), np.clip(lowest, 0, top - 1), lowest)
+    mantissa = np.where((kind == 7) & ((low & np.uint64(1)) != 0), np.uint64(0), mantissa)
+    mantissa = np.where((kind == 8) & (low == 0), special_mantissa, mantissa)
+    mantissa = np.where((kind == 10) & empty, np.uint64(0), mantissa)
     if c:
-        mantissa = np.where((dist == 14) & ((low & np.uint64(7)) != 0), np.uint64(0), mantissa)
-    mantissa = np.where(dist == 12, np.where(low & np.uint64(1), ones, np.uint64(0)), mantissa)
+        mantissa = np.where((kind == 14) & ((low & np.uint64(7)) != 0), np.uint64(0), mantissa)
+    mantissa = np.where(kind == 12, np.where(low & np.uint64(1), ones, np.uint64(0)), mantissa)
     if not c:
         moved = source != k
         if matrix == 0:
@@ -170,7 +177,7 @@ def floats(config, seed, matrix, kind, tile, row, k, width):
         else:
             mantissa = np.where(moved, mantissa ^ (own & np.uint64(1)), mantissa)
     # Three products: a large one, its opposite, and one to see against them.
-    triple = dist == 13
+    triple = kind == 13
     if matrix == 0:
         q = draw(seed, 3, tile, row, 0)
         at = lambda shift: (q >> np.uint64(shift)) % width == k
@@ -189,23 +196,23 @@ def floats(config, seed, matrix, kind, tile, row, k, width):
         mantissa = np.where(none, np.uint64(0), mantissa)
     bits = sign << np.uint64(e + m) | lowest.astype(np.uint64) << np.uint64(m) | mantissa
     # The hardware is given something in the bits of a .tf32 register that it should ignore.
-    return bits << np.uint64(13) | (own >> np.uint64(32) & np.uint64(0x1FFF)) if kind == "tf32" else bits
+    return bits << np.uint64(13) | (own >> np.uint64(32) & np.uint64(0x1FFF)) if name == "tf32" else bits
 
 
-def integers(seed, matrix, kind, tile, row, k, width):
-    bits = BITS[kind]
+def integers(seed, matrix, name, tile, row, k, width):
+    bits = BITS[name]
     mask = np.uint64((1 << bits) - 1)
     r, s = (draw(seed, matrix, tile, row * np.uint64(width) + k, salt) for salt in (0, 1))
-    dist = tile % np.uint64(KINDS) % np.uint64(4)
+    kind = tile % np.uint64(KINDS) % np.uint64(4)
     odd = (s & np.uint64(1)) != 0
-    least = np.uint64(1 << (bits - 1) if kind[0] == "s" else 0)
+    least = np.uint64(1 << (bits - 1) if name[0] == "s" else 0)
     most = least - np.uint64(1) & mask
-    if kind == "s32":
+    if name == "s32":
         offset = r & np.uint64(0xFFF)
         extreme, small = np.where(odd, most - offset, least + offset), r & np.uint64(0xFFFF)
     else:
         extreme, small = np.where(odd, most, least), r & np.uint64(3)
-    return np.where(dist == 1, extreme, np.where(dist == 2, small, r & mask))
+    return np.where(kind == 1, extreme, np.where(kind == 2, small, r & mask))
 
 
 def pack(values, bits):
@@ -219,10 +226,14 @@ def inputs(config, salt):
     """A, B, C of every tile."""
     seed = config.seed(salt)
     result = []
-    for matrix, kind, rows, width in ((0, config.a, config.m, config.ka), (1, config.b, config.n, config.kb), (2, config.c, config.m, config.n)):
+    shapes = (config.a, config.m, config.ka), (config.b, config.n, config.kb), (config.c, config.m, config.n)
+    for matrix, (name, rows, width) in enumerate(shapes):
         tile, row, k = np.meshgrid(*(np.arange(x, dtype=np.uint64) for x in (config.tiles, rows, width)), indexing="ij")
-        f = floats(config, seed, matrix, kind, tile, row, k, width) if kind in FLOATS else integers(seed, matrix, kind, tile, row, k, width)
-        result.append(np.ascontiguousarray(pack(f, BITS[kind])))
+        if name in FLOATS:
+            values = floats(config, seed, matrix, name, tile, row, k, width)
+        else:
+            values = integers(seed, matrix, name, tile, row, k, width)
+        result.append(np.ascontiguousarray(pack(values, BITS[name])))
     return result
 
 
@@ -262,43 +273,47 @@ def kernel(config):
     return "\n".join(lines + ["ret;", "}", ""])
 
 
+def modifiers(config):
+    """`.satfinite`, the operation on bits and the rounding, as instructions write them."""
+    pick = lambda names, suffix="": "".join(f".{x}{suffix}" for x in config.mods if x in names)
+    return pick(["satfinite"]), pick(["xor", "and"], ".popc"), pick(["rz", "rm", "rp"])
+
+
 def wmma(config, size, reg):
-    # The counts of registers in a fragment.
-    count = lambda elements, bits: max(elements * bits // 32 // (2 if bits == 64 else 1) // 32, 1)
-    half = 2 if config.a == "f16" else 1  # .f16 fragments hold each element twice
-    na = half * count(config.m * config.ka, BITS[config.a])
-    nb = half * count(config.n * config.kb, BITS[config.b])
-    if config.a == "f16":
-        na = nb = 8
-    nc, nd = count(config.m * config.n, BITS[config.c]), count(config.m * config.n, BITS[config.d])
-    rnd = "".join(f".{x}" for x in config.mods if x in ("rz", "rm", "rp"))
-    sat = ".satfinite" if "satfinite" in config.mods else ""
-    op = "".join(f".{x}.popc" for x in config.mods if x in ("xor", "and"))
+    count = lambda elements, kind: max(elements * BITS[kind] // (8 * size) // 32, 1)
+    # A fragment of .f16 factors has each element twice.
+    na, nb = (8, 8) if config.a == "f16" else (count(config.m * config.ka, config.a), count(config.n * config.kb, config.b))
+    nc, nd = (count(config.m * config.n, kind) for kind in (config.c, config.d))
+    a, b, c, d = group("a", na), group("b", nb), group("c", nc), group("d", nd)
+    sat, op, rnd = modifiers(config)
     types = f"{config.d}.{config.c}" if config.a == "f16" else f"{config.d}.{config.a}.{config.b}.{config.c}"
-    kinds = {"f32": "f32", "f16": "f16", "s32": "s32", "f64": "f64"}
-    return [f"wmma.load.a.sync.aligned.row.{config.shape}.global.{config.a} {group('a', na)}, [%A], {config.k};",
-            f"wmma.load.b.sync.aligned.col.{config.shape}.global.{config.b} {group('b', nb)}, [%B], {config.k};",
-            f"wmma.load.c.sync.aligned.row.{config.shape}.global.{kinds[config.c]} {group('c', nc)}, [%C], {config.n};",
-            f"wmma.mma{op}.sync.aligned.row.col.{config.shape}{rnd}.{types}{sat} {group('d', nd)}, {group('a', na)}, {group('b', nb)}, {group('c', nc)};",
-            f"wmma.store.d.sync.aligned.row.{config.shape}.global.{kinds[config.d]} [%D], {group('d', nd)}, {config.n};"]
+    return [f"wmma.load.a.sync.aligned.row.{config.shape}.global.{config.a} {a}, [%A], {config.k};",
+            f"wmma.load.b.sync.aligned.col.{config.shape}.global.{config.b} {b}, [%B], {config.k};",
+            f"wmma.load.c.sync.aligned.row.{config.shape}.global.{config.c} {c}, [%C], {config.n};",
+            f"wmma.mma{op}.sync.aligned.row.col.{config.shape}{rnd}.{types}{sat} {d}, {a}, {b}, {c};",
+            f"wmma.store.d.sync.aligned.row.{config.shape}.global.{config.d} [%D], {d}, {config.n};"]
 
 
 def quad(config, size, reg):
     """mma.m8n8k4 of .f16: each quad pair of the warp computes a tile of its own."""
-    lines = ["and.b32 %y, %l, 3; shr.u32 %z, %l, 4; mad.lo.u32 %g, %z, 4, %y;"]
-    lines += [f"mad.wide.u32 %{x}, %g, 8, %{x}; ld.global.v2.b32 {{%{x.lower()}0, %{x.lower()}1}}, [%{x}];" for x in "AB"]
+    lines = ["and.b32 %y, %l, 3; shr.u32 %z, %l, 4; mad.lo.u32 %g, %z, 4, %y;",
+             "mad.wide.u32 %A, %g, 8, %A; ld.global.v2.b32 {%a0, %a1}, [%A];",
+             "mad.wide.u32 %B, %g, 8, %B; ld.global.v2.b32 {%b0, %b1}, [%B];"]
 
-    def each(kind, matrix, prefix, access):
+    def fragment(kind, matrix, access):
         if kind == "f16":
-            return [f"mad.wide.u32 %{matrix}, %g, 16, %{matrix};", access("v4", f"{{%{prefix}0, %{prefix}1, %{prefix}2, %{prefix}3}}", f"[%{matrix}]")]
-        out = ["and.b32 %x, %l, 1; mad.lo.u32 %x, %z, 4, %x; and.b32 %y, %l, 2;",
-               f"mad.lo.u32 %x, %x, 8, %y; mad.wide.u32 %{matrix}, %x, 4, %{matrix};"]
-        return out + [access("v2", f"{{%{prefix}{i}, %{prefix}{i + 1}}}", f"[%{matrix}+{4 * ((i & 2) * 8 + (i & 4))}]") for i in (0, 2, 4, 6)]
+            return [f"mad.wide.u32 %{matrix}, %g, 16, %{matrix};", access("v4", group(matrix.lower(), 4), f"[%{matrix}]")]
+        at = {i: 4 * ((i & 2) * 8 + (i & 4)) for i in (0, 2, 4, 6)}
+        pair = lambda i: f"{{%{matrix.lower()}{i}, %{matrix.lower()}{i + 1}}}"
+        return ["and.b32 %x, %l, 1; mad.lo.u32 %x, %z, 4, %x; and.b32 %y, %l, 2;",
+                f"mad.lo.u32 %x, %x, 8, %y; mad.wide.u32 %{matrix}, %x, 4, %{matrix};",
+                *(access("v2", pair(i), f"[%{matrix}+{at[i]}]") for i in at)]
 
-    lines += each(config.c, "C", "c", lambda v, r, p: f"ld.global.{v}.b32 {r}, {p};")
     nc, nd = (4 if x == "f16" else 8 for x in (config.c, config.d))
-    lines += [f"mma.sync.aligned.m8n8k4.row.col.{config.d}.f16.f16.{config.c} {group('d', nd)}, {group('a', 2)}, {group('b', 2)}, {group('c', nc)};"]
-    return lines + each(config.d, "D", "d", lambda v, r, p: f"st.global.{v}.b32 {p}, {r};")
+    lines += fragment(config.c, "C", lambda v, r, p: f"ld.global.{v}.b32 {r}, {p};")
+    operands = f"{group('d', nd)}, {group('a', 2)}, {group('b', 2)}, {group('c', nc)}"
+    lines += [f"mma.sync.aligned.m8n8k4.row.col.{config.d}.f16.f16.{config.c} {operands};"]
+    return lines + fragment(config.d, "D", lambda v, r, p: f"st.global.{v}.b32 {p}, {r};")
 
 
 def mma(config, size, reg):
@@ -311,24 +326,25 @@ def mma(config, size, reg):
     lines += [f"ld.global.{reg} %a{j}, [%u+{size * ((j % halves) * 8 * wa + j // halves * 4)}];" for j in range(na)]
     half = config.d == "f16"
     step = config.n * BITS[config.d] // 8
-    lines += [f"mad.lo.u32 %x, %w, {2 * BITS[config.d] // 8}, 0; mad.lo.u32 %x, %g, {step}, %x; cvt.u64.u32 %q, %x; add.u64 %C, %C, %q; add.u64 %D, %D, %q;"]
-    parts = [(8 * step * j + BITS[config.d] * block, block * halves + j) for block in range(config.n // 8) for j in range(halves)]
+    lines += [f"mul.lo.u32 %x, %w, {BITS[config.d] // 4}; mad.lo.u32 %x, %g, {step}, %x; cvt.u64.u32 %q, %x;",
+              "add.u64 %C, %C, %q; add.u64 %D, %D, %q;"]
+    # Where in C and D, and in which registers, a thread has its two neighbouring elements of each 8 rows and columns.
+    parts = [(8 * step * j + BITS[config.d] * i, i * halves + j) for i in range(config.n // 8) for j in range(halves)]
     nc = len(parts) * (1 if half else 2)
     prefix = "d" if warpgroup else "c"
     vector = lambda p, j: f"%{p}{j}" if half else f"{{%{p}{2 * j}, %{p}{2 * j + 1}}}"
     v = "" if half else ".v2"
     lines += [f"ld.global{v}.{reg} {vector(prefix, j)}, [%C+{at}];" for at, j in parts]
     sparse = ".sp::ordered_metadata" if config.sparse else ""
-    sat = ".satfinite" if "satfinite" in config.mods else ""
-    op = "".join(f".{x}.popc" for x in config.mods if x in ("xor", "and"))
-    rnd = "".join(f".{x}" for x in config.mods if x in ("rz", "rm", "rp"))
+    sat, op, rnd = modifiers(config)
     if warpgroup:
         lines += stage("B", config.n, wb, 0) + descriptor("q", wb, 0)
         a = group("a", na)
         if "shared-a" in config.variants:
             lines += stage("A", config.m, wa, 8192) + descriptor("v", wa, 8192)
             a = "%v"
-        lines += [f"setp.ne.u32 %p, {int('zero-c' not in config.variants)}, 0;", "fence.proxy.async; bar.sync 0;", "wgmma.fence.sync.aligned;"]
+        lines += [f"setp.ne.u32 %p, {int('zero-c' not in config.variants)}, 0;",
+                  "fence.proxy.async; bar.sync 0; wgmma.fence.sync.aligned;"]
         scale = ""
         if config.a in FLOATS:
             scale = f", {-1 if 'negate-a' in config.variants else 1}, {-1 if 'negate-b' in config.variants else 1}"
@@ -336,13 +352,16 @@ def mma(config, size, reg):
                 scale += ", 0" * (2 if a == "%v" else 1)
         meta = ", %e, 0" if config.sparse else ""
         sp = ".sp" if config.sparse else ""
-        lines += [f"wgmma.mma_async{sp}.sync.aligned.{config.shape}{sat}.{config.d}.{config.a}.{config.b}{op} {group('d', nc)}, {a}, %q{meta}, %p{scale};",
+        name = f"wgmma.mma_async{sp}.sync.aligned.{config.shape}{sat}.{config.d}.{config.a}.{config.b}{op}"
+        lines += [f"{name} {group('d', nc)}, {a}, %q{meta}, %p{scale};",
                   "wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;"]
     else:
-        lines += [f"mad.lo.u32 %x, %l, 1, 0; shr.u32 %x, %l, 2; mad.lo.u32 %x, %x, {wb}, %w; mad.wide.u32 %u, %x, {size}, %B;"]
+        lines += [f"shr.u32 %x, %l, 2; mad.lo.u32 %x, %x, {wb}, %w; mad.wide.u32 %u, %x, {size}, %B;"]
         lines += [f"ld.global.{reg} %b{j}, [%u+{size * j * 4}];" for j in range(nb)]
         meta = ", %e, 0" if config.sparse else ""
-        lines += [f"mma{sparse}.sync.aligned.{config.shape}.row.col{sat}{rnd}.{config.d}.{config.a}.{config.b}.{config.c}{op} {group('d', nc)}, {group('a', na)}, {group('b', nb)}, {group('c', nc)}{meta};"]
+        types = f"{config.d}.{config.a}.{config.b}.{config.c}"
+        lines += [f"mma{sparse}.sync.aligned.{config.shape}.row.col{sat}{rnd}.{types}{op} "
+                  f"{group('d', nc)}, {group('a', na)}, {group('b', nb)}, {group('c', nc)}{meta};"]
     return lines + [f"st.global{v}.{reg} [%D+{at}], {vector('d', j)};" for at, j in parts]
 
 
@@ -363,7 +382,7 @@ def stage(matrix, rows, words, base):
 
 
 def descriptor(register, words, base):
-    """The descriptor of what `stage` wrote: 16 bytes further along k is 128 bytes on, 8 rows further 32 times the words of a row."""
+    """The descriptor of what `stage` wrote: 16 bytes further along k is 128 bytes on, 8 rows further 8 whole rows on."""
     return [f"mov.b32 %s, tile; add.u32 %s, %s, {base}; shr.u32 %s, %s, 4; and.b32 %s, %s, 0x3fff;",
             f"cvt.u64.u32 %{register}, %s; or.b64 %{register}, %{register}, {(2 * words) << 32 | 8 << 16};"]
 
@@ -399,7 +418,8 @@ def run(folder, out, salt="0", scale="1"):
     names = json.load(open(os.path.join(folder, "configs.json")))
     salt, scale = int(salt), int(scale)
     with multiprocessing.Pool() as pool:
-        measure(folder, out, salt, [Config(n, scale) for n in names], pool.imap(prepare, [(n, salt, scale) for n in names]))
+        matrices = pool.imap(prepare, [(n, salt, scale) for n in names])
+        measure(folder, out, salt, [Config(n, scale) for n in names], matrices)
 
 
 def measure(folder, out, salt, configs, matrices):

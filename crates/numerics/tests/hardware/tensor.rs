@@ -143,12 +143,15 @@ impl Case {
 
     /// The matrices of a tile.
     pub(crate) fn tile(&self, tile: usize) -> Tile {
-        let mut matrices = [(self.m, self.ka), (self.n, self.kb), (self.m, self.n)].into_iter().enumerate().map(
-            |(matrix, (rows, width))| {
+        let mut matrices = [(self.m, self.ka), (self.n, self.kb), (self.m, self.n)]
+            .into_iter()
+            .enumerate()
+            .map(|(matrix, (rows, width))| {
                 let positions = (0..rows).flat_map(|row| (0..width).map(move |k| (row, k)));
-                positions.map(|(row, k)| self.element(matrix, tile as u64, row as u64, k as u64, width as u64)).collect()
-            },
-        );
+                positions
+                    .map(|(row, k)| self.element(matrix, tile as u64, row as u64, k as u64, width as u64))
+                    .collect()
+            });
         let mut next = || matrices.next().expect("three matrices");
         Tile { a: next(), b: next(), c: next() }
     }
@@ -185,13 +188,19 @@ impl Case {
                 let offset = r & 0xfff;
                 if odd { most - offset } else { least + offset }
             }
-            1 => if odd { most } else { least },
+            1 => {
+                if odd {
+                    most
+                } else {
+                    least
+                }
+            }
             2 => r & if accumulator { 0xffff } else { 3 },
             _ => r & mask,
         }
     }
 
-    /// A float. What the kinds of inputs are for is said where the recording is described, in docs/numerics.md.
+    /// A float. `tensor.py` says what the kinds of inputs are.
     fn float(&self, matrix: u64, (e, m): (u32, u32), tile: u64, row: u64, k: u64, width: u64) -> u64 {
         let kind = tile % KINDS as u64;
         let c = matrix == 2;
@@ -223,7 +232,13 @@ impl Case {
             1 => finite,
             2 => narrow,
             3 => medium,
-            4 | 5 => if c { bias - 28 + n(32) } else { bias - n(3) },
+            4 | 5 => {
+                if c {
+                    bias - 28 + n(32)
+                } else {
+                    bias - n(3)
+                }
+            }
             6 => match matrix {
                 0 => n(3),
                 1 => bias - n(24),
@@ -256,9 +271,21 @@ impl Case {
                 mantissa = 0;
                 0
             }
-            10 => if e != 8 || c { finite } else { bias - 20 + n(40) },
+            10 => {
+                if e != 8 || c {
+                    finite
+                } else {
+                    bias - 20 + n(40)
+                }
+            }
             11 => match matrix {
-                0 => if low & 7 == 0 { bias + spread } else { bias - n(4) },
+                0 => {
+                    if low & 7 == 0 {
+                        bias + spread
+                    } else {
+                        bias - n(4)
+                    }
+                }
                 1 => narrow,
                 _ => medium,
             },
@@ -267,8 +294,10 @@ impl Case {
                 if c { bias - 24 + n(40) } else { bias - 6 + n(13) }
             }
             14 => match matrix {
-                0 => n(if e >= 8 { 20 } else { 3 }),
-                1 => bias - n(24),
+                0 => n(3),
+                1 if e >= 8 => bias - 6 - n(24),
+                1 if low & 1 != 0 => top - 1 - n(3),
+                1 => n(6),
                 _ if low & 7 == 0 => n(8),
                 _ => {
                     mantissa = 0;
@@ -320,7 +349,8 @@ impl Case {
         };
         let a: Vec<Element> = a.iter().map(decode(self.config.a, self.variant == "negate-a")).collect();
         let b: Vec<Element> = b.iter().map(decode(self.config.b, self.variant == "negate-b")).collect();
-        let columns: Vec<Vec<Element>> = b.chunks(self.kb).map(|column| self.selected(tile, column)).collect();
+        let columns: Vec<Vec<Element>> =
+            b.chunks(self.kb).map(|column| self.selected(tile, column)).collect();
         let mut results = Vec::new();
         for (row, c_row) in a.chunks(self.ka).zip(c.chunks(self.n)) {
             for (column, c) in columns.iter().zip(c_row) {
