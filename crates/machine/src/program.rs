@@ -9,6 +9,8 @@ use crate::lanes::FileSizes;
 use crate::memory::CODE_WINDOW;
 use crate::memory::SpaceKind;
 use crate::ops::Op;
+use crate::ops::matrix::product::Product;
+use crate::ops::matrix::transfer::Stored;
 use ptx::module::FuncId;
 
 /// Scalars that every frame has: where its locals start in local memory.
@@ -40,6 +42,10 @@ pub(crate) struct Image {
     pub(crate) barriers: Vec<BarrierSite>,
     /// Video instructions.
     pub(crate) videos: Vec<numerics::video::Instruction>,
+    /// Matrix multiplications.
+    pub(crate) products: Vec<Product>,
+    /// Matrices that are loaded and stored.
+    pub(crate) matrices: Vec<Stored>,
     /// Bytes of local memory that module-scope `.local` variables take, below every frame.
     pub(crate) module_local: u32,
     /// Bytes of static shared memory.
@@ -64,6 +70,8 @@ impl Image {
             calls: Vec::new(),
             barriers: Vec::new(),
             videos: Vec::new(),
+            products: Vec::new(),
+            matrices: Vec::new(),
             module_local: layout.module_local(),
             static_shared: layout.shared(),
             frame_bytes: None,

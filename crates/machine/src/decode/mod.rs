@@ -11,7 +11,7 @@
 //! | `operand` | operands to planes, scalars and addresses |
 //! | `emit` | an operation of a family, with splats where a member is missing |
 //! | `integer`, `float`, `half`, `compare`, `logic`, `convert` | arithmetic by chapter |
-//! | `movement`, `atomic`, `mbarrier`, `warp`, `control`, `video` | the rest by chapter |
+//! | `movement`, `atomic`, `mbarrier`, `warp`, `matrix`, `control`, `video` | the rest by chapter |
 
 mod arithmetic;
 mod atomic;
@@ -25,6 +25,7 @@ mod half;
 mod integer;
 pub(crate) mod layout;
 mod logic;
+mod matrix;
 mod mbarrier;
 mod movement;
 mod operand;
@@ -298,6 +299,15 @@ fn dispatch(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
         | Sem::Redux
         | Sem::Elect
         | Sem::BarWarpSync => warp::decode(d, sem),
+
+        Sem::Ldmatrix
+        | Sem::Stmatrix
+        | Sem::Movmatrix
+        | Sem::WmmaLoad
+        | Sem::WmmaStore
+        | Sem::Mma
+        | Sem::Wgmma
+        | Sem::WgmmaOrder => matrix::decode(d, sem),
 
         Sem::Bra
         | Sem::BrxIdx

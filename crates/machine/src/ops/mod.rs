@@ -18,6 +18,7 @@ pub(crate) mod address;
 pub(crate) mod atomic;
 pub(crate) mod cluster;
 pub(crate) mod control;
+pub(crate) mod matrix;
 pub(crate) mod mbarrier;
 pub(crate) mod memory;
 pub(crate) mod shape;
