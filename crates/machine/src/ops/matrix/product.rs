@@ -6,9 +6,10 @@ use super::sparsity::Sparsity;
 use super::{WARPGROUP, assemble};
 use crate::exec::Exec;
 use crate::fault::Access;
+use crate::lanes::simd::{Level, Simd};
 use crate::memory::SHARED_WINDOW;
-use crate::ops::Op;
 use crate::ops::shape::NEGATE;
+use crate::ops::{Body, Execute, Op, select};
 use numerics::tensor::{Config, Element, Operand, dot};
 
 /// A matrix multiplication of a warp. Elements of `.b1` are words of 32 of them.
@@ -19,8 +20,6 @@ pub(crate) struct Product {
     pub(crate) m: usize,
     pub(crate) n: usize,
     pub(crate) k: usize,
-    /// Elements along k that are summed at once, without rounding between them.
-    pub(crate) step: usize,
     pub(crate) a: Factor,
     pub(crate) b: Factor,
     pub(crate) c: Fragment,
@@ -114,17 +113,28 @@ fn bytes_of(operand: Operand) -> u32 {
     }
 }
 
-/// `mma.sync`, `mma.sp.sync` and `wmma.mma.sync`: product `a` of the image.
-pub(crate) fn multiply(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
-    run(x, op, pc, 1)
+/// Product [`Op::a`] of the image, by `WARPS` warps together: one, or the four of a warpgroup.
+struct Multiply<const WARPS: usize>;
+
+impl<const WARPS: usize> Body for Multiply<WARPS> {
+    #[inline(always)]
+    fn run<S: Simd>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+        multiply_by(x, op, pc, WARPS)
+    }
 }
 
-/// `wgmma.mma_async`: product `a` of the image.
-pub(crate) fn multiply_group(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
-    run(x, op, pc, WARPGROUP)
+/// `mma.sync`, `mma.sp.sync` and `wmma.mma.sync`: product [`Op::a`] of the image.
+pub(crate) fn multiply(level: Level) -> Execute {
+    select::<Multiply<1>>(level)
 }
 
-fn run(x: &mut Exec<'_>, op: &Op, pc: u32, together: usize) -> u32 {
+/// `wgmma.mma_async`: product [`Op::a`] of the image.
+pub(crate) fn multiply_group(level: Level) -> Execute {
+    select::<Multiply<WARPGROUP>>(level)
+}
+
+#[inline(always)]
+fn multiply_by(x: &mut Exec<'_>, op: &Op, pc: u32, together: usize) -> u32 {
     if let Some(next) = assemble(x, together) {
         return next;
     }
@@ -192,6 +202,7 @@ impl Product {
     }
 
     /// D of one warp, row by row.
+    #[inline(always)]
     fn compute(&self, x: &Exec<'_>, warp: usize, a: &[Element], b: &[Element]) -> Vec<u64> {
         let mut matrix = match self.scale_d {
             Some((predicate, negated)) => {
@@ -221,9 +232,7 @@ impl Product {
             // Each product of a batch has its own columns.
             let columns = &b[row / self.m * n * k..][..n * k];
             for (b, d) in columns.chunks_exact(k).zip(d) {
-                for (a, b) in a.chunks_exact(self.step).zip(b.chunks_exact(self.step)) {
-                    *d = dot(&self.config, a, b, *d);
-                }
+                *d = dot(&self.config, a, b, *d);
             }
         }
         matrix

@@ -174,6 +174,18 @@ pub(crate) enum Stride {
 }
 
 impl Stored {
+    /// Bytes that a lane accesses at once: a unit, where it lies side by side. Its address is a multiple of that.
+    fn access(&self) -> u64 {
+        let elements = if self.lines_contiguous { self.layout.unit() } else { 1 };
+        u64::from(elements * self.bits / 8)
+    }
+
+    /// Whether element `i` of a lane is the first of those that are accessed at once, and not aligned to them.
+    fn is_misaligned(&self, address: u64, i: u32) -> bool {
+        let first = !self.lines_contiguous || i.is_multiple_of(self.layout.unit());
+        first && !address.is_multiple_of(self.access())
+    }
+
     /// The address of element `i` of a lane.
     fn address(&self, x: &Exec<'_>, op: &Op, warp: usize, lane: usize, i: u32) -> u64 {
         let stride = match self.stride {
@@ -245,7 +257,8 @@ pub(crate) fn load_matrix(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
         for (register, words) in words.iter_mut().enumerate() {
             for (lane, word) in words.iter_mut().enumerate() {
                 for j in 0..held {
-                    let address = stored.address(x, op, warp, lane, register as u32 * held + j);
+                    let i = register as u32 * held + j;
+                    let address = stored.address(x, op, warp, lane, i);
                     let at = (warp, lane);
                     let bits = match stored.bits {
                         8 => load::<u8>(stored.space, x, at, address),
@@ -253,7 +266,7 @@ pub(crate) fn load_matrix(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
                         32 => load::<u32>(stored.space, x, at, address),
                         _ => load::<u64>(stored.space, x, at, address),
                     };
-                    match bits {
+                    match bits.filter(|_| !stored.is_misaligned(address, i)) {
                         Some(bits) => *word |= bits << (j * stored.bits),
                         None => return bad(x, stored, at, address, Access::Load),
                     }
@@ -291,9 +304,13 @@ pub(crate) fn store_matrix(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
                     _ => u64::from(x.files.w[plane as usize + warp].0[lane]),
                 };
                 for j in 0..held {
-                    let address = stored.address(x, op, warp, lane, register as u32 * held + j);
+                    let i = register as u32 * held + j;
+                    let address = stored.address(x, op, warp, lane, i);
                     let at = (warp, lane);
                     let bits = word >> (j * stored.bits);
+                    if stored.is_misaligned(address, i) {
+                        return bad(x, stored, at, address, Access::Store);
+                    }
                     let done = match stored.bits {
                         16 => store(stored.space, x, at, address, bits as u16),
                         32 => store(stored.space, x, at, address, bits as u32),
@@ -312,6 +329,6 @@ pub(crate) fn store_matrix(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
 #[cold]
 fn bad(x: &mut Exec<'_>, stored: &Stored, (warp, lane): (usize, usize), address: u64, access: Access) -> u32 {
     let window = if stored.space == SpaceKind::Shared { SHARED_WINDOW } else { 0 };
-    let trap = x.bad_access(address.wrapping_add(window), u64::from(stored.bits / 8), access);
+    let trap = x.bad_access(address.wrapping_add(window), stored.access(), access);
     x.raise(warp, lane, trap)
 }
