@@ -63,7 +63,7 @@ struct Tile {
 
 impl Tile {
     /// The elements line by line, or the address that is not valid.
-    fn read(&self, shared: &[u8]) -> Result<Vec<Element>, u32> {
+    fn read(&self, x: &Exec<'_>) -> Result<Vec<Element>, u32> {
         let mut elements = vec![self.operand.decode(0); (self.lines * self.length) as usize];
         let held = 16 / self.bytes;
         let mut put = |line: u32, along: u32, bits: u64| {
@@ -72,7 +72,7 @@ impl Tile {
         if self.transposed {
             for line in (0..self.lines).step_by(8) {
                 for k in 0..self.length {
-                    let chunk = chunk(shared, self.descriptor.across_lines(self.first_line + line, k))?;
+                    let chunk = chunk(x, self.descriptor.across_lines(self.first_line + line, k))?;
                     (0..8).for_each(|j| put(line + j, k, bits_of(&chunk, j, 2)));
                 }
             }
@@ -80,7 +80,7 @@ impl Tile {
             for line in 0..self.lines {
                 for along in (0..self.length).step_by(held as usize) {
                     let from = self.descriptor.along_line(self.first_line + line, along * self.bytes);
-                    let chunk = chunk(shared, from)?;
+                    let chunk = chunk(x, from)?;
                     (0..held).for_each(|j| put(line, along + j, bits_of(&chunk, j, self.bytes)));
                 }
             }
@@ -89,9 +89,10 @@ impl Tile {
     }
 }
 
-fn chunk(shared: &[u8], address: u32) -> Result<[u8; 16], u32> {
-    let start = address as usize;
-    let bytes = shared.get(start..start + 16).ok_or(address)?;
+/// 16 bytes of shared memory.
+fn chunk(x: &Exec<'_>, address: u32) -> Result<[u8; 16], u32> {
+    let start = address.checked_sub(x.grid.shared_start).ok_or(address)? as usize;
+    let bytes = x.shared.get(start..start + 16).ok_or(address)?;
     Ok(bytes.try_into().unwrap_or([0; 16]))
 }
 
@@ -190,7 +191,7 @@ impl Product {
                     lines: lines as u32,
                     length: length as u32,
                 };
-                tile.read(x.shared)?
+                tile.read(x)?
             }
         };
         if factor.negated {

@@ -20,19 +20,20 @@ fn element(lane: usize, h: usize, transposed: bool) -> usize {
     if transposed { along * ROWS + line } else { line * ROWS + along }
 }
 
-/// Where in shared memory a row begins whose address a lane has.
+/// Where in the CTA's shared memory a row begins whose address a lane has.
 fn row_offset(x: &Exec<'_>, op: &Op, warp: usize, lane: usize) -> Result<u64, u64> {
     let address = lane_address(x, op, warp, lane);
-    let offset = match op.x {
+    let shared = match op.x {
         SHARED_ROWS => address,
         _ => match resolve(address) {
-            Resolved::Shared(offset) => offset,
+            Resolved::Shared(shared) => shared,
             _ => return Err(address),
         },
     };
+    let offset = shared.wrapping_sub(x.shared_base);
     let inside = offset.checked_add(ROW_BYTES).is_some_and(|end| end <= x.shared.len() as u64);
-    let valid = inside && offset.is_multiple_of(ROW_BYTES);
-    valid.then_some(offset).ok_or(SHARED_WINDOW.wrapping_add(offset))
+    let valid = inside && shared.is_multiple_of(ROW_BYTES);
+    valid.then_some(offset).ok_or(SHARED_WINDOW.wrapping_add(shared))
 }
 
 /// [`Op::x`] of `ldmatrix` and `stmatrix`: addresses are of shared memory.
