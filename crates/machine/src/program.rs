@@ -38,6 +38,8 @@ pub(crate) struct Image {
     pub(crate) calls: Vec<CallSite>,
     /// CTA barriers.
     pub(crate) barriers: Vec<BarrierSite>,
+    /// Video instructions.
+    pub(crate) videos: Vec<numerics::video::Instruction>,
     /// Bytes of local memory that module-scope `.local` variables take, below every frame.
     pub(crate) module_local: u32,
     /// Bytes of static shared memory.
@@ -61,6 +63,7 @@ impl Image {
             functions: (0..functions).map(|_| None).collect(),
             calls: Vec::new(),
             barriers: Vec::new(),
+            videos: Vec::new(),
             module_local: layout.module_local(),
             static_shared: layout.shared(),
             frame_bytes: None,

@@ -516,7 +516,7 @@ impl<'a> Decoder<'a> {
         match *param {
             Param::Memory(id) => Place::Memory {
                 offset: self.layout.offset(id).unwrap_or(0),
-                bytes: self.module.variables[id.index()].size as u32,
+                bytes: self.layout.parameter_bytes(&self.module.variables[id.index()]),
             },
             Param::Register(register) => self.register_place(register),
             Param::RegisterType(_) => Place::Memory { offset: 0, bytes: 0 },

@@ -11,7 +11,7 @@
 //! | `operand` | operands to planes, scalars and addresses |
 //! | `emit` | an operation of a family, with splats where a member is missing |
 //! | `integer`, `float`, `half`, `compare`, `logic`, `convert` | arithmetic by chapter |
-//! | `movement`, `atomic`, `warp`, `control` | the rest by chapter |
+//! | `movement`, `atomic`, `warp`, `control`, `video` | the rest by chapter |
 
 mod arithmetic;
 mod atomic;
@@ -27,6 +27,7 @@ pub(crate) mod layout;
 mod logic;
 mod movement;
 mod operand;
+mod video;
 mod warp;
 
 use crate::fault::Place;
@@ -275,7 +276,7 @@ fn dispatch(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
         | Sem::Stacksave
         | Sem::Stackrestore => movement::decode(d, sem),
 
-        Sem::Atom | Sem::AtomCas | Sem::Red => atomic::decode(d, sem),
+        Sem::Atom | Sem::AtomCas | Sem::AtomVector | Sem::Red | Sem::RedVector => atomic::decode(d, sem),
 
         Sem::Shfl
         | Sem::Vote
@@ -301,5 +302,29 @@ fn dispatch(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
         | Sem::Nanosleep
         | Sem::Pmevent
         | Sem::Griddepcontrol => control::decode(d, sem),
+
+        Sem::VideoAdd
+        | Sem::VideoSub
+        | Sem::VideoAbsdiff
+        | Sem::VideoMin
+        | Sem::VideoMax
+        | Sem::VideoShl
+        | Sem::VideoShr
+        | Sem::VideoMad
+        | Sem::VideoSet
+        | Sem::VideoAdd2
+        | Sem::VideoSub2
+        | Sem::VideoAvrg2
+        | Sem::VideoAbsdiff2
+        | Sem::VideoMin2
+        | Sem::VideoMax2
+        | Sem::VideoSet2
+        | Sem::VideoAdd4
+        | Sem::VideoSub4
+        | Sem::VideoAvrg4
+        | Sem::VideoAbsdiff4
+        | Sem::VideoMin4
+        | Sem::VideoMax4
+        | Sem::VideoSet4 => video::decode(d, sem),
     }
 }

@@ -165,17 +165,10 @@ macro_rules! by_widths {
     };
 }
 
-fn elements(d: &Decoder<'_>, operand: Operand) -> Vec<Operand> {
-    match operand {
-        Operand::Vector(list) => d.body.elements(&list).to_vec(),
-        other => vec![other],
-    }
-}
-
 /// `mov.b64 d, {a, b}`: element 0 is the lowest.
 fn pack(d: &mut Decoder<'_>) -> Decoded {
     let bits = d.opcode.ty(Slot::Type).map_or(32, ScalarType::bits);
-    let parts = elements(d, d.operand(1));
+    let parts = d.elements(1);
     let element = bits / parts.len().max(1) as u32;
     // Into temporaries first: a destination may be one of the parts.
     let words: Vec<u32> = (0..bits.div_ceil(64)).map(|_| d.temporary(plane_bits(bits.min(64)))).collect();
@@ -202,7 +195,7 @@ fn pack(d: &mut Decoder<'_>) -> Decoded {
 /// `mov.b64 {a, b}, d`: element 0 is the lowest.
 fn unpack(d: &mut Decoder<'_>) -> Decoded {
     let bits = d.opcode.ty(Slot::Type).map_or(32, ScalarType::bits);
-    let parts = elements(d, d.operand(0));
+    let parts = d.elements(0);
     let element = bits / parts.len().max(1) as u32;
     let word_bits = plane_bits(bits.min(64));
     let words = match bits {
@@ -300,7 +293,7 @@ fn load(d: &mut Decoder<'_>) -> Decoded {
         let planes = halves(d, d.operand(0))?;
         return load_planes(d, &planes, 64, 64, false);
     }
-    let parts = elements(d, d.operand(0));
+    let parts = d.elements(0);
     if let [Operand::Register(register)] = parts[..]
         && let Home::Scalar(index) = d.home(register)
     {
@@ -338,7 +331,7 @@ fn store(d: &mut Decoder<'_>) -> Decoded {
     let (planes, bits, width) = if ty.bits() == 128 {
         (halves(d, d.operand(1))?.to_vec(), 64, 64)
     } else {
-        let parts = elements(d, d.operand(1));
+        let parts = d.elements(1);
         let mut width = plane_bits(ty.bits());
         for part in &parts {
             if let Operand::Register(register) = part

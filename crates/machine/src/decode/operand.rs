@@ -14,7 +14,7 @@ use crate::ops::special::{Reading, plane_reader, read_scalar, reading};
 use crate::ops::{NONE, Op};
 use crate::program::{LOCAL_BASE, ZERO};
 use ir::Shape;
-use ptx::isa::SpecialRegister;
+use ptx::isa::{Modifier, SpecialRegister};
 use ptx::module::{AddressBase, Operand, RegId, Symbol, VarId};
 use ptx::types::StateSpace;
 
@@ -61,6 +61,14 @@ impl Decoder<'_> {
     /// Operand `i` of the current instruction.
     pub(crate) fn operand(&self, i: usize) -> Operand {
         self.operands.get(i).copied().unwrap_or(Operand::Absent)
+    }
+
+    /// The elements of operand `i`: itself, unless it is a vector.
+    pub(crate) fn elements(&self, i: usize) -> Vec<Operand> {
+        match self.operand(i) {
+            Operand::Vector(list) => self.body.elements(&list).to_vec(),
+            other => vec![other],
+        }
     }
 
     /// Operand `i` as a value of `bits`.
@@ -226,6 +234,7 @@ impl Decoder<'_> {
             return Err(format!("operand {:?} as an address", self.operand(i)));
         };
         let imm = offset as u64;
+        let entry = crate::launch::is_entry(self.module, self.id);
         match address {
             AddressBase::Absolute => Ok(Address { a: ZERO, y: base::SCALAR, imm, space: self.space(named)? }),
             AddressBase::Variable(id) => {
@@ -237,7 +246,11 @@ impl Decoder<'_> {
                 Ok(Address { a: base, y: base::SCALAR, imm: at.wrapping_add(imm), space })
             }
             AddressBase::Register(register) => {
-                let space = self.space(named)?;
+                let space = match self.space(named)? {
+                    // The address of one of this function's own parameters, or of a call's.
+                    SpaceKind::Param if !entry && self.opcode.has(Modifier::Param) => SpaceKind::Local,
+                    space => space,
+                };
                 let (a, y) = match self.home(register) {
                     Home::Plane { index, bits: 64 } => (index, base::WIDE),
                     Home::Plane { index, bits: 32 } => (index, base::NARROW),

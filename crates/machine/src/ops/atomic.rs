@@ -51,6 +51,44 @@ fn rmw<P: Space, F: Rmw>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
     pc + 1
 }
 
+/// The same on vectors of `Op::c` cells, each by itself in one indivisible step: planes by the lists at `Op::b` and
+/// `Op::d`.
+fn rmw_vector<P: Space, F: Rmw>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+    x.communicated = true;
+    let count = u64::from(op.c);
+    for warp in 0..x.warps {
+        let lanes = addresses(x, op, warp).lanes();
+        let mask = x.mask[warp];
+        for l in (0..LANES).filter(|l| mask >> l & 1 != 0) {
+            let aligned = lanes[l].is_multiple_of(count * F::M::BYTES);
+            for e in 0..op.c {
+                let b = F::M::planes(&x.files)[x.grid.image.lists[(op.b + e) as usize] as usize + warp].0[l];
+                let at = lanes[l].wrapping_add(u64::from(e) * F::M::BYTES);
+                let new = |now| F::new(now, b, b, P::is_global(at));
+                let Some(old) = aligned.then(|| P::update::<F::M>(x, warp, l, at, new)).flatten() else {
+                    let start = lanes[l].wrapping_add(P::WINDOW);
+                    let trap = x.bad_access(start, count * F::M::BYTES, Access::Atomic);
+                    return x.raise(warp, l, trap);
+                };
+                if op.d != NONE {
+                    let d = x.grid.image.lists[(op.d + e) as usize] as usize + warp;
+                    F::M::planes_mut(&mut x.files)[d].0[l] = old;
+                }
+            }
+        }
+    }
+    pc + 1
+}
+
+/// The operation on vectors, which exists in global memory alone.
+pub(crate) fn vector<F: Rmw>(space: SpaceKind) -> Option<Execute> {
+    match space {
+        SpaceKind::Global => Some(rmw_vector::<Global, F>),
+        SpaceKind::Generic => Some(rmw_vector::<Generic, F>),
+        SpaceKind::Shared | SpaceKind::Local | SpaceKind::Param => None,
+    }
+}
+
 /// The operation in a state space; atomics exist in `.global`, `.shared` and generic addresses.
 pub(crate) fn atomic<F: Rmw>(space: SpaceKind) -> Option<Execute> {
     match space {
