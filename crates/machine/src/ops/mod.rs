@@ -8,16 +8,22 @@
 //! | --- | --- |
 //! | `shape` | the loops: unary, binary, ternary, compare, select, over any lane function |
 //! | `memory`, `address`, `atomic` | loads, stores, atomics in every state space |
+//! | `bulk`, `tensor`, `tensor_map`, `multimem`, `combine` | copies of whole blocks and tiles; multicast memory |
 //! | `warp` | shuffles, votes, matches, reductions |
 //! | `control` | branches, calls, barriers, everything that ends a straight run |
 //! | `special` | special registers |
 
 pub(crate) mod address;
 pub(crate) mod atomic;
+pub(crate) mod bulk;
+pub(crate) mod combine;
 pub(crate) mod control;
 pub(crate) mod memory;
+pub(crate) mod multimem;
 pub(crate) mod shape;
 pub(crate) mod special;
+pub(crate) mod tensor;
+pub(crate) mod tensor_map;
 pub(crate) mod warp;
 
 use crate::exec::Exec;

@@ -60,8 +60,10 @@ pub(crate) struct Run {
     pub(crate) global: u64,
     /// Where they are in shared memory, from the begin of the copy's block there, before swizzling.
     pub(crate) shared: u64,
-    /// Those of them that are copied; the others of a load are filled.
+    /// Those of them that are in the tensor; the others of a load are filled.
     pub(crate) inside: Range<u64>,
+    /// Where the 16-byte chunk of the last of them ends, which a store writes whole.
+    pub(crate) padded: u64,
 }
 
 /// The runs of a copy.
@@ -105,7 +107,7 @@ impl TensorMap {
         let field = |field, bits| Refusal::Field { field, value: self.get(bits) };
         let ty = self.data_type().ok_or_else(|| field("element type", super::TYPE))?;
         let interleave = self.interleave().ok_or_else(|| field("interleave layout", super::INTERLEAVE))?;
-        let mut walk = match interleave {
+        let walk = match interleave {
             Interleave::None => self.rows(start, ty)?,
             Interleave::Bytes16 => self.slices(start, 16),
             Interleave::Bytes32 => self.slices(start, 32),
@@ -116,7 +118,6 @@ impl TensorMap {
                     return Err(Refusal::Negative { dimension, value });
                 }
             }
-            walk.row = (walk.row + 15) / 16 * 16;
         }
         if let Order::Pixels { spatial, lower, upper } = &walk.order {
             for dimension in spatial.clone() {
@@ -222,16 +223,18 @@ impl Walk {
         }
         let byte = i128::from(at[0]) * i128::from(self.element);
         let outside = (1..rank).any(|d| at[d] < 0 || at[d] >= self.map.size(d) as i64);
-        let inside = if outside {
-            0..0
+        let within = |byte: i128| byte.clamp(0, self.bytes.into()) as u64;
+        let (inside, padded) = if outside {
+            (0..0, 0)
         } else {
-            let within = |byte: i128| byte.clamp(0, self.bytes.into()) as u64;
-            within(-byte)..within(self.row - byte).max(within(-byte))
+            let start = within(-byte);
+            let end = |row: i128| within(row - byte).max(start);
+            (start..end(self.row), end((self.row + 15) / 16 * 16))
         };
         let address = (1..rank).fold(i128::from(self.map.global_address()) + byte, |address, d| {
             address + i128::from(at[d]) * i128::from(self.map.stride(d - 1))
         });
-        Run { global: address as u64, shared: self.next * self.pitch, inside }
+        Run { global: address as u64, shared: self.next * self.pitch, inside, padded }
     }
 
     fn advance(&mut self) {
