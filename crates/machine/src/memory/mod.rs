@@ -6,6 +6,7 @@
 //! never valid lies between two allocations. Shared and local memory have windows in the generic address space above
 //! every host address.
 
+pub mod mbarrier;
 mod multicast;
 mod region;
 
