@@ -34,7 +34,7 @@ mod encode;
 mod walk;
 
 pub use encode::{Im2col, Tensor, TensorMapError};
-pub(crate) use walk::{Direction, Refusal, Run, Start};
+pub(crate) use walk::{Direction, Run, Start, Walk};
 
 /// Bytes of a tensor map.
 pub const BYTES: usize = 128;
