@@ -127,7 +127,15 @@ fn launch(
         }
         params[place.offset as usize..][..bytes.len()].copy_from_slice(&bytes);
     }
-    let launch = Launch { kernel, grid: case.grid, block: case.block, dynamic_shared: case.shared, params };
+    let launch = Launch {
+        kernel,
+        grid: case.grid,
+        block: case.block,
+        cluster: case.cluster,
+        nonportable_cluster: case.nonportable_cluster,
+        dynamic_shared: case.shared,
+        params,
+    };
     let options = LaunchOptions {
         threads: schedule.threads,
         scheduler: schedule.scheduler,

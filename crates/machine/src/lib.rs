@@ -13,7 +13,8 @@
 //! | `program` | decoded code |
 //! | [`lanes`] | registers as planes; host vector levels |
 //! | `ops` | what operations do |
-//! | `run` | groups of lanes, packs, CTAs, grids |
+//! | `common` | what the CTAs of a cluster share |
+//! | `run` | groups of lanes, packs, CTAs, clusters, grids |
 //! | [`schedule`] | who runs next |
 //! | [`observe`] | who watches |
 //! | [`tensormap`] | tensor maps, and which bytes tensor copies move |
@@ -25,6 +26,7 @@
 #[cfg(target_endian = "big")]
 compile_error!("guest memory is little-endian and is accessed in place");
 
+mod common;
 mod decode;
 mod exec;
 pub mod fault;

@@ -142,6 +142,8 @@ pub(crate) struct Code {
     pub(crate) sizes: FileSizes,
     /// What the scalars of a frame start as.
     pub(crate) scalars: Vec<u64>,
+    /// Those that hold offsets in shared memory, to which the address of its first byte is to be added.
+    pub(crate) shared_addresses: Vec<u32>,
     /// Bytes of local memory of a frame: formal parameters, call-site parameters, `.local` variables.
     pub(crate) frame: u32,
     /// Formal input parameters.

@@ -188,6 +188,8 @@ fn run(
         kernel: module.kernel(&format!("k{index}")).expect("a kernel"),
         grid: [(count as u32).div_ceil(THREADS), 1, 1],
         block: [THREADS, 1, 1],
+        cluster: None,
+        nonportable_cluster: false,
         dynamic_shared: 0,
         params,
     };

@@ -263,6 +263,8 @@ impl Bench {
             kernel,
             grid: [1; 3],
             block: [32, 1, 1],
+            cluster: None,
+            nonportable_cluster: false,
             dynamic_shared: (case.dump + 1024).max(4096).max(if case.offsets.is_empty() { 0 } else { 100 << 10 }),
             params,
         };

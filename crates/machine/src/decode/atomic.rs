@@ -2,11 +2,12 @@
 
 use super::emit::op;
 use super::function::Decoder;
-use super::operand::Destination;
+use super::movement::halves;
+use super::operand::{Address, Destination};
 use super::{Decoded, Missing};
 use crate::fault::Access;
 use crate::memory::SpaceKind;
-use crate::ops::atomic::{Rmw, atomic, vector};
+use crate::ops::atomic::{Rmw, atomic, vector, wide};
 use crate::ops::{Execute, NONE, Op};
 use crate::program::Meta;
 use numerics::float;
@@ -169,6 +170,10 @@ fn decode_vector(d: &mut Decoder<'_>, count: u32) -> Decoded {
 }
 
 pub(super) fn decode(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
+    if sem == Sem::RedAsync {
+        decode(d, Sem::Red)?;
+        return super::mbarrier::complete(d, 2);
+    }
     let opcode = d.opcode;
     if let (Sem::AtomVector | Sem::RedVector, Some(count)) =
         (sem, opcode.get(Slot::Vec).and_then(Modifier::vector_length))
@@ -180,6 +185,9 @@ pub(super) fn decode(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
     let first = usize::from(sem != Sem::Red);
     let address = d.address(first, ty.bytes())?;
     let missing = || -> Missing { format!("atomic `{}` in {:?} memory", opcode.text(), address.space) };
+    if ty == ScalarType::B128 {
+        return decode_wide(d, sem, address);
+    }
     let execute = select(opcode.get(Slot::Op), ty, address.space).ok_or_else(missing)?;
     let destination = match d.operand(0) {
         _ if sem == Sem::Red => NONE,
@@ -197,5 +205,21 @@ pub(super) fn decode(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
     };
     let meta = Meta::Memory { space: address.space, access: Access::Atomic, bytes: ty.bytes() };
     d.emit_as(Op { d: destination, a: address.a, b, c, y: address.y, imm: address.imm, ..op(execute) }, meta);
+    Ok(())
+}
+
+/// `atom.exch` and `atom.cas` of 128 bits: pairs of planes.
+fn decode_wide(d: &mut Decoder<'_>, sem: Sem, address: Address) -> Decoded {
+    let execute = wide(sem == Sem::AtomCas, address.space)
+        .ok_or_else(|| format!("atomic `{}` in {:?} memory", d.opcode.text(), address.space))?;
+    let to = match d.operand(0) {
+        Operand::Sink => [NONE; 2],
+        operand => halves(d, operand)?,
+    };
+    let b = halves(d, d.operand(2))?;
+    let c = if sem == Sem::AtomCas { halves(d, d.operand(3))? } else { b };
+    let planes = d.list(&[to, b, c].concat());
+    let meta = Meta::Memory { space: address.space, access: Access::Atomic, bytes: 16 };
+    d.emit_as(Op { a: address.a, b: planes, y: address.y, imm: address.imm, ..op(execute) }, meta);
     Ok(())
 }

@@ -252,6 +252,12 @@ pub(super) fn set_predicate(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
     pc + 1
 }
 
+/// Predicate `d` = whether scalar `a` is not zero, in the active lanes.
+pub(super) fn predicate_from_scalar(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+    let y = u32::from(x.files.s[op.a as usize] != 0);
+    set_predicate(x, &Op { y, ..*op }, pc)
+}
+
 /// Predicate `d` = predicate `a` (negated?) in the active lanes.
 pub(super) fn move_predicate(d: &mut Decoder<'_>, p: u32, a: u32, negated: u32) {
     d.emit(Op { d: p, a, b: a, y: Combine::And as u32 | negated, ..op(combine_predicates) });

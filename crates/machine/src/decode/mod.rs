@@ -11,7 +11,7 @@
 //! | `operand` | operands to planes, scalars and addresses |
 //! | `emit` | an operation of a family, with splats where a member is missing |
 //! | `integer`, `float`, `half`, `compare`, `logic`, `convert` | arithmetic by chapter |
-//! | `movement`, `bulk`, `atomic`, `warp`, `control`, `video` | the rest by chapter |
+//! | `movement`, `bulk`, `atomic`, `mbarrier`, `warp`, `control`, `video` | the rest by chapter |
 
 mod arithmetic;
 mod atomic;
@@ -26,6 +26,7 @@ mod half;
 mod integer;
 pub(crate) mod layout;
 mod logic;
+mod mbarrier;
 mod movement;
 mod operand;
 mod video;
@@ -269,6 +270,7 @@ fn dispatch(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
         | Sem::Cvta
         | Sem::Mapa
         | Sem::Getctarank
+        | Sem::StAsync
         | Sem::CpAsync
         | Sem::CpAsyncCommitGroup
         | Sem::CpAsyncWaitGroup
@@ -285,7 +287,18 @@ fn dispatch(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
         | Sem::MultimemStore
         | Sem::MultimemReduce => bulk::decode(d, sem),
 
-        Sem::Atom | Sem::AtomCas | Sem::AtomVector | Sem::Red | Sem::RedVector => atomic::decode(d, sem),
+        Sem::Atom | Sem::AtomCas | Sem::AtomVector | Sem::Red | Sem::RedVector | Sem::RedAsync => {
+            atomic::decode(d, sem)
+        }
+
+        Sem::MbarrierInit
+        | Sem::MbarrierInval
+        | Sem::MbarrierExpectTx
+        | Sem::MbarrierCompleteTx
+        | Sem::MbarrierArrive
+        | Sem::CpAsyncMbarrierArrive
+        | Sem::MbarrierWait
+        | Sem::MbarrierPendingCount => mbarrier::decode(d, sem),
 
         Sem::Shfl
         | Sem::Vote
@@ -310,7 +323,10 @@ fn dispatch(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
         | Sem::Brkpt
         | Sem::Nanosleep
         | Sem::Pmevent
-        | Sem::Griddepcontrol => control::decode(d, sem),
+        | Sem::Griddepcontrol
+        | Sem::BarClusterArrive
+        | Sem::BarClusterWait
+        | Sem::Setmaxnreg => control::decode(d, sem),
 
         Sem::VideoAdd
         | Sem::VideoSub

@@ -10,14 +10,18 @@
 //! | `memory`, `address`, `atomic` | loads, stores, atomics in every state space |
 //! | `bulk`, `tensor`, `tensor_map`, `multimem`, `combine` | copies of whole blocks and tiles; multicast memory |
 //! | `warp` | shuffles, votes, matches, reductions |
+//! | `mbarrier` | mbarrier objects |
+//! | `cluster` | ranks in a cluster, the cluster barrier |
 //! | `control` | branches, calls, barriers, everything that ends a straight run |
 //! | `special` | special registers |
 
 pub(crate) mod address;
 pub(crate) mod atomic;
 pub(crate) mod bulk;
+pub(crate) mod cluster;
 pub(crate) mod combine;
 pub(crate) mod control;
+pub(crate) mod mbarrier;
 pub(crate) mod memory;
 pub(crate) mod multimem;
 pub(crate) mod shape;
@@ -82,6 +86,8 @@ pub(crate) mod event {
     pub(crate) const FAULT: u32 = FIRST + 8;
     /// The time slice is used up; `Exec::resume` is where to go on.
     pub(crate) const YIELD: u32 = FIRST + 9;
+    /// The operation waits for what `Exec::awaited` says, and is to be executed again.
+    pub(crate) const WAIT: u32 = FIRST + 10;
 }
 
 /// A loop over lanes that may be compiled for each vector level.

@@ -5,6 +5,7 @@
 //! waiting.
 
 use super::pack::{Group, Pack, Wait};
+use crate::common::Common;
 use crate::exec::{Exec, Grid, LaneTrap};
 use crate::fault::Trap;
 use crate::lanes::{EMPTY, Mask};
@@ -12,7 +13,7 @@ use crate::ops::event;
 
 impl Pack {
     /// Executes every waiting operation whose members have arrived.
-    pub(super) fn converge(&mut self, grid: &Grid<'_>, shared: &mut [u8]) -> Result<(), (LaneTrap, u32)> {
+    pub(super) fn converge(&mut self, grid: &Grid<'_>, common: &mut Common) -> Result<(), (LaneTrap, u32)> {
         let mut places: Vec<(usize, u32)> =
             self.groups.iter().filter(|g| g.wait == Wait::Members).map(|g| (g.frame, g.pc)).collect();
         places.sort_unstable();
@@ -24,7 +25,7 @@ impl Pack {
                     *all |= lanes;
                 }
             }
-            let done = self.execute_by_warp(frame, pc, here, grid, shared).map_err(|trap| (trap, pc))?;
+            let done = self.execute_by_warp(frame, pc, here, grid, common).map_err(|trap| (trap, pc))?;
             if done != EMPTY {
                 self.advance(frame, pc, &done);
             }
@@ -39,10 +40,10 @@ impl Pack {
         pc: u32,
         here: Mask,
         grid: &Grid<'_>,
-        shared: &mut [u8],
+        common: &mut Common,
     ) -> Result<Mask, LaneTrap> {
         let frame = &mut self.frames[index];
-        let mut x = Exec::new(std::mem::take(&mut frame.files), grid, &mut self.threads, shared);
+        let mut x = Exec::new(std::mem::take(&mut frame.files), grid, &mut self.threads, common);
         let op = &grid.image.ops[pc as usize];
         let mut done = EMPTY;
         let mut fault = None;
