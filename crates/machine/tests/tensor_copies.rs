@@ -24,8 +24,7 @@ use std::sync::Arc;
 /// Bytes of the pattern in global memory, and of the region that stores write to.
 const PATTERN: usize = 1 << 20;
 const REGION: usize = 1 << 16;
-/// What shared memory holds before a load, and the region before a store.
-const BEFORE_LOAD: u8 = 0xee;
+/// What the region holds before a store. Before a load shared memory holds the byte 0xee.
 const BEFORE_STORE: u8 = 0x11;
 
 fn recording() -> Vec<String> {
@@ -116,7 +115,7 @@ fn maps_are_encoded_as_by_the_driver() {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
-/// A kernel around one instruction. It fills `dump` bytes of shared memory, from `input` or with [`BEFORE_LOAD`], lets
+/// A kernel around one instruction. It fills `dump` bytes of shared memory, from `input` or with 0xee, lets
 /// thread 0 copy, and writes out whether the phase of the mbarrier object is over, and shared memory.
 fn kernel(name: &str, fill_from_input: bool, instruction: &str) -> String {
     let fill = match fill_from_input {

@@ -59,6 +59,15 @@ macro_rules! on {
     }};
 }
 
+/// `.f64` addition where memory does it: a NaN comes out as it went in, the new one before the old one.
+fn add_f64(old: u64, new: u64) -> u64 {
+    match (float::is_nan_f64(new), float::is_nan_f64(old)) {
+        (true, _) => new,
+        (false, true) => old,
+        (false, false) => float::add_f64::<Rn>(old, new),
+    }
+}
+
 /// The reduction of an `.op` and a type, if there is one. `flush` is for an addition of `.f32`.
 pub(crate) fn combine(op: Modifier, ty: ScalarType, flush: bool) -> Option<Combine> {
     use Modifier as M;
@@ -67,7 +76,7 @@ pub(crate) fn combine(op: Modifier, ty: ScalarType, flush: bool) -> Option<Combi
     Some(match (op, ty) {
         (M::Add, T::F32) if flush => on!(u32, |a, b| float::add_f32::<Rn, true, false>(a, b)),
         (M::Add, T::F32) => on!(u32, |a, b| float::add_f32::<Rn, false, false>(a, b)),
-        (M::Add, T::F64) => on!(u64, |a, b| float::add_f64::<Rn>(a, b)),
+        (M::Add, T::F64) => on!(u64, |a, b| add_f64(a, b)),
         (M::Add, T::F16) => on!(u16, |a, b| half::add::<F16, false, false>(a, b)),
         (M::Add, T::Bf16) => on!(u16, |a, b| half::add::<Bf16, false, false>(a, b)),
         (M::Add, T::U32 | T::S32) => on!(u32, |a, b| a.wrapping_add(b)),

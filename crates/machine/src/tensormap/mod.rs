@@ -462,3 +462,6 @@ fn corner_bits(rank: usize) -> u32 {
 fn mask(count: u32) -> u32 {
     u32::MAX >> (32 - count)
 }
+
+#[cfg(test)]
+mod tests;
