@@ -1,5 +1,5 @@
-//! Bulk and tensor copies against what an H200 and its driver did: `hardware/tensor_copies.gz`, which
-//! `hardware/record_tensor_copies.py` recorded.
+//! Bulk and tensor copies against what an H200 and its driver did: `hardware/tensor_copies.gz`;
+//! `hardware/record_tensor_copies.py` makes such recordings.
 //!
 //! | line | what was recorded |
 //! | --- | --- |
