@@ -59,6 +59,8 @@ pub enum Parameter {
         bytes: Vec<u8>,
         /// Whether it is freed before the launch.
         freed: bool,
+        /// Whether its address is a kernel parameter; otherwise only tensor maps lead to it.
+        passed: bool,
     },
     /// A tensor map.
     TensorMap {
@@ -210,8 +212,9 @@ impl Parser<'_> {
                 let (name, values) = array(text)?;
                 self.parameter(name, Parameter::Value(values.bytes()))
             }
-            "in" => self.input(text, false),
-            "freed" => self.input(text, true),
+            "in" => self.input(text, false, true),
+            "freed" => self.input(text, true, true),
+            "buffer" => self.input(text, false, false),
             "map" => self.map(text),
             "multicast" => self.multicast(text),
             "out" => self.output(directive),
@@ -309,13 +312,13 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn input(&mut self, text: &str, freed: bool) -> Result<(), String> {
+    fn input(&mut self, text: &str, freed: bool, passed: bool) -> Result<(), String> {
         let (name, values) = array(text)?;
         if let Some(variable) = name.strip_prefix('&') {
             self.case()?.presets.push((variable.to_owned(), values));
             return Ok(());
         }
-        self.parameter(name.clone(), Parameter::Buffer { name, bytes: values.bytes(), freed })
+        self.parameter(name.clone(), Parameter::Buffer { name, bytes: values.bytes(), freed, passed })
     }
 
     /// The parameter whose buffer is called `name`.
@@ -350,7 +353,7 @@ impl Parser<'_> {
             (None, Some(index)) => Place::Parameter(index),
             (None, None) => {
                 let bytes = vec![0; values.bits.len() * values.ty.bytes];
-                self.parameter(name.clone(), Parameter::Buffer { name, bytes, freed: false })?;
+                self.parameter(name.clone(), Parameter::Buffer { name, bytes, freed: false, passed: true })?;
                 Place::Parameter(self.names.len() - 1)
             }
         };

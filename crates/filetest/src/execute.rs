@@ -136,12 +136,15 @@ fn launch(
     }
     let kernel = loaded.kernel(&case.kernel).ok_or_else(|| format!("no kernel {}", case.kernel))?;
     let layout = kernel.parameters();
-    if layout.len() != case.parameters.len() {
-        let (given, wanted) = (case.parameters.len(), layout.len());
+    let passed = |parameter: &Parameter| !matches!(parameter, Parameter::Buffer { passed: false, .. });
+    let given = case.parameters.iter().filter(|parameter| passed(parameter)).count();
+    if layout.len() != given {
+        let wanted = layout.len();
         return Err(format!("{given} parameters are given; kernel {} takes {wanted}", case.kernel));
     }
     let mut params = vec![0; layout.last().map_or(0, |p| (p.offset + p.size) as usize)];
     let parameters = case.parameters.iter().zip(made).zip(&addresses);
+    let parameters = parameters.filter(|((parameter, _), _)| passed(parameter));
     for (place, ((parameter, made), address)) in layout.iter().zip(parameters) {
         let bytes = match (parameter, made) {
             (Parameter::Value(bytes), _) => bytes.clone(),

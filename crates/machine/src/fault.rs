@@ -135,7 +135,10 @@ impl fmt::Display for Trap {
                 write!(f, "misaligned address: {operand} {address:#x} is no multiple of {alignment}")
             }
             Self::NotMulticast { address, bytes } => {
-                write!(f, "illegal address: multimem access of {bytes} bytes at {address:#x}, where no multicast object is bound")
+                write!(
+                    f,
+                    "illegal address: multimem access of {bytes} bytes at {address:#x}, where no multicast object is bound"
+                )
             }
             Self::IllegalInstruction(why) => write!(f, "illegal instruction: {why}"),
             Self::Trap => f.write_str("trap instruction"),

@@ -177,7 +177,11 @@ fn kernels() -> Vec<(String, String)> {
             let name = format!("{name}_{rank}");
             kernels.push((name.clone(), kernel(&name, from_input, &instruction)));
         };
-        add("load_tiled", false, format!("cp.async.bulk.tensor.{rank}d.shared::cluster.global.tile.{load}, {at}, [%bar];"));
+        add(
+            "load_tiled",
+            false,
+            format!("cp.async.bulk.tensor.{rank}d.shared::cluster.global.tile.{load}, {at}, [%bar];"),
+        );
         let to = format!("bulk_group {at}, [%place]; {GROUP}");
         add("store_tiled", true, format!("cp.async.bulk.tensor.{rank}d.global.shared::cta.tile.{to}"));
         if rank >= 3 {
@@ -185,13 +189,23 @@ fn kernels() -> Vec<(String, String)> {
             add(
                 "load_im2col",
                 false,
-                format!("cp.async.bulk.tensor.{rank}d.shared::cluster.global.im2col.{load}, {at}, [%bar], {{{offsets}}};"),
+                format!(
+                    "cp.async.bulk.tensor.{rank}d.shared::cluster.global.im2col.{load}, {at}, [%bar], {{{offsets}}};"
+                ),
             );
-            add("store_im2col", true, format!("cp.async.bulk.tensor.{rank}d.global.shared::cta.im2col_no_offs.{to}"));
+            add(
+                "store_im2col",
+                true,
+                format!("cp.async.bulk.tensor.{rank}d.global.shared::cta.im2col_no_offs.{to}"),
+            );
         }
         if rank == 2 {
             for by in ["add", "min", "max", "inc", "dec", "and", "or", "xor"] {
-                add(&format!("reduce_{by}"), true, format!("cp.reduce.async.bulk.tensor.2d.global.shared::cta.{by}.tile.{to}"));
+                add(
+                    &format!("reduce_{by}"),
+                    true,
+                    format!("cp.reduce.async.bulk.tensor.2d.global.shared::cta.{by}.tile.{to}"),
+                );
             }
         }
     }
@@ -222,14 +236,17 @@ struct Case<'a> {
 
 impl Bench {
     fn new(kernels: &[(String, String)]) -> Self {
-        let mut text = ".version 8.8\n.target sm_90a\n.address_size 64\n.extern .shared .align 1024 .b8 memory[];\n".to_owned();
+        let mut text =
+            ".version 8.8\n.target sm_90a\n.address_size 64\n.extern .shared .align 1024 .b8 memory[];\n"
+                .to_owned();
         for (_, kernel) in kernels {
             text.push_str(kernel);
         }
-        let module = match ptx::compile(&ptx::source::Source::new("copies.ptx".to_owned(), text)).into_result() {
-            Ok(module) => module.0,
-            Err(diagnostics) => panic!("{diagnostics:?}"),
-        };
+        let module =
+            match ptx::compile(&ptx::source::Source::new("copies.ptx".to_owned(), text)).into_result() {
+                Ok(module) => module.0,
+                Err(diagnostics) => panic!("{diagnostics:?}"),
+            };
         let profile = Profile::by_name("h200").expect("a profile with sm_90a").clone();
         let options = DeviceOptions { memory_limit: Some(64 << 20), ..DeviceOptions::default() };
         let device = Device::new(profile, options).expect("a device");
@@ -255,7 +272,9 @@ impl Bench {
         let kernel = self.module.kernel(kernel).unwrap_or_else(|| panic!("no kernel {kernel}"));
         let mut params = Vec::new();
         params.extend(case.map.map_or([0; 128], |map| map.to_bytes()));
-        params.extend([self.arguments, self.output, case.input].iter().flat_map(|address| address.to_le_bytes()));
+        params.extend(
+            [self.arguments, self.output, case.input].iter().flat_map(|address| address.to_le_bytes()),
+        );
         params.extend([case.place, case.dump, case.bytes, 0].iter().flat_map(|value| value.to_le_bytes()));
         params.extend(self.region.to_le_bytes());
         let launch = Launch {
@@ -264,7 +283,11 @@ impl Bench {
             block: [32, 1, 1],
             cluster: None,
             nonportable_cluster: false,
-            dynamic_shared: (case.dump + 1024).max(4096).max(if case.offsets.is_empty() { 0 } else { 100 << 10 }),
+            dynamic_shared: (case.dump + 1024).max(4096).max(if case.offsets.is_empty() {
+                0
+            } else {
+                100 << 10
+            }),
             params,
         };
         let options = LaunchOptions { threads: 1, budget: Some(1 << 20), ..LaunchOptions::default() };
@@ -349,7 +372,14 @@ fn stores_are_those_of_hardware() {
         bench.device.memory().write(bench.region, &[BEFORE_STORE; REGION]).expect("written");
         let name = format!("store_{}_{}", words[0], coordinates.len());
         let dump = if words[0] == "tiled" { place + 4096 } else { 8192 };
-        let case = Case { map: Some(&map), coordinates: &coordinates, place, dump, input: bench.pattern, ..Case::default() };
+        let case = Case {
+            map: Some(&map),
+            coordinates: &coordinates,
+            place,
+            dump,
+            input: bench.pattern,
+            ..Case::default()
+        };
         let found = outcome(bench.run(&name, case), |_| {
             let mut region = vec![0; REGION];
             bench.device.memory().read(bench.region, &mut region).expect("read");
@@ -379,7 +409,9 @@ fn reductions_are_those_of_hardware() {
     for (what, _) in recorded.iter().filter(|(what, _)| what.starts_with("bulk")) {
         let operation = what.split(' ').nth(1).expect("an operation");
         let name = format!("bulk_{}", operation.replace('.', "_"));
-        let instruction = format!("mov.b32 %n, {REDUCED}; cp.reduce.async.bulk.global.shared::cta.bulk_group.{operation} [%global], [%place], %n; {GROUP}");
+        let instruction = format!(
+            "mov.b32 %n, {REDUCED}; cp.reduce.async.bulk.global.shared::cta.bulk_group.{operation} [%global], [%place], %n; {GROUP}"
+        );
         kernels.push((name.clone(), kernel(&name, true, &instruction)));
     }
     let bench = Bench::new(&kernels);
@@ -389,7 +421,11 @@ fn reductions_are_those_of_hardware() {
         let words: Vec<&str> = what.split(' ').collect();
         let ty = match words[0] {
             "tensor" => DataType::ALL[number::<usize>(words[2])].bytes() as usize,
-            _ => number::<usize>(words[1].rsplit('.').next().expect("a type").trim_start_matches(char::is_alphabetic)) / 8,
+            _ => {
+                number::<usize>(
+                    words[1].rsplit('.').next().expect("a type").trim_start_matches(char::is_alphabetic),
+                ) / 8
+            }
         };
         // Types of one byte have no values of their own, and no reductions.
         let values = &values[&(ty.max(2) * 8)];
@@ -416,7 +452,8 @@ fn reductions_are_those_of_hardware() {
                 name = format!("bulk_{}", words[1].replace('.', "_"));
             }
         }
-        let case = Case { map: map.as_ref(), coordinates: &[0, 0], dump: REDUCED as u32, input, ..Case::default() };
+        let case =
+            Case { map: map.as_ref(), coordinates: &[0, 0], dump: REDUCED as u32, input, ..Case::default() };
         let found = outcome(bench.run(&name, case), |_| {
             let mut bytes = vec![0; recorded.len() / 2];
             bench.device.memory().read(bench.region, &mut bytes).expect("read");

@@ -286,7 +286,9 @@ fn multimem_load(d: &mut Decoder<'_>) -> Decoded {
             Operand::Sink => NONE,
             part => match d.destination_of(part, width)? {
                 Destination::Plane(index) => index,
-                Destination::Scalar(_) => return Err("an element that is the same for all threads".to_owned()),
+                Destination::Scalar(_) => {
+                    return Err("an element that is the same for all threads".to_owned());
+                }
             },
         });
     }

@@ -69,7 +69,9 @@ impl Multimem {
                 by_parts(self.bytes, bits, |part| fold(values.iter().map(|&v| part(v)), how.function))
             }
             Sum::HalfInF32 => by_parts(self.bytes, 16, |part| in_f32::<F16>(values.iter().map(|&v| part(v)))),
-            Sum::Bf16InF32 => by_parts(self.bytes, 16, |part| in_f32::<Bf16>(values.iter().map(|&v| part(v)))),
+            Sum::Bf16InF32 => {
+                by_parts(self.bytes, 16, |part| in_f32::<Bf16>(values.iter().map(|&v| part(v))))
+            }
         })
     }
 }

@@ -83,9 +83,7 @@ impl TensorCopy {
         let illegal = |why: String| Trap::IllegalInstruction(why);
         let walk = map.walk(&self.start(x, warp, lane), direction).map_err(|why| illegal(why.to_string()))?;
         let how = match self.action {
-            Action::Reduce(by) => {
-                Some(reduction(&map, by).ok_or_else(|| illegal(no_reduction(&map, by)))?)
-            }
+            Action::Reduce(by) => Some(reduction(&map, by).ok_or_else(|| illegal(no_reduction(&map, by)))?),
             Action::Load | Action::Store | Action::Prefetch => None,
         };
         let Some(tile) = self.tile else { return Ok(()) };

@@ -3,8 +3,9 @@
 //! What is refused is what the driver refuses; each reason has a name here where the driver has one error for all.
 
 use super::{
-    BOX_ALIGNMENT, BOX_BYTES, CORNERS, DataType, FILL, Fill, IM2COL, INTERLEAVE, Interleave, MAX_RANK, PIXELS,
-    PROMOTION, Promotion, RANK, SWIZZLE, Swizzle, TensorMap, box_size, corner_bits, element_stride, mask, size,
+    BOX_ALIGNMENT, BOX_BYTES, CORNERS, DataType, FILL, Fill, IM2COL, INTERLEAVE, Interleave, MAX_RANK,
+    PIXELS, PROMOTION, Promotion, RANK, SWIZZLE, Swizzle, TensorMap, box_size, corner_bits, element_stride,
+    mask, size,
 };
 
 /// A tensor in global memory.

@@ -361,7 +361,9 @@ impl TensorMap {
 
     /// The interleave layout; `None` for a code that means none.
     pub fn interleave(&self) -> Option<Interleave> {
-        [Interleave::None, Interleave::Bytes16, Interleave::Bytes32].get(self.get(INTERLEAVE) as usize).copied()
+        [Interleave::None, Interleave::Bytes16, Interleave::Bytes32]
+            .get(self.get(INTERLEAVE) as usize)
+            .copied()
     }
 
     /// The swizzle mode.

@@ -1,8 +1,8 @@
 //! Fields against their accessors, and walks against the definition of what a copy moves, element by element.
 
 use super::{
-    DataType, Direction, Field, Fill, Im2col, Interleave, MAX_RANK, Promotion, Start, Swizzle, Tensor, TensorMap,
-    Walk,
+    DataType, Direction, Field, Fill, Im2col, Interleave, MAX_RANK, Promotion, Start, Swizzle, Tensor,
+    TensorMap, Walk,
 };
 use rand_core::RngCore;
 use rand_pcg::Pcg32;
@@ -125,9 +125,11 @@ fn pixels_are_walked_in_the_order_of_their_bounding_box() {
         let upper = picks(&mut random, spatial, 0, 1);
         let as_i32 = |values: &[i64]| values.iter().map(|&v| v as i32).collect::<Vec<_>>();
         let (low, high) = (as_i32(&lower), as_i32(&upper));
-        let column = Im2col { lower: &low, upper: &high, channels: 4, pixels: pick(&mut random, 1, 40) as u32 };
+        let column =
+            Im2col { lower: &low, upper: &high, channels: 4, pixels: pick(&mut random, 1, 40) as u32 };
         let map = TensorMap::im2col(&made.tensor(Interleave::None), &column).unwrap();
-        let extents: Vec<i64> = (0..spatial).map(|k| made.sizes[k + 1] as i64 + upper[k] - lower[k]).collect();
+        let extents: Vec<i64> =
+            (0..spatial).map(|k| made.sizes[k + 1] as i64 + upper[k] - lower[k]).collect();
         let offsets = picks(&mut random, spatial, 0, 2);
         // The first pixel, by its number in the bounding boxes of all images.
         let images = made.sizes[rank - 1] as i64;
@@ -189,9 +191,15 @@ fn replaced_fields_are_what_was_put_there() {
     map.replace(Field::Swizzle, 3);
     map.replace(Field::Fill, 1);
     assert_eq!((map.rank(), map.global_address(), map.is_im2col()), (2, 0x1234_5678_9ab0, false));
-    assert_eq!((map.interleave(), map.swizzle(), map.fill()), (Some(Interleave::Bytes32), Swizzle::Bytes128, Fill::Nan));
+    assert_eq!(
+        (map.interleave(), map.swizzle(), map.fill()),
+        (Some(Interleave::Bytes32), Swizzle::Bytes128, Fill::Nan)
+    );
     for i in 0..5 {
-        assert_eq!((map.size(i), map.box_size(i), map.element_stride(i)), (1000 + i as u64, 10 + i as u32, 4 + i as u32 % 5));
+        assert_eq!(
+            (map.size(i), map.box_size(i), map.element_stride(i)),
+            (1000 + i as u64, 10 + i as u32, 4 + i as u32 % 5)
+        );
     }
     assert!((0..4).all(|i| map.stride(i) == (1 << 39) + 16 * i as u64));
     // The immediates of PTX, and what stays: the bit for tf32.

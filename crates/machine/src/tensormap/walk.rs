@@ -121,7 +121,8 @@ impl TensorMap {
         }
         if let Order::Pixels { spatial, lower, upper } = &walk.order {
             for dimension in spatial.clone() {
-                let (value, lower, upper) = (start.coordinates[dimension], lower[dimension], upper[dimension]);
+                let (value, lower, upper) =
+                    (start.coordinates[dimension], lower[dimension], upper[dimension]);
                 if !(lower..upper).contains(&value.into()) {
                     return Err(Refusal::OutsideBox { dimension, value, lower, upper });
                 }
