@@ -95,11 +95,36 @@ fn launch(
     let mut addresses = Vec::new();
     for parameter in &case.parameters {
         addresses.push(match parameter {
-            Parameter::Value(_) => None,
+            // Made of the buffers, below.
+            Parameter::Value(_) | Parameter::TensorMap { .. } | Parameter::Multicast { .. } => None,
             Parameter::Buffer { bytes, .. } => {
                 let address = memory.allocate(bytes.len() as u64).map_err(|error| error.to_string())?;
                 memory.write(address, bytes).map_err(|error| error.to_string())?;
                 Some(address)
+            }
+        });
+    }
+    let mut made = Vec::new();
+    for (index, parameter) in case.parameters.iter().enumerate() {
+        let buffer = |i: usize| addresses[i].ok_or("a parameter that is no buffer");
+        made.push(match parameter {
+            Parameter::Value(_) | Parameter::Buffer { .. } => None,
+            Parameter::TensorMap { buffer: tensor, plan, in_memory, .. } => {
+                let map = plan.make(buffer(*tensor)?)?.to_bytes();
+                if *in_memory {
+                    let address = memory.allocate(map.len() as u64).map_err(|error| error.to_string())?;
+                    memory.write(address, &map).map_err(|error| error.to_string())?;
+                    addresses[index] = Some(address);
+                    None
+                } else {
+                    Some(map.to_vec())
+                }
+            }
+            Parameter::Multicast { members, bytes } => {
+                let members = members.iter().map(|&i| buffer(i)).collect::<Result<Vec<_>, _>>()?;
+                addresses[index] =
+                    Some(memory.bind_multicast(&members, *bytes).map_err(|error| error.to_string())?);
+                None
             }
         });
     }
@@ -111,15 +136,20 @@ fn launch(
     }
     let kernel = loaded.kernel(&case.kernel).ok_or_else(|| format!("no kernel {}", case.kernel))?;
     let layout = kernel.parameters();
-    if layout.len() != case.parameters.len() {
-        let (given, wanted) = (case.parameters.len(), layout.len());
+    let passed = |parameter: &Parameter| !matches!(parameter, Parameter::Buffer { passed: false, .. });
+    let given = case.parameters.iter().filter(|parameter| passed(parameter)).count();
+    if layout.len() != given {
+        let wanted = layout.len();
         return Err(format!("{given} parameters are given; kernel {} takes {wanted}", case.kernel));
     }
     let mut params = vec![0; layout.last().map_or(0, |p| (p.offset + p.size) as usize)];
-    for ((place, parameter), address) in layout.iter().zip(&case.parameters).zip(&addresses) {
-        let bytes = match (parameter, address) {
+    let parameters = case.parameters.iter().zip(made).zip(&addresses);
+    let parameters = parameters.filter(|((parameter, _), _)| passed(parameter));
+    for (place, ((parameter, made), address)) in layout.iter().zip(parameters) {
+        let bytes = match (parameter, made) {
             (Parameter::Value(bytes), _) => bytes.clone(),
-            (Parameter::Buffer { .. }, address) => address.unwrap_or(0).to_le_bytes().to_vec(),
+            (_, Some(made)) => made,
+            (_, None) => address.unwrap_or(0).to_le_bytes().to_vec(),
         };
         if bytes.len() != place.size as usize {
             let (given, name, wanted) = (bytes.len(), &place.name, place.size);

@@ -10,6 +10,7 @@
 //! | [`case`](mod@case) | a launch with its inputs and expectations, from directives |
 //! | [`value`] | element types, lists of values, exactness |
 //! | [`expression`] | integer formulas of the element's index |
+//! | [`tensor`] | tensor maps |
 //! | [`schedule`] | under which schedulers and host threads a case runs |
 //! | [`execute`] | a case on the machine |
 //! | [`judge`] | comparing what came out with what was expected |
@@ -24,6 +25,7 @@ pub mod expression;
 pub mod generate;
 pub mod judge;
 pub mod schedule;
+pub mod tensor;
 pub mod value;
 
 use std::path::Path;
