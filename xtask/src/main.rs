@@ -1,7 +1,9 @@
-//! The project's chores: `cargo xtask tidy`, `cargo xtask docs`, `cargo xtask corpus`.
+//! The project's chores: `cargo xtask tidy`, `cargo xtask docs`, `cargo xtask corpus`, `cargo xtask
+//! verdicts`.
 
 mod corpus;
 mod tidy;
+mod verdicts;
 
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
@@ -24,6 +26,8 @@ enum Chore {
     Docs,
     /// Makes PTX with real compilers, and reads, checks and prints it.
     Corpus(corpus::Tools),
+    /// Compares the checker with ptxas, over all of the instruction table.
+    Verdicts(verdicts::Verdicts),
 }
 
 /// The repository's root.
@@ -57,5 +61,6 @@ fn run(chore: Chore) -> Result<()> {
             Ok(())
         }
         Chore::Corpus(tools) => corpus::run(&tools),
+        Chore::Verdicts(verdicts) => verdicts::run(&verdicts),
     }
 }

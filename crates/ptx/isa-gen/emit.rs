@@ -69,7 +69,7 @@ fn emit_kinds(out: &mut String, table: &Table, modifiers: &BTreeMap<String, Stri
     let kinds: Vec<_> = modifiers.values().map(kind).map(|k| k.to_string()).collect();
     let _ = writeln!(out, "impl Modifier {{");
     let _ = writeln!(out, "    /// Modifiers of one kind keep their order when others may be permuted.");
-    let _ = writeln!(out, "    pub(super) fn kind(self) -> u8 {{");
+    let _ = writeln!(out, "    pub fn kind(self) -> u8 {{");
     let _ = writeln!(out, "        const KINDS: [u8; {}] = [{}];", kinds.len(), kinds.join(", "));
     let _ = writeln!(out, "        KINDS[self as usize]\n    }}\n}}\n");
 }

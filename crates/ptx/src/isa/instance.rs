@@ -30,6 +30,19 @@ pub fn instance(opcode: &Opcode, full: bool) -> Option<String> {
     Some(text)
 }
 
+/// The operands of an instance: their texts, a joined one beginning with its `|`, and the declared types of the
+/// registers `%r0`, `%r1`, ... in them.
+pub fn instance_operands(opcode: &Opcode, full: bool) -> (Vec<String>, Vec<ScalarType>) {
+    let mut writer = Writer { opcode, registers: Vec::new(), scope: String::new() };
+    let operands = opcode.data().operands.iter().enumerate();
+    let written = operands.filter(|(_, spec)| is_written(opcode, spec, full));
+    let texts = written.map(|(i, spec)| {
+        let operand = writer.operand(i, spec);
+        if spec.joined { format!("|{operand}") } else { operand }
+    });
+    (texts.collect(), writer.registers)
+}
+
 /// What operands may refer to, one of each kind.
 const MODULE_SCOPE: &str = "\
 .global .align 16 .b8 in_global[64];

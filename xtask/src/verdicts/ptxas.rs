@@ -1,0 +1,159 @@
+//! Asking ptxas about many instructions at once.
+//!
+//! It goes on after most errors and names their lines, so that a module with one kernel a line holds hundreds of
+//! questions. What has an error is put aside and the rest asked again, until all of it compiles: a syntax error hides
+//! what follows, and what code generation refuses shows only when everything before is right. A refusal without line
+//! is found by halving.
+
+use super::recording;
+use anyhow::{Context, Result};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::{fs, thread};
+
+/// `version/target` and text.
+pub(crate) type Question = (String, String);
+
+/// Questions of one module.
+const BATCH: usize = 250;
+
+pub(crate) struct Ptxas<'a> {
+    pub(crate) program: &'a Path,
+    pub(crate) folder: PathBuf,
+}
+
+impl Ptxas<'_> {
+    /// What it says to each question; those whose target it does not know are left out.
+    pub(crate) fn ask(&self, questions: &BTreeSet<Question>) -> Result<BTreeMap<Question, bool>> {
+        let mut by_header: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for (header, text) in questions {
+            by_header.entry(header).or_default().push(text);
+        }
+        let mut batches = Vec::new();
+        for (header, texts) in &by_header {
+            if architecture(header).is_none() {
+                continue;
+            }
+            let (modules, instructions): (Vec<&str>, Vec<&str>) =
+                texts.iter().partition(|text| text.starts_with("module "));
+            batches.extend(modules.into_iter().map(|text| (*header, vec![text])));
+            batches.extend(instructions.chunks(BATCH).map(|texts| (*header, texts.to_vec())));
+        }
+        fs::create_dir_all(&self.folder)?;
+        let next = AtomicUsize::new(0);
+        let answers = Mutex::new(BTreeMap::new());
+        let workers = thread::available_parallelism().map_or(2, |n| n.get());
+        let work = |worker: usize| -> Result<()> {
+            let file = self.folder.join(format!("{worker}.ptx"));
+            loop {
+                let i = next.fetch_add(1, Ordering::Relaxed);
+                let Some((header, texts)) = batches.get(i) else { return Ok(()) };
+                if i % 500 == 0 {
+                    println!("verdicts: batch {i} of {}", batches.len());
+                }
+                let accepted = self.accepted(&file, header, texts)?;
+                let mut answers = answers.lock().expect("no thread panicked");
+                for text in texts {
+                    let question = ((*header).to_owned(), (*text).to_owned());
+                    answers.insert(question, accepted.contains(text));
+                }
+            }
+        };
+        thread::scope(|scope| {
+            let threads: Vec<_> = (0..workers).map(|worker| scope.spawn(move || work(worker))).collect();
+            threads.into_iter().try_for_each(|thread| thread.join().expect("no thread panicked"))
+        })?;
+        fs::remove_dir_all(&self.folder)?;
+        Ok(answers.into_inner().expect("no thread panicked"))
+    }
+
+    fn accepted<'t>(&self, file: &Path, header: &str, texts: &[&'t str]) -> Result<BTreeSet<&'t str>> {
+        let arch = architecture(header).context("a known target")?;
+        let mut accepted = BTreeSet::new();
+        // Parsing alone first: it is much faster.
+        let mut work = vec![(texts.to_vec(), true)];
+        while let Some((texts, parse)) = work.pop() {
+            if texts.is_empty() {
+                continue;
+            }
+            let (text, lines) = module(header, &texts);
+            fs::write(file, text)?;
+            let target = if parse { arch.replace("sm_", "compute_") } else { arch.clone() };
+            let output = Command::new(self.program)
+                .args(["-O0", "-w", "-arch", &target, "-o", "/dev/null"])
+                .arg(file)
+                .output()
+                .with_context(|| self.program.display().to_string())?;
+            if output.status.success() {
+                match parse {
+                    true => work.push((texts, false)),
+                    false => accepted.extend(texts),
+                }
+                continue;
+            }
+            let said = String::from_utf8_lossy(&output.stderr);
+            let wrong: BTreeSet<usize> = said.lines().filter_map(line).collect();
+            let good: Vec<_> =
+                texts.iter().zip(&lines).filter(|(_, line)| !wrong.contains(line)).map(|(t, _)| *t).collect();
+            match (good.len() < texts.len(), texts.len()) {
+                (true, _) => work.push((good, parse)),
+                (false, 1) => {}
+                (false, n) => {
+                    let (first, second) = texts.split_at(n / 2);
+                    work.push((first.to_vec(), parse));
+                    work.push((second.to_vec(), parse));
+                }
+            }
+        }
+        Ok(accepted)
+    }
+}
+
+/// A module with a kernel for each instruction, and their lines.
+fn module(header: &str, texts: &[&str]) -> (String, Vec<usize>) {
+    if let [only] = texts
+        && only.starts_with("module ")
+    {
+        return (recording::module(header, only), vec![usize::MAX]);
+    }
+    let mut text = recording::header(header);
+    let globals: BTreeSet<&str> = texts.iter().flat_map(|text| recording::globals(text)).collect();
+    for declaration in globals {
+        text.push_str(declaration);
+        text.push('\n');
+    }
+    let first = text.lines().count() + 1;
+    for (i, instruction) in texts.iter().enumerate() {
+        text.push_str(&recording::kernel(&format!("k{i}"), instruction));
+        text.push('\n');
+    }
+    (text, (first..first + texts.len()).collect())
+}
+
+/// The line of an error message.
+fn line(message: &str) -> Option<usize> {
+    let (place, said) = message.split_once(';')?;
+    let said = said.trim_start();
+    if !said.starts_with("error") && !said.starts_with("fatal") {
+        return None;
+    }
+    place.rsplit_once("line ")?.1.trim().parse().ok()
+}
+
+/// What to compile for: the target, or the oldest that this ptxas knows.
+fn architecture(header: &str) -> Option<String> {
+    let (_, target) = header.split_once('/')?;
+    let target = target.split(',').next()?;
+    let digits = target.strip_prefix("sm_")?.trim_end_matches(['a', 'f']);
+    let suffix = &target[3 + digits.len()..];
+    let sm: u16 = digits.parse().ok()?;
+    match (sm, suffix) {
+        (..75, "") => Some("sm_75".to_owned()),
+        (101, "") => Some("sm_103".to_owned()),
+        (101, _) => None,
+        _ => Some(target.to_owned()),
+    }
+}
