@@ -81,6 +81,13 @@ fn ask(program: &Path, out: &Path, deep: bool) -> Result<()> {
         let template = (header.clone(), template.clone());
         asked.extend(fills.iter().map(|fill| recording::filled(&template, fill)));
     }
+    let mut sizes: BTreeMap<&str, usize> = BTreeMap::new();
+    for ((file, _, _), fills) in &questions {
+        *sizes.entry(file).or_default() += fills.len();
+    }
+    for (file, size) in sizes {
+        println!("verdicts: {file}: {size}");
+    }
     println!("verdicts: {} questions from {} forms", asked.len(), questions::forms());
     let folder = std::env::temp_dir().join(format!("warploom-verdicts-{}", std::process::id()));
     let answers = Ptxas { program, folder }.ask(&asked)?;

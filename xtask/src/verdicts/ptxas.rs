@@ -18,7 +18,7 @@ use std::{fs, thread};
 pub(crate) type Question = (String, String);
 
 /// Questions of one module.
-const BATCH: usize = 250;
+const BATCH: usize = 600;
 
 pub(crate) struct Ptxas<'a> {
     pub(crate) program: &'a Path,
@@ -51,7 +51,7 @@ impl Ptxas<'_> {
             loop {
                 let i = next.fetch_add(1, Ordering::Relaxed);
                 let Some((header, texts)) = batches.get(i) else { return Ok(()) };
-                if i % 500 == 0 {
+                if i % 50 == 0 {
                     println!("verdicts: batch {i} of {}", batches.len());
                 }
                 let accepted = self.accepted(&file, header, texts)?;
@@ -96,8 +96,18 @@ impl Ptxas<'_> {
             }
             let said = String::from_utf8_lossy(&output.stderr);
             let wrong: BTreeSet<usize> = said.lines().filter_map(line).collect();
-            let good: Vec<_> =
-                texts.iter().zip(&lines).filter(|(_, line)| !wrong.contains(line)).map(|(t, _)| *t).collect();
+            let fatal = said.lines().filter(|line| line.contains("fatal")).find_map(line);
+            let good = |from: usize, to: usize| -> Vec<&'t str> {
+                let texts = texts.iter().zip(&lines);
+                texts.filter(|(_, l)| (from..to).contains(l) && !wrong.contains(l)).map(|(t, _)| *t).collect()
+            };
+            if let Some(fatal) = fatal.filter(|_| parse) {
+                // All before it was read.
+                work.push((good(0, fatal), false));
+                work.push((good(fatal, usize::MAX), parse));
+                continue;
+            }
+            let good = good(0, usize::MAX);
             match (good.len() < texts.len(), texts.len()) {
                 (true, _) => work.push((good, parse)),
                 (false, 1) => {}

@@ -1,7 +1,7 @@
 //! What to ask: the legal opcodes of the table, and everything one step around them.
 
 use super::canonical::{self, NEWEST, instruction, joined};
-use ptx::isa::{FORMS, FormId, Modifier, Opcode, Slot, TARGETS, sample_opcodes};
+use ptx::isa::{FORMS, FormId, Modifier, Opcode, Slot, TARGETS, lookup, sample_opcodes};
 use ptx::types::{ArchVariant, TypeKind, Version};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,15 +11,16 @@ pub(crate) type Questions = BTreeMap<(String, String, String), BTreeSet<String>>
 /// All of them. With `deep`, the steps start from every legal opcode of forms that do not have very many.
 pub(crate) fn all(deep: bool) -> Questions {
     let mut questions = Questions::new();
+    let mut mnemonics = BTreeMap::new();
     for form in FormId::all() {
         let samples = sample_opcodes(form);
-        let mnemonic = Mnemonic::of(form);
+        let mnemonic = &*mnemonics.entry(form.data().mnemonic).or_insert_with(|| Mnemonic::of(form));
         for (i, opcode) in legal(form, &samples, deep).iter().enumerate() {
-            opcode_questions(&mut questions, &mnemonic, opcode, i < samples.len());
+            opcode_questions(&mut questions, mnemonic, opcode, i < samples.len());
         }
         for (i, opcode) in samples.iter().enumerate() {
             gate_questions(&mut questions, opcode, i == 0);
-            operand_questions(&mut questions, opcode, &samples[0], i == 0);
+            operand_questions(&mut questions, opcode, &samples[0], i == 0, i % 4 == 1);
         }
     }
     super::directives::questions(&mut questions);
@@ -43,15 +44,15 @@ fn file_of(opcode: &Opcode) -> String {
 struct Mnemonic {
     /// Each modifier with the slots it stands in.
     modifiers: Vec<(Slot, Modifier)>,
-    /// The targets at which its forms are asked about.
-    homes: BTreeSet<String>,
+    /// The targets at which opcodes with a modifier are asked about.
+    homes: BTreeMap<Modifier, BTreeSet<String>>,
 }
 
 impl Mnemonic {
     fn of(form: FormId) -> Self {
         let mnemonic = form.data().mnemonic;
         let mut modifiers = Vec::new();
-        let mut homes = BTreeSet::new();
+        let mut homes: BTreeMap<Modifier, BTreeSet<String>> = BTreeMap::new();
         for form in FormId::all().filter(|form| form.data().mnemonic == mnemonic) {
             for spec in form.data().slots {
                 for choice in spec.choices.iter().map(|choice| (spec.slot, choice.modifier)) {
@@ -60,8 +61,12 @@ impl Mnemonic {
                     }
                 }
             }
-            let samples = sample_opcodes(form);
-            homes.extend(samples.iter().filter_map(|o| canonical::home(o, false)).map(|arch| arch.to_string()));
+            for opcode in sample_opcodes(form) {
+                let Some(home) = canonical::home(&opcode, false) else { continue };
+                for (_, modifier) in &opcode.modifiers {
+                    homes.entry(*modifier).or_default().insert(home.to_string());
+                }
+            }
         }
         Self { modifiers, homes }
     }
@@ -72,7 +77,7 @@ fn legal(form: FormId, samples: &[Opcode], deep: bool) -> Vec<Opcode> {
     let slots = form.data().slots;
     let choices = |i: usize| slots[i].choices.len() + usize::from(slots[i].optional);
     let count = (0..slots.len()).try_fold(1usize, |n, i| n.checked_mul(choices(i))).unwrap_or(usize::MAX);
-    let most = if deep { 4000 } else { 150 };
+    let most = if deep { 4000 } else { 60 };
     let mut all = samples.to_vec();
     if count <= most {
         for number in 0..count {
@@ -96,16 +101,18 @@ fn legal(form: FormId, samples: &[Opcode], deep: bool) -> Vec<Opcode> {
 
 /// An opcode, and what is one modifier away from it.
 fn opcode_questions(questions: &mut Questions, mnemonic: &Mnemonic, opcode: &Opcode, sample: bool) {
-    let Some(home) = canonical::home(opcode, false).or_else(|| canonical::home(&Opcode { form: opcode.form, modifiers: Vec::new() }, false)) else { return };
+    let Some(home) = canonical::home(opcode, false) else { return };
     let name = opcode.mnemonic().text();
     let file = file_of(opcode);
-    let mut homes = mnemonic.homes.clone();
-    homes.insert(home.to_string());
-    let mut ask = |variant: &Opcode| {
+    let none = BTreeSet::new();
+    let mut ask = |variant: &Opcode, other: Option<Modifier>| {
         let text = variant.text();
+        let known = other.is_some() && lookup(&text).is_ok();
         let suffix = &text[name.len()..];
         let suffix = if suffix.is_empty() { "~" } else { suffix };
-        for full in [false, true] {
+        let mut homes = other.and_then(|other| mnemonic.homes.get(&other)).unwrap_or(&none).clone();
+        homes.insert(home.to_string());
+        for full in [false, true].into_iter().take(if known { 1 } else { 2 }) {
             let operands = joined(&canonical::operands(variant, full));
             let template = instruction(&format!("{name}$"), &operands);
             for home in &homes {
@@ -113,7 +120,7 @@ fn opcode_questions(questions: &mut Questions, mnemonic: &Mnemonic, opcode: &Opc
             }
         }
     };
-    ask(opcode);
+    ask(opcode, None);
     let modifiers = &opcode.modifiers;
     // A slot with very many choices has neighbours enough at a few of them.
     let crowded = |i: usize| {
@@ -121,12 +128,13 @@ fn opcode_questions(questions: &mut Questions, mnemonic: &Mnemonic, opcode: &Opc
         let spec = slots.iter().find(|spec| spec.slot == modifiers[i].0);
         spec.is_some_and(|spec| {
             let at = spec.choices.iter().position(|choice| choice.modifier == modifiers[i].1);
-            spec.choices.len() > 16 && at.is_some_and(|at| at % (spec.choices.len() / 4) != 0)
+            spec.choices.len() > 6 && at.is_some_and(|at| at % (spec.choices.len() / 3) != 0)
         })
     };
     if !sample || (0..modifiers.len()).any(crowded) {
         return;
     }
+    let alone = modifiers.iter().filter(|(_, modifier)| modifier.scalar_type().is_some()).count() == 1;
     let with = |change: &dyn Fn(&mut Vec<(Slot, Modifier)>)| {
         let mut changed = opcode.clone();
         change(&mut changed.modifiers);
@@ -135,20 +143,20 @@ fn opcode_questions(questions: &mut Questions, mnemonic: &Mnemonic, opcode: &Opc
     for i in 0..modifiers.len() {
         ask(&with(&|m| {
             m.remove(i);
-        }));
+        }), None);
         if i > 0 {
-            ask(&with(&|m| m.swap(i - 1, i)));
+            ask(&with(&|m| m.swap(i - 1, i)), None);
         }
         let (slot, present) = modifiers[i];
         for &(_, other) in &mnemonic.modifiers {
             if other != present && other.kind() == present.kind() {
-                ask(&with(&|m| m[i] = (slot, other)));
+                ask(&with(&|m| m[i] = (slot, other)), Some(other));
             }
         }
-        if present.scalar_type().is_some_and(|ty| ty.kind() != TypeKind::Opaque) {
+        if alone && present.scalar_type().is_some_and(|ty| ty.kind() != TypeKind::Opaque) {
             for other in Modifier::ALL {
                 if other != present && other.scalar_type().is_some_and(|ty| ty.kind() != TypeKind::Opaque) {
-                    ask(&with(&|m| m[i] = (slot, other)));
+                    ask(&with(&|m| m[i] = (slot, other)), Some(other));
                 }
             }
         }
@@ -159,9 +167,9 @@ fn opcode_questions(questions: &mut Questions, mnemonic: &Mnemonic, opcode: &Opc
             continue;
         }
         let first_type = modifiers.iter().position(|(_, m)| is_type(*m)).unwrap_or(modifiers.len());
-        ask(&with(&|m| m.insert(first_type, (slot, other))));
+        ask(&with(&|m| m.insert(first_type, (slot, other))), Some(other));
         if is_type(other) {
-            ask(&with(&|m| m.push((slot, other))));
+            ask(&with(&|m| m.push((slot, other))), Some(other));
         }
     }
 }
@@ -201,19 +209,20 @@ const OPERANDS: &[&str] = &[
     "0f3F800000", "0d3FF0000000000000", "_", "!%p9", "-%r9", "!%r9", "{%r8,%r9}", "{%r9}", "{%d8,%d9}", "{%h8,%h9}",
     "[%d9]", "[%r9]", "[%h9]", "[%f9]", "[in_global]", "[in_shared]", "[in_const]", "[in_local]", "[parameter]",
     "[argument]", "[in_global+4]", "[in_shared+4]", "[%d9+8]", "[%d9+-8]", "[0]", "[16]", "in_global", "in_shared", "in_local", "parameter",
-    "argument", "callee", "end", "%tid.x", "%tid", "%laneid", "%clock64", "%r9.x", "%r9.b0", "%r9|%p9",
+    "argument", "callee", "end", "%tid.x", "%tid", "%laneid", "%clock64", "%r9.x", "%r9.b0",
 ];
 
 /// The same for operands of other opcodes of the form.
 const SOME_OPERANDS: &[&str] = &[
     "%p9", "%c9", "%h9", "%r9", "%d9", "%f9", "%g9", "%xu16", "%xf16", "%xs32", "%xhh", "%xs64", "1", "-1", "65536", "4294967296",
-    "1.0", "0f3F800000", "_",
+    "1.0", "0f3F800000",
 ];
 
 /// Each operand replaced, left out, doubled.
-fn operand_questions(questions: &mut Questions, opcode: &Opcode, minimal: &Opcode, first: bool) {
+fn operand_questions(questions: &mut Questions, opcode: &Opcode, minimal: &Opcode, first: bool, few: bool) {
     let types = |opcode: &Opcode| opcode.operand_types();
-    if !first && types(opcode) == types(minimal) {
+    // Types of the same kind and width behave alike; the last sample of a form stands for several.
+    if !first && (types(opcode) == types(minimal) || !few) {
         return;
     }
     let file = format!("operands-{}", file_of(opcode));
@@ -235,7 +244,7 @@ fn operand_questions(questions: &mut Questions, opcode: &Opcode, minimal: &Opcod
             if first {
                 fills.extend(limits(opcode, i, full));
             }
-            fills.extend(lengths(&operands[i]));
+            fills.extend(lengths(&operands[i], first));
             for fill in fills {
                 add(questions, &file, &header, template.clone(), fill);
             }
@@ -282,7 +291,7 @@ fn limits(opcode: &Opcode, written: usize, full: bool) -> Vec<String> {
 }
 
 /// A vector operand with other lengths, element types and elements; around a bracket's coordinates too.
-fn lengths(operand: &str) -> Vec<String> {
+fn lengths(operand: &str, first: bool) -> Vec<String> {
     let (Some(open), Some(close)) = (operand.find('{'), operand.rfind('}')) else { return Vec::new() };
     let (before, after) = (&operand[..open], &operand[close + 1..]);
     let elements: Vec<&str> = operand[open + 1..close].split(',').collect();
@@ -292,7 +301,7 @@ fn lengths(operand: &str) -> Vec<String> {
     let count = |class: &str, n: usize| vector(&(0..n).map(|i| format!("{class}{i}")).collect::<Vec<_>>());
     let mut lists: Vec<String> =
         [1, 2, 3, 4, 5, 8, n - 1, n + 1, n * 2].iter().filter(|n| **n > 0).map(|n| count(class, *n)).collect();
-    if n <= 16 {
+    if n <= 16 && first {
         lists.extend(["%h", "%r", "%d", "%f", "%g", "%p", "%q", "%c"].iter().map(|class| count(class, n)));
         for odd in ["_", "1", "1.0", "%r9", "%d9", "%h9", "%f9", "in_global", "%tid.x"] {
             let mut elements: Vec<String> = elements.iter().map(|e| (*e).to_owned()).collect();

@@ -244,7 +244,7 @@ impl Writer<'_> {
     /// The elements of a vector whose length other operands decide.
     fn parts(&self) -> u32 {
         match (self.opcode.get(Slot::LoadMode), self.opcode.get(Slot::CtaGroup)) {
-            (Some(Modifier::Im2col), _) => self.dimensions() - 2,
+            (Some(Modifier::Im2col), _) => self.dimensions().saturating_sub(2),
             (Some(_), _) => 2,
             (None, Some(Modifier::CtaGroup1)) => 4,
             (None, Some(_)) => 8,
