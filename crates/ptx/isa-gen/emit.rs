@@ -219,7 +219,7 @@ fn operand(operand: &Operand) -> String {
     let kind = match &operand.kind {
         Kind::Register { sink } => format!("Register {{ sink: {sink} }}"),
         Kind::Value { special } => format!("Value {{ special: {special} }}"),
-        Kind::Immediate { range } => format!("Immediate {{ range: {range:?} }}"),
+        Kind::Immediate => "Immediate".into(),
         Kind::Predicate { negatable, sink } => {
             format!("Predicate {{ negatable: {negatable}, sink: {sink} }}")
         }
@@ -248,12 +248,21 @@ fn operand(operand: &Operand) -> String {
         Type::None => "None".into(),
     };
     let with = operand.with.as_ref().map_or("None".into(), |m| format!("Some(Modifier::{})", camel_case(m)));
+    let limit = match &operand.limit {
+        Some(Limit::OneOf(values)) => format!("Some(Limit::OneOf(&{values:?}))"),
+        Some(limit) => format!("Some(Limit::{limit:?})"),
+        None => "None".into(),
+    };
     format!(
-        "OperandSpec {{ name: {:?}, role: Role::{}, kind: OperandKind::{kind}, ty: TypeRule::{ty}, optional: {}, joined: {}, with: {with}, gate: {} }}",
+        "OperandSpec {{ name: {:?}, role: Role::{}, kind: OperandKind::{kind}, ty: TypeRule::{ty}, optional: {}, joined: {}, with: {with}, gate: {}, limit: {limit}, symbols: {}, loose: {}, stores: {}, negatable: {} }}",
         operand.name,
         operand.role,
         operand.optional,
         operand.joined,
-        gate(&operand.gate)
+        gate(&operand.gate),
+        operand.symbols,
+        operand.loose,
+        operand.stores,
+        operand.negatable,
     )
 }

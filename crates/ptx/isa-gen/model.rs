@@ -85,6 +85,25 @@ pub(crate) struct Operand {
     pub(crate) with: Option<String>,
     /// What introduces it, beyond the form's own gate.
     pub(crate) gate: Gate,
+    /// What a constant is limited to.
+    pub(crate) limit: Option<Limit>,
+    /// `$`: the name of a variable or function serves as its address.
+    pub(crate) symbols: bool,
+    /// `~`: a register of another width serves as well.
+    pub(crate) loose: bool,
+    /// `=[a]`: memory that is written.
+    pub(crate) stores: bool,
+    /// `-`: it can be negated.
+    pub(crate) negatable: bool,
+}
+
+/// What a constant operand is limited to beyond its type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Limit {
+    Range(i64, i64),
+    MultipleOf(i64),
+    Steps(i64, i64, i64),
+    OneOf(Vec<i64>),
 }
 
 /// What may be written there; mirrors the runtime's `OperandKind`.
@@ -96,9 +115,7 @@ pub(crate) enum Kind {
     Value {
         special: bool,
     },
-    Immediate {
-        range: Option<(i64, i64)>,
-    },
+    Immediate,
     Predicate {
         negatable: bool,
         sink: bool,

@@ -29,6 +29,9 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// `version/target` and text, one of them with a `$`.
+type Template = (String, String);
+
 /// What to do about verdicts.
 #[derive(Args)]
 pub(crate) struct Verdicts {
@@ -49,6 +52,9 @@ enum Step {
         /// Many more questions than are worth keeping: also around all legal opcodes.
         #[arg(long)]
         deep: bool,
+        /// Only the files whose names contain this.
+        #[arg(long, default_value = "")]
+        only: String,
     },
     /// Shows where the checker disagrees with the recordings.
     Compare {
@@ -67,49 +73,46 @@ enum Step {
 pub(crate) fn run(verdicts: &Verdicts) -> Result<()> {
     let folder = || root().join("crates/ptx/tests/verdicts");
     match &verdicts.step {
-        Step::Ask { ptxas, out, deep } => ask(ptxas, &out.clone().unwrap_or_else(folder), *deep),
+        Step::Ask { ptxas, out, deep, only } => {
+            ask(ptxas, &out.clone().unwrap_or_else(folder), *deep, only)
+        }
         Step::Compare { recordings, only, show } => {
             compare(&recordings.clone().unwrap_or_else(folder), only, *show)
         }
     }
 }
 
-fn ask(program: &Path, out: &Path, deep: bool) -> Result<()> {
-    let questions = questions::all(deep);
-    let mut asked: BTreeSet<Question> = BTreeSet::new();
-    for ((_, header, template), fills) in &questions {
-        let template = (header.clone(), template.clone());
-        asked.extend(fills.iter().map(|fill| recording::filled(&template, fill)));
+fn ask(program: &Path, out: &Path, deep: bool, only: &str) -> Result<()> {
+    let mut files: BTreeMap<String, Vec<(Template, BTreeSet<String>)>> = BTreeMap::new();
+    for ((file, header, template), fills) in questions::all(deep) {
+        files.entry(file).or_default().push(((header, template), fills));
     }
-    let mut sizes: BTreeMap<&str, usize> = BTreeMap::new();
-    for ((file, _, _), fills) in &questions {
-        *sizes.entry(file).or_default() += fills.len();
-    }
-    for (file, size) in sizes {
-        println!("verdicts: {file}: {size}");
-    }
-    println!("verdicts: {} questions from {} forms", asked.len(), questions::forms());
-    let folder = std::env::temp_dir().join(format!("warploom-verdicts-{}", std::process::id()));
-    let answers = Ptxas { program, folder }.ask(&asked)?;
-    let mut files: BTreeMap<&str, BTreeMap<Vec<(String, bool)>, Vec<(String, String)>>> = BTreeMap::new();
-    for ((file, header, template), fills) in &questions {
-        let template = (header.clone(), template.clone());
-        let answer = |fill: &String| Some((fill.clone(), *answers.get(&recording::filled(&template, fill))?));
-        let fills: Vec<_> = fills.iter().filter_map(answer).collect();
-        if !fills.is_empty() {
-            files.entry(file).or_default().entry(fills).or_default().push(template);
-        }
-    }
+    files.retain(|file, _| file.contains(only));
     fs::create_dir_all(out)?;
-    for (file, blocks) in files {
+    let folder = std::env::temp_dir().join(format!("warploom-verdicts-{}", std::process::id()));
+    let ptxas = Ptxas { program, folder };
+    for (file, questions) in files {
+        let asked: BTreeSet<Question> = questions
+            .iter()
+            .flat_map(|(template, fills)| fills.iter().map(|fill| recording::filled(template, fill)))
+            .collect();
+        let answers = ptxas.ask(&asked)?;
+        let mut blocks: BTreeMap<Vec<(String, bool)>, Vec<Template>> = BTreeMap::new();
+        for (template, fills) in questions {
+            let answer = |fill: &String| Some((fill.clone(), *answers.get(&recording::filled(&template, fill))?));
+            let fills: Vec<_> = fills.iter().filter_map(answer).collect();
+            if !fills.is_empty() {
+                blocks.entry(fills).or_default().push(template);
+            }
+        }
         let mut blocks: Vec<Block> =
             blocks.into_iter().map(|(fills, templates)| Block { templates, fills }).collect();
         blocks.sort();
         let path = out.join(format!("{file}.txt"));
         fs::write(&path, written(&blocks)).with_context(|| path.display().to_string())?;
+        let accepted = answers.values().filter(|accepted| **accepted).count();
+        println!("verdicts: {file}: {} questions, {} answers, {accepted} accepted", asked.len(), answers.len());
     }
-    let accepted = answers.values().filter(|accepted| **accepted).count();
-    println!("verdicts: {} answers, {accepted} accepted", answers.len());
     Ok(())
 }
 

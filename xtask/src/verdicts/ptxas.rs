@@ -38,7 +38,7 @@ impl Ptxas<'_> {
                 continue;
             }
             let (modules, instructions): (Vec<&str>, Vec<&str>) =
-                texts.iter().partition(|text| text.starts_with("module "));
+                texts.iter().partition(|text| alone(text));
             batches.extend(modules.into_iter().map(|text| (*header, vec![text])));
             batches.extend(instructions.chunks(BATCH).map(|texts| (*header, texts.to_vec())));
         }
@@ -51,9 +51,6 @@ impl Ptxas<'_> {
             loop {
                 let i = next.fetch_add(1, Ordering::Relaxed);
                 let Some((header, texts)) = batches.get(i) else { return Ok(()) };
-                if i % 50 == 0 {
-                    println!("verdicts: batch {i} of {}", batches.len());
-                }
                 let accepted = self.accepted(&file, header, texts)?;
                 let mut answers = answers.lock().expect("no thread panicked");
                 for text in texts {
@@ -82,7 +79,10 @@ impl Ptxas<'_> {
             let (text, lines) = module(header, &texts);
             fs::write(file, text)?;
             let target = if parse { arch.replace("sm_", "compute_") } else { arch.clone() };
-            let output = Command::new(self.program)
+            // It takes minutes and gigabytes for some sizes of arrays.
+            let output = Command::new("timeout")
+                .arg("20")
+                .arg(self.program)
                 .args(["-O0", "-w", "-arch", &target, "-o", "/dev/null"])
                 .arg(file)
                 .output()
@@ -96,6 +96,10 @@ impl Ptxas<'_> {
             }
             let said = String::from_utf8_lossy(&output.stderr);
             let wrong: BTreeSet<usize> = said.lines().filter_map(line).collect();
+            // An error in the first lines is one of all.
+            if wrong.iter().any(|line| *line < 4) {
+                continue;
+            }
             let fatal = said.lines().filter(|line| line.contains("fatal")).find_map(line);
             let good = |from: usize, to: usize| -> Vec<&'t str> {
                 let texts = texts.iter().zip(&lines);
@@ -122,10 +126,15 @@ impl Ptxas<'_> {
     }
 }
 
+/// Whether a text is a module of its own.
+fn alone(text: &str) -> bool {
+    text.starts_with("module ") || text.starts_with("file ")
+}
+
 /// A module with a kernel for each instruction, and their lines.
 fn module(header: &str, texts: &[&str]) -> (String, Vec<usize>) {
     if let [only] = texts
-        && only.starts_with("module ")
+        && alone(only)
     {
         return (recording::module(header, only), vec![usize::MAX]);
     }

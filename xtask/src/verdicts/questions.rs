@@ -1,8 +1,8 @@
 //! What to ask: the legal opcodes of the table, and everything one step around them.
 
 use super::canonical::{self, NEWEST, instruction, joined};
-use ptx::isa::{FORMS, FormId, Modifier, Opcode, Slot, TARGETS, lookup, sample_opcodes};
-use ptx::types::{ArchVariant, TypeKind, Version};
+use ptx::isa::{FormId, Limit, Modifier, Opcode, Slot, TARGETS, lookup, sample_opcodes};
+use ptx::types::{Arch, TypeKind, Version};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The file, the `version/target` and the text, one of these two with a `$`; and what to put there.
@@ -27,7 +27,7 @@ pub(crate) fn all(deep: bool) -> Questions {
     questions
 }
 
-fn add(questions: &mut Questions, file: &str, header: &str, template: String, fill: String) {
+pub(crate) fn add(questions: &mut Questions, file: &str, header: &str, template: String, fill: String) {
     let key = (file.to_owned(), header.to_owned(), template);
     questions.entry(key).or_default().insert(fill);
 }
@@ -188,16 +188,18 @@ fn gate_questions(questions: &mut Questions, opcode: &Opcode, first: bool) {
     for version in versions() {
         ask(version, home.to_string());
     }
-    for (arch, _) in TARGETS {
-        // An assembler of today knows no older architecture's restrictions by variant.
-        if arch.variant == ArchVariant::Base || arch.sm >= 90 {
-            ask(NEWEST, arch.to_string());
-        }
+    for arch in targets() {
+        ask(NEWEST, arch.to_string());
     }
 }
 
+/// All targets.
+pub(crate) fn targets() -> impl Iterator<Item = Arch> {
+    TARGETS.iter().map(|(arch, _)| *arch)
+}
+
 /// The versions from 2.3 on, which began `.address_size`.
-fn versions() -> Vec<Version> {
+pub(crate) fn versions() -> Vec<Version> {
     let minors = [(2, 3..=3), (3, 0..=2), (4, 0..=3), (5, 0..=0), (6, 0..=5), (7, 0..=8), (8, 0..=8), (9, 0..=0)];
     minors.into_iter().flat_map(|(major, minors)| minors.map(move |minor| Version { major, minor })).collect()
 }
@@ -282,12 +284,13 @@ fn limits(opcode: &Opcode, written: usize, full: bool) -> Vec<String> {
         Some(modifier) => opcode.has(modifier),
         None => full || !spec.optional,
     });
-    match specs.map(|spec| spec.kind).nth(written) {
-        Some(ptx::isa::OperandKind::Immediate { range: Some((low, high)) }) => {
-            [low - 1, low, low + 1, high - 1, high, high + 1].iter().map(ToString::to_string).collect()
-        }
-        _ => Vec::new(),
-    }
+    let values: Vec<i64> = match specs.map(|spec| spec.limit).nth(written).flatten() {
+        Some(Limit::Range(low, high) | Limit::Steps(low, high, _)) => vec![low, high],
+        Some(Limit::MultipleOf(step)) => vec![step, 2 * step, 100 * step],
+        Some(Limit::OneOf(values)) => values.to_vec(),
+        None => return Vec::new(),
+    };
+    values.iter().flat_map(|value| [value - 1, *value, value + 1]).map(|value| value.to_string()).collect()
 }
 
 /// A vector operand with other lengths, element types and elements; around a bracket's coordinates too.
@@ -316,7 +319,3 @@ fn lengths(operand: &str, first: bool) -> Vec<String> {
     lists
 }
 
-/// How many forms there are, to be said along with the results.
-pub(crate) fn forms() -> usize {
-    FORMS.len()
-}

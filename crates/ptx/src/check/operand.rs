@@ -36,7 +36,7 @@ impl Resolver<'_> {
                 _ => wrong("a register"),
             },
             OperandKind::Value { special } => self.fit_value(operand, special, arg.kind, arg.span),
-            OperandKind::Immediate { .. } => match arg.kind {
+            OperandKind::Immediate => match arg.kind {
                 ArgKind::Constant(constant) => self.fit_constant(operand, constant, arg.span),
                 _ => wrong("a constant"),
             },
@@ -106,7 +106,7 @@ impl Resolver<'_> {
     fn fit_register(&self, operand: &OperandPlan, register: RegId, span: Span) -> Result<(), Misfit> {
         let found = self.register_type(register);
         match operand.ty {
-            Some(expected) if expected == found || isa::compatible(expected, found, operand.relaxed) => {
+            Some(expected) if expected == found || isa::compatible(expected, found, operand.loose) => {
                 Ok(())
             }
             Some(expected) => Err((MismatchKind::Type { expected, found }, span)),
@@ -138,7 +138,7 @@ impl Resolver<'_> {
                 let narrow =
                     component.is_some() && expected.bits() == 16 && expected.kind() != TypeKind::Float;
                 let float = expected.kind() == TypeKind::Float;
-                if !float && (narrow || isa::compatible(expected, found, operand.relaxed)) {
+                if !float && (narrow || isa::compatible(expected, found, operand.loose)) {
                     Ok(())
                 } else {
                     Err((MismatchKind::Type { expected, found }, span))

@@ -2,7 +2,7 @@
 
 use super::form::Count;
 use super::{
-    FormId, Modifier, Opcode, OperandKind, OperandSpec, Role, Slot, SpaceRule, TARGETS, minimal_opcode,
+    FormId, Limit, Modifier, Opcode, OperandKind, OperandSpec, Role, Slot, SpaceRule, TARGETS, minimal_opcode,
 };
 use crate::types::{Arch, ArchVariant, ScalarType, StateSpace, TypeKind, Version};
 use std::fmt::Write;
@@ -113,10 +113,12 @@ impl Writer<'_> {
             | OperandKind::Value { .. }
             | OperandKind::Predicate { .. }
             | OperandKind::Selected => self.register(ty.unwrap_or(ScalarType::B64)),
-            OperandKind::Immediate { range } => match range {
+            OperandKind::Immediate => match spec.limit {
                 // 0 is not among the scales 1 and -1.
-                Some((low, high)) => if low < 0 { high } else { low }.to_string(),
-                None => "0".to_owned(),
+                Some(Limit::Range(low, high)) => if low < 0 { high } else { low }.to_string(),
+                Some(Limit::Steps(low, ..)) => low.to_string(),
+                Some(Limit::OneOf(values)) => values[0].to_string(),
+                Some(Limit::MultipleOf(_)) | None => "0".to_owned(),
             },
             OperandKind::Address { space } => self.address(space),
             OperandKind::Vector { count, .. } => self.vector(i, spec.role, count, ty),

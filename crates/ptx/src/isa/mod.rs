@@ -30,7 +30,7 @@ mod target;
 pub use compatibility::compatible;
 pub use coverage::coverage_markdown;
 pub use form::{
-    Choice, Count, FORMS, FormData, FormId, Fragment, Gate, OperandKind, OperandSpec, Role, Rule, SlotSpec,
+    Choice, Count, FORMS, FormData, FormId, Fragment, Gate, Limit, OperandKind, OperandSpec, Role, Rule, SlotSpec,
     SpaceRule, TypeRule,
 };
 pub use instance::{instance, instance_operands, minimal_instance};

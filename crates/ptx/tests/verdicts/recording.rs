@@ -11,7 +11,7 @@
 //!
 //! Before the template stands the module's version and target, which can be the hole as well. A template is one
 //! instruction, whose operands are declared by their names ([`DECLARATIONS`]), or after `module ` a whole module but
-//! for its first lines. Two spaces separate fills, `~` is an empty one.
+//! for its first lines, or after `file ` all of it. Two spaces separate fills, `~` is an empty one.
 
 use std::fmt::Write;
 
@@ -91,6 +91,9 @@ pub(crate) fn kernel(name: &str, instruction: &str) -> String {
 
 /// A whole module.
 pub(crate) fn module(target: &str, text: &str) -> String {
+    if let Some(rest) = text.strip_prefix("file ") {
+        return format!("{rest}\n");
+    }
     let mut module = header(target);
     match text.strip_prefix("module ") {
         Some(rest) => module.push_str(rest),
