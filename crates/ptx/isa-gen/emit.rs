@@ -132,6 +132,7 @@ pub(crate) fn forms(table: &Table) -> String {
         let _ = writeln!(out, "        section: {:?},", form.section);
         let slots: Vec<_> = form.slots.iter().map(slot).collect();
         let _ = writeln!(out, "        slots: &[{}],", slots.join(", "));
+        let _ = writeln!(out, "        name: {},", form.name);
         let operands: Vec<_> = form.operands.iter().map(operand).collect();
         let _ = writeln!(out, "        operands: &[{}],", operands.join(", "));
         let _ = writeln!(out, "        gate: {},", gate(&form.gate));

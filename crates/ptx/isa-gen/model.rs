@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 pub(crate) struct Table {
     /// Slot name (without dot) to its home modifiers, from the vocabulary.
     pub(crate) slots: BTreeMap<String, Vec<String>>,
+    /// Mnemonic to the slots and modifiers that belong to its name.
+    pub(crate) names: BTreeMap<String, Vec<String>>,
     /// Modifier (with dot) to its home slot.
     pub(crate) home: BTreeMap<String, String>,
     /// Every form, in the order of the files.
@@ -25,6 +27,8 @@ pub(crate) struct Form {
     pub(crate) chapter: String,
     pub(crate) section: String,
     pub(crate) slots: Vec<Slot>,
+    /// How many of the slots belong to the name.
+    pub(crate) name: usize,
     pub(crate) operands: Vec<Operand>,
     pub(crate) gate: Gate,
     pub(crate) rules: Vec<Rule>,

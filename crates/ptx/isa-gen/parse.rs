@@ -33,12 +33,25 @@ impl Parser {
     }
 
     /// Reads the vocabulary: lines `slot: .modifier .modifier ...`, which give each modifier its home slot; a slot
-    /// without home modifiers is declared by `slot:` alone.
+    /// without home modifiers is declared by `slot:` alone. Lines `name mnemonic ...: slot .modifier ...` say what
+    /// belongs to the names of instructions.
     pub(crate) fn vocabulary(&mut self, file: &str, text: &str) -> Result<()> {
         for line in self.lines(file, text) {
             self.line = line.0;
             let (slots, modifiers) =
                 line.1.split_once(':').ok_or_else(|| self.error("expected `slot: .modifier ...`"))?;
+            if let Some(mnemonics) = slots.strip_prefix("name ") {
+                let parts: Vec<String> = modifiers.split_whitespace().map(str::to_owned).collect();
+                for part in &parts {
+                    if !self.table.home.contains_key(part) {
+                        self.known_slot(part)?;
+                    }
+                }
+                for mnemonic in mnemonics.split_whitespace() {
+                    self.table.names.insert(mnemonic.to_owned(), parts.clone());
+                }
+                continue;
+            }
             for slot in slots.split_whitespace() {
                 if self.table.slots.contains_key(slot) {
                     return Err(self.error(format!("slot `{slot}` is declared twice")));
@@ -284,7 +297,21 @@ impl Parser {
             all.extend(self.rule(rule, &slots)?);
         }
         let rules = all;
-        Ok(Form { mnemonic, chapter: self.chapter.clone(), section, slots, operands, gate, rules, sem })
+        let name = self.name(&mnemonic, &slots)?;
+        Ok(Form { mnemonic, chapter: self.chapter.clone(), section, slots, name, operands, gate, rules, sem })
+    }
+
+    /// How many of the slots belong to the name; they are the first ones.
+    fn name(&self, mnemonic: &str, slots: &[Slot]) -> Result<usize> {
+        let Some(parts) = self.table.names.get(mnemonic) else { return Ok(0) };
+        let belongs = |slot: &Slot| {
+            parts.contains(&slot.name) || slot.choices.iter().all(|c| parts.contains(&c.modifier))
+        };
+        let count = slots.iter().take_while(|slot| belongs(slot)).count();
+        match slots[count..].iter().find(|slot| belongs(slot)) {
+            Some(late) => Err(self.error(format!("slot `{}` belongs to the name, but stands after it", late.name))),
+            None => Ok(count),
+        }
     }
 
     /// `.v8 needs type .b32 .f32` (one of them), `.v8 allows type .b32` (it or nothing), `sem with scope`, `cop without evict1`; what

@@ -51,12 +51,10 @@ impl Ptxas<'_> {
             loop {
                 let i = next.fetch_add(1, Ordering::Relaxed);
                 let Some((header, texts)) = batches.get(i) else { return Ok(()) };
-                let accepted = self.accepted(&file, header, texts)?;
+                let said = self.judge(&file, header, texts)?;
                 let mut answers = answers.lock().expect("no thread panicked");
-                for text in texts {
-                    let question = ((*header).to_owned(), (*text).to_owned());
-                    answers.insert(question, accepted.contains(text));
-                }
+                let question = |text: &str| ((*header).to_owned(), text.to_owned());
+                answers.extend(said.into_iter().map(|(text, accepted)| (question(text), accepted)));
             }
         };
         thread::scope(|scope| {
@@ -67,9 +65,10 @@ impl Ptxas<'_> {
         Ok(answers.into_inner().expect("no thread panicked"))
     }
 
-    fn accepted<'t>(&self, file: &Path, header: &str, texts: &[&'t str]) -> Result<BTreeSet<&'t str>> {
+    /// What it says to the questions of one module, those left out at which it crashes.
+    fn judge<'t>(&self, file: &Path, header: &str, texts: &[&'t str]) -> Result<BTreeMap<&'t str, bool>> {
         let arch = architecture(header).context("a known target")?;
-        let mut accepted = BTreeSet::new();
+        let mut answers = BTreeMap::new();
         // Parsing alone first: it is much faster.
         let mut work = vec![(texts.to_vec(), true)];
         while let Some((texts, parse)) = work.pop() {
@@ -90,7 +89,7 @@ impl Ptxas<'_> {
             if output.status.success() {
                 match parse {
                     true => work.push((texts, false)),
-                    false => accepted.extend(texts),
+                    false => answers.extend(texts.iter().map(|text| (*text, true))),
                 }
                 continue;
             }
@@ -98,6 +97,7 @@ impl Ptxas<'_> {
             let wrong: BTreeSet<usize> = said.lines().filter_map(line).collect();
             // An error in the first lines is one of all.
             if wrong.iter().any(|line| *line < 4) {
+                answers.extend(texts.iter().map(|text| (*text, false)));
                 continue;
             }
             let fatal = said.lines().filter(|line| line.contains("fatal")).find_map(line);
@@ -105,24 +105,38 @@ impl Ptxas<'_> {
                 let texts = texts.iter().zip(&lines);
                 texts.filter(|(_, l)| (from..to).contains(l) && !wrong.contains(l)).map(|(t, _)| *t).collect()
             };
-            if let Some(fatal) = fatal.filter(|_| parse) {
+            if let Some(fatal) = fatal.filter(|_| parse && lines[0] != usize::MAX) {
                 // All before it was read.
+                let read = texts.iter().zip(&lines).filter(|(_, line)| **line <= fatal && wrong.contains(line));
+                answers.extend(read.map(|(text, _)| (*text, false)));
                 work.push((good(0, fatal), false));
                 work.push((good(fatal, usize::MAX), parse));
                 continue;
             }
-            let good = good(0, usize::MAX);
-            match (good.len() < texts.len(), texts.len()) {
-                (true, _) => work.push((good, parse)),
-                (false, 1) => {}
-                (false, n) => {
-                    let (first, second) = texts.split_at(n / 2);
+            let complains = said.contains("error") || said.contains("fatal");
+            match texts[..] {
+                [only] if complains => drop(answers.insert(only, false)),
+                // It crashed or ran out of time.
+                [_] => {}
+                _ if wrong.is_empty() || !lines.iter().any(|line| wrong.contains(line)) => {
+                    let (first, second) = texts.split_at(texts.len() / 2);
                     work.push((first.to_vec(), parse));
                     work.push((second.to_vec(), parse));
                 }
+                _ if parse => {
+                    work.push((good(0, usize::MAX), parse));
+                    let bad = texts.iter().zip(&lines).filter(|(_, line)| wrong.contains(line));
+                    answers.extend(bad.map(|(text, _)| (*text, false)));
+                }
+                // Code generation can blame another line: each of them alone.
+                _ => {
+                    work.push((good(0, usize::MAX), parse));
+                    let bad = texts.iter().zip(&lines).filter(|(_, line)| wrong.contains(line));
+                    work.extend(bad.map(|(text, _)| (vec![*text], parse)));
+                }
             }
         }
-        Ok(accepted)
+        Ok(answers)
     }
 }
 
@@ -157,6 +171,10 @@ fn line(message: &str) -> Option<usize> {
     let (place, said) = message.split_once(';')?;
     let said = said.trim_start();
     if !said.starts_with("error") && !said.starts_with("fatal") {
+        return None;
+    }
+    // What it expands an instruction to has lines of its own.
+    if place.contains("<builtin>") {
         return None;
     }
     place.rsplit_once("line ")?.1.trim().parse().ok()

@@ -33,6 +33,8 @@ pub struct FormData {
     pub section: &'static str,
     /// The dot-token positions in the manual's order.
     pub slots: &'static [SlotSpec],
+    /// How many of them belong to the name: what fills them stands first and in order, all else may be permuted.
+    pub name: usize,
     /// The operands in order.
     pub operands: &'static [OperandSpec],
     /// What introduces the form.
