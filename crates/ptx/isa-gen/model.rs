@@ -9,6 +9,8 @@ pub(crate) struct Table {
     pub(crate) slots: BTreeMap<String, Vec<String>>,
     /// Mnemonic to the slots and modifiers that belong to its name.
     pub(crate) names: BTreeMap<String, Vec<String>>,
+    /// Mnemonic to the slots that may be empty although its forms have them.
+    pub(crate) optional: BTreeMap<String, Vec<String>>,
     /// Modifier (with dot) to its home slot.
     pub(crate) home: BTreeMap<String, String>,
     /// Every form, in the order of the files.

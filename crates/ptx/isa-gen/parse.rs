@@ -34,7 +34,7 @@ impl Parser {
 
     /// Reads the vocabulary: lines `slot: .modifier .modifier ...`, which give each modifier its home slot; a slot
     /// without home modifiers is declared by `slot:` alone. Lines `name mnemonic ...: slot .modifier ...` say what
-    /// belongs to the names of instructions.
+    /// belongs to the names of instructions, and `optional mnemonic ...: slot ...` what they can do without.
     pub(crate) fn vocabulary(&mut self, file: &str, text: &str) -> Result<()> {
         for line in self.lines(file, text) {
             self.line = line.0;
@@ -49,6 +49,14 @@ impl Parser {
                 }
                 for mnemonic in mnemonics.split_whitespace() {
                     self.table.names.insert(mnemonic.to_owned(), parts.clone());
+                }
+                continue;
+            }
+            if let Some(mnemonics) = slots.strip_prefix("optional ") {
+                let names: Vec<String> = modifiers.split_whitespace().map(str::to_owned).collect();
+                names.iter().try_for_each(|slot| self.known_slot(slot))?;
+                for mnemonic in mnemonics.split_whitespace() {
+                    self.table.optional.insert(mnemonic.to_owned(), names.clone());
                 }
                 continue;
             }
@@ -410,6 +418,9 @@ impl Parser {
                 );
             }
             slots.push(slot);
+        }
+        if let Some(optional) = self.table.optional.get(mnemonic) {
+            slots.iter_mut().filter(|slot| optional.contains(&slot.name)).for_each(|slot| slot.optional = true);
         }
         Ok((mnemonic.to_owned(), slots))
     }

@@ -3,7 +3,7 @@
 //! It goes on after most errors and names their lines, so that a module with one kernel a line holds hundreds of
 //! questions. What has an error is put aside and the rest asked again, until all of it compiles: a syntax error hides
 //! what follows, and what code generation refuses shows only when everything before is right. A refusal without line
-//! is found by halving.
+//! is found by asking ever smaller parts.
 
 use super::recording;
 use anyhow::{Context, Result};
@@ -78,9 +78,9 @@ impl Ptxas<'_> {
             let (text, lines) = module(header, &texts);
             fs::write(file, text)?;
             let target = if parse { arch.replace("sm_", "compute_") } else { arch.clone() };
-            // It takes minutes and gigabytes for some sizes of arrays.
+            // Some operands and some sizes of arrays take it minutes and gigabytes.
             let output = Command::new("timeout")
-                .arg("20")
+                .arg("6")
                 .arg(self.program)
                 .args(["-O0", "-w", "-arch", &target, "-o", "/dev/null"])
                 .arg(file)
@@ -119,9 +119,8 @@ impl Ptxas<'_> {
                 // It crashed or ran out of time.
                 [_] => {}
                 _ if wrong.is_empty() || !lines.iter().any(|line| wrong.contains(line)) => {
-                    let (first, second) = texts.split_at(texts.len() / 2);
-                    work.push((first.to_vec(), parse));
-                    work.push((second.to_vec(), parse));
+                    let parts = texts.chunks(texts.len().div_ceil(16));
+                    work.extend(parts.map(|part| (part.to_vec(), parse)));
                 }
                 _ if parse => {
                     work.push((good(0, usize::MAX), parse));
