@@ -55,7 +55,15 @@ const SPACES: &[&str] = &[".global", ".const", ".shared", ".local", ".param", ".
 
 /// Adds them all.
 pub(crate) fn questions(questions: &mut Questions) {
+    // Each is a process of ptxas: a third of the products, chosen by their text, must do.
+    let chosen = |template: &str, fill: &str| {
+        let hash = (template.bytes().chain(fill.bytes())).fold(7_u32, |h, b| h.wrapping_mul(31) ^ u32::from(b));
+        !template.starts_with("module ") || hash % 3 == 0
+    };
     let mut ask = |header: &str, template: String, fill: String| {
+        if !chosen(&template, &fill) {
+            return;
+        }
         let fill = if fill.is_empty() { "~".to_owned() } else { fill };
         add(questions, FILE, header, template, fill);
     };
@@ -137,7 +145,7 @@ fn variables(ask: Ask) {
                 ask(HOME, format!("module .entry k() {{ {space} .align $ {declared} ret; }}"), align.to_owned());
             }
         }
-        for size in ["", "[]", "[0]", "[1]", "[-1]", "[1.0]", "[2][2]", "[][2]", "[2][]", "[][]", "[65536]", "[x]", "[2+2]", "[2*3][(4)]", "<4>", "<0>", "[4]<2>", "[16384]", "[16385]", "[49152]", "[49153]", "[262144]"] {
+        for size in ["", "[]", "[0]", "[1]", "[-1]", "[1.0]", "[2][2]", "[][2]", "[2][]", "[][]", "[65536]", "[x]", "[2+2]", "[2*3][(4)]", "<4>", "<0>", "[4]<2>", "[16384]", "[16385]"] {
             for start in ["", ".extern ", ".visible ", ".weak ", ".common "] {
                 ask(HOME, format!("module {start}{space} .b32 a$;"), size.to_owned());
             }

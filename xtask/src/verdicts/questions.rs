@@ -209,7 +209,7 @@ const OPERANDS: &[&str] = &[
     "%p9", "%c9", "%h9", "%r9", "%d9", "%q9", "%f9", "%g9", "%xu16", "%xs16", "%xf16", "%xu32", "%xs32", "%xhh",
     "%xu64", "%xs64", "0", "1", "-1", "5", "16", "128", "255", "256", "65535", "65536", "4294967295", "4294967296", "1.0",
     "0f3F800000", "0d3FF0000000000000", "_", "!%p9", "-%r9", "!%r9", "{%r8,%r9}", "{%r9}", "{%d8,%d9}", "{%h8,%h9}",
-    "[%d9]", "[%r9]", "[%h9]", "[%f9]", "[in_global]", "[in_shared]", "[in_const]", "[in_local]", "[parameter]",
+    "[%d9]", "[%f9]", "[in_global]", "[in_shared]", "[in_const]", "[in_local]", "[parameter]",
     "[argument]", "[in_global+4]", "[in_shared+4]", "[%d9+8]", "[%d9+-8]", "[0]", "[16]", "in_global", "in_shared", "in_local", "parameter",
     "argument", "callee", "end", "%tid.x", "%tid", "%laneid", "%clock64", "%r9.x", "%r9.b0",
 ];

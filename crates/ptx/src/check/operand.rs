@@ -281,6 +281,10 @@ impl Resolver<'_> {
                         return Err((MismatchKind::Widths, arg.span));
                     }
                 }
+                // The elements of a matrix are in registers.
+                ArgKind::Constant(_) if operand.fragment => {
+                    return Err((MismatchKind::Expected("a register"), arg.span));
+                }
                 ArgKind::Constant(constant) if operand.role == Role::Read => {
                     if operand.ty.is_some() {
                         self.fit_constant(operand, constant, arg.span)?;

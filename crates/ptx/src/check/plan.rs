@@ -71,6 +71,8 @@ pub(crate) struct OperandPlan {
     pub(crate) length: Option<u32>,
     /// A vector that is a lone register here, because its vector modifier is absent.
     pub(crate) lone: bool,
+    /// A matrix.
+    pub(crate) fragment: bool,
     /// The coordinates of a texture, surface or tensor.
     pub(crate) coordinates: Option<u32>,
     pub(crate) optional: bool,
@@ -148,6 +150,7 @@ impl FormPlan {
                     OperandKind::Vector { count: Count::Of(slot), .. } => opcode.get(slot).is_none(),
                     _ => false,
                 },
+                fragment: matches!(spec.kind, OperandKind::Vector { count: Count::Fragment(_), .. }),
                 coordinates: opcode.modifiers.iter().find_map(|(_, m)| coordinates(m.text())),
                 optional: if spec.with.is_some() { !written(spec.with) } else { spec.optional },
                 available: written(spec.with),
