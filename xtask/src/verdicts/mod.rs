@@ -22,11 +22,14 @@ mod recording;
 use crate::root;
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use ptxas::{Ptxas, Question};
-use recording::Block;
+use recording::{Block, Exception};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write;
+use std::fmt::Write as _;
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 /// `version/target` and text, one of them with a `$`.
@@ -108,8 +111,10 @@ fn ask(program: &Path, out: &Path, deep: bool, only: &str) -> Result<()> {
         let mut blocks: Vec<Block> =
             blocks.into_iter().map(|(fills, templates)| Block { templates, fills }).collect();
         blocks.sort();
-        let path = out.join(format!("{file}.txt"));
-        fs::write(&path, written(&blocks)).with_context(|| path.display().to_string())?;
+        let path = out.join(format!("{file}.txt.gz"));
+        let mut packed = GzEncoder::new(Vec::new(), Compression::best());
+        packed.write_all(written(&blocks).as_bytes())?;
+        fs::write(&path, packed.finish()?).with_context(|| path.display().to_string())?;
         let accepted = answers.values().filter(|accepted| **accepted).count();
         println!("verdicts: {file}: {} questions, {} answers, {accepted} accepted", asked.len(), answers.len());
     }
@@ -147,8 +152,13 @@ fn written(blocks: &[Block]) -> String {
 
 fn compare(recordings: &Path, only: &str, show: usize) -> Result<()> {
     let judged = recording::judge(recordings, &|text| text.contains(only));
+    let exceptions = fs::read_to_string(recordings.join("exceptions.txt")).unwrap_or_default();
+    let exceptions = Exception::read(&exceptions);
+    let disagreements = judged.iter().filter(|verdict| verdict.ours != verdict.theirs);
+    let (excepted, others): (Vec<_>, Vec<_>) =
+        disagreements.partition(|verdict| exceptions.iter().any(|exception| exception.covers(verdict)));
     let mut wrong: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for verdict in judged.iter().filter(|verdict| verdict.ours != verdict.theirs) {
+    for verdict in others {
         let what = if verdict.theirs { "should be accepted" } else { "should be rejected" };
         let name = verdict.text.split(['.', ' ']).next().unwrap_or_default();
         let line = format!("{}  {}  {}", verdict.header, verdict.text, verdict.said);
@@ -161,7 +171,13 @@ fn compare(recordings: &Path, only: &str, show: usize) -> Result<()> {
         }
     }
     let count: usize = wrong.values().map(Vec::len).sum();
-    let share = 100.0 - 100.0 * count as f64 / judged.len().max(1) as f64;
-    println!("verdicts: {} compared, {count} disagree, {share:.3} % agree", judged.len());
+    let share = |count: usize| 100.0 - 100.0 * count as f64 / judged.len().max(1) as f64;
+    println!(
+        "verdicts: {} compared, {count} disagree, {:.3} % agree, {:.3} % without {} excepted ones",
+        judged.len(),
+        share(count + excepted.len()),
+        share(count),
+        excepted.len(),
+    );
     Ok(())
 }

@@ -9,11 +9,16 @@
 //! - .sat.u32  .u64
 //! ```
 //!
+//! The files are compressed (`zcat` shows them); `exceptions.txt` lists where the checker disagrees on purpose.
+//!
 //! Before the template stands the module's version and target, which can be the hole as well. A template is one
 //! instruction, whose operands are declared by their names ([`DECLARATIONS`]), or after `module ` a whole module but
 //! for its first lines, or after `file ` all of it. Two spaces separate fills, `~` is an empty one.
 
+use flate2::read::GzDecoder;
 use std::fmt::Write;
+use std::io::Read;
+use std::path::Path;
 
 /// Names in an instruction, and the declarations that these need inside the function.
 const DECLARATIONS: &[(&str, &str)] = &[
@@ -150,14 +155,17 @@ pub(crate) struct Judged {
 }
 
 /// Asks the checker about all recordings in a folder.
-pub(crate) fn judge(folder: &std::path::Path, wanted: &(dyn Fn(&str) -> bool + Sync)) -> Vec<Judged> {
+pub(crate) fn judge(folder: &Path, wanted: &(dyn Fn(&str) -> bool + Sync)) -> Vec<Judged> {
     let mut cases = Vec::new();
     let entries = std::fs::read_dir(folder).expect("the recordings are there");
     let mut paths: Vec<_> = entries.map(|entry| entry.expect("a file").path()).collect();
     paths.sort();
-    for path in paths.iter().filter(|path| path.extension().is_some_and(|e| e == "txt")) {
-        let name = path.file_stem().unwrap_or_default().to_string_lossy();
-        for block in read(&std::fs::read_to_string(path).expect("a readable file")) {
+    for path in paths.iter().filter(|path| path.extension().is_some_and(|e| e == "gz")) {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let mut text = String::new();
+        let packed = std::fs::File::open(path).expect("a readable file");
+        GzDecoder::new(packed).read_to_string(&mut text).expect("compressed text");
+        for block in read(&text) {
             for template in &block.templates {
                 for (fill, theirs) in &block.fills {
                     let (header, text) = filled(template, fill);
@@ -192,4 +200,58 @@ fn judge_one((file, header, text, theirs): &(std::borrow::Cow<'_, str>, String, 
         ours: compiled.module.is_some(),
         said: first.map_or(String::new(), |d| format!("{} {}; {}", d.code, d.message, d.label)),
     }
+}
+
+/// A class of disagreements, on purpose.
+#[derive(Clone, Debug)]
+pub(crate) struct Exception {
+    /// What ptxas says to them.
+    pub(crate) accepted: bool,
+    /// How many there are.
+    pub(crate) count: usize,
+    /// `version/target text`, where `*` stands for anything.
+    pub(crate) pattern: String,
+    /// Why the checker disagrees.
+    pub(crate) reason: String,
+}
+
+impl Exception {
+    /// Reads lines `accepts  12  pattern  reason`.
+    pub(crate) fn read(text: &str) -> Vec<Self> {
+        let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+        let parsed = lines.map(|line| {
+            let mut parts = line.splitn(4, "  ");
+            let mut part = || parts.next().unwrap_or_else(|| panic!("four parts: {line}")).to_owned();
+            let (verdict, count, pattern, reason) = (part(), part(), part(), part());
+            assert!(verdict == "accepts" || verdict == "rejects", "{line}");
+            Self { accepted: verdict == "accepts", count: count.parse().expect("a count"), pattern, reason }
+        });
+        parsed.collect()
+    }
+
+    /// The line again, with a count.
+    pub(crate) fn line(&self, count: usize) -> String {
+        let verdict = if self.accepted { "accepts" } else { "rejects" };
+        format!("{verdict}  {count}  {}  {}", self.pattern, self.reason)
+    }
+
+    /// Whether a disagreement is of this class.
+    pub(crate) fn covers(&self, judged: &Judged) -> bool {
+        self.accepted == judged.theirs && matches(&self.pattern, &format!("{} {}", judged.header, judged.text))
+    }
+}
+
+/// Whether a text is as the pattern says.
+fn matches(pattern: &str, text: &str) -> bool {
+    let mut pieces = pattern.split('*');
+    let first = pieces.next().unwrap_or_default();
+    let Some(mut rest) = text.strip_prefix(first) else { return false };
+    let Some(last) = pieces.next_back() else { return rest.is_empty() };
+    for piece in pieces {
+        match rest.find(piece) {
+            Some(at) => rest = &rest[at + piece.len()..],
+            None => return false,
+        }
+    }
+    rest.ends_with(last)
 }
