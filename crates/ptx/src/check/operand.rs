@@ -134,9 +134,9 @@ impl Resolver<'_> {
                     return Err((MismatchKind::Component, span));
                 }
                 let (Some(expected), found) = (operand.ty, register.ty()) else { return Ok(()) };
-                // Before PTX 2.0 the vector ones had 16 bits.
-                let narrow =
-                    component.is_some() && expected.bits() == 16 && expected.kind() != TypeKind::Float;
+                // Before PTX 2.0 the vector ones, those of PTX 1.0, had 16 bits.
+                let old = component.is_some() && register.gate() == isa::Gate::NONE;
+                let narrow = old && expected.bits() == 16 && expected.kind() != TypeKind::Float;
                 let float = expected.kind() == TypeKind::Float;
                 if !float && (narrow || isa::compatible(expected, found, operand.loose)) {
                     Ok(())
