@@ -1,9 +1,10 @@
-//! The project's chores: `cargo xtask` with `tidy`, `docs`, `corpus`, `fingerprints` or `tables`.
+//! The project's chores: `cargo xtask` with `tidy`, `docs`, `corpus`, `fingerprints`, `tables` or `verdicts`.
 
 mod corpus;
 mod fingerprints;
 mod tables;
 mod tidy;
+mod verdicts;
 
 use anyhow::{Context, Result, ensure};
 use clap::{Parser, Subcommand};
@@ -30,6 +31,8 @@ enum Chore {
     Fingerprints(fingerprints::Choice),
     /// Finds the special-function unit's coefficients from recordings of a GPU.
     Tables(tables::Recordings),
+    /// Compares the checker with ptxas, over all of the instruction table.
+    Verdicts(verdicts::Verdicts),
 }
 
 /// The repository's root.
@@ -67,6 +70,7 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Fingerprints(_) | Chore::Tables(_) if cfg!(debug_assertions) => again_in_release(),
         Chore::Fingerprints(choice) => fingerprints::run(&choice),
         Chore::Tables(recordings) => tables::run(&recordings),
+        Chore::Verdicts(verdicts) => verdicts::run(&verdicts),
     }
 }
 

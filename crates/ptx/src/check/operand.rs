@@ -36,7 +36,7 @@ impl Resolver<'_> {
                 _ => wrong("a register"),
             },
             OperandKind::Value { special } => self.fit_value(operand, special, arg.kind, arg.span),
-            OperandKind::Immediate { .. } => match arg.kind {
+            OperandKind::Immediate => match arg.kind {
                 ArgKind::Constant(constant) => self.fit_constant(operand, constant, arg.span),
                 _ => wrong("a constant"),
             },
@@ -106,7 +106,7 @@ impl Resolver<'_> {
     fn fit_register(&self, operand: &OperandPlan, register: RegId, span: Span) -> Result<(), Misfit> {
         let found = self.register_type(register);
         match operand.ty {
-            Some(expected) if expected == found || isa::compatible(expected, found, operand.relaxed) => {
+            Some(expected) if expected == found || isa::compatible(expected, found, operand.loose) => {
                 Ok(())
             }
             Some(expected) => Err((MismatchKind::Type { expected, found }, span)),
@@ -134,11 +134,11 @@ impl Resolver<'_> {
                     return Err((MismatchKind::Component, span));
                 }
                 let (Some(expected), found) = (operand.ty, register.ty()) else { return Ok(()) };
-                // Before PTX 2.0 the vector ones had 16 bits.
-                let narrow =
-                    component.is_some() && expected.bits() == 16 && expected.kind() != TypeKind::Float;
+                // Before PTX 2.0 the vector ones, those of PTX 1.0, had 16 bits.
+                let old = component.is_some() && register.gate() == isa::Gate::NONE;
+                let narrow = old && expected.bits() == 16 && expected.kind() != TypeKind::Float;
                 let float = expected.kind() == TypeKind::Float;
-                if !float && (narrow || isa::compatible(expected, found, operand.relaxed)) {
+                if !float && (narrow || isa::compatible(expected, found, operand.loose)) {
                     Ok(())
                 } else {
                     Err((MismatchKind::Type { expected, found }, span))
@@ -280,6 +280,10 @@ impl Resolver<'_> {
                     if *width.get_or_insert(bits) != bits {
                         return Err((MismatchKind::Widths, arg.span));
                     }
+                }
+                // The elements of a matrix are in registers.
+                ArgKind::Constant(_) if operand.fragment => {
+                    return Err((MismatchKind::Expected("a register"), arg.span));
                 }
                 ArgKind::Constant(constant) if operand.role == Role::Read => {
                     if operand.ty.is_some() {
