@@ -1,6 +1,7 @@
 //! The project's chores: `cargo xtask tidy`, `cargo xtask docs`, `cargo xtask corpus`.
 
 mod corpus;
+mod record;
 mod tidy;
 
 use anyhow::{Context, Result};
@@ -22,6 +23,8 @@ enum Chore {
     Tidy,
     /// Rewrites generated documentation.
     Docs,
+    /// Records what a GPU computes for every form of the instruction table, and compares the machine with it.
+    Record(record::Arguments),
     /// Makes PTX with real compilers, and reads, checks and prints it.
     Corpus(corpus::Tools),
 }
@@ -56,6 +59,7 @@ fn run(chore: Chore) -> Result<()> {
             }
             Ok(())
         }
+        Chore::Record(arguments) => record::run(&arguments),
         Chore::Corpus(tools) => corpus::run(&tools),
     }
 }

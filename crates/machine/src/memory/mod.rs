@@ -6,8 +6,10 @@
 //! never valid lies between two allocations. Shared and local memory have windows in the generic address space above
 //! every host address.
 
+mod buffers;
 mod region;
 
+pub use buffers::Buffers;
 use region::Region;
 pub use region::{AtomicCell, Cell, PAGE};
 use std::collections::BTreeMap;
@@ -74,6 +76,9 @@ pub enum MemoryError {
     /// The host refused.
     #[error("the host refused memory: {0}")]
     Host(String),
+    /// The driver of a real GPU refused.
+    #[error("{0}")]
+    Driver(String),
 }
 
 impl From<io::Error> for MemoryError {

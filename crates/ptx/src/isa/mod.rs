@@ -38,6 +38,6 @@ pub(crate) use lookup::edit_distance;
 pub use lookup::{OpcodeError, OpcodeErrorKind, lookup};
 pub use modifier::{Mnemonic, Modifier, Sem, Slot};
 pub use opcode::Opcode;
-pub use sample::{arbitrary_instruction, minimal_opcode, sample_opcodes};
+pub use sample::{arbitrary_instruction, minimal_opcode, opcodes_of_target, sample_opcodes};
 pub use special::SpecialRegister;
 pub use target::TARGETS;
