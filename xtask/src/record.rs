@@ -8,10 +8,12 @@ use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, Subcommand};
 use ptx::isa::FormId;
 use recorded::engine::{Failure, Machine, Module, Silicon};
+use recorded::inputs::Made;
 use recorded::recording::{Entry, Recording, Whole};
 use recorded::{Absent, Case};
 use std::collections::{BTreeMap, HashMap};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -19,8 +21,9 @@ use std::thread;
 /// Cases in a module.
 const TOGETHER: usize = 64;
 
-/// Rows that are kept whole.
-const KEPT_ROWS: usize = 2048;
+/// What is kept of a case that the machine does not execute: rows, and words.
+const KEPT_ROWS: usize = 1024;
+const KEPT_WORDS: usize = 1 << 14;
 
 #[derive(Args)]
 pub(crate) struct Arguments {
@@ -51,6 +54,9 @@ struct Run {
     /// A folder for the whole results of cases that the machine does not execute, or computes otherwise.
     #[arg(long)]
     whole: Option<PathBuf>,
+    /// The first case, counted in the order of `list`: where a run that a fault stopped goes on.
+    #[arg(long, default_value_t = 0)]
+    from: usize,
     /// Only cases whose names contain one of these.
     only: Vec<String>,
 }
@@ -140,7 +146,7 @@ fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(usize, &T) -> R + Sy
 /// A module, its cubin, and what was refused.
 type Assembled<'a> = Result<(Module<'a>, Vec<u8>, Vec<(&'a Case, String)>), String>;
 
-fn assemble<'a>(cases: &'a [Case], ptxas: &std::path::Path) -> Vec<Assembled<'a>> {
+fn assemble<'a>(cases: &'a [Case], ptxas: &Path) -> Vec<Assembled<'a>> {
     let folder = std::env::temp_dir().join(format!("warploom-record-{}", std::process::id()));
     let modules: Vec<Vec<&Case>> = cases.chunks(TOGETHER).map(|cases| cases.iter().collect()).collect();
     let assembled = in_parallel(&modules, |i, cases| {
@@ -194,58 +200,78 @@ fn count(list: &List) -> Result<()> {
     Ok(())
 }
 
+/// Records. A fault ends what a process can do with the GPU, so the next one goes on behind the case at fault.
 fn record(run: &Run) -> Result<()> {
-    let cases = cases(&run.only);
+    let all = cases(&run.only);
+    let cases = &all[run.from.min(all.len())..];
     println!("{} cases", cases.len());
-    let modules = assemble(&cases, &run.ptxas);
+    let modules = assemble(cases, &run.ptxas);
     let mut silicon = Silicon::open()?;
     println!("assembled; recording on {}", silicon.description());
-    let path = recording_path(&run.to);
-    let mut recording = Recording::read(&path).unwrap_or_default();
-    recording.remarks = vec![silicon.description()];
     let mut results = Vec::new();
+    let mut next = None;
     for module in modules {
-        let (module, cubin, refused) = match module {
-            Ok(module) => module,
-            Err(why) => {
-                println!("lost: {why}");
-                continue;
-            }
-        };
+        let (module, cubin, refused) = module.map_err(|error| anyhow!(error))?;
         for (case, why) in refused {
             println!("refused: {}: {why}", case.name);
         }
         let done = silicon.run(&module, &cubin, |case, result| match result {
-            Ok(words) => results.push((case.name.clone(), words)),
+            Ok(words) => results.push((case, words)),
             Err(failure) => println!("failed: {}: {failure:?}", case.name),
         });
         if let Err(why) = done {
             println!("stopped: {why}");
+            let at_fault = all.iter().position(|case| why.starts_with(&format!("{}: ", case.name)));
+            next = at_fault.map(|at| at + 1).filter(|&next| next < all.len());
             break;
         }
     }
-    let by_name: HashMap<&str, &Case> = cases.iter().map(|case| (case.name.as_str(), case)).collect();
-    let judged = in_parallel(&results, |_, (name, words)| {
-        let case = by_name[name.as_str()];
-        let rows = case.inputs.rows();
-        let same = Machine::new().is_ok_and(|machine| machine.run(case, &rows).as_ref() == Ok(words));
-        (Entry::new(case, &rows, words), same)
+    keep(run, &silicon.description(), &results)?;
+    let Some(next) = next else { return Ok(()) };
+    drop(silicon);
+    let mut again = Command::new(std::env::current_exe()?);
+    again.args(["record", "run", "--from"]).arg(next.to_string()).arg("--ptxas").arg(&run.ptxas);
+    run.to.iter().for_each(|to| drop(again.arg("--to").arg(to)));
+    run.whole.iter().for_each(|whole| drop(again.arg("--whole").arg(whole)));
+    match again.args(&run.only).status()?.success() {
+        true => Ok(()),
+        false => bail!("the recording is not complete"),
+    }
+}
+
+/// Adds results to the recording, and those that the machine does not have to the whole ones.
+fn keep(run: &Run, remark: &str, results: &[(&Case, Vec<u64>)]) -> Result<()> {
+    let path = recording_path(&run.to);
+    let mut recording = Recording::read(&path).unwrap_or_default();
+    recording.remarks = vec![remark.to_owned()];
+    let made = Made::default();
+    let judged = in_parallel(results, |_, (case, words)| {
+        let rows = made.rows(&case.inputs);
+        let on_machine = Machine::new().map_err(Failure::Failed).and_then(|machine| machine.run(case, &rows));
+        (Entry::new(case, &rows, words), on_machine)
     });
     let mut whole = run.whole.as_ref().map(|folder| Whole::to(folder));
-    let mut different = 0;
-    for ((name, words), (entry, same)) in results.iter().zip(judged) {
-        recording.entries.insert(name.clone(), entry);
-        if !same {
-            different += 1;
-            if let Some(whole) = &mut whole {
-                let kept = words.len().min(KEPT_ROWS * by_name[name.as_str()].kernel.results());
-                whole.add(name, &words[..kept])?;
+    let (mut missing, mut different) = (0, 0);
+    for ((case, words), (entry, on_machine)) in results.iter().zip(judged) {
+        recording.entries.insert(case.name.clone(), entry);
+        let kept = match on_machine {
+            Ok(same) if same == *words => continue,
+            Ok(_) => {
+                different += 1;
+                words.len()
             }
+            Err(_) => {
+                missing += 1;
+                words.len().min(KEPT_ROWS * case.kernel.results()).min(KEPT_WORDS)
+            }
+        };
+        if let Some(whole) = &mut whole {
+            whole.add(&case.name, &words[..kept])?;
         }
     }
     whole.map_or(Ok(()), Whole::finish)?;
     recording.write(&path).with_context(|| path.display().to_string())?;
-    println!("{} cases recorded, {different} of them not (so) on the machine", results.len());
+    println!("{} cases recorded; the machine has no result for {missing}, another for {different}", results.len());
     Ok(())
 }
 
@@ -258,8 +284,8 @@ enum Verdict {
     Outdated,
 }
 
-fn judge(case: &Case, entry: &Entry) -> Verdict {
-    let rows = case.inputs.rows();
+fn judge(case: &Case, entry: &Entry, made: &Made) -> Verdict {
+    let rows = made.rows(&case.inputs);
     let Ok(machine) = Machine::new() else { return Verdict::Failed("no machine".into()) };
     match machine.run(case, &rows) {
         Ok(words) => match Entry::new(case, &rows, &words) {
@@ -277,7 +303,8 @@ fn check(check: &Check) -> Result<()> {
     let cases = cases(&check.only);
     let found: Vec<_> =
         cases.iter().filter_map(|case| Some((case, recording.entries.get(&case.name)?))).collect();
-    let verdicts = in_parallel(&found, |_, (case, entry)| judge(case, entry));
+    let made = Made::default();
+    let verdicts = in_parallel(&found, |_, (case, entry)| judge(case, entry, &made));
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for ((case, _), verdict) in found.iter().zip(&verdicts) {
         let kind = match verdict {

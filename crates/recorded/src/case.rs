@@ -14,8 +14,8 @@ pub const VERSION: Version = Version { major: 9, minor: 0 };
 /// The most opcodes of a form that are all recorded; of larger families a part that covers them.
 const MOST: usize = 600;
 
-/// The same for the instructions of a warpgroup, whose kernels are a hundred times as large.
-const MOST_OF_WARPGROUP: usize = 24;
+/// The same for accesses of memory, most of whose modifiers no result depends on.
+const MOST_OF_ACCESSES: usize = 80;
 
 /// An instruction in a kernel that shows all it does to its operands.
 #[derive(Clone, Debug)]
@@ -73,7 +73,8 @@ fn absent(form: FormId) -> Option<Absent> {
         Fence | Membar | Prefetch | Prefetchu | Applypriority | Discard | Nanosleep | Pmevent
         | Griddepcontrol | Setmaxnreg => Some(Absent::NothingToObserve),
         Tex | Tld4 | Txq | Istypep | Suld | Sust | Sured | Suq => Some(Absent::ByFile),
-        Mbarrier | Multimem | Tensormap | Wgmma | Tcgen05 | Clusterlaunchcontrol => Some(Absent::ByFile),
+        Mbarrier | Multimem | Tensormap | Tcgen05 | Clusterlaunchcontrol => Some(Absent::ByFile),
+        Wgmma if !writes => Some(Absent::ByFile),
         _ => None,
     }
 }
@@ -86,9 +87,17 @@ pub fn cases(form: FormId) -> Result<Vec<Case>, Absent> {
     if let Some(absent) = absent(form) {
         return Err(absent);
     }
-    let most = if form.data().mnemonic == Mnemonic::Wgmma { MOST_OF_WARPGROUP } else { MOST };
+    let most = match form.data().mnemonic {
+        Mnemonic::Ld | Mnemonic::Ldu | Mnemonic::St | Mnemonic::Atom | Mnemonic::Red => MOST_OF_ACCESSES,
+        _ => MOST,
+    };
     let mut cases: Vec<Case> = Vec::new();
-    for (index, opcode) in isa::opcodes_of_target(form, VERSION, TARGET, most).into_iter().enumerate() {
+    let mut opcodes = isa::opcodes_of_target(form, VERSION, TARGET, most);
+    if form.data().mnemonic == Mnemonic::Wgmma {
+        // Every eighth shape.
+        opcodes = opcodes.into_iter().step_by(9).collect();
+    }
+    for (index, opcode) in opcodes.into_iter().enumerate() {
         for variant in variants(&opcode, index) {
             let Some(case) = Builder::new(&opcode, variant).case() else { continue };
             if !cases.iter().rev().take(32).any(|other| other.name == case.name) {
@@ -109,15 +118,18 @@ fn variants(opcode: &Opcode, index: usize) -> Vec<Variant> {
         OperandKind::Selected => 6,
         _ => 1,
     });
-    let widths = match opcode.mnemonic() {
-        // Their registers may be wider than their types.
-        Mnemonic::Cvt | Mnemonic::Ld | Mnemonic::Ldu | Mnemonic::St => 3,
-        _ => 1,
+    let alternatives = alternatives.max().unwrap_or(1);
+    // Registers may be wider than the types that are converted or accessed.
+    let alternatives = match opcode.mnemonic() {
+        Mnemonic::Cvt => 0..3,
+        Mnemonic::Ld | Mnemonic::Ldu | Mnemonic::St => index % 3..index % 3 + 1,
+        // Ways of swizzling.
+        Mnemonic::Wgmma => 0..4,
+        _ => 0..alternatives,
     };
-    let alternatives = alternatives.max().unwrap_or(1).max(widths);
     let mut variants = Vec::new();
     for full in [false, true].into_iter().take(if optional { 2 } else { 1 }) {
-        for alternative in 0..alternatives {
+        for alternative in alternatives.clone() {
             variants.push(Variant { full, alternative, index });
         }
     }

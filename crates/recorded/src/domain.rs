@@ -196,7 +196,7 @@ impl Domain {
             Self::Elements(element) => elements(element, random.below(4), random),
             Self::Of(ty) => match Format::of(ty) {
                 Some((format, count)) => {
-                    (0..count).fold(0, |bits, _| bits << format.bits() | format.random(random))
+                    (0..count).fold(0, |bits: u64, _| bits.unbounded_shl(format.bits()) | format.random(random))
                 }
                 None if matches!(ty.kind(), TypeKind::Untyped) && random.one_in(4) => {
                     random.next() & u64::MAX >> (64 - self.bits())

@@ -239,39 +239,26 @@ impl Silicon {
     /// Runs every case of an assembled module; `each` gets the results.
     ///
     /// # Errors
-    /// If the driver does not load the module, or does not recover from a fault.
-    pub fn run(
+    /// If the driver does not load the module, or if a case faults: then nothing runs any more in this process.
+    pub fn run<'a>(
         &mut self,
-        module: &Module<'_>,
+        module: &Module<'a>,
         image: &[u8],
-        mut each: impl FnMut(&Case, Result<Vec<u64>, Failure>),
+        mut each: impl FnMut(&'a Case, Result<Vec<u64>, Failure>),
     ) -> Result<(), String> {
-        let mut next = 0;
-        // After a fault everything is loaded again.
-        while next < module.cases.len() {
-            for case in &module.cases[next..] {
-                self.inputs(&case.inputs)?;
-            }
-            let loaded = self.gpu.load(image).map_err(|error| error.to_string())?;
-            let mut faulted = false;
-            for (i, case) in module.cases.iter().enumerate().skip(next) {
-                next = i + 1;
-                let (rows, count) = self.inputs[&case.inputs];
-                match on(&self.gpu, &loaded, &format!("k{i}"), case, (rows, count)) {
-                    Err((why, fault)) => {
-                        each(case, Err(Failure::Failed(why)));
-                        faulted = fault;
+        for case in &module.cases {
+            self.inputs(&case.inputs)?;
+        }
+        let loaded = self.gpu.load(image).map_err(|error| error.to_string())?;
+        for (i, case) in module.cases.iter().enumerate() {
+            match on(&self.gpu, &loaded, &format!("k{i}"), case, self.inputs[&case.inputs]) {
+                Ok(results) => each(case, Ok(results)),
+                Err((why, fault)) => {
+                    each(case, Err(Failure::Failed(why.clone())));
+                    if fault {
+                        return Err(format!("{}: {why}", case.name));
                     }
-                    Ok(results) => each(case, Ok(results)),
                 }
-                if faulted {
-                    break;
-                }
-            }
-            drop(loaded);
-            if faulted {
-                self.inputs.clear();
-                self.gpu.reset().map_err(|error| error.to_string())?;
             }
         }
         Ok(())

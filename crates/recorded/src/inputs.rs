@@ -7,6 +7,8 @@
 use crate::domain::{Domain, Format, elements};
 use crate::random::Random;
 use ptx::types::ScalarType;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Threads of a CTA; the number of rows is a multiple of it.
 pub(crate) const THREADS: usize = 128;
@@ -71,7 +73,8 @@ impl Inputs {
             rows.extend(self.domains.iter().map(|domain| domain.random(random)));
         }
         if self.domains.len() > 1 {
-            (0..RELATED).for_each(|_| rows.extend(self.related(random)));
+            let edges: Vec<_> = self.domains.iter().map(|domain| domain.edges()).collect();
+            (0..RELATED).for_each(|_| rows.extend(self.related(&edges, random)));
         }
         rows
     }
@@ -79,12 +82,13 @@ impl Inputs {
     /// As many edges of every operand as can be crossed.
     fn crossed(&self) -> Vec<u64> {
         let mut edges: Vec<_> = self.domains.iter().map(|domain| domain.edges()).collect();
-        while edges.iter().map(Vec::len).product::<usize>() > CROSSED {
+        let rows = |edges: &[Vec<u64>]| edges.iter().fold(1_usize, |rows, edges| rows.saturating_mul(edges.len()));
+        while rows(&edges) > CROSSED {
             // Of the longest list the least telling value; the first operand keeps most.
             let longest = edges.iter_mut().rev().max_by_key(|edges| edges.len());
             longest.map(Vec::pop);
         }
-        let count = edges.iter().map(Vec::len).product::<usize>();
+        let count = rows(&edges);
         let mut rows = Vec::new();
         for mut index in 0..count {
             for edges in &edges {
@@ -96,12 +100,12 @@ impl Inputs {
     }
 
     /// A row whose operands have to do with one another.
-    fn related(&self, random: &mut Random) -> Vec<u64> {
-        let edges = |domain: &Domain, random: &mut Random| match random.one_in(2) {
-            true => random.pick(&domain.edges()),
+    fn related(&self, edges: &[Vec<u64>], random: &mut Random) -> Vec<u64> {
+        let value = |(domain, edges): (&Domain, &Vec<u64>), random: &mut Random| match random.one_in(2) {
+            true => random.pick(edges),
             false => domain.random(random),
         };
-        let mut row: Vec<u64> = self.domains.iter().map(|domain| edges(domain, random)).collect();
+        let mut row: Vec<u64> = self.domains.iter().zip(edges).map(|both| value(both, random)).collect();
         let format = match self.domains[0] {
             Domain::Of(ty) if self.domains[1] == self.domains[0] => Format::of(ty).filter(|(_, n)| *n == 1),
             _ => None,
@@ -147,11 +151,11 @@ impl Inputs {
         rows
     }
 
-    /// Warps whose matrices are all of one kind.
+    /// CTAs whose matrices are all of one kind.
     fn matrices(&self, random: &mut Random) -> Vec<u64> {
         let mut rows = Vec::new();
         for row in 0..RANDOM {
-            let mode = (row / LANES % 4) as u64;
+            let mode = (row / THREADS % 4) as u64;
             rows.extend(self.domains.iter().map(|domain| match domain {
                 Domain::Elements(element) => elements(*element, mode, random),
                 // Accumulators: of the size of the products.
@@ -177,6 +181,23 @@ impl Inputs {
     /// How many rows there are.
     pub fn count(&self, rows: &[u64]) -> usize {
         if self.domains.is_empty() { THREADS } else { rows.len() / self.words() }
+    }
+}
+
+/// Inputs that have been made, for the many cases that share them.
+#[derive(Debug, Default)]
+pub struct Made(Mutex<HashMap<Inputs, Arc<Vec<u64>>>>);
+
+impl Made {
+    /// The rows of some inputs.
+    pub fn rows(&self, inputs: &Inputs) -> Arc<Vec<u64>> {
+        let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(rows) = lock().get(inputs) {
+            return Arc::clone(rows);
+        }
+        let rows = Arc::new(inputs.rows());
+        lock().insert(inputs.clone(), Arc::clone(&rows));
+        rows
     }
 }
 

@@ -186,6 +186,9 @@ impl Store {
 /// The immediates that are tried: the ends of the range, and values between them.
 pub(crate) fn immediates(opcode: &Opcode, range: Option<(i64, i64)>) -> Vec<i64> {
     match (opcode.mnemonic(), range) {
+        // Which threads have the indices of a sparse matrix. Some instructions take two of the four; what they do with
+        // the others is undefined, up to a fault.
+        (Mnemonic::Mma | Mnemonic::Wgmma, Some((0, 3))) => vec![0, 1],
         // The copied bytes.
         (Mnemonic::Cp, Some((4, 16))) => vec![4, 8, 16],
         (_, Some((low, high))) if high - low < 4 => (low..=high).filter(|&value| low >= 0 || value != 0).collect(),
@@ -198,18 +201,34 @@ pub(crate) fn immediates(opcode: &Opcode, range: Option<(i64, i64)>) -> Vec<i64>
     }
 }
 
+/// An instruction with only the first and last registers of long vectors.
+fn shortened(instruction: &str) -> String {
+    let mut text = String::new();
+    for part in instruction.split_inclusive('}') {
+        match part.split_once('{').map(|(before, list)| (before, list.split(", ").collect::<Vec<_>>())) {
+            Some((before, list)) if list.len() > 4 => {
+                let _ = write!(text, "{before}{{{} .. {}", list[0], list[list.len() - 1]);
+            }
+            _ => text.push_str(part),
+        }
+    }
+    text
+}
+
 pub(crate) struct Builder<'a> {
     pub(crate) opcode: &'a Opcode,
     pub(crate) variant: Variant,
     pub(crate) kernel: Kernel,
     pub(crate) domains: Vec<Domain>,
-    /// Remarks for the case's name about what its instruction does not show.
-    pub(crate) remarks: String,
+    /// What the case's name says that its instruction does not show.
+    remarks: String,
+    /// The immediate before the operand at hand.
+    immediate: i64,
 }
 
 impl<'a> Builder<'a> {
     pub(crate) fn new(opcode: &'a Opcode, variant: Variant) -> Self {
-        Self { opcode, variant, kernel: Kernel::default(), domains: Vec::new(), remarks: String::new() }
+        Self { opcode, variant, kernel: Kernel::default(), domains: Vec::new(), remarks: String::new(), immediate: 0 }
     }
 
     /// The case, unless this variant has none.
@@ -231,12 +250,15 @@ impl<'a> Builder<'a> {
         }
         self.kernel.instruction = format!("{}{operands}", self.opcode.text());
         self.carry_out();
+        if self.opcode.mnemonic() == Mnemonic::Wgmma {
+            self.await_warpgroup();
+        }
         if self.kernel.results() == 0 {
             return None;
         }
         Some(Case {
             opcode: self.opcode.clone(),
-            name: format!("{}{}", self.kernel.instruction, self.remarks),
+            name: shortened(&self.kernel.instruction) + &self.remarks,
             inputs: Inputs { together: self.is_of_warp(), domains: self.domains },
             kernel: self.kernel,
         })
@@ -286,7 +308,8 @@ impl<'a> Builder<'a> {
         if bits == 128 {
             self.word(domain);
         }
-        let register = format!("%i{}", self.kernel.loads.len());
+        let letter = if bits == 1 { 'p' } else { 'i' };
+        let register = format!("%{letter}{}", self.kernel.loads.len());
         self.declare(&register, bits);
         self.kernel.loads.push(Load { register: register.clone(), bits, word });
         register
@@ -329,6 +352,10 @@ impl<'a> Builder<'a> {
         self.kernel.after.push('\n');
     }
 
+    pub(crate) fn remark(&mut self, text: &str) {
+        self.remarks.push_str(text);
+    }
+
     pub(crate) fn use_slot_words(&mut self, words: usize) {
         self.kernel.slot = words;
     }
@@ -355,7 +382,8 @@ impl<'a> Builder<'a> {
             OperandKind::Immediate { range } => {
                 let values = immediates(self.opcode, range);
                 // Several immediates of an instruction run through their values at different speeds.
-                Some(values[(self.variant.alternative * (i | 1)) % values.len()].to_string())
+                self.immediate = values[(self.variant.alternative * (i | 1)) % values.len()];
+                Some(self.immediate.to_string())
             }
             OperandKind::Vector { count, .. } => self.vector(i, spec.role, count, ty),
             OperandKind::Address { .. } => self.address(i),
@@ -384,8 +412,15 @@ impl<'a> Builder<'a> {
                 self.before("createpolicy.fractional.L2::evict_first.b64 %policy, 1.0;");
                 Some("%policy".into())
             }
+            (Mnemonic::Cp, "srcsize") => {
+                // More than is copied is undefined.
+                let register = self.input(Domain::Of(ScalarType::U32), 32);
+                self.before(&format!("min.u32 {register}, {register}, {};", self.immediate));
+                Some(register)
+            }
             (Mnemonic::Bar | Mnemonic::Barrier, "a") => Some("1".into()),
             (Mnemonic::Bar | Mnemonic::Barrier, "b") => Some(THREADS.to_string()),
+            (Mnemonic::Wgmma, _) => self.of_warpgroup(spec),
             (Mnemonic::Mma, "e") => Some(self.input(Domain::Positions, 32)),
             (Mnemonic::Wmma, "stride") => Some(if self.opcode.has(Modifier::B1) { "128" } else { "32" }.into()),
             _ => None,
@@ -428,6 +463,7 @@ impl<'a> Builder<'a> {
             Role::Write => self.output(bits),
             Role::ReadWrite => {
                 let register = self.input(Domain::Of(ty), bits);
+                // What is loaded is what it holds where a guard keeps it.
                 self.kernel.stores.push(Store { register: register.clone(), bits, guarded: true });
                 register
             }

@@ -10,7 +10,7 @@
 //! | --- | --- |
 //! | [`case`](mod@case) | which cases a form has, and which forms have none |
 //! | `domain`, [`inputs`] | the values that operands take |
-//! | [`kernel`], `memory` | the PTX around an instruction |
+//! | [`kernel`], `memory`, `warpgroup` | the PTX around an instruction |
 //! | [`engine`] | running a case on the machine and on a GPU |
 //! | [`recording`] | the file of digests, and files of whole results |
 //!
@@ -26,6 +26,7 @@ pub mod kernel;
 mod memory;
 mod random;
 pub mod recording;
+mod warpgroup;
 
 pub use case::{Absent, Case};
 pub use domain::Domain;

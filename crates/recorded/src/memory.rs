@@ -55,13 +55,20 @@ impl Builder<'_> {
         }
     }
 
+    /// Input words that only the instruction itself reads.
+    fn unloaded(&mut self, domain: Domain, words: usize) {
+        for _ in 0..words {
+            self.word(domain);
+        }
+    }
+
     /// The memory that `ld` reads.
     fn load(&mut self, space: StateSpace, words: usize) -> Option<String> {
         let domain = contents(self.opcode);
         match space {
             // The input row itself, which nothing writes: `.nc` and `ldu` ask for that.
             StateSpace::Global | StateSpace::Generic => {
-                (0..words).for_each(|_| drop(self.word(domain)));
+                self.unloaded(domain, words);
                 Some("[%row]".into())
             }
             StateSpace::Const => {
@@ -130,10 +137,10 @@ impl Builder<'_> {
         if self.opcode.get(Slot::Bulk).is_some() || self.opcode.get(Slot::Cop).is_none() {
             return None;
         }
-        if self.opcode.data().operands[i].name == "src" {
+        if self.opcode.operand_space(i) == Some(StateSpace::Global) {
             return Some("[%row]".into());
         }
-        (0..2).for_each(|_| drop(self.word(Domain::Of(ScalarType::B64))));
+        self.unloaded(Domain::Of(ScalarType::B64), 2);
         let address = self.slot(StateSpace::Shared, 2)?;
         self.fill(StateSpace::Shared, &address, &[], 2);
         self.after("cp.async.wait_all;");
@@ -168,7 +175,7 @@ impl Builder<'_> {
         let domain = Domain::Of(ScalarType::B64);
         match (loads, global) {
             (true, true) => {
-                (0..WORDS).for_each(|_| drop(self.word(domain)));
+                self.unloaded(domain, WORDS);
                 self.before(&format!("{warp} sub.u64 %slot, %row, %w;"));
             }
             (false, true) => {

@@ -106,9 +106,17 @@ pub struct Whole {
 const LARGEST: u64 = 14 << 20;
 
 impl Whole {
-    /// Results to be written to a folder.
+    /// Results to be written to a folder, behind those that it has.
     pub fn to(folder: &Path) -> Self {
-        Self { folder: folder.to_owned(), file: None, path: PathBuf::new(), files: 0 }
+        let mut whole = Self { folder: folder.to_owned(), file: None, path: PathBuf::new(), files: 0 };
+        while whole.file_number(whole.files).exists() {
+            whole.files += 1;
+        }
+        whole
+    }
+
+    fn file_number(&self, number: usize) -> PathBuf {
+        self.folder.join(format!("whole-{number}.gz"))
     }
 
     /// Adds the results of a case.
@@ -124,10 +132,11 @@ impl Whole {
                 file.finish()?.flush()?;
             }
         }
+        let next = self.file_number(self.files);
         let file = match &mut self.file {
             Some(file) => file,
             none => {
-                self.path = self.folder.join(format!("whole-{}.gz", self.files));
+                self.path = next;
                 self.files += 1;
                 none.insert(GzEncoder::new(BufWriter::new(File::create(&self.path)?), Compression::default()))
             }

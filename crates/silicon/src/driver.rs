@@ -150,7 +150,6 @@ entry_points! {
     device_attribute = "cuDeviceGetAttribute" (*mut c_int, c_int, c_int);
     context_retain = "cuDevicePrimaryCtxRetain" (*mut Handle, c_int);
     context_release = "cuDevicePrimaryCtxRelease_v2" (c_int);
-    context_reset = "cuDevicePrimaryCtxReset_v2" (c_int);
     context_set = "cuCtxSetCurrent" (Handle);
     synchronize = "cuCtxSynchronize" ();
     allocate = "cuMemAlloc_v2" (*mut DevicePtr, usize);

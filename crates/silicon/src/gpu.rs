@@ -1,7 +1,8 @@
 //! A GPU with its memory, its modules and launches, as safe values over `driver`.
 //!
 //! A device pointer is a number; what the driver is asked to do with a wrong one is an error, not undefined behaviour of
-//! this process. After a fault of a kernel the driver refuses everything until [`Gpu::reset`].
+//! this process. After a fault of a kernel the driver refuses everything
+//! for as long as the process lives; not even a reset of the context helps.
 
 use crate::driver::{self, Attribute, Config, Driver, Error, Handle};
 use machine::memory::{Buffers, MemoryError};
@@ -64,7 +65,7 @@ impl Gpu {
         Ok(gpu)
     }
 
-    /// Makes the primary context and makes it current.
+    /// Retains the primary context and makes it current.
     fn enter(&self) -> Result<(), Error> {
         let mut context = null_mut();
         // SAFETY: the driver writes one handle, which is then current in this thread.
@@ -72,19 +73,6 @@ impl Gpu {
             self.driver.check("cuDevicePrimaryCtxRetain", (self.driver.context_retain)(&mut context, DEVICE))?;
             self.driver.check("cuCtxSetCurrent", (self.driver.context_set)(context))
         }
-    }
-
-    /// Begins anew after a fault: all memory and modules are gone.
-    ///
-    /// # Errors
-    /// If the driver does not recover.
-    pub fn reset(&mut self) -> Result<(), Error> {
-        // SAFETY: no argument but the device's number.
-        unsafe {
-            self.driver.check("cuDevicePrimaryCtxRelease", (self.driver.context_release)(DEVICE))?;
-            self.driver.check("cuDevicePrimaryCtxReset", (self.driver.context_reset)(DEVICE))?;
-        }
-        self.enter()
     }
 
     /// The device's name, such as `NVIDIA H200`.
