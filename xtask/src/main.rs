@@ -1,4 +1,4 @@
-//! The project's chores: `cargo xtask tidy`, `cargo xtask docs`, `cargo xtask corpus`.
+//! The project's chores: `cargo xtask tidy`, `cargo xtask docs`, `cargo xtask corpus`, `cargo xtask record`.
 
 mod corpus;
 mod record;
@@ -35,8 +35,8 @@ fn root() -> PathBuf {
 }
 
 /// Generated files: where they are and what they must say.
-fn generated() -> Vec<(PathBuf, String)> {
-    vec![(root().join("docs/isa-coverage.md"), ptx::isa::coverage_markdown())]
+fn generated() -> Result<Vec<(PathBuf, String)>> {
+    Ok(vec![(root().join("docs/isa-coverage.md"), recorded::coverage::page(&root())?)])
 }
 
 fn main() -> ExitCode {
@@ -53,7 +53,7 @@ fn run(chore: Chore) -> Result<()> {
     match chore {
         Chore::Tidy => tidy::run(),
         Chore::Docs => {
-            for (path, text) in generated() {
+            for (path, text) in generated()? {
                 fs::write(&path, text).with_context(|| path.display().to_string())?;
                 println!("{}", path.display());
             }

@@ -93,10 +93,15 @@ impl Kernel {
         self.slot + self.stores.iter().map(|store| if store.bits == 128 { 2 } else { 1 }).sum::<usize>()
     }
 
-    /// Whether a setting other than the plain one makes sense: all operands are registers, all results too.
+    /// Whether a setting other than the plain one makes sense: all operands are loaded, and the instruction alone
+    /// writes all results.
     pub fn is_plain(&self) -> bool {
-        let narrow = self.stores.iter().map(|s| s.bits).chain(self.loads.iter().map(|l| l.bits)).any(|b| b == 8);
-        self.slot == 0 && !narrow && self.stores.iter().all(|store| store.guarded) && self.loads.len() <= 4
+        let registers = || self.stores.iter().map(|store| store.bits).chain(self.loads.iter().map(|load| load.bits));
+        let all_loaded = (1..=4).contains(&self.loads.len()) && self.loads.iter().enumerate().all(|(i, l)| l.word == i);
+        self.slot == 0
+            && all_loaded
+            && registers().all(|bits| bits != 8 && bits != 128)
+            && self.stores.iter().all(|store| store.guarded)
     }
 
     /// What result word `word` is where the guard does not hold.

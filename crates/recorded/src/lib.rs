@@ -13,12 +13,14 @@
 //! | [`kernel`], `memory`, `warpgroup` | the PTX around an instruction |
 //! | [`engine`] | running a case on the machine and on a GPU |
 //! | [`recording`] | the file of digests, and files of whole results |
+//! | [`coverage`] | the page that lists every form |
 //!
 //! Everything follows from the table, so that a recording needs to hold only digests: the inputs are made again where
 //! they are needed. A new form, or a form that is executed for the first time, joins without a line of code here,
 //! unless its operands are of a kind that no kernel has had before.
 
 pub mod case;
+pub mod coverage;
 mod domain;
 pub mod engine;
 pub mod inputs;

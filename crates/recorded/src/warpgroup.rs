@@ -9,11 +9,11 @@ use crate::inputs::THREADS;
 use crate::kernel::Builder;
 use ptx::isa::{Modifier, OperandSpec, Slot};
 
-/// Bytes of the two matrices: the first is 64 rows of 32 or 64 bytes, the second at most 256.
+/// Bytes of the two matrices: the first is 64 rows, the second up to 256, of 128 bytes where they are swizzled.
 const FIRST: usize = 8 << 10;
-const SECOND: usize = 24 << 10;
+const SECOND: usize = 32 << 10;
 
-/// Words of a thread that fill both, eight times over.
+/// Input words of a thread, half of those that fill both.
 const WORDS: usize = (FIRST + SECOND) / 8 / THREADS / 4;
 
 impl Builder<'_> {

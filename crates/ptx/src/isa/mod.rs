@@ -13,10 +13,8 @@
 //! | `compatibility` | which register types an instruction type accepts |
 //! | `special` | the special registers |
 //! | `instance` | a minimal legal module for an opcode; arbitrary opcodes |
-//! | `coverage` | the table as a page of documentation |
 
 mod compatibility;
-mod coverage;
 mod form;
 mod fragment;
 mod instance;
@@ -28,7 +26,6 @@ mod special;
 mod target;
 
 pub use compatibility::compatible;
-pub use coverage::coverage_markdown;
 pub use form::{
     Choice, Count, FORMS, FormData, FormId, Fragment, Gate, OperandKind, OperandSpec, Role, Rule, SlotSpec,
     SpaceRule, TypeRule,
