@@ -12,6 +12,7 @@ use recorded::inputs::Made;
 use recorded::recording::{Entry, Recording, Whole};
 use recorded::{Absent, Case};
 use std::collections::{BTreeMap, HashMap};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -231,8 +232,9 @@ fn record(run: &Run) -> Result<()> {
     drop(silicon);
     let mut again = Command::new(std::env::current_exe()?);
     again.args(["record", "run", "--from"]).arg(next.to_string()).arg("--ptxas").arg(&run.ptxas);
-    run.to.iter().for_each(|to| drop(again.arg("--to").arg(to)));
-    run.whole.iter().for_each(|whole| drop(again.arg("--whole").arg(whole)));
+    for (option, path) in [("--to", &run.to), ("--whole", &run.whole)] {
+        again.args(path.iter().flat_map(|path| [OsStr::new(option), path.as_os_str()]));
+    }
     match again.args(&run.only).status()?.success() {
         true => Ok(()),
         false => bail!("the recording is not complete"),

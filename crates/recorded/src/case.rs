@@ -73,7 +73,7 @@ fn absent(form: FormId) -> Option<Absent> {
         Fence | Membar | Prefetch | Prefetchu | Applypriority | Discard | Nanosleep | Pmevent
         | Griddepcontrol | Setmaxnreg => Some(Absent::NothingToObserve),
         Tex | Tld4 | Txq | Istypep | Suld | Sust | Sured | Suq => Some(Absent::ByFile),
-        Mbarrier | Multimem | Tensormap | Tcgen05 | Clusterlaunchcontrol => Some(Absent::ByFile),
+        Multimem | Tensormap | Tcgen05 | Clusterlaunchcontrol => Some(Absent::ByFile),
         Wgmma if !writes => Some(Absent::ByFile),
         _ => None,
     }
@@ -89,6 +89,7 @@ pub fn cases(form: FormId) -> Result<Vec<Case>, Absent> {
     }
     let most = match form.data().mnemonic {
         Mnemonic::Ld | Mnemonic::Ldu | Mnemonic::St | Mnemonic::Atom | Mnemonic::Red => MOST_OF_ACCESSES,
+        Mnemonic::Mbarrier => MOST_OF_ACCESSES,
         _ => MOST,
     };
     let mut cases: Vec<Case> = Vec::new();

@@ -235,3 +235,49 @@ fn products(format: Format, kind: u64, row: &mut [u64], random: &mut Random) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn inputs(types: &[ScalarType], together: bool) -> Inputs {
+        Inputs { domains: types.iter().map(|&ty| Domain::Of(ty)).collect(), together }
+    }
+
+    #[test]
+    fn operands_of_16_bits_take_every_value() {
+        let mut rows = inputs(&[ScalarType::F16], false).rows();
+        rows.sort_unstable();
+        assert!(rows.into_iter().eq(0..1 << 16));
+        let rows = inputs(&[ScalarType::F16x2], false).rows();
+        for shift in [0, 16] {
+            let mut halves: Vec<u64> = rows.iter().map(|row| row >> shift & 0xffff).collect();
+            halves.sort_unstable();
+            assert!(halves.into_iter().eq(0..1 << 16));
+        }
+    }
+
+    #[test]
+    fn edges_meet_and_a_thousand_rows_are_random() {
+        let rows = inputs(&[ScalarType::F32; 2], false).rows();
+        let (negative, quiet, signalling) = (0x8000_0000, 0x7fc0_0000, 0x7f80_0001);
+        for pair in [[0, negative], [0x7f80_0000, 0xff80_0000], [quiet, signalling], [1, 0x7f7f_ffff]] {
+            assert!(rows.chunks(2).any(|row| row == pair), "{pair:x?}");
+        }
+        assert!(rows.len() / 2 >= CROSSED * 3 / 4 + RANDOM + RELATED);
+        let rows = inputs(&[ScalarType::B64, ScalarType::U32], false).rows();
+        for count in [0, 31, 32, 33, 63, 64, 255, 0xffff_ffff] {
+            assert!(rows.chunks(2).any(|row| row == [u64::MAX, count]), "a shift by {count}");
+        }
+    }
+
+    #[test]
+    fn rows_fill_whole_blocks() {
+        for together in [false, true] {
+            let inputs = inputs(&[ScalarType::B32, ScalarType::U32, ScalarType::U32], together);
+            let rows = inputs.rows();
+            assert_eq!((rows.len() % 3, inputs.count(&rows) % THREADS), (0, 0));
+            assert!(inputs.count(&rows) > 1000);
+        }
+    }
+}

@@ -223,17 +223,19 @@ fn shortened(instruction: &str) -> String {
 pub(crate) struct Builder<'a> {
     pub(crate) opcode: &'a Opcode,
     pub(crate) variant: Variant,
-    pub(crate) kernel: Kernel,
-    pub(crate) domains: Vec<Domain>,
+    kernel: Kernel,
+    domains: Vec<Domain>,
     /// What the case's name says that its instruction does not show.
     remarks: String,
     /// The immediate before the operand at hand.
     immediate: i64,
+    /// What comes after all that follows the instruction.
+    last: String,
 }
 
 impl<'a> Builder<'a> {
     pub(crate) fn new(opcode: &'a Opcode, variant: Variant) -> Self {
-        Self { opcode, variant, kernel: Kernel::default(), domains: Vec::new(), remarks: String::new(), immediate: 0 }
+        Self { opcode, variant, kernel: Kernel::default(), domains: Vec::new(), remarks: String::new(), immediate: 0, last: String::new() }
     }
 
     /// The case, unless this variant has none.
@@ -258,6 +260,7 @@ impl<'a> Builder<'a> {
         if self.opcode.mnemonic() == Mnemonic::Wgmma {
             self.await_warpgroup();
         }
+        self.kernel.after.push_str(&self.last);
         if self.kernel.results() == 0 {
             return None;
         }
@@ -357,6 +360,12 @@ impl<'a> Builder<'a> {
         self.kernel.after.push('\n');
     }
 
+    /// Something to be done after all that follows the instruction.
+    pub(crate) fn last(&mut self, text: &str) {
+        self.last.push_str(text);
+        self.last.push('\n');
+    }
+
     pub(crate) fn remark(&mut self, text: &str) {
         self.remarks.push_str(text);
     }
@@ -425,6 +434,7 @@ impl<'a> Builder<'a> {
             }
             (Mnemonic::Bar | Mnemonic::Barrier, "a") => Some("1".into()),
             (Mnemonic::Bar | Mnemonic::Barrier, "b") => Some(THREADS.to_string()),
+            (Mnemonic::Mbarrier, _) | (Mnemonic::Cp, "size" | "ctaMask") => self.of_asynchronous(spec),
             (Mnemonic::Wgmma, _) => self.of_warpgroup(spec),
             (Mnemonic::Mma, "e") => Some(self.input(Domain::Positions, 32)),
             (Mnemonic::Wmma, "stride") => Some(if self.opcode.has(Modifier::B1) { "128" } else { "32" }.into()),
@@ -436,7 +446,8 @@ impl<'a> Builder<'a> {
     fn width(&mut self, ty: ScalarType) -> u32 {
         let natural = ty.bits().max(16);
         let integer = matches!(ty.kind(), TypeKind::Signed | TypeKind::Unsigned | TypeKind::Untyped);
-        let memory = matches!(self.opcode.mnemonic(), Mnemonic::Ld | Mnemonic::Ldu | Mnemonic::St);
+        let memory = matches!(self.opcode.mnemonic(), Mnemonic::Ld | Mnemonic::Ldu | Mnemonic::St)
+            && self.opcode.get(Slot::Async).is_none();
         let widens = memory || self.opcode.mnemonic() == Mnemonic::Cvt && self.opcode.get(Slot::Pack).is_none();
         let least = [16, 32, 64][self.variant.alternative % 3];
         if !widens || !integer || natural >= least {

@@ -10,7 +10,7 @@
 //! | --- | --- |
 //! | [`case`](mod@case) | which cases a form has, and which forms have none |
 //! | `domain`, [`inputs`] | the values that operands take |
-//! | [`kernel`], `memory`, `warpgroup` | the PTX around an instruction |
+//! | [`kernel`], `memory`, `asynchronous`, `warpgroup` | the PTX around an instruction |
 //! | [`engine`] | running a case on the machine and on a GPU |
 //! | [`recording`] | the file of digests, and files of whole results |
 //! | [`coverage`] | the page that lists every form |
@@ -19,6 +19,7 @@
 //! they are needed. A new form, or a form that is executed for the first time, joins without a line of code here,
 //! unless its operands are of a kind that no kernel has had before.
 
+mod asynchronous;
 pub mod case;
 pub mod coverage;
 mod domain;

@@ -34,13 +34,16 @@ impl Builder<'_> {
         let words = accessed(self.opcode).div_ceil(8) as usize;
         match self.opcode.mnemonic() {
             Mnemonic::Ld | Mnemonic::Ldu => self.load(space, words),
-            Mnemonic::St if self.opcode.get(Slot::Async).is_none() => {
+            Mnemonic::St | Mnemonic::Red if self.opcode.get(Slot::Async).is_some() => {
+                self.remote(&self.opcode.data().operands[i], words, accessed(self.opcode))
+            }
+            Mnemonic::St => {
                 let address = self.slot(space, words)?;
                 self.fill(space, &address, &[], words);
                 self.read_back(space, &address, words);
                 Some(format!("[{address}]"))
             }
-            Mnemonic::Atom | Mnemonic::Red if self.opcode.get(Slot::Async).is_none() => {
+            Mnemonic::Atom | Mnemonic::Red => {
                 let address = self.slot(space, words)?;
                 let domain = contents(self.opcode);
                 let inputs: Vec<_> = (0..words).map(|_| self.input(domain, 64)).collect();
@@ -48,7 +51,10 @@ impl Builder<'_> {
                 self.read_back(space, &address, words);
                 Some(format!("[{address}]"))
             }
+            Mnemonic::Cp if self.opcode.get(Slot::Bulk).is_some() => self.bulk(i),
+            Mnemonic::Cp if self.opcode.get(Slot::Mbarrier).is_some() => self.arrival_of_copies(),
             Mnemonic::Cp => self.copied(i),
+            Mnemonic::Mbarrier => self.mbarrier(),
             Mnemonic::Ldmatrix | Mnemonic::Stmatrix => self.matrix_row(),
             Mnemonic::Wmma => self.matrix(space),
             _ => None,
@@ -56,7 +62,7 @@ impl Builder<'_> {
     }
 
     /// Input words that only the instruction itself reads.
-    fn unloaded(&mut self, domain: Domain, words: usize) {
+    pub(crate) fn unloaded(&mut self, domain: Domain, words: usize) {
         for _ in 0..words {
             self.word(domain);
         }
@@ -88,7 +94,7 @@ impl Builder<'_> {
     }
 
     /// A thread's own slot: an address with room for these words.
-    fn slot(&mut self, space: StateSpace, words: usize) -> Option<String> {
+    pub(crate) fn slot(&mut self, space: StateSpace, words: usize) -> Option<String> {
         let bytes = words.next_multiple_of(2) * 8;
         match space {
             StateSpace::Global | StateSpace::Generic => {
@@ -112,7 +118,7 @@ impl Builder<'_> {
     }
 
     /// Writes registers, or a pattern where there are none, to a slot.
-    fn fill(&mut self, space: StateSpace, address: &str, inputs: &[String], words: usize) {
+    pub(crate) fn fill(&mut self, space: StateSpace, address: &str, inputs: &[String], words: usize) {
         let space = name(space);
         for word in 0..words {
             let value = inputs.get(word).map_or("0x1122334455667788", String::as_str);
@@ -121,22 +127,19 @@ impl Builder<'_> {
     }
 
     /// Shows what a slot holds after the instruction. Global slots are part of the results already.
-    fn read_back(&mut self, space: StateSpace, address: &str, words: usize) {
+    pub(crate) fn read_back(&mut self, space: StateSpace, address: &str, words: usize) {
         if matches!(space, StateSpace::Global | StateSpace::Generic) {
             return;
         }
         let space = name(space);
         for word in 0..words {
             let register = self.observed(64);
-            self.after(&format!("ld.{space}.b64 {register}, [{address}+{}];", word * 8));
+            self.last(&format!("ld.{space}.b64 {register}, [{address}+{}];", word * 8));
         }
     }
 
     /// `cp.async` from the input row to shared memory.
     fn copied(&mut self, i: usize) -> Option<String> {
-        if self.opcode.get(Slot::Bulk).is_some() || self.opcode.get(Slot::Cop).is_none() {
-            return None;
-        }
         if self.opcode.operand_space(i) == Some(StateSpace::Global) {
             return Some("[%row]".into());
         }
