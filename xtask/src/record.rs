@@ -244,7 +244,10 @@ fn record(run: &Run) -> Result<()> {
 /// Adds results to the recording, and those that the machine does not have to the whole ones.
 fn keep(run: &Run, remark: &str, results: &[(&Case, Vec<u64>)]) -> Result<()> {
     let path = recording_path(&run.to);
-    let mut recording = Recording::read(&path).unwrap_or_default();
+    let mut recording = match path.exists() {
+        true => Recording::read(&path).with_context(|| path.display().to_string())?,
+        false => Recording::default(),
+    };
     recording.remarks = vec![remark.to_owned()];
     let made = Made::default();
     let judged = in_parallel(results, |_, (case, words)| {

@@ -20,7 +20,9 @@ const WIDTH: usize = 120;
 pub fn record(file: &Path, gpu: &Gpu) -> Result<String, String> {
     let program = Program::read(file, file)?;
     let mut outputs: Vec<(u32, String)> = Vec::new();
+    let mut ran = 0;
     for case in case::parse(&program)?.iter().filter(|case| case.end == case::End::Finished) {
+        ran += 1;
         let outcome = execute::run_on_gpu(&program, case, gpu)?;
         if let execute::End::Stopped(why) = &outcome.end {
             return Err(format!("{}:{}: {why}", program.name, case.line));
@@ -30,6 +32,9 @@ pub fn record(file: &Path, gpu: &Gpu) -> Result<String, String> {
                 outputs.push((expected.line, values(expected.values.ty, bytes)));
             }
         }
+    }
+    if ran == 0 {
+        return Err(format!("{}: no case that a GPU could run to its end", program.name));
     }
     Ok(rewritten(program.source.text(), &outputs, gpu.name()))
 }

@@ -1,7 +1,8 @@
 //! Asynchronous copies, stores and reductions, and the mbarriers on which they complete.
 //!
 //! Every thread has its own mbarrier, and memory that only it uses: what is recorded is what the operation does, not who
-//! wins a race. A launch without clusters has clusters of one CTA, in which `.shared::cluster` addresses are its own.
+//! wins a race. Operations on the shared memory of a cluster are illegal where a launch has none, so that for them two
+//! CTAs are one; the address of a variable there is that of the CTA's own.
 
 use crate::domain::Domain;
 use crate::inputs::THREADS;
@@ -96,7 +97,10 @@ impl Builder<'_> {
                 self.read_back(StateSpace::Shared, &address, 2);
                 Some(format!("[{address}]"))
             }
-            (1, StateSpace::Shared, StateSpace::Shared) => Some("[%slot+16]".into()),
+            (1, StateSpace::Shared, StateSpace::Shared) => {
+                self.use_cluster();
+                Some("[%slot+16]".into())
+            }
             (0, StateSpace::Global, StateSpace::Shared) => {
                 let address = self.slot(StateSpace::Global, 2)?;
                 if reduces {
@@ -143,6 +147,7 @@ impl Builder<'_> {
             self.await_barrier();
             return Some(mbarrier);
         }
+        self.use_cluster();
         let address = self.slot(StateSpace::Shared, words)?;
         let domain = self.opcode.ty(Slot::Type).filter(|ty| ty.bits() == 64).unwrap_or(ScalarType::B64);
         let inputs: Vec<_> = match self.opcode.mnemonic() {

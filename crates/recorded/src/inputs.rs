@@ -10,8 +10,11 @@ use ptx::types::ScalarType;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Threads of a CTA; the number of rows is a multiple of it.
+/// Threads of a CTA.
 pub(crate) const THREADS: usize = 128;
+
+/// The number of rows is a multiple of this: CTAs come in pairs, so that two can be a cluster.
+const WHOLE: usize = 2 * THREADS;
 
 /// The most rows of crossed edges.
 const CROSSED: usize = 4096;
@@ -168,10 +171,10 @@ impl Inputs {
         rows
     }
 
-    /// Rows for whole CTAs.
+    /// Rows for whole pairs of CTAs.
     fn padded(&self, mut rows: Vec<u64>, random: &mut Random) -> Vec<u64> {
         let words = self.words();
-        while !rows.len().is_multiple_of(words.max(1) * THREADS) {
+        while !rows.len().is_multiple_of(words.max(1) * WHOLE) {
             let index = rows.len() % words;
             rows.push(self.domains[index].random(random));
         }
@@ -180,7 +183,7 @@ impl Inputs {
 
     /// How many rows there are.
     pub fn count(&self, rows: &[u64]) -> usize {
-        if self.domains.is_empty() { THREADS } else { rows.len() / self.words() }
+        if self.domains.is_empty() { WHOLE } else { rows.len() / self.words() }
     }
 }
 
@@ -272,11 +275,11 @@ mod tests {
     }
 
     #[test]
-    fn rows_fill_whole_blocks() {
+    fn rows_fill_pairs_of_blocks() {
         for together in [false, true] {
             let inputs = inputs(&[ScalarType::B32, ScalarType::U32, ScalarType::U32], together);
             let rows = inputs.rows();
-            assert_eq!((rows.len() % 3, inputs.count(&rows) % THREADS), (0, 0));
+            assert_eq!((rows.len() % 3, inputs.count(&rows) % WHOLE), (0, 0));
             assert!(inputs.count(&rows) > 1000);
         }
     }

@@ -52,6 +52,8 @@ pub struct Kernel {
     /// Words of a result row that are memory.
     slot: usize,
     needs_table: bool,
+    /// Whether two CTAs are a cluster.
+    clustered: bool,
 }
 
 /// An input register and the word it is loaded from.
@@ -115,12 +117,13 @@ impl Kernel {
     /// The text of the kernel as an entry of a module.
     pub fn text(&self, name: &str, inputs: usize, setting: Setting) -> String {
         let mut text = format!(
-            ".visible .entry {name}(.param .b64 rows, .param .b64 results, .param .align 16 .b8 constants[{}])\n{{\n\
+            ".visible .entry {name}(.param .b64 rows, .param .b64 results, .param .align 16 .b8 constants[{}])\n{}{{\n\
              .reg .b32 %thread, %cta, %t; .reg .b64 %row, %result, %w, %x, %slot; .reg .pred %guard;\n{}\
              mov.u32 %cta, %ctaid.x; mov.u32 %t, %tid.x; mad.lo.u32 %thread, %cta, {THREADS}, %t;\n\
              ld.param.b64 %row, [rows]; mad.wide.u32 %row, %thread, {}, %row;\n\
              ld.param.b64 %result, [results]; mad.wide.u32 %result, %thread, {}, %result;\n",
             CONSTANTS * 8,
+            if self.clustered { ".reqnctapercluster 2, 1, 1\n" } else { "" },
             self.declarations,
             stride(inputs) * 8,
             stride(self.results()) * 8,
@@ -372,6 +375,10 @@ impl<'a> Builder<'a> {
 
     pub(crate) fn use_slot_words(&mut self, words: usize) {
         self.kernel.slot = words;
+    }
+
+    pub(crate) fn use_cluster(&mut self) {
+        self.kernel.clustered = true;
     }
 
     pub(crate) fn use_table(&mut self) {

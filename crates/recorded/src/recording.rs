@@ -80,7 +80,9 @@ impl Recording {
     /// # Errors
     /// If the file cannot be written.
     pub fn write(&self, path: &Path) -> io::Result<()> {
-        let mut file = GzEncoder::new(BufWriter::new(File::create(path)?), Compression::best());
+        // Under another name until it is whole: what is cut off in the middle must not pass for a recording.
+        let unfinished = path.with_extension("unfinished");
+        let mut file = GzEncoder::new(BufWriter::new(File::create(&unfinished)?), Compression::best());
         for remark in &self.remarks {
             writeln!(file, "# {remark}")?;
         }
@@ -89,7 +91,8 @@ impl Recording {
             entry.first.iter().try_for_each(|word| write!(file, " {word:x}"))?;
             writeln!(file, " | {name}")?;
         }
-        file.finish()?.flush()
+        file.finish()?.flush()?;
+        std::fs::rename(unfinished, path)
     }
 }
 
