@@ -148,6 +148,8 @@ impl Kernels<'_> {
                 .with_context(|| format!("there is no kernel called {kernel}"))?,
             grid,
             block,
+            cluster: None,
+            nonportable_cluster: false,
             dynamic_shared: 0,
             params: pack(arguments),
         };

@@ -19,7 +19,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("warploom-filetest", ALL),
     ("warploom-silicon", &["warploom-machine"]),
     ("warploom-recorded", &["warploom-machine", "warploom-ptx", "warploom-silicon"]),
-    ("xtask", &["warploom-ptx", "warploom-recorded"]),
+    ("xtask", &["warploom-numerics", "warploom-ptx", "warploom-recorded"]),
 ];
 
 /// What the command, the examples and the tests may use.

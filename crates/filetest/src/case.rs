@@ -21,6 +21,10 @@ pub struct Case {
     pub grid: [u32; 3],
     /// Threads of a CTA.
     pub block: [u32; 3],
+    /// CTAs of a cluster.
+    pub cluster: Option<[u32; 3]>,
+    /// Whether it may be larger than on every device.
+    pub nonportable_cluster: bool,
     /// Bytes of dynamic shared memory.
     pub shared: u32,
     /// Warp instructions that it may issue.
@@ -246,6 +250,8 @@ impl Parser<'_> {
             kernel,
             grid: [1; 3],
             block: [32, 1, 1],
+            cluster: None,
+            nonportable_cluster: false,
             shared: 0,
             budget: BUDGET,
             profile: self.profile.clone(),
@@ -257,11 +263,16 @@ impl Parser<'_> {
             end: End::Finished,
         };
         for word in words {
+            if word == "nonportable" {
+                case.nonportable_cluster = true;
+                continue;
+            }
             let (key, value) = word.split_once('=').ok_or_else(|| format!("`{word}` is not KEY=VALUE"))?;
             let wrong = |_| format!("`{value}` is not a number");
             match key {
                 "grid" => case.grid = extents(value, 1)?,
                 "block" => case.block = extents(value, 1)?,
+                "cluster" => case.cluster = Some(extents(value, 1)?),
                 "shared" => case.shared = value.parse().map_err(wrong)?,
                 "budget" => case.budget = value.parse().map_err(wrong)?,
                 _ => return Err(format!("no such setting: {key}")),

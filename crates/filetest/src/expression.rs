@@ -26,8 +26,17 @@ struct Parser<'a> {
 }
 
 /// Binary operators by binding strength, the loosest first; within a level, longer ones stand before their prefixes.
-const LEVELS: [&[&str]; 7] =
-    [&["|"], &["^"], &["&"], &["==", "!="], &["<=", ">=", "<", ">"], &["<<", ">>"], &["+", "-"]];
+const LEVELS: [&[&str]; 9] = [
+    &["||"],
+    &["&&"],
+    &["|"],
+    &["^"],
+    &["&"],
+    &["==", "!="],
+    &["<=", ">=", "<", ">"],
+    &["<<", ">>"],
+    &["+", "-"],
+];
 const TIGHTEST: &[&str] = &["*", "/", "%"];
 
 impl Parser<'_> {
@@ -63,7 +72,7 @@ impl Parser<'_> {
         let ahead: String = self.rest.clone().take(2).collect();
         let found = choices.iter().copied().find(|&op| ahead.starts_with(op))?;
         // `<` is not the start of `<<`.
-        if found.len() == 1 && matches!(ahead.as_str(), "<<" | ">>") {
+        if found.len() == 1 && matches!(ahead.as_str(), "<<" | ">>" | "||" | "&&") {
             return None;
         }
         self.rest.nth(found.len() - 1);
@@ -73,8 +82,8 @@ impl Parser<'_> {
     fn level(&mut self, level: usize) -> Result<i128, String> {
         let operators = LEVELS.get(level).copied().unwrap_or(TIGHTEST);
         let operand = |parser: &mut Self| match level {
-            7 => parser.unary(),
-            _ => parser.level(level + 1),
+            _ if level < LEVELS.len() => parser.level(level + 1),
+            _ => parser.unary(),
         };
         let mut left = operand(self)?;
         while let Some(operator) = self.operator(operators) {
@@ -126,6 +135,8 @@ impl Parser<'_> {
 fn apply(operator: &str, a: i128, b: i128) -> Option<i128> {
     let truth = |condition: bool| Some(i128::from(condition));
     match operator {
+        "||" => truth(a != 0 || b != 0),
+        "&&" => truth(a != 0 && b != 0),
         "|" => Some(a | b),
         "^" => Some(a ^ b),
         "&" => Some(a & b),
@@ -160,6 +171,8 @@ mod tests {
             ("i < 10 ? 1 : i > 9 ? 2 : 3", 2),
             ("i << 1 >> 2 ^ 1", 4),
             ("7 - 2 - 1", 4),
+            ("i == 1 || i == 10 && i & 2", 1),
+            ("i == 10 || 0 && 0", 1),
         ];
         for (text, value) in cases {
             assert_eq!(evaluate(text, 10), Ok(value), "{text}");

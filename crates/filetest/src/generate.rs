@@ -171,6 +171,8 @@ pub fn run(text: &str, choose: Choose<'_>) -> Vec<String> {
             kernel,
             grid: [1 + choose(2), 1, 1],
             block: blocks[choose(blocks.len() as u32) as usize],
+            cluster: None,
+            nonportable_cluster: false,
             dynamic_shared: choose(3) * 64,
             params: (0..size).map(|_| choose(256) as u8).collect(),
         };

@@ -29,7 +29,15 @@ impl Bench {
     /// Runs a kernel on one host thread; the warp instructions issued.
     fn run(&self, kernel: &str, grid: [u32; 3], block: [u32; 3], params: &[u8]) -> u64 {
         let kernel = self.module.kernel(kernel).expect("the kernel");
-        let launch = Launch { kernel, grid, block, dynamic_shared: 0, params: params.to_vec() };
+        let launch = Launch {
+            kernel,
+            grid,
+            block,
+            cluster: None,
+            nonportable_cluster: false,
+            dynamic_shared: 0,
+            params: params.to_vec(),
+        };
         let options = LaunchOptions { threads: 1, ..LaunchOptions::default() };
         self.device.launch(&launch, &options).expect("a launch without fault").warp_instructions
     }

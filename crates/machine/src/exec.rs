@@ -1,9 +1,12 @@
 //! What an operation sees while it runs: the registers of the current frame, the active lanes, and the memories.
 
+use crate::common::{ClusterBarrier, Common};
 use crate::fault::{Access, Trap};
 use crate::lanes::simd::Simd;
 use crate::lanes::{EMPTY, Files, LANES, Lane, MAX_WARPS, Mask};
-use crate::memory::{CODE_WINDOW, DeviceMemory, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE};
+use crate::memory::{
+    CODE_WINDOW, DeviceMemory, LOCAL_WINDOW, PARAM_WINDOW, RANK_SHIFT, SHARED_WINDOW, WINDOW_SIZE,
+};
 use crate::output::Output;
 use crate::program::Image;
 
@@ -16,9 +19,16 @@ pub(crate) struct Grid<'a> {
     pub(crate) params: &'a [u8],
     pub(crate) grid: [u32; 3],
     pub(crate) block: [u32; 3],
+    /// CTAs of a cluster; one if nobody asked for more.
+    pub(crate) cluster: [u32; 3],
+    /// Whether somebody asked for clusters at all.
+    pub(crate) explicit_cluster: bool,
     /// Bytes of shared memory of a CTA: static, then dynamic.
     pub(crate) static_shared: u32,
     pub(crate) dynamic_shared: u32,
+    /// Where they begin in the CTA's part of the shared window, and what the system has of it.
+    pub(crate) shared_start: u32,
+    pub(crate) reserved_shared: u32,
     /// Bytes of local memory of a thread.
     pub(crate) local: u32,
     pub(crate) multiprocessors: u32,
@@ -37,6 +47,8 @@ pub(crate) struct Grid<'a> {
 pub(crate) struct Threads {
     /// `%ctaid`.
     pub(crate) ctaid: [u32; 3],
+    /// `%cluster_ctarank`.
+    pub(crate) rank: u32,
     /// The CTA's place in residency, from which `%smid` follows.
     pub(crate) slot: u32,
     /// `%warpid` of the pack's first warp.
@@ -47,6 +59,10 @@ pub(crate) struct Threads {
     pub(crate) tid: [Vec<[u32; LANES]>; 3],
     /// Lanes that have not exited.
     pub(crate) live: Mask,
+    /// Lanes that have arrived at the cluster barrier and not yet waited for it, and the parity of the phase that each
+    /// arrived in.
+    pub(crate) at_cluster_barrier: Mask,
+    pub(crate) cluster_phase: Mask,
     /// Local memory: thread-major.
     pub(crate) local: Vec<u8>,
 }
@@ -57,6 +73,15 @@ pub(crate) struct LaneTrap {
     pub(crate) trap: Trap,
     /// Warp of the pack and lane; `None` when no single thread is to blame.
     pub(crate) lane: Option<(usize, usize)>,
+}
+
+/// What a thread waits for besides CTA barriers and other lanes of its warp.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Awaited {
+    /// The end of a phase of the mbarrier object that holds this word.
+    Mbarrier { address: u64, word: u64, lane: (usize, usize) },
+    /// The cluster barrier, which waits for so many threads.
+    Cluster { threads: u32 },
 }
 
 /// The state that operations work on.
@@ -83,6 +108,10 @@ pub(crate) struct Exec<'a> {
     pub(crate) fuel: i64,
     /// Set by operations that other threads may be waiting for or that may be waiting for others.
     pub(crate) communicated: bool,
+    /// With `WAIT`: for what. With `YIELD`: what has not happened yet, so that there is no use in going on at once.
+    pub(crate) awaited: Option<Awaited>,
+    /// Whether an operation with a time limit, which returned `WAIT` before, has reached it.
+    pub(crate) expired: bool,
     /// With [`crate::ops::event::DIVERGE`]: the lanes that take the branch.
     pub(crate) taken: Mask,
     /// With `SCATTER`: the target of every lane.
@@ -94,10 +123,15 @@ pub(crate) struct Exec<'a> {
     pub(crate) threads: &'a mut Threads,
     /// Shared memory of the CTA.
     pub(crate) shared: &'a mut [u8],
+    /// The address of its first byte.
+    pub(crate) shared_base: u64,
+    /// Shared memory of the other CTAs of the cluster by rank; empty where one has exited.
+    pub(crate) peers: &'a mut [Vec<u8>],
+    pub(crate) cluster_barrier: &'a mut ClusterBarrier,
     pub(crate) grid: &'a Grid<'a>,
 }
 
-/// A resolved generic address.
+/// A resolved generic address. One of shared memory still holds the rank of its CTA.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Resolved {
     Global(u64),
@@ -133,7 +167,7 @@ impl<'a> Exec<'a> {
         files: Files,
         grid: &'a Grid<'a>,
         threads: &'a mut Threads,
-        shared: &'a mut [u8],
+        common: &'a mut Common,
     ) -> Self {
         Self {
             files,
@@ -147,12 +181,17 @@ impl<'a> Exec<'a> {
             issued: 0,
             fuel: 0,
             communicated: false,
+            awaited: None,
+            expired: false,
             taken: EMPTY,
             targets: Vec::new(),
             resume: 0,
             trap: None,
             threads,
-            shared,
+            shared: &mut common.own,
+            shared_base: common.base,
+            peers: &mut common.peers,
+            cluster_barrier: &mut common.barrier,
             grid,
         }
     }
@@ -195,9 +234,7 @@ impl Exec<'_> {
             return Trap::MisalignedAddress { address, bytes, access };
         }
         let nearby = match resolve(address) {
-            Resolved::Shared(offset) => {
-                Some(format!("offset {offset} of the CTA's {} bytes of shared memory", self.shared.len()))
-            }
+            Resolved::Shared(address) => Some(self.near_shared(address)),
             Resolved::Local(offset) => {
                 Some(format!("offset {offset} of the thread's {} bytes of local memory", self.grid.local))
             }
@@ -214,6 +251,32 @@ impl Exec<'_> {
             }),
         };
         Trap::IllegalAddress { address, bytes, access, nearby }
+    }
+
+    /// What lies near an address of shared memory.
+    fn near_shared(&self, address: u64) -> String {
+        let (rank, own) = (address >> RANK_SHIFT, self.shared_base >> RANK_SHIFT);
+        let start = u64::from(self.grid.shared_start);
+        let place = address & ((1 << RANK_SHIFT) - 1);
+        let ctas = self.peers.len().max(1) as u64;
+        if rank >= ctas {
+            return format!("of the CTA with rank {rank} in a cluster of {ctas}");
+        }
+        if rank != own && self.peers[rank as usize].is_empty() {
+            return format!(
+                "of the CTA with rank {rank} of the cluster, which has exited or has no shared memory"
+            );
+        }
+        let bytes = self.grid.static_shared + self.grid.dynamic_shared;
+        match place.checked_sub(start) {
+            None => format!("in the {start} bytes of a CTA's shared memory that the system reserves"),
+            Some(offset) if rank == own => {
+                format!("offset {offset} of the CTA's {bytes} bytes of shared memory")
+            }
+            Some(offset) => {
+                format!("offset {offset} of the {bytes} bytes of shared memory of the CTA with rank {rank}")
+            }
+        }
     }
 
     /// A lane's local memory at `offset`, if the range is inside it.

@@ -55,6 +55,8 @@ pub enum Trap {
     BudgetExhausted {
         /// Warp instructions allowed.
         budget: u64,
+        /// What a thread was waiting for: "in block (0, 0, 0) the mbarrier at 0x400 waits for 1 arrivals and 0 bytes".
+        awaited: Option<String>,
     },
     /// The launch was cancelled by the host.
     Cancelled,
@@ -121,8 +123,9 @@ impl fmt::Display for Trap {
             Self::StackOverflow { limit } => {
                 write!(f, "stack overflow: a thread has {limit} bytes of local memory")
             }
-            Self::BudgetExhausted { budget } => {
-                write!(f, "runaway kernel: the budget of {budget} warp instructions is used up")
+            Self::BudgetExhausted { budget, awaited } => {
+                write!(f, "runaway kernel: the budget of {budget} warp instructions is used up")?;
+                awaited.as_ref().map_or(Ok(()), |awaited| write!(f, "; {awaited}"))
             }
             Self::Cancelled => f.write_str("cancelled by the host"),
         }

@@ -7,6 +7,7 @@ use crate::lanes::simd::Level;
 use crate::lanes::{LANES, MAX_WARPS};
 use crate::memory::{DeviceMemory, MemoryError};
 use crate::observe::Observer;
+use crate::ops::matrix::WARPGROUP;
 use crate::output::Output;
 use crate::profile::Profile;
 use crate::program::Image;
@@ -303,6 +304,10 @@ pub struct Launch<'a> {
     pub grid: [u32; 3],
     /// Threads of a CTA in each dimension.
     pub block: [u32; 3],
+    /// CTAs of a cluster in each dimension, if the kernel does not say it itself (`.reqnctapercluster`).
+    pub cluster: Option<[u32; 3]>,
+    /// Whether clusters may have more CTAs than every device with clusters allows.
+    pub nonportable_cluster: bool,
     /// Bytes of dynamic shared memory.
     pub dynamic_shared: u32,
     /// The parameter buffer, laid out as [`Kernel::parameters`] says.
@@ -364,6 +369,17 @@ pub enum LaunchError {
     Fault(Box<Fault>),
 }
 
+/// Warps of a pack: packs are of equal size, and as few as possible. The warps of a warpgroup multiply matrices
+/// together, so that none may be in another pack.
+fn pack_size(module: &LoadedModule, warps: usize) -> usize {
+    let size = warps.div_ceil(warps.div_ceil(MAX_WARPS));
+    let is_group_product = |opcode: &ptx::isa::Opcode| opcode.mnemonic() == ptx::isa::Mnemonic::Wgmma;
+    match size < warps && module.module().opcodes.iter().any(is_group_product) {
+        true => size.next_multiple_of(WARPGROUP),
+        false => size,
+    }
+}
+
 impl Device {
     /// Runs a kernel to its end.
     pub fn launch(
@@ -373,10 +389,10 @@ impl Device {
     ) -> Result<LaunchReport, LaunchError> {
         let module = launch.kernel.module;
         check_extents(launch)?;
+        let shape = self.shape(launch)?;
         let threads_per_cta: u32 = launch.block.iter().product();
         let warps = threads_per_cta.div_ceil(LANES as u32) as usize;
-        // Packs of equal size, as few as possible.
-        let pack_warps = warps.div_ceil(warps.div_ceil(MAX_WARPS));
+        let pack_warps = pack_size(module, warps);
         let order = LaneOrder::of_block(launch.block);
         let image = module.image(launch.kernel.function, pack_warps, order)?;
         let static_shared = image.static_shared;
@@ -388,8 +404,12 @@ impl Device {
             memory: &self.memory,
             image: &image,
             params: &launch.params,
-            grid: launch.grid,
+            grid: shape.grid,
             block: launch.block,
+            cluster: shape.cluster.unwrap_or([1; 3]),
+            explicit_cluster: shape.cluster.is_some(),
+            shared_start: self.profile.shared_start(),
+            reserved_shared: self.profile.reserved_shared(),
             static_shared,
             dynamic_shared: launch.dynamic_shared,
             local: image.local_bytes(STACK),
@@ -421,6 +441,65 @@ impl Device {
             }
             Err(stop) => Err(LaunchError::Fault(Box::new(describe(*stop, launch, &image, options)))),
         }
+    }
+
+    /// The extents of grid and clusters, as kernel and launch say them together.
+    fn shape(&self, launch: &Launch<'_>) -> Result<Shape, LaunchError> {
+        use LaunchError::InvalidConfiguration as Invalid;
+        let bounds = &launch.kernel.function().bounds;
+        let text = |[x, y, z]: [u32; 3]| format!("({x}, {y}, {z})");
+        let cluster = match (launch.cluster, bounds.req_nctapercluster) {
+            (Some(asked), Some(required)) if asked != required => {
+                let (asked, required) = (text(asked), text(required));
+                return Err(Invalid(format!(
+                    "clusters of {asked}; the kernel requires {required}: .reqnctapercluster"
+                )));
+            }
+            (asked, required) => asked.or(required),
+        };
+        let Some(cluster) = cluster else {
+            return match bounds.explicit_cluster {
+                true => {
+                    Err(Invalid("the kernel needs the extents of a cluster: .explicitcluster".to_owned()))
+                }
+                false => Ok(Shape { grid: launch.grid, cluster: None }),
+            };
+        };
+        if !self.profile.has_clusters() {
+            return Err(Invalid(format!("clusters; device {} has none", self.profile.name)));
+        }
+        let size = cluster.iter().try_fold(1u32, |size, &n| size.checked_mul(n)).unwrap_or(u32::MAX);
+        let (portable, most) = Profile::MAX_CLUSTER;
+        let limit = if launch.nonportable_cluster { most } else { portable };
+        if size == 0 || size > limit {
+            let hint = match size <= most && size != 0 {
+                true => format!("; up to {most} if the launch allows sizes that are not portable"),
+                false => String::new(),
+            };
+            let extents = text(cluster);
+            return Err(Invalid(format!("clusters of {extents} CTAs; a cluster has 1 to {limit}{hint}")));
+        }
+        if let Some(max) = bounds.max_clusterrank.filter(|&max| size > max) {
+            return Err(Invalid(format!(
+                "clusters of {size} CTAs; the kernel's .maxclusterrank allows {max}"
+            )));
+        }
+        // The grid of a kernel with .blocksareclusters counts clusters.
+        let scale = if bounds.blocks_are_clusters { cluster } else { [1; 3] };
+        let mut grid = launch.grid;
+        for (axis, name) in ["x", "y", "z"].into_iter().enumerate() {
+            grid[axis] = match grid[axis].checked_mul(scale[axis]) {
+                Some(extent) if extent <= Profile::MAX_GRID[axis] => extent,
+                _ => return Err(Invalid(format!("grid {name} extent {} clusters is too large", grid[axis]))),
+            };
+            if !grid[axis].is_multiple_of(cluster[axis]) {
+                let (extent, by) = (grid[axis], cluster[axis]);
+                return Err(Invalid(format!(
+                    "grid {name} extent {extent} is not a multiple of the cluster's {by}"
+                )));
+            }
+        }
+        Ok(Shape { grid, cluster: Some(cluster) })
     }
 
     fn check_resources(
@@ -471,6 +550,13 @@ impl Device {
     }
 }
 
+/// How a launch is divided.
+struct Shape {
+    grid: [u32; 3],
+    /// `None` if nobody asked for clusters.
+    cluster: Option<[u32; 3]>,
+}
+
 /// Checks the extents of grid and block, which are the same on every device.
 fn check_extents(launch: &Launch<'_>) -> Result<(), LaunchError> {
     use LaunchError::InvalidConfiguration as Invalid;
@@ -505,7 +591,9 @@ fn describe(stop: Stop, launch: &Launch<'_>, image: &Image, options: &LaunchOpti
     };
     match stop {
         Stop::Cancelled => {}
-        Stop::Budget => fault.trap = Trap::BudgetExhausted { budget: options.budget.unwrap_or(0) },
+        Stop::Budget { awaited } => {
+            fault.trap = Trap::BudgetExhausted { budget: options.budget.unwrap_or(0), awaited };
+        }
         Stop::Trap { cta, thread, trap, pc } => {
             fault.trap = trap.trap;
             fault.block = Some(cta);

@@ -13,7 +13,8 @@
 //! | `program` | decoded code |
 //! | [`lanes`] | registers as planes; host vector levels |
 //! | `ops` | what operations do |
-//! | `run` | groups of lanes, packs, CTAs, grids |
+//! | `common` | what the CTAs of a cluster share |
+//! | `run` | groups of lanes, packs, CTAs, clusters, grids |
 //! | [`schedule`] | who runs next |
 //! | [`observe`] | who watches |
 //! | [`stats`], [`trace`] | observers: exact counters, a line for every instruction |
@@ -24,6 +25,7 @@
 #[cfg(target_endian = "big")]
 compile_error!("guest memory is little-endian and is accessed in place");
 
+mod common;
 mod decode;
 mod exec;
 pub mod fault;

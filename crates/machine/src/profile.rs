@@ -200,15 +200,32 @@ impl Profile {
         PROFILES.iter().find(|p| p.name.eq_ignore_ascii_case(name))
     }
 
+    /// CTAs in a cluster, if the device has clusters: on any such device, and at most where a kernel asks for more.
+    pub const MAX_CLUSTER: (u32, u32) = (8, 16);
+
+    /// Whether CTAs form clusters.
+    pub fn has_clusters(&self) -> bool {
+        self.sm >= 90
+    }
+
+    /// Bytes of shared memory that the system reserves in every CTA.
+    pub fn reserved_shared(&self) -> u32 {
+        if self.sm >= 80 { KIB } else { 0 }
+    }
+
+    /// Where a CTA's own shared memory begins: since compute capability 9.0 behind the reserved bytes.
+    pub fn shared_start(&self) -> u32 {
+        if self.sm >= 90 { self.reserved_shared() } else { 0 }
+    }
+
     /// CTAs of a kernel that reside on one multiprocessor at a time.
     ///
     /// The interpreter has no register allocation, so registers do not limit residency here.
     pub fn resident_ctas(&self, threads: u32, shared: u32) -> u32 {
         let threads = threads.max(1).next_multiple_of(32);
         let by_threads = self.threads_per_multiprocessor / threads;
-        // Each CTA also holds 1 KiB that the system reserves, on compute capability 8.0 and later.
-        let reserved = if self.sm >= 80 { KIB } else { 0 };
-        let by_shared = (self.shared_per_multiprocessor).checked_div(shared + reserved).unwrap_or(u32::MAX);
+        let taken = shared + self.reserved_shared();
+        let by_shared = (self.shared_per_multiprocessor).checked_div(taken).unwrap_or(u32::MAX);
         by_threads.min(by_shared).min(self.ctas_per_multiprocessor)
     }
 }

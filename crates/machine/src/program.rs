@@ -9,6 +9,8 @@ use crate::lanes::FileSizes;
 use crate::memory::CODE_WINDOW;
 use crate::memory::SpaceKind;
 use crate::ops::Op;
+use crate::ops::matrix::product::Product;
+use crate::ops::matrix::transfer::Stored;
 use ptx::module::FuncId;
 
 /// Scalars that every frame has: where its locals start in local memory.
@@ -38,6 +40,12 @@ pub(crate) struct Image {
     pub(crate) calls: Vec<CallSite>,
     /// CTA barriers.
     pub(crate) barriers: Vec<BarrierSite>,
+    /// Video instructions.
+    pub(crate) videos: Vec<numerics::video::Instruction>,
+    /// Matrix multiplications.
+    pub(crate) products: Vec<Product>,
+    /// Matrices that are loaded and stored.
+    pub(crate) matrices: Vec<Stored>,
     /// Bytes of local memory that module-scope `.local` variables take, below every frame.
     pub(crate) module_local: u32,
     /// Bytes of static shared memory.
@@ -61,6 +69,9 @@ impl Image {
             functions: (0..functions).map(|_| None).collect(),
             calls: Vec::new(),
             barriers: Vec::new(),
+            videos: Vec::new(),
+            products: Vec::new(),
+            matrices: Vec::new(),
             module_local: layout.module_local(),
             static_shared: layout.shared(),
             frame_bytes: None,
@@ -126,6 +137,8 @@ pub(crate) struct Code {
     pub(crate) sizes: FileSizes,
     /// What the scalars of a frame start as.
     pub(crate) scalars: Vec<u64>,
+    /// Those that hold offsets in shared memory, to which the address of its first byte is to be added.
+    pub(crate) shared_addresses: Vec<u32>,
     /// Bytes of local memory of a frame: formal parameters, call-site parameters, `.local` variables.
     pub(crate) frame: u32,
     /// Formal input parameters.

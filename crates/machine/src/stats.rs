@@ -338,7 +338,7 @@ fn space_of(access: &MemoryAccess<'_>, lane: usize, named: Option<Space>) -> Spa
     match (named, access.space) {
         (Some(space), _) => space,
         (None, SpaceKind::Global) => Space::Global,
-        (None, SpaceKind::Shared) => Space::Shared,
+        (None, SpaceKind::Shared | SpaceKind::Cluster) => Space::Shared,
         (None, SpaceKind::Local) => Space::Local,
         (None, SpaceKind::Param) => Space::Param,
         (None, SpaceKind::Generic) => match resolve(access.addresses[lane]) {

@@ -99,6 +99,7 @@ fn addresses(line: &mut String, access: &MemoryAccess<'_>, mask: u32) -> std::fm
     let space = match access.space {
         SpaceKind::Global => "global",
         SpaceKind::Shared => "shared",
+        SpaceKind::Cluster => "shared::cluster",
         SpaceKind::Local => "local",
         SpaceKind::Param => "param",
         SpaceKind::Generic => "generic",

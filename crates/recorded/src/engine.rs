@@ -105,6 +105,8 @@ impl Machine {
             kernel: loaded.kernel("k").ok_or_else(|| Failure::Failed("no kernel".into()))?,
             grid: [count.div_ceil(THREADS) as u32, 1, 1],
             block: [THREADS as u32, 1, 1],
+            cluster: None,
+            nonportable_cluster: false,
             dynamic_shared: 0,
             params: parameters(input, output, constants),
         };

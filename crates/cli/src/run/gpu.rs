@@ -49,7 +49,7 @@ pub(super) fn execute(
         kernel: &function.name,
         grid: arguments.grid.0,
         block,
-        cluster: None,
+        cluster: arguments.cluster.map(|extents| extents.0),
         cooperative: false,
         dynamic_shared: arguments.shared,
         params: &binding.params,

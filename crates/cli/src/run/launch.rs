@@ -139,6 +139,7 @@ impl Launched {
             "device": arguments.device.name,
             "grid": launch.grid,
             "block": launch.block,
+            "cluster": launch.cluster,
             "dynamic_shared": launch.dynamic_shared,
             "scheduler": arguments.scheduler.to_string(),
             "threads": report.map(|r| r.threads),

@@ -83,6 +83,12 @@ pub(crate) struct Arguments {
     /// Threads of a CTA: X[,Y[,Z]]; may be left out if the kernel has .reqntid
     #[arg(short, long, value_name = "X[,Y[,Z]]")]
     block: Option<Extents>,
+    /// CTAs of a cluster: X[,Y[,Z]]; may be left out if the kernel has .reqnctapercluster
+    #[arg(long, value_name = "X[,Y[,Z]]")]
+    cluster: Option<Extents>,
+    /// Allow clusters of more than 8 CTAs, up to 16, which not every device has
+    #[arg(long)]
+    nonportable_cluster: bool,
     /// Bytes of dynamic shared memory
     #[arg(long, value_name = "BYTES", default_value_t = 0)]
     shared: u32,
@@ -190,6 +196,8 @@ pub(crate) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
         kernel,
         grid: arguments.grid.0,
         block,
+        cluster: arguments.cluster.map(|extents| extents.0),
+        nonportable_cluster: arguments.nonportable_cluster,
         dynamic_shared: arguments.shared,
         params: binding.params,
     };

@@ -2,10 +2,12 @@
 
 use super::emit::op;
 use super::function::Decoder;
+use super::movement::halves;
+use super::operand::{Address, Destination};
 use super::{Decoded, Missing};
 use crate::fault::Access;
 use crate::memory::SpaceKind;
-use crate::ops::atomic::{Rmw, atomic};
+use crate::ops::atomic::{Rmw, atomic, vector, wide};
 use crate::ops::{Execute, NONE, Op};
 use crate::program::Meta;
 use numerics::float;
@@ -69,6 +71,14 @@ functions! {
     AddBf16: u16 |old, b, _c, _global| half::add::<Bf16, false, false>(old, b);
     AddF16x2: u32 |old, b, _c, _global| packed::map2(half::add::<F16, false, false>, old, b);
     AddBf16x2: u32 |old, b, _c, _global| packed::map2(half::add::<Bf16, false, false>, old, b);
+    MinF16: u16 |old, b, _c, _global| half::min::<F16, false, false, false>(old, b);
+    MinBf16: u16 |old, b, _c, _global| half::min::<Bf16, false, false, false>(old, b);
+    MinF16x2: u32 |old, b, _c, _global| packed::map2(half::min::<F16, false, false, false>, old, b);
+    MinBf16x2: u32 |old, b, _c, _global| packed::map2(half::min::<Bf16, false, false, false>, old, b);
+    MaxF16: u16 |old, b, _c, _global| half::max::<F16, false, false, false>(old, b);
+    MaxBf16: u16 |old, b, _c, _global| half::max::<Bf16, false, false, false>(old, b);
+    MaxF16x2: u32 |old, b, _c, _global| packed::map2(half::max::<F16, false, false, false>, old, b);
+    MaxBf16x2: u32 |old, b, _c, _global| packed::map2(half::max::<Bf16, false, false, false>, old, b);
 }
 
 /// The operation for an `.op` and a type in a space.
@@ -110,15 +120,77 @@ fn select(op: Option<Modifier>, ty: ScalarType, space: SpaceKind) -> Option<Exec
     }
 }
 
-pub(super) fn decode(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
+/// The operation on vectors for an `.op` and an element type.
+fn select_vector(op: Option<Modifier>, ty: ScalarType, space: SpaceKind) -> Option<Execute> {
+    use Modifier as M;
+    use ScalarType as T;
+    match (op?, ty) {
+        (M::Add, T::F32) => vector::<AddF32>(space),
+        (M::Add, T::F16) => vector::<AddF16>(space),
+        (M::Add, T::F16x2) => vector::<AddF16x2>(space),
+        (M::Add, T::Bf16) => vector::<AddBf16>(space),
+        (M::Add, T::Bf16x2) => vector::<AddBf16x2>(space),
+        (M::Min, T::F16) => vector::<MinF16>(space),
+        (M::Min, T::F16x2) => vector::<MinF16x2>(space),
+        (M::Min, T::Bf16) => vector::<MinBf16>(space),
+        (M::Min, T::Bf16x2) => vector::<MinBf16x2>(space),
+        (M::Max, T::F16) => vector::<MaxF16>(space),
+        (M::Max, T::F16x2) => vector::<MaxF16x2>(space),
+        (M::Max, T::Bf16) => vector::<MaxBf16>(space),
+        (M::Max, T::Bf16x2) => vector::<MaxBf16x2>(space),
+        _ => None,
+    }
+}
+
+/// `atom` and `red` on vectors.
+fn decode_vector(d: &mut Decoder<'_>, count: u32) -> Decoded {
     let opcode = d.opcode;
+    let ty = opcode.ty(Slot::Type).unwrap_or(ScalarType::B32);
+    let bytes = count * ty.bytes();
+    let first = usize::from(opcode.sem() != Some(Sem::RedVector));
+    let address = d.address(first, bytes)?;
+    let missing = || -> Missing { format!("atomic `{}` in {:?} memory", opcode.text(), address.space) };
+    let execute = select_vector(opcode.get(Slot::Op), ty, address.space).ok_or_else(missing)?;
+    let mut sources = Vec::new();
+    for part in d.elements(first + 1) {
+        let value = d.value(part, ty.bits())?;
+        sources.push(d.plane_of(value, ty.bits()));
+    }
+    let mut destinations = Vec::new();
+    if let (1, Operand::Vector(_)) = (first, d.operand(0)) {
+        for part in d.elements(0) {
+            match d.destination_of(part, ty.bits())? {
+                Destination::Plane(index) => destinations.push(index),
+                Destination::Scalar(_) => return Err(missing()),
+            }
+        }
+    }
+    let b = d.list(&sources);
+    let to = if destinations.is_empty() { NONE } else { d.list(&destinations) };
+    let meta = Meta::Memory { space: address.space, access: Access::Atomic, bytes };
+    let fields = Op { d: to, a: address.a, b, c: count, y: address.y, imm: address.imm, ..op(execute) };
+    d.emit_as(fields, meta);
+    Ok(())
+}
+
+pub(super) fn decode(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
+    if sem == Sem::RedAsync {
+        decode(d, Sem::Red)?;
+        return super::mbarrier::complete(d, 2);
+    }
+    let opcode = d.opcode;
+    if let (Sem::AtomVector | Sem::RedVector, Some(count)) =
+        (sem, opcode.get(Slot::Vec).and_then(Modifier::vector_length))
+    {
+        return decode_vector(d, count);
+    }
     let ty = opcode.ty(Slot::Type).unwrap_or(ScalarType::B32);
     // `red` has no destination.
     let first = usize::from(sem != Sem::Red);
     let address = d.address(first, ty.bytes())?;
     let missing = || -> Missing { format!("atomic `{}` in {:?} memory", opcode.text(), address.space) };
-    if matches!(d.operand(first + 1), Operand::Vector(_)) || opcode.get(Slot::Vec).is_some() {
-        return Err(missing());
+    if ty == ScalarType::B128 {
+        return decode_wide(d, sem, address);
     }
     let execute = select(opcode.get(Slot::Op), ty, address.space).ok_or_else(missing)?;
     let destination = match d.operand(0) {
@@ -137,5 +209,21 @@ pub(super) fn decode(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
     };
     let meta = Meta::Memory { space: address.space, access: Access::Atomic, bytes: ty.bytes() };
     d.emit_as(Op { d: destination, a: address.a, b, c, y: address.y, imm: address.imm, ..op(execute) }, meta);
+    Ok(())
+}
+
+/// `atom.exch` and `atom.cas` of 128 bits: pairs of planes.
+fn decode_wide(d: &mut Decoder<'_>, sem: Sem, address: Address) -> Decoded {
+    let execute = wide(sem == Sem::AtomCas, address.space)
+        .ok_or_else(|| format!("atomic `{}` in {:?} memory", d.opcode.text(), address.space))?;
+    let to = match d.operand(0) {
+        Operand::Sink => [NONE; 2],
+        operand => halves(d, operand)?,
+    };
+    let b = halves(d, d.operand(2))?;
+    let c = if sem == Sem::AtomCas { halves(d, d.operand(3))? } else { b };
+    let planes = d.list(&[to, b, c].concat());
+    let meta = Meta::Memory { space: address.space, access: Access::Atomic, bytes: 16 };
+    d.emit_as(Op { a: address.a, b: planes, y: address.y, imm: address.imm, ..op(execute) }, meta);
     Ok(())
 }

@@ -6,7 +6,7 @@ use super::function::{Decoder, Field, Home};
 use super::operand::Source;
 use super::{Decoded, Missing};
 use crate::ops::shape::NEGATE;
-use crate::ops::{NONE, Op, control};
+use crate::ops::{NONE, Op, cluster, control};
 use crate::program::{BarrierKind, BarrierSite, Builtin, CallSite, Callee, Meta, Place, Reduction, Value};
 use ir::BlockId;
 use ptx::isa::{Modifier, Sem, Slot};
@@ -31,6 +31,13 @@ pub(super) fn leaves_run(sem: Sem) -> bool {
             | Sem::Redux
             | Sem::Elect
             | Sem::BarWarpSync
+            | Sem::Ldmatrix
+            | Sem::Stmatrix
+            | Sem::Movmatrix
+            | Sem::WmmaLoad
+            | Sem::WmmaStore
+            | Sem::Mma
+            | Sem::Wgmma
     )
 }
 
@@ -124,6 +131,22 @@ pub(super) fn decode(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
             d.emit(op(control::pause));
             Ok(())
         }
+        Sem::BarClusterArrive => {
+            d.emit(op(cluster::arrive));
+            Ok(())
+        }
+        Sem::BarClusterWait => {
+            d.emit(op(cluster::wait));
+            Ok(())
+        }
+        // Registers are not counted here, so nobody waits for any, and a thread loses none.
+        Sem::Setmaxnreg => match d.operand(0) {
+            Operand::Immediate(count) if count % 8 == 0 => {
+                d.emit(op(control::pause));
+                Ok(())
+            }
+            _ => Err("setmaxnreg with a count that is not a multiple of 8".to_owned()),
+        },
         other => Err(format!("{other:?} among the control instructions")),
     }
 }

@@ -30,8 +30,9 @@ pub(crate) enum Home {
     Unused,
 }
 
-/// Predicates of a frame besides the registers: one that nobody reads, the carry bit, the constants false and true.
-const OWN_PREDICATES: u32 = 4;
+/// Predicates of a frame besides the registers: one that nobody reads, the carry bit, the constants false and true, a
+/// scalar as a predicate.
+const OWN_PREDICATES: u32 = 5;
 
 /// The least that a call takes of the stack, so that endless recursion ends.
 const CALL_FRAME: u32 = 16;
@@ -91,6 +92,8 @@ pub(crate) struct Decoder<'a> {
     /// What every scalar of a frame starts as: constants keep it, the others are computed.
     scalars: Vec<u64>,
     constant_of: HashMap<u64, u32>,
+    /// Scalars that start as addresses of shared memory, by offset in the CTA's.
+    shared_of: HashMap<u64, u32>,
     /// First plane of each width behind the registers, and how many predicates there are.
     registers: FileSizes,
     temporaries: Temporaries,
@@ -176,6 +179,7 @@ impl<'a> Decoder<'a> {
             homes: Vec::new(),
             scalars: vec![0; FIRST_SCALAR as usize],
             constant_of: HashMap::from([(0, crate::program::ZERO)]),
+            shared_of: HashMap::new(),
             registers: FileSizes::default(),
             temporaries: Temporaries::default(),
             most_temporaries: Temporaries::default(),
@@ -466,6 +470,17 @@ impl<'a> Decoder<'a> {
         scalar
     }
 
+    /// The scalar that holds the address of a byte of the CTA's shared memory.
+    pub(crate) fn shared_address(&mut self, offset: u64) -> u32 {
+        if let Some(&scalar) = self.shared_of.get(&offset) {
+            return scalar;
+        }
+        let scalar = self.new_scalar();
+        self.scalars[scalar as usize] = offset;
+        self.shared_of.insert(offset, scalar);
+        scalar
+    }
+
     /// A plane of `bits` that lives for this instruction.
     pub(crate) fn temporary(&mut self, bits: u32) -> u32 {
         let warps = self.image.warps as u32;
@@ -501,6 +516,13 @@ impl<'a> Decoder<'a> {
         d
     }
 
+    /// A predicate that holds in all lanes if scalar `a` is not zero.
+    pub(crate) fn predicate_from_scalar(&mut self, a: u32) -> u32 {
+        let d = self.own_predicate(4);
+        self.emit_part(Op { d, a, ..op(super::logic::predicate_from_scalar) });
+        d
+    }
+
     /// Where a register lives.
     pub(crate) fn home(&self, register: RegId) -> Home {
         self.homes[register.index()]
@@ -516,7 +538,7 @@ impl<'a> Decoder<'a> {
         match *param {
             Param::Memory(id) => Place::Memory {
                 offset: self.layout.offset(id).unwrap_or(0),
-                bytes: self.module.variables[id.index()].size as u32,
+                bytes: self.layout.parameter_bytes(&self.module.variables[id.index()]),
             },
             Param::Register(register) => self.register_place(register),
             Param::RegisterType(_) => Place::Memory { offset: 0, bytes: 0 },
@@ -550,6 +572,7 @@ impl<'a> Decoder<'a> {
             params: formals(&self.function.params),
             returns: formals(&self.function.returns),
             scalars: self.scalars,
+            shared_addresses: self.shared_of.into_values().collect(),
             frame: self.layout.frame(self.id).max(if is_entry { 0 } else { CALL_FRAME }),
         };
         self.image.functions[self.id.index()] = Some(code);

@@ -17,6 +17,8 @@ pub(crate) struct Layout {
     indirect: bool,
     /// Offsets in shared memory, in the module's part of local memory, or in the frame of their function.
     offsets: HashMap<VarId, u32>,
+    /// Bytes of an unsized array parameter, `.param .b8 rest[]`: room for the largest that any call passes.
+    variadic: u32,
     /// Frame bytes of every reachable function.
     frames: HashMap<FuncId, u32>,
     shared: u32,
@@ -71,6 +73,7 @@ impl Layout {
             callees: HashMap::new(),
             indirect: false,
             offsets: HashMap::new(),
+            variadic: 0,
             frames: HashMap::new(),
             shared: 0,
             module_local: 0,
@@ -141,10 +144,17 @@ impl Layout {
 
     fn place_frames(&mut self, module: &Module) {
         let mut frames: HashMap<FuncId, u32> = HashMap::new();
+        let parameters = module.variables.iter().filter(|v| v.space == StateSpace::ParamFunc);
+        let largest = parameters.map(|v| v.size).max().unwrap_or(0);
+        self.variadic = u32::try_from(largest).unwrap_or(FAR).min(FAR);
         for (index, variable) in module.variables.iter().enumerate() {
             let Some(function) = variable.function else { continue };
             if matches!(variable.space, StateSpace::Local | StateSpace::ParamFunc) {
-                let at = place(frames.entry(function).or_default(), variable);
+                let frame = frames.entry(function).or_default();
+                let at = place(frame, variable);
+                if variable.unsized_array {
+                    *frame = at.saturating_add(self.variadic).min(FAR);
+                }
                 self.offsets.insert(VarId(index as u32), at);
             }
         }
@@ -182,6 +192,11 @@ impl Layout {
     /// Bytes of a function's frame.
     pub(crate) fn frame(&self, function: FuncId) -> u32 {
         self.frames.get(&function).copied().unwrap_or(0)
+    }
+
+    /// Bytes of a device function's parameter.
+    pub(crate) fn parameter_bytes(&self, variable: &Variable) -> u32 {
+        if variable.unsized_array { self.variadic } else { u32::try_from(variable.size).unwrap_or(FAR) }
     }
 
     /// Where a shared, local or device-function parameter variable lies.

@@ -2,14 +2,14 @@
 //! Instructions").
 
 use super::Decoded;
-use super::arithmetic::integers;
+use super::arithmetic::{integers, lanes};
 use super::emit::op;
 use super::function::Decoder;
 use super::operand::Destination;
 use crate::exec::Exec;
 use crate::lanes::simd::{Baseline, Simd};
 use crate::lanes::{LANES, Lane};
-use crate::ops::shape::{Binary, COLD, Combine, HOT, NEGATE, Ternary, map};
+use crate::ops::shape::{COLD, Combine, HOT, NEGATE, map};
 use crate::ops::{Body, NONE, Op, select};
 use numerics::bits::{self, Clamp, PermuteMode, Wrap};
 use numerics::integer::Int;
@@ -17,6 +17,12 @@ use ptx::isa::{Modifier, Sem, Slot};
 use ptx::module::Operand;
 use ptx::types::ScalarType;
 use std::marker::PhantomData;
+
+macro_rules! funnel {
+    ($d:expr, $($shift:tt)+) => {
+        lanes!($d, HOT, Ternary(a: u32, b: u32, c: u32) -> u32 { bits::$($shift)+(a, b, c) })
+    };
+}
 
 pub(super) fn decode(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
     let opcode = d.opcode;
@@ -45,14 +51,18 @@ pub(super) fn decode(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
         Sem::Bfi => bfi::<u64>(d),
         Sem::Szext if wraps => integers!(d, ty, COLD, Binary |a, b: u32| bits::szext::<T, Wrap>(a, b)),
         Sem::Szext => integers!(d, ty, COLD, Binary |a, b: u32| bits::szext::<T, Clamp>(a, b)),
-        Sem::Bmsk if wraps => d.binary::<Bmsk<Wrap>, COLD>(),
-        Sem::Bmsk => d.binary::<Bmsk<Clamp>, COLD>(),
-        Sem::Fns => d.ternary::<Fns, COLD>(),
+        Sem::Bmsk if wraps => lanes!(d, COLD, Binary(a: u32, b: u32) -> u32 { bits::bmsk::<Wrap>(a, b) }),
+        Sem::Bmsk => lanes!(d, COLD, Binary(a: u32, b: u32) -> u32 { bits::bmsk::<Clamp>(a, b) }),
+        Sem::Fns => {
+            lanes!(d, COLD, Ternary(mask: u32, base: u32, offset: u32) -> u32 {
+                bits::fns(mask, base, offset as i32)
+            })
+        }
         Sem::Shf => match (opcode.has(Modifier::L), wraps) {
-            (true, true) => d.ternary::<ShiftLeft<Wrap>, HOT>(),
-            (true, false) => d.ternary::<ShiftLeft<Clamp>, HOT>(),
-            (false, true) => d.ternary::<ShiftRight<Wrap>, HOT>(),
-            (false, false) => d.ternary::<ShiftRight<Clamp>, HOT>(),
+            (true, true) => funnel!(d, shf_l::<Wrap>),
+            (true, false) => funnel!(d, shf_l::<Clamp>),
+            (false, true) => funnel!(d, shf_r::<Wrap>),
+            (false, false) => funnel!(d, shf_r::<Clamp>),
         },
         Sem::Prmt => prmt(d),
         Sem::Lop3 => lop3(d),
@@ -75,98 +85,24 @@ pub(super) fn decode(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
     }
 }
 
-struct Bmsk<M>(PhantomData<M>);
-impl<M: bits::Excess> Binary for Bmsk<M> {
-    type A = u32;
-    type B = u32;
-    type R = u32;
-    #[inline(always)]
-    fn lane(a: u32, b: u32) -> u32 {
-        bits::bmsk::<M>(a, b)
-    }
-}
-
-struct Fns;
-impl Ternary for Fns {
-    type A = u32;
-    type B = u32;
-    type C = u32;
-    type R = u32;
-    fn lane(mask: u32, base: u32, offset: u32) -> u32 {
-        bits::fns(mask, base, offset as i32)
-    }
-}
-
-struct ShiftLeft<M>(PhantomData<M>);
-impl<M: bits::Excess> Ternary for ShiftLeft<M> {
-    type A = u32;
-    type B = u32;
-    type C = u32;
-    type R = u32;
-    #[inline(always)]
-    fn lane(a: u32, b: u32, c: u32) -> u32 {
-        bits::shf_l::<M>(a, b, c)
-    }
-}
-
-struct ShiftRight<M>(PhantomData<M>);
-impl<M: bits::Excess> Ternary for ShiftRight<M> {
-    type A = u32;
-    type B = u32;
-    type C = u32;
-    type R = u32;
-    #[inline(always)]
-    fn lane(a: u32, b: u32, c: u32) -> u32 {
-        bits::shf_r::<M>(a, b, c)
-    }
-}
-
-/// `prmt` in its seven modes: a type each, so that the mode is known where lanes are looped over.
-macro_rules! permutes {
-    ($($name:ident $mode:expr;)*) => {$(
-        struct $name;
-        impl Ternary for $name {
-            type A = u32;
-            type B = u32;
-            type C = u32;
-            type R = u32;
-            #[inline(always)]
-            fn lane(a: u32, b: u32, c: u32) -> u32 {
-                bits::prmt_mode($mode, a, b, c)
-            }
-        }
-    )*};
-}
-permutes! {
-    Forward4 PermuteMode::Forward4;
-    Backward4 PermuteMode::Backward4;
-    Replicate8 PermuteMode::Replicate8;
-    EdgeClampLeft PermuteMode::EdgeClampLeft;
-    EdgeClampRight PermuteMode::EdgeClampRight;
-    Replicate16 PermuteMode::Replicate16;
-}
-
-struct Permute;
-impl Ternary for Permute {
-    type A = u32;
-    type B = u32;
-    type C = u32;
-    type R = u32;
-    #[inline(always)]
-    fn lane(a: u32, b: u32, c: u32) -> u32 {
-        bits::prmt(a, b, c)
-    }
+/// `prmt` in one of its modes, a function each, so that the mode is known where lanes are looped over.
+macro_rules! permute {
+    ($d:expr, $mode:ident) => {
+        lanes!($d, COLD, Ternary(a: u32, b: u32, c: u32) -> u32 {
+            bits::prmt_mode(PermuteMode::$mode, a, b, c)
+        })
+    };
 }
 
 fn prmt(d: &mut Decoder<'_>) -> Decoded {
     match d.opcode.get(Slot::Mode) {
-        Some(Modifier::F4e) => d.ternary::<Forward4, COLD>(),
-        Some(Modifier::B4e) => d.ternary::<Backward4, COLD>(),
-        Some(Modifier::Rc8) => d.ternary::<Replicate8, COLD>(),
-        Some(Modifier::Ecl) => d.ternary::<EdgeClampLeft, COLD>(),
-        Some(Modifier::Ecr) => d.ternary::<EdgeClampRight, COLD>(),
-        Some(Modifier::Rc16) => d.ternary::<Replicate16, COLD>(),
-        _ => d.ternary::<Permute, HOT>(),
+        Some(Modifier::F4e) => permute!(d, Forward4),
+        Some(Modifier::B4e) => permute!(d, Backward4),
+        Some(Modifier::Rc8) => permute!(d, Replicate8),
+        Some(Modifier::Ecl) => permute!(d, EdgeClampLeft),
+        Some(Modifier::Ecr) => permute!(d, EdgeClampRight),
+        Some(Modifier::Rc16) => permute!(d, Replicate16),
+        _ => lanes!(d, HOT, Ternary(a: u32, b: u32, c: u32) -> u32 { bits::prmt(a, b, c) }),
     }
 }
 
@@ -314,6 +250,12 @@ pub(super) fn set_predicate(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
         }
     }
     pc + 1
+}
+
+/// Predicate `d` = whether scalar `a` is not zero, in the active lanes.
+pub(super) fn predicate_from_scalar(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+    let y = u32::from(x.files.s[op.a as usize] != 0);
+    set_predicate(x, &Op { y, ..*op }, pc)
 }
 
 /// Predicate `d` = predicate `a` (negated?) in the active lanes.

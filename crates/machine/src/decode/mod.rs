@@ -11,7 +11,7 @@
 //! | `operand` | operands to planes, scalars and addresses |
 //! | `emit` | an operation of a family, with splats where a member is missing |
 //! | `integer`, `float`, `half`, `compare`, `logic`, `convert` | arithmetic by chapter |
-//! | `movement`, `atomic`, `warp`, `control` | the rest by chapter |
+//! | `movement`, `atomic`, `mbarrier`, `warp`, `matrix`, `control`, `video` | the rest by chapter |
 
 mod arithmetic;
 mod atomic;
@@ -25,8 +25,11 @@ mod half;
 mod integer;
 pub(crate) mod layout;
 mod logic;
+mod matrix;
+mod mbarrier;
 mod movement;
 mod operand;
+mod video;
 mod warp;
 
 use crate::fault::Place;
@@ -267,6 +270,7 @@ fn dispatch(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
         | Sem::Cvta
         | Sem::Mapa
         | Sem::Getctarank
+        | Sem::StAsync
         | Sem::CpAsync
         | Sem::CpAsyncCommitGroup
         | Sem::CpAsyncWaitGroup
@@ -275,7 +279,18 @@ fn dispatch(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
         | Sem::Stacksave
         | Sem::Stackrestore => movement::decode(d, sem),
 
-        Sem::Atom | Sem::AtomCas | Sem::Red => atomic::decode(d, sem),
+        Sem::Atom | Sem::AtomCas | Sem::AtomVector | Sem::Red | Sem::RedAsync | Sem::RedVector => {
+            atomic::decode(d, sem)
+        }
+
+        Sem::MbarrierInit
+        | Sem::MbarrierInval
+        | Sem::MbarrierExpectTx
+        | Sem::MbarrierCompleteTx
+        | Sem::MbarrierArrive
+        | Sem::CpAsyncMbarrierArrive
+        | Sem::MbarrierWait
+        | Sem::MbarrierPendingCount => mbarrier::decode(d, sem),
 
         Sem::Shfl
         | Sem::Vote
@@ -284,6 +299,15 @@ fn dispatch(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
         | Sem::Redux
         | Sem::Elect
         | Sem::BarWarpSync => warp::decode(d, sem),
+
+        Sem::Ldmatrix
+        | Sem::Stmatrix
+        | Sem::Movmatrix
+        | Sem::WmmaLoad
+        | Sem::WmmaStore
+        | Sem::Mma
+        | Sem::Wgmma
+        | Sem::WgmmaOrder => matrix::decode(d, sem),
 
         Sem::Bra
         | Sem::BrxIdx
@@ -300,6 +324,33 @@ fn dispatch(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
         | Sem::Brkpt
         | Sem::Nanosleep
         | Sem::Pmevent
-        | Sem::Griddepcontrol => control::decode(d, sem),
+        | Sem::Griddepcontrol
+        | Sem::BarClusterArrive
+        | Sem::BarClusterWait
+        | Sem::Setmaxnreg => control::decode(d, sem),
+
+        Sem::VideoAdd
+        | Sem::VideoSub
+        | Sem::VideoAbsdiff
+        | Sem::VideoMin
+        | Sem::VideoMax
+        | Sem::VideoShl
+        | Sem::VideoShr
+        | Sem::VideoMad
+        | Sem::VideoSet
+        | Sem::VideoAdd2
+        | Sem::VideoSub2
+        | Sem::VideoAvrg2
+        | Sem::VideoAbsdiff2
+        | Sem::VideoMin2
+        | Sem::VideoMax2
+        | Sem::VideoSet2
+        | Sem::VideoAdd4
+        | Sem::VideoSub4
+        | Sem::VideoAvrg4
+        | Sem::VideoAbsdiff4
+        | Sem::VideoMin4
+        | Sem::VideoMax4
+        | Sem::VideoSet4 => video::decode(d, sem),
     }
 }

@@ -10,10 +10,10 @@ use crate::exec::{Exec, Resolved, resolve};
 use crate::fault::{Access, Trap};
 use crate::lanes::simd::Baseline;
 use crate::lanes::{LANES, Lane};
-use crate::memory::SpaceKind;
+use crate::memory::{RANK_SHIFT, SpaceKind};
 use crate::ops::address::{Global, Shared, Space, addresses};
 use crate::ops::memory::{self, Transfer};
-use crate::ops::shape::{HOT, NEGATE, lane_fn};
+use crate::ops::shape::{COLD, HOT, NEGATE, lane_fn};
 use crate::ops::{NONE, Op, control};
 use crate::program::{Meta, ZERO};
 use ptx::isa::{Modifier, Sem, Slot};
@@ -45,12 +45,11 @@ pub(super) fn decode(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
         }
         Sem::Isspacep => isspacep(d),
         Sem::Cvta => cvta(d),
-        // Without cluster launch every CTA is a cluster of its own: each shared address is already the mapped one.
-        Sem::Mapa => copy(d, d.opcode.ty(Slot::Type).map_or(64, ScalarType::bits)),
-        Sem::Getctarank => {
-            let destination = d.destination_plane(0, 32)?;
-            d.emit_splat(destination, ZERO, 32);
-            Ok(())
+        Sem::Mapa => map_address(d),
+        Sem::Getctarank => rank_of_address(d),
+        Sem::StAsync => {
+            store(d)?;
+            super::mbarrier::complete(d, 2)
         }
         Sem::CpAsync => cp_async(d),
         // Copies are done when they are issued, so groups are always complete.
@@ -71,7 +70,7 @@ pub(super) fn decode(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
     }
 }
 
-fn nothing(_: &mut Exec<'_>, _: &Op, pc: u32) -> u32 {
+pub(super) fn nothing(_: &mut Exec<'_>, _: &Op, pc: u32) -> u32 {
     pc + 1
 }
 
@@ -88,7 +87,7 @@ fn copy(d: &mut Decoder<'_>, bits: u32) -> Decoded {
 }
 
 /// The two halves of a 128-bit register.
-fn halves(d: &Decoder<'_>, operand: Operand) -> Result<[u32; 2], Missing> {
+pub(super) fn halves(d: &Decoder<'_>, operand: Operand) -> Result<[u32; 2], Missing> {
     match operand {
         Operand::Register(register) => match d.home(register) {
             Home::Pair(low, high) => Ok([low, high]),
@@ -165,17 +164,10 @@ macro_rules! by_widths {
     };
 }
 
-fn elements(d: &Decoder<'_>, operand: Operand) -> Vec<Operand> {
-    match operand {
-        Operand::Vector(list) => d.body.elements(&list).to_vec(),
-        other => vec![other],
-    }
-}
-
 /// `mov.b64 d, {a, b}`: element 0 is the lowest.
 fn pack(d: &mut Decoder<'_>) -> Decoded {
     let bits = d.opcode.ty(Slot::Type).map_or(32, ScalarType::bits);
-    let parts = elements(d, d.operand(1));
+    let parts = d.elements(1);
     let element = bits / parts.len().max(1) as u32;
     // Into temporaries first: a destination may be one of the parts.
     let words: Vec<u32> = (0..bits.div_ceil(64)).map(|_| d.temporary(plane_bits(bits.min(64)))).collect();
@@ -202,7 +194,7 @@ fn pack(d: &mut Decoder<'_>) -> Decoded {
 /// `mov.b64 {a, b}, d`: element 0 is the lowest.
 fn unpack(d: &mut Decoder<'_>) -> Decoded {
     let bits = d.opcode.ty(Slot::Type).map_or(32, ScalarType::bits);
-    let parts = elements(d, d.operand(0));
+    let parts = d.elements(0);
     let element = bits / parts.len().max(1) as u32;
     let word_bits = plane_bits(bits.min(64));
     let words = match bits {
@@ -255,7 +247,11 @@ pub(super) fn loads_parameter(d: &Decoder<'_>, instruction: &Instruction) -> boo
 }
 
 /// The planes of a vector's elements, all of one width; what is dropped is [`NONE`].
-fn planes_of_elements(d: &mut Decoder<'_>, parts: &[Operand], bits: u32) -> Result<(Vec<u32>, u32), Missing> {
+pub(super) fn planes_of_elements(
+    d: &mut Decoder<'_>,
+    parts: &[Operand],
+    bits: u32,
+) -> Result<(Vec<u32>, u32), Missing> {
     let mut width = plane_bits(bits);
     for part in parts {
         if let Operand::Register(register) = part
@@ -300,7 +296,7 @@ fn load(d: &mut Decoder<'_>) -> Decoded {
         let planes = halves(d, d.operand(0))?;
         return load_planes(d, &planes, 64, 64, false);
     }
-    let parts = elements(d, d.operand(0));
+    let parts = d.elements(0);
     if let [Operand::Register(register)] = parts[..]
         && let Home::Scalar(index) = d.home(register)
     {
@@ -338,7 +334,7 @@ fn store(d: &mut Decoder<'_>) -> Decoded {
     let (planes, bits, width) = if ty.bits() == 128 {
         (halves(d, d.operand(1))?.to_vec(), 64, 64)
     } else {
-        let parts = elements(d, d.operand(1));
+        let parts = d.elements(1);
         let mut width = plane_bits(ty.bits());
         for part in &parts {
             if let Operand::Register(register) = part
@@ -378,7 +374,10 @@ fn is_in_space(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
                 Resolved::Global(address) => {
                     op.x == SpaceKind::Global as u32 && address < crate::memory::SHARED_WINDOW
                 }
-                Resolved::Shared(_) => op.x == SpaceKind::Shared as u32,
+                Resolved::Shared(address) => {
+                    let own = address >> RANK_SHIFT == x.shared_base >> RANK_SHIFT;
+                    op.x == SpaceKind::Cluster as u32 || own && op.x == SpaceKind::Shared as u32
+                }
                 Resolved::Local(_) => op.x == SpaceKind::Local as u32,
                 Resolved::Param(_) => op.x == SpaceKind::Param as u32,
             };
@@ -405,7 +404,10 @@ fn isspacep(d: &mut Decoder<'_>) -> Decoded {
     let value = d.source(1, 64)?;
     let a = d.plane_of(value, 64);
     // Constant variables live in global memory here, and a constant address is also a valid global one.
-    let x = named_space(d)? as u32;
+    let x = match d.opcode.has(Modifier::SharedCluster) {
+        true => SpaceKind::Cluster,
+        false => named_space(d)?,
+    } as u32;
     d.emit(Op { d: if p == NONE { d.scratch_predicate() } else { p }, a, x, ..op(is_in_space) });
     Ok(())
 }
@@ -428,6 +430,30 @@ fn cvta(d: &mut Decoder<'_>) -> Decoded {
     let family = crate::ops::shape::binary::<Add, HOT>(d.level);
     d.emit_family(family, (destination, 64), &[(source, 64), (Source::Scalar(constant), 64)]);
     Ok(())
+}
+
+/// The bits of an address of shared memory that hold the rank, as `mapa` and `getctarank` take them on an H200: without a
+/// look at the rest, or at how many CTAs the cluster has.
+const RANK: u64 = 0xff << RANK_SHIFT;
+
+/// `mapa`: the address of the same place in the CTA with another rank.
+fn map_address(d: &mut Decoder<'_>) -> Decoded {
+    lane_fn!(Map32: Binary(a: u32, rank: u32) -> u32 { a & !(RANK as u32) | rank << RANK_SHIFT });
+    lane_fn!(Map64: Binary(a: u64, rank: u32) -> u64 { a & !RANK | u64::from(rank & 0xff) << RANK_SHIFT });
+    match d.opcode.ty(Slot::Type).map_or(64, ScalarType::bits) {
+        32 => d.binary::<Map32, COLD>(),
+        _ => d.binary::<Map64, COLD>(),
+    }
+}
+
+/// `getctarank`.
+fn rank_of_address(d: &mut Decoder<'_>) -> Decoded {
+    lane_fn!(Rank32: Unary(a: u32) -> u32 { a >> RANK_SHIFT });
+    lane_fn!(Rank64: Unary(a: u64) -> u32 { (a & RANK) as u32 >> RANK_SHIFT });
+    match d.opcode.ty(Slot::Type).map_or(64, ScalarType::bits) {
+        32 => d.unary::<Rank32, COLD>(),
+        _ => d.unary::<Rank64, COLD>(),
+    }
 }
 
 /// `cp.async`: the list at `d` holds the destination's address operand (index, kind, offset low and high) and the

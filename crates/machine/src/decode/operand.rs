@@ -14,7 +14,7 @@ use crate::ops::special::{Reading, plane_reader, read_scalar, reading};
 use crate::ops::{NONE, Op};
 use crate::program::{LOCAL_BASE, ZERO};
 use ir::Shape;
-use ptx::isa::SpecialRegister;
+use ptx::isa::{Modifier, OperandKind, SpaceRule, SpecialRegister};
 use ptx::module::{AddressBase, Operand, RegId, Symbol, VarId};
 use ptx::types::StateSpace;
 
@@ -63,6 +63,14 @@ impl Decoder<'_> {
         self.operands.get(i).copied().unwrap_or(Operand::Absent)
     }
 
+    /// The elements of operand `i`: itself, unless it is a vector.
+    pub(crate) fn elements(&self, i: usize) -> Vec<Operand> {
+        match self.operand(i) {
+            Operand::Vector(list) => self.body.elements(&list).to_vec(),
+            other => vec![other],
+        }
+    }
+
     /// Operand `i` as a value of `bits`.
     pub(crate) fn source(&mut self, i: usize, bits: u32) -> Result<Source, Missing> {
         self.value(self.operand(i), bits)
@@ -74,6 +82,10 @@ impl Decoder<'_> {
             Operand::Register(register) => self.register_value(register, bits),
             Operand::Immediate(value) => Ok(Source::Scalar(self.constant(value))),
             Operand::Special { register, component } => self.special(register, component, bits),
+            Operand::SymbolAddress { symbol: Symbol::Variable(id), offset } if self.is_shared(id) => {
+                let at = self.shared_offset(id)?.wrapping_add_signed(offset);
+                Ok(Source::Scalar(self.shared_address(at)))
+            }
             Operand::SymbolAddress { symbol, offset } => {
                 let SymbolValue { base, offset: at } = self.symbol(symbol)?;
                 let offset = at.wrapping_add_signed(offset);
@@ -156,7 +168,12 @@ impl Decoder<'_> {
             Operand::Register(register) => Ok((self.predicate_of(register)?, 0)),
             Operand::NotPredicate(register) => Ok((self.predicate_of(register)?, NEGATE)),
             Operand::Immediate(value) => Ok((self.constant_predicate(value != 0), 0)),
-            Operand::Special { register, .. } => Err(format!("{} as a predicate", register.text())),
+            Operand::Special { register, component } => {
+                let Source::Scalar(a) = self.special(register, component, 32)? else {
+                    return Err(format!("{} as a predicate", register.text()));
+                };
+                Ok((self.predicate_from_scalar(a), 0))
+            }
             Operand::Absent => Ok((NONE, 0)),
             other => Err(format!("operand {other:?} as a predicate")),
         }
@@ -185,7 +202,6 @@ impl Decoder<'_> {
                 self.emit_part(Op { d, x, y, ..op(plane_reader(bits)) });
                 Ok(Source::Plane(d))
             }
-            Reading::Missing => Err(format!("special register {}", register.text())),
         }
     }
 
@@ -201,7 +217,10 @@ impl Decoder<'_> {
         let unplaced = || format!("variable {}", variable.name);
         let (base, offset) = match variable.space {
             StateSpace::Global | StateSpace::Const => (ZERO, self.loaded.address(id).ok_or_else(unplaced)?),
-            StateSpace::Shared => (ZERO, self.layout.offset(id).ok_or_else(unplaced)?.into()),
+            StateSpace::Shared => {
+                let offset = self.shared_offset(id)?;
+                (self.shared_address(offset), 0)
+            }
             StateSpace::Local if variable.function.is_none() => {
                 (ZERO, self.layout.offset(id).ok_or_else(unplaced)?.into())
             }
@@ -219,13 +238,50 @@ impl Decoder<'_> {
         Ok(SymbolValue { base, offset })
     }
 
+    fn is_shared(&self, id: VarId) -> bool {
+        self.module.variables[id.index()].space == StateSpace::Shared
+    }
+
+    /// Where a variable lies in the CTA's shared memory.
+    fn shared_offset(&self, id: VarId) -> Result<u64, Missing> {
+        let variable = &self.module.variables[id.index()];
+        let offset = self.layout.offset(id).ok_or_else(|| format!("variable {}", variable.name))?;
+        Ok(offset.into())
+    }
+
+    /// The state space that the instruction names for address operand `i`.
+    fn named_space(&self, i: usize) -> StateSpace {
+        self.opcode.operand_space(i).unwrap_or(StateSpace::Generic)
+    }
+
+    /// Whether address operand `i` is of `.shared::cluster`.
+    fn is_in_cluster(&self, i: usize) -> bool {
+        let kind = self.opcode.data().operands.get(i).map(|spec| spec.kind);
+        match kind {
+            Some(OperandKind::Address { space: SpaceRule::Of(slot) }) => {
+                self.opcode.get(slot) == Some(Modifier::SharedCluster)
+            }
+            _ => false,
+        }
+    }
+
     /// Memory operand `i`, for an access of `bytes` a lane in the state space that the instruction names.
     pub(crate) fn address(&mut self, i: usize, bytes: u32) -> Result<Address, Missing> {
-        let named = self.opcode.operand_space(i).unwrap_or(StateSpace::Generic);
+        let found = self.address_in(i, bytes)?;
+        let space = match found.space {
+            SpaceKind::Shared if self.is_in_cluster(i) => SpaceKind::Cluster,
+            space => space,
+        };
+        Ok(Address { space, ..found })
+    }
+
+    fn address_in(&mut self, i: usize, bytes: u32) -> Result<Address, Missing> {
+        let named = self.named_space(i);
         let Operand::Address { base: address, offset } = self.operand(i) else {
             return Err(format!("operand {:?} as an address", self.operand(i)));
         };
         let imm = offset as u64;
+        let entry = crate::launch::is_entry(self.module, self.id);
         match address {
             AddressBase::Absolute => Ok(Address { a: ZERO, y: base::SCALAR, imm, space: self.space(named)? }),
             AddressBase::Variable(id) => {
@@ -237,7 +293,11 @@ impl Decoder<'_> {
                 Ok(Address { a: base, y: base::SCALAR, imm: at.wrapping_add(imm), space })
             }
             AddressBase::Register(register) => {
-                let space = self.space(named)?;
+                let space = match self.space(named)? {
+                    // The address of one of this function's own parameters, or of a call's.
+                    SpaceKind::Param if !entry && self.opcode.has(Modifier::Param) => SpaceKind::Local,
+                    space => space,
+                };
                 let (a, y) = match self.home(register) {
                     Home::Plane { index, bits: 64 } => (index, base::WIDE),
                     Home::Plane { index, bits: 32 } => (index, base::NARROW),
@@ -287,7 +347,7 @@ impl Decoder<'_> {
     pub(crate) fn window(space: SpaceKind) -> u64 {
         match space {
             SpaceKind::Global | SpaceKind::Generic => 0,
-            SpaceKind::Shared => SHARED_WINDOW,
+            SpaceKind::Shared | SpaceKind::Cluster => SHARED_WINDOW,
             SpaceKind::Local => crate::memory::LOCAL_WINDOW,
             SpaceKind::Param => PARAM_WINDOW,
         }

@@ -25,12 +25,12 @@ pub type Mask = [u32; MAX_WARPS];
 pub const EMPTY: Mask = [0; MAX_WARPS];
 
 /// 32 lanes of one register of one warp.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C, align(64))]
 pub struct Plane<T>(pub [T; LANES]);
 
 /// The registers of one frame of one pack.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Files {
     /// 16-bit planes: register-major, then warp.
     pub h: Vec<Plane<u16>>,

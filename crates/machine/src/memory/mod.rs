@@ -7,6 +7,7 @@
 //! every host address.
 
 mod buffers;
+pub mod mbarrier;
 mod region;
 
 pub use buffers::Buffers;
@@ -17,8 +18,11 @@ use std::io;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU16, AtomicUsize, Ordering};
 
-/// Generic addresses of shared memory: window base plus the offset in the CTA's shared memory.
+/// Generic addresses of shared memory: window base plus the address in shared memory.
 pub const SHARED_WINDOW: u64 = 0x0001_0000_0000_0000;
+/// From this bit on, an address in shared memory holds the rank of a CTA in its cluster; below it is the place in that
+/// CTA's shared memory. So an address of `.shared::cta` is one of `.shared::cluster`.
+pub const RANK_SHIFT: u32 = 24;
 /// Generic addresses of local memory: window base plus the offset in the thread's local memory.
 pub const LOCAL_WINDOW: u64 = 0x0002_0000_0000_0000;
 /// Generic addresses of kernel parameters.
@@ -33,8 +37,10 @@ pub const WINDOW_SIZE: u64 = 1 << 32;
 pub enum SpaceKind {
     /// `.global` and `.const`.
     Global,
-    /// `.shared`.
+    /// `.shared`, which is `.shared::cta`.
     Shared,
+    /// `.shared::cluster`.
+    Cluster,
     /// `.local`, and `.param` of device functions and call sites.
     Local,
     /// `.param` of an entry.

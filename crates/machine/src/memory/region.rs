@@ -4,6 +4,7 @@
 //! decides whether an access is allowed: [`super::DeviceMemory`] asks its page map first. Were that ever wrong, the
 //! access would still end inside this mapping, which holds nothing but guest bytes.
 
+use portable_atomic::AtomicU128;
 use std::io;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 
@@ -145,7 +146,7 @@ macro_rules! cell {
         }
     )*};
 }
-cell! { u8, AtomicU8; u16, AtomicU16; u32, AtomicU32; u64, AtomicU64; }
+cell! { u8, AtomicU8; u16, AtomicU16; u32, AtomicU32; u64, AtomicU64; u128, AtomicU128; }
 
 impl Region {
     /// The atomic cell at a guest address.

@@ -3,8 +3,7 @@
 use super::Op;
 use crate::exec::{Exec, Resolved, resolve};
 use crate::lanes::LANES;
-use crate::memory::{AtomicCell, Cell, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
-use std::ops::Range;
+use crate::memory::{AtomicCell, Cell, LOCAL_WINDOW, PARAM_WINDOW, RANK_SHIFT, SHARED_WINDOW};
 
 /// [`Op::y`] of a memory operation: where the base address in [`Op::a`] comes from.
 pub(crate) mod base {
@@ -115,41 +114,156 @@ pub(crate) fn known_block<const N: usize>(
     (end.wrapping_sub(start) == bytes * (N as u64 - 1)).then_some(start)
 }
 
-/// A state space as memory operations see it. `None` and `false` mean that the address is not valid there.
+/// Where an access goes. Offsets are not checked yet, except in local memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// An address of global memory.
+    Global(u64),
+    /// An offset in the shared memory of the CTA.
+    Own(usize),
+    /// A rank, and an offset in the shared memory of the CTA that has it.
+    Peer(usize, usize),
+    /// An offset in the local memory of the pack.
+    Local(usize),
+    /// An offset in the kernel's parameters.
+    Param(usize),
+}
+
+impl Exec<'_> {
+    /// The bytes of a place that is not in global memory; `None` if they are not all there.
+    #[inline(always)]
+    fn bytes(&self, place: Place, count: usize) -> Option<&[u8]> {
+        let (memory, start): (&[u8], _) = match place {
+            Place::Global(_) => return None,
+            Place::Own(start) => (self.shared, start),
+            Place::Peer(rank, start) => (self.peers.get(rank)?, start),
+            Place::Local(start) => (&self.threads.local, start),
+            Place::Param(start) => (self.grid.params, start),
+        };
+        memory.get(start..start.wrapping_add(count))
+    }
+
+    /// The same to be written, which parameters cannot be.
+    #[inline(always)]
+    fn bytes_mut(&mut self, place: Place, count: usize) -> Option<&mut [u8]> {
+        let (memory, start): (&mut [u8], _) = match place {
+            Place::Global(_) | Place::Param(_) => return None,
+            Place::Own(start) => (self.shared, start),
+            Place::Peer(rank, start) => (self.peers.get_mut(rank)?, start),
+            Place::Local(start) => (&mut self.threads.local, start),
+        };
+        memory.get_mut(start..start.wrapping_add(count))
+    }
+}
+
+/// A state space as memory operations see it: which addresses lead where. `None` and `false` mean that an address is not
+/// valid there.
 pub(crate) trait Space: 'static {
     /// What an address of this space becomes a generic address by.
     const WINDOW: u64;
+    /// Where the `bytes` at an address are, for a lane.
+    fn locate(x: &Exec<'_>, warp: usize, lane: usize, address: u64, bytes: u64) -> Option<Place>;
     /// Whether all lanes that access `address` access the same bytes; local memory is each thread's own.
     fn is_common(address: u64) -> bool;
     /// Whether an address leads to global memory, whose atomics are executed elsewhere than those of shared memory.
     fn is_global(address: u64) -> bool;
+
     /// Loads one cell.
-    fn load<M: Cell>(x: &Exec<'_>, warp: usize, lane: usize, address: u64) -> Option<M>;
+    #[inline(always)]
+    fn load<M: Cell>(x: &Exec<'_>, warp: usize, lane: usize, address: u64) -> Option<M> {
+        match Self::locate(x, warp, lane, address, M::BYTES)? {
+            Place::Global(address) => x.grid.memory.cell::<M>(address).map(AtomicCell::load_relaxed),
+            _ if !address.is_multiple_of(M::BYTES) => None,
+            place => x.bytes(place, M::BYTES as usize).map(bytemuck::pod_read_unaligned),
+        }
+    }
+
     /// Stores one cell.
-    fn store<M: Cell>(x: &mut Exec<'_>, warp: usize, lane: usize, address: u64, value: M) -> Option<()>;
+    #[inline(always)]
+    fn store<M: Cell>(x: &mut Exec<'_>, warp: usize, lane: usize, address: u64, value: M) -> Option<()> {
+        match Self::locate(x, warp, lane, address, M::BYTES)? {
+            Place::Global(address) => x.grid.memory.cell::<M>(address).map(|cell| cell.store_relaxed(value)),
+            _ if !address.is_multiple_of(M::BYTES) => None,
+            place => {
+                x.bytes_mut(place, M::BYTES as usize)?.copy_from_slice(bytemuck::bytes_of(&value));
+                Some(())
+            }
+        }
+    }
+
     /// Replaces a cell's value in one indivisible step and returns the old one.
+    #[inline(always)]
     fn update<M: Cell + PartialEq>(
         x: &mut Exec<'_>,
         warp: usize,
         lane: usize,
         address: u64,
         new: impl Fn(M) -> M,
-    ) -> Option<M>;
+    ) -> Option<M> {
+        match Self::locate(x, warp, lane, address, M::BYTES)? {
+            Place::Global(address) => {
+                let cell = x.grid.memory.cell::<M>(address)?;
+                let mut old = cell.load_relaxed();
+                loop {
+                    match cell.compare_exchange_seq(old, new(old)) {
+                        Ok(_) => return Some(old),
+                        Err(now) => old = now,
+                    }
+                }
+            }
+            _ if !address.is_multiple_of(M::BYTES) => None,
+            place => {
+                // One host thread runs a cluster, so nobody else sees its shared memory between the two steps.
+                let bytes = x.bytes_mut(place, M::BYTES as usize)?;
+                let old = bytemuck::pod_read_unaligned(bytes);
+                bytes.copy_from_slice(bytemuck::bytes_of(&new(old)));
+                Some(old)
+            }
+        }
+    }
+
     /// Loads consecutive cells at once; `false` if that is not possible here, which need not be a fault.
-    fn load_block<M: Cell>(x: &Exec<'_>, address: u64, into: &mut [M]) -> bool;
+    #[inline(always)]
+    fn load_block<M: Cell>(x: &Exec<'_>, address: u64, into: &mut [M]) -> bool {
+        let into: &mut [u8] = bytemuck::cast_slice_mut(into);
+        if !Self::is_common(address) || !address.is_multiple_of(M::BYTES) {
+            return false;
+        }
+        match Self::locate(x, 0, 0, address, into.len() as u64) {
+            Some(Place::Global(address)) => x.grid.memory.read_block(address, into),
+            Some(place) => x.bytes(place, into.len()).map(|bytes| into.copy_from_slice(bytes)).is_some(),
+            None => false,
+        }
+    }
+
     /// The same for as many as an array holds.
+    #[inline(always)]
     fn load_array<M: Cell, const N: usize>(x: &Exec<'_>, address: u64) -> Option<[M; N]> {
         let mut cells = [M::zeroed(); N];
         Self::load_block(x, address, &mut cells).then_some(cells)
     }
+
     /// Stores consecutive cells at once; `false` if that is not possible here, which need not be a fault.
-    fn store_block<M: Cell>(x: &mut Exec<'_>, address: u64, from: &[M]) -> bool;
+    #[inline(always)]
+    fn store_block<M: Cell>(x: &mut Exec<'_>, address: u64, from: &[M]) -> bool {
+        let from: &[u8] = bytemuck::cast_slice(from);
+        if !Self::is_common(address) || !address.is_multiple_of(M::BYTES) {
+            return false;
+        }
+        match Self::locate(x, 0, 0, address, from.len() as u64) {
+            Some(Place::Global(address)) => x.grid.memory.write_block(address, from),
+            Some(place) => x.bytes_mut(place, from.len()).map(|bytes| bytes.copy_from_slice(from)).is_some(),
+            None => false,
+        }
+    }
 }
 
 /// `.global` and `.const`.
 pub(crate) struct Global;
-/// `.shared`.
+/// `.shared::cta`.
 pub(crate) struct Shared;
+/// `.shared::cluster`.
+pub(crate) struct Cluster;
 /// `.local`, and `.param` of device functions and call sites.
 pub(crate) struct Local;
 /// `.param` of an entry.
@@ -157,257 +271,64 @@ pub(crate) struct Param;
 /// No state space: any of the above by address.
 pub(crate) struct Generic;
 
-impl Space for Global {
-    #[inline(always)]
-    fn is_global(_: u64) -> bool {
-        true
-    }
-    const WINDOW: u64 = 0;
-    #[inline(always)]
-    fn is_common(_: u64) -> bool {
-        true
-    }
-    #[inline(always)]
-    fn load<M: Cell>(x: &Exec<'_>, _: usize, _: usize, address: u64) -> Option<M> {
-        x.grid.memory.cell::<M>(address).map(AtomicCell::load_relaxed)
-    }
-    #[inline(always)]
-    fn store<M: Cell>(x: &mut Exec<'_>, _: usize, _: usize, address: u64, value: M) -> Option<()> {
-        x.grid.memory.cell::<M>(address).map(|cell| cell.store_relaxed(value))
-    }
-    #[inline(always)]
-    fn update<M: Cell + PartialEq>(
-        x: &mut Exec<'_>,
-        _: usize,
-        _: usize,
-        address: u64,
-        new: impl Fn(M) -> M,
-    ) -> Option<M> {
-        let cell = x.grid.memory.cell::<M>(address)?;
-        let mut old = cell.load_relaxed();
-        loop {
-            match cell.compare_exchange_seq(old, new(old)) {
-                Ok(_) => return Some(old),
-                Err(now) => old = now,
+macro_rules! space {
+    ($space:ident, $window:expr, common: $common:expr, global: $global:expr,
+     |$x:ident, $warp:ident, $lane:ident, $address:ident, $bytes:ident| $place:expr) => {
+        impl Space for $space {
+            const WINDOW: u64 = $window;
+            #[inline(always)]
+            fn is_common(address: u64) -> bool {
+                let common: fn(u64) -> bool = $common;
+                common(address)
+            }
+            #[inline(always)]
+            fn is_global(address: u64) -> bool {
+                let global: fn(u64) -> bool = $global;
+                global(address)
+            }
+            #[inline(always)]
+            fn locate(
+                $x: &Exec<'_>,
+                $warp: usize,
+                $lane: usize,
+                $address: u64,
+                $bytes: u64,
+            ) -> Option<Place> {
+                $place
             }
         }
-    }
-    #[inline(always)]
-    fn load_block<M: Cell>(x: &Exec<'_>, address: u64, into: &mut [M]) -> bool {
-        address.is_multiple_of(M::BYTES) && x.grid.memory.read_block(address, bytemuck::cast_slice_mut(into))
-    }
-    #[inline(always)]
-    fn store_block<M: Cell>(x: &mut Exec<'_>, address: u64, from: &[M]) -> bool {
-        address.is_multiple_of(M::BYTES) && x.grid.memory.write_block(address, bytemuck::cast_slice(from))
-    }
+    };
 }
 
-/// A cell in a slice of bytes: the range that it occupies if it is inside and aligned.
-#[inline(always)]
-fn slot<M: Cell>(len: usize, address: u64) -> Option<Range<usize>> {
-    let end = address.checked_add(M::BYTES)?;
-    (address.is_multiple_of(M::BYTES) && end <= len as u64).then_some(address as usize..end as usize)
-}
-
-#[inline(always)]
-fn get<M: Cell>(bytes: &[u8], range: Range<usize>) -> M {
-    bytemuck::pod_read_unaligned(&bytes[range])
-}
-
-#[inline(always)]
-fn put<M: Cell>(bytes: &mut [u8], range: Range<usize>, value: M) {
-    bytes[range].copy_from_slice(bytemuck::bytes_of(&value));
-}
-
-impl Space for Shared {
-    #[inline(always)]
-    fn is_global(_: u64) -> bool {
-        false
+space!(Global, 0, common: |_| true, global: |_| true, |_x, _warp, _lane, address, _bytes| {
+    Some(Place::Global(address))
+});
+// An address of another CTA is far outside.
+space!(Shared, SHARED_WINDOW, common: |_| true, global: |_| false, |x, _warp, _lane, address, _bytes| {
+    Some(Place::Own(address.wrapping_sub(x.shared_base) as usize))
+});
+space!(Cluster, SHARED_WINDOW, common: |_| true, global: |_| false, |x, _warp, _lane, address, _bytes| {
+    let rank = address >> RANK_SHIFT;
+    if rank == x.shared_base >> RANK_SHIFT {
+        return Shared::locate(x, _warp, _lane, address, _bytes);
     }
-    const WINDOW: u64 = SHARED_WINDOW;
-    #[inline(always)]
-    fn is_common(_: u64) -> bool {
-        true
+    let base = crate::common::shared_base(rank as u32, x.grid.shared_start);
+    Some(Place::Peer(rank as usize, address.wrapping_sub(base) as usize))
+});
+space!(Local, LOCAL_WINDOW, common: |_| false, global: |_| false, |x, warp, lane, address, bytes| {
+    Some(Place::Local(x.local_range(warp, lane, address, bytes)?.start))
+});
+space!(Param, PARAM_WINDOW, common: |_| true, global: |_| false, |_x, _warp, _lane, address, _bytes| {
+    Some(Place::Param(address as usize))
+});
+space!(
+    Generic, 0,
+    common: |address| !matches!(resolve(address), Resolved::Local(_)),
+    global: |address| matches!(resolve(address), Resolved::Global(_)),
+    |x, warp, lane, address, bytes| match resolve(address) {
+        Resolved::Global(address) => Global::locate(x, warp, lane, address, bytes),
+        Resolved::Shared(address) => Cluster::locate(x, warp, lane, address, bytes),
+        Resolved::Local(address) => Local::locate(x, warp, lane, address, bytes),
+        Resolved::Param(address) => Param::locate(x, warp, lane, address, bytes),
     }
-    #[inline(always)]
-    fn load<M: Cell>(x: &Exec<'_>, _: usize, _: usize, address: u64) -> Option<M> {
-        slot::<M>(x.shared.len(), address).map(|range| get(x.shared, range))
-    }
-    #[inline(always)]
-    fn store<M: Cell>(x: &mut Exec<'_>, _: usize, _: usize, address: u64, value: M) -> Option<()> {
-        slot::<M>(x.shared.len(), address).map(|range| put(x.shared, range, value))
-    }
-    #[inline(always)]
-    fn update<M: Cell + PartialEq>(
-        x: &mut Exec<'_>,
-        _: usize,
-        _: usize,
-        address: u64,
-        new: impl Fn(M) -> M,
-    ) -> Option<M> {
-        // One host thread runs a CTA, so nobody else sees its shared memory between the two steps.
-        let range = slot::<M>(x.shared.len(), address)?;
-        let old = get(x.shared, range.clone());
-        put(x.shared, range, new(old));
-        Some(old)
-    }
-    #[inline(always)]
-    fn load_block<M: Cell>(x: &Exec<'_>, address: u64, into: &mut [M]) -> bool {
-        let bytes: &mut [u8] = bytemuck::cast_slice_mut(into);
-        let start = address as usize;
-        match x.shared.get(start..start.saturating_add(bytes.len())) {
-            Some(source) if address.is_multiple_of(M::BYTES) => {
-                bytes.copy_from_slice(source);
-                true
-            }
-            _ => false,
-        }
-    }
-    #[inline(always)]
-    fn store_block<M: Cell>(x: &mut Exec<'_>, address: u64, from: &[M]) -> bool {
-        let bytes: &[u8] = bytemuck::cast_slice(from);
-        let start = address as usize;
-        match x.shared.get_mut(start..start.saturating_add(bytes.len())) {
-            Some(target) if address.is_multiple_of(M::BYTES) => {
-                target.copy_from_slice(bytes);
-                true
-            }
-            _ => false,
-        }
-    }
-}
-
-impl Space for Local {
-    #[inline(always)]
-    fn is_global(_: u64) -> bool {
-        false
-    }
-    const WINDOW: u64 = LOCAL_WINDOW;
-    #[inline(always)]
-    fn is_common(_: u64) -> bool {
-        false
-    }
-    #[inline(always)]
-    fn load<M: Cell>(x: &Exec<'_>, warp: usize, lane: usize, address: u64) -> Option<M> {
-        let range =
-            x.local_range(warp, lane, address, M::BYTES).filter(|_| address.is_multiple_of(M::BYTES))?;
-        Some(get(&x.threads.local, range))
-    }
-    #[inline(always)]
-    fn store<M: Cell>(x: &mut Exec<'_>, warp: usize, lane: usize, address: u64, value: M) -> Option<()> {
-        let range =
-            x.local_range(warp, lane, address, M::BYTES).filter(|_| address.is_multiple_of(M::BYTES))?;
-        put(&mut x.threads.local, range, value);
-        Some(())
-    }
-    fn update<M: Cell + PartialEq>(
-        x: &mut Exec<'_>,
-        warp: usize,
-        lane: usize,
-        address: u64,
-        new: impl Fn(M) -> M,
-    ) -> Option<M> {
-        let old = Self::load(x, warp, lane, address)?;
-        Self::store(x, warp, lane, address, new(old)).map(|()| old)
-    }
-    fn load_block<M: Cell>(_: &Exec<'_>, _: u64, _: &mut [M]) -> bool {
-        false
-    }
-    fn store_block<M: Cell>(_: &mut Exec<'_>, _: u64, _: &[M]) -> bool {
-        false
-    }
-}
-
-impl Space for Param {
-    #[inline(always)]
-    fn is_global(_: u64) -> bool {
-        false
-    }
-    const WINDOW: u64 = PARAM_WINDOW;
-    #[inline(always)]
-    fn is_common(_: u64) -> bool {
-        true
-    }
-    #[inline(always)]
-    fn load<M: Cell>(x: &Exec<'_>, _: usize, _: usize, address: u64) -> Option<M> {
-        slot::<M>(x.grid.params.len(), address).map(|range| get(x.grid.params, range))
-    }
-    fn store<M: Cell>(_: &mut Exec<'_>, _: usize, _: usize, _: u64, _: M) -> Option<()> {
-        None
-    }
-    fn update<M: Cell + PartialEq>(
-        _: &mut Exec<'_>,
-        _: usize,
-        _: usize,
-        _: u64,
-        _: impl Fn(M) -> M,
-    ) -> Option<M> {
-        None
-    }
-    fn load_block<M: Cell>(_: &Exec<'_>, _: u64, _: &mut [M]) -> bool {
-        false
-    }
-    fn store_block<M: Cell>(_: &mut Exec<'_>, _: u64, _: &[M]) -> bool {
-        false
-    }
-}
-
-impl Space for Generic {
-    #[inline(always)]
-    fn is_global(address: u64) -> bool {
-        matches!(resolve(address), Resolved::Global(_))
-    }
-    const WINDOW: u64 = 0;
-    #[inline(always)]
-    fn is_common(address: u64) -> bool {
-        !matches!(resolve(address), Resolved::Local(_))
-    }
-    #[inline(always)]
-    fn load<M: Cell>(x: &Exec<'_>, warp: usize, lane: usize, address: u64) -> Option<M> {
-        match resolve(address) {
-            Resolved::Global(a) => Global::load(x, warp, lane, a),
-            Resolved::Shared(a) => Shared::load(x, warp, lane, a),
-            Resolved::Local(a) => Local::load(x, warp, lane, a),
-            Resolved::Param(a) => Param::load(x, warp, lane, a),
-        }
-    }
-    #[inline(always)]
-    fn store<M: Cell>(x: &mut Exec<'_>, warp: usize, lane: usize, address: u64, value: M) -> Option<()> {
-        match resolve(address) {
-            Resolved::Global(a) => Global::store(x, warp, lane, a, value),
-            Resolved::Shared(a) => Shared::store(x, warp, lane, a, value),
-            Resolved::Local(a) => Local::store(x, warp, lane, a, value),
-            Resolved::Param(_) => None,
-        }
-    }
-    fn update<M: Cell + PartialEq>(
-        x: &mut Exec<'_>,
-        warp: usize,
-        lane: usize,
-        address: u64,
-        new: impl Fn(M) -> M,
-    ) -> Option<M> {
-        match resolve(address) {
-            Resolved::Global(a) => Global::update(x, warp, lane, a, new),
-            Resolved::Shared(a) => Shared::update(x, warp, lane, a, new),
-            Resolved::Local(a) => Local::update(x, warp, lane, a, new),
-            Resolved::Param(_) => None,
-        }
-    }
-    #[inline(always)]
-    fn load_block<M: Cell>(x: &Exec<'_>, address: u64, into: &mut [M]) -> bool {
-        match resolve(address) {
-            Resolved::Global(a) => Global::load_block(x, a, into),
-            Resolved::Shared(a) => Shared::load_block(x, a, into),
-            Resolved::Local(_) | Resolved::Param(_) => false,
-        }
-    }
-    #[inline(always)]
-    fn store_block<M: Cell>(x: &mut Exec<'_>, address: u64, from: &[M]) -> bool {
-        match resolve(address) {
-            Resolved::Global(a) => Global::store_block(x, a, from),
-            Resolved::Shared(a) => Shared::store_block(x, a, from),
-            Resolved::Local(_) | Resolved::Param(_) => false,
-        }
-    }
-}
+);

@@ -4,8 +4,8 @@
 //! narrow type zero- or sign-extends to its register; a store takes the register's low bits.
 
 use super::address::{
-    Addresses, Generic, Global, Local, Param, ROW, Shared, Space, addresses, base, contiguous, known_block,
-    lane_address,
+    Addresses, Cluster, Generic, Global, Local, Param, ROW, Shared, Space, addresses, base, contiguous,
+    known_block, lane_address,
 };
 use super::{Body, Execute, NONE, Op, plain, select};
 use crate::exec::Exec;
@@ -386,6 +386,7 @@ fn by_space(access: Transfer, pick: impl Pick, level: Level) -> Option<Execute> 
     match access.space {
         SpaceKind::Global => by_width::<Global>(access, pick, level),
         SpaceKind::Shared => by_width::<Shared>(access, pick, level),
+        SpaceKind::Cluster => by_width::<Cluster>(access, pick, Level::Baseline),
         SpaceKind::Local => by_width::<Local>(access, pick, level),
         SpaceKind::Param => by_width::<Param>(access, pick, Level::Baseline),
         SpaceKind::Generic => by_width::<Generic>(access, pick, level),

@@ -9,12 +9,17 @@
 //! | `shape` | the loops: unary, binary, ternary, compare, select, over any lane function |
 //! | `memory`, `address`, `atomic` | loads, stores, atomics in every state space |
 //! | `warp` | shuffles, votes, matches, reductions |
+//! | `mbarrier` | mbarrier objects |
+//! | `cluster` | ranks in a cluster, the cluster barrier |
 //! | `control` | branches, calls, barriers, everything that ends a straight run |
 //! | `special` | special registers |
 
 pub(crate) mod address;
 pub(crate) mod atomic;
+pub(crate) mod cluster;
 pub(crate) mod control;
+pub(crate) mod matrix;
+pub(crate) mod mbarrier;
 pub(crate) mod memory;
 pub(crate) mod shape;
 pub(crate) mod special;
@@ -76,6 +81,8 @@ pub(crate) mod event {
     pub(crate) const FAULT: u32 = FIRST + 8;
     /// The time slice is used up; `Exec::resume` is where to go on.
     pub(crate) const YIELD: u32 = FIRST + 9;
+    /// The operation waits for what `Exec::awaited` says, and is to be executed again.
+    pub(crate) const WAIT: u32 = FIRST + 10;
 }
 
 /// A loop over lanes that may be compiled for each vector level.

@@ -19,12 +19,32 @@ pub(crate) enum Reading {
     Scalar(ScalarValue),
     /// One value a lane.
     Plane(PlaneValue),
-    /// Not modelled.
-    Missing,
 }
 
 fn extent(dimensions: [u32; 3], component: usize) -> u64 {
     dimensions.get(component).map_or(0, |&d| u64::from(d))
+}
+
+/// A component of a place in the grid, in clusters, and what is left of it within one.
+fn by_cluster(place: [u32; 3], cluster: [u32; 3], component: usize) -> (u64, u64) {
+    match (place.get(component), cluster.get(component)) {
+        (Some(&at), Some(&n)) => (u64::from(at / n), u64::from(at % n)),
+        _ => (0, 0),
+    }
+}
+
+/// Bytes of the system's part of shared memory in use, as an H200 says.
+const RESERVED_IN_USE: u64 = 0x120;
+
+/// Shared memory is given out in units of this many bytes.
+const SHARED_UNIT: u32 = 128;
+
+fn total_shared(x: &Exec<'_>) -> u64 {
+    u64::from((x.grid.static_shared + x.grid.dynamic_shared).next_multiple_of(SHARED_UNIT))
+}
+
+fn reserved_start(x: &Exec<'_>) -> u64 {
+    if x.grid.shared_start != 0 { 0 } else { total_shared(x) }
 }
 
 fn lanes(value: impl Fn(usize) -> u64) -> [u64; LANES] {
@@ -38,7 +58,7 @@ fn elapsed(x: &Exec<'_>) -> u64 {
 
 /// How to read a register. The match is exhaustive on purpose: a register added to the table must be placed here.
 pub(crate) fn reading(register: SpecialRegister) -> Reading {
-    use Reading::{Missing, Plane, Scalar};
+    use Reading::{Plane, Scalar};
     use SpecialRegister as R;
     match register {
         R::Tid => Plane(|x, warp, component| match x.threads.tid.get(component) {
@@ -54,13 +74,13 @@ pub(crate) fn reading(register: SpecialRegister) -> Reading {
         R::Smid => Scalar(|x, _| u64::from(x.threads.slot % x.grid.multiprocessors)),
         R::Nsmid => Scalar(|x, _| u64::from(x.grid.multiprocessors)),
         R::Gridid => Scalar(|x, _| x.grid.grid_id),
-        // Without cluster launch every CTA is a cluster of its own.
-        R::IsExplicitCluster => Scalar(|_, _| 0),
-        R::Clusterid => Scalar(|x, c| extent(x.threads.ctaid, c)),
-        R::Nclusterid => Scalar(|x, c| extent(x.grid.grid, c)),
-        R::ClusterCtaid | R::ClusterCtarank => Scalar(|_, _| 0),
-        R::ClusterNctaid => Scalar(|_, c| u64::from(c < 3)),
-        R::ClusterNctarank => Scalar(|_, _| 1),
+        R::IsExplicitCluster => Scalar(|x, _| u64::from(x.grid.explicit_cluster)),
+        R::Clusterid => Scalar(|x, c| by_cluster(x.threads.ctaid, x.grid.cluster, c).0),
+        R::Nclusterid => Scalar(|x, c| by_cluster(x.grid.grid, x.grid.cluster, c).0),
+        R::ClusterCtaid => Scalar(|x, c| by_cluster(x.threads.ctaid, x.grid.cluster, c).1),
+        R::ClusterNctaid => Scalar(|x, c| extent(x.grid.cluster, c)),
+        R::ClusterCtarank => Scalar(|x, _| u64::from(x.threads.rank)),
+        R::ClusterNctarank => Scalar(|x, _| x.grid.cluster.iter().map(|&n| u64::from(n)).product()),
         R::LanemaskEq => Plane(|_, _, _| lanes(|l| 1 << l)),
         R::LanemaskLe => Plane(|_, _, _| lanes(|l| (2 << l) - 1)),
         R::LanemaskLt => Plane(|_, _, _| lanes(|l| (1 << l) - 1)),
@@ -71,9 +91,16 @@ pub(crate) fn reading(register: SpecialRegister) -> Reading {
         R::Globaltimer | R::GlobaltimerLo => Plane(|x, _, _| [elapsed(x); LANES]),
         R::GlobaltimerHi => Plane(|x, _, _| [elapsed(x) >> 32; LANES]),
         R::DynamicSmemSize => Scalar(|x, _| u64::from(x.grid.dynamic_shared)),
-        R::TotalSmemSize | R::AggrSmemSize => {
-            Scalar(|x, _| u64::from(x.grid.static_shared + x.grid.dynamic_shared))
-        }
+        R::TotalSmemSize => Scalar(|x, _| total_shared(x)),
+        R::AggrSmemSize => Scalar(|x, _| {
+            let used = x.grid.static_shared.next_multiple_of(16) + x.grid.dynamic_shared;
+            u64::from(x.grid.reserved_shared + used)
+        }),
+        // The system's part stands before the CTA's own, or behind it. Of its capacity an H200 uses so much.
+        R::ReservedSmemOffsetBegin => Scalar(|x, _| reserved_start(x)),
+        R::ReservedSmemOffsetEnd => Scalar(|x, _| reserved_start(x) + RESERVED_IN_USE),
+        R::ReservedSmemOffsetCap => Scalar(|x, _| reserved_start(x) + u64::from(x.grid.reserved_shared)),
+        R::ReservedSmemOffset0 | R::ReservedSmemOffset1 => Scalar(|x, _| reserved_start(x)),
         R::CurrentGraphExec => Scalar(|_, _| 0),
         // The driver sets these for its own purposes; without it they read as zero.
         R::Envreg0
@@ -108,7 +135,7 @@ pub(crate) fn reading(register: SpecialRegister) -> Reading {
         | R::Envreg29
         | R::Envreg30
         | R::Envreg31 => Scalar(|_, _| 0),
-        // Performance counters and the system's part of shared memory have no model here.
+        // Performance counters that nobody has set up.
         R::Pm0
         | R::Pm1
         | R::Pm2
@@ -124,12 +151,7 @@ pub(crate) fn reading(register: SpecialRegister) -> Reading {
         | R::Pm4_64
         | R::Pm5_64
         | R::Pm6_64
-        | R::Pm7_64
-        | R::ReservedSmemOffsetBegin
-        | R::ReservedSmemOffsetEnd
-        | R::ReservedSmemOffsetCap
-        | R::ReservedSmemOffset0
-        | R::ReservedSmemOffset1 => Missing,
+        | R::Pm7_64 => Scalar(|_, _| 0),
     }
 }
 

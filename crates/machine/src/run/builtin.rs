@@ -5,6 +5,7 @@
 mod format;
 
 use super::pack::{Group, Pack};
+use crate::common::Common;
 use crate::exec::{Exec, Grid, LaneTrap, lanes_of};
 use crate::fault::Trap;
 use crate::lanes::Files;
@@ -31,14 +32,14 @@ impl Pack {
         call: usize,
         group: &Group,
         grid: &Grid<'_>,
-        shared: &mut [u8],
+        common: &mut Common,
     ) -> Result<(), LaneTrap> {
         let site = &grid.image.calls[call];
         let frame = &mut self.frames[group.frame];
         let files = std::mem::take(&mut frame.files);
         let mut caller = Caller {
             pack_local: frame.local_base,
-            x: Exec::new(files, grid, &mut self.threads, shared),
+            x: Exec::new(files, grid, &mut self.threads, common),
             args: &site.args,
             returns: &site.returns,
         };

@@ -1,11 +1,11 @@
-//! The CTAs of a launch on a pool of host threads.
+//! The clusters of a launch on a pool of host threads.
 //!
-//! A host thread runs one CTA until it is done. If its turn ends and it may be waiting for another CTA, it is put aside
-//! and the thread takes up a new one, as long as the device profile has room for it; CTAs put aside go on in turn. So
-//! every CTA that would be resident on the device makes progress, on any number of host threads.
+//! A host thread runs one cluster (a CTA, where there are no larger ones) until it is done. If its turn ends and it may
+//! be waiting for another one, it is put aside and the thread takes up a new one, as long as the device profile has room
+//! for it; clusters put aside go on in turn. So every CTA that would be resident on the device makes progress, on any
+//! number of host threads.
 
-use super::cta::{Cta, Turn};
-use super::pack::Pack;
+use super::cluster::{Cluster, Fault, Turn};
 use crate::exec::{Grid, LaneTrap};
 use crate::observe::{Unwatched, Watch, Watched};
 use crate::schedule::SchedulerKind;
@@ -13,10 +13,10 @@ use std::collections::VecDeque;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
-/// Operations in a CTA's turn.
+/// Operations in a cluster's turn.
 const TURN: i64 = 1_000_000;
 
-/// Turns after which a host thread takes up another CTA even though those it has do not communicate: they may wait on
+/// Turns after which a host thread takes up another cluster even though those it has do not communicate: they may wait on
 /// plain loads for one that has not started.
 const LONE_TURNS: u32 = 64;
 
@@ -36,8 +36,16 @@ pub(crate) struct Plan<'a> {
 
 /// Why a grid stopped early.
 pub(crate) enum Stop {
-    Trap { cta: [u32; 3], thread: Option<[u32; 3]>, trap: LaneTrap, pc: u32 },
-    Budget,
+    Trap {
+        cta: [u32; 3],
+        thread: Option<[u32; 3]>,
+        trap: LaneTrap,
+        pc: u32,
+    },
+    /// And what some thread was waiting for.
+    Budget {
+        awaited: Option<String>,
+    },
     Cancelled,
 }
 
@@ -45,8 +53,12 @@ pub(crate) enum Stop {
 struct Shared<'a> {
     grid: &'a Grid<'a>,
     plan: &'a Plan<'a>,
+    /// The next cluster to be taken up, and how many there are.
     next: AtomicU64,
     total: u64,
+    /// CTAs of a cluster.
+    cluster: u32,
+    /// Finished CTAs.
     done: AtomicU64,
     issued: AtomicU64,
     stopped: AtomicBool,
@@ -55,12 +67,13 @@ struct Shared<'a> {
 
 /// Runs a grid to its end; the warp instructions issued.
 pub(crate) fn run(grid: &Grid<'_>, plan: &Plan<'_>) -> Result<u64, Box<Stop>> {
-    let total = grid.grid.iter().map(|&g| u64::from(g)).product();
+    let total = grid.grid.iter().zip(grid.cluster).map(|(&g, c)| u64::from(g / c)).product();
     let shared = Shared {
         grid,
         plan,
         next: AtomicU64::new(0),
         total,
+        cluster: grid.cluster.iter().product(),
         done: AtomicU64::new(0),
         issued: AtomicU64::new(0),
         stopped: AtomicBool::new(false),
@@ -82,36 +95,37 @@ impl Shared<'_> {
     fn work(&self, worker: usize, threads: usize) {
         match self.plan.observer {
             Some(observer) => {
-                self.run_ctas(worker, threads, &mut Watched { observer, image: self.grid.image });
+                self.run_clusters(worker, threads, &mut Watched { observer, image: self.grid.image });
             }
-            None => self.run_ctas(worker, threads, &mut Unwatched),
+            None => self.run_clusters(worker, threads, &mut Unwatched),
         }
     }
 
-    fn run_ctas<W: Watch>(&self, worker: usize, threads: usize, watch: &mut W) {
-        let room = (self.plan.resident / threads).max(1);
-        let mut resident: VecDeque<Cta> = VecDeque::new();
+    fn run_clusters<W: Watch>(&self, worker: usize, threads: usize, watch: &mut W) {
+        let room = (self.plan.resident / self.cluster as usize / threads).max(1);
+        let mut resident: VecDeque<Cluster> = VecDeque::new();
         let mut admit = true;
-        let mut slot = worker as u32;
+        let mut slot = worker as u32 * self.cluster;
         let mut turns = 0;
         while !self.stopped.load(Relaxed) {
             if (admit || resident.is_empty()) && resident.len() < room {
                 let index = self.next.fetch_add(1, Relaxed);
                 if index < self.total {
-                    resident.push_front(Cta::new(self.grid, index, slot, self.plan.scheduler));
-                    slot += threads as u32;
+                    resident.push_front(Cluster::new(self.grid, index, slot, self.plan.scheduler));
+                    slot += threads as u32 * self.cluster;
                 } else if resident.is_empty() {
                     return;
                 }
             }
-            let Some(mut cta) = resident.pop_front() else { return };
-            let before = cta.issued();
-            let turn = cta.run(self.grid, watch, self.turn());
-            self.account(cta.issued() - before);
+            let Some(mut cluster) = resident.pop_front() else { return };
+            let before = cluster.issued();
+            let turn = cluster.run(self.grid, watch, self.turn());
+            self.account(cluster.issued() - before, &cluster);
             match turn {
                 Turn::Done => {
                     admit = false;
-                    let done = self.done.fetch_add(1, Relaxed) + 1;
+                    let ctas = u64::from(self.cluster);
+                    let done = self.done.fetch_add(ctas, Relaxed) + ctas;
                     if let Some(progress) = self.plan.progress {
                         progress(done);
                     }
@@ -119,9 +133,9 @@ impl Shared<'_> {
                 Turn::Yielded { waits } => {
                     turns += 1;
                     admit = waits || turns % LONE_TURNS == 0;
-                    resident.push_back(cta);
+                    resident.push_back(cluster);
                 }
-                Turn::Fault { pack, trap, pc } => self.fail(&cta, pack, trap, pc),
+                Turn::Fault(fault) => self.fail(&cluster, fault),
             }
         }
     }
@@ -132,18 +146,18 @@ impl Shared<'_> {
         left.map_or(TURN, |left| TURN.min(i64::try_from(left).unwrap_or(TURN)).max(1))
     }
 
-    fn account(&self, issued: u64) {
+    fn account(&self, issued: u64, cluster: &Cluster) {
         let issued = self.issued.fetch_add(issued, Relaxed) + issued;
         if self.plan.budget.is_some_and(|budget| issued > budget) {
-            self.stop_with(Stop::Budget);
+            self.stop_with(Stop::Budget { awaited: cluster.awaited() });
         }
         if self.plan.cancel.is_some_and(|cancel| cancel.load(Relaxed)) {
             self.stop_with(Stop::Cancelled);
         }
     }
 
-    fn fail(&self, cta: &Cta, pack: usize, trap: LaneTrap, pc: u32) {
-        let pack: &Pack = cta.pack(pack);
+    fn fail(&self, cluster: &Cluster, Fault { rank, pack, trap, pc }: Fault) {
+        let pack = cluster.pack(rank, pack);
         let tid = &pack.threads.tid;
         let thread = trap.lane.map(|(warp, lane)| [0, 1, 2].map(|i: usize| tid[i][warp][lane]));
         self.stop_with(Stop::Trap { cta: pack.threads.ctaid, thread, trap, pc });

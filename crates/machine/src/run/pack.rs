@@ -4,7 +4,8 @@
 //! both then reconverge at the branch's immediate post-dominator, where a [`Join`] collects them. Joins nest through
 //! `parent`, one chain a group, so that an exiting lane can be taken out of every join that expects it.
 
-use crate::exec::{Exec, Grid, LaneTrap, Threads};
+use crate::common::{Common, shared_base};
+use crate::exec::{Awaited, Exec, Grid, LaneTrap, Threads};
 use crate::fault::Trap;
 use crate::lanes::{EMPTY, Files, LANES, Lane, Mask};
 use crate::observe::Watch;
@@ -24,6 +25,9 @@ const PATIENCE: i64 = 4_000;
 
 /// The same for a group that does not communicate, in case it waits in a way that does not look like it.
 const LONG_PATIENCE: i64 = 5_000_000;
+
+/// Operations that a group runs between two looks at what it waits for, at most.
+const LOOKS_BUSY: i64 = 1_000;
 
 /// The registers and the place in local memory of one function activation, shared by the lanes that entered it
 /// together.
@@ -64,6 +68,8 @@ pub(crate) enum Wait {
     Barrier { number: usize, site: usize },
     /// For lanes named by the member mask of the operation at its program counter.
     Members,
+    /// For what the operation at its program counter asks for; it has asked so often in vain.
+    Event { asked: u32, awaited: Awaited },
 }
 
 /// Lanes at one program counter.
@@ -103,6 +109,8 @@ pub(crate) struct Pack {
     pub(crate) issued: u64,
     /// Whether it communicated with other threads in its last turn.
     pub(crate) communicated: bool,
+    /// What its last group to run waits for or has looked for in vain.
+    pub(crate) awaited: Option<(Awaited, u32)>,
     /// Operations run by lanes that others wait for, since somebody last arrived.
     impatience: i64,
     turns: u32,
@@ -131,10 +139,12 @@ fn add(to: &mut Mask, lanes: &Mask) {
 
 impl Pack {
     /// A pack at the entry of the image's kernel.
-    pub(crate) fn new(image: &Image, threads: Threads) -> Self {
+    pub(crate) fn new(grid: &Grid<'_>, threads: Threads) -> Self {
+        let image = grid.image;
         let mut frames = Slab::new();
         let live = threads.live;
-        let frame = frames.insert(Frame::new(image, image.kernel, image.module_local, live, None));
+        let shared = shared_base(threads.rank, grid.shared_start);
+        let frame = frames.insert(Frame::new(image, image.kernel, (image.module_local, shared), live, None));
         let entry = image.code(image.kernel).entry;
         let group = Group { pc: entry, frame, mask: live, join: None, wait: Wait::Ready };
         Self {
@@ -145,6 +155,7 @@ impl Pack {
             arrivals: Vec::new(),
             issued: 0,
             communicated: false,
+            awaited: None,
             impatience: 0,
             turns: 0,
         }
@@ -154,20 +165,28 @@ impl Pack {
     pub(crate) fn run<W: Watch>(
         &mut self,
         grid: &Grid<'_>,
-        shared: &mut [u8],
+        common: &mut Common,
         scheduler: &mut dyn Scheduler,
         watch: &mut W,
         quantum: i64,
     ) -> Outcome {
         let mut fuel = quantum;
         self.communicated = false;
+        if let Err((trap, pc)) = self.ask_again(grid, common) {
+            return Outcome::Fault(trap, pc);
+        }
         loop {
             if self.threads.live == EMPTY {
                 return Outcome::Done;
             }
             let ready = self.groups.iter().filter(|g| g.wait == Wait::Ready).count();
             if ready == 0 {
-                return if self.arrivals.is_empty() { Outcome::Blocked } else { Outcome::Barrier };
+                return match self.arrivals.is_empty() {
+                    false => Outcome::Barrier,
+                    // What ran may have given others of the pack what they wait for.
+                    true if fuel < quantum && self.awaits_events() => Outcome::Yielded,
+                    true => Outcome::Blocked,
+                };
             }
             if fuel <= 0 {
                 return if self.arrivals.is_empty() { Outcome::Yielded } else { Outcome::Barrier };
@@ -181,7 +200,7 @@ impl Pack {
             let mut indices = self.groups.iter().enumerate().filter(|(_, g)| g.wait == Wait::Ready);
             let chosen = indices.nth(nth).map_or(0, |(i, _)| i);
             let group = self.groups.remove(chosen);
-            match self.step(group, grid, shared, watch, &mut fuel) {
+            match self.step(group, grid, common, watch, &mut fuel) {
                 Step::Yield | Step::Next => {}
                 Step::Fault(trap, pc) => return Outcome::Fault(trap, pc),
             }
@@ -193,13 +212,13 @@ impl Pack {
         &mut self,
         mut group: Group,
         grid: &Grid<'_>,
-        shared: &mut [u8],
+        common: &mut Common,
         watch: &mut W,
         fuel: &mut i64,
     ) -> Step {
         let frame = &mut self.frames[group.frame];
         let (files, local_base) = (std::mem::take(&mut frame.files), frame.local_base);
-        let mut x = Exec::new(files, grid, &mut self.threads, shared);
+        let mut x = Exec::new(files, grid, &mut self.threads, common);
         x.local_base = local_base;
         x.stack = std::mem::take(&mut frame.stack);
         x.issued = self.issued;
@@ -269,6 +288,9 @@ impl Pack {
         *fuel -= spent;
         self.issued = x.issued;
         self.communicated |= x.communicated;
+        if x.awaited.is_some() || spent > LOOKS_BUSY {
+            self.awaited = x.awaited.map(|awaited| (awaited, pc));
+        }
         let (trap, targets) = (x.trap.take(), std::mem::take(&mut x.targets));
         let frame = &mut self.frames[group.frame];
         (frame.files, frame.stack) = (x.files, x.stack);
@@ -276,17 +298,20 @@ impl Pack {
         match outcome {
             event::YIELD => {
                 self.groups.push(group);
+                if self.awaited.is_some() {
+                    *fuel = 0;
+                }
                 if self.impatience > if self.communicated { PATIENCE } else { LONG_PATIENCE } {
                     self.release_join();
                 }
                 return Step::Yield;
             }
             event::JOIN => self.arrive(group),
-            event::EXIT => self.exit(group, grid, shared),
+            event::EXIT => self.exit(group, grid, common),
             event::RETURN => self.return_from(group, grid.image),
             event::CALL => {
                 let pc = group.pc;
-                if let Err(trap) = self.call(group, targets, grid, shared) {
+                if let Err(trap) = self.call(group, targets, grid, common) {
                     return Step::Fault(trap, pc);
                 }
             }
@@ -299,9 +324,15 @@ impl Pack {
             event::CONVERGE => {
                 group.wait = Wait::Members;
                 self.groups.push(group);
-                if let Err((trap, pc)) = self.converge(grid, shared) {
+                if let Err((trap, pc)) = self.converge(grid, common) {
                     return Step::Fault(trap, pc);
                 }
+            }
+            event::WAIT => {
+                if let Some((awaited, _)) = self.awaited {
+                    group.wait = Wait::Event { asked: 0, awaited };
+                }
+                self.groups.push(group);
             }
             event::FAULT => {
                 let trap = trap.unwrap_or(LaneTrap { trap: Trap::Trap, lane: None });
@@ -354,8 +385,9 @@ impl Pack {
     }
 
     /// The lanes of a group end.
-    fn exit(&mut self, group: Group, grid: &Grid<'_>, shared: &mut [u8]) {
+    fn exit(&mut self, group: Group, grid: &Grid<'_>, common: &mut Common) {
         self.impatience = 0;
+        self.exit_cluster(&group.mask, common);
         remove(&mut self.threads.live, &group.mask);
         let mut join = group.join;
         while let Some(index) = join {
@@ -370,7 +402,19 @@ impl Pack {
         }
         // Lanes that waited for these need not any more. A trap here was raised by another group, which will raise it
         // again in its own turn.
-        let _ = self.converge(grid, shared);
+        let _ = self.converge(grid, common);
+    }
+
+    /// Lanes that exit are not waited for at the cluster barrier.
+    fn exit_cluster(&self, lanes: &Mask, common: &mut Common) {
+        let phase = if common.barrier.phase() { !0 } else { 0 };
+        let (mut exiting, mut arrived) = (0, 0);
+        for (warp, &lanes) in lanes.iter().enumerate() {
+            let here = lanes & self.threads.at_cluster_barrier[warp];
+            exiting += lanes.count_ones();
+            arrived += (here & !(self.threads.cluster_phase[warp] ^ phase)).count_ones();
+        }
+        common.barrier.exit(exiting, arrived);
     }
 
     fn leave_frame(&mut self, index: usize, lanes: &Mask) {
@@ -387,14 +431,14 @@ impl Pack {
         group: Group,
         targets: Vec<[u64; LANES]>,
         grid: &Grid<'_>,
-        shared: &mut [u8],
+        common: &mut Common,
     ) -> Result<(), LaneTrap> {
         let image = grid.image;
         let call = image.ops[group.pc as usize].a as usize;
         let function = match image.calls[call].callee {
             Callee::Function(function) => function,
             Callee::Builtin(builtin) => {
-                self.call_builtin(builtin, call, &group, grid, shared)?;
+                self.call_builtin(builtin, call, &group, grid, common)?;
                 self.groups.push(Group { pc: group.pc + 1, ..group });
                 return Ok(());
             }
@@ -451,7 +495,8 @@ impl Pack {
             parent: group.join,
         });
         let caller = Caller { frame: group.frame, call, join };
-        let callee = self.frames.insert(Frame::new(image, function, base, group.mask, Some(caller)));
+        let bases = (base, shared_base(self.threads.rank, grid.shared_start));
+        let callee = self.frames.insert(Frame::new(image, function, bases, group.mask, Some(caller)));
         for (&from, &to) in site.args.iter().zip(&code.params) {
             self.copy_between((group.frame, from), (callee, to), &group.mask);
         }
@@ -623,10 +668,20 @@ fn interpret<W: Watch>(x: &mut Exec<'_>, ops: &[Op], pc: &mut u32, watch: &mut W
 }
 
 impl Frame {
-    fn new(image: &Image, function: FuncId, local_base: u32, lanes: Mask, caller: Option<Caller>) -> Self {
+    /// A frame at these bases of local and shared memory.
+    fn new(
+        image: &Image,
+        function: FuncId,
+        (local_base, shared_base): (u32, u64),
+        lanes: Mask,
+        caller: Option<Caller>,
+    ) -> Self {
         let code = image.code(function);
         let mut files = Files::new(code.sizes, image.warps, &code.scalars);
         files.s[LOCAL_BASE as usize] = u64::from(local_base);
+        for &scalar in &code.shared_addresses {
+            files.s[scalar as usize] += shared_base;
+        }
         Self { files, function, local_base, stack: vec![[0; LANES]; image.warps], lanes, caller }
     }
 }

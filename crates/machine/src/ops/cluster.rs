@@ -1,0 +1,50 @@
+//! Clusters: the barrier that their threads meet at (PTX ISA, "barrier.cluster").
+
+use super::{Op, event};
+use crate::exec::{Awaited, Exec};
+use crate::fault::Trap;
+
+#[cold]
+fn misused(x: &mut Exec<'_>, warp: usize, lanes: u32, why: &str) -> u32 {
+    x.raise(warp, lanes.trailing_zeros() as usize, Trap::InvalidBarrier(why.to_owned()))
+}
+
+/// `barrier.cluster.arrive`.
+pub(crate) fn arrive(x: &mut Exec<'_>, _: &Op, pc: u32) -> u32 {
+    x.communicated = true;
+    for warp in 0..x.warps {
+        let mask = x.mask[warp];
+        let twice = mask & x.threads.at_cluster_barrier[warp];
+        if twice != 0 {
+            return misused(x, warp, twice, "barrier.cluster.arrive again before barrier.cluster.wait");
+        }
+        let phase = if x.cluster_barrier.phase() { mask } else { 0 };
+        x.threads.at_cluster_barrier[warp] |= mask;
+        x.threads.cluster_phase[warp] = (x.threads.cluster_phase[warp] & !mask) | phase;
+        x.cluster_barrier.arrive(mask.count_ones());
+    }
+    pc + 1
+}
+
+/// `barrier.cluster.wait`.
+pub(crate) fn wait(x: &mut Exec<'_>, _: &Op, pc: u32) -> u32 {
+    x.communicated = true;
+    let current = if x.cluster_barrier.phase() { !0 } else { 0 };
+    let mut waits = false;
+    for warp in 0..x.warps {
+        let mask = x.mask[warp];
+        let early = mask & !x.threads.at_cluster_barrier[warp];
+        if early != 0 {
+            return misused(x, warp, early, "barrier.cluster.wait without barrier.cluster.arrive before it");
+        }
+        waits |= mask & !(x.threads.cluster_phase[warp] ^ current) != 0;
+    }
+    if waits {
+        x.awaited = Some(Awaited::Cluster { threads: x.cluster_barrier.pending() });
+        return event::WAIT;
+    }
+    for warp in 0..x.warps {
+        x.threads.at_cluster_barrier[warp] &= !x.mask[warp];
+    }
+    pc + 1
+}

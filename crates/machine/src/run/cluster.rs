@@ -1,0 +1,178 @@
+//! A cluster: CTAs that are resident together and take turns on one host thread, pack by pack.
+//!
+//! In a launch without clusters every CTA is a cluster of its own. When no pack can move, the cluster looks for the
+//! reason: barriers that threads have since left, lanes that wait to reconverge, waits with a time limit; and if nothing
+//! of that helps, nothing ever will.
+
+use super::cta::{Cta, Place};
+use super::pack::{FAIR_TURNS, Outcome, Pack};
+use super::wait;
+use crate::common::Common;
+use crate::exec::{Grid, LaneTrap};
+use crate::observe::Watch;
+use crate::schedule::{Scheduler, SchedulerKind};
+
+/// Operations after which a cluster that communicates ends its turn, in case it waits for another one.
+const WAITING_TURN: i64 = 100_000;
+
+/// A resident cluster.
+pub(crate) struct Cluster {
+    ctas: Vec<Cta>,
+    /// Packs that have not exited, as rank and number, by their last turn; the longest waiting first.
+    order: Vec<(usize, usize)>,
+    common: Common,
+    scheduler: Box<dyn Scheduler>,
+    /// Turns given to packs.
+    turns: u32,
+}
+
+/// What a cluster's turn ended with.
+#[derive(Debug)]
+pub(crate) enum Turn {
+    /// All threads have exited.
+    Done,
+    /// The turn is over. `waits` if the cluster may be waiting for another one.
+    Yielded { waits: bool },
+    /// A trap of a pack at an operation.
+    Fault(Fault),
+}
+
+/// A trap of a pack at an operation.
+#[derive(Debug)]
+pub(crate) struct Fault {
+    pub(crate) rank: usize,
+    pub(crate) pack: usize,
+    pub(crate) trap: LaneTrap,
+    pub(crate) pc: u32,
+}
+
+impl Cluster {
+    /// The cluster with this index in the grid, its threads at the kernel's entry.
+    pub(crate) fn new(grid: &Grid<'_>, index: u64, slot: u32, scheduler: SchedulerKind) -> Self {
+        let [nx, ny, nz] = grid.cluster;
+        let [gx, gy] = [grid.grid[0] / nx, grid.grid[1] / ny].map(u64::from);
+        let first =
+            [(index % gx) as u32 * nx, (index / gx % gy) as u32 * ny, (index / (gx * gy)) as u32 * nz];
+        let ctas: Vec<Cta> = (0..nx * ny * nz)
+            .map(|rank| {
+                let at = [rank % nx, rank / nx % ny, rank / (nx * ny)];
+                let ctaid = [first[0] + at[0], first[1] + at[1], first[2] + at[2]];
+                Cta::new(grid, Place { ctaid, rank, slot: slot + rank })
+            })
+            .collect();
+        let threads = grid.block.iter().product();
+        let shared = grid.static_shared + grid.dynamic_shared;
+        Self {
+            order: (0..ctas.len()).flat_map(|r| (0..ctas[r].packs.len()).map(move |p| (r, p))).collect(),
+            common: Common::new(ctas.len(), threads, grid.shared_start, shared),
+            ctas,
+            scheduler: scheduler.instantiate(index),
+            turns: 0,
+        }
+    }
+
+    /// Warp instructions issued so far.
+    pub(crate) fn issued(&self) -> u64 {
+        self.ctas.iter().flat_map(|cta| &cta.packs).map(|p| p.issued).sum()
+    }
+
+    /// A pack by the rank of its CTA and its number.
+    pub(crate) fn pack(&self, rank: usize, pack: usize) -> &Pack {
+        &self.ctas[rank].packs[pack]
+    }
+
+    /// What some pack waits for, if it does.
+    pub(crate) fn awaited(&self) -> Option<String> {
+        self.order.iter().find_map(|&(rank, pack)| {
+            let pack = self.pack(rank, pack);
+            let [x, y, z] = pack.threads.ctaid;
+            let (awaited, _) = pack.awaited?;
+            Some(format!("in block ({x}, {y}, {z}) {}", wait::describe(awaited)))
+        })
+    }
+
+    /// Runs packs in turn for about `operations` operations.
+    pub(crate) fn run<W: Watch>(&mut self, grid: &Grid<'_>, watch: &mut W, operations: i64) -> Turn {
+        let mut rest = operations;
+        let mut communicated = false;
+        let mut blocked = 0;
+        loop {
+            let runnable = self.order.len();
+            if runnable == 0 {
+                return Turn::Done;
+            }
+            if rest <= 0 || communicated && operations - rest > WAITING_TURN {
+                return Turn::Yielded { waits: communicated };
+            }
+            self.turns = self.turns.wrapping_add(1);
+            let forced = runnable == 1 || blocked > 0 || self.turns.is_multiple_of(FAIR_TURNS);
+            let nth = if forced { 0 } else { self.scheduler.pick(runnable) };
+            let (rank, index) = self.order.remove(nth);
+            self.common.switch(rank);
+            let quantum = self.scheduler.quantum().min(rest);
+            let cta = &mut self.ctas[rank];
+            let pack = &mut cta.packs[index];
+            let before = pack.issued;
+            let outcome = pack.run(grid, &mut self.common, self.scheduler.as_mut(), watch, quantum);
+            rest -= (pack.issued - before).max(1) as i64;
+            communicated |= pack.communicated;
+            match outcome {
+                Outcome::Done => {
+                    blocked = 0;
+                    if cta.exit(grid) {
+                        self.common.exit();
+                    }
+                    continue;
+                }
+                Outcome::Yielded => blocked = 0,
+                Outcome::Barrier => {
+                    blocked = 0;
+                    if let Err((trap, pc)) = cta.arrive(index, grid) {
+                        return Turn::Fault(Fault { rank, pack: index, trap, pc });
+                    }
+                }
+                Outcome::Blocked => blocked += 1,
+                Outcome::Fault(trap, pc) => return Turn::Fault(Fault { rank, pack: index, trap, pc }),
+            }
+            self.order.push((rank, index));
+            if blocked > self.order.len() {
+                blocked = 0;
+                // Threads may have exited since the barriers were last looked at.
+                let moved = self.ctas.iter_mut().any(|cta| cta.release_barriers(grid))
+                    || self.ctas.iter_mut().flat_map(|cta| &mut cta.packs).any(Pack::release_join);
+                if !moved {
+                    return self.give_up_waiting(grid);
+                }
+            }
+        }
+    }
+
+    /// Ends waits that have a time limit, since nobody can move. If that gets nobody anywhere, nothing will.
+    fn give_up_waiting(&mut self, grid: &Grid<'_>) -> Turn {
+        let mut moved = false;
+        for &(rank, pack) in &self.order {
+            self.common.switch(rank);
+            match self.ctas[rank].packs[pack].give_up_waiting(grid, &mut self.common) {
+                Ok(any) => moved |= any,
+                Err((trap, pc)) => return Turn::Fault(Fault { rank, pack, trap, pc }),
+            }
+        }
+        if moved { Turn::Yielded { waits: true } } else { Turn::Fault(self.deadlock()) }
+    }
+
+    /// The trap of threads that can never go on. Who waits for a phase of an mbarrier is to blame before those that wait
+    /// for it elsewhere.
+    fn deadlock(&self) -> Fault {
+        let fault = |rank, pack, (trap, pc)| Fault { rank, pack, trap, pc };
+        let packs = || self.order.iter().map(|&(rank, pack)| (rank, pack, self.pack(rank, pack)));
+        let mut by_phase = packs().filter_map(|(r, i, p)| Some(fault(r, i, p.never_comes(false)?)));
+        let mut by_members = packs().filter_map(|(r, i, p)| Some(fault(r, i, p.members_never_come()?)));
+        let mut by_cluster = packs().filter_map(|(r, i, p)| Some(fault(r, i, p.never_comes(true)?)));
+        let mut by_barrier = self.ctas.iter().enumerate().filter_map(|(rank, cta)| {
+            let (pack, trap, pc) = cta.barrier_never_completes()?;
+            Some(fault(rank, pack, (trap, pc)))
+        });
+        let found = by_phase.next().or_else(|| by_members.next()).or_else(|| by_barrier.next());
+        found.or_else(|| by_cluster.next()).expect("a pack that cannot run waits for one of these")
+    }
+}
