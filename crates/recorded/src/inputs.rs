@@ -13,9 +13,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Threads of a CTA.
 pub(crate) const THREADS: usize = 128;
 
-/// The number of rows is a multiple of this: CTAs come in pairs, so that two can be a cluster.
-const WHOLE: usize = 2 * THREADS;
-
 /// The most rows of crossed edges.
 const CROSSED: usize = 4096;
 
@@ -35,6 +32,8 @@ pub struct Inputs {
     pub domains: Vec<Domain>,
     /// Whether the lanes of a warp matter to one another.
     pub together: bool,
+    /// CTAs of a cluster.
+    pub cluster: usize,
 }
 
 impl Inputs {
@@ -58,8 +57,9 @@ impl Inputs {
     }
 
     fn seed(&self) -> u64 {
-        // The seed must not depend on how a host lays out types: it follows from what is printed.
-        format!("{self:?}").bytes().fold(0, |seed, byte| seed * 31 % 0xffff_ffff_ffff + u64::from(byte))
+        // Of a text, so that it is the same on every host.
+        let Self { domains, together, .. } = self;
+        format!("Inputs {{ domains: {domains:?}, together: {together} }}").bytes().fold(0, |seed, byte| seed * 31 % 0xffff_ffff_ffff + u64::from(byte))
     }
 
     fn threads(&self, random: &mut Random) -> Vec<u64> {
@@ -171,10 +171,10 @@ impl Inputs {
         rows
     }
 
-    /// Rows for whole pairs of CTAs.
+    /// Rows for whole clusters of CTAs.
     fn padded(&self, mut rows: Vec<u64>, random: &mut Random) -> Vec<u64> {
         let words = self.words();
-        while !rows.len().is_multiple_of(words.max(1) * WHOLE) {
+        while !rows.len().is_multiple_of(words.max(1) * THREADS * self.cluster) {
             let index = rows.len() % words;
             rows.push(self.domains[index].random(random));
         }
@@ -183,7 +183,7 @@ impl Inputs {
 
     /// How many rows there are.
     pub fn count(&self, rows: &[u64]) -> usize {
-        if self.domains.is_empty() { WHOLE } else { rows.len() / self.words() }
+        if self.domains.is_empty() { THREADS * self.cluster } else { rows.len() / self.words() }
     }
 }
 
@@ -244,7 +244,7 @@ mod tests {
     use super::*;
 
     fn inputs(types: &[ScalarType], together: bool) -> Inputs {
-        Inputs { domains: types.iter().map(|&ty| Domain::Of(ty)).collect(), together }
+        Inputs { domains: types.iter().map(|&ty| Domain::Of(ty)).collect(), together, cluster: 1 }
     }
 
     #[test]
@@ -275,11 +275,11 @@ mod tests {
     }
 
     #[test]
-    fn rows_fill_pairs_of_blocks() {
+    fn rows_fill_whole_blocks() {
         for together in [false, true] {
             let inputs = inputs(&[ScalarType::B32, ScalarType::U32, ScalarType::U32], together);
             let rows = inputs.rows();
-            assert_eq!((rows.len() % 3, inputs.count(&rows) % WHOLE), (0, 0));
+            assert_eq!((rows.len() % 3, inputs.count(&rows) % THREADS), (0, 0));
             assert!(inputs.count(&rows) > 1000);
         }
     }

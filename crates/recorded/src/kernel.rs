@@ -270,7 +270,11 @@ impl<'a> Builder<'a> {
         Some(Case {
             opcode: self.opcode.clone(),
             name: shortened(&self.kernel.instruction) + &self.remarks,
-            inputs: Inputs { together: self.is_of_warp(), domains: self.domains },
+            inputs: Inputs {
+                together: self.is_of_warp(),
+                domains: self.domains,
+                cluster: if self.kernel.clustered { 2 } else { 1 },
+            },
             kernel: self.kernel,
         })
     }
