@@ -15,6 +15,8 @@ pub enum Domain {
     Elements(Modifier),
     /// The indices of a sparse matrix: in each four bits two different positions, ascending.
     Positions,
+    /// The indices of a sparse matrix of 32-bit elements: each four bits name one half of a pair or the other.
+    Halves,
 }
 
 /// A binary floating-point format: bits of exponent and of fraction.
@@ -167,7 +169,7 @@ impl Domain {
         match self {
             Self::Of(ty) => ty.bits().clamp(8, 64),
             Self::Flag => 1,
-            Self::Elements(_) | Self::Positions => 32,
+            Self::Elements(_) | Self::Positions | Self::Halves => 32,
         }
     }
 
@@ -175,7 +177,7 @@ impl Domain {
     pub(crate) fn edges(self) -> Vec<u64> {
         match self {
             Self::Flag => vec![0, 1],
-            Self::Elements(_) | Self::Positions => Vec::new(),
+            Self::Elements(_) | Self::Positions | Self::Halves => Vec::new(),
             Self::Of(ty) => match (Format::of(ty), ty) {
                 (Some((format, 1)), _) => format.edges(),
                 (Some((format, _)), _) => pairs(&format.edges(), format.bits()),
@@ -190,9 +192,9 @@ impl Domain {
         match self {
             Self::Flag => random.below(2),
             Self::Positions => {
-                let nibble = |random: &mut Random| random.pick(&[0x4, 0x8, 0xc, 0x9, 0xd, 0xe]);
-                (0..8).fold(0, |bits, _| bits << 4 | nibble(random))
+                (0..8).fold(0, |bits, _| bits << 4 | random.pick(&[0x4, 0x8, 0xc, 0x9, 0xd, 0xe]))
             }
+            Self::Halves => (0..8).fold(0, |bits, _| bits << 4 | random.pick(&[0x4, 0xe])),
             Self::Elements(element) => elements(element, random.below(4), random),
             Self::Of(ty) => match Format::of(ty) {
                 Some((format, count)) => {

@@ -447,10 +447,16 @@ impl<'a> Builder<'a> {
             (Mnemonic::Bar | Mnemonic::Barrier, "b") => Some(THREADS.to_string()),
             (Mnemonic::Mbarrier, _) | (Mnemonic::Cp, "size" | "ctaMask") => self.of_asynchronous(spec),
             (Mnemonic::Wgmma, _) => self.of_warpgroup(spec),
-            (Mnemonic::Mma, "e") => Some(self.input(Domain::Positions, 32)),
+            (Mnemonic::Mma, "e") => Some(self.positions()),
             (Mnemonic::Wmma, "stride") => Some(if self.opcode.has(Modifier::B1) { "128" } else { "32" }.into()),
             _ => None,
         }
+    }
+
+    /// The metadata of a sparse matrix.
+    pub(crate) fn positions(&mut self) -> String {
+        let halves = self.opcode.ty(Slot::Atype) == Some(ScalarType::Tf32);
+        self.input(if halves { Domain::Halves } else { Domain::Positions }, 32)
     }
 
     /// The register width of an integer operand, which may be wider than its type in conversions and memory accesses.

@@ -55,7 +55,7 @@ impl Builder<'_> {
             Mnemonic::Cp if self.opcode.get(Slot::Mbarrier).is_some() => self.arrival_of_copies(),
             Mnemonic::Cp => self.copied(i),
             Mnemonic::Mbarrier => self.mbarrier(),
-            Mnemonic::Ldmatrix | Mnemonic::Stmatrix => self.matrix_row(),
+            Mnemonic::Ldmatrix | Mnemonic::Stmatrix => self.matrix_row(space),
             Mnemonic::Wmma => self.matrix(space),
             _ => None,
         }
@@ -152,7 +152,7 @@ impl Builder<'_> {
     }
 
     /// `ldmatrix` and `stmatrix`: every thread's slot is a row of 16 bytes.
-    fn matrix_row(&mut self) -> Option<String> {
+    fn matrix_row(&mut self, space: StateSpace) -> Option<String> {
         let loads = self.opcode.mnemonic() == Mnemonic::Ldmatrix;
         let address = self.slot(StateSpace::Shared, 2)?;
         let inputs: Vec<_> = match loads {
@@ -164,6 +164,11 @@ impl Builder<'_> {
         if !loads {
             self.after("bar.sync 0;");
             self.read_back(StateSpace::Shared, &address, 2);
+        }
+        if space == StateSpace::Generic {
+            self.declaration(".reg .b64 %generic;");
+            self.before(&format!("cvta.shared.u64 %generic, {address};"));
+            return Some("[%generic]".into());
         }
         Some(format!("[{address}]"))
     }

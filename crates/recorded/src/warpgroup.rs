@@ -28,7 +28,7 @@ impl Builder<'_> {
                 self.before("and.b32 %t, %cta, 1; setp.ne.b32 %scaled, %t, 0;");
                 Some("%scaled".into())
             }
-            "e" => Some(self.input(Domain::Positions, 32)),
+            "e" => Some(self.positions()),
             _ => None,
         }
     }

@@ -251,7 +251,12 @@ fn in_registers(d: &mut Decoder<'_>, i: usize, layout: Layout, bits: u32) -> Res
 fn product(d: &mut Decoder<'_>) -> Decoded {
     let opcode = d.opcode;
     let sparse = opcode.get(Slot::Sparse).is_some();
-    let config = config(opcode, if sparse { Unit::SparseMma } else { Unit::Mma })?;
+    let unit = match opcode.mnemonic() {
+        Mnemonic::Wmma => Unit::Wmma,
+        _ if sparse => Unit::SparseMma,
+        _ => Unit::Mma,
+    };
+    let config = config(opcode, unit)?;
     let [m, n, k] = shape(opcode)?;
     let k = k / packed(config.a);
     let bits = [config.a, config.b].map(element_bits);
@@ -264,13 +269,10 @@ fn product(d: &mut Decoder<'_>) -> Decoded {
     let c = Fragment::new(accumulators(config.c), source_planes(d, 3, register_bits(c_bits))?, c_bits);
     let sparsity = if sparse { Some(sparsity(d, config.a, 4)?) } else { None };
     let to = destination_planes(d, 0, register_bits(d_bits))?;
-    // An H200 computes `wmma` on `.tf32` by two `mma.m16n8k4`.
-    let wide_steps = opcode.mnemonic() != Mnemonic::Wmma || config.a != ElementType::Tf32;
     let product = Product {
         m: m as usize,
         n: n as usize,
         k: k as usize,
-        step: if wide_steps { k } else { 4 } as usize,
         a,
         b,
         c,
@@ -281,7 +283,7 @@ fn product(d: &mut Decoder<'_>) -> Decoded {
     };
     d.image.products.push(product);
     let a = d.image.products.len() as u32 - 1;
-    d.emit(Op { a, ..op(multiply) });
+    d.emit(Op { a, ..op(multiply(d.level)) });
     Ok(())
 }
 
@@ -324,7 +326,6 @@ fn group_product(d: &mut Decoder<'_>) -> Decoded {
         m: WARP_ROWS as usize,
         n: n as usize,
         k: k as usize,
-        step: k as usize,
         a,
         b,
         c: Fragment::new(layout, planes.clone(), d_bits),
@@ -335,7 +336,7 @@ fn group_product(d: &mut Decoder<'_>) -> Decoded {
     };
     d.image.products.push(product);
     let a = d.image.products.len() as u32 - 1;
-    d.emit(Op { a, ..op(multiply_group) });
+    d.emit(Op { a, ..op(multiply_group(d.level)) });
     Ok(())
 }
 

@@ -51,6 +51,17 @@ impl Layout {
         }
     }
 
+    /// How many neighbours in a line a lane holds.
+    pub(crate) fn unit(self) -> u32 {
+        match self {
+            Self::Blocks { unit, .. } => unit,
+            Self::QuadLine => 4,
+            Self::QuadAcross => 1,
+            Self::QuadPairs => 2,
+            Self::QuadRow => 8,
+        }
+    }
+
     /// The line of element `i` of a lane, and its place along the line.
     pub(crate) fn line(self, lane: u32, i: u32) -> (u32, u32) {
         // Quad layouts: the product is part of the line.

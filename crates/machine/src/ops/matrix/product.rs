@@ -6,9 +6,10 @@ use super::sparsity::Sparsity;
 use super::{WARPGROUP, assemble};
 use crate::exec::Exec;
 use crate::fault::Access;
+use crate::lanes::simd::{Level, Simd};
 use crate::memory::SHARED_WINDOW;
-use crate::ops::Op;
 use crate::ops::shape::NEGATE;
+use crate::ops::{Body, Execute, Op, select};
 use numerics::tensor::{Config, Element, Operand, dot};
 
 /// A matrix multiplication of a warp. Elements of `.b1` are words of 32 of them.
@@ -19,8 +20,6 @@ pub(crate) struct Product {
     pub(crate) m: usize,
     pub(crate) n: usize,
     pub(crate) k: usize,
-    /// Elements along k that are summed at once, without rounding between them.
-    pub(crate) step: usize,
     pub(crate) a: Factor,
     pub(crate) b: Factor,
     pub(crate) c: Fragment,
@@ -64,7 +63,7 @@ struct Tile {
 
 impl Tile {
     /// The elements line by line, or the address that is not valid.
-    fn read(&self, shared: &[u8]) -> Result<Vec<Element>, u32> {
+    fn read(&self, x: &Exec<'_>) -> Result<Vec<Element>, u32> {
         let mut elements = vec![self.operand.decode(0); (self.lines * self.length) as usize];
         let held = 16 / self.bytes;
         let mut put = |line: u32, along: u32, bits: u64| {
@@ -73,7 +72,7 @@ impl Tile {
         if self.transposed {
             for line in (0..self.lines).step_by(8) {
                 for k in 0..self.length {
-                    let chunk = chunk(shared, self.descriptor.across_lines(self.first_line + line, k))?;
+                    let chunk = chunk(x, self.descriptor.across_lines(self.first_line + line, k))?;
                     (0..8).for_each(|j| put(line + j, k, bits_of(&chunk, j, 2)));
                 }
             }
@@ -81,7 +80,7 @@ impl Tile {
             for line in 0..self.lines {
                 for along in (0..self.length).step_by(held as usize) {
                     let from = self.descriptor.along_line(self.first_line + line, along * self.bytes);
-                    let chunk = chunk(shared, from)?;
+                    let chunk = chunk(x, from)?;
                     (0..held).for_each(|j| put(line, along + j, bits_of(&chunk, j, self.bytes)));
                 }
             }
@@ -90,9 +89,10 @@ impl Tile {
     }
 }
 
-fn chunk(shared: &[u8], address: u32) -> Result<[u8; 16], u32> {
-    let start = address as usize;
-    let bytes = shared.get(start..start + 16).ok_or(address)?;
+/// 16 bytes of shared memory.
+fn chunk(x: &Exec<'_>, address: u32) -> Result<[u8; 16], u32> {
+    let start = address.checked_sub(x.grid.shared_start).ok_or(address)? as usize;
+    let bytes = x.shared.get(start..start + 16).ok_or(address)?;
     Ok(bytes.try_into().unwrap_or([0; 16]))
 }
 
@@ -114,17 +114,28 @@ fn bytes_of(operand: Operand) -> u32 {
     }
 }
 
-/// `mma.sync`, `mma.sp.sync` and `wmma.mma.sync`: product `a` of the image.
-pub(crate) fn multiply(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
-    run(x, op, pc, 1)
+/// Product [`Op::a`] of the image, by `WARPS` warps together: one, or the four of a warpgroup.
+struct Multiply<const WARPS: usize>;
+
+impl<const WARPS: usize> Body for Multiply<WARPS> {
+    #[inline(always)]
+    fn run<S: Simd>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+        multiply_by(x, op, pc, WARPS)
+    }
 }
 
-/// `wgmma.mma_async`: product `a` of the image.
-pub(crate) fn multiply_group(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
-    run(x, op, pc, WARPGROUP)
+/// `mma.sync`, `mma.sp.sync` and `wmma.mma.sync`: product [`Op::a`] of the image.
+pub(crate) fn multiply(level: Level) -> Execute {
+    select::<Multiply<1>>(level)
 }
 
-fn run(x: &mut Exec<'_>, op: &Op, pc: u32, together: usize) -> u32 {
+/// `wgmma.mma_async`: product [`Op::a`] of the image.
+pub(crate) fn multiply_group(level: Level) -> Execute {
+    select::<Multiply<WARPGROUP>>(level)
+}
+
+#[inline(always)]
+fn multiply_by(x: &mut Exec<'_>, op: &Op, pc: u32, together: usize) -> u32 {
     if let Some(next) = assemble(x, together) {
         return next;
     }
@@ -180,7 +191,7 @@ impl Product {
                     lines: lines as u32,
                     length: length as u32,
                 };
-                tile.read(x.shared)?
+                tile.read(x)?
             }
         };
         if factor.negated {
@@ -192,6 +203,7 @@ impl Product {
     }
 
     /// D of one warp, row by row.
+    #[inline(always)]
     fn compute(&self, x: &Exec<'_>, warp: usize, a: &[Element], b: &[Element]) -> Vec<u64> {
         let mut matrix = match self.scale_d {
             Some((predicate, negated)) => {
@@ -221,9 +233,7 @@ impl Product {
             // Each product of a batch has its own columns.
             let columns = &b[row / self.m * n * k..][..n * k];
             for (b, d) in columns.chunks_exact(k).zip(d) {
-                for (a, b) in a.chunks_exact(self.step).zip(b.chunks_exact(self.step)) {
-                    *d = dot(&self.config, a, b, *d);
-                }
+                *d = dot(&self.config, a, b, *d);
             }
         }
         matrix

@@ -20,19 +20,20 @@ fn element(lane: usize, h: usize, transposed: bool) -> usize {
     if transposed { along * ROWS + line } else { line * ROWS + along }
 }
 
-/// Where in shared memory a row begins whose address a lane has.
+/// Where in the CTA's shared memory a row begins whose address a lane has.
 fn row_offset(x: &Exec<'_>, op: &Op, warp: usize, lane: usize) -> Result<u64, u64> {
     let address = lane_address(x, op, warp, lane);
-    let offset = match op.x {
+    let shared = match op.x {
         SHARED_ROWS => address,
         _ => match resolve(address) {
-            Resolved::Shared(offset) => offset,
+            Resolved::Shared(shared) => shared,
             _ => return Err(address),
         },
     };
+    let offset = shared.wrapping_sub(x.shared_base);
     let inside = offset.checked_add(ROW_BYTES).is_some_and(|end| end <= x.shared.len() as u64);
-    let valid = inside && offset.is_multiple_of(ROW_BYTES);
-    valid.then_some(offset).ok_or(SHARED_WINDOW.wrapping_add(offset))
+    let valid = inside && shared.is_multiple_of(ROW_BYTES);
+    valid.then_some(offset).ok_or(SHARED_WINDOW.wrapping_add(shared))
 }
 
 /// [`Op::x`] of `ldmatrix` and `stmatrix`: addresses are of shared memory.
@@ -174,6 +175,18 @@ pub(crate) enum Stride {
 }
 
 impl Stored {
+    /// Bytes that a lane accesses at once: a unit, where it lies side by side. Its address is a multiple of that.
+    fn access(&self) -> u64 {
+        let elements = if self.lines_contiguous { self.layout.unit() } else { 1 };
+        u64::from(elements * self.bits / 8)
+    }
+
+    /// Whether element `i` of a lane is the first of those that are accessed at once, and not aligned to them.
+    fn is_misaligned(&self, address: u64, i: u32) -> bool {
+        let first = !self.lines_contiguous || i.is_multiple_of(self.layout.unit());
+        first && !address.is_multiple_of(self.access())
+    }
+
     /// The address of element `i` of a lane.
     fn address(&self, x: &Exec<'_>, op: &Op, warp: usize, lane: usize, i: u32) -> u64 {
         let stride = match self.stride {
@@ -245,7 +258,8 @@ pub(crate) fn load_matrix(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
         for (register, words) in words.iter_mut().enumerate() {
             for (lane, word) in words.iter_mut().enumerate() {
                 for j in 0..held {
-                    let address = stored.address(x, op, warp, lane, register as u32 * held + j);
+                    let i = register as u32 * held + j;
+                    let address = stored.address(x, op, warp, lane, i);
                     let at = (warp, lane);
                     let bits = match stored.bits {
                         8 => load::<u8>(stored.space, x, at, address),
@@ -253,7 +267,7 @@ pub(crate) fn load_matrix(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
                         32 => load::<u32>(stored.space, x, at, address),
                         _ => load::<u64>(stored.space, x, at, address),
                     };
-                    match bits {
+                    match bits.filter(|_| !stored.is_misaligned(address, i)) {
                         Some(bits) => *word |= bits << (j * stored.bits),
                         None => return bad(x, stored, at, address, Access::Load),
                     }
@@ -291,9 +305,13 @@ pub(crate) fn store_matrix(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
                     _ => u64::from(x.files.w[plane as usize + warp].0[lane]),
                 };
                 for j in 0..held {
-                    let address = stored.address(x, op, warp, lane, register as u32 * held + j);
+                    let i = register as u32 * held + j;
+                    let address = stored.address(x, op, warp, lane, i);
                     let at = (warp, lane);
                     let bits = word >> (j * stored.bits);
+                    if stored.is_misaligned(address, i) {
+                        return bad(x, stored, at, address, Access::Store);
+                    }
                     let done = match stored.bits {
                         16 => store(stored.space, x, at, address, bits as u16),
                         32 => store(stored.space, x, at, address, bits as u32),
@@ -312,6 +330,6 @@ pub(crate) fn store_matrix(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
 #[cold]
 fn bad(x: &mut Exec<'_>, stored: &Stored, (warp, lane): (usize, usize), address: u64, access: Access) -> u32 {
     let window = if stored.space == SpaceKind::Shared { SHARED_WINDOW } else { 0 };
-    let trap = x.bad_access(address.wrapping_add(window), u64::from(stored.bits / 8), access);
+    let trap = x.bad_access(address.wrapping_add(window), stored.access(), access);
     x.raise(warp, lane, trap)
 }
