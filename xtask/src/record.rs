@@ -276,7 +276,10 @@ fn keep(run: &Run, remark: &str, results: &[(&Case, Vec<u64>)]) -> Result<()> {
     }
     whole.map_or(Ok(()), Whole::finish)?;
     recording.write(&path).with_context(|| path.display().to_string())?;
-    println!("{} cases recorded; the machine has no result for {missing}, another for {different}", results.len());
+    println!(
+        "{} cases recorded; the machine has no result for {missing}, another for {different}",
+        results.len()
+    );
     Ok(())
 }
 

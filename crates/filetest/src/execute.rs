@@ -80,11 +80,7 @@ pub fn run(program: &Program, case: &Case, schedule: Schedule) -> Result<Outcome
     let loaded = match device.load(module) {
         Ok(loaded) => loaded,
         Err(error) => {
-            return Ok(Outcome {
-                end: End::NotLoaded(error.to_string()),
-                printed: None,
-                memory: Vec::new(),
-            });
+            return Ok(Outcome { end: End::NotLoaded(error.to_string()), printed: None, memory: Vec::new() });
         }
     };
     launch(&device, &loaded, case, schedule, &capture).map_err(at)

@@ -47,7 +47,9 @@ fn end(wanted: &Wanted, end: &End, differences: &mut Vec<String>) {
             let ended = match end {
                 End::Finished => "finished".to_owned(),
                 End::Fault(fault) => format!("fault {}: {fault}", fault.trap.name()),
-                End::Unsupported(why) | End::Refused(why) | End::NotLoaded(why) | End::Stopped(why) => why.clone(),
+                End::Unsupported(why) | End::Refused(why) | End::NotLoaded(why) | End::Stopped(why) => {
+                    why.clone()
+                }
             };
             differences.push(format!("  ended with: {ended}\n  expected: {wanted:?}"));
         }
@@ -77,7 +79,8 @@ fn memory(case: &Case, expected: &Expected, bytes: &[u8], differences: &mut Vec<
         },
     };
     if expected.is_open {
-        differences.push(format!("  {name} is not recorded yet: `filetest --engine cuda --record` does that"));
+        differences
+            .push(format!("  {name} is not recorded yet: `filetest --engine cuda --record` does that"));
     }
     let pairs = expected.values.bits.iter().zip(ty.elements(bytes)).enumerate();
     let wrong: Vec<_> = pairs

@@ -171,9 +171,12 @@ impl Builder<'_> {
             return Some("[%barrier]".into());
         }
         let arrives = has(M::Arrive) || has(M::ArriveDrop);
-        let counted = self.opcode.data().operands.iter().any(|spec| {
-            spec.name == "count" && (!spec.optional || self.variant.full)
-        });
+        let counted = self
+            .opcode
+            .data()
+            .operands
+            .iter()
+            .any(|spec| spec.name == "count" && (!spec.optional || self.variant.full));
         let announces = self.opcode.get(Slot::ExpectTx).is_some() || has(M::ExpectTx);
         // What the phase still needs after the instruction.
         let missing = match () {

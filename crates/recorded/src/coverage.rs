@@ -73,7 +73,9 @@ pub fn page(root: &Path) -> io::Result<String> {
 fn recorded(form: FormId, recording: &Recording, by_file: &HashSet<FormId>) -> String {
     let count = match cases(form) {
         Ok(cases) => cases.iter().filter(|case| recording.entries.contains_key(&case.name)).count(),
-        Err(why @ (Absent::Target | Absent::NothingToObserve | Absent::Opaque)) if !by_file.contains(&form) => {
+        Err(why @ (Absent::Target | Absent::NothingToObserve | Absent::Opaque))
+            if !by_file.contains(&form) =>
+        {
             return why.text().to_owned();
         }
         Err(_) => 0,

@@ -82,7 +82,8 @@ impl Format {
             infinity | quiet | self.sign() | 1,
             infinity | self.sign() | (quiet >> 1),
         ]);
-        let mut more = vec![one - 1, one + 1, one | quiet, one | quiet | 1, least + 1, 2, infinity - 2, quiet];
+        let mut more =
+            vec![one - 1, one + 1, one | quiet, one | quiet | 1, least + 1, 2, infinity - 2, quiet];
         for power in [-1_i64, 1, 2, 7, 8, 15, 16, 23, 24, 31, 32, 53, 63, 64] {
             let exponent = self.bias() as i64 + power;
             if exponent > 0 && exponent < (1 << self.exponent) - 1 {
@@ -138,15 +139,61 @@ impl Format {
 fn integer_edges(bits: u32) -> Vec<u64> {
     let top = u64::MAX >> (64 - bits);
     let middle = top / 2;
-    let mut edges = vec![0, 1, top, middle + 1, middle, 31, 32, 33, 7, 8, middle + 2, top - 1, 63, 64, 255, 256, 16, 2];
-    edges.extend([0x55 * (top / 255), 3, 15, 17, 24, 65, 127, 128, 129, 257, top / 3, 0x7fff, 0x8000, 0x8001, 0xffff]);
-    edges.extend([0x1_0000, 0xff_ffff, 0x100_0000, 0x100_0001, 0x100_0003, 0x7f_ffff, 0x80_0000, 2048, 2049, 65519, 65520]);
-    edges.extend([0x1234_5678, 0x9abc_def0, 0x7fff_ff80, 0x7fff_ffbf, 0x7fff_ffc0, 0x8000_0000, 0xffff_ffff, 1 << 32]);
-    edges.extend([0u64.wrapping_sub(128), 0u64.wrapping_sub(129), 0u64.wrapping_sub(32768), 0u64.wrapping_sub(32769)]);
+    let mut edges =
+        vec![0, 1, top, middle + 1, middle, 31, 32, 33, 7, 8, middle + 2, top - 1, 63, 64, 255, 256, 16, 2];
+    edges.extend([
+        0x55 * (top / 255),
+        3,
+        15,
+        17,
+        24,
+        65,
+        127,
+        128,
+        129,
+        257,
+        top / 3,
+        0x7fff,
+        0x8000,
+        0x8001,
+        0xffff,
+    ]);
+    edges.extend([
+        0x1_0000, 0xff_ffff, 0x100_0000, 0x100_0001, 0x100_0003, 0x7f_ffff, 0x80_0000, 2048, 2049, 65519,
+        65520,
+    ]);
+    edges.extend([
+        0x1234_5678,
+        0x9abc_def0,
+        0x7fff_ff80,
+        0x7fff_ffbf,
+        0x7fff_ffc0,
+        0x8000_0000,
+        0xffff_ffff,
+        1 << 32,
+    ]);
+    edges.extend([
+        0u64.wrapping_sub(128),
+        0u64.wrapping_sub(129),
+        0u64.wrapping_sub(32768),
+        0u64.wrapping_sub(32769),
+    ]);
     if bits > 32 {
-        edges.extend([1 << 53, (1 << 53) + 1, (1 << 53) + 3, (1 << 54) + 2, (1 << 62) + 1, 0x1234_5678_9abc_def0]);
+        edges.extend([
+            1 << 53,
+            (1 << 53) + 1,
+            (1 << 53) + 3,
+            (1 << 54) + 2,
+            (1 << 62) + 1,
+            0x1234_5678_9abc_def0,
+        ]);
         edges.extend([0u64.wrapping_sub(1 << 31), 0u64.wrapping_sub((1 << 31) + 1), 0x8000_0080_0000_0000]);
-        edges.extend([0x8000_0080_0000_0001, 0x7fff_ffff_ffff_fc00, 0x7fff_ffff_ffff_fdff, 0xffff_ffff_ffff_fbff]);
+        edges.extend([
+            0x8000_0080_0000_0001,
+            0x7fff_ffff_ffff_fc00,
+            0x7fff_ffff_ffff_fdff,
+            0xffff_ffff_ffff_fbff,
+        ]);
     }
     // What does not fit would repeat small numbers.
     edges.retain(|&edge| edge <= top || edge > u64::MAX / 2);
@@ -197,9 +244,8 @@ impl Domain {
             Self::Halves => (0..8).fold(0, |bits, _| bits << 4 | random.pick(&[0x4, 0xe])),
             Self::Elements(element) => elements(element, random.below(4), random),
             Self::Of(ty) => match Format::of(ty) {
-                Some((format, count)) => {
-                    (0..count).fold(0, |bits: u64, _| bits.unbounded_shl(format.bits()) | format.random(random))
-                }
+                Some((format, count)) => (0..count)
+                    .fold(0, |bits: u64, _| bits.unbounded_shl(format.bits()) | format.random(random)),
                 None if matches!(ty.kind(), TypeKind::Untyped) && random.one_in(4) => {
                     random.next() & u64::MAX >> (64 - self.bits())
                 }
@@ -208,7 +254,9 @@ impl Domain {
                     // Half of them of all magnitudes, of either sign.
                     match random.below(4) {
                         0 => value >> random.below(u64::from(self.bits())),
-                        1 => !(value >> random.below(u64::from(self.bits()))) & u64::MAX >> (64 - self.bits()),
+                        1 => {
+                            !(value >> random.below(u64::from(self.bits()))) & u64::MAX >> (64 - self.bits())
+                        }
                         _ => value,
                     }
                 }
@@ -220,7 +268,11 @@ impl Domain {
 /// Each value once in either half, against others.
 fn pairs(values: &[u64], bits: u32) -> Vec<u64> {
     let other = |i: usize| values[(i * 7 + 3) % values.len()];
-    values.iter().enumerate().flat_map(|(i, &value)| [value | other(i) << bits, other(i) << bits | value]).collect()
+    values
+        .iter()
+        .enumerate()
+        .flat_map(|(i, &value)| [value | other(i) << bits, other(i) << bits | value])
+        .collect()
 }
 
 /// A register of matrix elements. `mode` 0 is small integers, whose products and sums are exact; 1 is numbers near one;

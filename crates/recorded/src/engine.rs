@@ -156,7 +156,11 @@ impl<'a> Module<'a> {
     ///
     /// # Errors
     /// If ptxas cannot be run, or says something that has no line.
-    pub fn assemble(mut self, ptxas: &Path, folder: &Path) -> Result<(Self, Vec<u8>, Vec<(&'a Case, String)>), String> {
+    pub fn assemble(
+        mut self,
+        ptxas: &Path,
+        folder: &Path,
+    ) -> Result<(Self, Vec<u8>, Vec<(&'a Case, String)>), String> {
         let mut refused = Vec::new();
         loop {
             if self.cases.is_empty() {
@@ -164,7 +168,9 @@ impl<'a> Module<'a> {
             }
             let (source, cubin) = (folder.join("module.ptx"), folder.join("module.cubin"));
             let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
-            std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&source, &self.text)).map_err(failed)?;
+            std::fs::create_dir_all(folder)
+                .and_then(|()| std::fs::write(&source, &self.text))
+                .map_err(failed)?;
             let mut command = Command::new(ptxas);
             command.arg(format!("-arch={TARGET}")).arg("-o").arg(&cubin).arg(&source);
             let output = command.output().map_err(|error| format!("{}: {error}", ptxas.display()))?;
@@ -176,7 +182,8 @@ impl<'a> Module<'a> {
             if wrong.is_empty() {
                 return Err(format!("{}: {said}", self.cases[0].name));
             }
-            let kept = self.cases.iter().enumerate().filter(|(i, _)| !wrong.contains_key(i)).map(|(_, case)| *case);
+            let kept =
+                self.cases.iter().enumerate().filter(|(i, _)| !wrong.contains_key(i)).map(|(_, case)| *case);
             let kept = kept.collect();
             refused.extend(wrong.into_iter().map(|(i, message)| (self.cases[i], message)));
             self = Self::new(kept);
@@ -192,8 +199,10 @@ impl<'a> Module<'a> {
                 digits.parse::<usize>().ok()
             });
             // Errors after assembly name the function.
-            let named = line.split_once("function 'k").and_then(|(_, rest)| rest.split_once('\'')?.0.parse().ok());
-            let at = number.and_then(|number| self.lines.iter().position(|lines| lines.contains(&(number - 1))));
+            let named =
+                line.split_once("function 'k").and_then(|(_, rest)| rest.split_once('\'')?.0.parse().ok());
+            let at =
+                number.and_then(|number| self.lines.iter().position(|lines| lines.contains(&(number - 1))));
             if let Some(case) = at.or(named) {
                 let message = line.rsplit("; ").next().unwrap_or(line).to_owned();
                 wrong.entry(case).or_insert(message);

@@ -59,7 +59,9 @@ impl Inputs {
     fn seed(&self) -> u64 {
         // Of a text, so that it is the same on every host.
         let Self { domains, together, .. } = self;
-        format!("Inputs {{ domains: {domains:?}, together: {together} }}").bytes().fold(0, |seed, byte| seed * 31 % 0xffff_ffff_ffff + u64::from(byte))
+        format!("Inputs {{ domains: {domains:?}, together: {together} }}")
+            .bytes()
+            .fold(0, |seed, byte| seed * 31 % 0xffff_ffff_ffff + u64::from(byte))
     }
 
     fn threads(&self, random: &mut Random) -> Vec<u64> {
@@ -85,7 +87,8 @@ impl Inputs {
     /// As many edges of every operand as can be crossed.
     fn crossed(&self) -> Vec<u64> {
         let mut edges: Vec<_> = self.domains.iter().map(|domain| domain.edges()).collect();
-        let rows = |edges: &[Vec<u64>]| edges.iter().fold(1_usize, |rows, edges| rows.saturating_mul(edges.len()));
+        let rows =
+            |edges: &[Vec<u64>]| edges.iter().fold(1_usize, |rows, edges| rows.saturating_mul(edges.len()));
         while rows(&edges) > CROSSED {
             // Of the longest list the least telling value; the first operand keeps most.
             let longest = edges.iter_mut().rev().max_by_key(|edges| edges.len());
@@ -162,9 +165,7 @@ impl Inputs {
             rows.extend(self.domains.iter().map(|domain| match domain {
                 Domain::Elements(element) => elements(*element, mode, random),
                 // Accumulators: of the size of the products.
-                Domain::Of(ScalarType::F32) if mode < 2 => {
-                    elements(ptx::isa::Modifier::F32, mode, random)
-                }
+                Domain::Of(ScalarType::F32) if mode < 2 => elements(ptx::isa::Modifier::F32, mode, random),
                 other => other.random(random),
             }));
         }

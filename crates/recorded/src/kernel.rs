@@ -98,8 +98,10 @@ impl Kernel {
     /// Whether a setting other than the plain one makes sense: all operands are loaded, and the instruction alone
     /// writes all results.
     pub fn is_plain(&self) -> bool {
-        let registers = || self.stores.iter().map(|store| store.bits).chain(self.loads.iter().map(|load| load.bits));
-        let all_loaded = (1..=4).contains(&self.loads.len()) && self.loads.iter().enumerate().all(|(i, l)| l.word == i);
+        let registers =
+            || self.stores.iter().map(|store| store.bits).chain(self.loads.iter().map(|load| load.bits));
+        let all_loaded =
+            (1..=4).contains(&self.loads.len()) && self.loads.iter().enumerate().all(|(i, l)| l.word == i);
         self.slot == 0
             && all_loaded
             && registers().all(|bits| bits != 8 && bits != 128)
@@ -199,7 +201,9 @@ pub(crate) fn immediates(opcode: &Opcode, range: Option<(i64, i64)>) -> Vec<i64>
         (Mnemonic::Mma | Mnemonic::Wgmma, Some((0, 3))) => vec![0, 1],
         // The copied bytes.
         (Mnemonic::Cp, Some((4, 16))) => vec![4, 8, 16],
-        (_, Some((low, high))) if high - low < 4 => (low..=high).filter(|&value| low >= 0 || value != 0).collect(),
+        (_, Some((low, high))) if high - low < 4 => {
+            (low..=high).filter(|&value| low >= 0 || value != 0).collect()
+        }
         // Truth tables: constants, one operand, conjunction, parity, majority, choice, and any.
         (_, Some((0, 255))) => {
             vec![0, 255, 0xf0, 0xcc, 0xaa, 0x80, 0xfe, 0x96, 0xe8, 0xca, 0xd8, 0x3c, 0x01, 0x6b, 0xb4, 0x27]
@@ -238,7 +242,15 @@ pub(crate) struct Builder<'a> {
 
 impl<'a> Builder<'a> {
     pub(crate) fn new(opcode: &'a Opcode, variant: Variant) -> Self {
-        Self { opcode, variant, kernel: Kernel::default(), domains: Vec::new(), remarks: String::new(), immediate: 0, last: String::new() }
+        Self {
+            opcode,
+            variant,
+            kernel: Kernel::default(),
+            domains: Vec::new(),
+            remarks: String::new(),
+            immediate: 0,
+            last: String::new(),
+        }
     }
 
     /// The case, unless this variant has none.
@@ -448,7 +460,9 @@ impl<'a> Builder<'a> {
             (Mnemonic::Mbarrier, _) | (Mnemonic::Cp, "size" | "ctaMask") => self.of_asynchronous(spec),
             (Mnemonic::Wgmma, _) => self.of_warpgroup(spec),
             (Mnemonic::Mma, "e") => Some(self.positions()),
-            (Mnemonic::Wmma, "stride") => Some(if self.opcode.has(Modifier::B1) { "128" } else { "32" }.into()),
+            (Mnemonic::Wmma, "stride") => {
+                Some(if self.opcode.has(Modifier::B1) { "128" } else { "32" }.into())
+            }
             _ => None,
         }
     }
@@ -465,7 +479,8 @@ impl<'a> Builder<'a> {
         let integer = matches!(ty.kind(), TypeKind::Signed | TypeKind::Unsigned | TypeKind::Untyped);
         let memory = matches!(self.opcode.mnemonic(), Mnemonic::Ld | Mnemonic::Ldu | Mnemonic::St)
             && self.opcode.get(Slot::Async).is_none();
-        let widens = memory || self.opcode.mnemonic() == Mnemonic::Cvt && self.opcode.get(Slot::Pack).is_none();
+        let widens =
+            memory || self.opcode.mnemonic() == Mnemonic::Cvt && self.opcode.get(Slot::Pack).is_none();
         let least = [16, 32, 64][self.variant.alternative % 3];
         if !widens || !integer || natural >= least {
             return natural;

@@ -10,8 +10,10 @@ use ptx::types::{ScalarType, StateSpace};
 fn accessed(opcode: &Opcode) -> u32 {
     let operands = opcode.data().operands;
     let value = operands.iter().position(|spec| {
-        matches!(spec.kind, OperandKind::Vector { .. } | OperandKind::Register { .. } | OperandKind::Value { .. })
-            && spec.name != "policy"
+        matches!(
+            spec.kind,
+            OperandKind::Vector { .. } | OperandKind::Register { .. } | OperandKind::Value { .. }
+        ) && spec.name != "policy"
     });
     let value = value.unwrap_or(0);
     let ty = opcode.operand_type(value).unwrap_or(ScalarType::B32);
@@ -79,7 +81,9 @@ impl Builder<'_> {
             }
             StateSpace::Const => {
                 self.use_table();
-                self.before("mov.u64 %slot, table; and.b32 %t, %thread, 31; mad.wide.u32 %slot, %t, 32, %slot;");
+                self.before(
+                    "mov.u64 %slot, table; and.b32 %t, %thread, 31; mad.wide.u32 %slot, %t, 32, %slot;",
+                );
                 Some("[%slot]".into())
             }
             StateSpace::ParamEntry => Some(format!("[constants+{}]", 32 * (self.variant.index % 4))),

@@ -169,7 +169,8 @@ impl Whole {
             while io::BufRead::read_until(&mut file, b'\n', &mut line)? > 0 {
                 let text = String::from_utf8_lossy(&line);
                 let (count, name) = text.trim_end().split_once(' ').unwrap_or(("0", ""));
-                let count: usize = count.parse().map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+                let count: usize =
+                    count.parse().map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
                 let mut words = vec![0; 8];
                 let mut results = Vec::new();
                 for _ in 0..count {

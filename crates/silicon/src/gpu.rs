@@ -58,9 +58,11 @@ impl Gpu {
             }
         }
         let bytes = name.map(|c| c as u8);
-        let name = CStr::from_bytes_until_nul(&bytes).map_or(String::new(), |n| n.to_string_lossy().into_owned());
+        let name =
+            CStr::from_bytes_until_nul(&bytes).map_or(String::new(), |n| n.to_string_lossy().into_owned());
         let capability = (capability[0] as u32, capability[1] as u32);
-        let gpu = Self { driver, name, capability, version: version as u32, _thread: std::marker::PhantomData };
+        let gpu =
+            Self { driver, name, capability, version: version as u32, _thread: std::marker::PhantomData };
         gpu.enter()?;
         Ok(gpu)
     }
@@ -70,7 +72,8 @@ impl Gpu {
         let mut context = null_mut();
         // SAFETY: the driver writes one handle, which is then current in this thread.
         unsafe {
-            self.driver.check("cuDevicePrimaryCtxRetain", (self.driver.context_retain)(&mut context, DEVICE))?;
+            self.driver
+                .check("cuDevicePrimaryCtxRetain", (self.driver.context_retain)(&mut context, DEVICE))?;
             self.driver.check("cuCtxSetCurrent", (self.driver.context_set)(context))
         }
     }
@@ -100,8 +103,7 @@ impl Gpu {
         image.push(0);
         let mut log = vec![0_u8; LOG];
         let mut options = [driver::ERROR_LOG, driver::ERROR_LOG_BYTES];
-        let mut values =
-            [log.as_mut_ptr().cast::<c_void>(), std::ptr::without_provenance_mut(log.len())];
+        let mut values = [log.as_mut_ptr().cast::<c_void>(), std::ptr::without_provenance_mut(log.len())];
         let mut handle = null_mut();
         // SAFETY: the image ends with a zero; each option has its value; the log is as long as the driver is told.
         let status = unsafe {
@@ -273,7 +275,9 @@ impl Module<'_> {
         ];
         // SAFETY: the configuration and the attributes live until the call returns; the list of extras is ended as the
         // driver expects, and the parameter buffer, which it only reads, is as long as it is told.
-        let status = unsafe { (driver.launch)(&config, function, null::<*mut c_void>().cast_mut(), extra.as_mut_ptr()) };
+        let status = unsafe {
+            (driver.launch)(&config, function, null::<*mut c_void>().cast_mut(), extra.as_mut_ptr())
+        };
         driver.check("cuLaunchKernelEx", status)?;
         // SAFETY: waits for what runs in this thread's context.
         driver.check("cuCtxSynchronize", unsafe { (driver.synchronize)() })
