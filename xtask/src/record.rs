@@ -7,7 +7,7 @@ use crate::root;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, Subcommand};
 use ptx::isa::FormId;
-use recorded::engine::{Failure, Machine, Module, Silicon};
+use recorded::engine::{Assembled, Failure, Machine, Module, Silicon};
 use recorded::inputs::Made;
 use recorded::recording::{Entry, Recording, Whole};
 use recorded::{Absent, Case};
@@ -144,10 +144,7 @@ fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(usize, &T) -> R + Sy
     done.into_inner().unwrap_or_else(PoisonError::into_inner).into_values().collect()
 }
 
-/// A module, its cubin, and what was refused.
-type Assembled<'a> = Result<(Module<'a>, Vec<u8>, Vec<(&'a Case, String)>), String>;
-
-fn assemble<'a>(cases: &'a [Case], ptxas: &Path) -> Vec<Assembled<'a>> {
+fn assemble<'a>(cases: &'a [Case], ptxas: &Path) -> Vec<Result<Assembled<'a>, String>> {
     let folder = std::env::temp_dir().join(format!("warploom-record-{}", std::process::id()));
     let modules: Vec<Vec<&Case>> = cases.chunks(TOGETHER).map(|cases| cases.iter().collect()).collect();
     let assembled = in_parallel(&modules, |i, cases| {
@@ -190,7 +187,7 @@ fn count(list: &List) -> Result<()> {
     if let Some(ptxas) = &list.ptxas {
         let mut bytes = 0;
         for module in assemble(&cases, ptxas) {
-            let (_, cubin, refused) = module.map_err(|error| anyhow!(error))?;
+            let Assembled { cubin, refused, .. } = module.map_err(|error| anyhow!(error))?;
             bytes += cubin.len();
             for (case, why) in refused {
                 println!("refused: {}: {why}", case.name);
@@ -212,7 +209,7 @@ fn record(run: &Run) -> Result<()> {
     let mut results = Vec::new();
     let mut next = None;
     for module in modules {
-        let (module, cubin, refused) = module.map_err(|error| anyhow!(error))?;
+        let Assembled { module, cubin, refused } = module.map_err(|error| anyhow!(error))?;
         for (case, why) in refused {
             println!("refused: {}: {why}", case.name);
         }

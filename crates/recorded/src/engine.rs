@@ -136,6 +136,17 @@ pub struct Module<'a> {
     lines: Vec<Range<usize>>,
 }
 
+/// What ptxas made of a module.
+#[derive(Clone, Debug)]
+pub struct Assembled<'a> {
+    /// The module with the cases that it took.
+    pub module: Module<'a>,
+    /// The binary.
+    pub cubin: Vec<u8>,
+    /// The cases that it refused, with what it said.
+    pub refused: Vec<(&'a Case, String)>,
+}
+
 impl<'a> Module<'a> {
     /// The module of these cases.
     pub fn new(cases: Vec<&'a Case>) -> Self {
@@ -156,15 +167,11 @@ impl<'a> Module<'a> {
     ///
     /// # Errors
     /// If ptxas cannot be run, or says something that has no line.
-    pub fn assemble(
-        mut self,
-        ptxas: &Path,
-        folder: &Path,
-    ) -> Result<(Self, Vec<u8>, Vec<(&'a Case, String)>), String> {
+    pub fn assemble(mut self, ptxas: &Path, folder: &Path) -> Result<Assembled<'a>, String> {
         let mut refused = Vec::new();
         loop {
             if self.cases.is_empty() {
-                return Ok((self, Vec::new(), refused));
+                return Ok(Assembled { module: self, cubin: Vec::new(), refused });
             }
             let (source, cubin) = (folder.join("module.ptx"), folder.join("module.cubin"));
             let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
@@ -175,7 +182,8 @@ impl<'a> Module<'a> {
             command.arg(format!("-arch={TARGET}")).arg("-o").arg(&cubin).arg(&source);
             let output = command.output().map_err(|error| format!("{}: {error}", ptxas.display()))?;
             if output.status.success() {
-                return std::fs::read(&cubin).map_err(failed).map(|bytes| (self, bytes, refused));
+                let cubin = std::fs::read(&cubin).map_err(failed)?;
+                return Ok(Assembled { module: self, cubin, refused });
             }
             let said = String::from_utf8_lossy(&output.stderr).into_owned();
             let wrong = self.blamed(&said);

@@ -71,7 +71,7 @@ impl Inputs {
         {
             // Every value of 16 bits; of two halves, every value in either of them.
             let all = 0..1 << wide.min(16);
-            return all.map(|x| if wide > 16 { x | (x * 40503 + 77) % 65536 << 16 } else { x }).collect();
+            return all.map(|x| if wide > 16 { x | ((x * 40503 + 77) % 65536) << 16 } else { x }).collect();
         }
         let mut rows = self.crossed();
         for _ in 0..if self.domains.len() == 1 { 4 * RANDOM } else { RANDOM } {
