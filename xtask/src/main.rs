@@ -1,7 +1,8 @@
-//! The project's chores: `cargo xtask` with `tidy`, `docs`, `corpus`, `fingerprints`, `tables` or `verdicts`.
+//! The project's chores: `cargo xtask` with `tidy`, `docs`, `corpus`, `record`, `fingerprints`, `tables` or `verdicts`.
 
 mod corpus;
 mod fingerprints;
+mod record;
 mod tables;
 mod tidy;
 mod verdicts;
@@ -25,6 +26,8 @@ enum Chore {
     Tidy,
     /// Rewrites generated documentation.
     Docs,
+    /// Records what a GPU computes for every form of the instruction table, and compares the machine with it.
+    Record(record::Arguments),
     /// Makes PTX with real compilers, and reads, checks and prints it.
     Corpus(corpus::Tools),
     /// Checks every result of the approximate functions against fingerprints of an H200's.
@@ -41,8 +44,8 @@ fn root() -> PathBuf {
 }
 
 /// Generated files: where they are and what they must say.
-fn generated() -> Vec<(PathBuf, String)> {
-    vec![(root().join("docs/isa-coverage.md"), ptx::isa::coverage_markdown())]
+fn generated() -> Result<Vec<(PathBuf, String)>> {
+    Ok(vec![(root().join("docs/isa-coverage.md"), recorded::coverage::page(&root())?)])
 }
 
 fn main() -> ExitCode {
@@ -59,12 +62,13 @@ fn run(chore: Chore) -> Result<()> {
     match chore {
         Chore::Tidy => tidy::run(),
         Chore::Docs => {
-            for (path, text) in generated() {
+            for (path, text) in generated()? {
                 fs::write(&path, text).with_context(|| path.display().to_string())?;
                 println!("{}", path.display());
             }
             Ok(())
         }
+        Chore::Record(arguments) => record::run(&arguments),
         Chore::Corpus(tools) => corpus::run(&tools),
         // Hours in a build that is not optimised.
         Chore::Fingerprints(_) | Chore::Tables(_) if cfg!(debug_assertions) => again_in_release(),

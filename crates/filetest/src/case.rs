@@ -93,6 +93,8 @@ pub struct Expected {
     pub values: Values,
     /// How far off they may be.
     pub tolerance: Tolerance,
+    /// Whether the file says `?`: a GPU is to give the values.
+    pub is_open: bool,
 }
 
 /// What `out` names.
@@ -242,6 +244,8 @@ impl Parser<'_> {
                 }
                 Ok(())
             }
+            // For people, and for the page of what is recorded.
+            "recorded" => Ok(()),
             "fault" => {
                 let fault = self.fault(text)?;
                 self.end(End::Fault(fault))
@@ -347,7 +351,12 @@ impl Parser<'_> {
     }
 
     fn output(&mut self, directive: &Directive) -> Result<(), String> {
-        let (name, values) = array(&directive.text)?;
+        let is_open = directive.text.trim_end().ends_with("= ?");
+        let text = if is_open { directive.text.trim_end().trim_end_matches("= ?") } else { &directive.text };
+        let (name, mut values) = array(text)?;
+        if is_open {
+            values.bits.fill(None);
+        }
         let place = match (name.strip_prefix('&'), self.names.iter().position(|known| *known == name)) {
             (Some(variable), _) => Place::Variable(variable.to_owned()),
             (None, Some(index)) => Place::Parameter(index),
@@ -357,7 +366,7 @@ impl Parser<'_> {
                 Place::Parameter(self.names.len() - 1)
             }
         };
-        let expected = Expected { line: directive.line, place, values, tolerance: Tolerance::Exact };
+        let expected = Expected { line: directive.line, place, values, tolerance: Tolerance::Exact, is_open };
         self.case()?.expected.push(expected);
         Ok(())
     }

@@ -1,11 +1,14 @@
-//! A case on the machine.
+//! A case on the machine, or on a GPU.
 
-use super::case::{Case, Parameter, Place};
+use super::case::Case;
 use super::directive::Program;
+use super::place::{OnGpu, OnMachine, Placed};
 use super::schedule::Schedule;
 use machine::output::Output;
 use machine::{Device, DeviceOptions, Launch, LaunchError, LaunchOptions, LoadedModule};
 use ptx::diagnostic::Diagnostic;
+use ptx::module::{Checked, Module};
+use silicon::Gpu;
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 
@@ -17,8 +20,8 @@ const MEMORY: u64 = 256 << 20;
 pub struct Outcome {
     /// How it ended.
     pub end: End,
-    /// What device code printed.
-    pub printed: Vec<u8>,
+    /// What device code printed, if the engine tells.
+    pub printed: Option<Vec<u8>>,
     /// What memory holds, in the order of [`Case::expected`]; nothing if it never ran.
     pub memory: Vec<Vec<u8>>,
 }
@@ -32,6 +35,8 @@ pub enum End {
     Unsupported(String),
     Refused(String),
     NotLoaded(String),
+    /// A GPU's driver stopped or refused it; what it says is less than what the machine does.
+    Stopped(String),
 }
 
 #[derive(Clone, Default)]
@@ -53,27 +58,29 @@ fn show(program: &Program, diagnostic: &Diagnostic) -> String {
     format!("{}:{line}:{column}: {}: {}", program.source.name(), diagnostic.code, diagnostic.message)
 }
 
-/// Runs a case once.
+fn compile(program: &Program) -> Result<Checked<Module>, String> {
+    let compiled = ptx::compile(&program.source).into_result();
+    let lines = |diagnostics: Vec<Diagnostic>| {
+        diagnostics.iter().map(|d| show(program, d)).collect::<Vec<_>>().join("\n")
+    };
+    compiled.map(|(module, _)| module).map_err(lines)
+}
+
+/// Runs a case once on the machine.
 ///
 /// # Errors
 /// If the file is wrong: PTX that does not compile, a kernel or variable that it does not have, parameters that do not
 /// fit. What the machine refuses is an [`Outcome`].
 pub fn run(program: &Program, case: &Case, schedule: Schedule) -> Result<Outcome, String> {
     let at = |why: String| format!("{}:{}: {why}", program.name, case.line);
-    let module = ptx::compile(&program.source)
-        .into_result()
-        .map_err(|diagnostics| diagnostics.iter().map(|d| show(program, d)).collect::<Vec<_>>().join("\n"))?;
+    let module = compile(program)?;
     let capture = Capture::default();
     let options = DeviceOptions { memory_limit: Some(MEMORY), output: Output::new(capture.clone()) };
     let device = Device::new(case.profile.clone(), options).map_err(|error| at(error.to_string()))?;
-    let loaded = match device.load(module.0) {
+    let loaded = match device.load(module) {
         Ok(loaded) => loaded,
         Err(error) => {
-            return Ok(Outcome {
-                end: End::NotLoaded(error.to_string()),
-                printed: Vec::new(),
-                memory: Vec::new(),
-            });
+            return Ok(Outcome { end: End::NotLoaded(error.to_string()), printed: None, memory: Vec::new() });
         }
     };
     launch(&device, &loaded, case, schedule, &capture).map_err(at)
@@ -86,77 +93,9 @@ fn launch(
     schedule: Schedule,
     capture: &Capture,
 ) -> Result<Outcome, String> {
-    let memory = device.memory();
-    let variable = |name: &str| loaded.variable(name).ok_or_else(|| format!("no variable {name} in memory"));
-    for (name, values) in &case.presets {
-        let (address, _) = variable(name)?;
-        memory.write(address, &values.bytes()).map_err(|error| error.to_string())?;
-    }
-    let mut addresses = Vec::new();
-    for parameter in &case.parameters {
-        addresses.push(match parameter {
-            // Made of the buffers, below.
-            Parameter::Value(_) | Parameter::TensorMap { .. } | Parameter::Multicast { .. } => None,
-            Parameter::Buffer { bytes, .. } => {
-                let address = memory.allocate(bytes.len() as u64).map_err(|error| error.to_string())?;
-                memory.write(address, bytes).map_err(|error| error.to_string())?;
-                Some(address)
-            }
-        });
-    }
-    let mut made = Vec::new();
-    for (index, parameter) in case.parameters.iter().enumerate() {
-        let buffer = |i: usize| addresses[i].ok_or("a parameter that is no buffer");
-        made.push(match parameter {
-            Parameter::Value(_) | Parameter::Buffer { .. } => None,
-            Parameter::TensorMap { buffer: tensor, plan, in_memory, .. } => {
-                let map = plan.make(buffer(*tensor)?)?.to_bytes();
-                if *in_memory {
-                    let address = memory.allocate(map.len() as u64).map_err(|error| error.to_string())?;
-                    memory.write(address, &map).map_err(|error| error.to_string())?;
-                    addresses[index] = Some(address);
-                    None
-                } else {
-                    Some(map.to_vec())
-                }
-            }
-            Parameter::Multicast { members, bytes } => {
-                let members = members.iter().map(|&i| buffer(i)).collect::<Result<Vec<_>, _>>()?;
-                addresses[index] =
-                    Some(memory.bind_multicast(&members, *bytes).map_err(|error| error.to_string())?);
-                None
-            }
-        });
-    }
-    // After every allocation, so that none takes the place of what is freed.
-    for (parameter, &address) in case.parameters.iter().zip(&addresses) {
-        if let (Parameter::Buffer { freed: true, .. }, Some(address)) = (parameter, address) {
-            memory.free(address).map_err(|error| error.to_string())?;
-        }
-    }
+    let engine = OnMachine { device, loaded };
     let kernel = loaded.kernel(&case.kernel).ok_or_else(|| format!("no kernel {}", case.kernel))?;
-    let layout = kernel.parameters();
-    let passed = |parameter: &Parameter| !matches!(parameter, Parameter::Buffer { passed: false, .. });
-    let given = case.parameters.iter().filter(|parameter| passed(parameter)).count();
-    if layout.len() != given {
-        let wanted = layout.len();
-        return Err(format!("{given} parameters are given; kernel {} takes {wanted}", case.kernel));
-    }
-    let mut params = vec![0; layout.last().map_or(0, |p| (p.offset + p.size) as usize)];
-    let parameters = case.parameters.iter().zip(made).zip(&addresses);
-    let parameters = parameters.filter(|((parameter, _), _)| passed(parameter));
-    for (place, ((parameter, made), address)) in layout.iter().zip(parameters) {
-        let bytes = match (parameter, made) {
-            (Parameter::Value(bytes), _) => bytes.clone(),
-            (_, Some(made)) => made,
-            (_, None) => address.unwrap_or(0).to_le_bytes().to_vec(),
-        };
-        if bytes.len() != place.size as usize {
-            let (given, name, wanted) = (bytes.len(), &place.name, place.size);
-            return Err(format!("{given} bytes are given for parameter {name}, which has {wanted}"));
-        }
-        params[place.offset as usize..][..bytes.len()].copy_from_slice(&bytes);
-    }
+    let placed = Placed::new(case, &kernel.parameters(), &engine)?;
     let launch = Launch {
         kernel,
         grid: case.grid,
@@ -164,7 +103,7 @@ fn launch(
         cluster: case.cluster,
         nonportable_cluster: case.nonportable_cluster,
         dynamic_shared: case.shared,
-        params,
+        params: placed.params.clone(),
     };
     let options = LaunchOptions {
         threads: schedule.threads,
@@ -180,16 +119,46 @@ fn launch(
             End::Refused(error.to_string())
         }
     };
-    let mut contents = Vec::new();
-    for expected in &case.expected {
-        let address = match &expected.place {
-            Place::Variable(name) => variable(name)?.0,
-            Place::Parameter(index) => addresses[*index].ok_or("`out` names a value, not a buffer")?,
-        };
-        let mut bytes = vec![0; expected.values.bits.len() * expected.values.ty.bytes];
-        memory.read(address, &mut bytes).map_err(|error| error.to_string())?;
-        contents.push(bytes);
-    }
     let printed = capture.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
-    Ok(Outcome { end, printed, memory: contents })
+    Ok(Outcome { end, printed: Some(printed), memory: placed.contents(case, &engine)? })
+}
+
+/// Runs a case once on a GPU.
+///
+/// # Errors
+/// If the file is wrong, or there is no such kernel or variable. What the driver refuses is an [`Outcome`].
+pub fn run_on_gpu(program: &Program, case: &Case, gpu: &Gpu) -> Result<Outcome, String> {
+    let at = |why: String| format!("{}:{}: {why}", program.name, case.line);
+    let module = compile(program)?;
+    let stopped = |error: &silicon::Error| Outcome {
+        end: End::Stopped(error.to_string()),
+        printed: None,
+        memory: Vec::new(),
+    };
+    let loaded = match gpu.load(program.source.text().as_bytes()) {
+        Ok(loaded) => loaded,
+        Err(error) => return Ok(stopped(&error)),
+    };
+    let engine = OnGpu { gpu, loaded: &loaded };
+    let kernel = module.entries().find(|(_, function)| function.name == case.kernel);
+    let (kernel, _) = kernel.ok_or_else(|| at(format!("no kernel {}", case.kernel)))?;
+    let layout = machine::parameter_layout(&module, kernel);
+    let placed = Placed::new(case, &layout, &engine).map_err(at)?;
+    let launch = silicon::Launch {
+        kernel: &case.kernel,
+        grid: case.grid,
+        block: case.block,
+        cluster: case.cluster,
+        cooperative: false,
+        dynamic_shared: case.shared,
+        params: &placed.params,
+    };
+    match loaded.launch(&launch) {
+        Ok(()) => Ok(Outcome {
+            end: End::Finished,
+            printed: None,
+            memory: placed.contents(case, &engine).map_err(at)?,
+        }),
+        Err(error) => Ok(stopped(&error)),
+    }
 }

@@ -12,8 +12,9 @@
 //! | [`expression`] | integer formulas of the element's index |
 //! | [`tensor`] | tensor maps |
 //! | [`schedule`] | under which schedulers and host threads a case runs |
-//! | [`execute`] | a case on the machine |
+//! | [`execute`] | a case on the machine, or on a GPU |
 //! | [`judge`] | comparing what came out with what was expected |
+//! | [`record`] | a GPU's results as the expected values of a file |
 //! | [`generate`] | made-up programs, for the law that no checked module panics the machine |
 //!
 //! `tests/README.md` describes the files for those who write them.
@@ -24,6 +25,8 @@ pub mod execute;
 pub mod expression;
 pub mod generate;
 pub mod judge;
+mod place;
+pub mod record;
 pub mod schedule;
 pub mod tensor;
 pub mod value;
@@ -55,4 +58,44 @@ pub fn run_file(file: &Path, ptx: &Path, schedules: &schedule::Choice) -> Result
         }
     }
     Ok(())
+}
+
+/// What became of a file on a GPU.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OnGpu {
+    /// Cases that ran and gave what is expected.
+    pub passed: usize,
+    /// Cases that a GPU cannot judge: they expect a fault, after which the driver is of no more use to this process, or
+    /// that the machine refuses something.
+    pub skipped: usize,
+}
+
+/// Runs every case of a file on a GPU, whose results judge what the file expects.
+///
+/// # Errors
+/// What differs, for people.
+pub fn run_file_on_gpu(file: &Path, ptx: &Path, gpu: &silicon::Gpu) -> Result<OnGpu, String> {
+    let program = directive::Program::read(file, ptx)?;
+    let mut count = OnGpu::default();
+    for (number, case) in case::parse(&program)?.iter().enumerate() {
+        if matches!(case.end, case::End::Fault(_) | case::End::Unsupported(_)) {
+            count.skipped += 1;
+            continue;
+        }
+        let outcome = execute::run_on_gpu(&program, case, gpu)?;
+        let differences = judge::judge(case, &outcome);
+        if !differences.is_empty() {
+            return Err(format!(
+                "{}:{}: case {} ({}) on {}:\n{}",
+                program.name,
+                case.line,
+                number + 1,
+                case.kernel,
+                gpu.name(),
+                differences.join("\n"),
+            ));
+        }
+        count.passed += 1;
+    }
+    Ok(count)
 }

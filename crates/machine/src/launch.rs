@@ -276,7 +276,7 @@ impl<'a> Kernel<'a> {
 }
 
 /// How an entry's parameters lie in its buffer: each aligned as declared, in order.
-pub(crate) fn parameter_layout(module: &Module, function: FuncId) -> Vec<ParameterLayout> {
+pub fn parameter_layout(module: &Module, function: FuncId) -> Vec<ParameterLayout> {
     let mut offset: u32 = 0;
     let params = module.functions[function.index()].params.iter().filter_map(|p| match p {
         Param::Memory(id) => Some(&module.variables[id.index()]),

@@ -48,7 +48,7 @@ pub use decode::Unsupported;
 pub use fault::{Fault, Trap};
 pub use launch::{
     Device, DeviceOptions, Kernel, Launch, LaunchError, LaunchOptions, LaunchReport, LoadError, LoadedModule,
-    Location, ParameterLayout,
+    Location, ParameterLayout, parameter_layout,
 };
 pub use profile::Profile;
 pub use schedule::SchedulerKind;

@@ -211,6 +211,16 @@ pub fn add_f64<R: Rounding>(a: u64, b: u64) -> u64 {
     directed_f64::<R, 2>([a, b], native, || Exact::from_f64(a).sum(Exact::from_f64(b), R::MODE))
 }
 
+/// `atom.add.f64` in global memory: a NaN stays as it is, the operand's before that in memory.
+#[inline(always)]
+pub fn add_f64_in_memory(memory: u64, operand: u64) -> u64 {
+    match (is_nan_f64(operand), is_nan_f64(memory)) {
+        (true, _) => operand,
+        (false, true) => memory,
+        (false, false) => add_f64::<crate::rounding::Rn>(memory, operand),
+    }
+}
+
 /// `sub.f64`.
 #[inline(always)]
 pub fn sub_f64<R: Rounding>(a: u64, b: u64) -> u64 {

@@ -7,8 +7,8 @@ use super::npy;
 use crate::failure::Failure;
 use crate::kernels::declared;
 use crate::terminal::count;
-use machine::memory::{DeviceMemory, MemoryError};
-use machine::{Kernel, ParameterLayout};
+use machine::ParameterLayout;
+use machine::memory::{Buffers, MemoryError};
 use ptx::types::TypeKind;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -63,17 +63,16 @@ const CHUNK: u64 = 1 << 20;
 
 /// Reads the arguments of a kernel and places its buffers in memory.
 pub(crate) fn bind(
-    kernel: Kernel<'_>,
+    kernel: &str,
+    parameters: &[ParameterLayout],
     arguments: &[String],
-    memory: &DeviceMemory,
+    memory: &dyn Buffers,
 ) -> Result<Binding, Failure> {
-    let parameters = kernel.parameters();
     if arguments.len() != parameters.len() {
         let list: Vec<_> = parameters.iter().map(|p| format!("{} ({})", p.name, declared(p))).collect();
         let takes = count(parameters.len(), "parameter");
         let failure = Failure::usage(format!(
-            "kernel {} takes {takes}, but there {} {}",
-            kernel.name(),
+            "kernel {kernel} takes {takes}, but there {} {}",
             if arguments.len() == 1 { "is" } else { "are" },
             count(arguments.len(), "argument")
         ));
@@ -143,7 +142,7 @@ impl Binding {
         index: usize,
         parameter: &ParameterLayout,
         argument: Argument,
-        memory: &DeviceMemory,
+        memory: &dyn Buffers,
     ) -> Result<Vec<u8>, String> {
         let size = parameter.size as usize;
         let exactly = |bytes: Vec<u8>| match bytes.len() == size {
@@ -185,7 +184,7 @@ impl Binding {
         parameter: &ParameterLayout,
         (element, shape, contents): (Element, Vec<u64>, Contents),
         actions: Vec<Action>,
-        memory: &DeviceMemory,
+        memory: &dyn Buffers,
     ) -> Result<Vec<u8>, String> {
         needs_pointer(parameter)?;
         let bytes = shape.iter().product::<u64>() * element.bytes() as u64;
@@ -210,7 +209,7 @@ impl Buffer {
     }
 
     /// Writes its contents as they are before a launch. `fresh` memory is zero already.
-    pub(crate) fn upload(&self, memory: &DeviceMemory, fresh: bool) -> Result<(), MemoryError> {
+    pub(crate) fn upload(&self, memory: &dyn Buffers, fresh: bool) -> Result<(), MemoryError> {
         let fill = match &self.contents {
             Contents::Bytes(bytes) => return memory.write(self.address, bytes),
             Contents::Fill(Fill::Zeros) if fresh => return Ok(()),
@@ -229,7 +228,7 @@ impl Buffer {
     }
 
     /// What it holds now.
-    pub(crate) fn download(&self, memory: &DeviceMemory) -> Result<Vec<u8>, MemoryError> {
+    pub(crate) fn download(&self, memory: &dyn Buffers) -> Result<Vec<u8>, MemoryError> {
         let mut bytes = vec![0; self.bytes as usize];
         memory.read(self.address, &mut bytes).map(|()| bytes)
     }

@@ -6,6 +6,7 @@
 //! | `element`, `fill`, `npy` | numbers as text, generated contents, NumPy's files |
 //! | `binding` | from arguments to parameters and buffers |
 //! | `launch` | options of the machine, observers, timing |
+//! | `gpu` | the same on a real GPU |
 //! | `outcome`, `compare` | what comes of the buffers |
 //! | `fault`, `statistics` | reports |
 
@@ -14,6 +15,7 @@ mod compare;
 mod element;
 mod fault;
 mod fill;
+mod gpu;
 mod grammar;
 mod launch;
 mod npy;
@@ -25,9 +27,8 @@ use crate::devices;
 use crate::failure::{EXIT_CODES, Exit, Failure};
 use crate::{input, terminal};
 use machine::output::Output;
-use machine::{
-    Device, DeviceOptions, Kernel, Launch, LaunchError, LoadError, LoadedModule, Profile, SchedulerKind, Trap,
-};
+use machine::{Device, DeviceOptions, Launch, LaunchError, LoadError, Profile, SchedulerKind, Trap};
+use ptx::module::{Checked, Function, Module};
 use ptx::source::Source;
 use serde_json::{Value, json};
 use std::io::Write;
@@ -91,6 +92,9 @@ pub(crate) struct Arguments {
     /// Bytes of dynamic shared memory
     #[arg(long, value_name = "BYTES", default_value_t = 0)]
     shared: u32,
+    /// What runs the kernel
+    #[arg(long, value_enum, default_value_t, value_name = "NAME")]
+    engine: Engine,
     /// The device to be; `warploom devices` lists them
     #[arg(long, value_name = "NAME", value_parser = devices::profile, default_value = "h200")]
     device: &'static Profile,
@@ -116,6 +120,16 @@ pub(crate) struct Arguments {
     /// Print one JSON object with everything: outputs, what the kernel printed, time, statistics, fault
     #[arg(long)]
     json: bool,
+}
+
+/// What runs a kernel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+enum Engine {
+    /// The virtual GPU
+    #[default]
+    Machine,
+    /// This machine's NVIDIA GPU, through its driver
+    Cuda,
 }
 
 /// Extents in three dimensions; those left out are 1.
@@ -161,6 +175,9 @@ impl Capture {
 
 pub(crate) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
     let (source, module) = input::module(&arguments.file)?;
+    if arguments.engine == Engine::Cuda {
+        return gpu::execute(arguments, &source, &module);
+    }
     let printed = Capture::default();
     let output = if arguments.json { Output::new(printed.clone()) } else { Output::default() };
     let options = DeviceOptions { output, ..DeviceOptions::default() };
@@ -170,13 +187,10 @@ pub(crate) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
         let exit = if matches!(error, LoadError::Target { .. }) { Exit::Unsupported } else { Exit::Usage };
         Failure::new(exit, format!("{}: {error}", source.name()))
     })?;
-    let kernel = choose(&loaded, arguments.kernel.as_deref(), &source)?;
-    let block = arguments.block.map(|extents| extents.0).or(kernel.function().bounds.req_ntid);
-    let block = block.ok_or_else(|| {
-        Failure::usage("the number of threads is missing")
-            .hint("say it with --block, for example --block 256")
-    })?;
-    let binding = binding::bind(kernel, &arguments.arguments, device.memory())?;
+    let function = choose(loaded.module(), arguments.kernel.as_deref(), &source)?;
+    let block = block(arguments, function)?;
+    let kernel = loaded.kernel(&function.name).ok_or_else(|| Failure::usage("the kernel is gone"))?;
+    let binding = binding::bind(kernel.name(), &kernel.parameters(), &arguments.arguments, device.memory())?;
     let launch = Launch {
         kernel,
         grid: arguments.grid.0,
@@ -218,19 +232,35 @@ pub(crate) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
 }
 
 /// The kernel that was named, or the only one.
-fn choose<'a>(loaded: &'a LoadedModule, name: Option<&str>, source: &Source) -> Result<Kernel<'a>, Failure> {
-    let entries: Vec<_> = loaded.module().entries().map(|(_, f)| f.name.as_str()).collect();
+fn choose<'a>(
+    module: &'a Checked<Module>,
+    name: Option<&str>,
+    source: &Source,
+) -> Result<&'a Function, Failure> {
+    let entries: Vec<_> = module.entries().map(|(_, function)| function).collect();
     let chosen = match (name, &entries[..]) {
         (_, []) => return Err(Failure::usage(format!("{} has no kernel (.entry)", source.name()))),
         (Some(name), _) => {
-            loaded.kernel(name).ok_or_else(|| format!("{} has no kernel `{name}`", source.name()))
+            let found = entries.iter().find(|function| function.name == name);
+            found.copied().ok_or_else(|| format!("{} has no kernel `{name}`", source.name()))
         }
-        (None, [only]) => loaded.kernel(only).ok_or_else(String::new),
+        (None, [only]) => Ok(*only),
         (None, _) => {
             Err(format!("{} has {} kernels; choose one with --kernel", source.name(), entries.len()))
         }
     };
-    chosen.map_err(|message| Failure::usage(message).hint(format!("it has {}", entries.join(", "))))
+    chosen.map_err(|message| {
+        let names: Vec<_> = entries.iter().map(|function| function.name.as_str()).collect();
+        Failure::usage(message).hint(format!("it has {}", names.join(", ")))
+    })
+}
+
+/// The threads of a CTA: as the command line says, or as the kernel requires.
+fn block(arguments: &Arguments, function: &Function) -> Result<[u32; 3], Failure> {
+    arguments.block.map(|extents| extents.0).or(function.bounds.req_ntid).ok_or_else(|| {
+        Failure::usage("the number of threads is missing")
+            .hint("say it with --block, for example --block 256")
+    })
 }
 
 fn exit_of(error: &LaunchError) -> Exit {

@@ -6,7 +6,7 @@ use super::element::Element;
 use super::npy;
 use crate::failure::{Exit, Failure};
 use crate::terminal::{self, thousands};
-use machine::memory::DeviceMemory;
+use machine::memory::Buffers;
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -18,7 +18,7 @@ const IN_LINE: usize = 16;
 /// Does what the arguments say about every buffer. One that fails does not keep the others from being done.
 pub(crate) fn deliver(
     buffers: &[Buffer],
-    memory: &DeviceMemory,
+    memory: &dyn Buffers,
     mut report: Option<&mut Vec<Value>>,
 ) -> Result<Exit, Failure> {
     let mut exit = Exit::Ok;

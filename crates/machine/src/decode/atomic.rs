@@ -62,7 +62,11 @@ functions! {
         true => float::add_f32::<Rn, true, false>(old, b),
         false => float::add_f32::<Rn, false, false>(old, b),
     };
-    AddF64: u64 |old, b, _c, _global| float::add_f64::<Rn>(old, b);
+    // The unit at global memory passes NaNs on; for shared memory the addition is an instruction of the program.
+    AddF64: u64 |old, b, _c, global| match global {
+        true => float::add_f64_in_memory(old, b),
+        false => float::add_f64::<Rn>(b, old),
+    };
     AddF16: u16 |old, b, _c, _global| half::add::<F16, false, false>(old, b);
     AddBf16: u16 |old, b, _c, _global| half::add::<Bf16, false, false>(old, b);
     AddF16x2: u32 |old, b, _c, _global| packed::map2(half::add::<F16, false, false>, old, b);

@@ -6,10 +6,12 @@
 //! never valid lies between two allocations. Shared and local memory have windows in the generic address space above
 //! every host address.
 
+mod buffers;
 pub mod mbarrier;
 mod multicast;
 mod region;
 
+pub use buffers::Buffers;
 use region::Region;
 pub use region::{AtomicCell, Cell, PAGE};
 use std::collections::BTreeMap;
@@ -81,6 +83,9 @@ pub enum MemoryError {
     /// The host refused.
     #[error("the host refused memory: {0}")]
     Host(String),
+    /// The driver of a real GPU refused.
+    #[error("{0}")]
+    Driver(String),
 }
 
 impl From<io::Error> for MemoryError {

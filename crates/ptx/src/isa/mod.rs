@@ -13,10 +13,8 @@
 //! | `compatibility` | which register types an instruction type accepts |
 //! | `special` | the special registers |
 //! | `instance` | a minimal legal module for an opcode; arbitrary opcodes |
-//! | `coverage` | the table as a page of documentation |
 
 mod compatibility;
-mod coverage;
 mod form;
 mod fragment;
 mod instance;
@@ -28,16 +26,15 @@ mod special;
 mod target;
 
 pub use compatibility::compatible;
-pub use coverage::coverage_markdown;
 pub use form::{
-    Choice, Count, FORMS, FormData, FormId, Fragment, Gate, Limit, OperandKind, OperandSpec, Role, Rule, SlotSpec,
-    SpaceRule, TypeRule,
+    Choice, Count, FORMS, FormData, FormId, Fragment, Gate, Limit, OperandKind, OperandSpec, Role, Rule,
+    SlotSpec, SpaceRule, TypeRule,
 };
 pub use instance::{instance, instance_operands, minimal_instance};
 pub(crate) use lookup::edit_distance;
 pub use lookup::{OpcodeError, OpcodeErrorKind, lookup};
 pub use modifier::{Mnemonic, Modifier, Sem, Slot};
 pub use opcode::Opcode;
-pub use sample::{arbitrary_instruction, minimal_opcode, sample_opcodes};
+pub use sample::{arbitrary_instruction, minimal_opcode, opcodes_of_target, sample_opcodes};
 pub use special::SpecialRegister;
 pub use target::TARGETS;

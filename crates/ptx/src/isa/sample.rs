@@ -1,6 +1,8 @@
-//! Sample opcodes: a minimal one for each form, one for each choice of each slot, and arbitrary ones for fuzzing.
+//! Sample opcodes: a minimal one for each form, one for each choice of each slot, every one that a target has, and
+//! arbitrary ones for fuzzing.
 
 use super::{FormData, FormId, Modifier, Opcode, Rule, Slot};
+use crate::types::{Arch, Version};
 
 /// An arbitrary legal opcode. `choose(n)` picks a number below `n`.
 pub fn arbitrary_instruction(choose: &mut dyn FnMut(u32) -> u32) -> Opcode {
@@ -41,6 +43,49 @@ pub fn sample_opcodes(form: FormId) -> Vec<Opcode> {
         }
     }
     samples
+}
+
+/// The opcodes of a form that a target has: all of them, or where there are more than `most`, each choice of each slot
+/// once and `most` others that are spread over the combinations.
+pub fn opcodes_of_target(form: FormId, version: Version, arch: Arch, most: usize) -> Vec<Opcode> {
+    let data = form.data();
+    let slots: Vec<(Slot, Vec<Option<Modifier>>)> = data
+        .slots
+        .iter()
+        .map(|spec| {
+            let permitted = spec.choices.iter().filter(|choice| choice.gate.permits(version, arch));
+            let none = spec.optional.then_some(None);
+            (spec.slot, none.into_iter().chain(permitted.map(|choice| Some(choice.modifier))).collect())
+        })
+        .collect();
+    let count = slots.iter().fold(1_usize, |count, (_, choices)| count.saturating_mul(choices.len()));
+    if count == 0 || !data.gate.permits(version, arch) {
+        return Vec::new();
+    }
+    let combination = |mut index: usize| {
+        let mut modifiers = Vec::new();
+        for (slot, choices) in &slots {
+            modifiers.extend(choices[index % choices.len()].map(|modifier| (*slot, modifier)));
+            index /= choices.len();
+        }
+        broken(data, &modifiers).is_none().then_some(Opcode { form, modifiers })
+    };
+    if count <= most {
+        return (0..count).filter_map(combination).collect();
+    }
+    let permitted = |opcode: &Opcode| opcode.gates().all(|(_, gate)| gate.permits(version, arch));
+    let mut opcodes: Vec<_> = sample_opcodes(form).into_iter().filter(permitted).collect();
+    // Steps by the golden ratio visit all parts of the range evenly, and no slot in step with its own length.
+    let step = (count as f64 * 0.618_033_988_749_894_9) as usize | 1;
+    let mut index = 0_usize;
+    let mut tried = 0;
+    let wanted = opcodes.len() + most;
+    while opcodes.len() < wanted && tried < most * 64 {
+        index = (index + step) % count;
+        tried += 1;
+        opcodes.extend(combination(index).filter(|opcode| !opcodes.contains(opcode)));
+    }
+    opcodes
 }
 
 /// The modifiers in the form's order, changed where a rule asks for it, but not in the slot `keep`.

@@ -1,0 +1,112 @@
+//! Runs file tests by name, on the machine or on a real GPU, and records what the GPU gives.
+//!
+//! `cargo test -p warploom-filetest` runs all of them on the machine; this program is for choosing, and for hosts with a
+//! GPU, where it needs nothing but the files.
+
+use clap::{Parser, ValueEnum};
+use filetest::schedule::Choice;
+use filetest::{record, run_file, run_file_on_gpu};
+use silicon::Gpu;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use walkdir::WalkDir;
+
+/// Runs file tests.
+#[derive(Parser)]
+struct Arguments {
+    /// What runs the kernels.
+    #[arg(long, value_enum, default_value_t)]
+    engine: Engine,
+    /// Writes the GPU's results into the files as expected values.
+    #[arg(long)]
+    record: bool,
+    /// Files, and folders of files.
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Engine {
+    /// The virtual GPU.
+    #[default]
+    Machine,
+    /// This machine's NVIDIA GPU.
+    Cuda,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    match run(&arguments) {
+        Ok(0) => ExitCode::SUCCESS,
+        Ok(failed) => {
+            eprintln!("{failed} files failed");
+            ExitCode::FAILURE
+        }
+        Err(why) => {
+            eprintln!("{why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Files with directives; a test in CUDA C++ has its program beside it.
+fn files(given: &[PathBuf]) -> Vec<(PathBuf, PathBuf)> {
+    let entries = given.iter().flat_map(|path| WalkDir::new(path).sort_by_file_name());
+    let paths: Vec<_> = entries.filter_map(Result::ok).map(walkdir::DirEntry::into_path).collect();
+    let with = |extension: &'static str| {
+        paths.iter().filter(move |path| path.extension().is_some_and(|e| e == extension))
+    };
+    let compiled = with("cu").map(|file| (file.clone(), file.with_extension("ptx")));
+    let own = with("ptx").filter(|file| !file.with_extension("cu").exists()).map(|f| (f.clone(), f.clone()));
+    compiled.chain(own).collect()
+}
+
+fn run(arguments: &Arguments) -> Result<usize, String> {
+    let files = files(&arguments.files);
+    if files.is_empty() {
+        return Err("no such files".into());
+    }
+    let mut failed = 0;
+    match arguments.engine {
+        Engine::Machine if arguments.record => {
+            return Err("values are recorded from a GPU: --engine cuda".into());
+        }
+        Engine::Machine => {
+            let schedules = Choice::from_environment()?;
+            for (file, ptx) in &files {
+                failed += usize::from(!told(file, run_file(file, ptx, &schedules).map(|()| "ok".into())));
+            }
+        }
+        Engine::Cuda => {
+            let gpu = Gpu::open().map_err(|error| error.to_string())?;
+            for (file, ptx) in &files {
+                let done = match arguments.record {
+                    true => record_file(file, &gpu),
+                    false => run_file_on_gpu(file, ptx, &gpu)
+                        .map(|count| format!("{} passed, {} skipped", count.passed, count.skipped)),
+                };
+                failed += usize::from(!told(file, done));
+            }
+        }
+    }
+    Ok(failed)
+}
+
+fn told(file: &Path, done: Result<String, String>) -> bool {
+    match done {
+        Ok(how) => {
+            println!("{}: {how}", file.display());
+            true
+        }
+        Err(why) => {
+            println!("{}: FAILED\n{why}", file.display());
+            false
+        }
+    }
+}
+
+fn record_file(file: &Path, gpu: &Gpu) -> Result<String, String> {
+    let text = record::record(file, gpu)?;
+    std::fs::write(file, text).map_err(|error| format!("{}: {error}", file.display()))?;
+    Ok("recorded".into())
+}

@@ -1,0 +1,138 @@
+//! The cases of a form: its opcodes, each with every way to write its operands that matters.
+
+use crate::inputs::Inputs;
+use crate::kernel::{Builder, Kernel, Variant};
+use ptx::isa::{self, FormId, Mnemonic, Opcode, OperandKind, Role};
+use ptx::types::{Arch, ArchVariant, Version};
+
+/// What is recorded: everything that this target has.
+pub const TARGET: Arch = Arch { sm: 90, variant: ArchVariant::Specific };
+
+/// The version of the recorded modules.
+pub const VERSION: Version = Version { major: 9, minor: 0 };
+
+/// The most opcodes of a form that are all recorded; of larger families a part that covers them.
+const MOST: usize = 600;
+
+/// The same for accesses of memory, most of whose modifiers no result depends on.
+const MOST_OF_ACCESSES: usize = 80;
+
+/// An instruction in a kernel that shows all it does to its operands.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// What the instruction is.
+    pub opcode: Opcode,
+    /// The instruction as the kernel has it, which no other case has: the case's name.
+    pub name: String,
+    /// What its threads compute on.
+    pub inputs: Inputs,
+    /// The kernel around it.
+    pub kernel: Kernel,
+}
+
+/// Why a form has no case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Absent {
+    /// The target does not have it.
+    Target,
+    /// It has no result that a thread could store: barriers, fences, hints, control flow.
+    NothingToObserve,
+    /// Its result is an address or an opaque value of the implementation.
+    Opaque,
+    /// It needs objects that only the host can make, or a protocol of several instructions: a file test.
+    ByFile,
+}
+
+impl Absent {
+    /// What the coverage page says.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Target => "not on sm_90a",
+            Self::NothingToObserve => "nothing to observe",
+            Self::Opaque => "opaque result",
+            Self::ByFile => "by file",
+        }
+    }
+}
+
+/// Why a form has no case, if that is known from its instruction.
+fn absent(form: FormId) -> Option<Absent> {
+    use Mnemonic::*;
+    let data = form.data();
+    let (version, arch) = (VERSION, TARGET);
+    if !data.gate.permits(version, arch) || isa::opcodes_of_target(form, version, arch, 1).is_empty() {
+        return Some(Absent::Target);
+    }
+    let writes = data.operands.iter().any(|operand| operand.role != Role::Read);
+    match data.mnemonic {
+        Bra | Brx | Call | Ret | Exit | Trap | Brkpt => Some(Absent::ByFile),
+        Createpolicy | Cvta | Isspacep | Mapa | Getctarank | Stacksave | Stackrestore | Alloca => {
+            Some(Absent::Opaque)
+        }
+        Bar | Barrier if !writes => Some(Absent::NothingToObserve),
+        Fence | Membar | Prefetch | Prefetchu | Applypriority | Discard | Nanosleep | Pmevent
+        | Griddepcontrol | Setmaxnreg => Some(Absent::NothingToObserve),
+        Tex | Tld4 | Txq | Istypep | Suld | Sust | Sured | Suq => Some(Absent::ByFile),
+        Multimem | Tensormap | Tcgen05 | Clusterlaunchcontrol => Some(Absent::ByFile),
+        Wgmma if !writes => Some(Absent::NothingToObserve),
+        _ => None,
+    }
+}
+
+/// Every case of a form, or why there is none.
+///
+/// # Errors
+/// Why the form has no case.
+pub fn cases(form: FormId) -> Result<Vec<Case>, Absent> {
+    if let Some(absent) = absent(form) {
+        return Err(absent);
+    }
+    let most = match form.data().mnemonic {
+        Mnemonic::Ld | Mnemonic::Ldu | Mnemonic::St | Mnemonic::Atom | Mnemonic::Red => MOST_OF_ACCESSES,
+        Mnemonic::Mbarrier => MOST_OF_ACCESSES,
+        _ => MOST,
+    };
+    let mut cases: Vec<Case> = Vec::new();
+    let mut opcodes = isa::opcodes_of_target(form, VERSION, TARGET, most);
+    if form.data().mnemonic == Mnemonic::Wgmma {
+        // Shapes are many and much alike: every ninth opcode.
+        opcodes = opcodes.into_iter().step_by(9).collect();
+    }
+    for (index, opcode) in opcodes.into_iter().enumerate() {
+        for variant in variants(&opcode, index) {
+            let Some(case) = Builder::new(&opcode, variant).case() else { continue };
+            if !cases.iter().rev().take(32).any(|other| other.name == case.name) {
+                cases.push(case);
+            }
+        }
+    }
+    if cases.is_empty() { Err(Absent::ByFile) } else { Ok(cases) }
+}
+
+/// Ways to write the operands of an opcode. What no result depends on alternates from opcode to opcode.
+fn variants(opcode: &Opcode, index: usize) -> Vec<Variant> {
+    let operands = opcode.data().operands;
+    let optional = operands.iter().any(|operand| operand.optional && operand.with.is_none());
+    let alternatives = operands.iter().map(|operand| match operand.kind {
+        OperandKind::Immediate { range } => crate::kernel::immediates(opcode, range).len(),
+        OperandKind::Vector { count: isa::Count::Parts, .. } => 3,
+        OperandKind::Selected => 6,
+        _ => 1,
+    });
+    let alternatives = alternatives.max().unwrap_or(1);
+    // Registers may be wider than the types that are converted or accessed.
+    let alternatives = match opcode.mnemonic() {
+        Mnemonic::Cvt => 0..3,
+        Mnemonic::Ld | Mnemonic::Ldu | Mnemonic::St => index % 3..index % 3 + 1,
+        // Ways of swizzling.
+        Mnemonic::Wgmma => 0..4,
+        _ => 0..alternatives,
+    };
+    let mut variants = Vec::new();
+    for full in [false, true].into_iter().take(if optional { 2 } else { 1 }) {
+        for alternative in alternatives.clone() {
+            variants.push(Variant { full, alternative, index });
+        }
+    }
+    variants
+}

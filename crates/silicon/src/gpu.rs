@@ -1,0 +1,319 @@
+//! A GPU with its memory, its modules and launches, as safe values over `driver`.
+//!
+//! A device pointer is a number; what the driver is asked to do with a wrong one is an error, not undefined behaviour of
+//! this process. After a fault of a kernel the driver refuses everything
+//! for as long as the process lives; not even a reset of the context helps.
+
+use crate::driver::{self, Attribute, Config, Driver, Error, Handle};
+use machine::memory::{Buffers, MemoryError};
+use std::ffi::{CStr, CString, c_int, c_uint, c_void};
+use std::ptr::{null, null_mut};
+
+/// The first device of this machine, with its primary context current in the thread that opened it.
+#[derive(Debug)]
+pub struct Gpu {
+    driver: Driver,
+    name: String,
+    capability: (u32, u32),
+    version: u32,
+    // The driver's contexts belong to threads; a value that holds one stays where it was made.
+    _thread: std::marker::PhantomData<*mut ()>,
+}
+
+/// The device that is used.
+const DEVICE: c_int = 0;
+
+/// Bytes of what the driver's assembler may say.
+const LOG: usize = 1 << 16;
+
+impl Gpu {
+    /// Opens the driver and its first device.
+    ///
+    /// # Errors
+    /// If this machine has no driver, or it has no device.
+    pub fn open() -> Result<Self, Error> {
+        let driver = Driver::load()?;
+        let mut count = 0;
+        let mut version = 0;
+        let mut name = [0; 256];
+        let mut capability = [0; 2];
+        // SAFETY: every pointer is to a variable of the type that the entry point writes; the name's length is told.
+        unsafe {
+            // CUDA_ERROR_NO_DEVICE: a driver on a machine without a GPU.
+            match (driver.init)(0) {
+                100 => return Err(Error::NoDevice),
+                status => driver.check("cuInit", status)?,
+            }
+            driver.check("cuDeviceGetCount", (driver.device_count)(&mut count))?;
+            if count == 0 {
+                return Err(Error::NoDevice);
+            }
+            driver.check("cuDriverGetVersion", (driver.driver_version)(&mut version))?;
+            let length = name.len() as c_int;
+            driver.check("cuDeviceGetName", (driver.device_name)(name.as_mut_ptr(), length, DEVICE))?;
+            for (value, which) in
+                capability.iter_mut().zip([driver::CAPABILITY_MAJOR, driver::CAPABILITY_MINOR])
+            {
+                driver.check("cuDeviceGetAttribute", (driver.device_attribute)(value, which, DEVICE))?;
+            }
+        }
+        let bytes = name.map(|c| c as u8);
+        let name =
+            CStr::from_bytes_until_nul(&bytes).map_or(String::new(), |n| n.to_string_lossy().into_owned());
+        let capability = (capability[0] as u32, capability[1] as u32);
+        let gpu =
+            Self { driver, name, capability, version: version as u32, _thread: std::marker::PhantomData };
+        gpu.enter()?;
+        Ok(gpu)
+    }
+
+    /// Retains the primary context and makes it current.
+    fn enter(&self) -> Result<(), Error> {
+        let mut context = null_mut();
+        // SAFETY: the driver writes one handle, which is then current in this thread.
+        unsafe {
+            self.driver
+                .check("cuDevicePrimaryCtxRetain", (self.driver.context_retain)(&mut context, DEVICE))?;
+            self.driver.check("cuCtxSetCurrent", (self.driver.context_set)(context))
+        }
+    }
+
+    /// The device's name, such as `NVIDIA H200`.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its compute capability, major and minor.
+    pub fn capability(&self) -> (u32, u32) {
+        self.capability
+    }
+
+    /// The CUDA version that the driver has, major and minor.
+    pub fn driver_version(&self) -> (u32, u32) {
+        (self.version / 1000, self.version % 1000 / 10)
+    }
+
+    /// Loads a module: PTX text, which the driver then assembles, or a cubin.
+    ///
+    /// # Errors
+    /// What the driver's assembler says.
+    pub fn load(&self, image: &[u8]) -> Result<Module<'_>, Error> {
+        // PTX text must end with a zero byte; to a cubin, which tells its length, it does no harm.
+        let mut image = image.to_vec();
+        image.push(0);
+        let mut log = vec![0_u8; LOG];
+        let mut options = [driver::ERROR_LOG, driver::ERROR_LOG_BYTES];
+        let mut values = [log.as_mut_ptr().cast::<c_void>(), std::ptr::without_provenance_mut(log.len())];
+        let mut handle = null_mut();
+        // SAFETY: the image ends with a zero; each option has its value; the log is as long as the driver is told.
+        let status = unsafe {
+            (self.driver.module_load)(
+                &mut handle,
+                image.as_ptr().cast(),
+                options.len() as c_uint,
+                options.as_mut_ptr(),
+                values.as_mut_ptr(),
+            )
+        };
+        match self.driver.check("cuModuleLoadDataEx", status) {
+            Ok(()) => Ok(Module { gpu: self, handle }),
+            Err(Error::Call { name, .. }) => {
+                let end = log.iter().position(|&byte| byte == 0).unwrap_or(log.len());
+                Err(Error::Load { name, log: String::from_utf8_lossy(&log[..end]).trim_end().to_owned() })
+            }
+            Err(other) => Err(other),
+        }
+    }
+
+    /// Sets every byte of a range.
+    ///
+    /// # Errors
+    /// If the range is not allocated.
+    pub fn fill(&self, address: u64, byte: u8, bytes: usize) -> Result<(), Error> {
+        // SAFETY: the driver checks the range.
+        self.driver.check("cuMemsetD8", unsafe { (self.driver.fill)(address, byte, bytes) })
+    }
+}
+
+impl Drop for Gpu {
+    fn drop(&mut self) {
+        // SAFETY: balances the retain of `enter`; an error at the end has nobody to be told to.
+        unsafe { (self.driver.context_release)(DEVICE) };
+    }
+}
+
+fn refused(error: Error) -> MemoryError {
+    MemoryError::Driver(error.to_string())
+}
+
+impl Buffers for Gpu {
+    fn allocate(&self, bytes: u64) -> Result<u64, MemoryError> {
+        let mut address = 0;
+        // The driver refuses to allocate nothing, which the machine does not.
+        // SAFETY: the driver writes one pointer.
+        let status = unsafe { (self.driver.allocate)(&mut address, bytes.max(1) as usize) };
+        self.driver.check("cuMemAlloc", status).map_err(refused)?;
+        Ok(address)
+    }
+
+    fn free(&self, address: u64) -> Result<(), MemoryError> {
+        // SAFETY: the driver checks the address.
+        self.driver.check("cuMemFree", unsafe { (self.driver.free)(address) }).map_err(refused)
+    }
+
+    fn write(&self, address: u64, from: &[u8]) -> Result<(), MemoryError> {
+        if from.is_empty() {
+            return Ok(());
+        }
+        // SAFETY: the driver reads this many bytes of the slice and checks the device's range.
+        let status = unsafe { (self.driver.upload)(address, from.as_ptr().cast(), from.len()) };
+        self.driver.check("cuMemcpyHtoD", status).map_err(refused)
+    }
+
+    fn read(&self, address: u64, into: &mut [u8]) -> Result<(), MemoryError> {
+        if into.is_empty() {
+            return Ok(());
+        }
+        // SAFETY: the driver writes this many bytes of the slice and checks the device's range.
+        let status = unsafe { (self.driver.download)(into.as_mut_ptr().cast(), address, into.len()) };
+        self.driver.check("cuMemcpyDtoH", status).map_err(refused)
+    }
+}
+
+/// A loaded module.
+#[derive(Debug)]
+pub struct Module<'a> {
+    gpu: &'a Gpu,
+    handle: Handle,
+}
+
+/// How a kernel is launched.
+#[derive(Clone, Copy, Debug)]
+pub struct Launch<'a> {
+    /// The kernel's name.
+    pub kernel: &'a str,
+    /// CTAs in each dimension.
+    pub grid: [u32; 3],
+    /// Threads of a CTA in each dimension.
+    pub block: [u32; 3],
+    /// CTAs of a cluster, if the launch says so and not the kernel.
+    pub cluster: Option<[u32; 3]>,
+    /// Whether all CTAs must be resident at once.
+    pub cooperative: bool,
+    /// Bytes of dynamic shared memory.
+    pub dynamic_shared: u32,
+    /// The parameter buffer, laid out as the kernel declares it.
+    pub params: &'a [u8],
+}
+
+/// Dynamic shared memory that a kernel may have without asking.
+const ORDINARY_SHARED: u32 = 48 << 10;
+
+/// CTAs of a cluster that every device of the architecture can have.
+const PORTABLE_CLUSTER: u32 = 8;
+
+impl Module<'_> {
+    /// The address and size of a global or constant variable.
+    ///
+    /// # Errors
+    /// If it has none of that name.
+    pub fn variable(&self, name: &str) -> Result<(u64, u64), Error> {
+        let symbol = symbol(name)?;
+        let driver = &self.gpu.driver;
+        let (mut address, mut bytes) = (0, 0);
+        // SAFETY: the driver writes a pointer and a size; the name ends with a zero.
+        let status =
+            unsafe { (driver.module_global)(&mut address, &mut bytes, self.handle, symbol.as_ptr()) };
+        driver.check("cuModuleGetGlobal", status)?;
+        Ok((address, bytes as u64))
+    }
+
+    /// Runs a kernel to its end.
+    ///
+    /// # Errors
+    /// If there is no such kernel, if the launch is refused, or if the kernel faults ([`Error::is_fault`]).
+    pub fn launch(&self, launch: &Launch<'_>) -> Result<(), Error> {
+        let symbol = symbol(launch.kernel)?;
+        let driver = &self.gpu.driver;
+        let mut function = null_mut();
+        // SAFETY: the driver writes one handle; the name ends with a zero.
+        let status = unsafe { (driver.module_function)(&mut function, self.handle, symbol.as_ptr()) };
+        driver.check("cuModuleGetFunction", status)?;
+        let mut attributes = Vec::new();
+        if launch.cooperative {
+            attributes.push(Attribute::cooperative());
+        }
+        let mut settings = Vec::new();
+        if let Some(cluster) = launch.cluster {
+            attributes.push(Attribute::cluster(cluster));
+            if cluster.iter().product::<u32>() > PORTABLE_CLUSTER {
+                settings.push((driver::NON_PORTABLE_CLUSTER_SIZE, 1));
+            }
+        }
+        if launch.dynamic_shared > ORDINARY_SHARED {
+            settings.push((driver::MAX_DYNAMIC_SHARED, launch.dynamic_shared as c_int));
+        }
+        for (which, value) in settings {
+            // SAFETY: the function is the one just looked up.
+            driver.check("cuFuncSetAttribute", unsafe { (driver.function_set)(function, which, value) })?;
+        }
+        let config = Config {
+            grid: launch.grid,
+            block: launch.block,
+            dynamic_shared: launch.dynamic_shared,
+            stream: null_mut(),
+            attributes: attributes.as_mut_ptr(),
+            attribute_count: attributes.len() as c_uint,
+        };
+        let mut bytes = launch.params.len();
+        let mut extra = [
+            driver::PARAM_BUFFER,
+            launch.params.as_ptr().cast_mut().cast::<c_void>(),
+            driver::PARAM_BYTES,
+            (&raw mut bytes).cast::<c_void>(),
+            driver::PARAM_END,
+        ];
+        // SAFETY: the configuration and the attributes live until the call returns; the list of extras is ended as the
+        // driver expects, and the parameter buffer, which it only reads, is as long as it is told.
+        let status = unsafe {
+            (driver.launch)(&config, function, null::<*mut c_void>().cast_mut(), extra.as_mut_ptr())
+        };
+        driver.check("cuLaunchKernelEx", status)?;
+        // SAFETY: waits for what runs in this thread's context.
+        driver.check("cuCtxSynchronize", unsafe { (driver.synchronize)() })
+    }
+}
+
+impl Drop for Module<'_> {
+    fn drop(&mut self) {
+        // SAFETY: it was loaded and nothing of it runs; after a fault the driver refuses, which does no harm.
+        unsafe { (self.gpu.driver.module_unload)(self.handle) };
+    }
+}
+
+fn symbol(name: &str) -> Result<CString, Error> {
+    CString::new(name).map_err(|_| Error::Argument(format!("`{name:?}` is no name: it has a zero byte")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// On a machine without a driver the error says so; with one, memory works.
+    #[test]
+    fn a_missing_driver_is_told_by_name() {
+        match Gpu::open() {
+            Ok(gpu) => {
+                let address = gpu.allocate(16).unwrap();
+                gpu.write(address, &[7; 16]).unwrap();
+                let mut back = [0; 16];
+                gpu.read(address, &mut back).unwrap();
+                assert_eq!(back, [7; 16]);
+            }
+            Err(error @ Error::NoDriver { .. }) => {
+                assert_eq!(error.to_string(), "no NVIDIA driver on this machine: libcuda.so.1 not found");
+            }
+            Err(error) => assert!(matches!(error, Error::NoDevice | Error::TooOld { .. }), "{error}"),
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! A real GPU, as an engine: the same module, launch and buffers as on the machine, run by NVIDIA's driver.
+//!
+//! ```text
+//! libcuda.so.1 --Driver::load--> Driver --Gpu::open--> Gpu --load--> Module --launch--> memory
+//! ```
+//!
+//! | module | what it alone knows |
+//! | --- | --- |
+//! | `driver` | the C interface: names, signatures, structures, error codes |
+//! | `gpu` | devices, memory, modules and launches, as safe values |
+//!
+//! The driver is opened when it is asked for and not before: a program that uses this crate starts on any machine. The
+//! interface is that of the CUDA driver API's manual, chapters "Initialization" to "Execution Control"; a dozen entry
+//! points suffice to load a module, fill memory and launch. Nothing here is shared with the machine but the trait
+//! [`machine::memory::Buffers`]: silicon is the machine's judge.
+
+mod driver;
+mod gpu;
+
+pub use driver::Error;
+pub use gpu::{Gpu, Launch, Module};
