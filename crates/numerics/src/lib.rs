@@ -40,3 +40,4 @@ pub mod integer;
 pub mod packed;
 pub mod rounding;
 pub mod special;
+pub mod texture;

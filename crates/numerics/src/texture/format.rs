@@ -1,0 +1,180 @@
+//! Texels' channels: what their bits mean, and the conversions on loads and formatted stores.
+
+use crate::convert::{f32_to_half, half_to_f32};
+use crate::format::{Bf16, F16};
+use crate::rounding::Rn;
+
+/// How a channel is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum Element {
+    U8,
+    U16,
+    U32,
+    S8,
+    S16,
+    S32,
+    F16,
+    F32,
+}
+
+impl Element {
+    /// Bytes.
+    pub fn bytes(self) -> u32 {
+        match self {
+            Self::U8 | Self::S8 => 1,
+            Self::U16 | Self::S16 | Self::F16 => 2,
+            Self::U32 | Self::S32 | Self::F32 => 4,
+        }
+    }
+
+    /// What a lookup makes of it: 8- and 16-bit integers are integers or fractions, as the sampler says.
+    pub fn meaning(self, as_integer: bool, srgb: bool) -> Meaning {
+        match self {
+            Self::F16 => Meaning::Half,
+            Self::F32 => Meaning::Float,
+            Self::U32 => Meaning::Unsigned,
+            Self::S32 => Meaning::Signed(32),
+            Self::U8 | Self::U16 if as_integer => Meaning::Unsigned,
+            Self::S8 if as_integer => Meaning::Signed(8),
+            Self::S16 if as_integer => Meaning::Signed(16),
+            Self::U8 if srgb => Meaning::Srgb8,
+            Self::U8 => Meaning::Unorm8,
+            Self::U16 => Meaning::Unorm16,
+            Self::S8 => Meaning::Snorm8,
+            Self::S16 => Meaning::Snorm16,
+        }
+    }
+}
+
+/// What the bits of a channel mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Meaning {
+    /// An unsigned integer.
+    Unsigned,
+    /// A signed integer of this many bits.
+    Signed(u32),
+    /// 0 to 1 in 255 steps.
+    Unorm8,
+    /// 0 to 1 in 65535 steps.
+    Unorm16,
+    /// -1 to 1 in 254 steps.
+    Snorm8,
+    /// -1 to 1 in 65534 steps.
+    Snorm16,
+    /// 0 to 1 by the transfer function of sRGB.
+    Srgb8,
+    /// `.f16`.
+    Half,
+    /// `.f32`.
+    Float,
+}
+
+impl Meaning {
+    /// Whether lookups give integers.
+    pub fn is_integer(self) -> bool {
+        matches!(self, Self::Unsigned | Self::Signed(_))
+    }
+
+    /// The 32-bit result of reading one texel: an `f32`, or an integer.
+    pub fn value(self, raw: u32) -> u32 {
+        match self {
+            Self::Unsigned | Self::Float => raw,
+            Self::Signed(bits) => sign_extend(raw, bits) as u32,
+            Self::Unorm8 => fraction(raw as i32, 255),
+            Self::Unorm16 => fraction(raw as i32, 65535),
+            Self::Snorm8 => fraction(sign_extend(raw, 8).max(-127), 127),
+            Self::Snorm16 => fraction(sign_extend(raw, 16).max(-32767), 32767),
+            Self::Srgb8 => linear_of_srgb(raw),
+            Self::Half => half_to_f32::<F16, false, false>(raw as u16),
+        }
+    }
+}
+
+/// The low `bits` as a signed integer.
+pub(super) fn sign_extend(raw: u32, bits: u32) -> i32 {
+    (raw << (32 - bits)) as i32 >> (32 - bits)
+}
+
+/// `value / whole` as an `f32`, correctly rounded: numerator and denominator are exact.
+pub(super) fn fraction(value: i32, whole: i32) -> u32 {
+    (value as f32 / whole as f32).to_bits()
+}
+
+/// An sRGB byte as a linear `f32`. The unit's table holds 8 significant bits.
+fn linear_of_srgb(raw: u32) -> u32 {
+    let encoded = f64::from(raw & 0xff) / 255.0;
+    let linear = if encoded <= 0.04045 { encoded / 12.92 } else { power_2_4((encoded + 0.055) / 1.055) };
+    u32::from(f32_to_half::<Bf16, Rn, false, false, false, false>((linear as f32).to_bits())) << 16
+}
+
+/// `x` to the power of 2.4, for `x` from 0.09 to 1: `x^2 * (x^2)^(1/5)`, the root by Newton's method. (This crate calls
+/// no mathematics library, whose last bits differ from host to host.)
+fn power_2_4(x: f64) -> f64 {
+    let square = x * x;
+    let mut root = 1.0;
+    for _ in 0..16 {
+        let fourth = root * root * root * root;
+        root -= (root * fourth - square) / (5.0 * fourth);
+    }
+    square * root
+}
+
+/// An `f32` as the `.f16` that a lookup returns, and that `.f16` texels hold.
+pub fn narrow(value: u32) -> u16 {
+    f32_to_half::<F16, Rn, false, false, false, false>(value)
+}
+
+/// What a formatted store (`sust.p`) writes for a 32-bit value.
+pub fn store(element: Element, normalized: bool, value: u32) -> u32 {
+    let whole = match element {
+        Element::U8 => 0xff,
+        Element::U16 => 0xffff,
+        Element::S8 => 0x7f,
+        Element::S16 => 0x7fff,
+        Element::U32 | Element::S32 | Element::F32 => return value,
+        Element::F16 => return narrow(value).into(),
+    };
+    let signed = matches!(element, Element::S8 | Element::S16);
+    let low = if signed { -whole - i64::from(!normalized) } else { 0 };
+    let number = if normalized {
+        let x = f64::from(f32::from_bits(value));
+        let x = if x.is_nan() { 0.0 } else { x.clamp(-1.0, 1.0) };
+        (x * whole as f64).round_ties_even() as i64
+    } else if signed {
+        i64::from(value as i32)
+    } else {
+        i64::from(value)
+    };
+    number.clamp(low, whole) as u32 & if element.bytes() == 1 { 0xff } else { 0xffff }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fractions_reach_one() {
+        let one = 1f32.to_bits();
+        for (meaning, raw) in [
+            (Meaning::Unorm8, 0xff),
+            (Meaning::Unorm16, 0xffff),
+            (Meaning::Snorm8, 0x7f),
+            (Meaning::Snorm16, 0x7fff),
+            (Meaning::Srgb8, 0xff),
+            (Meaning::Half, 0x3c00),
+        ] {
+            assert_eq!(meaning.value(raw), one, "{meaning:?}");
+        }
+        assert_eq!(Meaning::Snorm8.value(0x80), (-1f32).to_bits());
+        assert_eq!(Meaning::Snorm16.value(0x8001), (-1f32).to_bits());
+    }
+
+    #[test]
+    fn the_power_is_a_power() {
+        for i in 1..=20 {
+            let x = f64::from(i) / 20.0;
+            assert!((power_2_4(x) - x.powf(2.4)).abs() < 1e-14, "{x}");
+        }
+    }
+}
