@@ -27,6 +27,7 @@ pub(crate) mod layout;
 mod logic;
 mod movement;
 mod operand;
+mod texture;
 mod warp;
 
 use crate::fault::Place;
@@ -274,6 +275,15 @@ fn dispatch(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
         | Sem::Alloca
         | Sem::Stacksave
         | Sem::Stackrestore => movement::decode(d, sem),
+
+        Sem::Tex
+        | Sem::Tld4
+        | Sem::Txq
+        | Sem::Istypep
+        | Sem::Suld
+        | Sem::Sust
+        | Sem::Sured
+        | Sem::Suq => texture::decode(d, sem),
 
         Sem::Atom | Sem::AtomCas | Sem::Red => atomic::decode(d, sem),
 

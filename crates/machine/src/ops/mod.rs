@@ -11,6 +11,7 @@
 //! | `warp` | shuffles, votes, matches, reductions |
 //! | `control` | branches, calls, barriers, everything that ends a straight run |
 //! | `special` | special registers |
+//! | `texture` | textures and surfaces |
 
 pub(crate) mod address;
 pub(crate) mod atomic;
@@ -18,6 +19,7 @@ pub(crate) mod control;
 pub(crate) mod memory;
 pub(crate) mod shape;
 pub(crate) mod special;
+pub(crate) mod texture;
 pub(crate) mod warp;
 
 use crate::exec::Exec;

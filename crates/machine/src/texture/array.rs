@@ -129,7 +129,12 @@ pub struct Level {
     pub(crate) address: u64,
     /// Texels along each axis; at least 1, but for what is zero in the descriptor.
     pub extents: [u32; 3],
+    /// Bytes from a row to the next.
+    pub(crate) row_pitch: u64,
 }
+
+/// Rows begin at multiples of this, so that any access of a surface is aligned if its coordinate is.
+const ROW_ALIGN: u64 = 16;
 
 /// An array.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -166,8 +171,9 @@ impl Array {
             let smaller = |extent: u32| if extent == 0 { 0 } else { (extent >> level).max(1) };
             let depth = if descriptor.is_layered() { descriptor.depth } else { smaller(descriptor.depth) };
             let extents = [smaller(descriptor.width), smaller(descriptor.height), depth];
-            levels.push(Level { address: bytes, extents });
-            bytes += extents.into_iter().map(|e| u64::from(e.max(1))).product::<u64>() * texel;
+            let row_pitch = (u64::from(extents[0]) * texel).next_multiple_of(ROW_ALIGN);
+            levels.push(Level { address: bytes, extents, row_pitch });
+            bytes += extents[1..].iter().map(|&e| u64::from(e.max(1))).product::<u64>() * row_pitch;
         }
         let address = memory.allocate(bytes)?;
         levels.iter_mut().for_each(|level| level.address += address);
@@ -217,9 +223,10 @@ impl Array {
                 let (Some(start), Some(end)) = (start, end) else {
                     return Err(TextureError::invalid("a copy outside the host's buffer".to_owned()));
                 };
-                let [w, h] = [extents[0] as u64, extents[1] as u64];
-                let at = (u64::from(region.origin[2]) + z as u64) * h + u64::from(region.origin[1]) + y as u64;
-                let address = level.address + (at * w + u64::from(region.origin[0])) * texel as u64;
+                let slice = u64::from(region.origin[2]) + z as u64;
+                let row = slice * u64::from(extents[1]) + u64::from(region.origin[1]) + y as u64;
+                let column = u64::from(region.origin[0]) * texel as u64;
+                let address = level.address + row * level.row_pitch + column;
                 copy(address, start..end)?;
             }
         }

@@ -75,6 +75,31 @@ impl Default for SamplerDescriptor {
     }
 }
 
+impl SamplerDescriptor {
+    /// What the fields of a `.samplerref` variable's initialiser say.
+    pub(crate) fn of_fields(fields: &[ptx::module::OpaqueField]) -> Self {
+        let mut sampler = Self { normalized: true, ..Self::default() };
+        for field in fields {
+            let word = field.word.as_deref().unwrap_or_default();
+            match field.name.as_str() {
+                "filter_mode" => sampler.linear = word == "linear" || field.number == 1,
+                "force_unnormalized_coords" => sampler.normalized = field.number == 0,
+                name => {
+                    let axis = name.strip_prefix("addr_mode_").and_then(|axis| axis.parse::<usize>().ok());
+                    let Some(mode) = axis.and_then(|axis| sampler.address.get_mut(axis)) else { continue };
+                    *mode = match (word, field.number) {
+                        ("wrap", _) | ("", 0) => AddressMode::Wrap,
+                        ("mirror", _) | ("", 1) => AddressMode::Mirror,
+                        ("clamp_to_border", _) | ("", 4) => AddressMode::Border,
+                        _ => AddressMode::Clamp,
+                    };
+                }
+            }
+        }
+        sampler
+    }
+}
+
 /// How a texture is read, as `CUDA_TEXTURE_DESC` says it.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct TextureDescriptor {
@@ -108,15 +133,10 @@ pub(crate) struct Plane {
 }
 
 impl Plane {
-    fn of_level(level: &Level, format: Format, samples: u32) -> Self {
-        let [w, h, d] = level.extents.map(|e| e.max(1));
-        let row_pitch = u64::from(w) * u64::from(format.texel_bytes()) * u64::from(samples);
-        Self {
-            address: level.address,
-            extents: [w, h, d],
-            row_pitch,
-            slice_pitch: row_pitch * u64::from(h),
-        }
+    fn of_level(level: &Level) -> Self {
+        let extents = level.extents.map(|e| e.max(1));
+        let row_pitch = level.row_pitch;
+        Self { address: level.address, extents, row_pitch, slice_pitch: row_pitch * u64::from(extents[1]) }
     }
 }
 
@@ -232,11 +252,10 @@ impl Texture {
 
 fn of_array(array: &Array) -> Texels {
     let descriptor = &array.descriptor;
-    let plane = |level: &Level| Plane::of_level(level, descriptor.format, descriptor.samples);
     Texels {
         format: descriptor.format,
         shape: Shape::Grid,
-        planes: array.levels.iter().map(plane).collect(),
+        planes: array.levels.iter().map(Plane::of_level).collect(),
         dimensions: descriptor.dimensions(),
         kind: descriptor.kind,
         layers: if descriptor.is_layered() { descriptor.depth } else { 1 },
@@ -292,6 +311,7 @@ pub(crate) struct Surface {
     pub(crate) plane: Plane,
     /// As in the descriptor: what is zero there is zero here.
     pub(crate) extents: [u32; 3],
+    pub(crate) layered: bool,
 }
 
 impl Surface {
@@ -303,7 +323,6 @@ impl Surface {
         if descriptor.samples != 1 {
             return Err(TextureError::invalid("a surface of several samples".to_owned()));
         }
-        let plane = Plane::of_level(level, descriptor.format, 1);
-        Ok(Self { format: descriptor.format, plane, extents: level.extents })
+        Ok(Self { format: descriptor.format, plane: Plane::of_level(level), extents: level.extents, layered: descriptor.is_layered() })
     }
 }

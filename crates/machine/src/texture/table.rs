@@ -5,7 +5,8 @@ use super::object::{
     Resource, ResourceView, Sampler, SamplerDescriptor, Surface, Texture, TextureDescriptor,
 };
 use crate::launch::Device;
-use crate::memory::{MemoryError, PAGE};
+use crate::memory::MemoryError;
+use ptx::types::ScalarType;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -61,6 +62,17 @@ impl Table {
     /// All objects, as they are now.
     pub(crate) fn snapshot(&self) -> Arc<HashMap<Handle, Object>> {
         Arc::clone(&self.state().objects)
+    }
+
+    /// Whether an object can be bound to a variable of a type.
+    pub(crate) fn check(&self, handle: Handle, ty: ScalarType) -> Result<(), TextureError> {
+        let fits = match self.snapshot().get(&handle) {
+            Some(Object::Texture(_)) => ty == ScalarType::TexRef,
+            Some(Object::Sampler(_)) => ty == ScalarType::SamplerRef,
+            Some(Object::Surface(_)) => ty == ScalarType::SurfRef,
+            Some(Object::Array(_)) | None => false,
+        };
+        if fits { Ok(()) } else { Err(TextureError::NoSuchObject(handle)) }
     }
 
     fn add(&self, object: Object) -> Handle {
@@ -145,12 +157,9 @@ impl Device {
     }
 
     fn check_range(&self, address: u64, bytes: u64) -> Result<(), TextureError> {
-        let valid = |at: u64| self.memory().is_valid(at, 1);
-        let end = bytes.checked_sub(1).and_then(|last| address.checked_add(last));
-        let inside = end.is_some_and(|end| {
-            (address / PAGE..=end / PAGE).take(1 << 20).all(|page| valid((page * PAGE).max(address)))
-                && valid(end)
-        });
+        let end = address.checked_add(bytes);
+        let allocation = self.memory().allocation_of(address);
+        let inside = allocation.zip(end).is_some_and(|((start, size), end)| end <= start + size);
         if inside { Ok(()) } else { Err(MemoryError::NotAllocated { address, bytes }.into()) }
     }
 

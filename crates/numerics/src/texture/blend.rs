@@ -22,6 +22,12 @@ fn product(a: u32, b: u32) -> u32 {
     (a * b + 128) >> 8
 }
 
+/// How two slices share what both have, by the weight of the second.
+pub fn split(both: u32, second: u32) -> [u32; 2] {
+    let second = product(second, both);
+    [both - second, second]
+}
+
 /// The weights of a quad whose slice has `slice` of 256, in the order of [`Quad`]; `s` and `t` are the weights of the
 /// second column and row.
 pub fn weights(slice: u32, s: u32, t: u32) -> [u32; 4] {

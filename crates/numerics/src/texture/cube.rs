@@ -8,7 +8,7 @@ use crate::rounding::Rn;
 use crate::special::rcp_approx_f32;
 
 /// A place on a cube.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Place {
     /// The face: +x, -x, +y, -y, +z, -z.
     pub face: u32,
@@ -43,4 +43,18 @@ pub fn place(direction: [u32; 3]) -> Place {
         (1, z, -y)
     };
     Place { face, s: (s + 1.0) / 2.0, t: (t + 1.0) / 2.0 }
+}
+
+/// How the normalized coordinates on a face change along a gradient of the direction.
+pub fn derivative(direction: [u32; 3], gradient: [u32; 3]) -> [f64; 3] {
+    let direction = direction.map(super::coordinate);
+    let gradient = gradient.map(super::coordinate);
+    let major = (0..3).max_by(|&a, &b| direction[a].abs().total_cmp(&direction[b].abs())).unwrap_or(0);
+    let mut change = [0.0; 3];
+    let minors = [[1, 2], [0, 2], [0, 1]][major];
+    for (change, minor) in change.iter_mut().zip(minors) {
+        let numerator = gradient[minor] * direction[major] - direction[minor] * gradient[major];
+        *change = numerator / (2.0 * direction[major] * direction[major]);
+    }
+    if change.iter().all(|c| c.is_finite()) { change } else { [0.0; 3] }
 }

@@ -125,6 +125,12 @@ pub fn narrow(value: u32) -> u16 {
     f32_to_half::<F16, Rn, false, false, false, false>(value)
 }
 
+/// The 32-bit result of reading the border.
+pub fn border(meaning: Meaning, colour: u32) -> u32 {
+    let _ = meaning;
+    colour
+}
+
 /// What a formatted store (`sust.p`) writes for a 32-bit value.
 pub fn store(element: Element, normalized: bool, value: u32) -> u32 {
     let whole = match element {
