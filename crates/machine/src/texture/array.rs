@@ -26,7 +26,7 @@ impl Format {
         self.element.bytes() * self.channels
     }
 
-    pub(super) fn check(&self) -> Result<(), TextureError> {
+    pub(crate) fn check(&self) -> Result<(), TextureError> {
         match self.channels {
             1 | 2 | 4 => Ok(()),
             n => Err(TextureError::invalid(format!("a texel of {n} channels"))),
@@ -162,7 +162,7 @@ pub struct CopyRegion {
 }
 
 impl Array {
-    pub(super) fn allocate(memory: &DeviceMemory, descriptor: ArrayDescriptor) -> Result<Self, TextureError> {
+    pub(crate) fn allocate(memory: &DeviceMemory, descriptor: ArrayDescriptor) -> Result<Self, TextureError> {
         descriptor.check()?;
         let texel = u64::from(descriptor.format.texel_bytes()) * u64::from(descriptor.samples);
         let mut levels = Vec::new();
@@ -198,7 +198,7 @@ impl Array {
     }
 
     /// Calls `copy` with the device address and the range of host bytes of every row of a region.
-    pub(super) fn rows(
+    pub(crate) fn rows(
         &self,
         region: &CopyRegion,
         host_bytes: usize,

@@ -4,7 +4,7 @@ use super::array::Kind;
 use super::object::{Plane, Sampler, Shape, Texels};
 use crate::memory::DeviceMemory;
 use numerics::texture::address::{AddressMode, Axis, Pair, fetch};
-use numerics::texture::blend::{blend, border_term, split, term, weights};
+use numerics::texture::blend::{blend, split, term, weights};
 use numerics::texture::cube::{self, Place};
 use numerics::texture::level::{self, Levels};
 use numerics::texture::{coordinate, format};
@@ -125,7 +125,7 @@ impl Lookup {
             (None, true) => unit.fetch()?,
             (None, false) => unit.sample()?,
         };
-        Ok(self.convert(texels, results))
+        Ok(self.convert(results))
     }
 
     /// Whether the texture has the shape that the instruction names.
@@ -155,11 +155,8 @@ impl Lookup {
         )))
     }
 
-    fn convert(&self, texels: &Texels, results: [u32; 4]) -> [u32; 4] {
-        let half = |c: usize| match texels.meaning(c).is_integer() {
-            true => results[c] & 0xffff,
-            false => u32::from(format::narrow(results[c])),
-        };
+    fn convert(&self, results: [u32; 4]) -> [u32; 4] {
+        let half = |c: usize| u32::from(format::narrow(results[c]));
         match self.results {
             Results::Words => results,
             Results::Halves => [half(0), half(1), half(2), half(3)],
@@ -170,6 +167,9 @@ impl Lookup {
 
 impl Unit<'_> {
     fn offset(&self, axis: usize) -> i32 {
+        if self.texels.shape == Shape::Linear {
+            return 0;
+        }
         // What the instruction has room for: 4 bits, 6 of `tld4`.
         let bits = if self.lookup.gather.is_some() { 6 } else { 4 };
         self.request.offsets[axis] << (32 - bits) >> (32 - bits)
@@ -222,9 +222,14 @@ impl Unit<'_> {
     fn border_values(&self) -> [u32; 4] {
         let mut values = [0; 4];
         for c in 0..self.texels.format.channels as usize {
-            values[c] = format::border(self.texels.meaning(c), self.sampler.border[c]);
+            values[c] = self.border(c);
         }
-        values
+        self.values(values)
+    }
+
+    /// A border colour's channel as if it were stored.
+    fn border(&self, c: usize) -> u32 {
+        format::border(self.texels.format.element, self.texels.meaning(c), self.sampler.border[c])
     }
 
     /// A lookup by integer coordinates, which no sampler touches.
@@ -258,7 +263,7 @@ impl Unit<'_> {
     fn footprint(&self, plane: &Plane, place: Option<Place>, slice_weight: u32, linear: bool) -> Footprint {
         let dimensions = self.lookup.geometry.dimensions;
         if let Some(place) = place {
-            let texels = super::super::texture::lookup::cube_quad(self, plane, place, linear);
+            let texels = cube_quad(self, plane, place, linear);
             let layer = self.layer;
             let at = |texel: Option<Position>| texel.map(|[x, y, face]| [x, y, layer + face]);
             return Footprint {
@@ -277,6 +282,15 @@ impl Unit<'_> {
             };
         }
         let [s, t, r] = pairs;
+        if dimensions == 1 && !self.lookup.geometry.layered {
+            // A row is a texture of one row, which has borders above and below. Its offset stands in the upper bits.
+            let across = Axis { size: 1, ..self.axis(plane, 1) };
+            let offset = self.request.offsets[0] << 24 >> 28;
+            pairs[1] = match linear {
+                true => across.linear(0.0, offset),
+                false => Pair { texels: [across.nearest(0.0, offset); 2], weight: 0 },
+            };
+        }
         let layer = self.layer;
         let slices = if linear && dimensions == 3 { 2 } else { 1 };
         let shares = if slices == 2 { split(slice_weight, r.weight) } else { [slice_weight, 0] };
@@ -367,7 +381,7 @@ impl Unit<'_> {
             let meaning = self.texels.meaning(c);
             terms[c] = match stored {
                 Some(stored) => term(meaning, stored[c]),
-                None => border_term(meaning, self.sampler.border[c]),
+                None => term(meaning, self.border(c)),
             };
         }
         Ok(terms)

@@ -159,7 +159,7 @@ pub(crate) struct Sampler {
 }
 
 impl Sampler {
-    pub(super) fn new(descriptor: SamplerDescriptor) -> Self {
+    pub(crate) fn new(descriptor: SamplerDescriptor) -> Self {
         let fixed = |value: f32| fixed(value.to_bits());
         Self {
             descriptor,
@@ -186,7 +186,7 @@ pub(crate) struct Texels {
     /// Layers (faces, for cubes) that can be seen.
     pub(crate) layers: u32,
     pub(crate) samples: u32,
-    /// What each of the first three channels means, and the fourth: alpha is never encoded by sRGB.
+    /// What channels mean, and what the last one of several does, which is never encoded by sRGB.
     pub(crate) meanings: [Meaning; 2],
     /// Whether integers are read as integers.
     pub(crate) as_integer: bool,
@@ -195,7 +195,7 @@ pub(crate) struct Texels {
 impl Texels {
     /// What channel `c` means.
     pub(crate) fn meaning(&self, c: usize) -> Meaning {
-        self.meanings[usize::from(c == 3)]
+        self.meanings[usize::from(c > 0 && c + 1 == self.format.channels as usize)]
     }
 }
 
@@ -207,7 +207,7 @@ pub(crate) struct Texture {
 }
 
 impl Texture {
-    pub(super) fn new(
+    pub(crate) fn new(
         resource: &Resource,
         array: Option<&Arc<Array>>,
         descriptor: &TextureDescriptor,
@@ -315,7 +315,7 @@ pub(crate) struct Surface {
 }
 
 impl Surface {
-    pub(super) fn new(array: &Array, level: u32) -> Result<Self, TextureError> {
+    pub(crate) fn new(array: &Array, level: u32) -> Result<Self, TextureError> {
         let descriptor = &array.descriptor;
         let level = array.level(level).ok_or_else(|| {
             TextureError::invalid("a surface of a level that the array does not have".to_owned())

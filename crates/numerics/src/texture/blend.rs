@@ -8,8 +8,6 @@
 //! point numbers. One rounding ends it.
 
 use super::format::{Meaning, fraction, narrow, sign_extend};
-use crate::convert::half_to_f32;
-use crate::format::F16;
 
 /// A texel in the format that it is blended in, and its weight.
 pub type Term = (u32, u32);
@@ -49,22 +47,6 @@ pub fn term(meaning: Meaning, raw: u32) -> u32 {
     }
 }
 
-/// A border colour's channel in the format that it is blended in.
-pub fn border_term(meaning: Meaning, colour: u32) -> u32 {
-    let clamped = |low: f64, whole: f64| {
-        let x = f64::from(f32::from_bits(colour));
-        let x = if x.is_nan() { 0.0 } else { x.clamp(low, 1.0) };
-        (x * whole).round_ties_even() as i32 as u32
-    };
-    match meaning {
-        Meaning::Unorm8 | Meaning::Unorm16 => clamped(0.0, 65535.0),
-        Meaning::Snorm8 => clamped(-1.0, 32512.0),
-        Meaning::Snorm16 => clamped(-1.0, 32767.0),
-        Meaning::Half | Meaning::Srgb8 => narrow(colour).into(),
-        Meaning::Unsigned | Meaning::Signed(_) | Meaning::Float => colour,
-    }
-}
-
 /// The blend of the texels of all slices, as an `f32`.
 pub fn blend(meaning: Meaning, slices: &[Quad]) -> u32 {
     match meaning {
@@ -75,8 +57,8 @@ pub fn blend(meaning: Meaning, slices: &[Quad]) -> u32 {
             let sum = integer_sum(slices);
             fraction((sum + (((sum >> 4) + (sum >> 12) + 4) >> 3)).max(-32767), 32767)
         }
-        Meaning::Half | Meaning::Srgb8 => half_blend(slices),
-        Meaning::Float => float_blend(slices),
+        Meaning::Half | Meaning::Srgb8 => HALF.blend(slices),
+        Meaning::Float => FLOAT.blend(slices),
         Meaning::Unsigned | Meaning::Signed(_) => slices[0][0].0,
     }
 }
@@ -87,87 +69,106 @@ fn integer_sum(slices: &[Quad]) -> i32 {
     ((sum + 128) >> 8) as i32
 }
 
-/// What terms that are not finite make of a sum: `None` if all are.
-fn exceptional(slices: &[Quad], infinity: u32, sign: u32) -> Option<u32> {
-    let (mut plus, mut minus) = (false, false);
-    for &(v, w) in slices.iter().flatten() {
-        let magnitude = v & (sign - 1);
-        if w == 0 || magnitude < infinity {
-            continue;
-        }
-        if magnitude > infinity {
-            return Some(0x7fff_ffff);
-        }
-        *if v & sign != 0 { &mut minus } else { &mut plus } = true;
-    }
-    match (plus, minus) {
-        (false, false) => None,
-        (true, true) => Some(0x7fff_ffff),
-        (true, false) => Some(0x7f80_0000),
-        (false, true) => Some(0xff80_0000),
-    }
+/// A floating-point format of terms.
+#[derive(Clone, Copy)]
+struct Layout {
+    /// Significant bits, with the leading one.
+    significant: u32,
+    /// What is added to exponents.
+    bias: i32,
+    sign: u32,
 }
 
-/// `.f16` terms: an exact sum, rounded to `.f16`, halves away from zero.
-fn half_blend(slices: &[Quad]) -> u32 {
-    if let Some(result) = exceptional(slices, 0x7c00, 0x8000) {
-        return result;
-    }
-    // In units of 2^-24, the least subnormal.
-    let fixed = |v: u32| {
-        let value = f64::from(f32::from_bits(half_to_f32::<F16, false, false>(v as u16)));
-        (value * (1u32 << 24) as f64) as i64
-    };
-    let sum: i64 = slices.iter().flatten().map(|&(v, w)| fixed(v) * i64::from(w)).sum();
-    let magnitude = sum.unsigned_abs();
-    // 11 significant bits, none below 2^-24.
-    let drop = (64 - magnitude.leading_zeros()).saturating_sub(11).max(8);
-    let rounded = (magnitude + (1 << (drop - 1))) >> drop << drop;
-    let value = rounded as f64 / (1u64 << 32) as f64;
-    (if sum < 0 { -value } else { value } as f32).to_bits()
-}
+const HALF: Layout = Layout { significant: 11, bias: 15, sign: 0x8000 };
+const FLOAT: Layout = Layout { significant: 24, bias: 127, sign: 0x8000_0000 };
 
-/// Fraction bits of a term behind the leading bit of the greatest, in one slice: 24 significant ones and 4 more.
-const SLICE_BITS: i32 = 28;
+/// Bits of a term behind its significant ones that a sum keeps.
+const GUARD: u32 = 4;
 
-/// `.f32` terms. In each slice they are aligned to the greatest exponent and cut; the slices' sums are aligned to one
-/// another and cut downwards; the end is rounded, halves away from zero.
-fn float_blend(slices: &[Quad]) -> u32 {
-    if let Some(result) = exceptional(slices, 0x7f80_0000, 0x8000_0000) {
-        return result;
+impl Layout {
+    fn infinity(self) -> u32 {
+        (2 * self.bias as u32 + 1) << (self.significant - 1)
     }
-    let exponent = |v: u32| (v >> 23 & 0xff).max(1) as i32;
-    let greatest = |terms: &Quad| {
-        terms.iter().filter(|&&(v, w)| w != 0 && v << 1 != 0).map(|&(v, _)| exponent(v)).max().unwrap_or(0)
-    };
-    let top = slices.iter().map(greatest).max().unwrap_or(0);
-    let mut sum = 0i64;
-    for quad in slices {
-        let top_here = greatest(quad);
-        let mut sum_here = 0i64;
-        for &(v, w) in quad.iter().filter(|&&(_, w)| w != 0) {
-            let significand = i64::from(v & 0x7f_ffff | if v >> 23 & 0xff == 0 { 0 } else { 0x80_0000 });
-            let aligned = shift_right(significand << (SLICE_BITS - 24), top_here - exponent(v));
-            sum_here += if v >> 31 != 0 { -aligned } else { aligned } * i64::from(w);
+
+    /// The exponent as it is stored; that of subnormals is 1.
+    fn exponent(self, v: u32) -> i32 {
+        ((v & (self.sign - 1)) >> (self.significant - 1)).max(1) as i32
+    }
+
+    fn significand(self, v: u32) -> i64 {
+        let fraction = v & ((1 << (self.significant - 1)) - 1);
+        let leading = (v & (self.sign - 1)) >> (self.significant - 1) != 0;
+        i64::from(fraction) | if leading { 1 << (self.significant - 1) } else { 0 }
+    }
+
+    /// What terms that are not finite make of a sum, as an `f32`: `None` if all are.
+    fn exceptional(self, slices: &[Quad]) -> Option<u32> {
+        let (mut plus, mut minus) = (false, false);
+        let nan = if self.significant == HALF.significant { 0x7fff_e000 } else { 0x7fff_ffff };
+        for &(v, w) in slices.iter().flatten() {
+            let magnitude = v & (self.sign - 1);
+            if w == 0 || magnitude < self.infinity() {
+                continue;
+            }
+            if magnitude > self.infinity() {
+                return Some(nan);
+            }
+            *if v & self.sign != 0 { &mut minus } else { &mut plus } = true;
         }
-        sum += shift_right(sum_here << 1, top - top_here);
+        match (plus, minus) {
+            (false, false) => None,
+            (true, true) => Some(nan),
+            (true, false) => Some(0x7f80_0000),
+            (false, true) => Some(0xff80_0000),
+        }
     }
-    // The sum counts units of 2^(top - 127 - 23 - 4 - 8 - 1).
-    round_to_float(sum, top - 163)
+
+    /// The sum of all terms in units of 2^`scale`. In each slice terms are aligned to the greatest exponent and cut;
+    /// the slices' sums are aligned to one another and cut downwards.
+    fn sum(self, slices: &[Quad]) -> (i64, i32) {
+        let greatest = |terms: &Quad| {
+            let counts = |v: u32, w: u32| w != 0 && v & (self.sign - 1) != 0;
+            terms.iter().filter(|&&(v, w)| counts(v, w)).map(|&(v, _)| self.exponent(v)).max().unwrap_or(0)
+        };
+        let top = slices.iter().map(greatest).max().unwrap_or(0);
+        let mut sum = 0i64;
+        for quad in slices {
+            let top_here = greatest(quad);
+            let mut sum_here = 0i64;
+            for &(v, w) in quad.iter().filter(|&&(_, w)| w != 0) {
+                let aligned = shift_right(self.significand(v) << GUARD, top_here - self.exponent(v));
+                sum_here += if v & self.sign != 0 { -aligned } else { aligned } * i64::from(w);
+            }
+            sum += shift_right(sum_here << 1, top - top_here);
+        }
+        (sum, top - self.bias - (self.significant as i32 - 1) - GUARD as i32 - 8 - 1)
+    }
+
+    /// `value * 2^scale` as an `f32` with the precision and range of the format, halves away from zero.
+    fn round(self, value: i64, scale: i32) -> u32 {
+        let magnitude = value.unsigned_abs();
+        let least = 2 - self.bias - self.significant as i32 - scale;
+        let drop = (64 - magnitude.leading_zeros()).saturating_sub(self.significant).max(least.max(0) as u32);
+        let rounded = match drop {
+            0 => magnitude,
+            1..=63 => (magnitude + (1 << (drop - 1))) >> drop << drop,
+            _ => 0,
+        };
+        let power = f64::from_bits(((scale + 1023) as u64) << 52);
+        let value = if value < 0 { -(rounded as f64) } else { rounded as f64 } * power;
+        (value as f32).to_bits()
+    }
+
+    fn blend(self, slices: &[Quad]) -> u32 {
+        self.exceptional(slices).unwrap_or_else(|| {
+            let (sum, scale) = self.sum(slices);
+            self.round(sum, scale)
+        })
+    }
 }
 
 fn shift_right(value: i64, by: i32) -> i64 {
     value >> by.clamp(0, 63)
-}
-
-/// `value * 2^scale` as an `f32`, halves away from zero.
-fn round_to_float(value: i64, scale: i32) -> u32 {
-    let magnitude = value.unsigned_abs();
-    let drop = (64 - magnitude.leading_zeros()).saturating_sub(24).max((-149 - scale).max(0) as u32);
-    let rounded = if drop == 0 { magnitude } else { (magnitude + (1 << (drop - 1))) >> drop << drop };
-    let power = |e: i32| f64::from_bits(((e + 1023) as u64) << 52);
-    let value = if value < 0 { -(rounded as f64) } else { rounded as f64 } * power(scale);
-    (value as f32).to_bits()
 }
 
 #[cfg(test)]
