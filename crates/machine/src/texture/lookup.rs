@@ -263,14 +263,16 @@ impl Unit<'_> {
     fn footprint(&self, plane: &Plane, place: Option<Place>, slice_weight: u32, linear: bool) -> Footprint {
         let dimensions = self.lookup.geometry.dimensions;
         if let Some(place) = place {
-            let texels = cube_quad(self, plane, place, linear);
+            let (texels, [s, t]) = cube_quad(self, plane, place, linear);
+            let mut shares = weights(slice_weight, s, t);
+            if self.sampler.descriptor.seamless_cube
+                && let Some(corner) = texels.iter().position(Option::is_none)
+            {
+                share_corner(&mut shares, corner);
+            }
             let layer = self.layer;
-            let at = |texel: Option<Position>| texel.map(|[x, y, face]| [x, y, layer + face]);
-            return Footprint {
-                slices: 1,
-                texels: [texels.0.map(at), [None; 4]],
-                weights: [weights(slice_weight, texels.1[0], texels.1[1]), [0; 4]],
-            };
+            let texels = texels.map(|texel| texel.map(|[x, y, face]| [x, y, layer + face]));
+            return Footprint { slices: 1, texels: [texels, [None; 4]], weights: [shares, [0; 4]] };
         }
         let mut pairs = [Pair { texels: [Some(0); 2], weight: 0 }; 3];
         for (axis, pair) in pairs.iter_mut().enumerate().take(dimensions) {
@@ -281,7 +283,6 @@ impl Unit<'_> {
                 false => Pair { texels: [along.nearest(x, self.offset(axis)); 2], weight: 0 },
             };
         }
-        let [s, t, r] = pairs;
         if dimensions == 1 && !self.lookup.geometry.layered {
             // A row is a texture of one row, which has borders above and below. Its offset stands in the upper bits.
             let across = Axis { size: 1, ..self.axis(plane, 1) };
@@ -291,6 +292,7 @@ impl Unit<'_> {
                 false => Pair { texels: [across.nearest(0.0, offset); 2], weight: 0 },
             };
         }
+        let [s, t, r] = pairs;
         let layer = self.layer;
         let slices = if linear && dimensions == 3 { 2 } else { 1 };
         let shares = if slices == 2 { split(slice_weight, r.weight) } else { [slice_weight, 0] };
@@ -412,15 +414,31 @@ fn cube_quad(
     place: Place,
     linear: bool,
 ) -> ([Option<Position>; 4], [u32; 2]) {
-    let axis = |size| Axis { size, mode: AddressMode::Clamp, normalized: true };
-    let [s, t] = [(place.s, plane.extents[0]), (place.t, plane.extents[1])].map(|(x, size)| match linear {
-        true => axis(size).linear(x, 0),
-        false => Pair { texels: [axis(size).nearest(x, 0); 2], weight: 0 },
-    });
-    let _ = unit;
-    let corner = |i: usize| {
-        let (Some(x), Some(y)) = (s.texels[i & 1], t.texels[i >> 1]) else { return None };
-        Some([x, y, place.face])
+    let axis = |axis| Axis { normalized: true, ..unit.axis(plane, axis) };
+    let (across, down) = (axis(0), axis(1));
+    if linear && unit.sampler.descriptor.seamless_cube {
+        let edges = |axis: Axis| Axis { mode: AddressMode::Border, ..axis };
+        let [s, t] = [edges(across).position(place.s), edges(down).position(place.t)];
+        let corner = |i: i64| {
+            cube::across_edges(place.face, (s >> 8) + (i & 1), (t >> 8) + (i >> 1), plane.extents[0])
+        };
+        return ([corner(0), corner(1), corner(2), corner(3)], [(s & 255) as u32, (t & 255) as u32]);
+    }
+    let pair = |axis: Axis, x: f64| match linear {
+        true => axis.linear(x, 0),
+        false => Pair { texels: [axis.nearest(x, 0); 2], weight: 0 },
     };
+    let (s, t) = (pair(across, place.s), pair(down, place.t));
+    let corner = |i: usize| Some([s.texels[i & 1]?, t.texels[i >> 1]?, place.face]);
     ([corner(0), corner(1), corner(2), corner(3)], [s.weight, t.weight])
+}
+
+/// Gives the weight of a missing corner to the three texels that meet there: a third to each of its neighbours, the
+/// rest to the one across.
+fn share_corner(weights: &mut [u32; 4], corner: usize) {
+    let all = std::mem::take(&mut weights[corner]);
+    let third = (all + 1) / 3;
+    weights[corner ^ 1] += third;
+    weights[corner ^ 2] += third;
+    weights[corner ^ 3] += all - 2 * third;
 }

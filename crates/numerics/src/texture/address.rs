@@ -91,23 +91,29 @@ impl Axis {
         self.texel(index + i64::from(offset))
     }
 
-    /// The texels on both sides of a coordinate, moved by an offset, and how they are weighted.
-    pub fn linear(&self, x: f64, offset: i32) -> Pair {
-        let position = match self.normalized {
+    /// The position of a coordinate in units of 1/256 texel, counted from the first texel's centre.
+    pub fn position(&self, x: f64) -> i64 {
+        let from_edge = match self.normalized {
             true => {
                 let (fixed, bits) = self.fixed(x);
                 ((i128::from(fixed) * i128::from(self.size) * 256 + (1 << (bits - 1))) >> bits) as i64
             }
             false => (x * 256.0 + 0.5).floor() as i64,
         };
-        let position = position - 128 + 256 * i64::from(offset);
-        // At a clamped edge there is nothing to blend, which matters to how weights are rounded.
-        let position = match self.effective_mode() {
-            AddressMode::Clamp => position.clamp(0, i64::from(self.size - 1) * 256),
-            _ => position,
-        };
+        from_edge - 128
+    }
+
+    /// The texels on both sides of a coordinate, moved by an offset, and how they are weighted.
+    pub fn linear(&self, x: f64, offset: i32) -> Pair {
+        let position = self.position(x) + 256 * i64::from(offset);
         let first = position >> 8;
-        Pair { texels: [self.texel(first), self.texel(first + 1)], weight: (position & 255) as u32 }
+        // At a clamped edge there is nothing to blend, which matters to how weights are rounded.
+        let inside = (0..i64::from(self.size - 1) * 256).contains(&position);
+        let weight = match self.effective_mode() {
+            AddressMode::Clamp if !inside => 0,
+            _ => (position & 255) as u32,
+        };
+        Pair { texels: [self.texel(first), self.texel(first + 1)], weight }
     }
 }
 

@@ -7,7 +7,7 @@
 //! Texels are blended in a format of their own: fractions as integers of 16 bits, `.f16` and `.f32` as aligned fixed
 //! point numbers. One rounding ends it.
 
-use super::format::{Meaning, fraction, narrow, sign_extend};
+use super::format::{Meaning, fraction, sign_extend, srgb_steps};
 
 /// A texel in the format that it is blended in, and its weight.
 pub type Term = (u32, u32);
@@ -42,8 +42,12 @@ pub fn term(meaning: Meaning, raw: u32) -> u32 {
         Meaning::Unorm8 => raw * 257,
         Meaning::Snorm8 => (sign_extend(raw, 8) << 8) as u32,
         Meaning::Snorm16 => sign_extend(raw, 16) as u32,
-        Meaning::Srgb8 => narrow(meaning.value(raw)).into(),
-        Meaning::Unsigned | Meaning::Signed(_) | Meaning::Unorm16 | Meaning::Half | Meaning::Float => raw,
+        Meaning::Unsigned
+        | Meaning::Signed(_)
+        | Meaning::Unorm16
+        | Meaning::Srgb8
+        | Meaning::Half
+        | Meaning::Float => raw,
     }
 }
 
@@ -57,7 +61,8 @@ pub fn blend(meaning: Meaning, slices: &[Quad]) -> u32 {
             let sum = integer_sum(slices);
             fraction((sum + (((sum >> 4) + (sum >> 12) + 4) >> 3)).max(-32767), 32767)
         }
-        Meaning::Half | Meaning::Srgb8 => HALF.blend(slices),
+        Meaning::Half => HALF.blend(slices),
+        Meaning::Srgb8 => SRGB.blend(slices),
         Meaning::Float => FLOAT.blend(slices),
         Meaning::Unsigned | Meaning::Signed(_) => slices[0][0].0,
     }
@@ -69,40 +74,46 @@ fn integer_sum(slices: &[Quad]) -> i32 {
     ((sum + 128) >> 8) as i32
 }
 
-/// A floating-point format of terms.
+/// How terms are aligned and sums rounded in a format with exponents.
 #[derive(Clone, Copy)]
 struct Layout {
-    /// Significant bits, with the leading one.
+    /// Significant bits of a result.
     significant: u32,
-    /// What is added to exponents.
+    /// What is added to exponents of terms and results.
     bias: i32,
+    /// The sign bit of a term; 0 if terms have none.
     sign: u32,
+    /// Bits of an aligned term behind its significant ones that a sum keeps.
+    guard: u32,
 }
 
-const HALF: Layout = Layout { significant: 11, bias: 15, sign: 0x8000 };
-const FLOAT: Layout = Layout { significant: 24, bias: 127, sign: 0x8000_0000 };
-
-/// Bits of a term behind its significant ones that a sum keeps.
-const GUARD: u32 = 4;
+const HALF: Layout = Layout { significant: 11, bias: 15, sign: 0x8000, guard: 4 };
+const FLOAT: Layout = Layout { significant: 24, bias: 127, sign: 0x8000_0000, guard: 4 };
+/// Linear numbers of the sRGB table, with results as of `.f16`.
+const SRGB: Layout = Layout { sign: 0, guard: 0, ..HALF };
 
 impl Layout {
     fn infinity(self) -> u32 {
         (2 * self.bias as u32 + 1) << (self.significant - 1)
     }
 
-    /// The exponent as it is stored; that of subnormals is 1.
-    fn exponent(self, v: u32) -> i32 {
-        ((v & (self.sign - 1)) >> (self.significant - 1)).max(1) as i32
-    }
-
-    fn significand(self, v: u32) -> i64 {
+    /// A term's magnitude as a whole number and the power of 2 that it counts.
+    fn parts(self, v: u32) -> (i64, i32) {
+        if self.sign == 0 {
+            let (steps, bits) = srgb_steps(v);
+            return (steps.into(), -(bits as i32));
+        }
+        let stored = (v & (self.sign - 1)) >> (self.significant - 1);
+        let leading = if stored != 0 { 1 << (self.significant - 1) } else { 0 };
         let fraction = v & ((1 << (self.significant - 1)) - 1);
-        let leading = (v & (self.sign - 1)) >> (self.significant - 1) != 0;
-        i64::from(fraction) | if leading { 1 << (self.significant - 1) } else { 0 }
+        (i64::from(fraction | leading), stored.max(1) as i32 - self.bias - self.significant as i32 + 1)
     }
 
     /// What terms that are not finite make of a sum, as an `f32`: `None` if all are.
     fn exceptional(self, slices: &[Quad]) -> Option<u32> {
+        if self.sign == 0 {
+            return None;
+        }
         let (mut plus, mut minus) = (false, false);
         let nan = if self.significant == HALF.significant { 0x7fff_e000 } else { 0x7fff_ffff };
         for &(v, w) in slices.iter().flatten() {
@@ -127,21 +138,22 @@ impl Layout {
     /// the slices' sums are aligned to one another and cut downwards.
     fn sum(self, slices: &[Quad]) -> (i64, i32) {
         let greatest = |terms: &Quad| {
-            let counts = |v: u32, w: u32| w != 0 && v & (self.sign - 1) != 0;
-            terms.iter().filter(|&&(v, w)| counts(v, w)).map(|&(v, _)| self.exponent(v)).max().unwrap_or(0)
+            let parts = terms.iter().filter(|&&(_, w)| w != 0).map(|&(v, _)| self.parts(v));
+            parts.filter(|&(magnitude, _)| magnitude != 0).map(|(_, power)| power).max()
         };
-        let top = slices.iter().map(greatest).max().unwrap_or(0);
+        let Some(top) = slices.iter().filter_map(greatest).max() else { return (0, 0) };
         let mut sum = 0i64;
         for quad in slices {
-            let top_here = greatest(quad);
+            let Some(top_here) = greatest(quad) else { continue };
             let mut sum_here = 0i64;
             for &(v, w) in quad.iter().filter(|&&(_, w)| w != 0) {
-                let aligned = shift_right(self.significand(v) << GUARD, top_here - self.exponent(v));
+                let (magnitude, power) = self.parts(v);
+                let aligned = shift_right(magnitude << self.guard, top_here - power);
                 sum_here += if v & self.sign != 0 { -aligned } else { aligned } * i64::from(w);
             }
             sum += shift_right(sum_here << 1, top - top_here);
         }
-        (sum, top - self.bias - (self.significant as i32 - 1) - GUARD as i32 - 8 - 1)
+        (sum, top - self.guard as i32 - 8 - 1)
     }
 
     /// `value * 2^scale` as an `f32` with the precision and range of the format, halves away from zero.
