@@ -222,8 +222,11 @@ fn access(x: &mut Exec<'_>, site: &SurfaceSite, warp: usize, lane: usize) -> Res
         *along = value as i32;
     }
     let element = site.ty.bytes() as usize;
-    let bytes = element * site.data.len();
-    let address = match surface.target(&at, bytes as u32, site.beyond) {
+    let bytes = match site.formatted && site.action == SurfaceAction::Store {
+        true => surface.format.texel_bytes(),
+        false => element as u32 * site.data.len() as u32,
+    };
+    let address = match surface.target(&at, bytes, site.beyond) {
         Target::Address(address) => Some(address),
         Target::Nowhere => None,
         Target::Outside => {

@@ -219,17 +219,14 @@ impl Unit<'_> {
         values
     }
 
-    fn border_values(&self) -> [u32; 4] {
-        let mut values = [0; 4];
+    /// The border as if it were stored.
+    fn border(&self) -> [u32; 4] {
+        let element = self.texels.format.element;
+        let mut stored = [0; 4];
         for c in 0..self.texels.format.channels as usize {
-            values[c] = self.border(c);
+            stored[c] = format::border(element, self.texels.meaning(c), self.sampler.border[c]);
         }
-        self.values(values)
-    }
-
-    /// A border colour's channel as if it were stored.
-    fn border(&self, c: usize) -> u32 {
-        format::border(self.texels.format.element, self.texels.meaning(c), self.sampler.border[c])
+        stored
     }
 
     /// A lookup by integer coordinates, which no sampler touches.
@@ -348,7 +345,7 @@ impl Unit<'_> {
             if share == 256 && !linear && self.request.compare.is_none() {
                 return match footprint.texels[0][0] {
                     Some(position) => self.read(plane, position, 0).map(|stored| self.values(stored)),
-                    None => Ok(self.border_values()),
+                    None => Ok(self.values(self.border())),
                 };
             }
             for slice in 0..footprint.slices {
@@ -377,14 +374,13 @@ impl Unit<'_> {
         if weight == 0 {
             return Ok([0; 4]);
         }
-        let stored = texel.map(|position| self.read(plane, position, 0)).transpose()?;
+        let stored = match texel {
+            Some(position) => self.read(plane, position, 0)?,
+            None => self.border(),
+        };
         let mut terms = [0; 4];
         for c in 0..self.texels.format.channels as usize {
-            let meaning = self.texels.meaning(c);
-            terms[c] = match stored {
-                Some(stored) => term(meaning, stored[c]),
-                None => term(meaning, self.border(c)),
-            };
+            terms[c] = term(self.texels.meaning(c), stored[c]);
         }
         Ok(terms)
     }
@@ -395,13 +391,27 @@ impl Unit<'_> {
         let levels = self.levels(place);
         let plane = &self.texels.planes[levels.first as usize];
         let footprint = self.footprint(plane, place, 256, true);
+        let mut values = [[0; 4]; 4];
+        for (values, texel) in values.iter_mut().zip(footprint.texels[0]) {
+            *values = match texel {
+                Some(position) => self.read(plane, position, 0)?,
+                None => self.border(),
+            };
+        }
         let mut results = [0; 4];
         for (result, corner) in results.iter_mut().zip([2, 3, 1, 0]) {
-            let values = match footprint.texels[0][corner] {
-                Some(position) => self.values(self.read(plane, position, 0)?),
-                None => self.border_values(),
-            };
-            *result = values[channel];
+            let meaning = self.texels.meaning(channel);
+            if meaning.is_integer() {
+                *result = meaning.value(values[corner][channel]);
+                continue;
+            }
+            // What is gathered passes through the blender.
+            let mut shares = [0; 4];
+            shares[corner] = 256;
+            if place.is_some() && self.sampler.descriptor.seamless_cube && footprint.texels[0][corner].is_none() {
+                share_corner(&mut shares, corner);
+            }
+            *result = blend(meaning, &[[0, 1, 2, 3].map(|i| (term(meaning, values[i][channel]), shares[i]))]);
         }
         Ok(results)
     }

@@ -17,13 +17,13 @@ pub(crate) enum Beyond {
 /// The coordinates of an access.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Coordinates {
-    /// Along each dimension; the first counts bytes, or texels if `formatted`.
+    /// Along each dimension; the first counts bytes, or accesses if `formatted`.
     pub(crate) along: [i32; 3],
     /// How many of them there are.
     pub(crate) dimensions: usize,
     /// The layer of a layered surface.
     pub(crate) layer: Option<u32>,
-    /// Whether the first coordinate counts texels.
+    /// Whether the first coordinate counts accesses.
     pub(crate) formatted: bool,
 }
 
@@ -39,19 +39,17 @@ pub(crate) enum Target {
 }
 
 impl Surface {
-    /// The address of an access of `bytes`.
+    /// The address of an access of `bytes`; not zero.
     pub(crate) fn target(&self, at: &Coordinates, bytes: u32, beyond: Beyond) -> Target {
-        let texel = i64::from(self.format.texel_bytes());
+        let bytes = i64::from(bytes);
         let plane = &self.plane;
+        let row = i64::from(plane.extents[0]) * i64::from(self.format.texel_bytes());
         let mut offset = 0u64;
         for axis in 0..at.dimensions {
             let coordinate = i64::from(at.along[axis]);
             let (position, last, unit) = match axis {
-                0 => {
-                    let first = if at.formatted { coordinate * texel } else { coordinate };
-                    let bytes = if at.formatted { texel } else { i64::from(bytes) };
-                    (first, i64::from(plane.extents[0]) * texel - bytes, 1)
-                }
+                // The row holds whole accesses.
+                0 => (coordinate * if at.formatted { bytes } else { 1 }, row / bytes * bytes - bytes, 1),
                 1 => (coordinate, i64::from(plane.extents[1]) - 1, plane.row_pitch),
                 _ => (coordinate, i64::from(plane.extents[2]) - 1, plane.slice_pitch),
             };

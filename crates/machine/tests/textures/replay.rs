@@ -181,8 +181,8 @@ impl Bench {
     fn launch(&mut self, case: &Case, objects: &Objects) -> Result<Vec<u32>, String> {
         let kernel = case.kernel();
         if !self.modules.contains_key(&kernel) {
-            let source = ptx::source::Source::new("case.ptx", kernel.clone());
-            let module = ptx::compile(source).map_err(|errors| format!("{errors:?}"))?;
+            let compiled = ptx::compile(&ptx::source::Source::new("case.ptx", kernel.clone()));
+            let module = compiled.module.ok_or_else(|| format!("{:?}", compiled.diagnostics))?;
             let loaded = self.device.load(module).map_err(text)?;
             self.modules.insert(kernel.clone(), loaded);
         }

@@ -1,6 +1,6 @@
 //! From a coordinate to texels along one axis: address modes, fixed-point positions, filter weights.
 //!
-//! A normalized coordinate is cut to a multiple of 2^-21 (2^-22 on long axes) before it is multiplied by the size; the
+//! A normalized coordinate is cut to a multiple of 2^-21 (of 2^-22 and 2^-23 on long axes) before it is multiplied by the size; the
 //! product is exact. A position for linear filtering is then rounded to 1/256 of a texel, halves up. Wrapping and
 //! mirroring move texels, not coordinates, so that a weight is never mirrored.
 
@@ -38,9 +38,6 @@ pub struct Pair {
     pub weight: u32,
 }
 
-/// The sizes from which normalized coordinates keep a bit more.
-const LONG: u32 = 8193;
-
 impl Axis {
     /// Wrapping and mirroring are for normalized coordinates; others are clamped instead.
     fn effective_mode(&self) -> AddressMode {
@@ -68,7 +65,11 @@ impl Axis {
 
     /// A normalized coordinate in fixed point, and its fraction bits. Whole turns are gone where they do not matter.
     fn fixed(&self, x: f64) -> (i64, u32) {
-        let bits = if self.size < LONG { 21 } else { 22 };
+        let bits = match self.size {
+            ..=8192 => 21,
+            ..=65536 => 22,
+            _ => 23,
+        };
         let fixed = (x * (1u64 << bits) as f64).floor() as i64;
         let turned = match self.mode {
             AddressMode::Wrap => fixed & ((1 << bits) - 1),

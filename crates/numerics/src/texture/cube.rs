@@ -30,18 +30,24 @@ pub fn project(direction: [u32; 3]) -> [u32; 3] {
     [x, y, z].map(|v| mul_f32::<Rn, false, false>(v, scale))
 }
 
-/// The face that a projected direction meets, and where. A NaN is less than anything else.
+/// The face that a projected direction meets, and where. What is not finite is less than anything else; where nothing
+/// is finite, the middle of -y is met.
 pub fn place(direction: [u32; 3]) -> Place {
-    let [x, y, z] = direction.map(f32::from_bits).map(|v| if v.is_subnormal() { 0.0 } else { f64::from(v) });
-    let at_least = |a: f64, b: f64| !a.is_nan() && !(a.abs() < b.abs());
+    let component = |bits: u32| Some(super::coordinate(bits)).filter(|_| bits >> 23 & 0xff != 0xff);
+    let [x, y, z] = direction.map(component);
+    let at_least = |a: Option<f64>, b: Option<f64>| a.is_some() && a.map(f64::abs) >= b.map(f64::abs);
+    let finite = [x, y, z].map(|v| v.unwrap_or(0.0));
+    let [fx, fy, fz] = finite;
     let (face, s, t) = if at_least(z, x) && at_least(z, y) {
-        if !(z < 0.0) { (4, x, -y) } else { (5, -x, -y) }
+        if fz < 0.0 { (5, -fx, -fy) } else { (4, fx, -fy) }
     } else if at_least(y, x) {
-        if !(y < 0.0) { (2, x, z) } else { (3, x, -z) }
-    } else if !(x < 0.0) {
-        (0, -z, -y)
+        if fy < 0.0 { (3, fx, -fz) } else { (2, fx, fz) }
+    } else if x.is_none() {
+        (3, 0.0, 0.0)
+    } else if fx < 0.0 {
+        (1, fz, -fy)
     } else {
-        (1, z, -y)
+        (0, -fz, -fy)
     };
     Place { face, s: normalized(s), t: normalized(t) }
 }
@@ -50,7 +56,6 @@ pub fn place(direction: [u32; 3]) -> Place {
 /// not vanish beside 1.
 fn normalized(v: f64) -> f64 {
     const STEPS: f64 = (1u64 << 40) as f64;
-    let v = if v.is_nan() { 0.0 } else { v.clamp(-1024.0, 1024.0) };
     ((v * STEPS).floor() + STEPS) / (2.0 * STEPS)
 }
 

@@ -175,7 +175,7 @@ pub fn store(element: Element, normalized: bool, value: u32) -> u32 {
         Element::S8 => 0x7f,
         Element::S16 => 0x7fff,
         Element::U32 | Element::S32 | Element::F32 => return value,
-        Element::F16 => return narrow(value).into(),
+        Element::F16 => return f32_to_half::<F16, Rz, false, false, false, false>(value).into(),
     };
     let signed = matches!(element, Element::S8 | Element::S16);
     let low = if signed { -whole - i64::from(!normalized) } else { 0 };

@@ -1,7 +1,7 @@
 //! Levels of detail: which mip levels a lookup reads.
 //!
 //! A level of detail is a fixed-point number with 8 fraction bits. A given one and the bias are cut towards zero before
-//! they are added; the sum is clamped.
+//! they are added; the sum is clamped. Gradients become a level of detail by short sums and a table of logarithms.
 
 use super::coordinate;
 
@@ -12,7 +12,7 @@ pub struct LevelFilter {
     pub linear: bool,
     /// Added to every level of detail.
     pub bias: i32,
-    /// The least, in units of 1/256 level.
+    /// The least, in units of 1/256 level; it wins over the greatest.
     pub least: i32,
     /// The greatest.
     pub greatest: i32,
@@ -35,7 +35,7 @@ pub fn fixed(lod: u32) -> i32 {
 impl LevelFilter {
     /// The levels for a level of detail in units of 1/256, of a texture that has `count`.
     pub fn levels(&self, lod: i32, count: u32) -> Levels {
-        let lod = (lod + self.bias).max(self.least).min(self.greatest);
+        let lod = (lod + self.bias).min(self.greatest).max(self.least);
         let last = count.saturating_sub(1) as i32 * 256;
         let lod = lod.clamp(0, last) as u32;
         match self.linear {
@@ -68,26 +68,71 @@ static LOGARITHM: [u8; 256] = [
     245, 245, 246, 247, 248, 248, 249, 250, 251, 251, 252, 253, 253, 254, 255, 255,
 ];
 
-/// The length of a gradient by the texture unit's rule of thumb.
-fn length(gradient: [f64; 3]) -> f64 {
-    let mut sorted = gradient.map(f64::abs);
-    sorted.sort_by(|a, b| b.total_cmp(a));
-    sorted[0] + (sorted[1] + sorted[2]) * 11.0 / 32.0
+/// Significant bits of the unit's intermediate results on gradients.
+const SIGNIFICANT: i32 = 10;
+
+/// A number's exponent: `x` is in `2^e..2^(e+1)`.
+fn exponent(x: f64) -> i32 {
+    (x.to_bits() >> 52 & 0x7ff) as i32 - 1023
 }
 
-/// The level of detail of a footprint whose sides are two gradients, each per normalized coordinate.
+fn power(e: i32) -> f64 {
+    f64::from_bits(((e.clamp(-1022, 1023) + 1023) as u64) << 52)
+}
+
+/// A positive number cut to multiples of 2^`e`.
+fn cut_at(x: f64, e: i32) -> f64 {
+    (x / power(e)).floor() * power(e)
+}
+
+/// A positive number cut to [`SIGNIFICANT`] bits.
+fn cut(x: f64) -> f64 {
+    if x > 0.0 { cut_at(x, exponent(x) + 1 - SIGNIFICANT) } else { 0.0 }
+}
+
+/// `x * 11 / whole`, rounded a little upwards.
+fn elevenths(x: f64, whole: f64) -> f64 {
+    if x > 0.0 { x * 11.0 / whole + power(exponent(x) - 8) * 2.0 / whole } else { 0.0 }
+}
+
+/// The length of a vector by the unit's rule of thumb: the greater component and 11/32 of the others.
+fn length(vector: [f64; 3]) -> f64 {
+    let mut sorted = vector;
+    sorted.sort_by(|a, b| b.total_cmp(a));
+    sorted[0] + elevenths(sorted[1], 32.0) + elevenths(sorted[2], 32.0)
+}
+
+/// The magnitude of a sum: both numbers are cut relative to the greater one, and so is what comes out.
+fn magnitude_of_sum(a: f64, b: f64) -> f64 {
+    let greater = a.abs().max(b.abs());
+    if greater == 0.0 {
+        return 0.0;
+    }
+    let e = exponent(greater) - SIGNIFICANT;
+    let part = |x: f64| cut_at(x.abs(), e).copysign(x);
+    cut((part(a) + part(b)).abs())
+}
+
+/// The level of detail of a footprint whose sides are two gradients, each per normalized coordinate: the logarithm of
+/// the longest of both sides and 11/16 of both diagonals.
 pub fn of_gradients(gradients: [[f64; 3]; 2], extents: [u32; 3], dimensions: usize) -> i32 {
     let mut sides = [[0.0; 3]; 2];
     for (side, gradient) in sides.iter_mut().zip(gradients) {
         for axis in 0..dimensions {
-            side[axis] = gradient[axis] * f64::from(extents[axis]);
+            let scaled = gradient[axis] * f64::from(extents[axis]);
+            side[axis] = cut(scaled.abs()).copysign(scaled);
         }
     }
     let [x, y] = sides;
-    let sum = [x[0] + y[0], x[1] + y[1], x[2] + y[2]];
-    let difference = [x[0] - y[0], x[1] - y[1], x[2] - y[2]];
-    let diagonal = length(sum).max(length(difference)) * 11.0 / 16.0;
-    logarithm(length(x).max(length(y)).max(diagonal))
+    let mut longest = length(x.map(f64::abs)).max(length(y.map(f64::abs)));
+    for sign in [1.0, -1.0] {
+        let mut diagonal = [0.0; 3];
+        for axis in 0..dimensions {
+            diagonal[axis] = cut(elevenths(magnitude_of_sum(x[axis], sign * y[axis]), 16.0));
+        }
+        longest = longest.max(length(diagonal));
+    }
+    logarithm(longest)
 }
 
 /// The logarithm of a positive number in units of 1/256.
@@ -95,7 +140,5 @@ fn logarithm(x: f64) -> i32 {
     if x <= 0.0 {
         return BASE;
     }
-    let bits = x.to_bits();
-    let exponent = (bits >> 52 & 0x7ff) as i32 - 1023;
-    exponent * 256 + i32::from(LOGARITHM[(bits >> 44 & 0xff) as usize])
+    exponent(x) * 256 + i32::from(LOGARITHM[(x.to_bits() >> 44 & 0xff) as usize])
 }

@@ -210,7 +210,7 @@ fn addresses_whole(mnemonic: &str) -> bool {
 /// goes for the types that registers can have, not for packed and alternate formats nor for the bits of those.
 fn is_relaxed(mnemonic: &str, rule: TypeRule, ty: ScalarType) -> bool {
     match mnemonic {
-        "ld" | "ldu" | "st" => true,
+        "ld" | "ldu" | "st" | "suld" | "sust" => true,
         "cvt" => is_declarable(ty) && !(ty.kind() == TypeKind::Untyped && matches!(rule, TypeRule::Fixed(_))),
         _ => false,
     }
