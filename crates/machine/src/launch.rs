@@ -51,7 +51,13 @@ impl Device {
     pub fn new(profile: Profile, options: DeviceOptions) -> Result<Arc<Self>, MemoryError> {
         let limit = options.memory_limit.unwrap_or_else(|| profile.memory.min(host_memory() / 2));
         let memory = DeviceMemory::new(profile.memory, limit)?;
-        Ok(Arc::new(Self { profile, memory, output: options.output, objects: Table::default(), launches: AtomicU64::new(0) }))
+        Ok(Arc::new(Self {
+            profile,
+            memory,
+            output: options.output,
+            objects: Table::default(),
+            launches: AtomicU64::new(0),
+        }))
     }
 
     /// What the device is.
@@ -99,9 +105,14 @@ impl Device {
                 self.memory.write(address, &sampler.to_le_bytes())?;
             }
         }
-        let mut opaque: Vec<_> = module.variables.iter().zip(&addresses).filter_map(|(variable, address)| {
-            (variable.ty.kind() == TypeKind::Opaque).then_some(((*address)?, variable.ty))
-        }).collect();
+        let mut opaque: Vec<_> = module
+            .variables
+            .iter()
+            .zip(&addresses)
+            .filter_map(|(variable, address)| {
+                (variable.ty.kind() == TypeKind::Opaque).then_some(((*address)?, variable.ty))
+            })
+            .collect();
         opaque.sort_unstable_by_key(|&(address, _)| address);
         let addresses_owned = std::mem::take(&mut placed.addresses);
         Ok(LoadedModule {
@@ -268,8 +279,9 @@ impl LoadedModule {
         let named = |v: &ptx::module::Variable| v.name == name && v.ty.kind() == TypeKind::Opaque;
         let index = self.module.variables.iter().position(named);
         let address = index.and_then(|index| Some((self.addresses[index]?, self.module.variables[index].ty)));
-        let (address, ty) = address
-            .ok_or_else(|| TextureError::Invalid(format!("no texture, sampler or surface variable `{name}`")))?;
+        let (address, ty) = address.ok_or_else(|| {
+            TextureError::Invalid(format!("no texture, sampler or surface variable `{name}`"))
+        })?;
         self.device.objects.check(object, ty)?;
         Ok(self.device.memory.write(address, &object.to_le_bytes())?)
     }

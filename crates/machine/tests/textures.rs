@@ -1,8 +1,9 @@
 //! Replays what an H200 made of textures and surfaces: every format, geometry, filter and address mode.
 //!
 //! `textures/cases.py` makes the cases, `textures/record.py` ran them on the device; `textures/sm_90.gz` holds each
-//! case, a digest of all its results and the first of them. Contents and coordinates are not recorded: both sides make
-//! them from the case's seeds (`textures/numbers.rs`, `textures/numbers.py`).
+//! case, a digest of all its results and the first of them. Where the machine is known to differ in some results
+//! (docs/numerics.md says where), the case has all results and says how many: `loose=`. Contents and coordinates are not recorded: both sides make
+//! them from the case's seeds (`textures/numbers.rs`, `textures/numbers_of.py`).
 //!
 //! With `WARPLOOM_TEXTURES` set to a file of all results (`record.py` writes one), differences are shown in full.
 
@@ -62,6 +63,7 @@ fn every_case_gives_what_the_device_gave() {
     let mut failures = Vec::new();
     let mut groups: BTreeMap<String, [usize; 2]> = BTreeMap::new();
     let mut bench = replay::Bench::new();
+    let mut loose = 0;
     for (number, recorded) in recording.iter().enumerate() {
         let case = &recorded.case;
         if only.as_ref().is_some_and(|only| *only != case.text("group")) {
@@ -80,6 +82,13 @@ fn every_case_gives_what_the_device_gave() {
         if numbers::digest(&results) == recorded.digest {
             continue;
         }
+        let (got, want) = (results.chunks(5), recorded.first.chunks(5));
+        if case.number("loose") > 0
+            && got.zip(want).filter(|(a, b)| a != b).count() as u64 <= case.number("loose")
+        {
+            loose += 1;
+            continue;
+        }
         tally[1] += 1;
         let expected = complete.as_ref().map_or(&recorded.first, |all| &all[number]);
         failures.push(format!("#{number} {case}\n{}", bench.differences(case, &results, expected)));
@@ -88,5 +97,6 @@ fn every_case_gives_what_the_device_gave() {
         groups.iter().map(|(group, [all, wrong])| format!("{group}: {wrong} of {all} differ")).collect();
     let shown = failures.len().min(60);
     assert!(failures.is_empty(), "{}\n{}", summary.join("\n"), failures[..shown].join("\n"));
-    assert!(only.is_some() || recording.len() > 1000, "only {} cases", recording.len());
+    assert!(only.is_some() || recording.len() > 3000, "only {} cases", recording.len());
+    assert!(loose <= 64, "{loose} cases differ in some results");
 }

@@ -276,14 +276,9 @@ fn dispatch(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
         | Sem::Stacksave
         | Sem::Stackrestore => movement::decode(d, sem),
 
-        Sem::Tex
-        | Sem::Tld4
-        | Sem::Txq
-        | Sem::Istypep
-        | Sem::Suld
-        | Sem::Sust
-        | Sem::Sured
-        | Sem::Suq => texture::decode(d, sem),
+        Sem::Tex | Sem::Tld4 | Sem::Txq | Sem::Istypep | Sem::Suld | Sem::Sust | Sem::Sured | Sem::Suq => {
+            texture::decode(d, sem)
+        }
 
         Sem::Atom | Sem::AtomCas | Sem::Red => atomic::decode(d, sem),
 

@@ -72,7 +72,9 @@ fn object(d: &mut Decoder<'_>, operand: Operand) -> Result<ObjectName, Missing> 
         Ok(ObjectName::Address(address.wrapping_add_signed(offset)))
     };
     match operand {
-        Operand::Register(r) | Operand::Address { base: AddressBase::Register(r), offset: 0 } => register(d, r),
+        Operand::Register(r) | Operand::Address { base: AddressBase::Register(r), offset: 0 } => {
+            register(d, r)
+        }
         Operand::SymbolAddress { symbol: Symbol::Variable(id), offset }
         | Operand::Address { base: AddressBase::Variable(id), offset } => variable(d, id, offset),
         other => Err(format!("operand {other:?} as an object")),
@@ -256,8 +258,7 @@ fn surface(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
     };
     let (surface, _, coordinates) = bracket(d, d.operand(place))?;
     let geometry = geometry(d);
-    let site =
-        SurfaceSite { action, ty, formatted, beyond, geometry, surface, coordinates, data: planes };
+    let site = SurfaceSite { action, ty, formatted, beyond, geometry, surface, coordinates, data: planes };
     let x = d.image.surfaces.len() as u32;
     d.image.surfaces.push(site);
     d.emit(Op { x, ..op(texture::surface) });

@@ -243,7 +243,11 @@ fn access(x: &mut Exec<'_>, site: &SurfaceSite, warp: usize, lane: usize) -> Res
                 false => Err(x.bad_access(address, length as u64, Access::Store)),
             }
         }
-        SurfaceAction::Add | SurfaceAction::Min | SurfaceAction::Max | SurfaceAction::And | SurfaceAction::Or => {
+        SurfaceAction::Add
+        | SurfaceAction::Min
+        | SurfaceAction::Max
+        | SurfaceAction::And
+        | SurfaceAction::Or => {
             let Some(address) = address else { return Ok(()) };
             reduce(x, site, &surface, warp, lane, address)
         }
@@ -297,7 +301,13 @@ fn load(
 }
 
 /// The bytes that a store writes.
-fn stored(x: &Exec<'_>, site: &SurfaceSite, surface: &Surface, warp: usize, lane: usize) -> ([u8; 16], usize) {
+fn stored(
+    x: &Exec<'_>,
+    site: &SurfaceSite,
+    surface: &Surface,
+    warp: usize,
+    lane: usize,
+) -> ([u8; 16], usize) {
     if site.formatted {
         let mut words = [0; 4];
         for (i, word) in words.iter_mut().enumerate().take(site.data.len()) {

@@ -132,9 +132,7 @@ impl Lookup {
     fn check(&self, texels: &Texels) -> Result<(), Failure> {
         let geometry = &self.geometry;
         let fits = match texels.kind {
-            Kind::Plain => {
-                !geometry.layered && !geometry.cube && geometry.dimensions == texels.dimensions
-            }
+            Kind::Plain => !geometry.layered && !geometry.cube && geometry.dimensions == texels.dimensions,
             Kind::Layered => geometry.layered && !geometry.cube && geometry.dimensions == texels.dimensions,
             Kind::Cube => geometry.cube && !geometry.layered || geometry.layered && geometry.dimensions == 2,
             Kind::LayeredCube => geometry.layered && (geometry.cube || geometry.dimensions == 2),
@@ -408,7 +406,10 @@ impl Unit<'_> {
             // What is gathered passes through the blender.
             let mut shares = [0; 4];
             shares[corner] = 256;
-            if place.is_some() && self.sampler.descriptor.seamless_cube && footprint.texels[0][corner].is_none() {
+            if place.is_some()
+                && self.sampler.descriptor.seamless_cube
+                && footprint.texels[0][corner].is_none()
+            {
                 share_corner(&mut shares, corner);
             }
             *result = blend(meaning, &[[0, 1, 2, 3].map(|i| (term(meaning, values[i][channel]), shares[i]))]);

@@ -323,6 +323,11 @@ impl Surface {
         if descriptor.samples != 1 {
             return Err(TextureError::invalid("a surface of several samples".to_owned()));
         }
-        Ok(Self { format: descriptor.format, plane: Plane::of_level(level), extents: level.extents, layered: descriptor.is_layered() })
+        Ok(Self {
+            format: descriptor.format,
+            plane: Plane::of_level(level),
+            extents: level.extents,
+            layered: descriptor.is_layered(),
+        })
     }
 }

@@ -90,7 +90,13 @@ pub(crate) fn of_texels(texels: &Texels, sampler: &Sampler, query: Query, lod: u
         Query::ChannelDataType => data_type(texels.format, texels.as_integer),
         Query::ChannelOrder => channel_order(texels.format),
         Query::NormalizedCoords => u32::from(sampler.descriptor.normalized),
-        Query::ArraySize => if texels.kind == Kind::Plain || texels.kind == Kind::Cube { 0 } else { layers },
+        Query::ArraySize => {
+            if texels.kind == Kind::Plain || texels.kind == Kind::Cube {
+                0
+            } else {
+                layers
+            }
+        }
         Query::NumMipmapLevels => texels.planes.len() as u32,
         Query::NumSamples => texels.samples,
         _ => return of_sampler(sampler, query),
@@ -109,7 +115,13 @@ pub(crate) fn of_surface(surface: &Surface, query: Query) -> Option<u32> {
         Query::Depth => depth,
         Query::ChannelDataType => data_type(surface.format, !surface.format.normalized),
         Query::ChannelOrder => channel_order(surface.format),
-        Query::ArraySize => if surface.layered { depth } else { 0 },
+        Query::ArraySize => {
+            if surface.layered {
+                depth
+            } else {
+                0
+            }
+        }
         // Texels that lie in device memory row by row: `.memory_layout` is 0 for a linear one, 1 for a block one.
         Query::MemoryLayout => 1,
         _ => return None,

@@ -124,7 +124,12 @@ impl Device {
     }
 
     /// Copies texels out of an array.
-    pub fn read_array(&self, array: Handle, region: &CopyRegion, into: &mut [u8]) -> Result<(), TextureError> {
+    pub fn read_array(
+        &self,
+        array: Handle,
+        region: &CopyRegion,
+        into: &mut [u8],
+    ) -> Result<(), TextureError> {
         self.array(array)?.rows(region, into.len(), |address, range| {
             self.memory().read(address, &mut into[range]).map_err(TextureError::from)
         })

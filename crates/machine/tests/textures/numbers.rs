@@ -1,11 +1,39 @@
-//! Contents of textures and coordinates, made from seeds; `numbers.py` makes the same.
+//! Contents of textures and coordinates, made from seeds; `numbers_of.py` makes the same.
 
 /// Floats that break things.
 const SPECIAL_FLOATS: [u32; 32] = [
-    0x0000_0000, 0x8000_0000, 0x3f00_0000, 0xbf00_0000, 0x3f80_0000, 0xbf80_0000, 0x4000_0000, 0xc000_0000,
-    0x7f80_0000, 0xff80_0000, 0x7fc0_0000, 0xffc0_0000, 0x7f80_0001, 0x0000_0001, 0x8000_0001, 0x0080_0000,
-    0x4b00_0000, 0xcb00_0000, 0x4b80_0000, 0x4f00_0000, 0xcf00_0000, 0x4e80_0000, 0xce80_0000, 0x7f7f_ffff,
-    0xff7f_ffff, 0x3eff_ffff, 0x3f7f_ffff, 0xb300_0000, 0x3300_0000, 0x46ff_fe00, 0xc6ff_fe00, 0x4780_0000,
+    0x0000_0000,
+    0x8000_0000,
+    0x3f00_0000,
+    0xbf00_0000,
+    0x3f80_0000,
+    0xbf80_0000,
+    0x4000_0000,
+    0xc000_0000,
+    0x7f80_0000,
+    0xff80_0000,
+    0x7fc0_0000,
+    0xffc0_0000,
+    0x7f80_0001,
+    0x0000_0001,
+    0x8000_0001,
+    0x0080_0000,
+    0x4b00_0000,
+    0xcb00_0000,
+    0x4b80_0000,
+    0x4f00_0000,
+    0xcf00_0000,
+    0x4e80_0000,
+    0xce80_0000,
+    0x7f7f_ffff,
+    0xff7f_ffff,
+    0x3eff_ffff,
+    0x3f7f_ffff,
+    0xb300_0000,
+    0x3300_0000,
+    0x46ff_fe00,
+    0xc6ff_fe00,
+    0x4780_0000,
 ];
 /// Integers that break things.
 const SPECIAL_INTEGERS: [u32; 8] =
@@ -111,7 +139,13 @@ impl Contents<'_> {
                 "rampz" => z as u64,
                 "level" => level,
                 "hot" if texel as u64 != self.seed => 0,
-                "hot" => if is_float { 1 } else { ones },
+                "hot" => {
+                    if is_float {
+                        1
+                    } else {
+                        ones
+                    }
+                }
                 other => panic!("no contents {other}"),
             };
             let bits = match self.format {

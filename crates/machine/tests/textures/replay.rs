@@ -53,8 +53,16 @@ fn format(name: &str, channels: u32) -> Format {
 
 /// The formats of `CUresourceViewFormat`.
 fn view_format(number: u64) -> Option<Format> {
-    let elements =
-        [Element::U8, Element::S8, Element::U16, Element::S16, Element::U32, Element::S32, Element::F16, Element::F32];
+    let elements = [
+        Element::U8,
+        Element::S8,
+        Element::U16,
+        Element::S16,
+        Element::U32,
+        Element::S32,
+        Element::F16,
+        Element::F32,
+    ];
     let element = elements.get((number.checked_sub(1)? / 3) as usize)?;
     Some(Format::new(*element, [1, 2, 4][((number - 1) % 3) as usize]))
 }
@@ -75,7 +83,8 @@ fn text<E: std::fmt::Display>(error: E) -> String {
 impl Bench {
     pub(crate) fn new() -> Self {
         let options = DeviceOptions { memory_limit: Some(1 << 30), ..DeviceOptions::default() };
-        let profile = Profile::by_name("h200").or_else(|| Profile::by_name("h100")).cloned().unwrap_or_default();
+        let profile =
+            Profile::by_name("h200").or_else(|| Profile::by_name("h100")).cloned().unwrap_or_default();
         let device = Device::new(profile, options).expect("a device");
         Self { device, modules: HashMap::new() }
     }
@@ -131,7 +140,8 @@ impl Bench {
                 objects.buffer = Some(address);
                 match kind {
                     "linear" => {
-                        let bytes = case.get("bytes").map_or(bytes.len() as u64, |b| b.parse().expect("a number"));
+                        let bytes =
+                            case.get("bytes").map_or(bytes.len() as u64, |b| b.parse().expect("a number"));
                         Resource::Linear { address, format, bytes }
                     }
                     _ => Resource::Pitched { address, format, width, height, pitch: pitch as u64 },

@@ -121,7 +121,10 @@ mod tests {
                 let home = [i.clamp(0, 3) as u32, j.clamp(0, 3) as u32, face];
                 let (x, y) = (i64::from(x), i64::from(y));
                 let ways = [(x - 1, y), (x + 1, y), (x, y - 1), (x, y + 1)];
-                assert!(ways.iter().any(|&(x, y)| across_edges(next, x, y, 4) == Some(home)), "{face} {i} {j}");
+                assert!(
+                    ways.iter().any(|&(x, y)| across_edges(next, x, y, 4) == Some(home)),
+                    "{face} {i} {j}"
+                );
             }
             assert_eq!(across_edges(face, -1, 4, 4), None);
         }

@@ -167,7 +167,7 @@ pub fn border(element: Element, meaning: Meaning, colour: u32) -> u32 {
     bits & (u32::MAX >> (32 - 8 * element.bytes()))
 }
 
-/// What a formatted store (`sust.p`) writes for a 32-bit value.
+/// What a formatted store (`sust.p`) writes for a 32-bit value. `.f16` is cut towards zero.
 pub fn store(element: Element, normalized: bool, value: u32) -> u32 {
     let whole = match element {
         Element::U8 => 0xff,
@@ -175,6 +175,10 @@ pub fn store(element: Element, normalized: bool, value: u32) -> u32 {
         Element::S8 => 0x7f,
         Element::S16 => 0x7fff,
         Element::U32 | Element::S32 | Element::F32 => return value,
+        Element::F16 if value & 0x7fff_ffff > 0x7f80_0000 => {
+            // A NaN keeps what fits of its payload.
+            return value >> 16 & 0x8000 | 0x7c00 | (value >> 13 & 0x3ff).max(1);
+        }
         Element::F16 => return f32_to_half::<F16, Rz, false, false, false, false>(value).into(),
     };
     let signed = matches!(element, Element::S8 | Element::S16);
@@ -182,7 +186,10 @@ pub fn store(element: Element, normalized: bool, value: u32) -> u32 {
     let number = if normalized {
         let x = f64::from(f32::from_bits(value));
         let x = if x.is_nan() { 0.0 } else { x.clamp(-1.0, 1.0) };
-        (x * whole as f64).round_ties_even() as i64
+        // The number is cut first, then halves go towards zero.
+        let kept = f64::from(if element.bytes() == 1 { 1 << 12 } else { 1 << 20 });
+        let steps = (x.abs() * kept).floor() / kept * whole as f64;
+        (steps - 0.5).ceil().copysign(x) as i64
     } else if signed {
         i64::from(value as i32)
     } else {
