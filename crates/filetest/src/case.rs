@@ -1,6 +1,7 @@
 //! A case: one launch with its inputs and everything that is expected of it.
 
 use super::directive::{Directive, Program};
+use super::texture::Object;
 use super::value::{Type, Values};
 use machine::{Profile, SchedulerKind};
 
@@ -31,6 +32,8 @@ pub struct Case {
     pub schedulers: Vec<SchedulerKind>,
     /// Kernel parameters, in order.
     pub parameters: Vec<Parameter>,
+    /// Objects to be bound to module variables.
+    pub bindings: Vec<(String, Object)>,
     /// Module variables to be written before the launch.
     pub presets: Vec<(String, Values)>,
     /// What memory must hold afterwards.
@@ -55,6 +58,8 @@ pub enum Parameter {
         /// Whether it is freed before the launch.
         freed: bool,
     },
+    /// The handle of a texture or surface.
+    Object(Object),
 }
 
 /// Expected contents of memory.
@@ -189,6 +194,8 @@ impl Parser<'_> {
             }
             "in" => self.input(text, false),
             "freed" => self.input(text, true),
+            "texture" => self.object(text, true),
+            "surface" => self.object(text, false),
             "out" => self.output(directive),
             "tolerance" => {
                 let tolerance = tolerance(text)?;
@@ -247,6 +254,7 @@ impl Parser<'_> {
             profile: self.profile.clone(),
             schedulers: self.schedulers.clone(),
             parameters: Vec::new(),
+            bindings: Vec::new(),
             presets: Vec::new(),
             expected: Vec::new(),
             printed: None,
@@ -284,6 +292,15 @@ impl Parser<'_> {
             return Ok(());
         }
         self.parameter(name.clone(), Parameter::Buffer { name, bytes: values.bytes(), freed })
+    }
+
+    fn object(&mut self, text: &str, is_texture: bool) -> Result<(), String> {
+        let (name, object) = Object::parse(text, is_texture)?;
+        if let Some(variable) = name.strip_prefix('&') {
+            self.case()?.bindings.push((variable.to_owned(), object));
+            return Ok(());
+        }
+        self.parameter(name, Parameter::Object(object))
     }
 
     fn output(&mut self, directive: &Directive) -> Result<(), String> {

@@ -92,10 +92,20 @@ fn launch(
         let (address, _) = variable(name)?;
         memory.write(address, &values.bytes()).map_err(|error| error.to_string())?;
     }
+    for (name, object) in &case.bindings {
+        let (_, handle) = object.make(device)?;
+        loaded.bind(name, handle).map_err(|error| error.to_string())?;
+    }
     let mut addresses = Vec::new();
-    for parameter in &case.parameters {
+    let mut arrays = vec![0; case.parameters.len()];
+    for (parameter, array) in case.parameters.iter().zip(&mut arrays) {
         addresses.push(match parameter {
             Parameter::Value(_) => None,
+            Parameter::Object(object) => {
+                let (made, handle) = object.make(device)?;
+                *array = made;
+                Some(handle)
+            }
             Parameter::Buffer { bytes, .. } => {
                 let address = memory.allocate(bytes.len() as u64).map_err(|error| error.to_string())?;
                 memory.write(address, bytes).map_err(|error| error.to_string())?;
@@ -119,7 +129,9 @@ fn launch(
     for ((place, parameter), address) in layout.iter().zip(&case.parameters).zip(&addresses) {
         let bytes = match (parameter, address) {
             (Parameter::Value(bytes), _) => bytes.clone(),
-            (Parameter::Buffer { .. }, address) => address.unwrap_or(0).to_le_bytes().to_vec(),
+            (Parameter::Buffer { .. } | Parameter::Object(_), address) => {
+                address.unwrap_or(0).to_le_bytes().to_vec()
+            }
         };
         if bytes.len() != place.size as usize {
             let (given, name, wanted) = (bytes.len(), &place.name, place.size);
@@ -144,11 +156,18 @@ fn launch(
     };
     let mut contents = Vec::new();
     for expected in &case.expected {
+        let length = expected.values.bits.len() * expected.values.ty.bytes;
+        if let Place::Parameter(index) = expected.place
+            && let Parameter::Object(object) = &case.parameters[index]
+        {
+            contents.push(object.read(device, arrays[index], length)?);
+            continue;
+        }
         let address = match &expected.place {
             Place::Variable(name) => variable(name)?.0,
             Place::Parameter(index) => addresses[*index].ok_or("`out` names a value, not a buffer")?,
         };
-        let mut bytes = vec![0; expected.values.bits.len() * expected.values.ty.bytes];
+        let mut bytes = vec![0; length];
         memory.read(address, &mut bytes).map_err(|error| error.to_string())?;
         contents.push(bytes);
     }

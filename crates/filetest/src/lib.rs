@@ -24,6 +24,7 @@ pub mod expression;
 pub mod generate;
 pub mod judge;
 pub mod schedule;
+pub mod texture;
 pub mod value;
 
 use std::path::Path;

@@ -147,9 +147,9 @@ impl Lookup {
             Kind::LayeredCube => "layered cube map of ",
         };
         let samples = if texels.samples > 1 { " with several samples" } else { "" };
+        let n = texels.dimensions;
         Err(Failure::Mismatch(format!(
-            "the texture is {kind}{} dimensions{samples}, not what the instruction names",
-            texels.dimensions
+            "the instruction does not fit a {kind}texture of {n} dimensions{samples}"
         )))
     }
 

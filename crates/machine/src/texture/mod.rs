@@ -32,5 +32,7 @@ pub(crate) mod surface;
 pub(crate) mod table;
 
 pub use array::{Array, ArrayDescriptor, CopyRegion, Format, Kind, Level};
+pub use numerics::texture::address::AddressMode;
+pub use numerics::texture::format::Element;
 pub use object::{Resource, ResourceView, SamplerDescriptor, TextureDescriptor};
 pub use table::{Handle, TextureError};
