@@ -67,7 +67,7 @@ impl Axis {
     fn fixed(&self, x: f64) -> (i64, u32) {
         let bits = match self.size {
             ..=8192 => 21,
-            ..=65536 => 22,
+            8193..=65536 => 22,
             _ => 23,
         };
         let fixed = (x * (1u64 << bits) as f64).floor() as i64;

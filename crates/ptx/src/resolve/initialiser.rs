@@ -236,7 +236,7 @@ impl Resolver<'_> {
             let (word, number) = match ast[value].value {
                 InitialiserKind::Address { symbol, .. } => (Some(self.text(symbol).to_owned()), 0),
                 InitialiserKind::Constant(expr) => match ast.evaluate(expr) {
-                    Ok(constant) => (None, constant.as_integer().map_or(0, |number| number as u64)),
+                    Ok(constant) => (None, constant.as_integer().unwrap_or(0)),
                     Err(error) => {
                         self.constant_error(error);
                         continue;
