@@ -2,6 +2,7 @@
 
 use super::directive::{Directive, Program};
 use super::tensor::{MapDirective, TensorMapPlan};
+use super::texture::Object;
 use super::value::{Type, Values};
 use machine::{Profile, SchedulerKind};
 
@@ -36,6 +37,8 @@ pub struct Case {
     pub schedulers: Vec<SchedulerKind>,
     /// Kernel parameters, in order.
     pub parameters: Vec<Parameter>,
+    /// Objects to be bound to module variables.
+    pub bindings: Vec<(String, Object)>,
     /// Module variables to be written before the launch.
     pub presets: Vec<(String, Values)>,
     /// What memory must hold afterwards.
@@ -80,6 +83,8 @@ pub enum Parameter {
         /// Bytes of each.
         bytes: u64,
     },
+    /// The handle of a texture or surface.
+    Object(Object),
 }
 
 /// Expected contents of memory.
@@ -219,6 +224,8 @@ impl Parser<'_> {
             "buffer" => self.input(text, false, false),
             "map" => self.map(text),
             "multicast" => self.multicast(text),
+            "texture" => self.object(text, true),
+            "surface" => self.object(text, false),
             "out" => self.output(directive),
             "tolerance" => {
                 let tolerance = tolerance(text)?;
@@ -281,6 +288,7 @@ impl Parser<'_> {
             profile: self.profile.clone(),
             schedulers: self.schedulers.clone(),
             parameters: Vec::new(),
+            bindings: Vec::new(),
             presets: Vec::new(),
             expected: Vec::new(),
             printed: None,
@@ -348,6 +356,15 @@ impl Parser<'_> {
         let bytes = bytes.parse().map_err(|_| format!("`{bytes}` is not a number"))?;
         let members = members.split(',').map(|member| self.buffer(member)).collect::<Result<_, _>>()?;
         self.parameter(name.to_owned(), Parameter::Multicast { members, bytes })
+    }
+
+    fn object(&mut self, text: &str, is_texture: bool) -> Result<(), String> {
+        let (name, object) = Object::parse(text, is_texture)?;
+        if let Some(variable) = name.strip_prefix('&') {
+            self.case()?.bindings.push((variable.to_owned(), object));
+            return Ok(());
+        }
+        self.parameter(name, Parameter::Object(object))
     }
 
     fn output(&mut self, directive: &Directive) -> Result<(), String> {

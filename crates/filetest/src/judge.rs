@@ -72,9 +72,10 @@ fn fault(wanted: &Fault, fault: &machine::Fault, differences: &mut Vec<String>) 
 fn memory(case: &Case, expected: &Expected, bytes: &[u8], differences: &mut Vec<String>) {
     let ty = expected.values.ty;
     let name = match &expected.place {
-        Place::Variable(name) => name,
+        Place::Variable(name) => name.as_str(),
         Place::Parameter(index) => match &case.parameters[*index] {
-            Parameter::Buffer { name, .. } | Parameter::TensorMap { name, .. } => name,
+            Parameter::Buffer { name, .. } | Parameter::TensorMap { name, .. } => name.as_str(),
+            Parameter::Object(_) => "the surface",
             Parameter::Value(_) | Parameter::Multicast { .. } => return,
         },
     };

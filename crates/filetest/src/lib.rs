@@ -29,6 +29,7 @@ mod place;
 pub mod record;
 pub mod schedule;
 pub mod tensor;
+pub mod texture;
 pub mod value;
 
 use std::path::Path;

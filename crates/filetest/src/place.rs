@@ -1,6 +1,7 @@
 //! A case's inputs in an engine's memory, and what is found there afterwards.
 
 use super::case::{Case, Parameter, Place};
+use super::texture::Object;
 use machine::memory::Buffers;
 use machine::{Device, LoadedModule, ParameterLayout};
 use silicon::Gpu;
@@ -12,6 +13,12 @@ pub(crate) trait Engine {
     fn variable(&self, name: &str) -> Result<u64, String>;
     /// The address of a new multicast object.
     fn multicast(&self, members: &[u64], bytes: u64) -> Result<u64, String>;
+    /// A new array, and the handle of a texture or surface over it.
+    fn object(&self, object: &Object) -> Result<(u64, u64), String>;
+    /// What is in such an array.
+    fn array(&self, object: &Object, array: u64, bytes: usize) -> Result<Vec<u8>, String>;
+    /// Binds the handle to a variable of the module.
+    fn bind(&self, variable: &str, handle: u64) -> Result<(), String>;
 }
 
 /// The machine.
@@ -33,6 +40,18 @@ impl Engine for OnMachine<'_> {
     fn multicast(&self, members: &[u64], bytes: u64) -> Result<u64, String> {
         self.device.memory().bind_multicast(members, bytes).map_err(|error| error.to_string())
     }
+
+    fn object(&self, object: &Object) -> Result<(u64, u64), String> {
+        object.make(self.device)
+    }
+
+    fn array(&self, object: &Object, array: u64, bytes: usize) -> Result<Vec<u8>, String> {
+        object.read(self.device, array, bytes)
+    }
+
+    fn bind(&self, variable: &str, handle: u64) -> Result<(), String> {
+        self.loaded.bind(variable, handle).map_err(|error| error.to_string())
+    }
 }
 
 /// A GPU.
@@ -40,6 +59,8 @@ pub(crate) struct OnGpu<'a> {
     pub(crate) gpu: &'a Gpu,
     pub(crate) loaded: &'a silicon::Module<'a>,
 }
+
+const NO_OBJECTS: &str = "textures and surfaces are not made on a GPU";
 
 impl Engine for OnGpu<'_> {
     fn memory(&self) -> &dyn Buffers {
@@ -53,11 +74,23 @@ impl Engine for OnGpu<'_> {
     fn multicast(&self, _: &[u64], _: u64) -> Result<u64, String> {
         Err("multicast objects are not made on a GPU".to_owned())
     }
+
+    fn object(&self, _: &Object) -> Result<(u64, u64), String> {
+        Err(NO_OBJECTS.to_owned())
+    }
+
+    fn array(&self, _: &Object, _: u64, _: usize) -> Result<Vec<u8>, String> {
+        Err(NO_OBJECTS.to_owned())
+    }
+
+    fn bind(&self, _: &str, _: u64) -> Result<(), String> {
+        Err(NO_OBJECTS.to_owned())
+    }
 }
 
 /// A case's inputs.
 pub(crate) struct Placed {
-    /// The address of each parameter that is a buffer.
+    /// The address of each parameter that is a buffer, the array of each that is a texture or surface.
     addresses: Vec<Option<u64>>,
     /// The parameter buffer.
     pub(crate) params: Vec<u8>,
@@ -74,11 +107,18 @@ impl Placed {
         for (name, values) in &case.presets {
             memory.write(engine.variable(name)?, &values.bytes()).map_err(|error| error.to_string())?;
         }
+        for (name, object) in &case.bindings {
+            let (_, handle) = engine.object(object)?;
+            engine.bind(name, handle)?;
+        }
         let mut addresses = Vec::new();
         for parameter in &case.parameters {
             addresses.push(match parameter {
                 // Made of the buffers, below.
-                Parameter::Value(_) | Parameter::TensorMap { .. } | Parameter::Multicast { .. } => None,
+                Parameter::Value(_)
+                | Parameter::TensorMap { .. }
+                | Parameter::Multicast { .. }
+                | Parameter::Object(_) => None,
                 Parameter::Buffer { bytes, .. } => Some(allocated(bytes)?),
             });
         }
@@ -97,6 +137,11 @@ impl Placed {
                     } else {
                         map.to_vec()
                     }
+                }
+                Parameter::Object(object) => {
+                    let (array, handle) = engine.object(object)?;
+                    addresses[index] = Some(array);
+                    handle.to_le_bytes().to_vec()
                 }
                 Parameter::Multicast { members, bytes } => {
                     let members = members.iter().map(|&i| buffer(i)).collect::<Result<Vec<_>, _>>()?;
@@ -120,13 +165,20 @@ impl Placed {
     pub(crate) fn contents(&self, case: &Case, engine: &dyn Engine) -> Result<Vec<Vec<u8>>, String> {
         let mut contents = Vec::new();
         for expected in &case.expected {
+            let length = expected.values.bits.len() * expected.values.ty.bytes;
+            if let Place::Parameter(index) = expected.place
+                && let Parameter::Object(object) = &case.parameters[index]
+            {
+                contents.push(engine.array(object, self.addresses[index].unwrap_or(0), length)?);
+                continue;
+            }
             let address = match &expected.place {
                 Place::Variable(name) => engine.variable(name)?,
                 Place::Parameter(index) => {
                     self.addresses[*index].ok_or("`out` names a value, not a buffer")?
                 }
             };
-            let mut bytes = vec![0; expected.values.bits.len() * expected.values.ty.bytes];
+            let mut bytes = vec![0; length];
             engine.memory().read(address, &mut bytes).map_err(|error| error.to_string())?;
             contents.push(bytes);
         }

@@ -9,6 +9,9 @@ use crate::memory::{
 };
 use crate::output::Output;
 use crate::program::Image;
+use crate::texture::table::{Handle, Object};
+use ptx::types::ScalarType;
+use std::collections::HashMap;
 
 /// What is the same for every thread of a launch.
 pub(crate) struct Grid<'a> {
@@ -38,6 +41,10 @@ pub(crate) struct Grid<'a> {
     pub(crate) started: std::time::Instant,
     /// Where `vprintf` writes.
     pub(crate) output: &'a Output,
+    /// Texture, sampler and surface objects by handle.
+    pub(crate) objects: &'a HashMap<Handle, Object>,
+    /// Addresses of the module's opaque variables, ascending, and their types.
+    pub(crate) opaque: &'a [(u64, ScalarType)],
     /// Bytes of the heap that device-side `malloc` may still take.
     pub(crate) heap: &'a std::sync::atomic::AtomicI64,
 }

@@ -62,6 +62,8 @@ pub enum Trap {
     InvalidBarrier(String),
     /// An indirect call to something that is not a function, or whose signature differs.
     InvalidCall(String),
+    /// A handle that names no object, an object of another kind or shape, or a surface access that `.trap` forbids.
+    InvalidObject(String),
     /// An index past the end of a `brx.idx` table.
     InvalidBranch(String),
     /// The thread's local memory (stack) is used up.
@@ -114,6 +116,7 @@ impl Trap {
             Self::InvalidBarrier(_) => "invalid-barrier",
             Self::InvalidCall(_) => "invalid-call",
             Self::InvalidBranch(_) => "invalid-branch",
+            Self::InvalidObject(_) => "invalid-object",
             Self::StackOverflow { .. } => "stack-overflow",
             Self::BudgetExhausted { .. } => "budget-exhausted",
             Self::Cancelled => "cancelled",
@@ -149,6 +152,7 @@ impl fmt::Display for Trap {
             Self::InvalidBarrier(why) => write!(f, "invalid barrier use: {why}"),
             Self::InvalidCall(why) => write!(f, "invalid call: {why}"),
             Self::InvalidBranch(why) => write!(f, "invalid branch: {why}"),
+            Self::InvalidObject(why) => write!(f, "invalid object: {why}"),
             Self::StackOverflow { limit } => {
                 write!(f, "stack overflow: a thread has {limit} bytes of local memory")
             }

@@ -13,9 +13,11 @@ use crate::profile::Profile;
 use crate::program::Image;
 use crate::run::grid::{self, Plan, Stop};
 use crate::schedule::SchedulerKind;
+use crate::texture::object::SamplerDescriptor;
+use crate::texture::table::{Handle, Table, TextureError};
 use ir::LaneOrder;
 use ptx::module::{Checked, FuncId, FunctionKind, Module, Param, Symbol, VarId};
-use ptx::types::{Arch, ArchVariant, StateSpace};
+use ptx::types::{Arch, ArchVariant, ScalarType, StateSpace, TypeKind};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -35,6 +37,7 @@ pub struct Device {
     profile: Profile,
     memory: DeviceMemory,
     output: Output,
+    objects: Table,
     launches: AtomicU64,
 }
 
@@ -49,7 +52,13 @@ impl Device {
     pub fn new(profile: Profile, options: DeviceOptions) -> Result<Arc<Self>, MemoryError> {
         let limit = options.memory_limit.unwrap_or_else(|| profile.memory.min(host_memory() / 2));
         let memory = DeviceMemory::new(profile.memory, limit)?;
-        Ok(Arc::new(Self { profile, memory, output: options.output, launches: AtomicU64::new(0) }))
+        Ok(Arc::new(Self {
+            profile,
+            memory,
+            output: options.output,
+            objects: Table::default(),
+            launches: AtomicU64::new(0),
+        }))
     }
 
     /// What the device is.
@@ -60,6 +69,11 @@ impl Device {
     /// Global memory.
     pub fn memory(&self) -> &DeviceMemory {
         &self.memory
+    }
+
+    /// Arrays, textures, samplers and surfaces.
+    pub(crate) fn objects(&self) -> &Table {
+        &self.objects
     }
 
     /// Loads a module: places its variables in memory and writes their initial values.
@@ -82,13 +96,29 @@ impl Device {
                 addresses[index] = Some(address);
             }
         }
+        let mut samplers = Vec::new();
         for (index, variable) in module.variables.iter().enumerate() {
-            if let Some(address) = addresses[index] {
-                self.memory.write(address, &initial_bytes(variable, &addresses))?;
+            let Some(address) = addresses[index] else { continue };
+            self.memory.write(address, &initial_bytes(variable, &addresses))?;
+            if variable.ty == ScalarType::SamplerRef {
+                let sampler = self.create_sampler(SamplerDescriptor::of_fields(&variable.fields));
+                samplers.push(sampler);
+                self.memory.write(address, &sampler.to_le_bytes())?;
             }
         }
+        let mut opaque: Vec<_> = module
+            .variables
+            .iter()
+            .zip(&addresses)
+            .filter_map(|(variable, address)| {
+                (variable.ty.kind() == TypeKind::Opaque).then_some(((*address)?, variable.ty))
+            })
+            .collect();
+        opaque.sort_unstable_by_key(|&(address, _)| address);
         let addresses_owned = std::mem::take(&mut placed.addresses);
         Ok(LoadedModule {
+            opaque,
+            samplers,
             device: Arc::clone(self),
             module,
             addresses,
@@ -188,6 +218,10 @@ pub struct LoadedModule {
     module: Arc<Checked<Module>>,
     addresses: Vec<Option<u64>>,
     allocations: Vec<u64>,
+    /// Addresses of the opaque variables, ascending, and their types.
+    opaque: Vec<(u64, ScalarType)>,
+    /// Samplers that variables were initialised with.
+    samplers: Vec<Handle>,
     images: Mutex<HashMap<(FuncId, usize, LaneOrder), Arc<Image>>>,
 }
 
@@ -195,6 +229,9 @@ impl Drop for LoadedModule {
     fn drop(&mut self) {
         for &address in &self.allocations {
             let _ = self.device.memory.free(address);
+        }
+        for &sampler in &self.samplers {
+            let _ = self.device.destroy_object(sampler);
         }
     }
 }
@@ -236,6 +273,18 @@ impl LoadedModule {
         let named = |v: &ptx::module::Variable| v.name == name && v.function.is_none();
         let index = self.module.variables.iter().position(named)?;
         Some((self.addresses[index]?, self.module.variables[index].size))
+    }
+
+    /// Binds an object to a `.texref`, `.samplerref` or `.surfref` variable: kernels launched from now on see it.
+    pub fn bind(&self, name: &str, object: Handle) -> Result<(), TextureError> {
+        let named = |v: &ptx::module::Variable| v.name == name && v.ty.kind() == TypeKind::Opaque;
+        let index = self.module.variables.iter().position(named);
+        let address = index.and_then(|index| Some((self.addresses[index]?, self.module.variables[index].ty)));
+        let (address, ty) = address.ok_or_else(|| {
+            TextureError::Invalid(format!("no texture, sampler or surface variable `{name}`"))
+        })?;
+        self.device.objects.check(object, ty)?;
+        Ok(self.device.memory.write(address, &object.to_le_bytes())?)
     }
 
     pub(crate) fn address(&self, variable: VarId) -> Option<u64> {
@@ -398,6 +447,7 @@ impl Device {
         let static_shared = image.static_shared;
         self.check_resources(launch, static_shared, image.local_bytes(STACK))?;
         let heap = AtomicI64::new(HEAP);
+        let objects = self.objects.snapshot();
         let _running = self.memory.kernel_guard();
         let started = std::time::Instant::now();
         let grid = Grid {
@@ -418,6 +468,8 @@ impl Device {
             grid_id: self.launches.fetch_add(1, Ordering::Relaxed) + 1,
             started,
             output: &self.output,
+            objects: &objects,
+            opaque: &module.opaque,
             heap: &heap,
         };
         let shared = static_shared + launch.dynamic_shared;

@@ -9,6 +9,7 @@
 //! | [`profile`] | what real devices have |
 //! | [`memory`] | global memory, address windows |
 //! | [`launch`] | devices, loaded modules, launch checks |
+//! | [`texture`] | arrays, texture and surface objects |
 //! | `decode` | from PTX instructions to operations |
 //! | `program` | decoded code |
 //! | [`lanes`] | registers as planes; host vector levels |
@@ -42,6 +43,7 @@ mod run;
 pub mod schedule;
 pub mod stats;
 pub mod tensormap;
+pub mod texture;
 pub mod trace;
 
 pub use decode::Unsupported;

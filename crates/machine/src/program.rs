@@ -15,7 +15,11 @@ use crate::ops::matrix::transfer::Stored;
 use crate::ops::multimem::Multimem;
 use crate::ops::tensor::TensorCopy;
 use crate::ops::tensor_map::Replacement;
+use crate::texture::lookup::{Geometry, Lookup};
+use crate::texture::query::Query;
+use crate::texture::surface::Beyond;
 use ptx::module::FuncId;
+use ptx::types::ScalarType;
 
 /// Scalars that every frame has: where its locals start in local memory.
 pub(crate) const LOCAL_BASE: u32 = 0;
@@ -55,6 +59,12 @@ pub(crate) struct Image {
     pub(crate) tensor_copies: Vec<TensorCopy>,
     pub(crate) replacements: Vec<Replacement>,
     pub(crate) multimems: Vec<Multimem>,
+    /// Texture lookups.
+    pub(crate) lookups: Vec<LookupSite>,
+    /// Surface accesses.
+    pub(crate) surfaces: Vec<SurfaceSite>,
+    /// Questions about textures and surfaces.
+    pub(crate) queries: Vec<QuerySite>,
     /// Bytes of local memory that module-scope `.local` variables take, below every frame.
     pub(crate) module_local: u32,
     /// Bytes of static shared memory.
@@ -85,6 +95,9 @@ impl Image {
             videos: Vec::new(),
             products: Vec::new(),
             matrices: Vec::new(),
+            lookups: Vec::new(),
+            surfaces: Vec::new(),
+            queries: Vec::new(),
             module_local: layout.module_local(),
             static_shared: layout.shared(),
             frame_bytes: None,
@@ -247,4 +260,68 @@ pub(crate) struct BarrierSite {
 pub(crate) enum Value {
     Scalar(u32),
     Plane(u32),
+}
+
+/// What names an object: the address of a variable, or a register with that or a handle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ObjectName {
+    Address(u64),
+    Scalar(u32),
+    Plane(u32),
+}
+
+/// A `tex` or `tld4` instruction.
+#[derive(Clone, Debug)]
+pub(crate) struct LookupSite {
+    pub(crate) kind: Lookup,
+    pub(crate) texture: ObjectName,
+    pub(crate) sampler: Option<ObjectName>,
+    /// Layer, sample, coordinates.
+    pub(crate) coordinates: Vec<Value>,
+    pub(crate) lod: Option<Value>,
+    pub(crate) gradients: [Vec<Value>; 2],
+    pub(crate) offsets: Vec<Value>,
+    pub(crate) compare: Option<Value>,
+    /// Planes of 16 or 32 bits, as [`Lookup::results`] says.
+    pub(crate) destinations: Vec<u32>,
+    /// The predicate that is true if all texels are in memory.
+    pub(crate) resident: u32,
+}
+
+/// What a surface instruction does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SurfaceAction {
+    Load,
+    Store,
+    Add,
+    Min,
+    Max,
+    And,
+    Or,
+}
+
+/// A `suld`, `sust` or `sured` instruction.
+#[derive(Clone, Debug)]
+pub(crate) struct SurfaceSite {
+    pub(crate) action: SurfaceAction,
+    /// Of each element.
+    pub(crate) ty: ScalarType,
+    /// `.p` rather than `.b`.
+    pub(crate) formatted: bool,
+    pub(crate) beyond: Beyond,
+    pub(crate) geometry: Geometry,
+    pub(crate) surface: ObjectName,
+    /// Layer, coordinates.
+    pub(crate) coordinates: Vec<Value>,
+    /// Planes of what is loaded or stored.
+    pub(crate) data: Vec<u32>,
+}
+
+/// A `txq` or `suq` instruction.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct QuerySite {
+    pub(crate) query: Query,
+    pub(crate) object: ObjectName,
+    pub(crate) lod: Option<Value>,
+    pub(crate) destination: u32,
 }

@@ -41,4 +41,5 @@ pub mod packed;
 pub mod rounding;
 pub mod special;
 pub mod tensor;
+pub mod texture;
 pub mod video;

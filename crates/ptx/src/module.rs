@@ -124,10 +124,23 @@ pub struct Variable {
     pub init: Vec<u8>,
     /// Addresses to be written into `init` when the module is loaded.
     pub relocations: Vec<Relocation>,
+    /// What the initialiser of an opaque variable says.
+    pub fields: Vec<OpaqueField>,
     /// The function whose scope it is in, if any.
     pub function: Option<FuncId>,
     /// Where it is declared.
     pub span: Span,
+}
+
+/// `filter_mode = linear`: a field of an opaque variable's initialiser.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpaqueField {
+    /// The field.
+    pub name: String,
+    /// The enumerator, if one is named.
+    pub word: Option<String>,
+    /// The number, zero if there is none.
+    pub number: u64,
 }
 
 /// `.ptr .global .align 16` of a kernel parameter.

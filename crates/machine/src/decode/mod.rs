@@ -30,6 +30,7 @@ mod matrix;
 mod mbarrier;
 mod movement;
 mod operand;
+mod texture;
 mod video;
 mod warp;
 
@@ -279,6 +280,10 @@ fn dispatch(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
         | Sem::Alloca
         | Sem::Stacksave
         | Sem::Stackrestore => movement::decode(d, sem),
+
+        Sem::Tex | Sem::Tld4 | Sem::Txq | Sem::Istypep | Sem::Suld | Sem::Sust | Sem::Sured | Sem::Suq => {
+            texture::decode(d, sem)
+        }
 
         Sem::CpAsyncBulk
         | Sem::CpAsyncBulkTensor

@@ -14,6 +14,7 @@
 //! | `cluster` | ranks in a cluster, the cluster barrier |
 //! | `control` | branches, calls, barriers, everything that ends a straight run |
 //! | `special` | special registers |
+//! | `texture` | textures and surfaces |
 
 pub(crate) mod address;
 pub(crate) mod atomic;
@@ -29,6 +30,7 @@ pub(crate) mod shape;
 pub(crate) mod special;
 pub(crate) mod tensor;
 pub(crate) mod tensor_map;
+pub(crate) mod texture;
 pub(crate) mod warp;
 
 use crate::exec::Exec;

@@ -6,7 +6,7 @@ use super::variable::Layout;
 use super::{Resolver, codes};
 use crate::ast::{ExprId, InitialiserId, InitialiserKind, Name};
 use crate::diagnostic::Diagnostic;
-use crate::module::{Linkage, Relocation, Symbol, Variable};
+use crate::module::{Linkage, OpaqueField, Relocation, Symbol, Variable};
 use crate::source::Span;
 use crate::types::{ScalarType, StateSpace, TypeKind};
 
@@ -31,7 +31,7 @@ impl Resolver<'_> {
         }
         match variable.ty {
             ScalarType::TexRef | ScalarType::SamplerRef | ScalarType::SurfRef => {
-                return self.opaque_fields(initialiser);
+                return self.opaque_fields(variable, initialiser);
             }
             ScalarType::F16 | ScalarType::F16x2 => {
                 let message = format!("a `{}` variable has no initial value", variable.ty);
@@ -219,19 +219,35 @@ impl Resolver<'_> {
     }
 
     /// `{ addr_mode_0 = wrap, ... }`: every part has a name.
-    fn opaque_fields(&mut self, id: InitialiserId) {
+    fn opaque_fields(&mut self, variable: &mut Variable, id: InitialiserId) {
         let ast = self.ast;
         let InitialiserKind::List(items) = ast[id].value else {
             return self.error(codes::INITIALISER_SHAPE, ast[id].span, "a list of fields is needed here");
         };
         for item in &ast[items] {
-            if !matches!(item.value, InitialiserKind::Field { .. }) {
+            let InitialiserKind::Field { name, value } = item.value else {
                 self.error(
                     codes::INITIALISER_SHAPE,
                     item.span,
                     "a field has a name: `filter_mode = nearest`",
                 );
-            }
+                continue;
+            };
+            let (word, number) = match ast[value].value {
+                InitialiserKind::Address { symbol, .. } => (Some(self.text(symbol).to_owned()), 0),
+                InitialiserKind::Constant(expr) => match ast.evaluate(expr) {
+                    Ok(constant) => (None, constant.as_integer().unwrap_or(0)),
+                    Err(error) => {
+                        self.constant_error(error);
+                        continue;
+                    }
+                },
+                _ => {
+                    self.error(codes::INITIALISER_SHAPE, item.span, "a field is a number or a name");
+                    continue;
+                }
+            };
+            variable.fields.push(OpaqueField { name: self.text(name).to_owned(), word, number });
         }
     }
 }

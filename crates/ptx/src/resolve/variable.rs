@@ -309,6 +309,7 @@ impl Resolver<'_> {
             pointee,
             init: Vec::new(),
             relocations: Vec::new(),
+            fields: Vec::new(),
             function,
             span: name.span,
         }

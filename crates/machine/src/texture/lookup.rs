@@ -1,0 +1,455 @@
+//! `tex` and `tld4`: what one lane's lookup reads.
+
+use super::array::Kind;
+use super::object::{Plane, Sampler, Shape, Texels};
+use crate::memory::DeviceMemory;
+use numerics::texture::address::{AddressMode, Axis, Pair, fetch};
+use numerics::texture::blend::{blend, split, term, weights};
+use numerics::texture::cube::{self, Place};
+use numerics::texture::level::{self, Levels};
+use numerics::texture::{coordinate, format};
+
+/// The shape that an instruction names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Geometry {
+    /// Coordinates besides layer and sample; 3 for cubes, whose coordinates are a direction.
+    pub(crate) dimensions: usize,
+    pub(crate) layered: bool,
+    pub(crate) cube: bool,
+    pub(crate) multisample: bool,
+}
+
+/// How the levels of detail of an instruction are told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mip {
+    Base,
+    Level,
+    Gradient,
+}
+
+/// The type of results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Results {
+    /// Four words.
+    Words,
+    /// Four `.f16`.
+    Halves,
+    /// Two `.f16x2`.
+    Packed,
+}
+
+/// A `tex` or `tld4` instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Lookup {
+    pub(crate) geometry: Geometry,
+    /// Whether coordinates are integers.
+    pub(crate) integer: bool,
+    pub(crate) mip: Mip,
+    /// The channel that `tld4` gathers.
+    pub(crate) gather: Option<usize>,
+    pub(crate) results: Results,
+}
+
+/// The operands of one lane.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Request {
+    /// The coordinates as they stand in the instruction: layer, sample, then the others.
+    pub(crate) coordinates: [u32; 4],
+    pub(crate) lod: u32,
+    pub(crate) gradients: [[u32; 3]; 2],
+    pub(crate) offsets: [i32; 3],
+    pub(crate) compare: Option<u32>,
+}
+
+/// Why a lookup failed.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The texture is not what the instruction says.
+    Mismatch(String),
+    /// The memory behind the texture is gone.
+    Address(u64),
+}
+
+/// A texel's place: column, row, slice or layer.
+type Position = [u32; 3];
+
+/// What one lookup works with.
+struct Unit<'a> {
+    memory: &'a DeviceMemory,
+    texels: &'a Texels,
+    sampler: &'a Sampler,
+    lookup: &'a Lookup,
+    request: &'a Request,
+    /// The layer, or the first face.
+    layer: u32,
+}
+
+/// The texels of one level that a lookup blends, or those that a gather reads: two slices of four, `None` for the
+/// border, and their weights.
+struct Footprint {
+    slices: usize,
+    texels: [[Option<Position>; 4]; 2],
+    weights: [[u32; 4]; 2],
+}
+
+impl Lookup {
+    /// The four results of a lane.
+    pub(crate) fn run(
+        &self,
+        memory: &DeviceMemory,
+        texels: &Texels,
+        sampler: &Sampler,
+        request: &Request,
+    ) -> Result<[u32; 4], Failure> {
+        self.check(texels)?;
+        // An array has no texels for one-dimensional integer coordinates, linear memory none for others.
+        let linear = texels.shape == Shape::Linear;
+        let one = self.geometry.dimensions == 1 && !self.geometry.layered;
+        if linear != (self.integer && one) && (linear || self.integer && one) {
+            return Ok([0; 4]);
+        }
+        let layer = match self.geometry.layered {
+            false => 0,
+            true => {
+                let layers = texels.layers / if self.geometry.cube { 6 } else { 1 };
+                let layer = request.coordinates[0];
+                if self.integer && layer >= layers {
+                    return Ok([0; 4]);
+                }
+                layer.min(layers - 1) * if self.geometry.cube { 6 } else { 1 }
+            }
+        };
+        let unit = Unit { memory, texels, sampler, lookup: self, request, layer };
+        let results = match (self.gather, self.integer) {
+            (Some(channel), _) => unit.gather(channel)?,
+            (None, true) => unit.fetch()?,
+            (None, false) => unit.sample()?,
+        };
+        Ok(self.convert(results))
+    }
+
+    /// Whether the texture has the shape that the instruction names.
+    fn check(&self, texels: &Texels) -> Result<(), Failure> {
+        let geometry = &self.geometry;
+        let fits = match texels.kind {
+            Kind::Plain => !geometry.layered && !geometry.cube && geometry.dimensions == texels.dimensions,
+            Kind::Layered => geometry.layered && !geometry.cube && geometry.dimensions == texels.dimensions,
+            Kind::Cube => geometry.cube && !geometry.layered || geometry.layered && geometry.dimensions == 2,
+            Kind::LayeredCube => geometry.layered && (geometry.cube || geometry.dimensions == 2),
+        };
+        if fits && geometry.multisample == (texels.samples > 1) {
+            return Ok(());
+        }
+        let kind = match texels.kind {
+            Kind::Plain => "",
+            Kind::Layered => "layered ",
+            Kind::Cube => "cube map of ",
+            Kind::LayeredCube => "layered cube map of ",
+        };
+        let samples = if texels.samples > 1 { " with several samples" } else { "" };
+        let n = texels.dimensions;
+        Err(Failure::Mismatch(format!(
+            "the instruction does not fit a {kind}texture of {n} dimensions{samples}"
+        )))
+    }
+
+    fn convert(&self, results: [u32; 4]) -> [u32; 4] {
+        let half = |c: usize| u32::from(format::narrow(results[c]));
+        match self.results {
+            Results::Words => results,
+            Results::Halves => [half(0), half(1), half(2), half(3)],
+            Results::Packed => [half(0) | half(1) << 16, half(2) | half(3) << 16, 0, 0],
+        }
+    }
+}
+
+impl Unit<'_> {
+    fn offset(&self, axis: usize) -> i32 {
+        if self.texels.shape == Shape::Linear {
+            return 0;
+        }
+        // What the instruction has room for: 4 bits, 6 of `tld4`.
+        let bits = if self.lookup.gather.is_some() { 6 } else { 4 };
+        self.request.offsets[axis] << (32 - bits) >> (32 - bits)
+    }
+
+    /// The coordinate of an axis, behind layer and sample.
+    fn axis_coordinate(&self, axis: usize) -> u32 {
+        let geometry = &self.lookup.geometry;
+        let first = usize::from(geometry.layered) + usize::from(geometry.multisample);
+        self.request.coordinates.get(first + axis).copied().unwrap_or(0)
+    }
+
+    fn axis(&self, plane: &Plane, axis: usize) -> Axis {
+        let descriptor = &self.sampler.descriptor;
+        Axis { size: plane.extents[axis], mode: descriptor.address[axis], normalized: descriptor.normalized }
+    }
+
+    /// The channels of a texel as they are stored; those it does not have are zero.
+    fn read(&self, plane: &Plane, [x, y, z]: Position, sample: u32) -> Result<[u32; 4], Failure> {
+        let format = self.texels.format;
+        let bytes = format.texel_bytes() as usize;
+        let column = u64::from(x) * u64::from(self.texels.samples) + u64::from(sample);
+        let address = plane.address
+            + u64::from(z) * plane.slice_pitch
+            + u64::from(y) * plane.row_pitch
+            + column * bytes as u64;
+        let mut texel = [0; 16];
+        if !self.memory.read_block(address, &mut texel[..bytes]) {
+            return Err(Failure::Address(address));
+        }
+        let element = format.element.bytes() as usize;
+        let mut channels = [0; 4];
+        for (channel, stored) in channels.iter_mut().zip(texel[..bytes].chunks_exact(element)) {
+            let mut word = [0; 4];
+            word[..element].copy_from_slice(stored);
+            *channel = u32::from_le_bytes(word);
+        }
+        Ok(channels)
+    }
+
+    /// The results for a texel read by itself.
+    fn values(&self, stored: [u32; 4]) -> [u32; 4] {
+        let mut values = [0; 4];
+        for c in 0..self.texels.format.channels as usize {
+            values[c] = self.texels.meaning(c).value(stored[c]);
+        }
+        values
+    }
+
+    /// The border as if it were stored.
+    fn border(&self) -> [u32; 4] {
+        let element = self.texels.format.element;
+        let mut stored = [0; 4];
+        for c in 0..self.texels.format.channels as usize {
+            stored[c] = format::border(element, self.texels.meaning(c), self.sampler.border[c]);
+        }
+        stored
+    }
+
+    /// A lookup by integer coordinates, which no sampler touches.
+    fn fetch(&self) -> Result<[u32; 4], Failure> {
+        let plane = &self.texels.planes[0];
+        let mut position = [0, 0, self.layer];
+        for axis in 0..self.lookup.geometry.dimensions {
+            let index = self.axis_coordinate(axis) as i32;
+            match fetch(index, self.offset(axis), plane.extents[axis]) {
+                Some(texel) => position[axis] = texel,
+                None => return Ok([0; 4]),
+            }
+        }
+        let sample = match self.lookup.geometry.multisample {
+            true => self.request.coordinates[usize::from(self.lookup.geometry.layered)],
+            false => 0,
+        };
+        if sample >= self.texels.samples {
+            return Ok([0; 4]);
+        }
+        self.read(plane, position, sample).map(|stored| self.values(stored))
+    }
+
+    /// The place on a cube that the coordinates name.
+    fn cube_place(&self) -> Option<Place> {
+        let direction = || [0, 1, 2].map(|axis| self.axis_coordinate(axis));
+        self.lookup.geometry.cube.then(|| cube::place(cube::project(direction())))
+    }
+
+    /// The texels of a level around the coordinates.
+    fn footprint(&self, plane: &Plane, place: Option<Place>, slice_weight: u32, linear: bool) -> Footprint {
+        let dimensions = self.lookup.geometry.dimensions;
+        if let Some(place) = place {
+            let (texels, [s, t]) = cube_quad(self, plane, place, linear);
+            let mut shares = weights(slice_weight, s, t);
+            if self.sampler.descriptor.seamless_cube
+                && let Some(corner) = texels.iter().position(Option::is_none)
+            {
+                share_corner(&mut shares, corner);
+            }
+            let layer = self.layer;
+            let texels = texels.map(|texel| texel.map(|[x, y, face]| [x, y, layer + face]));
+            return Footprint { slices: 1, texels: [texels, [None; 4]], weights: [shares, [0; 4]] };
+        }
+        let mut pairs = [Pair { texels: [Some(0); 2], weight: 0 }; 3];
+        for (axis, pair) in pairs.iter_mut().enumerate().take(dimensions) {
+            let x = coordinate(self.axis_coordinate(axis));
+            let along = self.axis(plane, axis);
+            *pair = match linear {
+                true => along.linear(x, self.offset(axis)),
+                false => Pair { texels: [along.nearest(x, self.offset(axis)); 2], weight: 0 },
+            };
+        }
+        if dimensions == 1 && !self.lookup.geometry.layered {
+            // A row is a texture of one row, which has borders above and below. Its offset stands in the upper bits.
+            let across = Axis { size: 1, ..self.axis(plane, 1) };
+            let offset = self.request.offsets[0] << 24 >> 28;
+            pairs[1] = match linear {
+                true => across.linear(0.0, offset),
+                false => Pair { texels: [across.nearest(0.0, offset); 2], weight: 0 },
+            };
+        }
+        let [s, t, r] = pairs;
+        let layer = self.layer;
+        let slices = if linear && dimensions == 3 { 2 } else { 1 };
+        let shares = if slices == 2 { split(slice_weight, r.weight) } else { [slice_weight, 0] };
+        let mut footprint = Footprint { slices, texels: [[None; 4]; 2], weights: [[0; 4]; 2] };
+        for slice in 0..slices {
+            footprint.weights[slice] = weights(shares[slice], s.weight, t.weight);
+            for corner in 0..4 {
+                let (column, row) = (s.texels[corner & 1], t.texels[corner >> 1]);
+                footprint.texels[slice][corner] = match (column, row, r.texels[slice]) {
+                    (Some(x), Some(y), Some(z)) => Some([x, y, if dimensions == 3 { z } else { layer }]),
+                    _ => None,
+                };
+            }
+        }
+        footprint
+    }
+
+    /// The levels that a lookup reads.
+    fn levels(&self, place: Option<Place>) -> Levels {
+        let lod = match self.lookup.mip {
+            Mip::Base => level::BASE,
+            Mip::Level => level::fixed(self.request.lod),
+            Mip::Gradient => self.gradient_level(place),
+        };
+        self.sampler.levels.levels(lod, self.texels.planes.len() as u32)
+    }
+
+    fn gradient_level(&self, place: Option<Place>) -> i32 {
+        let extents = self.texels.planes[0].extents;
+        let gradients = self.request.gradients;
+        if place.is_some() {
+            let direction = [0, 1, 2].map(|axis| self.axis_coordinate(axis));
+            let on_face = gradients.map(|gradient| cube::derivative(direction, gradient));
+            return level::of_gradients(on_face, [extents[0], extents[1], 1], 2);
+        }
+        level::of_gradients(
+            gradients.map(|gradient| gradient.map(coordinate)),
+            extents,
+            self.lookup.geometry.dimensions,
+        )
+    }
+
+    fn sample(&self) -> Result<[u32; 4], Failure> {
+        let place = self.cube_place();
+        let levels = self.levels(place);
+        let linear = self.sampler.descriptor.linear && !self.texels.meanings[0].is_integer();
+        let mut quads = [[[(0, 0); 4]; 4]; 4];
+        let mut count = 0;
+        let shares = [256 - levels.weight, levels.weight];
+        for (i, &share) in shares.iter().enumerate().filter(|&(_, &share)| share != 0) {
+            let plane = &self.texels.planes[levels.first as usize + i];
+            let footprint = self.footprint(plane, place, share, linear);
+            if share == 256 && !linear && self.request.compare.is_none() {
+                return match footprint.texels[0][0] {
+                    Some(position) => self.read(plane, position, 0).map(|stored| self.values(stored)),
+                    None => Ok(self.values(self.border())),
+                };
+            }
+            for slice in 0..footprint.slices {
+                let texels = footprint.texels[slice].iter().zip(footprint.weights[slice]);
+                for (corner, (&texel, weight)) in texels.enumerate() {
+                    let terms = self.terms(plane, texel, weight)?;
+                    for c in 0..4 {
+                        quads[c][count][corner] = (terms[c], weight);
+                    }
+                }
+                count += 1;
+            }
+        }
+        let mut results = [0; 4];
+        for c in 0..self.texels.format.channels as usize {
+            results[c] = match self.texels.meaning(c) {
+                meaning if meaning.is_integer() => quads[c][0][0].0,
+                meaning => blend(meaning, &quads[c][..count]),
+            };
+        }
+        Ok(results)
+    }
+
+    /// A texel's channels in the formats that they are blended in. One without weight is not read.
+    fn terms(&self, plane: &Plane, texel: Option<Position>, weight: u32) -> Result<[u32; 4], Failure> {
+        if weight == 0 {
+            return Ok([0; 4]);
+        }
+        let stored = match texel {
+            Some(position) => self.read(plane, position, 0)?,
+            None => self.border(),
+        };
+        let mut terms = [0; 4];
+        for c in 0..self.texels.format.channels as usize {
+            terms[c] = term(self.texels.meaning(c), stored[c]);
+        }
+        Ok(terms)
+    }
+
+    /// The texels that a bilinear lookup would blend, counter-clockwise from the lower left.
+    fn gather(&self, channel: usize) -> Result<[u32; 4], Failure> {
+        let place = self.cube_place();
+        let levels = self.levels(place);
+        let plane = &self.texels.planes[levels.first as usize];
+        let footprint = self.footprint(plane, place, 256, true);
+        let mut values = [[0; 4]; 4];
+        for (values, texel) in values.iter_mut().zip(footprint.texels[0]) {
+            *values = match texel {
+                Some(position) => self.read(plane, position, 0)?,
+                None => self.border(),
+            };
+        }
+        let mut results = [0; 4];
+        for (result, corner) in results.iter_mut().zip([2, 3, 1, 0]) {
+            let meaning = self.texels.meaning(channel);
+            if meaning.is_integer() {
+                *result = meaning.value(values[corner][channel]);
+                continue;
+            }
+            // What is gathered passes through the blender.
+            let mut shares = [0; 4];
+            shares[corner] = 256;
+            if place.is_some()
+                && self.sampler.descriptor.seamless_cube
+                && footprint.texels[0][corner].is_none()
+            {
+                share_corner(&mut shares, corner);
+            }
+            *result = blend(meaning, &[[0, 1, 2, 3].map(|i| (term(meaning, values[i][channel]), shares[i]))]);
+        }
+        Ok(results)
+    }
+}
+
+/// The four texels around a place on a cube, with their faces, and the weights of the second column and row.
+fn cube_quad(
+    unit: &Unit<'_>,
+    plane: &Plane,
+    place: Place,
+    linear: bool,
+) -> ([Option<Position>; 4], [u32; 2]) {
+    let axis = |axis| Axis { normalized: true, ..unit.axis(plane, axis) };
+    let (across, down) = (axis(0), axis(1));
+    if linear && unit.sampler.descriptor.seamless_cube {
+        let edges = |axis: Axis| Axis { mode: AddressMode::Border, ..axis };
+        let [s, t] = [edges(across).position(place.s), edges(down).position(place.t)];
+        let corner = |i: i64| {
+            cube::across_edges(place.face, (s >> 8) + (i & 1), (t >> 8) + (i >> 1), plane.extents[0])
+        };
+        return ([corner(0), corner(1), corner(2), corner(3)], [(s & 255) as u32, (t & 255) as u32]);
+    }
+    let pair = |axis: Axis, x: f64| match linear {
+        true => axis.linear(x, 0),
+        false => Pair { texels: [axis.nearest(x, 0); 2], weight: 0 },
+    };
+    let (s, t) = (pair(across, place.s), pair(down, place.t));
+    let corner = |i: usize| Some([s.texels[i & 1]?, t.texels[i >> 1]?, place.face]);
+    ([corner(0), corner(1), corner(2), corner(3)], [s.weight, t.weight])
+}
+
+/// Gives the weight of a missing corner to the three texels that meet there: a third to each of its neighbours, the
+/// rest to the one across.
+fn share_corner(weights: &mut [u32; 4], corner: usize) {
+    let all = std::mem::take(&mut weights[corner]);
+    let third = (all + 1) / 3;
+    weights[corner ^ 1] += third;
+    weights[corner ^ 2] += third;
+    weights[corner ^ 3] += all - 2 * third;
+}
