@@ -79,6 +79,8 @@ pub struct Config {
 /// the element of C, zero where `wgmma` has none; bits above those of its type are ignored. The result is in the low
 /// bits of the returned word.
 ///
+/// It is inlined, so that its loops use the vector instructions of a caller that is compiled for them.
+///
 /// ```
 /// use numerics::rounding::Mode;
 /// use numerics::tensor::{Accumulator, BitOperation, Config, Operand, Unit, dot};
@@ -99,6 +101,7 @@ pub struct Config {
 /// let b = [half(0x3c00), half(0x0c00), half(0x0c00)];
 /// assert_eq!(dot(&config, &a, &b, 0), 0x3f80_0000);
 /// ```
+#[inline(always)]
 pub fn dot(config: &Config, a: &[Element], b: &[Element], c: u64) -> u64 {
     match config.a {
         Operand::F16 | Operand::Bf16 | Operand::Tf32 | Operand::E4m3 | Operand::E5m2 => {

@@ -8,9 +8,10 @@ use super::operand::Source;
 use super::{Decoded, Missing};
 use crate::fault::Access;
 use crate::memory::SpaceKind;
+use crate::ops::matrix::WARPGROUP;
 use crate::ops::matrix::fragment::Fragment;
 use crate::ops::matrix::layout::{Layout, Order};
-use crate::ops::matrix::product::{Factor, Place, Product, multiply, multiply_group};
+use crate::ops::matrix::product::{Factor, Place, Product, multiply};
 use crate::ops::matrix::sparsity::{Granule, Sparsity};
 use crate::ops::matrix::transfer::{
     self, GENERIC_ROWS, SHARED_ROWS, Stored, Stride, TRANSPOSED, load_matrix, load_rows, store_matrix,
@@ -283,7 +284,7 @@ fn product(d: &mut Decoder<'_>) -> Decoded {
     };
     d.image.products.push(product);
     let a = d.image.products.len() as u32 - 1;
-    d.emit(Op { a, ..op(multiply(d.level)) });
+    d.emit(Op { a, x: 1, ..op(multiply(d.level)) });
     Ok(())
 }
 
@@ -336,7 +337,7 @@ fn group_product(d: &mut Decoder<'_>) -> Decoded {
     };
     d.image.products.push(product);
     let a = d.image.products.len() as u32 - 1;
-    d.emit(Op { a, ..op(multiply_group(d.level)) });
+    d.emit(Op { a, x: WARPGROUP as u32, ..op(multiply(d.level)) });
     Ok(())
 }
 

@@ -11,7 +11,7 @@ const KINDS: [Kind; 8] =
     [Kind::Small, Kind::Small, Kind::Near, Kind::Near, Kind::Wide, Kind::Wide, Kind::Any, Kind::Any];
 
 /// All cases.
-pub fn cases() -> Vec<Case> {
+pub(crate) fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for form in FormId::all() {
         match form.data().sem {
@@ -273,7 +273,7 @@ fn group_products(opcode: &Opcode, cases: &mut Vec<Case>) {
         let mut trials = Vec::new();
         for (i, (kind, [da, db])) in placements(&mut random).into_iter().enumerate() {
             // All placements for some sizes; for the others those that the values differ in.
-            if !text.contains("n24k") && !(i == 0 || i == 3 || i == 9) {
+            if !text.contains("n24k") && ![0, 3, 9].contains(&i) {
                 continue;
             }
             // A and B share memory. What is finite as `.e4m3` is as `.e5m2`.

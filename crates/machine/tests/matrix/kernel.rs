@@ -4,20 +4,20 @@
 use std::fmt::Write as _;
 
 /// A kernel and what it is run on.
-pub struct Case {
+pub(crate) struct Case {
     /// Names the case: the instruction, and what else makes it.
-    pub name: String,
-    pub threads: u32,
+    pub(crate) name: String,
+    pub(crate) threads: u32,
     /// The PTX of the entry, whose name is `{}`.
-    pub text: String,
+    pub(crate) text: String,
     /// The input of every trial.
-    pub trials: Vec<Vec<u8>>,
+    pub(crate) trials: Vec<Vec<u8>>,
     /// Bytes of output of a trial.
-    pub output: usize,
+    pub(crate) output: usize,
 }
 
 /// A kernel being written.
-pub struct Kernel {
+pub(crate) struct Kernel {
     threads: u32,
     declarations: String,
     body: String,
@@ -26,20 +26,20 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    pub fn new(threads: u32) -> Self {
+    pub(crate) fn new(threads: u32) -> Self {
         Self { threads, declarations: String::new(), body: String::new(), input: 0, output: 0 }
     }
 
-    pub fn declare(&mut self, text: &str) {
+    pub(crate) fn declare(&mut self, text: &str) {
         let _ = writeln!(self.declarations, "{text}");
     }
 
-    pub fn line(&mut self, text: &str) {
+    pub(crate) fn line(&mut self, text: &str) {
         let _ = writeln!(self.body, "{text}");
     }
 
     /// Registers `%NAME0`.. of `bits`, each thread's own words of the input. Returns the vector.
-    pub fn read(&mut self, name: &str, count: u32, bits: u32) -> String {
+    pub(crate) fn read(&mut self, name: &str, count: u32, bits: u32) -> String {
         self.registers(name, count, bits);
         let bytes = bits / 8;
         self.line(&format!("mad.wide.u32 %at, %thread, {bytes}, %in;"));
@@ -52,13 +52,13 @@ impl Kernel {
     }
 
     /// Registers `%NAME0`.. of `bits`. Returns the vector.
-    pub fn registers(&mut self, name: &str, count: u32, bits: u32) -> String {
+    pub(crate) fn registers(&mut self, name: &str, count: u32, bits: u32) -> String {
         self.declare(&format!(".reg .b{bits} %{name}<{count}>;"));
         vector(name, count)
     }
 
     /// A value of `bits` that is the same for all threads: `%NAME0`.
-    pub fn read_uniform(&mut self, name: &str, bits: u32) {
+    pub(crate) fn read_uniform(&mut self, name: &str, bits: u32) {
         self.registers(name, 1, bits);
         self.line(&format!("ld.global.b{bits} %{name}0, [%in+{}];", self.input));
         // What follows stays aligned.
@@ -66,7 +66,7 @@ impl Kernel {
     }
 
     /// Writes registers `%NAME0`.. .
-    pub fn write(&mut self, name: &str, count: u32, bits: u32) {
+    pub(crate) fn write(&mut self, name: &str, count: u32, bits: u32) {
         let bytes = bits / 8;
         self.line(&format!("mad.wide.u32 %at, %thread, {bytes}, %out;"));
         for i in 0..count {
@@ -77,19 +77,19 @@ impl Kernel {
     }
 
     /// Bytes of the input that the kernel reads on its own; where they start.
-    pub fn reserve_input(&mut self, bytes: usize) -> usize {
+    pub(crate) fn reserve_input(&mut self, bytes: usize) -> usize {
         self.input += bytes;
         self.input - bytes
     }
 
     /// Bytes of the output that the kernel writes on its own; where they start.
-    pub fn reserve_output(&mut self, bytes: usize) -> usize {
+    pub(crate) fn reserve_output(&mut self, bytes: usize) -> usize {
         self.output += bytes;
         self.output - bytes
     }
 
     /// Shared memory `s` of so many bytes, filled from the input: its first `unique` bytes, over and over.
-    pub fn fill_shared(&mut self, bytes: usize, unique: usize) {
+    pub(crate) fn fill_shared(&mut self, bytes: usize, unique: usize) {
         let from = self.reserve_input(unique);
         self.declare(&format!(".shared .align 1024 .b8 s[{bytes}];\n.reg .b32 %i, %j, %to; .reg .b32 %v<4>; .reg .b64 %from; .reg .pred %more;"));
         self.line(&format!(
@@ -112,7 +112,7 @@ impl Kernel {
     }
 
     /// Copies shared memory to the output.
-    pub fn write_shared(&mut self, bytes: usize) {
+    pub(crate) fn write_shared(&mut self, bytes: usize) {
         let to = self.reserve_output(bytes);
         self.line(&format!(
             "bar.sync 0; mov.u32 %i, %thread;
@@ -129,7 +129,7 @@ impl Kernel {
     }
 
     /// The case, with the input of every trial.
-    pub fn finish(self, name: String, trials: Vec<Vec<u8>>) -> Case {
+    pub(crate) fn finish(self, name: String, trials: Vec<Vec<u8>>) -> Case {
         let (input, output) = (self.input, self.output.next_multiple_of(8));
         let stride = input.next_multiple_of(16);
         let trials = trials.into_iter().map(|mut trial| {

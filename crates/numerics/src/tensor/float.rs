@@ -12,6 +12,7 @@ use crate::half;
 use crate::rounding::{Mode, Rm, Rn, Rounding, Rp, Rz};
 
 /// One element of D for the operands of up to 19 bits.
+#[inline(always)]
 pub(super) fn dot(config: &Config, a: &[Element], b: &[Element], c: u64) -> u64 {
     match (config.c, config.d) {
         // Only `wmma` and `m8n8k4` have accumulators that differ. The sum is then `.f32`.
@@ -33,6 +34,7 @@ fn to_f16<R: Rounding>(x: u32) -> u32 {
 }
 
 /// The dot product where C and the sum are `.f32`.
+#[inline(always)]
 fn in_f32(config: &Config, a: &[Element], b: &[Element], c: u64) -> u64 {
     match (config.a, config.unit) {
         (Operand::F16, _) if a.len() == QUAD_K => {
@@ -51,6 +53,7 @@ fn in_f32(config: &Config, a: &[Element], b: &[Element], c: u64) -> u64 {
 }
 
 /// The dot product where C and D are `.f16`.
+#[inline(always)]
 fn in_f16(config: &Config, a: &[Element], b: &[Element], c: u64) -> u64 {
     match (config.a, config.unit) {
         (Operand::F16, _) if a.len() == QUAD_K => {

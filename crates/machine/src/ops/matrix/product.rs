@@ -1,9 +1,9 @@
 //! `mma`, `wmma.mma` and `wgmma.mma_async`: `D = A * B + C`.
 
+use super::assemble;
 use super::descriptor::Descriptor;
 use super::fragment::Fragment;
 use super::sparsity::Sparsity;
-use super::{WARPGROUP, assemble};
 use crate::exec::Exec;
 use crate::fault::Access;
 use crate::lanes::simd::{Level, Simd};
@@ -114,28 +114,24 @@ fn bytes_of(operand: Operand) -> u32 {
     }
 }
 
-/// Product [`Op::a`] of the image, by `WARPS` warps together: one, or the four of a warpgroup.
-struct Multiply<const WARPS: usize>;
+struct Multiply;
 
-impl<const WARPS: usize> Body for Multiply<WARPS> {
+impl Body for Multiply {
     #[inline(always)]
     fn run<S: Simd>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
-        multiply_by(x, op, pc, WARPS)
+        multiply_matrices(x, op, pc)
     }
 }
 
-/// `mma.sync`, `mma.sp.sync` and `wmma.mma.sync`: product [`Op::a`] of the image.
+/// `mma.sync`, `mma.sp.sync`, `wmma.mma.sync` and `wgmma.mma_async`: product [`Op::a`] of the image, by [`Op::x`] warps
+/// together, one or the four of a warpgroup.
 pub(crate) fn multiply(level: Level) -> Execute {
-    select::<Multiply<1>>(level)
-}
-
-/// `wgmma.mma_async`: product [`Op::a`] of the image.
-pub(crate) fn multiply_group(level: Level) -> Execute {
-    select::<Multiply<WARPGROUP>>(level)
+    select::<Multiply>(level)
 }
 
 #[inline(always)]
-fn multiply_by(x: &mut Exec<'_>, op: &Op, pc: u32, together: usize) -> u32 {
+fn multiply_matrices(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+    let together = op.x as usize;
     if let Some(next) = assemble(x, together) {
         return next;
     }
@@ -213,27 +209,23 @@ impl Product {
             None => self.c.read(&x.files, warp),
         };
         let (n, k) = (self.n, self.k);
-        if let Some(sparsity) = &self.sparsity {
-            let stored = k / 2;
-            let mut places = vec![0; stored];
-            let mut met = b[..stored].to_vec();
-            for (row, (a, d)) in a.chunks_exact(stored).zip(matrix.chunks_exact_mut(n)).enumerate() {
+        let stored = if self.sparsity.is_some() { k / 2 } else { k };
+        let (mut places, mut met) = (vec![0; stored], Vec::new());
+        for (row, (a, d)) in a.chunks_exact(stored).zip(matrix.chunks_exact_mut(n)).enumerate() {
+            // Products that are computed side by side have columns of their own.
+            let mut columns = &b[row / self.m * n * k..][..n * k];
+            if let Some(sparsity) = &self.sparsity {
                 sparsity.places(&x.files, warp, row, &mut places);
-                for (b, d) in b.chunks_exact(k).zip(d) {
-                    for (met, &place) in met.iter_mut().zip(&places) {
-                        *met = b[place as usize];
+                met.clear();
+                for column in columns.chunks_exact(k) {
+                    for &place in &places {
+                        met.push(column[place as usize]);
                     }
-                    *d = dot(&self.config, a, &met, *d);
                 }
+                columns = &met;
             }
-            return matrix;
-        }
-        let rows = a.chunks_exact(k).zip(matrix.chunks_exact_mut(n));
-        for (row, (a, d)) in rows.enumerate() {
-            // Each product of a batch has its own columns.
-            let columns = &b[row / self.m * n * k..][..n * k];
-            for (b, d) in columns.chunks_exact(k).zip(d) {
-                *d = dot(&self.config, a, b, *d);
+            for (column, d) in columns.chunks_exact(stored).zip(d) {
+                *d = dot(&self.config, a, column, *d);
             }
         }
         matrix
