@@ -307,10 +307,10 @@ space!(Global, 0, common: |_| true, global: |_| true, |_x, _warp, _lane, address
 space!(Shared, SHARED_WINDOW, common: |_| true, global: |_| false, |x, _warp, _lane, address, _bytes| {
     Some(Place::Own(address.wrapping_sub(x.shared_base) as usize))
 });
-space!(Cluster, SHARED_WINDOW, common: |_| true, global: |_| false, |x, _warp, _lane, address, _bytes| {
+space!(Cluster, SHARED_WINDOW, common: |_| true, global: |_| false, |x, warp, lane, address, bytes| {
     let rank = address >> RANK_SHIFT;
     if rank == x.shared_base >> RANK_SHIFT {
-        return Shared::locate(x, _warp, _lane, address, _bytes);
+        return Shared::locate(x, warp, lane, address, bytes);
     }
     let base = crate::common::shared_base(rank as u32, x.grid.shared_start);
     Some(Place::Peer(rank as usize, address.wrapping_sub(base) as usize))
