@@ -1,13 +1,15 @@
-//! The project's chores: `cargo xtask tidy`, `cargo xtask docs`, `cargo xtask corpus`.
+//! The project's chores: `cargo xtask` with `tidy`, `docs`, `corpus`, `fingerprints` or `tables`.
 
 mod corpus;
+mod fingerprints;
+mod tables;
 mod tidy;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use clap::{Parser, Subcommand};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 /// The project's chores.
 #[derive(Parser)]
@@ -24,6 +26,10 @@ enum Chore {
     Docs,
     /// Makes PTX with real compilers, and reads, checks and prints it.
     Corpus(corpus::Tools),
+    /// Checks every result of the approximate functions against fingerprints of an H200's.
+    Fingerprints(fingerprints::Choice),
+    /// Finds the special-function unit's coefficients from recordings of a GPU.
+    Tables(tables::Recordings),
 }
 
 /// The repository's root.
@@ -57,5 +63,21 @@ fn run(chore: Chore) -> Result<()> {
             Ok(())
         }
         Chore::Corpus(tools) => corpus::run(&tools),
+        // Hours in a build that is not optimised.
+        Chore::Fingerprints(_) | Chore::Tables(_) if cfg!(debug_assertions) => again_in_release(),
+        Chore::Fingerprints(choice) => fingerprints::run(&choice),
+        Chore::Tables(recordings) => tables::run(&recordings),
     }
+}
+
+/// Runs this very command in the release profile.
+fn again_in_release() -> Result<()> {
+    let status = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+        .args(["run", "--quiet", "--release", "--package", "xtask", "--"])
+        .args(std::env::args_os().skip(1))
+        .current_dir(root())
+        .status()
+        .context("cargo")?;
+    ensure!(status.success(), "{status}");
+    Ok(())
 }

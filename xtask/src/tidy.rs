@@ -17,7 +17,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("warploom", ALL),
     ("warploom-examples", ALL),
     ("warploom-filetest", ALL),
-    ("xtask", &["warploom-ptx"]),
+    ("xtask", &["warploom-numerics", "warploom-ptx"]),
 ];
 
 /// What the command, the examples and the tests may use.

@@ -167,11 +167,12 @@ pub fn run(text: &str, choose: Choose<'_>) -> Vec<String> {
     for name in names {
         let Some(kernel) = loaded.kernel(&name) else { continue };
         let size = kernel.parameters().last().map_or(0, |p| p.offset + p.size);
+        let ctas = 1 + choose(2);
         let launch = Launch {
             kernel,
-            grid: [1 + choose(2), 1, 1],
+            grid: [ctas, 1, 1],
             block: blocks[choose(blocks.len() as u32) as usize],
-            cluster: None,
+            cluster: [None, Some([1; 3]), Some([ctas, 1, 1])][choose(3) as usize],
             nonportable_cluster: false,
             dynamic_shared: choose(3) * 64,
             params: (0..size).map(|_| choose(256) as u8).collect(),

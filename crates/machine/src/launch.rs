@@ -7,6 +7,7 @@ use crate::lanes::simd::Level;
 use crate::lanes::{LANES, MAX_WARPS};
 use crate::memory::{DeviceMemory, MemoryError};
 use crate::observe::Observer;
+use crate::ops::matrix::WARPGROUP;
 use crate::output::Output;
 use crate::profile::Profile;
 use crate::program::Image;
@@ -368,6 +369,17 @@ pub enum LaunchError {
     Fault(Box<Fault>),
 }
 
+/// Warps of a pack: packs are of equal size, and as few as possible. The warps of a warpgroup multiply matrices
+/// together, so that none may be in another pack.
+fn pack_size(module: &LoadedModule, warps: usize) -> usize {
+    let size = warps.div_ceil(warps.div_ceil(MAX_WARPS));
+    let is_group_product = |opcode: &ptx::isa::Opcode| opcode.mnemonic() == ptx::isa::Mnemonic::Wgmma;
+    match size < warps && module.module().opcodes.iter().any(is_group_product) {
+        true => size.next_multiple_of(WARPGROUP),
+        false => size,
+    }
+}
+
 impl Device {
     /// Runs a kernel to its end.
     pub fn launch(
@@ -380,8 +392,7 @@ impl Device {
         let shape = self.shape(launch)?;
         let threads_per_cta: u32 = launch.block.iter().product();
         let warps = threads_per_cta.div_ceil(LANES as u32) as usize;
-        // Packs of equal size, as few as possible.
-        let pack_warps = warps.div_ceil(warps.div_ceil(MAX_WARPS));
+        let pack_warps = pack_size(module, warps);
         let order = LaneOrder::of_block(launch.block);
         let image = module.image(launch.kernel.function, pack_warps, order)?;
         let static_shared = image.static_shared;

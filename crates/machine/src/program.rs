@@ -10,6 +10,8 @@ use crate::memory::CODE_WINDOW;
 use crate::memory::SpaceKind;
 use crate::ops::Op;
 use crate::ops::bulk::Bulk;
+use crate::ops::matrix::product::Product;
+use crate::ops::matrix::transfer::Stored;
 use crate::ops::multimem::Multimem;
 use crate::ops::tensor::TensorCopy;
 use crate::ops::tensor_map::Replacement;
@@ -49,6 +51,10 @@ pub(crate) struct Image {
     pub(crate) tensor_copies: Vec<TensorCopy>,
     pub(crate) replacements: Vec<Replacement>,
     pub(crate) multimems: Vec<Multimem>,
+    /// Matrix multiplications.
+    pub(crate) products: Vec<Product>,
+    /// Matrices that are loaded and stored.
+    pub(crate) matrices: Vec<Stored>,
     /// Bytes of local memory that module-scope `.local` variables take, below every frame.
     pub(crate) module_local: u32,
     /// Bytes of static shared memory.
@@ -77,6 +83,8 @@ impl Image {
             replacements: Vec::new(),
             multimems: Vec::new(),
             videos: Vec::new(),
+            products: Vec::new(),
+            matrices: Vec::new(),
             module_local: layout.module_local(),
             static_shared: layout.shared(),
             frame_bytes: None,

@@ -2,18 +2,15 @@
 //!
 //! The recording is that of `numerics`, which judges the functions themselves; here it judges which function, operands
 //! and extension a decoder chooses. Every instruction runs in several settings, because the decoder specialises for
-//! them: operands that differ between threads, operands that are kernel parameters, a guard. Approximate instructions
-//! must agree with `numerics`.
+//! them: operands that differ between threads, operands that are kernel parameters, a guard.
 
-#[path = "../../numerics/tests/hardware/dispatch.rs"]
-mod dispatch;
 #[path = "../../numerics/tests/hardware/recording.rs"]
 mod recording;
 
 use machine::{Device, DeviceOptions, Launch, LaunchOptions, LoadedModule, Profile};
 use ptx::isa::{Opcode, Slot};
 use ptx::types::{ScalarType, TypeKind};
-use recording::{Recorded, is_approximate, recording};
+use recording::{Recorded, recording};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -113,15 +110,6 @@ impl Instruction {
             old = OLD & (u64::MAX >> (64 - destination)),
             body = self.body(guard),
         )
-    }
-
-    /// What the machine must compute for a row.
-    fn expected(&self, row: usize) -> u64 {
-        let (operands, recorded) = &self.recorded.rows[row];
-        match is_approximate(&self.recorded.name) {
-            true => dispatch::implementation(&self.recorded.name).expect("it is judged there")(operands),
-            false => *recorded,
-        }
     }
 }
 
@@ -225,7 +213,7 @@ fn replay(setting: Setting) {
             Err(why) => Some(why),
             Ok(results) => results.iter().enumerate().find_map(|(row, &got)| {
                 let skipped = setting.guarded && row % 2 == 0;
-                let want = if skipped { instruction.skipped() } else { instruction.expected(row) };
+                let want = if skipped { instruction.skipped() } else { instruction.recorded.rows[row].1 };
                 (got != want).then(|| format!("{:x?}: {got:x}, not {want:x}", rows[row].0))
             }),
         };
@@ -255,7 +243,7 @@ fn replay_uniform(uniform: impl Fn(usize) -> u32) {
     for (index, instruction) in instructions.iter().enumerate() {
         let rows = &instruction.recorded.rows;
         let wrong = (0..SAMPLES).map(|sample| sample * (rows.len() - 1) / (SAMPLES - 1)).find_map(|row| {
-            let (operands, want) = (&rows[row].0, instruction.expected(row));
+            let (operands, want) = (&rows[row].0, instruction.recorded.rows[row].1);
             match run(&device, &module, index, operands, (33, 0), operands) {
                 Err(why) => Some(why),
                 Ok(results) => {

@@ -15,7 +15,7 @@ use crate::rounding::{Mode, Rounding};
 /// The only NaN that `.f32` arithmetic produces.
 pub const NAN_F32: u32 = F32::NAN as u32;
 /// What an invalid `.f64` operation produces.
-const DEFAULT_NAN_F64: u64 = 0xfff8_0000_0000_0000;
+pub(crate) const DEFAULT_NAN_F64: u64 = 0xfff8_0000_0000_0000;
 /// The mantissa bit that makes a NaN quiet.
 pub(crate) const QUIET_F64: u64 = 1 << 51;
 const SIGN_F32: u32 = F32::SIGN as u32;

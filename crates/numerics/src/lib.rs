@@ -24,8 +24,8 @@
 //! The host's floating-point environment must be the default one: rounding to nearest, subnormals kept.
 //!
 //! The aim is what an H200 (`sm_90`) computes, bit for bit, where the PTX manual leaves room. `tests/hardware` holds
-//! recordings of one, and `tests/hardware.rs` replays them. The approximate functions in [`special`] are the exception:
-//! accurate within the manual's bounds, not yet bit-identical.
+//! recordings of one, and `tests/hardware.rs` replays them; for the approximate functions in [`special`] there are
+//! fingerprints of every result (docs/numerics.md).
 
 pub mod bits;
 pub mod compare;
@@ -40,4 +40,5 @@ pub mod integer;
 pub mod packed;
 pub mod rounding;
 pub mod special;
+pub mod tensor;
 pub mod video;

@@ -5,7 +5,7 @@
 //! at the units place.
 
 /// A direction of rounding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mode {
     /// `.rn`: to the nearest value, halfway cases to the even one.
     NearestEven,

@@ -1,19 +1,21 @@
 //! The approximate functions: `rcp`, `sqrt`, `rsqrt`, `sin`, `cos`, `lg2`, `ex2`, `tanh`, `div` with `.approx` or
 //! `.full` (PTX manual, "Floating Point Instructions").
 //!
-//! **Not yet bit-identical to hardware.** The hardware has one unit for these functions, which interpolates in tables,
-//! flushes subnormal operands and results, and knows nothing of `.ftz`; around it stand a few exact multiplications
-//! that bring subnormal and huge operands into its range and the result back. This module has the same two layers.
-//! The outer layer is what an `sm_90` does. The inner one, [`mod@unit`], computes each function to about 2^-40 and rounds
-//! it to nearest: within the manual's error bounds and exact in its special cases, but often one or two units in the
-//! last place away from the tables. An exact model of the unit replaces that module and nothing else.
+//! Bit for bit what an H200 computes, for every operand: docs/numerics.md tells how that was found, and `cargo xtask
+//! fingerprints` checks it. The hardware has one unit for these functions, which interpolates in tables, flushes
+//! subnormal operands and results, and knows nothing of `.ftz`; around it stand a few exact multiplications that bring
+//! subnormal and huge operands into its range and the result back. This module has the same two layers: here is what an
+//! `sm_90` does around the unit, [`mod@unit`] is the unit, and [`interpolate`] is the arithmetic in it.
 //!
 //! No function of the platform's mathematics library is used, so results do not depend on the host.
 
-use crate::float::{is_nan_f32, is_nan_f64, mul_f32, quiet_f64};
+use crate::float::{DEFAULT_NAN_F64, QUIET_F64, fma_f64, is_nan_f32, is_nan_f64, mul_f32, mul_f64};
 use crate::format::{F32, F64, Format, round_f32, widen};
 use crate::rounding::{Rn, Rz};
 
+pub mod interpolate;
+#[rustfmt::skip]
+mod tables;
 pub mod unit;
 
 const SCALE_UP: u32 = 0x4b80_0000; // 2^24
@@ -143,27 +145,45 @@ pub fn div_full_f32<const FTZ: bool>(a: u32, b: u32) -> u32 {
 /// `rcp.approx.ftz.f64`: the upper word of the operand gives the upper word of the result.
 #[inline(always)]
 pub fn rcp_approx_ftz_f64(x: u64) -> u64 {
-    upper_word(x, |x| 1.0 / x)
+    u64::from(unit::rcp64h((x >> 32) as u32)) << 32
 }
 
 /// `rsqrt.approx.ftz.f64`: the upper word of the operand gives the upper word of the result.
 #[inline(always)]
 pub fn rsqrt_approx_ftz_f64(x: u64) -> u64 {
-    upper_word(x, |x| 1.0 / x.sqrt())
+    u64::from(unit::rsqrt64h((x >> 32) as u32)) << 32
 }
 
-#[inline(always)]
-fn upper_word(x: u64, f: impl Fn(f64) -> f64) -> u64 {
-    const UPPER: u64 = 0xffff_ffff_0000_0000;
-    let flush = |x: u64| if x & F64::INFINITY == 0 { x & F64::SIGN } else { x };
-    let result = flush(f(f64::from_bits(flush(x & UPPER))).to_bits());
-    if is_nan_f64(result) { F64::NAN & UPPER } else { result & UPPER }
-}
-
-/// `rsqrt.approx.f64`.
+/// `rsqrt.approx.f64`: one step from the unit's 20 bits to about 50.
 #[inline(always)]
 pub fn rsqrt_approx_f64(x: u64) -> u64 {
-    quiet_f64([x], 1.0 / f64::from_bits(x).sqrt())
+    const TWO_54: u64 = 0x4350_0000_0000_0000;
+    const TWO_27: u64 = 0x41a0_0000_0000_0000;
+    const THREE_EIGHTHS: u64 = 0x3fd8_0000_0000_0000;
+    const HALF: u64 = 0x3fe0_0000_0000_0000;
+    let tiny = x & F64::INFINITY == 0;
+    let scaled = mul_f64::<Rn>(x, TWO_54);
+    let operand = if tiny { scaled } else { x };
+    let root = rsqrt_approx_ftz_f64(operand);
+    // With e = 1 - x root^2, the inverse root is root (1 + e/2 + 3/8 e^2 ...).
+    let square = mul_f64::<Rn>(root, root);
+    let error = fma_f64::<Rn>(square ^ F64::SIGN, operand, F64::ONE);
+    let factor = fma_f64::<Rn>(error, THREE_EIGHTHS, HALF);
+    let better = fma_f64::<Rn>(factor, mul_f64::<Rn>(root, error), root);
+    let scaled_back = mul_f64::<Rn>(better, TWO_27);
+    let finite = if tiny { scaled_back } else { better };
+    let magnitude = x & !F64::SIGN;
+    if is_nan_f64(x) {
+        x | QUIET_F64
+    } else if magnitude == 0 {
+        x | F64::INFINITY
+    } else if x & F64::SIGN != 0 {
+        DEFAULT_NAN_F64
+    } else if magnitude == F64::INFINITY {
+        0
+    } else {
+        finite
+    }
 }
 
 /// The result of the unit cut off (not rounded) to a half; what is too large is infinite all the same.

@@ -31,6 +31,13 @@ pub(super) fn leaves_run(sem: Sem) -> bool {
             | Sem::Redux
             | Sem::Elect
             | Sem::BarWarpSync
+            | Sem::Ldmatrix
+            | Sem::Stmatrix
+            | Sem::Movmatrix
+            | Sem::WmmaLoad
+            | Sem::WmmaStore
+            | Sem::Mma
+            | Sem::Wgmma
     )
 }
 

@@ -11,7 +11,7 @@
 //! | `operand` | operands to planes, scalars and addresses |
 //! | `emit` | an operation of a family, with splats where a member is missing |
 //! | `integer`, `float`, `half`, `compare`, `logic`, `convert` | arithmetic by chapter |
-//! | `movement`, `bulk`, `atomic`, `mbarrier`, `warp`, `control`, `video` | the rest by chapter |
+//! | `movement`, `bulk`, `atomic`, `mbarrier`, `warp`, `matrix`, `control`, `video` | the rest by chapter |
 
 mod arithmetic;
 mod atomic;
@@ -26,6 +26,7 @@ mod half;
 mod integer;
 pub(crate) mod layout;
 mod logic;
+mod matrix;
 mod mbarrier;
 mod movement;
 mod operand;
@@ -287,7 +288,7 @@ fn dispatch(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
         | Sem::MultimemStore
         | Sem::MultimemReduce => bulk::decode(d, sem),
 
-        Sem::Atom | Sem::AtomCas | Sem::AtomVector | Sem::Red | Sem::RedVector | Sem::RedAsync => {
+        Sem::Atom | Sem::AtomCas | Sem::AtomVector | Sem::Red | Sem::RedAsync | Sem::RedVector => {
             atomic::decode(d, sem)
         }
 
@@ -307,6 +308,15 @@ fn dispatch(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
         | Sem::Redux
         | Sem::Elect
         | Sem::BarWarpSync => warp::decode(d, sem),
+
+        Sem::Ldmatrix
+        | Sem::Stmatrix
+        | Sem::Movmatrix
+        | Sem::WmmaLoad
+        | Sem::WmmaStore
+        | Sem::Mma
+        | Sem::Wgmma
+        | Sem::WgmmaOrder => matrix::decode(d, sem),
 
         Sem::Bra
         | Sem::BrxIdx

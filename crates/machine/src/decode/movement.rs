@@ -247,7 +247,11 @@ pub(super) fn loads_parameter(d: &Decoder<'_>, instruction: &Instruction) -> boo
 }
 
 /// The planes of a vector's elements, all of one width; what is dropped is [`NONE`].
-fn planes_of_elements(d: &mut Decoder<'_>, parts: &[Operand], bits: u32) -> Result<(Vec<u32>, u32), Missing> {
+pub(super) fn planes_of_elements(
+    d: &mut Decoder<'_>,
+    parts: &[Operand],
+    bits: u32,
+) -> Result<(Vec<u32>, u32), Missing> {
     let mut width = plane_bits(bits);
     for part in parts {
         if let Operand::Register(register) = part

@@ -21,6 +21,7 @@ pub(crate) mod bulk;
 pub(crate) mod cluster;
 pub(crate) mod combine;
 pub(crate) mod control;
+pub(crate) mod matrix;
 pub(crate) mod mbarrier;
 pub(crate) mod memory;
 pub(crate) mod multimem;

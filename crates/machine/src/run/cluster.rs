@@ -141,25 +141,23 @@ impl Cluster {
                 let moved = self.ctas.iter_mut().any(|cta| cta.release_barriers(grid))
                     || self.ctas.iter_mut().flat_map(|cta| &mut cta.packs).any(Pack::release_join);
                 if !moved {
-                    return match self.give_up_waiting(grid) {
-                        Ok(true) => Turn::Yielded { waits: true },
-                        Ok(false) => Turn::Fault(self.deadlock()),
-                        Err(fault) => Turn::Fault(fault),
-                    };
+                    return self.give_up_waiting(grid);
                 }
             }
         }
     }
 
-    /// Ends waits that have a time limit. Returns whether a group got anywhere.
-    fn give_up_waiting(&mut self, grid: &Grid<'_>) -> Result<bool, Fault> {
+    /// Ends waits that have a time limit, since nobody can move. If that gets nobody anywhere, nothing will.
+    fn give_up_waiting(&mut self, grid: &Grid<'_>) -> Turn {
         let mut moved = false;
         for &(rank, pack) in &self.order {
             self.common.switch(rank);
-            let gave_up = self.ctas[rank].packs[pack].give_up_waiting(grid, &mut self.common);
-            moved |= gave_up.map_err(|(trap, pc)| Fault { rank, pack, trap, pc })?;
+            match self.ctas[rank].packs[pack].give_up_waiting(grid, &mut self.common) {
+                Ok(any) => moved |= any,
+                Err((trap, pc)) => return Turn::Fault(Fault { rank, pack, trap, pc }),
+            }
         }
-        Ok(moved)
+        if moved { Turn::Yielded { waits: true } } else { Turn::Fault(self.deadlock()) }
     }
 
     /// The trap of threads that can never go on. Who waits for a phase of an mbarrier is to blame before those that wait

@@ -1,8 +1,7 @@
 //! Lanes of a warp brought together for a `.sync` operation.
 //!
-//! The operation itself knows its member mask and says whether its members are here. So the lanes that wait at one
-//! operation are offered to it warp by warp: a warp whose members are complete executes it and goes on, the others keep
-//! waiting.
+//! The operation itself knows its member mask, or how many warps it takes, and says which lanes are complete. So it is
+//! offered all lanes that wait at it: those that are complete execute it and go on, the others keep waiting.
 
 use super::pack::{Group, Pack, Wait};
 use crate::common::Common;
@@ -25,7 +24,7 @@ impl Pack {
                     *all |= lanes;
                 }
             }
-            let done = self.execute_by_warp(frame, pc, here, grid, common).map_err(|trap| (trap, pc))?;
+            let done = self.execute_complete(frame, pc, here, grid, common).map_err(|trap| (trap, pc))?;
             if done != EMPTY {
                 self.advance(frame, pc, &done);
             }
@@ -33,8 +32,8 @@ impl Pack {
         Ok(())
     }
 
-    /// Offers the operation its lanes, warp by warp; the lanes that executed it.
-    fn execute_by_warp(
+    /// Executes the operation for those of the lanes that are complete; which they are.
+    fn execute_complete(
         &mut self,
         index: usize,
         pc: u32,
@@ -45,29 +44,21 @@ impl Pack {
         let frame = &mut self.frames[index];
         let mut x = Exec::new(std::mem::take(&mut frame.files), grid, &mut self.threads, common);
         let op = &grid.image.ops[pc as usize];
-        let mut done = EMPTY;
-        let mut fault = None;
-        for warp in (0..grid.image.warps).filter(|&w| here[w] != 0) {
-            let mut mask = EMPTY;
-            mask[warp] = here[warp];
-            x.set_mask(mask);
-            // SAFETY: operations of an image were selected for this host (see `ops::select`).
-            let mut outcome = unsafe { (op.execute)(&mut x, op, pc) };
-            if outcome == event::CONVERGE && x.taken[warp] != 0 {
-                // Lanes that name different members do not wait for one another.
-                mask[warp] = x.taken[warp];
-                x.set_mask(mask);
+        let mut done = here;
+        x.set_mask(here);
+        // SAFETY: operations of an image were selected for this host (see `ops::select`).
+        let mut outcome = unsafe { (op.execute)(&mut x, op, pc) };
+        if outcome == event::CONVERGE {
+            done = x.taken;
+            if done != EMPTY {
+                x.set_mask(done);
                 // SAFETY: as above.
                 outcome = unsafe { (op.execute)(&mut x, op, pc) };
             }
-            match outcome {
-                event::CONVERGE => {}
-                event::FAULT => fault = x.trap.take(),
-                _ => done[warp] = mask[warp],
-            }
         }
+        let trap = if outcome == event::FAULT { x.trap.take() } else { None };
         frame.files = x.files;
-        fault.map_or(Ok(done), Err)
+        trap.map_or(Ok(done), Err)
     }
 
     /// The lanes of `done` go on behind the operation; lanes of their groups that are not done keep waiting.

@@ -42,8 +42,3 @@ pub(crate) fn recording() -> Vec<Recorded> {
     }
     instructions
 }
-
-/// Whether the manual bounds the error of an instruction instead of defining its result.
-pub(crate) fn is_approximate(name: &str) -> bool {
-    name.contains(".approx") || name.contains(".full")
-}

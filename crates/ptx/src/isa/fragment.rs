@@ -41,6 +41,11 @@ impl Opcode {
         Some((four * elements * bits / (threads * bits.max(32))).max(1))
     }
 
+    /// M, N and K of a matrix multiplication.
+    pub fn matrix_shape(&self) -> Option<[u32; 3]> {
+        numbers(self.get(Slot::Shape)?.text()).try_into().ok()
+    }
+
     /// The bits that a matrix element takes in a register.
     fn element_bits(&self, element: Modifier) -> u32 {
         match element {

@@ -1,0 +1,62 @@
+//! Matrix instructions: `ldmatrix`, `stmatrix`, `movmatrix`, `wmma`, `mma`, `wgmma` (PTX ISA, "Warp Level Matrix
+//! Multiply-Accumulate Instructions", "Asynchronous Warpgroup Level Matrix Multiply-Accumulate Instructions").
+//!
+//! | file | what it knows |
+//! | --- | --- |
+//! | `layout` | which element each register of each lane holds |
+//! | `fragment` | reading and writing matrices in registers |
+//! | `sparsity` | what the metadata of sparse factors chooses |
+//! | `descriptor` | matrices of `wgmma` in shared memory |
+//! | `product` | `D = A * B + C` of a warp |
+//! | `transfer` | matrices between registers and memory |
+//!
+//! What one element of D is, `numerics::tensor` knows.
+//!
+//! `wgmma` multiplies when it is issued. Its four warps meet first, so that none of them goes on to overwrite what
+//! another has yet to read; beyond that each computes its own 16 rows of D.
+
+pub(crate) mod descriptor;
+pub(crate) mod fragment;
+pub(crate) mod layout;
+pub(crate) mod product;
+pub(crate) mod sparsity;
+pub(crate) mod transfer;
+
+use super::event;
+use crate::exec::Exec;
+use crate::fault::Trap;
+use crate::lanes::EMPTY;
+
+/// Warps of a warpgroup.
+pub(crate) const WARPGROUP: usize = 4;
+
+/// Checks that all lanes of every team of `together` warps are here. `Some` is what the operation must return instead
+/// of going on: [`event::CONVERGE`], with the teams that are complete in [`Exec::taken`], or a fault.
+pub(crate) fn assemble(x: &mut Exec<'_>, together: usize) -> Option<u32> {
+    let mut complete = EMPTY;
+    let mut waits = false;
+    for first in (0..x.warps).step_by(together) {
+        let team = first..first + together;
+        let mask = |warp: usize| if warp < x.warps { x.mask[warp] } else { 0 };
+        let Some(here) = team.clone().find(|&warp| mask(warp) != 0) else { continue };
+        for warp in team.clone() {
+            let live = if warp < x.warps { x.threads.live[warp] } else { 0 };
+            if live != !0 {
+                let lane = x.mask[here].trailing_zeros() as usize;
+                let why = format!(
+                    "a matrix instruction needs all lanes of {}, but lane {} of warp {} has exited or never was",
+                    if together == 1 { "its warp" } else { "the four warps of its warpgroup" },
+                    live.trailing_ones(),
+                    x.threads.first_warp as usize + warp,
+                );
+                return Some(x.raise(here, lane, Trap::InvalidBarrier(why)));
+            }
+        }
+        match team.clone().all(|warp| mask(warp) == !0) {
+            true => complete[team].fill(!0),
+            false => waits = true,
+        }
+    }
+    x.taken = complete;
+    waits.then_some(event::CONVERGE)
+}

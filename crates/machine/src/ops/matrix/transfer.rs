@@ -1,0 +1,335 @@
+//! Matrices between registers and memory: `ldmatrix`, `stmatrix`, `movmatrix`, `wmma.load` and `wmma.store`.
+
+use super::assemble;
+use super::layout::Layout;
+use crate::exec::{Exec, Resolved, resolve};
+use crate::fault::Access;
+use crate::lanes::LANES;
+use crate::memory::{Cell, SHARED_WINDOW, SpaceKind};
+use crate::ops::address::{Cluster, Generic, Global, Shared, Space, lane_address};
+use crate::ops::{NONE, Op};
+
+/// Rows of an 8x8 matrix of 16-bit elements.
+const ROWS: usize = 8;
+/// Bytes of such a row.
+const ROW_BYTES: u64 = 16;
+
+/// The element of an 8x8 matrix, row by row, that a lane holds in half `h` of its register.
+fn element(lane: usize, h: usize, transposed: bool) -> usize {
+    let (line, along) = (lane / 4, lane % 4 * 2 + h);
+    if transposed { along * ROWS + line } else { line * ROWS + along }
+}
+
+/// Where in the CTA's shared memory a row begins whose address a lane has.
+fn row_offset(x: &Exec<'_>, op: &Op, warp: usize, lane: usize) -> Result<u64, u64> {
+    let address = lane_address(x, op, warp, lane);
+    let shared = match op.x {
+        SHARED_ROWS => address,
+        _ => match resolve(address) {
+            Resolved::Shared(shared) => shared,
+            _ => return Err(address),
+        },
+    };
+    let offset = shared.wrapping_sub(x.shared_base);
+    let inside = offset.checked_add(ROW_BYTES).is_some_and(|end| end <= x.shared.len() as u64);
+    let valid = inside && shared.is_multiple_of(ROW_BYTES);
+    valid.then_some(offset).ok_or(SHARED_WINDOW.wrapping_add(shared))
+}
+
+/// [`Op::x`] of `ldmatrix` and `stmatrix`: addresses are of shared memory.
+pub(crate) const SHARED_ROWS: u32 = 0;
+/// Addresses are generic; they must lead to shared memory.
+pub(crate) const GENERIC_ROWS: u32 = 1;
+
+/// In [`Op::c`] of `ldmatrix` and `stmatrix`: the matrices are transposed. The low bits count them.
+pub(crate) const TRANSPOSED: u32 = 1 << 8;
+
+/// `ldmatrix`: `c` matrices, into the planes of list `d`; lanes 8i to 8i+7 have the addresses of the rows of matrix i.
+pub(crate) fn load_rows(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+    if let Some(next) = assemble(x, 1) {
+        return next;
+    }
+    let transposed = op.c & TRANSPOSED != 0;
+    for warp in 0..x.warps {
+        if x.mask[warp] == 0 {
+            continue;
+        }
+        // The addresses may be in a register that is written.
+        let mut matrices = [[0u16; ROWS * ROWS]; 4];
+        let count = (op.c & 0xff) as usize;
+        for (i, matrix) in matrices.iter_mut().enumerate().take(count) {
+            for (row, elements) in matrix.chunks_exact_mut(ROWS).enumerate() {
+                let lane = i * ROWS + row;
+                match row_offset(x, op, warp, lane) {
+                    Ok(offset) => {
+                        let bytes = &x.shared[offset as usize..][..ROW_BYTES as usize];
+                        for (element, bytes) in elements.iter_mut().zip(bytes.chunks_exact(2)) {
+                            *element = u16::from_le_bytes([bytes[0], bytes[1]]);
+                        }
+                    }
+                    Err(address) => {
+                        let trap = x.bad_access(address, ROW_BYTES, Access::Load);
+                        return x.raise(warp, lane, trap);
+                    }
+                }
+            }
+        }
+        for (i, matrix) in matrices.iter().enumerate().take(count) {
+            let plane = x.grid.image.lists[op.d as usize + i];
+            if plane == NONE {
+                continue;
+            }
+            let registers = &mut x.files.w[plane as usize + warp].0;
+            for (lane, register) in registers.iter_mut().enumerate() {
+                let half = |h| u32::from(matrix[element(lane, h, transposed)]);
+                *register = half(0) | half(1) << 16;
+            }
+        }
+    }
+    pc + 1
+}
+
+/// The matrix in a register.
+fn matrix_of(registers: &[u32; LANES], transposed: bool) -> [u16; ROWS * ROWS] {
+    let mut matrix = [0; ROWS * ROWS];
+    for (lane, register) in registers.iter().enumerate() {
+        matrix[element(lane, 0, transposed)] = *register as u16;
+        matrix[element(lane, 1, transposed)] = (register >> 16) as u16;
+    }
+    matrix
+}
+
+/// `stmatrix`: `c` matrices, from the planes of list `b`.
+pub(crate) fn store_rows(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+    if let Some(next) = assemble(x, 1) {
+        return next;
+    }
+    for warp in 0..x.warps {
+        if x.mask[warp] == 0 {
+            continue;
+        }
+        for i in 0..(op.c & 0xff) as usize {
+            let plane = x.grid.image.lists[op.b as usize + i];
+            let matrix = matrix_of(&x.files.w[plane as usize + warp].0, op.c & TRANSPOSED != 0);
+            for (row, elements) in matrix.chunks_exact(ROWS).enumerate() {
+                let lane = i * ROWS + row;
+                match row_offset(x, op, warp, lane) {
+                    Ok(offset) => {
+                        let bytes = &mut x.shared[offset as usize..][..ROW_BYTES as usize];
+                        for (bytes, element) in bytes.chunks_exact_mut(2).zip(elements) {
+                            bytes.copy_from_slice(&element.to_le_bytes());
+                        }
+                    }
+                    Err(address) => {
+                        let trap = x.bad_access(address, ROW_BYTES, Access::Store);
+                        return x.raise(warp, lane, trap);
+                    }
+                }
+            }
+        }
+    }
+    pc + 1
+}
+
+/// `movmatrix.trans d, a`.
+pub(crate) fn transpose(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+    if let Some(next) = assemble(x, 1) {
+        return next;
+    }
+    for warp in 0..x.warps {
+        if x.mask[warp] == 0 {
+            continue;
+        }
+        let matrix = matrix_of(&x.files.w[op.a as usize + warp].0, false);
+        let registers = &mut x.files.w[op.d as usize + warp].0;
+        for (lane, register) in registers.iter_mut().enumerate() {
+            let half = |h| u32::from(matrix[element(lane, h, true)]);
+            *register = half(0) | half(1) << 16;
+        }
+    }
+    pc + 1
+}
+
+/// A matrix that `wmma.load` or `wmma.store` moves. Elements of less than 8 bits count as words of 32 bits.
+#[derive(Debug)]
+pub(crate) struct Stored {
+    pub(crate) layout: Layout,
+    /// Planes of 32 bits, or of 64 for `.f64`.
+    pub(crate) planes: Vec<u32>,
+    /// Bits of an element.
+    pub(crate) bits: u32,
+    /// Whether elements of a line lie side by side in memory; else those of different lines do.
+    pub(crate) lines_contiguous: bool,
+    /// The scalar or plane of the stride in elements.
+    pub(crate) stride: Stride,
+    /// How many elements of the instruction's type make one here.
+    pub(crate) packed: u64,
+    pub(crate) space: SpaceKind,
+}
+
+/// The leading dimension of a matrix in memory, in elements.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Stride {
+    Scalar(u32),
+    Plane(u32),
+}
+
+impl Stored {
+    /// Bytes that a lane accesses at once: a unit, where it lies side by side. Its address is a multiple of that.
+    fn access(&self) -> u64 {
+        let elements = if self.lines_contiguous { self.layout.unit() } else { 1 };
+        u64::from(elements * self.bits / 8)
+    }
+
+    /// Whether element `i` of a lane is the first of those that are accessed at once, and not aligned to them.
+    fn is_misaligned(&self, address: u64, i: u32) -> bool {
+        let first = !self.lines_contiguous || i.is_multiple_of(self.layout.unit());
+        first && !address.is_multiple_of(self.access())
+    }
+
+    /// The address of element `i` of a lane.
+    fn address(&self, x: &Exec<'_>, op: &Op, warp: usize, lane: usize, i: u32) -> u64 {
+        let stride = match self.stride {
+            Stride::Scalar(index) => x.files.s[index as usize] as u32,
+            Stride::Plane(index) => x.files.w[index as usize + warp].0[lane],
+        };
+        let (line, along) = self.layout.line(lane as u32, i % self.layout.elements());
+        let (near, far) = if self.lines_contiguous { (along, line) } else { (line, along) };
+        let bytes = u64::from(self.bits / 8);
+        let offset = u64::from(near) * bytes + u64::from(far) * (u64::from(stride) / self.packed) * bytes;
+        lane_address(x, op, warp, lane).wrapping_add(offset)
+    }
+
+    /// Elements that a register holds.
+    fn held(&self) -> u32 {
+        if self.bits == 64 { 1 } else { 32 / self.bits }
+    }
+}
+
+/// A cell of a state space that is known only now.
+fn load<M: Cell + Into<u64>>(
+    space: SpaceKind,
+    x: &Exec<'_>,
+    (warp, lane): (usize, usize),
+    address: u64,
+) -> Option<u64> {
+    match space {
+        SpaceKind::Global => Global::load::<M>(x, warp, lane, address),
+        SpaceKind::Shared => Shared::load::<M>(x, warp, lane, address),
+        SpaceKind::Cluster => Cluster::load::<M>(x, warp, lane, address),
+        SpaceKind::Generic | SpaceKind::Local | SpaceKind::Param => {
+            Generic::load::<M>(x, warp, lane, address)
+        }
+    }
+    .map(Into::into)
+}
+
+fn store<M: Cell>(
+    space: SpaceKind,
+    x: &mut Exec<'_>,
+    (warp, lane): (usize, usize),
+    address: u64,
+    value: M,
+) -> Option<()> {
+    match space {
+        SpaceKind::Global => Global::store::<M>(x, warp, lane, address, value),
+        SpaceKind::Shared => Shared::store::<M>(x, warp, lane, address, value),
+        SpaceKind::Cluster => Cluster::store::<M>(x, warp, lane, address, value),
+        SpaceKind::Generic | SpaceKind::Local | SpaceKind::Param => {
+            Generic::store::<M>(x, warp, lane, address, value)
+        }
+    }
+}
+
+/// `wmma.load`: matrix `c` of the image.
+pub(crate) fn load_matrix(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+    if let Some(next) = assemble(x, 1) {
+        return next;
+    }
+    let grid = x.grid;
+    let stored = &grid.image.matrices[op.c as usize];
+    let held = stored.held();
+    for warp in 0..x.warps {
+        if x.mask[warp] == 0 {
+            continue;
+        }
+        // The address or the stride may be in a register that is written.
+        let mut words = vec![[0u64; LANES]; stored.planes.len()];
+        for (register, words) in words.iter_mut().enumerate() {
+            for (lane, word) in words.iter_mut().enumerate() {
+                for j in 0..held {
+                    let i = register as u32 * held + j;
+                    let address = stored.address(x, op, warp, lane, i);
+                    let at = (warp, lane);
+                    let bits = match stored.bits {
+                        8 => load::<u8>(stored.space, x, at, address),
+                        16 => load::<u16>(stored.space, x, at, address),
+                        32 => load::<u32>(stored.space, x, at, address),
+                        _ => load::<u64>(stored.space, x, at, address),
+                    };
+                    match bits.filter(|_| !stored.is_misaligned(address, i)) {
+                        Some(bits) => *word |= bits << (j * stored.bits),
+                        None => return bad(x, stored, at, address, Access::Load),
+                    }
+                }
+            }
+        }
+        for (words, &plane) in words.iter().zip(&stored.planes) {
+            for (lane, &word) in words.iter().enumerate() {
+                match stored.bits {
+                    64 => x.files.d[plane as usize + warp].0[lane] = word,
+                    _ => x.files.w[plane as usize + warp].0[lane] = word as u32,
+                }
+            }
+        }
+    }
+    pc + 1
+}
+
+/// `wmma.store`: matrix `c` of the image.
+pub(crate) fn store_matrix(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+    if let Some(next) = assemble(x, 1) {
+        return next;
+    }
+    let grid = x.grid;
+    let stored = &grid.image.matrices[op.c as usize];
+    let held = stored.held();
+    for warp in 0..x.warps {
+        if x.mask[warp] == 0 {
+            continue;
+        }
+        for (register, &plane) in stored.planes.iter().enumerate() {
+            for lane in 0..LANES {
+                let word = match stored.bits {
+                    64 => x.files.d[plane as usize + warp].0[lane],
+                    _ => u64::from(x.files.w[plane as usize + warp].0[lane]),
+                };
+                for j in 0..held {
+                    let i = register as u32 * held + j;
+                    let address = stored.address(x, op, warp, lane, i);
+                    let at = (warp, lane);
+                    let bits = word >> (j * stored.bits);
+                    if stored.is_misaligned(address, i) {
+                        return bad(x, stored, at, address, Access::Store);
+                    }
+                    let done = match stored.bits {
+                        16 => store(stored.space, x, at, address, bits as u16),
+                        32 => store(stored.space, x, at, address, bits as u32),
+                        _ => store(stored.space, x, at, address, bits),
+                    };
+                    if done.is_none() {
+                        return bad(x, stored, at, address, Access::Store);
+                    }
+                }
+            }
+        }
+    }
+    pc + 1
+}
+
+#[cold]
+fn bad(x: &mut Exec<'_>, stored: &Stored, (warp, lane): (usize, usize), address: u64, access: Access) -> u32 {
+    let window = if stored.space == SpaceKind::Shared { SHARED_WINDOW } else { 0 };
+    let trap = x.bad_access(address.wrapping_add(window), stored.access(), access);
+    x.raise(warp, lane, trap)
+}

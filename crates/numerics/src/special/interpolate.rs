@@ -1,0 +1,112 @@
+//! Quadratic interpolation in fixed point: the arithmetic that all functions of the unit share.
+//!
+//! The argument's leading bits select a segment, a row of a table; the other 16 or 17 bits are the distance `d` from
+//! the start of the segment. A row holds three magnitudes, and a function's value is
+//!
+//! ```text
+//! (c0 << constant) ± c1 * d ± (c2 * square(d) << square) + bias
+//! ```
+//!
+//! as an integer with `point` bits behind the binary point. Nothing is lost before the value is cut off (never rounded:
+//! a bias does that on the average) to the 24 bits of a significand. The square alone is inexact: its multiplier lacks
+//! the columns of low weight.
+//!
+//! docs/numerics.md tells how the shapes and coefficients were found.
+
+/// What is fixed in the evaluation of one function.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    /// Bits of the argument below the number of the segment, at most [`DISTANCE_BITS`].
+    pub low_bits: u32,
+    /// How far the first coefficient is shifted up.
+    pub constant: u32,
+    /// How far the product with the square is shifted up.
+    pub square: u32,
+    /// Whether the function falls: the second coefficient is subtracted.
+    pub falls: bool,
+    /// Whether the function is convex: the third coefficient is added.
+    pub convex: bool,
+    /// Bits of the sum behind the binary point.
+    pub point: u32,
+}
+
+/// 1/x of \[1, 2).
+pub const RCP: Shape = Shape { low_bits: 16, constant: 13, square: 0, falls: true, convex: true, point: 39 };
+/// 1/sqrt(x) of \[1, 4).
+pub const RSQRT: Shape =
+    Shape { low_bits: 17, constant: 14, square: 2, falls: true, convex: true, point: 40 };
+/// sqrt(x) of \[1, 4).
+pub const SQRT: Shape =
+    Shape { low_bits: 17, constant: 15, square: 1, falls: false, convex: false, point: 40 };
+/// The sine of \[0, 1) quarter turns.
+pub const SIN: Shape =
+    Shape { low_bits: 17, constant: 11, square: 0, falls: false, convex: false, point: 37 };
+/// 2^x of \[0, 1).
+pub const EX2: Shape = Shape { low_bits: 17, constant: 13, square: 0, falls: false, convex: true, point: 38 };
+/// log2(x) of \[1, 2).
+pub const LG2: Shape =
+    Shape { low_bits: 17, constant: 12, square: 1, falls: false, convex: false, point: 38 };
+/// tanh(x) / 2^e, where e is x's exponent, at most -1.
+pub const TANH: Shape =
+    Shape { low_bits: 17, constant: 15, square: 1, falls: false, convex: false, point: 38 };
+
+/// Bits that [`square`] takes.
+pub const DISTANCE_BITS: u32 = 17;
+
+/// The square of a 17-bit number, divided by 2^19: of the products of two bits, those below 2^18 do not count.
+#[inline(always)]
+pub fn square(x: u32) -> u32 {
+    // x = 2^9 high + low. All of high^2 counts, of low^2 nothing, of high * low what is in columns 9 and up.
+    let (high, low) = (x >> 9, x & 0x1ff);
+    let mut cross = 0;
+    // A loop that the compiler unrolls; bit 0 of `high` meets no column.
+    let mut bit = 1;
+    while bit < 8 {
+        let selected = 0_u32.wrapping_sub((high >> bit) & 1);
+        cross += selected & (low >> (9 - bit));
+        bit += 1;
+    }
+    ((high * high) >> 1) + cross
+}
+
+/// A function's coefficients.
+pub(super) struct Table<const N: usize> {
+    /// What is added to every value.
+    pub(super) bias: u64,
+    /// `c0`, `c1` and `c2` of each segment in one word, so that a lane reads memory once.
+    rows: [u64; N],
+}
+
+const C2_BITS: u32 = 16;
+const C1_BITS: u32 = 22;
+
+impl<const N: usize> Table<N> {
+    /// Packs the rows. `N` is a power of two; rows beyond the last are never selected.
+    pub(super) const fn new(bias: u64, rows: &[[u32; 3]]) -> Self {
+        assert!(N.is_power_of_two() && rows.len() <= N);
+        let mut packed = [0; N];
+        let mut i = 0;
+        while i < rows.len() {
+            let [c0, c1, c2] = rows[i];
+            assert!(c0 >> (64 - C1_BITS - C2_BITS) == 0 && c1 >> C1_BITS == 0 && c2 >> C2_BITS == 0);
+            packed[i] = ((c0 as u64) << (C1_BITS + C2_BITS)) | ((c1 as u64) << C2_BITS) | c2 as u64;
+            i += 1;
+        }
+        Self { bias, rows: packed }
+    }
+
+    /// The function's value at an argument: the number of the segment, and below it the distance.
+    #[inline(always)]
+    pub(super) fn value(&self, shape: Shape, argument: u32) -> u64 {
+        let distance = argument & ((1 << shape.low_bits) - 1);
+        let row = self.rows[(argument >> shape.low_bits) as usize & (N - 1)];
+        let constant = (row >> (C1_BITS + C2_BITS)) << shape.constant;
+        let c1 = (row >> C2_BITS) & ((1 << C1_BITS) - 1);
+        let c2 = row & ((1 << C2_BITS) - 1);
+        let linear = c1 * u64::from(distance);
+        let square = (c2 * u64::from(square(distance << (DISTANCE_BITS - shape.low_bits)))) << shape.square;
+        let rising = constant + self.bias;
+        let line = if shape.falls { rising - linear } else { rising + linear };
+        if shape.convex { line + square } else { line - square }
+    }
+}

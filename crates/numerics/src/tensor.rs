@@ -1,0 +1,113 @@
+//! What a tensor core computes: one element of `D = A * B + C` (PTX manual, "Warp Level Matrix Instructions" and
+//! "Asynchronous Warpgroup Level Matrix Instructions").
+//!
+//! The manual leaves the order, the precision and the rounding of the sum open. This module is what an H200 computes,
+//! bit for bit; docs/numerics.md tells how that was found. [`dot`] takes one row of A, one column of B and one element
+//! of C; how they lie in registers or in shared memory is the machine's affair. Operands are decoded once
+//! ([`Operand::decode`]) and used in many dot products.
+
+mod element;
+mod float;
+mod integer;
+mod sum;
+
+use crate::rounding::Mode;
+pub use element::{Element, Operand};
+
+/// The type of C and D.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Accumulator {
+    /// `.f16`.
+    F16,
+    /// `.f32`.
+    F32,
+    /// `.f64`.
+    F64,
+    /// `.s32`.
+    S32,
+}
+
+/// The family of the instruction. Families differ in their arithmetic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Unit {
+    /// `mma.sync`, dense.
+    Mma,
+    /// `mma.sp`.
+    SparseMma,
+    /// `wmma.mma`.
+    Wmma,
+    /// `wgmma.mma_async`, dense.
+    Wgmma,
+    /// `wgmma.mma_async.sp`.
+    SparseWgmma,
+}
+
+/// How bits of `.b1` operands are combined before they are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BitOperation {
+    /// `.xor.popc`.
+    Xor,
+    /// `.and.popc`.
+    And,
+}
+
+/// What an instruction computes, as far as it concerns arithmetic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Config {
+    /// The type of A's elements.
+    pub a: Operand,
+    /// The type of B's elements. It may differ from A's among the 8-bit floats, among `s8` and `u8`, `s4` and `u4`.
+    pub b: Operand,
+    /// The type of C.
+    pub c: Accumulator,
+    /// The type of D.
+    pub d: Accumulator,
+    /// The family of the instruction.
+    pub unit: Unit,
+    /// `.satfinite`: of the integers, and of the `wmma` of floats that PTX has withdrawn.
+    pub satfinite: bool,
+    /// The rounding of the `.f64` forms; the others ignore it.
+    pub rounding: Mode,
+    /// The operation of the `.b1` forms; the others ignore it.
+    pub bits: BitOperation,
+}
+
+/// One element of D.
+///
+/// `a` and `b` hold the instruction's k elements in the order of k, as many the one as the other. For a sparse
+/// instruction they hold the selected half: `a` the stored elements, `b` those that the metadata pairs with them. `c` is
+/// the element of C, zero where `wgmma` has none; bits above those of its type are ignored. The result is in the low
+/// bits of the returned word.
+///
+/// ```
+/// use numerics::rounding::Mode;
+/// use numerics::tensor::{Accumulator, BitOperation, Config, Operand, Unit, dot};
+///
+/// // mma.m16n8k16.f32.f16.f16.f32: 1 + 2^-24 + 2^-25, which an .f32 addition would round up, is cut to 1.
+/// let config = Config {
+///     a: Operand::F16,
+///     b: Operand::F16,
+///     c: Accumulator::F32,
+///     d: Accumulator::F32,
+///     unit: Unit::Mma,
+///     satfinite: false,
+///     rounding: Mode::NearestEven,
+///     bits: BitOperation::Xor,
+/// };
+/// let half = |bits| Operand::F16.decode(bits);
+/// let a = [half(0x3c00), half(0x0c00), half(0x0800)];
+/// let b = [half(0x3c00), half(0x0c00), half(0x0c00)];
+/// assert_eq!(dot(&config, &a, &b, 0), 0x3f80_0000);
+/// ```
+pub fn dot(config: &Config, a: &[Element], b: &[Element], c: u64) -> u64 {
+    match config.a {
+        Operand::F16 | Operand::Bf16 | Operand::Tf32 | Operand::E4m3 | Operand::E5m2 => {
+            float::dot(config, a, b, c)
+        }
+        Operand::F64 => float::dot_f64(config.rounding, a, b, c),
+        Operand::S8 | Operand::U8 | Operand::S4 | Operand::U4 => {
+            u64::from(integer::dot(a, b, c as u32, config.satfinite))
+        }
+        Operand::B1 => u64::from(integer::count(config.bits, a, b, c as u32)),
+    }
+}
