@@ -42,7 +42,7 @@ const GIB: u64 = 1 << 30;
 const KIB: u32 = 1 << 10;
 
 /// Every profile, the default first.
-pub const PROFILES: [Profile; 8] = [
+pub const PROFILES: [Profile; 10] = [
     Profile {
         name: "h200",
         device_name: "NVIDIA H200",
@@ -92,6 +92,40 @@ pub const PROFILES: [Profile; 8] = [
         clock_khz: 2_520_000,
         memory_clock_khz: 9_001_000,
         memory_bus_bits: 384,
+        l2: 96 * KIB * KIB,
+    },
+    Profile {
+        name: "b200",
+        device_name: "NVIDIA B200",
+        sm: 100,
+        arch_specific: true,
+        multiprocessors: 148,
+        memory: 180 * GIB,
+        registers: 65536,
+        threads_per_multiprocessor: 2048,
+        ctas_per_multiprocessor: 32,
+        shared_per_multiprocessor: 228 * KIB,
+        shared_per_cta_optin: 227 * KIB,
+        clock_khz: 1_965_000,
+        memory_clock_khz: 3_996_000,
+        memory_bus_bits: 7680,
+        l2: 126 * KIB * KIB,
+    },
+    Profile {
+        name: "rtx5090",
+        device_name: "NVIDIA GeForce RTX 5090",
+        sm: 120,
+        arch_specific: true,
+        multiprocessors: 170,
+        memory: 32 * GIB,
+        registers: 65536,
+        threads_per_multiprocessor: 1536,
+        ctas_per_multiprocessor: 24,
+        shared_per_multiprocessor: 100 * KIB,
+        shared_per_cta_optin: 99 * KIB,
+        clock_khz: 2_407_000,
+        memory_clock_khz: 14_001_000,
+        memory_bus_bits: 512,
         l2: 96 * KIB * KIB,
     },
     Profile {

@@ -46,15 +46,15 @@ pub(crate) struct Image {
     pub(crate) barriers: Vec<BarrierSite>,
     /// Video instructions.
     pub(crate) videos: Vec<numerics::video::Instruction>,
+    /// Matrix multiplications.
+    pub(crate) products: Vec<Product>,
+    /// Matrices that are loaded and stored.
+    pub(crate) matrices: Vec<Stored>,
     /// Bulk copies, tensor copies, changes of tensor maps, and accesses of multicast memory.
     pub(crate) bulks: Vec<Bulk>,
     pub(crate) tensor_copies: Vec<TensorCopy>,
     pub(crate) replacements: Vec<Replacement>,
     pub(crate) multimems: Vec<Multimem>,
-    /// Matrix multiplications.
-    pub(crate) products: Vec<Product>,
-    /// Matrices that are loaded and stored.
-    pub(crate) matrices: Vec<Stored>,
     /// Bytes of local memory that module-scope `.local` variables take, below every frame.
     pub(crate) module_local: u32,
     /// Bytes of static shared memory.

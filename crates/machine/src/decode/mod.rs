@@ -288,7 +288,7 @@ fn dispatch(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
         | Sem::MultimemStore
         | Sem::MultimemReduce => bulk::decode(d, sem),
 
-        Sem::Atom | Sem::AtomCas | Sem::AtomVector | Sem::Red | Sem::RedAsync | Sem::RedVector => {
+        Sem::Atom | Sem::AtomCas | Sem::AtomVector | Sem::Red | Sem::RedVector | Sem::RedAsync => {
             atomic::decode(d, sem)
         }
 
