@@ -317,7 +317,9 @@ impl Parser {
         };
         let count = slots.iter().take_while(|slot| belongs(slot)).count();
         match slots[count..].iter().find(|slot| belongs(slot)) {
-            Some(late) => Err(self.error(format!("slot `{}` belongs to the name, but stands after it", late.name))),
+            Some(late) => {
+                Err(self.error(format!("slot `{}` belongs to the name, but stands after it", late.name)))
+            }
             None => Ok(count),
         }
     }
@@ -420,7 +422,10 @@ impl Parser {
             slots.push(slot);
         }
         if let Some(optional) = self.table.optional.get(mnemonic) {
-            slots.iter_mut().filter(|slot| optional.contains(&slot.name)).for_each(|slot| slot.optional = true);
+            slots
+                .iter_mut()
+                .filter(|slot| optional.contains(&slot.name))
+                .for_each(|slot| slot.optional = true);
         }
         Ok((mnemonic.to_owned(), slots))
     }
@@ -550,7 +555,8 @@ impl Parser {
             }),
             _ => limit.split('|').map(number).collect::<Option<_>>().map(Limit::OneOf),
         };
-        let read = read.ok_or_else(|| self.error("expected `type(low..high)`, `type(1|2)` or `type(%step)`"))?;
+        let read =
+            read.ok_or_else(|| self.error("expected `type(low..high)`, `type(1|2)` or `type(%step)`"))?;
         Ok((ty, Some(read)))
     }
 

@@ -31,7 +31,8 @@ fn the_checker_agrees_with_ptxas() {
     }
     assert!(judged.len() > 100_000, "{}", judged.len());
     assert!(wrong.is_empty(), "{} of {} disagree:\n{}", wrong.len(), judged.len(), wrong.join("\n"));
-    let mut lines: Vec<String> = text.lines().filter(|line| line.starts_with('#')).map(str::to_owned).collect();
+    let mut lines: Vec<String> =
+        text.lines().filter(|line| line.starts_with('#')).map(str::to_owned).collect();
     lines.extend(exceptions.iter().zip(&found).map(|(exception, count)| exception.line(*count)));
     let now = lines.join("\n") + "\n";
     if std::env::var_os("BLESS").is_some() {

@@ -76,9 +76,7 @@ enum Step {
 pub(crate) fn run(verdicts: &Verdicts) -> Result<()> {
     let folder = || root().join("crates/ptx/tests/verdicts");
     match &verdicts.step {
-        Step::Ask { ptxas, out, deep, only } => {
-            ask(ptxas, &out.clone().unwrap_or_else(folder), *deep, only)
-        }
+        Step::Ask { ptxas, out, deep, only } => ask(ptxas, &out.clone().unwrap_or_else(folder), *deep, only),
         Step::Compare { recordings, only, show } => {
             compare(&recordings.clone().unwrap_or_else(folder), only, *show)
         }
@@ -102,7 +100,8 @@ fn ask(program: &Path, out: &Path, deep: bool, only: &str) -> Result<()> {
         let answers = ptxas.ask(&asked)?;
         let mut blocks: BTreeMap<Vec<(String, bool)>, Vec<Template>> = BTreeMap::new();
         for (template, fills) in questions {
-            let answer = |fill: &String| Some((fill.clone(), *answers.get(&recording::filled(&template, fill))?));
+            let answer =
+                |fill: &String| Some((fill.clone(), *answers.get(&recording::filled(&template, fill))?));
             let fills: Vec<_> = fills.iter().filter_map(answer).collect();
             if !fills.is_empty() {
                 blocks.entry(fills).or_default().push(template);
@@ -116,14 +115,20 @@ fn ask(program: &Path, out: &Path, deep: bool, only: &str) -> Result<()> {
         packed.write_all(written(&blocks).as_bytes())?;
         fs::write(&path, packed.finish()?).with_context(|| path.display().to_string())?;
         let accepted = answers.values().filter(|accepted| **accepted).count();
-        println!("verdicts: {file}: {} questions, {} answers, {accepted} accepted", asked.len(), answers.len());
+        println!(
+            "verdicts: {file}: {} questions, {} answers, {accepted} accepted",
+            asked.len(),
+            answers.len()
+        );
     }
     Ok(())
 }
 
 /// The text of a file.
 fn written(blocks: &[Block]) -> String {
-    let mut text = String::from("# What ptxas of CUDA 13.0 says; see recording.rs. Written by `cargo xtask verdicts ask`.\n");
+    let mut text = String::from(
+        "# What ptxas of CUDA 13.0 says; see recording.rs. Written by `cargo xtask verdicts ask`.\n",
+    );
     for block in blocks {
         text.push('\n');
         for (header, template) in &block.templates {

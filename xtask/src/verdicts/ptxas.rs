@@ -37,8 +37,7 @@ impl Ptxas<'_> {
             if architecture(header).is_none() {
                 continue;
             }
-            let (modules, instructions): (Vec<&str>, Vec<&str>) =
-                texts.iter().partition(|text| alone(text));
+            let (modules, instructions): (Vec<&str>, Vec<&str>) = texts.iter().partition(|text| alone(text));
             batches.extend(modules.into_iter().map(|text| (*header, vec![text])));
             batches.extend(instructions.chunks(BATCH).map(|texts| (*header, texts.to_vec())));
         }
@@ -107,7 +106,8 @@ impl Ptxas<'_> {
             };
             if let Some(fatal) = fatal.filter(|_| parse && lines[0] != usize::MAX) {
                 // All before it was read.
-                let read = texts.iter().zip(&lines).filter(|(_, line)| **line <= fatal && wrong.contains(line));
+                let read =
+                    texts.iter().zip(&lines).filter(|(_, line)| **line <= fatal && wrong.contains(line));
                 answers.extend(read.map(|(text, _)| (*text, false)));
                 work.push((good(0, fatal), false));
                 work.push((good(fatal, usize::MAX), parse));

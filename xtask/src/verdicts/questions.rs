@@ -36,7 +36,8 @@ pub(crate) fn add(questions: &mut Questions, file: &str, header: &str, template:
 fn file_of(opcode: &Opcode) -> String {
     let (number, title) = opcode.data().chapter.split_once(' ').unwrap_or_default();
     let number = number.trim_start_matches("9.7.");
-    let number = if number.find('.').unwrap_or(number.len()) == 1 { format!("0{number}") } else { number.into() };
+    let number =
+        if number.find('.').unwrap_or(number.len()) == 1 { format!("0{number}") } else { number.into() };
     format!("{number}-{}", title.to_lowercase().replace([' ', '/'], "-"))
 }
 
@@ -141,9 +142,12 @@ fn opcode_questions(questions: &mut Questions, mnemonic: &Mnemonic, opcode: &Opc
         changed
     };
     for i in 0..modifiers.len() {
-        ask(&with(&|m| {
-            m.remove(i);
-        }), None);
+        ask(
+            &with(&|m| {
+                m.remove(i);
+            }),
+            None,
+        );
         if i > 0 {
             ask(&with(&|m| m.swap(i - 1, i)), None);
         }
@@ -200,24 +204,101 @@ pub(crate) fn targets() -> impl Iterator<Item = Arch> {
 
 /// The versions from 2.3 on, which began `.address_size`.
 pub(crate) fn versions() -> Vec<Version> {
-    let minors = [(2, 3..=3), (3, 0..=2), (4, 0..=3), (5, 0..=0), (6, 0..=5), (7, 0..=8), (8, 0..=8), (9, 0..=0)];
+    let minors =
+        [(2, 3..=3), (3, 0..=2), (4, 0..=3), (5, 0..=0), (6, 0..=5), (7, 0..=8), (8, 0..=8), (9, 0..=0)];
     minors.into_iter().flat_map(|(major, minors)| minors.map(move |minor| Version { major, minor })).collect()
 }
 
 /// What could stand at any operand.
 const OPERANDS: &[&str] = &[
-    "%p9", "%c9", "%h9", "%r9", "%d9", "%q9", "%f9", "%g9", "%xu16", "%xs16", "%xf16", "%xu32", "%xs32", "%xhh",
-    "%xu64", "%xs64", "0", "1", "-1", "5", "16", "128", "255", "256", "65535", "65536", "4294967295", "4294967296", "1.0",
-    "0f3F800000", "0d3FF0000000000000", "_", "!%p9", "-%r9", "!%r9", "{%r8,%r9}", "{%r9}", "{%d8,%d9}", "{%h8,%h9}",
-    "[%d9]", "[%f9]", "[in_global]", "[in_shared]", "[in_const]", "[in_local]", "[parameter]",
-    "[argument]", "[in_global+4]", "[in_shared+4]", "[%d9+8]", "[%d9+-8]", "[0]", "[16]", "in_global", "in_shared", "in_local", "parameter",
-    "argument", "callee", "end", "%tid.x", "%tid", "%laneid", "%clock64", "%r9.x", "%r9.b0",
+    "%p9",
+    "%c9",
+    "%h9",
+    "%r9",
+    "%d9",
+    "%q9",
+    "%f9",
+    "%g9",
+    "%xu16",
+    "%xs16",
+    "%xf16",
+    "%xu32",
+    "%xs32",
+    "%xhh",
+    "%xu64",
+    "%xs64",
+    "0",
+    "1",
+    "-1",
+    "5",
+    "16",
+    "128",
+    "255",
+    "256",
+    "65535",
+    "65536",
+    "4294967295",
+    "4294967296",
+    "1.0",
+    "0f3F800000",
+    "0d3FF0000000000000",
+    "_",
+    "!%p9",
+    "-%r9",
+    "!%r9",
+    "{%r8,%r9}",
+    "{%r9}",
+    "{%d8,%d9}",
+    "{%h8,%h9}",
+    "[%d9]",
+    "[%f9]",
+    "[in_global]",
+    "[in_shared]",
+    "[in_const]",
+    "[in_local]",
+    "[parameter]",
+    "[argument]",
+    "[in_global+4]",
+    "[in_shared+4]",
+    "[%d9+8]",
+    "[%d9+-8]",
+    "[0]",
+    "[16]",
+    "in_global",
+    "in_shared",
+    "in_local",
+    "parameter",
+    "argument",
+    "callee",
+    "end",
+    "%tid.x",
+    "%tid",
+    "%laneid",
+    "%clock64",
+    "%r9.x",
+    "%r9.b0",
 ];
 
 /// The same for operands of other opcodes of the form.
 const SOME_OPERANDS: &[&str] = &[
-    "%p9", "%c9", "%h9", "%r9", "%d9", "%f9", "%g9", "%xu16", "%xf16", "%xs32", "%xhh", "%xs64", "1", "-1", "65536", "4294967296",
-    "1.0", "0f3F800000",
+    "%p9",
+    "%c9",
+    "%h9",
+    "%r9",
+    "%d9",
+    "%f9",
+    "%g9",
+    "%xu16",
+    "%xf16",
+    "%xs32",
+    "%xhh",
+    "%xs64",
+    "1",
+    "-1",
+    "65536",
+    "4294967296",
+    "1.0",
+    "0f3F800000",
 ];
 
 /// Each operand replaced, left out, doubled.
@@ -270,7 +351,9 @@ fn operand_questions(questions: &mut Questions, opcode: &Opcode, minimal: &Opcod
             doubled.insert(i, operands[i].clone());
             ask(&doubled);
         }
-        for extra in ["%r9", "%d9", "%h9", "%f9", "%p9", "!%p9", "0", "1.0", "{%r8,%r9}", "[%d9]", "|%p9", "end"] {
+        for extra in
+            ["%r9", "%d9", "%h9", "%f9", "%p9", "!%p9", "0", "1.0", "{%r8,%r9}", "[%d9]", "|%p9", "end"]
+        {
             let mut more = operands.clone();
             more.push(extra.to_owned());
             ask(&more);
@@ -302,8 +385,11 @@ fn lengths(operand: &str, first: bool) -> Vec<String> {
     let class = &elements[0][..2];
     let vector = |elements: &[String]| format!("{before}{{{}}}{after}", elements.join(","));
     let count = |class: &str, n: usize| vector(&(0..n).map(|i| format!("{class}{i}")).collect::<Vec<_>>());
-    let mut lists: Vec<String> =
-        [1, 2, 3, 4, 5, 8, n - 1, n + 1, n * 2].iter().filter(|n| **n > 0).map(|n| count(class, *n)).collect();
+    let mut lists: Vec<String> = [1, 2, 3, 4, 5, 8, n - 1, n + 1, n * 2]
+        .iter()
+        .filter(|n| **n > 0)
+        .map(|n| count(class, *n))
+        .collect();
     if n <= 16 && first {
         lists.extend(["%h", "%r", "%d", "%f", "%g", "%p", "%q", "%c"].iter().map(|class| count(class, n)));
         for odd in ["_", "1", "1.0", "%r9", "%d9", "%h9", "%f9", "in_global", "%tid.x"] {
@@ -318,4 +404,3 @@ fn lengths(operand: &str, first: bool) -> Vec<String> {
     lists.push(operand.to_owned());
     lists
 }
-

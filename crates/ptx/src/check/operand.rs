@@ -117,9 +117,7 @@ impl Resolver<'_> {
     fn fit_register(&self, operand: &OperandPlan, register: RegId, span: Span) -> Result<(), Misfit> {
         let found = self.register_type(register);
         match operand.ty {
-            Some(expected) if expected == found || isa::compatible(expected, found, operand.loose) => {
-                Ok(())
-            }
+            Some(expected) if expected == found || isa::compatible(expected, found, operand.loose) => Ok(()),
             Some(expected) => Err((MismatchKind::Type { expected, found }, span)),
             None if found == ScalarType::Pred => Err((MismatchKind::NoPredicate, span)),
             None if operand.pointer && (found.kind() == TypeKind::Float || found.bits() < 32) => {
@@ -222,7 +220,9 @@ impl Resolver<'_> {
             ArgKind::NotPredicate(_) => return Err((MismatchKind::Negation, arg.span)),
             ArgKind::Sink if sink => return Ok(()),
             ArgKind::Sink => return Err((MismatchKind::Sink, arg.span)),
-            ArgKind::Constant(Constant::Signed(_) | Constant::Unsigned(_)) if read && constant => return Ok(()),
+            ArgKind::Constant(Constant::Signed(_) | Constant::Unsigned(_)) if read && constant => {
+                return Ok(());
+            }
             _ => return Err((MismatchKind::Expected("a predicate register"), arg.span)),
         };
         match self.register_type(register) {

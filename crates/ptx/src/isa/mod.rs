@@ -30,8 +30,8 @@ mod target;
 pub use compatibility::compatible;
 pub use coverage::coverage_markdown;
 pub use form::{
-    Choice, Count, FORMS, FormData, FormId, Fragment, Gate, Limit, OperandKind, OperandSpec, Role, Rule, SlotSpec,
-    SpaceRule, TypeRule,
+    Choice, Count, FORMS, FormData, FormId, Fragment, Gate, Limit, OperandKind, OperandSpec, Role, Rule,
+    SlotSpec, SpaceRule, TypeRule,
 };
 pub use instance::{instance, instance_operands, minimal_instance};
 pub(crate) use lookup::edit_distance;

@@ -15,7 +15,9 @@ pub(crate) fn bits_as(constant: Constant, ty: ScalarType) -> Option<u64> {
             Some(u64::from(constant.as_integer()? != 0))
         }
         // Packed integers have no constants.
-        (_, TypeKind::Unsigned | TypeKind::Signed) if matches!(ty, ScalarType::U16x2 | ScalarType::S16x2) => None,
+        (_, TypeKind::Unsigned | TypeKind::Signed) if matches!(ty, ScalarType::U16x2 | ScalarType::S16x2) => {
+            None
+        }
         (
             Constant::Signed(_) | Constant::Unsigned(_),
             TypeKind::Unsigned | TypeKind::Signed | TypeKind::Untyped,

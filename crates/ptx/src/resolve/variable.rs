@@ -213,8 +213,12 @@ impl Resolver<'_> {
                     let value = self.integer(expr)?;
                     if !matches!(ast[expr].value, ExprKind::Integer { .. } | ExprKind::Unary(..)) {
                         self.report(
-                            Diagnostic::error(codes::DIMENSION, dimension.span, "an array's size is a plain number")
-                                .hint(format!("write {value}")),
+                            Diagnostic::error(
+                                codes::DIMENSION,
+                                dimension.span,
+                                "an array's size is a plain number",
+                            )
+                            .hint(format!("write {value}")),
                         );
                     }
                     let Some(value) = u64::try_from(value).ok().filter(|v| *v > 0) else {

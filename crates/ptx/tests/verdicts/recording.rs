@@ -237,7 +237,8 @@ impl Exception {
 
     /// Whether a disagreement is of this class.
     pub(crate) fn covers(&self, judged: &Judged) -> bool {
-        self.accepted == judged.theirs && matches(&self.pattern, &format!("{} {}", judged.header, judged.text))
+        self.accepted == judged.theirs
+            && matches(&self.pattern, &format!("{} {}", judged.header, judged.text))
     }
 }
 
