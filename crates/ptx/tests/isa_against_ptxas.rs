@@ -21,10 +21,6 @@ const EXCEPTIONS: &[(&str, &str)] = &[
         "txq.force_unnormalized_coords",
         "asks a samplerref, which only texmode_independent modules can declare",
     ),
-    (
-        "cvt.sat.u8.u8",
-        "saturation that can change nothing is refused, where the manual says that it has no effect",
-    ),
     ("cvt.rn.f16x2.e4m3x2", FP8_ON_SM_89),
     ("cvt.rn.f16x2.e5m2x2", FP8_ON_SM_89),
     ("cvt.rn.relu.f16x2.e4m3x2", FP8_ON_SM_89),
