@@ -47,17 +47,35 @@ def count(values, bins, n, BLOCK: tl.constexpr):
     tl.atomic_add(bins + value % 64, 1, mask=at < n)
 
 
+@triton.jit
+def twice(source, target, H: tl.constexpr, W: tl.constexpr):
+    y, x = tl.program_id(1) * H, tl.program_id(0) * W
+    target.store([y, x], source.load([y, x]) * 2)
+
+
+@triton.jit
+def add_tiles(a, b, height, width, H: tl.constexpr, W: tl.constexpr):
+    source = tl.make_tensor_descriptor(a, [height, width], [width, 1], [H, W])
+    target = tl.make_tensor_descriptor(b, [height, width], [width, 1], [H, W])
+    y, x = tl.program_id(1) * H, tl.program_id(0) * W
+    target.atomic_add([y, x], source.load([y, x]))
+
+
 KERNELS = [
     (add, {"a": "*fp32", "b": "*fp32", "c": "*fp32", "n": "i32"}, {"BLOCK": 1024}),
     (softmax, {"out": "*fp32", "values": "*fp32", "columns": "i32"}, {"BLOCK": 2048}),
     (matmul, {"a": "*fp16", "b": "*fp16", "c": "*fp16", "m": "i32", "n": "i32", "k": "i32"}, {"M": 64, "N": 64, "K": 32}),
     (count, {"values": "*i32", "bins": "*i32", "n": "i32"}, {"BLOCK": 512}),
+    # Tensor copies: with maps from the host, and with maps that the kernel makes.
+    (twice, {"source": "tensordesc<fp32[32,32]>", "target": "tensordesc<fp32[32,32]>"}, {"H": 32, "W": 32}),
+    (add_tiles, {"a": "*fp32", "b": "*fp32", "height": "i32", "width": "i32"}, {"H": 32, "W": 32}),
 ]
 
 folder = pathlib.Path(sys.argv[1])
 for kernel, types, constants in KERNELS:
     signature = types | {name: "constexpr" for name in constants}
-    for capability in (80, 90, 100):
+    # Tensor copies exist from 90 on.
+    for capability in (90, 100) if kernel in (twice, add_tiles) else (80, 90, 100):
         source = ASTSource(fn=kernel, signature=signature, constexprs=constants)
         made = triton.compile(source, target=GPUTarget("cuda", capability, 32))
         (folder / f"{kernel.__name__}-{capability}.ptx").write_text(made.asm["ptx"])

@@ -1,10 +1,11 @@
-//! The project's chores: `cargo xtask` with `tidy`, `docs`, `corpus`, `record`, `fingerprints` or `tables`.
+//! The project's chores: `cargo xtask` with `tidy`, `docs`, `corpus`, `record`, `fingerprints`, `tables` or `verdicts`.
 
 mod corpus;
 mod fingerprints;
 mod record;
 mod tables;
 mod tidy;
+mod verdicts;
 
 use anyhow::{Context, Result, ensure};
 use clap::{Parser, Subcommand};
@@ -33,6 +34,8 @@ enum Chore {
     Fingerprints(fingerprints::Choice),
     /// Finds the special-function unit's coefficients from recordings of a GPU.
     Tables(tables::Recordings),
+    /// Compares the checker with ptxas, over all of the instruction table.
+    Verdicts(verdicts::Verdicts),
 }
 
 /// The repository's root.
@@ -71,6 +74,7 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Fingerprints(_) | Chore::Tables(_) if cfg!(debug_assertions) => again_in_release(),
         Chore::Fingerprints(choice) => fingerprints::run(&choice),
         Chore::Tables(recordings) => tables::run(&recordings),
+        Chore::Verdicts(verdicts) => verdicts::run(&verdicts),
     }
 }
 

@@ -1,6 +1,7 @@
 //! A case: one launch with its inputs and everything that is expected of it.
 
 use super::directive::{Directive, Program};
+use super::tensor::{MapDirective, TensorMapPlan};
 use super::value::{Type, Values};
 use machine::{Profile, SchedulerKind};
 
@@ -58,6 +59,26 @@ pub enum Parameter {
         bytes: Vec<u8>,
         /// Whether it is freed before the launch.
         freed: bool,
+        /// Whether its address is a kernel parameter; otherwise only tensor maps lead to it.
+        passed: bool,
+    },
+    /// A tensor map.
+    TensorMap {
+        /// What `out` calls it.
+        name: String,
+        /// The parameter whose buffer holds the tensor.
+        buffer: usize,
+        /// The map.
+        plan: TensorMapPlan,
+        /// Whether the parameter is the address of the map, not the map itself.
+        in_memory: bool,
+    },
+    /// The address of a multicast object.
+    Multicast {
+        /// The parameters whose buffers are its members.
+        members: Vec<usize>,
+        /// Bytes of each.
+        bytes: u64,
     },
 }
 
@@ -193,8 +214,11 @@ impl Parser<'_> {
                 let (name, values) = array(text)?;
                 self.parameter(name, Parameter::Value(values.bytes()))
             }
-            "in" => self.input(text, false),
-            "freed" => self.input(text, true),
+            "in" => self.input(text, false, true),
+            "freed" => self.input(text, true, true),
+            "buffer" => self.input(text, false, false),
+            "map" => self.map(text),
+            "multicast" => self.multicast(text),
             "out" => self.output(directive),
             "tolerance" => {
                 let tolerance = tolerance(text)?;
@@ -292,13 +316,38 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn input(&mut self, text: &str, freed: bool) -> Result<(), String> {
+    fn input(&mut self, text: &str, freed: bool, passed: bool) -> Result<(), String> {
         let (name, values) = array(text)?;
         if let Some(variable) = name.strip_prefix('&') {
             self.case()?.presets.push((variable.to_owned(), values));
             return Ok(());
         }
-        self.parameter(name.clone(), Parameter::Buffer { name, bytes: values.bytes(), freed })
+        self.parameter(name.clone(), Parameter::Buffer { name, bytes: values.bytes(), freed, passed })
+    }
+
+    /// The parameter whose buffer is called `name`.
+    fn buffer(&self, name: &str) -> Result<usize, String> {
+        let index = self.names.iter().position(|known| known == name);
+        let parameters = self.cases.last().map_or(&[][..], |case| &case.parameters);
+        let buffer = index.filter(|&i| matches!(parameters.get(i), Some(Parameter::Buffer { .. })));
+        buffer.ok_or_else(|| format!("no buffer {name} before it"))
+    }
+
+    fn map(&mut self, text: &str) -> Result<(), String> {
+        let MapDirective { name, buffer, in_memory, plan } = MapDirective::parse(text)?;
+        let buffer = self.buffer(&buffer)?;
+        self.parameter(name.clone(), Parameter::TensorMap { name, buffer, plan, in_memory })
+    }
+
+    /// `NAME BYTES of BUFFER,BUFFER...`
+    fn multicast(&mut self, text: &str) -> Result<(), String> {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let [name, bytes, "of", members] = words[..] else {
+            return Err("not `NAME BYTES of BUFFER,BUFFER`".to_owned());
+        };
+        let bytes = bytes.parse().map_err(|_| format!("`{bytes}` is not a number"))?;
+        let members = members.split(',').map(|member| self.buffer(member)).collect::<Result<_, _>>()?;
+        self.parameter(name.to_owned(), Parameter::Multicast { members, bytes })
     }
 
     fn output(&mut self, directive: &Directive) -> Result<(), String> {
@@ -313,7 +362,7 @@ impl Parser<'_> {
             (None, Some(index)) => Place::Parameter(index),
             (None, None) => {
                 let bytes = vec![0; values.bits.len() * values.ty.bytes];
-                self.parameter(name.clone(), Parameter::Buffer { name, bytes, freed: false })?;
+                self.parameter(name.clone(), Parameter::Buffer { name, bytes, freed: false, passed: true })?;
                 Place::Parameter(self.names.len() - 1)
             }
         };

@@ -99,7 +99,9 @@ fn launch(
     };
     let kernel = loaded.kernel(&case.kernel).ok_or_else(|| format!("no kernel {}", case.kernel))?;
     let memory = device.memory();
-    let placed = Placed::new(case, &kernel.parameters(), memory, &variable)?;
+    let multicast =
+        |members: &[u64], bytes| memory.bind_multicast(members, bytes).map_err(|error| error.to_string());
+    let placed = Placed::new(case, &kernel.parameters(), memory, &variable, &multicast)?;
     let launch = Launch {
         kernel,
         grid: case.grid,
@@ -148,7 +150,8 @@ pub fn run_on_gpu(program: &Program, case: &Case, gpu: &Gpu) -> Result<Outcome, 
     let kernel = module.entries().find(|(_, function)| function.name == case.kernel);
     let (kernel, _) = kernel.ok_or_else(|| at(format!("no kernel {}", case.kernel)))?;
     let layout = machine::parameter_layout(&module, kernel);
-    let placed = Placed::new(case, &layout, gpu, &variable).map_err(at)?;
+    let no_multicast = |_: &[u64], _| Err("multicast addresses are not made for a GPU".to_owned());
+    let placed = Placed::new(case, &layout, gpu, &variable, &no_multicast).map_err(at)?;
     let launch = silicon::Launch {
         kernel: &case.kernel,
         grid: case.grid,
@@ -179,12 +182,25 @@ struct Placed {
 /// The address of a module variable.
 type Variable<'a> = &'a dyn Fn(&str) -> Result<u64, String>;
 
+/// Makes an address that stands for several buffers of so many bytes.
+type Multicast<'a> = &'a dyn Fn(&[u64], u64) -> Result<u64, String>;
+
+/// Whether a case has parameters that only the machine makes here: tensor maps, whose format is the driver's own affair,
+/// and multicast addresses.
+pub fn needs_the_machine(case: &Case) -> bool {
+    let made = |parameter: &Parameter| {
+        matches!(parameter, Parameter::TensorMap { .. } | Parameter::Multicast { .. })
+    };
+    case.parameters.iter().any(made)
+}
+
 impl Placed {
     fn new(
         case: &Case,
         layout: &[ParameterLayout],
         memory: &dyn Buffers,
         variable: Variable<'_>,
+        multicast: Multicast<'_>,
     ) -> Result<Self, String> {
         for (name, values) in &case.presets {
             memory.write(variable(name)?, &values.bytes()).map_err(|error| error.to_string())?;
@@ -192,11 +208,35 @@ impl Placed {
         let mut addresses = Vec::new();
         for parameter in &case.parameters {
             addresses.push(match parameter {
-                Parameter::Value(_) => None,
+                // Made of the buffers, below.
+                Parameter::Value(_) | Parameter::TensorMap { .. } | Parameter::Multicast { .. } => None,
                 Parameter::Buffer { bytes, .. } => {
                     let address = memory.allocate(bytes.len() as u64).map_err(|error| error.to_string())?;
                     memory.write(address, bytes).map_err(|error| error.to_string())?;
                     Some(address)
+                }
+            });
+        }
+        let mut made = Vec::new();
+        for (index, parameter) in case.parameters.iter().enumerate() {
+            let buffer = |i: usize| addresses[i].ok_or("a parameter that is no buffer");
+            made.push(match parameter {
+                Parameter::Value(_) | Parameter::Buffer { .. } => None,
+                Parameter::TensorMap { buffer: tensor, plan, in_memory, .. } => {
+                    let map = plan.make(buffer(*tensor)?)?.to_bytes();
+                    if *in_memory {
+                        let address = memory.allocate(map.len() as u64).map_err(|error| error.to_string())?;
+                        memory.write(address, &map).map_err(|error| error.to_string())?;
+                        addresses[index] = Some(address);
+                        None
+                    } else {
+                        Some(map.to_vec())
+                    }
+                }
+                Parameter::Multicast { members, bytes } => {
+                    let members = members.iter().map(|&i| buffer(i)).collect::<Result<Vec<_>, _>>()?;
+                    addresses[index] = Some(multicast(&members, *bytes)?);
+                    None
                 }
             });
         }
@@ -206,15 +246,20 @@ impl Placed {
                 memory.free(address).map_err(|error| error.to_string())?;
             }
         }
-        if layout.len() != case.parameters.len() {
-            let (given, wanted) = (case.parameters.len(), layout.len());
+        let passed = |parameter: &Parameter| !matches!(parameter, Parameter::Buffer { passed: false, .. });
+        let given = case.parameters.iter().filter(|parameter| passed(parameter)).count();
+        if layout.len() != given {
+            let wanted = layout.len();
             return Err(format!("{given} parameters are given; kernel {} takes {wanted}", case.kernel));
         }
         let mut params = vec![0; layout.last().map_or(0, |p| (p.offset + p.size) as usize)];
-        for ((place, parameter), address) in layout.iter().zip(&case.parameters).zip(&addresses) {
-            let bytes = match (parameter, address) {
+        let parameters = case.parameters.iter().zip(made).zip(&addresses);
+        let parameters = parameters.filter(|((parameter, _), _)| passed(parameter));
+        for (place, ((parameter, made), address)) in layout.iter().zip(parameters) {
+            let bytes = match (parameter, made) {
                 (Parameter::Value(bytes), _) => bytes.clone(),
-                (Parameter::Buffer { .. }, address) => address.unwrap_or(0).to_le_bytes().to_vec(),
+                (_, Some(made)) => made,
+                (_, None) => address.unwrap_or(0).to_le_bytes().to_vec(),
             };
             if bytes.len() != place.size as usize {
                 let (given, name, wanted) = (bytes.len(), &place.name, place.size);

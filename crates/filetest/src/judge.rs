@@ -74,8 +74,8 @@ fn memory(case: &Case, expected: &Expected, bytes: &[u8], differences: &mut Vec<
     let name = match &expected.place {
         Place::Variable(name) => name,
         Place::Parameter(index) => match &case.parameters[*index] {
-            Parameter::Buffer { name, .. } => name,
-            Parameter::Value(_) => return,
+            Parameter::Buffer { name, .. } | Parameter::TensorMap { name, .. } => name,
+            Parameter::Value(_) | Parameter::Multicast { .. } => return,
         },
     };
     if expected.is_open {

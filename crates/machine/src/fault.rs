@@ -25,6 +25,24 @@ pub enum Trap {
         /// Load, store or atomic.
         access: Access,
     },
+    /// An operand of an instruction with alignment rules of its own that breaks them.
+    MisalignedOperand {
+        /// Which operand.
+        operand: &'static str,
+        /// The address.
+        address: u64,
+        /// What it must be a multiple of.
+        alignment: u64,
+    },
+    /// A multimem access where there is no multicast object.
+    NotMulticast {
+        /// The address.
+        address: u64,
+        /// Bytes accessed.
+        bytes: u64,
+    },
+    /// Operands that the instruction does not take.
+    IllegalInstruction(String),
     /// The `trap` instruction.
     Trap,
     /// The `brkpt` instruction, with no debugger to take it.
@@ -87,8 +105,9 @@ impl Trap {
     /// A short stable name that scripts can match, after the CUDA error it becomes.
     pub fn name(&self) -> &'static str {
         match self {
-            Self::IllegalAddress { .. } => "illegal-address",
-            Self::MisalignedAddress { .. } => "misaligned-address",
+            Self::IllegalAddress { .. } | Self::NotMulticast { .. } => "illegal-address",
+            Self::MisalignedAddress { .. } | Self::MisalignedOperand { .. } => "misaligned-address",
+            Self::IllegalInstruction(_) => "illegal-instruction",
             Self::Trap => "trap",
             Self::Breakpoint => "breakpoint",
             Self::Assert { .. } => "assert",
@@ -112,6 +131,16 @@ impl fmt::Display for Trap {
             Self::MisalignedAddress { address, bytes, access } => {
                 write!(f, "misaligned address: {access} of {bytes} bytes at {address:#x}")
             }
+            Self::MisalignedOperand { operand, address, alignment } => {
+                write!(f, "misaligned address: {operand} {address:#x} is no multiple of {alignment}")
+            }
+            Self::NotMulticast { address, bytes } => {
+                write!(
+                    f,
+                    "illegal address: multimem access of {bytes} bytes at {address:#x}, where no multicast object is bound"
+                )
+            }
+            Self::IllegalInstruction(why) => write!(f, "illegal instruction: {why}"),
             Self::Trap => f.write_str("trap instruction"),
             Self::Breakpoint => f.write_str("breakpoint instruction without a debugger"),
             Self::Assert { message, file, line, function } => {

@@ -17,6 +17,7 @@
 //! | `run` | groups of lanes, packs, CTAs, clusters, grids |
 //! | [`schedule`] | who runs next |
 //! | [`observe`] | who watches |
+//! | [`tensormap`] | tensor maps, and which bytes tensor copies move |
 //! | [`stats`], [`trace`] | observers: exact counters, a line for every instruction |
 //! | [`fault`] | what stops a kernel |
 //!
@@ -40,6 +41,7 @@ mod program;
 mod run;
 pub mod schedule;
 pub mod stats;
+pub mod tensormap;
 pub mod trace;
 
 pub use decode::Unsupported;

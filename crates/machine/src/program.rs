@@ -9,8 +9,12 @@ use crate::lanes::FileSizes;
 use crate::memory::CODE_WINDOW;
 use crate::memory::SpaceKind;
 use crate::ops::Op;
+use crate::ops::bulk::Bulk;
 use crate::ops::matrix::product::Product;
 use crate::ops::matrix::transfer::Stored;
+use crate::ops::multimem::Multimem;
+use crate::ops::tensor::TensorCopy;
+use crate::ops::tensor_map::Replacement;
 use ptx::module::FuncId;
 
 /// Scalars that every frame has: where its locals start in local memory.
@@ -46,6 +50,11 @@ pub(crate) struct Image {
     pub(crate) products: Vec<Product>,
     /// Matrices that are loaded and stored.
     pub(crate) matrices: Vec<Stored>,
+    /// Bulk copies, tensor copies, changes of tensor maps, and accesses of multicast memory.
+    pub(crate) bulks: Vec<Bulk>,
+    pub(crate) tensor_copies: Vec<TensorCopy>,
+    pub(crate) replacements: Vec<Replacement>,
+    pub(crate) multimems: Vec<Multimem>,
     /// Bytes of local memory that module-scope `.local` variables take, below every frame.
     pub(crate) module_local: u32,
     /// Bytes of static shared memory.
@@ -69,6 +78,10 @@ impl Image {
             functions: (0..functions).map(|_| None).collect(),
             calls: Vec::new(),
             barriers: Vec::new(),
+            bulks: Vec::new(),
+            tensor_copies: Vec::new(),
+            replacements: Vec::new(),
+            multimems: Vec::new(),
             videos: Vec::new(),
             products: Vec::new(),
             matrices: Vec::new(),

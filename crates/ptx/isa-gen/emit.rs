@@ -69,7 +69,7 @@ fn emit_kinds(out: &mut String, table: &Table, modifiers: &BTreeMap<String, Stri
     let kinds: Vec<_> = modifiers.values().map(kind).map(|k| k.to_string()).collect();
     let _ = writeln!(out, "impl Modifier {{");
     let _ = writeln!(out, "    /// Modifiers of one kind keep their order when others may be permuted.");
-    let _ = writeln!(out, "    pub(super) fn kind(self) -> u8 {{");
+    let _ = writeln!(out, "    pub fn kind(self) -> u8 {{");
     let _ = writeln!(out, "        const KINDS: [u8; {}] = [{}];", kinds.len(), kinds.join(", "));
     let _ = writeln!(out, "        KINDS[self as usize]\n    }}\n}}\n");
 }
@@ -132,6 +132,7 @@ pub(crate) fn forms(table: &Table) -> String {
         let _ = writeln!(out, "        section: {:?},", form.section);
         let slots: Vec<_> = form.slots.iter().map(slot).collect();
         let _ = writeln!(out, "        slots: &[{}],", slots.join(", "));
+        let _ = writeln!(out, "        name: {},", form.name);
         let operands: Vec<_> = form.operands.iter().map(operand).collect();
         let _ = writeln!(out, "        operands: &[{}],", operands.join(", "));
         let _ = writeln!(out, "        gate: {},", gate(&form.gate));
@@ -219,7 +220,7 @@ fn operand(operand: &Operand) -> String {
     let kind = match &operand.kind {
         Kind::Register { sink } => format!("Register {{ sink: {sink} }}"),
         Kind::Value { special } => format!("Value {{ special: {special} }}"),
-        Kind::Immediate { range } => format!("Immediate {{ range: {range:?} }}"),
+        Kind::Immediate => "Immediate".into(),
         Kind::Predicate { negatable, sink } => {
             format!("Predicate {{ negatable: {negatable}, sink: {sink} }}")
         }
@@ -248,12 +249,21 @@ fn operand(operand: &Operand) -> String {
         Type::None => "None".into(),
     };
     let with = operand.with.as_ref().map_or("None".into(), |m| format!("Some(Modifier::{})", camel_case(m)));
+    let limit = match &operand.limit {
+        Some(Limit::OneOf(values)) => format!("Some(Limit::OneOf(&{values:?}))"),
+        Some(limit) => format!("Some(Limit::{limit:?})"),
+        None => "None".into(),
+    };
     format!(
-        "OperandSpec {{ name: {:?}, role: Role::{}, kind: OperandKind::{kind}, ty: TypeRule::{ty}, optional: {}, joined: {}, with: {with}, gate: {} }}",
+        "OperandSpec {{ name: {:?}, role: Role::{}, kind: OperandKind::{kind}, ty: TypeRule::{ty}, optional: {}, joined: {}, with: {with}, gate: {}, limit: {limit}, symbols: {}, loose: {}, stores: {}, negatable: {} }}",
         operand.name,
         operand.role,
         operand.optional,
         operand.joined,
-        gate(&operand.gate)
+        gate(&operand.gate),
+        operand.symbols,
+        operand.loose,
+        operand.stores,
+        operand.negatable,
     )
 }

@@ -7,6 +7,10 @@ use std::collections::BTreeMap;
 pub(crate) struct Table {
     /// Slot name (without dot) to its home modifiers, from the vocabulary.
     pub(crate) slots: BTreeMap<String, Vec<String>>,
+    /// Mnemonic to the slots and modifiers that belong to its name.
+    pub(crate) names: BTreeMap<String, Vec<String>>,
+    /// Mnemonic to the slots that may be empty although its forms have them.
+    pub(crate) optional: BTreeMap<String, Vec<String>>,
     /// Modifier (with dot) to its home slot.
     pub(crate) home: BTreeMap<String, String>,
     /// Every form, in the order of the files.
@@ -25,6 +29,8 @@ pub(crate) struct Form {
     pub(crate) chapter: String,
     pub(crate) section: String,
     pub(crate) slots: Vec<Slot>,
+    /// How many of the slots belong to the name.
+    pub(crate) name: usize,
     pub(crate) operands: Vec<Operand>,
     pub(crate) gate: Gate,
     pub(crate) rules: Vec<Rule>,
@@ -85,6 +91,25 @@ pub(crate) struct Operand {
     pub(crate) with: Option<String>,
     /// What introduces it, beyond the form's own gate.
     pub(crate) gate: Gate,
+    /// What a constant is limited to.
+    pub(crate) limit: Option<Limit>,
+    /// `$`: the name of a variable or function serves as its address.
+    pub(crate) symbols: bool,
+    /// `~`: a register of another width serves as well.
+    pub(crate) loose: bool,
+    /// `=[a]`: memory that is written.
+    pub(crate) stores: bool,
+    /// `-`: it can be negated.
+    pub(crate) negatable: bool,
+}
+
+/// What a constant operand is limited to beyond its type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Limit {
+    Range(i64, i64),
+    MultipleOf(i64),
+    Steps(i64, i64, i64),
+    OneOf(Vec<i64>),
 }
 
 /// What may be written there; mirrors the runtime's `OperandKind`.
@@ -96,9 +121,7 @@ pub(crate) enum Kind {
     Value {
         special: bool,
     },
-    Immediate {
-        range: Option<(i64, i64)>,
-    },
+    Immediate,
     Predicate {
         negatable: bool,
         sink: bool,

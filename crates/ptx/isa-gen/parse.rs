@@ -33,12 +33,33 @@ impl Parser {
     }
 
     /// Reads the vocabulary: lines `slot: .modifier .modifier ...`, which give each modifier its home slot; a slot
-    /// without home modifiers is declared by `slot:` alone.
+    /// without home modifiers is declared by `slot:` alone. Lines `name mnemonic ...: slot .modifier ...` say what
+    /// belongs to the names of instructions, and `optional mnemonic ...: slot ...` what they can do without.
     pub(crate) fn vocabulary(&mut self, file: &str, text: &str) -> Result<()> {
         for line in self.lines(file, text) {
             self.line = line.0;
             let (slots, modifiers) =
                 line.1.split_once(':').ok_or_else(|| self.error("expected `slot: .modifier ...`"))?;
+            if let Some(mnemonics) = slots.strip_prefix("name ") {
+                let parts: Vec<String> = modifiers.split_whitespace().map(str::to_owned).collect();
+                for part in &parts {
+                    if !self.table.home.contains_key(part) {
+                        self.known_slot(part)?;
+                    }
+                }
+                for mnemonic in mnemonics.split_whitespace() {
+                    self.table.names.insert(mnemonic.to_owned(), parts.clone());
+                }
+                continue;
+            }
+            if let Some(mnemonics) = slots.strip_prefix("optional ") {
+                let names: Vec<String> = modifiers.split_whitespace().map(str::to_owned).collect();
+                names.iter().try_for_each(|slot| self.known_slot(slot))?;
+                for mnemonic in mnemonics.split_whitespace() {
+                    self.table.optional.insert(mnemonic.to_owned(), names.clone());
+                }
+                continue;
+            }
             for slot in slots.split_whitespace() {
                 if self.table.slots.contains_key(slot) {
                     return Err(self.error(format!("slot `{slot}` is declared twice")));
@@ -284,7 +305,21 @@ impl Parser {
             all.extend(self.rule(rule, &slots)?);
         }
         let rules = all;
-        Ok(Form { mnemonic, chapter: self.chapter.clone(), section, slots, operands, gate, rules, sem })
+        let name = self.name(&mnemonic, &slots)?;
+        Ok(Form { mnemonic, chapter: self.chapter.clone(), section, slots, name, operands, gate, rules, sem })
+    }
+
+    /// How many of the slots belong to the name; they are the first ones.
+    fn name(&self, mnemonic: &str, slots: &[Slot]) -> Result<usize> {
+        let Some(parts) = self.table.names.get(mnemonic) else { return Ok(0) };
+        let belongs = |slot: &Slot| {
+            parts.contains(&slot.name) || slot.choices.iter().all(|c| parts.contains(&c.modifier))
+        };
+        let count = slots.iter().take_while(|slot| belongs(slot)).count();
+        match slots[count..].iter().find(|slot| belongs(slot)) {
+            Some(late) => Err(self.error(format!("slot `{}` belongs to the name, but stands after it", late.name))),
+            None => Ok(count),
+        }
     }
 
     /// `.v8 needs type .b32 .f32` (one of them), `.v8 allows type .b32` (it or nothing), `sem with scope`, `cop without evict1`; what
@@ -384,6 +419,9 @@ impl Parser {
             }
             slots.push(slot);
         }
+        if let Some(optional) = self.table.optional.get(mnemonic) {
+            slots.iter_mut().filter(|slot| optional.contains(&slot.name)).for_each(|slot| slot.optional = true);
+        }
         Ok((mnemonic.to_owned(), slots))
     }
 
@@ -444,9 +482,17 @@ impl Parser {
             _ => ("Read", name),
         };
         if let Some(inner) = name.strip_prefix('[').and_then(|n| n.strip_suffix(']')) {
-            return self.memory_operand(inner, spec, optional, slots);
+            return self.memory_operand(inner, spec, optional, role == "Write", slots);
         }
         let read = role == "Read";
+        let (spec, limit) = self.limit(spec)?;
+        let (spec, negatable) = match spec.strip_prefix('-') {
+            Some(rest) => (rest, true),
+            None => (spec, false),
+        };
+        let marks = spec.trim_start_matches(['&', '%', '#', '$', '~']);
+        let (marks, spec) = (&spec[..spec.len() - marks.len()], marks);
+        let marked = |mark: char| marks.contains(mark);
         let operand = |kind, ty| Operand {
             name: name.to_owned(),
             role,
@@ -456,6 +502,11 @@ impl Parser {
             joined,
             with: with.clone(),
             gate: gate.clone(),
+            limit: limit.clone(),
+            symbols: marked('$'),
+            loose: marked('~'),
+            stores: false,
+            negatable,
         };
         if let Some(plain) = plain_kind(spec) {
             return Ok(operand(Kind::Plain(plain), Type::None));
@@ -467,35 +518,55 @@ impl Parser {
         if let Some(inner) = spec.strip_prefix("selected(").and_then(|s| s.strip_suffix(')')) {
             return Ok(operand(Kind::Plain("Selected"), self.ty(inner, slots)?));
         }
-        if let Some(spec) = spec.strip_prefix('#') {
-            let (ty, range) = match spec.split_once('(') {
-                Some((ty, range)) => {
-                    let bounds = range.strip_suffix(')').and_then(|r| r.split_once(".."));
-                    let bounds = bounds.and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
-                    (ty, Some(bounds.ok_or_else(|| self.error("expected `#type(low..high)`"))?))
-                }
-                None => (spec, None),
-            };
-            return Ok(operand(Kind::Immediate { range }, self.ty(ty, slots)?));
-        }
         if let Some((count, ty)) = spec.split_once('*') {
             let kind = Kind::Vector { count: self.count(count, slots)?, sink };
             return Ok(operand(kind, self.ty(ty, slots)?));
         }
-        let (kind, ty) = match spec.as_bytes().first() {
-            Some(b'&') => (Kind::Value { special: true }, &spec[1..]),
-            Some(b'%') => (Kind::Register { sink }, &spec[1..]),
-            _ if read => (Kind::Value { special: false }, spec),
-            _ => (Kind::Register { sink }, spec),
+        let kind = match marks {
+            _ if marked('#') => Kind::Immediate,
+            _ if marked('%') || (!read && !marked('&')) => Kind::Register { sink },
+            _ => Kind::Value { special: marked('&') },
         };
         if sink && !matches!(kind, Kind::Register { .. }) {
             return Err(self.error(format!("operand `{name}` is not a register: it cannot be `_`")));
         }
-        Ok(operand(kind, self.ty(ty, slots)?))
+        Ok(operand(kind, self.ty(spec, slots)?))
+    }
+
+    /// The limit at the end of `type(0..31)`, `type(4|8|16)` or `type(%8)`.
+    fn limit<'t>(&self, spec: &'t str) -> Result<(&'t str, Option<Limit>)> {
+        let Some((ty, limit)) = spec.strip_suffix(')').and_then(|s| s.rsplit_once('(')) else {
+            return Ok((spec, None));
+        };
+        if !limit.starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '%') {
+            return Ok((spec, None));
+        }
+        let number = |text: &str| text.parse::<i64>().ok();
+        let read = match (limit.strip_prefix('%'), limit.split_once("..")) {
+            (Some(step), _) => number(step).map(Limit::MultipleOf),
+            (_, Some((low, high))) => number(low).and_then(|low| match high.split_once('%') {
+                Some((high, step)) => Some(Limit::Steps(low, number(high)?, number(step)?)),
+                None => Some(Limit::Range(low, number(high)?)),
+            }),
+            _ => limit.split('|').map(number).collect::<Option<_>>().map(Limit::OneOf),
+        };
+        let read = read.ok_or_else(|| self.error("expected `type(low..high)`, `type(1|2)` or `type(%step)`"))?;
+        Ok((ty, Some(read)))
     }
 
     /// `[a]:space`, `[a]:.shared`, `[a,c]:texture(type)`, ...
-    fn memory_operand(&self, inner: &str, spec: &str, optional: bool, slots: &[Slot]) -> Result<Operand> {
+    fn memory_operand(
+        &self,
+        inner: &str,
+        spec: &str,
+        optional: bool,
+        stores: bool,
+        slots: &[Slot],
+    ) -> Result<Operand> {
+        let (spec, loose) = match spec.strip_prefix('~') {
+            Some(rest) => (rest, true),
+            None => (spec, false),
+        };
         let (kind, ty) = match spec.split_once('(') {
             Some((name, ty)) => {
                 let ty = ty.strip_suffix(')').ok_or_else(|| self.error("`(` without `)`"))?;
@@ -537,6 +608,11 @@ impl Parser {
             joined: false,
             with: None,
             gate: Gate::default(),
+            limit: None,
+            symbols: false,
+            loose,
+            stores,
+            negatable: false,
         })
     }
 
@@ -593,6 +669,7 @@ impl Parser {
         self.slot_of_form(slot, slots)?;
         let rule = match rule {
             "" => "Of",
+            "address" => "Address",
             "wide" => "Wide",
             "bits" => "Bits",
             "unsigned" => "Unsigned",

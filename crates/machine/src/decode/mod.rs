@@ -11,10 +11,11 @@
 //! | `operand` | operands to planes, scalars and addresses |
 //! | `emit` | an operation of a family, with splats where a member is missing |
 //! | `integer`, `float`, `half`, `compare`, `logic`, `convert` | arithmetic by chapter |
-//! | `movement`, `atomic`, `mbarrier`, `warp`, `matrix`, `control`, `video` | the rest by chapter |
+//! | `movement`, `bulk`, `atomic`, `mbarrier`, `warp`, `matrix`, `control`, `video` | the rest by chapter |
 
 mod arithmetic;
 mod atomic;
+mod bulk;
 mod compare;
 mod control;
 mod convert;
@@ -279,7 +280,15 @@ fn dispatch(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
         | Sem::Stacksave
         | Sem::Stackrestore => movement::decode(d, sem),
 
-        Sem::Atom | Sem::AtomCas | Sem::AtomVector | Sem::Red | Sem::RedAsync | Sem::RedVector => {
+        Sem::CpAsyncBulk
+        | Sem::CpAsyncBulkTensor
+        | Sem::TensormapReplace
+        | Sem::TensormapCpFenceproxy
+        | Sem::MultimemLoad
+        | Sem::MultimemStore
+        | Sem::MultimemReduce => bulk::decode(d, sem),
+
+        Sem::Atom | Sem::AtomCas | Sem::AtomVector | Sem::Red | Sem::RedVector | Sem::RedAsync => {
             atomic::decode(d, sem)
         }
 

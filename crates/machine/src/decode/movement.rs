@@ -276,7 +276,7 @@ pub(super) fn planes_of_elements(
 }
 
 /// The order of a strong access: a release fences before it, an acquire behind it. Others may be waiting for either.
-fn order(d: &mut Decoder<'_>) {
+pub(super) fn order(d: &mut Decoder<'_>) {
     match d.opcode.get(Slot::Sem) {
         Some(Modifier::Release) => d.emit_part(op(control::fence)),
         Some(Modifier::Acquire) => {

@@ -8,6 +8,7 @@
 
 mod buffers;
 pub mod mbarrier;
+mod multicast;
 mod region;
 
 pub use buffers::Buffers;
@@ -100,6 +101,7 @@ pub struct DeviceMemory {
     /// For every page, a `u16`: how many of its first bytes are valid. Lazily zero, as the pages themselves are.
     page_map: Region,
     limit: u64,
+    multicast: multicast::Objects,
     allocator: Mutex<Allocator>,
     /// Kernels under way: freed addresses are not given out again until none is, so that an access which has passed
     /// the page map never reaches a later allocation.
@@ -161,6 +163,7 @@ impl DeviceMemory {
             region,
             page_map,
             limit: limit.min(capacity),
+            multicast: multicast::Objects::default(),
             allocator: Mutex::new(allocator),
             kernels: AtomicUsize::new(0),
         })

@@ -53,6 +53,18 @@ fn change<P: Space, T>(
     Ok(result)
 }
 
+/// So many bytes of an asynchronous copy have come: the object at an address is told.
+pub(crate) fn complete<P: Space>(
+    x: &mut Exec<'_>,
+    warp: usize,
+    lane: usize,
+    address: u64,
+    bytes: u64,
+) -> Result<(), Trap> {
+    // No copy is longer than shared memory.
+    change::<P, ()>(x, warp, lane, address, |object| object.complete_tx(bytes as u32))
+}
+
 /// Does something with the object of every active lane; `b` is its 32-bit operand.
 #[inline(always)]
 fn each<P: Space>(

@@ -8,6 +8,7 @@
 //! | --- | --- |
 //! | `shape` | the loops: unary, binary, ternary, compare, select, over any lane function |
 //! | `memory`, `address`, `atomic` | loads, stores, atomics in every state space |
+//! | `bulk`, `tensor`, `tensor_map`, `multimem`, `combine` | copies of whole blocks and tiles; multicast memory |
 //! | `warp` | shuffles, votes, matches, reductions |
 //! | `mbarrier` | mbarrier objects |
 //! | `cluster` | ranks in a cluster, the cluster barrier |
@@ -16,13 +17,18 @@
 
 pub(crate) mod address;
 pub(crate) mod atomic;
+pub(crate) mod bulk;
 pub(crate) mod cluster;
+pub(crate) mod combine;
 pub(crate) mod control;
 pub(crate) mod matrix;
 pub(crate) mod mbarrier;
 pub(crate) mod memory;
+pub(crate) mod multimem;
 pub(crate) mod shape;
 pub(crate) mod special;
+pub(crate) mod tensor;
+pub(crate) mod tensor_map;
 pub(crate) mod warp;
 
 use crate::exec::Exec;

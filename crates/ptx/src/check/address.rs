@@ -7,7 +7,6 @@ use super::mismatch::{Mismatch, MismatchKind};
 use super::operand::Misfit;
 use super::plan::{FormPlan, OperandPlan};
 use crate::diagnostic::Diagnostic;
-use crate::isa::{OperandKind, Role};
 use crate::module::{AddressBase, Symbol, VarId};
 use crate::resolve::Resolver;
 use crate::resolve::operand::{Arg, ArgKind};
@@ -25,7 +24,7 @@ impl Resolver<'_> {
                 let ty = self.register_type(register);
                 let whole = matches!(ty.kind(), TypeKind::Unsigned | TypeKind::Signed | TypeKind::Untyped);
                 let wide = matches!(space, Some(StateSpace::Global | StateSpace::Generic));
-                let narrow = wide && !operand.narrow && ty.bits() < self.module.address_size;
+                let narrow = wide && !operand.loose && ty.bits() < self.module.address_size;
                 if whole && ty.bits() <= 64 && !narrow {
                     Ok(())
                 } else {
@@ -124,9 +123,4 @@ impl Resolver<'_> {
         }
         Ok(())
     }
-}
-
-/// Whether an instruction writes to memory through its first address operand.
-pub(super) fn stores(mnemonic: &str, kind: OperandKind, role: Role) -> bool {
-    matches!(kind, OperandKind::Address { .. }) && role == Role::Read && mnemonic == "st"
 }

@@ -2,7 +2,7 @@
 //! "Cluster Dimension Directives").
 
 use super::codes;
-use super::gate::{SM_20, SM_90, gate};
+use super::gate::{SM_20, SM_80, SM_90, gate};
 use crate::ast::{self, FunctionDirectiveKind, FunctionKind, Spanned};
 use crate::diagnostic::Diagnostic;
 use crate::isa::Gate;
@@ -68,6 +68,13 @@ impl Resolver<'_> {
             let at =
                 span(|d| matches!(d, FunctionDirectiveKind::ReqNtid(_) | FunctionDirectiveKind::MaxNtid(_)));
             self.error(codes::DIRECTIVE_CONFLICT, at, "`.maxntid` and `.reqntid` exclude one another");
+        }
+        if bounds.max_nctapersm.is_some() && bounds.max_ntid.is_none() {
+            let at = span(|d| matches!(d, FunctionDirectiveKind::MaxNctaPerSm(_)));
+            self.report(
+                Diagnostic::error(codes::DIRECTIVE_CONFLICT, at, "`.maxnctapersm` needs `.maxntid`")
+                    .hint("add `.maxntid`, or use `.minnctapersm`"),
+            );
         }
         if bounds.req_nctapercluster.is_some() && bounds.max_clusterrank.is_some() {
             let at = span(|d| {
@@ -144,11 +151,11 @@ fn facts(directive: &FunctionDirectiveKind) -> (&'static str, Gate, Place) {
         }
         FunctionDirectiveKind::MaxClusterRank(_) => (".maxclusterrank", gate(7, 8, SM_90), Place::Entry),
         FunctionDirectiveKind::BlocksAreClusters => (".blocksareclusters", gate(9, 0, SM_90), Place::Entry),
-        FunctionDirectiveKind::AbiPreserve(_) => (".abi_preserve", gate(9, 0, &[]), Place::Func),
+        FunctionDirectiveKind::AbiPreserve(_) => (".abi_preserve", gate(9, 0, SM_80), Place::Func),
         FunctionDirectiveKind::AbiPreserveControl(_) => {
-            (".abi_preserve_control", gate(9, 0, &[]), Place::Func)
+            (".abi_preserve_control", gate(9, 0, SM_80), Place::Func)
         }
-        FunctionDirectiveKind::LocalMaxNreg(_) => (".local_maxnreg", gate(9, 0, &[]), Place::Func),
-        FunctionDirectiveKind::Pragma(_) => (".pragma", gate(2, 0, &[]), Place::Both),
+        FunctionDirectiveKind::LocalMaxNreg(_) => (".local_maxnreg", gate(8, 8, &[]), Place::Both),
+        FunctionDirectiveKind::Pragma(_) => (".pragma", gate(2, 0, &[]), Place::Entry),
     }
 }

@@ -46,4 +46,5 @@ pub(super) const fn gate(major: u8, minor: u8, targets: &'static [Arch]) -> Gate
 }
 
 pub(super) const SM_20: &[Arch] = &[Arch { sm: 20, variant: ArchVariant::Base }];
+pub(super) const SM_80: &[Arch] = &[Arch { sm: 80, variant: ArchVariant::Base }];
 pub(super) const SM_90: &[Arch] = &[Arch { sm: 90, variant: ArchVariant::Base }];

@@ -1,10 +1,10 @@
 //! The words for an operand that is not what its form asks for.
 
 use super::codes;
-use super::plan::{FormPlan, Limit};
+use super::plan::FormPlan;
 use crate::ast::Constant;
 use crate::diagnostic::Diagnostic;
-use crate::isa::Opcode;
+use crate::isa::{Limit, Opcode};
 use crate::module::VarId;
 use crate::resolve::Resolver;
 use crate::resolve::constant::describe;
@@ -192,6 +192,7 @@ impl Resolver<'_> {
                     Limit::Range(low, high) if low == high => format!("{low}"),
                     Limit::Range(low, high) => format!("{low} to {high}"),
                     Limit::MultipleOf(step) => format!("multiples of {step}"),
+                    Limit::Steps(low, high, step) => format!("multiples of {step} from {low} to {high}"),
                     Limit::OneOf(values) => {
                         let values: Vec<_> = values.iter().map(ToString::to_string).collect();
                         values.join(", ")

@@ -5,7 +5,7 @@ use super::mismatch::{Mismatch, MismatchKind};
 use super::plan::{FormPlan, OperandPlan};
 use crate::ast::Constant;
 use crate::isa::{self, OperandKind, Role};
-use crate::module::{RegId, Symbol};
+use crate::module::{AddressBase, RegId, Symbol};
 use crate::resolve::Resolver;
 use crate::resolve::constant::bits_as;
 use crate::resolve::operand::{Arg, ArgKind, Elements};
@@ -36,22 +36,33 @@ impl Resolver<'_> {
                 _ => wrong("a register"),
             },
             OperandKind::Value { special } => self.fit_value(operand, special, arg.kind, arg.span),
-            OperandKind::Immediate { .. } => match arg.kind {
+            OperandKind::Immediate => match arg.kind {
                 ArgKind::Constant(constant) => self.fit_constant(operand, constant, arg.span),
                 _ => wrong("a constant"),
             },
-            OperandKind::Predicate { sink, .. } => self.fit_predicate(arg, operand.role == Role::Read, sink),
+            OperandKind::Predicate { negatable, sink } => {
+                self.fit_predicate(arg, operand.role == Role::Read, negatable, sink)
+            }
             OperandKind::Address { .. } => self.fit_address(operand, arg),
             OperandKind::Vector { sink, .. } => self.fit_vector(operand, sink, arg),
             OperandKind::Texture | OperandKind::Surface | OperandKind::TensorMap => {
                 self.fit_bracket(operand, arg)
             }
             OperandKind::Descriptor => match arg.kind {
-                ArgKind::Address { .. } => Ok(()),
-                _ => wrong("an opaque object in brackets"),
+                ArgKind::Address { base: AddressBase::Register(register), offset: 0 }
+                    if self.register_type(register).bits() == 64 =>
+                {
+                    Ok(())
+                }
+                ArgKind::Address { base: AddressBase::Variable(id), offset: 0 }
+                    if self.variable(id).ty.kind() == TypeKind::Opaque =>
+                {
+                    Ok(())
+                }
+                _ => wrong("a texture, sampler or surface, or a 64-bit register, in brackets"),
             },
             OperandKind::TensorMemory => match arg.kind {
-                ArgKind::Address { base: crate::module::AddressBase::Register(register), .. }
+                ArgKind::Address { base: AddressBase::Register(register), .. }
                     if self.register_type(register).bits() == 32 =>
                 {
                     Ok(())
@@ -106,7 +117,7 @@ impl Resolver<'_> {
     fn fit_register(&self, operand: &OperandPlan, register: RegId, span: Span) -> Result<(), Misfit> {
         let found = self.register_type(register);
         match operand.ty {
-            Some(expected) if expected == found || isa::compatible(expected, found, operand.relaxed) => {
+            Some(expected) if expected == found || isa::compatible(expected, found, operand.loose) => {
                 Ok(())
             }
             Some(expected) => Err((MismatchKind::Type { expected, found }, span)),
@@ -128,17 +139,20 @@ impl Resolver<'_> {
         match kind {
             ArgKind::Error => Ok(()),
             ArgKind::Register(register) => self.fit_register(operand, register, span),
+            ArgKind::Part { register, selector: None, negated: true } if operand.negatable => {
+                self.fit_register(operand, register, span)
+            }
             ArgKind::Constant(constant) => self.fit_constant(operand, constant, span),
             ArgKind::Special { register, component } if special => {
                 if register.components() > 1 && component.is_none() {
                     return Err((MismatchKind::Component, span));
                 }
                 let (Some(expected), found) = (operand.ty, register.ty()) else { return Ok(()) };
-                // Before PTX 2.0 the vector ones had 16 bits.
-                let narrow =
-                    component.is_some() && expected.bits() == 16 && expected.kind() != TypeKind::Float;
+                // Before PTX 2.0 the vector ones, those of PTX 1.0, had 16 bits.
+                let old = component.is_some() && register.gate() == isa::Gate::NONE;
+                let narrow = old && expected.bits() == 16 && expected.kind() != TypeKind::Float;
                 let float = expected.kind() == TypeKind::Float;
-                if !float && (narrow || isa::compatible(expected, found, operand.relaxed)) {
+                if !float && (narrow || isa::compatible(expected, found, operand.loose)) {
                     Ok(())
                 } else {
                     Err((MismatchKind::Type { expected, found }, span))
@@ -148,7 +162,7 @@ impl Resolver<'_> {
             ArgKind::Symbol { symbol, .. } if operand.symbols => self.fit_symbol(operand, symbol, span),
             ArgKind::Function(id) if operand.symbols => self.fit_symbol(operand, Symbol::Function(id), span),
             // `mov.u64 d, array[2]` is the address of the element.
-            ArgKind::Address { base: crate::module::AddressBase::Variable(id), .. }
+            ArgKind::Address { base: AddressBase::Variable(id), .. }
                 if operand.symbols && !self.is_bracketed(span) =>
             {
                 self.fit_symbol(operand, Symbol::Variable(id), span)
@@ -203,15 +217,15 @@ impl Resolver<'_> {
         }
     }
 
-    /// Any predicate that is read may be negated, and may be a constant, 0 or not 0.
-    fn fit_predicate(&self, arg: &Arg, read: bool, sink: bool) -> Result<(), Misfit> {
+    /// Any predicate that is read may be negated; one that the manual has negated too may be a constant, 0 or not 0.
+    fn fit_predicate(&self, arg: &Arg, read: bool, constant: bool, sink: bool) -> Result<(), Misfit> {
         let register = match arg.kind {
             ArgKind::Register(register) => register,
             ArgKind::NotPredicate(register) if read => register,
             ArgKind::NotPredicate(_) => return Err((MismatchKind::Negation, arg.span)),
             ArgKind::Sink if sink => return Ok(()),
             ArgKind::Sink => return Err((MismatchKind::Sink, arg.span)),
-            ArgKind::Constant(Constant::Signed(_) | Constant::Unsigned(_)) if read => return Ok(()),
+            ArgKind::Constant(Constant::Signed(_) | Constant::Unsigned(_)) if read && constant => return Ok(()),
             _ => return Err((MismatchKind::Expected("a predicate register"), arg.span)),
         };
         match self.register_type(register) {
@@ -280,6 +294,10 @@ impl Resolver<'_> {
                     if *width.get_or_insert(bits) != bits {
                         return Err((MismatchKind::Widths, arg.span));
                     }
+                }
+                // The elements of a matrix are in registers.
+                ArgKind::Constant(_) if operand.fragment => {
+                    return Err((MismatchKind::Expected("a register"), arg.span));
                 }
                 ArgKind::Constant(constant) if operand.role == Role::Read => {
                     if operand.ty.is_some() {

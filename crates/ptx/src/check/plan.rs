@@ -1,9 +1,9 @@
 //! What a form asks of its operands, worked out once for each opcode text of a module.
 
-use crate::isa::{Count, Gate, Modifier, Opcode, OperandKind, Role, TypeRule};
+use crate::isa::{Count, Gate, Limit, Modifier, Opcode, OperandKind, OperandSpec, Role, Slot, TypeRule};
 use crate::module::OpcodeId;
 use crate::resolve::variable::is_declarable;
-use crate::types::{Arch, ScalarType, StateSpace, TypeKind, Version};
+use crate::types::{Arch, ScalarType, StateSpace, Version};
 use std::rc::Rc;
 
 /// The plans of the opcode texts of a module, made when first needed.
@@ -71,6 +71,8 @@ pub(crate) struct OperandPlan {
     pub(crate) length: Option<u32>,
     /// A vector that is a lone register here, because its vector modifier is absent.
     pub(crate) lone: bool,
+    /// A matrix.
+    pub(crate) fragment: bool,
     /// The coordinates of a texture, surface or tensor.
     pub(crate) coordinates: Option<u32>,
     pub(crate) optional: bool,
@@ -79,38 +81,18 @@ pub(crate) struct OperandPlan {
     pub(crate) joined: bool,
     /// What introduced it, if later than the form.
     pub(crate) gate: Option<Gate>,
-    /// A wider register is accepted.
-    pub(crate) relaxed: bool,
+    /// A register of another width serves as well.
+    pub(crate) loose: bool,
     /// The callee of an indirect call.
     pub(crate) pointer: bool,
     /// `-r`, of the one video instruction that has it.
     pub(crate) negatable: bool,
-    /// A register of less than the module's address size may hold a global or generic address, which is then extended.
-    pub(crate) narrow: bool,
     /// An address that is stored to.
     pub(crate) stores: bool,
     /// The name of a variable may stand for its address.
     pub(crate) symbols: bool,
     /// What a constant is limited to beyond its type.
     pub(crate) limit: Option<Limit>,
-}
-
-/// What a constant operand is limited to.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Limit {
-    Range(i64, i64),
-    MultipleOf(i64),
-    OneOf(&'static [i64]),
-}
-
-impl Limit {
-    pub(crate) fn permits(self, value: i64) -> bool {
-        match self {
-            Self::Range(low, high) => (low..=high).contains(&value),
-            Self::MultipleOf(step) => value % step == 0,
-            Self::OneOf(values) => values.contains(&value),
-        }
-    }
 }
 
 /// Instructions that have checks of their own.
@@ -124,18 +106,38 @@ pub(crate) enum Special {
     Pack(ScalarType),
 }
 
+impl Special {
+    fn of(opcode: &Opcode, operands: &[OperandPlan]) -> Self {
+        let specs = opcode.data().operands;
+        let is_parts = |spec: &OperandSpec| {
+            matches!(spec.kind, OperandKind::Vector { count: Count::Parts, .. }) && spec.ty == TypeRule::Any
+        };
+        if specs.iter().any(|spec| spec.kind == OperandKind::Arguments) {
+            Self::Call
+        } else if specs.iter().any(|spec| matches!(spec.ty, TypeRule::Address(_))) {
+            let space = opcode.modifiers.iter().find_map(|(_, modifier)| modifier.state_space());
+            space.map_or(Self::None, Self::AddressOf)
+        } else if specs.iter().any(is_parts) {
+            operands.iter().find_map(|operand| operand.ty).map_or(Self::None, Self::Pack)
+        } else {
+            Self::None
+        }
+    }
+}
+
+/// Bytes that an instruction accesses at once, if its type is that of the data at an address.
+fn access(opcode: &Opcode, operands: &[OperandPlan]) -> Option<u64> {
+    let specs = opcode.data().operands;
+    let address = specs.iter().any(|spec| matches!(spec.kind, OperandKind::Address { .. }));
+    let data = specs.iter().position(|spec| spec.ty == TypeRule::Of(Slot::Type)).filter(|_| address)?;
+    Some(u64::from(operands[data].ty?.bytes()) * u64::from(operands[data].length.unwrap_or(1)))
+}
+
 impl FormPlan {
     fn new(opcode: &Opcode, version: Version, arch: Arch) -> Self {
         let data = opcode.data();
-        let mnemonic = opcode.mnemonic().text();
-        // `cvta.to` converts addresses that only a register can hold.
-        let has = |text: &str| opcode.modifiers.iter().any(|(_, modifier)| modifier.text() == text);
-        let (to_space, packs) = (has(".to"), mnemonic == "cvt" && has(".pack"));
         let written = |with: Option<Modifier>| with.is_none_or(|modifier| opcode.has(modifier));
         let mut operands = Vec::with_capacity(data.operands.len());
-        let parts = data.operands.iter().position(|spec| {
-            matches!(spec.kind, OperandKind::Vector { count: Count::Parts, .. }) && mnemonic == "mov"
-        });
         for (i, spec) in data.operands.iter().enumerate() {
             operands.push(OperandPlan {
                 name: spec.name,
@@ -148,45 +150,24 @@ impl FormPlan {
                     OperandKind::Vector { count: Count::Of(slot), .. } => opcode.get(slot).is_none(),
                     _ => false,
                 },
+                fragment: matches!(spec.kind, OperandKind::Vector { count: Count::Fragment(_), .. }),
                 coordinates: opcode.modifiers.iter().find_map(|(_, m)| coordinates(m.text())),
                 optional: if spec.with.is_some() { !written(spec.with) } else { spec.optional },
                 available: written(spec.with),
                 joined: spec.joined,
                 gate: (spec.gate != Gate::NONE).then_some(spec.gate),
-                pointer: mnemonic == "call",
-                negatable: mnemonic == "vmad",
-                relaxed: opcode.operand_type(i).is_some_and(|ty| packs || is_relaxed(mnemonic, spec.ty, ty)),
-                narrow: !addresses_whole(mnemonic),
-                stores: super::address::stores(mnemonic, spec.kind, spec.role),
-                symbols: matches!(mnemonic, "mov" | "mapa") || (mnemonic == "cvta" && !to_space),
-                limit: limit(mnemonic, spec.name, spec.kind),
+                pointer: matches!(spec.kind, OperandKind::Register { .. }) && spec.ty == TypeRule::Any,
+                negatable: spec.negatable,
+                loose: spec.loose && opcode.operand_type(i).is_none_or(is_declarable),
+                stores: spec.stores,
+                symbols: spec.symbols,
+                limit: spec.limit,
             });
         }
         // An operand whose modifier is missing cannot be written at all.
         let absent = data.operands.iter().filter(|spec| !written(spec.with)).count();
         let required = operands.iter().filter(|operand| !operand.optional).count();
-        let special = match mnemonic {
-            "call" => Special::Call,
-            "cvta" => {
-                let space = opcode.modifiers.iter().find_map(|(_, modifier)| modifier.state_space());
-                space.map_or(Special::None, Special::AddressOf)
-            }
-            _ => match parts {
-                Some(i) => {
-                    let whole = operands.iter().enumerate().find(|(j, _)| *j != i).and_then(|(_, o)| o.ty);
-                    whole.map_or(Special::None, Special::Pack)
-                }
-                None => Special::None,
-            },
-        };
-        let data_operand =
-            operands.iter().find(|o| o.ty.is_some() && !matches!(o.kind, OperandKind::Address { .. }));
-        let access = match mnemonic {
-            "ld" | "ldu" | "st" | "atom" | "red" => data_operand.and_then(|operand| {
-                Some(u64::from(operand.ty?.bytes()) * u64::from(operand.length.unwrap_or(1)))
-            }),
-            _ => None,
-        };
+        let (special, access) = (Special::of(opcode, &operands), access(opcode, &operands));
         Self {
             access,
             chosen: None,
@@ -197,38 +178,6 @@ impl FormPlan {
             gates: opcode.gates().filter(|(_, gate)| *gate != Gate::NONE).collect(),
             special,
         }
-    }
-}
-
-/// Instructions whose global and generic addresses have the module's address size; ptxas extends the others'.
-fn addresses_whole(mnemonic: &str) -> bool {
-    let data = matches!(mnemonic, "ld" | "ldu" | "st" | "atom" | "red" | "mbarrier" | "multimem");
-    data || matches!(mnemonic, "prefetch" | "prefetchu" | "discard" | "applypriority")
-}
-
-/// Whether a data register may be wider than the type ("Operand Size Exceeding Instruction-Type Size"). For `cvt` that
-/// goes for the types that registers can have, not for packed and alternate formats nor for the bits of those.
-fn is_relaxed(mnemonic: &str, rule: TypeRule, ty: ScalarType) -> bool {
-    match mnemonic {
-        "ld" | "ldu" | "st" => true,
-        "cvt" => is_declarable(ty) && !(ty.kind() == TypeKind::Untyped && matches!(rule, TypeRule::Fixed(_))),
-        _ => false,
-    }
-}
-
-/// Limits on constants that ptxas has and the table's notation does not say.
-fn limit(mnemonic: &str, operand: &str, kind: OperandKind) -> Option<Limit> {
-    match (mnemonic, operand, kind) {
-        ("cp", "size", OperandKind::Immediate { range: Some((4, 16)) }) => Some(Limit::OneOf(&[4, 8, 16])),
-        ("cp", "size", OperandKind::Value { .. }) => Some(Limit::MultipleOf(16)),
-        ("setmaxnreg", "count", _) => Some(Limit::MultipleOf(8)),
-        // ptxas takes the low byte of a larger table.
-        ("lop3", ..) => None,
-        (_, _, OperandKind::Immediate { range: Some((low, high)) }) => Some(Limit::Range(low, high)),
-        ("bar" | "barrier", "a", _) => Some(Limit::Range(0, 15)),
-        ("bar" | "barrier", "b", _) => Some(Limit::MultipleOf(32)),
-        ("bfe", "b" | "c", _) | ("bfi", "c" | "d", _) => Some(Limit::Range(0, 255)),
-        _ => None,
     }
 }
 

@@ -33,6 +33,8 @@ pub struct FormData {
     pub section: &'static str,
     /// The dot-token positions in the manual's order.
     pub slots: &'static [SlotSpec],
+    /// How many of them belong to the name: what fills them stands first and in order, all else may be permuted.
+    pub name: usize,
     /// The operands in order.
     pub operands: &'static [OperandSpec],
     /// What introduces the form.
@@ -190,6 +192,42 @@ pub struct OperandSpec {
     pub with: Option<Modifier>,
     /// What introduces it, beyond the form's own gate.
     pub gate: Gate,
+    /// What a constant is limited to beyond its type.
+    pub limit: Option<Limit>,
+    /// Whether the name of a variable or function serves as its address.
+    pub symbols: bool,
+    /// Whether a register of another width serves as well: a wider one for data, whose low bits are meant; a narrower
+    /// one for an address, which is extended.
+    pub loose: bool,
+    /// Whether the memory at an address is written. The address is read all the same.
+    pub stores: bool,
+    /// Whether the value can be negated: `-r`.
+    pub negatable: bool,
+}
+
+/// What a constant operand is limited to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// From the first to the second, both included.
+    Range(i64, i64),
+    /// A multiple.
+    MultipleOf(i64),
+    /// From the first to the second, in steps of the third, counted from 0.
+    Steps(i64, i64, i64),
+    /// One of a few.
+    OneOf(&'static [i64]),
+}
+
+impl Limit {
+    /// Whether a value is within.
+    pub fn permits(self, value: i64) -> bool {
+        match self {
+            Self::Range(low, high) => (low..=high).contains(&value),
+            Self::MultipleOf(step) => value % step == 0,
+            Self::Steps(low, high, step) => (low..=high).contains(&value) && value % step == 0,
+            Self::OneOf(values) => values.contains(&value),
+        }
+    }
 }
 
 /// What may be written at an operand's place.
@@ -206,10 +244,7 @@ pub enum OperandKind {
         special: bool,
     },
     /// A constant expression.
-    Immediate {
-        /// Least and greatest value, if the manual limits it.
-        range: Option<(i64, i64)>,
-    },
+    Immediate,
     /// A predicate register.
     Predicate {
         /// Whether `!p` may stand there.
@@ -298,6 +333,8 @@ pub enum TypeRule {
     Fixed(ScalarType),
     /// The type in the slot.
     Of(Slot),
+    /// The type in the slot: an address as wide as the module's, of a variable in the space that the form names.
+    Address(Slot),
     /// An integer type of the same signedness, twice as wide as the one in the slot.
     Wide(Slot),
     /// The untyped `.bX` as wide as the type in the slot.

@@ -2,7 +2,7 @@
 
 use super::form::Count;
 use super::{
-    FormId, Modifier, Opcode, OperandKind, OperandSpec, Role, Slot, SpaceRule, TARGETS, minimal_opcode,
+    FormId, Limit, Modifier, Opcode, OperandKind, OperandSpec, Role, Slot, SpaceRule, TARGETS, minimal_opcode,
 };
 use crate::types::{Arch, ArchVariant, ScalarType, StateSpace, TypeKind, Version};
 use std::fmt::Write;
@@ -28,6 +28,19 @@ pub fn instance(opcode: &Opcode, full: bool) -> Option<String> {
     text.push_str(&writer.scope);
     let _ = writeln!(text, "\t{}{operands};\nend:\n\tret;\n}}", opcode.text());
     Some(text)
+}
+
+/// The operands of an instance: their texts, a joined one beginning with its `|`, and the declared types of the
+/// registers `%r0`, `%r1`, ... in them.
+pub fn instance_operands(opcode: &Opcode, full: bool) -> (Vec<String>, Vec<ScalarType>) {
+    let mut writer = Writer { opcode, registers: Vec::new(), scope: String::new() };
+    let operands = opcode.data().operands.iter().enumerate();
+    let written = operands.filter(|(_, spec)| is_written(opcode, spec, full));
+    let texts = written.map(|(i, spec)| {
+        let operand = writer.operand(i, spec);
+        if spec.joined { format!("|{operand}") } else { operand }
+    });
+    (texts.collect(), writer.registers)
 }
 
 /// What operands may refer to, one of each kind.
@@ -100,10 +113,12 @@ impl Writer<'_> {
             | OperandKind::Value { .. }
             | OperandKind::Predicate { .. }
             | OperandKind::Selected => self.register(ty.unwrap_or(ScalarType::B64)),
-            OperandKind::Immediate { range } => match range {
+            OperandKind::Immediate => match spec.limit {
                 // 0 is not among the scales 1 and -1.
-                Some((low, high)) => if low < 0 { high } else { low }.to_string(),
-                None => "0".to_owned(),
+                Some(Limit::Range(low, high)) => if low < 0 { high } else { low }.to_string(),
+                Some(Limit::Steps(low, ..)) => low.to_string(),
+                Some(Limit::OneOf(values)) => values[0].to_string(),
+                Some(Limit::MultipleOf(_)) | None => "0".to_owned(),
             },
             OperandKind::Address { space } => self.address(space),
             OperandKind::Vector { count, .. } => self.vector(i, spec.role, count, ty),
@@ -231,7 +246,7 @@ impl Writer<'_> {
     /// The elements of a vector whose length other operands decide.
     fn parts(&self) -> u32 {
         match (self.opcode.get(Slot::LoadMode), self.opcode.get(Slot::CtaGroup)) {
-            (Some(Modifier::Im2col), _) => self.dimensions() - 2,
+            (Some(Modifier::Im2col), _) => self.dimensions().saturating_sub(2),
             (Some(_), _) => 2,
             (None, Some(Modifier::CtaGroup1)) => 4,
             (None, Some(_)) => 8,

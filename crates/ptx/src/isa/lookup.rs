@@ -1,8 +1,9 @@
 //! From a dotted opcode as written to the forms that it can be.
 //!
 //! The manual prints modifiers in one order, but compilers write them in others (`atom.add.release.gpu.global.u32`,
-//! `ld.volatile.global`) and ptxas takes any order, with one exception: modifiers of the same kind, such as the two
-//! types of `cvt.f32.s32`, keep theirs. So does this.
+//! `ld.volatile.global`) and ptxas takes any order, with two exceptions: modifiers of the same kind, such as the two
+//! types of `cvt.f32.s32`, keep theirs, and what belongs to the name, as in `mul.hi` or `cp.async.bulk`, stands first. So
+//! it is here.
 
 use super::{FORMS, FormData, FormId, Mnemonic, Modifier, Opcode, Slot};
 use std::ops::Range;
@@ -40,6 +41,11 @@ pub enum OpcodeErrorKind {
         slot: Slot,
         /// What may stand there.
         allowed: Vec<Modifier>,
+    },
+    /// A modifier that belongs to the instruction's name stands elsewhere.
+    Order {
+        /// How the name is written.
+        name: String,
     },
     /// One modifier does not go with another.
     Conflict {
@@ -103,6 +109,8 @@ struct Failure {
     form: &'static FormData,
     placed: usize,
     filled: Vec<Option<usize>>,
+    /// All fits but the order: the misplaced token, and the name as it should be.
+    order: Option<(usize, String)>,
     conflict: Option<(usize, Modifier, &'static [Modifier])>,
 }
 
@@ -114,9 +122,11 @@ fn fill(form: &'static FormData, tokens: &[Token]) -> Result<Vec<(Slot, Modifier
         taken: vec![None; form.slots.len()],
         best: vec![None; form.slots.len()],
         placed: 0,
+        misplaced: None,
     };
     if !search.place(0) {
-        return Err(Failure { form, placed: search.placed, filled: search.best, conflict: None });
+        let Search { placed, best, misplaced, .. } = search;
+        return Err(Failure { form, placed, filled: best, order: misplaced, conflict: None });
     }
     let mut modifiers: Vec<Option<(Slot, Modifier)>> = vec![None; tokens.len()];
     for (slot, token) in form.slots.iter().zip(&search.taken) {
@@ -129,7 +139,7 @@ fn fill(form: &'static FormData, tokens: &[Token]) -> Result<Vec<(Slot, Modifier
         let position = |slot| modifiers.iter().position(|(s, _)| *s == slot);
         let at = position(rule.slot).or_else(|| position(rule.when.0)).unwrap_or(0);
         let conflict = Some((at, rule.when.1, rule.choices));
-        return Err(Failure { form, placed: tokens.len(), filled: search.taken, conflict });
+        return Err(Failure { form, placed: tokens.len(), filled: search.taken, order: None, conflict });
     }
     Ok(modifiers)
 }
@@ -145,6 +155,8 @@ struct Search<'a> {
     best: Vec<Option<usize>>,
     /// How many that were.
     placed: usize,
+    /// The first token of the name that stands elsewhere, where that is all that is wrong; and the name.
+    misplaced: Option<(usize, String)>,
 }
 
 impl Search<'_> {
@@ -154,12 +166,8 @@ impl Search<'_> {
             self.best.clone_from(&self.taken);
         }
         let Some(Token { modifier, .. }) = self.tokens.get(token) else {
-            return self
-                .form
-                .slots
-                .iter()
-                .zip(&self.taken)
-                .all(|(slot, taken)| slot.optional || taken.is_some());
+            let mut slots = self.form.slots.iter().zip(&self.taken);
+            return slots.all(|(slot, taken)| slot.optional || taken.is_some()) && self.name_first();
         };
         // A modifier stands after those of its kind that were written before it.
         let same_kind =
@@ -179,6 +187,18 @@ impl Search<'_> {
     }
 }
 
+impl Search<'_> {
+    /// Whether what belongs to the name stands first and in order.
+    fn name_first(&mut self) -> bool {
+        let name: Vec<usize> = self.taken[..self.form.name].iter().flatten().copied().collect();
+        let Some(misplaced) = name.iter().enumerate().find(|(i, token)| i != *token) else { return true };
+        let mut text = self.form.mnemonic.text().to_owned();
+        text.extend(name.iter().map(|token| self.tokens[*token].modifier.text()));
+        self.misplaced = Some((*misplaced.1, text));
+        false
+    }
+}
+
 /// The best explanation: of the forms that took the most tokens.
 fn explain(text: &str, tokens: &[Token], failures: &[Failure]) -> OpcodeError {
     let placed = failures.iter().map(|f| f.placed).max().unwrap_or(0);
@@ -186,6 +206,9 @@ fn explain(text: &str, tokens: &[Token], failures: &[Failure]) -> OpcodeError {
     if let Some((at, with, allowed)) = best().find_map(|f| f.conflict) {
         let kind = OpcodeErrorKind::Conflict { with, allowed: allowed.to_vec() };
         return OpcodeError { kind, span: tokens[at].span.clone() };
+    }
+    if let Some((at, name)) = best().find_map(|f| f.order.clone()) {
+        return OpcodeError { kind: OpcodeErrorKind::Order { name }, span: tokens[at].span.clone() };
     }
     let empty = |f: &Failure| {
         let slots = f.form.slots.iter().zip(&f.filled);
@@ -274,6 +297,9 @@ impl OpcodeError {
             }
             OpcodeErrorKind::Missing { slot, allowed } => {
                 format!("`{name}` needs a `.{}` modifier ({})", slot.text(), list(allowed))
+            }
+            OpcodeErrorKind::Order { name } => {
+                format!("`{part}` belongs to the name of the instruction: write `{name}` before all else")
             }
             OpcodeErrorKind::Conflict { with, allowed } if allowed.is_empty() => {
                 format!("`{part}` does not go with `{}`", with.text())

@@ -27,10 +27,10 @@ mod target;
 
 pub use compatibility::compatible;
 pub use form::{
-    Choice, Count, FORMS, FormData, FormId, Fragment, Gate, OperandKind, OperandSpec, Role, Rule, SlotSpec,
+    Choice, Count, FORMS, FormData, FormId, Fragment, Gate, Limit, OperandKind, OperandSpec, Role, Rule, SlotSpec,
     SpaceRule, TypeRule,
 };
-pub use instance::{instance, minimal_instance};
+pub use instance::{instance, instance_operands, minimal_instance};
 pub(crate) use lookup::edit_distance;
 pub use lookup::{OpcodeError, OpcodeErrorKind, lookup};
 pub use modifier::{Mnemonic, Modifier, Sem, Slot};

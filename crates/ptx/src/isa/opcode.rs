@@ -68,7 +68,7 @@ impl Opcode {
     pub fn operand_type(&self, i: usize) -> Option<ScalarType> {
         match self.data().operands.get(i)?.ty {
             TypeRule::Fixed(ty) => Some(ty),
-            TypeRule::Of(slot) => self.ty(slot),
+            TypeRule::Of(slot) | TypeRule::Address(slot) => self.ty(slot),
             TypeRule::Wide(slot) => {
                 let ty = self.ty(slot)?;
                 of_kind(ty.kind(), ty.bits() * 2)

@@ -16,7 +16,7 @@ crate::diagnostic::catalogue! {
 
     CONSTANT_ERROR = "R0301": "A constant expression without a value: a division by zero, or an operator that does not take such operands.";
     EXPECTED_INTEGER = "R0302": "An integer constant must stand here.";
-    ALIGNMENT = "R0303": "An alignment is a power of two.";
+    ALIGNMENT = "R0303": "An alignment is a power of two; of parameters of device functions and calls, at most 128.";
     DIMENSION = "R0304": "An array dimension is a positive integer; only the first may be left out, and only where an initialiser or `.extern` supplies it.";
     TOO_LARGE = "R0305": "A variable, a parameter list or a state space exceeds what the architecture can address.";
     SPACE_NOT_HERE = "R0306": "Variables of this state space cannot be declared at this place.";
@@ -25,7 +25,7 @@ crate::diagnostic::catalogue! {
     ATTRIBUTE = "R0309": "An attribute that this declaration cannot have.";
     INCOMPATIBLE_REDECLARATION = "R0310": "A later declaration disagrees with an earlier one.";
     PARAMETERISED = "R0311": "A parameterised name `r<n>` with too many members, or where one name is needed.";
-    VECTOR_TYPE = "R0312": "A vector is at most 256 bits wide, and its elements are of a fundamental type.";
+    VECTOR_TYPE = "R0312": "A vector has 2 or 4 elements of a fundamental type and at most 128 bits; parameters are no vectors.";
 
     NO_INITIALISER_HERE = "R0401": "Only `.global` and `.const` variables that are not external have initial values.";
     INITIALISER_TYPE = "R0402": "An initial value that cannot be of the variable's type.";

@@ -2,7 +2,7 @@
 //!
 //! ptxas keeps integers and floating point apart: an integer constant is no operand of floating-point type and the
 //! other way around. A `.b32` takes the 32 bits of a `0f` literal and a `.b64` those of a double-precision one. No
-//! 16-bit or packed floating-point type takes any constant. An integer is cut to the width of the type in silence.
+//! 16-bit floating-point type and no packed type takes any constant. An integer is cut to the width of the type in silence.
 
 use super::{Resolver, codes};
 use crate::ast::{Constant, ConstantError, ConstantErrorKind};
@@ -14,6 +14,8 @@ pub(crate) fn bits_as(constant: Constant, ty: ScalarType) -> Option<u64> {
         (Constant::Signed(_) | Constant::Unsigned(_), TypeKind::Predicate) => {
             Some(u64::from(constant.as_integer()? != 0))
         }
+        // Packed integers have no constants.
+        (_, TypeKind::Unsigned | TypeKind::Signed) if matches!(ty, ScalarType::U16x2 | ScalarType::S16x2) => None,
         (
             Constant::Signed(_) | Constant::Unsigned(_),
             TypeKind::Unsigned | TypeKind::Signed | TypeKind::Untyped,

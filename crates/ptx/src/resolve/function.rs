@@ -199,6 +199,11 @@ impl Resolver<'_> {
                 }
                 (Space::Reg, FunctionKind::Func) if function.body.is_none() => Param::RegisterType(ty),
                 (Space::Reg, FunctionKind::Func) => {
+                    self.check_register_type(declaration);
+                    if !declarator.dimensions.is_empty() {
+                        let message = "registers do not form arrays";
+                        self.error(codes::DIMENSION, declaration.space.span, message);
+                    }
                     let name = declarator.name.map_or_else(|| self.names.intern("_"), |name| name.value);
                     self.body.body.registers.push(Register { name, ty });
                     Param::Register(RegId(self.body.body.registers.len() as u32 - 1))

@@ -2,7 +2,7 @@
 
 use super::scope::{Binding, Family};
 use super::{Resolver, codes};
-use crate::ast::{self, Attribute, Declarator, ExprId, Name, Space, Spanned, VariableId};
+use crate::ast::{self, Attribute, Declarator, ExprId, ExprKind, Name, Space, Spanned, VariableId};
 use crate::diagnostic::Diagnostic;
 use crate::module::{FuncId, Linkage, Pointee, RegId, Register, VarId, Variable};
 use crate::source::Span;
@@ -16,6 +16,9 @@ const MOST_REGISTERS: u64 = u32::MAX as u64;
 const CONSTANT_BANK: u64 = 64 << 10;
 /// Bytes of any one variable: the size of the device's virtual address space.
 const MOST_BYTES: u64 = 1 << 47;
+
+/// Bytes to which a parameter of a device function can be aligned.
+const MOST_PARAMETER_ALIGNMENT: u32 = 128;
 
 /// What a declaration takes in memory.
 #[derive(Clone, Debug)]
@@ -176,9 +179,17 @@ impl Resolver<'_> {
         }
         if let Some(vector) = declaration.vector {
             let bits = u32::from(vector.value) * ty.value.bits();
-            if !matches!(vector.value, 2 | 4 | 8) || bits > 128 || ty.value.kind() == TypeKind::Predicate {
+            if !matches!(vector.value, 2 | 4) || bits > 128 || ty.value.kind() == TypeKind::Predicate {
                 let message = format!("`.v{} {}` is no vector type", vector.value, ty.value);
                 self.error(codes::VECTOR_TYPE, vector.span, message);
+            }
+            let lone = |declarator: &Declarator| declarator.dimensions.is_empty();
+            let is_param = matches!(space, StateSpace::ParamEntry | StateSpace::ParamFunc);
+            if is_param && self.ast[declaration.declarators].iter().any(lone) {
+                self.report(
+                    Diagnostic::error(codes::VECTOR_TYPE, vector.span, "a parameter is no vector")
+                        .hint("declare an array of its elements with their alignment"),
+                );
             }
         }
     }
@@ -200,6 +211,12 @@ impl Resolver<'_> {
             let length = match dimension.value {
                 Some(expr) => {
                     let value = self.integer(expr)?;
+                    if !matches!(ast[expr].value, ExprKind::Integer { .. } | ExprKind::Unary(..)) {
+                        self.report(
+                            Diagnostic::error(codes::DIMENSION, dimension.span, "an array's size is a plain number")
+                                .hint(format!("write {value}")),
+                        );
+                    }
                     let Some(value) = u64::try_from(value).ok().filter(|v| *v > 0) else {
                         let message = format!("an array of {value} elements");
                         self.error(codes::DIMENSION, dimension.span, message);
@@ -260,6 +277,10 @@ impl Resolver<'_> {
         layout: &Layout,
         function: Option<FuncId>,
     ) -> Variable {
+        if space == StateSpace::ParamFunc && layout.align > MOST_PARAMETER_ALIGNMENT {
+            let message = format!("parameters are aligned to at most {MOST_PARAMETER_ALIGNMENT}");
+            self.error(codes::ALIGNMENT, name.span, message);
+        }
         let pointee = declaration.pointer.and_then(|pointer| {
             let align = pointer.value.align.map_or(Some(4), |expr| self.alignment(expr))?;
             let space = match pointer.value.space.map(|space| space.value) {
@@ -323,9 +344,8 @@ impl Resolver<'_> {
         }
     }
 
-    /// A `.reg` declaration.
-    fn registers(&mut self, declaration: &ast::Variable) {
-        let ast = self.ast;
+    /// The type of a `.reg` declaration.
+    pub(super) fn check_register_type(&mut self, declaration: &ast::Variable) {
         let ty = declaration.ty;
         if !is_declarable(ty.value) && ty.value != ScalarType::Pred {
             self.report(
@@ -344,6 +364,17 @@ impl Resolver<'_> {
             let message = format!("`.v{lanes} {}` is no vector type", ty.value);
             self.error(codes::VECTOR_TYPE, vector.span, message);
         }
+        if let Some(pointer) = &declaration.pointer {
+            self.error(codes::ATTRIBUTE, pointer.span, "`.ptr` describes parameters of entries only");
+        }
+    }
+
+    /// A `.reg` declaration.
+    fn registers(&mut self, declaration: &ast::Variable) {
+        self.check_register_type(declaration);
+        let ast = self.ast;
+        let ty = declaration.ty;
+        let lanes = declaration.vector.map_or(1, |v| v.value);
         for declarator in &ast[declaration.declarators] {
             let Some(name) = declarator.name else { continue };
             if !declarator.dimensions.is_empty() {

@@ -1,0 +1,80 @@
+//! Multicast objects: ranges of addresses that stand for several ranges of memory (`cuMulticastCreate` and its relatives
+//! bind them on a system of several devices; here all members are in one device's memory).
+//!
+//! Only multimem instructions reach them. Nothing else is there: an ordinary access faults.
+
+use super::{DeviceMemory, MemoryError, footprint};
+use std::collections::BTreeMap;
+use std::sync::{PoisonError, RwLock};
+
+/// Objects by the offset of their range.
+#[derive(Debug, Default)]
+pub(super) struct Objects(RwLock<BTreeMap<u64, Object>>);
+
+#[derive(Debug)]
+struct Object {
+    bytes: u64,
+    members: Vec<u64>,
+}
+
+impl DeviceMemory {
+    /// Makes a multicast object of `bytes` for the ranges that begin at `members`, and returns its address.
+    ///
+    /// # Errors
+    /// If a member is not inside an allocation, or there are no addresses left.
+    pub fn bind_multicast(&self, members: &[u64], bytes: u64) -> Result<u64, MemoryError> {
+        for &member in members {
+            self.inside(member, bytes)?;
+        }
+        let mut allocator = self.allocator();
+        let full = MemoryError::OutOfMemory { requested: bytes, free: 0, limit: self.limit };
+        let offset = allocator.take(footprint(bytes)).ok_or(full)?;
+        let mut objects = self.multicast.0.write().unwrap_or_else(PoisonError::into_inner);
+        objects.insert(offset, Object { bytes, members: members.to_vec() });
+        Ok(self.region.base() + offset)
+    }
+
+    /// Ends a multicast object; its members stay.
+    ///
+    /// # Errors
+    /// If there is no object at the address.
+    pub fn unbind_multicast(&self, address: u64) -> Result<(), MemoryError> {
+        let offset = address.wrapping_sub(self.region.base());
+        let mut allocator = self.allocator();
+        let mut objects = self.multicast.0.write().unwrap_or_else(PoisonError::into_inner);
+        let object = objects.remove(&offset).ok_or(MemoryError::NotAnAllocation { address })?;
+        drop(objects);
+        allocator.retired.push((offset, object.bytes));
+        self.reclaim(&mut allocator)
+    }
+
+    /// The places that `bytes` at an address of a multicast object stand for; `None` if they are not all in one.
+    pub(crate) fn multicast_members(&self, address: u64, bytes: u64) -> Option<Vec<u64>> {
+        let offset = address.checked_sub(self.region.base())?;
+        let objects = self.multicast.0.read().unwrap_or_else(PoisonError::into_inner);
+        let (start, object) = objects.range(..=offset).next_back()?;
+        let within = offset - start;
+        let fits = bytes <= object.bytes && within <= object.bytes - bytes;
+        fits.then(|| object.members.iter().map(|member| member + within).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_object_stands_for_its_members_and_for_nothing_else() {
+        let memory = DeviceMemory::new(1 << 20, 1 << 20).unwrap();
+        let (a, b) = (memory.allocate(64).unwrap(), memory.allocate(64).unwrap());
+        let object = memory.bind_multicast(&[a, b + 16], 48).unwrap();
+        assert_eq!(memory.multicast_members(object + 8, 40), Some(vec![a + 8, b + 24]));
+        assert_eq!(memory.multicast_members(object + 8, 41), None);
+        assert_eq!(memory.multicast_members(a, 4), None);
+        assert!(!memory.is_valid(object, 1));
+        assert!(memory.bind_multicast(&[a + 32], 48).is_err());
+        memory.unbind_multicast(object).unwrap();
+        assert_eq!(memory.multicast_members(object, 4), None);
+        assert!(memory.unbind_multicast(object).is_err());
+    }
+}

@@ -1,0 +1,252 @@
+//! Bulk copies (PTX ISA, "Non-tensor copy instructions" of "Asynchronous copy": cp.async.bulk, cp.reduce.async.bulk).
+//!
+//! A copy is done when it is issued, which is one of the orders that the manual allows; so bulk groups are always
+//! complete, and an mbarrier object gets its bytes at once. Each active lane copies in turn.
+
+use super::address::{Cluster, Generic, Global, Space, lane_address};
+use super::combine::Combine;
+use super::mbarrier;
+use super::{NONE, Op};
+use crate::exec::Exec;
+use crate::fault::{Access, Trap};
+use crate::memory::{RANK_SHIFT, SHARED_WINDOW};
+
+/// Bytes that are moved at a time.
+const PIECE: usize = 1024;
+
+/// What the addresses and the size of a bulk copy must be multiples of.
+const GRANULE: u64 = 16;
+
+/// An address operand, as the fields of an [`Op`] hold it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Pointer {
+    pub(crate) a: u32,
+    pub(crate) y: u32,
+    pub(crate) imm: u64,
+}
+
+impl Pointer {
+    /// The address of a lane.
+    pub(crate) fn of(self, x: &Exec<'_>, op: &Op, warp: usize, lane: usize) -> u64 {
+        lane_address(x, &Op { a: self.a, y: self.y, imm: self.imm, ..*op }, warp, lane)
+    }
+}
+
+/// A memory that a copy ends in. Shared memory is that of the cluster, of which a CTA's own is a part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    Global,
+    Shared,
+}
+
+impl End {
+    fn window(self) -> u64 {
+        match self {
+            Self::Global => 0,
+            Self::Shared => SHARED_WINDOW,
+        }
+    }
+
+    /// Reads bytes, at most a page.
+    pub(crate) fn read(self, x: &Exec<'_>, address: u64, into: &mut [u8]) -> Result<(), Trap> {
+        let done = match self {
+            Self::Global => Global::load_block::<u8>(x, address, into),
+            Self::Shared => Cluster::load_block::<u8>(x, address, into),
+        };
+        if done { Ok(()) } else { Err(self.unreachable(x, address, into.len(), Access::Load)) }
+    }
+
+    /// Writes bytes, at most a page.
+    pub(crate) fn write(self, x: &mut Exec<'_>, address: u64, from: &[u8]) -> Result<(), Trap> {
+        let done = match self {
+            Self::Global => Global::store_block::<u8>(x, address, from),
+            Self::Shared => Cluster::store_block::<u8>(x, address, from),
+        };
+        if done { Ok(()) } else { Err(self.unreachable(x, address, from.len(), Access::Store)) }
+    }
+
+    /// Combines what is at an address with elements.
+    pub(crate) fn combine(
+        self,
+        x: &mut Exec<'_>,
+        address: u64,
+        from: &[u8],
+        how: &Combine,
+    ) -> Result<(), Trap> {
+        for (i, element) in from.chunks_exact(how.bytes).enumerate() {
+            let at = address + (i * how.bytes) as u64;
+            let done = match self {
+                Self::Global => how.update::<Global>(x, at, element),
+                Self::Shared => how.update::<Cluster>(x, at, element),
+            };
+            if !done {
+                return Err(self.unreachable(x, at, how.bytes, Access::Atomic));
+            }
+        }
+        Ok(())
+    }
+
+    /// The trap for the first granule that is not there.
+    #[cold]
+    fn unreachable(self, x: &Exec<'_>, address: u64, count: usize, access: Access) -> Trap {
+        let there = |at: u64| match self {
+            Self::Global => Global::load::<u8>(x, 0, 0, at).is_some(),
+            Self::Shared => Cluster::load::<u8>(x, 0, 0, at).is_some(),
+        };
+        let first = (0..count as u64).find(|&i| !there(address + i)).unwrap_or(0);
+        x.bad_access(self.window().wrapping_add(address + first), 1, access)
+    }
+}
+
+/// A bulk copy instruction; [`Op::a`] is its index in the image.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bulk {
+    pub(crate) from: (End, Pointer),
+    /// `None` for a prefetch.
+    pub(crate) to: Option<(End, Pointer)>,
+    /// A 32-bit plane.
+    pub(crate) size: u32,
+    /// The mbarrier object that is told.
+    pub(crate) barrier: Option<Pointer>,
+    /// A 16-bit plane with the ranks of the CTAs that get the data, or [`NONE`].
+    pub(crate) ranks: u32,
+    /// What happens to what is there, if it is not overwritten.
+    pub(crate) combine: Option<Combine>,
+}
+
+/// Refuses an address that is not aligned, with the operand's name.
+pub(crate) fn aligned(operand: &'static str, address: u64, alignment: u64) -> Result<(), Trap> {
+    match address.is_multiple_of(alignment) {
+        true => Ok(()),
+        false => Err(Trap::MisalignedOperand { operand, address, alignment }),
+    }
+}
+
+/// The CTAs of a `ctaMask`; the address of each one's copy of what is at `address`.
+pub(crate) fn in_ranks(mask: u16, address: u64) -> impl Iterator<Item = u64> {
+    let place = address & ((1 << RANK_SHIFT) - 1);
+    (0..16).filter(move |rank| mask >> rank & 1 != 0).map(move |rank| rank << RANK_SHIFT | place)
+}
+
+/// A lane's `ctaMask`, and whether there is one.
+pub(crate) fn ranks_of(x: &Exec<'_>, plane: u32, warp: usize, lane: usize) -> Option<u16> {
+    (plane != NONE).then(|| x.files.h[plane as usize + warp].0[lane])
+}
+
+/// A bulk copy or prefetch.
+pub(crate) fn bulk(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+    x.communicated = true;
+    let copy = x.grid.image.bulks[op.a as usize];
+    for (warp, lane) in x.active_lanes() {
+        if let Err(trap) = copy.execute(x, op, warp, lane) {
+            return x.raise(warp, lane, trap);
+        }
+    }
+    pc + 1
+}
+
+impl Bulk {
+    fn execute(&self, x: &mut Exec<'_>, op: &Op, warp: usize, lane: usize) -> Result<(), Trap> {
+        let size = x.files.w[self.size as usize + warp].0[lane];
+        let (source, from) = self.from;
+        let from = from.of(x, op, warp, lane);
+        aligned("source", from, GRANULE)?;
+        let Some((target, to)) = self.to else {
+            return whole(size);
+        };
+        let to = to.of(x, op, warp, lane);
+        aligned("destination", to, GRANULE)?;
+        whole(size)?;
+        let barrier = self.barrier.map(|barrier| barrier.of(x, op, warp, lane));
+        if let Some(barrier) = barrier {
+            aligned("mbarrier", barrier, 8)?;
+        }
+        let mask = ranks_of(x, self.ranks, warp, lane);
+        let mut piece = [0; PIECE];
+        for start in (0..u64::from(size)).step_by(PIECE) {
+            let piece = &mut piece[..PIECE.min((u64::from(size) - start) as usize)];
+            source.read(x, from + start, piece)?;
+            match (self.combine, mask) {
+                (Some(how), _) => target.combine(x, to + start, piece, &how)?,
+                (None, None) => target.write(x, to + start, piece)?,
+                (None, Some(mask)) => {
+                    for to in in_ranks(mask, to) {
+                        target.write(x, to + start, piece)?;
+                    }
+                }
+            }
+        }
+        barrier.map_or(Ok(()), |barrier| complete(x, warp, lane, barrier, mask, u64::from(size)))
+    }
+}
+
+/// Refuses a size that is not a whole number of granules. An H200 copies fewer bytes then; the manual leaves it open.
+fn whole(size: u32) -> Result<(), Trap> {
+    match u64::from(size).is_multiple_of(GRANULE) {
+        true => Ok(()),
+        false => {
+            Err(Trap::IllegalInstruction(format!("size {size} of a bulk copy is no multiple of {GRANULE}")))
+        }
+    }
+}
+
+/// Tells an mbarrier object, or that at the same place in every CTA of a mask, that so many bytes have come.
+pub(crate) fn complete(
+    x: &mut Exec<'_>,
+    warp: usize,
+    lane: usize,
+    barrier: u64,
+    mask: Option<u16>,
+    bytes: u64,
+) -> Result<(), Trap> {
+    match mask {
+        None => mbarrier::complete::<Cluster>(x, warp, lane, barrier, bytes),
+        Some(mask) => in_ranks(mask, barrier)
+            .try_for_each(|barrier| mbarrier::complete::<Cluster>(x, warp, lane, barrier, bytes)),
+    }
+}
+
+/// `tensormap.cp_fenceproxy`: a tensor map from shared memory at pointer `Op::a` of the image's list to global memory.
+/// All lanes of a warp name the same addresses, and the first one copies.
+pub(crate) fn copy_tensor_map(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+    x.communicated = true;
+    let copy = x.grid.image.bulks[op.a as usize];
+    for warp in (0..x.warps).filter(|&w| x.mask[w] != 0).collect::<Vec<_>>() {
+        let lane = x.mask[warp].trailing_zeros() as usize;
+        if let Err(trap) = copy.move_tensor_map(x, op, warp, lane) {
+            return x.raise(warp, lane, trap);
+        }
+    }
+    std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
+    pc + 1
+}
+
+impl Bulk {
+    fn move_tensor_map(&self, x: &mut Exec<'_>, op: &Op, warp: usize, lane: usize) -> Result<(), Trap> {
+        let (source, from) = self.from;
+        let from = from.of(x, op, warp, lane);
+        aligned("source", from, crate::tensormap::BYTES as u64)?;
+        let Some((target, to)) = self.to else { return Ok(()) };
+        let to = to.of(x, op, warp, lane);
+        aligned("destination", to, crate::tensormap::BYTES as u64)?;
+        let mut map = [0; crate::tensormap::BYTES];
+        source.read(x, from, &mut map)?;
+        target.write(x, to, &map)
+    }
+}
+
+/// Reads a tensor map through a generic address.
+pub(crate) fn tensor_map(
+    x: &Exec<'_>,
+    warp: usize,
+    lane: usize,
+    address: u64,
+) -> Result<crate::tensormap::TensorMap, Trap> {
+    let mut bytes = [0; crate::tensormap::BYTES];
+    for (i, word) in bytes.as_chunks_mut::<8>().0.iter_mut().enumerate() {
+        let at = address + 8 * i as u64;
+        let value = Generic::load::<u64>(x, warp, lane, at);
+        *word = value.ok_or_else(|| x.bad_access(at, 8, Access::Load))?.to_le_bytes();
+    }
+    Ok(crate::tensormap::TensorMap::from_bytes(&bytes))
+}
