@@ -1,6 +1,6 @@
 //! A case on the machine, or on a GPU.
 
-use super::case::Case;
+use super::case::{Case, Parameter};
 use super::directive::Program;
 use super::place::{OnGpu, OnMachine, Placed};
 use super::schedule::Schedule;
@@ -161,4 +161,14 @@ pub fn run_on_gpu(program: &Program, case: &Case, gpu: &Gpu) -> Result<Outcome, 
         }),
         Err(error) => Ok(stopped(&error)),
     }
+}
+
+/// Whether a case has parameters that only the machine makes here: tensor maps, whose format is the driver's own affair,
+/// multicast addresses, textures and surfaces.
+pub fn needs_the_machine(case: &Case) -> bool {
+    let made = |parameter: &Parameter| match parameter {
+        Parameter::Value(_) | Parameter::Buffer { .. } => false,
+        Parameter::TensorMap { .. } | Parameter::Multicast { .. } | Parameter::Object(_) => true,
+    };
+    !case.bindings.is_empty() || case.parameters.iter().any(made)
 }

@@ -16,6 +16,8 @@ mod canonical;
 mod directives;
 mod ptxas;
 mod questions;
+// The test that replays the recording needs all of it, this tool only a part.
+#[allow(dead_code)]
 #[path = "../../../crates/ptx/tests/verdicts/recording.rs"]
 mod recording;
 
