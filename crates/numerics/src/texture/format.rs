@@ -187,7 +187,7 @@ pub fn store(element: Element, normalized: bool, value: u32) -> u32 {
         let x = f64::from(f32::from_bits(value));
         let x = if x.is_nan() { 0.0 } else { x.clamp(-1.0, 1.0) };
         // The number is cut first, then halves go towards zero.
-        let kept = f64::from(if element.bytes() == 1 { 1 << 12 } else { 1 << 20 });
+        let kept = (whole + 1) as f64 * 16.0;
         let steps = (x.abs() * kept).floor() / kept * whole as f64;
         (steps - 0.5).ceil().copysign(x) as i64
     } else if signed {
