@@ -1,6 +1,6 @@
 //! What a form asks of its operands, worked out once for each opcode text of a module.
 
-use crate::isa::{Count, Gate, Modifier, Opcode, OperandKind, Role, TypeRule};
+use crate::isa::{Count, Gate, Modifier, Opcode, OperandKind, Role, Slot, TypeRule};
 use crate::module::OpcodeId;
 use crate::resolve::variable::is_declarable;
 use crate::types::{Arch, ScalarType, StateSpace, TypeKind, Version};
@@ -148,7 +148,10 @@ impl FormPlan {
                     OperandKind::Vector { count: Count::Of(slot), .. } => opcode.get(slot).is_none(),
                     _ => false,
                 },
-                coordinates: opcode.modifiers.iter().find_map(|(_, m)| coordinates(m.text())),
+                coordinates: match spec.kind {
+                    OperandKind::TensorMap => tensor_coordinates(opcode),
+                    _ => opcode.modifiers.iter().find_map(|(_, m)| coordinates(m.text())),
+                },
                 optional: if spec.with.is_some() { !written(spec.with) } else { spec.optional },
                 available: written(spec.with),
                 joined: spec.joined,
@@ -230,6 +233,14 @@ fn limit(mnemonic: &str, operand: &str, kind: OperandKind) -> Option<Limit> {
         ("bfe", "b" | "c", _) | ("bfi", "c" | "d", _) => Some(Limit::Range(0, 255)),
         _ => None,
     }
+}
+
+/// The coordinates of a tensor copy: as many as it has dimensions, or a column and four rows.
+fn tensor_coordinates(opcode: &Opcode) -> Option<u32> {
+    if opcode.has(Modifier::TileGather4) || opcode.has(Modifier::TileScatter4) {
+        return Some(5);
+    }
+    opcode.get(Slot::Dim)?.text().trim_matches(['.', 'd']).parse().ok()
 }
 
 /// The elements of a coordinate vector: vectors of three are padded to four.
