@@ -379,7 +379,6 @@ impl Resolver<'_> {
             ArgKind::Error => Ok(()),
             ArgKind::Vector(elements) => {
                 if let Some(length) = length
-                    && operand.kind != OperandKind::TensorMap
                     && length as usize != elements.len()
                 {
                     let kind = MismatchKind::Length { expected: length, found: elements.len() };

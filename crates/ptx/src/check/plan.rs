@@ -151,7 +151,10 @@ impl FormPlan {
                     _ => false,
                 },
                 fragment: matches!(spec.kind, OperandKind::Vector { count: Count::Fragment(_), .. }),
-                coordinates: opcode.modifiers.iter().find_map(|(_, m)| coordinates(m.text())),
+                coordinates: match spec.kind {
+                    OperandKind::TensorMap => tensor_coordinates(opcode),
+                    _ => opcode.modifiers.iter().find_map(|(_, m)| coordinates(m.text())),
+                },
                 optional: if spec.with.is_some() { !written(spec.with) } else { spec.optional },
                 available: written(spec.with),
                 joined: spec.joined,
@@ -179,6 +182,14 @@ impl FormPlan {
             special,
         }
     }
+}
+
+/// The coordinates of a tensor copy: as many as it has dimensions, or a column and four rows.
+fn tensor_coordinates(opcode: &Opcode) -> Option<u32> {
+    if opcode.has(Modifier::TileGather4) || opcode.has(Modifier::TileScatter4) {
+        return Some(5);
+    }
+    opcode.get(Slot::Dim)?.text().trim_matches(['.', 'd']).parse().ok()
 }
 
 /// The elements of a coordinate vector: vectors of three are padded to four.
