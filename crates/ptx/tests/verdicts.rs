@@ -26,7 +26,10 @@ fn the_checker_agrees_with_ptxas() {
             Some(class) => found[class] += 1,
             None => {
                 let theirs = if verdict.theirs { "accepts" } else { "rejects" };
-                wrong.push(format!("ptxas {theirs} {} {} {}", verdict.header, verdict.text, verdict.said));
+                wrong.push(format!(
+                    "{}: ptxas {theirs} {} {} {}",
+                    verdict.file, verdict.header, verdict.text, verdict.said
+                ));
             }
         }
     }

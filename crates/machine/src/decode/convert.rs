@@ -314,7 +314,10 @@ fn float_to_float(d: &mut Decoder<'_>, to: ScalarType, from: ScalarType) -> Deco
         (Ty::F16, Ty::Bf16) => conversion!(COLD, u16 => u16, half_to_half::<Bf16, F16; R; sat as SAT>),
         (Ty::F16, Ty::F32) => half_from_single!(F16),
         (Ty::F16, Ty::F64) => conversion!(COLD, u64 => u16, f64_to_half::<F16; R; sat as SAT>),
-        (Ty::Bf16, Ty::Bf16) => conversion!(COLD, u16 => u16, half_to_whole::<Bf16; R; sat as SAT>),
+        (Ty::Bf16, Ty::Bf16) if whole => {
+            conversion!(COLD, u16 => u16, half_to_whole::<Bf16; R; sat as SAT>)
+        }
+        (Ty::Bf16, Ty::Bf16) => conversion!(COLD, u16 => u16, half_to_same::<Bf16;; sat as SAT>),
         (Ty::Bf16, Ty::F16) => conversion!(COLD, u16 => u16, half_to_half::<F16, Bf16; R; sat as SAT>),
         (Ty::Bf16, Ty::F32) => half_from_single!(Bf16),
         (Ty::Bf16, Ty::F64) => conversion!(COLD, u64 => u16, f64_to_half::<Bf16; R; sat as SAT>),
