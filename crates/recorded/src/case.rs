@@ -114,7 +114,7 @@ fn variants(opcode: &Opcode, index: usize) -> Vec<Variant> {
     let operands = opcode.data().operands;
     let optional = operands.iter().any(|operand| operand.optional && operand.with.is_none());
     let alternatives = operands.iter().map(|operand| match operand.kind {
-        OperandKind::Immediate { range } => crate::kernel::immediates(opcode, range).len(),
+        OperandKind::Immediate => crate::kernel::immediates(opcode, operand.limit).len(),
         OperandKind::Vector { count: isa::Count::Parts, .. } => 3,
         OperandKind::Selected => 6,
         _ => 1,

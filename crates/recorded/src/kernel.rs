@@ -7,7 +7,7 @@
 use crate::case::{Case, TARGET, VERSION};
 use crate::domain::Domain;
 use crate::inputs::{Inputs, THREADS};
-use ptx::isa::{Count, Mnemonic, Modifier, Opcode, OperandKind, OperandSpec, Role, Slot};
+use ptx::isa::{Count, Limit, Mnemonic, Modifier, Opcode, OperandKind, OperandSpec, Role, Slot};
 use ptx::types::{ScalarType, TypeKind};
 use std::fmt::Write;
 
@@ -194,22 +194,28 @@ impl Store {
 }
 
 /// The immediates that are tried: the ends of the range, and values between them.
-pub(crate) fn immediates(opcode: &Opcode, range: Option<(i64, i64)>) -> Vec<i64> {
-    match (opcode.mnemonic(), range) {
+pub(crate) fn immediates(opcode: &Opcode, limit: Option<Limit>) -> Vec<i64> {
+    match (opcode.mnemonic(), limit) {
         // Which threads have the indices of a sparse matrix. Some instructions take two of the four; what they do with
         // the others is undefined, up to a fault.
-        (Mnemonic::Mma | Mnemonic::Wgmma, Some((0, 3))) => vec![0, 1],
+        (Mnemonic::Mma | Mnemonic::Wgmma, Some(Limit::Range(0, 3))) => vec![0, 1],
         // The copied bytes.
-        (Mnemonic::Cp, Some((4, 16))) => vec![4, 8, 16],
-        (_, Some((low, high))) if high - low < 4 => {
+        (Mnemonic::Cp, Some(Limit::Range(4, 16))) => vec![4, 8, 16],
+        (_, Some(Limit::Range(low, high))) if high - low < 4 => {
             (low..=high).filter(|&value| low >= 0 || value != 0).collect()
         }
         // Truth tables: constants, one operand, conjunction, parity, majority, choice, and any.
-        (_, Some((0, 255))) => {
+        (_, Some(Limit::Range(0, 255))) => {
             vec![0, 255, 0xf0, 0xcc, 0xaa, 0x80, 0xfe, 0x96, 0xe8, 0xca, 0xd8, 0x3c, 0x01, 0x6b, 0xb4, 0x27]
         }
-        (_, Some((low, high))) => vec![low, high, low + (high - low) / 3],
-        (_, None) => vec![0],
+        (_, Some(Limit::Range(low, high))) => vec![low, high, low + (high - low) / 3],
+        (_, Some(Limit::Steps(low, high, _))) => vec![low, high],
+        (_, Some(Limit::OneOf(values))) => {
+            let mut values = values.to_vec();
+            values.sort_unstable();
+            values
+        }
+        (_, Some(Limit::MultipleOf(_)) | None) => vec![0],
     }
 }
 
@@ -416,8 +422,8 @@ impl<'a> Builder<'a> {
                 }
                 Role::Write | Role::ReadWrite => Some(self.output(1)),
             },
-            OperandKind::Immediate { range } => {
-                let values = immediates(self.opcode, range);
+            OperandKind::Immediate => {
+                let values = immediates(self.opcode, spec.limit);
                 // Several immediates of an instruction run through their values at different speeds.
                 self.immediate = values[(self.variant.alternative * (i | 1)) % values.len()];
                 Some(self.immediate.to_string())

@@ -91,7 +91,7 @@ fn fold(values: impl Iterator<Item = u64>, function: fn(u64, u64) -> u64) -> u64
 
 fn in_f32<F: Format>(values: impl Iterator<Item = u64>) -> u64 {
     let wide = values.map(|value| half_to_f32::<F, false, false>(value as u16));
-    let sum = wide.reduce(|a, b| float::add_f32::<Rn, false, false>(a, b)).unwrap_or(0);
+    let sum = wide.reduce(float::add_f32::<Rn, false, false>).unwrap_or(0);
     u64::from(f32_to_half::<F, Rn, false, false, false, false>(sum))
 }
 
