@@ -208,9 +208,8 @@ pub(crate) fn immediates(opcode: &Opcode, limit: Option<Limit>) -> Vec<i64> {
         }
         (_, Some(Limit::Range(low, high))) => vec![low, high, low + (high - low) / 3],
         (_, Some(Limit::Steps(low, high, step))) => vec![low, high, (low + (high - low) / 3) / step * step],
-        (_, Some(Limit::MultipleOf(step))) => vec![step],
         (_, Some(Limit::OneOf(values))) => values.to_vec(),
-        (_, None) => vec![0],
+        (_, Some(Limit::MultipleOf(_)) | None) => vec![0],
     }
 }
 
