@@ -216,6 +216,8 @@ impl Bench {
             kernel: module.kernel("k").expect("the kernel"),
             grid: [if serial { 1 } else { n.div_ceil(128) as u32 }, 1, 1],
             block: [if serial { 1 } else { 128 }, 1, 1],
+            cluster: None,
+            nonportable_cluster: false,
             dynamic_shared: 0,
             params,
         };
