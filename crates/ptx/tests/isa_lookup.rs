@@ -85,7 +85,7 @@ fn several_forms() {
     let names = |text: &str| lookup(text).expect(text).iter().map(Opcode::sem).collect::<Vec<_>>();
     assert_eq!(names("mov.b64"), [Some(Sem::Mov), Some(Sem::MovPack), Some(Sem::MovUnpack)]);
     assert_eq!(names("call"), [Some(Sem::Call), Some(Sem::CallIndirect)]);
-    assert_eq!(names("tex.2d.v4.f32.f32"), [None]);
+    assert_eq!(names("tex.2d.v4.f32.f32"), [Some(Sem::Tex)]);
 }
 
 /// Registers of a fragment, as the manual's tables of matrix fragments list them.
