@@ -27,7 +27,7 @@ use clap::{Args, Subcommand};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use ptxas::{Ptxas, Question};
-use recording::{Block, Exception};
+use recording::{Block, Exception, Judged};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
@@ -162,8 +162,14 @@ fn compare(recordings: &Path, only: &str, show: usize) -> Result<()> {
     let exceptions = fs::read_to_string(recordings.join("exceptions.txt")).unwrap_or_default();
     let exceptions = Exception::read(&exceptions);
     let disagreements = judged.iter().filter(|verdict| verdict.ours != verdict.theirs);
-    let (excepted, others): (Vec<_>, Vec<_>) =
-        disagreements.partition(|verdict| exceptions.iter().any(|exception| exception.covers(verdict)));
+    let class = |verdict: &&Judged| exceptions.iter().position(|exception| exception.covers(verdict));
+    let (excepted, others): (Vec<_>, Vec<_>) = disagreements.partition(|verdict| class(verdict).is_some());
+    for (i, exception) in exceptions.iter().enumerate() {
+        let count = excepted.iter().filter(|verdict| class(verdict) == Some(i)).count();
+        if only.is_empty() && count != exception.count {
+            println!("{} ({}): {count}, not {}", exception.pattern, exception.reason, exception.count);
+        }
+    }
     let mut wrong: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for verdict in others {
         let what = if verdict.theirs { "should be accepted" } else { "should be rejected" };

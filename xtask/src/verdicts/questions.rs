@@ -41,6 +41,9 @@ fn file_of(opcode: &Opcode) -> String {
     format!("{number}-{}", title.to_lowercase().replace([' ', '/'], "-"))
 }
 
+/// What an opcode is made of.
+type Modifiers = Vec<(Slot, Modifier)>;
+
 /// All that the forms of a mnemonic know.
 struct Mnemonic {
     /// Each modifier with the slots it stands in.
@@ -136,7 +139,7 @@ fn opcode_questions(questions: &mut Questions, mnemonic: &Mnemonic, opcode: &Opc
         return;
     }
     let alone = modifiers.iter().filter(|(_, modifier)| modifier.scalar_type().is_some()).count() == 1;
-    let with = |change: &dyn Fn(&mut Vec<(Slot, Modifier)>)| {
+    let with = |change: &dyn Fn(&mut Modifiers)| {
         let mut changed = opcode.clone();
         change(&mut changed.modifiers);
         changed

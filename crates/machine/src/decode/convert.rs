@@ -272,12 +272,14 @@ fn float_to_float(d: &mut Decoder<'_>, to: ScalarType, from: ScalarType) -> Deco
         (@ => $e:expr) => { $e };
         (@ $rounding:ident => $e:expr) => { by_rounding!(rnd, $rounding => $e) };
     }
-    // To a half from `.f32`: `.sat` is not written together with the newer `.relu` and `.satfinite`.
+    // To a half from `.f32`: `.ftz` and `.sat` are not written together with the newer `.relu` and `.satfinite`.
     macro_rules! half_from_single {
         ($h:ty) => {
-            if sat {
-                by_rounding!(rnd, R => lanes!(d, COLD, Unary(a: u32) -> u16 {
-                    convert::f32_to_half::<$h, R, false, true, false, false>(a)
+            if ftz || sat {
+                by_rounding!(rnd, R => by_flags!(ftz as FTZ, sat as SAT => {
+                    lanes!(d, COLD, Unary(a: u32) -> u16 {
+                        convert::f32_to_half::<$h, R, FTZ, SAT, false, false>(a)
+                    })
                 }))
             } else {
                 by_rounding!(rnd, R => by_flags!(relu as RELU, satfinite as SATFINITE => {

@@ -229,12 +229,6 @@ impl Exception {
         parsed.collect()
     }
 
-    /// The line again, with a count.
-    pub(crate) fn line(&self, count: usize) -> String {
-        let verdict = if self.accepted { "accepts" } else { "rejects" };
-        format!("{verdict}  {count}  {}  {}", self.pattern, self.reason)
-    }
-
     /// Whether a disagreement is of this class.
     pub(crate) fn covers(&self, judged: &Judged) -> bool {
         self.accepted == judged.theirs
