@@ -46,7 +46,7 @@ pub use decode::Unsupported;
 pub use fault::{Fault, Trap};
 pub use launch::{
     Device, DeviceOptions, Kernel, Launch, LaunchError, LaunchOptions, LaunchReport, LoadError, LoadedModule,
-    Location, ParameterLayout,
+    Location, ParameterLayout, Usage,
 };
 pub use profile::Profile;
 pub use schedule::SchedulerKind;
