@@ -73,7 +73,11 @@ fn types(file: &syn::File) -> (String, BTreeMap<String, Vec<String>>) {
     let mut items = Vec::new();
     let mut functions = Vec::new();
     let mut parameters = BTreeMap::new();
-    for item in &file.items {
+    let implemented = implemented();
+    // A function is taken from our version of the header before it is taken from another.
+    let (ours, others): (Vec<&Item>, Vec<&Item>) =
+        file.items.iter().partition(|item| !matches!(item, Item::Fn(function) if !exists(&function.attrs)));
+    for item in ours.into_iter().chain(others) {
         match item {
             Item::Use(item) if exists(&item.attrs) => {
                 let text = quote!(#item).to_string();
@@ -106,15 +110,30 @@ fn types(file: &syn::File) -> (String, BTreeMap<String, Vec<String>>) {
                 let semicolon = matches!(fields, syn::Fields::Unit | syn::Fields::Unnamed(_)).then(|| quote!(;));
                 if generics.params.is_empty() {
                     let layout = item.attrs.iter().filter(|a| a.path().is_ident("repr"));
-                    items.push(quote!(#(#layout)* #[derive(Clone, Copy)] pub struct #name #fields #semicolon));
+                    let shown = name.to_string();
+                    items.push(quote! {
+                        #(#layout)* #[derive(Clone, Copy)] pub struct #name #fields #semicolon
+                        impl ::core::fmt::Debug for #name {
+                            fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                                f.write_str(#shown)
+                            }
+                        }
+                    });
                 }
             }
             Item::Union(item) if exists(&item.attrs) => {
                 let (name, fields) = (&item.ident, &item.fields);
                 items.push(quote!(#[repr(C)] #[derive(Clone, Copy)] pub union #name #fields));
             }
-            Item::Fn(item) if exists(&item.attrs) && item.sig.ident.to_string().starts_with("cu") => {
+            Item::Fn(item) => {
                 let name = &item.sig.ident;
+                let text = name.to_string();
+                let of_api = text.starts_with("cu") && text.as_bytes().get(2).is_some_and(u8::is_ascii_uppercase);
+                // Older forms that we have are in older versions of the header.
+                let wanted = exists(&item.attrs) || implemented.contains(&text);
+                if !of_api || !wanted || parameters.contains_key(&text) {
+                    continue;
+                }
                 let types: Vec<_> = item
                     .sig
                     .inputs

@@ -30,6 +30,7 @@ mod symbols;
     non_snake_case,
     non_upper_case_globals,
     dead_code,
+    unused_imports,
     missing_docs,
     unreachable_pub,
     clippy::all
