@@ -101,13 +101,15 @@ fn types(file: &syn::File) -> (String, BTreeMap<String, Vec<String>>) {
                 let integer = if signed { quote!(i32) } else { quote!(u32) };
                 items.push(quote!(pub type #name = #integer;));
                 for variant in &item.variants {
-                    let (name, value) = (&variant.ident, variant.discriminant.as_ref().map(|(_, value)| value));
+                    let (name, value) =
+                        (&variant.ident, variant.discriminant.as_ref().map(|(_, value)| value));
                     items.push(quote!(pub const #name: #integer = #value;));
                 }
             }
             Item::Struct(item) if exists(&item.attrs) => {
                 let (name, fields, generics) = (&item.ident, &item.fields, &item.generics);
-                let semicolon = matches!(fields, syn::Fields::Unit | syn::Fields::Unnamed(_)).then(|| quote!(;));
+                let semicolon =
+                    matches!(fields, syn::Fields::Unit | syn::Fields::Unnamed(_)).then(|| quote!(;));
                 if generics.params.is_empty() {
                     let layout = item.attrs.iter().filter(|a| a.path().is_ident("repr"));
                     let shown = name.to_string();
@@ -128,7 +130,8 @@ fn types(file: &syn::File) -> (String, BTreeMap<String, Vec<String>>) {
             Item::Fn(item) => {
                 let name = &item.sig.ident;
                 let text = name.to_string();
-                let of_api = text.starts_with("cu") && text.as_bytes().get(2).is_some_and(u8::is_ascii_uppercase);
+                let of_api =
+                    text.starts_with("cu") && text.as_bytes().get(2).is_some_and(u8::is_ascii_uppercase);
                 // Older forms that we have are in older versions of the header.
                 let wanted = exists(&item.attrs) || implemented.contains(&text);
                 if !of_api || !wanted || parameters.contains_key(&text) {
@@ -165,9 +168,12 @@ fn types(file: &syn::File) -> (String, BTreeMap<String, Vec<String>>) {
 fn implemented() -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for entry in fs::read_dir("src/api").expect("src/api is a folder") {
-        let text = fs::read_to_string(entry.expect("src/api can be listed").path()).expect("sources are text");
+        let text =
+            fs::read_to_string(entry.expect("src/api can be listed").path()).expect("sources are text");
         for line in text.lines() {
-            if let Some(name) = line.trim_start().strip_prefix("fn cu").and_then(|rest| rest.split('(').next()) {
+            if let Some(name) =
+                line.trim_start().strip_prefix("fn cu").and_then(|rest| rest.split('(').next())
+            {
                 names.insert(format!("cu{name}"));
             }
         }
@@ -214,5 +220,7 @@ fn exports(parameters: &BTreeMap<String, Vec<String>>) -> String {
         )
         .expect("strings take everything");
     }
-    format!("{out}\n/// Every symbol, by name.\npub(crate) static SYMBOLS: Symbols = Symbols(&[\n{table}]);\n")
+    format!(
+        "{out}\n/// Every symbol, by name.\npub(crate) static SYMBOLS: Symbols = Symbols(&[\n{table}]);\n"
+    )
 }

@@ -199,7 +199,10 @@ impl Entry<'_> {
             let decoder = ruzstd::decoding::StreamingDecoder::new(self.payload)
                 .map_err(|error| wrong(error.to_string()))?;
             let mut bytes = Vec::new();
-            decoder.take(self.unpacked + 1).read_to_end(&mut bytes).map_err(|error| wrong(error.to_string()))?;
+            decoder
+                .take(self.unpacked + 1)
+                .read_to_end(&mut bytes)
+                .map_err(|error| wrong(error.to_string()))?;
             bytes
         };
         match bytes.len() == size {

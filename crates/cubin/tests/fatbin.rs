@@ -35,18 +35,18 @@ fn entries_say_what_they_are() {
 fn the_newest_that_runs_is_chosen() {
     let entries = fatbin::entries(LZ4).unwrap();
     let chosen = |sm| fatbin::best_ptx(&entries, Target { sm, arch_specific: true }).map(|entry| entry.sm);
-    assert_eq!([chosen(70), chosen(75), chosen(89), chosen(90), chosen(120)], [
-        None,
-        Some(75),
-        Some(75),
-        Some(90),
-        Some(90)
-    ]);
+    assert_eq!(
+        [chosen(70), chosen(75), chosen(89), chosen(90), chosen(120)],
+        [None, Some(75), Some(75), Some(90), Some(90)]
+    );
 }
 
 #[test]
 fn damage_has_a_name() {
-    assert_eq!(fatbin::entries(b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0"), Err(Error::NotAFatbin(0x464c_457f)));
+    assert_eq!(
+        fatbin::entries(b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0"),
+        Err(Error::NotAFatbin(0x464c_457f))
+    );
     assert!(matches!(fatbin::entries(&LZ4[..7]), Err(Error::CutOff { needs: 16, left: 7, .. })));
     assert!(matches!(fatbin::entries(&LZ4[..500]), Err(Error::CutOff { what: "the container", .. })));
     let mut longer = LZ4.to_vec();

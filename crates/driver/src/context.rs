@@ -199,9 +199,9 @@ thread_local! {
     static STACK: RefCell<Vec<Arc<Context>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The current context of this thread.
+/// The current context of this thread; none when the thread is ending.
 pub fn current() -> Option<Arc<Context>> {
-    STACK.with_borrow(|stack| stack.last().cloned())
+    STACK.try_with(|stack| stack.borrow().last().cloned()).ok().flatten()
 }
 
 /// The current context, which must be usable.

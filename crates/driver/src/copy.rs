@@ -89,7 +89,8 @@ impl Copy {
         let [width, height, depth] = request.extent;
         let span = |end: &End| {
             let rows = end.pitch.checked_mul(height.saturating_sub(1))?;
-            let bytes = end.slice.checked_mul(depth.saturating_sub(1))?.checked_add(rows)?.checked_add(width)?;
+            let bytes =
+                end.slice.checked_mul(depth.saturating_sub(1))?.checked_add(rows)?.checked_add(width)?;
             end.address.checked_add(bytes).map(|_| bytes)
         };
         let slice = |end: &End| end.pitch.checked_mul(height.saturating_sub(1))?.checked_add(width);

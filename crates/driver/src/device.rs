@@ -4,11 +4,12 @@ use crate::context::Context;
 use crate::copy::HostMemory;
 use crate::error::{Error, Result};
 use crate::lock;
-use machine::{DeviceOptions, Fault, Profile};
+use machine::{DeviceOptions, Profile};
+use std::fmt::Display;
 use std::sync::{Arc, Mutex, OnceLock};
 
-/// Told of every kernel that stopped with a fault.
-pub type Report = dyn Fn(&Fault) + Send + Sync;
+/// Told of every kernel that stopped with a fault, and of those that cannot be run at all.
+pub type Report = dyn Fn(&dyn Display) + Send + Sync;
 
 /// All devices, and what they share.
 pub struct Driver {

@@ -65,6 +65,9 @@ impl Context {
         stream: &Arc<Stream>,
     ) -> Result<()> {
         self.usable()?;
+        if function.module().context()?.id() != self.id() {
+            return Err(Error::InvalidContext);
+        }
         let limits = function.limits();
         let work = Work {
             function: Arc::clone(function),
@@ -91,7 +94,12 @@ impl Context {
         let launch = work.launch(vec![0; function.parameter_bytes()]);
         self.machine().check(&launch).map_err(|error| match (error, cluster) {
             (LaunchError::InvalidConfiguration(_), Some(_)) => Error::InvalidClusterSize,
-            (error, _) => Error::of_launch(&error),
+            (error, _) => {
+                if let LaunchError::Unsupported(unsupported) = &error {
+                    (self.device().process().report)(unsupported);
+                }
+                Error::of_launch(&error)
+            }
         })?;
         let profile = self.device().profile();
         let threads = block.iter().product();
@@ -134,7 +142,8 @@ impl Context {
     /// Bytes of dynamic shared memory that each of `blocks` blocks on a multiprocessor can have.
     pub fn available_shared(&self, function: &Function, blocks: u32) -> u32 {
         let profile: &Profile = self.device().profile();
-        let each = (profile.shared_per_multiprocessor / blocks.max(1)).saturating_sub(profile.reserved_shared());
+        let each =
+            (profile.shared_per_multiprocessor / blocks.max(1)).saturating_sub(profile.reserved_shared());
         each.min(profile.shared_per_cta_optin).saturating_sub(function.static_shared())
     }
 }

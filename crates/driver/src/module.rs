@@ -67,7 +67,8 @@ impl Image {
                 match fatbin::best_ptx(&entries, device) {
                     Some(entry) => entry.text().map_err(invalid),
                     None if entries.iter().any(|entry| entry.kind == Kind::Ptx) => {
-                        let found: Vec<String> = entries.iter().map(|e| format!("{:?} {}", e.kind, e.sm)).collect();
+                        let found: Vec<String> =
+                            entries.iter().map(|e| format!("{:?} {}", e.kind, e.sm)).collect();
                         let log = format!("no PTX for sm_{} among: {}", profile.sm, found.join(", "));
                         Err(LoadFailure::new(Error::NoBinaryForGpu, log))
                     }
@@ -259,7 +260,11 @@ impl Function {
     /// Bytes of constant memory that the module's variables take.
     pub fn constant_bytes(&self) -> u64 {
         let variables = &self.module.loaded.module().variables;
-        variables.iter().filter(|variable| variable.space == ptx::types::StateSpace::Const).map(|v| v.size).sum()
+        variables
+            .iter()
+            .filter(|variable| variable.space == ptx::types::StateSpace::Const)
+            .map(|v| v.size)
+            .sum()
     }
 
     /// Registers and local memory of a thread; nothing if the kernel has an instruction that is not executed.
@@ -281,7 +286,8 @@ impl Function {
     pub fn max_threads(&self) -> u32 {
         let bounds = self.bounds();
         let stated = bounds.req_ntid.or(bounds.max_ntid);
-        stated.map_or(Profile::MAX_THREADS, |extents| extents.iter().product::<u32>().min(Profile::MAX_THREADS))
+        stated
+            .map_or(Profile::MAX_THREADS, |extents| extents.iter().product::<u32>().min(Profile::MAX_THREADS))
     }
 
     /// What the program has set.

@@ -21,7 +21,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::ThreadId;
 
 /// How often a thread looks for work before it sleeps: some microseconds.
-const LOOKS: u32 = 2000;
+const LOOKS: u32 = 500;
 
 /// What a stream does.
 pub enum Operation {
@@ -232,6 +232,11 @@ impl Stream {
         }
     }
 
+    /// Whether nothing more will happen on it.
+    fn over(&self) -> bool {
+        lock(&self.queue).closed && self.idle()
+    }
+
     /// No more work; the thread ends when it has done what there is.
     pub(crate) fn close(&self) {
         lock(&self.queue).closed = true;
@@ -277,13 +282,16 @@ impl Streams {
     pub(crate) fn create(&self, kind: Kind, priority: i32) -> Arc<Stream> {
         self.shared.store(true, Ordering::Relaxed);
         let stream = Stream::new(kind, priority, &self.health);
-        lock(&self.order).others.push(Arc::clone(&stream));
+        let mut order = lock(&self.order);
+        order.others.retain(|other| !other.over());
+        order.others.push(Arc::clone(&stream));
         stream
     }
 
+    /// Takes no more work for a stream; it is forgotten when it has done what there is.
     pub(crate) fn remove(&self, stream: &Arc<Stream>) {
-        lock(&self.order).others.retain(|other| !Arc::ptr_eq(other, stream));
         stream.close();
+        lock(&self.order).others.retain(|other| !other.over());
     }
 
     /// Adds an operation; the place behind it.

@@ -77,11 +77,7 @@ const SHIFT: u32 = 4;
 
 impl<T, H> Table<T, H> {
     const fn new(missing: Error) -> Self {
-        Self {
-            objects: LazyLock::new(RwLock::default),
-            missing,
-            handle: std::marker::PhantomData,
-        }
+        Self { objects: LazyLock::new(RwLock::default), missing, handle: std::marker::PhantomData }
     }
 
     /// The handle that stands for an object.
@@ -109,10 +105,7 @@ impl<T, H> Table<T, H> {
 
     pub(crate) fn remove(&self, handle: *mut H) -> Result<Arc<T>> {
         let object = self.get(handle)?;
-        self.objects
-            .write()
-            .unwrap_or_else(PoisonError::into_inner)
-            .remove(&(handle.addr() as u64 >> SHIFT));
+        self.objects.write().unwrap_or_else(PoisonError::into_inner).remove(&(handle.addr() as u64 >> SHIFT));
         Ok(object)
     }
 

@@ -21,7 +21,8 @@ fn library() -> PathBuf {
 fn run(name: &str, environment: &[(&str, &str)]) -> Output {
     let library = library();
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(format!("{name}.c"));
-    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", environment.first().map_or("plain", |(key, _)| key)));
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .join(format!("{name}-{}", environment.first().map_or("plain", |(key, _)| key)));
     let compiled = Command::new("cc")
         .args(["-std=c11", "-Wall", "-Werror", "-O1", "-o"])
         .args([&program, &source])
@@ -31,8 +32,11 @@ fn run(name: &str, environment: &[(&str, &str)]) -> Output {
         .output()
         .unwrap();
     assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
-    let output =
-        Command::new(&program).env("LD_LIBRARY_PATH", &library).envs(environment.iter().copied()).output().unwrap();
+    let output = Command::new(&program)
+        .env("LD_LIBRARY_PATH", &library)
+        .envs(environment.iter().copied())
+        .output()
+        .unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);
     println!("{errors}");
     let said = String::from_utf8_lossy(&output.stdout);
@@ -71,4 +75,20 @@ fn a_trace_shows_calls() {
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(errors.contains("warploom: cuInit( flags=0)"), "{errors}");
     assert!(errors.contains(") = CUDA_ERROR_NOT_FOUND"), "{errors}");
+}
+
+#[test]
+fn python_through_ctypes() {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/scale.py");
+    let run = Command::new("python3").arg(&script).env("LD_LIBRARY_PATH", library()).output();
+    let output = match run {
+        Ok(output) => output,
+        Err(error) => {
+            eprintln!("SKIPPED: there is no python3: {error}");
+            return;
+        }
+    };
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "scale: passed\n");
 }

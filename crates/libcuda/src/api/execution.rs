@@ -20,14 +20,19 @@ const EXTRA_MOST: usize = 16;
 
 pub(crate) fn attribute(function: &Function, attribute: CUfunction_attribute) -> Result<c_int> {
     let number = |value: u32| c_int::try_from(value).unwrap_or(c_int::MAX);
-    let cluster = |axis: usize| function.bounds().req_nctapercluster.map_or(0, |extents| number(extents[axis]));
+    let cluster =
+        |axis: usize| function.bounds().req_nctapercluster.map_or(0, |extents| number(extents[axis]));
     Ok(match attribute {
         CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK => number(function.max_threads()),
         CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES => number(function.static_shared()),
-        CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES => c_int::try_from(function.constant_bytes()).unwrap_or(c_int::MAX),
+        CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES => {
+            c_int::try_from(function.constant_bytes()).unwrap_or(c_int::MAX)
+        }
         CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES => number(function.usage().map_or(0, |usage| usage.local)),
         // A kernel has at most 255 registers; what the virtual GPU holds in more would be spilt.
-        CU_FUNC_ATTRIBUTE_NUM_REGS => function.usage().map_or(0, |usage| number(usage.registers.clamp(1, 255))),
+        CU_FUNC_ATTRIBUTE_NUM_REGS => {
+            function.usage().map_or(0, |usage| number(usage.registers.clamp(1, 255)))
+        }
         CU_FUNC_ATTRIBUTE_PTX_VERSION | CU_FUNC_ATTRIBUTE_BINARY_VERSION => function.sm().into(),
         CU_FUNC_ATTRIBUTE_CACHE_MODE_CA => 0,
         CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES => number(function.max_dynamic_shared()),
@@ -73,7 +78,11 @@ pub(crate) fn set_attribute(
 ///
 /// # Safety
 /// One array is null; the other is as `cuLaunchKernel` wants it.
-unsafe fn parameters(function: &Function, params: *mut *mut c_void, extra: *mut *mut c_void) -> Result<Vec<u8>> {
+unsafe fn parameters(
+    function: &Function,
+    params: *mut *mut c_void,
+    extra: *mut *mut c_void,
+) -> Result<Vec<u8>> {
     let size = function.parameter_bytes();
     if !params.is_null() && !extra.is_null() {
         return Err(Error::InvalidValue);
@@ -139,7 +148,9 @@ unsafe fn launch_attributes(
         unsafe {
             let attribute = element(attributes, index)?;
             match attribute.id {
-                CU_LAUNCH_ATTRIBUTE_COOPERATIVE => configuration.cooperative = attribute.value.cooperative != 0,
+                CU_LAUNCH_ATTRIBUTE_COOPERATIVE => {
+                    configuration.cooperative = attribute.value.cooperative != 0
+                }
                 CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION => {
                     let extents = attribute.value.clusterDim;
                     configuration.cluster = Some([extents.x, extents.y, extents.z]);

@@ -55,7 +55,9 @@ unsafe fn fatbin(pointer: *const c_void) -> Result<Image> {
 pub(crate) fn image_of(bytes: &[u8]) -> Image {
     match bytes {
         [ELF, ..] => Image::Elf,
-        _ if bytes.starts_with(&driver::module::CONTAINER_MAGIC.to_le_bytes()) => Image::Fatbin(bytes.to_vec()),
+        _ if bytes.starts_with(&driver::module::CONTAINER_MAGIC.to_le_bytes()) => {
+            Image::Fatbin(bytes.to_vec())
+        }
         _ => {
             let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
             Image::Ptx(String::from_utf8_lossy(&bytes[..end]).into_owned())
@@ -95,7 +97,11 @@ unsafe impl Send for Logs {}
 impl Logs {
     /// # Safety
     /// Both arrays have `count` elements, and the buffers that they name can be written as long as this lives.
-    pub(crate) unsafe fn new(count: c_uint, options: *mut CUjit_option, values: *mut *mut c_void) -> Result<Self> {
+    pub(crate) unsafe fn new(
+        count: c_uint,
+        options: *mut CUjit_option,
+        values: *mut *mut c_void,
+    ) -> Result<Self> {
         let mut logs = Self::default();
         for index in 0..count as usize {
             if options.is_null() || values.is_null() {

@@ -42,7 +42,9 @@ unsafe fn attribute(out: *mut c_void, which: CUpointer_attribute, address: u64, 
             CU_POINTER_ATTRIBUTE_DEVICE_POINTER if allocation.kind != MemoryKind::Registered => {
                 put(out.cast(), address)
             }
-            CU_POINTER_ATTRIBUTE_HOST_POINTER if allocation.kind != MemoryKind::Device => put(out.cast(), address),
+            CU_POINTER_ATTRIBUTE_HOST_POINTER if allocation.kind != MemoryKind::Device => {
+                put(out.cast(), address)
+            }
             CU_POINTER_ATTRIBUTE_SYNC_MEMOPS => put(out.cast::<c_uint>(), 0),
             CU_POINTER_ATTRIBUTE_BUFFER_ID => put(out.cast::<c_ulonglong>(), allocation.id.0),
             CU_POINTER_ATTRIBUTE_IS_MANAGED => {
@@ -52,9 +54,8 @@ unsafe fn attribute(out: *mut c_void, which: CUpointer_attribute, address: u64, 
             CU_POINTER_ATTRIBUTE_RANGE_START_ADDR => put(out.cast(), allocation.address),
             CU_POINTER_ATTRIBUTE_RANGE_SIZE => put(out.cast(), allocation.bytes as usize),
             CU_POINTER_ATTRIBUTE_MAPPED => put(out.cast::<c_uint>(), 1),
-            CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE | CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE => {
-                put(out.cast::<c_uint>(), 0)
-            }
+            CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE
+            | CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE => put(out.cast::<c_uint>(), 0),
             CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES => put(out.cast::<c_ulonglong>(), 0),
             CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE => put(out.cast::<*mut c_void>(), std::ptr::null_mut()),
             _ if lenient => put(out.cast::<u64>(), 0),

@@ -79,7 +79,14 @@ fn row(stated: usize, needed: usize) -> usize {
 }
 
 /// Fills memory: `shape` is the distance of rows, their values, and rows.
-fn fill(at: u64, [pitch, width, height]: [usize; 3], value: u32, size: u64, on: CUstream, wait: bool) -> Result<()> {
+fn fill(
+    at: u64,
+    [pitch, width, height]: [usize; 3],
+    value: u32,
+    size: u64,
+    on: CUstream,
+    wait: bool,
+) -> Result<()> {
     let (context, stream) = stream(on)?;
     context.fill(at, pitch as u64, value, size, [width as u64, height as u64], &stream, wait)
 }

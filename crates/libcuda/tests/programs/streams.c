@@ -112,6 +112,8 @@ int main(void) {
     step(1, 1, free_stream);
     OK(cuStreamDestroy_v2(free_stream));
     EXPECT(400, cuStreamSynchronize(free_stream));
+    OK(cuCtxSynchronize());
+    TRUE(read_word() == 7);
 
     for (int i = 0; i < 1000; i++) OK(cuLaunchKernel(empty_, 1, 1, 1, 1, 1, 1, 0, a, NULL, NULL));
     OK(cuCtxSynchronize());
