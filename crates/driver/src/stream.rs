@@ -23,6 +23,10 @@ use std::thread::ThreadId;
 /// How often a thread looks for work before it sleeps: some microseconds.
 const LOOKS: u32 = 500;
 
+/// Operations that a stream may have before it. Who submits more waits, as on a device: a program that submits faster
+/// than kernels run must not use up the host's memory.
+const MOST_PENDING: usize = 1024;
+
 /// What a stream does.
 pub enum Operation {
     /// Runs a kernel.
@@ -173,6 +177,16 @@ impl Stream {
         self.done.load(Ordering::Acquire) == self.submitted.load(Ordering::Acquire)
     }
 
+    /// Waits until another operation may be added.
+    fn make_room(&self) {
+        let mut queue = lock(&self.queue);
+        while queue.pending.len() >= MOST_PENDING {
+            queue.waiting += 1;
+            queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
+            queue.waiting -= 1;
+        }
+    }
+
     fn push(self: &Arc<Self>, operation: Operation) -> Result<()> {
         let mut queue = lock(&self.queue);
         if queue.closed {
@@ -296,6 +310,7 @@ impl Streams {
 
     /// Adds an operation; the place behind it.
     pub(crate) fn submit(&self, stream: &Arc<Stream>, operation: Operation) -> Result<Marker> {
+        stream.make_room();
         let order = lock(&self.order);
         for marker in self.others_before(&order, stream) {
             stream.push(Operation::Wait(marker))?;

@@ -59,7 +59,7 @@ fn attribute(profile: &Profile, ordinal: usize, attribute: CUdevice_attribute) -
         | CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH
         | CU_DEVICE_ATTRIBUTE_COMPUTE_PREEMPTION_SUPPORTED => 1,
         CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID | CU_DEVICE_ATTRIBUTE_NUMA_ID => -1,
-        1..CU_DEVICE_ATTRIBUTE_MAX => 0,
+        other if (1..CU_DEVICE_ATTRIBUTE_MAX).contains(&other) => 0,
         _ => return Err(Error::InvalidValue),
     })
 }

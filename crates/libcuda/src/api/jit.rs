@@ -66,6 +66,7 @@ pub(crate) fn image_of(bytes: &[u8]) -> Image {
 }
 
 /// Where a program wants to have logs.
+#[derive(Default)]
 pub(crate) struct Logs {
     information: Buffer,
     errors: Buffer,
@@ -82,12 +83,6 @@ struct Buffer {
 impl Default for Buffer {
     fn default() -> Self {
         Self { start: std::ptr::null_mut(), size: 0, written: std::ptr::null_mut() }
-    }
-}
-
-impl Default for Logs {
-    fn default() -> Self {
-        Self { information: Buffer::default(), errors: Buffer::default() }
     }
 }
 
