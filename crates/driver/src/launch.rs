@@ -6,7 +6,7 @@ use crate::lock;
 use crate::module::Function;
 use crate::stream::{Operation, Stream};
 use machine::{Launch, LaunchError, LaunchOptions, Profile};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 /// How a kernel is launched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +22,10 @@ pub struct Configuration {
     /// Whether all CTAs must be resident together.
     pub cooperative: bool,
 }
+
+/// Threads of the host. To ask it takes longer than to run a small kernel.
+static HOST_THREADS: LazyLock<usize> =
+    LazyLock::new(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get));
 
 /// A launch that has been checked.
 pub struct Work {
@@ -47,7 +51,8 @@ impl Work {
 
     pub(crate) fn run(mut self, health: &Health) {
         let params = std::mem::take(&mut self.params);
-        match self.machine.launch(&self.launch(params), &LaunchOptions::default()) {
+        let options = LaunchOptions { threads: *HOST_THREADS, ..LaunchOptions::default() };
+        match self.machine.launch(&self.launch(params), &options) {
             Ok(_) => {}
             Err(LaunchError::Fault(fault)) => health.fault(&fault),
             Err(error) => health.note(Err(Error::of_launch(&error))),
