@@ -268,6 +268,12 @@ impl LoadedModule {
         Some(Kernel { module: self, function })
     }
 
+    /// The entry with this handle.
+    pub fn entry(&self, function: FuncId) -> Option<Kernel<'_>> {
+        let known = self.module.functions.get(function.index())?;
+        (known.kind == FunctionKind::Entry).then_some(Kernel { module: self, function })
+    }
+
     /// The address and size of a global or constant variable.
     pub fn variable(&self, name: &str) -> Option<(u64, u64)> {
         let named = |v: &ptx::module::Variable| v.name == name && v.function.is_none();
@@ -318,10 +324,32 @@ impl<'a> Kernel<'a> {
         parameter_layout(&self.module.module, self.function)
     }
 
+    /// Its handle: see [`LoadedModule::entry`].
+    pub fn id(&self) -> FuncId {
+        self.function
+    }
+
+    /// What a thread of it needs, as the machine's decoder lays it out.
+    pub fn usage(&self) -> Result<Usage, Box<Unsupported>> {
+        let image = self.module.image(self.function, 1, LaneOrder::ConsecutiveX)?;
+        let sizes = image.code(self.function).sizes;
+        let registers = sizes.w + 2 * sizes.d + sizes.h.div_ceil(2);
+        Ok(Usage { registers, local: image.local_bytes(0) })
+    }
+
     /// Bytes of shared memory that its variables take.
     pub fn static_shared(&self) -> u32 {
         decode::layout::Layout::new(&self.module.module, self.function).shared()
     }
+}
+
+/// What a thread of a kernel needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Usage {
+    /// Registers of 32 bits that are alive at a time in the kernel itself.
+    pub registers: u32,
+    /// Bytes of local memory, without a stack for what the code does not tell.
+    pub local: u32,
 }
 
 /// How an entry's parameters lie in its buffer: each aligned as declared, in order.
@@ -430,20 +458,32 @@ fn pack_size(module: &LoadedModule, warps: usize) -> usize {
 }
 
 impl Device {
+    /// All checks that stand before a launch, without running it. What passes them can only be stopped by a fault.
+    pub fn check(&self, launch: &Launch<'_>) -> Result<(), LaunchError> {
+        check_extents(launch)?;
+        self.shape(launch)?;
+        let image = Self::image(launch)?;
+        self.check_resources(launch, image.static_shared, image.local_bytes(STACK))
+    }
+
+    /// The code of a launch, for its packs and its order of lanes.
+    fn image(launch: &Launch<'_>) -> Result<Arc<Image>, Box<Unsupported>> {
+        let module = launch.kernel.module;
+        let threads: u32 = launch.block.iter().product();
+        let warps = pack_size(module, threads.div_ceil(LANES as u32) as usize);
+        module.image(launch.kernel.function, warps, LaneOrder::of_block(launch.block))
+    }
+
     /// Runs a kernel to its end.
     pub fn launch(
         &self,
         launch: &Launch<'_>,
         options: &LaunchOptions<'_>,
     ) -> Result<LaunchReport, LaunchError> {
-        let module = launch.kernel.module;
         check_extents(launch)?;
         let shape = self.shape(launch)?;
         let threads_per_cta: u32 = launch.block.iter().product();
-        let warps = threads_per_cta.div_ceil(LANES as u32) as usize;
-        let pack_warps = pack_size(module, warps);
-        let order = LaneOrder::of_block(launch.block);
-        let image = module.image(launch.kernel.function, pack_warps, order)?;
+        let image = Self::image(launch)?;
         let static_shared = image.static_shared;
         self.check_resources(launch, static_shared, image.local_bytes(STACK))?;
         let heap = AtomicI64::new(HEAP);

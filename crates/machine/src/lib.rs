@@ -50,7 +50,7 @@ pub use decode::Unsupported;
 pub use fault::{Fault, Trap};
 pub use launch::{
     Device, DeviceOptions, Kernel, Launch, LaunchError, LaunchOptions, LaunchReport, LoadError, LoadedModule,
-    Location, ParameterLayout, parameter_layout,
+    Location, ParameterLayout, Usage, parameter_layout,
 };
 pub use profile::Profile;
 pub use schedule::SchedulerKind;

@@ -236,6 +236,11 @@ impl DeviceMemory {
         KernelGuard(self)
     }
 
+    /// Whether an address is in the range that allocations come from, allocated or not.
+    pub fn reserves(&self, address: u64) -> bool {
+        address.wrapping_sub(self.region.base()) < self.region.size()
+    }
+
     /// Bytes in allocations.
     pub fn used(&self) -> u64 {
         self.allocator().used

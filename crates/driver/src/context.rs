@@ -1,0 +1,230 @@
+//! Contexts: what owns memory, code and streams, and fails as a whole.
+//!
+//! A kernel's fault ends its context: every later call on it returns that error, until the context is destroyed. Each
+//! host thread has a stack of contexts, the top of which is current.
+
+use crate::device::{Device, Process};
+use crate::error::{Error, Result};
+use crate::event::{Event, Record};
+use crate::memory::Allocation;
+use crate::stream::{Kind, Operation, Stream, Streams};
+use crate::{Id, lock};
+use machine::Fault;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+
+/// A context.
+pub struct Context {
+    id: Id,
+    device: Arc<Device>,
+    machine: Arc<machine::Device>,
+    flags: AtomicU32,
+    destroyed: AtomicBool,
+    health: Arc<Health>,
+    streams: Streams,
+    pub(crate) allocations: Mutex<BTreeMap<u64, Allocation>>,
+}
+
+/// Whether a context has failed, and of what.
+pub(crate) struct Health {
+    error: OnceLock<Error>,
+    process: Arc<Process>,
+}
+
+impl std::fmt::Debug for Health {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:?}", self.error)
+    }
+}
+
+impl Health {
+    /// Why the context has failed.
+    pub(crate) fn error(&self) -> Option<Error> {
+        self.error.get().copied()
+    }
+
+    /// The first failure stays.
+    pub(crate) fn note(&self, result: Result<()>) {
+        if let Err(error) = result {
+            self.error.get_or_init(|| error);
+        }
+    }
+
+    pub(crate) fn fault(&self, fault: &Fault) {
+        self.note(Err(Error::of_trap(&fault.trap)));
+        (self.process.report)(fault);
+    }
+}
+
+impl std::fmt::Debug for Context {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Context {} of {:?}", self.id.0, self.device)
+    }
+}
+
+impl Context {
+    /// A context on a device.
+    pub fn new(device: &Arc<Device>, flags: u32) -> Result<Arc<Self>> {
+        let machine = Arc::clone(device.machine()?);
+        let health = Arc::new(Health { error: OnceLock::new(), process: Arc::clone(device.process()) });
+        Ok(Arc::new(Self {
+            id: Id::next(),
+            device: Arc::clone(device),
+            machine,
+            flags: AtomicU32::new(flags),
+            destroyed: AtomicBool::new(false),
+            streams: Streams::new(&health),
+            health,
+            allocations: Mutex::default(),
+        }))
+    }
+
+    /// Its identity.
+    pub fn id(&self) -> Id {
+        self.id
+    }
+
+    /// Its device.
+    pub fn device(&self) -> &Arc<Device> {
+        &self.device
+    }
+
+    /// The machine that runs its kernels.
+    pub fn machine(&self) -> &Arc<machine::Device> {
+        &self.machine
+    }
+
+    /// The flags it was made with.
+    pub fn flags(&self) -> u32 {
+        self.flags.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_flags(&self, flags: u32) {
+        self.flags.store(flags, Ordering::Relaxed);
+    }
+
+    /// Whether it can be used: it is neither destroyed nor failed.
+    pub fn usable(&self) -> Result<()> {
+        if self.destroyed.load(Ordering::Acquire) {
+            return Err(Error::ContextIsDestroyed);
+        }
+        self.health.error().map_or(Ok(()), Err)
+    }
+
+    /// Waits for its work, then gives its memory back and ends its streams.
+    pub fn destroy(&self) {
+        if self.destroyed.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        self.streams.synchronize();
+        self.streams.close();
+        for (address, allocation) in std::mem::take(&mut *lock(&self.allocations)) {
+            if allocation.owned() {
+                // It is in the list, so the machine has it; a refusal would only mean that it has gone already.
+                let _ = self.machine.memory().free(address);
+            }
+        }
+    }
+
+    /// The legacy default stream.
+    pub fn legacy_stream(&self) -> Arc<Stream> {
+        self.streams.legacy()
+    }
+
+    /// The calling thread's default stream.
+    pub fn per_thread_stream(&self) -> Arc<Stream> {
+        self.streams.per_thread()
+    }
+
+    /// A new stream.
+    pub fn create_stream(&self, non_blocking: bool, priority: i32) -> Result<Arc<Stream>> {
+        self.usable()?;
+        let kind = if non_blocking { Kind::NonBlocking } else { Kind::Blocking };
+        Ok(self.streams.create(kind, priority))
+    }
+
+    /// Gives a stream up; what was submitted to it still runs.
+    pub fn destroy_stream(&self, stream: &Arc<Stream>) {
+        self.streams.remove(stream);
+    }
+
+    /// Adds an operation to a stream.
+    pub fn submit(&self, stream: &Arc<Stream>, operation: Operation) -> Result<()> {
+        self.usable()?;
+        self.streams.submit(stream, operation).map(drop)
+    }
+
+    /// Runs an operation on this thread at its place in a stream's order.
+    pub fn run_now(&self, stream: &Arc<Stream>, operation: Operation) -> Result<()> {
+        self.usable()?;
+        self.streams.settle(stream);
+        self.usable()?;
+        operation.run(&self.health);
+        self.usable()
+    }
+
+    /// Records an event.
+    pub fn record(&self, event: &Event, stream: &Arc<Stream>) -> Result<()> {
+        self.usable()?;
+        let record = Arc::new(Record::default());
+        let marker = self.streams.submit(stream, Operation::Record(Arc::clone(&record)))?;
+        event.recorded(marker, record);
+        Ok(())
+    }
+
+    /// Waits for a stream.
+    pub fn synchronize_stream(&self, stream: &Arc<Stream>) -> Result<()> {
+        self.usable()?;
+        self.streams.settle(stream);
+        self.usable()
+    }
+
+    /// Whether all work of a stream is done.
+    pub fn query_stream(&self, stream: &Arc<Stream>) -> Result<()> {
+        self.usable()?;
+        if stream.marker().passed() { Ok(()) } else { Err(Error::NotReady) }
+    }
+
+    /// Waits for all work of the context.
+    pub fn synchronize(&self) -> Result<()> {
+        self.usable()?;
+        self.streams.synchronize();
+        self.usable()
+    }
+}
+
+thread_local! {
+    static STACK: RefCell<Vec<Arc<Context>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The current context of this thread; none when the thread is ending.
+pub fn current() -> Option<Arc<Context>> {
+    STACK.try_with(|stack| stack.borrow().last().cloned()).ok().flatten()
+}
+
+/// The current context, which must be usable.
+pub fn current_usable() -> Result<Arc<Context>> {
+    let context = current().ok_or(Error::InvalidContext)?;
+    context.usable()?;
+    Ok(context)
+}
+
+/// Makes a context current above the present one.
+pub fn push(context: Arc<Context>) {
+    STACK.with_borrow_mut(|stack| stack.push(context));
+}
+
+/// Takes the current context off the stack.
+pub fn pop() -> Option<Arc<Context>> {
+    STACK.with_borrow_mut(Vec::pop)
+}
+
+/// Puts a context in the place of the current one; `None` only takes that away.
+pub fn set_current(context: Option<Arc<Context>>) {
+    STACK.with_borrow_mut(|stack| {
+        stack.pop();
+        stack.extend(context);
+    });
+}

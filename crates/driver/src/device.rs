@@ -1,0 +1,165 @@
+//! The devices of a process.
+
+use crate::context::Context;
+use crate::copy::HostMemory;
+use crate::error::{Error, Result};
+use crate::lock;
+use machine::{DeviceOptions, Profile};
+use std::fmt::Display;
+use std::sync::{Arc, Mutex, OnceLock};
+
+/// Told of every kernel that stopped with a fault, and of those that cannot be run at all.
+pub type Report = dyn Fn(&dyn Display) + Send + Sync;
+
+/// All devices, and what they share.
+pub struct Driver {
+    devices: Vec<Arc<Device>>,
+}
+
+/// What all devices use of the process.
+pub(crate) struct Process {
+    pub(crate) host: Box<dyn HostMemory>,
+    pub(crate) report: Box<Report>,
+    /// The machines made so far, to find whose an address is.
+    machines: Mutex<Vec<(usize, Arc<machine::Device>)>>,
+}
+
+/// One virtual GPU.
+pub struct Device {
+    ordinal: usize,
+    profile: Profile,
+    process: Arc<Process>,
+    machine: OnceLock<std::result::Result<Arc<machine::Device>, Error>>,
+    primary: Mutex<Primary>,
+}
+
+/// The primary context and how often it is retained.
+#[derive(Default)]
+struct Primary {
+    context: Option<Arc<Context>>,
+    users: usize,
+    flags: u32,
+}
+
+impl std::fmt::Debug for Driver {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(&self.devices).finish()
+    }
+}
+
+impl std::fmt::Debug for Device {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Device {} ({})", self.ordinal, self.profile.name)
+    }
+}
+
+impl Driver {
+    /// Devices with these profiles. Their memory is reserved when it is first used.
+    pub fn new(profiles: Vec<Profile>, host: Box<dyn HostMemory>, report: Box<Report>) -> Self {
+        let process = Arc::new(Process { host, report, machines: Mutex::default() });
+        let device = |(ordinal, profile)| {
+            let (machine, primary) = (OnceLock::new(), Mutex::default());
+            Arc::new(Device { ordinal, profile, process: Arc::clone(&process), machine, primary })
+        };
+        Self { devices: profiles.into_iter().enumerate().map(device).collect() }
+    }
+
+    /// All devices, by ordinal.
+    pub fn devices(&self) -> &[Arc<Device>] {
+        &self.devices
+    }
+
+    /// The device with this ordinal.
+    pub fn device(&self, ordinal: i32) -> Result<&Arc<Device>> {
+        usize::try_from(ordinal).ok().and_then(|i| self.devices.get(i)).ok_or(Error::InvalidDevice)
+    }
+}
+
+impl Device {
+    /// Its number in the process.
+    pub fn ordinal(&self) -> usize {
+        self.ordinal
+    }
+
+    /// What it is.
+    pub fn profile(&self) -> &Profile {
+        &self.profile
+    }
+
+    /// 16 bytes that no other device of the process has, the same in every run.
+    pub fn uuid(&self) -> [u8; 16] {
+        let mut uuid = *b"warploom\0\0\0\0\0\0\0\0";
+        uuid[8..10].copy_from_slice(&self.profile.sm.to_be_bytes());
+        uuid[12..].copy_from_slice(&(self.ordinal as u32).to_be_bytes());
+        uuid
+    }
+
+    pub(crate) fn process(&self) -> &Arc<Process> {
+        &self.process
+    }
+
+    /// The machine behind it, made when first asked for.
+    pub fn machine(&self) -> Result<&Arc<machine::Device>> {
+        let made = self.machine.get_or_init(|| {
+            let machine = machine::Device::new(self.profile.clone(), DeviceOptions::default())?;
+            lock(&self.process.machines).push((self.ordinal, Arc::clone(&machine)));
+            Ok(machine)
+        });
+        made.as_ref().map_err(|&error| error)
+    }
+
+    /// The primary context, made on first use. Every call is to be matched by [`Device::release_primary`].
+    pub fn retain_primary(self: &Arc<Self>) -> Result<Arc<Context>> {
+        let mut primary = lock(&self.primary);
+        let context = match &primary.context {
+            Some(context) => Arc::clone(context),
+            None => Context::new(self, primary.flags)?,
+        };
+        primary.context = Some(Arc::clone(&context));
+        primary.users += 1;
+        Ok(context)
+    }
+
+    /// Undoes one [`Device::retain_primary`]; the last one destroys the context.
+    pub fn release_primary(&self) -> Result<Option<Arc<Context>>> {
+        let mut primary = lock(&self.primary);
+        if primary.context.is_none() {
+            return Err(Error::InvalidContext);
+        }
+        primary.users = primary.users.saturating_sub(1);
+        let gone = if primary.users == 0 { primary.context.take() } else { None };
+        drop(primary);
+        gone.iter().for_each(|context| context.destroy());
+        Ok(gone)
+    }
+
+    /// Destroys the primary context, whoever uses it.
+    pub fn reset_primary(&self) -> Option<Arc<Context>> {
+        let gone = lock(&self.primary).context.take();
+        gone.iter().for_each(|context| context.destroy());
+        gone
+    }
+
+    /// The primary context's flags, and whether it exists.
+    pub fn primary_state(&self) -> (u32, bool) {
+        let primary = lock(&self.primary);
+        (primary.flags, primary.context.is_some())
+    }
+
+    /// Flags for the primary context.
+    pub fn set_primary_flags(&self, flags: u32) {
+        let mut primary = lock(&self.primary);
+        primary.flags = flags;
+        if let Some(context) = &primary.context {
+            context.set_flags(flags);
+        }
+    }
+}
+
+impl Process {
+    /// The device in whose range an address lies, allocated or not.
+    pub(crate) fn machine_of(&self, address: u64) -> Option<(usize, Arc<machine::Device>)> {
+        let machines = lock(&self.machines);
+        machines.iter().find(|(_, machine)| machine.memory().reserves(address)).cloned()
+    }
+}

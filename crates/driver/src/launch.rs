@@ -1,0 +1,154 @@
+//! Launches, and how many blocks of a kernel fit on a device.
+
+use crate::context::{Context, Health};
+use crate::error::{Error, Result};
+use crate::lock;
+use crate::module::Function;
+use crate::stream::{Operation, Stream};
+use machine::{Launch, LaunchError, LaunchOptions, Profile};
+use std::sync::{Arc, LazyLock};
+
+/// How a kernel is launched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Configuration {
+    /// CTAs in each dimension.
+    pub grid: [u32; 3],
+    /// Threads of a CTA in each dimension.
+    pub block: [u32; 3],
+    /// CTAs of a cluster in each dimension, if the launch says it.
+    pub cluster: Option<[u32; 3]>,
+    /// Bytes of dynamic shared memory.
+    pub dynamic_shared: u32,
+    /// Whether all CTAs must be resident together.
+    pub cooperative: bool,
+}
+
+/// Threads of the host. To ask it takes longer than to run a small kernel.
+static HOST_THREADS: LazyLock<usize> =
+    LazyLock::new(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get));
+
+/// A launch that has been checked.
+pub struct Work {
+    function: Arc<Function>,
+    machine: Arc<machine::Device>,
+    configuration: Configuration,
+    nonportable_cluster: bool,
+    params: Vec<u8>,
+}
+
+impl Work {
+    fn launch(&self, params: Vec<u8>) -> Launch<'_> {
+        Launch {
+            kernel: self.function.kernel(),
+            grid: self.configuration.grid,
+            block: self.configuration.block,
+            cluster: self.configuration.cluster,
+            nonportable_cluster: self.nonportable_cluster,
+            dynamic_shared: self.configuration.dynamic_shared,
+            params,
+        }
+    }
+
+    pub(crate) fn run(mut self, health: &Health) {
+        let params = std::mem::take(&mut self.params);
+        let options = LaunchOptions { threads: *HOST_THREADS, ..LaunchOptions::default() };
+        match self.machine.launch(&self.launch(params), &options) {
+            Ok(_) => {}
+            Err(LaunchError::Fault(fault)) => health.fault(&fault),
+            Err(error) => health.note(Err(Error::of_launch(&error))),
+        }
+    }
+}
+
+impl Context {
+    /// Launches a kernel: checks it now, runs it at its place in the stream's order.
+    pub fn launch(
+        &self,
+        function: &Arc<Function>,
+        configuration: Configuration,
+        params: Vec<u8>,
+        stream: &Arc<Stream>,
+    ) -> Result<()> {
+        self.usable()?;
+        if function.module().context()?.id() != self.id() {
+            return Err(Error::InvalidContext);
+        }
+        let limits = function.limits();
+        let work = Work {
+            function: Arc::clone(function),
+            machine: Arc::clone(self.machine()),
+            configuration,
+            nonportable_cluster: limits.nonportable_cluster,
+            params,
+        };
+        let mut checked = lock(&function.checked);
+        if *checked != Some(configuration) {
+            self.check(&work, function)?;
+            *checked = Some(configuration);
+        }
+        drop(checked);
+        self.submit(stream, Operation::Launch(Box::new(work)))
+    }
+
+    fn check(&self, work: &Work, function: &Arc<Function>) -> Result<()> {
+        let Configuration { grid, block, dynamic_shared, cooperative, cluster } = work.configuration;
+        if dynamic_shared > function.max_dynamic_shared() {
+            return Err(Error::InvalidValue);
+        }
+        // What was given for parameters has been measured by who gave it; here it only stands for its size.
+        let launch = work.launch(vec![0; function.parameter_bytes()]);
+        self.machine().check(&launch).map_err(|error| match (error, cluster) {
+            (LaunchError::InvalidConfiguration(_), Some(_)) => Error::InvalidClusterSize,
+            (error, _) => {
+                if let LaunchError::Unsupported(unsupported) = &error {
+                    (self.device().process().report)(unsupported);
+                }
+                Error::of_launch(&error)
+            }
+        })?;
+        let profile = self.device().profile();
+        let threads = block.iter().product();
+        if cooperative {
+            let room = self.resident_blocks(function, threads, dynamic_shared) * profile.multiprocessors;
+            if grid.iter().map(|&extent| u64::from(extent)).product::<u64>() > u64::from(room) {
+                return Err(Error::CooperativeLaunchTooLarge);
+            }
+        }
+        Ok(())
+    }
+
+    /// How many blocks of a function reside on a multiprocessor.
+    pub fn resident_blocks(&self, function: &Function, threads: u32, dynamic_shared: u32) -> u32 {
+        let profile = self.device().profile();
+        let shared = function.static_shared().saturating_add(dynamic_shared);
+        if threads == 0 || threads > function.max_threads() || shared > profile.shared_per_cta_optin {
+            return 0;
+        }
+        profile.resident_ctas(threads, shared)
+    }
+
+    /// The smallest grid that fills the device with blocks of the best size up to `limit`, and that size.
+    pub fn potential_block_size(
+        &self,
+        function: &Function,
+        dynamic_shared: &dyn Fn(u32) -> u32,
+        limit: u32,
+    ) -> (u32, u32) {
+        let most = function.max_threads();
+        let limit = if limit == 0 { most } else { limit.min(most) };
+        let sizes = (1..=limit.div_ceil(32)).rev().map(|warps| (warps * 32).min(limit));
+        let threads = |size: u32| self.resident_blocks(function, size, dynamic_shared(size)) * size;
+        // Of equal ones the largest: it comes first, and `max_by_key` takes the last.
+        let best = sizes.rev().max_by_key(|&size| threads(size)).unwrap_or(limit);
+        let blocks = self.resident_blocks(function, best, dynamic_shared(best));
+        (blocks * self.device().profile().multiprocessors, best)
+    }
+
+    /// Bytes of dynamic shared memory that each of `blocks` blocks on a multiprocessor can have.
+    pub fn available_shared(&self, function: &Function, blocks: u32) -> u32 {
+        let profile: &Profile = self.device().profile();
+        let each =
+            (profile.shared_per_multiprocessor / blocks.max(1)).saturating_sub(profile.reserved_shared());
+        each.min(profile.shared_per_cta_optin).saturating_sub(function.static_shared())
+    }
+}

@@ -1,0 +1,65 @@
+//! What the CUDA driver does, as safe Rust on top of `machine`.
+//!
+//! ```text
+//! Driver ── Device ── Context ─┬─ Module ── Function ──┐
+//!                              ├─ allocations          ├── launch, copy, fill ──▶ Stream ──▶ machine
+//!                              └─ streams, events  ────┘
+//! ```
+//!
+//! | module | what it alone knows |
+//! | --- | --- |
+//! | [`error`] | `CUresult` |
+//! | [`device`] | the devices of a process, their primary contexts |
+//! | [`context`] | contexts, each host thread's stack of them, sticky errors |
+//! | [`memory`] | allocations, what a pointer is |
+//! | [`copy`] | copies and fills in up to three dimensions |
+//! | [`stream`] | order: streams, their worker threads, default streams |
+//! | [`event`] | points in a stream, and their times |
+//! | [`module`] | code: PTX, fatbins, linking; functions and their attributes |
+//! | [`library`] | code that does not belong to a context |
+//! | [`launch`] | launches, and how many blocks fit |
+//!
+//! **Work** that is submitted to a stream is an [`Operation`](stream::Operation). A worker thread for each stream runs
+//! its operations in order; what one stream must wait for in another is a [`Marker`](stream::Marker), a place in that
+//! stream's order. Markers only ever name work that was submitted before, so waiting cannot end in a circle.
+//!
+//! **Addresses** are unified: a device pointer is an address of this process that lies in some device's memory, all
+//! others are the program's. Those are reached only through [`HostMemory`](copy::HostMemory), which a border implements.
+//!
+//! This crate exits nothing, prints nothing and reads no paths; faults of kernels go to the [`device::Report`] that
+//! the driver was made with.
+
+pub mod context;
+pub mod copy;
+pub mod device;
+pub mod error;
+pub mod event;
+pub mod launch;
+pub mod library;
+pub mod memory;
+pub mod module;
+pub mod stream;
+
+pub use context::Context;
+pub use device::{Device, Driver};
+pub use error::{Error, Result};
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// What tells an object of the driver from all others of the process, living or gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Id(pub u64);
+
+impl Id {
+    /// An identity that nothing has.
+    pub fn next() -> Self {
+        static LAST: AtomicU64 = AtomicU64::new(0);
+        Self(LAST.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+}
+
+/// Locks what stays consistent between statements, so that a panic elsewhere does not spread.
+pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

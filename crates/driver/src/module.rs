@@ -1,0 +1,345 @@
+//! Code: from what a program hands over to functions that can be launched.
+//!
+//! A program hands over PTX text, or a fatbin with PTX in it. SASS is not executed: a fatbin or cubin with nothing else
+//! is "no kernel image for this device".
+
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::{Id, lock};
+use cubin::fatbin::{self, Kind, Target};
+use machine::{LoadedModule, ParameterLayout, Profile, Usage};
+use ptx::diagnostic::{Diagnostic, Severity};
+use ptx::module::{Checked, FuncId, LaunchBounds, Linkage};
+use ptx::source::Source;
+use std::collections::HashMap;
+use std::ffi::{CStr, CString};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
+
+pub use fatbin::{CONTAINER_HEADER, CONTAINER_MAGIC, WRAPPER_ADDRESS, WRAPPER_MAGIC};
+
+/// Bytes of the fatbin that starts with this header.
+pub fn fatbin_size(header: &[u8; CONTAINER_HEADER]) -> Result<u64> {
+    fatbin::container_size(header).map_err(|_| Error::InvalidImage)
+}
+
+/// Code as a program hands it over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Image {
+    /// PTX text.
+    Ptx(String),
+    /// A fatbin container.
+    Fatbin(Vec<u8>),
+    /// An ELF file: a cubin.
+    Elf,
+}
+
+/// Why code cannot be loaded, with what there is to say about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoadFailure {
+    /// The error.
+    pub error: Error,
+    /// For the program's error log.
+    pub log: String,
+}
+
+impl LoadFailure {
+    fn new(error: Error, log: impl Into<String>) -> Self {
+        Self { error, log: log.into() }
+    }
+}
+
+impl From<LoadFailure> for Error {
+    fn from(failure: LoadFailure) -> Self {
+        failure.error
+    }
+}
+
+impl Image {
+    /// The PTX that suits a device.
+    pub(crate) fn text(&self, profile: &Profile) -> std::result::Result<String, LoadFailure> {
+        match self {
+            Self::Ptx(text) => Ok(text.clone()),
+            Self::Elf => Err(LoadFailure::new(Error::NoBinaryForGpu, ONLY_SASS)),
+            Self::Fatbin(bytes) => {
+                let invalid = |error: fatbin::Error| LoadFailure::new(Error::InvalidImage, error.to_string());
+                let entries = fatbin::entries(bytes).map_err(invalid)?;
+                let device = Target { sm: profile.sm.into(), arch_specific: profile.arch_specific };
+                match fatbin::best_ptx(&entries, device) {
+                    Some(entry) => entry.text().map_err(invalid),
+                    None if entries.iter().any(|entry| entry.kind == Kind::Ptx) => {
+                        let found: Vec<String> =
+                            entries.iter().map(|e| format!("{:?} {}", e.kind, e.sm)).collect();
+                        let log = format!("no PTX for sm_{} among: {}", profile.sm, found.join(", "));
+                        Err(LoadFailure::new(Error::NoBinaryForGpu, log))
+                    }
+                    None => Err(LoadFailure::new(Error::NoBinaryForGpu, ONLY_SASS)),
+                }
+            }
+        }
+    }
+}
+
+const ONLY_SASS: &str = "the image holds SASS only, which is not executed; compile with PTX, for example \
+                         -gencode arch=compute_90,code=compute_90";
+
+/// Loaded code of a context.
+pub struct Module {
+    id: Id,
+    context: Weak<Context>,
+    loaded: LoadedModule,
+    functions: Mutex<HashMap<FuncId, Weak<Function>>>,
+    /// Warnings, for the program's information log.
+    pub log: String,
+}
+
+impl std::fmt::Debug for Module {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Module {}", self.id.0)
+    }
+}
+
+/// A line for every diagnostic.
+fn log(source: &Source, diagnostics: &[Diagnostic]) -> String {
+    let line = |d: &Diagnostic| {
+        let (line, column) = source.line_column(d.span.start);
+        let severity = if d.severity == Severity::Error { "error" } else { "warning" };
+        let hint = d.hint.as_ref().map_or(String::new(), |hint| format!(" ({hint})"));
+        format!("line {line}, column {column}: {severity} {}: {}{hint}\n", d.code, d.message)
+    };
+    diagnostics.iter().map(line).collect()
+}
+
+impl Module {
+    /// Loads code into a context.
+    pub fn load(context: &Arc<Context>, image: &Image) -> std::result::Result<Arc<Self>, LoadFailure> {
+        context.usable().map_err(|error| LoadFailure::new(error, ""))?;
+        let text = image.text(context.device().profile())?;
+        let source = Source::new("ptx", text);
+        let compiled = ptx::compile(&source);
+        let (module, warnings): (Checked<_>, _) = compiled
+            .into_result()
+            .map_err(|diagnostics| LoadFailure::new(Error::InvalidPtx, log(&source, &diagnostics)))?;
+        let loaded = context
+            .machine()
+            .load(module)
+            .map_err(|error| LoadFailure::new(Error::of_load(&error), error.to_string()))?;
+        Ok(Arc::new(Self {
+            id: Id::next(),
+            context: Arc::downgrade(context),
+            loaded,
+            functions: Mutex::default(),
+            log: log(&source, &warnings),
+        }))
+    }
+
+    /// Its identity.
+    pub fn id(&self) -> Id {
+        self.id
+    }
+
+    /// The entry called `name`.
+    pub fn function(self: &Arc<Self>, name: &str) -> Result<Arc<Function>> {
+        let kernel = self.loaded.kernel(name).ok_or(Error::NotFound)?;
+        let make = || {
+            Arc::new(Function {
+                id: Id::next(),
+                module: Arc::clone(self),
+                entry: kernel.id(),
+                name: name.to_owned(),
+                // Names of PTX hold no zero.
+                c_name: CString::new(name).unwrap_or_default(),
+                parameters: kernel.parameters(),
+                static_shared: kernel.static_shared(),
+                usage: OnceLock::new(),
+                limits: Mutex::new(Limits::default()),
+                checked: Mutex::default(),
+            })
+        };
+        let mut functions = lock(&self.functions);
+        if let Some(function) = functions.get(&kernel.id()).and_then(Weak::upgrade) {
+            return Ok(function);
+        }
+        let function = make();
+        functions.insert(kernel.id(), Arc::downgrade(&function));
+        Ok(function)
+    }
+
+    /// The names of all entries.
+    pub fn entries(&self) -> Vec<String> {
+        self.loaded.module().entries().map(|(_, function)| function.name.clone()).collect()
+    }
+
+    /// Address and size of a variable.
+    pub fn global(&self, name: &str) -> Result<(u64, u64)> {
+        let internal = self.loaded.module().variables.iter().any(|variable| {
+            variable.name == name && variable.function.is_none() && variable.linkage == Linkage::Internal
+        });
+        if internal {
+            return Err(Error::NotFound);
+        }
+        self.loaded.variable(name).ok_or(Error::NotFound)
+    }
+
+    /// The context that it is loaded into.
+    pub fn context(&self) -> Result<Arc<Context>> {
+        self.context.upgrade().ok_or(Error::ContextIsDestroyed)
+    }
+}
+
+/// A kernel of a loaded module.
+#[derive(Debug)]
+pub struct Function {
+    id: Id,
+    module: Arc<Module>,
+    entry: FuncId,
+    name: String,
+    c_name: CString,
+    parameters: Vec<ParameterLayout>,
+    static_shared: u32,
+    usage: OnceLock<Option<Usage>>,
+    limits: Mutex<Limits>,
+    /// The last configuration that passed the machine's checks: most programs repeat it.
+    pub(crate) checked: Mutex<Option<crate::launch::Configuration>>,
+}
+
+/// What a program may change about a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The most dynamic shared memory; `None` for what is there without opting in.
+    pub dynamic_shared: Option<u32>,
+    /// Part of the L1 cache that is to be shared memory, in percent; -1 for none preferred.
+    pub carveout: i32,
+    /// Whether clusters may be larger than what is portable.
+    pub nonportable_cluster: bool,
+    /// The preferred size of L1 against shared memory, as an integer of CUDA's.
+    pub cache: i32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { dynamic_shared: None, carveout: -1, nonportable_cluster: false, cache: 0 }
+    }
+}
+
+impl Function {
+    /// Its identity.
+    pub fn id(&self) -> Id {
+        self.id
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its name with a zero at its end.
+    pub fn c_name(&self) -> &CStr {
+        &self.c_name
+    }
+
+    /// The module it is in.
+    pub fn module(&self) -> &Arc<Module> {
+        &self.module
+    }
+
+    /// How its parameters lie in their buffer.
+    pub fn parameters(&self) -> &[ParameterLayout] {
+        &self.parameters
+    }
+
+    /// Bytes of the buffer.
+    pub fn parameter_bytes(&self) -> usize {
+        self.parameters.last().map_or(0, |last| (last.offset + last.size) as usize)
+    }
+
+    /// Bytes of shared memory of its variables.
+    pub fn static_shared(&self) -> u32 {
+        self.static_shared
+    }
+
+    /// Bytes of constant memory that the module's variables take.
+    pub fn constant_bytes(&self) -> u64 {
+        let variables = &self.module.loaded.module().variables;
+        variables
+            .iter()
+            .filter(|variable| variable.space == ptx::types::StateSpace::Const)
+            .map(|v| v.size)
+            .sum()
+    }
+
+    /// Registers and local memory of a thread; nothing if the kernel has an instruction that is not executed.
+    pub fn usage(&self) -> Option<Usage> {
+        *self.usage.get_or_init(|| self.kernel().usage().ok())
+    }
+
+    /// The launch directives of its PTX.
+    pub fn bounds(&self) -> &LaunchBounds {
+        &self.kernel().function().bounds
+    }
+
+    /// Target of its module, compute capability times ten.
+    pub fn sm(&self) -> u16 {
+        self.module.loaded.module().arch.sm
+    }
+
+    /// The most threads of a block.
+    pub fn max_threads(&self) -> u32 {
+        let bounds = self.bounds();
+        let stated = bounds.req_ntid.or(bounds.max_ntid);
+        stated
+            .map_or(Profile::MAX_THREADS, |extents| extents.iter().product::<u32>().min(Profile::MAX_THREADS))
+    }
+
+    /// What the program has set.
+    pub fn limits(&self) -> Limits {
+        *lock(&self.limits)
+    }
+
+    /// Sets what the program may set.
+    pub fn set_limits(&self, change: impl FnOnce(&mut Limits)) {
+        change(&mut lock(&self.limits));
+        *lock(&self.checked) = None;
+    }
+
+    /// The most dynamic shared memory of a launch.
+    pub fn max_dynamic_shared(&self) -> u32 {
+        let otherwise = Profile::SHARED_PER_CTA.saturating_sub(self.static_shared);
+        self.limits().dynamic_shared.unwrap_or(otherwise)
+    }
+
+    pub(crate) fn kernel(&self) -> machine::Kernel<'_> {
+        self.module.loaded.entry(self.entry).expect("a function is made of an entry of its module")
+    }
+}
+
+/// Code that is put together from several images (`cuLink`). With one image there is nothing to be done; joining
+/// several needs a linker, which there is not.
+#[derive(Debug, Default)]
+pub struct Link {
+    texts: Vec<String>,
+}
+
+impl Link {
+    /// Adds an image.
+    pub fn add(&mut self, image: &Image, profile: &Profile) -> std::result::Result<(), LoadFailure> {
+        let text = image.text(profile)?;
+        let source = Source::new("ptx", text);
+        ptx::compile(&source)
+            .into_result()
+            .map_err(|diagnostics| LoadFailure::new(Error::InvalidPtx, log(&source, &diagnostics)))?;
+        self.texts.push(source.text().to_owned());
+        Ok(())
+    }
+
+    /// The whole, which [`Module::load`] takes.
+    pub fn complete(&self) -> std::result::Result<&str, LoadFailure> {
+        match self.texts.as_slice() {
+            [text] => Ok(text),
+            [] => Err(LoadFailure::new(Error::InvalidImage, "nothing to link")),
+            many => {
+                let log = format!("{} images: there is no linker for PTX yet", many.len());
+                Err(LoadFailure::new(Error::NotSupported, log))
+            }
+        }
+    }
+}

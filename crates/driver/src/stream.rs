@@ -1,0 +1,373 @@
+//! Streams: work in order, each stream on a thread of its own.
+//!
+//! A stream is a queue and two counters: operations submitted and operations done. A [`Marker`] names a place in that
+//! order, so "wait until what is there now is done" is a comparison of numbers. The thread is started with the first
+//! operation and sleeps when there is none, after looking for some microseconds: a program that launches one kernel
+//! after another then pays no wake-up for each.
+//!
+//! **Default streams** (CUDA's programming guide, "Default Stream"). The legacy default stream waits for all work of
+//! the context's blocking streams, and they wait for it; [`Streams`] adds those waits when work is submitted. The
+//! per-thread default stream is a blocking stream of the host thread. Non-blocking streams take no part.
+
+use crate::context::Health;
+use crate::copy::{Copy, Fill};
+use crate::error::{Error, Result};
+use crate::event::Record;
+use crate::launch::Work;
+use crate::{Id, lock};
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::ThreadId;
+
+/// How often a thread looks for work before it sleeps: some microseconds.
+const LOOKS: u32 = 500;
+
+/// Operations that a stream may have before it. Who submits more waits, as on a device: a program that submits faster
+/// than kernels run must not use up the host's memory.
+const MOST_PENDING: usize = 1024;
+
+/// What a stream does.
+pub enum Operation {
+    /// Runs a kernel.
+    Launch(Box<Work>),
+    /// Copies bytes.
+    Copy(Box<Copy>),
+    /// Fills memory with a value.
+    Fill(Fill),
+    /// Calls the program.
+    Call(Box<dyn FnOnce() + Send>),
+    /// Notes the time for an event.
+    Record(Arc<Record>),
+    /// Waits for another stream.
+    Wait(Marker),
+    /// Frees memory.
+    Free(Box<dyn FnOnce() + Send>),
+}
+
+impl std::fmt::Debug for Operation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Launch(_) => "Launch",
+            Self::Copy(_) => "Copy",
+            Self::Fill(_) => "Fill",
+            Self::Call(_) => "Call",
+            Self::Record(_) => "Record",
+            Self::Wait(_) => "Wait",
+            Self::Free(_) => "Free",
+        })
+    }
+}
+
+impl Operation {
+    /// Runs it to its end. In a context that has failed only what others wait for still happens.
+    pub(crate) fn run(self, health: &Health) {
+        match self {
+            Self::Wait(marker) => marker.wait(),
+            Self::Record(record) => record.stamp(),
+            Self::Free(free) => free(),
+            Self::Call(call) if health.error().is_none() => call(),
+            Self::Launch(work) if health.error().is_none() => work.run(health),
+            Self::Copy(copy) if health.error().is_none() => health.note(copy.run()),
+            Self::Fill(fill) if health.error().is_none() => health.note(fill.run()),
+            Self::Call(_) | Self::Launch(_) | Self::Copy(_) | Self::Fill(_) => {}
+        }
+    }
+}
+
+/// Which default stream's rules a stream follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The legacy default stream itself.
+    Legacy,
+    /// Waits for the legacy default stream, which waits for it.
+    Blocking,
+    /// Knows nothing of the legacy default stream.
+    NonBlocking,
+}
+
+/// A stream of a context.
+#[derive(Debug)]
+pub struct Stream {
+    id: Id,
+    kind: Kind,
+    priority: i32,
+    health: Arc<Health>,
+    queue: Mutex<Queue>,
+    /// Somebody waits for work, or for work to be done.
+    changed: Condvar,
+    submitted: AtomicU64,
+    done: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    pending: VecDeque<Operation>,
+    started: bool,
+    closed: bool,
+    sleeping: bool,
+    waiting: usize,
+}
+
+/// A place in a stream's order: it is passed when everything submitted before it is done.
+#[derive(Clone, Debug)]
+pub struct Marker {
+    stream: Arc<Stream>,
+    after: u64,
+}
+
+impl Marker {
+    /// Whether it is passed.
+    pub fn passed(&self) -> bool {
+        self.stream.done.load(Ordering::Acquire) >= self.after
+    }
+
+    /// Waits until it is passed.
+    pub fn wait(&self) {
+        for _ in 0..LOOKS {
+            if self.passed() {
+                return;
+            }
+            std::hint::spin_loop();
+        }
+        let mut queue = lock(&self.stream.queue);
+        queue.waiting += 1;
+        while !self.passed() {
+            queue = self.stream.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
+        }
+        queue.waiting -= 1;
+    }
+}
+
+impl Stream {
+    pub(crate) fn new(kind: Kind, priority: i32, health: &Arc<Health>) -> Arc<Self> {
+        Arc::new(Self {
+            id: Id::next(),
+            kind,
+            priority,
+            health: Arc::clone(health),
+            queue: Mutex::default(),
+            changed: Condvar::new(),
+            submitted: AtomicU64::new(0),
+            done: AtomicU64::new(0),
+        })
+    }
+
+    /// Its identity.
+    pub fn id(&self) -> Id {
+        self.id
+    }
+
+    /// Which rules it follows.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// Its priority, which changes nothing here.
+    pub fn priority(&self) -> i32 {
+        self.priority
+    }
+
+    /// The place behind all that was submitted so far.
+    pub fn marker(self: &Arc<Self>) -> Marker {
+        Marker { stream: Arc::clone(self), after: self.submitted.load(Ordering::Acquire) }
+    }
+
+    fn idle(&self) -> bool {
+        self.done.load(Ordering::Acquire) == self.submitted.load(Ordering::Acquire)
+    }
+
+    /// Waits until another operation may be added.
+    fn make_room(&self) {
+        let mut queue = lock(&self.queue);
+        while queue.pending.len() >= MOST_PENDING {
+            queue.waiting += 1;
+            queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
+            queue.waiting -= 1;
+        }
+    }
+
+    fn push(self: &Arc<Self>, operation: Operation) -> Result<()> {
+        let mut queue = lock(&self.queue);
+        if queue.closed {
+            return Err(Error::InvalidHandle);
+        }
+        if !queue.started {
+            let stream = Arc::clone(self);
+            let name = format!("stream {}", self.id.0);
+            let worker = std::thread::Builder::new().name(name).spawn(move || stream.work());
+            worker.map_err(|_| Error::OperatingSystem)?;
+            queue.started = true;
+        }
+        queue.pending.push_back(operation);
+        self.submitted.fetch_add(1, Ordering::Release);
+        let wake = queue.sleeping;
+        drop(queue);
+        if wake {
+            self.changed.notify_all();
+        }
+        Ok(())
+    }
+
+    /// The worker thread.
+    fn work(&self) {
+        while let Some(operation) = self.next() {
+            // A panic of ours must not leave everybody waiting: it becomes the context's error.
+            let run = std::panic::AssertUnwindSafe(|| operation.run(&self.health));
+            if std::panic::catch_unwind(run).is_err() {
+                self.health.note(Err(Error::Unknown));
+            }
+            let queue = lock(&self.queue);
+            self.done.fetch_add(1, Ordering::Release);
+            if queue.waiting > 0 {
+                self.changed.notify_all();
+            }
+        }
+    }
+
+    fn next(&self) -> Option<Operation> {
+        for _ in 0..LOOKS {
+            if !self.idle() {
+                break;
+            }
+            std::hint::spin_loop();
+        }
+        let mut queue = lock(&self.queue);
+        loop {
+            if let Some(operation) = queue.pending.pop_front() {
+                return Some(operation);
+            }
+            if queue.closed {
+                return None;
+            }
+            queue.sleeping = true;
+            queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
+            queue.sleeping = false;
+        }
+    }
+
+    /// Whether nothing more will happen on it.
+    fn over(&self) -> bool {
+        lock(&self.queue).closed && self.idle()
+    }
+
+    /// No more work; the thread ends when it has done what there is.
+    pub(crate) fn close(&self) {
+        lock(&self.queue).closed = true;
+        self.changed.notify_all();
+    }
+}
+
+/// The streams of a context. Its lock makes submissions to all of them one sequence.
+#[derive(Debug)]
+pub(crate) struct Streams {
+    health: Arc<Health>,
+    order: Mutex<Order>,
+    /// Whether blocking streams exist, so that most programs need no look at them.
+    shared: AtomicBool,
+}
+
+#[derive(Debug)]
+struct Order {
+    legacy: Arc<Stream>,
+    others: Vec<Arc<Stream>>,
+    per_thread: HashMap<ThreadId, Arc<Stream>>,
+}
+
+impl Streams {
+    pub(crate) fn new(health: &Arc<Health>) -> Self {
+        let legacy = Stream::new(Kind::Legacy, 0, health);
+        let order = Order { legacy, others: Vec::new(), per_thread: HashMap::new() };
+        Self { health: Arc::clone(health), order: Mutex::new(order), shared: AtomicBool::new(false) }
+    }
+
+    pub(crate) fn legacy(&self) -> Arc<Stream> {
+        Arc::clone(&lock(&self.order).legacy)
+    }
+
+    /// The default stream of the calling thread.
+    pub(crate) fn per_thread(&self) -> Arc<Stream> {
+        self.shared.store(true, Ordering::Relaxed);
+        let mut order = lock(&self.order);
+        let make = || Stream::new(Kind::Blocking, 0, &self.health);
+        Arc::clone(order.per_thread.entry(std::thread::current().id()).or_insert_with(make))
+    }
+
+    pub(crate) fn create(&self, kind: Kind, priority: i32) -> Arc<Stream> {
+        self.shared.store(true, Ordering::Relaxed);
+        let stream = Stream::new(kind, priority, &self.health);
+        let mut order = lock(&self.order);
+        order.others.retain(|other| !other.over());
+        order.others.push(Arc::clone(&stream));
+        stream
+    }
+
+    /// Takes no more work for a stream; it is forgotten when it has done what there is.
+    pub(crate) fn remove(&self, stream: &Arc<Stream>) {
+        stream.close();
+        lock(&self.order).others.retain(|other| !other.over());
+    }
+
+    /// Adds an operation; the place behind it.
+    pub(crate) fn submit(&self, stream: &Arc<Stream>, operation: Operation) -> Result<Marker> {
+        stream.make_room();
+        let order = lock(&self.order);
+        for marker in self.others_before(&order, stream) {
+            stream.push(Operation::Wait(marker))?;
+        }
+        stream.push(operation)?;
+        Ok(stream.marker())
+    }
+
+    /// Waits for everything that an operation submitted to `stream` now would wait for.
+    pub(crate) fn settle(&self, stream: &Arc<Stream>) {
+        let before: Vec<Marker> = {
+            let order = lock(&self.order);
+            self.others_before(&order, stream).into_iter().chain([stream.marker()]).collect()
+        };
+        before.iter().for_each(Marker::wait);
+    }
+
+    /// What the default stream's rules make a new operation of `stream` wait for.
+    fn others_before(&self, order: &Order, stream: &Arc<Stream>) -> Vec<Marker> {
+        if !self.shared.load(Ordering::Relaxed) {
+            return Vec::new();
+        }
+        match stream.kind {
+            Kind::NonBlocking => Vec::new(),
+            Kind::Blocking if order.legacy.idle() => Vec::new(),
+            Kind::Blocking => vec![order.legacy.marker()],
+            Kind::Legacy => {
+                let all = order.others.iter().chain(order.per_thread.values());
+                let busy = all.filter(|other| other.kind == Kind::Blocking && !other.idle());
+                busy.map(Stream::marker).collect()
+            }
+        }
+    }
+
+    /// Waits for all work of all streams.
+    pub(crate) fn synchronize(&self) {
+        let markers: Vec<Marker> = {
+            let order = lock(&self.order);
+            order.all().map(Stream::marker).collect()
+        };
+        markers.iter().for_each(Marker::wait);
+    }
+
+    /// Ends all threads when they have done their work.
+    pub(crate) fn close(&self) {
+        lock(&self.order).all().for_each(|stream| stream.close());
+    }
+}
+
+impl Order {
+    fn all(&self) -> impl Iterator<Item = &Arc<Stream>> {
+        [&self.legacy].into_iter().chain(&self.others).chain(self.per_thread.values())
+    }
+}
+
+impl Drop for Streams {
+    fn drop(&mut self) {
+        self.close();
+    }
+}

@@ -1,0 +1,155 @@
+//! Contexts and each thread's stack of them.
+
+use crate::border::api;
+use crate::pointers::{put, put_if};
+use crate::state::{self, CONTEXTS, Table, current, device, driver};
+use crate::sys::*;
+use driver::{Context, Error, Result, context};
+use std::ffi::{c_int, c_uint};
+use std::sync::Arc;
+
+/// Makes a context, which becomes current.
+///
+/// # Safety
+/// As [`put`].
+unsafe fn create(out: *mut CUcontext, flags: c_uint, dev: CUdevice) -> Result<()> {
+    let made = Context::new(device(dev)?, flags)?;
+    context::push(Arc::clone(&made));
+    // SAFETY: by contract.
+    unsafe { put(out, CONTEXTS.insert(made.id(), made)) }
+}
+
+/// The context that a handle means; the current one for null.
+fn context_of(handle: CUcontext) -> Result<Arc<Context>> {
+    if handle.is_null() { current() } else { CONTEXTS.get(handle) }
+}
+
+/// Limits that can be asked for, with their values on this device.
+fn limit(which: CUlimit) -> Result<usize> {
+    match which {
+        CU_LIMIT_STACK_SIZE => Ok(1 << 10),
+        CU_LIMIT_PRINTF_FIFO_SIZE | CU_LIMIT_MALLOC_HEAP_SIZE => Ok(8 << 20),
+        CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH => Ok(2),
+        CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT => Ok(2048),
+        CU_LIMIT_MAX_L2_FETCH_GRANULARITY => Ok(64),
+        CU_LIMIT_PERSISTING_L2_CACHE_SIZE => Ok(0),
+        _ => Err(Error::UnsupportedLimit),
+    }
+}
+
+api! {
+    fn cuCtxCreate_v2(out: *mut CUcontext, flags: c_uint, dev: CUdevice) {
+        create(out, flags, dev)
+    }
+
+    fn cuCtxCreate_v3(
+        out: *mut CUcontext,
+        _affinity: *mut CUexecAffinityParam,
+        count: c_int,
+        flags: c_uint,
+        dev: CUdevice,
+    ) {
+        if count != 0 {
+            return Err(Error::UnsupportedExecAffinity);
+        }
+        create(out, flags, dev)
+    }
+
+    fn cuCtxCreate_v4(out: *mut CUcontext, params: *mut CUctxCreateParams, flags: c_uint, dev: CUdevice) {
+        if !params.is_null() && (*params).numExecAffinityParams != 0 {
+            return Err(Error::UnsupportedExecAffinity);
+        }
+        create(out, flags, dev)
+    }
+
+    fn cuCtxDestroy_v2(ctx: CUcontext) {
+        let gone = CONTEXTS.get(ctx)?;
+        gone.destroy();
+        if context::current().is_some_and(|current| current.id() == gone.id()) {
+            context::pop();
+        }
+        state::forget(&gone);
+        Ok(())
+    }
+
+    fn cuCtxPushCurrent_v2(ctx: CUcontext) {
+        context::push(CONTEXTS.get(ctx)?);
+        Ok(())
+    }
+
+    fn cuCtxPopCurrent_v2(out: *mut CUcontext) {
+        driver()?;
+        let popped = context::pop().ok_or(Error::InvalidContext)?;
+        put_if(out, Table::<Context, _>::handle(popped.id()));
+        Ok(())
+    }
+
+    fn cuCtxSetCurrent(ctx: CUcontext) {
+        driver()?;
+        context::set_current(if ctx.is_null() { None } else { Some(CONTEXTS.get(ctx)?) });
+        Ok(())
+    }
+
+    fn cuCtxGetCurrent(out: *mut CUcontext) {
+        driver()?;
+        let handle = context::current().map(|context| Table::<Context, _>::handle(context.id()));
+        put(out, handle.unwrap_or(std::ptr::null_mut()))
+    }
+
+    fn cuCtxGetDevice(dev: *mut CUdevice) {
+        driver()?;
+        let context = context::current().ok_or(Error::InvalidContext)?;
+        put(dev, context.device().ordinal() as CUdevice)
+    }
+
+    fn cuCtxGetDevice_v2(dev: *mut CUdevice, ctx: CUcontext) {
+        put(dev, context_of(ctx)?.device().ordinal() as CUdevice)
+    }
+
+    fn cuCtxGetFlags(flags: *mut c_uint) {
+        put(flags, current()?.flags())
+    }
+
+    fn cuCtxGetId(ctx: CUcontext, id: *mut std::ffi::c_ulonglong) {
+        put(id, context_of(ctx)?.id().0)
+    }
+
+    fn cuCtxGetApiVersion(ctx: CUcontext, version: *mut c_uint) {
+        context_of(ctx)?;
+        put(version, 3020)
+    }
+
+    fn cuCtxSynchronize() {
+        current()?.synchronize()
+    }
+
+    fn cuCtxSynchronize_v2(ctx: CUcontext) {
+        context_of(ctx)?.synchronize()
+    }
+
+    fn cuCtxGetLimit(value: *mut usize, which: CUlimit) {
+        current()?;
+        put(value, limit(which)?)
+    }
+
+    fn cuCtxSetLimit(which: CUlimit, _value: usize) {
+        current()?;
+        limit(which).map(drop)
+    }
+
+    fn cuCtxGetCacheConfig(config: *mut CUfunc_cache) {
+        current()?;
+        put(config, CU_FUNC_CACHE_PREFER_NONE)
+    }
+
+    fn cuCtxSetCacheConfig(_config: CUfunc_cache) {
+        current().map(drop)
+    }
+
+    fn cuCtxGetStreamPriorityRange(least: *mut c_int, greatest: *mut c_int) {
+        current()?;
+        put_if(least, 0);
+        put_if(greatest, 0);
+        Ok(())
+    }
+}

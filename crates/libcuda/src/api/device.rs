@@ -1,0 +1,141 @@
+//! Devices and their attributes; primary contexts.
+
+use crate::border::api;
+use crate::pointers::{put, put_if, put_text};
+use crate::state::{self, CONTEXTS, device, driver};
+use crate::sys::*;
+use driver::{Error, Result};
+use machine::Profile;
+use std::ffi::{c_char, c_int, c_uint};
+
+/// An attribute of a device. Those that are not named are properties that the virtual GPU does not have.
+fn attribute(profile: &Profile, ordinal: usize, attribute: CUdevice_attribute) -> Result<c_int> {
+    let number = |value: u32| c_int::try_from(value).unwrap_or(c_int::MAX);
+    Ok(match attribute {
+        CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK => number(Profile::MAX_THREADS),
+        CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X => number(Profile::MAX_BLOCK[0]),
+        CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y => number(Profile::MAX_BLOCK[1]),
+        CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z => number(Profile::MAX_BLOCK[2]),
+        CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X => number(Profile::MAX_GRID[0]),
+        CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y => number(Profile::MAX_GRID[1]),
+        CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z => number(Profile::MAX_GRID[2]),
+        CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK => number(Profile::SHARED_PER_CTA),
+        CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN => number(profile.shared_per_cta_optin),
+        CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR => number(profile.shared_per_multiprocessor),
+        CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK => number(profile.reserved_shared()),
+        CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY => 64 << 10,
+        CU_DEVICE_ATTRIBUTE_WARP_SIZE => 32,
+        CU_DEVICE_ATTRIBUTE_MAX_PITCH => c_int::MAX,
+        CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK
+        | CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR => number(profile.registers),
+        CU_DEVICE_ATTRIBUTE_CLOCK_RATE => number(profile.clock_khz),
+        CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE => number(profile.memory_clock_khz),
+        CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH => number(profile.memory_bus_bits),
+        CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE => number(profile.l2),
+        CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT => number(profile.multiprocessors),
+        CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR => number(profile.threads_per_multiprocessor),
+        CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR => number(profile.ctas_per_multiprocessor),
+        CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR => (profile.sm / 10).into(),
+        CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR => (profile.sm % 10).into(),
+        CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT => 512,
+        CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT | CU_DEVICE_ATTRIBUTE_SURFACE_ALIGNMENT => 32,
+        CU_DEVICE_ATTRIBUTE_PCI_BUS_ID => c_int::try_from(ordinal).unwrap_or(0) + 1,
+        CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH => profile.has_clusters().into(),
+        CU_DEVICE_ATTRIBUTE_SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO => {
+            if matches!(profile.sm, 70 | 80 | 90 | 100) { 2 } else { 64 }
+        }
+        CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT => 3,
+        CU_DEVICE_ATTRIBUTE_GPU_OVERLAP
+        | CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS
+        | CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY
+        | CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING
+        | CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY
+        | CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS
+        | CU_DEVICE_ATTRIBUTE_STREAM_PRIORITIES_SUPPORTED
+        | CU_DEVICE_ATTRIBUTE_GLOBAL_L1_CACHE_SUPPORTED
+        | CU_DEVICE_ATTRIBUTE_LOCAL_L1_CACHE_SUPPORTED
+        | CU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED
+        | CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM
+        | CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH
+        | CU_DEVICE_ATTRIBUTE_COMPUTE_PREEMPTION_SUPPORTED => 1,
+        CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID | CU_DEVICE_ATTRIBUTE_NUMA_ID => -1,
+        other if (1..CU_DEVICE_ATTRIBUTE_MAX).contains(&other) => 0,
+        _ => return Err(Error::InvalidValue),
+    })
+}
+
+api! {
+    fn cuDeviceGet(out: *mut CUdevice, ordinal: c_int) {
+        device(ordinal)?;
+        put(out, ordinal)
+    }
+
+    fn cuDeviceGetCount(count: *mut c_int) {
+        put(count, driver()?.devices().len() as c_int)
+    }
+
+    fn cuDeviceGetName(name: *mut c_char, len: c_int, dev: CUdevice) {
+        let size = usize::try_from(len).map_err(|_| Error::InvalidValue)?;
+        put_text(name, size, device(dev)?.profile().device_name)
+    }
+
+    fn cuDeviceGetUuid_v2(uuid: *mut CUuuid, dev: CUdevice) {
+        put(uuid.cast(), device(dev)?.uuid())
+    }
+
+    fn cuDeviceTotalMem_v2(bytes: *mut usize, dev: CUdevice) {
+        put(bytes, device(dev)?.machine()?.memory().limit() as usize)
+    }
+
+    fn cuDeviceGetAttribute(value: *mut c_int, attrib: CUdevice_attribute, dev: CUdevice) {
+        let device = device(dev)?;
+        put(value, attribute(device.profile(), device.ordinal(), attrib)?)
+    }
+
+    fn cuDeviceComputeCapability(major: *mut c_int, minor: *mut c_int, dev: CUdevice) {
+        let sm: c_int = device(dev)?.profile().sm.into();
+        put(major, sm / 10)?;
+        put(minor, sm % 10)
+    }
+
+    fn cuDeviceGetPCIBusId(text: *mut c_char, len: c_int, dev: CUdevice) {
+        let size = usize::try_from(len).map_err(|_| Error::InvalidValue)?;
+        put_text(text, size, &format!("0000:{:02X}:00.0", device(dev)?.ordinal() + 1))
+    }
+
+    fn cuDeviceCanAccessPeer(can: *mut c_int, dev: CUdevice, peer: CUdevice) {
+        device(dev)?;
+        device(peer)?;
+        put(can, 0)
+    }
+
+    fn cuDevicePrimaryCtxRetain(out: *mut CUcontext, dev: CUdevice) {
+        let context = device(dev)?.retain_primary()?;
+        put(out, CONTEXTS.insert(context.id(), context))
+    }
+
+    fn cuDevicePrimaryCtxRelease_v2(dev: CUdevice) {
+        if let Some(gone) = device(dev)?.release_primary()? {
+            state::forget(&gone);
+        }
+        Ok(())
+    }
+
+    fn cuDevicePrimaryCtxReset_v2(dev: CUdevice) {
+        if let Some(gone) = device(dev)?.reset_primary() {
+            state::forget(&gone);
+        }
+        Ok(())
+    }
+
+    fn cuDevicePrimaryCtxGetState(dev: CUdevice, flags: *mut c_uint, active: *mut c_int) {
+        let (value, exists) = device(dev)?.primary_state();
+        put_if(flags, value);
+        put(active, exists.into())
+    }
+
+    fn cuDevicePrimaryCtxSetFlags_v2(dev: CUdevice, flags: c_uint) {
+        device(dev)?.set_primary_flags(flags);
+        Ok(())
+    }
+}

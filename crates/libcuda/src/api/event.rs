@@ -1,0 +1,55 @@
+//! Events.
+
+use crate::border::api;
+use crate::pointers::put;
+use crate::state::{EVENTS, current, stream};
+use crate::sys::*;
+use driver::Error;
+use driver::event::Event;
+use std::ffi::c_uint;
+
+/// Bits that `cuEventCreate` takes.
+const FLAGS: c_uint = CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS;
+
+api! {
+    fn cuEventCreate(out: *mut CUevent, flags: c_uint) {
+        current()?;
+        if flags & !FLAGS != 0 || out.is_null() {
+            return Err(Error::InvalidValue);
+        }
+        let event = Event::new(flags & CU_EVENT_DISABLE_TIMING == 0);
+        put(out, EVENTS.insert(event.id(), event))
+    }
+
+    fn cuEventDestroy_v2(event: CUevent) {
+        EVENTS.remove(event).map(drop)
+    }
+
+    fn cuEventRecord(event: CUevent, on: CUstream) {
+        let event = EVENTS.get(event)?;
+        let (context, stream) = stream(on)?;
+        context.record(&event, &stream)
+    }
+
+    fn cuEventRecordWithFlags(event: CUevent, on: CUstream, _flags: c_uint) {
+        let event = EVENTS.get(event)?;
+        let (context, stream) = stream(on)?;
+        context.record(&event, &stream)
+    }
+
+    fn cuEventQuery(event: CUevent) {
+        let event = EVENTS.get(event)?;
+        current()?;
+        if event.reached() { Ok(()) } else { Err(Error::NotReady) }
+    }
+
+    fn cuEventSynchronize(event: CUevent) {
+        EVENTS.get(event)?.wait();
+        current().map(drop)
+    }
+
+    fn cuEventElapsedTime_v2(milliseconds: *mut f32, start: CUevent, end: CUevent) {
+        let elapsed = EVENTS.get(end)?.elapsed_since(&*EVENTS.get(start)?)?;
+        put(milliseconds, elapsed)
+    }
+}

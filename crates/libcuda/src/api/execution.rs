@@ -1,0 +1,291 @@
+//! Functions' attributes, and launching them.
+
+use crate::api::module::{element, parameter_info};
+use crate::border::api;
+use crate::pointers::{Opaque, bytes, get, put};
+use crate::state::{MODULES, current, function, stream};
+use crate::sys::*;
+use driver::launch::Configuration;
+use driver::module::Function;
+use driver::stream::Operation;
+use driver::{Error, Result};
+use std::ffi::{c_char, c_int, c_uint, c_void};
+
+/// The markers of `cuLaunchKernel`'s parameter `extra`, which `cuda.h` defines as pointers.
+const EXTRA_END: usize = 0;
+const EXTRA_POINTER: usize = 1;
+const EXTRA_SIZE: usize = 2;
+/// The most entries of `extra`, so that one without an end is an error.
+const EXTRA_MOST: usize = 16;
+
+pub(crate) fn attribute(function: &Function, attribute: CUfunction_attribute) -> Result<c_int> {
+    let number = |value: u32| c_int::try_from(value).unwrap_or(c_int::MAX);
+    let cluster =
+        |axis: usize| function.bounds().req_nctapercluster.map_or(0, |extents| number(extents[axis]));
+    Ok(match attribute {
+        CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK => number(function.max_threads()),
+        CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES => number(function.static_shared()),
+        CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES => {
+            c_int::try_from(function.constant_bytes()).unwrap_or(c_int::MAX)
+        }
+        CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES => number(function.usage().map_or(0, |usage| usage.local)),
+        // A kernel has at most 255 registers; what the virtual GPU holds in more would be spilt.
+        CU_FUNC_ATTRIBUTE_NUM_REGS => {
+            function.usage().map_or(0, |usage| number(usage.registers.clamp(1, 255)))
+        }
+        CU_FUNC_ATTRIBUTE_PTX_VERSION | CU_FUNC_ATTRIBUTE_BINARY_VERSION => function.sm().into(),
+        CU_FUNC_ATTRIBUTE_CACHE_MODE_CA => 0,
+        CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES => number(function.max_dynamic_shared()),
+        CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT => function.limits().carveout,
+        CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET => function.bounds().explicit_cluster.into(),
+        CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH => cluster(0),
+        CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT => cluster(1),
+        CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH => cluster(2),
+        CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED => function.limits().nonportable_cluster.into(),
+        CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE => 0,
+        _ => return Err(Error::InvalidValue),
+    })
+}
+
+/// Sets an attribute; `most` is the device's limit of shared memory.
+pub(crate) fn set_attribute(
+    function: &Function,
+    attribute: CUfunction_attribute,
+    value: c_int,
+    most: u32,
+) -> Result<()> {
+    match attribute {
+        CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES => {
+            let bytes = u32::try_from(value).map_err(|_| Error::InvalidValue)?;
+            if bytes.saturating_add(function.static_shared()) > most {
+                return Err(Error::InvalidValue);
+            }
+            function.set_limits(|limits| limits.dynamic_shared = Some(bytes));
+        }
+        CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT if (-1..=100).contains(&value) => {
+            function.set_limits(|limits| limits.carveout = value);
+        }
+        CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED => {
+            function.set_limits(|limits| limits.nonportable_cluster = value != 0);
+        }
+        CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE => {}
+        _ => return Err(Error::InvalidValue),
+    }
+    Ok(())
+}
+
+/// The parameter buffer, from whichever way the program gives it.
+///
+/// # Safety
+/// One array is null; the other is as `cuLaunchKernel` wants it.
+unsafe fn parameters(
+    function: &Function,
+    params: *mut *mut c_void,
+    extra: *mut *mut c_void,
+) -> Result<Vec<u8>> {
+    let size = function.parameter_bytes();
+    if !params.is_null() && !extra.is_null() {
+        return Err(Error::InvalidValue);
+    }
+    let mut buffer = vec![0; size];
+    // SAFETY: by contract the arrays have an element for each parameter, or end with a marker, and what they point to
+    // has the size of the parameter, or the size that stands beside it.
+    unsafe {
+        if extra.is_null() {
+            for (index, parameter) in function.parameters().iter().enumerate() {
+                let (offset, size) = (parameter.offset as usize, parameter.size as usize);
+                buffer[offset..offset + size].copy_from_slice(bytes(element(params, index)?, size)?);
+            }
+            return Ok(buffer);
+        }
+        let (mut start, mut given) = (std::ptr::null(), None);
+        for pair in 0..EXTRA_MOST {
+            match element(extra, 2 * pair)?.addr() {
+                EXTRA_END => break,
+                EXTRA_POINTER => start = element(extra, 2 * pair + 1)?.cast_const(),
+                EXTRA_SIZE => given = Some(get(element(extra, 2 * pair + 1)?.cast::<usize>())?),
+                _ => return Err(Error::InvalidValue),
+            }
+        }
+        let given = given.ok_or(Error::InvalidValue)?;
+        // Programs may leave out what only fills up the end, or round up to it.
+        let shown = given.min(size);
+        buffer[..shown].copy_from_slice(bytes(start, shown)?);
+        if given < size && function.parameters().last().is_some_and(|last| given <= last.offset as usize) {
+            return Err(Error::InvalidValue);
+        }
+    }
+    Ok(buffer)
+}
+
+/// # Safety
+/// As [`parameters`].
+unsafe fn launch(
+    handle: CUfunction,
+    configuration: Configuration,
+    on: CUstream,
+    params: *mut *mut c_void,
+    extra: *mut *mut c_void,
+) -> Result<()> {
+    let (context, stream) = stream(on)?;
+    let function = function(handle, Some(&context))?;
+    // SAFETY: by contract.
+    let buffer = unsafe { parameters(&function, params, extra)? };
+    context.launch(&function, configuration, buffer, &stream)
+}
+
+/// What the attributes of a launch ask for.
+///
+/// # Safety
+/// The array has `count` elements.
+unsafe fn launch_attributes(
+    configuration: &mut Configuration,
+    attributes: *const CUlaunchAttribute,
+    count: c_uint,
+) -> Result<()> {
+    for index in 0..count as usize {
+        // SAFETY: by contract; which member of the union is meant is what the number says, and all of them are integers.
+        unsafe {
+            let attribute = element(attributes, index)?;
+            match attribute.id {
+                CU_LAUNCH_ATTRIBUTE_COOPERATIVE => {
+                    configuration.cooperative = attribute.value.cooperative != 0
+                }
+                CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION => {
+                    let extents = attribute.value.clusterDim;
+                    configuration.cluster = Some([extents.x, extents.y, extents.z]);
+                }
+                // They ask for speed, or for an order that every launch here has.
+                CU_LAUNCH_ATTRIBUTE_IGNORE
+                | CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW
+                | CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY
+                | CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE
+                | CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
+                | CU_LAUNCH_ATTRIBUTE_PRIORITY
+                | CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP
+                | CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN
+                | CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION
+                | CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT => {}
+                _ => return Err(Error::NotSupported),
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A function of the program's with its argument.
+struct Callback {
+    call: unsafe extern "C" fn(*mut c_void),
+    argument: Opaque,
+}
+
+impl Callback {
+    fn run(self) {
+        // SAFETY: the program asked for this call.
+        unsafe { (self.call)(self.argument.0) }
+    }
+}
+
+api! {
+    fn cuFuncGetAttribute(value: *mut c_int, which: CUfunction_attribute, f: CUfunction) {
+        put(value, attribute(&*function(f, None)?, which)?)
+    }
+
+    fn cuFuncSetAttribute(f: CUfunction, which: CUfunction_attribute, value: c_int) {
+        let function = function(f, None)?;
+        let most = function.module().context()?.device().profile().shared_per_cta_optin;
+        set_attribute(&function, which, value, most)
+    }
+
+    fn cuFuncSetCacheConfig(f: CUfunction, _config: CUfunc_cache) {
+        function(f, None).map(drop)
+    }
+
+    fn cuFuncGetModule(out: *mut CUmodule, f: CUfunction) {
+        let module = function(f, None)?.module().clone();
+        put(out, MODULES.insert(module.id(), module))
+    }
+
+    fn cuFuncGetName(out: *mut *const c_char, f: CUfunction) {
+        put(out, function(f, None)?.c_name().as_ptr())
+    }
+
+    fn cuFuncGetParamInfo(f: CUfunction, index: usize, offset: *mut usize, size: *mut usize) {
+        parameter_info(&*function(f, None)?, index, offset, size)
+    }
+
+    fn cuFuncIsLoaded(state: *mut CUfunctionLoadingState, f: CUfunction) {
+        function(f, None)?;
+        put(state, CU_FUNCTION_LOADING_STATE_LOADED)
+    }
+
+    fn cuFuncLoad(f: CUfunction) {
+        function(f, None).map(drop)
+    }
+
+    fn cuLaunchKernel(
+        f: CUfunction,
+        gx: c_uint,
+        gy: c_uint,
+        gz: c_uint,
+        bx: c_uint,
+        by: c_uint,
+        bz: c_uint,
+        shared: c_uint,
+        on: CUstream,
+        params: *mut *mut c_void,
+        extra: *mut *mut c_void,
+    ) {
+        let (grid, block) = ([gx, gy, gz], [bx, by, bz]);
+        let configuration =
+            Configuration { grid, block, cluster: None, dynamic_shared: shared, cooperative: false };
+        launch(f, configuration, on, params, extra)
+    }
+
+    fn cuLaunchCooperativeKernel(
+        f: CUfunction,
+        gx: c_uint,
+        gy: c_uint,
+        gz: c_uint,
+        bx: c_uint,
+        by: c_uint,
+        bz: c_uint,
+        shared: c_uint,
+        on: CUstream,
+        params: *mut *mut c_void,
+    ) {
+        let (grid, block) = ([gx, gy, gz], [bx, by, bz]);
+        let configuration =
+            Configuration { grid, block, cluster: None, dynamic_shared: shared, cooperative: true };
+        launch(f, configuration, on, params, std::ptr::null_mut())
+    }
+
+    fn cuLaunchKernelEx(
+        config: *const CUlaunchConfig,
+        f: CUfunction,
+        params: *mut *mut c_void,
+        extra: *mut *mut c_void,
+    ) {
+        let config = get(config)?;
+        let mut configuration = Configuration {
+            grid: [config.gridDimX, config.gridDimY, config.gridDimZ],
+            block: [config.blockDimX, config.blockDimY, config.blockDimZ],
+            cluster: None,
+            dynamic_shared: config.sharedMemBytes,
+            cooperative: false,
+        };
+        launch_attributes(&mut configuration, config.attrs, config.numAttrs)?;
+        launch(f, configuration, config.hStream, params, extra)
+    }
+
+    fn cuLaunchHostFunc(on: CUstream, call: CUhostFn, argument: *mut c_void) {
+        let callback = Callback { call: call.ok_or(Error::InvalidValue)?, argument: Opaque(argument) };
+        let (context, stream) = stream(on)?;
+        context.submit(&stream, Operation::Call(Box::new(move || callback.run())))
+    }
+
+    fn cuFuncSetSharedMemConfig(f: CUfunction, _config: CUsharedconfig) {
+        function(f, None)?;
+        current().map(drop)
+    }
+}

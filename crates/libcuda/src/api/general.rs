@@ -1,0 +1,101 @@
+//! Initialisation, version, errors, entry points.
+
+use crate::border::{api, define};
+use crate::pointers::{put, put_if, text};
+use crate::state;
+use crate::symbols::{Found, SYMBOLS};
+use crate::sys;
+use driver::{Error, Result};
+use std::collections::HashMap;
+use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
+use std::sync::LazyLock;
+
+/// The version of the API, as `cuDriverGetVersion` tells it.
+const VERSION: c_int = 13000;
+
+/// Names and descriptions as C has them, by number.
+static ERRORS: LazyLock<HashMap<u32, [CString; 2]>> = LazyLock::new(|| {
+    let c = |text: &str| CString::new(text).unwrap_or_default();
+    let known = Error::ALL.iter().map(|&error| (error as u32, [c(error.name()), c(error.description())]));
+    known.chain([(0, [c("CUDA_SUCCESS"), c("no error")])]).collect()
+});
+
+fn error_text(error: u32, which: usize) -> Option<&'static CStr> {
+    ERRORS.get(&error).map(|texts| texts[which].as_c_str())
+}
+
+/// # Safety
+/// As [`put`].
+unsafe fn put_error_text(error: u32, which: usize, out: *mut *const c_char) -> Result<()> {
+    let found = error_text(error, which);
+    // SAFETY: by contract.
+    unsafe { put(out, found.map_or(std::ptr::null(), CStr::as_ptr)) }?;
+    found.map(drop).ok_or(Error::InvalidValue)
+}
+
+/// # Safety
+/// As [`put`] and [`text`].
+unsafe fn look_up(
+    symbol: *const c_char,
+    out: *mut *mut c_void,
+    version: c_int,
+    flags: u64,
+    status: *mut sys::CUdriverProcAddressQueryResult,
+) -> Result<()> {
+    // SAFETY: by contract.
+    unsafe {
+        let name = text(symbol)?;
+        let per_thread = flags & u64::from(sys::CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0;
+        let (address, answer) = match SYMBOLS.find(name, version, per_thread) {
+            Found::Address(address) => (address, sys::CU_GET_PROC_ADDRESS_SUCCESS),
+            Found::Later => (std::ptr::null(), sys::CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT),
+            Found::Unknown => (std::ptr::null(), sys::CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND),
+        };
+        put(out, address.cast_mut().cast())?;
+        put_if(status, answer);
+        if address.is_null() { Err(Error::NotFound) } else { Ok(()) }
+    }
+}
+
+api! {
+    fn cuInit(flags: c_uint) {
+        if flags != 0 {
+            return Err(Error::InvalidValue);
+        }
+        state::initialise()
+    }
+
+    fn cuDriverGetVersion(version: *mut c_int) {
+        put(version, VERSION)
+    }
+
+    fn cuGetErrorName(error: sys::CUresult, out: *mut *const c_char) {
+        put_error_text(error, 0, out)
+    }
+
+    fn cuGetErrorString(error: sys::CUresult, out: *mut *const c_char) {
+        put_error_text(error, 1, out)
+    }
+
+    fn cuGetProcAddress_v2(
+        symbol: *const c_char,
+        out: *mut *mut c_void,
+        version: c_int,
+        flags: sys::cuuint64_t,
+        status: *mut sys::CUdriverProcAddressQueryResult,
+    ) {
+        look_up(symbol, out, version, flags, status)
+    }
+
+    fn cuGetExportTable(table: *mut *const c_void, _id: *const sys::CUuuid) {
+        put(table, std::ptr::null())?;
+        Err(Error::NotFound)
+    }
+}
+
+// The form without a status is in no header of today; libraries still ask for it by name.
+define! {
+    fn cuGetProcAddress(symbol: *const c_char, out: *mut *mut c_void, version: c_int, flags: sys::cuuint64_t) {
+        look_up(symbol, out, version, flags, std::ptr::null_mut())
+    }
+}

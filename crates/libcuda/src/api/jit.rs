@@ -1,0 +1,149 @@
+//! The program's image and its buffers for logs.
+
+use crate::pointers::{get, put_text};
+use crate::sys::*;
+use driver::Error;
+use driver::module::Image;
+use driver::{Result, module::LoadFailure};
+use std::ffi::{CStr, c_uint, c_void};
+
+/// What an ELF file starts with.
+const ELF: u8 = 0x7f;
+/// Bytes of a fatbin's header.
+const HEADER: usize = 16;
+
+/// The image at an address: PTX text that ends with a zero, a fatbin, its wrapper, or a cubin.
+///
+/// # Safety
+/// The pointer is null or points to such an image.
+pub(crate) unsafe fn image(pointer: *const c_void) -> Result<Image> {
+    // SAFETY: by contract there is an image; each kind is read no further than it says that it reaches, and the first
+    // bytes one by one, since text may be shorter than a magic number.
+    unsafe {
+        let first: u8 = get(pointer.cast())?;
+        if first == ELF {
+            return Ok(Image::Elf);
+        }
+        let starts = |magic: u32| {
+            magic.to_le_bytes().iter().enumerate().all(|(i, &byte)| *pointer.cast::<u8>().add(i) == byte)
+        };
+        if starts(driver::module::WRAPPER_MAGIC) {
+            let container = pointer.byte_add(driver::module::WRAPPER_ADDRESS).cast::<*const c_void>();
+            return fatbin(get(container)?);
+        }
+        if starts(driver::module::CONTAINER_MAGIC) {
+            return fatbin(pointer);
+        }
+        let text = CStr::from_ptr(pointer.cast());
+        Ok(Image::Ptx(String::from_utf8_lossy(text.to_bytes()).into_owned()))
+    }
+}
+
+/// # Safety
+/// The pointer is null or points to a fatbin.
+unsafe fn fatbin(pointer: *const c_void) -> Result<Image> {
+    // SAFETY: by contract; the header says how long it is.
+    unsafe {
+        let header: [u8; HEADER] = get(pointer.cast())?;
+        let size = driver::module::fatbin_size(&header)?;
+        let size = usize::try_from(size).map_err(|_| Error::InvalidImage)?;
+        Ok(Image::Fatbin(std::slice::from_raw_parts(pointer.cast::<u8>(), size).to_vec()))
+    }
+}
+
+/// The image in a slice.
+pub(crate) fn image_of(bytes: &[u8]) -> Image {
+    match bytes {
+        [ELF, ..] => Image::Elf,
+        _ if bytes.starts_with(&driver::module::CONTAINER_MAGIC.to_le_bytes()) => {
+            Image::Fatbin(bytes.to_vec())
+        }
+        _ => {
+            let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
+            Image::Ptx(String::from_utf8_lossy(&bytes[..end]).into_owned())
+        }
+    }
+}
+
+/// Where a program wants to have logs.
+#[derive(Default)]
+pub(crate) struct Logs {
+    information: Buffer,
+    errors: Buffer,
+}
+
+/// A buffer of the program's, and where it wants to know how much was written.
+struct Buffer {
+    start: *mut c_void,
+    size: usize,
+    /// The element of the program's array that held the size.
+    written: *mut *mut c_void,
+}
+
+impl Default for Buffer {
+    fn default() -> Self {
+        Self { start: std::ptr::null_mut(), size: 0, written: std::ptr::null_mut() }
+    }
+}
+
+// SAFETY: the pointers are the program's, used only within calls that it makes.
+unsafe impl Send for Logs {}
+
+impl Logs {
+    /// # Safety
+    /// Both arrays have `count` elements, and the buffers that they name can be written as long as this lives.
+    pub(crate) unsafe fn new(
+        count: c_uint,
+        options: *mut CUjit_option,
+        values: *mut *mut c_void,
+    ) -> Result<Self> {
+        let mut logs = Self::default();
+        for index in 0..count as usize {
+            if options.is_null() || values.is_null() {
+                return Err(Error::InvalidValue);
+            }
+            // SAFETY: by contract.
+            let (option, place) = unsafe { (get(options.add(index))?, values.add(index)) };
+            // SAFETY: by contract.
+            let value = unsafe { get(place)? };
+            match option {
+                CU_JIT_INFO_LOG_BUFFER => logs.information.start = value,
+                CU_JIT_ERROR_LOG_BUFFER => logs.errors.start = value,
+                // A size stands in the lower half of the pointer.
+                CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES => {
+                    logs.information.size = value.addr() as u32 as usize;
+                    logs.information.written = place;
+                }
+                CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES => {
+                    logs.errors.size = value.addr() as u32 as usize;
+                    logs.errors.written = place;
+                }
+                _ => {}
+            }
+        }
+        Ok(logs)
+    }
+
+    pub(crate) fn information(&self, text: &str) {
+        self.information.write(text);
+    }
+
+    /// Writes what is wrong; the error.
+    pub(crate) fn failure(&self, failure: &LoadFailure) -> Error {
+        self.errors.write(&failure.log);
+        failure.error
+    }
+}
+
+impl Buffer {
+    fn write(&self, text: &str) {
+        // SAFETY: by the contract of `Logs::new`. A program that wants no log gives no buffer.
+        unsafe {
+            let _ = put_text(self.start.cast(), self.size, text);
+            if !self.written.is_null() && !self.start.is_null() {
+                let written = text.len().min(self.size.saturating_sub(1));
+                self.written.write_unaligned(std::ptr::without_provenance_mut(written));
+            }
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! Allocating memory, the program's and the device's.
+
+use crate::border::api;
+use crate::pointers::{put, put_if};
+use crate::state::{current, stream};
+use crate::sys::*;
+use driver::memory::MemoryKind;
+use driver::{Error, Result};
+use std::ffi::{c_int, c_uint, c_void};
+
+/// Allocates page-locked memory.
+///
+/// # Safety
+/// As [`put`].
+unsafe fn allocate_host(out: *mut *mut c_void, bytes: usize, flags: c_uint) -> Result<()> {
+    let address = current()?.allocate(MemoryKind::Host, bytes as u64, flags)?;
+    // SAFETY: by contract.
+    unsafe { put(out, std::ptr::with_exposed_provenance_mut(address as usize)) }
+}
+
+api! {
+    fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) {
+        let (left, all) = current()?.memory_info();
+        put_if(free, left as usize);
+        put_if(total, all as usize);
+        Ok(())
+    }
+
+    fn cuMemAlloc_v2(out: *mut CUdeviceptr, bytes: usize) {
+        if out.is_null() {
+            return Err(Error::InvalidValue);
+        }
+        put(out, current()?.allocate(MemoryKind::Device, bytes as u64, 0)?)
+    }
+
+    fn cuMemAllocPitch_v2(
+        out: *mut CUdeviceptr,
+        pitch: *mut usize,
+        width: usize,
+        height: usize,
+        element: c_uint,
+    ) {
+        if out.is_null() || pitch.is_null() || !matches!(element, 4 | 8 | 16) {
+            return Err(Error::InvalidValue);
+        }
+        let (address, distance) = current()?.allocate_pitched(width as u64, height as u64)?;
+        put(out, address)?;
+        put(pitch, distance as usize)
+    }
+
+    fn cuMemFree_v2(address: CUdeviceptr) {
+        let context = current()?;
+        if address == 0 { Ok(()) } else { context.free(address) }
+    }
+
+    fn cuMemAllocAsync(out: *mut CUdeviceptr, bytes: usize, on: CUstream) {
+        let (context, _) = stream(on)?;
+        put(out, context.allocate(MemoryKind::Device, bytes as u64, 0)?)
+    }
+
+    fn cuMemFreeAsync(address: CUdeviceptr, on: CUstream) {
+        let (context, stream) = stream(on)?;
+        context.free_async(address, &stream)
+    }
+
+    fn cuMemAllocManaged(out: *mut CUdeviceptr, bytes: usize, flags: c_uint) {
+        if out.is_null() || !matches!(flags, CU_MEM_ATTACH_GLOBAL | CU_MEM_ATTACH_HOST) {
+            return Err(Error::InvalidValue);
+        }
+        put(out, current()?.allocate(MemoryKind::Managed, bytes as u64, flags)?)
+    }
+
+    fn cuMemAllocHost_v2(out: *mut *mut c_void, bytes: usize) {
+        allocate_host(out, bytes, 0)
+    }
+
+    fn cuMemHostAlloc(out: *mut *mut c_void, bytes: usize, flags: c_uint) {
+        if flags & !(CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED) != 0 {
+            return Err(Error::InvalidValue);
+        }
+        allocate_host(out, bytes, flags)
+    }
+
+    fn cuMemFreeHost(pointer: *mut c_void) {
+        let context = current()?;
+        if pointer.is_null() { Ok(()) } else { context.free(pointer.addr() as u64) }
+    }
+
+    fn cuMemHostGetDevicePointer_v2(out: *mut CUdeviceptr, pointer: *mut c_void, _flags: c_uint) {
+        let allocation = current()?.allocation_of(pointer.addr() as u64).ok_or(Error::InvalidValue)?;
+        match allocation.kind {
+            MemoryKind::Host | MemoryKind::Managed => put(out, pointer.addr() as u64),
+            // Kernels reach the memory of devices alone.
+            MemoryKind::Registered => Err(Error::NotSupported),
+            MemoryKind::Device => Err(Error::InvalidValue),
+        }
+    }
+
+    fn cuMemHostGetFlags(flags: *mut c_uint, pointer: *mut c_void) {
+        let allocation = current()?.allocation_of(pointer.addr() as u64).ok_or(Error::InvalidValue)?;
+        put(flags, allocation.flags | CU_MEMHOSTALLOC_DEVICEMAP)
+    }
+
+    fn cuMemHostRegister_v2(pointer: *mut c_void, bytes: usize, flags: c_uint) {
+        current()?.register(pointer.expose_provenance() as u64, bytes as u64, flags)
+    }
+
+    fn cuMemHostUnregister(pointer: *mut c_void) {
+        current()?.unregister(pointer.addr() as u64)
+    }
+
+    fn cuMemGetAddressRange_v2(base: *mut CUdeviceptr, size: *mut usize, address: CUdeviceptr) {
+        let (start, bytes) = current()?.range_of(address).ok_or(Error::NotFound)?;
+        put_if(base, start);
+        put_if(size, bytes as usize);
+        Ok(())
+    }
+
+    fn cuMemAdvise_v2(address: CUdeviceptr, bytes: usize, _advice: CUmem_advise, _place: CUmemLocation) {
+        managed(address, bytes)
+    }
+
+    fn cuMemPrefetchAsync_v2(address: CUdeviceptr, bytes: usize, _place: CUmemLocation, _flags: c_uint, on: CUstream) {
+        stream(on)?;
+        managed(address, bytes)
+    }
+
+    fn cuCtxEnablePeerAccess(_peer: CUcontext, _flags: c_uint) {
+        current()?;
+        Err(Error::PeerAccessUnsupported)
+    }
+
+    fn cuDeviceGetP2PAttribute(value: *mut c_int, _which: CUdevice_P2PAttribute, one: CUdevice, other: CUdevice) {
+        crate::state::device(one)?;
+        crate::state::device(other)?;
+        put(value, 0)
+    }
+}
+
+/// Advice is for managed memory; there is nothing to be moved.
+fn managed(address: u64, bytes: usize) -> Result<()> {
+    let allocation = current()?.allocation_of(address).ok_or(Error::InvalidValue)?;
+    let inside = address - allocation.address + bytes as u64 <= allocation.bytes;
+    if allocation.kind == MemoryKind::Managed && inside { Ok(()) } else { Err(Error::InvalidValue) }
+}

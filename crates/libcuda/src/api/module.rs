@@ -1,0 +1,185 @@
+//! Modules, their functions and variables; linking.
+
+use crate::api::jit::{Logs, image, image_of};
+use crate::border::api;
+use crate::pointers::{bytes, get, put, put_if, text};
+use crate::state::{FUNCTIONS, LINKS, LinkState, MODULES, current};
+use crate::sys::*;
+use driver::module::{Image, Module};
+use driver::{Error, Id, Result};
+use std::ffi::{c_char, c_uint, c_void};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// # Safety
+/// As [`put`].
+unsafe fn load(out: *mut CUmodule, image: &Image, logs: &Logs) -> Result<()> {
+    if out.is_null() {
+        return Err(Error::InvalidValue);
+    }
+    let module = Module::load(&current()?, image).map_err(|failure| logs.failure(&failure))?;
+    logs.information(&module.log);
+    // SAFETY: by contract.
+    unsafe { put(out, MODULES.insert(module.id(), module)) }
+}
+
+/// The bytes of a file.
+pub(crate) fn read_file(path: &str) -> Result<Image> {
+    std::fs::read(path).map(|bytes| image_of(&bytes)).map_err(|_| Error::FileNotFound)
+}
+
+/// Works on a link.
+fn with_link<T>(state: CUlinkState, work: impl FnOnce(&mut LinkState) -> Result<T>) -> Result<T> {
+    let link = LINKS.get(state)?;
+    let mut link = link.lock().unwrap_or_else(PoisonError::into_inner);
+    work(&mut link)
+}
+
+fn add(state: CUlinkState, image: &Image) -> Result<()> {
+    with_link(state, |state| {
+        let device = state.device.clone().ok_or(Error::InvalidContext)?;
+        state.link.add(image, device.profile()).map_err(|failure| state.logs.failure(&failure))
+    })
+}
+
+api! {
+    fn cuModuleLoadData(out: *mut CUmodule, data: *const c_void) {
+        load(out, &image(data)?, &Logs::default())
+    }
+
+    fn cuModuleLoadDataEx(
+        out: *mut CUmodule,
+        data: *const c_void,
+        count: c_uint,
+        options: *mut CUjit_option,
+        values: *mut *mut c_void,
+    ) {
+        load(out, &image(data)?, &Logs::new(count, options, values)?)
+    }
+
+    fn cuModuleLoadFatBinary(out: *mut CUmodule, data: *const c_void) {
+        load(out, &image(data)?, &Logs::default())
+    }
+
+    fn cuModuleLoad(out: *mut CUmodule, path: *const c_char) {
+        load(out, &read_file(text(path)?)?, &Logs::default())
+    }
+
+    fn cuModuleUnload(module: CUmodule) {
+        let gone = MODULES.get(module)?;
+        if let Ok(context) = gone.context() {
+            context.synchronize()?;
+        }
+        MODULES.remove(module)?;
+        FUNCTIONS.retain(|function| function.module().id() != gone.id());
+        Ok(())
+    }
+
+    fn cuModuleGetLoadingMode(mode: *mut CUmoduleLoadingMode) {
+        put(mode, CU_MODULE_LAZY_LOADING)
+    }
+
+    fn cuModuleGetFunction(out: *mut CUfunction, module: CUmodule, name: *const c_char) {
+        let function = MODULES.get(module)?.function(text(name)?)?;
+        put(out, FUNCTIONS.insert(function.id(), function))
+    }
+
+    fn cuModuleGetFunctionCount(count: *mut c_uint, module: CUmodule) {
+        put(count, MODULES.get(module)?.entries().len() as c_uint)
+    }
+
+    fn cuModuleEnumerateFunctions(functions: *mut CUfunction, count: c_uint, module: CUmodule) {
+        let module = MODULES.get(module)?;
+        for (index, name) in module.entries().iter().take(count as usize).enumerate() {
+            let function = module.function(name)?;
+            put(functions.wrapping_add(index), FUNCTIONS.insert(function.id(), function))?;
+        }
+        Ok(())
+    }
+
+    fn cuModuleGetGlobal_v2(address: *mut CUdeviceptr, size: *mut usize, module: CUmodule, name: *const c_char) {
+        let (start, bytes) = MODULES.get(module)?.global(text(name)?)?;
+        put_if(address, start);
+        put_if(size, bytes as usize);
+        Ok(())
+    }
+
+    fn cuLinkCreate_v2(
+        count: c_uint,
+        options: *mut CUjit_option,
+        values: *mut *mut c_void,
+        out: *mut CUlinkState,
+    ) {
+        let logs = Logs::new(count, options, values)?;
+        let device = Some(current()?.device().clone());
+        let state = LinkState { device, logs, ..LinkState::default() };
+        put(out, LINKS.insert(Id::next(), Arc::new(Mutex::new(state))))
+    }
+
+    fn cuLinkAddData_v2(
+        state: CUlinkState,
+        _kind: CUjitInputType,
+        data: *mut c_void,
+        size: usize,
+        _name: *const c_char,
+        _count: c_uint,
+        _options: *mut CUjit_option,
+        _values: *mut *mut c_void,
+    ) {
+        add(state, &image_of(bytes(data, size)?))
+    }
+
+    fn cuLinkAddFile_v2(
+        state: CUlinkState,
+        _kind: CUjitInputType,
+        path: *const c_char,
+        _count: c_uint,
+        _options: *mut CUjit_option,
+        _values: *mut *mut c_void,
+    ) {
+        add(state, &read_file(text(path)?)?)
+    }
+
+    fn cuLinkComplete(state: CUlinkState, out: *mut *mut c_void, size: *mut usize) {
+        with_link(state, |state| {
+            let whole = state.link.complete().map_err(|failure| state.logs.failure(&failure))?;
+            state.result = [whole.as_bytes(), &[0]].concat();
+            put_if(size, state.result.len());
+            put(out, state.result.as_mut_ptr().cast())
+        })
+    }
+
+    fn cuLinkDestroy(state: CUlinkState) {
+        LINKS.remove(state).map(drop)
+    }
+}
+
+/// The value of a parameter's place in an array of a function that returns both.
+///
+/// # Safety
+/// As [`put`].
+pub(crate) unsafe fn parameter_info(
+    function: &driver::module::Function,
+    index: usize,
+    offset: *mut usize,
+    size: *mut usize,
+) -> Result<()> {
+    let parameter = function.parameters().get(index).ok_or(Error::InvalidValue)?;
+    // SAFETY: by contract.
+    unsafe {
+        put(offset, parameter.offset as usize)?;
+        put_if(size, parameter.size as usize);
+    }
+    Ok(())
+}
+
+/// Reads a pointer from an array.
+///
+/// # Safety
+/// As [`get`].
+pub(crate) unsafe fn element<T: Copy>(array: *const T, index: usize) -> Result<T> {
+    if array.is_null() {
+        return Err(Error::InvalidValue);
+    }
+    // SAFETY: by contract.
+    unsafe { get(array.add(index)) }
+}

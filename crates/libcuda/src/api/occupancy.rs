@@ -1,0 +1,94 @@
+//! How many blocks fit.
+
+use crate::border::api;
+use crate::pointers::put;
+use crate::state::{current, function};
+use crate::sys::*;
+use driver::{Error, Result};
+use std::ffi::{c_int, c_uint};
+
+/// # Safety
+/// As [`put`].
+unsafe fn blocks(out: *mut c_int, f: CUfunction, size: c_int, shared: usize) -> Result<()> {
+    let context = current()?;
+    let function = function(f, Some(&context))?;
+    let size = u32::try_from(size).ok().filter(|&size| size > 0).ok_or(Error::InvalidValue)?;
+    let shared = u32::try_from(shared).unwrap_or(u32::MAX);
+    // SAFETY: by contract.
+    unsafe { put(out, context.resident_blocks(&function, size, shared) as c_int) }
+}
+
+/// # Safety
+/// As [`put`]; the function, if there is one, may be called.
+unsafe fn best_size(
+    grid: *mut c_int,
+    block: *mut c_int,
+    f: CUfunction,
+    per_block: CUoccupancyB2DSize,
+    shared: usize,
+    limit: c_int,
+) -> Result<()> {
+    let context = current()?;
+    let function = function(f, Some(&context))?;
+    let limit = u32::try_from(limit).map_err(|_| Error::InvalidValue)?;
+    let need = |size: u32| {
+        let bytes = match per_block {
+            // SAFETY: the program's function, called as it asked.
+            Some(ask) => unsafe { ask(size as c_int) },
+            None => shared,
+        };
+        u32::try_from(bytes).unwrap_or(u32::MAX)
+    };
+    let (blocks, size) = context.potential_block_size(&function, &need, limit);
+    // SAFETY: by contract.
+    unsafe {
+        put(grid, blocks as c_int)?;
+        put(block, size as c_int)
+    }
+}
+
+api! {
+    fn cuOccupancyMaxActiveBlocksPerMultiprocessor(out: *mut c_int, f: CUfunction, size: c_int, shared: usize) {
+        blocks(out, f, size, shared)
+    }
+
+    fn cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+        out: *mut c_int,
+        f: CUfunction,
+        size: c_int,
+        shared: usize,
+        _flags: c_uint,
+    ) {
+        blocks(out, f, size, shared)
+    }
+
+    fn cuOccupancyMaxPotentialBlockSize(
+        grid: *mut c_int,
+        block: *mut c_int,
+        f: CUfunction,
+        per_block: CUoccupancyB2DSize,
+        shared: usize,
+        limit: c_int,
+    ) {
+        best_size(grid, block, f, per_block, shared, limit)
+    }
+
+    fn cuOccupancyMaxPotentialBlockSizeWithFlags(
+        grid: *mut c_int,
+        block: *mut c_int,
+        f: CUfunction,
+        per_block: CUoccupancyB2DSize,
+        shared: usize,
+        limit: c_int,
+        _flags: c_uint,
+    ) {
+        best_size(grid, block, f, per_block, shared, limit)
+    }
+
+    fn cuOccupancyAvailableDynamicSMemPerBlock(out: *mut usize, f: CUfunction, blocks: c_int, _size: c_int) {
+        let context = current()?;
+        let function = function(f, Some(&context))?;
+        let blocks = u32::try_from(blocks).map_err(|_| Error::InvalidValue)?;
+        put(out, context.available_shared(&function, blocks) as usize)
+    }
+}

@@ -1,0 +1,193 @@
+//! The process's driver, and which handle means what.
+
+use crate::pointers::ProcessMemory;
+use crate::sys;
+use driver::context;
+use driver::event::Event;
+use driver::library::{Kernel, Library};
+use driver::module::{Function, Link, Module};
+use driver::stream::Stream;
+use driver::{Context, Device, Driver, Error, Id, Result};
+use machine::Profile;
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError, RwLock};
+
+/// The most devices that a process can ask for.
+const MOST_DEVICES: usize = 64;
+
+static DRIVER: OnceLock<Driver> = OnceLock::new();
+
+/// What `cuInit` does.
+pub(crate) fn initialise() -> Result<()> {
+    if DRIVER.get().is_some() {
+        return Ok(());
+    }
+    let wanted = std::env::var("WARPLOOM_DEVICES").unwrap_or_default();
+    let profiles = profiles(&wanted).map_err(|why| {
+        eprintln!("warploom: WARPLOOM_DEVICES: {why}");
+        Error::NoDevice
+    })?;
+    DRIVER.get_or_init(|| {
+        Driver::new(profiles, Box::new(ProcessMemory), Box::new(|fault| eprintln!("warploom: {fault}")))
+    });
+    Ok(())
+}
+
+/// `h200:4,l40s`: names of profiles, each with a number of devices.
+fn profiles(wanted: &str) -> std::result::Result<Vec<Profile>, String> {
+    let mut profiles = Vec::new();
+    for part in wanted.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+        let (name, count) = part.split_once(':').unwrap_or((part, "1"));
+        let profile = Profile::by_name(name).ok_or_else(|| format!("no device is called `{name}`"))?;
+        let count: usize = count.parse().map_err(|_| format!("`{count}` is not a number of devices"))?;
+        if profiles.len() + count.min(MOST_DEVICES + 1) > MOST_DEVICES {
+            return Err(format!("more than {MOST_DEVICES} devices"));
+        }
+        profiles.extend(std::iter::repeat_n(profile.clone(), count));
+    }
+    Ok(if wanted.trim().is_empty() { vec![Profile::default()] } else { profiles })
+}
+
+/// The driver, once `cuInit` was called.
+pub(crate) fn driver() -> Result<&'static Driver> {
+    DRIVER.get().ok_or(Error::NotInitialized)
+}
+
+/// The device with an ordinal.
+pub(crate) fn device(ordinal: i32) -> Result<&'static Arc<Device>> {
+    driver()?.device(ordinal)
+}
+
+/// The current context, which must be usable.
+pub(crate) fn current() -> Result<Arc<Context>> {
+    driver()?;
+    context::current_usable()
+}
+
+/// What handles of one kind mean. `H` is what `cuda.h` lets them point to.
+pub(crate) struct Table<T, H> {
+    objects: LazyLock<RwLock<HashMap<u64, Arc<T>>>>,
+    missing: Error,
+    handle: std::marker::PhantomData<fn(H)>,
+}
+
+/// Handles keep their lowest bits clear: small numbers mean default streams.
+const SHIFT: u32 = 4;
+
+impl<T, H> Table<T, H> {
+    const fn new(missing: Error) -> Self {
+        Self { objects: LazyLock::new(RwLock::default), missing, handle: std::marker::PhantomData }
+    }
+
+    /// The handle that stands for an object.
+    pub(crate) fn handle(id: Id) -> *mut H {
+        std::ptr::without_provenance_mut((id.0 << SHIFT) as usize)
+    }
+
+    pub(crate) fn insert(&self, id: Id, object: Arc<T>) -> *mut H {
+        self.objects.write().unwrap_or_else(PoisonError::into_inner).insert(id.0, object);
+        Self::handle(id)
+    }
+
+    pub(crate) fn find(&self, handle: *mut H) -> Option<Arc<T>> {
+        let key = handle.addr() as u64;
+        if key & ((1 << SHIFT) - 1) != 0 {
+            return None;
+        }
+        self.objects.read().unwrap_or_else(PoisonError::into_inner).get(&(key >> SHIFT)).cloned()
+    }
+
+    pub(crate) fn get(&self, handle: *mut H) -> Result<Arc<T>> {
+        driver()?;
+        self.find(handle).ok_or(self.missing)
+    }
+
+    pub(crate) fn remove(&self, handle: *mut H) -> Result<Arc<T>> {
+        let object = self.get(handle)?;
+        self.objects.write().unwrap_or_else(PoisonError::into_inner).remove(&(handle.addr() as u64 >> SHIFT));
+        Ok(object)
+    }
+
+    pub(crate) fn retain(&self, keep: impl Fn(&T) -> bool) {
+        self.objects.write().unwrap_or_else(PoisonError::into_inner).retain(|_, object| keep(object));
+    }
+}
+
+/// A stream and the context it belongs to.
+pub(crate) struct OwnedStream {
+    pub(crate) context: Arc<Context>,
+    pub(crate) stream: Arc<Stream>,
+}
+
+/// What `cuLink` works on, and the result that it hands out until the end.
+#[derive(Default)]
+pub(crate) struct LinkState {
+    pub(crate) link: Link,
+    pub(crate) device: Option<Arc<Device>>,
+    pub(crate) result: Vec<u8>,
+    pub(crate) logs: crate::api::jit::Logs,
+}
+
+pub(crate) static CONTEXTS: Table<Context, sys::CUctx_st> = Table::new(Error::InvalidContext);
+pub(crate) static MODULES: Table<Module, sys::CUmod_st> = Table::new(Error::InvalidHandle);
+pub(crate) static FUNCTIONS: Table<Function, sys::CUfunc_st> = Table::new(Error::InvalidHandle);
+pub(crate) static LIBRARIES: Table<Library, sys::CUlib_st> = Table::new(Error::InvalidHandle);
+pub(crate) static KERNELS: Table<Kernel, sys::CUkern_st> = Table::new(Error::InvalidHandle);
+pub(crate) static STREAMS: Table<OwnedStream, sys::CUstream_st> = Table::new(Error::InvalidHandle);
+pub(crate) static EVENTS: Table<Event, sys::CUevent_st> = Table::new(Error::InvalidHandle);
+pub(crate) static LINKS: Table<Mutex<LinkState>, sys::CUlinkState_st> = Table::new(Error::InvalidHandle);
+
+/// Forgets what belonged to a context that is gone.
+pub(crate) fn forget(context: &Context) {
+    let of_context = |module: &Module| module.context().is_ok_and(|owner| owner.id() == context.id());
+    FUNCTIONS.retain(|function| !of_context(function.module()));
+    MODULES.retain(|module| !of_context(module));
+    STREAMS.retain(|owned| owned.context.id() != context.id());
+    CONTEXTS.retain(|other| other.id() != context.id());
+}
+
+thread_local! {
+    static PER_THREAD: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs a call in which the null stream means this thread's default stream, if so said.
+pub(crate) fn with_default_stream(per_thread: bool, call: impl FnOnce() -> u32) -> u32 {
+    let before = PER_THREAD.replace(per_thread);
+    let result = call();
+    PER_THREAD.set(before);
+    result
+}
+
+/// The handle of the legacy default stream.
+const LEGACY: usize = 1;
+/// The handle of the thread's default stream.
+const OF_THREAD: usize = 2;
+
+/// The stream that a handle means, and its context.
+pub(crate) fn stream(handle: sys::CUstream) -> Result<(Arc<Context>, Arc<Stream>)> {
+    match handle.addr() {
+        0 | LEGACY | OF_THREAD => {
+            let context = current()?;
+            let per_thread = handle.addr() == OF_THREAD || (handle.is_null() && PER_THREAD.get());
+            let stream = if per_thread { context.per_thread_stream() } else { context.legacy_stream() };
+            Ok((context, stream))
+        }
+        _ => {
+            let owned = STREAMS.get(handle)?;
+            Ok((Arc::clone(&owned.context), Arc::clone(&owned.stream)))
+        }
+    }
+}
+
+/// The function that a handle means: a function, or a kernel in a context.
+pub(crate) fn function(handle: sys::CUfunction, context: Option<&Arc<Context>>) -> Result<Arc<Function>> {
+    if let Some(function) = FUNCTIONS.find(handle) {
+        return Ok(function);
+    }
+    let kernel = KERNELS.get(handle.cast())?;
+    match context {
+        Some(context) => kernel.function(context),
+        None => kernel.function(&current()?),
+    }
+}

@@ -1,0 +1,94 @@
+//! C programs that use the driver API, compiled here and linked with the library as any program is.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A folder with the library under the name that programs look for.
+fn library() -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    let deps = test.parent().unwrap();
+    let built = deps.join("libcuda.so");
+    assert!(built.exists(), "{} is not built", built.display());
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("lib");
+    std::fs::create_dir_all(&folder).unwrap();
+    for name in ["libcuda.so", "libcuda.so.1"] {
+        // Tests run at the same time: whoever is first makes the link.
+        let _ = std::os::unix::fs::symlink(&built, folder.join(name));
+    }
+    folder
+}
+
+fn run(name: &str, environment: &[(&str, &str)]) -> Output {
+    let library = library();
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(format!("{name}.c"));
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .join(format!("{name}-{}", environment.first().map_or("plain", |(key, _)| key)));
+    let compiled = Command::new("cc")
+        .args(["-std=c11", "-Wall", "-Werror", "-O1", "-o"])
+        .args([&program, &source])
+        .arg("-L")
+        .arg(&library)
+        .args(["-lcuda", "-ldl"])
+        .output()
+        .unwrap();
+    assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+    let output = Command::new(&program)
+        .env("LD_LIBRARY_PATH", &library)
+        .envs(environment.iter().copied())
+        .output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    println!("{errors}");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{:?}\n{said}{errors}", output.status);
+    assert_eq!(said, format!("{name}: passed\n"));
+    output
+}
+
+#[test]
+fn memory_code_and_launches() {
+    run("vector", &[]);
+}
+
+#[test]
+fn streams_and_events_keep_order() {
+    run("streams", &[]);
+}
+
+#[test]
+fn mistakes_are_errors() {
+    let output = run("faults", &[]);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(errors.contains("illegal address: store of 4 bytes at 0x1000"), "{errors}");
+}
+
+#[test]
+fn entry_points() {
+    let output = run("entry", &[("WARPLOOM_DEVICES", "h200:2,t4")]);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(errors.matches("cuGraphCreate is not supported").count(), 1, "{errors}");
+}
+
+#[test]
+fn a_trace_shows_calls() {
+    let output = run("vector", &[("WARPLOOM_TRACE", "api")]);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(errors.contains("warploom: cuInit( flags=0)"), "{errors}");
+    assert!(errors.contains(") = CUDA_ERROR_NOT_FOUND"), "{errors}");
+}
+
+#[test]
+fn python_through_ctypes() {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/scale.py");
+    let run = Command::new("python3").arg(&script).env("LD_LIBRARY_PATH", library()).output();
+    let output = match run {
+        Ok(output) => output,
+        Err(error) => {
+            eprintln!("SKIPPED: there is no python3: {error}");
+            return;
+        }
+    };
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "scale: passed\n");
+}
