@@ -144,7 +144,10 @@ impl Error {
     pub(crate) fn of_trap(trap: &Trap) -> Self {
         match trap {
             Trap::IllegalAddress { .. } => Self::IllegalAddress,
-            Trap::MisalignedAddress { .. } => Self::MisalignedAddress,
+            Trap::MisalignedAddress { .. } | Trap::MisalignedOperand { .. } => Self::MisalignedAddress,
+            Trap::IllegalInstruction(_) => Self::IllegalInstruction,
+            Trap::InvalidObject(_) => Self::LaunchFailed,
+            Trap::NotMulticast { .. } => Self::IllegalAddress,
             Trap::Assert { .. } => Self::Assert,
             Trap::InvalidCall(_) | Trap::InvalidBranch(_) => Self::InvalidPc,
             Trap::StackOverflow { .. } => Self::HardwareStackError,
@@ -176,7 +179,7 @@ impl From<MemoryError> for Error {
         match error {
             MemoryError::OutOfMemory { .. } => Self::OutOfMemory,
             MemoryError::NotAllocated { .. } | MemoryError::NotAnAllocation { .. } => Self::InvalidValue,
-            MemoryError::Host(_) => Self::OperatingSystem,
+            MemoryError::Host(_) | MemoryError::Driver(_) => Self::OperatingSystem,
         }
     }
 }

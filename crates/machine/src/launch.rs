@@ -509,7 +509,7 @@ impl Device {
             started,
             output: &self.output,
             objects: &objects,
-            opaque: &module.opaque,
+            opaque: &launch.kernel.module.opaque,
             heap: &heap,
         };
         let shared = static_shared + launch.dynamic_shared;
