@@ -30,6 +30,8 @@ const HEAD: &str = "\
 .address_size 64
 .visible .global .align 16 .b8 in_global[4096];
 .const .align 16 .b8 in_const[64];
+.global .texref texture;
+.global .surfref surface;
 .func callee();
 ";
 
@@ -145,8 +147,10 @@ pub fn run(text: &str, choose: Choose<'_>) -> Vec<String> {
         let options = DeviceOptions { memory_limit: None, output: Output::new(std::io::sink()) };
         Device::new(profile, options).expect("a host has 64 MiB")
     });
-    let Some(module) = ptx::compile(&Source::new("generated", text)).module else {
-        return vec!["not compiled".to_owned()];
+    let compiled = ptx::compile(&Source::new("generated", text));
+    let Some(module) = compiled.module else {
+        let why = compiled.diagnostics.first().map(|d| format!("{} {}", d.code, d.message));
+        return vec![format!("not compiled: {}", why.unwrap_or_default())];
     };
     // What a caller may ask for in earnest is the caller's business; a fuzzer has little memory.
     if module.variables.iter().any(|variable| variable.size > 1 << 20) {

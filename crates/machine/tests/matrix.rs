@@ -21,6 +21,7 @@ mod kernel;
 
 use kernel::Case;
 use machine::{Device, DeviceOptions, Launch, LaunchOptions, LoadedModule, Profile};
+use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
@@ -113,16 +114,20 @@ fn as_an_h200_computes() {
     let (module, _) =
         compiled.into_result().unwrap_or_else(|wrong| panic!("{:#?}", &wrong[..wrong.len().min(8)]));
     let module = device.load(module).expect("it is loaded");
-    let recording: Vec<&str> = RECORDING.lines().collect();
-    assert_eq!(recording.len(), cases.len(), "the recording is of other cases");
+    let lines = RECORDING.lines().map(|line| line.split_once(": ").expect("a name and checksums"));
+    let mut recording: HashMap<&str, &str> = lines.collect();
+    let mut unrecorded = 0;
     let mut failures = Vec::new();
     let mut at = 0;
-    for (index, (case, line)) in cases.iter().zip(&recording).enumerate() {
+    for (index, case) in cases.iter().enumerate() {
         let bytes = case.output * case.trials.len();
         let want = outputs.as_ref().map(|all| &all[at..at + bytes]);
         at += bytes;
-        let (name, sums) = line.split_once(": ").expect("a name and checksums");
-        assert_eq!(name, case.name, "the recording is of other cases");
+        let name = case.name.as_str();
+        let Some(sums) = recording.remove(name) else {
+            unrecorded += 1;
+            continue;
+        };
         if !name.contains(&only) {
             continue;
         }
@@ -141,6 +146,8 @@ fn as_an_h200_computes() {
             }
         }
     }
+    eprintln!("{unrecorded} of {} cases are not recorded", cases.len());
+    assert!(recording.is_empty(), "recorded, but no cases any more: {:?}", recording.keys());
     assert!(
         failures.is_empty(),
         "{} of {} cases differ:\n{}",

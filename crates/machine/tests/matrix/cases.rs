@@ -16,7 +16,11 @@ pub(crate) fn cases() -> Vec<Case> {
     for form in FormId::all() {
         match form.data().sem {
             Some(Sem::Mma) => opcodes(form, &|_| true).iter().for_each(|o| products(o, &mut cases)),
-            Some(Sem::Wgmma) => opcodes(form, &is_sample).iter().for_each(|o| group_products(o, &mut cases)),
+            Some(Sem::Wgmma) => {
+                // `.aligned` may be left out and changes nothing.
+                let opcodes = opcodes(form, &is_sample).into_iter().filter(|o| o.has(Modifier::Aligned));
+                opcodes.for_each(|o| group_products(&o, &mut cases));
+            }
             Some(Sem::WmmaLoad | Sem::WmmaStore) => {
                 opcodes(form, &|_| true).iter().for_each(|o| cases.extend(matrix(o)));
             }
