@@ -230,19 +230,25 @@ fn operand(operand: &Operand) -> String {
         Kind::Address { space: Space::Of(slot) } => {
             format!("Address {{ space: SpaceRule::Of(Slot::{}) }}", camel_case(slot))
         }
-        Kind::Vector { count, sink } => {
+        Kind::Address { space: Space::Mbarrier(slot) } => {
+            format!("Address {{ space: SpaceRule::Mbarrier(Slot::{}) }}", camel_case(slot))
+        }
+        Kind::Vector { count, sink, special, whole } => {
             let count = match count {
                 Count::Fixed(n) => format!("Fixed({n})"),
                 Count::Of(slot) => format!("Of(Slot::{})", camel_case(slot)),
                 Count::Parts => "Parts".into(),
+                Count::Offsets => "Offsets".into(),
                 Count::Fragment(matrix) => format!("Fragment(Fragment::{matrix})"),
             };
-            format!("Vector {{ count: Count::{count}, sink: {sink} }}")
+            format!("Vector {{ count: Count::{count}, sink: {sink}, special: {special}, whole: {whole} }}")
         }
+        Kind::Selected(parts) => format!("Selected(Parts::{parts})"),
         Kind::Plain(kind) => (*kind).into(),
     };
     let ty = match &operand.ty {
         Type::Fixed(ty) => format!("Fixed(ScalarType::{})", camel_case(ty)),
+        Type::AnyOf(ty) => format!("AnyOf(ScalarType::{})", camel_case(ty)),
         Type::Rule(rule, slot) => format!("{rule}(Slot::{})", camel_case(slot)),
         Type::Pred => "Pred".into(),
         Type::Any => "Any".into(),
@@ -255,7 +261,7 @@ fn operand(operand: &Operand) -> String {
         None => "None".into(),
     };
     format!(
-        "OperandSpec {{ name: {:?}, role: Role::{}, kind: OperandKind::{kind}, ty: TypeRule::{ty}, optional: {}, joined: {}, with: {with}, gate: {}, limit: {limit}, symbols: {}, loose: {}, stores: {}, negatable: {} }}",
+        "OperandSpec {{ name: {:?}, role: Role::{}, kind: OperandKind::{kind}, ty: TypeRule::{ty}, optional: {}, joined: {}, with: {with}, gate: {}, limit: {limit}, symbols: {}, loose: {}, stores: {}, negatable: {}, lax: {} }}",
         operand.name,
         operand.role,
         operand.optional,
@@ -265,5 +271,6 @@ fn operand(operand: &Operand) -> String {
         operand.loose,
         operand.stores,
         operand.negatable,
+        operand.lax,
     )
 }

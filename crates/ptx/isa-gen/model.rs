@@ -11,6 +11,8 @@ pub(crate) struct Table {
     pub(crate) names: BTreeMap<String, Vec<String>>,
     /// Mnemonic to the slots that may be empty although its forms have them.
     pub(crate) optional: BTreeMap<String, Vec<String>>,
+    /// Mnemonic to the modifiers that its forms take and ignore.
+    pub(crate) ignored: BTreeMap<String, Vec<String>>,
     /// Modifier (with dot) to its home slot.
     pub(crate) home: BTreeMap<String, String>,
     /// Every form, in the order of the files.
@@ -101,6 +103,8 @@ pub(crate) struct Operand {
     pub(crate) stores: bool,
     /// `-`: it can be negated.
     pub(crate) negatable: bool,
+    /// `*`: ptxas does not look closely.
+    pub(crate) lax: bool,
 }
 
 /// What a constant operand is limited to beyond its type.
@@ -132,7 +136,11 @@ pub(crate) enum Kind {
     Vector {
         count: Count,
         sink: bool,
+        special: bool,
+        whole: bool,
     },
+    /// `selected`, `halves` or `bytes`, by the name of the runtime's variant.
+    Selected(&'static str),
     /// A kind without data, by the name of the runtime's variant.
     Plain(&'static str),
 }
@@ -143,6 +151,7 @@ pub(crate) enum Count {
     Fixed(u8),
     Of(String),
     Parts,
+    Offsets,
     Fragment(&'static str),
 }
 
@@ -151,12 +160,16 @@ pub(crate) enum Count {
 pub(crate) enum Space {
     Fixed(&'static str),
     Of(String),
+    /// `mbarrier(slot)`.
+    Mbarrier(String),
 }
 
 /// The type of an operand; `Rule` names a variant of the runtime's `TypeRule` that takes a slot.
 #[derive(Clone, Debug)]
 pub(crate) enum Type {
     Fixed(String),
+    /// `any(.b32)`.
+    AnyOf(String),
     Rule(&'static str, String),
     Pred,
     Any,

@@ -34,7 +34,8 @@ impl Parser {
 
     /// Reads the vocabulary: lines `slot: .modifier .modifier ...`, which give each modifier its home slot; a slot
     /// without home modifiers is declared by `slot:` alone. Lines `name mnemonic ...: slot .modifier ...` say what
-    /// belongs to the names of instructions, and `optional mnemonic ...: slot ...` what they can do without.
+    /// belongs to the names of instructions, `optional mnemonic ...: slot ...` what they can do without, and `ignored
+    /// mnemonic ...: slot .modifier ...` what they take without a meaning.
     pub(crate) fn vocabulary(&mut self, file: &str, text: &str) -> Result<()> {
         for line in self.lines(file, text) {
             self.line = line.0;
@@ -57,6 +58,19 @@ impl Parser {
                 names.iter().try_for_each(|slot| self.known_slot(slot))?;
                 for mnemonic in mnemonics.split_whitespace() {
                     self.table.optional.insert(mnemonic.to_owned(), names.clone());
+                }
+                continue;
+            }
+            if let Some(mnemonics) = slots.strip_prefix("ignored ") {
+                let mut ignored = Vec::new();
+                for part in modifiers.split_whitespace() {
+                    match self.table.slots.get(part) {
+                        Some(home) => ignored.extend(home.iter().cloned()),
+                        None => ignored.push(self.choice(part)?.modifier),
+                    }
+                }
+                for mnemonic in mnemonics.split_whitespace() {
+                    self.table.ignored.insert(mnemonic.to_owned(), ignored.clone());
                 }
                 continue;
             }
@@ -427,6 +441,14 @@ impl Parser {
                 .filter(|slot| optional.contains(&slot.name))
                 .for_each(|slot| slot.optional = true);
         }
+        if let Some(ignored) = self.table.ignored.get(mnemonic) {
+            let mut known = slots.iter().flat_map(|slot| &slot.choices);
+            if !known.any(|choice| ignored.contains(&choice.modifier)) {
+                let ignored =
+                    ignored.iter().map(|m| Choice { modifier: m.clone(), gate: Gate::default() }).collect();
+                slots.push(Slot { name: "ignored".to_owned(), optional: true, choices: ignored });
+            }
+        }
         Ok((mnemonic.to_owned(), slots))
     }
 
@@ -495,7 +517,7 @@ impl Parser {
             Some(rest) => (rest, true),
             None => (spec, false),
         };
-        let marks = spec.trim_start_matches(['&', '%', '#', '$', '~']);
+        let marks = spec.trim_start_matches(['&', '%', '#', '$', '~', '*']);
         let (marks, spec) = (&spec[..spec.len() - marks.len()], marks);
         let marked = |mark: char| marks.contains(mark);
         let operand = |kind, ty| Operand {
@@ -512,6 +534,7 @@ impl Parser {
             loose: marked('~'),
             stores: false,
             negatable,
+            lax: marked('*'),
         };
         if let Some(plain) = plain_kind(spec) {
             return Ok(operand(Kind::Plain(plain), Type::None));
@@ -520,11 +543,14 @@ impl Parser {
             let kind = Kind::Predicate { negatable: spec == "!pred", sink };
             return Ok(operand(kind, Type::Pred));
         }
-        if let Some(inner) = spec.strip_prefix("selected(").and_then(|s| s.strip_suffix(')')) {
-            return Ok(operand(Kind::Plain("Selected"), self.ty(inner, slots)?));
+        for (name, parts) in [("selected(", "One"), ("halves(", "Halves"), ("bytes(", "Bytes")] {
+            if let Some(inner) = spec.strip_prefix(name).and_then(|s| s.strip_suffix(')')) {
+                return Ok(operand(Kind::Selected(parts), self.ty(inner, slots)?));
+            }
         }
         if let Some((count, ty)) = spec.split_once('*') {
-            let kind = Kind::Vector { count: self.count(count, slots)?, sink };
+            let (special, whole) = (!marked('%'), marked('&'));
+            let kind = Kind::Vector { count: self.count(count, slots)?, sink, special, whole };
             return Ok(operand(kind, self.ty(ty, slots)?));
         }
         let kind = match marks {
@@ -551,12 +577,13 @@ impl Parser {
             (Some(step), _) => number(step).map(Limit::MultipleOf),
             (_, Some((low, high))) => number(low).and_then(|low| match high.split_once('%') {
                 Some((high, step)) => Some(Limit::Steps(low, number(high)?, number(step)?)),
+                None if high.is_empty() => Some(Limit::Range(low, i64::MAX)),
                 None => Some(Limit::Range(low, number(high)?)),
             }),
             _ => limit.split('|').map(number).collect::<Option<_>>().map(Limit::OneOf),
         };
         let read =
-            read.ok_or_else(|| self.error("expected `type(low..high)`, `type(1|2)` or `type(%step)`"))?;
+            read.ok_or_else(|| self.error("expected `type(low..high)`, `type(low..)`, `type(1|2)` or `type(%step)`"))?;
         Ok((ty, Some(read)))
     }
 
@@ -569,11 +596,14 @@ impl Parser {
         stores: bool,
         slots: &[Slot],
     ) -> Result<Operand> {
-        let (spec, loose) = match spec.strip_prefix('~') {
-            Some(rest) => (rest, true),
-            None => (spec, false),
-        };
+        let marks = spec.trim_start_matches(['~', '*']);
+        let (marks, spec) = (&spec[..spec.len() - marks.len()], marks);
         let (kind, ty) = match spec.split_once('(') {
+            Some(("mbarrier", slot)) => {
+                let slot = slot.strip_suffix(')').ok_or_else(|| self.error("`(` without `)`"))?;
+                self.slot_of_form(slot, slots)?;
+                (Kind::Address { space: Space::Mbarrier(slot.to_owned()) }, Type::None)
+            }
             Some((name, ty)) => {
                 let ty = ty.strip_suffix(')').ok_or_else(|| self.error("`(` without `)`"))?;
                 let kind = match name {
@@ -616,9 +646,10 @@ impl Parser {
             gate: Gate::default(),
             limit: None,
             symbols: false,
-            loose,
+            loose: marks.contains('~'),
             stores,
             negatable: false,
+            lax: marks.contains('*'),
         })
     }
 
@@ -642,6 +673,7 @@ impl Parser {
         }
         Ok(match text {
             "parts" => Count::Parts,
+            "offsets" => Count::Offsets,
             "A" | "B" | "C" | "D" => Count::Fragment(match text {
                 "A" => "A",
                 "B" => "B",
@@ -655,7 +687,7 @@ impl Parser {
         })
     }
 
-    /// `.u32`, a slot, `wide(slot)`, `bits(slot)`, `unsigned(slot)`, `fragment(slot)`, `any`.
+    /// `.u32`, a slot, `wide(slot)`, `bits(slot)`, `unsigned(slot)`, `fragment(slot)`, `any`, `any(.b32)`.
     fn ty(&self, text: &str, slots: &[Slot]) -> Result<Type> {
         if let Some(fixed) = text.strip_prefix('.') {
             if !SCALAR_TYPES.contains(&fixed) {
@@ -665,6 +697,12 @@ impl Parser {
         }
         if text == "any" {
             return Ok(Type::Any);
+        }
+        if let Some(width) = text.strip_prefix("any(").and_then(|text| text.strip_suffix(')')) {
+            return match self.ty(width, slots)? {
+                Type::Fixed(ty) => Ok(Type::AnyOf(ty)),
+                _ => Err(self.error(format!("`{text}` needs a type"))),
+            };
         }
         let (rule, slot) = match text.split_once('(') {
             Some((rule, slot)) => {

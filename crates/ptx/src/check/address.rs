@@ -11,11 +11,25 @@ use crate::module::{AddressBase, Symbol, VarId};
 use crate::resolve::Resolver;
 use crate::resolve::operand::{Arg, ArgKind};
 use crate::source::Span;
-use crate::types::{StateSpace, TypeKind};
+use crate::types::{ScalarType, StateSpace, TypeKind};
 
 impl Resolver<'_> {
     pub(super) fn fit_address(&self, operand: &OperandPlan, arg: &Arg) -> Result<(), Misfit> {
         let ArgKind::Address { base, .. } = arg.kind else {
+            let serves = match arg.kind {
+                ArgKind::Register(register) => self.register_type(register) != ScalarType::Pred,
+                ArgKind::Constant(constant) => constant.as_integer().is_none(),
+                ArgKind::Symbol { symbol: Symbol::Variable(id), .. } => {
+                    return match operand.space {
+                        Some(space) if operand.lax => self.fit_space(operand, space, id, arg.span),
+                        _ => Err((MismatchKind::Expected("an address in brackets"), arg.span)),
+                    };
+                }
+                _ => false,
+            };
+            if operand.lax && serves {
+                return Ok(());
+            }
             return Err((MismatchKind::Expected("an address in brackets"), arg.span));
         };
         let space = operand.space;
@@ -53,6 +67,7 @@ impl Resolver<'_> {
         let actual = self.variable(id).space;
         let is_param = |space| matches!(space, StateSpace::ParamEntry | StateSpace::ParamFunc);
         let agrees = match space {
+            StateSpace::Generic if operand.mbarrier => actual == StateSpace::Shared,
             StateSpace::Generic => {
                 matches!(actual, StateSpace::Global | StateSpace::Shared | StateSpace::Local)
             }

@@ -8,7 +8,7 @@ use crate::diagnostic::Diagnostic;
 use crate::isa::OperandKind;
 use crate::module::{Guard, Instruction, OpcodeId, Operand, OperandList};
 use crate::resolve::Resolver;
-use crate::resolve::constant::bits_as;
+use crate::resolve::constant::{bits, bits_as, truncate};
 use crate::resolve::operand::{Arg, ArgKind, Elements};
 use crate::source::Span;
 use crate::types::ScalarType;
@@ -124,6 +124,7 @@ impl Resolver<'_> {
             return Err(Mismatch::at_end(MismatchKind::Missing(missing.map_or("", |o| o.name))));
         };
         let mut next = 0;
+        let mut skipped = None;
         for operand in &plan.operands {
             let arg = self.body.args.get(next).copied();
             let fits = |arg: &Arg| arg.joined == operand.joined && has_shape(operand, arg.kind);
@@ -139,14 +140,20 @@ impl Resolver<'_> {
                 }
                 None => None,
             };
-            match taken {
-                Some(arg) => {
-                    if operand.optional {
-                        spare -= 1;
-                    }
-                    self.fit(operand, &arg).map_err(|(kind, span)| Mismatch::new(next + 1, span, kind))?;
+            let fit = taken.map(|arg| self.fit(operand, &arg));
+            match fit {
+                Some(Ok(())) => {
+                    spare -= usize::from(operand.optional);
                     assignment.push(Some(next as u32));
                     next += 1;
+                }
+                // A later operand may be meant.
+                Some(Err((kind, span))) if operand.optional => {
+                    skipped = skipped.or(Some(Mismatch::new(next + 1, span, kind)));
+                    assignment.push(None);
+                }
+                Some(Err((kind, span))) => {
+                    return Err(skipped.unwrap_or(Mismatch::new(next + 1, span, kind)));
                 }
                 None if operand.optional => assignment.push(None),
                 None => return Err(Mismatch::at_end(MismatchKind::Missing(operand.name))),
@@ -155,7 +162,8 @@ impl Resolver<'_> {
         match self.body.args.get(next) {
             Some(extra) => {
                 let progress = if plan.operands.is_empty() { 0 } else { next };
-                Err(Mismatch::new(progress, extra.span, MismatchKind::TooMany(plan.most)))
+                let too_many = Mismatch::new(progress, extra.span, MismatchKind::TooMany(plan.most));
+                Err(skipped.unwrap_or(too_many))
             }
             None => self.fit_together(plan, assignment),
         }
@@ -209,7 +217,8 @@ impl Resolver<'_> {
             ArgKind::NotPredicate(id) => Operand::NotPredicate(id),
             ArgKind::Constant(constant) => {
                 let ty = operand.ty.unwrap_or(ScalarType::B64);
-                Operand::Immediate(bits_as(constant, ty).unwrap_or(0))
+                // A constant of another kind among the elements of an untyped vector: its low bits.
+                Operand::Immediate(bits_as(constant, ty).unwrap_or_else(|| truncate(bits(constant), ty.bits())))
             }
             ArgKind::Special { register, component } => {
                 Operand::Special { register, component: component.unwrap_or(0) }
@@ -285,8 +294,9 @@ fn has_shape(operand: &OperandPlan, arg: ArgKind) -> bool {
     match operand.kind {
         OperandKind::Results | OperandKind::Arguments => matches!(arg, ArgKind::List(_)),
         OperandKind::CallTargets => matches!(arg, ArgKind::Prototype(_) | ArgKind::CallTargets(_)),
+        OperandKind::Vector { .. } if operand.offsets => !matches!(arg, ArgKind::List(_)),
         OperandKind::Vector { .. } => matches!(arg, ArgKind::Vector(_) | ArgKind::VectorRegister { .. }),
         OperandKind::Address { .. } => matches!(arg, ArgKind::Address { .. }),
-        _ => !matches!(arg, ArgKind::List(_) | ArgKind::Vector(_)),
+        _ => !matches!(arg, ArgKind::List(_)) && (operand.lax || !matches!(arg, ArgKind::Vector(_))),
     }
 }

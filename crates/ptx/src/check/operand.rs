@@ -3,11 +3,11 @@
 use super::instruction::{Assignment, untyped};
 use super::mismatch::{Mismatch, MismatchKind};
 use super::plan::{FormPlan, OperandPlan};
-use crate::ast::Constant;
-use crate::isa::{self, OperandKind, Role};
+use crate::ast::{Constant, Selector};
+use crate::isa::{self, OperandKind, Parts, Role, SpecialRegister};
 use crate::module::{AddressBase, RegId, Symbol};
 use crate::resolve::Resolver;
-use crate::resolve::constant::bits_as;
+use crate::resolve::constant::{bits_as, truncate};
 use crate::resolve::operand::{Arg, ArgKind, Elements};
 use crate::source::Span;
 use crate::types::{ScalarType, StateSpace, TypeKind};
@@ -26,6 +26,14 @@ impl Resolver<'_> {
         let wrong = |expected: &'static str| Err((MismatchKind::Expected(expected), arg.span));
         if matches!(arg.kind, ArgKind::Error) {
             return Ok(());
+        }
+        match (operand.kind, arg.kind) {
+            (OperandKind::Vector { .. }, _) => {}
+            (_, ArgKind::Vector(elements)) if operand.lax || operand.any => {
+                return self.fit_elements(operand, false, elements, arg.span);
+            }
+            _ if operand.any => return self.fit_any(operand, arg),
+            _ => {}
         }
         match operand.kind {
             OperandKind::Register { sink } => match arg.kind {
@@ -63,29 +71,13 @@ impl Resolver<'_> {
             },
             OperandKind::TensorMemory => match arg.kind {
                 ArgKind::Address { base: AddressBase::Register(register), .. }
-                    if self.register_type(register).bits() == 32 =>
+                    if isa::compatible(ScalarType::U32, self.register_type(register), false) =>
                 {
                     Ok(())
                 }
                 _ => wrong("an address in tensor memory, held in a 32-bit register"),
             },
-            OperandKind::Selected => match arg.kind {
-                ArgKind::Part { negated: true, .. } if !operand.negatable => {
-                    wrong("a value that is not negated")
-                }
-                ArgKind::Register(register) | ArgKind::Part { register, .. } => {
-                    match self.register_type(register) {
-                        ScalarType::U32 | ScalarType::S32 | ScalarType::B32 => Ok(()),
-                        found => Err((MismatchKind::Type { expected: ScalarType::U32, found }, arg.span)),
-                    }
-                }
-                ArgKind::Constant(Constant::Signed(_) | Constant::Unsigned(_))
-                    if operand.role == Role::Read =>
-                {
-                    Ok(())
-                }
-                _ => wrong("a 32-bit integer register or a part of one"),
-            },
+            OperandKind::Selected(parts) => self.fit_selected(operand, parts, arg),
             OperandKind::Sink => match arg.kind {
                 ArgKind::Sink => Ok(()),
                 _ => wrong("`_`"),
@@ -117,13 +109,57 @@ impl Resolver<'_> {
     fn fit_register(&self, operand: &OperandPlan, register: RegId, span: Span) -> Result<(), Misfit> {
         let found = self.register_type(register);
         match operand.ty {
+            Some(expected) if operand.any && (found.bits() == expected.bits() || found == ScalarType::Pred) => Ok(()),
             Some(expected) if expected == found || isa::compatible(expected, found, operand.loose) => Ok(()),
+            // The one packed type that registers are declared with serves every integer, but only where the opcode
+            // spells the type, and there predicates too.
+            Some(expected)
+                if found == ScalarType::F16x2
+                    && operand.spelled
+                    && (expected == ScalarType::Pred
+                        || (expected.bits() == found.bits() && expected.kind() != TypeKind::Float)) =>
+            {
+                Ok(())
+            }
             Some(expected) => Err((MismatchKind::Type { expected, found }, span)),
             None if found == ScalarType::Pred => Err((MismatchKind::NoPredicate, span)),
             None if operand.pointer && (found.kind() == TypeKind::Float || found.bits() < 32) => {
                 Err((MismatchKind::AddressRegister { found, bits: self.module.address_size }, span))
             }
             None => Ok(()),
+        }
+    }
+
+    /// A register with a part selector.
+    fn fit_selected(&self, operand: &OperandPlan, parts: Parts, arg: &Arg) -> Result<(), Misfit> {
+        let wrong = |expected: &'static str| Err((MismatchKind::Expected(expected), arg.span));
+        match arg.kind {
+            ArgKind::Part { negated: true, .. } if !operand.negatable => wrong("a value that is not negated"),
+            ArgKind::Part { selector: Some(selector), .. } if !selects(selector, parts, operand.role) => {
+                wrong("another selector")
+            }
+            ArgKind::Register(register) | ArgKind::Part { register, .. } => {
+                self.fit_register(operand, register, arg.span)
+            }
+            ArgKind::Constant(Constant::Signed(_) | Constant::Unsigned(_))
+                if parts == Parts::One && operand.role == Role::Read =>
+            {
+                Ok(())
+            }
+            ArgKind::Function(_) if parts == Parts::One && operand.role == Role::Read && operand.spelled => Ok(()),
+            _ => wrong("a 32-bit integer register or a part of one"),
+        }
+    }
+
+    /// Whether an argument is as wide as the operand: a register, a predicate or the bits of a constant.
+    fn fit_any(&self, operand: &OperandPlan, arg: &Arg) -> Result<(), Misfit> {
+        match arg.kind {
+            ArgKind::Register(register) => self.fit_register(operand, register, arg.span),
+            ArgKind::NotPredicate(_) if operand.role == Role::Read => Ok(()),
+            ArgKind::Constant(constant @ Constant::Single(_)) if operand.role == Role::Read => {
+                self.fit_constant(operand, constant, arg.span)
+            }
+            _ => Err((MismatchKind::Expected("a register"), arg.span)),
         }
     }
 
@@ -150,7 +186,8 @@ impl Resolver<'_> {
                 let old = component.is_some() && register.gate() == isa::Gate::NONE;
                 let narrow = old && expected.bits() == 16 && expected.kind() != TypeKind::Float;
                 let float = expected.kind() == TypeKind::Float;
-                if !float && (narrow || isa::compatible(expected, found, operand.loose)) {
+                let word = expected.bits() == 32 && is_word(register);
+                if !float && (narrow || word || isa::compatible(expected, found, operand.loose)) {
                     Ok(())
                 } else {
                     Err((MismatchKind::Type { expected, found }, span))
@@ -158,6 +195,8 @@ impl Resolver<'_> {
             }
             ArgKind::Special { .. } => Err((MismatchKind::Special, span)),
             ArgKind::Symbol { symbol, .. } if operand.symbols => self.fit_symbol(operand, symbol, span),
+            // The name of a function is its address, a value of whatever type the opcode spells.
+            ArgKind::Function(_) if operand.spelled => Ok(()),
             ArgKind::Function(id) if operand.symbols => self.fit_symbol(operand, Symbol::Function(id), span),
             // `mov.u64 d, array[2]` is the address of the element.
             ArgKind::Address { base: AddressBase::Variable(id), .. }
@@ -208,7 +247,11 @@ impl Resolver<'_> {
             return Err((MismatchKind::Constant { expected, found: constant }, span));
         }
         match (operand.limit, constant.as_integer()) {
-            (Some(limit), Some(value)) if !limit.permits(value as i64) => {
+            // What does not fit in the type is cut.
+            (Some(limit), Some(value))
+                if !limit.permits(value as i64)
+                    && ((value as i64) < 0 || !limit.permits(truncate(value, expected.bits()) as i64)) =>
+            {
                 Err((MismatchKind::Limit(limit, value as i64), span))
             }
             _ => Ok(()),
@@ -245,7 +288,15 @@ impl Resolver<'_> {
                     _ => self.fit_register(operand, first, arg.span),
                 };
             }
-            _ if operand.lone => {
+            ArgKind::Special { register, .. } if operand.whole => {
+                return match operand.ty {
+                    Some(expected) if !is_word(register) => {
+                        Err((MismatchKind::Type { expected, found: register.ty() }, arg.span))
+                    }
+                    _ => Ok(()),
+                };
+            }
+            _ if operand.lone || operand.offsets => {
                 return match arg.kind {
                     ArgKind::Sink if operand.role == Role::Write => Err((MismatchKind::Sink, arg.span)),
                     ArgKind::Constant(_) if operand.role == Role::Write => {
@@ -256,19 +307,22 @@ impl Resolver<'_> {
             }
             _ => return Err((MismatchKind::Expected("a vector in braces"), arg.span)),
         };
-        match operand.length {
-            Some(length) if length as usize != elements.len() => {
-                return Err((MismatchKind::Length { expected: length, found: elements.len() }, arg.span));
-            }
-            // Texture offsets are padded to 2 or 4; the lower corner of im2col mode has 1 to 3; parts are powers of two.
-            None if operand.coordinates.is_none() && !matches!(elements.len(), 2 | 4 | 8) => {
-                return Err((MismatchKind::Length { expected: 2, found: elements.len() }, arg.span));
-            }
-            _ => {}
+        let found = elements.len();
+        let fits = match operand.length {
+            Some(length) if operand.offsets => matches!(found, 1 | 2 | 4) && found >= length as usize,
+            Some(_) if operand.lone && operand.lax => matches!(found, 1 | 2 | 4),
+            Some(length) => found == length as usize,
+            None => matches!(found, 2 | 4 | 8),
+        };
+        if !fits {
+            let expected = operand.length.unwrap_or(2);
+            return Err((MismatchKind::Length { expected, found }, arg.span));
         }
         self.fit_elements(operand, sink, elements, arg.span)
     }
 
+    /// A vector is as one register of the type that its elements have together. Integers agree, other types agree with
+    /// themselves, and one element without a type, an untyped register or a special one, makes all of it untyped.
     fn fit_elements(
         &self,
         operand: &OperandPlan,
@@ -276,12 +330,26 @@ impl Resolver<'_> {
         elements: Elements,
         span: Span,
     ) -> Result<(), Misfit> {
-        let mut width = None;
-        let mut sinks = 0;
-        let mut float = None;
         // Only vectors of eight are stored with gaps.
         let sink = sink && (operand.role == Role::Write || operand.length == Some(8));
-        for arg in &self.body.nested[elements.indices()] {
+        let args = &self.body.nested[elements.indices()];
+        let untyped = args.iter().find_map(|arg| match arg.kind {
+            ArgKind::Register(id) if self.register_type(id).kind() == TypeKind::Untyped => {
+                Some(self.register_type(id))
+            }
+            ArgKind::Special { register, .. } if operand.specials => untyped(register.ty().bits()),
+            _ => None,
+        });
+        if let (Some(expected), Some(found)) = (operand.ty, untyped)
+            && !isa::compatible(expected, found, operand.loose)
+        {
+            return Err((MismatchKind::Type { expected, found }, span));
+        }
+        let mut width = None;
+        let mut together = None;
+        let mut sinks = 0;
+        let mut constants = 0;
+        for arg in args {
             match arg.kind {
                 ArgKind::Sink if sink => sinks += 1,
                 ArgKind::Sink if operand.role == Role::Read => {
@@ -289,28 +357,51 @@ impl Resolver<'_> {
                 }
                 ArgKind::Sink => return Err((MismatchKind::Sink, arg.span)),
                 ArgKind::Register(register) => {
-                    self.fit_register(operand, register, arg.span)?;
-                    let bits = self.register_type(register).bits();
+                    let ty = self.register_type(register);
+                    // A predicate has no width.
+                    let bits = if ty == ScalarType::Pred && operand.specials { None } else { Some(ty.bits()) };
+                    if bits.is_some_and(|bits| *width.get_or_insert(bits) != bits) {
+                        return Err((MismatchKind::Widths, arg.span));
+                    }
+                    if untyped.is_none() {
+                        self.fit_register(operand, register, arg.span)?;
+                        if !agree(*together.get_or_insert(ty), ty) {
+                            return Err((MismatchKind::Widths, arg.span));
+                        }
+                    } else if ty == ScalarType::Pred && !operand.specials {
+                        return Err((MismatchKind::NoPredicate, arg.span));
+                    }
+                }
+                ArgKind::Special { register, component } if operand.specials => {
+                    if register.components() > 1 && component.is_none() {
+                        return Err((MismatchKind::Component, arg.span));
+                    }
+                    let bits = register.ty().bits();
                     if *width.get_or_insert(bits) != bits {
                         return Err((MismatchKind::Widths, arg.span));
                     }
                 }
-                // The elements of a matrix are in registers.
-                ArgKind::Constant(_) if operand.fragment => {
-                    return Err((MismatchKind::Expected("a register"), arg.span));
-                }
                 ArgKind::Constant(constant) if operand.role == Role::Read => {
-                    if operand.ty.is_some() {
-                        self.fit_constant(operand, constant, arg.span)?;
-                    }
-                    let is_float = constant.as_integer().is_none();
-                    if *float.get_or_insert(is_float) != is_float {
+                    constants += 1;
+                    let ty = match constant.as_integer() {
+                        Some(_) => ScalarType::S64,
+                        None => ScalarType::F64,
+                    };
+                    if !agree(*together.get_or_insert(ty), ty) {
                         return Err((MismatchKind::Widths, arg.span));
+                    }
+                    let is_float = |ty: ScalarType| matches!(ty, ScalarType::F32 | ScalarType::F64);
+                    let meant = untyped.is_none() || (ty == ScalarType::S64 && operand.ty.is_some_and(is_float));
+                    if meant && operand.ty.is_some() {
+                        self.fit_constant(operand, constant, arg.span)?;
                     }
                 }
                 ArgKind::Error => {}
                 _ => return Err((MismatchKind::Expected("a register"), arg.span)),
             }
+        }
+        if operand.any && constants == elements.len() {
+            return Err((MismatchKind::Expected("a vector of registers"), span));
         }
         if sinks == elements.len() && sinks > 0 { Err((MismatchKind::AllSinks, span)) } else { Ok(()) }
     }
@@ -378,19 +469,52 @@ impl Resolver<'_> {
         match coordinates.kind {
             ArgKind::Error => Ok(()),
             ArgKind::Vector(elements) => {
-                if let Some(length) = length
-                    && length as usize != elements.len()
-                {
-                    let kind = MismatchKind::Length { expected: length, found: elements.len() };
-                    return Err((kind, coordinates.span));
+                let found = elements.len();
+                let fits = |length: u32| match operand.kind {
+                    OperandKind::TensorMap => found == length as usize,
+                    // What is too many is not looked at.
+                    _ => matches!(found, 1 | 2 | 4) && found >= length as usize,
+                };
+                if let Some(expected) = length.filter(|length| !fits(*length)) {
+                    return Err((MismatchKind::Length { expected, found }, coordinates.span));
                 }
-                for arg in &self.body.nested[elements.indices()] {
-                    self.fit_value(operand, false, arg.kind, arg.span)?;
-                }
-                Ok(())
+                self.fit_elements(operand, false, elements, coordinates.span)
             }
             ArgKind::VectorRegister { first, .. } => self.fit_register(operand, first, coordinates.span),
+            _ if operand.kind == OperandKind::TensorMap => {
+                Err((MismatchKind::Expected("coordinates in braces"), coordinates.span))
+            }
             kind => self.fit_value(operand, false, kind, coordinates.span),
         }
     }
+}
+
+/// Whether a selector is of the kind that the operand takes: one part, or of a source as many as a register has, of a
+/// destination any of them, highest first.
+fn selects(selector: Selector, parts: Parts, role: Role) -> bool {
+    let (digits, count) = match (selector, parts) {
+        (Selector::Bytes(digits) | Selector::Halves(digits), Parts::One) => {
+            return digits.as_slice().len() == 1;
+        }
+        (Selector::Halves(digits), Parts::Halves) => (digits, 2),
+        (Selector::Bytes(digits), Parts::Bytes) => (digits, 4),
+        _ => return false,
+    };
+    let digits = digits.as_slice();
+    match role {
+        Role::Read => digits.len() == usize::from(count) && digits.iter().all(|digit| *digit < 2 * count),
+        _ => digits.iter().all(|digit| *digit < count) && digits.windows(2).all(|pair| pair[0] > pair[1]),
+    }
+}
+
+/// Whether a special register is one of 32 bits: `%gridid` was before PTX 3.0 and still serves as one.
+fn is_word(register: SpecialRegister) -> bool {
+    register.ty().bits() == 32 || register == SpecialRegister::Gridid
+}
+
+/// Whether elements of these types can be in one vector.
+fn agree(one: ScalarType, other: ScalarType) -> bool {
+    let is_integer = |ty: ScalarType| matches!(ty.kind(), TypeKind::Unsigned | TypeKind::Signed);
+    let is_float = |ty: ScalarType| matches!(ty, ScalarType::F32 | ScalarType::F64);
+    one == other || (is_integer(one) && is_integer(other)) || (is_float(one) && is_float(other))
 }

@@ -1,6 +1,6 @@
 //! What a form asks of its operands, worked out once for each opcode text of a module.
 
-use crate::isa::{Count, Gate, Limit, Modifier, Opcode, OperandKind, OperandSpec, Role, Slot, TypeRule};
+use crate::isa::{Count, Gate, Limit, Modifier, Opcode, OperandKind, OperandSpec, Role, Slot, SpaceRule, TypeRule};
 use crate::module::OpcodeId;
 use crate::resolve::variable::is_declarable;
 use crate::types::{Arch, ScalarType, StateSpace, Version};
@@ -71,8 +71,20 @@ pub(crate) struct OperandPlan {
     pub(crate) length: Option<u32>,
     /// A vector that is a lone register here, because its vector modifier is absent.
     pub(crate) lone: bool,
-    /// A matrix.
-    pub(crate) fragment: bool,
+    /// A vector that may be longer than that, or one value without braces.
+    pub(crate) offsets: bool,
+    /// Whether elements of a vector may be special registers.
+    pub(crate) specials: bool,
+    /// Whether the opcode spells the type.
+    pub(crate) spelled: bool,
+    /// Any type of the width serves.
+    pub(crate) any: bool,
+    /// A special register may stand for a whole vector.
+    pub(crate) whole: bool,
+    /// A vector serves for a value, a register or constant without brackets for an address.
+    pub(crate) lax: bool,
+    /// An mbarrier: of variables, one in shared memory.
+    pub(crate) mbarrier: bool,
     /// The coordinates of a texture, surface or tensor.
     pub(crate) coordinates: Option<u32>,
     pub(crate) optional: bool,
@@ -139,18 +151,29 @@ impl FormPlan {
         let written = |with: Option<Modifier>| with.is_none_or(|modifier| opcode.has(modifier));
         let mut operands = Vec::with_capacity(data.operands.len());
         for (i, spec) in data.operands.iter().enumerate() {
+            let ty = opcode.operand_type(i);
             operands.push(OperandPlan {
                 name: spec.name,
                 role: spec.role,
                 kind: spec.kind,
-                ty: opcode.operand_type(i),
+                ty,
                 space: opcode.operand_space(i),
                 length: opcode.operand_length(i),
                 lone: match spec.kind {
                     OperandKind::Vector { count: Count::Of(slot), .. } => opcode.get(slot).is_none(),
                     _ => false,
                 },
-                fragment: matches!(spec.kind, OperandKind::Vector { count: Count::Fragment(_), .. }),
+                offsets: matches!(spec.kind, OperandKind::Vector { count: Count::Offsets, .. }),
+                specials: match spec.kind {
+                    OperandKind::Vector { special, .. } => special,
+                    _ => true,
+                },
+                any: matches!(spec.ty, TypeRule::AnyOf(_)),
+                whole: matches!(spec.kind, OperandKind::Vector { whole: true, .. }),
+                // The alternate formats are looked at as little.
+                lax: spec.lax || matches!(ty, Some(ScalarType::Bf16 | ScalarType::Bf16x2)),
+                mbarrier: matches!(spec.kind, OperandKind::Address { space: SpaceRule::Mbarrier(_) }),
+                spelled: !matches!(spec.ty, TypeRule::Fixed(_) | TypeRule::AnyOf(_) | TypeRule::Pred | TypeRule::Any | TypeRule::None),
                 coordinates: match spec.kind {
                     OperandKind::TensorMap => tensor_coordinates(opcode),
                     _ => opcode.modifiers.iter().find_map(|(_, m)| coordinates(m.text())),
@@ -161,7 +184,7 @@ impl FormPlan {
                 gate: (spec.gate != Gate::NONE).then_some(spec.gate),
                 pointer: matches!(spec.kind, OperandKind::Register { .. }) && spec.ty == TypeRule::Any,
                 negatable: spec.negatable,
-                loose: spec.loose && opcode.operand_type(i).is_none_or(is_declarable),
+                loose: spec.loose && ty.is_none_or(is_declarable),
                 stores: spec.stores,
                 symbols: spec.symbols,
                 limit: spec.limit,

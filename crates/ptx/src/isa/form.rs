@@ -203,6 +203,9 @@ pub struct OperandSpec {
     pub stores: bool,
     /// Whether the value can be negated: `-r`.
     pub negatable: bool,
+    /// Whether ptxas looks at its type alone: a vector serves for a value, a register or constant without brackets for
+    /// an address.
+    pub lax: bool,
 }
 
 /// What a constant operand is limited to.
@@ -264,6 +267,10 @@ pub enum OperandKind {
         count: Count,
         /// Whether `_` may stand for an element.
         sink: bool,
+        /// Whether a special register may.
+        special: bool,
+        /// Whether a special register may stand for all of it.
+        whole: bool,
     },
     /// `[texture, {x, y}]` or `[texture, sampler, {x, y}]`: coordinates of the operand's type, as many as the
     /// geometry slot says.
@@ -277,7 +284,7 @@ pub enum OperandKind {
     /// `[tensor-map address, {coordinates}]` of a bulk tensor copy.
     TensorMap,
     /// A register with an optional part selector, of a video instruction: `r.b0`, `r.h10`.
-    Selected,
+    Selected(Parts),
     /// `_` and nothing else.
     Sink,
     /// A label of the same function.
@@ -294,6 +301,17 @@ pub enum OperandKind {
     CallTargets,
 }
 
+/// What the part selector of a video operand names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parts {
+    /// One byte or half: `r.b3`, `r.h1`.
+    One,
+    /// Of a source two of the four halves of both sources, highest first: `r.h10`. Of a destination a mask.
+    Halves,
+    /// The same of four bytes: `r.b7654`.
+    Bytes,
+}
+
 /// How many elements a vector operand has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Count {
@@ -301,8 +319,10 @@ pub enum Count {
     Fixed(u8),
     /// As the vector modifier in the slot says (`.v4`, `.x2`); one, without braces, if the slot is empty.
     Of(Slot),
-    /// As many as the other operands ask for: the parts of a `mov`, the offsets of a texture coordinate.
+    /// As many as the other operands ask for: the parts of a `mov`, the derivatives of a texture coordinate.
     Parts,
+    /// At least as many as the geometry has dimensions, or one value without braces.
+    Offsets,
     /// A matrix fragment: decided by the shape and the element type.
     Fragment(Fragment),
 }
@@ -324,6 +344,8 @@ pub enum SpaceRule {
     Fixed(StateSpace),
     /// As the slot says; generic if it is empty.
     Of(Slot),
+    /// The same of an mbarrier, which a variable must have in shared memory.
+    Mbarrier(Slot),
 }
 
 /// The type of an operand.
@@ -331,6 +353,8 @@ pub enum SpaceRule {
 pub enum TypeRule {
     /// Always this type.
     Fixed(ScalarType),
+    /// Any type as wide as this one.
+    AnyOf(ScalarType),
     /// The type in the slot.
     Of(Slot),
     /// The type in the slot: an address as wide as the module's, of a variable in the space that the form names.

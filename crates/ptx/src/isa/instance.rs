@@ -112,7 +112,7 @@ impl Writer<'_> {
             OperandKind::Register { .. }
             | OperandKind::Value { .. }
             | OperandKind::Predicate { .. }
-            | OperandKind::Selected => self.register(ty.unwrap_or(ScalarType::B64)),
+            | OperandKind::Selected(_) => self.register(ty.unwrap_or(ScalarType::B64)),
             OperandKind::Immediate => match spec.limit {
                 // 0 is not among the scales 1 and -1.
                 Some(Limit::Range(low, high)) => if low < 0 { high } else { low }.to_string(),
@@ -136,7 +136,7 @@ impl Writer<'_> {
             OperandKind::TensorMap => {
                 let four_rows =
                     [Modifier::TileGather4, Modifier::TileScatter4].iter().any(|m| self.opcode.has(*m));
-                let coordinates = if four_rows { 5 } else { self.dimensions() };
+                let coordinates = if four_rows { 5 } else { self.opcode.dimensions() };
                 let map = self.register(ScalarType::B64);
                 format!("[{map}, {}]", self.list(coordinates, ScalarType::B32))
             }
@@ -183,15 +183,13 @@ impl Writer<'_> {
             Count::Of(slot) if self.opcode.get(slot).is_none() => {
                 self.register(ty.unwrap_or(ScalarType::B32))
             }
-            Count::Parts => {
+            Count::Parts if ty.is_none() => {
                 // Of a `mov`, two halves of the other operand.
-                let other = self.opcode.operand_type(if role == Role::Write { 1 } else { 0 });
-                match (ty, other) {
-                    (None, Some(ScalarType::B16)) => self.list(2, ScalarType::B8),
-                    (None, Some(ScalarType::B32)) => self.list(2, ScalarType::B16),
-                    (None, Some(ScalarType::B64)) => self.list(2, ScalarType::B32),
-                    (None, _) => self.list(2, ScalarType::B64),
-                    (Some(ty), _) => self.list(self.parts(), ty),
+                match self.opcode.operand_type(if role == Role::Write { 1 } else { 0 }) {
+                    Some(ScalarType::B16) => self.list(2, ScalarType::B8),
+                    Some(ScalarType::B32) => self.list(2, ScalarType::B16),
+                    Some(ScalarType::B64) => self.list(2, ScalarType::B32),
+                    _ => self.list(2, ScalarType::B64),
                 }
             }
             _ => {
@@ -203,12 +201,12 @@ impl Writer<'_> {
 
     fn address(&mut self, space: SpaceRule) -> String {
         let modifier = match space {
-            SpaceRule::Of(slot) => self.opcode.get(slot),
+            SpaceRule::Of(slot) | SpaceRule::Mbarrier(slot) => self.opcode.get(slot),
             SpaceRule::Fixed(_) => None,
         };
         let space = match space {
             SpaceRule::Fixed(space) => space,
-            SpaceRule::Of(_) => modifier.and_then(Modifier::state_space).unwrap_or(StateSpace::Generic),
+            SpaceRule::Of(_) | SpaceRule::Mbarrier(_) => modifier.and_then(Modifier::state_space).unwrap_or(StateSpace::Generic),
         };
         let stores = self.opcode.mnemonic().text() == "st";
         let name = match space {
@@ -225,33 +223,14 @@ impl Writer<'_> {
         format!("[{name}]")
     }
 
-    /// The number that begins a geometry or dimension: 2 of `.2d`, `.a2d`, `.2dms`; 3 of a cube.
-    fn dimensions(&self) -> u32 {
-        let modifier = self.opcode.get(Slot::Geom).or_else(|| self.opcode.get(Slot::Dim));
-        let digit = modifier.and_then(|m| m.text().chars().find_map(|c| c.to_digit(10)));
-        digit.unwrap_or(3)
-    }
-
     /// The elements of a coordinate vector: dimensions, a layer, a sample; three are padded to four.
     fn coordinates(&self) -> u32 {
         let text = self.opcode.get(Slot::Geom).map_or("", Modifier::text);
         let layer = u32::from(text.starts_with(".a"));
         let sample = u32::from(text.ends_with("ms"));
-        match self.dimensions() + layer + sample {
+        match self.opcode.dimensions() + layer + sample {
             3 => 4,
             n => n,
-        }
-    }
-
-    /// The elements of a vector whose length other operands decide.
-    fn parts(&self) -> u32 {
-        match (self.opcode.get(Slot::LoadMode), self.opcode.get(Slot::CtaGroup)) {
-            (Some(Modifier::Im2col), _) => self.dimensions().saturating_sub(2),
-            (Some(_), _) => 2,
-            (None, Some(Modifier::CtaGroup1)) => 4,
-            (None, Some(_)) => 8,
-            (None, None) if self.dimensions() == 3 => 4,
-            (None, None) => self.dimensions(),
         }
     }
 }

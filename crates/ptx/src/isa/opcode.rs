@@ -67,7 +67,7 @@ impl Opcode {
     /// The concrete type of operand `i` (of each element, for a vector), if it has one.
     pub fn operand_type(&self, i: usize) -> Option<ScalarType> {
         match self.data().operands.get(i)?.ty {
-            TypeRule::Fixed(ty) => Some(ty),
+            TypeRule::Fixed(ty) | TypeRule::AnyOf(ty) => Some(ty),
             TypeRule::Of(slot) | TypeRule::Address(slot) => self.ty(slot),
             TypeRule::Wide(slot) => {
                 let ty = self.ty(slot)?;
@@ -98,8 +98,29 @@ impl Opcode {
                 Some(self.get(slot).and_then(Modifier::vector_length).unwrap_or(1))
             }
             OperandKind::Vector { count: Count::Fragment(matrix), .. } => self.fragment_length(matrix),
-            OperandKind::Vector { count: Count::Parts, .. } => None,
+            OperandKind::Vector { count: Count::Parts, .. } if self.data().operands[i].ty == TypeRule::Any => None,
+            OperandKind::Vector { count: Count::Parts | Count::Offsets, .. } => Some(self.parts()),
             _ => Some(1),
+        }
+    }
+
+    /// The number that begins a geometry or dimension: 2 of `.2d`, `.a2d`, `.2dms`; 3 of a cube.
+    pub(super) fn dimensions(&self) -> u32 {
+        let modifier = self.get(Slot::Geom).or_else(|| self.get(Slot::Dim));
+        let digit = modifier.and_then(|m| m.text().chars().find_map(|c| c.to_digit(10)));
+        digit.unwrap_or(3)
+    }
+
+    /// The elements of a vector whose length follows from no other operand and no modifier of its own.
+    fn parts(&self) -> u32 {
+        match (self.get(Slot::LoadMode), self.get(Slot::CtaGroup)) {
+            (Some(Modifier::Im2col), _) => self.dimensions().saturating_sub(2),
+            (Some(_), _) => 2,
+            (None, Some(Modifier::CtaGroup1)) => 4,
+            (None, Some(_)) => 8,
+            // Vectors of three are padded to four.
+            (None, None) if self.dimensions() == 3 => 4,
+            (None, None) => self.dimensions(),
         }
     }
 
@@ -107,7 +128,7 @@ impl Opcode {
     pub fn operand_space(&self, i: usize) -> Option<StateSpace> {
         match self.data().operands.get(i)?.kind {
             OperandKind::Address { space: SpaceRule::Fixed(space) } => Some(space),
-            OperandKind::Address { space: SpaceRule::Of(slot) } => match self.get(slot) {
+            OperandKind::Address { space: SpaceRule::Of(slot) | SpaceRule::Mbarrier(slot) } => match self.get(slot) {
                 Some(modifier) => modifier.state_space(),
                 None => Some(StateSpace::Generic),
             },

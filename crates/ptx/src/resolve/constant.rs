@@ -36,6 +36,16 @@ pub(crate) fn bits_as(constant: Constant, ty: ScalarType) -> Option<u64> {
     }
 }
 
+/// A constant as it is.
+pub(crate) fn bits(constant: Constant) -> u64 {
+    match constant {
+        Constant::Signed(value) => value as u64,
+        Constant::Unsigned(value) => value,
+        Constant::Single(bits) => u64::from(bits),
+        Constant::Double(bits) => bits,
+    }
+}
+
 /// The low `bits` of a value.
 pub(crate) fn truncate(value: u64, bits: u32) -> u64 {
     if bits >= 64 { value } else { value & ((1 << bits) - 1) }
