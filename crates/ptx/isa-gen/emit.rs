@@ -184,8 +184,12 @@ fn gate(gate: &Gate) -> String {
     let (major, minor) = gate.ptx.unwrap_or((1, 0));
     let arch = |t: &Target| format!("Arch {{ sm: {}, variant: ArchVariant::{} }}", t.sm, t.variant);
     let targets: Vec<_> = gate.targets.iter().map(arch).collect();
+    let until = match gate.until {
+        Some((major, minor)) => format!("Some(Version {{ major: {major}, minor: {minor} }})"),
+        None => "None".into(),
+    };
     format!(
-        "Gate {{ ptx: Version {{ major: {major}, minor: {minor} }}, targets: &[{}], before: {:?} }}",
+        "Gate {{ ptx: Version {{ major: {major}, minor: {minor} }}, targets: &[{}], before: {:?}, until: {until} }}",
         targets.join(", "),
         gate.before
     )
@@ -261,7 +265,7 @@ fn operand(operand: &Operand) -> String {
         None => "None".into(),
     };
     format!(
-        "OperandSpec {{ name: {:?}, role: Role::{}, kind: OperandKind::{kind}, ty: TypeRule::{ty}, optional: {}, joined: {}, with: {with}, gate: {}, limit: {limit}, symbols: {}, loose: {}, stores: {}, negatable: {}, lax: {} }}",
+        "OperandSpec {{ name: {:?}, role: Role::{}, kind: OperandKind::{kind}, ty: TypeRule::{ty}, optional: {}, joined: {}, with: {with}, gate: {}, limit: {limit}, symbols: {}, loose: {}, stores: {}, negatable: {}, lax: {}, exact: {}, cut: {} }}",
         operand.name,
         operand.role,
         operand.optional,
@@ -272,5 +276,7 @@ fn operand(operand: &Operand) -> String {
         operand.stores,
         operand.negatable,
         operand.lax,
+        operand.exact,
+        operand.cut,
     )
 }

@@ -71,6 +71,8 @@ pub(crate) struct Gate {
     pub(crate) targets: Vec<Target>,
     /// The first `sm` number without it.
     pub(crate) before: Option<u16>,
+    /// The first PTX version without it.
+    pub(crate) until: Option<(u8, u8)>,
 }
 
 /// `sm_90a`: number and suffix.
@@ -105,6 +107,10 @@ pub(crate) struct Operand {
     pub(crate) negatable: bool,
     /// `*`: ptxas does not look closely.
     pub(crate) lax: bool,
+    /// `=`: no other type serves.
+    pub(crate) exact: bool,
+    /// `~` at the end of a limit: a constant is cut to the type before.
+    pub(crate) cut: bool,
 }
 
 /// What a constant operand is limited to beyond its type.

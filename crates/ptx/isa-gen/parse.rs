@@ -248,7 +248,7 @@ impl Parser {
         Err(self.error(format!("slot `{name}` is not in the vocabulary")))
     }
 
-    /// `8.0/sm_90a,sm_100f`, `8.0`, `sm_90`; `<sm_70` says that `sm_70` and later no longer have it.
+    /// `8.0/sm_90a,sm_100f`, `8.0`, `sm_90`; `<sm_70` and `<6.5` say that these and later ones no longer have it.
     fn gate(&self, text: &str) -> Result<Gate> {
         let mut gate = Gate::default();
         for part in text.trim().split('/') {
@@ -271,10 +271,16 @@ impl Parser {
                     gate.targets.push(Target { sm, variant });
                 }
             } else {
+                let (part, until) = part.strip_prefix('<').map_or((part, false), |part| (part, true));
                 let version =
                     part.split_once('.').and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
-                gate.ptx =
+                let version =
                     Some(version.ok_or_else(|| self.error(format!("`{part}` is not a version or target")))?);
+                if until {
+                    gate.until = version;
+                } else {
+                    gate.ptx = version;
+                }
             }
         }
         Ok(gate)
@@ -310,6 +316,7 @@ impl Parser {
                         gate.targets = own.targets;
                     }
                     gate.before = own.before.or(gate.before);
+                    gate.until = own.until.or(gate.until);
                 }
                 None => operands.push(self.operand(word, &slots)?),
             }
@@ -512,12 +519,12 @@ impl Parser {
             return self.memory_operand(inner, spec, optional, role == "Write", slots);
         }
         let read = role == "Read";
-        let (spec, limit) = self.limit(spec)?;
+        let (spec, limit, cut) = self.limit(spec)?;
         let (spec, negatable) = match spec.strip_prefix('-') {
             Some(rest) => (rest, true),
             None => (spec, false),
         };
-        let marks = spec.trim_start_matches(['&', '%', '#', '$', '~', '*']);
+        let marks = spec.trim_start_matches(['&', '%', '#', '$', '~', '*', '=']);
         let (marks, spec) = (&spec[..spec.len() - marks.len()], marks);
         let marked = |mark: char| marks.contains(mark);
         let operand = |kind, ty| Operand {
@@ -535,6 +542,8 @@ impl Parser {
             stores: false,
             negatable,
             lax: marked('*'),
+            exact: marked('='),
+            cut,
         };
         if let Some(plain) = plain_kind(spec) {
             return Ok(operand(Kind::Plain(plain), Type::None));
@@ -542,6 +551,9 @@ impl Parser {
         if spec == "pred" || spec == "!pred" {
             let kind = Kind::Predicate { negatable: spec == "!pred", sink };
             return Ok(operand(kind, Type::Pred));
+        }
+        if let Some(slot) = spec.strip_prefix('!') {
+            return Ok(operand(Kind::Predicate { negatable: true, sink }, self.ty(slot, slots)?));
         }
         for (name, parts) in [("selected(", "One"), ("halves(", "Halves"), ("bytes(", "Bytes")] {
             if let Some(inner) = spec.strip_prefix(name).and_then(|s| s.strip_suffix(')')) {
@@ -565,17 +577,19 @@ impl Parser {
     }
 
     /// The limit at the end of `type(0..31)`, `type(4|8|16)` or `type(%8)`.
-    fn limit<'t>(&self, spec: &'t str) -> Result<(&'t str, Option<Limit>)> {
+    fn limit<'t>(&self, spec: &'t str) -> Result<(&'t str, Option<Limit>, bool)> {
         let Some((ty, limit)) = spec.strip_suffix(')').and_then(|s| s.rsplit_once('(')) else {
-            return Ok((spec, None));
+            return Ok((spec, None, false));
         };
         if !limit.starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '%') {
-            return Ok((spec, None));
+            return Ok((spec, None, false));
         }
+        let (limit, cut) = limit.strip_suffix('~').map_or((limit, false), |limit| (limit, true));
         let number = |text: &str| text.parse::<i64>().ok();
         let read = match (limit.strip_prefix('%'), limit.split_once("..")) {
             (Some(step), _) => number(step).map(Limit::MultipleOf),
             (_, Some((low, high))) => number(low).and_then(|low| match high.split_once('%') {
+                Some(("", step)) => Some(Limit::Steps(low, i64::MAX, number(step)?)),
                 Some((high, step)) => Some(Limit::Steps(low, number(high)?, number(step)?)),
                 None if high.is_empty() => Some(Limit::Range(low, i64::MAX)),
                 None => Some(Limit::Range(low, number(high)?)),
@@ -584,7 +598,7 @@ impl Parser {
         };
         let read =
             read.ok_or_else(|| self.error("expected `type(low..high)`, `type(low..)`, `type(1|2)` or `type(%step)`"))?;
-        Ok((ty, Some(read)))
+        Ok((ty, Some(read), cut))
     }
 
     /// `[a]:space`, `[a]:.shared`, `[a,c]:texture(type)`, ...
@@ -650,6 +664,8 @@ impl Parser {
             stores,
             negatable: false,
             lax: marks.contains('*'),
+            exact: false,
+            cut: false,
         })
     }
 

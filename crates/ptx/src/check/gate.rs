@@ -42,7 +42,7 @@ impl Resolver<'_> {
 
 /// A gate of directives, which the instruction table does not list.
 pub(super) const fn gate(major: u8, minor: u8, targets: &'static [Arch]) -> Gate {
-    Gate { ptx: Version { major, minor }, targets, before: None }
+    Gate { ptx: Version { major, minor }, targets, before: None, until: None }
 }
 
 pub(super) const SM_20: &[Arch] = &[Arch { sm: 20, variant: ArchVariant::Base }];

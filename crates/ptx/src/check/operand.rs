@@ -28,7 +28,7 @@ impl Resolver<'_> {
             return Ok(());
         }
         match (operand.kind, arg.kind) {
-            (OperandKind::Vector { .. }, _) => {}
+            (OperandKind::Vector { .. } | OperandKind::Address { .. }, _) => {}
             (_, ArgKind::Vector(elements)) if operand.lax || operand.any => {
                 return self.fit_elements(operand, false, elements, arg.span);
             }
@@ -49,7 +49,7 @@ impl Resolver<'_> {
                 _ => wrong("a constant"),
             },
             OperandKind::Predicate { negatable, sink } => {
-                self.fit_predicate(arg, operand.role == Role::Read, negatable, sink)
+                self.fit_predicate(operand, arg, negatable, sink)
             }
             OperandKind::Address { .. } => self.fit_address(operand, arg),
             OperandKind::Vector { sink, .. } => self.fit_vector(operand, sink, arg),
@@ -109,18 +109,21 @@ impl Resolver<'_> {
     fn fit_register(&self, operand: &OperandPlan, register: RegId, span: Span) -> Result<(), Misfit> {
         let found = self.register_type(register);
         match operand.ty {
-            Some(expected) if operand.any && (found.bits() == expected.bits() || found == ScalarType::Pred) => Ok(()),
-            Some(expected) if expected == found || isa::compatible(expected, found, operand.loose) => Ok(()),
+            Some(expected) if expected == found => Ok(()),
+            Some(expected) if operand.any && found.bits() == expected.bits() => Ok(()),
+            Some(_) if operand.any && found == ScalarType::Pred => Ok(()),
+            Some(expected) if operand.exact => Err((MismatchKind::Type { expected, found }, span)),
             // The one packed type that registers are declared with serves every integer, but only where the opcode
             // spells the type, and there predicates too.
-            Some(expected)
-                if found == ScalarType::F16x2
-                    && operand.spelled
-                    && (expected == ScalarType::Pred
-                        || (expected.bits() == found.bits() && expected.kind() != TypeKind::Float)) =>
-            {
-                Ok(())
+            Some(expected) if found == ScalarType::F16x2 && is_countable(expected) => {
+                let fits = expected == ScalarType::Pred || expected.bits() == found.bits();
+                if fits && operand.spelled {
+                    Ok(())
+                } else {
+                    Err((MismatchKind::Type { expected, found }, span))
+                }
             }
+            Some(expected) if isa::compatible(expected, found, operand.loose) => Ok(()),
             Some(expected) => Err((MismatchKind::Type { expected, found }, span)),
             None if found == ScalarType::Pred => Err((MismatchKind::NoPredicate, span)),
             None if operand.pointer && (found.kind() == TypeKind::Float || found.bits() < 32) => {
@@ -155,7 +158,12 @@ impl Resolver<'_> {
     fn fit_any(&self, operand: &OperandPlan, arg: &Arg) -> Result<(), Misfit> {
         match arg.kind {
             ArgKind::Register(register) => self.fit_register(operand, register, arg.span),
-            ArgKind::NotPredicate(_) if operand.role == Role::Read => Ok(()),
+            ArgKind::NotPredicate(register) if operand.role == Role::Read => {
+                match self.register_type(register) {
+                    ScalarType::Pred => Ok(()),
+                    found => Err((MismatchKind::Type { expected: ScalarType::Pred, found }, arg.span)),
+                }
+            }
             ArgKind::Constant(constant @ Constant::Single(_)) if operand.role == Role::Read => {
                 self.fit_constant(operand, constant, arg.span)
             }
@@ -196,7 +204,7 @@ impl Resolver<'_> {
             ArgKind::Special { .. } => Err((MismatchKind::Special, span)),
             ArgKind::Symbol { symbol, .. } if operand.symbols => self.fit_symbol(operand, symbol, span),
             // The name of a function is its address, a value of whatever type the opcode spells.
-            ArgKind::Function(_) if operand.spelled => Ok(()),
+            ArgKind::Function(_) if operand.spelled && operand.role == Role::Read && !operand.alternate() => Ok(()),
             ArgKind::Function(id) if operand.symbols => self.fit_symbol(operand, Symbol::Function(id), span),
             // `mov.u64 d, array[2]` is the address of the element.
             ArgKind::Address { base: AddressBase::Variable(id), .. }
@@ -247,10 +255,9 @@ impl Resolver<'_> {
             return Err((MismatchKind::Constant { expected, found: constant }, span));
         }
         match (operand.limit, constant.as_integer()) {
-            // What does not fit in the type is cut.
             (Some(limit), Some(value))
                 if !limit.permits(value as i64)
-                    && ((value as i64) < 0 || !limit.permits(truncate(value, expected.bits()) as i64)) =>
+                    && !(operand.cut && limit.permits(truncate(value, expected.bits()) as i64)) =>
             {
                 Err((MismatchKind::Limit(limit, value as i64), span))
             }
@@ -259,20 +266,29 @@ impl Resolver<'_> {
     }
 
     /// Any predicate that is read may be negated; one that the manual has negated too may be a constant, 0 or not 0.
-    fn fit_predicate(&self, arg: &Arg, read: bool, constant: bool, sink: bool) -> Result<(), Misfit> {
+    fn fit_predicate(
+        &self,
+        operand: &OperandPlan,
+        arg: &Arg,
+        constant: bool,
+        sink: bool,
+    ) -> Result<(), Misfit> {
+        let read = operand.role == Role::Read;
         let register = match arg.kind {
             ArgKind::Register(register) => register,
             ArgKind::NotPredicate(register) if read => register,
             ArgKind::NotPredicate(_) => return Err((MismatchKind::Negation, arg.span)),
             ArgKind::Sink if sink => return Ok(()),
             ArgKind::Sink => return Err((MismatchKind::Sink, arg.span)),
-            ArgKind::Constant(Constant::Signed(_) | Constant::Unsigned(_)) if read && constant => {
-                return Ok(());
+            ArgKind::Constant(value @ (Constant::Signed(_) | Constant::Unsigned(_))) if read && constant => {
+                return self.fit_constant(operand, value, arg.span);
             }
+            ArgKind::Function(_) if read && operand.spelled => return Ok(()),
             _ => return Err((MismatchKind::Expected("a predicate register"), arg.span)),
         };
         match self.register_type(register) {
             ScalarType::Pred => Ok(()),
+            ScalarType::F16x2 if operand.spelled => Ok(()),
             found => Err((MismatchKind::Type { expected: ScalarType::Pred, found }, arg.span)),
         }
     }
@@ -296,8 +312,17 @@ impl Resolver<'_> {
                     _ => Ok(()),
                 };
             }
+            ArgKind::Sink if operand.lax && sink && operand.role == Role::Write => return Ok(()),
             _ if operand.lone || operand.offsets => {
                 return match arg.kind {
+                    // A volume has no comparison, which an untyped register is taken for.
+                    ArgKind::Register(register)
+                        if operand.offsets
+                            && operand.length == Some(4)
+                            && self.register_type(register).kind() == TypeKind::Untyped =>
+                    {
+                        Err((MismatchKind::Expected("a vector in braces"), arg.span))
+                    }
                     ArgKind::Sink if operand.role == Role::Write => Err((MismatchKind::Sink, arg.span)),
                     ArgKind::Constant(_) if operand.role == Role::Write => {
                         Err((MismatchKind::Expected("a register"), arg.span))
@@ -330,8 +355,8 @@ impl Resolver<'_> {
         elements: Elements,
         span: Span,
     ) -> Result<(), Misfit> {
-        // Only vectors of eight are stored with gaps.
-        let sink = sink && (operand.role == Role::Write || operand.length == Some(8));
+        // Only vectors of 256 bits are stored with gaps.
+        let sink = sink && (operand.role == Role::Write || matches!((operand.length, operand.ty), (Some(length), Some(ty)) if length * ty.bits() == 256));
         let args = &self.body.nested[elements.indices()];
         let untyped = args.iter().find_map(|arg| match arg.kind {
             ArgKind::Register(id) if self.register_type(id).kind() == TypeKind::Untyped => {
@@ -358,8 +383,11 @@ impl Resolver<'_> {
                 ArgKind::Sink => return Err((MismatchKind::Sink, arg.span)),
                 ArgKind::Register(register) => {
                     let ty = self.register_type(register);
+                    if ty == ScalarType::Pred && !operand.specials {
+                        return Err((MismatchKind::NoPredicate, arg.span));
+                    }
                     // A predicate has no width.
-                    let bits = if ty == ScalarType::Pred && operand.specials { None } else { Some(ty.bits()) };
+                    let bits = (ty != ScalarType::Pred).then(|| ty.bits());
                     if bits.is_some_and(|bits| *width.get_or_insert(bits) != bits) {
                         return Err((MismatchKind::Widths, arg.span));
                     }
@@ -368,8 +396,6 @@ impl Resolver<'_> {
                         if !agree(*together.get_or_insert(ty), ty) {
                             return Err((MismatchKind::Widths, arg.span));
                         }
-                    } else if ty == ScalarType::Pred && !operand.specials {
-                        return Err((MismatchKind::NoPredicate, arg.span));
                     }
                 }
                 ArgKind::Special { register, component } if operand.specials => {
@@ -383,6 +409,10 @@ impl Resolver<'_> {
                 }
                 ArgKind::Constant(constant) if operand.role == Role::Read => {
                     constants += 1;
+                    let narrow = operand.ty.is_some_and(|ty| ty.bits() < 64);
+                    if matches!(constant, Constant::Double(_)) && !operand.specials && narrow {
+                        return Err((MismatchKind::Widths, arg.span));
+                    }
                     let ty = match constant.as_integer() {
                         Some(_) => ScalarType::S64,
                         None => ScalarType::F64,
@@ -400,7 +430,9 @@ impl Resolver<'_> {
                 _ => return Err((MismatchKind::Expected("a register"), arg.span)),
             }
         }
-        if operand.any && constants == elements.len() {
+        // Constants alone are no matrix, but of integers that are added.
+        let matrix = operand.fragment && !matches!(operand.ty, Some(ScalarType::S32 | ScalarType::F64));
+        if (operand.any || matrix) && constants == elements.len() {
             return Err((MismatchKind::Expected("a vector of registers"), span));
         }
         if sinks == elements.len() && sinks > 0 { Err((MismatchKind::AllSinks, span)) } else { Ok(()) }
@@ -421,6 +453,7 @@ impl Resolver<'_> {
                     let registers = self.body.nested[elements.indices()].iter();
                     let first = registers.filter_map(|arg| match arg.kind {
                         ArgKind::Register(register) => Some(self.register_type(register)),
+                        ArgKind::Special { register, .. } => Some(register.ty()),
                         _ => None,
                     });
                     (elements.len() as u32, first.clone().next())
@@ -510,6 +543,11 @@ fn selects(selector: Selector, parts: Parts, role: Role) -> bool {
 /// Whether a special register is one of 32 bits: `%gridid` was before PTX 3.0 and still serves as one.
 fn is_word(register: SpecialRegister) -> bool {
     register.ty().bits() == 32 || register == SpecialRegister::Gridid
+}
+
+/// Integers, packed ones and predicates.
+fn is_countable(ty: ScalarType) -> bool {
+    matches!(ty.kind(), TypeKind::Unsigned | TypeKind::Signed | TypeKind::Predicate)
 }
 
 /// Whether elements of these types can be in one vector.

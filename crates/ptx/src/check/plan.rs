@@ -3,7 +3,7 @@
 use crate::isa::{Count, Gate, Limit, Modifier, Opcode, OperandKind, OperandSpec, Role, Slot, SpaceRule, TypeRule};
 use crate::module::OpcodeId;
 use crate::resolve::variable::is_declarable;
-use crate::types::{Arch, ScalarType, StateSpace, Version};
+use crate::types::{Arch, ScalarType, StateSpace, TypeKind, Version};
 use std::rc::Rc;
 
 /// The plans of the opcode texts of a module, made when first needed.
@@ -77,6 +77,12 @@ pub(crate) struct OperandPlan {
     pub(crate) specials: bool,
     /// Whether the opcode spells the type.
     pub(crate) spelled: bool,
+    /// A matrix.
+    pub(crate) fragment: bool,
+    /// No other type of the width serves.
+    pub(crate) exact: bool,
+    /// A constant that is too wide is cut before it is limited.
+    pub(crate) cut: bool,
     /// Any type of the width serves.
     pub(crate) any: bool,
     /// A special register may stand for a whole vector.
@@ -105,6 +111,14 @@ pub(crate) struct OperandPlan {
     pub(crate) symbols: bool,
     /// What a constant is limited to beyond its type.
     pub(crate) limit: Option<Limit>,
+}
+
+impl OperandPlan {
+    /// Whether it is of a format that registers are not declared with, but that is no pair of others.
+    pub(crate) fn alternate(&self) -> bool {
+        use ScalarType::{Bf16, Bf16x2, E4m3x2, E5m2x2, Tf32};
+        matches!(self.ty, Some(Bf16 | Bf16x2 | E4m3x2 | E5m2x2 | Tf32))
+    }
 }
 
 /// Instructions that have checks of their own.
@@ -173,7 +187,19 @@ impl FormPlan {
                 // The alternate formats are looked at as little.
                 lax: spec.lax || matches!(ty, Some(ScalarType::Bf16 | ScalarType::Bf16x2)),
                 mbarrier: matches!(spec.kind, OperandKind::Address { space: SpaceRule::Mbarrier(_) }),
-                spelled: !matches!(spec.ty, TypeRule::Fixed(_) | TypeRule::AnyOf(_) | TypeRule::Pred | TypeRule::Any | TypeRule::None),
+                spelled: match spec.ty {
+                    TypeRule::Of(_) | TypeRule::Address(_) | TypeRule::Fragment(_) => true,
+                    // Counts and positions have an integer type of their own.
+                    TypeRule::Fixed(ty) => {
+                        let own = matches!(ty.kind(), TypeKind::Unsigned | TypeKind::Signed);
+                        let spells = |(_, modifier): &(Slot, Modifier)| modifier.scalar_type() == Some(ty);
+                        (!own || is_packed(ty)) && opcode.modifiers.iter().any(spells)
+                    }
+                    _ => false,
+                },
+                fragment: matches!(spec.kind, OperandKind::Vector { count: Count::Fragment(_), .. }),
+                exact: spec.exact,
+                cut: spec.cut,
                 coordinates: match spec.kind {
                     OperandKind::TensorMap => tensor_coordinates(opcode),
                     _ => opcode.modifiers.iter().find_map(|(_, m)| coordinates(m.text())),
@@ -223,4 +249,9 @@ fn coordinates(geometry: &str) -> Option<u32> {
         ".3d" | ".a2d" | ".cube" | ".acube" | ".2dms" | ".a2dms" | ".4d" | ".5d" => 4,
         _ => return None,
     })
+}
+
+/// Two integers in one.
+fn is_packed(ty: ScalarType) -> bool {
+    matches!(ty, ScalarType::U16x2 | ScalarType::S16x2)
 }

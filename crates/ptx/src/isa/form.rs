@@ -107,15 +107,17 @@ pub struct Gate {
     pub targets: &'static [Arch],
     /// The first architecture number that no longer has it.
     pub before: Option<u16>,
+    /// The first PTX version that no longer has it.
+    pub until: Option<Version>,
 }
 
 impl Gate {
     /// What was always there.
-    pub const NONE: Self = Self { ptx: Version { major: 1, minor: 0 }, targets: &[], before: None };
+    pub const NONE: Self = Self { ptx: Version { major: 1, minor: 0 }, targets: &[], before: None, until: None };
 
     /// Whether a module with this `.version` may use it.
     pub fn permits_version(&self, version: Version) -> bool {
-        version >= self.ptx
+        version >= self.ptx && self.until.is_none_or(|until| version < until)
     }
 
     /// Whether a module with this `.target` may use it.
@@ -137,8 +139,11 @@ impl fmt::Display for Gate {
         for (i, target) in self.targets.iter().enumerate() {
             write!(f, "{}{target}", if i == 0 { ", " } else { " or " })?;
         }
-        match self.before {
-            Some(sm) => write!(f, ", before sm_{sm}"),
+        if let Some(sm) = self.before {
+            write!(f, ", before sm_{sm}")?;
+        }
+        match self.until {
+            Some(version) => write!(f, ", before PTX {version}"),
             None => Ok(()),
         }
     }
@@ -206,6 +211,10 @@ pub struct OperandSpec {
     /// Whether ptxas looks at its type alone: a vector serves for a value, a register or constant without brackets for
     /// an address.
     pub lax: bool,
+    /// Whether no other type of the width serves.
+    pub exact: bool,
+    /// Whether a constant that is too wide is cut to the type before it is limited.
+    pub cut: bool,
 }
 
 /// What a constant operand is limited to.
@@ -365,8 +374,8 @@ pub enum TypeRule {
     Bits(Slot),
     /// The unsigned type as wide as the type in the slot.
     Unsigned(Slot),
-    /// The register type of a matrix fragment whose elements have the type in the slot: `.f16x2` for `.f16`, `.f32`
-    /// and `.f64` for themselves, `.b32` for all else.
+    /// The register type of a matrix fragment whose elements have the type in the slot: `.f16x2` for `.f16`, `.f32`,
+    /// `.f64` and `.s32` for themselves, `.b32` for all else.
     Fragment(Slot),
     /// A predicate.
     Pred,

@@ -77,7 +77,7 @@ impl Opcode {
             TypeRule::Unsigned(slot) => of_kind(TypeKind::Unsigned, self.ty(slot)?.bits()),
             TypeRule::Fragment(slot) => match self.ty(slot)? {
                 ScalarType::F16 => Some(ScalarType::F16x2),
-                ty @ (ScalarType::F32 | ScalarType::F64) => Some(ty),
+                ty @ (ScalarType::F32 | ScalarType::F64 | ScalarType::S32) => Some(ty),
                 _ => Some(ScalarType::B32),
             },
             TypeRule::Pred => Some(ScalarType::Pred),
