@@ -29,7 +29,7 @@ impl Resolver<'_> {
         }
         match (operand.kind, arg.kind) {
             (OperandKind::Vector { .. } | OperandKind::Address { .. }, _) => {}
-            (_, ArgKind::Vector(elements)) if operand.lax || operand.any => {
+            (_, ArgKind::Vector(elements)) if operand.lax => {
                 return self.fit_elements(operand, false, elements, arg.span);
             }
             _ if operand.any => return self.fit_any(operand, arg),
@@ -116,7 +116,8 @@ impl Resolver<'_> {
             // The one packed type that registers are declared with serves every integer, but only where the opcode
             // spells the type, and there predicates too.
             Some(expected) if found == ScalarType::F16x2 && is_countable(expected) => {
-                let fits = expected == ScalarType::Pred || expected.bits() == found.bits();
+                let fits = expected.bits() == found.bits() || (operand.loose && expected.bits() < found.bits());
+                let fits = fits || expected == ScalarType::Pred;
                 if fits && operand.spelled {
                     Ok(())
                 } else {
@@ -409,8 +410,9 @@ impl Resolver<'_> {
                 }
                 ArgKind::Constant(constant) if operand.role == Role::Read => {
                     constants += 1;
+                    // A constant of 64 bits among narrower ones is none that a store of a matrix takes.
                     let narrow = operand.ty.is_some_and(|ty| ty.bits() < 64);
-                    if matches!(constant, Constant::Double(_)) && !operand.specials && narrow {
+                    if matches!(constant, Constant::Double(_)) && operand.stored && narrow {
                         return Err((MismatchKind::Widths, arg.span));
                     }
                     let ty = match constant.as_integer() {

@@ -77,6 +77,8 @@ pub(crate) struct OperandPlan {
     pub(crate) specials: bool,
     /// Whether the opcode spells the type.
     pub(crate) spelled: bool,
+    /// A matrix that is stored.
+    pub(crate) stored: bool,
     /// A matrix.
     pub(crate) fragment: bool,
     /// No other type of the width serves.
@@ -164,6 +166,9 @@ impl FormPlan {
         let data = opcode.data();
         let written = |with: Option<Modifier>| with.is_none_or(|modifier| opcode.has(modifier));
         let mut operands = Vec::with_capacity(data.operands.len());
+        let stores = data.operands.first().is_some_and(|spec| {
+            matches!(spec.kind, OperandKind::Address { .. } | OperandKind::TensorMemory)
+        });
         for (i, spec) in data.operands.iter().enumerate() {
             let ty = opcode.operand_type(i);
             operands.push(OperandPlan {
@@ -188,7 +193,9 @@ impl FormPlan {
                 lax: spec.lax || matches!(ty, Some(ScalarType::Bf16 | ScalarType::Bf16x2)),
                 mbarrier: matches!(spec.kind, OperandKind::Address { space: SpaceRule::Mbarrier(_) }),
                 spelled: match spec.ty {
+                    TypeRule::Fixed(_) if spec.optional => false,
                     TypeRule::Of(_) | TypeRule::Address(_) | TypeRule::Fragment(_) => true,
+                    TypeRule::Wide(_) | TypeRule::Unsigned(_) => true,
                     // Counts and positions have an integer type of their own.
                     TypeRule::Fixed(ty) => {
                         let own = matches!(ty.kind(), TypeKind::Unsigned | TypeKind::Signed);
@@ -197,6 +204,7 @@ impl FormPlan {
                     }
                     _ => false,
                 },
+                stored: stores && matches!(spec.kind, OperandKind::Vector { count: Count::Fragment(_), .. }),
                 fragment: matches!(spec.kind, OperandKind::Vector { count: Count::Fragment(_), .. }),
                 exact: spec.exact,
                 cut: spec.cut,
