@@ -10,6 +10,11 @@ use crate::module::LaunchBounds;
 use crate::resolve::Resolver;
 use crate::source::Span;
 
+/// The registers that a function can be made to preserve: those of a thread, without the ones that calls use.
+const MOST_PRESERVED: u64 = 239;
+/// The same of predicates and barriers.
+const MOST_PRESERVED_CONTROL: u64 = 11;
+
 impl Resolver<'_> {
     /// The launch bounds of a function, and whether it is `.noreturn`.
     pub(crate) fn function_directives(&mut self, function: &ast::Function) -> (LaunchBounds, bool) {
@@ -43,12 +48,18 @@ impl Resolver<'_> {
                 FunctionDirectiveKind::ExplicitCluster => bounds.explicit_cluster = true,
                 FunctionDirectiveKind::BlocksAreClusters => bounds.blocks_are_clusters = true,
                 FunctionDirectiveKind::NoReturn => noreturn = true,
+                FunctionDirectiveKind::LocalMaxNreg(_) if function.body.is_none() => {
+                    let message = format!("a declaration cannot have `{name}`");
+                    self.error(codes::DIRECTIVE_PLACE, directive.span, message);
+                }
                 FunctionDirectiveKind::LocalMaxNreg(n) => {
                     self.positive(*n, name);
                 }
-                FunctionDirectiveKind::AbiPreserve(_)
-                | FunctionDirectiveKind::AbiPreserveControl(_)
-                | FunctionDirectiveKind::Pragma(_) => {}
+                FunctionDirectiveKind::AbiPreserve(n) => self.at_most(*n, MOST_PRESERVED, name),
+                FunctionDirectiveKind::AbiPreserveControl(n) => {
+                    self.at_most(*n, MOST_PRESERVED_CONTROL, name);
+                }
+                FunctionDirectiveKind::Pragma(_) => {}
             }
         }
         self.check_together(function, &bounds);
@@ -117,6 +128,13 @@ impl Resolver<'_> {
             return None;
         }
         Some(dimensions)
+    }
+
+    fn at_most(&mut self, number: Spanned<u64>, most: u64, name: &str) {
+        if number.value > most {
+            let message = format!("`{name}` takes at most {most}, not {}", number.value);
+            self.error(codes::DIRECTIVE_VALUE, number.span, message);
+        }
     }
 
     fn positive(&mut self, number: Spanned<u64>, name: &str) -> Option<u32> {

@@ -11,7 +11,13 @@ impl Resolver<'_> {
     /// Reports what the module lacks for a feature, if anything.
     pub(crate) fn check_gate(&mut self, what: &str, gate: &Gate, span: Span) {
         let (version, arch) = (self.module.version, self.module.arch);
-        if !gate.permits_version(version) {
+        if let Some(until) = gate.until.filter(|until| version >= *until) {
+            let message = format!("{what} is not in PTX {until} or later");
+            self.report(
+                Diagnostic::error(codes::NEEDS_VERSION, span, message)
+                    .label(format!("this module is `.version {version}`")),
+            );
+        } else if !gate.permits_version(version) {
             let message = format!("{what} needs PTX {} or later", gate.ptx);
             self.report(
                 Diagnostic::error(codes::NEEDS_VERSION, span, message)
@@ -41,10 +47,11 @@ impl Resolver<'_> {
 }
 
 /// A gate of directives, which the instruction table does not list.
-pub(super) const fn gate(major: u8, minor: u8, targets: &'static [Arch]) -> Gate {
+pub(crate) const fn gate(major: u8, minor: u8, targets: &'static [Arch]) -> Gate {
     Gate { ptx: Version { major, minor }, targets, before: None, until: None }
 }
 
 pub(super) const SM_20: &[Arch] = &[Arch { sm: 20, variant: ArchVariant::Base }];
+pub(crate) const SM_70: &[Arch] = &[Arch { sm: 70, variant: ArchVariant::Base }];
 pub(super) const SM_80: &[Arch] = &[Arch { sm: 80, variant: ArchVariant::Base }];
 pub(super) const SM_90: &[Arch] = &[Arch { sm: 90, variant: ArchVariant::Base }];

@@ -21,7 +21,7 @@ mod address;
 mod call;
 pub mod codes;
 mod directive;
-mod gate;
+pub(crate) mod gate;
 mod instruction;
 mod mismatch;
 mod operand;

@@ -123,6 +123,7 @@ impl Resolver<'_> {
     /// The function's handle, and whether it was declared before; `None` if it cannot be declared.
     fn declare_function(&mut self, function: &ast::Function) -> Option<(FuncId, bool)> {
         let name = function.name;
+        self.check_name(name);
         let new = FuncId(self.module.functions.len() as u32);
         let Err(previous) = self.scopes.declare(&self.names, name.value, Binding::Function(new), name.span)
         else {

@@ -99,10 +99,8 @@ impl Resolver<'_> {
         match initialiser.value {
             InitialiserKind::Constant(expr) => self.constant_element(variable, expr, offset),
             InitialiserKind::Address { symbol, generic, offset: addend } => {
-                let whole = matches!(ty.kind(), TypeKind::Unsigned | TypeKind::Signed | TypeKind::Untyped);
-                if !whole || ty.bits() < 32 {
-                    let message = format!("an address cannot initialise a `{ty}`");
-                    return self.error(codes::INITIALISER_TYPE, span, message);
+                if ty.kind() != TypeKind::Unsigned || ty.bits() < 32 {
+                    return self.no_address(ty, span);
                 }
                 let bytes = ty.bytes();
                 self.relocation(variable, (symbol, generic, addend), span, offset, bytes, None);
@@ -170,6 +168,10 @@ impl Resolver<'_> {
                 }
             }
             InitialiserKind::Address { symbol, generic, offset: addend } => {
+                let ty = variable.ty;
+                if ty.kind() != TypeKind::Unsigned || ty.bits() == 16 {
+                    return self.no_address(ty, span);
+                }
                 self.relocation(variable, (symbol, generic, addend), span, offset, 1, Some(shift));
             }
             InitialiserKind::Masked { .. }
@@ -179,6 +181,15 @@ impl Resolver<'_> {
                 self.error(codes::INITIALISER_MASK, span, "a mask selects from a constant or an address");
             }
         }
+    }
+
+    /// Addresses are unsigned, whole or in bytes.
+    fn no_address(&mut self, ty: ScalarType, span: Span) {
+        let message = format!("an address cannot initialise a `{ty}`");
+        self.report(
+            Diagnostic::error(codes::INITIALISER_TYPE, span, message)
+                .hint("declare the variable as `.u64`, `.u32` or, with masks, `.u8`"),
+        );
     }
 
     fn relocation(

@@ -3,7 +3,9 @@
 use super::scope::{Binding, Family};
 use super::{Resolver, codes};
 use crate::ast::{self, Attribute, Declarator, ExprId, ExprKind, Name, Space, Spanned, VariableId};
+use crate::check::gate::{SM_70, gate};
 use crate::diagnostic::Diagnostic;
+use crate::isa::{Gate, SpecialRegister};
 use crate::module::{FuncId, Linkage, Pointee, RegId, Register, VarId, Variable};
 use crate::source::Span;
 use crate::types::{ScalarType, StateSpace, TypeKind};
@@ -19,6 +21,9 @@ const MOST_BYTES: u64 = 1 << 47;
 
 /// Bytes to which a parameter of a device function can be aligned.
 const MOST_PARAMETER_ALIGNMENT: u32 = 128;
+
+/// What introduced `.b128`.
+const WIDE: Gate = gate(8, 3, SM_70);
 
 /// What a declaration takes in memory.
 #[derive(Clone, Debug)]
@@ -82,11 +87,22 @@ impl Resolver<'_> {
         self.variables(declaration, place, Some(function));
     }
 
+    /// Names that mean something else wherever they stand, or in the scope of a module.
+    pub(super) fn check_name(&mut self, name: Spanned<Name>) {
+        let text = self.text(name.value);
+        let special = self.scopes.depth() == 0 && SpecialRegister::from_name(text).is_some();
+        if special || text == "WARP_SZ" {
+            let message = format!("`{text}` already has a meaning");
+            self.error(codes::DUPLICATE_NAME, name.span, message);
+        }
+    }
+
     fn variables(&mut self, declaration: &ast::Variable, space: StateSpace, function: Option<FuncId>) {
         self.check_declaration(declaration, space);
         let ast = self.ast;
         for declarator in &ast[declaration.declarators] {
             let Some(name) = declarator.name else { continue };
+            self.check_name(name);
             let Some(layout) = self.layout(declaration, declarator) else {
                 // The name must exist all the same, or each of its uses would be an error too.
                 let unknown = Layout { size: 0, align: 1, unsized_array: true, dimensions: Vec::new() };
@@ -134,6 +150,10 @@ impl Resolver<'_> {
                 let message = "a predicate can only be a register";
                 self.error(codes::VARIABLE_TYPE, ty.span, message);
             }
+            TypeKind::Opaque if self.scopes.depth() > 0 && space != StateSpace::ParamEntry => {
+                let message = format!("a `{}` variable is declared outside of functions", ty.value);
+                self.error(codes::VARIABLE_TYPE, ty.span, message);
+            }
             TypeKind::Opaque if space != StateSpace::Global && space != StateSpace::ParamEntry => {
                 let message = format!("a `{}` variable is in `.global`", ty.value);
                 self.error(codes::VARIABLE_TYPE, ty.span, message);
@@ -148,6 +168,14 @@ impl Resolver<'_> {
                     .hint("add `texmode_independent` to `.target`"),
                 );
             }
+            _ if ty.value == ScalarType::F16x2
+                && matches!(space, StateSpace::ParamEntry | StateSpace::ParamFunc) =>
+            {
+                self.report(
+                    Diagnostic::error(codes::VARIABLE_TYPE, ty.span, "no parameter can be of type `.f16x2`")
+                        .hint("declare it as `.b32`"),
+                );
+            }
             _ if !is_declarable(ty.value) => {
                 self.report(
                     Diagnostic::error(
@@ -160,6 +188,7 @@ impl Resolver<'_> {
             }
             _ => {}
         }
+        self.check_width(ty);
         if linkage.value == Linkage::Common && space != StateSpace::Global {
             self.error(codes::LINKAGE, linkage.span, "`.common` variables are in `.global`");
         }
@@ -191,6 +220,13 @@ impl Resolver<'_> {
                         .hint("declare an array of its elements with their alignment"),
                 );
             }
+        }
+    }
+
+    /// What 128 bits need of the module.
+    fn check_width(&mut self, ty: Spanned<ScalarType>) {
+        if ty.value == ScalarType::B128 {
+            self.check_gate("`.b128`", &WIDE, ty.span);
         }
     }
 
@@ -352,6 +388,17 @@ impl Resolver<'_> {
     /// The type of a `.reg` declaration.
     pub(super) fn check_register_type(&mut self, declaration: &ast::Variable) {
         let ty = declaration.ty;
+        self.check_width(ty);
+        if let Some(stated) = declaration.align {
+            self.alignment(stated);
+        }
+        if ty.value.kind() == TypeKind::Opaque {
+            let message = format!("no register can be of type `{}`", ty.value);
+            self.report(
+                Diagnostic::error(codes::VARIABLE_TYPE, ty.span, message)
+                    .hint("a `.u64` register holds its handle"),
+            );
+        }
         if !is_declarable(ty.value) && ty.value != ScalarType::Pred {
             self.report(
                 Diagnostic::error(
@@ -382,6 +429,7 @@ impl Resolver<'_> {
         let lanes = declaration.vector.map_or(1, |v| v.value);
         for declarator in &ast[declaration.declarators] {
             let Some(name) = declarator.name else { continue };
+            self.check_name(name);
             if !declarator.dimensions.is_empty() {
                 let message = "registers do not form arrays";
                 self.report(
@@ -491,6 +539,9 @@ impl Resolver<'_> {
         };
         if declarator.initialiser.is_some() {
             self.error(codes::NO_INITIALISER_HERE, name.span, "parameters have no initial value");
+        }
+        if declarator.dimensions.len() > 1 {
+            self.error(codes::DIMENSION, name.span, "a parameter has at most one dimension");
         }
         if space == StateSpace::ParamEntry && layout.unsized_array && !declarator.dimensions.is_empty() {
             self.error(codes::ENTRY_PARAMETER, name.span, "a parameter of an entry has a size");
