@@ -116,7 +116,7 @@ fn variants(opcode: &Opcode, index: usize) -> Vec<Variant> {
     let alternatives = operands.iter().map(|operand| match operand.kind {
         OperandKind::Immediate => crate::kernel::immediates(opcode, operand.limit).len(),
         OperandKind::Vector { count: isa::Count::Parts, .. } => 3,
-        OperandKind::Selected => 6,
+        OperandKind::Selected(_) => 6,
         _ => 1,
     });
     let alternatives = alternatives.max().unwrap_or(1);

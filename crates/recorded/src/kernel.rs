@@ -424,7 +424,7 @@ impl<'a> Builder<'a> {
             }
             OperandKind::Vector { count, .. } => self.vector(i, spec.role, count, ty),
             OperandKind::Address { .. } => self.address(i),
-            OperandKind::Selected => Some(self.selected(i, spec.role, ty?)),
+            OperandKind::Selected(_) => Some(self.selected(i, spec.role, ty?)),
             OperandKind::Sink => Some("_".to_owned()),
             OperandKind::Texture
             | OperandKind::Surface
@@ -540,6 +540,10 @@ impl<'a> Builder<'a> {
                 },
                 (Count::Fragment(_), Some(element), Role::Read) => {
                     self.input(Domain::Elements(element), ty.bits())
+                }
+                // Sums of integers take any bits.
+                (Count::Fragment(_), None, Role::Read) if ty == ScalarType::S32 => {
+                    self.input(Domain::Of(ScalarType::B32), ty.bits())
                 }
                 _ => self.scalar(role, ty),
             })

@@ -258,7 +258,7 @@ impl Decoder<'_> {
     fn is_in_cluster(&self, i: usize) -> bool {
         let kind = self.opcode.data().operands.get(i).map(|spec| spec.kind);
         match kind {
-            Some(OperandKind::Address { space: SpaceRule::Of(slot) }) => {
+            Some(OperandKind::Address { space: SpaceRule::Of(slot) | SpaceRule::Mbarrier(slot) }) => {
                 self.opcode.get(slot) == Some(Modifier::SharedCluster)
             }
             _ => false,

@@ -171,6 +171,11 @@ fn lookup(d: &mut Decoder<'_>) -> Decoded {
     let gradients = [named(d, "dPdx"), named(d, "dPdy")];
     let gradients = [words(d, gradients[0])?, words(d, gradients[1])?];
     let offsets = named(d, "e");
+    let offsets = words(d, offsets)?;
+    // ptxas takes one offset alone for any geometry.
+    if !offsets.is_empty() && (kind.geometry.cube || offsets.len() < kind.geometry.dimensions) {
+        return Err("a texture offset of fewer dimensions than the texture".to_owned());
+    }
     let site = LookupSite {
         kind,
         texture,
@@ -178,7 +183,7 @@ fn lookup(d: &mut Decoder<'_>) -> Decoded {
         coordinates,
         lod: only(d, lod)?,
         gradients,
-        offsets: words(d, offsets)?,
+        offsets,
         compare: only(d, compare)?,
         destinations,
         resident,
@@ -241,6 +246,9 @@ fn surface(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
             vec![d.plane_of(source, bits)]
         }
     };
+    if opcode.operand_length(data).is_some_and(|length| planes.len() != length as usize) {
+        return Err("a vector in place of a register".to_owned());
+    }
     let action = match (sem, opcode.get(Slot::Op)) {
         (Sem::Suld, _) => SurfaceAction::Load,
         (Sem::Sust, _) => SurfaceAction::Store,

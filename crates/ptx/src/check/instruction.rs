@@ -5,7 +5,7 @@ use super::mismatch::{Mismatch, MismatchKind};
 use super::plan::{FormPlan, OperandPlan, Special};
 use crate::ast;
 use crate::diagnostic::Diagnostic;
-use crate::isa::OperandKind;
+use crate::isa::{OperandKind, Parts};
 use crate::module::{Guard, Instruction, OpcodeId, Operand, OperandList};
 use crate::resolve::Resolver;
 use crate::resolve::constant::{bits, bits_as, truncate};
@@ -171,6 +171,15 @@ impl Resolver<'_> {
 
     /// What no operand alone can tell.
     fn fit_together(&self, plan: &FormPlan, assignment: &Assignment) -> Result<(), Mismatch> {
+        // A part of a video result is merged into what is missing here.
+        if assignment.contains(&None)
+            && let Some(operand) = plan.operands.first()
+            && operand.kind == OperandKind::Selected(Parts::One)
+            && let Some(Arg { kind: ArgKind::Part { .. }, span, .. }) = self.body.args.first()
+        {
+            let kind = MismatchKind::Expected("a register without a selector");
+            return Err(Mismatch::new(1, *span, kind));
+        }
         match plan.special {
             Special::None => Ok(()),
             Special::Call => Ok(()),
