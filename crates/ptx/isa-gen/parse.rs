@@ -596,8 +596,9 @@ impl Parser {
             }),
             _ => limit.split('|').map(number).collect::<Option<_>>().map(Limit::OneOf),
         };
-        let read =
-            read.ok_or_else(|| self.error("expected `type(low..high)`, `type(low..)`, `type(1|2)` or `type(%step)`"))?;
+        let read = read.ok_or_else(|| {
+            self.error("expected `type(low..high)`, `type(low..)`, `type(1|2)` or `type(%step)`")
+        })?;
         Ok((ty, Some(read), cut))
     }
 

@@ -86,7 +86,10 @@ fn mistakes_have_a_place() {
         ("add.u32 d:vec*.u32", "forms:3: this form has no slot `vec`"),
         ("add.u32 d:half(type)", "forms:3: `half` is not a rule for types"),
         ("add.u32 a|_:type", "forms:3: operand `a` is not a register: it cannot be `_`"),
-        ("add.u32 a:#.u32(1-3)", "forms:3: expected `type(low..high)`, `type(1|2)` or `type(%step)`"),
+        (
+            "add.u32 a:#.u32(1-3)",
+            "forms:3: expected `type(low..high)`, `type(low..)`, `type(1|2)` or `type(%step)`",
+        ),
         ("add.u32 [a]:.stack", "forms:3: `stack` is not a state space"),
         ("add.u32 [a]:picture(.f32)", "forms:3: `picture` is not a kind of memory operand"),
         ("add.u32 {c}:.u32?.sat", "forms:3: no slot of this form takes `.sat`"),

@@ -460,6 +460,10 @@ impl<'a> Builder<'a> {
             (Mnemonic::Mbarrier, _) | (Mnemonic::Cp, "size" | "ctaMask") => self.of_asynchronous(spec),
             (Mnemonic::Wgmma, _) => self.of_warpgroup(spec),
             (Mnemonic::Mma, "e") => Some(self.positions()),
+            // Numbers, although registers of other types serve.
+            (Mnemonic::Shfl, "b" | "c") => Some(self.input(Domain::Of(ScalarType::U32), 32)),
+            (Mnemonic::Fns, "offset") => Some(self.input(Domain::Of(ScalarType::S32), 32)),
+            (Mnemonic::Redux, "a") => Some(self.input(Domain::Of(self.opcode.ty(Slot::Type)?), 32)),
             (Mnemonic::Wmma, "stride") => {
                 Some(if self.opcode.has(Modifier::B1) { "128" } else { "32" }.into())
             }

@@ -227,7 +227,9 @@ impl Resolver<'_> {
             ArgKind::Constant(constant) => {
                 let ty = operand.ty.unwrap_or(ScalarType::B64);
                 // A constant of another kind among the elements of an untyped vector: its low bits.
-                Operand::Immediate(bits_as(constant, ty).unwrap_or_else(|| truncate(bits(constant), ty.bits())))
+                Operand::Immediate(
+                    bits_as(constant, ty).unwrap_or_else(|| truncate(bits(constant), ty.bits())),
+                )
             }
             ArgKind::Special { register, component } => {
                 Operand::Special { register, component: component.unwrap_or(0) }

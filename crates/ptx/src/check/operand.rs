@@ -48,9 +48,7 @@ impl Resolver<'_> {
                 ArgKind::Constant(constant) => self.fit_constant(operand, constant, arg.span),
                 _ => wrong("a constant"),
             },
-            OperandKind::Predicate { negatable, sink } => {
-                self.fit_predicate(operand, arg, negatable, sink)
-            }
+            OperandKind::Predicate { negatable, sink } => self.fit_predicate(operand, arg, negatable, sink),
             OperandKind::Address { .. } => self.fit_address(operand, arg),
             OperandKind::Vector { sink, .. } => self.fit_vector(operand, sink, arg),
             OperandKind::Texture | OperandKind::Surface | OperandKind::TensorMap => {
@@ -116,7 +114,8 @@ impl Resolver<'_> {
             // The one packed type that registers are declared with serves every integer, but only where the opcode
             // spells the type, and there predicates too.
             Some(expected) if found == ScalarType::F16x2 && is_countable(expected) => {
-                let fits = expected.bits() == found.bits() || (operand.loose && expected.bits() < found.bits());
+                let fits =
+                    expected.bits() == found.bits() || (operand.loose && expected.bits() < found.bits());
                 let fits = fits || expected == ScalarType::Pred;
                 if fits && operand.spelled {
                     Ok(())
@@ -150,7 +149,9 @@ impl Resolver<'_> {
             {
                 Ok(())
             }
-            ArgKind::Function(_) if parts == Parts::One && operand.role == Role::Read && operand.spelled => Ok(()),
+            ArgKind::Function(_) if parts == Parts::One && operand.role == Role::Read && operand.spelled => {
+                Ok(())
+            }
             _ => wrong("a 32-bit integer register or a part of one"),
         }
     }
@@ -205,7 +206,9 @@ impl Resolver<'_> {
             ArgKind::Special { .. } => Err((MismatchKind::Special, span)),
             ArgKind::Symbol { symbol, .. } if operand.symbols => self.fit_symbol(operand, symbol, span),
             // The name of a function is its address, a value of whatever type the opcode spells.
-            ArgKind::Function(_) if operand.spelled && operand.role == Role::Read && !operand.alternate() => Ok(()),
+            ArgKind::Function(_) if operand.spelled && operand.role == Role::Read && !operand.alternate() => {
+                Ok(())
+            }
             ArgKind::Function(id) if operand.symbols => self.fit_symbol(operand, Symbol::Function(id), span),
             // `mov.u64 d, array[2]` is the address of the element.
             ArgKind::Address { base: AddressBase::Variable(id), .. }
@@ -357,7 +360,9 @@ impl Resolver<'_> {
         span: Span,
     ) -> Result<(), Misfit> {
         // Only vectors of 256 bits are stored with gaps.
-        let sink = sink && (operand.role == Role::Write || matches!((operand.length, operand.ty), (Some(length), Some(ty)) if length * ty.bits() == 256));
+        let sink = sink
+            && (operand.role == Role::Write
+                || matches!((operand.length, operand.ty), (Some(length), Some(ty)) if length * ty.bits() == 256));
         let args = &self.body.nested[elements.indices()];
         let untyped = args.iter().find_map(|arg| match arg.kind {
             ArgKind::Register(id) if self.register_type(id).kind() == TypeKind::Untyped => {
@@ -423,7 +428,8 @@ impl Resolver<'_> {
                         return Err((MismatchKind::Widths, arg.span));
                     }
                     let is_float = |ty: ScalarType| matches!(ty, ScalarType::F32 | ScalarType::F64);
-                    let meant = untyped.is_none() || (ty == ScalarType::S64 && operand.ty.is_some_and(is_float));
+                    let meant =
+                        untyped.is_none() || (ty == ScalarType::S64 && operand.ty.is_some_and(is_float));
                     if meant && operand.ty.is_some() {
                         self.fit_constant(operand, constant, arg.span)?;
                     }

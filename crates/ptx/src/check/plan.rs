@@ -1,6 +1,8 @@
 //! What a form asks of its operands, worked out once for each opcode text of a module.
 
-use crate::isa::{Count, Gate, Limit, Modifier, Opcode, OperandKind, OperandSpec, Role, Slot, SpaceRule, TypeRule};
+use crate::isa::{
+    Count, Gate, Limit, Modifier, Opcode, OperandKind, OperandSpec, Role, Slot, SpaceRule, TypeRule,
+};
 use crate::module::OpcodeId;
 use crate::resolve::variable::is_declarable;
 use crate::types::{Arch, ScalarType, StateSpace, TypeKind, Version};
@@ -166,9 +168,10 @@ impl FormPlan {
         let data = opcode.data();
         let written = |with: Option<Modifier>| with.is_none_or(|modifier| opcode.has(modifier));
         let mut operands = Vec::with_capacity(data.operands.len());
-        let stores = data.operands.first().is_some_and(|spec| {
-            matches!(spec.kind, OperandKind::Address { .. } | OperandKind::TensorMemory)
-        });
+        let stores = data
+            .operands
+            .first()
+            .is_some_and(|spec| matches!(spec.kind, OperandKind::Address { .. } | OperandKind::TensorMemory));
         for (i, spec) in data.operands.iter().enumerate() {
             let ty = opcode.operand_type(i);
             operands.push(OperandPlan {

@@ -113,7 +113,8 @@ pub struct Gate {
 
 impl Gate {
     /// What was always there.
-    pub const NONE: Self = Self { ptx: Version { major: 1, minor: 0 }, targets: &[], before: None, until: None };
+    pub const NONE: Self =
+        Self { ptx: Version { major: 1, minor: 0 }, targets: &[], before: None, until: None };
 
     /// Whether a module with this `.version` may use it.
     pub fn permits_version(&self, version: Version) -> bool {

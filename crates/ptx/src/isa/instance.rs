@@ -206,7 +206,9 @@ impl Writer<'_> {
         };
         let space = match space {
             SpaceRule::Fixed(space) => space,
-            SpaceRule::Of(_) | SpaceRule::Mbarrier(_) => modifier.and_then(Modifier::state_space).unwrap_or(StateSpace::Generic),
+            SpaceRule::Of(_) | SpaceRule::Mbarrier(_) => {
+                modifier.and_then(Modifier::state_space).unwrap_or(StateSpace::Generic)
+            }
         };
         let stores = self.opcode.mnemonic().text() == "st";
         let name = match space {

@@ -27,8 +27,8 @@ mod target;
 
 pub use compatibility::compatible;
 pub use form::{
-    Choice, Count, FORMS, FormData, FormId, Fragment, Gate, Limit, OperandKind, OperandSpec, Parts, Role, Rule,
-    SlotSpec, SpaceRule, TypeRule,
+    Choice, Count, FORMS, FormData, FormId, Fragment, Gate, Limit, OperandKind, OperandSpec, Parts, Role,
+    Rule, SlotSpec, SpaceRule, TypeRule,
 };
 pub use instance::{instance, instance_operands, minimal_instance};
 pub(crate) use lookup::edit_distance;

@@ -98,7 +98,11 @@ impl Opcode {
                 Some(self.get(slot).and_then(Modifier::vector_length).unwrap_or(1))
             }
             OperandKind::Vector { count: Count::Fragment(matrix), .. } => self.fragment_length(matrix),
-            OperandKind::Vector { count: Count::Parts, .. } if self.data().operands[i].ty == TypeRule::Any => None,
+            OperandKind::Vector { count: Count::Parts, .. }
+                if self.data().operands[i].ty == TypeRule::Any =>
+            {
+                None
+            }
             OperandKind::Vector { count: Count::Parts | Count::Offsets, .. } => Some(self.parts()),
             _ => Some(1),
         }
@@ -128,10 +132,12 @@ impl Opcode {
     pub fn operand_space(&self, i: usize) -> Option<StateSpace> {
         match self.data().operands.get(i)?.kind {
             OperandKind::Address { space: SpaceRule::Fixed(space) } => Some(space),
-            OperandKind::Address { space: SpaceRule::Of(slot) | SpaceRule::Mbarrier(slot) } => match self.get(slot) {
-                Some(modifier) => modifier.state_space(),
-                None => Some(StateSpace::Generic),
-            },
+            OperandKind::Address { space: SpaceRule::Of(slot) | SpaceRule::Mbarrier(slot) } => {
+                match self.get(slot) {
+                    Some(modifier) => modifier.state_space(),
+                    None => Some(StateSpace::Generic),
+                }
+            }
             _ => None,
         }
     }
