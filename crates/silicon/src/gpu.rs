@@ -12,7 +12,7 @@ use std::ptr::{null, null_mut};
 /// The first device of this machine, with its primary context current in the thread that opened it.
 #[derive(Debug)]
 pub struct Gpu {
-    driver: Driver,
+    pub(crate) driver: Driver,
     name: String,
     capability: (u32, u32),
     version: u32,
