@@ -62,6 +62,9 @@ impl Builder<'_> {
 
     /// The address that `cvta` converts, and a load through what it becomes.
     fn convertible(&mut self) -> Option<String> {
+        if self.opcode.ty(Slot::Type)?.bits() != 64 {
+            return None;
+        }
         let space = self.opcode.get(Slot::Space)?;
         let name = space.text();
         let back = self.opcode.text().starts_with("cvta.to");
@@ -122,6 +125,9 @@ impl Builder<'_> {
         self.fill(StateSpace::Shared, &address, &words, 2);
         self.declaration(&format!(".reg .b{bits} %mapped, %own;"));
         let generic = self.opcode.get(Slot::Space).is_none();
+        if generic && bits != 64 {
+            return None;
+        }
         if generic {
             self.before(&format!("cvta.shared.u64 {address}, {address};"));
         }

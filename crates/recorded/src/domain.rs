@@ -42,7 +42,7 @@ pub enum Domain {
     Direction,
     /// A level of detail.
     Level,
-    /// A derivative of a coordinate.
+    /// A derivative of a coordinate: a power of two.
     Slope,
 }
 
@@ -292,7 +292,7 @@ impl Domain {
                 let edges = [0.0, 0.5, 1.0, 1.5, 2.996, 3.0, -1.0, 0.498, 7.0, f32::INFINITY, f32::NAN];
                 edges.into_iter().map(float).collect()
             }
-            Self::Slope => [0.0, 0.25, -0.125, 1.0, 0.3].into_iter().map(float).collect(),
+            Self::Slope => [0.0, 0.25, -0.125, 1.0, 0.0078125].into_iter().map(float).collect(),
             Self::Of(ty) => match (Format::of(ty), ty) {
                 (Some((format, 1)), _) => format.edges(),
                 (Some((format, _)), _) => pairs(&format.edges(), format.bits()),
@@ -340,10 +340,10 @@ impl Domain {
                 1 => near((unit(random) * 1280.0).floor() / 256.0, random),
                 _ => float(unit(random) * 11.0 - 2.0),
             },
-            Self::Slope => match random.below(8) {
+            Self::Slope => match random.below(24) {
                 0 => float(0.0),
-                1 => float((unit(random) * 40.0 - 36.0).exp2()),
-                _ => float(unit(random) * 0.6 - 0.3),
+                // 2^-11 to 1.
+                power => (116 + power / 2) << 23 | (power & 1) << 31,
             },
             Self::Of(ty) => match Format::of(ty) {
                 Some((format, count)) => (0..count)

@@ -68,12 +68,16 @@ fn map_of_results(case: &Case, results: u64, rows: usize) -> Option<Result<Objec
     }
 }
 
-/// The parameter buffer of a case's kernel.
+/// Where the parameter `object` lies on the machine, and which one it is.
+const OBJECT_OFFSET: usize = (16 + CONSTANTS * 8usize).next_multiple_of(64);
+const OBJECT_INDEX: usize = 3;
+
+/// The parameter buffer of a case's kernel, with an object at an offset.
 fn parameters(
     rows: u64,
     results: u64,
     constants: Option<&[u64]>,
-    object: Option<ObjectBytes>,
+    object: Option<(ObjectBytes, usize)>,
 ) -> Vec<u8> {
     let mut random = Random::new(5);
     let mut words: Vec<u64> = vec![rows, results];
@@ -82,8 +86,8 @@ fn parameters(
         None => random.next(),
     }));
     let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-    if let Some(object) = object {
-        bytes.resize(bytes.len().next_multiple_of(64), 0);
+    if let Some((object, offset)) = object {
+        bytes.resize(offset, 0);
         bytes.extend(object);
     }
     bytes
@@ -186,12 +190,10 @@ impl Machine {
             cluster: None,
             nonportable_cluster: false,
             dynamic_shared: 0,
-            params: parameters(
-                input,
-                output,
-                constants,
-                self.object(case, output, count).map_err(Failure::Failed)?,
-            ),
+            params: {
+                let object = self.object(case, output, count).map_err(Failure::Failed)?;
+                parameters(input, output, constants, object.map(|object| (object, OBJECT_OFFSET)))
+            },
         };
         let options = LaunchOptions { threads: 1, budget: Some(BUDGET), ..LaunchOptions::default() };
         let done = self.device.launch(&launch, &options);
@@ -427,6 +429,10 @@ fn on(
     let object = match map_of_results(case, output, count) {
         Some(map) => Some(map.map_err(|why| (why, false))?),
         None => object,
+    };
+    let object = match object {
+        Some(object) => Some((object, module.parameter_offset(kernel, OBJECT_INDEX).map_err(driver)?)),
+        None => None,
     };
     let launch = silicon::Launch {
         kernel,

@@ -221,6 +221,9 @@ pub(crate) fn immediates(opcode: &Opcode, limit: Option<Limit>) -> Vec<i64> {
             ".interleave_layout" => vec![0, 1, 2],
             ".swizzle_mode" => vec![0, 1, 3],
             ".fill_mode" => vec![0, 1],
+            ".global_stride" => vec![0, 1, 3],
+            // Bytes of a map that is copied.
+            "" => vec![128],
             _ => vec![0, 1, 4],
         },
         (_, Some(Limit::Range(low, high))) if high - low < 4 => {

@@ -57,7 +57,7 @@ impl Builder<'_> {
             Mnemonic::Cp if self.opcode.get(Slot::Mbarrier).is_some() => self.arrival_of_copies(space),
             Mnemonic::Cp => self.copied(i),
             Mnemonic::Mbarrier => self.mbarrier(space),
-            Mnemonic::Tensormap => self.replaced(space),
+            Mnemonic::Tensormap => self.replaced(i, space),
             Mnemonic::Ldmatrix | Mnemonic::Stmatrix => self.matrix_row(space),
             Mnemonic::Wmma => self.matrix(space),
             _ => None,

@@ -81,7 +81,10 @@ impl Builder<'_> {
             (0..shape.rank).map(|i| own(i).to_owned()).collect()
         } else {
             let sizes = shape.sizes(0);
+            let wide = i64::from(shape.elements());
             let coordinate = |i: usize, size: i64| match shape.column {
+                // An H200 takes no coordinate in the middle of 16 bytes.
+                _ if i == 0 => Domain::Range { low: -2 * wide, high: size + wide, step: wide },
                 // The channel, then pixels of the window, and the image.
                 true if i > 0 && i + 1 < shape.rank => {
                     Domain::Range { low: -1, high: size - 3, step: 1 }
@@ -138,8 +141,26 @@ impl Builder<'_> {
         Some("%slot".to_owned())
     }
 
+    /// An address of `tensormap.cp_fenceproxy`, by which a warp copies a tensor map: that of its first lane.
+    fn copied_map(&mut self, i: usize) -> Option<String> {
+        let first = "mov.u32 %t, %laneid; mul.wide.u32 %x, %t, 128;";
+        if i == 0 {
+            self.slot(StateSpace::Global, MAP)?;
+            self.before(&format!("{first} sub.u64 %x, %result, %x;"));
+            return Some("[%x]".into());
+        }
+        let address = self.boxes()?;
+        let words: Vec<_> = (0..MAP).map(|_| self.input(Domain::Of(ScalarType::B64), 64)).collect();
+        self.fill(StateSpace::Shared, &address, &words, MAP);
+        self.before("mov.u32 %t, %laneid; mul.wide.u32 %w, %t, 128; sub.u64 %w, %slot, %w; bar.sync 0;");
+        Some("[%w]".into())
+    }
+
     /// The tensor map that `tensormap.replace` changes: any bits, all of which are shown.
-    pub(crate) fn replaced(&mut self, space: StateSpace) -> Option<String> {
+    pub(crate) fn replaced(&mut self, i: usize, space: StateSpace) -> Option<String> {
+        if self.opcode.get(Slot::Field).is_none() {
+            return self.copied_map(i);
+        }
         let space = if space == StateSpace::Shared { space } else { StateSpace::Global };
         let address = match space {
             StateSpace::Shared => self.boxes()?,

@@ -85,13 +85,13 @@ impl Builder<'_> {
         let dtype = self.opcode.get(Slot::Dtype).or(self.opcode.get(Slot::Type))?;
         let integers = matches!(dtype, Modifier::U32 | Modifier::S32);
         let normalized = real && (way % 2 == 1 || geometry.is_cube() || levels > 1);
-        // `.f32` texels are blended within one slice of one level.
+        // How floating-point texels of two slices or levels are blended is known to one unit only.
         let flat = geometry.axes < 3 && levels == 1;
         let (element, channels) = match (dtype, way) {
             (Modifier::U32, _) => [(Element::U32, 4), (Element::U16, 1), (Element::U8, 4), (Element::U32, 2)][way],
             (Modifier::S32, _) => [(Element::S32, 4), (Element::S16, 2), (Element::S8, 4), (Element::S32, 1)][way],
             (Modifier::F32, 0) => (Element::F32, 4),
-            (_, 1) => (if flat { Element::F32 } else { Element::F16 }, 2),
+            (_, 1) => (if flat { Element::F32 } else { Element::S16 }, 2),
             (_, 2) => (Element::U8, 4),
             (_, 0) => (Element::F16, 4),
             (_, _) => (Element::F16, 1),
@@ -146,9 +146,17 @@ impl Builder<'_> {
                 Some(vector(offsets, usize::from(axes == 3)))
             }
             "dPdx" | "dPdy" => {
-                let axes = geometry?.axes;
-                let slopes: Vec<_> = (0..axes).map(|_| self.input(Domain::Slope, 32)).collect();
-                Some(vector(slopes, usize::from(axes == 3)))
+                // One derivative of one coordinate and another of the next: powers of two, whose level of detail is known.
+                let geometry = geometry?;
+                let axes = geometry.axes;
+                let slope = self.input(Domain::Slope, 32);
+                if geometry.is_cube() {
+                    // Small ones: how a direction's derivatives become a level of detail is not known well enough.
+                    self.before(&format!("mul.f32 {slope}, {slope}, 0f39800000;"));
+                }
+                let own = usize::from(spec.name == "dPdy") % axes;
+                let slopes = (0..axes).map(|axis| if axis == own { slope.clone() } else { "0f00000000".into() });
+                Some(vector(slopes.collect(), usize::from(axes == 3)))
             }
             "lod" if self.opcode.mnemonic() == Mnemonic::Txq => {
                 Some(self.input(Domain::Range { low: 0, high: i64::from(LEVELS) - 1, step: 1 }, 32))

@@ -218,6 +218,7 @@ entry_points! {
     module_function = "cuModuleGetFunction" (*mut Handle, Handle, *const c_char);
     module_global = "cuModuleGetGlobal_v2" (*mut DevicePtr, *mut usize, Handle, *const c_char);
     function_set = "cuFuncSetAttribute" (Handle, c_int, c_int);
+    parameter_info = "cuFuncGetParamInfo" (Handle, usize, *mut usize, *mut usize);
     launch = "cuLaunchKernelEx" (*const Config, Handle, *mut *mut c_void, *mut *mut c_void);
     array_create = "cuArray3DCreate_v2" (*mut Handle, *const ArrayShape);
     mipmaps_create = "cuMipmappedArrayCreate" (*mut Handle, *const ArrayShape, c_uint);
