@@ -85,6 +85,11 @@ enum Memory {
 const PIECE: usize = 64 << 10;
 
 impl Copy {
+    /// What it was asked to do.
+    pub fn request(&self) -> &Request {
+        &self.request
+    }
+
     fn new(process: &Arc<Process>, request: Request) -> Result<Self> {
         let [width, height, depth] = request.extent;
         let span = |end: &End| {
@@ -115,6 +120,16 @@ impl Copy {
         };
         let (to, from) = (memory(&request.to)?, memory(&request.from)?);
         Ok(Self { process: Arc::clone(process), request, from, to })
+    }
+
+    /// Whether another one goes between the same devices.
+    pub(crate) fn same_places(&self, other: &Self) -> bool {
+        let same = |a: &Memory, b: &Memory| match (a, b) {
+            (Memory::Device(a), Memory::Device(b)) => Arc::ptr_eq(a, b),
+            (Memory::Device(_), _) | (_, Memory::Device(_)) => false,
+            _ => true,
+        };
+        same(&self.from, &other.from) && same(&self.to, &other.to)
     }
 
     /// Rows as offsets into both ends; one long row if there are no gaps.
@@ -185,24 +200,66 @@ impl Copy {
     }
 }
 
-/// A fill of rows with a value of 1, 2 or 4 bytes.
+/// Rows of values, for filling.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pattern {
+    /// The first.
+    pub address: u64,
+    /// Bytes from row to row.
+    pub pitch: u64,
+    /// What is written: its lowest bytes.
+    pub value: u32,
+    /// Bytes of a value: 1, 2 or 4.
+    pub size: u64,
+    /// Values of a row.
+    pub width: u64,
+    /// Rows.
+    pub height: u64,
+}
+
+/// A fill that has been checked.
 pub struct Fill {
     machine: Arc<machine::Device>,
-    address: u64,
-    pitch: u64,
-    width: u64,
-    height: u64,
-    pattern: [u8; 4],
+    pattern: Pattern,
 }
 
 impl Fill {
+    /// What it was asked to write.
+    pub fn pattern(&self) -> &Pattern {
+        &self.pattern
+    }
+
+    /// Whether another one is on the same device.
+    pub(crate) fn same_places(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.machine, &other.machine)
+    }
+
+    fn new(process: &Process, pattern: Pattern) -> Result<Self> {
+        let Pattern { address, pitch, size, width, height, .. } = pattern;
+        let width = width.checked_mul(size).ok_or(Error::InvalidValue)?;
+        let rows = pitch.checked_mul(height.saturating_sub(1)).ok_or(Error::InvalidValue)?;
+        let bytes = rows.checked_add(width).ok_or(Error::InvalidValue)?;
+        if !matches!(size, 1 | 2 | 4) || !address.is_multiple_of(size) || (height > 1 && pitch < width) {
+            return Err(Error::InvalidValue);
+        }
+        let (_, machine) = process.machine_of(address).ok_or(Error::InvalidValue)?;
+        let inside = |(start, size): (u64, u64)| address - start <= size && bytes <= size - (address - start);
+        if !machine.memory().allocation_of(address).is_some_and(inside) {
+            return Err(Error::InvalidValue);
+        }
+        Ok(Self { machine, pattern })
+    }
+
     pub(crate) fn run(&self) -> Result<()> {
-        let piece = self.pattern.repeat(PIECE.min(self.width as usize).div_ceil(4));
-        for y in 0..self.height {
+        let Pattern { address, pitch, value, size, width, height } = self.pattern;
+        let value = &value.to_le_bytes()[..size as usize];
+        let width = width * size;
+        let piece = value.repeat((PIECE as u64).min(width).div_ceil(size) as usize);
+        for y in 0..height {
             let mut at = 0;
-            while at < self.width {
-                let bytes = (self.width - at).min(piece.len() as u64);
-                self.machine.memory().write(self.address + y * self.pitch + at, &piece[..bytes as usize])?;
+            while at < width {
+                let bytes = (width - at).min(piece.len() as u64);
+                self.machine.memory().write(address + y * pitch + at, &piece[..bytes as usize])?;
                 at += bytes;
             }
         }
@@ -218,6 +275,9 @@ impl Context {
             return Ok(());
         }
         let mut copy = Copy::new(self.device().process(), request)?;
+        if self.capture_of(stream)?.is_some() && !wait {
+            return self.submit(stream, Operation::Copy(Arc::new(copy)));
+        }
         // What the program may free or change after the call must be read before it returns, and what it will look at
         // without waiting must be there: only page-locked memory is copied in the background.
         let pageable = |memory: &Memory, end: &End| {
@@ -225,14 +285,29 @@ impl Context {
                 && self.allocation_of(end.address).is_none_or(|known| known.kind != MemoryKind::Registered)
         };
         let among_host = matches!((&copy.from, &copy.to), (Memory::Host, Memory::Host));
-        let wait = wait || among_host || pageable(&copy.to, &request.to);
-        if wait {
-            return self.run_now(stream, Operation::Copy(Box::new(copy)));
+        let in_time = wait || among_host || pageable(&copy.to, &request.to);
+        if in_time {
+            if wait {
+                self.permit_unsafe()?;
+            }
+            return self.run_now(stream, Operation::Copy(Arc::new(copy)));
         }
         if pageable(&copy.from, &request.from) {
             copy.stage();
         }
-        self.submit(stream, Operation::Copy(Box::new(copy)))
+        self.submit(stream, Operation::Copy(Arc::new(copy)))
+    }
+
+    /// Checks a copy, for a graph: the program's memory is read and written when the graph runs.
+    pub fn prepare_copy(&self, request: Request) -> Result<Arc<Copy>> {
+        self.usable()?;
+        Ok(Arc::new(Copy::new(self.device().process(), request)?))
+    }
+
+    /// Checks a fill, for a graph.
+    pub fn prepare_fill(&self, pattern: Pattern) -> Result<Arc<Fill>> {
+        self.usable()?;
+        Ok(Arc::new(Fill::new(self.device().process(), pattern)?))
     }
 
     /// Fills rows of `width` values of `size` bytes (1, 2 or 4), `pitch` bytes apart.
@@ -251,24 +326,8 @@ impl Context {
         if width == 0 || height == 0 {
             return Ok(());
         }
-        let width = width.checked_mul(size).ok_or(Error::InvalidValue)?;
-        let rows = pitch.checked_mul(height - 1).ok_or(Error::InvalidValue)?;
-        let bytes = rows.checked_add(width).ok_or(Error::InvalidValue)?;
-        if !address.is_multiple_of(size) || (height > 1 && pitch < width) {
-            return Err(Error::InvalidValue);
-        }
-        let (_, machine) = self.device().process().machine_of(address).ok_or(Error::InvalidValue)?;
-        let inside = |(start, size): (u64, u64)| address - start <= size && bytes <= size - (address - start);
-        if !machine.memory().allocation_of(address).is_some_and(inside) {
-            return Err(Error::InvalidValue);
-        }
-        let [a, b, c, d] = value.to_le_bytes();
-        let pattern = match size {
-            1 => [a; 4],
-            2 => [a, b, a, b],
-            _ => [a, b, c, d],
-        };
-        let operation = Operation::Fill(Fill { machine, address, pitch, width, height, pattern });
+        let fill = self.prepare_fill(Pattern { address, pitch, value, size, width, height })?;
+        let operation = Operation::Fill(fill);
         if wait { self.run_now(stream, operation) } else { self.submit(stream, operation) }
     }
 }

@@ -1,9 +1,13 @@
 //! The devices of a process.
 
+use crate::capture::Captures;
 use crate::context::Context;
 use crate::copy::HostMemory;
 use crate::error::{Error, Result};
+use crate::graph::memory::GraphMemory;
 use crate::lock;
+use crate::pool::Pools;
+use crate::priority::Gate;
 use machine::{DeviceOptions, Profile};
 use std::fmt::Display;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -22,6 +26,9 @@ pub(crate) struct Process {
     pub(crate) report: Box<Report>,
     /// The machines made so far, to find whose an address is.
     machines: Mutex<Vec<(usize, Arc<machine::Device>)>>,
+    pub(crate) captures: Captures,
+    /// Bytes of global memory that the user allows each device, if that is said.
+    memory_limit: Option<u64>,
 }
 
 /// One virtual GPU.
@@ -31,6 +38,9 @@ pub struct Device {
     process: Arc<Process>,
     machine: OnceLock<std::result::Result<Arc<machine::Device>, Error>>,
     primary: Mutex<Primary>,
+    gate: Arc<Gate>,
+    graph_memory: Arc<GraphMemory>,
+    pools: Pools,
 }
 
 /// The primary context and how often it is retained.
@@ -56,10 +66,29 @@ impl std::fmt::Debug for Device {
 impl Driver {
     /// Devices with these profiles. Their memory is reserved when it is first used.
     pub fn new(profiles: Vec<Profile>, host: Box<dyn HostMemory>, report: Box<Report>) -> Self {
-        let process = Arc::new(Process { host, report, machines: Mutex::default() });
+        Self::with_memory_limit(profiles, host, report, None)
+    }
+
+    /// The same; each device has no more global memory than the limit says.
+    pub fn with_memory_limit(
+        profiles: Vec<Profile>,
+        host: Box<dyn HostMemory>,
+        report: Box<Report>,
+        memory_limit: Option<u64>,
+    ) -> Self {
+        let (machines, captures) = (Mutex::default(), Captures::default());
+        let process = Arc::new(Process { host, report, machines, captures, memory_limit });
         let device = |(ordinal, profile)| {
-            let (machine, primary) = (OnceLock::new(), Mutex::default());
-            Arc::new(Device { ordinal, profile, process: Arc::clone(&process), machine, primary })
+            Arc::new(Device {
+                ordinal,
+                profile,
+                process: Arc::clone(&process),
+                machine: OnceLock::new(),
+                primary: Mutex::default(),
+                gate: Arc::default(),
+                graph_memory: Arc::default(),
+                pools: Pools::default(),
+            })
         };
         Self { devices: profiles.into_iter().enumerate().map(device).collect() }
     }
@@ -94,6 +123,21 @@ impl Device {
         uuid
     }
 
+    /// The order in which its kernels begin.
+    pub(crate) fn gate(&self) -> &Arc<Gate> {
+        &self.gate
+    }
+
+    /// The memory of its graphs.
+    pub fn graph_memory(&self) -> &Arc<GraphMemory> {
+        &self.graph_memory
+    }
+
+    /// Its memory pools.
+    pub(crate) fn pools(&self) -> &Pools {
+        &self.pools
+    }
+
     pub(crate) fn process(&self) -> &Arc<Process> {
         &self.process
     }
@@ -101,7 +145,9 @@ impl Device {
     /// The machine behind it, made when first asked for.
     pub fn machine(&self) -> Result<&Arc<machine::Device>> {
         let made = self.machine.get_or_init(|| {
-            let machine = machine::Device::new(self.profile.clone(), DeviceOptions::default())?;
+            let options =
+                DeviceOptions { memory_limit: self.process.memory_limit, ..DeviceOptions::default() };
+            let machine = machine::Device::new(self.profile.clone(), options)?;
             lock(&self.process.machines).push((self.ordinal, Arc::clone(&machine)));
             Ok(machine)
         });

@@ -4,6 +4,7 @@ use crate::context::{Context, Health};
 use crate::error::{Error, Result};
 use crate::lock;
 use crate::module::Function;
+use crate::priority::{Gate, LEAST};
 use crate::stream::{Operation, Stream};
 use machine::{Launch, LaunchError, LaunchOptions, Profile};
 use std::sync::{Arc, LazyLock};
@@ -28,15 +29,43 @@ static HOST_THREADS: LazyLock<usize> =
     LazyLock::new(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get));
 
 /// A launch that has been checked.
+#[derive(Clone)]
 pub struct Work {
     function: Arc<Function>,
     machine: Arc<machine::Device>,
     configuration: Configuration,
     nonportable_cluster: bool,
     params: Vec<u8>,
+    priority: i32,
+    gate: Arc<Gate>,
 }
 
 impl Work {
+    /// What is launched.
+    pub fn function(&self) -> &Arc<Function> {
+        &self.function
+    }
+
+    /// How.
+    pub fn configuration(&self) -> Configuration {
+        self.configuration
+    }
+
+    /// How urgent it is: the lower, the more.
+    pub fn priority(&self) -> i32 {
+        self.priority
+    }
+
+    /// The same with another priority.
+    pub fn with_priority(&self, priority: i32) -> Arc<Self> {
+        Arc::new(Self { priority, ..self.clone() })
+    }
+
+    /// The bytes of its parameters.
+    pub fn params(&self) -> &[u8] {
+        &self.params
+    }
+
     fn launch(&self, params: Vec<u8>) -> Launch<'_> {
         Launch {
             kernel: self.function.kernel(),
@@ -49,10 +78,10 @@ impl Work {
         }
     }
 
-    pub(crate) fn run(mut self, health: &Health) {
-        let params = std::mem::take(&mut self.params);
+    pub(crate) fn run(&self, health: &Health) {
+        let _pass = self.gate.enter(self.priority);
         let options = LaunchOptions { threads: *HOST_THREADS, ..LaunchOptions::default() };
-        match self.machine.launch(&self.launch(params), &options) {
+        match self.machine.launch(&self.launch(self.params.clone()), &options) {
             Ok(_) => {}
             Err(LaunchError::Fault(fault)) => health.fault(&fault),
             Err(error) => health.note(Err(Error::of_launch(&error))),
@@ -69,6 +98,18 @@ impl Context {
         params: Vec<u8>,
         stream: &Arc<Stream>,
     ) -> Result<()> {
+        let work = self.prepare_launch(function, configuration, params)?;
+        let work = if stream.priority() == LEAST { work } else { work.with_priority(stream.priority()) };
+        self.submit(stream, Operation::Launch(work))
+    }
+
+    /// Checks a launch.
+    pub fn prepare_launch(
+        &self,
+        function: &Arc<Function>,
+        configuration: Configuration,
+        params: Vec<u8>,
+    ) -> Result<Arc<Work>> {
         self.usable()?;
         if function.module().context()?.id() != self.id() {
             return Err(Error::InvalidContext);
@@ -80,6 +121,8 @@ impl Context {
             configuration,
             nonportable_cluster: limits.nonportable_cluster,
             params,
+            priority: LEAST,
+            gate: Arc::clone(self.device().gate()),
         };
         let mut checked = lock(&function.checked);
         if *checked != Some(configuration) {
@@ -87,7 +130,7 @@ impl Context {
             *checked = Some(configuration);
         }
         drop(checked);
-        self.submit(stream, Operation::Launch(Box::new(work)))
+        Ok(Arc::new(work))
     }
 
     fn check(&self, work: &Work, function: &Arc<Function>) -> Result<()> {

@@ -15,6 +15,11 @@
 //! | [`copy`] | copies and fills in up to three dimensions |
 //! | [`stream`] | order: streams, their worker threads, default streams |
 //! | [`event`] | points in a stream, and their times |
+//! | [`priority`] | which kernels begin first |
+//! | [`values`] | values in memory as signals between streams |
+//! | [`graph`] | work and its order, described once and launched often |
+//! | [`capture`] | streams whose work becomes a graph |
+//! | [`pool`] | memory that streams allocate and free in their order |
 //! | [`module`] | code: PTX, fatbins, linking; functions and their attributes |
 //! | [`library`] | code that does not belong to a context |
 //! | [`launch`] | launches, and how many blocks fit |
@@ -29,16 +34,21 @@
 //! This crate exits nothing, prints nothing and reads no paths; faults of kernels go to the [`device::Report`] that
 //! the driver was made with.
 
+pub mod capture;
 pub mod context;
 pub mod copy;
 pub mod device;
 pub mod error;
 pub mod event;
+pub mod graph;
 pub mod launch;
 pub mod library;
 pub mod memory;
 pub mod module;
+pub mod pool;
+pub mod priority;
 pub mod stream;
+pub mod values;
 
 pub use context::Context;
 pub use device::{Device, Driver};

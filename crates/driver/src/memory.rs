@@ -5,9 +5,7 @@
 
 use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::stream::{Operation, Stream};
 use crate::{Id, lock};
-use std::sync::Arc;
 
 /// What memory was allocated as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +49,7 @@ impl Context {
     /// Allocates memory that both the device and the program can use.
     pub fn allocate(&self, kind: MemoryKind, bytes: u64, flags: u32) -> Result<u64> {
         self.usable()?;
+        self.permit_unsafe()?;
         if bytes == 0 {
             return Err(Error::InvalidValue);
         }
@@ -70,29 +69,23 @@ impl Context {
     /// Frees memory when all work of the context is done.
     pub fn free(&self, address: u64) -> Result<()> {
         self.usable()?;
+        self.permit_unsafe()?;
         if !lock(&self.allocations).get(&address).is_some_and(Allocation::owned) {
-            return Err(Error::InvalidValue);
+            return if self.device().graph_memory().free(address)? {
+                Ok(())
+            } else {
+                Err(Error::InvalidValue)
+            };
         }
-        self.synchronize()?;
-        if lock(&self.allocations).remove(&address).is_none() {
+        self.drain()?;
+        let Some(allocation) = lock(&self.allocations).remove(&address) else {
             return Err(Error::InvalidValue);
+        };
+        if let Some(pool) = self.device().pools().disown(address) {
+            pool.give_back(address, allocation.bytes, self.legacy_stream().marker());
+            return Ok(());
         }
         Ok(self.machine().memory().free(address)?)
-    }
-
-    /// Frees memory at a place in a stream's order. Its address is unknown to the context from now on.
-    pub fn free_async(&self, address: u64, stream: &Arc<Stream>) -> Result<()> {
-        self.usable()?;
-        let mut allocations = lock(&self.allocations);
-        if !allocations.get(&address).is_some_and(Allocation::owned) {
-            return Err(Error::InvalidValue);
-        }
-        allocations.remove(&address);
-        drop(allocations);
-        let machine = Arc::clone(self.machine());
-        // The allocation was in the list, so the machine has it.
-        let free = move || drop(machine.memory().free(address));
-        self.submit(stream, Operation::Free(Box::new(free)))
     }
 
     /// Notes that the program's own memory is page-locked.

@@ -4,8 +4,11 @@ use crate::pointers::ProcessMemory;
 use crate::sys;
 use driver::context;
 use driver::event::Event;
+use driver::graph::user_object::UserObject;
+use driver::graph::{Exec, Graph, Node};
 use driver::library::{Kernel, Library};
 use driver::module::{Function, Link, Module};
+use driver::pool::Pool;
 use driver::stream::Stream;
 use driver::{Context, Device, Driver, Error, Id, Result};
 use machine::Profile;
@@ -28,10 +31,29 @@ pub(crate) fn initialise() -> Result<()> {
         eprintln!("warploom: WARPLOOM_DEVICES: {why}");
         Error::NoDevice
     })?;
+    let limit = std::env::var("WARPLOOM_MEMORY").ok().filter(|text| !text.trim().is_empty());
+    let limit = limit.map(|text| bytes(&text)).transpose().map_err(|why| {
+        eprintln!("warploom: WARPLOOM_MEMORY: {why}");
+        Error::NoDevice
+    })?;
     DRIVER.get_or_init(|| {
-        Driver::new(profiles, Box::new(ProcessMemory), Box::new(|fault| eprintln!("warploom: {fault}")))
+        let report = Box::new(|fault: &dyn std::fmt::Display| eprintln!("warploom: {fault}"));
+        Driver::with_memory_limit(profiles, Box::new(ProcessMemory), report, limit)
     });
     Ok(())
+}
+
+/// `512M`, `2G`: a number of bytes, of KiB, MiB or GiB.
+fn bytes(text: &str) -> std::result::Result<u64, String> {
+    let text = text.trim();
+    let (number, shift) = match text.as_bytes().last() {
+        Some(b'K' | b'k') => (&text[..text.len() - 1], 10),
+        Some(b'M' | b'm') => (&text[..text.len() - 1], 20),
+        Some(b'G' | b'g') => (&text[..text.len() - 1], 30),
+        _ => (text, 0),
+    };
+    let value = number.parse::<u64>().ok().and_then(|number| number.checked_mul(1 << shift));
+    value.ok_or_else(|| format!("`{text}` is not a number of bytes, such as 512M or 2G"))
 }
 
 /// `h200:4,l40s`: names of profiles, each with a number of devices.
@@ -109,6 +131,11 @@ impl<T, H> Table<T, H> {
         Ok(object)
     }
 
+    /// Forgets an object that is gone without the program having said so.
+    pub(crate) fn forget(&self, id: Id) {
+        self.objects.write().unwrap_or_else(PoisonError::into_inner).remove(&id.0);
+    }
+
     pub(crate) fn retain(&self, keep: impl Fn(&T) -> bool) {
         self.objects.write().unwrap_or_else(PoisonError::into_inner).retain(|_, object| keep(object));
     }
@@ -137,6 +164,11 @@ pub(crate) static KERNELS: Table<Kernel, sys::CUkern_st> = Table::new(Error::Inv
 pub(crate) static STREAMS: Table<OwnedStream, sys::CUstream_st> = Table::new(Error::InvalidHandle);
 pub(crate) static EVENTS: Table<Event, sys::CUevent_st> = Table::new(Error::InvalidHandle);
 pub(crate) static LINKS: Table<Mutex<LinkState>, sys::CUlinkState_st> = Table::new(Error::InvalidHandle);
+pub(crate) static GRAPHS: Table<Graph, sys::CUgraph_st> = Table::new(Error::InvalidValue);
+pub(crate) static NODES: Table<Node, sys::CUgraphNode_st> = Table::new(Error::InvalidValue);
+pub(crate) static EXECS: Table<Exec, sys::CUgraphExec_st> = Table::new(Error::InvalidValue);
+pub(crate) static OBJECTS: Table<UserObject, sys::CUuserObject_st> = Table::new(Error::InvalidValue);
+pub(crate) static POOLS: Table<Pool, sys::CUmemPoolHandle_st> = Table::new(Error::InvalidValue);
 
 /// Forgets what belonged to a context that is gone.
 pub(crate) fn forget(context: &Context) {

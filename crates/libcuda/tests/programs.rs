@@ -56,6 +56,16 @@ fn streams_and_events_keep_order() {
 }
 
 #[test]
+fn graphs_do_what_they_say() {
+    run("graphs", &[]);
+}
+
+#[test]
+fn streams_become_graphs() {
+    run("capture", &[]);
+}
+
+#[test]
 fn mistakes_are_errors() {
     let output = run("faults", &[]);
     let errors = String::from_utf8_lossy(&output.stderr);
@@ -66,7 +76,7 @@ fn mistakes_are_errors() {
 fn entry_points() {
     let output = run("entry", &[("WARPLOOM_DEVICES", "h200:2,t4")]);
     let errors = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(errors.matches("cuGraphCreate is not supported").count(), 1, "{errors}");
+    assert_eq!(errors.matches("cuImportExternalMemory is not supported").count(), 1, "{errors}");
 }
 
 #[test]

@@ -4,6 +4,7 @@ use crate::border::api;
 use crate::pointers::{put, put_if};
 use crate::state::{self, CONTEXTS, Table, current, device, driver};
 use crate::sys::*;
+use driver::priority::{GREATEST, LEAST};
 use driver::{Context, Error, Result, context};
 use std::ffi::{c_int, c_uint};
 use std::sync::Arc;
@@ -148,8 +149,8 @@ api! {
 
     fn cuCtxGetStreamPriorityRange(least: *mut c_int, greatest: *mut c_int) {
         current()?;
-        put_if(least, 0);
-        put_if(greatest, 0);
+        put_if(least, LEAST);
+        put_if(greatest, GREATEST);
         Ok(())
     }
 }

@@ -53,16 +53,6 @@ api! {
         if address == 0 { Ok(()) } else { context.free(address) }
     }
 
-    fn cuMemAllocAsync(out: *mut CUdeviceptr, bytes: usize, on: CUstream) {
-        let (context, _) = stream(on)?;
-        put(out, context.allocate(MemoryKind::Device, bytes as u64, 0)?)
-    }
-
-    fn cuMemFreeAsync(address: CUdeviceptr, on: CUstream) {
-        let (context, stream) = stream(on)?;
-        context.free_async(address, &stream)
-    }
-
     fn cuMemAllocManaged(out: *mut CUdeviceptr, bytes: usize, flags: c_uint) {
         if out.is_null() || !matches!(flags, CU_MEM_ATTACH_GLOBAL | CU_MEM_ATTACH_HOST) {
             return Err(Error::InvalidValue);

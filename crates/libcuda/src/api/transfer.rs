@@ -64,13 +64,17 @@ unsafe fn copy_2d(descriptor: *const CUDA_MEMCPY2D, on: CUstream, wait: bool) ->
 /// The pointer is null or points to a descriptor.
 unsafe fn copy_3d(descriptor: *const CUDA_MEMCPY3D, on: CUstream, wait: bool) -> Result<()> {
     // SAFETY: by contract.
-    let d = unsafe { get(descriptor)? };
+    copy(request_3d(&unsafe { get(descriptor)? })?, on, wait)
+}
+
+/// What a descriptor asks for.
+pub(crate) fn request_3d(d: &CUDA_MEMCPY3D) -> Result<Request> {
     let (from, to) = ([address(d.srcHost), d.srcDevice], [address(d.dstHost), d.dstDevice]);
     let at = [d.srcXInBytes, d.srcY, d.srcZ];
     let from = end(d.srcMemoryType, from, at, row(d.srcPitch, d.WidthInBytes), row(d.srcHeight, d.Height))?;
     let at = [d.dstXInBytes, d.dstY, d.dstZ];
     let to = end(d.dstMemoryType, to, at, row(d.dstPitch, d.WidthInBytes), row(d.dstHeight, d.Height))?;
-    copy(Request { to, from, extent: [d.WidthInBytes as u64, d.Height as u64, d.Depth as u64] }, on, wait)
+    Ok(Request { to, from, extent: [d.WidthInBytes as u64, d.Height as u64, d.Depth as u64] })
 }
 
 /// A distance that the program may leave at zero: then there are no gaps.

@@ -87,6 +87,7 @@ CUresult cuEventSynchronize(CUevent);
 CUresult cuEventElapsedTime_v2(float *, CUevent, CUevent);
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *, CUfunction, int, size_t);
 CUresult cuGraphCreate(void **, unsigned);
+CUresult cuImportExternalMemory(void **, const void *);
 
 typedef struct {
     size_t src_x, src_y;
