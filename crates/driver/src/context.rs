@@ -3,18 +3,17 @@
 //! A kernel's fault ends its context: every later call on it returns that error, until the context is destroyed. Each
 //! host thread has a stack of contexts, the top of which is current.
 
+use crate::Id;
 use crate::device::{Device, Process};
 use crate::error::{Error, Result};
 use crate::event::{Event, Record};
-use crate::memory::Allocation;
+use crate::limits::Limits;
 use crate::priority;
 use crate::stream::{Kind, Marker, Operation, Stream, Streams};
-use crate::{Id, lock};
 use machine::Fault;
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 /// A context.
 pub struct Context {
@@ -25,7 +24,10 @@ pub struct Context {
     destroyed: AtomicBool,
     health: Arc<Health>,
     streams: Streams,
-    pub(crate) allocations: Mutex<BTreeMap<u64, Allocation>>,
+    this: Weak<Self>,
+    limits: Arc<Limits>,
+    /// The devices whose memory its kernels may use.
+    peers: Mutex<Vec<Arc<Device>>>,
 }
 
 /// Whether a context has failed, and of what.
@@ -70,7 +72,7 @@ impl Context {
     pub fn new(device: &Arc<Device>, flags: u32) -> Result<Arc<Self>> {
         let machine = Arc::clone(device.machine()?);
         let health = Arc::new(Health { error: OnceLock::new(), process: Arc::clone(device.process()) });
-        Ok(Arc::new(Self {
+        Ok(Arc::new_cyclic(|this| Self {
             id: Id::next(),
             device: Arc::clone(device),
             machine,
@@ -78,13 +80,27 @@ impl Context {
             destroyed: AtomicBool::new(false),
             streams: Streams::new(&health),
             health,
-            allocations: Mutex::default(),
+            this: Weak::clone(this),
+            limits: Arc::default(),
+            peers: Mutex::default(),
         }))
     }
 
     /// Its identity.
     pub fn id(&self) -> Id {
         self.id
+    }
+
+    pub(crate) fn limits(&self) -> &Arc<Limits> {
+        &self.limits
+    }
+
+    pub(crate) fn peers(&self) -> &Mutex<Vec<Arc<Device>>> {
+        &self.peers
+    }
+
+    pub(crate) fn this(&self) -> Weak<Self> {
+        Weak::clone(&self.this)
     }
 
     /// Its device.
@@ -122,14 +138,8 @@ impl Context {
         self.end_captures();
         self.streams.synchronize();
         self.streams.close();
-        for (address, allocation) in std::mem::take(&mut *lock(&self.allocations)) {
-            if let Some(pool) = self.device.pools().disown(address) {
-                pool.give_back(address, allocation.bytes, self.streams.legacy().marker());
-            } else if allocation.owned() {
-                // It is in the list, so the machine has it; a refusal would only mean that it has gone already.
-                let _ = self.machine.memory().free(address);
-            }
-        }
+        self.close_peers();
+        self.free_all();
     }
 
     /// The legacy default stream.

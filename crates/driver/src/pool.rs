@@ -10,14 +10,14 @@
 
 use crate::capture::CaptureInfo;
 use crate::context::Context;
-use crate::device::Device;
+use crate::device::{Device, Process};
 use crate::error::{Error, Result};
 use crate::graph::Task;
 use crate::graph::memory::GraphAllocation;
 use crate::memory::{Allocation, MemoryKind};
 use crate::stream::{Marker, Operation, Stream};
 use crate::{Id, lock};
-use std::collections::HashMap;
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, Weak};
 
 /// What a pool may do, and what it has done.
@@ -56,6 +56,8 @@ pub struct Pool {
 struct State {
     statistics: Statistics,
     unused: Vec<Block>,
+    /// Other devices that may use its memory.
+    access: BTreeSet<usize>,
 }
 
 /// Memory that was freed.
@@ -92,8 +94,6 @@ pub(crate) struct Pools {
     default: Mutex<Option<Arc<Pool>>>,
     current: Mutex<Option<Arc<Pool>>>,
     all: Mutex<Vec<Weak<Pool>>>,
-    /// Whose an allocation is.
-    owners: Mutex<HashMap<u64, Arc<Pool>>>,
 }
 
 impl Pools {
@@ -103,15 +103,12 @@ impl Pools {
             pool.trim(pool.statistics().release_threshold);
         }
     }
+}
 
+impl Process {
     /// The pool that an allocation is of, which no longer is.
     pub(crate) fn disown(&self, address: u64) -> Option<Arc<Pool>> {
-        lock(&self.owners).remove(&address)
-    }
-
-    /// The pool that an allocation is of.
-    pub(crate) fn owner(&self, address: u64) -> Option<Arc<Pool>> {
-        lock(&self.owners).get(&address).cloned()
+        lock(&self.pooled).remove(&address)
     }
 }
 
@@ -128,7 +125,7 @@ impl Device {
             used: 0,
             used_high: 0,
         };
-        let state = Mutex::new(State { statistics, unused: Vec::new() });
+        let state = Mutex::new(State { statistics, unused: Vec::new(), access: BTreeSet::new() });
         let most = if most == 0 { u64::MAX } else { most };
         let machine = Arc::clone(self.machine()?);
         let pool = Arc::new(Pool { id: Id::next(), ordinal: self.ordinal(), machine, most, state });
@@ -196,10 +193,25 @@ impl Pool {
         change(&mut lock(&self.state).statistics);
     }
 
+    /// Whether a device may use its memory.
+    pub fn accessible(&self, ordinal: usize) -> bool {
+        ordinal == self.ordinal || lock(&self.state).access.contains(&ordinal)
+    }
+
+    /// Lets another device use its memory, which is memory of `owner`, or keeps it from that.
+    pub fn set_access(&self, other: &Device, owner: &Device, usable: bool) -> Result<()> {
+        let mut state = lock(&self.state);
+        match usable {
+            true if state.access.insert(other.ordinal()) => other.open_peer(owner),
+            false if state.access.remove(&other.ordinal()) => other.close_peer(owner),
+            _ => Ok(()),
+        }
+    }
+
     /// Gives unused memory back until no more than `keep` bytes are reserved.
     pub fn trim(&self, keep: u64) {
         let mut state = lock(&self.state);
-        let State { statistics, unused } = &mut *state;
+        let State { statistics, unused, .. } = &mut *state;
         unused.retain(|block| {
             if statistics.reserved <= keep || !block.freed.passed() {
                 return true;
@@ -214,7 +226,7 @@ impl Pool {
     /// Memory for a stream: address and size, and what the stream must wait for first.
     fn take(&self, bytes: u64, stream: &Stream) -> Result<(u64, u64, Option<Marker>)> {
         let mut state = lock(&self.state);
-        let State { statistics, unused } = &mut *state;
+        let State { statistics, unused, .. } = &mut *state;
         let opportunistic = statistics.opportunistic;
         let ready = |block: &Block| block.freed.is_of(stream) || (opportunistic && block.freed.passed());
         let best = |wanted: &dyn Fn(&Block) -> bool, unused: &[Block]| {
@@ -295,9 +307,10 @@ impl Context {
         if let Some(marker) = wait {
             self.submit_now(stream, Operation::Wait(marker))?;
         }
-        let allocation = Allocation { kind: MemoryKind::Device, address, bytes, flags: 0, id: Id::next() };
-        lock(&self.device().pools().owners).insert(address, pool);
-        lock(&self.allocations).insert(address, allocation);
+        let process = self.device().process();
+        lock(&process.pooled).insert(address, pool);
+        let allocation = self.allocation(MemoryKind::Device, address, bytes, 0);
+        lock(&process.allocations).insert(address, allocation);
         Ok(address)
     }
 
@@ -312,28 +325,34 @@ impl Context {
             }
             return self.capture_task(stream, Task::Free(address)).map(drop);
         }
-        let Some(allocation) = lock(&self.allocations).get(&address).copied().filter(Allocation::owned)
-        else {
+        let process = Arc::clone(self.device().process());
+        let mut allocations = lock(&process.allocations);
+        let known = allocations.get(&address).cloned().filter(Allocation::owned);
+        if known.is_some() {
+            allocations.remove(&address);
+        }
+        drop(allocations);
+        let Some(allocation) = known else {
             return if self.device().graph_memory().free(address)? {
                 Ok(())
             } else {
                 Err(Error::InvalidValue)
             };
         };
-        lock(&self.allocations).remove(&address);
-        if let Some(pool) = self.device().pools().disown(address) {
+        if let Some(pool) = process.disown(address) {
             let freed = self.submit_now(stream, Operation::Free(Box::new(|| ())))?;
             pool.give_back(address, allocation.bytes, freed);
             return Ok(());
         }
-        let machine = Arc::clone(self.machine());
-        // The allocation was in the list, so the machine has it.
-        let free = move || drop(machine.memory().free(address));
+        let free = move || {
+            // The allocation was in the list, so its memory has it.
+            let _ = process.free(address);
+        };
         self.submit_now(stream, Operation::Free(Box::new(free))).map(drop)
     }
 
     /// The pool that an allocation is of.
     pub fn pool_of(&self, address: u64) -> Option<Arc<Pool>> {
-        self.device().pools().owner(address)
+        lock(&self.device().process().pooled).get(&address).cloned()
     }
 }

@@ -95,8 +95,8 @@ impl Values {
     fn read(&self, operation: &ValueOperation) -> Result<u64> {
         let mut value = [0; 8];
         let bytes = &mut value[..operation.bytes()];
-        match self.process.machine_of(operation.address) {
-            Some((_, machine)) => machine.memory().read(operation.address, bytes)?,
+        match self.process.memory_of(operation.address) {
+            Some(memory) => memory.read(operation.address, bytes)?,
             None => self
                 .process
                 .host
@@ -108,8 +108,8 @@ impl Values {
     fn write(&self, operation: &ValueOperation) -> Result<()> {
         let value = operation.value.to_le_bytes();
         let bytes = &value[..operation.bytes()];
-        match self.process.machine_of(operation.address) {
-            Some((_, machine)) => machine.memory().write(operation.address, bytes)?,
+        match self.process.memory_of(operation.address) {
+            Some(memory) => memory.write(operation.address, bytes)?,
             None => {
                 self.process.host.write(operation.address, bytes.len(), &mut |to| to.copy_from_slice(bytes))
             }
@@ -126,10 +126,8 @@ impl Context {
         for operation in &operations {
             let bytes = operation.bytes() as u64;
             let inside = |start: u64, size: u64| operation.address - start + bytes <= size;
-            let known = match process.machine_of(operation.address) {
-                Some((_, machine)) => {
-                    machine.memory().allocation_of(operation.address).is_some_and(|(a, n)| inside(a, n))
-                }
+            let known = match process.memory_of(operation.address) {
+                Some(memory) => memory.allocation_of(operation.address).is_some_and(|(a, n)| inside(a, n)),
                 None => self
                     .allocation_of(operation.address)
                     .is_some_and(|known| inside(known.address, known.bytes)),

@@ -7,9 +7,11 @@ use driver::event::Event;
 use driver::graph::user_object::UserObject;
 use driver::graph::{Exec, Graph, Node};
 use driver::library::{Kernel, Library};
-use driver::module::{Function, Link, Module};
+use driver::link::Link;
+use driver::module::{Function, Module};
 use driver::pool::Pool;
 use driver::stream::Stream;
+use driver::virtual_memory::Physical;
 use driver::{Context, Device, Driver, Error, Id, Result};
 use machine::Profile;
 use std::cell::Cell;
@@ -169,6 +171,7 @@ pub(crate) static NODES: Table<Node, sys::CUgraphNode_st> = Table::new(Error::In
 pub(crate) static EXECS: Table<Exec, sys::CUgraphExec_st> = Table::new(Error::InvalidValue);
 pub(crate) static OBJECTS: Table<UserObject, sys::CUuserObject_st> = Table::new(Error::InvalidValue);
 pub(crate) static POOLS: Table<Pool, sys::CUmemPoolHandle_st> = Table::new(Error::InvalidValue);
+pub(crate) static PHYSICAL: Table<Physical, std::ffi::c_void> = Table::new(Error::InvalidValue);
 
 /// Forgets what belonged to a context that is gone.
 pub(crate) fn forget(context: &Context) {

@@ -163,27 +163,29 @@ api! {
 
     fn cuMemPoolSetAccess(pool: CUmemoryPool, places: *const CUmemAccessDesc, count: usize) {
         let pool = POOLS.get(pool)?;
+        let owner = device(pool.ordinal() as c_int)?;
         for index in 0..count {
             let place = element(places, index)?;
             let other = located(&place.location)?;
-            let flags = place.flags;
-            let own = other.ordinal() == pool.ordinal();
-            if !matches!(flags, CU_MEM_ACCESS_FLAGS_PROT_NONE | CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
-                || (own && flags == CU_MEM_ACCESS_FLAGS_PROT_NONE)
-            {
-                return Err(Error::InvalidValue);
-            }
-            if !own && flags != CU_MEM_ACCESS_FLAGS_PROT_NONE {
-                return Err(Error::NotSupported);
+            let usable = match place.flags {
+                CU_MEM_ACCESS_FLAGS_PROT_NONE => false,
+                CU_MEM_ACCESS_FLAGS_PROT_READWRITE => true,
+                _ => return Err(Error::InvalidValue),
+            };
+            match other.can_access(owner) {
+                true => pool.set_access(other, owner, usable)?,
+                false if usable => {}
+                // A device cannot be kept from its own memory.
+                false => return Err(Error::InvalidValue),
             }
         }
-        current().map(drop)
+        Ok(())
     }
 
     fn cuMemPoolGetAccess(flags: *mut CUmemAccess_flags, pool: CUmemoryPool, place: *mut CUmemLocation) {
         let pool = POOLS.get(pool)?;
-        let own = located(&get(place)?)?.ordinal() == pool.ordinal();
-        put(flags, if own { CU_MEM_ACCESS_FLAGS_PROT_READWRITE } else { CU_MEM_ACCESS_FLAGS_PROT_NONE })
+        let usable = pool.accessible(located(&get(place)?)?.ordinal());
+        put(flags, if usable { CU_MEM_ACCESS_FLAGS_PROT_READWRITE } else { CU_MEM_ACCESS_FLAGS_PROT_NONE })
     }
 }
 

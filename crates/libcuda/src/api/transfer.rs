@@ -77,6 +77,21 @@ pub(crate) fn request_3d(d: &CUDA_MEMCPY3D) -> Result<Request> {
     Ok(Request { to, from, extent: [d.WidthInBytes as u64, d.Height as u64, d.Depth as u64] })
 }
 
+/// Copies bytes between devices.
+pub(crate) fn copy_peer(to: u64, from: u64, bytes: usize, on: CUstream, wait: bool) -> Result<()> {
+    linear((Side::Device, to), (Side::Device, from), bytes, on, wait)
+}
+
+/// Copies what a descriptor with contexts asks for; an address tells whose memory it is in.
+pub(crate) fn request_peer(d: &CUDA_MEMCPY3D_PEER, on: CUstream, wait: bool) -> Result<()> {
+    let (from, to) = ([address(d.srcHost), d.srcDevice], [address(d.dstHost), d.dstDevice]);
+    let at = [d.srcXInBytes, d.srcY, d.srcZ];
+    let from = end(d.srcMemoryType, from, at, row(d.srcPitch, d.WidthInBytes), row(d.srcHeight, d.Height))?;
+    let at = [d.dstXInBytes, d.dstY, d.dstZ];
+    let to = end(d.dstMemoryType, to, at, row(d.dstPitch, d.WidthInBytes), row(d.dstHeight, d.Height))?;
+    copy(Request { to, from, extent: [d.WidthInBytes as u64, d.Height as u64, d.Depth as u64] }, on, wait)
+}
+
 /// A distance that the program may leave at zero: then there are no gaps.
 fn row(stated: usize, needed: usize) -> usize {
     if stated == 0 { needed } else { stated }
