@@ -16,6 +16,7 @@ use driver::{Context, Device, Driver, Error, Id, Result};
 use machine::Profile;
 use std::cell::Cell;
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError, RwLock};
 
 /// The most devices that a process can ask for.
@@ -23,8 +24,31 @@ const MOST_DEVICES: usize = 64;
 
 static DRIVER: OnceLock<Driver> = OnceLock::new();
 
+/// Whether this process was forked off from one that has a driver: it has not, since it has none of the threads.
+static FORKED: AtomicBool = AtomicBool::new(false);
+
+/// Notes forks from now on.
+fn watch_forks() {
+    unsafe extern "C" {
+        fn pthread_atfork(
+            prepare: Option<unsafe extern "C" fn()>,
+            parent: Option<unsafe extern "C" fn()>,
+            child: Option<unsafe extern "C" fn()>,
+        ) -> std::ffi::c_int;
+    }
+    unsafe extern "C" fn in_child() {
+        FORKED.store(true, Ordering::Relaxed);
+    }
+    // SAFETY: POSIX declares the function so, and the handler only stores to an atomic. If it cannot be registered, forks
+    // go unnoticed.
+    let _ = unsafe { pthread_atfork(None, None, Some(in_child)) };
+}
+
 /// What `cuInit` does.
 pub(crate) fn initialise() -> Result<()> {
+    if FORKED.load(Ordering::Relaxed) {
+        return Err(Error::NotInitialized);
+    }
     if DRIVER.get().is_some() {
         return Ok(());
     }
@@ -39,6 +63,7 @@ pub(crate) fn initialise() -> Result<()> {
         Error::NoDevice
     })?;
     DRIVER.get_or_init(|| {
+        watch_forks();
         let report = Box::new(|fault: &dyn std::fmt::Display| eprintln!("warploom: {fault}"));
         Driver::with_memory_limit(profiles, Box::new(ProcessMemory), report, limit)
     });
@@ -75,6 +100,9 @@ fn profiles(wanted: &str) -> std::result::Result<Vec<Profile>, String> {
 
 /// The driver, once `cuInit` was called.
 pub(crate) fn driver() -> Result<&'static Driver> {
+    if FORKED.load(Ordering::Relaxed) {
+        return Err(Error::NotInitialized);
+    }
     DRIVER.get().ok_or(Error::NotInitialized)
 }
 

@@ -28,11 +28,14 @@ fn run(name: &str, environment: &[(&str, &str)]) -> Output {
         .args([&program, &source])
         .arg("-L")
         .arg(&library)
-        .args(["-lcuda", "-ldl"])
+        .args(["-lcuda", "-ldl", "-lpthread"])
         .output()
         .unwrap();
     assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
-    let output = Command::new(&program)
+    // A program that hangs fails.
+    let output = Command::new("timeout")
+        .arg("120")
+        .arg(&program)
         .env("LD_LIBRARY_PATH", &library)
         .envs(environment.iter().copied())
         .output()
@@ -63,6 +66,33 @@ fn graphs_do_what_they_say() {
 #[test]
 fn streams_become_graphs() {
     run("capture", &[]);
+}
+
+#[test]
+fn pools_reuse_memory_in_order() {
+    run("pools", &[]);
+}
+
+#[test]
+fn addresses_memory_and_access() {
+    run("virtual", &[]);
+}
+
+#[test]
+fn devices_use_one_anothers_memory() {
+    let output = run("peers", &[("WARPLOOM_DEVICES", "h200:2")]);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(errors.contains("illegal address"), "{errors}");
+}
+
+#[test]
+fn limits_hold() {
+    run("limits", &[("WARPLOOM_MEMORY", "64M")]);
+}
+
+#[test]
+fn load_faults_forks_and_ends() {
+    run("stress", &[]);
 }
 
 #[test]
