@@ -96,6 +96,10 @@ impl Decoder<'_> {
                 self.emit_part(Op { d, a: base, imm: offset, ..op(add_immediate) });
                 Ok(Source::Scalar(d))
             }
+            // `name[index]` is the address of an element; only a memory operand is the element itself.
+            Operand::Address { base: AddressBase::Variable(id), offset } => {
+                self.value(Operand::SymbolAddress { symbol: Symbol::Variable(id), offset }, bits)
+            }
             Operand::Function(function) => Ok(Source::Scalar(self.constant(code_address(function.0)))),
             Operand::Sink | Operand::Absent => Ok(Source::Scalar(ZERO)),
             other => Err(format!("operand {other:?} as a value")),
