@@ -17,7 +17,7 @@ use syn::{Attribute, FnArg, Item, ReturnType};
 const FEATURE: &str = "\"cuda-13000\"";
 
 /// Older forms whose parameters are those of a newer one.
-const OLDER: [(&str, &str); 19] = [
+const OLDER: [(&str, &str); 20] = [
     ("cuCtxDestroy", "cuCtxDestroy_v2"),
     ("cuCtxPopCurrent", "cuCtxPopCurrent_v2"),
     ("cuCtxPushCurrent", "cuCtxPushCurrent_v2"),
@@ -37,6 +37,7 @@ const OLDER: [(&str, &str); 19] = [
     ("cuStreamWaitValue64", "cuStreamWaitValue64_v2"),
     ("cuStreamWriteValue32", "cuStreamWriteValue32_v2"),
     ("cuStreamWriteValue64", "cuStreamWriteValue64_v2"),
+    ("cuTexRefSetAddress2D_v2", "cuTexRefSetAddress2D_v3"),
 ];
 
 fn main() {

@@ -277,7 +277,8 @@ impl Process {
             return Some(Arc::clone(common));
         }
         let machines = lock(&self.machines);
-        let of = machines.iter().map(|machine| machine.memory()).find(|memory| memory.reserves(address));
+        let of =
+            machines.iter().map(|machine| machine.shared_memory()).find(|memory| memory.reserves(address));
         of.cloned()
     }
 

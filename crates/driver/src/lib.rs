@@ -12,6 +12,9 @@
 //! | [`device`] | the devices of a process, their primary contexts |
 //! | [`context`] | contexts, each host thread's stack of them, sticky errors |
 //! | [`memory`] | allocations, what a pointer is |
+//! | [`array`] | arrays and their mip levels |
+//! | [`texture`] | textures and surfaces |
+//! | [`reference`](mod@reference) | textures and surfaces that are bound to variables of a module |
 //! | [`managed`] | advice about managed memory |
 //! | [`copy`] | copies and fills in up to three dimensions |
 //! | [`stream`] | order: streams, their worker threads, default streams |
@@ -39,6 +42,7 @@
 //! This crate exits nothing, prints nothing and reads no paths; faults of kernels go to the [`device::Report`] that
 //! the driver was made with.
 
+pub mod array;
 pub mod capture;
 pub mod context;
 pub mod copy;
@@ -56,7 +60,9 @@ pub mod module;
 pub mod peer;
 pub mod pool;
 pub mod priority;
+pub mod reference;
 pub mod stream;
+pub mod texture;
 pub mod values;
 pub mod virtual_memory;
 

@@ -98,7 +98,8 @@ impl Context {
             return Err(Error::InvalidValue);
         }
         let process = self.device().process();
-        let memory = if kind == MemoryKind::Device { self.machine().memory() } else { process.common()? };
+        let of_device = kind == MemoryKind::Device;
+        let memory = if of_device { self.machine().shared_memory() } else { process.common()? };
         let address = memory.allocate(bytes)?;
         let allocation = self.allocation(kind, address, bytes, flags);
         lock(&process.allocations).insert(address, allocation);

@@ -25,7 +25,7 @@ impl Device {
         let mut peers = lock(&self.peers().0);
         let count = peers.entry(other.ordinal()).or_default();
         if *count == 0 {
-            self.machine()?.reach().attach(other.machine()?.memory());
+            self.machine()?.reach().attach(other.machine()?.shared_memory());
         }
         *count += 1;
         Ok(())
@@ -38,7 +38,7 @@ impl Device {
         *count -= 1;
         if *count == 0 {
             peers.remove(&other.ordinal());
-            self.machine()?.reach().detach(other.machine()?.memory());
+            self.machine()?.reach().detach(other.machine()?.shared_memory());
         }
         Ok(())
     }

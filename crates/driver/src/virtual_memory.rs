@@ -109,14 +109,14 @@ impl Driver {
     pub fn create_physical(&self, ordinal: i32, bytes: u64, exportable: bool) -> Result<Arc<Physical>> {
         whole(bytes)?;
         let device = self.device(ordinal)?;
-        let backing = Backing::new(device.machine()?.memory(), bytes)?;
+        let backing = Backing::new(device.machine()?.shared_memory(), bytes)?;
         Ok(self.physical(device.ordinal(), exportable, backing))
     }
 
     /// Memory that another process has exported. It counts for a device of this one.
     pub fn import_physical(&self, ordinal: usize, file: OwnedFd) -> Result<Arc<Physical>> {
         let device = self.devices().get(ordinal).ok_or(Error::InvalidDevice)?;
-        let backing = Backing::import(device.machine()?.memory(), file).map_err(|_| Error::InvalidValue)?;
+        let backing = Backing::import(device.machine()?.shared_memory(), file).map_err(|_| Error::InvalidValue)?;
         Ok(self.physical(ordinal, true, backing))
     }
 

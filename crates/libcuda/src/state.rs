@@ -2,6 +2,7 @@
 
 use crate::pointers::ProcessMemory;
 use crate::sys;
+use driver::array::{Array, Mipmapped};
 use driver::context;
 use driver::event::Event;
 use driver::graph::user_object::UserObject;
@@ -10,6 +11,7 @@ use driver::library::{Kernel, Library};
 use driver::link::Link;
 use driver::module::{Function, Module};
 use driver::pool::Pool;
+use driver::reference::{SurfaceReference, TextureReference};
 use driver::stream::Stream;
 use driver::virtual_memory::Physical;
 use driver::{Context, Device, Driver, Error, Id, Result};
@@ -193,6 +195,12 @@ pub(crate) static LIBRARIES: Table<Library, sys::CUlib_st> = Table::new(Error::I
 pub(crate) static KERNELS: Table<Kernel, sys::CUkern_st> = Table::new(Error::InvalidHandle);
 pub(crate) static STREAMS: Table<OwnedStream, sys::CUstream_st> = Table::new(Error::InvalidHandle);
 pub(crate) static EVENTS: Table<Event, sys::CUevent_st> = Table::new(Error::InvalidHandle);
+pub(crate) static ARRAYS: Table<Array, sys::CUarray_st> = Table::new(Error::InvalidHandle);
+pub(crate) static MIPMAPPED: Table<Mipmapped, sys::CUmipmappedArray_st> = Table::new(Error::InvalidHandle);
+pub(crate) static TEXTURE_REFERENCES: Table<TextureReference, sys::CUtexref_st> =
+    Table::new(Error::InvalidHandle);
+pub(crate) static SURFACE_REFERENCES: Table<SurfaceReference, sys::CUsurfref_st> =
+    Table::new(Error::InvalidHandle);
 pub(crate) static LINKS: Table<Mutex<LinkState>, sys::CUlinkState_st> = Table::new(Error::InvalidHandle);
 pub(crate) static GRAPHS: Table<Graph, sys::CUgraph_st> = Table::new(Error::InvalidValue);
 pub(crate) static NODES: Table<Node, sys::CUgraphNode_st> = Table::new(Error::InvalidValue);
@@ -206,6 +214,8 @@ pub(crate) fn forget(context: &Context) {
     let of_context = |module: &Module| module.context().is_ok_and(|owner| owner.id() == context.id());
     FUNCTIONS.retain(|function| !of_context(function.module()));
     MODULES.retain(|module| !of_context(module));
+    ARRAYS.retain(|array| array.context() != context.id());
+    MIPMAPPED.retain(|array| array.context() != context.id());
     STREAMS.retain(|owned| owned.context.id() != context.id());
     CONTEXTS.retain(|other| other.id() != context.id());
 }

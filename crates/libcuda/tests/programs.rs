@@ -87,7 +87,7 @@ fn devices_use_one_anothers_memory() {
 
 #[test]
 fn limits_hold() {
-    run("limits", &[("WARPLOOM_MEMORY", "64M")]);
+    run("bounds", &[("WARPLOOM_MEMORY", "64M")]);
 }
 
 #[test]
@@ -107,6 +107,36 @@ fn entry_points() {
     let output = run("entry", &[("WARPLOOM_DEVICES", "h200:2,t4")]);
     let errors = String::from_utf8_lossy(&output.stderr);
     assert_eq!(errors.matches("cuImportExternalMemory is not supported").count(), 1, "{errors}");
+}
+
+#[test]
+fn images_are_linked() {
+    run("link", &[]);
+}
+
+#[test]
+fn kinds_of_memory() {
+    run("host_memory", &[("WARPLOOM_DEVICES", "h200,a100")]);
+}
+
+#[test]
+fn grids_that_wait_for_all_blocks() {
+    run("grid", &[]);
+}
+
+#[test]
+fn arrays_textures_and_surfaces() {
+    run("textures", &[]);
+}
+
+#[test]
+fn texture_references() {
+    run("references", &[]);
+}
+
+#[test]
+fn limits_of_functions_and_devices() {
+    run("limits", &[]);
 }
 
 #[test]

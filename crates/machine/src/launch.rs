@@ -69,7 +69,12 @@ impl Device {
     }
 
     /// Global memory.
-    pub fn memory(&self) -> &Arc<DeviceMemory> {
+    pub fn memory(&self) -> &DeviceMemory {
+        &self.memory
+    }
+
+    /// Global memory, for kernels of other devices: see [`Reach::attach`].
+    pub fn shared_memory(&self) -> &Arc<DeviceMemory> {
         &self.memory
     }
 

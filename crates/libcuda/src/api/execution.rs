@@ -185,6 +185,42 @@ fn completion_event(id: CUlaunchAttributeID, value: &CUlaunchAttributeValue) -> 
     }
 }
 
+/// How a launch is configured, and the events that it records.
+///
+/// # Safety
+/// The pointer is null or points to a configuration with as many attributes as it says.
+unsafe fn wanted(config: *const CUlaunchConfig) -> Result<(Wanted, Vec<CUevent>)> {
+    // SAFETY: by contract.
+    let config = unsafe { get(config)? };
+    let configuration = Configuration {
+        grid: [config.gridDimX, config.gridDimY, config.gridDimZ],
+        block: [config.blockDimX, config.blockDimY, config.blockDimZ],
+        cluster: None,
+        dynamic_shared: config.sharedMemBytes,
+        cooperative: false,
+    };
+    let mut wanted = Wanted { configuration, priority: None };
+    let mut events = Vec::new();
+    for index in 0..config.numAttrs as usize {
+        // SAFETY: by contract.
+        let attribute = unsafe { element(config.attrs, index)? };
+        match completion_event(attribute.id, &attribute.value) {
+            Some(event) => events.push(event),
+            None => apply_attribute(&mut wanted, attribute.id, &attribute.value)?,
+        }
+    }
+    Ok((wanted, events))
+}
+
+/// How a launch is configured.
+///
+/// # Safety
+/// The pointer is null or points to a configuration with as many attributes as it says.
+pub(crate) unsafe fn configuration(config: *const CUlaunchConfig) -> Result<Configuration> {
+    // SAFETY: by contract.
+    Ok(unsafe { wanted(config)? }.0.configuration)
+}
+
 /// A function of the program's with its argument.
 pub(crate) fn host_call(call: CUhostFn, argument: *mut c_void) -> Result<HostCall> {
     let call = call.ok_or(Error::InvalidValue)?;
@@ -278,24 +314,9 @@ api! {
         params: *mut *mut c_void,
         extra: *mut *mut c_void,
     ) {
-        let config = get(config)?;
-        let configuration = Configuration {
-            grid: [config.gridDimX, config.gridDimY, config.gridDimZ],
-            block: [config.blockDimX, config.blockDimY, config.blockDimZ],
-            cluster: None,
-            dynamic_shared: config.sharedMemBytes,
-            cooperative: false,
-        };
-        let mut wanted = Wanted { configuration, priority: None };
-        let mut events = Vec::new();
-        for index in 0..config.numAttrs as usize {
-            let attribute = element(config.attrs, index)?;
-            match completion_event(attribute.id, &attribute.value) {
-                Some(event) => events.push(EVENTS.get(event)?),
-                None => apply_attribute(&mut wanted, attribute.id, &attribute.value)?,
-            }
-        }
-        let (context, stream) = stream(config.hStream)?;
+        let (wanted, events) = wanted(config)?;
+        let events: Vec<_> = events.into_iter().map(|event| EVENTS.get(event)).collect::<Result<_>>()?;
+        let (context, stream) = stream(get(config)?.hStream)?;
         let function = function(f, Some(&context))?;
         let buffer = parameters(&function, params, extra)?;
         let work = context.prepare_launch(&function, wanted.configuration, buffer)?;

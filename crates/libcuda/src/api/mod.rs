@@ -1,6 +1,7 @@
 //! The functions, a file a chapter of the driver's manual. What the functions of a file are called is what their
 //! manual calls them; the build script makes those that stand in no file.
 
+pub(crate) mod array;
 pub(crate) mod capture;
 pub(crate) mod context;
 pub(crate) mod device;
@@ -20,11 +21,14 @@ pub(crate) mod peer;
 pub(crate) mod pointer;
 pub(crate) mod pool;
 pub(crate) mod profiler;
+pub(crate) mod reference;
 pub(crate) mod stream;
+pub(crate) mod texture;
 pub(crate) mod transfer;
 pub(crate) mod values;
 pub(crate) mod virtual_memory;
 
+pub(crate) use array::*;
 pub(crate) use capture::*;
 pub(crate) use context::*;
 pub(crate) use device::*;
@@ -43,7 +47,9 @@ pub(crate) use peer::*;
 pub(crate) use pointer::*;
 pub(crate) use pool::*;
 pub(crate) use profiler::*;
+pub(crate) use reference::*;
 pub(crate) use stream::*;
+pub(crate) use texture::*;
 pub(crate) use transfer::*;
 pub(crate) use values::*;
 pub(crate) use virtual_memory::*;

@@ -1,104 +1,116 @@
-/* What a context, a stream and the user limit. Run with WARPLOOM_MEMORY=64M. */
-#include "memory.h"
+/* What functions and devices allow: attributes, occupancy, and launches that are judged by them. */
+#include "driver.h"
 
-static const char CALLS[] =
+CUresult cuOccupancyMaxPotentialBlockSize(int *, int *, CUfunction, size_t (*)(int), size_t, int);
+CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t *, CUfunction, int, int);
+
+static const char CODE[] =
     ".version 8.0\n.target sm_70\n.address_size 64\n"
-    ".extern .func (.param .b64 p) malloc(.param .b64 n);\n"
-    ".extern .func cudaGraphSetConditional(.param .b64 h, .param .b32 v);\n"
-    ".visible .entry takes(.param .u64 out, .param .u64 bytes) {\n"
-    "  .reg .b64 %d<3>; ld.param.u64 %d0, [bytes]; { .param .b64 n; .param .b64 p; st.param.b64 [n], %d0;\n"
-    "  call.uni (p), malloc, (n); ld.param.b64 %d1, [p]; } ld.param.u64 %d2, [out]; st.global.u64 [%d2], %d1; ret; }\n"
-    /* Counts a word down and goes on while it is not 0. */
-    ".visible .entry down(.param .u64 h, .param .u64 word) {\n"
-    "  .reg .b64 %d<2>; .reg .b32 %r; ld.param.u64 %d0, [h]; ld.param.u64 %d1, [word]; ld.global.u32 %r, [%d1];\n"
-    "  sub.u32 %r, %r, 1; st.global.u32 [%d1], %r; { .param .b64 p; .param .b32 v; st.param.b64 [p], %d0;\n"
-    "  st.param.b32 [v], %r; call.uni cudaGraphSetConditional, (p, v); } ret; }\n";
+    ".visible .entry plain() { ret; }\n"
+    ".visible .entry bounded() .maxntid 128, 2, 1 { ret; }\n"
+    ".visible .entry crowded() .maxntid 256 .minnctapersm 4 { ret; }\n"
+    ".visible .entry shared() { .shared .b8 s[40000]; .reg .b32 %r; ld.shared.u32 %r, [s]; ret; }\n";
 
-static CUfunction takes;
+/* A kernel with 200 values that are alive together. */
+static CUmodule load(const char *directive) {
+    static char text[32768];
+    char *at = text;
+    at += sprintf(at, ".version 8.0\n.target sm_70\n.address_size 64\n"
+                      ".visible .entry wide(.param .u64 p) %s { .reg .b32 %%r<201>; .reg .b64 %%d;\n"
+                      "  ld.param.u64 %%d, [p];\n", directive);
+    for (int i = 0; i < 200; i++)
+        at += sprintf(at, "  ld.volatile.global.u32 %%r%d, [%%d+%d];\n", i, 4 * i);
+    for (int i = 0; i < 200; i++)
+        at += sprintf(at, "  st.volatile.global.u32 [%%d+%d], %%r%d;\n", 4 * (199 - i), i);
+    sprintf(at, "  ret; }\n");
+    CUmodule module;
+    OK(cuModuleLoadData(&module, text));
+    return module;
+}
 
-/* Whether a kernel's `malloc` of so many bytes succeeds. */
-static int taken(uint64_t bytes) {
-    CUdeviceptr out;
-    uint64_t address = 7;
-    OK(cuMemAlloc_v2(&out, 8));
-    void *params[] = {&out, &bytes};
-    OK(cuLaunchKernel(takes, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL));
-    OK(cuMemcpyDtoH_v2(&address, out, 8));
-    OK(cuMemFree_v2(out));
-    return address != 0;
+static int attribute(CUfunction f, int which) {
+    int value;
+    OK(cuFuncGetAttribute(&value, which, f));
+    return value;
 }
 
 int main(void) {
-    CUmodule module;
-    CUfunction down;
-    size_t value = 0, free_ = 0, total = 0;
     begin();
-    OK(cuModuleLoadData(&module, CALLS));
-    OK(cuModuleGetFunction(&takes, module, "takes"));
-    OK(cuModuleGetFunction(&down, module, "down"));
+    CUmodule module;
+    CUfunction plain, bounded, crowded, shared, wide;
+    OK(cuModuleLoadData(&module, CODE));
+    OK(cuModuleGetFunction(&plain, module, "plain"));
+    OK(cuModuleGetFunction(&bounded, module, "bounded"));
+    OK(cuModuleGetFunction(&crowded, module, "crowded"));
+    OK(cuModuleGetFunction(&shared, module, "shared"));
+    int blocks;
 
-    OK(cuCtxGetLimit(&value, 2));
-    TRUE(value == 8 * MIB);
-    TRUE(taken(3 * MIB) && !taken(9 * MIB));
-    OK(cuCtxSetLimit(2, MIB));
-    OK(cuCtxGetLimit(&value, 2));
-    TRUE(value == MIB && taken(MIB / 2) && !taken(3 * MIB));
-    OK(cuCtxSetLimit(0, 4096));
-    OK(cuCtxGetLimit(&value, 0));
-    TRUE(value == 4096);
-    EXPECT(1, cuCtxSetLimit(0, (size_t)1 << 40));
-    EXPECT(215, cuCtxGetLimit(&value, 77));
+    /* Threads, as on an H200: 2048 on a multiprocessor, 32 blocks. */
+    TRUE(attribute(plain, 0) == 1024 && attribute(bounded, 0) == 256);
+    int sizes[][2] = {{32, 32}, {64, 32}, {96, 21}, {128, 16}, {1000, 2}, {1024, 2}};
+    for (int i = 0; i < 6; i++) {
+        OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, plain, sizes[i][0], 0));
+        TRUE(blocks == sizes[i][1]);
+    }
+    OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, bounded, 512, 0));
+    TRUE(blocks == 0);
+    EXPECT(701, cuLaunchKernel(bounded, 1, 1, 1, 512, 1, 1, 0, NULL, NULL, NULL));
 
-    int least = 9, greatest = 9, priority = 9;
-    CUstream stream;
-    OK(cuCtxGetStreamPriorityRange(&least, &greatest));
-    TRUE(least == 0 && greatest == -5);
-    OK(cuStreamCreateWithPriority(&stream, 1, -100));
-    OK(cuStreamGetPriority(stream, &priority));
-    TRUE(priority == -5);
+    /* Shared memory: 228 KiB, of which each block takes its own and 1 KiB for the system. */
+    TRUE(attribute(shared, 1) == 40000);
+    OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, shared, 32, 0));
+    TRUE(blocks == 228 * 1024 / (40064 + 1024));
+    OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, plain, 32, 48 << 10));
+    TRUE(blocks == 4);
+    size_t free_shared;
+    OK(cuOccupancyAvailableDynamicSMemPerBlock(&free_shared, plain, 4, 32));
+    TRUE(free_shared == (57 - 1) << 10);
+    int grid, size;
+    OK(cuOccupancyMaxPotentialBlockSize(&grid, &size, plain, NULL, 0, 0));
+    TRUE(size == 1024 && grid == 2 * 132);
 
-    /* The condition is set by the kernel itself. */
-    CUgraph graph;
-    CUgraphNode node;
-    CUgraphExec exec;
-    uint64_t handle;
-    CUdeviceptr word;
-    OK(cuMemAlloc_v2(&word, 4));
-    OK(cuMemsetD32_v2(word, 5, 1));
-    OK(cuGraphCreate((void **)&graph, 0));
-    OK(cuGraphConditionalHandleCreate(&handle, graph, NULL, 1, 1));
-    NodeParams params = {.type = CONDITIONAL, .conditional = {.handle = handle, .type = 1, .size = 1}};
-    OK(cuGraphAddNode(&node, graph, NULL, 0, &params));
-    void *arguments[] = {&handle, &word};
-    KernelParams kernel = one_thread(down, arguments);
-    OK(cuGraphAddKernelNode_v2(&node, params.conditional.graphs[0], NULL, 0, &kernel));
-    OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
-    OK(cuGraphLaunch(exec, NULL));
-    unsigned left = 9;
-    OK(cuMemcpyDtoH_v2(&left, word, 4));
-    TRUE(left == 0);
+    /* Registers: a kernel that says how many it may have is judged by them. */
+    OK(cuModuleGetFunction(&wide, load(".maxnreg 255"), "wide"));
+    int registers = attribute(wide, 4);
+    TRUE(registers >= 200 && registers <= 255);
+    TRUE(attribute(wide, 0) == 256);
+    OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, wide, 256, 0));
+    TRUE(blocks == 1);
+    CUdeviceptr p;
+    OK(cuMemAlloc_v2(&p, 800));
+    void *params[] = {&p};
+    EXPECT(701, cuLaunchKernel(wide, 1, 1, 1, 512, 1, 1, 0, NULL, params, NULL));
+    OK(cuLaunchKernel(wide, 1, 1, 1, 256, 1, 1, 0, NULL, params, NULL));
+    OK(cuModuleGetFunction(&wide, load(".maxnreg 128"), "wide"));
+    TRUE(attribute(wide, 4) == 128 && attribute(wide, 0) == 512);
+    /* One that does not gets as many as let its largest block run. */
+    OK(cuModuleGetFunction(&wide, load(""), "wide"));
+    TRUE(attribute(wide, 4) == 64 && attribute(wide, 0) == 1024);
+    OK(cuModuleGetFunction(&wide, load(".maxntid 256 .minnctapersm 4"), "wide"));
+    TRUE(attribute(wide, 4) == 64 && attribute(wide, 0) == 256);
 
-    /* The user's limit: all ways to memory say so, and what is freed can be had again. */
-    CUdeviceptr p, q;
-    uint64_t physical;
-    CUmemoryPool pool;
-    void *host;
-    OK(cuMemGetInfo_v2(&free_, &total));
-    TRUE(total == 64 * MIB && free_ < total);
-    EXPECT(2, cuMemAlloc_v2(&p, 65 * MIB));
-    OK(cuMemAlloc_v2(&p, 40 * MIB));
-    EXPECT(2, cuMemAlloc_v2(&q, 30 * MIB));
-    EXPECT(2, cuMemCreate(&physical, 30 * MIB, &ON_DEVICE, 0));
-    OK(cuDeviceGetDefaultMemPool(&pool, 0));
-    EXPECT(2, cuMemAllocFromPoolAsync(&q, 30 * MIB, pool, stream));
-    EXPECT(2, cuMemAllocHost_v2(&host, 65 * MIB));
-    OK(cuMemFree_v2(p));
-    OK(cuMemAllocFromPoolAsync(&q, 50 * MIB, pool, stream));
-    OK(cuMemFreeAsync(q, stream));
-    OK(cuStreamSynchronize(stream));
-    OK(cuMemCreate(&physical, 50 * MIB, &ON_DEVICE, 0));
-    OK(cuMemRelease(physical));
-    OK(cuMemAlloc_v2(&p, 50 * MIB));
-    puts("limits: passed");
+    /* Setting attributes. */
+    OK(cuFuncSetAttribute(plain, 8, 227 << 10));
+    TRUE(attribute(plain, 8) == 227 << 10);
+    EXPECT(1, cuFuncSetAttribute(plain, 8, 228 << 10));
+    EXPECT(1, cuFuncSetAttribute(shared, 8, 227 << 10));
+    OK(cuFuncSetAttribute(plain, 9, 50));
+    TRUE(attribute(plain, 9) == 50);
+    EXPECT(1, cuFuncSetAttribute(plain, 9, 101));
+    EXPECT(1, cuFuncSetAttribute(plain, 0, 10));
+
+    /* Devices, by CUDA's table of technical specifications: every attribute has a value. */
+    int value, limits[][2] = {{1, 1024},  {5, 0x7fffffff}, {8, 48 << 10},   {12, 65536},  {16, 132},    {21, 131072},
+                              {24, 16384}, {39, 2048},     {52, 32768},     {75, 9},      {81, 228 << 10}, {97, 227 << 10},
+                              {106, 32},  {108, 60 * 1024 * 640}, {111, 1024}};
+    for (int i = 0; i < (int)(sizeof limits / sizeof *limits); i++) {
+        OK(cuDeviceGetAttribute(&value, limits[i][0], 0));
+        if (value != limits[i][1])
+            fprintf(stderr, "attribute %d: %d\n", limits[i][0], value);
+        TRUE(value == limits[i][1]);
+    }
+    for (int i = 1; i < 148; i++)
+        OK(cuDeviceGetAttribute(&value, i, 0));
+    printf("limits: passed\n");
     return 0;
 }
