@@ -3,7 +3,7 @@
 //! A kernel's fault ends its context: every later call on it returns that error, until the context is destroyed. Each
 //! host thread has a stack of contexts, the top of which is current.
 
-use crate::device::{Device, Process};
+use crate::device::{Device, Execution, Process};
 use crate::error::{Error, Result};
 use crate::event::{Event, Record};
 use crate::memory::Allocation;
@@ -43,6 +43,11 @@ impl Health {
     /// Why the context has failed.
     pub(crate) fn error(&self) -> Option<Error> {
         self.error.get().copied()
+    }
+
+    /// Whether kernels run.
+    pub(crate) fn executes(&self) -> bool {
+        self.process.execution == Execution::Full
     }
 
     /// The first failure stays.

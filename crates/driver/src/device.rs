@@ -11,6 +11,17 @@ use std::sync::{Arc, Mutex, OnceLock};
 /// Told of every kernel that stopped with a fault, and of those that cannot be run at all.
 pub type Report = dyn Fn(&dyn Display) + Send + Sync;
 
+/// Whether kernels run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Execution {
+    /// They do.
+    #[default]
+    Full,
+    /// Launches are checked and keep their order, but nothing is executed: a test of a program that passes all the same
+    /// does not test the execution.
+    Skipped,
+}
+
 /// All devices, and what they share.
 pub struct Driver {
     devices: Vec<Arc<Device>>,
@@ -20,6 +31,7 @@ pub struct Driver {
 pub(crate) struct Process {
     pub(crate) host: Box<dyn HostMemory>,
     pub(crate) report: Box<Report>,
+    pub(crate) execution: Execution,
     /// The machines made so far, to find whose an address is.
     machines: Mutex<Vec<(usize, Arc<machine::Device>)>>,
 }
@@ -55,8 +67,13 @@ impl std::fmt::Debug for Device {
 
 impl Driver {
     /// Devices with these profiles. Their memory is reserved when it is first used.
-    pub fn new(profiles: Vec<Profile>, host: Box<dyn HostMemory>, report: Box<Report>) -> Self {
-        let process = Arc::new(Process { host, report, machines: Mutex::default() });
+    pub fn new(
+        profiles: Vec<Profile>,
+        host: Box<dyn HostMemory>,
+        report: Box<Report>,
+        execution: Execution,
+    ) -> Self {
+        let process = Arc::new(Process { host, report, execution, machines: Mutex::default() });
         let device = |(ordinal, profile)| {
             let (machine, primary) = (OnceLock::new(), Mutex::default());
             Arc::new(Device { ordinal, profile, process: Arc::clone(&process), machine, primary })

@@ -50,6 +50,11 @@ impl Work {
     }
 
     pub(crate) fn run(mut self, health: &Health) {
+        if !health.executes() {
+            return;
+        }
+        let Configuration { grid, block, .. } = self.configuration;
+        log::debug!("kernel {} on {grid:?} blocks of {block:?} threads", self.function.name());
         let params = std::mem::take(&mut self.params);
         let options = LaunchOptions { threads: *HOST_THREADS, ..LaunchOptions::default() };
         match self.machine.launch(&self.launch(params), &options) {

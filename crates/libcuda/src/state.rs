@@ -3,6 +3,7 @@
 use crate::pointers::ProcessMemory;
 use crate::sys;
 use driver::context;
+use driver::device::Execution;
 use driver::event::Event;
 use driver::library::{Kernel, Library};
 use driver::module::{Function, Link, Module};
@@ -24,14 +25,43 @@ pub(crate) fn initialise() -> Result<()> {
         return Ok(());
     }
     let wanted = std::env::var("WARPLOOM_DEVICES").unwrap_or_default();
-    let profiles = profiles(&wanted).map_err(|why| {
-        eprintln!("warploom: WARPLOOM_DEVICES: {why}");
+    let mut profiles = profiles(&wanted).map_err(|why| {
+        log::error!("WARPLOOM_DEVICES: {why}");
         Error::NoDevice
     })?;
+    if let Ok(visible) = std::env::var("CUDA_VISIBLE_DEVICES") {
+        profiles = self::visible(profiles, &visible);
+    }
+    let names: Vec<&str> = profiles.iter().map(|profile| profile.name).collect();
+    if names.is_empty() {
+        log::warn!("CUDA_VISIBLE_DEVICES leaves no device");
+        return Err(Error::NoDevice);
+    }
+    log::info!("devices: {}", names.join(", "));
+    let execution = match std::env::var("WARPLOOM_STUB").as_deref() {
+        Ok("1") => {
+            log::warn!("WARPLOOM_STUB: kernels are not executed");
+            Execution::Skipped
+        }
+        _ => Execution::Full,
+    };
     DRIVER.get_or_init(|| {
-        Driver::new(profiles, Box::new(ProcessMemory), Box::new(|fault| eprintln!("warploom: {fault}")))
+        Driver::new(profiles, Box::new(ProcessMemory), Box::new(|fault| log::error!("{fault}")), execution)
     });
     Ok(())
+}
+
+/// Those of `profiles` that `CUDA_VISIBLE_DEVICES` names, in its order; as with NVIDIA's driver, what is no number of a
+/// device ends the list, and so does one that is there already.
+fn visible(profiles: Vec<Profile>, numbers: &str) -> Vec<Profile> {
+    let mut chosen = Vec::new();
+    for number in numbers.split(',') {
+        match number.trim().parse::<usize>() {
+            Ok(index) if index < profiles.len() && !chosen.contains(&index) => chosen.push(index),
+            _ => break,
+        }
+    }
+    chosen.into_iter().map(|index| profiles[index].clone()).collect()
 }
 
 /// `h200:4,l40s`: names of profiles, each with a number of devices.

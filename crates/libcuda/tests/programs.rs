@@ -73,7 +73,7 @@ fn entry_points() {
 fn a_trace_shows_calls() {
     let output = run("vector", &[("WARPLOOM_TRACE", "api")]);
     let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(errors.contains("warploom: cuInit( flags=0)"), "{errors}");
+    assert!(errors.contains("warploom: cuInit(flags=0) = CUDA_SUCCESS"), "{errors}");
     assert!(errors.contains(") = CUDA_ERROR_NOT_FOUND"), "{errors}");
 }
 
