@@ -3,17 +3,15 @@
 //! A kernel's fault ends its context: every later call on it returns that error, until the context is destroyed. Each
 //! host thread has a stack of contexts, the top of which is current.
 
+use crate::Id;
 use crate::device::{Device, Execution, Process};
 use crate::error::{Error, Result};
 use crate::event::{Event, Record};
-use crate::memory::Allocation;
 use crate::stream::{Kind, Operation, Stream, Streams};
-use crate::{Id, lock};
 use machine::Fault;
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 
 /// A context.
 pub struct Context {
@@ -24,7 +22,7 @@ pub struct Context {
     destroyed: AtomicBool,
     health: Arc<Health>,
     streams: Streams,
-    pub(crate) allocations: Mutex<BTreeMap<u64, Allocation>>,
+    this: Weak<Self>,
 }
 
 /// Whether a context has failed, and of what.
@@ -74,7 +72,7 @@ impl Context {
     pub fn new(device: &Arc<Device>, flags: u32) -> Result<Arc<Self>> {
         let machine = Arc::clone(device.machine()?);
         let health = Arc::new(Health { error: OnceLock::new(), process: Arc::clone(device.process()) });
-        Ok(Arc::new(Self {
+        Ok(Arc::new_cyclic(|this| Self {
             id: Id::next(),
             device: Arc::clone(device),
             machine,
@@ -82,13 +80,17 @@ impl Context {
             destroyed: AtomicBool::new(false),
             streams: Streams::new(&health),
             health,
-            allocations: Mutex::default(),
+            this: Weak::clone(this),
         }))
     }
 
     /// Its identity.
     pub fn id(&self) -> Id {
         self.id
+    }
+
+    pub(crate) fn this(&self) -> Weak<Self> {
+        Weak::clone(&self.this)
     }
 
     /// Its device.
@@ -125,12 +127,7 @@ impl Context {
         }
         self.streams.synchronize();
         self.streams.close();
-        for (address, allocation) in std::mem::take(&mut *lock(&self.allocations)) {
-            if allocation.owned() {
-                // It is in the list, so the machine has it; a refusal would only mean that it has gone already.
-                let _ = self.machine.memory().free(address);
-            }
-        }
+        self.free_all();
     }
 
     /// The legacy default stream.

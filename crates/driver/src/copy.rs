@@ -5,6 +5,7 @@ use crate::device::Process;
 use crate::error::{Error, Result};
 use crate::memory::MemoryKind;
 use crate::stream::{Operation, Stream};
+use machine::memory::{DeviceMemory, HostRange};
 use std::sync::Arc;
 
 /// The program's memory, which only a border can reach.
@@ -16,6 +17,9 @@ pub trait HostMemory: Send + Sync {
     fn read(&self, address: u64, bytes: usize, visit: &mut dyn FnMut(&[u8]));
     /// Lets bytes of the program be changed.
     fn write(&self, address: u64, bytes: usize, visit: &mut dyn FnMut(&mut [u8]));
+    /// Bytes of the program that kernels may use from now on, until the program says otherwise; `None` if they cannot
+    /// all be read and written.
+    fn share(&self, address: u64, bytes: u64) -> Option<HostRange>;
 }
 
 /// What the program says an address is.
@@ -76,7 +80,7 @@ pub struct Copy {
 /// Where bytes are.
 enum Memory {
     Host,
-    Device(Arc<machine::Device>),
+    Device(Arc<DeviceMemory>),
     /// Bytes of the program that were set aside when the copy was submitted, packed.
     Staged(Vec<u8>),
 }
@@ -103,12 +107,14 @@ impl Copy {
         }
         let memory = |end: &End| {
             let bytes = span(end).ok_or(Error::InvalidValue)?;
-            match process.machine_of(end.address) {
-                Some((_, machine)) => {
+            match process.memory_of(end.address) {
+                Some(memory) => {
                     let inside = |(start, size): (u64, u64)| end.address - start + bytes <= size;
-                    let known = machine.memory().allocation_of(end.address).is_some_and(inside);
-                    if known { Ok(Memory::Device(machine)) } else { Err(Error::InvalidValue) }
+                    let known = memory.allocation_of(end.address).is_some_and(inside);
+                    if known { Ok(Memory::Device(memory)) } else { Err(Error::InvalidValue) }
                 }
+                // What is registered has one address for program and devices.
+                None if process.registered(end.address, bytes) => Ok(Memory::Host),
                 None if end.side == Side::Device || end.address == 0 => Err(Error::InvalidValue),
                 None => Ok(Memory::Host),
             }
@@ -141,27 +147,27 @@ impl Copy {
         let host = &self.process.host;
         let mut result = Ok(());
         match (&self.from, &self.to) {
-            (Memory::Staged(staged), Memory::Device(machine)) => {
-                result = machine.memory().write(to, &staged[packed..packed + bytes]);
+            (Memory::Staged(staged), Memory::Device(memory)) => {
+                result = memory.write(to, &staged[packed..packed + bytes]);
             }
-            (Memory::Host, Memory::Device(machine)) => {
-                host.read(from, bytes, &mut |row| result = machine.memory().write(to, row));
+            (Memory::Host, Memory::Device(memory)) => {
+                host.read(from, bytes, &mut |row| result = memory.write(to, row));
             }
-            (Memory::Device(machine), Memory::Host) => {
-                host.write(to, bytes, &mut |row| result = machine.memory().read(from, row));
+            (Memory::Device(memory), Memory::Host) => {
+                host.write(to, bytes, &mut |row| result = memory.read(from, row));
             }
             (Memory::Host, Memory::Host) => {
                 host.read(from, bytes, &mut |source| {
                     host.write(to, bytes, &mut |row| row.copy_from_slice(source));
                 });
             }
-            (Memory::Device(source), Memory::Device(machine)) => {
+            (Memory::Device(source), Memory::Device(memory)) => {
                 let mut piece = vec![0; PIECE.min(bytes)];
                 let mut at = 0;
                 while at < bytes {
                     let piece = &mut piece[..PIECE.min(bytes - at)];
-                    source.memory().read(from + at as u64, piece)?;
-                    machine.memory().write(to + at as u64, piece)?;
+                    source.read(from + at as u64, piece)?;
+                    memory.write(to + at as u64, piece)?;
                     at += piece.len();
                 }
             }
@@ -187,7 +193,8 @@ impl Copy {
 
 /// A fill of rows with a value of 1, 2 or 4 bytes.
 pub struct Fill {
-    machine: Arc<machine::Device>,
+    process: Arc<Process>,
+    memory: Memory,
     address: u64,
     pitch: u64,
     width: u64,
@@ -201,9 +208,13 @@ impl Fill {
         for y in 0..self.height {
             let mut at = 0;
             while at < self.width {
-                let bytes = (self.width - at).min(piece.len() as u64);
-                self.machine.memory().write(self.address + y * self.pitch + at, &piece[..bytes as usize])?;
-                at += bytes;
+                let bytes = (self.width - at).min(piece.len() as u64) as usize;
+                let (to, from) = (self.address + y * self.pitch + at, &piece[..bytes]);
+                match &self.memory {
+                    Memory::Device(memory) => memory.write(to, from)?,
+                    _ => self.process.host.write(to, bytes, &mut |row| row.copy_from_slice(from)),
+                }
+                at += bytes as u64;
             }
         }
         Ok(())
@@ -257,18 +268,20 @@ impl Context {
         if !address.is_multiple_of(size) || (height > 1 && pitch < width) {
             return Err(Error::InvalidValue);
         }
-        let (_, machine) = self.device().process().machine_of(address).ok_or(Error::InvalidValue)?;
+        let process = Arc::clone(self.device().process());
         let inside = |(start, size): (u64, u64)| address - start <= size && bytes <= size - (address - start);
-        if !machine.memory().allocation_of(address).is_some_and(inside) {
-            return Err(Error::InvalidValue);
-        }
+        let memory = match process.memory_of(address) {
+            Some(memory) if memory.allocation_of(address).is_some_and(inside) => Memory::Device(memory),
+            None if process.registered(address, bytes) => Memory::Host,
+            _ => return Err(Error::InvalidValue),
+        };
         let [a, b, c, d] = value.to_le_bytes();
         let pattern = match size {
             1 => [a; 4],
             2 => [a, b, a, b],
             _ => [a, b, c, d],
         };
-        let operation = Operation::Fill(Fill { machine, address, pitch, width, height, pattern });
+        let operation = Operation::Fill(Fill { process, memory, address, pitch, width, height, pattern });
         if wait { self.run_now(stream, operation) } else { self.submit(stream, operation) }
     }
 }

@@ -4,7 +4,10 @@ use crate::context::Context;
 use crate::copy::HostMemory;
 use crate::error::{Error, Result};
 use crate::lock;
+use crate::memory::Allocation;
+use machine::memory::DeviceMemory;
 use machine::{DeviceOptions, Profile};
+use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -25,6 +28,7 @@ pub enum Execution {
 /// All devices, and what they share.
 pub struct Driver {
     devices: Vec<Arc<Device>>,
+    process: Arc<Process>,
 }
 
 /// What all devices use of the process.
@@ -33,7 +37,11 @@ pub(crate) struct Process {
     pub(crate) report: Box<Report>,
     pub(crate) execution: Execution,
     /// The machines made so far, to find whose an address is.
-    machines: Mutex<Vec<(usize, Arc<machine::Device>)>>,
+    machines: Mutex<Vec<Arc<machine::Device>>>,
+    /// Where page-locked and managed memory comes from, which all devices use.
+    common: OnceLock<Result<Arc<DeviceMemory>>>,
+    /// The allocations of all contexts, and what the program has registered.
+    pub(crate) allocations: Mutex<BTreeMap<u64, Allocation>>,
 }
 
 /// One virtual GPU.
@@ -73,12 +81,37 @@ impl Driver {
         report: Box<Report>,
         execution: Execution,
     ) -> Self {
-        let process = Arc::new(Process { host, report, execution, machines: Mutex::default() });
+        let (machines, common, allocations) = (Mutex::default(), OnceLock::new(), Mutex::default());
+        let process = Arc::new(Process { host, report, execution, machines, common, allocations });
         let device = |(ordinal, profile)| {
             let (machine, primary) = (OnceLock::new(), Mutex::default());
-            Arc::new(Device { ordinal, profile, process: Arc::clone(&process), machine, primary })
+            let process = Arc::clone(&process);
+            Arc::new(Device { ordinal, profile, process, machine, primary })
         };
-        Self { devices: profiles.into_iter().enumerate().map(device).collect() }
+        let devices = profiles.into_iter().enumerate().map(device).collect();
+        Self { devices, process }
+    }
+
+    /// The allocation that an address lies in, whichever context made it.
+    pub fn allocation_of(&self, address: u64) -> Option<Allocation> {
+        self.process.allocation_of(address)
+    }
+
+    /// The device in whose memory an address lies, and the range around it: an allocation or a variable of a module.
+    pub fn range_of(&self, address: u64) -> Option<(usize, u64, u64)> {
+        self.devices.iter().find_map(|device| {
+            let machine = device.machine.get()?.as_ref().ok()?;
+            let (start, bytes) = machine.memory().allocation_of(address)?;
+            Some((device.ordinal, start, bytes))
+        })
+    }
+
+    /// Notes for an allocation whether copies are to be over when their calls return.
+    pub fn set_synchronous(&self, address: u64, synchronous: bool) -> Result<()> {
+        let start = self.allocation_of(address).ok_or(Error::InvalidValue)?.address;
+        let mut allocations = lock(&self.process.allocations);
+        allocations.get_mut(&start).ok_or(Error::InvalidValue)?.synchronous = synchronous;
+        Ok(())
     }
 
     /// All devices, by ordinal.
@@ -119,7 +152,7 @@ impl Device {
     pub fn machine(&self) -> Result<&Arc<machine::Device>> {
         let made = self.machine.get_or_init(|| {
             let machine = machine::Device::new(self.profile.clone(), DeviceOptions::default())?;
-            lock(&self.process.machines).push((self.ordinal, Arc::clone(&machine)));
+            self.process.admit(&machine)?;
             Ok(machine)
         });
         made.as_ref().map_err(|&error| error)
@@ -174,9 +207,44 @@ impl Device {
 }
 
 impl Process {
-    /// The device in whose range an address lies, allocated or not.
-    pub(crate) fn machine_of(&self, address: u64) -> Option<(usize, Arc<machine::Device>)> {
+    /// Page-locked and managed memory. It is reserved when it is first used.
+    pub(crate) fn common(&self) -> Result<&Arc<DeviceMemory>> {
+        let made = self.common.get_or_init(|| {
+            let bytes = machine::launch::host_memory();
+            let memory = DeviceMemory::new(bytes, bytes / 2).map_err(|_| Error::OperatingSystem)?;
+            Ok(Arc::new(memory))
+        });
+        made.as_ref().map_err(|&error| error)
+    }
+
+    /// The memory in whose range an address lies, allocated or not; `None` if it is the program's.
+    pub(crate) fn memory_of(&self, address: u64) -> Option<Arc<DeviceMemory>> {
+        let common = self.common.get().and_then(|common| common.as_ref().ok());
+        if let Some(common) = common.filter(|common| common.reserves(address)) {
+            return Some(Arc::clone(common));
+        }
         let machines = lock(&self.machines);
-        machines.iter().find(|(_, machine)| machine.memory().reserves(address)).cloned()
+        let of = machines.iter().map(|machine| machine.memory()).find(|memory| memory.reserves(address));
+        of.cloned()
+    }
+
+    pub(crate) fn add_machine(&self, machine: &Arc<machine::Device>) {
+        lock(&self.machines).push(Arc::clone(machine));
+    }
+
+    /// Gives memory back to where it came from.
+    pub(crate) fn free(&self, address: u64) -> Result<()> {
+        let memory = self.memory_of(address).ok_or(Error::InvalidValue)?;
+        Ok(memory.free(address)?)
+    }
+
+    /// Takes registered memory away from the kernels of all devices.
+    pub(crate) fn withdraw(&self, address: u64) {
+        self.machines().iter().for_each(|machine| machine.reach().withdraw(address));
+    }
+
+    /// The machines made so far.
+    pub(crate) fn machines(&self) -> Vec<Arc<machine::Device>> {
+        lock(&self.machines).clone()
     }
 }

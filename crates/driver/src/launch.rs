@@ -56,12 +56,47 @@ impl Work {
         let Configuration { grid, block, .. } = self.configuration;
         log::debug!("kernel {} on {grid:?} blocks of {block:?} threads", self.function.name());
         let params = std::mem::take(&mut self.params);
-        let options = LaunchOptions { threads: *HOST_THREADS, ..LaunchOptions::default() };
+        let workspace = if self.configuration.cooperative { Workspace::new(&self.machine) } else { Ok(None) };
+        let workspace = match workspace {
+            Ok(workspace) => workspace,
+            Err(error) => return health.note(Err(error)),
+        };
+        let options = LaunchOptions {
+            threads: *HOST_THREADS,
+            grid_workspace: workspace.as_ref().map_or(0, |workspace| workspace.address),
+            ..LaunchOptions::default()
+        };
         match self.machine.launch(&self.launch(params), &options) {
             Ok(_) => {}
             Err(LaunchError::Fault(fault)) => health.fault(&fault),
             Err(error) => health.note(Err(Error::of_launch(&error))),
         }
+    }
+}
+
+/// What barriers of a whole grid need (`this_grid().sync()` of cooperative groups): the size of the workspace in its
+/// first word, in the second the barrier, which counts arrivals and must begin at zero.
+struct Workspace {
+    machine: Arc<machine::Device>,
+    address: u64,
+}
+
+impl Workspace {
+    /// Bytes, more than compilers are known to use.
+    const BYTES: u32 = 64;
+
+    fn new(machine: &Arc<machine::Device>) -> Result<Option<Self>> {
+        let address = machine.memory().allocate(Self::BYTES.into())?;
+        let workspace = Self { machine: Arc::clone(machine), address };
+        machine.memory().write(address, &Self::BYTES.to_le_bytes())?;
+        Ok(Some(workspace))
+    }
+}
+
+impl Drop for Workspace {
+    fn drop(&mut self) {
+        // It is there: nobody else knows of it.
+        let _ = self.machine.memory().free(self.address);
     }
 }
 
@@ -113,6 +148,9 @@ impl Context {
         })?;
         let profile = self.device().profile();
         let threads = block.iter().product();
+        if threads > function.max_threads() {
+            return Err(Error::LaunchOutOfResources);
+        }
         if cooperative {
             let room = self.resident_blocks(function, threads, dynamic_shared) * profile.multiprocessors;
             if grid.iter().map(|&extent| u64::from(extent)).product::<u64>() > u64::from(room) {
@@ -129,7 +167,40 @@ impl Context {
         if threads == 0 || threads > function.max_threads() || shared > profile.shared_per_cta_optin {
             return 0;
         }
-        profile.resident_ctas(threads, shared)
+        let by_registers = profile.ctas_by_registers(threads, function.registers());
+        profile.resident_ctas(threads, shared).min(by_registers)
+    }
+
+    /// How many clusters of a function reside on the device. All blocks of a cluster are on multiprocessors of one
+    /// group, of which not all devices have equally many: here a cluster takes any free places.
+    pub fn resident_clusters(&self, function: &Function, configuration: &Configuration) -> Result<u32> {
+        let size = self.cluster_size(function, configuration)?;
+        let threads = configuration.block.iter().try_fold(1u32, |all, &n| all.checked_mul(n));
+        let threads = threads.ok_or(Error::InvalidValue)?;
+        let blocks = self.resident_blocks(function, threads, configuration.dynamic_shared);
+        Ok(blocks * self.device().profile().multiprocessors / size)
+    }
+
+    /// Blocks of a cluster, as kernel and launch say it together.
+    fn cluster_size(&self, function: &Function, configuration: &Configuration) -> Result<u32> {
+        if !self.device().profile().has_clusters() {
+            return Err(Error::InvalidClusterSize);
+        }
+        let required = function.bounds().req_nctapercluster;
+        let extents = configuration.cluster.or(required).unwrap_or([1; 3]);
+        let size = extents.iter().try_fold(1u32, |all, &n| all.checked_mul(n)).unwrap_or(u32::MAX);
+        let fits = required.is_none_or(|required| required == extents);
+        if size == 0 || size > Self::largest_cluster(function) || !fits {
+            return Err(Error::InvalidClusterSize);
+        }
+        Ok(size)
+    }
+
+    /// The most blocks of a cluster of a function.
+    pub fn largest_cluster(function: &Function) -> u32 {
+        let (portable, most) = Profile::MAX_CLUSTER;
+        let limit = if function.limits().nonportable_cluster { most } else { portable };
+        function.bounds().max_clusterrank.map_or(limit, |rank| rank.min(limit))
     }
 
     /// The smallest grid that fills the device with blocks of the best size up to `limit`, and that size.

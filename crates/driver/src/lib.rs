@@ -12,10 +12,12 @@
 //! | [`device`] | the devices of a process, their primary contexts |
 //! | [`context`] | contexts, each host thread's stack of them, sticky errors |
 //! | [`memory`] | allocations, what a pointer is |
+//! | [`managed`] | advice about managed memory |
 //! | [`copy`] | copies and fills in up to three dimensions |
 //! | [`stream`] | order: streams, their worker threads, default streams |
 //! | [`event`] | points in a stream, and their times |
-//! | [`module`] | code: PTX, fatbins, linking; functions and their attributes |
+//! | [`module`] | code: PTX, fatbins; functions and their attributes |
+//! | [`link`] | one image from several |
 //! | [`library`] | code that does not belong to a context |
 //! | [`launch`] | launches, and how many blocks fit |
 //!
@@ -37,6 +39,8 @@ pub mod error;
 pub mod event;
 pub mod launch;
 pub mod library;
+pub mod link;
+pub mod managed;
 pub mod memory;
 pub mod module;
 pub mod stream;

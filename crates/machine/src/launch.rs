@@ -5,7 +5,7 @@ use crate::exec::{Grid, code_address};
 use crate::fault::{Fault, Place, Trap};
 use crate::lanes::simd::Level;
 use crate::lanes::{LANES, MAX_WARPS};
-use crate::memory::{DeviceMemory, MemoryError};
+use crate::memory::{DeviceMemory, MemoryError, Reach};
 use crate::observe::Observer;
 use crate::ops::matrix::WARPGROUP;
 use crate::output::Output;
@@ -35,7 +35,8 @@ pub struct DeviceOptions {
 #[derive(Debug)]
 pub struct Device {
     profile: Profile,
-    memory: DeviceMemory,
+    memory: Arc<DeviceMemory>,
+    reach: Reach,
     output: Output,
     objects: Table,
     launches: AtomicU64,
@@ -51,10 +52,11 @@ impl Device {
     /// A device with an empty memory.
     pub fn new(profile: Profile, options: DeviceOptions) -> Result<Arc<Self>, MemoryError> {
         let limit = options.memory_limit.unwrap_or_else(|| profile.memory.min(host_memory() / 2));
-        let memory = DeviceMemory::new(profile.memory, limit)?;
+        let memory = Arc::new(DeviceMemory::new(profile.memory, limit)?);
         Ok(Arc::new(Self {
             profile,
             memory,
+            reach: Reach::default(),
             output: options.output,
             objects: Table::default(),
             launches: AtomicU64::new(0),
@@ -67,8 +69,13 @@ impl Device {
     }
 
     /// Global memory.
-    pub fn memory(&self) -> &DeviceMemory {
+    pub fn memory(&self) -> &Arc<DeviceMemory> {
         &self.memory
+    }
+
+    /// What kernels reach besides.
+    pub fn reach(&self) -> &Reach {
+        &self.reach
     }
 
     /// Arrays, textures, samplers and surfaces.
@@ -177,7 +184,8 @@ fn initial_bytes(variable: &ptx::module::Variable, addresses: &[Option<u64>]) ->
     bytes
 }
 
-fn host_memory() -> u64 {
+/// Bytes of memory of the host.
+pub fn host_memory() -> u64 {
     #[cfg(not(miri))]
     {
         let info = rustix::system::sysinfo();
@@ -400,6 +408,9 @@ pub struct LaunchOptions<'a> {
     pub scheduler: SchedulerKind,
     /// Warp instructions that it may issue; without a budget it may run for ever.
     pub budget: Option<u64>,
+    /// The address of a workspace for barriers of the whole grid, whose CTAs must all fit on the device. Code of
+    /// cooperative groups finds it in `%envreg1` (the upper half) and `%envreg2`; 0 for none.
+    pub grid_workspace: u64,
     /// Who watches.
     pub observer: Option<&'a dyn Observer>,
     /// Set by another thread to stop the launch.
@@ -489,9 +500,11 @@ impl Device {
         let heap = AtomicI64::new(HEAP);
         let objects = self.objects.snapshot();
         let _running = self.memory.kernel_guard();
+        let beyond = self.reach.snapshot();
+        let _running_beyond = beyond.guards();
         let started = std::time::Instant::now();
         let grid = Grid {
-            memory: &self.memory,
+            memory: beyond.view(&self.memory),
             image: &image,
             params: &launch.params,
             grid: shape.grid,
@@ -506,6 +519,7 @@ impl Device {
             multiprocessors: self.profile.multiprocessors,
             warp_slots: self.profile.threads_per_multiprocessor / LANES as u32,
             grid_id: self.launches.fetch_add(1, Ordering::Relaxed) + 1,
+            workspace: options.grid_workspace,
             started,
             output: &self.output,
             objects: &objects,

@@ -200,6 +200,11 @@ pub(crate) enum Builtin {
     AssertFail,
 }
 
+/// Whether device code can call a function of this name without defining it.
+pub fn provides(function: &str) -> bool {
+    Builtin::from_name(function).is_some()
+}
+
 impl Builtin {
     /// The builtin called `name`.
     pub(crate) fn from_name(name: &str) -> Option<Self> {

@@ -29,10 +29,7 @@ pub(crate) fn attribute(function: &Function, attribute: CUfunction_attribute) ->
             c_int::try_from(function.constant_bytes()).unwrap_or(c_int::MAX)
         }
         CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES => number(function.usage().map_or(0, |usage| usage.local)),
-        // A kernel has at most 255 registers; what the virtual GPU holds in more would be spilt.
-        CU_FUNC_ATTRIBUTE_NUM_REGS => {
-            function.usage().map_or(0, |usage| number(usage.registers.clamp(1, 255)))
-        }
+        CU_FUNC_ATTRIBUTE_NUM_REGS => number(function.registers()),
         CU_FUNC_ATTRIBUTE_PTX_VERSION | CU_FUNC_ATTRIBUTE_BINARY_VERSION => function.sm().into(),
         CU_FUNC_ATTRIBUTE_CACHE_MODE_CA => 0,
         CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES => number(function.max_dynamic_shared()),

@@ -3,15 +3,20 @@
 //! Global memory (and constant memory, which is read-only to kernels) lives in one reserved range of host addresses:
 //! **a device pointer is the host address**. A page map says for every page how many of its bytes are valid, so an
 //! access is checked to the byte at the end of an allocation before it touches anything; at least one page that is
-//! never valid lies between two allocations. Shared and local memory have windows in the generic address space above
+//! never valid lies between two allocations. What kernels reach besides is in [`Reach`]. Shared and local memory have windows in the generic address space above
 //! every host address.
 
 mod buffers;
+mod host;
 pub mod mbarrier;
 mod multicast;
+mod reach;
 mod region;
 
 pub use buffers::Buffers;
+pub use host::HostRange;
+pub use reach::Reach;
+pub(crate) use reach::View;
 use region::Region;
 pub use region::{AtomicCell, Cell, PAGE};
 use std::collections::BTreeMap;
