@@ -15,7 +15,7 @@ use crate::ops::tensor_map::{Replacement, replace};
 use crate::ops::{NONE, Op};
 use crate::program::Meta;
 use crate::tensormap::{Field, MAX_RANK};
-use ptx::isa::{Modifier, Sem, Slot};
+use ptx::isa::{Mnemonic, Modifier, Sem, Slot};
 use ptx::module::Operand;
 use ptx::types::ScalarType;
 
@@ -93,6 +93,7 @@ fn bulk_of(d: &mut Decoder<'_>) -> Result<Bulk, Missing> {
         size: named_plane(d, "size", 32)?,
         barrier: named_pointer(d, "[mbar]")?,
         ranks: named_plane(d, "ctaMask", 16)?,
+        multicast: opcode.mnemonic() == Mnemonic::Multimem,
         combine,
     })
 }
