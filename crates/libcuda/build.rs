@@ -17,7 +17,7 @@ use syn::{Attribute, FnArg, Item, ReturnType};
 const FEATURE: &str = "\"cuda-13000\"";
 
 /// Older forms whose parameters are those of a newer one.
-const OLDER: [(&str, &str); 13] = [
+const OLDER: [(&str, &str); 14] = [
     ("cuCtxDestroy", "cuCtxDestroy_v2"),
     ("cuCtxPopCurrent", "cuCtxPopCurrent_v2"),
     ("cuCtxPushCurrent", "cuCtxPushCurrent_v2"),
@@ -31,6 +31,7 @@ const OLDER: [(&str, &str); 13] = [
     ("cuLinkCreate", "cuLinkCreate_v2"),
     ("cuLinkAddData", "cuLinkAddData_v2"),
     ("cuDeviceGetUuid", "cuDeviceGetUuid_v2"),
+    ("cuTexRefSetAddress2D_v2", "cuTexRefSetAddress2D_v3"),
 ];
 
 fn main() {

@@ -12,6 +12,9 @@
 //! | [`device`] | the devices of a process, their primary contexts |
 //! | [`context`] | contexts, each host thread's stack of them, sticky errors |
 //! | [`memory`] | allocations, what a pointer is |
+//! | [`array`] | arrays and their mip levels |
+//! | [`texture`] | textures and surfaces |
+//! | [`reference`](mod@reference) | textures and surfaces that are bound to variables of a module |
 //! | [`managed`] | advice about managed memory |
 //! | [`copy`] | copies and fills in up to three dimensions |
 //! | [`stream`] | order: streams, their worker threads, default streams |
@@ -32,6 +35,7 @@
 //! the driver was made with. What else may be worth knowing goes to the crate `log`: modules at level `info`, launches at
 //! level `debug`.
 
+pub mod array;
 pub mod context;
 pub mod copy;
 pub mod device;
@@ -43,7 +47,9 @@ pub mod link;
 pub mod managed;
 pub mod memory;
 pub mod module;
+pub mod reference;
 pub mod stream;
+pub mod texture;
 
 pub use context::Context;
 pub use device::{Device, Driver};

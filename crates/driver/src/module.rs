@@ -5,12 +5,14 @@
 
 use crate::context::Context;
 use crate::error::{Error, Result};
+use crate::reference::{SurfaceReference, TextureReference};
 use crate::{Id, lock};
 use cubin::fatbin::{self, Kind, Target};
 use machine::{LoadedModule, ParameterLayout, Profile, Usage};
 use ptx::diagnostic::{Diagnostic, Severity};
 use ptx::module::{Checked, FuncId, LaunchBounds, Linkage};
 use ptx::source::Source;
+use ptx::types::ScalarType;
 use std::collections::HashMap;
 use std::ffi::{CStr, CString};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
@@ -88,8 +90,16 @@ pub struct Module {
     context: Weak<Context>,
     loaded: LoadedModule,
     functions: Mutex<HashMap<FuncId, Weak<Function>>>,
+    pub(crate) references: Mutex<References>,
     /// Warnings, for the program's information log.
     pub log: String,
+}
+
+/// The references of a module that were asked for, by name.
+#[derive(Default)]
+pub(crate) struct References {
+    pub(crate) textures: HashMap<String, Arc<TextureReference>>,
+    pub(crate) surfaces: HashMap<String, Arc<SurfaceReference>>,
 }
 
 impl std::fmt::Debug for Module {
@@ -129,6 +139,7 @@ impl Module {
             context: Arc::downgrade(context),
             loaded,
             functions: Mutex::default(),
+            references: Mutex::default(),
             log: log(&source, &warnings),
         };
         log::info!("module {} has the kernels {}", module.id.0, module.entries().join(", "));
@@ -183,6 +194,17 @@ impl Module {
             return Err(Error::NotFound);
         }
         self.loaded.variable(name).ok_or(Error::NotFound)
+    }
+
+    /// The type of a texture, sampler or surface variable.
+    pub(crate) fn opaque(&self, name: &str) -> Option<ScalarType> {
+        let named = |variable: &&ptx::module::Variable| variable.name == name && variable.function.is_none();
+        self.loaded.module().variables.iter().find(named).map(|variable| variable.ty)
+    }
+
+    /// Lets such a variable name an object.
+    pub(crate) fn bind(&self, name: &str, object: u64) -> Result<()> {
+        Ok(self.loaded.bind(name, object)?)
     }
 
     /// The context that it is loaded into.

@@ -2,12 +2,14 @@
 
 use crate::pointers::ProcessMemory;
 use crate::sys;
+use driver::array::{Array, Mipmapped};
 use driver::context;
 use driver::device::Execution;
 use driver::event::Event;
 use driver::library::{Kernel, Library};
 use driver::link::Link;
 use driver::module::{Function, Module};
+use driver::reference::{SurfaceReference, TextureReference};
 use driver::stream::Stream;
 use driver::{Context, Device, Driver, Error, Id, Result};
 use machine::Profile;
@@ -167,6 +169,12 @@ pub(crate) static LIBRARIES: Table<Library, sys::CUlib_st> = Table::new(Error::I
 pub(crate) static KERNELS: Table<Kernel, sys::CUkern_st> = Table::new(Error::InvalidHandle);
 pub(crate) static STREAMS: Table<OwnedStream, sys::CUstream_st> = Table::new(Error::InvalidHandle);
 pub(crate) static EVENTS: Table<Event, sys::CUevent_st> = Table::new(Error::InvalidHandle);
+pub(crate) static ARRAYS: Table<Array, sys::CUarray_st> = Table::new(Error::InvalidHandle);
+pub(crate) static MIPMAPPED: Table<Mipmapped, sys::CUmipmappedArray_st> = Table::new(Error::InvalidHandle);
+pub(crate) static TEXTURE_REFERENCES: Table<TextureReference, sys::CUtexref_st> =
+    Table::new(Error::InvalidHandle);
+pub(crate) static SURFACE_REFERENCES: Table<SurfaceReference, sys::CUsurfref_st> =
+    Table::new(Error::InvalidHandle);
 pub(crate) static LINKS: Table<Mutex<LinkState>, sys::CUlinkState_st> = Table::new(Error::InvalidHandle);
 
 /// Forgets what belonged to a context that is gone.
@@ -174,6 +182,8 @@ pub(crate) fn forget(context: &Context) {
     let of_context = |module: &Module| module.context().is_ok_and(|owner| owner.id() == context.id());
     FUNCTIONS.retain(|function| !of_context(function.module()));
     MODULES.retain(|module| !of_context(module));
+    ARRAYS.retain(|array| array.context() != context.id());
+    MIPMAPPED.retain(|array| array.context() != context.id());
     STREAMS.retain(|owned| owned.context.id() != context.id());
     CONTEXTS.retain(|other| other.id() != context.id());
 }

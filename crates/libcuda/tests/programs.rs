@@ -70,6 +70,36 @@ fn entry_points() {
 }
 
 #[test]
+fn images_are_linked() {
+    run("link", &[]);
+}
+
+#[test]
+fn kinds_of_memory() {
+    run("host_memory", &[("WARPLOOM_DEVICES", "h200,a100")]);
+}
+
+#[test]
+fn grids_that_wait_for_all_blocks() {
+    run("grid", &[]);
+}
+
+#[test]
+fn arrays_textures_and_surfaces() {
+    run("textures", &[]);
+}
+
+#[test]
+fn texture_references() {
+    run("references", &[]);
+}
+
+#[test]
+fn limits_of_functions_and_devices() {
+    run("limits", &[]);
+}
+
+#[test]
 fn a_trace_shows_calls() {
     let output = run("vector", &[("WARPLOOM_TRACE", "api")]);
     let errors = String::from_utf8_lossy(&output.stderr);

@@ -170,6 +170,25 @@ unsafe fn launch_attributes(
     Ok(())
 }
 
+/// How a launch is configured.
+///
+/// # Safety
+/// The pointer is null or points to a configuration with as many attributes as it says.
+pub(crate) unsafe fn configuration(config: *const CUlaunchConfig) -> Result<Configuration> {
+    // SAFETY: by contract.
+    let config = unsafe { get(config)? };
+    let mut configuration = Configuration {
+        grid: [config.gridDimX, config.gridDimY, config.gridDimZ],
+        block: [config.blockDimX, config.blockDimY, config.blockDimZ],
+        cluster: None,
+        dynamic_shared: config.sharedMemBytes,
+        cooperative: false,
+    };
+    // SAFETY: by contract.
+    unsafe { launch_attributes(&mut configuration, config.attrs, config.numAttrs)? };
+    Ok(configuration)
+}
+
 /// A function of the program's with its argument.
 struct Callback {
     call: unsafe extern "C" fn(*mut c_void),
@@ -263,16 +282,8 @@ api! {
         params: *mut *mut c_void,
         extra: *mut *mut c_void,
     ) {
-        let config = get(config)?;
-        let mut configuration = Configuration {
-            grid: [config.gridDimX, config.gridDimY, config.gridDimZ],
-            block: [config.blockDimX, config.blockDimY, config.blockDimZ],
-            cluster: None,
-            dynamic_shared: config.sharedMemBytes,
-            cooperative: false,
-        };
-        launch_attributes(&mut configuration, config.attrs, config.numAttrs)?;
-        launch(f, configuration, config.hStream, params, extra)
+        let configuration = configuration(config)?;
+        launch(f, configuration, get(config)?.hStream, params, extra)
     }
 
     fn cuLaunchHostFunc(on: CUstream, call: CUhostFn, argument: *mut c_void) {

@@ -1,6 +1,7 @@
 //! The functions, a file a chapter of the driver's manual. What the functions of a file are called is what their
 //! manual calls them; the build script makes those that stand in no file.
 
+pub(crate) mod array;
 pub(crate) mod context;
 pub(crate) mod device;
 pub(crate) mod event;
@@ -14,9 +15,12 @@ pub(crate) mod module;
 pub(crate) mod occupancy;
 pub(crate) mod pointer;
 pub(crate) mod profiler;
+pub(crate) mod reference;
 pub(crate) mod stream;
+pub(crate) mod texture;
 pub(crate) mod transfer;
 
+pub(crate) use array::*;
 pub(crate) use context::*;
 pub(crate) use device::*;
 pub(crate) use event::*;
@@ -29,5 +33,7 @@ pub(crate) use module::*;
 pub(crate) use occupancy::*;
 pub(crate) use pointer::*;
 pub(crate) use profiler::*;
+pub(crate) use reference::*;
 pub(crate) use stream::*;
+pub(crate) use texture::*;
 pub(crate) use transfer::*;

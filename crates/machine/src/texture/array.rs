@@ -180,6 +180,11 @@ impl Array {
         Ok(Self { descriptor, levels, address })
     }
 
+    /// All mip levels, the largest first.
+    pub fn levels(&self) -> &[Level] {
+        &self.levels
+    }
+
     /// A mip level.
     pub fn level(&self, level: u32) -> Option<&Level> {
         self.levels.get(level as usize)
