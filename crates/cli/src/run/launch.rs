@@ -71,7 +71,7 @@ pub(crate) fn run(
     let mut result = None;
     for round in 0..arguments.repeat {
         for buffer in buffers {
-            buffer.upload(device.memory(), round == 0).map_err(|error| Failure::usage(error.to_string()))?;
+            buffer.upload(&**device.memory(), round == 0).map_err(|error| Failure::usage(error.to_string()))?;
         }
         progress::watch(total, launch.kernel.name(), |progress| {
             let options = LaunchOptions {
@@ -79,6 +79,7 @@ pub(crate) fn run(
                 scheduler: arguments.scheduler,
                 budget: arguments.max_instructions,
                 observer: (!observers.0.is_empty()).then_some(&observers),
+                grid_workspace: 0,
                 cancel: Some(&CANCEL),
                 progress,
             };
