@@ -1,8 +1,8 @@
 //! `warploom ptxas`: what compilers call in the place of NVIDIA's assembler.
 //!
 //! Triton, for one, hands its PTX to `ptxas` and the result to the driver. Our driver wants the PTX, so this checks it and
-//! puts it into a fatbin, the container in which the driver takes it from any program. `warploom exec` sets
-//! `TRITON_PTXAS_PATH` to a link to this program that is called `ptxas`.
+//! puts it into a fatbin, the container in which the driver takes it from any program. `warploom exec` names
+//! it a link to this program that is called `ptxas`.
 //!
 //! Options are those of ptxas, which are not those that clap knows: long ones may have one dash, and their values may
 //! stand in the same word or the next. Those that only matter for SASS are read and have no effect.

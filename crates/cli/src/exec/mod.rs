@@ -29,7 +29,8 @@ Environment:
   CUDA_VISIBLE_DEVICES   which of the devices the program sees, and in which order
   WARPLOOM_LOG           LEVEL or LEVEL:FILE; off, error, warn (the default), info, debug or trace
   WARPLOOM_TRACE=api     log every call of the driver with its arguments and its result
-  TRITON_PTXAS_PATH      set to our stand-in for ptxas, unless it is set already
+  TRITON_PTXAS_PATH, TRITON_PTXAS_BLACKWELL_PATH
+                         set to our stand-in for ptxas, unless they are set already
 
 Exit codes:
   that of the program; before it starts
@@ -95,6 +96,9 @@ pub(crate) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
     Err(Failure::usage(format!("cannot run {}: {error}", program.path.display())))
 }
 
+/// The variables by which Triton finds its assembler: for old devices, and for those since Hopper.
+const ASSEMBLER: [&str; 2] = ["TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH"];
+
 /// What the program's environment gets.
 fn environment(arguments: &Arguments, prepared: &Prepared) -> Vec<(&'static str, OsString)> {
     let mut search = prepared.libraries.clone().into_os_string();
@@ -107,10 +111,12 @@ fn environment(arguments: &Arguments, prepared: &Prepared) -> Vec<(&'static str,
         let profile = arguments.device.map_or_else(|| Profile::default().name, |profile| profile.name);
         environment.push(("WARPLOOM_DEVICES", format!("{profile}:{}", arguments.count.unwrap_or(1)).into()));
     }
-    if let Some(ptxas) = &prepared.ptxas
-        && std::env::var_os("TRITON_PTXAS_PATH").is_none()
-    {
-        environment.push(("TRITON_PTXAS_PATH", OsStr::new(ptxas).to_owned()));
+    for name in ASSEMBLER {
+        if let Some(ptxas) = &prepared.ptxas
+            && std::env::var_os(name).is_none()
+        {
+            environment.push((name, OsStr::new(ptxas).to_owned()));
+        }
     }
     environment
 }
