@@ -55,7 +55,10 @@ const NOT_LOADED: &str = "M0002";
 
 /// The machine's codes with their explanations, for `--explain`.
 const MACHINE_CODES: [(&str, &str); 2] = [
-    (UNSUPPORTED, "The instruction is legal PTX, but the machine does not execute it, or not with these operands."),
+    (
+        UNSUPPORTED,
+        "The instruction is legal PTX, but the machine does not execute it, or not with these operands.",
+    ),
     (
         NOT_LOADED,
         "The module is legal PTX, but the device of `--device` does not load it: its target is another one.",

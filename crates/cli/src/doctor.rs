@@ -89,7 +89,10 @@ fn report() -> Value {
     for folder in SYSTEM {
         let library = Path::new(folder).join(LIBRARIES[0].names[0]);
         if library.exists() {
-            remarks.push(format!("{} is another driver; `warploom exec` puts ours before it", library.display()));
+            remarks.push(format!(
+                "{} is another driver; `warploom exec` puts ours before it",
+                library.display()
+            ));
         }
     }
     let memory = number_of("/proc/meminfo", "MemAvailable:").map(|kib| kib << 10);

@@ -82,7 +82,8 @@ pub(crate) fn run(words: &[OsString]) -> Result<Exit, Failure> {
         return terminal::result(&format!("ptxas: stand-in of Warploom {version}\n{RELEASE}\n"))
             .map(|()| Exit::Ok);
     }
-    let path = wish.input.ok_or_else(|| Failure::usage("no input file").hint("see `warploom ptxas --help`"))?;
+    let path =
+        wish.input.ok_or_else(|| Failure::usage("no input file").hint("see `warploom ptxas --help`"))?;
     let (source, module) = input::module(&path)?;
     if let Some(target) = wish.target.filter(|&target| target < module.arch.sm) {
         let message = format!("{} is for {}, which sm_{target} does not run", path.display(), module.arch);
@@ -106,13 +107,15 @@ fn wish(words: &[OsString]) -> Result<Wish, Failure> {
     let mut words = words.iter();
     while let Some(word) = words.next() {
         let text = word.to_string_lossy();
-        let Some(option) = text.strip_prefix("--").or(text.strip_prefix('-')).filter(|o| !o.is_empty()) else {
+        let Some(option) = text.strip_prefix("--").or(text.strip_prefix('-')).filter(|o| !o.is_empty())
+        else {
             if wish.input.replace(Path::new(word).to_owned()).is_some() {
                 return Err(Failure::usage("more than one input file; there is no linker here"));
             }
             continue;
         };
-        let (name, value) = option.split_once('=').map_or((option, None), |(name, value)| (name, Some(value)));
+        let (name, value) =
+            option.split_once('=').map_or((option, None), |(name, value)| (name, Some(value)));
         let mut value = || match value {
             Some(value) => Ok(OsString::from(value)),
             None => words.next().cloned().ok_or_else(|| Failure::usage(format!("`{text}` needs a value"))),
@@ -144,9 +147,15 @@ mod tests {
     #[test]
     fn options_in_all_their_forms() {
         let words = |text: &str| -> Vec<OsString> { text.split(' ').map(OsString::from).collect() };
-        let full = wish(&words("-lineinfo -v --opt-level 0 --regAllocOptLevel=2 --gpu-name=sm_90a a.ptx -o b.o")).unwrap();
-        let expected =
-            Wish { input: Some("a.ptx".into()), output: Some("b.o".into()), target: Some(90), ..Wish::default() };
+        let full =
+            wish(&words("-lineinfo -v --opt-level 0 --regAllocOptLevel=2 --gpu-name=sm_90a a.ptx -o b.o"))
+                .unwrap();
+        let expected = Wish {
+            input: Some("a.ptx".into()),
+            output: Some("b.o".into()),
+            target: Some(90),
+            ..Wish::default()
+        };
         assert_eq!(full, expected);
         assert_eq!(wish(&words("-arch sm_90 --output-file=b.o -O3 a.ptx")).unwrap(), expected);
         assert!(wish(&words("--version")).unwrap().version);

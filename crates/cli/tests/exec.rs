@@ -159,7 +159,9 @@ fn kernels_without_ptx_are_refused() {
     let source = |bytes: &[u8]| {
         let list: Vec<String> = bytes.iter().map(u8::to_string).collect();
         let list = list.join(",");
-        format!("__attribute__((section(\".nv_fatbin\"), used)) const unsigned char f[] = {{{list}}};\n{EMPTY}")
+        format!(
+            "__attribute__((section(\".nv_fatbin\"), used)) const unsigned char f[] = {{{list}}};\n{EMPTY}"
+        )
     };
     let with_ptx = compile(folder.path(), &source(&fatbin), &[]).display().to_string();
     assert_eq!(warploom(folder.path(), &["exec", "--check", "--", &with_ptx]).status.code(), Some(0));

@@ -57,9 +57,11 @@ fn damage_has_a_name() {
 
 #[test]
 fn what_is_packed_is_found_again() {
-    for (text, version, sm, reach) in
-        [("", (9, 0), 75, Reach::Base), (".version 8.8\n", (8, 8), 90, Reach::Specific), ("1234567", (9, 5), 100, Reach::Family)]
-    {
+    for (text, version, sm, reach) in [
+        ("", (9, 0), 75, Reach::Base),
+        (".version 8.8\n", (8, 8), 90, Reach::Specific),
+        ("1234567", (9, 5), 100, Reach::Family),
+    ] {
         let bytes = fatbin::pack_ptx(text, version, sm, reach);
         let entries = fatbin::entries(&bytes).unwrap();
         let [entry] = entries.as_slice() else { panic!("{entries:?}") };

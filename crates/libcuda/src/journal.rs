@@ -80,7 +80,9 @@ fn start() -> bool {
     // The library has its own copy of the crate `log`, so that nobody else can have set a logger.
     let _ = builder.try_init();
     if let Some(name) = wish.wrong {
-        log::warn!("WARPLOOM_LOG: `{name}` is not a level; there are off, error, warn, info, debug and trace");
+        log::warn!(
+            "WARPLOOM_LOG: `{name}` is not a level; there are off, error, warn, info, debug and trace"
+        );
     }
     if let (Some(error), Some(path)) = (failed, wish.file) {
         log::warn!("WARPLOOM_LOG: {path}: {error}");

@@ -21,7 +21,11 @@ fn run(folder: &Path, source: &str, environment: &[(&str, &str)]) -> Output {
     let program = folder.join("program");
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(source);
     let mut cc = Command::new("cc");
-    cc.args(["-std=c11", "-Wall", "-Werror", "-o"]).args([&program, &source]).arg("-L").arg(folder).args(["-lcuda", "-ldl"]);
+    cc.args(["-std=c11", "-Wall", "-Werror", "-o"])
+        .args([&program, &source])
+        .arg("-L")
+        .arg(folder)
+        .args(["-lcuda", "-ldl"]);
     assert!(cc.status().unwrap().success());
     let mut command = Command::new(&program);
     command.env("LD_LIBRARY_PATH", folder).envs(environment.iter().copied());
@@ -57,8 +61,11 @@ fn a_level_that_does_not_exist_is_told() {
 fn visible_devices_are_chosen_and_ordered() {
     let folder = folder("visible");
     let seen = |visible: &str| {
-        let output =
-            run(&folder, "devices.c", &[("WARPLOOM_DEVICES", "h200,t4,l40s"), ("CUDA_VISIBLE_DEVICES", visible)]);
+        let output = run(
+            &folder,
+            "devices.c",
+            &[("WARPLOOM_DEVICES", "h200,t4,l40s"), ("CUDA_VISIBLE_DEVICES", visible)],
+        );
         String::from_utf8(output.stdout).unwrap()
     };
     assert_eq!(seen("0,1,2"), "NVIDIA H200\nTesla T4\nNVIDIA L40S\n");

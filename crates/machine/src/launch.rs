@@ -320,7 +320,9 @@ impl LoadedModule {
             return Ok(Arc::clone(image));
         }
         let image = decode::image(self, kernel, warps, order, Level::detect());
-        let first = |unsupported: Vec<Unsupported>| Box::new(unsupported.into_iter().next().expect("a refusal has a reason"));
+        let first = |unsupported: Vec<Unsupported>| {
+            Box::new(unsupported.into_iter().next().expect("a refusal has a reason"))
+        };
         let image = Arc::new(image.map_err(first)?);
         images.insert((kernel, warps, order), Arc::clone(&image));
         Ok(image)

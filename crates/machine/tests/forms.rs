@@ -41,11 +41,13 @@ fn surrounded(instance: &str, around: Around) -> String {
             let from = if around == Around::Threads { "%own" } else { "parameter" };
             let _ = match ty {
                 "pred" => {
-                    let _ = writeln!(before, "\tld.{space}.b32 %word, [{from}]; setp.ne.b32 {name}, %word, 0;");
+                    let _ =
+                        writeln!(before, "\tld.{space}.b32 %word, [{from}]; setp.ne.b32 {name}, %word, 0;");
                     writeln!(after, "\t@{name} st.global.b32 [in_global], 1;")
                 }
                 "b128" => {
-                    let _ = writeln!(before, "\tld.{space}.b64 %own, [{from}]; mov.b128 {name}, {{%own, %own}};");
+                    let _ =
+                        writeln!(before, "\tld.{space}.b64 %own, [{from}]; mov.b128 {name}, {{%own, %own}};");
                     writeln!(after, "\tst.global.b128 [in_global], {name};")
                 }
                 _ => {
@@ -75,7 +77,8 @@ fn surrounded(instance: &str, around: Around) -> String {
 #[test]
 fn every_form_is_decoded() {
     let options = DeviceOptions::default();
-    let device = Arc::new(Device::new(Profile { memory: 1 << 20, ..Profile::default() }, options).expect("memory"));
+    let device =
+        Arc::new(Device::new(Profile { memory: 1 << 20, ..Profile::default() }, options).expect("memory"));
     let mut wrong: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut decoded = 0;
     for form in FormId::all() {
@@ -85,7 +88,8 @@ fn every_form_is_decoded() {
             if opcode.mnemonic() == Mnemonic::Cvta && opcode.ty(Slot::Type) == Some(ScalarType::U32) {
                 continue;
             }
-            let optional = opcode.data().operands.iter().any(|operand| operand.optional && operand.with.is_none());
+            let optional =
+                opcode.data().operands.iter().any(|operand| operand.optional && operand.with.is_none());
             for full in [false, true].into_iter().take(if optional { 2 } else { 1 }) {
                 let Some(instance) = isa::instance(&opcode, full) else {
                     wrong.entry("no instance".to_owned()).or_default().push(written.clone());

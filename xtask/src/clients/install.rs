@@ -87,7 +87,9 @@ fn rust(base: &Path, package: &RustPackage, libraries: &Path) -> Result<PathBuf>
     fs::create_dir_all(toolkit.join("lib64"))?;
     let _ = std::os::unix::fs::symlink(libraries.join("libcuda.so"), toolkit.join("lib64/libcuda.so"));
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.args(["test", "--lib", "--no-run", "--message-format", "json", "--target-dir"]).arg(base.join("target"));
+    cargo
+        .args(["test", "--lib", "--no-run", "--message-format", "json", "--target-dir"])
+        .arg(base.join("target"));
     if !package.features.is_empty() {
         cargo.args(["--no-default-features", "--features", &package.features.join(",")]);
     }

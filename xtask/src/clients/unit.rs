@@ -1,9 +1,9 @@
 //! Running tests in a process, and counting what came of them.
 
+use super::cache;
 use super::install::Place;
 use super::ledger::Tally;
 use super::suite::{Client, Unit};
-use super::cache;
 use crate::root;
 use anyhow::{Context, Result};
 use serde::Deserialize;
@@ -77,7 +77,17 @@ impl Runner<'_> {
         } else {
             let limit = self.client.limit.to_string();
             command.arg(self.place.environment.join("bin/python"));
-            command.args(["-m", "pytest", "-q", "-p", "outcomes", "-p", "no:cacheprovider", "--timeout", &limit]);
+            command.args([
+                "-m",
+                "pytest",
+                "-q",
+                "-p",
+                "outcomes",
+                "-p",
+                "no:cacheprovider",
+                "--timeout",
+                &limit,
+            ]);
             command.args(&self.client.arguments).arg(&unit.target);
         }
         let environment = self.place.environment.display().to_string();

@@ -80,8 +80,9 @@ impl Installation {
         }
         let places: Vec<String> = candidates.iter().map(|folder| folder.display().to_string()).collect();
         let message = format!("there is no {} in {}", LIBRARIES[0].built, places.join(", "));
-        Err(Failure::usage(message)
-            .hint("build it with `cargo build --release -p warploom-libcuda`, or set WARPLOOM_LIB to its folder"))
+        Err(Failure::usage(message).hint(
+            "build it with `cargo build --release -p warploom-libcuda`, or set WARPLOOM_LIB to its folder",
+        ))
     }
 
     /// Whether the folder has every library under all its names already, as an installation has.

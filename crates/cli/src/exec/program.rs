@@ -161,12 +161,18 @@ fn file(path: &Path, bytes: &[u8], installation: &Installation, findings: &mut V
     if let Some(library) = links.needed.iter().find(|library| library.starts_with("libcudart.")) {
         if !runtime {
             findings.push(Finding::fatal(
-                format!("{name} needs {library}, and there is none of ours in {}", installation.folder.display()),
+                format!(
+                    "{name} needs {library}, and there is none of ours in {}",
+                    installation.folder.display()
+                ),
                 &["build our CUDA runtime, too"],
             ));
         } else if !LIBRARIES[1].names.contains(&library.as_str()) {
             findings.push(Finding::fatal(
-                format!("{name} needs {library}; ours stands in for {}", LIBRARIES[1].names[..2].join(" and ")),
+                format!(
+                    "{name} needs {library}; ours stands in for {}",
+                    LIBRARIES[1].names[..2].join(" and ")
+                ),
                 &["compile it with CUDA 12 or 13"],
             ));
         }
@@ -246,10 +252,14 @@ fn search_path(program: &Path, links: &Links, findings: &mut Vec<Finding>) {
     for folder in &links.rpath {
         let origin = origin.as_ref().map_or(String::new(), |origin| origin.display().to_string());
         let folder = folder.replace("$ORIGIN", &origin).replace("${ORIGIN}", &origin);
-        let there = LIBRARIES.iter().flat_map(|l| l.names).find(|name| Path::new(&folder).join(name).exists());
+        let there =
+            LIBRARIES.iter().flat_map(|l| l.names).find(|name| Path::new(&folder).join(name).exists());
         if let Some(library) = there {
             findings.push(Finding::fatal(
-                format!("{} looks for libraries in {folder} first, where there is another {library}", program.display()),
+                format!(
+                    "{} looks for libraries in {folder} first, where there is another {library}",
+                    program.display()
+                ),
                 &["take that path out of a copy of it: `patchelf --remove-rpath PROGRAM`"],
             ));
         }

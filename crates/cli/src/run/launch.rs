@@ -71,7 +71,9 @@ pub(crate) fn run(
     let mut result = None;
     for round in 0..arguments.repeat {
         for buffer in buffers {
-            buffer.upload(&**device.memory(), round == 0).map_err(|error| Failure::usage(error.to_string()))?;
+            buffer
+                .upload(&**device.memory(), round == 0)
+                .map_err(|error| Failure::usage(error.to_string()))?;
         }
         progress::watch(total, launch.kernel.name(), |progress| {
             let options = LaunchOptions {

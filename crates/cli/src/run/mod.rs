@@ -190,7 +190,8 @@ pub(crate) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
     let function = choose(loaded.module(), arguments.kernel.as_deref(), &source)?;
     let block = block(arguments, function)?;
     let kernel = loaded.kernel(&function.name).ok_or_else(|| Failure::usage("the kernel is gone"))?;
-    let binding = binding::bind(kernel.name(), &kernel.parameters(), &arguments.arguments, &**device.memory())?;
+    let binding =
+        binding::bind(kernel.name(), &kernel.parameters(), &arguments.arguments, &**device.memory())?;
     let launch = Launch {
         kernel,
         grid: arguments.grid.0,

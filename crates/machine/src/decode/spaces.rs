@@ -36,8 +36,7 @@ enum Asked {
 }
 
 impl Asked {
-    const ALL: [Self; 6] =
-        [Self::Const, Self::Global, Self::Local, Self::Shared, Self::Cluster, Self::Param];
+    const ALL: [Self; 6] = [Self::Const, Self::Global, Self::Local, Self::Shared, Self::Cluster, Self::Param];
 
     /// Whether a generic address is in the space. An H200 asks likewise: constant is what lies in the module's own
     /// constant variables, and global all that is neither constant nor in a window of the hardware. Kernel parameters
@@ -48,9 +47,7 @@ impl Asked {
             (Resolved::Global(address), Self::Global) => {
                 address < SHARED_WINDOW && !x.grid.is_constant(address)
             }
-            (Resolved::Shared(address), Self::Shared) => {
-                address >> RANK_SHIFT == x.shared_base >> RANK_SHIFT
-            }
+            (Resolved::Shared(address), Self::Shared) => address >> RANK_SHIFT == x.shared_base >> RANK_SHIFT,
             (Resolved::Shared(_), Self::Cluster)
             | (Resolved::Local(_), Self::Local)
             | (Resolved::Param(_), Self::Param | Self::Global) => true,
