@@ -1,0 +1,17 @@
+//! The PTX memory consistency model.
+#![allow(warnings)] // DRAFT
+pub mod answer;
+mod barrier;
+mod consistency;
+pub mod dialect;
+pub mod event;
+pub mod facts;
+pub mod language;
+pub mod layout;
+pub mod model;
+pub mod plan;
+pub mod program;
+pub mod relation;
+pub mod search;
+mod text;
+mod unfold;
