@@ -19,6 +19,28 @@ fn main() {
             let program = match dialect::parse(&source) { Ok(p) => p, Err(e) => { println!("{file}: {e}"); continue; } };
             let question = Question::new(&program, &model, Options { bound: 1, ..Options::default() });
             let got = if live { question.liveness().map(|l| l.terminates) } else { question.verdict().map(|v| v.holds) };
+            if !live {
+                let options = Options { bound: 1, ..Options::default() };
+                for (family, version) in [(Family::Dartagnan, version), (Family::Isa, version)] {
+                    let model = Model::new(family, version).unwrap();
+                    let question = Question::new(&program, &model, options);
+                    let begin = Instant::now();
+                    let v = question.verdict().unwrap();
+                    let checker = memory_model::checker::Checker::new(&program, family, version, options);
+                    let good = match &v.execution {
+                        Some(e) => checker.accepts_execution(e),
+                        None => { let p = question.proof().unwrap(); checker.accepts_proof(p.as_ref().unwrap()) }
+                    };
+                    if !good { println!("{family:?} {version} {file}: certificate rejected, execution {}", v.execution.is_some()); }
+                    if begin.elapsed().as_millis() > 300 { println!("slow {family:?} {version} {file} {:?}", begin.elapsed()); }
+                    if std::env::args().nth(3).is_some() { let begin = Instant::now();
+                        let o = question.outcomes().unwrap();
+                        let set: std::collections::BTreeSet<Vec<i64>> = o.list.iter().map(|o| o.values.clone()).collect();
+                        if let Some(all) = memory_model::checker::all_outcomes(&checker, &o.terms) { if program.filter.is_none() && set != all { println!("{family:?} {version} {file}: judge {all:?} search {set:?}"); } }
+                        if begin.elapsed().as_millis() > 1000 { println!("slow judge {file} {:?}", begin.elapsed()); }
+                    }
+                }
+            }
             slow.push((begin.elapsed(), file.to_owned()));
             match got { Ok(g) if g == (expected.trim() == "1") => ok += 1, g => println!("{name} {file}: expected {expected}, got {g:?}") }
         }

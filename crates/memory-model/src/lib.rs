@@ -2,6 +2,7 @@
 #![allow(warnings)] // DRAFT
 pub mod answer;
 mod barrier;
+pub mod checker;
 mod consistency;
 pub mod dialect;
 pub mod event;

@@ -13,10 +13,12 @@
 //! A search can write down why it found nothing, as a [`Proof`] for [`crate::checker`].
 
 use crate::barrier;
+use crate::checker::{Name, name_of};
 use crate::consistency::{self, Decided, Open};
 use crate::event::Kind;
 use crate::facts::Base;
 use crate::language::Ordering;
+use crate::layout::Cell;
 use crate::model::Model;
 use crate::plan::Values;
 use crate::program::{Condition, Term};
@@ -28,32 +30,34 @@ use crate::unfold::{Context, State, Status, TooLarge};
 pub enum Proof {
     /// A cell of a read takes one of these writes, or a later one.
     Source {
-        /// The cell, as a place in the execution's list of sources.
-        source: usize,
+        /// The read.
+        read: Name,
+        /// The cell.
+        cell: Cell,
         /// The writes, each with what follows.
-        cases: Vec<(EventId, Proof)>,
+        cases: Vec<(Name, Proof)>,
         /// What follows if it takes a write that is not there yet.
         later: Option<Box<Proof>>,
     },
     /// A compare-and-swap succeeds or does not.
     Swap {
-        /// The thread that has come to it.
-        thread: usize,
+        /// Its read.
+        read: Name,
         /// What follows if it succeeds.
         success: Box<Proof>,
         /// What follows if not.
         failure: Box<Proof>,
     },
     /// The barriers meet in one of these ways: the pairs of each, with what follows.
-    Barriers(Vec<(Vec<(EventId, EventId)>, Proof)>),
+    Barriers(Vec<(Vec<(Name, Name)>, Proof)>),
     /// A pair of an order has one direction or the other.
     Orient {
         /// The order.
         ordering: Ordering,
         /// One event.
-        a: EventId,
+        a: Name,
         /// The other.
-        b: EventId,
+        b: Name,
         /// What follows if `a` comes first.
         forth: Box<Proof>,
         /// What follows if `b` does.
@@ -151,7 +155,8 @@ impl<'a, G: Goal> Search<'a, G> {
         if self.goal.is_hopeless(&state) {
             return self.leaf(Proof::Refuted);
         }
-        if let Some(thread) = state.open_swap(&self.context) {
+        if let Some((thread, read)) = state.open_swap() {
+            let read = name_of(state.facts.events(), read);
             let mut proofs = Vec::new();
             for success in [true, false] {
                 let mut next = state.clone();
@@ -164,7 +169,7 @@ impl<'a, G: Goal> Search<'a, G> {
             }
             let (failure, success) = (proofs.pop(), proofs.pop());
             let (Some(success), Some(failure)) = (success, failure) else { return self.leaf(Proof::Unfinished) };
-            return self.leaf(Proof::Swap { thread, success, failure });
+            return self.leaf(Proof::Swap { read, success, failure });
         }
         if state.sources.iter().any(|source| source.write.is_none()) {
             return self.choose_source(state, decided);
@@ -181,7 +186,8 @@ impl<'a, G: Goal> Search<'a, G> {
         }
         let mut cases = Vec::new();
         for way in ways {
-            let pairs: Vec<_> = way.pairs().collect();
+            let name = |event| name_of(state.facts.events(), event);
+            let pairs = way.pairs().map(|(a, b)| (name(a), name(b))).collect();
             let mut next = state.clone();
             *next.facts.base_mut(Base::Bar) = way;
             let proof = if consistency::check(&mut next, &decided, self.model, &mut self.values).is_err() {
@@ -226,14 +232,16 @@ impl<'a, G: Goal> Search<'a, G> {
 
     fn choose_source(&mut self, state: State, decided: Decided) -> Result<Outcome, TooLarge> {
         let Some((source, candidates)) = self.next_source(&state) else { return self.leaf(Proof::Unfinished) };
+        let (read, cell) = (name_of(state.facts.events(), state.sources[source].read), state.sources[source].cell);
         let mut cases = Vec::new();
         for write in candidates {
+            let name = name_of(state.facts.events(), write);
             let mut next = state.clone();
             next.sources[source].write = Some(write);
             next.settle(&self.context);
             next.run(&self.context)?;
             match self.explore(next, decided.clone())? {
-                Ok(proof) => cases.push((write, proof.unwrap_or(Proof::Unfinished))),
+                Ok(proof) => cases.push((name, proof.unwrap_or(Proof::Unfinished))),
                 Err(end) => return Ok(Err(end)),
             }
         }
@@ -247,7 +255,7 @@ impl<'a, G: Goal> Search<'a, G> {
                 Err(end) => return Ok(Err(end)),
             }
         }
-        self.leaf(Proof::Source { source, cases, later })
+        self.leaf(Proof::Source { read, cell, cases, later })
     }
 
     /// Orders what has to be ordered. Pairs with one possible direction come first, and are no choice.
@@ -291,7 +299,8 @@ impl<'a, G: Goal> Search<'a, G> {
         }
         let (back, forth) = (proofs.pop(), proofs.pop());
         let (Some(forth), Some(back)) = (forth, back) else { return self.leaf(Proof::Unfinished) };
-        self.leaf(Proof::Orient { ordering: pair.ordering, a: pair.a, b: pair.b, forth, back })
+        let name = |event| name_of(state.facts.events(), event);
+        self.leaf(Proof::Orient { ordering: pair.ordering, a: name(pair.a), b: name(pair.b), forth, back })
     }
 }
 

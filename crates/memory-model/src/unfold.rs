@@ -321,16 +321,9 @@ impl State {
         }
     }
 
-    /// A compare-and-swap whose outcome is open, by thread: both outcomes have to be tried.
-    pub(crate) fn open_swap(&self, context: &Context) -> Option<usize> {
-        (0..self.threads.len()).find(|&thread| {
-            let state = &self.threads[thread];
-            state.status == Status::Undecided
-                && matches!(
-                    context.program.threads[thread].code[state.at],
-                    Instruction::Atomic { update: Update::CompareAndSwap { .. }, .. }
-                )
-        })
+    /// A thread at a compare-and-swap whose outcome is open, and its read: both outcomes have to be tried.
+    pub(crate) fn open_swap(&self) -> Option<(usize, EventId)> {
+        self.threads.iter().enumerate().find_map(|(thread, state)| Some((thread, state.swap?)))
     }
 
     /// The reads that the branches depend on at which threads have stopped.
