@@ -72,8 +72,8 @@ names! {
         Data = "data",
         /// A read to what comes behind a branch that it decides.
         Ctrl = "ctrl",
-        /// Each event's scope includes the thread of the other.
-        SameScope = "sr",
+        /// An event's scope includes the thread of another.
+        Includes = "includes",
         /// Threads of one CTA.
         SameCta = "scta",
         /// Accesses that overlap in memory.
@@ -180,9 +180,6 @@ impl Facts {
             if threads && event.placement.shares(other.placement, crate::event::Scope::Cta) {
                 both(Base::SameCta);
             }
-            if threads && old != new && same_scope(&event, &other) {
-                both(Base::SameScope);
-            }
             if same_proxy(&event, &other) {
                 both(Base::SameProxy);
             }
@@ -199,6 +196,11 @@ impl Facts {
                     }
                 }
                 _ => both(Base::Same),
+            }
+            for (a, from, b, to) in [(old, &other, new, &event), (new, &event, old, &other)] {
+                if threads && a != b && includes(from, to) {
+                    self.relations[Base::Includes as usize].insert(a, b);
+                }
             }
         }
         new
@@ -223,9 +225,8 @@ fn belongs(event: &Event, sort: Sort) -> bool {
     }
 }
 
-fn same_scope(a: &Event, b: &Event) -> bool {
-    let includes = |from: &Event, to: &Event| from.scope.is_some_and(|s| from.placement.shares(to.placement, s));
-    includes(a, b) && includes(b, a)
+fn includes(from: &Event, to: &Event) -> bool {
+    from.scope.is_some_and(|scope| from.placement.shares(to.placement, scope))
 }
 
 fn proxy(event: &Event) -> Option<Proxy> {
