@@ -10,6 +10,7 @@ mod failure;
 mod fmt;
 mod input;
 mod kernels;
+mod litmus;
 mod run;
 mod terminal;
 
@@ -37,6 +38,7 @@ enum Command {
     Kernels(kernels::Arguments),
     Devices(devices::Arguments),
     Run(run::Arguments),
+    Litmus(litmus::Arguments),
 }
 
 impl Command {
@@ -47,6 +49,7 @@ impl Command {
             Self::Kernels(arguments) => kernels::execute(&arguments),
             Self::Devices(arguments) => devices::execute(&arguments),
             Self::Run(arguments) => run::execute(&arguments),
+            Self::Litmus(arguments) => litmus::execute(&arguments),
         }
     }
 }

@@ -162,6 +162,21 @@ impl<'a> Question<'a> {
         Self { program, model, layout: Layout::new(program), options }
     }
 
+    pub(crate) fn model(&self) -> &Model {
+        self.model
+    }
+
+    /// An execution that ends as the assertion asks (or forbids), of which only No-Thin-Air is asked.
+    pub(crate) fn candidate(&self) -> Result<Option<Execution>, Undecided> {
+        let wanted = self.program.quantifier != Quantifier::Forall;
+        let model = self.model.without_axioms_but("no-thin-air");
+        let context = self.context(false);
+        let goal = Find { context, wanted, found: None };
+        let mut search = Search::new(context, &model, goal, self.options.budget);
+        search.run()?;
+        Ok(search.goal.found.take())
+    }
+
     fn context(&self, blocking: bool) -> Context<'_> {
         Context {
             program: self.program,

@@ -26,6 +26,19 @@ pub(crate) struct Decided {
     pub(crate) scf: Vec<(EventId, EventId)>,
 }
 
+impl Decided {
+    /// With one more pair, one way or the other.
+    pub(crate) fn with(&self, pair: Open, forth: bool) -> Self {
+        let mut decided = self.clone();
+        let pairs = match pair.ordering {
+            Ordering::Co => &mut decided.co,
+            Ordering::Scf => &mut decided.scf,
+        };
+        pairs.push(if forth { (pair.a, pair.b) } else { (pair.b, pair.a) });
+        decided
+    }
+}
+
 pub(crate) fn check_facts(
     facts: &mut Facts,
     sources: &[Source],

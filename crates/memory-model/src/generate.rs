@@ -229,6 +229,46 @@ fn render(name: &str, places: &[String], columns: &[Vec<Line>], condition: Optio
     out
 }
 
+/// A test from the code of each thread, its instructions separated by `;`. Locations are `x`, `y` and `z`; `sx`, `tx`, `cx`
+/// and `ax` are the surface, texture, constant and second generic name of `x`, and `tax` the texture of `ax`.
+pub fn from_columns(name: &str, places: &[&str], columns: &[&str]) -> String {
+    let lines = |column: &&str| column.split(';').map(|line| Line::new(line.trim(), 0)).collect();
+    let columns: Vec<Vec<Line>> = columns.iter().map(lines).collect();
+    let places: Vec<String> = places.iter().map(|&place| place.to_owned()).collect();
+    let mut terms = BTreeSet::new();
+    let mut names = BTreeSet::new();
+    for (thread, line) in columns.iter().enumerate().flat_map(|(t, lines)| lines.iter().map(move |line| (t, line))) {
+        for word in line.template.split([' ', ',']).skip(1).filter(|word| !word.is_empty()) {
+            if word.starts_with('r') {
+                terms.insert(format!("P{thread}:{word} == 0"));
+            } else if word.starts_with(char::is_alphabetic) {
+                names.insert(word.to_owned());
+            }
+        }
+    }
+    let mut declarations = String::new();
+    for location in ["x", "y", "z"] {
+        if names.iter().any(|name| name.ends_with(location)) {
+            let _ = writeln!(declarations, "{location}=0;");
+            terms.insert(format!("{location} == 0"));
+        }
+    }
+    for (alias, of, proxy) in [
+        ("ax", "x", "generic"),
+        ("sx", "x", "surface"),
+        ("tx", "x", "texture"),
+        ("cx", "x", "constant"),
+        ("tax", "ax", "texture"),
+    ] {
+        if names.iter().any(|name| name == alias || (alias == "ax" && name == "tax")) {
+            let _ = writeln!(declarations, "{alias} @ {proxy} aliases {of};");
+        }
+    }
+    let condition = terms.into_iter().collect::<Vec<_>>().join(" /\\ ");
+    let text = render(name, &places, &columns, Some(&condition));
+    text.replacen("{\n", &format!("{{\n{declarations}"), 1)
+}
+
 fn location_name(location: usize) -> String {
     match location {
         0 => "x".into(),

@@ -79,6 +79,13 @@ impl Model {
         Ok(Self { family, version, plan })
     }
 
+    /// The same definitions with one axiom alone.
+    pub(crate) fn without_axioms_but(&self, axiom: &str) -> Self {
+        let mut model = self.clone();
+        model.plan.requirements.retain(|requirement| requirement.axiom == axiom);
+        model
+    }
+
     /// The names of the axioms, in the order of their files.
     pub fn axioms(&self) -> Vec<&str> {
         let mut names: Vec<&str> = self.plan.requirements.iter().map(|r| &*r.axiom).collect();

@@ -39,6 +39,8 @@ pub enum Arithmetic {
     Max,
     /// `b` alone.
     Second,
+    /// 1 if the comparison holds, otherwise 0.
+    Compare(Comparison),
 }
 
 impl Arithmetic {
@@ -55,6 +57,7 @@ impl Arithmetic {
             Self::Min => a.min(b),
             Self::Max => a.max(b),
             Self::Second => b,
+            Self::Compare(comparison) => i64::from(comparison.holds(a, b)),
         }
     }
 }

@@ -14,7 +14,7 @@
 
 use crate::barrier;
 use crate::checker::{Name, name_of};
-use crate::consistency::{self, Decided, Open};
+use crate::consistency::{self, Decided};
 use crate::event::Kind;
 use crate::facts::Base;
 use crate::language::Ordering;
@@ -281,7 +281,7 @@ impl<'a, G: Goal> Search<'a, G> {
             for &candidate in &open {
                 let possible = [true, false].map(|forth| {
                     let mut facts = state.facts.clone();
-                    let with = decide(&decided, candidate, forth);
+                    let with = decided.with(candidate, forth);
                     consistency::check_facts(&mut facts, &state.sources, &with, self.model, &mut self.values).is_ok()
                 });
                 if possible != [true, true] {
@@ -292,7 +292,7 @@ impl<'a, G: Goal> Search<'a, G> {
         }
         let mut proofs = Vec::new();
         for forth in [true, false] {
-            match self.orient(state.clone(), decide(&decided, pair, forth))? {
+            match self.orient(state.clone(), decided.with(pair, forth))? {
                 Ok(proof) => proofs.push(Box::new(proof.unwrap_or(Proof::Unfinished))),
                 Err(end) => return Ok(Err(end)),
             }
@@ -302,16 +302,6 @@ impl<'a, G: Goal> Search<'a, G> {
         let name = |event| name_of(state.facts.events(), event);
         self.leaf(Proof::Orient { ordering: pair.ordering, a: name(pair.a), b: name(pair.b), forth, back })
     }
-}
-
-fn decide(decided: &Decided, pair: Open, forth: bool) -> Decided {
-    let mut decided = decided.clone();
-    let pairs = match pair.ordering {
-        Ordering::Co => &mut decided.co,
-        Ordering::Scf => &mut decided.scf,
-    };
-    pairs.push(if forth { (pair.a, pair.b) } else { (pair.b, pair.a) });
-    decided
 }
 
 /// The writes that a cell of a read may take, of those that have appeared since it was put off.
