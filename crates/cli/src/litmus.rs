@@ -173,7 +173,7 @@ pub(crate) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
 fn load(arguments: &Arguments, path: &Path) -> Result<Loaded, Failure> {
     let at = |problem| Failure::usage(format!("{}:{problem}", path.display()));
     let (program, own) = if path.extension().is_some_and(|extension| extension == "ptx") {
-        let module = input::compile(path)?;
+        let (_, module) = input::module(path)?;
         let test = from_ptx::parse(&module).map_err(at)?;
         (test.program, Some(test.version))
     } else {

@@ -265,7 +265,7 @@ pub fn from_columns(name: &str, places: &[&str], columns: &[&str]) -> String {
         }
     }
     let condition = terms.into_iter().collect::<Vec<_>>().join(" /\\ ");
-    let text = render(name, &places, &columns, Some(&condition));
+    let text = render(name, &places, &columns, Some(&condition).filter(|all| !all.is_empty()).map(|all| &**all));
     text.replacen("{\n", &format!("{{\n{declarations}"), 1)
 }
 
