@@ -258,14 +258,12 @@ impl Resolver<'_> {
         if bits_as(constant, expected).is_none() {
             return Err((MismatchKind::Constant { expected, found: constant }, span));
         }
-        match (operand.limit, constant.as_integer()) {
-            (Some(limit), Some(value))
-                if !limit.permits(value as i64)
-                    && !(operand.cut && limit.permits(truncate(value, expected.bits()) as i64)) =>
-            {
-                Err((MismatchKind::Limit(limit, value as i64), span))
-            }
-            _ => Ok(()),
+        let (Some(limit), Some(value)) = (operand.limit, constant.as_integer()) else { return Ok(()) };
+        let cut = operand.cut && limit.permits(truncate(value, expected.bits()) as i64);
+        if cut || limit.permits(value as i64) {
+            Ok(())
+        } else {
+            Err((MismatchKind::Limit(limit, value as i64), span))
         }
     }
 
