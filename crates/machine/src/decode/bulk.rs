@@ -247,7 +247,7 @@ fn multimem_of(d: &mut Decoder<'_>, planes: &[u32], width: u32, address: usize) 
         other => other,
     };
     let missing = || format!("instruction `{}`", opcode.text());
-    let sum = match (opcode.get(Slot::Op), opcode.has(Modifier::AccF32)) {
+    let sum = match (opcode.get(Slot::Op), opcode.get(Slot::Accumulator) == Some(Modifier::AccF32)) {
         (Some(_), true) if element == T::F16 => Sum::HalfInF32,
         (Some(_), true) => Sum::Bf16InF32,
         (Some(by), false) => Sum::Each(combine(by, element, false).ok_or_else(missing)?),
