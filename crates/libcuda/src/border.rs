@@ -2,57 +2,16 @@
 
 use driver::{Error, Result};
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::LazyLock;
 
-/// Whether `WARPLOOM_TRACE` asks for calls.
-static TRACED: LazyLock<bool> = LazyLock::new(|| {
-    std::env::var("WARPLOOM_TRACE").is_ok_and(|wanted| wanted.split(',').any(|word| word.trim() == "api"))
-});
-
-/// Shows arguments.
-pub(crate) struct Arguments<F>(pub(crate) F);
-
-impl<F: Fn(&mut fmt::Formatter<'_>) -> fmt::Result> fmt::Display for Arguments<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (self.0)(f)
-    }
-}
-
-/// Runs a function's work: no panic passes, and a trace shows the call.
+/// Runs a function's work.
 pub(crate) fn call(name: &str, arguments: &dyn fmt::Display, work: impl FnOnce() -> Result<()>) -> u32 {
-    let result = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
-        eprintln!("warploom: {name} failed inside; please report it");
-        Err(Error::Unknown)
-    });
-    if *TRACED {
-        match result {
-            Ok(()) => eprintln!("warploom: {name}({arguments})"),
-            Err(error) => eprintln!("warploom: {name}({arguments}) = {}", error.name()),
-        }
-    }
+    let result = border::call(name, arguments, work, Error::Unknown, |error| error.name().to_owned());
     result.err().map_or(0, |error| error as u32)
 }
 
 /// Functions of the API; their bodies return `Result<()>`.
 macro_rules! define {
-    ($(fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $body:block)*) => {$(
-        #[unsafe(no_mangle)]
-        #[allow(non_snake_case)]
-        pub(crate) unsafe extern "C" fn $name($($arg: $ty),*) -> u32 {
-            let arguments = $crate::border::Arguments(|f: &mut std::fmt::Formatter<'_>| {
-                let _ = &f;
-                $(write!(f, concat!(" ", stringify!($arg), "={:?}"), $arg)?;)*
-                Ok(())
-            });
-            $crate::border::call(stringify!($name), &arguments, || {
-                // SAFETY: whoever calls a function of CUDA's promises what its manual asks of the pointers. They are
-                // compared with null before they are used; everything else is a number that is looked up.
-                #[allow(unused_unsafe)]
-                unsafe { $body }
-            })
-        }
-    )*};
+    ($($functions:tt)*) => { border::define! { $crate::border::call; $($functions)* } };
 }
 pub(crate) use define;
 
@@ -78,16 +37,8 @@ macro_rules! twin {
 }
 pub(crate) use twin;
 
-/// A function that is not implemented. It takes no arguments: in C's calling convention those it gets do no harm.
+/// A function that is not implemented.
 macro_rules! unsupported {
-    ($name:ident) => {
-        #[unsafe(no_mangle)]
-        #[allow(non_snake_case)]
-        pub(crate) extern "C" fn $name() -> u32 {
-            static SAID: std::sync::Once = std::sync::Once::new();
-            SAID.call_once(|| eprintln!(concat!("warploom: ", stringify!($name), " is not supported")));
-            driver::Error::NotSupported as u32
-        }
-    };
+    ($name:ident) => { border::unsupported! { $name, driver::Error::NotSupported as u32 } };
 }
 pub(crate) use unsupported;
