@@ -24,20 +24,23 @@ impl Parse for Definitions {
             parenthesized!(content in input);
             let arguments = Punctuated::<FnArg, Token![,]>::parse_terminated(&content)?;
             input.parse::<Block>()?;
-            let types = arguments.iter().filter_map(|argument| match argument {
-                FnArg::Typed(typed) => {
-                    let ty = &typed.ty;
-                    Some(quote!(#ty).to_string())
-                }
-                FnArg::Receiver(_) => None,
-            });
-            found.push((name.to_string(), types.collect()));
+            found.push((name.to_string(), types(&arguments)));
         }
         Ok(Self(found))
     }
 }
 
-/// The functions that the files of a folder define in macros called `macros`, with the types of their parameters.
+/// The types of parameters.
+fn types(arguments: &Punctuated<FnArg, Token![,]>) -> Vec<String> {
+    let typed = arguments.iter().filter_map(|argument| match argument {
+        FnArg::Typed(typed) => Some(&typed.ty),
+        FnArg::Receiver(_) => None,
+    });
+    typed.map(|ty| quote!(#ty).to_string()).collect()
+}
+
+/// The functions that the files of a folder define, in macros called `macros` or as exported items, with the types of
+/// their parameters.
 ///
 /// # Panics
 /// When a file cannot be read or is not Rust: build scripts end so.
@@ -48,6 +51,11 @@ pub fn definitions(folder: &Path, macros: &[&str]) -> BTreeMap<String, Vec<Strin
         let text = fs::read_to_string(&path).expect("sources are text");
         let file = syn::parse_file(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         for item in file.items {
+            if let Item::Fn(function) = &item
+                && function.attrs.iter().any(|attribute| quote!(#attribute).to_string().contains("no_mangle"))
+            {
+                all.insert(function.sig.ident.to_string(), types(&function.sig.inputs));
+            }
             let Item::Macro(item) = item else { continue };
             if macros.iter().any(|name| item.mac.path.is_ident(name)) {
                 let found: Definitions =

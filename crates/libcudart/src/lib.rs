@@ -22,6 +22,8 @@
 //! libraries `libcudart.so.13` and `libcudart.so.12` are linked from the former by `cargo xtask libraries`: what differs
 //! between them are functions called `cudart12_…`, which stand in the latter for those without these letters.
 
+// Constants have the names that C gives them.
+#[allow(non_upper_case_globals)]
 mod api;
 mod border;
 mod context;
