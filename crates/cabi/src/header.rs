@@ -103,8 +103,12 @@ impl Selection<'_> {
                     header.enumerations.insert(name.to_string(), constants);
                 }
                 Item::Struct(item) if self.exists(&item.attrs) && item.generics.params.is_empty() => {
+                    // A table of loaded symbols is bindgen's, not the header's.
                     let made = structure(item);
-                    items.push(quote!(#made));
+                    let made = quote!(#made);
+                    if !made.to_string().contains("libloading") {
+                        items.push(made);
+                    }
                 }
                 Item::Union(item) if self.exists(&item.attrs) => {
                     let (name, fields) = (&item.ident, &item.fields);

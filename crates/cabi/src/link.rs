@@ -4,6 +4,7 @@
 //! of its own for a `cdylib`, with which no other can be combined; so such a library is linked here, from the static
 //! library that rustc made, by the C compiler.
 
+use crate::source::{definitions, names};
 use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -19,6 +20,29 @@ pub struct Shared<'a> {
     pub symbols: &'a [&'a str],
     /// Symbols that stand for other ones of the static library.
     pub aliases: &'a [(&'a str, &'a str)],
+}
+
+/// A library of the CUDA runtime: its name, its symbols, and those that stand for others.
+pub type Named = (&'static str, Vec<String>, Vec<(String, String)>);
+
+/// The libraries of the CUDA runtime, as the lists and the source of the crate in `folder` have them: in that of CUDA 12,
+/// functions called `cudart12_…` stand under their names without these letters.
+///
+/// # Panics
+/// When the crate's files are not there.
+pub fn runtimes(folder: &Path) -> [Named; 2] {
+    let symbols = |list: &str| -> Vec<String> {
+        let text = fs::read_to_string(folder.join(list)).expect("the list of symbols is there");
+        names(&text).map(str::to_owned).collect()
+    };
+    let (new, old) = (symbols("exports-13.txt"), symbols("exports-12.txt"));
+    let written = definitions(&folder.join("src/api"), &["define"]);
+    let older = written.keys().filter_map(|name| Some((name.strip_prefix("cudart12_")?, name)));
+    let twin = |(name, target): (&str, &String)| {
+        ["", "_ptsz"].map(|suffix| (format!("{name}{suffix}"), format!("{target}{suffix}")))
+    };
+    let aliases = older.flat_map(twin).filter(|(name, _)| old.contains(name)).collect();
+    [("libcudart.so.13", new, Vec::new()), ("libcudart.so.12", old, aliases)]
 }
 
 impl Shared<'_> {
