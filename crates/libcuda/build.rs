@@ -39,7 +39,8 @@ fn main() {
     println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libcuda.so.1");
     let out = PathBuf::from(env::var("OUT_DIR").expect("cargo sets OUT_DIR"));
     // Older forms that we have are in older versions of the header.
-    let implemented = cabi::source::definitions(Path::new("src/api"), &["api", "define"]).into_keys().collect();
+    let implemented =
+        cabi::source::definitions(Path::new("src/api"), &["api", "define"]).into_keys().collect();
     let selection = Selection { version: Some(VERSION), prefix: "cu", also: &implemented };
     let header = selection.read(&source_of("cudarc", "src/driver/sys/mod.rs"));
     fs::write(out.join("sys.rs"), header.source).expect("OUT_DIR can be written");

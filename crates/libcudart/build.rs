@@ -94,9 +94,7 @@ fn exports(header: &Header) -> String {
             let (per_thread, typed) = (base.is_some(), typed(original));
             line(format!("crate::border::twin! {{ {name}, {original}, {per_thread}, ({typed}) }}"));
         } else {
-            line(format!(
-                "border::unsupported! {{ {name}, crate::error::Error::NOT_SUPPORTED.recorded() }}"
-            ));
+            line(format!("border::unsupported! {{ {name}, crate::error::Error::NOT_SUPPORTED.recorded() }}"));
         }
     }
     for twin in older_twins(&written) {

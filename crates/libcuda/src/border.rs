@@ -39,6 +39,8 @@ pub(crate) use twin;
 
 /// A function that is not implemented.
 macro_rules! unsupported {
-    ($name:ident) => { border::unsupported! { $name, driver::Error::NotSupported as u32 } };
+    ($name:ident) => {
+        border::unsupported! { $name, driver::Error::NotSupported as u32 }
+    };
 }
 pub(crate) use unsupported;

@@ -1,7 +1,7 @@
 //! Reading and writing through the program's pointers.
 
-use driver::copy::HostMemory;
 use driver::Error;
+use driver::copy::HostMemory;
 use std::ffi::c_void;
 
 border::pointers! { Error, Error::InvalidValue }

@@ -68,5 +68,3 @@ mod exports {
     use std::ffi::*;
     include!(concat!(env!("OUT_DIR"), "/exports.rs"));
 }
-
-

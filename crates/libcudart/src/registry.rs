@@ -61,7 +61,8 @@ fn with<T>(work: impl FnOnce(&mut Registry) -> T) -> T {
 
 /// Registers a fat binary by the address of its wrapper; its handle.
 pub(crate) fn add(wrapper: *const c_void) -> usize {
-    let binary = Binary { wrapper: wrapper.expose_provenance(), library: Mutex::default(), managed: Mutex::default() };
+    let binary =
+        Binary { wrapper: wrapper.expose_provenance(), library: Mutex::default(), managed: Mutex::default() };
     let binary = Arc::new(binary);
     let handle = Arc::as_ptr(&binary).addr();
     with(|registry| registry.binaries.insert(handle, binary));
@@ -89,7 +90,12 @@ pub(crate) enum Kind {
 ///
 /// # Safety
 /// The name is null or a string that ends.
-pub(crate) unsafe fn name(handle: usize, kind: Kind, address: *const c_void, name: *const c_char) -> Result<()> {
+pub(crate) unsafe fn name(
+    handle: usize,
+    kind: Kind,
+    address: *const c_void,
+    name: *const c_char,
+) -> Result<()> {
     // SAFETY: by contract.
     let name = unsafe { owned(name)? };
     with(|registry| {
@@ -150,8 +156,9 @@ pub(crate) fn kernel(address: *const c_void) -> Result<CUkernel> {
     let library = symbol.binary.library()?;
     let mut kernel = null_mut();
     // SAFETY: a place for a handle, and a string that ends.
-    unsafe { cu::cuLibraryGetKernel(&raw mut kernel, library, symbol.name.as_ptr()) }
-        .map_err(|error| if error.0 == Error::NOT_FOUND.0 { Error::INVALID_FUNCTION } else { error.into() })?;
+    unsafe { cu::cuLibraryGetKernel(&raw mut kernel, library, symbol.name.as_ptr()) }.map_err(|error| {
+        if error.0 == Error::NOT_FOUND.0 { Error::INVALID_FUNCTION } else { error.into() }
+    })?;
     symbol.kernel.store(kernel.addr(), Ordering::Relaxed);
     Ok(kernel)
 }
@@ -208,7 +215,16 @@ impl Binary {
         let loaded = unsafe {
             get(wrapper.cast::<u8>())?;
             let (options, values) = (options.as_mut_ptr(), values.as_mut_ptr());
-            cu::cuLibraryLoadData(&raw mut library, wrapper, options, values, count, null_mut(), null_mut(), 0)
+            cu::cuLibraryLoadData(
+                &raw mut library,
+                wrapper,
+                options,
+                values,
+                count,
+                null_mut(),
+                null_mut(),
+                0,
+            )
         };
         loaded.map(|()| library.addr()).map_err(|error| {
             let error = Error::from(error);

@@ -84,7 +84,8 @@ fn code_without_ptx_is_refused_with_a_reason() {
 #[test]
 fn symbols_are_those_of_cuda() {
     for (name, symbols, _) in cudart_libraries() {
-        let listed = Command::new("nm").args(["-D", "--defined-only"]).arg(libraries().join(name)).output().unwrap();
+        let listed =
+            Command::new("nm").args(["-D", "--defined-only"]).arg(libraries().join(name)).output().unwrap();
         assert!(listed.status.success(), "{}", String::from_utf8_lossy(&listed.stderr));
         let listed = String::from_utf8(listed.stdout).unwrap();
         let mut found: Vec<&str> =

@@ -133,7 +133,9 @@ impl Device {
             // Function, device, bus, domain; the last may be left out.
             [parts.next(), parts.next(), parts.next(), parts.next().or(Some(Some(0)))]
         };
-        devices()?.find(|device| device.bus_id().is_ok_and(|id| fields(&id) == fields(wanted))).ok_or(Error::NOT_FOUND)
+        devices()?
+            .find(|device| device.bus_id().is_ok_and(|id| fields(&id) == fields(wanted)))
+            .ok_or(Error::NOT_FOUND)
     }
 
     /// Its bus address as the driver writes it.

@@ -48,7 +48,9 @@ pub(crate) fn format(channel: &cudaChannelFormatDesc) -> Result<(CUarray_format,
         return Err(wrong);
     }
     let plain = PLAIN.iter().find(|&&(kind, size, _)| kind == channel.f && size == bits[0]);
-    let normalized = NORMALIZED.iter().find(|&&(kind, size, count, _)| (kind, size, count) == (channel.f, bits[0], channels));
+    let normalized = NORMALIZED
+        .iter()
+        .find(|&&(kind, size, count, _)| (kind, size, count) == (channel.f, bits[0], channels));
     match (plain, normalized) {
         (Some(&(_, _, format)), _) | (None, Some(&(_, _, _, format))) => Ok((format, channels)),
         (None, None) => Err(wrong),

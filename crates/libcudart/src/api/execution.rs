@@ -65,8 +65,9 @@ fn refused(error: DriverError, grid: dim3, block: dim3) -> Error {
         let most = limits.map(|attribute| {
             let mut value = 0;
             // SAFETY: a place for a number.
-            let known = crate::context::device()
-                .and_then(|device| Ok(unsafe { cu::cuDeviceGetAttribute(&raw mut value, attribute, device)? }));
+            let known = crate::context::device().and_then(|device| {
+                Ok(unsafe { cu::cuDeviceGetAttribute(&raw mut value, attribute, device)? })
+            });
             known.map_or(u32::MAX, |()| value.unsigned_abs())
         });
         let inside = |extent, most| (1..=most).contains(&extent);

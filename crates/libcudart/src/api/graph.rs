@@ -2,7 +2,7 @@
 //! driver's own.
 
 use crate::api::execution::function;
-use crate::api::transfer::{description, described, rows};
+use crate::api::transfer::{described, description, rows};
 use crate::border::api;
 use crate::border::pointers::{get, put};
 use crate::context::ensure;
@@ -80,7 +80,8 @@ fn shown(of: &CUDA_MEMCPY3D) -> cudaMemcpy3DParms {
         sys::CU_MEMORYTYPE_HOST => host.cast_mut(),
         _ => std::ptr::with_exposed_provenance_mut(device as usize),
     };
-    let rows = |start, pitch, height| cudaPitchedPtr { ptr: start, pitch, xsize: of.WidthInBytes, ysize: height };
+    let rows =
+        |start, pitch, height| cudaPitchedPtr { ptr: start, pitch, xsize: of.WidthInBytes, ysize: height };
     cudaMemcpy3DParms {
         srcArray: of.srcArray.cast(),
         srcPos: cudaPos { x: of.srcXInBytes, y: of.srcY, z: of.srcZ },
