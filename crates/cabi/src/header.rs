@@ -74,12 +74,12 @@ impl Selection<'_> {
         let (ours, others): (Vec<&Item>, Vec<&Item>) = file.items.iter().partition(ours);
         for item in ours.into_iter().chain(others) {
             match item {
-                Item::Use(item) if self.exists(&item.attrs) => {
-                    if quote!(#item).to_string().contains("self ::") {
-                        let mut item = item.clone();
-                        item.attrs.clear();
-                        items.push(quote!(#item));
-                    }
+                Item::Use(item)
+                    if self.exists(&item.attrs) && quote!(#item).to_string().contains("self ::") =>
+                {
+                    let mut item = item.clone();
+                    item.attrs.clear();
+                    items.push(quote!(#item));
                 }
                 Item::Type(item) if self.exists(&item.attrs) => {
                     let (name, ty) = (&item.ident, &item.ty);

@@ -78,7 +78,7 @@ pub(crate) fn primary(device: CUdevice) -> Result<CUcontext> {
 fn bind(device: CUdevice) -> Result<()> {
     let context = primary(device)?;
     // SAFETY: a handle of the driver's.
-    Ok(unsafe { cu::cuCtxSetCurrent(context)? })
+    unsafe { cu::cuCtxSetCurrent(context) }.map_err(Error::from)
 }
 
 /// How many devices there are.

@@ -9,7 +9,7 @@ use client::cu;
 use std::ffi::{c_int, c_uint};
 
 /// An attribute of a device.
-fn attribute(device: c_int, which: cudaDeviceAttr) -> Result<c_int> {
+pub(crate) fn attribute(device: c_int, which: cudaDeviceAttr) -> Result<c_int> {
     let mut value = 0;
     // SAFETY: a place for a number; attributes have the same numbers in both APIs.
     unsafe { cu::cuDeviceGetAttribute(&raw mut value, which, device)? };

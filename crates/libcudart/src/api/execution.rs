@@ -1,8 +1,9 @@
 //! Launches, and what functions are.
 
+use crate::api::device::attribute;
 use crate::border::pointers::{get, put};
 use crate::border::{api, define};
-use crate::context::ensure;
+use crate::context::{self, ensure};
 use crate::error::{Error, Result};
 use crate::registry::kernel;
 use crate::sys::*;
@@ -61,31 +62,20 @@ pub(crate) unsafe fn launch_configuration(config: *const cudaLaunchConfig_t) -> 
 
 /// What the driver calls an invalid value may be the launch's configuration, for which the runtime has an error.
 fn refused(error: DriverError, grid: dim3, block: dim3) -> Error {
-    let within = |extents: dim3, limits: [u32; 3]| {
-        let most = limits.map(|attribute| {
-            let mut value = 0;
-            // SAFETY: a place for a number.
-            let known = crate::context::device().and_then(|device| {
-                Ok(unsafe { cu::cuDeviceGetAttribute(&raw mut value, attribute, device)? })
-            });
-            known.map_or(u32::MAX, |()| value.unsigned_abs())
-        });
-        let inside = |extent, most| (1..=most).contains(&extent);
-        inside(extents.x, most[0]) && inside(extents.y, most[1]) && inside(extents.z, most[2])
+    let limit = |which| {
+        let value = context::device().and_then(|device| attribute(device, which));
+        value.map_or(u32::MAX, c_int::unsigned_abs)
     };
-    let grids = [
-        sys::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X,
-        sys::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y,
-        sys::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z,
+    let extents = [
+        (grid.x, cudaDevAttrMaxGridDimX),
+        (grid.y, cudaDevAttrMaxGridDimY),
+        (grid.z, cudaDevAttrMaxGridDimZ),
+        (block.x, cudaDevAttrMaxBlockDimX),
+        (block.y, cudaDevAttrMaxBlockDimY),
+        (block.z, cudaDevAttrMaxBlockDimZ),
+        (block.x.saturating_mul(block.y).saturating_mul(block.z), cudaDevAttrMaxThreadsPerBlock),
     ];
-    let blocks = [
-        sys::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X,
-        sys::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y,
-        sys::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z,
-    ];
-    let threads = dim3 { x: block.x.saturating_mul(block.y).saturating_mul(block.z), y: 1, z: 1 };
-    let total = [sys::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK; 3];
-    let legal = within(grid, grids) && within(block, blocks) && within(threads, total);
+    let legal = extents.iter().all(|&(extent, most)| (1..=limit(most)).contains(&extent));
     if error == DriverError::INVALID_VALUE && !legal { Error::INVALID_CONFIGURATION } else { error.into() }
 }
 
@@ -114,7 +104,7 @@ unsafe fn launch(
 }
 
 /// An attribute of a function.
-fn attribute(function: CUfunction, which: sys::CUfunction_attribute) -> Result<c_int> {
+fn function_attribute(function: CUfunction, which: sys::CUfunction_attribute) -> Result<c_int> {
     let mut value = 0;
     // SAFETY: a place for a number.
     unsafe { cu::cuFuncGetAttribute(&raw mut value, which, function)? };
@@ -180,8 +170,8 @@ api! {
 
     fn cudaFuncGetAttributes(out: *mut cudaFuncAttributes, symbol: *const c_void) {
         let function = function(symbol)?;
-        let number = |which| attribute(function, which);
-        let bytes = |which| Ok::<_, Error>(attribute(function, which)?.unsigned_abs() as usize);
+        let number = |which| function_attribute(function, which);
+        let bytes = |which| Ok::<_, Error>(function_attribute(function, which)?.unsigned_abs() as usize);
         put(
             out,
             cudaFuncAttributes {

@@ -112,18 +112,20 @@ unsafe fn add_copy(
 ) -> Result<()> {
     let context = current()?;
     // SAFETY: by contract.
-    Ok(unsafe { cu::cuGraphAddMemcpyNode(out.cast(), graph.cast(), after.cast(), count, what, context)? })
+    unsafe { cu::cuGraphAddMemcpyNode(out.cast(), graph.cast(), after.cast(), count, what, context) }
+        .map_err(Error::from)
 }
 
 fn set_copy(node: cudaGraphNode_t, what: &CUDA_MEMCPY3D) -> Result<()> {
     // SAFETY: the description is there; the driver looks the node up.
-    Ok(unsafe { cu::cuGraphMemcpyNodeSetParams(node.cast(), what)? })
+    unsafe { cu::cuGraphMemcpyNodeSetParams(node.cast(), what) }.map_err(Error::from)
 }
 
 fn set_copy_in(executable: cudaGraphExec_t, node: cudaGraphNode_t, what: &CUDA_MEMCPY3D) -> Result<()> {
     let context = current()?;
     // SAFETY: the description is there; the driver looks the handles up.
-    Ok(unsafe { cu::cuGraphExecMemcpyNodeSetParams(executable.cast(), node.cast(), what, context)? })
+    unsafe { cu::cuGraphExecMemcpyNodeSetParams(executable.cast(), node.cast(), what, context) }
+        .map_err(Error::from)
 }
 
 api! {

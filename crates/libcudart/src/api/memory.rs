@@ -22,7 +22,7 @@ unsafe fn allocate_host(out: *mut *mut c_void, bytes: usize, flags: c_uint) -> R
         return unsafe { put(out, null_mut()) };
     }
     // SAFETY: by contract.
-    Ok(unsafe { cu::cuMemHostAlloc(out, bytes, flags)? })
+    unsafe { cu::cuMemHostAlloc(out, bytes, flags) }.map_err(Error::from)
 }
 
 /// Allocates rows: the address and the distance between them. Nothing is at no address.

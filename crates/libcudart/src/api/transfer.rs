@@ -45,7 +45,7 @@ pub(crate) unsafe fn linear(
             _ => return Err(Error::INVALID_DIRECTION),
         }
     };
-    Ok(copied?)
+    copied.map_err(Error::from)
 }
 
 /// What the kinds of a copy's ends are: destination, source.
@@ -173,12 +173,13 @@ fn end(array: cudaArray_t, rows: cudaPitchedPtr) -> Result<End> {
 unsafe fn copy(what: CUDA_MEMCPY3D, on: On) -> Result<()> {
     ensure()?;
     // SAFETY: by contract.
-    Ok(unsafe {
+    let copied = unsafe {
         match on {
-            None => cu::cuMemcpy3D_v2(&raw const what)?,
-            Some(on) => cu::cuMemcpy3DAsync_v2(&raw const what, on.cast())?,
+            None => cu::cuMemcpy3D_v2(&raw const what),
+            Some(on) => cu::cuMemcpy3DAsync_v2(&raw const what, on.cast()),
         }
-    })
+    };
+    copied.map_err(Error::from)
 }
 
 /// # Safety
