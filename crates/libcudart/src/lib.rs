@@ -13,6 +13,7 @@
 //! | `border` | what every function does around its work; functions that are a driver's, or another one's twin |
 //! | `error` | numbers, names, descriptions; each host thread's last error |
 //! | `context` | each host thread's device and the context that it means |
+//! | `image` | what a wrapper of device code holds, and how the driver gets it |
 //! | `registry` | fat binaries, kernels and variables that a program registers |
 //! | `api` | the functions, a file a chapter of the runtime's manual |
 //! | `forwards.txt` | functions that are one of the driver's |
@@ -28,6 +29,7 @@ mod api;
 mod border;
 mod context;
 mod error;
+mod image;
 mod registry;
 
 /// The types of CUDA 13.0.

@@ -6,19 +6,17 @@
 //! never use the device. A fat binary becomes a library of the driver's when something in it is first needed, in
 //! whatever context is current, and the driver loads it into other contexts when they use it.
 
-use crate::border::pointers::{get, put};
+use crate::border::pointers::put;
 use crate::context;
 use crate::error::{Error, Result};
+use crate::image;
 use client::cu;
-use client::sys::{self, CUkernel, CUlibrary};
+use client::sys::{CUkernel, CUlibrary};
 use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::ptr::{null, null_mut};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError, RwLock};
-
-/// Bytes of the driver's log that are shown when a fat binary cannot be loaded.
-const LOG: usize = 4096;
 
 /// A registered fat binary.
 #[derive(Debug)]
@@ -204,33 +202,11 @@ impl Binary {
     }
 
     fn load(&self) -> Result<usize> {
-        let wrapper: *const c_void = std::ptr::with_exposed_provenance(self.wrapper);
-        let mut log = vec![0_u8; LOG];
-        let mut options = [sys::CU_JIT_ERROR_LOG_BUFFER, sys::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES];
-        let mut values = [log.as_mut_ptr().cast(), std::ptr::without_provenance_mut(LOG)];
-        let mut library = null_mut();
-        let count = options.len() as u32;
-        // SAFETY: the wrapper is the program's and stays; the arrays have as many elements as is said, and the log's
-        // buffer its size.
-        let loaded = unsafe {
-            get(wrapper.cast::<u8>())?;
-            let (options, values) = (options.as_mut_ptr(), values.as_mut_ptr());
-            cu::cuLibraryLoadData(
-                &raw mut library,
-                wrapper,
-                options,
-                values,
-                count,
-                null_mut(),
-                null_mut(),
-                0,
-            )
-        };
-        loaded.map(|()| library.addr()).map_err(|error| {
-            let error = Error::from(error);
-            let why = CStr::from_bytes_until_nul(&log).unwrap_or_default().to_string_lossy();
-            eprintln!("warploom: device code cannot be loaded: {error}: {}", why.trim_end());
-            error
+        // SAFETY: it is the address of a wrapper of the program's, which stays.
+        let loaded = unsafe { image::load(std::ptr::with_exposed_provenance(self.wrapper)) };
+        loaded.map(|library| library.addr()).map_err(|failure| {
+            eprintln!("warploom: device code cannot be loaded: {}: {}", failure.error, failure.log);
+            failure.error
         })
     }
 }
