@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 /// Symbols of 12.9 that are what a symbol of 13.0 is.
-const RENAMED: [(&str, &str); 15] = [
+const RENAMED: [(&str, &str); 16] = [
     ("cudaEventElapsedTime_v2", "cudaEventElapsedTime"),
     ("cudaGraphAddDependencies_v2", "cudaGraphAddDependencies"),
     ("cudaGraphGetEdges_v2", "cudaGraphGetEdges"),
@@ -30,6 +30,7 @@ const RENAMED: [(&str, &str); 15] = [
     ("cudaThreadGetLimit", "cudaDeviceGetLimit"),
     ("cudaThreadSetLimit", "cudaDeviceSetLimit"),
     ("cudaThreadGetCacheConfig", "cudaDeviceGetCacheConfig"),
+    ("cudaThreadSetCacheConfig", "cudaDeviceSetCacheConfig"),
 ];
 
 fn main() {

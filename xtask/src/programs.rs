@@ -1,7 +1,7 @@
 //! `cargo xtask programs`: CUDA C++ programs, compiled by nvcc and run on the libraries.
 //!
 //! Each file `crates/libcudart/tests/programs/NAME.cu` is a program that says `NAME: passed`, or what stands in
-//! `NAME.out`. Without nvcc nothing is tried, which is said.
+//! `NAME.out`. Its first line may be `// nvcc:` with more arguments for the compiler. Without nvcc nothing is tried, which is said.
 
 use crate::libraries::{self, Wanted};
 use crate::root;
@@ -82,10 +82,13 @@ pub(crate) fn run(compiler: &Compiler) -> Result<()> {
 /// Compiles and runs one program, and compares what it says.
 fn program(compiler: &Compiler, source: &Path, name: &str, libraries: &Path, out: &Path) -> Result<()> {
     let program = out.join(name);
+    let text = fs::read_to_string(source)?;
+    let own = text.lines().next().and_then(|line| line.strip_prefix("// nvcc:")).unwrap_or_default();
     let compiled = Command::new(&compiler.nvcc)
         .args(["-std=c++17", "-gencode", TARGET])
         .args(["-cudart", if compiler.relinked { "static" } else { "shared" }, "-L"])
         .arg(libraries)
+        .args(own.split_whitespace())
         .args(&compiler.arguments)
         .arg("-o")
         .args([program.as_os_str(), source.as_os_str()])

@@ -241,6 +241,19 @@ api! {
         flat(within(to, to_x, to_y), within(from, from_x, from_y), [width, height], kind, None)
     }
 
+    fn cudaMemcpyArrayToArray(
+        to: cudaArray_t,
+        to_x: usize,
+        to_y: usize,
+        from: cudaArray_const_t,
+        from_x: usize,
+        from_y: usize,
+        bytes: usize,
+        kind: cudaMemcpyKind,
+    ) {
+        flat(within(to, to_x, to_y), within(from, from_x, from_y), [bytes, 1], kind, None)
+    }
+
     fn cudaMemcpyToArray(
         to: cudaArray_t,
         x: usize,
