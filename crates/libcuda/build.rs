@@ -7,7 +7,7 @@
 //!   all symbols.
 
 use cabi::header::{Selection, source_of};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -16,7 +16,7 @@ use std::{env, fs};
 const VERSION: &str = "cuda-13000";
 
 /// Older forms whose parameters are those of a newer one.
-const OLDER: [(&str, &str); 13] = [
+const OLDER: [(&str, &str); 20] = [
     ("cuCtxDestroy", "cuCtxDestroy_v2"),
     ("cuCtxPopCurrent", "cuCtxPopCurrent_v2"),
     ("cuCtxPushCurrent", "cuCtxPushCurrent_v2"),
@@ -30,6 +30,13 @@ const OLDER: [(&str, &str); 13] = [
     ("cuLinkCreate", "cuLinkCreate_v2"),
     ("cuLinkAddData", "cuLinkAddData_v2"),
     ("cuDeviceGetUuid", "cuDeviceGetUuid_v2"),
+    ("cuIpcOpenMemHandle", "cuIpcOpenMemHandle_v2"),
+    ("cuStreamBatchMemOp", "cuStreamBatchMemOp_v2"),
+    ("cuStreamWaitValue32", "cuStreamWaitValue32_v2"),
+    ("cuStreamWaitValue64", "cuStreamWaitValue64_v2"),
+    ("cuStreamWriteValue32", "cuStreamWriteValue32_v2"),
+    ("cuStreamWriteValue64", "cuStreamWriteValue64_v2"),
+    ("cuTexRefSetAddress2D_v2", "cuTexRefSetAddress2D_v3"),
 ];
 
 fn main() {
@@ -38,17 +45,17 @@ fn main() {
     println!("cargo:rerun-if-changed=src/api");
     println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libcuda.so.1");
     let out = PathBuf::from(env::var("OUT_DIR").expect("cargo sets OUT_DIR"));
+    let implemented = cabi::source::definitions(Path::new("src/api"), &["api", "define"]);
     // Older forms that we have are in older versions of the header.
-    let implemented =
-        cabi::source::definitions(Path::new("src/api"), &["api", "define"]).into_keys().collect();
-    let selection = Selection { version: Some(VERSION), prefix: "cu", also: &implemented };
+    let also = implemented.keys().cloned().collect();
+    let selection = Selection { version: Some(VERSION), prefix: "cu", also: &also };
     let header = selection.read(&source_of("cudarc", "src/driver/sys/mod.rs"));
     fs::write(out.join("sys.rs"), header.source).expect("OUT_DIR can be written");
     let exports = exports(&header.parameters, &implemented);
     fs::write(out.join("exports.rs"), exports).expect("OUT_DIR can be written");
 }
 
-fn exports(parameters: &BTreeMap<String, Vec<String>>, implemented: &BTreeSet<String>) -> String {
+fn exports(parameters: &BTreeMap<String, Vec<String>>, implemented: &BTreeMap<String, Vec<String>>) -> String {
     let mut out = String::new();
     let mut table = String::new();
     let listed = fs::read_to_string("api.txt").expect("api.txt is there");
@@ -64,13 +71,16 @@ fn exports(parameters: &BTreeMap<String, Vec<String>>, implemented: &BTreeSet<St
     symbols.sort_unstable();
     for (symbol, version) in symbols {
         let twin = symbol.strip_suffix("_ptsz").or(symbol.strip_suffix("_ptds"));
-        let older = OLDER.iter().find(|(older, _)| *older == symbol).map(|(_, newer)| *newer);
-        if let Some(original) = twin.or(older).filter(|original| implemented.contains(*original)) {
-            let types = parameters[original].iter().enumerate();
+        let plain = twin.unwrap_or(symbol);
+        let newer = OLDER.iter().find(|(older, _)| *older == plain).map(|(_, newer)| *newer);
+        let same = [twin, newer].into_iter().flatten().find(|same| implemented.contains_key(*same));
+        if let Some(original) = same.filter(|_| !implemented.contains_key(symbol)) {
+            // What no header of today declares has the types that we give it.
+            let types = parameters.get(original).unwrap_or(&implemented[original]).iter().enumerate();
             let typed: String = types.map(|(i, ty)| format!("a{i}: {ty}, ")).collect();
             writeln!(out, "crate::border::twin! {{ {symbol}, {original}, {}, ({typed}) }}", twin.is_some())
                 .expect("strings take everything");
-        } else if !implemented.contains(symbol) {
+        } else if !implemented.contains_key(symbol) {
             writeln!(out, "crate::border::unsupported! {{ {symbol} }}").expect("strings take everything");
         }
         let stem = symbol.trim_end_matches("_ptsz").trim_end_matches("_ptds");
@@ -82,7 +92,7 @@ fn exports(parameters: &BTreeMap<String, Vec<String>>, implemented: &BTreeSet<St
         writeln!(
             table,
             "Symbol {{ name: \"{name}\", version: {version}, per_thread: {per_thread}, address: {} as *const () }},",
-            if implemented.contains(symbol) { format!("crate::api::{symbol}") } else { symbol.to_owned() }
+            if implemented.contains_key(symbol) { format!("crate::api::{symbol}") } else { symbol.to_owned() }
         )
         .expect("strings take everything");
     }
