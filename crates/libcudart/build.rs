@@ -14,9 +14,10 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 /// Symbols of 12.9 that are what a symbol of 13.0 is.
-const RENAMED: [(&str, &str); 16] = [
+const RENAMED: [(&str, &str); 17] = [
     ("cudaEventElapsedTime_v2", "cudaEventElapsedTime"),
     ("cudaGraphAddDependencies_v2", "cudaGraphAddDependencies"),
+    ("cudaGraphAddNode_v2", "cudaGraphAddNode"),
     ("cudaGraphGetEdges_v2", "cudaGraphGetEdges"),
     ("cudaGraphNodeGetDependencies_v2", "cudaGraphNodeGetDependencies"),
     ("cudaGraphNodeGetDependentNodes_v2", "cudaGraphNodeGetDependentNodes"),

@@ -65,7 +65,7 @@ mod sys12 {
 /// The functions that are made by the build script.
 mod exports {
     #![allow(unused_imports, clippy::wildcard_imports)]
-    use crate::api::{array::*, device::*, execution::*, general::*, older::*, transfer::*};
+    use crate::api::{array::*, device::*, execution::*, general::*, graph::*, older::*, transfer::*};
     use crate::sys::*;
     use std::ffi::*;
     include!(concat!(env!("OUT_DIR"), "/exports.rs"));

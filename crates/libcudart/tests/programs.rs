@@ -80,6 +80,22 @@ fn code_without_ptx_is_refused_with_a_reason() {
     assert!(errors.contains("cudaErrorNoKernelImageForDevice: the image holds SASS only"), "{errors}");
 }
 
+#[test]
+fn a_missing_driver_is_an_error() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("no-driver");
+    std::fs::create_dir_all(&folder).unwrap();
+    // Found first, so that the test says the same where there is a driver of NVIDIA's.
+    std::fs::write(
+        folder.join("libcuda.so.1"),
+        "no library at all, but long enough to look like a file of some kind",
+    )
+    .unwrap();
+    let path = format!("{}:{}", folder.display(), libraries().display());
+    let output = run("no_driver", "libcudart.so.13", 13000, &[("LD_LIBRARY_PATH", &path)]);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(errors.matches("there is no CUDA driver").count(), 1, "{errors}");
+}
+
 /// Every symbol has the version that programs ask for, and there are no others.
 #[test]
 fn symbols_are_those_of_cuda() {

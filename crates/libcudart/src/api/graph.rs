@@ -5,12 +5,15 @@ use crate::api::execution::function;
 use crate::api::transfer::{described, description, rows};
 use crate::border::api;
 use crate::border::pointers::{get, put};
+use crate::border::same;
 use crate::context::ensure;
 use crate::error::{Error, Result};
 use crate::registry::variable;
 use crate::sys::*;
 use client::cu;
-use client::sys::{self, CUDA_KERNEL_NODE_PARAMS, CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS, CUcontext};
+use client::sys::{
+    self, CUDA_KERNEL_NODE_PARAMS, CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS, CUcontext, CUgraphNodeParams,
+};
 use std::ffi::c_void;
 use std::ptr::null_mut;
 
@@ -57,6 +60,70 @@ unsafe fn memset_node(of: *const cudaMemsetParams) -> Result<CUDA_MEMSET_NODE_PA
         width: of.width,
         height: of.height,
     })
+}
+
+/// A node of any kind, as the driver has it. Kinds that are not named have the same parameters in both APIs.
+///
+/// # Safety
+/// As [`get`]; the kind says which member of the union is meant.
+unsafe fn node(of: *const cudaGraphNodeParams) -> Result<CUgraphNodeParams> {
+    // SAFETY: by contract.
+    unsafe {
+        let of = get(of)?;
+        let mut out: CUgraphNodeParams = same(of);
+        let into = &mut out.__bindgen_anon_1;
+        match of.type_ {
+            cudaGraphNodeTypeKernel => {
+                let of = of.__bindgen_anon_1.kernel;
+                let of = cudaKernelNodeParams {
+                    func: of.func,
+                    gridDim: of.gridDim,
+                    blockDim: of.blockDim,
+                    sharedMemBytes: of.sharedMemBytes,
+                    kernelParams: of.kernelParams,
+                    extra: of.extra,
+                };
+                into.kernel = same(kernel_node(&raw const of)?);
+            }
+            cudaGraphNodeTypeMemcpy => {
+                let of = of.__bindgen_anon_1.memcpy;
+                into.memcpy.flags = of.flags;
+                into.memcpy.copyCtx = current()?;
+                into.memcpy.copyParams = described(&raw const of.copyParams)?;
+            }
+            cudaGraphNodeTypeMemset => into.memset.ctx = current()?,
+            cudaGraphNodeTypeConditional => into.conditional.ctx = current()?,
+            _ => {}
+        }
+        Ok(out)
+    }
+}
+
+/// Adds a node of any kind, and tells the program what came of it: memory, graphs of its own.
+///
+/// # Safety
+/// As [`node`]; the lists have `count` elements, but for the second, which may be null.
+pub(crate) unsafe fn add_node(
+    out: *mut cudaGraphNode_t,
+    graph: cudaGraph_t,
+    (after, edges, count): (*const cudaGraphNode_t, *const cudaGraphEdgeData, usize),
+    of: *mut cudaGraphNodeParams,
+) -> Result<()> {
+    ensure()?;
+    // SAFETY: by contract.
+    unsafe {
+        let mut what = node(of)?;
+        cu::cuGraphAddNode_v2(out.cast(), graph.cast(), after.cast(), edges.cast(), count, &raw mut what)?;
+        let (into, from) = (&mut (*of).__bindgen_anon_1, &what.__bindgen_anon_1);
+        match (*of).type_ {
+            cudaGraphNodeTypeMemAlloc => into.alloc.dptr = same(from.alloc.dptr),
+            cudaGraphNodeTypeConditional => {
+                into.conditional.phGraph_out = from.conditional.phGraph_out.cast()
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// A copy of bytes in a row.
@@ -129,6 +196,33 @@ fn set_copy_in(executable: cudaGraphExec_t, node: cudaGraphNode_t, what: &CUDA_M
 }
 
 api! {
+    fn cudaGraphAddNode(
+        out: *mut cudaGraphNode_t,
+        graph: cudaGraph_t,
+        after: *const cudaGraphNode_t,
+        edges: *const cudaGraphEdgeData,
+        count: usize,
+        of: *mut cudaGraphNodeParams,
+    ) {
+        add_node(out, graph, (after, edges, count), of)
+    }
+
+    fn cudaGraphNodeSetParams(which: cudaGraphNode_t, of: *mut cudaGraphNodeParams) {
+        ensure()?;
+        let mut what = node(of)?;
+        Ok(cu::cuGraphNodeSetParams(which.cast(), &raw mut what)?)
+    }
+
+    fn cudaGraphExecNodeSetParams(
+        executable: cudaGraphExec_t,
+        which: cudaGraphNode_t,
+        of: *mut cudaGraphNodeParams,
+    ) {
+        ensure()?;
+        let mut what = node(of)?;
+        Ok(cu::cuGraphExecNodeSetParams(executable.cast(), which.cast(), &raw mut what)?)
+    }
+
     fn cudaGraphAddKernelNode(
         out: *mut cudaGraphNode_t,
         graph: cudaGraph_t,

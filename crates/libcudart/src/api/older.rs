@@ -3,6 +3,7 @@
 
 use crate::api::device::{chosen, properties12};
 use crate::api::general::entry_point;
+use crate::api::graph::add_node;
 use crate::border::define;
 use crate::border::pointers::{get, put, put_if};
 use crate::context::ensure;
@@ -60,6 +61,16 @@ define! {
         ensure()?;
         let start = pointer.expose_provenance() as u64;
         Ok(cu::cuMemPrefetchAsync_v2(start, bytes, location(device), 0, on.cast())?)
+    }
+
+    fn cudart12_cudaGraphAddNode(
+        out: *mut cudaGraphNode_t,
+        graph: cudaGraph_t,
+        after: *const cudaGraphNode_t,
+        count: usize,
+        of: *mut cudaGraphNodeParams,
+    ) {
+        add_node(out, graph, (after, null(), count), of)
     }
 
     fn cudart12_cudaGraphAddDependencies(

@@ -43,5 +43,26 @@ int main() {
     CALL(cudaGraphLaunch(executable, stream));
     CALL(cudaStreamSynchronize(stream));
     CLAIM(host == 5);
+
+    // The same by the general structure.
+    cudaGraph_t any;
+    CALL(cudaGraphCreate(&any, 0));
+    cudaGraphNodeParams params = {};
+    params.type = cudaGraphNodeTypeKernel;
+    params.kernel.func = reinterpret_cast<void *>(step);
+    params.kernel.gridDim = params.kernel.blockDim = dim3(1);
+    params.kernel.kernelParams = arguments;
+    CALL(cudaGraphAddNode(&kernel, any, nullptr, nullptr, 0, &params));
+    params = {};
+    params.type = cudaGraphNodeTypeMemcpy;
+    params.memcpy.copyParams.srcPtr = make_cudaPitchedPtr(value, sizeof host, sizeof host, 1);
+    params.memcpy.copyParams.dstPtr = make_cudaPitchedPtr(&host, sizeof host, sizeof host, 1);
+    params.memcpy.copyParams.extent = make_cudaExtent(sizeof host, 1, 1);
+    params.memcpy.copyParams.kind = cudaMemcpyDeviceToHost;
+    CALL(cudaGraphAddNode(&copy, any, &kernel, nullptr, 1, &params));
+    CALL(cudaGraphInstantiate(&executable, any, 0));
+    CALL(cudaGraphLaunch(executable, stream));
+    CALL(cudaStreamSynchronize(stream));
+    CLAIM(host == 2 * 5 + 5);
     printf("graphs: passed\n");
 }
