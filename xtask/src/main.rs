@@ -1,6 +1,7 @@
-//! The project's chores: `cargo xtask` with `tidy`, `docs`, `corpus`, `record`, `fingerprints`, `tables`,
+//! The project's chores: `cargo xtask` with `tidy`, `docs`, `clients`, `corpus`, `record`, `fingerprints`, `tables`,
 //! `verdicts`, `libraries` or `programs`.
 
+mod clients;
 mod corpus;
 mod fingerprints;
 mod libraries;
@@ -31,6 +32,8 @@ enum Chore {
     Docs,
     /// Records what a GPU computes for every form of the instruction table, and compares the machine with it.
     Record(record::Arguments),
+    /// Runs the test suites of real programs on the virtual GPU.
+    Clients(clients::Choice),
     /// Makes PTX with real compilers, and reads, checks and prints it.
     Corpus(corpus::Tools),
     /// Checks every result of the approximate functions against fingerprints of an H200's.
@@ -76,6 +79,7 @@ fn run(chore: Chore) -> Result<()> {
             Ok(())
         }
         Chore::Record(arguments) => record::run(&arguments),
+        Chore::Clients(choice) => clients::run(&choice),
         Chore::Corpus(tools) => corpus::run(&tools),
         // Hours in a build that is not optimised.
         Chore::Fingerprints(_) | Chore::Tables(_) if cfg!(debug_assertions) => again_in_release(),

@@ -1,17 +1,16 @@
 //! What every function of a C library does around its work.
 //!
-//! No panic passes, a trace shows the call (`WARPLOOM_TRACE=api`), and the program's pointers are compared with null
+//! No panic passes, a trace shows the call ([`journal`]), and the program's pointers are compared with null
 //! before they are used. The libraries `libcuda`, `libcudart` and `libnvml` are made of [`define!`], [`unsupported!`]
 //! and the functions that [`pointers!`] gives them.
 
+pub mod journal;
+
+#[doc(hidden)]
+pub use log;
+
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::LazyLock;
-
-/// Whether `WARPLOOM_TRACE` asks for calls.
-static TRACED: LazyLock<bool> = LazyLock::new(|| {
-    std::env::var("WARPLOOM_TRACE").is_ok_and(|wanted| wanted.split(',').any(|word| word.trim() == "api"))
-});
 
 /// Shows arguments.
 pub struct Arguments<F>(
@@ -25,23 +24,23 @@ impl<F: Fn(&mut fmt::Formatter<'_>) -> fmt::Result> fmt::Display for Arguments<F
     }
 }
 
-/// Runs a function's work; `inside` is the error that stands for a panic, `shown` an error's name in a trace.
+/// Runs a function's work; `inside` is the error that stands for a panic, `success` and `shown` what is traced.
 pub fn call<E>(
     name: &str,
     arguments: &dyn fmt::Display,
     work: impl FnOnce() -> Result<(), E>,
     inside: E,
+    success: &str,
     shown: impl Fn(&E) -> String,
 ) -> Result<(), E> {
+    let logged = journal::calls_are_logged();
     let result = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
-        eprintln!("warploom: {name} failed inside; please report it");
+        log::error!("{name} failed inside; please report it");
         Err(inside)
     });
-    if *TRACED {
-        match &result {
-            Ok(()) => eprintln!("warploom: {name}({arguments})"),
-            Err(error) => eprintln!("warploom: {name}({arguments}) = {}", shown(error)),
-        }
+    if logged {
+        let answer = result.as_ref().err().map_or_else(|| success.to_owned(), shown);
+        log::trace!(target: journal::API, "{name}({arguments}) = {answer}");
     }
     result
 }
@@ -56,7 +55,11 @@ macro_rules! define {
         pub(crate) unsafe extern "C" fn $name($($arg: $ty),*) -> u32 {
             let arguments = $crate::Arguments(|f: &mut std::fmt::Formatter<'_>| {
                 let _ = &f;
-                $(write!(f, concat!(" ", stringify!($arg), "={:?}"), $arg)?;)*
+                let mut _between = "";
+                $(
+                    write!(f, concat!("{}", stringify!($arg), "={:?}"), _between, $arg)?;
+                    _between = ", ";
+                )*
                 Ok(())
             });
             $call(stringify!($name), &arguments, || {
@@ -78,7 +81,8 @@ macro_rules! unsupported {
         #[allow(non_snake_case)]
         pub(crate) extern "C" fn $name() -> u32 {
             static SAID: std::sync::Once = std::sync::Once::new();
-            SAID.call_once(|| eprintln!(concat!("warploom: ", stringify!($name), " is not supported")));
+            let _ = $crate::journal::calls_are_logged();
+            SAID.call_once(|| $crate::log::warn!(concat!(stringify!($name), " is not supported")));
             $number
         }
     };

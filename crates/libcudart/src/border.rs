@@ -10,7 +10,7 @@ pub(crate) mod pointers {
 
 /// Runs a function's work and remembers its error.
 pub(crate) fn call(name: &str, arguments: &dyn fmt::Display, work: impl FnOnce() -> Result<()>) -> u32 {
-    match border::call(name, arguments, work, Error::UNKNOWN, |error| error.to_string()) {
+    match border::call(name, arguments, work, Error::UNKNOWN, "cudaSuccess", |error| error.to_string()) {
         Ok(()) => 0,
         Err(error) => error.recorded(),
     }
