@@ -55,7 +55,10 @@ fn main() {
     fs::write(out.join("exports.rs"), exports).expect("OUT_DIR can be written");
 }
 
-fn exports(parameters: &BTreeMap<String, Vec<String>>, implemented: &BTreeMap<String, Vec<String>>) -> String {
+fn exports(
+    parameters: &BTreeMap<String, Vec<String>>,
+    implemented: &BTreeMap<String, Vec<String>>,
+) -> String {
     let mut out = String::new();
     let mut table = String::new();
     let listed = fs::read_to_string("api.txt").expect("api.txt is there");

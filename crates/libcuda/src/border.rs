@@ -5,7 +5,8 @@ use std::fmt;
 
 /// Runs a function's work.
 pub(crate) fn call(name: &str, arguments: &dyn fmt::Display, work: impl FnOnce() -> Result<()>) -> u32 {
-    let result = border::call(name, arguments, work, Error::Unknown, "CUDA_SUCCESS", |error| error.name().to_owned());
+    let result =
+        border::call(name, arguments, work, Error::Unknown, "CUDA_SUCCESS", |error| error.name().to_owned());
     result.err().map_or(0, |error| error as u32)
 }
 
