@@ -77,7 +77,7 @@ fn code_without_ptx_is_refused_with_a_reason() {
     let output = run("sass_only", "libcudart.so.13", 13000, &[("WARPLOOM_DEVICES", "h200:2,t4")]);
     let errors = String::from_utf8_lossy(&output.stderr);
     assert_eq!(errors.lines().count(), 1, "{errors}");
-    assert!(errors.contains("cudaErrorNoKernelImageForDevice: the image holds SASS only"), "{errors}");
+    assert!(errors.contains("the image holds SASS only"), "{errors}");
 }
 
 #[test]
