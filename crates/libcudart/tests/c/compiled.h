@@ -71,7 +71,7 @@ struct container {
 enum { PTX = 1, ELF = 2 };
 
 /* Packs code for one architecture as the compiler does. */
-static struct wrapper pack(struct container *into, int kind, unsigned architecture, const char *code) {
+static inline struct wrapper pack(struct container *into, int kind, unsigned architecture, const char *code) {
     memset(into, 0, sizeof *into);
     into->magic = 0xba55ed50, into->version = 1, into->header = 16;
     into->kind = kind, into->one = 0x101, into->entry_header = 64;
