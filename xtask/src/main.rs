@@ -1,8 +1,11 @@
-//! The project's chores: `cargo xtask` with `tidy`, `docs`, `clients`, `corpus`, `record`, `fingerprints`, `tables` or `verdicts`.
+//! The project's chores: `cargo xtask` with `tidy`, `docs`, `clients`, `corpus`, `record`, `fingerprints`, `tables`,
+//! `verdicts`, `libraries` or `programs`.
 
 mod clients;
 mod corpus;
 mod fingerprints;
+mod libraries;
+mod programs;
 mod record;
 mod tables;
 mod tidy;
@@ -37,6 +40,10 @@ enum Chore {
     Fingerprints(fingerprints::Choice),
     /// Finds the special-function unit's coefficients from recordings of a GPU.
     Tables(tables::Recordings),
+    /// Makes a folder with the libraries that programs made for CUDA are run with.
+    Libraries(libraries::Wanted),
+    /// Compiles CUDA C++ programs with nvcc and runs them on the libraries.
+    Programs(programs::Compiler),
     /// Compares the checker with ptxas, over all of the instruction table.
     Verdicts(verdicts::Verdicts),
 }
@@ -78,6 +85,8 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Fingerprints(_) | Chore::Tables(_) if cfg!(debug_assertions) => again_in_release(),
         Chore::Fingerprints(choice) => fingerprints::run(&choice),
         Chore::Tables(recordings) => tables::run(&recordings),
+        Chore::Libraries(wanted) => libraries::run(&wanted),
+        Chore::Programs(compiler) => programs::run(&compiler),
         Chore::Verdicts(verdicts) => verdicts::run(&verdicts),
     }
 }

@@ -17,13 +17,18 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("warploom-cubin", &[]),
     ("warploom-link", &["warploom-ptx"]),
     ("warploom-driver", &["warploom-cubin", "warploom-link", "warploom-machine", "warploom-ptx"]),
-    ("warploom-libcuda", &["warploom-driver", "warploom-machine"]),
+    ("warploom-cabi", &[]),
+    ("warploom-border", &[]),
+    ("warploom-client", &["warploom-cabi"]),
+    ("warploom-libcuda", &["warploom-border", "warploom-cabi", "warploom-driver", "warploom-machine"]),
+    ("warploom-libcudart", &["warploom-border", "warploom-cabi", "warploom-client"]),
+    ("warploom-libnvml", &["warploom-border", "warploom-cabi", "warploom-client"]),
     ("warploom", ALL),
     ("warploom-examples", ALL),
     ("warploom-filetest", ALL),
     ("warploom-silicon", &["warploom-machine"]),
     ("warploom-recorded", &["warploom-machine", "warploom-ptx", "warploom-silicon"]),
-    ("xtask", &["warploom-numerics", "warploom-ptx", "warploom-recorded"]),
+    ("xtask", &["warploom-cabi", "warploom-numerics", "warploom-ptx", "warploom-recorded"]),
 ];
 
 /// What the command, the examples and the tests may use.

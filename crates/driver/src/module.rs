@@ -10,7 +10,7 @@ use crate::{Id, lock};
 use cubin::fatbin::{self, Kind, Target};
 use machine::{LoadedModule, ParameterLayout, Profile, Usage};
 use ptx::diagnostic::{Diagnostic, Severity};
-use ptx::module::{Checked, FuncId, LaunchBounds, Linkage};
+use ptx::module::{Checked, FuncId, LaunchBounds};
 use ptx::source::Source;
 use ptx::types::ScalarType;
 use std::collections::HashMap;
@@ -185,14 +185,9 @@ impl Module {
         self.loaded.module().entries().map(|(_, function)| function.name.clone()).collect()
     }
 
-    /// Address and size of a variable.
+    /// Address and size of a variable. Those that other modules cannot see have names for the program all the same: nvcc
+    /// declares none of a whole program's variables visible.
     pub fn global(&self, name: &str) -> Result<(u64, u64)> {
-        let internal = self.loaded.module().variables.iter().any(|variable| {
-            variable.name == name && variable.function.is_none() && variable.linkage == Linkage::Internal
-        });
-        if internal {
-            return Err(Error::NotFound);
-        }
         self.loaded.variable(name).ok_or(Error::NotFound)
     }
 

@@ -1,85 +1,11 @@
 //! Reading and writing through the program's pointers.
 
+use driver::Error;
 use driver::copy::HostMemory;
-use driver::{Error, Result};
 use machine::memory::HostRange;
-use std::ffi::{CStr, c_char, c_void};
+use std::ffi::c_void;
 
-/// Writes a result.
-///
-/// # Safety
-/// The pointer is null or may be written.
-pub(crate) unsafe fn put<T>(pointer: *mut T, value: T) -> Result<()> {
-    if pointer.is_null() {
-        return Err(Error::InvalidValue);
-    }
-    // SAFETY: by contract. C programs may pass a pointer that is not aligned.
-    unsafe { pointer.write_unaligned(value) };
-    Ok(())
-}
-
-/// Writes a result that the program may not want.
-///
-/// # Safety
-/// The pointer is null or may be written.
-pub(crate) unsafe fn put_if<T>(pointer: *mut T, value: T) {
-    // SAFETY: by contract; null is an answer, not a mistake.
-    let _ = unsafe { put(pointer, value) };
-}
-
-/// Reads a value.
-///
-/// # Safety
-/// The pointer is null or may be read.
-pub(crate) unsafe fn get<T: Copy>(pointer: *const T) -> Result<T> {
-    if pointer.is_null() {
-        return Err(Error::InvalidValue);
-    }
-    // SAFETY: by contract.
-    Ok(unsafe { pointer.read_unaligned() })
-}
-
-/// The bytes behind a pointer.
-///
-/// # Safety
-/// The pointer is null or `bytes` bytes may be read until the borrow ends.
-pub(crate) unsafe fn bytes<'a>(pointer: *const c_void, bytes: usize) -> Result<&'a [u8]> {
-    match pointer.is_null() {
-        _ if bytes == 0 => Ok(&[]),
-        true => Err(Error::InvalidValue),
-        // SAFETY: by contract.
-        false => Ok(unsafe { std::slice::from_raw_parts(pointer.cast(), bytes) }),
-    }
-}
-
-/// A name.
-///
-/// # Safety
-/// The pointer is null or points to a string that ends.
-pub(crate) unsafe fn text<'a>(pointer: *const c_char) -> Result<&'a str> {
-    if pointer.is_null() {
-        return Err(Error::InvalidValue);
-    }
-    // SAFETY: by contract.
-    unsafe { CStr::from_ptr(pointer) }.to_str().map_err(|_| Error::InvalidValue)
-}
-
-/// Writes text into a buffer of `size` bytes, cut to fit, with a zero at its end.
-///
-/// # Safety
-/// The pointer is null or `size` bytes may be written.
-pub(crate) unsafe fn put_text(buffer: *mut c_char, size: usize, text: &str) -> Result<()> {
-    if buffer.is_null() || size == 0 {
-        return Err(Error::InvalidValue);
-    }
-    let shown = text.len().min(size - 1);
-    // SAFETY: by contract; the text is shorter than the buffer.
-    unsafe {
-        buffer.copy_from_nonoverlapping(text.as_ptr().cast(), shown);
-        buffer.add(shown).write(0);
-    }
-    Ok(())
-}
+border::pointers! { Error, Error::InvalidValue }
 
 /// A pointer of the program's that is only handed back to it.
 #[derive(Clone, Copy)]

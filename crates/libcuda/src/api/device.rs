@@ -1,7 +1,7 @@
 //! Devices and their attributes; primary contexts.
 
 use crate::border::api;
-use crate::pointers::{put, put_if, put_text};
+use crate::pointers::{put, put_if, put_text, text};
 use crate::state::{self, CONTEXTS, device, driver};
 use crate::sys::*;
 use driver::{Error, Result};
@@ -108,6 +108,11 @@ fn attribute(profile: &Profile, ordinal: usize, attribute: CUdevice_attribute) -
     })
 }
 
+/// Where a device is on the bus: domain, bus, device, function.
+fn bus_id(ordinal: usize) -> String {
+    format!("0000:{:02X}:00.0", ordinal + 1)
+}
+
 /// Whether the memory corrects errors: that of data-centre devices does.
 fn has_ecc(profile: &Profile) -> bool {
     !profile.device_name.contains("GeForce")
@@ -147,9 +152,20 @@ api! {
         put(minor, sm % 10)
     }
 
-    fn cuDeviceGetPCIBusId(text: *mut c_char, len: c_int, dev: CUdevice) {
+    fn cuDeviceGetPCIBusId(buffer: *mut c_char, len: c_int, dev: CUdevice) {
         let size = usize::try_from(len).map_err(|_| Error::InvalidValue)?;
-        put_text(text, size, &format!("0000:{:02X}:00.0", device(dev)?.ordinal() + 1))
+        put_text(buffer, size, &bus_id(device(dev)?.ordinal()))
+    }
+
+    fn cuDeviceGetByPCIBusId(out: *mut CUdevice, id: *const c_char) {
+        let wanted = text(id)?;
+        // The domain may be left out, and the function.
+        let is = |id: &str| {
+            let short = id.strip_prefix("0000:").unwrap_or(id);
+            [id, short, short.trim_end_matches(".0")].iter().any(|form| form.eq_ignore_ascii_case(wanted))
+        };
+        let found = driver()?.devices().iter().position(|device| is(&bus_id(device.ordinal())));
+        put(out, found.ok_or(Error::InvalidDevice)? as CUdevice)
     }
 
 

@@ -100,6 +100,26 @@ api! {
         put(out, LIBRARIES.insert(library.id(), library))
     }
 
+    fn cuKernelGetName(out: *mut *const c_char, kernel: CUkernel) {
+        // The name stays where the function is, which stays as long as its handle.
+        let function = KERNELS.get(kernel)?.function(&current()?)?;
+        put(out, function.c_name().as_ptr())?;
+        FUNCTIONS.insert(function.id(), function);
+        Ok(())
+    }
+
+    fn cuLibraryGetManaged(
+        address: *mut CUdeviceptr,
+        size: *mut usize,
+        library: CUlibrary,
+        name: *const c_char,
+    ) {
+        let (start, bytes) = LIBRARIES.get(library)?.module(&current()?)?.global(text(name)?)?;
+        put_if(address, start);
+        put_if(size, bytes as usize);
+        Ok(())
+    }
+
     fn cuKernelGetParamInfo(kernel: CUkernel, index: usize, offset: *mut usize, size: *mut usize) {
         parameter_info(&*KERNELS.get(kernel)?.function(&current()?)?, index, offset, size)
     }

@@ -1,4 +1,4 @@
-//! What the library says beside the results of its functions.
+//! What a library says beside the results of its functions.
 //!
 //! `WARPLOOM_LOG=LEVEL` or `WARPLOOM_LOG=LEVEL:FILE`:
 //!
@@ -22,7 +22,7 @@ use std::sync::OnceLock;
 use std::time::Instant;
 
 /// The target of what `WARPLOOM_TRACE=api` asks for.
-pub(crate) const API: &str = "api";
+pub const API: &str = "api";
 
 /// What the environment asks for.
 #[derive(Debug, PartialEq, Eq)]
@@ -46,7 +46,7 @@ fn wish(text: &str) -> Wish<'_> {
 }
 
 /// Begins to log, once; whether calls are logged.
-pub(crate) fn calls_are_logged() -> bool {
+pub fn calls_are_logged() -> bool {
     static CALLS: OnceLock<bool> = OnceLock::new();
     *CALLS.get_or_init(start)
 }

@@ -1,0 +1,149 @@
+//! The CUDA driver API as a program calls it: `libcuda.so.1`, opened when it is first used.
+//!
+//! `libcudart` and `libnvml` are programs of the driver API. That makes one driver of a process: the streams, events,
+//! contexts and kernels of the runtime are the driver's own, as CUDA promises to programs that use both.
+//!
+//! The functions of [`cu`] have the names of `cuda.h`'s symbols, with their versions, and return `Result`. A function
+//! that the driver does not have is an error, as a missing driver is.
+
+use std::cell::Cell;
+use std::ffi::{CStr, c_void};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+/// The types of `cuda.h`.
+#[allow(
+    non_camel_case_types,
+    non_snake_case,
+    non_upper_case_globals,
+    dead_code,
+    unused_imports,
+    missing_docs,
+    unreachable_pub,
+    clippy::all
+)]
+pub mod sys {
+    include!(concat!(env!("OUT_DIR"), "/sys.rs"));
+}
+
+/// The functions of `cuda.h`.
+///
+/// # Safety
+/// What the manual of each function asks of its pointers.
+#[allow(non_snake_case, missing_docs, clippy::missing_safety_doc, clippy::too_many_arguments)]
+pub mod cu {
+    #[allow(clippy::wildcard_imports)]
+    use crate::sys::*;
+    include!(concat!(env!("OUT_DIR"), "/calls.rs"));
+}
+
+/// A `CUresult` other than success. The runtime API gives its errors the same numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Error(
+    /// The number.
+    pub u32,
+);
+
+/// What the driver's functions return.
+pub type Result<T> = std::result::Result<T, Error>;
+
+impl Error {
+    /// A pointer is null, or a number means nothing.
+    pub const INVALID_VALUE: Self = Self(sys::CUDA_ERROR_INVALID_VALUE);
+    /// There is no driver, or it is too old for CUDA's runtime: a number that only the runtime has.
+    pub const NO_DRIVER: Self = Self(35);
+    /// The driver lacks a function.
+    const NEWER_DRIVER: Self = Self(36);
+}
+
+/// The driver's library; it stays open.
+struct Driver {
+    library: libloading::Library,
+}
+
+static DRIVER: OnceLock<Option<Driver>> = OnceLock::new();
+
+/// The library, opened and initialised by whoever comes first.
+fn driver() -> Result<&'static Driver> {
+    let open = || {
+        // SAFETY: a driver's library may be loaded at any time.
+        let library = unsafe { libloading::Library::new("libcuda.so.1") };
+        library.map_err(|error| eprintln!("warploom: there is no CUDA driver: {error}")).ok()
+    };
+    DRIVER.get_or_init(|| open().map(|library| Driver { library })).as_ref().ok_or(Error::NO_DRIVER)
+}
+
+/// Opens the driver and initialises it, once.
+pub fn initialise() -> Result<()> {
+    static INITIALISED: OnceLock<Result<()>> = OnceLock::new();
+    // SAFETY: the function takes a number.
+    *INITIALISED.get_or_init(|| unsafe { cu::cuInit(0) })
+}
+
+thread_local! {
+    static PER_THREAD: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Makes calls within `work` take the null stream for this thread's default stream, if so said.
+pub fn with_default_stream<T>(per_thread: bool, work: impl FnOnce() -> T) -> T {
+    struct Restore(bool);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            PER_THREAD.set(self.0);
+        }
+    }
+    let _restore = Restore(PER_THREAD.replace(per_thread));
+    work()
+}
+
+/// Whether calls take the null stream for this thread's default stream.
+pub fn per_thread() -> bool {
+    PER_THREAD.get()
+}
+
+/// A function of the driver's, with its twin for the per-thread default stream.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Entry {
+    names: [Option<&'static CStr>; 2],
+    addresses: [AtomicPtr<c_void>; 2],
+}
+
+impl Entry {
+    #[doc(hidden)]
+    pub const fn new(name: &'static CStr, twin: Option<&'static CStr>) -> Self {
+        let addresses = [const { AtomicPtr::new(std::ptr::null_mut()) }; 2];
+        Self { names: [Some(name), twin], addresses }
+    }
+
+    #[doc(hidden)]
+    pub fn address(&self) -> Result<*mut c_void> {
+        let which = usize::from(self.names[1].is_some() && PER_THREAD.get());
+        let known = self.addresses[which].load(Ordering::Relaxed);
+        if !known.is_null() {
+            return Ok(known);
+        }
+        let name = self.names[which].ok_or(Error::NEWER_DRIVER)?;
+        // SAFETY: only the symbol's address is taken here; its type is the business of who calls it.
+        let found = unsafe { driver()?.library.get::<*mut c_void>(name.to_bytes_with_nul()) };
+        let address = found.map(|symbol| *symbol).map_err(|_| Error::NEWER_DRIVER)?;
+        self.addresses[which].store(address, Ordering::Relaxed);
+        Ok(address)
+    }
+}
+
+/// A function of [`cu`].
+macro_rules! call {
+    ($name:ident, $symbol:literal, $twin:expr, ($($arg:ident: $ty:ty),* $(,)?), ($($passed:ident),* $(,)?)) => {
+        pub unsafe fn $name($($arg: $ty),*) -> crate::Result<()> {
+            static ENTRY: crate::Entry = crate::Entry::new($symbol, $twin);
+            let address = ENTRY.address()?;
+            // SAFETY: the symbol has the type that `cuda.h` gives it; the caller promises what its manual asks.
+            let result = unsafe {
+                std::mem::transmute::<*mut std::ffi::c_void, functions::$name>(address)($($passed),*)
+            };
+            if result == CUDA_SUCCESS { Ok(()) } else { Err(crate::Error(result)) }
+        }
+    };
+}
+use call;

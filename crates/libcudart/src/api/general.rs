@@ -1,0 +1,90 @@
+//! Versions, entry points of the driver, the profiler.
+
+use crate::border::pointers::{put, put_if};
+use crate::border::{api, define};
+use crate::error::{Error, Result};
+use crate::sys::*;
+use client::{Error as DriverError, cu};
+use std::ffi::{c_char, c_int, c_uint, c_ulonglong, c_void};
+
+/// The version of CUDA 13.0's runtime.
+const VERSION: c_int = CUDART_VERSION as c_int;
+
+/// Looks a function of the driver's up.
+///
+/// # Safety
+/// The name is null or ends; the other pointers are null or may be written.
+pub(crate) unsafe fn entry_point(
+    symbol: *const c_char,
+    out: *mut *mut c_void,
+    version: c_int,
+    flags: c_ulonglong,
+    status: *mut cudaDriverEntryPointQueryResult,
+) -> Result<()> {
+    if symbol.is_null() || out.is_null() {
+        return Err(Error::INVALID_VALUE);
+    }
+    client::initialise()?;
+    let per_thread = flags == cudaEnableDefault.into() && client::per_thread();
+    let flags = if per_thread { cudaEnablePerThreadDefaultStream.into() } else { flags };
+    let mut answer = client::sys::CU_GET_PROC_ADDRESS_SUCCESS;
+    // SAFETY: by contract.
+    let found = unsafe { cu::cuGetProcAddress_v2(symbol, out, version, flags, &raw mut answer) };
+    // SAFETY: by contract. The answers have the same numbers in both APIs.
+    unsafe { put_if(status, answer) };
+    match found {
+        // Who asks for an answer gets it there.
+        Err(error) if error.0 == Error::NOT_FOUND.0 && !status.is_null() => Ok(()),
+        found => Ok(found?),
+    }
+}
+
+api! {
+    fn cudaDriverGetVersion(version: *mut c_int) {
+        match cu::cuDriverGetVersion(version) {
+            // No driver has version 0.
+            Err(DriverError::NO_DRIVER) => put(version, 0),
+            result => Ok(result?),
+        }
+    }
+
+    fn cudaRuntimeGetVersion(version: *mut c_int) {
+        put(version, VERSION)
+    }
+
+    fn cudaGetDriverEntryPoint(
+        symbol: *const c_char,
+        out: *mut *mut c_void,
+        flags: c_ulonglong,
+        status: *mut cudaDriverEntryPointQueryResult,
+    ) {
+        entry_point(symbol, out, VERSION, flags, status)
+    }
+
+    fn cudaGetDriverEntryPointByVersion(
+        symbol: *const c_char,
+        out: *mut *mut c_void,
+        version: c_uint,
+        flags: c_ulonglong,
+        status: *mut cudaDriverEntryPointQueryResult,
+    ) {
+        entry_point(symbol, out, version.try_into().map_err(|_| Error::INVALID_VALUE)?, flags, status)
+    }
+
+    // There are no tables: NVIDIA's libraries find out by them whether a runtime is NVIDIA's.
+    fn cudaGetExportTable(table: *mut *const c_void, _id: *const cudaUUID_t) {
+        put(table, std::ptr::null())?;
+        Err(Error::NOT_SUPPORTED)
+    }
+
+    fn cudaProfilerStop() {
+        Ok(())
+    }
+}
+
+// Nobody profiles, so there is nothing to start.
+define! {
+    fn cudaProfilerStart() {
+        Ok(())
+    }
+}

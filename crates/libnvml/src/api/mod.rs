@@ -1,0 +1,4 @@
+//! The functions.
+
+pub(crate) mod device;
+pub(crate) mod system;

@@ -1,0 +1,91 @@
+//! Initialisation, versions, errors.
+
+use crate::border::pointers::{put, put_text};
+use crate::border::{Error, Result, api};
+use crate::state::{initialise, initialised, shut_down};
+use crate::sys::*;
+use client::cu;
+use std::ffi::{c_char, c_int, c_uint};
+
+/// The version of NVIDIA's driver that came with CUDA 13.0, whose API the virtual one has.
+const DRIVER: &str = "580.0";
+/// That of the library: the API's version, then the driver's.
+const LIBRARY: &str = "13.580.0";
+
+/// Writes text that must fit.
+///
+/// # Safety
+/// The buffer is null or has `size` bytes.
+pub(crate) unsafe fn put_whole(buffer: *mut c_char, size: c_uint, text: &str) -> Result<()> {
+    if buffer.is_null() {
+        return Err(Error::INVALID_ARGUMENT);
+    }
+    if text.len() >= size as usize {
+        return Err(Error::INSUFFICIENT_SIZE);
+    }
+    // SAFETY: by contract.
+    unsafe { put_text(buffer, size as usize, text) }
+}
+
+fn driver_version() -> Result<c_int> {
+    let mut version = 0;
+    // SAFETY: a place for a number.
+    unsafe { cu::cuDriverGetVersion(&raw mut version)? };
+    Ok(version)
+}
+
+#[unsafe(no_mangle)]
+#[allow(non_snake_case)]
+pub(crate) extern "C" fn nvmlErrorString(result: nvmlReturn_t) -> *const c_char {
+    Error(result).description().as_ptr()
+}
+
+api! {
+    fn nvmlInit() {
+        initialise()
+    }
+
+    fn nvmlInit_v2() {
+        initialise()
+    }
+
+    fn nvmlInitWithFlags(_flags: c_uint) {
+        initialise()
+    }
+
+    fn nvmlShutdown() {
+        shut_down()
+    }
+
+    fn nvmlSystemGetDriverVersion(version: *mut c_char, length: c_uint) {
+        initialised()?;
+        put_whole(version, length, DRIVER)
+    }
+
+    fn nvmlSystemGetNVMLVersion(version: *mut c_char, length: c_uint) {
+        put_whole(version, length, LIBRARY)
+    }
+
+    fn nvmlSystemGetCudaDriverVersion(version: *mut c_int) {
+        put(version, driver_version()?)
+    }
+
+    fn nvmlSystemGetCudaDriverVersion_v2(version: *mut c_int) {
+        put(version, driver_version()?)
+    }
+
+    fn nvmlSystemGetProcessName(pid: c_uint, name: *mut c_char, length: c_uint) {
+        initialised()?;
+        // This process is the only one that is known to use a device.
+        if pid != std::process::id() {
+            return Err(Error::NOT_FOUND);
+        }
+        let path = std::env::current_exe().map_err(|_| Error::NOT_FOUND)?;
+        put_whole(name, length, &path.to_string_lossy())
+    }
+
+    fn nvmlUnitGetCount(count: *mut c_uint) {
+        initialised()?;
+        put(count, 0)
+    }
+}

@@ -1,0 +1,39 @@
+//! `libnvidia-ml.so.1`: what management tools and libraries ask of a GPU before they use it.
+//!
+//! Devices are those of the driver, which is asked through `client`; so what is told of memory is about this process.
+//! What only a board has (temperature, power, fans, clocks that change, error counters, links) is `NOT_SUPPORTED`, which
+//! the manual allows everywhere. All functions of `nvml.h` exist.
+//!
+//! | place | what it alone knows |
+//! | --- | --- |
+//! | `sys` | the types of `nvml.h`, made by the build script |
+//! | `border` | what every function does around its work |
+//! | `state` | whether the library is initialised; devices and their handles |
+//! | `api` | the functions |
+
+// Constants have the names that C gives them.
+#[allow(non_upper_case_globals)]
+mod api;
+mod border;
+mod state;
+
+/// The types of `nvml.h`.
+#[allow(
+    non_camel_case_types,
+    non_snake_case,
+    non_upper_case_globals,
+    dead_code,
+    unused_imports,
+    missing_docs,
+    unreachable_pub,
+    clippy::all
+)]
+mod sys {
+    use std::os::raw;
+    include!(concat!(env!("OUT_DIR"), "/sys.rs"));
+}
+
+/// The functions that are not supported.
+mod exports {
+    include!(concat!(env!("OUT_DIR"), "/exports.rs"));
+}

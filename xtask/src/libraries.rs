@@ -1,0 +1,72 @@
+//! `cargo xtask libraries`: a folder that programs made for CUDA can be run with.
+
+use crate::root;
+use anyhow::{Context, Result, ensure};
+use cabi::link::{Shared, runtimes};
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What to make, and where.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Wanted {
+    /// Without optimisation: to try something out.
+    #[arg(long)]
+    pub(crate) debug: bool,
+    /// The folder.
+    #[arg(long, default_value = "target/cuda")]
+    pub(crate) to: PathBuf,
+}
+
+/// Names under which compilers look for a library.
+const LINKS: [(&str, &str); 3] = [
+    ("libcuda.so", "libcuda.so.1"),
+    ("libcudart.so", "libcudart.so.13"),
+    ("libnvidia-ml.so", "libnvidia-ml.so.1"),
+];
+
+pub(crate) fn run(wanted: &Wanted) -> Result<()> {
+    make(wanted)?;
+    println!("LD_LIBRARY_PATH={}", fs::canonicalize(&wanted.to)?.display());
+    Ok(())
+}
+
+/// Builds all libraries and puts them under the names that programs look for.
+pub(crate) fn make(wanted: &Wanted) -> Result<()> {
+    let profile = if wanted.debug { "dev" } else { "release" };
+    let status = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+        .args(["build", "--profile", profile])
+        .args(["-p", "warploom-libcuda", "-p", "warploom-libcudart", "-p", "warploom-libnvml"])
+        .current_dir(root())
+        .status()
+        .context("cargo")?;
+    ensure!(status.success(), "cargo: {status}");
+    let built = root().join("target").join(if wanted.debug { "debug" } else { "release" });
+    fs::create_dir_all(&wanted.to)?;
+    let copy = |from: &str, to: &str| -> Result<()> {
+        fs::copy(built.join(from), wanted.to.join(to)).with_context(|| from.to_owned())?;
+        Ok(())
+    };
+    copy("libcuda.so", "libcuda.so.1")?;
+    copy("libnvml.so", "libnvidia-ml.so.1")?;
+    copy("libcudart.a", "libcudart_static.a")?;
+    runtime_libraries(&built.join("libcudart.a"), &wanted.to)?;
+    for (name, target) in LINKS {
+        let link = wanted.to.join(name);
+        if link.symlink_metadata().is_ok() {
+            fs::remove_file(&link)?;
+        }
+        symlink(target, link)?;
+    }
+    Ok(())
+}
+
+fn runtime_libraries(archive: &Path, folder: &Path) -> Result<()> {
+    for (name, symbols, aliases) in runtimes(&root().join("crates/libcudart")) {
+        let symbols: Vec<&str> = symbols.iter().map(String::as_str).collect();
+        let aliases: Vec<(&str, &str)> = aliases.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
+        Shared { name, symbols: &symbols, aliases: &aliases }.link(archive, folder)?;
+    }
+    Ok(())
+}
