@@ -13,6 +13,7 @@ mod fmt;
 mod input;
 mod kernels;
 mod ptxas;
+mod link;
 mod run;
 mod terminal;
 
@@ -40,6 +41,7 @@ enum Command {
     Check(check::Arguments),
     Fmt(fmt::Arguments),
     Kernels(kernels::Arguments),
+    Link(link::Arguments),
     Devices(devices::Arguments),
     Run(run::Arguments),
     Exec(exec::Arguments),
@@ -53,6 +55,7 @@ impl Command {
             Self::Check(arguments) => check::execute(&arguments),
             Self::Fmt(arguments) => fmt::execute(&arguments),
             Self::Kernels(arguments) => kernels::execute(&arguments),
+            Self::Link(arguments) => link::execute(&arguments),
             Self::Devices(arguments) => devices::execute(&arguments),
             Self::Run(arguments) => run::execute(&arguments),
             Self::Exec(arguments) => exec::execute(&arguments),

@@ -29,6 +29,7 @@ mod order;
 mod symbols;
 mod text;
 
+pub use codes::explain;
 use ptx::diagnostic::{Diagnostic, Severity};
 use ptx::module::{Checked, Function, Module, Symbol};
 use ptx::source::{Source, Span};
@@ -78,6 +79,12 @@ impl Input {
             Some(Symbol::Function(id)) => Some(&self.module.functions[id.index()]),
             _ => None,
         }
+    }
+
+    /// Whether it declares a function without a body that `other` defines.
+    pub fn wants_of(&self, other: &Self) -> bool {
+        let open = self.module.functions.iter().filter(|function| function.body.is_none());
+        open.into_iter().any(|function| other.function(&function.name).is_some_and(|f| f.body.is_some()))
     }
 
     /// What is suspicious in it.

@@ -70,7 +70,12 @@ impl Device {
     }
 
     /// Global memory.
-    pub fn memory(&self) -> &Arc<DeviceMemory> {
+    pub fn memory(&self) -> &DeviceMemory {
+        &self.memory
+    }
+
+    /// Global memory, for kernels of other devices: see [`Reach::attach`].
+    pub fn shared_memory(&self) -> &Arc<DeviceMemory> {
         &self.memory
     }
 
@@ -427,6 +432,10 @@ pub struct LaunchOptions<'a> {
     pub scheduler: SchedulerKind,
     /// Warp instructions that it may issue; without a budget it may run for ever.
     pub budget: Option<u64>,
+    /// Bytes of stack of a thread beyond what the call graph is known to need; a number of the machine's if `None`.
+    pub stack: Option<u32>,
+    /// Bytes that device-side `malloc` may take; 8 MiB if `None`.
+    pub heap: Option<u64>,
     /// The address of a workspace for barriers of the whole grid, whose CTAs must all fit on the device. Code of
     /// cooperative groups finds it in `%envreg1` (the upper half) and `%envreg2`; 0 for none.
     pub grid_workspace: u64,
@@ -515,8 +524,10 @@ impl Device {
         let threads_per_cta: u32 = launch.block.iter().product();
         let image = Self::image(launch)?;
         let static_shared = image.static_shared;
-        self.check_resources(launch, static_shared, image.local_bytes(STACK))?;
-        let heap = AtomicI64::new(HEAP);
+        let local = image.local_bytes(options.stack.unwrap_or(STACK));
+        self.check_resources(launch, static_shared, local)?;
+        let heap = options.heap.map_or(HEAP, |bytes| i64::try_from(bytes).unwrap_or(i64::MAX));
+        let heap = AtomicI64::new(heap);
         let objects = self.objects.snapshot();
         let _running = self.memory.kernel_guard();
         let beyond = self.reach.snapshot();
@@ -534,7 +545,7 @@ impl Device {
             reserved_shared: self.profile.reserved_shared(),
             static_shared,
             dynamic_shared: launch.dynamic_shared,
-            local: image.local_bytes(STACK),
+            local,
             multiprocessors: self.profile.multiprocessors,
             warp_slots: self.profile.threads_per_multiprocessor / LANES as u32,
             grid_id: self.launches.fetch_add(1, Ordering::Relaxed) + 1,

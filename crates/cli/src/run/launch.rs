@@ -71,9 +71,7 @@ pub(crate) fn run(
     let mut result = None;
     for round in 0..arguments.repeat {
         for buffer in buffers {
-            buffer
-                .upload(&**device.memory(), round == 0)
-                .map_err(|error| Failure::usage(error.to_string()))?;
+            buffer.upload(device.memory(), round == 0).map_err(|error| Failure::usage(error.to_string()))?;
         }
         progress::watch(total, launch.kernel.name(), |progress| {
             let options = LaunchOptions {
@@ -84,6 +82,7 @@ pub(crate) fn run(
                 grid_workspace: 0,
                 cancel: Some(&CANCEL),
                 progress,
+                ..LaunchOptions::default()
             };
             result = Some(device.launch(launch, &options));
         });

@@ -190,8 +190,7 @@ pub(crate) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
     let function = choose(loaded.module(), arguments.kernel.as_deref(), &source)?;
     let block = block(arguments, function)?;
     let kernel = loaded.kernel(&function.name).ok_or_else(|| Failure::usage("the kernel is gone"))?;
-    let binding =
-        binding::bind(kernel.name(), &kernel.parameters(), &arguments.arguments, &**device.memory())?;
+    let binding = binding::bind(kernel.name(), &kernel.parameters(), &arguments.arguments, device.memory())?;
     let launch = Launch {
         kernel,
         grid: arguments.grid.0,
@@ -204,7 +203,7 @@ pub(crate) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
     let launched = launch::run(arguments, &device, &loaded, &launch, &binding.buffers)?;
     let mut report = arguments.json.then(Vec::new);
     let mut exit = match &launched.result {
-        Ok(_) => outcome::deliver(&binding.buffers, &**device.memory(), report.as_mut())?,
+        Ok(_) => outcome::deliver(&binding.buffers, device.memory(), report.as_mut())?,
         Err(error) => exit_of(error),
     };
     let replay = replay(&launched.result);

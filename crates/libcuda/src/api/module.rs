@@ -34,10 +34,16 @@ fn with_link<T>(state: CUlinkState, work: impl FnOnce(&mut LinkState) -> Result<
     work(&mut link)
 }
 
-fn add(state: CUlinkState, image: &Image, name: &str) -> Result<()> {
+fn add(state: CUlinkState, kind: CUjitInputType, bytes: &[u8], name: &str) -> Result<()> {
     with_link(state, |state| {
         let device = state.device.clone().ok_or(Error::InvalidContext)?;
-        state.link.add(image, name, device.profile()).map_err(|failure| state.logs.failure(&failure))
+        let added = match kind {
+            CU_JIT_INPUT_OBJECT | CU_JIT_INPUT_LIBRARY => {
+                state.link.add_object(bytes, name, device.profile())
+            }
+            _ => state.link.add(&image_of(bytes), name, device.profile()),
+        };
+        added.map_err(|failure| state.logs.failure(&failure))
     })
 }
 
@@ -117,7 +123,7 @@ api! {
 
     fn cuLinkAddData_v2(
         state: CUlinkState,
-        _kind: CUjitInputType,
+        kind: CUjitInputType,
         data: *mut c_void,
         size: usize,
         name: *const c_char,
@@ -126,19 +132,20 @@ api! {
         _values: *mut *mut c_void,
     ) {
         let name = if name.is_null() { "" } else { text(name)? };
-        add(state, &image_of(bytes(data, size)?), name)
+        add(state, kind, bytes(data, size)?, name)
     }
 
     fn cuLinkAddFile_v2(
         state: CUlinkState,
-        _kind: CUjitInputType,
+        kind: CUjitInputType,
         path: *const c_char,
         _count: c_uint,
         _options: *mut CUjit_option,
         _values: *mut *mut c_void,
     ) {
         let path = text(path)?;
-        add(state, &read_file(path)?, path)
+        let bytes = std::fs::read(path).map_err(|_| Error::FileNotFound)?;
+        add(state, kind, &bytes, path)
     }
 
     fn cuLinkComplete(state: CUlinkState, out: *mut *mut c_void, size: *mut usize) {

@@ -62,8 +62,12 @@ impl Place {
 }
 
 fn copy_places(to: &Place, from: &Place, extent: [usize; 3], on: CUstream, wait: bool) -> Result<()> {
+    copy(request(to, from, extent)?, on, wait)
+}
+
+fn request(to: &Place, from: &Place, extent: [usize; 3]) -> Result<Request> {
     let (to, from) = (to.end(extent)?, from.end(extent)?);
-    copy(Request { to, from, extent: extent.map(|extent| extent as u64) }, on, wait)
+    Ok(Request { to, from, extent: extent.map(|extent| extent as u64) })
 }
 
 /// # Safety
@@ -96,10 +100,42 @@ unsafe fn copy_2d(descriptor: *const CUDA_MEMCPY2D, on: CUstream, wait: bool) ->
 /// The pointer is null or points to a descriptor.
 unsafe fn copy_3d(descriptor: *const CUDA_MEMCPY3D, on: CUstream, wait: bool) -> Result<()> {
     // SAFETY: by contract.
-    let d = unsafe { get(descriptor)? };
+    copy(request_3d(&unsafe { get(descriptor)? })?, on, wait)
+}
+
+/// What a descriptor asks for.
+pub(crate) fn request_3d(d: &CUDA_MEMCPY3D) -> Result<Request> {
     if d.srcLOD != 0 || d.dstLOD != 0 {
         return Err(Error::InvalidValue);
     }
+    let from = Place {
+        kind: d.srcMemoryType,
+        host: d.srcHost,
+        device: d.srcDevice,
+        array: d.srcArray,
+        at: [d.srcXInBytes, d.srcY, d.srcZ],
+        pitch: d.srcPitch,
+        height: d.srcHeight,
+    };
+    let to = Place {
+        kind: d.dstMemoryType,
+        host: d.dstHost,
+        device: d.dstDevice,
+        array: d.dstArray,
+        at: [d.dstXInBytes, d.dstY, d.dstZ],
+        pitch: d.dstPitch,
+        height: d.dstHeight,
+    };
+    request(&to, &from, [d.WidthInBytes, d.Height, d.Depth])
+}
+
+/// Copies bytes between devices.
+pub(crate) fn copy_peer(to: u64, from: u64, bytes: usize, on: CUstream, wait: bool) -> Result<()> {
+    linear((Side::Device, to), (Side::Device, from), bytes, on, wait)
+}
+
+/// Copies what a descriptor with contexts asks for; an address tells whose memory it is in.
+pub(crate) fn request_peer(d: &CUDA_MEMCPY3D_PEER, on: CUstream, wait: bool) -> Result<()> {
     let from = Place {
         kind: d.srcMemoryType,
         host: d.srcHost,

@@ -3,9 +3,9 @@
 
 /* What cooperative groups compile to: the workspace's address is in %envreg1 and %envreg2, the barrier in its second
  * word. Each block adds 1 to a counter, waits for all blocks, and writes what it then reads. */
+#define HEAD ".version 7.0\n.target sm_70\n.address_size 64\n"
 static const char CODE[] =
-    ".version 7.0\n.target sm_70\n.address_size 64\n"
-    ".visible .global .align 4 .u32 arrived = 0;\n"
+    HEAD ".visible .global .align 4 .u32 arrived = 0;\n"
     ".visible .entry meet(.param .u64 out, .param .u32 rounds) {\n"
     "  .reg .pred %p<3>; .reg .b32 %r<16>; .reg .b64 %d<6>;\n"
     "  mov.u32 %r0, %envreg2; mov.u32 %r1, %envreg1; cvt.u64.u32 %d0, %r0; cvt.u64.u32 %d1, %r1;\n"
@@ -25,10 +25,39 @@ static const char CODE[] =
     ".visible .entry alone(.param .u64 out) { .reg .b32 %r<2>; .reg .b64 %d; ld.param.u64 %d, [out];\n"
     "  mov.u32 %r0, %envreg1; mov.u32 %r1, %envreg2; or.b32 %r0, %r0, %r1; st.global.u32 [%d], %r0; ret; }\n";
 
+/* The same by the functions of the device runtime, which linking provides. */
+static const char RUNTIME[] = HEAD
+    ".extern .func (.param .b64 h) cudaCGGetIntrinsicHandle(.param .b32 scope);\n"
+    ".extern .func (.param .b32 e) cudaCGSynchronize(.param .b64 h, .param .b32 flags);\n"
+    ".visible .global .align 4 .u32 count = 0;\n"
+    ".visible .entry sync(.param .u64 out) {\n"
+    "  .reg .pred %p; .reg .b32 %r<5>; .reg .b64 %d<4>; .param .b32 a; .param .b64 h; .param .b32 e;\n"
+    "  mov.u32 %r0, 1; st.param.b32 [a], %r0; call (h), cudaCGGetIntrinsicHandle, (a); ld.param.b64 %d0, [h];\n"
+    "  red.relaxed.gpu.global.add.u32 [count], 1; mov.u32 %r1, 0; st.param.b64 [h], %d0; st.param.b32 [a], %r1;\n"
+    "  call (e), cudaCGSynchronize, (h, a); ld.param.b32 %r2, [e]; ld.relaxed.gpu.global.u32 %r3, [count];\n"
+    "  setp.ne.u32 %p, %r2, 0; @%p mov.u32 %r3, 7777;\n"
+    "  mov.u32 %r4, %ctaid.x; ld.param.u64 %d1, [out]; mul.wide.u32 %d2, %r4, 4; add.s64 %d1, %d1, %d2;\n"
+    "  st.global.u32 [%d1], %r3; ret; }\n";
+
+static CUfunction runtime(void) {
+    CUlinkState state;
+    void *image;
+    size_t size;
+    CUmodule module;
+    CUfunction sync;
+    OK(cuLinkCreate_v2(0, NULL, NULL, &state));
+    OK(cuLinkAddData_v2(state, 1, (void *)RUNTIME, sizeof RUNTIME, "runtime", 0, NULL, NULL));
+    OK(cuLinkComplete(state, &image, &size));
+    OK(cuModuleLoadData(&module, image));
+    OK(cuLinkDestroy(state));
+    OK(cuModuleGetFunction(&sync, module, "sync"));
+    return sync;
+}
+
 int main(void) {
     begin();
     CUmodule module;
-    CUfunction meet, alone;
+    CUfunction meet, alone, sync = runtime();
     CUdeviceptr out;
     OK(cuModuleLoadData(&module, CODE));
     OK(cuModuleGetFunction(&meet, module, "meet"));
@@ -37,7 +66,7 @@ int main(void) {
     int processors, blocks, cooperative;
     OK(cuDeviceGetAttribute(&cooperative, 95, 0));
     OK(cuDeviceGetAttribute(&processors, 16, 0));
-    OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, meet, 64, 0));
+    OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, meet, 512, 0));
     TRUE(cooperative == 1 && blocks > 1);
     unsigned most = (unsigned)(processors * blocks), rounds = 3, *seen = calloc(most, 4);
     OK(cuMemAlloc_v2(&out, most * 4));
@@ -47,14 +76,22 @@ int main(void) {
     size_t before, after, all;
     OK(cuMemGetInfo_v2(&before, &all));
     for (unsigned turn = 1; turn <= 2; turn++) {
-        OK(cuLaunchCooperativeKernel(meet, most, 1, 1, 64, 1, 1, 0, NULL, params));
+        OK(cuLaunchCooperativeKernel(meet, most, 1, 1, 512, 1, 1, 0, NULL, params));
         OK(cuMemcpyDtoH_v2(seen, out, most * 4));
         for (unsigned i = 0; i < most; i++)
             TRUE(seen[i] == turn * rounds * most);
     }
     OK(cuMemGetInfo_v2(&after, &all));
     TRUE(before == after);
-    EXPECT(720, cuLaunchCooperativeKernel(meet, most + 1, 1, 1, 64, 1, 1, 0, NULL, params));
+    EXPECT(720, cuLaunchCooperativeKernel(meet, most + 1, 1, 1, 512, 1, 1, 0, NULL, params));
+
+    OK(cuLaunchCooperativeKernel(sync, 40, 1, 1, 64, 1, 1, 0, NULL, params));
+    OK(cuMemcpyDtoH_v2(seen, out, 40 * 4));
+    for (unsigned i = 0; i < 40; i++)
+        TRUE(seen[i] == 40 * 64);
+    OK(cuLaunchKernel(sync, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL));
+    OK(cuMemcpyDtoH_v2(seen, out, 4));
+    TRUE(seen[0] == 7777);
 
     /* A launch that is not cooperative has no workspace: the group is not valid. */
     OK(cuLaunchKernel(alone, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL));

@@ -5,7 +5,7 @@ use super::Decoded;
 use super::Missing;
 use super::emit::op;
 use super::function::{Decoder, Home};
-use super::operand::Destination;
+use super::operand::{Destination, Source};
 use crate::exec::Exec;
 use crate::fault::{Access, Trap};
 use crate::lanes::simd::Baseline;
@@ -89,6 +89,11 @@ pub(super) fn halves(d: &mut Decoder<'_>, operand: Operand) -> Result<[u32; 2], 
             Home::Unused => Ok([d.temporary(64), d.temporary(64)]),
             _ => Err(format!("register {} as a 128-bit value", d.register_name(register))),
         },
+        // A constant has 64 bits, and zeros above them (as ptxas has it, also of a negative one).
+        Operand::Immediate(_) => {
+            let low = d.value(operand, 64)?;
+            Ok([d.plane_of(low, 64), d.plane_of(Source::Scalar(ZERO), 64)])
+        }
         other => Err(format!("operand {other:?} as a 128-bit value")),
     }
 }
@@ -241,20 +246,26 @@ pub(super) fn loads_parameter(d: &Decoder<'_>, instruction: &Instruction) -> boo
     from_entry && !signed && matches!(operands.first(), Some(Operand::Register(_)))
 }
 
+/// The width of the planes for a vector's elements of `bits`: that of the widest register among them.
+fn width_of_elements(d: &Decoder<'_>, parts: &[Operand], bits: u32) -> u32 {
+    let widths = parts.iter().map(|part| match part {
+        Operand::Register(register) => match d.home(*register) {
+            Home::Plane { bits: own, .. } => own,
+            Home::Pair(..) => 64,
+            Home::Scalar(_) | Home::Predicate(_) | Home::Unused => 0,
+        },
+        _ => 0,
+    });
+    widths.fold(plane_bits(bits), u32::max)
+}
+
 /// The planes of a vector's elements, all of one width; what is dropped is [`NONE`].
 pub(super) fn planes_of_elements(
     d: &mut Decoder<'_>,
     parts: &[Operand],
     bits: u32,
 ) -> Result<(Vec<u32>, u32), Missing> {
-    let mut width = plane_bits(bits);
-    for part in parts {
-        if let Operand::Register(register) = part
-            && let Home::Plane { bits: own, .. } = d.home(*register)
-        {
-            width = width.max(own);
-        }
-    }
+    let width = width_of_elements(d, parts, bits);
     let mut planes = Vec::with_capacity(parts.len());
     for &part in parts {
         planes.push(match part {
@@ -341,14 +352,7 @@ fn store(d: &mut Decoder<'_>) -> Decoded {
     }
     let bits = ty.bits();
     let parts = d.elements(1);
-    let mut width = plane_bits(bits);
-    for part in &parts {
-        if let Operand::Register(register) = part
-            && let Home::Plane { bits: own, .. } = d.home(*register)
-        {
-            width = width.max(own);
-        }
-    }
+    let width = width_of_elements(d, &parts, bits);
     let mut planes = Vec::with_capacity(parts.len());
     for part in parts {
         let value = d.value(part, width)?;
