@@ -31,13 +31,13 @@ pub enum Execution {
     Skipped,
 }
 
-/// What can be other than usual.
+/// What a program may want otherwise.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Settings {
-    /// The most global memory that each device has, if that is less than its profile says.
-    pub memory_limit: Option<u64>,
     /// Whether kernels run.
     pub execution: Execution,
+    /// The most bytes of global memory that each device may have.
+    pub memory_limit: Option<u64>,
 }
 
 /// All devices, and what they share.
@@ -102,7 +102,7 @@ impl Driver {
         Self::with_settings(profiles, host, report, Settings::default())
     }
 
-    /// The same with other settings.
+    /// The same with other settings than the usual ones.
     pub fn with_settings(
         profiles: Vec<Profile>,
         host: Box<dyn HostMemory>,
@@ -220,8 +220,10 @@ impl Device {
     /// The machine behind it, made when first asked for.
     pub fn machine(&self) -> Result<&Arc<machine::Device>> {
         let made = self.machine.get_or_init(|| {
-            let options =
-                DeviceOptions { memory_limit: self.process.settings.memory_limit, ..DeviceOptions::default() };
+            let options = DeviceOptions {
+                memory_limit: self.process.settings.memory_limit,
+                ..DeviceOptions::default()
+            };
             let machine = machine::Device::new(self.profile.clone(), options)?;
             self.process.admit(&machine)?;
             Ok(machine)

@@ -81,12 +81,12 @@ impl Work {
     }
 
     pub(crate) fn run(&self, health: &Health) {
-        let _pass = self.gate.enter(self.priority);
         if !health.executes() {
             return;
         }
         let Configuration { grid, block, .. } = self.configuration;
         log::debug!("kernel {} on {grid:?} blocks of {block:?} threads", self.function.name());
+        let _pass = self.gate.enter(self.priority);
         let workspace = if self.configuration.cooperative { Workspace::new(&self.machine) } else { Ok(None) };
         let workspace = match workspace {
             Ok(workspace) => workspace,
@@ -273,6 +273,6 @@ impl Context {
         let profile: &Profile = self.device().profile();
         let each =
             (profile.shared_per_multiprocessor / blocks.max(1)).saturating_sub(profile.reserved_shared());
-        each.min(profile.shared_per_cta_optin).saturating_sub(function.static_shared())
+        each.saturating_sub(function.static_shared()).min(function.max_dynamic_shared())
     }
 }

@@ -60,6 +60,11 @@ pub(crate) fn initialise() -> Result<()> {
         log::error!("WARPLOOM_DEVICES: {why}");
         Error::NoDevice
     })?;
+    let limit = std::env::var("WARPLOOM_MEMORY").ok().filter(|text| !text.trim().is_empty());
+    let memory_limit = limit.map(|text| bytes(&text)).transpose().map_err(|why| {
+        log::error!("WARPLOOM_MEMORY: {why}");
+        Error::NoDevice
+    })?;
     if let Ok(visible) = std::env::var("CUDA_VISIBLE_DEVICES") {
         profiles = self::visible(profiles, &visible);
     }
@@ -76,31 +81,17 @@ pub(crate) fn initialise() -> Result<()> {
         }
         _ => Execution::Full,
     };
-    let limit = std::env::var("WARPLOOM_MEMORY").ok().filter(|text| !text.trim().is_empty());
-    let memory_limit = limit.map(|text| bytes(&text)).transpose().map_err(|why| {
-        log::error!("WARPLOOM_MEMORY: {why}");
-        Error::NoDevice
-    })?;
     DRIVER.get_or_init(|| {
         watch_forks();
-        let report = Box::new(|fault: &dyn std::fmt::Display| log::error!("{fault}"));
-        let settings = Settings { memory_limit, execution };
-        Driver::with_settings(profiles, Box::new(ProcessMemory), report, settings)
+        let settings = Settings { execution, memory_limit };
+        Driver::with_settings(
+            profiles,
+            Box::new(ProcessMemory),
+            Box::new(|fault| log::error!("{fault}")),
+            settings,
+        )
     });
     Ok(())
-}
-
-/// Those of `profiles` that `CUDA_VISIBLE_DEVICES` names, in its order; as with NVIDIA's driver, what is no number of a
-/// device ends the list, and so does one that is there already.
-fn visible(profiles: Vec<Profile>, numbers: &str) -> Vec<Profile> {
-    let mut chosen = Vec::new();
-    for number in numbers.split(',') {
-        match number.trim().parse::<usize>() {
-            Ok(index) if index < profiles.len() && !chosen.contains(&index) => chosen.push(index),
-            _ => break,
-        }
-    }
-    chosen.into_iter().map(|index| profiles[index].clone()).collect()
 }
 
 /// `512M`, `2G`: a number of bytes, of KiB, MiB or GiB.
@@ -114,6 +105,19 @@ fn bytes(text: &str) -> std::result::Result<u64, String> {
     };
     let value = number.parse::<u64>().ok().and_then(|number| number.checked_mul(1 << shift));
     value.ok_or_else(|| format!("`{text}` is not a number of bytes, such as 512M or 2G"))
+}
+
+/// Those of `profiles` that `CUDA_VISIBLE_DEVICES` names, in its order; as with NVIDIA's driver, what is no number of a
+/// device ends the list, and so does one that is there already.
+fn visible(profiles: Vec<Profile>, numbers: &str) -> Vec<Profile> {
+    let mut chosen = Vec::new();
+    for number in numbers.split(',') {
+        match number.trim().parse::<usize>() {
+            Ok(index) if index < profiles.len() && !chosen.contains(&index) => chosen.push(index),
+            _ => break,
+        }
+    }
+    chosen.into_iter().map(|index| profiles[index].clone()).collect()
 }
 
 /// `h200:4,l40s`: names of profiles, each with a number of devices.
