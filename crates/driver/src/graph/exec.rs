@@ -214,7 +214,8 @@ impl std::fmt::Debug for Exec {
 impl Graph {
     /// Makes it launchable. Of a graph that allocates memory there can be one instance at a time.
     pub fn instantiate(&self, flags: u64) -> std::result::Result<Arc<Exec>, Refusal> {
-        if flags & !(AUTO_FREE | UPLOAD | DEVICE_LAUNCH | NODE_PRIORITY) != 0 {
+        let both = AUTO_FREE | DEVICE_LAUNCH;
+        if flags & !(AUTO_FREE | UPLOAD | DEVICE_LAUNCH | NODE_PRIORITY) != 0 || flags & both == both {
             return Err(Error::InvalidValue.into());
         }
         if flags & DEVICE_LAUNCH != 0 {
