@@ -273,6 +273,6 @@ impl Context {
         let profile: &Profile = self.device().profile();
         let each =
             (profile.shared_per_multiprocessor / blocks.max(1)).saturating_sub(profile.reserved_shared());
-        each.min(profile.shared_per_cta_optin).saturating_sub(function.static_shared())
+        each.saturating_sub(function.static_shared()).min(function.max_dynamic_shared())
     }
 }

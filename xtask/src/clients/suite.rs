@@ -41,7 +41,7 @@ pub(crate) struct Client {
     #[serde(default)]
     pub(crate) tests: Vec<String>,
     /// Seconds that a test may take.
-    #[serde(default = "a_minute")]
+    #[serde(default = "some_minutes")]
     pub(crate) limit: u64,
 }
 
@@ -61,8 +61,8 @@ pub(crate) struct RustPackage {
     pub(crate) without: Vec<String>,
 }
 
-fn a_minute() -> u64 {
-    60
+fn some_minutes() -> u64 {
+    240
 }
 
 /// Tests that run in a process of their own.

@@ -43,8 +43,8 @@ impl Runner<'_> {
         let (outcomes, log) = (beside("jsonl"), beside("log"));
         let _ = fs::remove_file(&outcomes);
         let mut command = self.command(unit, left.as_secs().clamp(1, LONGEST), &outcomes);
-        let output = File::create(&log)?;
-        command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output);
+        // Apart, so that what the driver says does not stand in the middle of a result.
+        command.stdin(Stdio::null()).stdout(File::create(&log)?).stderr(File::create(beside("errors"))?);
         let status = command.status().context("nice")?;
         let found = match &self.place.program {
             Some(_) => of_libtest(&log)?,

@@ -205,6 +205,9 @@ struct State {
     last: Option<Marker>,
 }
 
+/// A node that records an event, the event, and its new record.
+type Recording = (usize, Arc<Event>, Arc<Record>);
+
 impl std::fmt::Debug for Exec {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Exec {}", self.id.0)
@@ -214,7 +217,8 @@ impl std::fmt::Debug for Exec {
 impl Graph {
     /// Makes it launchable. Of a graph that allocates memory there can be one instance at a time.
     pub fn instantiate(&self, flags: u64) -> std::result::Result<Arc<Exec>, Refusal> {
-        if flags & !(AUTO_FREE | UPLOAD | DEVICE_LAUNCH | NODE_PRIORITY) != 0 {
+        let both = AUTO_FREE | DEVICE_LAUNCH;
+        if flags & !(AUTO_FREE | UPLOAD | DEVICE_LAUNCH | NODE_PRIORITY) != 0 || flags & both == both {
             return Err(Error::InvalidValue.into());
         }
         if flags & DEVICE_LAUNCH != 0 {
@@ -288,7 +292,7 @@ impl Exec {
     }
 
     /// What the steps of events need in a launch: those that wait, what they wait for; those that record, a new record.
-    fn events(plan: &Plan) -> (HashMap<usize, Marker>, Vec<(usize, Arc<Event>, Arc<Record>)>) {
+    fn events(plan: &Plan) -> (HashMap<usize, Marker>, Vec<Recording>) {
         let (mut waits, mut records) = (HashMap::new(), Vec::new());
         for (index, step) in plan.steps.iter().enumerate() {
             match &step.task {
