@@ -48,6 +48,12 @@ impl Health {
         self.error.get().copied()
     }
 
+    /// Of a context that only a test has.
+    #[cfg(all(test, feature = "shuttle"))]
+    pub(crate) fn healthy() -> Arc<Self> {
+        Arc::new(Self { error: OnceLock::new(), process: crate::device::Process::of_test() })
+    }
+
     /// The first failure stays.
     pub(crate) fn note(&self, result: Result<()>) {
         if let Err(error) = result {

@@ -62,6 +62,7 @@ pub mod pool;
 pub mod priority;
 pub mod reference;
 pub mod stream;
+mod sync;
 pub mod texture;
 pub mod values;
 pub mod virtual_memory;
