@@ -4,7 +4,7 @@
 //! host thread has a stack of contexts, the top of which is current.
 
 use crate::Id;
-use crate::device::{Device, Process};
+use crate::device::{Device, Execution, Process};
 use crate::error::{Error, Result};
 use crate::event::{Event, Record};
 use crate::limits::Limits;
@@ -52,6 +52,11 @@ impl Health {
     #[cfg(all(test, feature = "shuttle"))]
     pub(crate) fn healthy() -> Arc<Self> {
         Arc::new(Self { error: OnceLock::new(), process: crate::device::Process::of_test() })
+    }
+
+    /// Whether kernels run.
+    pub(crate) fn executes(&self) -> bool {
+        self.process.settings.execution == Execution::Full
     }
 
     /// The first failure stays.

@@ -2,6 +2,7 @@
 
 use driver::capture::{Mode, Status};
 use driver::copy::HostMemory;
+use driver::device::Settings;
 use driver::graph::exec::RefusalReason;
 use driver::graph::{Edge, EdgeData, Graph, Node, Task};
 use driver::launch::Configuration;
@@ -34,7 +35,8 @@ const FAULTS: &str =
 
 fn context() -> Arc<Context> {
     let profiles = vec![machine::Profile::default()];
-    let driver = Driver::with_memory_limit(profiles, Box::new(Nothing), Box::new(|_| ()), Some(64 << 20));
+    let settings = Settings { memory_limit: Some(64 << 20), ..Settings::default() };
+    let driver = Driver::with_settings(profiles, Box::new(Nothing), Box::new(|_| ()), settings);
     Context::new(driver.device(0).unwrap(), 0).unwrap()
 }
 

@@ -236,6 +236,9 @@ impl Graph {
     }
 }
 
+/// A step that records an event, and the record of one launch.
+type Recording = (usize, Arc<Event>, Arc<Record>);
+
 impl Exec {
     /// Its identity.
     pub fn id(&self) -> Id {
@@ -288,7 +291,7 @@ impl Exec {
     }
 
     /// What the steps of events need in a launch: those that wait, what they wait for; those that record, a new record.
-    fn events(plan: &Plan) -> (HashMap<usize, Marker>, Vec<(usize, Arc<Event>, Arc<Record>)>) {
+    fn events(plan: &Plan) -> (HashMap<usize, Marker>, Vec<Recording>) {
         let (mut waits, mut records) = (HashMap::new(), Vec::new());
         for (index, step) in plan.steps.iter().enumerate() {
             match &step.task {
