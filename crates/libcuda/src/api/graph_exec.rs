@@ -25,7 +25,8 @@ unsafe fn instantiate(out: *mut CUgraphExec, graph: CUgraph, flags: u64) -> std:
     }
     let exec = GRAPHS.get(graph)?.instantiate(flags)?;
     // SAFETY: by contract.
-    Ok(unsafe { put(out, EXECS.insert(exec.id(), exec))? })
+    unsafe { put(out, EXECS.insert(exec.id(), exec))? };
+    Ok(())
 }
 
 /// Lets the step of a node do something else.

@@ -155,7 +155,7 @@ fn shown_copy(node: &Node) -> Result<CUDA_MEMCPY3D> {
         Side::Device => CU_MEMORYTYPE_DEVICE,
         Side::Unified => CU_MEMORYTYPE_UNIFIED,
     };
-    let rows = |end: &End| if end.pitch == 0 { 0 } else { (end.slice / end.pitch) as usize };
+    let rows = |end: &End| end.slice.checked_div(end.pitch).unwrap_or(0) as usize;
     let host = |address: u64| std::ptr::with_exposed_provenance_mut::<c_void>(address as usize);
     let (from, to) = (request.from, request.to);
     let shown = kept(node, || {
