@@ -48,6 +48,12 @@ impl Health {
         self.error.get().copied()
     }
 
+    /// Of a context that only a test has.
+    #[cfg(all(test, feature = "shuttle"))]
+    pub(crate) fn healthy() -> Arc<Self> {
+        Arc::new(Self { error: OnceLock::new(), process: crate::device::Process::of_test() })
+    }
+
     /// Whether kernels run.
     pub(crate) fn executes(&self) -> bool {
         self.process.settings.execution == Execution::Full

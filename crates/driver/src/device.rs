@@ -279,6 +279,22 @@ impl Device {
     }
 }
 
+#[cfg(all(test, feature = "shuttle"))]
+impl Process {
+    /// A process that only a test has.
+    pub(crate) fn of_test() -> Arc<Self> {
+        struct Nothing;
+        impl HostMemory for Nothing {
+            fn read(&self, _: u64, _: usize, _: &mut dyn FnMut(&[u8])) {}
+            fn write(&self, _: u64, _: usize, _: &mut dyn FnMut(&mut [u8])) {}
+            fn share(&self, _: u64, _: u64) -> Option<machine::memory::HostRange> {
+                None
+            }
+        }
+        Arc::clone(Driver::new(Vec::new(), Box::new(Nothing), Box::new(|_| ())).process())
+    }
+}
+
 impl Process {
     /// Page-locked and managed memory. It is reserved when it is first used.
     pub(crate) fn common(&self) -> Result<&Arc<DeviceMemory>> {

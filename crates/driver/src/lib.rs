@@ -63,6 +63,7 @@ pub mod pool;
 pub mod priority;
 pub mod reference;
 pub mod stream;
+mod sync;
 pub mod texture;
 pub mod values;
 pub mod virtual_memory;

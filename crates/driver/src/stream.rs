@@ -9,6 +9,7 @@
 //! the context's blocking streams, and they wait for it; [`Streams`] adds those waits when work is submitted. The
 //! per-thread default stream is a blocking stream of the host thread. Non-blocking streams take no part.
 
+use crate::Id;
 use crate::capture::Capture;
 use crate::context::Health;
 use crate::copy::{Copy, Fill};
@@ -16,15 +17,12 @@ use crate::error::{Error, Result};
 use crate::event::Record;
 use crate::graph::run::GraphLaunch;
 use crate::launch::Work;
+use crate::sync::{self, AtomicBool, AtomicU64, Condvar, LOOKS, Mutex, lock};
 use crate::values::Values;
-use crate::{Id, lock};
 use std::collections::{HashMap, VecDeque};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
 use std::thread::ThreadId;
-
-/// How often a thread looks for work before it sleeps: some microseconds.
-const LOOKS: u32 = 500;
 
 /// Operations that a stream may have before it. Who submits more waits, as on a device: a program that submits faster
 /// than kernels run must not use up the host's memory.
@@ -122,7 +120,7 @@ pub struct Stream {
     submitted: AtomicU64,
     done: AtomicU64,
     /// The capture that it takes part in.
-    pub(crate) capture: Mutex<Option<Arc<Capture>>>,
+    pub(crate) capture: std::sync::Mutex<Option<Arc<Capture>>>,
 }
 
 #[derive(Debug, Default)]
@@ -165,7 +163,7 @@ impl Marker {
             if self.passed() {
                 return;
             }
-            std::hint::spin_loop();
+            sync::spin_loop();
         }
         let stream = match &self.0 {
             Place::Behind { stream, .. } => stream,
@@ -192,11 +190,11 @@ impl Stream {
             kind,
             priority,
             health: Arc::clone(health),
-            queue: Mutex::default(),
+            queue: Mutex::new(Queue::default()),
             changed: Condvar::new(),
             submitted: AtomicU64::new(0),
             done: AtomicU64::new(0),
-            capture: Mutex::default(),
+            capture: std::sync::Mutex::default(),
         })
     }
 
@@ -243,7 +241,7 @@ impl Stream {
         if !queue.started {
             let stream = Arc::clone(self);
             let name = format!("stream {}", self.id.0);
-            let worker = std::thread::Builder::new().name(name).spawn(move || stream.work());
+            let worker = sync::thread::Builder::new().name(name).spawn(move || stream.work());
             worker.map_err(|_| Error::OperatingSystem)?;
             queue.started = true;
         }
@@ -278,7 +276,7 @@ impl Stream {
             if !self.idle() {
                 break;
             }
-            std::hint::spin_loop();
+            sync::spin_loop();
         }
         let mut queue = lock(&self.queue);
         loop {
@@ -417,5 +415,96 @@ impl Order {
 impl Drop for Streams {
     fn drop(&mut self) {
         self.close();
+    }
+}
+
+/// Many orders of threads, tried out by `shuttle`: `cargo test -p warploom-driver --features shuttle --lib stream`.
+#[cfg(all(test, feature = "shuttle"))]
+mod tests {
+    use super::*;
+    use crate::context::Health;
+    use std::sync::Mutex as Plain;
+
+    /// Orders that each test tries.
+    const ORDERS: usize = 2000;
+
+    fn note(log: &Arc<Plain<Vec<u32>>>, number: u32) -> Operation {
+        let log = Arc::clone(log);
+        let call = Arc::new(move || crate::lock(&log).push(number));
+        Operation::Call(HostCall { function: 0, argument: 0, call })
+    }
+
+    /// Work of a stream is done in order, and who waits for a marker finds it done.
+    #[test]
+    fn order_and_markers() {
+        shuttle::check_pct(
+            || {
+                let streams = Streams::new(&Health::healthy());
+                let stream = streams.create(Kind::NonBlocking, 0);
+                let log = Arc::default();
+                streams.submit(&stream, note(&log, 1)).unwrap();
+                let marker = streams.submit(&stream, note(&log, 2)).unwrap();
+                let (there, other) = (Arc::clone(&log), marker.clone());
+                let waits = shuttle::thread::spawn(move || {
+                    other.wait();
+                    assert!(crate::lock(&there).starts_with(&[1, 2]));
+                });
+                streams.submit(&stream, note(&log, 3)).unwrap();
+                marker.wait();
+                assert!(crate::lock(&log).starts_with(&[1, 2]));
+                waits.join().unwrap();
+                streams.settle(&stream);
+                assert_eq!(*crate::lock(&log), [1, 2, 3]);
+                streams.close();
+            },
+            ORDERS,
+            4,
+        );
+    }
+
+    /// Streams that wait for one another's markers, and the rules of the legacy default stream.
+    #[test]
+    fn streams_wait_for_streams() {
+        shuttle::check_pct(
+            || {
+                let streams = Streams::new(&Health::healthy());
+                let (a, b) = (streams.create(Kind::Blocking, 0), streams.create(Kind::NonBlocking, 0));
+                let log = Arc::default();
+                streams.submit(&a, note(&log, 1)).unwrap();
+                streams.submit(&streams.legacy(), note(&log, 2)).unwrap();
+                let marker = streams.submit(&a, note(&log, 3)).unwrap();
+                streams.submit(&b, Operation::Wait(marker)).unwrap();
+                streams.submit(&b, note(&log, 4)).unwrap();
+                streams.synchronize();
+                assert_eq!(*crate::lock(&log), [1, 2, 3, 4]);
+                streams.close();
+            },
+            ORDERS,
+            4,
+        );
+    }
+
+    /// What was submitted before a stream is given up is still done; what comes after is refused.
+    #[test]
+    fn closing_loses_nothing() {
+        shuttle::check_pct(
+            || {
+                let streams = Arc::new(Streams::new(&Health::healthy()));
+                let stream = streams.create(Kind::NonBlocking, 0);
+                let log = Arc::default();
+                let (others, same, there) = (Arc::clone(&streams), Arc::clone(&stream), Arc::clone(&log));
+                let submits = shuttle::thread::spawn(move || {
+                    (1..4).take_while(|&number| others.submit(&same, note(&there, number)).is_ok()).count()
+                });
+                streams.remove(&stream);
+                let accepted = submits.join().unwrap();
+                stream.marker().wait();
+                assert_eq!(crate::lock(&log).len(), accepted);
+                assert_eq!(streams.submit(&stream, note(&log, 9)).unwrap_err(), Error::InvalidHandle);
+                streams.close();
+            },
+            ORDERS,
+            4,
+        );
     }
 }

@@ -147,18 +147,25 @@ impl Driver {
         let ordinal = self.device(ordinal)?.ordinal();
         let end = address.checked_add(bytes).ok_or(Error::InvalidValue)?;
         let mut mappings = lock(&self.process().mappings.0);
-        let common = self.process().common()?;
-        // All of the range must be mapped; it stays as it is for those who use it already.
-        let used =
-            |mapping: &Mapping| mapping.access.iter().any(|&other| usable || other != ordinal) || usable;
-        let anyone = mappings.range(address..end).any(|(_, mapping)| used(mapping));
-        common.set_usable(address, bytes, anyone)?;
-        for (_, mapping) in mappings.range_mut(address..end) {
+        // All of the range must be mapped, and nothing only partly in it.
+        let mut at = address;
+        for (&start, mapping) in mappings.range(address..end) {
+            if start != at {
+                return Err(Error::InvalidValue);
+            }
+            at += mapping.physical.bytes();
+        }
+        if at != end {
+            return Err(Error::InvalidValue);
+        }
+        for (&start, mapping) in mappings.range_mut(address..end) {
             if usable {
                 mapping.access.insert(ordinal);
             } else {
                 mapping.access.remove(&ordinal);
             }
+            let usable = !mapping.access.is_empty();
+            self.process().common()?.set_usable(start, mapping.physical.bytes(), usable)?;
         }
         Ok(())
     }

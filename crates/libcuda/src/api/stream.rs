@@ -33,6 +33,7 @@ api! {
 
     fn cuStreamDestroy_v2(on: CUstream) {
         let gone = STREAMS.remove(on)?;
+        crate::api::stream_attribute::forget(&gone.stream);
         gone.context.destroy_stream(&gone.stream);
         Ok(())
     }

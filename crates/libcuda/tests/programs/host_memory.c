@@ -1,4 +1,5 @@
 /* The kinds of memory, and what kernels of every device make of them. */
+#define _DEFAULT_SOURCE
 #include "driver.h"
 #include <sys/mman.h>
 
