@@ -85,10 +85,25 @@ enum Memory {
     Staged(Vec<u8>),
 }
 
+impl Memory {
+    fn same_place(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Device(one), Self::Device(other)) => Arc::ptr_eq(one, other),
+            (Self::Device(_), _) | (_, Self::Device(_)) => false,
+            _ => true,
+        }
+    }
+}
+
 /// Bytes that pass from device to device at a time.
 const PIECE: usize = 64 << 10;
 
 impl Copy {
+    /// What it was asked to do.
+    pub fn request(&self) -> &Request {
+        &self.request
+    }
+
     fn new(process: &Arc<Process>, request: Request) -> Result<Self> {
         let [width, height, depth] = request.extent;
         let span = |end: &End| {
@@ -121,6 +136,11 @@ impl Copy {
         };
         let (to, from) = (memory(&request.to)?, memory(&request.from)?);
         Ok(Self { process: Arc::clone(process), request, from, to })
+    }
+
+    /// Whether another one goes between the same devices.
+    pub(crate) fn same_places(&self, other: &Self) -> bool {
+        self.from.same_place(&other.from) && self.to.same_place(&other.to)
     }
 
     /// Rows as offsets into both ends; one long row if there are no gaps.
@@ -191,25 +211,68 @@ impl Copy {
     }
 }
 
-/// A fill of rows with a value of 1, 2 or 4 bytes.
+/// Rows of values, for filling.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pattern {
+    /// The first.
+    pub address: u64,
+    /// Bytes from row to row.
+    pub pitch: u64,
+    /// What is written: its lowest bytes.
+    pub value: u32,
+    /// Bytes of a value: 1, 2 or 4.
+    pub size: u64,
+    /// Values of a row.
+    pub width: u64,
+    /// Rows.
+    pub height: u64,
+}
+
+/// A fill that has been checked.
 pub struct Fill {
     process: Arc<Process>,
     memory: Memory,
-    address: u64,
-    pitch: u64,
-    width: u64,
-    height: u64,
-    pattern: [u8; 4],
+    pattern: Pattern,
 }
 
 impl Fill {
+    /// What it was asked to write.
+    pub fn pattern(&self) -> &Pattern {
+        &self.pattern
+    }
+
+    /// Whether another one is on the same device.
+    pub(crate) fn same_places(&self, other: &Self) -> bool {
+        self.memory.same_place(&other.memory)
+    }
+
+    fn new(process: &Arc<Process>, pattern: Pattern) -> Result<Self> {
+        let Pattern { address, pitch, size, width, height, .. } = pattern;
+        let width = width.checked_mul(size).ok_or(Error::InvalidValue)?;
+        let rows = pitch.checked_mul(height.saturating_sub(1)).ok_or(Error::InvalidValue)?;
+        let bytes = rows.checked_add(width).ok_or(Error::InvalidValue)?;
+        if !matches!(size, 1 | 2 | 4) || !address.is_multiple_of(size) || (height > 1 && pitch < width) {
+            return Err(Error::InvalidValue);
+        }
+        let inside = |(start, size): (u64, u64)| address - start <= size && bytes <= size - (address - start);
+        let memory = match process.memory_of(address) {
+            Some(memory) if memory.allocation_of(address).is_some_and(inside) => Memory::Device(memory),
+            None if process.registered(address, bytes) => Memory::Host,
+            _ => return Err(Error::InvalidValue),
+        };
+        Ok(Self { process: Arc::clone(process), memory, pattern })
+    }
+
     pub(crate) fn run(&self) -> Result<()> {
-        let piece = self.pattern.repeat(PIECE.min(self.width as usize).div_ceil(4));
-        for y in 0..self.height {
+        let Pattern { address, pitch, value, size, width, height } = self.pattern;
+        let value = &value.to_le_bytes()[..size as usize];
+        let width = width * size;
+        let piece = value.repeat((PIECE as u64).min(width).div_ceil(size) as usize);
+        for y in 0..height {
             let mut at = 0;
-            while at < self.width {
-                let bytes = (self.width - at).min(piece.len() as u64) as usize;
-                let (to, from) = (self.address + y * self.pitch + at, &piece[..bytes]);
+            while at < width {
+                let bytes = (width - at).min(piece.len() as u64) as usize;
+                let (to, from) = (address + y * pitch + at, &piece[..bytes]);
                 match &self.memory {
                     Memory::Device(memory) => memory.write(to, from)?,
                     _ => self.process.host.write(to, bytes, &mut |row| row.copy_from_slice(from)),
@@ -229,6 +292,9 @@ impl Context {
             return Ok(());
         }
         let mut copy = Copy::new(self.device().process(), request)?;
+        if self.capture_of(stream)?.is_some() && !wait {
+            return self.submit(stream, Operation::Copy(Arc::new(copy)));
+        }
         // What the program may free or change after the call must be read before it returns, and what it will look at
         // without waiting must be there: only page-locked memory is copied in the background.
         let pageable = |memory: &Memory, end: &End| {
@@ -236,14 +302,29 @@ impl Context {
                 && self.allocation_of(end.address).is_none_or(|known| known.kind != MemoryKind::Registered)
         };
         let among_host = matches!((&copy.from, &copy.to), (Memory::Host, Memory::Host));
-        let wait = wait || among_host || pageable(&copy.to, &request.to);
-        if wait {
-            return self.run_now(stream, Operation::Copy(Box::new(copy)));
+        let in_time = wait || among_host || pageable(&copy.to, &request.to);
+        if in_time {
+            if wait {
+                self.permit_unsafe()?;
+            }
+            return self.run_now(stream, Operation::Copy(Arc::new(copy)));
         }
         if pageable(&copy.from, &request.from) {
             copy.stage();
         }
-        self.submit(stream, Operation::Copy(Box::new(copy)))
+        self.submit(stream, Operation::Copy(Arc::new(copy)))
+    }
+
+    /// Checks a copy, for a graph: the program's memory is read and written when the graph runs.
+    pub fn prepare_copy(&self, request: Request) -> Result<Arc<Copy>> {
+        self.usable()?;
+        Ok(Arc::new(Copy::new(self.device().process(), request)?))
+    }
+
+    /// Checks a fill, for a graph.
+    pub fn prepare_fill(&self, pattern: Pattern) -> Result<Arc<Fill>> {
+        self.usable()?;
+        Ok(Arc::new(Fill::new(self.device().process(), pattern)?))
     }
 
     /// Fills rows of `width` values of `size` bytes (1, 2 or 4), `pitch` bytes apart.
@@ -262,26 +343,8 @@ impl Context {
         if width == 0 || height == 0 {
             return Ok(());
         }
-        let width = width.checked_mul(size).ok_or(Error::InvalidValue)?;
-        let rows = pitch.checked_mul(height - 1).ok_or(Error::InvalidValue)?;
-        let bytes = rows.checked_add(width).ok_or(Error::InvalidValue)?;
-        if !address.is_multiple_of(size) || (height > 1 && pitch < width) {
-            return Err(Error::InvalidValue);
-        }
-        let process = Arc::clone(self.device().process());
-        let inside = |(start, size): (u64, u64)| address - start <= size && bytes <= size - (address - start);
-        let memory = match process.memory_of(address) {
-            Some(memory) if memory.allocation_of(address).is_some_and(inside) => Memory::Device(memory),
-            None if process.registered(address, bytes) => Memory::Host,
-            _ => return Err(Error::InvalidValue),
-        };
-        let [a, b, c, d] = value.to_le_bytes();
-        let pattern = match size {
-            1 => [a; 4],
-            2 => [a, b, a, b],
-            _ => [a, b, c, d],
-        };
-        let operation = Operation::Fill(Fill { process, memory, address, pitch, width, height, pattern });
+        let fill = self.prepare_fill(Pattern { address, pitch, value, size, width, height })?;
+        let operation = Operation::Fill(fill);
         if wait { self.run_now(stream, operation) } else { self.submit(stream, operation) }
     }
 }

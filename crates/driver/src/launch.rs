@@ -2,8 +2,10 @@
 
 use crate::context::{Context, Health};
 use crate::error::{Error, Result};
+use crate::limits::Limits;
 use crate::lock;
 use crate::module::Function;
+use crate::priority::{Gate, LEAST};
 use crate::stream::{Operation, Stream};
 use machine::{Launch, LaunchError, LaunchOptions, Profile};
 use std::sync::{Arc, LazyLock};
@@ -28,15 +30,44 @@ static HOST_THREADS: LazyLock<usize> =
     LazyLock::new(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get));
 
 /// A launch that has been checked.
+#[derive(Clone)]
 pub struct Work {
     function: Arc<Function>,
     machine: Arc<machine::Device>,
     configuration: Configuration,
     nonportable_cluster: bool,
     params: Vec<u8>,
+    priority: i32,
+    gate: Arc<Gate>,
+    limits: Arc<Limits>,
 }
 
 impl Work {
+    /// What is launched.
+    pub fn function(&self) -> &Arc<Function> {
+        &self.function
+    }
+
+    /// How.
+    pub fn configuration(&self) -> Configuration {
+        self.configuration
+    }
+
+    /// How urgent it is: the lower, the more.
+    pub fn priority(&self) -> i32 {
+        self.priority
+    }
+
+    /// The same with another priority.
+    pub fn with_priority(&self, priority: i32) -> Arc<Self> {
+        Arc::new(Self { priority, ..self.clone() })
+    }
+
+    /// The bytes of its parameters.
+    pub fn params(&self) -> &[u8] {
+        &self.params
+    }
+
     fn launch(&self, params: Vec<u8>) -> Launch<'_> {
         Launch {
             kernel: self.function.kernel(),
@@ -49,8 +80,13 @@ impl Work {
         }
     }
 
-    pub(crate) fn run(mut self, health: &Health) {
-        let params = std::mem::take(&mut self.params);
+    pub(crate) fn run(&self, health: &Health) {
+        if !health.executes() {
+            return;
+        }
+        let Configuration { grid, block, .. } = self.configuration;
+        log::debug!("kernel {} on {grid:?} blocks of {block:?} threads", self.function.name());
+        let _pass = self.gate.enter(self.priority);
         let workspace = if self.configuration.cooperative { Workspace::new(&self.machine) } else { Ok(None) };
         let workspace = match workspace {
             Ok(workspace) => workspace,
@@ -58,10 +94,12 @@ impl Work {
         };
         let options = LaunchOptions {
             threads: *HOST_THREADS,
+            stack: self.limits.stack(),
+            heap: self.limits.heap(),
             grid_workspace: workspace.as_ref().map_or(0, |workspace| workspace.address),
             ..LaunchOptions::default()
         };
-        match self.machine.launch(&self.launch(params), &options) {
+        match self.machine.launch(&self.launch(self.params.clone()), &options) {
             Ok(_) => {}
             Err(LaunchError::Fault(fault)) => health.fault(&fault),
             Err(error) => health.note(Err(Error::of_launch(&error))),
@@ -104,6 +142,18 @@ impl Context {
         params: Vec<u8>,
         stream: &Arc<Stream>,
     ) -> Result<()> {
+        let work = self.prepare_launch(function, configuration, params)?;
+        let work = if stream.priority() == LEAST { work } else { work.with_priority(stream.priority()) };
+        self.submit(stream, Operation::Launch(work))
+    }
+
+    /// Checks a launch.
+    pub fn prepare_launch(
+        &self,
+        function: &Arc<Function>,
+        configuration: Configuration,
+        params: Vec<u8>,
+    ) -> Result<Arc<Work>> {
         self.usable()?;
         if function.module().context()?.id() != self.id() {
             return Err(Error::InvalidContext);
@@ -115,6 +165,9 @@ impl Context {
             configuration,
             nonportable_cluster: limits.nonportable_cluster,
             params,
+            priority: LEAST,
+            gate: Arc::clone(self.device().gate()),
+            limits: Arc::clone(Context::limits(self)),
         };
         let mut checked = lock(&function.checked);
         if *checked != Some(configuration) {
@@ -122,7 +175,7 @@ impl Context {
             *checked = Some(configuration);
         }
         drop(checked);
-        self.submit(stream, Operation::Launch(Box::new(work)))
+        Ok(Arc::new(work))
     }
 
     fn check(&self, work: &Work, function: &Arc<Function>) -> Result<()> {

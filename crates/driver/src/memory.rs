@@ -9,7 +9,6 @@ use crate::context::Context;
 use crate::device::Process;
 use crate::error::{Error, Result};
 use crate::managed::Pages;
-use crate::stream::{Operation, Stream};
 use crate::{Id, lock};
 use std::sync::{Arc, Weak};
 
@@ -94,6 +93,7 @@ impl Context {
     /// Allocates memory that both devices and the program can use.
     pub fn allocate(&self, kind: MemoryKind, bytes: u64, flags: u32) -> Result<u64> {
         self.usable()?;
+        self.permit_unsafe()?;
         if bytes == 0 {
             return Err(Error::InvalidValue);
         }
@@ -106,7 +106,7 @@ impl Context {
         Ok(address)
     }
 
-    fn allocation(&self, kind: MemoryKind, address: u64, bytes: u64, flags: u32) -> Allocation {
+    pub(crate) fn allocation(&self, kind: MemoryKind, address: u64, bytes: u64, flags: u32) -> Allocation {
         let (context, device, owner) = (self.id(), self.device().ordinal(), self.this());
         let pages = (kind == MemoryKind::Managed).then(Pages::new);
         let (id, synchronous) = (Id::next(), false);
@@ -132,34 +132,25 @@ impl Context {
 
     fn free_if(&self, address: u64, fits: impl Fn(MemoryKind) -> bool) -> Result<()> {
         self.usable()?;
+        self.permit_unsafe()?;
         let process = self.device().process();
         let find = || lock(&process.allocations).get(&address).filter(|known| fits(known.kind)).cloned();
-        let known = find().ok_or(Error::InvalidValue)?;
-        self.synchronize()?;
+        let Some(known) = find() else {
+            let of_graph = fits(MemoryKind::Device) && self.device().graph_memory().free(address)?;
+            return if of_graph { Ok(()) } else { Err(Error::InvalidValue) };
+        };
+        self.drain()?;
         if let Some(owner) = known.owner.upgrade().filter(|owner| owner.id() != self.id()) {
-            owner.synchronize()?;
+            owner.drain()?;
         }
         if lock(&process.allocations).remove(&address).is_none() {
             return Err(Error::InvalidValue);
         }
-        process.free(address)
-    }
-
-    /// Frees memory at a place in a stream's order. Its address is unknown to the context from now on.
-    pub fn free_async(&self, address: u64, stream: &Arc<Stream>) -> Result<()> {
-        self.usable()?;
-        let process = Arc::clone(self.device().process());
-        let mut allocations = lock(&process.allocations);
-        if !allocations.get(&address).is_some_and(Allocation::owned) {
-            return Err(Error::InvalidValue);
+        if let Some(pool) = process.disown(address) {
+            pool.give_back(address, known.bytes, self.legacy_stream().marker());
+            return Ok(());
         }
-        allocations.remove(&address);
-        drop(allocations);
-        let free = move || {
-            // The allocation was in the list, so its memory has it.
-            let _ = process.free(address);
-        };
-        self.submit(stream, Operation::Free(Box::new(free)))
+        process.free(address)
     }
 
     /// Ends all that the context has allocated and registered.
@@ -174,7 +165,9 @@ impl Context {
             stays
         });
         for allocation in gone {
-            if allocation.owned() {
+            if let Some(pool) = process.disown(allocation.address) {
+                pool.give_back(allocation.address, allocation.bytes, self.legacy_stream().marker());
+            } else if allocation.owned() {
                 // It was in the list, so its memory has it; a refusal would only mean that it has gone already.
                 let _ = process.free(allocation.address);
             } else {

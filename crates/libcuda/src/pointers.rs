@@ -87,6 +87,8 @@ pub(crate) struct Opaque(pub(crate) *mut c_void);
 
 // SAFETY: it is never used but by the program's own function, which CUDA calls on a thread of its own, too.
 unsafe impl Send for Opaque {}
+// SAFETY: as above.
+unsafe impl Sync for Opaque {}
 
 /// The memory of this process.
 pub(crate) struct ProcessMemory;

@@ -45,8 +45,17 @@ pub(crate) struct Grid<'a> {
     pub(crate) objects: &'a HashMap<Handle, Object>,
     /// Addresses of the module's opaque variables, ascending, and their types.
     pub(crate) opaque: &'a [(u64, ScalarType)],
+    /// Where the module's constant variables are.
+    pub(crate) constants: &'a [std::ops::Range<u64>],
     /// Bytes of the heap that device-side `malloc` may still take.
     pub(crate) heap: &'a std::sync::atomic::AtomicI64,
+}
+
+impl Grid<'_> {
+    /// Whether an address is in a constant variable of the module.
+    pub(crate) fn is_constant(&self, address: u64) -> bool {
+        self.constants.iter().any(|variable| variable.contains(&address))
+    }
 }
 
 /// What the threads of a pack have besides registers.

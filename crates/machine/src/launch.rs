@@ -19,6 +19,7 @@ use ir::LaneOrder;
 use ptx::module::{Checked, FuncId, FunctionKind, Module, Param, Symbol, VarId};
 use ptx::types::{Arch, ArchVariant, ScalarType, StateSpace, TypeKind};
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -127,9 +128,15 @@ impl Device {
             })
             .collect();
         opaque.sort_unstable_by_key(|&(address, _)| address);
+        let is_constant = |variable: &ptx::module::Variable| variable.space == StateSpace::Const;
+        let constants = module.variables.iter().zip(&addresses);
+        let constants = constants.filter(|(variable, _)| is_constant(variable));
+        let constants = constants.filter_map(|(v, address)| address.map(|start| start..start + v.size));
+        let constants = constants.collect();
         let addresses_owned = std::mem::take(&mut placed.addresses);
         Ok(LoadedModule {
             opaque,
+            constants,
             samplers,
             device: Arc::clone(self),
             module,
@@ -233,6 +240,8 @@ pub struct LoadedModule {
     allocations: Vec<u64>,
     /// Addresses of the opaque variables, ascending, and their types.
     opaque: Vec<(u64, ScalarType)>,
+    /// Where the constant variables are.
+    constants: Vec<Range<u64>>,
     /// Samplers that variables were initialised with.
     samplers: Vec<Handle>,
     images: Mutex<HashMap<(FuncId, usize, LaneOrder), Arc<Image>>>,
@@ -315,7 +324,11 @@ impl LoadedModule {
         if let Some(image) = images.get(&(kernel, warps, order)) {
             return Ok(Arc::clone(image));
         }
-        let image = Arc::new(decode::image(self, kernel, warps, order, Level::detect())?);
+        let image = decode::image(self, kernel, warps, order, Level::detect());
+        let first = |unsupported: Vec<Unsupported>| {
+            Box::new(unsupported.into_iter().next().expect("a refusal has a reason"))
+        };
+        let image = Arc::new(image.map_err(first)?);
         images.insert((kernel, warps, order), Arc::clone(&image));
         Ok(image)
     }
@@ -340,6 +353,12 @@ impl<'a> Kernel<'a> {
     /// Its handle: see [`LoadedModule::entry`].
     pub fn id(&self) -> FuncId {
         self.function
+    }
+
+    /// Every instruction, of it and of what it can call, for which the machine would refuse a launch.
+    pub fn unsupported(&self) -> Vec<Unsupported> {
+        let order = LaneOrder::ConsecutiveX;
+        decode::image(self.module, self.function, 1, order, Level::detect()).err().unwrap_or_default()
     }
 
     /// What a thread of it needs, as the machine's decoder lays it out.
@@ -413,6 +432,10 @@ pub struct LaunchOptions<'a> {
     pub scheduler: SchedulerKind,
     /// Warp instructions that it may issue; without a budget it may run for ever.
     pub budget: Option<u64>,
+    /// Bytes of stack of a thread beyond what the call graph is known to need; a number of the machine's if `None`.
+    pub stack: Option<u32>,
+    /// Bytes that device-side `malloc` may take; 8 MiB if `None`.
+    pub heap: Option<u64>,
     /// The address of a workspace for barriers of the whole grid, whose CTAs must all fit on the device. Code of
     /// cooperative groups finds it in `%envreg1` (the upper half) and `%envreg2`; 0 for none.
     pub grid_workspace: u64,
@@ -501,8 +524,10 @@ impl Device {
         let threads_per_cta: u32 = launch.block.iter().product();
         let image = Self::image(launch)?;
         let static_shared = image.static_shared;
-        self.check_resources(launch, static_shared, image.local_bytes(STACK))?;
-        let heap = AtomicI64::new(HEAP);
+        let local = image.local_bytes(options.stack.unwrap_or(STACK));
+        self.check_resources(launch, static_shared, local)?;
+        let heap = options.heap.map_or(HEAP, |bytes| i64::try_from(bytes).unwrap_or(i64::MAX));
+        let heap = AtomicI64::new(heap);
         let objects = self.objects.snapshot();
         let _running = self.memory.kernel_guard();
         let beyond = self.reach.snapshot();
@@ -520,7 +545,7 @@ impl Device {
             reserved_shared: self.profile.reserved_shared(),
             static_shared,
             dynamic_shared: launch.dynamic_shared,
-            local: image.local_bytes(STACK),
+            local,
             multiprocessors: self.profile.multiprocessors,
             warp_slots: self.profile.threads_per_multiprocessor / LANES as u32,
             grid_id: self.launches.fetch_add(1, Ordering::Relaxed) + 1,
@@ -529,6 +554,7 @@ impl Device {
             output: &self.output,
             objects: &objects,
             opaque: &launch.kernel.module.opaque,
+            constants: &launch.kernel.module.constants,
             heap: &heap,
         };
         let shared = static_shared + launch.dynamic_shared;

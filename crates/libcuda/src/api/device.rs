@@ -152,11 +152,6 @@ api! {
         put_text(text, size, &format!("0000:{:02X}:00.0", device(dev)?.ordinal() + 1))
     }
 
-    fn cuDeviceCanAccessPeer(can: *mut c_int, dev: CUdevice, peer: CUdevice) {
-        device(dev)?;
-        device(peer)?;
-        put(can, 0)
-    }
 
     fn cuDevicePrimaryCtxRetain(out: *mut CUcontext, dev: CUdevice) {
         let context = device(dev)?.retain_primary()?;

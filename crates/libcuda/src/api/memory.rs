@@ -2,11 +2,11 @@
 
 use crate::border::api;
 use crate::pointers::{put, put_if};
-use crate::state::{current, stream};
+use crate::state::current;
 use crate::sys::*;
 use driver::memory::MemoryKind;
 use driver::{Error, Result};
-use std::ffi::{c_int, c_uint, c_void};
+use std::ffi::{c_uint, c_void};
 
 /// Allocates page-locked memory.
 ///
@@ -51,16 +51,6 @@ api! {
     fn cuMemFree_v2(address: CUdeviceptr) {
         let context = current()?;
         if address == 0 { Ok(()) } else { context.free(address) }
-    }
-
-    fn cuMemAllocAsync(out: *mut CUdeviceptr, bytes: usize, on: CUstream) {
-        let (context, _) = stream(on)?;
-        put(out, context.allocate(MemoryKind::Device, bytes as u64, 0)?)
-    }
-
-    fn cuMemFreeAsync(address: CUdeviceptr, on: CUstream) {
-        let (context, stream) = stream(on)?;
-        context.free_async(address, &stream)
     }
 
     fn cuMemAllocManaged(out: *mut CUdeviceptr, bytes: usize, flags: c_uint) {
@@ -123,16 +113,5 @@ api! {
         put_if(base, start);
         put_if(size, bytes as usize);
         Ok(())
-    }
-
-    fn cuCtxEnablePeerAccess(_peer: CUcontext, _flags: c_uint) {
-        current()?;
-        Err(Error::PeerAccessUnsupported)
-    }
-
-    fn cuDeviceGetP2PAttribute(value: *mut c_int, _which: CUdevice_P2PAttribute, one: CUdevice, other: CUdevice) {
-        crate::state::device(one)?;
-        crate::state::device(other)?;
-        put(value, 0)
     }
 }

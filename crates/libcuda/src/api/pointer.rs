@@ -99,7 +99,7 @@ unsafe fn attribute(out: *mut c_void, which: CUpointer_attribute, address: u64, 
             | CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE
             | CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE => put(out.cast::<c_uint>(), 0),
             CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES => put(out.cast::<c_ulonglong>(), 0),
-            CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE => put(out.cast::<*mut c_void>(), std::ptr::null_mut()),
+            CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE => put(out.cast(), crate::api::pool::pool_of(address)?),
             _ if lenient => put(out.cast::<u64>(), 0),
             _ => Err(Error::InvalidValue),
         }

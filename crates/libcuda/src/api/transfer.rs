@@ -2,9 +2,10 @@
 
 use crate::border::api;
 use crate::pointers::get;
-use crate::state::{ARRAYS, stream};
+use crate::state::{ARRAYS, driver, stream};
 use crate::sys::*;
 use driver::copy::{End, Request, Side};
+use driver::memory::MemoryKind;
 use driver::{Error, Result};
 use std::ffi::{c_uchar, c_uint, c_ushort, c_void};
 
@@ -61,8 +62,12 @@ impl Place {
 }
 
 fn copy_places(to: &Place, from: &Place, extent: [usize; 3], on: CUstream, wait: bool) -> Result<()> {
+    copy(request(to, from, extent)?, on, wait)
+}
+
+fn request(to: &Place, from: &Place, extent: [usize; 3]) -> Result<Request> {
     let (to, from) = (to.end(extent)?, from.end(extent)?);
-    copy(Request { to, from, extent: extent.map(|extent| extent as u64) }, on, wait)
+    Ok(Request { to, from, extent: extent.map(|extent| extent as u64) })
 }
 
 /// # Safety
@@ -95,10 +100,42 @@ unsafe fn copy_2d(descriptor: *const CUDA_MEMCPY2D, on: CUstream, wait: bool) ->
 /// The pointer is null or points to a descriptor.
 unsafe fn copy_3d(descriptor: *const CUDA_MEMCPY3D, on: CUstream, wait: bool) -> Result<()> {
     // SAFETY: by contract.
-    let d = unsafe { get(descriptor)? };
+    copy(request_3d(&unsafe { get(descriptor)? })?, on, wait)
+}
+
+/// What a descriptor asks for.
+pub(crate) fn request_3d(d: &CUDA_MEMCPY3D) -> Result<Request> {
     if d.srcLOD != 0 || d.dstLOD != 0 {
         return Err(Error::InvalidValue);
     }
+    let from = Place {
+        kind: d.srcMemoryType,
+        host: d.srcHost,
+        device: d.srcDevice,
+        array: d.srcArray,
+        at: [d.srcXInBytes, d.srcY, d.srcZ],
+        pitch: d.srcPitch,
+        height: d.srcHeight,
+    };
+    let to = Place {
+        kind: d.dstMemoryType,
+        host: d.dstHost,
+        device: d.dstDevice,
+        array: d.dstArray,
+        at: [d.dstXInBytes, d.dstY, d.dstZ],
+        pitch: d.dstPitch,
+        height: d.dstHeight,
+    };
+    request(&to, &from, [d.WidthInBytes, d.Height, d.Depth])
+}
+
+/// Copies bytes between devices.
+pub(crate) fn copy_peer(to: u64, from: u64, bytes: usize, on: CUstream, wait: bool) -> Result<()> {
+    linear((Side::Device, to), (Side::Device, from), bytes, on, wait)
+}
+
+/// Copies what a descriptor with contexts asks for; an address tells whose memory it is in.
+pub(crate) fn request_peer(d: &CUDA_MEMCPY3D_PEER, on: CUstream, wait: bool) -> Result<()> {
     let from = Place {
         kind: d.srcMemoryType,
         host: d.srcHost,
@@ -135,7 +172,9 @@ fn row(stated: usize, needed: usize) -> usize {
     if stated == 0 { needed } else { stated }
 }
 
-/// Fills memory: `shape` is the distance of rows, their values, and rows.
+/// Fills memory: `shape` is the distance of rows, their values, and rows. What the program itself can look at is filled
+/// when a call that does not say "async" returns; nothing else is waited for (the driver's manual, "API synchronization
+/// behavior").
 fn fill(
     at: u64,
     [pitch, width, height]: [usize; 3],
@@ -145,6 +184,7 @@ fn fill(
     wait: bool,
 ) -> Result<()> {
     let (context, stream) = stream(on)?;
+    let wait = wait && driver()?.allocation_of(at).is_some_and(|known| known.kind != MemoryKind::Device);
     context.fill(at, pitch as u64, value, size, [width as u64, height as u64], &stream, wait)
 }
 
@@ -239,7 +279,7 @@ api! {
     }
 
     fn cuMemsetD8_v2(at: CUdeviceptr, value: c_uchar, count: usize) {
-        fill(at, [0, count, 1], value.into(), 1, DEFAULT, false)
+        fill(at, [0, count, 1], value.into(), 1, DEFAULT, true)
     }
 
     fn cuMemsetD8Async(at: CUdeviceptr, value: c_uchar, count: usize, on: CUstream) {
@@ -247,7 +287,7 @@ api! {
     }
 
     fn cuMemsetD2D8_v2(at: CUdeviceptr, pitch: usize, value: c_uchar, width: usize, height: usize) {
-        fill(at, [pitch, width, height], value.into(), 1, DEFAULT, false)
+        fill(at, [pitch, width, height], value.into(), 1, DEFAULT, true)
     }
 
     fn cuMemsetD2D8Async(
@@ -262,7 +302,7 @@ api! {
     }
 
     fn cuMemsetD16_v2(at: CUdeviceptr, value: c_ushort, count: usize) {
-        fill(at, [0, count, 1], value.into(), 2, DEFAULT, false)
+        fill(at, [0, count, 1], value.into(), 2, DEFAULT, true)
     }
 
     fn cuMemsetD16Async(at: CUdeviceptr, value: c_ushort, count: usize, on: CUstream) {
@@ -270,7 +310,7 @@ api! {
     }
 
     fn cuMemsetD2D16_v2(at: CUdeviceptr, pitch: usize, value: c_ushort, width: usize, height: usize) {
-        fill(at, [pitch, width, height], value.into(), 2, DEFAULT, false)
+        fill(at, [pitch, width, height], value.into(), 2, DEFAULT, true)
     }
 
     fn cuMemsetD2D16Async(
@@ -285,7 +325,7 @@ api! {
     }
 
     fn cuMemsetD32_v2(at: CUdeviceptr, value: c_uint, count: usize) {
-        fill(at, [0, count, 1], value, 4, DEFAULT, false)
+        fill(at, [0, count, 1], value, 4, DEFAULT, true)
     }
 
     fn cuMemsetD32Async(at: CUdeviceptr, value: c_uint, count: usize, on: CUstream) {
@@ -293,7 +333,7 @@ api! {
     }
 
     fn cuMemsetD2D32_v2(at: CUdeviceptr, pitch: usize, value: c_uint, width: usize, height: usize) {
-        fill(at, [pitch, width, height], value, 4, DEFAULT, false)
+        fill(at, [pitch, width, height], value, 4, DEFAULT, true)
     }
 
     fn cuMemsetD2D32Async(

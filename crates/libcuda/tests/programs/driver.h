@@ -87,6 +87,7 @@ CUresult cuEventSynchronize(CUevent);
 CUresult cuEventElapsedTime_v2(float *, CUevent, CUevent);
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *, CUfunction, int, size_t);
 CUresult cuGraphCreate(void **, unsigned);
+CUresult cuImportExternalMemory(void **, const void *);
 CUresult cuLinkAddFile_v2(CUlinkState, int, const char *, unsigned, int *, void **);
 CUresult cuMemHostAlloc(void **, size_t, unsigned);
 CUresult cuMemHostRegister_v2(void *, size_t, unsigned);
