@@ -9,6 +9,7 @@ use crate::reference::{SurfaceReference, TextureReference};
 use crate::{Id, lock};
 use cubin::fatbin::{self, Kind, Target};
 use machine::{LoadedModule, ParameterLayout, Profile, Usage};
+use ptx::ast::{self, FunctionDirectiveKind, FunctionKind, Spanned};
 use ptx::diagnostic::{Diagnostic, Severity};
 use ptx::module::{Checked, FuncId, LaunchBounds};
 use ptx::source::Source;
@@ -57,6 +58,29 @@ impl From<LoadFailure> for Error {
 }
 
 impl Image {
+    /// The same code, whose kernels have at most `most` registers, unless they say a number themselves.
+    ///
+    /// # Errors
+    /// If it holds no PTX for the device.
+    pub fn limit_registers(&self, most: u32, profile: &Profile) -> std::result::Result<Self, LoadFailure> {
+        let source = Source::new("ptx", self.text(profile)?);
+        let parsed = ptx::syntax::parse(&source);
+        if parsed.diagnostics.iter().any(|found| found.severity == Severity::Error) {
+            // Whoever loads it says what is wrong.
+            return Ok(Self::Ptx(source.text().to_owned()));
+        }
+        let mut tree = parsed.module;
+        for function in tree.functions.iter_mut().filter(|f| f.kind.value == FunctionKind::Entry) {
+            let says = |d: &ast::FunctionDirective| matches!(d.value, FunctionDirectiveKind::MaxNreg(_));
+            if !function.directives.iter().any(says) {
+                let number = Spanned::new(u64::from(most), function.name.span);
+                let directive = FunctionDirectiveKind::MaxNreg(number);
+                function.directives.push(Spanned::new(directive, function.name.span));
+            }
+        }
+        Ok(Self::Ptx(ptx::print::print(&tree)))
+    }
+
     /// The PTX that suits a device.
     pub(crate) fn text(&self, profile: &Profile) -> std::result::Result<String, LoadFailure> {
         match self {

@@ -1,6 +1,6 @@
 //! Textures and surfaces: how kernels see arrays and memory. Their handles are what kernels take as parameters.
 
-use crate::array::{Array, Format, Mipmapped};
+use crate::array::{Array, Descriptor, Format, Kind, Mipmapped};
 use crate::context::Context;
 use crate::error::{Error, Result};
 use machine::texture::{Resource as Texels, ResourceView};
@@ -59,54 +59,43 @@ impl Context {
         view: Option<&View>,
     ) -> Result<u64> {
         self.usable()?;
-        let here = |machine: &Arc<machine::Device>| Arc::ptr_eq(machine, self.machine());
-        let (texels, base, last, layers) = match resource {
-            Resource::Array(array) if here(array.machine()) => {
-                let layers = array.descriptor().depth.max(1);
-                (Texels::Array(array.handle()), array.level(), array.level(), layers)
+        let here = |array: &Array| Arc::ptr_eq(array.machine(), self.machine());
+        let layers = |descriptor: &Descriptor| match descriptor.kind {
+            Kind::Plain => 1,
+            Kind::Layered | Kind::Cube | Kind::LayeredCube => descriptor.depth,
+        };
+        // What there is to be seen: mip levels, the first and the last, and layers.
+        let (texels, all) = match resource {
+            Resource::Array(array) if here(array) => {
+                let level = array.level();
+                (Texels::Array(array.handle()), Some(([level, level], layers(&array.descriptor()))))
             }
-            Resource::Mipmapped(array)
-                if array.levels().first().is_some_and(|level| here(level.machine())) =>
-            {
-                let layers = array.descriptor().depth.max(1);
-                (Texels::Array(array.handle()), 0, array.levels().len() as u32 - 1, layers)
+            Resource::Mipmapped(array) if array.levels().iter().all(|level| here(level)) => {
+                let last = array.levels().len() as u32 - 1;
+                (Texels::Array(array.handle()), Some(([0, last], layers(array.descriptor()))))
             }
             // Texels of another device.
             Resource::Array(_) | Resource::Mipmapped(_) => return Err(Error::InvalidValue),
-            &Resource::Linear { address, format, bytes } => {
-                (Texels::Linear { address, format, bytes }, 0, 0, 1)
-            }
+            &Resource::Linear { address, format, bytes } => (Texels::Linear { address, format, bytes }, None),
             &Resource::Pitched { address, format, width, height, pitch } => {
-                (Texels::Pitched { address, format, width, height, pitch }, 0, 0, 1)
+                (Texels::Pitched { address, format, width, height, pitch }, None)
             }
         };
-        let is_array = matches!(texels, Texels::Array(_));
-        let view = match view {
-            Some(_) if !is_array => return Err(Error::InvalidValue),
-            Some(&View { format, levels, layers }) => {
-                let levels = levels.map(|level| level.saturating_add(base));
+        let view = match (view, all) {
+            (None, None) => None,
+            (Some(_), None) => return Err(Error::InvalidValue),
+            (None, Some((levels, layers))) => {
+                Some(ResourceView { format: None, levels, layers: [0, layers.saturating_sub(1)] })
+            }
+            (Some(&View { format, levels, layers }), Some(([first, last], _))) => {
+                let levels = levels.map(|level| level.saturating_add(first));
                 if levels[1] > last {
                     return Err(Error::InvalidValue);
                 }
                 Some(ResourceView { format, levels, layers })
             }
-            // One level, as if the others were not there.
-            None if is_array => {
-                let kind_layers = if self.is_layered(&texels)? { layers } else { 1 };
-                Some(ResourceView { format: None, levels: [base, last], layers: [0, kind_layers - 1] })
-            }
-            None => None,
         };
         Ok(self.machine().create_texture(&texels, descriptor, view.as_ref())?)
-    }
-
-    fn is_layered(&self, texels: &Texels) -> Result<bool> {
-        match texels {
-            Texels::Array(handle) => {
-                Ok(self.machine().array(*handle)?.descriptor.kind != machine::texture::Kind::Plain)
-            }
-            Texels::Linear { .. } | Texels::Pitched { .. } => Ok(false),
-        }
     }
 
     /// Makes a surface of an array, or of a level of one; its handle.

@@ -89,7 +89,10 @@ pub(crate) fn resolve(
     for (&name, all) in &shared {
         if let Some(winner) = winner(name, all, problems) {
             resolution.chosen.insert(name.to_owned(), winner.input);
-            let others = all.iter().filter(|other| !std::ptr::eq(*other, winner));
+            // A second definition has been reported as that.
+            let second =
+                |other: &Shared| winner.strength == Strength::Strong && other.strength == Strength::Strong;
+            let others = all.iter().filter(|other| !std::ptr::eq(*other, winner) && !second(other));
             others.for_each(|other| agree(name, winner, other, problems));
             continue;
         }

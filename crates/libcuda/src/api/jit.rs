@@ -1,11 +1,13 @@
 //! The program's image and its buffers for logs.
 
-use crate::pointers::{get, put_text};
+use crate::pointers::{get, put_if, put_text};
 use crate::sys::*;
 use driver::Error;
 use driver::module::Image;
 use driver::{Result, module::LoadFailure};
+use machine::Profile;
 use std::ffi::{CStr, c_uint, c_void};
+use std::time::Instant;
 
 /// What an ELF file starts with.
 const ELF: u8 = 0x7f;
@@ -65,11 +67,15 @@ pub(crate) fn image_of(bytes: &[u8]) -> Image {
     }
 }
 
-/// Where a program wants to have logs.
+/// What a program says about compiling: where it wants to have logs, and more.
 #[derive(Default)]
 pub(crate) struct Logs {
     information: Buffer,
     errors: Buffer,
+    /// The most registers of a kernel.
+    registers: Option<u32>,
+    /// The element of the program's array that becomes the time in milliseconds.
+    time: Option<*mut *mut c_void>,
 }
 
 /// A buffer of the program's, and where it wants to know how much was written.
@@ -118,10 +124,33 @@ impl Logs {
                     logs.errors.size = value.addr() as u32 as usize;
                     logs.errors.written = place;
                 }
-                _ => {}
+                CU_JIT_WALL_TIME => logs.time = Some(place),
+                CU_JIT_MAX_REGISTERS => logs.registers = Some(value.addr() as u32).filter(|&n| n > 0),
+                // The others ask for speed, for debugging, or for what PTX says itself.
+                other if other < CU_JIT_NUM_OPTIONS => {}
+                _ => return Err(Error::InvalidValue),
             }
         }
         Ok(logs)
+    }
+
+    /// An image as it is to be compiled.
+    pub(crate) fn apply(&self, image: Image, profile: &Profile) -> Result<Image> {
+        match self.registers {
+            Some(most) => image.limit_registers(most, profile).map_err(|failure| self.failure(&failure)),
+            None => Ok(image),
+        }
+    }
+
+    /// Takes the time of work.
+    pub(crate) fn time<T>(&self, work: impl FnOnce() -> T) -> T {
+        let started = Instant::now();
+        let result = work();
+        if let Some(place) = self.time {
+            // SAFETY: by the contract of `Logs::new`: an element of the array holds a pointer, so a float, too.
+            unsafe { put_if(place.cast::<f32>(), started.elapsed().as_secs_f32() * 1e3) };
+        }
+        result
     }
 
     pub(crate) fn information(&self, text: &str) {

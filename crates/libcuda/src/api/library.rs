@@ -22,7 +22,8 @@ unsafe fn load(out: *mut CUlibrary, image: Image, logs: &Logs) -> Result<()> {
         Some(context) => context,
         None => device(0)?.retain_primary()?,
     };
-    let library = Library::load(&context, image).map_err(|failure| logs.failure(&failure))?;
+    let image = logs.apply(image, context.device().profile())?;
+    let library = logs.time(|| Library::load(&context, image)).map_err(|failure| logs.failure(&failure))?;
     // SAFETY: by contract.
     unsafe { put(out, LIBRARIES.insert(library.id(), library)) }
 }

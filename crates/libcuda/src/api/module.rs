@@ -12,11 +12,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// # Safety
 /// As [`put`].
-unsafe fn load(out: *mut CUmodule, image: &Image, logs: &Logs) -> Result<()> {
+unsafe fn load(out: *mut CUmodule, image: Image, logs: &Logs) -> Result<()> {
     if out.is_null() {
         return Err(Error::InvalidValue);
     }
-    let module = Module::load(&current()?, image).map_err(|failure| logs.failure(&failure))?;
+    let context = current()?;
+    let image = logs.apply(image, context.device().profile())?;
+    let module = logs.time(|| Module::load(&context, &image)).map_err(|failure| logs.failure(&failure))?;
     logs.information(&module.log);
     // SAFETY: by contract.
     unsafe { put(out, MODULES.insert(module.id(), module)) }
@@ -41,7 +43,10 @@ fn add(state: CUlinkState, kind: CUjitInputType, bytes: &[u8], name: &str) -> Re
             CU_JIT_INPUT_OBJECT | CU_JIT_INPUT_LIBRARY => {
                 state.link.add_object(bytes, name, device.profile())
             }
-            _ => state.link.add(&image_of(bytes), name, device.profile()),
+            _ => {
+                let image = state.logs.apply(image_of(bytes), device.profile())?;
+                state.link.add(&image, name, device.profile())
+            }
         };
         added.map_err(|failure| state.logs.failure(&failure))
     })
@@ -49,7 +54,7 @@ fn add(state: CUlinkState, kind: CUjitInputType, bytes: &[u8], name: &str) -> Re
 
 api! {
     fn cuModuleLoadData(out: *mut CUmodule, data: *const c_void) {
-        load(out, &image(data)?, &Logs::default())
+        load(out, image(data)?, &Logs::default())
     }
 
     fn cuModuleLoadDataEx(
@@ -59,15 +64,15 @@ api! {
         options: *mut CUjit_option,
         values: *mut *mut c_void,
     ) {
-        load(out, &image(data)?, &Logs::new(count, options, values)?)
+        load(out, image(data)?, &Logs::new(count, options, values)?)
     }
 
     fn cuModuleLoadFatBinary(out: *mut CUmodule, data: *const c_void) {
-        load(out, &image(data)?, &Logs::default())
+        load(out, image(data)?, &Logs::default())
     }
 
     fn cuModuleLoad(out: *mut CUmodule, path: *const c_char) {
-        load(out, &read_file(text(path)?)?, &Logs::default())
+        load(out, read_file(text(path)?)?, &Logs::default())
     }
 
     fn cuModuleUnload(module: CUmodule) {
@@ -150,7 +155,7 @@ api! {
 
     fn cuLinkComplete(state: CUlinkState, out: *mut *mut c_void, size: *mut usize) {
         with_link(state, |state| {
-            let whole = state.link.complete().map_err(|failure| state.logs.failure(&failure))?;
+            let whole = state.logs.time(|| state.link.complete()).map_err(|failure| state.logs.failure(&failure))?;
             state.logs.information(&state.link.warnings());
             state.result = [whole.as_bytes(), &[0]].concat();
             put_if(size, state.result.len());

@@ -143,6 +143,7 @@ int main(void) {
     EXPECT(1, cuMemFree_v2((CUdeviceptr)pinned[1]));
     OK(cuMemFreeHost(pinned[1]));
     own[0] = 77;
+    load();
     EXPECT(700, run((CUdeviceptr)own, 0));
     TRUE(own[0] == 77);
     OK(cuDevicePrimaryCtxReset_v2(0));

@@ -80,6 +80,22 @@ int main(void) {
     OK(cuLinkDestroy(state));
     remove(path);
 
+    /* Options: a limit of registers, the time. */
+    int more[] = {0, 2};
+    void *stated[] = {(void *)24, NULL};
+    CUmodule limited;
+    CUfunction run;
+    int registers, launchable;
+    OK(cuModuleLoadDataEx(&limited, PTX, 2, more, stated));
+    OK(cuModuleGetFunction(&run, limited, "add"));
+    OK(cuFuncGetAttribute(&registers, 4, run));
+    OK(cuFuncGetAttribute(&launchable, 0, run));
+    float milliseconds;
+    memcpy(&milliseconds, &stated[1], sizeof milliseconds);
+    TRUE(registers > 0 && registers <= 24 && launchable == 1024 && milliseconds > 0);
+    more[0] = 1000;
+    EXPECT(1, cuModuleLoadDataEx(&limited, PTX, 2, more, stated));
+
     /* Errors are in the log, with names and lines. */
     state = begin_link();
     OK(add(state, USER, "user.ptx"));
