@@ -140,7 +140,7 @@ fn look(x: &Exec<'_>, site: &LookupSite, warp: usize, lane: usize) -> Result<[u3
         *offset = word(x, value, warp, lane) as i32;
     }
     request.lod = site.lod.map_or(0, |value| word(x, value, warp, lane));
-    site.kind.run(x.grid.memory, &texture.texels, sampler, &request).map_err(|failure| match failure {
+    site.kind.run(&x.grid.memory, &texture.texels, sampler, &request).map_err(|failure| match failure {
         Failure::Mismatch(why) => Trap::InvalidObject(why),
         Failure::Address(address) => {
             x.bad_access(address, u64::from(texture.texels.format.texel_bytes()), Access::Load)

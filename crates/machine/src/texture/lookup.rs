@@ -2,7 +2,7 @@
 
 use super::array::Kind;
 use super::object::{Plane, Sampler, Shape, Texels};
-use crate::memory::DeviceMemory;
+use crate::memory::View;
 use numerics::texture::address::{AddressMode, Axis, Pair, fetch};
 use numerics::texture::blend::{blend, split, term, weights};
 use numerics::texture::cube::{self, Place};
@@ -74,7 +74,7 @@ type Position = [u32; 3];
 
 /// What one lookup works with.
 struct Unit<'a> {
-    memory: &'a DeviceMemory,
+    memory: &'a View<'a>,
     texels: &'a Texels,
     sampler: &'a Sampler,
     lookup: &'a Lookup,
@@ -102,7 +102,7 @@ impl Lookup {
     /// The four results of a lane.
     pub(crate) fn run(
         &self,
-        memory: &DeviceMemory,
+        memory: &View<'_>,
         texels: &Texels,
         sampler: &Sampler,
         request: &Request,
