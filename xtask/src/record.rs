@@ -261,12 +261,7 @@ fn record(run: &Run) -> Result<()> {
 }
 
 /// Adds results to the recording, and those that the machine does not have to the whole ones.
-fn keep(
-    run: &Run,
-    remark: &str,
-    results: &[(&Case, Vec<u64>)],
-    refused: Vec<String>,
-) -> Result<()> {
+fn keep(run: &Run, remark: &str, results: &[(&Case, Vec<u64>)], refused: Vec<String>) -> Result<()> {
     let path = recording_path(&run.to);
     let mut recording = match path.exists() {
         true => Recording::read(&path).with_context(|| path.display().to_string())?,

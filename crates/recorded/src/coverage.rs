@@ -84,7 +84,9 @@ fn recorded(form: FormId, recording: &Recording, by_file: &HashSet<FormId>) -> S
     let count = cases.iter().filter(|case| recording.entries.contains_key(&case.name)).count();
     match (count, by_file.contains(&form)) {
         (0, true) => "file".to_owned(),
-        (0, false) if !cases.is_empty() && cases.iter().all(|case| recording.refused.contains(&case.name)) => {
+        (0, false)
+            if !cases.is_empty() && cases.iter().all(|case| recording.refused.contains(&case.name)) =>
+        {
             "ptxas refuses".to_owned()
         }
         (0, false) => "-".to_owned(),

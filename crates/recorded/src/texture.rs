@@ -7,9 +7,9 @@ use crate::domain::Domain;
 use crate::inputs::THREADS;
 use crate::kernel::Builder;
 use crate::object::Object;
-use machine::texture::{ArrayDescriptor, Format, Kind, SamplerDescriptor, TextureDescriptor};
-use numerics::texture::address::AddressMode;
-use numerics::texture::format::Element;
+use machine::texture::{
+    AddressMode, ArrayDescriptor, Element, Format, Kind, SamplerDescriptor, TextureDescriptor,
+};
 use ptx::isa::{Mnemonic, Modifier, OperandSpec, Slot};
 use ptx::types::ScalarType;
 
