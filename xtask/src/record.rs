@@ -226,11 +226,13 @@ fn record(run: &Run) -> Result<()> {
     let mut silicon = Silicon::open()?;
     println!("assembled; recording on {}", silicon.description());
     let mut results = Vec::new();
+    let mut not_taken = Vec::new();
     let mut next = None;
     for module in modules {
         let Assembled { module, cubin, refused } = module.map_err(|error| anyhow!(error))?;
         for (case, why) in refused {
             println!("refused: {}: {why}", case.name);
+            not_taken.push(case.name.clone());
         }
         let done = silicon.run(&module, &cubin, |case, result| match result {
             Ok(words) => results.push((case, words)),
@@ -243,7 +245,7 @@ fn record(run: &Run) -> Result<()> {
             break;
         }
     }
-    keep(run, &silicon.description(), &results)?;
+    keep(run, &silicon.description(), &results, not_taken)?;
     let Some(next) = next else { return Ok(()) };
     drop(silicon);
     let mut again = Command::new(std::env::current_exe()?);
@@ -259,13 +261,14 @@ fn record(run: &Run) -> Result<()> {
 }
 
 /// Adds results to the recording, and those that the machine does not have to the whole ones.
-fn keep(run: &Run, remark: &str, results: &[(&Case, Vec<u64>)]) -> Result<()> {
+fn keep(run: &Run, remark: &str, results: &[(&Case, Vec<u64>)], refused: Vec<String>) -> Result<()> {
     let path = recording_path(&run.to);
     let mut recording = match path.exists() {
         true => Recording::read(&path).with_context(|| path.display().to_string())?,
         false => Recording::default(),
     };
     recording.remarks = vec![remark.to_owned()];
+    recording.refused.extend(refused);
     let made = Made::default();
     let judged = in_parallel(results, |_, (case, words)| {
         let rows = made.rows(&case.inputs);

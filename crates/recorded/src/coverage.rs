@@ -10,6 +10,9 @@ use std::fmt::Write;
 use std::io;
 use std::path::{Path, PathBuf};
 
+/// The version of ptxas with which the recording was made.
+const ASSEMBLER: &str = "13.0";
+
 /// The line by which a file test says that a GPU gave its expected values.
 const RECORDED_FILE: &str = "//: recorded ";
 
@@ -62,8 +65,9 @@ pub fn page(root: &Path) -> io::Result<String> {
          The column **recorded** tells what there is from a real GPU ({TARGET}) for {with_recording} forms: how many \
          cases of the form, by the recorder of `crates/recorded`; \"file\" where a file test has recorded values. \
          \"-\" means that there should be one and is not: {missing} forms that the machine executes. What cannot be \
-         recorded says why: the target does not have it, a form has nothing to observe, or its result is an address \
-         or a value that means something to the implementation alone.\n{table}",
+         recorded says why: the target does not have it; ptxas {ASSEMBLER} refuses it; a form has nothing to observe, \
+         but time or order, or ends the kernel; its result is a value that means something to the implementation \
+         alone; it needs several GPUs, or an object that CUDA's driver does not make.\n{table}",
         FORMS.len(),
         Mnemonic::ALL.len(),
     ))
@@ -71,17 +75,20 @@ pub fn page(root: &Path) -> io::Result<String> {
 
 /// What the page says about a form's recordings.
 fn recorded(form: FormId, recording: &Recording, by_file: &HashSet<FormId>) -> String {
-    let count = match cases(form) {
-        Ok(cases) => cases.iter().filter(|case| recording.entries.contains_key(&case.name)).count(),
-        Err(why @ (Absent::Target | Absent::NothingToObserve | Absent::Opaque))
-            if !by_file.contains(&form) =>
-        {
-            return why.text().to_owned();
-        }
-        Err(_) => 0,
+    let cases = match cases(form) {
+        Ok(cases) => cases,
+        Err(Absent::ByFile) => Vec::new(),
+        Err(_) if by_file.contains(&form) => Vec::new(),
+        Err(why) => return why.text().to_owned(),
     };
+    let count = cases.iter().filter(|case| recording.entries.contains_key(&case.name)).count();
     match (count, by_file.contains(&form)) {
         (0, true) => "file".to_owned(),
+        (0, false)
+            if !cases.is_empty() && cases.iter().all(|case| recording.refused.contains(&case.name)) =>
+        {
+            "ptxas refuses".to_owned()
+        }
         (0, false) => "-".to_owned(),
         (count, _) => count.to_string(),
     }

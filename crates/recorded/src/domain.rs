@@ -38,8 +38,15 @@ pub enum Domain {
         /// Whether it counts textures, and not texels.
         normalized: bool,
     },
+    /// A normalized coordinate in or next to a texture, and no other.
+    Nearby {
+        /// Texels along the axis.
+        extent: u32,
+    },
     /// A component of a direction into a cube map.
     Direction,
+    /// One of a direction whose components are about equal.
+    Heading,
     /// A level of detail.
     Level,
     /// A derivative of a coordinate: a power of two.
@@ -245,7 +252,8 @@ impl Domain {
             Self::Flag => 1,
             Self::Range { high, .. } if high > u32::MAX.into() => 64,
             Self::Elements(_) | Self::Positions | Self::Halves | Self::Range { .. } => 32,
-            Self::Texel { .. } | Self::Coordinate { .. } | Self::Direction | Self::Level | Self::Slope => 32,
+            Self::Texel { .. } | Self::Coordinate { .. } | Self::Nearby { .. } => 32,
+            Self::Direction | Self::Heading | Self::Level | Self::Slope => 32,
         }
     }
 
@@ -261,6 +269,9 @@ impl Domain {
             }
             // No direction is without a normal component.
             Self::Direction => f32::from_bits(value as u32).is_normal(),
+            Self::Heading => (0.25..1.5).contains(&f32::from_bits(value as u32).abs()),
+            Self::Nearby { .. } => f32::from_bits(value as u32).abs() < 4.0,
+            Self::Slope => value << 41 == 0 && (116..128).contains(&(value >> 23 & 255)) || value << 33 == 0,
             _ => true,
         }
     }
@@ -288,6 +299,11 @@ impl Domain {
                 let edges = [1.0, -1.0, 0.5, 1e-20, -0.5, -1e-20, 0.25, 0.999, -0.75, 3.0];
                 edges.into_iter().map(float).collect()
             }
+            Self::Nearby { extent } => {
+                let edges = coordinates(extent as f32).into_iter().map(|x| float(x / extent as f32));
+                distinct(edges.filter(|&edge| self.permits(edge)).collect(), 32)
+            }
+            Self::Heading => [1.0, -1.0, 0.5, -0.5, 0.25, 0.999, -0.75].into_iter().map(float).collect(),
             Self::Level => {
                 let edges = [0.0, 0.5, 1.0, 1.5, 2.996, 3.0, -1.0, 0.498, 7.0, f32::INFINITY, f32::NAN];
                 edges.into_iter().map(float).collect()
@@ -335,6 +351,17 @@ impl Domain {
                 x if x.is_normal() => float(x),
                 _ => float(1.0),
             },
+            Self::Nearby { extent } => {
+                let texel = (unit(random) * 4.0 - 1.5) * extent as f32;
+                match random.below(4) {
+                    0 => near((texel.floor() + 0.5) / extent as f32, random),
+                    _ => float(texel / extent as f32),
+                }
+            }
+            Self::Heading => {
+                let sign = random.below(2) << 31;
+                float(unit(random) + 0.25) | sign
+            }
             Self::Level => match random.below(8) {
                 0 => random.next() & 0xffff_ffff,
                 1 => near((unit(random) * 1280.0).floor() / 256.0, random),

@@ -103,14 +103,15 @@ impl Kernel {
         self.object.as_ref()
     }
 
-    /// Whether a setting other than the plain one makes sense: all operands are loaded, and the instruction alone
-    /// writes all results.
+    /// Whether a setting other than the plain one makes sense: all operands are loaded, the instruction alone writes all
+    /// results, and a CTA is enough.
     pub fn is_plain(&self) -> bool {
         let registers =
             || self.stores.iter().map(|store| store.bits).chain(self.loads.iter().map(|load| load.bits));
         let all_loaded =
             (1..=4).contains(&self.loads.len()) && self.loads.iter().enumerate().all(|(i, l)| l.word == i);
         self.slot == 0
+            && !self.clustered
             && all_loaded
             && registers().all(|bits| bits != 8 && bits != 128)
             && self.stores.iter().all(|store| store.guarded)

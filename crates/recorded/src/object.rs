@@ -6,8 +6,7 @@
 use crate::domain::elements;
 use crate::random::Random;
 use machine::tensormap::{DataType, Fill, Im2col, Interleave, Promotion, Swizzle, Tensor, TensorMap};
-use machine::texture::{ArrayDescriptor, Kind, TextureDescriptor};
-use numerics::texture::format::Element;
+use machine::texture::{ArrayDescriptor, Element, Kind, TextureDescriptor};
 use ptx::isa::Modifier;
 
 /// Bytes of the parameter.

@@ -1,14 +1,15 @@
 //! What was recorded: a line for each case in a compressed text, and whole results in files that are not committed.
 //!
 //! A line is `results inputs rows first... | name`: the digests of all results and of all inputs, the number of rows,
-//! and the results of the first row, all hexadecimal. Lines that start with `#` say what was recorded on.
+//! and the results of the first row, all hexadecimal. `refused | name` is a case that ptxas did not take. Lines that start
+//! with `#` say what was recorded on.
 
 use crate::case::Case;
 use crate::random::digest;
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
@@ -45,7 +46,12 @@ pub struct Recording {
     pub remarks: Vec<String>,
     /// What each case gave, by its name.
     pub entries: BTreeMap<String, Entry>,
+    /// The names of cases that ptxas refused.
+    pub refused: BTreeSet<String>,
 }
+
+/// How the line of a refused case begins.
+const REFUSED: &str = "refused | ";
 
 impl Recording {
     /// Where the recording of an H200 is kept, from the root of the repository.
@@ -62,6 +68,10 @@ impl Recording {
         for line in text.lines() {
             if let Some(remark) = line.strip_prefix("# ") {
                 recording.remarks.push(remark.to_owned());
+                continue;
+            }
+            if let Some(name) = line.strip_prefix(REFUSED) {
+                recording.refused.insert(name.to_owned());
                 continue;
             }
             let wrong = || io::Error::new(io::ErrorKind::InvalidData, format!("not a recorded case: {line}"));
@@ -90,6 +100,9 @@ impl Recording {
             write!(file, "{:x} {:x} {:x}", entry.results, entry.inputs, entry.rows)?;
             entry.first.iter().try_for_each(|word| write!(file, " {word:x}"))?;
             writeln!(file, " | {name}")?;
+        }
+        for name in &self.refused {
+            writeln!(file, "{REFUSED}{name}")?;
         }
         file.finish()?.flush()?;
         std::fs::rename(unfinished, path)

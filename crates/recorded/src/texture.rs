@@ -7,9 +7,9 @@ use crate::domain::Domain;
 use crate::inputs::THREADS;
 use crate::kernel::Builder;
 use crate::object::Object;
-use machine::texture::{ArrayDescriptor, Format, Kind, SamplerDescriptor, TextureDescriptor};
-use numerics::texture::address::AddressMode;
-use numerics::texture::format::Element;
+use machine::texture::{
+    AddressMode, ArrayDescriptor, Element, Format, Kind, SamplerDescriptor, TextureDescriptor,
+};
 use ptx::isa::{Mnemonic, Modifier, OperandSpec, Slot};
 use ptx::types::ScalarType;
 
@@ -84,6 +84,13 @@ impl Builder<'_> {
         // Packed results are of a form of their own.
         let dtype = self.opcode.get(Slot::Dtype).or(self.opcode.get(Slot::Type))?;
         let integers = matches!(dtype, Modifier::U32 | Modifier::S32);
+        let derived = self.opcode.get(Slot::Mip) == Some(Modifier::Grad);
+        // For these ptxas calls a function of the driver's, which lets neighbouring threads tell the level of detail.
+        let called = derived && (self.variant.full || geometry.axes == 3);
+        if called && geometry.axes == 1 && geometry.kind == Kind::Plain {
+            // With a comparison, it reads no texels of one-dimensional textures.
+            return None;
+        }
         let normalized = real && (way % 2 == 1 || geometry.is_cube() || levels > 1);
         // How floating-point texels of two slices or levels are blended is known to one unit only.
         let flat = geometry.axes < 3 && levels == 1;
@@ -105,7 +112,7 @@ impl Builder<'_> {
             address: [address; 3],
             linear: real && !integers && (way == 1 || way == 2),
             normalized,
-            mip_linear: way == 1 && !integers,
+            mip_linear: way == 1 && !integers && !called,
             mip_greatest: 20.0,
             border: [0.5, 0.75, -0.25, 1.25],
             ..SamplerDescriptor::default()
@@ -125,7 +132,9 @@ impl Builder<'_> {
             registers.push(self.input(
                 match () {
                     () if !real => Domain::Texel { extent },
+                    () if geometry.is_cube() && derived => Domain::Heading,
                     () if geometry.is_cube() => Domain::Direction,
+                    () if derived => Domain::Nearby { extent },
                     () => Domain::Coordinate { extent, normalized },
                 },
                 32,

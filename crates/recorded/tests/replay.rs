@@ -67,7 +67,7 @@ fn report(found: &[String]) {
 fn every_recorded_case() {
     let recording = recording();
     let cases = recorded(&recording);
-    assert!(cases.len() > 15_000, "only {} recorded cases are executed", cases.len());
+    assert!(cases.len() > 20_000, "only {} recorded cases are executed", cases.len());
     let made = Made::default();
     report(&judge(&cases, |_, machine, case, entry| {
         let rows = made.rows(&case.inputs);

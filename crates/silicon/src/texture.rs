@@ -2,9 +2,7 @@
 
 use crate::driver::{self, ArrayShape, Copy3D, CopySide, Error, Handle, ResourceDescriptor};
 use crate::gpu::Gpu;
-use machine::texture::{ArrayDescriptor, Kind, TextureDescriptor};
-use numerics::texture::address::AddressMode;
-use numerics::texture::format::Element;
+use machine::texture::{AddressMode, ArrayDescriptor, Element, Kind, TextureDescriptor};
 use std::ffi::c_uint;
 use std::ptr::null_mut;
 
