@@ -158,7 +158,7 @@ fn target_span(source: &Source) -> Span {
 fn explain(code: &str) -> Result<Exit, Failure> {
     let code = code.to_uppercase();
     let own = MACHINE_CODES.iter().find(|(known, _)| *known == code).map(|(_, text)| *text);
-    match ptx::explain(&code).or(own) {
+    match ptx::explain(&code).or_else(|| ::link::explain(&code)).or(own) {
         Some(explanation) => terminal::result(&format!("{code}: {explanation}\n")).map(|()| Exit::Ok),
         None => Err(Failure::usage(format!("`{code}` is not a code of a diagnostic"))
             .hint("codes are what stands in brackets: error[C0201]")),

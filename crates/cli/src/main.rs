@@ -10,6 +10,7 @@ mod failure;
 mod fmt;
 mod input;
 mod kernels;
+mod link;
 mod run;
 mod terminal;
 
@@ -35,6 +36,7 @@ enum Command {
     Check(check::Arguments),
     Fmt(fmt::Arguments),
     Kernels(kernels::Arguments),
+    Link(link::Arguments),
     Devices(devices::Arguments),
     Run(run::Arguments),
 }
@@ -45,6 +47,7 @@ impl Command {
             Self::Check(arguments) => check::execute(&arguments),
             Self::Fmt(arguments) => fmt::execute(&arguments),
             Self::Kernels(arguments) => kernels::execute(&arguments),
+            Self::Link(arguments) => link::execute(&arguments),
             Self::Devices(arguments) => devices::execute(&arguments),
             Self::Run(arguments) => run::execute(&arguments),
         }

@@ -15,8 +15,8 @@
 //! not a crash. Enumerations come as integers and are compared with constants. A function that is not implemented is
 //! exported all the same, returns `CUDA_ERROR_NOT_SUPPORTED` and names itself on standard error, once.
 //!
-//! The environment: `WARPLOOM_DEVICES` lists the devices, `h200:4` or `h100,l40s:2`; `WARPLOOM_TRACE=api` prints calls
-//! and results on standard error.
+//! The environment: `WARPLOOM_DEVICES` lists the devices, `h200:4` or `h100,l40s:2`; `WARPLOOM_MEMORY` is the most global
+//! memory that each may have, `512M` or `2G`; `WARPLOOM_TRACE=api` prints calls and results on standard error.
 
 mod api;
 mod border;

@@ -5,7 +5,7 @@ use crate::exec::{Grid, code_address};
 use crate::fault::{Fault, Place, Trap};
 use crate::lanes::simd::Level;
 use crate::lanes::{LANES, MAX_WARPS};
-use crate::memory::{DeviceMemory, MemoryError};
+use crate::memory::{DeviceMemory, MemoryError, Reach};
 use crate::observe::Observer;
 use crate::ops::matrix::WARPGROUP;
 use crate::output::Output;
@@ -36,7 +36,8 @@ pub struct DeviceOptions {
 #[derive(Debug)]
 pub struct Device {
     profile: Profile,
-    memory: DeviceMemory,
+    memory: Arc<DeviceMemory>,
+    reach: Reach,
     output: Output,
     objects: Table,
     launches: AtomicU64,
@@ -52,10 +53,11 @@ impl Device {
     /// A device with an empty memory.
     pub fn new(profile: Profile, options: DeviceOptions) -> Result<Arc<Self>, MemoryError> {
         let limit = options.memory_limit.unwrap_or_else(|| profile.memory.min(host_memory() / 2));
-        let memory = DeviceMemory::new(profile.memory, limit)?;
+        let memory = Arc::new(DeviceMemory::new(profile.memory, limit)?);
         Ok(Arc::new(Self {
             profile,
             memory,
+            reach: Reach::default(),
             output: options.output,
             objects: Table::default(),
             launches: AtomicU64::new(0),
@@ -70,6 +72,16 @@ impl Device {
     /// Global memory.
     pub fn memory(&self) -> &DeviceMemory {
         &self.memory
+    }
+
+    /// Global memory, for kernels of other devices: see [`Reach::attach`].
+    pub fn shared_memory(&self) -> &Arc<DeviceMemory> {
+        &self.memory
+    }
+
+    /// What kernels reach besides.
+    pub fn reach(&self) -> &Reach {
+        &self.reach
     }
 
     /// Arrays, textures, samplers and surfaces.
@@ -184,7 +196,8 @@ fn initial_bytes(variable: &ptx::module::Variable, addresses: &[Option<u64>]) ->
     bytes
 }
 
-fn host_memory() -> u64 {
+/// Bytes of memory of the host.
+pub fn host_memory() -> u64 {
     #[cfg(not(miri))]
     {
         let info = rustix::system::sysinfo();
@@ -419,6 +432,13 @@ pub struct LaunchOptions<'a> {
     pub scheduler: SchedulerKind,
     /// Warp instructions that it may issue; without a budget it may run for ever.
     pub budget: Option<u64>,
+    /// Bytes of stack of a thread beyond what the call graph is known to need; a number of the machine's if `None`.
+    pub stack: Option<u32>,
+    /// Bytes that device-side `malloc` may take; 8 MiB if `None`.
+    pub heap: Option<u64>,
+    /// The address of a workspace for barriers of the whole grid, whose CTAs must all fit on the device. Code of
+    /// cooperative groups finds it in `%envreg1` (the upper half) and `%envreg2`; 0 for none.
+    pub grid_workspace: u64,
     /// Who watches.
     pub observer: Option<&'a dyn Observer>,
     /// Set by another thread to stop the launch.
@@ -504,13 +524,17 @@ impl Device {
         let threads_per_cta: u32 = launch.block.iter().product();
         let image = Self::image(launch)?;
         let static_shared = image.static_shared;
-        self.check_resources(launch, static_shared, image.local_bytes(STACK))?;
-        let heap = AtomicI64::new(HEAP);
+        let local = image.local_bytes(options.stack.unwrap_or(STACK));
+        self.check_resources(launch, static_shared, local)?;
+        let heap = options.heap.map_or(HEAP, |bytes| i64::try_from(bytes).unwrap_or(i64::MAX));
+        let heap = AtomicI64::new(heap);
         let objects = self.objects.snapshot();
         let _running = self.memory.kernel_guard();
+        let beyond = self.reach.snapshot();
+        let _running_beyond = beyond.guards();
         let started = std::time::Instant::now();
         let grid = Grid {
-            memory: &self.memory,
+            memory: beyond.view(&self.memory),
             image: &image,
             params: &launch.params,
             grid: shape.grid,
@@ -521,10 +545,11 @@ impl Device {
             reserved_shared: self.profile.reserved_shared(),
             static_shared,
             dynamic_shared: launch.dynamic_shared,
-            local: image.local_bytes(STACK),
+            local,
             multiprocessors: self.profile.multiprocessors,
             warp_slots: self.profile.threads_per_multiprocessor / LANES as u32,
             grid_id: self.launches.fetch_add(1, Ordering::Relaxed) + 1,
+            workspace: options.grid_workspace,
             started,
             output: &self.output,
             objects: &objects,

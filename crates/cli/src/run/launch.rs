@@ -81,6 +81,7 @@ pub(crate) fn run(
                 observer: (!observers.0.is_empty()).then_some(&observers),
                 cancel: Some(&CANCEL),
                 progress,
+                ..LaunchOptions::default()
             };
             result = Some(device.launch(launch, &options));
         });
