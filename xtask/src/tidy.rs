@@ -27,8 +27,15 @@ const MAY_USE: &[(&str, &[&str])] = &[
 ];
 
 /// What the command, the examples and the tests may use.
-const ALL: &[&str] =
-    &["warploom-ir", "warploom-link", "warploom-machine", "warploom-numerics", "warploom-ptx", "warploom-silicon"];
+const ALL: &[&str] = &[
+    "warploom-cubin",
+    "warploom-ir",
+    "warploom-link",
+    "warploom-machine",
+    "warploom-numerics",
+    "warploom-ptx",
+    "warploom-silicon",
+];
 
 /// The most lines of a file written by hand.
 const LONGEST: usize = 800;

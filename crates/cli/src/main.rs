@@ -6,16 +6,21 @@
 mod check;
 mod devices;
 mod diagnostics;
+mod doctor;
+mod exec;
 mod failure;
 mod fmt;
 mod input;
 mod kernels;
 mod link;
+mod ptxas;
 mod run;
 mod terminal;
 
 use clap::{Parser, Subcommand};
 use failure::{EXIT_CODES, Exit, Failure};
+use std::ffi::OsStr;
+use std::path::Path;
 use std::process::ExitCode;
 
 /// The open PTX toolchain and virtual GPU.
@@ -39,6 +44,9 @@ enum Command {
     Link(link::Arguments),
     Devices(devices::Arguments),
     Run(run::Arguments),
+    Exec(exec::Arguments),
+    Doctor(doctor::Arguments),
+    Ptxas(ptxas::Arguments),
 }
 
 impl Command {
@@ -50,14 +58,24 @@ impl Command {
             Self::Link(arguments) => link::execute(&arguments),
             Self::Devices(arguments) => devices::execute(&arguments),
             Self::Run(arguments) => run::execute(&arguments),
+            Self::Exec(arguments) => exec::execute(&arguments),
+            Self::Doctor(arguments) => doctor::execute(&arguments),
+            Self::Ptxas(arguments) => ptxas::execute(&arguments),
         }
     }
 }
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
-    cli.color.apply();
-    match cli.command.execute() {
+    let mut words = std::env::args_os();
+    let name = words.next().unwrap_or_default();
+    let outcome = if Path::new(&name).file_name() == Some(OsStr::new(ptxas::NAME)) {
+        ptxas::run(&words.collect::<Vec<_>>())
+    } else {
+        let cli = Cli::parse();
+        cli.color.apply();
+        cli.command.execute()
+    };
+    match outcome {
         Ok(exit) => exit.into(),
         Err(failure) => {
             failure.report();

@@ -4,7 +4,7 @@
 //! host thread has a stack of contexts, the top of which is current.
 
 use crate::Id;
-use crate::device::{Device, Process};
+use crate::device::{Device, Execution, Process};
 use crate::error::{Error, Result};
 use crate::event::{Event, Record};
 use crate::limits::Limits;
@@ -46,6 +46,11 @@ impl Health {
     /// Why the context has failed.
     pub(crate) fn error(&self) -> Option<Error> {
         self.error.get().copied()
+    }
+
+    /// Whether kernels run.
+    pub(crate) fn executes(&self) -> bool {
+        self.process.settings.execution == Execution::Full
     }
 
     /// The first failure stays.

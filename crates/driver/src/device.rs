@@ -20,6 +20,26 @@ use std::sync::{Arc, Mutex, OnceLock};
 /// Told of every kernel that stopped with a fault, and of those that cannot be run at all.
 pub type Report = dyn Fn(&dyn Display) + Send + Sync;
 
+/// Whether kernels run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Execution {
+    /// They do.
+    #[default]
+    Full,
+    /// Launches are checked and keep their order, but nothing is executed: a test of a program that passes all the same
+    /// does not test the execution.
+    Skipped,
+}
+
+/// What a program may want otherwise.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Settings {
+    /// Whether kernels run.
+    pub execution: Execution,
+    /// The most bytes of global memory that each device may have.
+    pub memory_limit: Option<u64>,
+}
+
 /// All devices, and what they share.
 pub struct Driver {
     devices: Vec<Arc<Device>>,
@@ -30,6 +50,7 @@ pub struct Driver {
 pub(crate) struct Process {
     pub(crate) host: Box<dyn HostMemory>,
     pub(crate) report: Box<Report>,
+    pub(crate) settings: Settings,
     /// The machines made so far, to find whose an address is.
     machines: Mutex<Vec<Arc<machine::Device>>>,
     /// Where page-locked and managed memory comes from, which all devices use.
@@ -40,8 +61,6 @@ pub(crate) struct Process {
     pub(crate) pooled: Mutex<HashMap<u64, Arc<Pool>>>,
     pub(crate) captures: Captures,
     pub(crate) mappings: Mappings,
-    /// Bytes of global memory that the user allows each device, if that is said.
-    memory_limit: Option<u64>,
 }
 
 /// One virtual GPU.
@@ -80,26 +99,26 @@ impl std::fmt::Debug for Device {
 impl Driver {
     /// Devices with these profiles. Their memory is reserved when it is first used.
     pub fn new(profiles: Vec<Profile>, host: Box<dyn HostMemory>, report: Box<Report>) -> Self {
-        Self::with_memory_limit(profiles, host, report, None)
+        Self::with_settings(profiles, host, report, Settings::default())
     }
 
-    /// The same; each device has no more global memory than the limit says.
-    pub fn with_memory_limit(
+    /// The same with other settings than the usual ones.
+    pub fn with_settings(
         profiles: Vec<Profile>,
         host: Box<dyn HostMemory>,
         report: Box<Report>,
-        memory_limit: Option<u64>,
+        settings: Settings,
     ) -> Self {
         let process = Arc::new(Process {
             host,
             report,
+            settings,
             machines: Mutex::default(),
             common: OnceLock::new(),
             allocations: Mutex::default(),
             pooled: Mutex::default(),
             captures: Captures::default(),
             mappings: Mappings::default(),
-            memory_limit,
         });
         let device = |(ordinal, profile)| {
             Arc::new(Device {
@@ -201,8 +220,10 @@ impl Device {
     /// The machine behind it, made when first asked for.
     pub fn machine(&self) -> Result<&Arc<machine::Device>> {
         let made = self.machine.get_or_init(|| {
-            let options =
-                DeviceOptions { memory_limit: self.process.memory_limit, ..DeviceOptions::default() };
+            let options = DeviceOptions {
+                memory_limit: self.process.settings.memory_limit,
+                ..DeviceOptions::default()
+            };
             let machine = machine::Device::new(self.profile.clone(), options)?;
             self.process.admit(&machine)?;
             Ok(machine)
@@ -263,7 +284,7 @@ impl Process {
     pub(crate) fn common(&self) -> Result<&Arc<DeviceMemory>> {
         let made = self.common.get_or_init(|| {
             let bytes = machine::launch::host_memory();
-            let limit = self.memory_limit.unwrap_or(bytes / 2);
+            let limit = self.settings.memory_limit.unwrap_or(bytes / 2);
             let memory = DeviceMemory::new(bytes, limit).map_err(|_| Error::OperatingSystem)?;
             Ok(Arc::new(memory))
         });

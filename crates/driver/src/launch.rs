@@ -81,6 +81,11 @@ impl Work {
     }
 
     pub(crate) fn run(&self, health: &Health) {
+        if !health.executes() {
+            return;
+        }
+        let Configuration { grid, block, .. } = self.configuration;
+        log::debug!("kernel {} on {grid:?} blocks of {block:?} threads", self.function.name());
         let _pass = self.gate.enter(self.priority);
         let workspace = if self.configuration.cooperative { Workspace::new(&self.machine) } else { Ok(None) };
         let workspace = match workspace {

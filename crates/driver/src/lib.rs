@@ -40,7 +40,8 @@
 //! others are the program's. Those are reached only through [`HostMemory`](copy::HostMemory), which a border implements.
 //!
 //! This crate exits nothing, prints nothing and reads no paths; faults of kernels go to the [`device::Report`] that
-//! the driver was made with.
+//! the driver was made with. What else may be worth knowing goes to the crate `log`: modules at level `info`, launches at
+//! level `debug`.
 
 pub mod array;
 pub mod capture;

@@ -134,14 +134,16 @@ impl Module {
             .machine()
             .load(module)
             .map_err(|error| LoadFailure::new(Error::of_load(&error), error.to_string()))?;
-        Ok(Arc::new(Self {
+        let module = Self {
             id: Id::next(),
             context: Arc::downgrade(context),
             loaded,
             functions: Mutex::default(),
             references: Mutex::default(),
             log: log(&source, &warnings),
-        }))
+        };
+        log::info!("module {} has the kernels {}", module.id.0, module.entries().join(", "));
+        Ok(Arc::new(module))
     }
 
     /// Its identity.

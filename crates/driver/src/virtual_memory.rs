@@ -116,7 +116,8 @@ impl Driver {
     /// Memory that another process has exported. It counts for a device of this one.
     pub fn import_physical(&self, ordinal: usize, file: OwnedFd) -> Result<Arc<Physical>> {
         let device = self.devices().get(ordinal).ok_or(Error::InvalidDevice)?;
-        let backing = Backing::import(device.machine()?.shared_memory(), file).map_err(|_| Error::InvalidValue)?;
+        let backing =
+            Backing::import(device.machine()?.shared_memory(), file).map_err(|_| Error::InvalidValue)?;
         Ok(self.physical(ordinal, true, backing))
     }
 

@@ -4,6 +4,7 @@ use crate::pointers::ProcessMemory;
 use crate::sys;
 use driver::array::{Array, Mipmapped};
 use driver::context;
+use driver::device::{Execution, Settings};
 use driver::event::Event;
 use driver::graph::user_object::UserObject;
 use driver::graph::{Exec, Graph, Node};
@@ -55,19 +56,40 @@ pub(crate) fn initialise() -> Result<()> {
         return Ok(());
     }
     let wanted = std::env::var("WARPLOOM_DEVICES").unwrap_or_default();
-    let profiles = profiles(&wanted).map_err(|why| {
-        eprintln!("warploom: WARPLOOM_DEVICES: {why}");
+    let mut profiles = profiles(&wanted).map_err(|why| {
+        log::error!("WARPLOOM_DEVICES: {why}");
         Error::NoDevice
     })?;
     let limit = std::env::var("WARPLOOM_MEMORY").ok().filter(|text| !text.trim().is_empty());
-    let limit = limit.map(|text| bytes(&text)).transpose().map_err(|why| {
-        eprintln!("warploom: WARPLOOM_MEMORY: {why}");
+    let memory_limit = limit.map(|text| bytes(&text)).transpose().map_err(|why| {
+        log::error!("WARPLOOM_MEMORY: {why}");
         Error::NoDevice
     })?;
+    if let Ok(visible) = std::env::var("CUDA_VISIBLE_DEVICES") {
+        profiles = self::visible(profiles, &visible);
+    }
+    let names: Vec<&str> = profiles.iter().map(|profile| profile.name).collect();
+    if names.is_empty() {
+        log::warn!("CUDA_VISIBLE_DEVICES leaves no device");
+        return Err(Error::NoDevice);
+    }
+    log::info!("devices: {}", names.join(", "));
+    let execution = match std::env::var("WARPLOOM_STUB").as_deref() {
+        Ok("1") => {
+            log::warn!("WARPLOOM_STUB: kernels are not executed");
+            Execution::Skipped
+        }
+        _ => Execution::Full,
+    };
     DRIVER.get_or_init(|| {
         watch_forks();
-        let report = Box::new(|fault: &dyn std::fmt::Display| eprintln!("warploom: {fault}"));
-        Driver::with_memory_limit(profiles, Box::new(ProcessMemory), report, limit)
+        let settings = Settings { execution, memory_limit };
+        Driver::with_settings(
+            profiles,
+            Box::new(ProcessMemory),
+            Box::new(|fault| log::error!("{fault}")),
+            settings,
+        )
     });
     Ok(())
 }
@@ -83,6 +105,19 @@ fn bytes(text: &str) -> std::result::Result<u64, String> {
     };
     let value = number.parse::<u64>().ok().and_then(|number| number.checked_mul(1 << shift));
     value.ok_or_else(|| format!("`{text}` is not a number of bytes, such as 512M or 2G"))
+}
+
+/// Those of `profiles` that `CUDA_VISIBLE_DEVICES` names, in its order; as with NVIDIA's driver, what is no number of a
+/// device ends the list, and so does one that is there already.
+fn visible(profiles: Vec<Profile>, numbers: &str) -> Vec<Profile> {
+    let mut chosen = Vec::new();
+    for number in numbers.split(',') {
+        match number.trim().parse::<usize>() {
+            Ok(index) if index < profiles.len() && !chosen.contains(&index) => chosen.push(index),
+            _ => break,
+        }
+    }
+    chosen.into_iter().map(|index| profiles[index].clone()).collect()
 }
 
 /// `h200:4,l40s`: names of profiles, each with a number of devices.

@@ -143,7 +143,7 @@ fn limits_of_functions_and_devices() {
 fn a_trace_shows_calls() {
     let output = run("vector", &[("WARPLOOM_TRACE", "api")]);
     let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(errors.contains("warploom: cuInit( flags=0)"), "{errors}");
+    assert!(errors.contains("warploom: cuInit(flags=0) = CUDA_SUCCESS"), "{errors}");
     assert!(errors.contains(") = CUDA_ERROR_NOT_FOUND"), "{errors}");
 }
 

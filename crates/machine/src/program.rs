@@ -289,7 +289,6 @@ pub(crate) struct LookupSite {
     pub(crate) lod: Option<Value>,
     pub(crate) gradients: [Vec<Value>; 2],
     pub(crate) offsets: Vec<Value>,
-    pub(crate) compare: Option<Value>,
     /// Planes of 16 or 32 bits, as [`Lookup::results`] says.
     pub(crate) destinations: Vec<u32>,
     /// The predicate that is true if all texels are in memory.

@@ -42,9 +42,12 @@ impl Builder<'_> {
         );
         let which = self.input(Domain::Range { low: 0, high: 5, step: 1 }, 32);
         let mut text = "mov.b64 %somewhere, %row;\n".to_owned();
-        for (number, space, variable) in
-            [(1, "shared", "of_cta"), (2, "local", "of_thread"), (3, "const", "table"), (4, "param", "constants")]
-        {
+        for (number, space, variable) in [
+            (1, "shared", "of_cta"),
+            (2, "local", "of_thread"),
+            (3, "const", "table"),
+            (4, "param", "constants"),
+        ] {
             text += &format!(
                 "mov.u64 %w, {variable}; cvta.{space}.u64 %w, %w; setp.eq.u32 %there, {which}, {number}; \
                  selp.b64 %somewhere, %w, %somewhere, %there;\n"

@@ -119,9 +119,7 @@ impl Builder<'_> {
                 self.after("cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;");
                 Some(format!("[{address}]"))
             }
-            (3, StateSpace::Shared, _) => {
-                Some(self.completed(BULK))
-            }
+            (3, StateSpace::Shared, _) => Some(self.completed(BULK)),
             _ => None,
         }
     }
@@ -143,7 +141,13 @@ impl Builder<'_> {
     }
 
     /// An address of `st.async` or `red.async`: memory, or the mbarrier.
-    pub(crate) fn remote(&mut self, spec: &OperandSpec, space: StateSpace, words: usize, bytes: u32) -> Option<String> {
+    pub(crate) fn remote(
+        &mut self,
+        spec: &OperandSpec,
+        space: StateSpace,
+        words: usize,
+        bytes: u32,
+    ) -> Option<String> {
         if spec.name == "[mbar]" {
             self.completed(bytes);
             return Some(self.pointer("%barrier", space));

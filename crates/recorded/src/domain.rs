@@ -383,7 +383,8 @@ fn near(value: f32, random: &mut Random) -> u64 {
 
 /// Coordinates that tell, in texels.
 fn coordinates(extent: f32) -> Vec<f32> {
-    let inner = [0.5, 0.0, extent - 0.5, extent, extent / 2.0, -0.5, 1.0, extent + 0.5, -extent, 2.0 * extent];
+    let inner =
+        [0.5, 0.0, extent - 0.5, extent, extent / 2.0, -0.5, 1.0, extent + 0.5, -extent, 2.0 * extent];
     let outer = [0.25, 0.998_046_9, 0.501_953_1, 1.5, -1.0, -0.0, 1e-40, 8_388_608.0, 3e38];
     let beyond = [f32::INFINITY, f32::NEG_INFINITY, f32::NAN];
     inner.into_iter().chain(beyond).chain(outer).collect()

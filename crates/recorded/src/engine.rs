@@ -140,9 +140,7 @@ impl Machine {
             device.write_array(placed, &region, &bytes).map_err(failed)?;
         }
         let made = match object {
-            Object::Texture { texture, .. } => {
-                device.create_texture(&Resource::Array(placed), texture, None)
-            }
+            Object::Texture { texture, .. } => device.create_texture(&Resource::Array(placed), texture, None),
             _ => device.create_surface(placed, 0),
         };
         made.map(handle).map_err(failed)

@@ -96,7 +96,9 @@ impl TensorShape {
         let mut sizes: Vec<u64> = match (self.results, self.rank) {
             (true, 1) => vec![wide * rows],
             (true, _) => vec![wide, rows, 1, 1, 1],
-            (false, _) => PATTERN.iter().enumerate().map(|(i, &n)| if i == 0 { n * wide } else { n }).collect(),
+            (false, _) => {
+                PATTERN.iter().enumerate().map(|(i, &n)| if i == 0 { n * wide } else { n }).collect()
+            }
         };
         sizes.truncate(self.rank);
         sizes

@@ -23,7 +23,9 @@ const MOVED: [DataType; 4] = [DataType::F32, DataType::U8, DataType::Bf16, DataT
 fn reduced(op: Modifier) -> &'static [DataType] {
     use DataType as T;
     match op {
-        Modifier::Add => &[T::U32, T::S32, T::U64, T::F16, T::F32, T::F64, T::Bf16, T::F32Ftz, T::Tf32, T::Tf32Ftz],
+        Modifier::Add => {
+            &[T::U32, T::S32, T::U64, T::F16, T::F32, T::F64, T::Bf16, T::F32Ftz, T::Tf32, T::Tf32Ftz]
+        }
         Modifier::Min | Modifier::Max => &[T::U32, T::S32, T::U64, T::S64, T::F16, T::Bf16],
         Modifier::Inc | Modifier::Dec => &[T::U32],
         _ => &[T::U32, T::S32, T::U64],
@@ -86,9 +88,7 @@ impl Builder<'_> {
                 // An H200 takes no coordinate in the middle of 16 bytes.
                 _ if i == 0 => Domain::Range { low: -2 * wide, high: size + wide, step: wide },
                 // The channel, then pixels of the window, and the image.
-                true if i > 0 && i + 1 < shape.rank => {
-                    Domain::Range { low: -1, high: size - 3, step: 1 }
-                }
+                true if i > 0 && i + 1 < shape.rank => Domain::Range { low: -1, high: size - 3, step: 1 },
                 _ => Domain::Range { low: -4, high: size + 4, step: 1 },
             };
             sizes.iter().enumerate().map(|(i, &size)| self.input(coordinate(i, size as i64), 32)).collect()

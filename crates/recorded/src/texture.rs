@@ -88,8 +88,12 @@ impl Builder<'_> {
         // How floating-point texels of two slices or levels are blended is known to one unit only.
         let flat = geometry.axes < 3 && levels == 1;
         let (element, channels) = match (dtype, way) {
-            (Modifier::U32, _) => [(Element::U32, 4), (Element::U16, 1), (Element::U8, 4), (Element::U32, 2)][way],
-            (Modifier::S32, _) => [(Element::S32, 4), (Element::S16, 2), (Element::S8, 4), (Element::S32, 1)][way],
+            (Modifier::U32, _) => {
+                [(Element::U32, 4), (Element::U16, 1), (Element::U8, 4), (Element::U32, 2)][way]
+            }
+            (Modifier::S32, _) => {
+                [(Element::S32, 4), (Element::S16, 2), (Element::S8, 4), (Element::S32, 1)][way]
+            }
             (Modifier::F32, 0) => (Element::F32, 4),
             (_, 1) => (if flat { Element::F32 } else { Element::S16 }, 2),
             (_, 2) => (Element::U8, 4),
@@ -155,7 +159,8 @@ impl Builder<'_> {
                     self.before(&format!("mul.f32 {slope}, {slope}, 0f39800000;"));
                 }
                 let own = usize::from(spec.name == "dPdy") % axes;
-                let slopes = (0..axes).map(|axis| if axis == own { slope.clone() } else { "0f00000000".into() });
+                let slopes =
+                    (0..axes).map(|axis| if axis == own { slope.clone() } else { "0f00000000".into() });
                 Some(vector(slopes.collect(), usize::from(axes == 3)))
             }
             "lod" if self.opcode.mnemonic() == Mnemonic::Txq => {
@@ -177,13 +182,12 @@ impl Builder<'_> {
         let object = match self.opcode.mnemonic() {
             Mnemonic::Txq => {
                 let array = geometry.array(Format::new(Element::F32, 1), LEVELS);
-                let sampler = SamplerDescriptor { normalized: true, mip_greatest: 20.0, ..Default::default() };
+                let sampler =
+                    SamplerDescriptor { normalized: true, mip_greatest: 20.0, ..Default::default() };
                 let texture = TextureDescriptor { sampler, ..TextureDescriptor::default() };
                 Object::Texture { array, texture, gathered: false }
             }
-            _ => {
-                Object::Surface { array: geometry.array(Format::new(Element::U32, 1), 1), written: false }
-            }
+            _ => Object::Surface { array: geometry.array(Format::new(Element::U32, 1), 1), written: false },
         };
         self.use_object(object);
         self.handle();

@@ -247,8 +247,7 @@ impl Module<'_> {
         let function = self.function(kernel)?;
         let (mut offset, mut bytes) = (0, 0);
         // SAFETY: the function is the one just looked up; the driver writes two sizes.
-        let status =
-            unsafe { (self.gpu.driver.parameter_info)(function, index, &mut offset, &mut bytes) };
+        let status = unsafe { (self.gpu.driver.parameter_info)(function, index, &mut offset, &mut bytes) };
         self.gpu.driver.check("cuFuncGetParamInfo", status)?;
         Ok(offset)
     }

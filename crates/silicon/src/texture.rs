@@ -167,8 +167,7 @@ impl Gpu {
         let mut handle = 0;
         let resource = resource(array);
         // SAFETY: the driver reads both descriptors and writes one handle; there is no view.
-        let status =
-            unsafe { (self.driver.texture_create)(&mut handle, &resource, &descriptor, null_mut()) };
+        let status = unsafe { (self.driver.texture_create)(&mut handle, &resource, &descriptor, null_mut()) };
         self.driver.check("cuTexObjectCreate", status)?;
         Ok(handle)
     }
@@ -188,10 +187,5 @@ impl Gpu {
 }
 
 fn resource(array: Array) -> ResourceDescriptor {
-    ResourceDescriptor {
-        kind: c_uint::from(array.mipmapped),
-        array: array.handle,
-        rest: [0; 15],
-        flags: 0,
-    }
+    ResourceDescriptor { kind: c_uint::from(array.mipmapped), array: array.handle, rest: [0; 15], flags: 0 }
 }

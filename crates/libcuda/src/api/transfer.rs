@@ -2,9 +2,10 @@
 
 use crate::border::api;
 use crate::pointers::get;
-use crate::state::{ARRAYS, stream};
+use crate::state::{ARRAYS, driver, stream};
 use crate::sys::*;
 use driver::copy::{End, Request, Side};
+use driver::memory::MemoryKind;
 use driver::{Error, Result};
 use std::ffi::{c_uchar, c_uint, c_ushort, c_void};
 
@@ -171,7 +172,9 @@ fn row(stated: usize, needed: usize) -> usize {
     if stated == 0 { needed } else { stated }
 }
 
-/// Fills memory: `shape` is the distance of rows, their values, and rows.
+/// Fills memory: `shape` is the distance of rows, their values, and rows. What the program itself can look at is filled
+/// when a call that does not say "async" returns; nothing else is waited for (the driver's manual, "API synchronization
+/// behavior").
 fn fill(
     at: u64,
     [pitch, width, height]: [usize; 3],
@@ -181,6 +184,7 @@ fn fill(
     wait: bool,
 ) -> Result<()> {
     let (context, stream) = stream(on)?;
+    let wait = wait && driver()?.allocation_of(at).is_some_and(|known| known.kind != MemoryKind::Device);
     context.fill(at, pitch as u64, value, size, [width as u64, height as u64], &stream, wait)
 }
 
@@ -275,7 +279,7 @@ api! {
     }
 
     fn cuMemsetD8_v2(at: CUdeviceptr, value: c_uchar, count: usize) {
-        fill(at, [0, count, 1], value.into(), 1, DEFAULT, false)
+        fill(at, [0, count, 1], value.into(), 1, DEFAULT, true)
     }
 
     fn cuMemsetD8Async(at: CUdeviceptr, value: c_uchar, count: usize, on: CUstream) {
@@ -283,7 +287,7 @@ api! {
     }
 
     fn cuMemsetD2D8_v2(at: CUdeviceptr, pitch: usize, value: c_uchar, width: usize, height: usize) {
-        fill(at, [pitch, width, height], value.into(), 1, DEFAULT, false)
+        fill(at, [pitch, width, height], value.into(), 1, DEFAULT, true)
     }
 
     fn cuMemsetD2D8Async(
@@ -298,7 +302,7 @@ api! {
     }
 
     fn cuMemsetD16_v2(at: CUdeviceptr, value: c_ushort, count: usize) {
-        fill(at, [0, count, 1], value.into(), 2, DEFAULT, false)
+        fill(at, [0, count, 1], value.into(), 2, DEFAULT, true)
     }
 
     fn cuMemsetD16Async(at: CUdeviceptr, value: c_ushort, count: usize, on: CUstream) {
@@ -306,7 +310,7 @@ api! {
     }
 
     fn cuMemsetD2D16_v2(at: CUdeviceptr, pitch: usize, value: c_ushort, width: usize, height: usize) {
-        fill(at, [pitch, width, height], value.into(), 2, DEFAULT, false)
+        fill(at, [pitch, width, height], value.into(), 2, DEFAULT, true)
     }
 
     fn cuMemsetD2D16Async(
@@ -321,7 +325,7 @@ api! {
     }
 
     fn cuMemsetD32_v2(at: CUdeviceptr, value: c_uint, count: usize) {
-        fill(at, [0, count, 1], value, 4, DEFAULT, false)
+        fill(at, [0, count, 1], value, 4, DEFAULT, true)
     }
 
     fn cuMemsetD32Async(at: CUdeviceptr, value: c_uint, count: usize, on: CUstream) {
@@ -329,7 +333,7 @@ api! {
     }
 
     fn cuMemsetD2D32_v2(at: CUdeviceptr, pitch: usize, value: c_uint, width: usize, height: usize) {
-        fill(at, [pitch, width, height], value, 4, DEFAULT, false)
+        fill(at, [pitch, width, height], value, 4, DEFAULT, true)
     }
 
     fn cuMemsetD2D32Async(
