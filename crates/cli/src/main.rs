@@ -13,6 +13,7 @@ mod fmt;
 mod input;
 mod kernels;
 mod link;
+mod litmus;
 mod ptxas;
 mod run;
 mod terminal;
@@ -47,6 +48,7 @@ enum Command {
     Exec(exec::Arguments),
     Doctor(doctor::Arguments),
     Ptxas(ptxas::Arguments),
+    Litmus(litmus::Arguments),
 }
 
 impl Command {
@@ -61,6 +63,7 @@ impl Command {
             Self::Exec(arguments) => exec::execute(&arguments),
             Self::Doctor(arguments) => doctor::execute(&arguments),
             Self::Ptxas(arguments) => ptxas::execute(&arguments),
+            Self::Litmus(arguments) => litmus::execute(&arguments),
         }
     }
 }

@@ -19,7 +19,6 @@ use ledger::{Ledger, Tally};
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
-use suite::Client;
 
 /// Which suites run, and what becomes of the numbers.
 #[derive(Args)]

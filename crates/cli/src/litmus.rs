@@ -1,0 +1,456 @@
+//! `warploom litmus`: what the PTX memory model allows.
+
+use crate::failure::{EXIT_CODES, Exit, Failure};
+use crate::{input, terminal};
+use clap::{Subcommand, ValueEnum};
+use memory_model::answer::{Liveness, Options, Outcomes, Question, Race, Undecided, Verdict};
+use memory_model::checker::Checker;
+use memory_model::generate::{self, Annotation, Edge, Shape};
+use memory_model::language::{Version, parse_version};
+use memory_model::model::{Family, Model};
+use memory_model::program::Program;
+use memory_model::{dialect, draw, explain, from_ptx};
+use serde_json::json;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const EXAMPLES: &str = "\
+Examples:
+  warploom litmus mp.litmus
+  warploom litmus --ptx 6.0 --outcomes mp.litmus
+  warploom litmus --json --liveness tests/*.litmus
+  warploom litmus --svg mp.svg mp.ptx
+  warploom litmus --model dartagnan --ptx 7.5 --expected PTXv7_5-expected.csv
+  warploom litmus generate --cycle 'Pod:fence.sc.gpu Fre Pod:fence.sc.gpu Fre'
+  warploom litmus generate --threads 2 --accesses 3 --output tests/";
+
+/// Decide litmus tests under the PTX memory model.
+///
+/// A test is a file in the PTX dialect of Dartagnan, or a PTX module (.ptx) with directives. The answer is whether its
+/// assertion holds, with an execution, or the axiom and the edges that forbid one. An independent checker verifies every
+/// answer.
+#[derive(Debug, clap::Args)]
+#[command(after_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"), args_conflicts_with_subcommands = true)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    command: Option<Command>,
+    /// Litmus tests
+    #[arg(value_name = "FILE", required_unless_present = "expected")]
+    files: Vec<PathBuf>,
+    /// Whose reading of the model
+    #[arg(long, value_enum, default_value_t, value_name = "MODEL")]
+    model: Reading,
+    /// The PTX version whose text is in force [default: a module's own, otherwise the newest]
+    #[arg(long, value_name = "VERSION", value_parser = version)]
+    ptx: Option<Version>,
+    /// Also say whether every execution ends
+    #[arg(long)]
+    liveness: bool,
+    /// Also print all outcomes, each with its number of executions
+    #[arg(long)]
+    outcomes: bool,
+    /// Print one JSON object a file
+    #[arg(long)]
+    json: bool,
+    /// Write the execution for Graphviz
+    #[arg(long, value_name = "FILE")]
+    dot: Option<PathBuf>,
+    /// Draw the execution
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    /// The most iterations of a loop that writes or synchronises
+    #[arg(long, default_value_t = Options::default().bound, value_name = "N")]
+    bound: u32,
+    /// Compare with a table of `FILE,1` (the assertion holds) or `FILE,0`; with --liveness, whether all executions end
+    #[arg(long, value_name = "TABLE")]
+    expected: Option<PathBuf>,
+    /// Where the files of the table are
+    #[arg(long, value_name = "FOLDER", requires = "expected", default_value = ".")]
+    root: PathBuf,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Generate(Generate),
+}
+
+/// Write litmus tests: every program of a shape, or the test of a cycle.
+#[derive(Debug, clap::Args)]
+struct Generate {
+    /// A cycle of Rfe, Fre, Coe, Pod and Pos (program order to another or the same location), with `:INSTRUCTION` for what
+    /// stands between
+    #[arg(long, value_name = "EDGES", conflicts_with_all = ["threads", "accesses"])]
+    cycle: Option<String>,
+    /// The order and scope of writes that are read, for cycles
+    #[arg(long, default_value = "weak", value_name = "ORDER")]
+    write: String,
+    /// The order and scope of reads of them, for cycles
+    #[arg(long, default_value = "weak", value_name = "ORDER")]
+    read: String,
+    /// The order and scope of all other accesses, for cycles
+    #[arg(long, default_value = "weak", value_name = "ORDER")]
+    other: String,
+    /// How many threads a shape has
+    #[arg(long, default_value_t = 2, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=4))]
+    threads: u8,
+    /// How many instructions of a shape access memory
+    #[arg(long, default_value_t = 2, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=6))]
+    accesses: u8,
+    /// The most fences of a shape
+    #[arg(long, default_value_t = 0, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=4))]
+    fences: u8,
+    /// The instructions to choose from: {r} is a fresh register, {v} a fresh value, {x} a location
+    #[arg(long, value_name = "INSTRUCTION")]
+    instruction: Vec<String>,
+    /// Where threads run, in turn, such as `cta 0,gpu 0`
+    #[arg(long, value_name = "PLACE")]
+    place: Vec<String>,
+    /// Write files to a folder, rather than one behind the other to standard output
+    #[arg(long, value_name = "FOLDER")]
+    output: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+enum Reading {
+    /// The manual's text of the version
+    #[default]
+    Isa,
+    /// The files of the model checker Dartagnan, for 6.0 and 7.5
+    Dartagnan,
+}
+
+impl Reading {
+    fn family(self) -> Family {
+        match self {
+            Self::Isa => Family::Isa,
+            Self::Dartagnan => Family::Dartagnan,
+        }
+    }
+}
+
+fn version(text: &str) -> Result<Version, String> {
+    let version = parse_version(text).ok_or("a version is like 7.5")?;
+    if version < Version(6, 0) { Err("there is no memory model before PTX 6.0".into()) } else { Ok(version) }
+}
+
+/// A test with its model.
+struct Loaded {
+    program: Program,
+    model: Model,
+}
+
+/// All that is said about a test.
+struct Answers {
+    verdict: Verdict,
+    outcomes: Outcomes,
+    race: Option<Race>,
+    liveness: Option<Liveness>,
+    /// Whether the independent checker accepts the verdict's certificate.
+    certified: bool,
+}
+
+pub(crate) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
+    if let Some(Command::Generate(generate)) = &arguments.command {
+        return generate_tests(generate);
+    }
+    if let Some(table) = &arguments.expected {
+        return compare(arguments, table);
+    }
+    let mut exit = Exit::Ok;
+    for path in &arguments.files {
+        let done = load(arguments, path).and_then(|loaded| answer(arguments, path, &loaded));
+        match done {
+            Ok(of_file) => exit = exit.max(of_file),
+            Err(failure) => {
+                failure.report();
+                exit = exit.max(failure.exit);
+            }
+        }
+    }
+    Ok(exit)
+}
+
+fn load(arguments: &Arguments, path: &Path) -> Result<Loaded, Failure> {
+    let at = |problem| Failure::usage(format!("{}:{problem}", path.display()));
+    let (program, own) = if path.extension().is_some_and(|extension| extension == "ptx") {
+        let (_, module) = input::module(path)?;
+        let test = from_ptx::parse(&module).map_err(at)?;
+        (test.program, Some(test.version))
+    } else {
+        (dialect::parse(input::read(path)?.text()).map_err(at)?, None)
+    };
+    let family = arguments.model.family();
+    let newest = family.versions().last().copied();
+    let version = arguments.ptx.or(own).or(newest).unwrap_or(Version(6, 0));
+    let model = Model::new(family, version)
+        .ok_or_else(|| Failure::usage(format!("there is no memory model for PTX {version}")))?;
+    Ok(Loaded { program, model })
+}
+
+fn undecided(path: &Path) -> impl Fn(Undecided) -> Failure {
+    move |reason| Failure::new(Exit::Unsupported, format!("{}: not decided: {reason}", path.display()))
+}
+
+fn answer(arguments: &Arguments, path: &Path, loaded: &Loaded) -> Result<Exit, Failure> {
+    let Loaded { program, model } = loaded;
+    let options = Options { bound: arguments.bound, ..Options::default() };
+    let question = Question::new(program, model, options);
+    let fail = undecided(path);
+    let verdict = question.verdict().map_err(&fail)?;
+    let checker = Checker::new(program, model.family, model.version, options);
+    let certified = match &verdict.execution {
+        Some(execution) => checker.accepts_execution(execution),
+        None => question.proof().map_err(&fail)?.is_some_and(|proof| checker.accepts_proof(&proof)),
+    };
+    let answers = Answers {
+        outcomes: question.outcomes().map_err(&fail)?,
+        race: question.race().map_err(&fail)?,
+        liveness: if arguments.liveness || arguments.json {
+            Some(question.liveness().map_err(&fail)?)
+        } else {
+            None
+        },
+        verdict,
+        certified,
+    };
+    if arguments.json {
+        terminal::json(&report(path, loaded, &answers))?;
+    } else {
+        terminal::result(&text(arguments, path, loaded, &question, &answers)?)?;
+    }
+    draw_execution(arguments, loaded, &question, &answers)?;
+    let findings = !answers.verdict.holds || !answers.certified;
+    Ok(if findings { Exit::Findings } else { Exit::Ok })
+}
+
+fn report(path: &Path, loaded: &Loaded, answers: &Answers) -> serde_json::Value {
+    let Loaded { program, model } = loaded;
+    let terms: Vec<String> = answers.outcomes.terms.iter().map(|term| program.term_name(*term)).collect();
+    let outcomes: Vec<_> = answers
+        .outcomes
+        .list
+        .iter()
+        .map(|outcome| {
+            let values: serde_json::Map<_, _> =
+                terms.iter().cloned().zip(outcome.values.iter().map(|value| json!(value))).collect();
+            json!({ "values": values, "count": outcome.count, "satisfies": outcome.satisfies })
+        })
+        .collect();
+    let mixed = is_mixed(answers);
+    json!({
+        "file": path.display().to_string(),
+        "model": model.family.name(),
+        "ptx": model.version.to_string(),
+        "assertion": program.assertion,
+        "holds": answers.verdict.holds,
+        "undefined": if mixed { Some("mixed-size race") } else { None },
+        "outcomes": outcomes,
+        "race": answers.race.is_some(),
+        "terminates": answers.liveness.as_ref().map(|liveness| liveness.terminates),
+        "bounded": answers.verdict.truncated,
+        "certificate": if answers.verdict.execution.is_some() { "execution" } else { "proof" },
+        "certified": answers.certified,
+    })
+}
+
+/// Whether a race of accesses that overlap in part leaves the test without meaning. Dartagnan's model has no bytes.
+fn is_mixed(answers: &Answers) -> bool {
+    answers.race.as_ref().is_some_and(|race| race.mixed_size)
+}
+
+fn text(
+    arguments: &Arguments,
+    path: &Path,
+    loaded: &Loaded,
+    question: &Question,
+    answers: &Answers,
+) -> Result<String, Failure> {
+    let Loaded { program, model } = loaded;
+    let verdict = &answers.verdict;
+    let holds = if is_mixed(answers) {
+        "undefined: mixed-size race"
+    } else if verdict.holds {
+        "holds"
+    } else {
+        "does not hold"
+    };
+    let mut out = format!("{}: {}: {holds} ({model})\n", path.display(), program.assertion);
+    if verdict.truncated {
+        out.push_str(&format!("  loops with effects: at most {} iterations\n", arguments.bound));
+    }
+    match &verdict.execution {
+        Some(execution) => {
+            out.push_str("  allowed, by this execution:\n");
+            out.push_str(&explain::text(program, model, execution));
+        }
+        None => {
+            let forbidden = question.forbidden().map_err(undecided(path))?;
+            match forbidden {
+                Some(forbidden) => {
+                    out.push_str("  forbidden; this would be the execution:\n");
+                    out.push_str(&explain::text(program, model, &forbidden.execution));
+                    out.push_str(&explain::reason(&forbidden));
+                }
+                None => out.push_str("  no thread computes such values\n"),
+            }
+        }
+    }
+    if arguments.outcomes {
+        let terms: Vec<String> = answers.outcomes.terms.iter().map(|term| program.term_name(*term)).collect();
+        out.push_str("  outcomes:\n");
+        for outcome in &answers.outcomes.list {
+            let values: Vec<String> =
+                terms.iter().zip(&outcome.values).map(|(term, value)| format!("{term}={value}")).collect();
+            let mark = if outcome.satisfies { " *" } else { "" };
+            out.push_str(&format!("    {:6}  {}{mark}\n", outcome.count, values.join(" ")));
+        }
+    }
+    if let Some(race) = &answers.race {
+        let of = |event| explain::describe(program, &race.execution, event);
+        out.push_str(&format!("  data race: {} and {}\n", of(race.pair.0), of(race.pair.1)));
+    }
+    if let Some(liveness) = &answers.liveness {
+        match &liveness.stuck {
+            None => out.push_str("  every execution ends\n"),
+            Some((threads, _)) => {
+                let names: Vec<&str> = threads.iter().map(|&thread| &*program.threads[thread].name).collect();
+                out.push_str(&format!("  does not always end: {} can be stuck\n", names.join(", ")));
+            }
+        }
+    }
+    out.push_str(if answers.certified { "  certificate: accepted\n" } else { "  certificate: REJECTED\n" });
+    Ok(out)
+}
+
+fn draw_execution(
+    arguments: &Arguments,
+    loaded: &Loaded,
+    question: &Question,
+    answers: &Answers,
+) -> Result<(), Failure> {
+    if arguments.dot.is_none() && arguments.svg.is_none() {
+        return Ok(());
+    }
+    let Loaded { program, model } = loaded;
+    let forbidden = match &answers.verdict.execution {
+        Some(_) => None,
+        None => question.forbidden().map_err(undecided(Path::new(&program.name)))?,
+    };
+    let marked = forbidden.as_ref().map_or(&[][..], |forbidden| &forbidden.edges);
+    let execution =
+        answers.verdict.execution.as_deref().or(forbidden.as_ref().map(|forbidden| &forbidden.execution));
+    let Some(execution) = execution else { return Ok(()) };
+    for (path, picture) in [(&arguments.dot, draw::dot as Picture), (&arguments.svg, draw::svg)] {
+        if let Some(path) = path {
+            write(path, &picture(program, model, execution, marked))?;
+        }
+    }
+    Ok(())
+}
+
+type Picture = fn(&Program, &Model, &memory_model::answer::Execution, &[explain::Edge]) -> String;
+
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    fs::write(path, text).map_err(|error| Failure::usage(format!("cannot write {}: {error}", path.display())))
+}
+
+/// Compares verdicts with a table.
+fn compare(arguments: &Arguments, table: &Path) -> Result<Exit, Failure> {
+    let rows = fs::read_to_string(table)
+        .map_err(|error| Failure::usage(format!("cannot read {}: {error}", table.display())))?;
+    let (mut met, mut total, mut slowest) = (0, 0, (std::time::Duration::ZERO, String::new()));
+    let begin = std::time::Instant::now();
+    for row in rows.lines().filter(|row| !row.trim().is_empty()) {
+        let Some((file, expected)) = row.rsplit_once(',') else {
+            return Err(Failure::usage(format!("`{row}` is not a row of a table")));
+        };
+        total += 1;
+        let start = std::time::Instant::now();
+        let path = arguments.root.join(file);
+        let loaded = load(arguments, &path)?;
+        let options = Options { bound: arguments.bound, ..Options::default() };
+        let question = Question::new(&loaded.program, &loaded.model, options);
+        let found = if arguments.liveness {
+            question.liveness().map(|liveness| liveness.terminates)
+        } else {
+            question.verdict().map(|verdict| verdict.holds)
+        };
+        let found = found.map_err(undecided(&path))?;
+        slowest = slowest.max((start.elapsed(), file.to_owned()));
+        if found == (expected.trim() == "1") {
+            met += 1;
+        } else {
+            terminal::result(&format!("{file}: expected {}, found {}\n", expected.trim(), u8::from(found)))?;
+        }
+    }
+    let time = begin.elapsed();
+    terminal::result(&format!(
+        "{met} of {total} rows are met, in {:.3} s; the slowest, {}, took {:.1} ms\n",
+        time.as_secs_f64(),
+        slowest.1,
+        slowest.0.as_secs_f64() * 1e3
+    ))?;
+    Ok(if met == total { Exit::Ok } else { Exit::Findings })
+}
+
+/// The instructions of shapes, unless others are asked for.
+const INSTRUCTIONS: [&str; 9] = [
+    "ld.weak {r}, {x}",
+    "ld.relaxed.gpu {r}, {x}",
+    "ld.acquire.gpu {r}, {x}",
+    "st.weak {x}, {v}",
+    "st.relaxed.gpu {x}, {v}",
+    "st.release.gpu {x}, {v}",
+    "atom.acq_rel.gpu.exch {r}, {x}, {v}",
+    "fence.acq_rel.gpu",
+    "fence.sc.gpu",
+];
+
+fn generate_tests(arguments: &Generate) -> Result<Exit, Failure> {
+    let mut places: Vec<&str> = arguments.place.iter().map(String::as_str).collect();
+    if places.is_empty() {
+        places = vec!["cta 0,gpu 0", "cta 1,gpu 0"];
+    }
+    let mut count = 0;
+    let mut emit = |text: String| -> Result<(), Failure> {
+        count += 1;
+        match &arguments.output {
+            Some(folder) => write(&folder.join(format!("{count:06}.litmus")), &text),
+            None => terminal::result(&text),
+        }
+    };
+    if let Some(cycle) = &arguments.cycle {
+        let edges: Option<Vec<Edge>> =
+            cycle.split(' ').filter(|edge| !edge.is_empty()).map(Edge::parse).collect();
+        let annotation =
+            Annotation { write: &arguments.write, read: &arguments.read, other: &arguments.other };
+        let text = edges.and_then(|edges| generate::from_cycle("cycle", &edges, &annotation, &places));
+        emit(
+            text.ok_or_else(|| {
+                Failure::usage(format!("`{cycle}` is not a cycle that ends between threads"))
+            })?,
+        )?;
+        return Ok(Exit::Ok);
+    }
+    let own: Vec<&str> = arguments.instruction.iter().map(String::as_str).collect();
+    let shape = Shape {
+        places: (0..usize::from(arguments.threads)).map(|thread| places[thread % places.len()]).collect(),
+        templates: if own.is_empty() { INSTRUCTIONS.to_vec() } else { own },
+        accesses: arguments.accesses.into(),
+        others: arguments.fences.into(),
+        locations: 2,
+        connected: true,
+    };
+    let mut failure = None;
+    shape.programs(&mut |text| {
+        failure = emit(text).err();
+        failure.is_none()
+    });
+    match failure {
+        Some(failure) => Err(failure),
+        None => {
+            terminal::note(&terminal::count(count, "test"));
+            Ok(Exit::Ok)
+        }
+    }
+}

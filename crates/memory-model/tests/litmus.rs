@@ -1,0 +1,183 @@
+//! The named patterns in `tests/litmus`: what each model says is written in the files, as comments
+//! `(* expect WHAT [MODEL or VERSION] VALUE *)`, where WHAT is `holds`, `race` or `terminates`, and the expectation is for
+//! the models of that family, or from that version on, or for all.
+
+use memory_model::answer::{Options, Question};
+use memory_model::checker::{Checker, all_outcomes};
+use memory_model::language::{Version, parse_version};
+use memory_model::model::{Family, Model};
+use memory_model::program::Program;
+use memory_model::{dialect, explain};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+fn tests() -> Vec<(String, String, Program)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/litmus");
+    let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut tests: Vec<_> = files
+        .filter(|path| path.extension().is_some_and(|extension| extension == "litmus"))
+        .map(|path| {
+            let text = fs::read_to_string(&path).unwrap();
+            let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+            let program = dialect::parse(&text).unwrap_or_else(|problem| panic!("{name}: {problem}"));
+            assert_eq!(program.name, name);
+            (name, text, program)
+        })
+        .collect();
+    tests.sort_by(|a, b| a.0.cmp(&b.0));
+    tests
+}
+
+fn models() -> Vec<Model> {
+    let of =
+        |family: Family| family.versions().iter().map(move |&version| Model::new(family, version).unwrap());
+    of(Family::Isa).chain(of(Family::Dartagnan)).collect()
+}
+
+/// What a file expects of a model.
+fn expected(text: &str, what: &str, model: &Model) -> Option<bool> {
+    let lines = text.lines().filter_map(|line| line.strip_prefix("(* expect ")?.strip_suffix(" *)"));
+    let mut found = None;
+    for line in lines {
+        let words: Vec<&str> = line.split(' ').collect();
+        let applies = match words[..] {
+            [_, _] => true,
+            [_, filter, _] => match (parse_version(filter), Family::from_name(filter)) {
+                (Some(version), _) => model.version >= version,
+                (_, Some(family)) => model.family == family,
+                _ => panic!("`{line}` is not understood"),
+            },
+            _ => panic!("`{line}` is not understood"),
+        };
+        if applies && words[0] == what {
+            found = Some(words[words.len() - 1] == "1");
+        }
+    }
+    found
+}
+
+#[test]
+fn verdicts_are_as_the_files_say_and_certified() {
+    let mut asked = 0;
+    for (name, text, program) in tests() {
+        for model in models() {
+            let question = Question::new(&program, &model, Options::default());
+            let checker = Checker::new(&program, model.family, model.version, Options::default());
+            let verdict = question.verdict().unwrap();
+            if let Some(holds) = expected(&text, "holds", &model) {
+                assert_eq!(verdict.holds, holds, "{name} under {model}");
+                asked += 1;
+            }
+            if let Some(race) = expected(&text, "race", &model) {
+                assert_eq!(question.race().unwrap().is_some(), race, "race of {name} under {model}");
+            }
+            if let Some(terminates) = expected(&text, "terminates", &model) {
+                assert_eq!(
+                    question.liveness().unwrap().terminates,
+                    terminates,
+                    "liveness of {name} under {model}"
+                );
+            }
+            match &verdict.execution {
+                Some(execution) => {
+                    assert!(
+                        checker.accepts_execution(execution),
+                        "{name} under {model}: the execution is rejected"
+                    );
+                    assert!(
+                        question.proof().unwrap().is_none(),
+                        "{name} under {model}: allowed, and proven not to be"
+                    );
+                }
+                None => {
+                    let proof = question.proof().unwrap().unwrap();
+                    assert!(checker.accepts_proof(&proof), "{name} under {model}: the proof is rejected");
+                    if let Some(forbidden) = question.forbidden().unwrap() {
+                        assert!(!forbidden.edges.is_empty(), "{name} under {model}: no edges");
+                        assert!(explain::reason(&forbidden).contains("->"));
+                    }
+                }
+            }
+        }
+    }
+    assert!(asked > 200, "{asked}");
+}
+
+#[test]
+fn a_certificate_for_another_test_is_rejected() {
+    // Each certificate of a pattern against each other pattern whose verdict is the opposite.
+    let model = Model::new(Family::Isa, Version(8, 6)).unwrap();
+    let tests = tests();
+    let mut rejected = 0;
+    for (_, _, program) in &tests {
+        let question = Question::new(program, &model, Options::default());
+        let execution = question.verdict().unwrap().execution;
+        let proof = question.proof().unwrap();
+        for (name, _, other) in &tests {
+            let allowed =
+                Question::new(other, &model, Options::default()).verdict().unwrap().execution.is_some();
+            let checker = Checker::new(other, model.family, model.version, Options::default());
+            if let Some(execution) = execution.as_ref().filter(|_| !allowed) {
+                assert!(
+                    !checker.accepts_execution(execution),
+                    "{name} accepts an execution of {}",
+                    program.name
+                );
+                rejected += 1;
+            }
+            if let Some(proof) = proof.as_ref().filter(|_| allowed) {
+                assert!(!checker.accepts_proof(proof), "{name} accepts a proof of {}", program.name);
+                rejected += 1;
+            }
+        }
+    }
+    assert!(rejected > 500, "{rejected}");
+}
+
+#[test]
+fn the_brute_force_judge_agrees_on_outcomes() {
+    let mut judged = 0;
+    for (name, _, program) in tests() {
+        let accesses = program.threads.iter().map(|thread| thread.code.len()).sum::<usize>();
+        if accesses > 8 {
+            continue;
+        }
+        for model in models() {
+            let outcomes = Question::new(&program, &model, Options::default()).outcomes().unwrap();
+            let checker = Checker::new(&program, model.family, model.version, Options::default());
+            let Some(all) = all_outcomes(&checker, &outcomes.terms) else { continue };
+            let found: BTreeSet<Vec<i64>> = outcomes.list.into_iter().map(|outcome| outcome.values).collect();
+            assert_eq!(found, all, "{name} under {model}");
+            judged += 1;
+        }
+    }
+    assert!(judged > 200, "{judged}");
+}
+
+#[test]
+fn twelve_threads_are_decided_in_a_second() {
+    // Store buffering in a ring of twelve threads with fences of order sc: 36 events without the initial writes.
+    let heads: Vec<String> = (0..12).map(|i| format!("P{i}@cta {i},gpu 0")).collect();
+    let row = |cell: &dyn Fn(usize) -> String| (0..12).map(cell).collect::<Vec<_>>().join("|") + ";\n";
+    let condition: Vec<String> = (0..12).map(|i| format!("P{i}:r0 == 0")).collect();
+    let ring = |fence: &str| {
+        format!(
+            "PTX ring\n{{}}\n{};\n{}{}{}exists ({})",
+            heads.join("|"),
+            row(&|i| format!("st.weak x{i}, 1")),
+            row(&|_| fence.to_owned()),
+            row(&|i| format!("ld.weak r0, x{}", (i + 1) % 12)),
+            condition.join(" /\\ ")
+        )
+    };
+    let model = Model::new(Family::Isa, Version(8, 6)).unwrap();
+    for (fence, holds) in [("fence.sc.gpu", false), ("fence.acq_rel.gpu", true)] {
+        let program = dialect::parse(&ring(fence)).unwrap();
+        let begin = std::time::Instant::now();
+        let verdict = Question::new(&program, &model, Options::default()).verdict().unwrap();
+        assert_eq!(verdict.holds, holds, "{fence}");
+        assert!(begin.elapsed().as_secs() < 20, "{:?}", begin.elapsed());
+        println!("{fence}: {:?}", begin.elapsed());
+    }
+}
