@@ -148,8 +148,9 @@ impl Decoder<'_> {
                 Home::Scalar(index) => Ok(Destination::Scalar(index)),
                 Home::Unused => Ok(Destination::Plane(self.temporary(bits))),
                 Home::Pair(low, high) => {
-                    let to = if bits == 64 { low } else { self.temporary(bits) };
-                    if to != low {
+                    let mut to = low;
+                    if bits != 64 {
+                        to = self.temporary(bits);
                         self.after(Op { d: low, a: to, ..op(super::arithmetic::resize(bits, 64)) });
                     }
                     self.after(Op { d: high, a: low, ..op(self.upper_half()) });
