@@ -15,6 +15,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("warploom-ir", &["warploom-ptx"]),
     ("warploom-machine", &["warploom-ir", "warploom-numerics", "warploom-ptx"]),
     ("warploom-cubin", &[]),
+    ("warploom-memory-model", &["warploom-ptx"]),
     ("warploom-driver", &["warploom-cubin", "warploom-machine", "warploom-ptx"]),
     ("warploom-libcuda", &["warploom-driver", "warploom-machine"]),
     ("warploom", ALL),
@@ -27,7 +28,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
 
 /// What the command, the examples and the tests may use.
 const ALL: &[&str] =
-    &["warploom-ir", "warploom-machine", "warploom-numerics", "warploom-ptx", "warploom-silicon"];
+    &["warploom-ir", "warploom-machine", "warploom-memory-model", "warploom-numerics", "warploom-ptx", "warploom-silicon"];
 
 /// The most lines of a file written by hand.
 const LONGEST: usize = 800;

@@ -30,7 +30,7 @@ Examples:
 /// assertion holds, with an execution, or the axiom and the edges that forbid one. An independent checker verifies every
 /// answer.
 #[derive(Debug, clap::Args)]
-#[command(after_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"), args_conflicts_with_subcommands = true)]
+#[command(after_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"), args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,
@@ -205,7 +205,11 @@ fn answer(arguments: &Arguments, path: &Path, loaded: &Loaded) -> Result<Exit, F
     let answers = Answers {
         outcomes: question.outcomes().map_err(&fail)?,
         race: question.race().map_err(&fail)?,
-        liveness: if arguments.liveness || arguments.json { Some(question.liveness().map_err(&fail)?) } else { None },
+        liveness: if arguments.liveness || arguments.json {
+            Some(question.liveness().map_err(&fail)?)
+        } else {
+            None
+        },
         verdict,
         certified,
     };
@@ -222,10 +226,16 @@ fn answer(arguments: &Arguments, path: &Path, loaded: &Loaded) -> Result<Exit, F
 fn report(path: &Path, loaded: &Loaded, answers: &Answers) -> serde_json::Value {
     let Loaded { program, model } = loaded;
     let terms: Vec<String> = answers.outcomes.terms.iter().map(|term| program.term_name(*term)).collect();
-    let outcomes: Vec<_> = answers.outcomes.list.iter().map(|outcome| {
-        let values: serde_json::Map<_, _> = terms.iter().cloned().zip(outcome.values.iter().map(|value| json!(value))).collect();
-        json!({ "values": values, "count": outcome.count, "satisfies": outcome.satisfies })
-    }).collect();
+    let outcomes: Vec<_> = answers
+        .outcomes
+        .list
+        .iter()
+        .map(|outcome| {
+            let values: serde_json::Map<_, _> =
+                terms.iter().cloned().zip(outcome.values.iter().map(|value| json!(value))).collect();
+            json!({ "values": values, "count": outcome.count, "satisfies": outcome.satisfies })
+        })
+        .collect();
     let mixed = is_mixed(answers);
     json!({
         "file": path.display().to_string(),
@@ -289,7 +299,8 @@ fn text(
         let terms: Vec<String> = answers.outcomes.terms.iter().map(|term| program.term_name(*term)).collect();
         out.push_str("  outcomes:\n");
         for outcome in &answers.outcomes.list {
-            let values: Vec<String> = terms.iter().zip(&outcome.values).map(|(term, value)| format!("{term}={value}")).collect();
+            let values: Vec<String> =
+                terms.iter().zip(&outcome.values).map(|(term, value)| format!("{term}={value}")).collect();
             let mark = if outcome.satisfies { " *" } else { "" };
             out.push_str(&format!("    {:6}  {}{mark}\n", outcome.count, values.join(" ")));
         }
@@ -311,7 +322,12 @@ fn text(
     Ok(out)
 }
 
-fn draw_execution(arguments: &Arguments, loaded: &Loaded, question: &Question, answers: &Answers) -> Result<(), Failure> {
+fn draw_execution(
+    arguments: &Arguments,
+    loaded: &Loaded,
+    question: &Question,
+    answers: &Answers,
+) -> Result<(), Failure> {
     if arguments.dot.is_none() && arguments.svg.is_none() {
         return Ok(());
     }
@@ -321,7 +337,8 @@ fn draw_execution(arguments: &Arguments, loaded: &Loaded, question: &Question, a
         None => question.forbidden().map_err(undecided(Path::new(&program.name)))?,
     };
     let marked = forbidden.as_ref().map_or(&[][..], |forbidden| &forbidden.edges);
-    let execution = answers.verdict.execution.as_deref().or(forbidden.as_ref().map(|forbidden| &forbidden.execution));
+    let execution =
+        answers.verdict.execution.as_deref().or(forbidden.as_ref().map(|forbidden| &forbidden.execution));
     let Some(execution) = execution else { return Ok(()) };
     for (path, picture) in [(&arguments.dot, draw::dot as Picture), (&arguments.svg, draw::svg)] {
         if let Some(path) = path {
@@ -339,7 +356,8 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
 
 /// Compares verdicts with a table.
 fn compare(arguments: &Arguments, table: &Path) -> Result<Exit, Failure> {
-    let rows = fs::read_to_string(table).map_err(|error| Failure::usage(format!("cannot read {}: {error}", table.display())))?;
+    let rows = fs::read_to_string(table)
+        .map_err(|error| Failure::usage(format!("cannot read {}: {error}", table.display())))?;
     let (mut met, mut total, mut slowest) = (0, 0, (std::time::Duration::ZERO, String::new()));
     let begin = std::time::Instant::now();
     for row in rows.lines().filter(|row| !row.trim().is_empty()) {
@@ -402,10 +420,16 @@ fn generate_tests(arguments: &Generate) -> Result<Exit, Failure> {
         }
     };
     if let Some(cycle) = &arguments.cycle {
-        let edges: Option<Vec<Edge>> = cycle.split(' ').filter(|edge| !edge.is_empty()).map(Edge::parse).collect();
-        let annotation = Annotation { write: &arguments.write, read: &arguments.read, other: &arguments.other };
+        let edges: Option<Vec<Edge>> =
+            cycle.split(' ').filter(|edge| !edge.is_empty()).map(Edge::parse).collect();
+        let annotation =
+            Annotation { write: &arguments.write, read: &arguments.read, other: &arguments.other };
         let text = edges.and_then(|edges| generate::from_cycle("cycle", &edges, &annotation, &places));
-        emit(text.ok_or_else(|| Failure::usage(format!("`{cycle}` is not a cycle that ends between threads")))?)?;
+        emit(
+            text.ok_or_else(|| {
+                Failure::usage(format!("`{cycle}` is not a cycle that ends between threads"))
+            })?,
+        )?;
         return Ok(Exit::Ok);
     }
     let own: Vec<&str> = arguments.instruction.iter().map(String::as_str).collect();

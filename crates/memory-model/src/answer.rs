@@ -5,7 +5,7 @@ use crate::event::Event;
 use crate::facts::{Base, Facts};
 use crate::layout::Layout;
 use crate::model::Model;
-use crate::plan::Values;
+use crate::plan::{Stage, Values};
 use crate::program::{Condition, Program, Quantifier, Term};
 use crate::relation::EventId;
 use crate::search::{End, Goal, Proof, Search};
@@ -40,7 +40,9 @@ pub enum Undecided {
 impl fmt::Display for Undecided {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::TooLarge => "an execution has more events than can be held, or a thread does not stop computing",
+            Self::TooLarge => {
+                "an execution has more events than can be held, or a thread does not stop computing"
+            }
             Self::TooMany => "there are too many executions to try",
         })
     }
@@ -222,7 +224,8 @@ impl<'a> Question<'a> {
     pub fn outcomes(&self) -> Result<Outcomes, Undecided> {
         let terms = self.terms();
         let context = self.context(false);
-        let mut search = self.search(Collect { context, terms: terms.clone(), found: BTreeMap::new() }, false);
+        let mut search =
+            self.search(Collect { context, terms: terms.clone(), found: BTreeMap::new() }, false);
         search.terms.clear();
         let (end, _) = search.run()?;
         if end == End::Limit {
@@ -261,10 +264,8 @@ impl<'a> Question<'a> {
 
     /// An execution with a data race: one of accesses that overlap in part, if there is one.
     pub fn race(&self) -> Result<Option<Race>, Undecided> {
-        let mut search = self.search(
-            FindRace { model: self.model, mixed_wanted: self.layout.mixed_size, found: None },
-            false,
-        );
+        let mut search = self
+            .search(FindRace { model: self.model, mixed_wanted: self.layout.mixed_size, found: None }, false);
         // Which values are read does not matter here.
         search.terms.clear();
         let (end, _) = search.run()?;
@@ -309,12 +310,15 @@ fn final_values(state: &State, context: &Context, location: usize) -> Vec<i64> {
         };
         let co = state.facts.base(Base::Co);
         let last = |&write: &EventId| covers(write) && !co.row(write).iter().any(covers);
-        let mut parts: Vec<u64> =
-            (0..state.facts.len()).filter(last).filter_map(|write| state.cell_value(context, write, cell)).collect();
+        let mut parts: Vec<u64> = (0..state.facts.len())
+            .filter(last)
+            .filter_map(|write| state.cell_value(context, write, cell))
+            .collect();
         parts.sort_unstable();
         parts.dedup();
         let shift = (cell.start - bytes.start) * 8;
-        values = values.iter().flat_map(|value| parts.iter().map(move |part| value | part << shift)).collect();
+        values =
+            values.iter().flat_map(|value| parts.iter().map(move |part| value | part << shift)).collect();
     }
     values.into_iter().map(|value| value as i64).collect()
 }
@@ -329,7 +333,9 @@ fn combinations(state: &State, context: &Context, terms: &[Term]) -> Vec<Vec<i64
         };
         all = all
             .iter()
-            .flat_map(|before| values.iter().map(move |value| before.iter().copied().chain([*value]).collect()))
+            .flat_map(|before| {
+                values.iter().map(move |value| before.iter().copied().chain([*value]).collect())
+            })
             .collect();
     }
     all
@@ -395,7 +401,9 @@ impl Goal for Collect<'_> {
     fn found(&mut self, state: &State, _: &Decided, _: &Values) -> bool {
         let program = self.context.program;
         for values in combinations(state, &self.context, &self.terms) {
-            let kept = |filter: &Condition| filter.evaluate(&|term| lookup(&self.terms, &values, term)) == Some(true);
+            let kept = |filter: &Condition| {
+                filter.evaluate(&|term| lookup(&self.terms, &values, term)) == Some(true)
+            };
             if program.filter.as_ref().is_none_or(kept) {
                 *self.found.entry(values).or_default() += 1;
             }
@@ -431,6 +439,18 @@ impl Goal for FindRace<'_> {
     }
 }
 
+/// The data races of a trace: an execution whose reads-from, Fence-SC order and barriers are known, given as base relations.
+/// Causality does not depend on coherence, which need not be.
+///
+/// This is where an observer of running kernels joins: it pushes events into [`Facts`], relates them by program order,
+/// reads-from and barriers, and asks.
+pub fn races_of_trace(facts: &Facts, model: &Model) -> Vec<(EventId, EventId)> {
+    let mut values = Values::default();
+    model.plan.evaluate(Stage::Events, facts, &mut values);
+    model.plan.evaluate(Stage::Choices, facts, &mut values);
+    races(facts, model, &values)
+}
+
 /// The data races of a consistent execution: accesses that overlap, one of them a write, that are not morally strong to
 /// one another and that causality does not order.
 pub(crate) fn races(facts: &Facts, model: &Model, values: &Values) -> Vec<(EventId, EventId)> {
@@ -462,11 +482,13 @@ impl FindStuck {
     fn is_unfair(state: &State) -> bool {
         state.threads.iter().enumerate().any(|(thread, of)| {
             let Status::Spinning(first) = of.status else { return false };
-            let own = |event: EventId| event >= first && state.facts.events()[event].thread == Some(thread as u32);
+            let own =
+                |event: EventId| event >= first && state.facts.events()[event].thread == Some(thread as u32);
             state.sources.iter().filter(|source| own(source.read)).any(|source| {
                 let Some(write) = source.write else { return false };
                 let overwrites = |later: EventId| {
-                    !own(later) && state.facts.events()[later].bytes().is_some_and(|bytes| source.cell.is_in(bytes))
+                    !own(later)
+                        && state.facts.events()[later].bytes().is_some_and(|bytes| source.cell.is_in(bytes))
                 };
                 state.facts.base(Base::Co).row(write).iter().any(overwrites)
             })
@@ -483,8 +505,9 @@ impl Goal for FindStuck {
         if Self::is_unfair(state) {
             return false;
         }
-        let stuck: Vec<usize> =
-            (0..state.threads.len()).filter(|&thread| state.threads[thread].status != Status::Ended).collect();
+        let stuck: Vec<usize> = (0..state.threads.len())
+            .filter(|&thread| state.threads[thread].status != Status::Ended)
+            .collect();
         if stuck.is_empty() {
             return false;
         }

@@ -92,7 +92,10 @@ pub(crate) fn relate_certain(state: &mut State) {
         for b in &state.arrivals[..=index] {
             if a.quorum.is_none() && b.quorum.is_none() && same_barrier(state, a, b) == Some(true) {
                 let events = state.facts.events();
-                let (forth, back) = (may_meet(&events[a.event], &events[b.event]), may_meet(&events[b.event], &events[a.event]));
+                let (forth, back) = (
+                    may_meet(&events[a.event], &events[b.event]),
+                    may_meet(&events[b.event], &events[a.event]),
+                );
                 if forth {
                     state.facts.base_mut(Base::Bar).insert(a.event, b.event);
                 }
@@ -120,7 +123,8 @@ pub(crate) fn ways(state: &State, context: &Context) -> Vec<Relation> {
         done.extend(company.iter().map(|member| member.event));
         let quorums: Vec<Option<usize>> = company.iter().filter_map(|member| quorum(state, member)).collect();
         let largest = quorums.iter().flatten().max().copied();
-        let all = company.iter().filter(|member| member.quorum.is_none()).all(|m| all_came(state, context, m));
+        let all =
+            company.iter().filter(|member| member.quorum.is_none()).all(|m| all_came(state, context, m));
         let blocked = largest.is_some_and(|quorum| company.len() < quorum);
         if !all || blocked {
             if context.blocking {
@@ -143,8 +147,11 @@ pub(crate) fn ways(state: &State, context: &Context) -> Vec<Relation> {
                 Family::Dartagnan => add(&mut with, state, &choice, &company),
                 Family::Isa => {
                     for generation in &choice {
-                        let members: Vec<Arrival> =
-                            company.iter().filter(|member| generation.contains(&member.event)).copied().collect();
+                        let members: Vec<Arrival> = company
+                            .iter()
+                            .filter(|member| generation.contains(&member.event))
+                            .copied()
+                            .collect();
                         add(&mut with, state, std::slice::from_ref(generation), &members);
                     }
                 }
@@ -195,9 +202,7 @@ fn generations(state: &State, company: &[Arrival], size: usize) -> Vec<Vec<Vec<E
     if size == 0 {
         return vec![Vec::new()];
     }
-    let waits = |arrival: &Arrival| {
-        matches!(state.facts.events()[arrival.event].kind, Kind::Barrier(barrier) if barrier.part != Part::Arrive)
-    };
+    let waits = |arrival: &Arrival| matches!(state.facts.events()[arrival.event].kind, Kind::Barrier(barrier) if barrier.part != Part::Arrive);
     if !company.iter().any(waits) {
         return vec![Vec::new()];
     }
@@ -208,7 +213,8 @@ fn generations(state: &State, company: &[Arrival], size: usize) -> Vec<Vec<Vec<E
         threads.sort_unstable();
         threads.dedup();
         // The first member that waits is in the generation that is chosen first, so that each split is found once.
-        let first = company.iter().find(|member| waits(member)).is_some_and(|first| chosen.contains(&first.event));
+        let first =
+            company.iter().find(|member| waits(member)).is_some_and(|first| chosen.contains(&first.event));
         if threads.len() < size || !first {
             continue;
         }

@@ -15,7 +15,12 @@ use crate::unfold::{Source, State};
 pub(crate) type Violation = usize;
 
 /// Completes the orders of an execution and checks the axioms. The error is the first part that is violated.
-pub(crate) fn check(state: &mut State, decided: &Decided, model: &Model, values: &mut Values) -> Result<(), Violation> {
+pub(crate) fn check(
+    state: &mut State,
+    decided: &Decided,
+    model: &Model,
+    values: &mut Values,
+) -> Result<(), Violation> {
     check_facts(&mut state.facts, &state.sources, decided, model, values)
 }
 
@@ -71,7 +76,8 @@ pub(crate) fn check_facts(
     let mut co = Relation::empty(n);
     for (init, event) in facts.events().iter().enumerate() {
         let Some(bytes) = event.bytes().filter(|_| event.thread.is_none()) else { continue };
-        let later = |other: &usize| facts.events()[*other].thread.is_some() && facts.events()[*other].is_write();
+        let later =
+            |other: &usize| facts.events()[*other].thread.is_some() && facts.events()[*other].is_write();
         for write in (0..n).filter(later) {
             if facts.events()[write].bytes().is_some_and(|b| b.overlap(bytes)) {
                 co.insert(init, write);
@@ -136,7 +142,8 @@ fn include(plan: &Plan, facts: &mut Facts, values: &Values, ordering: Ordering) 
 
 fn verify(plan: &Plan, values: &Values, stage: Stage) -> Result<(), Violation> {
     for (index, requirement) in plan.requirements.iter().enumerate() {
-        let due = requirement.stage == stage || (stage == Stage::Choices && requirement.stage == Stage::Events);
+        let due =
+            requirement.stage == stage || (stage == Stage::Choices && requirement.stage == Stage::Events);
         if !due {
             continue;
         }

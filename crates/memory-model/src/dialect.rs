@@ -8,7 +8,8 @@
 
 use crate::event::{Bytes, Order, Part, Placement, Proxy, Scope};
 use crate::program::{
-    Access, Arithmetic, Comparison, Condition, Instruction, Location, Operand, Program, Register, Term, Thread, Update,
+    Access, Arithmetic, Comparison, Condition, Instruction, Location, Operand, Program, Register, Term,
+    Thread, Update,
 };
 use crate::text::{self, Names, Problem, Token, Tokens};
 use rustc_hash::FxHashMap;
@@ -33,7 +34,8 @@ pub fn parse(source: &str) -> Result<Program, Problem> {
     let registers = reader.declarations(&mut tokens)?;
     reader.threads(&mut tokens)?;
     for (thread, register, value) in registers {
-        let thread = reader.thread(&thread).ok_or_else(|| tokens.problem(format!("there is no thread {thread}")))?;
+        let thread =
+            reader.thread(&thread).ok_or_else(|| tokens.problem(format!("there is no thread {thread}")))?;
         let register = reader.register(thread, &register);
         reader.threads[thread].initial[register] = value;
     }
@@ -81,7 +83,8 @@ impl Column {
     fn finish(self, thread: &mut Thread) -> Result<(), String> {
         (thread.code, thread.texts) = self.code.into_iter().unzip();
         for (at, label) in self.jumps {
-            let place = *self.labels.get(&label).ok_or_else(|| format!("{} has no label {label}", thread.name))?;
+            let place =
+                *self.labels.get(&label).ok_or_else(|| format!("{} has no label {label}", thread.name))?;
             match &mut thread.code[at] {
                 Instruction::Branch { target, .. } | Instruction::Jump(target) => *target = place,
                 _ => {}
@@ -145,7 +148,9 @@ impl Reader {
         let known = |reader: &Self, tokens: &mut Tokens| {
             let name = tokens.word("a location")?;
             let found = reader.locations.iter().find(|location| location.name == name);
-            found.map(|location| location.bytes).ok_or_else(|| tokens.problem(format!("there is no location `{name}`")))
+            found
+                .map(|location| location.bytes)
+                .ok_or_else(|| tokens.problem(format!("there is no location `{name}`")))
         };
         if tokens.eat("@") {
             let proxy = proxy(tokens)?;
@@ -176,7 +181,8 @@ impl Reader {
     }
 
     fn declare(&mut self, name: &str, initial: Vec<u8>) -> Bytes {
-        let bytes = Bytes { object: self.objects.len() as u32, address: self.next_address(), start: 0, len: WIDTH };
+        let bytes =
+            Bytes { object: self.objects.len() as u32, address: self.next_address(), start: 0, len: WIDTH };
         self.objects.push(initial);
         self.locations.push(Location { name: name.to_owned(), bytes });
         bytes
@@ -193,7 +199,8 @@ impl Reader {
             loop {
                 let level = tokens.word("`cta`, `cluster` or `gpu`")?;
                 let number = tokens.number("a number")?;
-                let number = u32::try_from(number).map_err(|_| tokens.problem(format!("{number} is no place")))?;
+                let number =
+                    u32::try_from(number).map_err(|_| tokens.problem(format!("{number} is no place")))?;
                 match level {
                     "cta" => placement.cta = number,
                     "cluster" => placement.cluster = number,
@@ -254,7 +261,12 @@ impl Reader {
         Ok(())
     }
 
-    fn instruction(&mut self, tokens: &mut Tokens, thread: usize, column: &mut Column) -> Result<Instruction, Problem> {
+    fn instruction(
+        &mut self,
+        tokens: &mut Tokens,
+        thread: usize,
+        column: &mut Column,
+    ) -> Result<Instruction, Problem> {
         let name = tokens.word("an instruction")?;
         match name {
             "ld" | "tld" | "suld" | "cold" => {
@@ -290,7 +302,8 @@ impl Reader {
             "bar" | "barrier" => self.barrier(tokens, thread),
             "cp" => self.copy(tokens),
             "add" | "sub" | "mul" | "div" | "and" | "or" | "xor" => {
-                let operation = arithmetic(name).ok_or_else(|| tokens.problem(format!("unknown `{name}`")))?;
+                let operation =
+                    arithmetic(name).ok_or_else(|| tokens.problem(format!("unknown `{name}`")))?;
                 let destination = self.destination(tokens, thread)?;
                 tokens.need(",")?;
                 let a = self.operand(tokens, thread)?;
@@ -372,9 +385,11 @@ impl Reader {
             other => return Err(tokens.problem(format!("a barrier has no `{other}`"))),
         };
         let instance = tokens.number("the barrier's instance")?;
-        let instance = u32::try_from(instance).map_err(|_| tokens.problem(format!("{instance} is no instance")))?;
+        let instance =
+            u32::try_from(instance).map_err(|_| tokens.problem(format!("{instance} is no instance")))?;
         let resource = if tokens.eat(",") { Some(self.operand(tokens, thread)?) } else { None };
-        let quorum = if resource.is_some() && tokens.eat(",") { Some(self.operand(tokens, thread)?) } else { None };
+        let quorum =
+            if resource.is_some() && tokens.eat(",") { Some(self.operand(tokens, thread)?) } else { None };
         Ok(Instruction::Barrier { instance, part, scope, resource, quorum })
     }
 
@@ -482,7 +497,8 @@ impl Names for Reader {
 }
 
 fn is_register(word: &str) -> bool {
-    word.strip_prefix('r').is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))
+    word.strip_prefix('r')
+        .is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))
 }
 
 fn arithmetic(name: &str) -> Option<Arithmetic> {

@@ -33,7 +33,8 @@ fn edges(model: &Model, execution: &Execution, marked: &[Edge]) -> Vec<Edge> {
 /// The execution in the language of Graphviz. Marked edges, such as a cycle, are thick.
 pub fn dot(program: &Program, model: &Model, execution: &Execution, marked: &[Edge]) -> String {
     let quote = |text: &str| text.replace('\\', "\\\\").replace('"', "\\\"");
-    let mut out = format!("digraph \"{}\" {{\n  node [shape=box, fontname=monospace];\n", quote(&program.name));
+    let mut out =
+        format!("digraph \"{}\" {{\n  node [shape=box, fontname=monospace];\n", quote(&program.name));
     let label = |event| quote(&format!("{}: {}", letter(event), describe(program, execution, event)));
     for (event, of) in execution.events().iter().enumerate() {
         if of.thread.is_none() {
@@ -53,7 +54,10 @@ pub fn dot(program: &Program, model: &Model, execution: &Execution, marked: &[Ed
     for edge in edges(model, execution, marked) {
         let width = if is_marked(&edge, marked) { ", penwidth=3" } else { "" };
         let (Edge { from, name, to }, colour) = (&edge, colour(&edge.name));
-        let _ = writeln!(out, "  e{from} -> e{to} [label=\"{name}\", color=\"{colour}\", fontcolor=\"{colour}\"{width}];");
+        let _ = writeln!(
+            out,
+            "  e{from} -> e{to} [label=\"{name}\", color=\"{colour}\", fontcolor=\"{colour}\"{width}];"
+        );
     }
     out.push_str("}\n");
     out
@@ -105,7 +109,13 @@ pub fn svg(program: &Program, model: &Model, execution: &Execution, marked: &[Ed
     );
     for (thread, of) in program.threads.iter().enumerate() {
         let place = format!("{}: cta {}, gpu {}", of.name, of.placement.cta, of.placement.gpu);
-        let _ = writeln!(out, "<text x=\"{}\" y=\"{}\" font-weight=\"bold\">{}</text>", left(thread), TOP + 26, escape(&place));
+        let _ = writeln!(
+            out,
+            "<text x=\"{}\" y=\"{}\" font-weight=\"bold\">{}</text>",
+            left(thread),
+            TOP + 26,
+            escape(&place)
+        );
     }
     for (index, edge) in edges(model, execution, marked).iter().enumerate() {
         out.push_str(&arrow(edge, &boxes, is_marked(edge, marked), index));
@@ -149,7 +159,10 @@ fn arrow(edge: &Edge, boxes: &[(usize, usize, usize)], marked: bool, index: usiz
     let (ux, uy) = (dx / length, dy / length);
     let corner = |side: f64| (end.0 - 9.0 * ux + side * 4.0 * uy, end.1 - 9.0 * uy - side * 4.0 * ux);
     let ((ax, ay), (bx, by)) = (corner(1.0), corner(-1.0));
-    let label = (0.25 * start.0 + 0.5 * control.0 + 0.25 * end.0, 0.25 * start.1 + 0.5 * control.1 + 0.25 * end.1 - 4.0);
+    let label = (
+        0.25 * start.0 + 0.5 * control.0 + 0.25 * end.0,
+        0.25 * start.1 + 0.5 * control.1 + 0.25 * end.1 - 4.0,
+    );
     let (colour, width) = (colour(&edge.name), if marked { 3.5 } else { 1.5 });
     format!(
         "<path d=\"M{:.1} {:.1} Q{:.1} {:.1} {:.1} {:.1}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"{width}\"/>\

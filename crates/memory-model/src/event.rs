@@ -153,7 +153,9 @@ pub struct Bytes {
 impl Bytes {
     /// Whether both touch a byte of memory.
     pub fn overlap(self, other: Self) -> bool {
-        self.object == other.object && self.start < other.start + other.len && other.start < self.start + self.len
+        self.object == other.object
+            && self.start < other.start + other.len
+            && other.start < self.start + self.len
     }
 
     /// Whether both touch a byte through the same virtual address.

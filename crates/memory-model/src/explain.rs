@@ -41,7 +41,9 @@ impl Question<'_> {
     pub fn forbidden(&self) -> Result<Option<Forbidden>, Undecided> {
         let Some(mut execution) = self.candidate()? else { return Ok(None) };
         let mut values = Values::default();
-        let Some((violated, facts)) = first_violation(&execution, &Decided::default(), self.model(), &mut values) else {
+        let Some((violated, facts)) =
+            first_violation(&execution, &Decided::default(), self.model(), &mut values)
+        else {
             return Ok(None);
         };
         let plan = &self.model().plan;
@@ -127,7 +129,9 @@ impl Explainer<'_> {
                     return;
                 }
                 match self.model.plan.definitions.get(name) {
-                    Some(definition) if !SHOWN.contains(&name.as_str()) => self.derive(definition, a, b, edges),
+                    Some(definition) if !SHOWN.contains(&name.as_str()) => {
+                        self.derive(definition, a, b, edges)
+                    }
                     _ => edges.push(Edge { from: a, name: name.clone(), to: b }),
                 }
             }
@@ -147,7 +151,9 @@ impl Explainer<'_> {
                     self.model.plan.value_of(x, self.facts, self.values),
                     self.model.plan.value_of(y, self.facts, self.values),
                 );
-                if let Some(mid) = (0..self.facts.len()).find(|&mid| first.contains(a, mid) && second.contains(mid, b)) {
+                if let Some(mid) =
+                    (0..self.facts.len()).find(|&mid| first.contains(a, mid) && second.contains(mid, b))
+                {
                     self.derive(x, a, mid, edges);
                     self.derive(y, mid, b, edges);
                 }
@@ -167,7 +173,11 @@ impl Explainer<'_> {
                 let mut back = Vec::new();
                 self.derive(x, b, a, &mut back);
                 back.reverse();
-                edges.extend(back.into_iter().map(|e| Edge { from: e.to, name: format!("{}^-1", e.name), to: e.from }));
+                edges.extend(back.into_iter().map(|e| Edge {
+                    from: e.to,
+                    name: format!("{}^-1", e.name),
+                    to: e.from,
+                }));
             }
         }
     }
@@ -175,7 +185,10 @@ impl Explainer<'_> {
     fn is_place(&self, expression: &Expression) -> bool {
         match expression {
             Expression::Name(name) => {
-                matches!(name.as_str(), "loc" | "vloc" | "same" | "sr" | "scta" | "sameproxy" | "includes" | "ms")
+                matches!(
+                    name.as_str(),
+                    "loc" | "vloc" | "same" | "sr" | "scta" | "sameproxy" | "includes" | "ms"
+                )
             }
             Expression::Intersection(x, y) => self.is_place(x) && self.is_place(y),
             _ => false,
@@ -217,7 +230,8 @@ pub fn shown_edges(model: &Model, execution: &Execution) -> Vec<Edge> {
     let mut facts = execution.facts.clone();
     let bar = facts.base(Base::Bar).clone();
     // The axioms may be violated; the relations are computed as far as that.
-    let checked = consistency::check_facts(&mut facts, &execution.sources, &execution.decided, model, &mut values);
+    let checked =
+        consistency::check_facts(&mut facts, &execution.sources, &execution.decided, model, &mut values);
     debug_assert!(checked.is_ok() || !execution.events().is_empty());
     let mut edges = Vec::new();
     let mut add = |name: &str, relation: &Relation| {
@@ -229,7 +243,8 @@ pub fn shown_edges(model: &Model, execution: &Execution) -> Vec<Edge> {
     let mut fr = facts.base(Base::Fr).clone();
     for read in 0..facts.len() {
         let row = fr.row(read);
-        let later = row.iter().filter(|&write| row.iter().any(|other| facts.base(Base::Co).contains(other, write)));
+        let later =
+            row.iter().filter(|&write| row.iter().any(|other| facts.base(Base::Co).contains(other, write)));
         let later: crate::relation::Set = later.collect();
         *fr.row_mut(read) = row.minus(later);
     }
@@ -257,7 +272,9 @@ fn reduced(order: &Relation) -> Relation {
 /// An execution as text: its events by thread, then its edges by kind.
 pub fn text(program: &Program, model: &Model, execution: &Execution) -> String {
     let mut out = String::new();
-    let own = |thread: Option<u32>| (0..execution.events().len()).filter(move |&e| execution.events()[e].thread == thread);
+    let own = |thread: Option<u32>| {
+        (0..execution.events().len()).filter(move |&e| execution.events()[e].thread == thread)
+    };
     for event in own(None) {
         let _ = writeln!(out, "  {}: {}", letter(event), describe(program, execution, event));
     }

@@ -65,11 +65,17 @@ pub fn parse(module: &Module) -> Result<FromPtx, Problem> {
                 let end = start + line.trim_end().len();
                 test.condition(at, &source[..end], word == "filter")?;
             }
-            _ => return Err(text::problem(source, at, format!("`{word}` is not a directive of litmus tests"))),
+            _ => {
+                return Err(text::problem(source, at, format!("`{word}` is not a directive of litmus tests")));
+            }
         }
     }
     let Some(assertion) = assertion else {
-        return Err(text::problem(source, 0, "there is no `//: exists`, `//: ~exists` or `//: forall`".into()));
+        return Err(text::problem(
+            source,
+            0,
+            "there is no `//: exists`, `//: ~exists` or `//: forall`".into(),
+        ));
     };
     test.program.assertion = assertion;
     let version = Version(module.version.major, module.version.minor);
@@ -103,7 +109,10 @@ type Addresses = FxHashMap<RegId, (VarId, i64)>;
 impl Test<'_> {
     fn thread(&mut self, at: usize, rest: &str) -> Result<(), Problem> {
         let fail = |message: String| text::problem(self.source, at, message);
-        let (name, rest) = rest.trim().split_once(' ').ok_or_else(|| fail("a thread is `NAME ENTRY cta N, gpu N`".into()))?;
+        let (name, rest) = rest
+            .trim()
+            .split_once(' ')
+            .ok_or_else(|| fail("a thread is `NAME ENTRY cta N, gpu N`".into()))?;
         let rest = rest.trim();
         let end = rest.find(|c: char| c == '(' || c.is_whitespace()).unwrap_or(rest.len());
         let (entry, mut rest) = rest.split_at(end);
@@ -115,7 +124,8 @@ impl Test<'_> {
         }
         let mut placement = Placement::default();
         for part in rest.split(',').map(str::trim).filter(|part| !part.is_empty()) {
-            let (level, number) = part.split_once(' ').ok_or_else(|| fail(format!("`{part}` is no place")))?;
+            let (level, number) =
+                part.split_once(' ').ok_or_else(|| fail(format!("`{part}` is no place")))?;
             let number = number.trim().parse().map_err(|_| fail(format!("`{number}` is no number")))?;
             match level {
                 "cta" => placement.cta = number,
@@ -124,10 +134,13 @@ impl Test<'_> {
                 _ => return Err(fail(format!("`{level}` is not a level of the machine"))),
             }
         }
-        if self.program.threads.len() >= MAX_THREADS || self.program.threads.iter().any(|thread| thread.name == name) {
+        if self.program.threads.len() >= MAX_THREADS
+            || self.program.threads.iter().any(|thread| thread.name == name)
+        {
             return Err(fail(format!("too many threads, or {name} twice")));
         }
-        let function = self.module.entries().map(|(_, function)| function).find(|function| function.name == entry);
+        let function =
+            self.module.entries().map(|(_, function)| function).find(|function| function.name == entry);
         let function = function.ok_or_else(|| fail(format!("there is no entry `{entry}`")))?;
         let body = function.body.as_ref().ok_or_else(|| fail(format!("`{entry}` has no body")))?;
         let mut parameters = FxHashMap::default();
@@ -147,7 +160,11 @@ impl Test<'_> {
             let known = known.ok_or_else(|| fail(format!("there is no variable `{argument}`")))?;
             parameters.insert(parameter, VarId(known as u32));
         }
-        let registers = body.registers.iter().map(|register| self.module.text(register.name).to_owned()).collect::<Vec<_>>();
+        let registers = body
+            .registers
+            .iter()
+            .map(|register| self.module.text(register.name).to_owned())
+            .collect::<Vec<_>>();
         let initial = vec![0; registers.len()];
         let thread = Thread { name: name.to_owned(), placement, registers, initial, ..Thread::default() };
         self.program.threads.push(thread);
@@ -256,9 +273,17 @@ impl Lowering<'_, '_> {
             let fail = |message: String| text::problem(source, span.start as usize, message);
             let text = source.get(span.start as usize..span.end as usize).unwrap_or_default();
             let text = text.trim_end_matches(';').split_whitespace().collect::<Vec<_>>().join(" ");
-            let operands = body.operands(instruction);
+            // Optional operands that were not written do not matter here.
+            let operands: Vec<Source> = body
+                .operands(instruction)
+                .iter()
+                .filter(|operand| **operand != Source::Absent)
+                .copied()
+                .collect();
             if words[0] == "bra" {
-                let Some(Source::Label(label)) = operands.first() else { return Err(fail("a branch needs a label".into())) };
+                let Some(Source::Label(label)) = operands.first() else {
+                    return Err(fail("a branch needs a label".into()));
+                };
                 // A label for now; places are known at the end.
                 let target = label.index();
                 let jump = match instruction.guard {
@@ -282,7 +307,7 @@ impl Lowering<'_, '_> {
             }
             if matches!(words[0], "ret" | "exit") {
                 self.code.push((Instruction::Jump(usize::MAX - 1), text));
-            } else if let Some(made) = self.instruction(&words, operands).map_err(fail)? {
+            } else if let Some(made) = self.instruction(&words, &operands).map_err(fail)? {
                 self.code.push((made, text));
             }
             if instruction.guard.is_some() {
@@ -337,12 +362,14 @@ impl Lowering<'_, '_> {
             }
             ("ld", [to, from]) => {
                 let access = self.access(from, size, words, order, scope)?;
-                let destinations = self.list(to).iter().map(|register| self.register(register)).collect::<Result<_, _>>()?;
+                let destinations =
+                    self.list(to).iter().map(|register| self.register(register)).collect::<Result<_, _>>()?;
                 Ok(Some(Instruction::Load { destinations, access }))
             }
             ("st", [to, from]) => {
                 let access = self.access(to, size, words, order, scope)?;
-                let values = self.list(from).iter().map(|value| self.value(value)).collect::<Result<_, _>>()?;
+                let values =
+                    self.list(from).iter().map(|value| self.value(value)).collect::<Result<_, _>>()?;
                 Ok(Some(Instruction::Store { values, access }))
             }
             ("atom" | "red", _) => self.atomic(words, operands, size, order, scope).map(Some),
@@ -375,13 +402,21 @@ impl Lowering<'_, '_> {
                 self.hold(to, variable, offset)?;
                 Ok(None)
             }
-            ("add" | "sub", [to, Source::Register(from), Source::Immediate(by)]) if self.addresses.contains_key(from) => {
+            ("add" | "sub", [to, Source::Register(from), Source::Immediate(by)])
+                if self.addresses.contains_key(from) =>
+            {
                 let (variable, offset) = self.addresses[from];
                 let by = *by as i64;
-                self.hold(to, variable, if words[0] == "add" { offset.wrapping_add(by) } else { offset.wrapping_sub(by) })?;
+                self.hold(
+                    to,
+                    variable,
+                    if words[0] == "add" { offset.wrapping_add(by) } else { offset.wrapping_sub(by) },
+                )?;
                 Ok(None)
             }
-            ("mov" | "cvt" | "cvta", [to, from]) => self.set(to, Arithmetic::Second, Operand::Constant(0), from),
+            ("mov" | "cvt" | "cvta", [to, from]) => {
+                self.set(to, Arithmetic::Second, Operand::Constant(0), from)
+            }
             ("setp", [to, a, b]) => {
                 let comparisons = [
                     ("eq", Comparison::Eq),
@@ -401,7 +436,11 @@ impl Lowering<'_, '_> {
                 let a = self.value(a)?;
                 self.set(to, operation, a, b)
             }
-            _ => Err(format!("`{}` is not understood in litmus tests (entry `{}`)", words.join("."), self.function.name)),
+            _ => Err(format!(
+                "`{}` is not understood in litmus tests (entry `{}`)",
+                words.join("."),
+                self.function.name
+            )),
         }
     }
 
@@ -425,10 +464,16 @@ impl Lowering<'_, '_> {
             [address, expected, new] if words.contains(&"cas") => {
                 (address, Update::CompareAndSwap { expected: self.value(expected)?, new: self.value(new)? })
             }
-            [address, value, ..] if words.contains(&"exch") => (address, Update::Combine(Arithmetic::Second, self.value(value)?)),
-            [address, value, ..] => {
-                (address, Update::Combine(operation.ok_or("this atomic operation is not understood")?, self.value(value)?))
+            [address, value, ..] if words.contains(&"exch") => {
+                (address, Update::Combine(Arithmetic::Second, self.value(value)?))
             }
+            [address, value, ..] => (
+                address,
+                Update::Combine(
+                    operation.ok_or("this atomic operation is not understood")?,
+                    self.value(value)?,
+                ),
+            ),
             _ => return Err("this atomic operation is not understood".into()),
         };
         let access = self.access(address, size, words, order, scope)?;
@@ -448,7 +493,7 @@ impl Lowering<'_, '_> {
             return Err("this barrier is not understood".into());
         };
         let constant = |operand: Option<&Source>| match operand {
-            None | Some(Source::Absent) => Ok(None),
+            None => Ok(None),
             Some(Source::Immediate(value)) => Ok(Some(*value as i64)),
             Some(_) => Err("a barrier in a test needs constant operands".to_owned()),
         };
@@ -475,7 +520,10 @@ impl Lowering<'_, '_> {
         let (variable, offset) = match *address {
             Source::Address { base: AddressBase::Variable(variable), offset } => (variable, offset),
             Source::Address { base: AddressBase::Register(register), offset } => {
-                let (variable, start) = self.addresses.get(&register).ok_or("the address is not that of a variable plus a constant")?;
+                let (variable, start) = self
+                    .addresses
+                    .get(&register)
+                    .ok_or("the address is not that of a variable plus a constant")?;
                 (*variable, start.wrapping_add(offset))
             }
             _ => return Err("the address is not that of a variable plus a constant".into()),
@@ -515,13 +563,21 @@ impl Lowering<'_, '_> {
 
     fn value(&self, operand: &Source) -> Result<Operand, String> {
         match operand {
-            Source::Register(register) if !self.addresses.contains_key(register) => Ok(Operand::Register(register.index())),
+            Source::Register(register) if !self.addresses.contains_key(register) => {
+                Ok(Operand::Register(register.index()))
+            }
             Source::Immediate(value) => Ok(Operand::Constant(*value as i64)),
             _ => Err("a value must be a register that holds no address, or a number".into()),
         }
     }
 
-    fn set(&self, to: &Source, operation: Arithmetic, a: Operand, b: &Source) -> Result<Option<Instruction>, String> {
+    fn set(
+        &self,
+        to: &Source,
+        operation: Arithmetic,
+        a: Operand,
+        b: &Source,
+    ) -> Result<Option<Instruction>, String> {
         Ok(Some(Instruction::Set { destination: self.register(to)?, operation, a, b: self.value(b)? }))
     }
 
@@ -529,7 +585,9 @@ impl Lowering<'_, '_> {
     fn hold(&mut self, to: &Source, variable: VarId, offset: i64) -> Result<(), String> {
         let Source::Register(register) = to else { return Err("an address needs a register".into()) };
         match self.addresses.insert(*register, (variable, offset)) {
-            Some(before) if before != (variable, offset) => Err("a register holds two addresses in turn".into()),
+            Some(before) if before != (variable, offset) => {
+                Err("a register holds two addresses in turn".into())
+            }
             _ => Ok(()),
         }
     }

@@ -68,7 +68,13 @@ impl Shape<'_> {
                 continue;
             }
             // A new location is the next one: names do not matter.
-            let used = threads.iter().flatten().filter(|c| self.accesses_memory(c.0)).map(|c| c.1 + 1).max().unwrap_or(0);
+            let used = threads
+                .iter()
+                .flatten()
+                .filter(|c| self.accesses_memory(c.0))
+                .map(|c| c.1 + 1)
+                .max()
+                .unwrap_or(0);
             let locations = if access { self.locations.min(used + 1) } else { 1 };
             for location in 0..locations {
                 threads[thread].push((template, location));
@@ -89,7 +95,10 @@ impl Shape<'_> {
 
     fn is_connected(&self, threads: &[Vec<Choice>]) -> bool {
         let at_end = |thread: &Vec<Choice>| {
-            [thread.first(), thread.last()].into_iter().flatten().any(|choice| !self.accesses_memory(choice.0))
+            [thread.first(), thread.last()]
+                .into_iter()
+                .flatten()
+                .any(|choice| !self.accesses_memory(choice.0))
         };
         if threads.iter().any(|thread| thread.is_empty() || at_end(thread)) {
             return false;
@@ -97,7 +106,8 @@ impl Shape<'_> {
         (0..self.locations).all(|location| {
             let on = |choice: &&Choice| self.accesses_memory(choice.0) && choice.1 == location;
             let users = threads.iter().filter(|thread| thread.iter().any(|choice| on(&choice))).count();
-            let written = threads.iter().flatten().filter(on).any(|choice| self.templates[choice.0].contains("{v}"));
+            let written =
+                threads.iter().flatten().filter(on).any(|choice| self.templates[choice.0].contains("{v}"));
             users == 0 || (users > 1 && written)
         })
     }
@@ -133,18 +143,29 @@ impl Shape<'_> {
                 return (template, 0);
             }
             let known = names.iter().position(|&name| name == location);
-            (template, known.unwrap_or_else(|| {
-                names.push(location);
-                names.len() - 1
-            }))
+            (
+                template,
+                known.unwrap_or_else(|| {
+                    names.push(location);
+                    names.len() - 1
+                }),
+            )
         };
-        order.iter().map(|&thread| threads[thread].iter().map(|choice| rename(choice, &mut names)).collect()).collect()
+        order
+            .iter()
+            .map(|&thread| threads[thread].iter().map(|choice| rename(choice, &mut names)).collect())
+            .collect()
     }
 
     fn text(&self, threads: &[Vec<Choice>]) -> String {
         let columns: Vec<Vec<Line>> = threads
             .iter()
-            .map(|thread| thread.iter().map(|&(template, location)| Line::new(self.templates[template], location)).collect())
+            .map(|thread| {
+                thread
+                    .iter()
+                    .map(|&(template, location)| Line::new(self.templates[template], location))
+                    .collect()
+            })
             .collect();
         let places: Vec<String> = self.places.iter().map(|&place| place.to_owned()).collect();
         render("generated", &places, &columns, None)
@@ -176,7 +197,8 @@ fn render(name: &str, places: &[String], columns: &[Vec<Line>], condition: Optio
             let mut fill = |line: &Line| {
                 let mut text = line.template.clone();
                 let location = location_name(line.location);
-                for (hole, proxy) in [("s", "surface"), ("t", "texture"), ("c", "constant"), ("a", "generic")] {
+                for (hole, proxy) in [("s", "surface"), ("t", "texture"), ("c", "constant"), ("a", "generic")]
+                {
                     let hole_text = format!("{{{hole}}}");
                     if text.contains(&hole_text) {
                         aliases.insert(format!("{hole}{location} @ {proxy} aliases {location};"));
@@ -218,7 +240,8 @@ fn render(name: &str, places: &[String], columns: &[Vec<Line>], condition: Optio
     for row in std::iter::once(None).chain((0..rows).map(Some)) {
         let line: Vec<String> = (0..places.len())
             .map(|column| {
-                let width = cells[column].iter().map(String::len).chain([heads[column].len()]).max().unwrap_or(0);
+                let width =
+                    cells[column].iter().map(String::len).chain([heads[column].len()]).max().unwrap_or(0);
                 format!(" {:width$} ", cell(column, row))
             })
             .collect();
@@ -237,7 +260,9 @@ pub fn from_columns(name: &str, places: &[&str], columns: &[&str]) -> String {
     let places: Vec<String> = places.iter().map(|&place| place.to_owned()).collect();
     let mut terms = BTreeSet::new();
     let mut names = BTreeSet::new();
-    for (thread, line) in columns.iter().enumerate().flat_map(|(t, lines)| lines.iter().map(move |line| (t, line))) {
+    for (thread, line) in
+        columns.iter().enumerate().flat_map(|(t, lines)| lines.iter().map(move |line| (t, line)))
+    {
         for word in line.template.split([' ', ',']).skip(1).filter(|word| !word.is_empty()) {
             if word.starts_with('r') {
                 terms.insert(format!("P{thread}:{word} == 0"));
@@ -265,7 +290,8 @@ pub fn from_columns(name: &str, places: &[&str], columns: &[&str]) -> String {
         }
     }
     let condition = terms.into_iter().collect::<Vec<_>>().join(" /\\ ");
-    let text = render(name, &places, &columns, Some(&condition).filter(|all| !all.is_empty()).map(|all| &**all));
+    let text =
+        render(name, &places, &columns, Some(&condition).filter(|all| !all.is_empty()).map(|all| &**all));
     text.replacen("{\n", &format!("{{\n{declarations}"), 1)
 }
 
@@ -390,6 +416,7 @@ pub fn from_cycle(name: &str, edges: &[Edge], annotation: &Annotation, places: &
             conditions.push(format!("{} == {value}", location_name(location)));
         }
     }
-    let places: Vec<String> = (0..columns.len()).map(|thread| places[thread % places.len()].to_owned()).collect();
+    let places: Vec<String> =
+        (0..columns.len()).map(|thread| places[thread % places.len()].to_owned()).collect();
     Some(render(name, &places, &columns, Some(&conditions.join(" /\\ "))))
 }

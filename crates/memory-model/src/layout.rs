@@ -36,7 +36,8 @@ pub(crate) struct Layout {
 
 impl Layout {
     pub(crate) fn new(program: &Program) -> Self {
-        let mut cuts: Vec<Vec<u32>> = program.objects.iter().map(|bytes| vec![0, bytes.len() as u32]).collect();
+        let mut cuts: Vec<Vec<u32>> =
+            program.objects.iter().map(|bytes| vec![0, bytes.len() as u32]).collect();
         let mut mixed_size = false;
         let accesses: Vec<Bytes> = program.accesses().collect();
         for (index, bytes) in accesses.iter().enumerate() {
@@ -57,7 +58,12 @@ impl Layout {
         });
         let cells = cells.collect();
         let asked = asked_registers(program);
-        let live = program.threads.iter().enumerate().map(|(index, thread)| liveness(thread, &asked[index])).collect();
+        let live = program
+            .threads
+            .iter()
+            .enumerate()
+            .map(|(index, thread)| liveness(thread, &asked[index]))
+            .collect();
         let heads = program.threads.iter().map(loop_heads).collect();
         Self { cells, live, heads, mixed_size }
     }
@@ -113,7 +119,9 @@ fn uses(instruction: &Instruction) -> (Vec<usize>, Vec<Operand>) {
             };
             (destination.iter().copied().collect(), operands)
         }
-        Instruction::Barrier { resource, quorum, .. } => (Vec::new(), resource.iter().chain(quorum).copied().collect()),
+        Instruction::Barrier { resource, quorum, .. } => {
+            (Vec::new(), resource.iter().chain(quorum).copied().collect())
+        }
         Instruction::Set { destination, a, b, .. } => (vec![*destination], vec![*a, *b]),
         Instruction::Branch { a, b, .. } => (Vec::new(), vec![*a, *b]),
         Instruction::Fence { .. }

@@ -198,16 +198,49 @@ fn passings(texts: &mut Vec<String>) {
         "atom.relaxed.gpu.add r0, y, 4; fence.acq_rel.gpu",
     ]
     .map(|flag| format!("{flag}; ld.weak r9, x"));
-    let middles = ["", "atom.relaxed.gpu.add r0, y, 10", "atom.relaxed.cta.add r0, y, 10", "ld.relaxed.gpu r0, y; st.relaxed.gpu y, 20"];
-    grid(&[NEAR, FAR, OTHER_CTA], &writers.each_ref().map(|w| &**w), &middles, &readers.each_ref().map(|r| &**r));
+    let middles = [
+        "",
+        "atom.relaxed.gpu.add r0, y, 10",
+        "atom.relaxed.cta.add r0, y, 10",
+        "ld.relaxed.gpu r0, y; st.relaxed.gpu y, 20",
+    ];
+    grid(
+        &[NEAR, FAR, OTHER_CTA],
+        &writers.each_ref().map(|w| &**w),
+        &middles,
+        &readers.each_ref().map(|r| &**r),
+    );
     // What the writer does may be seen without synchronisation that lasts: causality through observation.
     let twice = ["st.weak x, 1; st.release.gpu y, 1", "st.weak x, 1; fence.acq_rel.gpu; st.relaxed.gpu y, 1"];
-    grid(&[NEAR, FAR], &twice, &[""], &["ld.acquire.gpu r0, y; st.weak x, 2; ld.weak r1, x", "ld.acquire.gpu r0, y; st.relaxed.gpu x, 2"]);
-    grid(&[NEAR, FAR, FAR], &["st.relaxed.gpu x, 1"], &["ld.relaxed.gpu r0, x; st.weak x, 2; st.release.gpu y, 1"], &["ld.acquire.gpu r0, y; ld.weak r1, x"]);
+    grid(
+        &[NEAR, FAR],
+        &twice,
+        &[""],
+        &["ld.acquire.gpu r0, y; st.weak x, 2; ld.weak r1, x", "ld.acquire.gpu r0, y; st.relaxed.gpu x, 2"],
+    );
+    grid(
+        &[NEAR, FAR, FAR],
+        &["st.relaxed.gpu x, 1"],
+        &["ld.relaxed.gpu r0, x; st.weak x, 2; st.release.gpu y, 1"],
+        &["ld.acquire.gpu r0, y; ld.weak r1, x"],
+    );
     // Barriers and asynchronous copies.
-    let barriers = ["st.weak x, 1; bar.cta.sync 1", "st.weak x, 1; bar.cta.arrive 1", "bar.cta.sync 1; st.weak x, 1"];
-    grid(&[NEAR, NEAR], &barriers, &[""], &["bar.cta.sync 1; ld.weak r0, x", "bar.cta.arrive 1; ld.weak r0, x", "ld.weak r0, x; bar.cta.sync 1"]);
-    let copies = ["st.weak x, 1; cp.async y, x; ld.weak r0, y", "st.weak x, 1; cp.async y, x; cp.async.wait; ld.weak r0, y"];
+    let barriers =
+        ["st.weak x, 1; bar.cta.sync 1", "st.weak x, 1; bar.cta.arrive 1", "bar.cta.sync 1; st.weak x, 1"];
+    grid(
+        &[NEAR, NEAR],
+        &barriers,
+        &[""],
+        &[
+            "bar.cta.sync 1; ld.weak r0, x",
+            "bar.cta.arrive 1; ld.weak r0, x",
+            "ld.weak r0, x; bar.cta.sync 1",
+        ],
+    );
+    let copies = [
+        "st.weak x, 1; cp.async y, x; ld.weak r0, y",
+        "st.weak x, 1; cp.async y, x; cp.async.wait; ld.weak r0, y",
+    ];
     grid(&[NEAR, NEAR], &copies, &[""], &["ld.weak r0, y", "st.weak z, 1; ld.weak r0, x"]);
     // Proxies and aliases, with the fence each side needs, another one, or none, in the right CTA or not.
     let writers = [
@@ -240,15 +273,35 @@ fn passings(texts: &mut Vec<String>) {
     }
     // One thread, two proxies.
     for places in [[NEAR, NEAR], [NEAR, FAR]] {
-        let writes = ["st.weak x, 1", "sust.weak sx, 1", "st.weak x, 1; fence.proxy.surface", "sust.weak sx, 1; fence.proxy.surface"];
+        let writes = [
+            "st.weak x, 1",
+            "sust.weak sx, 1",
+            "st.weak x, 1; fence.proxy.surface",
+            "sust.weak sx, 1; fence.proxy.surface",
+        ];
         let own: Vec<String> = writes
             .iter()
-            .flat_map(|write| ["ld.weak r0, x", "suld.weak r0, sx", "tld.weak r0, tx", "ld.weak r0, ax", "fence.proxy.alias; ld.weak r0, ax"].map(|read| format!("{write}; {read}")))
+            .flat_map(|write| {
+                [
+                    "ld.weak r0, x",
+                    "suld.weak r0, sx",
+                    "tld.weak r0, tx",
+                    "ld.weak r0, ax",
+                    "fence.proxy.alias; ld.weak r0, ax",
+                ]
+                .map(|read| format!("{write}; {read}"))
+            })
             .collect();
         grid(&places, &own.iter().map(|own| &**own).collect::<Vec<_>>(), &[""], &["st.weak z, 1"]);
     }
     // Stores racing through proxies and aliases.
-    let stores = ["st.weak x, 1; st.weak ax, 2", "st.weak x, 1; fence.proxy.alias; st.weak ax, 2", "sust.weak sx, 1; st.weak x, 2", "sust.weak sx, 1; sust.weak sx, 2", "sust.weak sx, 1; fence.proxy.surface; st.weak x, 2"];
+    let stores = [
+        "st.weak x, 1; st.weak ax, 2",
+        "st.weak x, 1; fence.proxy.alias; st.weak ax, 2",
+        "sust.weak sx, 1; st.weak x, 2",
+        "sust.weak sx, 1; sust.weak sx, 2",
+        "sust.weak sx, 1; fence.proxy.surface; st.weak x, 2",
+    ];
     grid(&[NEAR, NEAR], &stores, &[""], &["ld.weak r0, x", "ld.weak r0, x; ld.weak r1, x"]);
 }
 
@@ -265,31 +318,120 @@ fn shapes() -> Vec<Shape<'static>> {
     let barrier = "bar.cta.sync 1";
     vec![
         // Weak and strong accesses of one location.
-        shape(&[NEAR, FAR], &["ld.weak {r}, {x}", "ld.relaxed.gpu {r}, {x}", "st.weak {x}, {v}", "st.relaxed.gpu {x}, {v}"], 3, 0, 1),
-        shape(&[NEAR, FAR], &["ld.relaxed.gpu {r}, {x}", "ld.relaxed.cta {r}, {x}", "st.relaxed.gpu {x}, {v}", "st.relaxed.cta {x}, {v}"], 4, 0, 1),
+        shape(
+            &[NEAR, FAR],
+            &["ld.weak {r}, {x}", "ld.relaxed.gpu {r}, {x}", "st.weak {x}, {v}", "st.relaxed.gpu {x}, {v}"],
+            3,
+            0,
+            1,
+        ),
+        shape(
+            &[NEAR, FAR],
+            &[
+                "ld.relaxed.gpu {r}, {x}",
+                "ld.relaxed.cta {r}, {x}",
+                "st.relaxed.gpu {x}, {v}",
+                "st.relaxed.cta {x}, {v}",
+            ],
+            4,
+            0,
+            1,
+        ),
         // Patterns of several instructions.
         shape(
             &[NEAR, FAR],
-            &["ld.weak {r}, {x}", "ld.relaxed.gpu {r}, {x}", "ld.acquire.gpu {r}, {x}", "st.weak {x}, {v}", "st.relaxed.gpu {x}, {v}", "st.release.gpu {x}, {v}"],
-            4, 0, 2,
+            &[
+                "ld.weak {r}, {x}",
+                "ld.relaxed.gpu {r}, {x}",
+                "ld.acquire.gpu {r}, {x}",
+                "st.weak {x}, {v}",
+                "st.relaxed.gpu {x}, {v}",
+                "st.release.gpu {x}, {v}",
+            ],
+            4,
+            0,
+            2,
         ),
         // Atomics and reductions.
         shape(
             &[NEAR, FAR],
-            &["ld.weak {r}, {x}", "st.weak {x}, {v}", "atom.relaxed.gpu.exch {r}, {x}, {v}", "atom.acq_rel.gpu.add {r}, {x}, {v}", "atom.relaxed.cta.exch {r}, {x}, {v}"],
-            3, 0, 2,
+            &[
+                "ld.weak {r}, {x}",
+                "st.weak {x}, {v}",
+                "atom.relaxed.gpu.exch {r}, {x}, {v}",
+                "atom.acq_rel.gpu.add {r}, {x}, {v}",
+                "atom.relaxed.cta.exch {r}, {x}, {v}",
+            ],
+            3,
+            0,
+            2,
         ),
-        shape(&[NEAR, FAR], &["ld.weak {r}, {x}", "st.weak {x}, {v}", "st.release.gpu {x}, {v}", "red.relaxed.gpu.add {x}, {v}", "fence.acq_rel.gpu"], 4, 1, 2),
-        shape(&[NEAR, FAR, FAR], &["ld.weak {r}, {x}", "atom.relaxed.gpu.exch {r}, {x}, {v}", "st.release.gpu {x}, {v}", "ld.acquire.gpu {r}, {x}"], 4, 0, 2),
+        shape(
+            &[NEAR, FAR],
+            &[
+                "ld.weak {r}, {x}",
+                "st.weak {x}, {v}",
+                "st.release.gpu {x}, {v}",
+                "red.relaxed.gpu.add {x}, {v}",
+                "fence.acq_rel.gpu",
+            ],
+            4,
+            1,
+            2,
+        ),
+        shape(
+            &[NEAR, FAR, FAR],
+            &[
+                "ld.weak {r}, {x}",
+                "atom.relaxed.gpu.exch {r}, {x}, {v}",
+                "st.release.gpu {x}, {v}",
+                "ld.acquire.gpu {r}, {x}",
+            ],
+            4,
+            0,
+            2,
+        ),
         // Barriers.
         shape(&[NEAR, NEAR], &["ld.weak {r}, {x}", "st.weak {x}, {v}", barrier], 3, 2, 2),
         // Proxies and aliases.
-        shape(&[NEAR], &["ld.weak {r}, {x}", "suld.weak {r}, {s}", "st.weak {x}, {v}", "sust.weak {s}, {v}", "fence.proxy.surface"], 3, 1, 1),
         shape(
             &[NEAR],
-            &["ld.weak {r}, {x}", "tld.weak {r}, {t}", "sust.weak {s}, {v}", "fence.proxy.surface", "fence.proxy.texture"],
-            2, 3, 1,
+            &[
+                "ld.weak {r}, {x}",
+                "suld.weak {r}, {s}",
+                "st.weak {x}, {v}",
+                "sust.weak {s}, {v}",
+                "fence.proxy.surface",
+            ],
+            3,
+            1,
+            1,
         ),
-        shape(&[NEAR], &["ld.weak {r}, {x}", "ld.weak {r}, {a}", "st.weak {x}, {v}", "st.weak {a}, {v}", "fence.proxy.alias"], 3, 1, 1),
+        shape(
+            &[NEAR],
+            &[
+                "ld.weak {r}, {x}",
+                "tld.weak {r}, {t}",
+                "sust.weak {s}, {v}",
+                "fence.proxy.surface",
+                "fence.proxy.texture",
+            ],
+            2,
+            3,
+            1,
+        ),
+        shape(
+            &[NEAR],
+            &[
+                "ld.weak {r}, {x}",
+                "ld.weak {r}, {a}",
+                "st.weak {x}, {v}",
+                "st.weak {a}, {v}",
+                "fence.proxy.alias",
+            ],
+            3,
+            1,
+            1,
+        ),
     ]
 }

@@ -271,7 +271,9 @@ impl Compiler {
             let stage = match node {
                 Node::Base(base) => base.stage(),
                 Node::Identity(_) => Stage::Events,
-                Node::Union(a, b) | Node::Intersection(a, b) | Node::Sequence(a, b) => nodes[a].1.max(nodes[b].1),
+                Node::Union(a, b) | Node::Intersection(a, b) | Node::Sequence(a, b) => {
+                    nodes[a].1.max(nodes[b].1)
+                }
                 Node::RestrictFrom(_, a) | Node::RestrictTo(a, _) => nodes[a].1,
                 Node::Optional(a) | Node::Closure(a) | Node::Inverse(a) => nodes[a].1,
             };
@@ -315,12 +317,16 @@ impl Compiler {
             }
             Expression::Union(a, b) => match (self.operand(a)?, self.operand(b)?) {
                 (Operand::Set(a), Operand::Set(b)) => self.set_node(SetNode::Union(a, b)),
-                (Operand::Relation(a), Operand::Relation(b)) => Operand::Relation(self.node(Node::Union(a, b))),
+                (Operand::Relation(a), Operand::Relation(b)) => {
+                    Operand::Relation(self.node(Node::Union(a, b)))
+                }
                 _ => return Err(format!("`{expression}` joins a set and a relation")),
             },
             Expression::Intersection(a, b) => match (self.operand(a)?, self.operand(b)?) {
                 (Operand::Set(a), Operand::Set(b)) => self.set_node(SetNode::Intersection(a, b)),
-                (Operand::Relation(a), Operand::Relation(b)) => Operand::Relation(self.node(Node::Intersection(a, b))),
+                (Operand::Relation(a), Operand::Relation(b)) => {
+                    Operand::Relation(self.node(Node::Intersection(a, b)))
+                }
                 _ => return Err(format!("`{expression}` joins a set and a relation")),
             },
             Expression::Difference(a, b) => match (self.operand(a)?, self.operand(b)?) {

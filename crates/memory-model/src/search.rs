@@ -112,8 +112,22 @@ impl<'a, G: Goal> Search<'a, G> {
     pub(crate) fn new(context: Context<'a>, model: &'a Model, goal: G, budget: u64) -> Self {
         let mut terms = Vec::new();
         context.program.condition.terms(&mut terms);
-        context.program.filter.as_ref().map(|filter: &Condition| filter.terms(&mut terms)).unwrap_or_default();
-        Self { context, model, goal, budget, truncated: false, proving: false, terms, values: Values::default() }
+        context
+            .program
+            .filter
+            .as_ref()
+            .map(|filter: &Condition| filter.terms(&mut terms))
+            .unwrap_or_default();
+        Self {
+            context,
+            model,
+            goal,
+            budget,
+            truncated: false,
+            proving: false,
+            terms,
+            values: Values::default(),
+        }
     }
 
     /// Tries everything, until the goal has enough.
@@ -168,7 +182,9 @@ impl<'a, G: Goal> Search<'a, G> {
                 }
             }
             let (failure, success) = (proofs.pop(), proofs.pop());
-            let (Some(success), Some(failure)) = (success, failure) else { return self.leaf(Proof::Unfinished) };
+            let (Some(success), Some(failure)) = (success, failure) else {
+                return self.leaf(Proof::Unfinished);
+            };
             return self.leaf(Proof::Swap { read, success, failure });
         }
         if state.sources.iter().any(|source| source.write.is_none()) {
@@ -215,9 +231,9 @@ impl<'a, G: Goal> Search<'a, G> {
             (0..state.sources.len()).filter(|&index| state.sources[index].write.is_none()).collect();
         open.sort_by_key(|&index| urgency(index));
         // A read that was put off is taken up again when there is something new for it.
-        open.into_iter().map(|index| (index, candidates(state, index))).find(|(index, candidates)| {
-            state.sources[*index].after == 0 || !candidates.is_empty()
-        })
+        open.into_iter()
+            .map(|index| (index, candidates(state, index)))
+            .find(|(index, candidates)| state.sources[*index].after == 0 || !candidates.is_empty())
     }
 
     fn asked(&self, state: &State) -> Set {
@@ -231,8 +247,11 @@ impl<'a, G: Goal> Search<'a, G> {
     }
 
     fn choose_source(&mut self, state: State, decided: Decided) -> Result<Outcome, TooLarge> {
-        let Some((source, candidates)) = self.next_source(&state) else { return self.leaf(Proof::Unfinished) };
-        let (read, cell) = (name_of(state.facts.events(), state.sources[source].read), state.sources[source].cell);
+        let Some((source, candidates)) = self.next_source(&state) else {
+            return self.leaf(Proof::Unfinished);
+        };
+        let (read, cell) =
+            (name_of(state.facts.events(), state.sources[source].read), state.sources[source].cell);
         let mut cases = Vec::new();
         for write in candidates {
             let name = name_of(state.facts.events(), write);
@@ -282,7 +301,8 @@ impl<'a, G: Goal> Search<'a, G> {
                 let possible = [true, false].map(|forth| {
                     let mut facts = state.facts.clone();
                     let with = decided.with(candidate, forth);
-                    consistency::check_facts(&mut facts, &state.sources, &with, self.model, &mut self.values).is_ok()
+                    consistency::check_facts(&mut facts, &state.sources, &with, self.model, &mut self.values)
+                        .is_ok()
                 });
                 if possible != [true, true] {
                     pair = candidate;

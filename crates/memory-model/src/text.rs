@@ -40,8 +40,8 @@ pub(crate) struct Tokens<'a> {
 
 /// Longer ones first.
 const SYMBOLS: [&str; 30] = [
-    "/\\", "\\/", "==", "!=", "<=", ">=", "&&", "||", "{", "}", "(", ")", "[", "]", ";", ",", ":", "@", ".", "|", "=",
-    "<", ">", "~", "&", "-", "%", "$", "+", "!",
+    "/\\", "\\/", "==", "!=", "<=", ">=", "&&", "||", "{", "}", "(", ")", "[", "]", ";", ",", ":", "@", ".",
+    "|", "=", "<", ">", "~", "&", "-", "%", "$", "+", "!",
 ];
 
 /// The most tokens of a test.
@@ -63,7 +63,10 @@ impl<'a> Tokens<'a> {
             } else if rest.starts_with("(*") {
                 rest.find("*)").map(|end| end + 2).ok_or_else(|| fail("the comment has no end".into()))?
             } else if first == '"' {
-                rest[1..].find('"').map(|end| end + 2).ok_or_else(|| fail("the quoted text has no end".into()))?
+                rest[1..]
+                    .find('"')
+                    .map(|end| end + 2)
+                    .ok_or_else(|| fail("the quoted text has no end".into()))?
             } else if first.is_ascii_alphabetic() || first == '_' {
                 let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
                 let len = rest.find(|c| !word(c)).unwrap_or(rest.len());
@@ -172,9 +175,13 @@ impl<'a> Tokens<'a> {
 
 /// A problem at an offset of a text.
 pub(crate) fn problem(text: &str, offset: usize, message: String) -> Problem {
-    let before = &text[..text.floor_char_boundary(offset)];
+    let before = text.get(..offset).unwrap_or(text);
     let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-    Problem { line: before.matches('\n').count() + 1, column: before[line_start..].chars().count() + 1, message }
+    Problem {
+        line: before.matches('\n').count() + 1,
+        column: before[line_start..].chars().count() + 1,
+        message,
+    }
 }
 
 /// How names in a condition are looked up.
@@ -266,7 +273,8 @@ fn term(tokens: &mut Tokens, names: &mut impl Names) -> Result<Term, Problem> {
         tokens.take();
         tokens.take();
         tokens.eat("%");
-        let problem = |tokens: &Tokens, name: &str| tokens.problem(format!("thread {thread} has no register `{name}`"));
+        let problem =
+            |tokens: &Tokens, name: &str| tokens.problem(format!("thread {thread} has no register `{name}`"));
         let name = tokens.word("a register")?;
         return names.register(&thread, name).ok_or_else(|| problem(tokens, name));
     }
@@ -275,7 +283,8 @@ fn term(tokens: &mut Tokens, names: &mut impl Names) -> Result<Term, Problem> {
     }
     let bracketed = tokens.eat("[");
     let name = tokens.word("a register, a location or a number")?;
-    let found = names.location(name).ok_or_else(|| tokens.problem(format!("there is no location `{name}`")))?;
+    let found =
+        names.location(name).ok_or_else(|| tokens.problem(format!("there is no location `{name}`")))?;
     if bracketed {
         tokens.need("]")?;
     } else if tokens.eat("[") {

@@ -151,7 +151,8 @@ impl State {
             state.push(event)?;
         }
         for thread in &context.program.threads {
-            let registers = thread.initial.iter().map(|&value| state.symbol(Value::Constant(value))).collect();
+            let registers =
+                thread.initial.iter().map(|&value| state.symbol(Value::Constant(value))).collect();
             state.threads.push(ThreadState {
                 at: 0,
                 registers,
@@ -366,7 +367,8 @@ impl State {
         match instruction {
             Instruction::Load { destinations, access } => {
                 let mut made = Set::default();
-                for (&register, bytes) in destinations.iter().zip(elements(access.bytes, destinations.len())) {
+                for (&register, bytes) in destinations.iter().zip(elements(access.bytes, destinations.len()))
+                {
                     let kind = Kind::Read(bytes);
                     let (proxy, order, scope) = (access.proxy, access.order, access.scope);
                     let read = self.event(thread, Event { kind, order, scope, proxy, ..base })?;
@@ -387,12 +389,20 @@ impl State {
                 }
                 self.pass(thread, made);
             }
-            Instruction::Atomic { update: Update::CompareAndSwap { .. }, .. } if context.family == Family::Isa => {
+            Instruction::Atomic { update: Update::CompareAndSwap { .. }, .. }
+                if context.family == Family::Isa =>
+            {
                 return self.compare_and_swap(context, thread, base, None);
             }
             Instruction::Atomic { destination, update, access } => {
                 let (proxy, scope) = (access.proxy, access.scope);
-                let read = Event { kind: Kind::Read(access.bytes), order: access.order.of_read(), scope, proxy, ..base };
+                let read = Event {
+                    kind: Kind::Read(access.bytes),
+                    order: access.order.of_read(),
+                    scope,
+                    proxy,
+                    ..base
+                };
                 let read = self.event(thread, Event { unobserved: destination.is_none(), ..read })?;
                 self.pass(thread, Set::of(read));
                 let old = self.read(context, read, access.bytes);
@@ -408,7 +418,8 @@ impl State {
                     }
                 };
                 let order = access.order.of_write();
-                let write = self.event(thread, Event { kind: Kind::Write(access.bytes), order, scope, proxy, ..base })?;
+                let write = self
+                    .event(thread, Event { kind: Kind::Write(access.bytes), order, scope, proxy, ..base })?;
                 self.write(write, new);
                 self.facts.base_mut(Base::Rmw).insert(read, write);
                 self.pass(thread, Set::of(write));
@@ -421,7 +432,8 @@ impl State {
                 self.pass(thread, Set::of(fence));
             }
             Instruction::ProxyFence(proxy) => {
-                let fence = self.event(thread, Event { kind: Kind::ProxyFence(*proxy), proxy: *proxy, ..base })?;
+                let fence =
+                    self.event(thread, Event { kind: Kind::ProxyFence(*proxy), proxy: *proxy, ..base })?;
                 self.pass(thread, Set::of(fence));
             }
             Instruction::AliasFence => {
@@ -450,7 +462,8 @@ impl State {
                     self.facts.base_mut(Base::Async).insert(event, read);
                     self.facts.base_mut(Base::Async).insert(event, write);
                 }
-                self.threads[thread].copies = self.threads[thread].copies.or(Set::of(read)).or(Set::of(write));
+                self.threads[thread].copies =
+                    self.threads[thread].copies.or(Set::of(read)).or(Set::of(write));
             }
             Instruction::WaitAsync => {
                 let wait = self.event(thread, Event { kind: Kind::Wait, ..base })?;
@@ -461,7 +474,11 @@ impl State {
             }
             Instruction::Set { destination, operation, a, b } => {
                 let (a, b) = (self.operand(thread, *a), self.operand(thread, *b));
-                let value = if *operation == Arithmetic::Second { b } else { self.symbol(Value::Combined(*operation, a, b)) };
+                let value = if *operation == Arithmetic::Second {
+                    b
+                } else {
+                    self.symbol(Value::Combined(*operation, a, b))
+                };
                 self.threads[thread].registers[*destination] = value;
             }
             Instruction::Branch { comparison, a, b, target } => {
@@ -525,7 +542,13 @@ impl State {
         let read = match self.threads[thread].swap {
             Some(read) => read,
             None => {
-                let read = Event { kind: Kind::Read(access.bytes), order: access.order.of_read(), scope, proxy, ..base };
+                let read = Event {
+                    kind: Kind::Read(access.bytes),
+                    order: access.order.of_read(),
+                    scope,
+                    proxy,
+                    ..base
+                };
                 let read = self.event(thread, read)?;
                 self.pass(thread, Set::of(read));
                 self.read(context, read, access.bytes);
@@ -548,7 +571,8 @@ impl State {
         };
         if success {
             let order = access.order.of_write();
-            let write = self.event(thread, Event { kind: Kind::Write(access.bytes), order, scope, proxy, ..base })?;
+            let write =
+                self.event(thread, Event { kind: Kind::Write(access.bytes), order, scope, proxy, ..base })?;
             self.write(write, new);
             self.facts.base_mut(Base::Rmw).insert(read, write);
             self.pass(thread, Set::of(write));
@@ -619,7 +643,8 @@ impl State {
         };
         let repeats = (0..live.len()).all(|register| !live[register] || same(register));
         let events = head.first_event..self.facts.len();
-        let mut own = events.clone().filter(|&event| self.facts.events()[event].thread == Some(thread as u32));
+        let mut own =
+            events.clone().filter(|&event| self.facts.events()[event].thread == Some(thread as u32));
         if repeats && own.clone().all(|event| self.is_without_effect(event)) {
             self.threads[thread].status = Status::Spinning(head.first_event);
             return Ok(());

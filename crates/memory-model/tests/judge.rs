@@ -24,14 +24,20 @@ const ACCESSES: [&str; 7] = [
 const FENCES: [&str; 2] = ["fence.sc.gpu", "fence.acq_rel.gpu"];
 
 fn judge(places: &[&'static str], accesses: usize, fences: usize) -> usize {
-    let models = [(Family::Isa, Version(7, 4)), (Family::Isa, Version(8, 6)), (Family::Dartagnan, Version(6, 0)), (Family::Dartagnan, Version(7, 5))];
+    let models = [
+        (Family::Isa, Version(7, 4)),
+        (Family::Isa, Version(8, 6)),
+        (Family::Dartagnan, Version(6, 0)),
+        (Family::Dartagnan, Version(7, 5)),
+    ];
     let models = models.map(|(family, version)| Model::new(family, version).unwrap());
     let mut templates = ACCESSES.to_vec();
     if fences > 0 {
         templates.extend(FENCES);
     }
     let connected = places.len() > 1;
-    let shape = Shape { places: places.to_vec(), templates, accesses, others: fences, locations: 2, connected };
+    let shape =
+        Shape { places: places.to_vec(), templates, accesses, others: fences, locations: 2, connected };
     let mut count = 0;
     shape.programs(&mut |text| {
         let program = dialect::parse(&text).unwrap();

@@ -2,7 +2,7 @@
 //! `(* expect WHAT [MODEL or VERSION] VALUE *)`, where WHAT is `holds`, `race` or `terminates`, and the expectation is for
 //! the models of that family, or from that version on, or for all.
 
-use memory_model::answer::{Options, Question};
+use memory_model::answer::{Options, Question, races_of_trace};
 use memory_model::checker::{Checker, all_outcomes};
 use memory_model::language::{Version, parse_version};
 use memory_model::model::{Family, Model};
@@ -30,7 +30,8 @@ fn tests() -> Vec<(String, String, Program)> {
 }
 
 fn models() -> Vec<Model> {
-    let of = |family: Family| family.versions().iter().map(move |&version| Model::new(family, version).unwrap());
+    let of =
+        |family: Family| family.versions().iter().map(move |&version| Model::new(family, version).unwrap());
     of(Family::Isa).chain(of(Family::Dartagnan)).collect()
 }
 
@@ -72,12 +73,22 @@ fn verdicts_are_as_the_files_say_and_certified() {
                 assert_eq!(question.race().unwrap().is_some(), race, "race of {name} under {model}");
             }
             if let Some(terminates) = expected(&text, "terminates", &model) {
-                assert_eq!(question.liveness().unwrap().terminates, terminates, "liveness of {name} under {model}");
+                assert_eq!(
+                    question.liveness().unwrap().terminates,
+                    terminates,
+                    "liveness of {name} under {model}"
+                );
             }
             match &verdict.execution {
                 Some(execution) => {
-                    assert!(checker.accepts_execution(execution), "{name} under {model}: the execution is rejected");
-                    assert!(question.proof().unwrap().is_none(), "{name} under {model}: allowed, and proven not to be");
+                    assert!(
+                        checker.accepts_execution(execution),
+                        "{name} under {model}: the execution is rejected"
+                    );
+                    assert!(
+                        question.proof().unwrap().is_none(),
+                        "{name} under {model}: allowed, and proven not to be"
+                    );
                 }
                 None => {
                     let proof = question.proof().unwrap().unwrap();
@@ -104,10 +115,15 @@ fn a_certificate_for_another_test_is_rejected() {
         let execution = question.verdict().unwrap().execution;
         let proof = question.proof().unwrap();
         for (name, _, other) in &tests {
-            let allowed = Question::new(other, &model, Options::default()).verdict().unwrap().execution.is_some();
+            let allowed =
+                Question::new(other, &model, Options::default()).verdict().unwrap().execution.is_some();
             let checker = Checker::new(other, model.family, model.version, Options::default());
             if let Some(execution) = execution.as_ref().filter(|_| !allowed) {
-                assert!(!checker.accepts_execution(execution), "{name} accepts an execution of {}", program.name);
+                assert!(
+                    !checker.accepts_execution(execution),
+                    "{name} accepts an execution of {}",
+                    program.name
+                );
                 rejected += 1;
             }
             if let Some(proof) = proof.as_ref().filter(|_| allowed) {
@@ -137,6 +153,19 @@ fn the_brute_force_judge_agrees_on_outcomes() {
         }
     }
     assert!(judged > 200, "{judged}");
+}
+
+#[test]
+fn a_trace_tells_its_races() {
+    // The execution of message passing in which the flag is seen: with patterns no race, without them one.
+    for (name, racy) in [("MP-release-acquire", false), ("MP-weak", true)] {
+        let (_, _, mut program) = tests().into_iter().find(|(known, ..)| known == name).unwrap();
+        let seen = dialect::parse("PTX t { y=0; } P0@cta 0,gpu 0|P1@cta 1,gpu 0; |ld.weak r0, y; exists (P1:r0 == 1)");
+        program.condition = seen.unwrap().condition;
+        let model = Model::new(Family::Isa, Version(8, 6)).unwrap();
+        let execution = Question::new(&program, &model, Options::default()).verdict().unwrap().execution.unwrap();
+        assert_eq!(!races_of_trace(&execution.facts, &model).is_empty(), racy, "{name}");
+    }
 }
 
 #[test]

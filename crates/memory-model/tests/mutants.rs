@@ -2,7 +2,7 @@
 
 use memory_model::language::Version;
 use memory_model::model::{Family, Model};
-use memory_model::mutants::{self, BEFORE_PROXIES, NEWEST, Mutant, Test};
+use memory_model::mutants::{self, BEFORE_PROXIES, Mutant, NEWEST, Test};
 
 #[test]
 fn every_mutant_is_one_change_that_gives_a_model() {

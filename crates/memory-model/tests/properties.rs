@@ -12,18 +12,56 @@ use ptx::source::Source;
 /// Pieces of tests, so that random texts come far.
 fn piece() -> impl Strategy<Value = String> {
     let pieces = [
-        "PTX t", "{", "}", "x=0;", "P0:r0=1;", "s @ surface aliases x;", "P0@cta 0,gpu 0", "|", ";", "st.weak x, 1",
-        "ld.acquire.gpu r0, x", "LC00:", "goto LC00", "bne r0, 0, LC00", "bar.cta.sync 1, r0, 2", "atom.relaxed.gpu.cas r0, x, 0, 1",
-        "fence.sc.cta", "exists", "(P0:r0 == 1)", "/\\", "~", "forall", "0 == 0", "\"", "(*", "*)", "99999999999999999999", "\u{e9}",
+        "PTX t",
+        "{",
+        "}",
+        "x=0;",
+        "P0:r0=1;",
+        "s @ surface aliases x;",
+        "P0@cta 0,gpu 0",
+        "|",
+        ";",
+        "st.weak x, 1",
+        "ld.acquire.gpu r0, x",
+        "LC00:",
+        "goto LC00",
+        "bne r0, 0, LC00",
+        "bar.cta.sync 1, r0, 2",
+        "atom.relaxed.gpu.cas r0, x, 0, 1",
+        "fence.sc.cta",
+        "exists",
+        "(P0:r0 == 1)",
+        "/\\",
+        "~",
+        "forall",
+        "0 == 0",
+        "\"",
+        "(*",
+        "*)",
+        "99999999999999999999",
+        "\u{e9}",
     ];
     prop_oneof![4 => prop::sample::select(pieces.to_vec()).prop_map(str::to_owned), 1 => ".{0,6}"]
 }
 
 fn instruction() -> impl Strategy<Value = &'static str> {
     prop::sample::select(vec![
-        "st.weak x, 1", "st.release.gpu y, 2", "st.relaxed.gpu x, r1", "ld.weak r0, y", "ld.acquire.gpu r1, x", "ld.relaxed.cta r2, y",
-        "atom.acq_rel.gpu.add r3, x, 1", "atom.relaxed.gpu.cas r4, y, 0, 5", "red.relaxed.gpu.add y, 2", "fence.sc.gpu",
-        "fence.acq_rel.gpu", "sust.weak sx, 3", "suld.weak r5, sx", "fence.proxy.surface", "cp.async y, x", "cp.async.wait",
+        "st.weak x, 1",
+        "st.release.gpu y, 2",
+        "st.relaxed.gpu x, r1",
+        "ld.weak r0, y",
+        "ld.acquire.gpu r1, x",
+        "ld.relaxed.cta r2, y",
+        "atom.acq_rel.gpu.add r3, x, 1",
+        "atom.relaxed.gpu.cas r4, y, 0, 5",
+        "red.relaxed.gpu.add y, 2",
+        "fence.sc.gpu",
+        "fence.acq_rel.gpu",
+        "sust.weak sx, 3",
+        "suld.weak r5, sx",
+        "fence.proxy.surface",
+        "cp.async y, x",
+        "cp.async.wait",
     ])
 }
 

@@ -113,21 +113,26 @@ impl Derived {
                 None => false,
                 Some(Scope::Cta) => e[a].placement == e[b].placement,
                 Some(Scope::Cluster) => {
-                    (e[a].placement.gpu, e[a].placement.cluster) == (e[b].placement.gpu, e[b].placement.cluster)
+                    (e[a].placement.gpu, e[a].placement.cluster)
+                        == (e[b].placement.gpu, e[b].placement.cluster)
                 }
                 Some(Scope::Gpu) => e[a].placement.gpu == e[b].placement.gpu,
                 Some(Scope::Sys) => true,
             }
         };
         let location = of(n, |a, b| match (e[a].bytes(), e[b].bytes()) {
-            (Some(x), Some(y)) => x.object == y.object && x.start.max(y.start) < (x.start + x.len).min(y.start + y.len),
+            (Some(x), Some(y)) => {
+                x.object == y.object && x.start.max(y.start) < (x.start + x.len).min(y.start + y.len)
+            }
             _ => false,
         });
-        let virtually = |a: usize, b: usize| e[a].bytes().map(|x| x.address) == e[b].bytes().map(|y| y.address);
+        let virtually =
+            |a: usize, b: usize| e[a].bytes().map(|x| x.address) == e[b].bytes().map(|y| y.address);
         let address = of(n, |a, b| location[a][b] && virtually(a, b));
         let one_proxy = |a: usize, b: usize| proxy(&e[a]).is_some() && proxy(&e[a]) == proxy(&e[b]);
-        let one_cta =
-            |a: usize, b: usize| e[a].thread.is_some() && e[b].thread.is_some() && e[a].placement == e[b].placement;
+        let one_cta = |a: usize, b: usize| {
+            e[a].thread.is_some() && e[b].thread.is_some() && e[a].placement == e[b].placement
+        };
         let ms = of(n, |a, b| {
             let scoped = a != b && strong(a) && strong(b) && includes(a, b) && includes(b, a);
             let whole = e[a].bytes().is_none() || e[b].bytes().is_none() || e[a].bytes() == e[b].bytes();
@@ -158,16 +163,19 @@ impl Derived {
         let near = |a: usize, b: usize| if after_75 { address[a][b] } else { location[a][b] };
         let release = of(n, |a, b| {
             let to = e[b].is_write() && strong(b);
-            let by_write = e[a].is_write() && e[a].order == Order::Release && (a == b || (po[a][b] && near(a, b)));
+            let by_write =
+                e[a].is_write() && e[a].order == Order::Release && (a == b || (po[a][b] && near(a, b)));
             to && (by_write || (releasing(a) && po[a][b]))
         });
         let acquire = of(n, |a, b| {
             let from = e[a].is_read() && strong(a) && !(isa && e[a].unobserved);
-            let by_read = e[b].is_read() && e[b].order == Order::Acquire && (a == b || (po[a][b] && near(a, b)));
+            let by_read =
+                e[b].is_read() && e[b].order == Order::Acquire && (a == b || (po[a][b] && near(a, b)));
             from && (by_read || (acquiring(b) && po[a][b]))
         });
         let sync = and(&ms, &seq(&seq(&release, &observation), &acquire));
-        let edges = or(&or(&sync, &table(n, &graph.scf)), &or(&table(n, &graph.bar), &table(n, &graph.copies)));
+        let edges =
+            or(&or(&sync, &table(n, &graph.scf)), &or(&table(n, &graph.bar), &table(n, &graph.copies)));
         let through = seq(&maybe(&po), &plus(&seq(&edges, &maybe(&po))));
         let cb = if after_75 { or(&through, &po) } else { through };
         let cause = if after_75 {
@@ -175,7 +183,9 @@ impl Derived {
             let memory = |a: usize| e[a].bytes().is_some();
             let proxying = |a: usize| fence(a) || matches!(e[a].kind, Kind::ProxyFence(_));
             // Sides: a generic access as it is, or any access past the fence of its proxy in its CTA.
-            let serves = |access: usize, f: usize| memory(access) && proxying(f) && one_proxy(access, f) && one_cta(access, f);
+            let serves = |access: usize, f: usize| {
+                memory(access) && proxying(f) && one_proxy(access, f) && one_cta(access, f)
+            };
             let from = of(n, |a, f| (a == f && generic(a)) || (serves(a, f) && cb[a][f]));
             let to = of(n, |f, b| (b == f && generic(b)) || (serves(b, f) && cb[f][b]));
             let alias = of(n, |a, b| a == b && matches!(e[a].kind, Kind::AliasFence));
@@ -231,7 +241,8 @@ impl Derived {
         let mut fr = vec![vec![false; n]; n];
         for &(read, write, object, byte) in &graph.bytes_read {
             for later in (0..n).filter(|&later| co[write][later]) {
-                let has = |b: crate::event::Bytes| b.object == object && b.start <= byte && byte < b.start + b.len;
+                let has =
+                    |b: crate::event::Bytes| b.object == object && b.start <= byte && byte < b.start + b.len;
                 fr[read][later] |= e[later].bytes().is_some_and(has);
             }
         }
@@ -269,7 +280,9 @@ impl Derived {
 pub(crate) fn scopes_meet(a: &Event, b: &Event) -> bool {
     let has = |x: &Event, y: &Event| match x.scope {
         Some(Scope::Cta) => x.placement == y.placement,
-        Some(Scope::Cluster) => (x.placement.gpu, x.placement.cluster) == (y.placement.gpu, y.placement.cluster),
+        Some(Scope::Cluster) => {
+            (x.placement.gpu, x.placement.cluster) == (y.placement.gpu, y.placement.cluster)
+        }
         Some(Scope::Gpu) => x.placement.gpu == y.placement.gpu,
         Some(Scope::Sys) => true,
         None => false,

@@ -52,8 +52,10 @@ impl Checker<'_> {
     fn every_order(&self, trial: &Trial, terms: &[Term], found: &mut BTreeSet<Vec<i64>>) {
         let world = self.world(trial);
         let n = world.names.len();
-        let fences: Vec<(usize, usize)> =
-            (0..n).flat_map(|a| (0..a).map(move |b| (a, b))).filter(|&(a, b)| is_sc_pair(&world.graph, a, b)).collect();
+        let fences: Vec<(usize, usize)> = (0..n)
+            .flat_map(|a| (0..a).map(move |b| (a, b)))
+            .filter(|&(a, b)| is_sc_pair(&world.graph, a, b))
+            .collect();
         for directions in 0..1u64 << fences.len() {
             let pair = |index: usize| {
                 let (a, b) = fences[index];
@@ -77,7 +79,10 @@ impl Checker<'_> {
         let n = world.names.len();
         let least = derived.least_coherence(&world.graph, &Pairs::new());
         let total = |a: usize, b: usize| {
-            a == b || !derived.must_be_coherent(&world.graph, a, b) || co.contains(&(a, b)) || co.contains(&(b, a))
+            a == b
+                || !derived.must_be_coherent(&world.graph, a, b)
+                || co.contains(&(a, b))
+                || co.contains(&(b, a))
         };
         least.is_subset(co) && (0..n).all(|a| (0..n).all(|b| total(a, b)))
     }
@@ -87,12 +92,17 @@ impl Checker<'_> {
         for &term in terms {
             let values: Vec<i64> = match term {
                 Term::Constant(value) => vec![value],
-                Term::Register(thread, register) => world.runs[thread].registers[register].into_iter().collect(),
+                Term::Register(thread, register) => {
+                    world.runs[thread].registers[register].into_iter().collect()
+                }
                 Term::Memory(location) => self.finals(world, location).into_iter().collect(),
             };
             let with = |end: &Vec<i64>| {
                 let end = end.clone();
-                values.iter().map(move |&value| end.iter().copied().chain([value]).collect::<Vec<_>>()).collect::<Vec<_>>()
+                values
+                    .iter()
+                    .map(move |&value| end.iter().copied().chain([value]).collect::<Vec<_>>())
+                    .collect::<Vec<_>>()
             };
             ends = ends.iter().flat_map(with).collect();
         }
@@ -103,7 +113,8 @@ impl Checker<'_> {
 /// Every strict partial order of the writes of each object, the initial write first.
 fn partial_orders(world: &World) -> Vec<Pairs> {
     let events = &world.graph.events;
-    let overlap = |a: usize, b: usize| events[a].bytes().zip(events[b].bytes()).is_some_and(|(a, b)| a.overlap(b));
+    let overlap =
+        |a: usize, b: usize| events[a].bytes().zip(events[b].bytes()).is_some_and(|(a, b)| a.overlap(b));
     let writes: Vec<usize> = (0..events.len()).filter(|&id| events[id].is_write()).collect();
     let mut orders = vec![Pairs::new()];
     for (index, &b) in writes.iter().enumerate() {
@@ -127,7 +138,9 @@ fn partial_orders(world: &World) -> Vec<Pairs> {
         }
     }
     let transitive = |order: &Pairs| {
-        order.iter().all(|&(a, b)| order.iter().filter(|pair| pair.0 == b).all(|&(_, c)| order.contains(&(a, c))))
+        order
+            .iter()
+            .all(|&(a, b)| order.iter().filter(|pair| pair.0 == b).all(|&(_, c)| order.contains(&(a, c))))
     };
     orders.retain(transitive);
     orders

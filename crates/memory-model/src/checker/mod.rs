@@ -67,7 +67,11 @@ impl<'a> Checker<'a> {
         let pairs = |pairs: &[(usize, usize)]| pairs.iter().map(|&(a, b)| (name(a), name(b))).collect();
         let bar: Vec<_> = execution.facts.base(crate::facts::Base::Bar).pairs().collect();
         let trial = Trial {
-            sources: execution.reads_from.iter().map(|&(read, write, cell)| ((name(read), cell), name(write))).collect(),
+            sources: execution
+                .reads_from
+                .iter()
+                .map(|&(read, write, cell)| ((name(read), cell), name(write)))
+                .collect(),
             bar: Some(pairs(&bar)),
             co: pairs(&execution.chosen_co),
             scf: pairs(&execution.chosen_scf),
@@ -93,11 +97,14 @@ impl<'a> Checker<'a> {
             Term::Constant(value) => Some(value),
             Term::Register(thread, register) => world.runs[thread].registers[register],
             Term::Memory(location) => {
-                let told = execution.outcome.iter().find(|(known, _)| *known == term).map(|(_, value)| *value)?;
+                let told =
+                    execution.outcome.iter().find(|(known, _)| *known == term).map(|(_, value)| *value)?;
                 self.finals(&world, location).contains(&told).then_some(told)
             }
         };
-        total && derived.violated(&world.graph, &world.co).is_none() && self.meets(wanted, &value) == Some(true)
+        total
+            && derived.violated(&world.graph, &world.co).is_none()
+            && self.meets(wanted, &value) == Some(true)
     }
 
     /// Whether a proof shows that no execution ends as the assertion asks (`exists`) or forbids (`~exists`, `forall`).
@@ -107,14 +114,17 @@ impl<'a> Checker<'a> {
 
     fn follow(&self, proof: &Proof, trial: &Trial) -> bool {
         let world = self.world(trial);
-        let undecided = world.runs.iter().any(|run| !matches!(run.progress, Progress::Ended | Progress::Repeating));
+        let undecided =
+            world.runs.iter().any(|run| !matches!(run.progress, Progress::Ended | Progress::Repeating));
         match proof {
-            Proof::Violated => {
-                Derived::new(&world.graph, self.family, self.version).violated(&world.graph, &world.co).is_some()
-            }
+            Proof::Violated => Derived::new(&world.graph, self.family, self.version)
+                .violated(&world.graph, &world.co)
+                .is_some(),
             Proof::Refuted => world.runs.iter().any(|run| run.refuted) || self.ends_otherwise(&world),
             Proof::Unfinished => {
-                let exhausted = |key: &(Name, Cell)| trial.put_off.contains_key(key) && self.writes(&world, trial, key).is_empty();
+                let exhausted = |key: &(Name, Cell)| {
+                    trial.put_off.contains_key(key) && self.writes(&world, trial, key).is_empty()
+                };
                 let swapping = world.runs.iter().any(|run| matches!(run.progress, Progress::Swapping(_)));
                 let waits = undecided || !world.open.is_empty();
                 world.runs.iter().any(|run| run.progress == Progress::Repeating)
@@ -145,10 +155,13 @@ impl<'a> Checker<'a> {
                 with(true, success) && with(false, failure)
             }
             Proof::Barriers(cases) => {
-                let ended = world.runs.iter().all(|run| run.progress == Progress::Ended) && world.open.is_empty();
+                let ended =
+                    world.runs.iter().all(|run| run.progress == Progress::Ended) && world.open.is_empty();
                 ended
                     && self.ways(&world).into_iter().all(|way| {
-                        let case = cases.iter().find(|(pairs, _)| pairs.iter().copied().collect::<NamePairs>() == way);
+                        let case = cases
+                            .iter()
+                            .find(|(pairs, _)| pairs.iter().copied().collect::<NamePairs>() == way);
                         let trial = Trial { bar: Some(way), ..trial.clone() };
                         case.is_some_and(|(_, next)| self.follow(next, &trial))
                     })
@@ -183,7 +196,12 @@ impl<'a> Checker<'a> {
                 .map(|thread| {
                     let mine = trial.swaps.iter().filter(|(read, _)| read.thread == Some(thread));
                     let swaps = mine.map(|(read, succeeds)| (read.index, *succeeds)).collect();
-                    run((self.program, &self.layout, self.family, self.bound), thread, &values[thread], &swaps)
+                    run(
+                        (self.program, &self.layout, self.family, self.bound),
+                        thread,
+                        &values[thread],
+                        &swaps,
+                    )
                 })
                 .collect();
             let mut next = vec![BTreeMap::new(); count];
@@ -213,7 +231,10 @@ impl<'a> Checker<'a> {
     fn piece(&self, runs: &[Run], write: Name, cell: Cell) -> Option<u64> {
         let mask = u64::MAX >> (64 - 8 * cell.len.clamp(1, 8));
         let Some(thread) = write.thread else {
-            let bytes = self.program.objects[write.index].iter().skip(cell.start as usize).take(cell.len.min(8) as usize);
+            let bytes = self.program.objects[write.index]
+                .iter()
+                .skip(cell.start as usize)
+                .take(cell.len.min(8) as usize);
             return Some(bytes.rev().fold(0, |value, &byte| value << 8 | u64::from(byte)));
         };
         let start = runs[thread].events.get(write.index)?.bytes()?.start;
@@ -228,12 +249,23 @@ impl<'a> Checker<'a> {
             let kind = Kind::Init(crate::event::Bytes { object, address: u32::MAX, start: 0, len });
             let (placement, order, proxy) = (Placement::default(), Order::Weak, Proxy::Generic);
             let none = (None, false);
-            graph.events.push(Event { thread: None, instruction: 0, placement, kind, order, scope: none.0, proxy, unobserved: none.1 });
+            graph.events.push(Event {
+                thread: None,
+                instruction: 0,
+                placement,
+                kind,
+                order,
+                scope: none.0,
+                proxy,
+                unobserved: none.1,
+            });
             names.push(Name { thread: None, index: object as usize });
         }
         for (thread, run) in runs.iter().enumerate() {
             let base = names.len();
-            let lift = |pairs: &BTreeSet<(usize, usize)>| pairs.iter().map(|&(a, b)| (base + a, base + b)).collect::<Vec<_>>();
+            let lift = |pairs: &BTreeSet<(usize, usize)>| {
+                pairs.iter().map(|&(a, b)| (base + a, base + b)).collect::<Vec<_>>()
+            };
             names.extend((0..run.events.len()).map(|index| Name { thread: Some(thread), index }));
             graph.events.extend(&run.events);
             graph.po.extend(lift(&run.order));
@@ -286,9 +318,14 @@ impl<'a> Checker<'a> {
     }
 
     fn meets(&self, wanted: bool, value: &impl Fn(Term) -> Option<i64>) -> Option<bool> {
-        let filtered = self.program.filter.as_ref().map_or(Some(true), |filter: &Condition| filter.evaluate(value));
+        let filtered =
+            self.program.filter.as_ref().map_or(Some(true), |filter: &Condition| filter.evaluate(value));
         let condition = self.program.condition.evaluate(value).map(|holds| holds == wanted);
-        if filtered == Some(false) || condition == Some(false) { Some(false) } else { filtered.and(condition) }
+        if filtered == Some(false) || condition == Some(false) {
+            Some(false)
+        } else {
+            filtered.and(condition)
+        }
     }
 
     /// Whether no execution that goes on from here ends as is asked about.
@@ -296,7 +333,9 @@ impl<'a> Checker<'a> {
         let wanted = self.program.quantifier != Quantifier::Forall;
         let register = |term: Term| match term {
             Term::Constant(value) => Some(value),
-            Term::Register(thread, register) if world.runs[thread].progress == Progress::Ended => world.runs[thread].registers[register],
+            Term::Register(thread, register) if world.runs[thread].progress == Progress::Ended => {
+                world.runs[thread].registers[register]
+            }
             _ => None,
         };
         if self.meets(wanted, &register) == Some(false) {
@@ -313,11 +352,18 @@ impl<'a> Checker<'a> {
         for term in terms {
             let Term::Memory(location) = term else { continue };
             let finals = self.finals(world, location);
-            let with = |end: &BTreeMap<usize, i64>, value: i64| end.iter().map(|(&l, &v)| (l, v)).chain([(location, value)]).collect();
-            ends = ends.iter().flat_map(|end| finals.iter().map(|&value| with(end, value)).collect::<Vec<_>>()).collect();
+            let with = |end: &BTreeMap<usize, i64>, value: i64| {
+                end.iter().map(|(&l, &v)| (l, v)).chain([(location, value)]).collect()
+            };
+            ends = ends
+                .iter()
+                .flat_map(|end| finals.iter().map(|&value| with(end, value)).collect::<Vec<_>>())
+                .collect();
         }
         ends.iter().all(|end| {
-            let value = |term: Term| if let Term::Memory(location) = term { end.get(&location).copied() } else { register(term) };
+            let value = |term: Term| {
+                if let Term::Memory(location) = term { end.get(&location).copied() } else { register(term) }
+            };
             self.meets(wanted, &value) != Some(true)
         })
     }
@@ -337,7 +383,10 @@ impl<'a> Checker<'a> {
                 .filter_map(|id| self.piece(&world.runs, world.names[id], cell))
                 .collect();
             let shift = (cell.start - bytes.start) * 8;
-            values = values.iter().flat_map(|value| parts.iter().map(move |part| value | (part << shift) as i64)).collect();
+            values = values
+                .iter()
+                .flat_map(|value| parts.iter().map(move |part| value | (part << shift) as i64))
+                .collect();
         }
         values
     }
@@ -348,9 +397,19 @@ impl<'a> Checker<'a> {
             for (&index, &(instruction, resource, quorum)) in &run.barriers {
                 let Kind::Barrier(barrier) = run.events[index].kind else { continue };
                 let placement = self.program.threads[thread].placement;
-                let place = if barrier.scope == crate::event::Scope::Cta { placement } else { Placement { cta: 0, ..placement } };
+                let place = if barrier.scope == crate::event::Scope::Cta {
+                    placement
+                } else {
+                    Placement { cta: 0, ..placement }
+                };
                 let group = (barrier.instance, barrier.scope, place, resource);
-                found.push(Arrival { name: Name { thread: Some(thread), index }, instruction, group, quorum, part: barrier.part });
+                found.push(Arrival {
+                    name: Name { thread: Some(thread), index },
+                    instruction,
+                    group,
+                    quorum,
+                    part: barrier.part,
+                });
             }
         }
         found
@@ -370,19 +429,28 @@ impl<'a> Checker<'a> {
         let groups: BTreeSet<Group> = all.iter().map(|arrival| arrival.group).collect();
         for group in groups {
             let company: Vec<&Arrival> = all.iter().filter(|arrival| arrival.group == group).collect();
-            let size = company.iter().filter_map(|a| a.quorum).map(|quorum| quorum.unwrap_or(0) as usize).max();
-            let everyone = || self.program.threads.iter().enumerate().all(|(thread, text)| {
-                text.code.iter().enumerate().all(|(at, instruction)| {
-                    let Instruction::Barrier { instance, scope, resource, .. } = instruction else { return true };
-                    let place = if *scope == crate::event::Scope::Cta { text.placement } else { Placement { cta: 0, ..text.placement } };
-                    let named = resource.map(|operand| match operand {
-                        Operand::Constant(value) => Some(value),
-                        Operand::Register(register) => world.runs[thread].registers[register],
-                    });
-                    let came = all.iter().any(|a| a.name.thread == Some(thread) && a.instruction == at);
-                    (*instance, *scope, place, named) != group || came
+            let size =
+                company.iter().filter_map(|a| a.quorum).map(|quorum| quorum.unwrap_or(0) as usize).max();
+            let everyone = || {
+                self.program.threads.iter().enumerate().all(|(thread, text)| {
+                    text.code.iter().enumerate().all(|(at, instruction)| {
+                        let Instruction::Barrier { instance, scope, resource, .. } = instruction else {
+                            return true;
+                        };
+                        let place = if *scope == crate::event::Scope::Cta {
+                            text.placement
+                        } else {
+                            Placement { cta: 0, ..text.placement }
+                        };
+                        let named = resource.map(|operand| match operand {
+                            Operand::Constant(value) => Some(value),
+                            Operand::Register(register) => world.runs[thread].registers[register],
+                        });
+                        let came = all.iter().any(|a| a.name.thread == Some(thread) && a.instruction == at);
+                        (*instance, *scope, place, named) != group || came
+                    })
                 })
-            });
+            };
             let free = company.iter().any(|arrival| arrival.quorum.is_none());
             let splits: Vec<NamePairs> = match size {
                 _ if free && !everyone() => Vec::new(),
@@ -393,7 +461,12 @@ impl<'a> Checker<'a> {
                     .collect(),
                 Some(size) => split(&company, size),
             };
-            ways = ways.iter().flat_map(|way| splits.iter().map(|more| way.union(more).copied().collect()).collect::<Vec<_>>()).collect();
+            ways = ways
+                .iter()
+                .flat_map(|way| {
+                    splits.iter().map(|more| way.union(more).copied().collect()).collect::<Vec<_>>()
+                })
+                .collect();
         }
         ways
     }
@@ -424,14 +497,19 @@ fn choose<'a>(company: &[&'a Arrival], size: usize) -> Vec<Vec<&'a Arrival>> {
 
 /// All ways to meet in generations of so many distinct threads; who is left over must not wait.
 fn split(company: &[&Arrival], size: usize) -> Vec<NamePairs> {
-    let Some(first) = company.iter().find(|arrival| arrival.part != Part::Arrive) else { return vec![NamePairs::new()] };
+    let Some(first) = company.iter().find(|arrival| arrival.part != Part::Arrive) else {
+        return vec![NamePairs::new()];
+    };
     let mut ways = Vec::new();
     for chosen in choose(company, size) {
         let threads: BTreeSet<_> = chosen.iter().map(|arrival| arrival.name.thread).collect();
         if threads.len() == size && chosen.iter().any(|arrival| arrival.name == first.name) {
             let own: NamePairs = chosen.iter().flat_map(|a| meetings(a, chosen.iter().copied())).collect();
-            let rest: Vec<&Arrival> = company.iter().filter(|a| chosen.iter().all(|b| b.name != a.name)).copied().collect();
-            ways.extend(split(&rest, size).into_iter().map(|more| more.union(&own).copied().collect::<NamePairs>()));
+            let rest: Vec<&Arrival> =
+                company.iter().filter(|a| chosen.iter().all(|b| b.name != a.name)).copied().collect();
+            ways.extend(
+                split(&rest, size).into_iter().map(|more| more.union(&own).copied().collect::<NamePairs>()),
+            );
         }
     }
     ways
@@ -446,5 +524,8 @@ fn is_sc_pair(graph: &Graph, a: usize, b: usize) -> bool {
 /// The name of an event of an execution.
 pub(crate) fn name_of(events: &[Event], event: usize) -> Name {
     let thread = events[event].thread.map(|thread| thread as usize);
-    Name { thread, index: events[..event].iter().filter(|other| other.thread == events[event].thread).count() }
+    Name {
+        thread,
+        index: events[..event].iter().filter(|other| other.thread == events[event].thread).count(),
+    }
 }

@@ -28,6 +28,9 @@ pub(crate) enum Progress {
 /// A value, if it is known, and the reads that it depends on.
 type Word = (Option<i64>, BTreeSet<usize>);
 
+/// A barrier's instruction, resource and quorum; an operand that is there may be unknown.
+type Call = (usize, Option<Option<i64>>, Option<Option<i64>>);
+
 /// What a thread does, as far as the given values tell.
 #[derive(Clone, Debug)]
 pub(crate) struct Run {
@@ -37,8 +40,8 @@ pub(crate) struct Run {
     pub(crate) rmw: BTreeSet<(usize, usize)>,
     pub(crate) dependencies: BTreeSet<(usize, usize)>,
     pub(crate) copies: BTreeSet<(usize, usize)>,
-    /// For each barrier event: its instruction, resource and quorum.
-    pub(crate) barriers: BTreeMap<usize, (usize, Option<Option<i64>>, Option<Option<i64>>)>,
+    /// The barrier events with what they were called with.
+    pub(crate) barriers: BTreeMap<usize, Call>,
     pub(crate) registers: Vec<Option<i64>>,
     pub(crate) progress: Progress,
     /// Whether an assumption about a compare-and-swap is wrong.
@@ -79,9 +82,7 @@ pub(crate) fn run(
     };
     let mut at = 0;
     for _ in 0..MAX_STEPS {
-        if !visits.contains_key(&at) {
-            visits.insert(at, (registers.clone(), out.events.len(), 1));
-        }
+        visits.entry(at).or_insert_with(|| (registers.clone(), out.events.len(), 1));
         let Some(instruction) = text.code.get(at) else {
             out.progress = Progress::Ended;
             break;
@@ -116,13 +117,25 @@ pub(crate) fn run(
         match instruction {
             Instruction::Load { destinations, access: a } => {
                 for (&register, bytes) in destinations.iter().zip(elements(a.bytes, destinations.len())) {
-                    let event = Event { kind: Kind::Read(bytes), order: a.order, scope: a.scope, proxy: a.proxy, ..plain };
+                    let event = Event {
+                        kind: Kind::Read(bytes),
+                        order: a.order,
+                        scope: a.scope,
+                        proxy: a.proxy,
+                        ..plain
+                    };
                     registers[register] = read(emit(&mut out, event, true));
                 }
             }
             Instruction::Store { values: stored, access: a } => {
                 for (&value, bytes) in stored.iter().zip(elements(a.bytes, stored.len())) {
-                    let event = Event { kind: Kind::Write(bytes), order: a.order, scope: a.scope, proxy: a.proxy, ..plain };
+                    let event = Event {
+                        kind: Kind::Write(bytes),
+                        order: a.order,
+                        scope: a.scope,
+                        proxy: a.proxy,
+                        ..plain
+                    };
                     let write = emit(&mut out, event, true);
                     store(&mut out, write, word(&registers, value));
                 }
@@ -165,7 +178,11 @@ pub(crate) fn run(
                     }
                 };
                 if success {
-                    let second = emit(&mut out, Event { kind: Kind::Write(a.bytes), order: a.order.of_write(), ..half }, true);
+                    let second = emit(
+                        &mut out,
+                        Event { kind: Kind::Write(a.bytes), order: a.order.of_write(), ..half },
+                        true,
+                    );
                     out.order.insert((first, second));
                     out.rmw.insert((first, second));
                     store(&mut out, second, new);
@@ -226,7 +243,11 @@ pub(crate) fn run(
             // An iteration ended. It repeats itself if it only read, and left all that is used later as it was.
             let Some((before, first, count)) = visits.remove(&next) else { break };
             let live = &layout.live[thread][next];
-            let kept = (0..registers.len()).all(|r| !live[r] || before[r] == registers[r] || (before[r].0.is_some() && before[r].0 == registers[r].0));
+            let kept = (0..registers.len()).all(|r| {
+                !live[r]
+                    || before[r] == registers[r]
+                    || (before[r].0.is_some() && before[r].0 == registers[r].0)
+            });
             let iteration = first..out.events.len();
             let effect = |event: usize| match out.events[event].kind {
                 Kind::Read(_) | Kind::Fence | Kind::ProxyFence(_) | Kind::AliasFence => false,
