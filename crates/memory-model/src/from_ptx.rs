@@ -66,7 +66,11 @@ pub fn parse(module: &Module) -> Result<FromPtx, Problem> {
                 test.condition(at, &source[..end], word == "filter")?;
             }
             _ => {
-                return Err(text::problem(source, at, format!("`{word}` is not a directive of litmus tests")));
+                return Err(text::problem(
+                    source,
+                    at,
+                    format!("`{word}` is not a directive of litmus tests"),
+                ));
             }
         }
     }

@@ -160,10 +160,13 @@ fn a_trace_tells_its_races() {
     // The execution of message passing in which the flag is seen: with patterns no race, without them one.
     for (name, racy) in [("MP-release-acquire", false), ("MP-weak", true)] {
         let (_, _, mut program) = tests().into_iter().find(|(known, ..)| known == name).unwrap();
-        let seen = dialect::parse("PTX t { y=0; } P0@cta 0,gpu 0|P1@cta 1,gpu 0; |ld.weak r0, y; exists (P1:r0 == 1)");
+        let seen = dialect::parse(
+            "PTX t { y=0; } P0@cta 0,gpu 0|P1@cta 1,gpu 0; |ld.weak r0, y; exists (P1:r0 == 1)",
+        );
         program.condition = seen.unwrap().condition;
         let model = Model::new(Family::Isa, Version(8, 6)).unwrap();
-        let execution = Question::new(&program, &model, Options::default()).verdict().unwrap().execution.unwrap();
+        let execution =
+            Question::new(&program, &model, Options::default()).verdict().unwrap().execution.unwrap();
         assert_eq!(!races_of_trace(&execution.facts, &model).is_empty(), racy, "{name}");
     }
 }
