@@ -7,7 +7,7 @@
 //!   all symbols.
 
 use quote::quote;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -17,7 +17,7 @@ use syn::{Attribute, FnArg, Item, ReturnType};
 const FEATURE: &str = "\"cuda-13000\"";
 
 /// Older forms whose parameters are those of a newer one.
-const OLDER: [(&str, &str); 13] = [
+const OLDER: [(&str, &str); 20] = [
     ("cuCtxDestroy", "cuCtxDestroy_v2"),
     ("cuCtxPopCurrent", "cuCtxPopCurrent_v2"),
     ("cuCtxPushCurrent", "cuCtxPushCurrent_v2"),
@@ -31,6 +31,13 @@ const OLDER: [(&str, &str); 13] = [
     ("cuLinkCreate", "cuLinkCreate_v2"),
     ("cuLinkAddData", "cuLinkAddData_v2"),
     ("cuDeviceGetUuid", "cuDeviceGetUuid_v2"),
+    ("cuIpcOpenMemHandle", "cuIpcOpenMemHandle_v2"),
+    ("cuStreamBatchMemOp", "cuStreamBatchMemOp_v2"),
+    ("cuStreamWaitValue32", "cuStreamWaitValue32_v2"),
+    ("cuStreamWaitValue64", "cuStreamWaitValue64_v2"),
+    ("cuStreamWriteValue32", "cuStreamWriteValue32_v2"),
+    ("cuStreamWriteValue64", "cuStreamWriteValue64_v2"),
+    ("cuTexRefSetAddress2D_v2", "cuTexRefSetAddress2D_v3"),
 ];
 
 fn main() {
@@ -133,7 +140,7 @@ fn types(file: &syn::File) -> (String, BTreeMap<String, Vec<String>>) {
                 let of_api =
                     text.starts_with("cu") && text.as_bytes().get(2).is_some_and(u8::is_ascii_uppercase);
                 // Older forms that we have are in older versions of the header.
-                let wanted = exists(&item.attrs) || implemented.contains(&text);
+                let wanted = exists(&item.attrs) || implemented.contains_key(&text);
                 if !of_api || !wanted || parameters.contains_key(&text) {
                     continue;
                 }
@@ -164,21 +171,22 @@ fn types(file: &syn::File) -> (String, BTreeMap<String, Vec<String>>) {
     (text.to_string(), parameters)
 }
 
-/// The functions that `src/api` defines.
-fn implemented() -> BTreeSet<String> {
-    let mut names = BTreeSet::new();
+/// The functions that `src/api` defines, with the types of their parameters.
+fn implemented() -> BTreeMap<String, Vec<String>> {
+    let mut found = BTreeMap::new();
     for entry in fs::read_dir("src/api").expect("src/api is a folder") {
         let text =
             fs::read_to_string(entry.expect("src/api can be listed").path()).expect("sources are text");
-        for line in text.lines() {
-            if let Some(name) =
-                line.trim_start().strip_prefix("fn cu").and_then(|rest| rest.split('(').next())
-            {
-                names.insert(format!("cu{name}"));
-            }
+        for (at, _) in text.match_indices("    fn cu") {
+            let Some((name, rest)) = text[at..].trim_start()[3..].split_once('(') else { continue };
+            let (parameters, _) = rest.split_once(')').expect("a list of parameters ends");
+            // Their types are names and pointers, which have no commas.
+            let types = parameters.split(',').filter_map(|parameter| parameter.split_once(": "));
+            let types = types.map(|(_, ty)| ty.split_whitespace().collect::<Vec<_>>().join(" "));
+            found.insert(name.to_owned(), types.collect());
         }
     }
-    names
+    found
 }
 
 fn exports(parameters: &BTreeMap<String, Vec<String>>) -> String {
@@ -198,13 +206,16 @@ fn exports(parameters: &BTreeMap<String, Vec<String>>) -> String {
     symbols.sort_unstable();
     for (symbol, version) in symbols {
         let twin = symbol.strip_suffix("_ptsz").or(symbol.strip_suffix("_ptds"));
-        let older = OLDER.iter().find(|(older, _)| *older == symbol).map(|(_, newer)| *newer);
-        if let Some(original) = twin.or(older).filter(|original| implemented.contains(*original)) {
-            let types = parameters[original].iter().enumerate();
+        let plain = twin.unwrap_or(symbol);
+        let newer = OLDER.iter().find(|(older, _)| *older == plain).map(|(_, newer)| *newer);
+        let same = [twin, newer].into_iter().flatten().find(|same| implemented.contains_key(*same));
+        if let Some(original) = same.filter(|_| !implemented.contains_key(symbol)) {
+            // What no header of today declares has the types that we give it.
+            let types = parameters.get(original).unwrap_or(&implemented[original]).iter().enumerate();
             let typed: String = types.map(|(i, ty)| format!("a{i}: {ty}, ")).collect();
             writeln!(out, "crate::border::twin! {{ {symbol}, {original}, {}, ({typed}) }}", twin.is_some())
                 .expect("strings take everything");
-        } else if !implemented.contains(symbol) {
+        } else if !implemented.contains_key(symbol) {
             writeln!(out, "crate::border::unsupported! {{ {symbol} }}").expect("strings take everything");
         }
         let stem = symbol.trim_end_matches("_ptsz").trim_end_matches("_ptds");
@@ -216,7 +227,7 @@ fn exports(parameters: &BTreeMap<String, Vec<String>>) -> String {
         writeln!(
             table,
             "Symbol {{ name: \"{name}\", version: {version}, per_thread: {per_thread}, address: {} as *const () }},",
-            if implemented.contains(symbol) { format!("crate::api::{symbol}") } else { symbol.to_owned() }
+            if implemented.contains_key(symbol) { format!("crate::api::{symbol}") } else { symbol.to_owned() }
         )
         .expect("strings take everything");
     }

@@ -1,5 +1,6 @@
-//! The project's chores: `cargo xtask` with `tidy`, `docs`, `corpus`, `record`, `fingerprints`, `tables` or `verdicts`.
+//! The project's chores: `cargo xtask` with `tidy`, `docs`, `clients`, `corpus`, `record`, `fingerprints`, `tables` or `verdicts`.
 
+mod clients;
 mod corpus;
 mod fingerprints;
 mod record;
@@ -28,6 +29,8 @@ enum Chore {
     Docs,
     /// Records what a GPU computes for every form of the instruction table, and compares the machine with it.
     Record(record::Arguments),
+    /// Runs the test suites of real programs on the virtual GPU.
+    Clients(clients::Choice),
     /// Makes PTX with real compilers, and reads, checks and prints it.
     Corpus(corpus::Tools),
     /// Checks every result of the approximate functions against fingerprints of an H200's.
@@ -69,6 +72,7 @@ fn run(chore: Chore) -> Result<()> {
             Ok(())
         }
         Chore::Record(arguments) => record::run(&arguments),
+        Chore::Clients(choice) => clients::run(&choice),
         Chore::Corpus(tools) => corpus::run(&tools),
         // Hours in a build that is not optimised.
         Chore::Fingerprints(_) | Chore::Tables(_) if cfg!(debug_assertions) => again_in_release(),

@@ -58,6 +58,9 @@ struct Run {
     /// The first case, counted in the order of `list`: where a run that a fault stopped goes on.
     #[arg(long, default_value_t = 0)]
     from: usize,
+    /// No cases whose names contain this.
+    #[arg(long)]
+    without: Vec<String>,
     /// Only cases whose names contain one of these.
     only: Vec<String>,
 }
@@ -70,6 +73,9 @@ struct List {
     /// Prints every case.
     #[arg(long)]
     cases: bool,
+    /// Runs every case on the machine, and prints which it does not run, and why.
+    #[arg(long)]
+    run: bool,
     /// Prints the text of every case's kernel.
     #[arg(long)]
     kernels: bool,
@@ -184,6 +190,18 @@ fn count(list: &List) -> Result<()> {
     println!("forms without cases: {absent:?}");
     let cases = cases(&list.only);
     println!("{} cases", cases.len());
+    if list.run {
+        let made = Made::default();
+        let failures = in_parallel(&cases, |_, case| {
+            let rows = made.rows(&case.inputs);
+            Machine::new().map_err(Failure::Failed).and_then(|machine| machine.run(case, &rows)).err()
+        });
+        for (case, failure) in cases.iter().zip(failures) {
+            if let Some(failure) = failure {
+                println!("not run: {}: {failure:?}", case.name);
+            }
+        }
+    }
     if let Some(ptxas) = &list.ptxas {
         let mut bytes = 0;
         for module in assemble(&cases, ptxas) {
@@ -200,7 +218,8 @@ fn count(list: &List) -> Result<()> {
 
 /// Records. A fault ends what a process can do with the GPU, so the next one goes on behind the case at fault.
 fn record(run: &Run) -> Result<()> {
-    let all = cases(&run.only);
+    let mut all = cases(&run.only);
+    all.retain(|case| run.without.is_empty() || !is_wanted(&case.name, &run.without));
     let cases = &all[run.from.min(all.len())..];
     println!("{} cases", cases.len());
     let modules = assemble(cases, &run.ptxas);
@@ -232,6 +251,7 @@ fn record(run: &Run) -> Result<()> {
     for (option, path) in [("--to", &run.to), ("--whole", &run.whole)] {
         again.args(path.iter().flat_map(|path| [OsStr::new(option), path.as_os_str()]));
     }
+    again.args(run.without.iter().flat_map(|part| ["--without", part]));
     match again.args(&run.only).status()?.success() {
         true => Ok(()),
         false => bail!("the recording is not complete"),
@@ -311,6 +331,7 @@ fn check(check: &Check) -> Result<()> {
     let made = Made::default();
     let verdicts = in_parallel(&found, |_, (case, entry)| judge(case, entry, &made));
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut unsupported: BTreeMap<&str, usize> = BTreeMap::new();
     for ((case, _), verdict) in found.iter().zip(&verdicts) {
         let kind = match verdict {
             Verdict::Same => "same",
@@ -321,10 +342,14 @@ fn check(check: &Check) -> Result<()> {
         };
         *counts.entry(kind).or_default() += 1;
         match verdict {
-            Verdict::Same | Verdict::Unsupported => {}
+            Verdict::Same => {}
+            Verdict::Unsupported => *unsupported.entry(case.opcode.data().template).or_default() += 1,
             Verdict::Failed(why) => println!("failed: {}: {why}", case.name),
             Verdict::Different | Verdict::Outdated => println!("{kind}: {}", case.name),
         }
+    }
+    for (form, count) in unsupported {
+        println!("not executed: {count} of {form}");
     }
     println!("{} cases, {} recorded: {counts:?}", cases.len(), found.len());
     Ok(())

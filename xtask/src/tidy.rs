@@ -16,7 +16,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("warploom-machine", &["warploom-ir", "warploom-numerics", "warploom-ptx"]),
     ("warploom-cubin", &[]),
     ("warploom-memory-model", &["warploom-ptx"]),
-    ("warploom-driver", &["warploom-cubin", "warploom-machine", "warploom-ptx"]),
+    ("warploom-link", &["warploom-ptx"]),
+    ("warploom-driver", &["warploom-cubin", "warploom-link", "warploom-machine", "warploom-ptx"]),
     ("warploom-libcuda", &["warploom-driver", "warploom-machine"]),
     ("warploom", ALL),
     ("warploom-examples", ALL),
@@ -27,8 +28,16 @@ const MAY_USE: &[(&str, &[&str])] = &[
 ];
 
 /// What the command, the examples and the tests may use.
-const ALL: &[&str] =
-    &["warploom-ir", "warploom-machine", "warploom-memory-model", "warploom-numerics", "warploom-ptx", "warploom-silicon"];
+const ALL: &[&str] = &[
+    "warploom-cubin",
+    "warploom-ir",
+    "warploom-link",
+    "warploom-machine",
+    "warploom-memory-model",
+    "warploom-numerics",
+    "warploom-ptx",
+    "warploom-silicon",
+];
 
 /// The most lines of a file written by hand.
 const LONGEST: usize = 800;

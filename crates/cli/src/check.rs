@@ -9,7 +9,9 @@ use ptx::diagnostic::{Diagnostic, Severity};
 use ptx::module::{Checked, Module};
 use ptx::source::{Source, Span};
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -46,14 +48,17 @@ struct Tally {
     warnings: usize,
 }
 
-/// An instruction without semantics. The code is the command's own: the language has nothing against the instruction.
+/// An instruction that is not executed. The code is the command's own: the language has nothing against the instruction.
 const UNSUPPORTED: &str = "M0001";
 /// A module that the device does not load.
 const NOT_LOADED: &str = "M0002";
 
 /// The machine's codes with their explanations, for `--explain`.
 const MACHINE_CODES: [(&str, &str); 2] = [
-    (UNSUPPORTED, "The instruction is legal PTX, but the machine has no semantics for this form of it."),
+    (
+        UNSUPPORTED,
+        "The instruction is legal PTX, but the machine does not execute it, or not with these operands.",
+    ),
     (
         NOT_LOADED,
         "The module is legal PTX, but the device of `--device` does not load it: its target is another one.",
@@ -109,24 +114,36 @@ pub(crate) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
 
 /// What the machine, as this device, would not run, as warnings in the order of the text.
 fn machine_diagnostics(profile: &Profile, module: Checked<Module>) -> Result<Vec<Diagnostic>, Failure> {
-    let mut found = Vec::new();
-    let instructions = module.functions.iter().filter_map(|f| f.body.as_ref()).flat_map(|b| &b.instructions);
-    for instruction in instructions {
-        let opcode = module.opcode(instruction);
-        if opcode.sem().is_none() {
-            let message = format!("`{}` is not executed by the machine", opcode.text());
-            found.push(Diagnostic::warning(UNSUPPORTED, instruction.span, message));
-        }
-    }
-    let target = target_span(&module.source);
     let device = Device::new(profile.clone(), DeviceOptions::default())
         .map_err(|error| Failure::usage(format!("cannot make device {}: {error}", profile.name)))?;
-    if let Err(error) = device.load(module) {
-        let message = format!("device {} does not load the module", profile.name);
-        found.push(Diagnostic::warning(NOT_LOADED, target, message).label(error.to_string()));
+    let module = Arc::new(module);
+    let mut missing = without_semantics(&module);
+    let mut found = Vec::new();
+    match device.load(Arc::clone(&module)) {
+        Ok(loaded) => {
+            let kernels = module.entries().filter_map(|(id, _)| loaded.entry(id));
+            let unsupported = kernels.flat_map(|kernel| kernel.unsupported());
+            missing.extend(unsupported.map(|unsupported| (unsupported.span, unsupported.what)));
+        }
+        Err(error) => {
+            let message = format!("device {} does not load the module", profile.name);
+            let diagnostic = Diagnostic::warning(NOT_LOADED, target_span(&module.source), message);
+            found.push(diagnostic.label(error.to_string()));
+        }
     }
+    found.extend(missing.into_iter().map(|(span, what)| {
+        Diagnostic::warning(UNSUPPORTED, span, format!("not executed by the machine: {what}"))
+    }));
     found.sort_by_key(|d| d.span);
     Ok(found)
+}
+
+/// The instructions without semantics, also of functions that no kernel reaches, as the machine would name them.
+fn without_semantics(module: &Module) -> BTreeSet<(Span, String)> {
+    let bodies = module.functions.iter().filter_map(|function| function.body.as_ref());
+    let instructions = bodies.flat_map(|body| &body.instructions);
+    let without = instructions.filter(|instruction| module.opcode(instruction).sem().is_none());
+    without.map(|i| (i.span, format!("instruction `{}`", module.opcode(i).text()))).collect()
 }
 
 /// The `.target` directive, or the beginning of the file.
@@ -141,7 +158,7 @@ fn target_span(source: &Source) -> Span {
 fn explain(code: &str) -> Result<Exit, Failure> {
     let code = code.to_uppercase();
     let own = MACHINE_CODES.iter().find(|(known, _)| *known == code).map(|(_, text)| *text);
-    match ptx::explain(&code).or(own) {
+    match ptx::explain(&code).or_else(|| ::link::explain(&code)).or(own) {
         Some(explanation) => terminal::result(&format!("{code}: {explanation}\n")).map(|()| Exit::Ok),
         None => Err(Failure::usage(format!("`{code}` is not a code of a diagnostic"))
             .hint("codes are what stands in brackets: error[C0201]")),

@@ -6,16 +6,22 @@
 mod check;
 mod devices;
 mod diagnostics;
+mod doctor;
+mod exec;
 mod failure;
 mod fmt;
 mod input;
 mod kernels;
+mod link;
 mod litmus;
+mod ptxas;
 mod run;
 mod terminal;
 
 use clap::{Parser, Subcommand};
 use failure::{EXIT_CODES, Exit, Failure};
+use std::ffi::OsStr;
+use std::path::Path;
 use std::process::ExitCode;
 
 /// The open PTX toolchain and virtual GPU.
@@ -36,8 +42,12 @@ enum Command {
     Check(check::Arguments),
     Fmt(fmt::Arguments),
     Kernels(kernels::Arguments),
+    Link(link::Arguments),
     Devices(devices::Arguments),
     Run(run::Arguments),
+    Exec(exec::Arguments),
+    Doctor(doctor::Arguments),
+    Ptxas(ptxas::Arguments),
     Litmus(litmus::Arguments),
 }
 
@@ -47,17 +57,28 @@ impl Command {
             Self::Check(arguments) => check::execute(&arguments),
             Self::Fmt(arguments) => fmt::execute(&arguments),
             Self::Kernels(arguments) => kernels::execute(&arguments),
+            Self::Link(arguments) => link::execute(&arguments),
             Self::Devices(arguments) => devices::execute(&arguments),
             Self::Run(arguments) => run::execute(&arguments),
+            Self::Exec(arguments) => exec::execute(&arguments),
+            Self::Doctor(arguments) => doctor::execute(&arguments),
+            Self::Ptxas(arguments) => ptxas::execute(&arguments),
             Self::Litmus(arguments) => litmus::execute(&arguments),
         }
     }
 }
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
-    cli.color.apply();
-    match cli.command.execute() {
+    let mut words = std::env::args_os();
+    let name = words.next().unwrap_or_default();
+    let outcome = if Path::new(&name).file_name() == Some(OsStr::new(ptxas::NAME)) {
+        ptxas::run(&words.collect::<Vec<_>>())
+    } else {
+        let cli = Cli::parse();
+        cli.color.apply();
+        cli.command.execute()
+    };
+    match outcome {
         Ok(exit) => exit.into(),
         Err(failure) => {
             failure.report();

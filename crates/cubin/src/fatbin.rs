@@ -25,7 +25,18 @@ pub const WRAPPER_ADDRESS: usize = 8;
 const MOST_UNPACKED: u64 = 1 << 30;
 /// Bytes of an entry's header that are read.
 const ENTRY_HEADER: usize = 64;
+/// Bytes of an entry's header with the option word that compilers put behind it.
+const ENTRY_HEADER_WRITTEN: usize = 72;
+/// What follows the kind of an entry.
+const ENTRY_VERSION: u16 = 0x0101;
+/// Payloads are padded to multiples of this.
+const ALIGNMENT: usize = 8;
 
+const PTX: u16 = 1;
+const ELF: u16 = 2;
+
+const FLAG_64_BIT: u64 = 0x1;
+const FLAG_LINUX: u64 = 0x10;
 const FLAG_LZ4: u64 = 0x2000;
 const FLAG_ZSTD: u64 = 0x8000;
 const FLAG_ARCH_SPECIFIC: u64 = 0x10_0000;
@@ -175,6 +186,36 @@ pub fn entries(bytes: &[u8]) -> Result<Vec<Entry<'_>>, Error> {
     Ok(entries)
 }
 
+/// A container with one entry: PTX text, for an architecture and what it reaches.
+pub fn pack_ptx(text: &str, version: (u16, u16), sm: u32, reach: Reach) -> Vec<u8> {
+    let padded = (text.len() + 1).next_multiple_of(ALIGNMENT);
+    let flags = match reach {
+        Reach::Base => 0,
+        Reach::Family => FLAG_FAMILY,
+        Reach::Specific => FLAG_ARCH_SPECIFIC,
+    };
+    let mut bytes = Vec::with_capacity(CONTAINER_HEADER + ENTRY_HEADER_WRITTEN + padded);
+    bytes.extend(CONTAINER_MAGIC.to_le_bytes());
+    bytes.extend(1u16.to_le_bytes());
+    bytes.extend((CONTAINER_HEADER as u16).to_le_bytes());
+    bytes.extend(((ENTRY_HEADER_WRITTEN + padded) as u64).to_le_bytes());
+    bytes.extend(PTX.to_le_bytes());
+    bytes.extend(ENTRY_VERSION.to_le_bytes());
+    bytes.extend((ENTRY_HEADER_WRITTEN as u32).to_le_bytes());
+    bytes.extend((padded as u64).to_le_bytes());
+    // Sizes of what is packed, which this is not; where the options stand.
+    bytes.extend([0u32, ENTRY_HEADER as u32].map(u32::to_le_bytes).concat());
+    bytes.extend([version.1, version.0].map(u16::to_le_bytes).concat());
+    bytes.extend(sm.to_le_bytes());
+    // No name.
+    bytes.extend([0; 8]);
+    bytes.extend((flags | FLAG_64_BIT | FLAG_LINUX).to_le_bytes());
+    bytes.resize(CONTAINER_HEADER + ENTRY_HEADER_WRITTEN, 0);
+    bytes.extend(text.as_bytes());
+    bytes.resize(CONTAINER_HEADER + ENTRY_HEADER_WRITTEN + padded, 0);
+    bytes
+}
+
 /// The PTX that suits a device best: the newest architecture that it runs, and of equal ones the most special.
 pub fn best_ptx<'e, 'a>(entries: &'e [Entry<'a>], device: Target) -> Option<&'e Entry<'a>> {
     let runs = entries.iter().filter(|entry| entry.kind == Kind::Ptx && device.runs(entry));
@@ -249,8 +290,8 @@ fn entry(bytes: &[u8], at: usize) -> Result<(Entry<'_>, usize), Error> {
     let name = name.filter(|name| !name.is_empty()).and_then(|name| std::str::from_utf8(name).ok());
     let entry = Entry {
         kind: match u16_at(header, 0) {
-            1 => Kind::Ptx,
-            2 => Kind::Elf,
+            PTX => Kind::Ptx,
+            ELF => Kind::Elf,
             other => Kind::Other(other),
         },
         sm: u32_at(header, 28),

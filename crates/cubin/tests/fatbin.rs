@@ -55,6 +55,32 @@ fn damage_has_a_name() {
     assert!(matches!(entries[0].text(), Err(Error::Unpack { at: 16, .. })));
 }
 
+#[test]
+fn what_is_packed_is_found_again() {
+    for (text, version, sm, reach) in [
+        ("", (9, 0), 75, Reach::Base),
+        (".version 8.8\n", (8, 8), 90, Reach::Specific),
+        ("1234567", (9, 5), 100, Reach::Family),
+    ] {
+        let bytes = fatbin::pack_ptx(text, version, sm, reach);
+        let entries = fatbin::entries(&bytes).unwrap();
+        let [entry] = entries.as_slice() else { panic!("{entries:?}") };
+        assert_eq!((entry.kind, entry.sm, entry.reach, entry.version), (Kind::Ptx, sm, reach, version));
+        assert_eq!(entry.text().unwrap(), text);
+    }
+}
+
+/// What nvcc wrote, taken apart and packed again, differs only in what the padding and the options are.
+#[test]
+fn the_layout_is_that_of_nvcc() {
+    let entries = fatbin::entries(PLAIN).unwrap();
+    let first = &entries[0];
+    let packed = fatbin::pack_ptx(&first.text().unwrap(), first.version, first.sm, first.reach);
+    assert_eq!(packed[16..24], [1, 0, 1, 1, 72, 0, 0, 0]);
+    assert_eq!(packed[..8], PLAIN[..8]);
+    assert_eq!(packed[32..64], PLAIN[32..64]);
+}
+
 proptest! {
     /// Whatever the bytes: an answer, no panic, and no more memory than the limit.
     #[test]

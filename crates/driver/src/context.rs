@@ -3,17 +3,17 @@
 //! A kernel's fault ends its context: every later call on it returns that error, until the context is destroyed. Each
 //! host thread has a stack of contexts, the top of which is current.
 
-use crate::device::{Device, Process};
+use crate::Id;
+use crate::device::{Device, Execution, Process};
 use crate::error::{Error, Result};
 use crate::event::{Event, Record};
-use crate::memory::Allocation;
-use crate::stream::{Kind, Operation, Stream, Streams};
-use crate::{Id, lock};
+use crate::limits::Limits;
+use crate::priority;
+use crate::stream::{Kind, Marker, Operation, Stream, Streams};
 use machine::Fault;
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 /// A context.
 pub struct Context {
@@ -24,7 +24,10 @@ pub struct Context {
     destroyed: AtomicBool,
     health: Arc<Health>,
     streams: Streams,
-    pub(crate) allocations: Mutex<BTreeMap<u64, Allocation>>,
+    this: Weak<Self>,
+    limits: Arc<Limits>,
+    /// The devices whose memory its kernels may use.
+    peers: Mutex<Vec<Arc<Device>>>,
 }
 
 /// Whether a context has failed, and of what.
@@ -43,6 +46,11 @@ impl Health {
     /// Why the context has failed.
     pub(crate) fn error(&self) -> Option<Error> {
         self.error.get().copied()
+    }
+
+    /// Whether kernels run.
+    pub(crate) fn executes(&self) -> bool {
+        self.process.settings.execution == Execution::Full
     }
 
     /// The first failure stays.
@@ -69,7 +77,7 @@ impl Context {
     pub fn new(device: &Arc<Device>, flags: u32) -> Result<Arc<Self>> {
         let machine = Arc::clone(device.machine()?);
         let health = Arc::new(Health { error: OnceLock::new(), process: Arc::clone(device.process()) });
-        Ok(Arc::new(Self {
+        Ok(Arc::new_cyclic(|this| Self {
             id: Id::next(),
             device: Arc::clone(device),
             machine,
@@ -77,13 +85,27 @@ impl Context {
             destroyed: AtomicBool::new(false),
             streams: Streams::new(&health),
             health,
-            allocations: Mutex::default(),
+            this: Weak::clone(this),
+            limits: Arc::default(),
+            peers: Mutex::default(),
         }))
     }
 
     /// Its identity.
     pub fn id(&self) -> Id {
         self.id
+    }
+
+    pub(crate) fn limits(&self) -> &Arc<Limits> {
+        &self.limits
+    }
+
+    pub(crate) fn peers(&self) -> &Mutex<Vec<Arc<Device>>> {
+        &self.peers
+    }
+
+    pub(crate) fn this(&self) -> Weak<Self> {
+        Weak::clone(&self.this)
     }
 
     /// Its device.
@@ -118,14 +140,11 @@ impl Context {
         if self.destroyed.swap(true, Ordering::AcqRel) {
             return;
         }
+        self.end_captures();
         self.streams.synchronize();
         self.streams.close();
-        for (address, allocation) in std::mem::take(&mut *lock(&self.allocations)) {
-            if allocation.owned() {
-                // It is in the list, so the machine has it; a refusal would only mean that it has gone already.
-                let _ = self.machine.memory().free(address);
-            }
-        }
+        self.close_peers();
+        self.free_all();
     }
 
     /// The legacy default stream.
@@ -138,10 +157,12 @@ impl Context {
         self.streams.per_thread()
     }
 
-    /// A new stream.
+    /// A new stream. A priority outside of what there is becomes the nearest that there is.
     pub fn create_stream(&self, non_blocking: bool, priority: i32) -> Result<Arc<Stream>> {
         self.usable()?;
         let kind = if non_blocking { Kind::NonBlocking } else { Kind::Blocking };
+        let priority = priority.clamp(priority::GREATEST, priority::LEAST);
+        self.device.gate().announce(priority);
         Ok(self.streams.create(kind, priority))
     }
 
@@ -150,15 +171,24 @@ impl Context {
         self.streams.remove(stream);
     }
 
-    /// Adds an operation to a stream.
+    /// Adds an operation to a stream; to the graph, if the stream is captured.
     pub fn submit(&self, stream: &Arc<Stream>, operation: Operation) -> Result<()> {
         self.usable()?;
-        self.streams.submit(stream, operation).map(drop)
+        match self.captured(stream, operation)? {
+            Some(operation) => self.submit_now(stream, operation).map(drop),
+            None => Ok(()),
+        }
+    }
+
+    /// Adds an operation to a stream that is not captured; the place behind it.
+    pub(crate) fn submit_now(&self, stream: &Arc<Stream>, operation: Operation) -> Result<Marker> {
+        self.streams.submit(stream, operation)
     }
 
     /// Runs an operation on this thread at its place in a stream's order.
     pub fn run_now(&self, stream: &Arc<Stream>, operation: Operation) -> Result<()> {
         self.usable()?;
+        self.refuse_capture(stream)?;
         self.streams.settle(stream);
         self.usable()?;
         operation.run(&self.health);
@@ -166,31 +196,63 @@ impl Context {
     }
 
     /// Records an event.
-    pub fn record(&self, event: &Event, stream: &Arc<Stream>) -> Result<()> {
+    pub fn record(&self, event: &Arc<Event>, stream: &Arc<Stream>) -> Result<()> {
+        self.record_as(event, stream, false)
+    }
+
+    /// Records an event; an external record in a captured stream is a node of the graph.
+    pub fn record_as(&self, event: &Arc<Event>, stream: &Arc<Stream>, external: bool) -> Result<()> {
         self.usable()?;
+        if self.capture_record(event, stream, external)? {
+            return Ok(());
+        }
         let record = Arc::new(Record::default());
         let marker = self.streams.submit(stream, Operation::Record(Arc::clone(&record)))?;
         event.recorded(marker, record);
         Ok(())
     }
 
+    /// Lets a stream wait for an event; it then takes part in the capture in which the event was recorded, if any. An
+    /// external wait in a captured stream is a node of the graph.
+    pub fn wait(&self, event: &Arc<Event>, stream: &Arc<Stream>, external: bool) -> Result<()> {
+        self.usable()?;
+        if self.capture_wait(event, stream, external)? {
+            return Ok(());
+        }
+        match event.marker() {
+            Some(marker) if !marker.passed() => self.submit_now(stream, Operation::Wait(marker)).map(drop),
+            _ => Ok(()),
+        }
+    }
+
     /// Waits for a stream.
     pub fn synchronize_stream(&self, stream: &Arc<Stream>) -> Result<()> {
         self.usable()?;
+        self.refuse_capture(stream)?;
         self.streams.settle(stream);
+        self.device.pools().settle();
         self.usable()
     }
 
     /// Whether all work of a stream is done.
     pub fn query_stream(&self, stream: &Arc<Stream>) -> Result<()> {
         self.usable()?;
+        self.refuse_capture(stream)?;
         if stream.marker().passed() { Ok(()) } else { Err(Error::NotReady) }
+    }
+
+    /// Waits for all that was submitted, for a purpose of the driver's own.
+    pub(crate) fn drain(&self) -> Result<()> {
+        self.streams.synchronize();
+        self.usable()
     }
 
     /// Waits for all work of the context.
     pub fn synchronize(&self) -> Result<()> {
         self.usable()?;
-        self.streams.synchronize();
+        self.nothing_captured()?;
+        self.drain()?;
+        self.device.pools().settle();
         self.usable()
     }
 }

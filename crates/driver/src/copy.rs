@@ -5,6 +5,7 @@ use crate::device::Process;
 use crate::error::{Error, Result};
 use crate::memory::MemoryKind;
 use crate::stream::{Operation, Stream};
+use machine::memory::{DeviceMemory, HostRange};
 use std::sync::Arc;
 
 /// The program's memory, which only a border can reach.
@@ -16,6 +17,9 @@ pub trait HostMemory: Send + Sync {
     fn read(&self, address: u64, bytes: usize, visit: &mut dyn FnMut(&[u8]));
     /// Lets bytes of the program be changed.
     fn write(&self, address: u64, bytes: usize, visit: &mut dyn FnMut(&mut [u8]));
+    /// Bytes of the program that kernels may use from now on, until the program says otherwise; `None` if they cannot
+    /// all be read and written.
+    fn share(&self, address: u64, bytes: u64) -> Option<HostRange>;
 }
 
 /// What the program says an address is.
@@ -76,15 +80,30 @@ pub struct Copy {
 /// Where bytes are.
 enum Memory {
     Host,
-    Device(Arc<machine::Device>),
+    Device(Arc<DeviceMemory>),
     /// Bytes of the program that were set aside when the copy was submitted, packed.
     Staged(Vec<u8>),
+}
+
+impl Memory {
+    fn same_place(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Device(one), Self::Device(other)) => Arc::ptr_eq(one, other),
+            (Self::Device(_), _) | (_, Self::Device(_)) => false,
+            _ => true,
+        }
+    }
 }
 
 /// Bytes that pass from device to device at a time.
 const PIECE: usize = 64 << 10;
 
 impl Copy {
+    /// What it was asked to do.
+    pub fn request(&self) -> &Request {
+        &self.request
+    }
+
     fn new(process: &Arc<Process>, request: Request) -> Result<Self> {
         let [width, height, depth] = request.extent;
         let span = |end: &End| {
@@ -103,18 +122,25 @@ impl Copy {
         }
         let memory = |end: &End| {
             let bytes = span(end).ok_or(Error::InvalidValue)?;
-            match process.machine_of(end.address) {
-                Some((_, machine)) => {
+            match process.memory_of(end.address) {
+                Some(memory) => {
                     let inside = |(start, size): (u64, u64)| end.address - start + bytes <= size;
-                    let known = machine.memory().allocation_of(end.address).is_some_and(inside);
-                    if known { Ok(Memory::Device(machine)) } else { Err(Error::InvalidValue) }
+                    let known = memory.allocation_of(end.address).is_some_and(inside);
+                    if known { Ok(Memory::Device(memory)) } else { Err(Error::InvalidValue) }
                 }
+                // What is registered has one address for program and devices.
+                None if process.registered(end.address, bytes) => Ok(Memory::Host),
                 None if end.side == Side::Device || end.address == 0 => Err(Error::InvalidValue),
                 None => Ok(Memory::Host),
             }
         };
         let (to, from) = (memory(&request.to)?, memory(&request.from)?);
         Ok(Self { process: Arc::clone(process), request, from, to })
+    }
+
+    /// Whether another one goes between the same devices.
+    pub(crate) fn same_places(&self, other: &Self) -> bool {
+        self.from.same_place(&other.from) && self.to.same_place(&other.to)
     }
 
     /// Rows as offsets into both ends; one long row if there are no gaps.
@@ -141,27 +167,27 @@ impl Copy {
         let host = &self.process.host;
         let mut result = Ok(());
         match (&self.from, &self.to) {
-            (Memory::Staged(staged), Memory::Device(machine)) => {
-                result = machine.memory().write(to, &staged[packed..packed + bytes]);
+            (Memory::Staged(staged), Memory::Device(memory)) => {
+                result = memory.write(to, &staged[packed..packed + bytes]);
             }
-            (Memory::Host, Memory::Device(machine)) => {
-                host.read(from, bytes, &mut |row| result = machine.memory().write(to, row));
+            (Memory::Host, Memory::Device(memory)) => {
+                host.read(from, bytes, &mut |row| result = memory.write(to, row));
             }
-            (Memory::Device(machine), Memory::Host) => {
-                host.write(to, bytes, &mut |row| result = machine.memory().read(from, row));
+            (Memory::Device(memory), Memory::Host) => {
+                host.write(to, bytes, &mut |row| result = memory.read(from, row));
             }
             (Memory::Host, Memory::Host) => {
                 host.read(from, bytes, &mut |source| {
                     host.write(to, bytes, &mut |row| row.copy_from_slice(source));
                 });
             }
-            (Memory::Device(source), Memory::Device(machine)) => {
+            (Memory::Device(source), Memory::Device(memory)) => {
                 let mut piece = vec![0; PIECE.min(bytes)];
                 let mut at = 0;
                 while at < bytes {
                     let piece = &mut piece[..PIECE.min(bytes - at)];
-                    source.memory().read(from + at as u64, piece)?;
-                    machine.memory().write(to + at as u64, piece)?;
+                    source.read(from + at as u64, piece)?;
+                    memory.write(to + at as u64, piece)?;
                     at += piece.len();
                 }
             }
@@ -185,25 +211,73 @@ impl Copy {
     }
 }
 
-/// A fill of rows with a value of 1, 2 or 4 bytes.
+/// Rows of values, for filling.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pattern {
+    /// The first.
+    pub address: u64,
+    /// Bytes from row to row.
+    pub pitch: u64,
+    /// What is written: its lowest bytes.
+    pub value: u32,
+    /// Bytes of a value: 1, 2 or 4.
+    pub size: u64,
+    /// Values of a row.
+    pub width: u64,
+    /// Rows.
+    pub height: u64,
+}
+
+/// A fill that has been checked.
 pub struct Fill {
-    machine: Arc<machine::Device>,
-    address: u64,
-    pitch: u64,
-    width: u64,
-    height: u64,
-    pattern: [u8; 4],
+    process: Arc<Process>,
+    memory: Memory,
+    pattern: Pattern,
 }
 
 impl Fill {
+    /// What it was asked to write.
+    pub fn pattern(&self) -> &Pattern {
+        &self.pattern
+    }
+
+    /// Whether another one is on the same device.
+    pub(crate) fn same_places(&self, other: &Self) -> bool {
+        self.memory.same_place(&other.memory)
+    }
+
+    fn new(process: &Arc<Process>, pattern: Pattern) -> Result<Self> {
+        let Pattern { address, pitch, size, width, height, .. } = pattern;
+        let width = width.checked_mul(size).ok_or(Error::InvalidValue)?;
+        let rows = pitch.checked_mul(height.saturating_sub(1)).ok_or(Error::InvalidValue)?;
+        let bytes = rows.checked_add(width).ok_or(Error::InvalidValue)?;
+        if !matches!(size, 1 | 2 | 4) || !address.is_multiple_of(size) || (height > 1 && pitch < width) {
+            return Err(Error::InvalidValue);
+        }
+        let inside = |(start, size): (u64, u64)| address - start <= size && bytes <= size - (address - start);
+        let memory = match process.memory_of(address) {
+            Some(memory) if memory.allocation_of(address).is_some_and(inside) => Memory::Device(memory),
+            None if process.registered(address, bytes) => Memory::Host,
+            _ => return Err(Error::InvalidValue),
+        };
+        Ok(Self { process: Arc::clone(process), memory, pattern })
+    }
+
     pub(crate) fn run(&self) -> Result<()> {
-        let piece = self.pattern.repeat(PIECE.min(self.width as usize).div_ceil(4));
-        for y in 0..self.height {
+        let Pattern { address, pitch, value, size, width, height } = self.pattern;
+        let value = &value.to_le_bytes()[..size as usize];
+        let width = width * size;
+        let piece = value.repeat((PIECE as u64).min(width).div_ceil(size) as usize);
+        for y in 0..height {
             let mut at = 0;
-            while at < self.width {
-                let bytes = (self.width - at).min(piece.len() as u64);
-                self.machine.memory().write(self.address + y * self.pitch + at, &piece[..bytes as usize])?;
-                at += bytes;
+            while at < width {
+                let bytes = (width - at).min(piece.len() as u64) as usize;
+                let (to, from) = (address + y * pitch + at, &piece[..bytes]);
+                match &self.memory {
+                    Memory::Device(memory) => memory.write(to, from)?,
+                    _ => self.process.host.write(to, bytes, &mut |row| row.copy_from_slice(from)),
+                }
+                at += bytes as u64;
             }
         }
         Ok(())
@@ -218,6 +292,9 @@ impl Context {
             return Ok(());
         }
         let mut copy = Copy::new(self.device().process(), request)?;
+        if self.capture_of(stream)?.is_some() && !wait {
+            return self.submit(stream, Operation::Copy(Arc::new(copy)));
+        }
         // What the program may free or change after the call must be read before it returns, and what it will look at
         // without waiting must be there: only page-locked memory is copied in the background.
         let pageable = |memory: &Memory, end: &End| {
@@ -225,14 +302,29 @@ impl Context {
                 && self.allocation_of(end.address).is_none_or(|known| known.kind != MemoryKind::Registered)
         };
         let among_host = matches!((&copy.from, &copy.to), (Memory::Host, Memory::Host));
-        let wait = wait || among_host || pageable(&copy.to, &request.to);
-        if wait {
-            return self.run_now(stream, Operation::Copy(Box::new(copy)));
+        let in_time = wait || among_host || pageable(&copy.to, &request.to);
+        if in_time {
+            if wait {
+                self.permit_unsafe()?;
+            }
+            return self.run_now(stream, Operation::Copy(Arc::new(copy)));
         }
         if pageable(&copy.from, &request.from) {
             copy.stage();
         }
-        self.submit(stream, Operation::Copy(Box::new(copy)))
+        self.submit(stream, Operation::Copy(Arc::new(copy)))
+    }
+
+    /// Checks a copy, for a graph: the program's memory is read and written when the graph runs.
+    pub fn prepare_copy(&self, request: Request) -> Result<Arc<Copy>> {
+        self.usable()?;
+        Ok(Arc::new(Copy::new(self.device().process(), request)?))
+    }
+
+    /// Checks a fill, for a graph.
+    pub fn prepare_fill(&self, pattern: Pattern) -> Result<Arc<Fill>> {
+        self.usable()?;
+        Ok(Arc::new(Fill::new(self.device().process(), pattern)?))
     }
 
     /// Fills rows of `width` values of `size` bytes (1, 2 or 4), `pitch` bytes apart.
@@ -251,24 +343,8 @@ impl Context {
         if width == 0 || height == 0 {
             return Ok(());
         }
-        let width = width.checked_mul(size).ok_or(Error::InvalidValue)?;
-        let rows = pitch.checked_mul(height - 1).ok_or(Error::InvalidValue)?;
-        let bytes = rows.checked_add(width).ok_or(Error::InvalidValue)?;
-        if !address.is_multiple_of(size) || (height > 1 && pitch < width) {
-            return Err(Error::InvalidValue);
-        }
-        let (_, machine) = self.device().process().machine_of(address).ok_or(Error::InvalidValue)?;
-        let inside = |(start, size): (u64, u64)| address - start <= size && bytes <= size - (address - start);
-        if !machine.memory().allocation_of(address).is_some_and(inside) {
-            return Err(Error::InvalidValue);
-        }
-        let [a, b, c, d] = value.to_le_bytes();
-        let pattern = match size {
-            1 => [a; 4],
-            2 => [a, b, a, b],
-            _ => [a, b, c, d],
-        };
-        let operation = Operation::Fill(Fill { machine, address, pitch, width, height, pattern });
+        let fill = self.prepare_fill(Pattern { address, pitch, value, size, width, height })?;
+        let operation = Operation::Fill(fill);
         if wait { self.run_now(stream, operation) } else { self.submit(stream, operation) }
     }
 }

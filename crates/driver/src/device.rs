@@ -1,27 +1,66 @@
 //! The devices of a process.
 
+use crate::capture::Captures;
 use crate::context::Context;
 use crate::copy::HostMemory;
 use crate::error::{Error, Result};
+use crate::graph::memory::GraphMemory;
 use crate::lock;
+use crate::memory::Allocation;
+use crate::peer::Peers;
+use crate::pool::{Pool, Pools};
+use crate::priority::Gate;
+use crate::virtual_memory::Mappings;
+use machine::memory::DeviceMemory;
 use machine::{DeviceOptions, Profile};
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::Display;
 use std::sync::{Arc, Mutex, OnceLock};
 
 /// Told of every kernel that stopped with a fault, and of those that cannot be run at all.
 pub type Report = dyn Fn(&dyn Display) + Send + Sync;
 
+/// Whether kernels run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Execution {
+    /// They do.
+    #[default]
+    Full,
+    /// Launches are checked and keep their order, but nothing is executed: a test of a program that passes all the same
+    /// does not test the execution.
+    Skipped,
+}
+
+/// What a program may want otherwise.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Settings {
+    /// Whether kernels run.
+    pub execution: Execution,
+    /// The most bytes of global memory that each device may have.
+    pub memory_limit: Option<u64>,
+}
+
 /// All devices, and what they share.
 pub struct Driver {
     devices: Vec<Arc<Device>>,
+    process: Arc<Process>,
 }
 
 /// What all devices use of the process.
 pub(crate) struct Process {
     pub(crate) host: Box<dyn HostMemory>,
     pub(crate) report: Box<Report>,
+    pub(crate) settings: Settings,
     /// The machines made so far, to find whose an address is.
-    machines: Mutex<Vec<(usize, Arc<machine::Device>)>>,
+    machines: Mutex<Vec<Arc<machine::Device>>>,
+    /// Where page-locked and managed memory comes from, which all devices use.
+    common: OnceLock<Result<Arc<DeviceMemory>>>,
+    /// The allocations of all contexts, and what the program has registered.
+    pub(crate) allocations: Mutex<BTreeMap<u64, Allocation>>,
+    /// The pools that allocations are from.
+    pub(crate) pooled: Mutex<HashMap<u64, Arc<Pool>>>,
+    pub(crate) captures: Captures,
+    pub(crate) mappings: Mappings,
 }
 
 /// One virtual GPU.
@@ -31,6 +70,10 @@ pub struct Device {
     process: Arc<Process>,
     machine: OnceLock<std::result::Result<Arc<machine::Device>, Error>>,
     primary: Mutex<Primary>,
+    gate: Arc<Gate>,
+    graph_memory: Arc<GraphMemory>,
+    pools: Pools,
+    peers: Peers,
 }
 
 /// The primary context and how often it is retained.
@@ -56,12 +99,68 @@ impl std::fmt::Debug for Device {
 impl Driver {
     /// Devices with these profiles. Their memory is reserved when it is first used.
     pub fn new(profiles: Vec<Profile>, host: Box<dyn HostMemory>, report: Box<Report>) -> Self {
-        let process = Arc::new(Process { host, report, machines: Mutex::default() });
+        Self::with_settings(profiles, host, report, Settings::default())
+    }
+
+    /// The same with other settings than the usual ones.
+    pub fn with_settings(
+        profiles: Vec<Profile>,
+        host: Box<dyn HostMemory>,
+        report: Box<Report>,
+        settings: Settings,
+    ) -> Self {
+        let process = Arc::new(Process {
+            host,
+            report,
+            settings,
+            machines: Mutex::default(),
+            common: OnceLock::new(),
+            allocations: Mutex::default(),
+            pooled: Mutex::default(),
+            captures: Captures::default(),
+            mappings: Mappings::default(),
+        });
         let device = |(ordinal, profile)| {
-            let (machine, primary) = (OnceLock::new(), Mutex::default());
-            Arc::new(Device { ordinal, profile, process: Arc::clone(&process), machine, primary })
+            Arc::new(Device {
+                ordinal,
+                profile,
+                process: Arc::clone(&process),
+                machine: OnceLock::new(),
+                primary: Mutex::default(),
+                gate: Arc::default(),
+                graph_memory: Arc::default(),
+                pools: Pools::default(),
+                peers: Peers::default(),
+            })
         };
-        Self { devices: profiles.into_iter().enumerate().map(device).collect() }
+        let devices = profiles.into_iter().enumerate().map(device).collect();
+        Self { devices, process }
+    }
+
+    /// The allocation that an address lies in, whichever context made it.
+    pub fn allocation_of(&self, address: u64) -> Option<Allocation> {
+        self.process.allocation_of(address)
+    }
+
+    /// The device in whose memory an address lies, and the range around it: an allocation or a variable of a module.
+    pub fn range_of(&self, address: u64) -> Option<(usize, u64, u64)> {
+        self.devices.iter().find_map(|device| {
+            let machine = device.machine.get()?.as_ref().ok()?;
+            let (start, bytes) = machine.memory().allocation_of(address)?;
+            Some((device.ordinal, start, bytes))
+        })
+    }
+
+    /// Notes for an allocation whether copies are to be over when their calls return.
+    pub fn set_synchronous(&self, address: u64, synchronous: bool) -> Result<()> {
+        let start = self.allocation_of(address).ok_or(Error::InvalidValue)?.address;
+        let mut allocations = lock(&self.process.allocations);
+        allocations.get_mut(&start).ok_or(Error::InvalidValue)?.synchronous = synchronous;
+        Ok(())
+    }
+
+    pub(crate) fn process(&self) -> &Arc<Process> {
+        &self.process
     }
 
     /// All devices, by ordinal.
@@ -94,6 +193,26 @@ impl Device {
         uuid
     }
 
+    /// The order in which its kernels begin.
+    pub(crate) fn gate(&self) -> &Arc<Gate> {
+        &self.gate
+    }
+
+    /// The memory of its graphs.
+    pub fn graph_memory(&self) -> &Arc<GraphMemory> {
+        &self.graph_memory
+    }
+
+    /// The devices whose memory its kernels reach.
+    pub(crate) fn peers(&self) -> &Peers {
+        &self.peers
+    }
+
+    /// Its memory pools.
+    pub(crate) fn pools(&self) -> &Pools {
+        &self.pools
+    }
+
     pub(crate) fn process(&self) -> &Arc<Process> {
         &self.process
     }
@@ -101,8 +220,12 @@ impl Device {
     /// The machine behind it, made when first asked for.
     pub fn machine(&self) -> Result<&Arc<machine::Device>> {
         let made = self.machine.get_or_init(|| {
-            let machine = machine::Device::new(self.profile.clone(), DeviceOptions::default())?;
-            lock(&self.process.machines).push((self.ordinal, Arc::clone(&machine)));
+            let options = DeviceOptions {
+                memory_limit: self.process.settings.memory_limit,
+                ..DeviceOptions::default()
+            };
+            let machine = machine::Device::new(self.profile.clone(), options)?;
+            self.process.admit(&machine)?;
             Ok(machine)
         });
         made.as_ref().map_err(|&error| error)
@@ -157,9 +280,46 @@ impl Device {
 }
 
 impl Process {
-    /// The device in whose range an address lies, allocated or not.
-    pub(crate) fn machine_of(&self, address: u64) -> Option<(usize, Arc<machine::Device>)> {
+    /// Page-locked and managed memory. It is reserved when it is first used.
+    pub(crate) fn common(&self) -> Result<&Arc<DeviceMemory>> {
+        let made = self.common.get_or_init(|| {
+            let bytes = machine::launch::host_memory();
+            let limit = self.settings.memory_limit.unwrap_or(bytes / 2);
+            let memory = DeviceMemory::new(bytes, limit).map_err(|_| Error::OperatingSystem)?;
+            Ok(Arc::new(memory))
+        });
+        made.as_ref().map_err(|&error| error)
+    }
+
+    /// The memory in whose range an address lies, allocated or not; `None` if it is the program's.
+    pub(crate) fn memory_of(&self, address: u64) -> Option<Arc<DeviceMemory>> {
+        let common = self.common.get().and_then(|common| common.as_ref().ok());
+        if let Some(common) = common.filter(|common| common.reserves(address)) {
+            return Some(Arc::clone(common));
+        }
         let machines = lock(&self.machines);
-        machines.iter().find(|(_, machine)| machine.memory().reserves(address)).cloned()
+        let of =
+            machines.iter().map(|machine| machine.shared_memory()).find(|memory| memory.reserves(address));
+        of.cloned()
+    }
+
+    pub(crate) fn add_machine(&self, machine: &Arc<machine::Device>) {
+        lock(&self.machines).push(Arc::clone(machine));
+    }
+
+    /// Gives memory back to where it came from.
+    pub(crate) fn free(&self, address: u64) -> Result<()> {
+        let memory = self.memory_of(address).ok_or(Error::InvalidValue)?;
+        Ok(memory.free(address)?)
+    }
+
+    /// Takes registered memory away from the kernels of all devices.
+    pub(crate) fn withdraw(&self, address: u64) {
+        self.machines().iter().for_each(|machine| machine.reach().withdraw(address));
+    }
+
+    /// The machines made so far.
+    pub(crate) fn machines(&self) -> Vec<Arc<machine::Device>> {
+        lock(&self.machines).clone()
     }
 }

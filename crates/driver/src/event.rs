@@ -1,9 +1,13 @@
-//! Events: points in the order of a stream.
+//! Events: points in the order of a stream, or in a graph.
+//!
+//! An event that was recorded in a stream which is being captured names nodes of the graph to be; only streams can wait
+//! for it then, and take part in the capture by that.
 
+use crate::capture::{Capture, Front};
 use crate::error::{Error, Result};
 use crate::stream::Marker;
 use crate::{Id, lock};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 use std::time::Instant;
 
 /// An event. It names the point where it was last recorded.
@@ -12,6 +16,16 @@ pub struct Event {
     id: Id,
     timing: bool,
     last: Mutex<Option<Recorded>>,
+    captured: Mutex<Option<Captured>>,
+}
+
+/// Where in a capture an event was recorded.
+#[derive(Clone, Debug)]
+pub(crate) struct Captured {
+    /// The capture; gone when it has ended.
+    pub(crate) capture: Weak<Capture>,
+    /// The nodes that were last then.
+    pub(crate) front: Front,
 }
 
 /// Where an event was recorded, and when that point was reached.
@@ -24,19 +38,37 @@ struct Recorded {
 /// When a point of a stream was reached.
 #[derive(Debug, Default)]
 pub struct Record {
-    time: OnceLock<Instant>,
+    time: Mutex<Option<Instant>>,
+    reached: Condvar,
 }
 
 impl Record {
+    /// The point is reached; the first time counts.
     pub(crate) fn stamp(&self) {
-        self.time.get_or_init(Instant::now);
+        lock(&self.time).get_or_insert_with(Instant::now);
+        self.reached.notify_all();
+    }
+
+    pub(crate) fn stamped(&self) -> bool {
+        self.time().is_some()
+    }
+
+    fn time(&self) -> Option<Instant> {
+        *lock(&self.time)
+    }
+
+    pub(crate) fn wait(&self) {
+        let mut time = lock(&self.time);
+        while time.is_none() {
+            time = self.reached.wait(time).unwrap_or_else(PoisonError::into_inner);
+        }
     }
 }
 
 impl Event {
     /// An event that has not been recorded.
     pub fn new(timing: bool) -> Arc<Self> {
-        Arc::new(Self { id: Id::next(), timing, last: Mutex::default() })
+        Arc::new(Self { id: Id::next(), timing, last: Mutex::default(), captured: Mutex::default() })
     }
 
     /// Its identity.
@@ -45,7 +77,24 @@ impl Event {
     }
 
     pub(crate) fn recorded(&self, marker: Marker, record: Arc<Record>) {
+        *lock(&self.captured) = None;
         *lock(&self.last) = Some(Recorded { marker, record });
+    }
+
+    pub(crate) fn captured_at(&self, capture: &Arc<Capture>, front: Front) {
+        *lock(&self.captured) = Some(Captured { capture: Arc::downgrade(capture), front });
+    }
+
+    /// Where it was recorded in a capture, if that was last.
+    pub(crate) fn captured(&self) -> Option<Captured> {
+        lock(&self.captured).clone()
+    }
+
+    /// That it names a point in time, not one in a capture. Asking for the time of one in a capture ends that.
+    pub fn usable(&self) -> Result<()> {
+        let Some(captured) = self.captured() else { return Ok(()) };
+        captured.capture.upgrade().iter().for_each(|capture| capture.invalidate());
+        Err(Error::CapturedEvent)
     }
 
     /// The point to wait for; `None` if it was never recorded, when there is nothing to wait for.
@@ -71,11 +120,12 @@ impl Event {
             return Err(Error::InvalidHandle);
         }
         let time = |event: &Self| {
+            event.usable()?;
             let last = lock(&event.last).clone().ok_or(Error::InvalidHandle)?;
             if !last.marker.passed() {
                 return Err(Error::NotReady);
             }
-            last.record.time.get().copied().ok_or(Error::NotReady)
+            last.record.time().ok_or(Error::NotReady)
         };
         let (start, end) = (time(start)?, time(self)?);
         let forwards = end.saturating_duration_since(start).as_secs_f64();

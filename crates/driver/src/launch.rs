@@ -2,8 +2,10 @@
 
 use crate::context::{Context, Health};
 use crate::error::{Error, Result};
+use crate::limits::Limits;
 use crate::lock;
 use crate::module::Function;
+use crate::priority::{Gate, LEAST};
 use crate::stream::{Operation, Stream};
 use machine::{Launch, LaunchError, LaunchOptions, Profile};
 use std::sync::{Arc, LazyLock};
@@ -28,15 +30,44 @@ static HOST_THREADS: LazyLock<usize> =
     LazyLock::new(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get));
 
 /// A launch that has been checked.
+#[derive(Clone)]
 pub struct Work {
     function: Arc<Function>,
     machine: Arc<machine::Device>,
     configuration: Configuration,
     nonportable_cluster: bool,
     params: Vec<u8>,
+    priority: i32,
+    gate: Arc<Gate>,
+    limits: Arc<Limits>,
 }
 
 impl Work {
+    /// What is launched.
+    pub fn function(&self) -> &Arc<Function> {
+        &self.function
+    }
+
+    /// How.
+    pub fn configuration(&self) -> Configuration {
+        self.configuration
+    }
+
+    /// How urgent it is: the lower, the more.
+    pub fn priority(&self) -> i32 {
+        self.priority
+    }
+
+    /// The same with another priority.
+    pub fn with_priority(&self, priority: i32) -> Arc<Self> {
+        Arc::new(Self { priority, ..self.clone() })
+    }
+
+    /// The bytes of its parameters.
+    pub fn params(&self) -> &[u8] {
+        &self.params
+    }
+
     fn launch(&self, params: Vec<u8>) -> Launch<'_> {
         Launch {
             kernel: self.function.kernel(),
@@ -49,14 +80,56 @@ impl Work {
         }
     }
 
-    pub(crate) fn run(mut self, health: &Health) {
-        let params = std::mem::take(&mut self.params);
-        let options = LaunchOptions { threads: *HOST_THREADS, ..LaunchOptions::default() };
-        match self.machine.launch(&self.launch(params), &options) {
+    pub(crate) fn run(&self, health: &Health) {
+        if !health.executes() {
+            return;
+        }
+        let Configuration { grid, block, .. } = self.configuration;
+        log::debug!("kernel {} on {grid:?} blocks of {block:?} threads", self.function.name());
+        let _pass = self.gate.enter(self.priority);
+        let workspace = if self.configuration.cooperative { Workspace::new(&self.machine) } else { Ok(None) };
+        let workspace = match workspace {
+            Ok(workspace) => workspace,
+            Err(error) => return health.note(Err(error)),
+        };
+        let options = LaunchOptions {
+            threads: *HOST_THREADS,
+            stack: self.limits.stack(),
+            heap: self.limits.heap(),
+            grid_workspace: workspace.as_ref().map_or(0, |workspace| workspace.address),
+            ..LaunchOptions::default()
+        };
+        match self.machine.launch(&self.launch(self.params.clone()), &options) {
             Ok(_) => {}
             Err(LaunchError::Fault(fault)) => health.fault(&fault),
             Err(error) => health.note(Err(Error::of_launch(&error))),
         }
+    }
+}
+
+/// What barriers of a whole grid need (`this_grid().sync()` of cooperative groups): the size of the workspace in its
+/// first word, in the second the barrier, which counts arrivals and must begin at zero.
+struct Workspace {
+    machine: Arc<machine::Device>,
+    address: u64,
+}
+
+impl Workspace {
+    /// Bytes, more than compilers are known to use.
+    const BYTES: u32 = 64;
+
+    fn new(machine: &Arc<machine::Device>) -> Result<Option<Self>> {
+        let address = machine.memory().allocate(Self::BYTES.into())?;
+        let workspace = Self { machine: Arc::clone(machine), address };
+        machine.memory().write(address, &Self::BYTES.to_le_bytes())?;
+        Ok(Some(workspace))
+    }
+}
+
+impl Drop for Workspace {
+    fn drop(&mut self) {
+        // It is there: nobody else knows of it.
+        let _ = self.machine.memory().free(self.address);
     }
 }
 
@@ -69,6 +142,18 @@ impl Context {
         params: Vec<u8>,
         stream: &Arc<Stream>,
     ) -> Result<()> {
+        let work = self.prepare_launch(function, configuration, params)?;
+        let work = if stream.priority() == LEAST { work } else { work.with_priority(stream.priority()) };
+        self.submit(stream, Operation::Launch(work))
+    }
+
+    /// Checks a launch.
+    pub fn prepare_launch(
+        &self,
+        function: &Arc<Function>,
+        configuration: Configuration,
+        params: Vec<u8>,
+    ) -> Result<Arc<Work>> {
         self.usable()?;
         if function.module().context()?.id() != self.id() {
             return Err(Error::InvalidContext);
@@ -80,6 +165,9 @@ impl Context {
             configuration,
             nonportable_cluster: limits.nonportable_cluster,
             params,
+            priority: LEAST,
+            gate: Arc::clone(self.device().gate()),
+            limits: Arc::clone(Context::limits(self)),
         };
         let mut checked = lock(&function.checked);
         if *checked != Some(configuration) {
@@ -87,7 +175,7 @@ impl Context {
             *checked = Some(configuration);
         }
         drop(checked);
-        self.submit(stream, Operation::Launch(Box::new(work)))
+        Ok(Arc::new(work))
     }
 
     fn check(&self, work: &Work, function: &Arc<Function>) -> Result<()> {
@@ -108,6 +196,9 @@ impl Context {
         })?;
         let profile = self.device().profile();
         let threads = block.iter().product();
+        if threads > function.max_threads() {
+            return Err(Error::LaunchOutOfResources);
+        }
         if cooperative {
             let room = self.resident_blocks(function, threads, dynamic_shared) * profile.multiprocessors;
             if grid.iter().map(|&extent| u64::from(extent)).product::<u64>() > u64::from(room) {
@@ -124,7 +215,40 @@ impl Context {
         if threads == 0 || threads > function.max_threads() || shared > profile.shared_per_cta_optin {
             return 0;
         }
-        profile.resident_ctas(threads, shared)
+        let by_registers = profile.ctas_by_registers(threads, function.registers());
+        profile.resident_ctas(threads, shared).min(by_registers)
+    }
+
+    /// How many clusters of a function reside on the device. All blocks of a cluster are on multiprocessors of one
+    /// group, of which not all devices have equally many: here a cluster takes any free places.
+    pub fn resident_clusters(&self, function: &Function, configuration: &Configuration) -> Result<u32> {
+        let size = self.cluster_size(function, configuration)?;
+        let threads = configuration.block.iter().try_fold(1u32, |all, &n| all.checked_mul(n));
+        let threads = threads.ok_or(Error::InvalidValue)?;
+        let blocks = self.resident_blocks(function, threads, configuration.dynamic_shared);
+        Ok(blocks * self.device().profile().multiprocessors / size)
+    }
+
+    /// Blocks of a cluster, as kernel and launch say it together.
+    fn cluster_size(&self, function: &Function, configuration: &Configuration) -> Result<u32> {
+        if !self.device().profile().has_clusters() {
+            return Err(Error::InvalidClusterSize);
+        }
+        let required = function.bounds().req_nctapercluster;
+        let extents = configuration.cluster.or(required).unwrap_or([1; 3]);
+        let size = extents.iter().try_fold(1u32, |all, &n| all.checked_mul(n)).unwrap_or(u32::MAX);
+        let fits = required.is_none_or(|required| required == extents);
+        if size == 0 || size > Self::largest_cluster(function) || !fits {
+            return Err(Error::InvalidClusterSize);
+        }
+        Ok(size)
+    }
+
+    /// The most blocks of a cluster of a function.
+    pub fn largest_cluster(function: &Function) -> u32 {
+        let (portable, most) = Profile::MAX_CLUSTER;
+        let limit = if function.limits().nonportable_cluster { most } else { portable };
+        function.bounds().max_clusterrank.map_or(limit, |rank| rank.min(limit))
     }
 
     /// The smallest grid that fills the device with blocks of the best size up to `limit`, and that size.

@@ -12,10 +12,23 @@
 //! | [`device`] | the devices of a process, their primary contexts |
 //! | [`context`] | contexts, each host thread's stack of them, sticky errors |
 //! | [`memory`] | allocations, what a pointer is |
+//! | [`array`] | arrays and their mip levels |
+//! | [`texture`] | textures and surfaces |
+//! | [`reference`](mod@reference) | textures and surfaces that are bound to variables of a module |
+//! | [`managed`] | advice about managed memory |
 //! | [`copy`] | copies and fills in up to three dimensions |
 //! | [`stream`] | order: streams, their worker threads, default streams |
 //! | [`event`] | points in a stream, and their times |
-//! | [`module`] | code: PTX, fatbins, linking; functions and their attributes |
+//! | [`priority`] | which kernels begin first |
+//! | [`values`] | values in memory as signals between streams |
+//! | [`graph`] | work and its order, described once and launched often |
+//! | [`capture`] | streams whose work becomes a graph |
+//! | [`pool`] | memory that streams allocate and free in their order |
+//! | [`virtual_memory`] | addresses, memory and access, each by itself |
+//! | [`peer`] | devices that use one another's memory |
+//! | [`limits`] | what kernels of a context may take |
+//! | [`module`] | code: PTX, fatbins; functions and their attributes |
+//! | [`link`] | one image from several |
 //! | [`library`] | code that does not belong to a context |
 //! | [`launch`] | launches, and how many blocks fit |
 //!
@@ -27,18 +40,32 @@
 //! others are the program's. Those are reached only through [`HostMemory`](copy::HostMemory), which a border implements.
 //!
 //! This crate exits nothing, prints nothing and reads no paths; faults of kernels go to the [`device::Report`] that
-//! the driver was made with.
+//! the driver was made with. What else may be worth knowing goes to the crate `log`: modules at level `info`, launches at
+//! level `debug`.
 
+pub mod array;
+pub mod capture;
 pub mod context;
 pub mod copy;
 pub mod device;
 pub mod error;
 pub mod event;
+pub mod graph;
 pub mod launch;
 pub mod library;
+pub mod limits;
+pub mod link;
+pub mod managed;
 pub mod memory;
 pub mod module;
+pub mod peer;
+pub mod pool;
+pub mod priority;
+pub mod reference;
 pub mod stream;
+pub mod texture;
+pub mod values;
+pub mod virtual_memory;
 
 pub use context::Context;
 pub use device::{Device, Driver};

@@ -1,29 +1,32 @@
-//! Allocations of a context, and what a pointer is.
+//! Allocations, and what a pointer is.
 //!
-//! Page-locked host memory and managed memory come from the same range as device memory: a device pointer is an address
-//! of the process, so program and kernels can both use it as it is.
+//! Device memory lies in its device's range of addresses, page-locked and managed memory in a range that all devices
+//! have in common. Both are addresses of the process, so that program and kernels use the same bytes at the same
+//! address. Memory of the program that it registers keeps its address, too: kernels reach it as long as it is
+//! registered. An allocation belongs to the context that made it, and every other one can use it.
 
 use crate::context::Context;
+use crate::device::Process;
 use crate::error::{Error, Result};
-use crate::stream::{Operation, Stream};
+use crate::managed::Pages;
 use crate::{Id, lock};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 /// What memory was allocated as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemoryKind {
     /// For the device.
     Device,
-    /// Page-locked, for the program and the device.
+    /// Page-locked, for the program and all devices.
     Host,
-    /// Managed.
+    /// Managed, for the program and all devices.
     Managed,
     /// The program's own, page-locked afterwards.
     Registered,
 }
 
 /// An allocation.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Allocation {
     /// What as.
     pub kind: MemoryKind,
@@ -35,12 +38,51 @@ pub struct Allocation {
     pub flags: u32,
     /// What tells it from all others.
     pub id: Id,
+    /// The context that made it.
+    pub context: Id,
+    /// The ordinal of that context's device.
+    pub device: usize,
+    owner: Weak<Context>,
+    /// Whether copies from and to it are to be over when their calls return, which they are in any case.
+    pub synchronous: bool,
+    /// Of managed memory.
+    pub(crate) pages: Option<Arc<Pages>>,
 }
 
 impl Allocation {
-    /// Whether the memory is the context's.
+    /// Whether the memory is the driver's.
     pub(crate) fn owned(&self) -> bool {
         self.kind != MemoryKind::Registered
+    }
+}
+
+impl Process {
+    /// The allocation that an address lies in.
+    pub(crate) fn allocation_of(&self, address: u64) -> Option<Allocation> {
+        let allocations = lock(&self.allocations);
+        let (_, allocation) = allocations.range(..=address).next_back()?;
+        (address - allocation.address < allocation.bytes).then(|| allocation.clone())
+    }
+
+    /// Whether a range is registered memory of the program.
+    pub(crate) fn registered(&self, address: u64, bytes: u64) -> bool {
+        self.allocation_of(address).is_some_and(|known| {
+            known.kind == MemoryKind::Registered && bytes <= known.bytes - (address - known.address)
+        })
+    }
+
+    /// Takes a new machine in: its kernels reach what kernels of all devices do.
+    pub(crate) fn admit(&self, machine: &Arc<machine::Device>) -> Result<()> {
+        machine.reach().attach(self.common()?);
+        // Under the lock, so that nothing is registered in between.
+        let allocations = lock(&self.allocations);
+        for known in allocations.values().filter(|known| !known.owned()) {
+            if let Some(range) = self.host.share(known.address, known.bytes) {
+                machine.reach().share(range);
+            }
+        }
+        self.add_machine(machine);
+        Ok(())
     }
 }
 
@@ -48,16 +90,27 @@ impl Allocation {
 pub const PITCH: u64 = 512;
 
 impl Context {
-    /// Allocates memory that both the device and the program can use.
+    /// Allocates memory that both devices and the program can use.
     pub fn allocate(&self, kind: MemoryKind, bytes: u64, flags: u32) -> Result<u64> {
         self.usable()?;
+        self.permit_unsafe()?;
         if bytes == 0 {
             return Err(Error::InvalidValue);
         }
-        let address = self.machine().memory().allocate(bytes)?;
-        let allocation = Allocation { kind, address, bytes, flags, id: Id::next() };
-        lock(&self.allocations).insert(address, allocation);
+        let process = self.device().process();
+        let of_device = kind == MemoryKind::Device;
+        let memory = if of_device { self.machine().shared_memory() } else { process.common()? };
+        let address = memory.allocate(bytes)?;
+        let allocation = self.allocation(kind, address, bytes, flags);
+        lock(&process.allocations).insert(address, allocation);
         Ok(address)
+    }
+
+    pub(crate) fn allocation(&self, kind: MemoryKind, address: u64, bytes: u64, flags: u32) -> Allocation {
+        let (context, device, owner) = (self.id(), self.device().ordinal(), self.this());
+        let pages = (kind == MemoryKind::Managed).then(Pages::new);
+        let (id, synchronous) = (Id::next(), false);
+        Allocation { kind, address, bytes, flags, id, context, device, owner, synchronous, pages }
     }
 
     /// Allocates rows whose starts are aligned: the address and the distance of rows.
@@ -67,72 +120,105 @@ impl Context {
         Ok((self.allocate(MemoryKind::Device, bytes, 0)?, pitch))
     }
 
-    /// Frees memory when all work of the context is done.
+    /// Frees device memory and managed memory when all work of its context is done.
     pub fn free(&self, address: u64) -> Result<()> {
-        self.usable()?;
-        if !lock(&self.allocations).get(&address).is_some_and(Allocation::owned) {
-            return Err(Error::InvalidValue);
-        }
-        self.synchronize()?;
-        if lock(&self.allocations).remove(&address).is_none() {
-            return Err(Error::InvalidValue);
-        }
-        Ok(self.machine().memory().free(address)?)
+        self.free_if(address, |kind| matches!(kind, MemoryKind::Device | MemoryKind::Managed))
     }
 
-    /// Frees memory at a place in a stream's order. Its address is unknown to the context from now on.
-    pub fn free_async(&self, address: u64, stream: &Arc<Stream>) -> Result<()> {
-        self.usable()?;
-        let mut allocations = lock(&self.allocations);
-        if !allocations.get(&address).is_some_and(Allocation::owned) {
-            return Err(Error::InvalidValue);
-        }
-        allocations.remove(&address);
-        drop(allocations);
-        let machine = Arc::clone(self.machine());
-        // The allocation was in the list, so the machine has it.
-        let free = move || drop(machine.memory().free(address));
-        self.submit(stream, Operation::Free(Box::new(free)))
+    /// Frees page-locked memory when all work of its context is done.
+    pub fn free_host(&self, address: u64) -> Result<()> {
+        self.free_if(address, |kind| kind == MemoryKind::Host)
     }
 
-    /// Notes that the program's own memory is page-locked.
+    fn free_if(&self, address: u64, fits: impl Fn(MemoryKind) -> bool) -> Result<()> {
+        self.usable()?;
+        self.permit_unsafe()?;
+        let process = self.device().process();
+        let find = || lock(&process.allocations).get(&address).filter(|known| fits(known.kind)).cloned();
+        let Some(known) = find() else {
+            let of_graph = fits(MemoryKind::Device) && self.device().graph_memory().free(address)?;
+            return if of_graph { Ok(()) } else { Err(Error::InvalidValue) };
+        };
+        self.drain()?;
+        if let Some(owner) = known.owner.upgrade().filter(|owner| owner.id() != self.id()) {
+            owner.drain()?;
+        }
+        if lock(&process.allocations).remove(&address).is_none() {
+            return Err(Error::InvalidValue);
+        }
+        if let Some(pool) = process.disown(address) {
+            pool.give_back(address, known.bytes, self.legacy_stream().marker());
+            return Ok(());
+        }
+        process.free(address)
+    }
+
+    /// Ends all that the context has allocated and registered.
+    pub(crate) fn free_all(&self) {
+        let process = self.device().process();
+        let mut gone = Vec::new();
+        lock(&process.allocations).retain(|_, allocation| {
+            let stays = allocation.context != self.id();
+            if !stays {
+                gone.push(allocation.clone());
+            }
+            stays
+        });
+        for allocation in gone {
+            if let Some(pool) = process.disown(allocation.address) {
+                pool.give_back(allocation.address, allocation.bytes, self.legacy_stream().marker());
+            } else if allocation.owned() {
+                // It was in the list, so its memory has it; a refusal would only mean that it has gone already.
+                let _ = process.free(allocation.address);
+            } else {
+                process.withdraw(allocation.address);
+            }
+        }
+    }
+
+    /// Lets kernels of all devices use memory of the program at its own address.
     pub fn register(&self, address: u64, bytes: u64, flags: u32) -> Result<()> {
         self.usable()?;
-        if address == 0 || bytes == 0 || address.checked_add(bytes).is_none() {
-            return Err(Error::InvalidValue);
+        let end = address.checked_add(bytes).filter(|_| address != 0 && bytes != 0);
+        let end = end.ok_or(Error::InvalidValue)?;
+        let process = self.device().process();
+        if process.memory_of(address).is_some() {
+            return Err(Error::HostMemoryAlreadyRegistered);
         }
-        let mut allocations = lock(&self.allocations);
-        let before = allocations.range(..address + bytes).next_back();
+        let mut allocations = lock(&process.allocations);
+        let before = allocations.range(..end).next_back();
         if before.is_some_and(|(&start, other)| start + other.bytes > address) {
             return Err(Error::HostMemoryAlreadyRegistered);
         }
-        let kind = MemoryKind::Registered;
-        allocations.insert(address, Allocation { kind, address, bytes, flags, id: Id::next() });
+        let range = process.host.share(address, bytes).ok_or(Error::InvalidValue)?;
+        for machine in process.machines() {
+            machine.reach().share(range.clone());
+        }
+        allocations.insert(address, self.allocation(MemoryKind::Registered, address, bytes, flags));
         Ok(())
     }
 
-    /// Undoes [`Context::register`].
+    /// Undoes [`Context::register`]; waits for kernels that can still use the memory.
     pub fn unregister(&self, address: u64) -> Result<()> {
-        let mut allocations = lock(&self.allocations);
-        match allocations.get(&address) {
-            Some(allocation) if !allocation.owned() => {
-                allocations.remove(&address);
-                Ok(())
-            }
-            _ => Err(Error::HostMemoryNotRegistered),
+        let process = self.device().process();
+        let mut allocations = lock(&process.allocations);
+        if allocations.get(&address).is_none_or(Allocation::owned) {
+            return Err(Error::HostMemoryNotRegistered);
         }
+        allocations.remove(&address);
+        drop(allocations);
+        process.withdraw(address);
+        Ok(())
     }
 
-    /// The allocation that an address lies in.
+    /// The allocation that an address lies in, whichever context made it.
     pub fn allocation_of(&self, address: u64) -> Option<Allocation> {
-        let allocations = lock(&self.allocations);
-        let (_, allocation) = allocations.range(..=address).next_back()?;
-        (address - allocation.address < allocation.bytes).then_some(*allocation)
+        self.device().process().allocation_of(address)
     }
 
-    /// The range around an address that is memory of the device: an allocation or a variable of a module.
+    /// The range around an address that is memory of the driver: an allocation or a variable of a module.
     pub fn range_of(&self, address: u64) -> Option<(u64, u64)> {
-        self.machine().memory().allocation_of(address)
+        self.device().process().memory_of(address)?.allocation_of(address)
     }
 
     /// Bytes of memory that are free, and that there are.

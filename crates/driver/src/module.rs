@@ -5,12 +5,14 @@
 
 use crate::context::Context;
 use crate::error::{Error, Result};
+use crate::reference::{SurfaceReference, TextureReference};
 use crate::{Id, lock};
 use cubin::fatbin::{self, Kind, Target};
 use machine::{LoadedModule, ParameterLayout, Profile, Usage};
 use ptx::diagnostic::{Diagnostic, Severity};
 use ptx::module::{Checked, FuncId, LaunchBounds, Linkage};
 use ptx::source::Source;
+use ptx::types::ScalarType;
 use std::collections::HashMap;
 use std::ffi::{CStr, CString};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
@@ -43,7 +45,7 @@ pub struct LoadFailure {
 }
 
 impl LoadFailure {
-    fn new(error: Error, log: impl Into<String>) -> Self {
+    pub(crate) fn new(error: Error, log: impl Into<String>) -> Self {
         Self { error, log: log.into() }
     }
 }
@@ -88,8 +90,16 @@ pub struct Module {
     context: Weak<Context>,
     loaded: LoadedModule,
     functions: Mutex<HashMap<FuncId, Weak<Function>>>,
+    pub(crate) references: Mutex<References>,
     /// Warnings, for the program's information log.
     pub log: String,
+}
+
+/// The references of a module that were asked for, by name.
+#[derive(Default)]
+pub(crate) struct References {
+    pub(crate) textures: HashMap<String, Arc<TextureReference>>,
+    pub(crate) surfaces: HashMap<String, Arc<SurfaceReference>>,
 }
 
 impl std::fmt::Debug for Module {
@@ -99,12 +109,13 @@ impl std::fmt::Debug for Module {
 }
 
 /// A line for every diagnostic.
-fn log(source: &Source, diagnostics: &[Diagnostic]) -> String {
+pub(crate) fn log(source: &Source, diagnostics: &[Diagnostic]) -> String {
     let line = |d: &Diagnostic| {
         let (line, column) = source.line_column(d.span.start);
         let severity = if d.severity == Severity::Error { "error" } else { "warning" };
         let hint = d.hint.as_ref().map_or(String::new(), |hint| format!(" ({hint})"));
-        format!("line {line}, column {column}: {severity} {}: {}{hint}\n", d.code, d.message)
+        let name = source.name();
+        format!("{name}, line {line}, column {column}: {severity} {}: {}{hint}\n", d.code, d.message)
     };
     diagnostics.iter().map(line).collect()
 }
@@ -123,13 +134,16 @@ impl Module {
             .machine()
             .load(module)
             .map_err(|error| LoadFailure::new(Error::of_load(&error), error.to_string()))?;
-        Ok(Arc::new(Self {
+        let module = Self {
             id: Id::next(),
             context: Arc::downgrade(context),
             loaded,
             functions: Mutex::default(),
+            references: Mutex::default(),
             log: log(&source, &warnings),
-        }))
+        };
+        log::info!("module {} has the kernels {}", module.id.0, module.entries().join(", "));
+        Ok(Arc::new(module))
     }
 
     /// Its identity.
@@ -140,6 +154,7 @@ impl Module {
     /// The entry called `name`.
     pub fn function(self: &Arc<Self>, name: &str) -> Result<Arc<Function>> {
         let kernel = self.loaded.kernel(name).ok_or(Error::NotFound)?;
+        let profile = self.context()?.device().profile().clone();
         let make = || {
             Arc::new(Function {
                 id: Id::next(),
@@ -151,6 +166,7 @@ impl Module {
                 parameters: kernel.parameters(),
                 static_shared: kernel.static_shared(),
                 usage: OnceLock::new(),
+                profile,
                 limits: Mutex::new(Limits::default()),
                 checked: Mutex::default(),
             })
@@ -180,6 +196,17 @@ impl Module {
         self.loaded.variable(name).ok_or(Error::NotFound)
     }
 
+    /// The type of a texture, sampler or surface variable.
+    pub(crate) fn opaque(&self, name: &str) -> Option<ScalarType> {
+        let named = |variable: &&ptx::module::Variable| variable.name == name && variable.function.is_none();
+        self.loaded.module().variables.iter().find(named).map(|variable| variable.ty)
+    }
+
+    /// Lets such a variable name an object.
+    pub(crate) fn bind(&self, name: &str, object: u64) -> Result<()> {
+        Ok(self.loaded.bind(name, object)?)
+    }
+
     /// The context that it is loaded into.
     pub fn context(&self) -> Result<Arc<Context>> {
         self.context.upgrade().ok_or(Error::ContextIsDestroyed)
@@ -197,6 +224,7 @@ pub struct Function {
     parameters: Vec<ParameterLayout>,
     static_shared: u32,
     usage: OnceLock<Option<Usage>>,
+    profile: Profile,
     limits: Mutex<Limits>,
     /// The last configuration that passed the machine's checks: most programs repeat it.
     pub(crate) checked: Mutex<Option<crate::launch::Configuration>>,
@@ -272,6 +300,19 @@ impl Function {
         *self.usage.get_or_init(|| self.kernel().usage().ok())
     }
 
+    /// Registers of a thread that a launch is judged by, at most 255. A compiler gives a kernel no more than `.maxnreg`
+    /// says, or than its largest block leaves for each thread; what is beyond would be spilt.
+    pub fn registers(&self) -> u32 {
+        let (bounds, used) = (self.bounds(), self.usage().map_or(0, |usage| usage.registers));
+        let most = bounds.max_nreg.unwrap_or_else(|| {
+            let blocks = bounds.min_nctapersm.unwrap_or(1).max(1);
+            let fits =
+                |registers: &u32| self.profile.ctas_by_registers(self.stated_threads(), *registers) >= blocks;
+            (1..=255).rev().find(fits).unwrap_or(1)
+        });
+        used.clamp(1, 255).min(most.max(1))
+    }
+
     /// The launch directives of its PTX.
     pub fn bounds(&self) -> &LaunchBounds {
         &self.kernel().function().bounds
@@ -282,12 +323,20 @@ impl Function {
         self.module.loaded.module().arch.sm
     }
 
-    /// The most threads of a block.
-    pub fn max_threads(&self) -> u32 {
+    /// The most threads of a block that its directives allow.
+    fn stated_threads(&self) -> u32 {
         let bounds = self.bounds();
-        let stated = bounds.req_ntid.or(bounds.max_ntid);
-        stated
-            .map_or(Profile::MAX_THREADS, |extents| extents.iter().product::<u32>().min(Profile::MAX_THREADS))
+        let extents = bounds.req_ntid.or(bounds.max_ntid);
+        let threads = extents.map(|extents| extents.iter().try_fold(1u32, |all, &n| all.checked_mul(n)));
+        threads.flatten().unwrap_or(Profile::MAX_THREADS).min(Profile::MAX_THREADS)
+    }
+
+    /// The most threads of a block: what its directives allow and registers suffice for.
+    pub fn max_threads(&self) -> u32 {
+        let registers = self.registers();
+        let fits = |warps: &u32| self.profile.ctas_by_registers(warps * 32, registers) > 0;
+        let warps = (1..=Profile::MAX_THREADS / 32).rev().find(fits).unwrap_or(0);
+        self.stated_threads().min(warps * 32)
     }
 
     /// What the program has set.
@@ -309,37 +358,5 @@ impl Function {
 
     pub(crate) fn kernel(&self) -> machine::Kernel<'_> {
         self.module.loaded.entry(self.entry).expect("a function is made of an entry of its module")
-    }
-}
-
-/// Code that is put together from several images (`cuLink`). With one image there is nothing to be done; joining
-/// several needs a linker, which there is not.
-#[derive(Debug, Default)]
-pub struct Link {
-    texts: Vec<String>,
-}
-
-impl Link {
-    /// Adds an image.
-    pub fn add(&mut self, image: &Image, profile: &Profile) -> std::result::Result<(), LoadFailure> {
-        let text = image.text(profile)?;
-        let source = Source::new("ptx", text);
-        ptx::compile(&source)
-            .into_result()
-            .map_err(|diagnostics| LoadFailure::new(Error::InvalidPtx, log(&source, &diagnostics)))?;
-        self.texts.push(source.text().to_owned());
-        Ok(())
-    }
-
-    /// The whole, which [`Module::load`] takes.
-    pub fn complete(&self) -> std::result::Result<&str, LoadFailure> {
-        match self.texts.as_slice() {
-            [text] => Ok(text),
-            [] => Err(LoadFailure::new(Error::InvalidImage, "nothing to link")),
-            many => {
-                let log = format!("{} images: there is no linker for PTX yet", many.len());
-                Err(LoadFailure::new(Error::NotSupported, log))
-            }
-        }
     }
 }

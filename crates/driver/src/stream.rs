@@ -9,11 +9,14 @@
 //! the context's blocking streams, and they wait for it; [`Streams`] adds those waits when work is submitted. The
 //! per-thread default stream is a blocking stream of the host thread. Non-blocking streams take no part.
 
+use crate::capture::Capture;
 use crate::context::Health;
 use crate::copy::{Copy, Fill};
 use crate::error::{Error, Result};
 use crate::event::Record;
+use crate::graph::run::GraphLaunch;
 use crate::launch::Work;
+use crate::values::Values;
 use crate::{Id, lock};
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -27,16 +30,31 @@ const LOOKS: u32 = 500;
 /// than kernels run must not use up the host's memory.
 const MOST_PENDING: usize = 1024;
 
+/// A function of the program's. It is called as often as a graph that holds it is launched.
+#[derive(Clone)]
+pub struct HostCall {
+    /// What the border knows the function by.
+    pub function: u64,
+    /// What the border knows its argument by.
+    pub argument: u64,
+    /// Calls it.
+    pub call: Arc<dyn Fn() + Send + Sync>,
+}
+
 /// What a stream does.
 pub enum Operation {
     /// Runs a kernel.
-    Launch(Box<Work>),
+    Launch(Arc<Work>),
     /// Copies bytes.
-    Copy(Box<Copy>),
+    Copy(Arc<Copy>),
     /// Fills memory with a value.
-    Fill(Fill),
+    Fill(Arc<Fill>),
     /// Calls the program.
-    Call(Box<dyn FnOnce() + Send>),
+    Call(HostCall),
+    /// Writes values, and waits for values, in memory.
+    Values(Arc<Values>),
+    /// Runs a graph.
+    Graph(Box<GraphLaunch>),
     /// Notes the time for an event.
     Record(Arc<Record>),
     /// Waits for another stream.
@@ -52,6 +70,8 @@ impl std::fmt::Debug for Operation {
             Self::Copy(_) => "Copy",
             Self::Fill(_) => "Fill",
             Self::Call(_) => "Call",
+            Self::Values(_) => "Values",
+            Self::Graph(_) => "Graph",
             Self::Record(_) => "Record",
             Self::Wait(_) => "Wait",
             Self::Free(_) => "Free",
@@ -62,15 +82,18 @@ impl std::fmt::Debug for Operation {
 impl Operation {
     /// Runs it to its end. In a context that has failed only what others wait for still happens.
     pub(crate) fn run(self, health: &Health) {
+        let failed = health.error().is_some();
         match self {
             Self::Wait(marker) => marker.wait(),
             Self::Record(record) => record.stamp(),
             Self::Free(free) => free(),
-            Self::Call(call) if health.error().is_none() => call(),
-            Self::Launch(work) if health.error().is_none() => work.run(health),
-            Self::Copy(copy) if health.error().is_none() => health.note(copy.run()),
-            Self::Fill(fill) if health.error().is_none() => health.note(fill.run()),
-            Self::Call(_) | Self::Launch(_) | Self::Copy(_) | Self::Fill(_) => {}
+            Self::Graph(launch) => launch.run(health),
+            _ if failed => {}
+            Self::Call(call) => (call.call)(),
+            Self::Launch(work) => work.run(health),
+            Self::Copy(copy) => health.note(copy.run()),
+            Self::Fill(fill) => health.note(fill.run()),
+            Self::Values(values) => values.run(health),
         }
     }
 }
@@ -98,6 +121,8 @@ pub struct Stream {
     changed: Condvar,
     submitted: AtomicU64,
     done: AtomicU64,
+    /// The capture that it takes part in.
+    pub(crate) capture: Mutex<Option<Arc<Capture>>>,
 }
 
 #[derive(Debug, Default)]
@@ -109,17 +134,29 @@ struct Queue {
     waiting: usize,
 }
 
-/// A place in a stream's order: it is passed when everything submitted before it is done.
+/// A place in a stream's order: it is passed when everything submitted before it is done. Or a point that a graph
+/// records while it runs.
 #[derive(Clone, Debug)]
-pub struct Marker {
-    stream: Arc<Stream>,
-    after: u64,
+pub struct Marker(Place);
+
+#[derive(Clone, Debug)]
+enum Place {
+    Behind { stream: Arc<Stream>, after: u64 },
+    At(Arc<Record>),
 }
 
 impl Marker {
+    /// The point where a record is stamped.
+    pub(crate) fn at(record: &Arc<Record>) -> Self {
+        Self(Place::At(Arc::clone(record)))
+    }
+
     /// Whether it is passed.
     pub fn passed(&self) -> bool {
-        self.stream.done.load(Ordering::Acquire) >= self.after
+        match &self.0 {
+            Place::Behind { stream, after } => stream.done.load(Ordering::Acquire) >= *after,
+            Place::At(record) => record.stamped(),
+        }
     }
 
     /// Waits until it is passed.
@@ -130,12 +167,21 @@ impl Marker {
             }
             std::hint::spin_loop();
         }
-        let mut queue = lock(&self.stream.queue);
+        let stream = match &self.0 {
+            Place::Behind { stream, .. } => stream,
+            Place::At(record) => return record.wait(),
+        };
+        let mut queue = lock(&stream.queue);
         queue.waiting += 1;
         while !self.passed() {
-            queue = self.stream.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
+            queue = stream.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
         }
         queue.waiting -= 1;
+    }
+
+    /// Whether it is a place in this stream's own order.
+    pub(crate) fn is_of(&self, of: &Stream) -> bool {
+        matches!(&self.0, Place::Behind { stream, .. } if stream.id == of.id)
     }
 }
 
@@ -150,6 +196,7 @@ impl Stream {
             changed: Condvar::new(),
             submitted: AtomicU64::new(0),
             done: AtomicU64::new(0),
+            capture: Mutex::default(),
         })
     }
 
@@ -170,7 +217,8 @@ impl Stream {
 
     /// The place behind all that was submitted so far.
     pub fn marker(self: &Arc<Self>) -> Marker {
-        Marker { stream: Arc::clone(self), after: self.submitted.load(Ordering::Acquire) }
+        let after = self.submitted.load(Ordering::Acquire);
+        Marker(Place::Behind { stream: Arc::clone(self), after })
     }
 
     fn idle(&self) -> bool {

@@ -1,14 +1,9 @@
 //! What every function does around its work.
 
+use crate::journal;
 use driver::{Error, Result};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::LazyLock;
-
-/// Whether `WARPLOOM_TRACE` asks for calls.
-static TRACED: LazyLock<bool> = LazyLock::new(|| {
-    std::env::var("WARPLOOM_TRACE").is_ok_and(|wanted| wanted.split(',').any(|word| word.trim() == "api"))
-});
 
 /// Shows arguments.
 pub(crate) struct Arguments<F>(pub(crate) F);
@@ -21,15 +16,14 @@ impl<F: Fn(&mut fmt::Formatter<'_>) -> fmt::Result> fmt::Display for Arguments<F
 
 /// Runs a function's work: no panic passes, and a trace shows the call.
 pub(crate) fn call(name: &str, arguments: &dyn fmt::Display, work: impl FnOnce() -> Result<()>) -> u32 {
+    let logged = journal::calls_are_logged();
     let result = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
-        eprintln!("warploom: {name} failed inside; please report it");
+        log::error!("{name} failed inside; please report it");
         Err(Error::Unknown)
     });
-    if *TRACED {
-        match result {
-            Ok(()) => eprintln!("warploom: {name}({arguments})"),
-            Err(error) => eprintln!("warploom: {name}({arguments}) = {}", error.name()),
-        }
+    if logged {
+        let answer = result.err().map_or("CUDA_SUCCESS", Error::name);
+        log::trace!(target: journal::API, "{name}({arguments}) = {answer}");
     }
     result.err().map_or(0, |error| error as u32)
 }
@@ -42,7 +36,11 @@ macro_rules! define {
         pub(crate) unsafe extern "C" fn $name($($arg: $ty),*) -> u32 {
             let arguments = $crate::border::Arguments(|f: &mut std::fmt::Formatter<'_>| {
                 let _ = &f;
-                $(write!(f, concat!(" ", stringify!($arg), "={:?}"), $arg)?;)*
+                let mut _between = "";
+                $(
+                    write!(f, concat!("{}", stringify!($arg), "={:?}"), _between, $arg)?;
+                    _between = ", ";
+                )*
                 Ok(())
             });
             $crate::border::call(stringify!($name), &arguments, || {
@@ -85,7 +83,8 @@ macro_rules! unsupported {
         #[allow(non_snake_case)]
         pub(crate) extern "C" fn $name() -> u32 {
             static SAID: std::sync::Once = std::sync::Once::new();
-            SAID.call_once(|| eprintln!(concat!("warploom: ", stringify!($name), " is not supported")));
+            let _ = $crate::journal::calls_are_logged();
+            SAID.call_once(|| log::warn!(concat!(stringify!($name), " is not supported")));
             driver::Error::NotSupported as u32
         }
     };

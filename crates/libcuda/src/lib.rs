@@ -6,6 +6,7 @@
 //! | --- | --- |
 //! | `sys` | the types of `cuda.h`, made by the build script |
 //! | `border` | what every function does around its work: panics, tracing |
+//! | `journal` | what is said beside the results, and where |
 //! | `state` | the process's driver, and which handle means what |
 //! | `pointers` | reading and writing through the program's pointers |
 //! | `symbols` | all symbols: those that are not implemented, and looking them up by name and version |
@@ -15,11 +16,20 @@
 //! not a crash. Enumerations come as integers and are compared with constants. A function that is not implemented is
 //! exported all the same, returns `CUDA_ERROR_NOT_SUPPORTED` and names itself on standard error, once.
 //!
-//! The environment: `WARPLOOM_DEVICES` lists the devices, `h200:4` or `h100,l40s:2`; `WARPLOOM_TRACE=api` prints calls
-//! and results on standard error.
+//! The environment:
+//!
+//! | variable | meaning |
+//! | --- | --- |
+//! | `WARPLOOM_DEVICES` | the devices: `h200:4`, or `h100,l40s:2` |
+//! | `CUDA_VISIBLE_DEVICES` | which of them the program sees, in which order: `1,0` |
+//! | `WARPLOOM_MEMORY` | the most global memory that each device may have: `512M`, `2G` |
+//! | `WARPLOOM_LOG` | what is logged, and where to; see [`journal`] |
+//! | `WARPLOOM_TRACE` | `api` logs every call with its arguments and its result |
+//! | `WARPLOOM_STUB` | `1` executes no kernel, to find out which tests of a program need that |
 
 mod api;
 mod border;
+mod journal;
 mod pointers;
 mod state;
 mod symbols;

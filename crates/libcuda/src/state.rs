@@ -2,15 +2,24 @@
 
 use crate::pointers::ProcessMemory;
 use crate::sys;
+use driver::array::{Array, Mipmapped};
 use driver::context;
+use driver::device::{Execution, Settings};
 use driver::event::Event;
+use driver::graph::user_object::UserObject;
+use driver::graph::{Exec, Graph, Node};
 use driver::library::{Kernel, Library};
-use driver::module::{Function, Link, Module};
+use driver::link::Link;
+use driver::module::{Function, Module};
+use driver::pool::Pool;
+use driver::reference::{SurfaceReference, TextureReference};
 use driver::stream::Stream;
+use driver::virtual_memory::Physical;
 use driver::{Context, Device, Driver, Error, Id, Result};
 use machine::Profile;
 use std::cell::Cell;
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError, RwLock};
 
 /// The most devices that a process can ask for.
@@ -18,20 +27,97 @@ const MOST_DEVICES: usize = 64;
 
 static DRIVER: OnceLock<Driver> = OnceLock::new();
 
+/// Whether this process was forked off from one that has a driver: it has not, since it has none of the threads.
+static FORKED: AtomicBool = AtomicBool::new(false);
+
+/// Notes forks from now on.
+fn watch_forks() {
+    unsafe extern "C" {
+        fn pthread_atfork(
+            prepare: Option<unsafe extern "C" fn()>,
+            parent: Option<unsafe extern "C" fn()>,
+            child: Option<unsafe extern "C" fn()>,
+        ) -> std::ffi::c_int;
+    }
+    unsafe extern "C" fn in_child() {
+        FORKED.store(true, Ordering::Relaxed);
+    }
+    // SAFETY: POSIX declares the function so, and the handler only stores to an atomic. If it cannot be registered, forks
+    // go unnoticed.
+    let _ = unsafe { pthread_atfork(None, None, Some(in_child)) };
+}
+
 /// What `cuInit` does.
 pub(crate) fn initialise() -> Result<()> {
+    if FORKED.load(Ordering::Relaxed) {
+        return Err(Error::NotInitialized);
+    }
     if DRIVER.get().is_some() {
         return Ok(());
     }
     let wanted = std::env::var("WARPLOOM_DEVICES").unwrap_or_default();
-    let profiles = profiles(&wanted).map_err(|why| {
-        eprintln!("warploom: WARPLOOM_DEVICES: {why}");
+    let mut profiles = profiles(&wanted).map_err(|why| {
+        log::error!("WARPLOOM_DEVICES: {why}");
         Error::NoDevice
     })?;
+    let limit = std::env::var("WARPLOOM_MEMORY").ok().filter(|text| !text.trim().is_empty());
+    let memory_limit = limit.map(|text| bytes(&text)).transpose().map_err(|why| {
+        log::error!("WARPLOOM_MEMORY: {why}");
+        Error::NoDevice
+    })?;
+    if let Ok(visible) = std::env::var("CUDA_VISIBLE_DEVICES") {
+        profiles = self::visible(profiles, &visible);
+    }
+    let names: Vec<&str> = profiles.iter().map(|profile| profile.name).collect();
+    if names.is_empty() {
+        log::warn!("CUDA_VISIBLE_DEVICES leaves no device");
+        return Err(Error::NoDevice);
+    }
+    log::info!("devices: {}", names.join(", "));
+    let execution = match std::env::var("WARPLOOM_STUB").as_deref() {
+        Ok("1") => {
+            log::warn!("WARPLOOM_STUB: kernels are not executed");
+            Execution::Skipped
+        }
+        _ => Execution::Full,
+    };
     DRIVER.get_or_init(|| {
-        Driver::new(profiles, Box::new(ProcessMemory), Box::new(|fault| eprintln!("warploom: {fault}")))
+        watch_forks();
+        let settings = Settings { execution, memory_limit };
+        Driver::with_settings(
+            profiles,
+            Box::new(ProcessMemory),
+            Box::new(|fault| log::error!("{fault}")),
+            settings,
+        )
     });
     Ok(())
+}
+
+/// `512M`, `2G`: a number of bytes, of KiB, MiB or GiB.
+fn bytes(text: &str) -> std::result::Result<u64, String> {
+    let text = text.trim();
+    let (number, shift) = match text.as_bytes().last() {
+        Some(b'K' | b'k') => (&text[..text.len() - 1], 10),
+        Some(b'M' | b'm') => (&text[..text.len() - 1], 20),
+        Some(b'G' | b'g') => (&text[..text.len() - 1], 30),
+        _ => (text, 0),
+    };
+    let value = number.parse::<u64>().ok().and_then(|number| number.checked_mul(1 << shift));
+    value.ok_or_else(|| format!("`{text}` is not a number of bytes, such as 512M or 2G"))
+}
+
+/// Those of `profiles` that `CUDA_VISIBLE_DEVICES` names, in its order; as with NVIDIA's driver, what is no number of a
+/// device ends the list, and so does one that is there already.
+fn visible(profiles: Vec<Profile>, numbers: &str) -> Vec<Profile> {
+    let mut chosen = Vec::new();
+    for number in numbers.split(',') {
+        match number.trim().parse::<usize>() {
+            Ok(index) if index < profiles.len() && !chosen.contains(&index) => chosen.push(index),
+            _ => break,
+        }
+    }
+    chosen.into_iter().map(|index| profiles[index].clone()).collect()
 }
 
 /// `h200:4,l40s`: names of profiles, each with a number of devices.
@@ -51,6 +137,9 @@ fn profiles(wanted: &str) -> std::result::Result<Vec<Profile>, String> {
 
 /// The driver, once `cuInit` was called.
 pub(crate) fn driver() -> Result<&'static Driver> {
+    if FORKED.load(Ordering::Relaxed) {
+        return Err(Error::NotInitialized);
+    }
     DRIVER.get().ok_or(Error::NotInitialized)
 }
 
@@ -109,6 +198,11 @@ impl<T, H> Table<T, H> {
         Ok(object)
     }
 
+    /// Forgets an object that is gone without the program having said so.
+    pub(crate) fn forget(&self, id: Id) {
+        self.objects.write().unwrap_or_else(PoisonError::into_inner).remove(&id.0);
+    }
+
     pub(crate) fn retain(&self, keep: impl Fn(&T) -> bool) {
         self.objects.write().unwrap_or_else(PoisonError::into_inner).retain(|_, object| keep(object));
     }
@@ -136,13 +230,27 @@ pub(crate) static LIBRARIES: Table<Library, sys::CUlib_st> = Table::new(Error::I
 pub(crate) static KERNELS: Table<Kernel, sys::CUkern_st> = Table::new(Error::InvalidHandle);
 pub(crate) static STREAMS: Table<OwnedStream, sys::CUstream_st> = Table::new(Error::InvalidHandle);
 pub(crate) static EVENTS: Table<Event, sys::CUevent_st> = Table::new(Error::InvalidHandle);
+pub(crate) static ARRAYS: Table<Array, sys::CUarray_st> = Table::new(Error::InvalidHandle);
+pub(crate) static MIPMAPPED: Table<Mipmapped, sys::CUmipmappedArray_st> = Table::new(Error::InvalidHandle);
+pub(crate) static TEXTURE_REFERENCES: Table<TextureReference, sys::CUtexref_st> =
+    Table::new(Error::InvalidHandle);
+pub(crate) static SURFACE_REFERENCES: Table<SurfaceReference, sys::CUsurfref_st> =
+    Table::new(Error::InvalidHandle);
 pub(crate) static LINKS: Table<Mutex<LinkState>, sys::CUlinkState_st> = Table::new(Error::InvalidHandle);
+pub(crate) static GRAPHS: Table<Graph, sys::CUgraph_st> = Table::new(Error::InvalidValue);
+pub(crate) static NODES: Table<Node, sys::CUgraphNode_st> = Table::new(Error::InvalidValue);
+pub(crate) static EXECS: Table<Exec, sys::CUgraphExec_st> = Table::new(Error::InvalidValue);
+pub(crate) static OBJECTS: Table<UserObject, sys::CUuserObject_st> = Table::new(Error::InvalidValue);
+pub(crate) static POOLS: Table<Pool, sys::CUmemPoolHandle_st> = Table::new(Error::InvalidValue);
+pub(crate) static PHYSICAL: Table<Physical, std::ffi::c_void> = Table::new(Error::InvalidValue);
 
 /// Forgets what belonged to a context that is gone.
 pub(crate) fn forget(context: &Context) {
     let of_context = |module: &Module| module.context().is_ok_and(|owner| owner.id() == context.id());
     FUNCTIONS.retain(|function| !of_context(function.module()));
     MODULES.retain(|module| !of_context(module));
+    ARRAYS.retain(|array| array.context() != context.id());
+    MIPMAPPED.retain(|array| array.context() != context.id());
     STREAMS.retain(|owned| owned.context.id() != context.id());
     CONTEXTS.retain(|other| other.id() != context.id());
 }

@@ -4,9 +4,7 @@ use crate::common::{ClusterBarrier, Common};
 use crate::fault::{Access, Trap};
 use crate::lanes::simd::Simd;
 use crate::lanes::{EMPTY, Files, LANES, Lane, MAX_WARPS, Mask};
-use crate::memory::{
-    CODE_WINDOW, DeviceMemory, LOCAL_WINDOW, PARAM_WINDOW, RANK_SHIFT, SHARED_WINDOW, WINDOW_SIZE,
-};
+use crate::memory::{CODE_WINDOW, LOCAL_WINDOW, PARAM_WINDOW, RANK_SHIFT, SHARED_WINDOW, View, WINDOW_SIZE};
 use crate::output::Output;
 use crate::program::Image;
 use crate::texture::table::{Handle, Object};
@@ -15,7 +13,7 @@ use std::collections::HashMap;
 
 /// What is the same for every thread of a launch.
 pub(crate) struct Grid<'a> {
-    pub(crate) memory: &'a DeviceMemory,
+    pub(crate) memory: View<'a>,
     /// The decoded kernel and everything it may call.
     pub(crate) image: &'a Image,
     /// The kernel's parameter buffer.
@@ -38,6 +36,8 @@ pub(crate) struct Grid<'a> {
     /// Warps that a multiprocessor can hold, `%nwarpid`.
     pub(crate) warp_slots: u32,
     pub(crate) grid_id: u64,
+    /// What `%envreg1` and `%envreg2` hold: see [`crate::LaunchOptions::grid_workspace`].
+    pub(crate) workspace: u64,
     pub(crate) started: std::time::Instant,
     /// Where `vprintf` writes.
     pub(crate) output: &'a Output,
@@ -45,8 +45,17 @@ pub(crate) struct Grid<'a> {
     pub(crate) objects: &'a HashMap<Handle, Object>,
     /// Addresses of the module's opaque variables, ascending, and their types.
     pub(crate) opaque: &'a [(u64, ScalarType)],
+    /// Where the module's constant variables are.
+    pub(crate) constants: &'a [std::ops::Range<u64>],
     /// Bytes of the heap that device-side `malloc` may still take.
     pub(crate) heap: &'a std::sync::atomic::AtomicI64,
+}
+
+impl Grid<'_> {
+    /// Whether an address is in a constant variable of the module.
+    pub(crate) fn is_constant(&self, address: u64) -> bool {
+        self.constants.iter().any(|variable| variable.contains(&address))
+    }
 }
 
 /// What the threads of a pack have besides registers.

@@ -5,7 +5,7 @@ use crate::exec::{Grid, code_address};
 use crate::fault::{Fault, Place, Trap};
 use crate::lanes::simd::Level;
 use crate::lanes::{LANES, MAX_WARPS};
-use crate::memory::{DeviceMemory, MemoryError};
+use crate::memory::{DeviceMemory, MemoryError, Reach};
 use crate::observe::Observer;
 use crate::ops::matrix::WARPGROUP;
 use crate::output::Output;
@@ -19,6 +19,7 @@ use ir::LaneOrder;
 use ptx::module::{Checked, FuncId, FunctionKind, Module, Param, Symbol, VarId};
 use ptx::types::{Arch, ArchVariant, ScalarType, StateSpace, TypeKind};
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -35,7 +36,8 @@ pub struct DeviceOptions {
 #[derive(Debug)]
 pub struct Device {
     profile: Profile,
-    memory: DeviceMemory,
+    memory: Arc<DeviceMemory>,
+    reach: Reach,
     output: Output,
     objects: Table,
     launches: AtomicU64,
@@ -51,10 +53,11 @@ impl Device {
     /// A device with an empty memory.
     pub fn new(profile: Profile, options: DeviceOptions) -> Result<Arc<Self>, MemoryError> {
         let limit = options.memory_limit.unwrap_or_else(|| profile.memory.min(host_memory() / 2));
-        let memory = DeviceMemory::new(profile.memory, limit)?;
+        let memory = Arc::new(DeviceMemory::new(profile.memory, limit)?);
         Ok(Arc::new(Self {
             profile,
             memory,
+            reach: Reach::default(),
             output: options.output,
             objects: Table::default(),
             launches: AtomicU64::new(0),
@@ -69,6 +72,16 @@ impl Device {
     /// Global memory.
     pub fn memory(&self) -> &DeviceMemory {
         &self.memory
+    }
+
+    /// Global memory, for kernels of other devices: see [`Reach::attach`].
+    pub fn shared_memory(&self) -> &Arc<DeviceMemory> {
+        &self.memory
+    }
+
+    /// What kernels reach besides.
+    pub fn reach(&self) -> &Reach {
+        &self.reach
     }
 
     /// Arrays, textures, samplers and surfaces.
@@ -115,9 +128,15 @@ impl Device {
             })
             .collect();
         opaque.sort_unstable_by_key(|&(address, _)| address);
+        let is_constant = |variable: &ptx::module::Variable| variable.space == StateSpace::Const;
+        let constants = module.variables.iter().zip(&addresses);
+        let constants = constants.filter(|(variable, _)| is_constant(variable));
+        let constants = constants.filter_map(|(v, address)| address.map(|start| start..start + v.size));
+        let constants = constants.collect();
         let addresses_owned = std::mem::take(&mut placed.addresses);
         Ok(LoadedModule {
             opaque,
+            constants,
             samplers,
             device: Arc::clone(self),
             module,
@@ -177,7 +196,8 @@ fn initial_bytes(variable: &ptx::module::Variable, addresses: &[Option<u64>]) ->
     bytes
 }
 
-fn host_memory() -> u64 {
+/// Bytes of memory of the host.
+pub fn host_memory() -> u64 {
     #[cfg(not(miri))]
     {
         let info = rustix::system::sysinfo();
@@ -220,6 +240,8 @@ pub struct LoadedModule {
     allocations: Vec<u64>,
     /// Addresses of the opaque variables, ascending, and their types.
     opaque: Vec<(u64, ScalarType)>,
+    /// Where the constant variables are.
+    constants: Vec<Range<u64>>,
     /// Samplers that variables were initialised with.
     samplers: Vec<Handle>,
     images: Mutex<HashMap<(FuncId, usize, LaneOrder), Arc<Image>>>,
@@ -302,7 +324,11 @@ impl LoadedModule {
         if let Some(image) = images.get(&(kernel, warps, order)) {
             return Ok(Arc::clone(image));
         }
-        let image = Arc::new(decode::image(self, kernel, warps, order, Level::detect())?);
+        let image = decode::image(self, kernel, warps, order, Level::detect());
+        let first = |unsupported: Vec<Unsupported>| {
+            Box::new(unsupported.into_iter().next().expect("a refusal has a reason"))
+        };
+        let image = Arc::new(image.map_err(first)?);
         images.insert((kernel, warps, order), Arc::clone(&image));
         Ok(image)
     }
@@ -327,6 +353,12 @@ impl<'a> Kernel<'a> {
     /// Its handle: see [`LoadedModule::entry`].
     pub fn id(&self) -> FuncId {
         self.function
+    }
+
+    /// Every instruction, of it and of what it can call, for which the machine would refuse a launch.
+    pub fn unsupported(&self) -> Vec<Unsupported> {
+        let order = LaneOrder::ConsecutiveX;
+        decode::image(self.module, self.function, 1, order, Level::detect()).err().unwrap_or_default()
     }
 
     /// What a thread of it needs, as the machine's decoder lays it out.
@@ -400,6 +432,13 @@ pub struct LaunchOptions<'a> {
     pub scheduler: SchedulerKind,
     /// Warp instructions that it may issue; without a budget it may run for ever.
     pub budget: Option<u64>,
+    /// Bytes of stack of a thread beyond what the call graph is known to need; a number of the machine's if `None`.
+    pub stack: Option<u32>,
+    /// Bytes that device-side `malloc` may take; 8 MiB if `None`.
+    pub heap: Option<u64>,
+    /// The address of a workspace for barriers of the whole grid, whose CTAs must all fit on the device. Code of
+    /// cooperative groups finds it in `%envreg1` (the upper half) and `%envreg2`; 0 for none.
+    pub grid_workspace: u64,
     /// Who watches.
     pub observer: Option<&'a dyn Observer>,
     /// Set by another thread to stop the launch.
@@ -485,13 +524,17 @@ impl Device {
         let threads_per_cta: u32 = launch.block.iter().product();
         let image = Self::image(launch)?;
         let static_shared = image.static_shared;
-        self.check_resources(launch, static_shared, image.local_bytes(STACK))?;
-        let heap = AtomicI64::new(HEAP);
+        let local = image.local_bytes(options.stack.unwrap_or(STACK));
+        self.check_resources(launch, static_shared, local)?;
+        let heap = options.heap.map_or(HEAP, |bytes| i64::try_from(bytes).unwrap_or(i64::MAX));
+        let heap = AtomicI64::new(heap);
         let objects = self.objects.snapshot();
         let _running = self.memory.kernel_guard();
+        let beyond = self.reach.snapshot();
+        let _running_beyond = beyond.guards();
         let started = std::time::Instant::now();
         let grid = Grid {
-            memory: &self.memory,
+            memory: beyond.view(&self.memory),
             image: &image,
             params: &launch.params,
             grid: shape.grid,
@@ -502,14 +545,16 @@ impl Device {
             reserved_shared: self.profile.reserved_shared(),
             static_shared,
             dynamic_shared: launch.dynamic_shared,
-            local: image.local_bytes(STACK),
+            local,
             multiprocessors: self.profile.multiprocessors,
             warp_slots: self.profile.threads_per_multiprocessor / LANES as u32,
             grid_id: self.launches.fetch_add(1, Ordering::Relaxed) + 1,
+            workspace: options.grid_workspace,
             started,
             output: &self.output,
             objects: &objects,
             opaque: &launch.kernel.module.opaque,
+            constants: &launch.kernel.module.constants,
             heap: &heap,
         };
         let shared = static_shared + launch.dynamic_shared;

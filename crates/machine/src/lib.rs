@@ -53,4 +53,5 @@ pub use launch::{
     Location, ParameterLayout, Usage, parameter_layout,
 };
 pub use profile::Profile;
+pub use program::provides;
 pub use schedule::SchedulerKind;

@@ -252,15 +252,27 @@ impl Profile {
         if self.sm >= 90 { self.reserved_shared() } else { 0 }
     }
 
-    /// CTAs of a kernel that reside on one multiprocessor at a time.
-    ///
-    /// The interpreter has no register allocation, so registers do not limit residency here.
+    /// Shared memory of a CTA is given out in units of this many bytes.
+    pub const SHARED_UNIT: u32 = 128;
+
+    /// CTAs of a kernel that reside on one multiprocessor at a time, as far as threads and shared memory tell.
     pub fn resident_ctas(&self, threads: u32, shared: u32) -> u32 {
         let threads = threads.max(1).next_multiple_of(32);
         let by_threads = self.threads_per_multiprocessor / threads;
-        let taken = shared + self.reserved_shared();
+        let units = shared.saturating_add(self.reserved_shared()).div_ceil(Self::SHARED_UNIT);
+        let taken = units.saturating_mul(Self::SHARED_UNIT);
         let by_shared = (self.shared_per_multiprocessor).checked_div(taken).unwrap_or(u32::MAX);
         by_threads.min(by_shared).min(self.ctas_per_multiprocessor)
+    }
+}
+
+impl Profile {
+    /// CTAs that the registers of a multiprocessor suffice for. They lie in four partitions, and a warp gets them from
+    /// one, in units of 256.
+    pub fn ctas_by_registers(&self, threads: u32, registers: u32) -> u32 {
+        let warp = (registers.clamp(1, 255) * 32).next_multiple_of(256);
+        let warps = self.registers / 4 / warp * 4;
+        warps / threads.max(1).div_ceil(32)
     }
 }
 
@@ -289,5 +301,14 @@ mod tests {
         assert_eq!(h200.resident_ctas(32, 0), 32);
         assert_eq!(h200.resident_ctas(1024, 100 * KIB), 2);
         assert_eq!(h200.resident_ctas(64, 227 * KIB), 1);
+    }
+
+    #[test]
+    fn registers_limit_residency_by_the_warp() {
+        let h200 = Profile::by_name("h200").unwrap();
+        assert_eq!(h200.ctas_by_registers(1024, 32), 2);
+        assert_eq!(h200.ctas_by_registers(1024, 65), 0);
+        assert_eq!(h200.ctas_by_registers(256, 40), 6);
+        assert_eq!(h200.ctas_by_registers(32, 255), 8);
     }
 }

@@ -198,6 +198,13 @@ pub(crate) enum Builtin {
     Malloc,
     Free,
     AssertFail,
+    /// Sets what conditional nodes of a graph decide by: a word at the address that the handle is.
+    SetCondition,
+}
+
+/// Whether device code can call a function of this name without defining it.
+pub fn provides(function: &str) -> bool {
+    Builtin::from_name(function).is_some()
 }
 
 impl Builtin {
@@ -208,6 +215,7 @@ impl Builtin {
             "malloc" => Self::Malloc,
             "free" => Self::Free,
             "__assertfail" => Self::AssertFail,
+            "cudaGraphSetConditional" => Self::SetCondition,
             _ => return None,
         })
     }
@@ -281,7 +289,6 @@ pub(crate) struct LookupSite {
     pub(crate) lod: Option<Value>,
     pub(crate) gradients: [Vec<Value>; 2],
     pub(crate) offsets: Vec<Value>,
-    pub(crate) compare: Option<Value>,
     /// Planes of 16 or 32 bits, as [`Lookup::results`] says.
     pub(crate) destinations: Vec<u32>,
     /// The predicate that is true if all texels are in memory.

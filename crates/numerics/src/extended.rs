@@ -11,14 +11,19 @@
 
 use crate::integer::{Int, mul_hi};
 
-/// A 32-bit or 64-bit unsigned integer, in which sums can carry.
+/// An integer in which sums can carry.
+///
+/// PTX has `addc`, `subc` and `madc` of 16 bits too, as the end of a chain. An H200 computes them in 32 bits: the
+/// product whose upper half `madc.hi` takes is one of two 32-bit integers.
 pub trait Carry: Int {
     /// `self + other + carry`, and whether it left the type's range.
     fn add_with_carry(self, other: Self, carry: bool) -> (Self, bool);
+    /// What `madc.hi` adds: the upper half of the product.
+    fn upper_product(self, other: Self) -> Self;
 }
 
 macro_rules! carry {
-    ($($t:ty, $unsigned:ty);+ $(;)?) => {$(
+    ($($t:ty, $unsigned:ty, |$a:ident, $b:ident| $upper:expr);+ $(;)?) => {$(
         impl Carry for $t {
             #[inline(always)]
             fn add_with_carry(self, other: Self, carry: bool) -> (Self, bool) {
@@ -26,14 +31,21 @@ macro_rules! carry {
                 let (sum, second) = partial.overflowing_add(<$unsigned>::from(carry));
                 (sum as $t, first | second)
             }
+            #[inline(always)]
+            fn upper_product(self, other: Self) -> Self {
+                let ($a, $b) = (self, other);
+                $upper
+            }
         }
     )+};
 }
 carry! {
-    u32, u32;
-    i32, u32;
-    u64, u64;
-    i64, u64;
+    u16, u16, |a, b| ((u64::from(a) * u64::from(b)) >> 32) as u16;
+    i16, u16, |a, b| ((i64::from(a) * i64::from(b)) >> 32) as i16;
+    u32, u32, |a, b| mul_hi(a, b);
+    i32, u32, |a, b| mul_hi(a, b);
+    u64, u64, |a, b| mul_hi(a, b);
+    i64, u64, |a, b| mul_hi(a, b);
 }
 
 /// `add.cc`, `addc`, `addc.cc`.
@@ -57,5 +69,5 @@ pub fn madc_lo<T: Carry>(a: T, b: T, c: T, carry: bool) -> (T, bool) {
 /// `mad.hi.cc`, `madc.hi`, `madc.hi.cc`: the carry out is the addition's.
 #[inline(always)]
 pub fn madc_hi<T: Carry>(a: T, b: T, c: T, carry: bool) -> (T, bool) {
-    mul_hi(a, b).add_with_carry(c, carry)
+    a.upper_product(b).add_with_carry(c, carry)
 }

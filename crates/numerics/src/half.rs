@@ -11,7 +11,7 @@
 //! The one NaN result is `0x7fff`.
 
 use crate::format::{Bf16, F16, Format, add_odd_f32, add_odd_f64, round_f32, round_f64, widen};
-use crate::rounding::Rn;
+use crate::rounding::{Rn, Rounding};
 
 /// A half-precision format: `.f16` or `.bf16`.
 pub trait Half: Format {
@@ -119,10 +119,19 @@ const OUT_OF_BOUNDS: u16 = 0x7ff7;
 
 /// `fma.oob`: zero if a factor is the out-of-bounds NaN.
 #[inline(always)]
-pub fn fma_oob<F: Half, const FTZ: bool, const RELU: bool>(a: u16, b: u16, c: u16) -> u16 {
+pub fn fma_oob<F: Half, const SAT: bool, const RELU: bool>(a: u16, b: u16, c: u16) -> u16 {
     let outside = (a & 0x7fff == OUT_OF_BOUNDS) | (b & 0x7fff == OUT_OF_BOUNDS);
-    let result = fma::<F, FTZ, false, RELU>(a, b, c);
+    let result = fma::<F, false, SAT, RELU>(a, b, c);
     if outside { 0 } else { result }
+}
+
+/// `fma.rz.bf16`, `fma.rm.bf16` and `fma.rp.bf16`, which the manual does not have and ptxas accepts. What it makes of them
+/// takes the operands for `.f16`: their `fma` in `.f32` rounds as written, and once more to nearest into an `.f16`.
+#[inline(always)]
+pub fn fma_directed<R: Rounding>(a: u16, b: u16, c: u16) -> u16 {
+    let wide = |x| widen::<F16>(u32::from(x));
+    let sum = crate::float::fma_f32::<R, false, false>(wide(a), wide(b), wide(c));
+    narrow::<F16, false>(sum)
 }
 
 /// A value of any kind as an instruction returns it: one NaN, flushed.

@@ -71,11 +71,15 @@ impl Builder<'_> {
         "[%barrier]".to_owned()
     }
 
+    /// The same, which is then waited for.
+    pub(crate) fn completed(&mut self, bytes: u32) -> String {
+        let mbarrier = self.completion(bytes);
+        self.await_barrier();
+        mbarrier
+    }
+
     /// The address operand `i` of `cp.async.bulk` and `cp.reduce.async.bulk`.
     pub(crate) fn bulk(&mut self, i: usize) -> Option<String> {
-        if self.opcode.get(Slot::Tensor).is_some() || self.opcode.get(Slot::Prefetch).is_some() {
-            return None;
-        }
         let reduces = self.opcode.get(Slot::Reduce).is_some();
         let [to, from] = [0, 1].map(|i| self.opcode.operand_space(i));
         match (i, to?, from?) {
@@ -115,11 +119,7 @@ impl Builder<'_> {
                 self.after("cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;");
                 Some(format!("[{address}]"))
             }
-            (3, StateSpace::Shared, _) => {
-                let mbarrier = self.completion(BULK);
-                self.await_barrier();
-                Some(mbarrier)
-            }
+            (3, StateSpace::Shared, _) => Some(self.completed(BULK)),
             _ => None,
         }
     }
@@ -141,11 +141,16 @@ impl Builder<'_> {
     }
 
     /// An address of `st.async` or `red.async`: memory, or the mbarrier.
-    pub(crate) fn remote(&mut self, spec: &OperandSpec, words: usize, bytes: u32) -> Option<String> {
+    pub(crate) fn remote(
+        &mut self,
+        spec: &OperandSpec,
+        space: StateSpace,
+        words: usize,
+        bytes: u32,
+    ) -> Option<String> {
         if spec.name == "[mbar]" {
-            let mbarrier = self.completion(bytes);
-            self.await_barrier();
-            return Some(mbarrier);
+            self.completed(bytes);
+            return Some(self.pointer("%barrier", space));
         }
         self.use_cluster();
         let address = self.slot(StateSpace::Shared, words)?;
@@ -156,11 +161,11 @@ impl Builder<'_> {
         };
         self.fill(StateSpace::Shared, &address, &inputs, words);
         self.read_back(StateSpace::Shared, &address, words);
-        Some(format!("[{address}]"))
+        Some(self.pointer(&address, space))
     }
 
     /// The mbarrier that an `mbarrier` instruction is about, and what shows its state.
-    pub(crate) fn mbarrier(&mut self) -> Option<String> {
+    pub(crate) fn mbarrier(&mut self, space: StateSpace) -> Option<String> {
         use Modifier as M;
         let has = |modifier| self.opcode.has(modifier);
         if has(M::Inval) {
@@ -168,7 +173,7 @@ impl Builder<'_> {
         }
         if has(M::TestWait) || has(M::TryWait) {
             self.waited_for();
-            return Some("[%barrier]".into());
+            return Some(self.pointer("%barrier", space));
         }
         let arrives = has(M::Arrive) || has(M::ArriveDrop);
         let counted = self
@@ -216,7 +221,7 @@ impl Builder<'_> {
              mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [%barrier], 8;\n\
              mbarrier.test_wait.parity.shared.b64 {complete}, [%barrier], 0;"
         ));
-        Some("[%barrier]".into())
+        Some(self.pointer("%barrier", space))
     }
 
     /// For the instructions that ask an mbarrier: of two arrivals the second comes in half of the threads.
@@ -239,7 +244,7 @@ impl Builder<'_> {
     }
 
     /// `cp.async.mbarrier.arrive` behind a copy.
-    pub(crate) fn arrival_of_copies(&mut self) -> Option<String> {
+    pub(crate) fn arrival_of_copies(&mut self, space: StateSpace) -> Option<String> {
         self.unloaded(Domain::Of(ScalarType::B64), 2);
         let address = self.slot(StateSpace::Shared, 2)?;
         self.barrier(1);
@@ -249,6 +254,6 @@ impl Builder<'_> {
         }
         self.await_barrier();
         self.read_back(StateSpace::Shared, &address, 2);
-        Some("[%barrier]".into())
+        Some(self.pointer("%barrier", space))
     }
 }

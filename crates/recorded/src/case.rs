@@ -2,7 +2,8 @@
 
 use crate::inputs::Inputs;
 use crate::kernel::{Builder, Kernel, Variant};
-use ptx::isa::{self, FormId, Mnemonic, Opcode, OperandKind, Role};
+use crate::{tensor, texture};
+use ptx::isa::{self, FormData, FormId, Mnemonic, Modifier, Opcode, OperandKind, Role, Slot};
 use ptx::types::{Arch, ArchVariant, Version};
 
 /// What is recorded: everything that this target has.
@@ -39,8 +40,14 @@ pub enum Absent {
     NothingToObserve,
     /// Its result is an address or an opaque value of the implementation.
     Opaque,
-    /// It needs objects that only the host can make, or a protocol of several instructions: a file test.
+    /// It steers threads: a file test.
     ByFile,
+    /// It ends the kernel and the process's use of the GPU.
+    Fault,
+    /// It needs several GPUs.
+    SeveralDevices,
+    /// It needs an object that the driver does not make.
+    NoObject,
 }
 
 impl Absent {
@@ -51,6 +58,9 @@ impl Absent {
             Self::NothingToObserve => "nothing to observe",
             Self::Opaque => "opaque result",
             Self::ByFile => "by file",
+            Self::Fault => "ends the kernel",
+            Self::SeveralDevices => "several GPUs",
+            Self::NoObject => "no such object",
         }
     }
 }
@@ -65,18 +75,32 @@ fn absent(form: FormId) -> Option<Absent> {
     }
     let writes = data.operands.iter().any(|operand| operand.role != Role::Read);
     match data.mnemonic {
-        Bra | Brx | Call | Ret | Exit | Trap | Brkpt => Some(Absent::ByFile),
-        Createpolicy | Cvta | Isspacep | Mapa | Getctarank | Stacksave | Stackrestore | Alloca => {
-            Some(Absent::Opaque)
-        }
+        Bra | Brx | Call | Ret | Exit => Some(Absent::ByFile),
+        Trap | Brkpt => Some(Absent::Fault),
+        Createpolicy | Stacksave | Stackrestore | Alloca => Some(Absent::Opaque),
         Bar | Barrier if !writes => Some(Absent::NothingToObserve),
         Fence | Membar | Prefetch | Prefetchu | Applypriority | Discard | Nanosleep | Pmevent
         | Griddepcontrol | Setmaxnreg => Some(Absent::NothingToObserve),
-        Tex | Tld4 | Txq | Istypep | Suld | Sust | Sured | Suq => Some(Absent::ByFile),
-        Multimem | Tensormap | Tcgen05 | Clusterlaunchcontrol => Some(Absent::ByFile),
+        // Multi-sample textures.
+        Tex if one_of(data, Slot::Geom, &[".2dms", ".a2dms"]) => Some(Absent::NoObject),
+        Multimem => Some(Absent::SeveralDevices),
+        Cp if !has_observer(data) => Some(Absent::NothingToObserve),
+        Mbarrier if one_of(data, Slot::Action, &[".inval"]) => Some(Absent::NothingToObserve),
         Wgmma if !writes => Some(Absent::NothingToObserve),
         _ => None,
     }
+}
+
+/// Whether a form has no other choices than these in a slot.
+fn one_of(data: &FormData, slot: Slot, names: &[&str]) -> bool {
+    let spec = data.slots.iter().find(|spec| spec.slot == slot);
+    spec.is_some_and(|spec| spec.choices.iter().all(|choice| names.contains(&choice.modifier.text())))
+}
+
+/// Whether a copy writes anywhere: prefetches, and what groups and awaits copies, do not.
+fn has_observer(data: &FormData) -> bool {
+    !one_of(data, Slot::Prefetch, &[".prefetch"])
+        && data.operands.iter().any(|operand| matches!(operand.kind, OperandKind::Address { .. }))
 }
 
 /// Every case of a form, or why there is none.
@@ -89,7 +113,7 @@ pub fn cases(form: FormId) -> Result<Vec<Case>, Absent> {
     }
     let most = match form.data().mnemonic {
         Mnemonic::Ld | Mnemonic::Ldu | Mnemonic::St | Mnemonic::Atom | Mnemonic::Red => MOST_OF_ACCESSES,
-        Mnemonic::Mbarrier => MOST_OF_ACCESSES,
+        Mnemonic::Mbarrier | Mnemonic::Suld | Mnemonic::Sust | Mnemonic::Sured => MOST_OF_ACCESSES,
         _ => MOST,
     };
     let mut cases: Vec<Case> = Vec::new();
@@ -99,6 +123,9 @@ pub fn cases(form: FormId) -> Result<Vec<Case>, Absent> {
         opcodes = opcodes.into_iter().step_by(9).collect();
     }
     for (index, opcode) in opcodes.into_iter().enumerate() {
+        if is_misassembled(&opcode) {
+            continue;
+        }
         for variant in variants(&opcode, index) {
             let Some(case) = Builder::new(&opcode, variant).case() else { continue };
             if !cases.iter().rev().take(32).any(|other| other.name == case.name) {
@@ -107,6 +134,14 @@ pub fn cases(form: FormId) -> Result<Vec<Case>, Absent> {
         }
     }
     if cases.is_empty() { Err(Absent::ByFile) } else { Ok(cases) }
+}
+
+/// What ptxas 13.0 takes and assembles into something else: of eight elements that are narrower than 32 bits, which the
+/// manual does not allow, a store writes one.
+fn is_misassembled(opcode: &Opcode) -> bool {
+    opcode.mnemonic() == Mnemonic::St
+        && opcode.get(Slot::Vec).and_then(Modifier::vector_length) == Some(8)
+        && opcode.ty(Slot::Type).is_some_and(|ty| ty.bits() < 32)
 }
 
 /// Ways to write the operands of an opcode. What no result depends on alternates from opcode to opcode.
@@ -126,6 +161,13 @@ fn variants(opcode: &Opcode, index: usize) -> Vec<Variant> {
         Mnemonic::Ld | Mnemonic::Ldu | Mnemonic::St => index % 3..index % 3 + 1,
         // Ways of swizzling.
         Mnemonic::Wgmma => 0..4,
+        Mnemonic::Tex | Mnemonic::Tld4 => 0..texture::WAYS,
+        Mnemonic::Sust | Mnemonic::Sured if opcode.text().split('.').nth(1) == Some("p") => 0..texture::WAYS,
+        // A plain, a deep and a layered one.
+        Mnemonic::Txq | Mnemonic::Suq => 0..3,
+        Mnemonic::Cp if opcode.get(Slot::Tensor).is_some() => {
+            0..tensor::types(opcode.get(Slot::Reduce).and(opcode.get(Slot::Op)))
+        }
         _ => 0..alternatives,
     };
     let mut variants = Vec::new();

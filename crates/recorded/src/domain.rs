@@ -17,6 +17,33 @@ pub enum Domain {
     Positions,
     /// The indices of a sparse matrix of 32-bit elements: each four bits name one half of a pair or the other.
     Halves,
+    /// An integer from `low` to `high` by steps, and no other.
+    Range {
+        /// The least.
+        low: i64,
+        /// The greatest.
+        high: i64,
+        /// From one to the next.
+        step: i64,
+    },
+    /// An integer coordinate of a texture, or its layer.
+    Texel {
+        /// Texels along the axis.
+        extent: u32,
+    },
+    /// A coordinate of a texture in `.f32`.
+    Coordinate {
+        /// Texels along the axis.
+        extent: u32,
+        /// Whether it counts textures, and not texels.
+        normalized: bool,
+    },
+    /// A component of a direction into a cube map.
+    Direction,
+    /// A level of detail.
+    Level,
+    /// A derivative of a coordinate: a power of two.
+    Slope,
 }
 
 /// A binary floating-point format: bits of exponent and of fraction.
@@ -216,7 +243,25 @@ impl Domain {
         match self {
             Self::Of(ty) => ty.bits().clamp(8, 64),
             Self::Flag => 1,
-            Self::Elements(_) | Self::Positions | Self::Halves => 32,
+            Self::Range { high, .. } if high > u32::MAX.into() => 64,
+            Self::Elements(_) | Self::Positions | Self::Halves | Self::Range { .. } => 32,
+            Self::Texel { .. } | Self::Coordinate { .. } | Self::Direction | Self::Level | Self::Slope => 32,
+        }
+    }
+
+    /// Whether a value may be an input: some domains exclude what instructions do not take.
+    pub(crate) fn permits(self, value: u64) -> bool {
+        match self {
+            Self::Range { low, high, .. } if self.bits() == 32 => {
+                (low..=high).contains(&i64::from(value as u32 as i32))
+                    || (low..=high).contains(&i64::from(value as u32)) && low >= 0
+            }
+            Self::Range { low, high, step } => {
+                (low..=high).contains(&(value as i64)) && (value as i64 - low) % step == 0
+            }
+            // No direction is without a normal component.
+            Self::Direction => f32::from_bits(value as u32).is_normal(),
+            _ => true,
         }
     }
 
@@ -225,6 +270,29 @@ impl Domain {
         match self {
             Self::Flag => vec![0, 1],
             Self::Elements(_) | Self::Positions | Self::Halves => Vec::new(),
+            Self::Range { low, high, step } => {
+                let middle = low + (high - low) / step / 2 * step;
+                let edges = [low, high, low + step, high - step, middle].map(|edge| edge as u64);
+                distinct(edges.to_vec(), self.bits())
+            }
+            Self::Texel { extent } => {
+                let extent = u64::from(extent);
+                let edges = [0, extent - 1, extent, u64::MAX, 1, extent + 1, 1 << 31, (1 << 31) - 1, 1 << 16];
+                distinct(edges.to_vec(), 32)
+            }
+            Self::Coordinate { extent, normalized } => {
+                let scale = if normalized { extent as f32 } else { 1.0 };
+                distinct(coordinates(extent as f32).into_iter().map(|x| float(x / scale)).collect(), 32)
+            }
+            Self::Direction => {
+                let edges = [1.0, -1.0, 0.5, 1e-20, -0.5, -1e-20, 0.25, 0.999, -0.75, 3.0];
+                edges.into_iter().map(float).collect()
+            }
+            Self::Level => {
+                let edges = [0.0, 0.5, 1.0, 1.5, 2.996, 3.0, -1.0, 0.498, 7.0, f32::INFINITY, f32::NAN];
+                edges.into_iter().map(float).collect()
+            }
+            Self::Slope => [0.0, 0.25, -0.125, 1.0, 0.0078125].into_iter().map(float).collect(),
             Self::Of(ty) => match (Format::of(ty), ty) {
                 (Some((format, 1)), _) => format.edges(),
                 (Some((format, _)), _) => pairs(&format.edges(), format.bits()),
@@ -243,6 +311,40 @@ impl Domain {
             }
             Self::Halves => (0..8).fold(0, |bits, _| bits << 4 | random.pick(&[0x4, 0xe])),
             Self::Elements(element) => elements(element, random.below(4), random),
+            Self::Range { low, high, step } => {
+                let steps = ((high - low) / step) as u64 + 1;
+                (low + random.below(steps) as i64 * step) as u64 & u64::MAX >> (64 - self.bits())
+            }
+            Self::Texel { extent } => match random.below(16) {
+                0 => random.next() & 0xffff_ffff,
+                _ => u64::from((random.below(3 * u64::from(extent)) as u32).wrapping_sub(extent)),
+            },
+            Self::Coordinate { extent, normalized } => {
+                let extent = extent as f32;
+                let scale = if normalized { extent } else { 1.0 };
+                let texel = (unit(random) * 4.0 - 1.5) * extent;
+                match random.below(16) {
+                    0 => random.next() & 0xffff_ffff,
+                    // Next to where texels, and weights, change.
+                    1..4 => near((texel * 512.0).floor() / 512.0 / scale, random),
+                    4..6 => near((texel.floor() + 0.5) / scale, random),
+                    _ => float(texel / scale),
+                }
+            }
+            Self::Direction => match unit(random) * 3.0 - 1.5 {
+                x if x.is_normal() => float(x),
+                _ => float(1.0),
+            },
+            Self::Level => match random.below(8) {
+                0 => random.next() & 0xffff_ffff,
+                1 => near((unit(random) * 1280.0).floor() / 256.0, random),
+                _ => float(unit(random) * 11.0 - 2.0),
+            },
+            Self::Slope => match random.below(24) {
+                0 => float(0.0),
+                // 2^-11 to 1.
+                power => (116 + power / 2) << 23 | (power & 1) << 31,
+            },
             Self::Of(ty) => match Format::of(ty) {
                 Some((format, count)) => (0..count)
                     .fold(0, |bits: u64, _| bits.unbounded_shl(format.bits()) | format.random(random)),
@@ -263,6 +365,29 @@ impl Domain {
             },
         }
     }
+}
+
+fn float(value: f32) -> u64 {
+    value.to_bits().into()
+}
+
+/// A number from 0 to 1.
+fn unit(random: &mut Random) -> f32 {
+    (random.next() >> 40) as f32 / (1_u64 << 24) as f32
+}
+
+/// A float a few places from another.
+fn near(value: f32, random: &mut Random) -> u64 {
+    value.to_bits().wrapping_add(random.below(7) as u32).wrapping_sub(3).into()
+}
+
+/// Coordinates that tell, in texels.
+fn coordinates(extent: f32) -> Vec<f32> {
+    let inner =
+        [0.5, 0.0, extent - 0.5, extent, extent / 2.0, -0.5, 1.0, extent + 0.5, -extent, 2.0 * extent];
+    let outer = [0.25, 0.998_046_9, 0.501_953_1, 1.5, -1.0, -0.0, 1e-40, 8_388_608.0, 3e38];
+    let beyond = [f32::INFINITY, f32::NEG_INFINITY, f32::NAN];
+    inner.into_iter().chain(beyond).chain(outer).collect()
 }
 
 /// Each value once in either half, against others.

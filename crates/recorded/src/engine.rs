@@ -3,15 +3,17 @@
 use crate::case::{Case, TARGET};
 use crate::inputs::{Inputs, THREADS};
 use crate::kernel::{self, CONSTANTS, Setting, stride};
+use crate::object::{self, Object, TensorShape};
 use crate::random::Random;
 use machine::memory::Buffers;
+use machine::texture::Resource;
 use machine::{Device, DeviceOptions, Launch, LaunchError, LaunchOptions, Profile};
-use silicon::Gpu;
+use silicon::{Gpu, Use};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::path::Path;
 use std::process::Command;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Warp instructions that a case may issue.
 const BUDGET: u64 = 50_000_000;
@@ -41,20 +43,62 @@ fn unpadded(bytes: &[u8], row: usize) -> Vec<u64> {
     bytes.chunks(stride(row) * 8).flat_map(|row_bytes| row_bytes.chunks(8).take(row).map(word)).collect()
 }
 
-/// The parameter buffer of a case's kernel.
-fn parameters(rows: u64, results: u64, constants: Option<&[u64]>) -> Vec<u8> {
+/// The bytes of the parameter `object`.
+type ObjectBytes = [u8; object::BYTES];
+
+/// The parameter for a handle.
+fn handle(handle: u64) -> ObjectBytes {
+    let mut bytes = [0; object::BYTES];
+    bytes[..8].copy_from_slice(&handle.to_le_bytes());
+    bytes
+}
+
+/// Objects that an engine has made, for the many cases that share them.
+type Objects = Vec<(Object, ObjectBytes)>;
+
+fn made(objects: &Objects, object: &Object) -> Option<ObjectBytes> {
+    objects.iter().find(|(other, _)| other == object).map(|(_, bytes)| *bytes)
+}
+
+/// The tensor map of a case's results, if it has one: that is another for each run.
+fn map_of_results(case: &Case, results: u64, rows: usize) -> Option<Result<ObjectBytes, String>> {
+    match case.kernel.object() {
+        Some(Object::Tensor(shape)) if shape.results => Some(shape.map(results, rows as u64)),
+        _ => None,
+    }
+}
+
+/// Where the parameter `object` lies on the machine, and which one it is.
+const OBJECT_OFFSET: usize = (16 + CONSTANTS * 8usize).next_multiple_of(64);
+const OBJECT_INDEX: usize = 3;
+
+/// The parameter buffer of a case's kernel, with an object at an offset.
+fn parameters(
+    rows: u64,
+    results: u64,
+    constants: Option<&[u64]>,
+    object: Option<(ObjectBytes, usize)>,
+) -> Vec<u8> {
     let mut random = Random::new(5);
     let mut words: Vec<u64> = vec![rows, results];
     words.extend((0..CONSTANTS).map(|i| match constants {
         Some(constants) => constants.get(i).copied().unwrap_or(0),
         None => random.next(),
     }));
-    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+    let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    if let Some((object, offset)) = object {
+        bytes.resize(offset, 0);
+        bytes.extend(object);
+    }
+    bytes
 }
 
 /// The machine, as it runs cases.
 #[derive(Debug)]
-pub struct Machine(Arc<Device>);
+pub struct Machine {
+    device: Arc<Device>,
+    objects: Mutex<Objects>,
+}
 
 impl Machine {
     /// A machine of the recorded target.
@@ -63,7 +107,43 @@ impl Machine {
     /// If the host has no memory for it.
     pub fn new() -> Result<Self, String> {
         let options = DeviceOptions { memory_limit: Some(1 << 30), ..DeviceOptions::default() };
-        Device::new(Profile::default(), options).map(Self).map_err(|error| error.to_string())
+        let device = Device::new(Profile::default(), options).map_err(|error| error.to_string())?;
+        Ok(Self { device, objects: Mutex::default() })
+    }
+
+    /// The parameter `object` of a case that has one.
+    fn object(&self, case: &Case, results: u64, rows: usize) -> Result<Option<ObjectBytes>, String> {
+        let Some(object) = case.kernel.object() else { return Ok(None) };
+        if let Some(map) = map_of_results(case, results, rows) {
+            return map.map(Some);
+        }
+        let mut objects = self.objects.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(bytes) = made(&objects, object) {
+            return Ok(Some(bytes));
+        }
+        let bytes = self.make(object)?;
+        objects.push((*object, bytes));
+        Ok(Some(bytes))
+    }
+
+    fn make(&self, object: &Object) -> Result<ObjectBytes, String> {
+        let device = &self.device;
+        let array = match object {
+            Object::Texture { array, .. } | Object::Surface { array, .. } => array,
+            Object::Tensor(shape) => return pattern(device.memory(), shape),
+        };
+        let failed = |error: machine::texture::TextureError| error.to_string();
+        let placed = device.create_array(*array).map_err(failed)?;
+        let shown = device.array(placed).map_err(failed)?;
+        for (level, bytes) in (0..).zip(Object::levels(array)) {
+            let region = shown.whole_level(level).ok_or("no such level")?;
+            device.write_array(placed, &region, &bytes).map_err(failed)?;
+        }
+        let made = match object {
+            Object::Texture { texture, .. } => device.create_texture(&Resource::Array(placed), texture, None),
+            _ => device.create_surface(placed, 0),
+        };
+        made.map(handle).map_err(failed)
     }
 
     /// Runs a case and gives the words of its results, row by row.
@@ -94,8 +174,8 @@ impl Machine {
             let (line, column) = source.line_column(wrong[0].span.start);
             Failure::Failed(format!("{line}:{column}: {} {}", wrong[0].code, wrong[0].message))
         })?;
-        let loaded = self.0.load(module.0).map_err(|error| failed(&error))?;
-        let memory = self.0.memory();
+        let loaded = self.device.load(module.0).map_err(|error| failed(&error))?;
+        let memory = self.device.memory();
         let width = case.kernel.results();
         let input = memory.allocate((rows.len().max(1) * 16) as u64).map_err(|error| failed(&error))?;
         let bytes = count * stride(width) * 8;
@@ -108,10 +188,13 @@ impl Machine {
             cluster: None,
             nonportable_cluster: false,
             dynamic_shared: 0,
-            params: parameters(input, output, constants),
+            params: {
+                let object = self.object(case, output, count).map_err(Failure::Failed)?;
+                parameters(input, output, constants, object.map(|object| (object, OBJECT_OFFSET)))
+            },
         };
         let options = LaunchOptions { threads: 1, budget: Some(BUDGET), ..LaunchOptions::default() };
-        let done = self.0.launch(&launch, &options);
+        let done = self.device.launch(&launch, &options);
         let mut results = vec![0; bytes];
         memory.read(output, &mut results).map_err(|error| failed(&error))?;
         for address in [input, output] {
@@ -123,6 +206,14 @@ impl Machine {
             Err(error) => Err(failed(&error)),
         }
     }
+}
+
+/// The tensor map of a pattern, which is put into memory.
+fn pattern(memory: &impl Buffers, shape: &TensorShape) -> Result<ObjectBytes, String> {
+    let bytes = shape.pattern();
+    let address = memory.allocate(bytes.len() as u64).map_err(|error| error.to_string())?;
+    memory.write(address, &bytes).map_err(|error| error.to_string())?;
+    shape.map(address, 0)
 }
 
 /// A module of many cases.
@@ -225,6 +316,7 @@ impl<'a> Module<'a> {
 pub struct Silicon {
     gpu: Gpu,
     inputs: HashMap<Inputs, (u64, usize)>,
+    objects: Objects,
 }
 
 impl Silicon {
@@ -233,7 +325,7 @@ impl Silicon {
     /// # Errors
     /// If there is none.
     pub fn open() -> Result<Self, silicon::Error> {
-        Ok(Self { gpu: Gpu::open()?, inputs: HashMap::new() })
+        Ok(Self { gpu: Gpu::open()?, inputs: HashMap::new(), objects: Vec::new() })
     }
 
     /// What it is, for the recording.
@@ -255,6 +347,30 @@ impl Silicon {
         Ok(placed)
     }
 
+    /// Makes what a case needs; a tensor map of its results is made when it runs.
+    fn make(&mut self, case: &Case) -> Result<(), String> {
+        let Some(object) = case.kernel.object() else { return Ok(()) };
+        if made(&self.objects, object).is_some() || map_of_results(case, 0, 1).is_some() {
+            return Ok(());
+        }
+        let gpu = &self.gpu;
+        let failed = |error: silicon::Error| format!("{object:?}: {error}");
+        let bytes = match object {
+            Object::Tensor(shape) => pattern(gpu, shape)?,
+            Object::Texture { array, texture, gathered } => {
+                let purpose = if *gathered { Use::Gathered } else { Use::Sampled };
+                let array = gpu.array(array, purpose, &Object::levels(array)).map_err(failed)?;
+                handle(gpu.texture(array, texture).map_err(failed)?)
+            }
+            Object::Surface { array, .. } => {
+                let array = gpu.array(array, Use::Surface, &Object::levels(array)).map_err(failed)?;
+                handle(gpu.surface(array).map_err(failed)?)
+            }
+        };
+        self.objects.push((*object, bytes));
+        Ok(())
+    }
+
     /// Runs every case of an assembled module; `each` gets the results.
     ///
     /// # Errors
@@ -265,12 +381,21 @@ impl Silicon {
         image: &[u8],
         mut each: impl FnMut(&'a Case, Result<Vec<u64>, Failure>),
     ) -> Result<(), String> {
-        for case in &module.cases {
+        let mut refused = HashMap::new();
+        for (i, case) in module.cases.iter().enumerate() {
             self.inputs(&case.inputs)?;
+            if let Err(why) = self.make(case) {
+                refused.insert(i, why);
+            }
         }
         let loaded = self.gpu.load(image).map_err(|error| error.to_string())?;
         for (i, case) in module.cases.iter().enumerate() {
-            match on(&self.gpu, &loaded, &format!("k{i}"), case, self.inputs[&case.inputs]) {
+            if let Some(why) = refused.get(&i) {
+                each(case, Err(Failure::Failed(why.clone())));
+                continue;
+            }
+            let object = case.kernel.object().and_then(|object| made(&self.objects, object));
+            match on(&self.gpu, &loaded, &format!("k{i}"), case, object, self.inputs[&case.inputs]) {
                 Ok(results) => each(case, Ok(results)),
                 Err((why, fault)) => {
                     each(case, Err(Failure::Failed(why.clone())));
@@ -290,6 +415,7 @@ fn on(
     module: &silicon::Module<'_>,
     kernel: &str,
     case: &Case,
+    object: Option<ObjectBytes>,
     (rows, count): (u64, usize),
 ) -> Result<Vec<u64>, (String, bool)> {
     let memory = |error: machine::memory::MemoryError| (error.to_string(), true);
@@ -298,6 +424,14 @@ fn on(
     let mut bytes = vec![0; count * stride(width) * 8];
     let output = gpu.allocate(bytes.len() as u64).map_err(memory)?;
     gpu.fill(output, 0, bytes.len()).map_err(driver)?;
+    let object = match map_of_results(case, output, count) {
+        Some(map) => Some(map.map_err(|why| (why, false))?),
+        None => object,
+    };
+    let object = match object {
+        Some(object) => Some((object, module.parameter_offset(kernel, OBJECT_INDEX).map_err(driver)?)),
+        None => None,
+    };
     let launch = silicon::Launch {
         kernel,
         grid: [count.div_ceil(THREADS) as u32, 1, 1],
@@ -305,7 +439,7 @@ fn on(
         cluster: None,
         cooperative: false,
         dynamic_shared: 0,
-        params: &parameters(rows, output, None),
+        params: &parameters(rows, output, None, object),
     };
     module.launch(&launch).map_err(driver)?;
     gpu.read(output, &mut bytes).map_err(memory)?;

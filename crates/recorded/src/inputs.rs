@@ -129,6 +129,9 @@ impl Inputs {
         }
         for (word, domain) in row.iter_mut().zip(&self.domains) {
             *word &= u64::MAX >> (64 - domain.bits());
+            if !domain.permits(*word) {
+                *word = domain.random(random);
+            }
         }
         row
     }

@@ -7,6 +7,7 @@
 use crate::case::{Case, TARGET, VERSION};
 use crate::domain::Domain;
 use crate::inputs::{Inputs, THREADS};
+use crate::object::{self, Object};
 use ptx::isa::{Count, Limit, Mnemonic, Modifier, Opcode, OperandKind, OperandSpec, Role, Slot};
 use ptx::types::{ScalarType, TypeKind};
 use std::fmt::Write;
@@ -54,6 +55,8 @@ pub struct Kernel {
     needs_table: bool,
     /// Whether two CTAs are a cluster.
     clustered: bool,
+    /// What the parameter `object` is, if there is one.
+    object: Option<Object>,
 }
 
 /// An input register and the word it is loaded from.
@@ -95,6 +98,11 @@ impl Kernel {
         self.slot + self.stores.iter().map(|store| if store.bits == 128 { 2 } else { 1 }).sum::<usize>()
     }
 
+    /// What the host makes for it.
+    pub fn object(&self) -> Option<&Object> {
+        self.object.as_ref()
+    }
+
     /// Whether a setting other than the plain one makes sense: all operands are loaded, and the instruction alone
     /// writes all results.
     pub fn is_plain(&self) -> bool {
@@ -119,12 +127,16 @@ impl Kernel {
     /// The text of the kernel as an entry of a module.
     pub fn text(&self, name: &str, inputs: usize, setting: Setting) -> String {
         let mut text = format!(
-            ".visible .entry {name}(.param .b64 rows, .param .b64 results, .param .align 16 .b8 constants[{}])\n{}{{\n\
+            ".visible .entry {name}(.param .b64 rows, .param .b64 results, .param .align 16 .b8 constants[{}]{})\n{}{{\n\
              .reg .b32 %thread, %cta, %t; .reg .b64 %row, %result, %w, %x, %slot; .reg .pred %guard;\n{}\
              mov.u32 %cta, %ctaid.x; mov.u32 %t, %tid.x; mad.lo.u32 %thread, %cta, {THREADS}, %t;\n\
              ld.param.b64 %row, [rows]; mad.wide.u32 %row, %thread, {}, %row;\n\
              ld.param.b64 %result, [results]; mad.wide.u32 %result, %thread, {}, %result;\n",
             CONSTANTS * 8,
+            match &self.object {
+                Some(_) => format!(", .param .align 64 .b8 object[{}]", object::BYTES),
+                None => String::new(),
+            },
             if self.clustered { ".reqnctapercluster 2, 1, 1\n" } else { "" },
             self.declarations,
             stride(inputs) * 8,
@@ -203,6 +215,17 @@ pub(crate) fn immediates(opcode: &Opcode, limit: Option<Limit>) -> Vec<i64> {
         (Mnemonic::Lop3, _) => {
             vec![0, 255, 0xf0, 0xcc, 0xaa, 0x80, 0xfe, 0x96, 0xe8, 0xca, 0xd8, 0x3c, 0x01, 0x6b, 0xb4, 0x27]
         }
+        // The highest numbers are of later targets, or of no type.
+        (Mnemonic::Tensormap, _) => match opcode.get(Slot::Field).map_or("", Modifier::text) {
+            ".elemtype" => vec![0, 6, 12],
+            ".interleave_layout" => vec![0, 1, 2],
+            ".swizzle_mode" => vec![0, 1, 3],
+            ".fill_mode" => vec![0, 1],
+            ".global_stride" => vec![0, 1, 3],
+            // Bytes of a map that is copied.
+            "" => vec![128],
+            _ => vec![0, 1, 4],
+        },
         (_, Some(Limit::Range(low, high))) if high - low < 4 => {
             (low..=high).filter(|&value| low >= 0 || value != 0).collect()
         }
@@ -397,6 +420,10 @@ impl<'a> Builder<'a> {
         self.kernel.clustered = true;
     }
 
+    pub(crate) fn use_object(&mut self, object: Object) {
+        self.kernel.object = Some(object);
+    }
+
     pub(crate) fn use_table(&mut self) {
         self.kernel.needs_table = true;
     }
@@ -426,11 +453,11 @@ impl<'a> Builder<'a> {
             OperandKind::Address { .. } => self.address(i),
             OperandKind::Selected => Some(self.selected(i, spec.role, ty?)),
             OperandKind::Sink => Some("_".to_owned()),
-            OperandKind::Texture
-            | OperandKind::Surface
-            | OperandKind::Descriptor
-            | OperandKind::TensorMemory
-            | OperandKind::TensorMap
+            OperandKind::Texture => self.texture(),
+            OperandKind::Surface => self.surface(),
+            OperandKind::Descriptor => self.queried(),
+            OperandKind::TensorMap => self.tensor(),
+            OperandKind::TensorMemory
             | OperandKind::Label
             | OperandKind::Function
             | OperandKind::Results
@@ -448,6 +475,13 @@ impl<'a> Builder<'a> {
                 self.declaration(".reg .b64 %policy;");
                 self.before("createpolicy.fractional.L2::evict_first.b64 %policy, 1.0;");
                 Some("%policy".into())
+            }
+            (Mnemonic::Cp, _) if self.opcode.get(Slot::Tensor).is_some() => self.of_tensor(spec),
+            (Mnemonic::Tensormap, _) => self.field_value(spec),
+            (Mnemonic::Tex | Mnemonic::Tld4 | Mnemonic::Txq, _) => self.of_texture(spec),
+            (Mnemonic::Sust, "b") => self.stored_to_surface(),
+            (Mnemonic::Isspacep | Mnemonic::Cvta | Mnemonic::Mapa | Mnemonic::Getctarank, _) => {
+                self.of_addresses(spec)
             }
             (Mnemonic::Cp, "srcsize") => {
                 // More than is copied is undefined.

@@ -10,7 +10,8 @@
 //! | --- | --- |
 //! | [`case`](mod@case) | which cases a form has, and which forms have none |
 //! | `domain`, [`inputs`] | the values that operands take |
-//! | [`kernel`], `memory`, `asynchronous`, `warpgroup` | the PTX around an instruction |
+//! | [`kernel`], `memory`, `addresses`, `asynchronous`, `warpgroup`, `texture`, `tensor` | the PTX around an instruction |
+//! | [`object`] | textures, surfaces and tensor maps that the host makes for a kernel |
 //! | [`engine`] | running a case on the machine and on a GPU |
 //! | [`recording`] | the file of digests, and files of whole results |
 //! | [`coverage`] | the page that lists every form |
@@ -19,6 +20,7 @@
 //! they are needed. A new form, or a form that is executed for the first time, joins without a line of code here,
 //! unless its operands are of a kind that no kernel has had before.
 
+mod addresses;
 mod asynchronous;
 pub mod case;
 pub mod coverage;
@@ -27,8 +29,11 @@ pub mod engine;
 pub mod inputs;
 pub mod kernel;
 mod memory;
+pub mod object;
 mod random;
 pub mod recording;
+mod tensor;
+mod texture;
 mod warpgroup;
 
 pub use case::{Absent, Case};

@@ -37,7 +37,7 @@ impl Builder<'_> {
         match self.opcode.mnemonic() {
             Mnemonic::Ld | Mnemonic::Ldu => self.load(space, words),
             Mnemonic::St | Mnemonic::Red if self.opcode.get(Slot::Async).is_some() => {
-                self.remote(&self.opcode.data().operands[i], words, accessed(self.opcode))
+                self.remote(&self.opcode.data().operands[i], space, words, accessed(self.opcode))
             }
             Mnemonic::St => {
                 let address = self.slot(space, words)?;
@@ -54,9 +54,10 @@ impl Builder<'_> {
                 Some(format!("[{address}]"))
             }
             Mnemonic::Cp if self.opcode.get(Slot::Bulk).is_some() => self.bulk(i),
-            Mnemonic::Cp if self.opcode.get(Slot::Mbarrier).is_some() => self.arrival_of_copies(),
+            Mnemonic::Cp if self.opcode.get(Slot::Mbarrier).is_some() => self.arrival_of_copies(space),
             Mnemonic::Cp => self.copied(i),
-            Mnemonic::Mbarrier => self.mbarrier(),
+            Mnemonic::Mbarrier => self.mbarrier(space),
+            Mnemonic::Tensormap => self.replaced(i, space),
             Mnemonic::Ldmatrix | Mnemonic::Stmatrix => self.matrix_row(space),
             Mnemonic::Wmma => self.matrix(space),
             _ => None,
@@ -80,10 +81,7 @@ impl Builder<'_> {
                 Some("[%row]".into())
             }
             StateSpace::Const => {
-                self.use_table();
-                self.before(
-                    "mov.u64 %slot, table; and.b32 %t, %thread, 31; mad.wide.u32 %slot, %t, 32, %slot;",
-                );
+                self.table_entry();
                 Some("[%slot]".into())
             }
             StateSpace::ParamEntry => Some(format!("[constants+{}]", 32 * (self.variant.index % 4))),
@@ -97,6 +95,21 @@ impl Builder<'_> {
         }
     }
 
+    /// The address of a thread's entry in the table in constant memory.
+    pub(crate) fn table_entry(&mut self) {
+        self.use_table();
+        self.before("mov.u64 %slot, table; and.b32 %t, %thread, 31; mad.wide.u32 %slot, %t, 32, %slot;");
+    }
+
+    /// A thread's own slot of so many bytes in shared memory.
+    pub(crate) fn shared_slot(&mut self, bytes: usize) {
+        let alignment = if bytes.is_multiple_of(128) { 128 } else { 16 };
+        self.declaration(&format!(".shared .align {alignment} .b8 slots[{}];", bytes * THREADS));
+        self.before(&format!(
+            "mov.u32 %t, %tid.x; mov.u64 %slot, slots; mad.wide.u32 %slot, %t, {bytes}, %slot;"
+        ));
+    }
+
     /// A thread's own slot: an address with room for these words.
     pub(crate) fn slot(&mut self, space: StateSpace, words: usize) -> Option<String> {
         let bytes = words.next_multiple_of(2) * 8;
@@ -106,10 +119,7 @@ impl Builder<'_> {
                 Some("%result".into())
             }
             StateSpace::Shared => {
-                self.declaration(&format!(".shared .align 16 .b8 slots[{}];", bytes * THREADS));
-                self.before(&format!(
-                    "mov.u32 %t, %tid.x; mov.u64 %slot, slots; mad.wide.u32 %slot, %t, {bytes}, %slot;"
-                ));
+                self.shared_slot(bytes);
                 Some("%slot".into())
             }
             StateSpace::Local => {
@@ -119,6 +129,17 @@ impl Builder<'_> {
             }
             _ => None,
         }
+    }
+
+    /// An address of shared memory as an operand: a generic one where the instruction names no space.
+    pub(crate) fn pointer(&mut self, register: &str, space: StateSpace) -> String {
+        if space != StateSpace::Generic {
+            return format!("[{register}]");
+        }
+        let generic = format!("%generic_{}", &register[1..]);
+        self.declaration(&format!(".reg .b64 {generic};"));
+        self.before(&format!("cvta.shared.u64 {generic}, {register};"));
+        format!("[{generic}]")
     }
 
     /// Writes registers, or a pattern where there are none, to a slot.
@@ -169,12 +190,7 @@ impl Builder<'_> {
             self.after("bar.sync 0;");
             self.read_back(StateSpace::Shared, &address, 2);
         }
-        if space == StateSpace::Generic {
-            self.declaration(".reg .b64 %generic;");
-            self.before(&format!("cvta.shared.u64 %generic, {address};"));
-            return Some("[%generic]".into());
-        }
-        Some(format!("[{address}]"))
+        Some(self.pointer(&address, space))
     }
 
     /// `wmma.load` and `wmma.store`: a warp's rows together are the matrix.

@@ -99,6 +99,62 @@ pub(crate) struct Config {
     pub(crate) attribute_count: c_uint,
 }
 
+/// `CUDA_ARRAY3D_DESCRIPTOR`.
+#[repr(C)]
+pub(crate) struct ArrayShape {
+    pub(crate) extents: [usize; 3],
+    pub(crate) format: c_uint,
+    pub(crate) channels: c_uint,
+    pub(crate) flags: c_uint,
+}
+
+/// One side of a `CUDA_MEMCPY3D`.
+#[repr(C)]
+pub(crate) struct CopySide {
+    pub(crate) origin: [usize; 3],
+    pub(crate) level: usize,
+    /// `CUmemorytype`.
+    pub(crate) kind: c_uint,
+    pub(crate) host: *mut c_void,
+    pub(crate) device: DevicePtr,
+    pub(crate) array: Handle,
+    pub(crate) reserved: *mut c_void,
+    pub(crate) pitch: usize,
+    pub(crate) height: usize,
+}
+
+/// `CUDA_MEMCPY3D`.
+#[repr(C)]
+pub(crate) struct Copy3D {
+    pub(crate) from: CopySide,
+    pub(crate) to: CopySide,
+    pub(crate) extents: [usize; 3],
+}
+
+/// `CUDA_RESOURCE_DESC`: the first word of its union is the array's handle.
+#[repr(C)]
+pub(crate) struct ResourceDescriptor {
+    pub(crate) kind: c_uint,
+    pub(crate) array: Handle,
+    pub(crate) rest: [u64; 15],
+    pub(crate) flags: c_uint,
+}
+
+/// `CUDA_TEXTURE_DESC`.
+#[repr(C)]
+pub(crate) struct TextureDescriptor {
+    pub(crate) address: [c_uint; 3],
+    pub(crate) filter: c_uint,
+    pub(crate) flags: c_uint,
+    pub(crate) anisotropy: c_uint,
+    pub(crate) mip_filter: c_uint,
+    pub(crate) mip_bias: f32,
+    pub(crate) mip_least: f32,
+    pub(crate) mip_greatest: f32,
+    pub(crate) border: [f32; 4],
+    pub(crate) reserved: [c_uint; 12],
+}
+
 /// Device attributes, `CUdevice_attribute`.
 pub(crate) const CAPABILITY_MAJOR: c_int = 75;
 pub(crate) const CAPABILITY_MINOR: c_int = 76;
@@ -162,7 +218,14 @@ entry_points! {
     module_function = "cuModuleGetFunction" (*mut Handle, Handle, *const c_char);
     module_global = "cuModuleGetGlobal_v2" (*mut DevicePtr, *mut usize, Handle, *const c_char);
     function_set = "cuFuncSetAttribute" (Handle, c_int, c_int);
+    parameter_info = "cuFuncGetParamInfo" (Handle, usize, *mut usize, *mut usize);
     launch = "cuLaunchKernelEx" (*const Config, Handle, *mut *mut c_void, *mut *mut c_void);
+    array_create = "cuArray3DCreate_v2" (*mut Handle, *const ArrayShape);
+    mipmaps_create = "cuMipmappedArrayCreate" (*mut Handle, *const ArrayShape, c_uint);
+    mipmaps_level = "cuMipmappedArrayGetLevel" (*mut Handle, Handle, c_uint);
+    copy_3d = "cuMemcpy3D_v2" (*const Copy3D);
+    texture_create = "cuTexObjectCreate" (*mut u64, *const ResourceDescriptor, *const TextureDescriptor, *const c_void);
+    surface_create = "cuSurfObjectCreate" (*mut u64, *const ResourceDescriptor);
     error_name = "cuGetErrorName" (Status, *mut *const c_char);
     error_text = "cuGetErrorString" (Status, *mut *const c_char);
 }

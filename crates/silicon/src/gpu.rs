@@ -12,7 +12,7 @@ use std::ptr::{null, null_mut};
 /// The first device of this machine, with its primary context current in the thread that opened it.
 #[derive(Debug)]
 pub struct Gpu {
-    driver: Driver,
+    pub(crate) driver: Driver,
     name: String,
     capability: (u32, u32),
     version: u32,
@@ -228,17 +228,37 @@ impl Module<'_> {
         Ok((address, bytes as u64))
     }
 
-    /// Runs a kernel to its end.
-    ///
-    /// # Errors
-    /// If there is no such kernel, if the launch is refused, or if the kernel faults ([`Error::is_fault`]).
-    pub fn launch(&self, launch: &Launch<'_>) -> Result<(), Error> {
-        let symbol = symbol(launch.kernel)?;
+    fn function(&self, kernel: &str) -> Result<Handle, Error> {
+        let symbol = symbol(kernel)?;
         let driver = &self.gpu.driver;
         let mut function = null_mut();
         // SAFETY: the driver writes one handle; the name ends with a zero.
         let status = unsafe { (driver.module_function)(&mut function, self.handle, symbol.as_ptr()) };
         driver.check("cuModuleGetFunction", status)?;
+        Ok(function)
+    }
+
+    /// Where a parameter of a kernel lies in its parameter buffer. Parameters that are aligned by more than 16 bytes are
+    /// aligned in the constant bank, in which the buffer does not begin at a multiple of 64.
+    ///
+    /// # Errors
+    /// If there is no such kernel or parameter.
+    pub fn parameter_offset(&self, kernel: &str, index: usize) -> Result<usize, Error> {
+        let function = self.function(kernel)?;
+        let (mut offset, mut bytes) = (0, 0);
+        // SAFETY: the function is the one just looked up; the driver writes two sizes.
+        let status = unsafe { (self.gpu.driver.parameter_info)(function, index, &mut offset, &mut bytes) };
+        self.gpu.driver.check("cuFuncGetParamInfo", status)?;
+        Ok(offset)
+    }
+
+    /// Runs a kernel to its end.
+    ///
+    /// # Errors
+    /// If there is no such kernel, if the launch is refused, or if the kernel faults ([`Error::is_fault`]).
+    pub fn launch(&self, launch: &Launch<'_>) -> Result<(), Error> {
+        let driver = &self.gpu.driver;
+        let function = self.function(launch.kernel)?;
         let mut attributes = Vec::new();
         if launch.cooperative {
             attributes.push(Attribute::cooperative());

@@ -8,14 +8,17 @@
 //! | --- | --- |
 //! | `driver` | the C interface: names, signatures, structures, error codes |
 //! | `gpu` | devices, memory, modules and launches, as safe values |
+//! | `texture` | arrays, textures and surfaces |
 //!
 //! The driver is opened when it is asked for and not before: a program that uses this crate starts on any machine. The
-//! interface is that of the CUDA driver API's manual, chapters "Initialization" to "Execution Control"; a dozen entry
-//! points suffice to load a module, fill memory and launch. Nothing here is shared with the machine but the trait
-//! [`machine::memory::Buffers`]: silicon is the machine's judge.
+//! interface is that of the CUDA driver API's manual, chapters "Initialization" to "Execution Control"; some
+//! thirty entry points suffice to load a module, fill memory and launch. Nothing here is shared with the machine but
+//! the trait [`machine::memory::Buffers`] and the descriptors of textures: silicon is the machine's judge.
 
 mod driver;
 mod gpu;
+mod texture;
 
 pub use driver::Error;
 pub use gpu::{Gpu, Launch, Module};
+pub use texture::{Array, Use};

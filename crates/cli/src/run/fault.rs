@@ -45,13 +45,12 @@ pub(crate) fn text(source: &Source, fault: &Fault, replay: Option<&str>) -> Stri
 
 /// An instruction that the machine does not execute, for people.
 pub(crate) fn unsupported_text(source: &Source, unsupported: &Unsupported) -> String {
-    let span = unsupported.ptx.as_ref().map(|place| span(source, place, unsupported.instruction.as_deref()));
     let title = format!("unsupported: {}", unsupported.what);
     let function = Some(unsupported.function.as_str()).filter(|f| *f != unsupported.kernel);
     let note = format!("in kernel {}{}", unsupported.kernel, called(function));
     let group = Level::ERROR
         .primary_title(title.as_str())
-        .elements(excerpt(source, span, ""))
+        .elements(excerpt(source, Some(unsupported.span), ""))
         .element(Level::NOTE.message(note.as_str()));
     diagnostics::paragraph(group).trim_end().to_owned()
 }

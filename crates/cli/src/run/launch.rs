@@ -79,8 +79,10 @@ pub(crate) fn run(
                 scheduler: arguments.scheduler,
                 budget: arguments.max_instructions,
                 observer: (!observers.0.is_empty()).then_some(&observers),
+                grid_workspace: 0,
                 cancel: Some(&CANCEL),
                 progress,
+                ..LaunchOptions::default()
             };
             result = Some(device.launch(launch, &options));
         });

@@ -4,6 +4,8 @@ use crate::border::api;
 use crate::pointers::{put, put_if};
 use crate::state::{self, CONTEXTS, Table, current, device, driver};
 use crate::sys::*;
+use driver::limits::Limit;
+use driver::priority::{GREATEST, LEAST};
 use driver::{Context, Error, Result, context};
 use std::ffi::{c_int, c_uint};
 use std::sync::Arc;
@@ -24,15 +26,16 @@ fn context_of(handle: CUcontext) -> Result<Arc<Context>> {
     if handle.is_null() { current() } else { CONTEXTS.get(handle) }
 }
 
-/// Limits that can be asked for, with their values on this device.
-fn limit(which: CUlimit) -> Result<usize> {
+/// A limit by its number.
+fn limit(which: CUlimit) -> Result<Limit> {
     match which {
-        CU_LIMIT_STACK_SIZE => Ok(1 << 10),
-        CU_LIMIT_PRINTF_FIFO_SIZE | CU_LIMIT_MALLOC_HEAP_SIZE => Ok(8 << 20),
-        CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH => Ok(2),
-        CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT => Ok(2048),
-        CU_LIMIT_MAX_L2_FETCH_GRANULARITY => Ok(64),
-        CU_LIMIT_PERSISTING_L2_CACHE_SIZE => Ok(0),
+        CU_LIMIT_STACK_SIZE => Ok(Limit::Stack),
+        CU_LIMIT_PRINTF_FIFO_SIZE => Ok(Limit::Printf),
+        CU_LIMIT_MALLOC_HEAP_SIZE => Ok(Limit::Heap),
+        CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH => Ok(Limit::SyncDepth),
+        CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT => Ok(Limit::PendingLaunches),
+        CU_LIMIT_MAX_L2_FETCH_GRANULARITY => Ok(Limit::L2Granularity),
+        CU_LIMIT_PERSISTING_L2_CACHE_SIZE => Ok(Limit::PersistingL2),
         _ => Err(Error::UnsupportedLimit),
     }
 }
@@ -128,13 +131,11 @@ api! {
     }
 
     fn cuCtxGetLimit(value: *mut usize, which: CUlimit) {
-        current()?;
-        put(value, limit(which)?)
+        put(value, current()?.limit(limit(which)?) as usize)
     }
 
-    fn cuCtxSetLimit(which: CUlimit, _value: usize) {
-        current()?;
-        limit(which).map(drop)
+    fn cuCtxSetLimit(which: CUlimit, value: usize) {
+        current()?.set_limit(limit(which)?, value as u64)
     }
 
     fn cuCtxGetCacheConfig(config: *mut CUfunc_cache) {
@@ -148,8 +149,8 @@ api! {
 
     fn cuCtxGetStreamPriorityRange(least: *mut c_int, greatest: *mut c_int) {
         current()?;
-        put_if(least, 0);
-        put_if(greatest, 0);
+        put_if(least, LEAST);
+        put_if(greatest, GREATEST);
         Ok(())
     }
 }

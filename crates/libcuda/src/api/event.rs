@@ -31,21 +31,25 @@ api! {
         context.record(&event, &stream)
     }
 
-    fn cuEventRecordWithFlags(event: CUevent, on: CUstream, _flags: c_uint) {
+    fn cuEventRecordWithFlags(event: CUevent, on: CUstream, flags: c_uint) {
         let event = EVENTS.get(event)?;
         let (context, stream) = stream(on)?;
-        context.record(&event, &stream)
+        context.record_as(&event, &stream, flags & CU_EVENT_RECORD_EXTERNAL != 0)
     }
 
     fn cuEventQuery(event: CUevent) {
         let event = EVENTS.get(event)?;
-        current()?;
+        let context = current()?;
+        event.usable()?;
+        context.permit_unsafe()?;
         if event.reached() { Ok(()) } else { Err(Error::NotReady) }
     }
 
     fn cuEventSynchronize(event: CUevent) {
-        EVENTS.get(event)?.wait();
-        current().map(drop)
+        let event = EVENTS.get(event)?;
+        event.usable()?;
+        event.wait();
+        current()?.usable()
     }
 
     fn cuEventElapsedTime_v2(milliseconds: *mut f32, start: CUevent, end: CUevent) {

@@ -3,13 +3,14 @@
 use crate::api::module::{element, parameter_info};
 use crate::border::api;
 use crate::pointers::{Opaque, bytes, get, put};
-use crate::state::{MODULES, current, function, stream};
+use crate::state::{EVENTS, MODULES, current, function, stream};
 use crate::sys::*;
 use driver::launch::Configuration;
 use driver::module::Function;
-use driver::stream::Operation;
+use driver::stream::{HostCall, Operation};
 use driver::{Error, Result};
 use std::ffi::{c_char, c_int, c_uint, c_void};
+use std::sync::Arc;
 
 /// The markers of `cuLaunchKernel`'s parameter `extra`, which `cuda.h` defines as pointers.
 const EXTRA_END: usize = 0;
@@ -29,10 +30,7 @@ pub(crate) fn attribute(function: &Function, attribute: CUfunction_attribute) ->
             c_int::try_from(function.constant_bytes()).unwrap_or(c_int::MAX)
         }
         CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES => number(function.usage().map_or(0, |usage| usage.local)),
-        // A kernel has at most 255 registers; what the virtual GPU holds in more would be spilt.
-        CU_FUNC_ATTRIBUTE_NUM_REGS => {
-            function.usage().map_or(0, |usage| number(usage.registers.clamp(1, 255)))
-        }
+        CU_FUNC_ATTRIBUTE_NUM_REGS => number(function.registers()),
         CU_FUNC_ATTRIBUTE_PTX_VERSION | CU_FUNC_ATTRIBUTE_BINARY_VERSION => function.sm().into(),
         CU_FUNC_ATTRIBUTE_CACHE_MODE_CA => 0,
         CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES => number(function.max_dynamic_shared()),
@@ -78,7 +76,7 @@ pub(crate) fn set_attribute(
 ///
 /// # Safety
 /// One array is null; the other is as `cuLaunchKernel` wants it.
-unsafe fn parameters(
+pub(crate) unsafe fn parameters(
     function: &Function,
     params: *mut *mut c_void,
     extra: *mut *mut c_void,
@@ -134,56 +132,106 @@ unsafe fn launch(
     context.launch(&function, configuration, buffer, &stream)
 }
 
-/// What the attributes of a launch ask for.
-///
-/// # Safety
-/// The array has `count` elements.
-unsafe fn launch_attributes(
-    configuration: &mut Configuration,
-    attributes: *const CUlaunchAttribute,
-    count: c_uint,
+/// How a kernel is launched, with what only attributes say.
+#[derive(Clone, Copy)]
+pub(crate) struct Wanted {
+    pub(crate) configuration: Configuration,
+    pub(crate) priority: Option<c_int>,
+}
+
+/// Applies an attribute of a launch.
+pub(crate) fn apply_attribute(
+    wanted: &mut Wanted,
+    id: CUlaunchAttributeID,
+    value: &CUlaunchAttributeValue,
 ) -> Result<()> {
-    for index in 0..count as usize {
-        // SAFETY: by contract; which member of the union is meant is what the number says, and all of them are integers.
-        unsafe {
-            let attribute = element(attributes, index)?;
-            match attribute.id {
-                CU_LAUNCH_ATTRIBUTE_COOPERATIVE => {
-                    configuration.cooperative = attribute.value.cooperative != 0
-                }
-                CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION => {
-                    let extents = attribute.value.clusterDim;
-                    configuration.cluster = Some([extents.x, extents.y, extents.z]);
-                }
-                // They ask for speed, or for an order that every launch here has.
-                CU_LAUNCH_ATTRIBUTE_IGNORE
-                | CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW
-                | CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY
-                | CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE
-                | CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
-                | CU_LAUNCH_ATTRIBUTE_PRIORITY
-                | CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP
-                | CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN
-                | CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION
-                | CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT => {}
-                _ => return Err(Error::NotSupported),
+    // SAFETY: which member of the union is meant is what the number says, and all of them are integers.
+    unsafe {
+        match id {
+            CU_LAUNCH_ATTRIBUTE_COOPERATIVE => wanted.configuration.cooperative = value.cooperative != 0,
+            CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION => {
+                let extents = value.clusterDim;
+                let extents = [extents.x, extents.y, extents.z];
+                wanted.configuration.cluster = (extents != [0; 3]).then_some(extents);
             }
+            CU_LAUNCH_ATTRIBUTE_PRIORITY => wanted.priority = Some(value.priority),
+            // They ask for speed, or for an order that every launch here has: a kernel that may begin before the one
+            // before it has ended begins after it.
+            CU_LAUNCH_ATTRIBUTE_IGNORE
+            | CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW
+            | CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY
+            | CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE
+            | CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
+            | CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP
+            | CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN
+            | CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION
+            | CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING
+            | CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT => {}
+            _ => return Err(Error::NotSupported),
         }
     }
     Ok(())
 }
 
-/// A function of the program's with its argument.
-struct Callback {
-    call: unsafe extern "C" fn(*mut c_void),
-    argument: Opaque,
+/// An event that a launch records: at its end, which is late enough for those that may come at its begin.
+fn completion_event(id: CUlaunchAttributeID, value: &CUlaunchAttributeValue) -> Option<CUevent> {
+    // SAFETY: which member of the union is meant is what the number says, and all of them are integers and handles.
+    unsafe {
+        match id {
+            CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT => Some(value.programmaticEvent.event),
+            CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT => Some(value.launchCompletionEvent.event),
+            _ => None,
+        }
+    }
 }
 
-impl Callback {
-    fn run(self) {
-        // SAFETY: the program asked for this call.
-        unsafe { (self.call)(self.argument.0) }
+/// How a launch is configured, and the events that it records.
+///
+/// # Safety
+/// The pointer is null or points to a configuration with as many attributes as it says.
+unsafe fn wanted(config: *const CUlaunchConfig) -> Result<(Wanted, Vec<CUevent>)> {
+    // SAFETY: by contract.
+    let config = unsafe { get(config)? };
+    let configuration = Configuration {
+        grid: [config.gridDimX, config.gridDimY, config.gridDimZ],
+        block: [config.blockDimX, config.blockDimY, config.blockDimZ],
+        cluster: None,
+        dynamic_shared: config.sharedMemBytes,
+        cooperative: false,
+    };
+    let mut wanted = Wanted { configuration, priority: None };
+    let mut events = Vec::new();
+    for index in 0..config.numAttrs as usize {
+        // SAFETY: by contract.
+        let attribute = unsafe { element(config.attrs, index)? };
+        match completion_event(attribute.id, &attribute.value) {
+            Some(event) => events.push(event),
+            None => apply_attribute(&mut wanted, attribute.id, &attribute.value)?,
+        }
     }
+    Ok((wanted, events))
+}
+
+/// How a launch is configured.
+///
+/// # Safety
+/// The pointer is null or points to a configuration with as many attributes as it says.
+pub(crate) unsafe fn configuration(config: *const CUlaunchConfig) -> Result<Configuration> {
+    // SAFETY: by contract.
+    Ok(unsafe { wanted(config)? }.0.configuration)
+}
+
+/// A function of the program's with its argument.
+pub(crate) fn host_call(call: CUhostFn, argument: *mut c_void) -> Result<HostCall> {
+    let call = call.ok_or(Error::InvalidValue)?;
+    let argument = Opaque(argument);
+    let run = move || {
+        let Opaque(pointer) = { argument };
+        // SAFETY: the program asked for this call.
+        unsafe { call(pointer) }
+    };
+    let (function, given) = (call as usize as u64, argument.0.expose_provenance() as u64);
+    Ok(HostCall { function, argument: given, call: Arc::new(run) })
 }
 
 api! {
@@ -266,22 +314,20 @@ api! {
         params: *mut *mut c_void,
         extra: *mut *mut c_void,
     ) {
-        let config = get(config)?;
-        let mut configuration = Configuration {
-            grid: [config.gridDimX, config.gridDimY, config.gridDimZ],
-            block: [config.blockDimX, config.blockDimY, config.blockDimZ],
-            cluster: None,
-            dynamic_shared: config.sharedMemBytes,
-            cooperative: false,
-        };
-        launch_attributes(&mut configuration, config.attrs, config.numAttrs)?;
-        launch(f, configuration, config.hStream, params, extra)
+        let (wanted, events) = wanted(config)?;
+        let events: Vec<_> = events.into_iter().map(|event| EVENTS.get(event)).collect::<Result<_>>()?;
+        let (context, stream) = stream(get(config)?.hStream)?;
+        let function = function(f, Some(&context))?;
+        let buffer = parameters(&function, params, extra)?;
+        let work = context.prepare_launch(&function, wanted.configuration, buffer)?;
+        let work = work.with_priority(wanted.priority.unwrap_or(stream.priority()));
+        context.submit(&stream, Operation::Launch(work))?;
+        events.iter().try_for_each(|event| context.record(event, &stream))
     }
 
     fn cuLaunchHostFunc(on: CUstream, call: CUhostFn, argument: *mut c_void) {
-        let callback = Callback { call: call.ok_or(Error::InvalidValue)?, argument: Opaque(argument) };
         let (context, stream) = stream(on)?;
-        context.submit(&stream, Operation::Call(Box::new(move || callback.run())))
+        context.submit(&stream, Operation::Call(host_call(call, argument)?))
     }
 
     fn cuFuncSetSharedMemConfig(f: CUfunction, _config: CUsharedconfig) {

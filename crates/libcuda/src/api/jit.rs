@@ -131,6 +131,7 @@ impl Logs {
     /// Writes what is wrong; the error.
     pub(crate) fn failure(&self, failure: &LoadFailure) -> Error {
         self.errors.write(&failure.log);
+        log::warn!("{}: {}", failure.error.name(), failure.log.trim_end());
         failure.error
     }
 }

@@ -110,6 +110,11 @@ api! {
         put(value, crate::api::execution::attribute(&function, attribute)?)
     }
 
+    fn cuKernelSetCacheConfig(kernel: CUkernel, _config: CUfunc_cache, dev: CUdevice) {
+        device(dev)?;
+        KERNELS.get(kernel).map(drop)
+    }
+
     fn cuKernelSetAttribute(attribute: CUfunction_attribute, value: c_int, kernel: CUkernel, dev: CUdevice) {
         let limit = device(dev)?.profile().shared_per_cta_optin;
         let function = KERNELS.get(kernel)?.function(&current()?)?;

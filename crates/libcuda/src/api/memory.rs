@@ -2,11 +2,11 @@
 
 use crate::border::api;
 use crate::pointers::{put, put_if};
-use crate::state::{current, stream};
+use crate::state::current;
 use crate::sys::*;
 use driver::memory::MemoryKind;
 use driver::{Error, Result};
-use std::ffi::{c_int, c_uint, c_void};
+use std::ffi::{c_uint, c_void};
 
 /// Allocates page-locked memory.
 ///
@@ -53,16 +53,6 @@ api! {
         if address == 0 { Ok(()) } else { context.free(address) }
     }
 
-    fn cuMemAllocAsync(out: *mut CUdeviceptr, bytes: usize, on: CUstream) {
-        let (context, _) = stream(on)?;
-        put(out, context.allocate(MemoryKind::Device, bytes as u64, 0)?)
-    }
-
-    fn cuMemFreeAsync(address: CUdeviceptr, on: CUstream) {
-        let (context, stream) = stream(on)?;
-        context.free_async(address, &stream)
-    }
-
     fn cuMemAllocManaged(out: *mut CUdeviceptr, bytes: usize, flags: c_uint) {
         if out.is_null() || !matches!(flags, CU_MEM_ATTACH_GLOBAL | CU_MEM_ATTACH_HOST) {
             return Err(Error::InvalidValue);
@@ -83,25 +73,34 @@ api! {
 
     fn cuMemFreeHost(pointer: *mut c_void) {
         let context = current()?;
-        if pointer.is_null() { Ok(()) } else { context.free(pointer.addr() as u64) }
+        if pointer.is_null() { Ok(()) } else { context.free_host(pointer.addr() as u64) }
     }
 
     fn cuMemHostGetDevicePointer_v2(out: *mut CUdeviceptr, pointer: *mut c_void, _flags: c_uint) {
         let allocation = current()?.allocation_of(pointer.addr() as u64).ok_or(Error::InvalidValue)?;
+        // All devices can use the program's pointers for such memory, so that theirs are the same.
         match allocation.kind {
-            MemoryKind::Host | MemoryKind::Managed => put(out, pointer.addr() as u64),
-            // Kernels reach the memory of devices alone.
-            MemoryKind::Registered => Err(Error::NotSupported),
+            MemoryKind::Host | MemoryKind::Managed | MemoryKind::Registered => put(out, pointer.addr() as u64),
             MemoryKind::Device => Err(Error::InvalidValue),
         }
     }
 
     fn cuMemHostGetFlags(flags: *mut c_uint, pointer: *mut c_void) {
         let allocation = current()?.allocation_of(pointer.addr() as u64).ok_or(Error::InvalidValue)?;
-        put(flags, allocation.flags | CU_MEMHOSTALLOC_DEVICEMAP)
+        match allocation.kind {
+            MemoryKind::Host | MemoryKind::Registered => put(flags, allocation.flags | CU_MEMHOSTALLOC_DEVICEMAP),
+            MemoryKind::Managed | MemoryKind::Device => Err(Error::InvalidValue),
+        }
     }
 
     fn cuMemHostRegister_v2(pointer: *mut c_void, bytes: usize, flags: c_uint) {
+        match flags & !(CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP) {
+            0 => {}
+            other if other & !(CU_MEMHOSTREGISTER_IOMEMORY | CU_MEMHOSTREGISTER_READ_ONLY) == 0 => {
+                return Err(Error::NotSupported);
+            }
+            _ => return Err(Error::InvalidValue),
+        }
         current()?.register(pointer.expose_provenance() as u64, bytes as u64, flags)
     }
 
@@ -115,31 +114,4 @@ api! {
         put_if(size, bytes as usize);
         Ok(())
     }
-
-    fn cuMemAdvise_v2(address: CUdeviceptr, bytes: usize, _advice: CUmem_advise, _place: CUmemLocation) {
-        managed(address, bytes)
-    }
-
-    fn cuMemPrefetchAsync_v2(address: CUdeviceptr, bytes: usize, _place: CUmemLocation, _flags: c_uint, on: CUstream) {
-        stream(on)?;
-        managed(address, bytes)
-    }
-
-    fn cuCtxEnablePeerAccess(_peer: CUcontext, _flags: c_uint) {
-        current()?;
-        Err(Error::PeerAccessUnsupported)
-    }
-
-    fn cuDeviceGetP2PAttribute(value: *mut c_int, _which: CUdevice_P2PAttribute, one: CUdevice, other: CUdevice) {
-        crate::state::device(one)?;
-        crate::state::device(other)?;
-        put(value, 0)
-    }
-}
-
-/// Advice is for managed memory; there is nothing to be moved.
-fn managed(address: u64, bytes: usize) -> Result<()> {
-    let allocation = current()?.allocation_of(address).ok_or(Error::InvalidValue)?;
-    let inside = address - allocation.address + bytes as u64 <= allocation.bytes;
-    if allocation.kind == MemoryKind::Managed && inside { Ok(()) } else { Err(Error::InvalidValue) }
 }

@@ -34,10 +34,16 @@ fn with_link<T>(state: CUlinkState, work: impl FnOnce(&mut LinkState) -> Result<
     work(&mut link)
 }
 
-fn add(state: CUlinkState, image: &Image) -> Result<()> {
+fn add(state: CUlinkState, kind: CUjitInputType, bytes: &[u8], name: &str) -> Result<()> {
     with_link(state, |state| {
         let device = state.device.clone().ok_or(Error::InvalidContext)?;
-        state.link.add(image, device.profile()).map_err(|failure| state.logs.failure(&failure))
+        let added = match kind {
+            CU_JIT_INPUT_OBJECT | CU_JIT_INPUT_LIBRARY => {
+                state.link.add_object(bytes, name, device.profile())
+            }
+            _ => state.link.add(&image_of(bytes), name, device.profile()),
+        };
+        added.map_err(|failure| state.logs.failure(&failure))
     })
 }
 
@@ -117,31 +123,35 @@ api! {
 
     fn cuLinkAddData_v2(
         state: CUlinkState,
-        _kind: CUjitInputType,
+        kind: CUjitInputType,
         data: *mut c_void,
         size: usize,
-        _name: *const c_char,
+        name: *const c_char,
         _count: c_uint,
         _options: *mut CUjit_option,
         _values: *mut *mut c_void,
     ) {
-        add(state, &image_of(bytes(data, size)?))
+        let name = if name.is_null() { "" } else { text(name)? };
+        add(state, kind, bytes(data, size)?, name)
     }
 
     fn cuLinkAddFile_v2(
         state: CUlinkState,
-        _kind: CUjitInputType,
+        kind: CUjitInputType,
         path: *const c_char,
         _count: c_uint,
         _options: *mut CUjit_option,
         _values: *mut *mut c_void,
     ) {
-        add(state, &read_file(text(path)?)?)
+        let path = text(path)?;
+        let bytes = std::fs::read(path).map_err(|_| Error::FileNotFound)?;
+        add(state, kind, &bytes, path)
     }
 
     fn cuLinkComplete(state: CUlinkState, out: *mut *mut c_void, size: *mut usize) {
         with_link(state, |state| {
             let whole = state.link.complete().map_err(|failure| state.logs.failure(&failure))?;
+            state.logs.information(&state.link.warnings());
             state.result = [whole.as_bytes(), &[0]].concat();
             put_if(size, state.result.len());
             put(out, state.result.as_mut_ptr().cast())

@@ -1,9 +1,11 @@
 //! How many blocks fit.
 
+use crate::api::execution::configuration;
 use crate::border::api;
 use crate::pointers::put;
 use crate::state::{current, function};
 use crate::sys::*;
+use driver::launch::Configuration;
 use driver::{Error, Result};
 use std::ffi::{c_int, c_uint};
 
@@ -83,6 +85,21 @@ api! {
         _flags: c_uint,
     ) {
         best_size(grid, block, f, per_block, shared, limit)
+    }
+
+    fn cuOccupancyMaxActiveClusters(out: *mut c_int, f: CUfunction, config: *const CUlaunchConfig) {
+        let (context, configuration) = (current()?, configuration(config)?);
+        let function = function(f, Some(&context))?;
+        put(out, context.resident_clusters(&function, &configuration)? as c_int)
+    }
+
+    fn cuOccupancyMaxPotentialClusterSize(out: *mut c_int, f: CUfunction, config: *const CUlaunchConfig) {
+        let (context, stated) = (current()?, configuration(config)?);
+        let function = function(f, Some(&context))?;
+        let size = |size: u32| Configuration { cluster: Some([size, 1, 1]), ..stated };
+        let fits = |n: &u32| context.resident_clusters(&function, &size(*n)).is_ok_and(|clusters| clusters > 0);
+        let largest = (1..=driver::Context::largest_cluster(&function)).rev().find(fits);
+        put(out, largest.ok_or(Error::InvalidClusterSize)? as c_int)
     }
 
     fn cuOccupancyAvailableDynamicSMemPerBlock(out: *mut usize, f: CUfunction, blocks: c_int, _size: c_int) {

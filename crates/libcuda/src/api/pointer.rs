@@ -2,62 +2,104 @@
 
 use crate::border::api;
 use crate::pointers::{get, put};
-use crate::state::{Table, current};
+use crate::state::{Table, driver};
 use crate::sys::*;
-use driver::memory::{Allocation, MemoryKind};
-use driver::{Context, Error, Result};
+use driver::memory::MemoryKind;
+use driver::{Context, Error, Id, Result, context};
 use std::ffi::{c_int, c_uint, c_ulonglong, c_void};
+
+/// What is known of an address.
+struct Known {
+    kind: MemoryKind,
+    start: u64,
+    bytes: u64,
+    id: Id,
+    context: Option<Id>,
+    device: usize,
+    synchronous: bool,
+}
+
+/// The allocation, or the variable of a module, that an address lies in.
+fn known(address: u64) -> Result<Option<Known>> {
+    let driver = driver()?;
+    if let Some(known) = driver.allocation_of(address) {
+        return Ok(Some(Known {
+            kind: known.kind,
+            start: known.address,
+            bytes: known.bytes,
+            id: known.id,
+            context: Some(known.context),
+            device: known.device,
+            synchronous: known.synchronous,
+        }));
+    }
+    let variable = driver.range_of(address).map(|(device, start, bytes)| {
+        let here = context::current().filter(|context| context.device().ordinal() == device);
+        let context = here.map(|context| context.id());
+        Known { kind: MemoryKind::Device, start, bytes, id: Id(start), context, device, synchronous: false }
+    });
+    Ok(variable)
+}
 
 /// Writes an attribute. What is not known to CUDA is an error where one is asked for, and zero in a list.
 ///
 /// # Safety
 /// The pointer may be written with a value of the attribute's type.
 unsafe fn attribute(out: *mut c_void, which: CUpointer_attribute, address: u64, lenient: bool) -> Result<()> {
-    let context = current()?;
-    let allocation = context.allocation_of(address).or_else(|| {
-        let (address, bytes) = context.range_of(address)?;
-        Some(Allocation { kind: MemoryKind::Device, address, bytes, flags: 0, id: driver::Id(address) })
-    });
-    let known = allocation.ok_or(Error::InvalidValue);
+    let known = known(address)?;
     // SAFETY: by contract; each arm writes the type that the manual gives for the attribute.
     unsafe {
-        let Ok(allocation) = known else {
+        let Some(known) = known else {
             let value = match which {
-                CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL => return put(out.cast::<c_int>(), -2),
+                CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL => put(out.cast::<c_int>(), -2),
                 CU_POINTER_ATTRIBUTE_MEMORY_TYPE
                 | CU_POINTER_ATTRIBUTE_IS_MANAGED
                 | CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
-                | CU_POINTER_ATTRIBUTE_MAPPED => put(out.cast::<c_uint>(), 0),
+                | CU_POINTER_ATTRIBUTE_MAPPED
+                | CU_POINTER_ATTRIBUTE_ACCESS_FLAGS
+                | CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE
+                | CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE
+                | CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE => put(out.cast::<c_uint>(), 0),
+                // It is the program's own, at the address that the program gave.
                 CU_POINTER_ATTRIBUTE_HOST_POINTER if lenient => put(out.cast::<u64>(), address),
                 _ => put(out.cast::<u64>(), 0),
             };
             return if lenient { value } else { Err(Error::InvalidValue) };
         };
-        let is_host = matches!(allocation.kind, MemoryKind::Host | MemoryKind::Registered);
+        let is_host = matches!(known.kind, MemoryKind::Host | MemoryKind::Registered);
         match which {
-            CU_POINTER_ATTRIBUTE_CONTEXT => put(out.cast(), Table::<Context, CUctx_st>::handle(context.id())),
+            CU_POINTER_ATTRIBUTE_CONTEXT => {
+                let handle = known.context.map(Table::<Context, CUctx_st>::handle);
+                put(out.cast(), handle.unwrap_or(std::ptr::null_mut()))
+            }
             CU_POINTER_ATTRIBUTE_MEMORY_TYPE => {
                 put(out.cast(), if is_host { CU_MEMORYTYPE_HOST } else { CU_MEMORYTYPE_DEVICE })
             }
-            CU_POINTER_ATTRIBUTE_DEVICE_POINTER if allocation.kind != MemoryKind::Registered => {
-                put(out.cast(), address)
+            CU_POINTER_ATTRIBUTE_DEVICE_POINTER => put(out.cast(), address),
+            CU_POINTER_ATTRIBUTE_HOST_POINTER if known.kind != MemoryKind::Device => put(out.cast(), address),
+            CU_POINTER_ATTRIBUTE_SYNC_MEMOPS => put(out.cast::<c_uint>(), known.synchronous.into()),
+            CU_POINTER_ATTRIBUTE_BUFFER_ID | CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID => {
+                put(out.cast::<c_ulonglong>(), known.id.0)
             }
-            CU_POINTER_ATTRIBUTE_HOST_POINTER if allocation.kind != MemoryKind::Device => {
-                put(out.cast(), address)
-            }
-            CU_POINTER_ATTRIBUTE_SYNC_MEMOPS => put(out.cast::<c_uint>(), 0),
-            CU_POINTER_ATTRIBUTE_BUFFER_ID => put(out.cast::<c_ulonglong>(), allocation.id.0),
             CU_POINTER_ATTRIBUTE_IS_MANAGED => {
-                put(out.cast::<c_uint>(), (allocation.kind == MemoryKind::Managed).into())
+                put(out.cast::<c_uint>(), (known.kind == MemoryKind::Managed).into())
             }
-            CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL => put(out.cast(), context.device().ordinal() as c_int),
-            CU_POINTER_ATTRIBUTE_RANGE_START_ADDR => put(out.cast(), allocation.address),
-            CU_POINTER_ATTRIBUTE_RANGE_SIZE => put(out.cast(), allocation.bytes as usize),
+            CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL => put(out.cast(), known.device as c_int),
+            CU_POINTER_ATTRIBUTE_RANGE_START_ADDR | CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR => {
+                put(out.cast(), known.start)
+            }
+            CU_POINTER_ATTRIBUTE_RANGE_SIZE | CU_POINTER_ATTRIBUTE_MAPPING_SIZE => {
+                put(out.cast(), known.bytes as usize)
+            }
             CU_POINTER_ATTRIBUTE_MAPPED => put(out.cast::<c_uint>(), 1),
+            CU_POINTER_ATTRIBUTE_ACCESS_FLAGS => {
+                put(out.cast::<c_uint>(), CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE)
+            }
             CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE
-            | CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE => put(out.cast::<c_uint>(), 0),
+            | CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE
+            | CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE => put(out.cast::<c_uint>(), 0),
             CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES => put(out.cast::<c_ulonglong>(), 0),
-            CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE => put(out.cast::<*mut c_void>(), std::ptr::null_mut()),
+            CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE => put(out.cast(), crate::api::pool::pool_of(address)?),
             _ if lenient => put(out.cast::<u64>(), 0),
             _ => Err(Error::InvalidValue),
         }
@@ -84,9 +126,10 @@ api! {
         Ok(())
     }
 
-    fn cuPointerSetAttribute(_value: *const c_void, which: CUpointer_attribute, address: CUdeviceptr) {
-        current()?.range_of(address).ok_or(Error::InvalidValue)?;
-        // Every operation here is synchronous in the sense of this attribute.
-        if which == CU_POINTER_ATTRIBUTE_SYNC_MEMOPS { Ok(()) } else { Err(Error::InvalidValue) }
+    fn cuPointerSetAttribute(value: *const c_void, which: CUpointer_attribute, address: CUdeviceptr) {
+        if which != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS {
+            return Err(Error::InvalidValue);
+        }
+        driver()?.set_synchronous(address, get(value.cast::<c_uint>())? != 0)
     }
 }

@@ -1,10 +1,10 @@
 //! Streams.
 
 use crate::border::api;
-use crate::pointers::{Opaque, put, put_if};
+use crate::pointers::{Opaque, put};
 use crate::state::{EVENTS, OwnedStream, STREAMS, Table, current, stream};
 use crate::sys::*;
-use driver::stream::{Kind, Operation};
+use driver::stream::{HostCall, Kind, Operation};
 use driver::{Context, Error, Result};
 use std::ffi::{c_int, c_uint, c_ulonglong, c_void};
 use std::sync::Arc;
@@ -20,20 +20,6 @@ unsafe fn create(out: *mut CUstream, flags: c_uint, priority: c_int) -> Result<(
     let id = stream.id();
     // SAFETY: by contract.
     unsafe { put(out, STREAMS.insert(id, Arc::new(OwnedStream { context, stream }))) }
-}
-
-/// A function of the program's that is told how its stream is.
-struct Callback {
-    call: unsafe extern "C" fn(CUstream, CUresult, *mut c_void),
-    stream: Opaque,
-    argument: Opaque,
-}
-
-impl Callback {
-    fn run(self) {
-        // SAFETY: the program asked for this call.
-        unsafe { (self.call)(self.stream.0.cast(), CUDA_SUCCESS, self.argument.0) }
-    }
 }
 
 api! {
@@ -61,12 +47,9 @@ api! {
         context.query_stream(&stream)
     }
 
-    fn cuStreamWaitEvent(on: CUstream, event: CUevent, _flags: c_uint) {
+    fn cuStreamWaitEvent(on: CUstream, event: CUevent, flags: c_uint) {
         let (context, stream) = stream(on)?;
-        match EVENTS.get(event)?.marker() {
-            Some(marker) if !marker.passed() => context.submit(&stream, Operation::Wait(marker)),
-            _ => context.usable(),
-        }
+        context.wait(&EVENTS.get(event)?, &stream, flags & CU_EVENT_WAIT_EXTERNAL != 0)
     }
 
     fn cuStreamAddCallback(on: CUstream, call: CUstreamCallback, argument: *mut c_void, flags: c_uint) {
@@ -74,9 +57,17 @@ api! {
             return Err(Error::InvalidValue);
         }
         let call = call.ok_or(Error::InvalidValue)?;
-        let callback = Callback { call, stream: Opaque(on.cast()), argument: Opaque(argument) };
+        let (handle, argument) = (Opaque(on.cast()), Opaque(argument));
+        let run = move || {
+            let (Opaque(handle), Opaque(argument)) = { (handle, argument) };
+            // SAFETY: the program asked for this call.
+            unsafe { call(handle.cast(), CUDA_SUCCESS, argument) }
+        };
         let (context, stream) = stream(on)?;
-        context.submit(&stream, Operation::Call(Box::new(move || callback.run())))
+        // A graph may not have such a function.
+        context.refuse_capture(&stream)?;
+        let call = HostCall { function: 0, argument: 0, call: Arc::new(run) };
+        context.submit(&stream, Operation::Call(call))
     }
 
     fn cuStreamGetFlags(on: CUstream, flags: *mut c_uint) {
@@ -98,25 +89,5 @@ api! {
 
     fn cuStreamGetDevice(on: CUstream, dev: *mut CUdevice) {
         put(dev, stream(on)?.0.device().ordinal() as CUdevice)
-    }
-
-    fn cuStreamIsCapturing(on: CUstream, status: *mut CUstreamCaptureStatus) {
-        stream(on)?;
-        put(status, CU_STREAM_CAPTURE_STATUS_NONE)
-    }
-
-    fn cuStreamGetCaptureInfo_v3(
-        on: CUstream,
-        status: *mut CUstreamCaptureStatus,
-        id: *mut cuuint64_t,
-        _graph: *mut CUgraph,
-        _dependencies: *mut *const CUgraphNode,
-        _edges: *mut *const CUgraphEdgeData,
-        count: *mut usize,
-    ) {
-        stream(on)?;
-        put_if(id, 0);
-        put_if(count, 0);
-        put(status, CU_STREAM_CAPTURE_STATUS_NONE)
     }
 }

@@ -2,9 +2,10 @@
 
 use crate::border::api;
 use crate::pointers::get;
-use crate::state::stream;
+use crate::state::{ARRAYS, driver, stream};
 use crate::sys::*;
 use driver::copy::{End, Request, Side};
+use driver::memory::MemoryKind;
 use driver::{Error, Result};
 use std::ffi::{c_uchar, c_uint, c_ushort, c_void};
 
@@ -25,28 +26,48 @@ fn address(pointer: *const c_void) -> u64 {
 }
 
 /// An end of a copy in several dimensions, as its descriptor says.
-fn end(
+struct Place {
     kind: CUmemorytype,
-    [host, device]: [u64; 2],
-    [x, y, z]: [usize; 3],
+    host: *const c_void,
+    device: CUdeviceptr,
+    array: CUarray,
+    /// Where it begins: a byte of a row, a row, a slice.
+    at: [usize; 3],
     pitch: usize,
     height: usize,
-) -> Result<End> {
-    let (side, base) = match kind {
-        CU_MEMORYTYPE_HOST => (Side::Host, host),
-        CU_MEMORYTYPE_DEVICE => (Side::Device, device),
-        CU_MEMORYTYPE_UNIFIED => (Side::Unified, device),
-        CU_MEMORYTYPE_ARRAY => return Err(Error::NotSupported),
-        _ => return Err(Error::InvalidValue),
-    };
-    let (pitch, height) = (pitch as u64, height as u64);
-    let place = || {
-        let slice = pitch.checked_mul(height)?;
-        let offset = slice.checked_mul(z as u64)?.checked_add(pitch.checked_mul(y as u64)?)?;
-        Some((base.checked_add(offset)?.checked_add(x as u64)?, slice))
-    };
-    let (address, slice) = place().ok_or(Error::InvalidValue)?;
-    Ok(End { side, address, pitch, slice })
+}
+
+impl Place {
+    fn end(&self, extent: [usize; 3]) -> Result<End> {
+        let [x, y, z] = self.at.map(|at| at as u64);
+        let (side, base) = match self.kind {
+            CU_MEMORYTYPE_HOST => (Side::Host, address(self.host)),
+            CU_MEMORYTYPE_DEVICE => (Side::Device, self.device),
+            CU_MEMORYTYPE_UNIFIED => (Side::Unified, self.device),
+            CU_MEMORYTYPE_ARRAY => {
+                return ARRAYS.get(self.array)?.end([x, y, z], extent.map(|extent| extent as u64));
+            }
+            _ => return Err(Error::InvalidValue),
+        };
+        let pitch = row(self.pitch, extent[0]) as u64;
+        let height = row(self.height, extent[1]) as u64;
+        let place = || {
+            let slice = pitch.checked_mul(height)?;
+            let offset = slice.checked_mul(z)?.checked_add(pitch.checked_mul(y)?)?;
+            Some((base.checked_add(offset)?.checked_add(x)?, slice))
+        };
+        let (address, slice) = place().ok_or(Error::InvalidValue)?;
+        Ok(End { side, address, pitch, slice })
+    }
+}
+
+fn copy_places(to: &Place, from: &Place, extent: [usize; 3], on: CUstream, wait: bool) -> Result<()> {
+    copy(request(to, from, extent)?, on, wait)
+}
+
+fn request(to: &Place, from: &Place, extent: [usize; 3]) -> Result<Request> {
+    let (to, from) = (to.end(extent)?, from.end(extent)?);
+    Ok(Request { to, from, extent: extent.map(|extent| extent as u64) })
 }
 
 /// # Safety
@@ -54,23 +75,96 @@ fn end(
 unsafe fn copy_2d(descriptor: *const CUDA_MEMCPY2D, on: CUstream, wait: bool) -> Result<()> {
     // SAFETY: by contract.
     let d = unsafe { get(descriptor)? };
-    let (from, to) = ([address(d.srcHost), d.srcDevice], [address(d.dstHost), d.dstDevice]);
-    let from = end(d.srcMemoryType, from, [d.srcXInBytes, d.srcY, 0], row(d.srcPitch, d.WidthInBytes), 0)?;
-    let to = end(d.dstMemoryType, to, [d.dstXInBytes, d.dstY, 0], row(d.dstPitch, d.WidthInBytes), 0)?;
-    copy(Request { to, from, extent: [d.WidthInBytes as u64, d.Height as u64, 1] }, on, wait)
+    let from = Place {
+        kind: d.srcMemoryType,
+        host: d.srcHost,
+        device: d.srcDevice,
+        array: d.srcArray,
+        at: [d.srcXInBytes, d.srcY, 0],
+        pitch: d.srcPitch,
+        height: 0,
+    };
+    let to = Place {
+        kind: d.dstMemoryType,
+        host: d.dstHost,
+        device: d.dstDevice,
+        array: d.dstArray,
+        at: [d.dstXInBytes, d.dstY, 0],
+        pitch: d.dstPitch,
+        height: 0,
+    };
+    copy_places(&to, &from, [d.WidthInBytes, d.Height, 1], on, wait)
 }
 
 /// # Safety
 /// The pointer is null or points to a descriptor.
 unsafe fn copy_3d(descriptor: *const CUDA_MEMCPY3D, on: CUstream, wait: bool) -> Result<()> {
     // SAFETY: by contract.
-    let d = unsafe { get(descriptor)? };
-    let (from, to) = ([address(d.srcHost), d.srcDevice], [address(d.dstHost), d.dstDevice]);
-    let at = [d.srcXInBytes, d.srcY, d.srcZ];
-    let from = end(d.srcMemoryType, from, at, row(d.srcPitch, d.WidthInBytes), row(d.srcHeight, d.Height))?;
-    let at = [d.dstXInBytes, d.dstY, d.dstZ];
-    let to = end(d.dstMemoryType, to, at, row(d.dstPitch, d.WidthInBytes), row(d.dstHeight, d.Height))?;
-    copy(Request { to, from, extent: [d.WidthInBytes as u64, d.Height as u64, d.Depth as u64] }, on, wait)
+    copy(request_3d(&unsafe { get(descriptor)? })?, on, wait)
+}
+
+/// What a descriptor asks for.
+pub(crate) fn request_3d(d: &CUDA_MEMCPY3D) -> Result<Request> {
+    if d.srcLOD != 0 || d.dstLOD != 0 {
+        return Err(Error::InvalidValue);
+    }
+    let from = Place {
+        kind: d.srcMemoryType,
+        host: d.srcHost,
+        device: d.srcDevice,
+        array: d.srcArray,
+        at: [d.srcXInBytes, d.srcY, d.srcZ],
+        pitch: d.srcPitch,
+        height: d.srcHeight,
+    };
+    let to = Place {
+        kind: d.dstMemoryType,
+        host: d.dstHost,
+        device: d.dstDevice,
+        array: d.dstArray,
+        at: [d.dstXInBytes, d.dstY, d.dstZ],
+        pitch: d.dstPitch,
+        height: d.dstHeight,
+    };
+    request(&to, &from, [d.WidthInBytes, d.Height, d.Depth])
+}
+
+/// Copies bytes between devices.
+pub(crate) fn copy_peer(to: u64, from: u64, bytes: usize, on: CUstream, wait: bool) -> Result<()> {
+    linear((Side::Device, to), (Side::Device, from), bytes, on, wait)
+}
+
+/// Copies what a descriptor with contexts asks for; an address tells whose memory it is in.
+pub(crate) fn request_peer(d: &CUDA_MEMCPY3D_PEER, on: CUstream, wait: bool) -> Result<()> {
+    let from = Place {
+        kind: d.srcMemoryType,
+        host: d.srcHost,
+        device: d.srcDevice,
+        array: d.srcArray,
+        at: [d.srcXInBytes, d.srcY, d.srcZ],
+        pitch: d.srcPitch,
+        height: d.srcHeight,
+    };
+    let to = Place {
+        kind: d.dstMemoryType,
+        host: d.dstHost,
+        device: d.dstDevice,
+        array: d.dstArray,
+        at: [d.dstXInBytes, d.dstY, d.dstZ],
+        pitch: d.dstPitch,
+        height: d.dstHeight,
+    };
+    copy_places(&to, &from, [d.WidthInBytes, d.Height, d.Depth], on, wait)
+}
+
+/// Bytes of an array of one dimension, from an offset on.
+fn in_array(array: CUarray, offset: usize, bytes: usize) -> Result<End> {
+    ARRAYS.get(array)?.end([offset as u64, 0, 0], [bytes as u64, 1, 1])
+}
+
+/// Copies bytes in a row between arrays and memory.
+fn row_copy(to: End, from: End, bytes: usize, on: CUstream, wait: bool) -> Result<()> {
+    copy(Request { to, from, extent: [bytes as u64, 1, 1] }, on, wait)
 }
 
 /// A distance that the program may leave at zero: then there are no gaps.
@@ -78,7 +172,9 @@ fn row(stated: usize, needed: usize) -> usize {
     if stated == 0 { needed } else { stated }
 }
 
-/// Fills memory: `shape` is the distance of rows, their values, and rows.
+/// Fills memory: `shape` is the distance of rows, their values, and rows. What the program itself can look at is filled
+/// when a call that does not say "async" returns; nothing else is waited for (the driver's manual, "API synchronization
+/// behavior").
 fn fill(
     at: u64,
     [pitch, width, height]: [usize; 3],
@@ -88,6 +184,7 @@ fn fill(
     wait: bool,
 ) -> Result<()> {
     let (context, stream) = stream(on)?;
+    let wait = wait && driver()?.allocation_of(at).is_some_and(|known| known.kind != MemoryKind::Device);
     context.fill(at, pitch as u64, value, size, [width as u64, height as u64], &stream, wait)
 }
 
@@ -147,8 +244,42 @@ api! {
         copy_3d(descriptor, on, false)
     }
 
+    fn cuMemcpyAtoA_v2(to: CUarray, at: usize, from: CUarray, offset: usize, bytes: usize) {
+        row_copy(in_array(to, at, bytes)?, in_array(from, offset, bytes)?, bytes, DEFAULT, true)
+    }
+
+    fn cuMemcpyAtoD_v2(to: CUdeviceptr, from: CUarray, offset: usize, bytes: usize) {
+        let to = End::linear(Side::Device, to);
+        row_copy(to, in_array(from, offset, bytes)?, bytes, DEFAULT, true)
+    }
+
+    fn cuMemcpyDtoA_v2(to: CUarray, at: usize, from: CUdeviceptr, bytes: usize) {
+        let from = End::linear(Side::Device, from);
+        row_copy(in_array(to, at, bytes)?, from, bytes, DEFAULT, true)
+    }
+
+    fn cuMemcpyAtoH_v2(to: *mut c_void, from: CUarray, offset: usize, bytes: usize) {
+        let to = End::linear(Side::Host, address(to));
+        row_copy(to, in_array(from, offset, bytes)?, bytes, DEFAULT, true)
+    }
+
+    fn cuMemcpyAtoHAsync_v2(to: *mut c_void, from: CUarray, offset: usize, bytes: usize, on: CUstream) {
+        let to = End::linear(Side::Host, address(to));
+        row_copy(to, in_array(from, offset, bytes)?, bytes, on, false)
+    }
+
+    fn cuMemcpyHtoA_v2(to: CUarray, at: usize, from: *const c_void, bytes: usize) {
+        let from = End::linear(Side::Host, address(from));
+        row_copy(in_array(to, at, bytes)?, from, bytes, DEFAULT, true)
+    }
+
+    fn cuMemcpyHtoAAsync_v2(to: CUarray, at: usize, from: *const c_void, bytes: usize, on: CUstream) {
+        let from = End::linear(Side::Host, address(from));
+        row_copy(in_array(to, at, bytes)?, from, bytes, on, false)
+    }
+
     fn cuMemsetD8_v2(at: CUdeviceptr, value: c_uchar, count: usize) {
-        fill(at, [0, count, 1], value.into(), 1, DEFAULT, false)
+        fill(at, [0, count, 1], value.into(), 1, DEFAULT, true)
     }
 
     fn cuMemsetD8Async(at: CUdeviceptr, value: c_uchar, count: usize, on: CUstream) {
@@ -156,7 +287,7 @@ api! {
     }
 
     fn cuMemsetD2D8_v2(at: CUdeviceptr, pitch: usize, value: c_uchar, width: usize, height: usize) {
-        fill(at, [pitch, width, height], value.into(), 1, DEFAULT, false)
+        fill(at, [pitch, width, height], value.into(), 1, DEFAULT, true)
     }
 
     fn cuMemsetD2D8Async(
@@ -171,7 +302,7 @@ api! {
     }
 
     fn cuMemsetD16_v2(at: CUdeviceptr, value: c_ushort, count: usize) {
-        fill(at, [0, count, 1], value.into(), 2, DEFAULT, false)
+        fill(at, [0, count, 1], value.into(), 2, DEFAULT, true)
     }
 
     fn cuMemsetD16Async(at: CUdeviceptr, value: c_ushort, count: usize, on: CUstream) {
@@ -179,7 +310,7 @@ api! {
     }
 
     fn cuMemsetD2D16_v2(at: CUdeviceptr, pitch: usize, value: c_ushort, width: usize, height: usize) {
-        fill(at, [pitch, width, height], value.into(), 2, DEFAULT, false)
+        fill(at, [pitch, width, height], value.into(), 2, DEFAULT, true)
     }
 
     fn cuMemsetD2D16Async(
@@ -194,7 +325,7 @@ api! {
     }
 
     fn cuMemsetD32_v2(at: CUdeviceptr, value: c_uint, count: usize) {
-        fill(at, [0, count, 1], value, 4, DEFAULT, false)
+        fill(at, [0, count, 1], value, 4, DEFAULT, true)
     }
 
     fn cuMemsetD32Async(at: CUdeviceptr, value: c_uint, count: usize, on: CUstream) {
@@ -202,7 +333,7 @@ api! {
     }
 
     fn cuMemsetD2D32_v2(at: CUdeviceptr, pitch: usize, value: c_uint, width: usize, height: usize) {
-        fill(at, [pitch, width, height], value, 4, DEFAULT, false)
+        fill(at, [pitch, width, height], value, 4, DEFAULT, true)
     }
 
     fn cuMemsetD2D32Async(

@@ -87,6 +87,19 @@ CUresult cuEventSynchronize(CUevent);
 CUresult cuEventElapsedTime_v2(float *, CUevent, CUevent);
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *, CUfunction, int, size_t);
 CUresult cuGraphCreate(void **, unsigned);
+CUresult cuImportExternalMemory(void **, const void *);
+CUresult cuLinkAddFile_v2(CUlinkState, int, const char *, unsigned, int *, void **);
+CUresult cuMemHostAlloc(void **, size_t, unsigned);
+CUresult cuMemHostRegister_v2(void *, size_t, unsigned);
+CUresult cuMemHostUnregister(void *);
+CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *, void *, unsigned);
+CUresult cuMemHostGetFlags(unsigned *, void *);
+CUresult cuPointerGetAttributes(unsigned, int *, void **, CUdeviceptr);
+CUresult cuPointerSetAttribute(const void *, int, CUdeviceptr);
+CUresult cuMemAdvise(CUdeviceptr, size_t, int, CUdevice);
+CUresult cuMemPrefetchAsync(CUdeviceptr, size_t, CUdevice, CUstream);
+CUresult cuMemRangeGetAttribute(void *, size_t, int, CUdeviceptr, size_t);
+CUresult cuStreamAttachMemAsync(CUstream, CUdeviceptr, size_t, unsigned);
 
 typedef struct {
     size_t src_x, src_y;

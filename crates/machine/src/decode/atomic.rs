@@ -148,7 +148,7 @@ fn decode_vector(d: &mut Decoder<'_>, count: u32) -> Decoded {
     let ty = opcode.ty(Slot::Type).unwrap_or(ScalarType::B32);
     let bytes = count * ty.bytes();
     let first = usize::from(opcode.sem() != Some(Sem::RedVector));
-    let address = d.address(first, bytes)?;
+    let address = d.address_in_one_of(first, bytes, &[SpaceKind::Global, SpaceKind::Generic])?;
     let missing = || -> Missing { format!("atomic `{}` in {:?} memory", opcode.text(), address.space) };
     let execute = select_vector(opcode.get(Slot::Op), ty, address.space).ok_or_else(missing)?;
     let mut sources = Vec::new();
@@ -187,7 +187,8 @@ pub(super) fn decode(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
     let ty = opcode.ty(Slot::Type).unwrap_or(ScalarType::B32);
     // `red` has no destination.
     let first = usize::from(sem != Sem::Red);
-    let address = d.address(first, ty.bytes())?;
+    let spaces = [SpaceKind::Global, SpaceKind::Shared, SpaceKind::Cluster, SpaceKind::Generic];
+    let address = d.address_in_one_of(first, ty.bytes(), &spaces)?;
     let missing = || -> Missing { format!("atomic `{}` in {:?} memory", opcode.text(), address.space) };
     if ty == ScalarType::B128 {
         return decode_wide(d, sem, address);

@@ -2,8 +2,8 @@
 //! cp.async.bulk and its relatives, tensormap.replace, multimem; tensormap.cp_fenceproxy).
 
 use super::emit::op;
-use super::function::{Decoder, Home};
-use super::operand::{Address, Destination};
+use super::function::Decoder;
+use super::operand::Address;
 use super::{Decoded, Missing};
 use crate::fault::Access;
 use crate::memory::SpaceKind;
@@ -15,7 +15,7 @@ use crate::ops::tensor_map::{Replacement, replace};
 use crate::ops::{NONE, Op};
 use crate::program::Meta;
 use crate::tensormap::{Field, MAX_RANK};
-use ptx::isa::{Modifier, Sem, Slot};
+use ptx::isa::{Mnemonic, Modifier, Sem, Slot};
 use ptx::module::Operand;
 use ptx::types::ScalarType;
 
@@ -93,6 +93,7 @@ fn bulk_of(d: &mut Decoder<'_>) -> Result<Bulk, Missing> {
         size: named_plane(d, "size", 32)?,
         barrier: named_pointer(d, "[mbar]")?,
         ranks: named_plane(d, "ctaMask", 16)?,
+        multicast: opcode.mnemonic() == Mnemonic::Multimem,
         combine,
     })
 }
@@ -215,7 +216,8 @@ fn tensormap_replace(d: &mut Decoder<'_>) -> Decoded {
         Some(M::Rank) => Field::Rank,
         Some(M::BoxDim) => Field::BoxSize(most(MAX_RANK)?),
         Some(M::GlobalDim) => Field::Size(most(MAX_RANK)?),
-        Some(M::GlobalStride) => Field::Stride(most(MAX_RANK - 1)?),
+        // A tensor has one less; an H200 treats a fifth as it does the others, and so changes the upper bits of them all.
+        Some(M::GlobalStride) => Field::Stride(most(MAX_RANK)?),
         Some(M::ElementStride) => Field::ElementStride(most(MAX_RANK)?),
         Some(M::Elemtype) => Field::ElementType,
         Some(M::InterleaveLayout) => Field::Interleave,
@@ -252,10 +254,7 @@ fn multimem_of(d: &mut Decoder<'_>, planes: &[u32], width: u32, address: usize) 
         (None, _) => Sum::None,
     };
     let bytes = ty.bytes() * planes.len() as u32;
-    let address = d.address(address, bytes)?;
-    if !matches!(address.space, SpaceKind::Global | SpaceKind::Generic) {
-        return Err(missing());
-    }
+    let address = d.address_in_one_of(address, bytes, &[SpaceKind::Global, SpaceKind::Generic])?;
     let count = planes.len() as u32;
     let list = d.list(planes);
     Ok(Multimem { address: pointer(address), list, count, width, bytes: ty.bytes(), sum })
@@ -271,27 +270,8 @@ fn emit_multimem(d: &mut Decoder<'_>, site: Multimem, access: Access, execute: c
 
 fn multimem_load(d: &mut Decoder<'_>) -> Decoded {
     let bits = d.opcode.ty(Slot::Type).map_or(32, ScalarType::bits);
-    let mut planes = Vec::new();
-    let mut width = bits;
     let vector = parts(d, d.operand(0));
-    for part in &vector {
-        if let Operand::Register(register) = part
-            && let Home::Plane { bits: own, .. } = d.home(*register)
-        {
-            width = width.max(own);
-        }
-    }
-    for part in vector {
-        planes.push(match part {
-            Operand::Sink => NONE,
-            part => match d.destination_of(part, width)? {
-                Destination::Plane(index) => index,
-                Destination::Scalar(_) => {
-                    return Err("an element that is the same for all threads".to_owned());
-                }
-            },
-        });
-    }
+    let (planes, width) = super::movement::planes_of_elements(d, &vector, bits)?;
     let site = multimem_of(d, &planes, width, 1)?;
     super::movement::order(d);
     emit_multimem(d, site, Access::Load, multimem::load);

@@ -10,7 +10,7 @@ use crate::ops::{NONE, Op, cluster, control};
 use crate::program::{BarrierKind, BarrierSite, Builtin, CallSite, Callee, Meta, Place, Reduction, Value};
 use ir::BlockId;
 use ptx::isa::{Modifier, Sem, Slot};
-use ptx::module::{FuncId, LabelId, Operand, ParamShape, Symbol, Table};
+use ptx::module::{FuncId, LabelId, Operand, ParamShape, RegId, Symbol, Table};
 
 /// Whether an instruction hands over to the run loop, so that a guard must lead around it.
 pub(super) fn leaves_run(sem: Sem) -> bool {
@@ -160,37 +160,45 @@ fn list(d: &Decoder<'_>, operand: Operand) -> Vec<Operand> {
     }
 }
 
-/// Where an actual parameter lies in this frame. Constants and scalars are spread over a temporary first.
-fn place(d: &mut Decoder<'_>, operand: Operand) -> Result<Place, Missing> {
+/// Where an actual parameter lies in this frame: in one place, or in two that hold a half each of 128 bits. Constants and
+/// scalars are spread over a temporary first.
+fn place(d: &mut Decoder<'_>, operand: Operand) -> Result<Vec<Place>, Missing> {
+    let bits = |d: &Decoder<'_>, register: RegId| d.body.registers[register.index()].ty.bits();
+    let one = |place| Ok(vec![place]);
     match operand {
         Operand::SymbolAddress { symbol: Symbol::Variable(id), .. } => {
             let variable = &d.module.variables[id.index()];
             let offset =
                 d.layout.offset(id).ok_or_else(|| format!("parameter variable {}", variable.name))?;
-            Ok(Place::Memory { offset, bytes: variable.size as u32 })
+            one(Place::Memory { offset, bytes: variable.size as u32 })
         }
         Operand::Register(register) => match d.home(register) {
-            Home::Plane { .. } => Ok(d.register_place(register)),
+            Home::Plane { .. } | Home::Pair(..) => Ok(d.register_places(register)),
             Home::Scalar(scalar) => {
-                let bits = d.body.registers[register.index()].ty.bits().max(16);
+                let bits = bits(d, register).max(16);
                 let index = d.plane_of(Source::Scalar(scalar), bits);
-                Ok(Place::Register { index, bits })
+                one(Place::Register { index, bits })
             }
-            Home::Unused => Ok(Place::Register { index: d.temporary(64), bits: 64 }),
-            Home::Predicate(_) | Home::Pair(..) => {
-                Err(format!("register {} as a parameter", d.register_name(register)))
+            Home::Unused => {
+                let halves = bits(d, register).div_ceil(64);
+                Ok((0..halves).map(|_| Place::Register { index: d.temporary(64), bits: 64 }).collect())
             }
+            Home::Predicate(_) => Err(format!("register {} as a parameter", d.register_name(register))),
         },
         Operand::Immediate(value) => {
             let scalar = d.constant(value);
-            Ok(Place::Register { index: d.plane_of(Source::Scalar(scalar), 64), bits: 64 })
+            one(Place::Register { index: d.plane_of(Source::Scalar(scalar), 64), bits: 64 })
         }
         other => Err(format!("operand {other:?} as a parameter")),
     }
 }
 
 fn places(d: &mut Decoder<'_>, operand: Operand) -> Result<Vec<Place>, Missing> {
-    list(d, operand).into_iter().map(|o| place(d, o)).collect()
+    let mut places = Vec::new();
+    for operand in list(d, operand) {
+        places.extend(place(d, operand)?);
+    }
+    Ok(places)
 }
 
 fn call(d: &mut Decoder<'_>) -> Decoded {

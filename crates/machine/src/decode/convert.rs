@@ -94,10 +94,10 @@ impl<T: Register, A: Lane, R: Lane> Unary for Extend<T, A, R> {
     }
 }
 
-/// The width of the plane that a register operand has, 0 if the operand is no register.
+/// The width of the plane that a register operand has, of 128 bits the lower half; 0 if the operand is no register.
 fn width(d: &Decoder<'_>, i: usize) -> u32 {
     match d.operand(i) {
-        Operand::Register(register) => d.body.registers[register.index()].ty.bits().max(16),
+        Operand::Register(register) => d.body.registers[register.index()].ty.bits().clamp(16, 64),
         _ => 0,
     }
 }
@@ -155,6 +155,12 @@ fn unary_to<T: Register, F: Unary<R = LaneOf<T>>, const HOT: bool>(d: &mut Decod
         (Home::Plane { index, .. }, Some(execute)) => {
             let temporary = d.temporary(bits);
             d.after(Op { d: index, a: temporary, ..op(execute) });
+            Destination::Plane(temporary)
+        }
+        (Home::Pair(low, high), Some(execute)) => {
+            let temporary = d.temporary(bits);
+            d.after(Op { d: low, a: temporary, ..op(execute) });
+            d.after(Op { d: high, a: low, ..op(d.upper_half()) });
             Destination::Plane(temporary)
         }
         (Home::Scalar(index), _) => {

@@ -37,6 +37,9 @@ const OWN_PREDICATES: u32 = 5;
 /// The least that a call takes of the stack, so that endless recursion ends.
 const CALL_FRAME: u32 = 16;
 
+/// The place of a parameter that nobody reads.
+const NOWHERE: Place = Place::Memory { offset: 0, bytes: 0 };
+
 /// Register classes for slot allocation.
 const CLASSES: usize = 5;
 
@@ -262,8 +265,9 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// Decodes the whole body into the image.
-    pub(crate) fn decode(mut self) -> Result<(), (Missing, u32)> {
+    /// Decodes the whole body into the image. What cannot be decoded is told, instruction by instruction.
+    pub(crate) fn decode(mut self) -> Result<(), Vec<(Missing, u32)>> {
+        let mut missing = Vec::new();
         let entry = self.pc();
         let blocks = self.cfg.blocks.clone();
         let meets = self.cfg.reconvergence();
@@ -280,7 +284,11 @@ impl<'a> Decoder<'a> {
                 self.push(op(control::join), Meta::Part);
             }
             for i in block.first..block.end {
-                self.instruction(i, meets[index]).map_err(|what| (what, i))?;
+                if let Err(what) = self.instruction(i, meets[index]) {
+                    missing.push((what, i));
+                    self.buffer.clear();
+                    self.after.clear();
+                }
             }
         }
         // Falling off the end returns.
@@ -289,7 +297,7 @@ impl<'a> Decoder<'a> {
         self.push(last, Meta::Part);
         self.patch();
         self.finish(entry);
-        Ok(())
+        if missing.is_empty() { Ok(()) } else { Err(missing) }
     }
 
     fn return_op(&mut self) -> Op {
@@ -533,24 +541,27 @@ impl<'a> Decoder<'a> {
         self.module.text(self.body.registers[register.index()].name).to_owned()
     }
 
-    /// The place of a parameter in this function's frame.
-    fn formal(&self, param: &Param) -> Place {
+    /// The places of a parameter in this function's frame.
+    fn formal(&self, param: &Param) -> Vec<Place> {
         match *param {
-            Param::Memory(id) => Place::Memory {
+            Param::Memory(id) => vec![Place::Memory {
                 offset: self.layout.offset(id).unwrap_or(0),
                 bytes: self.layout.parameter_bytes(&self.module.variables[id.index()]),
-            },
-            Param::Register(register) => self.register_place(register),
-            Param::RegisterType(_) => Place::Memory { offset: 0, bytes: 0 },
+            }],
+            Param::Register(register) => self.register_places(register),
+            Param::RegisterType(_) => vec![NOWHERE],
         }
     }
 
-    /// A register as the place of a parameter.
-    pub(crate) fn register_place(&self, register: RegId) -> Place {
+    /// A register as the place of a parameter, one of 128 bits as two.
+    pub(crate) fn register_places(&self, register: RegId) -> Vec<Place> {
+        let plane = |index, bits| Place::Register { index, bits };
         match self.home(register) {
-            Home::Plane { index, bits } => Place::Register { index, bits },
-            Home::Scalar(_) | Home::Predicate(_) | Home::Pair(..) | Home::Unused => {
-                Place::Memory { offset: 0, bytes: 0 }
+            Home::Plane { index, bits } => vec![plane(index, bits)],
+            Home::Pair(low, high) => vec![plane(low, 64), plane(high, 64)],
+            Home::Scalar(_) | Home::Predicate(_) | Home::Unused => {
+                let halves = self.body.registers[register.index()].ty.bits().div_ceil(64);
+                vec![NOWHERE; halves as usize]
             }
         }
     }
@@ -559,7 +570,7 @@ impl<'a> Decoder<'a> {
         let is_entry = crate::launch::is_entry(self.module, self.id);
         let formals = |params: &[Param]| match is_entry {
             true => Vec::new(),
-            false => params.iter().map(|p| self.formal(p)).collect(),
+            false => params.iter().flat_map(|p| self.formal(p)).collect(),
         };
         let code = Code {
             entry,

@@ -5,7 +5,7 @@
 //! one on both halves of a register.
 
 use super::Decoded;
-use super::arithmetic::{by_flags, lanes};
+use super::arithmetic::{by_flags, by_rounding, lanes};
 use super::function::Decoder;
 use crate::ops::shape::COLD;
 use numerics::{format, half, packed, special};
@@ -31,6 +31,8 @@ pub(super) fn decode(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
     let [ftz, sat, relu, nan, xorsign] =
         [Modifier::Ftz, Modifier::Sat, Modifier::Relu, Modifier::NaN, Modifier::Xorsign]
             .map(|m| opcode.has(m));
+    let rnd = opcode.get(Slot::Rnd);
+    let directed = matches!(rnd, Some(Modifier::Rz | Modifier::Rm | Modifier::Rp));
 
     // Evaluates an expression with `H` standing for the format, and constants for the flags that only `.f16` has.
     macro_rules! by_format {
@@ -69,8 +71,12 @@ pub(super) fn decode(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
         Sem::AddHalf => arithmetic!(add),
         Sem::SubHalf => arithmetic!(sub),
         Sem::MulHalf => arithmetic!(mul),
-        Sem::FmaHalf if opcode.has(Modifier::Oob) => by_format!(=> by_flags!(relu as RELU => {
-            halves!(d, packed, COLD, Ternary map3(a, b, c) half::fma_oob::<H, false, RELU>(a, b, c))
+        // Rounded otherwise, two values are rounded to nearest all the same (measured); one is not.
+        Sem::FmaHalf if !packed && directed => by_rounding!(rnd, R => {
+            lanes!(d, COLD, Ternary(a: u16, b: u16, c: u16) -> u16 { half::fma_directed::<R>(a, b, c) })
+        }),
+        Sem::FmaHalf if opcode.has(Modifier::Oob) => by_format!(sat as SAT => by_flags!(relu as RELU => {
+            halves!(d, packed, COLD, Ternary map3(a, b, c) half::fma_oob::<H, SAT, RELU>(a, b, c))
         })),
         Sem::FmaHalf => by_format!(ftz as FTZ, sat as SAT => by_flags!(relu as RELU => {
             const HEAT: bool = !FTZ && !SAT && !RELU;

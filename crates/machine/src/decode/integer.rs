@@ -293,6 +293,8 @@ fn carry<F: WithCarry>(d: &mut Decoder<'_>, ty: ScalarType, first: Option<bool>)
     let [a, b, c] = sources;
     let c = if F::THREE { c } else { a };
     let execute = match ty {
+        ScalarType::U16 => select::<CarryBody<F, u16>>(d.level),
+        ScalarType::S16 => select::<CarryBody<F, i16>>(d.level),
         ScalarType::U32 => select::<CarryBody<F, u32>>(d.level),
         ScalarType::S32 => select::<CarryBody<F, i32>>(d.level),
         ScalarType::U64 => select::<CarryBody<F, u64>>(d.level),

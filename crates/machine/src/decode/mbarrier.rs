@@ -4,6 +4,7 @@ use super::Decoded;
 use super::emit::op;
 use super::function::Decoder;
 use crate::fault::Access;
+use crate::memory::SpaceKind;
 use crate::memory::mbarrier::pending_count;
 use crate::ops::mbarrier::{Action, DROP, EXPECT, IN_TURN, PARITY, SUSPEND, operation};
 use crate::ops::shape::{COLD, lane_fn};
@@ -34,6 +35,9 @@ pub(super) fn decode(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
     }
 }
 
+/// Where objects can be.
+const SPACES: [SpaceKind; 3] = [SpaceKind::Shared, SpaceKind::Cluster, SpaceKind::Generic];
+
 /// No operand but the address, and no flags.
 fn op_fields() -> Op {
     Op { x: 0, ..op(super::movement::nothing) }
@@ -41,7 +45,7 @@ fn op_fields() -> Op {
 
 /// Emits an action on the object that operand `i` names; the other fields of the operation are given.
 fn emit(d: &mut Decoder<'_>, action: Action, i: usize, fields: Op) -> Decoded {
-    let address = d.address(i, 8)?;
+    let address = d.address_in_one_of(i, 8, &SPACES)?;
     let execute = operation(action, address.space)
         .ok_or_else(|| format!("`{}` in {:?} memory", d.opcode.text(), address.space))?;
     let access = if action == Action::Wait { Access::Load } else { Access::Atomic };
@@ -63,7 +67,7 @@ pub(super) fn complete(d: &mut Decoder<'_>, i: usize) -> Decoded {
     let count = d.opcode.get(Slot::Vec).and_then(Modifier::vector_length).unwrap_or(1);
     let bytes = d.constant(u64::from(element * count));
     let b = d.plane_of(super::operand::Source::Scalar(bytes), 32);
-    let address = d.address(i, 8)?;
+    let address = d.address_in_one_of(i, 8, &SPACES)?;
     let execute = operation(Action::CompleteTx, address.space)
         .ok_or_else(|| format!("`{}` in {:?} memory", d.opcode.text(), address.space))?;
     d.emit_part(Op { a: address.a, b, y: address.y, imm: address.imm, ..op(execute) });

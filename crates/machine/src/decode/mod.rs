@@ -11,7 +11,7 @@
 //! | `operand` | operands to planes, scalars and addresses |
 //! | `emit` | an operation of a family, with splats where a member is missing |
 //! | `integer`, `float`, `half`, `compare`, `logic`, `convert` | arithmetic by chapter |
-//! | `movement`, `bulk`, `atomic`, `mbarrier`, `warp`, `matrix`, `control`, `video` | the rest by chapter |
+//! | `movement`, `spaces`, `bulk`, `atomic`, `mbarrier`, `warp`, `matrix`, `control`, `video` | the rest by chapter |
 
 mod arithmetic;
 mod atomic;
@@ -30,6 +30,7 @@ mod matrix;
 mod mbarrier;
 mod movement;
 mod operand;
+mod spaces;
 mod texture;
 mod video;
 mod warp;
@@ -43,6 +44,7 @@ use ir::LaneOrder;
 use layout::Layout;
 use ptx::isa::Sem;
 use ptx::module::{FuncId, Module};
+use ptx::source::Span;
 
 /// An instruction that the machine does not execute.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,6 +57,8 @@ pub struct Unsupported {
     pub function: String,
     /// The instruction's text.
     pub instruction: Option<String>,
+    /// Where the instruction stands in the module's source.
+    pub span: Span,
     /// The PTX line.
     pub ptx: Option<Place>,
     /// The source line, where `.loc` tells it.
@@ -88,33 +92,37 @@ pub(crate) type Missing = String;
 /// The result of decoding one instruction.
 pub(crate) type Decoded = Result<(), Missing>;
 
-/// Decodes a kernel and everything that it can reach.
+/// Decodes a kernel and everything that it can reach, or tells every instruction that keeps it from being decoded.
 pub(crate) fn image(
     loaded: &LoadedModule,
     kernel: FuncId,
     warps: usize,
     order: LaneOrder,
     level: Level,
-) -> Result<Image, Box<Unsupported>> {
+) -> Result<Image, Vec<Unsupported>> {
     let module = loaded.module();
     let layout = Layout::new(module, kernel);
     let mut image = Image::empty(module.functions.len(), kernel, warps, &layout);
+    let mut unsupported = Vec::new();
     for &function in layout.reachable() {
-        if module.functions[function.index()].body.is_none() {
-            continue;
-        }
+        let Some(body) = &module.functions[function.index()].body else { continue };
         let decoder = Decoder::new(loaded, &layout, function, order, level, &mut image);
-        decoder.decode().map_err(|(what, instruction)| {
+        let Err(missing) = decoder.decode() else { continue };
+        unsupported.extend(missing.into_iter().map(|(what, instruction)| {
             let place = Location::of(module, function, instruction);
-            Box::new(Unsupported {
+            Unsupported {
                 what,
                 kernel: module.functions[kernel.index()].name.clone(),
                 function: module.functions[function.index()].name.clone(),
                 instruction: place.text,
+                span: body.instructions[instruction as usize].span,
                 ptx: place.ptx,
                 source: place.source,
-            })
-        })?;
+            }
+        }));
+    }
+    if !unsupported.is_empty() {
+        return Err(unsupported);
     }
     image.frame_bytes = deepest_stack(module, &layout, kernel, &image);
     Ok(image)
@@ -268,10 +276,6 @@ fn dispatch(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
         | Sem::St
         | Sem::Prefetch
         | Sem::Createpolicy
-        | Sem::Isspacep
-        | Sem::Cvta
-        | Sem::Mapa
-        | Sem::Getctarank
         | Sem::StAsync
         | Sem::CpAsync
         | Sem::CpAsyncCommitGroup
@@ -280,6 +284,8 @@ fn dispatch(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
         | Sem::Alloca
         | Sem::Stacksave
         | Sem::Stackrestore => movement::decode(d, sem),
+
+        Sem::Isspacep | Sem::Cvta | Sem::Mapa | Sem::Getctarank => spaces::decode(d, sem),
 
         Sem::Tex | Sem::Tld4 | Sem::Txq | Sem::Istypep | Sem::Suld | Sem::Sust | Sem::Sured | Sem::Suq => {
             texture::decode(d, sem)

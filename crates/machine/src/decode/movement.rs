@@ -6,14 +6,13 @@ use super::Missing;
 use super::emit::op;
 use super::function::{Decoder, Home};
 use super::operand::{Destination, Source};
-use crate::exec::{Exec, Resolved, resolve};
+use crate::exec::Exec;
 use crate::fault::{Access, Trap};
 use crate::lanes::simd::Baseline;
 use crate::lanes::{LANES, Lane};
-use crate::memory::{RANK_SHIFT, SpaceKind};
 use crate::ops::address::{Global, Shared, Space, addresses};
 use crate::ops::memory::{self, Transfer};
-use crate::ops::shape::{COLD, HOT, NEGATE, lane_fn};
+use crate::ops::shape::{HOT, NEGATE, lane_fn};
 use crate::ops::{NONE, Op, control};
 use crate::program::{Meta, ZERO};
 use ptx::isa::{Modifier, Sem, Slot};
@@ -43,10 +42,6 @@ pub(super) fn decode(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
             d.emit_splat(destination, ZERO, 64);
             Ok(())
         }
-        Sem::Isspacep => isspacep(d),
-        Sem::Cvta => cvta(d),
-        Sem::Mapa => map_address(d),
-        Sem::Getctarank => rank_of_address(d),
         Sem::StAsync => {
             store(d)?;
             super::mbarrier::complete(d, 2)
@@ -75,7 +70,7 @@ pub(super) fn nothing(_: &mut Exec<'_>, _: &Op, pc: u32) -> u32 {
 }
 
 /// `d = a`, both of `bits`.
-fn copy(d: &mut Decoder<'_>, bits: u32) -> Decoded {
+pub(super) fn copy(d: &mut Decoder<'_>, bits: u32) -> Decoded {
     lane_fn!(Copy16: Unary(a: u16) -> u16 { a });
     lane_fn!(Copy32: Unary(a: u32) -> u32 { a });
     lane_fn!(Copy64: Unary(a: u64) -> u64 { a });
@@ -87,13 +82,18 @@ fn copy(d: &mut Decoder<'_>, bits: u32) -> Decoded {
 }
 
 /// The two halves of a 128-bit register.
-pub(super) fn halves(d: &Decoder<'_>, operand: Operand) -> Result<[u32; 2], Missing> {
+pub(super) fn halves(d: &mut Decoder<'_>, operand: Operand) -> Result<[u32; 2], Missing> {
     match operand {
         Operand::Register(register) => match d.home(register) {
             Home::Pair(low, high) => Ok([low, high]),
-            Home::Unused => Err("an unused 128-bit register".to_owned()),
+            Home::Unused => Ok([d.temporary(64), d.temporary(64)]),
             _ => Err(format!("register {} as a 128-bit value", d.register_name(register))),
         },
+        // A constant has 64 bits, and zeros above them (as ptxas has it, also of a negative one).
+        Operand::Immediate(_) => {
+            let low = d.value(operand, 64)?;
+            Ok([d.plane_of(low, 64), d.plane_of(Source::Scalar(ZERO), 64)])
+        }
         other => Err(format!("operand {other:?} as a 128-bit value")),
     }
 }
@@ -246,20 +246,26 @@ pub(super) fn loads_parameter(d: &Decoder<'_>, instruction: &Instruction) -> boo
     from_entry && !signed && matches!(operands.first(), Some(Operand::Register(_)))
 }
 
+/// The width of the planes for a vector's elements of `bits`: that of the widest register among them.
+fn width_of_elements(d: &Decoder<'_>, parts: &[Operand], bits: u32) -> u32 {
+    let widths = parts.iter().map(|part| match part {
+        Operand::Register(register) => match d.home(*register) {
+            Home::Plane { bits: own, .. } => own,
+            Home::Pair(..) => 64,
+            Home::Scalar(_) | Home::Predicate(_) | Home::Unused => 0,
+        },
+        _ => 0,
+    });
+    widths.fold(plane_bits(bits), u32::max)
+}
+
 /// The planes of a vector's elements, all of one width; what is dropped is [`NONE`].
 pub(super) fn planes_of_elements(
     d: &mut Decoder<'_>,
     parts: &[Operand],
     bits: u32,
 ) -> Result<(Vec<u32>, u32), Missing> {
-    let mut width = plane_bits(bits);
-    for part in parts {
-        if let Operand::Register(register) = part
-            && let Home::Plane { bits: own, .. } = d.home(*register)
-        {
-            width = width.max(own);
-        }
-    }
+    let width = width_of_elements(d, parts, bits);
     let mut planes = Vec::with_capacity(parts.len());
     for &part in parts {
         planes.push(match part {
@@ -294,7 +300,7 @@ fn load(d: &mut Decoder<'_>) -> Decoded {
     let signed = ty.kind() == TypeKind::Signed;
     if ty.bits() == 128 {
         let planes = halves(d, d.operand(0))?;
-        return load_planes(d, &planes, 64, 64, false);
+        return wide(d, 1, planes, Access::Load);
     }
     let parts = d.elements(0);
     if let [Operand::Register(register)] = parts[..]
@@ -328,28 +334,30 @@ fn load_planes(d: &mut Decoder<'_>, planes: &[u32], bits: u32, width: u32, signe
     Ok(())
 }
 
+/// A load or store of one element of 128 bits, whose address is operand `i`.
+fn wide(d: &mut Decoder<'_>, i: usize, [low, high]: [u32; 2], access: Access) -> Decoded {
+    let address = d.address(i, 16)?;
+    let execute = memory::wide(access == Access::Store, address.space);
+    let meta = Meta::Memory { space: address.space, access, bytes: 16 };
+    d.emit_as(Op { a: address.a, b: low, c: high, y: address.y, imm: address.imm, ..op(execute) }, meta);
+    Ok(())
+}
+
 fn store(d: &mut Decoder<'_>) -> Decoded {
     let ty = moved_type(d);
     order(d);
-    let (planes, bits, width) = if ty.bits() == 128 {
-        (halves(d, d.operand(1))?.to_vec(), 64, 64)
-    } else {
-        let parts = d.elements(1);
-        let mut width = plane_bits(ty.bits());
-        for part in &parts {
-            if let Operand::Register(register) = part
-                && let Home::Plane { bits: own, .. } = d.home(*register)
-            {
-                width = width.max(own);
-            }
-        }
-        let mut planes = Vec::with_capacity(parts.len());
-        for part in parts {
-            let value = d.value(part, width)?;
-            planes.push(d.plane_of(value, width));
-        }
-        (planes, ty.bits(), width)
-    };
+    if ty.bits() == 128 {
+        let planes = halves(d, d.operand(1))?;
+        return wide(d, 0, planes, Access::Store);
+    }
+    let bits = ty.bits();
+    let parts = d.elements(1);
+    let width = width_of_elements(d, &parts, bits);
+    let mut planes = Vec::with_capacity(parts.len());
+    for part in parts {
+        let value = d.value(part, width)?;
+        planes.push(d.plane_of(value, width));
+    }
     let bytes = bits / 8 * planes.len() as u32;
     let address = d.address(0, bytes)?;
     let vector = planes.len() > 1;
@@ -363,97 +371,6 @@ fn store(d: &mut Decoder<'_>) -> Decoded {
     let meta = Meta::Memory { space: address.space, access: Access::Store, bytes };
     d.emit_as(Op { a: address.a, b, c, y: address.y, imm: address.imm, ..op(execute) }, meta);
     Ok(())
-}
-
-/// Predicate `d` = whether generic address plane `a` is in the space numbered `x`.
-fn is_in_space(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
-    for warp in 0..x.warps {
-        let a = &x.files.d[op.a as usize + warp].0;
-        let truth = (0..LANES).fold(0, |mask, l| {
-            let inside = match resolve(a[l]) {
-                Resolved::Global(address) => {
-                    op.x == SpaceKind::Global as u32 && address < crate::memory::SHARED_WINDOW
-                }
-                Resolved::Shared(address) => {
-                    let own = address >> RANK_SHIFT == x.shared_base >> RANK_SHIFT;
-                    op.x == SpaceKind::Cluster as u32 || own && op.x == SpaceKind::Shared as u32
-                }
-                Resolved::Local(_) => op.x == SpaceKind::Local as u32,
-                Resolved::Param(_) => op.x == SpaceKind::Param as u32,
-            };
-            mask | u32::from(inside) << l
-        });
-        let mask = x.mask[warp];
-        let p = &mut x.files.p[op.d as usize + warp];
-        *p = (*p & !mask) | (truth & mask);
-    }
-    pc + 1
-}
-
-fn named_space(d: &Decoder<'_>) -> Result<SpaceKind, Missing> {
-    let space = d.opcode.get(Slot::Space).and_then(Modifier::state_space);
-    match space.ok_or("an instruction without a state space")? {
-        // Parameters whose address is taken are the kernel's own.
-        StateSpace::ParamEntry | StateSpace::ParamFunc => Ok(SpaceKind::Param),
-        space => d.space(space),
-    }
-}
-
-fn isspacep(d: &mut Decoder<'_>) -> Decoded {
-    let p = d.predicate_destination(0)?;
-    let value = d.source(1, 64)?;
-    let a = d.plane_of(value, 64);
-    // Constant variables live in global memory here, and a constant address is also a valid global one.
-    let x = match d.opcode.has(Modifier::SharedCluster) {
-        true => SpaceKind::Cluster,
-        false => named_space(d)?,
-    } as u32;
-    d.emit(Op { d: if p == NONE { d.scratch_predicate() } else { p }, a, x, ..op(is_in_space) });
-    Ok(())
-}
-
-/// A generic address is the address in its state space plus the space's window.
-fn cvta(d: &mut Decoder<'_>) -> Decoded {
-    let bits = d.opcode.ty(Slot::Type).map_or(64, ScalarType::bits);
-    if bits != 64 {
-        return Err("32-bit generic addresses".to_owned());
-    }
-    let window = Decoder::window(named_space(d)?);
-    if window == 0 {
-        return copy(d, 64);
-    }
-    lane_fn!(Add: Binary(a: u64, b: u64) -> u64 { a.wrapping_add(b) });
-    let to = d.opcode.has(Modifier::To);
-    let constant = d.constant(if to { window.wrapping_neg() } else { window });
-    let destination = d.destination(0, 64)?;
-    let source = d.source(1, 64)?;
-    let family = crate::ops::shape::binary::<Add, HOT>(d.level);
-    d.emit_family(family, (destination, 64), &[(source, 64), (Source::Scalar(constant), 64)]);
-    Ok(())
-}
-
-/// The bits of an address of shared memory that hold the rank, as `mapa` and `getctarank` take them on an H200: without a
-/// look at the rest, or at how many CTAs the cluster has.
-const RANK: u64 = 0xff << RANK_SHIFT;
-
-/// `mapa`: the address of the same place in the CTA with another rank.
-fn map_address(d: &mut Decoder<'_>) -> Decoded {
-    lane_fn!(Map32: Binary(a: u32, rank: u32) -> u32 { a & !(RANK as u32) | rank << RANK_SHIFT });
-    lane_fn!(Map64: Binary(a: u64, rank: u32) -> u64 { a & !RANK | u64::from(rank & 0xff) << RANK_SHIFT });
-    match d.opcode.ty(Slot::Type).map_or(64, ScalarType::bits) {
-        32 => d.binary::<Map32, COLD>(),
-        _ => d.binary::<Map64, COLD>(),
-    }
-}
-
-/// `getctarank`.
-fn rank_of_address(d: &mut Decoder<'_>) -> Decoded {
-    lane_fn!(Rank32: Unary(a: u32) -> u32 { a >> RANK_SHIFT });
-    lane_fn!(Rank64: Unary(a: u64) -> u32 { (a & RANK) as u32 >> RANK_SHIFT });
-    match d.opcode.ty(Slot::Type).map_or(64, ScalarType::bits) {
-        32 => d.unary::<Rank32, COLD>(),
-        _ => d.unary::<Rank64, COLD>(),
-    }
 }
 
 /// `cp.async`: the list at `d` holds the destination's address operand (index, kind, offset low and high) and the

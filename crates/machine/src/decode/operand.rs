@@ -4,19 +4,20 @@ use super::Missing;
 use super::emit::op;
 use super::function::{Decoder, Home};
 use super::layout;
-use crate::exec::code_address;
+use crate::exec::{Exec, code_address};
 use crate::lanes::LANES;
+use crate::lanes::simd::Baseline;
 use crate::memory::SpaceKind;
 use crate::memory::{PARAM_WINDOW, SHARED_WINDOW};
 use crate::ops::address::{ROW, base};
 use crate::ops::shape::NEGATE;
 use crate::ops::special::{Reading, plane_reader, read_scalar, reading};
-use crate::ops::{NONE, Op};
+use crate::ops::{Execute, NONE, Op};
 use crate::program::{LOCAL_BASE, ZERO};
 use ir::Shape;
 use ptx::isa::{Modifier, OperandKind, SpaceRule, SpecialRegister};
 use ptx::module::{AddressBase, Operand, RegId, Symbol, VarId};
-use ptx::types::StateSpace;
+use ptx::types::{ScalarType, StateSpace, TypeKind};
 
 /// Where a value comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,6 +97,10 @@ impl Decoder<'_> {
                 self.emit_part(Op { d, a: base, imm: offset, ..op(add_immediate) });
                 Ok(Source::Scalar(d))
             }
+            // `name[index]` is the address of an element; only a memory operand is the element itself.
+            Operand::Address { base: AddressBase::Variable(id), offset } => {
+                self.value(Operand::SymbolAddress { symbol: Symbol::Variable(id), offset }, bits)
+            }
             Operand::Function(function) => Ok(Source::Scalar(self.constant(code_address(function.0)))),
             Operand::Sink | Operand::Absent => Ok(Source::Scalar(ZERO)),
             other => Err(format!("operand {other:?} as a value")),
@@ -112,7 +117,13 @@ impl Decoder<'_> {
                 self.emit_part(Op { d, a: index, ..op(super::arithmetic::resize(own, bits)) });
                 Ok(Source::Plane(d))
             }
-            Home::Predicate(_) | Home::Pair(..) | Home::Unused => {
+            Home::Pair(low, _) if bits == 64 => Ok(Source::Plane(low)),
+            Home::Pair(low, _) => {
+                let d = self.temporary(bits);
+                self.emit_part(Op { d, a: low, ..op(super::arithmetic::resize(64, bits)) });
+                Ok(Source::Plane(d))
+            }
+            Home::Predicate(_) | Home::Unused => {
                 Err(format!("register {} as a {bits}-bit value", self.register_name(register)))
             }
         }
@@ -136,12 +147,29 @@ impl Decoder<'_> {
                 }
                 Home::Scalar(index) => Ok(Destination::Scalar(index)),
                 Home::Unused => Ok(Destination::Plane(self.temporary(bits))),
-                Home::Predicate(_) | Home::Pair(..) => {
+                Home::Pair(low, high) => {
+                    let to = if bits == 64 { low } else { self.temporary(bits) };
+                    if to != low {
+                        self.after(Op { d: low, a: to, ..op(super::arithmetic::resize(bits, 64)) });
+                    }
+                    self.after(Op { d: high, a: low, ..op(self.upper_half()) });
+                    Ok(Destination::Plane(to))
+                }
+                Home::Predicate(_) => {
                     Err(format!("register {} as a {bits}-bit result", self.register_name(register)))
                 }
             },
             Operand::Sink | Operand::Absent => Ok(Destination::Plane(self.temporary(bits))),
             other => Err(format!("operand {other:?} as a result")),
+        }
+    }
+
+    /// Makes the upper half of a register of 128 bits from its lower one, which holds the current instruction's result:
+    /// signs, or zeros.
+    pub(crate) fn upper_half(&self) -> Execute {
+        match self.opcode.operand_type(0).map(ScalarType::kind) {
+            Some(TypeKind::Signed) => signs,
+            _ => zeros,
         }
     }
 
@@ -189,6 +217,10 @@ impl Decoder<'_> {
     }
 
     fn special(&mut self, register: SpecialRegister, component: u8, bits: u32) -> Result<Source, Missing> {
+        // The fourth component of a vector is zero for every thread, and may be wanted as a scalar.
+        if component == 3 {
+            return Ok(Source::Scalar(ZERO));
+        }
         let x = SpecialRegister::ALL.iter().position(|&r| r == register).unwrap_or(0) as u32;
         let y = u32::from(component);
         match reading(register) {
@@ -275,6 +307,22 @@ impl Decoder<'_> {
         Ok(Address { space, ..found })
     }
 
+    /// The same for an instruction that only some memories have: a variable in another one is meant by its generic
+    /// address.
+    pub(crate) fn address_in_one_of(
+        &mut self,
+        i: usize,
+        bytes: u32,
+        spaces: &[SpaceKind],
+    ) -> Result<Address, Missing> {
+        let address = self.address(i, bytes)?;
+        if spaces.contains(&address.space) {
+            return Ok(address);
+        }
+        let imm = address.imm.wrapping_add(Self::window(address.space));
+        Ok(Address { imm, space: SpaceKind::Generic, ..address })
+    }
+
     fn address_in(&mut self, i: usize, bytes: u32) -> Result<Address, Missing> {
         let named = self.named_space(i);
         let Operand::Address { base: address, offset } = self.operand(i) else {
@@ -354,8 +402,25 @@ impl Decoder<'_> {
     }
 }
 
+/// Plane `d` = the sign of 64-bit plane `a` in every bit.
+fn signs(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+    for warp in 0..x.warps {
+        let values = x.files.d[op.a as usize + warp].0.map(|lane| (lane as i64 >> 63) as u64);
+        x.store_plane::<Baseline, u64>(op.d, warp, values);
+    }
+    pc + 1
+}
+
+/// 64-bit plane `d` = 0.
+fn zeros(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+    for warp in 0..x.warps {
+        x.store_plane::<Baseline, u64>(op.d, warp, [0; LANES]);
+    }
+    pc + 1
+}
+
 /// Scalar `d` = scalar `a` + `imm`.
-fn add_immediate(x: &mut crate::exec::Exec<'_>, op: &Op, pc: u32) -> u32 {
+fn add_immediate(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
     x.files.s[op.d as usize] = x.files.s[op.a as usize].wrapping_add(op.imm);
     pc + 1
 }

@@ -167,7 +167,8 @@ fn lookup(d: &mut Decoder<'_>) -> Decoded {
     let destinations = destinations(d, 0, bits)?;
     let resident = d.predicate_destination(1)?;
     let (texture, sampler, coordinates) = bracket(d, d.operand(2))?;
-    let [lod, compare] = [named(d, "lod"), named(d, "f")];
+    // The depth to compare with, `f`, changes nothing: no texture is one of depths.
+    let lod = named(d, "lod");
     let gradients = [named(d, "dPdx"), named(d, "dPdy")];
     let gradients = [words(d, gradients[0])?, words(d, gradients[1])?];
     let offsets = named(d, "e");
@@ -179,7 +180,6 @@ fn lookup(d: &mut Decoder<'_>) -> Decoded {
         lod: only(d, lod)?,
         gradients,
         offsets: words(d, offsets)?,
-        compare: only(d, compare)?,
         destinations,
         resident,
     };

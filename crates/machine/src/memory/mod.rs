@@ -3,15 +3,22 @@
 //! Global memory (and constant memory, which is read-only to kernels) lives in one reserved range of host addresses:
 //! **a device pointer is the host address**. A page map says for every page how many of its bytes are valid, so an
 //! access is checked to the byte at the end of an allocation before it touches anything; at least one page that is
-//! never valid lies between two allocations. Shared and local memory have windows in the generic address space above
-//! every host address.
+//! never valid lies between two allocations. Reserved addresses at which memory is mapped ([`mapped`]) are in the
+//! same range. What kernels reach besides is in [`Reach`]. Shared and local memory have windows in the generic address
+//! space above every host address.
 
 mod buffers;
+mod host;
+pub mod mapped;
 pub mod mbarrier;
 mod multicast;
+mod reach;
 mod region;
 
 pub use buffers::Buffers;
+pub use host::HostRange;
+pub use reach::Reach;
+pub(crate) use reach::View;
 use region::Region;
 pub use region::{AtomicCell, Cell, PAGE};
 use std::collections::BTreeMap;
@@ -117,6 +124,8 @@ struct Allocator {
     /// Freed while kernels ran.
     retired: Vec<(u64, u64)>,
     used: u64,
+    /// Reserved addresses.
+    mapped: mapped::Mapped,
 }
 
 impl Allocator {
@@ -253,17 +262,16 @@ impl DeviceMemory {
 
     /// The allocation that contains an address: its start and size.
     pub fn allocation_of(&self, address: u64) -> Option<(u64, u64)> {
-        let offset = address.checked_sub(self.region.base())?;
-        let allocator = self.allocator();
-        let (&start, &bytes) = allocator.live.range(..=offset).next_back()?;
-        (offset - start < bytes.max(1)).then_some((self.region.base() + start, bytes))
+        let (start, bytes) = self.nearest_below(address)?;
+        (address - start < bytes.max(1)).then_some((start, bytes))
     }
 
     /// The allocation nearest below or around an address, for messages: start, size, and whether it is inside.
     pub fn nearest_below(&self, address: u64) -> Option<(u64, u64)> {
         let offset = address.checked_sub(self.region.base())?;
         let allocator = self.allocator();
-        let (&start, &bytes) = allocator.live.range(..=offset).next_back()?;
+        let allocated = || allocator.live.range(..=offset).next_back().map(|(&start, &bytes)| (start, bytes));
+        let (start, bytes) = allocator.mapped.around(offset).or_else(allocated)?;
         Some((self.region.base() + start, bytes))
     }
 

@@ -6,6 +6,7 @@
 
 use portable_atomic::AtomicU128;
 use std::io;
+use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// Bytes in a page of the page map.
@@ -65,6 +66,41 @@ impl Region {
             rustix::mm::madvise(start.cast(), size as usize, rustix::mm::Advice::LinuxDontNeed)?;
             #[cfg(miri)]
             start.write_bytes(0, size as usize);
+        }
+        Ok(())
+    }
+
+    /// Lets `offset .. offset + size`, whole pages, be the bytes of a file, which is as long as that and stays so.
+    pub(super) fn map_file(&self, offset: u64, size: u64, file: BorrowedFd<'_>) -> io::Result<()> {
+        assert!(offset.is_multiple_of(PAGE) && size.is_multiple_of(PAGE) && offset + size <= self.size);
+        #[cfg(not(miri))]
+        {
+            use rustix::mm::{MapFlags, ProtFlags, mmap};
+            let rights = ProtFlags::READ | ProtFlags::WRITE;
+            let start = self.base.wrapping_add(offset as usize).cast();
+            // SAFETY: the range lies inside our own mapping and stays mapped all the time; guest code that races with this
+            // sees the old bytes or the new ones. Nobody holds references into it but to atomics that are accessed now.
+            unsafe { mmap(start, size as usize, rights, MapFlags::SHARED | MapFlags::FIXED, file, 0) }?;
+            Ok(())
+        }
+        #[cfg(miri)]
+        {
+            let _ = file;
+            Err(io::ErrorKind::Unsupported.into())
+        }
+    }
+
+    /// Undoes [`Region::map_file`]; the range reads as zero afterwards.
+    pub(super) fn unmap_file(&self, offset: u64, size: u64) -> io::Result<()> {
+        assert!(offset.is_multiple_of(PAGE) && size.is_multiple_of(PAGE) && offset + size <= self.size);
+        #[cfg(not(miri))]
+        {
+            use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
+            let flags = MapFlags::PRIVATE | MapFlags::NORESERVE | MapFlags::FIXED;
+            let rights = ProtFlags::READ | ProtFlags::WRITE;
+            let start = self.base.wrapping_add(offset as usize).cast();
+            // SAFETY: as for `map_file`.
+            unsafe { mmap_anonymous(start, size as usize, rights, flags) }?;
         }
         Ok(())
     }

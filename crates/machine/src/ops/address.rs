@@ -156,6 +156,13 @@ impl Exec<'_> {
     }
 }
 
+/// A load of global memory by the generic address of a kernel parameter, which is global too.
+#[cold]
+fn parameter<M: Cell>(x: &Exec<'_>, address: u64) -> Option<M> {
+    let Resolved::Param(offset) = resolve(address) else { return None };
+    Param::load(x, 0, 0, offset)
+}
+
 /// A state space as memory operations see it: which addresses lead where. `None` and `false` mean that an address is not
 /// valid there.
 pub(crate) trait Space: 'static {
@@ -172,7 +179,10 @@ pub(crate) trait Space: 'static {
     #[inline(always)]
     fn load<M: Cell>(x: &Exec<'_>, warp: usize, lane: usize, address: u64) -> Option<M> {
         match Self::locate(x, warp, lane, address, M::BYTES)? {
-            Place::Global(address) => x.grid.memory.cell::<M>(address).map(AtomicCell::load_relaxed),
+            Place::Global(address) => match x.grid.memory.cell::<M>(address) {
+                Some(cell) => Some(cell.load_relaxed()),
+                None => parameter(x, address),
+            },
             _ if !address.is_multiple_of(M::BYTES) => None,
             place => x.bytes(place, M::BYTES as usize).map(bytemuck::pod_read_unaligned),
         }

@@ -110,6 +110,8 @@ pub(crate) struct Bulk {
     pub(crate) barrier: Option<Pointer>,
     /// A 16-bit plane with the ranks of the CTAs that get the data, or [`NONE`].
     pub(crate) ranks: u32,
+    /// Whether it goes to all members of a multicast object.
+    pub(crate) multicast: bool,
     /// What happens to what is there, if it is not overwritten.
     pub(crate) combine: Option<Combine>,
 }
@@ -162,21 +164,27 @@ impl Bulk {
             aligned("mbarrier", barrier, 8)?;
         }
         let mask = ranks_of(x, self.ranks, warp, lane);
+        let bytes = u64::from(size);
+        let places = match (mask, self.multicast) {
+            (Some(mask), _) => in_ranks(mask, to).collect(),
+            (None, true) => {
+                let members = x.grid.memory.multicast_members(to, bytes);
+                members.ok_or(Trap::NotMulticast { address: to, bytes })?
+            }
+            (None, false) => vec![to],
+        };
         let mut piece = [0; PIECE];
-        for start in (0..u64::from(size)).step_by(PIECE) {
-            let piece = &mut piece[..PIECE.min((u64::from(size) - start) as usize)];
+        for start in (0..bytes).step_by(PIECE) {
+            let piece = &mut piece[..PIECE.min((bytes - start) as usize)];
             source.read(x, from + start, piece)?;
-            match (self.combine, mask) {
-                (Some(how), _) => target.combine(x, to + start, piece, &how)?,
-                (None, None) => target.write(x, to + start, piece)?,
-                (None, Some(mask)) => {
-                    for to in in_ranks(mask, to) {
-                        target.write(x, to + start, piece)?;
-                    }
+            for to in &places {
+                match self.combine {
+                    Some(how) => target.combine(x, to + start, piece, &how)?,
+                    None => target.write(x, to + start, piece)?,
                 }
             }
         }
-        barrier.map_or(Ok(()), |barrier| complete(x, warp, lane, barrier, mask, u64::from(size)))
+        barrier.map_or(Ok(()), |barrier| complete(x, warp, lane, barrier, mask, bytes))
     }
 }
 

@@ -285,6 +285,47 @@ impl<P: Space, M: Extend<R>, R: Lane> Body for StoreVector<P, M, R> {
     }
 }
 
+/// One cell of 128 bits, in one step: the low half is in plane `Op::b`, the high half in plane `Op::c`.
+fn load_wide<P: Space>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+    for (warp, lane) in x.active_lanes() {
+        let address = lane_address(x, op, warp, lane);
+        let Some(cell) = P::load::<u128>(x, warp, lane, address) else {
+            return bad::<P>(x, warp, lane, address, 16, Access::Load);
+        };
+        for (plane, half) in [(op.b, cell as u64), (op.c, (cell >> 64) as u64)] {
+            x.files.d[plane as usize + warp].0[lane] = half;
+        }
+    }
+    pc + 1
+}
+
+fn store_wide<P: Space>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+    for (warp, lane) in x.active_lanes() {
+        let address = lane_address(x, op, warp, lane);
+        let [low, high] = [op.b, op.c].map(|plane| x.files.d[plane as usize + warp].0[lane]);
+        let cell = u128::from(low) | u128::from(high) << 64;
+        if P::store::<u128>(x, warp, lane, address, cell).is_none() {
+            return bad::<P>(x, warp, lane, address, 16, Access::Store);
+        }
+    }
+    pc + 1
+}
+
+/// The load or store of one element of 128 bits.
+pub(crate) fn wide(stores: bool, space: SpaceKind) -> Execute {
+    fn of<P: Space>(stores: bool) -> Execute {
+        if stores { store_wide::<P> } else { load_wide::<P> }
+    }
+    match space {
+        SpaceKind::Global => of::<Global>(stores),
+        SpaceKind::Shared => of::<Shared>(stores),
+        SpaceKind::Cluster => of::<Cluster>(stores),
+        SpaceKind::Local => of::<Local>(stores),
+        SpaceKind::Param => of::<Param>(stores),
+        SpaceKind::Generic => of::<Generic>(stores),
+    }
+}
+
 #[cold]
 fn bad<P: Space>(
     x: &mut Exec<'_>,

@@ -102,10 +102,10 @@ pub(crate) fn reading(register: SpecialRegister) -> Reading {
         R::ReservedSmemOffsetCap => Scalar(|x, _| reserved_start(x) + u64::from(x.grid.reserved_shared)),
         R::ReservedSmemOffset0 | R::ReservedSmemOffset1 => Scalar(|x, _| reserved_start(x)),
         R::CurrentGraphExec => Scalar(|_, _| 0),
-        // The driver sets these for its own purposes; without it they read as zero.
+        // The driver sets these for its own purposes: two hold an address, the others read as zero.
+        R::Envreg1 => Scalar(|x, _| x.grid.workspace >> 32),
+        R::Envreg2 => Scalar(|x, _| x.grid.workspace & 0xffff_ffff),
         R::Envreg0
-        | R::Envreg1
-        | R::Envreg2
         | R::Envreg3
         | R::Envreg4
         | R::Envreg5

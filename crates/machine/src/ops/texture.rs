@@ -140,8 +140,7 @@ fn look(x: &Exec<'_>, site: &LookupSite, warp: usize, lane: usize) -> Result<[u3
         *offset = word(x, value, warp, lane) as i32;
     }
     request.lod = site.lod.map_or(0, |value| word(x, value, warp, lane));
-    request.compare = site.compare.map(|value| word(x, value, warp, lane));
-    site.kind.run(x.grid.memory, &texture.texels, sampler, &request).map_err(|failure| match failure {
+    site.kind.run(&x.grid.memory, &texture.texels, sampler, &request).map_err(|failure| match failure {
         Failure::Mismatch(why) => Trap::InvalidObject(why),
         Failure::Address(address) => {
             x.bad_access(address, u64::from(texture.texels.format.texel_bytes()), Access::Load)
@@ -175,7 +174,8 @@ pub(crate) fn query(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
     pc + 1
 }
 
-/// `istypep`: predicate `d`, whether plane `a` is the address of a variable of [`ObjectKind`] `x`.
+/// `istypep`: predicate `d`, whether plane `a` is the address of a variable of [`ObjectKind`] `x`. On hardware such an
+/// address has a bit of its own, and the instruction asks for nothing else.
 pub(crate) fn istypep(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
     for (warp, lane) in x.active_lanes() {
         let address = x.files.d[op.a as usize + warp].0[lane];
@@ -185,9 +185,10 @@ pub(crate) fn istypep(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
             Some(ScalarType::SurfRef) => Some(ObjectKind::Surface),
             _ => None,
         };
+        let is = kind.is_some_and(|kind| kind as u32 == op.x) || address >> (61 + op.x) & 1 == 1;
         let bit = 1 << lane;
         let p = &mut x.files.p[op.d as usize + warp];
-        *p = if kind.is_some_and(|kind| kind as u32 == op.x) { *p | bit } else { *p & !bit };
+        *p = if is { *p | bit } else { *p & !bit };
     }
     pc + 1
 }

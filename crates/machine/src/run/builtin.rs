@@ -1,4 +1,5 @@
-//! The functions that the system provides to device code: vprintf, malloc, free, __assertfail.
+//! The functions that the system provides to device code: vprintf, malloc, free, __assertfail,
+//! cudaGraphSetConditional.
 //!
 //! Their parameters come in the caller's `.param` memory, lane by lane.
 
@@ -82,6 +83,13 @@ impl Caller<'_, '_> {
                 let freed = self.x.grid.memory.free(address);
                 self.x.grid.heap.fetch_add(size as i64, Relaxed);
                 freed.map_err(|_| self.x.bad_access(address, 1, crate::fault::Access::Store))
+            }
+            Builtin::SetCondition => {
+                let (handle, value) = (self.argument(0, warp, lane)?, self.argument(1, warp, lane)?);
+                match Generic::store::<u32>(&mut self.x, warp, lane, handle, value as u32) {
+                    Some(()) => Ok(()),
+                    None => Err(self.x.bad_access(handle, 4, crate::fault::Access::Store)),
+                }
             }
             Builtin::AssertFail => {
                 let [message, file, line, function] = [0, 1, 2, 3].map(|i| self.argument(i, warp, lane));

@@ -125,12 +125,12 @@ impl ArrayDescriptor {
 /// A mip level of an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Level {
-    /// The address of its first texel.
-    pub(crate) address: u64,
+    /// The address of its first texel, for who copies rows.
+    pub address: u64,
     /// Texels along each axis; at least 1, but for what is zero in the descriptor.
     pub extents: [u32; 3],
-    /// Bytes from a row to the next.
-    pub(crate) row_pitch: u64,
+    /// Bytes from a row to the next. Slices and layers follow one another without gaps.
+    pub row_pitch: u64,
 }
 
 /// Rows begin at multiples of this, so that any access of a surface is aligned if its coordinate is.
@@ -178,6 +178,11 @@ impl Array {
         let address = memory.allocate(bytes)?;
         levels.iter_mut().for_each(|level| level.address += address);
         Ok(Self { descriptor, levels, address })
+    }
+
+    /// All mip levels, the largest first.
+    pub fn levels(&self) -> &[Level] {
+        &self.levels
     }
 
     /// A mip level.

@@ -2,7 +2,7 @@
 
 use super::array::Kind;
 use super::object::{Plane, Sampler, Shape, Texels};
-use crate::memory::DeviceMemory;
+use crate::memory::View;
 use numerics::texture::address::{AddressMode, Axis, Pair, fetch};
 use numerics::texture::blend::{blend, split, term, weights};
 use numerics::texture::cube::{self, Place};
@@ -58,7 +58,6 @@ pub(crate) struct Request {
     pub(crate) lod: u32,
     pub(crate) gradients: [[u32; 3]; 2],
     pub(crate) offsets: [i32; 3],
-    pub(crate) compare: Option<u32>,
 }
 
 /// Why a lookup failed.
@@ -75,7 +74,7 @@ type Position = [u32; 3];
 
 /// What one lookup works with.
 struct Unit<'a> {
-    memory: &'a DeviceMemory,
+    memory: &'a View<'a>,
     texels: &'a Texels,
     sampler: &'a Sampler,
     lookup: &'a Lookup,
@@ -90,13 +89,20 @@ struct Footprint {
     slices: usize,
     texels: [[Option<Position>; 4]; 2],
     weights: [[u32; 4]; 2],
+    /// Whether the coordinates lie between a texel and others, be its weight rounded to nothing.
+    touched: [[bool; 4]; 2],
+}
+
+/// Which texels of a quad the weights of its second column and row leave.
+fn touched(s: u32, t: u32) -> [bool; 4] {
+    [true, s != 0, t != 0, s != 0 && t != 0]
 }
 
 impl Lookup {
     /// The four results of a lane.
     pub(crate) fn run(
         &self,
-        memory: &DeviceMemory,
+        memory: &View<'_>,
         texels: &Texels,
         sampler: &Sampler,
         request: &Request,
@@ -267,7 +273,8 @@ impl Unit<'_> {
             }
             let layer = self.layer;
             let texels = texels.map(|texel| texel.map(|[x, y, face]| [x, y, layer + face]));
-            return Footprint { slices: 1, texels: [texels, [None; 4]], weights: [shares, [0; 4]] };
+            let touched = [shares.map(|share| share != 0), [false; 4]];
+            return Footprint { slices: 1, texels: [texels, [None; 4]], weights: [shares, [0; 4]], touched };
         }
         let mut pairs = [Pair { texels: [Some(0); 2], weight: 0 }; 3];
         for (axis, pair) in pairs.iter_mut().enumerate().take(dimensions) {
@@ -291,8 +298,12 @@ impl Unit<'_> {
         let layer = self.layer;
         let slices = if linear && dimensions == 3 { 2 } else { 1 };
         let shares = if slices == 2 { split(slice_weight, r.weight) } else { [slice_weight, 0] };
-        let mut footprint = Footprint { slices, texels: [[None; 4]; 2], weights: [[0; 4]; 2] };
+        let mut footprint =
+            Footprint { slices, texels: [[None; 4]; 2], weights: [[0; 4]; 2], touched: [[false; 4]; 2] };
         for slice in 0..slices {
+            if slice == 0 || r.weight != 0 {
+                footprint.touched[slice] = touched(s.weight, t.weight);
+            }
             footprint.weights[slice] = weights(shares[slice], s.weight, t.weight);
             for corner in 0..4 {
                 let (column, row) = (s.texels[corner & 1], t.texels[corner >> 1]);
@@ -340,16 +351,19 @@ impl Unit<'_> {
         for (i, &share) in shares.iter().enumerate().filter(|&(_, &share)| share != 0) {
             let plane = &self.texels.planes[levels.first as usize + i];
             let footprint = self.footprint(plane, place, share, linear);
-            if share == 256 && !linear && self.request.compare.is_none() {
+            if share == 256 && !linear {
                 return match footprint.texels[0][0] {
                     Some(position) => self.read(plane, position, 0).map(|stored| self.values(stored)),
                     None => Ok(self.values(self.border())),
                 };
             }
             for slice in 0..footprint.slices {
-                let texels = footprint.texels[slice].iter().zip(footprint.weights[slice]);
-                for (corner, (&texel, weight)) in texels.enumerate() {
-                    let terms = self.terms(plane, texel, weight)?;
+                for corner in 0..4 {
+                    let weight = footprint.weights[slice][corner];
+                    let terms = match footprint.touched[slice][corner] {
+                        true => self.terms(plane, footprint.texels[slice][corner])?,
+                        false => [0; 4],
+                    };
                     for c in 0..4 {
                         quads[c][count][corner] = (terms[c], weight);
                     }
@@ -367,11 +381,8 @@ impl Unit<'_> {
         Ok(results)
     }
 
-    /// A texel's channels in the formats that they are blended in. One without weight is not read.
-    fn terms(&self, plane: &Plane, texel: Option<Position>, weight: u32) -> Result<[u32; 4], Failure> {
-        if weight == 0 {
-            return Ok([0; 4]);
-        }
+    /// A texel's channels in the formats that they are blended in.
+    fn terms(&self, plane: &Plane, texel: Option<Position>) -> Result<[u32; 4], Failure> {
         let stored = match texel {
             Some(position) => self.read(plane, position, 0)?,
             None => self.border(),
@@ -412,7 +423,13 @@ impl Unit<'_> {
             {
                 share_corner(&mut shares, corner);
             }
-            *result = blend(meaning, &[[0, 1, 2, 3].map(|i| (term(meaning, values[i][channel]), shares[i]))]);
+            let quad = [0, 1, 2, 3].map(|i| match shares[i] {
+                0 => (0, 0),
+                share => (term(meaning, values[i][channel]), share),
+            });
+            let gathered = blend(meaning, &[quad]);
+            // A subnormal does not pass.
+            *result = if gathered << 1 >> 24 == 0 { gathered & 0x8000_0000 } else { gathered };
         }
         Ok(results)
     }

@@ -63,7 +63,8 @@ impl Surface {
             offset += inside as u64 * unit;
         }
         if let Some(layer) = at.layer {
-            let layers = plane.extents[2];
+            // The unit has 16 bits for it.
+            let (layer, layers) = (layer & 0xffff, plane.extents[2]);
             let inside = match beyond {
                 _ if layer < layers => layer,
                 Beyond::Trap => return Target::Outside,

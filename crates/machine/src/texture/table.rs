@@ -163,7 +163,7 @@ impl Device {
 
     fn check_range(&self, address: u64, bytes: u64) -> Result<(), TextureError> {
         let end = address.checked_add(bytes);
-        let allocation = self.memory().allocation_of(address);
+        let allocation = self.memory().allocation_of(address).or_else(|| self.reach().range_of(address));
         let inside = allocation.zip(end).is_some_and(|((start, size), end)| end <= start + size);
         if inside { Ok(()) } else { Err(MemoryError::NotAllocated { address, bytes }.into()) }
     }

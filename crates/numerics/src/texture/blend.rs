@@ -20,10 +20,10 @@ fn product(a: u32, b: u32) -> u32 {
     (a * b + 128) >> 8
 }
 
-/// How two slices share what both have, by the weight of the second.
+/// How two slices share what both have, by the weight of the second: the share of the first is rounded.
 pub fn split(both: u32, second: u32) -> [u32; 2] {
-    let second = product(second, both);
-    [both - second, second]
+    let first = product(256 - second, both);
+    [first, both - first]
 }
 
 /// The weights of a quad whose slice has `slice` of 256, in the order of [`Quad`]; `s` and `t` are the weights of the
@@ -116,9 +116,10 @@ impl Layout {
         }
         let (mut plus, mut minus) = (false, false);
         let nan = if self.significant == HALF.significant { 0x7fff_e000 } else { 0x7fff_ffff };
-        for &(v, w) in slices.iter().flatten() {
+        for &(v, _) in slices.iter().flatten() {
+            // A texel counts even if its share was rounded to nothing.
             let magnitude = v & (self.sign - 1);
-            if w == 0 || magnitude < self.infinity() {
+            if magnitude < self.infinity() {
                 continue;
             }
             if magnitude > self.infinity() {

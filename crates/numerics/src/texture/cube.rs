@@ -56,6 +56,8 @@ pub fn place(direction: [u32; 3]) -> Place {
 /// not vanish beside 1.
 fn normalized(v: f64) -> f64 {
     const STEPS: f64 = (1u64 << 40) as f64;
+    // The quotient of two components that are equal may be a little more than 1.
+    let v = v.clamp(-1.0, 1.0);
     ((v * STEPS).floor() + STEPS) / (2.0 * STEPS)
 }
 

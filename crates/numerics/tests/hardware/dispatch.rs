@@ -221,7 +221,7 @@ fn halves(parts: &[&str], format: &str) -> Option<Implementation> {
             "sub" => run!(half::sub::<F, FTZ, SAT>; u16, u16 => u16),
             _ => run!(half::mul::<F, FTZ, SAT>; u16, u16 => u16),
         }),
-        "fma" if has("oob") => by_flag!(has("relu"), RELU => run!(half::fma_oob::<F, FTZ, RELU>; u16, u16, u16 => u16)),
+        "fma" if has("oob") => by_flag!(has("relu"), RELU => run!(half::fma_oob::<F, false, RELU>; u16, u16, u16 => u16)),
         "fma" => by_flag!(has("sat"), SAT => by_flag!(has("relu"), RELU =>
             run!(half::fma::<F, FTZ, SAT, RELU>; u16, u16, u16 => u16))),
         "neg" => run!(half::neg::<F, FTZ>; u16 => u16),

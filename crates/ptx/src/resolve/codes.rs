@@ -8,11 +8,12 @@ crate::diagnostic::catalogue! {
 
     MISSING_VERSION = "R0201": "A module begins with `.version`.";
     MISSING_TARGET = "R0202": "`.target` with an architecture follows `.version`.";
-    UNSUPPORTED_VERSION = "R0203": "A `.version` that does not exist, or is newer than this tool.";
+    UNSUPPORTED_VERSION = "R0203": "A `.version` that does not exist, or a later major number than this tool knows.";
     UNKNOWN_TARGET = "R0204": "A `.target` word that is neither an architecture nor an option.";
     CONFLICTING_TARGET = "R0205": "Two words of `.target` that exclude one another, or an option that the architecture lacks.";
     TARGET_NEEDS_VERSION = "R0206": "The architecture was introduced by a later PTX version than `.version` names.";
     ADDRESS_SIZE = "R0207": "`.address_size` is 64 on sm_90 and later, 32 or 64 before, and stands once, after `.target`.";
+    NEWER_VERSION = "R0208": "A `.version` newer than this tool: the module is read, but an instruction that the version adds is unknown.";
 
     CONSTANT_ERROR = "R0301": "A constant expression without a value: a division by zero, or an operator that does not take such operands.";
     EXPECTED_INTEGER = "R0302": "An integer constant must stand here.";

@@ -7,8 +7,9 @@ use crate::isa::TARGETS;
 use crate::source::Span;
 use crate::types::{Arch, ArchVariant, Version};
 
-/// The newest PTX version that is read. The instruction table describes 9.0; what later ones add is unknown to it.
-const NEWEST_VERSION: Version = Version { major: 9, minor: 4 };
+/// The newest PTX version that compilers were seen to write. The instruction table describes 9.0; what later ones add is
+/// unknown to it. Minor versions only add, so that those yet to come are read too, with a warning.
+const NEWEST_VERSION: Version = Version { major: 9, minor: 5 };
 
 /// The words of `.target` beside the architecture.
 #[derive(Clone, Copy, Debug, Default)]
@@ -27,7 +28,7 @@ const MINORS: [(u8, u8, u8); 9] = [
     (6, 0, 5),
     (7, 0, 8),
     (8, 0, 8),
-    (9, 0, NEWEST_VERSION.minor),
+    (NEWEST_VERSION.major, 0, NEWEST_VERSION.minor),
 ];
 
 impl Resolver<'_> {
@@ -84,12 +85,16 @@ impl Resolver<'_> {
         let Version { major, minor } = version.value;
         self.module.version = version.value;
         let exists = MINORS.iter().any(|&(m, low, high)| m == major && (low..=high).contains(&minor));
-        if !exists {
+        if exists {
+            return;
+        }
+        let newest = format!("the newest known version is {NEWEST_VERSION}");
+        if major == NEWEST_VERSION.major && minor > NEWEST_VERSION.minor {
+            let message = format!("what PTX {} adds is not known", version.value);
+            self.report(Diagnostic::warning(codes::NEWER_VERSION, version.span, message).hint(newest));
+        } else {
             let message = format!("PTX {} is not known", version.value);
-            self.report(
-                Diagnostic::error(codes::UNSUPPORTED_VERSION, version.span, message)
-                    .hint(format!("the newest known version is {NEWEST_VERSION}")),
-            );
+            self.report(Diagnostic::error(codes::UNSUPPORTED_VERSION, version.span, message).hint(newest));
         }
     }
 

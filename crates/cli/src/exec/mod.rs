@@ -1,0 +1,130 @@
+//! `warploom exec`: another program, with our libraries in the place of NVIDIA's.
+//!
+//! The program takes the place of this process, so that its exit code, its signals and its terminal are its own. Before
+//! that [`program`] looks at the file and says in plain words what will not work.
+
+pub(crate) mod libraries;
+pub(crate) mod program;
+
+use crate::devices;
+use crate::failure::{Exit, Failure};
+use crate::terminal;
+use libraries::{Installation, Prepared};
+use machine::Profile;
+use program::{Finding, Program};
+use std::ffi::{OsStr, OsString};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+const EXAMPLES: &str = "\
+Examples:
+  warploom exec -- ./vector-add 1000000
+  warploom exec --device h100 --count 4 -- python train.py
+  warploom exec --check -- ./vector-add       # only say what will not work
+  eval \"$(warploom exec --env)\"               # this shell, and all that it starts
+
+Environment:
+  WARPLOOM_LIB           where the libraries are, if they are not beside this program or in ../lib
+  WARPLOOM_DEVICES       what --device and --count set: h200:4, or h100,l40s:2
+  CUDA_VISIBLE_DEVICES   which of the devices the program sees, and in which order
+  WARPLOOM_LOG           LEVEL or LEVEL:FILE; off, error, warn (the default), info, debug or trace
+  WARPLOOM_TRACE=api     log every call of the driver with its arguments and its result
+  TRITON_PTXAS_PATH, TRITON_PTXAS_BLACKWELL_PATH
+                         set to our stand-in for ptxas, unless they are set already
+
+Exit codes:
+  that of the program; before it starts
+  2    a program, a library or a device that is not there
+  4    the program would not work, or not with these libraries (--force runs it all the same)";
+
+/// Run a program with the virtual GPU in the place of NVIDIA's driver.
+///
+/// The program must find the driver and the CUDA runtime as shared libraries, and bring its kernels as PTX.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// What every device is; `warploom devices` lists the names
+    #[arg(long, value_name = "NAME", value_parser = devices::profile)]
+    device: Option<&'static Profile>,
+    /// How many devices there are [default: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=64))]
+    count: Option<u8>,
+    /// Run it even if it will not work
+    #[arg(long)]
+    force: bool,
+    /// Say what will not work, and do not run it
+    #[arg(long, conflicts_with_all = ["force", "env"])]
+    check: bool,
+    /// Print the environment for a shell, and run nothing
+    #[arg(long)]
+    env: bool,
+    /// The program and its arguments
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        required_unless_present = "env",
+        conflicts_with = "env",
+        value_name = "PROGRAM"
+    )]
+    command: Vec<OsString>,
+}
+
+pub(crate) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
+    let installation = Installation::find()?;
+    let environment = environment(arguments, &installation.prepare()?);
+    let [name, rest @ ..] = arguments.command.as_slice() else {
+        let line = |(name, value): &(&str, OsString)| match shlex::try_quote(&value.to_string_lossy()) {
+            Ok(quoted) => Ok(format!("export {name}={quoted}\n")),
+            Err(_) => Err(Failure::usage(format!("{name} has a zero byte"))),
+        };
+        let lines: Result<Vec<String>, Failure> = environment.iter().map(line).collect();
+        return terminal::result(&lines?.concat()).map(|()| Exit::Ok);
+    };
+    let program = Program::open(name)?;
+    let findings = program.findings(&installation);
+    for finding in &findings {
+        report(finding);
+    }
+    let fatal = findings.iter().any(|finding| finding.fatal);
+    if arguments.check {
+        return Ok(if fatal { Exit::Unsupported } else { Exit::Ok });
+    }
+    if fatal && !arguments.force {
+        return Err(Failure::silent(Exit::Unsupported));
+    }
+    let error = Command::new(&program.path).arg0(name).args(rest).envs(environment).exec();
+    Err(Failure::usage(format!("cannot run {}: {error}", program.path.display())))
+}
+
+/// The variables by which Triton finds its assembler: for old devices, and for those since Hopper.
+const ASSEMBLER: [&str; 2] = ["TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH"];
+
+/// What the program's environment gets.
+fn environment(arguments: &Arguments, prepared: &Prepared) -> Vec<(&'static str, OsString)> {
+    let mut search = prepared.libraries.clone().into_os_string();
+    if let Some(before) = std::env::var_os("LD_LIBRARY_PATH").filter(|before| !before.is_empty()) {
+        search.push(":");
+        search.push(before);
+    }
+    let mut environment = vec![("LD_LIBRARY_PATH", search)];
+    if arguments.device.is_some() || arguments.count.is_some() {
+        let profile = arguments.device.map_or_else(|| Profile::default().name, |profile| profile.name);
+        environment.push(("WARPLOOM_DEVICES", format!("{profile}:{}", arguments.count.unwrap_or(1)).into()));
+    }
+    for name in ASSEMBLER {
+        if let Some(ptxas) = &prepared.ptxas
+            && std::env::var_os(name).is_none()
+        {
+            environment.push((name, OsStr::new(ptxas).to_owned()));
+        }
+    }
+    environment
+}
+
+fn report(finding: &Finding) {
+    use annotate_snippets::{Level, Renderer};
+    let level = if finding.fatal { Level::ERROR } else { Level::WARNING };
+    let help = finding.hints.iter().map(|hint| Level::HELP.message(hint.as_str()));
+    let group = level.primary_title(finding.message.as_str()).elements(help);
+    terminal::note(&Renderer::styled().render(&[group]));
+}

@@ -1,0 +1,228 @@
+//! `warploom exec`, with C programs that are made here and a library folder that holds names only.
+
+use serde_json::Value;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use tempfile::TempDir;
+
+/// A folder with what stands for our libraries.
+fn libraries() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["libcuda.so", "libcudart.so"] {
+        std::fs::write(folder.path().join(name), "").unwrap();
+    }
+    folder
+}
+
+fn warploom(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_warploom"))
+        .args(arguments)
+        .env("WARPLOOM_LIB", folder)
+        .env("XDG_CACHE_HOME", folder.join("cache"))
+        .env_remove("LD_LIBRARY_PATH")
+        .env_remove("WARPLOOM_DEVICES")
+        .env_remove("TRITON_PTXAS_PATH")
+        .output()
+        .unwrap()
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn warned(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+/// A program of C source, compiled with these options.
+fn compile(folder: &Path, source: &str, options: &[&str]) -> PathBuf {
+    let (file, program) = (folder.join("program.c"), folder.join("program"));
+    std::fs::write(&file, source).unwrap();
+    let status = Command::new("cc").arg("-o").args([&program, &file]).args(options).status().unwrap();
+    assert!(status.success());
+    program
+}
+
+const EMPTY: &str = "int main(void) { return 0; }";
+
+/// What `exec --check` says of a program; it must be fatal.
+fn refused(folder: &Path, program: &Path) -> String {
+    let program = program.display().to_string();
+    let output = warploom(folder, &["exec", "--check", "--", &program]);
+    assert_eq!(output.status.code(), Some(4), "{}", warned(&output));
+    let run = warploom(folder, &["exec", "--", &program]);
+    assert_eq!((run.status.code(), warned(&run)), (Some(4), warned(&output)));
+    warned(&output)
+}
+
+#[test]
+fn the_program_ends_as_it_ends() {
+    let folder = libraries();
+    let exit = warploom(folder.path(), &["exec", "--", "sh", "-c", "exit 7"]);
+    assert_eq!(exit.status.code(), Some(7));
+    let signal = warploom(folder.path(), &["exec", "--", "sh", "-c", "kill -TERM $$"]);
+    assert_eq!(signal.status.signal(), Some(15));
+}
+
+#[test]
+fn the_program_finds_libraries_and_devices() {
+    let folder = libraries();
+    let script = "echo $WARPLOOM_DEVICES; cd $LD_LIBRARY_PATH; ls; echo $TRITON_PTXAS_PATH";
+    let output =
+        warploom(folder.path(), &["exec", "--device", "H100", "--count", "2", "--", "sh", "-c", script]);
+    let text = said(&output);
+    let lines: Vec<&str> = text.lines().collect();
+    let names = ["libcuda.so", "libcuda.so.1", "libcudart.so", "libcudart.so.12", "libcudart.so.13", "ptxas"];
+    assert_eq!(lines[0], "h100:2");
+    assert_eq!(lines[1..7], names);
+    let ptxas = Command::new(lines[7]).arg("--version").output().unwrap();
+    assert!(said(&ptxas).contains("release 13.0"), "{ptxas:?}");
+}
+
+#[test]
+fn a_shell_can_take_the_environment() {
+    let folder = libraries();
+    let output = warploom(folder.path(), &["exec", "--env", "--count", "3"]);
+    let shell = Command::new("sh").arg("-c").arg(said(&output) + "echo $WARPLOOM_DEVICES").output().unwrap();
+    assert_eq!(said(&shell), "h200:3\n");
+}
+
+#[test]
+fn what_is_not_there_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = warploom(folder.path(), &["exec", "--", "true"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(warned(&output).contains("there is no libcuda.so in"), "{}", warned(&output));
+    let folder = libraries();
+    let output = warploom(folder.path(), &["exec", "--", "a-program-that-nobody-has"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(warned(&output).contains("there is no program a-program-that-nobody-has"));
+}
+
+#[test]
+fn a_program_that_would_work_is_run_without_a_word() {
+    let folder = libraries();
+    let program = compile(folder.path(), EMPTY, &[]).display().to_string();
+    let output = warploom(folder.path(), &["exec", "--", &program]);
+    assert_eq!((output.status.code(), warned(&output)), (Some(0), String::new()));
+}
+
+#[test]
+fn a_static_program_is_refused() {
+    let folder = libraries();
+    let program = compile(folder.path(), EMPTY, &["-static"]);
+    assert!(refused(folder.path(), &program).contains("is linked statically"));
+    let forced = warploom(folder.path(), &["exec", "--force", "--", &program.display().to_string()]);
+    assert_eq!(forced.status.code(), Some(0));
+}
+
+#[test]
+fn a_program_with_more_rights_is_refused() {
+    let folder = libraries();
+    let program = compile(folder.path(), EMPTY, &[]);
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o4755)).unwrap();
+    assert!(refused(folder.path(), &program).contains("changes its user or group"));
+}
+
+#[test]
+fn other_formats_are_refused() {
+    let folder = libraries();
+    let program = compile(folder.path(), EMPTY, &[]);
+    let mut bytes = std::fs::read(&program).unwrap();
+    // ELF's class: 1 is 32 bits.
+    bytes[4] = 1;
+    std::fs::write(&program, &bytes).unwrap();
+    assert!(refused(folder.path(), &program).contains("is a 32-bit program"));
+    // Its machine: 8 is MIPS.
+    bytes[4] = 2;
+    bytes[18] = 8;
+    std::fs::write(&program, &bytes).unwrap();
+    assert!(refused(folder.path(), &program).contains("another kind of processor"));
+}
+
+/// The text is data of NVIDIA's runtime.
+#[test]
+fn a_runtime_that_is_linked_in_is_refused() {
+    let folder = libraries();
+    let source = "#include <stdio.h>\nint main(void) { return puts(\"/cudart.shm.%x\") < 0; }";
+    let program = compile(folder.path(), source, &[]);
+    let warned = refused(folder.path(), &program);
+    assert!(warned.contains("nvcc -cudart shared"), "{warned}");
+}
+
+#[test]
+fn kernels_without_ptx_are_refused() {
+    let folder = libraries();
+    let mut fatbin = cubin::fatbin::pack_ptx("", (9, 0), 90, cubin::fatbin::Reach::Base);
+    let source = |bytes: &[u8]| {
+        let list: Vec<String> = bytes.iter().map(u8::to_string).collect();
+        let list = list.join(",");
+        format!(
+            "__attribute__((section(\".nv_fatbin\"), used)) const unsigned char f[] = {{{list}}};\n{EMPTY}"
+        )
+    };
+    let with_ptx = compile(folder.path(), &source(&fatbin), &[]).display().to_string();
+    assert_eq!(warploom(folder.path(), &["exec", "--check", "--", &with_ptx]).status.code(), Some(0));
+    // The kind of the entry behind the container's header: 2 is a cubin.
+    fatbin[16] = 2;
+    let program = compile(folder.path(), &source(&fatbin), &[]);
+    assert!(refused(folder.path(), &program).contains("-gencode arch=compute_90,code=compute_90"));
+}
+
+#[test]
+fn a_path_that_comes_first_is_refused_and_one_that_does_not_is_not() {
+    let folder = libraries();
+    let other = folder.path().join("other");
+    std::fs::create_dir(&other).unwrap();
+    std::fs::write(other.join("libcuda.so.1"), "").unwrap();
+    let program = compile(folder.path(), EMPTY, &["-Wl,--disable-new-dtags,-rpath,$ORIGIN/other"]);
+    assert!(refused(folder.path(), &program).contains("patchelf --remove-rpath"));
+    let program = compile(folder.path(), EMPTY, &["-Wl,--enable-new-dtags,-rpath,$ORIGIN/other"]);
+    let output = warploom(folder.path(), &["exec", "--check", "--", &program.display().to_string()]);
+    assert_eq!(output.status.code(), Some(0), "{}", warned(&output));
+}
+
+#[test]
+fn of_a_script_the_interpreter_is_looked_at() {
+    let folder = libraries();
+    let program = compile(folder.path(), EMPTY, &["-static"]);
+    let script = folder.path().join("script");
+    std::fs::write(&script, format!("#!{}\n", program.display())).unwrap();
+    std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
+    assert!(refused(folder.path(), &script).contains("program is linked statically"));
+}
+
+#[test]
+fn the_doctor_tells_what_is_there_and_what_is_not() {
+    let folder = libraries();
+    let output = warploom(folder.path(), &["doctor", "--json"]);
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["devices"], serde_json::json!(["h200"]));
+    let files: Vec<bool> =
+        report["libraries"].as_array().unwrap().iter().map(|library| library["file"].is_string()).collect();
+    assert_eq!(files, [true, true, false]);
+    let empty = tempfile::tempdir().unwrap();
+    let output = warploom(empty.path(), &["doctor"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(said(&output).contains("problem: there is no libcuda.so in"), "{}", said(&output));
+}
+
+#[test]
+fn the_stand_in_for_ptxas_packs_what_is_right_and_refuses_what_is_not() {
+    let folder = libraries();
+    let inputs = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/commands");
+    let out = folder.path().join("k.cubin").display().to_string();
+    let good = inputs.join("run.in/add.ptx").display().to_string();
+    let words = ["ptxas", "-lineinfo", "-v", "--gpu-name=sm_90a", "--opt-level", "0", &good, "-o", &out];
+    let output = warploom(folder.path(), &words);
+    assert_eq!(output.status.code(), Some(0), "{}", warned(&output));
+    let bytes = std::fs::read(&out).unwrap();
+    let entries = cubin::fatbin::entries(&bytes).unwrap();
+    assert_eq!(entries[0].text().unwrap(), std::fs::read_to_string(&good).unwrap());
+    let early = warploom(folder.path(), &["ptxas", "-arch=sm_35", &good, "-o", &out]);
+    assert_eq!(early.status.code(), Some(1), "{}", warned(&early));
+    let wrong = inputs.join("check.in/wrong.ptx").display().to_string();
+    assert_eq!(warploom(folder.path(), &["ptxas", &wrong, "-o", &out]).status.code(), Some(1));
+}

@@ -1,0 +1,179 @@
+//! Running a plan.
+//!
+//! Steps become ready when all before them are done. The thread of the stream takes one after the other; whenever more
+//! than one is ready, another thread helps, so that branches which do not depend on one another run at the same time. Of
+//! ready steps the one of the most urgent kernel comes first. In a context that has failed every step counts as done
+//! without doing anything, so that whoever waits for the graph goes on.
+
+use super::exec::{Plan, Step};
+use super::{Conditional, ConditionalKind, Graph, Task};
+use crate::context::Health;
+use crate::error::Error;
+use crate::event::Record;
+use crate::lock;
+use crate::stream::Marker;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::{Builder, Scope};
+
+/// Threads that run branches at the same time.
+const MOST_THREADS: usize = 8;
+/// Threads in all: those whose steps only wait for something else do not count among the others.
+const MOST_WAITING: usize = 64;
+
+/// A launch of a graph.
+pub struct GraphLaunch {
+    pub(super) plan: Arc<Plan>,
+    /// What must stay until it is over.
+    pub(super) source: Arc<Graph>,
+    /// What its steps wait for.
+    pub(super) waits: HashMap<usize, Marker>,
+    /// What its steps record.
+    pub(super) records: HashMap<usize, Arc<Record>>,
+    /// The launch before it.
+    pub(super) previous: Option<Marker>,
+}
+
+impl GraphLaunch {
+    /// The graph that is launched.
+    pub(crate) fn source(&self) -> &Arc<Graph> {
+        &self.source
+    }
+
+    pub(crate) fn run(&self, health: &Health) {
+        self.previous.iter().for_each(Marker::wait);
+        self.run_plan(&self.plan, health);
+        // Nobody waits for ever, whatever has happened.
+        self.records.values().for_each(|record| record.stamp());
+    }
+
+    fn run_plan(&self, plan: &Plan, health: &Health) {
+        for condition in &plan.conditions {
+            health.note(condition.begin());
+        }
+        let needs: Vec<usize> = plan.steps.iter().map(|step| step.needs).collect();
+        let ready = (0..needs.len()).filter(|&step| needs[step] == 0).map(|step| plan.steps[step].turn(step));
+        let state = State { ready: ready.collect(), left: needs.len(), needs, busy: 1, threads: 1 };
+        let running =
+            Running { launch: self, plan, health, state: Mutex::new(state), changed: Condvar::new() };
+        std::thread::scope(|scope| running.work(scope));
+    }
+
+    /// Does what a step of a plan does.
+    fn run_step(&self, index: usize, step: &Step, health: &Health) {
+        match &step.task {
+            Task::Wait(_) => self.waits.get(&index).into_iter().for_each(Marker::wait),
+            Task::Record(_) => self.records.get(&index).into_iter().for_each(|record| record.stamp()),
+            _ if health.error().is_some() || !step.enabled => {}
+            Task::Kernel(work) => work.run(health),
+            Task::Copy(copy) => health.note(copy.run()),
+            Task::Fill(fill) => health.note(fill.run()),
+            Task::Host(call) => (call.call)(),
+            Task::Values(values) => values.run(health),
+            Task::Conditional(conditional) => self.decide(conditional, &step.bodies, health),
+            Task::Child(_) | Task::Empty | Task::Allocate(_) | Task::Free(_) => {}
+        }
+    }
+
+    fn decide(&self, conditional: &Conditional, bodies: &[Plan], health: &Health) {
+        let value = || match conditional.condition.value() {
+            Ok(value) if health.error().is_none() => Some(value),
+            Ok(_) => None,
+            Err(error) => {
+                health.note(Err(error));
+                None
+            }
+        };
+        let Some(first) = value() else { return };
+        let chosen = match conditional.kind {
+            ConditionalKind::If => bodies.get(usize::from(first == 0)),
+            ConditionalKind::Switch => bodies.get(first as usize),
+            ConditionalKind::While => {
+                let mut value_now = Some(first);
+                while value_now.is_some_and(|value| value != 0) {
+                    self.run_plan(&bodies[0], health);
+                    value_now = value();
+                }
+                None
+            }
+        };
+        chosen.into_iter().for_each(|body| self.run_plan(body, health));
+    }
+}
+
+/// The order of ready steps: the more urgent, then the one that comes first.
+type Turn = (Reverse<i32>, Reverse<usize>);
+
+impl Step {
+    fn turn(&self, index: usize) -> Turn {
+        let priority = if let Task::Kernel(work) = &self.task { work.priority() } else { 0 };
+        (Reverse(priority), Reverse(index))
+    }
+
+    /// Whether it may wait for something that no step of its own plan does.
+    fn waits(&self) -> bool {
+        matches!(self.task, Task::Wait(_) | Task::Values(_) | Task::Host(_))
+    }
+}
+
+struct Running<'a> {
+    launch: &'a GraphLaunch,
+    plan: &'a Plan,
+    health: &'a Health,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+struct State {
+    ready: BinaryHeap<Turn>,
+    needs: Vec<usize>,
+    /// Steps that are not done.
+    left: usize,
+    /// Threads that are there, without those whose steps wait.
+    busy: usize,
+    threads: usize,
+}
+
+impl Running<'_> {
+    fn work<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>) {
+        let mut state = lock(&self.state);
+        loop {
+            if state.left == 0 {
+                return;
+            }
+            let Some((_, Reverse(index))) = state.ready.pop() else {
+                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            };
+            let step = &self.plan.steps[index];
+            let waits = step.waits();
+            state.busy -= usize::from(waits);
+            if !state.ready.is_empty() && state.busy < MOST_THREADS && state.threads < MOST_WAITING {
+                // If the host has no more threads, those that are there do the work.
+                let help = Builder::new().name("graph".to_owned()).spawn_scoped(scope, || self.work(scope));
+                let more = usize::from(help.is_ok());
+                state.busy += more;
+                state.threads += more;
+            }
+            drop(state);
+            let run = AssertUnwindSafe(|| self.launch.run_step(index, step, self.health));
+            if catch_unwind(run).is_err() {
+                self.health.note(Err(Error::Unknown));
+            }
+            state = lock(&self.state);
+            state.busy += usize::from(waits);
+            state.left -= 1;
+            for &next in &step.then {
+                state.needs[next] -= 1;
+                if state.needs[next] == 0 {
+                    state.ready.push(self.plan.steps[next].turn(next));
+                }
+            }
+            if state.threads > 1 && (state.left == 0 || state.ready.len() > 1) {
+                self.changed.notify_all();
+            }
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Limits of a context: what its kernels may take.
+
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::lock;
+use machine::Profile;
+use std::sync::Mutex;
+
+/// What can be limited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// Bytes of stack of a thread, where the call graph does not tell how many it needs.
+    Stack,
+    /// Bytes of `printf`'s buffer, which here never overflows.
+    Printf,
+    /// Bytes that a kernel's threads may take by `malloc`.
+    Heap,
+    /// Levels of kernels that wait for kernels which they have launched; nothing launches them here.
+    SyncDepth,
+    /// Such launches at a time.
+    PendingLaunches,
+    /// Bytes that the L2 cache, which is not modelled, reads at a time.
+    L2Granularity,
+    /// Bytes of it that may be kept.
+    PersistingL2,
+}
+
+/// The limits of a context. What was never set is as the machine has it.
+#[derive(Debug, Default)]
+pub(crate) struct Limits(Mutex<[Option<u64>; 7]>);
+
+impl Limit {
+    /// What CUDA's devices have before anybody sets it.
+    fn default(self) -> u64 {
+        match self {
+            Self::Stack => 1 << 10,
+            Self::Printf | Self::Heap => 8 << 20,
+            Self::SyncDepth => 2,
+            Self::PendingLaunches => 2048,
+            Self::L2Granularity => 64,
+            Self::PersistingL2 => 0,
+        }
+    }
+}
+
+impl Limits {
+    pub(crate) fn stack(&self) -> Option<u32> {
+        lock(&self.0)[Limit::Stack as usize].and_then(|bytes| u32::try_from(bytes).ok())
+    }
+
+    pub(crate) fn heap(&self) -> Option<u64> {
+        lock(&self.0)[Limit::Heap as usize]
+    }
+}
+
+impl Context {
+    /// A limit.
+    pub fn limit(&self, limit: Limit) -> u64 {
+        lock(&self.limits().0)[limit as usize].unwrap_or(limit.default())
+    }
+
+    /// Sets a limit, for launches from now on.
+    pub fn set_limit(&self, limit: Limit, value: u64) -> Result<()> {
+        self.usable()?;
+        let value = match limit {
+            Limit::Stack if value > Profile::MAX_LOCAL.into() => return Err(Error::InvalidValue),
+            Limit::Stack => value.next_multiple_of(16),
+            Limit::Heap if value > self.machine().memory().limit() => return Err(Error::OutOfMemory),
+            // There is no cache to keep anything.
+            Limit::PersistingL2 => 0,
+            _ => value,
+        };
+        lock(&self.limits().0)[limit as usize] = Some(value);
+        Ok(())
+    }
+}

@@ -1,0 +1,103 @@
+//! Code that is put together from several images (`cuLink`).
+
+use crate::error::Error;
+use crate::module::{Image, LoadFailure, log};
+use link::{Input, Problem};
+use machine::Profile;
+use ptx::source::Source;
+use std::fmt::Write;
+
+/// Functions of NVIDIA's device runtime that programs name without having them.
+const DEVICE_RUNTIME: &str = include_str!("device_runtime.ptx");
+
+/// Images on their way to be one.
+#[derive(Debug, Default)]
+pub struct Link {
+    inputs: Vec<Input>,
+    remarks: String,
+}
+
+impl Link {
+    /// Adds an image, which messages call by `name`.
+    ///
+    /// # Errors
+    /// If it holds no PTX for the device, or PTX that is wrong.
+    pub fn add(&mut self, image: &Image, name: &str, profile: &Profile) -> Result<(), LoadFailure> {
+        let name = if name.is_empty() { format!("input {}", self.inputs.len() + 1) } else { name.to_owned() };
+        let source = Source::new(name, image.text(profile)?);
+        let input =
+            Input::new(&source).map_err(|found| LoadFailure::new(Error::InvalidPtx, log(&source, &found)))?;
+        self.inputs.push(input);
+        Ok(())
+    }
+
+    /// Adds the device code of a host object, or of all objects of an archive. Those without PTX for the device add
+    /// nothing: what is missing then shows in the end.
+    ///
+    /// # Errors
+    /// If it is neither, or if PTX in it is wrong.
+    pub fn add_object(&mut self, bytes: &[u8], name: &str, profile: &Profile) -> Result<(), LoadFailure> {
+        let invalid = |error: cubin::object::Error| LoadFailure::new(Error::InvalidImage, error.to_string());
+        for member in cubin::object::members(bytes).map_err(invalid)? {
+            for fatbin in member.fatbins {
+                let image = Image::Fatbin(fatbin.to_vec());
+                let called = format!("{name}({})", member.name);
+                if let Err(failure) = image.text(profile) {
+                    // Writing to a string cannot fail.
+                    let _ = writeln!(self.remarks, "{called} is left out: {}", failure.log);
+                    continue;
+                }
+                self.add(&image, &called, profile)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What is suspicious in the images, and what was left out.
+    pub fn warnings(&self) -> String {
+        let warnings = self.inputs.iter().map(|input| log(input.source(), input.warnings()));
+        self.remarks.clone() + &warnings.collect::<String>()
+    }
+
+    /// The text of the whole, which [`crate::module::Module::load`] takes.
+    ///
+    /// # Errors
+    /// If symbols are missing, or contradict one another.
+    pub fn complete(&mut self) -> Result<String, LoadFailure> {
+        if self.inputs.is_empty() {
+            let log = format!("{}nothing to link", self.remarks);
+            return Err(LoadFailure::new(Error::InvalidImage, log));
+        }
+        self.provide_runtime();
+        let text = link::link(&self.inputs, &machine::provides).map_err(|problems| {
+            let lines: String = problems.iter().map(|problem| self.lines(problem)).collect();
+            LoadFailure::new(Error::InvalidPtx, lines)
+        })?;
+        // A version or target that all have together may forbid what one had alone.
+        let source = Source::new("linked PTX", text);
+        match ptx::compile(&source).into_result() {
+            Ok(_) => Ok(source.text().to_owned()),
+            Err(found) => Err(LoadFailure::new(Error::InvalidPtx, log(&source, &found))),
+        }
+    }
+
+    /// Adds the device runtime if an image wants something of it.
+    fn provide_runtime(&mut self) {
+        let Ok(runtime) = Input::new(&Source::new("device runtime", DEVICE_RUNTIME)) else { return };
+        if self.inputs.iter().any(|input| input.wants_of(&runtime)) {
+            self.inputs.push(runtime);
+        }
+    }
+
+    /// A problem and its places, a line each.
+    fn lines(&self, problem: &Problem) -> String {
+        let mut text = format!("error {}: {}\n", problem.code, problem.message);
+        for place in &problem.places {
+            let source = self.inputs[place.input].source();
+            let (line, column) = source.line_column(place.span.start);
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "  {}, line {line}, column {column}: {}", source.name(), place.label);
+        }
+        text
+    }
+}

@@ -1,0 +1,70 @@
+//! Devices that use one another's memory, and copies between them.
+
+use crate::api::transfer::{copy_peer, request_peer};
+use crate::border::api;
+use crate::pointers::{get, put};
+use crate::state::{CONTEXTS, current, device};
+use crate::sys::*;
+use driver::{Error, Result};
+use std::ffi::{c_int, c_uint};
+
+/// The contexts that a copy between devices names must be there.
+fn known(contexts: [CUcontext; 2]) -> Result<()> {
+    contexts.into_iter().try_for_each(|context| CONTEXTS.get(context)?.usable())
+}
+
+api! {
+    fn cuDeviceCanAccessPeer(can: *mut c_int, one: CUdevice, other: CUdevice) {
+        put(can, device(one)?.can_access(&**device(other)?).into())
+    }
+
+    fn cuDeviceGetP2PAttribute(value: *mut c_int, which: CUdevice_P2PAttribute, one: CUdevice, other: CUdevice) {
+        if !device(one)?.can_access(&**device(other)?) {
+            return Err(Error::InvalidDevice);
+        }
+        let known = match which {
+            CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED | CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED => 1,
+            CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK
+            | CU_DEVICE_P2P_ATTRIBUTE_ACCESS_ACCESS_SUPPORTED
+            | CU_DEVICE_P2P_ATTRIBUTE_ONLY_PARTIAL_NATIVE_ATOMIC_SUPPORTED => 0,
+            _ => return Err(Error::InvalidValue),
+        };
+        put(value, known)
+    }
+
+    fn cuCtxEnablePeerAccess(peer: CUcontext, flags: c_uint) {
+        if flags != 0 {
+            return Err(Error::InvalidValue);
+        }
+        current()?.enable_peer(&*CONTEXTS.get(peer)?)
+    }
+
+    fn cuCtxDisablePeerAccess(peer: CUcontext) {
+        current()?.disable_peer(&*CONTEXTS.get(peer)?)
+    }
+
+    fn cuMemcpyPeer(to: CUdeviceptr, there: CUcontext, from: CUdeviceptr, here: CUcontext, bytes: usize) {
+        known([there, here])?;
+        copy_peer(to, from, bytes, std::ptr::null_mut(), true)
+    }
+
+    fn cuMemcpyPeerAsync(
+        to: CUdeviceptr,
+        there: CUcontext,
+        from: CUdeviceptr,
+        here: CUcontext,
+        bytes: usize,
+        on: CUstream,
+    ) {
+        known([there, here])?;
+        copy_peer(to, from, bytes, on, false)
+    }
+
+    fn cuMemcpy3DPeer(descriptor: *const CUDA_MEMCPY3D_PEER) {
+        request_peer(&get(descriptor)?, std::ptr::null_mut(), true)
+    }
+
+    fn cuMemcpy3DPeerAsync(descriptor: *const CUDA_MEMCPY3D_PEER, on: CUstream) {
+        request_peer(&get(descriptor)?, on, false)
+    }
+}

@@ -1,0 +1,202 @@
+//! Virtual memory management.
+
+use crate::api::module::element;
+use crate::border::api;
+use crate::pointers::{get, put};
+use crate::state::{PHYSICAL, Table, current, driver};
+use crate::sys::*;
+use driver::virtual_memory::{GRANULARITY, Physical};
+use driver::{Error, Result};
+use std::ffi::{c_int, c_ulonglong, c_void};
+use std::os::fd::{BorrowedFd, IntoRawFd};
+use std::sync::Arc;
+
+/// The only form in which memory goes to other processes: a file descriptor.
+const POSIX_FILE: u32 = 1;
+
+/// What a handle of memory is a number for.
+fn physical(handle: CUmemGenericAllocationHandle) -> Result<Arc<Physical>> {
+    PHYSICAL.get(std::ptr::without_provenance_mut(handle as usize))
+}
+
+fn handle(physical: &Arc<Physical>) -> CUmemGenericAllocationHandle {
+    PHYSICAL.insert(physical.id(), Arc::clone(physical)).addr() as CUmemGenericAllocationHandle
+}
+
+/// The device that memory is asked for on, and whether it may go to other processes.
+///
+/// # Safety
+/// The pointer is null or points to properties.
+unsafe fn wanted(props: *const CUmemAllocationProp) -> Result<(c_int, bool)> {
+    // SAFETY: by contract.
+    let props = unsafe { get(props)? };
+    if props.type_ != CU_MEM_ALLOCATION_TYPE_PINNED || props.allocFlags.compressionType != 0 {
+        return Err(Error::InvalidValue);
+    }
+    match props.location.type_ {
+        CU_MEM_LOCATION_TYPE_DEVICE => {}
+        CU_MEM_LOCATION_TYPE_HOST
+        | CU_MEM_LOCATION_TYPE_HOST_NUMA
+        | CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT => {
+            return Err(Error::NotSupported);
+        }
+        _ => return Err(Error::InvalidValue),
+    }
+    match props.requestedHandleTypes.0 {
+        0 => Ok((props.location.id, false)),
+        POSIX_FILE => Ok((props.location.id, true)),
+        _ => Err(Error::NotSupported),
+    }
+}
+
+api! {
+    fn cuMemGetAllocationGranularity(
+        out: *mut usize,
+        props: *const CUmemAllocationProp,
+        _which: CUmemAllocationGranularity_flags,
+    ) {
+        crate::state::device(wanted(props)?.0)?;
+        put(out, GRANULARITY as usize)
+    }
+
+    // A wish for a certain address is one that CUDA need not grant.
+    fn cuMemAddressReserve(
+        out: *mut CUdeviceptr,
+        bytes: usize,
+        align: usize,
+        _wish: CUdeviceptr,
+        flags: c_ulonglong,
+    ) {
+        if flags != 0 || out.is_null() {
+            return Err(Error::InvalidValue);
+        }
+        put(out, driver()?.reserve_addresses(bytes as u64, align as u64)?)
+    }
+
+    fn cuMemAddressFree(address: CUdeviceptr, bytes: usize) {
+        driver()?.free_addresses(address, bytes as u64)
+    }
+
+    fn cuMemCreate(
+        out: *mut CUmemGenericAllocationHandle,
+        bytes: usize,
+        props: *const CUmemAllocationProp,
+        flags: c_ulonglong,
+    ) {
+        if flags != 0 || out.is_null() {
+            return Err(Error::InvalidValue);
+        }
+        let (device, exportable) = wanted(props)?;
+        put(out, handle(&driver()?.create_physical(device, bytes as u64, exportable)?))
+    }
+
+    fn cuMemRelease(memory: CUmemGenericAllocationHandle) {
+        let found = physical(memory)?;
+        if found.release() {
+            PHYSICAL.forget(found.id());
+        }
+        Ok(())
+    }
+
+    fn cuMemRetainAllocationHandle(out: *mut CUmemGenericAllocationHandle, address: *mut c_void) {
+        let (found, _) = driver()?.mapped_at(address.addr() as u64)?;
+        if PHYSICAL.find(Table::<Physical, c_void>::handle(found.id())).is_some() {
+            found.retain();
+            return put(out, Table::<Physical, c_void>::handle(found.id()).addr() as u64);
+        }
+        found.revive();
+        put(out, handle(&found))
+    }
+
+    fn cuMemMap(
+        address: CUdeviceptr,
+        bytes: usize,
+        offset: usize,
+        memory: CUmemGenericAllocationHandle,
+        flags: c_ulonglong,
+    ) {
+        if offset != 0 || flags != 0 {
+            return Err(Error::InvalidValue);
+        }
+        driver()?.map(address, bytes as u64, &physical(memory)?)
+    }
+
+    fn cuMemUnmap(address: CUdeviceptr, bytes: usize) {
+        driver()?.unmap(address, bytes as u64)
+    }
+
+    fn cuMemSetAccess(address: CUdeviceptr, bytes: usize, places: *const CUmemAccessDesc, count: usize) {
+        for index in 0..count {
+            let place = element(places, index)?;
+            if place.location.type_ != CU_MEM_LOCATION_TYPE_DEVICE {
+                return Err(Error::NotSupported);
+            }
+            let usable = match place.flags {
+                CU_MEM_ACCESS_FLAGS_PROT_NONE => false,
+                CU_MEM_ACCESS_FLAGS_PROT_READWRITE => true,
+                CU_MEM_ACCESS_FLAGS_PROT_READ => return Err(Error::NotSupported),
+                _ => return Err(Error::InvalidValue),
+            };
+            driver()?.set_access(address, bytes as u64, place.location.id, usable)?;
+        }
+        Ok(())
+    }
+
+    fn cuMemGetAccess(flags: *mut c_ulonglong, place: *const CUmemLocation, address: CUdeviceptr) {
+        let place = get(place)?;
+        if place.type_ != CU_MEM_LOCATION_TYPE_DEVICE {
+            return Err(Error::NotSupported);
+        }
+        let ordinal = crate::state::device(place.id)?.ordinal();
+        let usable = driver()?.mapped_at(address)?.1.contains(&ordinal);
+        let shown = if usable { CU_MEM_ACCESS_FLAGS_PROT_READWRITE } else { CU_MEM_ACCESS_FLAGS_PROT_NONE };
+        put(flags, shown.into())
+    }
+
+    fn cuMemGetAllocationPropertiesFromHandle(
+        out: *mut CUmemAllocationProp,
+        memory: CUmemGenericAllocationHandle,
+    ) {
+        let found = physical(memory)?;
+        let location = CUmemLocation { type_: CU_MEM_LOCATION_TYPE_DEVICE, id: found.ordinal() as c_int };
+        let types = if found.exportable() { POSIX_FILE } else { 0 };
+        put(out, CUmemAllocationProp {
+            type_: CU_MEM_ALLOCATION_TYPE_PINNED,
+            requestedHandleTypes: CUmemAllocationHandleType_enum(types),
+            location,
+            win32HandleMetaData: std::ptr::null_mut(),
+            allocFlags: CUmemAllocationProp_st__bindgen_ty_1 {
+                compressionType: 0,
+                gpuDirectRDMACapable: 0,
+                usage: 0,
+                reserved: [0; 4],
+            },
+        })
+    }
+
+    fn cuMemExportToShareableHandle(
+        out: *mut c_void,
+        memory: CUmemGenericAllocationHandle,
+        kind: CUmemAllocationHandleType,
+        flags: c_ulonglong,
+    ) {
+        if kind.0 != POSIX_FILE || flags != 0 || out.is_null() {
+            return Err(Error::InvalidValue);
+        }
+        put(out.cast::<c_int>(), physical(memory)?.export()?.into_raw_fd())
+    }
+
+    fn cuMemImportFromShareableHandle(
+        out: *mut CUmemGenericAllocationHandle,
+        shared: *mut c_void,
+        kind: CUmemAllocationHandleType,
+    ) {
+        let number = shared.addr() as c_int;
+        if kind.0 != POSIX_FILE || number < 0 || out.is_null() {
+            return Err(Error::InvalidValue);
+        }
+        // SAFETY: the program says that this is a file it has open, and keeps it so during the call.
+        let file = BorrowedFd::borrow_raw(number).try_clone_to_owned().map_err(|_| Error::InvalidValue)?;
+        put(out, handle(&driver()?.import_physical(current()?.device().ordinal(), file)?))
+    }
+}

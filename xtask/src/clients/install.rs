@@ -1,0 +1,135 @@
+//! Bringing a client here: an environment of Python, an unpacked source, or a compiled test program.
+
+use super::cache;
+use super::suite::{Client, RustPackage};
+use anyhow::{Context, Result, ensure};
+use cargo_metadata::MetadataCommand;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use walkdir::WalkDir;
+
+/// Where a client is.
+pub(crate) struct Place {
+    /// Its environment of Python.
+    pub(crate) environment: PathBuf,
+    /// Where its tests run.
+    pub(crate) folder: PathBuf,
+    /// Its compiled tests.
+    pub(crate) program: Option<PathBuf>,
+}
+
+/// Runs a command that must succeed.
+fn must(command: &mut Command) -> Result<()> {
+    let shown = format!("{command:?}");
+    let output = command.output().with_context(|| shown.clone())?;
+    let errors = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "{shown}: {}\n{errors}", output.status);
+    Ok(())
+}
+
+/// Installs a client, unless that was done; or says what is missing that only the caller can give.
+pub(crate) fn install(name: &str, client: &Client, libraries: &Path) -> Result<Result<Place, String>> {
+    let base = cache().join(name);
+    fs::create_dir_all(base.join("work"))?;
+    let environment = base.join("env");
+    python(&environment, &client.python)?;
+    let mut folder = base.join("work");
+    if let Some(package) = &client.source {
+        folder = source(&base, &environment, package)?.join(&client.folder);
+    }
+    if let Some(variable) = &client.checkout {
+        match std::env::var_os(variable) {
+            Some(checkout) => folder = PathBuf::from(checkout).join(&client.folder),
+            None => return Ok(Err(format!("its tests are in no package; {variable} can name a checkout"))),
+        }
+    }
+    let program = match &client.package {
+        Some(package) => Some(rust(&base, package, libraries)?),
+        None => None,
+    };
+    Ok(Ok(Place { environment, folder, program }))
+}
+
+/// An environment with exactly these packages.
+fn python(environment: &Path, packages: &[String]) -> Result<()> {
+    let (stamp, wanted) = (environment.join("packages.txt"), packages.join("\n"));
+    if packages.is_empty() || fs::read_to_string(&stamp).is_ok_and(|found| found == wanted) {
+        return Ok(());
+    }
+    println!("installing into {}", environment.display());
+    let _ = fs::remove_dir_all(environment);
+    must(Command::new("python3").args(["-m", "venv"]).arg(environment))?;
+    must(Command::new(environment.join("bin/pip")).args(["install", "--quiet"]).args(packages))?;
+    Ok(fs::write(stamp, wanted)?)
+}
+
+/// The folder of an unpacked source distribution.
+fn source(base: &Path, environment: &Path, package: &str) -> Result<PathBuf> {
+    let folder = base.join(package.replace("==", "-"));
+    if !folder.exists() {
+        let options = ["download", "--quiet", "--no-deps", "--no-binary", ":all:", "--dest"];
+        must(Command::new(environment.join("bin/pip")).args(options).arg(base).arg(package))?;
+        let archive = folder.with_file_name(format!("{}.tar.gz", package.replace("==", "-")));
+        must(Command::new("tar").arg("xzf").arg(archive).arg("-C").arg(base))?;
+    }
+    Ok(folder)
+}
+
+/// Compiles the unit tests of a package of Rust's registry; the program.
+fn rust(base: &Path, package: &RustPackage, libraries: &Path) -> Result<PathBuf> {
+    let folder = base.join(format!("{}-{}", package.name, package.version));
+    if !folder.exists() {
+        copy_package(base, package, &folder)?;
+    }
+    // What looks for a CUDA toolkit at build time finds our library where a toolkit has its own.
+    let toolkit = base.join("toolkit");
+    fs::create_dir_all(toolkit.join("lib64"))?;
+    let _ = std::os::unix::fs::symlink(libraries.join("libcuda.so"), toolkit.join("lib64/libcuda.so"));
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo
+        .args(["test", "--lib", "--no-run", "--message-format", "json", "--target-dir"])
+        .arg(base.join("target"));
+    if !package.features.is_empty() {
+        cargo.args(["--no-default-features", "--features", &package.features.join(",")]);
+    }
+    cargo.current_dir(&folder).env("CUDA_LIBRARY_PATH", &toolkit).env_remove("CARGO_TARGET_DIR");
+    let output = cargo.output()?;
+    ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let messages = cargo_metadata::Message::parse_stream(output.stdout.as_slice());
+    let built = messages.filter_map(|message| match message {
+        Ok(cargo_metadata::Message::CompilerArtifact(artifact)) => artifact.executable,
+        _ => None,
+    });
+    built.last().map(Into::into).context("cargo says of no test program where it is")
+}
+
+/// Copies a package out of cargo's cache, as a workspace of its own.
+fn copy_package(base: &Path, package: &RustPackage, to: &Path) -> Result<()> {
+    let fetch = base.join("fetch");
+    fs::create_dir_all(fetch.join("src"))?;
+    fs::write(fetch.join("src/lib.rs"), "")?;
+    let RustPackage { name, version, .. } = package;
+    let manifest = format!(
+        "[package]\nname = \"fetch\"\nedition = \"2024\"\n\n[dependencies]\n{name} = {{ version = \"={version}\", \
+         default-features = false }}\n\n[workspace]\n"
+    );
+    fs::write(fetch.join("Cargo.toml"), manifest)?;
+    let mut asked = MetadataCommand::new();
+    asked.manifest_path(fetch.join("Cargo.toml"));
+    let metadata = asked.exec()?;
+    let found = metadata.packages.iter().find(|found| found.name.as_str() == name);
+    let from = found.and_then(|found| found.manifest_path.parent()).context("cargo has not brought it")?;
+    for entry in WalkDir::new(from) {
+        let entry = entry?;
+        let place = to.join(entry.path().strip_prefix(from)?);
+        if entry.file_type().is_dir() {
+            fs::create_dir_all(place)?;
+        } else {
+            fs::copy(entry.path(), place)?;
+        }
+    }
+    let path = to.join("Cargo.toml");
+    let text = fs::read_to_string(&path)?;
+    Ok(fs::write(path, text + "\n[workspace]\n")?)
+}
