@@ -5,7 +5,7 @@ use crate::event::Event;
 use crate::facts::{Base, Facts};
 use crate::layout::Layout;
 use crate::model::Model;
-use crate::plan::Values;
+use crate::plan::{Stage, Values};
 use crate::program::{Condition, Program, Quantifier, Term};
 use crate::relation::EventId;
 use crate::search::{End, Goal, Proof, Search};
@@ -437,6 +437,18 @@ impl Goal for FindRace<'_> {
         }
         false
     }
+}
+
+/// The data races of a trace: an execution whose reads-from, Fence-SC order and barriers are known, given as base relations.
+/// Causality does not depend on coherence, which need not be.
+///
+/// This is where an observer of running kernels joins: it pushes events into [`Facts`], relates them by program order,
+/// reads-from and barriers, and asks.
+pub fn races_of_trace(facts: &Facts, model: &Model) -> Vec<(EventId, EventId)> {
+    let mut values = Values::default();
+    model.plan.evaluate(Stage::Events, facts, &mut values);
+    model.plan.evaluate(Stage::Choices, facts, &mut values);
+    races(facts, model, &values)
 }
 
 /// The data races of a consistent execution: accesses that overlap, one of them a write, that are not morally strong to

@@ -140,17 +140,17 @@ impl Reader {
     fn location_declaration(&mut self, tokens: &mut Tokens) -> Result<(), Problem> {
         let name = tokens.word("a location")?;
         if self.locations.iter().any(|location| location.name == name) {
-            return Err(tokens.problem(format!("`{name}` is declared twice")));
+            return Err(tokens.rejected(format!("`{name}` is declared twice")));
         }
         if self.locations.len() >= MAX_LOCATIONS {
-            return Err(tokens.problem("there are too many locations".into()));
+            return Err(tokens.rejected("there are too many locations".into()));
         }
         let known = |reader: &Self, tokens: &mut Tokens| {
             let name = tokens.word("a location")?;
             let found = reader.locations.iter().find(|location| location.name == name);
             found
                 .map(|location| location.bytes)
-                .ok_or_else(|| tokens.problem(format!("there is no location `{name}`")))
+                .ok_or_else(|| tokens.rejected(format!("there is no location `{name}`")))
         };
         if tokens.eat("@") {
             let proxy = proxy(tokens)?;
@@ -192,7 +192,7 @@ impl Reader {
         loop {
             let name = tokens.word("a thread, like `P0@cta 0,gpu 0`")?.to_owned();
             if self.threads.len() >= MAX_THREADS || self.thread(&name).is_some() {
-                return Err(tokens.problem(format!("too many threads, or {name} twice")));
+                return Err(tokens.rejected(format!("too many threads, or {name} twice")));
             }
             tokens.need("@")?;
             let mut placement = Placement::default();
@@ -200,12 +200,12 @@ impl Reader {
                 let level = tokens.word("`cta`, `cluster` or `gpu`")?;
                 let number = tokens.number("a number")?;
                 let number =
-                    u32::try_from(number).map_err(|_| tokens.problem(format!("{number} is no place")))?;
+                    u32::try_from(number).map_err(|_| tokens.rejected(format!("{number} is no place")))?;
                 match level {
                     "cta" => placement.cta = number,
                     "cluster" => placement.cluster = number,
                     "gpu" => placement.gpu = number,
-                    _ => return Err(tokens.problem(format!("`{level}` is not a level of the machine"))),
+                    _ => return Err(tokens.rejected(format!("`{level}` is not a level of the machine"))),
                 }
                 if !tokens.eat(",") {
                     break;
@@ -303,7 +303,7 @@ impl Reader {
             "cp" => self.copy(tokens),
             "add" | "sub" | "mul" | "div" | "and" | "or" | "xor" => {
                 let operation =
-                    arithmetic(name).ok_or_else(|| tokens.problem(format!("unknown `{name}`")))?;
+                    arithmetic(name).ok_or_else(|| tokens.rejected(format!("unknown `{name}`")))?;
                 let destination = self.destination(tokens, thread)?;
                 tokens.need(",")?;
                 let a = self.operand(tokens, thread)?;
@@ -331,7 +331,7 @@ impl Reader {
                 column.jumps.push((column.code.len(), tokens.word("a label")?.to_owned()));
                 Ok(Instruction::Jump(0))
             }
-            _ => Err(tokens.problem(format!("`{name}` is not an instruction of the dialect"))),
+            _ => Err(tokens.rejected(format!("`{name}` is not an instruction of the dialect"))),
         }
     }
 
@@ -340,7 +340,7 @@ impl Reader {
         tokens.need(".")?;
         let order = order(tokens)?;
         if matches!(order, Order::Weak | Order::Sc) {
-            return Err(tokens.problem(format!("an atomic cannot be {}", order.name())));
+            return Err(tokens.rejected(format!("an atomic cannot be {}", order.name())));
         }
         tokens.need(".")?;
         let scope = Some(scope(tokens)?);
@@ -364,7 +364,7 @@ impl Reader {
             "exch" if destination.is_some() => Update::Combine(Arithmetic::Second, first),
             _ => match arithmetic(operation) {
                 Some(operation) => Update::Combine(operation, first),
-                None => return Err(tokens.problem(format!("`{operation}` is not an operation of `{name}`"))),
+                None => return Err(tokens.rejected(format!("`{operation}` is not an operation of `{name}`"))),
             },
         };
         Ok(Instruction::Atomic { destination, update, access: Access { bytes, proxy, order, scope } })
@@ -375,18 +375,18 @@ impl Reader {
         let scope = match tokens.word("`cta` or `cluster`")? {
             "cta" => Scope::Cta,
             "cluster" => Scope::Cluster,
-            other => return Err(tokens.problem(format!("there is no barrier of `{other}`"))),
+            other => return Err(tokens.rejected(format!("there is no barrier of `{other}`"))),
         };
         tokens.need(".")?;
         let part = match tokens.word("`sync`, `arrive` or `wait`")? {
             "sync" => Part::Sync,
             "arrive" => Part::Arrive,
             "wait" => Part::Wait,
-            other => return Err(tokens.problem(format!("a barrier has no `{other}`"))),
+            other => return Err(tokens.rejected(format!("a barrier has no `{other}`"))),
         };
         let instance = tokens.number("the barrier's instance")?;
         let instance =
-            u32::try_from(instance).map_err(|_| tokens.problem(format!("{instance} is no instance")))?;
+            u32::try_from(instance).map_err(|_| tokens.rejected(format!("{instance} is no instance")))?;
         let resource = if tokens.eat(",") { Some(self.operand(tokens, thread)?) } else { None };
         let quorum =
             if resource.is_some() && tokens.eat(",") { Some(self.operand(tokens, thread)?) } else { None };
@@ -403,7 +403,7 @@ impl Reader {
             match tokens.word("`bulk` or `wait`")? {
                 "wait" => return Ok(Instruction::WaitAsync),
                 "bulk" => proxy = Proxy::Async,
-                other => return Err(tokens.problem(format!("there is no `cp.async.{other}`"))),
+                other => return Err(tokens.rejected(format!("there is no `cp.async.{other}`"))),
             }
         }
         let to = self.location(tokens)?;
@@ -415,7 +415,7 @@ impl Reader {
     fn destination(&mut self, tokens: &mut Tokens, thread: usize) -> Result<Register, Problem> {
         match self.operand(tokens, thread)? {
             Operand::Register(register) => Ok(register),
-            Operand::Constant(_) => Err(tokens.problem("a result needs a register".into())),
+            Operand::Constant(_) => Err(tokens.rejected("a result needs a register".into())),
         }
     }
 
@@ -435,7 +435,7 @@ impl Reader {
         let bracketed = tokens.eat("[");
         let name = tokens.word("a location")?;
         if is_register(name) {
-            return Err(tokens.problem("addresses in registers are not supported".into()));
+            return Err(tokens.rejected("addresses in registers are not supported".into()));
         }
         if bracketed {
             tokens.need("]")?;
@@ -443,7 +443,7 @@ impl Reader {
         match self.locations.iter().find(|location| location.name == name) {
             Some(location) => Ok(location.bytes),
             None if self.locations.len() < MAX_LOCATIONS => Ok(self.declare(name, vec![0; WIDTH as usize])),
-            None => Err(tokens.problem("there are too many locations".into())),
+            None => Err(tokens.rejected("there are too many locations".into())),
         }
     }
 
@@ -520,19 +520,19 @@ fn order(tokens: &mut Tokens) -> Result<Order, Problem> {
     let name = tokens.word("a memory order")?;
     let orders = [Order::Weak, Order::Relaxed, Order::Acquire, Order::Release, Order::AcqRel, Order::Sc];
     let found = orders.into_iter().find(|order| order.name() == name);
-    found.ok_or_else(|| tokens.problem(format!("`{name}` is not a memory order")))
+    found.ok_or_else(|| tokens.rejected(format!("`{name}` is not a memory order")))
 }
 
 fn scope(tokens: &mut Tokens) -> Result<Scope, Problem> {
     let name = tokens.word("a scope")?;
     let found = Scope::ALL.into_iter().find(|scope| scope.name() == name);
-    found.ok_or_else(|| tokens.problem(format!("`{name}` is not a scope")))
+    found.ok_or_else(|| tokens.rejected(format!("`{name}` is not a scope")))
 }
 
 fn proxy(tokens: &mut Tokens) -> Result<Proxy, Problem> {
     let name = tokens.word("a proxy")?;
     let found = Proxy::ALL.into_iter().find(|proxy| proxy.name() == name);
-    found.ok_or_else(|| tokens.problem(format!("`{name}` is not a proxy")))
+    found.ok_or_else(|| tokens.rejected(format!("`{name}` is not a proxy")))
 }
 
 /// `.weak`, `.volatile` or an order with a scope.
@@ -546,7 +546,7 @@ fn order_of_access(tokens: &mut Tokens, legal: &[Order]) -> Result<(Order, Optio
         return Ok((order, None));
     }
     if !legal.contains(&order) {
-        return Err(tokens.problem(format!("this access cannot be {}", order.name())));
+        return Err(tokens.rejected(format!("this access cannot be {}", order.name())));
     }
     tokens.need(".")?;
     Ok((order, Some(scope(tokens)?)))
@@ -563,7 +563,7 @@ fn fence(tokens: &mut Tokens) -> Result<Instruction, Problem> {
     }
     let order = order(tokens)?;
     if matches!(order, Order::Weak | Order::Relaxed) {
-        return Err(tokens.problem(format!("a fence cannot be {}", order.name())));
+        return Err(tokens.rejected(format!("a fence cannot be {}", order.name())));
     }
     tokens.need(".")?;
     Ok(Instruction::Fence { order, scope: scope(tokens)? })

@@ -66,7 +66,11 @@ pub fn parse(module: &Module) -> Result<FromPtx, Problem> {
                 test.condition(at, &source[..end], word == "filter")?;
             }
             _ => {
-                return Err(text::problem(source, at, format!("`{word}` is not a directive of litmus tests")));
+                return Err(text::problem(
+                    source,
+                    at,
+                    format!("`{word}` is not a directive of litmus tests"),
+                ));
             }
         }
     }
@@ -273,7 +277,13 @@ impl Lowering<'_, '_> {
             let fail = |message: String| text::problem(source, span.start as usize, message);
             let text = source.get(span.start as usize..span.end as usize).unwrap_or_default();
             let text = text.trim_end_matches(';').split_whitespace().collect::<Vec<_>>().join(" ");
-            let operands = body.operands(instruction);
+            // Optional operands that were not written do not matter here.
+            let operands: Vec<Source> = body
+                .operands(instruction)
+                .iter()
+                .filter(|operand| **operand != Source::Absent)
+                .copied()
+                .collect();
             if words[0] == "bra" {
                 let Some(Source::Label(label)) = operands.first() else {
                     return Err(fail("a branch needs a label".into()));
@@ -301,7 +311,7 @@ impl Lowering<'_, '_> {
             }
             if matches!(words[0], "ret" | "exit") {
                 self.code.push((Instruction::Jump(usize::MAX - 1), text));
-            } else if let Some(made) = self.instruction(&words, operands).map_err(fail)? {
+            } else if let Some(made) = self.instruction(&words, &operands).map_err(fail)? {
                 self.code.push((made, text));
             }
             if instruction.guard.is_some() {
@@ -487,7 +497,7 @@ impl Lowering<'_, '_> {
             return Err("this barrier is not understood".into());
         };
         let constant = |operand: Option<&Source>| match operand {
-            None | Some(Source::Absent) => Ok(None),
+            None => Ok(None),
             Some(Source::Immediate(value)) => Ok(Some(*value as i64)),
             Some(_) => Err("a barrier in a test needs constant operands".to_owned()),
         };

@@ -378,32 +378,46 @@ pub fn from_cycle(name: &str, edges: &[Edge], annotation: &Annotation, places: &
         };
         kinds.push(kind);
     }
+    // The value at each event: writes are numbered as they are printed, and a read has the value of the write before it in
+    // its chain of communication, which begins behind program order with the initial value.
+    let numbers: Vec<usize> =
+        (0..n).map(|index| kinds[..=index].iter().filter(|&&kind| kind == 'W').count()).collect();
+    let is_po = |index: usize| matches!(edges[index % n], Edge::Po { .. });
+    let start = (0..n).find(|&index| is_po(index)).map_or(0, |index| index + 1);
+    let (mut values, mut current) = (vec![0; n], 0);
+    for index in (start..start + n).map(|index| index % n) {
+        if is_po(index + n - 1) {
+            current = 0;
+        }
+        current = if kinds[index] == 'W' { numbers[index] } else { current };
+        values[index] = current;
+    }
     let (mut columns, mut conditions) = (vec![Vec::new()], Vec::new());
-    let (mut location, mut values, mut registers, mut fresh) = (0, vec![0; moves.max(1)], 0, 0);
+    let mut registers = 0;
+    let moved =
+        |index: usize| edges[..index].iter().filter(|edge| matches!(edge, Edge::Po { same: false, .. }));
+    let locations: Vec<usize> = (0..n).map(|index| moved(index).count() % moves.max(1)).collect();
+    // How many writes a location has, and which is the last of its chain.
     let mut final_writes = vec![(0, 0); moves.max(1)];
+    for index in (start..start + n).map(|index| index % n).filter(|&index| kinds[index] == 'W') {
+        final_writes[locations[index]] = (final_writes[locations[index]].0 + 1, values[index]);
+    }
     for index in 0..n {
         let last = columns.len() - 1;
         let begins = edges[index] == Edge::Rfe;
         let ends = edges[(index + n - 1) % n] == Edge::Rfe;
         if kinds[index] == 'W' {
-            fresh += 1;
-            values[location] = fresh;
-            final_writes[location] = (final_writes[location].0 + 1, fresh);
             let order = if begins { annotation.write } else { annotation.other };
-            columns[last].push(Line::new(&format!("st.{order} {{x}}, {{v}}"), location));
+            columns[last].push(Line::new(&format!("st.{order} {{x}}, {{v}}"), locations[index]));
         } else {
             let order = if ends { annotation.read } else { annotation.other };
-            columns[last].push(Line::new(&format!("ld.{order} {{r}}, {{x}}"), location));
-            conditions.push(format!("P{last}:r{registers} == {}", values[location]));
+            columns[last].push(Line::new(&format!("ld.{order} {{r}}, {{x}}"), locations[index]));
+            conditions.push(format!("P{last}:r{registers} == {}", values[index]));
             registers += 1;
         }
         match &edges[index] {
-            Edge::Po { same, between } => {
-                if let Some(between) = between {
-                    columns[last].push(Line::new(between, 0));
-                }
-                location = if *same || moves == 0 { location } else { (location + 1) % moves };
-            }
+            Edge::Po { between: Some(between), .. } => columns[last].push(Line::new(between, 0)),
+            Edge::Po { .. } => {}
             _ if index + 1 < n => {
                 columns.push(Vec::new());
                 registers = 0;

@@ -1,5 +1,19 @@
-//! The PTX memory consistency model.
-#![allow(warnings)] // DRAFT
+//! The PTX memory consistency model: what a litmus test may do, and why.
+//!
+//! ```text
+//! dialect, from_ptx ──▶ Program ──unfold──▶ partial executions ◀──search── choices: reads-from, Fence-SC, coherence
+//!                                                 │
+//!                     model/*.model ──plan──▶ consistency ──▶ answer: verdict, outcomes, race, liveness
+//!                                                                          │
+//!                                            checker ◀── execution or proof ┘
+//! ```
+//!
+//! The model is not code: it is relations in files, read by [`language`] and compiled by [`plan`]. [`facts`] gives the base
+//! relations of an execution, whoever made it: a litmus test here, or a trace of real kernels later. [`checker`] knows the
+//! axioms a second time, and verifies every answer.
+//!
+//! `docs/memory-model.md` has the definitions, their sources, and the differences between the models.
+
 pub mod answer;
 mod barrier;
 pub mod checker;

@@ -162,6 +162,12 @@ impl<'a> Tokens<'a> {
         problem(self.text, self.offset(), message)
     }
 
+    /// A problem at the token taken last.
+    pub(crate) fn rejected(&self, message: String) -> Problem {
+        let last = self.at.checked_sub(1).and_then(|last| self.list.get(last));
+        problem(self.text, last.map_or(0, |(_, offset)| *offset), message)
+    }
+
     pub(crate) fn unexpected(&self, wanted: &str) -> Problem {
         let found = match self.peek() {
             Token::Word(word) => format!("`{word}`"),
@@ -175,7 +181,7 @@ impl<'a> Tokens<'a> {
 
 /// A problem at an offset of a text.
 pub(crate) fn problem(text: &str, offset: usize, message: String) -> Problem {
-    let before = &text[..text.floor_char_boundary(offset)];
+    let before = text.get(..offset).unwrap_or(text);
     let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
     Problem {
         line: before.matches('\n').count() + 1,
@@ -273,8 +279,9 @@ fn term(tokens: &mut Tokens, names: &mut impl Names) -> Result<Term, Problem> {
         tokens.take();
         tokens.take();
         tokens.eat("%");
-        let problem =
-            |tokens: &Tokens, name: &str| tokens.problem(format!("thread {thread} has no register `{name}`"));
+        let problem = |tokens: &Tokens, name: &str| {
+            tokens.rejected(format!("thread {thread} has no register `{name}`"))
+        };
         let name = tokens.word("a register")?;
         return names.register(&thread, name).ok_or_else(|| problem(tokens, name));
     }
@@ -284,7 +291,7 @@ fn term(tokens: &mut Tokens, names: &mut impl Names) -> Result<Term, Problem> {
     let bracketed = tokens.eat("[");
     let name = tokens.word("a register, a location or a number")?;
     let found =
-        names.location(name).ok_or_else(|| tokens.problem(format!("there is no location `{name}`")))?;
+        names.location(name).ok_or_else(|| tokens.rejected(format!("there is no location `{name}`")))?;
     if bracketed {
         tokens.need("]")?;
     } else if tokens.eat("[") {

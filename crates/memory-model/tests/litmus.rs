@@ -2,11 +2,12 @@
 //! `(* expect WHAT [MODEL or VERSION] VALUE *)`, where WHAT is `holds`, `race` or `terminates`, and the expectation is for
 //! the models of that family, or from that version on, or for all.
 
-use memory_model::answer::{Options, Question};
+use memory_model::answer::{Options, Question, races_of_trace};
 use memory_model::checker::{Checker, all_outcomes};
 use memory_model::language::{Version, parse_version};
 use memory_model::model::{Family, Model};
 use memory_model::program::Program;
+use memory_model::search::Proof;
 use memory_model::{dialect, explain};
 use std::collections::BTreeSet;
 use std::fs;
@@ -153,6 +154,58 @@ fn the_brute_force_judge_agrees_on_outcomes() {
         }
     }
     assert!(judged > 200, "{judged}");
+}
+
+/// The proof without one of its cases, if it has any.
+fn damaged(proof: &Proof) -> Option<Proof> {
+    let mut proof = proof.clone();
+    match &mut proof {
+        Proof::Source { cases, .. } if !cases.is_empty() => drop(cases.pop()),
+        Proof::Orient { forth, .. } => **forth = Proof::Violated,
+        Proof::Swap { success, .. } => **success = Proof::Violated,
+        _ => return None,
+    }
+    Some(proof)
+}
+
+#[test]
+fn a_proof_that_lacks_a_case_is_rejected() {
+    let model = Model::new(Family::Isa, Version(8, 6)).unwrap();
+    let mut rejected = 0;
+    for (name, _, program) in tests() {
+        let proof = Question::new(&program, &model, Options::default()).proof().unwrap();
+        let Some(proof) = proof.as_ref().and_then(damaged) else { continue };
+        let checker = Checker::new(&program, model.family, model.version, Options::default());
+        assert!(!checker.accepts_proof(&proof), "{name}");
+        rejected += 1;
+    }
+    assert!(rejected > 10, "{rejected}");
+}
+
+#[test]
+fn problems_stand_under_what_is_wrong() {
+    let at = |text: &str| dialect::parse(text).map(|_| ()).map_err(|problem| (problem.line, problem.column));
+    let head = "PTX t { x=0; }\nP0@cta 0,gpu 0;\n";
+    assert_eq!(at(&format!("{head}st.acquire.gpu x, 1;\nexists (x == 1)")), Err((3, 4)));
+    assert_eq!(at(&format!("{head}ld.weak r0, x;\nexists (P0:r7 == y)")), Err((4, 18)));
+    assert_eq!(at(&format!("{head}nop;\nexists (x == 1)")), Err((3, 1)));
+    assert_eq!(at(&format!("{head}goto LC00;\nexists (x == 1)")), Err((4, 1)));
+}
+
+#[test]
+fn a_trace_tells_its_races() {
+    // The execution of message passing in which the flag is seen: with patterns no race, without them one.
+    for (name, racy) in [("MP-release-acquire", false), ("MP-weak", true)] {
+        let (_, _, mut program) = tests().into_iter().find(|(known, ..)| known == name).unwrap();
+        let seen = dialect::parse(
+            "PTX t { y=0; } P0@cta 0,gpu 0|P1@cta 1,gpu 0; |ld.weak r0, y; exists (P1:r0 == 1)",
+        );
+        program.condition = seen.unwrap().condition;
+        let model = Model::new(Family::Isa, Version(8, 6)).unwrap();
+        let execution =
+            Question::new(&program, &model, Options::default()).verdict().unwrap().execution.unwrap();
+        assert_eq!(!races_of_trace(&execution.facts, &model).is_empty(), racy, "{name}");
+    }
 }
 
 #[test]

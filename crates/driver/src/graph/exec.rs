@@ -240,9 +240,6 @@ impl Graph {
     }
 }
 
-/// A step that records an event, and the record of one launch.
-type Recording = (usize, Arc<Event>, Arc<Record>);
-
 impl Exec {
     /// Its identity.
     pub fn id(&self) -> Id {

@@ -28,6 +28,9 @@ pub(crate) enum Progress {
 /// A value, if it is known, and the reads that it depends on.
 type Word = (Option<i64>, BTreeSet<usize>);
 
+/// A barrier's instruction, resource and quorum; an operand that is there may be unknown.
+type Call = (usize, Option<Option<i64>>, Option<Option<i64>>);
+
 /// What a thread does, as far as the given values tell.
 #[derive(Clone, Debug)]
 pub(crate) struct Run {
@@ -37,8 +40,8 @@ pub(crate) struct Run {
     pub(crate) rmw: BTreeSet<(usize, usize)>,
     pub(crate) dependencies: BTreeSet<(usize, usize)>,
     pub(crate) copies: BTreeSet<(usize, usize)>,
-    /// For each barrier event: its instruction, resource and quorum.
-    pub(crate) barriers: BTreeMap<usize, (usize, Option<Option<i64>>, Option<Option<i64>>)>,
+    /// The barrier events with what they were called with.
+    pub(crate) barriers: BTreeMap<usize, Call>,
     pub(crate) registers: Vec<Option<i64>>,
     pub(crate) progress: Progress,
     /// Whether an assumption about a compare-and-swap is wrong.
@@ -79,9 +82,7 @@ pub(crate) fn run(
     };
     let mut at = 0;
     for _ in 0..MAX_STEPS {
-        if !visits.contains_key(&at) {
-            visits.insert(at, (registers.clone(), out.events.len(), 1));
-        }
+        visits.entry(at).or_insert_with(|| (registers.clone(), out.events.len(), 1));
         let Some(instruction) = text.code.get(at) else {
             out.progress = Progress::Ended;
             break;
