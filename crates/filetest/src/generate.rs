@@ -25,7 +25,7 @@ const POOL: u32 = 4;
 const TARGET: Arch = Arch { sm: 90, variant: ArchVariant::Specific };
 
 const HEAD: &str = "\
-.version 9.0
+.version 9.1
 .target sm_90a
 .address_size 64
 .visible .global .align 16 .b8 in_global[4096];

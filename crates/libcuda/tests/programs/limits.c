@@ -63,8 +63,11 @@ int main(void) {
     OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, plain, 32, 48 << 10));
     TRUE(blocks == 4);
     size_t free_shared;
+    OK(cuOccupancyAvailableDynamicSMemPerBlock(&free_shared, plain, 6, 32));
+    TRUE(free_shared == (38 - 1) << 10);
+    /* No more than the function may have. */
     OK(cuOccupancyAvailableDynamicSMemPerBlock(&free_shared, plain, 4, 32));
-    TRUE(free_shared == (57 - 1) << 10);
+    TRUE(free_shared == 48 << 10);
     int grid, size;
     OK(cuOccupancyMaxPotentialBlockSize(&grid, &size, plain, NULL, 0, 0));
     TRUE(size == 1024 && grid == 2 * 132);

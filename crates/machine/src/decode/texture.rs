@@ -12,7 +12,7 @@ use crate::texture::query::Query;
 use crate::texture::surface::Beyond;
 use ptx::isa::{Modifier, Sem, Slot};
 use ptx::module::{AddressBase, Operand, Symbol};
-use ptx::types::ScalarType;
+use ptx::types::{ScalarType, TypeKind};
 
 /// The shape that `.geom` names.
 fn geometry(d: &Decoder<'_>) -> Geometry {
@@ -49,6 +49,19 @@ fn words(d: &mut Decoder<'_>, operand: Operand) -> Result<Vec<Value>, Missing> {
             elements.into_iter().map(|element| word(d, element)).collect()
         }
         alone => Ok(vec![word(d, alone)?]),
+    }
+}
+
+/// Whether what stands in place of an offset is the depth to compare with: an H200 takes a lone register that is no
+/// integer for that.
+fn may_be_depth(d: &Decoder<'_>, operand: Operand) -> bool {
+    let has_depth = d.opcode.data().operands.iter().any(|operand| operand.name == "f");
+    match operand {
+        Operand::Register(register) => {
+            let kind = d.body.registers[register.index()].ty.kind();
+            has_depth && !matches!(kind, TypeKind::Signed | TypeKind::Unsigned)
+        }
+        _ => false,
     }
 }
 
@@ -172,7 +185,7 @@ fn lookup(d: &mut Decoder<'_>) -> Decoded {
     let gradients = [named(d, "dPdx"), named(d, "dPdy")];
     let gradients = [words(d, gradients[0])?, words(d, gradients[1])?];
     let offsets = named(d, "e");
-    let offsets = words(d, offsets)?;
+    let offsets = if may_be_depth(d, offsets) { Vec::new() } else { words(d, offsets)? };
     // ptxas takes one offset alone for any geometry.
     if !offsets.is_empty() && (kind.geometry.cube || offsets.len() < kind.geometry.dimensions) {
         return Err("a texture offset of fewer dimensions than the texture".to_owned());

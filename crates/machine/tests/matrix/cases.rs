@@ -257,7 +257,8 @@ fn group_products(opcode: &Opcode, cases: &mut Vec<Case>) {
             extra = format!(", %e0, {selector}");
         }
         extra += ", %scaled";
-        let scales = [[1, 1], [-1, 1], [1, -1], [-1, -1]][(variant + cases.len() as u32) as usize % 4];
+        let some = text.bytes().fold(variant, |sum, byte| sum + u32::from(byte));
+        let scales = [[1, 1], [-1, 1], [1, -1], [-1, -1]][some as usize % 4];
         if has_scales {
             extra += &format!(", {}, {}", scales[0], scales[1]);
         }
