@@ -7,7 +7,7 @@ use crate::api::execution::{Wanted, apply_attribute, host_call, parameters};
 use crate::api::graph::{front, graph_handle, node_handle};
 use crate::api::transfer::request_3d;
 use crate::api::values::shown;
-use crate::border::{api, define};
+use crate::border::api;
 use crate::pointers::{Opaque, get, put};
 use crate::state::{CONTEXTS, EVENTS, GRAPHS, NODES, Table, current, function};
 use crate::sys::*;
@@ -65,7 +65,7 @@ fn kept<T: Send + Sync + 'static>(node: &Node, make: impl FnOnce() -> T) -> Arc<
 ///
 /// # Safety
 /// The parameters are as `cuLaunchKernel` wants them.
-unsafe fn kernel(p: &CUDA_KERNEL_NODE_PARAMS_v3, before: Option<&Work>) -> Result<Arc<Work>> {
+pub(super) unsafe fn kernel(p: &CUDA_KERNEL_NODE_PARAMS_v3, before: Option<&Work>) -> Result<Arc<Work>> {
     let context = context_of(p.ctx)?;
     let handle = if p.func.is_null() { p.kern.cast() } else { p.func };
     let function = function(handle, Some(&context))?;
@@ -119,7 +119,7 @@ fn same(p: &CUDA_KERNEL_NODE_PARAMS_v2) -> CUDA_KERNEL_NODE_PARAMS_v3 {
     }
 }
 
-fn shown_kernel(node: &Node) -> Result<CUDA_KERNEL_NODE_PARAMS_v2> {
+pub(super) fn shown_kernel(node: &Node) -> Result<CUDA_KERNEL_NODE_PARAMS_v2> {
     let Task::Kernel(work) = node.task() else { return Err(Error::InvalidValue) };
     let shown = kept(node, || ShownParameters::new(&work));
     let Configuration { grid, block, dynamic_shared, .. } = work.configuration();
@@ -380,7 +380,7 @@ pub(crate) unsafe fn task(
 ///
 /// # Safety
 /// The arrays are null or have `count` elements; the pointer is null or may be written.
-unsafe fn add(
+pub(super) unsafe fn add(
     out: *mut CUgraphNode,
     graph: CUgraph,
     behind: (*const CUgraphNode, *const CUgraphEdgeData, usize),
@@ -402,7 +402,7 @@ unsafe fn add(
 ///
 /// # Safety
 /// As [`add`] and [`task`].
-unsafe fn add_any(
+pub(super) unsafe fn add_any(
     out: *mut CUgraphNode,
     graph: CUgraph,
     behind: (*const CUgraphNode, *const CUgraphEdgeData, usize),
@@ -427,7 +427,10 @@ unsafe fn add_any(
 }
 
 /// Sets what a node does.
-fn set(node: CUgraphNode, task: impl FnOnce(&Node) -> Result<(Task, Option<Attachment>)>) -> Result<()> {
+pub(super) fn set(
+    node: CUgraphNode,
+    task: impl FnOnce(&Node) -> Result<(Task, Option<Attachment>)>,
+) -> Result<()> {
     let node = NODES.get(node)?;
     let (task, attachment) = task(&node)?;
     node.set_task(task)?;
@@ -498,7 +501,7 @@ fn with<A>((task, attachment): (Task, A)) -> (Task, Option<A>) {
 }
 
 /// No edge says more than that there is one.
-const PLAIN: *const CUgraphEdgeData = std::ptr::null();
+pub(super) const PLAIN: *const CUgraphEdgeData = std::ptr::null();
 
 api! {
     fn cuGraphAddNode_v2(
@@ -761,50 +764,4 @@ fn set_attributes(node: &Node, work: &Work, wanted: Wanted) -> Result<()> {
     let context = function.module().context()?;
     let made = context.prepare_launch(function, wanted.configuration, work.params().to_vec())?;
     node.set_task(Task::Kernel(made.with_priority(wanted.priority.unwrap_or(work.priority()))))
-}
-
-// Older forms.
-define! {
-    fn cuGraphAddNode(
-        out: *mut CUgraphNode,
-        graph: CUgraph,
-        behind: *const CUgraphNode,
-        count: usize,
-        params: *mut CUgraphNodeParams,
-    ) {
-        add_any(out, graph, (behind, PLAIN, count), params)
-    }
-
-    fn cuGraphAddKernelNode(
-        out: *mut CUgraphNode,
-        graph: CUgraph,
-        behind: *const CUgraphNode,
-        count: usize,
-        params: *const CUDA_KERNEL_NODE_PARAMS_v1,
-    ) {
-        let work = kernel(&newer_kernel(params)?, None)?;
-        add(out, graph, (behind, PLAIN, count), (Task::Kernel(work), None)).map(drop)
-    }
-
-    fn cuGraphKernelNodeGetParams(node: CUgraphNode, params: *mut CUDA_KERNEL_NODE_PARAMS_v1) {
-        let p = shown_kernel(&*NODES.get(node)?)?;
-        let (func, kernelParams, extra) = (p.func, p.kernelParams, p.extra);
-        put(params, CUDA_KERNEL_NODE_PARAMS_v1 {
-            func,
-            gridDimX: p.gridDimX,
-            gridDimY: p.gridDimY,
-            gridDimZ: p.gridDimZ,
-            blockDimX: p.blockDimX,
-            blockDimY: p.blockDimY,
-            blockDimZ: p.blockDimZ,
-            sharedMemBytes: p.sharedMemBytes,
-            kernelParams,
-            extra,
-        })
-    }
-
-    fn cuGraphKernelNodeSetParams(node: CUgraphNode, params: *const CUDA_KERNEL_NODE_PARAMS_v1) {
-        let params = newer_kernel(params)?;
-        set(node, |node| Ok((kernel_task(node, &params)?, None)))
-    }
 }

@@ -1,0 +1,53 @@
+//! Graphs: functions on nodes in the forms that older versions of `cuda.h` have.
+
+use super::graph_node::{PLAIN, add, add_any, kernel, kernel_task, newer_kernel, set, shown_kernel};
+use crate::border::define;
+use crate::pointers::put;
+use crate::state::NODES;
+use crate::sys::*;
+use driver::graph::Task;
+
+define! {
+    fn cuGraphAddNode(
+        out: *mut CUgraphNode,
+        graph: CUgraph,
+        behind: *const CUgraphNode,
+        count: usize,
+        params: *mut CUgraphNodeParams,
+    ) {
+        add_any(out, graph, (behind, PLAIN, count), params)
+    }
+
+    fn cuGraphAddKernelNode(
+        out: *mut CUgraphNode,
+        graph: CUgraph,
+        behind: *const CUgraphNode,
+        count: usize,
+        params: *const CUDA_KERNEL_NODE_PARAMS_v1,
+    ) {
+        let work = kernel(&newer_kernel(params)?, None)?;
+        add(out, graph, (behind, PLAIN, count), (Task::Kernel(work), None)).map(drop)
+    }
+
+    fn cuGraphKernelNodeGetParams(node: CUgraphNode, params: *mut CUDA_KERNEL_NODE_PARAMS_v1) {
+        let p = shown_kernel(&*NODES.get(node)?)?;
+        let (func, kernelParams, extra) = (p.func, p.kernelParams, p.extra);
+        put(params, CUDA_KERNEL_NODE_PARAMS_v1 {
+            func,
+            gridDimX: p.gridDimX,
+            gridDimY: p.gridDimY,
+            gridDimZ: p.gridDimZ,
+            blockDimX: p.blockDimX,
+            blockDimY: p.blockDimY,
+            blockDimZ: p.blockDimZ,
+            sharedMemBytes: p.sharedMemBytes,
+            kernelParams,
+            extra,
+        })
+    }
+
+    fn cuGraphKernelNodeSetParams(node: CUgraphNode, params: *const CUDA_KERNEL_NODE_PARAMS_v1) {
+        let params = newer_kernel(params)?;
+        set(node, |node| Ok((kernel_task(node, &params)?, None)))
+    }
+}
