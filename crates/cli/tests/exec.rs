@@ -10,7 +10,7 @@ use tempfile::TempDir;
 /// A folder with what stands for our libraries.
 fn libraries() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
-    for name in ["libcuda.so", "libcudart.so"] {
+    for name in ["libcuda.so", "libcudart.so.12", "libcudart.so.13"] {
         std::fs::write(folder.path().join(name), "").unwrap();
     }
     folder
@@ -202,7 +202,7 @@ fn the_doctor_tells_what_is_there_and_what_is_not() {
     assert_eq!(report["devices"], serde_json::json!(["h200"]));
     let files: Vec<bool> =
         report["libraries"].as_array().unwrap().iter().map(|library| library["file"].is_string()).collect();
-    assert_eq!(files, [true, true, false]);
+    assert_eq!(files, [true, true, true, false]);
     let empty = tempfile::tempdir().unwrap();
     let output = warploom(empty.path(), &["doctor"]);
     assert_eq!(output.status.code(), Some(2));

@@ -17,13 +17,14 @@ pub(crate) struct Library {
 }
 
 /// All of them. Without the first there is nothing to run a program with.
-pub(crate) const LIBRARIES: [Library; 3] = [
+pub(crate) const LIBRARIES: [Library; 4] = [
     Library { role: "the CUDA driver", names: &["libcuda.so.1", "libcuda.so"], built: "libcuda.so" },
     Library {
         role: "the CUDA runtime",
-        names: &["libcudart.so.13", "libcudart.so.12", "libcudart.so"],
-        built: "libcudart.so",
+        names: &["libcudart.so.13", "libcudart.so"],
+        built: "libcudart.so.13",
     },
+    Library { role: "the runtime of CUDA 12", names: &["libcudart.so.12"], built: "libcudart.so.12" },
     Library { role: "NVML", names: &["libnvidia-ml.so.1", "libnvidia-ml.so"], built: "libnvml.so" },
 ];
 
@@ -59,7 +60,14 @@ fn candidates() -> Vec<PathBuf> {
     let Some(beside) = own_path().and_then(|path| path.parent().map(Path::to_owned)) else {
         return Vec::new();
     };
-    vec![beside.clone(), beside.join("lib"), beside.join("../lib/warploom"), beside.join("../lib")]
+    // `cargo xtask libraries` makes the first.
+    vec![
+        beside.join("../cuda"),
+        beside.clone(),
+        beside.join("lib"),
+        beside.join("../lib/warploom"),
+        beside.join("../lib"),
+    ]
 }
 
 /// This program's file, with links followed.
@@ -80,9 +88,8 @@ impl Installation {
         }
         let places: Vec<String> = candidates.iter().map(|folder| folder.display().to_string()).collect();
         let message = format!("there is no {} in {}", LIBRARIES[0].built, places.join(", "));
-        Err(Failure::usage(message).hint(
-            "build it with `cargo build --release -p warploom-libcuda`, or set WARPLOOM_LIB to its folder",
-        ))
+        Err(Failure::usage(message)
+            .hint("`cargo xtask libraries` makes it, in target/cuda; WARPLOOM_LIB names another folder"))
     }
 
     /// Whether the folder has every library under all its names already, as an installation has.
