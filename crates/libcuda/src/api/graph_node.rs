@@ -83,40 +83,34 @@ pub(super) unsafe fn kernel(p: &CUDA_KERNEL_NODE_PARAMS_v3, before: Option<&Work
     Ok(before.map_or_else(|| Arc::clone(&work), |before| work.with_priority(before.priority())))
 }
 
+/// A kernel node's parameters in another form of the structure, which has these fields besides.
+macro_rules! kernel_parameters {
+    ($form:ident, $p:expr $(, $field:ident: $value:expr)*) => {
+        $form {
+            func: $p.func,
+            gridDimX: $p.gridDimX,
+            gridDimY: $p.gridDimY,
+            gridDimZ: $p.gridDimZ,
+            blockDimX: $p.blockDimX,
+            blockDimY: $p.blockDimY,
+            blockDimZ: $p.blockDimZ,
+            sharedMemBytes: $p.sharedMemBytes,
+            kernelParams: $p.kernelParams,
+            extra: $p.extra,
+            $($field: $value,)*
+        }
+    };
+}
+pub(super) use kernel_parameters;
+
 /// The parameters of before CUDA 12 as today's.
 fn newer(p: &CUDA_KERNEL_NODE_PARAMS_v1) -> CUDA_KERNEL_NODE_PARAMS_v3 {
-    CUDA_KERNEL_NODE_PARAMS_v3 {
-        func: p.func,
-        gridDimX: p.gridDimX,
-        gridDimY: p.gridDimY,
-        gridDimZ: p.gridDimZ,
-        blockDimX: p.blockDimX,
-        blockDimY: p.blockDimY,
-        blockDimZ: p.blockDimZ,
-        sharedMemBytes: p.sharedMemBytes,
-        kernelParams: p.kernelParams,
-        extra: p.extra,
-        kern: std::ptr::null_mut(),
-        ctx: std::ptr::null_mut(),
-    }
+    kernel_parameters!(CUDA_KERNEL_NODE_PARAMS_v3, p, kern: std::ptr::null_mut(), ctx: std::ptr::null_mut())
 }
 
 /// The same structure by its other name.
 fn same(p: &CUDA_KERNEL_NODE_PARAMS_v2) -> CUDA_KERNEL_NODE_PARAMS_v3 {
-    CUDA_KERNEL_NODE_PARAMS_v3 {
-        func: p.func,
-        gridDimX: p.gridDimX,
-        gridDimY: p.gridDimY,
-        gridDimZ: p.gridDimZ,
-        blockDimX: p.blockDimX,
-        blockDimY: p.blockDimY,
-        blockDimZ: p.blockDimZ,
-        sharedMemBytes: p.sharedMemBytes,
-        kernelParams: p.kernelParams,
-        extra: p.extra,
-        kern: p.kern,
-        ctx: p.ctx,
-    }
+    kernel_parameters!(CUDA_KERNEL_NODE_PARAMS_v3, p, kern: p.kern, ctx: p.ctx)
 }
 
 pub(super) fn shown_kernel(node: &Node) -> Result<CUDA_KERNEL_NODE_PARAMS_v2> {

@@ -1,6 +1,8 @@
 //! Graphs: functions on nodes in the forms that older versions of `cuda.h` have.
 
-use super::graph_node::{PLAIN, add, add_any, kernel, kernel_task, newer_kernel, set, shown_kernel};
+use super::graph_node::{
+    PLAIN, add, add_any, kernel, kernel_parameters, kernel_task, newer_kernel, set, shown_kernel,
+};
 use crate::border::define;
 use crate::pointers::put;
 use crate::state::NODES;
@@ -31,19 +33,7 @@ define! {
 
     fn cuGraphKernelNodeGetParams(node: CUgraphNode, params: *mut CUDA_KERNEL_NODE_PARAMS_v1) {
         let p = shown_kernel(&*NODES.get(node)?)?;
-        let (func, kernelParams, extra) = (p.func, p.kernelParams, p.extra);
-        put(params, CUDA_KERNEL_NODE_PARAMS_v1 {
-            func,
-            gridDimX: p.gridDimX,
-            gridDimY: p.gridDimY,
-            gridDimZ: p.gridDimZ,
-            blockDimX: p.blockDimX,
-            blockDimY: p.blockDimY,
-            blockDimZ: p.blockDimZ,
-            sharedMemBytes: p.sharedMemBytes,
-            kernelParams,
-            extra,
-        })
+        put(params, kernel_parameters!(CUDA_KERNEL_NODE_PARAMS_v1, p))
     }
 
     fn cuGraphKernelNodeSetParams(node: CUgraphNode, params: *const CUDA_KERNEL_NODE_PARAMS_v1) {
