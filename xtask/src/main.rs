@@ -1,6 +1,7 @@
 //! The project's chores: `cargo xtask` with `tidy`, `docs`, `clients`, `corpus`, `record`, `fingerprints`, `tables`,
-//! `verdicts`, `libraries` or `programs`.
+//! `verdicts`, `libraries`, `programs` or `calls`.
 
+mod calls;
 mod clients;
 mod corpus;
 mod fingerprints;
@@ -44,6 +45,8 @@ enum Chore {
     Libraries(libraries::Wanted),
     /// Compiles CUDA C++ programs with nvcc and runs them on the libraries.
     Programs(programs::Compiler),
+    /// Measures what calls of the driver and copies take.
+    Calls(calls::Choice),
     /// Compares the checker with ptxas, over all of the instruction table.
     Verdicts(verdicts::Verdicts),
 }
@@ -87,6 +90,7 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Tables(recordings) => tables::run(&recordings),
         Chore::Libraries(wanted) => libraries::run(&wanted),
         Chore::Programs(compiler) => programs::run(&compiler),
+        Chore::Calls(choice) => calls::run(&choice),
         Chore::Verdicts(verdicts) => verdicts::run(&verdicts),
     }
 }

@@ -32,17 +32,4 @@ mod pointers;
 mod state;
 mod symbols;
 
-/// The types of `cuda.h`.
-#[allow(
-    non_camel_case_types,
-    non_snake_case,
-    non_upper_case_globals,
-    dead_code,
-    unused_imports,
-    missing_docs,
-    unreachable_pub,
-    clippy::all
-)]
-mod sys {
-    include!(concat!(env!("OUT_DIR"), "/sys.rs"));
-}
+include!(concat!(env!("OUT_DIR"), "/sys.rs"));

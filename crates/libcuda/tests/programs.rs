@@ -144,6 +144,9 @@ fn a_trace_shows_calls() {
     let output = run("vector", &[("WARPLOOM_TRACE", "api")]);
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(errors.contains("warploom: cuInit(flags=0) = CUDA_SUCCESS"), "{errors}");
+    // What a call writes stands behind its argument.
+    let global = errors.lines().find(|line| line.contains("cuModuleGetGlobal_v2(")).unwrap_or_default();
+    assert!(global.contains(" -> 0x") && global.contains(" -> 4, module="), "{errors}");
     assert!(errors.contains(") = CUDA_ERROR_NOT_FOUND"), "{errors}");
 }
 
