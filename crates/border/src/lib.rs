@@ -179,7 +179,10 @@ macro_rules! pointers {
                 buffer.copy_from_nonoverlapping(text.as_ptr().cast(), shown);
                 buffer.add(shown).write(0);
             }
-            $crate::outputs::note_text(buffer.addr(), format!("{:?}", String::from_utf8_lossy(&text.as_bytes()[..shown])));
+            $crate::outputs::note_text(
+                buffer.addr(),
+                format!("{:?}", String::from_utf8_lossy(&text.as_bytes()[..shown])),
+            );
             Ok(())
         }
     };

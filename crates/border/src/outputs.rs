@@ -90,7 +90,7 @@ mod tests {
         assert_eq!(shown(&1.5f32.to_le_bytes(), "f32"), "1.5");
         assert_eq!(shown(&0x7f00u64.to_le_bytes(), "u64"), "0x7f00");
         assert_eq!(shown(&7u64.to_le_bytes(), "usize"), "7");
-            assert_eq!(shown(&[0x10, 2, 0, 0, 0, 0, 0, 0], "*mut cuda::sys::CUctx_st"), "0x210");
+        assert_eq!(shown(&[0x10, 2, 0, 0, 0, 0, 0, 0], "*mut cuda::sys::CUctx_st"), "0x210");
     }
 
     #[test]

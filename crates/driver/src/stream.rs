@@ -8,6 +8,11 @@
 //! **Default streams** (CUDA's programming guide, "Default Stream"). The legacy default stream waits for all work of
 //! the context's blocking streams, and they wait for it; [`Streams`] adds those waits when work is submitted. The
 //! per-thread default stream is a blocking stream of the host thread. Non-blocking streams take no part.
+//!
+//! **Kernels that overlap** (programming guide, "Programmatic Dependent Launch"). A kernel that is launched so may begin
+//! when the one right before it lets it (`griddepcontrol.launch_dependents`), on a thread of its own. It counts as done
+//! after that one, whichever ends first; so what comes behind it, and `griddepcontrol.wait`, need only look at the
+//! counters.
 
 use crate::Id;
 use crate::capture::Capture;
@@ -16,9 +21,11 @@ use crate::copy::{Copy, Fill};
 use crate::error::{Error, Result};
 use crate::event::Record;
 use crate::graph::run::GraphLaunch;
+use crate::ipc::Signal;
 use crate::launch::Work;
 use crate::sync::{self, AtomicBool, AtomicU64, Condvar, LOOKS, Mutex, lock};
 use crate::values::Values;
+use machine::Neighbours;
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
@@ -59,6 +66,9 @@ pub enum Operation {
     Wait(Marker),
     /// Frees memory.
     Free(Box<dyn FnOnce() + Send>),
+    /// In place of a kernel that may overlap with the one before it.
+    #[cfg(all(test, feature = "shuttle"))]
+    Overlapping(Box<dyn FnOnce(Neighbours<'_>) + Send>),
 }
 
 impl std::fmt::Debug for Operation {
@@ -73,13 +83,30 @@ impl std::fmt::Debug for Operation {
             Self::Record(_) => "Record",
             Self::Wait(_) => "Wait",
             Self::Free(_) => "Free",
+            #[cfg(all(test, feature = "shuttle"))]
+            Self::Overlapping(_) => "Overlapping",
         })
     }
 }
 
 impl Operation {
+    /// Whether it may begin before the kernel before it has ended, if that lets it.
+    fn overlaps(&self) -> bool {
+        match self {
+            Self::Launch(work) => work.overlaps(),
+            #[cfg(all(test, feature = "shuttle"))]
+            Self::Overlapping(_) => true,
+            _ => false,
+        }
+    }
+
     /// Runs it to its end. In a context that has failed only what others wait for still happens.
     pub(crate) fn run(self, health: &Health) {
+        self.run_among(health, None);
+    }
+
+    /// The same between others of its stream.
+    fn run_among(self, health: &Health, neighbours: Option<Neighbours<'_>>) {
         let failed = health.error().is_some();
         match self {
             Self::Wait(marker) => marker.wait(),
@@ -88,10 +115,12 @@ impl Operation {
             Self::Graph(launch) => launch.run(health),
             _ if failed => {}
             Self::Call(call) => (call.call)(),
-            Self::Launch(work) => work.run(health),
+            Self::Launch(work) => work.run(health, neighbours),
             Self::Copy(copy) => health.note(copy.run()),
             Self::Fill(fill) => health.note(fill.run()),
             Self::Values(values) => values.run(health),
+            #[cfg(all(test, feature = "shuttle"))]
+            Self::Overlapping(kernel) => neighbours.into_iter().for_each(kernel),
         }
     }
 }
@@ -118,7 +147,10 @@ pub struct Stream {
     /// Somebody waits for work, or for work to be done.
     changed: Condvar,
     submitted: AtomicU64,
+    /// How many are done. Who waits for it to grow says so in `waiting` before the last look at it, and who lets it grow
+    /// looks there afterwards.
     done: AtomicU64,
+    waiting: AtomicU64,
     /// The capture that it takes part in.
     pub(crate) capture: std::sync::Mutex<Option<Arc<Capture>>>,
 }
@@ -128,12 +160,25 @@ struct Queue {
     pending: VecDeque<Operation>,
     started: bool,
     closed: bool,
+    /// Whether its thread waits for work.
     sleeping: bool,
-    waiting: usize,
+    /// Operations that have been begun; the last one has this number.
+    begun: u64,
+    /// The last operation that lets the one behind it begin before its own end.
+    released: u64,
+}
+
+impl Queue {
+    /// The next operation and its number.
+    fn begin(&mut self) -> Option<(u64, Operation)> {
+        let operation = self.pending.pop_front()?;
+        self.begun += 1;
+        Some((self.begun, operation))
+    }
 }
 
 /// A place in a stream's order: it is passed when everything submitted before it is done. Or a point that a graph
-/// records while it runs.
+/// records while it runs, or that any process does.
 #[derive(Clone, Debug)]
 pub struct Marker(Place);
 
@@ -141,6 +186,7 @@ pub struct Marker(Place);
 enum Place {
     Behind { stream: Arc<Stream>, after: u64 },
     At(Arc<Record>),
+    Elsewhere { signal: Arc<Signal>, number: u64 },
 }
 
 impl Marker {
@@ -149,11 +195,17 @@ impl Marker {
         Self(Place::At(Arc::clone(record)))
     }
 
+    /// The point where a record of an event that other processes use is reached.
+    pub(crate) fn of_signal(signal: &Arc<Signal>, number: u64) -> Self {
+        Self(Place::Elsewhere { signal: Arc::clone(signal), number })
+    }
+
     /// Whether it is passed.
     pub fn passed(&self) -> bool {
         match &self.0 {
-            Place::Behind { stream, after } => stream.done.load(Ordering::Acquire) >= *after,
+            Place::Behind { stream, after } => stream.done() >= *after,
             Place::At(record) => record.stamped(),
+            Place::Elsewhere { signal, number } => signal.reached(*number),
         }
     }
 
@@ -168,13 +220,9 @@ impl Marker {
         let stream = match &self.0 {
             Place::Behind { stream, .. } => stream,
             Place::At(record) => return record.wait(),
+            Place::Elsewhere { signal, number } => return signal.wait(*number),
         };
-        let mut queue = lock(&stream.queue);
-        queue.waiting += 1;
-        while !self.passed() {
-            queue = stream.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
-        }
-        queue.waiting -= 1;
+        stream.wait_until(|_| self.passed());
     }
 
     /// Whether it is a place in this stream's own order.
@@ -194,6 +242,7 @@ impl Stream {
             changed: Condvar::new(),
             submitted: AtomicU64::new(0),
             done: AtomicU64::new(0),
+            waiting: AtomicU64::new(0),
             capture: std::sync::Mutex::default(),
         })
     }
@@ -220,16 +269,27 @@ impl Stream {
     }
 
     fn idle(&self) -> bool {
-        self.done.load(Ordering::Acquire) == self.submitted.load(Ordering::Acquire)
+        self.done() == self.submitted.load(Ordering::Acquire)
+    }
+
+    fn done(&self) -> u64 {
+        self.done.load(Ordering::SeqCst)
+    }
+
+    /// Waits for what another operation that is done can change.
+    fn wait_until(&self, is: impl Fn(&Queue) -> bool) {
+        let mut queue = lock(&self.queue);
+        self.waiting.fetch_add(1, Ordering::SeqCst);
+        while !is(&queue) {
+            queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
+        }
+        self.waiting.fetch_sub(1, Ordering::SeqCst);
     }
 
     /// Waits until another operation may be added.
     fn make_room(&self) {
-        let mut queue = lock(&self.queue);
-        while queue.pending.len() >= MOST_PENDING {
-            queue.waiting += 1;
-            queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
-            queue.waiting -= 1;
+        if self.submitted.load(Ordering::Relaxed).saturating_sub(self.done()) >= MOST_PENDING as u64 {
+            self.wait_until(|queue| queue.pending.len() < MOST_PENDING);
         }
     }
 
@@ -247,6 +307,7 @@ impl Stream {
         }
         queue.pending.push_back(operation);
         self.submitted.fetch_add(1, Ordering::Release);
+        self.begin_early(&mut queue);
         let wake = queue.sleeping;
         drop(queue);
         if wake {
@@ -256,22 +317,63 @@ impl Stream {
     }
 
     /// The worker thread.
-    fn work(&self) {
-        while let Some(operation) = self.next() {
-            // A panic of ours must not leave everybody waiting: it becomes the context's error.
-            let run = std::panic::AssertUnwindSafe(|| operation.run(&self.health));
-            if std::panic::catch_unwind(run).is_err() {
-                self.health.note(Err(Error::Unknown));
-            }
-            let queue = lock(&self.queue);
-            self.done.fetch_add(1, Ordering::Release);
-            if queue.waiting > 0 {
-                self.changed.notify_all();
-            }
+    fn work(self: &Arc<Self>) {
+        while let Some((number, operation)) = self.next() {
+            self.carry_out(number, operation);
         }
     }
 
-    fn next(&self) -> Option<Operation> {
+    /// Runs the operation with this number, which is done when all before it are.
+    fn carry_out(self: &Arc<Self>, number: u64, operation: Operation) {
+        let complete = || self.done() + 1 >= number;
+        let release = || self.release(number);
+        let neighbours = Neighbours { complete: &complete, release: &release };
+        // A panic of ours must not leave everybody waiting: it becomes the context's error.
+        let run = std::panic::AssertUnwindSafe(|| operation.run_among(&self.health, Some(neighbours)));
+        if std::panic::catch_unwind(run).is_err() {
+            self.health.note(Err(Error::Unknown));
+        }
+        if !complete() {
+            self.wait_until(|_| complete());
+        }
+        self.done.fetch_add(1, Ordering::SeqCst);
+        if self.waiting.load(Ordering::SeqCst) > 0 {
+            // Nobody is between a look and sleep.
+            drop(lock(&self.queue));
+            self.changed.notify_all();
+        }
+    }
+
+    /// The operation with this number lets the one behind it begin.
+    fn release(self: &Arc<Self>, number: u64) {
+        let mut queue = lock(&self.queue);
+        queue.released = number;
+        self.begin_early(&mut queue);
+    }
+
+    /// Begins the next operation on a thread of its own, if the last one that was begun lets it.
+    fn begin_early(self: &Arc<Self>, queue: &mut Queue) {
+        let last = queue.begun;
+        let overlaps = queue.pending.front().is_some_and(Operation::overlaps);
+        if last == 0 || queue.released != last || !overlaps || self.done() >= last {
+            return;
+        }
+        let Some((number, operation)) = queue.begin() else { return };
+        let (stream, name) = (Arc::clone(self), format!("stream {}, early", self.id.0));
+        let handed_over = Arc::new(Mutex::new(Some(operation)));
+        let taken = Arc::clone(&handed_over);
+        let early = move || {
+            let operation = lock(&taken).take();
+            operation.into_iter().for_each(|operation| stream.carry_out(number, operation));
+        };
+        if sync::thread::Builder::new().name(name).spawn(early).is_err() {
+            // Without a thread it begins in its turn.
+            queue.begun = last;
+            lock(&handed_over).take().into_iter().for_each(|operation| queue.pending.push_front(operation));
+        }
+    }
+
+    fn next(&self) -> Option<(u64, Operation)> {
         for _ in 0..LOOKS {
             if !self.idle() {
                 break;
@@ -279,17 +381,21 @@ impl Stream {
             sync::spin_loop();
         }
         let mut queue = lock(&self.queue);
-        loop {
-            if let Some(operation) = queue.pending.pop_front() {
-                return Some(operation);
-            }
-            if queue.closed {
-                return None;
+        // Operations that began early may still be under way.
+        self.waiting.fetch_add(1, Ordering::SeqCst);
+        let next = loop {
+            if self.done() == queue.begun {
+                let next = queue.begin();
+                if next.is_some() || queue.closed {
+                    break next;
+                }
             }
             queue.sleeping = true;
             queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
             queue.sleeping = false;
-        }
+        };
+        self.waiting.fetch_sub(1, Ordering::SeqCst);
+        next
     }
 
     /// Whether nothing more will happen on it.
@@ -501,6 +607,52 @@ mod tests {
                 stream.marker().wait();
                 assert_eq!(crate::lock(&log).len(), accepted);
                 assert_eq!(streams.submit(&stream, note(&log, 9)).unwrap_err(), Error::InvalidHandle);
+                streams.close();
+            },
+            ORDERS,
+            4,
+        );
+    }
+
+    /// Kernels that overlap: the second begins when the first lets it, and sees it done when it has waited; what comes
+    /// behind both sees both done.
+    #[test]
+    fn kernels_overlap() {
+        shuttle::check_pct(
+            || {
+                let streams = Streams::new(&Health::healthy());
+                let stream = streams.create(Kind::NonBlocking, 0);
+                let log: Arc<Plain<Vec<u32>>> = Arc::default();
+                let say = |number: u32| {
+                    let log = Arc::clone(&log);
+                    move || crate::lock(&log).push(number)
+                };
+                let (first, last) = (say(1), say(2));
+                let kernel = move |neighbours: Neighbours<'_>| {
+                    first();
+                    (neighbours.release)();
+                    last();
+                };
+                streams.submit(&stream, Operation::Overlapping(Box::new(kernel))).unwrap();
+                for number in [3, 5] {
+                    let (begins, goes_on) = (say(number), say(number + 1));
+                    let kernel = move |neighbours: Neighbours<'_>| {
+                        begins();
+                        (neighbours.release)();
+                        while !(neighbours.complete)() {
+                            shuttle::thread::yield_now();
+                        }
+                        goes_on();
+                    };
+                    streams.submit(&stream, Operation::Overlapping(Box::new(kernel))).unwrap();
+                }
+                streams.submit(&stream, note(&log, 7)).unwrap();
+                streams.settle(&stream);
+                let log = crate::lock(&log).clone();
+                let place = |number| log.iter().position(|&other| other == number).unwrap();
+                for [before, behind] in [[1, 2], [1, 3], [3, 5], [2, 4], [4, 6], [6, 7]] {
+                    assert!(place(before) < place(behind), "{log:?}");
+                }
                 streams.close();
             },
             ORDERS,

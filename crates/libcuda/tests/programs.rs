@@ -120,6 +120,21 @@ fn kinds_of_memory() {
 }
 
 #[test]
+fn kernels_that_overlap() {
+    run("overlap", &[]);
+}
+
+#[test]
+fn processes_share_memory_and_events() {
+    run("ipc", &[]);
+}
+
+#[test]
+fn batches_and_tensor_maps() {
+    run("batch", &[]);
+}
+
+#[test]
 fn grids_that_wait_for_all_blocks() {
     run("grid", &[]);
 }

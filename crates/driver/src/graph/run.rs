@@ -67,7 +67,7 @@ impl GraphLaunch {
             Task::Wait(_) => self.waits.get(&index).into_iter().for_each(Marker::wait),
             Task::Record(_) => self.records.get(&index).into_iter().for_each(|record| record.stamp()),
             _ if health.error().is_some() || !step.enabled => {}
-            Task::Kernel(work) => work.run(health),
+            Task::Kernel(work) => work.run(health, None),
             Task::Copy(copy) => health.note(copy.run()),
             Task::Fill(fill) => health.note(fill.run()),
             Task::Host(call) => (call.call)(),

@@ -23,6 +23,9 @@ impl From<Error> for Refused {
     }
 }
 
+/// What came of copies.
+type Done = std::result::Result<(), Refused>;
+
 /// When the source is read and what is done besides: whatever is asked for holds, since what may change is read before
 /// the call returns.
 fn accept(order: CUmemcpySrcAccessOrder, flags: std::ffi::c_uint) -> Result<()> {
@@ -32,7 +35,7 @@ fn accept(order: CUmemcpySrcAccessOrder, flags: std::ffi::c_uint) -> Result<()> 
 }
 
 /// Does copies one after the other.
-fn each(count: usize, on: CUstream, request: impl Fn(usize) -> Result<Request>) -> Result<(), Refused> {
+fn each(count: usize, on: CUstream, request: impl Fn(usize) -> Result<Request>) -> Done {
     if count == 0 || is_legacy(on) {
         return Err(Error::InvalidValue.into());
     }
@@ -56,11 +59,12 @@ struct Batch {
 impl Batch {
     /// # Safety
     /// The pointers are null or point to as many values as the counts say.
-    unsafe fn copy(&self, on: CUstream) -> Result<(), Refused> {
+    unsafe fn copy(&self, on: CUstream) -> Done {
         let mut before = None;
         for index in 0..self.attribute_count {
             // SAFETY: by contract.
-            let (attribute, first) = unsafe { (element(self.attributes, index)?, element(self.first, index)?) };
+            let (attribute, first) =
+                unsafe { (element(self.attributes, index)?, element(self.first, index)?) };
             let ascending = before.map_or(first == 0, |before| before < first);
             if !ascending || first >= self.count {
                 return Err(Error::InvalidValue.into());
@@ -142,7 +146,7 @@ unsafe fn copy_3d(
     count: usize,
     flags: c_ulonglong,
     on: CUstream,
-) -> Result<(), Refused> {
+) -> Done {
     if flags != 0 {
         return Err(Error::InvalidValue.into());
     }
@@ -154,7 +158,7 @@ unsafe fn copy_3d(
 ///
 /// # Safety
 /// The pointer is null or may be written.
-unsafe fn tell(done: Result<(), Refused>, at: *mut usize) -> Result<()> {
+unsafe fn tell(done: Done, at: *mut usize) -> Result<()> {
     done.map_err(|refused| {
         // SAFETY: by contract.
         unsafe { put_if(at, refused.at.unwrap_or(usize::MAX)) };

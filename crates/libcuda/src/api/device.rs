@@ -198,4 +198,29 @@ api! {
         device(dev)?.set_primary_flags(flags);
         Ok(())
     }
+
+    fn cuDeviceGetExecAffinitySupport(supported: *mut c_int, kind: CUexecAffinityType, dev: CUdevice) {
+        device(dev)?;
+        if kind >= CU_EXEC_AFFINITY_TYPE_MAX {
+            return Err(Error::InvalidValue);
+        }
+        put(supported, 0)
+    }
+
+    fn cuDeviceGetProperties(properties: *mut CUdevprop, dev: CUdevice) {
+        let found = device(dev)?;
+        let get = |which| attribute(found.profile(), found.ordinal(), which);
+        put(properties, CUdevprop {
+            maxThreadsPerBlock: get(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
+            maxThreadsDim: Profile::MAX_BLOCK.map(|extent| extent as c_int),
+            maxGridSize: Profile::MAX_GRID.map(|extent| extent as c_int),
+            sharedMemPerBlock: get(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK)?,
+            totalConstantMemory: get(CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY)?,
+            SIMDWidth: get(CU_DEVICE_ATTRIBUTE_WARP_SIZE)?,
+            memPitch: get(CU_DEVICE_ATTRIBUTE_MAX_PITCH)?,
+            regsPerBlock: get(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK)?,
+            clockRate: get(CU_DEVICE_ATTRIBUTE_CLOCK_RATE)?,
+            textureAlign: get(CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT)?,
+        })
+    }
 }

@@ -7,7 +7,8 @@ use crate::state::current;
 use crate::sys::*;
 use driver::{Error, Result};
 use machine::tensormap::{
-    BYTES, DataType, Fill, Im2col, Interleave, MAX_RANK, Promotion, Swizzle, Tensor, TensorMap, TensorMapError,
+    BYTES, DataType, Fill, Im2col, Interleave, MAX_RANK, Promotion, Swizzle, Tensor, TensorMap,
+    TensorMapError,
 };
 use std::ffi::{c_int, c_void};
 
