@@ -1,5 +1,5 @@
 //! The project's chores: `cargo xtask` with `tidy`, `docs`, `clients`, `corpus`, `record`, `fingerprints`, `tables`,
-//! `verdicts`, `libraries`, `programs` or `calls`.
+//! `verdicts`, `libraries`, `programs`, `calls` or `sanitize`.
 
 mod calls;
 mod clients;
@@ -8,6 +8,7 @@ mod fingerprints;
 mod libraries;
 mod programs;
 mod record;
+mod sanitize;
 mod tables;
 mod tidy;
 mod verdicts;
@@ -47,6 +48,8 @@ enum Chore {
     Programs(programs::Compiler),
     /// Measures what calls of the driver and copies take.
     Calls(calls::Choice),
+    /// Runs the tests of the driver's streams under ThreadSanitizer.
+    Sanitize,
     /// Compares the checker with ptxas, over all of the instruction table.
     Verdicts(verdicts::Verdicts),
 }
@@ -91,6 +94,7 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Libraries(wanted) => libraries::run(&wanted),
         Chore::Programs(compiler) => programs::run(&compiler),
         Chore::Calls(choice) => calls::run(&choice),
+        Chore::Sanitize => sanitize::run(),
         Chore::Verdicts(verdicts) => verdicts::run(&verdicts),
     }
 }

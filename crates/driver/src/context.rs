@@ -49,7 +49,7 @@ impl Health {
     }
 
     /// Of a context that only a test has.
-    #[cfg(all(test, feature = "shuttle"))]
+    #[cfg(test)]
     pub(crate) fn healthy() -> Arc<Self> {
         Arc::new(Self { error: OnceLock::new(), process: crate::device::Process::of_test() })
     }

@@ -95,6 +95,10 @@ impl Memory {
     }
 }
 
+/// Bytes of the program that are set aside, so that a call can return before they are copied. What is more is copied in
+/// the call, after the stream's work, as CUDA does from 64 KiB on.
+const MOST_STAGED: u64 = 1 << 20;
+
 /// Bytes that pass from device to device at a time.
 const PIECE: usize = 64 << 10;
 
@@ -302,14 +306,16 @@ impl Context {
                 && self.allocation_of(end.address).is_none_or(|known| known.kind != MemoryKind::Registered)
         };
         let among_host = matches!((&copy.from, &copy.to), (Memory::Host, Memory::Host));
-        let in_time = wait || among_host || pageable(&copy.to, &request.to);
+        let stage = pageable(&copy.from, &request.from);
+        let large = request.extent.iter().product::<u64>() > MOST_STAGED;
+        let in_time = wait || among_host || pageable(&copy.to, &request.to) || (stage && large);
         if in_time {
             if wait {
                 self.permit_unsafe()?;
             }
             return self.run_now(stream, Operation::Copy(Arc::new(copy)));
         }
-        if pageable(&copy.from, &request.from) {
+        if stage {
             copy.stage();
         }
         self.submit(stream, Operation::Copy(Arc::new(copy)))

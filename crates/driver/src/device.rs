@@ -282,7 +282,7 @@ impl Device {
     }
 }
 
-#[cfg(all(test, feature = "shuttle"))]
+#[cfg(test)]
 impl Process {
     /// A process that only a test has.
     pub(crate) fn of_test() -> Arc<Self> {

@@ -96,6 +96,13 @@ fn load_faults_forks_and_ends() {
 }
 
 #[test]
+fn a_crowd_of_kernels_and_threads() {
+    let output = run("crowd", &[("WARPLOOM_MEMORY", "64M")]);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(errors.contains("lies"), "{errors}");
+}
+
+#[test]
 fn mistakes_are_errors() {
     let output = run("faults", &[]);
     let errors = String::from_utf8_lossy(&output.stderr);
