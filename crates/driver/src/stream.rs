@@ -109,7 +109,7 @@ impl Operation {
     fn run_among(self, health: &Health, neighbours: Option<Neighbours<'_>>) {
         let failed = health.error().is_some();
         match self {
-            Self::Wait(marker) => marker.wait(),
+            Self::Wait(marker) => marker.stand_by(),
             Self::Record(record) => record.stamp(),
             Self::Free(free) => free(),
             Self::Graph(launch) => launch.run(health),
@@ -209,8 +209,17 @@ impl Marker {
         }
     }
 
-    /// Waits until it is passed.
+    /// Waits until it is passed, on a thread of the program. If the stream's own thread has not begun what is to be done,
+    /// this one does it: to wake the other takes longer than most kernels do.
     pub fn wait(&self) {
+        if let Place::Behind { stream, after } = &self.0 {
+            stream.help(*after);
+        }
+        self.stand_by();
+    }
+
+    /// Waits until it is passed, on a thread of the driver's.
+    pub(crate) fn stand_by(&self) {
         for _ in 0..LOOKS {
             if self.passed() {
                 return;
@@ -316,6 +325,35 @@ impl Stream {
         Ok(())
     }
 
+    /// Does what is to be done up to an operation, unless somebody else is at it. The program's functions are left to the
+    /// stream's thread: they may need what the calling thread holds.
+    fn help(self: &Arc<Self>, until: u64) {
+        let next = || {
+            let mut queue = lock(&self.queue);
+            let others_are_at_it = self.done() != queue.begun;
+            let own = matches!(queue.pending.front(), Some(Operation::Call(_)));
+            if others_are_at_it || own || queue.begun >= until { None } else { queue.begin() }
+        };
+        let mut helped = false;
+        while let Some((number, operation)) = next() {
+            self.carry_out(number, operation);
+            helped = true;
+        }
+        if helped {
+            self.wake();
+        }
+    }
+
+    /// Wakes the stream's thread, if there is something for it.
+    fn wake(&self) {
+        let queue = lock(&self.queue);
+        let wanted = queue.closed || !queue.pending.is_empty();
+        if queue.sleeping && wanted {
+            drop(queue);
+            self.changed.notify_all();
+        }
+    }
+
     /// The worker thread.
     fn work(self: &Arc<Self>) {
         while let Some((number, operation)) = self.next() {
@@ -365,6 +403,7 @@ impl Stream {
         let early = move || {
             let operation = lock(&taken).take();
             operation.into_iter().for_each(|operation| stream.carry_out(number, operation));
+            stream.wake();
         };
         if sync::thread::Builder::new().name(name).spawn(early).is_err() {
             // Without a thread it begins in its turn.
@@ -381,21 +420,18 @@ impl Stream {
             sync::spin_loop();
         }
         let mut queue = lock(&self.queue);
-        // Operations that began early may still be under way.
-        self.waiting.fetch_add(1, Ordering::SeqCst);
-        let next = loop {
+        loop {
+            // Another thread may be at an operation; it wakes this one if there are more.
             if self.done() == queue.begun {
                 let next = queue.begin();
                 if next.is_some() || queue.closed {
-                    break next;
+                    return next;
                 }
             }
             queue.sleeping = true;
             queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
             queue.sleeping = false;
-        };
-        self.waiting.fetch_sub(1, Ordering::SeqCst);
-        next
+        }
     }
 
     /// Whether nothing more will happen on it.

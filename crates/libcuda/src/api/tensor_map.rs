@@ -13,7 +13,7 @@ use machine::tensormap::{
 use std::ffi::{c_int, c_void};
 
 /// The first devices with tensor copies.
-const SINCE: u16 = 90;
+pub(crate) const SINCE: u16 = 90;
 
 /// A list of the program's.
 ///
