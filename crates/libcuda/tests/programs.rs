@@ -12,8 +12,11 @@ fn library() -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("lib");
     std::fs::create_dir_all(&folder).unwrap();
     for name in ["libcuda.so", "libcuda.so.1"] {
-        // Tests run at the same time: whoever is first makes the link.
-        let _ = std::os::unix::fs::symlink(&built, folder.join(name));
+        // Tests run at the same time, and what another profile has built may be linked there.
+        let fresh = folder.join(format!("{name}.{:?}", std::thread::current().id()));
+        let _ = std::fs::remove_file(&fresh);
+        std::os::unix::fs::symlink(&built, &fresh).unwrap();
+        std::fs::rename(&fresh, folder.join(name)).unwrap();
     }
     folder
 }

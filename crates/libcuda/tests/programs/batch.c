@@ -87,11 +87,14 @@ static void copies(CUstream stream) {
     TRUE(failed == SIZE_MAX);
     EXPECT(1, cuMemcpyBatchAsync(to, from, (size_t[]){16, 64}, 2, kinds, first, 1, &failed, stream));
     TRUE(failed == 1);
+    /* Those before it are done. */
+    OK(cuMemcpyHtoD_v2(a, (unsigned[]){1, 2, 3, 4, 5, 6, 7, 8}, 32));
 
     /* The middle of an array of pairs, there and back. */
     void *array;
     OK(cuArrayCreate_v2(&array, &(ArrayDescriptor){4, 4, 0x03, 2}));
     OK(cuMemsetD32_v2(b, 0, 8));
+    OK(cuCtxSynchronize());
     Operand memory = {.type = 1, .memory = {.at = a}}, other = {.type = 1, .memory = {.at = b}};
     Operand middle = {.type = 2, .array = {array, {1, 2, 0}}};
     BatchCopy there[] = {{memory, middle, {2, 2, 1}, 1, 0}, {middle, other, {1, 2, 1}, 1, 0}};

@@ -88,8 +88,11 @@ int main(void) {
     OK(cuMemcpyDtoH_v2(result, words, 4));
     TRUE(result[0] == sum);
     /* Whoever waits for a kernel that stops does not wait for ever. */
+    CUfunction waits = function(module, "waits");
     launch(function(module, "stops"), 1, stream, 0, params);
-    launch(function(module, "waits"), 1, stream, 1, params);
+    Attribute attribute = {.id = PROGRAMMATIC_STREAM_SERIALIZATION, .value.number = 1};
+    CUresult late = cuLaunchKernelEx(&(Config){1, 1, 1, 1, 1, 1, 0, stream, &attribute, 1}, waits, params, NULL);
+    TRUE(late == 0 || late == 719);
     EXPECT(719, cuStreamSynchronize(stream));
     puts("overlap: passed");
     return 0;
