@@ -88,6 +88,7 @@ static void copies(CUstream stream) {
     EXPECT(1, cuMemcpyBatchAsync(to, from, (size_t[]){16, 64}, 2, kinds, first, 1, &failed, stream));
     TRUE(failed == 1);
     /* Those before it are done. */
+    OK(cuStreamSynchronize(stream));
     OK(cuMemcpyHtoD_v2(a, (unsigned[]){1, 2, 3, 4, 5, 6, 7, 8}, 32));
 
     /* The middle of an array of pairs, there and back. */
@@ -129,7 +130,7 @@ static void maps(CUstream stream) {
     OK(cuMemAlloc_v2(&out, sizeof tile));
     OK(cuMemcpyHtoD_v2(tensor, values, sizeof values));
     uint64_t sizes[] = {WIDTH, ROWS}, strides[] = {4 * WIDTH};
-    unsigned extents[] = {8, 8}, steps[] = {1, 1}, x = 14, y = 5;
+    unsigned extents[] = {8, 8}, steps[] = {1, 1}, x = 16, y = 5;
     OK(cuTensorMapEncodeTiled(map, 2, 2, (void *)(tensor + 4096), sizes, strides, extents, steps, 0, 0, 0, 0));
     OK(cuTensorMapReplaceAddress(map, (void *)tensor));
     void *params[] = {map, &out, &x, &y};
