@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// The program's memory, which only a border can reach.
 ///
 /// The program promises that the ranges which it gives to CUDA's functions are its own; an implementation may rely on
-/// that and on nothing else.
+/// that and on nothing else. Memory of devices has addresses of the program, too, and can be read here.
 pub trait HostMemory: Send + Sync {
     /// Shows bytes of the program.
     fn read(&self, address: u64, bytes: usize, visit: &mut dyn FnMut(&[u8]));
@@ -185,6 +185,9 @@ impl Copy {
                     host.write(to, bytes, &mut |row| row.copy_from_slice(source));
                 });
             }
+            (Memory::Device(source), Memory::Device(memory)) if Self::apart(source, from, to, bytes) => {
+                host.read(from, bytes, &mut |row| result = memory.write(to, row));
+            }
             (Memory::Device(source), Memory::Device(memory)) => {
                 let mut piece = vec![0; PIECE.min(bytes)];
                 let mut at = 0;
@@ -199,6 +202,13 @@ impl Copy {
             (Memory::Staged(_), _) | (_, Memory::Staged(_)) => {}
         }
         Ok(result?)
+    }
+
+    /// Whether bytes can be copied at once: the source is there, and the destination is elsewhere.
+    fn apart(source: &DeviceMemory, from: u64, to: u64, bytes: usize) -> bool {
+        let bytes = bytes as u64;
+        let there = source.allocation_of(from).is_some_and(|(start, size)| from - start + bytes <= size);
+        there && from.abs_diff(to) >= bytes
     }
 
     /// Takes the program's bytes now.
