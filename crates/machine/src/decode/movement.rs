@@ -320,9 +320,10 @@ fn load(d: &mut Decoder<'_>) -> Decoded {
     Ok(())
 }
 
-/// The current instruction has looked at what others change, and put what it saw in a plane.
+/// The current instruction has looked at what others change, and put what it saw in a plane. With a guard it remains one
+/// operation: loops that spin branch.
 pub(super) fn look(d: &mut Decoder<'_>, plane: u32, bits: u32) {
-    if plane != NONE {
+    if plane != NONE && d.guard.is_none() {
         d.after(Op { d: plane, x: bits, ..op(control::look) });
     }
 }
