@@ -6,7 +6,7 @@
 use crate::Id;
 use crate::device::{Device, Execution, Process};
 use crate::error::{Error, Result};
-use crate::event::{Event, Record};
+use crate::event::Event;
 use crate::limits::Limits;
 use crate::priority;
 use crate::stream::{Kind, Marker, Operation, Stream, Streams};
@@ -49,7 +49,7 @@ impl Health {
     }
 
     /// Of a context that only a test has.
-    #[cfg(all(test, feature = "shuttle"))]
+    #[cfg(test)]
     pub(crate) fn healthy() -> Arc<Self> {
         Arc::new(Self { error: OnceLock::new(), process: crate::device::Process::of_test() })
     }
@@ -129,7 +129,8 @@ impl Context {
         self.flags.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn set_flags(&self, flags: u32) {
+    /// Gives it other flags.
+    pub fn set_flags(&self, flags: u32) {
         self.flags.store(flags, Ordering::Relaxed);
     }
 
@@ -212,7 +213,7 @@ impl Context {
         if self.capture_record(event, stream, external)? {
             return Ok(());
         }
-        let record = Arc::new(Record::default());
+        let record = event.record();
         let marker = self.streams.submit(stream, Operation::Record(Arc::clone(&record)))?;
         event.recorded(marker, record);
         Ok(())

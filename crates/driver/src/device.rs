@@ -5,6 +5,7 @@ use crate::context::Context;
 use crate::copy::HostMemory;
 use crate::error::{Error, Result};
 use crate::graph::memory::GraphMemory;
+use crate::ipc::Imports;
 use crate::lock;
 use crate::memory::Allocation;
 use crate::peer::Peers;
@@ -61,6 +62,7 @@ pub(crate) struct Process {
     pub(crate) pooled: Mutex<HashMap<u64, Arc<Pool>>>,
     pub(crate) captures: Captures,
     pub(crate) mappings: Mappings,
+    pub(crate) imports: Imports,
 }
 
 /// One virtual GPU.
@@ -119,6 +121,7 @@ impl Driver {
             pooled: Mutex::default(),
             captures: Captures::default(),
             mappings: Mappings::default(),
+            imports: Imports::default(),
         });
         let device = |(ordinal, profile)| {
             Arc::new(Device {
@@ -279,7 +282,7 @@ impl Device {
     }
 }
 
-#[cfg(all(test, feature = "shuttle"))]
+#[cfg(test)]
 impl Process {
     /// A process that only a test has.
     pub(crate) fn of_test() -> Arc<Self> {

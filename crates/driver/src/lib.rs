@@ -25,6 +25,7 @@
 //! | [`capture`] | streams whose work becomes a graph |
 //! | [`pool`] | memory that streams allocate and free in their order |
 //! | [`virtual_memory`] | addresses, memory and access, each by itself |
+//! | [`ipc`] | memory and events that several processes use |
 //! | [`peer`] | devices that use one another's memory |
 //! | [`limits`] | what kernels of a context may take |
 //! | [`module`] | code: PTX, fatbins; functions and their attributes |
@@ -51,6 +52,7 @@ pub mod device;
 pub mod error;
 pub mod event;
 pub mod graph;
+pub mod ipc;
 pub mod launch;
 pub mod library;
 pub mod limits;

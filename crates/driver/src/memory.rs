@@ -134,6 +134,9 @@ impl Context {
         self.usable()?;
         self.permit_unsafe()?;
         let process = self.device().process();
+        if process.imports.has(address) {
+            return Err(Error::InvalidValue);
+        }
         let find = || lock(&process.allocations).get(&address).filter(|known| fits(known.kind)).cloned();
         let Some(known) = find() else {
             let of_graph = fits(MemoryKind::Device) && self.device().graph_memory().free(address)?;
@@ -168,6 +171,7 @@ impl Context {
             if let Some(pool) = process.disown(allocation.address) {
                 pool.give_back(allocation.address, allocation.bytes, self.legacy_stream().marker());
             } else if allocation.owned() {
+                process.imports.forget(allocation.address);
                 // It was in the list, so its memory has it; a refusal would only mean that it has gone already.
                 let _ = process.free(allocation.address);
             } else {

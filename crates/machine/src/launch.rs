@@ -1,6 +1,7 @@
 //! Launching: devices, loaded modules, kernels, and the checks that stand between a request and a running grid.
 
 use crate::decode::{self, Unsupported};
+use crate::dependents::{Dependents, Neighbours};
 use crate::exec::{Grid, code_address};
 use crate::fault::{Fault, Place, Trap};
 use crate::lanes::simd::Level;
@@ -445,6 +446,8 @@ pub struct LaunchOptions<'a> {
     pub cancel: Option<&'a AtomicBool>,
     /// Called with the number of CTAs done, from any host thread.
     pub progress: Option<&'a (dyn Fn(u64) + Sync)>,
+    /// The grids before and behind it, if they may overlap with it.
+    pub neighbours: Option<Neighbours<'a>>,
 }
 
 impl std::fmt::Debug for LaunchOptions<'_> {
@@ -555,6 +558,7 @@ impl Device {
             objects: &objects,
             opaque: &launch.kernel.module.opaque,
             constants: &launch.kernel.module.constants,
+            dependents: Dependents::new(options.neighbours, shape.grid),
             heap: &heap,
         };
         let shared = static_shared + launch.dynamic_shared;

@@ -2,7 +2,7 @@
 
 use super::emit::op;
 use super::function::Decoder;
-use super::movement::halves;
+use super::movement::{halves, look};
 use super::operand::{Address, Destination};
 use super::{Decoded, Missing};
 use crate::fault::Access;
@@ -210,6 +210,7 @@ pub(super) fn decode(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
     };
     let meta = Meta::Memory { space: address.space, access: Access::Atomic, bytes: ty.bytes() };
     d.emit_as(Op { d: destination, a: address.a, b, c, y: address.y, imm: address.imm, ..op(execute) }, meta);
+    look(d, destination, ty.bits());
     Ok(())
 }
 

@@ -313,7 +313,19 @@ fn load(d: &mut Decoder<'_>) -> Decoded {
         return Ok(());
     }
     let (planes, width) = planes_of_elements(d, &parts, ty.bits())?;
-    load_planes(d, &planes, ty.bits(), width, signed)
+    load_planes(d, &planes, ty.bits(), width, signed)?;
+    if matches!(d.opcode.get(Slot::Sem), Some(Modifier::Volatile | Modifier::Relaxed | Modifier::Acquire)) {
+        look(d, planes[0], width);
+    }
+    Ok(())
+}
+
+/// The current instruction has looked at what others change, and put what it saw in a plane. With a guard it remains one
+/// operation: loops that spin branch.
+pub(super) fn look(d: &mut Decoder<'_>, plane: u32, bits: u32) {
+    if plane != NONE && d.guard.is_none() {
+        d.after(Op { d: plane, x: bits, ..op(control::look) });
+    }
 }
 
 fn load_planes(d: &mut Decoder<'_>, planes: &[u32], bits: u32, width: u32, signed: bool) -> Decoded {

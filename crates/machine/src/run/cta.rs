@@ -4,6 +4,7 @@ use super::barrier::{self, BARRIERS, Barrier};
 use super::pack::Pack;
 use crate::exec::{Grid, LaneTrap, Threads};
 use crate::lanes::{EMPTY, LANES};
+use crate::looks::Looks;
 
 /// A resident CTA.
 pub(crate) struct Cta {
@@ -90,5 +91,6 @@ fn pack_threads(grid: &Grid<'_>, place: Place, first_warp: usize, warps: usize) 
         at_cluster_barrier: EMPTY,
         cluster_phase: EMPTY,
         local: vec![0; grid.local as usize * LANES * grid.image.warps],
+        looks: Looks::default(),
     }
 }
