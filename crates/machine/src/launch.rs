@@ -556,6 +556,7 @@ impl Device {
             opaque: &launch.kernel.module.opaque,
             constants: &launch.kernel.module.constants,
             heap: &heap,
+            observer: options.observer,
         };
         let shared = static_shared + launch.dynamic_shared;
         let per_multiprocessor = self.profile.resident_ctas(threads_per_cta, shared).max(1);

@@ -95,7 +95,7 @@ impl Shared<'_> {
     fn work(&self, worker: usize, threads: usize) {
         match self.plan.observer {
             Some(observer) => {
-                self.run_clusters(worker, threads, &mut Watched { observer, image: self.grid.image });
+                self.run_clusters(worker, threads, &mut Watched::new(observer, self.grid.image));
             }
             None => self.run_clusters(worker, threads, &mut Unwatched),
         }
