@@ -6,7 +6,7 @@ use crate::fault::{Fault, Place, Trap};
 use crate::lanes::simd::Level;
 use crate::lanes::{LANES, MAX_WARPS};
 use crate::memory::{DeviceMemory, MemoryError, Reach};
-use crate::observe::Observer;
+use crate::observe::{Happening, Observer};
 use crate::ops::matrix::WARPGROUP;
 use crate::output::Output;
 use crate::profile::Profile;
@@ -284,6 +284,11 @@ impl LoadedModule {
         &self.module
     }
 
+    /// The same, to be kept.
+    pub fn shared_module(&self) -> &Arc<Checked<Module>> {
+        &self.module
+    }
+
     /// The entry called `name`.
     pub fn kernel(&self, name: &str) -> Option<Kernel<'_>> {
         let (function, _) = self.module.entries().find(|(_, f)| f.name == name)?;
@@ -348,6 +353,11 @@ impl<'a> Kernel<'a> {
     /// How its parameters lie in the buffer of [`Launch::params`].
     pub fn parameters(&self) -> Vec<ParameterLayout> {
         parameter_layout(&self.module.module, self.function)
+    }
+
+    /// The module that it is in.
+    pub fn module(&self) -> &'a LoadedModule {
+        self.module
     }
 
     /// Its handle: see [`LoadedModule::entry`].
@@ -573,6 +583,10 @@ impl Device {
             cancel: options.cancel,
             progress: options.progress,
         };
+        if let Some(observer) = options.observer {
+            let Grid { grid, block, cluster, .. } = grid;
+            observer.happening(&Happening::Began { grid, block, cluster });
+        }
         match grid::run(&grid, &plan) {
             Ok(warp_instructions) => {
                 Ok(LaunchReport { warp_instructions, elapsed: started.elapsed(), threads })

@@ -86,6 +86,15 @@ pub enum MbarrierEvent {
 /// and again, and tell when they are done.
 #[derive(Clone, Copy, Debug)]
 pub enum Happening<'a> {
+    /// The launch begins: its shape, as kernel and launch say it together.
+    Began {
+        /// CTAs in each dimension.
+        grid: [u32; 3],
+        /// Threads of a CTA in each dimension.
+        block: [u32; 3],
+        /// CTAs of a cluster in each dimension.
+        cluster: [u32; 3],
+    },
     /// `bar.warp.sync`: these lanes have met.
     WarpBarrier(Lanes),
     /// Lanes have arrived at a CTA barrier.

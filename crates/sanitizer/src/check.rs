@@ -47,11 +47,6 @@ impl<'a> Accessor<'a> {
         Self { home, warp, lanes, clock, proxied: None, entry, site, access, everyone, threads }
     }
 
-    /// The same by one lane.
-    pub(crate) fn by_lane(self, lane: u32) -> Self {
-        self.by_lanes(1 << lane)
-    }
-
     /// The same by other lanes.
     pub(crate) fn by_lanes(mut self, lanes: u32) -> Self {
         self.lanes = lanes;
@@ -134,7 +129,7 @@ impl Checker<'_> {
     #[inline(always)]
     pub(crate) fn range(&mut self, cells: &mut [Cell], address: u64, bytes: u64, by: &Accessor<'_>) {
         let offset = address % GRANULE;
-        if offset == 0 && bytes % GRANULE == 0 {
+        if offset == 0 && bytes.is_multiple_of(GRANULE) {
             for cell in &mut cells[..(bytes / GRANULE) as usize] {
                 self.access(cell, 0xf, by);
             }

@@ -229,11 +229,6 @@ impl Knowledge {
         Arc::make_mut(&mut self.generic).learn(cta, warp, mask, time);
     }
 
-    /// `fence.proxy.async`, with the executing lane's own accesses.
-    pub(crate) fn pass_on(&mut self) {
-        self.proxied = Arc::clone(&self.generic);
-    }
-
     /// Whether both are the very same.
     pub(crate) fn same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.generic, &other.generic) && Arc::ptr_eq(&self.proxied, &other.proxied)

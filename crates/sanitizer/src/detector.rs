@@ -7,7 +7,7 @@ use crate::release::{Home, Released};
 use crate::report::{Checks, Reports};
 use crate::shadow::{Cell, Entry, Extras, GRANULE, Global, Location};
 use crate::site::{Action, Site, SiteId, Sites};
-use crate::state::{Block, Failure, Launch, Seen, Swap, Warp, everything, with_own};
+use crate::state::{Block, Failure, Launch, Seen, Swap, Warp, with_own};
 use machine::fault::Access;
 use machine::memory::{LOCAL_WINDOW, RANK_SHIFT, SHARED_WINDOW, SpaceKind, WINDOW_SIZE};
 use machine::observe::{Event, MemoryAccess};
@@ -81,7 +81,7 @@ impl Detector {
         let home = launch.home(index);
         self.blocks
             .entry(home.cta)
-            .or_insert_with(|| Block::new(index, home, launch.threads, &launch.knowledge))
+            .or_insert_with(|| Block::new(home, launch.threads, &launch.knowledge))
     }
 
     pub(crate) fn warp(&mut self, who: Who) -> &mut Warp {
@@ -541,8 +541,7 @@ impl Detector {
 
     /// What a launch knows that comes after everything so far.
     pub(crate) fn after_everything(&self) -> Knowledge {
-        let clock = everything(self.time);
-        Knowledge { generic: Arc::clone(&clock), proxied: clock }
+        Knowledge::all_until(self.time)
     }
 }
 

@@ -1,6 +1,6 @@
 //! What orders threads besides strong accesses: fences, barriers, mbarriers, the completion of copies.
 
-use crate::clock::{AGENTS, Knowledge};
+use crate::clock::Knowledge;
 use crate::detector::{Detector, Who, lanes_of};
 use crate::diagnose;
 use crate::report::Misuse;
@@ -20,6 +20,7 @@ impl Detector {
             Action::ProxyFence => {
                 let (time, cta) = (self.time, who.home.cta);
                 self.warp(who).update(mask, |group| {
+                    // Every lane passes on what the lanes of this warp did that execute the fence.
                     let own = with_own(&group.knowledge, cta, who.warp, group.mask, time);
                     group.knowledge.proxied = own.generic;
                 });
@@ -97,9 +98,14 @@ impl Detector {
     /// What the machine tells besides instructions.
     pub(crate) fn happening(&mut self, launch: usize, happening: &Happening<'_>) {
         match *happening {
+            Happening::Began { grid, block, cluster } => {
+                let launch = &mut self.launches[launch];
+                (launch.grid, launch.block, launch.cluster) = (grid, block, cluster);
+                launch.threads = block.iter().product();
+            }
             Happening::WarpBarrier(lanes) => self.warp_barrier(launch, lanes),
-            Happening::BarrierArrived { lanes, number, waits, threads, live } => {
-                self.arrived(launch, lanes, number, waits, threads, live);
+            Happening::BarrierArrived { lanes, number, waits, threads, .. } => {
+                self.arrived(launch, lanes, (number, threads), waits);
             }
             Happening::BarrierCompleted { block, number } => self.completed(launch, block, number),
             Happening::ClusterArrived { lanes, phase } => self.cluster_arrived(launch, lanes, phase),
@@ -161,10 +167,8 @@ impl Detector {
         &mut self,
         launch: usize,
         lanes: Lanes,
-        number: usize,
+        (number, threads): (usize, Option<u32>),
         waits: bool,
-        threads: Option<u32>,
-        _live: u32,
     ) {
         let who = self.who(launch, lanes.block, lanes.warp, lanes.place);
         let knowledge = self.released(who, lanes.mask);
@@ -344,5 +348,3 @@ pub(crate) const BULK_WRITES: u64 = 2;
 /// The agent of `st.async` and `red.async`.
 pub(crate) const ASYNC_STORES: u64 = 3;
 
-/// No agent has the number of a warp.
-const _: () = assert!(AGENTS == 32);

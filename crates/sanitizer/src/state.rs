@@ -1,6 +1,6 @@
 //! Threads as the detector sees them: what lanes know, what they have fenced, read and copied; CTAs and launches.
 
-use crate::clock::{AGENTS, Clock, Knowledge, Time};
+use crate::clock::{AGENTS, Knowledge, Time};
 use crate::release::{Home, Released};
 use crate::shadow::Cell;
 use crate::site::SiteId;
@@ -169,7 +169,6 @@ pub(crate) struct Mbarrier {
 /// A CTA that has not exited.
 #[derive(Debug)]
 pub(crate) struct Block {
-    pub(crate) index: [u32; 3],
     pub(crate) home: Home,
     pub(crate) warps: Vec<Warp>,
     pub(crate) shared: Vec<Cell>,
@@ -185,13 +184,12 @@ pub(crate) struct Block {
 const BULK_AGENTS: u16 = AGENTS + 32;
 
 impl Block {
-    pub(crate) fn new(index: [u32; 3], home: Home, threads: u32, knowledge: &Knowledge) -> Self {
+    pub(crate) fn new(home: Home, threads: u32, knowledge: &Knowledge) -> Self {
         let mut warps = vec![Warp::new(knowledge); threads.div_ceil(32) as usize];
         if let (Some(last), part @ 1..) = (warps.last_mut(), threads % 32) {
             last.groups[0].mask = (1 << part) - 1;
         }
         Self {
-            index,
             home,
             warps,
             shared: Vec::new(),
@@ -298,9 +296,4 @@ pub(crate) fn with_own(knowledge: &Knowledge, cta: u32, warp: u16, mask: u32, ti
     let mut own = knowledge.clone();
     own.learn(cta, warp, mask, time);
     own
-}
-
-/// What is known of agents is forgotten where a whole launch is over.
-pub(crate) fn everything(time: Time) -> Arc<Clock> {
-    Arc::new(Clock::all_until(time))
 }
