@@ -3,7 +3,7 @@
 use crate::check::{Accessor, Checker, Conflict};
 use crate::clock::{Clock, Knowledge, Time};
 use crate::diagnose;
-use crate::release::{Home, Released};
+use crate::release::Home;
 use crate::report::{Checks, Reports};
 use crate::shadow::{Cell, Entry, Extras, GRANULE, Global, Location};
 use crate::site::{Action, Site, SiteId, Sites};
@@ -27,8 +27,6 @@ pub(crate) struct Detector {
     pub(crate) global: Global,
     pub(crate) extras: Extras,
     pub(crate) time: Time,
-    /// What `fence.sc` has released.
-    pub(crate) fenced: Released,
     /// What was released to each cluster's barrier, by the parity of the phase, and the last such parity.
     pub(crate) clusters: FxHashMap<u32, (bool, [Knowledge; 2])>,
     pub(crate) reports: Reports,

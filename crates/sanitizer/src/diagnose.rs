@@ -1,6 +1,7 @@
 //! From two accesses that race to what a person is told: who they are, and what is missing between them.
 
 use crate::check::{Conflict, Why, launch_of};
+use crate::clock::Time;
 use crate::detector::{Detector, Target, Who};
 use crate::litmus;
 use crate::report::{Actor, Misuse, Report};
@@ -167,14 +168,12 @@ fn missing(detector: &mut Detector, who: Who, conflict: &Conflict) -> (Missing, 
     let warp = detector.warp(who);
     let (failure, barrier) = (warp.failure, warp.barrier);
     let seen = warp.group(lane).seen.iter().rev().find(|seen| !seen.acquired).map(|seen| seen.site);
-    if !same_warp {
-        if let Some(site) = seen {
-            return (Missing::Acquire, line_of(detector, site));
-        }
-        if let Some((site, why)) = failure {
-            let missing = if why == Failure::Scope { Missing::Scope } else { Missing::Release };
-            return (missing, line_of(detector, site));
-        }
+    if let Some(site) = seen {
+        return (Missing::Acquire, line_of(detector, site));
+    }
+    if let Some((site, why)) = failure.filter(|_| !same_warp) {
+        let missing = if why == Failure::Scope { Missing::Scope } else { Missing::Release };
+        return (missing, line_of(detector, site));
     }
     if same_warp {
         return (Missing::WarpSync, None);
@@ -183,8 +182,10 @@ fn missing(detector: &mut Detector, who: Who, conflict: &Conflict) -> (Missing, 
         let index = who.block;
         let theirs = detector.block(who.launch, index).warps.get(first_lane(earlier.warps) as usize);
         let theirs = theirs.and_then(|warp| warp.barrier);
-        return match (theirs, barrier) {
-            (Some(a), Some(b)) if a != b => (Missing::DifferentBarrier(a, b), None),
+        // Only if both have waited since.
+        let since = |waited: Option<(usize, Time)>| waited.filter(|(_, time)| *time >= earlier.time);
+        return match (since(theirs), since(barrier)) {
+            (Some((a, _)), Some((b, _))) if a != b => (Missing::DifferentBarrier(a, b), None),
             _ => (Missing::Barrier, None),
         };
     }

@@ -36,10 +36,10 @@ impl Detector {
         }
     }
 
+    /// A fence. The order that Fence-SC gives two `fence.sc` is not taken for one that excuses a race: which of them comes
+    /// first is the schedule's choice, unless values force it.
     fn fence(&mut self, who: Who, mask: u32, order: Order, scope: Scope) {
         let (time, home) = (self.time, who.home);
-        let fenced = (order == Order::Sc).then(|| self.fenced.clone());
-        let mut released = Vec::new();
         self.warp(who).update(mask, |group| {
             if order != Order::Release {
                 for seen in &group.seen {
@@ -49,16 +49,11 @@ impl Detector {
                     group.seen.clear();
                 }
             }
-            if let Some(fenced) = &fenced {
-                fenced.acquire(home, scope, &mut group.knowledge);
-                released.push(with_own(&group.knowledge, home.cta, who.warp, group.mask, time));
-            }
             if order != Order::Acquire {
                 let fences = Arc::make_mut(group.fences.get_or_insert_with(Arc::<Fences>::default));
                 fences.0[scope_index(scope)] = Some((group.knowledge.clone(), time));
             }
         });
-        released.iter().for_each(|knowledge| self.fenced.release(home, scope, knowledge));
         self.tick();
     }
 
@@ -176,7 +171,8 @@ impl Detector {
             Arrival { warp: who.warp, mask: lanes.mask, waits, site: who.site, threads, knowledge, lanes };
         self.block(launch, lanes.block).barriers.entry(number).or_default().push(arrival);
         if waits {
-            self.warp(who).barrier = Some(number);
+            let time = self.time;
+            self.warp(who).barrier = Some((number, time));
         }
         // Those who wait do nothing before they are let go.
         if !waits {

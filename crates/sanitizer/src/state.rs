@@ -57,8 +57,8 @@ pub(crate) struct Warp {
     pub(crate) exited: u32,
     /// Ends of `cp.async` groups, and of bulk groups: when, and of which lanes.
     pub(crate) commits: [Vec<(Time, u32)>; 2],
-    /// The CTA barrier that it waited at last.
-    pub(crate) barrier: Option<usize>,
+    /// The CTA barrier that it waited at last, and when.
+    pub(crate) barrier: Option<(usize, Time)>,
     pub(crate) failure: Option<(SiteId, Failure)>,
     /// The compare-and-swap that has been announced and not yet decided.
     pub(crate) swap: Option<Swap>,

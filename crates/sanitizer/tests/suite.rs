@@ -6,7 +6,9 @@
 //! ```
 //!
 //! The kind, what is missing, and the lines of the accesses, the later one first, as marks; a `|` between two marks
-//! allows both orders, where the program has no order of its own. A case without such a directive is clean.
+//! allows both orders, where the program has no order of its own. A case without such a directive is clean. What `may`
+//! be reported depends on the schedule: on which values are read, or on which of several races of one cause comes first.
+//! `fresh INDEX BYTES` says that nobody has written the buffer of a parameter.
 
 use filetest::case::{self, Case};
 use filetest::directive::{Directive, Program};
@@ -76,7 +78,7 @@ fn own(program: &mut Program) -> Vec<(u32, Directive)> {
     let mut own = Vec::new();
     for directive in std::mem::take(&mut program.directives) {
         match directive.name.as_str() {
-            "report" | "fresh" => own.push((run, directive)),
+            "report" | "may" | "fresh" => own.push((run, directive)),
             name => {
                 if name == "run" {
                     run = directive.line;
@@ -136,17 +138,17 @@ fn judge(file: &Path) -> Result<usize, String> {
     for case in &cases {
         let own: Vec<&Directive> =
             own.iter().filter(|(line, _)| *line == case.line).map(|(_, directive)| directive).collect();
-        let mut expected = Vec::new();
-        for directive in own.iter().filter(|directive| directive.name == "report") {
-            expected.push(
-                Expected::parse(&program, directive)
-                    .map_err(|why| format!("{}:{}: {why}", program.name, directive.line))?,
-            );
+        let (mut expected, mut allowed) = (Vec::new(), Vec::new());
+        for directive in own.iter().filter(|directive| directive.name != "fresh") {
+            let one = Expected::parse(&program, directive)
+                .map_err(|why| format!("{}:{}: {why}", program.name, directive.line))?;
+            if directive.name == "report" { expected.push(one) } else { allowed.push(one) }
         }
         for scheduler in SCHEDULERS {
             let reports = check(&program, case, &own, "all".parse()?, scheduler)?;
             let missed = expected.iter().find(|expected| !reports.iter().any(|report| expected.is(report)));
-            let extra = reports.iter().find(|report| !expected.iter().any(|expected| expected.is(report)));
+            let known = |report: &&Report| !expected.iter().chain(&allowed).any(|expected| expected.is(report));
+            let extra = reports.iter().find(known);
             let at = format!("{}:{} under {scheduler}", program.name, case.line);
             let all = || reports.iter().map(Report::text).collect::<Vec<_>>().join("\n");
             if let Some(missed) = missed {
