@@ -27,6 +27,7 @@
 //! | [`virtual_memory`] | addresses, memory and access, each by itself |
 //! | [`peer`] | devices that use one another's memory |
 //! | [`limits`] | what kernels of a context may take |
+//! | [`check`] | what the sanitizer is told |
 //! | [`module`] | code: PTX, fatbins; functions and their attributes |
 //! | [`link`] | one image from several |
 //! | [`library`] | code that does not belong to a context |
@@ -45,6 +46,7 @@
 
 pub mod array;
 pub mod capture;
+pub mod check;
 pub mod context;
 pub mod copy;
 pub mod device;

@@ -11,6 +11,7 @@
 
 use crate::Id;
 use crate::capture::Capture;
+use crate::check::Checking;
 use crate::context::Health;
 use crate::copy::{Copy, Fill};
 use crate::error::{Error, Result};
@@ -19,6 +20,7 @@ use crate::graph::run::GraphLaunch;
 use crate::launch::Work;
 use crate::sync::{self, AtomicBool, AtomicU64, Condvar, LOOKS, Mutex, lock};
 use crate::values::Values;
+use sanitizer::Moment;
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
@@ -59,6 +61,8 @@ pub enum Operation {
     Wait(Marker),
     /// Frees memory.
     Free(Box<dyn FnOnce() + Send>),
+    /// Comes after what the host knew, where somebody watches.
+    Know(Moment),
 }
 
 impl std::fmt::Debug for Operation {
@@ -73,6 +77,7 @@ impl std::fmt::Debug for Operation {
             Self::Record(_) => "Record",
             Self::Wait(_) => "Wait",
             Self::Free(_) => "Free",
+            Self::Know(_) => "Know",
         })
     }
 }
@@ -85,6 +90,7 @@ impl Operation {
             Self::Wait(marker) => marker.wait(),
             Self::Record(record) => record.stamp(),
             Self::Free(free) => free(),
+            Self::Know(moment) => health.checking().iter().for_each(|checking| checking.learn(&moment)),
             Self::Graph(launch) => launch.run(health),
             _ if failed => {}
             Self::Call(call) => (call.call)(),
@@ -121,6 +127,8 @@ pub struct Stream {
     done: AtomicU64,
     /// The capture that it takes part in.
     pub(crate) capture: std::sync::Mutex<Option<Arc<Capture>>>,
+    /// What its next operation comes after, for who watches.
+    known: std::sync::Mutex<Moment>,
 }
 
 #[derive(Debug, Default)]
@@ -130,6 +138,22 @@ struct Queue {
     closed: bool,
     sleeping: bool,
     waiting: usize,
+}
+
+/// What an operation comes after that is submitted now: what the host knows, and what the default stream's rules put
+/// before it, whether that is still under way or not.
+fn known_before(checking: &Checking, order: &Order, stream: &Stream) -> Moment {
+    let mut known = checking.host();
+    let mut join = |other: &Stream| known.join(&crate::lock(&other.known));
+    match stream.kind {
+        Kind::NonBlocking => {}
+        Kind::Blocking => join(&order.legacy),
+        Kind::Legacy => {
+            let all = order.others.iter().chain(order.per_thread.values());
+            all.filter(|other| other.kind == Kind::Blocking).for_each(|other| join(other));
+        }
+    }
+    known
 }
 
 /// A place in a stream's order: it is passed when everything submitted before it is done. Or a point that a graph
@@ -151,10 +175,18 @@ impl Marker {
 
     /// Whether it is passed.
     pub fn passed(&self) -> bool {
-        match &self.0 {
+        let passed = match &self.0 {
             Place::Behind { stream, after } => stream.done.load(Ordering::Acquire) >= *after,
             Place::At(record) => record.stamped(),
+        };
+        if let Place::Behind { stream, .. } = &self.0
+            && passed
+            && let Some(checking) = stream.health.checking()
+        {
+            let known = crate::lock(&stream.known).clone();
+            checking.learn(&known);
         }
+        passed
     }
 
     /// Waits until it is passed.
@@ -195,6 +227,7 @@ impl Stream {
             submitted: AtomicU64::new(0),
             done: AtomicU64::new(0),
             capture: std::sync::Mutex::default(),
+            known: std::sync::Mutex::default(),
         })
     }
 
@@ -259,7 +292,10 @@ impl Stream {
     fn work(&self) {
         while let Some(operation) = self.next() {
             // A panic of ours must not leave everybody waiting: it becomes the context's error.
-            let run = std::panic::AssertUnwindSafe(|| operation.run(&self.health));
+            let run = std::panic::AssertUnwindSafe(|| match self.health.checking() {
+                Some(checking) => checking.run(&self.known, || operation.run(&self.health)),
+                None => operation.run(&self.health),
+            });
             if std::panic::catch_unwind(run).is_err() {
                 self.health.note(Err(Error::Unknown));
             }
@@ -360,6 +396,9 @@ impl Streams {
         let order = lock(&self.order);
         for marker in self.others_before(&order, stream) {
             stream.push(Operation::Wait(marker))?;
+        }
+        if let Some(checking) = self.health.checking() {
+            stream.push(Operation::Know(known_before(checking, &order, stream)))?;
         }
         stream.push(operation)?;
         Ok(stream.marker())

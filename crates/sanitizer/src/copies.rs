@@ -3,7 +3,7 @@
 
 use crate::check::Accessor;
 use crate::clock::Time;
-use crate::detector::{BulkCopy, Detector, Who, lanes_of};
+use crate::detector::{Detector, Who, lanes_of};
 use crate::order::{ASYNC_STORES, BULK_READS, BULK_WRITES};
 use crate::shadow::Entry;
 use crate::site::Site;
@@ -77,25 +77,24 @@ impl Detector {
         self.touch(who, &by, range);
     }
 
-    /// The accesses of the bulk copy that is under way, now that it is known which mbarrier it tells (0: none), are made
-    /// by that mbarrier's agent. The agent and the time.
-    pub(crate) fn finish_copy(&mut self, mbarrier: Option<u64>) -> (u16, Time) {
-        if let Some(copy) = self.copy.take() {
-            let BulkCopy { launch, lanes, accesses, .. } = copy;
+    /// The accesses of the bulk copy that is under way, now that it is known which mbarrier it tells, or that it tells
+    /// none, are made by that mbarrier's agent. The agent and the time.
+    pub(crate) fn finish_copy(&mut self, launch: usize, mbarrier: Option<u64>) -> (u16, Time) {
+        if let Some(mut copy) = self.copies.remove(&launch) {
+            let lanes = copy.lanes;
             let who = self.who(launch, lanes.block, lanes.warp, lanes.place);
             let site = *self.sites.get(who.site);
             let lane = lanes.mask.trailing_zeros();
-            for (address, bytes, access) in accesses {
+            for (address, bytes, access) in std::mem::take(&mut copy.accesses) {
                 let key = mbarrier.unwrap_or(if access == Access::Load { BULK_READS } else { BULK_WRITES });
                 let agent = self.block(launch, lanes.block).agent(key);
                 let target = self.generic_target(who, address);
-                // A reduction is atomic, element by element, as relaxed operations of `.gpu` scope are.
                 self.by_agent(who, &site, (target, bytes), (agent, lane), access);
             }
-            let agent = self.block(launch, lanes.block).agent(mbarrier.unwrap_or(BULK_WRITES));
-            self.last_copy = Some(BulkCopy { launch, lanes, accesses: Vec::new(), agent });
+            copy.agent = self.block(launch, lanes.block).agent(mbarrier.unwrap_or(BULK_WRITES));
+            self.last_copies.insert(launch, copy);
         }
         // A multicast tells several mbarriers; they all release the one agent.
-        (self.last_copy.as_ref().map_or(0, |copy| copy.agent), self.time)
+        (self.last_copies.get(&launch).map_or(0, |copy| copy.agent), self.time)
     }
 }

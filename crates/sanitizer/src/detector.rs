@@ -32,15 +32,15 @@ pub(crate) struct Detector {
     pub(crate) reports: Reports,
     /// What was freed: start and bytes.
     pub(crate) freed: Vec<(u64, u64)>,
-    /// The bulk copy that is under way.
-    pub(crate) copy: Option<BulkCopy>,
-    /// The one that has ended last.
-    pub(crate) last_copy: Option<BulkCopy>,
+    /// The bulk copy that is under way in each launch, and the one that has ended last.
+    pub(crate) copies: FxHashMap<usize, BulkCopy>,
+    pub(crate) last_copies: FxHashMap<usize, BulkCopy>,
+    /// Launches before this one are known to all that begin now.
+    settled: usize,
 }
 
 /// A bulk copy, between its begin and what completes it.
 pub(crate) struct BulkCopy {
-    pub(crate) launch: usize,
     pub(crate) lanes: machine::observe::Lanes,
     /// Accesses that have not been checked: their agent is known only when the mbarrier is.
     pub(crate) accesses: Vec<(u64, u64, Access)>,
@@ -513,8 +513,14 @@ impl Detector {
     }
 
     /// A launch begins: what its threads know, and everything about its shape. Its number.
-    pub(crate) fn begin(&mut self, launch: Launch) -> usize {
+    pub(crate) fn begin(&mut self, mut launch: Launch) -> usize {
         self.tick();
+        // Where everything so far is over and known, one number says so.
+        let known = |before: &Launch| before.ended.is_some_and(|end| launch.knowledge.generic.threads_of(before.first) >= end);
+        if self.launches[self.settled..].iter().all(known) {
+            launch.knowledge = self.after_everything();
+            self.settled = self.launches.len();
+        }
         self.launches.push(launch);
         self.launches.len() - 1
     }
@@ -525,6 +531,7 @@ impl Detector {
         let left: Vec<u32> =
             self.blocks.keys().copied().filter(|&cta| cta >= first && cta - first < count).collect();
         left.into_iter().for_each(|cta| self.block_done(cta));
+        self.launches[launch].ended = Some(self.time);
         self.tick();
     }
 

@@ -127,6 +127,7 @@ impl Sanitizer {
             cluster: shape.cluster,
             first,
             knowledge: after.0.clone(),
+            ended: None,
         });
         Watch { sanitizer: self, launch, module: number }
     }
@@ -171,7 +172,7 @@ impl Watch<'_> {
     /// The launch is over. What comes after it is after this moment, if it is ordered after the launch.
     pub fn end(self) -> Moment {
         let mut detector = self.sanitizer.detector();
-        detector.finish_copy(None);
+        detector.finish_copy(self.launch, None);
         detector.end(self.launch);
         Moment(detector.after_launch(self.launch))
     }
@@ -188,9 +189,7 @@ impl Observer for Watch<'_> {
     fn instruction(&self, event: &Event<'_>) {
         if event.mask != 0 {
             let mut detector = self.sanitizer.detector();
-            if detector.copy.is_some() {
-                detector.finish_copy(None);
-            }
+            detector.finish_copy(self.launch, None);
             detector.access(self.launch, event);
         }
     }
@@ -204,8 +203,8 @@ impl Observer for Watch<'_> {
     fn happening(&self, happening: &Happening<'_>) {
         let mut detector = self.sanitizer.detector();
         let continues = matches!(happening, Happening::BulkAccess { .. } | Happening::Mbarrier { .. });
-        if detector.copy.is_some() && !continues {
-            detector.finish_copy(None);
+        if !continues {
+            detector.finish_copy(self.launch, None);
         }
         detector.happening(self.launch, happening);
     }

@@ -108,10 +108,11 @@ impl Detector {
             Happening::Mbarrier { lanes, address, event } => self.mbarrier(launch, lanes, address, event),
             Happening::CopiedAsync { lanes, to, bytes, read: _ } => self.copied(launch, lanes, to, bytes),
             Happening::BulkCopy(lanes) => {
-                self.copy = Some(crate::detector::BulkCopy { launch, lanes, accesses: Vec::new(), agent: 0 });
+                let copy = crate::detector::BulkCopy { lanes, accesses: Vec::new(), agent: 0 };
+                self.copies.insert(launch, copy);
             }
             Happening::BulkAccess { address, bytes, access } => {
-                if let Some(copy) = &mut self.copy {
+                if let Some(copy) = self.copies.get_mut(&launch) {
                     copy.accesses.push((address, bytes, access));
                 }
             }
@@ -302,9 +303,9 @@ impl Detector {
                 self.tick();
             }
             MbarrierEvent::Completed { before, after } => {
-                let (agent, time) = self.finish_copy(Some(key));
-                let Some(copy) = &self.last_copy else { return };
-                who = self.who(copy.launch, copy.lanes.block, copy.lanes.warp, copy.lanes.place);
+                let (agent, time) = self.finish_copy(launch, Some(key));
+                let Some(copy) = self.last_copies.get(&launch) else { return };
+                who = self.who(launch, copy.lanes.block, copy.lanes.warp, copy.lanes.place);
                 let mut knowledge = Knowledge::default();
                 knowledge.learn(who.home.cta, agent, copy.lanes.mask, time);
                 self.release_to_mbarrier(owner, key, (who, Scope::Cluster, &knowledge), (before, after));

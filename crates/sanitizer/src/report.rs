@@ -20,6 +20,15 @@ pub struct Checks {
     pub sync: bool,
 }
 
+impl std::fmt::Display for Checks {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let all =
+            [(self.race, "race"), (self.memory, "memory"), (self.init, "init"), (self.sync, "sync")];
+        let names: Vec<&str> = all.iter().filter(|(wanted, _)| *wanted).map(|(_, name)| *name).collect();
+        f.write_str(&names.join(","))
+    }
+}
+
 impl std::str::FromStr for Checks {
     type Err = String;
 
@@ -205,6 +214,7 @@ mod tests {
         let all = Checks { race: true, memory: true, init: true, sync: true };
         assert_eq!("race,memory, init,sync".parse(), Ok(all));
         assert_eq!("all".parse(), Ok(all));
+        assert_eq!(all.to_string().parse(), Ok(all));
         assert_eq!("race".parse(), Ok(Checks { race: true, ..Checks::default() }));
         assert!("races".parse::<Checks>().is_err() && "".parse::<Checks>().is_err());
     }

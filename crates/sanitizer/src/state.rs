@@ -247,6 +247,8 @@ pub(crate) struct Launch {
     pub(crate) first: u32,
     /// What its threads know when they begin.
     pub(crate) knowledge: Knowledge,
+    /// When it was over.
+    pub(crate) ended: Option<Time>,
 }
 
 impl Launch {

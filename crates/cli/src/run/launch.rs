@@ -12,7 +12,6 @@ use machine::stats::{Report, Stats};
 use machine::trace::Trace;
 use machine::{Device, Launch, LaunchError, LaunchOptions, LaunchReport, LoadedModule, Profile};
 use ptx::module::FuncId;
-use sanitizer::Report;
 use serde_json::{Value, json};
 use std::fs::File;
 use std::io::{self, BufWriter};
@@ -29,7 +28,7 @@ pub(crate) struct Launched {
     pub(crate) statistics: Option<Report>,
     pub(crate) trace_error: Option<io::Error>,
     /// What the checks have found, if there were any.
-    pub(crate) reports: Option<Vec<Report>>,
+    pub(crate) reports: Option<Vec<sanitizer::Report>>,
 }
 
 /// Set by Ctrl-C.
