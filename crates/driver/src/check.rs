@@ -43,6 +43,11 @@ impl Checking {
         });
     }
 
+    /// The same for what is not followed: everything so far.
+    pub(crate) fn learn_everything(&self) {
+        self.learn(&self.sanitizer.now());
+    }
+
     /// Runs an operation of a stream.
     pub(crate) fn run(&self, stream: &Mutex<Moment>, operation: impl FnOnce()) {
         KNOWN.set(Some(lock(stream).clone()));

@@ -87,11 +87,19 @@ impl Operation {
     pub(crate) fn run(self, health: &Health) {
         let failed = health.error().is_some();
         match self {
-            Self::Wait(marker) => marker.wait(),
+            Self::Wait(marker) => {
+                marker.wait();
+                if matches!(marker.0, Place::At(_)) {
+                    follow_everything(health);
+                }
+            }
             Self::Record(record) => record.stamp(),
             Self::Free(free) => free(),
             Self::Know(moment) => health.checking().iter().for_each(|checking| checking.learn(&moment)),
-            Self::Graph(launch) => launch.run(health),
+            Self::Graph(launch) => {
+                launch.run(health);
+                follow_everything(health);
+            }
             _ if failed => {}
             Self::Call(call) => (call.call)(),
             Self::Launch(work) => work.run(health),
@@ -138,6 +146,11 @@ struct Queue {
     closed: bool,
     sleeping: bool,
     waiting: usize,
+}
+
+/// The order of what a graph does is not followed, where somebody watches: what comes after it is after everything.
+fn follow_everything(health: &Health) {
+    health.checking().iter().for_each(|checking| checking.learn_everything());
 }
 
 /// What an operation comes after that is submitted now: what the host knows, and what the default stream's rules put
