@@ -230,7 +230,7 @@ impl Checker<'_> {
 
     /// Whether an earlier access races with this one. The first of an instruction is enough.
     fn compare(&mut self, entry: &Entry, wrote: bool, by: &Accessor<'_>) {
-        if !entry.exists() || self.conflict.is_some() {
+        if !entry.exists() || self.conflict.is_some() || is_same_copy(entry, &by.entry) {
             return;
         }
         // Through another proxy only what its fences have passed on is ordered before; agents are of the async proxy
@@ -326,6 +326,11 @@ impl Checker<'_> {
             list.extend(wide);
         }
     }
+}
+
+/// Whether both are parts of one asynchronous copy.
+fn is_same_copy(a: &Entry, b: &Entry) -> bool {
+    a.agent().is_some() && (a.time, a.cta, a.warps, a.lanes, a.site) == (b.time, b.cta, b.warps, b.lanes, b.site)
 }
 
 /// Takes entries of threads out of a list, and gives one that stands for all of them.

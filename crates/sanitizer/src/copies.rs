@@ -10,6 +10,7 @@ use crate::site::Site;
 use crate::state::Block;
 use machine::fault::Access;
 use machine::observe::{Lanes, MemoryAccess};
+use std::sync::Arc;
 
 impl Detector {
     /// The source of `cp.async`: read by the agent of the warp, through the generic proxy.
@@ -38,13 +39,14 @@ impl Detector {
         lane: u32,
         access: Access,
     ) {
-        let clock = std::sync::Arc::clone(&self.warp(who).group(lane).knowledge.generic);
+        let clock = Arc::clone(&self.warp(who).group(lane).knowledge.generic);
         let entry = Entry::of_agent(self.time, who.home.cta, Block::copier(who.warp), 1 << lane, who.site);
         let by = Accessor::new(who.home, (who.warp, 1 << lane), &clock, entry, (site, access));
         self.touch(who, &by, range);
     }
 
-    /// `st.async`, `red.async`: performed by an agent through the async proxy, to the cluster's shared memory.
+    /// `st.async`, `red.async`: performed by an agent, but through the generic proxy (PTX ISA, "Async proxy", names only
+    /// bulk copies and matrix operations).
     pub(crate) fn async_access(
         &mut self,
         who: Who,
@@ -57,7 +59,10 @@ impl Detector {
         for lane in lanes_of(mask) {
             let address = access.addresses[lane as usize];
             let target = self.target(who, access.space, address);
-            self.by_agent(who, site, (target, access.bytes.into()), (agent, lane), kind);
+            let clock = Arc::clone(&self.warp(who).group(lane).knowledge.generic);
+            let entry = Entry::of_agent(self.time, who.home.cta, agent, 1 << lane, who.site);
+            let by = Accessor::new(who.home, (who.warp, 1 << lane), &clock, entry, (site, kind));
+            self.touch(who, &by, (target, access.bytes.into()));
         }
     }
 
@@ -92,9 +97,11 @@ impl Detector {
                 self.by_agent(who, &site, (target, bytes), (agent, lane), access);
             }
             copy.agent = self.block(launch, lanes.block).agent(mbarrier.unwrap_or(BULK_WRITES));
+            copy.time = self.time;
             self.last_copies.insert(launch, copy);
+            self.tick();
         }
         // A multicast tells several mbarriers; they all release the one agent.
-        (self.last_copies.get(&launch).map_or(0, |copy| copy.agent), self.time)
+        self.last_copies.get(&launch).map_or((0, 0), |copy| (copy.agent, copy.time))
     }
 }

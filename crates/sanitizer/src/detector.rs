@@ -7,7 +7,7 @@ use crate::release::Home;
 use crate::report::{Checks, Reports};
 use crate::shadow::{Cell, Entry, Extras, GRANULE, Global, Location};
 use crate::site::{Action, Site, SiteId, Sites};
-use crate::state::{Block, Failure, Launch, Seen, Swap, Warp, with_own};
+use crate::state::{Block, Failure, Group, Launch, Seen, Swap, Warp, with_own};
 use machine::fault::Access;
 use machine::memory::{LOCAL_WINDOW, RANK_SHIFT, SHARED_WINDOW, SpaceKind, WINDOW_SIZE};
 use machine::observe::{Event, MemoryAccess};
@@ -44,8 +44,9 @@ pub(crate) struct BulkCopy {
     pub(crate) lanes: machine::observe::Lanes,
     /// Accesses that have not been checked: their agent is known only when the mbarrier is.
     pub(crate) accesses: Vec<(u64, u64, Access)>,
-    /// Its agent, once that is known.
+    /// Its agent, once that is known, and when it was made.
     pub(crate) agent: u16,
+    pub(crate) time: Time,
 }
 
 /// Where an address leads.
@@ -292,6 +293,9 @@ impl Detector {
 
     /// Memory that an object was made in counts as written.
     pub(crate) fn initialised(&mut self, target: Target) {
+        if let Target::Shared(cta, place) = target {
+            self.block_of(cta).cells(place, 2 * GRANULE);
+        }
         for half in [0, GRANULE] {
             self.with_cell(target.plus(half), |_, cell| cell.unwritten = 0);
         }
@@ -430,16 +434,22 @@ impl Detector {
             }
             return;
         }
-        let mut learned = false;
+        // A thread that spins reads the same again and again.
+        let known = |seen: &Seen| {
+            seen.address == key
+                && (seen.acquired || !acquires)
+                && Arc::ptr_eq(&seen.released, &location.released)
+        };
+        let inside = |group: &&Group| group.mask & lanes != 0;
+        if warp.groups.iter().filter(inside).all(|group| group.seen.iter().any(known)) {
+            return;
+        }
         warp.update(lanes, |group| {
             if acquires {
-                let before = group.knowledge.clone();
                 location.released.acquire(home, scope, &mut group.knowledge);
                 for seen in group.seen.iter().filter(|seen| seen.address == key) {
                     seen.released.acquire(home, scope, &mut group.knowledge);
                 }
-                learned |= !before.same(&group.knowledge);
-                // A later fence of wider scope may still learn more.
             }
             group.seen.retain(|seen| seen.address != key);
             if group.seen.len() < SEEN {
@@ -514,13 +524,14 @@ impl Detector {
 
     /// A launch begins: what its threads know, and everything about its shape. Its number.
     pub(crate) fn begin(&mut self, mut launch: Launch) -> usize {
-        self.tick();
         // Where everything so far is over and known, one number says so.
         let known = |before: &Launch| before.ended.is_some_and(|end| launch.knowledge.generic.threads_of(before.first) >= end);
         if self.launches[self.settled..].iter().all(known) {
             launch.knowledge = self.after_everything();
             self.settled = self.launches.len();
         }
+        // What it does comes later than anything that it knows.
+        self.tick();
         self.launches.push(launch);
         self.launches.len() - 1
     }

@@ -3,6 +3,7 @@
 use crate::clock::Knowledge;
 use crate::detector::{Detector, Who, lanes_of};
 use crate::diagnose;
+use crate::release::Home;
 use crate::report::Misuse;
 use crate::site::Action;
 use crate::state::{Arrival, Block, Fences, scope_index, with_own};
@@ -108,7 +109,7 @@ impl Detector {
             Happening::Mbarrier { lanes, address, event } => self.mbarrier(launch, lanes, address, event),
             Happening::CopiedAsync { lanes, to, bytes, read: _ } => self.copied(launch, lanes, to, bytes),
             Happening::BulkCopy(lanes) => {
-                let copy = crate::detector::BulkCopy { lanes, accesses: Vec::new(), agent: 0 };
+                let copy = crate::detector::BulkCopy { lanes, accesses: Vec::new(), agent: 0, time: 0 };
                 self.copies.insert(launch, copy);
             }
             Happening::BulkAccess { address, bytes, access } => {
@@ -273,6 +274,8 @@ impl Detector {
             crate::detector::Target::Shared(cta, _) => cta,
             _ => return,
         };
+        // What a copy completes, whoever waits there sees: the copy is as of the object's own CTA.
+        let owner_home = self.block_of(owner).home;
         match event {
             MbarrierEvent::Changed { before, after } => {
                 let site = *self.sites.get(who.site);
@@ -296,9 +299,13 @@ impl Detector {
                     }
                     _ => {}
                 }
-                if site.order != Order::Relaxed {
-                    let scope = site.scope.min(Scope::Cluster);
-                    self.release_to_mbarrier(owner, key, (who, scope, &knowledge), (before, after));
+                let completes = matches!(site.action, Action::AsyncAccess(_));
+                if completes || site.order != Order::Relaxed {
+                    let scope = if completes { Scope::Cluster } else { site.scope.min(Scope::Cluster) };
+                    let home = if completes { owner_home } else { who.home };
+                    self.release_to_mbarrier(owner, key, (home, scope, &knowledge), (before, after));
+                } else {
+                    self.release_to_mbarrier(owner, key, (who.home, Scope::Cta, &Knowledge::default()), (before, after));
                 }
                 self.tick();
             }
@@ -308,7 +315,7 @@ impl Detector {
                 who = self.who(launch, copy.lanes.block, copy.lanes.warp, copy.lanes.place);
                 let mut knowledge = Knowledge::default();
                 knowledge.learn(who.home.cta, agent, copy.lanes.mask, time);
-                self.release_to_mbarrier(owner, key, (who, Scope::Cluster, &knowledge), (before, after));
+                self.release_to_mbarrier(owner, key, (owner_home, Scope::Cluster, &knowledge), (before, after));
                 self.tick();
             }
             MbarrierEvent::Waited { parity } => {
@@ -328,11 +335,11 @@ impl Detector {
         &mut self,
         owner: u32,
         key: u64,
-        (who, scope, knowledge): (Who, Scope, &Knowledge),
+        (home, scope, knowledge): (Home, Scope, &Knowledge),
         (before, after): (Mbarrier, Mbarrier),
     ) {
         let object = self.block_of(owner).mbarriers.entry(key).or_default();
-        object.current.release(who.home, scope, knowledge);
+        object.current.release(home, scope, knowledge);
         if before.phase() != after.phase() {
             object.over[usize::from(before.phase())] = std::mem::take(&mut object.current);
         }

@@ -90,6 +90,14 @@ impl End {
         Ok(())
     }
 
+    /// Whether there is a byte at an address.
+    pub(crate) fn is_there(self, x: &Exec<'_>, address: u64) -> bool {
+        match self {
+            Self::Global => Global::load::<u8>(x, 0, 0, address).is_some(),
+            Self::Shared => Cluster::load::<u8>(x, 0, 0, address).is_some(),
+        }
+    }
+
     fn tell(self, x: &Exec<'_>, address: u64, bytes: usize, access: Access) {
         let address = self.window().wrapping_add(address);
         x.tell(|_| Happening::BulkAccess { address, bytes: bytes as u64, access });
@@ -98,11 +106,7 @@ impl End {
     /// The trap for the first granule that is not there.
     #[cold]
     fn unreachable(self, x: &Exec<'_>, address: u64, count: usize, access: Access) -> Trap {
-        let there = |at: u64| match self {
-            Self::Global => Global::load::<u8>(x, 0, 0, at).is_some(),
-            Self::Shared => Cluster::load::<u8>(x, 0, 0, at).is_some(),
-        };
-        let first = (0..count as u64).find(|&i| !there(address + i)).unwrap_or(0);
+        let first = (0..count as u64).find(|&i| !self.is_there(x, address + i)).unwrap_or(0);
         x.bad_access(self.window().wrapping_add(address + first), 1, access)
     }
 }

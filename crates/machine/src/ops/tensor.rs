@@ -100,7 +100,7 @@ impl TensorCopy {
         let last = tile + walk.footprint() - 1;
         let access = if direction == Direction::Load { Access::Store } else { Access::Load };
         for tile in [tile, last] {
-            if End::Shared.read(x, tile, &mut [0]).is_err() {
+            if !End::Shared.is_there(x, tile) {
                 return Err(x.bad_access(SHARED_WINDOW.wrapping_add(tile), 1, access));
             }
         }
