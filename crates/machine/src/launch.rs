@@ -6,7 +6,7 @@ use crate::fault::{Fault, Place, Trap};
 use crate::lanes::simd::Level;
 use crate::lanes::{LANES, MAX_WARPS};
 use crate::memory::{DeviceMemory, MemoryError, Reach};
-use crate::observe::{Happening, Observer};
+use crate::observe::Observer;
 use crate::ops::matrix::WARPGROUP;
 use crate::output::Output;
 use crate::profile::Profile;
@@ -583,10 +583,7 @@ impl Device {
             cancel: options.cancel,
             progress: options.progress,
         };
-        if let Some(observer) = options.observer {
-            let Grid { grid, block, cluster, .. } = grid;
-            observer.happening(&Happening::Began { grid, block, cluster });
-        }
+        grid.tell_begin();
         match grid::run(&grid, &plan) {
             Ok(warp_instructions) => {
                 Ok(LaunchReport { warp_instructions, elapsed: started.elapsed(), threads })

@@ -1,6 +1,6 @@
 //! Observers: who wants to know what a launch does. They cost nothing when absent: the dispatch loop is compiled twice.
 
-use crate::exec::Exec;
+use crate::exec::{Exec, Grid};
 use crate::fault::Access;
 use crate::lanes::LANES;
 use crate::memory::SpaceKind;
@@ -227,6 +227,16 @@ impl<'a> Watched<'a> {
         };
         let wanted = image.metas.iter().zip(&image.origins).map(wants).collect();
         Self { observer, image, wanted }
+    }
+}
+
+impl Grid<'_> {
+    /// The launch begins.
+    pub(crate) fn tell_begin(&self) {
+        if let Some(observer) = self.observer {
+            let Grid { grid, block, cluster, .. } = *self;
+            observer.happening(&Happening::Began { grid, block, cluster });
+        }
     }
 }
 
