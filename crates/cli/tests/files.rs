@@ -160,7 +160,8 @@ fn races_become_litmus_tests_that_are_racy() {
         let (file, into) = (suite.join(file).display().to_string(), folder.path().display().to_string());
         let [grid, block] = launch;
         let launch = ["run", &file, "--grid", grid, "--block", block, "zeros:u32[64]"];
-        let output = warploom(&[&launch[..], &["--check", "race", "--json", "--emit-litmus", &into]].concat());
+        let output =
+            warploom(&[&launch[..], &["--check", "race", "--json", "--emit-litmus", &into]].concat());
         assert_eq!(output.status.code(), Some(1), "{file}: {}", String::from_utf8_lossy(&output.stderr));
         let report: Value = serde_json::from_slice(&output.stdout).unwrap();
         assert_eq!(report["reports"][0]["kind"], "race", "{file}");

@@ -3,8 +3,8 @@
 //! A kernel's fault ends its context: every later call on it returns that error, until the context is destroyed. Each
 //! host thread has a stack of contexts, the top of which is current.
 
-use crate::check::Checking;
 use crate::Id;
+use crate::check::Checking;
 use crate::device::{Device, Execution, Process};
 use crate::error::{Error, Result};
 use crate::event::{Event, Record};

@@ -250,8 +250,7 @@ impl Checker<'_> {
         if why == Why::Unordered && self.is_morally_strong(entry, by) {
             return;
         }
-        self.conflict =
-            Some(Conflict { earlier: *entry, later: by.entry, later_access: by.access, why });
+        self.conflict = Some(Conflict { earlier: *entry, later: by.entry, later_access: by.access, why });
     }
 
     fn is_morally_strong(&self, entry: &Entry, by: &Accessor<'_>) -> bool {
@@ -278,9 +277,8 @@ impl Checker<'_> {
                 && entry.warps == 1 << by.warp
                 && entry.lanes & !by.lanes == 0
         };
-        let over = |entry: &Entry| {
-            by.plainly_after(entry) || repeated(entry) || by.is_after(entry, by.clock, true)
-        };
+        let over =
+            |entry: &Entry| by.plainly_after(entry) || repeated(entry) || by.is_after(entry, by.clock, true);
         if by.entry.is_of_threads() && (!cell.read.exists() || over(&cell.read)) || cell.read == by.entry {
             cell.read = by.entry;
             return;
@@ -330,7 +328,8 @@ impl Checker<'_> {
 
 /// Whether both are parts of one asynchronous copy.
 fn is_same_copy(a: &Entry, b: &Entry) -> bool {
-    a.agent().is_some() && (a.time, a.cta, a.warps, a.lanes, a.site) == (b.time, b.cta, b.warps, b.lanes, b.site)
+    a.agent().is_some()
+        && (a.time, a.cta, a.warps, a.lanes, a.site) == (b.time, b.cta, b.warps, b.lanes, b.site)
 }
 
 /// Takes entries of threads out of a list, and gives one that stands for all of them.

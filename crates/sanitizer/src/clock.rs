@@ -192,7 +192,8 @@ impl Clock {
                     OfWarp::Alike(time) => self.learn(*cta, *warp, !0, *time),
                     OfWarp::Lanes(lanes) => {
                         let mine = entry(&mut self.ctas, *cta, OfCta::default);
-                        entry(&mut mine.warps, *warp, || OfWarp::Alike(0)).join(&OfWarp::Lanes(lanes.clone()));
+                        entry(&mut mine.warps, *warp, || OfWarp::Alike(0))
+                            .join(&OfWarp::Lanes(lanes.clone()));
                     }
                 }
             }

@@ -78,9 +78,7 @@ impl Detector {
     pub(crate) fn block(&mut self, launch: usize, index: [u32; 3]) -> &mut Block {
         let launch = &self.launches[launch];
         let home = launch.home(index);
-        self.blocks
-            .entry(home.cta)
-            .or_insert_with(|| Block::new(home, launch.threads, &launch.knowledge))
+        self.blocks.entry(home.cta).or_insert_with(|| Block::new(home, launch.threads, &launch.knowledge))
     }
 
     pub(crate) fn warp(&mut self, who: Who) -> &mut Warp {
@@ -309,14 +307,7 @@ impl Detector {
     }
 
     /// A weak access of lanes to one range, for what is not a load or store of each lane.
-    pub(crate) fn plain(
-        &mut self,
-        who: Who,
-        site: &Site,
-        range: (Target, u64),
-        mask: u32,
-        kind: Access,
-    ) {
+    pub(crate) fn plain(&mut self, who: Who, site: &Site, range: (Target, u64), mask: u32, kind: Access) {
         for (mask, clock) in self.clocks(who, mask) {
             let entry = Entry::of_lanes(self.time, who.home.cta, who.warp, mask, who.site);
             let by = Accessor::new(who.home, (who.warp, mask), &clock, entry, (site, kind));
@@ -400,7 +391,9 @@ impl Detector {
                 location.bytes == site.element && location.writer.shares(who.home, scope)
             };
             let morally_strong = location.as_deref().is_some_and(strong);
-            if kind != Access::Store && let Some(location) = &location {
+            if kind != Access::Store
+                && let Some(location) = &location
+            {
                 self.read_from(who, lanes, &site, target, location, morally_strong);
             }
             if kind != Access::Load {
@@ -525,7 +518,9 @@ impl Detector {
     /// A launch begins: what its threads know, and everything about its shape. Its number.
     pub(crate) fn begin(&mut self, mut launch: Launch) -> usize {
         // Where everything so far is over and known, one number says so.
-        let known = |before: &Launch| before.ended.is_some_and(|end| launch.knowledge.generic.threads_of(before.first) >= end);
+        let known = |before: &Launch| {
+            before.ended.is_some_and(|end| launch.knowledge.generic.threads_of(before.first) >= end)
+        };
         if self.launches[self.settled..].iter().all(known) {
             launch.knowledge = self.after_everything();
             self.settled = self.launches.len();

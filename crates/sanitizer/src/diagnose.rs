@@ -208,8 +208,7 @@ pub(crate) fn race(detector: &mut Detector, who: Who, conflict: &Conflict, targe
         return;
     }
     let (missing, flag) = missing(detector, who, conflict);
-    let (a, b) =
-        (*detector.sites.get(conflict.earlier.site()), *detector.sites.get(conflict.later.site()));
+    let (a, b) = (*detector.sites.get(conflict.earlier.site()), *detector.sites.get(conflict.later.site()));
     let later = described(&b, conflict.later_access, Some(bytes));
     let earlier = described(&a, access_of(&a), None);
     let title = format!("{} and earlier {} of {}", later, verb(&a, access_of(&a)), place(target));
@@ -258,18 +257,16 @@ pub(crate) fn misuse(detector: &mut Detector, launch: usize, lanes: &[Lanes], mi
             "barrier-divergent",
             format!("lanes of one warp meet at barrier {number} by different instructions"),
         ),
-        Misuse::Count { number, count, came } => (
-            "barrier-count",
-            format!("{came} threads come to barrier {number}, which counts {count}"),
-        ),
+        Misuse::Count { number, count, came } => {
+            ("barrier-count", format!("{came} threads come to barrier {number}, which counts {count}"))
+        }
         Misuse::Exited { number, missing } => (
             "barrier-exited",
             format!("barrier {number} is for all threads of the CTA, of which {missing} have exited"),
         ),
-        Misuse::Shuffle => (
-            "shuffle-outside",
-            "shfl.sync reads the register of a lane that takes no part in it".to_owned(),
-        ),
+        Misuse::Shuffle => {
+            ("shuffle-outside", "shfl.sync reads the register of a lane that takes no part in it".to_owned())
+        }
     };
     let mut actors = Vec::new();
     let mut sites = [0; 2];
@@ -285,4 +282,3 @@ pub(crate) fn misuse(detector: &mut Detector, launch: usize, lanes: &[Lanes], mi
     let report = Report { kind, title, missing: None, actors, count: 1, litmus: None };
     detector.reports.add((kind, sites[0], sites[1]), || report);
 }
-

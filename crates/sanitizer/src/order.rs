@@ -160,13 +160,7 @@ impl Detector {
         self.tick();
     }
 
-    fn arrived(
-        &mut self,
-        launch: usize,
-        lanes: Lanes,
-        (number, threads): (usize, Option<u32>),
-        waits: bool,
-    ) {
+    fn arrived(&mut self, launch: usize, lanes: Lanes, (number, threads): (usize, Option<u32>), waits: bool) {
         let who = self.who(launch, lanes.block, lanes.warp, lanes.place);
         let knowledge = self.released(who, lanes.mask);
         let arrival =
@@ -243,9 +237,10 @@ impl Detector {
         let who = self.who(launch, lanes.block, lanes.warp, lanes.place);
         let relaxed = self.sites.get(who.site).order == Order::Relaxed;
         let released = self.released(who, lanes.mask);
-        let (current, phases) = self.clusters.entry(who.home.cluster).or_insert_with(|| {
-            (phase, [Knowledge::default(), Knowledge::default()])
-        });
+        let (current, phases) = self
+            .clusters
+            .entry(who.home.cluster)
+            .or_insert_with(|| (phase, [Knowledge::default(), Knowledge::default()]));
         let of_phase = &mut phases[usize::from(phase)];
         if *current != phase {
             (*current, *of_phase) = (phase, Knowledge::default());
@@ -305,7 +300,12 @@ impl Detector {
                     let home = if completes { owner_home } else { who.home };
                     self.release_to_mbarrier(owner, key, (home, scope, &knowledge), (before, after));
                 } else {
-                    self.release_to_mbarrier(owner, key, (who.home, Scope::Cta, &Knowledge::default()), (before, after));
+                    self.release_to_mbarrier(
+                        owner,
+                        key,
+                        (who.home, Scope::Cta, &Knowledge::default()),
+                        (before, after),
+                    );
                 }
                 self.tick();
             }
@@ -315,7 +315,12 @@ impl Detector {
                 who = self.who(launch, copy.lanes.block, copy.lanes.warp, copy.lanes.place);
                 let mut knowledge = Knowledge::default();
                 knowledge.learn(who.home.cta, agent, copy.lanes.mask, time);
-                self.release_to_mbarrier(owner, key, (owner_home, Scope::Cluster, &knowledge), (before, after));
+                self.release_to_mbarrier(
+                    owner,
+                    key,
+                    (owner_home, Scope::Cluster, &knowledge),
+                    (before, after),
+                );
                 self.tick();
             }
             MbarrierEvent::Waited { parity } => {
@@ -325,7 +330,8 @@ impl Detector {
                 let over = object.over[usize::from(parity)].clone();
                 if site.order != Order::Relaxed {
                     let scope = site.scope.min(Scope::Cluster);
-                    self.warp(who).update(lanes.mask, |group| over.acquire(home, scope, &mut group.knowledge));
+                    self.warp(who)
+                        .update(lanes.mask, |group| over.acquire(home, scope, &mut group.knowledge));
                 }
             }
         }
@@ -351,4 +357,3 @@ pub(crate) const BULK_READS: u64 = 1;
 pub(crate) const BULK_WRITES: u64 = 2;
 /// The agent of `st.async` and `red.async`.
 pub(crate) const ASYNC_STORES: u64 = 3;
-

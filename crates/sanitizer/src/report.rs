@@ -22,8 +22,7 @@ pub struct Checks {
 
 impl std::fmt::Display for Checks {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let all =
-            [(self.race, "race"), (self.memory, "memory"), (self.init, "init"), (self.sync, "sync")];
+        let all = [(self.race, "race"), (self.memory, "memory"), (self.init, "init"), (self.sync, "sync")];
         let names: Vec<&str> = all.iter().filter(|(wanted, _)| *wanted).map(|(_, name)| *name).collect();
         f.write_str(&names.join(","))
     }

@@ -73,10 +73,8 @@ impl Entry {
 
     /// Takes another entry in, if it is of the same CTA and time.
     pub(crate) fn merge(&mut self, other: &Self) -> bool {
-        let same = self.time == other.time
-            && self.cta == other.cta
-            && self.is_of_threads()
-            && other.is_of_threads();
+        let same =
+            self.time == other.time && self.cta == other.cta && self.is_of_threads() && other.is_of_threads();
         if same {
             self.warps |= other.warps;
             self.lanes |= other.lanes;
@@ -174,7 +172,8 @@ impl Extras {
         if extra.bytes.is_none() {
             let kept = Extra { bytes: None, ..std::mem::take(extra) };
             let mut bytes = [Cell { extra: 0, ..whole }; 4];
-            let plain = kept.reads.is_empty() && kept.strong_writes.is_empty() && kept.strong_reads.is_empty();
+            let plain =
+                kept.reads.is_empty() && kept.strong_writes.is_empty() && kept.strong_reads.is_empty();
             for (place, byte) in bytes.iter_mut().enumerate() {
                 byte.unwritten = whole.unwritten >> place & 1;
                 if !plain || kept.location.is_some() {

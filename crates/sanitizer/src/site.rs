@@ -64,7 +64,10 @@ impl Site {
 fn order_of(opcode: &Opcode, sem: Sem) -> (Order, Scope) {
     let reduces = matches!(sem, Sem::CpAsyncBulk | Sem::CpAsyncBulkTensor) && opcode.get(Slot::Op).is_some();
     let atomic = reduces
-        || matches!(sem, Sem::Atom | Sem::AtomCas | Sem::AtomVector | Sem::Red | Sem::RedVector | Sem::RedAsync);
+        || matches!(
+            sem,
+            Sem::Atom | Sem::AtomCas | Sem::AtomVector | Sem::Red | Sem::RedVector | Sem::RedAsync
+        );
     let order = match opcode.get(Slot::Sem) {
         Some(Modifier::Volatile | Modifier::Relaxed) => Order::Relaxed,
         Some(Modifier::Acquire) => Order::Acquire,
@@ -72,7 +75,9 @@ fn order_of(opcode: &Opcode, sem: Sem) -> (Order, Scope) {
         Some(Modifier::AcqRel) => Order::AcqRel,
         Some(Modifier::Sc) => Order::Sc,
         _ if atomic => Order::Relaxed,
-        _ if matches!(sem, Sem::MbarrierArrive | Sem::MbarrierCompleteTx | Sem::BarClusterArrive) => Order::Release,
+        _ if matches!(sem, Sem::MbarrierArrive | Sem::MbarrierCompleteTx | Sem::BarClusterArrive) => {
+            Order::Release
+        }
         _ if matches!(sem, Sem::MbarrierWait | Sem::BarClusterWait) => Order::Acquire,
         _ => Order::Weak,
     };

@@ -69,8 +69,7 @@ const COMMITS: usize = 64;
 
 impl Warp {
     fn new(knowledge: &Knowledge) -> Self {
-        let group =
-            Group { mask: !0, knowledge: knowledge.clone(), fences: None, seen: Vec::new() };
+        let group = Group { mask: !0, knowledge: knowledge.clone(), fences: None, seen: Vec::new() };
         Self {
             groups: vec![group],
             exited: 0,

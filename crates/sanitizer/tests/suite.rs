@@ -147,7 +147,8 @@ fn judge(file: &Path) -> Result<usize, String> {
         for scheduler in SCHEDULERS {
             let reports = check(&program, case, &own, "all".parse()?, scheduler)?;
             let missed = expected.iter().find(|expected| !reports.iter().any(|report| expected.is(report)));
-            let known = |report: &&Report| !expected.iter().chain(&allowed).any(|expected| expected.is(report));
+            let known =
+                |report: &&Report| !expected.iter().chain(&allowed).any(|expected| expected.is(report));
             let extra = reports.iter().find(known);
             let at = format!("{}:{} under {scheduler}", program.name, case.line);
             let all = || reports.iter().map(Report::text).collect::<Vec<_>>().join("\n");
