@@ -4,6 +4,7 @@
 //! host thread has a stack of contexts, the top of which is current.
 
 use crate::Id;
+use crate::check::Checking;
 use crate::device::{Device, Execution, Process};
 use crate::error::{Error, Result};
 use crate::event::Event;
@@ -52,6 +53,11 @@ impl Health {
     #[cfg(test)]
     pub(crate) fn healthy() -> Arc<Self> {
         Arc::new(Self { error: OnceLock::new(), process: crate::device::Process::of_test() })
+    }
+
+    /// Who watches kernels, if somebody does.
+    pub(crate) fn checking(&self) -> Option<&Checking> {
+        self.process.settings.checking.as_deref()
     }
 
     /// Whether kernels run.
@@ -151,6 +157,7 @@ impl Context {
         self.streams.synchronize();
         self.streams.close();
         self.close_peers();
+        self.health.checking().iter().for_each(|checking| checking.finish());
         self.free_all();
     }
 

@@ -201,6 +201,9 @@ impl Copy {
             // A copy is staged only on its way to a device.
             (Memory::Staged(_), _) | (_, Memory::Staged(_)) => {}
         }
+        if let (Memory::Device(_), Some(checking)) = (&self.to, &self.process.settings.checking) {
+            checking.written(to, bytes as u64);
+        }
         Ok(result?)
     }
 
@@ -292,6 +295,9 @@ impl Fill {
                     _ => self.process.host.write(to, bytes, &mut |row| row.copy_from_slice(from)),
                 }
                 at += bytes as u64;
+            }
+            if let Some(checking) = &self.process.settings.checking {
+                checking.written(address + y * pitch, width);
             }
         }
         Ok(())

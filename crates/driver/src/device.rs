@@ -1,6 +1,7 @@
 //! The devices of a process.
 
 use crate::capture::Captures;
+use crate::check::Checking;
 use crate::context::Context;
 use crate::copy::HostMemory;
 use crate::error::{Error, Result};
@@ -33,12 +34,14 @@ pub enum Execution {
 }
 
 /// What a program may want otherwise.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Settings {
     /// Whether kernels run.
     pub execution: Execution,
     /// The most bytes of global memory that each device may have.
     pub memory_limit: Option<u64>,
+    /// Who watches kernels, if somebody does.
+    pub checking: Option<Arc<Checking>>,
 }
 
 /// All devices, and what they share.

@@ -105,15 +105,25 @@ impl Work {
             Ok(workspace) => workspace,
             Err(error) => return health.note(Err(error)),
         };
+        let watch = health.checking().map(|checking| checking.begin(self));
         let options = LaunchOptions {
-            threads: *HOST_THREADS,
+            threads: if watch.is_some() { 1 } else { *HOST_THREADS },
+            observer: watch.as_ref().map(|watch| watch as &dyn machine::observe::Observer),
             stack: self.limits.stack(),
             heap: self.limits.heap(),
             grid_workspace: workspace.as_ref().map_or(0, |workspace| workspace.address),
             neighbours,
             ..LaunchOptions::default()
         };
-        match self.machine.launch(&self.launch(self.params.clone()), &options) {
+        let result = self.machine.launch(&self.launch(self.params.clone()), &options);
+        if let (Some(checking), Some(watch)) = (health.checking(), watch) {
+            let fault = match &result {
+                Err(LaunchError::Fault(fault)) => Some(&**fault),
+                _ => None,
+            };
+            checking.end(watch, fault);
+        }
+        match result {
             Ok(_) => {}
             Err(LaunchError::Fault(fault)) => health.fault(&fault),
             Err(error) => health.note(Err(Error::of_launch(&error))),

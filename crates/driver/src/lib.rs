@@ -28,6 +28,7 @@
 //! | [`ipc`] | memory and events that several processes use |
 //! | [`peer`] | devices that use one another's memory |
 //! | [`limits`] | what kernels of a context may take |
+//! | [`check`] | what the sanitizer is told |
 //! | [`module`] | code: PTX, fatbins; functions and their attributes |
 //! | [`link`] | one image from several |
 //! | [`library`] | code that does not belong to a context |
@@ -46,6 +47,7 @@
 
 pub mod array;
 pub mod capture;
+pub mod check;
 pub mod context;
 pub mod copy;
 pub mod device;

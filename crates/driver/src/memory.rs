@@ -103,6 +103,9 @@ impl Context {
         let address = memory.allocate(bytes)?;
         let allocation = self.allocation(kind, address, bytes, flags);
         lock(&process.allocations).insert(address, allocation);
+        if let Some(checking) = process.settings.checking.as_ref().filter(|_| of_device) {
+            checking.allocated(address, bytes);
+        }
         Ok(address)
     }
 
@@ -149,6 +152,7 @@ impl Context {
         if lock(&process.allocations).remove(&address).is_none() {
             return Err(Error::InvalidValue);
         }
+        process.settings.checking.iter().for_each(|checking| checking.freed(address));
         if let Some(pool) = process.disown(address) {
             pool.give_back(address, known.bytes, self.legacy_stream().marker());
             return Ok(());

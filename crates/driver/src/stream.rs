@@ -16,6 +16,7 @@
 
 use crate::Id;
 use crate::capture::Capture;
+use crate::check::Checking;
 use crate::context::Health;
 use crate::copy::{Copy, Fill};
 use crate::error::{Error, Result};
@@ -26,6 +27,7 @@ use crate::launch::Work;
 use crate::sync::{self, AtomicBool, AtomicU64, Condvar, LOOKS, Mutex, lock};
 use crate::values::Values;
 use machine::Neighbours;
+use sanitizer::Moment;
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
@@ -69,6 +71,8 @@ pub enum Operation {
     /// In place of a kernel that may overlap with the one before it.
     #[cfg(test)]
     Overlapping(Box<dyn FnOnce(Neighbours<'_>) + Send>),
+    /// Comes after what the host knew, where somebody watches.
+    Know(Moment),
 }
 
 impl std::fmt::Debug for Operation {
@@ -85,6 +89,7 @@ impl std::fmt::Debug for Operation {
             Self::Free(_) => "Free",
             #[cfg(test)]
             Self::Overlapping(_) => "Overlapping",
+            Self::Know(_) => "Know",
         })
     }
 }
@@ -109,10 +114,19 @@ impl Operation {
     fn run_among(self, health: &Health, neighbours: Option<Neighbours<'_>>) {
         let failed = health.error().is_some();
         match self {
-            Self::Wait(marker) => marker.stand_by(),
+            Self::Wait(marker) => {
+                marker.stand_by();
+                if !matches!(marker.0, Place::Behind { .. }) {
+                    follow_everything(health);
+                }
+            }
             Self::Record(record) => record.stamp(),
             Self::Free(free) => free(),
-            Self::Graph(launch) => launch.run(health),
+            Self::Know(moment) => health.checking().iter().for_each(|checking| checking.learn(&moment)),
+            Self::Graph(launch) => {
+                launch.run(health);
+                follow_everything(health);
+            }
             _ if failed => {}
             Self::Call(call) => (call.call)(),
             Self::Launch(work) => work.run(health, neighbours),
@@ -153,6 +167,8 @@ pub struct Stream {
     waiting: AtomicU64,
     /// The capture that it takes part in.
     pub(crate) capture: std::sync::Mutex<Option<Arc<Capture>>>,
+    /// What its next operation comes after, for who watches.
+    known: std::sync::Mutex<Moment>,
 }
 
 #[derive(Debug, Default)]
@@ -175,6 +191,27 @@ impl Queue {
         self.begun += 1;
         Some((self.begun, operation))
     }
+}
+
+/// The order of what a graph does is not followed, where somebody watches: what comes after it is after everything.
+fn follow_everything(health: &Health) {
+    health.checking().iter().for_each(|checking| checking.learn_everything());
+}
+
+/// What an operation comes after that is submitted now: what the host knows, and what the default stream's rules put
+/// before it, whether that is still under way or not.
+fn known_before(checking: &Checking, order: &Order, stream: &Stream) -> Moment {
+    let mut known = checking.host();
+    let mut join = |other: &Stream| known.join(&crate::lock(&other.known));
+    match stream.kind {
+        Kind::NonBlocking => {}
+        Kind::Blocking => join(&order.legacy),
+        Kind::Legacy => {
+            let all = order.others.iter().chain(order.per_thread.values());
+            all.filter(|other| other.kind == Kind::Blocking).for_each(|other| join(other));
+        }
+    }
+    known
 }
 
 /// A place in a stream's order: it is passed when everything submitted before it is done. Or a point that a graph
@@ -202,11 +239,19 @@ impl Marker {
 
     /// Whether it is passed.
     pub fn passed(&self) -> bool {
-        match &self.0 {
+        let passed = match &self.0 {
             Place::Behind { stream, after } => stream.done() >= *after,
             Place::At(record) => record.stamped(),
             Place::Elsewhere { signal, number } => signal.reached(*number),
+        };
+        if let Place::Behind { stream, .. } = &self.0
+            && passed
+            && let Some(checking) = stream.health.checking()
+        {
+            let known = crate::lock(&stream.known).clone();
+            checking.learn(&known);
         }
+        passed
     }
 
     /// Waits until it is passed, on a thread of the program. If the stream's own thread has not begun what is to be done,
@@ -253,6 +298,7 @@ impl Stream {
             done: AtomicU64::new(0),
             waiting: AtomicU64::new(0),
             capture: std::sync::Mutex::default(),
+            known: std::sync::Mutex::default(),
         })
     }
 
@@ -367,7 +413,11 @@ impl Stream {
         let release = || self.release(number);
         let neighbours = Neighbours { complete: &complete, release: &release };
         // A panic of ours must not leave everybody waiting: it becomes the context's error.
-        let run = std::panic::AssertUnwindSafe(|| operation.run_among(&self.health, Some(neighbours)));
+        let run = || operation.run_among(&self.health, Some(neighbours));
+        let run = std::panic::AssertUnwindSafe(|| match self.health.checking() {
+            Some(checking) => checking.run(&self.known, run),
+            None => run(),
+        });
         if std::panic::catch_unwind(run).is_err() {
             self.health.note(Err(Error::Unknown));
         }
@@ -502,6 +552,9 @@ impl Streams {
         let order = lock(&self.order);
         for marker in self.others_before(&order, stream) {
             stream.push(Operation::Wait(marker))?;
+        }
+        if let Some(checking) = self.health.checking() {
+            stream.push(Operation::Know(known_before(checking, &order, stream)))?;
         }
         stream.push(operation)?;
         Ok(stream.marker())

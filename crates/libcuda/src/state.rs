@@ -83,7 +83,7 @@ pub(crate) fn initialise() -> Result<()> {
     };
     DRIVER.get_or_init(|| {
         watch_forks();
-        let settings = Settings { execution, memory_limit };
+        let settings = Settings { execution, memory_limit, checking: crate::checks::wanted() };
         Driver::with_settings(
             profiles,
             Box::new(ProcessMemory),

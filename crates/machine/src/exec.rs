@@ -51,6 +51,8 @@ pub(crate) struct Grid<'a> {
     pub(crate) dependents: crate::dependents::Dependents<'a>,
     /// Bytes of the heap that device-side `malloc` may still take.
     pub(crate) heap: &'a std::sync::atomic::AtomicI64,
+    /// Who is told what orders threads.
+    pub(crate) observer: Option<&'a dyn crate::observe::Observer>,
 }
 
 impl Grid<'_> {

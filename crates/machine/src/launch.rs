@@ -285,6 +285,11 @@ impl LoadedModule {
         &self.module
     }
 
+    /// The same, to be kept.
+    pub fn shared_module(&self) -> &Arc<Checked<Module>> {
+        &self.module
+    }
+
     /// The entry called `name`.
     pub fn kernel(&self, name: &str) -> Option<Kernel<'_>> {
         let (function, _) = self.module.entries().find(|(_, f)| f.name == name)?;
@@ -349,6 +354,11 @@ impl<'a> Kernel<'a> {
     /// How its parameters lie in the buffer of [`Launch::params`].
     pub fn parameters(&self) -> Vec<ParameterLayout> {
         parameter_layout(&self.module.module, self.function)
+    }
+
+    /// The module that it is in.
+    pub fn module(&self) -> &'a LoadedModule {
+        self.module
     }
 
     /// Its handle: see [`LoadedModule::entry`].
@@ -560,6 +570,7 @@ impl Device {
             constants: &launch.kernel.module.constants,
             dependents: Dependents::new(options.neighbours, shape.grid),
             heap: &heap,
+            observer: options.observer,
         };
         let shared = static_shared + launch.dynamic_shared;
         let per_multiprocessor = self.profile.resident_ctas(threads_per_cta, shared).max(1);
@@ -576,6 +587,7 @@ impl Device {
             cancel: options.cancel,
             progress: options.progress,
         };
+        grid.tell_begin();
         match grid::run(&grid, &plan) {
             Ok(warp_instructions) => {
                 Ok(LaunchReport { warp_instructions, elapsed: started.elapsed(), threads })

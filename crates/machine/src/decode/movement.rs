@@ -10,6 +10,7 @@ use crate::exec::Exec;
 use crate::fault::{Access, Trap};
 use crate::lanes::simd::Baseline;
 use crate::lanes::{LANES, Lane};
+use crate::observe::Happening;
 use crate::ops::address::{Global, Shared, Space, addresses};
 use crate::ops::memory::{self, Transfer};
 use crate::ops::shape::{HOT, NEGATE, lane_fn};
@@ -394,6 +395,9 @@ fn copy_async(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
     for warp in (0..x.warps).filter(|&w| x.mask[w] != 0).collect::<Vec<_>>() {
         let to = addresses(x, &target, warp).lanes();
         let from = addresses(x, op, warp).lanes();
+        if x.grid.observer.is_some() {
+            tell_copy(x, op, pc, warp, &to);
+        }
         for l in (0..LANES).filter(|l| x.mask[warp] >> l & 1 != 0).collect::<Vec<_>>() {
             let size = u64::from(op.c);
             let read = match op.b {
@@ -422,6 +426,17 @@ fn copy_async(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
         }
     }
     pc + 1
+}
+
+#[cold]
+fn tell_copy(x: &Exec<'_>, op: &Op, pc: u32, warp: usize, to: &[u64; LANES]) {
+    let read = match op.b {
+        NONE => [op.c; LANES],
+        plane => x.files.w[plane as usize + warp].0.map(|bytes| bytes.min(op.c)),
+    };
+    let to = to.map(|address| address.wrapping_add(crate::memory::SHARED_WINDOW));
+    let lanes = x.lanes_at(pc, warp, x.mask[warp]);
+    x.tell(|_| Happening::CopiedAsync { lanes, to: &to, bytes: op.c, read: &read });
 }
 
 fn cp_async(d: &mut Decoder<'_>) -> Decoded {

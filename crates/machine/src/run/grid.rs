@@ -104,7 +104,7 @@ impl Shared<'_> {
     fn work(&self, worker: usize, threads: usize, help: Option<&mut dyn FnMut()>) {
         match self.plan.observer {
             Some(observer) => {
-                self.run_clusters(worker, threads, help, &mut Watched { observer, image: self.grid.image });
+                self.run_clusters(worker, threads, help, &mut Watched::new(observer, self.grid.image));
             }
             None => self.run_clusters(worker, threads, help, &mut Unwatched),
         }
