@@ -1,10 +1,11 @@
 //! The project's chores: `cargo xtask` with `tidy`, `docs`, `clients`, `corpus`, `record`, `fingerprints`, `tables`,
-//! `verdicts`, `libraries` or `programs`.
+//! `verdicts`, `libraries`, `programs` or `litmus-silicon`.
 
 mod clients;
 mod corpus;
 mod fingerprints;
 mod libraries;
+mod litmus;
 mod programs;
 mod record;
 mod tables;
@@ -46,6 +47,8 @@ enum Chore {
     Programs(programs::Compiler),
     /// Compares the checker with ptxas, over all of the instruction table.
     Verdicts(verdicts::Verdicts),
+    /// Runs litmus tests on a GPU, and asks the memory model about what was seen.
+    LitmusSilicon(litmus::Choice),
 }
 
 /// The repository's root.
@@ -88,6 +91,7 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Libraries(wanted) => libraries::run(&wanted),
         Chore::Programs(compiler) => programs::run(&compiler),
         Chore::Verdicts(verdicts) => verdicts::run(&verdicts),
+        Chore::LitmusSilicon(choice) => litmus::run(&choice),
     }
 }
 
