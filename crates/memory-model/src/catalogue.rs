@@ -273,8 +273,8 @@ fn small(accesses: usize, others: usize, found: &mut BTreeSet<Columns>) {
     });
 }
 
-/// Every program of the catalogue with the places that it runs in. All that is for threads of one CTA or cluster alone
-/// stands at the end.
+/// Every program of the catalogue with the places that it runs in: those of a small shape only in one CTA and far apart.
+/// All that is for threads of one CTA or cluster alone stands at the end.
 pub fn all() -> Vec<(Columns, Vec<Vec<Place>>)> {
     let mut programs = BTreeSet::new();
     for (_, shape) in SHAPES {
@@ -285,10 +285,16 @@ pub fn all() -> Vec<(Columns, Vec<Vec<Place>>)> {
         let pairs = styles.iter().flat_map(|a| styles.iter().map(move |b| [a, b]));
         programs.extend(pairs.map(|pair| columns(shape, &pair)));
     }
-    small(3, 1, &mut programs);
+    let mut shaped = BTreeSet::new();
+    small(3, 1, &mut shaped);
+    let few: BTreeSet<Columns> = shaped.difference(&programs).cloned().collect();
+    programs.extend(shaped);
     programs.extend(OTHERS.map(|columns| columns.iter().map(|&column| column.to_owned()).collect()));
     let in_order = programs.into_iter().map(|columns| {
         let mut places = places(columns.len());
+        if few.contains(&columns) {
+            places = vec![places[1].clone(), places[3].clone()];
+        }
         if let Some(scope) = barrier_scope(&columns) {
             places.retain(|of| of.iter().all(|p| p.cluster == 0 && (p.cta == 0 || scope == Scope::Cluster)));
         }
