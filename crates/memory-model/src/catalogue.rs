@@ -147,9 +147,12 @@ impl Style {
             all.extend(["acq_rel", "sc"].map(|order| Self::fenced("weak", &format!("{order}.{scope}"))));
             all.extend(["relaxed", "acq_rel"].map(|order| Self::atomic(order, scope)));
         }
-        for (access, fence) in [("sys", "cta"), ("cta", "gpu"), ("gpu", "cta"), ("cluster", "gpu"), ("gpu", "cluster")] {
+        for (access, fence) in
+            [("sys", "cta"), ("cta", "gpu"), ("gpu", "cta"), ("cluster", "gpu"), ("gpu", "cluster")]
+        {
             all.extend(
-                ["acq_rel", "sc"].map(|order| Self::fenced(&format!("relaxed.{access}"), &format!("{order}.{fence}"))),
+                ["acq_rel", "sc"]
+                    .map(|order| Self::fenced(&format!("relaxed.{access}"), &format!("{order}.{fence}"))),
             );
         }
         all
@@ -158,7 +161,11 @@ impl Style {
     /// Styles to be mixed, one a thread.
     fn mixed() -> Vec<Self> {
         let (cta, gpu) = (Scope::Cta, Scope::Gpu);
-        let mut all = vec![Self::new("weak", "weak"), Self::atomic("acq_rel", gpu), Self::fenced("weak", "acq_rel.gpu")];
+        let mut all = vec![
+            Self::new("weak", "weak"),
+            Self::atomic("acq_rel", gpu),
+            Self::fenced("weak", "acq_rel.gpu"),
+        ];
         for scope in [cta, gpu] {
             let relaxed = format!("relaxed.{scope}");
             all.push(Self::new(&relaxed, &relaxed));
@@ -234,13 +241,22 @@ const OTHERS: [&[&str]; 12] = [
     ],
     &["ld.relaxed.gpu r0, x; st.relaxed.gpu y, r0", "ld.relaxed.gpu r0, y; st.relaxed.gpu x, r0"],
     &["ld.weak r0, x; st.weak y, r0", "ld.weak r0, y; st.weak x, r0"],
-    &["ld.relaxed.gpu r0, x; add r1, r0, 1; st.relaxed.gpu y, r1", "ld.relaxed.gpu r0, y; st.relaxed.gpu x, r0"],
+    &[
+        "ld.relaxed.gpu r0, x; add r1, r0, 1; st.relaxed.gpu y, r1",
+        "ld.relaxed.gpu r0, y; st.relaxed.gpu x, r0",
+    ],
     &[
         "ld.relaxed.gpu r0, x; beq r0, 0, END; st.relaxed.gpu y, 1; END:",
         "ld.relaxed.gpu r0, y; beq r0, 0, END; st.relaxed.gpu x, 1; END:",
     ],
-    &["st.weak x, 1; st.release.gpu y, 1", "ld.relaxed.gpu r0, y; beq r0, 0, END; fence.acq_rel.gpu; END:; ld.weak r1, x"],
-    &["atom.relaxed.gpu.cas r0, x, 0, 1; st.relaxed.gpu y, 1", "atom.relaxed.gpu.cas r0, x, 0, 2; ld.relaxed.gpu r1, y"],
+    &[
+        "st.weak x, 1; st.release.gpu y, 1",
+        "ld.relaxed.gpu r0, y; beq r0, 0, END; fence.acq_rel.gpu; END:; ld.weak r1, x",
+    ],
+    &[
+        "atom.relaxed.gpu.cas r0, x, 0, 1; st.relaxed.gpu y, 1",
+        "atom.relaxed.gpu.cas r0, x, 0, 2; ld.relaxed.gpu r1, y",
+    ],
 ];
 
 /// The instructions of the small shapes.

@@ -111,7 +111,8 @@ fn buffer<'a>(addresses: impl IntoIterator<Item = u64>, words: impl Iterator<Ite
 ///
 /// Registers `r8` and above are not observed: what an atomic returns that is there for its write, say.
 pub fn terms(program: &Program) -> Vec<Term> {
-    let observed = |name: &str| name.strip_prefix('r').and_then(|n| n.parse().ok()).is_some_and(|n: u32| n < 8);
+    let observed =
+        |name: &str| name.strip_prefix('r').and_then(|n| n.parse().ok()).is_some_and(|n: u32| n < 8);
     let registers = program.threads.iter().enumerate().flat_map(|(thread, of)| {
         let names = of.registers.iter().enumerate();
         names.filter(|(_, name)| observed(name)).map(move |(index, _)| Term::Register(thread, index))
@@ -127,7 +128,9 @@ pub fn counters(terms: &[Term]) -> usize {
 /// The values of the terms that a counter is for; none for the last, which counts values that are too great.
 pub fn values(terms: &[Term], counter: usize) -> Option<Vec<i64>> {
     let last = counters(terms) - 1;
-    let digit = |place: usize| (counter >> (DIGIT as usize * (terms.len() - 1 - place))) as i64 & i64::from(VALUES - 1);
+    let digit = |place: usize| {
+        (counter >> (DIGIT as usize * (terms.len() - 1 - place))) as i64 & i64::from(VALUES - 1)
+    };
     (counter < last).then(|| (0..terms.len()).map(digit).collect())
 }
 
@@ -156,7 +159,9 @@ pub fn entry(program: &Program, name: &str) -> Result<String, Unsupported> {
     let plain = |(index, location): (usize, &crate::program::Location)| {
         location.bytes.object == index as u32 && location.bytes.len == 8
     };
-    if !program.locations.iter().enumerate().all(plain) || program.objects.iter().flatten().any(|byte| *byte != 0) {
+    if !program.locations.iter().enumerate().all(plain)
+        || program.objects.iter().flatten().any(|byte| *byte != 0)
+    {
         return no("memory with two names, or another first value than zero");
     }
     let terms = terms(program);
@@ -164,7 +169,9 @@ pub fn entry(program: &Program, name: &str) -> Result<String, Unsupported> {
     for address in ["table", "memory", "results", "stress"] {
         let _ = write!(out, ".param .u64 {address}, ");
     }
-    for word in ["instances", "bits", "steps", "seed", "delay", "traffic", "spread0", "spread1", "spread2", "spread3"] {
+    for word in
+        ["instances", "bits", "steps", "seed", "delay", "traffic", "spread0", "spread1", "spread2", "spread3"]
+    {
         let _ = write!(out, ".param .u32 {word}, ");
     }
     out.push_str(".param .u32 touch)\n{\n");
@@ -291,7 +298,11 @@ DONE:
 /// One thread of the test.
 fn part(program: &Program, terms: &[Term], thread: usize, out: &mut String) -> Result<(), Unsupported> {
     let of = &program.threads[thread];
-    let _ = writeln!(out, "THREAD{thread}: {{\n    .reg .b64 %r<{}>;\n    .reg .pred %q;", of.registers.len() + 1);
+    let _ = writeln!(
+        out,
+        "THREAD{thread}: {{\n    .reg .b64 %r<{}>;\n    .reg .pred %q;",
+        of.registers.len() + 1
+    );
     for (register, value) in of.initial.iter().enumerate() {
         let _ = writeln!(out, "    mov.b64 %r{register}, {value};");
     }
@@ -346,19 +357,29 @@ fn statement(instruction: &Instruction, volatile: bool) -> Result<String, Unsupp
             };
             let (order, address) = (order(access, false)?, address(access));
             match destination {
-                Some(destination) => format!("atom{order}.global.{name} %r{destination}, {address}, {operands};"),
+                Some(destination) => {
+                    format!("atom{order}.global.{name} %r{destination}, {address}, {operands};")
+                }
                 None => format!("red{order}.global.{name} {address}, {operands};"),
             }
         }
         Instruction::Fence { order, scope } => format!("fence.{}.{scope};", order.name()),
-        Instruction::Barrier { instance, part: Part::Sync, scope: Scope::Cta, resource: None, quorum: None } => {
+        Instruction::Barrier {
+            instance,
+            part: Part::Sync,
+            scope: Scope::Cta,
+            resource: None,
+            quorum: None,
+        } => {
             format!("barrier.sync {instance};")
         }
-        Instruction::Barrier { part, scope: Scope::Cluster, resource: None, quorum: None, .. } => match part {
-            Part::Sync => "barrier.cluster.arrive;\n    barrier.cluster.wait;".into(),
-            Part::Arrive => "barrier.cluster.arrive;".into(),
-            Part::Wait => "barrier.cluster.wait;".into(),
-        },
+        Instruction::Barrier { part, scope: Scope::Cluster, resource: None, quorum: None, .. } => {
+            match part {
+                Part::Sync => "barrier.cluster.arrive;\n    barrier.cluster.wait;".into(),
+                Part::Arrive => "barrier.cluster.arrive;".into(),
+                Part::Wait => "barrier.cluster.wait;".into(),
+            }
+        }
         Instruction::Barrier { .. } => return no("a barrier that not all threads come to alike"),
         Instruction::Set { destination, operation, a, b } => {
             let name = match operation {
@@ -371,7 +392,9 @@ fn statement(instruction: &Instruction, volatile: bool) -> Result<String, Unsupp
                 Arithmetic::Min => "min.s64",
                 Arithmetic::Max => "max.s64",
                 Arithmetic::Second => return Ok(format!("mov.b64 %r{destination}, {};", operand(*b))),
-                Arithmetic::Div | Arithmetic::Compare(_) => return no("arithmetic with another meaning in PTX"),
+                Arithmetic::Div | Arithmetic::Compare(_) => {
+                    return no("arithmetic with another meaning in PTX");
+                }
             };
             let first = match a {
                 Operand::Register(_) => operand(*a),
@@ -438,7 +461,10 @@ pub fn count_entry(registers: usize, locations: usize) -> String {
     out.push_str(")\n{\n");
     out.push_str(COUNT_BEGIN);
     for register in 0..registers {
-        let _ = writeln!(out, "    mad.lo.u32 %w, %cells, {register}, %index;\n    ld.param.u64 %base, [results];");
+        let _ = writeln!(
+            out,
+            "    mad.lo.u32 %w, %cells, {register}, %index;\n    ld.param.u64 %base, [results];"
+        );
         out.push_str(COUNT_VALUE);
     }
     for location in 0..locations {

@@ -27,6 +27,7 @@ pub mod facts;
 pub mod from_ptx;
 pub mod generate;
 pub mod histogram;
+pub mod interleaving;
 pub mod kernel;
 pub mod language;
 pub mod layout;

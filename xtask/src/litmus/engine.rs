@@ -95,7 +95,15 @@ impl Module<'_> {
         let cluster = extents.cluster.map(|ctas| [ctas, 1, 1]);
         match self {
             Self::Silicon(module) => module
-                .launch(&silicon::Launch { kernel, grid, block, cluster, cooperative: false, dynamic_shared: 0, params })
+                .launch(&silicon::Launch {
+                    kernel,
+                    grid,
+                    block,
+                    cluster,
+                    cooperative: false,
+                    dynamic_shared: 0,
+                    params,
+                })
                 .with_context(|| kernel.to_owned()),
             Self::Machine(device, module) => {
                 let launch = machine::Launch {
@@ -107,7 +115,10 @@ impl Module<'_> {
                     dynamic_shared: 0,
                     params: params.to_vec(),
                 };
-                device.launch(&launch, &LaunchOptions::default()).map(drop).map_err(|error| anyhow!("{error}"))
+                device
+                    .launch(&launch, &LaunchOptions::default())
+                    .map(drop)
+                    .map_err(|error| anyhow!("{error}"))
             }
         }
     }

@@ -111,7 +111,8 @@ struct Test {
 
 impl Test {
     fn new((columns, places): (Columns, Vec<Vec<Place>>)) -> Result<Self> {
-        let program = catalogue::program("test", &columns, &places[0]).map_err(|problem| anyhow!("{problem}"))?;
+        let program =
+            catalogue::program("test", &columns, &places[0]).map_err(|problem| anyhow!("{problem}"))?;
         let terms = kernel::terms(&program);
         ensure!(terms.len() <= MOST_TERMS, "{columns:?}: too many values");
         let barriers = catalogue::barrier_scope(&columns).is_some();
@@ -155,15 +156,24 @@ fn observe(run: &Run) -> Result<()> {
     println!("{} loaded after {:.1} s", engine.description(), begin.elapsed().as_secs_f64());
     let mut seen = Histograms::default();
     let mut round = 0;
-    while run.rounds.is_none_or(|rounds| round < rounds) && begin.elapsed() < Duration::from_secs(run.seconds) {
+    while run.rounds.is_none_or(|rounds| round < rounds) && begin.elapsed() < Duration::from_secs(run.seconds)
+    {
         for (i, test) in tests.iter().enumerate() {
             // A first round is finished in any case.
             if round > 0 && begin.elapsed() >= Duration::from_secs(run.seconds) {
                 break;
             }
             for places in &test.places {
-                let of = seen.tests.entry(test.columns.clone()).or_default().entry(places.clone()).or_default();
-                bench.test(&loaded[i / TOGETHER], &format!("t{}", i % TOGETHER), test, places, of, &mut random)?;
+                let of =
+                    seen.tests.entry(test.columns.clone()).or_default().entry(places.clone()).or_default();
+                bench.test(
+                    &loaded[i / TOGETHER],
+                    &format!("t{}", i % TOGETHER),
+                    test,
+                    places,
+                    of,
+                    &mut random,
+                )?;
             }
             if round == 0 && test.barriers && !tests[i.saturating_sub(1)].barriers {
                 // Should a barrier not complete, this much is kept.
@@ -195,7 +205,8 @@ impl Write for Histograms {
 fn module(number: usize, tests: &[Test], run: &Run) -> Result<(String, Option<Vec<u8>>)> {
     let mut text = HEADER.to_owned();
     for (i, test) in tests.iter().enumerate() {
-        text += &kernel::entry(&test.program, &format!("t{i}")).map_err(|error| anyhow!("{:?}: {error}", test.columns))?;
+        text += &kernel::entry(&test.program, &format!("t{i}"))
+            .map_err(|error| anyhow!("{:?}: {error}", test.columns))?;
     }
     let Some(ptxas) = &run.ptxas else { return Ok((text, None)) };
     let folder = std::env::temp_dir().join(format!("warploom-litmus-{}-{number}", process::id()));
@@ -331,7 +342,8 @@ fn compare(path: &Path) -> Result<()> {
     let seen = Histograms::parse(&text).map_err(|error| anyhow!(error))?;
     let tests: Result<Vec<_>, String> = seen.programs().collect();
     let tests = tests.map_err(|error| anyhow!(error))?;
-    let model = Model::new(Family::Isa, Family::Isa.versions()[Family::Isa.versions().len() - 1]).context("a model")?;
+    let model = Model::new(Family::Isa, Family::Isa.versions()[Family::Isa.versions().len() - 1])
+        .context("a model")?;
     let judge = |(program, places, seen): &(Program, &[Place], &Seen)| {
         let question = Question::new(program, &model, Options::default());
         let outcomes = question.outcomes().map_err(|error| anyhow!("{error}"))?;
@@ -343,7 +355,11 @@ fn compare(path: &Path) -> Result<()> {
         let mut forbidden = Vec::new();
         for (way, count) in &seen.ways {
             if !way.as_ref().is_some_and(|way| allowed.contains(way)) {
-                forbidden.push(format!("{} @ {}: {way:?} {count} times", columns.join(" | "), places.join(" ")));
+                forbidden.push(format!(
+                    "{} @ {}: {way:?} {count} times",
+                    columns.join(" | "),
+                    places.join(" ")
+                ));
             }
         }
         Ok((allowed.len(), seen.ways.len(), forbidden))

@@ -129,7 +129,8 @@ mod tests {
     #[test]
     fn every_instance_has_all_its_threads_where_they_belong() {
         let mut random = Rng::with_seed(7);
-        let choices: BTreeSet<Vec<Place>> = catalogue::all().into_iter().flat_map(|(_, places)| places).collect();
+        let choices: BTreeSet<Vec<Place>> =
+            catalogue::all().into_iter().flat_map(|(_, places)| places).collect();
         assert!(choices.len() > 12);
         for places in choices {
             let table = table(&places, 9, false, &mut random);

@@ -32,7 +32,8 @@ impl Rel {
         Self(self.0.iter().zip(&other.0).map(|(a, b)| a & b).collect())
     }
     fn then(&self, other: &Self) -> Self {
-        let next = |row: &u128| (0..self.0.len()).filter(|b| row >> b & 1 != 0).fold(0, |all, b| all | other.0[b]);
+        let next =
+            |row: &u128| (0..self.0.len()).filter(|b| row >> b & 1 != 0).fold(0, |all, b| all | other.0[b]);
         Self(self.0.iter().map(next).collect())
     }
     fn maybe(&self) -> Self {
@@ -89,7 +90,7 @@ fn scopes_meet(a: &Event, b: &Event) -> bool {
 pub(crate) fn is_sc_pair(graph: &Graph, a: usize, b: usize) -> bool {
     let sc = |event: &Event| event.kind == Kind::Fence && event.order == Order::Sc;
     let (x, y) = (&graph.events[a], &graph.events[b]);
-    a != b && sc(x) && sc(y) && scopes_meet(x, y)
+    sc(x) && sc(y) && scopes_meet(x, y)
 }
 
 impl Derived {
@@ -109,7 +110,8 @@ impl Derived {
         let one_cta = |a: usize, b: usize| threads(a, b) && e[a].placement.shares(e[b].placement, Scope::Cta);
         let both = |a: usize, b: usize| e[a].bytes().zip(e[b].bytes());
         let location = Rel::of(n, |a, b| both(a, b).is_some_and(|(x, y)| x.overlap(y)));
-        let address = Rel::of(n, |a, b| both(a, b).is_some_and(|(x, y)| x.overlap(y) && x.address == y.address));
+        let address =
+            Rel::of(n, |a, b| both(a, b).is_some_and(|(x, y)| x.overlap(y) && x.address == y.address));
         let ms = Rel::of(n, |a, b| {
             let scoped = a != b && strong(a) && strong(b) && scopes_meet(&e[a], &e[b]);
             let related = po.has(a, b) || po.has(b, a) || scoped;
@@ -121,7 +123,9 @@ impl Derived {
         let strong_rf = ms.and(&rf);
         let observation = strong_rf.or(&strong_rf.then(&graph.rmw.then(&strong_rf).plus()));
         let pattern = |a: usize, one_way: Order| {
-            fence(a) && (e[a].order == Order::AcqRel || (isa && (e[a].order == Order::Sc || e[a].order == one_way)))
+            fence(a)
+                && (e[a].order == Order::AcqRel
+                    || (isa && (e[a].order == Order::Sc || e[a].order == one_way)))
         };
         let local = |a: usize, b: usize| a == b || (po.has(a, b) && near.has(a, b));
         let release = Rel::of(n, |a, b| {
@@ -157,9 +161,9 @@ impl Derived {
             cb.or(&observation.then(&cb.or(&po.and(&location))))
         };
         let order = if isa { &cb } else { &cause };
-        let fences = Rel::of(n, |a, b| order.has(a, b) && is_sc_pair(graph, a, b) || a == b && order.has(a, a) && fence(a) && e[a].order == Order::Sc);
+        let fences = Rel::of(n, |a, b| order.has(a, b) && is_sc_pair(graph, a, b));
         let writes = |a: usize, b: usize| e[a].is_write() && e[b].is_write() && location.has(a, b);
-        let coherent = Rel::of(n, |a, b| a != b && writes(a, b) && ms.has(a, b));
+        let coherent = Rel::of(n, |a, b| writes(a, b) && ms.has(a, b));
         let near = near.clone();
         Self { ms, cause, location, near, rf, fences, coherent, strict: isa || !late, isa }
     }
@@ -178,19 +182,30 @@ impl Derived {
     pub(crate) fn violated(&self, graph: &Graph, co: &Rel) -> Option<&'static str> {
         let (e, n) = (&graph.events, graph.events.len());
         let later = |&(read, write, cell): &(usize, usize, Cell)| {
-            let covers = move |&b: &usize| co.has(write, b) && e[b].bytes().is_some_and(|bytes| cell.is_in(bytes));
+            let covers =
+                move |&b: &usize| co.has(write, b) && e[b].bytes().is_some_and(|bytes| cell.is_in(bytes));
             (0..n).filter(covers).map(move |b| (read, b))
         };
         let fr = Rel::from_pairs(n, graph.sources.iter().flat_map(later));
         let (po, ms, rf) = (&graph.po, &self.ms, &self.rf);
         let torn = Rel::of(n, |a, b| self.isa && ms.has(a, b) && rf.has(b, a));
-        let atomic = if self.isa { &graph.rmw } else { &Rel(vec![0; n]) };
+        let dependent = rf.or(&graph.dependencies);
+        let dependent = if self.isa { dependent.or(&graph.rmw) } else { dependent };
         let near = po.and(&self.near);
         let axioms = [
             ("coherence", co.loops()),
             ("fence-sc", graph.scf.plus().loops() || !self.fences.is_in(&graph.scf)),
-            ("atomicity", ms.and(&fr).then(&ms.and(co)).and(&graph.rmw).or(&torn.and(&fr)).0.iter().any(|row| *row != 0)),
-            ("no-thin-air", rf.or(&graph.dependencies).or(atomic).plus().loops()),
+            (
+                "atomicity",
+                ms.and(&fr)
+                    .then(&ms.and(co))
+                    .and(&graph.rmw)
+                    .or(&torn.and(&fr))
+                    .0
+                    .iter()
+                    .any(|row| *row != 0),
+            ),
+            ("no-thin-air", dependent.plus().loops()),
             ("sc-per-location", self.strict && ms.and(&rf.or(co).or(&fr)).or(&near).plus().loops()),
             ("causality", rf.or(&fr).then(&self.cause).loops()),
         ];
