@@ -101,6 +101,7 @@ pub const SHAPES: [(&str, &str); 24] = [
 /// How the accesses of a thread are written: instructions with holes, as in [`Shape`], but for the register's name.
 #[derive(Clone, Debug)]
 struct Style {
+    name: String,
     write: String,
     read: String,
     /// The last access, if it is a write.
@@ -112,25 +113,29 @@ struct Style {
 
 impl Style {
     fn new(write: &str, read: &str) -> Self {
+        let name = if write == read { write.to_owned() } else { format!("{write}, {read}") };
         let (write, read) = (format!("st.{write} {{x}}, {{v}}"), format!("ld.{read} {{r}}, {{x}}"));
-        Self { last: write.clone(), first: read.clone(), write, read, between: None }
+        Self { name, last: write.clone(), first: read.clone(), write, read, between: None }
     }
 
     fn fenced(order: &str, fence: &str) -> Self {
-        Self { between: Some(format!("fence.{fence}")), ..Self::new(order, order) }
+        let name = format!("{order}, fence.{fence}");
+        Self { name, between: Some(format!("fence.{fence}")), ..Self::new(order, order) }
     }
 
     /// Releases and acquires at the ends of a thread, and weak accesses otherwise.
     fn patterns(scope: Scope) -> Self {
         let strong = Self::new(&format!("release.{scope}"), &format!("acquire.{scope}"));
-        Self { last: strong.last, first: strong.first, ..Self::new("weak", "weak") }
+        let name = format!("weak, then release.{scope}; acquire.{scope}, then weak");
+        Self { name, last: strong.last, first: strong.first, ..Self::new("weak", "weak") }
     }
 
     /// Exchanges for writes, and additions of zero for reads.
     fn atomic(order: &str, scope: Scope) -> Self {
         let write = format!("atom.{order}.{scope}.exch r8, {{x}}, {{v}}");
         let read = format!("atom.{order}.{scope}.add {{r}}, {{x}}, 0");
-        Self { last: write.clone(), first: read.clone(), write, read, between: None }
+        let name = format!("atom.{order}.{scope}");
+        Self { name, last: write.clone(), first: read.clone(), write, read, between: None }
     }
 
     /// Every style that is the same in all threads.
@@ -319,6 +324,15 @@ pub fn all() -> Vec<(Columns, Vec<Vec<Place>>)> {
     let mut all: Vec<_> = in_order.collect();
     all.sort_by_key(|(columns, _)| barrier_scope(columns).is_some());
     all
+}
+
+/// The programs with one style in all threads: the names of shape and style, and the columns. Styles vary first.
+pub fn classics() -> Vec<(&'static str, String, Columns)> {
+    let styles = Style::all();
+    let named = |name, shape| {
+        styles.iter().map(move |style: &Style| (name, style.name.clone(), columns(shape, &[style])))
+    };
+    SHAPES.iter().flat_map(|(name, shape)| named(*name, shape)).collect()
 }
 
 /// The scope of the barriers of a program, if it has some.
