@@ -228,7 +228,7 @@ fn colour(judged: &Judged) -> String {
 
 fn draw(judged: &BTreeMap<Key, Judged>) -> String {
     const CELL: usize = 22;
-    const LEFT: usize = 330;
+    const LEFT: usize = 370;
     const TOP: usize = 70;
     let classics = catalogue::classics();
     let styles: Vec<&String> =
