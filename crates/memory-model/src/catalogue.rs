@@ -53,15 +53,20 @@ impl FromStr for Place {
 /// The code of each thread, instructions separated by `;`.
 pub type Columns = Vec<String>;
 
-/// The test of these columns in these places, which asks for every value that a kernel reports ([`kernel::terms`]).
+/// The test of these columns in these places, in the dialect.
+pub fn text(name: &str, columns: &[String], places: &[Place]) -> String {
+    let places: Vec<String> = places.iter().map(|place| place.text()).collect();
+    let places: Vec<&str> = places.iter().map(String::as_str).collect();
+    let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+    generate::from_columns(name, &places, &columns)
+}
+
+/// That test, asking for every value that a kernel reports ([`kernel::terms`]).
 ///
 /// # Errors
 /// If an instruction is none of the dialect.
 pub fn program(name: &str, columns: &[String], places: &[Place]) -> Result<Program, Problem> {
-    let places: Vec<String> = places.iter().map(|place| place.text()).collect();
-    let places: Vec<&str> = places.iter().map(String::as_str).collect();
-    let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
-    let mut program = dialect::parse(&generate::from_columns(name, &places, &columns))?;
+    let mut program = dialect::parse(&text(name, columns, places))?;
     let is_zero = |term: Term| Condition::Compare(Comparison::Eq, term, Term::Constant(0));
     let all = kernel::terms(&program).into_iter().map(is_zero);
     let joined = all.reduce(|all, next| Condition::And(Box::new(all), Box::new(next)));

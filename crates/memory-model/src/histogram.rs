@@ -66,8 +66,12 @@ impl Histograms {
                     let values = if values == "great" { None } else { Some(digits.ok_or_else(wrong)?) };
                     seen.add(values, count.parse().map_err(|_| wrong())?);
                 }
-                let of: &Columns = columns.as_ref().ok_or_else(wrong)?;
-                read.tests.entry(of.clone()).or_default().insert(places.map_err(|_| wrong())?, seen);
+                let (of, places): (&Columns, _) =
+                    (columns.as_ref().ok_or_else(wrong)?, places.map_err(|_| wrong())?);
+                if places.len() != of.len() {
+                    return Err(wrong());
+                }
+                read.tests.entry(of.clone()).or_default().insert(places, seen);
             } else if !line.is_empty() {
                 columns = Some(line.split(" | ").map(str::to_owned).collect());
             }
@@ -128,6 +132,7 @@ mod tests {
         let (program, places, seen) = read.programs().next().unwrap().unwrap();
         assert_eq!((program.threads.len(), places.len(), seen.instances()), (2, 2, 17));
         assert!(Histograms::parse("  0.0.0: 1=1").is_err());
+        assert!(Histograms::parse("st.weak x, 1\n  0.0.0 1.0.0: 1=1").is_err());
         assert!(Histograms::parse("a\n  0.0.0: 1=many").is_err());
     }
 }

@@ -25,6 +25,9 @@ pub const MAX_LOCATIONS: usize = 4;
 /// The most threads of a test.
 pub const MAX_THREADS: usize = 4;
 
+/// The most values that say how an instance ended: the counters fill a megabyte.
+pub const MAX_TERMS: usize = 6;
+
 /// The slot of a thread that does nothing.
 pub const IDLE: u32 = 6;
 
@@ -165,6 +168,9 @@ pub fn entry(program: &Program, name: &str) -> Result<String, Unsupported> {
         return no("memory with two names, or another first value than zero");
     }
     let terms = terms(program);
+    if terms.len() > MAX_TERMS {
+        return no("too many registers and locations");
+    }
     let mut out = format!(".visible .entry {name}(");
     for address in ["table", "memory", "results", "stress"] {
         let _ = write!(out, ".param .u64 {address}, ");

@@ -16,7 +16,7 @@ use fastrand::Rng;
 use flate2::{Compression, read::GzDecoder, write::GzEncoder};
 use memory_model::catalogue::{self, Columns, Place};
 use memory_model::histogram::{Histograms, Seen};
-use memory_model::kernel::{self, Arguments, Count, HEADER, MAX_LOCATIONS, STRESS_WORDS};
+use memory_model::kernel::{self, Arguments, Count, HEADER, MAX_LOCATIONS, MAX_TERMS, STRESS_WORDS};
 use memory_model::program::{Program, Term};
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,8 +29,6 @@ use table::{CTAS, THREADS};
 
 /// Programs of a module.
 const TOGETHER: usize = 50;
-/// The most terms of a test: its counters fill a megabyte.
-const MOST_TERMS: usize = 6;
 /// Tables for each choice of places.
 const TABLES: usize = 6;
 /// Launches of a test in each round.
@@ -118,7 +116,6 @@ impl Test {
         let program =
             catalogue::program("test", &columns, &places[0]).map_err(|problem| anyhow!("{problem}"))?;
         let terms = kernel::terms(&program);
-        ensure!(terms.len() <= MOST_TERMS, "{columns:?}: too many values");
         let barriers = catalogue::barrier_scope(&columns).is_some();
         Ok(Self { columns, places, program, terms, barriers })
     }
@@ -261,9 +258,9 @@ impl<'a> Bench<'a> {
             counting,
             tables,
             memory: engine.allocate(MAX_LOCATIONS * array)?,
-            results: engine.allocate(MOST_TERMS * array)?,
+            results: engine.allocate(MAX_TERMS * array)?,
             stress: engine.allocate((STRESS_WORDS as usize + threads) * 4)?,
-            counters: engine.allocate(4 * ((1 << (3 * MOST_TERMS)) + 1))?,
+            counters: engine.allocate(4 * ((1 << (3 * MAX_TERMS)) + 1))?,
             bits,
             clusters: run.clusters,
             steps: run.steps,
