@@ -22,11 +22,11 @@ fn recorded() -> Histograms {
 
 /// The tests, one for each program and choice of CTAs and clusters: the model does not know warps.
 fn tests(recorded: &Histograms) -> Vec<(Program, Seen)> {
-    let mut joined: BTreeMap<(Vec<Vec<String>>, Vec<String>), (Program, Seen)> = BTreeMap::new();
+    let mut joined = BTreeMap::new();
     for test in recorded.programs() {
         let (program, places, seen) = test.unwrap();
-        let texts = program.threads.iter().map(|thread| thread.texts.clone()).collect();
-        let key = (texts, places.iter().map(|place: &Place| place.text()).collect());
+        let texts: Vec<Vec<String>> = program.threads.iter().map(|thread| thread.texts.clone()).collect();
+        let key = (texts, places.iter().map(|place: &Place| place.text()).collect::<Vec<_>>());
         let (_, all) = joined.entry(key).or_insert((program, Seen::default()));
         seen.ways.iter().for_each(|(way, count)| all.add(way.clone(), *count));
     }

@@ -1,6 +1,6 @@
 //! How barriers can have met.
 
-use super::threads::{Name, Run};
+use super::threads::{Call, Name, Run};
 use super::{Checker, NamePairs};
 use crate::event::{Kind, Part, Placement, Scope};
 use crate::model::Family;
@@ -64,13 +64,12 @@ impl Checker<'_> {
             .iter()
             .enumerate()
             .flat_map(|(thread, run)| run.barriers.iter().map(move |call| (thread, call)));
-        let arrival =
-            |(thread, &(index, instruction, [resource, quorum])): (usize, &(usize, usize, [_; 2]))| {
-                let Kind::Barrier(barrier) = runs[thread].events[index].kind else { return None };
-                let group = (barrier.instance, barrier.scope, self.place(thread, barrier.scope), resource);
-                let name = Name { thread: Some(thread), index };
-                Some(Arrival { name, instruction, group, quorum, part: barrier.part })
-            };
+        let arrival = |(thread, &(index, instruction, [resource, quorum])): (usize, &Call)| {
+            let Kind::Barrier(barrier) = runs[thread].events[index].kind else { return None };
+            let group = (barrier.instance, barrier.scope, self.place(thread, barrier.scope), resource);
+            let name = Name { thread: Some(thread), index };
+            Some(Arrival { name, instruction, group, quorum, part: barrier.part })
+        };
         calls.filter_map(arrival).collect()
     }
 

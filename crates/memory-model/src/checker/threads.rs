@@ -29,6 +29,9 @@ pub(crate) enum Progress {
 /// A value, if it is known, and the reads that it depends on.
 pub(crate) type Word = (Option<i64>, u128);
 
+/// A barrier event with its instruction, and the resource and quorum it was called with: if at all, and if known.
+pub(crate) type Call = (usize, usize, [Option<Option<i64>>; 2]);
+
 /// What a thread does, as far as the given values tell.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Run {
@@ -38,8 +41,7 @@ pub(crate) struct Run {
     pub(crate) rmw: Vec<(usize, usize)>,
     pub(crate) dependencies: Vec<(usize, usize)>,
     pub(crate) copies: Vec<(usize, usize)>,
-    /// The barrier events with their instructions, and the resources and quorums they were called with.
-    pub(crate) barriers: Vec<(usize, usize, [Option<Option<i64>>; 2])>,
+    pub(crate) barriers: Vec<Call>,
     pub(crate) registers: Vec<Word>,
     pub(crate) progress: Progress,
     /// Whether an assumption about a compare-and-swap is wrong.
