@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// A device.
 pub(crate) enum Engine {
-    Silicon(Gpu),
+    Silicon(Box<Gpu>),
     Machine(Arc<Device>),
 }
 
@@ -28,7 +28,7 @@ pub(crate) struct Extents {
 
 impl Engine {
     pub(crate) fn gpu() -> Result<Self> {
-        Ok(Self::Silicon(Gpu::open()?))
+        Ok(Self::Silicon(Box::new(Gpu::open()?)))
     }
 
     pub(crate) fn machine() -> Result<Self> {
@@ -63,7 +63,7 @@ impl Engine {
 
     fn buffers(&self) -> &dyn Buffers {
         match self {
-            Self::Silicon(gpu) => gpu,
+            Self::Silicon(gpu) => &**gpu,
             Self::Machine(device) => device.memory(),
         }
     }

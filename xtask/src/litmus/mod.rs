@@ -121,11 +121,14 @@ impl Test {
     }
 }
 
+/// A table on the device: its address, and its instances.
+type Placed = (u64, u32);
+
 /// What does not change from test to test.
 struct Bench<'a> {
     engine: &'a Engine,
     counting: Module<'a>,
-    tables: BTreeMap<(Vec<Place>, bool), Vec<(u64, u32)>>,
+    tables: BTreeMap<(Vec<Place>, bool), Vec<Placed>>,
     memory: u64,
     results: u64,
     stress: u64,
