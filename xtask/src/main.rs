@@ -1,11 +1,12 @@
 //! The project's chores: `cargo xtask` with `tidy`, `docs`, `clients`, `corpus`, `record`, `fingerprints`, `tables`,
-//! `verdicts`, `libraries`, `programs`, `calls` or `sanitize`.
+//! `verdicts`, `libraries`, `programs`, `calls`, `sanitize` or `litmus-silicon`.
 
 mod calls;
 mod clients;
 mod corpus;
 mod fingerprints;
 mod libraries;
+mod litmus;
 mod programs;
 mod record;
 mod sanitize;
@@ -52,6 +53,8 @@ enum Chore {
     Sanitize,
     /// Compares the checker with ptxas, over all of the instruction table.
     Verdicts(verdicts::Verdicts),
+    /// Runs litmus tests on a GPU, and asks the memory model about what was seen.
+    LitmusSilicon(litmus::Choice),
 }
 
 /// The repository's root.
@@ -96,6 +99,7 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Calls(choice) => calls::run(&choice),
         Chore::Sanitize => sanitize::run(),
         Chore::Verdicts(verdicts) => verdicts::run(&verdicts),
+        Chore::LitmusSilicon(choice) => litmus::run(&choice),
     }
 }
 

@@ -36,7 +36,18 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("warploom-filetest", ALL),
     ("warploom-silicon", &["warploom-machine"]),
     ("warploom-recorded", &["warploom-machine", "warploom-ptx", "warploom-silicon"]),
-    ("xtask", &["warploom-cabi", "warploom-numerics", "warploom-ptx", "warploom-recorded"]),
+    (
+        "xtask",
+        &[
+            "warploom-cabi",
+            "warploom-machine",
+            "warploom-memory-model",
+            "warploom-numerics",
+            "warploom-ptx",
+            "warploom-recorded",
+            "warploom-silicon",
+        ],
+    ),
 ];
 
 /// What the command, the examples and the tests may use.
