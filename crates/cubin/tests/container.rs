@@ -89,6 +89,17 @@ fn damage_has_a_name() {
     assert!(matches!(Container::parse(&LZ4[..500]), Err(Error::CutOff { what: "the container", .. })));
 }
 
+/// Found by fuzzing: a name and options that lie in the header's own fields changed with them.
+#[test]
+fn fields_are_no_names() {
+    let mut bytes = ZSTD.to_vec();
+    let entry = 16;
+    bytes[entry + 20] = 8;
+    bytes[entry + 32..entry + 40].copy_from_slice(&[8, 0, 0, 0, 24, 0, 0, 0]);
+    let entries = fatbin::entries(&bytes).unwrap();
+    assert_eq!((entries[0].name, entries[0].options), (None, &[][..]));
+}
+
 /// A host object with fatbins in it, and a wrapper.
 fn host() -> Vec<u8> {
     use ::object::write::Object;

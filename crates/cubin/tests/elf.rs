@@ -203,6 +203,18 @@ fn an_offset_by_mistake_allocates_nothing() {
     assert!(matches!(elf.to_bytes(), Err(Error::TooFar { .. })));
 }
 
+/// Found by fuzzing: only reserved memory may stand anywhere, and what follows it then has no place.
+#[test]
+fn reserved_memory_at_the_end_of_all_offsets() {
+    for offset in [u64::MAX, u64::MAX - 100] {
+        let mut elf = cubin();
+        elf.sections[5].offset = offset;
+        let mut again = Elf::parse(&elf.to_bytes().unwrap()).unwrap();
+        again.lay_out().unwrap();
+        assert!(matches!(again.to_bytes(), Err(Error::TooFar { .. })));
+    }
+}
+
 #[test]
 fn relocations_come_back() {
     let mut elf = cubin();

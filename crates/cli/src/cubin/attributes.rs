@@ -20,7 +20,11 @@ pub(super) fn execute(file: &File) -> Result<Exit, Failure> {
         let attributes = info::decode(section.data());
         let attributes = attributes.map_err(|error| file.unusable(&format!("{section_name}: {error}")))?;
         let compatibility = section.kind == CUDA_COMPAT_INFO;
-        let named = attributes.iter().map(|attribute| (name(attribute, compatibility), attribute.payload()));
+        let payload = |attribute: &Attribute| match compatibility {
+            true => attribute.payload_as(table::Shape::Numbers),
+            false => attribute.payload(),
+        };
+        let named = attributes.iter().map(|attribute| (name(attribute, compatibility), payload(attribute)));
         if file.json {
             let attributes: Vec<_> = named
                 .map(|(name, payload)| json!({ "name": name, "value": value(&program, &payload) }))
@@ -29,7 +33,7 @@ pub(super) fn execute(file: &File) -> Result<Exit, Failure> {
         } else {
             text += &format!("{section_name}\n");
             for (name, payload) in named {
-                text += format!("  {name:<38}  {}", meaning(&program, &payload)).trim_end();
+                text += format!("  {name:<46}  {}", meaning(&program, &payload)).trim_end();
                 text.push('\n');
             }
         }

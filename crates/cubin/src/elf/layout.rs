@@ -60,7 +60,7 @@ impl Elf {
         if !self.sections.is_empty() {
             cursor = cursor.saturating_add(self.gap);
             self.header.section_table = cursor;
-            cursor += self.sections.len() as u64 * SECTION_HEADER_SIZE;
+            cursor = cursor.saturating_add(self.sections.len() as u64 * SECTION_HEADER_SIZE);
         }
         self.header.segment_table = match self.segments.is_empty() {
             true => 0,
@@ -181,7 +181,9 @@ impl Elf {
 fn place(cursor: u64, section: &Section) -> Result<u64, Error> {
     match section.align {
         0 => Ok(cursor),
-        align if align.is_power_of_two() && align <= MOST_ALIGNMENT => Ok(cursor.next_multiple_of(align)),
+        align if align.is_power_of_two() && align <= MOST_ALIGNMENT => {
+            Ok(cursor.checked_next_multiple_of(align).unwrap_or(u64::MAX))
+        }
         align => Err(Error::TooLarge { what: "the alignment of a section", value: align }),
     }
 }

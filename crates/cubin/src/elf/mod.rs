@@ -33,6 +33,10 @@ pub const SECTION_HEADER_SIZE: u64 = 64;
 /// Bytes of a program header.
 pub const SEGMENT_HEADER_SIZE: u64 = 56;
 
+/// The most bytes of a name. Mangled names have thousands; where a damaged table has no ends, many names that are all of the
+/// rest of it would take far more memory than the file.
+const LONGEST_STRING: usize = 1 << 16;
+
 /// Why bytes are no ELF file that can be read, or an [`Elf`] is none that can be written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
@@ -255,6 +259,7 @@ impl Elf {
         let wrong = Error::String { section: table, at };
         let data = self.section(table)?.data();
         let rest = data.get(at as usize..).ok_or(wrong.clone())?;
+        let rest = &rest[..rest.len().min(LONGEST_STRING)];
         memchr::memchr(0, rest).map(|end| &rest[..end]).ok_or(wrong)
     }
 

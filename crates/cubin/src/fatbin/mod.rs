@@ -314,6 +314,7 @@ fn entry(bytes: &[u8], at: usize) -> Result<(Entry<'_>, usize), Error> {
     }
     let (name_at, name_size) = (u32_at(header, 32) as usize, u32_at(header, 36) as usize);
     let name = name_at.checked_add(name_size).and_then(|end| header.get(name_at..end));
+    let name = name.filter(|_| name_at >= ENTRY_HEADER);
     let name = name.filter(|name| !name.is_empty()).and_then(|name| std::str::from_utf8(name).ok());
     let entry = Entry {
         kind: match u16_at(header, 0) {
@@ -341,9 +342,10 @@ fn entry(bytes: &[u8], at: usize) -> Result<(Entry<'_>, usize), Error> {
 
 /// The options that an extension of the header tells of: where they stand, and how many bytes they have.
 fn options(header: &[u8]) -> Option<&[u8]> {
-    let extension = header.get(u32_at(header, 20) as usize..).filter(|_| u32_at(header, 20) != 0)?;
-    let [at, size] = *extension.as_chunks::<4>().0.first_chunk::<2>()?;
-    header.get(u32::from_le_bytes(at) as usize..)?.get(..u32::from_le_bytes(size) as usize)
+    // What lies in the fixed fields is neither an extension nor options.
+    let behind = |at: usize| header.get(at..).filter(|_| at >= ENTRY_HEADER);
+    let [at, size] = *behind(u32_at(header, 20) as usize)?.as_chunks::<4>().0.first_chunk::<2>()?;
+    behind(u32::from_le_bytes(at) as usize)?.get(..u32::from_le_bytes(size) as usize)
 }
 
 fn cut_off(what: &'static str, at: usize, needs: u64, bytes: &[u8]) -> Error {

@@ -70,15 +70,21 @@ impl Attribute {
         table::name(self.code)
     }
 
-    /// What it means.
+    /// What it means in `.nv.info`.
     #[must_use]
     pub fn payload(&self) -> Payload {
+        self.payload_as(table::shape(self.code))
+    }
+
+    /// What it means if a sized payload has this shape; in `.nv.compat`, all are [`table::Shape::Numbers`].
+    #[must_use]
+    pub fn payload_as(&self, shape: table::Shape) -> Payload {
         match &self.value {
             Value::None(0) => Payload::Empty,
             Value::None(value) | Value::Half(value) => Payload::Number(*value),
             Value::Byte(value, 0) => Payload::Number((*value).into()),
             Value::Byte(value, second) => Payload::Bytes(vec![*value, *second]),
-            Value::Sized(bytes) => Payload::decode(table::shape(self.code), bytes),
+            Value::Sized(bytes) => Payload::decode(shape, bytes),
         }
     }
 

@@ -13,7 +13,7 @@ pub use notes::{CudaInfo, Note, ToolInfo, notes};
 use crate::elf::section::{CUDA_COMPAT_INFO, CUDA_INFO, Section};
 use crate::elf::{Elf, Symbol};
 use crate::info::{self, Attribute, Parameter, Payload, Value, table};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// `STT_FUNC`.
 const FUNCTION: u8 = object::elf::STT_FUNC;
@@ -115,17 +115,18 @@ impl<'e> Program<'e> {
     }
 
     /// The functions with code, in the order of their symbols. Those that lie in another's code, as `$kernel$function` does,
-    /// are part of it.
+    /// are part of it; of several names of the same code, the first counts.
     #[must_use]
     pub fn functions(&self) -> Vec<Function> {
         let about = About::new(&self.attributes());
         let attached = Attached::new(self.elf);
         let mut functions = Vec::new();
+        let mut seen = HashSet::new();
         for (number, symbol) in (0..).zip(&self.symbols) {
             let section = self.elf.symbol_section(number, symbol);
             let Ok(code) = self.elf.section(section) else { continue };
             let starts = symbol.kind() == FUNCTION && symbol.value == 0 && section != 0;
-            if !starts || code.data().is_empty() {
+            if !starts || code.data().is_empty() || !seen.insert(section) {
                 continue;
             }
             let name = self.name(symbol);
