@@ -185,6 +185,9 @@ fn damage_has_a_name() {
     };
     assert_eq!(changed(4, 1), Err(Error::Class { class: 1, data: 1 }));
     assert_eq!(changed(0x12, 62), Err(Error::Machine(62)));
+    // Found by fuzzing: numbers that ELF reserves.
+    assert_eq!(changed(0x3f, 0xff), Err(Error::Header { field: "e_shstrndx", value: 0xff01 }));
+    assert_eq!(changed(0x3d, 0xff), Err(Error::Header { field: "e_shnum", value: 0xff07 }));
     assert!(matches!(changed(0x3a, 40), Err(Error::Header { field: "e_shentsize", value: 40 })));
     // Many sections that all are the whole file.
     let mut elf = cubin();

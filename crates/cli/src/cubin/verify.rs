@@ -72,7 +72,7 @@ pub(super) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
         let rate = total.bytes as f64 / 1e6 / start.elapsed().as_secs_f64();
         let n = terminal::thousands;
         terminal::result(&format!(
-            "{} files, {} fatbins, {} PTX, {} cubins, {} kernels, {} bytes: {} different\n",
+            "files {}, fatbins {}, PTX {}, cubins {}, kernels {}, bytes {}: different {}\n",
             n(held),
             n(total.fatbins),
             n(total.ptx),

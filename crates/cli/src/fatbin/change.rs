@@ -40,7 +40,7 @@ pub(super) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
         if (item.entry().kind == Kind::Elf) != images::is_cubin(&payload) {
             let with = arguments.with.display();
             let message = format!(
-                "entry {} of {name} holds {}, {with} does not",
+                "entry {} of {name} is of kind {}; {with} is not",
                 arguments.index,
                 kind(item.entry().kind)
             );

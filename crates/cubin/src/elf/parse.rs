@@ -6,7 +6,8 @@ use super::{
 };
 use object::LittleEndian as LE;
 use object::elf::{
-    ELFCLASS64, ELFDATA2LSB, ELFMAG, FileHeader64, PN_XNUM, ProgramHeader64, SHN_LORESERVE, SectionHeader64,
+    ELFCLASS64, ELFDATA2LSB, ELFMAG, FileHeader64, PN_XNUM, ProgramHeader64, SHN_LORESERVE, SHN_XINDEX,
+    SectionHeader64,
 };
 use object::pod;
 
@@ -96,6 +97,9 @@ fn section_headers<'b>(raw: &FileHeader64<LE>, bytes: &'b [u8]) -> Result<&'b [S
             _ => Err(Error::Header { field: "e_shoff", value: 0 }),
         };
     }
+    if count >= u64::from(SHN_LORESERVE) {
+        return Err(Error::Header { field: "e_shnum", value: count });
+    }
     if count == 0 {
         // The number stands in the null section when it does not fit.
         let [null] = table::<SectionHeader64<LE>>(bytes, "the null section's header", at, 1)? else {
@@ -129,11 +133,11 @@ fn segment_headers<'b>(raw: &FileHeader64<LE>, bytes: &'b [u8]) -> Result<&'b [P
 /// The number of the section with names, which stands in the null section when it does not fit.
 fn names(raw: &FileHeader64<LE>, sections: &[SectionHeader64<LE>]) -> Result<u32, Error> {
     let number = raw.e_shstrndx.get(LE);
-    if number != object::elf::SHN_XINDEX {
+    if number < SHN_LORESERVE {
         return Ok(number.into());
     }
     match sections.first().map(|null| null.sh_link.get(LE)) {
-        Some(link) if link >= u32::from(SHN_LORESERVE) => Ok(link),
+        Some(link) if link >= u32::from(SHN_LORESERVE) && number == SHN_XINDEX => Ok(link),
         _ => Err(Error::Header { field: "e_shstrndx", value: number.into() }),
     }
 }
