@@ -116,8 +116,10 @@ impl Note<'_> {
     /// What it says, if it is `.note.nv.cuinfo`.
     #[must_use]
     pub fn cuda(&self) -> Option<CudaInfo> {
-        let (halves, _) = self.description.as_chunks::<2>();
-        let [version, virtual_sm, toolkit] = halves.first_chunk::<3>().filter(|_| self.kind == CUDA)?;
+        // `.note.nv.cuver` has the same type, and 12 bytes.
+        let (halves, []) = self.description.as_chunks::<2>() else { return None };
+        let [version, virtual_sm, toolkit, _] =
+            halves.first_chunk::<4>().filter(|_| self.kind == CUDA && halves.len() == 4)?;
         let [version, virtual_sm, toolkit] =
             [version, virtual_sm, toolkit].map(|half| u16::from_le_bytes(*half));
         Some(CudaInfo { version, virtual_sm, toolkit })
