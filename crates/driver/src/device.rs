@@ -11,7 +11,7 @@ use crate::peer::Peers;
 use crate::pool::{Pool, Pools};
 use crate::priority::Gate;
 use crate::virtual_memory::Mappings;
-use machine::memory::DeviceMemory;
+use machine::memory::{Bounds, DeviceMemory};
 use machine::{DeviceOptions, Profile};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Display;
@@ -38,6 +38,8 @@ pub struct Settings {
     pub execution: Execution,
     /// The most bytes of global memory that each device may have.
     pub memory_limit: Option<u64>,
+    /// Where memory ends for kernels.
+    pub bounds: Bounds,
 }
 
 /// All devices, and what they share.
@@ -222,6 +224,7 @@ impl Device {
         let made = self.machine.get_or_init(|| {
             let options = DeviceOptions {
                 memory_limit: self.process.settings.memory_limit,
+                bounds: self.process.settings.bounds,
                 ..DeviceOptions::default()
             };
             let machine = machine::Device::new(self.profile.clone(), options)?;
@@ -302,7 +305,7 @@ impl Process {
             let bytes = machine::launch::host_memory();
             let limit = self.settings.memory_limit.unwrap_or(bytes / 2);
             let memory = DeviceMemory::new(bytes, limit).map_err(|_| Error::OperatingSystem)?;
-            Ok(Arc::new(memory))
+            Ok(Arc::new(memory.with_bounds(self.settings.bounds)))
         });
         made.as_ref().map_err(|&error| error)
     }

@@ -27,6 +27,8 @@ pub(crate) struct Grid<'a> {
     /// Bytes of shared memory of a CTA: static, then dynamic.
     pub(crate) static_shared: u32,
     pub(crate) dynamic_shared: u32,
+    /// What of it threads can reach.
+    pub(crate) shared_end: u32,
     /// Where they begin in the CTA's part of the shared window, and what the system has of it.
     pub(crate) shared_start: u32,
     pub(crate) reserved_shared: u32,
@@ -124,6 +126,8 @@ pub(crate) struct Exec<'a> {
     pub(crate) fuel: i64,
     /// Set by operations that other threads may be waiting for or that may be waiting for others.
     pub(crate) communicated: bool,
+    /// Looks at what other threads may change, in this turn of the pack.
+    pub(crate) looks: u32,
     /// With `WAIT`: for what. With `YIELD`: what has not happened yet, so that there is no use in going on at once.
     pub(crate) awaited: Option<Awaited>,
     /// Whether an operation with a time limit, which returned `WAIT` before, has reached it.
@@ -197,6 +201,7 @@ impl<'a> Exec<'a> {
             issued: 0,
             fuel: 0,
             communicated: false,
+            looks: 0,
             awaited: None,
             expired: false,
             taken: EMPTY,

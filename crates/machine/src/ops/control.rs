@@ -162,8 +162,16 @@ pub(crate) fn fence(x: &mut Exec<'_>, _: &Op, pc: u32) -> u32 {
     pc + 1
 }
 
+/// Strong loads and such in one turn, after which a pack seems to wait for what others do.
+pub(crate) const MOST_LOOKS: u32 = 64;
+
 /// `nanosleep` and strong loads: others get a turn soon.
 pub(crate) fn pause(x: &mut Exec<'_>, _: &Op, pc: u32) -> u32 {
     x.communicated = true;
-    pc + 1
+    x.looks += 1;
+    if x.looks < MOST_LOOKS {
+        return pc + 1;
+    }
+    x.resume = pc + 1;
+    event::YIELD
 }

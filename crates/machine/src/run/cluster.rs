@@ -61,10 +61,9 @@ impl Cluster {
             })
             .collect();
         let threads = grid.block.iter().product();
-        let shared = grid.static_shared + grid.dynamic_shared;
         Self {
             order: (0..ctas.len()).flat_map(|r| (0..ctas[r].packs.len()).map(move |p| (r, p))).collect(),
-            common: Common::new(ctas.len(), threads, grid.shared_start, shared),
+            common: Common::new(ctas.len(), threads, grid.shared_start, grid.shared_end),
             ctas,
             scheduler: scheduler.instantiate(index),
             turns: 0,
@@ -96,6 +95,8 @@ impl Cluster {
         let mut rest = operations;
         let mut communicated = false;
         let mut blocked = 0;
+        // Packs in a row that cannot move, or only look at what others may change; and whether one looks.
+        let (mut idle, mut polls) = (0, false);
         loop {
             let runnable = self.order.len();
             if runnable == 0 {
@@ -116,6 +117,11 @@ impl Cluster {
             let outcome = pack.run(grid, &mut self.common, self.scheduler.as_mut(), watch, quantum);
             rest -= (pack.issued - before).max(1) as i64;
             communicated |= pack.communicated;
+            (idle, polls) = match outcome {
+                Outcome::Yielded if pack.polls() => (idle + 1, true),
+                Outcome::Blocked => (idle + 1, polls),
+                _ => (0, false),
+            };
             match outcome {
                 Outcome::Done => {
                     blocked = 0;
@@ -135,6 +141,9 @@ impl Cluster {
                 Outcome::Fault(trap, pc) => return Turn::Fault(Fault { rank, pack: index, trap, pc }),
             }
             self.order.push((rank, index));
+            if polls && idle >= self.order.len() {
+                return Turn::Yielded { waits: true };
+            }
             if blocked > self.order.len() {
                 blocked = 0;
                 // Threads may have exited since the barriers were last looked at.

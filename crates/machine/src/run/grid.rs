@@ -107,6 +107,8 @@ impl Shared<'_> {
         let mut admit = true;
         let mut slot = worker as u32 * self.cluster;
         let mut turns = 0;
+        // Clusters in a row that seem to wait for others.
+        let mut waiting = 0;
         while !self.stopped.load(Relaxed) {
             if (admit || resident.is_empty()) && resident.len() < room {
                 let index = self.next.fetch_add(1, Relaxed);
@@ -134,6 +136,11 @@ impl Shared<'_> {
                     turns += 1;
                     admit = waits || turns % LONE_TURNS == 0;
                     resident.push_back(cluster);
+                    waiting = if waits { waiting + 1 } else { 0 };
+                    if waiting > resident.len() {
+                        // What they wait for is another thread's work.
+                        std::thread::yield_now();
+                    }
                 }
                 Turn::Fault(fault) => self.fail(&cluster, fault),
             }

@@ -9,6 +9,7 @@ use crate::exec::{Awaited, Exec, Grid, LaneTrap, Threads};
 use crate::fault::Trap;
 use crate::lanes::{EMPTY, Files, LANES, Lane, Mask};
 use crate::observe::Watch;
+use crate::ops::control::MOST_LOOKS;
 use crate::ops::{Op, event};
 use crate::program::{BarrierKind, Callee, Image, LOCAL_BASE, Place};
 use crate::schedule::Scheduler;
@@ -109,6 +110,8 @@ pub(crate) struct Pack {
     pub(crate) issued: u64,
     /// Whether it communicated with other threads in its last turn.
     pub(crate) communicated: bool,
+    /// How often it looked there at what other threads may change.
+    looks: u32,
     /// What its last group to run waits for or has looked for in vain.
     pub(crate) awaited: Option<(Awaited, u32)>,
     /// Operations run by lanes that others wait for, since somebody last arrived.
@@ -155,10 +158,16 @@ impl Pack {
             arrivals: Vec::new(),
             issued: 0,
             communicated: false,
+            looks: 0,
             awaited: None,
             impatience: 0,
             turns: 0,
         }
+    }
+
+    /// Whether its turn has ended because it seems to wait for what others do.
+    pub(crate) fn polls(&self) -> bool {
+        self.looks >= MOST_LOOKS
     }
 
     /// Runs groups until the turn is over.
@@ -172,6 +181,7 @@ impl Pack {
     ) -> Outcome {
         let mut fuel = quantum;
         self.communicated = false;
+        self.looks = 0;
         if let Err((trap, pc)) = self.ask_again(grid, common) {
             return Outcome::Fault(trap, pc);
         }
@@ -221,7 +231,7 @@ impl Pack {
         let mut x = Exec::new(files, grid, &mut self.threads, common);
         x.local_base = local_base;
         x.stack = std::mem::take(&mut frame.stack);
-        x.issued = self.issued;
+        (x.issued, x.looks) = (self.issued, self.looks);
         let slice = if group.join.is_some() { PATIENCE.min(*fuel) } else { *fuel };
         x.fuel = slice;
         x.set_mask(group.mask);
@@ -288,6 +298,7 @@ impl Pack {
         *fuel -= spent;
         self.issued = x.issued;
         self.communicated |= x.communicated;
+        self.looks = x.looks;
         if x.awaited.is_some() || spent > LOOKS_BUSY {
             self.awaited = x.awaited.map(|awaited| (awaited, pc));
         }
@@ -298,7 +309,7 @@ impl Pack {
         match outcome {
             event::YIELD => {
                 self.groups.push(group);
-                if self.awaited.is_some() {
+                if self.awaited.is_some() || self.polls() {
                     *fuel = 0;
                 }
                 if self.impatience > if self.communicated { PATIENCE } else { LONG_PATIENCE } {
