@@ -6,7 +6,7 @@
 //! change a copy.
 
 use super::memory::GraphAllocation;
-use super::{Conditional, Graph, Node, Task, TaskKind};
+use super::{Condition, Conditional, Graph, Node, Task, TaskKind};
 use crate::error::{Error, Result};
 use crate::event::{Event, Record};
 use crate::graph::run::GraphLaunch;
@@ -216,7 +216,7 @@ impl Graph {
     /// A node that a graph for launches by kernels may not have.
     fn unfit_for_devices(&self) -> Option<Arc<Node>> {
         let fit = |kind| matches!(kind, TaskKind::Kernel | TaskKind::Copy | TaskKind::Fill | TaskKind::Child);
-        let graphs = [self.nodes()].into_iter().chain(self.inner_graphs().iter().map(|graph| graph.nodes()));
+        let graphs = [self.nodes()].into_iter().chain(self.inner_graphs().into_iter().map(|graph| graph.nodes()));
         graphs.flatten().find(|node| !fit(node.task().kind()))
     }
 
