@@ -43,7 +43,9 @@ pub(crate) fn install(name: &str, client: &Client, libraries: &Path) -> Result<R
             Ok(checkout) => folder = checkout.join(&client.folder),
             Err(why) => {
                 let variable = &repository.variable;
-                return Ok(Err(format!("its tests are in no package; {variable} can name a checkout; {why:#}")));
+                return Ok(Err(format!(
+                    "its tests are in no package; {variable} can name a checkout; {why:#}"
+                )));
             }
         }
     }

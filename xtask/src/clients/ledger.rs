@@ -75,7 +75,8 @@ impl Ledger {
 
     /// What was recorded of all units of a client.
     pub(crate) fn sum(&self, client: &str) -> String {
-        let entries: Vec<&Entry> = self.0.iter().filter(|((name, _), _)| name == client).map(|(_, e)| e).collect();
+        let entries: Vec<&Entry> =
+            self.0.iter().filter(|((name, _), _)| name == client).map(|(_, e)| e).collect();
         let mut all = Tally::default();
         entries.iter().for_each(|entry| all.add(&entry.tally));
         let mut text = all.to_string();

@@ -80,8 +80,14 @@ pub(crate) fn run(choice: &Choice) -> Result<()> {
     for (name, client) in chosen {
         match install::install(name, client, &libraries)? {
             Ok(place) => {
-                let runner =
-                    unit::Runner { name, client, place: &place, command: &command, libraries: &libraries, stub: choice.stub };
+                let runner = unit::Runner {
+                    name,
+                    client,
+                    place: &place,
+                    command: &command,
+                    libraries: &libraries,
+                    stub: choice.stub,
+                };
                 suite(choice, &runner, deadline, &mut ledger, &mut wrong, &mut skipped)?;
             }
             Err(why) => skipped.push(format!("{name}: {why}")),

@@ -216,7 +216,8 @@ impl Graph {
     /// A node that a graph for launches by kernels may not have.
     fn unfit_for_devices(&self) -> Option<Arc<Node>> {
         let fit = |kind| matches!(kind, TaskKind::Kernel | TaskKind::Copy | TaskKind::Fill | TaskKind::Child);
-        let graphs = [self.nodes()].into_iter().chain(self.inner_graphs().into_iter().map(|graph| graph.nodes()));
+        let graphs =
+            [self.nodes()].into_iter().chain(self.inner_graphs().into_iter().map(|graph| graph.nodes()));
         graphs.flatten().find(|node| !fit(node.task().kind()))
     }
 
@@ -288,10 +289,9 @@ impl Exec {
         super::update::compatible(&step.task, &task).map_err(|_| Error::InvalidValue)?;
         let task = match (&step.task, task) {
             // The bodies stay the graphs that they are; their nodes are set one by one.
-            (Task::Conditional(old), Task::Conditional(new)) => Task::Conditional(Arc::new(Conditional {
-                bodies: old.bodies.clone(),
-                ..(*new).clone()
-            })),
+            (Task::Conditional(old), Task::Conditional(new)) => {
+                Task::Conditional(Arc::new(Conditional { bodies: old.bodies.clone(), ..(*new).clone() }))
+            }
             (_, task) => task,
         };
         step.task = task.clone();
