@@ -6,7 +6,7 @@
 //! change a copy.
 
 use super::memory::GraphAllocation;
-use super::{Condition, Conditional, Graph, Node, Task, TaskKind};
+use super::{Condition, Graph, Node, Task, TaskKind};
 use crate::error::{Error, Result};
 use crate::event::{Event, Record};
 use crate::graph::run::GraphLaunch;
@@ -287,19 +287,13 @@ impl Exec {
         let mut state = lock(&self.state);
         let step = Arc::make_mut(&mut state.plan).step(node).ok_or(Error::InvalidValue)?;
         super::update::compatible(&step.task, &task).map_err(|_| Error::InvalidValue)?;
-        let task = match (&step.task, task) {
-            // The bodies stay the graphs that they are; their nodes are set one by one.
-            (Task::Conditional(old), Task::Conditional(new)) => {
-                Task::Conditional(Arc::new(Conditional { bodies: old.bodies.clone(), ..(*new).clone() }))
-            }
-            (_, task) => task,
-        };
-        step.task = task.clone();
+        step.task = task.clone().with_bodies_of(&step.task);
         drop(state);
         let graphs = [Arc::clone(&self.source)].into_iter().chain(self.source.inner_graphs());
         for graph in graphs {
             if let Some(copy) = lock(&graph.contents).copy_with_origin(node) {
-                *lock(&copy.task) = task;
+                let mut present = lock(&copy.task);
+                *present = task.with_bodies_of(&present);
                 break;
             }
         }
