@@ -20,6 +20,9 @@ const TURN: i64 = 1_000_000;
 /// plain loads for one that has not started.
 const LONE_TURNS: u32 = 64;
 
+/// Rounds of nothing but waiting, some milliseconds, after which a host thread lets others run.
+const WAITING_ROUNDS: usize = 16;
+
 /// How a grid is to be run.
 pub(crate) struct Plan<'a> {
     pub(crate) threads: usize,
@@ -137,7 +140,8 @@ impl Shared<'_> {
                     admit = waits || turns % LONE_TURNS == 0;
                     resident.push_back(cluster);
                     waiting = if waits { waiting + 1 } else { 0 };
-                    if waiting > resident.len() {
+                    if waiting > WAITING_ROUNDS * resident.len() {
+                        waiting = 0;
                         // What they wait for is another thread's work.
                         std::thread::yield_now();
                     }
