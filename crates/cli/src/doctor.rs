@@ -29,9 +29,10 @@ pub(crate) struct Arguments {
 }
 
 /// Variables that change what happens.
-const VARIABLES: [&str; 8] = [
+const VARIABLES: [&str; 9] = [
     "WARPLOOM_LIB",
     "WARPLOOM_DEVICES",
+    "WARPLOOM_BOUNDS",
     "WARPLOOM_LOG",
     "WARPLOOM_TRACE",
     "WARPLOOM_SIMD",

@@ -13,7 +13,7 @@ use crate::peer::Peers;
 use crate::pool::{Pool, Pools};
 use crate::priority::Gate;
 use crate::virtual_memory::Mappings;
-use machine::memory::DeviceMemory;
+use machine::memory::{Bounds, DeviceMemory};
 use machine::{DeviceOptions, Profile};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Display;
@@ -42,6 +42,8 @@ pub struct Settings {
     pub memory_limit: Option<u64>,
     /// Who watches kernels, if somebody does.
     pub checking: Option<Arc<Checking>>,
+    /// Where memory ends for kernels.
+    pub bounds: Bounds,
 }
 
 /// All devices, and what they share.
@@ -228,6 +230,7 @@ impl Device {
         let made = self.machine.get_or_init(|| {
             let options = DeviceOptions {
                 memory_limit: self.process.settings.memory_limit,
+                bounds: self.process.settings.bounds,
                 ..DeviceOptions::default()
             };
             let machine = machine::Device::new(self.profile.clone(), options)?;
@@ -308,7 +311,7 @@ impl Process {
             let bytes = machine::launch::host_memory();
             let limit = self.settings.memory_limit.unwrap_or(bytes / 2);
             let memory = DeviceMemory::new(bytes, limit).map_err(|_| Error::OperatingSystem)?;
-            Ok(Arc::new(memory))
+            Ok(Arc::new(memory.with_bounds(self.settings.bounds)))
         });
         made.as_ref().map_err(|&error| error)
     }

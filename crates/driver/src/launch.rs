@@ -208,6 +208,10 @@ impl Context {
         if dynamic_shared > function.max_dynamic_shared() {
             return Err(Error::InvalidValue);
         }
+        let threads = block.iter().product();
+        if threads > function.stated_threads() {
+            return Err(Error::InvalidValue);
+        }
         // What was given for parameters has been measured by who gave it; here it only stands for its size.
         let launch = work.launch(vec![0; function.parameter_bytes()]);
         self.machine().check(&launch).map_err(|error| match (error, cluster) {
@@ -220,7 +224,6 @@ impl Context {
             }
         })?;
         let profile = self.device().profile();
-        let threads = block.iter().product();
         if threads > function.max_threads() {
             return Err(Error::LaunchOutOfResources);
         }

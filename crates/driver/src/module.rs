@@ -343,7 +343,7 @@ impl Function {
     }
 
     /// The most threads of a block that its directives allow.
-    fn stated_threads(&self) -> u32 {
+    pub(crate) fn stated_threads(&self) -> u32 {
         let bounds = self.bounds();
         let extents = bounds.req_ntid.or(bounds.max_ntid);
         let threads = extents.map(|extents| extents.iter().try_fold(1u32, |all, &n| all.checked_mul(n)));

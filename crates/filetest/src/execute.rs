@@ -95,7 +95,11 @@ pub fn run_watched(
     let at = |why: String| format!("{}:{}: {why}", program.name, case.line);
     let module = compile(program)?;
     let capture = Capture::default();
-    let options = DeviceOptions { memory_limit: Some(MEMORY), output: Output::new(capture.clone()) };
+    let options = DeviceOptions {
+        memory_limit: Some(MEMORY),
+        output: Output::new(capture.clone()),
+        ..DeviceOptions::default()
+    };
     let device = Device::new(case.profile.clone(), options).map_err(|error| at(error.to_string()))?;
     let loaded = match device.load(module) {
         Ok(loaded) => loaded,

@@ -144,7 +144,7 @@ pub fn run(text: &str, choose: Choose<'_>) -> Vec<String> {
     static DEVICE: OnceLock<Arc<Device>> = OnceLock::new();
     let device = DEVICE.get_or_init(|| {
         let profile = Profile { memory: 64 << 20, multiprocessors: 2, ..Profile::default() };
-        let options = DeviceOptions { memory_limit: None, output: Output::new(std::io::sink()) };
+        let options = DeviceOptions { output: Output::new(std::io::sink()), ..DeviceOptions::default() };
         Device::new(profile, options).expect("a host has 64 MiB")
     });
     let compiled = ptx::compile(&Source::new("generated", text));

@@ -17,6 +17,7 @@ use driver::stream::Stream;
 use driver::virtual_memory::Physical;
 use driver::{Context, Device, Driver, Error, Id, Result};
 use machine::Profile;
+use machine::memory::Bounds;
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -81,9 +82,17 @@ pub(crate) fn initialise() -> Result<()> {
         }
         _ => Execution::Full,
     };
+    let bounds = match std::env::var("WARPLOOM_BOUNDS").as_deref() {
+        Err(_) | Ok("" | "exact") => Bounds::Exact,
+        Ok("granules") => Bounds::Granules,
+        Ok(other) => {
+            log::error!("WARPLOOM_BOUNDS: `{other}` is neither `exact` nor `granules`");
+            return Err(Error::NoDevice);
+        }
+    };
     DRIVER.get_or_init(|| {
         watch_forks();
-        let settings = Settings { execution, memory_limit, checking: crate::checks::wanted() };
+        let settings = Settings { execution, memory_limit, checking: crate::checks::wanted(), bounds };
         Driver::with_settings(
             profiles,
             Box::new(ProcessMemory),

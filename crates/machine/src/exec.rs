@@ -27,6 +27,8 @@ pub(crate) struct Grid<'a> {
     /// Bytes of shared memory of a CTA: static, then dynamic.
     pub(crate) static_shared: u32,
     pub(crate) dynamic_shared: u32,
+    /// What of it threads can reach.
+    pub(crate) shared_end: u32,
     /// Where they begin in the CTA's part of the shared window, and what the system has of it.
     pub(crate) shared_start: u32,
     pub(crate) reserved_shared: u32,

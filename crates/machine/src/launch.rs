@@ -6,7 +6,7 @@ use crate::exec::{Grid, code_address};
 use crate::fault::{Fault, Place, Trap};
 use crate::lanes::simd::Level;
 use crate::lanes::{LANES, MAX_WARPS};
-use crate::memory::{DeviceMemory, MemoryError, Reach};
+use crate::memory::{Bounds, DeviceMemory, MemoryError, Reach};
 use crate::observe::Observer;
 use crate::ops::matrix::WARPGROUP;
 use crate::output::Output;
@@ -31,6 +31,8 @@ pub struct DeviceOptions {
     pub memory_limit: Option<u64>,
     /// Where device code prints; standard output by default.
     pub output: Output,
+    /// Where memory ends for kernels.
+    pub bounds: Bounds,
 }
 
 /// A virtual GPU.
@@ -40,6 +42,7 @@ pub struct Device {
     memory: Arc<DeviceMemory>,
     reach: Reach,
     output: Output,
+    bounds: Bounds,
     objects: Table,
     launches: AtomicU64,
 }
@@ -54,12 +57,13 @@ impl Device {
     /// A device with an empty memory.
     pub fn new(profile: Profile, options: DeviceOptions) -> Result<Arc<Self>, MemoryError> {
         let limit = options.memory_limit.unwrap_or_else(|| profile.memory.min(host_memory() / 2));
-        let memory = Arc::new(DeviceMemory::new(profile.memory, limit)?);
+        let memory = Arc::new(DeviceMemory::new(profile.memory, limit)?.with_bounds(options.bounds));
         Ok(Arc::new(Self {
             profile,
             memory,
             reach: Reach::default(),
             output: options.output,
+            bounds: options.bounds,
             objects: Table::default(),
             launches: AtomicU64::new(0),
         }))
@@ -558,6 +562,7 @@ impl Device {
             reserved_shared: self.profile.reserved_shared(),
             static_shared,
             dynamic_shared: launch.dynamic_shared,
+            shared_end: self.bounds.shared(static_shared + launch.dynamic_shared),
             local,
             multiprocessors: self.profile.multiprocessors,
             warp_slots: self.profile.threads_per_multiprocessor / LANES as u32,

@@ -1,7 +1,7 @@
 //! Bringing a client here: an environment of Python, an unpacked source, or a compiled test program.
 
 use super::cache;
-use super::suite::{Client, RustPackage};
+use super::suite::{Client, Repository, RustPackage};
 use anyhow::{Context, Result, ensure};
 use cargo_metadata::MetadataCommand;
 use std::fs;
@@ -38,10 +38,15 @@ pub(crate) fn install(name: &str, client: &Client, libraries: &Path) -> Result<R
     if let Some(package) = &client.source {
         folder = source(&base, &environment, package)?.join(&client.folder);
     }
-    if let Some(variable) = &client.checkout {
-        match std::env::var_os(variable) {
-            Some(checkout) => folder = PathBuf::from(checkout).join(&client.folder),
-            None => return Ok(Err(format!("its tests are in no package; {variable} can name a checkout"))),
+    if let Some(repository) = &client.repository {
+        match checkout(&base.join("checkout"), repository) {
+            Ok(checkout) => folder = checkout.join(&client.folder),
+            Err(why) => {
+                let variable = &repository.variable;
+                return Ok(Err(format!(
+                    "its tests are in no package; {variable} can name a checkout; {why:#}"
+                )));
+            }
         }
     }
     let program = match &client.package {
@@ -74,6 +79,24 @@ fn source(base: &Path, environment: &Path, package: &str) -> Result<PathBuf> {
         must(Command::new("tar").arg("xzf").arg(archive).arg("-C").arg(base))?;
     }
     Ok(folder)
+}
+
+/// The checkout that the caller names, or a clone of that one commit.
+fn checkout(clone: &Path, repository: &Repository) -> Result<PathBuf> {
+    let Repository { url, commit, variable } = repository;
+    if let Some(named) = std::env::var_os(variable) {
+        return Ok(named.into());
+    }
+    let head = clone.join(".git/HEAD");
+    if !fs::read_to_string(&head).is_ok_and(|head| head.trim() == commit) {
+        let _ = fs::remove_dir_all(clone);
+        fs::create_dir_all(clone)?;
+        let git = |arguments: &[&str]| must(Command::new("git").current_dir(clone).args(arguments));
+        git(&["init", "--quiet"])?;
+        git(&["fetch", "--quiet", "--depth", "1", url, commit])?;
+        git(&["checkout", "--quiet", "--detach", "FETCH_HEAD"])?;
+    }
+    Ok(clone.to_owned())
 }
 
 /// Compiles the unit tests of a package of Rust's registry; the program.

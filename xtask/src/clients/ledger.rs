@@ -73,6 +73,28 @@ impl Ledger {
         self.0.get(&(client.to_owned(), unit.to_owned())).map(|entry| entry.tally.passed)
     }
 
+    /// What was recorded of all units of a client.
+    pub(crate) fn sum(&self, client: &str) -> String {
+        let entries: Vec<&Entry> =
+            self.0.iter().filter(|((name, _), _)| name == client).map(|(_, e)| e).collect();
+        let mut all = Tally::default();
+        entries.iter().for_each(|entry| all.add(&entry.tally));
+        let mut text = all.to_string();
+        let tried = |entry: &&&Entry| entry.stub.is_some();
+        let (mut passed, mut needs) = (0, 0);
+        for entry in entries.iter().filter(tried) {
+            // What passes without execution does not need it; whatever fails may.
+            let without = entry.stub.unwrap_or_default().min(entry.tally.passed);
+            passed += entry.tally.passed - without;
+            needs += entry.tally.passed + entry.tally.failed - without;
+        }
+        if needs > 0 {
+            let percent = 100.0 * f64::from(passed) / f64::from(needs);
+            text += &format!("; of {needs} that need execution {passed} pass: {percent:.1} %");
+        }
+        text
+    }
+
     /// Notes a unit's numbers.
     pub(crate) fn set(&mut self, client: &str, unit: &str, tally: &Tally, stub: bool) {
         let entry = self.0.entry((client.to_owned(), unit.to_owned())).or_default();

@@ -12,6 +12,7 @@ mod ledger;
 mod suite;
 mod unit;
 
+use crate::libraries::{self, Wanted};
 use crate::root;
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
@@ -40,6 +41,9 @@ pub(crate) struct Choice {
     /// Build the libraries in the release profile.
     #[arg(long)]
     release: bool,
+    /// Print what was recorded, by client, and run nothing.
+    #[arg(long)]
+    summary: bool,
     /// Print the clients and their units, and run nothing.
     #[arg(long)]
     list: bool,
@@ -64,15 +68,26 @@ pub(crate) fn run(choice: &Choice) -> Result<()> {
         }
         return Ok(());
     }
-    let libraries = build(choice.release)?;
+    if choice.summary {
+        let ledger = Ledger::read()?;
+        chosen.for_each(|(name, _)| println!("{name}: {}", ledger.sum(name)));
+        return Ok(());
+    }
+    let (libraries, command) = build(choice.release)?;
     let deadline = Instant::now() + Duration::from_secs(choice.budget);
     let mut ledger = Ledger::read()?;
     let (mut wrong, mut skipped) = (Vec::new(), Vec::new());
     for (name, client) in chosen {
         match install::install(name, client, &libraries)? {
             Ok(place) => {
-                let runner =
-                    unit::Runner { name, client, place: &place, libraries: &libraries, stub: choice.stub };
+                let runner = unit::Runner {
+                    name,
+                    client,
+                    place: &place,
+                    command: &command,
+                    libraries: &libraries,
+                    stub: choice.stub,
+                };
                 suite(choice, &runner, deadline, &mut ledger, &mut wrong, &mut skipped)?;
             }
             Err(why) => skipped.push(format!("{name}: {why}")),
@@ -122,14 +137,16 @@ fn suite(
     Ok(())
 }
 
-/// Builds the libraries and the command; their folder.
-fn build(release: bool) -> Result<PathBuf> {
+/// Builds the libraries and the command: the folder of the ones, and the other.
+fn build(release: bool) -> Result<(PathBuf, PathBuf)> {
+    let folder = cache().join("cuda");
+    libraries::make(&Wanted { debug: !release, to: folder.clone() })?;
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.args(["build", "--package", "warploom", "--package", "warploom-libcuda"]).current_dir(root());
+    cargo.args(["build", "--package", "warploom"]).current_dir(root());
     if release {
         cargo.arg("--release");
     }
-    ensure!(cargo.status().context("cargo")?.success(), "the libraries do not build");
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
-    Ok(target.join(if release { "release" } else { "debug" }).canonicalize()?)
+    ensure!(cargo.status().context("cargo")?.success(), "`warploom` does not build");
+    let command = root().join("target").join(if release { "release/warploom" } else { "debug/warploom" });
+    Ok((folder.canonicalize()?, command))
 }

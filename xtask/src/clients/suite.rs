@@ -22,9 +22,9 @@ pub(crate) struct Client {
     /// A package of Rust's registry whose unit tests are compiled.
     #[serde(default)]
     pub(crate) package: Option<RustPackage>,
-    /// The variable that names a checkout of the client's repository, for tests that no package has.
+    /// Where its repository is, for tests that no package has.
     #[serde(default)]
-    pub(crate) checkout: Option<String>,
+    pub(crate) repository: Option<Repository>,
     /// Where the tests run: a folder of the source or the checkout.
     #[serde(default)]
     pub(crate) folder: PathBuf,
@@ -43,6 +43,18 @@ pub(crate) struct Client {
     /// Seconds that a test may take.
     #[serde(default = "some_minutes")]
     pub(crate) limit: u64,
+}
+
+/// A repository, as it was once.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Repository {
+    /// Where it is cloned from.
+    pub(crate) url: String,
+    /// The commit.
+    pub(crate) commit: String,
+    /// The variable that names a checkout to be used instead.
+    pub(crate) variable: String,
 }
 
 /// A package of Rust's registry.

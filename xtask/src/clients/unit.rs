@@ -20,6 +20,8 @@ pub(crate) struct Runner<'a> {
     pub(crate) client: &'a Client,
     pub(crate) place: &'a Place,
     pub(crate) libraries: &'a Path,
+    /// `warploom`.
+    pub(crate) command: &'a Path,
     pub(crate) stub: bool,
 }
 
@@ -68,7 +70,7 @@ impl Runner<'_> {
     fn command(&self, unit: &Unit, seconds: u64, outcomes: &Path) -> Command {
         let mut command = Command::new("nice");
         command.args(["-n", "10", "timeout", "--kill-after=5"]).arg(seconds.to_string());
-        command.arg(self.libraries.join("warploom")).args(["exec", "--"]);
+        command.arg(self.command).args(["exec", "--"]).env("WARPLOOM_LIB", self.libraries);
         if let Some(program) = &self.place.program {
             command.arg(program).arg("--test-threads=1");
             for test in self.client.package.iter().flat_map(|package| &package.without) {

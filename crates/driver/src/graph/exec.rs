@@ -6,7 +6,7 @@
 //! change a copy.
 
 use super::memory::GraphAllocation;
-use super::{Condition, Graph, Node, Task};
+use super::{Condition, Graph, Node, Task, TaskKind};
 use crate::error::{Error, Result};
 use crate::event::{Event, Record};
 use crate::graph::run::GraphLaunch;
@@ -19,7 +19,8 @@ use std::sync::{Arc, Mutex};
 pub const AUTO_FREE: u64 = 1;
 /// The graph is prepared when it is instantiated: it always is.
 pub const UPLOAD: u64 = 2;
-/// The graph may be launched by kernels, which is not supported.
+/// The graph may be launched by kernels too: it has only what they may launch. No kernel does, since the function that
+/// launches graphs is not there for them to call.
 pub const DEVICE_LAUNCH: u64 = 4;
 /// Kernels have the priorities of their nodes rather than the stream's.
 pub const NODE_PRIORITY: u64 = 8;
@@ -28,8 +29,6 @@ pub const NODE_PRIORITY: u64 = 8;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Plan {
     pub(super) steps: Vec<Step>,
-    /// Values that are set before it begins.
-    pub(super) conditions: Vec<Arc<Condition>>,
 }
 
 /// A step of a plan.
@@ -116,7 +115,6 @@ impl Plan {
             let reason = RefusalReason::ConditionUnused;
             return Err(Refusal { error: Error::InvalidValue, reason, node: None });
         }
-        self.conditions.extend(conditions);
         // The first and the last step of each node.
         let mut ends = HashMap::new();
         for node in &nodes {
@@ -215,15 +213,25 @@ impl std::fmt::Debug for Exec {
 }
 
 impl Graph {
+    /// A node that a graph for launches by kernels may not have.
+    fn unfit_for_devices(&self) -> Option<Arc<Node>> {
+        let fit = |kind| matches!(kind, TaskKind::Kernel | TaskKind::Copy | TaskKind::Fill | TaskKind::Child);
+        let graphs =
+            [self.nodes()].into_iter().chain(self.inner_graphs().into_iter().map(|graph| graph.nodes()));
+        graphs.flatten().find(|node| !fit(node.task().kind()))
+    }
+
     /// Makes it launchable. Of a graph that allocates memory there can be one instance at a time.
     pub fn instantiate(&self, flags: u64) -> std::result::Result<Arc<Exec>, Refusal> {
         let both = AUTO_FREE | DEVICE_LAUNCH;
         if flags & !(AUTO_FREE | UPLOAD | DEVICE_LAUNCH | NODE_PRIORITY) != 0 || flags & both == both {
             return Err(Error::InvalidValue.into());
         }
-        if flags & DEVICE_LAUNCH != 0 {
+        if flags & DEVICE_LAUNCH != 0
+            && let Some(node) = self.unfit_for_devices()
+        {
             let reason = RefusalReason::NodeOperation;
-            return Err(Refusal { error: Error::NotSupported, reason, node: None });
+            return Err(Refusal { error: Error::NotSupported, reason, node: Some(node) });
         }
         let mut before = lock(&self.contents).exec.clone();
         if self.has_memory() && before.upgrade().is_some() {
@@ -279,12 +287,13 @@ impl Exec {
         let mut state = lock(&self.state);
         let step = Arc::make_mut(&mut state.plan).step(node).ok_or(Error::InvalidValue)?;
         super::update::compatible(&step.task, &task).map_err(|_| Error::InvalidValue)?;
-        step.task = task.clone();
+        step.task = task.clone().with_bodies_of(&step.task);
         drop(state);
         let graphs = [Arc::clone(&self.source)].into_iter().chain(self.source.inner_graphs());
         for graph in graphs {
             if let Some(copy) = lock(&graph.contents).copy_with_origin(node) {
-                *lock(&copy.task) = task;
+                let mut present = lock(&copy.task);
+                *present = task.with_bodies_of(&present);
                 break;
             }
         }

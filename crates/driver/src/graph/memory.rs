@@ -152,8 +152,11 @@ impl Graph {
         (allocated, freed)
     }
 
-    /// That memory which the graph allocates is freed once only.
+    /// That there is memory to free, and that what the graph allocates is freed once only.
     pub(super) fn check_free(&self, address: u64) -> Result<()> {
+        if address == 0 {
+            return Err(Error::InvalidValue);
+        }
         let freed = |node: &Arc<Node>| matches!(node.task(), Task::Free(other) if other == address);
         if self.nodes().iter().any(freed) { Err(Error::InvalidValue) } else { Ok(()) }
     }

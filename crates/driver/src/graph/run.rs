@@ -50,8 +50,10 @@ impl GraphLaunch {
     }
 
     fn run_plan(&self, plan: &Plan, health: &Health) {
-        for condition in &plan.conditions {
-            health.note(condition.begin());
+        for step in &plan.steps {
+            if let Task::Conditional(conditional) = &step.task {
+                health.note(conditional.condition.begin());
+            }
         }
         let needs: Vec<usize> = plan.steps.iter().map(|step| step.needs).collect();
         let ready = (0..needs.len()).filter(|&step| needs[step] == 0).map(|step| plan.steps[step].turn(step));

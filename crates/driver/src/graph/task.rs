@@ -103,6 +103,16 @@ impl Task {
             _ => Vec::new(),
         }
     }
+
+    /// The same; a conditional node keeps the bodies that it had, whose nodes are set one by one.
+    pub(super) fn with_bodies_of(self, old: &Self) -> Self {
+        match (self, old) {
+            (Self::Conditional(new), Self::Conditional(old)) => {
+                Self::Conditional(Arc::new(Conditional { bodies: old.bodies.clone(), ..(*new).clone() }))
+            }
+            (task, _) => task,
+        }
+    }
 }
 
 /// How a conditional node decides.

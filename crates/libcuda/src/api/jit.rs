@@ -134,6 +134,14 @@ impl Logs {
         Ok(logs)
     }
 
+    /// The same, but nobody is told how much was written. For links: `cuda.h` wants the program's array to live as long as
+    /// the link, but clients (cuda.core) let go of it as soon as the link is made. The buffers hold text that ends itself.
+    pub(crate) fn without_sizes(mut self) -> Self {
+        self.information.written = std::ptr::null_mut();
+        self.errors.written = std::ptr::null_mut();
+        self
+    }
+
     /// An image as it is to be compiled.
     pub(crate) fn apply(&self, image: Image, profile: &Profile) -> Result<Image> {
         match self.registers {

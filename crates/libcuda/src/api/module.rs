@@ -120,7 +120,7 @@ api! {
         values: *mut *mut c_void,
         out: *mut CUlinkState,
     ) {
-        let logs = Logs::new(count, options, values)?;
+        let logs = Logs::new(count, options, values)?.without_sizes();
         let device = Some(current()?.device().clone());
         let state = LinkState { device, logs, ..LinkState::default() };
         put(out, LINKS.insert(Id::next(), Arc::new(Mutex::new(state))))

@@ -7,6 +7,7 @@
 //! same range. What kernels reach besides is in [`Reach`]. Shared and local memory have windows in the generic address
 //! space above every host address.
 
+mod bounds;
 mod buffers;
 mod host;
 pub mod mapped;
@@ -16,6 +17,7 @@ mod reach;
 mod region;
 pub mod shared;
 
+pub use bounds::Bounds;
 pub use buffers::Buffers;
 pub use host::HostRange;
 pub use reach::Reach;
@@ -110,6 +112,7 @@ pub struct DeviceMemory {
     /// For every page, a `u16`: how many of its first bytes are valid. Lazily zero, as the pages themselves are.
     page_map: Region,
     limit: u64,
+    bounds: Bounds,
     multicast: multicast::Objects,
     allocator: Mutex<Allocator>,
     /// Kernels under way: freed addresses are not given out again until none is, so that an access which has passed
@@ -176,10 +179,16 @@ impl DeviceMemory {
             region,
             page_map,
             limit: limit.min(capacity),
+            bounds: Bounds::Exact,
             multicast: multicast::Objects::default(),
             allocator: Mutex::new(allocator),
             kernels: AtomicUsize::new(0),
         })
+    }
+
+    /// The same with allocations that end so for kernels.
+    pub fn with_bounds(self, bounds: Bounds) -> Self {
+        Self { bounds, ..self }
     }
 
     /// The page map's entry of a page of the region.
@@ -208,8 +217,10 @@ impl DeviceMemory {
         }
         let used = allocator.used;
         let offset = allocator.take(footprint(bytes)).ok_or_else(|| out_of_memory(used))?;
+        // A granule is never larger than a page, so there are no more pages.
+        let end = self.bounds.global(bytes);
         for page in 0..bytes.div_ceil(PAGE) {
-            let valid = (bytes - page * PAGE).min(PAGE) as u16;
+            let valid = (end - page * PAGE).min(PAGE) as u16;
             self.valid_bytes(offset / PAGE + page).store(valid, Ordering::Release);
         }
         allocator.live.insert(offset, bytes);
@@ -385,6 +396,17 @@ mod tests {
         assert!(memory.cell::<u32>(a + 4).is_some() && memory.cell::<u32>(a + 2).is_none());
         let b = memory.allocate(3 * PAGE).unwrap();
         assert!(memory.is_valid(b + PAGE - 4, 8) && !memory.is_valid(b + 3 * PAGE - 4, 8));
+    }
+
+    #[test]
+    fn bounds_can_be_those_of_granules() {
+        let memory = memory().with_bounds(Bounds::Granules);
+        let a = memory.allocate(PAGE + 10).unwrap();
+        assert!(memory.is_valid(a + PAGE + 8, 4) && memory.is_valid(a + PAGE + 511, 1));
+        assert!(!memory.is_valid(a + PAGE + 512, 1));
+        assert!(memory.write(a + PAGE + 8, b"warp").is_err());
+        memory.free(a).unwrap();
+        assert!(!memory.is_valid(a + PAGE + 8, 4));
     }
 
     #[test]

@@ -61,10 +61,9 @@ impl Cluster {
             })
             .collect();
         let threads = grid.block.iter().product();
-        let shared = grid.static_shared + grid.dynamic_shared;
         Self {
             order: (0..ctas.len()).flat_map(|r| (0..ctas[r].packs.len()).map(move |p| (r, p))).collect(),
-            common: Common::new(ctas.len(), threads, grid.shared_start, shared),
+            common: Common::new(ctas.len(), threads, grid.shared_start, grid.shared_end),
             ctas,
             scheduler: scheduler.instantiate(index),
             turns: 0,
