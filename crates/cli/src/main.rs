@@ -16,6 +16,7 @@ mod link;
 mod litmus;
 mod ptxas;
 mod run;
+mod sass;
 mod terminal;
 
 use clap::{Parser, Subcommand};
@@ -49,6 +50,7 @@ enum Command {
     Doctor(doctor::Arguments),
     Ptxas(ptxas::Arguments),
     Litmus(litmus::Arguments),
+    Sass(sass::Arguments),
 }
 
 impl Command {
@@ -64,6 +66,7 @@ impl Command {
             Self::Doctor(arguments) => doctor::execute(&arguments),
             Self::Ptxas(arguments) => ptxas::execute(&arguments),
             Self::Litmus(arguments) => litmus::execute(&arguments),
+            Self::Sass(arguments) => sass::execute(&arguments),
         }
     }
 }
