@@ -261,7 +261,7 @@ impl Matcher<'_> {
         if let Some(len) = expression(rest) {
             let Some(value) = self.symbols.value(&rest[..len], field, bits) else {
                 let name = rest[..len].to_string();
-                self.complain(at, || format!("`{name}` has no value here"));
+                self.complain(at, || format!("`` {name} `` has no value here"));
                 return None;
             };
             return Some((i128::from(value), at + len));
