@@ -295,8 +295,7 @@ pub fn settle(arch: crate::Arch, words: &[u128]) -> String {
         text.push_str(line);
         if line.starts_with("form ") {
             let seen = residues.remove(&form).unwrap_or_default();
-            let shown: Vec<u128> = seen.into_iter().filter(|it| *it != 0).collect();
-            let often = |bit: &u32| 2 * shown.iter().filter(|it| **it >> bit & 1 == 1).count() > shown.len();
+            let often = |bit: &u32| 2 * seen.iter().filter(|it| **it >> bit & 1 == 1).count() > seen.len();
             let rest = (0..105)
                 .filter(often)
                 .fold(arch.table().forms[form as usize].rest, |rest, bit| rest ^ 1u128 << bit);
