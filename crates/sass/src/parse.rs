@@ -74,11 +74,24 @@ pub fn parse(
             span: digits,
             message: "a residue is a hexadecimal number of 128 bits".into(),
         })?;
-    let canonical = without_residue(arch, trimmed[..at].trim_end(), control, address, symbols)?;
+    let text = trimmed[..at].trim_end();
+    let canonical = match without_residue(arch, text, control, address, symbols) {
+        Ok(it) => it,
+        Err(error) => return whole(arch, text, control, address, residue).ok_or(error),
+    };
     decode(arch, canonical.word ^ residue).ok_or_else(|| ParseError {
         span: at..trimmed.len(),
         message: format!("with this residue the word is no instruction of {arch}"),
     })
+}
+
+/// Text that no word is made of by itself: the residue is all of the word.
+fn whole(arch: Arch, text: &str, control: Control, address: u64, word: u128) -> Option<Instruction> {
+    let reuse = Control::of(word).reuse;
+    let instruction = decode(arch, Control { reuse, ..control }.put(word))?;
+    let mut own = String::new();
+    instruction.print(address, &mut own);
+    (own == text).then_some(instruction)
 }
 
 pub(crate) fn without_residue(

@@ -79,7 +79,8 @@ fn operands_are_found() {
     let expected =
         [Name::Predicate(2), Name::Register(4), Name::Uniform(6), Name::Register(2), Name::Predicate(3)];
     assert_eq!(names, expected);
-    let names: Vec<Name> = Instruction::operands("FFMA R1, R2, c[0x0][0x210], RZ").map(|it| it.name).collect();
+    let names: Vec<Name> =
+        Instruction::operands("FFMA R1, R2, c[0x0][0x210], RZ").map(|it| it.name).collect();
     assert_eq!(names, [Name::Register(1), Name::Register(2), Name::Constant(0, Some(0x210))]);
 }
 

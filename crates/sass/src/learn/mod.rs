@@ -125,12 +125,15 @@ pub fn merge(oracle: &dyn Oracle, opcodes: &[usize], known: &[String]) -> Result
             continue;
         };
         if fit.wrong > 0 {
-            let note = format!("{} of {} random words are read otherwise than by the oracle", fit.wrong, fit.words);
+            let note =
+                format!("{} of {} random words are read otherwise than by the oracle", fit.wrong, fit.words);
             lines.push(format!("# Not fully known: {note}."));
             open.push(format!("{opcode:#05x}: {note}"));
         }
         let table = &tables[fit.table];
-        lines.extend(table.forms_of(opcode).map(|at| adopted_line(opcode, table, &table.forms[at], &mut sets)));
+        lines.extend(
+            table.forms_of(opcode).map(|at| adopted_line(opcode, table, &table.forms[at], &mut sets)),
+        );
     }
     Ok(Outcome { table: joined(&sets, &lines), open, asked: 0 })
 }
