@@ -16,7 +16,6 @@ mod link;
 mod litmus;
 mod ptxas;
 mod run;
-mod sass;
 mod terminal;
 
 use clap::{Parser, Subcommand};
@@ -50,7 +49,6 @@ enum Command {
     Doctor(doctor::Arguments),
     Ptxas(ptxas::Arguments),
     Litmus(litmus::Arguments),
-    Sass(sass::Arguments),
 }
 
 impl Command {
@@ -66,7 +64,6 @@ impl Command {
             Self::Doctor(arguments) => doctor::execute(&arguments),
             Self::Ptxas(arguments) => ptxas::execute(&arguments),
             Self::Litmus(arguments) => litmus::execute(&arguments),
-            Self::Sass(arguments) => sass::execute(&arguments),
         }
     }
 }

@@ -373,7 +373,7 @@ impl Matcher<'_> {
             None => (0, at),
         };
         let signed = !wrap || value < 0;
-        let value = self.fit(value, bits.width(), memory.shift, signed, at)?;
+        let value = self.fit(value, bits.width(), memory.shift, signed, start.unwrap_or(at))?;
         let (word, known) = settle(&bits, value, state)?;
         self.pieces(rest, end, word, known)
     }
