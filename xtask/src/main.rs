@@ -1,12 +1,15 @@
 //! The project's chores: `cargo xtask` with `tidy`, `docs`, `clients`, `corpus`, `record`, `fingerprints`, `tables`,
-//! `verdicts`, `libraries` or `programs`.
+//! `verdicts`, `libraries`, `programs`, `calls`, `sanitize` or `litmus-silicon`.
 
+mod calls;
 mod clients;
 mod corpus;
 mod fingerprints;
 mod libraries;
+mod litmus;
 mod programs;
 mod record;
+mod sanitize;
 mod tables;
 mod tidy;
 mod verdicts;
@@ -44,8 +47,14 @@ enum Chore {
     Libraries(libraries::Wanted),
     /// Compiles CUDA C++ programs with nvcc and runs them on the libraries.
     Programs(programs::Compiler),
+    /// Measures what calls of the driver and copies take.
+    Calls(calls::Choice),
+    /// Runs the tests of the driver's streams under ThreadSanitizer.
+    Sanitize,
     /// Compares the checker with ptxas, over all of the instruction table.
     Verdicts(verdicts::Verdicts),
+    /// Runs litmus tests on a GPU, and asks the memory model about what was seen.
+    LitmusSilicon(litmus::Choice),
 }
 
 /// The repository's root.
@@ -87,7 +96,10 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Tables(recordings) => tables::run(&recordings),
         Chore::Libraries(wanted) => libraries::run(&wanted),
         Chore::Programs(compiler) => programs::run(&compiler),
+        Chore::Calls(choice) => calls::run(&choice),
+        Chore::Sanitize => sanitize::run(),
         Chore::Verdicts(verdicts) => verdicts::run(&verdicts),
+        Chore::LitmusSilicon(choice) => litmus::run(&choice),
     }
 }
 

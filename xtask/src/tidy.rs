@@ -16,12 +16,19 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("warploom-machine", &["warploom-ir", "warploom-numerics", "warploom-ptx"]),
     ("warploom-cubin", &[]),
     ("warploom-memory-model", &["warploom-ptx"]),
+    ("warploom-sanitizer", &["warploom-machine", "warploom-memory-model", "warploom-ptx"]),
     ("warploom-link", &["warploom-ptx"]),
-    ("warploom-driver", &["warploom-cubin", "warploom-link", "warploom-machine", "warploom-ptx"]),
+    (
+        "warploom-driver",
+        &["warploom-cubin", "warploom-link", "warploom-machine", "warploom-ptx", "warploom-sanitizer"],
+    ),
     ("warploom-cabi", &[]),
     ("warploom-border", &[]),
     ("warploom-client", &["warploom-cabi"]),
-    ("warploom-libcuda", &["warploom-border", "warploom-cabi", "warploom-driver", "warploom-machine"]),
+    (
+        "warploom-libcuda",
+        &["warploom-border", "warploom-cabi", "warploom-driver", "warploom-machine", "warploom-sanitizer"],
+    ),
     ("warploom-libcudart", &["warploom-border", "warploom-cabi", "warploom-client"]),
     ("warploom-libnvml", &["warploom-border", "warploom-cabi", "warploom-client"]),
     ("warploom", ALL),
@@ -29,7 +36,18 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("warploom-filetest", ALL),
     ("warploom-silicon", &["warploom-machine"]),
     ("warploom-recorded", &["warploom-machine", "warploom-ptx", "warploom-silicon"]),
-    ("xtask", &["warploom-cabi", "warploom-numerics", "warploom-ptx", "warploom-recorded"]),
+    (
+        "xtask",
+        &[
+            "warploom-cabi",
+            "warploom-machine",
+            "warploom-memory-model",
+            "warploom-numerics",
+            "warploom-ptx",
+            "warploom-recorded",
+            "warploom-silicon",
+        ],
+    ),
 ];
 
 /// What the command, the examples and the tests may use.
@@ -41,6 +59,7 @@ const ALL: &[&str] = &[
     "warploom-memory-model",
     "warploom-numerics",
     "warploom-ptx",
+    "warploom-sanitizer",
     "warploom-silicon",
 ];
 

@@ -4,6 +4,7 @@ use crate::failure::{EXIT_CODES, Exit, Failure};
 use crate::{input, terminal};
 use clap::{Subcommand, ValueEnum};
 use memory_model::answer::{Liveness, Options, Outcomes, Question, Race, Undecided, Verdict};
+use memory_model::catalogue::{self, Place};
 use memory_model::checker::Checker;
 use memory_model::generate::{self, Annotation, Edge, Shape};
 use memory_model::language::{Version, parse_version};
@@ -90,6 +91,9 @@ struct Generate {
     /// The order and scope of all other accesses, for cycles
     #[arg(long, default_value = "weak", value_name = "ORDER")]
     other: String,
+    /// The tests that are known by name, in every style, each thread in a cluster of its own
+    #[arg(long, conflicts_with_all = ["cycle", "threads", "accesses"])]
+    classics: bool,
     /// How many threads a shape has
     #[arg(long, default_value_t = 2, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=4))]
     threads: u8,
@@ -430,6 +434,15 @@ fn generate_tests(arguments: &Generate) -> Result<Exit, Failure> {
                 Failure::usage(format!("`{cycle}` is not a cycle that ends between threads"))
             })?,
         )?;
+        return Ok(Exit::Ok);
+    }
+    if arguments.classics {
+        for (shape, style, columns) in catalogue::classics() {
+            let name = format!("{shape}+{style}").replace([';', ','], "").replace(' ', "-");
+            let apart: Vec<Place> =
+                (0..columns.len() as u32).map(|cluster| Place { cluster, ..Place::default() }).collect();
+            emit(catalogue::text(&name, &columns, &apart))?;
+        }
         return Ok(Exit::Ok);
     }
     let own: Vec<&str> = arguments.instruction.iter().map(String::as_str).collect();

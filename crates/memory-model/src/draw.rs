@@ -1,9 +1,10 @@
 //! Executions as pictures: for Graphviz, and as SVG with a column for each thread.
 
 use crate::answer::Execution;
+use crate::event::Placement;
 use crate::explain::{Edge, describe, letter, shown_edges};
 use crate::model::Model;
-use crate::program::Program;
+use crate::program::{Program, Thread};
 use std::fmt::Write as _;
 
 fn colour(name: &str) -> &'static str {
@@ -42,7 +43,7 @@ pub fn dot(program: &Program, model: &Model, execution: &Execution, marked: &[Ed
         }
     }
     for (index, thread) in program.threads.iter().enumerate() {
-        let place = format!("{}: cta {}, gpu {}", thread.name, thread.placement.cta, thread.placement.gpu);
+        let place = heading(thread);
         let _ = writeln!(out, "  subgraph cluster_{index} {{\n    label=\"{}\";", quote(&place));
         for (event, of) in execution.events().iter().enumerate() {
             if of.thread == Some(index as u32) {
@@ -63,8 +64,19 @@ pub fn dot(program: &Program, model: &Model, execution: &Execution, marked: &[Ed
     out
 }
 
+/// A thread's name and where it runs; the first cluster goes without saying.
+fn heading(thread: &Thread) -> String {
+    let Placement { cta, cluster, gpu } = thread.placement;
+    match cluster {
+        0 => format!("{}: cta {cta}, gpu {gpu}", thread.name),
+        _ => format!("{}: cta {cta}, cluster {cluster}, gpu {gpu}", thread.name),
+    }
+}
+
 const ROW: usize = 64;
 const TOP: usize = 70;
+/// Where the first row of threads is.
+const FIRST: usize = TOP + 40;
 const BOX_HEIGHT: usize = 28;
 const CHARACTER: usize = 8;
 const GAP: usize = 110;
@@ -94,13 +106,13 @@ pub fn svg(program: &Program, model: &Model, execution: &Execution, marked: &[Ed
                 initial += width + GAP;
             }
             Some(thread) => {
-                boxes.push((left(thread), TOP + 40 + next[thread] * ROW, widths[thread]));
+                boxes.push((left(thread), FIRST + next[thread] * ROW, widths[thread]));
                 next[thread] += 1;
             }
         }
     }
-    let width = left(program.threads.len()).max(initial) + 30;
-    let height = TOP + 60 + next.iter().max().unwrap_or(&0) * ROW;
+    let width = (left(program.threads.len()).max(initial) + 30).saturating_sub(GAP - 40);
+    let height = FIRST + next.iter().max().unwrap_or(&0) * ROW;
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" \
          font-family=\"monospace\" font-size=\"13\">\n<title>{}</title>\n<rect width=\"100%\" height=\"100%\" \
@@ -108,7 +120,7 @@ pub fn svg(program: &Program, model: &Model, execution: &Execution, marked: &[Ed
         escape(&program.name)
     );
     for (thread, of) in program.threads.iter().enumerate() {
-        let place = format!("{}: cta {}, gpu {}", of.name, of.placement.cta, of.placement.gpu);
+        let place = heading(of);
         let _ = writeln!(
             out,
             "<text x=\"{}\" y=\"{}\" font-weight=\"bold\">{}</text>",
@@ -117,8 +129,16 @@ pub fn svg(program: &Program, model: &Model, execution: &Execution, marked: &[Ed
             escape(&place)
         );
     }
+    let area =
+        |&(x, y, width): &(usize, usize, usize)| [x, y, x + width, y + BOX_HEIGHT].map(|side| side as f64);
+    let mut taken: Vec<Area> = boxes.iter().map(area).collect();
+    let headings = (0..program.threads.len())
+        .map(|thread| [left(thread), TOP + 10, left(thread) + widths[thread], TOP + 32]);
+    taken.extend(headings.map(|sides| sides.map(|side| side as f64)));
     for (index, edge) in edges(model, execution, marked).iter().enumerate() {
-        out.push_str(&arrow(edge, &boxes, is_marked(edge, marked), index));
+        let curve = Curve::new(edge, &boxes, index);
+        let at = place(&curve, &edge.name, &mut taken, (width, height));
+        out.push_str(&arrow(edge, &curve, is_marked(edge, marked), at));
     }
     for (label, &(x, y, width)) in labels.iter().zip(&boxes) {
         let _ = writeln!(
@@ -134,41 +154,116 @@ pub fn svg(program: &Program, model: &Model, execution: &Execution, marked: &[Ed
     out
 }
 
-/// A curve between two boxes, with a head and its name. Edges of one pair are kept apart by their place in the list.
-fn arrow(edge: &Edge, boxes: &[(usize, usize, usize)], marked: bool, index: usize) -> String {
-    let ((x1, y1, w1), (x2, y2, w2)) = (boxes[edge.from], boxes[edge.to]);
-    let middle = BOX_HEIGHT as f64 / 2.0;
-    let (from, to) = ((x1 as f64, y1 as f64, w1 as f64), (x2 as f64, y2 as f64, w2 as f64));
-    let spread = (index % 5) as f64 * 7.0 - 14.0;
-    let (start, control, end) = if x1 == x2 {
-        if edge.name == "po" {
+type Point = (f64, f64);
+
+/// The way of an edge: a quadratic curve.
+struct Curve {
+    start: Point,
+    control: Point,
+    end: Point,
+}
+
+impl Curve {
+    /// Between two boxes. Edges of one pair are kept apart by their place in the list.
+    fn new(edge: &Edge, boxes: &[(usize, usize, usize)], index: usize) -> Self {
+        let place = |(x, y, width): (usize, usize, usize)| (x as f64, y as f64, width as f64);
+        let (from, to) = (place(boxes[edge.from]), place(boxes[edge.to]));
+        let middle = BOX_HEIGHT as f64 / 2.0;
+        let spread = (index % 5) as f64 * 7.0 - 14.0;
+        let (start, control, end) = if from.0 == to.0 && edge.name == "po" {
             // Straight down beside the label.
             let x = from.0 + 24.0;
             ((x, from.1 + 2.0 * middle), (x, (from.1 + to.1) / 2.0 + middle), (x, to.1))
-        } else {
+        } else if from.1 < TOP as f64 {
+            // From an initial write: from below it, to the top of the first row and to the near side of others.
+            let (x1, y1) = (from.0 + from.2 / 2.0, from.1 + 2.0 * middle);
+            let (x2, y2) = match to {
+                (x, y, width) if y <= FIRST as f64 => (x1.clamp(x + 40.0, x + width - 20.0) + spread, y),
+                (x, y, _) if x1 < x => (x, y + middle),
+                (x, y, width) => (x + width, y + middle),
+            };
+            let bow = if to.1 <= FIRST as f64 { 0.0 } else { 30.0 };
+            let aside = if x1 < x2 { -bow } else { bow };
+            ((x1, y1), ((x1 + x2) / 2.0 + aside, (y1 + y2) / 2.0), (x2, y2))
+        } else if from.0 == to.0 {
             let x = from.0 + from.2;
             ((x, from.1 + middle), (x + 60.0 + spread, (from.1 + to.1) / 2.0 + middle), (x, to.1 + middle))
-        }
-    } else {
-        let (x1, x2) = if from.0 < to.0 { (from.0 + from.2, to.0) } else { (from.0, to.0 + to.2) };
-        let (y1, y2) = (from.1 + middle, to.1 + middle);
-        ((x1, y1), ((x1 + x2) / 2.0, (y1 + y2) / 2.0 + spread * 2.0), (x2, y2))
+        } else {
+            let (x1, x2) = if from.0 < to.0 { (from.0 + from.2, to.0) } else { (from.0, to.0 + to.2) };
+            let (y1, y2) = (from.1 + middle, to.1 + middle);
+            ((x1, y1), ((x1 + x2) / 2.0, (y1 + y2) / 2.0 + spread * 2.0), (x2, y2))
+        };
+        Self { start, control, end }
+    }
+
+    fn at(&self, t: f64) -> Point {
+        let mix = |a: f64, b: f64, c: f64| a * (1.0 - t) * (1.0 - t) + 2.0 * b * t * (1.0 - t) + c * t * t;
+        let (a, b, c) = (self.start, self.control, self.end);
+        (mix(a.0, b.0, c.0), mix(a.1, b.1, c.1))
+    }
+}
+
+/// Left, top, right and bottom.
+type Area = [f64; 4];
+
+/// Where the name of an edge stands: on its curve or close to it, and clear of all that is there already.
+fn place(curve: &Curve, name: &str, taken: &mut Vec<Area>, (width, height): (usize, usize)) -> Point {
+    let half = name.chars().count() as f64 * 3.6 + 2.0;
+    let area = |(x, y): Point| [x - half, y - 11.0, x + half, y + 3.0];
+    let clear = |area: &Area| {
+        let inside = area[0] > 0.0 && area[1] > 0.0 && area[2] < width as f64 && area[3] < height as f64;
+        let meets = |other: &Area| {
+            area[0] < other[2] && other[0] < area[2] && area[1] < other[3] && other[1] < area[3]
+        };
+        inside && !taken.iter().any(meets)
     };
+    let along = [0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8, 0.1, 0.9];
+    let around = (0..40).flat_map(|far| {
+        let far = f64::from(far) * 7.0;
+        [(0.0, far), (0.0, -far), (far, 0.0), (-far, 0.0), (far, far), (-far, -far)]
+    });
+    let mut candidates = around.flat_map(|(dx, dy)| {
+        along.map(|t| {
+            let (x, y) = curve.at(t);
+            (x + dx, y + dy + 4.0)
+        })
+    });
+    let found = candidates.find(|&at| clear(&area(at))).unwrap_or_else(|| curve.at(0.5));
+    taken.push(area(found));
+    found
+}
+
+/// A curve with a head and its name.
+fn arrow(edge: &Edge, curve: &Curve, marked: bool, at: Point) -> String {
+    let (start, control, end) = (curve.start, curve.control, curve.end);
     let (dx, dy) = (end.0 - control.0, end.1 - control.1);
     let length = (dx * dx + dy * dy).sqrt().max(1.0);
     let (ux, uy) = (dx / length, dy / length);
     let corner = |side: f64| (end.0 - 9.0 * ux + side * 4.0 * uy, end.1 - 9.0 * uy - side * 4.0 * ux);
     let ((ax, ay), (bx, by)) = (corner(1.0), corner(-1.0));
-    let label = (
-        0.25 * start.0 + 0.5 * control.0 + 0.25 * end.0,
-        0.25 * start.1 + 0.5 * control.1 + 0.25 * end.1 - 4.0,
-    );
     let (colour, width) = (colour(&edge.name), if marked { 3.5 } else { 1.5 });
+    let half = edge.name.chars().count() as f64 * 3.6;
+    let weight = if marked { " font-weight=\"bold\"" } else { "" };
     format!(
         "<path d=\"M{:.1} {:.1} Q{:.1} {:.1} {:.1} {:.1}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"{width}\"/>\
          <polygon points=\"{:.1},{:.1} {ax:.1},{ay:.1} {bx:.1},{by:.1}\" fill=\"{colour}\"/>\
-         <text x=\"{:.1}\" y=\"{:.1}\" fill=\"{colour}\" font-size=\"12\">{}</text>\n",
-        start.0, start.1, control.0, control.1, end.0, end.1, end.0, end.1, label.0, label.1, edge.name
+         <rect x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"12\" fill=\"white\" fill-opacity=\"0.85\"/>\
+         <text class=\"edge\" x=\"{:.1}\" y=\"{:.1}\" fill=\"{colour}\" font-size=\"12\" text-anchor=\"middle\"\
+         {weight}>{}</text>\n",
+        start.0,
+        start.1,
+        control.0,
+        control.1,
+        end.0,
+        end.1,
+        end.0,
+        end.1,
+        at.0 - half,
+        at.1 - 9.0,
+        2.0 * half,
+        at.0,
+        at.1,
+        edge.name
     )
 }
 

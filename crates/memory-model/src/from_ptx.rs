@@ -13,9 +13,11 @@
 //!
 //! A thread runs an entry; its parameters are the variables in parentheses. Variables of `.global` are shared by all
 //! threads, those of `.shared` by the threads of a CTA, and those of `.const` are read through the constant proxy. What an
-//! instruction does is taken from the module that [`ptx`] has checked; addresses must be those of a variable plus a
-//! constant. Understood are loads, stores, atomics and reductions, fences, barriers, `mov`, integer arithmetic, `setp` and
-//! branches.
+//! instruction does is taken from the module that [`ptx`] has checked. Addresses are those of a variable plus a constant,
+//! which may be computed from constants. Understood are loads, stores, atomics and reductions, fences, barriers, mbarriers
+//! ([`mbarrier`]), `mov`, integer arithmetic, `setp` and branches.
+
+mod mbarrier;
 
 use crate::event::{Bytes, Order, Part, Placement, Proxy, Scope};
 use crate::language::Version;
@@ -46,7 +48,8 @@ pub struct FromPtx {
 /// Makes a test of a checked module and the directives in its text.
 pub fn parse(module: &Module) -> Result<FromPtx, Problem> {
     let source = module.source.text();
-    let mut test = Test { module, program: empty(), variables: Vec::new(), source };
+    let mut test =
+        Test { module, program: empty(), variables: Vec::new(), phases: FxHashMap::default(), source };
     let mut assertion = None;
     let mut offset = 0;
     for line in source.split_inclusive('\n') {
@@ -104,6 +107,8 @@ struct Test<'a> {
     program: Program,
     /// The objects of variables, by CTA for shared ones.
     variables: Vec<(VarId, Option<Placement>, u32)>,
+    /// How many arrivals end a phase of an mbarrier.
+    phases: FxHashMap<VarId, i64>,
     source: &'a str,
 }
 
@@ -179,6 +184,7 @@ impl Test<'_> {
             placement,
             parameters,
             addresses: Addresses::default(),
+            constants: FxHashMap::default(),
             code: Vec::new(),
             places: Vec::new(),
             barriers: FxHashMap::default(),
@@ -256,6 +262,8 @@ struct Lowering<'t, 'a> {
     placement: Placement,
     parameters: FxHashMap<VarId, VarId>,
     addresses: Addresses,
+    /// Registers that are written once, and with a constant.
+    constants: FxHashMap<RegId, i64>,
     code: Vec<(Instruction, String)>,
     /// Where the code of each instruction of the module begins.
     places: Vec<usize>,
@@ -311,8 +319,10 @@ impl Lowering<'_, '_> {
             }
             if matches!(words[0], "ret" | "exit") {
                 self.code.push((Instruction::Jump(usize::MAX - 1), text));
-            } else if let Some(made) = self.instruction(&words, &operands).map_err(fail)? {
-                self.code.push((made, text));
+            } else {
+                let made = self.instruction(&words, &operands).map_err(fail)?;
+                self.code.extend(made.into_iter().map(|made| (made, text.clone())));
+                self.fold(&words, &operands, instruction.guard.is_some());
             }
             if instruction.guard.is_some() {
                 let behind = self.code.len();
@@ -340,7 +350,7 @@ impl Lowering<'_, '_> {
         Ok(std::mem::take(&mut self.code).into_iter().unzip())
     }
 
-    fn instruction(&mut self, words: &[&str], operands: &[Source]) -> Result<Option<Instruction>, String> {
+    fn instruction(&mut self, words: &[&str], operands: &[Source]) -> Result<Vec<Instruction>, String> {
         let has = |word: &str| words.contains(&word);
         let scope = if has("cta") {
             Some(Scope::Cta)
@@ -362,62 +372,68 @@ impl Lowering<'_, '_> {
             {
                 let variable = self.parameters[parameter];
                 self.hold(&operands[0], variable, 0)?;
-                Ok(None)
+                Ok(Vec::new())
             }
             ("ld", [to, from]) => {
                 let access = self.access(from, size, words, order, scope)?;
                 let destinations =
                     self.list(to).iter().map(|register| self.register(register)).collect::<Result<_, _>>()?;
-                Ok(Some(Instruction::Load { destinations, access }))
+                Ok(vec![Instruction::Load { destinations, access }])
             }
             ("st", [to, from]) => {
                 let access = self.access(to, size, words, order, scope)?;
                 let values =
                     self.list(from).iter().map(|value| self.value(value)).collect::<Result<_, _>>()?;
-                Ok(Some(Instruction::Store { values, access }))
+                Ok(vec![Instruction::Store { values, access }])
             }
-            ("atom" | "red", _) => self.atomic(words, operands, size, order, scope).map(Some),
+            ("atom" | "red", _) => self.atomic(words, operands, size, order, scope).map(|made| vec![made]),
             ("fence" | "membar", _) if has("proxy") => {
                 let proxy = if has("alias") {
-                    return Ok(Some(Instruction::AliasFence));
+                    return Ok(vec![Instruction::AliasFence]);
                 } else if has("async") {
                     Proxy::Async
                 } else {
                     return Err("this proxy fence is not understood".into());
                 };
-                Ok(Some(Instruction::ProxyFence(proxy)))
+                Ok(vec![Instruction::ProxyFence(proxy)])
             }
             ("fence", _) => {
                 let scope = scope.ok_or("the fence has no scope")?;
                 // A fence without an order is acq_rel.
-                Ok(Some(Instruction::Fence { order: order.unwrap_or(Order::AcqRel), scope }))
+                Ok(vec![Instruction::Fence { order: order.unwrap_or(Order::AcqRel), scope }])
             }
             ("membar", _) => {
                 let scope = scope.ok_or("the fence has no scope")?;
-                Ok(Some(Instruction::Fence { order: Order::Sc, scope }))
+                Ok(vec![Instruction::Fence { order: Order::Sc, scope }])
             }
-            ("bar" | "barrier", _) => self.barrier(words, operands).map(Some),
+            ("bar" | "barrier", _) => self.barrier(words, operands).map(|made| vec![made]),
             ("mov", [to, Source::SymbolAddress { symbol: Symbol::Variable(variable), offset }]) => {
                 self.hold(to, *variable, *offset)?;
-                Ok(None)
+                Ok(Vec::new())
             }
             ("mov" | "cvt" | "cvta", [to, Source::Register(from)]) if self.addresses.contains_key(from) => {
                 let (variable, offset) = self.addresses[from];
                 self.hold(to, variable, offset)?;
-                Ok(None)
+                Ok(Vec::new())
             }
-            ("add" | "sub", [to, Source::Register(from), Source::Immediate(by)])
-                if self.addresses.contains_key(from) =>
-            {
-                let (variable, offset) = self.addresses[from];
-                let by = *by as i64;
-                self.hold(
-                    to,
-                    variable,
-                    if words[0] == "add" { offset.wrapping_add(by) } else { offset.wrapping_sub(by) },
-                )?;
-                Ok(None)
+            ("add", [to, a, b]) if self.address(a, b).is_some() || self.address(b, a).is_some() => {
+                let found = self.address(a, b).or_else(|| self.address(b, a));
+                let ((variable, offset), by) = found.ok_or("the address is not known")?;
+                self.hold(to, variable, offset.wrapping_add(by))?;
+                Ok(Vec::new())
             }
+            ("sub", [to, a, b]) if self.address(a, b).is_some() => {
+                let ((variable, offset), by) = self.address(a, b).ok_or("the address is not known")?;
+                self.hold(to, variable, offset.wrapping_sub(by))?;
+                Ok(Vec::new())
+            }
+            ("mad" | "shl", [to, sources @ ..]) => match self.computed(words[0], sources) {
+                Some(value) => {
+                    self.set(to, Arithmetic::Second, Operand::Constant(0), &Source::Immediate(value as u64))
+                }
+                None => Err(format!("`{}` is understood of constants alone", words.join("."))),
+            },
+            ("mbarrier", _) => self.mbarrier(words, operands, order, scope),
             ("mov" | "cvt" | "cvta", [to, from]) => {
                 self.set(to, Arithmetic::Second, Operand::Constant(0), from)
             }
@@ -581,8 +597,52 @@ impl Lowering<'_, '_> {
         operation: Arithmetic,
         a: Operand,
         b: &Source,
-    ) -> Result<Option<Instruction>, String> {
-        Ok(Some(Instruction::Set { destination: self.register(to)?, operation, a, b: self.value(b)? }))
+    ) -> Result<Vec<Instruction>, String> {
+        Ok(vec![Instruction::Set { destination: self.register(to)?, operation, a, b: self.value(b)? }])
+    }
+
+    fn constant(&self, operand: &Source) -> Option<i64> {
+        match operand {
+            Source::Immediate(value) => Some(*value as i64),
+            Source::Register(register) => self.constants.get(register).copied(),
+            _ => None,
+        }
+    }
+
+    /// A register's address and a constant.
+    fn address(&self, base: &Source, by: &Source) -> Option<((VarId, i64), i64)> {
+        let Source::Register(register) = base else { return None };
+        Some((*self.addresses.get(register)?, self.constant(by)?))
+    }
+
+    /// What an instruction computes of constants.
+    fn computed(&self, name: &str, sources: &[Source]) -> Option<i64> {
+        let values: Vec<i64> = sources.iter().map(|source| self.constant(source)).collect::<Option<_>>()?;
+        match (name, &values[..]) {
+            ("mov" | "cvt", [value]) => Some(*value),
+            ("mad", [a, b, c]) => Some(a.wrapping_mul(*b).wrapping_add(*c)),
+            ("shl", [a, by]) => a.checked_shl(u32::try_from(*by).ok()?),
+            ("add" | "sub" | "mul" | "and" | "or" | "xor", [a, b]) => Some(arithmetic(name)?.apply(*a, *b)),
+            _ => None,
+        }
+    }
+
+    /// Notes that a register is a constant, if this is where it is written.
+    fn fold(&mut self, words: &[&str], operands: &[Source], guarded: bool) {
+        let Some((Source::Register(to), sources)) = operands.split_first() else { return };
+        let writes = |operand: &Source| match operand {
+            Source::Register(register) => register == to,
+            Source::Vector(list) => self.body.elements(list).contains(&Source::Register(*to)),
+            _ => false,
+        };
+        let instructions = self.body.instructions.iter();
+        let first = instructions.filter(|other| self.body.operands(other).first().is_some_and(writes));
+        if !guarded
+            && first.count() == 1
+            && let Some(value) = self.computed(words[0], sources)
+        {
+            self.constants.insert(*to, value);
+        }
     }
 
     /// Notes that a register holds an address, always the same.

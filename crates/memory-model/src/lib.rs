@@ -16,6 +16,7 @@
 
 pub mod answer;
 mod barrier;
+pub mod catalogue;
 pub mod checker;
 mod consistency;
 pub mod dialect;
@@ -25,6 +26,9 @@ pub mod explain;
 pub mod facts;
 pub mod from_ptx;
 pub mod generate;
+pub mod histogram;
+pub mod interleaving;
+pub mod kernel;
 pub mod language;
 pub mod layout;
 pub mod model;

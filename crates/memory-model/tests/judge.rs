@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 
 const NEAR: &str = "cta 0,gpu 0";
 const FAR: &str = "cta 1,gpu 0";
+const FARTHER: &str = "cta 2,gpu 0";
 
 /// The accesses to choose from: all orders, one too narrow scope, and an atomic.
 const ACCESSES: [&str; 7] = [
@@ -68,18 +69,32 @@ fn up_to_three_accesses() {
     assert!(count > 900, "{count}");
 }
 
+/// Every choice of CTAs for two and three threads, up to names.
+const PLACES: [&[&str]; 5] =
+    [&[NEAR, NEAR], &[NEAR, FAR], &[NEAR, NEAR, NEAR], &[NEAR, NEAR, FAR], &[NEAR, FAR, FARTHER]];
+
+fn report(places: &[&'static str], accesses: usize, fences: usize) {
+    let begin = std::time::Instant::now();
+    let count = judge(places, accesses, fences);
+    println!(
+        "{places:?}, {accesses} accesses and {fences} fences: {count} programs agree, {:.1?}",
+        begin.elapsed()
+    );
+}
+
 #[test]
 #[ignore = "minutes; run with --release -- --ignored"]
 fn four_accesses() {
-    for places in [&[NEAR, FAR][..], &[NEAR, NEAR], &[NEAR, NEAR, FAR], &[NEAR, FAR, FAR]] {
-        println!("{places:?}: {} programs agree", judge(places, 4, 0));
+    report(&[NEAR], 3, 0);
+    for places in PLACES {
+        report(places, 4, 0);
     }
 }
 
 #[test]
 #[ignore = "minutes; run with --release -- --ignored"]
 fn fences() {
-    for places in [&[NEAR, FAR][..], &[NEAR, FAR, FAR]] {
-        println!("{places:?}: {} programs agree", judge(places, 3, 1));
+    for places in PLACES {
+        report(places, 3, 1);
     }
 }

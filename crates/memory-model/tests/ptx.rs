@@ -37,5 +37,5 @@ fn modules_are_decided() {
         });
         count += 1;
     }
-    assert!(count >= 6);
+    assert!(count >= 10);
 }

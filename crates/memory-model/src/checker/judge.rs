@@ -4,9 +4,9 @@
 //! each location, and only then asks the axioms. So it agrees with the search only if nothing that the search leaves out
 //! was an execution.
 
-use super::axioms::{Derived, Pairs};
+use super::axioms::{Rel, is_sc_pair};
 use super::threads::{Name, Progress};
-use super::{Checker, NamePairs, Trial, World, is_sc_pair};
+use super::{Checker, NamePairs, Trial, World};
 use crate::program::Term;
 use std::collections::BTreeSet;
 
@@ -19,18 +19,19 @@ pub fn all_outcomes(checker: &Checker, terms: &[Term]) -> Option<BTreeSet<Vec<i6
 
 impl Checker<'_> {
     fn every_source(&self, trial: &Trial, terms: &[Term], found: &mut BTreeSet<Vec<i64>>) -> Option<()> {
-        let world = self.world(trial);
+        let world = self.world(trial)?;
         for (thread, run) in world.runs.iter().enumerate() {
-            if let Progress::Swapping(read) = run.progress {
-                for succeeds in [true, false] {
-                    let mut trial = trial.clone();
-                    trial.swaps.insert(Name { thread: Some(thread), index: read }, succeeds);
-                    self.every_source(&trial, terms, found)?;
+            match run.progress {
+                Progress::Ended => {}
+                Progress::Undecided(Some(read)) => {
+                    for succeeds in [true, false] {
+                        let mut trial = trial.clone();
+                        trial.swaps.insert(Name { thread: Some(thread), index: read }, succeeds);
+                        self.every_source(&trial, terms, found)?;
+                    }
+                    return Some(());
                 }
-                return Some(());
-            }
-            if run.progress != Progress::Ended {
-                return None;
+                _ => return None,
             }
         }
         if let Some(key) = world.open.first() {
@@ -42,20 +43,21 @@ impl Checker<'_> {
             return Some(());
         }
         if world.runs.iter().all(|run| !run.refuted) {
-            for way in self.ways(&world) {
-                self.every_order(&Trial { bar: Some(way), ..trial.clone() }, terms, found);
+            for way in self.ways(&world.runs) {
+                self.every_order(&Trial { bar: Some(way), ..trial.clone() }, terms, found)?;
             }
         }
         Some(())
     }
 
-    fn every_order(&self, trial: &Trial, terms: &[Term], found: &mut BTreeSet<Vec<i64>>) {
-        let world = self.world(trial);
+    fn every_order(&self, trial: &Trial, terms: &[Term], found: &mut BTreeSet<Vec<i64>>) -> Option<()> {
+        let world = self.world(trial)?;
         let n = world.names.len();
         let fences: Vec<(usize, usize)> = (0..n)
             .flat_map(|a| (0..a).map(move |b| (a, b)))
             .filter(|&(a, b)| is_sc_pair(&world.graph, a, b))
             .collect();
+        let orders = partial_orders(&world);
         for directions in 0..1u64 << fences.len() {
             let pair = |index: usize| {
                 let (a, b) = fences[index];
@@ -63,85 +65,54 @@ impl Checker<'_> {
                 (world.names[a], world.names[b])
             };
             let scf: NamePairs = (0..fences.len()).map(pair).collect();
-            let mut world = self.world(&Trial { scf, ..trial.clone() });
-            let derived = Derived::new(&world.graph, self.family, self.version);
-            for co in partial_orders(&world) {
-                if self.is_coherent(&world, &derived, &co) && derived.violated(&world.graph, &co).is_none() {
-                    world.co = co;
-                    self.note(&world, terms, found);
-                }
+            let mut world = self.world(&Trial { scf, ..trial.clone() })?;
+            let least = world.derived.least_coherence(&world.graph, &Rel(vec![0; n]));
+            let derived = &world.derived;
+            // What an order decides beyond the axioms is which writes are last.
+            let allowed: Vec<&Rel> = orders
+                .iter()
+                .filter(|co| {
+                    let total =
+                        |a: usize, b: usize| !derived.coherent.has(a, b) || co.has(a, b) || co.has(b, a);
+                    let whole = (0..n).all(|a| (0..a).all(|b| total(a, b)));
+                    whole && least.is_in(co) && derived.violated(&world.graph, co).is_none()
+                })
+                .collect();
+            for co in allowed {
+                world.co = co.clone();
+                let ends = self.ends(&world, terms);
+                found
+                    .extend(ends.into_iter().filter_map(|end| end.into_iter().collect::<Option<Vec<i64>>>()));
             }
         }
-    }
-
-    /// Whether an order contains what causality asks for, and relates all writes that it must.
-    fn is_coherent(&self, world: &World, derived: &Derived, co: &Pairs) -> bool {
-        let n = world.names.len();
-        let least = derived.least_coherence(&world.graph, &Pairs::new());
-        let total = |a: usize, b: usize| {
-            a == b
-                || !derived.must_be_coherent(&world.graph, a, b)
-                || co.contains(&(a, b))
-                || co.contains(&(b, a))
-        };
-        least.is_subset(co) && (0..n).all(|a| (0..n).all(|b| total(a, b)))
-    }
-
-    fn note(&self, world: &World, terms: &[Term], found: &mut BTreeSet<Vec<i64>>) {
-        let mut ends = vec![Vec::new()];
-        for &term in terms {
-            let values: Vec<i64> = match term {
-                Term::Constant(value) => vec![value],
-                Term::Register(thread, register) => {
-                    world.runs[thread].registers[register].into_iter().collect()
-                }
-                Term::Memory(location) => self.finals(world, location).into_iter().collect(),
-            };
-            let with = |end: &Vec<i64>| {
-                let end = end.clone();
-                values
-                    .iter()
-                    .map(move |&value| end.iter().copied().chain([value]).collect::<Vec<_>>())
-                    .collect::<Vec<_>>()
-            };
-            ends = ends.iter().flat_map(with).collect();
-        }
-        found.extend(ends);
+        Some(())
     }
 }
 
 /// Every strict partial order of the writes of each object, the initial write first.
-fn partial_orders(world: &World) -> Vec<Pairs> {
+fn partial_orders(world: &World) -> Vec<Rel> {
     let events = &world.graph.events;
     let overlap =
         |a: usize, b: usize| events[a].bytes().zip(events[b].bytes()).is_some_and(|(a, b)| a.overlap(b));
     let writes: Vec<usize> = (0..events.len()).filter(|&id| events[id].is_write()).collect();
-    let mut orders = vec![Pairs::new()];
+    let mut orders = vec![Rel(vec![0; events.len()])];
     for (index, &b) in writes.iter().enumerate() {
-        for &a in &writes[..index] {
-            if !overlap(a, b) {
-                continue;
-            }
+        for &a in writes[..index].iter().filter(|&&a| overlap(a, b)) {
+            let with = |order: &Rel, from: usize, to: usize| {
+                let mut order = order.clone();
+                order.0[from] |= 1 << to;
+                order
+            };
             let initial = events[a].thread.is_none();
             orders = orders
                 .into_iter()
-                .flat_map(|order| {
-                    let with = |pair| order.iter().copied().chain([pair]).collect::<Pairs>();
-                    let mut next = vec![with((a, b))];
-                    if !initial {
-                        next.push(with((b, a)));
-                        next.push(order);
-                    }
-                    next
+                .flat_map(|order| match initial {
+                    true => vec![with(&order, a, b)],
+                    false => vec![with(&order, a, b), with(&order, b, a), order],
                 })
                 .collect();
         }
     }
-    let transitive = |order: &Pairs| {
-        order
-            .iter()
-            .all(|&(a, b)| order.iter().filter(|pair| pair.0 == b).all(|&(_, c)| order.contains(&(a, c))))
-    };
-    orders.retain(transitive);
+    orders.retain(|order| order.plus() == *order && !order.loops());
     orders
 }
