@@ -1,5 +1,13 @@
-//! What NVIDIA's compilers pack device code into. So far: fatbins, the containers that hold one program for several
-//! architectures, and the host objects and archives that hold fatbins. Bytes go in, borrowed views come out; nothing here knows what the code means.
+//! What NVIDIA's compilers pack device code into, byte for byte: ELF cubins, fatbins, the containers that hold one program
+//! for several architectures, and the host objects and archives that hold fatbins. Nothing here knows what an instruction
+//! means.
+//!
+//! | module | bytes | what it is |
+//! | --- | --- | --- |
+//! | [`elf`] | raw | an ELF cubin as it stands: read, changed, written |
+//! | [`fatbin`] | raw | containers of PTX and cubins |
+//! | [`object`] | read | fatbins in host objects and archives |
 
+pub mod elf;
 pub mod fatbin;
 pub mod object;
