@@ -1,0 +1,420 @@
+//! From text to a word: the templates read backwards.
+//!
+//! Every form that has the mnemonic is tried in the table's order. A template is matched piece by piece with backtracking,
+//! since fields may share bits and may print nothing; the first match whose word the decoder gives back to the same
+//! form is the answer. If none matches, the error is where the form that came furthest stopped.
+
+use std::ops::Range;
+
+use crate::arch::Arch;
+use crate::bits::Bits;
+use crate::control::{self, Control};
+use crate::instruction::{Instruction, decode};
+use crate::table::{Memory, Piece, Table};
+
+/// What precedes the residue in the text.
+pub(crate) const RESIDUE: &str = "&residue=";
+
+/// The reuse flags: the text has them at the operands.
+const REUSE: u128 = 0xf << 122;
+
+/// The text is not an instruction of the architecture.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct ParseError {
+    /// The bytes of the text that are wrong.
+    pub span: Range<usize>,
+    /// What is wrong with them.
+    pub message: String,
+}
+
+/// For what kind of operand a symbolic value is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Field {
+    /// The address of a branch's target.
+    Target,
+    /// An immediate of so many bits.
+    Immediate(u32),
+}
+
+/// What knows the names in operands: `` `(.L_1) ``, `32@lo(name)`.
+pub trait Symbols {
+    /// The value of the expression, written as in the text, for the operand at these bits of the word.
+    fn value(&mut self, expression: &str, field: Field, bits: u128) -> Option<u64>;
+}
+
+/// For text without names.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoSymbols;
+
+impl Symbols for NoSymbols {
+    fn value(&mut self, _: &str, _: Field, _: u128) -> Option<u64> {
+        None
+    }
+}
+
+/// The instruction that the text spells, at this address and with this control code. The control code's reuse flags are
+/// not used: the text has them.
+pub fn parse(
+    arch: Arch,
+    text: &str,
+    control: Control,
+    address: u64,
+    symbols: &mut dyn Symbols,
+) -> Result<Instruction, ParseError> {
+    let trimmed = text.trim_end().trim_end_matches(';').trim_end();
+    let Some(at) = trimmed.rfind(RESIDUE) else {
+        return without_residue(arch, trimmed, control, address, symbols);
+    };
+    let digits = at + RESIDUE.len()..trimmed.len();
+    let residue = trimmed[digits.clone()]
+        .strip_prefix("0x")
+        .and_then(|it| u128::from_str_radix(it, 16).ok())
+        .ok_or_else(|| ParseError {
+            span: digits,
+            message: "a residue is a hexadecimal number of 128 bits".into(),
+        })?;
+    let canonical = without_residue(arch, trimmed[..at].trim_end(), control, address, symbols)?;
+    decode(arch, canonical.word ^ residue).ok_or_else(|| ParseError {
+        span: at..trimmed.len(),
+        message: format!("with this residue the word is no instruction of {arch}"),
+    })
+}
+
+pub(crate) fn without_residue(
+    arch: Arch,
+    text: &str,
+    control: Control,
+    address: u64,
+    symbols: &mut dyn Symbols,
+) -> Result<Instruction, ParseError> {
+    let table = arch.table();
+    let start = text.len() - text.trim_start().len();
+    let guard = if text[start..].starts_with('@') {
+        text[start..].find(char::is_whitespace).map_or(text.len(), |at| start + at)
+    } else {
+        start
+    };
+    let head = guard + (text[guard..].len() - text[guard..].trim_start().len());
+    let end = text[head..].find(|c: char| c == '.' || c.is_whitespace()).map_or(text.len(), |at| head + at);
+    let Some(forms) = table.mnemonics.get(&text[head..end]) else {
+        return Err(ParseError {
+            span: head..end,
+            message: format!("{arch} has no instruction `{}`", &text[head..end]),
+        });
+    };
+    let mut matcher = Matcher { table, text, address, symbols, furthest: head, message: String::new() };
+    for &at in forms {
+        let form = &table.forms[at as usize];
+        let word = Control { reuse: 0, ..control }.put(form.value);
+        let known = form.mask | control::MASK & !REUSE;
+        if let Some((word, known)) = matcher.pieces(&form.pieces, start, word, known) {
+            let word = word | form.rest & !known;
+            if table.form_of(word) == Some(at) {
+                return Ok(Instruction { arch, form: at, word });
+            }
+        }
+    }
+    let Matcher { furthest, mut message, .. } = matcher;
+    if message.is_empty() {
+        message = "no form of the instruction has this operand or modifier here".to_string();
+    }
+    Err(ParseError { span: token(text, furthest), message })
+}
+
+/// The token at this byte.
+fn token(text: &str, at: usize) -> Range<usize> {
+    let len = text[at..]
+        .char_indices()
+        .skip(1)
+        .find(|(_, c)| !(c.is_alphanumeric() || *c == '_'))
+        .map_or(text.len() - at, |(len, _)| len);
+    at..at + len
+}
+
+struct Matcher<'a> {
+    table: &'a Table,
+    text: &'a str,
+    address: u64,
+    symbols: &'a mut dyn Symbols,
+    /// The last byte that some form reached, and what was wrong there if more than a mismatch.
+    furthest: usize,
+    message: String,
+}
+
+/// The word so far and the bits of it that are settled.
+type State = (u128, u128);
+
+/// The field set to the value, unless settled bits say otherwise.
+fn settle(bits: &Bits, value: u64, (word, known): State) -> Option<State> {
+    let mask = bits.mask();
+    let with = bits.put(word, value);
+    ((word ^ with) & known & mask == 0).then_some((with, known | mask))
+}
+
+impl Matcher<'_> {
+    fn reached(&mut self, at: usize) {
+        if at > self.furthest {
+            self.furthest = at;
+            self.message.clear();
+        }
+    }
+
+    fn complain(&mut self, at: usize, message: impl FnOnce() -> String) {
+        self.reached(at);
+        if at == self.furthest && self.message.is_empty() {
+            self.message = message();
+        }
+    }
+
+    fn pieces(&mut self, pieces: &[Piece], at: usize, word: u128, known: u128) -> Option<State> {
+        self.reached(at);
+        let Some((piece, rest)) = pieces.split_first() else {
+            return self.text[at..].trim_start().is_empty().then_some((word, known));
+        };
+        match piece {
+            Piece::Text(expected) => {
+                let at = self.skip(expected, at)?;
+                self.pieces(rest, at, word, known)
+            }
+            Piece::Set { set, bits } => {
+                let table = self.table;
+                let strings = &table.sets[*set as usize].strings;
+                let mut matches: Vec<(usize, u64)> = Vec::new();
+                for (code, string) in strings.iter().enumerate() {
+                    if let Some(string) = string
+                        && settle(bits, code as u64, (word, known)).is_some()
+                        && let Some(end) = self.skip(string, at)
+                    {
+                        matches.push((end, code as u64));
+                    }
+                }
+                matches.sort_by_key(|&(end, code)| (std::cmp::Reverse(end), code));
+                let mut last = None;
+                for (end, code) in matches {
+                    let (with, settled) = settle(bits, code, (word, known))?;
+                    // Codes with the same string differ only in what shared bits allow later.
+                    if last == Some(end) && settled == known {
+                        continue;
+                    }
+                    last = Some(end);
+                    if let Some(found) = self.pieces(rest, end, with, settled) {
+                        return Some(found);
+                    }
+                }
+                None
+            }
+            Piece::Hex { bits, shift, signed } => {
+                let (value, end) = self.integer(at, Field::Immediate(bits.width()), bits.mask())?;
+                let value = self.fit(value, bits.width(), *shift, *signed, at)?;
+                let (word, known) = settle(bits, value, (word, known))?;
+                self.pieces(rest, end, word, known)
+            }
+            Piece::Relative { bits, shift } => {
+                let (value, end) = self.integer(at, Field::Target, bits.mask())?;
+                let offset = (value as u64).wrapping_sub(self.address.wrapping_add(16)) as i64;
+                let value = self.fit(i128::from(offset), bits.width(), *shift, true, at)?;
+                let (word, known) = settle(bits, value, (word, known))?;
+                self.pieces(rest, end, word, known)
+            }
+            Piece::Float { bits, format } => {
+                let len = self.text[at..].find([',', ' ', '.', ';']).map_or(self.text.len() - at, |len| {
+                    let number = &self.text[at..];
+                    if number.as_bytes()[len] != b'.' {
+                        return len;
+                    }
+                    let digits = number[len + 1..].bytes().take_while(u8::is_ascii_digit).count();
+                    let mut end = len + 1 + digits;
+                    if digits > 0 && number[end..].starts_with(['e', 'E']) {
+                        end += 1;
+                        end += usize::from(number[end..].starts_with(['+', '-']));
+                        end += number[end..].bytes().take_while(u8::is_ascii_digit).count();
+                    }
+                    if digits > 0 { end } else { len }
+                });
+                let value = format.parse(&self.text[at..at + len])?;
+                let (word, known) = settle(bits, value, (word, known))?;
+                let blanks = self.text[at + len..].len() - self.text[at + len..].trim_start().len();
+                self.pieces(rest, at + len + blanks, word, known)
+            }
+            Piece::Memory(memory) => self.memory(memory, rest, at, (word, known)),
+        }
+    }
+
+    /// Matches literal text; a blank in it stands for any number of blanks.
+    fn skip(&self, expected: &str, at: usize) -> Option<usize> {
+        let text = self.text.as_bytes();
+        let mut at = at;
+        for byte in expected.bytes() {
+            if byte == b' ' {
+                let blanks = text[at..].iter().take_while(|it| it.is_ascii_whitespace()).count();
+                let needed = at > 0 && text[at - 1].is_ascii_alphanumeric() && at < text.len();
+                if blanks == 0 && needed {
+                    return None;
+                }
+                at += blanks;
+            } else {
+                if *text.get(at)? != byte {
+                    return None;
+                }
+                at += 1;
+            }
+        }
+        Some(at)
+    }
+
+    /// A hexadecimal number or a symbolic expression, and where it ends.
+    fn integer(&mut self, at: usize, field: Field, bits: u128) -> Option<(i128, usize)> {
+        let rest = &self.text[at..];
+        if let Some(len) = expression(rest) {
+            let Some(value) = self.symbols.value(&rest[..len], field, bits) else {
+                let name = rest[..len].to_string();
+                self.complain(at, || format!("`{name}` has no value here"));
+                return None;
+            };
+            return Some((i128::from(value), at + len));
+        }
+        let (negative, digits) = rest.strip_prefix('-').map_or((false, rest), |it| (true, it));
+        let digits = digits.strip_prefix("0x")?;
+        let len = digits.bytes().take_while(u8::is_ascii_hexdigit).count();
+        let value = i128::from(u64::from_str_radix(&digits[..len], 16).ok()?);
+        Some((if negative { -value } else { value }, at + rest.len() - digits.len() + len))
+    }
+
+    fn fit(&mut self, value: i128, width: u32, shift: u8, signed: bool, at: usize) -> Option<u64> {
+        let units = value >> shift;
+        let (least, most) = if signed {
+            (-(1i128 << (width - 1)), (1i128 << (width - 1)) - 1)
+        } else {
+            (0, (1i128 << width) - 1)
+        };
+        if units << shift != value {
+            self.complain(at, || format!("this must be a multiple of {}", 1 << shift));
+            return None;
+        }
+        if units < least || units > most {
+            self.complain(at, || {
+                format!("this must be from {:#x} to {:#x}", Signed(least << shift), Signed(most << shift))
+            });
+            return None;
+        }
+        Some(units as u64 & (u64::MAX >> (64 - width)))
+    }
+
+    fn memory(&mut self, memory: &Memory, rest: &[Piece], at: usize, state: State) -> Option<State> {
+        if let Some(bits) = memory.register
+            && let Some((number, end)) = self.register("R", bits.width(), at)
+            && let Some(state) = settle(&bits, number, state)
+        {
+            let found = match memory.suffix {
+                None => self.uniform(memory, rest, end, state, true, false),
+                Some((set, suffix)) => {
+                    let table = self.table;
+                    let strings = &table.sets[set as usize].strings;
+                    let mut order: Vec<usize> = (0..strings.len()).collect();
+                    order
+                        .sort_by_key(|&code| std::cmp::Reverse(strings[code].as_deref().map_or(0, str::len)));
+                    order.into_iter().find_map(|code| {
+                        let end = self.skip(strings[code].as_deref()?, end)?;
+                        let state = settle(&suffix, code as u64, state)?;
+                        self.uniform(memory, rest, end, state, true, false)
+                    })
+                }
+            };
+            if found.is_some() {
+                return found;
+            }
+        }
+        let mut state = state;
+        if let Some(bits) = memory.register {
+            let zero = (1u64 << bits.width()) - 1;
+            if !memory.drops(zero) {
+                return None;
+            }
+            state = settle(&bits, zero, state)?;
+        }
+        self.uniform(memory, rest, at, state, false, memory.wrap)
+    }
+
+    fn uniform(
+        &mut self,
+        memory: &Memory,
+        rest: &[Piece],
+        at: usize,
+        state: State,
+        joined: bool,
+        wrap: bool,
+    ) -> Option<State> {
+        let Some(bits) = memory.uniform else { return self.offset(memory, rest, at, state, joined, wrap) };
+        let start = if joined { self.skip("+", at)? } else { at };
+        let (number, end) = self.register("UR", bits.width(), start)?;
+        let state = settle(&bits, number, state)?;
+        self.offset(memory, rest, end, state, true, false)
+    }
+
+    fn offset(
+        &mut self,
+        memory: &Memory,
+        rest: &[Piece],
+        at: usize,
+        state: State,
+        joined: bool,
+        wrap: bool,
+    ) -> Option<State> {
+        let Some(bits) = memory.offset else { return self.pieces(rest, at, state.0, state.1) };
+        let start = if joined { self.skip("+", at) } else { Some(at) };
+        let (value, end) = match start {
+            Some(start) => self.integer(start, Field::Immediate(bits.width()), bits.mask())?,
+            None => (0, at),
+        };
+        let signed = !wrap || value < 0;
+        let value = self.fit(value, bits.width(), memory.shift, signed, at)?;
+        let (word, known) = settle(&bits, value, state)?;
+        self.pieces(rest, end, word, known)
+    }
+
+    fn register(&self, prefix: &str, width: u32, at: usize) -> Option<(u64, usize)> {
+        let at = self.skip(prefix, at)?;
+        let last = (1u64 << width) - 1;
+        if let Some(end) = self.skip("Z", at) {
+            return Some((last, end));
+        }
+        let len = self.text[at..].bytes().take_while(u8::is_ascii_digit).count().min(4);
+        let number: u64 = self.text[at..at + len].parse().ok()?;
+        (number < last).then_some((number, at + len))
+    }
+}
+
+/// A number with its sign in front of the prefix.
+struct Signed(i128);
+
+impl std::fmt::LowerHex for Signed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}{:#x}", if self.0 < 0 { "-" } else { "" }, self.0.unsigned_abs())
+    }
+}
+
+/// The length of the symbolic expression that the text begins with: `` `(...) `` or `word@word(...)`.
+fn expression(text: &str) -> Option<usize> {
+    let open = if text.starts_with('`') {
+        1
+    } else {
+        let words =
+            text.bytes().take_while(|it| it.is_ascii_alphanumeric() || *it == b'@' || *it == b'_').count();
+        if !text[..words].contains('@') {
+            return None;
+        }
+        words
+    };
+    let mut depth = 0usize;
+    for (at, byte) in text.bytes().enumerate().skip(open) {
+        match byte {
+            b'(' => depth += 1,
+            b')' if depth == 1 => return Some(at + 1),
+            b')' if depth > 1 => depth -= 1,
+            _ if depth == 0 => return None,
+            _ => {}
+        }
+    }
+    None
+}

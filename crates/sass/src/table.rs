@@ -1,0 +1,370 @@
+//! The description of an instruction set, from which everything else follows: forms, each a template over fields.
+//!
+//! A table is text (`isa/*.sass`), a line each:
+//! - `set NAME WIDTH STRING...` lists what a field of WIDTH bits prints, code by code. `_` is a code that no legal
+//!   instruction has, `X*5` is five times X, `R{0..254}` is R0, R1 and so on to R254. Strings with blanks or special
+//!   characters stand in double quotes.
+//! - `form OPCODE [BITS=VALUE]... [rest=WORD] : TEMPLATE` is one form. Forms of one opcode are tried in their order.
+//!   BITS=VALUE are further conditions; `rest` gives bits that print nothing and that an assembler sets.
+//! - `#` begins a comment: how what follows is known.
+//!
+//! In a template `{NAME@BITS}` prints a set's string for the field; `{{` and `}}` are braces. These names are numbers:
+//! `hex`, `shex` (signed), `f16`, `bf16`, `f32`, `f64h` (the upper half), `rel` (a branch's target: an offset from
+//! the next instruction), with `<<N` behind the bits where the field counts units of 2^N. `{mem ...}` is the inside of
+//! a memory operand: `r@` register, `.NAME@` its suffix, `u@` uniform register, `o@` signed offset; what is RZ or 0 is
+//! left out, unless `keep` is given. `wrap` prints an offset without register unsigned.
+
+use std::collections::HashMap;
+
+use crate::bits::Bits;
+use crate::float::Float;
+
+/// What a field of few bits prints for each code; `None` where no legal instruction has the code.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Set {
+    pub(crate) width: u32,
+    pub(crate) strings: Vec<Option<Box<str>>>,
+}
+
+/// The inside of a memory operand.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Memory {
+    pub(crate) register: Option<Bits>,
+    pub(crate) suffix: Option<(u32, Bits)>,
+    pub(crate) uniform: Option<Bits>,
+    pub(crate) offset: Option<Bits>,
+    pub(crate) shift: u8,
+    pub(crate) keep: bool,
+    pub(crate) wrap: bool,
+}
+
+/// What stands at one place of a form's text.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Piece {
+    Text(Box<str>),
+    Set { set: u32, bits: Bits },
+    Hex { bits: Bits, shift: u8, signed: bool },
+    Relative { bits: Bits, shift: u8 },
+    Float { bits: Bits, format: Float },
+    Memory(Box<Memory>),
+}
+
+impl Piece {
+    /// The bits that the piece prints.
+    pub(crate) fn mask(&self) -> u128 {
+        match self {
+            Piece::Text(_) => 0,
+            Piece::Set { bits, .. }
+            | Piece::Hex { bits, .. }
+            | Piece::Relative { bits, .. }
+            | Piece::Float { bits, .. } => bits.mask(),
+            Piece::Memory(memory) => {
+                [memory.register, memory.suffix.map(|it| it.1), memory.uniform, memory.offset]
+                    .iter()
+                    .flatten()
+                    .fold(0, |mask, bits| mask | bits.mask())
+            }
+        }
+    }
+}
+
+/// The words that share one template.
+#[derive(Clone, Debug)]
+pub(crate) struct Form {
+    /// A word belongs to the form if it has `value` under `mask` and no earlier form of the opcode took it.
+    pub(crate) mask: u128,
+    pub(crate) value: u128,
+    /// Bits that print nothing and that an assembler sets.
+    pub(crate) rest: u128,
+    pub(crate) pieces: Vec<Piece>,
+    /// The pieces whose set lacks some codes.
+    pub(crate) partial: Vec<(u32, Bits)>,
+}
+
+/// All forms of an architecture.
+#[derive(Debug, Default)]
+pub(crate) struct Table {
+    pub(crate) sets: Vec<Set>,
+    pub(crate) forms: Vec<Form>,
+    /// For each 13-bit opcode its forms.
+    opcodes: Vec<(u32, u32)>,
+    /// The forms that a mnemonic may be.
+    pub(crate) mnemonics: HashMap<Box<str>, Vec<u32>>,
+}
+
+/// The 13-bit opcode: bit 91 above bits 11-0.
+pub(crate) fn opcode(word: u128) -> usize {
+    (word as usize & 0xfff) | ((word >> 91) as usize & 1) << 12
+}
+
+/// The bits of the 13-bit opcode in the word.
+pub(crate) fn opcode_bits(opcode: usize) -> u128 {
+    (opcode as u128 & 0xfff) | (opcode as u128 >> 12) << 91
+}
+
+pub(crate) const OPCODE_MASK: u128 = 0xfff | 1 << 91;
+
+impl Table {
+    /// The form of a word, if the word is legal.
+    #[inline]
+    pub(crate) fn form_of(&self, word: u128) -> Option<u32> {
+        let &(first, end) = self.opcodes.get(opcode(word))?;
+        let at = (first..end).find(|&at| {
+            let form = &self.forms[at as usize];
+            word & form.mask == form.value
+        })?;
+        let form = &self.forms[at as usize];
+        form.partial
+            .iter()
+            .all(|(set, bits)| self.sets[*set as usize].strings[bits.get(word) as usize].is_some())
+            .then_some(at)
+    }
+
+    /// Reads a table; the message names the line.
+    pub(crate) fn read(text: &str) -> Result<Table, String> {
+        let mut table = Table { opcodes: vec![(0, 0); 8192], ..Table::default() };
+        let mut names = HashMap::new();
+        for (number, line) in text.lines().enumerate() {
+            table
+                .read_line(line, &mut names)
+                .ok_or_else(|| format!("line {}: not understood: {line}", number + 1))?;
+        }
+        for at in 0..table.forms.len() {
+            for name in table.mnemonics_of(at) {
+                let forms = table.mnemonics.entry(name).or_default();
+                if forms.last() != Some(&(at as u32)) {
+                    forms.push(at as u32);
+                }
+            }
+        }
+        Ok(table)
+    }
+
+    fn read_line(&mut self, line: &str, names: &mut HashMap<String, u32>) -> Option<()> {
+        let line = line.trim_start();
+        if let Some(rest) = line.strip_prefix("set ") {
+            let (name, rest) = rest.split_once(' ')?;
+            let (width, strings) = rest.split_once(' ')?;
+            let width: u32 = width.parse().ok().filter(|&it| it <= 16)?;
+            let strings = read_strings(strings)?;
+            if strings.len() != 1 << width {
+                return None;
+            }
+            names.insert(name.to_string(), self.sets.len() as u32);
+            self.sets.push(Set { width, strings });
+        } else if let Some(rest) = line.strip_prefix("form ") {
+            let (head, template) = rest.split_once(" : ")?;
+            let mut head = head.split(' ');
+            let opcode =
+                usize::from_str_radix(head.next()?.strip_prefix("0x")?, 16).ok().filter(|&it| it < 8192)?;
+            let mut form = Form {
+                mask: OPCODE_MASK,
+                value: opcode_bits(opcode),
+                rest: 0,
+                pieces: self.read_template(template, names)?,
+                partial: Vec::new(),
+            };
+            for condition in head {
+                let (bits, value) = condition.split_once('=')?;
+                let value = u128::from_str_radix(value.strip_prefix("0x")?, 16).ok()?;
+                if bits == "rest" {
+                    form.rest = value;
+                    continue;
+                }
+                let bits: Bits = bits.parse().ok()?;
+                form.mask |= bits.mask();
+                form.value = bits.put(form.value, value as u64);
+            }
+            for piece in &form.pieces {
+                if let &Piece::Set { set, bits } = piece
+                    && self.sets[set as usize].strings.iter().any(|it| it.is_none())
+                {
+                    form.partial.push((set, bits));
+                }
+            }
+            let at = self.forms.len() as u32;
+            let range = &mut self.opcodes[opcode];
+            if range.1 != at || range.0 == range.1 {
+                if range.0 != range.1 {
+                    return None;
+                }
+                *range = (at, at);
+            }
+            range.1 = at + 1;
+            self.forms.push(form);
+        } else if !line.is_empty() && !line.starts_with('#') {
+            return None;
+        }
+        Some(())
+    }
+
+    fn read_template(&self, template: &str, names: &HashMap<String, u32>) -> Option<Vec<Piece>> {
+        let mut pieces = Vec::new();
+        let mut text = String::new();
+        let mut rest = template;
+        while let Some(first) = rest.chars().next() {
+            if let Some(after) = rest.strip_prefix("{{").or_else(|| rest.strip_prefix("}}")) {
+                text.push(first);
+                rest = after;
+            } else if let Some(after) = rest.strip_prefix('{') {
+                let (inside, after) = after.split_once('}')?;
+                if !text.is_empty() {
+                    pieces.push(Piece::Text(std::mem::take(&mut text).into()));
+                }
+                pieces.push(self.read_piece(inside, names)?);
+                rest = after;
+            } else {
+                text.push(first);
+                rest = &rest[first.len_utf8()..];
+            }
+        }
+        if !text.is_empty() {
+            pieces.push(Piece::Text(text.into()));
+        }
+        Some(pieces)
+    }
+
+    fn read_set(&self, name: &str, bits: &str, names: &HashMap<String, u32>) -> Option<(u32, Bits)> {
+        let &set = names.get(name)?;
+        let bits: Bits = bits.parse().ok()?;
+        (self.sets[set as usize].width == bits.width()).then_some((set, bits))
+    }
+
+    fn read_piece(&self, inside: &str, names: &HashMap<String, u32>) -> Option<Piece> {
+        if let Some(parts) = inside.strip_prefix("mem ") {
+            let mut memory = Memory {
+                register: None,
+                suffix: None,
+                uniform: None,
+                offset: None,
+                shift: 0,
+                keep: false,
+                wrap: false,
+            };
+            for part in parts.split(' ') {
+                match part.split_once('@') {
+                    Some(("r", bits)) => memory.register = Some(bits.parse().ok()?),
+                    Some(("u", bits)) => memory.uniform = Some(bits.parse().ok()?),
+                    Some(("o", bits)) => {
+                        let (bits, shift) = read_shift(bits)?;
+                        (memory.offset, memory.shift) = (Some(bits), shift);
+                    }
+                    Some((name, bits)) => {
+                        memory.suffix = Some(self.read_set(name.strip_prefix('.')?, bits, names)?)
+                    }
+                    None if part == "keep" => memory.keep = true,
+                    None if part == "wrap" => memory.wrap = true,
+                    None => return None,
+                }
+            }
+            return Some(Piece::Memory(Box::new(memory)));
+        }
+        let (name, bits) = inside.split_once('@')?;
+        if let Some(format) = Float::ALL.into_iter().find(|it| it.name() == name) {
+            let bits: Bits = bits.parse().ok()?;
+            return (bits.width() == format.width()).then_some(Piece::Float { bits, format });
+        }
+        match name {
+            "hex" | "shex" => {
+                let (bits, shift) = read_shift(bits)?;
+                Some(Piece::Hex { bits, shift, signed: name == "shex" })
+            }
+            "rel" => {
+                let (bits, shift) = read_shift(bits)?;
+                Some(Piece::Relative { bits, shift })
+            }
+            _ => {
+                let (set, bits) = self.read_set(name, bits, names)?;
+                Some(Piece::Set { set, bits })
+            }
+        }
+    }
+
+    /// Everything that may stand as the mnemonic of a form: the letters and digits behind the guard, up to the first
+    /// dot or blank.
+    fn mnemonics_of(&self, form: usize) -> Vec<Box<str>> {
+        let mut heads = vec![String::new()];
+        for piece in &self.forms[form].pieces {
+            let options: Vec<&str> = match piece {
+                Piece::Text(text) => vec![text],
+                Piece::Set { set, .. } => {
+                    let strings = &self.sets[*set as usize].strings;
+                    let mut options: Vec<&str> = strings.iter().flatten().map(|it| &**it).collect();
+                    if options.iter().any(|it| it.starts_with('@')) {
+                        continue;
+                    }
+                    options.sort_unstable();
+                    options.dedup();
+                    options
+                }
+                _ => break,
+            };
+            heads =
+                heads.iter().flat_map(|head| options.iter().map(move |it| format!("{head}{it}"))).collect();
+            if heads.iter().all(|it| it.contains(['.', ' '])) || heads.len() > 256 {
+                break;
+            }
+        }
+        heads.sort_unstable();
+        heads.dedup();
+        heads.iter().map(|it| it.split(['.', ' ']).next().unwrap_or("").into()).collect()
+    }
+}
+
+fn read_shift(bits: &str) -> Option<(Bits, u8)> {
+    let (bits, shift) = bits.split_once("<<").unwrap_or((bits, "0"));
+    Some((bits.parse().ok()?, shift.parse().ok().filter(|&it| it < 16)?))
+}
+
+/// The strings of a `set` line.
+fn read_strings(text: &str) -> Option<Vec<Option<Box<str>>>> {
+    let mut strings = Vec::new();
+    let mut rest = text;
+    while !rest.is_empty() {
+        let (word, after): (Option<String>, &str) = if let Some(after) = rest.strip_prefix('"') {
+            let end = after.find('"')?;
+            (Some(after[..end].to_string()), &after[end + 1..])
+        } else {
+            let end = rest.find([' ', '*']).unwrap_or(rest.len());
+            (Some(rest[..end].to_string()).filter(|it| it != "_"), &rest[end..])
+        };
+        let (times, after) = match after.strip_prefix('*') {
+            Some(after) => {
+                let end = after.find(' ').unwrap_or(after.len());
+                (after[..end].parse::<usize>().ok()?, &after[end..])
+            }
+            None => (1, after),
+        };
+        if times > 1 << 16 || strings.len() > 1 << 16 {
+            return None;
+        }
+        match word.as_deref().and_then(read_range) {
+            Some((before, first, last, behind)) => {
+                strings.extend((first..=last).map(|it| Some(format!("{before}{it}{behind}").into())));
+            }
+            None => strings.extend(std::iter::repeat_n(word.map(Into::into), times)),
+        }
+        rest = after.strip_prefix(' ').unwrap_or(after);
+    }
+    Some(strings)
+}
+
+/// `R{0..254}` taken apart.
+fn read_range(word: &str) -> Option<(&str, u32, u32, &str)> {
+    let (before, rest) = word.split_once('{')?;
+    let (range, behind) = rest.split_once('}')?;
+    let (first, last) = range.split_once("..")?;
+    Some((before, first.parse().ok()?, last.parse().ok().filter(|&it: &u32| it < 1 << 16)?, behind))
+}
+
+impl Float {
+    /// The name of the format in a template.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Float::F16 => "f16",
+            Float::Bf16 => "bf16",
+            Float::F32 => "f32",
+            Float::F64High => "f64h",
+        }
+    }
+}
