@@ -1,29 +1,24 @@
-//! What the text form asks of an instruction set: a word as text, and text as a word; and what must be known of
-//! instructions that refer to places of code.
+//! What the text form needs of an instruction set beyond [`sass`]: which words refer to places of code, and where a
+//! relocation's operand stands in a text.
 
 use crate::relocations::Field;
+use sass::{Arch, Control, Instruction, ParseError, Symbols};
 
-/// An instruction set.
+/// An instruction set of 128-bit words; what the words mean is known for most.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Isa {
-    sm: u32,
+    arch: Option<Arch>,
 }
 
-/// Why a text is no instruction.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Refusal {
-    /// The bytes of the text that are wrong.
-    pub(crate) at: std::ops::Range<usize>,
-    pub(crate) message: String,
-    /// Whether the instruction exists and it is an operand that does not fit.
-    pub(crate) operand: bool,
-}
+/// The bits of a word that are its control code in brackets. Reuse flags stand at operands.
+pub(crate) const CONTROL: u128 = ((1 << 17) - 1) << 105;
 
 /// The bits of a word that say which instruction it is.
 const OPCODE: u128 = 0xfff;
+const MOV_NUMBER: u128 = 0x802;
+const UMOV_NUMBER: u128 = 0x882;
 const BRA: u128 = 0x947;
 const BRX: u128 = 0x949;
-const BSSY: u128 = 0x945;
 const CALL_REL: u128 = 0x944;
 const EXIT: u128 = 0x94d;
 const RET_REL: u128 = 0x950;
@@ -33,84 +28,65 @@ pub(crate) fn is_exit(word: u128) -> bool {
     word & OPCODE == EXIT
 }
 
-/// An instruction's name without modifiers: `EXIT` of `@P0 EXIT.KEEPREFCOUNT`.
-pub(crate) fn mnemonic(text: &str) -> &str {
-    let text = text.trim_start();
-    let text = match text.strip_prefix('@') {
-        Some(rest) => rest.split_once([' ', '\t']).map_or("", |(_, rest)| rest.trim_start()),
-        None => text,
-    };
-    text.split(|letter: char| !letter.is_ascii_alphanumeric()).next().unwrap_or("")
+/// Whether a word calls code at an offset from it.
+pub(crate) fn is_relative_call(word: u128) -> bool {
+    word & OPCODE == CALL_REL
 }
 
-/// Whether an instruction's code address is written relative to the next instruction.
-pub(crate) fn is_relative(text: &str) -> bool {
-    matches!(mnemonic(text), "BRX" | "JMX")
+/// Whether control may leave the straight line at a word.
+pub(crate) fn ends_block(word: u128) -> bool {
+    matches!(word & OPCODE, BRA | BRX | CALL_REL | EXIT | RET_REL)
+}
+
+/// The number that a word loads into a register.
+pub(crate) fn loaded_number(word: u128) -> Option<u32> {
+    matches!(word & OPCODE, MOV_NUMBER | UMOV_NUMBER).then_some((word >> 32) as u32)
+}
+
+/// An instruction's name without modifiers: `EXIT` of `@P0 EXIT.KEEPREFCOUNT`.
+pub(crate) fn mnemonic(text: &str) -> &str {
+    Instruction::head(text.trim_start()).split('.').next().unwrap_or("")
 }
 
 impl Isa {
-    /// The instruction set of a device.
+    /// The instruction set of a device; none where an instruction has not 128 bits.
     pub(crate) fn of(sm: u32) -> Option<Self> {
-        (sm >= 70).then_some(Self { sm })
+        (sm >= 70).then(|| Self { arch: Arch::from_number(sm) })
     }
 
-    /// A word at an address as text, without its control code; none if it is unknown.
-    pub(crate) fn print(self, _word: u128, _address: u64) -> Option<String> {
-        None
+    /// A word, if it is known.
+    pub(crate) fn decode(self, word: u128) -> Option<Instruction> {
+        sass::decode(self.arch?, word)
     }
 
-    /// The word of a text at an address, with an empty control code.
-    pub(crate) fn parse(self, text: &str, _address: u64) -> Result<u128, Refusal> {
-        Err(Refusal { at: 0..text.len(), message: format!("no instruction of sm_{}", self.sm), operand: false })
+    /// The word of a text.
+    pub(crate) fn parse(
+        self,
+        text: &str,
+        control: Control,
+        address: u64,
+        symbols: &mut dyn Symbols,
+    ) -> Result<u128, ParseError> {
+        let unknown = || ParseError { span: 0..text.len(), message: "no instructions of this device are known".into() };
+        let arch = self.arch.ok_or_else(unknown)?;
+        sass::parse(arch, text, control, address, symbols).map(|instruction| instruction.word())
     }
 
     /// The offset in its section that a word refers to as code.
     pub(crate) fn target(self, word: u128, address: u64) -> Option<u64> {
-        if !matches!(word & OPCODE, BRA | BRX | BSSY | CALL_REL | RET_REL) {
-            return None;
-        }
-        // In units of 4 bytes: 48 bits from bit 34 on, and on later devices 8 below them.
-        let high = ((word >> 34) as i64) << 16 >> 16;
-        let units = if self.sm >= 90 { high << 8 | (word >> 16 & 0xff) as i64 } else { high };
-        address.checked_add(16)?.checked_add_signed(units.checked_mul(4)?)
+        self.decode(word)?.target(address)
     }
 
-    /// Whether a word calls code at an offset from it.
-    pub(crate) fn is_relative_call(self, word: u128) -> bool {
-        word & OPCODE == CALL_REL
-    }
-
-    /// Whether control may leave the straight line at a word.
-    pub(crate) fn ends_block(self, word: u128) -> bool {
-        matches!(word & OPCODE, BRA | BRX | CALL_REL | EXIT | RET_REL)
-    }
-
-    /// The number that a word loads into a register.
-    pub(crate) fn loaded_number(self, word: u128) -> Option<u32> {
-        // MOV with an immediate, and UMOV.
-        let moves = matches!(word & OPCODE, 0x802 | 0x882);
-        moves.then_some((word >> 32) as u32)
-    }
-
-    /// A text whose last number is the target with the label in its place.
-    pub(crate) fn with_target(self, text: &str, address: u64, target: u64, label: &str) -> Option<String> {
-        let shown = match is_relative(text) {
-            true => i128::from(target) - i128::from(address) - 16,
-            false => i128::from(target),
-        };
-        replace_last_number(text, shown, label)
-    }
-
-    /// A text with a label in the place of its last number.
-    pub(crate) fn with_number(self, text: &str, number: u64, label: &str) -> Option<String> {
-        replace_last_number(text, number.into(), label)
-    }
-
-    /// The text of a word with something else in the place of the operand that is a field.
+    /// The text of a word with something else in the place of the operand that is an empty field.
     pub(crate) fn with_field(self, word: u128, address: u64, field: Field, with: &str) -> Option<String> {
+        let print = |bits: u32| {
+            let mut text = String::new();
+            let word = (word & !field.mask()) | u128::from(bits) << field.start;
+            self.decode(word)?.print_exact(address, &mut text, |_, _| false);
+            Some(text)
+        };
         // The operand is what changes with the field.
-        let pattern = |bits: u32| (word & !field.mask()) | u128::from(bits) << field.start;
-        let (one, other) = (self.print(pattern(0), address)?, self.print(pattern(0x1234_5678), address)?);
+        let (one, other) = (print(0)?, print(0x1234_5678)?);
         let start = one.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
         let token = |letter: u8| letter.is_ascii_alphanumeric() || letter == b'-' || letter == b'.';
         let bytes = one.as_bytes();
@@ -121,11 +97,8 @@ impl Isa {
 }
 
 /// A text whose last operand is a number, with something else in its place.
-fn replace_last_number(text: &str, number: i128, with: &str) -> Option<String> {
+pub(crate) fn with_last_number(text: &str, number: u64, with: &str) -> Option<String> {
     let start = text.rfind([' ', ',']).map_or(0, |at| at + 1);
-    let digits = &text[start..];
-    let (negative, digits) = digits.strip_prefix('-').map_or((false, digits), |digits| (true, digits));
-    let value = i128::from_str_radix(digits.strip_prefix("0x")?, 16).ok()?;
-    let value = if negative { -value } else { value };
+    let value = u64::from_str_radix(text[start..].strip_prefix("0x")?, 16).ok()?;
     (value == number).then(|| format!("{}{with}", &text[..start]))
 }

@@ -25,7 +25,7 @@ pub(crate) fn operand(kind: u32) -> Option<(&'static str, Field)> {
     OPERANDS.iter().find(|row| row.0 == kind).map(|row| (row.1, Field { start: row.2 }))
 }
 
-/// The relocation type that a function of an operand stands for.
-pub(crate) fn of_function(name: &str) -> Option<u32> {
-    OPERANDS.iter().find(|row| row.1 == name).map(|row| row.0)
+/// The relocation type that a function of an operand stands for, and where the operand is.
+pub(crate) fn of_function(name: &str) -> Option<(u32, Field)> {
+    OPERANDS.iter().find(|row| row.1 == name).map(|row| (row.0, Field { start: row.2 }))
 }

@@ -41,9 +41,9 @@ pub(super) fn encode(
         findings.error(codes::MISPLACED, place.span, message);
         return (0, Vec::new());
     }
-    let control = instruction.control.bits();
+    let control = instruction.control.put(0);
     if let Some(word) = instruction.raw {
-        return ((word | control) ^ instruction.residue, Vec::new());
+        return (word | control, Vec::new());
     }
     let Some(isa) = names.draft.isa else {
         let message = format!("the instructions of sm_{} are not known", names.draft.sm);
@@ -53,91 +53,116 @@ pub(super) fn encode(
         );
         return (0, Vec::new());
     };
-    let mut relocations = Vec::new();
-    let mut text = String::with_capacity(instruction.text.len());
-    // Where pieces of the encoded text come from: its offset, and the offset in the instruction's text.
-    let mut pieces = Vec::new();
-    let mut from = 0;
-    for hole in &instruction.holes {
-        pieces.push((text.len(), from));
-        text.push_str(&instruction.text[from..hole.at.start]);
-        let Some(number) = fill(names, &instruction.text, hole, place, &mut relocations, findings) else {
-            return (0, relocations);
-        };
-        pieces.push((text.len(), hole.at.start));
-        text.push_str(&number);
-        from = hole.at.end;
-    }
-    pieces.push((text.len(), from));
-    text.push_str(&instruction.text[from..]);
-    match isa.parse(&text, place.at) {
-        Ok(word) => ((word | control) ^ instruction.residue, relocations),
-        Err(refusal) => {
-            let origin = |at: usize| {
-                let piece = pieces.iter().rfind(|piece| piece.0 <= at).copied().unwrap_or_default();
-                // A number that stands for a label has another length than the label.
-                (piece.1 + (at - piece.0)).min(instruction.text.len()) as u32
-            };
-            let base = instruction.span.start;
-            let start = base + origin(refusal.at.start);
-            let end = base + origin(refusal.at.end.saturating_sub(1)) + 1;
-            let span = Span::new(start, end.clamp(start, instruction.span.end));
-            let code = if refusal.operand { codes::OPERAND } else { codes::INSTRUCTION };
-            findings.error(code, span, refusal.message);
+    let mut values = Values { names, instruction, place, relocations: Vec::new(), failed: false, findings };
+    match isa.parse(&instruction.text, instruction.control, place.at, &mut values) {
+        Ok(word) => (word, values.relocations),
+        Err(error) => {
+            let Values { relocations, failed, findings, .. } = values;
+            // A label without a value has been reported.
+            if !failed {
+                let base = instruction.span.start;
+                let end = instruction.text.len();
+                let start = error.span.start.min(end.saturating_sub(1));
+                let span = Span::new(base + start as u32, base + error.span.end.clamp(start, end) as u32);
+                let mnemonic = isa::mnemonic(&instruction.text);
+                let names_it = instruction.text[start..].starts_with(mnemonic);
+                let code = if names_it { codes::INSTRUCTION } else { codes::OPERAND };
+                findings.error(code, span, error.message);
+            }
             (0, relocations)
         }
     }
 }
 
-/// The number that stands for a label or a relocation.
-fn fill(
-    names: &Names<'_>,
-    text: &str,
-    hole: &Hole,
+/// What labels and relocations in an instruction stand for.
+struct Values<'a, 'n> {
+    names: &'a Names<'n>,
+    instruction: &'a Instruction,
     place: Place,
-    relocations: &mut Vec<Relocation>,
-    findings: &mut Findings,
-) -> Option<String> {
-    if let Expression::Function(function, inner) = &hole.expression {
-        let Some(kind) = relocations::of_function(function) else {
-            findings.push(
-                Diagnostic::error(codes::RELOCATION, hole.span, format!("there is no operand `{function}`"))
-                    .hint("any relocation can stand before the instruction: `.reloc type, symbol`"),
-            );
-            return None;
+    relocations: Vec<Relocation>,
+    /// Whether something has been reported.
+    failed: bool,
+    findings: &'a mut Findings,
+}
+
+impl sass::Symbols for Values<'_, '_> {
+    fn value(&mut self, expression: &str, field: sass::Field, bits: u128) -> Option<u64> {
+        let written = |hole: &&Hole| &self.instruction.text[hole.at.clone()] == expression;
+        let hole = self.instruction.holes.iter().find(written)?;
+        let found = match (&hole.expression, field) {
+            (Expression::Function(function, inner), _) => self.function(function, inner, hole, bits),
+            (_, sass::Field::Target) => self.label(hole),
+            _ => {
+                let message = "a label is no number here; `32@lo(label)` is its offset";
+                self.error(codes::OPERAND, hole.span, message);
+                None
+            }
         };
-        if let Some((symbol, addend)) = symbol_in(names.draft, inner) {
-            let addend = i64::try_from(addend).unwrap_or(0);
-            let symbol = names.indices[symbol];
-            relocations.push(Relocation { offset: place.at, kind, symbol, addend: Some(addend) });
-            return Some("0x0".to_owned());
-        }
-        let argument = Argument { expression: (**inner).clone(), span: hole.span };
-        return names.number(&argument, findings).map(hexadecimal);
-    }
-    let argument = Argument { expression: hole.expression.clone(), span: hole.span };
-    if let Some(name) = hole.expression.name()
-        && let Some(label) = names.draft.labels.get(name)
-        && label.section != place.section
-    {
-        findings.push(
-            Diagnostic::error(codes::BRANCH, hole.span, "this label is in another section")
-                .related(label.span, "here")
-                .hint("code of another section is reached through a relocation"),
-        );
-        return None;
-    }
-    let target = names.number(&argument, findings)?;
-    if target % 16 != 0 {
-        findings.error(codes::BRANCH, hole.span, "no instruction stands at this address");
-        return None;
-    }
-    match isa::is_relative(text) {
-        true => Some(hexadecimal(target - i128::from(place.at) - 16)),
-        false => Some(hexadecimal(target)),
+        self.failed |= found.is_none();
+        found
     }
 }
 
-fn hexadecimal(number: i128) -> String {
-    if number < 0 { format!("-{:#x}", number.unsigned_abs()) } else { format!("{number:#x}") }
+impl Values<'_, '_> {
+    /// Reports once, however often the instruction set asks.
+    fn error(&mut self, code: &'static str, span: Span, message: &str) {
+        if !std::mem::replace(&mut self.failed, true) {
+            self.findings.error(code, span, message);
+        }
+    }
+
+    fn label(&mut self, hole: &Hole) -> Option<u64> {
+        if let Some(name) = hole.expression.name()
+            && let Some(label) = self.names.draft.labels.get(name)
+            && label.section != self.place.section
+        {
+            if !std::mem::replace(&mut self.failed, true) {
+                self.findings.push(
+                    Diagnostic::error(codes::BRANCH, hole.span, "this label is in another section")
+                        .related(label.span, "here")
+                        .hint("code of another section is reached through a relocation"),
+                );
+            }
+            return None;
+        }
+        let argument = Argument { expression: hole.expression.clone(), span: hole.span };
+        let target = match self.failed {
+            true => return None,
+            false => self.names.number(&argument, self.findings)?,
+        };
+        match u64::try_from(target) {
+            Ok(target) if target.is_multiple_of(16) => Some(target),
+            _ => {
+                self.error(codes::BRANCH, hole.span, "no instruction stands at this address");
+                None
+            }
+        }
+    }
+
+    fn function(&mut self, function: &str, inner: &Expression, hole: &Hole, bits: u128) -> Option<u64> {
+        let Some((kind, field)) = relocations::of_function(function).filter(|(_, field)| field.mask() == bits) else {
+            if !std::mem::replace(&mut self.failed, true) {
+                self.findings.push(
+                    Diagnostic::error(codes::RELOCATION, hole.span, format!("there is no `{function}` of this operand"))
+                        .hint("any relocation can stand before the instruction: `.reloc type, symbol`"),
+                );
+            }
+            return None;
+        };
+        if let Some((symbol, addend)) = symbol_in(self.names.draft, inner) {
+            let addend = i64::try_from(addend).unwrap_or(0);
+            let symbol = self.names.indices[symbol];
+            let found = Relocation { offset: self.place.at, kind, symbol, addend: Some(addend) };
+            // The instruction set may ask for each form that it tries.
+            if !self.relocations.contains(&found) {
+                self.relocations.push(found);
+            }
+            return Some(0);
+        }
+        if self.failed {
+            return None;
+        }
+        let argument = Argument { expression: inner.clone(), span: hole.span };
+        self.names.number(&argument, self.findings).and_then(|number| u64::try_from(number).ok())
+    }
 }

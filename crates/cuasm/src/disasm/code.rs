@@ -2,7 +2,7 @@
 
 use super::plan::Plan;
 use super::{relocations, symbols};
-use crate::syntax::ControlCode;
+use crate::isa;
 use cubin::elf::Relocation;
 use std::fmt::Write;
 
@@ -70,77 +70,57 @@ fn instruction(plan: &Plan<'_>, section: usize, place: &Place<'_>, out: &mut Str
     for site in explicit {
         relocations::explicit(plan, site, place.addends, out);
     }
-    let control = ControlCode::of(place.word);
+    let control = sass::Control::of(place.word);
     let _ = match text {
-        Some((text, 0)) => writeln!(out, "{control}         /*{:04x}*/  {text} ;", place.offset),
-        Some((text, residue)) => {
-            writeln!(out, "{control}         /*{:04x}*/  {text} ; ^{residue:#x}", place.offset)
+        Some(text) => writeln!(out, "{control}         /*{:04x}*/  {text} ;", place.offset),
+        None => {
+            let raw = place.word & !crate::isa::CONTROL;
+            writeln!(out, "{control}         /*{:04x}*/  .raw {raw:#034x} ;", place.offset)
         }
-        None => writeln!(out, "{control}         /*{:04x}*/  .raw {:#034x} ;", place.offset, place.word & !ControlCode::MASK),
     };
 }
 
-/// An instruction's text with labels in it, and the bits that it does not show.
-fn text(plan: &Plan<'_>, section: usize, place: &Place<'_>) -> Option<(String, u128)> {
-    let isa = plan.isa?;
-    let printed = isa.print(place.word, place.offset)?;
-    let residue = residue(plan, &printed, place)?;
-    let labelled = match (place.target, isa.target(place.word, place.offset)) {
-        (Some(address), _) => {
-            let label = plan.labels.plain(section, address);
-            label.and_then(|label| isa.with_number(&printed, address, &format!("32@lo({label})")))
+/// An instruction's text with labels in it; none if the word is unknown.
+fn text(plan: &Plan<'_>, section: usize, place: &Place<'_>) -> Option<String> {
+    let decoded = plan.isa?.decode(place.word)?;
+    let mut text = String::new();
+    decoded.print_exact(place.offset, &mut text, |target, out| {
+        let label = plan.labels.code(section, target);
+        label.is_some_and(|label| write!(out, "`({label})").is_ok())
+    });
+    let return_to = place.target.and_then(|address| Some((address, plan.labels.plain(section, address)?)));
+    Some(match return_to {
+        Some((address, label)) => {
+            isa::with_last_number(&text, address, &format!("32@lo({label})")).unwrap_or(text)
         }
-        (None, Some(target)) => {
-            let label = plan.labels.code(section, target);
-            label.and_then(|label| isa.with_target(&printed, place.offset, target, &format!("`({label})")))
-        }
-        (None, None) => None,
-    };
-    Some((labelled.unwrap_or(printed), residue))
+        None => text,
+    })
 }
 
-/// The bits in which what a text encodes to differs from the word; none if the text encodes to nothing, or to another
-/// instruction altogether.
-fn residue(plan: &Plan<'_>, text: &str, place: &Place<'_>) -> Option<u128> {
-    let again = plan.isa?.parse(text, place.offset).ok()?;
-    let residue = (again ^ place.word) & !ControlCode::MASK;
-    Some(residue)
-}
-
-/// An instruction's text with a relocation as its operand, and the bits that it does not show.
-fn with_relocation(plan: &Plan<'_>, place: &Place<'_>, site: &Relocation) -> Option<(String, u128)> {
-    let isa = plan.isa?;
+/// An instruction's text with a relocation as its operand.
+fn with_relocation(plan: &Plan<'_>, place: &Place<'_>, site: &Relocation) -> Option<String> {
     let (function, field) = crate::relocations::operand(site.kind)?;
-    let value = (place.word >> field.start) as u32;
-    let addend = match place.addends {
-        true => site.addend.filter(|_| value == 0)?,
-        // The upper half of an address has only its own half of the addend.
-        false if value != 0 => return None,
-        false => 0,
-    };
-    let text = relocations::sum(plan, site.symbol, addend);
-    if site.symbol == 0 {
+    let empty = place.word & field.mask() == 0;
+    let addend = if place.addends { site.addend? } else { 0 };
+    if !empty || site.symbol == 0 {
         return None;
     }
-    let printed = isa.print(place.word, place.offset)?;
-    let residue = residue(plan, &printed, place)?;
-    let with = isa.with_field(place.word, place.offset, field, &format!("{function}({text})"))?;
-    Some((with, residue))
+    let text = relocations::sum(plan, site.symbol, addend);
+    plan.isa?.with_field(place.word, place.offset, field, &format!("{function}({text})"))
 }
 
 /// Instructions that load the address behind the next call, and that address.
 pub(super) fn return_addresses(plan: &Plan<'_>, section: usize) -> Vec<(u64, u64)> {
-    let Some(isa) = plan.isa else { return Vec::new() };
     let mut loads: Vec<(u64, u32)> = Vec::new();
     let mut found = Vec::new();
     for (offset, word) in words(plan.elf.sections[section].data()) {
-        if isa.is_relative_call(word) {
+        if isa::is_relative_call(word) {
             let behind = offset + WORD as u64;
             found.extend(loads.iter().filter(|load| u64::from(load.1) == behind).map(|load| (load.0, behind)));
         }
-        if isa.ends_block(word) {
+        if isa::ends_block(word) {
             loads.clear();
-        } else if let Some(number) = isa.loaded_number(word) {
+        } else if let Some(number) = isa::loaded_number(word) {
             loads.push((offset, number));
         }
     }

@@ -2,7 +2,8 @@
 
 use super::expression::arguments;
 use super::words::{is_name, words};
-use super::{Argument, ControlCode, Hole, Instruction, Line, Statement};
+use super::{Argument, Hole, Instruction, Line, Statement};
+use sass::Control;
 use crate::codes::{self, Findings};
 use ptx::diagnostic::Diagnostic;
 use ptx::source::Span;
@@ -157,11 +158,14 @@ impl LineParser<'_> {
             return None;
         };
         let control_span = self.span(start, close);
-        let control = match line[start..close].parse::<ControlCode>() {
+        let control = match line[start..close].parse::<Control>() {
             Ok(control) => control,
-            Err(why) => {
+            Err(wrong) => {
+                let at = (start + wrong.0).min(close - 1);
+                let span = self.span(at, at + line[at..].chars().next().map_or(0, char::len_utf8));
                 self.findings.push(
-                    Diagnostic::error(codes::CONTROL, control_span, "not a control code").label(why),
+                    Diagnostic::error(codes::CONTROL, span, "not a control code")
+                        .hint("a control code is of the form `[B--2---:R-:W0:-:S01]`"),
                 );
                 return None;
             }
@@ -177,10 +181,13 @@ impl LineParser<'_> {
             self.findings.error(codes::SYNTAX, span, "an instruction ends with `;`");
             return None;
         };
-        let residue = self.residue(semicolon + 1)?;
+        if !line[semicolon + 1..].trim().is_empty() {
+            let span = self.span(semicolon + 1, line.trim_end().len());
+            self.findings.error(codes::SYNTAX, span, "nothing may stand behind an instruction");
+        }
         let text = line[from..text_end].to_owned();
         let mut instruction =
-            Instruction { control, control_span, text, span, holes: Vec::new(), residue, raw: None };
+            Instruction { control, control_span, text, span, holes: Vec::new(), raw: None };
         if let Some(digits) = instruction.text.strip_prefix(".raw") {
             let at = from + (text_end - from - digits.trim_start().len());
             instruction.raw = Some(self.wide(at, text_end)?);
@@ -190,28 +197,11 @@ impl LineParser<'_> {
         Some(Line { statement: Statement::Instruction(Box::new(instruction)), span })
     }
 
-    /// `^0x...` behind the semicolon.
-    fn residue(&mut self, start: usize) -> Option<u128> {
-        let rest = &self.clean[start..];
-        let word = rest.trim();
-        if word.is_empty() {
-            return Some(0);
-        }
-        let at = start + (rest.len() - rest.trim_start().len());
-        let end = at + word.len();
-        if !word.starts_with('^') {
-            let span = self.span(at, end);
-            self.findings.error(codes::SYNTAX, span, "nothing but `^` and bits may stand behind an instruction");
-            return None;
-        }
-        self.wide(at + 1, end)
-    }
-
     /// A number of 128 bits, which leaves the control code out.
     fn wide(&mut self, start: usize, end: usize) -> Option<u128> {
         let digits = self.clean[start..end].trim().strip_prefix("0x").filter(|digits| !digits.starts_with('+'));
         let number = digits.and_then(|digits| u128::from_str_radix(digits, 16).ok());
-        let number = number.filter(|number| number & ControlCode::MASK == 0);
+        let number = number.filter(|number| number & crate::isa::CONTROL == 0);
         if number.is_none() {
             let span = self.span(start, end);
             self.findings.push(
