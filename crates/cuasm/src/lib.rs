@@ -15,6 +15,7 @@ mod asm;
 pub mod codes;
 mod defaults;
 mod disasm;
+mod flow;
 mod info;
 mod isa;
 mod names;
@@ -24,6 +25,7 @@ mod target;
 
 pub use asm::assemble;
 pub use disasm::disassemble;
+pub use flow::dot;
 
 /// Why a file cannot be written as text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
