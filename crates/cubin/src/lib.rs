@@ -10,4 +10,6 @@
 
 pub mod elf;
 pub mod fatbin;
+pub mod info;
 pub mod object;
+pub mod read;

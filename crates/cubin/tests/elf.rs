@@ -34,8 +34,13 @@ fn cubin() -> Elf {
         ..Section::default()
     };
     let null = Section { contents: Contents::Reserved(0), ..Section::default() };
-    let mut elf =
-        Elf { header: header(), sections: vec![null, strings()], segments: Vec::new(), filler: Vec::new() };
+    let mut elf = Elf {
+        header: header(),
+        sections: vec![null, strings()],
+        segments: Vec::new(),
+        gap: 4,
+        filler: Vec::new(),
+    };
     elf.sections[1].name = elf.intern(1, ".shstrtab").unwrap();
     elf.insert_section(2, ".strtab", strings()).unwrap();
     let symtab = Section { kind: section::SYMTAB, link: 2, align: 8, entry_size: 24, ..Section::default() };
@@ -94,7 +99,7 @@ fn things_lie_where_ptxas_puts_them() {
     let names = ".shstrtab..strtab..symtab..text.k..nv.shared.k..nv.constant0.k.".len() as u64 + 1;
     assert_eq!(offsets[..4], [0, 64, 64 + names, (64 + names + 3).next_multiple_of(8)]);
     assert_eq!(offsets[4..], [256, 512, 512]);
-    assert_eq!(elf.header.section_table, (512 + 0x214_u64).next_multiple_of(8));
+    assert_eq!(elf.header.section_table, 512 + 0x214 + 4);
     assert_eq!(elf.header.segment_table, elf.header.section_table + 7 * 64);
     let [table, code] = elf.segments[..] else { panic!() };
     assert_eq!((table.offset, table.file_size, table.memory_size), (elf.header.segment_table, 112, 112));

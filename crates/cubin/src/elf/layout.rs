@@ -4,23 +4,27 @@
 //! file header
 //! sections        in the order of their numbers, each at the next multiple of its alignment, those that only reserve
 //!                 memory too; ptxas leaves gaps behind string tables that shrank after they were placed
-//! section headers at a multiple of 8
+//! section headers behind the last section, mostly at once, seldom at the next multiple of 8
 //! program headers behind them
 //! ```
 //!
-//! A segment covers the program headers, or sections that follow one another: in the file up to where the cursor stood
-//! behind the last, in memory with those that only reserve it laid out behind one another.
+//! A segment covers the program headers, or sections that follow one another: in the file up to where the last one ends
+//! or would stand, in memory with all that only reserve it laid out behind that.
 
-use super::section::{ALLOC, Contents, Place, Section};
-use super::{Covers, Elf, Error, HEADER_SIZE, SECTION_HEADER_SIZE, SEGMENT_HEADER_SIZE};
-use object::elf::SHN_LORESERVE;
+use super::section::{ALLOC, Contents, Place, Section, WRITE};
+use super::{Covers, Elf, Error, HEADER_SIZE, SECTION_HEADER_SIZE, SEGMENT_HEADER_SIZE, Segment};
+use object::elf::{PF_W, SHN_LORESERVE};
 use std::collections::HashMap;
-
-/// What the tables of headers are aligned to.
-const TABLE_ALIGNMENT: u64 = 8;
 
 /// No cubin has sections aligned to more; a damaged one shall not make us write gigabytes of padding.
 const MOST_ALIGNMENT: u64 = 1 << 20;
+
+/// Cubins have six segments; what more of them cover is not looked for.
+const MOST_SEGMENTS: usize = 64;
+
+/// The most sections at one offset that are tried as the first of a segment. Sections that only reserve memory lie where
+/// the next one does; functions without shared memory have none.
+const MOST_CANDIDATES: usize = 64;
 
 impl Elf {
     /// Gives out offsets anew: sections, tables, segments; numbers of sections that do not fit into the header too.
@@ -54,7 +58,7 @@ impl Elf {
             self.sections[number].offset = offset;
         }
         if !self.sections.is_empty() {
-            cursor = cursor.next_multiple_of(TABLE_ALIGNMENT);
+            cursor = cursor.saturating_add(self.gap);
             self.header.section_table = cursor;
             cursor += self.sections.len() as u64 * SECTION_HEADER_SIZE;
         }
@@ -86,7 +90,7 @@ impl Elf {
             let Ok(natural) = place(cursor, section) else { return };
             let place = match section.offset.checked_sub(natural) {
                 Some(gap) => Place::Behind { gap },
-                None => match starts.get(&section.offset) {
+                None => match starts.get(&(section.offset, section.data().len())) {
                     Some(&other) => Place::On(other),
                     None => return,
                 },
@@ -94,21 +98,22 @@ impl Elf {
             if matches!(place, Place::Behind { .. }) {
                 cursor = section.offset.saturating_add(section.data().len() as u64);
             }
-            if !section.data().is_empty() {
-                starts.entry(section.offset).or_insert(number as u32);
-            }
+            starts.entry((section.offset, section.data().len())).or_insert(number as u32);
             self.sections[number].place = place;
         }
-        for number in 0..self.segments.len() {
+        self.gap = self.header.section_table.saturating_sub(cursor);
+        for number in 0..self.segments.len().min(MOST_SEGMENTS) {
             let segment = self.segments[number];
             let stated = Some((segment.offset, segment.file_size, segment.memory_size));
             let firsts = (1..self.sections.len() as u32)
                 .filter(|&first| {
                     let section = &self.sections[first as usize];
-                    section.offset == segment.offset && section.flags & ALLOC != 0
+                    let writable = (section.flags & WRITE != 0) == (segment.flags & PF_W != 0);
+                    section.offset == segment.offset && section.flags & ALLOC != 0 && writable
                 })
+                .take(MOST_CANDIDATES)
                 .filter_map(|first| {
-                    let last = self.last_covered(first, segment.memory_size)?;
+                    let last = self.last_covered(first, &segment)?;
                     Some(Covers::Sections { first, last })
                 });
             let covers =
@@ -117,20 +122,22 @@ impl Elf {
         }
     }
 
-    /// The last of the sections from `first` on that together take so many bytes of memory.
-    fn last_covered(&self, first: u32, size: u64) -> Option<u32> {
-        let mut memory = Memory::default();
+    /// The last of the sections from `first` on that a segment of these sizes covers.
+    fn last_covered(&self, first: u32, segment: &Segment) -> Option<u32> {
+        let mut memory = segment.offset.saturating_add(segment.file_size);
         let mut last = None;
         for (number, section) in self.sections.iter().enumerate().skip(first as usize) {
-            if section.flags & ALLOC == 0 {
+            let file_size = end(section).saturating_sub(segment.offset);
+            memory = reserve(memory, section);
+            let memory_size = memory - segment.offset;
+            if section.flags & ALLOC == 0
+                || file_size > segment.file_size
+                || memory_size > segment.memory_size
+            {
                 break;
             }
-            memory.add(section);
-            if memory.size == size {
+            if (file_size, memory_size) == (segment.file_size, segment.memory_size) {
                 last = u32::try_from(number).ok();
-            }
-            if memory.size > size {
-                break;
             }
         }
         last
@@ -147,11 +154,9 @@ impl Elf {
             Covers::Sections { first, last } => {
                 let covered = self.sections.get(first as usize..=last as usize)?;
                 let offset = covered.first()?.offset;
-                let mut memory = Memory::default();
-                covered.iter().for_each(|section| memory.add(section));
-                let end = covered.last()?;
-                let file_size = (end.offset + end.data().len() as u64).saturating_sub(offset);
-                Some((offset, file_size, memory.size))
+                let file_end = covered.iter().map(end).max()?;
+                let memory_end = covered.iter().fold(file_end, reserve);
+                Some((offset, file_end.saturating_sub(offset), memory_end.saturating_sub(offset)))
             }
         }
     }
@@ -181,25 +186,18 @@ fn place(cursor: u64, section: &Section) -> Result<u64, Error> {
     }
 }
 
-/// Sections behind one another in memory.
-#[derive(Default)]
-struct Memory {
-    start: Option<u64>,
-    size: u64,
-    reserving: bool,
+/// Where a section's bytes end in the file.
+fn end(section: &Section) -> u64 {
+    section.offset.saturating_add(section.data().len() as u64)
 }
 
-impl Memory {
-    fn add(&mut self, section: &Section) {
-        let start = *self.start.get_or_insert(section.offset);
-        if !matches!(section.contents, Contents::Reserved(_)) && !self.reserving {
-            // As in the file.
-            self.size = section.offset.saturating_sub(start) + section.size();
-            return;
+/// Where memory ends with a section in it, if it only reserves memory: behind all bytes of the file.
+fn reserve(memory: u64, section: &Section) -> u64 {
+    match section.contents {
+        Contents::Bytes(_) => memory,
+        Contents::Reserved(size) => {
+            let at = memory.checked_next_multiple_of(section.align.max(1)).unwrap_or(u64::MAX);
+            at.saturating_add(size)
         }
-        self.reserving = true;
-        let align = section.align.max(1);
-        let at = (start + self.size).checked_next_multiple_of(align).unwrap_or(u64::MAX);
-        self.size = at.saturating_sub(start).saturating_add(section.size());
     }
 }

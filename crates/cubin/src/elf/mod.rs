@@ -10,7 +10,7 @@
 //! [`Elf::to_bytes`] does what the fields say: it puts everything at the offset that stands in it. After a change of
 //! sizes [`Elf::lay_out`] gives out offsets anew; on an unchanged cubin of any toolkit seen it changes nothing.
 //! Names are offsets in string tables, references are numbers, just as in the file: what they mean is the business of
-//! [`crate::cubin`].
+//! [`crate::read`].
 
 mod edit;
 mod layout;
@@ -224,6 +224,8 @@ pub struct Elf {
     pub sections: Vec<Section>,
     /// The program headers, in order.
     pub segments: Vec<Segment>,
+    /// Bytes between the last section and the section headers; [`Elf::lay_out`] leaves them.
+    pub gap: u64,
     /// What else there is.
     pub filler: Vec<Filler>,
 }

@@ -59,7 +59,7 @@ impl Elf {
             names: names(raw, header_sections)?,
         };
         let segments = header_segments.iter().map(segment).collect();
-        let mut elf = Self { header, sections, segments, filler: Vec::new() };
+        let mut elf = Self { header, sections, segments, gap: 0, filler: Vec::new() };
         elf.filler = filler(&elf, bytes);
         elf.infer_layout();
         Ok(elf)

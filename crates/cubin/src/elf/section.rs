@@ -32,7 +32,7 @@ pub const CUDA_LOCAL: u32 = 0x7000_0009;
 pub const CUDA_SHARED: u32 = 0x7000_000a;
 /// What the loader does for each type of relocation, up to sm_89.
 pub const CUDA_RELOCINFO: u32 = 0x7000_000b;
-/// Shared memory that the system takes; the file holds no bytes of it.
+/// Shared memory that the system takes, as zeros in the file.
 pub const CUDA_RESERVED_SHARED: u32 = 0x7000_0015;
 /// `.nv.compat`: on which devices the file runs.
 pub const CUDA_COMPAT_INFO: u32 = 0x7000_0086;
@@ -89,7 +89,7 @@ pub fn kind_name(kind: u32) -> Option<&'static str> {
 /// Whether sections of a type only reserve memory: the file holds nothing of them.
 #[must_use]
 pub fn reserves(kind: u32) -> bool {
-    matches!(kind, NULL | NOBITS | CUDA_GLOBAL | CUDA_LOCAL | CUDA_SHARED | CUDA_RESERVED_SHARED)
+    matches!(kind, NULL | NOBITS | CUDA_GLOBAL | CUDA_LOCAL | CUDA_SHARED)
 }
 
 /// `SHF_WRITE`.

@@ -3,7 +3,7 @@
 use super::section::{SYMTAB, SYMTAB_SHNDX};
 use super::{Contents, Elf, Error};
 use object::LittleEndian as LE;
-use object::elf::{SHN_XINDEX, Sym64};
+use object::elf::{SHN_XINDEX, STT_FUNC, Sym64};
 use object::pod;
 use object::{U16, U32, U64};
 
@@ -123,4 +123,46 @@ impl Elf {
     pub fn is_symbol_table(&self, number: u32) -> bool {
         self.section(number).is_ok_and(|section| section.kind == SYMTAB)
     }
+}
+
+/// The name of a binding.
+#[must_use]
+pub fn binding_name(binding: u8) -> Option<&'static str> {
+    ["LOCAL", "GLOBAL", "WEAK"].get(usize::from(binding)).copied()
+}
+
+/// The name of a type; those from 10 on are NVIDIA's.
+#[must_use]
+pub fn kind_name(kind: u8) -> Option<&'static str> {
+    Some(match kind {
+        0 => "NOTYPE",
+        1 => "OBJECT",
+        2 => "FUNC",
+        3 => "SECTION",
+        4 => "FILE",
+        5 => "COMMON",
+        10 => "CUDA_TEXTURE",
+        11 => "CUDA_SAMPLER",
+        12 => "CUDA_SURFACE",
+        13 => "CUDA_OBJECT",
+        _ => return None,
+    })
+}
+
+/// The name of the visibility in `st_other`.
+#[must_use]
+pub fn visibility_name(other: u8) -> &'static str {
+    ["DEFAULT", "INTERNAL", "HIDDEN", "PROTECTED"][usize::from(other & 3)]
+}
+
+/// What NVIDIA adds to `st_other`, as its tools print it: the state space of a variable in the upper three bits, and marks.
+/// The meaning of one of them depends on the symbol's type.
+#[must_use]
+pub fn other_names(kind: u8, other: u8) -> Vec<&'static str> {
+    let space =
+        ["", "GLOBAL", "SHARED", "LOCAL", "CONSTANT", "RESERVED_SHARED", "", ""][usize::from(other >> 5)];
+    let mark = |bit: u8, name| if other & bit == 0 { "" } else { name };
+    let entry = if kind == STT_FUNC { "ENTRY" } else { "UNIFIED_OBJECT" };
+    let names = [space, mark(0x10, entry), mark(8, "OBSCURE"), mark(4, "MANAGED")];
+    names.into_iter().filter(|name| !name.is_empty()).collect()
 }

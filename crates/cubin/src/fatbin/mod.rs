@@ -7,7 +7,11 @@
 //! ```
 //!
 //! The layout is not documented; it was learnt from what nvcc 13.0 writes with each of its compression modes. All
-//! numbers are little-endian.
+//! numbers are little-endian. [`entries`] looks at a container; a [`Container`] owns one and can be changed.
+
+mod container;
+
+pub use container::{Container, Content, Item};
 
 use std::borrow::Cow;
 use std::io::Read;
@@ -25,15 +29,12 @@ pub const WRAPPER_ADDRESS: usize = 8;
 const MOST_UNPACKED: u64 = 1 << 30;
 /// Bytes of an entry's header that are read.
 const ENTRY_HEADER: usize = 64;
-/// Bytes of an entry's header with the option word that compilers put behind it.
-const ENTRY_HEADER_WRITTEN: usize = 72;
-/// What follows the kind of an entry.
-const ENTRY_VERSION: u16 = 0x0101;
 /// Payloads are padded to multiples of this.
 const ALIGNMENT: usize = 8;
 
 const PTX: u16 = 1;
 const ELF: u16 = 2;
+const LTO: u16 = 8;
 
 const FLAG_64_BIT: u64 = 0x1;
 const FLAG_LINUX: u64 = 0x10;
@@ -87,6 +88,9 @@ pub enum Error {
         /// Where the entry starts.
         at: usize,
     },
+    /// A payload larger than an entry can say.
+    #[error("F0008: a payload of {0} bytes; a fatbin's entry holds {most} at most", most = u32::MAX)]
+    TooLarge(usize),
 }
 
 /// What an entry holds.
@@ -96,8 +100,33 @@ pub enum Kind {
     Ptx,
     /// An ELF cubin: SASS.
     Elf,
+    /// What a linker optimises further (`-dlto`).
+    Lto,
     /// Something else, by number.
     Other(u16),
+}
+
+impl Kind {
+    fn number(self) -> u16 {
+        match self {
+            Self::Ptx => PTX,
+            Self::Elf => ELF,
+            Self::Lto => LTO,
+            Self::Other(number) => number,
+        }
+    }
+}
+
+/// How a payload is packed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Compression {
+    /// Not at all.
+    #[default]
+    None,
+    /// A block of LZ4, without a frame.
+    Lz4,
+    /// A frame of zstd.
+    Zstd,
 }
 
 /// For which devices the code of an architecture is meant.
@@ -145,6 +174,8 @@ pub struct Entry<'a> {
     pub flags: u64,
     /// The name of the source file, if the compiler kept it.
     pub name: Option<&'a str>,
+    /// The options of the compiler, or attributes of `.nv.compat` that stand outside of the cubin too.
+    pub options: &'a [u8],
     at: usize,
     unpacked: u64,
     payload: &'a [u8],
@@ -187,33 +218,13 @@ pub fn entries(bytes: &[u8]) -> Result<Vec<Entry<'_>>, Error> {
 }
 
 /// A container with one entry: PTX text, for an architecture and what it reaches.
+///
+/// # Panics
+/// Never: text that is not packed always fits.
 pub fn pack_ptx(text: &str, version: (u16, u16), sm: u32, reach: Reach) -> Vec<u8> {
-    let padded = (text.len() + 1).next_multiple_of(ALIGNMENT);
-    let flags = match reach {
-        Reach::Base => 0,
-        Reach::Family => FLAG_FAMILY,
-        Reach::Specific => FLAG_ARCH_SPECIFIC,
-    };
-    let mut bytes = Vec::with_capacity(CONTAINER_HEADER + ENTRY_HEADER_WRITTEN + padded);
-    bytes.extend(CONTAINER_MAGIC.to_le_bytes());
-    bytes.extend(1u16.to_le_bytes());
-    bytes.extend((CONTAINER_HEADER as u16).to_le_bytes());
-    bytes.extend(((ENTRY_HEADER_WRITTEN + padded) as u64).to_le_bytes());
-    bytes.extend(PTX.to_le_bytes());
-    bytes.extend(ENTRY_VERSION.to_le_bytes());
-    bytes.extend((ENTRY_HEADER_WRITTEN as u32).to_le_bytes());
-    bytes.extend((padded as u64).to_le_bytes());
-    // Sizes of what is packed, which this is not; where the options stand.
-    bytes.extend([0u32, ENTRY_HEADER as u32].map(u32::to_le_bytes).concat());
-    bytes.extend([version.1, version.0].map(u16::to_le_bytes).concat());
-    bytes.extend(sm.to_le_bytes());
-    // No name.
-    bytes.extend([0; 8]);
-    bytes.extend((flags | FLAG_64_BIT | FLAG_LINUX).to_le_bytes());
-    bytes.resize(CONTAINER_HEADER + ENTRY_HEADER_WRITTEN, 0);
-    bytes.extend(text.as_bytes());
-    bytes.resize(CONTAINER_HEADER + ENTRY_HEADER_WRITTEN + padded, 0);
-    bytes
+    let content = Content { kind: Kind::Ptx, sm, reach, version, name: None, compression: Compression::None };
+    let item = Item::new(&content, text.as_bytes()).expect("text in memory fits");
+    Container::new(vec![item]).to_bytes()
 }
 
 /// The PTX that suits a device best: the newest architecture that it runs, and of equal ones the most special.
@@ -223,6 +234,22 @@ pub fn best_ptx<'e, 'a>(entries: &'e [Entry<'a>], device: Target) -> Option<&'e 
 }
 
 impl Entry<'_> {
+    /// How it is packed.
+    #[must_use]
+    pub fn compression(&self) -> Compression {
+        match self.flags {
+            flags if flags & FLAG_LZ4 != 0 => Compression::Lz4,
+            flags if flags & FLAG_ZSTD != 0 => Compression::Zstd,
+            _ => Compression::None,
+        }
+    }
+
+    /// Bytes of its payload as it stands.
+    #[must_use]
+    pub fn packed_size(&self) -> usize {
+        self.payload.len()
+    }
+
     /// The payload, unpacked.
     pub fn bytes(&self) -> Result<Cow<'_, [u8]>, Error> {
         let wrong = |why: String| Error::Unpack { at: self.at, why };
@@ -292,6 +319,7 @@ fn entry(bytes: &[u8], at: usize) -> Result<(Entry<'_>, usize), Error> {
         kind: match u16_at(header, 0) {
             PTX => Kind::Ptx,
             ELF => Kind::Elf,
+            LTO => Kind::Lto,
             other => Kind::Other(other),
         },
         sm: u32_at(header, 28),
@@ -303,11 +331,19 @@ fn entry(bytes: &[u8], at: usize) -> Result<(Entry<'_>, usize), Error> {
         version: (u16_at(header, 26), u16_at(header, 24)),
         flags,
         name: name.map(|name| name.trim_end_matches('\0')),
+        options: options(header).unwrap_or_default(),
         at,
         unpacked: u64_at(header, 56),
         payload,
     };
     Ok((entry, at + end as usize))
+}
+
+/// The options that an extension of the header tells of: where they stand, and how many bytes they have.
+fn options(header: &[u8]) -> Option<&[u8]> {
+    let extension = header.get(u32_at(header, 20) as usize..).filter(|_| u32_at(header, 20) != 0)?;
+    let [at, size] = *extension.as_chunks::<4>().0.first_chunk::<2>()?;
+    header.get(u32::from_le_bytes(at) as usize..)?.get(..u32::from_le_bytes(size) as usize)
 }
 
 fn cut_off(what: &'static str, at: usize, needs: u64, bytes: &[u8]) -> Error {
