@@ -101,12 +101,15 @@ pub(crate) fn flag_bits(letters: &str) -> Option<u64> {
     letters.chars().try_fold(0, |bits, letter| Some(bits | FLAGS.iter().find(|flag| flag.1 == letter)?.0))
 }
 
+/// The longest relocation type: a name is looked up among those before it.
+const RELOCATIONS: u32 = 0x100;
+
 /// A relocation's type as it is written.
 pub(crate) fn relocation(number: u32) -> String {
-    format!("{number:#x}")
+    cubin::elf::relocation::kind_name(number).map_or_else(|| format!("{number:#x}"), str::to_owned)
 }
 
 /// The relocation type of a name.
-pub(crate) fn relocation_number(_name: &str) -> Option<u32> {
-    None
+pub(crate) fn relocation_number(name: &str) -> Option<u32> {
+    (0..RELOCATIONS).find(|&number| cubin::elf::relocation::kind_name(number) == Some(name))
 }

@@ -70,8 +70,8 @@ pub(super) enum Body {
     /// Numbers of so many bytes.
     Values(u64, Vec<Argument>),
     Instruction(Box<Instruction>),
-    /// An attribute of formats 1 to 3.
-    SmallAttribute(u8, u8, u16),
+    /// An attribute of formats 1 to 3: format, attribute and value.
+    SmallAttribute(u8, u8, Argument),
     /// An attribute of any size.
     Attribute(u8, Vec<Argument>),
     /// A relocation of what comes next: type, symbol and addend.
@@ -122,6 +122,8 @@ pub(super) struct Draft {
     pub(super) names: Option<Argument>,
     /// Whether offsets are written down.
     pub(super) stated: bool,
+    /// Bytes in front of the table of sections that alignment does not ask for.
+    pub(super) gap: u64,
     pub(super) filler: Vec<Filler>,
     pub(super) sections: Vec<Section>,
     pub(super) symbols: Vec<Symbol>,
@@ -129,6 +131,8 @@ pub(super) struct Draft {
     pub(super) labels: HashMap<String, LabelPlace>,
     /// For a function and an attribute the instructions whose offsets the attribute lists.
     pub(super) offset_labels: HashMap<(String, String), Vec<LabelPlace>>,
+    /// Whether the symbol table does not begin with the null symbol.
+    pub(super) without_null: bool,
     /// The symbols that the symbol table names, in its order.
     listed: Vec<usize>,
     section_numbers: HashMap<String, usize>,
@@ -153,6 +157,11 @@ impl Draft {
         }
     }
 
+    /// The device that the code is for.
+    pub(super) fn target(&self) -> u32 {
+        if self.sm == 0 { super::file::USUAL_TARGET } else { self.sm }
+    }
+
     /// A section by the name that the text calls it.
     pub(super) fn section(&self, name: &str) -> Option<usize> {
         self.section_numbers.get(name).copied()
@@ -175,7 +184,7 @@ impl Draft {
     }
 
     /// The symbol of a name, made if there is none.
-    fn symbol_mut(&mut self, name: &str, span: Span) -> &mut Symbol {
+    pub(super) fn symbol_mut(&mut self, name: &str, span: Span) -> &mut Symbol {
         let number = *self.symbol_numbers.entry(name.to_owned()).or_insert(self.symbols.len());
         if number == self.symbols.len() {
             self.symbols.push(Symbol { name: name.to_owned(), span, ..Symbol::default() });
@@ -224,6 +233,11 @@ impl Draft {
         let mut arguments = Arguments::new(list, span, findings);
         let done = match name {
             ".section" => return self.open_section(list, span, findings),
+            ".kernel" => return super::kernel::open(self, list, span, findings),
+            ".__symtab_without_null" => {
+                self.without_null = true;
+                Some(())
+            }
             ".global" | ".weak" | ".local" => arguments.name("a symbol").map(|(symbol, span)| {
                 self.symbol_mut(symbol, span).binding =
                     names::number(Kind::Binding, &name[1..]).unwrap_or_default() as u8;
@@ -359,8 +373,7 @@ impl Draft {
             ".attr" => attribute(&mut arguments).map(|number| Body::Attribute(number, arguments.rest().to_vec())),
             ".attr.none" | ".attr.byte" | ".attr.half" => attribute(&mut arguments).and_then(|number| {
                 let format = crate::info::SMALL.iter().find(|row| row.1 == name)?.0;
-                let value = arguments.number("a value", u16::MAX.into())?;
-                Some(Body::SmallAttribute(format, number, value as u16))
+                Some(Body::SmallAttribute(format, number, arguments.next("a value")?.clone()))
             }),
             ".reloc" if list.len() == 3 => arguments.next("a place").and_then(|place| {
                 let kind = relocation(&mut arguments)?;

@@ -1,15 +1,14 @@
 //! Bytes of sections, and relocations of them.
 
 use super::draft::{Body, Draft, Section};
-use super::encode;
+use super::{attributes, encode};
 use super::evaluate::{Meaning, Names, symbol_in};
 use super::sizes::Places;
 use crate::codes::{self, Findings};
-use crate::defaults;
-use crate::info::{self, Record, Value};
 use crate::syntax::{Argument, Expression};
 use cubin::elf::Relocation;
 use cubin::elf::section as kind;
+use cubin::info::{Attribute, Value};
 use ptx::source::Span;
 
 /// What a section became.
@@ -82,13 +81,16 @@ fn section(names: &Names<'_>, number: usize, addends: bool, findings: &mut Findi
                     out.spans.push(item.span);
                 }
             }
-            Body::SmallAttribute(format, attribute, value) => {
-                let value = Value::Small(*format, *value);
-                write(Record { attribute: *attribute, value }, &mut out);
+            Body::SmallAttribute(format, code, argument) => {
+                let value = attributes::small(names, &section.name, *code, argument, findings);
+                out.bytes.extend([*format, *code]);
+                out.bytes.extend(value.to_le_bytes());
             }
-            Body::Attribute(attribute, arguments) => {
-                let payload = payload(names, &section.name, *attribute, arguments, findings);
-                write(Record { attribute: *attribute, value: Value::Sized(payload) }, &mut out);
+            Body::Attribute(code, arguments) => {
+                let payload = attributes::payload(names, &section.name, *code, arguments, findings);
+                let attribute = Attribute { code: *code, value: Value::Sized(payload) };
+                // One of too many bytes has been refused when it was measured.
+                out.bytes.extend(cubin::info::encode(&[attribute]).unwrap_or_default());
             }
             Body::Relocation(kind, argument) => {
                 if let Some(found) = relocation(names, at, *kind, argument, findings) {
@@ -106,11 +108,6 @@ fn section(names: &Names<'_>, number: usize, addends: bool, findings: &mut Findi
         out.bytes.resize(end as usize, 0);
     }
     out
-}
-
-fn write(record: Record, out: &mut Emitted) {
-    // A record of too many bytes has been refused when it was measured.
-    let _ = record.write(&mut out.bytes);
 }
 
 /// A relocation of a place.
@@ -170,94 +167,4 @@ fn number_or_address(names: &Names<'_>, out: &mut Emitted, target: Target, value
         findings.error(codes::RANGE, value.span, format!("{number:#x} does not fit {bits} bits"));
     }
     out.bytes.extend(&number.to_le_bytes()[..width]);
-}
-
-/// Bytes of an attribute's payload.
-pub(super) fn attribute_size(draft: &Draft, section: &str, attribute: u8, arguments: &[Argument]) -> u64 {
-    match list(arguments) {
-        Some(List::Exits) => 4 * exits(draft, section).count() as u64,
-        Some(List::Offsets) => 4 * offset_labels(draft, section, attribute).len() as u64,
-        None => arguments.iter().map(|argument| width(argument) as u64).sum(),
-    }
-}
-
-/// Lists that the assembler makes.
-enum List {
-    /// `auto`
-    Exits,
-    /// `offsets`
-    Offsets,
-}
-
-fn list(arguments: &[Argument]) -> Option<List> {
-    let [Argument { expression: Expression::Name(name), .. }] = arguments else { return None };
-    match name.as_str() {
-        "auto" => Some(List::Exits),
-        "offsets" => Some(List::Offsets),
-        _ => None,
-    }
-}
-
-/// The instructions of a section's function that end a thread, as item numbers.
-fn exits<'a>(draft: &'a Draft, section: &str) -> impl Iterator<Item = (usize, usize)> + use<'a> {
-    let code = defaults::function(section).and_then(|name| draft.section(&format!(".text{name}")));
-    code.into_iter().flat_map(move |code| {
-        let items = draft.sections[code].items.iter().enumerate();
-        items.filter_map(move |(index, item)| match &item.body {
-            Body::Instruction(instruction) if encode::is_exit(instruction) => Some((code, index)),
-            _ => None,
-        })
-    })
-}
-
-fn offset_labels<'a>(draft: &'a Draft, section: &str, attribute: u8) -> &'a [super::draft::LabelPlace] {
-    let function = defaults::function(section).and_then(|name| name.strip_prefix('.'));
-    let key = function.map(|function| (function.to_owned(), info::name(attribute)));
-    key.and_then(|key| draft.offset_labels.get(&key)).map_or(&[], Vec::as_slice)
-}
-
-fn payload(
-    names: &Names<'_>,
-    section: &str,
-    attribute: u8,
-    arguments: &[Argument],
-    findings: &mut Findings,
-) -> Vec<u8> {
-    match list(arguments) {
-        Some(List::Exits) => exits(names.draft, section)
-            .flat_map(|(code, item)| (names.places.offsets[code][item] as u32).to_le_bytes())
-            .collect(),
-        Some(List::Offsets) => offset_labels(names.draft, section, attribute)
-            .iter()
-            .flat_map(|&label| (names.places.offset(label) as u32).to_le_bytes())
-            .collect(),
-        None => {
-            let mut bytes = Vec::new();
-            for argument in arguments {
-                let width = width(argument);
-                let inner = match &argument.expression {
-                    Expression::Function(name, inner) if name == "byte" || name == "half" => {
-                        &Argument { expression: (**inner).clone(), span: argument.span }
-                    }
-                    _ => argument,
-                };
-                let number = names.number(inner, findings).unwrap_or(0);
-                let bits = 8 * width as u32;
-                if number < -(1 << (bits - 1)) || number >= 1 << bits {
-                    findings.error(codes::RANGE, argument.span, format!("this does not fit {bits} bits"));
-                }
-                bytes.extend(&number.to_le_bytes()[..width]);
-            }
-            bytes
-        }
-    }
-}
-
-/// Bytes of an item of a payload.
-fn width(argument: &Argument) -> usize {
-    match &argument.expression {
-        Expression::Function(name, _) if name == "byte" => 1,
-        Expression::Function(name, _) if name == "half" => 2,
-        _ => 4,
-    }
 }

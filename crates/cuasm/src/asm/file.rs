@@ -1,11 +1,11 @@
 //! Headers: of the file, of sections, of segments; and what is made if the text does not mention it.
 
 use super::arguments::Arguments;
-use super::draft::{Draft, Item, Order, Section, Segment};
+use super::draft::{Body, Draft, Item, Order, Section, Segment};
 use crate::codes::{self, Findings};
 use crate::isa::Isa;
 use crate::names::Kind;
-use crate::syntax::{Argument, Expression};
+use crate::syntax::{Argument, Expression, Line, Statement};
 use crate::{defaults, target};
 use cubin::elf::section as kind;
 use cubin::elf::{Filler, Header};
@@ -13,7 +13,7 @@ use ptx::diagnostic::Diagnostic;
 use ptx::source::Span;
 
 /// A device if the text names none.
-const USUAL_TARGET: u32 = 90;
+pub(super) const USUAL_TARGET: u32 = 90;
 
 /// Takes a directive about the file or a segment. Whether it was one.
 pub(super) fn directive(
@@ -33,6 +33,7 @@ pub(super) fn directive(
             .map(|kind| header(draft).kind = kind as u16),
         ".headerflags" => arguments.number("flags", u32::MAX.into()).map(|flags| header(draft).flags = flags as u32),
         ".__elf_shstrndx" => arguments.next("a section").map(|name| draft.names = Some(name.clone())),
+        ".__elf_shgap" => arguments.number("bytes", u64::MAX).map(|gap| draft.gap = gap),
         ".__elf_filler" => filler(draft, &mut arguments),
         ".__elf_ident_padding" => padding(draft, &mut arguments),
         _ if name.starts_with(".__elf_") => {
@@ -48,7 +49,7 @@ pub(super) fn directive(
 
 /// The header, made if there is none yet.
 fn header(draft: &mut Draft) -> &mut Header {
-    let sm = if draft.sm == 0 { USUAL_TARGET } else { draft.sm };
+    let sm = draft.target();
     draft.header.get_or_insert_with(|| target::header(sm))
 }
 
@@ -232,20 +233,41 @@ fn order(section: &mut Section, arguments: &mut Arguments<'_, '_>) -> Option<()>
     Some(())
 }
 
-/// Adds what every cubin has and the text left out: string tables, the symbol table, tables for relocations.
+/// Puts the tables that every cubin has, and that the text leaves out, in front of all other sections.
+pub(super) fn begin(draft: &mut Draft, lines: &[Line]) {
+    let directives = || {
+        lines.iter().filter_map(|line| match &line.statement {
+            Statement::Directive { name, arguments } => Some((name.as_str(), arguments)),
+            _ => None,
+        })
+    };
+    let sections: Vec<&str> = directives()
+        .filter(|(name, _)| *name == ".section")
+        .filter_map(|(_, arguments)| arguments.first()?.expression.name())
+        .collect();
+    let names_given = directives().any(|(name, _)| name == ".__elf_shstrndx") || sections.contains(&".shstrtab");
+    let symbols = directives().any(|(name, _)| SYMBOLIC.contains(&name));
+    if !names_given {
+        table(draft, ".shstrtab", kind::STRTAB, 1);
+    }
+    let listed = directives().any(|(name, _)| name == ".symbol");
+    if symbols && !listed && !sections.contains(&".symtab") {
+        table(draft, ".strtab", kind::STRTAB, 1);
+        table(draft, ".symtab", kind::SYMTAB, 8);
+    }
+}
+
+/// Directives that make symbols.
+const SYMBOLIC: [&str; 5] = [".kernel", ".global", ".local", ".weak", ".type"];
+
+/// Adds what follows from the sections and the text left out: symbols of sections, tables of relocations.
 pub(super) fn complete(draft: &mut Draft) {
     if draft.sm == 0 {
         draft.sm = draft.header.as_ref().map_or(USUAL_TARGET, target::sm);
         draft.isa = Isa::of(draft.sm);
     }
     header(draft);
-    if draft.names.is_none() {
-        table(draft, ".shstrtab", kind::STRTAB, 1);
-    }
-    if !draft.sections.iter().any(|section| section.kind == kind::SYMTAB) {
-        table(draft, ".strtab", kind::STRTAB, 1);
-        table(draft, ".symtab", kind::SYMTAB, 8);
-    }
+    section_symbols(draft);
     let with_addends = draft.sm >= 90 && !draft.sections.iter().any(|section| section.kind == kind::REL);
     let (prefix, kind) = if with_addends { (".rela", kind::RELA) } else { (".rel", kind::REL) };
     for number in 0..draft.sections.len() {
@@ -267,6 +289,30 @@ pub(super) fn complete(draft: &mut Draft) {
             table.flags = kind::INFO_LINK;
             table.entry_size = if with_addends { 24 } else { 16 };
         }
+    }
+}
+
+/// Adds the symbols of sections that attributes name.
+fn section_symbols(draft: &mut Draft) {
+    let mut wanted = Vec::new();
+    for item in draft.sections.iter().flat_map(|section| &section.items) {
+        if let Body::Attribute(_, arguments) = &item.body {
+            for argument in arguments {
+                if let Expression::Function(function, inner) = &argument.expression
+                    && function == "index"
+                    && let Some(name) = inner.name()
+                    && draft.symbol(name).is_none()
+                    && draft.section(name).is_some()
+                {
+                    wanted.push((name.to_owned(), argument.span));
+                }
+            }
+        }
+    }
+    for (name, span) in wanted {
+        let symbol = draft.symbol_mut(&name, span);
+        symbol.kind = 3;
+        symbol.place = Some((Argument { expression: Expression::Name(name), span }, 0));
     }
 }
 

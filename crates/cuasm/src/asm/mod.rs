@@ -10,11 +10,13 @@
 //! All go on after an error, so that one run finds all of them.
 
 mod arguments;
+mod attributes;
 mod draft;
 mod emit;
 mod encode;
 mod evaluate;
 mod file;
+mod kernel;
 mod sizes;
 mod tables;
 
@@ -51,6 +53,7 @@ pub fn assemble(source: &Source) -> Result<Assembled, Vec<Diagnostic>> {
 fn build(source: &Source, findings: &mut Findings) -> Option<Vec<u8>> {
     let lines = syntax::parse(source.text(), findings);
     let mut draft = draft::Draft::default();
+    file::begin(&mut draft, &lines);
     draft.read(lines, findings);
     file::complete(&mut draft);
     let places = sizes::measure(&draft, findings)?;

@@ -44,7 +44,7 @@ pub(super) fn measure(draft: &Draft, findings: &mut Findings) -> Option<Places> 
                 Body::Instruction(_) => 16,
                 Body::SmallAttribute(..) => 4,
                 Body::Attribute(number, arguments) => {
-                    4 + super::emit::attribute_size(draft, &section.name, *number, arguments)
+                    4 + super::attributes::size(draft, &section.name, *number, arguments)
                 }
                 Body::Relocation(..) => 0,
                 Body::Entry(..) => section.entry_size,

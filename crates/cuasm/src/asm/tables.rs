@@ -31,9 +31,10 @@ fn order(draft: &Draft) -> Vec<usize> {
     order
 }
 
-/// Whether the null symbol is not listed.
+/// Whether the null symbol has to be put in front of the others: it has no name, and no text need list it.
 fn needs_null(draft: &Draft) -> bool {
-    draft.symbols.iter().all(|symbol| symbol.listed.is_none())
+    let first = draft.symbols.iter().find(|symbol| symbol.listed == Some(0));
+    !draft.without_null && first.is_none_or(|first| first.real_name.as_deref() != Some(""))
 }
 
 /// For each section whether the table of its relocations has addends.
@@ -125,7 +126,7 @@ pub(super) fn build(
     let mut header = draft.header.clone()?;
     header.names = name_table;
     let segments = segments(draft, &sections, header.kind, findings);
-    let mut elf = Elf { header, sections, segments, filler: Vec::new() };
+    let mut elf = Elf { header, sections, segments, filler: Vec::new(), gap: draft.gap };
     if draft.stated {
         elf.filler = draft.filler.clone();
     } else if let Err(error) = elf.lay_out() {

@@ -39,6 +39,9 @@ pub(super) fn file(plan: &Plan<'_>, out: &mut String) {
     if name != ".shstrtab" {
         let _ = writeln!(out, "\t.__elf_shstrndx\t{name}");
     }
+    if plan.elf.gap != 0 && !plan.stated {
+        let _ = writeln!(out, "\t.__elf_shgap\t{:#x}", plan.elf.gap);
+    }
     if plan.stated {
         out.push_str("\t// The offsets of this file follow no rule: they are as written, and do not follow an edit.\n");
         let _ = writeln!(out, "\t.__elf_shoff\t{:#x}", header.section_table);
@@ -129,9 +132,10 @@ fn references(plan: &Plan<'_>, index: usize, facts: Facts<'_>, out: &mut String)
     };
     if number(&info) != Some(low) {
         let known = (low as usize) < plan.symbols.len();
+        let is_section = section.flags & kind::INFO_LINK != 0 || matches!(section.kind, kind::REL | kind::RELA);
         let text = match info {
             Reference::Symbol(_) if known => format!("index@({})", plan.symbol(low)),
-            Reference::Section(_) => plan.section(low),
+            _ if is_section => plan.section(low),
             _ => format!("{low:#x}"),
         };
         let _ = writeln!(out, "\t.__section_info\t{text}");

@@ -2,7 +2,8 @@
 
 use super::plan::{Content, Plan};
 use crate::defaults;
-use crate::info::{self, Shape, Value};
+use crate::info;
+use cubin::info::Value;
 use std::collections::BTreeMap;
 
 /// Labels of all sections.
@@ -79,27 +80,24 @@ impl Labels {
 
     fn attributes(&mut self, plan: &Plan<'_>, section: usize) {
         let Some((function, code)) = code_of(plan, section) else { return };
-        for record in info::read(plan.elf.sections[section].data()).unwrap_or_default() {
-            let Value::Sized(payload) = &record.value else { continue };
+        for attribute in cubin::info::decode(plan.elf.sections[section].data()).unwrap_or_default() {
+            let Value::Sized(payload) = &attribute.value else { continue };
             let words = words(payload);
-            match info::shape(record.attribute) {
-                Shape::Offsets if is_auto(plan, code, record.attribute, &words) => {}
-                Shape::Offsets if is_ordered(plan, code, &words) => {
-                    let name = info::name(record.attribute);
-                    let label = format!(".CUASM_OFFSET_LABEL.{function}.{name}.#");
-                    for word in words {
-                        self.attributes[code].entry(word.into()).or_default().push(label.clone());
-                    }
+            let list = info::is_offsets(attribute.code);
+            if list && is_auto(plan, code, attribute.code, &words) {
+                continue;
+            }
+            if list && is_ordered(plan, code, &words) {
+                let label = format!(".CUASM_OFFSET_LABEL.{function}.{}.#", info::name(attribute.code));
+                for word in words {
+                    self.attributes[code].entry(word.into()).or_default().push(label.clone());
                 }
-                Shape::Offsets => words.iter().for_each(|&word| self.want(plan, code, word.into())),
-                Shape::BranchTargets => {
-                    for (index, &word) in words.iter().enumerate() {
-                        if branch_target_offsets(&words).contains(&index) {
-                            self.want(plan, code, word.into());
-                        }
-                    }
+                continue;
+            }
+            for (word, kind) in words.iter().zip(info::words(attribute.code, &words)) {
+                if kind == info::Word::Offset {
+                    self.want(plan, code, (*word).into());
                 }
-                _ => {}
             }
         }
     }
@@ -153,17 +151,4 @@ pub(super) fn is_auto(plan: &Plan<'_>, code: usize, attribute: u8, words: &[u32]
 pub(super) fn is_ordered(plan: &Plan<'_>, code: usize, words: &[u32]) -> bool {
     let size = plan.elf.sections[code].size();
     words.is_sorted_by(|a, b| a < b) && words.iter().all(|&word| word % 16 == 0 && u64::from(word) < size)
-}
-
-/// Which words of an attribute about indirect branches are offsets.
-pub(super) fn branch_target_offsets(words: &[u32]) -> Vec<usize> {
-    let mut offsets = Vec::new();
-    let mut at = 0;
-    while let Some(&count) = words.get(at + 2) {
-        offsets.push(at);
-        let targets = at + 3..(at + 3).saturating_add(count as usize).min(words.len());
-        at = targets.end;
-        offsets.extend(targets);
-    }
-    offsets
 }

@@ -2,9 +2,11 @@
 
 use super::labels::Labels;
 use crate::Malformed;
+use crate::flow::counts::Counts;
 use crate::isa::Isa;
 use cubin::elf::section as kind;
 use cubin::elf::{Elf, Place, Relocation, Section, Symbol};
+use std::cell::OnceCell;
 use std::collections::HashMap;
 
 /// Names by which the text calls sections and symbols: each is there once.
@@ -52,6 +54,8 @@ pub(crate) struct Plan<'a> {
     pub(crate) sm: u32,
     /// Whether offsets do not follow the rule of [`Elf::lay_out`], so that all of them must be written.
     pub(crate) stated: bool,
+    /// What sections of code need, counted when it is asked for.
+    counted: Vec<OnceCell<Option<Counts>>>,
 }
 
 impl<'a> Plan<'a> {
@@ -80,6 +84,7 @@ impl<'a> Plan<'a> {
             isa: Isa::of(sm),
             sm,
             stated: !follows_the_rule(elf),
+            counted: vec![OnceCell::new(); count],
         };
         plan.names.sections = plan.section_names();
         plan.names.symbols = plan.symbol_names();
@@ -157,6 +162,20 @@ impl<'a> Plan<'a> {
             self.sites[target] = sites;
             self.companion[target] = Some(table);
         }
+    }
+
+    /// What a section of code needs; none if not all of its words are known.
+    pub(crate) fn counts(&self, code: usize) -> Option<Counts> {
+        *self.counted[code].get_or_init(|| {
+            let mut counts = Counts::default();
+            let mut text = String::new();
+            for (offset, word) in super::code::words(self.elf.sections[code].data()) {
+                text.clear();
+                self.isa?.decode(word)?.print(offset, &mut text);
+                counts.add(&text);
+            }
+            Some(counts)
+        })
     }
 
     /// A symbol as the text calls it.

@@ -21,6 +21,10 @@ pub(crate) fn find_string(elf: &Elf, table: u32, name: &str) -> Option<u32> {
 /// The symbol table, in its order.
 pub(super) fn table(plan: &Plan<'_>, out: &mut String) {
     let strings = plan.symtab.map_or(0, |table| plan.elf.sections[table].link);
+    let first = plan.symbols.first().and_then(|first| plan.elf.symbol_name(first).ok());
+    if first != Some(b"") {
+        out.push_str("\t.__symtab_without_null\n");
+    }
     for (index, symbol) in plan.symbols.iter().enumerate() {
         let name = plan.symbol(index as u32);
         let _ = write!(out, "\t.symbol\t{name}");
