@@ -28,7 +28,7 @@ pub(crate) fn read(path: &Path) -> Result<Arc<Source>, Failure> {
     let mut bytes = bytes.map_err(|error| Failure::usage(format!("cannot read {name}: {error}")))?;
     if bytes.starts_with(ELF) || bytes.starts_with(FATBIN) {
         let kind = if bytes.starts_with(ELF) { "an ELF file" } else { "a fat binary" };
-        let hint = "extract the PTX first, for example with `cuobjdump -ptx`";
+        let hint = "extract the PTX first: `warploom fatbin extract --kind ptx`";
         return Err(Failure::usage(format!("{name} is {kind}, not PTX text")).hint(hint));
     }
     // The text in a fat binary ends with a zero byte, which extraction tools like to keep.

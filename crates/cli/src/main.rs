@@ -4,12 +4,15 @@
 //! and ends with one of the exit codes of [`failure::Exit`]. Nothing below this crate prints, exits or reads paths.
 
 mod check;
+mod cubin;
 mod devices;
 mod diagnostics;
 mod doctor;
 mod exec;
 mod failure;
+mod fatbin;
 mod fmt;
+mod images;
 mod input;
 mod kernels;
 mod link;
@@ -49,6 +52,8 @@ enum Command {
     Doctor(doctor::Arguments),
     Ptxas(ptxas::Arguments),
     Litmus(litmus::Arguments),
+    Cubin(cubin::Arguments),
+    Fatbin(fatbin::Arguments),
 }
 
 impl Command {
@@ -64,6 +69,8 @@ impl Command {
             Self::Doctor(arguments) => doctor::execute(&arguments),
             Self::Ptxas(arguments) => ptxas::execute(&arguments),
             Self::Litmus(arguments) => litmus::execute(&arguments),
+            Self::Cubin(arguments) => cubin::execute(&arguments),
+            Self::Fatbin(arguments) => fatbin::execute(&arguments),
         }
     }
 }

@@ -13,6 +13,7 @@ pub use notes::{CudaInfo, Note, ToolInfo, notes};
 use crate::elf::section::{CUDA_COMPAT_INFO, CUDA_INFO, Section};
 use crate::elf::{Elf, Symbol};
 use crate::info::{self, Attribute, Parameter, Payload, Value, table};
+use std::collections::HashMap;
 
 /// `STT_FUNC`.
 const FUNCTION: u8 = object::elf::STT_FUNC;
@@ -31,9 +32,10 @@ pub struct Architecture {
 }
 
 /// A cubin as what it means.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Program<'e> {
     elf: &'e Elf,
+    symbols: Vec<Symbol>,
 }
 
 /// A function with code: a kernel, or one that kernels call.
@@ -71,7 +73,7 @@ impl<'e> Program<'e> {
     /// Looks at an ELF file.
     #[must_use]
     pub fn new(elf: &'e Elf) -> Self {
-        Self { elf }
+        Self { elf, symbols: elf.symbols().unwrap_or_default() }
     }
 
     /// For which devices it is.
@@ -104,8 +106,7 @@ impl<'e> Program<'e> {
     /// The name of a symbol by number; empty if it has none.
     #[must_use]
     pub fn symbol_name(&self, number: u32) -> String {
-        let symbols = self.elf.symbols().unwrap_or_default();
-        symbols.get(number as usize).map(|symbol| self.name(symbol)).unwrap_or_default()
+        self.symbols.get(number as usize).map(|symbol| self.name(symbol)).unwrap_or_default()
     }
 
     fn name(&self, symbol: &Symbol) -> String {
@@ -117,11 +118,10 @@ impl<'e> Program<'e> {
     /// are part of it.
     #[must_use]
     pub fn functions(&self) -> Vec<Function> {
-        let symbols = self.elf.symbols().unwrap_or_default();
         let about = About::new(&self.attributes());
         let attached = Attached::new(self.elf);
         let mut functions = Vec::new();
-        for (number, symbol) in (0..).zip(&symbols) {
+        for (number, symbol) in (0..).zip(&self.symbols) {
             let section = self.elf.symbol_section(number, symbol);
             let Ok(code) = self.elf.section(section) else { continue };
             let starts = symbol.kind() == FUNCTION && symbol.value == 0 && section != 0;
@@ -160,7 +160,7 @@ const FRAME: &str = "EIATTR_FRAME_SIZE";
 const STACK: &str = "EIATTR_MIN_STACK_SIZE";
 
 /// What `.nv.info` says about functions, by attribute and symbol.
-struct About(std::collections::HashMap<(u8, u32), u32>);
+struct About(HashMap<(u8, u32), u32>);
 
 impl About {
     fn new(attributes: &[Attribute]) -> Self {
@@ -177,11 +177,11 @@ impl About {
 }
 
 /// Sections by the code's section that they belong to, which their `sh_info` names.
-struct Attached<'e>(std::collections::HashMap<u32, Vec<(&'e [u8], &'e Section)>>);
+struct Attached<'e>(HashMap<u32, Vec<(&'e [u8], &'e Section)>>);
 
 impl<'e> Attached<'e> {
     fn new(elf: &'e Elf) -> Self {
-        let mut attached = std::collections::HashMap::<_, Vec<_>>::new();
+        let mut attached = HashMap::<_, Vec<_>>::new();
         for (number, section) in (0..).zip(&elf.sections) {
             if section.info != 0
                 && let Ok(name) = elf.section_name(number)
