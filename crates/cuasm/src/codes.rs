@@ -34,7 +34,7 @@ catalogue! {
     OPERAND = "A0202": "An operand that the instruction's encoding cannot hold.";
     BRANCH = "A0203": "A branch to another section, or too far, or to an address that no instruction has.";
     REGISTERS = "A0204": "Fewer registers declared than the code uses.";
-    VERBATIM = "A0301": "Data that describe code are copied verbatim, but the code has been edited.";
+    HAZARD = "A0301": "A control code that breaks a dependence: a register is read before it is written, or written before it is read.";
 }
 
 /// The diagnostics of one text, up to a limit.

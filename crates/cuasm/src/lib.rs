@@ -16,6 +16,7 @@ pub mod codes;
 mod defaults;
 mod disasm;
 mod flow;
+pub mod highlight;
 mod info;
 mod isa;
 mod names;
@@ -23,7 +24,7 @@ mod relocations;
 mod syntax;
 mod target;
 
-pub use asm::assemble;
+pub use asm::{Assembled, Options, assemble, assemble_with};
 pub use disasm::disassemble;
 pub use flow::dot;
 

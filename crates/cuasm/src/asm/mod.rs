@@ -17,6 +17,7 @@ mod encode;
 mod evaluate;
 mod file;
 mod kernel;
+mod lint;
 mod sizes;
 mod tables;
 
@@ -34,13 +35,28 @@ pub struct Assembled {
     pub warnings: Vec<Diagnostic>,
 }
 
+/// What else the assembler does.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// Warn of control codes that break a dependence, where the device's latencies have been measured.
+    pub hazards: bool,
+}
+
 /// Assembles a text.
 ///
 /// # Errors
 /// What is wrong with the text, in the order of its places; warnings are among it.
 pub fn assemble(source: &Source) -> Result<Assembled, Vec<Diagnostic>> {
+    assemble_with(source, Options::default())
+}
+
+/// Assembles a text, and does what is asked for.
+///
+/// # Errors
+/// As [`assemble`].
+pub fn assemble_with(source: &Source, options: Options) -> Result<Assembled, Vec<Diagnostic>> {
     let mut findings = Findings::default();
-    let bytes = build(source, &mut findings);
+    let bytes = build(source, options, &mut findings);
     let mut found = findings.list;
     found.sort_by_key(|diagnostic| diagnostic.span);
     let failed = found.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
@@ -50,7 +66,7 @@ pub fn assemble(source: &Source) -> Result<Assembled, Vec<Diagnostic>> {
     }
 }
 
-fn build(source: &Source, findings: &mut Findings) -> Option<Vec<u8>> {
+fn build(source: &Source, options: Options, findings: &mut Findings) -> Option<Vec<u8>> {
     let lines = syntax::parse(source.text(), findings);
     let mut draft = draft::Draft::default();
     file::begin(&mut draft, &lines);
@@ -58,6 +74,9 @@ fn build(source: &Source, findings: &mut Findings) -> Option<Vec<u8>> {
     file::complete(&mut draft);
     let places = sizes::measure(&draft, findings)?;
     let emitted = emit::emit(&draft, &places, findings);
+    if options.hazards {
+        lint::hazards(&draft, &emitted, findings);
+    }
     let elf = tables::build(&draft, &places, emitted, findings)?;
     match elf.to_bytes() {
         Ok(bytes) => Some(bytes),
