@@ -31,13 +31,15 @@ impl Counts {
         }
         self.functions += source.text().matches("@function").count();
         match cuasm::assemble_with(&source, cuasm::Options { hazards: true }) {
-            Ok(found) if found.bytes == bytes => self.same += 1,
-            Ok(_) => println!("{name}: reads back to other bytes"),
+            Ok(found) => {
+                match found.bytes == bytes {
+                    true => self.same += 1,
+                    false => println!("{name}: reads back to other bytes"),
+                }
+                self.hazards += found.warnings.len();
+                print(&source, &found.warnings[..found.warnings.len().min(3)]);
+            }
             Err(found) => print(&source, &found),
-        }
-        if let Ok(found) = cuasm::assemble_with(&source, cuasm::Options { hazards: true }) {
-            self.hazards += found.warnings.len();
-            print(&source, &found.warnings[..found.warnings.len().min(3)]);
         }
     }
 

@@ -35,10 +35,7 @@ const PRODUCERS: &[(&str, &str, Result)] = &[
     ("FMNMX", "FMNMX R20, R16, R17, PT", Result::Vector),
     ("FSEL", "FSEL R20, R16, R17, P1", Result::Vector),
     ("I2FP", "I2FP.F32.S32 R20, R10", Result::Vector),
-    ("F2FP", "F2FP.F16.F32.PACK_AB R20, R16, R17", Result::Vector),
-    ("HADD2", "HADD2 R20, R13, R13", Result::Vector),
     ("HMUL2", "HMUL2 R20, R13, R13", Result::Vector),
-    ("HFMA2", "HFMA2 R20, R13, R13, R13", Result::Vector),
     ("HFMA2.MMA", "HFMA2.MMA R20, R13, R13, R13", Result::Vector),
     ("CS2R.32", "CS2R.32 R20, SR_CLOCKLO", Result::Clock),
     ("P2R", "P2R R20, PR, RZ, 0x7f", Result::Vector),
@@ -51,9 +48,9 @@ const PRODUCERS: &[(&str, &str, Result)] = &[
     ("DMUL", "DMUL R20, R26, R28", Result::Pair),
     ("DFMA", "DFMA R20, R26, R28, R26", Result::Pair),
     ("ISETP", "ISETP.LT.AND P0, PT, R10, R11, PT", Result::Predicate),
-    ("FSETP", "FSETP.LT.AND P0, PT, R16, R17, PT", Result::Predicate),
-    ("DSETP", "DSETP.LT.AND P0, PT, R28, R26, PT", Result::Predicate),
-    ("HSETP2", "HSETP2.EQ.AND P0, PT, R13, R13, PT", Result::Predicate),
+    ("FSETP", "FSETP.GT.AND P0, PT, R17, R16, PT", Result::Predicate),
+    ("DSETP", "DSETP.GT.AND P0, PT, R26, R28, PT", Result::Predicate),
+    ("HSETP2", "HSETP2.NEU.AND P0, PT, R13.H0_H0, R16.H0_H0, PT", Result::Predicate),
     ("PLOP3", "PLOP3.LUT P0, PT, P1, PT, PT, 0x80, 0x0", Result::Predicate),
     ("R2P", "R2P PR, R10, 0x1", Result::Predicate),
     ("LOP3.P", "LOP3.LUT P0, RZ, R10, R11, RZ, 0xc0, !PT", Result::Predicate),
@@ -69,7 +66,6 @@ const PRODUCERS: &[(&str, &str, Result)] = &[
     ("R2UR", "R2UR UR10, R10", Result::Uniform),
     ("VOTEU", "VOTEU.ANY UR10, UPT, PT", Result::Uniform),
     ("UISETP", "UISETP.LT.AND UP0, UPT, UR8, UR9, UPT", Result::UniformPredicate),
-    ("UPLOP3", "UPLOP3.LUT UP0, UPT, UPT, UPT, UPT, 0x80, 0x0", Result::UniformPredicate),
     ("VOTE", "VOTE.ANY R20, PT, PT", Result::Vector),
 ];
 
@@ -97,7 +93,7 @@ const CONSUMERS: &[(&str, &str, &[Result])] = &[
     ("FFMA", "FFMA DST, SRC, R17, R18", &[Result::Vector]),
     ("SHF", "SHF.L.U32 DST, SRC, 0x1, RZ", &[Result::Vector]),
     ("PRMT", "PRMT DST, SRC, 0x3210, R10", &[Result::Vector]),
-    ("HADD2", "HADD2 DST, SRC, R13", &[Result::Vector]),
+    ("HMUL2", "HMUL2 DST, SRC, R13", &[Result::Vector]),
     ("I2FP", "I2FP.F32.S32 DST, SRC", &[Result::Vector]),
     ("DADD", "DADD R30, R20, R28", &[Result::Pair]),
     ("MOV.low", "MOV DST, R20", &[Result::Pair]),
@@ -106,7 +102,7 @@ const CONSUMERS: &[(&str, &str, &[Result])] = &[
     ("POPC", "POPC DST, SRC", &[Result::Vector]),
     ("SHFL", "SHFL.IDX PT, DST, SRC, RZ, 0x1f", &[Result::Vector]),
     ("STG", "STG.E desc[UR4][R2.64+OFFSET], SRC", &[Result::Vector]),
-    ("STS", "STS [RZ+0x400], SRC", &[]),
+    ("STS", "STS [0x400], SRC", &[]),
     ("guard", "@P0 MOV DST, R10", &[Result::Predicate]),
     ("SEL", "SEL DST, R10, R11, P0", &[Result::Predicate]),
     ("FSEL", "FSEL DST, R10, R11, P0", &[Result::Predicate]),
@@ -116,12 +112,10 @@ const CONSUMERS: &[(&str, &str, &[Result])] = &[
     ("MOV", "MOV DST, UR10", &[Result::Uniform]),
     ("IADD3", "IADD3 DST, R10, UR10, RZ", &[Result::Uniform]),
     ("IMAD", "IMAD DST, R10, UR10, RZ", &[Result::Uniform]),
-    ("FADD", "FADD DST, R16, UR10", &[Result::Uniform]),
     ("UIADD3", "UIADD3 UR12, UR10, UR9, URZ", &[Result::Uniform]),
     ("UMOV", "UMOV UR12, UR10", &[Result::Uniform]),
     ("guard", "@UP0 UMOV UR12, UR8", &[Result::UniformPredicate]),
     ("USEL", "USEL UR12, UR8, UR9, UP0", &[Result::UniformPredicate]),
-    ("PLOP3", "PLOP3.LUT P2, PT, PT, PT, UP0, 0x80, 0x0", &[Result::UniformPredicate]),
 ];
 
 /// Instructions of variable latency.
@@ -131,15 +125,15 @@ const VARIABLE: &[(&str, &str)] = &[
     ("POPC", "POPC R20, R13"),
     ("FLO", "FLO.U32 R20, R13"),
     ("BREV", "BREV R20, R13"),
-    ("I2F", "I2F.U16 R20, R10"),
+    ("I2F", "I2F.RP R20, R10"),
     ("F2I", "F2I.TRUNC.NTZ R20, R16"),
     ("F2F.F64", "F2F.F64.F32 R20, R16"),
     ("S2R.TID", "S2R R20, SR_TID.X"),
     ("S2R.LANEID", "S2R R20, SR_LANEID"),
     ("S2R.CTAID", "S2R R20, SR_CTAID.X"),
     ("SHFL", "SHFL.IDX PT, R20, R13, RZ, 0x1f"),
-    ("LDC", "LDC R20, c[0x0][0x0]"),
-    ("LDS", "LDS R20, [RZ+0x400]"),
+    ("LDC", "LDC R20, c[0x0][0x4]"),
+    ("LDS", "LDS R20, [0x400]"),
     ("LDG", "LDG.E R20, desc[UR4][R4.64]"),
     ("LDG.64", "LDG.E.64 R20, desc[UR4][R4.64]"),
     ("DADD", "DADD R20, R26, R28"),
@@ -149,7 +143,7 @@ const VARIABLE: &[(&str, &str)] = &[
 ];
 
 /// Distances that are tried.
-const DISTANCES: u32 = 28;
+const DISTANCES: u32 = 40;
 /// Results are kept in registers from here on.
 const KEPT: u32 = 64;
 
@@ -296,7 +290,8 @@ fn interleaved(control: &str) -> String {
     out.push_str("[B------:R-:W-:Y:S15] @P3 BRA `(.L_again) ;\n");
     for sample in 0..16 {
         // A row of 256 threads for each sample.
-        let _ = writeln!(out, "[B------:R-:W-:Y:S15] STG.E desc[UR4][R2.64+{:#x}], R{} ;", sample * 1024, KEPT + sample);
+        let offset = if sample == 0 { String::new() } else { format!("+{:#x}", sample * 1024) };
+        let _ = writeln!(out, "[B------:R-:W-:Y:S15] STG.E desc[UR4][R2.64{offset}], R{} ;", KEPT + sample);
     }
     out + TAIL
 }
@@ -350,7 +345,7 @@ fn kernels() -> Vec<(String, String, u32, u32)> {
     for stall in [1, 2, 4, 8] {
         for yields in ["Y", "-"] {
             let control = format!("[B------:R-:W-:{yields}:S{stall:02}]");
-            found.push((format!("yield/{yields}/{stall}"), interleaved(&control), 256, 4096));
+            found.push((format!("yield/{yields}/{stall}"), interleaved(&control), 256, 3841));
         }
     }
     found
@@ -359,8 +354,11 @@ fn kernels() -> Vec<(String, String, u32, u32)> {
 fn make(folder: &Path) -> std::result::Result<(), Box<dyn Error>> {
     std::fs::create_dir_all(folder)?;
     let mut list = String::new();
+    let mut names = String::new();
     let mut refused = BTreeMap::new();
     for (number, (name, text, threads, words)) in kernels().into_iter().enumerate() {
+        std::fs::write(folder.join(format!("k{number}.cuasm")), &text)?;
+        writeln!(names, "{name}|k{number}|{threads}|{words}")?;
         let source = ptx::source::Source::new(name.clone(), text);
         match cuasm::assemble(&source) {
             Ok(assembled) => {
@@ -376,6 +374,7 @@ fn make(folder: &Path) -> std::result::Result<(), Box<dyn Error>> {
             }
         }
     }
+    std::fs::write(folder.join("names"), &names)?;
     std::fs::write(folder.join("list"), &list)?;
     println!("{} kernels", list.lines().count());
     for (line, message) in refused {

@@ -74,7 +74,7 @@ static void child(int from, int pipe_out) {
         TRY("cuModuleGetFunction", function(&kernel, module, line->kernel));
         for (int r = 0; r < line->repeats; r++) {
             TRY("cuMemset", fill(out, 0, sizeof words));
-            TRY("cuLaunchKernel", launch(kernel, 1, 1, 1, line->threads, 1, 1, 0, 0, arguments, 0));
+            TRY("cuLaunchKernel", launch(kernel, 1, 1, 1, line->threads, 1, 1, 4096, 0, arguments, 0));
             TRY("cuCtxSynchronize", synchronize());
             TRY("cuMemcpyDtoH", download(again, out, line->words * 4));
             if (r && memcmp(words, again, line->words * 4)) unstable = 1;

@@ -8,8 +8,8 @@
 //! latency PRODUCER CONSUMER CYCLES    measured: with one cycle less the old value is read
 //! ```
 //!
-//! A consumer is a class, `guard` (a predicate before an instruction), or `any`. A mnemonic is a name with as many
-//! modifiers as matter: `IMAD.WIDE` is asked before `IMAD`. `#` begins a comment.
+//! A consumer is a class, `guard` (a predicate before an instruction), `variable`, or `any` other. A mnemonic is a name with
+//! as many modifiers as matter: `IMAD.WIDE` is asked before `IMAD`. `#` begins a comment.
 
 use std::collections::HashMap;
 
@@ -33,6 +33,7 @@ pub(crate) enum Class {
 /// The numbers of the consumers that are no classes.
 const ANY: u16 = u16::MAX;
 const GUARD: u16 = u16::MAX - 1;
+const VARIABLE: u16 = u16::MAX - 2;
 
 /// Who reads a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,6 +80,7 @@ impl Latencies {
                 let consumer = match words.next()? {
                     "any" => ANY,
                     "guard" => GUARD,
+                    "variable" => VARIABLE,
                     name => self.number(name)?,
                 };
                 self.cycles.insert((producer, consumer), words.next()?.parse().ok()?);
@@ -109,7 +111,8 @@ impl Latencies {
         let consumer = match consumer {
             Consumer::Guard => GUARD,
             Consumer::Class(Some(Class::Fixed(class))) => class,
-            Consumer::Class(_) => ANY,
+            Consumer::Class(Some(Class::Variable)) => VARIABLE,
+            Consumer::Class(None) => ANY,
         };
         self.cycles.get(&(producer, consumer)).or_else(|| self.cycles.get(&(producer, ANY))).copied()
     }
