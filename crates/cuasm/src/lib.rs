@@ -21,6 +21,7 @@ mod info;
 mod isa;
 mod names;
 mod relocations;
+mod strings;
 mod syntax;
 mod target;
 

@@ -117,7 +117,7 @@ pub(super) fn small(
 ) -> u16 {
     let automatic = matches!(&argument.expression, Expression::Name(name) if name == "auto");
     let number = match automatic && attribute == info::BARRIERS {
-        true => code_of(names.draft, section).map_or(0, |code| counts(names.draft, code).barriers.into()),
+        true => code_of(names.draft, section).map_or(0, |code| counts(names.draft, code).0.barriers.into()),
         false => names.number(argument, findings).unwrap_or(0),
     };
     u16::try_from(number).unwrap_or_else(|_| {
@@ -131,24 +131,28 @@ fn code_of(draft: &Draft, section: &str) -> Option<usize> {
     defaults::function(section).and_then(|name| draft.section(&format!(".text{name}")))
 }
 
-/// What a section of code needs.
-pub(super) fn counts(draft: &Draft, code: usize) -> Counts {
+/// What a section of code needs, and whether it has words of which nobody knows what they need.
+fn counts(draft: &Draft, code: usize) -> (Counts, bool) {
     let mut counts = Counts::default();
+    let mut unknown = false;
     for item in &draft.sections[code].items {
         let Body::Instruction(instruction) = &item.body else { continue };
         match (instruction.raw, draft.isa) {
             (None, _) => counts.add(&instruction.text),
             (Some(word), Some(isa)) => {
                 let mut text = String::new();
-                if let Some(decoded) = isa.decode(word) {
-                    decoded.print(0, &mut text);
-                    counts.add(&text);
+                match isa.decode(word) {
+                    Some(decoded) => {
+                        decoded.print(0, &mut text);
+                        counts.add(&text);
+                    }
+                    None => unknown = true,
                 }
             }
-            (Some(_), None) => {}
+            (Some(_), None) => unknown = true,
         }
     }
-    counts
+    (counts, unknown)
 }
 
 /// The code of the symbol that an attribute is about.
@@ -161,7 +165,16 @@ fn code_of_symbol(draft: &Draft, arguments: &[Argument]) -> Option<usize> {
 /// The registers that a function needs.
 fn registers(names: &Names<'_>, arguments: &[Argument], span: Span, findings: &mut Findings) -> i128 {
     match code_of_symbol(names.draft, arguments) {
-        Some(code) => counts(names.draft, code).registers().into(),
+        Some(code) => {
+            let (counts, unknown) = counts(names.draft, code);
+            if unknown {
+                findings.push(
+                    Diagnostic::warning(codes::REGISTERS, span, "not every word of the code is known, so it may need more registers")
+                        .hint("a number in place of `auto` is taken as it is"),
+                );
+            }
+            counts.registers().into()
+        }
         None => {
             findings.error(codes::EXPRESSION, span, "`auto` needs a function of this file in front of it");
             0
@@ -170,7 +183,7 @@ fn registers(names: &Names<'_>, arguments: &[Argument], span: Span, findings: &m
 }
 
 fn enough_registers(names: &Names<'_>, arguments: &[Argument], span: Span, number: i128, findings: &mut Findings) {
-    let needed = code_of_symbol(names.draft, arguments).map(|code| counts(names.draft, code).registers());
+    let needed = code_of_symbol(names.draft, arguments).map(|code| counts(names.draft, code).0.registers());
     if let Some(needed) = needed.filter(|&needed| i128::from(needed) > number) {
         findings.push(
             Diagnostic::error(codes::REGISTERS, span, format!("the code needs {needed} registers"))

@@ -12,6 +12,9 @@ use cubin::elf::{self, Contents, Covers, Elf, Place, Relocation};
 use ptx::source::Span;
 use std::collections::HashMap;
 
+/// `STT_FUNC`.
+const FUNCTION: u8 = 2;
+
 /// For each symbol of the draft its number in the symbol table: those that the table lists first, in its order.
 pub(super) fn symbol_numbers(draft: &Draft) -> Vec<u32> {
     let mut numbers = vec![0; draft.symbols.len()];
@@ -236,14 +239,7 @@ impl<'a> Strings<'a> {
         if bytes.is_empty() {
             bytes.push(0);
         }
-        let mut found = HashMap::new();
-        let mut at = 0;
-        for entry in bytes.split_inclusive(|&byte| byte == 0) {
-            if let [text @ .., 0] = entry {
-                found.entry(text.to_vec()).or_insert(at);
-            }
-            at += entry.len() as u32;
-        }
+        let found = crate::strings::first_offsets(bytes);
         Self { bytes, found }
     }
 
@@ -293,7 +289,14 @@ fn symbols(names: &Names<'_>, strings: &mut Vec<u8>, findings: &mut Findings) ->
             (None, Some(&label)) => (u16::try_from(label.section + 1).unwrap_or_default(), names.places.offset(label)),
             (None, None) => (0, 0),
         };
-        let size = symbol.size.as_ref().and_then(|size| names.number(size, findings)).unwrap_or(0);
+        let size = match (&symbol.size, draft.labels.get(&symbol.name)) {
+            (Some(size), _) => names.number(size, findings).unwrap_or(0),
+            // A function whose size nobody says goes on to the end of its section.
+            (None, Some(&label)) if symbol.kind == FUNCTION && symbol.listed.is_none() => {
+                i128::from(names.places.size(label.section) - names.places.offset(label))
+            }
+            _ => 0,
+        };
         let Ok(size) = u64::try_from(size) else {
             findings.error(codes::RANGE, symbol.span, "this symbol's size is negative");
             continue;

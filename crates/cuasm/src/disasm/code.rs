@@ -17,8 +17,7 @@ pub(super) fn words(data: &[u8]) -> impl Iterator<Item = (u64, u128)> {
 
 pub(super) fn print(plan: &Plan<'_>, index: usize, out: &mut String) {
     let data = plan.elf.sections[index].data();
-    let symbols = symbols::labels(plan, index);
-    let mut symbols = symbols.iter().peekable();
+    let mut symbols = plan.placed[index].iter().peekable();
     let mut sites = plan.sites[index].iter().map(|(_, site)| site).peekable();
     let addends = relocations::has_addends(plan, index);
     let returns = return_addresses(plan, index);

@@ -33,8 +33,7 @@ pub(super) fn strings(plan: &Plan<'_>, index: usize, out: &mut String) {
 /// Bytes with labels and relocations between them, or the size of a section without bytes.
 pub(super) fn print(plan: &Plan<'_>, index: usize, out: &mut String) {
     let section = &plan.elf.sections[index];
-    let symbols = symbols::labels(plan, index);
-    let mut symbols = symbols.iter().peekable();
+    let mut symbols = plan.placed[index].iter().peekable();
     let places = symbols.clone().map(|&(at, _)| at).chain(plan.labels.places(index));
     let sites = plan.sites[index].iter().map(|(_, site)| site.offset);
     let mut places: Vec<u64> = places.chain(sites).chain([section.size()]).collect();

@@ -68,11 +68,12 @@ pub(super) fn section(plan: &Plan<'_>, index: usize, out: &mut String) {
     if barriers != 0 {
         let _ = writeln!(out, "\t.sectionflags\t@\"SHF_BARRIERS={barriers}\"");
     }
-    let real = plan.elf.section_name(index as u32).map(super::plan::latin1).unwrap_or_default();
+    let bytes = plan.elf.section_name(index as u32).unwrap_or_default();
+    let real = super::plan::latin1(bytes);
     if real != *name {
         let _ = writeln!(out, "\t.__section_name\t{}", string(&real));
     }
-    if super::symbols::find_string(plan.elf, plan.elf.header.names, real.as_str()) != Some(section.name) {
+    if plan.section_strings.get(bytes) != Some(&section.name) {
         let _ = writeln!(out, "\t.__section_name_offset\t{:#x}", section.name);
     }
     if section.address != 0 {
@@ -116,8 +117,8 @@ fn references(plan: &Plan<'_>, index: usize, facts: Facts<'_>, out: &mut String)
     let section = &plan.elf.sections[index];
     let number = |reference: &Reference| match reference {
         Reference::Number(number) => Some(*number),
-        Reference::Section(name) => position(&plan.names.sections, name),
-        Reference::Symbol(name) => position(&plan.names.symbols, name),
+        Reference::Section(name) => plan.section_numbers.get(name).copied(),
+        Reference::Symbol(name) => plan.symbol_numbers.get(name).copied(),
         Reference::SymbolCount => u32::try_from(plan.symbols.len()).ok(),
     };
     let link = defaults::link(facts);
@@ -143,10 +144,6 @@ fn references(plan: &Plan<'_>, index: usize, facts: Facts<'_>, out: &mut String)
     if registers != 0 {
         let _ = writeln!(out, "\t.sectioninfo\t@\"SHI_REGISTERS={registers}\"");
     }
-}
-
-fn position(names: &[String], name: &str) -> Option<u32> {
-    names.iter().position(|found| found == name).and_then(|index| u32::try_from(index).ok())
 }
 
 /// The segments.

@@ -54,6 +54,14 @@ pub(crate) struct Plan<'a> {
     pub(crate) sm: u32,
     /// Whether offsets do not follow the rule of [`Elf::lay_out`], so that all of them must be written.
     pub(crate) stated: bool,
+    /// For each section the symbols that are labels in it, in the order of their places.
+    pub(crate) placed: Vec<Vec<(u64, usize)>>,
+    /// Numbers of sections and symbols by name.
+    pub(crate) section_numbers: HashMap<String, u32>,
+    pub(crate) symbol_numbers: HashMap<String, u32>,
+    /// Where the assembler finds strings: in the table of sections' names, and in that of symbols.
+    pub(crate) section_strings: HashMap<Vec<u8>, u32>,
+    pub(crate) symbol_strings: HashMap<Vec<u8>, u32>,
     /// What sections of code need, counted when it is asked for.
     counted: Vec<OnceCell<Option<Counts>>>,
 }
@@ -84,11 +92,28 @@ impl<'a> Plan<'a> {
             isa: Isa::of(sm),
             sm,
             stated: !follows_the_rule(elf),
+            placed: vec![Vec::new(); count],
+            section_numbers: HashMap::new(),
+            symbol_numbers: HashMap::new(),
+            section_strings: crate::strings::first_offsets(data_of(elf, elf.header.names)),
+            symbol_strings: HashMap::new(),
             counted: vec![OnceCell::new(); count],
         };
         plan.names.sections = plan.section_names();
         plan.names.symbols = plan.symbol_names();
         plan.contents = (0..count).map(|index| plan.content(index)).collect();
+        plan.section_numbers = numbers(&plan.names.sections);
+        plan.symbol_numbers = numbers(&plan.names.symbols);
+        if let Some(table) = plan.symtab {
+            plan.symbol_strings = crate::strings::first_offsets(data_of(elf, elf.sections[table].link));
+        }
+        for index in 0..plan.symbols.len() {
+            if plan.is_label(index) {
+                let symbol = &plan.symbols[index];
+                plan.placed[usize::from(symbol.section)].push((symbol.value, index));
+            }
+        }
+        plan.placed.iter_mut().for_each(|placed| placed.sort_unstable());
         plan.find_sites();
         plan.labels = Labels::new(&plan);
         Ok(plan)
@@ -207,6 +232,14 @@ impl<'a> Plan<'a> {
                 _ => false,
             }
     }
+}
+
+fn numbers(names: &[String]) -> HashMap<String, u32> {
+    (0..).zip(names).map(|(number, name)| (name.clone(), number)).collect()
+}
+
+fn data_of(elf: &Elf, section: u32) -> &[u8] {
+    elf.section(section).map(Section::data).unwrap_or_default()
 }
 
 /// Bytes of an entry of a table of relocations.
