@@ -19,6 +19,7 @@ mod link;
 mod litmus;
 mod ptxas;
 mod run;
+mod sass;
 mod terminal;
 
 use clap::{Parser, Subcommand};
@@ -54,6 +55,7 @@ enum Command {
     Litmus(litmus::Arguments),
     Cubin(cubin::Arguments),
     Fatbin(fatbin::Arguments),
+    Sass(sass::Arguments),
 }
 
 impl Command {
@@ -71,6 +73,7 @@ impl Command {
             Self::Litmus(arguments) => litmus::execute(&arguments),
             Self::Cubin(arguments) => cubin::execute(&arguments),
             Self::Fatbin(arguments) => fatbin::execute(&arguments),
+            Self::Sass(arguments) => sass::execute(&arguments),
         }
     }
 }

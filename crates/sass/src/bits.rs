@@ -7,7 +7,7 @@ const RUNS: usize = 16;
 
 /// The places of a field's bits in the 128-bit word, the field's lowest bit first.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
-pub struct Bits {
+pub(crate) struct Bits {
     runs: [(u8, u8); RUNS],
     count: u8,
     width: u8,
@@ -15,7 +15,7 @@ pub struct Bits {
 
 impl Bits {
     /// The bits of the mask, in ascending order. `None` if they form too many runs.
-    pub fn of_mask(mask: u128) -> Option<Bits> {
+    pub(crate) fn of_mask(mask: u128) -> Option<Bits> {
         let mut bits = Bits::default();
         let mut left = mask;
         while left != 0 {
@@ -28,7 +28,7 @@ impl Bits {
     }
 
     /// Adds a run above the present ones.
-    pub fn push(&mut self, low: u8, len: u8) -> Option<()> {
+    pub(crate) fn push(&mut self, low: u8, len: u8) -> Option<()> {
         if u32::from(low) + u32::from(len) > 128
             || usize::from(self.count) == RUNS
             || self.width.checked_add(len)? > 64
@@ -42,23 +42,23 @@ impl Bits {
     }
 
     /// How many bits the field has.
-    pub fn width(&self) -> u32 {
+    pub(crate) fn width(&self) -> u32 {
         u32::from(self.width)
     }
 
     /// Its runs: lowest bit and length.
-    pub fn runs(&self) -> &[(u8, u8)] {
+    pub(crate) fn runs(&self) -> &[(u8, u8)] {
         &self.runs[..usize::from(self.count)]
     }
 
     /// The bits as a mask over the word.
-    pub fn mask(&self) -> u128 {
+    pub(crate) fn mask(&self) -> u128 {
         self.runs().iter().fold(0, |mask, &(low, len)| mask | ones(u32::from(len)) << low)
     }
 
     /// The field's value in the word.
     #[inline]
-    pub fn get(&self, word: u128) -> u64 {
+    pub(crate) fn get(&self, word: u128) -> u64 {
         let (low, len) = self.runs[0];
         let mut value = (word >> low) as u64 & ones64(len);
         if self.count > 1 {
@@ -71,8 +71,13 @@ impl Bits {
         value
     }
 
+    /// The field's value in the word; 0 for a field without bits.
+    pub(crate) fn get_or_zero(&self, word: u128) -> u64 {
+        if self.count == 0 { 0 } else { self.get(word) }
+    }
+
     /// The word with this value in the field.
-    pub fn put(&self, word: u128, value: u64) -> u128 {
+    pub(crate) fn put(&self, word: u128, value: u64) -> u128 {
         let mut word = word & !self.mask();
         let mut at = 0;
         for &(low, len) in self.runs() {

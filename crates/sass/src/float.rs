@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 /// How the bits of an immediate encode a floating-point number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Float {
+pub(crate) enum Float {
     /// IEEE binary16.
     F16,
     /// bfloat16.
@@ -23,7 +23,7 @@ impl Float {
     pub(crate) const ALL: [Float; 4] = [Float::F16, Float::Bf16, Float::F32, Float::F64High];
 
     /// The bits of an immediate of this kind.
-    pub fn width(self) -> u32 {
+    pub(crate) fn width(self) -> u32 {
         match self {
             Float::F16 | Float::Bf16 => 16,
             Float::F32 | Float::F64High => 32,
@@ -40,7 +40,7 @@ impl Float {
     }
 
     /// The number, exactly; infinities and NaNs too.
-    pub fn value(self, bits: u64) -> f64 {
+    pub(crate) fn value(self, bits: u64) -> f64 {
         match self {
             Float::F32 => f64::from(f32::from_bits(bits as u32)),
             Float::Bf16 => f64::from(f32::from_bits((bits as u32) << 16)),
@@ -60,7 +60,7 @@ impl Float {
     }
 
     /// Appends the spelling of the immediate.
-    pub fn print(self, bits: u64, out: &mut String) {
+    pub(crate) fn print(self, bits: u64, out: &mut String) {
         let width = self.width();
         let negative = bits >> (width - 1) & 1 == 1;
         let fraction = bits & ((1 << self.fraction_width()) - 1);
@@ -80,7 +80,7 @@ impl Float {
 
     /// The bits of the immediate that the text spells; the text must be all of it. Values that the format cannot hold
     /// are rounded to nearest.
-    pub fn parse(self, text: &str) -> Option<u64> {
+    pub(crate) fn parse(self, text: &str) -> Option<u64> {
         let width = self.width();
         let sign_bit = 1u64 << (width - 1);
         let fraction_width = self.fraction_width();

@@ -52,38 +52,8 @@ impl Instruction {
 
     /// Like [`Instruction::print`], but asks `target` first how a branch's target is to be spelled: it appends a name and says true,
     /// or leaves it to be printed as a number.
-    pub fn print_with(
-        &self,
-        address: u64,
-        out: &mut String,
-        mut target: impl FnMut(u64, &mut String) -> bool,
-    ) {
-        let table = self.arch.table();
-        for piece in self.pieces() {
-            match piece {
-                Piece::Text(text) => out.push_str(text),
-                Piece::Set { set, bits } => {
-                    if let Some(text) = &table.sets[*set as usize].strings[bits.get(self.word) as usize] {
-                        out.push_str(text);
-                    }
-                }
-                Piece::Hex { bits, shift, signed: false } => {
-                    print_hex(u128::from(bits.get(self.word)) << shift, out);
-                }
-                Piece::Hex { bits, shift, signed: true } => {
-                    print_signed(i128::from(signed(bits, self.word)) << shift, out);
-                }
-                Piece::Relative { bits, shift } => {
-                    let to = relative(bits, *shift, self.word, address);
-                    if !target(to, out) {
-                        print_hex(u128::from(to), out);
-                    }
-                }
-                Piece::Float { bits, format } => format.print(bits.get(self.word), out),
-                Piece::Memory(memory) => memory.print(table, self.word, out),
-            }
-        }
-        out.truncate(out.trim_end().len());
+    pub fn print_with(&self, address: u64, out: &mut String, target: impl FnMut(u64, &mut String) -> bool) {
+        self.arch.table().print(self.form, self.word, address, out, target);
     }
 
     /// The bits in which the word differs from what the assembler makes of its text, the control code apart. Zero for
@@ -125,6 +95,40 @@ impl fmt::Display for Instruction {
     }
 }
 
+impl Table {
+    /// Appends the text of a word that belongs to the form.
+    pub(crate) fn print(
+        &self,
+        form: u32,
+        word: u128,
+        address: u64,
+        out: &mut String,
+        mut target: impl FnMut(u64, &mut String) -> bool,
+    ) {
+        for piece in &self.forms[form as usize].pieces {
+            match piece {
+                Piece::Text(text) => out.push_str(text),
+                Piece::Set { set, bits } => {
+                    if let Some(text) = &self.sets[*set as usize].strings[bits.get(word) as usize] {
+                        out.push_str(text);
+                    }
+                }
+                Piece::Hex { bits, shift, signed: false } => print_hex(u128::from(bits.get(word)) << shift, out),
+                Piece::Hex { bits, shift, signed: true } => print_signed(i128::from(signed(bits, word)) << shift, out),
+                Piece::Relative { bits, shift } => {
+                    let to = relative(bits, *shift, word, address);
+                    if !target(to, out) {
+                        print_hex(u128::from(to), out);
+                    }
+                }
+                Piece::Float { bits, format } => format.print(bits.get(word), out),
+                Piece::Memory(memory) => memory.print(self, word, out),
+            }
+        }
+        out.truncate(out.trim_end().len());
+    }
+}
+
 impl Arch {
     pub(crate) fn table(self) -> &'static Table {
         crate::isa::table(self)
@@ -160,37 +164,34 @@ pub(crate) fn print_signed(value: i128, out: &mut String) {
 }
 
 impl Memory {
-    /// Whether the register is left out where it is RZ.
-    pub(crate) fn drops(&self, register: u64) -> bool {
-        !self.keep && self.register.is_some_and(|bits| register + 1 == 1 << bits.width())
+    /// Whether a register of this name is left out.
+    pub(crate) fn drops(&self, name: &str) -> bool {
+        !self.keep && name == "RZ"
     }
 
     fn print(&self, table: &Table, word: u128, out: &mut String) {
         let start = out.len();
-        let register = self.register.map(|bits| (bits, bits.get(word)));
+        let name = |field: Option<(u32, Bits)>| {
+            let (set, bits) = field?;
+            table.sets[set as usize].strings[bits.get(word) as usize].as_deref()
+        };
         let mut alone = true;
-        if let Some((bits, number)) = register
-            && !self.drops(number)
-        {
+        if let Some(register) = name(self.register).filter(|it| !self.drops(it)) {
             alone = false;
-            print_register("R", bits.width(), number, out);
-            if let Some((set, bits)) = self.suffix
-                && let Some(text) = &table.sets[set as usize].strings[bits.get(word) as usize]
-            {
-                out.push_str(text);
-            }
+            out.push_str(register);
+            out.push_str(name(self.suffix).unwrap_or(""));
         }
-        if let Some(bits) = self.uniform {
-            if out.len() > start {
+        if let Some(uniform) = name(self.uniform) {
+            if !alone {
                 out.push('+');
             }
             alone = false;
-            print_register("UR", bits.width(), bits.get(word), out);
+            out.push_str(uniform);
         }
         if let Some(bits) = self.offset {
             let value = bits.get(word);
             if value != 0 {
-                if out.len() > start {
+                if !alone {
                     out.push('+');
                 }
                 if alone && self.wrap {
@@ -202,23 +203,6 @@ impl Memory {
         }
         if out.len() == start {
             out.push_str(if self.wrap { "RZ" } else { "0x0" });
-        }
-    }
-}
-
-fn print_register(prefix: &str, width: u32, number: u64, out: &mut String) {
-    out.push_str(prefix);
-    if number + 1 == 1 << width {
-        out.push('Z');
-    } else {
-        print_decimal(number, out);
-    }
-}
-
-fn print_decimal(number: u64, out: &mut String) {
-    for power in [100, 10, 1] {
-        if number >= power || power == 1 {
-            out.push(char::from(b'0' + (number / power % 10) as u8));
         }
     }
 }

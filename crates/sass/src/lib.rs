@@ -14,6 +14,7 @@ mod control;
 mod float;
 mod instruction;
 mod isa;
+pub mod learn;
 mod operand;
 mod parse;
 mod table;

@@ -178,20 +178,8 @@ impl Matcher<'_> {
                 self.pieces(rest, at, word, known)
             }
             Piece::Set { set, bits } => {
-                let table = self.table;
-                let strings = &table.sets[*set as usize].strings;
-                let mut matches: Vec<(usize, u64)> = Vec::new();
-                for (code, string) in strings.iter().enumerate() {
-                    if let Some(string) = string
-                        && settle(bits, code as u64, (word, known)).is_some()
-                        && let Some(end) = self.skip(string, at)
-                    {
-                        matches.push((end, code as u64));
-                    }
-                }
-                matches.sort_by_key(|&(end, code)| (std::cmp::Reverse(end), code));
                 let mut last = None;
-                for (end, code) in matches {
+                for (end, code) in self.matches((*set, *bits), at, (word, known)) {
                     let (with, settled) = settle(bits, code, (word, known))?;
                     // Codes with the same string differ only in what shared bits allow later.
                     if last == Some(end) && settled == known {
@@ -302,37 +290,26 @@ impl Matcher<'_> {
     }
 
     fn memory(&mut self, memory: &Memory, rest: &[Piece], at: usize, state: State) -> Option<State> {
-        if let Some(bits) = memory.register
-            && let Some((number, end)) = self.register("R", bits.width(), at)
-            && let Some(state) = settle(&bits, number, state)
-        {
-            let found = match memory.suffix {
-                None => self.uniform(memory, rest, end, state, true, false),
-                Some((set, suffix)) => {
-                    let table = self.table;
-                    let strings = &table.sets[set as usize].strings;
-                    let mut order: Vec<usize> = (0..strings.len()).collect();
-                    order
-                        .sort_by_key(|&code| std::cmp::Reverse(strings[code].as_deref().map_or(0, str::len)));
-                    order.into_iter().find_map(|code| {
-                        let end = self.skip(strings[code].as_deref()?, end)?;
-                        let state = settle(&suffix, code as u64, state)?;
-                        self.uniform(memory, rest, end, state, true, false)
-                    })
-                }
+        let Some(register) = memory.register else { return self.uniform(memory, rest, at, state, false, false) };
+        for (end, code) in self.matches(register, at, state) {
+            let state = settle(&register.1, code, state)?;
+            let suffixes = match memory.suffix {
+                None => vec![(end, None)],
+                Some(it) => self.matches(it, end, state).into_iter().map(|(end, code)| (end, Some(code))).collect(),
             };
-            if found.is_some() {
-                return found;
+            for (end, suffix) in suffixes {
+                let state = match (memory.suffix, suffix) {
+                    (Some((_, bits)), Some(code)) => settle(&bits, code, state)?,
+                    _ => state,
+                };
+                if let Some(found) = self.uniform(memory, rest, end, state, true, false) {
+                    return Some(found);
+                }
             }
         }
-        let mut state = state;
-        if let Some(bits) = memory.register {
-            let zero = (1u64 << bits.width()) - 1;
-            if !memory.drops(zero) {
-                return None;
-            }
-            state = settle(&bits, zero, state)?;
-        }
+        let strings = &self.table.sets[register.0 as usize].strings;
+        let zero = strings.iter().position(|it| it.as_deref().is_some_and(|it| memory.drops(it)))?;
+        let state = settle(&register.1, zero as u64, state)?;
         self.uniform(memory, rest, at, state, false, memory.wrap)
     }
 
@@ -345,11 +322,12 @@ impl Matcher<'_> {
         joined: bool,
         wrap: bool,
     ) -> Option<State> {
-        let Some(bits) = memory.uniform else { return self.offset(memory, rest, at, state, joined, wrap) };
+        let Some(uniform) = memory.uniform else { return self.offset(memory, rest, at, state, joined, wrap) };
         let start = if joined { self.skip("+", at)? } else { at };
-        let (number, end) = self.register("UR", bits.width(), start)?;
-        let state = settle(&bits, number, state)?;
-        self.offset(memory, rest, end, state, true, false)
+        self.matches(uniform, start, state).into_iter().find_map(|(end, code)| {
+            let state = settle(&uniform.1, code, state)?;
+            self.offset(memory, rest, end, state, true, false)
+        })
     }
 
     fn offset(
@@ -373,15 +351,20 @@ impl Matcher<'_> {
         self.pieces(rest, end, word, known)
     }
 
-    fn register(&self, prefix: &str, width: u32, at: usize) -> Option<(u64, usize)> {
-        let at = self.skip(prefix, at)?;
-        let last = (1u64 << width) - 1;
-        if let Some(end) = self.skip("Z", at) {
-            return Some((last, end));
+    /// The codes of the set whose strings stand here and that settled bits allow: where they end, longest first.
+    fn matches(&self, (set, bits): (u32, Bits), at: usize, state: State) -> Vec<(usize, u64)> {
+        let strings = &self.table.sets[set as usize].strings;
+        let mut matches: Vec<(usize, u64)> = Vec::new();
+        for (code, string) in strings.iter().enumerate() {
+            if let Some(string) = string
+                && let Some(end) = self.skip(string, at)
+                && settle(&bits, code as u64, state).is_some()
+            {
+                matches.push((end, code as u64));
+            }
         }
-        let len = self.text[at..].bytes().take_while(u8::is_ascii_digit).count().min(4);
-        let number: u64 = self.text[at..at + len].parse().ok()?;
-        (number < last).then_some((number, at + len))
+        matches.sort_by_key(|&(end, code)| (std::cmp::Reverse(end), code));
+        matches
     }
 }
 

@@ -11,8 +11,8 @@
 //! In a template `{NAME@BITS}` prints a set's string for the field; `{{` and `}}` are braces. These names are numbers:
 //! `hex`, `shex` (signed), `f16`, `bf16`, `f32`, `f64h` (the upper half), `rel` (a branch's target: an offset from
 //! the next instruction), with `<<N` behind the bits where the field counts units of 2^N. `{mem ...}` is the inside of
-//! a memory operand: `r@` register, `.NAME@` its suffix, `u@` uniform register, `o@` signed offset; what is RZ or 0 is
-//! left out, unless `keep` is given. `wrap` prints an offset without register unsigned.
+//! a memory operand: `r:SET@` register, `s:SET@` its suffix, `u:SET@` uniform register, `o@` signed offset; what is RZ
+//! or 0 is left out, but RZ stays if `keep` is given. `wrap` prints an offset without register unsigned.
 
 use std::collections::HashMap;
 
@@ -29,9 +29,9 @@ pub(crate) struct Set {
 /// The inside of a memory operand.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Memory {
-    pub(crate) register: Option<Bits>,
+    pub(crate) register: Option<(u32, Bits)>,
     pub(crate) suffix: Option<(u32, Bits)>,
-    pub(crate) uniform: Option<Bits>,
+    pub(crate) uniform: Option<(u32, Bits)>,
     pub(crate) offset: Option<Bits>,
     pub(crate) shift: u8,
     pub(crate) keep: bool,
@@ -47,25 +47,6 @@ pub(crate) enum Piece {
     Relative { bits: Bits, shift: u8 },
     Float { bits: Bits, format: Float },
     Memory(Box<Memory>),
-}
-
-impl Piece {
-    /// The bits that the piece prints.
-    pub(crate) fn mask(&self) -> u128 {
-        match self {
-            Piece::Text(_) => 0,
-            Piece::Set { bits, .. }
-            | Piece::Hex { bits, .. }
-            | Piece::Relative { bits, .. }
-            | Piece::Float { bits, .. } => bits.mask(),
-            Piece::Memory(memory) => {
-                [memory.register, memory.suffix.map(|it| it.1), memory.uniform, memory.offset]
-                    .iter()
-                    .flatten()
-                    .fold(0, |mask, bits| mask | bits.mask())
-            }
-        }
-    }
 }
 
 /// The words that share one template.
@@ -118,6 +99,12 @@ impl Table {
             .iter()
             .all(|(set, bits)| self.sets[*set as usize].strings[bits.get(word) as usize].is_some())
             .then_some(at)
+    }
+
+    /// The forms of an opcode, in the order in which they are tried.
+    pub(crate) fn forms_of(&self, opcode: usize) -> std::ops::Range<usize> {
+        let (first, end) = self.opcodes[opcode];
+        first as usize..end as usize
     }
 
     /// Reads a table; the message names the line.
@@ -243,8 +230,6 @@ impl Table {
             };
             for part in parts.split(' ') {
                 match part.split_once('@') {
-                    Some(("r", bits)) => memory.register = Some(bits.parse().ok()?),
-                    Some(("u", bits)) => memory.uniform = Some(bits.parse().ok()?),
                     Some(("o", bits)) => {
                         let (bits, shift) = read_shift(bits)?;
                         (memory.offset, memory.shift) = (Some(bits), shift);

@@ -1,0 +1,323 @@
+//! Learning an instruction set from a disassembler that is used as a black box: words in, text out.
+//!
+//! First all 8192 opcodes are scanned for legal words. Then every opcode is learned by itself (`opcode.rs`): from a base
+//! word all bits are flipped, bits that touch the same token are put together into components (`form.rs`), every code of a
+//! component is tried, and random words are predicted. A wrong prediction is reduced to the components that interact,
+//! which are joined or make a form of their own. What comes out is the table's text (`emit.rs`).
+//!
+//! This is a tool for development: it alone in this crate runs another program and writes files.
+
+mod emit;
+mod form;
+mod opcode;
+mod oracle;
+mod random;
+mod tokens;
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+
+pub use oracle::{Nvdisasm, Oracle};
+
+use crate::bits::Bits;
+use crate::table::{OPCODE_MASK, Piece, Table, opcode_bits};
+use emit::{Habit, Sets, adopted_line, form_line};
+use form::{Draft, Effect};
+use opcode::{Learned, Learner, QUIET};
+use oracle::Meeting;
+use random::Random;
+
+/// A learned instruction set: the table's text, and what it does not explain.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The table.
+    pub table: String,
+    /// What stays undetermined, a line each.
+    pub open: Vec<String>,
+    /// How many words the oracle was asked for.
+    pub asked: usize,
+}
+
+/// The opcodes of which some word is legal.
+pub fn scan(oracle: &dyn Oracle) -> Result<Vec<usize>, String> {
+    let mut random = Random::new(0);
+    let mut words = Vec::new();
+    const EACH: usize = 48;
+    for opcode in 0..8192 {
+        for nth in 0..EACH {
+            let mut bits = if nth == 0 { 0 } else { random.bits128() };
+            if nth % 3 == 1 {
+                bits &= random.bits128() & random.bits128();
+            }
+            let mask = ((1 << 105) - 1) & !OPCODE_MASK;
+            words.push(bits & mask | opcode_bits(opcode) | QUIET);
+        }
+    }
+    let texts = oracle.ask(&words, 0)?;
+    Ok((0..8192).filter(|opcode| texts[opcode * EACH..][..EACH].iter().any(|it| it.is_some())).collect())
+}
+
+/// Opcodes whose forms in a table of another architecture give the oracle's answer for all of some hundred random words: the
+/// number of the table.
+fn adopt(oracle: &dyn Oracle, opcodes: &[usize], tables: &[Table]) -> Result<HashMap<usize, usize>, String> {
+    let mut random = Random::new(77);
+    let mut adopted = HashMap::new();
+    for (number, table) in tables.iter().enumerate() {
+        let mut words = Vec::new();
+        let mut ranges = Vec::new();
+        for &opcode in opcodes.iter().filter(|it| !adopted.contains_key(*it)) {
+            let forms = table.forms_of(opcode);
+            let start = words.len();
+            if forms.is_empty() {
+                continue;
+            }
+            for at in forms {
+                words.extend(random_words_of(table, at, 80, &mut random));
+            }
+            for _ in 0..100 {
+                let mask = ((1 << 105) - 1) & !OPCODE_MASK;
+                words.push(random.bits128() & mask | opcode_bits(opcode) | QUIET | 1 << 109 | 1 << 105);
+            }
+            ranges.push((opcode, start..words.len()));
+        }
+        let texts = oracle.ask(&words, 0)?;
+        for (opcode, range) in ranges {
+            let mut legal = 0;
+            let same = range.clone().all(|at| {
+                let ours = table.form_of(words[at]).map(|form| {
+                    let mut text = String::new();
+                    table.print(form, words[at], 16 * at as u64, &mut text, |_, _| false);
+                    text
+                });
+                legal += usize::from(ours.is_some());
+                ours == texts[at]
+            });
+            if same && legal > 20 {
+                adopted.insert(opcode, number);
+            }
+        }
+    }
+    Ok(adopted)
+}
+
+/// Learns these opcodes. Where the forms of one of the `known` tables are right, they are taken over. `note` hears of progress.
+pub fn learn(
+    oracle: &dyn Oracle,
+    opcodes: &[usize],
+    known: &[String],
+    note: &(dyn Fn(&str) + Sync),
+) -> Result<Outcome, String> {
+    let tables = known.iter().map(|it| Table::read(it)).collect::<Result<Vec<_>, _>>()?;
+    let adopted = adopt(oracle, opcodes, &tables)?;
+    note(&format!("{} of {} opcodes are as in a known table", adopted.len(), opcodes.len()));
+    let all = opcodes;
+    let opcodes: Vec<usize> = all.iter().copied().filter(|it| !adopted.contains_key(it)).collect();
+    let meeting = Meeting::new(oracle, opcodes.len());
+    type Found = (Vec<Learned>, Vec<Vec<Habit>>);
+    let found: Mutex<HashMap<usize, Result<Found, String>>> = Mutex::default();
+    std::thread::scope(|scope| {
+        for (who, &opcode) in opcodes.iter().enumerate() {
+            let (meeting, found, opcodes) = (&meeting, &found, &opcodes);
+            let work = move || {
+                let mut learner = Learner::new(meeting, who, opcode);
+                let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| -> Result<Found, String> {
+                    let forms = learner.learn()?;
+                    let habits =
+                        forms.iter().map(|it| habits(&mut learner, &it.draft)).collect::<Result<Vec<_>, String>>()?;
+                    Ok((forms, habits))
+                }))
+                .unwrap_or_else(|_| Err(format!("the learner of opcode {opcode:#x} panicked")));
+                found.lock().expect("no learner panics while it holds the lock").insert(opcode, result);
+                meeting.leave();
+                let left = opcodes.len() - found.lock().expect("as above").len();
+                if left % 50 == 0 || left < 20 {
+                    let (asked, batches) = meeting.asked();
+                    note(&format!("{left} opcodes left, {asked} words in {batches} batches; done: {opcode:#x}"));
+                }
+            };
+            std::thread::Builder::new()
+                .stack_size(1 << 20)
+                .spawn_scoped(scope, work)
+                .expect("a thread for each opcode");
+        }
+    });
+    let mut found = found.into_inner().expect("no learner panics while it holds the lock");
+    let mut sets = Sets::default();
+    let mut lines = Vec::new();
+    let mut open = Vec::new();
+    for &opcode in all {
+        if let Some(&number) = adopted.get(&opcode) {
+            let table = &tables[number];
+            lines.extend(table.forms_of(opcode).map(|at| adopted_line(opcode, table, &table.forms[at], &mut sets)));
+            continue;
+        }
+        let (forms, habits) = match found.remove(&opcode).expect("every learner leaves its result") {
+            Ok(it) => it,
+            Err(error) => {
+                open.push(format!("{opcode:#05x}: {error}"));
+                continue;
+            }
+        };
+        for (learned, habits) in forms.iter().zip(&habits) {
+            if learned.wrong_text + learned.wrong_legality > 0 {
+                lines.push(format!(
+                    "# Not fully known: of {} random words {} have another text, of {} it is wrong that they are legal or not.",
+                    learned.tried, learned.wrong_text, learned.wrong_legality
+                ));
+            }
+            match form_line(opcode, learned, habits, &mut sets) {
+                Ok(line) => lines.push(line),
+                Err(error) => open.push(format!("{opcode:#05x}: {error}")),
+            }
+            if learned.wrong_text + learned.wrong_legality > 0 {
+                open.push(format!(
+                    "{opcode:#05x} {}: of {} words {} have another text and {} are legal where they should not be or the reverse",
+                    learned.draft.tokens.concat(),
+                    learned.tried,
+                    learned.wrong_text,
+                    learned.wrong_legality
+                ));
+            }
+        }
+    }
+    let mut table = sets.lines().join("\n");
+    table.push('\n');
+    table.push_str(&lines.join("\n"));
+    table.push('\n');
+    Ok(Outcome { table, open, asked: meeting.asked().0 })
+}
+
+/// How each bracket of the form prints RZ.
+fn habits(learner: &mut Learner<'_>, draft: &Draft) -> Result<Vec<Habit>, String> {
+    let opens: Vec<usize> = (0..draft.tokens.len()).filter(|&at| draft.tokens[at] == "[").collect();
+    let mut habits = Vec::new();
+    for (nth, &open) in opens.iter().enumerate() {
+        let mut word = draft.base;
+        let mut has_register = false;
+        let mut has_offset = false;
+        let end = (open..draft.tokens.len()).find(|&at| draft.tokens[at] == "]").unwrap_or(open);
+        for component in &draft.components {
+            match &component.effect {
+                Effect::Listed(codes) => {
+                    let place = 2 * open as u16 + 3;
+                    let zero = codes.iter().filter(|(_, edits)| edits.iter().any(|it| it.0 == place && it.1 == "RZ"));
+                    if let Some((&code, _)) = zero.min_by_key(|it| *it.0) {
+                        has_register = true;
+                        word = component.bits.put(word, code);
+                    }
+                }
+                Effect::Number { token, .. } if (open..end).contains(token) => {
+                    has_offset = true;
+                    word = component.bits.put(word, 1 << (component.bits.width() - 1) | 0x10);
+                }
+                Effect::Number { .. } => {}
+            }
+        }
+        let mut habit = Habit::default();
+        if has_register {
+            let text = learner.ask(vec![word])?.remove(0).map_or(String::new(), |it| it.0);
+            let inside = text.split('[').nth(nth + 1).unwrap_or("");
+            habit.keep = inside.starts_with("RZ");
+            habit.wrap = inside.starts_with("0x") || !has_offset;
+        }
+        habits.push(habit);
+    }
+    Ok(habits)
+}
+
+/// What comparing a table with the oracle over random words gives.
+#[derive(Debug, Default)]
+pub struct Verdict {
+    /// Words that both have, with the same text.
+    pub same: usize,
+    /// Words with another text: word, ours, the oracle's.
+    pub different: Vec<(u128, String, String)>,
+    /// Words that only the oracle has.
+    pub missing: Vec<(u128, String)>,
+    /// Words that only the table has.
+    pub extra: Vec<(u128, String)>,
+}
+
+/// Compares the table in use with the oracle on random words, `each` for every form, half of them drawn from the table's
+/// codes and half of random bits.
+pub fn compare(oracle: &dyn Oracle, arch: crate::Arch, each: usize, seed: u64) -> Result<Verdict, String> {
+    let words = random_words(arch.table(), each, seed);
+    let mut verdict = Verdict::default();
+    const BATCH: usize = 1 << 18;
+    for (nth, words) in words.chunks(BATCH).enumerate() {
+        let first = nth * BATCH;
+        let texts = oracle.ask(words, first)?;
+        for (at, (&word, theirs)) in words.iter().zip(texts).enumerate() {
+            let ours = crate::decode(arch, word).map(|it| {
+                let mut text = String::new();
+                it.print(16 * (first + at) as u64, &mut text);
+                text
+            });
+            match (ours, theirs) {
+                (None, None) => {}
+                (Some(ours), Some(theirs)) if ours == theirs => verdict.same += 1,
+                (Some(ours), Some(theirs)) => verdict.different.push((word, ours, theirs)),
+                (None, Some(theirs)) => verdict.missing.push((word, theirs)),
+                (Some(ours), None) => verdict.extra.push((word, ours)),
+            }
+        }
+    }
+    Ok(verdict)
+}
+
+/// A word of each form of the table in use with the oracle's text at address 0, a line each.
+pub fn samples(oracle: &dyn Oracle, arch: crate::Arch) -> Result<String, String> {
+    const TRIES: usize = 4;
+    let words = random_words(arch.table(), TRIES, 3);
+    // Every address but the first would show in the targets of branches.
+    let texts = oracle.ask(&words, 0)?;
+    let mut lines = String::new();
+    for (words, texts) in words.chunks(TRIES).zip(texts.chunks(TRIES)) {
+        let sample = words.iter().zip(texts).find_map(|(word, text)| Some((word, text.as_ref()?)));
+        if let Some((word, text)) = sample {
+            let relative = crate::decode(arch, *word).is_some_and(|it| it.target(0).is_some());
+            let text = if relative { oracle.ask(&[*word], 0)?.remove(0).unwrap_or_default() } else { text.clone() };
+            lines.push_str(&format!("{word:032x} {text}\n"));
+        }
+    }
+    Ok(lines)
+}
+
+/// Random words, `each` for every form.
+fn random_words(table: &Table, each: usize, seed: u64) -> Vec<u128> {
+    let mut random = Random::new(seed ^ 0x5eed);
+    (0..table.forms.len()).flat_map(|at| random_words_of(table, at, each, &mut random)).collect()
+}
+
+/// Random words of one form: half of them with legal codes in all fields, half of any bits.
+fn random_words_of(table: &Table, at: usize, each: usize, random: &mut Random) -> Vec<u128> {
+    const SCOREBOARDS: u128 = 7 << 110 | 7 << 113 | 0x3f << 116;
+    let form = &table.forms[at];
+    let mut words = Vec::new();
+    for nth in 0..each {
+        let mut word = random.bits128() & ((1 << 105) - 1) & !form.mask | form.value;
+        let issue = [1 << 109 | 1 << 105, 1 << 109 | 11 << 105, 5 << 105, 1 << 109 | 2 << 105 | 7 << 122];
+        word |= issue[random.below(issue.len())] & !form.mask;
+        if nth % 2 == 0 {
+            for piece in &form.pieces {
+                let fields: Vec<(u32, Bits)> = match piece {
+                    Piece::Set { set, bits } => vec![(*set, *bits)],
+                    Piece::Memory(memory) => {
+                        [memory.register, memory.suffix, memory.uniform].into_iter().flatten().collect()
+                    }
+                    _ => Vec::new(),
+                };
+                for (set, bits) in fields {
+                    let strings = &table.sets[set as usize].strings;
+                    if strings[bits.get_or_zero(word) as usize].is_some() {
+                        continue;
+                    }
+                    let legal: Vec<usize> = (0..strings.len()).filter(|&it| strings[it].is_some()).collect();
+                    word = bits.put(word, legal[random.below(legal.len())] as u64);
+                }
+            }
+        }
+        words.push(word & !SCOREBOARDS | random.bits128() & SCOREBOARDS);
+    }
+    words
+}

@@ -1,0 +1,655 @@
+//! Learning one opcode: samples, a base, single flips, then predictions refined by counterexamples until many in a row
+//! are right.
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::form::{Component, Draft, Edits, Effect, edits, format_of};
+use super::oracle::{Answer, Meeting};
+use super::random::Random;
+use super::tokens::{Number, Style, number, tokens};
+use crate::bits::Bits;
+use crate::table::{OPCODE_MASK, opcode_bits};
+
+/// Stall, yield selector and three reuse flags: they are one table in the hardware's description, so one component.
+const ISSUE: u128 = 0x1f << 105 | 7 << 122;
+/// The bits that are learned: all but the opcode, the scoreboards and the top two.
+const LEARNED: u128 = ((1 << 105) - 1) & !OPCODE_MASK | ISSUE | 1 << 125;
+/// No scoreboards, nothing to wait for.
+pub(super) const QUIET: u128 = 0x3f << 110;
+/// The widest component whose codes are all tried.
+const WIDEST: u32 = 12;
+/// Words in a row that must be predicted before a form counts as learned.
+const ENOUGH: usize = 800;
+
+/// A form and what was wrong with it in the end.
+pub(crate) struct Learned {
+    pub(crate) draft: Draft,
+    /// Words predicted, in the last round, and how many of them wrongly: in their text, or in being legal.
+    pub(crate) tried: usize,
+    pub(crate) wrong_text: usize,
+    pub(crate) wrong_legality: usize,
+}
+
+pub(crate) struct Learner<'a> {
+    pub(crate) meeting: &'a Meeting<'a>,
+    pub(crate) who: usize,
+    pub(crate) opcode: usize,
+    pub(crate) random: Random,
+    /// Rounds that this opcode may still take.
+    patience: usize,
+    pool: Vec<(u128, String, u64)>,
+    style: Style,
+}
+
+/// A condition on words.
+type Condition = (u128, u128);
+
+impl<'a> Learner<'a> {
+    pub(crate) fn new(meeting: &'a Meeting<'a>, who: usize, opcode: usize) -> Learner<'a> {
+        Learner {
+            meeting,
+            who,
+            opcode,
+            random: Random::new(opcode as u64 + 1),
+            patience: 100,
+            pool: Vec::new(),
+            style: Style::default(),
+        }
+    }
+
+    pub(crate) fn ask(&self, words: Vec<u128>) -> Result<Vec<Answer>, String> {
+        if words.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.meeting.ask(self.who, words)
+    }
+
+    fn random_word(&mut self) -> u128 {
+        let mut bits = self.random.bits128();
+        match self.random.below(4) {
+            0 => bits &= self.random.bits128(),
+            1 => bits &= self.random.bits128() & self.random.bits128(),
+            _ => {}
+        }
+        bits & LEARNED & !ISSUE & !(1 << 125) | opcode_bits(self.opcode) | QUIET
+    }
+
+    /// All forms of the opcode; the order is that in which they must be tried.
+    pub(crate) fn learn(&mut self) -> Result<Vec<Learned>, String> {
+        self.sample()?;
+        let mut forms = Vec::new();
+        let mut open: Vec<Condition> = vec![(OPCODE_MASK, opcode_bits(self.opcode))];
+        let mut taken: Vec<Condition> = Vec::new();
+        while let Some(condition) = open.pop() {
+            let inside = |it: &&Condition| it.0 & condition.0 == condition.0 && it.1 & condition.0 == condition.1;
+            let excluded: Vec<Condition> = taken.iter().filter(inside).copied().collect();
+            let split_before = open.len();
+            if let Some(learned) = self.form(condition, excluded, &mut open)? {
+                forms.push(learned);
+            }
+            taken.push(condition);
+            let specials = open.split_off(split_before);
+            for special in specials {
+                if !open.contains(&special) && !taken.contains(&special) {
+                    open.push(special);
+                }
+            }
+            if forms.len() > 48 {
+                break;
+            }
+        }
+        // A form that was split off has a narrower condition and was learned later.
+        forms.sort_by_key(|it| std::cmp::Reverse(it.draft.mask.count_ones()));
+        Ok(forms)
+    }
+
+    fn sample(&mut self) -> Result<(), String> {
+        let mut legal: Vec<(u128, String, u64)> = Vec::new();
+        for round in 0..6 {
+            let words: Vec<u128> = (0..if round == 0 { 300 } else { 3000 }).map(|_| self.random_word()).collect();
+            let answers = self.ask(words.clone())?;
+            legal.extend(words.into_iter().zip(answers).filter_map(|(word, it)| it.map(|it| (word, it.0, it.1))));
+            if legal.len() >= 100 {
+                break;
+            }
+        }
+        let zero = opcode_bits(self.opcode) | QUIET;
+        if let Some((text, address)) = self.ask(vec![zero])?.remove(0) {
+            legal.push((zero, text, address));
+        }
+        let again: Vec<u128> = legal.iter().take(8).map(|it| it.0).collect();
+        let moved = self.ask(again.iter().flat_map(|&it| [zero, it]).collect())?;
+        self.style = Style::of(legal.iter().map(|it| it.1.as_str()));
+        self.style.relative = legal
+            .iter()
+            .zip(moved.iter().skip(1).step_by(2))
+            .any(|(sample, moved)| moved.as_ref().is_some_and(|it| it.0 != sample.1));
+        self.pool = legal;
+        Ok(())
+    }
+
+    fn form(
+        &mut self,
+        condition: Condition,
+        mut excluded: Vec<Condition>,
+        open: &mut Vec<Condition>,
+    ) -> Result<Option<Learned>, String> {
+        let Some(mut draft) = self.base(condition, &excluded)? else { return Ok(None) };
+        self.flip(&mut draft)?;
+        let (mut tried, mut wrong_text, mut wrong_legality) = (0, 0, 0);
+        let mut clean = 0;
+        let mut size = 150;
+        for round in 0..40 {
+            if self.patience == 0 {
+                break;
+            }
+            self.patience -= 1;
+            self.join_overlaps(&mut draft, &mut excluded, open)?;
+            if round < 2 {
+                let culprits = self.survey(&draft)?;
+                if self.refine(&mut draft, culprits, &mut excluded, open)? {
+                    continue;
+                }
+            }
+            let words: Vec<u128> = (0..size)
+                .map(|_| self.draw(&draft))
+                .filter(|&it| draft.matches(it) && !excluded.iter().any(|e| it & e.0 == e.1))
+                .collect();
+            let answers = self.ask(words.clone())?;
+            let mut wrong: Vec<u128> = Vec::new();
+            (tried, wrong_text, wrong_legality) = (words.len(), 0, 0);
+            for (&word, answer) in words.iter().zip(&answers) {
+                match self.judge(&draft, word, answer) {
+                    Verdict::Right => continue,
+                    Verdict::Text => wrong_text += 1,
+                    Verdict::Legality => wrong_legality += 1,
+                }
+                wrong.push(word);
+            }
+            if wrong.is_empty() {
+                clean += words.len().max(1);
+                if clean >= ENOUGH {
+                    break;
+                }
+                size = (size * 2).min(ENOUGH);
+                continue;
+            }
+            clean = 0;
+            wrong.truncate(6);
+            let culprits = self.least(&draft, &wrong)?;
+            if !self.refine(&mut draft, culprits, &mut excluded, open)? && wrong_text == 0 {
+                // Only what is legal is not known for some combinations; larger samples find what can still be found.
+                if size >= ENOUGH {
+                    break;
+                }
+                size = (size * 2).min(ENOUGH);
+            }
+        }
+        if std::env::var_os("SASS_DEBUG").is_some() {
+            eprintln!(
+                "{:#x} form {:#x}={:#x} wrong {wrong_text}/{wrong_legality} of {tried}; {} [{}] open {}",
+                self.opcode,
+                condition.0 & !OPCODE_MASK,
+                condition.1 & !opcode_bits(self.opcode),
+                draft.tokens.concat(),
+                draft.components.iter().map(|it| format!("{}", it.bits)).collect::<Vec<_>>().join(" "),
+                open.len()
+            );
+        }
+        Ok(Some(Learned { draft, tried, wrong_text, wrong_legality }))
+    }
+
+    /// The legal sample with the most tokens and the fewest of those that stand for nothing, with all reuse flags that it can show.
+    fn base(&mut self, condition: Condition, excluded: &[Condition]) -> Result<Option<Draft>, String> {
+        let inside = |word: u128| word & condition.0 == condition.1 && !excluded.iter().any(|e| word & e.0 == e.1);
+        if self.pool.iter().filter(|it| inside(it.0)).count() < 20 {
+            let words: Vec<u128> = (0..3000)
+                .map(|_| {
+                    let from = self.random.below(2 * self.pool.len().max(1));
+                    let word = match self.pool.get(from) {
+                        Some(sample) => sample.0,
+                        None => self.random_word(),
+                    };
+                    word & !condition.0 | condition.1
+                })
+                .filter(|&it| inside(it))
+                .collect();
+            let answers = self.ask(words.clone())?;
+            self.pool
+                .extend(words.into_iter().zip(answers).filter_map(|(word, it)| it.map(|it| (word, it.0, it.1))));
+        }
+        let style = self.style;
+        let mut best: Option<(i64, u128)> = None;
+        for (word, text, address) in self.pool.iter().filter(|it| inside(it.0)) {
+            let tokens = tokens(text, *address, &style);
+            let mut seen = BTreeSet::new();
+            let mut score = 4 * tokens.len() as i64;
+            for token in &tokens {
+                let named = token.trim_start_matches('+');
+                let dull = matches!(named, "RZ" | "URZ" | "PT" | "UPT" | "0x0" | "R0" | "0");
+                let odd = token.contains("INVALID") || token.contains('?');
+                let register = named.len() > 1 && named.starts_with(['R', 'U', 'P']);
+                let negative = number(token).is_some() && token.contains('-');
+                let named_float = token.contains("NAN") || token.contains("INF");
+                if dull || odd || negative || named_float || register && !seen.insert(named.to_string()) {
+                    score -= if dull { 20 } else { 7 };
+                }
+            }
+            if best.is_none_or(|it| score > it.0) {
+                best = Some((score, *word));
+            }
+        }
+        let Some((_, base)) = best else { return Ok(None) };
+        let issue: Vec<u128> =
+            [7u128, 3, 5, 6, 1, 2, 4, 0].iter().map(|reuse| base & !ISSUE | 1 << 105 | 1 << 109 | reuse << 122).collect();
+        let answers = self.ask(issue.iter().copied().chain([base]).collect())?;
+        let mut draft = Draft {
+            mask: condition.0,
+            value: condition.1,
+            base,
+            tokens: Vec::new(),
+            style,
+            components: Vec::new(),
+            order: BTreeSet::new(),
+        };
+        for (&word, answer) in issue.iter().chain([&base]).zip(&answers) {
+            if let Some((text, address)) = answer {
+                let tokens = tokens(text, *address, &style);
+                if tokens.len() > draft.tokens.len() {
+                    (draft.tokens, draft.base) = (tokens, word);
+                }
+            }
+        }
+        Ok(Some(draft))
+    }
+
+    /// Flips every bit of the base and makes the first components.
+    fn flip(&mut self, draft: &mut Draft) -> Result<(), String> {
+        let bits: Vec<u32> = (0..128).filter(|bit| LEARNED & !draft.mask & !ISSUE & 1 << bit != 0).collect();
+        let answers = self.ask(bits.iter().map(|bit| draft.base ^ 1 << bit).collect())?;
+        let texts: Vec<Option<Vec<String>>> = answers
+            .iter()
+            .map(|it| it.as_ref().map(|(text, address)| tokens(text, *address, &draft.style)))
+            .collect();
+        let mut numbers: HashMap<usize, Vec<(u32, String)>> = HashMap::new();
+        let mut groups: Vec<(u128, BTreeSet<u16>)> = Vec::new();
+        if ISSUE & draft.mask == 0 {
+            groups.push((ISSUE, BTreeSet::new()));
+        }
+        for (&bit, tokens) in bits.iter().zip(&texts) {
+            let Some(tokens) = tokens else {
+                groups.push((1 << bit, BTreeSet::new()));
+                continue;
+            };
+            let edits = edits(&draft.tokens, tokens);
+            if let [(place, text)] = &edits[..]
+                && place % 2 == 1
+                && number(text).is_some()
+                && number(text) == number(&draft.tokens[usize::from(place / 2)])
+            {
+                numbers.entry(usize::from(place / 2)).or_default().push((bit, text.clone()));
+                continue;
+            }
+            groups.push((1 << bit, edits.iter().map(|it| it.0).filter(|it| it % 2 == 1).collect()));
+        }
+        for (token, flips) in numbers {
+            let mask = flips.iter().fold(0u128, |mask, it| mask | 1 << it.0);
+            let format = format_of(draft.base, &draft.tokens[token], &flips);
+            match (format, Bits::of_mask(mask)) {
+                (Some(format), Some(bits)) if flips.len() > 4 => {
+                    if let super::form::Format::Integer { kind: Number::Offset, signed: true, shift: 0 } = format {
+                        draft.style.offset_width = bits.width();
+                        self.style.offset_width = bits.width();
+                    }
+                    draft.components.push(Component { bits, effect: Effect::Number { token, format } });
+                }
+                _ => groups.push((mask, [2 * token as u16 + 1].into())),
+            }
+        }
+        // Bits that edit the same token belong together.
+        let mut joined: Vec<(u128, BTreeSet<u16>)> = Vec::new();
+        for (mut mask, mut places) in groups {
+            joined.retain(|(other, theirs)| {
+                let apart = theirs.is_disjoint(&places);
+                if !apart {
+                    mask |= other;
+                    places.extend(theirs);
+                }
+                apart
+            });
+            joined.push((mask, places));
+        }
+        let masks: Vec<u128> = joined.iter().map(|it| it.0).collect();
+        self.add_listed(draft, &masks)
+    }
+
+    /// Adds components of these bits, every code of them tried; too wide ones are left out and stay unexplained.
+    fn add_listed(&mut self, draft: &mut Draft, masks: &[u128]) -> Result<(), String> {
+        let fields: Vec<Bits> =
+            masks.iter().filter_map(|&it| Bits::of_mask(it)).filter(|it| it.width() <= WIDEST + 2).collect();
+        let words = fields.iter().flat_map(|bits| (0..1u64 << bits.width()).map(|code| bits.put(draft.base, code)));
+        let answers = self.ask(words.collect())?;
+        let mut answers = answers.iter();
+        for bits in fields {
+            let codes: HashMap<u64, Edits> = answers
+                .by_ref()
+                .take(1 << bits.width())
+                .enumerate()
+                .filter_map(|(code, answer)| {
+                    let (text, address) = answer.as_ref()?;
+                    Some((code as u64, edits(&draft.tokens, &tokens(text, *address, &draft.style))))
+                })
+                .collect();
+            draft.components.push(Component { bits, effect: Effect::Listed(codes) });
+        }
+        Ok(())
+    }
+
+    /// A random legal code.
+    fn legal(&mut self, codes: &HashMap<u64, Edits>, width: u32) -> u64 {
+        for _ in 0..64 {
+            let code = self.random.below(1 << width) as u64;
+            if codes.contains_key(&code) {
+                return code;
+            }
+        }
+        codes.keys().copied().min().unwrap_or(0)
+    }
+
+    /// Components that edit the same token become one, or the form is split.
+    fn join_overlaps(
+        &mut self,
+        draft: &mut Draft,
+        excluded: &mut Vec<Condition>,
+        open: &mut Vec<Condition>,
+    ) -> Result<(), String> {
+        for _ in 0..40 {
+            let places: Vec<BTreeSet<u16>> = draft
+                .components
+                .iter()
+                .map(|component| component.places().into_iter().filter(|it| it % 2 == 1).collect())
+                .collect();
+            let count = places.len();
+            let overlap = (0..count)
+                .flat_map(|a| (0..a).map(move |b| (b, a)))
+                .find(|&(a, b)| !places[a].is_disjoint(&places[b]));
+            let Some((a, b)) = overlap else { return Ok(()) };
+            let shared: BTreeSet<u16> = places[a].intersection(&places[b]).copied().collect();
+            let group = vec![draft.components[a].bits.mask(), draft.components[b].bits.mask()];
+            if self.join(draft, &[group])?.is_empty() {
+                continue;
+            }
+            // Too wide to be one: the codes of the narrower that touch the shared token get forms of their own.
+            let listed = |at: usize| matches!(draft.components[at].effect, Effect::Listed(_));
+            let narrow = match (listed(a), listed(b)) {
+                (true, true) if draft.components[a].bits.width() > draft.components[b].bits.width() => b,
+                (true, _) => a,
+                (false, true) => b,
+                (false, false) => return Ok(()),
+            };
+            let bits = draft.components[narrow].bits;
+            if let Effect::Listed(codes) = &mut draft.components[narrow].effect {
+                let mut touching: Vec<u64> = codes
+                    .iter()
+                    .filter(|(_, edits)| edits.iter().any(|it| shared.contains(&it.0)))
+                    .map(|it| *it.0)
+                    .collect();
+                touching.sort_unstable();
+                for code in touching {
+                    codes.remove(&code);
+                    let special = (draft.mask | bits.mask(), bits.put(draft.value, code));
+                    excluded.push(special);
+                    open.push(special);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the components of each group one, if that is not too wide; says which groups it could not join.
+    fn join(&mut self, draft: &mut Draft, groups: &[Vec<u128>]) -> Result<Vec<usize>, String> {
+        let mut joined: Vec<u128> = Vec::new();
+        let mut failed = Vec::new();
+        for (nth, group) in groups.iter().enumerate() {
+            let own = group.iter().fold(0, |mask, it| mask | it);
+            let mask = joined.iter().filter(|it| **it & own != 0).fold(own, |mask, it| mask | it);
+            let number = |it: &Component| it.bits.mask() & mask != 0 && !matches!(it.effect, Effect::Listed(_));
+            let wide = mask.count_ones() > WIDEST && !joined.contains(&mask);
+            if wide || Bits::of_mask(mask).is_none() || draft.components.iter().any(|it| mask.count_ones() > 8 && number(it)) {
+                failed.push(nth);
+                continue;
+            }
+            joined.retain(|it| it & mask == 0);
+            joined.push(mask);
+        }
+        let renamed = |it: u128| joined.iter().copied().find(|mask| mask & it != 0).unwrap_or(it);
+        draft.order = draft.order.iter().map(|&(a, b)| (renamed(a), renamed(b))).filter(|it| it.0 != it.1).collect();
+        draft.components.retain(|it| joined.iter().all(|mask| mask & it.bits.mask() == 0));
+        self.add_listed(draft, &joined)?;
+        Ok(failed)
+    }
+
+    /// A word of the form: codes that should be legal, or any bits.
+    fn draw(&mut self, draft: &Draft) -> u128 {
+        let mut word = draft.base;
+        let free = self.random.below(8) == 0;
+        if free {
+            let bits = self.random.bits128();
+            let mask = LEARNED & !draft.mask & !ISSUE;
+            word = word & !mask | bits & mask;
+        }
+        for component in &draft.components {
+            match &component.effect {
+                _ if free && component.bits.mask() & ISSUE == 0 => {}
+                Effect::Listed(codes) => {
+                    let code = self.legal(codes, component.bits.width());
+                    word = component.bits.put(word, code);
+                }
+                Effect::Number { .. } => {
+                    let value = match self.random.below(12) {
+                        0 => 0,
+                        3 => 1 << self.random.below(component.bits.width() as usize),
+                        1 => u64::MAX,
+                        2 => 1 << (component.bits.width() - 1),
+                        _ => self.random.bits64(),
+                    };
+                    word = component.bits.put(word, value);
+                }
+            }
+        }
+        word
+    }
+
+    fn judge(&self, draft: &Draft, word: u128, answer: &Answer) -> Verdict {
+        let said = answer.as_ref().map(|(text, address)| tokens(text, *address, &draft.style).concat());
+        match (draft.predict(word), said) {
+            (predicted, said) if predicted == said => Verdict::Right,
+            (Some(_), Some(_)) => Verdict::Text,
+            _ => Verdict::Legality,
+        }
+    }
+
+    /// Changes the draft so that the culprits are predicted better; false if nothing could be done.
+    fn refine(
+        &mut self,
+        draft: &mut Draft,
+        culprits: Vec<Culprit>,
+        excluded: &mut Vec<Condition>,
+        open: &mut Vec<Condition>,
+    ) -> Result<bool, String> {
+        if std::env::var_os("SASS_DEBUG").is_some() {
+            for it in culprits.iter().take(4) {
+                eprintln!(
+                    "  {:#x} {:?} {:?}\n     said {:?}\n     pred {:?} base {}",
+                    self.opcode,
+                    it.verdict,
+                    it.masks.iter().map(|it| Bits::of_mask(*it)).collect::<Vec<_>>(),
+                    it.answer.as_ref().map(|it| &it.0),
+                    draft.predict(it.word),
+                    draft.tokens.concat(),
+                );
+            }
+        }
+        let mut changed = false;
+        let mut groups: Vec<Vec<u128>> = Vec::new();
+        let mut kept: Vec<Culprit> = Vec::new();
+        for culprit in culprits {
+            if culprit.verdict == Verdict::Text && self.reorder(draft, &culprit) {
+                changed = true;
+            } else if !groups.contains(&culprit.masks) {
+                groups.push(culprit.masks.clone());
+                kept.push(culprit);
+            }
+        }
+        let failed = self.join(draft, &groups)?;
+        changed |= failed.len() < groups.len();
+        for nth in failed {
+            let Culprit { masks, word, verdict, .. } = &kept[nth];
+            if *verdict == Verdict::Legality && open.len() + excluded.len() > 6 {
+                continue;
+            }
+            // Too wide to be one: a code gets a form of its own, RZ and the like rather than others, then that of the
+            // narrowest; a number only where it is all that is left.
+            let narrow = draft.components.iter_mut().filter(|it| masks.contains(&it.bits.mask())).min_by_key(|it| {
+                let code = it.bits.get(*word);
+                let listed = matches!(it.effect, Effect::Listed(_));
+                let last = listed && it.bits.width() >= 6 && code + 1 == 1 << it.bits.width();
+                (!last, !listed, it.bits.width(), it.bits.mask())
+            });
+            if let Some(narrow) = narrow {
+                let code = narrow.bits.get(*word);
+                if code != narrow.bits.get(draft.base) && open.len() < 40 {
+                    let special = (draft.mask | narrow.bits.mask(), narrow.bits.put(draft.value, code));
+                    if let Effect::Listed(codes) = &mut narrow.effect {
+                        codes.remove(&code);
+                    }
+                    if !excluded.contains(&special) {
+                        excluded.push(special);
+                        open.push(special);
+                        changed = true;
+                    }
+                }
+            }
+        }
+        Ok(changed)
+    }
+
+    /// Whether two components only stand in the wrong order in a gap; puts it right.
+    fn reorder(&self, draft: &mut Draft, culprit: &Culprit) -> bool {
+        let &[a, b] = &culprit.masks[..] else { return false };
+        if draft.order.contains(&(a, b)) || draft.order.contains(&(b, a)) {
+            return false;
+        }
+        for pair in [(a, b), (b, a)] {
+            draft.order.insert(pair);
+            if self.judge(draft, culprit.word, &culprit.answer) == Verdict::Right {
+                return true;
+            }
+            draft.order.remove(&pair);
+        }
+        false
+    }
+
+    /// Asks about sets of components taken from words, and keeps what is predicted wrongly.
+    fn probe(&mut self, draft: &Draft, sets: Vec<(u128, Vec<usize>)>) -> Result<Vec<Option<Culprit>>, String> {
+        let words: Vec<u128> = sets.iter().map(|(word, set)| draft.mixed(*word, set)).collect();
+        let answers = self.ask(words.clone())?;
+        Ok(words
+            .into_iter()
+            .zip(answers)
+            .zip(sets)
+            .map(|((word, answer), (_, set))| {
+                let verdict = self.judge(draft, word, &answer);
+                let masks = set.iter().map(|&at| draft.components[at].bits.mask()).collect();
+                (verdict != Verdict::Right).then_some(Culprit { masks, word, answer, verdict })
+            })
+            .collect())
+    }
+
+    /// Tries some random codes of all pairs of components.
+    fn survey(&mut self, draft: &Draft) -> Result<Vec<Culprit>, String> {
+        let audible: Vec<usize> = (0..draft.components.len()).filter(|&at| draft.components[at].matters()).collect();
+        let mut sets = Vec::new();
+        for (nth, &a) in audible.iter().enumerate() {
+            for &b in &audible[..nth] {
+                for _ in 0..3 {
+                    let word = self.draw(draft);
+                    sets.push((word, vec![b, a]));
+                }
+            }
+        }
+        Ok(self.probe(draft, sets)?.into_iter().flatten().collect())
+    }
+
+    /// Least sets of components that, taken from one of the words, make a wrong prediction.
+    fn least(&mut self, draft: &Draft, words: &[u128]) -> Result<Vec<Culprit>, String> {
+        let mut culprits = Vec::new();
+        let mut left = words.to_vec();
+        // Pairs of components that matter by themselves, then any pairs.
+        for quiet in [false, true] {
+            let mut sets = Vec::new();
+            let mut ranges = Vec::new();
+            for &word in &left {
+                let all: Vec<usize> =
+                    draft.differing(word).into_iter().filter(|&at| quiet || draft.components[at].matters()).collect();
+                let from = sets.len();
+                sets.extend(all.iter().map(|&a| (word, vec![a])));
+                for (nth, &a) in all.iter().enumerate() {
+                    sets.extend(all[..nth].iter().map(|&b| (word, vec![b, a])));
+                }
+                ranges.push(from..sets.len());
+            }
+            let mut found = self.probe(draft, sets)?;
+            let mut without = Vec::new();
+            for (&word, range) in left.iter().zip(ranges) {
+                let here: Vec<Culprit> = found[range].iter_mut().filter_map(Option::take).collect();
+                if here.is_empty() {
+                    without.push(word);
+                }
+                culprits.extend(here);
+            }
+            left = without;
+            if !culprits.is_empty() || left.is_empty() {
+                break;
+            }
+        }
+        let mut rest: Vec<(u128, Vec<usize>, Option<Culprit>)> =
+            left.into_iter().map(|word| (word, draft.differing(word), None)).collect();
+        // More than two take part: leave one out after the other, for all words at once.
+        rest.truncate(if culprits.is_empty() { 3 } else { 0 });
+        while !rest.is_empty() {
+            let mut sets = Vec::new();
+            for (word, all, _) in &rest {
+                sets.extend((0..all.len()).map(|out| (*word, [&all[..out], &all[out + 1..]].concat())));
+            }
+            let mut probed = self.probe(draft, sets.clone())?.into_iter().zip(sets);
+            let mut next = Vec::new();
+            for (word, all, last) in rest {
+                let fewer: Vec<_> = probed.by_ref().take(all.len()).collect();
+                match fewer.into_iter().find_map(|(culprit, (_, set))| Some((culprit?, set))) {
+                    Some((culprit, set)) => next.push((word, set, Some(culprit))),
+                    None => culprits.extend(last),
+                }
+            }
+            rest = next;
+        }
+        Ok(culprits)
+    }
+}
+
+/// Components whose codes together make a wrong prediction.
+struct Culprit {
+    masks: Vec<u128>,
+    /// The base with these components' codes, and what the oracle says of it.
+    word: u128,
+    answer: Answer,
+    verdict: Verdict,
+}
+
+/// How a prediction compares with the oracle's answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    Right,
+    Text,
+    Legality,
+}
