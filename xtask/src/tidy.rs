@@ -15,6 +15,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("warploom-ir", &["warploom-ptx"]),
     ("warploom-machine", &["warploom-ir", "warploom-numerics", "warploom-ptx"]),
     ("warploom-cubin", &[]),
+    ("warploom-cuasm", &["warploom-cubin", "warploom-ptx", "warploom-sass"]),
     ("warploom-memory-model", &["warploom-ptx"]),
     ("warploom-link", &["warploom-ptx"]),
     ("warploom-driver", &["warploom-cubin", "warploom-link", "warploom-machine", "warploom-ptx"]),
@@ -34,6 +35,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
 
 /// What the command, the examples and the tests may use.
 const ALL: &[&str] = &[
+    "warploom-cuasm",
     "warploom-cubin",
     "warploom-ir",
     "warploom-link",

@@ -109,7 +109,9 @@ fn main() -> Result<(), Box<dyn Error>> {
             }
             let Counts { cubins, same, functions, instructions, raw, hazards } = counts;
             println!("{cubins} cubins, {same} read back to the same bytes");
-            println!("{functions} functions, {instructions} instructions, {raw} raw words, {hazards} hazards");
+            println!(
+                "{functions} functions, {instructions} instructions, {raw} raw words, {hazards} hazards"
+            );
         }
         _ => return Err("cuasm disasm|dot CUBIN, cuasm asm TEXT CUBIN, cuasm count PATH...".into()),
     }

@@ -215,10 +215,21 @@ fn latency(producer: &str, result: Result, consumer: &str) -> String {
     out.push_str(".L_again:\n");
     for cycles in 1..=DISTANCES {
         // What the consumer reads if it comes too early.
-        for old in ["MOV R20, 0x4048f5c3", "MOV R21, 0x40590000", "MOV R23, 0x41200000", "UMOV UR10, 0x77", "UMOV UR12, 0x55", "MOV R30, 0x0"] {
+        for old in [
+            "MOV R20, 0x4048f5c3",
+            "MOV R21, 0x40590000",
+            "MOV R23, 0x41200000",
+            "UMOV UR10, 0x77",
+            "UMOV UR12, 0x55",
+            "MOV R30, 0x0",
+        ] {
             plain(&mut out, 11, old);
         }
-        let old = if producer.starts_with("IADD3 RZ") || !matches!(result, Result::Predicate) { "PT" } else { "!PT" };
+        let old = if producer.starts_with("IADD3 RZ") || !matches!(result, Result::Predicate) {
+            "PT"
+        } else {
+            "!PT"
+        };
         let _ = old;
         plain(&mut out, 11, "ISETP.NE.AND P0, PT, R8, R8, PT");
         plain(&mut out, 11, "ISETP.NE.AND P2, PT, R8, R8, PT");
@@ -229,7 +240,8 @@ fn latency(producer: &str, result: Result, consumer: &str) -> String {
         distance(&mut out, cycles, producer);
         let source = if result == Result::HighOf22 { "R23" } else { "R20" };
         let offset = format!("{:#x}", cycles * 4);
-        let text = consumer.replace("SRC", source).replace("DST", &format!("R{kept}")).replace("OFFSET", &offset);
+        let text =
+            consumer.replace("SRC", source).replace("DST", &format!("R{kept}")).replace("OFFSET", &offset);
         let variable = ["MUFU", "POPC", "SHFL", "DADD"].iter().any(|name| text.starts_with(name));
         let control = if variable { "[B------:R-:W2:-:S02]" } else { "[B------:R-:W-:Y:S15]" };
         let _ = writeln!(out, "{control} {text} ;");
@@ -249,7 +261,12 @@ fn latency(producer: &str, result: Result, consumer: &str) -> String {
     out.push_str("[B------:R-:W-:Y:S15] @P3 BRA `(.L_again) ;\n");
     if !consumer.starts_with("STG") {
         for cycles in 1..=DISTANCES {
-            let _ = writeln!(out, "[B------:R-:W-:Y:S15] STG.E desc[UR4][R2.64+{:#x}], R{} ;", cycles * 4, KEPT + cycles);
+            let _ = writeln!(
+                out,
+                "[B------:R-:W-:Y:S15] STG.E desc[UR4][R2.64+{:#x}], R{} ;",
+                cycles * 4,
+                KEPT + cycles
+            );
         }
     }
     out + TAIL
@@ -303,14 +320,20 @@ fn kernels() -> Vec<(String, String, u32, u32)> {
     for (producer, text, result) in PRODUCERS {
         for (consumer, use_of, kinds) in CONSUMERS {
             if kinds.contains(result) {
-                found.push((format!("latency/{producer}/{consumer}"), latency(text, *result, use_of), 32, words));
+                found.push((
+                    format!("latency/{producer}/{consumer}"),
+                    latency(text, *result, use_of),
+                    32,
+                    words,
+                ));
             }
         }
     }
     // How long an instruction holds the next one back.
     for stall in 0..16 {
         for yields in ["Y", "-"] {
-            let lines = format!("[B------:R-:W-:{yields}:S{stall:02}] IADD3 R20, R10, R11, RZ ;\n").repeat(32);
+            let lines =
+                format!("[B------:R-:W-:{yields}:S{stall:02}] IADD3 R20, R10, R11, RZ ;\n").repeat(32);
             found.push((format!("stall/{yields}/{stall}"), timed(&lines), 32, 3));
         }
     }
@@ -339,7 +362,9 @@ fn kernels() -> Vec<(String, String, u32, u32)> {
     let sum = "IADD3 R20, R20, R21, R22 ;\n";
     found.push(("shared/wait".to_owned(), timed(&format!("{loads}[B--2---:R-:W-:Y:S15] {sum}")), 32, 3));
     for left in 0..3 {
-        let lines = format!("{loads}[B------:R-:W-:Y:S04] DEPBAR.LE SB2, {left:#x} ;\n[B------:R-:W-:Y:S15] {sum}[B--2---:R-:W-:Y:S15] NOP ;\n");
+        let lines = format!(
+            "{loads}[B------:R-:W-:Y:S04] DEPBAR.LE SB2, {left:#x} ;\n[B------:R-:W-:Y:S15] {sum}[B--2---:R-:W-:Y:S15] NOP ;\n"
+        );
         found.push((format!("shared/depbar{left}"), timed(&lines), 32, 3));
     }
     for stall in [1, 2, 4, 8] {
@@ -396,16 +421,21 @@ fn read(path: &Path) -> std::result::Result<(), Box<dyn Error>> {
         if name.starts_with("latency/") || name.starts_with("war/") {
             let results = results.get(1..).unwrap_or_default();
             match (*status, least(results)) {
-                ("ok" | "unstable", Some(cycles)) => println!("{name} {cycles} {status} first {:?} last {:?}", results.first(), results.last()),
+                ("ok" | "unstable", Some(cycles)) => {
+                    println!("{name} {cycles} {status} first {:?} last {:?}", results.first(), results.last())
+                }
                 ("ok" | "unstable", None) => println!("{name} at most 1 {status} last {:?}", results.last()),
                 _ => println!("{line}"),
             }
         } else if name.starts_with("yield/") {
-            let clock = |sample: usize, warp: usize| u32::from_str_radix(results.get(sample * 256 + warp * 32).unwrap_or(&"0"), 16).unwrap_or(0);
+            let clock = |sample: usize, warp: usize| {
+                u32::from_str_radix(results.get(sample * 256 + warp * 32).unwrap_or(&"0"), 16).unwrap_or(0)
+            };
             let start = (0..8).map(|warp| clock(0, warp)).min().unwrap_or(0);
             println!("{name} {status}");
             for warp in [0, 4] {
-                let row: Vec<String> = (0..16).map(|sample| clock(sample, warp).wrapping_sub(start).to_string()).collect();
+                let row: Vec<String> =
+                    (0..16).map(|sample| clock(sample, warp).wrapping_sub(start).to_string()).collect();
                 println!("  warp {warp}: {}", row.join(" "));
             }
         } else {

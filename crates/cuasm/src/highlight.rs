@@ -98,7 +98,9 @@ fn string(text: &str) -> usize {
 fn is_register(word: &str) -> bool {
     let word = word.split('.').next().unwrap_or("");
     let digits = word.strip_prefix('U').unwrap_or(word).strip_prefix(['R', 'P']);
-    digits.is_some_and(|rest| matches!(rest, "Z" | "T") || !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
+    digits.is_some_and(|rest| {
+        matches!(rest, "Z" | "T") || !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit())
+    })
 }
 
 #[cfg(test)]
@@ -109,7 +111,10 @@ mod tests {
     fn words_of_lines() {
         let line = "[B------:R-:W-:-:S01]  /*0010*/  @!P0 IADD3.X R0, R2.64, 0x10 ; // x";
         let kinds: Vec<_> = words(line).into_iter().map(|(at, word)| (&line[at], word)).collect();
-        assert_eq!(kinds[1..4], [("/*0010*/", Word::Comment), ("P0", Word::Register), ("IADD3.X", Word::Mnemonic)]);
+        assert_eq!(
+            kinds[1..4],
+            [("/*0010*/", Word::Comment), ("P0", Word::Register), ("IADD3.X", Word::Mnemonic)]
+        );
         assert_eq!(kinds[5..], [("R2.64", Word::Register), ("0x10", Word::Number), ("// x", Word::Comment)]);
         assert_eq!(words("\t.string \"a\\\"b\"")[1], (9..15, Word::Text));
         assert_eq!(words("k:"), [(0..1, Word::Label)]);

@@ -67,7 +67,8 @@ impl Isa {
         address: u64,
         symbols: &mut dyn Symbols,
     ) -> Result<u128, ParseError> {
-        let unknown = || ParseError { span: 0..text.len(), message: "no instructions of this device are known".into() };
+        let unknown =
+            || ParseError { span: 0..text.len(), message: "no instructions of this device are known".into() };
         let arch = self.arch.ok_or_else(unknown)?;
         sass::parse(arch, text, control, address, symbols).map(|instruction| instruction.word())
     }

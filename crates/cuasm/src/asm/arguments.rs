@@ -112,8 +112,12 @@ impl<'a, 'f> Arguments<'a, 'f> {
         let number = value.and_then(|value| value.parse().ok()).filter(|&number: &u32| number <= most);
         if number.is_none() {
             self.findings.push(
-                Diagnostic::error(codes::ARGUMENT, argument.span, format!("`@\"{name}=...\"` is expected here"))
-                    .hint(format!("a number from 0 to {most}")),
+                Diagnostic::error(
+                    codes::ARGUMENT,
+                    argument.span,
+                    format!("`@\"{name}=...\"` is expected here"),
+                )
+                .hint(format!("a number from 0 to {most}")),
             );
         }
         number

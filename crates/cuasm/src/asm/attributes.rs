@@ -169,8 +169,12 @@ fn registers(names: &Names<'_>, arguments: &[Argument], span: Span, findings: &m
             let (counts, unknown) = counts(names.draft, code);
             if unknown {
                 findings.push(
-                    Diagnostic::warning(codes::REGISTERS, span, "not every word of the code is known, so it may need more registers")
-                        .hint("a number in place of `auto` is taken as it is"),
+                    Diagnostic::warning(
+                        codes::REGISTERS,
+                        span,
+                        "not every word of the code is known, so it may need more registers",
+                    )
+                    .hint("a number in place of `auto` is taken as it is"),
                 );
             }
             counts.registers().into()
@@ -182,7 +186,13 @@ fn registers(names: &Names<'_>, arguments: &[Argument], span: Span, findings: &m
     }
 }
 
-fn enough_registers(names: &Names<'_>, arguments: &[Argument], span: Span, number: i128, findings: &mut Findings) {
+fn enough_registers(
+    names: &Names<'_>,
+    arguments: &[Argument],
+    span: Span,
+    number: i128,
+    findings: &mut Findings,
+) {
     let needed = code_of_symbol(names.draft, arguments).map(|code| counts(names.draft, code).0.registers());
     if let Some(needed) = needed.filter(|&needed| i128::from(needed) > number) {
         findings.push(

@@ -263,13 +263,11 @@ impl Draft {
                 symbol.real_name = Some(text.to_owned());
                 Some(())
             }),
-            ".__symbol_name_offset" => {
-                arguments.number("an offset", u32::MAX.into()).and_then(|offset| {
-                    let symbol = self.last_listed()?;
-                    symbol.name_offset = u32::try_from(offset).ok();
-                    Some(())
-                })
-            }
+            ".__symbol_name_offset" => arguments.number("an offset", u32::MAX.into()).and_then(|offset| {
+                let symbol = self.last_listed()?;
+                symbol.name_offset = u32::try_from(offset).ok();
+                Some(())
+            }),
             _ => return self.content(name, list, span, findings),
         };
         if done.is_some() {
@@ -291,8 +289,9 @@ impl Draft {
         }
         if flags == Some(None) {
             findings.push(
-                Diagnostic::error(codes::ARGUMENT, list[1].span, "a letter that stands for no flag")
-                    .hint("`a` in memory, `w` written, `x` executed, `I` about a section; or `.__section_flags`"),
+                Diagnostic::error(codes::ARGUMENT, list[1].span, "a letter that stands for no flag").hint(
+                    "`a` in memory, `w` written, `x` executed, `I` about a section; or `.__section_flags`",
+                ),
             );
         }
         section.entry_size = match section.kind {
@@ -303,9 +302,13 @@ impl Draft {
         };
         if let Some(&first) = self.section_numbers.get(name) {
             findings.push(
-                Diagnostic::error(codes::DUPLICATE, name_span, format!("the section `{name}` is there twice"))
-                    .related(self.sections[first].span, "first here")
-                    .hint("give it another name and say the name in the file with `.__section_name`"),
+                Diagnostic::error(
+                    codes::DUPLICATE,
+                    name_span,
+                    format!("the section `{name}` is there twice"),
+                )
+                .related(self.sections[first].span, "first here")
+                .hint("give it another name and say the name in the file with `.__section_name`"),
             );
         }
         self.add_section(section);
@@ -370,7 +373,9 @@ impl Draft {
                 }
                 None => None,
             },
-            ".attr" => attribute(&mut arguments).map(|number| Body::Attribute(number, arguments.rest().to_vec())),
+            ".attr" => {
+                attribute(&mut arguments).map(|number| Body::Attribute(number, arguments.rest().to_vec()))
+            }
             ".attr.none" | ".attr.byte" | ".attr.half" => attribute(&mut arguments).and_then(|number| {
                 let format = crate::info::SMALL.iter().find(|row| row.1 == name)?.0;
                 Some(Body::SmallAttribute(format, number, arguments.next("a value")?.clone()))

@@ -1,9 +1,9 @@
 //! Bytes of sections, and relocations of them.
 
 use super::draft::{Body, Draft, Section};
-use super::{attributes, encode};
 use super::evaluate::{Meaning, Names, symbol_in};
 use super::sizes::Places;
+use super::{attributes, encode};
 use crate::codes::{self, Findings};
 use crate::syntax::{Argument, Expression};
 use cubin::elf::Relocation;
@@ -55,7 +55,11 @@ fn section(names: &Names<'_>, number: usize, addends: bool, findings: &mut Findi
     if kind::reserves(section.kind) {
         for item in &section.items {
             if !matches!(item.body, Body::Zeros(_) | Body::Align(_)) {
-                findings.error(codes::MISPLACED, item.span, "the file has no bytes of a section of this type");
+                findings.error(
+                    codes::MISPLACED,
+                    item.span,
+                    "the file has no bytes of a section of this type",
+                );
             }
         }
         return out;
@@ -69,7 +73,13 @@ fn section(names: &Names<'_>, number: usize, addends: bool, findings: &mut Findi
             Body::Values(width, values) => {
                 for (index, value) in values.iter().enumerate() {
                     let at = at + index as u64 * width;
-                    number_or_address(names, &mut out, Target { at, width: *width, addends }, value, findings);
+                    number_or_address(
+                        names,
+                        &mut out,
+                        Target { at, width: *width, addends },
+                        value,
+                        findings,
+                    );
                 }
             }
             Body::Instruction(instruction) => {
@@ -124,7 +134,11 @@ fn relocation(
             // A relocation that needs no symbol.
             Expression::Number(0) => (0, 0),
             _ => {
-                findings.error(codes::UNKNOWN, argument.span, "a symbol is expected here, with or without a number to add");
+                findings.error(
+                    codes::UNKNOWN,
+                    argument.span,
+                    "a symbol is expected here, with or without a number to add",
+                );
                 return None;
             }
         },
@@ -144,7 +158,13 @@ struct Target {
     addends: bool,
 }
 
-fn number_or_address(names: &Names<'_>, out: &mut Emitted, target: Target, value: &Argument, findings: &mut Findings) {
+fn number_or_address(
+    names: &Names<'_>,
+    out: &mut Emitted,
+    target: Target,
+    value: &Argument,
+    findings: &mut Findings,
+) {
     let width = target.width as usize;
     let kind = ADDRESSES.iter().find(|row| row.0 == target.width).map(|row| row.1);
     let number = match (names.meaning(value, findings), kind) {

@@ -140,11 +140,16 @@ impl Values<'_, '_> {
     }
 
     fn function(&mut self, function: &str, inner: &Expression, hole: &Hole, bits: u128) -> Option<u64> {
-        let Some((kind, _)) = relocations::of_function(function).filter(|(_, field)| field.mask() == bits) else {
+        let Some((kind, _)) = relocations::of_function(function).filter(|(_, field)| field.mask() == bits)
+        else {
             if !std::mem::replace(&mut self.failed, true) {
                 self.findings.push(
-                    Diagnostic::error(codes::RELOCATION, hole.span, format!("there is no `{function}` of this operand"))
-                        .hint("any relocation can stand before the instruction: `.reloc type, symbol`"),
+                    Diagnostic::error(
+                        codes::RELOCATION,
+                        hole.span,
+                        format!("there is no `{function}` of this operand"),
+                    )
+                    .hint("any relocation can stand before the instruction: `.reloc type, symbol`"),
                 );
             }
             return None;

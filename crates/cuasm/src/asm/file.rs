@@ -31,7 +31,9 @@ pub(super) fn directive(
         ".elftype" => arguments
             .named(Kind::File, "a type such as `@\"ET_EXEC\"`", u16::MAX.into())
             .map(|kind| header(draft).kind = kind as u16),
-        ".headerflags" => arguments.number("flags", u32::MAX.into()).map(|flags| header(draft).flags = flags as u32),
+        ".headerflags" => {
+            arguments.number("flags", u32::MAX.into()).map(|flags| header(draft).flags = flags as u32)
+        }
         ".__elf_shstrndx" => arguments.next("a section").map(|name| draft.names = Some(name.clone())),
         ".__elf_shgap" => arguments.number("bytes", u64::MAX).map(|gap| draft.gap = gap),
         ".__elf_filler" => filler(draft, &mut arguments),
@@ -75,7 +77,13 @@ fn set_target(draft: &mut Draft, list: &[Argument], span: Span, findings: &mut F
     true
 }
 
-fn header_field(draft: &mut Draft, field: &str, list: &[Argument], span: Span, findings: &mut Findings) -> bool {
+fn header_field(
+    draft: &mut Draft,
+    field: &str,
+    list: &[Argument],
+    span: Span,
+    findings: &mut Findings,
+) -> bool {
     let most: u64 = match field {
         "ident_version" | "ident_osabi" | "ident_abiversion" => 0xff,
         "version" => u32::MAX.into(),
@@ -134,14 +142,22 @@ fn segment(draft: &mut Draft, arguments: &mut Arguments<'_, '_>) -> Option<()> {
     Some(())
 }
 
-fn segment_field(draft: &mut Draft, name: &str, list: &[Argument], span: Span, findings: &mut Findings) -> bool {
+fn segment_field(
+    draft: &mut Draft,
+    name: &str,
+    list: &[Argument],
+    span: Span,
+    findings: &mut Findings,
+) -> bool {
     let Some(segment) = draft.segments.last_mut() else {
         findings.error(codes::OUTSIDE, span, "there is no segment yet for this to be about");
         return true;
     };
     let mut arguments = Arguments::new(list, span, findings);
     let done = match name {
-        ".__segment_startsection" => arguments.next("a section").map(|first| segment.first = Some(first.clone())),
+        ".__segment_startsection" => {
+            arguments.next("a section").map(|first| segment.first = Some(first.clone()))
+        }
         ".__segment_endsection" => arguments.next("a section").map(|last| segment.last = Some(last.clone())),
         _ => {
             let header = &mut segment.header;
@@ -184,21 +200,25 @@ pub(super) fn section(
             .map(|offset| section.name_offset = u32::try_from(offset).ok()),
         ".__section_addr" => arguments.number("an address", most).map(|address| section.address = address),
         ".__section_link" => arguments.next("a section").map(|link| section.link = Some(link.clone())),
-        ".__section_info" => arguments.next("a section or symbol").map(|info| section.info = Some(info.clone())),
+        ".__section_info" => {
+            arguments.next("a section or symbol").map(|info| section.info = Some(info.clone()))
+        }
         ".__section_align" => arguments.number("an alignment", most).map(|align| section.align = align),
         ".__section_gap" => arguments.number("bytes", most).map(|gap| section.gap = gap),
         ".__section_offset" => arguments.number("an offset", most).map(|offset| {
             section.offset = Some(offset);
             *stated = true;
         }),
-        ".__section_overlay" => arguments.next("a section").map(|other| section.overlay = Some(other.clone())),
+        ".__section_overlay" => {
+            arguments.next("a section").map(|other| section.overlay = Some(other.clone()))
+        }
         ".sectionentsize" => arguments.number("a size", most).map(|size| section.entry_size = size),
         ".sectioninfo" => {
             arguments.assignment("SHI_REGISTERS", 0xff).map(|registers| section.registers = registers)
         }
-        ".sectionflags" => arguments
-            .assignment("SHF_BARRIERS", 0x7f)
-            .map(|barriers| section.barriers = u64::from(barriers)),
+        ".sectionflags" => {
+            arguments.assignment("SHF_BARRIERS", 0x7f).map(|barriers| section.barriers = u64::from(barriers))
+        }
         ".__reloc_order" => order(section, &mut arguments),
         _ => {
             findings.push(
@@ -245,7 +265,8 @@ pub(super) fn begin(draft: &mut Draft, lines: &[Line]) {
         .filter(|(name, _)| *name == ".section")
         .filter_map(|(_, arguments)| arguments.first()?.expression.name())
         .collect();
-    let names_given = directives().any(|(name, _)| name == ".__elf_shstrndx") || sections.contains(&".shstrtab");
+    let names_given =
+        directives().any(|(name, _)| name == ".__elf_shstrndx") || sections.contains(&".shstrtab");
     let symbols = directives().any(|(name, _)| SYMBOLIC.contains(&name));
     if !names_given {
         table(draft, ".shstrtab", kind::STRTAB, 1);
@@ -278,7 +299,8 @@ pub(super) fn complete(draft: &mut Draft) {
                 && match table.info.as_ref().map(|info| &info.expression) {
                     Some(info) => info.name() == Some(&section.name),
                     None => {
-                        let facts = defaults::Facts { name: &table.name, kind: table.kind, flags: table.flags };
+                        let facts =
+                            defaults::Facts { name: &table.name, kind: table.kind, flags: table.flags };
                         defaults::info(facts) == defaults::Reference::Section(section.name.clone())
                     }
                 }
@@ -320,7 +342,14 @@ fn table<'a>(draft: &'a mut Draft, name: &str, kind: u32, align: u64) -> &'a mut
     let number = draft.section(name).unwrap_or_else(|| {
         let entry_size = if kind == kind::SYMTAB { 24 } else { 0 };
         let items: Vec<Item> = Vec::new();
-        draft.add_section(Section { name: name.to_owned(), kind, align, entry_size, items, ..Section::default() })
+        draft.add_section(Section {
+            name: name.to_owned(),
+            kind,
+            align,
+            entry_size,
+            items,
+            ..Section::default()
+        })
     });
     &mut draft.sections[number]
 }

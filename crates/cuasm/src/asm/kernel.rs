@@ -82,7 +82,8 @@ fn about(draft: &mut Draft, name: &str, span: Span) {
         })
     });
     let argument = |expression| Argument { expression, span };
-    let symbol = || argument(Expression::Function("index".to_owned(), Box::new(Expression::Name(name.to_owned()))));
+    let symbol =
+        || argument(Expression::Function("index".to_owned(), Box::new(Expression::Name(name.to_owned()))));
     let none = || argument(Expression::Number(0));
     let rows = [
         (info::REGISTERS, argument(Expression::Name("auto".to_owned()))),
@@ -134,7 +135,10 @@ fn sections(draft: &Draft, name: &str, sizes: &[u64], offsets: &[u64], end: u64)
             90.. => out.push_str(".__section_flags 0x1000040\n.__section_info .nv.compat\n"),
             _ => out.push_str(".__section_flags 0x1000000\n"),
         }
-        let _ = writeln!(out, ".align 4\n.word 0xc, 0x8, 0x3e8\n.string \"NVIDIA Corp\"\n.short 0x2, {sm:#x}, 0x82, 0x0");
+        let _ = writeln!(
+            out,
+            ".align 4\n.word 0xc, 0x8, 0x3e8\n.string \"NVIDIA Corp\"\n.short 0x2, {sm:#x}, 0x82, 0x0"
+        );
     }
     if sm >= 90 && draft.section(".nv.compat").is_none() {
         out.push_str(".section .nv.compat,\"\",@\"SHT_CUDA_COMPAT_INFO\"\n.align 4\n");
@@ -145,9 +149,13 @@ fn sections(draft: &Draft, name: &str, sizes: &[u64], offsets: &[u64], end: u64)
             100.. => 1,
             _ => 0,
         };
-        let _ = writeln!(out, ".byte 0x02, 0x09, 0x00, 0x00, 0x02, 0x02, {family}, 0x00, 0x02, 0x05, 0x05, 0x00");
+        let _ =
+            writeln!(out, ".byte 0x02, 0x09, 0x00, 0x00, 0x02, 0x02, {family}, 0x00, 0x02, 0x05, 0x05, 0x00");
         let _ = writeln!(out, ".byte 0x03, 0x07, 0x01, 0x01, 0x02, 0x03, 0x00, 0x00, 0x02, 0x06, 0x01, 0x00");
-        let _ = writeln!(out, ".byte 0x04, 0x0b, 0x08, 0x00, {devices}, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00");
+        let _ = writeln!(
+            out,
+            ".byte 0x04, 0x0b, 0x08, 0x00, {devices}, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00"
+        );
     }
     let _ = write!(out, ".section {},\"I\",@\"SHT_CUDA_INFO\"\n.align 4\n", named(".nv.info"));
     out.push_str(".attr EIATTR_CUDA_API_VERSION, 0x82\n");
@@ -169,7 +177,10 @@ fn sections(draft: &Draft, name: &str, sizes: &[u64], offsets: &[u64], end: u64)
     let _ = writeln!(out, ".attr EIATTR_PARAM_CBANK, index@({constant}), {:#x}", end << 16 | base);
     let _ = writeln!(out, ".section {constant},\"aI\",@progbits\n.align 4\n.zero {}", base + end);
     let _ = writeln!(out, ".section {},\"ax\",@progbits\n.align 128", named(".text"));
-    let _ = writeln!(out, ".global {symbol}\n.type {symbol},@function\n.other {symbol},@\"STO_CUDA_ENTRY STV_DEFAULT\"");
+    let _ = writeln!(
+        out,
+        ".global {symbol}\n.type {symbol},@function\n.other {symbol},@\"STO_CUDA_ENTRY STV_DEFAULT\""
+    );
     let _ = writeln!(out, "{symbol}:");
     out
 }

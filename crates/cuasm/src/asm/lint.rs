@@ -30,7 +30,9 @@ pub(super) fn hazards(draft: &Draft, emitted: &[Emitted], findings: &mut Finding
         }
         let graph = Graph::new(steps(isa, &emitted.bytes));
         for hazard in hazards::hazards(&graph, latencies) {
-            let (Some(&span), Some(&on)) = (controls.get(&hazard.offset), controls.get(&hazard.on)) else { continue };
+            let (Some(&span), Some(&on)) = (controls.get(&hazard.offset), controls.get(&hazard.on)) else {
+                continue;
+            };
             let mut warning = Diagnostic::warning(codes::HAZARD, span, hazard.message);
             if hazard.on != hazard.offset {
                 warning = warning.related(on, "the instruction that it depends on");

@@ -282,11 +282,15 @@ fn symbols(names: &Names<'_>, strings: &mut Vec<u8>, findings: &mut Findings) ->
             (Some((section, value)), _) => {
                 let number = match section.expression {
                     Expression::Number(number) => u16::try_from(number).ok(),
-                    _ => section_number(draft, section, findings).and_then(|number| u16::try_from(number).ok()),
+                    _ => {
+                        section_number(draft, section, findings).and_then(|number| u16::try_from(number).ok())
+                    }
                 };
                 (number.unwrap_or_default(), *value)
             }
-            (None, Some(&label)) => (u16::try_from(label.section + 1).unwrap_or_default(), names.places.offset(label)),
+            (None, Some(&label)) => {
+                (u16::try_from(label.section + 1).unwrap_or_default(), names.places.offset(label))
+            }
             (None, None) => (0, 0),
         };
         let size = match (&symbol.size, draft.labels.get(&symbol.name)) {
@@ -307,7 +311,12 @@ fn symbols(names: &Names<'_>, strings: &mut Vec<u8>, findings: &mut Findings) ->
     records
 }
 
-fn segments(draft: &Draft, sections: &[elf::Section], file_kind: u16, findings: &mut Findings) -> Vec<elf::Segment> {
+fn segments(
+    draft: &Draft,
+    sections: &[elf::Section],
+    file_kind: u16,
+    findings: &mut Findings,
+) -> Vec<elf::Segment> {
     if draft.segments.is_empty() {
         return if file_kind == 2 && !draft.stated { usual_segments(sections) } else { Vec::new() };
     }
@@ -331,7 +340,8 @@ fn segments(draft: &Draft, sections: &[elf::Section], file_kind: u16, findings: 
 /// What ptxas writes: the table itself twice, then each run of sections in memory with the same rights.
 fn usual_segments(sections: &[elf::Section]) -> Vec<elf::Segment> {
     const READ: u32 = 4;
-    let segment = |kind, flags, covers| elf::Segment { kind, flags, align: 8, covers, ..elf::Segment::default() };
+    let segment =
+        |kind, flags, covers| elf::Segment { kind, flags, align: 8, covers, ..elf::Segment::default() };
     let mut segments = vec![segment(6, READ, Covers::Table), segment(1, READ, Covers::Table)];
     let rights = |section: &elf::Section| {
         let write = if section.flags & kind::WRITE != 0 { 2 } else { 0 };

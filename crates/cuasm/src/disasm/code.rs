@@ -115,7 +115,8 @@ pub(super) fn return_addresses(plan: &Plan<'_>, section: usize) -> Vec<(u64, u64
     for (offset, word) in words(plan.elf.sections[section].data()) {
         if isa::is_relative_call(word) {
             let behind = offset + WORD as u64;
-            found.extend(loads.iter().filter(|load| u64::from(load.1) == behind).map(|load| (load.0, behind)));
+            found
+                .extend(loads.iter().filter(|load| u64::from(load.1) == behind).map(|load| (load.0, behind)));
         }
         if isa::ends_block(word) {
             loads.clear();

@@ -43,7 +43,9 @@ pub(super) fn file(plan: &Plan<'_>, out: &mut String) {
         let _ = writeln!(out, "\t.__elf_shgap\t{:#x}", plan.elf.gap);
     }
     if plan.stated {
-        out.push_str("\t// The offsets of this file follow no rule: they are as written, and do not follow an edit.\n");
+        out.push_str(
+            "\t// The offsets of this file follow no rule: they are as written, and do not follow an edit.\n",
+        );
         let _ = writeln!(out, "\t.__elf_shoff\t{:#x}", header.section_table);
         let _ = writeln!(out, "\t.__elf_phoff\t{:#x}", header.segment_table);
         for filler in &plan.elf.filler {
@@ -61,7 +63,8 @@ pub(super) fn section(plan: &Plan<'_>, index: usize, out: &mut String) {
     let (flags, barriers) = if code { defaults::split_barriers(section.flags) } else { (section.flags, 0) };
     let letters = names::flag_letters(flags);
     let kind_name = names::argument(Kind::Section, section.kind);
-    let _ = writeln!(out, "\t.section\t{},\"{}\",{kind_name}", quoted(name), letters.as_deref().unwrap_or(""));
+    let _ =
+        writeln!(out, "\t.section\t{},\"{}\",{kind_name}", quoted(name), letters.as_deref().unwrap_or(""));
     if letters.is_none() {
         let _ = writeln!(out, "\t.__section_flags\t{flags:#x}");
     }
@@ -103,13 +106,18 @@ pub(super) fn section(plan: &Plan<'_>, index: usize, out: &mut String) {
         return;
     }
     if describes_code(name) {
-        out.push_str("\t// Describes code by numbers that are copied verbatim: they do not follow an edit.\n");
+        out.push_str(
+            "\t// Describes code by numbers that are copied verbatim: they do not follow an edit.\n",
+        );
     }
 }
 
 /// Whether a section's plain bytes have offsets of instructions in them.
 fn describes_code(name: &str) -> bool {
-    name.starts_with(".debug_") || name.starts_with(".nv_debug") || name.starts_with(".nv.merc.") || name.starts_with(".nv.capmerc")
+    name.starts_with(".debug_")
+        || name.starts_with(".nv_debug")
+        || name.starts_with(".nv.merc.")
+        || name.starts_with(".nv.capmerc")
 }
 
 /// `sh_link` and `sh_info`, where they are not what the section's name lets expect.
@@ -133,7 +141,8 @@ fn references(plan: &Plan<'_>, index: usize, facts: Facts<'_>, out: &mut String)
     };
     if number(&info) != Some(low) {
         let known = (low as usize) < plan.symbols.len();
-        let is_section = section.flags & kind::INFO_LINK != 0 || matches!(section.kind, kind::REL | kind::RELA);
+        let is_section =
+            section.flags & kind::INFO_LINK != 0 || matches!(section.kind, kind::REL | kind::RELA);
         let text = match info {
             Reference::Symbol(_) if known => format!("index@({})", plan.symbol(low)),
             _ if is_section => plan.section(low),

@@ -61,7 +61,8 @@ fn arguments(plan: &Plan<'_>, index: usize, attribute: &Attribute, payload: &[u8
         if attribute.code == info::REGISTERS && at == 1 && is_register_count(plan, words[0], word) {
             return "auto".to_owned();
         }
-        let label = code.filter(|_| kind == Word::Offset).and_then(|code| plan.labels.plain(code, word.into()));
+        let label =
+            code.filter(|_| kind == Word::Offset).and_then(|code| plan.labels.plain(code, word.into()));
         match label {
             Some(label) => format!("{label}@srel"),
             None if kind == Word::Symbol && (word as usize) < plan.symbols.len() => {

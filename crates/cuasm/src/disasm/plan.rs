@@ -76,7 +76,8 @@ impl<'a> Plan<'a> {
         }
         let sm = crate::target::sm(&elf.header);
         let symtab = elf.symbol_table().map(|number| number as usize);
-        let symtab = symtab.filter(|&number| elf.sections[number].entry_size == cubin::elf::symbol::SIZE as u64);
+        let symtab =
+            symtab.filter(|&number| elf.sections[number].entry_size == cubin::elf::symbol::SIZE as u64);
         let symbols = symtab.and_then(|_| elf.symbols().ok());
         let symtab = symtab.filter(|_| symbols.is_some());
         let count = elf.sections.len();
@@ -251,7 +252,8 @@ fn is_null(section: &Section) -> bool {
     section.kind == kind::NULL
         && section.size() == 0
         && (section.name, section.link, section.info) == (0, 0, 0)
-        && (section.flags, section.address, section.offset, section.align, section.entry_size) == (0, 0, 0, 0, 0)
+        && (section.flags, section.address, section.offset, section.align, section.entry_size)
+            == (0, 0, 0, 0, 0)
 }
 
 /// Whether laying the file out anew changes nothing.

@@ -36,7 +36,12 @@ pub(super) fn address(plan: &Plan<'_>, data: &[u8], site: &Relocation, addends: 
 /// `.reloc type, symbol + addend` before the place.
 pub(super) fn explicit(plan: &Plan<'_>, site: &Relocation, addends: bool, out: &mut String) {
     let addend = if addends { site.addend.unwrap_or(0) } else { 0 };
-    let _ = writeln!(out, "\t.reloc\t{}, {}", crate::names::relocation(site.kind), sum(plan, site.symbol, addend));
+    let _ = writeln!(
+        out,
+        "\t.reloc\t{}, {}",
+        crate::names::relocation(site.kind),
+        sum(plan, site.symbol, addend)
+    );
 }
 
 /// A table of relocations.

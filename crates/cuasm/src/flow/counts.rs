@@ -44,7 +44,8 @@ fn barriers(text: &str, head: &str) -> u32 {
     if let Some(digits) = operand.strip_prefix("0x") {
         return u32::from_str_radix(digits, 16).map_or(ALL_BARRIERS, |number| number.saturating_add(1));
     }
-    let register = Instruction::operands(text).any(|found| matches!(found.name, Name::Register(_) | Name::Uniform(_)));
+    let register =
+        Instruction::operands(text).any(|found| matches!(found.name, Name::Register(_) | Name::Uniform(_)));
     if register { ALL_BARRIERS } else { 0 }
 }
 

@@ -90,11 +90,59 @@ pub(crate) struct Effects {
 
 /// Instructions that write no register.
 const SILENT: &[&str] = &[
-    "ACQBULK", "ARRIVES", "BAR", "BPT", "BRA", "BREAK", "BRX", "BSSY", "BSYNC", "CALL", "CCTL", "CCTLL", "CCTLT", "DEPBAR",
-    "ENDCOLLECTIVE", "ERRBAR", "EXIT", "FENCE", "JMP", "JMX", "KILL", "LDGDEPBAR", "LDGSTS", "MEMBAR", "NANOSLEEP", "NOP",
-    "PMTRIG", "PREEXIT", "RED", "REDG", "RET", "ST", "STG", "STL", "STS", "STSM", "SURED", "SUST", "UBLKCP", "UBLKPF",
-    "UBLKRED", "UCGABAR_ARV", "UCGABAR_WAIT", "USETMAXREG", "UTMACCTL", "UTMACMDFLUSH", "UTMALDG", "UTMAPF", "UTMAREDG",
-    "UTMASTG", "WARPGROUP", "WARPSYNC", "YIELD",
+    "ACQBULK",
+    "ARRIVES",
+    "BAR",
+    "BPT",
+    "BRA",
+    "BREAK",
+    "BRX",
+    "BSSY",
+    "BSYNC",
+    "CALL",
+    "CCTL",
+    "CCTLL",
+    "CCTLT",
+    "DEPBAR",
+    "ENDCOLLECTIVE",
+    "ERRBAR",
+    "EXIT",
+    "FENCE",
+    "JMP",
+    "JMX",
+    "KILL",
+    "LDGDEPBAR",
+    "LDGSTS",
+    "MEMBAR",
+    "NANOSLEEP",
+    "NOP",
+    "PMTRIG",
+    "PREEXIT",
+    "RED",
+    "REDG",
+    "RET",
+    "ST",
+    "STG",
+    "STL",
+    "STS",
+    "STSM",
+    "SURED",
+    "SUST",
+    "UBLKCP",
+    "UBLKPF",
+    "UBLKRED",
+    "UCGABAR_ARV",
+    "UCGABAR_WAIT",
+    "USETMAXREG",
+    "UTMACCTL",
+    "UTMACMDFLUSH",
+    "UTMALDG",
+    "UTMAPF",
+    "UTMAREDG",
+    "UTMASTG",
+    "WARPGROUP",
+    "WARPSYNC",
+    "YIELD",
 ];
 
 /// Instructions with exactly two results, both predicates, or a register and a predicate.
@@ -120,9 +168,20 @@ pub(crate) fn effects(text: &str) -> Effects {
         let index = operand.index.map(usize::from);
         let result = index.is_some_and(|index| index < written) && !operand.bracketed;
         let count = match operand.bracketed {
-            true => address_width(name, &modifiers, &text[operand.at..], operand.pair, first, operands.get(index.unwrap_or(0))),
+            true => address_width(
+                name,
+                &modifiers,
+                &text[operand.at..],
+                operand.pair,
+                first,
+                operands.get(index.unwrap_or(0)),
+            ),
             false if operand.pair => 2,
-            false => width(&Shape { name, modifiers: &modifiers, operands: operands.len(), written }, index.unwrap_or(0), result),
+            false => width(
+                &Shape { name, modifiers: &modifiers, operands: operands.len(), written },
+                index.unwrap_or(0),
+                result,
+            ),
         };
         let set = if result { &mut effects.writes } else { &mut effects.reads };
         for offset in 0..count {
@@ -174,7 +233,8 @@ fn results(name: &str, modifiers: &[&str], operands: &[&str]) -> usize {
     if name.starts_with("TEX") || name.starts_with("TLD") {
         return 2;
     }
-    let predicates = |from: usize| operands[from..].iter().take_while(|operand| is_predicate(operand)).count();
+    let predicates =
+        |from: usize| operands[from..].iter().take_while(|operand| is_predicate(operand)).count();
     match operands.first() {
         Some(first) if is_predicate(first) => {
             let count = predicates(0);
@@ -198,17 +258,43 @@ struct Shape<'a> {
 fn width(shape: &Shape<'_>, index: usize, result: bool) -> u8 {
     let Shape { name, modifiers, operands, written } = *shape;
     let has = |modifier: &str| modifiers.contains(&modifier);
-    let size = if has("128") { 4 } else if has("96") { 3 } else if has("64") { 2 } else { 1 };
+    let size = if has("128") {
+        4
+    } else if has("96") {
+        3
+    } else if has("64") {
+        2
+    } else {
+        1
+    };
     // Which of the operands behind the results it is.
     let source = index.checked_sub(written);
     match name {
         "LD" | "LDG" | "LDS" | "LDL" | "LDC" | "ULDC" | "LDCU" if result => size,
         "ST" | "STG" | "STS" | "STL" | "RED" | "REDG" if !result => size,
-        "ATOM" | "ATOMG" | "ATOMS" => if has("64") { 2 } else { 1 },
+        "ATOM" | "ATOMG" | "ATOMS" => {
+            if has("64") {
+                2
+            } else {
+                1
+            }
+        }
         "LDSM" | "STSM" => modifiers.iter().find_map(|modifier| modifier.parse().ok()).unwrap_or(1),
-        "IMAD" | "UIMAD" if has("WIDE") => if result || source == Some(2) { 2 } else { 1 },
+        "IMAD" | "UIMAD" if has("WIDE") => {
+            if result || source == Some(2) {
+                2
+            } else {
+                1
+            }
+        }
         "DADD" | "DMUL" | "DFMA" | "DMNMX" | "DSETP" | "FADD2" | "FMUL2" | "FFMA2" => 2,
-        "CS2R" => if has("32") { 1 } else { 2 },
+        "CS2R" => {
+            if has("32") {
+                1
+            } else {
+                2
+            }
+        }
         "LEPC" | "BRX" | "JMX" | "RET" => 2,
         "CALL" if has("ABS") => 2,
         "F2F" | "F2I" | "I2F" | "FRND" | "I2FP" => {
@@ -217,16 +303,30 @@ fn width(shape: &Shape<'_>, index: usize, result: bool) -> u8 {
             match (mixed, result) {
                 // The result's type comes first.
                 (true, true) => modifiers.first().filter(wide).map_or(1, |_| 2),
-                (true, false) => modifiers.last().filter(|_| modifiers.len() > 1 || name == "FRND").filter(wide).map_or(1, |_| 2),
-                (false, true) => if has(if name == "F2I" { "S64" } else { "F64" }) || name == "F2I" && has("U64") { 2 } else { 1 },
+                (true, false) => modifiers
+                    .last()
+                    .filter(|_| modifiers.len() > 1 || name == "FRND")
+                    .filter(wide)
+                    .map_or(1, |_| 2),
+                (false, true) => {
+                    if has(if name == "F2I" { "S64" } else { "F64" }) || name == "F2I" && has("U64") {
+                        2
+                    } else {
+                        1
+                    }
+                }
                 (false, false) => {
                     let wide = if name == "F2I" { has("F64") } else { has("S64") || has("U64") };
                     if wide { 2 } else { 1 }
                 }
             }
         }
-        "HMMA" | "IMMA" | "QMMA" | "BMMA" | "DMMA" | "OMMA" => matrix(name, modifiers, if result { None } else { source }),
-        "HGMMA" | "IGMMA" | "QGMMA" | "BGMMA" => group_matrix(modifiers, result || source == Some(operands - written - 1) || source == Some(1)),
+        "HMMA" | "IMMA" | "QMMA" | "BMMA" | "DMMA" | "OMMA" => {
+            matrix(name, modifiers, if result { None } else { source })
+        }
+        "HGMMA" | "IGMMA" | "QGMMA" | "BGMMA" => {
+            group_matrix(modifiers, result || source == Some(operands - written - 1) || source == Some(1))
+        }
         _ if name.starts_with('U') || has("64") && matches!(name, "IADD" | "IADD3" | "MOV" | "SEL") => size,
         _ => 1,
     }
@@ -259,7 +359,8 @@ fn matrix(name: &str, modifiers: &[&str], source: Option<usize>) -> u8 {
 
 /// Registers of a fragment of a warpgroup's product.
 fn group_matrix(modifiers: &[&str], sum: bool) -> u8 {
-    let columns = modifiers.first().and_then(|shape| shape.split('x').nth(1)?.parse::<u32>().ok()).unwrap_or(8);
+    let columns =
+        modifiers.first().and_then(|shape| shape.split('x').nth(1)?.parse::<u32>().ok()).unwrap_or(8);
     let packed = modifiers.get(1) == Some(&"F16");
     match sum {
         true => (columns / if packed { 4 } else { 2 }).min(255) as u8,
@@ -276,13 +377,16 @@ fn address_width(
     register: Register,
     operand: Option<&&str>,
 ) -> u8 {
-    let descriptor = operand.is_some_and(|operand| operand.starts_with("desc[") || operand.starts_with("gdesc["));
+    let descriptor =
+        operand.is_some_and(|operand| operand.starts_with("desc[") || operand.starts_with("gdesc["));
     if pair || descriptor && matches!(register, Register::Uniform(_)) && !rest.contains("+UR") {
         return 2;
     }
     let global = matches!(name, "LD" | "ST" | "ATOM" | "LDG" | "STG" | "ATOMG" | "RED");
     // Before sm_80 the width of a global address stands in the instruction's name alone.
-    let alone = operand.is_some_and(|operand| !operand.contains("UR") && !operand.contains(".U32") && !operand.contains("desc"));
+    let alone = operand.is_some_and(|operand| {
+        !operand.contains("UR") && !operand.contains(".U32") && !operand.contains("desc")
+    });
     if global && modifiers.contains(&"E") && alone { 2 } else { 1 }
 }
 
@@ -319,7 +423,11 @@ mod tests {
             ("CS2R R2, SR_CLOCKLO", "", "R2 R3"),
         ] {
             let found = effects(text);
-            assert_eq!((names(found.reads).as_str(), names(found.writes).as_str()), (reads, writes), "{text}");
+            assert_eq!(
+                (names(found.reads).as_str(), names(found.writes).as_str()),
+                (reads, writes),
+                "{text}"
+            );
         }
     }
 }

@@ -120,7 +120,8 @@ impl Graph {
 /// The bytes are no cubin, or its instructions are not known.
 pub fn dot(bytes: &[u8]) -> Result<String, Malformed> {
     let elf = Elf::parse(bytes)?;
-    let isa = Isa::of(target::sm(&elf.header)).ok_or(Malformed::Form("the instructions of this device are not known"))?;
+    let isa = Isa::of(target::sm(&elf.header))
+        .ok_or(Malformed::Form("the instructions of this device are not known"))?;
     let mut out = String::from("digraph cubin {\n  node [shape=box, fontname=monospace, labeljust=l];\n");
     for (number, section) in elf.sections.iter().enumerate() {
         if section.flags & kind::EXECUTE == 0 {

@@ -100,7 +100,13 @@ pub(crate) fn hazards(graph: &Graph, latencies: &Latencies) -> Vec<Hazard> {
 }
 
 /// Goes over an instruction.
-fn step(graph: &Graph, index: usize, latencies: &Latencies, state: &mut State, report: &mut impl FnMut(Hazard)) {
+fn step(
+    graph: &Graph,
+    index: usize,
+    latencies: &Latencies,
+    state: &mut State,
+    report: &mut impl FnMut(Hazard),
+) {
     let step = &graph.steps[index];
     let control = Control::of(step.word);
     let Some(text) = &step.text else {
@@ -131,27 +137,46 @@ fn step(graph: &Graph, index: usize, latencies: &Latencies, state: &mut State, r
             && let Some(cycles) = latencies.cycles(pending.class, consumer)
             && pending.age < cycles
         {
-            let message = format!("{register} is read {} after it was written, which takes {cycles}", count(pending.age));
+            let message = format!(
+                "{register} is read {} after it was written, which takes {cycles}",
+                count(pending.age)
+            );
             say(pending.offset, message);
         }
         for board in 0..BOARDS {
             if let Some(&on) = state.writes[board].get(&register) {
-                say(on, format!("{register} is read without waiting for scoreboard {board}, which guards it"));
+                say(
+                    on,
+                    format!("{register} is read without waiting for scoreboard {board}, which guards it"),
+                );
             }
         }
     }
     for register in effects.writes.iter() {
         for board in 0..BOARDS {
             if let Some(&on) = state.writes[board].get(&register) {
-                say(on, format!("{register} is written without waiting for scoreboard {board}, whose instruction writes it too"));
+                say(
+                    on,
+                    format!(
+                        "{register} is written without waiting for scoreboard {board}, whose instruction writes it too"
+                    ),
+                );
             }
             if let Some(&on) = state.reads[board].get(&register) {
-                say(on, format!("{register} is written without waiting for scoreboard {board}, whose instruction still reads it"));
+                say(
+                    on,
+                    format!(
+                        "{register} is written without waiting for scoreboard {board}, whose instruction still reads it"
+                    ),
+                );
             }
         }
     }
     if class == Some(Class::Variable) && control.write_scoreboard.is_none() && !effects.writes.is_empty() {
-        say(offset, "this instruction's result comes at no fixed time, but it sets no write scoreboard".to_owned());
+        say(
+            offset,
+            "this instruction's result comes at no fixed time, but it sets no write scoreboard".to_owned(),
+        );
     }
     apply(state, control, effects.reads, effects.writes, class, offset);
 }
@@ -168,7 +193,14 @@ fn guard(text: &str) -> Option<Register> {
     Some(if uniform { Register::UniformPredicate(number) } else { Register::Predicate(number) })
 }
 
-fn apply(state: &mut State, control: Control, reads: Registers, writes: Registers, class: Option<Class>, offset: u64) {
+fn apply(
+    state: &mut State,
+    control: Control,
+    reads: Registers,
+    writes: Registers,
+    class: Option<Class>,
+    offset: u64,
+) {
     for register in writes.iter() {
         state.results.remove(&register);
         if let (Some(class @ Class::Fixed(_)), None) = (class, control.write_scoreboard) {

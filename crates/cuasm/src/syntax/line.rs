@@ -3,10 +3,10 @@
 use super::expression::arguments;
 use super::words::{is_name, words};
 use super::{Argument, Hole, Instruction, Line, Statement};
-use sass::Control;
 use crate::codes::{self, Findings};
 use ptx::diagnostic::Diagnostic;
 use ptx::source::Span;
+use sass::Control;
 
 /// The statements of a text.
 pub(crate) fn parse(text: &str, findings: &mut Findings) -> Vec<Line> {
@@ -186,8 +186,7 @@ impl LineParser<'_> {
             self.findings.error(codes::SYNTAX, span, "nothing may stand behind an instruction");
         }
         let text = line[from..text_end].to_owned();
-        let mut instruction =
-            Instruction { control, control_span, text, span, holes: Vec::new(), raw: None };
+        let mut instruction = Instruction { control, control_span, text, span, holes: Vec::new(), raw: None };
         if let Some(digits) = instruction.text.strip_prefix(".raw") {
             let at = from + (text_end - from - digits.trim_start().len());
             instruction.raw = Some(self.wide(at, text_end)?);
@@ -199,7 +198,8 @@ impl LineParser<'_> {
 
     /// A number of 128 bits, which leaves the control code out.
     fn wide(&mut self, start: usize, end: usize) -> Option<u128> {
-        let digits = self.clean[start..end].trim().strip_prefix("0x").filter(|digits| !digits.starts_with('+'));
+        let digits =
+            self.clean[start..end].trim().strip_prefix("0x").filter(|digits| !digits.starts_with('+'));
         let number = digits.and_then(|digits| u128::from_str_radix(digits, 16).ok());
         let number = number.filter(|number| number & crate::isa::CONTROL == 0);
         if number.is_none() {
@@ -248,7 +248,6 @@ impl LineParser<'_> {
         }
         Some(())
     }
-
 }
 
 /// Behind the parenthesis that closes the one at a place; the end of the text if there is none.

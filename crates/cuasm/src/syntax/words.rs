@@ -39,7 +39,11 @@ pub(crate) fn words(text: &str, span: Span, findings: &mut Findings) -> Vec<Toke
             }
             b'"' => {
                 let Some((text, end)) = string(bytes, at + 1) else {
-                    findings.error(codes::STRING, span(bytes.len()), "a string without an end, or with an unknown escape");
+                    findings.error(
+                        codes::STRING,
+                        span(bytes.len()),
+                        "a string without an end, or with an unknown escape",
+                    );
                     return tokens;
                 };
                 at = end;
@@ -150,7 +154,9 @@ mod tests {
             let mut findings = Findings::default();
             let found = words(&line, Span::new(0, line.len() as u32), &mut findings);
             assert!(findings.list.is_empty(), "{line}");
-            let [Token { word: Word::Name(read) | Word::Text(read), .. }] = &found[..] else { panic!("{line}") };
+            let [Token { word: Word::Name(read) | Word::Text(read), .. }] = &found[..] else {
+                panic!("{line}")
+            };
             assert_eq!(read, name);
         }
     }
