@@ -64,12 +64,6 @@ impl Registers {
         Self { vector, uniform: self.uniform | other.uniform, predicates: self.predicates | other.predicates }
     }
 
-    pub(crate) fn common(self, other: Self) -> Self {
-        let mut vector = self.vector;
-        vector.iter_mut().zip(other.vector).for_each(|(one, other)| *one &= other);
-        Self { vector, uniform: self.uniform & other.uniform, predicates: self.predicates & other.predicates }
-    }
-
     pub(crate) fn is_empty(self) -> bool {
         self == Self::default()
     }
