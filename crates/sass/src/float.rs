@@ -97,11 +97,11 @@ impl Float {
             _ => {
                 if let Some(digits) = text.strip_prefix("0F").or_else(|| text.strip_prefix("0f")) {
                     return self
-                        .from_word(32, u64::from_str_radix(digits, 16).ok().filter(|_| digits.len() == 8)?);
+                        .of_word(32, u64::from_str_radix(digits, 16).ok().filter(|_| digits.len() == 8)?);
                 }
                 if let Some(digits) = text.strip_prefix("0D").or_else(|| text.strip_prefix("0d")) {
                     return self
-                        .from_word(64, u64::from_str_radix(digits, 16).ok().filter(|_| digits.len() == 16)?);
+                        .of_word(64, u64::from_str_radix(digits, 16).ok().filter(|_| digits.len() == 16)?);
                 }
                 if !name.starts_with(|c: char| c.is_ascii_digit())
                     || !name.ends_with(|c: char| c.is_ascii_digit())
@@ -114,7 +114,7 @@ impl Float {
         Some(if negative { magnitude | sign_bit } else { magnitude })
     }
 
-    fn from_word(self, width: u32, bits: u64) -> Option<u64> {
+    fn of_word(self, width: u32, bits: u64) -> Option<u64> {
         match (self, width) {
             (Float::F32, 32) => Some(bits),
             (Float::F64High, 64) if bits as u32 == 0 => Some(bits >> 32),

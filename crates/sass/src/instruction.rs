@@ -113,12 +113,16 @@ impl Table {
                         out.push_str(text);
                     }
                 }
-                Piece::Hex { bits, shift, signed: false } => print_hex(u128::from(bits.get(word)) << shift, out),
-                Piece::Hex { bits, shift, signed: true } => print_signed(i128::from(signed(bits, word)) << shift, out),
+                Piece::Hex { bits, shift, signed: false } => {
+                    print_hex(u128::from(bits.get(word)) << shift, out)
+                }
+                Piece::Hex { bits, shift, signed: true } => {
+                    print_signed(i128::from(signed(bits, word)) << shift, out)
+                }
                 Piece::Relative { bits, shift } => {
                     let to = relative(bits, *shift, word, address);
                     if !target(to, out) {
-                        print_hex(u128::from(to), out);
+                        print_signed(i128::from(to.cast_signed()), out);
                     }
                 }
                 Piece::Float { bits, format } => format.print(bits.get(word), out),
@@ -164,9 +168,9 @@ pub(crate) fn print_signed(value: i128, out: &mut String) {
 }
 
 impl Memory {
-    /// Whether a register of this name is left out.
-    pub(crate) fn drops(&self, name: &str) -> bool {
-        !self.keep && name == "RZ"
+    /// Whether a register of this name with this suffix is left out.
+    pub(crate) fn drops(&self, name: &str, suffix: &str) -> bool {
+        !self.keep && name == "RZ" && suffix.is_empty()
     }
 
     fn print(&self, table: &Table, word: u128, out: &mut String) {
@@ -176,10 +180,11 @@ impl Memory {
             table.sets[set as usize].strings[bits.get(word) as usize].as_deref()
         };
         let mut alone = true;
-        if let Some(register) = name(self.register).filter(|it| !self.drops(it)) {
+        let suffix = name(self.suffix).unwrap_or("");
+        if let Some(register) = name(self.register).filter(|it| !self.drops(it, suffix)) {
             alone = false;
             out.push_str(register);
-            out.push_str(name(self.suffix).unwrap_or(""));
+            out.push_str(suffix);
         }
         if let Some(uniform) = name(self.uniform) {
             if !alone {

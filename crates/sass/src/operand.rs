@@ -1,7 +1,6 @@
 //! What an instruction names, for control flow and dependences: read off its text, so that it holds for every form.
 //!
-//! The text says which registers stand where. It does not say which of them are written and how wide they are: that is
-//! `access.rs`.
+//! The text says which registers stand where. It does not say which of them are written and how wide they are.
 
 use std::fmt;
 

@@ -103,9 +103,11 @@ pub(crate) fn without_residue(
             message: format!("{arch} has no instruction `{}`", &text[head..end]),
         });
     };
-    let mut matcher = Matcher { table, text, address, symbols, furthest: head, message: String::new() };
+    let mut matcher =
+        Matcher { table, text, address, symbols, rest: 0, furthest: head, message: String::new() };
     for &at in forms {
         let form = &table.forms[at as usize];
+        matcher.rest = form.rest;
         let word = Control { reuse: 0, ..control }.put(form.value);
         let known = form.mask | control::MASK & !REUSE;
         if let Some((word, known)) = matcher.pieces(&form.pieces, start, word, known) {
@@ -137,6 +139,8 @@ struct Matcher<'a> {
     text: &'a str,
     address: u64,
     symbols: &'a mut dyn Symbols,
+    /// The bits that are preferred where the text allows several.
+    rest: u128,
     /// The last byte that some form reached, and what was wrong there if more than a mismatch.
     furthest: usize,
     message: String,
@@ -257,7 +261,7 @@ impl Matcher<'_> {
         if let Some(len) = expression(rest) {
             let Some(value) = self.symbols.value(&rest[..len], field, bits) else {
                 let name = rest[..len].to_string();
-                self.complain(at, || format!("`{name}` has no value here"));
+                self.complain(at, || format!("`` {name} `` has no value here"));
                 return None;
             };
             return Some((i128::from(value), at + len));
@@ -290,12 +294,16 @@ impl Matcher<'_> {
     }
 
     fn memory(&mut self, memory: &Memory, rest: &[Piece], at: usize, state: State) -> Option<State> {
-        let Some(register) = memory.register else { return self.uniform(memory, rest, at, state, false, false) };
+        let Some(register) = memory.register else {
+            return self.uniform(memory, rest, at, state, false, false);
+        };
         for (end, code) in self.matches(register, at, state) {
             let state = settle(&register.1, code, state)?;
             let suffixes = match memory.suffix {
                 None => vec![(end, None)],
-                Some(it) => self.matches(it, end, state).into_iter().map(|(end, code)| (end, Some(code))).collect(),
+                Some(it) => {
+                    self.matches(it, end, state).into_iter().map(|(end, code)| (end, Some(code))).collect()
+                }
             };
             for (end, suffix) in suffixes {
                 let state = match (memory.suffix, suffix) {
@@ -307,9 +315,15 @@ impl Matcher<'_> {
                 }
             }
         }
-        let strings = &self.table.sets[register.0 as usize].strings;
-        let zero = strings.iter().position(|it| it.as_deref().is_some_and(|it| memory.drops(it)))?;
-        let state = settle(&register.1, zero as u64, state)?;
+        let code_of = |set: u32, wanted: &dyn Fn(&str) -> bool| {
+            let strings = &self.table.sets[set as usize].strings;
+            strings.iter().position(|it| it.as_deref().is_some_and(wanted)).map(|it| it as u64)
+        };
+        let zero = code_of(register.0, &|it| memory.drops(it, ""))?;
+        let mut state = settle(&register.1, zero, state)?;
+        if let Some((set, bits)) = memory.suffix {
+            state = settle(&bits, code_of(set, &str::is_empty)?, state)?;
+        }
         self.uniform(memory, rest, at, state, false, memory.wrap)
     }
 
@@ -363,7 +377,8 @@ impl Matcher<'_> {
                 matches.push((end, code as u64));
             }
         }
-        matches.sort_by_key(|&(end, code)| (std::cmp::Reverse(end), code));
+        let preferred = bits.get(self.rest);
+        matches.sort_by_key(|&(end, code)| (std::cmp::Reverse(end), (code ^ preferred).count_ones(), code));
         matches
     }
 }

@@ -5,7 +5,8 @@
 //!   instruction has, `X*5` is five times X, `R{0..254}` is R0, R1 and so on to R254. Strings with blanks or special
 //!   characters stand in double quotes.
 //! - `form OPCODE [BITS=VALUE]... [rest=WORD] : TEMPLATE` is one form. Forms of one opcode are tried in their order.
-//!   BITS=VALUE are further conditions; `rest` gives bits that print nothing and that an assembler sets.
+//!   BITS=VALUE are further conditions; `rest` gives bits that an assembler sets where the text does not say:
+//!   what NVIDIA's compiler has there.
 //! - `#` begins a comment: how what follows is known.
 //!
 //! In a template `{NAME@BITS}` prints a set's string for the field; `{{` and `}}` are braces. These names are numbers:
@@ -55,7 +56,7 @@ pub(crate) struct Form {
     /// A word belongs to the form if it has `value` under `mask` and no earlier form of the opcode took it.
     pub(crate) mask: u128,
     pub(crate) value: u128,
-    /// Bits that print nothing and that an assembler sets.
+    /// Bits that an assembler sets where the text does not say.
     pub(crate) rest: u128,
     pub(crate) pieces: Vec<Piece>,
     /// The pieces whose set lacks some codes.
@@ -235,7 +236,14 @@ impl Table {
                         (memory.offset, memory.shift) = (Some(bits), shift);
                     }
                     Some((name, bits)) => {
-                        memory.suffix = Some(self.read_set(name.strip_prefix('.')?, bits, names)?)
+                        let (term, name) = name.split_once(':')?;
+                        let field = Some(self.read_set(name, bits, names)?);
+                        match term {
+                            "r" => memory.register = field,
+                            "s" => memory.suffix = field,
+                            "u" => memory.uniform = field,
+                            _ => return None,
+                        }
                     }
                     None if part == "keep" => memory.keep = true,
                     None if part == "wrap" => memory.wrap = true,

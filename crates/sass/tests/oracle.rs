@@ -19,6 +19,10 @@ fn random_words_read_like_nvdisasm() {
         let wrong = verdict.different.len() + verdict.missing.len();
         eprintln!("{arch}: {} words the same, {wrong} not", verdict.same);
         assert!(verdict.same > 0, "{arch}: no table");
-        assert!(wrong * 2000 <= verdict.same, "{arch}: {:?}", &verdict.different[..verdict.different.len().min(5)]);
+        assert!(
+            wrong * 2000 <= verdict.same,
+            "{arch}: {:?}",
+            &verdict.different[..verdict.different.len().min(5)]
+        );
     }
 }

@@ -56,3 +56,22 @@ fn encodes_back_to_the_word() {
     }
     assert!(wrong.is_empty(), "{wrong}");
 }
+
+/// Compiled code, at its addresses: the same text, and the same words from it.
+#[test]
+fn compiled_code_survives() {
+    let text = include_str!("samples/code_sm_90.txt");
+    for (at, line) in text.lines().filter(|it| !it.starts_with('#')).enumerate() {
+        let (word, expected) = line.split_once(' ').expect("a word and its text");
+        let word = u128::from_str_radix(word, 16).expect("a word");
+        let address = 16 * at as u64;
+        let instruction = decode(Arch::Sm90, word).unwrap_or_else(|| panic!("unknown: {line}"));
+        let mut text = String::new();
+        instruction.print(address, &mut text);
+        assert_eq!(text, expected, "{word:032x}");
+        text.clear();
+        instruction.print_exact(address, &mut text, |_, _| false);
+        let again = parse(Arch::Sm90, &text, Control::of(word), address, &mut NoSymbols);
+        assert_eq!(again.map(|it| it.word()), Ok(word), "{text}");
+    }
+}

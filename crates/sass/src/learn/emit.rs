@@ -32,7 +32,8 @@ impl Sets {
             return name.clone();
         }
         let first = strings.iter().flatten().find(|it| it.starts_with(|c: char| c.is_ascii_alphabetic()));
-        let legal = strings.iter().flatten().next().is_some_and(|_| strings.iter().flatten().all(String::is_empty));
+        let legal =
+            strings.iter().flatten().next().is_some_and(|_| strings.iter().flatten().all(String::is_empty));
         let stem = match first.map(|it| it.trim_end_matches(|c: char| c.is_ascii_digit() || c == 'Z')) {
             _ if legal => "legal",
             Some("R") => "R",
@@ -94,7 +95,8 @@ fn stem_and_number(text: &str) -> Option<(&str, u32)> {
     let digits = text.len() - text.bytes().rev().take_while(u8::is_ascii_digit).count();
     let number = &text[digits..];
     let canonical = number == "0" || !number.starts_with('0');
-    (canonical && !text.contains([' ', '*', '{', '}', '"'])).then_some((&text[..digits], number.parse().ok()?))
+    (canonical && !text.contains([' ', '*', '{', '}', '"']))
+        .then_some((&text[..digits], number.parse().ok()?))
 }
 
 /// How many strings from the first on count upwards by one.
@@ -157,7 +159,12 @@ enum Item {
 }
 
 /// The line of a form, and what of it could not be put into the table.
-pub(crate) fn form_line(opcode: usize, learned: &Learned, habits: &[Habit], sets: &mut Sets) -> Result<String, String> {
+pub(crate) fn form_line(
+    opcode: usize,
+    learned: &Learned,
+    habits: &[Habit],
+    sets: &mut Sets,
+) -> Result<String, String> {
     let draft = &learned.draft;
     let items = join_memory(items_of(draft), habits, sets)?;
     let mut line = format!("form {opcode:#05x}");
@@ -204,13 +211,11 @@ pub(crate) fn form_line(opcode: usize, learned: &Learned, habits: &[Habit], sets
 fn items_of(draft: &Draft) -> Vec<Item> {
     let mut at: BTreeMap<Place, Vec<(u128, Item)>> = BTreeMap::new();
     let mut covered: BTreeSet<Place> = BTreeSet::new();
-    let all: BTreeMap<Place, usize> = draft.components.iter().flat_map(Component::places).fold(
-        BTreeMap::new(),
-        |mut counts, place| {
+    let all: BTreeMap<Place, usize> =
+        draft.components.iter().flat_map(Component::places).fold(BTreeMap::new(), |mut counts, place| {
             *counts.entry(place).or_default() += 1;
             counts
-        },
-    );
+        });
     for component in &draft.components {
         let mask = component.bits.mask();
         match &component.effect {
@@ -228,7 +233,8 @@ fn items_of(draft: &Draft) -> Vec<Item> {
                     while to < places.len() {
                         let (before, next) = (places[to - 1], places[to]);
                         let alone = all[&before] == 1 && all[&next] == 1;
-                        let close = next == before + 1 || next == before + 2 && before % 2 == 1 && !all.contains_key(&(before + 1));
+                        let close = next == before + 1
+                            || next == before + 2 && before % 2 == 1 && !all.contains_key(&(before + 1));
                         if !(alone && close) {
                             break;
                         }
@@ -238,7 +244,8 @@ fn items_of(draft: &Draft) -> Vec<Item> {
                     let strings = codes
                         .iter()
                         .map(|(&code, edits)| {
-                            let text = group.iter().map(|place| text_at(draft, edits, *place)).collect::<String>();
+                            let text =
+                                group.iter().map(|place| text_at(draft, edits, *place)).collect::<String>();
                             (code, text)
                         })
                         .collect();
@@ -290,7 +297,8 @@ fn reduced(bits: Bits, strings: &HashMap<u64, String>) -> (Bits, Strings) {
     }
     let kept = Bits::of_mask(mask).unwrap_or(bits);
     let projected = project(mask).unwrap_or_default();
-    let strings = (0..1u64 << kept.width()).map(|code| projected.get(&code).map(|it| it.to_string())).collect();
+    let strings =
+        (0..1u64 << kept.width()).map(|code| projected.get(&code).map(|it| it.to_string())).collect();
     (kept, strings)
 }
 
@@ -310,8 +318,9 @@ fn legality(component: &Component, items: &[Item]) -> Option<(Bits, Strings)> {
     if (0..1u64 << bits.width()).all(|code| codes.contains_key(&code) || excluded(code)) {
         return None;
     }
-    let legal: HashMap<u64, String> =
-        (0..1u64 << bits.width()).map(|code| (code, if codes.contains_key(&code) { "" } else { "_" }.to_string())).collect();
+    let legal: HashMap<u64, String> = (0..1u64 << bits.width())
+        .map(|code| (code, if codes.contains_key(&code) { "" } else { "_" }.to_string()))
+        .collect();
     let (kept, strings) = reduced(bits, &legal);
     Some((kept, strings.into_iter().map(|it| it.filter(|it| it.is_empty())).collect()))
 }
@@ -368,7 +377,9 @@ fn memory(inside: &[Item], habit: Habit, sets: &mut Sets) -> Result<Item, String
         Some(Item::Listed(bits, strings)) => {
             let uniform = strings.iter().flatten().any(|it| it.starts_with("UR"));
             let mut strings = strings.clone();
-            if let Some(Item::Text(suffix)) = rest.next_if(|it| matches!(it, Item::Text(it) if it.starts_with('.'))) {
+            if let Some(Item::Text(suffix)) =
+                rest.next_if(|it| matches!(it, Item::Text(it) if it.starts_with('.')))
+            {
                 strings.iter_mut().flatten().for_each(|it| it.push_str(suffix));
             }
             register = Some(*bits);

@@ -84,7 +84,9 @@ impl Component {
     pub(crate) fn matters(&self) -> bool {
         match &self.effect {
             Effect::Number { .. } => true,
-            Effect::Listed(codes) => codes.len() < 1 << self.bits.width() || codes.values().any(|it| !it.is_empty()),
+            Effect::Listed(codes) => {
+                codes.len() < 1 << self.bits.width() || codes.values().any(|it| !it.is_empty())
+            }
         }
     }
 
@@ -159,11 +161,8 @@ pub(crate) fn edits(base: &[String], other: &[String]) -> Edits {
     let mut common = vec![vec![0u16; m + 1]; n + 1];
     for i in 0..n {
         for j in 0..m {
-            common[i + 1][j + 1] = if base[i] == other[j] {
-                common[i][j] + 1
-            } else {
-                common[i][j + 1].max(common[i + 1][j])
-            };
+            common[i + 1][j + 1] =
+                if base[i] == other[j] { common[i][j] + 1 } else { common[i][j + 1].max(common[i + 1][j]) };
         }
     }
     let mut edits = Vec::new();
@@ -217,11 +216,13 @@ pub(crate) fn format_of(base: u128, base_text: &str, flips: &[(u32, String)]) ->
     if kind == Number::Float {
         let mask = flips.iter().fold(0u128, |mask, (bit, _)| mask | 1 << bit);
         let bits = Bits::of_mask(mask)?;
-        return Float::ALL.into_iter().filter(|it| it.width() == bits.width()).map(Format::Float).find(|&format| {
-            let component = Component { bits, effect: Effect::Number { token: 0, format } };
-            let says = |word: u128, text: &str| component.edits(word).is_some_and(|it| it[0].1 == text);
-            says(base, base_text) && flips.iter().all(|(bit, text)| says(base ^ 1 << bit, text))
-        });
+        return Float::ALL.into_iter().filter(|it| it.width() == bits.width()).map(Format::Float).find(
+            |&format| {
+                let component = Component { bits, effect: Effect::Number { token: 0, format } };
+                let says = |word: u128, text: &str| component.edits(word).is_some_and(|it| it[0].1 == text);
+                says(base, base_text) && flips.iter().all(|(bit, text)| says(base ^ 1 << bit, text))
+            },
+        );
     }
     let start = value(base_text)?;
     let mut weights = Vec::new();
@@ -238,9 +239,8 @@ pub(crate) fn format_of(base: u128, base_text: &str, flips: &[(u32, String)]) ->
     let shift = weights.first()?.checked_ilog2()? as u8;
     let last = weights.len() - 1;
     let signed = weights[last] < 0;
-    let regular = weights
-        .iter()
-        .enumerate()
-        .all(|(at, &weight)| weight == (1i128 << (at + usize::from(shift))) * if signed && at == last { -1 } else { 1 });
+    let regular = weights.iter().enumerate().all(|(at, &weight)| {
+        weight == (1i128 << (at + usize::from(shift))) * if signed && at == last { -1 } else { 1 }
+    });
     (regular && constant == 0).then_some(Format::Integer { kind, shift, signed })
 }

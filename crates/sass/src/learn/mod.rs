@@ -57,15 +57,23 @@ pub fn scan(oracle: &dyn Oracle) -> Result<Vec<usize>, String> {
     Ok((0..8192).filter(|opcode| texts[opcode * EACH..][..EACH].iter().any(|it| it.is_some())).collect())
 }
 
-/// Opcodes whose forms in a table of another architecture give the oracle's answer for all of some hundred random words: the
-/// number of the table.
-fn adopt(oracle: &dyn Oracle, opcodes: &[usize], tables: &[Table]) -> Result<HashMap<usize, usize>, String> {
+/// How well a known table's forms of an opcode do.
+struct Fit {
+    /// Which of the tables.
+    table: usize,
+    /// Words asked about, and how many of them the table reads otherwise than the oracle.
+    words: usize,
+    wrong: usize,
+}
+
+/// For each opcode the known table that reads some hundred random words best.
+fn fits(oracle: &dyn Oracle, opcodes: &[usize], tables: &[Table]) -> Result<HashMap<usize, Fit>, String> {
     let mut random = Random::new(77);
-    let mut adopted = HashMap::new();
+    let mut best: HashMap<usize, Fit> = HashMap::new();
     for (number, table) in tables.iter().enumerate() {
         let mut words = Vec::new();
         let mut ranges = Vec::new();
-        for &opcode in opcodes.iter().filter(|it| !adopted.contains_key(*it)) {
+        for &opcode in opcodes.iter().filter(|it| best.get(it).is_none_or(|fit| fit.wrong > 0)) {
             let forms = table.forms_of(opcode);
             let start = words.len();
             if forms.is_empty() {
@@ -83,21 +91,57 @@ fn adopt(oracle: &dyn Oracle, opcodes: &[usize], tables: &[Table]) -> Result<Has
         let texts = oracle.ask(&words, 0)?;
         for (opcode, range) in ranges {
             let mut legal = 0;
-            let same = range.clone().all(|at| {
-                let ours = table.form_of(words[at]).map(|form| {
-                    let mut text = String::new();
-                    table.print(form, words[at], 16 * at as u64, &mut text, |_, _| false);
-                    text
-                });
-                legal += usize::from(ours.is_some());
-                ours == texts[at]
-            });
-            if same && legal > 20 {
-                adopted.insert(opcode, number);
+            let wrong = range
+                .clone()
+                .filter(|&at| {
+                    let ours = table.form_of(words[at]).map(|form| {
+                        let mut text = String::new();
+                        table.print(form, words[at], 16 * at as u64, &mut text, |_, _| false);
+                        text
+                    });
+                    legal += usize::from(ours.is_some() && texts[at].is_some());
+                    ours != texts[at]
+                })
+                .count();
+            // Forms that are wrong more often than right are worth less than data.
+            if legal > 20 && 2 * wrong < range.len() && best.get(&opcode).is_none_or(|it| it.wrong > wrong) {
+                best.insert(opcode, Fit { table: number, words: range.len(), wrong });
             }
         }
     }
-    Ok(adopted)
+    Ok(best)
+}
+
+/// One table out of several of the same architecture: for each opcode the forms that read random words best.
+pub fn merge(oracle: &dyn Oracle, opcodes: &[usize], known: &[String]) -> Result<Outcome, String> {
+    let tables = known.iter().map(|it| Table::read(it)).collect::<Result<Vec<_>, _>>()?;
+    let fits = fits(oracle, opcodes, &tables)?;
+    let mut sets = Sets::default();
+    let mut lines = Vec::new();
+    let mut open = Vec::new();
+    for &opcode in opcodes {
+        let Some(fit) = fits.get(&opcode) else {
+            open.push(format!("{opcode:#05x} is not known"));
+            continue;
+        };
+        if fit.wrong > 0 {
+            let note = format!("{} of {} random words are read otherwise than by the oracle", fit.wrong, fit.words);
+            lines.push(format!("# Not fully known: {note}."));
+            open.push(format!("{opcode:#05x}: {note}"));
+        }
+        let table = &tables[fit.table];
+        lines.extend(table.forms_of(opcode).map(|at| adopted_line(opcode, table, &table.forms[at], &mut sets)));
+    }
+    Ok(Outcome { table: joined(&sets, &lines), open, asked: 0 })
+}
+
+/// The text of a table.
+fn joined(sets: &Sets, lines: &[String]) -> String {
+    let mut table = sets.lines().join("\n");
+    table.push('\n');
+    table.push_str(&lines.join("\n"));
+    table.push('\n');
+    table
 }
 
 /// Learns these opcodes. Where the forms of one of the `known` tables are right, they are taken over. `note` hears of progress.
@@ -108,7 +152,8 @@ pub fn learn(
     note: &(dyn Fn(&str) + Sync),
 ) -> Result<Outcome, String> {
     let tables = known.iter().map(|it| Table::read(it)).collect::<Result<Vec<_>, _>>()?;
-    let adopted = adopt(oracle, opcodes, &tables)?;
+    let mut adopted = fits(oracle, opcodes, &tables)?;
+    adopted.retain(|_, fit| fit.wrong == 0);
     note(&format!("{} of {} opcodes are as in a known table", adopted.len(), opcodes.len()));
     let all = opcodes;
     let opcodes: Vec<usize> = all.iter().copied().filter(|it| !adopted.contains_key(it)).collect();
@@ -120,19 +165,24 @@ pub fn learn(
             let (meeting, found, opcodes) = (&meeting, &found, &opcodes);
             let work = move || {
                 let mut learner = Learner::new(meeting, who, opcode);
-                let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| -> Result<Found, String> {
-                    let forms = learner.learn()?;
-                    let habits =
-                        forms.iter().map(|it| habits(&mut learner, &it.draft)).collect::<Result<Vec<_>, String>>()?;
-                    Ok((forms, habits))
-                }))
-                .unwrap_or_else(|_| Err(format!("the learner of opcode {opcode:#x} panicked")));
+                let result =
+                    std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| -> Result<Found, String> {
+                        let forms = learner.learn()?;
+                        let habits = forms
+                            .iter()
+                            .map(|it| habits(&mut learner, &it.draft))
+                            .collect::<Result<Vec<_>, String>>()?;
+                        Ok((forms, habits))
+                    }))
+                    .unwrap_or_else(|_| Err(format!("the learner of opcode {opcode:#x} panicked")));
                 found.lock().expect("no learner panics while it holds the lock").insert(opcode, result);
                 meeting.leave();
                 let left = opcodes.len() - found.lock().expect("as above").len();
                 if left % 50 == 0 || left < 20 {
                     let (asked, batches) = meeting.asked();
-                    note(&format!("{left} opcodes left, {asked} words in {batches} batches; done: {opcode:#x}"));
+                    note(&format!(
+                        "{left} opcodes left, {asked} words in {batches} batches; done: {opcode:#x}"
+                    ));
                 }
             };
             std::thread::Builder::new()
@@ -146,9 +196,11 @@ pub fn learn(
     let mut lines = Vec::new();
     let mut open = Vec::new();
     for &opcode in all {
-        if let Some(&number) = adopted.get(&opcode) {
-            let table = &tables[number];
-            lines.extend(table.forms_of(opcode).map(|at| adopted_line(opcode, table, &table.forms[at], &mut sets)));
+        if let Some(fit) = adopted.get(&opcode) {
+            let table = &tables[fit.table];
+            lines.extend(
+                table.forms_of(opcode).map(|at| adopted_line(opcode, table, &table.forms[at], &mut sets)),
+            );
             continue;
         }
         let (forms, habits) = match found.remove(&opcode).expect("every learner leaves its result") {
@@ -180,11 +232,7 @@ pub fn learn(
             }
         }
     }
-    let mut table = sets.lines().join("\n");
-    table.push('\n');
-    table.push_str(&lines.join("\n"));
-    table.push('\n');
-    Ok(Outcome { table, open, asked: meeting.asked().0 })
+    Ok(Outcome { table: joined(&sets, &lines), open, asked: meeting.asked().0 })
 }
 
 /// How each bracket of the form prints RZ.
@@ -200,9 +248,18 @@ fn habits(learner: &mut Learner<'_>, draft: &Draft) -> Result<Vec<Habit>, String
             match &component.effect {
                 Effect::Listed(codes) => {
                     let place = 2 * open as u16 + 3;
-                    let zero = codes.iter().filter(|(_, edits)| edits.iter().any(|it| it.0 == place && it.1 == "RZ"));
+                    let zero = codes
+                        .iter()
+                        .filter(|(_, edits)| edits.iter().any(|it| it.0 == place && it.1 == "RZ"));
                     if let Some((&code, _)) = zero.min_by_key(|it| *it.0) {
                         has_register = true;
+                        word = component.bits.put(word, code);
+                        continue;
+                    }
+                    // RZ with a suffix may stay where RZ alone goes.
+                    let bare = codes.iter().filter(|(_, edits)| edits.contains(&(place + 2, String::new())));
+                    let suffix = draft.tokens.get(open + 2).is_some_and(|it| it.starts_with('.'));
+                    if let Some((&code, _)) = bare.min_by_key(|it| *it.0).filter(|_| suffix) {
                         word = component.bits.put(word, code);
                     }
                 }
@@ -223,6 +280,38 @@ fn habits(learner: &mut Learner<'_>, draft: &Draft) -> Result<Vec<Habit>, String
         habits.push(habit);
     }
     Ok(habits)
+}
+
+/// The table in use with `rest` bits from a compiler's words: those that most words of a form have where their text does not say.
+pub fn settle(arch: crate::Arch, words: &[u128]) -> String {
+    let mut residues: HashMap<u32, Vec<u128>> = HashMap::new();
+    for instruction in words.iter().filter_map(|&word| crate::decode(arch, word)) {
+        let residue = instruction.residue() & !OPCODE_MASK;
+        residues.entry(instruction.form).or_default().push(residue & ((1 << 105) - 1));
+    }
+    let mut form = 0;
+    let mut text = String::new();
+    for line in crate::isa::text(arch).lines() {
+        text.push_str(line);
+        if line.starts_with("form ") {
+            let seen = residues.remove(&form).unwrap_or_default();
+            let shown: Vec<u128> = seen.into_iter().filter(|it| *it != 0).collect();
+            let often = |bit: &u32| 2 * shown.iter().filter(|it| **it >> bit & 1 == 1).count() > shown.len();
+            let rest = (0..105)
+                .filter(often)
+                .fold(arch.table().forms[form as usize].rest, |rest, bit| rest ^ 1u128 << bit);
+            if rest != 0
+                && let Some((head, template)) = line.split_once(" : ")
+            {
+                let head = head.split(" rest=").next().unwrap_or(head);
+                text.truncate(text.len() - line.len());
+                text.push_str(&format!("{head} rest={rest:#x} : {template}"));
+            }
+            form += 1;
+        }
+        text.push('\n');
+    }
+    text
 }
 
 /// What comparing a table with the oracle over random words gives.
@@ -276,7 +365,8 @@ pub fn samples(oracle: &dyn Oracle, arch: crate::Arch) -> Result<String, String>
         let sample = words.iter().zip(texts).find_map(|(word, text)| Some((word, text.as_ref()?)));
         if let Some((word, text)) = sample {
             let relative = crate::decode(arch, *word).is_some_and(|it| it.target(0).is_some());
-            let text = if relative { oracle.ask(&[*word], 0)?.remove(0).unwrap_or_default() } else { text.clone() };
+            let text =
+                if relative { oracle.ask(&[*word], 0)?.remove(0).unwrap_or_default() } else { text.clone() };
             lines.push_str(&format!("{word:032x} {text}\n"));
         }
     }
@@ -291,11 +381,10 @@ fn random_words(table: &Table, each: usize, seed: u64) -> Vec<u128> {
 
 /// Random words of one form: half of them with legal codes in all fields, half of any bits.
 fn random_words_of(table: &Table, at: usize, each: usize, random: &mut Random) -> Vec<u128> {
-    const SCOREBOARDS: u128 = 7 << 110 | 7 << 113 | 0x3f << 116;
     let form = &table.forms[at];
     let mut words = Vec::new();
     for nth in 0..each {
-        let mut word = random.bits128() & ((1 << 105) - 1) & !form.mask | form.value;
+        let mut word = random.bits128() & ((1 << 105) - 1) & !form.mask | form.value | QUIET;
         let issue = [1 << 109 | 1 << 105, 1 << 109 | 11 << 105, 5 << 105, 1 << 109 | 2 << 105 | 7 << 122];
         word |= issue[random.below(issue.len())] & !form.mask;
         if nth % 2 == 0 {
@@ -317,7 +406,7 @@ fn random_words_of(table: &Table, at: usize, each: usize, random: &mut Random) -
                 }
             }
         }
-        words.push(word & !SCOREBOARDS | random.bits128() & SCOREBOARDS);
+        words.push(word);
     }
     words
 }

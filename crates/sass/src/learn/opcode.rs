@@ -51,7 +51,7 @@ impl<'a> Learner<'a> {
             who,
             opcode,
             random: Random::new(opcode as u64 + 1),
-            patience: 100,
+            patience: 24,
             pool: Vec::new(),
             style: Style::default(),
         }
@@ -81,7 +81,8 @@ impl<'a> Learner<'a> {
         let mut open: Vec<Condition> = vec![(OPCODE_MASK, opcode_bits(self.opcode))];
         let mut taken: Vec<Condition> = Vec::new();
         while let Some(condition) = open.pop() {
-            let inside = |it: &&Condition| it.0 & condition.0 == condition.0 && it.1 & condition.0 == condition.1;
+            let inside =
+                |it: &&Condition| it.0 & condition.0 == condition.0 && it.1 & condition.0 == condition.1;
             let excluded: Vec<Condition> = taken.iter().filter(inside).copied().collect();
             let split_before = open.len();
             if let Some(learned) = self.form(condition, excluded, &mut open)? {
@@ -94,7 +95,8 @@ impl<'a> Learner<'a> {
                     open.push(special);
                 }
             }
-            if forms.len() > 48 {
+            // What is left of the special cases is read by the general form, perhaps with another text.
+            if forms.len() >= 24 || self.patience == 0 {
                 break;
             }
         }
@@ -106,9 +108,12 @@ impl<'a> Learner<'a> {
     fn sample(&mut self) -> Result<(), String> {
         let mut legal: Vec<(u128, String, u64)> = Vec::new();
         for round in 0..6 {
-            let words: Vec<u128> = (0..if round == 0 { 300 } else { 3000 }).map(|_| self.random_word()).collect();
+            let words: Vec<u128> =
+                (0..if round == 0 { 300 } else { 3000 }).map(|_| self.random_word()).collect();
             let answers = self.ask(words.clone())?;
-            legal.extend(words.into_iter().zip(answers).filter_map(|(word, it)| it.map(|it| (word, it.0, it.1))));
+            legal.extend(
+                words.into_iter().zip(answers).filter_map(|(word, it)| it.map(|it| (word, it.0, it.1))),
+            );
             if legal.len() >= 100 {
                 break;
             }
@@ -140,12 +145,10 @@ impl<'a> Learner<'a> {
         let mut clean = 0;
         let mut size = 150;
         for round in 0..40 {
-            if self.patience == 0 {
-                break;
-            }
-            self.patience -= 1;
+            let last = self.patience == 0;
+            self.patience = self.patience.saturating_sub(1);
             self.join_overlaps(&mut draft, &mut excluded, open)?;
-            if round < 2 {
+            if round < 2 && !last {
                 let culprits = self.survey(&draft)?;
                 if self.refine(&mut draft, culprits, &mut excluded, open)? {
                     continue;
@@ -174,6 +177,9 @@ impl<'a> Learner<'a> {
                 size = (size * 2).min(ENOUGH);
                 continue;
             }
+            if last {
+                break;
+            }
             clean = 0;
             wrong.truncate(6);
             let culprits = self.least(&draft, &wrong)?;
@@ -185,23 +191,13 @@ impl<'a> Learner<'a> {
                 size = (size * 2).min(ENOUGH);
             }
         }
-        if std::env::var_os("SASS_DEBUG").is_some() {
-            eprintln!(
-                "{:#x} form {:#x}={:#x} wrong {wrong_text}/{wrong_legality} of {tried}; {} [{}] open {}",
-                self.opcode,
-                condition.0 & !OPCODE_MASK,
-                condition.1 & !opcode_bits(self.opcode),
-                draft.tokens.concat(),
-                draft.components.iter().map(|it| format!("{}", it.bits)).collect::<Vec<_>>().join(" "),
-                open.len()
-            );
-        }
         Ok(Some(Learned { draft, tried, wrong_text, wrong_legality }))
     }
 
     /// The legal sample with the most tokens and the fewest of those that stand for nothing, with all reuse flags that it can show.
     fn base(&mut self, condition: Condition, excluded: &[Condition]) -> Result<Option<Draft>, String> {
-        let inside = |word: u128| word & condition.0 == condition.1 && !excluded.iter().any(|e| word & e.0 == e.1);
+        let inside =
+            |word: u128| word & condition.0 == condition.1 && !excluded.iter().any(|e| word & e.0 == e.1);
         if self.pool.iter().filter(|it| inside(it.0)).count() < 20 {
             let words: Vec<u128> = (0..3000)
                 .map(|_| {
@@ -215,8 +211,9 @@ impl<'a> Learner<'a> {
                 .filter(|&it| inside(it))
                 .collect();
             let answers = self.ask(words.clone())?;
-            self.pool
-                .extend(words.into_iter().zip(answers).filter_map(|(word, it)| it.map(|it| (word, it.0, it.1))));
+            self.pool.extend(
+                words.into_iter().zip(answers).filter_map(|(word, it)| it.map(|it| (word, it.0, it.1))),
+            );
         }
         let style = self.style;
         let mut best: Option<(i64, u128)> = None;
@@ -240,8 +237,10 @@ impl<'a> Learner<'a> {
             }
         }
         let Some((_, base)) = best else { return Ok(None) };
-        let issue: Vec<u128> =
-            [7u128, 3, 5, 6, 1, 2, 4, 0].iter().map(|reuse| base & !ISSUE | 1 << 105 | 1 << 109 | reuse << 122).collect();
+        let issue: Vec<u128> = [7u128, 3, 5, 6, 1, 2, 4, 0]
+            .iter()
+            .map(|reuse| base & !ISSUE | 1 << 105 | 1 << 109 | reuse << 122)
+            .collect();
         let answers = self.ask(issue.iter().copied().chain([base]).collect())?;
         let mut draft = Draft {
             mask: condition.0,
@@ -297,7 +296,9 @@ impl<'a> Learner<'a> {
             let format = format_of(draft.base, &draft.tokens[token], &flips);
             match (format, Bits::of_mask(mask)) {
                 (Some(format), Some(bits)) if flips.len() > 4 => {
-                    if let super::form::Format::Integer { kind: Number::Offset, signed: true, shift: 0 } = format {
+                    if let super::form::Format::Integer { kind: Number::Offset, signed: true, shift: 0 } =
+                        format
+                    {
                         draft.style.offset_width = bits.width();
                         self.style.offset_width = bits.width();
                     }
@@ -327,7 +328,8 @@ impl<'a> Learner<'a> {
     fn add_listed(&mut self, draft: &mut Draft, masks: &[u128]) -> Result<(), String> {
         let fields: Vec<Bits> =
             masks.iter().filter_map(|&it| Bits::of_mask(it)).filter(|it| it.width() <= WIDEST + 2).collect();
-        let words = fields.iter().flat_map(|bits| (0..1u64 << bits.width()).map(|code| bits.put(draft.base, code)));
+        let words =
+            fields.iter().flat_map(|bits| (0..1u64 << bits.width()).map(|code| bits.put(draft.base, code)));
         let answers = self.ask(words.collect())?;
         let mut answers = answers.iter();
         for bits in fields {
@@ -413,9 +415,13 @@ impl<'a> Learner<'a> {
         for (nth, group) in groups.iter().enumerate() {
             let own = group.iter().fold(0, |mask, it| mask | it);
             let mask = joined.iter().filter(|it| **it & own != 0).fold(own, |mask, it| mask | it);
-            let number = |it: &Component| it.bits.mask() & mask != 0 && !matches!(it.effect, Effect::Listed(_));
+            let number =
+                |it: &Component| it.bits.mask() & mask != 0 && !matches!(it.effect, Effect::Listed(_));
             let wide = mask.count_ones() > WIDEST && !joined.contains(&mask);
-            if wide || Bits::of_mask(mask).is_none() || draft.components.iter().any(|it| mask.count_ones() > 8 && number(it)) {
+            if wide
+                || Bits::of_mask(mask).is_none()
+                || draft.components.iter().any(|it| mask.count_ones() > 8 && number(it))
+            {
                 failed.push(nth);
                 continue;
             }
@@ -423,7 +429,8 @@ impl<'a> Learner<'a> {
             joined.push(mask);
         }
         let renamed = |it: u128| joined.iter().copied().find(|mask| mask & it != 0).unwrap_or(it);
-        draft.order = draft.order.iter().map(|&(a, b)| (renamed(a), renamed(b))).filter(|it| it.0 != it.1).collect();
+        draft.order =
+            draft.order.iter().map(|&(a, b)| (renamed(a), renamed(b))).filter(|it| it.0 != it.1).collect();
         draft.components.retain(|it| joined.iter().all(|mask| mask & it.bits.mask() == 0));
         self.add_listed(draft, &joined)?;
         Ok(failed)
@@ -448,7 +455,7 @@ impl<'a> Learner<'a> {
                 Effect::Number { .. } => {
                     let value = match self.random.below(12) {
                         0 => 0,
-                        3 => 1 << self.random.below(component.bits.width() as usize),
+                        3 => 1,
                         1 => u64::MAX,
                         2 => 1 << (component.bits.width() - 1),
                         _ => self.random.bits64(),
@@ -477,19 +484,6 @@ impl<'a> Learner<'a> {
         excluded: &mut Vec<Condition>,
         open: &mut Vec<Condition>,
     ) -> Result<bool, String> {
-        if std::env::var_os("SASS_DEBUG").is_some() {
-            for it in culprits.iter().take(4) {
-                eprintln!(
-                    "  {:#x} {:?} {:?}\n     said {:?}\n     pred {:?} base {}",
-                    self.opcode,
-                    it.verdict,
-                    it.masks.iter().map(|it| Bits::of_mask(*it)).collect::<Vec<_>>(),
-                    it.answer.as_ref().map(|it| &it.0),
-                    draft.predict(it.word),
-                    draft.tokens.concat(),
-                );
-            }
-        }
         let mut changed = false;
         let mut groups: Vec<Vec<u128>> = Vec::new();
         let mut kept: Vec<Culprit> = Vec::new();
@@ -510,12 +504,13 @@ impl<'a> Learner<'a> {
             }
             // Too wide to be one: a code gets a form of its own, RZ and the like rather than others, then that of the
             // narrowest; a number only where it is all that is left.
-            let narrow = draft.components.iter_mut().filter(|it| masks.contains(&it.bits.mask())).min_by_key(|it| {
-                let code = it.bits.get(*word);
-                let listed = matches!(it.effect, Effect::Listed(_));
-                let last = listed && it.bits.width() >= 6 && code + 1 == 1 << it.bits.width();
-                (!last, !listed, it.bits.width(), it.bits.mask())
-            });
+            let narrow =
+                draft.components.iter_mut().filter(|it| masks.contains(&it.bits.mask())).min_by_key(|it| {
+                    let code = it.bits.get(*word);
+                    let listed = matches!(it.effect, Effect::Listed(_));
+                    let last = listed && it.bits.width() >= 6 && code + 1 == 1 << it.bits.width();
+                    (!last, !listed, it.bits.width(), it.bits.mask())
+                });
             if let Some(narrow) = narrow {
                 let code = narrow.bits.get(*word);
                 if code != narrow.bits.get(draft.base) && open.len() < 40 {
@@ -551,7 +546,11 @@ impl<'a> Learner<'a> {
     }
 
     /// Asks about sets of components taken from words, and keeps what is predicted wrongly.
-    fn probe(&mut self, draft: &Draft, sets: Vec<(u128, Vec<usize>)>) -> Result<Vec<Option<Culprit>>, String> {
+    fn probe(
+        &mut self,
+        draft: &Draft,
+        sets: Vec<(u128, Vec<usize>)>,
+    ) -> Result<Vec<Option<Culprit>>, String> {
         let words: Vec<u128> = sets.iter().map(|(word, set)| draft.mixed(*word, set)).collect();
         let answers = self.ask(words.clone())?;
         Ok(words
@@ -568,7 +567,8 @@ impl<'a> Learner<'a> {
 
     /// Tries some random codes of all pairs of components.
     fn survey(&mut self, draft: &Draft) -> Result<Vec<Culprit>, String> {
-        let audible: Vec<usize> = (0..draft.components.len()).filter(|&at| draft.components[at].matters()).collect();
+        let audible: Vec<usize> =
+            (0..draft.components.len()).filter(|&at| draft.components[at].matters()).collect();
         let mut sets = Vec::new();
         for (nth, &a) in audible.iter().enumerate() {
             for &b in &audible[..nth] {
@@ -590,8 +590,11 @@ impl<'a> Learner<'a> {
             let mut sets = Vec::new();
             let mut ranges = Vec::new();
             for &word in &left {
-                let all: Vec<usize> =
-                    draft.differing(word).into_iter().filter(|&at| quiet || draft.components[at].matters()).collect();
+                let all: Vec<usize> = draft
+                    .differing(word)
+                    .into_iter()
+                    .filter(|&at| quiet || draft.components[at].matters())
+                    .collect();
                 let from = sets.len();
                 sets.extend(all.iter().map(|&a| (word, vec![a])));
                 for (nth, &a) in all.iter().enumerate() {

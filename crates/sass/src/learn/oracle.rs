@@ -66,7 +66,9 @@ impl Nvdisasm {
                 marked.extend(suspects.iter().flat_map(|&at| [sent[at], ILLEGAL]));
                 let (_, complaints) = self.run(&marked, 0, name)?;
                 let (addressed, between) = complaints_of(&complaints, 0, marked.len());
-                bad.extend(between.iter().chain(&addressed).filter(|&at| at % 2 == 1).map(|at| suspects[at / 2]));
+                bad.extend(
+                    between.iter().chain(&addressed).filter(|&at| at % 2 == 1).map(|at| suspects[at / 2]),
+                );
             }
             if bad.is_empty() {
                 return Err(format!("nvdisasm: {}", complaints.lines().next().unwrap_or("")));
@@ -111,7 +113,8 @@ fn complaints_of(text: &str, first: usize, len: usize) -> (Vec<usize>, Vec<usize
 fn read_listing(listing: &str, first: usize, illegal: &[bool]) -> Vec<Option<String>> {
     let mut texts = vec![None; illegal.len()];
     for line in listing.lines() {
-        let Some((address, text)) = line.trim_start().strip_prefix("/*").and_then(|it| it.split_once("*/")) else {
+        let Some((address, text)) = line.trim_start().strip_prefix("/*").and_then(|it| it.split_once("*/"))
+        else {
             continue;
         };
         let at = usize::from_str_radix(address, 16).ok().and_then(|it| (it / 16).checked_sub(first));
@@ -132,8 +135,9 @@ impl Oracle for Nvdisasm {
             let begin = first + at * 2 * half;
             let id = std::process::id();
             let (left, right) = std::thread::scope(|scope| {
-                let right =
-                    pair.get(1).map(|part| scope.spawn(move || self.ask_part(part, begin + half, &format!("{id}r.bin"))));
+                let right = pair.get(1).map(|part| {
+                    scope.spawn(move || self.ask_part(part, begin + half, &format!("{id}r.bin")))
+                });
                 let left = self.ask_part(pair[0], begin, &format!("{id}l.bin"));
                 (left, right.map(|it| it.join().expect("the thread does not panic")))
             });

@@ -40,7 +40,8 @@ impl Style {
 /// The bracket at this byte is the first of `c[..][..]` or `cx[..][..]`.
 fn is_bank(text: &str, at: usize) -> bool {
     let before = &text[..at];
-    before.ends_with("c[") || [" c", "-c", "|c", "~c", " cx", "-cx", "|cx", "~cx"].iter().any(|it| before.ends_with(it))
+    before.ends_with("c[")
+        || [" c", "-c", "|c", "~c", " cx", "-cx", "|cx", "~cx"].iter().any(|it| before.ends_with(it))
 }
 
 /// The bracket at this byte is the second of `c[..][..]`.
@@ -63,7 +64,8 @@ pub(crate) fn number(token: &str) -> Option<Number> {
         Some(Number::Offset)
     } else if token.starts_with("0x") || token.starts_with("-0x") {
         Some(Number::Hex)
-    } else if is_named_float(token) || token.trim_start_matches('-').starts_with(|c: char| c.is_ascii_digit()) {
+    } else if is_named_float(token) || token.trim_start_matches('-').starts_with(|c: char| c.is_ascii_digit())
+    {
         token.bytes().all(|it| it.is_ascii_digit() || b"+-.eINFQASD".contains(&it)).then_some(Number::Float)
     } else {
         None
@@ -112,7 +114,13 @@ fn split(text: &str, style: &Style) -> Vec<String> {
         if token == "[" && !is_bank(text, at) {
             let constant = is_constant(text, at);
             let end = text[at..].find(']').map_or(text.len(), |it| at + it);
-            let memory = if constant { style.indexed_constant } else { style.register || style.offset };
+            // `desc[UR4][R2.64]`: the first bracket holds a uniform register and nothing else.
+            let descriptor = !constant && text[end..].starts_with("][");
+            let memory = match (constant, descriptor) {
+                (true, _) => style.indexed_constant,
+                (false, true) => false,
+                (false, false) => style.register || style.offset,
+            };
             if memory {
                 tokens.push("[".to_string());
                 split_memory(&text[at + 1..end], constant, style, &mut tokens);
@@ -167,14 +175,19 @@ fn split_memory(inside: &str, constant: bool, style: &Style, tokens: &mut Vec<St
 fn token_len(text: &str, at: usize) -> usize {
     let rest = &text.as_bytes()[at..];
     let word = |from: usize| {
-        rest[from..].iter().take_while(|it| it.is_ascii_alphanumeric() || **it == b'_' || **it == b'?').count()
+        rest[from..]
+            .iter()
+            .take_while(|it| it.is_ascii_alphanumeric() || **it == b'_' || **it == b'?')
+            .count()
     };
     match rest[0] {
         b',' if rest.get(1) == Some(&b' ') => 2,
         b'.' => 1 + word(1),
         b'-' if rest[1..].starts_with(b"0x") => 1 + word(1),
         b'-' if rest.get(1).is_some_and(u8::is_ascii_digit) => 1 + float_len(&rest[1..]).max(1),
-        b'+' | b'-' if ["INF", "QNAN", "SNAN"].iter().any(|it| rest[1..].starts_with(it.as_bytes())) => 1 + word(1),
+        b'+' | b'-' if ["INF", "QNAN", "SNAN"].iter().any(|it| rest[1..].starts_with(it.as_bytes())) => {
+            1 + word(1)
+        }
         b'0'..=b'9' if !rest.starts_with(b"0x") => {
             let float = float_len(rest);
             if word(0) > float { word(0) } else { float }
