@@ -131,6 +131,8 @@ pub(super) struct Draft {
     pub(super) labels: HashMap<String, LabelPlace>,
     /// For a function and an attribute the instructions whose offsets the attribute lists.
     pub(super) offset_labels: HashMap<(String, String), Vec<LabelPlace>>,
+    /// Whether the text has begun a section.
+    opened: bool,
     /// Whether the symbol table does not begin with the null symbol.
     pub(super) without_null: bool,
     /// The symbols that the symbol table names, in its order.
@@ -193,14 +195,14 @@ impl Draft {
     }
 
     fn item(&mut self, body: Body, span: Span, findings: &mut Findings) {
-        match self.sections.last_mut() {
+        match self.sections.last_mut().filter(|_| self.opened) {
             Some(section) => section.items.push(Item { body, span }),
             None => findings.error(codes::OUTSIDE, span, "there is no section yet for this to stand in"),
         }
     }
 
     fn label(&mut self, name: String, span: Span, findings: &mut Findings) {
-        let Some(section) = self.sections.len().checked_sub(1) else {
+        let Some(section) = self.sections.len().checked_sub(1).filter(|_| self.opened) else {
             findings.error(codes::OUTSIDE, span, "there is no section yet for this label to stand in");
             return;
         };
@@ -311,6 +313,7 @@ impl Draft {
                 .hint("give it another name and say the name in the file with `.__section_name`"),
             );
         }
+        self.opened = true;
         self.add_section(section);
     }
 
@@ -348,7 +351,7 @@ impl Draft {
 
     /// Directives about the section that is open.
     fn content(&mut self, name: &str, list: &[Argument], span: Span, findings: &mut Findings) {
-        let Some(section) = self.sections.last_mut() else {
+        let Some(section) = self.sections.last_mut().filter(|_| self.opened) else {
             findings.error(codes::OUTSIDE, span, "there is no section yet for this to be about");
             return;
         };

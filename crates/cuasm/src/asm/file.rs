@@ -271,15 +271,14 @@ pub(super) fn begin(draft: &mut Draft, lines: &[Line]) {
     if !names_given {
         table(draft, ".shstrtab", kind::STRTAB, 1);
     }
-    let listed = directives().any(|(name, _)| name == ".symbol");
-    if symbols && !listed && !sections.contains(&".symtab") {
+    if symbols && !sections.contains(&".symtab") {
         table(draft, ".strtab", kind::STRTAB, 1);
         table(draft, ".symtab", kind::SYMTAB, 8);
     }
 }
 
 /// Directives that make symbols.
-const SYMBOLIC: [&str; 5] = [".kernel", ".global", ".local", ".weak", ".type"];
+const SYMBOLIC: [&str; 8] = [".kernel", ".global", ".local", ".weak", ".type", ".size", ".other", ".symbol"];
 
 /// Adds what follows from the sections and the text left out: symbols of sections, tables of relocations.
 pub(super) fn complete(draft: &mut Draft) {

@@ -71,7 +71,7 @@ impl<'a> Plan<'a> {
         if elf.sections.first().is_none_or(|first| !is_null(first)) {
             return Err(Malformed::Form("the first section header is not empty"));
         }
-        if usize::from(kind::NULL as u16) == elf.header.names as usize {
+        if !(1..elf.sections.len()).contains(&(elf.header.names as usize)) {
             return Err(Malformed::Form("sections have no names"));
         }
         let sm = crate::target::sm(&elf.header);
