@@ -16,11 +16,12 @@ fn assemble(text: &str) -> Vec<u8> {
     }
 }
 
-/// The code of the first error and the text that it points at.
-fn first_error(text: &str) -> (&'static str, String) {
+/// What an error of a code points at.
+fn place_of(text: &str, code: &str) -> String {
     let source = Source::new("test", text);
     let found = cuasm::assemble(&source).expect_err("an error");
-    (found[0].code, source.slice(found[0].span).to_owned())
+    let found = found.iter().find(|found| found.code == code).unwrap_or_else(|| panic!("{found:#?}"));
+    source.slice(found.span).to_owned()
 }
 
 /// A kernel of raw words, whose number of registers has to be said.
@@ -109,11 +110,10 @@ fn errors_point_at_the_word() {
         (kernel("\t.string \"a\n"), "A0002", "\"a"),
         (kernel("\t.word (((((((((((((((((((((((((((((((((((((1\n"), "A0006", "("),
     ] {
-        let (found, place) = first_error(&text);
-        assert_eq!(found, code, "{text}");
-        if code != "A0107" {
-            assert_eq!(place, word, "{text}");
-        }
+        let place = place_of(&text, code);
+        // The size of the file is a section's fault, which the kernel's directive has opened.
+        let word = if code == "A0107" { ".kernel" } else { word };
+        assert_eq!(place, word, "{text}");
     }
 }
 

@@ -18,7 +18,7 @@ use cubin::elf::Elf;
 use plan::{Content, Plan};
 use std::fmt::Write;
 
-/// Writes a cubin as text.
+/// Writes a cubin as text. The text has been assembled, and gives the same bytes.
 ///
 /// # Errors
 /// The bytes are no cubin, or have something that the text form cannot say.
@@ -31,7 +31,12 @@ pub fn disassemble(bytes: &[u8]) -> Result<String, Malformed> {
         section(&plan, index, &mut out);
     }
     header::segments(&plan, &mut out);
-    Ok(out)
+    // A damaged file may hold what no rule foresees: better no text than one that loses something.
+    let source = ptx::source::Source::new("", out);
+    match crate::assemble(&source) {
+        Ok(again) if again.bytes == bytes => Ok(source.text().to_owned()),
+        _ => Err(Malformed::Form("the text form cannot say everything that is in this file")),
+    }
 }
 
 fn section(plan: &Plan<'_>, index: usize, out: &mut String) {
