@@ -30,6 +30,7 @@ fn main() {
             .expect("strings take everything");
     }
     let out = PathBuf::from(env::var("OUT_DIR").expect("cargo sets OUT_DIR"));
-    fs::write(out.join("sys.rs"), header.source).expect("OUT_DIR can be written");
+    fs::write(out.join("sys.rs"), header.module("pub mod sys", "The types of `cuda.h`."))
+        .expect("OUT_DIR can be written");
     fs::write(out.join("calls.rs"), calls).expect("OUT_DIR can be written");
 }

@@ -50,7 +50,8 @@ fn main() {
     let also = implemented.keys().cloned().collect();
     let selection = Selection { version: Some(VERSION), prefix: "cu", also: &also };
     let header = selection.read(&source_of("cudarc", "src/driver/sys/mod.rs"));
-    fs::write(out.join("sys.rs"), header.source).expect("OUT_DIR can be written");
+    fs::write(out.join("sys.rs"), header.module("pub(crate) mod sys", "The types of `cuda.h`."))
+        .expect("OUT_DIR can be written");
     let exports = exports(&header.parameters, &implemented);
     fs::write(out.join("exports.rs"), exports).expect("OUT_DIR can be written");
 }

@@ -44,8 +44,8 @@ fn main() {
     let none = BTreeSet::new();
     let header = |version| Selection { version: Some(version), prefix: "cuda", also: &none }.read(&bindings);
     let (new, old) = (header("cuda-13000"), header("cuda-12090"));
-    write("sys.rs", &new.source);
-    write("sys12.rs", &old.source);
+    write("sys.rs", &new.module("pub(crate) mod sys", "The types of CUDA 13.0."));
+    write("sys12.rs", &old.module("pub(crate) mod sys12", "The types of CUDA 12.9."));
     write("errors.rs", &errors(&new));
     write("exports.rs", &exports(&new));
 }

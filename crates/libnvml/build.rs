@@ -19,6 +19,7 @@ fn main() {
     let written = definitions(Path::new("src/api"), &["api"]);
     let others = header.parameters.keys().filter(|name| !written.contains_key(*name));
     let exports: String = others.map(|name| format!("crate::border::unsupported! {{ {name} }}\n")).collect();
-    fs::write(out.join("sys.rs"), header.source).expect("OUT_DIR can be written");
+    fs::write(out.join("sys.rs"), header.module("pub(crate) mod sys", "The types of `nvml.h`."))
+        .expect("OUT_DIR can be written");
     fs::write(out.join("exports.rs"), exports).expect("OUT_DIR can be written");
 }

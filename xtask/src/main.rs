@@ -1,12 +1,14 @@
 //! The project's chores: `cargo xtask` with `tidy`, `docs`, `clients`, `corpus`, `record`, `fingerprints`, `tables`,
-//! `verdicts`, `libraries` or `programs`.
+//! `verdicts`, `libraries`, `programs`, `calls` or `sanitize`.
 
+mod calls;
 mod clients;
 mod corpus;
 mod fingerprints;
 mod libraries;
 mod programs;
 mod record;
+mod sanitize;
 mod tables;
 mod tidy;
 mod verdicts;
@@ -44,6 +46,10 @@ enum Chore {
     Libraries(libraries::Wanted),
     /// Compiles CUDA C++ programs with nvcc and runs them on the libraries.
     Programs(programs::Compiler),
+    /// Measures what calls of the driver and copies take.
+    Calls(calls::Choice),
+    /// Runs the tests of the driver's streams under ThreadSanitizer.
+    Sanitize,
     /// Compares the checker with ptxas, over all of the instruction table.
     Verdicts(verdicts::Verdicts),
 }
@@ -87,6 +93,8 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Tables(recordings) => tables::run(&recordings),
         Chore::Libraries(wanted) => libraries::run(&wanted),
         Chore::Programs(compiler) => programs::run(&compiler),
+        Chore::Calls(choice) => calls::run(&choice),
+        Chore::Sanitize => sanitize::run(),
         Chore::Verdicts(verdicts) => verdicts::run(&verdicts),
     }
 }

@@ -17,12 +17,19 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("warploom-cubin", &[]),
     ("warploom-cuasm", &["warploom-cubin", "warploom-ptx", "warploom-sass"]),
     ("warploom-memory-model", &["warploom-ptx"]),
+    ("warploom-sanitizer", &["warploom-machine", "warploom-memory-model", "warploom-ptx"]),
     ("warploom-link", &["warploom-ptx"]),
-    ("warploom-driver", &["warploom-cubin", "warploom-link", "warploom-machine", "warploom-ptx"]),
+    (
+        "warploom-driver",
+        &["warploom-cubin", "warploom-link", "warploom-machine", "warploom-ptx", "warploom-sanitizer"],
+    ),
     ("warploom-cabi", &[]),
     ("warploom-border", &[]),
     ("warploom-client", &["warploom-cabi"]),
-    ("warploom-libcuda", &["warploom-border", "warploom-cabi", "warploom-driver", "warploom-machine"]),
+    (
+        "warploom-libcuda",
+        &["warploom-border", "warploom-cabi", "warploom-driver", "warploom-machine", "warploom-sanitizer"],
+    ),
     ("warploom-libcudart", &["warploom-border", "warploom-cabi", "warploom-client"]),
     ("warploom-libnvml", &["warploom-border", "warploom-cabi", "warploom-client"]),
     ("warploom", ALL),
@@ -43,6 +50,7 @@ const ALL: &[&str] = &[
     "warploom-memory-model",
     "warploom-numerics",
     "warploom-ptx",
+    "warploom-sanitizer",
     "warploom-silicon",
 ];
 

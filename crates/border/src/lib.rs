@@ -1,45 +1,48 @@
 //! What every function of a C library does around its work.
 //!
-//! No panic passes, a trace shows the call ([`journal`]), and the program's pointers are compared with null
+//! No panic passes, a trace shows the call ([`journal`]) and what it wrote ([`outputs`]), and the program's pointers are compared with null
 //! before they are used. The libraries `libcuda`, `libcudart` and `libnvml` are made of [`define!`], [`unsupported!`]
 //! and the functions that [`pointers!`] gives them.
 
 pub mod journal;
+pub mod outputs;
 
 #[doc(hidden)]
 pub use log;
 
+use outputs::{Notes, Written};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Shows arguments.
-pub struct Arguments<F>(
-    /// What writes them.
-    pub F,
-);
+/// Writes the arguments of a call, each with what the call wrote behind it.
+pub type Arguments<'a> = dyn Fn(&Written) -> String + 'a;
 
-impl<F: Fn(&mut fmt::Formatter<'_>) -> fmt::Result> fmt::Display for Arguments<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (self.0)(f)
+/// An argument for a trace.
+pub fn argument(name: &str, value: &dyn fmt::Debug, written: &Written) -> String {
+    let value = format!("{value:?}");
+    match written.behind(&value) {
+        Some(behind) => format!("{name}={value} -> {behind}"),
+        None => format!("{name}={value}"),
     }
 }
 
 /// Runs a function's work; `inside` is the error that stands for a panic, `success` and `shown` what is traced.
 pub fn call<E>(
     name: &str,
-    arguments: &dyn fmt::Display,
+    arguments: &Arguments<'_>,
     work: impl FnOnce() -> Result<(), E>,
     inside: E,
     success: &str,
     shown: impl Fn(&E) -> String,
 ) -> Result<(), E> {
-    let logged = journal::calls_are_logged();
+    let notes = journal::calls_are_logged().then(Notes::begin);
     let result = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
         log::error!("{name} failed inside; please report it");
         Err(inside)
     });
-    if logged {
+    if let Some(notes) = notes {
         let answer = result.as_ref().err().map_or_else(|| success.to_owned(), shown);
+        let arguments = arguments(&notes.end());
         log::trace!(target: journal::API, "{name}({arguments}) = {answer}");
     }
     result
@@ -53,15 +56,10 @@ macro_rules! define {
         #[unsafe(no_mangle)]
         #[allow(non_snake_case)]
         pub(crate) unsafe extern "C" fn $name($($arg: $ty),*) -> u32 {
-            let arguments = $crate::Arguments(|f: &mut std::fmt::Formatter<'_>| {
-                let _ = &f;
-                let mut _between = "";
-                $(
-                    write!(f, concat!("{}", stringify!($arg), "={:?}"), _between, $arg)?;
-                    _between = ", ";
-                )*
-                Ok(())
-            });
+            let arguments = |_written: &$crate::outputs::Written| {
+                let shown: &[String] = &[$($crate::argument(stringify!($arg), &$arg, _written)),*];
+                shown.join(", ")
+            };
             $call(stringify!($name), &arguments, || {
                 // SAFETY: whoever calls a function of CUDA's promises what its manual asks of the pointers. They are
                 // compared with null before they are used; everything else is a number that is looked up.
@@ -101,8 +99,11 @@ macro_rules! pointers {
             if pointer.is_null() {
                 return Err($invalid);
             }
-            // SAFETY: by contract. C programs may pass a pointer that is not aligned.
-            unsafe { pointer.write_unaligned(value) };
+            // SAFETY: by contract, and what C gets is plain data. C programs may pass a pointer that is not aligned.
+            unsafe {
+                $crate::outputs::note(pointer, &value);
+                pointer.write_unaligned(value);
+            }
             Ok(())
         }
 
@@ -178,6 +179,10 @@ macro_rules! pointers {
                 buffer.copy_from_nonoverlapping(text.as_ptr().cast(), shown);
                 buffer.add(shown).write(0);
             }
+            $crate::outputs::note_text(
+                buffer.addr(),
+                format!("{:?}", String::from_utf8_lossy(&text.as_bytes()[..shown])),
+            );
             Ok(())
         }
     };

@@ -49,6 +49,19 @@ pub struct Header {
     pub enumerations: BTreeMap<String, Vec<String>>,
 }
 
+/// What Rust says of names and types that C has made.
+const ALLOWED: &str = "non_camel_case_types, non_snake_case, non_upper_case_globals, dead_code, unused_imports, \
+    missing_docs, unreachable_pub, clippy::all";
+
+impl Header {
+    /// The source as a module; `head` is what stands before its body, such as `pub mod sys`.
+    pub fn module(&self, head: &str, about: &str) -> String {
+        let source = &self.source;
+        // Some sources name C's types through their module.
+        format!("/// {about}\n#[allow({ALLOWED})]\n{head} {{\nuse std::os::raw;\n{source}\n}}\n")
+    }
+}
+
 impl Selection<'_> {
     /// Whether an item exists in the wanted version of the header.
     fn exists(&self, attributes: &[Attribute]) -> bool {

@@ -47,10 +47,10 @@ fn compile(folder: &Path, source: &str, options: &[&str]) -> PathBuf {
 
 const EMPTY: &str = "int main(void) { return 0; }";
 
-/// What `exec --check` says of a program; it must be fatal.
+/// What `exec --dry-run` says of a program; it must be fatal.
 fn refused(folder: &Path, program: &Path) -> String {
     let program = program.display().to_string();
-    let output = warploom(folder, &["exec", "--check", "--", &program]);
+    let output = warploom(folder, &["exec", "--dry-run", "--", &program]);
     assert_eq!(output.status.code(), Some(4), "{}", warned(&output));
     let run = warploom(folder, &["exec", "--", &program]);
     assert_eq!((run.status.code(), warned(&run)), (Some(4), warned(&output)));
@@ -164,7 +164,7 @@ fn kernels_without_ptx_are_refused() {
         )
     };
     let with_ptx = compile(folder.path(), &source(&fatbin), &[]).display().to_string();
-    assert_eq!(warploom(folder.path(), &["exec", "--check", "--", &with_ptx]).status.code(), Some(0));
+    assert_eq!(warploom(folder.path(), &["exec", "--dry-run", "--", &with_ptx]).status.code(), Some(0));
     // The kind of the entry behind the container's header: 2 is a cubin.
     fatbin[16] = 2;
     let program = compile(folder.path(), &source(&fatbin), &[]);
@@ -180,7 +180,7 @@ fn a_path_that_comes_first_is_refused_and_one_that_does_not_is_not() {
     let program = compile(folder.path(), EMPTY, &["-Wl,--disable-new-dtags,-rpath,$ORIGIN/other"]);
     assert!(refused(folder.path(), &program).contains("patchelf --remove-rpath"));
     let program = compile(folder.path(), EMPTY, &["-Wl,--enable-new-dtags,-rpath,$ORIGIN/other"]);
-    let output = warploom(folder.path(), &["exec", "--check", "--", &program.display().to_string()]);
+    let output = warploom(folder.path(), &["exec", "--dry-run", "--", &program.display().to_string()]);
     assert_eq!(output.status.code(), Some(0), "{}", warned(&output));
 }
 

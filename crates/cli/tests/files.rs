@@ -143,3 +143,34 @@ fn formatting_in_place_keeps_the_meaning_and_the_permissions() {
     let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
     assert_eq!(left.len(), 1, "{left:?}");
 }
+
+/// Every race of loads, stores and atomics in the sanitizer's suite becomes a litmus test that is racy by the axioms.
+#[test]
+fn races_become_litmus_tests_that_are_racy() {
+    let suite = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/sanitizer");
+    for (file, launch) in [
+        ("warp/neighbour-racy.ptx", ["1", "32"]),
+        ("cta/neighbour-warps-racy.ptx", ["1", "64"]),
+        ("cta/atomic-and-plain-read-racy.ptx", ["1", "64"]),
+        ("grid/atomic-of-block-scope-racy.ptx", ["4", "1"]),
+        ("grid/plain-increment-racy.ptx", ["4", "1"]),
+        ("grid/message-no-release-racy.ptx", ["2", "1"]),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, into) = (suite.join(file).display().to_string(), folder.path().display().to_string());
+        let [grid, block] = launch;
+        let launch = ["run", &file, "--grid", grid, "--block", block, "zeros:u32[64]"];
+        let output =
+            warploom(&[&launch[..], &["--check", "race", "--json", "--emit-litmus", &into]].concat());
+        assert_eq!(output.status.code(), Some(1), "{file}: {}", String::from_utf8_lossy(&output.stderr));
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(report["reports"][0]["kind"], "race", "{file}");
+        let tests: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+        assert!(!tests.is_empty(), "{file}");
+        for test in tests {
+            let verdict = warploom(&["litmus", "--json", &test.display().to_string()]);
+            let verdict: Value = serde_json::from_slice(&verdict.stdout).unwrap();
+            assert_eq!(verdict["race"], true, "{file}: {}", std::fs::read_to_string(test).unwrap());
+        }
+    }
+}

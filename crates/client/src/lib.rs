@@ -4,27 +4,14 @@
 //! contexts and kernels of the runtime are the driver's own, as CUDA promises to programs that use both.
 //!
 //! The functions of [`cu`] have the names of `cuda.h`'s symbols, with their versions, and return `Result`. A function
-//! that the driver does not have is an error, as a missing driver is.
+//! that the driver does not have is an error, as a missing driver is; why that is missing goes to the crate `log`.
 
 use std::cell::Cell;
 use std::ffi::{CStr, c_void};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// The types of `cuda.h`.
-#[allow(
-    non_camel_case_types,
-    non_snake_case,
-    non_upper_case_globals,
-    dead_code,
-    unused_imports,
-    missing_docs,
-    unreachable_pub,
-    clippy::all
-)]
-pub mod sys {
-    include!(concat!(env!("OUT_DIR"), "/sys.rs"));
-}
+include!(concat!(env!("OUT_DIR"), "/sys.rs"));
 
 /// The functions of `cuda.h`.
 ///
@@ -68,7 +55,7 @@ fn driver() -> Result<&'static Driver> {
     let open = || {
         // SAFETY: a driver's library may be loaded at any time.
         let library = unsafe { libloading::Library::new("libcuda.so.1") };
-        library.map_err(|error| eprintln!("warploom: there is no CUDA driver: {error}")).ok()
+        library.map_err(|error| log::error!("there is no CUDA driver: {error}")).ok()
     };
     DRIVER.get_or_init(|| open().map(|library| Driver { library })).as_ref().ok_or(Error::NO_DRIVER)
 }

@@ -270,9 +270,11 @@ impl Context {
             Operation::Call(call) => Task::Host(call),
             Operation::Values(values) => Task::Values(values),
             Operation::Graph(launch) => Task::Child(launch.source().duplicate()?),
-            Operation::Record(_) | Operation::Wait(_) | Operation::Free(_) => {
+            Operation::Record(_) | Operation::Wait(_) | Operation::Free(_) | Operation::Know(_) => {
                 return forbid(&[capture], Error::StreamCaptureUnsupported).map(|()| None);
             }
+            #[cfg(test)]
+            Operation::Overlapping(_) => return Err(Error::StreamCaptureUnsupported),
         };
         capture.add(stream, task).map(|()| None)
     }

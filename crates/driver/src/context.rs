@@ -4,9 +4,10 @@
 //! host thread has a stack of contexts, the top of which is current.
 
 use crate::Id;
+use crate::check::Checking;
 use crate::device::{Device, Execution, Process};
 use crate::error::{Error, Result};
-use crate::event::{Event, Record};
+use crate::event::Event;
 use crate::limits::Limits;
 use crate::priority;
 use crate::stream::{Kind, Marker, Operation, Stream, Streams};
@@ -49,9 +50,14 @@ impl Health {
     }
 
     /// Of a context that only a test has.
-    #[cfg(all(test, feature = "shuttle"))]
+    #[cfg(test)]
     pub(crate) fn healthy() -> Arc<Self> {
         Arc::new(Self { error: OnceLock::new(), process: crate::device::Process::of_test() })
+    }
+
+    /// Who watches kernels, if somebody does.
+    pub(crate) fn checking(&self) -> Option<&Checking> {
+        self.process.settings.checking.as_deref()
     }
 
     /// Whether kernels run.
@@ -129,7 +135,8 @@ impl Context {
         self.flags.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn set_flags(&self, flags: u32) {
+    /// Gives it other flags.
+    pub fn set_flags(&self, flags: u32) {
         self.flags.store(flags, Ordering::Relaxed);
     }
 
@@ -150,6 +157,7 @@ impl Context {
         self.streams.synchronize();
         self.streams.close();
         self.close_peers();
+        self.health.checking().iter().for_each(|checking| checking.finish());
         self.free_all();
     }
 
@@ -212,7 +220,7 @@ impl Context {
         if self.capture_record(event, stream, external)? {
             return Ok(());
         }
-        let record = Arc::new(Record::default());
+        let record = event.record();
         let marker = self.streams.submit(stream, Operation::Record(Arc::clone(&record)))?;
         event.recorded(marker, record);
         Ok(())

@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// The program's memory, which only a border can reach.
 ///
 /// The program promises that the ranges which it gives to CUDA's functions are its own; an implementation may rely on
-/// that and on nothing else.
+/// that and on nothing else. Memory of devices has addresses of the program, too, and can be read here.
 pub trait HostMemory: Send + Sync {
     /// Shows bytes of the program.
     fn read(&self, address: u64, bytes: usize, visit: &mut dyn FnMut(&[u8]));
@@ -94,6 +94,10 @@ impl Memory {
         }
     }
 }
+
+/// Bytes of the program that are set aside, so that a call can return before they are copied. What is more is copied in
+/// the call, after the stream's work, as CUDA does from 64 KiB on.
+const MOST_STAGED: u64 = 1 << 20;
 
 /// Bytes that pass from device to device at a time.
 const PIECE: usize = 64 << 10;
@@ -181,6 +185,9 @@ impl Copy {
                     host.write(to, bytes, &mut |row| row.copy_from_slice(source));
                 });
             }
+            (Memory::Device(source), Memory::Device(memory)) if Self::apart(source, from, to, bytes) => {
+                host.read(from, bytes, &mut |row| result = memory.write(to, row));
+            }
             (Memory::Device(source), Memory::Device(memory)) => {
                 let mut piece = vec![0; PIECE.min(bytes)];
                 let mut at = 0;
@@ -194,7 +201,17 @@ impl Copy {
             // A copy is staged only on its way to a device.
             (Memory::Staged(_), _) | (_, Memory::Staged(_)) => {}
         }
+        if let (Memory::Device(_), Some(checking)) = (&self.to, &self.process.settings.checking) {
+            checking.written(to, bytes as u64);
+        }
         Ok(result?)
+    }
+
+    /// Whether bytes can be copied at once: the source is there, and the destination is elsewhere.
+    fn apart(source: &DeviceMemory, from: u64, to: u64, bytes: usize) -> bool {
+        let bytes = bytes as u64;
+        let there = source.allocation_of(from).is_some_and(|(start, size)| from - start + bytes <= size);
+        there && from.abs_diff(to) >= bytes
     }
 
     /// Takes the program's bytes now.
@@ -279,6 +296,9 @@ impl Fill {
                 }
                 at += bytes as u64;
             }
+            if let Some(checking) = &self.process.settings.checking {
+                checking.written(address + y * pitch, width);
+            }
         }
         Ok(())
     }
@@ -302,14 +322,16 @@ impl Context {
                 && self.allocation_of(end.address).is_none_or(|known| known.kind != MemoryKind::Registered)
         };
         let among_host = matches!((&copy.from, &copy.to), (Memory::Host, Memory::Host));
-        let in_time = wait || among_host || pageable(&copy.to, &request.to);
+        let stage = pageable(&copy.from, &request.from);
+        let large = request.extent.iter().product::<u64>() > MOST_STAGED;
+        let in_time = wait || among_host || pageable(&copy.to, &request.to) || (stage && large);
         if in_time {
             if wait {
                 self.permit_unsafe()?;
             }
             return self.run_now(stream, Operation::Copy(Arc::new(copy)));
         }
-        if pageable(&copy.from, &request.from) {
+        if stage {
             copy.stage();
         }
         self.submit(stream, Operation::Copy(Arc::new(copy)))

@@ -1,10 +1,12 @@
 //! The devices of a process.
 
 use crate::capture::Captures;
+use crate::check::Checking;
 use crate::context::Context;
 use crate::copy::HostMemory;
 use crate::error::{Error, Result};
 use crate::graph::memory::GraphMemory;
+use crate::ipc::Imports;
 use crate::lock;
 use crate::memory::Allocation;
 use crate::peer::Peers;
@@ -32,12 +34,14 @@ pub enum Execution {
 }
 
 /// What a program may want otherwise.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Settings {
     /// Whether kernels run.
     pub execution: Execution,
     /// The most bytes of global memory that each device may have.
     pub memory_limit: Option<u64>,
+    /// Who watches kernels, if somebody does.
+    pub checking: Option<Arc<Checking>>,
 }
 
 /// All devices, and what they share.
@@ -61,6 +65,7 @@ pub(crate) struct Process {
     pub(crate) pooled: Mutex<HashMap<u64, Arc<Pool>>>,
     pub(crate) captures: Captures,
     pub(crate) mappings: Mappings,
+    pub(crate) imports: Imports,
 }
 
 /// One virtual GPU.
@@ -119,6 +124,7 @@ impl Driver {
             pooled: Mutex::default(),
             captures: Captures::default(),
             mappings: Mappings::default(),
+            imports: Imports::default(),
         });
         let device = |(ordinal, profile)| {
             Arc::new(Device {
@@ -279,7 +285,7 @@ impl Device {
     }
 }
 
-#[cfg(all(test, feature = "shuttle"))]
+#[cfg(test)]
 impl Process {
     /// A process that only a test has.
     pub(crate) fn of_test() -> Arc<Self> {

@@ -2,11 +2,17 @@
 //!
 //! An event that was recorded in a stream which is being captured names nodes of the graph to be; only streams can wait
 //! for it then, and take part in the capture by that.
+//!
+//! An event that several processes use counts its records where all of them look ([`crate::ipc`]).
 
 use crate::capture::{Capture, Front};
+use crate::context::Context;
 use crate::error::{Error, Result};
+use crate::ipc::Signal;
 use crate::stream::Marker;
 use crate::{Id, lock};
+use machine::memory::shared::Shared;
+use std::os::fd::OwnedFd;
 use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 use std::time::Instant;
 
@@ -17,6 +23,7 @@ pub struct Event {
     timing: bool,
     last: Mutex<Option<Recorded>>,
     captured: Mutex<Option<Captured>>,
+    signal: Option<Arc<Signal>>,
 }
 
 /// Where in a capture an event was recorded.
@@ -40,11 +47,14 @@ struct Recorded {
 pub struct Record {
     time: Mutex<Option<Instant>>,
     reached: Condvar,
+    /// Where other processes look, and the number of this record there.
+    signal: Option<(Arc<Signal>, u64)>,
 }
 
 impl Record {
     /// The point is reached; the first time counts.
     pub(crate) fn stamp(&self) {
+        self.signal.iter().for_each(|(signal, number)| signal.reach(*number));
         lock(&self.time).get_or_insert_with(Instant::now);
         self.reached.notify_all();
     }
@@ -68,7 +78,32 @@ impl Record {
 impl Event {
     /// An event that has not been recorded.
     pub fn new(timing: bool) -> Arc<Self> {
-        Arc::new(Self { id: Id::next(), timing, last: Mutex::default(), captured: Mutex::default() })
+        Self::with_signal(timing, None)
+    }
+
+    /// One that other processes can use.
+    pub fn shared(context: &Context) -> Result<Arc<Self>> {
+        Ok(Self::with_signal(false, Some(Signal::new(context.device().process())?)))
+    }
+
+    /// One of another process.
+    pub fn open(context: &Context, file: OwnedFd) -> Result<Arc<Self>> {
+        Ok(Self::with_signal(false, Some(Signal::open(context.device().process(), file)?)))
+    }
+
+    fn with_signal(timing: bool, signal: Option<Arc<Signal>>) -> Arc<Self> {
+        Arc::new(Self { id: Id::next(), timing, last: Mutex::default(), captured: Mutex::default(), signal })
+    }
+
+    /// Lets other processes use it, if it was made for that.
+    pub fn export(&self) -> Result<Shared> {
+        self.signal.as_ref().ok_or(Error::InvalidHandle)?.share()
+    }
+
+    /// A record of it, to be submitted.
+    pub(crate) fn record(&self) -> Arc<Record> {
+        let signal = self.signal.as_ref().map(|signal| (Arc::clone(signal), signal.record()));
+        Arc::new(Record { signal, ..Record::default() })
     }
 
     /// Its identity.
@@ -99,7 +134,10 @@ impl Event {
 
     /// The point to wait for; `None` if it was never recorded, when there is nothing to wait for.
     pub fn marker(&self) -> Option<Marker> {
-        lock(&self.last).as_ref().map(|last| last.marker.clone())
+        match &self.signal {
+            Some(signal) => Some(Marker::of_signal(signal, signal.recorded())),
+            None => lock(&self.last).as_ref().map(|last| last.marker.clone()),
+        }
     }
 
     /// Whether its point is reached.

@@ -7,7 +7,7 @@ use crate::lock;
 use crate::module::Function;
 use crate::priority::{Gate, LEAST};
 use crate::stream::{Operation, Stream};
-use machine::{Launch, LaunchError, LaunchOptions, Profile};
+use machine::{Launch, LaunchError, LaunchOptions, Neighbours, Profile};
 use std::sync::{Arc, LazyLock};
 
 /// How a kernel is launched.
@@ -38,6 +38,7 @@ pub struct Work {
     nonportable_cluster: bool,
     params: Vec<u8>,
     priority: i32,
+    overlaps: bool,
     gate: Arc<Gate>,
     limits: Arc<Limits>,
 }
@@ -59,8 +60,20 @@ impl Work {
     }
 
     /// The same with another priority.
-    pub fn with_priority(&self, priority: i32) -> Arc<Self> {
-        Arc::new(Self { priority, ..self.clone() })
+    pub fn with_priority(mut self: Arc<Self>, priority: i32) -> Arc<Self> {
+        Arc::make_mut(&mut self).priority = priority;
+        self
+    }
+
+    /// The same, which may begin before the kernel before it in its stream has ended, if that lets it; or may not.
+    pub fn with_overlap(mut self: Arc<Self>, overlaps: bool) -> Arc<Self> {
+        Arc::make_mut(&mut self).overlaps = overlaps;
+        self
+    }
+
+    /// Whether it may do so.
+    pub fn overlaps(&self) -> bool {
+        self.overlaps
     }
 
     /// The bytes of its parameters.
@@ -80,7 +93,7 @@ impl Work {
         }
     }
 
-    pub(crate) fn run(&self, health: &Health) {
+    pub(crate) fn run(&self, health: &Health, neighbours: Option<Neighbours<'_>>) {
         if !health.executes() {
             return;
         }
@@ -92,14 +105,25 @@ impl Work {
             Ok(workspace) => workspace,
             Err(error) => return health.note(Err(error)),
         };
+        let watch = health.checking().map(|checking| checking.begin(self));
         let options = LaunchOptions {
-            threads: *HOST_THREADS,
+            threads: if watch.is_some() { 1 } else { *HOST_THREADS },
+            observer: watch.as_ref().map(|watch| watch as &dyn machine::observe::Observer),
             stack: self.limits.stack(),
             heap: self.limits.heap(),
             grid_workspace: workspace.as_ref().map_or(0, |workspace| workspace.address),
+            neighbours,
             ..LaunchOptions::default()
         };
-        match self.machine.launch(&self.launch(self.params.clone()), &options) {
+        let result = self.machine.launch(&self.launch(self.params.clone()), &options);
+        if let (Some(checking), Some(watch)) = (health.checking(), watch) {
+            let fault = match &result {
+                Err(LaunchError::Fault(fault)) => Some(&**fault),
+                _ => None,
+            };
+            checking.end(watch, fault);
+        }
+        match result {
             Ok(_) => {}
             Err(LaunchError::Fault(fault)) => health.fault(&fault),
             Err(error) => health.note(Err(Error::of_launch(&error))),
@@ -166,6 +190,7 @@ impl Context {
             nonportable_cluster: limits.nonportable_cluster,
             params,
             priority: LEAST,
+            overlaps: false,
             gate: Arc::clone(self.device().gate()),
             limits: Arc::clone(Context::limits(self)),
         };

@@ -25,8 +25,10 @@
 //! | [`capture`] | streams whose work becomes a graph |
 //! | [`pool`] | memory that streams allocate and free in their order |
 //! | [`virtual_memory`] | addresses, memory and access, each by itself |
+//! | [`ipc`] | memory and events that several processes use |
 //! | [`peer`] | devices that use one another's memory |
 //! | [`limits`] | what kernels of a context may take |
+//! | [`check`] | what the sanitizer is told |
 //! | [`module`] | code: PTX, fatbins; functions and their attributes |
 //! | [`link`] | one image from several |
 //! | [`library`] | code that does not belong to a context |
@@ -45,12 +47,14 @@
 
 pub mod array;
 pub mod capture;
+pub mod check;
 pub mod context;
 pub mod copy;
 pub mod device;
 pub mod error;
 pub mod event;
 pub mod graph;
+pub mod ipc;
 pub mod launch;
 pub mod library;
 pub mod limits;

@@ -103,6 +103,9 @@ impl Context {
         let address = memory.allocate(bytes)?;
         let allocation = self.allocation(kind, address, bytes, flags);
         lock(&process.allocations).insert(address, allocation);
+        if let Some(checking) = process.settings.checking.as_ref().filter(|_| of_device) {
+            checking.allocated(address, bytes);
+        }
         Ok(address)
     }
 
@@ -134,6 +137,9 @@ impl Context {
         self.usable()?;
         self.permit_unsafe()?;
         let process = self.device().process();
+        if process.imports.has(address) {
+            return Err(Error::InvalidValue);
+        }
         let find = || lock(&process.allocations).get(&address).filter(|known| fits(known.kind)).cloned();
         let Some(known) = find() else {
             let of_graph = fits(MemoryKind::Device) && self.device().graph_memory().free(address)?;
@@ -146,6 +152,7 @@ impl Context {
         if lock(&process.allocations).remove(&address).is_none() {
             return Err(Error::InvalidValue);
         }
+        process.settings.checking.iter().for_each(|checking| checking.freed(address));
         if let Some(pool) = process.disown(address) {
             pool.give_back(address, known.bytes, self.legacy_stream().marker());
             return Ok(());
@@ -168,6 +175,7 @@ impl Context {
             if let Some(pool) = process.disown(allocation.address) {
                 pool.give_back(allocation.address, allocation.bytes, self.legacy_stream().marker());
             } else if allocation.owned() {
+                process.imports.forget(allocation.address);
                 // It was in the list, so its memory has it; a refusal would only mean that it has gone already.
                 let _ = process.free(allocation.address);
             } else {

@@ -8,17 +8,26 @@
 //! **Default streams** (CUDA's programming guide, "Default Stream"). The legacy default stream waits for all work of
 //! the context's blocking streams, and they wait for it; [`Streams`] adds those waits when work is submitted. The
 //! per-thread default stream is a blocking stream of the host thread. Non-blocking streams take no part.
+//!
+//! **Kernels that overlap** (programming guide, "Programmatic Dependent Launch"). A kernel that is launched so may begin
+//! when the one right before it lets it (`griddepcontrol.launch_dependents`), on a thread of its own. It counts as done
+//! after that one, whichever ends first; so what comes behind it, and `griddepcontrol.wait`, need only look at the
+//! counters.
 
 use crate::Id;
 use crate::capture::Capture;
+use crate::check::Checking;
 use crate::context::Health;
 use crate::copy::{Copy, Fill};
 use crate::error::{Error, Result};
 use crate::event::Record;
 use crate::graph::run::GraphLaunch;
+use crate::ipc::Signal;
 use crate::launch::Work;
 use crate::sync::{self, AtomicBool, AtomicU64, Condvar, LOOKS, Mutex, lock};
 use crate::values::Values;
+use machine::Neighbours;
+use sanitizer::Moment;
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
@@ -59,6 +68,11 @@ pub enum Operation {
     Wait(Marker),
     /// Frees memory.
     Free(Box<dyn FnOnce() + Send>),
+    /// In place of a kernel that may overlap with the one before it.
+    #[cfg(test)]
+    Overlapping(Box<dyn FnOnce(Neighbours<'_>) + Send>),
+    /// Comes after what the host knew, where somebody watches.
+    Know(Moment),
 }
 
 impl std::fmt::Debug for Operation {
@@ -73,25 +87,54 @@ impl std::fmt::Debug for Operation {
             Self::Record(_) => "Record",
             Self::Wait(_) => "Wait",
             Self::Free(_) => "Free",
+            #[cfg(test)]
+            Self::Overlapping(_) => "Overlapping",
+            Self::Know(_) => "Know",
         })
     }
 }
 
 impl Operation {
+    /// Whether it may begin before the kernel before it has ended, if that lets it.
+    fn overlaps(&self) -> bool {
+        match self {
+            Self::Launch(work) => work.overlaps(),
+            #[cfg(test)]
+            Self::Overlapping(_) => true,
+            _ => false,
+        }
+    }
+
     /// Runs it to its end. In a context that has failed only what others wait for still happens.
     pub(crate) fn run(self, health: &Health) {
+        self.run_among(health, None);
+    }
+
+    /// The same between others of its stream.
+    fn run_among(self, health: &Health, neighbours: Option<Neighbours<'_>>) {
         let failed = health.error().is_some();
         match self {
-            Self::Wait(marker) => marker.wait(),
+            Self::Wait(marker) => {
+                marker.stand_by();
+                if !matches!(marker.0, Place::Behind { .. }) {
+                    follow_everything(health);
+                }
+            }
             Self::Record(record) => record.stamp(),
             Self::Free(free) => free(),
-            Self::Graph(launch) => launch.run(health),
+            Self::Know(moment) => health.checking().iter().for_each(|checking| checking.learn(&moment)),
+            Self::Graph(launch) => {
+                launch.run(health);
+                follow_everything(health);
+            }
             _ if failed => {}
             Self::Call(call) => (call.call)(),
-            Self::Launch(work) => work.run(health),
+            Self::Launch(work) => work.run(health, neighbours),
             Self::Copy(copy) => health.note(copy.run()),
             Self::Fill(fill) => health.note(fill.run()),
             Self::Values(values) => values.run(health),
+            #[cfg(test)]
+            Self::Overlapping(kernel) => kernel(neighbours.expect("it is run by a stream")),
         }
     }
 }
@@ -118,9 +161,14 @@ pub struct Stream {
     /// Somebody waits for work, or for work to be done.
     changed: Condvar,
     submitted: AtomicU64,
+    /// How many are done. Who waits for it to grow says so in `waiting` before the last look at it, and who lets it grow
+    /// looks there afterwards.
     done: AtomicU64,
+    waiting: AtomicU64,
     /// The capture that it takes part in.
     pub(crate) capture: std::sync::Mutex<Option<Arc<Capture>>>,
+    /// What its next operation comes after, for who watches.
+    known: std::sync::Mutex<Moment>,
 }
 
 #[derive(Debug, Default)]
@@ -128,12 +176,46 @@ struct Queue {
     pending: VecDeque<Operation>,
     started: bool,
     closed: bool,
+    /// Whether its thread waits for work.
     sleeping: bool,
-    waiting: usize,
+    /// Operations that have been begun; the last one has this number.
+    begun: u64,
+    /// The last operation that lets the one behind it begin before its own end.
+    released: u64,
+}
+
+impl Queue {
+    /// The next operation and its number.
+    fn begin(&mut self) -> Option<(u64, Operation)> {
+        let operation = self.pending.pop_front()?;
+        self.begun += 1;
+        Some((self.begun, operation))
+    }
+}
+
+/// The order of what a graph does is not followed, where somebody watches: what comes after it is after everything.
+fn follow_everything(health: &Health) {
+    health.checking().iter().for_each(|checking| checking.learn_everything());
+}
+
+/// What an operation comes after that is submitted now: what the host knows, and what the default stream's rules put
+/// before it, whether that is still under way or not.
+fn known_before(checking: &Checking, order: &Order, stream: &Stream) -> Moment {
+    let mut known = checking.host();
+    let mut join = |other: &Stream| known.join(&crate::lock(&other.known));
+    match stream.kind {
+        Kind::NonBlocking => {}
+        Kind::Blocking => join(&order.legacy),
+        Kind::Legacy => {
+            let all = order.others.iter().chain(order.per_thread.values());
+            all.filter(|other| other.kind == Kind::Blocking).for_each(|other| join(other));
+        }
+    }
+    known
 }
 
 /// A place in a stream's order: it is passed when everything submitted before it is done. Or a point that a graph
-/// records while it runs.
+/// records while it runs, or that any process does.
 #[derive(Clone, Debug)]
 pub struct Marker(Place);
 
@@ -141,6 +223,7 @@ pub struct Marker(Place);
 enum Place {
     Behind { stream: Arc<Stream>, after: u64 },
     At(Arc<Record>),
+    Elsewhere { signal: Arc<Signal>, number: u64 },
 }
 
 impl Marker {
@@ -149,16 +232,39 @@ impl Marker {
         Self(Place::At(Arc::clone(record)))
     }
 
-    /// Whether it is passed.
-    pub fn passed(&self) -> bool {
-        match &self.0 {
-            Place::Behind { stream, after } => stream.done.load(Ordering::Acquire) >= *after,
-            Place::At(record) => record.stamped(),
-        }
+    /// The point where a record of an event that other processes use is reached.
+    pub(crate) fn of_signal(signal: &Arc<Signal>, number: u64) -> Self {
+        Self(Place::Elsewhere { signal: Arc::clone(signal), number })
     }
 
-    /// Waits until it is passed.
+    /// Whether it is passed.
+    pub fn passed(&self) -> bool {
+        let passed = match &self.0 {
+            Place::Behind { stream, after } => stream.done() >= *after,
+            Place::At(record) => record.stamped(),
+            Place::Elsewhere { signal, number } => signal.reached(*number),
+        };
+        if let Place::Behind { stream, .. } = &self.0
+            && passed
+            && let Some(checking) = stream.health.checking()
+        {
+            let known = crate::lock(&stream.known).clone();
+            checking.learn(&known);
+        }
+        passed
+    }
+
+    /// Waits until it is passed, on a thread of the program. If the stream's own thread has not begun what is to be done,
+    /// this one does it: to wake the other takes longer than most kernels do.
     pub fn wait(&self) {
+        if let Place::Behind { stream, after } = &self.0 {
+            stream.help(*after);
+        }
+        self.stand_by();
+    }
+
+    /// Waits until it is passed, on a thread of the driver's.
+    pub(crate) fn stand_by(&self) {
         for _ in 0..LOOKS {
             if self.passed() {
                 return;
@@ -168,13 +274,9 @@ impl Marker {
         let stream = match &self.0 {
             Place::Behind { stream, .. } => stream,
             Place::At(record) => return record.wait(),
+            Place::Elsewhere { signal, number } => return signal.wait(*number),
         };
-        let mut queue = lock(&stream.queue);
-        queue.waiting += 1;
-        while !self.passed() {
-            queue = stream.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
-        }
-        queue.waiting -= 1;
+        stream.wait_until(|_| self.passed());
     }
 
     /// Whether it is a place in this stream's own order.
@@ -194,7 +296,9 @@ impl Stream {
             changed: Condvar::new(),
             submitted: AtomicU64::new(0),
             done: AtomicU64::new(0),
+            waiting: AtomicU64::new(0),
             capture: std::sync::Mutex::default(),
+            known: std::sync::Mutex::default(),
         })
     }
 
@@ -220,16 +324,27 @@ impl Stream {
     }
 
     fn idle(&self) -> bool {
-        self.done.load(Ordering::Acquire) == self.submitted.load(Ordering::Acquire)
+        self.done() == self.submitted.load(Ordering::Acquire)
+    }
+
+    fn done(&self) -> u64 {
+        self.done.load(Ordering::SeqCst)
+    }
+
+    /// Waits for what another operation that is done can change.
+    fn wait_until(&self, is: impl Fn(&Queue) -> bool) {
+        let mut queue = lock(&self.queue);
+        self.waiting.fetch_add(1, Ordering::SeqCst);
+        while !is(&queue) {
+            queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
+        }
+        self.waiting.fetch_sub(1, Ordering::SeqCst);
     }
 
     /// Waits until another operation may be added.
     fn make_room(&self) {
-        let mut queue = lock(&self.queue);
-        while queue.pending.len() >= MOST_PENDING {
-            queue.waiting += 1;
-            queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
-            queue.waiting -= 1;
+        if self.submitted.load(Ordering::Relaxed).saturating_sub(self.done()) >= MOST_PENDING as u64 {
+            self.wait_until(|queue| queue.pending.len() < MOST_PENDING);
         }
     }
 
@@ -247,6 +362,7 @@ impl Stream {
         }
         queue.pending.push_back(operation);
         self.submitted.fetch_add(1, Ordering::Release);
+        self.begin_early(&mut queue);
         let wake = queue.sleeping;
         drop(queue);
         if wake {
@@ -255,23 +371,98 @@ impl Stream {
         Ok(())
     }
 
-    /// The worker thread.
-    fn work(&self) {
-        while let Some(operation) = self.next() {
-            // A panic of ours must not leave everybody waiting: it becomes the context's error.
-            let run = std::panic::AssertUnwindSafe(|| operation.run(&self.health));
-            if std::panic::catch_unwind(run).is_err() {
-                self.health.note(Err(Error::Unknown));
-            }
-            let queue = lock(&self.queue);
-            self.done.fetch_add(1, Ordering::Release);
-            if queue.waiting > 0 {
-                self.changed.notify_all();
-            }
+    /// Does what is to be done up to an operation, unless somebody else is at it. The program's functions are left to the
+    /// stream's thread: they may need what the calling thread holds.
+    fn help(self: &Arc<Self>, until: u64) {
+        let next = || {
+            let mut queue = lock(&self.queue);
+            let others_are_at_it = self.done() != queue.begun;
+            let own = matches!(queue.pending.front(), Some(Operation::Call(_)));
+            if others_are_at_it || own || queue.begun >= until { None } else { queue.begin() }
+        };
+        let mut helped = false;
+        while let Some((number, operation)) = next() {
+            self.carry_out(number, operation);
+            helped = true;
+        }
+        if helped {
+            self.wake();
         }
     }
 
-    fn next(&self) -> Option<Operation> {
+    /// Wakes the stream's thread, if there is something for it.
+    fn wake(&self) {
+        let queue = lock(&self.queue);
+        let wanted = queue.closed || !queue.pending.is_empty();
+        if queue.sleeping && wanted {
+            drop(queue);
+            self.changed.notify_all();
+        }
+    }
+
+    /// The worker thread.
+    fn work(self: &Arc<Self>) {
+        while let Some((number, operation)) = self.next() {
+            self.carry_out(number, operation);
+        }
+    }
+
+    /// Runs the operation with this number, which is done when all before it are.
+    fn carry_out(self: &Arc<Self>, number: u64, operation: Operation) {
+        let complete = || self.done() + 1 >= number;
+        let release = || self.release(number);
+        let neighbours = Neighbours { complete: &complete, release: &release };
+        // A panic of ours must not leave everybody waiting: it becomes the context's error.
+        let run = || operation.run_among(&self.health, Some(neighbours));
+        let run = std::panic::AssertUnwindSafe(|| match self.health.checking() {
+            Some(checking) => checking.run(&self.known, run),
+            None => run(),
+        });
+        if std::panic::catch_unwind(run).is_err() {
+            self.health.note(Err(Error::Unknown));
+        }
+        if !complete() {
+            self.wait_until(|_| complete());
+        }
+        self.done.fetch_add(1, Ordering::SeqCst);
+        if self.waiting.load(Ordering::SeqCst) > 0 {
+            // Nobody is between a look and sleep.
+            drop(lock(&self.queue));
+            self.changed.notify_all();
+        }
+    }
+
+    /// The operation with this number lets the one behind it begin.
+    fn release(self: &Arc<Self>, number: u64) {
+        let mut queue = lock(&self.queue);
+        queue.released = number;
+        self.begin_early(&mut queue);
+    }
+
+    /// Begins the next operation on a thread of its own, if the last one that was begun lets it.
+    fn begin_early(self: &Arc<Self>, queue: &mut Queue) {
+        let last = queue.begun;
+        let overlaps = queue.pending.front().is_some_and(Operation::overlaps);
+        if last == 0 || queue.released != last || !overlaps || self.done() >= last {
+            return;
+        }
+        let Some((number, operation)) = queue.begin() else { return };
+        let (stream, name) = (Arc::clone(self), format!("stream {}, early", self.id.0));
+        let handed_over = Arc::new(Mutex::new(Some(operation)));
+        let taken = Arc::clone(&handed_over);
+        let early = move || {
+            let operation = lock(&taken).take();
+            operation.into_iter().for_each(|operation| stream.carry_out(number, operation));
+            stream.wake();
+        };
+        if sync::thread::Builder::new().name(name).spawn(early).is_err() {
+            // Without a thread it begins in its turn.
+            queue.begun = last;
+            lock(&handed_over).take().into_iter().for_each(|operation| queue.pending.push_front(operation));
+        }
+    }
+
+    fn next(&self) -> Option<(u64, Operation)> {
         for _ in 0..LOOKS {
             if !self.idle() {
                 break;
@@ -280,11 +471,12 @@ impl Stream {
         }
         let mut queue = lock(&self.queue);
         loop {
-            if let Some(operation) = queue.pending.pop_front() {
-                return Some(operation);
-            }
-            if queue.closed {
-                return None;
+            // Another thread may be at an operation; it wakes this one if there are more.
+            if self.done() == queue.begun {
+                let next = queue.begin();
+                if next.is_some() || queue.closed {
+                    return next;
+                }
             }
             queue.sleeping = true;
             queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
@@ -361,6 +553,9 @@ impl Streams {
         for marker in self.others_before(&order, stream) {
             stream.push(Operation::Wait(marker))?;
         }
+        if let Some(checking) = self.health.checking() {
+            stream.push(Operation::Know(known_before(checking, &order, stream)))?;
+        }
         stream.push(operation)?;
         Ok(stream.marker())
     }
@@ -418,93 +613,5 @@ impl Drop for Streams {
     }
 }
 
-/// Many orders of threads, tried out by `shuttle`: `cargo test -p warploom-driver --features shuttle --lib stream`.
-#[cfg(all(test, feature = "shuttle"))]
-mod tests {
-    use super::*;
-    use crate::context::Health;
-    use std::sync::Mutex as Plain;
-
-    /// Orders that each test tries.
-    const ORDERS: usize = 2000;
-
-    fn note(log: &Arc<Plain<Vec<u32>>>, number: u32) -> Operation {
-        let log = Arc::clone(log);
-        let call = Arc::new(move || crate::lock(&log).push(number));
-        Operation::Call(HostCall { function: 0, argument: 0, call })
-    }
-
-    /// Work of a stream is done in order, and who waits for a marker finds it done.
-    #[test]
-    fn order_and_markers() {
-        shuttle::check_pct(
-            || {
-                let streams = Streams::new(&Health::healthy());
-                let stream = streams.create(Kind::NonBlocking, 0);
-                let log = Arc::default();
-                streams.submit(&stream, note(&log, 1)).unwrap();
-                let marker = streams.submit(&stream, note(&log, 2)).unwrap();
-                let (there, other) = (Arc::clone(&log), marker.clone());
-                let waits = shuttle::thread::spawn(move || {
-                    other.wait();
-                    assert!(crate::lock(&there).starts_with(&[1, 2]));
-                });
-                streams.submit(&stream, note(&log, 3)).unwrap();
-                marker.wait();
-                assert!(crate::lock(&log).starts_with(&[1, 2]));
-                waits.join().unwrap();
-                streams.settle(&stream);
-                assert_eq!(*crate::lock(&log), [1, 2, 3]);
-                streams.close();
-            },
-            ORDERS,
-            4,
-        );
-    }
-
-    /// Streams that wait for one another's markers, and the rules of the legacy default stream.
-    #[test]
-    fn streams_wait_for_streams() {
-        shuttle::check_pct(
-            || {
-                let streams = Streams::new(&Health::healthy());
-                let (a, b) = (streams.create(Kind::Blocking, 0), streams.create(Kind::NonBlocking, 0));
-                let log = Arc::default();
-                streams.submit(&a, note(&log, 1)).unwrap();
-                streams.submit(&streams.legacy(), note(&log, 2)).unwrap();
-                let marker = streams.submit(&a, note(&log, 3)).unwrap();
-                streams.submit(&b, Operation::Wait(marker)).unwrap();
-                streams.submit(&b, note(&log, 4)).unwrap();
-                streams.synchronize();
-                assert_eq!(*crate::lock(&log), [1, 2, 3, 4]);
-                streams.close();
-            },
-            ORDERS,
-            4,
-        );
-    }
-
-    /// What was submitted before a stream is given up is still done; what comes after is refused.
-    #[test]
-    fn closing_loses_nothing() {
-        shuttle::check_pct(
-            || {
-                let streams = Arc::new(Streams::new(&Health::healthy()));
-                let stream = streams.create(Kind::NonBlocking, 0);
-                let log = Arc::default();
-                let (others, same, there) = (Arc::clone(&streams), Arc::clone(&stream), Arc::clone(&log));
-                let submits = shuttle::thread::spawn(move || {
-                    (1..4).take_while(|&number| others.submit(&same, note(&there, number)).is_ok()).count()
-                });
-                streams.remove(&stream);
-                let accepted = submits.join().unwrap();
-                stream.marker().wait();
-                assert_eq!(crate::lock(&log).len(), accepted);
-                assert_eq!(streams.submit(&stream, note(&log, 9)).unwrap_err(), Error::InvalidHandle);
-                streams.close();
-            },
-            ORDERS,
-            4,
-        );
-    }
-}
+#[cfg(test)]
+mod tests;

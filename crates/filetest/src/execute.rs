@@ -4,6 +4,7 @@ use super::case::{Case, Parameter};
 use super::directive::Program;
 use super::place::{OnGpu, OnMachine, Placed};
 use super::schedule::Schedule;
+use machine::observe::Observer;
 use machine::output::Output;
 use machine::{Device, DeviceOptions, Launch, LaunchError, LaunchOptions, LoadedModule};
 use ptx::diagnostic::Diagnostic;
@@ -72,6 +73,25 @@ fn compile(program: &Program) -> Result<Checked<Module>, String> {
 /// If the file is wrong: PTX that does not compile, a kernel or variable that it does not have, parameters that do not
 /// fit. What the machine refuses is an [`Outcome`].
 pub fn run(program: &Program, case: &Case, schedule: Schedule) -> Result<Outcome, String> {
+    run_watched(program, case, schedule, &mut |_, run| run(None))
+}
+
+/// Launches with an observer; the fault, if it ends with one.
+pub type Run<'a> = dyn FnMut(Option<&dyn Observer>) -> Option<Box<machine::Fault>> + 'a;
+
+/// Runs a launch in its own way.
+pub type Watched<'a> = dyn FnMut(&Launch<'_>, &mut Run<'_>) -> Option<Box<machine::Fault>> + 'a;
+
+/// As [`run`]; `watch` is to run the launch that it is given, with an observer of its choice.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_watched(
+    program: &Program,
+    case: &Case,
+    schedule: Schedule,
+    watch: &mut Watched<'_>,
+) -> Result<Outcome, String> {
     let at = |why: String| format!("{}:{}: {why}", program.name, case.line);
     let module = compile(program)?;
     let capture = Capture::default();
@@ -83,7 +103,7 @@ pub fn run(program: &Program, case: &Case, schedule: Schedule) -> Result<Outcome
             return Ok(Outcome { end: End::NotLoaded(error.to_string()), printed: None, memory: Vec::new() });
         }
     };
-    launch(&device, &loaded, case, schedule, &capture).map_err(at)
+    launch(&device, &loaded, case, schedule, &capture, watch).map_err(at)
 }
 
 fn launch(
@@ -92,6 +112,7 @@ fn launch(
     case: &Case,
     schedule: Schedule,
     capture: &Capture,
+    watch: &mut Watched<'_>,
 ) -> Result<Outcome, String> {
     let engine = OnMachine { device, loaded };
     let kernel = loaded.kernel(&case.kernel).ok_or_else(|| format!("no kernel {}", case.kernel))?;
@@ -105,20 +126,28 @@ fn launch(
         dynamic_shared: case.shared,
         params: placed.params.clone(),
     };
-    let options = LaunchOptions {
-        threads: schedule.threads,
-        scheduler: schedule.scheduler,
-        budget: Some(case.budget),
-        ..LaunchOptions::default()
-    };
-    let end = match device.launch(&launch, &options) {
-        Ok(_) => End::Finished,
-        Err(LaunchError::Fault(fault)) => End::Fault(fault),
-        Err(LaunchError::Unsupported(unsupported)) => End::Unsupported(unsupported.to_string()),
-        Err(error @ (LaunchError::InvalidConfiguration(_) | LaunchError::OutOfResources(_))) => {
-            End::Refused(error.to_string())
+    let mut end = End::Finished;
+    watch(&launch, &mut |observer| {
+        let options = LaunchOptions {
+            threads: schedule.threads,
+            scheduler: schedule.scheduler,
+            budget: Some(case.budget),
+            observer,
+            ..LaunchOptions::default()
+        };
+        end = match device.launch(&launch, &options) {
+            Ok(_) => End::Finished,
+            Err(LaunchError::Fault(fault)) => End::Fault(fault),
+            Err(LaunchError::Unsupported(unsupported)) => End::Unsupported(unsupported.to_string()),
+            Err(error @ (LaunchError::InvalidConfiguration(_) | LaunchError::OutOfResources(_))) => {
+                End::Refused(error.to_string())
+            }
+        };
+        match &end {
+            End::Fault(fault) => Some(fault.clone()),
+            _ => None,
         }
-    };
+    });
     let printed = capture.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
     Ok(Outcome { end, printed: Some(printed), memory: placed.contents(case, &engine)? })
 }

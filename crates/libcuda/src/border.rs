@@ -1,10 +1,9 @@
 //! What every function does around its work.
 
 use driver::{Error, Result};
-use std::fmt;
 
 /// Runs a function's work.
-pub(crate) fn call(name: &str, arguments: &dyn fmt::Display, work: impl FnOnce() -> Result<()>) -> u32 {
+pub(crate) fn call(name: &str, arguments: &border::Arguments<'_>, work: impl FnOnce() -> Result<()>) -> u32 {
     let result =
         border::call(name, arguments, work, Error::Unknown, "CUDA_SUCCESS", |error| error.name().to_owned());
     result.err().map_or(0, |error| error as u32)

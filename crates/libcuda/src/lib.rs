@@ -23,26 +23,16 @@
 //! | `CUDA_VISIBLE_DEVICES` | which of them the program sees, in which order: `1,0` |
 //! | `WARPLOOM_MEMORY` | the most global memory that each device may have: `512M`, `2G` |
 //! | `WARPLOOM_LOG` | what is logged, and where to; see [`border::journal`] |
-//! | `WARPLOOM_TRACE` | `api` logs every call with its arguments and its result |
+//! | `WARPLOOM_TRACE` | `api` logs every call with its arguments, its result and what it has written for the program |
+//! | `WARPLOOM_CHECK` | what the sanitizer looks for: `race,memory,init,sync` or `all`; `WARPLOOM_CHECK_SUPPRESS` names a file |
+//! | | with what it leaves out, `WARPLOOM_CHECK_REPORT` one that gets its reports as lines of JSON |
 //! | `WARPLOOM_STUB` | `1` executes no kernel, to find out which tests of a program need that |
 
 mod api;
 mod border;
+mod checks;
 mod pointers;
 mod state;
 mod symbols;
 
-/// The types of `cuda.h`.
-#[allow(
-    non_camel_case_types,
-    non_snake_case,
-    non_upper_case_globals,
-    dead_code,
-    unused_imports,
-    missing_docs,
-    unreachable_pub,
-    clippy::all
-)]
-mod sys {
-    include!(concat!(env!("OUT_DIR"), "/sys.rs"));
-}
+include!(concat!(env!("OUT_DIR"), "/sys.rs"));

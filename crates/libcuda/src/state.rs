@@ -83,7 +83,7 @@ pub(crate) fn initialise() -> Result<()> {
     };
     DRIVER.get_or_init(|| {
         watch_forks();
-        let settings = Settings { execution, memory_limit };
+        let settings = Settings { execution, memory_limit, checking: crate::checks::wanted() };
         Driver::with_settings(
             profiles,
             Box::new(ProcessMemory),
@@ -272,13 +272,18 @@ const LEGACY: usize = 1;
 /// The handle of the thread's default stream.
 const OF_THREAD: usize = 2;
 
+/// Whether a handle means the legacy default stream.
+pub(crate) fn is_legacy(handle: sys::CUstream) -> bool {
+    handle.addr() == LEGACY || (handle.is_null() && !PER_THREAD.get())
+}
+
 /// The stream that a handle means, and its context.
 pub(crate) fn stream(handle: sys::CUstream) -> Result<(Arc<Context>, Arc<Stream>)> {
     match handle.addr() {
         0 | LEGACY | OF_THREAD => {
             let context = current()?;
-            let per_thread = handle.addr() == OF_THREAD || (handle.is_null() && PER_THREAD.get());
-            let stream = if per_thread { context.per_thread_stream() } else { context.legacy_stream() };
+            let legacy = is_legacy(handle);
+            let stream = if legacy { context.legacy_stream() } else { context.per_thread_stream() };
             Ok((context, stream))
         }
         _ => {

@@ -12,8 +12,11 @@ fn library() -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("lib");
     std::fs::create_dir_all(&folder).unwrap();
     for name in ["libcuda.so", "libcuda.so.1"] {
-        // Tests run at the same time: whoever is first makes the link.
-        let _ = std::os::unix::fs::symlink(&built, folder.join(name));
+        // Tests run at the same time, and what another profile has built may be linked there.
+        let fresh = folder.join(format!("{name}.{:?}", std::thread::current().id()));
+        let _ = std::fs::remove_file(&fresh);
+        std::os::unix::fs::symlink(&built, &fresh).unwrap();
+        std::fs::rename(&fresh, folder.join(name)).unwrap();
     }
     folder
 }
@@ -96,6 +99,13 @@ fn load_faults_forks_and_ends() {
 }
 
 #[test]
+fn a_crowd_of_kernels_and_threads() {
+    let output = run("crowd", &[("WARPLOOM_MEMORY", "64M")]);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(errors.contains("lies"), "{errors}");
+}
+
+#[test]
 fn mistakes_are_errors() {
     let output = run("faults", &[]);
     let errors = String::from_utf8_lossy(&output.stderr);
@@ -117,6 +127,21 @@ fn images_are_linked() {
 #[test]
 fn kinds_of_memory() {
     run("host_memory", &[("WARPLOOM_DEVICES", "h200,a100")]);
+}
+
+#[test]
+fn kernels_that_overlap() {
+    run("overlap", &[]);
+}
+
+#[test]
+fn processes_share_memory_and_events() {
+    run("ipc", &[]);
+}
+
+#[test]
+fn batches_and_tensor_maps() {
+    run("batch", &[]);
 }
 
 #[test]
@@ -144,6 +169,9 @@ fn a_trace_shows_calls() {
     let output = run("vector", &[("WARPLOOM_TRACE", "api")]);
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(errors.contains("warploom: cuInit(flags=0) = CUDA_SUCCESS"), "{errors}");
+    // What a call writes stands behind its argument.
+    let global = errors.lines().find(|line| line.contains("cuModuleGetGlobal_v2(")).unwrap_or_default();
+    assert!(global.contains(" -> 0x") && global.contains(" -> 4, module="), "{errors}");
     assert!(errors.contains(") = CUDA_ERROR_NOT_FOUND"), "{errors}");
 }
 

@@ -1,7 +1,6 @@
 //! What every function does around its work.
 
 use crate::error::{Error, Result};
-use std::fmt;
 
 /// Reading and writing through the program's pointers.
 pub(crate) mod pointers {
@@ -9,7 +8,7 @@ pub(crate) mod pointers {
 }
 
 /// Runs a function's work and remembers its error.
-pub(crate) fn call(name: &str, arguments: &dyn fmt::Display, work: impl FnOnce() -> Result<()>) -> u32 {
+pub(crate) fn call(name: &str, arguments: &border::Arguments<'_>, work: impl FnOnce() -> Result<()>) -> u32 {
     match border::call(name, arguments, work, Error::UNKNOWN, "cudaSuccess", |error| error.to_string()) {
         Ok(()) => 0,
         Err(error) => error.recorded(),

@@ -32,35 +32,8 @@ mod error;
 mod image;
 mod registry;
 
-/// The types of CUDA 13.0.
-#[allow(
-    non_camel_case_types,
-    non_snake_case,
-    non_upper_case_globals,
-    dead_code,
-    unused_imports,
-    missing_docs,
-    unreachable_pub,
-    clippy::all
-)]
-mod sys {
-    include!(concat!(env!("OUT_DIR"), "/sys.rs"));
-}
-
-/// The types of CUDA 12.9.
-#[allow(
-    non_camel_case_types,
-    non_snake_case,
-    non_upper_case_globals,
-    dead_code,
-    unused_imports,
-    missing_docs,
-    unreachable_pub,
-    clippy::all
-)]
-mod sys12 {
-    include!(concat!(env!("OUT_DIR"), "/sys12.rs"));
-}
+include!(concat!(env!("OUT_DIR"), "/sys.rs"));
+include!(concat!(env!("OUT_DIR"), "/sys12.rs"));
 
 /// The functions that are made by the build script.
 mod exports {

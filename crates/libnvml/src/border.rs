@@ -83,7 +83,7 @@ pub(crate) mod pointers {
 }
 
 /// Runs a function's work.
-pub(crate) fn call(name: &str, arguments: &dyn fmt::Display, work: impl FnOnce() -> Result<()>) -> u32 {
+pub(crate) fn call(name: &str, arguments: &border::Arguments<'_>, work: impl FnOnce() -> Result<()>) -> u32 {
     let result = border::call(name, arguments, work, Error::UNKNOWN, "Success", |error| error.to_string());
     result.err().map_or(sys::nvmlReturn_enum_NVML_SUCCESS, |error| error.0)
 }

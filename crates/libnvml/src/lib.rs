@@ -17,21 +17,7 @@ mod api;
 mod border;
 mod state;
 
-/// The types of `nvml.h`.
-#[allow(
-    non_camel_case_types,
-    non_snake_case,
-    non_upper_case_globals,
-    dead_code,
-    unused_imports,
-    missing_docs,
-    unreachable_pub,
-    clippy::all
-)]
-mod sys {
-    use std::os::raw;
-    include!(concat!(env!("OUT_DIR"), "/sys.rs"));
-}
+include!(concat!(env!("OUT_DIR"), "/sys.rs"));
 
 /// The functions that are not supported.
 mod exports {

@@ -47,8 +47,12 @@ pub(crate) struct Grid<'a> {
     pub(crate) opaque: &'a [(u64, ScalarType)],
     /// Where the module's constant variables are.
     pub(crate) constants: &'a [std::ops::Range<u64>],
+    /// The grids behind this one that may begin before its end.
+    pub(crate) dependents: crate::dependents::Dependents<'a>,
     /// Bytes of the heap that device-side `malloc` may still take.
     pub(crate) heap: &'a std::sync::atomic::AtomicI64,
+    /// Who is told what orders threads.
+    pub(crate) observer: Option<&'a dyn crate::observe::Observer>,
 }
 
 impl Grid<'_> {
@@ -81,6 +85,8 @@ pub(crate) struct Threads {
     pub(crate) cluster_phase: Mask,
     /// Local memory: thread-major.
     pub(crate) local: Vec<u8>,
+    /// What they have seen of memory that others change.
+    pub(crate) looks: crate::looks::Looks,
 }
 
 /// A trap and the lane that raised it.

@@ -1,6 +1,7 @@
 //! Launching: devices, loaded modules, kernels, and the checks that stand between a request and a running grid.
 
 use crate::decode::{self, Unsupported};
+use crate::dependents::{Dependents, Neighbours};
 use crate::exec::{Grid, code_address};
 use crate::fault::{Fault, Place, Trap};
 use crate::lanes::simd::Level;
@@ -284,6 +285,11 @@ impl LoadedModule {
         &self.module
     }
 
+    /// The same, to be kept.
+    pub fn shared_module(&self) -> &Arc<Checked<Module>> {
+        &self.module
+    }
+
     /// The entry called `name`.
     pub fn kernel(&self, name: &str) -> Option<Kernel<'_>> {
         let (function, _) = self.module.entries().find(|(_, f)| f.name == name)?;
@@ -348,6 +354,11 @@ impl<'a> Kernel<'a> {
     /// How its parameters lie in the buffer of [`Launch::params`].
     pub fn parameters(&self) -> Vec<ParameterLayout> {
         parameter_layout(&self.module.module, self.function)
+    }
+
+    /// The module that it is in.
+    pub fn module(&self) -> &'a LoadedModule {
+        self.module
     }
 
     /// Its handle: see [`LoadedModule::entry`].
@@ -445,6 +456,8 @@ pub struct LaunchOptions<'a> {
     pub cancel: Option<&'a AtomicBool>,
     /// Called with the number of CTAs done, from any host thread.
     pub progress: Option<&'a (dyn Fn(u64) + Sync)>,
+    /// The grids before and behind it, if they may overlap with it.
+    pub neighbours: Option<Neighbours<'a>>,
 }
 
 impl std::fmt::Debug for LaunchOptions<'_> {
@@ -555,7 +568,9 @@ impl Device {
             objects: &objects,
             opaque: &launch.kernel.module.opaque,
             constants: &launch.kernel.module.constants,
+            dependents: Dependents::new(options.neighbours, shape.grid),
             heap: &heap,
+            observer: options.observer,
         };
         let shared = static_shared + launch.dynamic_shared;
         let per_multiprocessor = self.profile.resident_ctas(threads_per_cta, shared).max(1);
@@ -572,6 +587,7 @@ impl Device {
             cancel: options.cancel,
             progress: options.progress,
         };
+        grid.tell_begin();
         match grid::run(&grid, &plan) {
             Ok(warp_instructions) => {
                 Ok(LaunchReport { warp_instructions, elapsed: started.elapsed(), threads })

@@ -14,7 +14,9 @@
 //! | `program` | decoded code |
 //! | [`lanes`] | registers as planes; host vector levels |
 //! | `ops` | what operations do |
+//! | `looks` | threads that spin |
 //! | `common` | what the CTAs of a cluster share |
+//! | `dependents` | grids that begin before the one before them has ended |
 //! | `run` | groups of lanes, packs, CTAs, clusters, grids |
 //! | [`schedule`] | who runs next |
 //! | [`observe`] | who watches |
@@ -29,10 +31,12 @@ compile_error!("guest memory is little-endian and is accessed in place");
 
 mod common;
 mod decode;
+mod dependents;
 mod exec;
 pub mod fault;
 pub mod lanes;
 pub mod launch;
+mod looks;
 pub mod memory;
 pub mod observe;
 mod ops;
@@ -47,6 +51,7 @@ pub mod texture;
 pub mod trace;
 
 pub use decode::Unsupported;
+pub use dependents::Neighbours;
 pub use fault::{Fault, Trap};
 pub use launch::{
     Device, DeviceOptions, Kernel, Launch, LaunchError, LaunchOptions, LaunchReport, LoadError, LoadedModule,

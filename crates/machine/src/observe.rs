@@ -1,12 +1,13 @@
 //! Observers: who wants to know what a launch does. They cost nothing when absent: the dispatch loop is compiled twice.
 
-use crate::exec::Exec;
+use crate::exec::{Exec, Grid};
 use crate::fault::Access;
 use crate::lanes::LANES;
 use crate::memory::SpaceKind;
+use crate::memory::mbarrier::Mbarrier;
 use crate::ops::address::addresses;
 use crate::ops::shape::NEGATE;
-use crate::program::{Image, Meta};
+use crate::program::{Image, Meta, Origin};
 use ptx::module::FuncId;
 
 /// One warp is about to execute one instruction.
@@ -43,10 +44,158 @@ pub struct MemoryAccess<'a> {
     pub addresses: &'a [u64; LANES],
 }
 
+/// Lanes of a warp at an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lanes {
+    /// `%ctaid`.
+    pub block: [u32; 3],
+    /// `%warpid`.
+    pub warp: u32,
+    /// Which of its lanes.
+    pub mask: u32,
+    /// The function, and the index in its body.
+    pub place: (FuncId, u32),
+}
+
+/// What an operation does to an mbarrier object. Addresses are those of the shared window, with the rank of the CTA.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MbarrierEvent {
+    /// `mbarrier.init`, `.inval`, `.arrive`, `.expect_tx`, `.complete_tx`, `cp.async.mbarrier.arrive`: the instruction
+    /// says which.
+    Changed {
+        /// The object before.
+        before: Mbarrier,
+        /// The object after.
+        after: Mbarrier,
+    },
+    /// An asynchronous operation of these lanes has told the object that its bytes have come.
+    Completed {
+        /// The object before.
+        before: Mbarrier,
+        /// The object after.
+        after: Mbarrier,
+    },
+    /// `mbarrier.test_wait` or `.try_wait` found the phase of this parity over.
+    Waited {
+        /// The parity of the phase that is over.
+        parity: bool,
+    },
+}
+
+/// What happens besides the accesses that [`Event`]s tell of. Nothing is told twice: waiting operations are executed again
+/// and again, and tell when they are done.
+#[derive(Clone, Copy, Debug)]
+pub enum Happening<'a> {
+    /// The launch begins: its shape, as kernel and launch say it together.
+    Began {
+        /// CTAs in each dimension.
+        grid: [u32; 3],
+        /// Threads of a CTA in each dimension.
+        block: [u32; 3],
+        /// CTAs of a cluster in each dimension.
+        cluster: [u32; 3],
+    },
+    /// `bar.warp.sync`: these lanes have met.
+    WarpBarrier(Lanes),
+    /// Lanes have arrived at a CTA barrier.
+    BarrierArrived {
+        /// Who. Their place is the barrier instruction.
+        lanes: Lanes,
+        /// Which of the CTA's barriers.
+        number: usize,
+        /// Whether they wait there, or have only arrived.
+        waits: bool,
+        /// The thread count that they name.
+        threads: Option<u32>,
+        /// Lanes of the warp that have not exited.
+        live: u32,
+    },
+    /// A CTA barrier lets its threads go on.
+    BarrierCompleted {
+        /// `%ctaid`.
+        block: [u32; 3],
+        /// Which of the CTA's barriers.
+        number: usize,
+    },
+    /// `barrier.cluster.arrive`.
+    ClusterArrived {
+        /// Who.
+        lanes: Lanes,
+        /// The parity of the phase that they arrive in.
+        phase: bool,
+    },
+    /// `barrier.cluster.wait`: the phase is over.
+    ClusterWaited {
+        /// Who.
+        lanes: Lanes,
+        /// The parity of the phase that they have waited for, of those lanes where it is odd.
+        odd: u32,
+    },
+    /// An mbarrier object.
+    Mbarrier {
+        /// Who.
+        lanes: Lanes,
+        /// Where it is.
+        address: u64,
+        /// What happened to it.
+        event: MbarrierEvent,
+    },
+    /// `cp.async`: the destination of every lane in the shared window. The source is in the event before.
+    CopiedAsync {
+        /// Who.
+        lanes: Lanes,
+        /// Where to, each.
+        to: &'a [u64; LANES],
+        /// Bytes written.
+        bytes: u32,
+        /// Bytes read, by lane.
+        read: &'a [u32; LANES],
+    },
+    /// A lane begins a bulk or tensor copy: what follows belongs to it.
+    BulkCopy(Lanes),
+    /// A part of that copy: generic address and bytes.
+    BulkAccess {
+        /// The first byte.
+        address: u64,
+        /// How many.
+        bytes: u64,
+        /// Load, store or reduction.
+        access: Access,
+    },
+    /// A compare-and-swap: lanes for which memory was changed.
+    Swapped(Lanes),
+    /// `shfl.sync` reads the register of a lane that does not take part; the mask has the lanes that do.
+    ShuffledFromOutside(Lanes),
+    /// Device code has allocated memory, or freed it.
+    Heap {
+        /// Who.
+        lanes: Lanes,
+        /// The first byte.
+        address: u64,
+        /// How many; 0 when freed.
+        bytes: u64,
+    },
+    /// Lanes have exited.
+    Exited(Lanes),
+    /// All threads of a CTA have exited.
+    BlockDone {
+        /// `%ctaid`.
+        block: [u32; 3],
+    },
+}
+
 /// Watches a launch. Host threads call it concurrently.
 pub trait Observer: Sync {
     /// Called before a warp executes an instruction.
     fn instruction(&self, event: &Event<'_>);
+
+    /// Whether [`Observer::instruction`] is to be called for this instruction of a function: asked once a launch.
+    fn watches(&self, _function: FuncId, _instruction: u32) -> bool {
+        true
+    }
+
+    /// Called for everything else that happens.
+    fn happening(&self, _happening: &Happening<'_>) {}
 }
 
 /// What the dispatch loop is compiled for: with an observer or without.
@@ -65,23 +214,67 @@ impl Watch for Unwatched {
 
 /// Somebody does.
 pub(crate) struct Watched<'a> {
-    pub(crate) observer: &'a dyn Observer,
-    pub(crate) image: &'a Image,
+    observer: &'a dyn Observer,
+    image: &'a Image,
+    /// Whether the observer wants to hear of an operation.
+    wanted: Vec<bool>,
+}
+
+impl<'a> Watched<'a> {
+    pub(crate) fn new(observer: &'a dyn Observer, image: &'a Image) -> Self {
+        let wants = |(meta, origin): (&Meta, &Origin)| {
+            *meta != Meta::Part && observer.watches(origin.function, origin.instruction)
+        };
+        let wanted = image.metas.iter().zip(&image.origins).map(wants).collect();
+        Self { observer, image, wanted }
+    }
+}
+
+impl Grid<'_> {
+    /// The launch begins.
+    pub(crate) fn tell_begin(&self) {
+        if let Some(observer) = self.observer {
+            let Grid { grid, block, cluster, .. } = *self;
+            observer.happening(&Happening::Began { grid, block, cluster });
+        }
+    }
+}
+
+impl Exec<'_> {
+    /// Lanes of a warp of the pack at an operation.
+    #[cold]
+    pub(crate) fn lanes_at(&self, pc: u32, warp: usize, mask: u32) -> Lanes {
+        let origin = self.grid.image.origins[pc as usize];
+        Lanes {
+            block: self.threads.ctaid,
+            warp: self.threads.first_warp + warp as u32,
+            mask,
+            place: (origin.function, origin.instruction),
+        }
+    }
+
+    /// Tells the observer, if there is one, what happens.
+    #[inline(always)]
+    pub(crate) fn tell<'h>(&self, happening: impl FnOnce(&Self) -> Happening<'h>) {
+        if let Some(observer) = self.grid.observer {
+            observer.happening(&happening(self));
+        }
+    }
 }
 
 impl Watch for Watched<'_> {
     const ACTIVE: bool = true;
 
     fn before(&mut self, x: &Exec<'_>, pc: u32) {
+        if !self.wanted[pc as usize] {
+            return;
+        }
         let mut meta = self.image.metas[pc as usize];
         let mut op = &self.image.ops[pc as usize];
         let guard = (meta == Meta::Guard).then_some((op.b, op.y & NEGATE != 0));
         if guard.is_some() {
             meta = self.image.metas[pc as usize + 1];
             op = &self.image.ops[pc as usize + 1];
-        }
-        if meta == Meta::Part {
-            return;
         }
         let origin = self.image.origins[pc as usize];
         for warp in (0..x.warps).filter(|&w| x.mask[w] != 0) {

@@ -11,8 +11,8 @@ pub(crate) struct Table {
     pub(crate) names: BTreeMap<String, Vec<String>>,
     /// Mnemonic to the slots that may be empty although its forms have them.
     pub(crate) optional: BTreeMap<String, Vec<String>>,
-    /// Mnemonic to the modifiers that its forms take and ignore.
-    pub(crate) ignored: BTreeMap<String, Vec<String>>,
+    /// Mnemonic to the slots of what its forms take and ignore: their names and modifiers.
+    pub(crate) ignored: BTreeMap<String, Vec<(String, Vec<String>)>>,
     /// Modifier (with dot) to its home slot.
     pub(crate) home: BTreeMap<String, String>,
     /// Every form, in the order of the files.

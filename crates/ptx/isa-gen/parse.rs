@@ -35,7 +35,7 @@ impl Parser {
     /// Reads the vocabulary: lines `slot: .modifier .modifier ...`, which give each modifier its home slot; a slot
     /// without home modifiers is declared by `slot:` alone. Lines `name mnemonic ...: slot .modifier ...` say what
     /// belongs to the names of instructions, `optional mnemonic ...: slot ...` what they can do without, and `ignored
-    /// mnemonic ...: slot .modifier ...` what they take without a meaning.
+    /// mnemonic ...: slot .modifier ...` what they take without a meaning; `ignored_last` the same once more.
     pub(crate) fn vocabulary(&mut self, file: &str, text: &str) -> Result<()> {
         for line in self.lines(file, text) {
             self.line = line.0;
@@ -61,7 +61,9 @@ impl Parser {
                 }
                 continue;
             }
-            if let Some(mnemonics) = slots.strip_prefix("ignored ") {
+            let ignoring = ["ignored ", "ignored_last "].into_iter().find(|name| slots.starts_with(name));
+            if let Some(name) = ignoring {
+                let mnemonics = &slots[name.len()..];
                 let mut ignored = Vec::new();
                 for part in modifiers.split_whitespace() {
                     match self.table.slots.get(part) {
@@ -70,7 +72,8 @@ impl Parser {
                     }
                 }
                 for mnemonic in mnemonics.split_whitespace() {
-                    self.table.ignored.insert(mnemonic.to_owned(), ignored.clone());
+                    let slots = self.table.ignored.entry(mnemonic.to_owned()).or_default();
+                    slots.push((name.trim_end().to_owned(), ignored.clone()));
                 }
                 continue;
             }
@@ -448,14 +451,18 @@ impl Parser {
                 .filter(|slot| optional.contains(&slot.name))
                 .for_each(|slot| slot.optional = true);
         }
-        if let Some(ignored) = self.table.ignored.get(mnemonic) {
-            let mut known = slots.iter().flat_map(|slot| &slot.choices);
-            if !known.any(|choice| ignored.contains(&choice.modifier)) {
-                let ignored =
-                    ignored.iter().map(|m| Choice { modifier: m.clone(), gate: Gate::default() }).collect();
-                slots.push(Slot { name: "ignored".to_owned(), optional: true, choices: ignored });
-            }
-        }
+        let has = |modifier: &String| {
+            slots.iter().flat_map(|slot| &slot.choices).any(|choice| choice.modifier == *modifier)
+        };
+        let ignored = self.table.ignored.get(mnemonic).into_iter().flatten();
+        let more: Vec<Slot> = ignored
+            .filter(|(_, modifiers)| !modifiers.iter().any(has))
+            .map(|(name, modifiers)| {
+                let choice = |modifier: &String| Choice { modifier: modifier.clone(), gate: Gate::default() };
+                Slot { name: name.clone(), optional: true, choices: modifiers.iter().map(choice).collect() }
+            })
+            .collect();
+        slots.extend(more);
         Ok((mnemonic.to_owned(), slots))
     }
 

@@ -376,7 +376,11 @@ fn limits(opcode: &Opcode, written: usize, full: bool) -> Vec<String> {
         Some(Limit::OneOf(values)) => values.to_vec(),
         None => return Vec::new(),
     };
-    values.iter().flat_map(|value| [value - 1, *value, value + 1]).map(|value| value.to_string()).collect()
+    values
+        .iter()
+        .flat_map(|value| [-1, 0, 1].map(|step| i128::from(*value) + step))
+        .map(|value| value.to_string())
+        .collect()
 }
 
 /// A vector operand with other lengths, element types and elements; around a bracket's coordinates too.

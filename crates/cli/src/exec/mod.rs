@@ -3,6 +3,7 @@
 //! The program takes the place of this process, so that its exit code, its signals and its terminal are its own. Before
 //! that [`program`] looks at the file and says in plain words what will not work.
 
+mod check;
 pub(crate) mod libraries;
 pub(crate) mod program;
 
@@ -14,13 +15,15 @@ use machine::Profile;
 use program::{Finding, Program};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::Command;
 
 const EXAMPLES: &str = "\
 Examples:
   warploom exec -- ./vector-add 1000000
   warploom exec --device h100 --count 4 -- python train.py
-  warploom exec --check -- ./vector-add       # only say what will not work
+  warploom exec --dry-run -- ./vector-add     # only say what will not work
+  warploom exec --check race -- ./vector-add  # look for data races
   eval \"$(warploom exec --env)\"               # this shell, and all that it starts
 
 Environment:
@@ -33,7 +36,7 @@ Environment:
                          set to our stand-in for ptxas, unless they are set already
 
 Exit codes:
-  that of the program; before it starts
+  that of the program; with --check 1 if it succeeds and something was found; before it starts
   2    a program, a library or a device that is not there
   4    the program would not work, or not with these libraries (--force runs it all the same)";
 
@@ -54,7 +57,19 @@ pub(crate) struct Arguments {
     force: bool,
     /// Say what will not work, and do not run it
     #[arg(long, conflicts_with_all = ["force", "env"])]
-    check: bool,
+    dry_run: bool,
+    /// Look for data races, bad accesses, reads of unwritten memory, misused barriers: race,memory,init,sync or all
+    #[arg(long, value_name = "CHECKS", conflicts_with_all = ["dry_run", "env"])]
+    check: Option<sanitizer::Checks>,
+    /// Leave out what this file names
+    #[arg(long, value_name = "FILE", requires = "check")]
+    suppress: Option<PathBuf>,
+    /// Write a litmus test for each race to this folder
+    #[arg(long, value_name = "FOLDER", requires = "check")]
+    emit_litmus: Option<PathBuf>,
+    /// Print the reports as one JSON object, to standard error
+    #[arg(long, requires = "check")]
+    json: bool,
     /// Print the environment for a shell, and run nothing
     #[arg(long)]
     env: bool,
@@ -86,11 +101,16 @@ pub(crate) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
         report(finding);
     }
     let fatal = findings.iter().any(|finding| finding.fatal);
-    if arguments.check {
+    if arguments.dry_run {
         return Ok(if fatal { Exit::Unsupported } else { Exit::Ok });
     }
     if fatal && !arguments.force {
         return Err(Failure::silent(Exit::Unsupported));
+    }
+    if let Some(checks) = arguments.check {
+        let mut command = Command::new(&program.path);
+        command.arg0(name).args(rest).envs(environment);
+        return check::run(arguments, command, checks);
     }
     let error = Command::new(&program.path).arg0(name).args(rest).envs(environment).exec();
     Err(Failure::usage(format!("cannot run {}: {error}", program.path.display())))

@@ -2,14 +2,16 @@
 
 use super::Arguments;
 use super::binding::Buffer;
+use super::check;
 use super::progress;
 use super::statistics;
 use crate::failure::{Exit, Failure};
 use crate::terminal::thousands;
-use machine::observe::{Event, Observer};
+use machine::observe::{Event, Happening, Observer};
 use machine::stats::{Report, Stats};
 use machine::trace::Trace;
 use machine::{Device, Launch, LaunchError, LaunchOptions, LaunchReport, LoadedModule, Profile};
+use ptx::module::FuncId;
 use serde_json::{Value, json};
 use std::fs::File;
 use std::io::{self, BufWriter};
@@ -25,6 +27,8 @@ pub(crate) struct Launched {
     times: Vec<Duration>,
     pub(crate) statistics: Option<Report>,
     pub(crate) trace_error: Option<io::Error>,
+    /// What the checks have found, if there were any.
+    pub(crate) reports: Option<Vec<sanitizer::Report>>,
 }
 
 /// Set by Ctrl-C.
@@ -35,7 +39,16 @@ struct Observers<'a>(Vec<&'a dyn Observer>);
 
 impl Observer for Observers<'_> {
     fn instruction(&self, event: &Event<'_>) {
-        self.0.iter().for_each(|observer| observer.instruction(event));
+        let wants = |observer: &&&dyn Observer| observer.watches(event.function, event.instruction);
+        self.0.iter().filter(wants).for_each(|observer| observer.instruction(event));
+    }
+
+    fn watches(&self, function: FuncId, instruction: u32) -> bool {
+        self.0.iter().any(|observer| observer.watches(function, instruction))
+    }
+
+    fn happening(&self, happening: &Happening<'_>) {
+        self.0.iter().for_each(|observer| observer.happening(happening));
     }
 }
 
@@ -58,8 +71,9 @@ pub(crate) fn run(
         None => None,
     };
     let stats_observer = stats.iter().map(|stats| stats as &dyn Observer);
-    let observers =
-        Observers(stats_observer.chain(trace.iter().map(|trace| trace as &dyn Observer)).collect());
+    let trace_observer = trace.iter().map(|trace| trace as &dyn Observer);
+    let lasting: Vec<&dyn Observer> = stats_observer.chain(trace_observer).collect();
+    let sanitizer = check::sanitizer(arguments)?;
     // The first Ctrl-C stops the kernel, a second one the command.
     let _ = ctrlc::set_handler(|| {
         if CANCEL.swap(true, Ordering::Relaxed) {
@@ -73,12 +87,25 @@ pub(crate) fn run(
         for buffer in buffers {
             buffer.upload(device.memory(), round == 0).map_err(|error| Failure::usage(error.to_string()))?;
         }
+        let watch = sanitizer.as_ref().map(|sanitizer| {
+            let cluster = launch.cluster.unwrap_or([1; 3]);
+            let Launch { grid, block, .. } = *launch;
+            let shape = sanitizer::Shape { kernel: launch.kernel.name(), grid, block, cluster };
+            sanitizer.begin(loaded.shared_module(), shape)
+        });
+        let of_launch = watch.iter().map(|watch| watch as &dyn Observer);
+        let observers = match &lasting.iter().copied().chain(of_launch).collect::<Vec<_>>()[..] {
+            [] => None,
+            all => Some(Observers(all.to_vec())),
+        };
+        // What lies between two accesses is told in their order only if there is one.
+        let one = arguments.trace.is_some() || watch.is_some();
         progress::watch(total, launch.kernel.name(), |progress| {
             let options = LaunchOptions {
-                threads: arguments.threads.unwrap_or(usize::from(arguments.trace.is_some())),
+                threads: arguments.threads.unwrap_or(usize::from(one)),
                 scheduler: arguments.scheduler,
                 budget: arguments.max_instructions,
-                observer: (!observers.0.is_empty()).then_some(&observers),
+                observer: observers.as_ref().map(|observers| observers as &dyn Observer),
                 grid_workspace: 0,
                 cancel: Some(&CANCEL),
                 progress,
@@ -86,6 +113,13 @@ pub(crate) fn run(
             };
             result = Some(device.launch(launch, &options));
         });
+        drop(observers);
+        if let (Some(sanitizer), Some(watch)) = (&sanitizer, watch) {
+            watch.end();
+            if let Some(Err(LaunchError::Fault(fault))) = &result {
+                sanitizer.fault(fault);
+            }
+        }
         match &result {
             Some(Ok(report)) => times.push(report.elapsed),
             _ => break,
@@ -96,7 +130,11 @@ pub(crate) fn run(
     let result = result.ok_or_else(|| Failure::usage("nothing was launched"))?;
     let statistics = stats.as_ref().map(Stats::report);
     let trace_error = trace.and_then(|trace| trace.finish().err());
-    Ok(Launched { result, times, statistics, trace_error })
+    let reports = sanitizer.map(|sanitizer| {
+        sanitizer.finish();
+        sanitizer.reports()
+    });
+    Ok(Launched { result, times, statistics, trace_error, reports })
 }
 
 fn trace_writer(path: &Path) -> io::Result<Box<dyn io::Write + Send>> {

@@ -9,8 +9,10 @@
 //! | `gpu` | the same on a real GPU |
 //! | `outcome`, `compare` | what comes of the buffers |
 //! | `fault`, `statistics` | reports |
+//! | `check` | the sanitizer |
 
 mod binding;
+pub(crate) mod check;
 mod compare;
 mod element;
 mod fault;
@@ -117,6 +119,15 @@ pub(crate) struct Arguments {
     /// Count instructions, divergence and memory traffic, and print the tables
     #[arg(long)]
     stats: bool,
+    /// Look for data races, bad accesses, reads of unwritten memory, misused barriers: race,memory,init,sync or all
+    #[arg(long, value_name = "CHECKS")]
+    check: Option<sanitizer::Checks>,
+    /// Leave out what this file names
+    #[arg(long, value_name = "FILE", requires = "check")]
+    suppress: Option<PathBuf>,
+    /// Write a litmus test for each race to this folder
+    #[arg(long, value_name = "FOLDER", requires = "check")]
+    emit_litmus: Option<PathBuf>,
     /// Print one JSON object with everything: outputs, what the kernel printed, time, statistics, fault
     #[arg(long)]
     json: bool,
@@ -207,9 +218,15 @@ pub(crate) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
         Err(error) => exit_of(error),
     };
     let replay = replay(&launched.result);
+    if let Some(reports) = &launched.reports {
+        exit = exit.max(check::deliver(arguments, reports)?);
+    }
     if let Some(outputs) = report {
         let mut value = launched.json(arguments, &launch, &loaded);
         value["outputs"] = outputs.into();
+        if let Some(reports) = &launched.reports {
+            value["reports"] = check::json(reports);
+        }
         value["printed"] = printed.text().into();
         value["error"] =
             launched.result.as_ref().err().map_or(Value::Null, |error| error_json(error, replay.as_deref()));

@@ -297,7 +297,7 @@ impl Exec {
         for (index, step) in plan.steps.iter().enumerate() {
             match &step.task {
                 Task::Wait(event) => drop(event.marker().map(|marker| waits.insert(index, marker))),
-                Task::Record(event) => records.push((index, Arc::clone(event), Arc::default())),
+                Task::Record(event) => records.push((index, Arc::clone(event), event.record())),
                 _ => {}
             }
         }

@@ -43,7 +43,7 @@ impl GraphLaunch {
     }
 
     pub(crate) fn run(&self, health: &Health) {
-        self.previous.iter().for_each(Marker::wait);
+        self.previous.iter().for_each(Marker::stand_by);
         self.run_plan(&self.plan, health);
         // Nobody waits for ever, whatever has happened.
         self.records.values().for_each(|record| record.stamp());
@@ -64,10 +64,10 @@ impl GraphLaunch {
     /// Does what a step of a plan does.
     fn run_step(&self, index: usize, step: &Step, health: &Health) {
         match &step.task {
-            Task::Wait(_) => self.waits.get(&index).into_iter().for_each(Marker::wait),
+            Task::Wait(_) => self.waits.get(&index).into_iter().for_each(Marker::stand_by),
             Task::Record(_) => self.records.get(&index).into_iter().for_each(|record| record.stamp()),
             _ if health.error().is_some() || !step.enabled => {}
-            Task::Kernel(work) => work.run(health),
+            Task::Kernel(work) => work.run(health, None),
             Task::Copy(copy) => health.note(copy.run()),
             Task::Fill(fill) => health.note(fill.run()),
             Task::Host(call) => (call.call)(),

@@ -147,6 +147,33 @@ api! {
         current().map(drop)
     }
 
+    // Other banks than those of 4 bytes are of devices before Volta.
+    fn cuCtxGetSharedMemConfig(config: *mut CUsharedconfig) {
+        current()?;
+        put(config, CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE)
+    }
+
+    fn cuCtxSetSharedMemConfig(_config: CUsharedconfig) {
+        current().map(drop)
+    }
+
+    fn cuCtxSetFlags(flags: c_uint) {
+        if flags & !CU_CTX_FLAGS_MASK != 0 {
+            return Err(Error::InvalidValue);
+        }
+        current()?.set_flags(flags);
+        Ok(())
+    }
+
+    fn cuCtxGetExecAffinity(_affinity: *mut CUexecAffinityParam, _kind: CUexecAffinityType) {
+        current()?;
+        Err(Error::UnsupportedExecAffinity)
+    }
+
+    fn cuCtxResetPersistingL2Cache() {
+        current().map(drop)
+    }
+
     fn cuCtxGetStreamPriorityRange(least: *mut c_int, greatest: *mut c_int) {
         current()?;
         put_if(least, LEAST);

@@ -80,6 +80,9 @@ fn attribute(profile: &Profile, ordinal: usize, attribute: CUdevice_attribute) -
         CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT => 32,
         CU_DEVICE_ATTRIBUTE_PCI_BUS_ID => c_int::try_from(ordinal).unwrap_or(0) + 1,
         CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH => profile.has_clusters().into(),
+        CU_DEVICE_ATTRIBUTE_TENSOR_MAP_ACCESS_SUPPORTED => {
+            (profile.sm >= crate::api::tensor_map::SINCE).into()
+        }
         CU_DEVICE_ATTRIBUTE_SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO => {
             if matches!(profile.sm, 70 | 80 | 90 | 100) { 2 } else { 64 }
         }
@@ -100,6 +103,12 @@ fn attribute(profile: &Profile, ordinal: usize, attribute: CUdevice_attribute) -
         | CU_DEVICE_ATTRIBUTE_LOCAL_L1_CACHE_SUPPORTED
         | CU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED
         | CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM
+        | CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS
+        | CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR
+        | CU_DEVICE_ATTRIBUTE_VIRTUAL_ADDRESS_MANAGEMENT_SUPPORTED
+        | CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED
+        | CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED
+        | CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED
         | CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH
         | CU_DEVICE_ATTRIBUTE_COMPUTE_PREEMPTION_SUPPORTED => 1,
         CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID | CU_DEVICE_ATTRIBUTE_NUMA_ID => -1,
@@ -197,5 +206,30 @@ api! {
     fn cuDevicePrimaryCtxSetFlags_v2(dev: CUdevice, flags: c_uint) {
         device(dev)?.set_primary_flags(flags);
         Ok(())
+    }
+
+    fn cuDeviceGetExecAffinitySupport(supported: *mut c_int, kind: CUexecAffinityType, dev: CUdevice) {
+        device(dev)?;
+        if kind >= CU_EXEC_AFFINITY_TYPE_MAX {
+            return Err(Error::InvalidValue);
+        }
+        put(supported, 0)
+    }
+
+    fn cuDeviceGetProperties(properties: *mut CUdevprop, dev: CUdevice) {
+        let found = device(dev)?;
+        let get = |which| attribute(found.profile(), found.ordinal(), which);
+        put(properties, CUdevprop {
+            maxThreadsPerBlock: get(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
+            maxThreadsDim: Profile::MAX_BLOCK.map(|extent| extent as c_int),
+            maxGridSize: Profile::MAX_GRID.map(|extent| extent as c_int),
+            sharedMemPerBlock: get(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK)?,
+            totalConstantMemory: get(CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY)?,
+            SIMDWidth: get(CU_DEVICE_ATTRIBUTE_WARP_SIZE)?,
+            memPitch: get(CU_DEVICE_ATTRIBUTE_MAX_PITCH)?,
+            regsPerBlock: get(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK)?,
+            clockRate: get(CU_DEVICE_ATTRIBUTE_CLOCK_RATE)?,
+            textureAlign: get(CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT)?,
+        })
     }
 }

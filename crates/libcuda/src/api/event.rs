@@ -13,11 +13,12 @@ const FLAGS: c_uint = CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVEN
 
 api! {
     fn cuEventCreate(out: *mut CUevent, flags: c_uint) {
-        current()?;
-        if flags & !FLAGS != 0 || out.is_null() {
+        let context = current()?;
+        let (timed, shared) = (flags & CU_EVENT_DISABLE_TIMING == 0, flags & CU_EVENT_INTERPROCESS != 0);
+        if flags & !FLAGS != 0 || out.is_null() || (timed && shared) {
             return Err(Error::InvalidValue);
         }
-        let event = Event::new(flags & CU_EVENT_DISABLE_TIMING == 0);
+        let event = if shared { Event::shared(&context)? } else { Event::new(timed) };
         put(out, EVENTS.insert(event.id(), event))
     }
 

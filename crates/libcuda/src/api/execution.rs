@@ -137,6 +137,8 @@ unsafe fn launch(
 pub(crate) struct Wanted {
     pub(crate) configuration: Configuration,
     pub(crate) priority: Option<c_int>,
+    /// Whether it may begin before the kernel before it has ended.
+    pub(crate) overlaps: bool,
 }
 
 /// Applies an attribute of a launch.
@@ -155,13 +157,14 @@ pub(crate) fn apply_attribute(
                 wanted.configuration.cluster = (extents != [0; 3]).then_some(extents);
             }
             CU_LAUNCH_ATTRIBUTE_PRIORITY => wanted.priority = Some(value.priority),
-            // They ask for speed, or for an order that every launch here has: a kernel that may begin before the one
-            // before it has ended begins after it.
+            CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION => {
+                wanted.overlaps = value.programmaticStreamSerializationAllowed != 0;
+            }
+            // They ask for speed.
             CU_LAUNCH_ATTRIBUTE_IGNORE
             | CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW
             | CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY
             | CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE
-            | CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
             | CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP
             | CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN
             | CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION
@@ -199,7 +202,7 @@ unsafe fn wanted(config: *const CUlaunchConfig) -> Result<(Wanted, Vec<CUevent>)
         dynamic_shared: config.sharedMemBytes,
         cooperative: false,
     };
-    let mut wanted = Wanted { configuration, priority: None };
+    let mut wanted = Wanted { configuration, priority: None, overlaps: false };
     let mut events = Vec::new();
     for index in 0..config.numAttrs as usize {
         // SAFETY: by contract.
@@ -320,7 +323,8 @@ api! {
         let function = function(f, Some(&context))?;
         let buffer = parameters(&function, params, extra)?;
         let work = context.prepare_launch(&function, wanted.configuration, buffer)?;
-        let work = work.with_priority(wanted.priority.unwrap_or(stream.priority()));
+        let priority = wanted.priority.unwrap_or(stream.priority());
+        let work = work.with_priority(priority).with_overlap(wanted.overlaps);
         context.submit(&stream, Operation::Launch(work))?;
         events.iter().try_for_each(|event| context.record(event, &stream))
     }

@@ -80,7 +80,7 @@ pub(super) unsafe fn kernel(p: &CUDA_KERNEL_NODE_PARAMS_v3, before: Option<&Work
     // SAFETY: by contract.
     let buffer = unsafe { parameters(&function, p.kernelParams, p.extra)? };
     let work = function.module().context()?.prepare_launch(&function, configuration, buffer)?;
-    Ok(before.map_or_else(|| Arc::clone(&work), |before| work.with_priority(before.priority())))
+    Ok(before.map_or_else(|| Arc::clone(&work), |before| Arc::clone(&work).with_priority(before.priority())))
 }
 
 /// A kernel node's parameters in another form of the structure, which has these fields besides.
@@ -566,7 +566,11 @@ api! {
     ) {
         let node = NODES.get(node)?;
         let work = work_of(&node)?;
-        let mut wanted = Wanted { configuration: work.configuration(), priority: Some(work.priority()) };
+        let mut wanted = Wanted {
+            configuration: work.configuration(),
+            priority: Some(work.priority()),
+            overlaps: work.overlaps(),
+        };
         apply_attribute(&mut wanted, which, &get(value)?)?;
         set_attributes(&node, &work, wanted)
     }
@@ -576,7 +580,7 @@ api! {
         let (work, from) = (work_of(&node)?, work_of(&*NODES.get(from)?)?);
         let Configuration { cluster, cooperative, .. } = from.configuration();
         let configuration = Configuration { cluster, cooperative, ..work.configuration() };
-        set_attributes(&node, &work, Wanted { configuration, priority: Some(from.priority()) })
+        set_attributes(&node, &work, Wanted { configuration, priority: Some(from.priority()), overlaps: from.overlaps() })
     }
 
     fn cuGraphAddMemcpyNode(
@@ -757,5 +761,6 @@ fn set_attributes(node: &Node, work: &Work, wanted: Wanted) -> Result<()> {
     let function: &Arc<Function> = work.function();
     let context = function.module().context()?;
     let made = context.prepare_launch(function, wanted.configuration, work.params().to_vec())?;
-    node.set_task(Task::Kernel(made.with_priority(wanted.priority.unwrap_or(work.priority()))))
+    let priority = wanted.priority.unwrap_or(work.priority());
+    node.set_task(Task::Kernel(made.with_priority(priority).with_overlap(wanted.overlaps)))
 }

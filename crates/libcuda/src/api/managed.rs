@@ -3,12 +3,12 @@
 use crate::api::module::element;
 use crate::border::api;
 use crate::pointers::put;
-use crate::state::{current, device, stream};
+use crate::state::{current, device, is_legacy, stream};
 use crate::sys::*;
 use driver::managed::{Advice, Location, Wishes};
 use driver::memory::MemoryKind;
 use driver::{Error, Result};
-use std::ffi::{c_int, c_uint, c_void};
+use std::ffi::{c_int, c_uint, c_ulonglong, c_void};
 
 /// The processor, where a device is asked for.
 const PROCESSOR: c_int = -1;
@@ -121,6 +121,51 @@ unsafe fn range_attribute(
     unsafe { put(out.cast(), value) }
 }
 
+/// Where each range of a batch is to go: the place with index `i` is meant from the range `first[i]` on.
+///
+/// # Safety
+/// The pointers are null or point to `place_count` values.
+unsafe fn batch_places(
+    count: usize,
+    (places, first, place_count): (*const CUmemLocation, *const usize, usize),
+    flags: c_ulonglong,
+    on: CUstream,
+) -> Result<Vec<Location>> {
+    if flags != 0 || count == 0 || is_legacy(on) {
+        return Err(Error::InvalidValue);
+    }
+    let mut to: Vec<Location> = Vec::new();
+    for index in 0..place_count {
+        // SAFETY: by contract.
+        let (place, first) = unsafe { (location(element(places, index)?)?, element(first, index)?) };
+        let ascending = if index == 0 { first == 0 } else { first > to.len() };
+        if !ascending || first >= count {
+            return Err(Error::InvalidValue);
+        }
+        let before = to.last().copied().unwrap_or(place);
+        to.resize(first, before);
+        to.push(place);
+    }
+    let last = to.last().copied().ok_or(Error::InvalidValue)?;
+    to.resize(count, last);
+    Ok(to)
+}
+
+/// # Safety
+/// The pointers are null or point to a value for each place.
+unsafe fn prefetch_batch(
+    at: *const CUdeviceptr,
+    bytes: *const usize,
+    to: &[Location],
+    on: CUstream,
+) -> Result<()> {
+    to.iter().enumerate().try_for_each(|(index, &to)| {
+        // SAFETY: by contract.
+        let (at, bytes) = unsafe { (element(at, index)?, element(bytes, index)?) };
+        prefetch(at, bytes, to, on)
+    })
+}
+
 api! {
     fn cuMemAdvise(at: CUdeviceptr, bytes: usize, advice: CUmem_advise, dev: CUdevice) {
         advise(at, bytes, advice, || place(dev))
@@ -139,6 +184,52 @@ api! {
             return Err(Error::InvalidValue);
         }
         prefetch(at, bytes, location(to)?, on)
+    }
+
+    fn cuMemPrefetchBatchAsync(
+        at: *mut CUdeviceptr,
+        bytes: *mut usize,
+        count: usize,
+        places: *mut CUmemLocation,
+        first: *mut usize,
+        place_count: usize,
+        flags: c_ulonglong,
+        on: CUstream,
+    ) {
+        let to = batch_places(count, (places, first, place_count), flags, on)?;
+        prefetch_batch(at, bytes, &to, on)
+    }
+
+    // What is discarded may keep its bytes.
+    fn cuMemDiscardBatchAsync(
+        at: *mut CUdeviceptr,
+        bytes: *mut usize,
+        count: usize,
+        flags: c_ulonglong,
+        on: CUstream,
+    ) {
+        if flags != 0 || count == 0 || is_legacy(on) {
+            return Err(Error::InvalidValue);
+        }
+        stream(on)?;
+        for index in 0..count {
+            current()?.wishes(element(at, index)?, element(bytes, index)? as u64)?;
+        }
+        Ok(())
+    }
+
+    fn cuMemDiscardAndPrefetchBatchAsync(
+        at: *mut CUdeviceptr,
+        bytes: *mut usize,
+        count: usize,
+        places: *mut CUmemLocation,
+        first: *mut usize,
+        place_count: usize,
+        flags: c_ulonglong,
+        on: CUstream,
+    ) {
+        let to = batch_places(count, (places, first, place_count), flags, on)?;
+        prefetch_batch(at, bytes, &to, on)
     }
 
     fn cuMemRangeGetAttribute(

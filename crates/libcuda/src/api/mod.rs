@@ -2,6 +2,7 @@
 //! manual calls them; the build script makes those that stand in no file.
 
 pub(crate) mod array;
+pub(crate) mod batch;
 pub(crate) mod capture;
 pub(crate) mod context;
 pub(crate) mod device;
@@ -12,6 +13,7 @@ pub(crate) mod graph;
 pub(crate) mod graph_exec;
 pub(crate) mod graph_node;
 pub(crate) mod graph_node_older;
+pub(crate) mod ipc;
 pub(crate) mod jit;
 pub(crate) mod library;
 pub(crate) mod managed;
@@ -25,12 +27,14 @@ pub(crate) mod profiler;
 pub(crate) mod reference;
 pub(crate) mod stream;
 pub(crate) mod stream_attribute;
+pub(crate) mod tensor_map;
 pub(crate) mod texture;
 pub(crate) mod transfer;
 pub(crate) mod values;
 pub(crate) mod virtual_memory;
 
 pub(crate) use array::*;
+pub(crate) use batch::*;
 pub(crate) use capture::*;
 pub(crate) use context::*;
 pub(crate) use device::*;
@@ -41,6 +45,7 @@ pub(crate) use graph::*;
 pub(crate) use graph_exec::*;
 pub(crate) use graph_node::*;
 pub(crate) use graph_node_older::*;
+pub(crate) use ipc::*;
 pub(crate) use library::*;
 pub(crate) use managed::*;
 pub(crate) use memory::*;
@@ -53,6 +58,7 @@ pub(crate) use profiler::*;
 pub(crate) use reference::*;
 pub(crate) use stream::*;
 pub(crate) use stream_attribute::*;
+pub(crate) use tensor_map::*;
 pub(crate) use texture::*;
 pub(crate) use transfer::*;
 pub(crate) use values::*;

@@ -1,6 +1,6 @@
 //! Devices that use one another's memory, and copies between them.
 
-use crate::api::transfer::{copy_peer, request_peer};
+use crate::api::transfer::{copy, copy_peer, request_peer};
 use crate::border::api;
 use crate::pointers::{get, put};
 use crate::state::{CONTEXTS, current, device};
@@ -61,10 +61,10 @@ api! {
     }
 
     fn cuMemcpy3DPeer(descriptor: *const CUDA_MEMCPY3D_PEER) {
-        request_peer(&get(descriptor)?, std::ptr::null_mut(), true)
+        copy(request_peer(&get(descriptor)?)?, std::ptr::null_mut(), true)
     }
 
     fn cuMemcpy3DPeerAsync(descriptor: *const CUDA_MEMCPY3D_PEER, on: CUstream) {
-        request_peer(&get(descriptor)?, on, false)
+        copy(request_peer(&get(descriptor)?)?, on, false)
     }
 }

@@ -88,6 +88,17 @@ api! {
         put(out, Table::<Context, CUctx_st>::handle(stream(on)?.0.id()))
     }
 
+    // There are no green contexts.
+    fn cuStreamGetCtx_v2(on: CUstream, out: *mut CUcontext, green: *mut CUgreenCtx) {
+        put(out, Table::<Context, CUctx_st>::handle(stream(on)?.0.id()))?;
+        put(green, std::ptr::null_mut())
+    }
+
+    fn cuStreamGetGreenCtx(on: CUstream, green: *mut CUgreenCtx) {
+        stream(on)?;
+        put(green, std::ptr::null_mut())
+    }
+
     fn cuStreamGetDevice(on: CUstream, dev: *mut CUdevice) {
         put(dev, stream(on)?.0.device().ordinal() as CUdevice)
     }

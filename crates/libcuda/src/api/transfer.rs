@@ -15,7 +15,7 @@ fn linear(to: (Side, u64), from: (Side, u64), bytes: usize, on: CUstream, wait: 
     copy(Request { to, from, extent: [bytes as u64, 1, 1] }, on, wait)
 }
 
-fn copy(request: Request, on: CUstream, wait: bool) -> Result<()> {
+pub(crate) fn copy(request: Request, on: CUstream, wait: bool) -> Result<()> {
     let (context, stream) = stream(on)?;
     context.copy(request, &stream, wait)
 }
@@ -39,30 +39,40 @@ struct Place {
 
 impl Place {
     fn end(&self, extent: [usize; 3]) -> Result<End> {
-        let [x, y, z] = self.at.map(|at| at as u64);
         let (side, base) = match self.kind {
             CU_MEMORYTYPE_HOST => (Side::Host, address(self.host)),
             CU_MEMORYTYPE_DEVICE => (Side::Device, self.device),
             CU_MEMORYTYPE_UNIFIED => (Side::Unified, self.device),
-            CU_MEMORYTYPE_ARRAY => {
-                return ARRAYS.get(self.array)?.end([x, y, z], extent.map(|extent| extent as u64));
-            }
+            CU_MEMORYTYPE_ARRAY => return array_end(self.array, self.at, extent),
             _ => return Err(Error::InvalidValue),
         };
-        let pitch = row(self.pitch, extent[0]) as u64;
-        let height = row(self.height, extent[1]) as u64;
-        let place = || {
-            let slice = pitch.checked_mul(height)?;
-            let offset = slice.checked_mul(z)?.checked_add(pitch.checked_mul(y)?)?;
-            Some((base.checked_add(offset)?.checked_add(x)?, slice))
-        };
-        let (address, slice) = place().ok_or(Error::InvalidValue)?;
-        Ok(End { side, address, pitch, slice })
+        pointer_end(side, base, self.at, [self.pitch, self.height], extent)
     }
 }
 
-fn copy_places(to: &Place, from: &Place, extent: [usize; 3], on: CUstream, wait: bool) -> Result<()> {
-    copy(request(to, from, extent)?, on, wait)
+/// An end in an array, which begins at a byte of a row, a row, a slice.
+pub(crate) fn array_end(array: CUarray, at: [usize; 3], extent: [usize; 3]) -> Result<End> {
+    ARRAYS.get(array)?.end(at.map(|at| at as u64), extent.map(|extent| extent as u64))
+}
+
+/// An end in memory, with bytes of a row and rows of a slice as the program states them.
+pub(crate) fn pointer_end(
+    side: Side,
+    base: u64,
+    at: [usize; 3],
+    [pitch, height]: [usize; 2],
+    extent: [usize; 3],
+) -> Result<End> {
+    let [x, y, z] = at.map(|at| at as u64);
+    let pitch = row(pitch, extent[0]) as u64;
+    let height = row(height, extent[1]) as u64;
+    let place = || {
+        let slice = pitch.checked_mul(height)?;
+        let offset = slice.checked_mul(z)?.checked_add(pitch.checked_mul(y)?)?;
+        Some((base.checked_add(offset)?.checked_add(x)?, slice))
+    };
+    let (address, slice) = place().ok_or(Error::InvalidValue)?;
+    Ok(End { side, address, pitch, slice })
 }
 
 fn request(to: &Place, from: &Place, extent: [usize; 3]) -> Result<Request> {
@@ -93,7 +103,7 @@ unsafe fn copy_2d(descriptor: *const CUDA_MEMCPY2D, on: CUstream, wait: bool) ->
         pitch: d.dstPitch,
         height: 0,
     };
-    copy_places(&to, &from, [d.WidthInBytes, d.Height, 1], on, wait)
+    copy(request(&to, &from, [d.WidthInBytes, d.Height, 1])?, on, wait)
 }
 
 /// # Safety
@@ -103,30 +113,38 @@ unsafe fn copy_3d(descriptor: *const CUDA_MEMCPY3D, on: CUstream, wait: bool) ->
     copy(request_3d(&unsafe { get(descriptor)? })?, on, wait)
 }
 
+/// Both places of a copy in three dimensions, whose descriptors have fields of the same names.
+macro_rules! places {
+    ($d:expr) => {{
+        let d = $d;
+        let from = Place {
+            kind: d.srcMemoryType,
+            host: d.srcHost,
+            device: d.srcDevice,
+            array: d.srcArray,
+            at: [d.srcXInBytes, d.srcY, d.srcZ],
+            pitch: d.srcPitch,
+            height: d.srcHeight,
+        };
+        let to = Place {
+            kind: d.dstMemoryType,
+            host: d.dstHost,
+            device: d.dstDevice,
+            array: d.dstArray,
+            at: [d.dstXInBytes, d.dstY, d.dstZ],
+            pitch: d.dstPitch,
+            height: d.dstHeight,
+        };
+        request(&to, &from, [d.WidthInBytes, d.Height, d.Depth])
+    }};
+}
+
 /// What a descriptor asks for.
 pub(crate) fn request_3d(d: &CUDA_MEMCPY3D) -> Result<Request> {
     if d.srcLOD != 0 || d.dstLOD != 0 {
         return Err(Error::InvalidValue);
     }
-    let from = Place {
-        kind: d.srcMemoryType,
-        host: d.srcHost,
-        device: d.srcDevice,
-        array: d.srcArray,
-        at: [d.srcXInBytes, d.srcY, d.srcZ],
-        pitch: d.srcPitch,
-        height: d.srcHeight,
-    };
-    let to = Place {
-        kind: d.dstMemoryType,
-        host: d.dstHost,
-        device: d.dstDevice,
-        array: d.dstArray,
-        at: [d.dstXInBytes, d.dstY, d.dstZ],
-        pitch: d.dstPitch,
-        height: d.dstHeight,
-    };
-    request(&to, &from, [d.WidthInBytes, d.Height, d.Depth])
+    places!(d)
 }
 
 /// Copies bytes between devices.
@@ -134,27 +152,9 @@ pub(crate) fn copy_peer(to: u64, from: u64, bytes: usize, on: CUstream, wait: bo
     linear((Side::Device, to), (Side::Device, from), bytes, on, wait)
 }
 
-/// Copies what a descriptor with contexts asks for; an address tells whose memory it is in.
-pub(crate) fn request_peer(d: &CUDA_MEMCPY3D_PEER, on: CUstream, wait: bool) -> Result<()> {
-    let from = Place {
-        kind: d.srcMemoryType,
-        host: d.srcHost,
-        device: d.srcDevice,
-        array: d.srcArray,
-        at: [d.srcXInBytes, d.srcY, d.srcZ],
-        pitch: d.srcPitch,
-        height: d.srcHeight,
-    };
-    let to = Place {
-        kind: d.dstMemoryType,
-        host: d.dstHost,
-        device: d.dstDevice,
-        array: d.dstArray,
-        at: [d.dstXInBytes, d.dstY, d.dstZ],
-        pitch: d.dstPitch,
-        height: d.dstHeight,
-    };
-    copy_places(&to, &from, [d.WidthInBytes, d.Height, d.Depth], on, wait)
+/// What a descriptor with contexts asks for; an address tells whose memory it is in.
+pub(crate) fn request_peer(d: &CUDA_MEMCPY3D_PEER) -> Result<Request> {
+    places!(d)
 }
 
 /// Bytes of an array of one dimension, from an offset on.

@@ -17,6 +17,7 @@ static void load(int device) {
     OK(cuCtxSetCurrent(contexts[device]));
     OK(cuMemAlloc_v2(&words[device], 4));
     OK(cuMemsetD32_v2(words[device], 10 + device, 1));
+    OK(cuCtxSynchronize());
     OK(cuModuleLoadData(&module, SETS));
     OK(cuModuleGetFunction(&add_to, module, "add_to"));
 }

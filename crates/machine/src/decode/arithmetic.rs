@@ -143,14 +143,16 @@ macro_rules! by_type {
 }
 
 fn resize_lanes<A: Lane, R: Lane>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
-    let &Op { d, a, .. } = op;
-    map!(Baseline, R, x, d, |files, warp| {
-        let a = &A::planes(files)[a as usize + warp].0;
-        let mut result = [R::default(); LANES];
-        for l in 0..LANES {
-            result[l] = R::from_scalar(a[l].to_scalar());
+    map!(Baseline, R, x, op.d, |cells, warp| {
+        a = cells.planes::<A>(op.a);
+        {
+            let a = a[warp].get().0;
+            let mut result = [R::default(); LANES];
+            for l in 0..LANES {
+                result[l] = R::from_scalar(a[l].to_scalar());
+            }
+            result
         }
-        result
     });
     pc + 1
 }

@@ -2,7 +2,7 @@
 
 use super::emit::op;
 use super::function::Decoder;
-use super::movement::halves;
+use super::movement::{halves, look};
 use super::operand::{Address, Destination};
 use super::{Decoded, Missing};
 use crate::fault::Access;
@@ -20,10 +20,11 @@ use ptx::types::ScalarType;
 
 /// Read-modify-write functions as types.
 macro_rules! functions {
-    ($($name:ident: $m:ty |$old:ident, $b:ident, $c:ident, $global:ident| $body:expr;)*) => {$(
+    ($($name:ident $([$compares:literal])?: $m:ty |$old:ident, $b:ident, $c:ident, $global:ident| $body:expr;)*) => {$(
         struct $name;
         impl Rmw for $name {
             type M = $m;
+            $(const COMPARES: bool = $compares;)?
             #[inline(always)]
             fn new($old: $m, $b: $m, $c: $m, $global: bool) -> $m {
                 $body
@@ -43,9 +44,9 @@ functions! {
     Xor64: u64 |old, b, _c, _global| old ^ b;
     Exch32: u32 |_old, b, _c, _global| b;
     Exch64: u64 |_old, b, _c, _global| b;
-    Cas16: u16 |old, b, c, _global| if old == b { c } else { old };
-    Cas32: u32 |old, b, c, _global| if old == b { c } else { old };
-    Cas64: u64 |old, b, c, _global| if old == b { c } else { old };
+    Cas16 [true]: u16 |old, b, c, _global| if old == b { c } else { old };
+    Cas32 [true]: u32 |old, b, c, _global| if old == b { c } else { old };
+    Cas64 [true]: u64 |old, b, c, _global| if old == b { c } else { old };
     Inc32: u32 |old, b, _c, _global| if old >= b { 0 } else { old + 1 };
     Dec32: u32 |old, b, _c, _global| if old == 0 || old > b { b } else { old - 1 };
     MinU32: u32 |old, b, _c, _global| old.min(b);
@@ -210,6 +211,7 @@ pub(super) fn decode(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
     };
     let meta = Meta::Memory { space: address.space, access: Access::Atomic, bytes: ty.bytes() };
     d.emit_as(Op { d: destination, a: address.a, b, c, y: address.y, imm: address.imm, ..op(execute) }, meta);
+    look(d, destination, ty.bits());
     Ok(())
 }
 

@@ -25,6 +25,7 @@ pub(super) fn leaves_run(sem: Sem) -> bool {
             | Sem::BarRed
             | Sem::Trap
             | Sem::Brkpt
+            | Sem::Griddepcontrol
             | Sem::Shfl
             | Sem::Vote
             | Sem::MatchSync
@@ -127,7 +128,14 @@ pub(super) fn decode(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
             d.emit(Op { c, ..op(control::breakpoint) });
             Ok(())
         }
-        Sem::Nanosleep | Sem::Pmevent | Sem::Griddepcontrol => {
+        Sem::Griddepcontrol => {
+            let c = d.take_run();
+            let waits = d.opcode.has(Modifier::Wait);
+            let execute = if waits { control::wait_for_grids } else { control::launch_dependents };
+            d.emit(Op { c, ..op(execute) });
+            Ok(())
+        }
+        Sem::Nanosleep | Sem::Pmevent => {
             d.emit(op(control::pause));
             Ok(())
         }

@@ -252,20 +252,24 @@ impl<F: WithCarry, T: Carry + Register> Body for CarryBody<F, T> {
                 p => x.files.p[p as usize + warp],
             };
         }
-        map!(I, T::L, x, d, |files, warp| {
-            let plane = |i: u32| &T::L::planes(files)[i as usize + warp].0;
-            let (a, b, c) = (plane(a), plane(b), plane(c));
-            let carry = carries[warp];
-            let mut sums = [T::L::default(); LANES];
-            let mut out = [T::L::default(); LANES];
-            for l in 0..LANES {
-                let (a, b, c) = (T::from_lane(a[l]), T::from_lane(b[l]), T::from_lane(c[l]));
-                let (sum, over) = F::apply(a, b, c, carry >> l & 1 != 0);
-                sums[l] = sum.to_lane();
-                out[l] = T::L::truth(over);
+        map!(I, T::L, x, d, |cells, warp| {
+            a = cells.planes::<T::L>(a);
+            b = cells.planes::<T::L>(b);
+            c = cells.planes::<T::L>(c);
+            {
+                let (a, b, c) = (a[warp].get().0, b[warp].get().0, c[warp].get().0);
+                let carry = carries[warp];
+                let mut sums = [T::L::default(); LANES];
+                let mut out = [T::L::default(); LANES];
+                for l in 0..LANES {
+                    let (a, b, c) = (T::from_lane(a[l]), T::from_lane(b[l]), T::from_lane(c[l]));
+                    let (sum, over) = F::apply(a, b, c, carry >> l & 1 != 0);
+                    sums[l] = sum.to_lane();
+                    out[l] = T::L::truth(over);
+                }
+                carries[warp] = T::L::bits::<I>(out);
+                sums
             }
-            carries[warp] = T::L::bits::<I>(out);
-            sums
         });
         if carry_out != NONE {
             for warp in 0..x.warps {

@@ -9,7 +9,7 @@ use super::operand::Destination;
 use crate::exec::Exec;
 use crate::lanes::simd::{Baseline, Simd};
 use crate::lanes::{LANES, Lane};
-use crate::ops::shape::{COLD, Combine, HOT, NEGATE, map};
+use crate::ops::shape::{COLD, Combine, HOT, NEGATE, Predicates, map};
 use crate::ops::{Body, NONE, Op, select};
 use numerics::bits::{self, Clamp, PermuteMode, Wrap};
 use numerics::integer::Int;
@@ -111,16 +111,20 @@ struct BfiBody<T>(PhantomData<T>);
 impl<T: Int + Lane> Body for BfiBody<T> {
     #[inline(always)]
     fn run<I: Simd>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
-        let &Op { d, a, b, c, x: length, .. } = op;
-        map!(I, T, x, d, |files, warp| {
-            let wide = |i: u32| &T::planes(files)[i as usize + warp].0;
-            let word = |i: u32| &files.w[i as usize + warp].0;
-            let (a, b, c, length) = (wide(a), wide(b), word(c), word(length));
-            let mut result = [T::default(); LANES];
-            for l in 0..LANES {
-                result[l] = bits::bfi::<T>(a[l], b[l], c[l], length[l]);
+        map!(I, T, x, op.d, |cells, warp| {
+            a = cells.planes::<T>(op.a);
+            b = cells.planes::<T>(op.b);
+            position = cells.planes::<u32>(op.c);
+            length = cells.planes::<u32>(op.x);
+            {
+                let (a, b) = (a[warp].get().0, b[warp].get().0);
+                let (position, length) = (position[warp].get().0, length[warp].get().0);
+                let mut result = [T::default(); LANES];
+                for l in 0..LANES {
+                    result[l] = bits::bfi::<T>(a[l], b[l], position[l], length[l]);
+                }
+                result
             }
-            result
         });
         pc + 1
     }
@@ -145,15 +149,19 @@ struct Lop3Body;
 impl Body for Lop3Body {
     #[inline(always)]
     fn run<I: Simd>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
-        let &Op { d, a, b, c, imm, .. } = op;
-        map!(I, u32, x, d, |files, warp| {
-            let plane = |i: u32| &files.w[i as usize + warp].0;
-            let (a, b, c) = (plane(a), plane(b), plane(c));
-            let mut result = [0; LANES];
-            for l in 0..LANES {
-                result[l] = bits::lop3(a[l], b[l], c[l], imm as u8);
+        let table = op.imm as u8;
+        map!(I, u32, x, op.d, |cells, warp| {
+            a = cells.planes::<u32>(op.a);
+            b = cells.planes::<u32>(op.b);
+            c = cells.planes::<u32>(op.c);
+            {
+                let (a, b, c) = (a[warp].get().0, b[warp].get().0, c[warp].get().0);
+                let mut result = [0; LANES];
+                for l in 0..LANES {
+                    result[l] = bits::lop3(a[l], b[l], c[l], table);
+                }
+                result
             }
-            result
         });
         pc + 1
     }
@@ -161,9 +169,11 @@ impl Body for Lop3Body {
 
 /// `p = (d != 0) combined with q`: the predicate half of `lop3.bool`.
 fn lop3_predicate(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+    let cells = x.files.cells(x.warps);
+    let (a, to) = (cells.planes::<u32>(op.a), Predicates::of(cells, op));
     for warp in 0..x.warps {
-        let nonzero = Baseline::bits32(x.files.w[op.a as usize + warp].0.map(|lane| u32::truth(lane != 0)));
-        crate::ops::shape::store_predicates(x, op, warp, nonzero);
+        let nonzero = Baseline::bits32(a[warp].get().0.map(|lane| u32::truth(lane != 0)));
+        to.store(warp, x.mask[warp], nonzero);
     }
     pc + 1
 }

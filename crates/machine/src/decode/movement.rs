@@ -10,6 +10,7 @@ use crate::exec::Exec;
 use crate::fault::{Access, Trap};
 use crate::lanes::simd::Baseline;
 use crate::lanes::{LANES, Lane};
+use crate::observe::Happening;
 use crate::ops::address::{Global, Shared, Space, addresses};
 use crate::ops::memory::{self, Transfer};
 use crate::ops::shape::{HOT, NEGATE, lane_fn};
@@ -313,7 +314,19 @@ fn load(d: &mut Decoder<'_>) -> Decoded {
         return Ok(());
     }
     let (planes, width) = planes_of_elements(d, &parts, ty.bits())?;
-    load_planes(d, &planes, ty.bits(), width, signed)
+    load_planes(d, &planes, ty.bits(), width, signed)?;
+    if matches!(d.opcode.get(Slot::Sem), Some(Modifier::Volatile | Modifier::Relaxed | Modifier::Acquire)) {
+        look(d, planes[0], width);
+    }
+    Ok(())
+}
+
+/// The current instruction has looked at what others change, and put what it saw in a plane. With a guard it remains one
+/// operation: loops that spin branch.
+pub(super) fn look(d: &mut Decoder<'_>, plane: u32, bits: u32) {
+    if plane != NONE && d.guard.is_none() {
+        d.after(Op { d: plane, x: bits, ..op(control::look) });
+    }
 }
 
 fn load_planes(d: &mut Decoder<'_>, planes: &[u32], bits: u32, width: u32, signed: bool) -> Decoded {
@@ -382,6 +395,9 @@ fn copy_async(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
     for warp in (0..x.warps).filter(|&w| x.mask[w] != 0).collect::<Vec<_>>() {
         let to = addresses(x, &target, warp).lanes();
         let from = addresses(x, op, warp).lanes();
+        if x.grid.observer.is_some() {
+            tell_copy(x, op, pc, warp, &to);
+        }
         for l in (0..LANES).filter(|l| x.mask[warp] >> l & 1 != 0).collect::<Vec<_>>() {
             let size = u64::from(op.c);
             let read = match op.b {
@@ -410,6 +426,17 @@ fn copy_async(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
         }
     }
     pc + 1
+}
+
+#[cold]
+fn tell_copy(x: &Exec<'_>, op: &Op, pc: u32, warp: usize, to: &[u64; LANES]) {
+    let read = match op.b {
+        NONE => [op.c; LANES],
+        plane => x.files.w[plane as usize + warp].0.map(|bytes| bytes.min(op.c)),
+    };
+    let to = to.map(|address| address.wrapping_add(crate::memory::SHARED_WINDOW));
+    let lanes = x.lanes_at(pc, warp, x.mask[warp]);
+    x.tell(|_| Happening::CopiedAsync { lanes, to: &to, bytes: op.c, read: &read });
 }
 
 fn cp_async(d: &mut Decoder<'_>) -> Decoded {

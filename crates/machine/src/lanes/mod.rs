@@ -11,6 +11,7 @@
 pub mod simd;
 
 use simd::Simd;
+use std::cell::Cell;
 
 /// Threads in a warp.
 pub const LANES: usize = 32;
@@ -70,6 +71,52 @@ impl Files {
     }
 }
 
+/// The registers of a frame while an operation runs: in cells, for it reads planes of a file while it writes others, or
+/// the same ones.
+///
+/// A register's planes are cut out of their file once, before the loop over warps, which is then free of bounds checks.
+#[derive(Clone, Copy)]
+pub struct Cells<'f> {
+    h: &'f [Cell<Plane<u16>>],
+    w: &'f [Cell<Plane<u32>>],
+    d: &'f [Cell<Plane<u64>>],
+    p: &'f [Cell<u32>],
+    s: &'f [Cell<u64>],
+    warps: usize,
+}
+
+impl Files {
+    /// These registers in cells, for a pack of so many warps.
+    #[inline(always)]
+    pub fn cells(&mut self, warps: usize) -> Cells<'_> {
+        fn of<T>(file: &mut [T]) -> &[Cell<T>] {
+            Cell::from_mut(file).as_slice_of_cells()
+        }
+        let Self { h, w, d, p, s } = self;
+        Cells { h: of(h), w: of(w), d: of(d), p: of(p), s: of(s), warps }
+    }
+}
+
+impl<'f> Cells<'f> {
+    /// The planes of a register, one a warp.
+    #[inline(always)]
+    pub fn planes<T: Lane>(self, index: u32) -> &'f [Cell<Plane<T>>] {
+        &T::file(self)[index as usize..][..self.warps]
+    }
+
+    /// A predicate, a mask a warp.
+    #[inline(always)]
+    pub fn predicate(self, index: u32) -> &'f [Cell<u32>] {
+        &self.p[index as usize..][..self.warps]
+    }
+
+    /// A scalar.
+    #[inline(always)]
+    pub fn scalar<T: Lane>(self, index: u32) -> T {
+        T::from_scalar(self.s[index as usize].get())
+    }
+}
+
 /// A lane type: the unsigned integer of one of the plane files.
 pub trait Lane: Copy + Default + PartialEq + 'static {
     /// Width.
@@ -78,6 +125,8 @@ pub trait Lane: Copy + Default + PartialEq + 'static {
     fn planes(files: &Files) -> &[Plane<Self>];
     /// The planes of this width.
     fn planes_mut(files: &mut Files) -> &mut [Plane<Self>];
+    /// The file of this width.
+    fn file(cells: Cells<'_>) -> &[Cell<Plane<Self>>];
     /// The low bits of a scalar.
     fn from_scalar(bits: u64) -> Self;
     /// Zero-extended.
@@ -101,6 +150,10 @@ macro_rules! lane {
             #[inline(always)]
             fn planes_mut(files: &mut Files) -> &mut [Plane<Self>] {
                 &mut files.$file
+            }
+            #[inline(always)]
+            fn file(cells: Cells<'_>) -> &[Cell<Plane<Self>>] {
+                cells.$file
             }
             #[inline(always)]
             fn from_scalar(bits: u64) -> Self {

@@ -4,6 +4,7 @@
 
 use super::{Allocator, DeviceMemory, MemoryError, PAGE, footprint};
 use std::collections::BTreeMap;
+use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -64,6 +65,40 @@ impl Mapped {
     }
 }
 
+/// A file of zeros that stays as long as this.
+pub(super) fn new_file(bytes: u64) -> io::Result<OwnedFd> {
+    #[cfg(not(miri))]
+    {
+        use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
+        let file = memfd_create("warploom", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
+        ftruncate(&file, bytes)?;
+        // Nobody may make it shorter: an access behind its end would end the process.
+        fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
+        Ok(file)
+    }
+    #[cfg(miri)]
+    {
+        let _ = bytes;
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}
+
+/// Bytes of a file that another process has made as [`new_file`] does.
+pub(super) fn checked_file(file: &OwnedFd) -> Result<u64, MemoryError> {
+    #[cfg(not(miri))]
+    {
+        use rustix::fs::{SealFlags, fcntl_get_seals, fstat};
+        let sealed = fcntl_get_seals(file).map_err(io::Error::from)?;
+        let bytes = fstat(file).map_err(io::Error::from)?.st_size as u64;
+        if sealed.contains(SealFlags::SHRINK) && bytes != 0 && bytes.is_multiple_of(PAGE) {
+            return Ok(bytes);
+        }
+    }
+    #[cfg(miri)]
+    let _ = file;
+    Err(MemoryError::Host("the file is no memory of a device".to_owned()))
+}
+
 impl Backing {
     /// Its size.
     pub fn bytes(&self) -> u64 {
@@ -83,21 +118,7 @@ impl Backing {
     /// Memory of its own.
     pub fn new(memory: &Arc<DeviceMemory>, bytes: u64) -> Result<Arc<Self>, MemoryError> {
         memory.count(bytes)?;
-        #[cfg(not(miri))]
-        let file = {
-            use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
-            let make = || -> std::io::Result<OwnedFd> {
-                let file = memfd_create("warploom", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
-                ftruncate(&file, bytes)?;
-                // Nobody may make it shorter: an access behind its end would end the process.
-                fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
-                Ok(file)
-            };
-            make()
-        };
-        #[cfg(miri)]
-        let file: std::io::Result<OwnedFd> = Err(std::io::ErrorKind::Unsupported.into());
-        match file {
+        match new_file(bytes) {
             Ok(file) => Ok(Arc::new(Self { memory: Arc::clone(memory), file, bytes })),
             Err(error) => {
                 memory.uncount(bytes);
@@ -108,18 +129,7 @@ impl Backing {
 
     /// Memory that another process has made as [`Backing::new`] does.
     pub fn import(memory: &Arc<DeviceMemory>, file: OwnedFd) -> Result<Arc<Self>, MemoryError> {
-        #[cfg(not(miri))]
-        let bytes = {
-            use rustix::fs::{SealFlags, fcntl_get_seals, fstat};
-            let sealed = fcntl_get_seals(&file).map_err(std::io::Error::from)?;
-            let bytes = fstat(&file).map_err(std::io::Error::from)?.st_size as u64;
-            if !sealed.contains(SealFlags::SHRINK) || bytes == 0 || !bytes.is_multiple_of(PAGE) {
-                return Err(MemoryError::Host("the file is no memory of a device".to_owned()));
-            }
-            bytes
-        };
-        #[cfg(miri)]
-        let bytes = 0;
+        let bytes = checked_file(&file)?;
         memory.count(bytes)?;
         Ok(Arc::new(Self { memory: Arc::clone(memory), file, bytes }))
     }

@@ -14,6 +14,7 @@ pub mod mbarrier;
 mod multicast;
 mod reach;
 mod region;
+pub mod shared;
 
 pub use buffers::Buffers;
 pub use host::HostRange;
@@ -23,6 +24,7 @@ use region::Region;
 pub use region::{AtomicCell, Cell, PAGE};
 use std::collections::BTreeMap;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU16, AtomicUsize, Ordering};
 
@@ -124,6 +126,8 @@ struct Allocator {
     /// Freed while kernels ran.
     retired: Vec<(u64, u64)>,
     used: u64,
+    /// The files of allocations that other processes use too.
+    shared: BTreeMap<u64, OwnedFd>,
     /// Reserved addresses.
     mapped: mapped::Mapped,
 }
@@ -222,6 +226,9 @@ impl DeviceMemory {
             self.valid_bytes(page).store(0, Ordering::Release);
         }
         allocator.used -= bytes;
+        if allocator.shared.remove(&offset).is_some() {
+            self.region.unmap_file(offset, bytes.div_ceil(PAGE) * PAGE)?;
+        }
         allocator.retired.push((offset, bytes));
         self.reclaim(&mut allocator)
     }

@@ -8,13 +8,16 @@ use super::{Execute, NONE, Op};
 use crate::exec::Exec;
 use crate::fault::Access;
 use crate::lanes::simd::Baseline;
-use crate::lanes::{LANES, Lane};
+use crate::lanes::{EMPTY, LANES, Lane};
 use crate::memory::{Cell, SpaceKind};
+use crate::observe::Happening;
 
 /// The new value of a cell from its old one and the instruction's operands; `global` tells whether it is in global
 /// memory.
 pub(crate) trait Rmw: 'static {
     type M: Cell + Lane;
+    /// Whether it changes memory only where it finds what it compares with, operand `b`.
+    const COMPARES: bool = false;
     fn new(old: Self::M, b: Self::M, c: Self::M, global: bool) -> Self::M;
 }
 
@@ -43,6 +46,10 @@ fn rmw<P: Space, F: Rmw>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
                     return x.raise(warp, l, trap);
                 }
             }
+        }
+        if F::COMPARES && x.grid.observer.is_some() {
+            let swapped = (0..LANES).fold(0, |swapped, l| swapped | u32::from(old[l] == b[l]) << l);
+            x.tell(|x| Happening::Swapped(x.lanes_at(pc, warp, swapped & mask)));
         }
         if op.d != NONE {
             x.store_plane::<Baseline, F::M>(op.d, warp, old);
@@ -109,6 +116,7 @@ fn rmw_wide<P: Space, const CAS: bool>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u3
         let half = |plane: u32| u128::from(x.files.d[plane as usize + warp].0[lane]);
         half(planes[which]) | half(planes[which + 1]) << 64
     };
+    let mut swapped = EMPTY;
     for (warp, lane) in x.active_lanes() {
         let address = addresses(x, op, warp).lanes()[lane];
         let (b, c) = (read(x, 2, warp, lane), read(x, 4, warp, lane));
@@ -121,10 +129,14 @@ fn rmw_wide<P: Space, const CAS: bool>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u3
             let trap = x.bad_access(address.wrapping_add(P::WINDOW), 16, Access::Atomic);
             return x.raise(warp, lane, trap);
         };
+        swapped[warp] |= u32::from(old == b) << lane;
         if planes[0] != NONE {
             x.files.d[planes[0] as usize + warp].0[lane] = old as u64;
             x.files.d[planes[1] as usize + warp].0[lane] = (old >> 64) as u64;
         }
+    }
+    for warp in (0..x.warps).filter(|&w| CAS && x.mask[w] != 0) {
+        x.tell(|x| Happening::Swapped(x.lanes_at(pc, warp, swapped[warp])));
     }
     pc + 1
 }

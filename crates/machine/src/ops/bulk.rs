@@ -10,6 +10,7 @@ use super::{NONE, Op};
 use crate::exec::Exec;
 use crate::fault::{Access, Trap};
 use crate::memory::{RANK_SHIFT, SHARED_WINDOW};
+use crate::observe::Happening;
 
 /// Bytes that are moved at a time.
 const PIECE: usize = 1024;
@@ -49,6 +50,7 @@ impl End {
 
     /// Reads bytes, at most a page.
     pub(crate) fn read(self, x: &Exec<'_>, address: u64, into: &mut [u8]) -> Result<(), Trap> {
+        self.tell(x, address, into.len(), Access::Load);
         let done = match self {
             Self::Global => Global::load_block::<u8>(x, address, into),
             Self::Shared => Cluster::load_block::<u8>(x, address, into),
@@ -58,6 +60,7 @@ impl End {
 
     /// Writes bytes, at most a page.
     pub(crate) fn write(self, x: &mut Exec<'_>, address: u64, from: &[u8]) -> Result<(), Trap> {
+        self.tell(x, address, from.len(), Access::Store);
         let done = match self {
             Self::Global => Global::store_block::<u8>(x, address, from),
             Self::Shared => Cluster::store_block::<u8>(x, address, from),
@@ -73,6 +76,7 @@ impl End {
         from: &[u8],
         how: &Combine,
     ) -> Result<(), Trap> {
+        self.tell(x, address, from.len(), Access::Atomic);
         for (i, element) in from.chunks_exact(how.bytes).enumerate() {
             let at = address + (i * how.bytes) as u64;
             let done = match self {
@@ -86,14 +90,23 @@ impl End {
         Ok(())
     }
 
+    /// Whether there is a byte at an address.
+    pub(crate) fn is_there(self, x: &Exec<'_>, address: u64) -> bool {
+        match self {
+            Self::Global => Global::load::<u8>(x, 0, 0, address).is_some(),
+            Self::Shared => Cluster::load::<u8>(x, 0, 0, address).is_some(),
+        }
+    }
+
+    fn tell(self, x: &Exec<'_>, address: u64, bytes: usize, access: Access) {
+        let address = self.window().wrapping_add(address);
+        x.tell(|_| Happening::BulkAccess { address, bytes: bytes as u64, access });
+    }
+
     /// The trap for the first granule that is not there.
     #[cold]
     fn unreachable(self, x: &Exec<'_>, address: u64, count: usize, access: Access) -> Trap {
-        let there = |at: u64| match self {
-            Self::Global => Global::load::<u8>(x, 0, 0, at).is_some(),
-            Self::Shared => Cluster::load::<u8>(x, 0, 0, at).is_some(),
-        };
-        let first = (0..count as u64).find(|&i| !there(address + i)).unwrap_or(0);
+        let first = (0..count as u64).find(|&i| !self.is_there(x, address + i)).unwrap_or(0);
         x.bad_access(self.window().wrapping_add(address + first), 1, access)
     }
 }
@@ -140,6 +153,7 @@ pub(crate) fn bulk(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
     x.communicated = true;
     let copy = x.grid.image.bulks[op.a as usize];
     for (warp, lane) in x.active_lanes() {
+        x.tell(|x| Happening::BulkCopy(x.lanes_at(pc, warp, 1 << lane)));
         if let Err(trap) = copy.execute(x, op, warp, lane) {
             return x.raise(warp, lane, trap);
         }

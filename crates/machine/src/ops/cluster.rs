@@ -3,6 +3,7 @@
 use super::{Op, event};
 use crate::exec::{Awaited, Exec};
 use crate::fault::Trap;
+use crate::observe::Happening;
 
 #[cold]
 fn misused(x: &mut Exec<'_>, warp: usize, lanes: u32, why: &str) -> u32 {
@@ -17,6 +18,10 @@ pub(crate) fn arrive(x: &mut Exec<'_>, _: &Op, pc: u32) -> u32 {
         let twice = mask & x.threads.at_cluster_barrier[warp];
         if twice != 0 {
             return misused(x, warp, twice, "barrier.cluster.arrive again before barrier.cluster.wait");
+        }
+        if mask != 0 {
+            let phase = x.cluster_barrier.phase();
+            x.tell(|x| Happening::ClusterArrived { lanes: x.lanes_at(pc, warp, mask), phase });
         }
         let phase = if x.cluster_barrier.phase() { mask } else { 0 };
         x.threads.at_cluster_barrier[warp] |= mask;
@@ -44,6 +49,11 @@ pub(crate) fn wait(x: &mut Exec<'_>, _: &Op, pc: u32) -> u32 {
         return event::WAIT;
     }
     for warp in 0..x.warps {
+        let mask = x.mask[warp];
+        if mask != 0 {
+            let odd = x.threads.cluster_phase[warp] & mask;
+            x.tell(|x| Happening::ClusterWaited { lanes: x.lanes_at(pc, warp, mask), odd });
+        }
         x.threads.at_cluster_barrier[warp] &= !x.mask[warp];
     }
     pc + 1

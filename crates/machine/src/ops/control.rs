@@ -162,6 +162,42 @@ pub(crate) fn fence(x: &mut Exec<'_>, _: &Op, pc: u32) -> u32 {
     pc + 1
 }
 
+/// `griddepcontrol.wait`: stays where it is until the grids before this one are complete.
+pub(crate) fn wait_for_grids(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+    x.communicated = true;
+    if x.grid.dependents.may_pass() {
+        x.tick(op.c);
+        return pc + 1;
+    }
+    // Those grids need the host's processors.
+    std::thread::yield_now();
+    (x.fuel, x.resume) = (0, pc);
+    event::YIELD
+}
+
+/// `griddepcontrol.launch_dependents`.
+pub(crate) fn launch_dependents(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+    x.tick(op.c);
+    x.grid.dependents.let_begin(x.threads.ctaid);
+    pc + 1
+}
+
+/// Behind an operation that looks at what others change: it saw plane `d`, of `x` bits. The turn of who spins is over.
+pub(crate) fn look(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+    if let Some((warp, lane)) = x.active_lanes().next() {
+        let plane = op.d as usize + warp;
+        let seen = match op.x {
+            16 => u64::from(x.files.h[plane].0[lane]),
+            32 => u64::from(x.files.w[plane].0[lane]),
+            _ => x.files.d[plane].0[lane],
+        };
+        if x.threads.looks.note(pc, seen) {
+            x.fuel = -1;
+        }
+    }
+    pc + 1
+}
+
 /// `nanosleep` and strong loads: others get a turn soon.
 pub(crate) fn pause(x: &mut Exec<'_>, _: &Op, pc: u32) -> u32 {
     x.communicated = true;

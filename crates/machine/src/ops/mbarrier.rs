@@ -11,6 +11,7 @@ use crate::lanes::simd::Baseline;
 use crate::lanes::{EMPTY, LANES};
 use crate::memory::mbarrier::{Arrival, Mbarrier, Misuse, parity_of_state};
 use crate::memory::{SHARED_WINDOW, SpaceKind, WINDOW_SIZE};
+use crate::observe::{Happening, MbarrierEvent};
 
 /// In [`Op::x`] of an arrival: `.arrive_drop`.
 pub(crate) const DROP: u32 = 1;
@@ -38,18 +39,27 @@ fn object<P: Space>(x: &Exec<'_>, warp: usize, lane: usize, address: u64) -> Res
     word.map(Mbarrier::from_bits).ok_or_else(|| x.bad_access(generic, 8, Access::Atomic))
 }
 
-/// Changes the object at an address.
+/// Changes the object at an address, for lanes at an operation; without one, for an asynchronous operation.
 fn change<P: Space, T>(
     x: &mut Exec<'_>,
-    warp: usize,
-    lane: usize,
+    (pc, warp, mask): (Option<u32>, usize, u32),
     address: u64,
     how: impl FnOnce(&mut Mbarrier) -> Result<T, Misuse>,
 ) -> Result<T, Trap> {
+    let lane = mask.trailing_zeros() as usize;
     let mut object = object::<P>(x, warp, lane, address)?;
+    let before = object;
     let result = how(&mut object).map_err(|misuse| Trap::InvalidBarrier(misuse.to_string()))?;
     let stored = P::store::<u64>(x, warp, lane, address, object.bits());
     stored.ok_or_else(|| x.bad_access(address.wrapping_add(P::WINDOW), 8, Access::Atomic))?;
+    x.tell(|x| Happening::Mbarrier {
+        lanes: x.lanes_at(pc.unwrap_or(0), warp, mask),
+        address: address.wrapping_add(P::WINDOW),
+        event: match pc {
+            Some(_) => MbarrierEvent::Changed { before, after: object },
+            None => MbarrierEvent::Completed { before, after: object },
+        },
+    });
     Ok(result)
 }
 
@@ -62,7 +72,7 @@ pub(crate) fn complete<P: Space>(
     bytes: u64,
 ) -> Result<(), Trap> {
     // No copy is longer than shared memory.
-    change::<P, ()>(x, warp, lane, address, |object| object.complete_tx(bytes as u32))
+    change::<P, ()>(x, (None, warp, 1 << lane), address, |object| object.complete_tx(bytes as u32))
 }
 
 /// Does something with the object of every active lane; `b` is its 32-bit operand.
@@ -78,7 +88,8 @@ fn each<P: Space>(
         let at = addresses(x, op, warp).lanes();
         for lane in lanes_of(x.mask[warp]) {
             let operand = if op.b == NONE { 0 } else { x.files.w[op.b as usize + warp].0[lane] };
-            if let Err(trap) = change::<P, ()>(x, warp, lane, at[lane], |object| act(object, operand)) {
+            let who = (Some(pc), warp, 1 << lane);
+            if let Err(trap) = change::<P, ()>(x, who, at[lane], |object| act(object, operand)) {
                 return x.raise(warp, lane, trap);
             }
         }
@@ -132,7 +143,7 @@ fn arrive<P: Space>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
                 arrival.count += u64::from(count);
                 arrival.expect += u64::from(bytes);
             }
-            match change::<P, u64>(x, warp, first, at[first], |object| object.arrive(arrival)) {
+            match change::<P, u64>(x, (Some(pc), warp, team), at[first], |object| object.arrive(arrival)) {
                 Ok(state) => lanes_of(team).for_each(|lane| states[lane] = state),
                 Err(trap) => return x.raise(warp, first, trap),
             }
@@ -163,7 +174,14 @@ fn wait<P: Space>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
                 _ => x.files.w[op.c as usize + warp].0[lane] & 1 != 0,
             };
             match object.is_over(parity) {
-                true => over[warp] |= 1 << lane,
+                true => {
+                    over[warp] |= 1 << lane;
+                    x.tell(|x| Happening::Mbarrier {
+                        lanes: x.lanes_at(pc, warp, 1 << lane),
+                        address: at[lane].wrapping_add(P::WINDOW),
+                        event: MbarrierEvent::Waited { parity },
+                    });
+                }
                 false => {
                     awaited.get_or_insert(Awaited::Mbarrier {
                         address: at[lane],

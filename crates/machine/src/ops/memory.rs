@@ -194,13 +194,29 @@ impl<P: Space, M: Extend<R>, R: Lane, const SIGNED: bool> Body for LoadVector<P,
 #[inline(always)]
 fn store_known<P: Space, M: Cell>(x: &mut Exec<'_>, op: &Op, warp: usize, cells: &[M; LANES]) -> bool {
     match op.y & base::SHAPE {
-        base::CONTIGUOUS => known_block::<LANES>(x, op, warp, 0, M::BYTES)
-            .is_some_and(|address| P::store_block(x, address, cells)),
-        base::ROWS_CONTIGUOUS => [0, ROW].into_iter().all(|first| {
-            known_block::<ROW>(x, op, warp, first, M::BYTES)
-                .is_some_and(|address| P::store_block(x, address, &cells[first..first + ROW]))
-        }),
+        base::CONTIGUOUS => match known_block::<LANES>(x, op, warp, 0, M::BYTES) {
+            Some(address) => P::store_block(x, address, cells),
+            None => false,
+        },
+        base::ROWS_CONTIGUOUS => {
+            store_row::<P, M>(x, op, warp, cells, 0) && store_row::<P, M>(x, op, warp, cells, ROW)
+        }
         _ => false,
+    }
+}
+
+/// The row of it that begins with lane `first`.
+#[inline(always)]
+fn store_row<P: Space, M: Cell>(
+    x: &mut Exec<'_>,
+    op: &Op,
+    warp: usize,
+    cells: &[M; LANES],
+    first: usize,
+) -> bool {
+    match known_block::<ROW>(x, op, warp, first, M::BYTES) {
+        Some(address) => P::store_block(x, address, &cells[first..first + ROW]),
+        None => false,
     }
 }
 

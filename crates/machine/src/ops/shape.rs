@@ -6,7 +6,8 @@
 use super::{Body, Execute, Op, plain, select};
 use crate::exec::Exec;
 use crate::lanes::simd::{Level, Simd, warp_by_warp};
-use crate::lanes::{Files, LANES, Lane};
+use crate::lanes::{Cells, LANES, Lane, Plane};
+use std::cell::Cell;
 use std::marker::PhantomData;
 
 /// A function of one lane value.
@@ -41,9 +42,13 @@ pub(crate) trait Relation: 'static {
 
 /// Where an operand comes from.
 pub(crate) trait Kind: 'static {
-    type View<'f, T: Lane>: Copy;
-    fn view<T: Lane>(files: &Files, index: u32, warp: usize) -> Self::View<'_, T>;
-    fn lane<T: Lane>(view: Self::View<'_, T>, lane: usize) -> T;
+    /// What is known of it before the loop over warps.
+    type Source<'f, T: Lane>: Copy;
+    /// The lanes of one warp.
+    type Lanes<T: Lane>: Copy;
+    fn source<T: Lane>(cells: Cells<'_>, index: u32) -> Self::Source<'_, T>;
+    fn lanes<T: Lane>(source: Self::Source<'_, T>, warp: usize) -> Self::Lanes<T>;
+    fn lane<T: Lane>(lanes: &Self::Lanes<T>, lane: usize) -> T;
 }
 
 /// A plane.
@@ -52,53 +57,68 @@ pub(crate) struct V;
 pub(crate) struct S;
 
 impl Kind for V {
-    type View<'f, T: Lane> = &'f [T; LANES];
+    type Source<'f, T: Lane> = &'f [Cell<Plane<T>>];
+    type Lanes<T: Lane> = [T; LANES];
     #[inline(always)]
-    fn view<T: Lane>(files: &Files, index: u32, warp: usize) -> &[T; LANES] {
-        &T::planes(files)[index as usize + warp].0
+    fn source<T: Lane>(cells: Cells<'_>, index: u32) -> &[Cell<Plane<T>>] {
+        cells.planes(index)
     }
     #[inline(always)]
-    fn lane<T: Lane>(view: &[T; LANES], lane: usize) -> T {
-        view[lane]
+    fn lanes<T: Lane>(source: &[Cell<Plane<T>>], warp: usize) -> [T; LANES] {
+        source[warp].get().0
+    }
+    #[inline(always)]
+    fn lane<T: Lane>(lanes: &[T; LANES], lane: usize) -> T {
+        lanes[lane]
     }
 }
 
 impl Kind for S {
-    type View<'f, T: Lane> = T;
+    type Source<'f, T: Lane> = T;
+    type Lanes<T: Lane> = T;
     #[inline(always)]
-    fn view<T: Lane>(files: &Files, index: u32, _warp: usize) -> T {
-        T::from_scalar(files.s[index as usize])
+    fn source<T: Lane>(cells: Cells<'_>, index: u32) -> T {
+        cells.scalar(index)
     }
     #[inline(always)]
-    fn lane<T: Lane>(view: T, _lane: usize) -> T {
-        view
+    fn lanes<T: Lane>(source: T, _warp: usize) -> T {
+        source
+    }
+    #[inline(always)]
+    fn lane<T: Lane>(lanes: &T, _lane: usize) -> T {
+        *lanes
     }
 }
 
-/// `map!(I, R, x, d, |files, warp| lanes)`: evaluates `lanes`, an `[R; 32]`, for every warp with an active lane and
-/// stores it in the active lanes of plane `d`.
+/// `map!(I, R, x, d, |cells, warp| { a = source; .. lanes })`: evaluates the sources, then `lanes`, an `[R; 32]`, for
+/// every warp with an active lane, and stores it in the active lanes of plane `d`.
 ///
 /// A macro and not a function of a closure: a closure would be compiled without the vector features of its caller.
 macro_rules! map {
-    ($simd:ty, $r:ty, $x:expr, $d:expr, |$files:ident, $warp:ident| $lanes:expr) => {{
-        let (x, d) = (&mut *$x, $d as usize);
+    ($simd:ty, $r:ty, $x:expr, $d:expr, |$cells:ident, $warp:ident| {
+        $($source:ident = $from:expr;)*
+        $lanes:block
+    }) => {{
+        let x = &mut *$x;
+        let (mask, full, warps) = (&x.mask, x.full, x.warps);
+        let $cells = x.files.cells(warps);
+        let to = $cells.planes::<$r>($d);
+        $(let $source = $from;)*
         // Two loops: the full one must not carry the mask tests along.
-        if x.full {
-            for $warp in 0..x.warps {
+        if full {
+            for $warp in 0..warps {
                 $crate::lanes::simd::warp_by_warp();
-                let $files = &x.files;
                 let lanes: [$r; $crate::lanes::LANES] = $lanes;
-                <$r as $crate::lanes::Lane>::planes_mut(&mut x.files)[d + $warp].0 = lanes;
+                to[$warp].set($crate::lanes::Plane(lanes));
             }
         } else {
-            for $warp in 0..x.warps {
-                let mask = x.mask[$warp];
-                if mask != 0 {
+            for $warp in 0..warps {
+                if mask[$warp] != 0 {
                     $crate::lanes::simd::warp_by_warp();
-                    let $files = &x.files;
                     let lanes: [$r; $crate::lanes::LANES] = $lanes;
-                    let plane = &mut <$r as $crate::lanes::Lane>::planes_mut(&mut x.files)[d + $warp].0;
-                    *plane = <$r as $crate::lanes::Lane>::blend::<$simd>(mask, lanes, *plane);
+                    let old = to[$warp].get().0;
+                    let blended = <$r as $crate::lanes::Lane>::blend::<$simd>(mask[$warp], lanes, old);
+                    to[$warp].set($crate::lanes::Plane(blended));
                 }
             }
         }
@@ -110,14 +130,16 @@ struct UnaryBody<F>(PhantomData<F>);
 impl<F: Unary> Body for UnaryBody<F> {
     #[inline(always)]
     fn run<I: Simd>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
-        let &Op { d, a, .. } = op;
-        map!(I, F::R, x, d, |files, warp| {
-            let a = V::view::<F::A>(files, a, warp);
-            let mut result = [F::R::default(); LANES];
-            for l in 0..LANES {
-                result[l] = F::lane(a[l]);
+        map!(I, F::R, x, op.d, |cells, warp| {
+            a = cells.planes::<F::A>(op.a);
+            {
+                let a = a[warp].get().0;
+                let mut result = [F::R::default(); LANES];
+                for l in 0..LANES {
+                    result[l] = F::lane(a[l]);
+                }
+                result
             }
-            result
         });
         pc + 1
     }
@@ -127,14 +149,17 @@ struct BinaryBody<F, A, B>(PhantomData<(F, A, B)>);
 impl<F: Binary, A: Kind, B: Kind> Body for BinaryBody<F, A, B> {
     #[inline(always)]
     fn run<I: Simd>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
-        let &Op { d, a, b, .. } = op;
-        map!(I, F::R, x, d, |files, warp| {
-            let (a, b) = (A::view::<F::A>(files, a, warp), B::view::<F::B>(files, b, warp));
-            let mut result = [F::R::default(); LANES];
-            for l in 0..LANES {
-                result[l] = F::lane(A::lane(a, l), B::lane(b, l));
+        map!(I, F::R, x, op.d, |cells, warp| {
+            a = A::source::<F::A>(cells, op.a);
+            b = B::source::<F::B>(cells, op.b);
+            {
+                let (a, b) = (A::lanes(a, warp), B::lanes(b, warp));
+                let mut result = [F::R::default(); LANES];
+                for l in 0..LANES {
+                    result[l] = F::lane(A::lane(&a, l), B::lane(&b, l));
+                }
+                result
             }
-            result
         });
         pc + 1
     }
@@ -144,16 +169,18 @@ struct TernaryBody<F, A, B, C>(PhantomData<(F, A, B, C)>);
 impl<F: Ternary, A: Kind, B: Kind, C: Kind> Body for TernaryBody<F, A, B, C> {
     #[inline(always)]
     fn run<I: Simd>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
-        let &Op { d, a, b, c, .. } = op;
-        map!(I, F::R, x, d, |files, warp| {
-            let a = A::view::<F::A>(files, a, warp);
-            let b = B::view::<F::B>(files, b, warp);
-            let c = C::view::<F::C>(files, c, warp);
-            let mut result = [F::R::default(); LANES];
-            for l in 0..LANES {
-                result[l] = F::lane(A::lane(a, l), B::lane(b, l), C::lane(c, l));
+        map!(I, F::R, x, op.d, |cells, warp| {
+            a = A::source::<F::A>(cells, op.a);
+            b = B::source::<F::B>(cells, op.b);
+            c = C::source::<F::C>(cells, op.c);
+            {
+                let (a, b, c) = (A::lanes(a, warp), B::lanes(b, warp), C::lanes(c, warp));
+                let mut result = [F::R::default(); LANES];
+                for l in 0..LANES {
+                    result[l] = F::lane(A::lane(&a, l), B::lane(&b, l), C::lane(&c, l));
+                }
+                result
             }
-            result
         });
         pc + 1
     }
@@ -244,26 +271,44 @@ pub(crate) enum Combine {
 /// [`Op::y`] of a comparison: a [`Combine`] in the low bits, and this for a negated predicate.
 pub(crate) const NEGATE: u32 = 1 << 8;
 
-/// `p[d] = r combined with p[c]`, and `p[x]` the same of `!r`, in the active lanes.
-#[inline(always)]
-pub(crate) fn store_predicates(x: &mut Exec<'_>, op: &Op, warp: usize, relation: u32) {
-    let mut results = [relation, !relation];
-    if op.c != super::NONE {
-        let c = x.files.p[op.c as usize + warp] ^ if op.y & NEGATE != 0 { !0 } else { 0 };
-        for r in &mut results {
-            *r = match op.y & 0xff {
-                1 => *r & c,
-                2 => *r | c,
-                3 => *r ^ c,
-                _ => *r,
-            };
-        }
+/// Where the results of a comparison go: `p[d] = r combined with p[c]`, and `p[x]` the same of `!r`, in the active
+/// lanes.
+#[derive(Clone, Copy)]
+pub(crate) struct Predicates<'f> {
+    to: [Option<&'f [Cell<u32>]>; 2],
+    with: Option<&'f [Cell<u32>]>,
+    flip: u32,
+    combine: u32,
+}
+
+impl<'f> Predicates<'f> {
+    /// Those that a comparison names.
+    #[inline(always)]
+    pub(crate) fn of(cells: Cells<'f>, op: &Op) -> Self {
+        let predicate = |index| (index != super::NONE).then(|| cells.predicate(index));
+        let flip = if op.y & NEGATE != 0 { !0 } else { 0 };
+        Self { to: [op.d, op.x].map(predicate), with: predicate(op.c), flip, combine: op.y & 0xff }
     }
-    let mask = x.mask[warp];
-    for (index, r) in [op.d, op.x].into_iter().zip(results) {
-        if index != super::NONE {
-            let p = &mut x.files.p[index as usize + warp];
-            *p = (*p & !mask) | (r & mask);
+
+    /// Stores what a warp's comparison gave.
+    #[inline(always)]
+    pub(crate) fn store(self, warp: usize, mask: u32, relation: u32) {
+        let mut results = [relation, !relation];
+        if let Some(with) = self.with {
+            let c = with[warp].get() ^ self.flip;
+            for r in &mut results {
+                *r = match self.combine {
+                    1 => *r & c,
+                    2 => *r | c,
+                    3 => *r ^ c,
+                    _ => *r,
+                };
+            }
+        }
+        for (to, r) in self.to.into_iter().zip(results) {
+            if let Some(to) = to {
+                to[warp].set((to[warp].get() & !mask) | (r & mask));
+            }
         }
     }
 }
@@ -272,16 +317,19 @@ struct CompareBody<F, A, B>(PhantomData<(F, A, B)>);
 impl<F: Relation, A: Kind, B: Kind> Body for CompareBody<F, A, B> {
     #[inline(always)]
     fn run<I: Simd>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+        let cells = x.files.cells(x.warps);
+        let (a, b) = (A::source::<F::T>(cells, op.a), B::source::<F::T>(cells, op.b));
+        let to = Predicates::of(cells, op);
         for warp in 0..x.warps {
-            if x.mask[warp] != 0 {
+            let mask = x.mask[warp];
+            if mask != 0 {
                 warp_by_warp();
-                let a = A::view::<F::T>(&x.files, op.a, warp);
-                let b = B::view::<F::T>(&x.files, op.b, warp);
+                let (a, b) = (A::lanes(a, warp), B::lanes(b, warp));
                 let mut truth = [F::T::default(); LANES];
                 for l in 0..LANES {
-                    truth[l] = F::T::truth(F::lane(A::lane(a, l), B::lane(b, l)));
+                    truth[l] = F::T::truth(F::lane(A::lane(&a, l), B::lane(&b, l)));
                 }
-                store_predicates(x, op, warp, F::T::bits::<I>(truth));
+                to.store(warp, mask, F::T::bits::<I>(truth));
             }
         }
         pc + 1
@@ -290,10 +338,11 @@ impl<F: Relation, A: Kind, B: Kind> Body for CompareBody<F, A, B> {
 
 /// A comparison of scalars whose predicate is still stored for every warp.
 fn compare_scalars<F: Relation>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
-    let [a, b] = [op.a, op.b].map(|i| F::T::from_scalar(x.files.s[i as usize]));
-    let relation = if F::lane(a, b) { !0 } else { 0 };
+    let cells = x.files.cells(x.warps);
+    let relation = if F::lane(cells.scalar(op.a), cells.scalar(op.b)) { !0 } else { 0 };
+    let to = Predicates::of(cells, op);
     for warp in 0..x.warps {
-        store_predicates(x, op, warp, relation);
+        to.store(warp, x.mask[warp], relation);
     }
     pc + 1
 }
@@ -314,16 +363,19 @@ struct SelectBody<T, A, B>(PhantomData<(T, A, B)>);
 impl<T: Lane, A: Kind, B: Kind> Body for SelectBody<T, A, B> {
     #[inline(always)]
     fn run<I: Simd>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
-        let &Op { d, a, b, c, .. } = op;
-        map!(I, T, x, d, |files, warp| {
-            let (a, b) = (A::view::<T>(files, a, warp), B::view::<T>(files, b, warp));
-            let choose = files.p[c as usize + warp];
-            let (mut yes, mut no) = ([T::default(); LANES], [T::default(); LANES]);
-            for l in 0..LANES {
-                yes[l] = A::lane(a, l);
-                no[l] = B::lane(b, l);
+        map!(I, T, x, op.d, |cells, warp| {
+            a = A::source::<T>(cells, op.a);
+            b = B::source::<T>(cells, op.b);
+            choose = cells.predicate(op.c);
+            {
+                let (a, b) = (A::lanes(a, warp), B::lanes(b, warp));
+                let (mut yes, mut no) = ([T::default(); LANES], [T::default(); LANES]);
+                for l in 0..LANES {
+                    yes[l] = A::lane(&a, l);
+                    no[l] = B::lane(&b, l);
+                }
+                T::blend::<I>(choose[warp].get(), yes, no)
             }
-            T::blend::<I>(choose, yes, no)
         });
         pc + 1
     }
@@ -343,8 +395,10 @@ struct SplatBody<T>(PhantomData<T>);
 impl<T: Lane> Body for SplatBody<T> {
     #[inline(always)]
     fn run<I: Simd>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
-        let &Op { d, a, .. } = op;
-        map!(I, T, x, d, |files, _warp| [T::from_scalar(files.s[a as usize]); LANES]);
+        map!(I, T, x, op.d, |cells, warp| {
+            a = cells.scalar::<T>(op.a);
+            { [a; LANES] }
+        });
         pc + 1
     }
 }

@@ -10,6 +10,7 @@ use super::{NONE, Op};
 use crate::exec::Exec;
 use crate::fault::{Access, Trap};
 use crate::memory::SHARED_WINDOW;
+use crate::observe::Happening;
 use crate::tensormap::{DataType, Direction, Fill, MAX_RANK, Run, Start, Swizzle, TensorMap, Walk};
 use numerics::convert::f32_to_tf32;
 use numerics::rounding::Rn;
@@ -64,6 +65,7 @@ pub(crate) fn tensor(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
     x.communicated = true;
     let copy = x.grid.image.tensor_copies[op.a as usize];
     for (warp, lane) in x.active_lanes() {
+        x.tell(|x| Happening::BulkCopy(x.lanes_at(pc, warp, 1 << lane)));
         if let Err(trap) = copy.execute(x, op, warp, lane) {
             return x.raise(warp, lane, trap);
         }
@@ -98,7 +100,7 @@ impl TensorCopy {
         let last = tile + walk.footprint() - 1;
         let access = if direction == Direction::Load { Access::Store } else { Access::Load };
         for tile in [tile, last] {
-            if End::Shared.read(x, tile, &mut [0]).is_err() {
+            if !End::Shared.is_there(x, tile) {
                 return Err(x.bad_access(SHARED_WINDOW.wrapping_add(tile), 1, access));
             }
         }

@@ -9,6 +9,7 @@ use crate::exec::Exec;
 use crate::fault::Trap;
 use crate::lanes::simd::Baseline;
 use crate::lanes::{EMPTY, LANES, Lane};
+use crate::observe::Happening;
 
 /// In [`Op::y`]: the member mask stands in a plane, not in a scalar.
 pub(crate) const MASK_IN_PLANE: u32 = 1 << 16;
@@ -96,7 +97,7 @@ pub(crate) fn shfl(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
     for_teams!(x, NONE, false, |warp, mask| {
         let plane = |index: u32| x.files.w[index as usize + warp].0;
         let (a, b, c) = (plane(op.a), plane(op.b), plane(op.c));
-        let mut result = [0; LANES];
+        let (mut result, mut sources) = ([0; LANES], [0; LANES]);
         let mut valid = 0;
         for lane in 0..LANES as u32 {
             let (bval, cval) = (b[lane as usize] & 0x1f, c[lane as usize] & 0x1f);
@@ -118,6 +119,14 @@ pub(crate) fn shfl(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
             let source = if inside { source } else { lane };
             result[lane as usize] = a[source as usize & 31];
             valid |= u32::from(inside) << lane;
+            sources[lane as usize] = source & 31;
+        }
+        if x.grid.observer.is_some() {
+            let outside = |l: &usize| mask >> l & !mask >> sources[*l] & 1 != 0;
+            let lanes = (0..LANES).filter(outside).fold(0, |lanes, l| lanes | 1 << l);
+            if lanes != 0 {
+                x.tell(|x| Happening::ShuffledFromOutside(x.lanes_at(pc, warp, lanes)));
+            }
         }
         if op.d != NONE {
             store(x, op.d, warp, mask, result);
@@ -261,5 +270,13 @@ pub(crate) fn elect(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
 /// `bar.warp.sync members`: the member mask's index is `b`.
 pub(crate) fn bar_warp(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
     x.communicated = true;
-    gather(x, op.b, op.y & MASK_IN_PLANE != 0).unwrap_or(pc + 1)
+    if let Some(next) = gather(x, op.b, op.y & MASK_IN_PLANE != 0) {
+        return next;
+    }
+    if x.grid.observer.is_some() {
+        for_teams!(x, op.b, op.y & MASK_IN_PLANE != 0, |warp, mask| {
+            x.tell(|x| Happening::WarpBarrier(x.lanes_at(pc, warp, mask)));
+        });
+    }
+    pc + 1
 }

@@ -4,9 +4,10 @@
 //! a thread count the barrier completes when that many threads have; without, when every warp with a living lane has.
 
 use super::pack::{Frame, Group, Pack, Wait};
-use crate::exec::LaneTrap;
+use crate::exec::{Grid, LaneTrap};
 use crate::fault::Trap;
 use crate::lanes::{EMPTY, LANES, Mask};
+use crate::observe::{Happening, Lanes};
 use crate::program::{BarrierKind, BarrierSite, Image, Reduction, Value};
 
 /// Barriers of a CTA.
@@ -102,7 +103,7 @@ fn arrival(frame: &Frame, site: &BarrierSite, warp: usize, mask: u32) -> Result<
 pub(crate) fn count_arrivals(
     pack: &mut Pack,
     barriers: &mut [Barrier],
-    image: &Image,
+    Grid { image, observer, .. }: &Grid<'_>,
 ) -> Result<(), (LaneTrap, u32)> {
     for group in std::mem::take(&mut pack.arrivals) {
         let Wait::Barrier { site: index, .. } = group.wait else { continue };
@@ -133,6 +134,21 @@ pub(crate) fn count_arrivals(
                 BarrierKind::Sync | BarrierKind::Reduce { .. } => &mut barrier.waiting,
             };
             side[cta_warp] |= mask;
+            if let Some(observer) = observer {
+                let origin = image.origins[group.pc as usize - 1];
+                observer.happening(&Happening::BarrierArrived {
+                    lanes: Lanes {
+                        block: pack.threads.ctaid,
+                        warp: cta_warp as u32,
+                        mask,
+                        place: (origin.function, origin.instruction),
+                    },
+                    number,
+                    waits: site.kind != BarrierKind::Arrive,
+                    threads,
+                    live: pack.threads.live[warp],
+                });
+            }
             if let BarrierKind::Reduce { predicate, negated, .. } = site.kind {
                 let p = frame.files.p[predicate as usize + warp] ^ if negated { !0 } else { 0 };
                 barrier.held += (p & mask).count_ones();
@@ -152,7 +168,7 @@ pub(crate) fn count_arrivals(
 }
 
 /// Releases every complete barrier. Returns whether there was one.
-pub(crate) fn release_complete(packs: &mut [Pack], barriers: &mut [Barrier], image: &Image) -> bool {
+pub(crate) fn release_complete(packs: &mut [Pack], barriers: &mut [Barrier], grid: &Grid<'_>) -> bool {
     let live = living(packs);
     let mut any = false;
     for (number, barrier) in barriers.iter_mut().enumerate() {
@@ -160,8 +176,11 @@ pub(crate) fn release_complete(packs: &mut [Pack], barriers: &mut [Barrier], ima
             continue;
         }
         any = true;
+        if let (Some(observer), [pack, ..]) = (grid.observer, &*packs) {
+            observer.happening(&Happening::BarrierCompleted { block: pack.threads.ctaid, number });
+        }
         for pack in packs.iter_mut() {
-            release(pack, number, barrier, image);
+            release(pack, number, barrier, grid.image);
         }
         *barrier = Barrier::new(barrier.waiting.len());
     }

@@ -10,6 +10,7 @@ use crate::common::Common;
 use crate::exec::{Exec, Grid, LaneTrap, lanes_of};
 use crate::fault::Trap;
 use crate::lanes::Files;
+use crate::observe::Happening;
 use crate::ops::address::{Generic, Space};
 use crate::program::{Builtin, Place};
 use std::sync::atomic::Ordering::Relaxed;
@@ -21,6 +22,7 @@ const LONGEST_STRING: usize = 64 << 10;
 struct Caller<'a, 'b> {
     x: Exec<'a>,
     pack_local: u32,
+    pc: u32,
     args: &'b [Place],
     returns: &'b [Place],
 }
@@ -40,6 +42,7 @@ impl Pack {
         let files = std::mem::take(&mut frame.files);
         let mut caller = Caller {
             pack_local: frame.local_base,
+            pc: group.pc,
             x: Exec::new(files, grid, &mut self.threads, common),
             args: &site.args,
             returns: &site.returns,
@@ -72,6 +75,10 @@ impl Caller<'_, '_> {
             Builtin::Malloc => {
                 let bytes = self.argument(0, warp, lane)?;
                 let address = self.allocate(bytes);
+                if address != 0 {
+                    let lanes = |x: &Exec<'_>| x.lanes_at(self.pc, warp, 1 << lane);
+                    self.x.tell(|x| Happening::Heap { lanes: lanes(x), address, bytes });
+                }
                 self.give(address, warp, lane)
             }
             Builtin::Free => {
@@ -80,6 +87,8 @@ impl Caller<'_, '_> {
                     return Ok(());
                 }
                 let size = self.x.grid.memory.allocation_of(address).map_or(0, |(_, bytes)| bytes);
+                let lanes = |x: &Exec<'_>| x.lanes_at(self.pc, warp, 1 << lane);
+                self.x.tell(|x| Happening::Heap { lanes: lanes(x), address, bytes: 0 });
                 let freed = self.x.grid.memory.free(address);
                 self.x.grid.heap.fetch_add(size as i64, Relaxed);
                 freed.map_err(|_| self.x.bad_access(address, 1, crate::fault::Access::Store))

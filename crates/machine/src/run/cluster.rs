@@ -96,6 +96,8 @@ impl Cluster {
         let mut rest = operations;
         let mut communicated = false;
         let mut blocked = 0;
+        // Turns one after the other in which nobody got anywhere, and whether somebody spins.
+        let (mut idle, mut spins) = (0, false);
         loop {
             let runnable = self.order.len();
             if runnable == 0 {
@@ -116,11 +118,17 @@ impl Cluster {
             let outcome = pack.run(grid, &mut self.common, self.scheduler.as_mut(), watch, quantum);
             rest -= (pack.issued - before).max(1) as i64;
             communicated |= pack.communicated;
+            match pack.threads.looks.take_spins() {
+                true => (idle, spins) = (idle + 1, true),
+                false if matches!(outcome, Outcome::Blocked) => idle += 1,
+                false => (idle, spins) = (0, false),
+            }
             match outcome {
                 Outcome::Done => {
                     blocked = 0;
                     if cta.exit(grid) {
                         self.common.exit();
+                        grid.dependents.exit(cta.packs[index].threads.ctaid);
                     }
                     continue;
                 }
@@ -135,6 +143,9 @@ impl Cluster {
                 Outcome::Fault(trap, pc) => return Turn::Fault(Fault { rank, pack: index, trap, pc }),
             }
             self.order.push((rank, index));
+            if spins && idle > self.order.len() {
+                return Turn::Yielded { waits: true };
+            }
             if blocked > self.order.len() {
                 blocked = 0;
                 // Threads may have exited since the barriers were last looked at.

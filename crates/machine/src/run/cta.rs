@@ -4,6 +4,8 @@ use super::barrier::{self, BARRIERS, Barrier};
 use super::pack::Pack;
 use crate::exec::{Grid, LaneTrap, Threads};
 use crate::lanes::{EMPTY, LANES};
+use crate::looks::Looks;
+use crate::observe::Happening;
 
 /// A resident CTA.
 pub(crate) struct Cta {
@@ -40,19 +42,22 @@ impl Cta {
     pub(super) fn exit(&mut self, grid: &Grid<'_>) -> bool {
         self.running -= 1;
         self.release_barriers(grid);
+        if let (Some(observer), 0, [pack, ..]) = (grid.observer, self.running, &*self.packs) {
+            observer.happening(&Happening::BlockDone { block: pack.threads.ctaid });
+        }
         self.running == 0
     }
 
     /// Counts the arrivals of a pack at barriers.
     pub(super) fn arrive(&mut self, pack: usize, grid: &Grid<'_>) -> Result<(), (LaneTrap, u32)> {
-        barrier::count_arrivals(&mut self.packs[pack], &mut self.barriers, grid.image)?;
+        barrier::count_arrivals(&mut self.packs[pack], &mut self.barriers, grid)?;
         self.release_barriers(grid);
         Ok(())
     }
 
     /// Releases every complete barrier. Returns whether there was one.
     pub(super) fn release_barriers(&mut self, grid: &Grid<'_>) -> bool {
-        barrier::release_complete(&mut self.packs, &mut self.barriers, grid.image)
+        barrier::release_complete(&mut self.packs, &mut self.barriers, grid)
     }
 
     /// The pack and the trap of threads that wait at a barrier that nobody can complete.
@@ -90,5 +95,6 @@ fn pack_threads(grid: &Grid<'_>, place: Place, first_warp: usize, warps: usize) 
         at_cluster_barrier: EMPTY,
         cluster_phase: EMPTY,
         local: vec![0; grid.local as usize * LANES * grid.image.warps],
+        looks: Looks::default(),
     }
 }

@@ -12,9 +12,15 @@ use crate::schedule::SchedulerKind;
 use std::collections::VecDeque;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
 
 /// Operations in a cluster's turn.
 const TURN: i64 = 1_000_000;
+
+/// Operations in a turn, and time, before other host threads are asked for help: most kernels of programs that launch
+/// many are done by then, and to start a thread takes as long.
+const FIRST_TURN: i64 = 5_000;
+const ALONE: Duration = Duration::from_micros(30);
 
 /// Turns after which a host thread takes up another cluster even though those it has do not communicate: they may wait on
 /// plain loads for one that has not started.
@@ -81,27 +87,36 @@ pub(crate) fn run(grid: &Grid<'_>, plan: &Plan<'_>) -> Result<u64, Box<Stop>> {
     };
     let threads = plan.threads.max(1).min(total.try_into().unwrap_or(usize::MAX));
     std::thread::scope(|scope| {
-        for worker in 1..threads {
-            let shared = &shared;
-            scope.spawn(move || shared.work(worker, threads));
-        }
-        shared.work(0, threads);
+        let shared = &shared;
+        let mut call_help = || {
+            for worker in 1..threads {
+                scope.spawn(move || shared.work(worker, threads, None));
+            }
+        };
+        shared.work(0, threads, (threads > 1).then_some(&mut call_help));
     });
     let stop = shared.stop.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     stop.map_or(Ok(shared.issued.into_inner()), |stop| Err(Box::new(stop)))
 }
 
 impl Shared<'_> {
-    fn work(&self, worker: usize, threads: usize) {
+    /// Runs clusters until there are none; `help` starts the other threads.
+    fn work(&self, worker: usize, threads: usize, help: Option<&mut dyn FnMut()>) {
         match self.plan.observer {
             Some(observer) => {
-                self.run_clusters(worker, threads, &mut Watched { observer, image: self.grid.image });
+                self.run_clusters(worker, threads, help, &mut Watched::new(observer, self.grid.image));
             }
-            None => self.run_clusters(worker, threads, &mut Unwatched),
+            None => self.run_clusters(worker, threads, help, &mut Unwatched),
         }
     }
 
-    fn run_clusters<W: Watch>(&self, worker: usize, threads: usize, watch: &mut W) {
+    fn run_clusters<W: Watch>(
+        &self,
+        worker: usize,
+        threads: usize,
+        mut help: Option<&mut dyn FnMut()>,
+        watch: &mut W,
+    ) {
         let room = (self.plan.resident / self.cluster as usize / threads).max(1);
         let mut resident: VecDeque<Cluster> = VecDeque::new();
         let mut admit = true;
@@ -118,8 +133,11 @@ impl Shared<'_> {
                 }
             }
             let Some(mut cluster) = resident.pop_front() else { return };
+            if help.is_some() && self.grid.started.elapsed() > ALONE {
+                help.take().into_iter().for_each(|help| help());
+            }
             let before = cluster.issued();
-            let turn = cluster.run(self.grid, watch, self.turn());
+            let turn = cluster.run(self.grid, watch, self.turn(help.is_some()));
             self.account(cluster.issued() - before, &cluster);
             match turn {
                 Turn::Done => {
@@ -141,9 +159,10 @@ impl Shared<'_> {
     }
 
     /// Operations in the next turn: no more than the budget has left.
-    fn turn(&self) -> i64 {
+    fn turn(&self, alone: bool) -> i64 {
+        let turn = if alone { FIRST_TURN } else { TURN };
         let left = self.plan.budget.map(|b| b.saturating_sub(self.issued.load(Relaxed)));
-        left.map_or(TURN, |left| TURN.min(i64::try_from(left).unwrap_or(TURN)).max(1))
+        left.map_or(turn, |left| turn.min(i64::try_from(left).unwrap_or(turn)).max(1))
     }
 
     fn account(&self, issued: u64, cluster: &Cluster) {

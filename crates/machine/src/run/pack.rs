@@ -8,7 +8,7 @@ use crate::common::{Common, shared_base};
 use crate::exec::{Awaited, Exec, Grid, LaneTrap, Threads};
 use crate::fault::Trap;
 use crate::lanes::{EMPTY, Files, LANES, Lane, Mask};
-use crate::observe::Watch;
+use crate::observe::{Happening, Lanes, Observer, Watch};
 use crate::ops::{Op, event};
 use crate::program::{BarrierKind, Callee, Image, LOCAL_BASE, Place};
 use crate::schedule::Scheduler;
@@ -387,6 +387,9 @@ impl Pack {
     /// The lanes of a group end.
     fn exit(&mut self, group: Group, grid: &Grid<'_>, common: &mut Common) {
         self.impatience = 0;
+        if let Some(observer) = grid.observer {
+            tell_exit(observer, grid.image, &self.threads, &group);
+        }
         self.exit_cluster(&group.mask, common);
         remove(&mut self.threads.live, &group.mask);
         let mut join = group.join;
@@ -584,6 +587,19 @@ impl Pack {
                 }
             }
         }
+    }
+}
+
+#[cold]
+fn tell_exit(observer: &dyn Observer, image: &Image, threads: &Threads, group: &Group) {
+    let origin = image.origins[group.pc as usize];
+    for (warp, &mask) in group.mask.iter().enumerate().filter(|(_, m)| **m != 0) {
+        observer.happening(&Happening::Exited(Lanes {
+            block: threads.ctaid,
+            warp: threads.first_warp + warp as u32,
+            mask,
+            place: (origin.function, origin.instruction),
+        }));
     }
 }
 

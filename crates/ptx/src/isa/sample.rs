@@ -55,7 +55,8 @@ pub fn opcodes_of_target(form: FormId, version: Version, arch: Arch, most: usize
         .map(|spec| {
             // What means nothing needs no opcodes of its own.
             let permitted = spec.choices.iter().filter(|choice| choice.gate.permits(version, arch));
-            let permitted = permitted.filter(|_| !matches!(spec.slot, Slot::Ignored | Slot::IgnoredFirst));
+            let permitted = permitted
+                .filter(|_| !matches!(spec.slot, Slot::Ignored | Slot::IgnoredFirst | Slot::IgnoredLast));
             let none = spec.optional.then_some(None);
             (spec.slot, none.into_iter().chain(permitted.map(|choice| Some(choice.modifier))).collect())
         })

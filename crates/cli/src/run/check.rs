@@ -1,0 +1,55 @@
+//! `--check`: the sanitizer, what it is told to leave out, and what becomes of its reports.
+
+use super::Arguments;
+use crate::failure::{Exit, Failure};
+use crate::terminal;
+use sanitizer::{Report, Sanitizer, Suppressions};
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+
+/// The sanitizer that the command line asks for.
+pub(super) fn sanitizer(arguments: &Arguments) -> Result<Option<Sanitizer>, Failure> {
+    let Some(checks) = arguments.check else { return Ok(None) };
+    if arguments.threads.is_some_and(|threads| threads != 1) {
+        return Err(Failure::usage("--check needs one host thread, so that accesses have one order"));
+    }
+    let suppressions = arguments.suppress.as_deref().map(suppressions).transpose()?.unwrap_or_default();
+    Ok(Some(Sanitizer::new(checks, suppressions)))
+}
+
+/// The suppressions of a file.
+pub(crate) fn suppressions(path: &Path) -> Result<Suppressions, Failure> {
+    let text = fs::read_to_string(path)
+        .map_err(|error| Failure::usage(format!("cannot read {}: {error}", path.display())))?;
+    text.parse().map_err(|why| Failure::usage(format!("{}: {why}", path.display())))
+}
+
+/// Shows what was found, unless it is part of a report for programs, and writes the litmus tests.
+pub(super) fn deliver(arguments: &Arguments, reports: &[Report]) -> Result<Exit, Failure> {
+    if !arguments.json {
+        for report in reports {
+            terminal::note(&format!("{}\n", report.text()));
+        }
+        terminal::note(&match reports.len() {
+            0 => "the checks found nothing".to_owned(),
+            count => format!("the checks found {}", terminal::count(count, "problem")),
+        });
+    }
+    if let Some(folder) = &arguments.emit_litmus {
+        let failed = |error: std::io::Error| {
+            Failure::usage(format!("cannot write litmus tests to {}: {error}", folder.display()))
+        };
+        fs::create_dir_all(folder).map_err(failed)?;
+        let tests = reports.iter().enumerate().filter_map(|(i, report)| Some((i, report.litmus.as_ref()?)));
+        for (number, test) in tests {
+            fs::write(folder.join(format!("race-{}.ptx", number + 1)), test).map_err(failed)?;
+        }
+    }
+    Ok(if reports.is_empty() { Exit::Ok } else { Exit::Findings })
+}
+
+/// The reports for programs.
+pub(super) fn json(reports: &[Report]) -> Value {
+    reports.iter().map(Report::json).collect::<Vec<_>>().into()
+}

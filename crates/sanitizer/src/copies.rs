@@ -1,0 +1,107 @@
+//! Asynchronous copies. Each is performed by an agent, a thread of its own (PTX ISA, "Asynchronous operations"): what its
+//! thread did before the copy happens before it, and nothing happens after it but by what completes it.
+
+use crate::check::Accessor;
+use crate::clock::Time;
+use crate::detector::{Detector, Who, lanes_of};
+use crate::order::{ASYNC_STORES, BULK_READS, BULK_WRITES};
+use crate::shadow::Entry;
+use crate::site::Site;
+use crate::state::Block;
+use machine::fault::Access;
+use machine::observe::{Lanes, MemoryAccess};
+use std::sync::Arc;
+
+impl Detector {
+    /// The source of `cp.async`: read by the agent of the warp, through the generic proxy.
+    pub(crate) fn copy_source(&mut self, who: Who, site: &Site, access: &MemoryAccess<'_>, mask: u32) {
+        for lane in lanes_of(mask) {
+            let target = self.generic_target(who, access.addresses[lane as usize]);
+            self.by_copier(who, site, (target, access.bytes.into()), lane, Access::Load);
+        }
+    }
+
+    /// Its destination.
+    pub(crate) fn copied(&mut self, launch: usize, lanes: Lanes, to: &[u64; 32], bytes: u32) {
+        let who = self.who(launch, lanes.block, lanes.warp, lanes.place);
+        let site = *self.sites.get(who.site);
+        for lane in lanes_of(lanes.mask) {
+            let target = self.generic_target(who, to[lane as usize]);
+            self.by_copier(who, &site, (target, bytes.into()), lane, Access::Store);
+        }
+    }
+
+    fn by_copier(
+        &mut self,
+        who: Who,
+        site: &Site,
+        range: (crate::detector::Target, u64),
+        lane: u32,
+        access: Access,
+    ) {
+        let clock = Arc::clone(&self.warp(who).group(lane).knowledge.generic);
+        let entry = Entry::of_agent(self.time, who.home.cta, Block::copier(who.warp), 1 << lane, who.site);
+        let by = Accessor::new(who.home, (who.warp, 1 << lane), &clock, entry, (site, access));
+        self.touch(who, &by, range);
+    }
+
+    /// `st.async`, `red.async`: performed by an agent, but through the generic proxy (PTX ISA, "Async proxy", names only
+    /// bulk copies and matrix operations).
+    pub(crate) fn async_access(
+        &mut self,
+        who: Who,
+        site: &Site,
+        access: &MemoryAccess<'_>,
+        mask: u32,
+        kind: Access,
+    ) {
+        let agent = self.block(who.launch, who.block).agent(ASYNC_STORES);
+        for lane in lanes_of(mask) {
+            let address = access.addresses[lane as usize];
+            let target = self.target(who, access.space, address);
+            let clock = Arc::clone(&self.warp(who).group(lane).knowledge.generic);
+            let entry = Entry::of_agent(self.time, who.home.cta, agent, 1 << lane, who.site);
+            let by = Accessor::new(who.home, (who.warp, 1 << lane), &clock, entry, (site, kind));
+            self.touch(who, &by, (target, access.bytes.into()));
+        }
+    }
+
+    fn by_agent(
+        &mut self,
+        who: Who,
+        site: &Site,
+        range: (crate::detector::Target, u64),
+        (agent, lane): (u16, u32),
+        access: Access,
+    ) {
+        let knowledge = self.warp(who).group(lane).knowledge.clone();
+        let entry = Entry::of_agent(self.time, who.home.cta, agent, 1 << lane, who.site);
+        let mut by =
+            Accessor::new(who.home, (who.warp, 1 << lane), &knowledge.generic, entry, (site, access));
+        by.proxied = Some(&knowledge.proxied);
+        self.touch(who, &by, range);
+    }
+
+    /// The accesses of the bulk copy that is under way, now that it is known which mbarrier it tells, or that it tells
+    /// none, are made by that mbarrier's agent. The agent and the time.
+    pub(crate) fn finish_copy(&mut self, launch: usize, mbarrier: Option<u64>) -> (u16, Time) {
+        if let Some(mut copy) = self.copies.remove(&launch) {
+            let lanes = copy.lanes;
+            let who = self.who(launch, lanes.block, lanes.warp, lanes.place);
+            let site = *self.sites.get(who.site);
+            let lane = lanes.mask.trailing_zeros();
+            for (address, bytes, access) in std::mem::take(&mut copy.accesses) {
+                let key = mbarrier.unwrap_or(if access == Access::Load { BULK_READS } else { BULK_WRITES });
+                let agent = self.block(launch, lanes.block).agent(key);
+                let target = self.generic_target(who, address);
+                self.by_agent(who, &site, (target, bytes), (agent, lane), access);
+            }
+            copy.agent = self.block(launch, lanes.block).agent(mbarrier.unwrap_or(BULK_WRITES));
+            copy.time = self.time;
+            self.last_copies.insert(launch, copy);
+            self.tick();
+        }
+        // A multicast tells several mbarriers; they all release the one agent.
+        self.last_copies.get(&launch).map_or((0, 0), |copy| (copy.agent, copy.time))
+    }
+}

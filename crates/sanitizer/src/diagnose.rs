@@ -1,0 +1,284 @@
+//! From two accesses that race to what a person is told: who they are, and what is missing between them.
+
+use crate::check::{Conflict, Why, launch_of};
+use crate::clock::Time;
+use crate::detector::{Detector, Target, Who};
+use crate::litmus;
+use crate::report::{Actor, Misuse, Report};
+use crate::shadow::Entry;
+use crate::site::{Action, Site};
+use crate::state::Failure;
+use machine::Location;
+use machine::fault::Access;
+use machine::observe::Lanes;
+use memory_model::event::Order;
+
+/// What is missing between two accesses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Missing {
+    /// Lanes of one instruction access the same bytes.
+    SameInstruction,
+    /// Lanes of one warp, and no `bar.warp.sync`.
+    WarpSync,
+    /// Warps of one CTA, and no barrier or release and acquire.
+    Barrier,
+    /// They waited, but at different barriers.
+    DifferentBarrier(usize, usize),
+    /// The flag that was read carries no release.
+    Release,
+    /// The flag was read by a relaxed operation and no fence follows.
+    Acquire,
+    /// Scopes that do not contain the other thread.
+    Scope,
+    /// Strong operations of different sizes.
+    MixedSize,
+    /// A fence between the generic and the async proxy.
+    ProxyFence,
+    /// Waiting for an asynchronous copy.
+    CopyWait,
+    /// CTAs of a launch, with nothing between them.
+    Synchronisation,
+    /// Launches that nothing orders.
+    LaunchOrder,
+}
+
+impl Missing {
+    fn name(self) -> &'static str {
+        match self {
+            Self::SameInstruction => "same-instruction",
+            Self::WarpSync => "warp-sync",
+            Self::Barrier => "barrier",
+            Self::DifferentBarrier(..) => "different-barrier",
+            Self::Release => "release",
+            Self::Acquire => "acquire",
+            Self::Scope => "scope",
+            Self::MixedSize => "mixed-size",
+            Self::ProxyFence => "proxy-fence",
+            Self::CopyWait => "copy-wait",
+            Self::Synchronisation => "synchronisation",
+            Self::LaunchOrder => "launch-order",
+        }
+    }
+
+    fn sentence(self, flag: Option<u32>) -> String {
+        let read = flag.map_or(String::new(), |line| format!(" at line {line}"));
+        match self {
+            Self::SameInstruction => "lanes of one instruction have no order; let one lane do it, use an atomic, or different addresses".into(),
+            Self::WarpSync => "bar.warp.sync (__syncwarp) between the lanes; shfl, vote and match do not order memory".into(),
+            Self::Barrier => "a barrier of the CTA, or a release and an acquire, between them".into(),
+            Self::DifferentBarrier(a, b) => format!("a barrier for both: the one waited at barrier {a}, the other at barrier {b}"),
+            Self::Release => format!("a release before the write that the read{read} takes its value from: st.release, or a fence before it"),
+            Self::Acquire => format!("an acquire: the read{read} is relaxed, and no fence follows it"),
+            Self::Scope => "a wider scope: that of one operation does not contain the other's thread".into(),
+            Self::MixedSize => "operations of equal size: strong operations that overlap in part are no exception".into(),
+            Self::ProxyFence => "fence.proxy.async between the access through the generic proxy and the asynchronous one".into(),
+            Self::CopyWait => "waiting for the asynchronous copy: cp.async.wait_group or wait_all, the mbarrier that it tells, or cp.async.bulk.wait_group, and then a barrier for other threads".into(),
+            Self::Synchronisation => "synchronisation between the CTAs: a release and an acquire of .gpu scope, or another launch".into(),
+            Self::LaunchOrder => "an order of the two launches: the same stream, an event, or a synchronisation of the host".into(),
+        }
+    }
+}
+
+fn first_lane(mask: u32) -> u32 {
+    mask.trailing_zeros().min(31)
+}
+
+/// The thread of an entry that is told of.
+fn actor(detector: &Detector, entry: &Entry, what: String) -> Actor {
+    let site = detector.sites.get(entry.site());
+    let module = &detector.modules[site.module as usize];
+    let location = Location::of(module, site.function, site.instruction);
+    let launch = launch_of(&detector.launches, entry.cta);
+    let warp = match entry.agent() {
+        Some(agent) if agent < 64 => u32::from(agent) - 32,
+        Some(_) => 0,
+        None if entry.range().is_some() => 0,
+        None => first_lane(entry.warps),
+    };
+    Actor {
+        what,
+        kernel: launch.map_or_else(String::new, |launch| launch.kernel.clone()),
+        location,
+        block: launch.map_or([0; 3], |launch| launch.block_of(entry.cta)),
+        thread: launch.map_or([0; 3], |launch| launch.thread(warp, first_lane(entry.lanes))),
+    }
+}
+
+fn verb(site: &Site, access: Access) -> &'static str {
+    match (site.action, access) {
+        (Action::Copy | Action::None, Access::Load) => "asynchronous read",
+        (Action::Copy | Action::None | Action::AsyncAccess(_), _) => "asynchronous write",
+        (_, Access::Load) => "read",
+        (_, Access::Store) => "write",
+        (_, Access::Atomic) => "atomic operation",
+    }
+}
+
+fn described(site: &Site, access: Access, bytes: Option<u64>) -> String {
+    let order = match site.order {
+        Order::Weak => String::new(),
+        order => format!(", {}.{}", order.name(), site.scope.name()),
+    };
+    match bytes {
+        Some(bytes) => format!("{} of {bytes} bytes{order}", verb(site, access)),
+        None => format!("{}{order}", verb(site, access)),
+    }
+}
+
+fn access_of(site: &Site) -> Access {
+    match site.action {
+        Action::Access(access) | Action::Rows { access, .. } | Action::AsyncAccess(access) => access,
+        Action::CompareAndSwap => Access::Atomic,
+        _ => Access::Store,
+    }
+}
+
+fn line_of(detector: &Detector, site: u32) -> Option<u32> {
+    let site = detector.sites.get(site);
+    let module = &detector.modules[site.module as usize];
+    Some(Location::of(module, site.function, site.instruction).ptx?.line)
+}
+
+/// What is missing, and the line of the flag's read if one is to blame.
+fn missing(detector: &mut Detector, who: Who, conflict: &Conflict) -> (Missing, Option<u32>) {
+    let (earlier, later) = (&conflict.earlier, &conflict.later);
+    let (a, b) = (*detector.sites.get(earlier.site()), *detector.sites.get(later.site()));
+    if conflict.why == Why::Proxy {
+        return (Missing::ProxyFence, None);
+    }
+    if earlier.agent().is_some() {
+        return (Missing::CopyWait, None);
+    }
+    let same_cta = earlier.range().is_none() && earlier.cta == later.cta;
+    if a.is_strong() && b.is_strong() {
+        return (if a.element != b.element { Missing::MixedSize } else { Missing::Scope }, None);
+    }
+    let launches = &detector.launches;
+    let other_launch = launch_of(launches, earlier.cta).map(|launch| launch.first)
+        != launch_of(launches, later.cta).map(|launch| launch.first);
+    if other_launch {
+        return (Missing::LaunchOrder, None);
+    }
+    let same_warp = same_cta && later.is_of_threads() && earlier.warps == later.warps;
+    if same_warp && earlier.time == later.time && earlier.site() == later.site() {
+        return (Missing::SameInstruction, None);
+    }
+    // A flag that was read, and did not help.
+    let lane = first_lane(later.lanes);
+    let warp = detector.warp(who);
+    let (failure, barrier) = (warp.failure, warp.barrier);
+    let seen = warp.group(lane).seen.iter().rev().find(|seen| !seen.acquired).map(|seen| seen.site);
+    if let Some(site) = seen {
+        return (Missing::Acquire, line_of(detector, site));
+    }
+    if let Some((site, why)) = failure.filter(|_| !same_warp) {
+        let missing = if why == Failure::Scope { Missing::Scope } else { Missing::Release };
+        return (missing, line_of(detector, site));
+    }
+    if same_warp {
+        return (Missing::WarpSync, None);
+    }
+    if same_cta {
+        let index = who.block;
+        let theirs = detector.block(who.launch, index).warps.get(first_lane(earlier.warps) as usize);
+        let theirs = theirs.and_then(|warp| warp.barrier);
+        // Only if both have waited since.
+        let since = |waited: Option<(usize, Time)>| waited.filter(|(_, time)| *time >= earlier.time);
+        return match (since(theirs), since(barrier)) {
+            (Some((a, _)), Some((b, _))) if a != b => (Missing::DifferentBarrier(a, b), None),
+            _ => (Missing::Barrier, None),
+        };
+    }
+    (Missing::Synchronisation, None)
+}
+
+fn place(target: Target) -> String {
+    match target {
+        Target::Global(address) => format!("global memory at {address:#x}"),
+        Target::Shared(_, place) => format!("shared memory at {place:#x}"),
+        Target::Private => "memory".to_owned(),
+    }
+}
+
+/// Reports a race.
+pub(crate) fn race(detector: &mut Detector, who: Who, conflict: &Conflict, target: Target, bytes: u64) {
+    let key = ("race", conflict.earlier.site(), conflict.later.site());
+    if detector.reports.knows(key) {
+        detector.reports.add(key, || unreachable!("it is known"));
+        return;
+    }
+    let (missing, flag) = missing(detector, who, conflict);
+    let (a, b) = (*detector.sites.get(conflict.earlier.site()), *detector.sites.get(conflict.later.site()));
+    let later = described(&b, conflict.later_access, Some(bytes));
+    let earlier = described(&a, access_of(&a), None);
+    let title = format!("{} and earlier {} of {}", later, verb(&a, access_of(&a)), place(target));
+    let mut actors = vec![
+        actor(detector, &conflict.later, later),
+        actor(detector, &conflict.earlier, format!("earlier {earlier}")),
+    ];
+    if missing == Missing::SameInstruction {
+        actors[1].what = "another lane".into();
+    }
+    let litmus = litmus::of_race(&actors, (&a, &b), matches!(target, Target::Shared(..)));
+    let report = Report {
+        kind: "race",
+        title,
+        missing: Some((missing.name(), missing.sentence(flag))),
+        actors,
+        count: 1,
+        litmus,
+    };
+    detector.reports.add(key, || report);
+}
+
+/// Reports a read of bytes that nobody wrote.
+pub(crate) fn unwritten(detector: &mut Detector, who: Who, lanes: u32, target: Target, bytes: u64) {
+    let key = ("unwritten", who.site, who.site);
+    let entry = Entry::of_lanes(1, who.home.cta, who.warp, lanes, who.site);
+    let site = *detector.sites.get(who.site);
+    let actor = actor(detector, &entry, described(&site, Access::Load, Some(bytes)));
+    detector.reports.add(key, || Report {
+        kind: "unwritten",
+        title: format!("read of {bytes} bytes of {} that nobody has written", place(target)),
+        missing: None,
+        actors: vec![actor],
+        count: 1,
+        litmus: None,
+    });
+}
+
+/// Reports a misuse of a barrier or a `.sync` instruction.
+pub(crate) fn misuse(detector: &mut Detector, launch: usize, lanes: &[Lanes], misuse: Misuse) {
+    if !detector.checks.sync {
+        return;
+    }
+    let (kind, title) = match misuse {
+        Misuse::Divergent { number } => (
+            "barrier-divergent",
+            format!("lanes of one warp meet at barrier {number} by different instructions"),
+        ),
+        Misuse::Count { number, count, came } => {
+            ("barrier-count", format!("{came} threads come to barrier {number}, which counts {count}"))
+        }
+        Misuse::Exited { number, missing } => (
+            "barrier-exited",
+            format!("barrier {number} is for all threads of the CTA, of which {missing} have exited"),
+        ),
+        Misuse::Shuffle => {
+            ("shuffle-outside", "shfl.sync reads the register of a lane that takes no part in it".to_owned())
+        }
+    };
+    let mut actors = Vec::new();
+    let mut sites = [0; 2];
+    for (i, lanes) in lanes.iter().take(8).enumerate() {
+        let who = detector.who(launch, lanes.block, lanes.warp, lanes.place);
+        if i < 2 {
+            sites[i] = who.site;
+        }
+        let entry = Entry::of_lanes(1, who.home.cta, who.warp, lanes.mask, who.site);
+        let described = format!("lanes {:#010x} of warp {}", lanes.mask, lanes.warp);
+        actors.push(actor(detector, &entry, described));
+    }
+    let report = Report { kind, title, missing: None, actors, count: 1, litmus: None };
+    detector.reports.add((kind, sites[0], sites[1]), || report);
+}

@@ -1,0 +1,359 @@
+//! What orders threads besides strong accesses: fences, barriers, mbarriers, the completion of copies.
+
+use crate::clock::Knowledge;
+use crate::detector::{Detector, Who, lanes_of};
+use crate::diagnose;
+use crate::release::Home;
+use crate::report::Misuse;
+use crate::site::Action;
+use crate::state::{Arrival, Block, Fences, scope_index, with_own};
+use machine::memory::mbarrier::Mbarrier;
+use machine::observe::{Happening, Lanes, MbarrierEvent};
+use memory_model::event::{Order, Scope};
+use std::sync::Arc;
+
+impl Detector {
+    /// An instruction without an access of its own.
+    pub(crate) fn instruction(&mut self, who: Who, mask: u32) {
+        let site = *self.sites.get(who.site);
+        match site.action {
+            Action::Fence => self.fence(who, mask, site.order, site.scope),
+            Action::ProxyFence => {
+                let (time, cta) = (self.time, who.home.cta);
+                self.warp(who).update(mask, |group| {
+                    // Every lane passes on what the lanes of this warp did that execute the fence.
+                    let own = with_own(&group.knowledge, cta, who.warp, group.mask, time);
+                    group.knowledge.proxied = own.generic;
+                });
+                self.tick();
+            }
+            Action::Commit { bulk } => {
+                let time = self.time;
+                self.warp(who).commit(bulk, time, mask);
+                self.tick();
+            }
+            Action::Wait { bulk, but, reads } => self.wait_for_copies(who, mask, bulk, but, reads),
+            _ => {}
+        }
+    }
+
+    /// A fence. The order that Fence-SC gives two `fence.sc` is not taken for one that excuses a race: which of them comes
+    /// first is the schedule's choice, unless values force it.
+    fn fence(&mut self, who: Who, mask: u32, order: Order, scope: Scope) {
+        let (time, home) = (self.time, who.home);
+        self.warp(who).update(mask, |group| {
+            if order != Order::Release {
+                for seen in &group.seen {
+                    seen.released.acquire(home, scope, &mut group.knowledge);
+                }
+                if scope >= Scope::Gpu {
+                    group.seen.clear();
+                }
+            }
+            if order != Order::Acquire {
+                let fences = Arc::make_mut(group.fences.get_or_insert_with(Arc::<Fences>::default));
+                fences.0[scope_index(scope)] = Some((group.knowledge.clone(), time));
+            }
+        });
+        self.tick();
+    }
+
+    /// `cp.async.wait_group` and its kin: the executing lanes know of their own copies that are done.
+    fn wait_for_copies(&mut self, who: Who, mask: u32, bulk: bool, but: Option<u32>, reads: bool) {
+        let (now, cta) = (self.time, who.home.cta);
+        let agents = match bulk {
+            false => vec![Block::copier(who.warp)],
+            true => {
+                let block = self.block(who.launch, who.block);
+                let (read, written) = (block.agent(BULK_READS), block.agent(BULK_WRITES));
+                if reads { vec![read] } else { vec![read, written] }
+            }
+        };
+        let warp = self.warp(who);
+        let mut rest = mask;
+        while rest != 0 {
+            let done = |lane: u32| but.map_or(now, |but| warp.done(bulk, lane, but));
+            let time = done(rest.trailing_zeros());
+            let same = lanes_of(rest).filter(|&lane| done(lane) == time);
+            let team = same.fold(0, |team, lane| team | 1 << lane);
+            rest &= !team;
+            if time != 0 {
+                for lane in lanes_of(team) {
+                    warp.update(1 << lane, |group| {
+                        for &agent in &agents {
+                            // Bulk agents are the CTA's: their lane is the thread's number.
+                            group.knowledge.learn(cta, agent, 1 << lane, time);
+                        }
+                    });
+                }
+            }
+        }
+        self.tick();
+    }
+
+    /// What the machine tells besides instructions.
+    pub(crate) fn happening(&mut self, launch: usize, happening: &Happening<'_>) {
+        match *happening {
+            Happening::Began { grid, block, cluster } => {
+                let launch = &mut self.launches[launch];
+                (launch.grid, launch.block, launch.cluster) = (grid, block, cluster);
+                launch.threads = block.iter().product();
+            }
+            Happening::WarpBarrier(lanes) => self.warp_barrier(launch, lanes),
+            Happening::BarrierArrived { lanes, number, waits, threads, .. } => {
+                self.arrived(launch, lanes, (number, threads), waits);
+            }
+            Happening::BarrierCompleted { block, number } => self.completed(launch, block, number),
+            Happening::ClusterArrived { lanes, phase } => self.cluster_arrived(launch, lanes, phase),
+            Happening::ClusterWaited { lanes, odd } => self.cluster_waited(launch, lanes, odd),
+            Happening::Mbarrier { lanes, address, event } => self.mbarrier(launch, lanes, address, event),
+            Happening::CopiedAsync { lanes, to, bytes, read: _ } => self.copied(launch, lanes, to, bytes),
+            Happening::BulkCopy(lanes) => {
+                let copy = crate::detector::BulkCopy { lanes, accesses: Vec::new(), agent: 0, time: 0 };
+                self.copies.insert(launch, copy);
+            }
+            Happening::BulkAccess { address, bytes, access } => {
+                if let Some(copy) = self.copies.get_mut(&launch) {
+                    copy.accesses.push((address, bytes, access));
+                }
+            }
+            Happening::Swapped(lanes) => self.swapped(launch, &lanes),
+            Happening::ShuffledFromOutside(lanes) => {
+                diagnose::misuse(self, launch, &[lanes], Misuse::Shuffle);
+            }
+            Happening::Heap { lanes, address, bytes } => {
+                let who = self.who(launch, lanes.block, lanes.warp, lanes.place);
+                self.heap(who, lanes.mask, address, bytes);
+            }
+            Happening::Exited(lanes) => {
+                let who = self.who(launch, lanes.block, lanes.warp, lanes.place);
+                self.warp(who).exited |= lanes.mask;
+            }
+            Happening::BlockDone { block } => {
+                let cta = self.launches[launch].home(block).cta;
+                self.block_done(cta);
+            }
+        }
+    }
+
+    /// What lanes release now: what each of them knows, and their own accesses.
+    fn released(&mut self, who: Who, mask: u32) -> Knowledge {
+        let (time, cta) = (self.time, who.home.cta);
+        let mut all: Option<Knowledge> = None;
+        for group in self.warp(who).groups.iter().filter(|group| group.mask & mask != 0) {
+            match &mut all {
+                Some(all) => all.join(&group.knowledge),
+                None => all = Some(group.knowledge.clone()),
+            }
+        }
+        let mut all = all.unwrap_or_default();
+        all.learn(cta, who.warp, mask, time);
+        all
+    }
+
+    fn warp_barrier(&mut self, launch: usize, lanes: Lanes) {
+        let who = self.who(launch, lanes.block, lanes.warp, lanes.place);
+        let all = self.released(who, lanes.mask);
+        let warp = self.warp(who);
+        warp.update(lanes.mask, |group| group.knowledge = all.clone());
+        warp.merge();
+        self.tick();
+    }
+
+    fn arrived(&mut self, launch: usize, lanes: Lanes, (number, threads): (usize, Option<u32>), waits: bool) {
+        let who = self.who(launch, lanes.block, lanes.warp, lanes.place);
+        let knowledge = self.released(who, lanes.mask);
+        let arrival =
+            Arrival { warp: who.warp, mask: lanes.mask, waits, site: who.site, threads, knowledge, lanes };
+        self.block(launch, lanes.block).barriers.entry(number).or_default().push(arrival);
+        if waits {
+            let time = self.time;
+            self.warp(who).barrier = Some((number, time));
+        }
+        // Those who wait do nothing before they are let go.
+        if !waits {
+            self.tick();
+        }
+    }
+
+    /// A CTA barrier lets its threads go: whoever waited knows what all did before.
+    fn completed(&mut self, launch: usize, index: [u32; 3], number: usize) {
+        let (time, threads) = (self.time, self.launches[launch].threads);
+        let block = self.block(launch, index);
+        let arrivals = block.barriers.remove(&number).unwrap_or_default();
+        let cta = block.home.cta;
+        let Some(first) = arrivals.first() else { return };
+        let mut all = first.knowledge.clone();
+        let mut masks = vec![0u32; block.warps.len()];
+        for arrival in &arrivals {
+            all.join(&arrival.knowledge);
+            masks[usize::from(arrival.warp)] |= arrival.mask;
+        }
+        let everyone = masks.iter().enumerate().all(|(w, &mask)| mask == Block::lanes_of(threads, w as u16));
+        if everyone && arrivals.iter().all(|arrival| arrival.waits) {
+            Arc::make_mut(&mut all.generic).learn_cta(cta, time);
+        }
+        for arrival in arrivals.iter().filter(|arrival| arrival.waits) {
+            let warp = &mut block.warps[usize::from(arrival.warp)];
+            warp.update(arrival.mask, |group| group.knowledge = all.clone());
+        }
+        block.warps.iter_mut().for_each(crate::state::Warp::merge);
+        self.tick();
+        if self.checks.sync {
+            self.judge_barrier(launch, number, &arrivals, &masks);
+        }
+    }
+
+    fn judge_barrier(&mut self, launch: usize, number: usize, arrivals: &[Arrival], masks: &[u32]) {
+        let threads = self.launches[launch].threads;
+        let place = |arrival: &Arrival| arrival.lanes;
+        // Lanes of one warp at different instructions.
+        for (i, a) in arrivals.iter().enumerate() {
+            let other = arrivals[..i].iter().find(|b| b.warp == a.warp && b.site != a.site);
+            if let Some(b) = other {
+                diagnose::misuse(self, launch, &[place(b), place(a)], Misuse::Divergent { number });
+            }
+        }
+        let counted = arrivals.iter().find_map(|arrival| arrival.threads);
+        let came: u32 = masks.iter().map(|mask| mask.count_ones()).sum();
+        match counted {
+            // Warps count whole.
+            Some(count) => {
+                let warps = masks.iter().filter(|mask| **mask != 0).count() as u32;
+                if warps * 32 > count {
+                    let lanes: Vec<_> = arrivals.iter().map(place).collect();
+                    diagnose::misuse(self, launch, &lanes, Misuse::Count { number, count, came: warps * 32 });
+                }
+            }
+            None if came < threads => {
+                let lanes = [place(&arrivals[0])];
+                diagnose::misuse(self, launch, &lanes, Misuse::Exited { number, missing: threads - came });
+            }
+            None => {}
+        }
+    }
+
+    fn cluster_arrived(&mut self, launch: usize, lanes: Lanes, phase: bool) {
+        let who = self.who(launch, lanes.block, lanes.warp, lanes.place);
+        let relaxed = self.sites.get(who.site).order == Order::Relaxed;
+        let released = self.released(who, lanes.mask);
+        let (current, phases) = self
+            .clusters
+            .entry(who.home.cluster)
+            .or_insert_with(|| (phase, [Knowledge::default(), Knowledge::default()]));
+        let of_phase = &mut phases[usize::from(phase)];
+        if *current != phase {
+            (*current, *of_phase) = (phase, Knowledge::default());
+        }
+        if !relaxed {
+            of_phase.join(&released);
+        }
+        self.tick();
+    }
+
+    fn cluster_waited(&mut self, launch: usize, lanes: Lanes, odd: u32) {
+        let who = self.who(launch, lanes.block, lanes.warp, lanes.place);
+        let Some((_, phases)) = self.clusters.get(&who.home.cluster).cloned() else { return };
+        let warp = self.warp(who);
+        for (phase, mask) in [lanes.mask & !odd, odd].into_iter().enumerate() {
+            warp.update(mask, |group| group.knowledge.join(&phases[phase]));
+        }
+        warp.merge();
+    }
+
+    fn mbarrier(&mut self, launch: usize, lanes: Lanes, address: u64, event: MbarrierEvent) {
+        let mut who = self.who(launch, lanes.block, lanes.warp, lanes.place);
+        let target = self.generic_target(who, address);
+        let key = target.key();
+        let owner = match target {
+            crate::detector::Target::Shared(cta, _) => cta,
+            _ => return,
+        };
+        // What a copy completes, whoever waits there sees: the copy is as of the object's own CTA.
+        let owner_home = self.block_of(owner).home;
+        match event {
+            MbarrierEvent::Changed { before, after } => {
+                let site = *self.sites.get(who.site);
+                let mut knowledge = self.released(who, lanes.mask);
+                match site.action {
+                    Action::CopyArrive => {
+                        // Only the copies are released, and only those of these lanes.
+                        let (time, cta) = (self.time, who.home.cta);
+                        knowledge = Knowledge::default();
+                        knowledge.learn(cta, Block::copier(who.warp), lanes.mask, time);
+                    }
+                    Action::AsyncAccess(_) => {
+                        let (time, cta) = (self.time, who.home.cta);
+                        let agent = self.block(launch, lanes.block).agent(ASYNC_STORES);
+                        knowledge.learn(cta, agent, lanes.mask, time);
+                    }
+                    Action::MbarrierInit => {
+                        self.block_of(owner).mbarriers.remove(&key);
+                        self.initialised(target);
+                        return;
+                    }
+                    _ => {}
+                }
+                let completes = matches!(site.action, Action::AsyncAccess(_));
+                if completes || site.order != Order::Relaxed {
+                    let scope = if completes { Scope::Cluster } else { site.scope.min(Scope::Cluster) };
+                    let home = if completes { owner_home } else { who.home };
+                    self.release_to_mbarrier(owner, key, (home, scope, &knowledge), (before, after));
+                } else {
+                    self.release_to_mbarrier(
+                        owner,
+                        key,
+                        (who.home, Scope::Cta, &Knowledge::default()),
+                        (before, after),
+                    );
+                }
+                self.tick();
+            }
+            MbarrierEvent::Completed { before, after } => {
+                let (agent, time) = self.finish_copy(launch, Some(key));
+                let Some(copy) = self.last_copies.get(&launch) else { return };
+                who = self.who(launch, copy.lanes.block, copy.lanes.warp, copy.lanes.place);
+                let mut knowledge = Knowledge::default();
+                knowledge.learn(who.home.cta, agent, copy.lanes.mask, time);
+                self.release_to_mbarrier(
+                    owner,
+                    key,
+                    (owner_home, Scope::Cluster, &knowledge),
+                    (before, after),
+                );
+                self.tick();
+            }
+            MbarrierEvent::Waited { parity } => {
+                let site = *self.sites.get(who.site);
+                let home = who.home;
+                let Some(object) = self.block_of(owner).mbarriers.get(&key) else { return };
+                let over = object.over[usize::from(parity)].clone();
+                if site.order != Order::Relaxed {
+                    let scope = site.scope.min(Scope::Cluster);
+                    self.warp(who)
+                        .update(lanes.mask, |group| over.acquire(home, scope, &mut group.knowledge));
+                }
+            }
+        }
+    }
+
+    fn release_to_mbarrier(
+        &mut self,
+        owner: u32,
+        key: u64,
+        (home, scope, knowledge): (Home, Scope, &Knowledge),
+        (before, after): (Mbarrier, Mbarrier),
+    ) {
+        let object = self.block_of(owner).mbarriers.entry(key).or_default();
+        object.current.release(home, scope, knowledge);
+        if before.phase() != after.phase() {
+            object.over[usize::from(before.phase())] = std::mem::take(&mut object.current);
+        }
+    }
+}
+
+/// The agents of bulk groups, in the place of the address of an mbarrier.
+pub(crate) const BULK_READS: u64 = 1;
+pub(crate) const BULK_WRITES: u64 = 2;
+/// The agent of `st.async` and `red.async`.
+pub(crate) const ASYNC_STORES: u64 = 3;

@@ -1,0 +1,110 @@
+//! What a location carries for those who acquire: release patterns by scope (PTX ISA, "Release and Acquire Patterns").
+//!
+//! A release pattern synchronises with an acquire pattern if the scope of each contains the thread of the other. So what
+//! was released is kept three times: by the releaser's CTA, for acquires of `.cta` scope; by its cluster, if the
+//! release's scope is that or wider; and for all of the device, if it is `.gpu` or `.sys`.
+
+use crate::clock::Knowledge;
+use memory_model::event::Scope;
+
+/// Where a thread is: the number of its CTA, and of its cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Home {
+    pub(crate) cta: u32,
+    pub(crate) cluster: u32,
+}
+
+impl Home {
+    /// Whether another thread is in the instance of a scope that this one is in.
+    pub(crate) fn shares(self, other: Self, scope: Scope) -> bool {
+        match scope {
+            Scope::Cta => self.cta == other.cta,
+            Scope::Cluster => self.cluster == other.cluster,
+            Scope::Gpu | Scope::Sys => true,
+        }
+    }
+}
+
+/// What was released to a location, or to a phase of a barrier.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Released {
+    ctas: Vec<(u32, Knowledge)>,
+    clusters: Vec<(u32, Knowledge)>,
+    device: Option<Knowledge>,
+}
+
+fn add(list: &mut Vec<(u32, Knowledge)>, key: u32, knowledge: &Knowledge) {
+    match list.iter_mut().find(|(k, _)| *k == key) {
+        Some((_, known)) => known.join(knowledge),
+        None => list.push((key, knowledge.clone())),
+    }
+}
+
+impl Released {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.ctas.is_empty()
+    }
+
+    /// A thread releases what it knows.
+    pub(crate) fn release(&mut self, home: Home, scope: Scope, knowledge: &Knowledge) {
+        add(&mut self.ctas, home.cta, knowledge);
+        if scope >= Scope::Cluster {
+            add(&mut self.clusters, home.cluster, knowledge);
+        }
+        if scope >= Scope::Gpu {
+            match &mut self.device {
+                Some(known) => known.join(knowledge),
+                None => self.device = Some(knowledge.clone()),
+            }
+        }
+    }
+
+    /// Whether something was released to a thread that acquires at a scope.
+    pub(crate) fn reaches(&self, home: Home, scope: Scope) -> bool {
+        self.ctas.iter().any(|(cta, _)| *cta == home.cta)
+            || scope >= Scope::Cluster && self.clusters.iter().any(|(cluster, _)| *cluster == home.cluster)
+            || scope >= Scope::Gpu && self.device.is_some()
+    }
+
+    /// A thread learns what was released to it.
+    pub(crate) fn acquire(&self, home: Home, scope: Scope, into: &mut Knowledge) {
+        let own = |list: &[(u32, Knowledge)], key| list.iter().position(|(k, _)| *k == key);
+        if let Some(at) = own(&self.ctas, home.cta) {
+            into.join(&self.ctas[at].1);
+        }
+        if scope >= Scope::Cluster
+            && let Some(at) = own(&self.clusters, home.cluster)
+        {
+            into.join(&self.clusters[at].1);
+        }
+        if scope >= Scope::Gpu
+            && let Some(device) = &self.device
+        {
+            into.join(device);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scopes_must_contain_one_another() {
+        let home = |cta, cluster| Home { cta, cluster };
+        let mut released = Released::default();
+        released.release(home(0, 0), Scope::Cta, &Knowledge::all_until(5));
+        released.release(home(1, 0), Scope::Gpu, &Knowledge::all_until(3));
+        let acquired = |at: Home, scope| {
+            let mut knowledge = Knowledge::default();
+            released.acquire(at, scope, &mut knowledge);
+            knowledge.generic.everyone()
+        };
+        assert_eq!(acquired(home(0, 0), Scope::Cta), 5);
+        assert_eq!(acquired(home(1, 0), Scope::Cta), 3);
+        assert_eq!(acquired(home(2, 1), Scope::Cta), 0);
+        assert_eq!(acquired(home(2, 0), Scope::Cluster), 3);
+        assert_eq!(acquired(home(9, 9), Scope::Gpu), 3);
+        assert_eq!(acquired(home(9, 9), Scope::Cluster), 0);
+    }
+}

@@ -1,0 +1,220 @@
+//! Reports: what was found, for people and for programs.
+
+use crate::suppress::Suppressions;
+use machine::Location;
+use machine::fault::Place;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+/// What is looked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Checks {
+    /// Data races.
+    pub race: bool,
+    /// Accesses outside of allocations, and leaks.
+    pub memory: bool,
+    /// Reads of memory that nobody has written.
+    pub init: bool,
+    /// Misused barriers and `.sync` instructions.
+    pub sync: bool,
+}
+
+impl std::fmt::Display for Checks {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let all = [(self.race, "race"), (self.memory, "memory"), (self.init, "init"), (self.sync, "sync")];
+        let names: Vec<&str> = all.iter().filter(|(wanted, _)| *wanted).map(|(_, name)| *name).collect();
+        f.write_str(&names.join(","))
+    }
+}
+
+impl std::str::FromStr for Checks {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut checks = Self::default();
+        for word in text.split(',') {
+            match word.trim() {
+                "race" => checks.race = true,
+                "memory" => checks.memory = true,
+                "init" => checks.init = true,
+                "sync" => checks.sync = true,
+                "all" => checks = Self { race: true, memory: true, init: true, sync: true },
+                other => {
+                    return Err(format!("`{other}` is no check; there are race, memory, init, sync and all"));
+                }
+            }
+        }
+        Ok(checks)
+    }
+}
+
+/// A wrong use of a barrier or of a `.sync` instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Misuse {
+    /// Lanes of a warp arrive at one barrier by different instructions.
+    Divergent { number: usize },
+    /// More threads come than the barrier counts.
+    Count { number: usize, count: u32, came: u32 },
+    /// Threads have exited that the barrier should have waited for.
+    Exited { number: usize, missing: u32 },
+    /// `shfl.sync` reads a lane that takes no part.
+    Shuffle,
+}
+
+/// One side of a report: who did what, and where that stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Actor {
+    /// What it did: `store of 4 bytes`.
+    pub what: String,
+    /// The kernel that was launched.
+    pub kernel: String,
+    /// The instruction's place and text.
+    pub location: Location,
+    /// `%ctaid`.
+    pub block: [u32; 3],
+    /// `%tid`.
+    pub thread: [u32; 3],
+}
+
+/// Something that was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// A stable name: `race`, `unwritten`, `barrier-divergent`, ...
+    pub kind: &'static str,
+    /// One line for people.
+    pub title: String,
+    /// What is missing, as a stable name and as a sentence.
+    pub missing: Option<(&'static str, String)>,
+    /// The accesses: of a race the later one first.
+    pub actors: Vec<Actor>,
+    /// How often it was found.
+    pub count: u64,
+    /// A litmus test with the same race, if there is one.
+    pub litmus: Option<String>,
+}
+
+fn place(place: &Place) -> Value {
+    json!({ "file": place.file, "line": place.line, "column": place.column })
+}
+
+impl Report {
+    /// The PTX lines of the accesses, in order.
+    pub fn lines(&self) -> Vec<u32> {
+        self.actors.iter().filter_map(|actor| Some(actor.location.ptx.as_ref()?.line)).collect()
+    }
+
+    /// It as text of several lines.
+    pub fn text(&self) -> String {
+        let mut text = format!("{}: {}", self.kind, self.title);
+        // Writing to a string cannot fail.
+        for actor in &self.actors {
+            let ([bx, by, bz], [tx, ty, tz]) = (actor.block, actor.thread);
+            let _ = write!(
+                text,
+                "\n  {} by block ({bx}, {by}, {bz}), thread ({tx}, {ty}, {tz}) of kernel {}",
+                actor.what, actor.kernel
+            );
+            if let Some(ptx) = &actor.location.ptx {
+                let words = actor.location.text.as_deref().unwrap_or_default();
+                let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
+                let _ = write!(text, "\n    at {ptx}: {words}");
+            }
+            if let Some(source) = &actor.location.source {
+                let _ = write!(text, "\n    source {source}");
+            }
+        }
+        if let Some((_, missing)) = &self.missing {
+            let _ = write!(text, "\n  missing: {missing}");
+        }
+        if self.count > 1 {
+            let _ = write!(text, "\n  found {} times", self.count);
+        }
+        text
+    }
+
+    /// It for programs.
+    pub fn json(&self) -> Value {
+        let actor = |actor: &Actor| {
+            json!({
+                "what": actor.what,
+                "kernel": actor.kernel,
+                "block": actor.block,
+                "thread": actor.thread,
+                "ptx": actor.location.ptx.as_ref().map(place),
+                "instruction": actor.location.text,
+                "source": actor.location.source.as_ref().map(place),
+            })
+        };
+        json!({
+            "kind": self.kind,
+            "title": self.title,
+            "missing": self.missing.as_ref().map(|(name, _)| name),
+            "explanation": self.missing.as_ref().map(|(_, text)| text),
+            "accesses": self.actors.iter().map(actor).collect::<Vec<_>>(),
+            "count": self.count,
+        })
+    }
+}
+
+/// What was found so far; one report for each pair of instructions.
+#[derive(Debug, Default)]
+pub(crate) struct Reports {
+    found: Vec<Report>,
+    by_place: BTreeMap<(&'static str, u32, u32), Option<usize>>,
+    pub(crate) suppressions: Suppressions,
+    /// Live allocations, by address: bytes, and whether device code made them.
+    pub(crate) allocations: BTreeMap<u64, (u64, bool)>,
+}
+
+/// Reports beyond so many are only counted: more help nobody.
+const MOST: usize = 1000;
+
+impl Reports {
+    /// Adds what `make` tells unless the same was found at these sites before.
+    pub(crate) fn add(&mut self, key: (&'static str, u32, u32), make: impl FnOnce() -> Report) {
+        match self.by_place.get(&key) {
+            Some(Some(index)) => self.found[*index].count += 1,
+            Some(None) => {}
+            None if self.by_place.len() >= MOST => {}
+            None => {
+                let report = make();
+                let kept = !self.suppressions.matches(&report);
+                self.by_place.insert(key, kept.then_some(self.found.len()));
+                if kept {
+                    self.found.push(report);
+                }
+            }
+        }
+    }
+
+    /// Whether something was found at these sites before.
+    pub(crate) fn knows(&self, key: (&'static str, u32, u32)) -> bool {
+        self.by_place.contains_key(&key)
+    }
+
+    pub(crate) fn all(&self) -> &[Report] {
+        &self.found
+    }
+
+    /// The allocation around an address.
+    pub(crate) fn allocation_of(&self, address: u64) -> Option<(u64, u64)> {
+        let (&start, &(bytes, _)) = self.allocations.range(..=address).next_back()?;
+        (address - start < bytes.max(1)).then_some((start, bytes))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn checks_are_named() {
+        let all = Checks { race: true, memory: true, init: true, sync: true };
+        assert_eq!("race,memory, init,sync".parse(), Ok(all));
+        assert_eq!("all".parse(), Ok(all));
+        assert_eq!(all.to_string().parse(), Ok(all));
+        assert_eq!("race".parse(), Ok(Checks { race: true, ..Checks::default() }));
+        assert!("races".parse::<Checks>().is_err() && "".parse::<Checks>().is_err());
+    }
+}

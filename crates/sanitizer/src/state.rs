@@ -1,0 +1,300 @@
+//! Threads as the detector sees them: what lanes know, what they have fenced, read and copied; CTAs and launches.
+
+use crate::clock::{AGENTS, Knowledge, Time};
+use crate::release::{Home, Released};
+use crate::shadow::Cell;
+use crate::site::SiteId;
+use memory_model::event::Scope;
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+
+/// What a thread knew at its last fence of each scope, and when that was.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Fences(pub(crate) [Option<(Knowledge, Time)>; 4]);
+
+/// What a relaxed read has seen: a later fence, or acquire of the same location, may learn it.
+#[derive(Clone, Debug)]
+pub(crate) struct Seen {
+    pub(crate) address: u64,
+    pub(crate) released: Arc<Released>,
+    /// The read, and whether it was an acquire itself.
+    pub(crate) site: SiteId,
+    pub(crate) acquired: bool,
+}
+
+/// Lanes of a warp that know the same.
+#[derive(Clone, Debug)]
+pub(crate) struct Group {
+    pub(crate) mask: u32,
+    pub(crate) knowledge: Knowledge,
+    pub(crate) fences: Option<Arc<Fences>>,
+    pub(crate) seen: Vec<Seen>,
+}
+
+/// Why the last read of a flag did not synchronise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Failure {
+    /// What was read carried no release.
+    NoRelease,
+    /// The scopes do not contain one another's threads.
+    Scope,
+}
+
+/// A compare-and-swap: generic addresses of lanes.
+#[derive(Clone, Debug)]
+pub(crate) struct Swap {
+    pub(crate) site: SiteId,
+    pub(crate) addresses: Box<[u64; 32]>,
+    pub(crate) mask: u32,
+    pub(crate) bytes: u32,
+}
+
+/// A warp.
+#[derive(Clone, Debug)]
+pub(crate) struct Warp {
+    pub(crate) groups: Vec<Group>,
+    /// Lanes that have exited.
+    pub(crate) exited: u32,
+    /// Ends of `cp.async` groups, and of bulk groups: when, and of which lanes.
+    pub(crate) commits: [Vec<(Time, u32)>; 2],
+    /// The CTA barrier that it waited at last, and when.
+    pub(crate) barrier: Option<(usize, Time)>,
+    pub(crate) failure: Option<(SiteId, Failure)>,
+    /// The compare-and-swap that has been announced and not yet decided.
+    pub(crate) swap: Option<Swap>,
+}
+
+/// Commits that are remembered: no program has more groups in flight.
+const COMMITS: usize = 64;
+
+impl Warp {
+    fn new(knowledge: &Knowledge) -> Self {
+        let group = Group { mask: !0, knowledge: knowledge.clone(), fences: None, seen: Vec::new() };
+        Self {
+            groups: vec![group],
+            exited: 0,
+            commits: [Vec::new(), Vec::new()],
+            barrier: None,
+            failure: None,
+            swap: None,
+        }
+    }
+
+    /// The group of a lane.
+    pub(crate) fn group(&self, lane: u32) -> &Group {
+        let has = |group: &&Group| group.mask >> lane & 1 != 0;
+        self.groups.iter().find(has).expect("every lane is in a group")
+    }
+
+    /// Changes what lanes know; groups that they are only a part of are divided.
+    pub(crate) fn update(&mut self, mask: u32, mut change: impl FnMut(&mut Group)) {
+        let mut parts = Vec::new();
+        for group in &mut self.groups {
+            let inside = group.mask & mask;
+            if inside == group.mask {
+                change(group);
+            } else if inside != 0 {
+                let mut part = Group { mask: inside, ..group.clone() };
+                group.mask &= !inside;
+                change(&mut part);
+                parts.push(part);
+            }
+        }
+        self.groups.append(&mut parts);
+    }
+
+    /// Makes groups that know the same one.
+    pub(crate) fn merge(&mut self) {
+        let same_fences = |a: &Group, b: &Group| match (&a.fences, &b.fences) {
+            (None, None) => true,
+            (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+            _ => false,
+        };
+        let mut merged: Vec<Group> = Vec::with_capacity(1);
+        for group in self.groups.drain(..) {
+            let same = |other: &&mut Group| {
+                other.knowledge.same(&group.knowledge)
+                    && other.seen.is_empty()
+                    && group.seen.is_empty()
+                    && same_fences(other, &group)
+            };
+            match merged.iter_mut().find(same) {
+                Some(other) => other.mask |= group.mask,
+                None => merged.push(group),
+            }
+        }
+        self.groups = merged;
+    }
+
+    /// A group of copies ends.
+    pub(crate) fn commit(&mut self, bulk: bool, time: Time, mask: u32) {
+        let commits = &mut self.commits[usize::from(bulk)];
+        commits.push((time, mask));
+        if commits.len() > COMMITS {
+            commits.remove(0);
+        }
+    }
+
+    /// When the last group of a lane ended that is done if all but `but` are; 0 if there is none.
+    pub(crate) fn done(&self, bulk: bool, lane: u32, but: u32) -> Time {
+        let of_lane = |&&(_, mask): &&(Time, u32)| mask >> lane & 1 != 0;
+        let mut commits = self.commits[usize::from(bulk)].iter().rev().filter(of_lane);
+        commits.nth(but as usize).map_or(0, |&(time, _)| time)
+    }
+}
+
+/// Lanes that have arrived at a CTA barrier.
+#[derive(Debug)]
+pub(crate) struct Arrival {
+    pub(crate) warp: u16,
+    pub(crate) mask: u32,
+    pub(crate) waits: bool,
+    pub(crate) site: SiteId,
+    pub(crate) threads: Option<u32>,
+    /// What they release; their own accesses included.
+    pub(crate) knowledge: Knowledge,
+    pub(crate) lanes: machine::observe::Lanes,
+}
+
+/// An mbarrier object.
+#[derive(Debug, Default)]
+pub(crate) struct Mbarrier {
+    /// What was released in the current phase.
+    pub(crate) current: Released,
+    /// What was released in the last phase of each parity.
+    pub(crate) over: [Released; 2],
+}
+
+/// A CTA that has not exited.
+#[derive(Debug)]
+pub(crate) struct Block {
+    pub(crate) home: Home,
+    pub(crate) warps: Vec<Warp>,
+    pub(crate) shared: Vec<Cell>,
+    pub(crate) barriers: FxHashMap<usize, Vec<Arrival>>,
+    pub(crate) mbarriers: FxHashMap<u64, Mbarrier>,
+    /// The agents of bulk copies, by the address of the mbarrier that they tell; 0 for bulk groups.
+    agents: Vec<u64>,
+    /// Whether something has written to shared memory that is not followed.
+    pub(crate) all_written: bool,
+}
+
+/// The agents of `cp.async` have numbers from [`AGENTS`] on, one a warp. Those of bulk copies follow.
+const BULK_AGENTS: u16 = AGENTS + 32;
+
+impl Block {
+    pub(crate) fn new(home: Home, threads: u32, knowledge: &Knowledge) -> Self {
+        let mut warps = vec![Warp::new(knowledge); threads.div_ceil(32) as usize];
+        if let (Some(last), part @ 1..) = (warps.last_mut(), threads % 32) {
+            last.groups[0].mask = (1 << part) - 1;
+        }
+        Self {
+            home,
+            warps,
+            shared: Vec::new(),
+            barriers: FxHashMap::default(),
+            mbarriers: FxHashMap::default(),
+            agents: Vec::new(),
+            all_written: false,
+        }
+    }
+
+    /// The agent that does the `cp.async` of a warp.
+    pub(crate) fn copier(warp: u16) -> u16 {
+        AGENTS + warp
+    }
+
+    /// The agent of bulk copies that tell an mbarrier; for address 0 that of bulk groups.
+    pub(crate) fn agent(&mut self, mbarrier: u64) -> u16 {
+        let known = self.agents.iter().position(|&a| a == mbarrier);
+        let at = known.unwrap_or_else(|| {
+            self.agents.push(mbarrier);
+            self.agents.len() - 1
+        });
+        BULK_AGENTS + at as u16
+    }
+
+    /// The lanes that a warp began with.
+    pub(crate) fn lanes_of(threads: u32, warp: u16) -> u32 {
+        match threads.saturating_sub(u32::from(warp) * 32) {
+            32.. => !0,
+            rest => (1 << rest) - 1,
+        }
+    }
+
+    /// The cells of shared memory from an offset on.
+    pub(crate) fn cells(&mut self, offset: u64, bytes: u64) -> &mut [Cell] {
+        let (first, end) = (offset / 4, (offset + bytes).div_ceil(4));
+        if end as usize > self.shared.len() {
+            let unwritten = if self.all_written { 0 } else { 0xf };
+            self.shared.resize((end as usize).next_multiple_of(1024), Cell { unwritten, ..Cell::default() });
+        }
+        &mut self.shared[first as usize..end as usize]
+    }
+}
+
+/// A launch.
+#[derive(Debug)]
+pub(crate) struct Launch {
+    pub(crate) kernel: String,
+    pub(crate) module: u32,
+    pub(crate) grid: [u32; 3],
+    pub(crate) threads: u32,
+    pub(crate) block: [u32; 3],
+    pub(crate) cluster: [u32; 3],
+    /// The number of its first CTA, and of its first cluster.
+    pub(crate) first: u32,
+    /// What its threads know when they begin.
+    pub(crate) knowledge: Knowledge,
+    /// When it was over.
+    pub(crate) ended: Option<Time>,
+}
+
+impl Launch {
+    /// How many CTAs it has.
+    pub(crate) fn ctas(&self) -> u32 {
+        self.grid.iter().product()
+    }
+
+    /// Where the threads of a block are.
+    pub(crate) fn home(&self, [x, y, z]: [u32; 3]) -> Home {
+        let [gx, gy, _] = self.grid;
+        let cta = self.first + x + gx * (y + gy * z);
+        let [cx, cy, cz] = [x / self.cluster[0], y / self.cluster[1], z / self.cluster[2]];
+        let cluster = self.first + cx + gx / self.cluster[0] * (cy + gy / self.cluster[1] * cz);
+        Home { cta, cluster }
+    }
+
+    /// The block with a number.
+    pub(crate) fn block_of(&self, cta: u32) -> [u32; 3] {
+        let index = cta - self.first;
+        let [gx, gy, _] = self.grid;
+        [index % gx, index / gx % gy, index / (gx * gy)]
+    }
+
+    /// The block of the cluster of another that has a rank in it.
+    pub(crate) fn peer(&self, block: [u32; 3], rank: u32) -> [u32; 3] {
+        let [nx, ny, _] = self.cluster;
+        let first: [u32; 3] = std::array::from_fn(|i| block[i] / self.cluster[i] * self.cluster[i]);
+        [first[0] + rank % nx, first[1] + rank / nx % ny, first[2] + rank / (nx * ny)]
+    }
+
+    /// `%tid` of a lane.
+    pub(crate) fn thread(&self, warp: u32, lane: u32) -> [u32; 3] {
+        let index = warp * 32 + lane;
+        let [bx, by, _] = self.block;
+        [index % bx, index / bx % by, index / (bx * by)]
+    }
+}
+
+/// The place of a scope in [`Fences`].
+pub(crate) fn scope_index(scope: Scope) -> usize {
+    Scope::ALL.iter().position(|&s| s == scope).unwrap_or(0)
+}
+
+/// A clock that also knows some lanes' own accesses.
+pub(crate) fn with_own(knowledge: &Knowledge, cta: u32, warp: u16, mask: u32, time: Time) -> Knowledge {
+    let mut own = knowledge.clone();
+    own.learn(cta, warp, mask, time);
+    own
+}

@@ -1,0 +1,85 @@
+//! Launches that nothing orders race; the end of one, streams and what waits for them order.
+
+use machine::{Device, DeviceOptions, Launch, LaunchOptions, LoadedModule, Profile};
+use sanitizer::{Moment, Sanitizer, Shape, Suppressions};
+use std::sync::Arc;
+
+const PTX: &str = ".version 8.0\n.target sm_90\n.address_size 64\n\
+    .visible .entry set(.param .u64 p)\n{\n.reg .u64 %d;\nld.param.u64 %d, [p];\nst.global.u32 [%d], 1;\nret;\n}\n";
+
+struct Program {
+    device: Arc<Device>,
+    module: LoadedModule,
+    buffer: u64,
+}
+
+impl Program {
+    fn new() -> Self {
+        let source = ptx::source::Source::new("set.ptx", PTX);
+        let (module, _) = ptx::compile(&source).into_result().expect("it compiles");
+        let options = DeviceOptions { memory_limit: Some(1 << 20), ..DeviceOptions::default() };
+        let device = Device::new(Profile::default(), options).expect("a device");
+        let module = device.load(module).expect("it loads");
+        let buffer = device.memory().allocate(4).expect("memory");
+        Self { device, module, buffer }
+    }
+
+    /// Launches after a moment; the moment behind it.
+    fn launch(&self, sanitizer: &Sanitizer, after: &Moment) -> Moment {
+        let kernel = self.module.kernel("set").expect("the kernel");
+        let (grid, block, cluster) = ([1; 3], [1; 3], [1; 3]);
+        let watch = sanitizer.begin_after(
+            self.module.shared_module(),
+            Shape { kernel: "set", grid, block, cluster },
+            after,
+        );
+        let launch = Launch {
+            kernel,
+            grid,
+            block,
+            cluster: None,
+            nonportable_cluster: false,
+            dynamic_shared: 0,
+            params: self.buffer.to_le_bytes().to_vec(),
+        };
+        let options = LaunchOptions { threads: 1, observer: Some(&watch), ..LaunchOptions::default() };
+        self.device.launch(&launch, &options).expect("no fault");
+        watch.end()
+    }
+}
+
+fn sanitizer() -> Sanitizer {
+    Sanitizer::new("all".parse().expect("all checks"), Suppressions::default())
+}
+
+#[test]
+fn launches_on_unordered_streams_race() {
+    let (program, sanitizer) = (Program::new(), sanitizer());
+    program.launch(&sanitizer, &Moment::default());
+    program.launch(&sanitizer, &Moment::default());
+    let reports = sanitizer.reports();
+    let names: Vec<_> = reports.iter().map(|r| (r.kind, r.missing.as_ref().map(|(name, _)| *name))).collect();
+    assert_eq!(names, [("race", Some("launch-order"))]);
+}
+
+#[test]
+fn a_stream_an_event_or_the_host_orders_launches() {
+    let (program, sanitizer) = (Program::new(), sanitizer());
+    let first = program.launch(&sanitizer, &Moment::default());
+    let second = program.launch(&sanitizer, &first);
+    // Another stream that waits for an event behind the second.
+    let mut other = Moment::default();
+    other.join(&second);
+    program.launch(&sanitizer, &other);
+    program.launch(&sanitizer, &sanitizer.now());
+    assert_eq!(sanitizer.reports(), []);
+}
+
+#[test]
+fn one_of_two_streams_is_not_enough() {
+    let (program, sanitizer) = (Program::new(), sanitizer());
+    let a = program.launch(&sanitizer, &Moment::default());
+    program.launch(&sanitizer, &a);
+    program.launch(&sanitizer, &a);
+    assert_eq!(sanitizer.reports().len(), 1, "the second launch is not before the third");
+}

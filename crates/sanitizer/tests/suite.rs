@@ -1,0 +1,221 @@
+//! The kernels of `tests/sanitizer`: racy ones and their clean twins, each under several schedulers. A directive names
+//! every report that is expected:
+//!
+//! ```text
+//! //: report race read missing=warp-sync at=READ,WRITE
+//! ```
+//!
+//! The kind, what is missing, and the lines of the accesses, the later one first, as marks; a `|` between two marks
+//! allows both orders, where the program has no order of its own. A case without such a directive is clean. What `may`
+//! be reported depends on the schedule: on which values are read, or on which of several races of one cause comes first.
+//! `fresh INDEX BYTES` says that nobody has written the buffer of a parameter.
+
+use filetest::case::{self, Case};
+use filetest::directive::{Directive, Program};
+use filetest::execute::run_watched;
+use filetest::schedule::Schedule;
+use machine::SchedulerKind;
+use sanitizer::{Checks, Report, Sanitizer, Shape, Suppressions};
+use std::path::{Path, PathBuf};
+
+const SCHEDULERS: [SchedulerKind; 6] = [
+    SchedulerKind::RoundRobin,
+    SchedulerKind::Random { seed: 1 },
+    SchedulerKind::Random { seed: 2 },
+    SchedulerKind::Random { seed: 3 },
+    SchedulerKind::Random { seed: 4 },
+    SchedulerKind::Adversarial,
+];
+
+/// A report that a file expects.
+#[derive(Debug)]
+struct Expected {
+    kind: String,
+    missing: Option<String>,
+    /// Lines of the accesses; `unordered` if either may be the later one.
+    lines: Vec<u32>,
+    unordered: bool,
+}
+
+impl Expected {
+    fn parse(program: &Program, directive: &Directive) -> Result<Self, String> {
+        let mut words = directive.text.split_whitespace();
+        let kind = words.next().ok_or("a kind of report")?.to_owned();
+        let mut expected = Self { kind, missing: None, lines: Vec::new(), unordered: false };
+        for word in words {
+            match word.split_once('=').ok_or_else(|| format!("`{word}`?"))? {
+                ("missing", name) => expected.missing = Some(name.to_owned()),
+                ("at", marks) => {
+                    expected.unordered = marks.contains('|');
+                    for mark in marks.split([',', '|']) {
+                        let line = program.marked_line(mark);
+                        expected.lines.push(line.ok_or_else(|| format!("no line is marked {mark}"))?);
+                    }
+                }
+                (other, _) => return Err(format!("`{other}`?")),
+            }
+        }
+        Ok(expected)
+    }
+
+    fn is(&self, report: &Report) -> bool {
+        let mut lines = report.lines();
+        let mut wanted = self.lines.clone();
+        if self.unordered {
+            lines.sort_unstable();
+            wanted.sort_unstable();
+        }
+        self.kind == report.kind
+            && (wanted.is_empty() || wanted == lines)
+            && (self.missing.is_none()
+                || self.missing.as_deref() == report.missing.as_ref().map(|(name, _)| *name))
+    }
+}
+
+/// A directive for the sanitizer, with the line of the `run` that it belongs to.
+fn own(program: &mut Program) -> Vec<(u32, Directive)> {
+    let mut run = 0;
+    let mut own = Vec::new();
+    for directive in std::mem::take(&mut program.directives) {
+        match directive.name.as_str() {
+            "report" | "may" | "fresh" => own.push((run, directive)),
+            name => {
+                if name == "run" {
+                    run = directive.line;
+                }
+                program.directives.push(directive);
+            }
+        }
+    }
+    own
+}
+
+fn check(
+    program: &Program,
+    case: &Case,
+    own: &[&Directive],
+    checks: Checks,
+    scheduler: SchedulerKind,
+) -> Result<Vec<Report>, String> {
+    let sanitizer = Sanitizer::new(checks, Suppressions::default());
+    let schedule = Schedule { scheduler, threads: 1 };
+    run_watched(program, case, schedule, &mut |launch, run| {
+        let parameters = launch.kernel.parameters();
+        for directive in own.iter().filter(|directive| directive.name == "fresh") {
+            let mut words = directive.text.split_whitespace().map(|word| word.parse::<u64>().unwrap());
+            let (index, bytes) = (words.next().unwrap() as usize, words.next().unwrap());
+            let at = parameters[index].offset as usize;
+            let address = u64::from_le_bytes(launch.params[at..at + 8].try_into().unwrap());
+            sanitizer.allocated(address, bytes);
+        }
+        let shape = Shape {
+            kernel: launch.kernel.name(),
+            grid: launch.grid,
+            block: launch.block,
+            cluster: launch.cluster.unwrap_or([1; 3]),
+        };
+        let watch = sanitizer.begin(launch.kernel.module().shared_module(), shape);
+        let fault = run(Some(&watch));
+        watch.end();
+        if let Some(fault) = &fault {
+            sanitizer.fault(fault);
+        }
+        for directive in own.iter().filter(|directive| directive.name == "fresh") {
+            let at = parameters[directive.text.split(' ').next().unwrap().parse::<usize>().unwrap()].offset;
+            let bytes = &launch.params[at as usize..at as usize + 8];
+            sanitizer.freed(u64::from_le_bytes(bytes.try_into().unwrap()));
+        }
+        sanitizer.finish();
+        fault
+    })?;
+    Ok(sanitizer.reports())
+}
+
+fn judge(file: &Path) -> Result<usize, String> {
+    let mut program = Program::read(file, file)?;
+    let own = own(&mut program);
+    let cases = case::parse(&program)?;
+    for case in &cases {
+        let own: Vec<&Directive> =
+            own.iter().filter(|(line, _)| *line == case.line).map(|(_, directive)| directive).collect();
+        let (mut expected, mut allowed) = (Vec::new(), Vec::new());
+        for directive in own.iter().filter(|directive| directive.name != "fresh") {
+            let one = Expected::parse(&program, directive)
+                .map_err(|why| format!("{}:{}: {why}", program.name, directive.line))?;
+            if directive.name == "report" { expected.push(one) } else { allowed.push(one) }
+        }
+        for scheduler in SCHEDULERS {
+            let reports = check(&program, case, &own, "all".parse()?, scheduler)?;
+            let missed = expected.iter().find(|expected| !reports.iter().any(|report| expected.is(report)));
+            let known =
+                |report: &&Report| !expected.iter().chain(&allowed).any(|expected| expected.is(report));
+            let extra = reports.iter().find(known);
+            let at = format!("{}:{} under {scheduler}", program.name, case.line);
+            let all = || reports.iter().map(Report::text).collect::<Vec<_>>().join("\n");
+            if let Some(missed) = missed {
+                return Err(format!("{at}: a miss: {missed:?}\n{}", all()));
+            }
+            if let Some(extra) = extra {
+                return Err(format!("{at}: a false alarm: {}", extra.text()));
+            }
+        }
+    }
+    Ok(cases.len())
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] })
+        .filter(|path| path.extension().is_some_and(|extension| extension == "ptx"))
+        .collect();
+    files.sort();
+    files
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+#[test]
+fn racy_kernels_and_their_clean_twins() {
+    let filter = std::env::var("SANITIZER_FILES").unwrap_or_default();
+    let chosen = |file: &PathBuf| file.to_string_lossy().contains(&filter);
+    let files: Vec<_> = files(&root().join("tests/sanitizer")).into_iter().filter(chosen).collect();
+    assert!(!files.is_empty(), "there are no files");
+    let results = files.iter().map(|file| judge(file));
+    let failures: Vec<String> = results.filter_map(Result::err).collect();
+    assert!(failures.is_empty(), "{} of {} files:\n{}", failures.len(), files.len(), failures.join("\n\n"));
+}
+
+/// Programs that nobody wrote for the sanitizer. What is found in them was looked at, and is listed here with the reason.
+#[test]
+#[ignore = "takes minutes; by hand"]
+fn other_programs() {
+    let filter = std::env::var("SANITIZER_FILES").unwrap_or_default();
+    let mut all = Vec::new();
+    let checks = std::env::var("SANITIZER_CHECKS").unwrap_or_else(|_| "all".to_owned()).parse().unwrap();
+    for folder in std::env::var("SANITIZER_FOLDERS").unwrap_or_else(|_| "tests/run".to_owned()).split(',') {
+        all.extend(files(&root().join(folder)));
+    }
+    for file in all.into_iter().filter(|file| file.to_string_lossy().contains(&filter)) {
+        let source = file.with_extension("cu");
+        let directives = if source.exists() { &source } else { &file };
+        let Ok(program) = Program::read(directives, &file) else { continue };
+        let Ok(cases) = case::parse(&program) else { continue };
+        for case in &cases {
+            for scheduler in [SchedulerKind::RoundRobin, SchedulerKind::Adversarial] {
+                match check(&program, case, &[], checks, scheduler) {
+                    Ok(reports) => {
+                        for report in reports.iter().filter(|_| case.end == case::End::Finished) {
+                            println!("{}:{} {scheduler}\n{}\n", program.name, case.line, report.text());
+                        }
+                    }
+                    Err(why) => println!("{}: {why}", program.name),
+                }
+            }
+        }
+    }
+}
