@@ -15,6 +15,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("warploom-ir", &["warploom-ptx"]),
     ("warploom-machine", &["warploom-ir", "warploom-numerics", "warploom-ptx"]),
     ("warploom-cubin", &[]),
+    ("warploom-sass", &[]),
     ("warploom-cuasm", &["warploom-cubin", "warploom-ptx", "warploom-sass"]),
     ("warploom-memory-model", &["warploom-ptx"]),
     ("warploom-sanitizer", &["warploom-machine", "warploom-memory-model", "warploom-ptx"]),
@@ -50,6 +51,7 @@ const ALL: &[&str] = &[
     "warploom-memory-model",
     "warploom-numerics",
     "warploom-ptx",
+    "warploom-sass",
     "warploom-sanitizer",
     "warploom-silicon",
 ];
