@@ -15,6 +15,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("warploom-ir", &["warploom-ptx"]),
     ("warploom-machine", &["warploom-ir", "warploom-numerics", "warploom-ptx"]),
     ("warploom-cubin", &[]),
+    ("warploom-sass", &[]),
+    ("warploom-cuasm", &["warploom-cubin", "warploom-ptx", "warploom-sass"]),
     ("warploom-memory-model", &["warploom-ptx"]),
     ("warploom-sanitizer", &["warploom-machine", "warploom-memory-model", "warploom-ptx"]),
     ("warploom-link", &["warploom-ptx"]),
@@ -52,6 +54,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
 
 /// What the command, the examples and the tests may use.
 const ALL: &[&str] = &[
+    "warploom-cuasm",
     "warploom-cubin",
     "warploom-ir",
     "warploom-link",
@@ -59,6 +62,7 @@ const ALL: &[&str] = &[
     "warploom-memory-model",
     "warploom-numerics",
     "warploom-ptx",
+    "warploom-sass",
     "warploom-sanitizer",
     "warploom-silicon",
 ];

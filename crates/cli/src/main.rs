@@ -3,10 +3,12 @@
 //! Results go to standard output, remarks and errors to standard error. A command that fails says why in one message
 //! and ends with one of the exit codes of [`failure::Exit`]. Nothing below this crate prints, exits or reads paths.
 
+mod asm;
 mod check;
 mod cubin;
 mod devices;
 mod diagnostics;
+mod disasm;
 mod doctor;
 mod exec;
 mod failure;
@@ -54,6 +56,8 @@ enum Command {
     Litmus(litmus::Arguments),
     Cubin(cubin::Arguments),
     Fatbin(fatbin::Arguments),
+    Disasm(disasm::Arguments),
+    Asm(asm::Arguments),
 }
 
 impl Command {
@@ -71,6 +75,8 @@ impl Command {
             Self::Litmus(arguments) => litmus::execute(&arguments),
             Self::Cubin(arguments) => cubin::execute(&arguments),
             Self::Fatbin(arguments) => fatbin::execute(&arguments),
+            Self::Disasm(arguments) => disasm::execute(&arguments),
+            Self::Asm(arguments) => asm::execute(&arguments),
         }
     }
 }

@@ -1,0 +1,186 @@
+//! `.kernel name, bytes...`: the sections that a kernel needs, by the conventions of ptxas 13.
+
+use super::draft::{Body, Draft, Item, Section};
+use crate::codes::{self, Findings};
+use crate::info;
+use crate::syntax::{self, Argument, Expression};
+use cubin::elf::section as kind;
+use ptx::source::Span;
+use std::fmt::Write;
+
+/// Where parameters begin in constant bank 0.
+fn parameters_at(sm: u32) -> u64 {
+    match sm {
+        100.. => 0x380,
+        90.. => 0x210,
+        _ => 0x160,
+    }
+}
+
+/// `EIATTR_FRAME_SIZE` and `EIATTR_MIN_STACK_SIZE`: the code has no stack, unless it says so elsewhere.
+const FRAME_SIZE: u8 = 0x11;
+const MIN_STACK_SIZE: u8 = 0x12;
+
+/// Words of the tool's note before its strings.
+const TOOL_WORDS: usize = 6;
+
+/// No kernel has more bytes of parameters.
+const MOST_BYTES: u64 = 32764;
+
+/// Opens the sections of a kernel, the one of its code last. The arguments behind the name are the sizes of its parameters,
+/// each of which stands at a multiple of its size, or of 16 if it is larger.
+pub(super) fn open(draft: &mut Draft, list: &[Argument], span: Span, findings: &mut Findings) {
+    let Some(name) = list.first().and_then(|argument| argument.expression.name()) else {
+        findings.error(codes::ARGUMENT, span, "the kernel's name is missing");
+        return;
+    };
+    let mut sizes = Vec::new();
+    for argument in &list[1..] {
+        match argument.expression {
+            Expression::Number(size @ 1..=4096) => sizes.push(size as u64),
+            _ => {
+                findings.error(codes::RANGE, argument.span, "a parameter has 1 to 4096 bytes");
+                return;
+            }
+        }
+    }
+    let mut offsets = Vec::new();
+    let mut end: u64 = 0;
+    for size in &sizes {
+        let align = (1_u64 << size.trailing_zeros()).min(16);
+        let offset = end.next_multiple_of(align);
+        offsets.push(offset);
+        end = offset + size;
+    }
+    if end > MOST_BYTES {
+        findings.error(codes::RANGE, span, "the parameters have more bytes than a kernel may have");
+        return;
+    }
+    let name = name.to_owned();
+    about(draft, &name, span);
+    let text = sections(draft, &name, &sizes, &offsets, end);
+    let mut inner = Findings::default();
+    let mut lines = syntax::parse(&text, &mut inner);
+    for line in &mut lines {
+        line.span = span;
+        if let syntax::Statement::Directive { arguments, .. } = &mut line.statement {
+            arguments.iter_mut().for_each(|argument| argument.span = span);
+        }
+    }
+    draft.read(lines, findings);
+}
+
+/// Puts what the file says about the function into `.nv.info`, wherever that stands.
+fn about(draft: &mut Draft, name: &str, span: Span) {
+    let section = draft.section(".nv.info").unwrap_or_else(|| {
+        draft.add_section(Section {
+            name: ".nv.info".to_owned(),
+            span,
+            kind: kind::CUDA_INFO,
+            align: 4,
+            ..Section::default()
+        })
+    });
+    let argument = |expression| Argument { expression, span };
+    let symbol =
+        || argument(Expression::Function("index".to_owned(), Box::new(Expression::Name(name.to_owned()))));
+    let none = || argument(Expression::Number(0));
+    let rows = [
+        (info::REGISTERS, argument(Expression::Name("auto".to_owned()))),
+        (FRAME_SIZE, none()),
+        (MIN_STACK_SIZE, none()),
+    ];
+    for (attribute, value) in rows {
+        let body = Body::Attribute(attribute, vec![symbol(), value]);
+        draft.sections[section].items.push(Item { body, span });
+    }
+}
+
+/// The note about the tool that made the file, of type 2000: a version, the places of five strings in what follows, and
+/// the strings: object, tool, version, build, options.
+fn tool_note() -> String {
+    let version = concat!("release ", env!("CARGO_PKG_VERSION"));
+    let strings = ["", "warploom", version, "", "cuasm"];
+    let mut places = Vec::new();
+    let mut size = 0;
+    for text in strings {
+        places.push(format!("{size:#x}"));
+        size += text.len() + 1;
+    }
+    let padded = size.next_multiple_of(4);
+    let mut out = String::from(".section .note.nv.tkinfo,\"\",@note\n.__section_flags 0x2000000\n.align 4\n");
+    let _ = writeln!(out, ".word 0xc, {:#x}, 0x7d0\n.string \"NVIDIA Corp\"", TOOL_WORDS * 4 + padded);
+    let _ = writeln!(out, ".word 0x2, {}", places.join(", "));
+    for text in strings {
+        let _ = writeln!(out, ".string {}", syntax::string(text));
+    }
+    let _ = writeln!(out, ".zero {}", padded - size);
+    out
+}
+
+fn sections(draft: &Draft, name: &str, sizes: &[u64], offsets: &[u64], end: u64) -> String {
+    let sm = draft.target();
+    let base = parameters_at(sm);
+    let symbol = syntax::quoted(name);
+    let named = |prefix: &str| syntax::quoted(&format!("{prefix}.{name}"));
+    let mut out = String::new();
+    // The driver refuses a cubin of this ABI without these two notes.
+    if draft.section(".note.nv.tkinfo").is_none() {
+        out.push_str(&tool_note());
+    }
+    if draft.section(".note.nv.cuinfo").is_none() {
+        // A note of type 1000: a version, the virtual architecture, the toolkit (13.0), nothing.
+        out.push_str(".section .note.nv.cuinfo,\"\",@note\n.__section_link .note.nv.tkinfo\n");
+        match sm {
+            90.. => out.push_str(".__section_flags 0x1000040\n.__section_info .nv.compat\n"),
+            _ => out.push_str(".__section_flags 0x1000000\n"),
+        }
+        let _ = writeln!(
+            out,
+            ".align 4\n.word 0xc, 0x8, 0x3e8\n.string \"NVIDIA Corp\"\n.short 0x2, {sm:#x}, 0x82, 0x0"
+        );
+    }
+    if sm >= 90 && draft.section(".nv.compat").is_none() {
+        out.push_str(".section .nv.compat,\"\",@\"SHT_CUDA_COMPAT_INFO\"\n.align 4\n");
+        // What ptxas 13.0 writes; attributes 2 and 11 depend on the family.
+        let family = if sm >= 120 { 2 } else { 1 };
+        let devices = match sm {
+            120.. => 0x50,
+            100.. => 1,
+            _ => 0,
+        };
+        let _ =
+            writeln!(out, ".byte 0x02, 0x09, 0x00, 0x00, 0x02, 0x02, {family}, 0x00, 0x02, 0x05, 0x05, 0x00");
+        let _ = writeln!(out, ".byte 0x03, 0x07, 0x01, 0x01, 0x02, 0x03, 0x00, 0x00, 0x02, 0x06, 0x01, 0x00");
+        let _ = writeln!(
+            out,
+            ".byte 0x04, 0x0b, 0x08, 0x00, {devices}, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00"
+        );
+    }
+    let _ = write!(out, ".section {},\"I\",@\"SHT_CUDA_INFO\"\n.align 4\n", named(".nv.info"));
+    out.push_str(".attr EIATTR_CUDA_API_VERSION, 0x82\n");
+    for (ordinal, (size, offset)) in sizes.iter().zip(offsets).enumerate().rev() {
+        let place = ordinal as u64 | offset << 16;
+        // The lower bits are what ptxas writes for every parameter.
+        let _ = writeln!(out, ".attr EIATTR_KPARAM_INFO, 0x0, {place:#x}, {:#x}", size << 18 | 0x1f000);
+    }
+    out.push_str(".attr.half EIATTR_SPARSE_MMA_MASK, 0x0\n.attr.half EIATTR_MAXREG_COUNT, 0xff\n");
+    if sm >= 90 {
+        // EIATTR_MERCURY_ISA_VERSION
+        out.push_str(".attr.half 0x5f, 0x101\n");
+    }
+    out.push_str(".attr EIATTR_EXIT_INSTR_OFFSETS, auto\n");
+    let _ = writeln!(out, ".attr.half EIATTR_CBANK_PARAM_SIZE, {end:#x}");
+    // EIATTR_SW_WAR
+    out.push_str(".attr 0x36, 0x8\n");
+    let constant = named(".nv.constant0");
+    let _ = writeln!(out, ".attr EIATTR_PARAM_CBANK, index@({constant}), {:#x}", end << 16 | base);
+    let _ = writeln!(out, ".section {constant},\"aI\",@progbits\n.align 4\n.zero {}", base + end);
+    let _ = writeln!(out, ".section {},\"ax\",@progbits\n.align 128", named(".text"));
+    let _ = writeln!(
+        out,
+        ".global {symbol}\n.type {symbol},@function\n.other {symbol},@\"STO_CUDA_ENTRY STV_DEFAULT\""
+    );
+    let _ = writeln!(out, "{symbol}:");
+    out
+}

@@ -1,0 +1,97 @@
+//! Text as a cubin, in four steps, each over the whole file.
+//!
+//! | step | what is known behind it |
+//! | --- | --- |
+//! | [`draft`] | which sections, symbols and labels there are, and what they hold, as written |
+//! | [`sizes`] | how large everything is, so what every label is |
+//! | [`emit`] | bytes, and relocations |
+//! | [`tables`] | symbols, strings, references between sections, segments |
+//!
+//! All go on after an error, so that one run finds all of them.
+
+mod arguments;
+mod attributes;
+mod draft;
+mod emit;
+mod encode;
+mod evaluate;
+mod file;
+mod kernel;
+mod lint;
+mod sizes;
+mod tables;
+
+use crate::codes::{self, Findings};
+use crate::syntax;
+use ptx::diagnostic::{Diagnostic, Severity};
+use ptx::source::{Source, Span};
+
+/// A cubin that has been assembled.
+#[derive(Debug)]
+pub struct Assembled {
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+    /// Warnings.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// What else the assembler does.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// Warn of control codes that break a dependence, where the device's latencies have been measured.
+    pub hazards: bool,
+}
+
+/// Assembles a text.
+///
+/// # Errors
+/// What is wrong with the text, in the order of its places; warnings are among it.
+pub fn assemble(source: &Source) -> Result<Assembled, Vec<Diagnostic>> {
+    assemble_with(source, Options::default())
+}
+
+/// Assembles a text, and does what is asked for.
+///
+/// # Errors
+/// As [`assemble`].
+pub fn assemble_with(source: &Source, options: Options) -> Result<Assembled, Vec<Diagnostic>> {
+    let mut findings = Findings::default();
+    let bytes = build(source, options, &mut findings);
+    let mut found = findings.list;
+    found.sort_by_key(|diagnostic| diagnostic.span);
+    let failed = found.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
+    match bytes {
+        Some(bytes) if !failed => Ok(Assembled { bytes, warnings: found }),
+        _ => Err(found),
+    }
+}
+
+fn build(source: &Source, options: Options, findings: &mut Findings) -> Option<Vec<u8>> {
+    let lines = syntax::parse(source.text(), findings);
+    let mut draft = draft::Draft::default();
+    file::begin(&mut draft, &lines);
+    draft.read(lines, findings);
+    file::complete(&mut draft);
+    let places = sizes::measure(&draft, findings)?;
+    let emitted = emit::emit(&draft, &places, findings);
+    if options.hazards {
+        lint::hazards(&draft, &emitted, findings);
+    }
+    let elf = tables::build(&draft, &places, emitted, findings)?;
+    match elf.to_bytes() {
+        Ok(bytes) => Some(bytes),
+        Err(error) => {
+            findings.error(codes::SIZE, Span::default(), error.to_string());
+            None
+        }
+    }
+}
+
+/// The order of a table of relocations if nothing is said: those at higher places first. At each position stands the number
+/// of a place in the order of the text.
+pub(crate) fn descending(places: impl Iterator<Item = u64>) -> Vec<usize> {
+    let places: Vec<u64> = places.collect();
+    let mut order: Vec<usize> = (0..places.len()).collect();
+    order.sort_by_key(|&index| std::cmp::Reverse(places[index]));
+    order
+}

@@ -1,0 +1,58 @@
+//! A cubin as text.
+//!
+//! Every number of the file either follows from the text by a rule, and is left out where it does, or is written down.
+//! So what is written is what the rules do not say, and an edit moves all that follows from it.
+
+mod code;
+mod data;
+mod header;
+mod info;
+mod labels;
+mod plan;
+mod relocations;
+mod symbols;
+
+use crate::Malformed;
+use crate::syntax::quoted;
+use cubin::elf::Elf;
+use plan::{Content, Plan};
+use std::fmt::Write;
+
+/// Writes a cubin as text. The text has been assembled, and gives the same bytes.
+///
+/// # Errors
+/// The bytes are no cubin, or have something that the text form cannot say.
+pub fn disassemble(bytes: &[u8]) -> Result<String, Malformed> {
+    let elf = Elf::parse(bytes)?;
+    let plan = Plan::new(&elf)?;
+    let mut out = String::with_capacity(bytes.len() * 4);
+    header::file(&plan, &mut out);
+    for index in 1..elf.sections.len() {
+        section(&plan, index, &mut out);
+    }
+    header::segments(&plan, &mut out);
+    // A damaged file may hold what no rule foresees: better no text than one that loses something.
+    let source = ptx::source::Source::new("", out);
+    match crate::assemble(&source) {
+        Ok(again) if again.bytes == bytes => Ok(source.text().to_owned()),
+        _ => Err(Malformed::Form("the text form cannot say everything that is in this file")),
+    }
+}
+
+fn section(plan: &Plan<'_>, index: usize, out: &mut String) {
+    let name = &plan.names.sections[index];
+    let printable = name.replace(|letter: char| !matches!(letter, ' '..='~'), "?");
+    let _ = writeln!(out, "\n//--------------------- {printable:<24} --------------------------");
+    header::section(plan, index, out);
+    match plan.contents[index] {
+        Content::Strings => data::strings(plan, index, out),
+        Content::Symbols => symbols::table(plan, out),
+        Content::Relocations => relocations::table(plan, index, out),
+        Content::Info => info::print(plan, index, out),
+        Content::Code => code::print(plan, index, out),
+        Content::Data => data::print(plan, index, out),
+        Content::Overlay(other) => {
+            let _ = writeln!(out, "\t.__section_overlay\t{}", quoted(&plan.names.sections[other]));
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Latency tables: how many cycles after an instruction another may read its result.
+//!
+//! A table is data with its evidence, a line each:
+//!
+//! ```text
+//! class NAME MNEMONIC...              these instructions have a fixed latency and belong together
+//! variable MNEMONIC...                these need a scoreboard
+//! latency PRODUCER CONSUMER CYCLES    measured: with one cycle less the old value is read
+//! ```
+//!
+//! A consumer is a class, `guard` (a predicate before an instruction), `variable`, or `any` other. A mnemonic is a name with
+//! as many modifiers as matter: `IMAD.WIDE` is asked before `IMAD`. `#` begins a comment.
+
+use std::collections::HashMap;
+
+/// A table that has been read.
+#[derive(Debug, Default)]
+pub(crate) struct Latencies {
+    classes: HashMap<&'static str, Class>,
+    names: Vec<&'static str>,
+    cycles: HashMap<(u16, u16), u32>,
+}
+
+/// What a mnemonic is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Class {
+    /// Its result is there after a number of cycles that depends on who reads it.
+    Fixed(u16),
+    /// Its result is there when a scoreboard says so.
+    Variable,
+}
+
+/// The numbers of the consumers that are no classes.
+const ANY: u16 = u16::MAX;
+const GUARD: u16 = u16::MAX - 1;
+const VARIABLE: u16 = u16::MAX - 2;
+
+/// Who reads a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Consumer {
+    /// An instruction of a class, as an operand.
+    Class(Option<Class>),
+    /// Any instruction, as its guard.
+    Guard,
+}
+
+/// The table of a device; none if nothing has been measured on it.
+pub(crate) fn table(sm: u32) -> Option<&'static Latencies> {
+    static SM_90: std::sync::OnceLock<Latencies> = std::sync::OnceLock::new();
+    (sm == 90).then(|| {
+        SM_90.get_or_init(|| match Latencies::read(include_str!("../../latencies/sm_90.latency")) {
+            Ok(table) => table,
+            Err(line) => panic!("line {line} of the committed latencies of sm_90 is not understood"),
+        })
+    })
+}
+
+impl Latencies {
+    /// Reads a table; the error is the number of the first line that is wrong.
+    pub(crate) fn read(text: &'static str) -> Result<Self, usize> {
+        let mut table = Self::default();
+        for (index, line) in text.lines().enumerate() {
+            let line = line.split('#').next().unwrap_or("");
+            table.line(line.split_whitespace()).ok_or(index + 1)?;
+        }
+        Ok(table)
+    }
+
+    fn line(&mut self, mut words: impl Iterator<Item = &'static str>) -> Option<()> {
+        match words.next() {
+            None => {}
+            Some("class") => {
+                let class = Class::Fixed(self.names.len() as u16);
+                self.names.push(words.next()?);
+                self.classes.extend(words.map(|name| (name, class)));
+            }
+            Some("variable") => self.classes.extend(words.map(|name| (name, Class::Variable))),
+            Some("latency") => {
+                let producer = self.number(words.next()?)?;
+                let consumer = match words.next()? {
+                    "any" => ANY,
+                    "guard" => GUARD,
+                    "variable" => VARIABLE,
+                    name => self.number(name)?,
+                };
+                self.cycles.insert((producer, consumer), words.next()?.parse().ok()?);
+            }
+            Some(_) => return None,
+        }
+        Some(())
+    }
+
+    fn number(&self, name: &str) -> Option<u16> {
+        self.names.iter().position(|known| *known == name).map(|at| at as u16)
+    }
+
+    /// What an instruction is, by its name with modifiers.
+    pub(crate) fn class(&self, head: &str) -> Option<Class> {
+        let mut name = head;
+        loop {
+            if let Some(&class) = self.classes.get(name) {
+                return Some(class);
+            }
+            name = name.rsplit_once('.')?.0;
+        }
+    }
+
+    /// Cycles from the issue of a producer to that of a consumer; none if nothing has been measured.
+    pub(crate) fn cycles(&self, producer: Class, consumer: Consumer) -> Option<u32> {
+        let Class::Fixed(producer) = producer else { return None };
+        let consumer = match consumer {
+            Consumer::Guard => GUARD,
+            Consumer::Class(Some(Class::Fixed(class))) => class,
+            Consumer::Class(Some(Class::Variable)) => VARIABLE,
+            Consumer::Class(None) => ANY,
+        };
+        self.cycles.get(&(producer, consumer)).or_else(|| self.cycles.get(&(producer, ANY))).copied()
+    }
+}

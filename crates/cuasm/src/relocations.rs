@@ -1,0 +1,31 @@
+//! Relocation types that have a spelling of their own.
+
+/// `R_CUDA_64`: an address of 64 bits.
+pub(crate) const ADDRESS: u32 = 2;
+
+/// Types whose place is an operand of an instruction: the type, the function, and the operand's lowest bit. All have 32
+/// bits.
+const OPERANDS: [(u32, &str, u32); 2] = [(0x38, "32@lo", 32), (0x39, "32@hi", 32)];
+
+/// A field of an instruction word that a relocation fills in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Field {
+    pub(crate) start: u32,
+}
+
+impl Field {
+    /// The field's bits in a word.
+    pub(crate) fn mask(self) -> u128 {
+        u128::from(u32::MAX) << self.start
+    }
+}
+
+/// How a relocation of an operand is written, and where the operand is.
+pub(crate) fn operand(kind: u32) -> Option<(&'static str, Field)> {
+    OPERANDS.iter().find(|row| row.0 == kind).map(|row| (row.1, Field { start: row.2 }))
+}
+
+/// The relocation type that a function of an operand stands for, and where the operand is.
+pub(crate) fn of_function(name: &str) -> Option<(u32, Field)> {
+    OPERANDS.iter().find(|row| row.1 == name).map(|row| (row.0, Field { start: row.2 }))
+}
