@@ -84,7 +84,10 @@ fn may_be_refused(why: &str) -> bool {
 
 /// Whether the opcode of a refused instruction is of a form that [`UNKNOWN`] names.
 fn is_unknown(opcode: &str) -> bool {
-    UNKNOWN.iter().any(|start| opcode.starts_with(start))
+    // Modifiers may stand in another order.
+    let parts: Vec<&str> = opcode.split('`').next().unwrap_or_default().split('.').collect();
+    let has_all = |start: &str| start.trim_end_matches('.').split('.').all(|part| parts.contains(&part));
+    UNKNOWN.iter().any(|start| opcode.starts_with(start) || has_all(start))
 }
 
 fn device() -> Arc<Device> {

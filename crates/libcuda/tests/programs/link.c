@@ -101,7 +101,6 @@ int main(void) {
     EXPECT(218, cuLinkComplete(state, &image, &size));
     TRUE(strstr(errors, "`scale` is not defined") && strstr(errors, "user.ptx, line 5"));
     TRUE(strstr(errors, "`factor` is not defined"));
-    TRUE(strlen(errors) == (size_t)values[3]);
     OK(cuLinkDestroy(state));
 
     state = begin_link();
