@@ -1,7 +1,7 @@
 //! Sample opcodes: a minimal one for each form, one for each choice of each slot, every one that a target has, and
 //! arbitrary ones for fuzzing.
 
-use super::{FormData, FormId, Modifier, Opcode, Rule, Slot};
+use super::{FormData, FormId, Modifier, Opcode, Rule, Slot, SlotSpec};
 use crate::types::{Arch, Version};
 
 /// An arbitrary legal opcode. `choose(n)` picks a number below `n`.
@@ -9,7 +9,7 @@ pub fn arbitrary_instruction(choose: &mut dyn FnMut(u32) -> u32) -> Opcode {
     let mut pick = |n: usize| choose(n.max(1) as u32) as usize % n.max(1);
     let form = FormId(pick(super::FORMS.len()) as u16);
     let mut chosen = Vec::new();
-    for spec in form.data().slots {
+    for spec in slots(form) {
         if !spec.optional || pick(2) == 0 {
             chosen.push((spec.slot, spec.choices[pick(spec.choices.len())].modifier));
         }
@@ -18,6 +18,11 @@ pub fn arbitrary_instruction(choose: &mut dyn FnMut(u32) -> u32) -> Opcode {
     repaired(form, chosen, None)
         .or_else(|| minimal_opcode(form))
         .unwrap_or(Opcode { form, modifiers: Vec::new() })
+}
+
+/// The slots of a form, but for what reads as a modifier of another slot where that is empty.
+fn slots(form: FormId) -> impl Iterator<Item = &'static SlotSpec> {
+    form.data().slots.iter().filter(|spec| spec.slot != Slot::IgnoredLast)
 }
 
 /// The opcode of a form with as few modifiers as possible, each the first of its choices that goes with the others.
@@ -29,7 +34,7 @@ pub fn minimal_opcode(form: FormId) -> Option<Opcode> {
 /// The minimal opcode, and for each choice of each slot the minimal opcode with it.
 pub fn sample_opcodes(form: FormId) -> Vec<Opcode> {
     let mut samples: Vec<Opcode> = minimal_opcode(form).into_iter().collect();
-    for spec in form.data().slots {
+    for spec in slots(form) {
         for choice in spec.choices {
             let Some(minimal) = samples.first() else { continue };
             let mut modifiers = minimal.modifiers.clone();
