@@ -33,8 +33,8 @@ fn decodes_to_nvdisasms_text() {
                 let _ = writeln!(wrong, "{arch} {word:032x}: {text} | nvdisasm: {expected}");
             }
         }
-        // Blackwell's tables hold little but what Hopper has too.
-        let bound = if arch > Arch::Sm90 { 3 } else { 16 };
+        eprintln!("{arch}: {} of {total} samples are read otherwise", wrong.lines().count());
+        let bound = if matches!(arch, Arch::Sm86 | Arch::Sm89) { 29 } else { 100 };
         assert!(bound * wrong.lines().count() <= total, "{wrong}");
     }
 }
@@ -61,19 +61,18 @@ fn encodes_back_to_the_word() {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
-/// Compiled code, at its addresses: the same words from its text, and nvdisasm's text for nearly all of it. What the table
-/// does not have yet is bounded here, so that it can only shrink.
+/// Compiled code, at its addresses: nvdisasm's text, and from it the same words. One REDG is not in the table yet.
 #[test]
 fn compiled_code_survives() {
     let code = include_str!("samples/code_sm_90.txt");
-    let (mut total, mut unknown, mut different) = (0, 0, Vec::new());
+    let (mut total, mut unknown, mut different) = (0, Vec::new(), Vec::new());
     for (at, line) in code.lines().filter(|it| !it.starts_with('#')).enumerate() {
         total += 1;
         let (word, expected) = line.split_once(' ').expect("a word and its text");
         let word = u128::from_str_radix(word, 16).expect("a word");
         let address = 16 * at as u64;
         let Some(instruction) = decode(Arch::Sm90, word) else {
-            unknown += 1;
+            unknown.push(expected);
             continue;
         };
         let mut text = String::new();
@@ -87,6 +86,6 @@ fn compiled_code_survives() {
         assert_eq!(again.map(|it| it.word()), Ok(word), "{text}");
     }
     assert!(total > 600);
-    assert!(30 * unknown < total, "{unknown} of {total} words are unknown");
-    assert!(20 * different.len() < total, "{different:#?}");
+    assert!(unknown.len() <= 1, "{unknown:#?}");
+    assert!(different.is_empty(), "{different:#?}");
 }

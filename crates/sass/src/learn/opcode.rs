@@ -237,6 +237,12 @@ impl<'a> Learner<'a> {
             }
         }
         let Some((_, base)) = best else { return Ok(None) };
+        let mut style = style;
+        if style.relative {
+            // One opcode may have targets and absolute addresses, as RET.REL and RET.ABS; a form has one of them.
+            let twice = self.ask(vec![base; 2])?;
+            style.relative = matches!(&twice[..], [Some(one), Some(other)] if one.0 != other.0);
+        }
         let issue: Vec<u128> = [7u128, 3, 5, 6, 1, 2, 4, 0]
             .iter()
             .map(|reuse| base & !ISSUE | 1 << 105 | 1 << 109 | reuse << 122)

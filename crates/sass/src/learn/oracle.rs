@@ -26,6 +26,9 @@ pub struct Nvdisasm {
 
 /// A word that no architecture has: a mark in the list of errors.
 const ILLEGAL: u128 = 1 << 4;
+/// Opcodes that are not asked about on Turing, ALD and AST: of some of their words nvdisasm says that two patterns match,
+/// names no address, and gives up on the whole file.
+const FATAL_ON_TURING: [u128; 2] = [0x321, 0x322];
 /// NOP.
 const NOP: u128 = 0x7918 | 0xfc000 << 96;
 
@@ -53,7 +56,11 @@ impl Nvdisasm {
 
     fn ask_part(&self, words: &[u128], first: usize, name: &str) -> Result<Vec<Option<String>>, String> {
         let mut sent = words.to_vec();
-        let mut illegal = vec![false; words.len()];
+        let fatal = |word: &u128| self.arch == Arch::Sm75 && FATAL_ON_TURING.contains(&(word & 0xfff));
+        let mut illegal: Vec<bool> = words.iter().map(fatal).collect();
+        for (word, _) in sent.iter_mut().zip(&illegal).filter(|it| *it.1) {
+            *word = NOP;
+        }
         for _ in 0..40 {
             let (listing, complaints) = self.run(&sent, first, name)?;
             if complaints.trim().is_empty() {
