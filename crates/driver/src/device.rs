@@ -308,7 +308,7 @@ impl Process {
     /// Page-locked and managed memory. It is reserved when it is first used.
     pub(crate) fn common(&self) -> Result<&Arc<DeviceMemory>> {
         let made = self.common.get_or_init(|| {
-            let bytes = machine::launch::host_memory();
+            let bytes = machine::memory::host_memory();
             let limit = self.settings.memory_limit.unwrap_or(bytes / 2);
             let memory = DeviceMemory::new(bytes, limit).map_err(|_| Error::OperatingSystem)?;
             Ok(Arc::new(memory.with_bounds(self.settings.bounds)))

@@ -6,7 +6,7 @@ use crate::exec::{Grid, code_address};
 use crate::fault::{Fault, Place, Trap};
 use crate::lanes::simd::Level;
 use crate::lanes::{LANES, MAX_WARPS};
-use crate::memory::{Bounds, DeviceMemory, MemoryError, Reach};
+use crate::memory::{Bounds, DeviceMemory, MemoryError, Reach, host_memory};
 use crate::observe::Observer;
 use crate::ops::matrix::WARPGROUP;
 use crate::output::Output;
@@ -199,19 +199,6 @@ fn initial_bytes(variable: &ptx::module::Variable, addresses: &[Option<u64>]) ->
         bytes[start..start + len].copy_from_slice(&value.to_le_bytes()[..len]);
     }
     bytes
-}
-
-/// Bytes of memory of the host.
-pub fn host_memory() -> u64 {
-    #[cfg(not(miri))]
-    {
-        let info = rustix::system::sysinfo();
-        (info.totalram as u64).saturating_mul(u64::from(info.mem_unit))
-    }
-    #[cfg(miri)]
-    {
-        1 << 24
-    }
 }
 
 /// Why a module cannot be loaded.

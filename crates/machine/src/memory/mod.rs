@@ -377,6 +377,19 @@ impl Drop for KernelGuard<'_> {
     }
 }
 
+/// Bytes of memory of the host.
+pub fn host_memory() -> u64 {
+    #[cfg(not(miri))]
+    {
+        let info = rustix::system::sysinfo();
+        (info.totalram as u64).saturating_mul(u64::from(info.mem_unit))
+    }
+    #[cfg(miri)]
+    {
+        1 << 24
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
