@@ -136,7 +136,7 @@ fn references(plan: &Plan<'_>, index: usize, facts: Facts<'_>, out: &mut String)
     let info = defaults::info(facts);
     let code = section.flags & kind::EXECUTE != 0;
     let (low, registers) = match code {
-        true => (section.info & (1 << defaults::SYMBOL_BITS) - 1, section.info >> defaults::SYMBOL_BITS),
+        true => (section.info & ((1 << defaults::SYMBOL_BITS) - 1), section.info >> defaults::SYMBOL_BITS),
         false => (section.info, 0),
     };
     if number(&info) != Some(low) {

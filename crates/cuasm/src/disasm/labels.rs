@@ -44,10 +44,9 @@ impl Labels {
                 _ => {}
             }
         }
-        let mut number = 0;
-        for label in labels.plain.iter_mut().flat_map(BTreeMap::values_mut) {
+        let plain = labels.plain.iter_mut().flat_map(BTreeMap::values_mut);
+        for (number, label) in plain.enumerate() {
             *label = format!(".L_x_{number}");
-            number += 1;
         }
         labels
     }

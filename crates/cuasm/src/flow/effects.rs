@@ -266,21 +266,9 @@ fn width(shape: &Shape<'_>, index: usize, result: bool) -> u8 {
     match name {
         "LD" | "LDG" | "LDS" | "LDL" | "LDC" | "ULDC" | "LDCU" if result => size,
         "ST" | "STG" | "STS" | "STL" | "RED" | "REDG" if !result => size,
-        "ATOM" | "ATOMG" | "ATOMS" => {
-            if has("64") {
-                2
-            } else {
-                1
-            }
-        }
+        "ATOM" | "ATOMG" | "ATOMS" if has("64") => 2,
         "LDSM" | "STSM" => modifiers.iter().find_map(|modifier| modifier.parse().ok()).unwrap_or(1),
-        "IMAD" | "UIMAD" if has("WIDE") => {
-            if result || source == Some(2) {
-                2
-            } else {
-                1
-            }
-        }
+        "IMAD" | "UIMAD" if has("WIDE") && (result || source == Some(2)) => 2,
         "DADD" | "DMUL" | "DFMA" | "DMNMX" | "DSETP" | "FADD2" | "FMUL2" | "FFMA2" => 2,
         "CS2R" => {
             if has("32") {
