@@ -2,10 +2,9 @@
 //!
 //! The program is `crates/libcuda/benches/calls.c`. It is compiled against the libraries in the release profile.
 
-use crate::libraries::{self, Wanted};
+use crate::libraries;
 use crate::root;
 use anyhow::{Context, Result, ensure};
-use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -21,15 +20,7 @@ pub(crate) struct Choice {
 }
 
 pub(crate) fn run(choice: &Choice) -> Result<()> {
-    let folder = match &choice.libraries {
-        Some(folder) => folder.clone(),
-        None => {
-            let folder = root().join("target/cuda");
-            libraries::make(&Wanted { debug: false, to: folder.clone() })?;
-            folder
-        }
-    };
-    let folder = fs::canonicalize(&folder).with_context(|| folder.display().to_string())?;
+    let folder = libraries::folder(choice.libraries.as_deref())?;
     let program = root().join("target/calls");
     let compiled = Command::new("cc")
         .args(["-std=c11", "-Wall", "-O2", "-o"])

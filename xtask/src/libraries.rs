@@ -32,6 +32,19 @@ pub(crate) fn run(wanted: &Wanted) -> Result<()> {
     Ok(())
 }
 
+/// A folder with the libraries: the one given, or one that they are built into; its full path.
+pub(crate) fn folder(given: Option<&Path>) -> Result<PathBuf> {
+    let folder = match given {
+        Some(folder) => folder.to_owned(),
+        None => {
+            let folder = root().join("target/cuda");
+            make(&Wanted { debug: false, to: folder.clone() })?;
+            folder
+        }
+    };
+    fs::canonicalize(&folder).with_context(|| folder.display().to_string())
+}
+
 /// Builds all libraries and puts them under the names that programs look for.
 pub(crate) fn make(wanted: &Wanted) -> Result<()> {
     let profile = if wanted.debug { "dev" } else { "release" };

@@ -3,7 +3,7 @@
 //! Each file `crates/libcudart/tests/programs/NAME.cu` is a program that says `NAME: passed`, or what stands in
 //! `NAME.out`. Its first line may be `// nvcc:` with more arguments for the compiler. Without nvcc nothing is tried, which is said.
 
-use crate::libraries::{self, Wanted};
+use crate::libraries;
 use crate::root;
 use anyhow::{Context, Result, ensure};
 use std::fs;
@@ -43,15 +43,7 @@ pub(crate) fn run(compiler: &Compiler) -> Result<()> {
     }
     let out = root().join("target/programs");
     fs::create_dir_all(&out)?;
-    let folder = match &compiler.libraries {
-        Some(folder) => folder.clone(),
-        None => {
-            let folder = root().join("target/cuda");
-            libraries::make(&Wanted { debug: false, to: folder.clone() })?;
-            folder
-        }
-    };
-    let folder = fs::canonicalize(&folder).with_context(|| folder.display().to_string())?;
+    let folder = libraries::folder(compiler.libraries.as_deref())?;
     let sources = root().join("crates/libcudart/tests/programs");
     let mut programs: Vec<PathBuf> =
         fs::read_dir(&sources)?.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;

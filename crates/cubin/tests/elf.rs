@@ -1,29 +1,10 @@
 //! A small cubin made here: read, written, changed, damaged.
 
-use cubin::elf::{
-    self, Contents, Covers, EM_CUDA, Elf, Error, Filler, Header, Place, Section, Segment, Symbol, section,
-};
-use proptest::prelude::*;
+mod header;
 
-fn header() -> Header {
-    Header {
-        ident_version: 1,
-        os_abi: 0x41,
-        abi_version: 8,
-        padding: [0; 7],
-        kind: 2,
-        machine: EM_CUDA,
-        version: 1,
-        entry: 0,
-        segment_table: 0,
-        section_table: 0,
-        flags: 0x0600_5a04,
-        header_size: 64,
-        segment_entry_size: 56,
-        section_entry_size: 64,
-        names: 1,
-    }
-}
+use cubin::elf::{self, Contents, Covers, Elf, Error, Filler, Place, Section, Segment, Symbol, section};
+use header::header;
+use proptest::prelude::*;
 
 /// Names, strings, a symbol table with a kernel, its code, shared memory and constants; two segments.
 fn cubin() -> Elf {

@@ -1,11 +1,12 @@
 //! A cubin made by hand, with what ptxas would put into it, and what is read of it. It is kept as `data/hand.cubin` (and with
 //! the tests of the command); `BLESS=1` writes it anew.
 
-use cubin::elf::{
-    Contents, Covers, EM_CUDA, Elf, Header, Relocation, Section, Segment, Symbol, relocation, section, symbol,
-};
+mod header;
+
+use cubin::elf::{Contents, Covers, Elf, Relocation, Section, Segment, Symbol, relocation, section, symbol};
 use cubin::info::{Attribute, Bank, Parameter, Payload, Value, encode, table};
 use cubin::read::{Architecture, Call, CudaInfo, Program, calls, notes, prototypes};
+use header::header;
 
 const KEPT: [&str; 2] = ["tests/data/hand.cubin", "../cli/tests/commands/cubin.in/hand.cubin"];
 
@@ -27,27 +28,15 @@ fn section(kind: u32, flags: u64, align: u64, contents: Vec<u8>) -> Section {
 
 /// For sm_90a: a kernel `twice(int *p, int n)` that calls `helper`, one barrier, 1 KiB and 16 bytes of shared memory.
 fn made() -> Elf {
-    let header = Header {
-        ident_version: 1,
-        os_abi: 0x41,
-        abi_version: 8,
-        padding: [0; 7],
-        kind: 2,
-        machine: EM_CUDA,
-        version: 1,
-        entry: 0,
-        segment_table: 0,
-        section_table: 0,
-        flags: 0x0600_5a04,
-        header_size: 64,
-        segment_entry_size: 56,
-        section_entry_size: 64,
-        names: 1,
-    };
     let null = Section { contents: Contents::Reserved(0), ..Section::default() };
     let strings = || section(section::STRTAB, 0, 1, vec![0]);
-    let mut elf =
-        Elf { header, sections: vec![null, strings()], segments: Vec::new(), gap: 0, filler: Vec::new() };
+    let mut elf = Elf {
+        header: header(),
+        sections: vec![null, strings()],
+        segments: Vec::new(),
+        gap: 0,
+        filler: Vec::new(),
+    };
     elf.sections[1].name = elf.intern(1, ".shstrtab").unwrap();
     let add = |elf: &mut Elf, name: &str, section| {
         elf.insert_section(elf.sections.len() as u32, name, section).unwrap()
