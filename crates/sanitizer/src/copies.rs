@@ -85,6 +85,9 @@ impl Detector {
     /// The accesses of the bulk copy that is under way, now that it is known which mbarrier it tells, or that it tells
     /// none, are made by that mbarrier's agent. The agent and the time.
     pub(crate) fn finish_copy(&mut self, launch: usize, mbarrier: Option<u64>) -> (u16, Time) {
+        if self.last_copies.is_empty() && self.copies.is_empty() {
+            return (0, 0);
+        }
         if let Some(mut copy) = self.copies.remove(&launch) {
             let lanes = copy.lanes;
             let who = self.who(launch, lanes.block, lanes.warp, lanes.place);

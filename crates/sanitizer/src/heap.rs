@@ -29,7 +29,7 @@ impl Detector {
     /// The host's own accesses are not followed; what it writes is written.
     pub(crate) fn written(&mut self, address: u64, bytes: u64) {
         if self.checks.init {
-            self.global.reset_written(address, bytes);
+            self.global.mark_written(&mut self.extras, address, bytes);
         }
     }
 

@@ -14,7 +14,7 @@
 //! | `clock` | what a thread knows of others, folded along the launch hierarchy |
 //! | `release` | what a location carries for those who acquire, by scope |
 //! | `site` | what an instruction is to the memory model |
-//! | `shadow` | who accessed every byte last |
+//! | `shadow`, `row`, `global` | who accessed every byte last |
 //! | `state` | threads, CTAs, launches |
 //! | `check` | whether an access races, and what is remembered of it |
 //! | `detector` | accesses of warps; strong operations |
@@ -31,11 +31,14 @@ mod clock;
 mod copies;
 mod detector;
 mod diagnose;
+mod global;
 mod heap;
 mod litmus;
 mod order;
 mod release;
 mod report;
+mod row;
+mod runs;
 mod shadow;
 mod site;
 mod state;
@@ -47,7 +50,7 @@ pub use suppress::Suppressions;
 use clock::Knowledge;
 use detector::Detector;
 use machine::Fault;
-use machine::observe::{Event, Happening, Observer};
+use machine::observe::{Happening, Issue, Observer};
 use ptx::module::{Checked, FuncId, Module};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -186,11 +189,11 @@ impl Moment {
 }
 
 impl Observer for Watch<'_> {
-    fn instruction(&self, event: &Event<'_>) {
-        if event.mask != 0 {
+    fn issue(&self, issue: &Issue<'_>) {
+        if issue.masks.iter().any(|mask| *mask != 0) {
             let mut detector = self.sanitizer.detector();
             detector.finish_copy(self.launch, None);
-            detector.access(self.launch, event);
+            detector.issue(self.launch, issue);
         }
     }
 
