@@ -141,9 +141,9 @@ fn median(mut values: Vec<f64>) -> f64 {
 fn measure(bench: &Bench, case: &Case, threads: usize) {
     let rounds: Vec<[f64; 3]> = (0..ROUNDS)
         .map(|_| {
-            let alone = time(|| drop(bench.run(case, None)));
+            let alone = time(|| _ = bench.run(case, None));
             let with = time(|| checked(bench, case));
-            let all = time(|| drop(bench.run_on(threads, case, None)));
+            let all = time(|| _ = bench.run_on(threads, case, None));
             [alone, with, all]
         })
         .collect();

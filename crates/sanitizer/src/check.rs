@@ -8,7 +8,7 @@ use crate::clock::{Clock, Time};
 use crate::global::byte_mask;
 use crate::release::Home;
 use crate::row::{Pattern, ROW, Row};
-use crate::shadow::{Cell, Entry, Extra, Extras, GRANULE, ONLY_READS};
+use crate::shadow::{Cell, Entry, Extra, Extras, GRANULE, Kind, ONLY_READS};
 use crate::site::{Site, Sites};
 use crate::state::Launch;
 use machine::fault::Access;
@@ -95,6 +95,12 @@ impl<'a> Accessor<'a> {
                         && entry.warps == 1 << self.warp)
     }
 
+    /// Whether an entry is plainly before, or of this very thread.
+    #[inline(always)]
+    pub(crate) fn comes_after(&self, entry: &Entry, lanes: u32) -> bool {
+        self.plainly_after(entry) || self.is_own(entry, lanes)
+    }
+
     /// Whether an entry is of this very thread.
     #[inline(always)]
     fn is_own(&self, entry: &Entry, lanes: u32) -> bool {
@@ -118,7 +124,7 @@ impl<'a> Accessor<'a> {
     /// Makes a weak access, if the little that it must be compared with is plainly before it.
     #[inline(always)]
     fn quickly(&self, cell: &mut Cell, lanes: u32) -> bool {
-        if !(self.plainly_after(&cell.write) || self.is_own(&cell.write, lanes)) {
+        if !self.comes_after(&cell.write, lanes) {
             return false;
         }
         match self.access {
@@ -133,8 +139,7 @@ impl<'a> Accessor<'a> {
                 cell.read.merge(&self.entry_of(lanes))
             }
             Access::Store => {
-                let after = self.plainly_after(&cell.read) || self.is_own(&cell.read, lanes);
-                let after = after && cell.extra == 0;
+                let after = cell.extra == 0 && self.comes_after(&cell.read, lanes);
                 if after {
                     *cell = Cell { write: self.entry_of(lanes), ..Cell::default() };
                 }
@@ -185,6 +190,33 @@ impl<'a> Accessor<'a> {
             Some(parts) => (0..).zip(parts).all(|(byte, part)| after(part, lanes_of(byte))),
             None => after(cell, lanes_of(0)) && (lanes_of(0) == lanes_of(GRANULE - 1) || after(cell, 0)),
         }
+    }
+
+    /// Of those that an entry stands for one that does not happen before, of another warp if there is one. And of these
+    /// lanes those that are not that one.
+    fn two_threads(&self, entry: &Entry) -> (Entry, Entry) {
+        let (mut earlier, mut later) = (*entry, self.entry);
+        if !entry.is_of_threads() || !self.entry.is_of_threads() {
+            return (earlier, later);
+        }
+        let here = entry.cta == self.home.cta;
+        let threads = (0..32u16).flat_map(|warp| (0..32u32).map(move |lane| (warp, lane)));
+        let before = |&(warp, lane): &(u16, u32)| {
+            self.clock.lane(entry.cta, warp, lane) >= entry.time
+                || here && warp == self.warp && self.lanes == 1 << lane
+        };
+        let members =
+            threads.filter(|&(warp, lane)| entry.warps >> warp & 1 != 0 && entry.lanes >> lane & 1 != 0);
+        let racing: Vec<_> = members.filter(|thread| !before(thread)).collect();
+        // What another warp needs, the lanes of this one are served by, too.
+        let elsewhere = racing.iter().find(|(warp, _)| !here || *warp != self.warp);
+        if let Some(&(warp, lane)) = elsewhere.or(racing.first()) {
+            (earlier.warps, earlier.lanes) = (1 << warp, 1 << lane);
+            if here && warp == self.warp && later.lanes != earlier.lanes {
+                later.lanes &= !earlier.lanes;
+            }
+        }
+        (earlier, later)
     }
 
     /// Whether everything that an entry stands for happens before.
@@ -317,6 +349,9 @@ impl<'a> Checker<'a> {
                 break;
             }
             let next = ((at | (ROW - 1)) + 1).min(end);
+            if run.count == 1 && row.split != 0 && next == end && self.few_cells(row, run, by) {
+                return;
+            }
             let whole = if next - at == ROW { run.pattern_at(at) } else { None };
             match whole {
                 Some(pattern) if self.whole_row(row, at, pattern, by) => {}
@@ -324,6 +359,29 @@ impl<'a> Checker<'a> {
             }
             at = next;
         }
+    }
+
+    /// An access to a few cells of a row that is split, if there is nothing special about it.
+    #[inline(always)]
+    fn few_cells(&mut self, row: &Row, run: &Run, by: &Accessor<'_>) -> bool {
+        if !matches!(run.bytes, 4 | 8 | 16) || !run.address.is_multiple_of(run.bytes) || !by.is_plain() {
+            return false;
+        }
+        let cells = self.extras.cells_mut(row.split);
+        let first = Row::cell_of(run.address);
+        let of_store = by.access == Access::Store;
+        // What is done twice is done once: the rest may be left to who looks closer.
+        cells[first..first + (run.bytes / GRANULE) as usize]
+            .iter_mut()
+            .all(|cell| (of_store || cell.unwritten == 0) && by.quickly(cell, run.lanes))
+    }
+
+    /// An access to all that a row stands for, by the same lanes. Returns whether that is all.
+    pub(crate) fn all_of(&mut self, row: &mut Row, run: &Run, by: &Accessor<'_>) -> bool {
+        if row.unwritten && by.access == Access::Load {
+            self.unwritten.get_or_insert((run.address, by.warp, run.lanes));
+        }
+        by.is_plain() && by.quickly_row(row, (run.lanes, Pattern::ALIKE))
     }
 
     /// An access to all of a row. Returns whether that is all.
@@ -389,7 +447,7 @@ impl<'a> Checker<'a> {
     /// An access to what lies between two addresses in one row.
     fn part(&mut self, row: &mut Row, (mut at, end): (u64, u64), run: &Run, by: &Accessor<'_>) {
         let index = self.extras.split(row);
-        let mut element = (at - run.address) / run.bytes;
+        let mut element = if at == run.address { 0 } else { (at - run.address) / run.bytes };
         while at < end {
             let start = run.address + element * run.bytes;
             let stop = (start + run.bytes).min(end);
@@ -524,7 +582,8 @@ impl<'a> Checker<'a> {
         if why == Why::Unordered && self.is_morally_strong(entry, by) {
             return;
         }
-        let conflict = Conflict { earlier: *entry, later: by.entry, later_access: by.access, why };
+        let (earlier, later) = by.two_threads(entry);
+        let conflict = Conflict { earlier, later, later_access: by.access, why };
         self.conflict = Some((conflict, self.element));
     }
 
@@ -568,7 +627,12 @@ impl<'a> Checker<'a> {
         which: impl Fn(&mut Extra) -> &mut Vec<Entry>,
     ) {
         let sites = self.sites;
-        let list = which(self.extras.of(cell));
+        let extra = self.extras.of(cell);
+        // Agents are through another proxy, and ranges of CTAs may have threads that do not share a scope.
+        let kind = Some(Kind::of(by.site, by.home)).filter(|_| by.entry.is_of_threads() && by.proxied.is_none());
+        let first = extra.strong_writes.is_empty() && extra.strong_reads.is_empty();
+        extra.kind = kind.filter(|_| first || extra.kind == kind);
+        let list = which(extra);
         let same = |entry: &Entry| {
             let site = sites.get(entry.site());
             site.scope == by.site.scope && site.element == by.site.element

@@ -8,11 +8,11 @@ use crate::release::Home;
 use crate::report::{Checks, Reports};
 use crate::runs::Runs;
 use crate::shadow::{Cell, Entry, Extras, GRANULE, Location};
-use crate::site::{Action, Site, SiteId, Sites};
+use crate::site::{Action, DRIVER_READ, Site, SiteId, Sites};
 use crate::state::{Block, Failure, Group, Launch, Seen, Swap, Warp, with_own};
 use machine::fault::Access;
 use machine::memory::{LOCAL_WINDOW, RANK_SHIFT, SHARED_WINDOW, SpaceKind, WINDOW_SIZE};
-use machine::observe::{Event, Issue, MemoryAccess, PackAccess};
+use machine::observe::{Event, Issue, MemoryAccess};
 use memory_model::event::Order;
 use ptx::module::{Checked, Module};
 use rustc_hash::FxHashMap;
@@ -94,25 +94,7 @@ impl Detector {
 
     /// Where an address of a space leads, for threads of a block.
     pub(crate) fn target(&self, who: Who, space: SpaceKind, address: u64) -> Target {
-        let shared = |address: u64| {
-            let launch = &self.launches[who.launch];
-            let rank = (address >> RANK_SHIFT) as u32;
-            let cta = match launch.cluster {
-                [1, 1, 1] => who.home.cta,
-                _ => launch.home(launch.peer(who.block, rank)).cta,
-            };
-            Target::Shared(cta, address & ((1 << RANK_SHIFT) - 1))
-        };
-        match space {
-            SpaceKind::Global => Target::Global(address),
-            SpaceKind::Shared | SpaceKind::Cluster => shared(address),
-            SpaceKind::Local | SpaceKind::Param => Target::Private,
-            SpaceKind::Generic => match address {
-                0..SHARED_WINDOW => Target::Global(address),
-                SHARED_WINDOW..LOCAL_WINDOW => shared(address & (WINDOW_SIZE - 1)),
-                _ => Target::Private,
-            },
-        }
+        target_of(&self.launches[who.launch], who, space, address)
     }
 
     /// The same for an address that has its window.
@@ -174,7 +156,7 @@ impl Detector {
                 self.forget_around(target);
             }
             Action::AsyncAccess(kind) => self.async_access(who, site, access, event.mask, kind),
-            Action::Copy => self.copy_source(who, site, access, event.mask),
+            Action::Copy => self.warp(who).source = access.addresses.to_vec(),
             _ => self.instruction(who, event.mask),
         }
     }
@@ -191,69 +173,6 @@ impl Detector {
         Who { launch, block, home: of.home(block), warp: warp as u16, site }
     }
 
-    /// Weak accesses of the warps of a pack: the path that must be fast. Warps that load the same, and know the same, are
-    /// taken together.
-    fn weak(&mut self, who: Who, site: &Site, access: &PackAccess<'_>, (masks, kind): (&[u32], Access)) {
-        let bytes = u64::from(access.bytes);
-        let loads = kind == Access::Load;
-        let mut warp = 0;
-        while warp < masks.len() {
-            let (first, mask) = (warp, masks[warp]);
-            warp += 1;
-            if mask == 0 {
-                continue;
-            }
-            let who = Who { warp: who.warp + first as u16, ..who };
-            let groups = &self.block(who.launch, who.block).warps[usize::from(who.warp)].groups;
-            let of_all = |group: &&Group| group.mask & mask == mask;
-            let Some(group) = groups.iter().find(of_all) else {
-                let addresses = access.addresses.lanes(first);
-                for (mask, clock) in self.clocks(who, mask) {
-                    self.runs(
-                        who,
-                        site,
-                        (access.space, &addresses),
-                        (mask, 1 << who.warp, &clock, kind),
-                        bytes,
-                    );
-                }
-                continue;
-            };
-            let clock = Arc::clone(&group.knowledge.generic);
-            let mut team = 1u32 << who.warp;
-            if loads {
-                let warps = &self.block(who.launch, who.block).warps;
-                while warp < masks.len() && masks[warp] == mask && access.addresses.alike(first, warp) {
-                    let number = usize::from(who.warp) + warp - first;
-                    let group = warps[number].groups.iter().find(of_all);
-                    if !group.is_some_and(|group| Arc::ptr_eq(&group.knowledge.generic, &clock)) {
-                        break;
-                    }
-                    team |= 1 << number;
-                    warp += 1;
-                }
-            }
-            let addresses = access.addresses.lanes(first);
-            self.runs(who, site, (access.space, &addresses), (mask, team, &clock, kind), bytes);
-        }
-    }
-
-    /// A weak access of lanes of a warp, or of the same lanes of several.
-    fn runs(
-        &mut self,
-        who: Who,
-        site: &Site,
-        (space, addresses): (SpaceKind, &[u64; 32]),
-        (mask, team, clock, kind): (u32, u32, &Clock, Access),
-        bytes: u64,
-    ) {
-        let entry = Entry::of_lanes(self.time, who.home.cta, who.warp, mask, who.site);
-        let by = Accessor::new(who.home, (who.warp, mask), clock, entry, (site, kind)).by_warps(team);
-        for run in Runs::new(addresses, bytes, mask, kind == Access::Load) {
-            self.touch_run(who, &by, self.target(who, space, run.address), run);
-        }
-    }
-
     /// What lanes know, by group.
     pub(crate) fn clocks(&mut self, who: Who, mask: u32) -> Vec<(u32, Arc<Clock>)> {
         let groups = &self.warp(who).groups;
@@ -267,8 +186,7 @@ impl Detector {
     }
 
     /// An access of lanes one after the other; the first one's is at the target.
-    #[inline(always)]
-    fn touch_run(&mut self, who: Who, by: &Accessor<'_>, target: Target, run: Run) {
+    pub(crate) fn touch_run(&mut self, who: Who, by: &Accessor<'_>, target: Target, run: Run) {
         let Self { blocks, global, extras, sites, launches, .. } = self;
         let mut checker = Checker::new(extras, sites, launches);
         match target {
@@ -287,10 +205,17 @@ impl Detector {
                 let mut rest = Some(Run { address, ..run });
                 while let Some(run) = rest {
                     let (first, behind) = run.cut((run.address | (PAGE - 1)) + 1);
+                    rest = behind;
+                    if first.count == 1
+                        && first.bytes == PAGE
+                        && let Some(row) = global.whole(Global::page_of(first.address))
+                        && checker.all_of(row, &first, by)
+                    {
+                        continue;
+                    }
                     let rows =
                         &mut global.page(Global::page_of(first.address))[Global::index(first.address)..];
                     checker.run(rows, &first, by);
-                    rest = behind;
                 }
             }
         }
@@ -340,7 +265,7 @@ impl Detector {
     }
 
     /// A race, or bytes that nobody wrote.
-    fn found(
+    pub(crate) fn found(
         &mut self,
         who: Who,
         target: Target,
@@ -349,9 +274,13 @@ impl Detector {
         unwritten: Option<(u64, u16, u32)>,
     ) {
         if let Some((conflict, at)) = conflict.filter(|_| self.checks.race) {
-            diagnose::race(self, who, &conflict, target.at(at), bytes);
+            let later = &conflict.later;
+            let warp = if later.is_of_threads() { later.warps.trailing_zeros() as u16 } else { who.warp };
+            diagnose::race(self, Who { warp, ..who }, &conflict, target.at(at), bytes);
         }
-        if let Some((at, warp, lanes)) = unwritten.filter(|_| self.checks.init) {
+        // Programs copy whole buffers, whether all of them is in use or not.
+        let by_kernel = who.site != DRIVER_READ;
+        if let Some((at, warp, lanes)) = unwritten.filter(|_| self.checks.init && by_kernel) {
             diagnose::unwritten(self, Who { warp, ..who }, lanes, target.at(at), bytes);
         }
     }
@@ -385,6 +314,9 @@ impl Detector {
             return;
         }
         let site = *self.sites.get(who.site);
+        if self.relaxed(who, lanes, (target, bytes), (&site, kind)) {
+            return;
+        }
         for (mask, clock) in self.clocks(who, lanes) {
             let entry = Entry::of_lanes(self.time, who.home.cta, who.warp, mask, who.site);
             let by = Accessor::new(who.home, (who.warp, mask), &clock, entry, (&site, kind));
@@ -595,8 +527,30 @@ impl Target {
     }
 }
 
+/// Where an address of a space leads, for threads of a launch.
+#[inline(always)]
+pub(crate) fn target_of(launch: &Launch, who: Who, space: SpaceKind, address: u64) -> Target {
+    let shared = |address: u64| {
+        let cta = match launch.cluster {
+            [1, 1, 1] => who.home.cta,
+            _ => launch.home(launch.peer(who.block, (address >> RANK_SHIFT) as u32)).cta,
+        };
+        Target::Shared(cta, address & ((1 << RANK_SHIFT) - 1))
+    };
+    match space {
+        SpaceKind::Global => Target::Global(address),
+        SpaceKind::Shared | SpaceKind::Cluster => shared(address),
+        SpaceKind::Local | SpaceKind::Param => Target::Private,
+        SpaceKind::Generic => match address {
+            0..SHARED_WINDOW => Target::Global(address),
+            SHARED_WINDOW..LOCAL_WINDOW => shared(address & (WINDOW_SIZE - 1)),
+            _ => Target::Private,
+        },
+    }
+}
+
 /// The block with a number; its launch must be under way.
-fn block_of<'b>(blocks: &'b mut FxHashMap<u32, Block>, launches: &[Launch], cta: u32) -> &'b mut Block {
+pub(crate) fn block_of<'b>(blocks: &'b mut FxHashMap<u32, Block>, launches: &[Launch], cta: u32) -> &'b mut Block {
     blocks.entry(cta).or_insert_with(|| {
         let at = launches.partition_point(|launch| launch.first <= cta).saturating_sub(1);
         let launch = &launches[at];

@@ -1,4 +1,5 @@
-//! The shadow of global memory: pages of rows, made when somebody first accesses them.
+//! The shadow of global memory: pages of rows, made when somebody first accesses them. A page that was only copied as a
+//! whole has one row that stands for all.
 
 use crate::row::{ROW, Row};
 use crate::shadow::{Cell, Extras, GRANULE};
@@ -9,10 +10,30 @@ use std::collections::BTreeMap;
 pub(crate) const PAGE: u64 = 4096;
 const ROWS: usize = (PAGE / ROW) as usize;
 
+#[derive(Debug)]
+enum Page {
+    /// All rows are like this one, which has neither cells nor other reads.
+    Whole(Row),
+    Rows(Box<[Row; ROWS]>),
+}
+
+impl Page {
+    fn rows(&mut self) -> &mut [Row; ROWS] {
+        if let Self::Whole(row) = *self {
+            let rows = vec![row; ROWS].try_into();
+            *self = Self::Rows(rows.expect("the vector has as many rows as a page"));
+        }
+        match self {
+            Self::Rows(rows) => rows,
+            Self::Whole(_) => unreachable!("it has just been divided"),
+        }
+    }
+}
+
 /// See the module.
 #[derive(Debug, Default)]
 pub(crate) struct Global {
-    pages: FxHashMap<u64, Box<[Row; ROWS]>>,
+    pages: FxHashMap<u64, Page>,
     /// Pages that are not there and that nobody has written: the first, and that behind the last.
     fresh: BTreeMap<u64, u64>,
 }
@@ -30,14 +51,31 @@ impl Global {
         (address % PAGE / ROW) as usize
     }
 
-    /// The rows of a page.
+    /// A page, which is made if it is not there.
     #[inline(always)]
-    pub(crate) fn page(&mut self, number: u64) -> &mut [Row; ROWS] {
+    fn made(&mut self, number: u64) -> &mut Page {
         let fresh = &mut self.fresh;
         self.pages.entry(number).or_insert_with(|| {
             let unwritten = !fresh.is_empty() && take(fresh, number, number + 1);
-            vec![Row::new(unwritten); ROWS].try_into().expect("the vector has as many rows as a page")
+            Page::Whole(Row::new(unwritten))
         })
+    }
+
+    /// The rows of a page.
+    #[inline(always)]
+    pub(crate) fn page(&mut self, number: u64) -> &mut [Row; ROWS] {
+        match self.made(number) {
+            Page::Rows(rows) => rows,
+            page @ Page::Whole(_) => page.rows(),
+        }
+    }
+
+    /// The row that stands for all of a page, if one does.
+    pub(crate) fn whole(&mut self, number: u64) -> Option<&mut Row> {
+        match self.made(number) {
+            Page::Whole(row) => Some(row),
+            Page::Rows(_) => None,
+        }
     }
 
     pub(crate) fn row(&mut self, address: u64) -> &mut Row {
@@ -49,7 +87,10 @@ impl Global {
         let (first, behind) = whole_pages(address, bytes);
         take(&mut self.fresh, first, behind);
         for number in self.present(first, behind) {
-            self.page(number).iter_mut().for_each(|row| extras.mark_written(row));
+            match self.made(number) {
+                Page::Whole(row) => row.unwritten = false,
+                Page::Rows(rows) => rows.iter_mut().for_each(|row| extras.mark_written(row)),
+            }
         }
         for (start, end) in edges(address, bytes) {
             if !self.is_known(start) {
@@ -71,7 +112,7 @@ impl Global {
     pub(crate) fn reset(&mut self, extras: &mut Extras, address: u64, bytes: u64, written: bool) {
         let (first, behind) = whole_pages(address, bytes);
         for number in self.present(first, behind) {
-            if let Some(mut rows) = self.pages.remove(&number) {
+            if let Some(Page::Rows(mut rows)) = self.pages.remove(&number) {
                 rows.iter_mut().for_each(|row| extras.release_row(row));
             }
         }

@@ -14,10 +14,11 @@
 //! | `clock` | what a thread knows of others, folded along the launch hierarchy |
 //! | `release` | what a location carries for those who acquire, by scope |
 //! | `site` | what an instruction is to the memory model |
+//! | `runs` | which lanes access memory one after the other |
 //! | `shadow`, `row`, `global` | who accessed every byte last |
 //! | `state` | threads, CTAs, launches |
 //! | `check` | whether an access races, and what is remembered of it |
-//! | `detector` | accesses of warps; strong operations |
+//! | `detector`, `weak`, `strong` | accesses of warps; those without an order, the usual ones with one |
 //! | `order` | fences, barriers, mbarriers |
 //! | `copies` | asynchronous copies |
 //! | `heap` | allocations, use after free, leaks |
@@ -42,7 +43,9 @@ mod runs;
 mod shadow;
 mod site;
 mod state;
+mod strong;
 mod suppress;
+mod weak;
 
 pub use report::{Actor, Checks, Report};
 pub use suppress::Suppressions;
@@ -50,6 +53,7 @@ pub use suppress::Suppressions;
 use clock::Knowledge;
 use detector::Detector;
 use machine::Fault;
+use machine::fault::Access;
 use machine::observe::{Happening, Issue, Observer};
 use ptx::module::{Checked, FuncId, Module};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -120,7 +124,7 @@ impl Sanitizer {
                 detector.sites.add(module)
             }
         };
-        let first = detector.launches.last().map_or(0, |launch| launch.first.saturating_add(launch.ctas()));
+        let first = detector.next_cta();
         let launch = detector.begin(state::Launch {
             kernel: shape.kernel.to_owned(),
             module: number,
@@ -150,7 +154,12 @@ impl Sanitizer {
         self.detector().freed(address);
     }
 
-    /// The host, or a copy that it asked for, has written memory.
+    /// A copy or a fill that the program asked for reads and writes memory, after a moment. What comes after it.
+    pub fn copied(&self, name: &str, ranges: &[(u64, u64, Access)], after: &Moment) -> Moment {
+        Moment(self.detector().driver_copied(name, ranges, &after.0))
+    }
+
+    /// Memory was written by means that are not followed.
     pub fn written(&self, address: u64, bytes: u64) {
         self.detector().written(address, bytes);
     }

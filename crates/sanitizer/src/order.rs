@@ -107,7 +107,7 @@ impl Detector {
             Happening::ClusterArrived { lanes, phase } => self.cluster_arrived(launch, lanes, phase),
             Happening::ClusterWaited { lanes, odd } => self.cluster_waited(launch, lanes, odd),
             Happening::Mbarrier { lanes, address, event } => self.mbarrier(launch, lanes, address, event),
-            Happening::CopiedAsync { lanes, to, bytes, read: _ } => self.copied(launch, lanes, to, bytes),
+            Happening::CopiedAsync { lanes, to, bytes, read } => self.copied(launch, lanes, (to, bytes), read),
             Happening::BulkCopy(lanes) => {
                 let copy = crate::detector::BulkCopy { lanes, accesses: Vec::new(), agent: 0, time: 0 };
                 self.copies.insert(launch, copy);

@@ -8,7 +8,7 @@
 use crate::clock::Time;
 use crate::release::{Home, Released};
 use crate::row::{CELLS, Row};
-use crate::site::SiteId;
+use crate::site::{Site, SiteId};
 use memory_model::event::Scope;
 use std::sync::Arc;
 
@@ -117,6 +117,26 @@ pub(crate) struct Location {
     pub(crate) released: Arc<Released>,
 }
 
+/// Strong operations of a kind are morally strong among themselves: of one size and scope, whose threads share it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Kind {
+    scope: Scope,
+    element: u32,
+    /// The instance of the scope.
+    instance: u32,
+}
+
+impl Kind {
+    pub(crate) fn of(site: &Site, home: Home) -> Self {
+        let instance = match site.scope {
+            Scope::Cta => home.cta,
+            Scope::Cluster => home.cluster,
+            Scope::Gpu | Scope::Sys => 0,
+        };
+        Self { scope: site.scope, element: site.element, instance }
+    }
+}
+
 /// What few cells have.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Extra {
@@ -124,6 +144,8 @@ pub(crate) struct Extra {
     pub(crate) reads: Vec<Entry>,
     pub(crate) strong_writes: Vec<Entry>,
     pub(crate) strong_reads: Vec<Entry>,
+    /// The kind of all strong operations, if they are of one.
+    pub(crate) kind: Option<Kind>,
     pub(crate) location: Option<Box<Location>>,
     /// The cells of the single bytes; that of all four is then out of use.
     pub(crate) bytes: Option<Box<[Cell; 4]>>,
@@ -219,6 +241,17 @@ impl Extras {
 
     pub(crate) fn cells_mut(&mut self, split: u32) -> &mut [Cell; CELLS] {
         &mut self.rows[split as usize]
+    }
+
+    /// A cell of a row that is split, with its extra.
+    #[inline(always)]
+    pub(crate) fn cell_with_extra(&mut self, split: u32, place: usize) -> (&mut Cell, Option<&mut Extra>) {
+        let cell = &mut self.rows[split as usize][place];
+        let extra = match cell.extra {
+            0 => None,
+            number => Some(&mut self.all[(number & !ONLY_READS) as usize]),
+        };
+        (cell, extra)
     }
 
     /// Splits a row, unless it is; the number of its cells.

@@ -62,6 +62,8 @@ pub(crate) struct Warp {
     pub(crate) failure: Option<(SiteId, Failure)>,
     /// The compare-and-swap that has been announced and not yet decided.
     pub(crate) swap: Option<Swap>,
+    /// Where the last `cp.async` reads from.
+    pub(crate) source: Vec<u64>,
 }
 
 /// Commits that are remembered: no program has more groups in flight.
@@ -77,6 +79,7 @@ impl Warp {
             barrier: None,
             failure: None,
             swap: None,
+            source: Vec::new(),
         }
     }
 
@@ -230,9 +233,15 @@ impl Block {
     pub(crate) fn rows(&mut self, start: u64, end: u64) -> &mut [Row] {
         let (first, behind) = ((start / ROW) as usize, end.div_ceil(ROW) as usize);
         if behind > self.shared.len() {
-            self.shared.resize(behind.next_multiple_of(64), Row::new(!self.all_written));
+            Self::grow(&mut self.shared, behind, self.all_written);
         }
         &mut self.shared[first..behind]
+    }
+
+    /// Makes the rows of shared memory so many.
+    #[cold]
+    pub(crate) fn grow(shared: &mut Vec<Row>, rows: usize, all_written: bool) {
+        shared.resize(rows.next_multiple_of(64), Row::new(!all_written));
     }
 }
 
