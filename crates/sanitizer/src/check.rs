@@ -8,7 +8,7 @@ use crate::clock::{Clock, Time};
 use crate::global::byte_mask;
 use crate::release::Home;
 use crate::row::{Pattern, ROW, Row};
-use crate::shadow::{Cell, Entry, Extra, Extras, GRANULE, Kind, ONLY_READS};
+use crate::shadow::{Cell, Entry, Extra, Extras, GRANULE, Kind, ONLY_READS, WHOLE};
 use crate::site::{Site, Sites};
 use crate::state::Launch;
 use machine::fault::Access;
@@ -123,8 +123,10 @@ impl<'a> Accessor<'a> {
 
     /// Makes a weak access, if the little that it must be compared with is plainly before it.
     #[inline(always)]
-    fn quickly(&self, cell: &mut Cell, lanes: u32) -> bool {
-        if !self.comes_after(&cell.write, lanes) {
+    fn quickly(&self, cell: &mut Cell, (lanes, shift): (u32, u8)) -> bool {
+        let [of_write, of_read] = cell.shifts;
+        let own = |entry: &Entry, of: u8| of == shift && self.is_own(entry, lanes);
+        if !(self.plainly_after(&cell.write) || own(&cell.write, of_write)) {
             return false;
         }
         match self.access {
@@ -132,16 +134,19 @@ impl<'a> Accessor<'a> {
                 if cell.extra != 0 && cell.extra & ONLY_READS == 0 {
                     return false;
                 }
-                if self.plainly_after(&cell.read) || self.repeats(&cell.read, lanes) {
+                let same = of_read == shift;
+                if self.plainly_after(&cell.read) || same && self.repeats(&cell.read, lanes) {
                     cell.read = self.entry_of(lanes);
+                    cell.shifts[1] = shift;
                     return true;
                 }
-                cell.read.merge(&self.entry_of(lanes))
+                same && cell.read.merge(&self.entry_of(lanes))
             }
             Access::Store => {
-                let after = cell.extra == 0 && self.comes_after(&cell.read, lanes);
+                let after = self.plainly_after(&cell.read) || own(&cell.read, of_read);
+                let after = after && cell.extra == 0;
                 if after {
-                    *cell = Cell { write: self.entry_of(lanes), ..Cell::default() };
+                    *cell = Cell { write: self.entry_of(lanes), shifts: [shift; 2], ..Cell::default() };
                 }
                 after
             }
@@ -178,18 +183,28 @@ impl<'a> Accessor<'a> {
         }
     }
 
-    /// Whether nothing about a cell is worth keeping once these lanes, by byte, have written all of it.
-    fn replaces(&self, extras: &Extras, cell: &Cell, lanes_of: impl Fn(u64) -> u32) -> bool {
-        let after = |part: &Cell, lanes: u32| {
-            let before = |entry: &Entry| self.plainly_after(entry) || self.is_own(entry, lanes);
-            let only_reads = part.extra == 0 || part.extra & ONLY_READS != 0;
-            let reads = || extras.reads(part.extra).iter().all(|entry| self.plainly_after(entry));
-            before(&part.write) && before(&part.read) && only_reads && reads()
+    /// Whether nothing about a cell is worth keeping once these lanes have written all of it.
+    #[inline(always)]
+    fn replaces(&self, extras: &Extras, cell: &Cell, (lanes, shift): (u32, u8)) -> bool {
+        let before = |entry: &Entry, of: u8| {
+            self.plainly_after(entry) || of == shift && self.is_own(entry, lanes)
         };
-        match extras.split_bytes(cell) {
-            Some(parts) => (0..).zip(parts).all(|(byte, part)| after(part, lanes_of(byte))),
-            None => after(cell, lanes_of(0)) && (lanes_of(0) == lanes_of(GRANULE - 1) || after(cell, 0)),
+        match cell.extra {
+            0 => before(&cell.write, cell.shifts[0]) && before(&cell.read, cell.shifts[1]),
+            _ => self.replaces_more(extras, cell, (lanes, shift)),
         }
+    }
+
+    #[cold]
+    fn replaces_more(&self, extras: &Extras, cell: &Cell, (lanes, shift): (u32, u8)) -> bool {
+        if let Some(parts) = extras.split_bytes(cell) {
+            let of = |byte: u32| (lanes.unbounded_shl(byte >> shift), WHOLE);
+            let over = |(byte, part)| self.replaces(extras, part, of(byte));
+            return (0..).zip(parts).all(over);
+        }
+        let reads = || extras.reads(cell.extra).iter().all(|entry| self.plainly_after(entry));
+        let rest = Cell { extra: 0, ..*cell };
+        cell.extra & ONLY_READS != 0 && reads() && self.replaces(extras, &rest, (lanes, shift))
     }
 
     /// Of those that an entry stands for one that does not happen before, of another warp if there is one. And of these
@@ -373,7 +388,7 @@ impl<'a> Checker<'a> {
         // What is done twice is done once: the rest may be left to who looks closer.
         cells[first..first + (run.bytes / GRANULE) as usize]
             .iter_mut()
-            .all(|cell| (of_store || cell.unwritten == 0) && by.quickly(cell, run.lanes))
+            .all(|cell| (of_store || cell.unwritten == 0) && by.quickly(cell, (run.lanes, WHOLE)))
     }
 
     /// An access to all that a row stands for, by the same lanes. Returns whether that is all.
@@ -431,31 +446,43 @@ impl<'a> Checker<'a> {
 
     /// A row that was split is in one piece again, if all of it is written over.
     fn mend(&mut self, row: &mut Row, (lanes, shift): (u32, u8), by: &Accessor<'_>) -> bool {
-        let pattern = Pattern { entry: by.entry_of(lanes), shift };
-        let cells = self.extras.cells(row.split);
-        let over = |(index, cell): (u64, &Cell)| {
-            by.replaces(self.extras, cell, |byte| pattern.lanes_of(index * GRANULE + byte))
-        };
-        let mends = (0..).zip(cells).all(over);
-        if mends {
-            self.extras.release_row(row);
-            *row = Row { write: pattern, ..Row::default() };
+        let write = Pattern { entry: by.entry_of(lanes), shift };
+        let (cells, mut extras) = (self.extras.cells(row.split), 0);
+        for (at, cell) in (0..).step_by(GRANULE as usize).zip(cells) {
+            if !by.replaces(self.extras, cell, (write.lanes_of(at), shift.min(WHOLE))) {
+                return false;
+            }
+            extras |= cell.extra;
         }
-        mends
+        match extras {
+            0 => self.extras.release_cells(row),
+            _ => self.extras.release_row(row),
+        }
+        *row = Row { write, ..Row::default() };
+        true
     }
 
     /// An access to what lies between two addresses in one row.
     fn part(&mut self, row: &mut Row, (mut at, end): (u64, u64), run: &Run, by: &Accessor<'_>) {
         let index = self.extras.split(row);
         let mut element = if at == run.address { 0 } else { (at - run.address) / run.bytes };
+        // Lanes that share a cell are taken together.
+        let small = run.count > 1 && matches!(run.bytes, 1 | 2);
         while at < end {
             let start = run.address + element * run.bytes;
             let stop = (start + run.bytes).min(end);
             self.element = start;
             let lanes = run.lanes_of(element);
+            if small && at.is_multiple_of(GRANULE) && end - at >= GRANULE {
+                let shift = run.bytes.trailing_zeros() as u8;
+                self.cell((index, Row::cell_of(at)), 0xf, (lanes, shift), by);
+                at += GRANULE;
+                element += GRANULE >> shift;
+                continue;
+            }
             while at < stop {
                 let next = ((at | (GRANULE - 1)) + 1).min(stop);
-                self.cell((index, Row::cell_of(at)), (byte_mask(at, next), lanes), by);
+                self.cell((index, Row::cell_of(at)), byte_mask(at, next), (lanes, WHOLE), by);
                 at = next;
             }
             element += 1;
@@ -464,52 +491,71 @@ impl<'a> Checker<'a> {
 
     /// An access to some bytes of a cell.
     #[inline(always)]
-    fn cell(&mut self, (row, at): (u32, usize), (bytes, lanes): (u8, u32), by: &Accessor<'_>) {
+    fn cell(
+        &mut self,
+        (row, at): (u32, usize),
+        bytes: u8,
+        (lanes, shift): (u32, u8),
+        by: &Accessor<'_>,
+    ) {
         let cell = &mut self.extras.cells_mut(row)[at];
         if by.access != Access::Store && cell.unwritten & bytes != 0 {
             self.unwritten.get_or_insert((self.element, by.warp, lanes));
         }
-        if bytes == 0xf && by.is_plain() && by.quickly(cell, lanes) {
+        if bytes == 0xf && by.is_plain() && by.quickly(cell, (lanes, shift)) {
             return;
         }
-        let mut copy = *cell;
-        self.by_each_warp(&mut copy, bytes, &by.by_lanes(lanes));
+        self.closely((row, at), bytes, (lanes, shift), by);
+    }
+
+    /// The same, byte by byte where lanes share the cell, and by one warp after the other.
+    #[cold]
+    #[inline(never)]
+    fn closely(
+        &mut self,
+        (row, at): (u32, usize),
+        bytes: u8,
+        (lanes, shift): (u32, u8),
+        by: &Accessor<'_>,
+    ) {
+        let mut copy = self.extras.cells(row)[at];
+        let parts = if shift < WHOLE { [1, 2, 4, 8] } else { [bytes, 0, 0, 0] };
+        for (byte, bytes) in (0..).zip(parts).filter(|(_, bytes)| *bytes != 0) {
+            let by = by.by_lanes(lanes.unbounded_shl(byte >> shift));
+            if by.entry.warps.is_power_of_two() || by.entry.agent().is_some() {
+                self.by_warp(&mut copy, bytes, &by);
+                continue;
+            }
+            for warp in (0..32).filter(|warp| by.entry.warps >> warp & 1 != 0) {
+                self.by_warp(&mut copy, bytes, &by.by_warp(warp));
+            }
+        }
         self.extras.cells_mut(row)[at] = copy;
     }
 
-    /// The same, by one warp after the other.
-    #[cold]
-    #[inline(never)]
-    fn by_each_warp(&mut self, cell: &mut Cell, bytes: u8, by: &Accessor<'_>) {
-        if by.entry.warps.is_power_of_two() || by.entry.agent().is_some() {
-            return self.by_warp(cell, bytes, by);
-        }
-        for warp in (0..32).filter(|warp| by.entry.warps >> warp & 1 != 0) {
-            self.by_warp(cell, bytes, &by.by_warp(warp));
-        }
-    }
-
     fn by_warp(&mut self, cell: &mut Cell, bytes: u8, by: &Accessor<'_>) {
-        match bytes == 0xf && !self.extras.is_split(cell) {
-            true => self.whole(cell, by),
-            false => self.single(cell, bytes, by),
+        if bytes != 0xf || cell.is_divided() || self.extras.is_split(cell) {
+            return self.single(cell, bytes, by);
+        }
+        if !(by.is_plain() && by.quickly(cell, (by.lanes, WHOLE))) {
+            self.slowly(cell, by);
         }
     }
 
-    /// Some bytes of a cell, or all those of one that is split into bytes.
+    /// Some bytes of a cell, or all those of one whose bytes are told apart.
     fn single(&mut self, cell: &mut Cell, mut bytes: u8, by: &Accessor<'_>) {
         if by.access != Access::Load {
             cell.unwritten &= !bytes;
         }
         if by.is_plain() {
             let over = bytes == 0xf && by.access == Access::Store;
-            if over && by.replaces(self.extras, cell, |_| by.lanes) {
+            if over && by.replaces(self.extras, cell, (by.lanes, WHOLE)) {
                 self.extras.release(cell);
-                *cell = Cell { write: by.entry, ..Cell::default() };
+                *cell = Cell { write: by.entry, shifts: [WHOLE; 2], ..Cell::default() };
                 return;
             }
             for (place, part) in self.extras.bytes_of(cell).iter_mut().enumerate() {
-                if bytes >> place & 1 != 0 && by.quickly(part, by.lanes) {
+                if bytes >> place & 1 != 0 && by.quickly(part, (by.lanes, WHOLE)) {
                     bytes &= !(1 << place);
                 }
             }
@@ -522,16 +568,11 @@ impl<'a> Checker<'a> {
         }
     }
 
-    #[inline(always)]
-    fn whole(&mut self, cell: &mut Cell, by: &Accessor<'_>) {
-        if !(by.is_plain() && by.quickly(cell, by.lanes)) {
-            self.slowly(cell, by);
-        }
-    }
-
     #[cold]
     #[inline(never)]
     fn slowly(&mut self, cell: &mut Cell, by: &Accessor<'_>) {
+        // Its bytes are not told apart.
+        cell.shifts = [WHOLE; 2];
         let writes = by.access != Access::Load;
         self.compare(&cell.write, true, by);
         if writes {

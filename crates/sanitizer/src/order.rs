@@ -168,10 +168,10 @@ impl Detector {
         if waits {
             warp.barrier = Some((number, time));
         }
-        let here = |group: &&crate::state::Group| group.mask & lanes.mask != 0;
-        let known = warp.groups.iter().filter(here).map(|group| group.knowledge.clone()).collect();
-        let arrival =
-            Arrival { warp: who.warp, mask: lanes.mask, waits, site: who.site, threads, known, time, lanes };
+        let mut here = warp.groups.iter().filter(|group| group.mask & lanes.mask != 0);
+        let mut known = here.next().map(|group| group.knowledge.clone()).unwrap_or_default();
+        here.for_each(|group| known.join(&group.knowledge));
+        let arrival = Arrival { warp: who.warp, mask: lanes.mask, waits, site: who.site, threads, known, time, lanes };
         block.barriers.entry(number).or_default().push(arrival);
         // Those who wait do nothing before they are let go.
         if !waits {
@@ -189,12 +189,10 @@ impl Detector {
         let mut all: Option<Knowledge> = None;
         for arrival in &arrivals {
             masks[usize::from(arrival.warp)] |= arrival.mask;
-            for known in &arrival.known {
-                match &mut all {
-                    // Most know what the others know.
-                    Some(all) => all.join(known),
-                    None => all = Some(known.clone()),
-                }
+            match &mut all {
+                // Most know what the others know.
+                Some(all) => all.join(&arrival.known),
+                None => all = Some(arrival.known.clone()),
             }
         }
         let Some(mut all) = all else { return };

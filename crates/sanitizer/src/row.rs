@@ -32,11 +32,6 @@ impl Pattern {
     pub(crate) fn at(&self, byte: u64) -> Entry {
         Entry { lanes: self.lanes_of(byte), ..self.entry }
     }
-
-    /// Whether the bytes of a cell are of different lanes.
-    pub(crate) fn divides_cells(&self) -> bool {
-        self.entry.exists() && 1 << self.shift < GRANULE
-    }
 }
 
 /// See the module.

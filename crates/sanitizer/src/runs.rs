@@ -7,17 +7,60 @@ use crate::check::Run;
 pub(crate) struct Runs<'a> {
     addresses: &'a [u64; 32],
     bytes: u64,
+    /// Runs of whole halves of a warp.
+    ready: [Option<Run>; 2],
     rest: u32,
     together: bool,
     halves: bool,
 }
 
+/// Whether addresses are all the same, or each behind the one before.
+#[inline(always)]
+fn shape(half: &[u64], bytes: u64) -> (bool, bool) {
+    let (mut same, mut rising, mut expected) = (0, 0, half[0]);
+    for &address in half {
+        same |= address ^ half[0];
+        rising |= address ^ expected;
+        expected = expected.wrapping_add(bytes);
+    }
+    (same == 0, rising == 0)
+}
+
 impl<'a> Runs<'a> {
+    #[inline(always)]
     pub(crate) fn new(addresses: &'a [u64; 32], bytes: u64, mask: u32, together: bool) -> Self {
-        let (low, high) = addresses.split_at(16);
-        let halves = together && mask == !0 && low == high;
-        let rest = if halves { 0xffff } else { mask };
-        Self { addresses, bytes, rest, together, halves }
+        let mut runs = Self { addresses, bytes, ready: [None; 2], rest: mask, together, halves: false };
+        if mask == !0 {
+            runs.of_halves();
+        }
+        runs
+    }
+
+    /// Warps that are whole mostly have a simple pattern.
+    #[inline(always)]
+    fn of_halves(&mut self) {
+        let (low, high) = self.addresses.split_at(16);
+        let ((low_same, low_rises), (high_same, high_rises)) =
+            (shape(low, self.bytes), shape(high, self.bytes));
+        let run = |address, lanes, count| Some(Run { address, lanes, count, bytes: self.bytes });
+        let equal = self.together && low[0] == high[0];
+        self.ready = if self.together && low_same && high_same {
+            match equal {
+                true => [run(low[0], !0, 1), None],
+                false => [run(low[0], 0xffff, 1), run(high[0], 0xffff_0000, 1)],
+            }
+        } else if low_rises && high_rises {
+            match low[0].wrapping_add(16 * self.bytes) == high[0] {
+                true => [run(low[0], 1, 32), None],
+                false if equal => [run(low[0], 0x0001_0001, 16), None],
+                false => [run(low[0], 1, 16), run(high[0], 0x0001_0000, 16)],
+            }
+        } else {
+            self.halves = self.together && low == high;
+            self.rest = if self.halves { 0xffff } else { !0 };
+            return;
+        };
+        self.rest = 0;
     }
 }
 
@@ -27,7 +70,8 @@ impl Iterator for Runs<'_> {
     #[inline(always)]
     fn next(&mut self) -> Option<Run> {
         if self.rest == 0 {
-            return None;
+            let [first, second] = &mut self.ready;
+            return first.take().or_else(|| second.take());
         }
         let first = self.rest.trailing_zeros() as usize;
         let address = self.addresses[first];

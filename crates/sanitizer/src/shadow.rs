@@ -7,7 +7,7 @@
 
 use crate::clock::Time;
 use crate::release::{Home, Released};
-use crate::row::{CELLS, Row};
+use crate::row::{CELLS, Pattern, Row};
 use crate::site::{Site, SiteId};
 use memory_model::event::Scope;
 use std::sync::Arc;
@@ -101,6 +101,31 @@ pub(crate) struct Cell {
     pub(crate) extra: u32,
     /// Bytes that nobody has written.
     pub(crate) unwritten: u8,
+    /// The shifts of `write` and `read`, as of a [`Pattern`]: below [`WHOLE`] the bytes are of different lanes.
+    pub(crate) shifts: [u8; 2],
+}
+
+/// The shift of an entry that all bytes of a cell share.
+pub(crate) const WHOLE: u8 = GRANULE.trailing_zeros() as u8;
+
+impl Cell {
+    /// Whether the bytes are of different lanes.
+    pub(crate) fn is_divided(&self) -> bool {
+        self.write.exists() && self.shifts[0] < WHOLE || self.read.exists() && self.shifts[1] < WHOLE
+    }
+
+    /// That of one of its bytes.
+    fn of_byte(&self, byte: u64) -> Self {
+        let at = |entry, shift| Pattern { entry, shift }.at(byte);
+        let [write, read] = self.shifts;
+        Self {
+            write: at(self.write, write),
+            read: at(self.read, read),
+            extra: 0,
+            unwritten: self.unwritten >> byte & 1,
+            shifts: [WHOLE; 2],
+        }
+    }
 }
 
 /// In [`Cell::extra`]: it has nothing but weak reads.
@@ -221,6 +246,11 @@ impl Extras {
         }
     }
 
+    /// Gives the cells of a row back, which have no extras.
+    pub(crate) fn release_cells(&mut self, row: &mut Row) {
+        self.free_rows.push(std::mem::take(&mut row.split));
+    }
+
     /// Gives everything of a row back.
     pub(crate) fn release_row(&mut self, row: &mut Row) {
         self.release_extra(&mut row.extra);
@@ -266,26 +296,25 @@ impl Extras {
     #[cold]
     #[inline(never)]
     fn divide(&mut self, row: &mut Row) {
-        let divides_cells = row.write.divides_cells() || row.read.divides_cells();
         let reads = std::mem::take(&mut self.all[(row.extra & !ONLY_READS) as usize].reads);
-        let of_read = |entry: &Entry, byte| crate::row::Pattern { entry: *entry, ..row.read }.at(byte);
+        let of_read = |entry: &Entry, byte| Pattern { entry: *entry, ..row.read }.at(byte);
         let mut cells = [Cell::default(); CELLS];
         for (byte, cell) in (0..).step_by(GRANULE as usize).zip(&mut cells) {
             (cell.write, cell.read) = (row.write.at(byte), row.read.at(byte));
+            cell.shifts = [row.write.shift.min(WHOLE), row.read.shift.min(WHOLE)];
             cell.unwritten = if row.unwritten { 0xf } else { 0 };
-            if !reads.is_empty() {
+            if reads.is_empty() {
+                continue;
+            }
+            if row.read.shift >= WHOLE {
                 self.reads_of(&mut cell.extra).extend(reads.iter().map(|entry| of_read(entry, byte)));
+                continue;
             }
-            if divides_cells {
-                let mut parts = *self.bytes_of(cell);
-                for (byte, part) in (byte..).zip(&mut parts) {
-                    (part.write, part.read) = (row.write.at(byte), row.read.at(byte));
-                    if !reads.is_empty() {
-                        *self.reads_of(&mut part.extra) = reads.iter().map(|e| of_read(e, byte)).collect();
-                    }
-                }
-                *self.bytes_of(cell) = parts;
+            let mut parts = *self.bytes_of(cell);
+            for (byte, part) in (byte..).zip(&mut parts) {
+                self.reads_of(&mut part.extra).extend(reads.iter().map(|entry| of_read(entry, byte)));
             }
+            *self.bytes_of(cell) = parts;
         }
         self.release_extra(&mut row.extra);
         row.split = self.free_rows.pop().unwrap_or_else(|| {
@@ -323,11 +352,10 @@ impl Extras {
         let extra = self.of(cell);
         if extra.bytes.is_none() {
             let kept = Extra { bytes: None, ..std::mem::take(extra) };
-            let mut bytes = [Cell { extra: 0, ..whole }; 4];
+            let mut bytes = [0, 1, 2, 3].map(|byte| whole.of_byte(byte));
             let plain =
                 kept.reads.is_empty() && kept.strong_writes.is_empty() && kept.strong_reads.is_empty();
-            for (place, byte) in bytes.iter_mut().enumerate() {
-                byte.unwritten = whole.unwritten >> place & 1;
+            for byte in &mut bytes {
                 if !plain || kept.location.is_some() {
                     *self.of(byte) = kept.clone();
                 }
@@ -367,7 +395,6 @@ impl Extras {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::row::Pattern;
 
     #[test]
     fn entries_of_one_cta_and_time_are_one() {

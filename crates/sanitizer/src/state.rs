@@ -158,7 +158,7 @@ pub(crate) struct Arrival {
     pub(crate) site: SiteId,
     pub(crate) threads: Option<u32>,
     /// What they know, and when they came: that, and their own accesses until then, is what they release.
-    pub(crate) known: Vec<Knowledge>,
+    pub(crate) known: Knowledge,
     pub(crate) time: Time,
     pub(crate) lanes: machine::observe::Lanes,
 }

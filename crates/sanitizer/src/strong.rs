@@ -59,6 +59,7 @@ impl Detector {
             let after = by.comes_after(&cell.write, lanes)
                 && (!writes || by.comes_after(&cell.read, lanes) && extra.reads.is_empty());
             let list = if writes { &mut extra.strong_writes } else { &mut extra.strong_reads };
+            let after = after && !cell.is_divided();
             let unwritten = access != Access::Store && cell.unwritten != 0;
             // The latest stand at the end.
             if !after || unwritten || !list.iter_mut().rev().any(|known| known.merge(&entry)) {
