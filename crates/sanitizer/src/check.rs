@@ -364,31 +364,30 @@ impl<'a> Checker<'a> {
                 break;
             }
             let next = ((at | (ROW - 1)) + 1).min(end);
-            if run.count == 1 && row.split != 0 && next == end && self.few_cells(row, run, by) {
-                return;
-            }
             let whole = if next - at == ROW { run.pattern_at(at) } else { None };
             match whole {
                 Some(pattern) if self.whole_row(row, at, pattern, by) => {}
+                _ if row.split != 0 && at == run.address && next == end && self.few_cells(row, run, by) => {}
                 _ => self.part(row, (at, next), run, by),
             }
             at = next;
         }
     }
 
-    /// An access to a few cells of a row that is split, if there is nothing special about it.
+    /// An access to some cells of a row that is split, if there is nothing special about them.
     #[inline(always)]
     fn few_cells(&mut self, row: &Row, run: &Run, by: &Accessor<'_>) -> bool {
         if !matches!(run.bytes, 4 | 8 | 16) || !run.address.is_multiple_of(run.bytes) || !by.is_plain() {
             return false;
         }
         let cells = self.extras.cells_mut(row.split);
-        let first = Row::cell_of(run.address);
-        let of_store = by.access == Access::Store;
+        let (first, of_store) = (Row::cell_of(run.address), by.access == Access::Store);
+        let (count, shift) = (run.count * run.bytes / GRANULE, run.bytes.trailing_zeros() - WHOLE as u32);
         // What is done twice is done once: the rest may be left to who looks closer.
-        cells[first..first + (run.bytes / GRANULE) as usize]
-            .iter_mut()
-            .all(|cell| (of_store || cell.unwritten == 0) && by.quickly(cell, (run.lanes, WHOLE)))
+        (0..).zip(&mut cells[first..first + count as usize]).all(|(at, cell): (u32, _)| {
+            let lanes = run.lanes.unbounded_shl(at >> shift);
+            (of_store || cell.unwritten == 0) && by.quickly(cell, (lanes, WHOLE))
+        })
     }
 
     /// An access to all that a row stands for, by the same lanes. Returns whether that is all.

@@ -6,13 +6,12 @@ use crate::diagnose;
 use crate::global::{Global, PAGE};
 use crate::release::Home;
 use crate::report::{Checks, Reports};
-use crate::runs::Runs;
 use crate::shadow::{Cell, Entry, Extras, GRANULE, Location};
 use crate::site::{Action, DRIVER_READ, Site, SiteId, Sites};
 use crate::state::{Block, Failure, Group, Launch, Seen, Swap, Warp, with_own};
 use machine::fault::Access;
 use machine::memory::{LOCAL_WINDOW, RANK_SHIFT, SHARED_WINDOW, SpaceKind, WINDOW_SIZE};
-use machine::observe::{Event, Issue, MemoryAccess};
+use machine::observe::{Event, Issue};
 use memory_model::event::Order;
 use ptx::module::{Checked, Module};
 use rustc_hash::FxHashMap;
@@ -132,7 +131,7 @@ impl Detector {
     fn access(&mut self, who: Who, site: &Site, event: &Event<'_>) {
         let Some(access) = &event.access else { return self.instruction(who, event.mask) };
         match site.action {
-            Action::Access(kind) => self.strong_lanes(who, access, event.mask, kind),
+            Action::Access(kind) => self.strong_lanes(who, site, access, (event.mask, kind)),
             Action::CompareAndSwap => {
                 let space = access.space;
                 let window = |address: u64| match space {
@@ -285,17 +284,6 @@ impl Detector {
         }
     }
 
-    /// Strong accesses, lane by lane in the machine's order.
-    fn strong_lanes(&mut self, who: Who, access: &MemoryAccess<'_>, mask: u32, kind: Access) {
-        let bytes = u64::from(access.bytes);
-        for run in Runs::new(access.addresses, bytes, mask, kind == Access::Load) {
-            for (lanes, address) in run.elements() {
-                let target = self.target(who, access.space, address);
-                self.strong(who, lanes, (target, bytes), kind);
-            }
-        }
-    }
-
     /// A compare-and-swap has been decided.
     pub(crate) fn swapped(&mut self, launch: usize, lanes: &machine::observe::Lanes) {
         let mut who = self.who(launch, lanes.block, lanes.warp, lanes.place);
@@ -309,14 +297,11 @@ impl Detector {
     }
 
     /// A strong access to one location, and what it synchronises with.
-    fn strong(&mut self, who: Who, lanes: u32, (target, bytes): (Target, u64), kind: Access) {
+    pub(crate) fn strong(&mut self, who: Who, lanes: u32, (target, bytes): (Target, u64), kind: Access) {
         if target == Target::Private {
             return;
         }
         let site = *self.sites.get(who.site);
-        if self.relaxed(who, lanes, (target, bytes), (&site, kind)) {
-            return;
-        }
         for (mask, clock) in self.clocks(who, lanes) {
             let entry = Entry::of_lanes(self.time, who.home.cta, who.warp, mask, who.site);
             let by = Accessor::new(who.home, (who.warp, mask), &clock, entry, (&site, kind));

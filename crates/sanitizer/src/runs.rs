@@ -1,77 +1,132 @@
 //! The lanes of a warp's access, put together into runs.
 
 use crate::check::Run;
+use machine::observe::PackAddresses;
 
 /// See the module. Lanes that access one element after the other are a run; where lanes may be taken together (reads),
 /// so are those that access the same one, and the halves of a warp if they access the same.
-pub(crate) struct Runs<'a> {
-    addresses: &'a [u64; 32],
-    bytes: u64,
+#[allow(clippy::large_enum_variant, reason = "lives on the stack for the length of one loop")]
+pub(crate) enum Runs {
     /// Runs of whole halves of a warp.
-    ready: [Option<Run>; 2],
+    Halves([Option<Run>; 2]),
+    Scattered(Scattered),
+}
+
+/// Lanes that have no simple pattern, and those that are left of them.
+pub(crate) struct Scattered {
+    addresses: [u64; 32],
+    bytes: u64,
     rest: u32,
     together: bool,
     halves: bool,
 }
 
 /// Whether addresses are all the same, or each behind the one before.
-#[inline(always)]
-fn shape(half: &[u64], bytes: u64) -> (bool, bool) {
-    let (mut same, mut rising, mut expected) = (0, 0, half[0]);
-    for &address in half {
-        same |= address ^ half[0];
-        rising |= address ^ expected;
-        expected = expected.wrapping_add(bytes);
-    }
-    (same == 0, rising == 0)
-}
-
-impl<'a> Runs<'a> {
-    #[inline(always)]
-    pub(crate) fn new(addresses: &'a [u64; 32], bytes: u64, mask: u32, together: bool) -> Self {
-        let mut runs = Self { addresses, bytes, ready: [None; 2], rest: mask, together, halves: false };
-        if mask == !0 {
-            runs.of_halves();
+macro_rules! shape {
+    ($half:expr, $bytes:expr) => {{
+        let half = $half;
+        let (mut same, mut rising, mut expected) = (0, 0, half[0]);
+        for &address in half {
+            same |= address ^ half[0];
+            rising |= address ^ expected;
+            expected = expected.wrapping_add($bytes);
         }
-        runs
+        (same == 0, rising == 0)
+    }};
+}
+
+/// Whether those of each half of a warp are all the same, or each behind the one before.
+type Shapes = [(bool, bool); 2];
+
+impl Runs {
+    /// Those of a warp of a pack.
+    #[inline(always)]
+    pub(crate) fn of_pack(
+        addresses: &PackAddresses<'_>,
+        warp: usize,
+        bytes: u64,
+        mask: u32,
+        together: bool,
+    ) -> Self {
+        if mask == !0 {
+            let (ends, shapes): ([u64; 2], Shapes) = match *addresses {
+                PackAddresses::Uniform(address) => ([address; 2], [(true, false); 2]),
+                PackAddresses::Narrow(planes, offset) => {
+                    let (low, high) = planes[warp].0.split_at(16);
+                    let ends = [low[0], high[0]].map(|address| u64::from(address.wrapping_add(offset)));
+                    (ends, [shape!(low, bytes as u32), shape!(high, bytes as u32)])
+                }
+                PackAddresses::Wide(planes, offset) => {
+                    let (low, high) = planes[warp].0.split_at(16);
+                    let ends = [low[0], high[0]].map(|address| address.wrapping_add(offset));
+                    (ends, [shape!(low, bytes), shape!(high, bytes)])
+                }
+            };
+            if let Some(halves) = of_halves(ends, shapes, bytes, together) {
+                return Self::Halves(halves);
+            }
+        }
+        Self::scattered(addresses.lanes(warp), bytes, mask, together)
     }
 
-    /// Warps that are whole mostly have a simple pattern.
-    #[inline(always)]
-    fn of_halves(&mut self) {
-        let (low, high) = self.addresses.split_at(16);
-        let ((low_same, low_rises), (high_same, high_rises)) =
-            (shape(low, self.bytes), shape(high, self.bytes));
-        let run = |address, lanes, count| Some(Run { address, lanes, count, bytes: self.bytes });
-        let equal = self.together && low[0] == high[0];
-        self.ready = if self.together && low_same && high_same {
-            match equal {
-                true => [run(low[0], !0, 1), None],
-                false => [run(low[0], 0xffff, 1), run(high[0], 0xffff_0000, 1)],
-            }
-        } else if low_rises && high_rises {
-            match low[0].wrapping_add(16 * self.bytes) == high[0] {
-                true => [run(low[0], 1, 32), None],
-                false if equal => [run(low[0], 0x0001_0001, 16), None],
-                false => [run(low[0], 1, 16), run(high[0], 0x0001_0000, 16)],
-            }
-        } else {
-            self.halves = self.together && low == high;
-            self.rest = if self.halves { 0xffff } else { !0 };
-            return;
-        };
-        self.rest = 0;
+    /// Those of a warp.
+    pub(crate) fn new(addresses: &[u64; 32], bytes: u64, mask: u32, together: bool) -> Self {
+        let (low, high) = addresses.split_at(16);
+        let shapes = [shape!(low, bytes), shape!(high, bytes)];
+        match of_halves([low[0], high[0]], shapes, bytes, together).filter(|_| mask == !0) {
+            Some(halves) => Self::Halves(halves),
+            None => Self::scattered(*addresses, bytes, mask, together),
+        }
+    }
+
+    fn scattered(addresses: [u64; 32], bytes: u64, mask: u32, together: bool) -> Self {
+        let (low, high) = addresses.split_at(16);
+        let halves = together && mask == !0 && low == high;
+        let rest = if halves { 0xffff } else { mask };
+        Self::Scattered(Scattered { addresses, bytes, rest, together, halves })
     }
 }
 
-impl Iterator for Runs<'_> {
+/// Runs of a whole warp, from where each half begins and what it looks like.
+#[inline(always)]
+fn of_halves(
+    [low, high]: [u64; 2],
+    [(low_same, low_rises), (high_same, high_rises)]: Shapes,
+    bytes: u64,
+    together: bool,
+) -> Option<[Option<Run>; 2]> {
+    let run = |address, lanes, count| Some(Run { address, lanes, count, bytes });
+    let equal = together && low == high;
+    if together && low_same && high_same {
+        return Some(match equal {
+            true => [run(low, !0, 1), None],
+            false => [run(low, 0xffff, 1), run(high, 0xffff_0000, 1)],
+        });
+    }
+    (low_rises && high_rises).then(|| match low.wrapping_add(16 * bytes) == high {
+        true => [run(low, 1, 32), None],
+        false if equal => [run(low, 0x0001_0001, 16), None],
+        false => [run(low, 1, 16), run(high, 0x0001_0000, 16)],
+    })
+}
+
+impl Iterator for Runs {
     type Item = Run;
 
     #[inline(always)]
     fn next(&mut self) -> Option<Run> {
+        match self {
+            Self::Halves([first, second]) => first.take().or_else(|| second.take()),
+            Self::Scattered(scattered) => scattered.next(),
+        }
+    }
+}
+
+impl Scattered {
+    #[inline(always)]
+    fn next(&mut self) -> Option<Run> {
         if self.rest == 0 {
-            let [first, second] = &mut self.ready;
-            return first.take().or_else(|| second.take());
+            return None;
         }
         let first = self.rest.trailing_zeros() as usize;
         let address = self.addresses[first];

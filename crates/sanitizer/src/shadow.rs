@@ -93,7 +93,7 @@ impl Entry {
 }
 
 /// The shadow of four bytes.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Cell {
     pub(crate) write: Entry,
     pub(crate) read: Entry,
@@ -103,6 +103,13 @@ pub(crate) struct Cell {
     pub(crate) unwritten: u8,
     /// The shifts of `write` and `read`, as of a [`Pattern`]: below [`WHOLE`] the bytes are of different lanes.
     pub(crate) shifts: [u8; 2],
+}
+
+impl Default for Cell {
+    fn default() -> Self {
+        let nobody = Entry::default();
+        Self { write: nobody, read: nobody, extra: 0, unwritten: 0, shifts: [WHOLE; 2] }
+    }
 }
 
 /// The shift of an entry that all bytes of a cell share.

@@ -52,7 +52,6 @@ impl Detector {
                 continue;
             }
             let who = Who { warp: who.warp + first as u16, ..who };
-            let addresses = access.addresses.lanes(first);
             let groups = &warps[usize::from(who.warp)].groups;
             for group in groups.iter().filter(|group| group.mask & mask != 0) {
                 let clock: &Arc<Clock> = &group.knowledge.generic;
@@ -77,7 +76,7 @@ impl Detector {
                 let mask = group.mask & mask;
                 let entry = Entry::of_lanes(*time, who.home.cta, who.warp, mask, who.site);
                 let by = Accessor::new(who.home, (who.warp, mask), clock, entry, (site, kind)).by_warps(team);
-                for mut run in Runs::new(&addresses, bytes, mask, loads) {
+                for mut run in Runs::of_pack(&access.addresses, first, bytes, mask, loads) {
                     let target = target_of(launch, who, access.space, run.address);
                     match target {
                         Target::Private => continue,
