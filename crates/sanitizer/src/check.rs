@@ -51,6 +51,18 @@ impl<'a> Accessor<'a> {
         Self { home, warp, lanes, clock, proxied: None, entry, site, access, everyone, threads, of_warp }
     }
 
+    /// The same by lanes of another warp that knows the same.
+    #[inline(always)]
+    pub(crate) fn of_warp(mut self, warp: u16, lanes: u32) -> Self {
+        self.of_warp = match self.clock.knows_warps(self.home.cta) {
+            true => self.clock.of_warp(self.home.cta, warp).1,
+            false => self.threads,
+        };
+        (self.warp, self.lanes) = (warp, lanes);
+        (self.entry.warps, self.entry.lanes) = (1 << warp, lanes);
+        self
+    }
+
     /// The same by other lanes.
     fn by_lanes(mut self, lanes: u32) -> Self {
         self.lanes = lanes;
@@ -384,10 +396,15 @@ impl<'a> Checker<'a> {
         let (first, of_store) = (Row::cell_of(run.address), by.access == Access::Store);
         let (count, shift) = (run.count * run.bytes / GRANULE, run.bytes.trailing_zeros() - WHOLE as u32);
         // What is done twice is done once: the rest may be left to who looks closer.
-        (0..).zip(&mut cells[first..first + count as usize]).all(|(at, cell): (u32, _)| {
+        let mut at = 0_u32;
+        for cell in &mut cells[first..first + count as usize] {
             let lanes = run.lanes.unbounded_shl(at >> shift);
-            (of_store || cell.unwritten == 0) && by.quickly(cell, (lanes, WHOLE))
-        })
+            if !(of_store || cell.unwritten == 0) || !by.quickly(cell, (lanes, WHOLE)) {
+                return false;
+            }
+            at += 1;
+        }
+        true
     }
 
     /// An access to all that a row stands for, by the same lanes. Returns whether that is all.

@@ -126,7 +126,17 @@ impl Clock {
         find(&self.ctas, cta).map_or(whole, |known| known.threads.max(whole))
     }
 
-    /// The same, and up to when all threads of one of its warps are known.
+    /// Whether more is known of some warps of a CTA than of all.
+    #[inline(always)]
+    pub(crate) fn knows_warps(&self, cta: u32) -> bool {
+        match &self.ctas[..] {
+            [] => false,
+            [(only, known)] => *only == cta && !known.warps.is_empty(),
+            _ => true,
+        }
+    }
+
+    /// The same as [`Self::threads_of`], and up to when all threads of one of its warps are known.
     pub(crate) fn of_warp(&self, cta: u32, warp: u16) -> (Time, Time) {
         let whole = self.everyone.max(self.launch_of(cta));
         let Some(known) = find(&self.ctas, cta) else { return (whole, whole) };

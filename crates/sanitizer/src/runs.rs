@@ -3,16 +3,11 @@
 use crate::check::Run;
 use machine::observe::PackAddresses;
 
-/// See the module. Lanes that access one element after the other are a run; where lanes may be taken together (reads),
-/// so are those that access the same one, and the halves of a warp if they access the same.
-#[allow(clippy::large_enum_variant, reason = "lives on the stack for the length of one loop")]
-pub(crate) enum Runs {
-    /// Runs of whole halves of a warp.
-    Halves([Option<Run>; 2]),
-    Scattered(Scattered),
-}
+/// Runs of whole halves of a warp.
+pub(crate) type Halves = (Run, Option<Run>);
 
-/// Lanes that have no simple pattern, and those that are left of them.
+/// Runs of lanes that have no simple pattern. Those that access one element after the other are a run; where lanes may
+/// be taken together (reads), so are those that access the same one, and the halves of a warp if they access the same.
 pub(crate) struct Scattered {
     addresses: [u64; 32],
     bytes: u64,
@@ -21,70 +16,52 @@ pub(crate) struct Scattered {
     halves: bool,
 }
 
-/// Whether addresses are all the same, or each behind the one before.
+/// Whether the addresses of half a warp are all the same, or each behind the one before. Their ends mostly tell that
+/// they are not.
 macro_rules! shape {
-    ($half:expr, $bytes:expr) => {{
-        let half = $half;
-        let (mut same, mut rising, mut expected) = (0, 0, half[0]);
-        for &address in half {
-            same |= address ^ half[0];
-            rising |= address ^ expected;
-            expected = expected.wrapping_add($bytes);
+    ($lanes:expr, $first:expr, $bytes:expr) => {{
+        let (lanes, bytes) = ($lanes, $bytes);
+        let (first, last) = (lanes[$first], lanes[$first + 15]);
+        let step = match last.wrapping_sub(first) {
+            0 => 0,
+            _ => bytes,
+        };
+        let (mut differs, mut expected) = (last ^ first.wrapping_add(step.wrapping_mul(15)), first);
+        if differs == 0 {
+            for lane in $first..$first + 16 {
+                differs |= lanes[lane] ^ expected;
+                expected = expected.wrapping_add(step);
+            }
         }
-        (same == 0, rising == 0)
+        (differs == 0 && step == 0, differs == 0 && step != 0)
     }};
 }
 
 /// Whether those of each half of a warp are all the same, or each behind the one before.
 type Shapes = [(bool, bool); 2];
 
-impl Runs {
-    /// Those of a warp of a pack.
-    #[inline(always)]
-    pub(crate) fn of_pack(
-        addresses: &PackAddresses<'_>,
-        warp: usize,
-        bytes: u64,
-        mask: u32,
-        together: bool,
-    ) -> Self {
-        if mask == !0 {
-            let (ends, shapes): ([u64; 2], Shapes) = match *addresses {
-                PackAddresses::Uniform(address) => ([address; 2], [(true, false); 2]),
-                PackAddresses::Narrow(planes, offset) => {
-                    let (low, high) = planes[warp].0.split_at(16);
-                    let ends = [low[0], high[0]].map(|address| u64::from(address.wrapping_add(offset)));
-                    (ends, [shape!(low, bytes as u32), shape!(high, bytes as u32)])
-                }
-                PackAddresses::Wide(planes, offset) => {
-                    let (low, high) = planes[warp].0.split_at(16);
-                    let ends = [low[0], high[0]].map(|address| address.wrapping_add(offset));
-                    (ends, [shape!(low, bytes), shape!(high, bytes)])
-                }
-            };
-            if let Some(halves) = of_halves(ends, shapes, bytes, together) {
-                return Self::Halves(halves);
-            }
+/// The runs of a whole warp of a pack, if it has a simple pattern.
+#[inline(always)]
+pub(crate) fn halves_of(
+    addresses: &PackAddresses<'_>,
+    warp: usize,
+    bytes: u64,
+    together: bool,
+) -> Option<Halves> {
+    let (ends, shapes): ([u64; 2], Shapes) = match *addresses {
+        PackAddresses::Uniform(address) => ([address; 2], [(true, false); 2]),
+        PackAddresses::Narrow(planes, offset) => {
+            let lanes = &planes[warp].0;
+            let ends = [lanes[0], lanes[16]].map(|address| u64::from(address.wrapping_add(offset)));
+            (ends, [shape!(lanes, 0, bytes as u32), shape!(lanes, 16, bytes as u32)])
         }
-        Self::scattered(addresses.lanes(warp), bytes, mask, together)
-    }
-
-    /// Those of a warp.
-    pub(crate) fn new(addresses: &[u64; 32], bytes: u64, mask: u32, together: bool) -> Self {
-        let (low, high) = addresses.split_at(16);
-        let shapes = [shape!(low, bytes), shape!(high, bytes)];
-        match of_halves([low[0], high[0]], shapes, bytes, together).filter(|_| mask == !0) {
-            Some(halves) => Self::Halves(halves),
-            None => Self::scattered(*addresses, bytes, mask, together),
+        PackAddresses::Wide(planes, offset) => {
+            let lanes = &planes[warp].0;
+            let ends = [lanes[0], lanes[16]].map(|address| address.wrapping_add(offset));
+            (ends, [shape!(lanes, 0, bytes), shape!(lanes, 16, bytes)])
         }
-    }
-
-    fn scattered(addresses: [u64; 32], bytes: u64, mask: u32, together: bool) -> Self {
-        let (low, high) = addresses.split_at(16);
-        let halves = together && mask == !0 && low == high;
-        let rest = if halves { 0xffff } else { mask };
-        Self::Scattered(Scattered { addresses, bytes, rest, together, halves })
-    }
+    };
+    of_halves(ends, shapes, bytes, together)
 }
 
 /// Runs of a whole warp, from where each half begins and what it looks like.
@@ -94,35 +71,34 @@ fn of_halves(
     [(low_same, low_rises), (high_same, high_rises)]: Shapes,
     bytes: u64,
     together: bool,
-) -> Option<[Option<Run>; 2]> {
-    let run = |address, lanes, count| Some(Run { address, lanes, count, bytes });
+) -> Option<Halves> {
+    let run = |address, lanes, count| Run { address, lanes, count, bytes };
     let equal = together && low == high;
     if together && low_same && high_same {
         return Some(match equal {
-            true => [run(low, !0, 1), None],
-            false => [run(low, 0xffff, 1), run(high, 0xffff_0000, 1)],
+            true => (run(low, !0, 1), None),
+            false => (run(low, 0xffff, 1), Some(run(high, 0xffff_0000, 1))),
         });
     }
     (low_rises && high_rises).then(|| match low.wrapping_add(16 * bytes) == high {
-        true => [run(low, 1, 32), None],
-        false if equal => [run(low, 0x0001_0001, 16), None],
-        false => [run(low, 1, 16), run(high, 0x0001_0000, 16)],
+        true => (run(low, 1, 32), None),
+        false if equal => (run(low, 0x0001_0001, 16), None),
+        false => (run(low, 1, 16), Some(run(high, 0x0001_0000, 16))),
     })
 }
 
-impl Iterator for Runs {
-    type Item = Run;
-
-    #[inline(always)]
-    fn next(&mut self) -> Option<Run> {
-        match self {
-            Self::Halves([first, second]) => first.take().or_else(|| second.take()),
-            Self::Scattered(scattered) => scattered.next(),
-        }
+impl Scattered {
+    pub(crate) fn new(addresses: [u64; 32], bytes: u64, mask: u32, together: bool) -> Self {
+        let (low, high) = addresses.split_at(16);
+        let halves = together && mask == !0 && low == high;
+        let rest = if halves { 0xffff } else { mask };
+        Self { addresses, bytes, rest, together, halves }
     }
 }
 
-impl Scattered {
+impl Iterator for Scattered {
+    type Item = Run;
+
     #[inline(always)]
     fn next(&mut self) -> Option<Run> {
         if self.rest == 0 {
@@ -169,9 +145,21 @@ impl Scattered {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use machine::lanes::Plane;
 
+    /// The runs, which are the same whether halves are looked at first or not.
     fn runs(addresses: [u64; 32], mask: u32, together: bool) -> Vec<(u64, u32, u64)> {
-        Runs::new(&addresses, 4, mask, together).map(|run| (run.address, run.lanes, run.count)).collect()
+        let told = |run: Run| (run.address, run.lanes, run.count);
+        let lanes: Vec<_> = Scattered::new(addresses, 4, mask, together).map(told).collect();
+        let wide = [Plane(addresses)];
+        let narrow = [Plane(addresses.map(|address| address as u32 - 8))];
+        for planes in [PackAddresses::Wide(&wide, 0), PackAddresses::Narrow(&narrow, 8)] {
+            if let Some((first, second)) = halves_of(&planes, 0, 4, together).filter(|_| mask == !0) {
+                let halves: Vec<_> = [first].into_iter().chain(second).map(told).collect();
+                assert_eq!(halves, lanes);
+            }
+        }
+        lanes
     }
 
     #[test]

@@ -5,7 +5,7 @@
 use crate::check::Accessor;
 use crate::detector::{Detector, Target, Who};
 use crate::row::{ROW, Row};
-use crate::runs::Runs;
+use crate::runs::Scattered;
 use crate::shadow::{Entry, GRANULE, Kind};
 use crate::site::Site;
 use crate::state::{Failure, Group};
@@ -33,7 +33,7 @@ impl Detector {
             Accessor::new(who.home, (who.warp, mask), clock, entry, (site, kind))
         });
         let mut failure = None;
-        for run in Runs::new(access.addresses, bytes, mask, kind == Access::Load) {
+        for run in Scattered::new(*access.addresses, bytes, mask, kind == Access::Load) {
             for (lanes, address) in run.elements() {
                 let target = self.target(who, access.space, address);
                 let done = by.as_ref().and_then(|by| self.relaxed(who, by, (lanes, target, bytes)));

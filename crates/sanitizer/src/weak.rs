@@ -1,12 +1,12 @@
 //! Weak loads and stores: what must be fast. A pack's block, groups and pages are looked up once; warps that load the same,
 //! and know the same, are taken together; lanes one after the other are one run.
 
-use crate::check::{Accessor, Checker, Conflict};
+use crate::check::{Accessor, Checker, Conflict, Run};
 use crate::clock::Clock;
 use crate::detector::{Detector, Target, Who, block_of, target_of};
 use crate::global::{Global, PAGE};
 use crate::row::ROW;
-use crate::runs::Runs;
+use crate::runs::{Scattered, halves_of};
 use crate::shadow::Entry;
 use crate::site::Site;
 use crate::state::{Block, Group};
@@ -43,7 +43,7 @@ impl Detector {
         let Block { warps, shared, all_written, .. } = block;
         let launch = &launches[who.launch];
         let mut checker = Checker::new(extras, sites, launches);
-        let mut page = None;
+        let mut last: Option<Accessor<'_>> = None;
         let mut warp = 0;
         while warp < masks.len() {
             let (first, mask) = (warp, masks[warp]);
@@ -74,14 +74,25 @@ impl Detector {
                     warp += 1;
                 }
                 let mask = group.mask & mask;
-                let entry = Entry::of_lanes(*time, who.home.cta, who.warp, mask, who.site);
-                let by = Accessor::new(who.home, (who.warp, mask), clock, entry, (site, kind)).by_warps(team);
-                for mut run in Runs::of_pack(&access.addresses, first, bytes, mask, loads) {
+                let by = match last {
+                    Some(by) if std::ptr::eq(by.clock, &**clock) => by.of_warp(who.warp, mask),
+                    _ => {
+                        let entry = Entry::of_lanes(*time, who.home.cta, who.warp, mask, who.site);
+                        Accessor::new(who.home, (who.warp, mask), clock, entry, (site, kind))
+                    }
+                };
+                last = Some(by);
+                let by = by.by_warps(team);
+                let halves = match mask == !0 {
+                    true => halves_of(&access.addresses, first, bytes, loads),
+                    false => None,
+                };
+                let mut act = |mut run: Run| {
                     let target = target_of(launch, who, access.space, run.address);
                     match target {
-                        Target::Private => continue,
-                        // Nothing is there: the access will fault.
-                        Target::Global(address) if address >= SHARED_WINDOW => continue,
+                        // The access will fault if it is to global memory and nothing is there.
+                        Target::Private => return,
+                        Target::Global(address) if address >= SHARED_WINDOW => return,
                         Target::Shared(cta, place) if cta == who.home.cta => {
                             run.address = place;
                             let (start, end) = ((place / ROW) as usize, run.end().div_ceil(ROW) as usize);
@@ -90,27 +101,28 @@ impl Detector {
                             }
                             checker.run(&mut shared[start..end], &run, &by);
                         }
-                        Target::Global(address) => {
-                            let number = Global::page_of(address);
-                            if run.end() > (number + 1) * PAGE {
-                                elsewhere.push((who, team, Arc::clone(clock), mask, target, run));
-                                continue;
-                            }
-                            let rows = match page.take() {
-                                Some((known, rows)) if known == number => rows,
-                                _ => global.page(number),
-                            };
+                        Target::Global(address) if run.end() <= (address | (PAGE - 1)) + 1 => {
+                            let rows = global.page(Global::page_of(address));
                             checker.run(&mut rows[Global::index(address)..], &run, &by);
-                            page = Some((number, rows));
                         }
-                        Target::Shared(..) => {
+                        Target::Global(_) | Target::Shared(..) => {
                             elsewhere.push((who, team, Arc::clone(clock), mask, target, run));
-                            continue;
+                            return;
                         }
                     }
                     if checker.conflict.is_some() || checker.unwritten.is_some() {
                         let (conflict, unwritten) = (checker.conflict.take(), checker.unwritten.take());
                         found.push(Found { who, target, conflict, unwritten });
+                    }
+                };
+                match halves {
+                    Some((run, other)) => {
+                        act(run);
+                        other.into_iter().for_each(act);
+                    }
+                    None => {
+                        let addresses = access.addresses.lanes(first);
+                        Scattered::new(addresses, bytes, mask, loads).for_each(act);
                     }
                 }
             }
