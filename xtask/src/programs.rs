@@ -78,7 +78,7 @@ pub(crate) fn run(compiler: &Compiler) -> Result<()> {
             compile(compiler, &source, &folder, &out.join(&name))?;
             let alone = run_one(&source, &name, &folder, &out, None)?;
             let checked = warploom.as_deref().map(|path| run_one(&source, &name, &folder, &out, Some(path)));
-            Ok((alone, checked.transpose()?))
+            anyhow::Ok((alone, checked.transpose()?))
         };
         match judged() {
             Ok((alone, None)) => println!("{name}: passed, {:.1} s", alone.as_secs_f64()),

@@ -38,10 +38,12 @@ impl Checking {
 
     /// The calling thread, of the program or of a stream, has waited for a moment.
     pub(crate) fn learn(&self, moment: &Moment) {
-        KNOWN.with_borrow_mut(|known| match known {
-            Some(known) => known.join(moment),
-            None => lock(&self.host).join(moment),
-        });
+        let by_operation =
+            KNOWN.try_with(|known| known.borrow_mut().as_mut().map(|known| known.join(moment)).is_some());
+        // A thread that ends has none any more.
+        if !by_operation.unwrap_or(false) {
+            lock(&self.host).join(moment);
+        }
     }
 
     /// The same for what is not followed: everything so far.
@@ -51,14 +53,15 @@ impl Checking {
 
     /// What comes next on the calling thread, of the program or of a stream, is after this.
     pub(crate) fn current(&self) -> Moment {
-        KNOWN.with_borrow(Clone::clone).unwrap_or_else(|| self.host())
+        KNOWN.try_with(|known| known.borrow().clone()).ok().flatten().unwrap_or_else(|| self.host())
     }
 
     /// Runs an operation of a stream, or a step of a graph, after a moment, which becomes that after it.
     pub(crate) fn run(&self, moment: &Mutex<Moment>, operation: impl FnOnce()) {
-        let outer = KNOWN.replace(Some(lock(moment).clone()));
+        let exchange = |other| KNOWN.try_with(|known| known.replace(other)).ok().flatten();
+        let outer = exchange(Some(lock(moment).clone()));
         operation();
-        if let Some(after) = KNOWN.replace(outer) {
+        if let Some(after) = exchange(outer) {
             *lock(moment) = after;
         }
     }

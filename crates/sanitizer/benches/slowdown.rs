@@ -139,7 +139,8 @@ fn time(mut act: impl FnMut()) -> (f64, f64) {
         count += 1;
     }
     let clock = start.elapsed().as_secs_f64() / f64::from(count);
-    let own = processor_time().zip(before).map_or(clock, |(after, before)| (after - before) / f64::from(count));
+    let own =
+        processor_time().zip(before).map_or(clock, |(after, before)| (after - before) / f64::from(count));
     (clock, own)
 }
 
@@ -182,7 +183,9 @@ fn main() {
     let chosen: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
     let wanted = |kernel: &str| chosen.is_empty() || chosen.iter().any(|word| word == kernel);
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    println!("| kernel | ms, 1 thread | ms, checked | slower | ms, {threads} threads | ms, checked | slower |");
+    println!(
+        "| kernel | ms, 1 thread | ms, checked | slower | ms, {threads} threads | ms, checked | slower |"
+    );
     println!("| --- | --- | --- | --- | --- | --- | --- |");
     let bench = Bench::new();
     for case in bench.cases().iter().filter(|case| wanted(case.kernel)) {

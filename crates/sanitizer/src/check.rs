@@ -198,9 +198,8 @@ impl<'a> Accessor<'a> {
     /// Whether nothing about a cell is worth keeping once these lanes have written all of it.
     #[inline(always)]
     fn replaces(&self, extras: &Extras, cell: &Cell, (lanes, shift): (u32, u8)) -> bool {
-        let before = |entry: &Entry, of: u8| {
-            self.plainly_after(entry) || of == shift && self.is_own(entry, lanes)
-        };
+        let before =
+            |entry: &Entry, of: u8| self.plainly_after(entry) || of == shift && self.is_own(entry, lanes);
         match cell.extra {
             0 => before(&cell.write, cell.shifts[0]) && before(&cell.read, cell.shifts[1]),
             _ => self.replaces_more(extras, cell, (lanes, shift)),
@@ -507,13 +506,7 @@ impl<'a> Checker<'a> {
 
     /// An access to some bytes of a cell.
     #[inline(always)]
-    fn cell(
-        &mut self,
-        (row, at): (u32, usize),
-        bytes: u8,
-        (lanes, shift): (u32, u8),
-        by: &Accessor<'_>,
-    ) {
+    fn cell(&mut self, (row, at): (u32, usize), bytes: u8, (lanes, shift): (u32, u8), by: &Accessor<'_>) {
         let cell = &mut self.extras.cells_mut(row)[at];
         if by.access != Access::Store && cell.unwritten & bytes != 0 {
             self.unwritten.get_or_insert((self.element, by.warp, lanes));
@@ -527,13 +520,7 @@ impl<'a> Checker<'a> {
     /// The same, byte by byte where lanes share the cell, and by one warp after the other.
     #[cold]
     #[inline(never)]
-    fn closely(
-        &mut self,
-        (row, at): (u32, usize),
-        bytes: u8,
-        (lanes, shift): (u32, u8),
-        by: &Accessor<'_>,
-    ) {
+    fn closely(&mut self, (row, at): (u32, usize), bytes: u8, (lanes, shift): (u32, u8), by: &Accessor<'_>) {
         let mut copy = self.extras.cells(row)[at];
         let parts = if shift < WHOLE { [1, 2, 4, 8] } else { [bytes, 0, 0, 0] };
         for (byte, bytes) in (0..).zip(parts).filter(|(_, bytes)| *bytes != 0) {
@@ -686,7 +673,8 @@ impl<'a> Checker<'a> {
         let sites = self.sites;
         let extra = self.extras.of(cell);
         // Agents are through another proxy, and ranges of CTAs may have threads that do not share a scope.
-        let kind = Some(Kind::of(by.site, by.home)).filter(|_| by.entry.is_of_threads() && by.proxied.is_none());
+        let kind =
+            Some(Kind::of(by.site, by.home)).filter(|_| by.entry.is_of_threads() && by.proxied.is_none());
         let first = extra.strong_writes.is_empty() && extra.strong_reads.is_empty();
         extra.kind = kind.filter(|_| first || extra.kind == kind);
         let list = which(extra);

@@ -535,7 +535,11 @@ pub(crate) fn target_of(launch: &Launch, who: Who, space: SpaceKind, address: u6
 }
 
 /// The block with a number; its launch must be under way.
-pub(crate) fn block_of<'b>(blocks: &'b mut FxHashMap<u32, Block>, launches: &[Launch], cta: u32) -> &'b mut Block {
+pub(crate) fn block_of<'b>(
+    blocks: &'b mut FxHashMap<u32, Block>,
+    launches: &[Launch],
+    cta: u32,
+) -> &'b mut Block {
     blocks.entry(cta).or_insert_with(|| {
         let at = launches.partition_point(|launch| launch.first <= cta).saturating_sub(1);
         let launch = &launches[at];

@@ -33,7 +33,12 @@ impl Detector {
     }
 
     /// A copy or a fill that the program asked the driver for: it is one thread, a launch of its own. What comes after it.
-    pub(crate) fn driver_copied(&mut self, name: &str, ranges: &[(u64, u64, Access)], after: &Knowledge) -> Knowledge {
+    pub(crate) fn driver_copied(
+        &mut self,
+        name: &str,
+        ranges: &[(u64, u64, Access)],
+        after: &Knowledge,
+    ) -> Knowledge {
         let first = self.next_cta();
         let launch = self.begin(Launch {
             kernel: name.to_owned(),

@@ -107,7 +107,9 @@ impl Detector {
             Happening::ClusterArrived { lanes, phase } => self.cluster_arrived(launch, lanes, phase),
             Happening::ClusterWaited { lanes, odd } => self.cluster_waited(launch, lanes, odd),
             Happening::Mbarrier { lanes, address, event } => self.mbarrier(launch, lanes, address, event),
-            Happening::CopiedAsync { lanes, to, bytes, read } => self.copied(launch, lanes, (to, bytes), read),
+            Happening::CopiedAsync { lanes, to, bytes, read } => {
+                self.copied(launch, lanes, (to, bytes), read)
+            }
             Happening::BulkCopy(lanes) => {
                 let copy = crate::detector::BulkCopy { lanes, accesses: Vec::new(), agent: 0, time: 0 };
                 self.copies.insert(launch, copy);
@@ -171,7 +173,8 @@ impl Detector {
         let mut here = warp.groups.iter().filter(|group| group.mask & lanes.mask != 0);
         let mut known = here.next().map(|group| group.knowledge.clone()).unwrap_or_default();
         here.for_each(|group| known.join(&group.knowledge));
-        let arrival = Arrival { warp: who.warp, mask: lanes.mask, waits, site: who.site, threads, known, time, lanes };
+        let arrival =
+            Arrival { warp: who.warp, mask: lanes.mask, waits, site: who.site, threads, known, time, lanes };
         block.barriers.entry(number).or_default().push(arrival);
         // Those who wait do nothing before they are let go.
         if !waits {

@@ -203,7 +203,8 @@ fn compiled() -> Vec<Compiled> {
     let mut all: Vec<_> = folders.iter().flat_map(|folder| files(&root().join(folder))).map(beside).collect();
     let corpus = root().join("target/corpus/nvcc");
     let sources = std::fs::read_dir(root().join("tests/nvcc")).into_iter().flatten().flatten();
-    let sources = sources.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|e| e == "cu"));
+    let sources =
+        sources.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|e| e == "cu"));
     for source in sources {
         let ptx = corpus.join(source.file_name().unwrap_or_default()).with_extension("ptx");
         match ptx.exists() {
@@ -225,7 +226,9 @@ fn each_report(
     for case in case::parse(&program)?.iter().filter(|case| case.end == case::End::Finished) {
         for scheduler in [SchedulerKind::RoundRobin, SchedulerKind::Adversarial] {
             let reports = check(&program, case, &[], checks, scheduler)?;
-            reports.iter().for_each(|report| act(format!("{}:{} {scheduler}", program.name, case.line), report));
+            reports
+                .iter()
+                .for_each(|report| act(format!("{}:{} {scheduler}", program.name, case.line), report));
             ran += 1;
         }
     }

@@ -115,7 +115,7 @@ pub(crate) fn run(
             };
             result = Some(device.launch(launch, &options));
         });
-        drop(observers);
+        drop(all);
         if let (Some(sanitizer), Some(watch)) = (&sanitizer, watch) {
             watch.end();
             if let Some(Err(LaunchError::Fault(fault))) = &result {
