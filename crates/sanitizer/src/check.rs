@@ -395,13 +395,11 @@ impl<'a> Checker<'a> {
         let (first, of_store) = (Row::cell_of(run.address), by.access == Access::Store);
         let (count, shift) = (run.count * run.bytes / GRANULE, run.bytes.trailing_zeros() - WHOLE as u32);
         // What is done twice is done once: the rest may be left to who looks closer.
-        let mut at = 0_u32;
-        for cell in &mut cells[first..first + count as usize] {
+        for (at, cell) in (0_u32..).zip(&mut cells[first..first + count as usize]) {
             let lanes = run.lanes.unbounded_shl(at >> shift);
             if !(of_store || cell.unwritten == 0) || !by.quickly(cell, (lanes, WHOLE)) {
                 return false;
             }
-            at += 1;
         }
         true
     }
