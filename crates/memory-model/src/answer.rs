@@ -536,9 +536,14 @@ impl Goal for FindRace<'_> {
 /// reads-from and barriers, and asks.
 pub fn races_of_trace(facts: &Facts, model: &Model) -> Vec<(EventId, EventId)> {
     let mut values = Values::default();
-    model.plan.evaluate(Stage::Events, facts, &mut values);
-    model.plan.evaluate(Stage::Choices, facts, &mut values);
+    base_stages(facts, model, &mut values);
     races(facts, model, &values)
+}
+
+/// Evaluates all that does not depend on coherence.
+pub(crate) fn base_stages(facts: &Facts, model: &Model, values: &mut Values) {
+    model.plan.evaluate(Stage::Events, facts, values);
+    model.plan.evaluate(Stage::Choices, facts, values);
 }
 
 /// The data races of a consistent execution: accesses that overlap, one of them a write, that are not morally strong to

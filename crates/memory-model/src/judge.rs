@@ -82,8 +82,7 @@ fn every_order(
         let allowed = orders.iter().filter(|co| {
             let total = |a: usize, b: usize| !derived.coherent.has(a, b) || co.has(a, b) || co.has(b, a);
             let whole = (0..n).all(|a| (0..a).all(|b| total(a, b)));
-            let model = (checker.family, checker.version);
-            whole && least.is_in(co) && derived.violated(&world.graph, co, model).is_empty()
+            whole && least.is_in(co) && derived.violated(&world.graph, co, checker.model).is_empty()
         });
         for co in allowed {
             found.extend(ends(checker, &world, chosen, co, terms)?);

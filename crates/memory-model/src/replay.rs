@@ -7,7 +7,7 @@ use crate::checker::axioms::{Derived, Graph, Rel};
 use crate::checker::{Arrival, Checker};
 use crate::event::{Bytes, Cell, Event, Kind};
 use crate::model::Family;
-use crate::program::{Access, Arithmetic, Instruction, Operand, Thread, Update, elements};
+use crate::program::{Access, Arithmetic, Instruction, Operand, Term, Thread, Update, elements};
 use std::collections::BTreeMap;
 
 /// A value, if it is known, and the reads that it depends on.
@@ -127,8 +127,8 @@ impl Checker<'_> {
             }
         }
         if world.has_ended() && world.open.is_empty() {
-            let all = self.finals.iter().copied();
-            world.open = all.filter(|reader| self.source(&world, chosen, *reader).is_none()).collect();
+            world.open =
+                self.finals().filter(|reader| self.source(&world, chosen, *reader).is_none()).collect();
         }
         let lookup = |pairs: &Pairs| {
             let mut rel = Rel::default();
@@ -140,7 +140,7 @@ impl Checker<'_> {
         (world.graph.bar, world.graph.scf) =
             (lookup(chosen.barriers.as_ref().unwrap_or(&self.certain(&world))), scf);
         loop {
-            world.derived = Derived::new(&world.graph, self.family, self.version);
+            world.derived = Derived::new(&world.graph, self.model);
             if world.derived.fences.is_in(&world.graph.scf) {
                 break;
             }
@@ -239,7 +239,7 @@ impl Checker<'_> {
         let (mut ahead, mut seen) = (vec![at], vec![false; text.code.len()]);
         while let Some(at) = ahead.pop() {
             if at >= text.code.len() {
-                if self.asked.contains(&(thread, register)) {
+                if self.terms.contains(&Term::Register(thread, register)) {
                     return true;
                 }
             } else if !std::mem::replace(&mut seen[at], true) {
@@ -296,7 +296,7 @@ impl Checker<'_> {
                     Update::CompareAndSwap { expected, new } => {
                         let [expected, new] = [expected, new].map(|value| word(&walk.registers, value));
                         let equal = old.0.zip(expected.0).map(|(old, expected)| old == expected);
-                        if self.family == Family::Dartagnan {
+                        if self.model.0 == Family::Dartagnan {
                             // One that fails writes what it read.
                             let value = equal.and_then(|equal| if equal { new.0 } else { old.0 });
                             Some((value, new.1 | expected.1 | old.1))

@@ -10,6 +10,7 @@ use crate::shadow::{Cell, Entry, Extra, Extras, GRANULE};
 use crate::site::{Site, Sites};
 use crate::state::Launch;
 use machine::fault::Access;
+use memory_model::definitions::NEWEST;
 
 /// Readers of a cell that are kept apart. More become a range of CTAs.
 const READERS: usize = 4;
@@ -255,7 +256,7 @@ impl Checker<'_> {
 
     fn is_morally_strong(&self, entry: &Entry, by: &Accessor<'_>) -> bool {
         let site = self.sites.get(entry.site());
-        let scope = site.scope.min(by.site.scope);
+        let scope = NEWEST.common_scope(site.scope, by.site.scope);
         let home = match entry.range() {
             Some(_) if scope < memory_model::event::Scope::Gpu => return false,
             _ => home_of(self.launches, entry.cta),

@@ -8,10 +8,11 @@ use crate::report::{Checks, Reports};
 use crate::shadow::{Cell, Entry, Extras, GRANULE, Global, Location};
 use crate::site::{Action, Site, SiteId, Sites};
 use crate::state::{Block, Failure, Group, Launch, Seen, Swap, Warp, with_own};
+use crate::trail::{Record, Step, Trails};
 use machine::fault::Access;
 use machine::memory::{LOCAL_WINDOW, RANK_SHIFT, SHARED_WINDOW, SpaceKind, WINDOW_SIZE};
 use machine::observe::{Event, MemoryAccess};
-use memory_model::event::Order;
+use memory_model::definitions::NEWEST;
 use ptx::module::{Checked, Module};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -30,6 +31,8 @@ pub(crate) struct Detector {
     /// What was released to each cluster's barrier, by the parity of the phase, and the last such parity.
     pub(crate) clusters: FxHashMap<u32, (bool, [Knowledge; 2])>,
     pub(crate) reports: Reports,
+    /// What threads did to synchronise, if that is recorded.
+    trails: Option<Box<Trails>>,
     /// What was freed: start and bytes.
     pub(crate) freed: Vec<(u64, u64)>,
     /// The bulk copy that is under way in each launch, and the one that has ended last.
@@ -71,7 +74,7 @@ pub(crate) struct Who {
 
 impl Detector {
     pub(crate) fn new(checks: Checks) -> Self {
-        Self { checks, time: 1, ..Self::default() }
+        Self { checks, time: 1, trails: checks.litmus.then(Box::default), ..Self::default() }
     }
 
     /// The block of a launch.
@@ -381,17 +384,19 @@ impl Detector {
             let by = Accessor::new(who.home, (who.warp, mask), &clock, entry, (&site, kind));
             self.touch(who, &by, (target, bytes));
         }
+        self.step(who, lanes, Step::Access { key: target.key(), access: kind });
         // What orders is an element: vectors are as many operations.
         let count = (bytes / u64::from(site.element)).max(1);
         for element in 0..count {
             let target = target.plus(element * u64::from(site.element));
             let location = self.location(target);
             let strong = |location: &Location| {
-                let scope = location.scope.min(site.scope);
+                let scope = NEWEST.common_scope(location.scope, site.scope);
                 location.bytes == site.element && location.writer.shares(who.home, scope)
             };
             let morally_strong = location.as_deref().is_some_and(strong);
             if kind != Access::Store
+                && site.seen
                 && let Some(location) = &location
             {
                 self.read_from(who, lanes, &site, target, location, morally_strong);
@@ -405,6 +410,20 @@ impl Detector {
         }
     }
 
+    /// Lanes do something to synchronise. What they do next is later, if that is recorded.
+    #[inline(always)]
+    pub(crate) fn step(&mut self, who: Who, lanes: u32, step: Step) {
+        if let Some(trails) = &mut self.trails {
+            trails.record((who.home.cta, who.warp, lanes), who.site, step, self.time);
+            self.tick();
+        }
+    }
+
+    /// What a thread has done since a time, if that is recorded.
+    pub(crate) fn steps(&self, thread: (u32, u16, u32), since: Time) -> Vec<Record> {
+        self.trails.as_ref().map_or_else(Vec::new, |trails| trails.since(thread, since))
+    }
+
     /// A strong read takes its value from a strong write.
     fn read_from(
         &mut self,
@@ -416,8 +435,7 @@ impl Detector {
         morally_strong: bool,
     ) {
         let key = target.key();
-        let acquires = matches!(site.order.of_read(), Order::Acquire);
-        let (home, scope, read) = (who.home, site.scope, who.site);
+        let (home, scope, read, acquires) = (who.home, site.scope, who.site, site.acquires);
         let warp = self.warp(who);
         let foreign = (location.thread.0, location.thread.1) != (home.cta, who.warp);
         if !morally_strong || location.released.is_empty() {
@@ -468,7 +486,7 @@ impl Detector {
         let (time, home) = (self.time, who.home);
         let thread = (home.cta, who.warp, lane);
         let group = self.warp(who).group(lane);
-        let releases = matches!(site.order.of_write(), Order::Release);
+        let releases = site.releases;
         let kept = before.filter(|before| continues || before.thread == thread);
         let mut released = kept.map(|before| Arc::clone(&before.released)).unwrap_or_default();
         let fences = group.fences.clone();

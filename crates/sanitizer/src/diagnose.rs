@@ -83,6 +83,22 @@ fn first_lane(mask: u32) -> u32 {
     mask.trailing_zeros().min(31)
 }
 
+/// The warp and lane of an entry that is told of: the first of its threads that is not known to who comes later.
+fn thread_of(detector: &mut Detector, who: Who, entry: &Entry, lane: u32) -> (u16, u32) {
+    let first = (first_lane(entry.warps) as u16, first_lane(entry.lanes));
+    if !entry.is_of_threads() || entry.range().is_some() {
+        return first;
+    }
+    let clock = detector.warp(who).group(lane).knowledge.generic.clone();
+    let threads = (0..32u16).filter(|warp| entry.warps >> warp & 1 != 0).flat_map(|warp| {
+        (0..32u32).filter(|lane| entry.lanes >> lane & 1 != 0).map(move |lane| (warp, lane))
+    });
+    let own = |(warp, of): (u16, u32)| entry.cta == who.home.cta && (warp, of) == (who.warp, lane);
+    let mut unknown =
+        threads.filter(|&(warp, of)| clock.lane(entry.cta, warp, of) < entry.time && !own((warp, of)));
+    unknown.next().unwrap_or(first)
+}
+
 /// The thread of an entry that is told of.
 fn actor(detector: &Detector, entry: &Entry, what: String) -> Actor {
     let site = detector.sites.get(entry.site());
@@ -219,7 +235,14 @@ pub(crate) fn race(detector: &mut Detector, who: Who, conflict: &Conflict, targe
     if missing == Missing::SameInstruction {
         actors[1].what = "another lane".into();
     }
-    let litmus = litmus::of_race(&actors, (&a, &b), matches!(target, Target::Shared(..)));
+    let lane = first_lane(conflict.later.lanes);
+    let (since, of) = (conflict.earlier.time, (conflict.earlier.cta, conflict.later.cta));
+    let (warp, other) = thread_of(detector, who, &conflict.earlier, lane);
+    let trails =
+        (detector.steps((of.0, warp, other), since), detector.steps((of.1, who.warp, lane), since));
+    let shared = matches!(target, Target::Shared(..));
+    let race = litmus::Race { actors: &actors, sites: (&a, &b), shared, trails };
+    let litmus = litmus::of_race(&race, &detector.sites);
     let report = Report {
         kind: "race",
         title,

@@ -21,10 +21,10 @@
 //! | `order` | fences, barriers, mbarriers |
 //! | `copies` | asynchronous copies |
 //! | `heap` | allocations, use after free, leaks |
-//! | `diagnose`, `litmus`, `report`, `suppress` | what people are told |
+//! | `diagnose`, `litmus`, `trail`, `report`, `suppress` | what people are told |
 //!
-//! Scopes, orders and proxies are those of the `memory-model` crate, whose axioms judge the litmus tests that reports
-//! come with.
+//! The definitions are those of the `memory-model` crate, whose text says which operations are strong, release, acquire, and
+//! have scopes that meet ([`memory_model::definitions`]); its axioms judge the litmus tests that reports come with.
 
 mod check;
 mod clock;
@@ -40,6 +40,7 @@ mod shadow;
 mod site;
 mod state;
 mod suppress;
+mod trail;
 
 pub use report::{Actor, Checks, Report};
 pub use suppress::Suppressions;

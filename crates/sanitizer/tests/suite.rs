@@ -15,6 +15,9 @@ use filetest::directive::{Directive, Program};
 use filetest::execute::run_watched;
 use filetest::schedule::Schedule;
 use machine::SchedulerKind;
+use memory_model::answer::{Options, Question};
+use memory_model::from_ptx;
+use memory_model::model::{Family, Model};
 use sanitizer::{Checks, Report, Sanitizer, Shape, Suppressions};
 use std::path::{Path, PathBuf};
 
@@ -131,6 +134,16 @@ fn check(
     Ok(sanitizer.reports())
 }
 
+/// Whether a litmus test that a report comes with has a race, by the axioms.
+fn has_race(text: &str) -> Result<bool, String> {
+    let (module, diagnostics) = ptx::compile(&ptx::source::Source::new("race.ptx", text)).into_result().map_err(|why| format!("{why:?}"))?;
+    let _ = diagnostics;
+    let test = from_ptx::parse(&module).map_err(|why| why.to_string())?;
+    let model = Model::new(Family::Isa, test.version).ok_or("no model")?;
+    let question = Question::new(&test.program, &model, Options::default());
+    Ok(question.race().map_err(|why| why.to_string())?.is_some())
+}
+
 fn judge(file: &Path) -> Result<usize, String> {
     let mut program = Program::read(file, file)?;
     let own = own(&mut program);
@@ -145,7 +158,15 @@ fn judge(file: &Path) -> Result<usize, String> {
             if directive.name == "report" { expected.push(one) } else { allowed.push(one) }
         }
         for scheduler in SCHEDULERS {
-            let reports = check(&program, case, &own, "all".parse()?, scheduler)?;
+            let reports = check(&program, case, &own, "all,litmus".parse()?, scheduler)?;
+            for (racy, repaired) in reports.iter().filter_map(|report| report.litmus.as_ref()) {
+                for (test, expected) in [(racy, true), (repaired, false)] {
+                    let found = has_race(test).map_err(|why| format!("{why}\n{test}"))?;
+                    if found != expected {
+                        return Err(format!("{}:{}: race: {found}, in\n{test}", program.name, case.line));
+                    }
+                }
+            }
             let missed = expected.iter().find(|expected| !reports.iter().any(|report| expected.is(report)));
             let known =
                 |report: &&Report| !expected.iter().chain(&allowed).any(|expected| expected.is(report));

@@ -93,7 +93,7 @@ pub(crate) fn overlap(e: &[Event], a: usize, b: usize) -> bool {
 }
 
 impl Derived {
-    pub(crate) fn new(graph: &Graph, family: Family, version: Version) -> Self {
+    pub(crate) fn new(graph: &Graph, (family, version): (Family, Version)) -> Self {
         let Graph { events: e, po, rmw, scf, bar, copies, .. } = graph;
         let (n, late, isa) = (e.len(), version >= Version(7, 5), family == Family::Isa);
         let fence = |a: usize| e[a].kind == Kind::Fence;
@@ -109,8 +109,7 @@ impl Derived {
             e[a].thread.and(e[b].thread).is_some() && e[a].placement.shares(e[b].placement, Scope::Cta)
         };
         let both = |a: usize, b: usize| e[a].bytes().zip(e[b].bytes());
-        let one_address =
-            |a: usize, b: usize| overlap(e, a, b) && both(a, b).is_some_and(|(x, y)| x.address == y.address);
+        let one_address = |a: usize, b: usize| both(a, b).is_some_and(|(x, y)| x.overlap_virtually(y));
         let po_loc =
             Rel::of(n, |a, b| po.has(a, b) && if late { one_address(a, b) } else { overlap(e, a, b) });
         let ms = Rel::of(n, |a, b| {
@@ -167,8 +166,7 @@ impl Derived {
             let seen = observed.then(&Rel::of(n, |a, b| cb.has(a, b) || po_loc.has(a, b)));
             Rel::of(n, |a, b| cb.has(a, b) || seen.has(a, b))
         };
-        let order = if isa { &cb } else { &cause };
-        let fences = Rel::of(n, |a, b| order.has(a, b) && is_sc_pair(graph, a, b));
+        let fences = Rel::of(n, |a, b| if isa { &cb } else { &cause }.has(a, b) && is_sc_pair(graph, a, b));
         let writes = |a: usize, b: usize| a != b && e[a].is_write() && e[b].is_write() && overlap(e, a, b);
         let coherent = Rel::of(n, |a, b| writes(a, b) && ms.has(a, b));
         Self { ms, cause, rf, po_loc, fences, coherent }
@@ -185,36 +183,27 @@ impl Derived {
     }
 
     /// The axioms that a coherence order (closed) violates with the rest of the execution.
-    pub(crate) fn violated(
-        &self,
-        graph: &Graph,
-        co: &Rel,
-        (family, version): (Family, Version),
-    ) -> Vec<&str> {
+    pub(crate) fn violated(&self, graph: &Graph, co: &Rel, model: (Family, Version)) -> Vec<&str> {
         let (Graph { events: e, rmw, dependencies, scf, .. }, Self { ms, rf, .. }) = (graph, self);
-        let (n, isa) = (e.len(), family == Family::Isa);
+        let (n, isa) = (e.len(), model.0 == Family::Isa);
         let mut fr = Rel(vec![0; n]);
         for &(read, write, cell) in &graph.sources {
-            let later = members(co.0[write]).filter(|&b| e[b].covers(cell));
-            later.for_each(|b| fr.link(1 << read, b));
+            members(co.0[write]).filter(|&b| e[b].covers(cell)).for_each(|b| fr.link(1 << read, b));
         }
         let strong_fr = Rel::of(n, |a, b| ms.has(a, b) && fr.has(a, b));
         let between = strong_fr.then(&Rel::of(n, |a, b| ms.has(a, b) && co.has(a, b)));
         let torn = |a: usize, b: usize| isa && ms.has(a, b) && rf.has(b, a) && fr.has(a, b);
+        let broken = Rel::of(n, |a, b| between.has(a, b) && rmw.has(a, b) || torn(a, b));
         let thin = |a: usize, b: usize| rf.has(a, b) || dependencies.has(a, b) || isa && rmw.has(a, b);
         let communication = |a: usize, b: usize| rf.has(a, b) || co.has(a, b) || fr.has(a, b);
         let local = |a: usize, b: usize| ms.has(a, b) && communication(a, b) || self.po_loc.has(a, b);
-        let strict = isa || version < Version(7, 5);
         let read = Rel::of(n, |a, b| rf.has(a, b) || fr.has(a, b)).then(&self.cause);
         let axioms = [
             ("coherence", co.is_cyclic()),
             ("fence-sc", scf.is_cyclic() || !self.fences.is_in(scf)),
-            (
-                "atomicity",
-                Rel::of(n, |a, b| between.has(a, b) && rmw.has(a, b) || torn(a, b)) != Rel(vec![0; n]),
-            ),
+            ("atomicity", broken != Rel(vec![0; n])),
             ("no-thin-air", Rel::of(n, thin).is_cyclic()),
-            ("sc-per-location", strict && Rel::of(n, local).is_cyclic()),
+            ("sc-per-location", (isa || model.1 < Version(7, 5)) && Rel::of(n, local).is_cyclic()),
             ("causality", (0..n).any(|a| read.has(a, a))),
         ];
         axioms.into_iter().filter(|(_, violated)| *violated).map(|(axiom, _)| axiom).collect()

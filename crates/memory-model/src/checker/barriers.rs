@@ -95,7 +95,7 @@ impl Checker<'_> {
             let splits: Vec<Pairs> = match size {
                 _ if company.iter().any(|a| a.quorum.is_none()) && !everyone => Vec::new(),
                 None => vec![meetings(&company, &company)],
-                Some(size) if self.family == Family::Dartagnan => {
+                Some(size) if self.model.0 == Family::Dartagnan => {
                     choose(&company, size).iter().map(|chosen| meetings(chosen, &company)).collect()
                 }
                 Some(size) => split(&company, size),

@@ -5,8 +5,8 @@
 //! choice must have all its cases, and each end must be what it says. What a partial execution violates stays violated, for
 //! all that is derived only grows with what is chosen.
 //!
-//! Threads are run by [`crate::replay`], barriers and axioms are here. With the search it shares the test as it was parsed
-//! ([`crate::program`]), what an event is ([`crate::event`]) and the certificate's form, and no line besides.
+//! [`crate::replay`] runs threads; barriers and axioms are here. With the search all these share the test as it was parsed
+//! ([`crate::program`]), what an event is ([`crate::event`]), and the certificate's form: no line besides.
 
 pub(crate) mod axioms;
 mod barriers;
@@ -14,6 +14,7 @@ mod barriers;
 pub(crate) use barriers::Arrival;
 
 use crate::certificate::{Certificate, Choices, Name, Proof, Reader};
+use crate::event::Event;
 use crate::language::{Ordering, Version};
 use crate::model::Family;
 use crate::program::{Program, Quantifier, Term};
@@ -24,41 +25,34 @@ use std::collections::BTreeSet;
 /// The checker of one test under one model.
 pub struct Checker<'a> {
     pub(crate) program: &'a Program,
-    pub(crate) family: Family,
-    pub(crate) version: Version,
-    /// The most iterations of a loop with effects.
+    pub(crate) model: (Family, Version),
     pub(crate) bound: u32,
     /// Where accesses begin or end, by object: cells are between.
     pub(crate) cuts: BTreeSet<(u32, u32)>,
-    /// The registers and the cells of locations that the conditions ask for.
-    pub(crate) asked: Vec<(usize, usize)>,
-    pub(crate) finals: Vec<Reader>,
+    /// What the conditions ask for.
+    pub(crate) terms: Vec<Term>,
 }
 
 impl<'a> Checker<'a> {
     /// Prepares to check certificates about a test, whose loops with effects go round so often.
     pub fn new(program: &'a Program, family: Family, version: Version, bound: u32) -> Self {
-        let ends = |(start, len): (u32, u32)| [start, start + len];
-        let accessed = program.accesses().chain(program.locations.iter().map(|location| location.bytes));
-        let whole = program.objects.iter().zip(0..).map(|(bytes, object)| (object, (0, bytes.len() as u32)));
-        let pieces = accessed.map(|bytes| (bytes.object, (bytes.start, bytes.len))).chain(whole);
-        let cuts = pieces.flat_map(|(object, piece)| ends(piece).map(|at| (object, at))).collect();
-        let (asked, finals) = (Vec::new(), Vec::new());
-        let mut checker = Self { program, family, version, bound: bound.max(1), cuts, asked, finals };
+        let whole = program.objects.iter().enumerate().map(|(object, all)| Event::initial(object, all.len()));
+        let named = program.locations.iter().map(|location| location.bytes);
+        let pieces = whole.filter_map(|event| event.bytes()).chain(program.accesses()).chain(named);
+        let cuts = pieces.flat_map(|b| [b.start, b.start + b.len].map(|at| (b.object, at))).collect();
         let mut terms = Vec::new();
         program.condition.terms(&mut terms);
         program.filter.iter().for_each(|filter| filter.terms(&mut terms));
-        for term in terms {
-            match term {
-                Term::Constant(_) => {}
-                Term::Register(thread, register) => checker.asked.push((thread, register)),
-                Term::Memory(index) => {
-                    let cells: Vec<_> = checker.cells(program.locations[index].bytes).collect();
-                    checker.finals.extend(cells.into_iter().map(|cell| (Name { thread: None, index }, cell)));
-                }
-            }
-        }
-        checker
+        Self { program, model: (family, version), bound: bound.max(1), cuts, terms }
+    }
+
+    /// The cells of locations that the conditions ask for.
+    pub(crate) fn finals(&self) -> impl Iterator<Item = Reader> {
+        let locations =
+            (0..self.program.locations.len()).filter(|&index| self.terms.contains(&Term::Memory(index)));
+        let cells =
+            |index: usize| self.cells(self.program.locations[index].bytes).map(move |cell| (index, cell));
+        locations.flat_map(cells).map(|(index, cell)| (Name { thread: None, index }, cell))
     }
 
     /// Whether a certificate shows what it is to show.
@@ -96,10 +90,9 @@ impl<'a> Checker<'a> {
             self.follow(next, &chosen)
         };
         let writes = |reader: &Reader| {
-            let old = chosen.put_off.get(reader);
-            let new = |id: &usize| !old.is_some_and(|old| old.contains(&world.names[*id]));
-            let fit = (0..world.names.len()).filter(|id| self.fits(&world, *reader, *id)).filter(new);
-            fit.map(|id| world.names[id]).collect::<Vec<Name>>()
+            let new = |name: &Name| !chosen.put_off.get(reader).is_some_and(|old| old.contains(name));
+            let fit = (0..world.names.len()).filter(|&id| self.fits(&world, *reader, id));
+            fit.map(|id| world.names[id]).filter(new).collect::<Vec<Name>>()
         };
         let waits = world.threads.iter().any(|(stop, _)| matches!(stop, Stop::Branch | Stop::Swap(_)));
         match proof {
@@ -125,9 +118,10 @@ impl<'a> Checker<'a> {
                     && writes(reader).into_iter().all(follows)
                     && (!waits || later.as_deref().is_some_and(put_off))
             }
-            Proof::Swap { read, success, failure } => [(success, true), (failure, false)]
-                .iter()
-                .all(|(next, succeeds)| with(next, &|to| _ = to.swaps.insert(*read, *succeeds))),
+            Proof::Swap { read, success, failure } => {
+                let case = |next, succeeds| with(next, &|to| _ = to.swaps.insert(*read, succeeds));
+                case(success, true) && case(failure, false)
+            }
             Proof::Barriers(cases) => {
                 let follows = |way| {
                     let case = cases.iter().find(|(pairs, _)| *pairs == way);
@@ -154,18 +148,14 @@ impl<'a> Checker<'a> {
     }
 
     fn violated<'w>(&self, world: &'w World) -> Vec<&'w str> {
-        world.derived.violated(&world.graph, &world.co, (self.family, self.version))
+        world.derived.violated(&world.graph, &world.co, self.model)
     }
 
     /// Whether a write that was chosen for a final value is not the last.
     fn is_overwritten(&self, world: &World, chosen: &Choices) -> bool {
-        let later = |&(reader, cell): &Reader| {
-            let write = self.source(world, chosen, (reader, cell));
-            write.is_some_and(|a| {
-                world.graph.events.iter().enumerate().any(|(b, e)| world.co.has(a, b) && e.covers(cell))
-            })
-        };
-        self.finals.iter().any(later)
+        let writes = self.finals().filter_map(|of| Some((self.source(world, chosen, of)?, of.1)));
+        let later = |a, b, cell| world.co.has(a, b) && world.graph.events[b].covers(cell);
+        writes.into_iter().any(|(a, cell)| (0..world.names.len()).any(|b| later(a, b, cell)))
     }
 
     /// Whether an end is one that the assertion asks for or forbids, where that follows from what is known of it.
