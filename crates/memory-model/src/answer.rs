@@ -547,7 +547,7 @@ pub(crate) fn base_stages(facts: &Facts, model: &Model, values: &mut Values) {
 }
 
 /// The data races of a consistent execution: accesses that overlap, one of them a write, that are not morally strong to
-/// one another and that causality does not order.
+/// one another and that causality does not order. An atomic is one operation: what its write precedes its read precedes too.
 pub(crate) fn races(facts: &Facts, model: &Model, values: &Values) -> Vec<(EventId, EventId)> {
     let (Some(ms), Some(cause)) = (model.plan.named("ms", values), model.plan.named("cause", values)) else {
         return Vec::new();
@@ -560,8 +560,11 @@ pub(crate) fn races(facts: &Facts, model: &Model, values: &Values) -> Vec<(Event
         let ordered = facts.base(Base::Po).contains(a, b) || facts.base(Base::Po).contains(b, a);
         let own = ordered && events[a].proxy == events[b].proxy;
         let conflict = a < b && !initial && !own && (events[a].is_write() || events[b].is_write());
-        let rmw = facts.base(Base::Rmw).contains(a, b);
-        if conflict && !rmw && !ms.contains(a, b) && !cause.contains(a, b) && !cause.contains(b, a) {
+        let rmw = facts.base(Base::Rmw);
+        let precedes = |a: EventId, b: EventId| {
+            cause.contains(a, b) || rmw.row(a).iter().any(|write| cause.contains(write, b))
+        };
+        if conflict && !rmw.contains(a, b) && !ms.contains(a, b) && !precedes(a, b) && !precedes(b, a) {
             races.push((a, b));
         }
     }

@@ -85,7 +85,8 @@ impl Definitions {
             ORDERS.map(|order| ends("acq", &[one(read, order.of_read())])),
         ];
         let fence = one(Kind::Fence, Order::AcqRel);
-        let observes = [false, true].map(|returns| ends("acq", &[Event { unobserved: !returns, ..seen }, fence]));
+        let observes =
+            [false, true].map(|returns| ends("acq", &[Event { unobserved: !returns, ..seen }, fence]));
         let common = Scope::ALL.map(|a| {
             Scope::ALL.map(|b| {
                 let widest = Scope::ALL.into_iter().rev().find(|&near| meet(a, b, near, Order::Relaxed));
@@ -159,7 +160,8 @@ mod tests {
     #[test]
     fn the_tables_say_what_the_manual_does() {
         let of = &*NEWEST;
-        let chosen = |test: &dyn Fn(Order) -> bool| ORDERS.into_iter().filter(|&o| test(o)).collect::<Vec<_>>();
+        let chosen =
+            |test: &dyn Fn(Order) -> bool| ORDERS.into_iter().filter(|&o| test(o)).collect::<Vec<_>>();
         assert_eq!(chosen(&|order| of.is_strong(order)), ORDERS[1..]);
         assert_eq!(chosen(&|order| of.fence_releases(order)), [Order::Release, Order::AcqRel, Order::Sc]);
         assert_eq!(chosen(&|order| of.fence_acquires(order)), [Order::Acquire, Order::AcqRel, Order::Sc]);

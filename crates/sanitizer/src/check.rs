@@ -5,6 +5,7 @@
 //! with its successor too.
 
 use crate::clock::{Clock, Time};
+use crate::observed::Thread;
 use crate::release::Home;
 use crate::shadow::{Cell, Entry, Extra, Extras, GRANULE};
 use crate::site::{Site, Sites};
@@ -70,6 +71,16 @@ impl<'a> Accessor<'a> {
             && entry.lanes == self.lanes
             && self.lanes.is_power_of_two()
             && entry.is_of_threads()
+    }
+
+    /// Whether what a thread did until a time is known to whoever accesses, or done by them.
+    pub(crate) fn knows(&self, (cta, warp, lane): Thread, time: Time) -> bool {
+        self.clock.lane(cta, warp, lane) >= time || self.is_among(cta, warp, 1 << lane)
+    }
+
+    /// Whether it is lanes of a warp that access.
+    pub(crate) fn is_among(&self, cta: u32, warp: u16, lanes: u32) -> bool {
+        cta == self.home.cta && warp == self.warp && self.lanes & !lanes == 0 && self.entry.is_of_threads()
     }
 
     /// Whether everything that an entry stands for happens before.
@@ -208,7 +219,7 @@ impl Checker<'_> {
         }
         if cell.extra != 0 {
             let extra = std::mem::take(self.extras.of(cell));
-            extra.strong_writes.iter().for_each(|entry| self.compare(entry, true, by));
+            extra.strong_writes.iter().for_each(|entry| self.compare_strong(entry, &extra, by));
             if writes {
                 let reads = extra.reads.iter().chain(&extra.strong_reads);
                 reads.for_each(|entry| self.compare(entry, false, by));
@@ -226,6 +237,16 @@ impl Checker<'_> {
             }
             (false, true) => self.remember_strong(cell, by, |extra| &mut extra.strong_reads),
             (false, false) => self.remember_read(cell, by),
+        }
+    }
+
+    /// Whether an earlier strong write races with this access, which may come after one that observed it.
+    fn compare_strong(&mut self, entry: &Entry, extra: &Extra, by: &Accessor<'_>) {
+        let before = self.conflict;
+        self.compare(entry, true, by);
+        let found = self.conflict.filter(|_| before.is_none());
+        if found.is_some_and(|found| found.why == Why::Unordered) && extra.is_past(entry, by) {
+            self.conflict = None;
         }
     }
 

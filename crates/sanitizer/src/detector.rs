@@ -3,6 +3,7 @@
 use crate::check::{Accessor, Checker, Conflict};
 use crate::clock::{Clock, Knowledge, Time};
 use crate::diagnose;
+use crate::observed::Observed;
 use crate::release::Home;
 use crate::report::{Checks, Reports};
 use crate::shadow::{Cell, Entry, Extras, GRANULE, Global, Location};
@@ -12,7 +13,6 @@ use crate::trail::{Record, Step, Trails};
 use machine::fault::Access;
 use machine::memory::{LOCAL_WINDOW, RANK_SHIFT, SHARED_WINDOW, SpaceKind, WINDOW_SIZE};
 use machine::observe::{Event, MemoryAccess};
-use memory_model::definitions::NEWEST;
 use ptx::module::{Checked, Module};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -379,35 +379,76 @@ impl Detector {
             return;
         }
         let site = *self.sites.get(who.site);
+        // What orders is an element: vectors are as many operations.
+        let count = (bytes / u64::from(site.element)).max(1);
+        let elements = (0..count).map(|element| target.plus(element * u64::from(site.element)));
+        // An acquire comes after what it acquires.
+        if kind != Access::Store && site.acquires && site.seen {
+            elements.clone().for_each(|target| self.acquire_from(who, lanes, &site, target));
+        }
+        let time = self.time;
         for (mask, clock) in self.clocks(who, lanes) {
-            let entry = Entry::of_lanes(self.time, who.home.cta, who.warp, mask, who.site);
+            let entry = Entry::of_lanes(time, who.home.cta, who.warp, mask, who.site);
             let by = Accessor::new(who.home, (who.warp, mask), &clock, entry, (&site, kind));
             self.touch(who, &by, (target, bytes));
         }
-        self.step(who, lanes, Step::Access { key: target.key(), access: kind });
-        // What orders is an element: vectors are as many operations.
-        let count = (bytes / u64::from(site.element)).max(1);
-        for element in 0..count {
-            let target = target.plus(element * u64::from(site.element));
+        for target in elements {
             let location = self.location(target);
-            let strong = |location: &Location| {
-                let scope = NEWEST.common_scope(location.scope, site.scope);
-                location.bytes == site.element && location.writer.shares(who.home, scope)
-            };
-            let morally_strong = location.as_deref().is_some_and(strong);
+            let morally_strong =
+                location.as_deref().is_some_and(|location| location.reaches(who.home, &site));
             if kind != Access::Store
-                && site.seen
                 && let Some(location) = &location
             {
-                self.read_from(who, lanes, &site, target, location, morally_strong);
+                if morally_strong {
+                    let reader = (who.home.cta, who.warp, lanes);
+                    let (write, atomic) = ((location.thread, location.time), kind == Access::Atomic);
+                    self.observe(target, site.element, Observed { write, reader, time, atomic });
+                }
+                if site.seen {
+                    self.read_from(who, lanes, &site, target, location, morally_strong);
+                }
             }
             if kind != Access::Load {
                 for lane in lanes_of(lanes) {
                     let continues = kind == Access::Atomic && morally_strong;
-                    self.release_to(who, lane, &site, target, location.as_deref(), continues);
+                    self.release_to(who, (lane, time), &site, target, location.as_deref(), continues);
                 }
             }
         }
+        self.step(who, lanes, Step::Access { key: target.key(), access: kind });
+    }
+
+    /// An observation of all the bytes of a location.
+    fn observe(&mut self, target: Target, bytes: u32, observed: Observed) {
+        let first = target.key() % GRANULE;
+        let last = first + u64::from(bytes);
+        for start in (0..last).step_by(GRANULE as usize) {
+            let from = start.max(first);
+            let range = (from % GRANULE, last.min(start + GRANULE) - from);
+            self.with_cell(target.plus(from - first), |extras, cell| extras.observe(cell, range, observed));
+        }
+    }
+
+    /// Lanes learn what was released to the write that they are about to read from, with an acquire.
+    fn acquire_from(&mut self, who: Who, lanes: u32, site: &Site, target: Target) {
+        let (home, key) = (who.home, target.key());
+        let Some(location) = self.location(target).filter(|location| location.reaches(home, site)) else {
+            return;
+        };
+        let known = |seen: &Seen| {
+            seen.address == key && seen.acquired && Arc::ptr_eq(&seen.released, &location.released)
+        };
+        let warp = self.warp(who);
+        let mut inside = warp.groups.iter().filter(|group| group.mask & lanes != 0);
+        if location.released.is_empty() || inside.all(|group| group.seen.iter().any(known)) {
+            return;
+        }
+        warp.update(lanes, |group| {
+            location.released.acquire(home, site.scope, &mut group.knowledge);
+            for seen in group.seen.iter().filter(|seen| seen.address == key) {
+                seen.released.acquire(home, site.scope, &mut group.knowledge);
+            }
+        });
     }
 
     /// Lanes do something to synchronise. What they do next is later, if that is recorded.
@@ -477,7 +518,7 @@ impl Detector {
     fn release_to(
         &mut self,
         who: Who,
-        lane: u32,
+        (lane, written): (u32, Time),
         site: &Site,
         target: Target,
         before: Option<&Location>,
@@ -506,7 +547,7 @@ impl Detector {
             self.tick();
         }
         let (scope, bytes) = (site.scope, site.element);
-        self.set_location(target, Location { writer: home, scope, bytes, thread, released });
+        self.set_location(target, Location { writer: home, scope, bytes, thread, time: written, released });
     }
 
     fn with_cell<T>(&mut self, target: Target, act: impl FnOnce(&mut Extras, &mut Cell) -> T) -> Option<T> {

@@ -13,6 +13,7 @@
 //! | --- | --- |
 //! | `clock` | what a thread knows of others, folded along the launch hierarchy |
 //! | `release` | what a location carries for those who acquire, by scope |
+//! | `observed` | which strong writes were observed, for later accesses of their location |
 //! | `site` | what an instruction is to the memory model |
 //! | `shadow` | who accessed every byte last |
 //! | `state` | threads, CTAs, launches |
@@ -33,6 +34,7 @@ mod detector;
 mod diagnose;
 mod heap;
 mod litmus;
+mod observed;
 mod order;
 mod release;
 mod report;

@@ -46,8 +46,14 @@ pub(crate) fn of_race(race: &Race<'_>, sites: &Sites) -> Option<(String, String)
         acquired.push(Line::Barrier(0));
     } else {
         let strong = |order| Site { order, scope: Scope::Sys, element: 4, ..*race.sites.0 };
-        released.push(Line::Write { flag: 0, site: Site { action: Action::Access(Access::Store), ..strong(Order::Release) } });
-        acquired.push(Line::Read { flag: 0, site: Site { action: Action::Access(Access::Load), ..strong(Order::Acquire) } });
+        released.push(Line::Write {
+            flag: 0,
+            site: Site { action: Action::Access(Access::Store), ..strong(Order::Release) },
+        });
+        acquired.push(Line::Read {
+            flag: 0,
+            site: Site { action: Action::Access(Access::Load), ..strong(Order::Acquire) },
+        });
     }
     let flag_of = |key: &u64| key >> 63 != 0;
     let spaces: Vec<bool> = flags.iter().map(flag_of).collect();
@@ -113,7 +119,12 @@ fn between(race: &Race<'_>, sites: &Sites) -> (Vec<Line>, Vec<Line>, Vec<u64>) {
 /// Flags between two threads, at most.
 const FLAGS: usize = 4;
 
-fn text(race: &Race<'_>, name: &str, (writer, reader): (&[Line], &[Line]), shared: &[bool]) -> Option<String> {
+fn text(
+    race: &Race<'_>,
+    name: &str,
+    (writer, reader): (&[Line], &[Line]),
+    shared: &[bool],
+) -> Option<String> {
     let [later, earlier] = race.actors else { return None };
     let space = |shared: bool| if shared { "shared" } else { "global" };
     let own = space(race.shared);

@@ -6,6 +6,7 @@
 //! a byte.
 
 use crate::clock::Time;
+use crate::observed::{Observed, Thread};
 use crate::release::{Home, Released};
 use crate::site::SiteId;
 use memory_model::event::Scope;
@@ -112,8 +113,8 @@ pub(crate) struct Location {
     pub(crate) writer: Home,
     pub(crate) scope: Scope,
     pub(crate) bytes: u32,
-    /// CTA, warp and lane.
-    pub(crate) thread: (u32, u16, u32),
+    pub(crate) thread: Thread,
+    pub(crate) time: Time,
     pub(crate) released: Arc<Released>,
 }
 
@@ -124,6 +125,7 @@ pub(crate) struct Extra {
     pub(crate) reads: Vec<Entry>,
     pub(crate) strong_writes: Vec<Entry>,
     pub(crate) strong_reads: Vec<Entry>,
+    pub(crate) observed: Vec<Observed>,
     pub(crate) location: Option<Box<Location>>,
     /// The cells of the single bytes; that of all four is then out of use.
     pub(crate) bytes: Option<Box<[Cell; 4]>>,

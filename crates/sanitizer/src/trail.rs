@@ -36,7 +36,13 @@ const STEPS: usize = 256;
 
 impl Trails {
     /// Lanes of a warp do something.
-    pub(crate) fn record(&mut self, (cta, warp, lanes): (u32, u16, u32), site: SiteId, step: Step, time: Time) {
+    pub(crate) fn record(
+        &mut self,
+        (cta, warp, lanes): (u32, u16, u32),
+        site: SiteId,
+        step: Step,
+        time: Time,
+    ) {
         let steps = self.0.entry((cta, warp)).or_default();
         if steps.len() == STEPS {
             steps.pop_front();

@@ -136,7 +136,9 @@ fn check(
 
 /// Whether a litmus test that a report comes with has a race, by the axioms.
 fn has_race(text: &str) -> Result<bool, String> {
-    let (module, diagnostics) = ptx::compile(&ptx::source::Source::new("race.ptx", text)).into_result().map_err(|why| format!("{why:?}"))?;
+    let (module, diagnostics) = ptx::compile(&ptx::source::Source::new("race.ptx", text))
+        .into_result()
+        .map_err(|why| format!("{why:?}"))?;
     let _ = diagnostics;
     let test = from_ptx::parse(&module).map_err(|why| why.to_string())?;
     let model = Model::new(Family::Isa, test.version).ok_or("no model")?;
