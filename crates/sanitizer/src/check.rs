@@ -12,6 +12,7 @@ use crate::site::{Site, Sites};
 use crate::state::Launch;
 use machine::fault::Access;
 use memory_model::definitions::NEWEST;
+use memory_model::event::Scope;
 
 /// Readers of a cell that are kept apart. More become a range of CTAs.
 const READERS: usize = 4;
@@ -84,7 +85,7 @@ impl<'a> Accessor<'a> {
     }
 
     /// Whether everything that an entry stands for happens before.
-    fn is_after(&self, entry: &Entry, clock: &Clock, own: bool) -> bool {
+    pub(crate) fn is_after(&self, entry: &Entry, clock: &Clock, own: bool) -> bool {
         if entry.time <= clock.everyone() {
             return true;
         }
@@ -220,6 +221,10 @@ impl Checker<'_> {
         if cell.extra != 0 {
             let extra = std::mem::take(self.extras.of(cell));
             extra.strong_writes.iter().for_each(|entry| self.compare_strong(entry, &extra, by));
+            if by.site.is_strong() && by.site.scope < Scope::Gpu {
+                let behind = extra.behind.iter().filter(|(_, wrote)| *wrote || writes);
+                behind.for_each(|(entry, wrote)| self.compare(entry, *wrote, by));
+            }
             if writes {
                 let reads = extra.reads.iter().chain(&extra.strong_reads);
                 reads.for_each(|entry| self.compare(entry, false, by));
@@ -233,9 +238,9 @@ impl Checker<'_> {
             }
             (true, true) => {
                 cell.unwritten = 0;
-                self.remember_strong(cell, by, |extra| &mut extra.strong_writes);
+                self.remember_strong(cell, by, true);
             }
-            (false, true) => self.remember_strong(cell, by, |extra| &mut extra.strong_reads),
+            (false, true) => self.remember_strong(cell, by, false),
             (false, false) => self.remember_read(cell, by),
         }
     }
@@ -279,7 +284,7 @@ impl Checker<'_> {
         let site = self.sites.get(entry.site());
         let scope = NEWEST.common_scope(site.scope, by.site.scope);
         let home = match entry.range() {
-            Some(_) if scope < memory_model::event::Scope::Gpu => return false,
+            Some(_) if scope < Scope::Gpu => return false,
             _ => home_of(self.launches, entry.cta),
         };
         site.is_strong()
@@ -320,30 +325,47 @@ impl Checker<'_> {
         }
     }
 
-    fn remember_strong(
-        &mut self,
-        cell: &mut Cell,
-        by: &Accessor<'_>,
-        which: impl Fn(&mut Extra) -> &mut Vec<Entry>,
-    ) {
+    fn remember_strong(&mut self, cell: &mut Cell, by: &Accessor<'_>, wrote: bool) {
         let sites = self.sites;
-        let list = which(self.extras.of(cell));
+        let extra = self.extras.of(cell);
+        let list = if wrote { &mut extra.strong_writes } else { &mut extra.strong_reads };
         let same = |entry: &Entry| {
             let site = sites.get(entry.site());
             site.scope == by.site.scope && site.element == by.site.element
         };
+        let again = |entry: &Entry| {
+            let (warps, lanes) = (entry.warps & by.entry.warps, entry.lanes & by.entry.lanes);
+            entry.time == by.entry.time && entry.cta == by.entry.cta && warps != 0 && lanes != 0
+        };
+        if wrote && list.iter().any(again) {
+            extra.repeated = by.entry.time;
+        }
         if list.iter_mut().any(|entry| same(entry) && entry.merge(&by.entry)) {
             return;
         }
+        // Who is morally strong to this access is so to the earlier one; if it is of another CTA, only with a wide scope.
+        let wide = by.site.scope >= Scope::Gpu;
+        let behind = &mut extra.behind;
         list.retain(|entry| {
             let site = sites.get(entry.site());
             let covers = site.scope >= by.site.scope && site.element == by.site.element;
-            !(covers && by.is_after(entry, by.clock, true))
+            let near = entry.range().is_none() && entry.cta == by.home.cta;
+            let over = covers && (near || wide) && by.is_after(entry, by.clock, true);
+            if over {
+                if behind.len() == STRONG {
+                    behind.remove(0);
+                }
+                behind.push((*entry, wrote));
+            }
+            !over
         });
         list.push(by.entry);
-        if list.len() > STRONG && list.iter().all(same) {
-            let wide = widen(list);
-            list.extend(wide);
+        if list.len() > STRONG {
+            let (mut alike, others): (Vec<Entry>, Vec<Entry>) = list.iter().partition(|entry| same(entry));
+            if alike.len() > STRONG {
+                let wide = widen(&mut alike);
+                *list = others.into_iter().chain(alike).chain(wide).collect();
+            }
         }
     }
 }

@@ -418,14 +418,19 @@ impl Detector {
         self.step(who, lanes, Step::Access { key: target.key(), access: kind });
     }
 
-    /// An observation of all the bytes of a location.
+    /// An observation of all the bytes of a location. What the writer writes next is later, so that it is told apart.
     fn observe(&mut self, target: Target, bytes: u32, observed: Observed) {
         let first = target.key() % GRANULE;
         let last = first + u64::from(bytes);
+        let mut new = false;
         for start in (0..last).step_by(GRANULE as usize) {
             let from = start.max(first);
             let range = (from % GRANULE, last.min(start + GRANULE) - from);
-            self.with_cell(target.plus(from - first), |extras, cell| extras.observe(cell, range, observed));
+            let at = target.plus(from - first);
+            new |= self.with_cell(at, |extras, cell| extras.observe(cell, range, observed)) == Some(true);
+        }
+        if new && !observed.atomic {
+            self.tick();
         }
     }
 

@@ -27,37 +27,49 @@ pub(crate) struct Observed {
 const MOST: usize = 16;
 
 impl Extras {
-    /// The bytes of a cell from one on were observed by a read of so many bytes.
-    pub(crate) fn observe(&mut self, cell: &mut Cell, (byte, bytes): (u64, u64), observed: Observed) {
+    /// The bytes of a cell from one on were observed by a read of so many bytes; whether that was not known.
+    pub(crate) fn observe(&mut self, cell: &mut Cell, (byte, bytes): (u64, u64), observed: Observed) -> bool {
         if self.is_split(cell) {
             let mut parts = *self.bytes_of(cell);
             let end = (byte + bytes).min(parts.len() as u64) as usize;
+            let mut new = false;
             for part in &mut parts[byte as usize..end] {
-                self.of(part).observe(observed);
+                new |= self.of(part).observe(observed);
             }
             *self.bytes_of(cell) = parts;
+            new
         } else {
-            self.of(cell).observe(observed);
+            self.of(cell).observe(observed)
         }
     }
 }
 
 impl Extra {
-    fn observe(&mut self, new: Observed) {
+    fn observe(&mut self, new: Observed) -> bool {
         // Who spins observes the same again and again.
         let same =
             |old: &Observed| (old.write, old.reader, old.atomic) == (new.write, new.reader, new.atomic);
         if self.observed.iter().any(same) {
-            return;
+            return false;
         }
         if self.observed.len() == MOST {
             self.observed.remove(0);
         }
         self.observed.push(new);
+        true
+    }
+
+    /// Whether an access comes after observers of a strong write, and after all the writes before that: who has observed
+    /// the last has not observed these.
+    pub(crate) fn is_past(&self, entry: &Entry, by: &Accessor<'_>) -> bool {
+        let writes = self.behind.iter().filter(|(_, wrote)| *wrote);
+        let mut before = writes.map(|(entry, _)| entry);
+        self.has_observers(entry, by)
+            && before.all(|entry| by.is_after(entry, by.clock, true) || self.has_observers(entry, by))
     }
 
     /// Whether an access comes after observers of all the strong writes that an entry stands for.
-    pub(crate) fn is_past(&self, entry: &Entry, by: &Accessor<'_>) -> bool {
+    fn has_observers(&self, entry: &Entry, by: &Accessor<'_>) -> bool {
         if self.observed.is_empty() || entry.range().is_some() || !entry.is_of_threads() {
             return false;
         }
@@ -65,9 +77,11 @@ impl Extra {
         let lanes =
             |warp| (0..32u32).filter(|lane| entry.lanes >> lane & 1 != 0).map(move |lane| (warp, lane));
         let mut threads = warps.flat_map(lanes);
+        // Of several writes of one thread at one time it is not known which was observed.
+        let told = entry.time > self.repeated;
         threads.all(|(warp, lane)| {
             let thread = (entry.cta, warp, lane);
-            by.knows(thread, entry.time) || self.was_observed((thread, entry.time), by, MOST)
+            by.knows(thread, entry.time) || told && self.was_observed((thread, entry.time), by, MOST)
         })
     }
 

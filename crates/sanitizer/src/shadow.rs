@@ -125,7 +125,11 @@ pub(crate) struct Extra {
     pub(crate) reads: Vec<Entry>,
     pub(crate) strong_writes: Vec<Entry>,
     pub(crate) strong_reads: Vec<Entry>,
+    /// Strong accesses before these, and whether they wrote: for later ones that are weak, or have a narrow scope.
+    pub(crate) behind: Vec<(Entry, bool)>,
     pub(crate) observed: Vec<Observed>,
+    /// When a thread wrote strongly for the last time that had done so at that time before.
+    pub(crate) repeated: Time,
     pub(crate) location: Option<Box<Location>>,
     /// The cells of the single bytes; that of all four is then out of use.
     pub(crate) bytes: Option<Box<[Cell; 4]>>,
