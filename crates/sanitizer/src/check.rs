@@ -398,6 +398,7 @@ pub(crate) fn launch_of(launches: &[Launch], cta: u32) -> Option<&Launch> {
     launches[..behind].last()
 }
 
-fn home_of(launches: &[Launch], cta: u32) -> Option<Home> {
+/// Where a CTA is.
+pub(crate) fn home_of(launches: &[Launch], cta: u32) -> Option<Home> {
     launch_of(launches, cta).map(|launch| launch.home(launch.block_of(cta)))
 }

@@ -415,7 +415,7 @@ impl Detector {
                 }
             }
         }
-        self.step(who, lanes, Step::Access { key: target.key(), access: kind });
+        self.step(who, lanes, Step::Access { key: target.key(), access: kind }, time);
     }
 
     /// An observation of all the bytes of a location. What the writer writes next is later, so that it is told apart.
@@ -456,12 +456,11 @@ impl Detector {
         });
     }
 
-    /// Lanes do something to synchronise. What they do next is later, if that is recorded.
+    /// Lanes do something to synchronise, which is recorded if that is asked for.
     #[inline(always)]
-    pub(crate) fn step(&mut self, who: Who, lanes: u32, step: Step) {
+    pub(crate) fn step(&mut self, who: Who, lanes: u32, step: Step, time: Time) {
         if let Some(trails) = &mut self.trails {
-            trails.record((who.home.cta, who.warp, lanes), who.site, step, self.time);
-            self.tick();
+            trails.record((who.home.cta, who.warp, lanes), who.site, step, time);
         }
     }
 

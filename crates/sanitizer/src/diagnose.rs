@@ -1,6 +1,6 @@
 //! From two accesses that race to what a person is told: who they are, and what is missing between them.
 
-use crate::check::{Conflict, Why, launch_of};
+use crate::check::{Conflict, Why, home_of, launch_of};
 use crate::clock::Time;
 use crate::detector::{Detector, Target, Who};
 use crate::litmus;
@@ -11,7 +11,7 @@ use crate::state::Failure;
 use machine::Location;
 use machine::fault::Access;
 use machine::observe::Lanes;
-use memory_model::event::Order;
+use memory_model::event::{Order, Scope};
 
 /// What is missing between two accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -240,7 +240,9 @@ pub(crate) fn race(detector: &mut Detector, who: Who, conflict: &Conflict, targe
     let (warp, other) = thread_of(detector, who, &conflict.earlier, lane);
     let trails = (detector.steps((of.0, warp, other), since), detector.steps((of.1, who.warp, lane), since));
     let shared = matches!(target, Target::Shared(..));
-    let race = litmus::Race { actors: &actors, sites: (&a, &b), shared, trails };
+    let homes = [of.0, of.1].map(|cta| home_of(&detector.launches, cta));
+    let one_cluster = matches!(homes, [Some(a), Some(b)] if a.shares(b, Scope::Cluster));
+    let race = litmus::Race { actors: &actors, sites: (&a, &b), shared, one_cluster, trails };
     let litmus = litmus::of_race(&race, &detector.sites);
     let report = Report {
         kind: "race",

@@ -22,6 +22,8 @@ pub(crate) struct Race<'a> {
     /// Of the earlier access, and of the later one.
     pub(crate) sites: (&'a Site, &'a Site),
     pub(crate) shared: bool,
+    /// Whether both threads are of one cluster.
+    pub(crate) one_cluster: bool,
     /// What the earlier thread has done behind its access, and the later one before its own.
     pub(crate) trails: (Vec<Record>, Vec<Record>),
 }
@@ -39,7 +41,7 @@ enum Line {
 pub(crate) fn of_race(race: &Race<'_>, sites: &Sites) -> Option<(String, String)> {
     let (writer, reader, flags) = between(race, sites);
     let [later, earlier] = race.actors else { return None };
-    let one_cta = race.shared || earlier.block == later.block;
+    let one_cta = earlier.block == later.block;
     let (mut released, mut acquired) = (Vec::new(), Vec::new());
     if one_cta {
         released.push(Line::Barrier(0));
@@ -55,8 +57,7 @@ pub(crate) fn of_race(race: &Race<'_>, sites: &Sites) -> Option<(String, String)
             site: Site { action: Action::Access(Access::Load), ..strong(Order::Acquire) },
         });
     }
-    let flag_of = |key: &u64| key >> 63 != 0;
-    let spaces: Vec<bool> = flags.iter().map(flag_of).collect();
+    let spaces: Vec<bool> = flags.iter().map(|key| one_cta && key >> 63 != 0).collect();
     let racy = text(race, "race", (&writer, &reader), &spaces)?;
     let repaired = text(race, "race-repaired", (&released, &acquired), &[false])?;
     Some((racy, repaired))
@@ -127,9 +128,15 @@ fn text(
 ) -> Option<String> {
     let [later, earlier] = race.actors else { return None };
     let space = |shared: bool| if shared { "shared" } else { "global" };
-    let own = space(race.shared);
+    // Shared memory of another CTA has no name in a test: that of the device serves as well.
+    let near = race.shared && earlier.block == later.block;
+    let own = space(near);
     let (first, second) = (access(race.sites.0, own)?, access(race.sites.1, own)?);
-    let cta = u32::from(earlier.block != later.block && !race.shared);
+    let place = match (earlier.block == later.block, race.one_cluster) {
+        (true, _) => "cta 0, cluster 0",
+        (false, true) => "cta 1, cluster 0",
+        (false, false) => "cta 0, cluster 1",
+    };
     let bytes = race.sites.0.element.max(race.sites.1.element);
     let line = |actor: &Actor| actor.location.ptx.as_ref().map_or(String::new(), ToString::to_string);
     let mut text = String::new();
@@ -138,8 +145,8 @@ fn text(
         text,
         "//: litmus {name}\n\
          // {} and {}\n\
-         //: thread P0 earlier cta 0, gpu 0\n\
-         //: thread P1 later cta {cta}, gpu 0\n\
+         //: thread P0 earlier cta 0, cluster 0, gpu 0\n\
+         //: thread P1 later {place}, gpu 0\n\
          //: exists (x == 1)\n\
          .version 8.6\n.target sm_90\n.address_size 64\n\n\
          .visible .{own} .align 16 .b{} x;\n",

@@ -41,7 +41,7 @@ impl Detector {
     /// A fence. The order that Fence-SC gives two `fence.sc` is not taken for one that excuses a race: which of them comes
     /// first is the schedule's choice, unless values force it.
     fn fence(&mut self, who: Who, mask: u32, site: &Site) {
-        self.step(who, mask, Step::Fence);
+        self.step(who, mask, Step::Fence, self.time);
         let (time, home, scope) = (self.time, who.home, site.scope);
         self.warp(who).update(mask, |group| {
             if site.acquires {
@@ -164,7 +164,7 @@ impl Detector {
 
     fn arrived(&mut self, launch: usize, lanes: Lanes, (number, threads): (usize, Option<u32>), waits: bool) {
         let who = self.who(launch, lanes.block, lanes.warp, lanes.place);
-        self.step(who, lanes.mask, Step::Barrier(number));
+        self.step(who, lanes.mask, Step::Barrier(number), self.time);
         let knowledge = self.released(who, lanes.mask);
         let arrival =
             Arrival { warp: who.warp, mask: lanes.mask, waits, site: who.site, threads, knowledge, lanes };

@@ -1,5 +1,8 @@
 //! What threads did to synchronise, step by step, for the litmus tests that reports come with. Nothing is recorded unless
 //! it is asked for ([`crate::Checks`]).
+//!
+//! A step is of the time at which it was made, which goes on with releases, fences and barriers. So it is known which of these
+//! came behind a weak access of the thread; of a relaxed access it may not be, which orders nothing by itself.
 
 use crate::clock::Time;
 use crate::site::SiteId;
