@@ -102,9 +102,22 @@ pub fn module(program: &Program, one_warp: bool) -> Result<Once, Unsupported> {
     Ok(Once { text: out, ctas: ctas.len() as u32, threads, terms })
 }
 
-/// Whether each value that is read tells which write it is of: all writes of a location write different numbers, none of
-/// them zero.
+/// Whether the registers tell which write each read takes: all writes of a location write different numbers, none of them
+/// zero, and no read's register is written by another instruction.
 pub fn tells_sources(program: &Program) -> bool {
+    let reads = |thread: &Thread| {
+        let mut written = BTreeSet::new();
+        thread
+            .code
+            .iter()
+            .flat_map(|instruction| instruction.registers().0)
+            .all(|register| written.insert(register))
+    };
+    let returns =
+        |instruction: &Instruction| !matches!(instruction, Instruction::Atomic { destination: None, .. });
+    if !program.threads.iter().all(|thread| reads(thread) && thread.code.iter().all(returns)) {
+        return false;
+    }
     let mut seen = BTreeSet::new();
     let mut tells = |(object, value): (u32, Operand)| match value {
         Operand::Constant(value) => value != 0 && seen.insert((object, value)),

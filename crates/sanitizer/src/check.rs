@@ -223,7 +223,8 @@ impl Checker<'_> {
             extra.strong_writes.iter().for_each(|entry| self.compare_strong(entry, &extra, by));
             if by.site.is_strong() && by.site.scope < Scope::Gpu {
                 let behind = extra.behind.iter().filter(|(_, wrote)| *wrote || writes);
-                behind.for_each(|(entry, wrote)| self.compare(entry, *wrote, by));
+                let unseen = behind.filter(|(entry, wrote)| !wrote || !extra.has_observers(entry, by));
+                unseen.for_each(|(entry, wrote)| self.compare(entry, *wrote, by));
             }
             if writes {
                 let reads = extra.reads.iter().chain(&extra.strong_reads);

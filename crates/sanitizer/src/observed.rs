@@ -69,7 +69,7 @@ impl Extra {
     }
 
     /// Whether an access comes after observers of all the strong writes that an entry stands for.
-    fn has_observers(&self, entry: &Entry, by: &Accessor<'_>) -> bool {
+    pub(crate) fn has_observers(&self, entry: &Entry, by: &Accessor<'_>) -> bool {
         if self.observed.is_empty() || entry.range().is_some() || !entry.is_of_threads() {
             return false;
         }
