@@ -364,15 +364,18 @@ fn final_values(state: &State, context: &Context, location: usize) -> BTreeMap<i
     values.into_iter().map(|(value, writes)| (value as i64, writes)).collect()
 }
 
-/// All combinations of the values of some terms at the end of an execution, with the writes of final values.
-fn combinations(state: &State, context: &Context, terms: &[Term]) -> Vec<(Vec<i64>, Vec<(Reader, EventId)>)> {
+/// The values of some terms, with the writes that final values are of.
+type Ended = (Vec<i64>, Vec<(Reader, EventId)>);
+
+/// All combinations of the values of some terms at the end of an execution.
+fn combinations(state: &State, context: &Context, terms: &[Term]) -> Vec<Ended> {
     let mut all = vec![(Vec::new(), Vec::new())];
     for &term in terms {
         let values = match term {
             Term::Memory(location) => final_values(state, context, location),
             _ => BTreeMap::from([(register_value(state, term).unwrap_or_default(), Vec::new())]),
         };
-        let with = |(before, writes): &(Vec<i64>, Vec<(Reader, EventId)>)| {
+        let with = |(before, writes): &Ended| {
             let with = |(value, more): (&i64, &Vec<(Reader, EventId)>)| {
                 ([&before[..], &[*value]].concat(), [&writes[..], &more[..]].concat())
             };

@@ -136,5 +136,5 @@ pub fn tells_sources(program: &Program) -> bool {
         },
         _ => Vec::new(),
     });
-    written.into_iter().all(|of| tells(of))
+    written.into_iter().all(&mut tells)
 }

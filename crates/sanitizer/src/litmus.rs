@@ -74,12 +74,14 @@ fn between(race: &Race<'_>, sites: &Sites) -> (Vec<Line>, Vec<Line>, Vec<u64>) {
             matches!(other.step, Step::Access { key: of, access } if of == key && access != Access::Store)
                 && other.time >= record.time
         });
-        if access != Access::Load && !flags.contains(&key) && flags.len() < FLAGS {
-            if let Some(read) = read {
-                writes.push((at, flags.len()));
-                reads.push((read, flags.len()));
-                flags.push(key);
-            }
+        if access != Access::Load
+            && !flags.contains(&key)
+            && flags.len() < FLAGS
+            && let Some(read) = read
+        {
+            writes.push((at, flags.len()));
+            reads.push((read, flags.len()));
+            flags.push(key);
         }
     }
     let barrier = |record: &Record| match record.step {
