@@ -201,11 +201,8 @@ fn answer(arguments: &Arguments, path: &Path, loaded: &Loaded) -> Result<Exit, F
     let question = Question::new(program, model, options);
     let fail = undecided(path);
     let verdict = question.verdict().map_err(&fail)?;
-    let checker = Checker::new(program, model.family, model.version, options);
-    let certified = match &verdict.execution {
-        Some(execution) => checker.accepts_execution(execution),
-        None => question.proof().map_err(&fail)?.is_some_and(|proof| checker.accepts_proof(&proof)),
-    };
+    let checker = Checker::new(program, model.family, model.version, options.bound);
+    let certified = checker.accepts(&question.certificate(&verdict).map_err(&fail)?);
     let answers = Answers {
         outcomes: question.outcomes().map_err(&fail)?,
         race: question.race().map_err(&fail)?,

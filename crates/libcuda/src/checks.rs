@@ -31,7 +31,8 @@ pub(crate) fn wanted() -> Option<Arc<Checking>> {
         Some(path) => {
             let mut value = report.json();
             value["text"] = report.text().into();
-            value["litmus"] = report.litmus.clone().into();
+            let (racy, repaired) = report.litmus.clone().unzip();
+            (value["litmus"], value["repaired"]) = (racy.into(), repaired.into());
             let file = OpenOptions::new().append(true).create(true).open(path);
             if let Err(error) = file.and_then(|mut file| writeln!(file, "{value}")) {
                 log::error!("WARPLOOM_CHECK_REPORT: {}: {error}", path.display());

@@ -1,14 +1,15 @@
 //! What a model says of a litmus test.
 
+use crate::certificate::{Certificate, Choices, Name, Proof, Reader};
 use crate::consistency::Decided;
-use crate::event::Event;
+use crate::event::{Cell, Event};
 use crate::facts::{Base, Facts};
 use crate::layout::Layout;
 use crate::model::Model;
 use crate::plan::{Stage, Values};
 use crate::program::{Condition, Program, Quantifier, Term};
 use crate::relation::EventId;
-use crate::search::{End, Goal, Proof, Search};
+use crate::search::{End, Goal, Search};
 use crate::unfold::{Context, State, Status, TooLarge};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -62,13 +63,15 @@ pub struct Execution {
     /// What each event wrote or returned.
     pub event_values: Vec<Option<i64>>,
     /// For each cell of each read: the read, the write it takes, and the place of the cell.
-    pub reads_from: Vec<(EventId, EventId, crate::layout::Cell)>,
+    pub reads_from: Vec<(EventId, EventId, Cell)>,
     /// The pairs of coherence that were chosen and do not follow.
     pub chosen_co: Vec<(EventId, EventId)>,
     /// The pairs of Fence-SC that were chosen and do not follow.
     pub chosen_scf: Vec<(EventId, EventId)>,
     /// The values asked about.
     pub outcome: Vec<(Term, i64)>,
+    /// For each location asked about and each of its cells, the write that is the last.
+    finals: Vec<(Reader, EventId)>,
     pub(crate) decided: Decided,
     pub(crate) sources: Vec<crate::unfold::Source>,
 }
@@ -82,6 +85,7 @@ impl Execution {
             chosen_co: decided.co.clone(),
             chosen_scf: decided.scf.clone(),
             outcome,
+            finals: Vec::new(),
             decided: decided.clone(),
             sources: state.sources.clone(),
         }
@@ -90,6 +94,21 @@ impl Execution {
     /// Its events.
     pub fn events(&self) -> &[Event] {
         self.facts.events()
+    }
+
+    /// What was chosen of it, for the checker.
+    pub fn choices(&self) -> Choices {
+        let name = |event| Name::of(self.events(), event);
+        let pairs = |pairs: &[(EventId, EventId)]| pairs.iter().map(|&(a, b)| (name(a), name(b))).collect();
+        let bar: Vec<_> = self.facts.base(Base::Bar).pairs().collect();
+        let reads = self.reads_from.iter().map(|&(read, write, cell)| ((name(read), cell), name(write)));
+        Choices {
+            sources: reads.chain(self.finals.iter().map(|&(reader, write)| (reader, name(write)))).collect(),
+            barriers: Some(pairs(&bar)),
+            coherence: pairs(&self.chosen_co),
+            fences: pairs(&self.chosen_scf),
+            ..Choices::default()
+        }
     }
 }
 
@@ -220,6 +239,14 @@ impl<'a> Question<'a> {
         }
     }
 
+    /// What shows that the verdict is right.
+    pub fn certificate(&self, verdict: &Verdict) -> Result<Certificate, Undecided> {
+        Ok(match &verdict.execution {
+            Some(execution) => Certificate::Execution(execution.choices()),
+            None => Certificate::Proof(self.proof()?.unwrap_or(Proof::Unfinished)),
+        })
+    }
+
     /// All ways to end, with their counts.
     pub fn outcomes(&self) -> Result<Outcomes, Undecided> {
         let terms = self.terms();
@@ -299,44 +326,62 @@ fn register_value(state: &State, term: Term) -> Option<i64> {
     }
 }
 
-/// All values that a location may have in the end: a coherence-last write for each of its cells.
-fn final_values(state: &State, context: &Context, location: usize) -> Vec<i64> {
-    let bytes = context.program.locations[location].bytes;
-    let mut values = vec![0u64];
-    for cell in context.layout.cells_of(bytes) {
-        let covers = |event: EventId| {
-            let event = &state.facts.events()[event];
-            event.is_write() && event.bytes().is_some_and(|bytes| cell.is_in(bytes))
-        };
-        let co = state.facts.base(Base::Co);
-        let last = |&write: &EventId| covers(write) && !co.row(write).iter().any(covers);
-        let mut parts: Vec<u64> = (0..state.facts.len())
-            .filter(last)
-            .filter_map(|write| state.cell_value(context, write, cell))
-            .collect();
-        parts.sort_unstable();
-        parts.dedup();
-        let shift = (cell.start - bytes.start) * 8;
-        values =
-            values.iter().flat_map(|value| parts.iter().map(move |part| value | part << shift)).collect();
-    }
-    values.into_iter().map(|value| value as i64).collect()
+/// The cells of a location, as the condition reads them.
+fn final_readers(context: &Context, location: usize) -> impl Iterator<Item = Reader> {
+    let name = Name { thread: None, index: location };
+    context.layout.cells_of(context.program.locations[location].bytes).map(move |cell| (name, cell))
 }
 
+/// The writes of a cell, and whether each is the last of a coherence order.
+fn writes_of(state: &State, cell: Cell) -> impl Iterator<Item = (EventId, bool)> {
+    let covers = move |&event: &EventId| {
+        let event = &state.facts.events()[event];
+        event.is_write() && event.covers(cell)
+    };
+    let co = state.facts.base(Base::Co);
+    (0..state.facts.len()).filter(covers).map(move |write| (write, !co.row(write).iter().any(|b| covers(&b))))
+}
+
+/// All values that a location may have in the end, each with a coherence-last write for each of its cells.
+fn final_values(state: &State, context: &Context, location: usize) -> BTreeMap<i64, Vec<(Reader, EventId)>> {
+    let start = context.program.locations[location].bytes.start;
+    let mut values = BTreeMap::from([(0u64, Vec::new())]);
+    for (name, cell) in final_readers(context, location) {
+        let last = writes_of(state, cell).filter(|(_, last)| *last);
+        let parts: BTreeMap<u64, EventId> =
+            last.filter_map(|(write, _)| Some((state.cell_value(context, write, cell)?, write))).collect();
+        let with = |(value, writes): (&u64, &Vec<(Reader, EventId)>)| {
+            let with = |(part, write): (&u64, &EventId)| {
+                (
+                    value | part << ((cell.start - start) * 8),
+                    [&writes[..], &[((name, cell), *write)]].concat(),
+                )
+            };
+            parts.iter().map(with).collect::<Vec<_>>()
+        };
+        values = values.iter().flat_map(with).collect();
+    }
+    values.into_iter().map(|(value, writes)| (value as i64, writes)).collect()
+}
+
+/// The values of some terms, with the writes that final values are of.
+type Ended = (Vec<i64>, Vec<(Reader, EventId)>);
+
 /// All combinations of the values of some terms at the end of an execution.
-fn combinations(state: &State, context: &Context, terms: &[Term]) -> Vec<Vec<i64>> {
-    let mut all = vec![Vec::new()];
+fn combinations(state: &State, context: &Context, terms: &[Term]) -> Vec<Ended> {
+    let mut all = vec![(Vec::new(), Vec::new())];
     for &term in terms {
         let values = match term {
             Term::Memory(location) => final_values(state, context, location),
-            _ => vec![register_value(state, term).unwrap_or_default()],
+            _ => BTreeMap::from([(register_value(state, term).unwrap_or_default(), Vec::new())]),
         };
-        all = all
-            .iter()
-            .flat_map(|before| {
-                values.iter().map(move |value| before.iter().copied().chain([*value]).collect())
-            })
-            .collect();
+        let with = |(before, writes): &Ended| {
+            let with = |(value, more): (&i64, &Vec<(Reader, EventId)>)| {
+                ([&before[..], &[*value]].concat(), [&writes[..], &more[..]].concat())
+            };
+            values.iter().map(with).collect::<Vec<_>>()
+        };
+        all = all.iter().flat_map(with).collect();
     }
     all
 }
@@ -376,14 +421,62 @@ impl Goal for Find<'_> {
         if let Some(filter) = &self.context.program.filter {
             filter.terms(&mut terms);
         }
-        for values in combinations(state, &self.context, &terms) {
+        for (values, finals) in combinations(state, &self.context, &terms) {
             if meets(self.context.program, self.wanted, &|term| lookup(&terms, &values, term)) == Some(true) {
                 let outcome = terms.iter().copied().zip(values).collect();
-                self.found = Some(Execution::new(state, decided, outcome));
+                self.found = Some(Execution { finals, ..Execution::new(state, decided, outcome) });
                 return true;
             }
         }
         false
+    }
+
+    /// The execution does not end as is wanted, whichever last writes its final values are of.
+    fn refutation(&self, state: &State) -> Proof {
+        let mut terms = Vec::new();
+        self.context.program.condition.terms(&mut terms);
+        if let Some(filter) = &self.context.program.filter {
+            filter.terms(&mut terms);
+        }
+        let location = |term: &Term| match *term {
+            Term::Memory(location) => Some(location),
+            _ => None,
+        };
+        let readers: Vec<Reader> = terms
+            .iter()
+            .filter_map(location)
+            .flat_map(|location| final_readers(&self.context, location))
+            .collect();
+        self.without(state, &readers, &mut Vec::new())
+    }
+}
+
+impl Find<'_> {
+    /// That no choice of writes for these cells of final values is as wanted, beside those that were chosen.
+    fn without(&self, state: &State, readers: &[Reader], taken: &mut Vec<(Reader, EventId)>) -> Proof {
+        let of_location = |location: usize| {
+            let start = self.context.program.locations[location].bytes.start;
+            let part = |reader: Reader| {
+                let (_, write) = taken.iter().find(|(known, _)| *known == reader)?;
+                let (_, cell) = reader;
+                Some(state.cell_value(&self.context, *write, cell)? << ((cell.start - start) * 8))
+            };
+            final_readers(&self.context, location).map(part).sum::<Option<u64>>()
+        };
+        let value = |term: Term| match term {
+            Term::Memory(location) => of_location(location).map(|value| value as i64),
+            _ => register_value(state, term),
+        };
+        let refuted = meets(self.context.program, self.wanted, &value) == Some(false);
+        let Some((&reader, rest)) = readers.split_first().filter(|_| !refuted) else { return Proof::Refuted };
+        let mut cases = Vec::new();
+        for (write, last) in writes_of(state, reader.1) {
+            taken.push((reader, write));
+            let proof = if last { self.without(state, rest, taken) } else { Proof::Overwritten };
+            taken.pop();
+            cases.push((Name::of(state.facts.events(), write), proof));
+        }
+        Proof::Source { reader, cases, later: None }
     }
 }
 
@@ -400,7 +493,7 @@ impl Goal for Collect<'_> {
 
     fn found(&mut self, state: &State, _: &Decided, _: &Values) -> bool {
         let program = self.context.program;
-        for values in combinations(state, &self.context, &self.terms) {
+        for (values, _) in combinations(state, &self.context, &self.terms) {
             let kept = |filter: &Condition| {
                 filter.evaluate(&|term| lookup(&self.terms, &values, term)) == Some(true)
             };
@@ -446,13 +539,18 @@ impl Goal for FindRace<'_> {
 /// reads-from and barriers, and asks.
 pub fn races_of_trace(facts: &Facts, model: &Model) -> Vec<(EventId, EventId)> {
     let mut values = Values::default();
-    model.plan.evaluate(Stage::Events, facts, &mut values);
-    model.plan.evaluate(Stage::Choices, facts, &mut values);
+    base_stages(facts, model, &mut values);
     races(facts, model, &values)
 }
 
+/// Evaluates all that does not depend on coherence.
+pub(crate) fn base_stages(facts: &Facts, model: &Model, values: &mut Values) {
+    model.plan.evaluate(Stage::Events, facts, values);
+    model.plan.evaluate(Stage::Choices, facts, values);
+}
+
 /// The data races of a consistent execution: accesses that overlap, one of them a write, that are not morally strong to
-/// one another and that causality does not order.
+/// one another and that causality does not order. An atomic is one operation: what its write precedes its read precedes too.
 pub(crate) fn races(facts: &Facts, model: &Model, values: &Values) -> Vec<(EventId, EventId)> {
     let (Some(ms), Some(cause)) = (model.plan.named("ms", values), model.plan.named("cause", values)) else {
         return Vec::new();
@@ -465,8 +563,11 @@ pub(crate) fn races(facts: &Facts, model: &Model, values: &Values) -> Vec<(Event
         let ordered = facts.base(Base::Po).contains(a, b) || facts.base(Base::Po).contains(b, a);
         let own = ordered && events[a].proxy == events[b].proxy;
         let conflict = a < b && !initial && !own && (events[a].is_write() || events[b].is_write());
-        let rmw = facts.base(Base::Rmw).contains(a, b);
-        if conflict && !rmw && !ms.contains(a, b) && !cause.contains(a, b) && !cause.contains(b, a) {
+        let rmw = facts.base(Base::Rmw);
+        let precedes = |a: EventId, b: EventId| {
+            cause.contains(a, b) || rmw.row(a).iter().any(|write| cause.contains(write, b))
+        };
+        if conflict && !rmw.contains(a, b) && !ms.contains(a, b) && !precedes(a, b) && !precedes(b, a) {
             races.push((a, b));
         }
     }

@@ -169,6 +169,24 @@ impl Bytes {
     }
 }
 
+/// A piece of an object that every access has whole or not at all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Cell {
+    /// The object.
+    pub object: u32,
+    /// The first byte.
+    pub start: u32,
+    /// How many bytes.
+    pub len: u32,
+}
+
+impl Cell {
+    /// Whether an access has this cell.
+    pub fn is_in(self, bytes: Bytes) -> bool {
+        bytes.object == self.object && bytes.start <= self.start && self.start < bytes.start + bytes.len
+    }
+}
+
 /// What an event does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
@@ -234,6 +252,31 @@ pub struct Event {
 }
 
 impl Event {
+    /// An event of an instruction: weak, of the generic proxy.
+    pub fn new(thread: usize, instruction: usize, placement: Placement, kind: Kind) -> Self {
+        Self {
+            thread: Some(thread as u32),
+            instruction: instruction as u32,
+            placement,
+            kind,
+            order: Order::Weak,
+            scope: None,
+            proxy: Proxy::Generic,
+            unobserved: false,
+        }
+    }
+
+    /// The write before the program to all of an object.
+    pub fn initial(object: usize, len: usize) -> Self {
+        let bytes = Bytes { object: object as u32, address: u32::MAX, start: 0, len: len as u32 };
+        Self { thread: None, ..Self::new(0, 0, Placement::default(), Kind::Init(bytes)) }
+    }
+
+    /// Whether it accesses a cell.
+    pub fn covers(&self, cell: Cell) -> bool {
+        self.bytes().is_some_and(|bytes| cell.is_in(bytes))
+    }
+
     /// The bytes it touches.
     pub fn bytes(&self) -> Option<Bytes> {
         match self.kind {

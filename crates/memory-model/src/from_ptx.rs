@@ -11,13 +11,18 @@
 //! ...
 //! ```
 //!
+//! `//: alias s surface x` says that the variable `s`, of type `.surfref`, is the memory of `x` as a surface; `texture` and
+//! `.texref` likewise; with `generic`, `s` is another address of it.
+//!
 //! A thread runs an entry; its parameters are the variables in parentheses. Variables of `.global` are shared by all
 //! threads, those of `.shared` by the threads of a CTA, and those of `.const` are read through the constant proxy. What an
 //! instruction does is taken from the module that [`ptx`] has checked. Addresses are those of a variable plus a constant,
-//! which may be computed from constants. Understood are loads, stores, atomics and reductions, fences, barriers, mbarriers
-//! ([`mbarrier`]), `mov`, integer arithmetic, `setp` and branches.
+//! which may be computed from constants. Understood are loads, stores, atomics and reductions, one-dimensional surface loads
+//! and stores and texture fetches ([`opaque`]), fences, barriers, mbarriers ([`mbarrier`]), `mov`, integer arithmetic, `setp`
+//! and branches.
 
 mod mbarrier;
+mod opaque;
 
 use crate::event::{Bytes, Order, Part, Placement, Proxy, Scope};
 use crate::language::Version;
@@ -48,8 +53,14 @@ pub struct FromPtx {
 /// Makes a test of a checked module and the directives in its text.
 pub fn parse(module: &Module) -> Result<FromPtx, Problem> {
     let source = module.source.text();
-    let mut test =
-        Test { module, program: empty(), variables: Vec::new(), phases: FxHashMap::default(), source };
+    let mut test = Test {
+        module,
+        program: empty(),
+        variables: Vec::new(),
+        aliases: FxHashMap::default(),
+        phases: FxHashMap::default(),
+        source,
+    };
     let mut assertion = None;
     let mut offset = 0;
     for line in source.split_inclusive('\n') {
@@ -60,6 +71,7 @@ pub fn parse(module: &Module) -> Result<FromPtx, Problem> {
         let (word, rest) = directive.trim().split_once(' ').unwrap_or((directive.trim(), ""));
         match word {
             "litmus" => test.program.name = rest.trim().to_owned(),
+            "alias" => test.alias(at, rest)?,
             "thread" => test.thread(at, rest)?,
             "filter" | "exists" | "~exists" | "forall" => {
                 if word != "filter" {
@@ -107,6 +119,8 @@ struct Test<'a> {
     program: Program,
     /// The objects of variables, by CTA for shared ones.
     variables: Vec<(VarId, Option<Placement>, u32)>,
+    /// Other names of variables, each with what it names and its proxy.
+    aliases: FxHashMap<VarId, (VarId, Proxy)>,
     /// How many arrivals end a phase of an mbarrier.
     phases: FxHashMap<VarId, i64>,
     source: &'a str,
@@ -210,6 +224,23 @@ impl Test<'_> {
         Ok(())
     }
 
+    /// The bytes of a variable at its name's address, and the proxy of that name.
+    fn named(
+        &mut self,
+        variable: VarId,
+        placement: Placement,
+        (start, len): (u32, u32),
+    ) -> Result<(Bytes, Proxy), String> {
+        let (of, proxy) = self.aliases.get(&variable).copied().unwrap_or((variable, Proxy::Generic));
+        let object = self.object(of, placement)?;
+        let constant = self.module.variables[of.index()].space == StateSpace::Const;
+        let proxy = if constant { Proxy::Constant } else { proxy };
+        // Other addresses have numbers that no object has.
+        let other = of != variable && proxy == Proxy::Generic;
+        let address = if other { u32::MAX / 2 + variable.index() as u32 } else { object };
+        Ok((Bytes { object, address, start, len }, proxy))
+    }
+
     /// The object of a variable, for a thread at a place.
     fn object(&mut self, variable: VarId, placement: Placement) -> Result<u32, String> {
         let of = &self.module.variables[variable.index()];
@@ -248,8 +279,8 @@ impl Names for Test<'_> {
         }
         let variable = self.module.variables.iter().position(|variable| variable.name == name)?;
         let of = &self.module.variables[variable];
-        let object = self.object(VarId(variable as u32), Placement::default()).ok()?;
-        let bytes = Bytes { object, address: object, start: 0, len: of.ty.bytes().min(of.size as u32) };
+        let range = (0, of.ty.bytes().min(of.size as u32));
+        let (bytes, _) = self.named(VarId(variable as u32), Placement::default(), range).ok()?;
         self.program.locations.push(Location { name: name.to_owned(), bytes });
         Some(Term::Memory(self.program.locations.len() - 1))
     }
@@ -386,6 +417,7 @@ impl Lowering<'_, '_> {
                     self.list(from).iter().map(|value| self.value(value)).collect::<Result<_, _>>()?;
                 Ok(vec![Instruction::Store { values, access }])
             }
+            ("suld" | "sust" | "tex", _) => self.opaque(words, operands),
             ("atom" | "red", _) => self.atomic(words, operands, size, order, scope).map(|made| vec![made]),
             ("fence" | "membar", _) if has("proxy") => {
                 let proxy = if has("alias") {
@@ -548,23 +580,29 @@ impl Lowering<'_, '_> {
             }
             _ => return Err("the address is not that of a variable plus a constant".into()),
         };
-        let object = self.test.object(variable, self.placement)?;
-        let of = &self.test.module.variables[variable.index()];
-        let start = u32::try_from(offset).ok().filter(|start| u64::from(*start) + u64::from(size) <= of.size);
-        let start = start.ok_or_else(|| format!("the access is outside of `{}`", of.name))?;
-        let proxy = if of.space == StateSpace::Const { Proxy::Constant } else { Proxy::Generic };
-        let name = if start == 0 { of.name.clone() } else { format!("{}[{start}]", of.name) };
-        let bytes = Bytes { object, address: object, start, len: size };
-        let known = self.test.program.locations.iter().any(|location| location.bytes == bytes);
-        if !known && !self.test.program.locations.iter().any(|location| location.name == name) {
-            self.test.program.locations.push(Location { name, bytes });
-        }
+        let (bytes, proxy) = self.place(variable, offset, size)?;
         let (order, scope) = if words.contains(&"volatile") {
             (Order::Relaxed, Some(Scope::Sys))
         } else {
             (order.unwrap_or(Order::Weak), order.and(scope))
         };
         Ok(Access { bytes, proxy, order, scope })
+    }
+
+    /// The bytes of an access, which are a location of the test, and its proxy.
+    fn place(&mut self, variable: VarId, offset: i64, size: u32) -> Result<(Bytes, Proxy), String> {
+        let variables = &self.test.module.variables;
+        let whole = self.test.aliases.get(&variable).map_or(variable, |(of, _)| *of);
+        let (of, space) = (&variables[variable.index()], variables[whole.index()].size);
+        let start = u32::try_from(offset).ok().filter(|start| u64::from(*start) + u64::from(size) <= space);
+        let start = start.ok_or_else(|| format!("the access is outside of `{}`", of.name))?;
+        let name = if start == 0 { of.name.clone() } else { format!("{}[{start}]", of.name) };
+        let (bytes, proxy) = self.test.named(variable, self.placement, (start, size))?;
+        let locations = &mut self.test.program.locations;
+        if !locations.iter().any(|location| location.bytes == bytes || location.name == name) {
+            locations.push(Location { name, bytes });
+        }
+        Ok((bytes, proxy))
     }
 
     fn list(&self, operand: &Source) -> Vec<Source> {

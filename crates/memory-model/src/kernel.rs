@@ -331,7 +331,7 @@ fn part(program: &Program, terms: &[Term], thread: usize, out: &mut String) -> R
     Ok(())
 }
 
-fn statement(instruction: &Instruction, volatile: bool) -> Result<String, Unsupported> {
+pub(crate) fn statement(instruction: &Instruction, volatile: bool) -> Result<String, Unsupported> {
     let no = |what: &str| Err(Unsupported(what.to_owned()));
     Ok(match instruction {
         Instruction::Load { destinations, access } => {

@@ -1,25 +1,7 @@
 //! What is known of a program before it runs: how accesses divide memory, and which registers matter where.
 
-use crate::event::Bytes;
-use crate::program::{Condition, Instruction, Operand, Program, Term, Thread, Update};
-
-/// A piece of an object that every access has whole or not at all.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Cell {
-    /// The object.
-    pub object: u32,
-    /// The first byte.
-    pub start: u32,
-    /// How many bytes.
-    pub len: u32,
-}
-
-impl Cell {
-    /// Whether an access has this cell.
-    pub fn is_in(self, bytes: Bytes) -> bool {
-        bytes.object == self.object && bytes.start <= self.start && self.start < bytes.start + bytes.len
-    }
-}
+use crate::event::{Bytes, Cell};
+use crate::program::{Condition, Program, Term, Thread};
 
 /// Static facts of a program.
 #[derive(Clone, Debug)]
@@ -88,49 +70,14 @@ fn asked_registers(program: &Program) -> Vec<Vec<bool>> {
     asked
 }
 
-/// Where an instruction may go next.
-fn successors(thread: &Thread, at: usize) -> Vec<usize> {
-    match thread.code[at] {
-        Instruction::Branch { target, .. } => vec![at + 1, target],
-        Instruction::Jump(target) => vec![target],
-        _ => vec![at + 1],
-    }
-}
-
 fn loop_heads(thread: &Thread) -> Vec<bool> {
     let mut heads = vec![false; thread.code.len() + 1];
     for at in 0..thread.code.len() {
-        for next in successors(thread, at) {
+        for next in thread.successors(at) {
             heads[next] |= next <= at;
         }
     }
     heads
-}
-
-/// The register that an instruction writes, and those it reads.
-fn uses(instruction: &Instruction) -> (Vec<usize>, Vec<Operand>) {
-    match instruction {
-        Instruction::Load { destinations, .. } => (destinations.clone(), Vec::new()),
-        Instruction::Store { values, .. } => (Vec::new(), values.clone()),
-        Instruction::Atomic { destination, update, .. } => {
-            let operands = match *update {
-                Update::Combine(_, operand) => vec![operand],
-                Update::CompareAndSwap { expected, new } => vec![expected, new],
-            };
-            (destination.iter().copied().collect(), operands)
-        }
-        Instruction::Barrier { resource, quorum, .. } => {
-            (Vec::new(), resource.iter().chain(quorum).copied().collect())
-        }
-        Instruction::Set { destination, a, b, .. } => (vec![*destination], vec![*a, *b]),
-        Instruction::Branch { a, b, .. } => (Vec::new(), vec![*a, *b]),
-        Instruction::Fence { .. }
-        | Instruction::ProxyFence(_)
-        | Instruction::AliasFence
-        | Instruction::CopyAsync { .. }
-        | Instruction::WaitAsync
-        | Instruction::Jump(_) => (Vec::new(), Vec::new()),
-    }
 }
 
 fn liveness(thread: &Thread, at_end: &[bool]) -> Vec<Vec<bool>> {
@@ -141,17 +88,13 @@ fn liveness(thread: &Thread, at_end: &[bool]) -> Vec<Vec<bool>> {
     while changed {
         changed = false;
         for at in (0..count).rev() {
-            let (written, read) = uses(&thread.code[at]);
+            let (written, read) = thread.code[at].registers();
             let mut now = vec![false; thread.registers.len()];
-            for next in successors(thread, at) {
+            for next in thread.successors(at) {
                 now.iter_mut().zip(&live[next]).for_each(|(here, there)| *here |= there);
             }
             written.iter().for_each(|&register| now[register] = false);
-            for operand in read {
-                if let Operand::Register(register) = operand {
-                    now[register] = true;
-                }
-            }
+            read.iter().for_each(|&register| now[register] = true);
             if now != live[at] {
                 live[at] = now;
                 changed = true;

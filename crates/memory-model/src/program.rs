@@ -231,6 +231,39 @@ pub enum Instruction {
     Jump(usize),
 }
 
+impl Instruction {
+    /// The registers that it writes, and those that it reads.
+    pub fn registers(&self) -> (Vec<Register>, Vec<Register>) {
+        let (written, read) = match self {
+            Self::Load { destinations, .. } => (destinations.clone(), Vec::new()),
+            Self::Store { values, .. } => (Vec::new(), values.clone()),
+            Self::Atomic { destination, update, .. } => {
+                let operands = match *update {
+                    Update::Combine(_, operand) => vec![operand],
+                    Update::CompareAndSwap { expected, new } => vec![expected, new],
+                };
+                (destination.iter().copied().collect(), operands)
+            }
+            Self::Barrier { resource, quorum, .. } => {
+                (Vec::new(), resource.iter().chain(quorum).copied().collect())
+            }
+            Self::Set { destination, a, b, .. } => (vec![*destination], vec![*a, *b]),
+            Self::Branch { a, b, .. } => (Vec::new(), vec![*a, *b]),
+            Self::Fence { .. }
+            | Self::ProxyFence(_)
+            | Self::AliasFence
+            | Self::CopyAsync { .. }
+            | Self::WaitAsync
+            | Self::Jump(_) => (Vec::new(), Vec::new()),
+        };
+        let register = |operand| match operand {
+            Operand::Register(register) => Some(register),
+            Operand::Constant(_) => None,
+        };
+        (written, read.into_iter().filter_map(register).collect())
+    }
+}
+
 /// A thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Thread {
@@ -246,6 +279,17 @@ pub struct Thread {
     pub registers: Vec<String>,
     /// The first values of its registers.
     pub initial: Vec<i64>,
+}
+
+impl Thread {
+    /// Where an instruction may go next.
+    pub fn successors(&self, at: usize) -> Vec<usize> {
+        match self.code[at] {
+            Instruction::Branch { target, .. } => vec![at + 1, target],
+            Instruction::Jump(target) => vec![target],
+            _ => vec![at + 1],
+        }
+    }
 }
 
 /// A name of memory.

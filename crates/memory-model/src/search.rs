@@ -10,66 +10,18 @@
 //! and later takes one of the writes that have appeared since. As No-Thin-Air forbids that a read waits for itself, some
 //! order of choices reaches every execution, and putting off reaches each once.
 //!
-//! A search can write down why it found nothing, as a [`Proof`] for [`crate::checker`].
+//! A search can write down why it found nothing, as a [`Proof`] of [`crate::certificate`].
 
 use crate::barrier;
-use crate::checker::{Name, name_of};
-use crate::consistency::{self, Decided};
+use crate::certificate::{Name, Pairs, Proof};
+use crate::consistency::{self, Decided, Violation};
 use crate::event::Kind;
 use crate::facts::Base;
-use crate::language::Ordering;
-use crate::layout::Cell;
 use crate::model::Model;
 use crate::plan::Values;
 use crate::program::{Condition, Term};
 use crate::relation::{EventId, Relation, Set};
 use crate::unfold::{Context, State, Status, TooLarge};
-
-/// Why there is no execution: the cases of each choice, and what is wrong at the end of each way.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Proof {
-    /// A cell of a read takes one of these writes, or a later one.
-    Source {
-        /// The read.
-        read: Name,
-        /// The cell.
-        cell: Cell,
-        /// The writes, each with what follows.
-        cases: Vec<(Name, Proof)>,
-        /// What follows if it takes a write that is not there yet.
-        later: Option<Box<Proof>>,
-    },
-    /// A compare-and-swap succeeds or does not.
-    Swap {
-        /// Its read.
-        read: Name,
-        /// What follows if it succeeds.
-        success: Box<Proof>,
-        /// What follows if not.
-        failure: Box<Proof>,
-    },
-    /// The barriers meet in one of these ways: the pairs of each, with what follows.
-    Barriers(Vec<(Vec<(Name, Name)>, Proof)>),
-    /// A pair of an order has one direction or the other.
-    Orient {
-        /// The order.
-        ordering: Ordering,
-        /// One event.
-        a: Name,
-        /// The other.
-        b: Name,
-        /// What follows if `a` comes first.
-        forth: Box<Proof>,
-        /// What follows if `b` does.
-        back: Box<Proof>,
-    },
-    /// An axiom is violated.
-    Violated,
-    /// An assumption about a compare-and-swap was wrong, or the execution does not end as was asked.
-    Refuted,
-    /// A thread does not end, or a read has no write to take.
-    Unfinished,
-}
 
 /// What is searched for.
 pub(crate) trait Goal {
@@ -77,6 +29,10 @@ pub(crate) trait Goal {
     fn is_hopeless(&self, state: &State) -> bool;
     /// A consistent execution, complete; whether the search ends here.
     fn found(&mut self, state: &State, decided: &Decided, values: &Values) -> bool;
+    /// Why a consistent execution is not one that was searched for.
+    fn refutation(&self, _state: &State) -> Proof {
+        Proof::Refuted
+    }
 }
 
 /// Why a search ended.
@@ -144,6 +100,10 @@ impl<'a, G: Goal> Search<'a, G> {
         Ok(Ok(self.proving.then_some(proof)))
     }
 
+    fn violated(&self, requirement: Violation) -> Result<Outcome, TooLarge> {
+        self.leaf(Proof::Violated(self.model.plan.requirements[requirement].axiom.clone()))
+    }
+
     fn explore(&mut self, mut state: State, decided: Decided) -> Result<Outcome, TooLarge> {
         if self.budget == 0 {
             return Ok(Err(End::Limit));
@@ -163,14 +123,14 @@ impl<'a, G: Goal> Search<'a, G> {
             }
         }
         barrier::relate_certain(&mut state);
-        if consistency::check(&mut state, &decided, self.model, &mut self.values).is_err() {
-            return self.leaf(Proof::Violated);
+        if let Err(violated) = consistency::check(&mut state, &decided, self.model, &mut self.values) {
+            return self.violated(violated);
         }
         if self.goal.is_hopeless(&state) {
             return self.leaf(Proof::Refuted);
         }
         if let Some((thread, read)) = state.open_swap() {
-            let read = name_of(state.facts.events(), read);
+            let read = Name::of(state.facts.events(), read);
             let mut proofs = Vec::new();
             for success in [true, false] {
                 let mut next = state.clone();
@@ -202,14 +162,13 @@ impl<'a, G: Goal> Search<'a, G> {
         }
         let mut cases = Vec::new();
         for way in ways {
-            let name = |event| name_of(state.facts.events(), event);
-            let pairs = way.pairs().map(|(a, b)| (name(a), name(b))).collect();
+            let name = |event| Name::of(state.facts.events(), event);
+            let pairs: Pairs = way.pairs().map(|(a, b)| (name(a), name(b))).collect();
             let mut next = state.clone();
             *next.facts.base_mut(Base::Bar) = way;
-            let proof = if consistency::check(&mut next, &decided, self.model, &mut self.values).is_err() {
-                self.leaf(Proof::Violated)?
-            } else {
-                self.orient(next, decided.clone())?
+            let proof = match consistency::check(&mut next, &decided, self.model, &mut self.values) {
+                Err(violated) => self.violated(violated)?,
+                Ok(()) => self.orient(next, decided.clone())?,
             };
             match proof {
                 Ok(proof) => cases.push((pairs, proof.unwrap_or(Proof::Unfinished))),
@@ -250,11 +209,10 @@ impl<'a, G: Goal> Search<'a, G> {
         let Some((source, candidates)) = self.next_source(&state) else {
             return self.leaf(Proof::Unfinished);
         };
-        let (read, cell) =
-            (name_of(state.facts.events(), state.sources[source].read), state.sources[source].cell);
+        let reader = (Name::of(state.facts.events(), state.sources[source].read), state.sources[source].cell);
         let mut cases = Vec::new();
         for write in candidates {
-            let name = name_of(state.facts.events(), write);
+            let name = Name::of(state.facts.events(), write);
             let mut next = state.clone();
             next.sources[source].write = Some(write);
             next.settle(&self.context);
@@ -274,7 +232,7 @@ impl<'a, G: Goal> Search<'a, G> {
                 Err(end) => return Ok(Err(end)),
             }
         }
-        self.leaf(Proof::Source { read, cell, cases, later })
+        self.leaf(Proof::Source { reader, cases, later })
     }
 
     /// Orders what has to be ordered. Pairs with one possible direction come first, and are no choice.
@@ -285,15 +243,16 @@ impl<'a, G: Goal> Search<'a, G> {
         self.budget -= 1;
         // The values are those of the last check: of this state, or of one that was tried since.
         let mut state = state;
-        if consistency::check(&mut state, &decided, self.model, &mut self.values).is_err() {
-            return self.leaf(Proof::Violated);
+        if let Err(violated) = consistency::check(&mut state, &decided, self.model, &mut self.values) {
+            return self.violated(violated);
         }
         let open = consistency::open_pairs(&state.facts, self.model, &self.values);
         let Some(&first) = open.first() else {
             if self.goal.found(&state, &decided, &self.values) {
                 return Ok(Err(End::Stopped));
             }
-            return self.leaf(Proof::Refuted);
+            let refutation = self.proving.then(|| self.goal.refutation(&state));
+            return Ok(Ok(refutation));
         };
         let mut pair = first;
         if open.len() > 1 {
@@ -319,7 +278,7 @@ impl<'a, G: Goal> Search<'a, G> {
         }
         let (back, forth) = (proofs.pop(), proofs.pop());
         let (Some(forth), Some(back)) = (forth, back) else { return self.leaf(Proof::Unfinished) };
-        let name = |event| name_of(state.facts.events(), event);
+        let name = |event| Name::of(state.facts.events(), event);
         self.leaf(Proof::Orient { ordering: pair.ordering, a: name(pair.a), b: name(pair.b), forth, back })
     }
 }

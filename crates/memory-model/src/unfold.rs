@@ -4,9 +4,9 @@
 //! branch that such a value decides. A read gets its value when its sources are chosen. Dependencies fall out: the reads
 //! in a stored value are its data dependencies, those in the branches passed are control dependencies.
 
-use crate::event::{Barrier, Bytes, Event, Kind, Order, Part, Placement, Proxy};
+use crate::event::{Barrier, Bytes, Cell, Event, Kind, Part};
 use crate::facts::{Base, Facts};
-use crate::layout::{Cell, Layout};
+use crate::layout::Layout;
 use crate::model::Family;
 use crate::program::{Arithmetic, Comparison, Instruction, Operand, Program, Register, Update, elements};
 use crate::relation::{EventId, MAX_EVENTS, Set};
@@ -137,18 +137,7 @@ impl State {
             assumptions: Vec::new(),
         };
         for (object, bytes) in context.program.objects.iter().enumerate() {
-            let bytes = Bytes { object: object as u32, address: u32::MAX, start: 0, len: bytes.len() as u32 };
-            let event = Event {
-                thread: None,
-                instruction: 0,
-                placement: Placement::default(),
-                kind: Kind::Init(bytes),
-                order: Order::Weak,
-                scope: None,
-                proxy: Proxy::Generic,
-                unobserved: false,
-            };
-            state.push(event)?;
+            state.push(Event::initial(object, bytes.len()))?;
         }
         for thread in &context.program.threads {
             let registers =
@@ -354,16 +343,7 @@ impl State {
             self.threads[thread].status = Status::Ended;
             return Ok(());
         };
-        let base = Event {
-            thread: Some(thread as u32),
-            instruction: at as u32,
-            placement: program.placement,
-            kind: Kind::Fence,
-            order: Order::Weak,
-            scope: None,
-            proxy: Proxy::Generic,
-            unobserved: false,
-        };
+        let base = Event::new(thread, at, program.placement, Kind::Fence);
         match instruction {
             Instruction::Load { destinations, access } => {
                 let mut made = Set::default();
@@ -588,16 +568,8 @@ impl State {
 
     /// Supposes how an open compare-and-swap ends.
     pub(crate) fn assume(&mut self, context: &Context, thread: usize, success: bool) -> Result<(), TooLarge> {
-        let base = Event {
-            thread: Some(thread as u32),
-            instruction: self.threads[thread].at as u32,
-            placement: context.program.threads[thread].placement,
-            kind: Kind::Fence,
-            order: Order::Weak,
-            scope: None,
-            proxy: Proxy::Generic,
-            unobserved: false,
-        };
+        let at = self.threads[thread].at;
+        let base = Event::new(thread, at, context.program.threads[thread].placement, Kind::Fence);
         self.compare_and_swap(context, thread, base, Some(success))
     }
 

@@ -1,9 +1,10 @@
 //! Every small shape, decided by the search and by the brute-force judge, which tries every execution.
 
 use memory_model::answer::{Options, Question};
-use memory_model::checker::{Checker, all_outcomes};
+use memory_model::checker::Checker;
 use memory_model::dialect;
 use memory_model::generate::Shape;
+use memory_model::judge::all_outcomes;
 use memory_model::language::Version;
 use memory_model::model::{Family, Model};
 use std::collections::BTreeSet;
@@ -44,7 +45,7 @@ fn judge(places: &[&'static str], accesses: usize, fences: usize) -> usize {
         let program = dialect::parse(&text).unwrap();
         for model in &models {
             let outcomes = Question::new(&program, model, Options::default()).outcomes().unwrap();
-            let checker = Checker::new(&program, model.family, model.version, Options::default());
+            let checker = Checker::new(&program, model.family, model.version, Options::default().bound);
             let all = all_outcomes(&checker, &outcomes.terms).unwrap();
             let found: BTreeSet<Vec<i64>> = outcomes.list.into_iter().map(|outcome| outcome.values).collect();
             assert_eq!(found, all, "{model}\n{text}");

@@ -3,11 +3,12 @@
 //! the models of that family, or from that version on, or for all.
 
 use memory_model::answer::{Options, Question, races_of_trace};
-use memory_model::checker::{Checker, all_outcomes};
+use memory_model::certificate::{Certificate, Choices, Name, Proof};
+use memory_model::checker::Checker;
+use memory_model::judge::all_outcomes;
 use memory_model::language::{Version, parse_version};
 use memory_model::model::{Family, Model};
 use memory_model::program::Program;
-use memory_model::search::Proof;
 use memory_model::{dialect, explain};
 use std::collections::BTreeSet;
 use std::fs;
@@ -64,7 +65,7 @@ fn verdicts_are_as_the_files_say_and_certified() {
     for (name, text, program) in tests() {
         for model in models() {
             let question = Question::new(&program, &model, Options::default());
-            let checker = Checker::new(&program, model.family, model.version, Options::default());
+            let checker = Checker::new(&program, model.family, model.version, Options::default().bound);
             let verdict = question.verdict().unwrap();
             if let Some(holds) = expected(&text, "holds", &model) {
                 assert_eq!(verdict.holds, holds, "{name} under {model}");
@@ -80,20 +81,16 @@ fn verdicts_are_as_the_files_say_and_certified() {
                     "liveness of {name} under {model}"
                 );
             }
+            let certificate = question.certificate(&verdict).unwrap();
+            assert!(checker.accepts(&certificate), "{name} under {model}: {certificate:?} is rejected");
             match &verdict.execution {
-                Some(execution) => {
-                    assert!(
-                        checker.accepts_execution(execution),
-                        "{name} under {model}: the execution is rejected"
-                    );
+                Some(_) => {
                     assert!(
                         question.proof().unwrap().is_none(),
                         "{name} under {model}: allowed, and proven not to be"
                     );
                 }
                 None => {
-                    let proof = question.proof().unwrap().unwrap();
-                    assert!(checker.accepts_proof(&proof), "{name} under {model}: the proof is rejected");
                     if let Some(forbidden) = question.forbidden().unwrap() {
                         assert!(!forbidden.edges.is_empty(), "{name} under {model}: no edges");
                         assert!(explain::reason(&forbidden).contains("->"));
@@ -110,25 +107,18 @@ fn a_certificate_for_another_test_is_rejected() {
     // Each certificate of a pattern against each other pattern whose verdict is the opposite.
     let model = Model::new(Family::Isa, Version(8, 6)).unwrap();
     let tests = tests();
-    let mut rejected = 0;
-    for (_, _, program) in &tests {
+    let certificate = |program: &Program| {
         let question = Question::new(program, &model, Options::default());
-        let execution = question.verdict().unwrap().execution;
-        let proof = question.proof().unwrap();
-        for (name, _, other) in &tests {
-            let allowed =
-                Question::new(other, &model, Options::default()).verdict().unwrap().execution.is_some();
-            let checker = Checker::new(other, model.family, model.version, Options::default());
-            if let Some(execution) = execution.as_ref().filter(|_| !allowed) {
-                assert!(
-                    !checker.accepts_execution(execution),
-                    "{name} accepts an execution of {}",
-                    program.name
-                );
-                rejected += 1;
-            }
-            if let Some(proof) = proof.as_ref().filter(|_| allowed) {
-                assert!(!checker.accepts_proof(proof), "{name} accepts a proof of {}", program.name);
+        question.certificate(&question.verdict().unwrap()).unwrap()
+    };
+    let certificates: Vec<Certificate> = tests.iter().map(|(.., program)| certificate(program)).collect();
+    let allows = |certificate: &Certificate| matches!(certificate, Certificate::Execution(_));
+    let mut rejected = 0;
+    for ((name, _, program), own) in tests.iter().zip(&certificates) {
+        let checker = Checker::new(program, model.family, model.version, Options::default().bound);
+        for ((other, ..), foreign) in tests.iter().zip(&certificates) {
+            if allows(own) != allows(foreign) {
+                assert!(!checker.accepts(foreign), "{name} accepts the certificate of {other}");
                 rejected += 1;
             }
         }
@@ -146,7 +136,7 @@ fn the_brute_force_judge_agrees_on_outcomes() {
         }
         for model in models() {
             let outcomes = Question::new(&program, &model, Options::default()).outcomes().unwrap();
-            let checker = Checker::new(&program, model.family, model.version, Options::default());
+            let checker = Checker::new(&program, model.family, model.version, Options::default().bound);
             let Some(all) = all_outcomes(&checker, &outcomes.terms) else { continue };
             let found: BTreeSet<Vec<i64>> = outcomes.list.into_iter().map(|outcome| outcome.values).collect();
             assert_eq!(found, all, "{name} under {model}");
@@ -156,30 +146,155 @@ fn the_brute_force_judge_agrees_on_outcomes() {
     assert!(judged > 200, "{judged}");
 }
 
-/// The proof without one of its cases, if it has any.
-fn damaged(proof: &Proof) -> Option<Proof> {
-    let mut proof = proof.clone();
-    match &mut proof {
-        Proof::Source { cases, .. } if !cases.is_empty() => drop(cases.pop()),
-        Proof::Orient { forth, .. } => **forth = Proof::Violated,
-        Proof::Swap { success, .. } => **success = Proof::Violated,
-        _ => return None,
+/// The proof without one case or with one end changed, for each of its cases and ends.
+fn damaged(proof: &Proof) -> Vec<Proof> {
+    // What is damaged within a part, put back into the whole.
+    let within =
+        |part: &Proof, put: &dyn Fn(Proof) -> Proof| damaged(part).into_iter().map(put).collect::<Vec<_>>();
+    match proof {
+        Proof::Source { reader, cases, later } => {
+            let source = |cases: Vec<(Name, Proof)>, later: Option<Box<Proof>>| Proof::Source {
+                reader: *reader,
+                cases,
+                later,
+            };
+            let mut all = Vec::new();
+            for (index, (write, part)) in cases.iter().enumerate() {
+                let mut rest = cases.clone();
+                rest.remove(index);
+                all.push(source(rest, later.clone()));
+                all.extend(within(part, &|part| {
+                    let mut cases = cases.clone();
+                    cases[index] = (*write, part);
+                    source(cases, later.clone())
+                }));
+            }
+            if let Some(part) = later {
+                all.push(source(cases.clone(), None));
+                all.extend(within(part, &|part| source(cases.clone(), Some(Box::new(part)))));
+            }
+            all
+        }
+        Proof::Barriers(cases) => {
+            (0..cases.len()).map(|but| Proof::Barriers([&cases[..but], &cases[but + 1..]].concat())).collect()
+        }
+        Proof::Orient { ordering, a, b, forth, back } => {
+            let orient = |forth: Proof, back: Proof| Proof::Orient {
+                ordering: *ordering,
+                a: *a,
+                b: *b,
+                forth: Box::new(forth),
+                back: Box::new(back),
+            };
+            let mut all = within(forth, &|part| orient(part, (**back).clone()));
+            all.extend(within(back, &|part| orient((**forth).clone(), part)));
+            all
+        }
+        Proof::Swap { read, success, failure } => {
+            let swap = |success: Proof, failure: Proof| Proof::Swap {
+                read: *read,
+                success: Box::new(success),
+                failure: Box::new(failure),
+            };
+            let mut all = within(success, &|part| swap(part, (**failure).clone()));
+            all.extend(within(failure, &|part| swap((**success).clone(), part)));
+            all
+        }
+        // An end never also is a thread that does not end, or an axiom of another name.
+        Proof::Violated(_) | Proof::Refuted | Proof::Overwritten => {
+            vec![Proof::Violated("an axiom that is none".into())]
+        }
+        Proof::Unfinished => vec![Proof::Overwritten],
     }
-    Some(proof)
 }
 
 #[test]
 fn a_proof_that_lacks_a_case_is_rejected() {
     let model = Model::new(Family::Isa, Version(8, 6)).unwrap();
+    let (mut rejected, mut of) = (0, 0);
+    for (name, _, program) in tests() {
+        let Some(proof) = Question::new(&program, &model, Options::default()).proof().unwrap() else {
+            continue;
+        };
+        let checker = Checker::new(&program, model.family, model.version, Options::default().bound);
+        of += 1;
+        for damaged in damaged(&proof) {
+            let certificate = Certificate::Proof(damaged);
+            assert!(!checker.accepts(&certificate), "{name}: {certificate:?} instead of {proof:?}");
+            rejected += 1;
+        }
+    }
+    assert!(of > 20 && rejected > 200, "{rejected} of {of} tests");
+}
+
+#[test]
+fn an_execution_that_is_changed_is_rejected() {
+    let model = Model::new(Family::Isa, Version(8, 6)).unwrap();
     let mut rejected = 0;
     for (name, _, program) in tests() {
-        let proof = Question::new(&program, &model, Options::default()).proof().unwrap();
-        let Some(proof) = proof.as_ref().and_then(damaged) else { continue };
-        let checker = Checker::new(&program, model.family, model.version, Options::default());
-        assert!(!checker.accepts_proof(&proof), "{name}");
-        rejected += 1;
+        let question = Question::new(&program, &model, Options::default());
+        let Certificate::Execution(choices) = question.certificate(&question.verdict().unwrap()).unwrap()
+        else {
+            continue;
+        };
+        let checker = Checker::new(&program, model.family, model.version, Options::default().bound);
+        let mut changed = Vec::new();
+        for (reader, write) in &choices.sources {
+            // No write at all, a write of other memory, and one that does not exist.
+            let with = |source: Option<Name>| {
+                let mut choices = choices.clone();
+                choices.sources.remove(reader);
+                choices.sources.extend(source.map(|write| (*reader, write)));
+                choices
+            };
+            changed.push(with(None));
+            changed.push(with(Some(Name { thread: Some(0), index: 99 })));
+            let elsewhere = (0..program.objects.len()).find(|object| *object != reader.1.object as usize);
+            changed.extend(elsewhere.map(|object| with(Some(Name { thread: None, index: object }))));
+            // The read's own place: a read is no write.
+            changed.extend(reader.0.thread.map(|_| with(Some(reader.0))));
+            assert_ne!(*write, reader.0);
+        }
+        changed.push(Choices { barriers: None, ..choices.clone() });
+        if choices.barriers.as_ref().is_some_and(|pairs| !pairs.is_empty()) {
+            changed.push(Choices { barriers: Some(Default::default()), ..choices.clone() });
+        }
+        let (first, second) = (Name { thread: Some(0), index: 0 }, Name { thread: Some(1), index: 0 });
+        let mut foreign = choices.barriers.clone().unwrap();
+        if foreign.insert((first, second)) {
+            changed.push(Choices { barriers: Some(foreign), ..choices.clone() });
+        }
+        for pairs in [&choices.coherence, &choices.fences] {
+            let back = pairs.iter().map(|&(a, b)| (b, a));
+            let both = pairs.iter().copied().chain(back).collect();
+            if !pairs.is_empty() {
+                changed.push(match pairs == &choices.coherence {
+                    true => Choices { coherence: both, ..choices.clone() },
+                    false => Choices { fences: both, ..choices.clone() },
+                });
+            }
+        }
+        assert!(checker.accepts(&Certificate::Execution(choices)));
+        for choices in changed {
+            let certificate = Certificate::Execution(choices);
+            assert!(!checker.accepts(&certificate), "{name}: {certificate:?}");
+            rejected += 1;
+        }
     }
-    assert!(rejected > 10, "{rejected}");
+    assert!(rejected > 200, "{rejected}");
+}
+
+/// The lines that have to be trusted, all of them counted: the checker's, and those that run threads for it.
+#[test]
+fn the_checker_is_small() {
+    let lines = |path: &str| {
+        let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(path)).unwrap();
+        text.lines().count()
+    };
+    let checker = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/checker")).unwrap();
+    let files = checker.map(|entry| format!("checker/{}", entry.unwrap().file_name().to_string_lossy()));
+    let total: usize = files.map(|file| lines(&file)).sum();
+    assert!(total <= 500, "the checker has {total} lines");
 }
 
 #[test]

@@ -96,10 +96,8 @@ proptest! {
         let program = dialect::parse(&text).unwrap();
         let model = Model::new(family.0, family.1).unwrap();
         let question = Question::new(&program, &model, Options::default());
-        let checker = Checker::new(&program, model.family, model.version, Options::default());
-        match question.verdict().unwrap().execution {
-            Some(execution) => prop_assert!(checker.accepts_execution(&execution), "{text}"),
-            None => prop_assert!(checker.accepts_proof(&question.proof().unwrap().unwrap()), "{text}"),
-        }
+        let checker = Checker::new(&program, model.family, model.version, Options::default().bound);
+        let certificate = question.certificate(&question.verdict().unwrap()).unwrap();
+        prop_assert!(checker.accepts(&certificate), "{text}");
     }
 }

@@ -1,6 +1,7 @@
 //! The public PTX suite of Dartagnan, if it is at hand: `WARPLOOM_LITMUS_SUITE` names a checkout of its repository.
 
 use memory_model::answer::{Options, Question};
+use memory_model::checker::Checker;
 use memory_model::dialect;
 use memory_model::language::Version;
 use memory_model::model::{Family, Model};
@@ -22,26 +23,63 @@ fn every_expected_row_is_met() {
         return;
     };
     let root = Path::new(&root);
-    let (mut rows, mut slowest) = (0, Duration::ZERO);
-    let begin = Instant::now();
+    let (mut rows, mut certified) = (0, 0);
+    let (mut deciding, mut checking) = (Times::default(), Times::default());
     for (table, version, liveness) in TABLES {
         let model = Model::new(Family::Dartagnan, version).unwrap();
         let table = root.join(format!("dartagnan/src/test/resources/{table}-expected.csv"));
         for row in fs::read_to_string(table).unwrap().lines().filter(|row| !row.trim().is_empty()) {
             let (file, expected) = row.split_once(',').unwrap();
-            let start = Instant::now();
-            let program = dialect::parse(&fs::read_to_string(root.join(file)).unwrap()).unwrap();
+            let text = deciding.add(|| fs::read_to_string(root.join(file)).unwrap());
+            let program = dialect::parse(&text).unwrap();
             let question = Question::new(&program, &model, Options::default());
-            let found = if liveness {
-                question.liveness().unwrap().terminates
-            } else {
-                question.verdict().unwrap().holds
-            };
-            assert_eq!(found, expected.trim() == "1", "{file} under {model}");
-            slowest = slowest.max(start.elapsed());
+            let holds = deciding.add(|| {
+                let program = dialect::parse(&text).unwrap();
+                let question = Question::new(&program, &model, Options::default());
+                match liveness {
+                    true => question.liveness().unwrap().terminates,
+                    false => question.verdict().unwrap().holds,
+                }
+            });
+            assert_eq!(holds, expected.trim() == "1", "{file} under {model}");
             rows += 1;
+            if !liveness {
+                let verdict = question.verdict().unwrap();
+                let accepted = checking.add(|| {
+                    let bound = Options::default().bound;
+                    let checker = Checker::new(&program, model.family, model.version, bound);
+                    checker.accepts(&question.certificate(&verdict).unwrap())
+                });
+                assert!(accepted, "{file} under {model}: the certificate is rejected");
+                certified += 1;
+            }
         }
     }
-    println!("{rows} rows in {:?}, the slowest {slowest:?}", begin.elapsed());
+    println!("{rows} rows are decided in {deciding:?}");
+    println!("{certified} certificates are made and checked in {checking:?}");
     assert_eq!(rows, 581);
+}
+
+/// What takes how long: the best of three times, for others use the machine too.
+#[derive(Debug, Default)]
+struct Times {
+    all: Duration,
+    slowest: Duration,
+}
+
+impl Times {
+    fn add<T>(&mut self, work: impl Fn() -> T) -> T {
+        let timed = || {
+            let start = Instant::now();
+            (work(), start.elapsed())
+        };
+        let (mut result, mut best) = timed();
+        for _ in 0..2 {
+            let (again, time) = timed();
+            (result, best) = (again, best.min(time));
+        }
+        self.all += best;
+        self.slowest = self.slowest.max(best);
+        result
+    }
 }

@@ -6,12 +6,15 @@
 
 use crate::clock::{Clock, Time};
 use crate::global::byte_mask;
+use crate::observed::Thread;
 use crate::release::Home;
 use crate::row::{Pattern, ROW, Row};
 use crate::shadow::{Cell, Entry, Extra, Extras, GRANULE, Kind, ONLY_READS, WHOLE};
 use crate::site::{Site, Sites};
 use crate::state::Launch;
 use machine::fault::Access;
+use memory_model::definitions::NEWEST;
+use memory_model::event::Scope;
 
 /// Readers of a cell that are kept apart. More become a range of CTAs.
 const READERS: usize = 4;
@@ -245,8 +248,18 @@ impl<'a> Accessor<'a> {
         (earlier, later)
     }
 
+    /// Whether what a thread did until a time is known to whoever accesses, or done by them.
+    pub(crate) fn knows(&self, (cta, warp, lane): Thread, time: Time) -> bool {
+        self.clock.lane(cta, warp, lane) >= time || self.is_among(cta, warp, 1 << lane)
+    }
+
+    /// Whether it is lanes of a warp that access.
+    pub(crate) fn is_among(&self, cta: u32, warp: u16, lanes: u32) -> bool {
+        cta == self.home.cta && warp == self.warp && self.lanes & !lanes == 0 && self.entry.is_of_threads()
+    }
+
     /// Whether everything that an entry stands for happens before.
-    fn is_after(&self, entry: &Entry, clock: &Clock, own: bool) -> bool {
+    pub(crate) fn is_after(&self, entry: &Entry, clock: &Clock, own: bool) -> bool {
         if entry.time <= clock.everyone() {
             return true;
         }
@@ -581,7 +594,12 @@ impl<'a> Checker<'a> {
         }
         if cell.extra != 0 {
             let extra = std::mem::take(self.extras.get_mut(cell.extra));
-            extra.strong_writes.iter().for_each(|entry| self.compare(entry, true, by));
+            extra.strong_writes.iter().for_each(|entry| self.compare_strong(entry, &extra, by));
+            if by.site.is_strong() && by.site.scope < Scope::Gpu {
+                let behind = extra.behind.iter().filter(|(_, wrote)| *wrote || writes);
+                let unseen = behind.filter(|(entry, wrote)| !wrote || !extra.has_observers(entry, by));
+                unseen.for_each(|(entry, wrote)| self.compare(entry, *wrote, by));
+            }
             if writes {
                 let reads = extra.reads.iter().chain(&extra.strong_reads);
                 reads.for_each(|entry| self.compare(entry, false, by));
@@ -595,10 +613,20 @@ impl<'a> Checker<'a> {
             }
             (true, true) => {
                 cell.unwritten = 0;
-                self.remember_strong(cell, by, |extra| &mut extra.strong_writes);
+                self.remember_strong(cell, by, true);
             }
-            (false, true) => self.remember_strong(cell, by, |extra| &mut extra.strong_reads),
+            (false, true) => self.remember_strong(cell, by, false),
             (false, false) => self.remember_read(cell, by),
+        }
+    }
+
+    /// Whether an earlier strong write races with this access, which may come after one that observed it.
+    fn compare_strong(&mut self, entry: &Entry, extra: &Extra, by: &Accessor<'_>) {
+        let before = self.conflict;
+        self.compare(entry, true, by);
+        let found = self.conflict.filter(|_| before.is_none());
+        if found.is_some_and(|(found, _)| found.why == Why::Unordered) && extra.is_past(entry, by) {
+            self.conflict = None;
         }
     }
 
@@ -631,9 +659,9 @@ impl<'a> Checker<'a> {
 
     fn is_morally_strong(&self, entry: &Entry, by: &Accessor<'_>) -> bool {
         let site = self.sites.get(entry.site());
-        let scope = site.scope.min(by.site.scope);
+        let scope = NEWEST.common_scope(site.scope, by.site.scope);
         let home = match entry.range() {
-            Some(_) if scope < memory_model::event::Scope::Gpu => return false,
+            Some(_) if scope < Scope::Gpu => return false,
             _ => home_of(self.launches, entry.cta),
         };
         site.is_strong()
@@ -662,12 +690,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn remember_strong(
-        &mut self,
-        cell: &mut Cell,
-        by: &Accessor<'_>,
-        which: impl Fn(&mut Extra) -> &mut Vec<Entry>,
-    ) {
+    fn remember_strong(&mut self, cell: &mut Cell, by: &Accessor<'_>, wrote: bool) {
         let sites = self.sites;
         let extra = self.extras.of(cell);
         // Agents are through another proxy, and ranges of CTAs may have threads that do not share a scope.
@@ -675,23 +698,40 @@ impl<'a> Checker<'a> {
             Some(Kind::of(by.site, by.home)).filter(|_| by.entry.is_of_threads() && by.proxied.is_none());
         let first = extra.strong_writes.is_empty() && extra.strong_reads.is_empty();
         extra.kind = kind.filter(|_| first || extra.kind == kind);
-        let list = which(extra);
+        let list = if wrote { &mut extra.strong_writes } else { &mut extra.strong_reads };
         let same = |entry: &Entry| {
             let site = sites.get(entry.site());
             site.scope == by.site.scope && site.element == by.site.element
         };
+        if wrote && list.iter().any(|entry| entry.is_again(&by.entry)) {
+            extra.repeated = by.entry.time;
+        }
         if list.iter_mut().any(|entry| same(entry) && entry.merge(&by.entry)) {
             return;
         }
+        // Who is morally strong to this access is so to the earlier one; if it is of another CTA, only with a wide scope.
+        let wide = by.site.scope >= Scope::Gpu;
+        let behind = &mut extra.behind;
         list.retain(|entry| {
             let site = sites.get(entry.site());
             let covers = site.scope >= by.site.scope && site.element == by.site.element;
-            !(covers && by.is_after(entry, by.clock, true))
+            let near = entry.range().is_none() && entry.cta == by.home.cta;
+            let over = covers && (near || wide) && by.is_after(entry, by.clock, true);
+            if over {
+                if behind.len() == STRONG {
+                    behind.remove(0);
+                }
+                behind.push((*entry, wrote));
+            }
+            !over
         });
         list.push(by.entry);
-        if list.len() > STRONG && list.iter().all(same) {
-            let wide = widen(list);
-            list.extend(wide);
+        if list.len() > STRONG {
+            let (mut alike, others): (Vec<Entry>, Vec<Entry>) = list.iter().partition(|entry| same(entry));
+            if alike.len() > STRONG {
+                let wide = widen(&mut alike);
+                *list = others.into_iter().chain(alike).chain(wide).collect();
+            }
         }
     }
 }
@@ -736,6 +776,7 @@ pub(crate) fn launch_of(launches: &[Launch], cta: u32) -> Option<&Launch> {
     launches[..behind].last()
 }
 
-fn home_of(launches: &[Launch], cta: u32) -> Option<Home> {
+/// Where a CTA is.
+pub(crate) fn home_of(launches: &[Launch], cta: u32) -> Option<Home> {
     launch_of(launches, cta).map(|launch| launch.home(launch.block_of(cta)))
 }

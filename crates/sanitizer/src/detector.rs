@@ -4,15 +4,16 @@ use crate::check::{Accessor, Checker, Conflict, Run};
 use crate::clock::{Clock, Knowledge, Time};
 use crate::diagnose;
 use crate::global::{Global, PAGE};
+use crate::observed::Observed;
 use crate::release::Home;
 use crate::report::{Checks, Reports};
 use crate::shadow::{Cell, Entry, Extras, GRANULE, Location};
 use crate::site::{Action, DRIVER_READ, Site, SiteId, Sites};
 use crate::state::{Block, Failure, Group, Launch, Seen, Swap, Warp, with_own};
+use crate::trail::{Record, Step, Trails};
 use machine::fault::Access;
 use machine::memory::{LOCAL_WINDOW, RANK_SHIFT, SHARED_WINDOW, SpaceKind, WINDOW_SIZE};
 use machine::observe::{Event, Issue};
-use memory_model::event::Order;
 use ptx::module::{Checked, Module};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -31,6 +32,8 @@ pub(crate) struct Detector {
     /// What was released to each cluster's barrier, by the parity of the phase, and the last such parity.
     pub(crate) clusters: FxHashMap<u32, (bool, [Knowledge; 2])>,
     pub(crate) reports: Reports,
+    /// What threads did to synchronise, if that is recorded.
+    trails: Option<Box<Trails>>,
     /// What was freed: start and bytes.
     pub(crate) freed: Vec<(u64, u64)>,
     /// The bulk copy that is under way in each launch, and the one that has ended last.
@@ -72,7 +75,7 @@ pub(crate) struct Who {
 
 impl Detector {
     pub(crate) fn new(checks: Checks) -> Self {
-        Self { checks, time: 1, ..Self::default() }
+        Self { checks, time: 1, trails: checks.litmus.then(Box::default), ..Self::default() }
     }
 
     /// The block of a launch.
@@ -302,33 +305,94 @@ impl Detector {
             return;
         }
         let site = *self.sites.get(who.site);
+        // What orders is an element: vectors are as many operations.
+        let count = (bytes / u64::from(site.element)).max(1);
+        let elements = (0..count).map(|element| target.plus(element * u64::from(site.element)));
+        // An acquire comes after what it acquires.
+        if kind != Access::Store && site.acquires && site.seen {
+            elements.clone().for_each(|target| self.acquire_from(who, lanes, &site, target));
+        }
+        let time = self.time;
         for (mask, clock) in self.clocks(who, lanes) {
-            let entry = Entry::of_lanes(self.time, who.home.cta, who.warp, mask, who.site);
+            let entry = Entry::of_lanes(time, who.home.cta, who.warp, mask, who.site);
             let by = Accessor::new(who.home, (who.warp, mask), &clock, entry, (&site, kind));
             self.touch(who, &by, (target, bytes));
         }
-        // What orders is an element: vectors are as many operations.
-        let count = (bytes / u64::from(site.element)).max(1);
-        for element in 0..count {
-            let target = target.plus(element * u64::from(site.element));
+        for target in elements {
             let location = self.location(target);
-            let strong = |location: &Location| {
-                let scope = location.scope.min(site.scope);
-                location.bytes == site.element && location.writer.shares(who.home, scope)
-            };
-            let morally_strong = location.as_deref().is_some_and(strong);
+            let morally_strong =
+                location.as_deref().is_some_and(|location| location.reaches(who.home, &site));
             if kind != Access::Store
                 && let Some(location) = &location
             {
-                self.read_from(who, lanes, &site, target, location, morally_strong);
+                if morally_strong {
+                    let reader = (who.home.cta, who.warp, lanes);
+                    let (write, atomic) = ((location.thread, location.time), kind == Access::Atomic);
+                    self.observe(target, site.element, Observed { write, reader, time, atomic });
+                }
+                if site.seen {
+                    self.read_from(who, lanes, &site, target, location, morally_strong);
+                }
             }
             if kind != Access::Load {
                 for lane in lanes_of(lanes) {
                     let continues = kind == Access::Atomic && morally_strong;
-                    self.release_to(who, lane, &site, target, location.as_deref(), continues);
+                    self.release_to(who, (lane, time), &site, target, location.as_deref(), continues);
                 }
             }
         }
+        self.step(who, lanes, Step::Access { key: target.key(), access: kind }, time);
+    }
+
+    /// An observation of all the bytes of a location. What the writer writes next is later, so that it is told apart.
+    fn observe(&mut self, target: Target, bytes: u32, observed: Observed) {
+        let first = target.key() % GRANULE;
+        let last = first + u64::from(bytes);
+        let mut new = false;
+        for start in (0..last).step_by(GRANULE as usize) {
+            let from = start.max(first);
+            let range = (from % GRANULE, last.min(start + GRANULE) - from);
+            let at = target.plus(from - first);
+            new |= self.with_cell(at, |extras, cell| extras.observe(cell, range, observed)) == Some(true);
+        }
+        if new && !observed.atomic {
+            self.tick();
+        }
+    }
+
+    /// Lanes learn what was released to the write that they are about to read from, with an acquire.
+    fn acquire_from(&mut self, who: Who, lanes: u32, site: &Site, target: Target) {
+        let (home, key) = (who.home, target.key());
+        let Some(location) = self.location(target).filter(|location| location.reaches(home, site)) else {
+            return;
+        };
+        let known = |seen: &Seen| {
+            seen.address == key && seen.acquired && Arc::ptr_eq(&seen.released, &location.released)
+        };
+        let warp = self.warp(who);
+        let mut inside = warp.groups.iter().filter(|group| group.mask & lanes != 0);
+        if location.released.is_empty() || inside.all(|group| group.seen.iter().any(known)) {
+            return;
+        }
+        warp.update(lanes, |group| {
+            location.released.acquire(home, site.scope, &mut group.knowledge);
+            for seen in group.seen.iter().filter(|seen| seen.address == key) {
+                seen.released.acquire(home, site.scope, &mut group.knowledge);
+            }
+        });
+    }
+
+    /// Lanes do something to synchronise, which is recorded if that is asked for.
+    #[inline(always)]
+    pub(crate) fn step(&mut self, who: Who, lanes: u32, step: Step, time: Time) {
+        if let Some(trails) = &mut self.trails {
+            trails.record((who.home.cta, who.warp, lanes), who.site, step, time);
+        }
+    }
+
+    /// What a thread has done since a time, if that is recorded.
+    pub(crate) fn steps(&self, thread: (u32, u16, u32), since: Time) -> Vec<Record> {
+        self.trails.as_ref().map_or_else(Vec::new, |trails| trails.since(thread, since))
     }
 
     /// A strong read takes its value from a strong write.
@@ -342,8 +406,7 @@ impl Detector {
         morally_strong: bool,
     ) {
         let key = target.key();
-        let acquires = matches!(site.order.of_read(), Order::Acquire);
-        let (home, scope, read) = (who.home, site.scope, who.site);
+        let (home, scope, read, acquires) = (who.home, site.scope, who.site, site.acquires);
         let warp = self.warp(who);
         let foreign = (location.thread.0, location.thread.1) != (home.cta, who.warp);
         if !morally_strong || location.released.is_empty() {
@@ -385,7 +448,7 @@ impl Detector {
     fn release_to(
         &mut self,
         who: Who,
-        lane: u32,
+        (lane, written): (u32, Time),
         site: &Site,
         target: Target,
         before: Option<&Location>,
@@ -394,7 +457,7 @@ impl Detector {
         let (time, home) = (self.time, who.home);
         let thread = (home.cta, who.warp, lane);
         let group = self.warp(who).group(lane);
-        let releases = matches!(site.order.of_write(), Order::Release);
+        let releases = site.releases;
         let kept = before.filter(|before| continues || before.thread == thread);
         let mut released = kept.map(|before| Arc::clone(&before.released)).unwrap_or_default();
         let fences = group.fences.clone();
@@ -414,7 +477,7 @@ impl Detector {
             self.tick();
         }
         let (scope, bytes) = (site.scope, site.element);
-        self.set_location(target, Location { writer: home, scope, bytes, thread, released });
+        self.set_location(target, Location { writer: home, scope, bytes, thread, time: written, released });
     }
 
     fn with_cell<T>(&mut self, target: Target, act: impl FnOnce(&mut Extras, &mut Cell) -> T) -> Option<T> {

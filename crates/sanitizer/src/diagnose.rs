@@ -1,6 +1,6 @@
 //! From two accesses that race to what a person is told: who they are, and what is missing between them.
 
-use crate::check::{Conflict, Why, launch_of};
+use crate::check::{Conflict, Why, home_of, launch_of};
 use crate::clock::Time;
 use crate::detector::{Detector, Target, Who};
 use crate::litmus;
@@ -11,7 +11,7 @@ use crate::state::Failure;
 use machine::Location;
 use machine::fault::Access;
 use machine::observe::Lanes;
-use memory_model::event::Order;
+use memory_model::event::{Order, Scope};
 
 /// What is missing between two accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,6 +81,22 @@ impl Missing {
 
 fn first_lane(mask: u32) -> u32 {
     mask.trailing_zeros().min(31)
+}
+
+/// The warp and lane of an entry that is told of: the first of its threads that is not known to who comes later.
+fn thread_of(detector: &mut Detector, who: Who, entry: &Entry, lane: u32) -> (u16, u32) {
+    let first = (first_lane(entry.warps) as u16, first_lane(entry.lanes));
+    if !entry.is_of_threads() || entry.range().is_some() {
+        return first;
+    }
+    let clock = detector.warp(who).group(lane).knowledge.generic.clone();
+    let threads = (0..32u16).filter(|warp| entry.warps >> warp & 1 != 0).flat_map(|warp| {
+        (0..32u32).filter(|lane| entry.lanes >> lane & 1 != 0).map(move |lane| (warp, lane))
+    });
+    let own = |(warp, of): (u16, u32)| entry.cta == who.home.cta && (warp, of) == (who.warp, lane);
+    let mut unknown =
+        threads.filter(|&(warp, of)| clock.lane(entry.cta, warp, of) < entry.time && !own((warp, of)));
+    unknown.next().unwrap_or(first)
 }
 
 /// The thread of an entry that is told of.
@@ -225,7 +241,15 @@ pub(crate) fn race(detector: &mut Detector, who: Who, conflict: &Conflict, targe
         actors[1].what = "another lane".into();
     }
     let of_kernels = a.module != DRIVER && b.module != DRIVER;
-    let litmus = of_kernels.then(|| litmus::of_race(&actors, (&a, &b), matches!(target, Target::Shared(..))));
+    let lane = first_lane(conflict.later.lanes);
+    let (since, of) = (conflict.earlier.time, (conflict.earlier.cta, conflict.later.cta));
+    let (warp, other) = thread_of(detector, who, &conflict.earlier, lane);
+    let trails = (detector.steps((of.0, warp, other), since), detector.steps((of.1, who.warp, lane), since));
+    let shared = matches!(target, Target::Shared(..));
+    let homes = [of.0, of.1].map(|cta| home_of(&detector.launches, cta));
+    let one_cluster = matches!(homes, [Some(a), Some(b)] if a.shares(b, Scope::Cluster));
+    let race = litmus::Race { actors: &actors, sites: (&a, &b), shared, one_cluster, trails };
+    let litmus = of_kernels.then(|| litmus::of_race(&race, &detector.sites));
     let report = Report {
         kind: "race",
         title,

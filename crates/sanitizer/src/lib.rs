@@ -13,6 +13,7 @@
 //! | --- | --- |
 //! | `clock` | what a thread knows of others, folded along the launch hierarchy |
 //! | `release` | what a location carries for those who acquire, by scope |
+//! | `observed` | which strong writes were observed, for later accesses of their location |
 //! | `site` | what an instruction is to the memory model |
 //! | `runs` | which lanes access memory one after the other |
 //! | `shadow`, `row`, `global` | who accessed every byte last |
@@ -22,10 +23,10 @@
 //! | `order` | fences, barriers, mbarriers |
 //! | `copies` | asynchronous copies |
 //! | `heap` | allocations, use after free, leaks |
-//! | `diagnose`, `litmus`, `report`, `suppress` | what people are told |
+//! | `diagnose`, `litmus`, `trail`, `report`, `suppress` | what people are told |
 //!
-//! Scopes, orders and proxies are those of the `memory-model` crate, whose axioms judge the litmus tests that reports
-//! come with.
+//! The definitions are those of the `memory-model` crate, whose text says which operations are strong, release, acquire, and
+//! have scopes that meet ([`memory_model::definitions`]); its axioms judge the litmus tests that reports come with.
 
 mod check;
 mod clock;
@@ -35,6 +36,7 @@ mod diagnose;
 mod global;
 mod heap;
 mod litmus;
+mod observed;
 mod order;
 mod release;
 mod report;
@@ -45,6 +47,7 @@ mod site;
 mod state;
 mod strong;
 mod suppress;
+mod trail;
 mod weak;
 
 pub use report::{Actor, Checks, Report};

@@ -5,8 +5,9 @@ use crate::detector::{Detector, Who, lanes_of};
 use crate::diagnose;
 use crate::release::Home;
 use crate::report::Misuse;
-use crate::site::Action;
+use crate::site::{Action, Site};
 use crate::state::{Arrival, Block, Fences, scope_index, with_own};
+use crate::trail::Step;
 use machine::memory::mbarrier::Mbarrier;
 use machine::observe::{Happening, Lanes, MbarrierEvent};
 use memory_model::event::{Order, Scope};
@@ -17,7 +18,7 @@ impl Detector {
     pub(crate) fn instruction(&mut self, who: Who, mask: u32) {
         let site = *self.sites.get(who.site);
         match site.action {
-            Action::Fence => self.fence(who, mask, site.order, site.scope),
+            Action::Fence => self.fence(who, mask, &site),
             Action::ProxyFence => {
                 let (time, cta) = (self.time, who.home.cta);
                 self.warp(who).update(mask, |group| {
@@ -39,10 +40,11 @@ impl Detector {
 
     /// A fence. The order that Fence-SC gives two `fence.sc` is not taken for one that excuses a race: which of them comes
     /// first is the schedule's choice, unless values force it.
-    fn fence(&mut self, who: Who, mask: u32, order: Order, scope: Scope) {
-        let (time, home) = (self.time, who.home);
+    fn fence(&mut self, who: Who, mask: u32, site: &Site) {
+        self.step(who, mask, Step::Fence, self.time);
+        let (time, home, scope) = (self.time, who.home, site.scope);
         self.warp(who).update(mask, |group| {
-            if order != Order::Release {
+            if site.acquires {
                 for seen in &group.seen {
                     seen.released.acquire(home, scope, &mut group.knowledge);
                 }
@@ -50,7 +52,7 @@ impl Detector {
                     group.seen.clear();
                 }
             }
-            if order != Order::Acquire {
+            if site.releases {
                 let fences = Arc::make_mut(group.fences.get_or_insert_with(Arc::<Fences>::default));
                 fences.0[scope_index(scope)] = Some((group.knowledge.clone(), time));
             }
@@ -164,6 +166,7 @@ impl Detector {
 
     fn arrived(&mut self, launch: usize, lanes: Lanes, (number, threads): (usize, Option<u32>), waits: bool) {
         let who = self.who(launch, lanes.block, lanes.warp, lanes.place);
+        self.step(who, lanes.mask, Step::Barrier(number), self.time);
         let time = self.time;
         let block = self.block(launch, lanes.block);
         let warp = &mut block.warps[usize::from(who.warp)];
@@ -249,7 +252,7 @@ impl Detector {
 
     fn cluster_arrived(&mut self, launch: usize, lanes: Lanes, phase: bool) {
         let who = self.who(launch, lanes.block, lanes.warp, lanes.place);
-        let relaxed = self.sites.get(who.site).order == Order::Relaxed;
+        let releases = self.sites.get(who.site).releases;
         let released = self.released(who, lanes.mask);
         let (current, phases) = self
             .clusters
@@ -259,7 +262,7 @@ impl Detector {
         if *current != phase {
             (*current, *of_phase) = (phase, Knowledge::default());
         }
-        if !relaxed {
+        if releases {
             of_phase.join(&released);
         }
         self.tick();

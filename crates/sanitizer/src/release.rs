@@ -5,6 +5,9 @@
 //! release's scope is that or wider; and for all of the device, if it is `.gpu` or `.sys`.
 
 use crate::clock::Knowledge;
+use crate::shadow::Location;
+use crate::site::Site;
+use memory_model::definitions::NEWEST;
 use memory_model::event::Scope;
 
 /// Where a thread is: the number of its CTA, and of its cluster.
@@ -85,9 +88,35 @@ impl Released {
     }
 }
 
+impl Location {
+    /// Whether a strong operation of a thread is morally strong to the write of a location, if the proxies are one.
+    pub(crate) fn reaches(&self, home: Home, site: &Site) -> bool {
+        let scope = NEWEST.common_scope(self.scope, site.scope);
+        self.bytes == site.element && self.writer.shares(home, scope)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What is kept by scope is reached by whom the model's text lets synchronise.
+    #[test]
+    fn releases_reach_those_whose_scopes_meet() {
+        let homes = [Home { cta: 0, cluster: 0 }, Home { cta: 1, cluster: 0 }, Home { cta: 2, cluster: 1 }];
+        for (from, to) in homes.iter().flat_map(|from| homes.iter().map(move |to| (*from, *to))) {
+            for (release, acquire) in Scope::ALL.iter().flat_map(|a| Scope::ALL.iter().map(move |b| (*a, *b)))
+            {
+                let mut released = Released::default();
+                released.release(from, release, &Knowledge::all_until(5));
+                let meet = from.shares(to, NEWEST.common_scope(release, acquire));
+                assert_eq!(released.reaches(to, acquire), meet, "{from:?} {release} {to:?} {acquire}");
+                let mut knowledge = Knowledge::default();
+                released.acquire(to, acquire, &mut knowledge);
+                assert_eq!(knowledge.generic.everyone() == 5, meet);
+            }
+        }
+    }
 
     #[test]
     fn scopes_must_contain_one_another() {

@@ -18,11 +18,19 @@ pub struct Checks {
     pub init: bool,
     /// Misused barriers and `.sync` instructions.
     pub sync: bool,
+    /// Record what threads do to synchronise, for the litmus tests of races.
+    pub litmus: bool,
 }
 
 impl std::fmt::Display for Checks {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let all = [(self.race, "race"), (self.memory, "memory"), (self.init, "init"), (self.sync, "sync")];
+        let all = [
+            (self.race, "race"),
+            (self.memory, "memory"),
+            (self.init, "init"),
+            (self.sync, "sync"),
+            (self.litmus, "litmus"),
+        ];
         let names: Vec<&str> = all.iter().filter(|(wanted, _)| *wanted).map(|(_, name)| *name).collect();
         f.write_str(&names.join(","))
     }
@@ -39,7 +47,10 @@ impl std::str::FromStr for Checks {
                 "memory" => checks.memory = true,
                 "init" => checks.init = true,
                 "sync" => checks.sync = true,
-                "all" => checks = Self { race: true, memory: true, init: true, sync: true },
+                "litmus" => checks.litmus = true,
+                "all" => {
+                    checks = Self { race: true, memory: true, init: true, sync: true, litmus: checks.litmus };
+                }
                 other => {
                     return Err(format!("`{other}` is no check; there are race, memory, init, sync and all"));
                 }
@@ -90,8 +101,8 @@ pub struct Report {
     pub actors: Vec<Actor>,
     /// How often it was found.
     pub count: u64,
-    /// A litmus test with the same race, if there is one.
-    pub litmus: Option<String>,
+    /// A litmus test with the same race, and one in which it is repaired, if they can be written.
+    pub litmus: Option<(String, String)>,
 }
 
 fn place(place: &Place) -> Value {
@@ -210,7 +221,7 @@ mod tests {
 
     #[test]
     fn checks_are_named() {
-        let all = Checks { race: true, memory: true, init: true, sync: true };
+        let all = Checks { race: true, memory: true, init: true, sync: true, litmus: false };
         assert_eq!("race,memory, init,sync".parse(), Ok(all));
         assert_eq!("all".parse(), Ok(all));
         assert_eq!(all.to_string().parse(), Ok(all));

@@ -6,6 +6,7 @@
 //! them apart; rows lie in flat pages.
 
 use crate::clock::Time;
+use crate::observed::{Observed, Thread};
 use crate::release::{Home, Released};
 use crate::row::{CELLS, Pattern, Row};
 use crate::site::{Site, SiteId};
@@ -66,6 +67,12 @@ impl Entry {
     /// Whether it is of threads of one CTA.
     pub(crate) fn is_of_threads(&self) -> bool {
         self.site & (AGENT | RANGE) == 0
+    }
+
+    /// Whether one of the threads has accessed at this very time before.
+    pub(crate) fn is_again(&self, other: &Self) -> bool {
+        let (warps, lanes) = (self.warps & other.warps, self.lanes & other.lanes);
+        self.time == other.time && self.cta == other.cta && warps != 0 && lanes != 0
     }
 
     /// Takes another entry in, if it is of the same CTA and time.
@@ -144,8 +151,8 @@ pub(crate) struct Location {
     pub(crate) writer: Home,
     pub(crate) scope: Scope,
     pub(crate) bytes: u32,
-    /// CTA, warp and lane.
-    pub(crate) thread: (u32, u16, u32),
+    pub(crate) thread: Thread,
+    pub(crate) time: Time,
     pub(crate) released: Arc<Released>,
 }
 
@@ -178,6 +185,11 @@ pub(crate) struct Extra {
     pub(crate) strong_reads: Vec<Entry>,
     /// The kind of all strong operations, if they are of one.
     pub(crate) kind: Option<Kind>,
+    /// Strong accesses before these, and whether they wrote: for later ones that are weak, or have a narrow scope.
+    pub(crate) behind: Vec<(Entry, bool)>,
+    pub(crate) observed: Vec<Observed>,
+    /// When a thread wrote strongly for the last time that had done so at that time before.
+    pub(crate) repeated: Time,
     pub(crate) location: Option<Box<Location>>,
     /// The cells of the single bytes; that of all four is then out of use.
     pub(crate) bytes: Option<Box<[Cell; 4]>>,

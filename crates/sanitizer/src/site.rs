@@ -1,6 +1,8 @@
-//! What every instruction of a module is to the memory model: order, scope, proxy, bytes.
+//! What every instruction of a module is to the memory model: order, scope, proxy, bytes; and what the model's text says of
+//! that ([`memory_model::definitions`]).
 
 use machine::fault::Access;
+use memory_model::definitions::NEWEST;
 use memory_model::event::{Order, Scope};
 use ptx::isa::{Modifier, Opcode, Sem, Slot};
 use ptx::module::{FuncId, Module};
@@ -40,11 +42,19 @@ pub(crate) enum Action {
 }
 
 /// An instruction.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Site {
     pub(crate) action: Action,
     pub(crate) order: Order,
     pub(crate) scope: Scope,
+    /// Whether it is a strong operation.
+    pub(crate) strong: bool,
+    /// Whether it begins release patterns: a fence, or a write by itself.
+    pub(crate) releases: bool,
+    /// Whether it ends acquire patterns: a fence, or a read by itself.
+    pub(crate) acquires: bool,
+    /// Whether a read of it may begin an acquire pattern: that of a reduction may not.
+    pub(crate) seen: bool,
     /// Bytes of an element: vectors are accesses of their elements.
     pub(crate) element: u32,
     /// The module, function and index.
@@ -56,7 +66,7 @@ pub(crate) struct Site {
 impl Site {
     /// Whether it is a strong operation.
     pub(crate) fn is_strong(&self) -> bool {
-        self.order != Order::Weak
+        self.strong
     }
 }
 
@@ -156,6 +166,10 @@ impl Default for Sites {
             action: Action::Access(access),
             order: Order::Weak,
             scope: Scope::Sys,
+            strong: false,
+            releases: false,
+            acquires: false,
+            seen: true,
             element: 1,
             module: DRIVER,
             function: FuncId(0),
@@ -186,10 +200,17 @@ impl Sites {
                     (Some(Sem::Fence), None) => fence_order(opcode),
                     _ => order,
                 };
+                let action = sem.map_or(Action::None, |sem| action_of(opcode, sem, count));
+                let fence = action == Action::Fence;
+                let reduces = matches!(sem, Some(Sem::Red | Sem::RedVector | Sem::RedAsync));
                 self.sites.push(Site {
-                    action: sem.map_or(Action::None, |sem| action_of(opcode, sem, count)),
+                    action,
                     order,
                     scope,
+                    strong: NEWEST.is_strong(order),
+                    releases: if fence { NEWEST.fence_releases(order) } else { NEWEST.write_releases(order) },
+                    acquires: if fence { NEWEST.fence_acquires(order) } else { NEWEST.read_acquires(order) },
+                    seen: NEWEST.read_is_seen(!reduces),
                     element: opcode.ty(Slot::Type).map_or(16, |ty| ty.bytes()).max(1),
                     module: number,
                     function: FuncId(index as u32),

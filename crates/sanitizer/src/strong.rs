@@ -4,6 +4,7 @@
 
 use crate::check::Accessor;
 use crate::detector::{Detector, Target, Who};
+use crate::observed::Observed;
 use crate::row::{ROW, Row};
 use crate::runs::Scattered;
 use crate::shadow::{Entry, GRANULE, Kind};
@@ -13,6 +14,14 @@ use machine::fault::Access;
 use machine::observe::MemoryAccess;
 use memory_model::event::Order;
 use std::sync::Arc;
+
+/// What comes of a simple operation.
+struct Done {
+    /// Why what it reads does not synchronise, if somebody else wrote that.
+    why: Option<Failure>,
+    /// Whether it has observed something new, so that what is written next must be later.
+    observed: bool,
+}
 
 impl Detector {
     /// Strong accesses of lanes of a warp, in the machine's order.
@@ -32,31 +41,36 @@ impl Detector {
             let entry = Entry::of_lanes(self.time, who.home.cta, who.warp, mask, who.site);
             Accessor::new(who.home, (who.warp, mask), clock, entry, (site, kind))
         });
-        let mut failure = None;
+        let (mut failure, mut observes) = (None, false);
         for run in Scattered::new(*access.addresses, bytes, mask, kind == Access::Load) {
             for (lanes, address) in run.elements() {
                 let target = self.target(who, access.space, address);
                 let done = by.as_ref().and_then(|by| self.relaxed(who, by, (lanes, target, bytes)));
                 match done {
-                    Some(found) => failure = found.or(failure),
+                    Some(Done { why, observed }) => {
+                        failure = why.or(failure);
+                        observes |= observed;
+                    }
                     None => self.strong(who, lanes, (target, bytes), kind),
                 }
             }
+        }
+        if observes {
+            self.tick();
         }
         if let Some(failure) = failure {
             self.warp(who).failure = Some((who.site, failure));
         }
     }
 
-    /// Makes a simple operation. `None` if it is none; otherwise why what it reads does not synchronise, if somebody else
-    /// wrote that.
+    /// Makes a simple operation; `None` if it is none.
     #[inline(always)]
     fn relaxed(
         &mut self,
         who: Who,
         by: &Accessor<'_>,
         (lanes, target, bytes): (u32, Target, u64),
-    ) -> Option<Option<Failure>> {
+    ) -> Option<Done> {
         let Self { blocks, global, extras, .. } = self;
         let (site, access) = (by.site, by.access);
         let entry = Entry { lanes, ..by.entry };
@@ -84,9 +98,16 @@ impl Detector {
             let list = if writes { &mut extra.strong_writes } else { &mut extra.strong_reads };
             let after = after && !cell.is_divided();
             let unwritten = access != Access::Store && cell.unwritten != 0;
-            // The latest stand at the end.
-            if !after || unwritten || !list.iter_mut().rev().any(|known| known.merge(&entry)) {
+            if !after || unwritten {
                 return None;
+            }
+            let again = writes && list.iter().any(|known| known.is_again(&entry));
+            // The latest stand at the end.
+            if !list.iter_mut().rev().any(|known| known.merge(&entry)) {
+                return None;
+            }
+            if again {
+                extra.repeated = entry.time;
             }
             cell.unwritten = 0;
         }
@@ -95,17 +116,28 @@ impl Detector {
         if !location.released.is_empty() {
             return None;
         }
-        let foreign = (location.thread.0, location.thread.1) != (who.home.cta, who.warp);
-        let failure = (access != Access::Store && foreign).then(|| {
-            let scope = location.scope.min(site.scope);
-            let strong = location.bytes == site.element && location.writer.shares(who.home, scope);
-            if strong { Failure::NoRelease } else { Failure::Scope }
-        });
+        let mut done = Done { why: None, observed: false };
+        if access != Access::Store {
+            let strong = location.reaches(who.home, site);
+            let foreign = (location.thread.0, location.thread.1) != (who.home.cta, who.warp);
+            if foreign && site.seen {
+                done.why = Some(if strong { Failure::NoRelease } else { Failure::Scope });
+            }
+            let write = (location.thread, location.time);
+            let reader = (who.home.cta, who.warp, lanes);
+            let observed = Observed { write, reader, time: entry.time, atomic: writes };
+            for place in cells.clone().filter(|_| strong) {
+                let new =
+                    extras.cell_with_extra(row.split, place).1.is_some_and(|extra| extra.observe(observed));
+                done.observed |= new && !writes;
+            }
+        }
+        let location = extras.cell_with_extra(row.split, cells.start).1?.location.as_mut()?;
         if writes {
             location.writer = who.home;
-            (location.scope, location.bytes) = (site.scope, site.element);
+            (location.scope, location.bytes, location.time) = (site.scope, site.element, entry.time);
             location.thread = (who.home.cta, who.warp, lanes.trailing_zeros());
         }
-        Some(failure)
+        Some(done)
     }
 }

@@ -11,7 +11,8 @@ use std::process::Command;
 use std::{env, fs, process};
 
 /// Runs a program with the checks, and shows what they found.
-pub(super) fn run(arguments: &Arguments, mut command: Command, checks: Checks) -> Result<Exit, Failure> {
+pub(super) fn run(arguments: &Arguments, mut command: Command, mut checks: Checks) -> Result<Exit, Failure> {
+    checks.litmus |= arguments.emit_litmus.is_some();
     if let Some(path) = &arguments.suppress {
         // A mistake in it is told before the program runs.
         crate::run::check::suppressions(path)?;
@@ -54,8 +55,10 @@ pub(super) fn run(arguments: &Arguments, mut command: Command, checks: Checks) -
 fn emit(folder: &Path, reports: &[Value]) -> std::io::Result<()> {
     fs::create_dir_all(folder)?;
     for (number, report) in reports.iter().enumerate() {
-        if let Some(test) = report["litmus"].as_str() {
-            fs::write(folder.join(format!("race-{}.ptx", number + 1)), test)?;
+        for (part, name) in [("litmus", ""), ("repaired", "-repaired")] {
+            if let Some(test) = report[part].as_str() {
+                fs::write(folder.join(format!("race-{}{name}.ptx", number + 1)), test)?;
+            }
         }
     }
     Ok(())

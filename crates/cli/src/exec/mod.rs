@@ -64,7 +64,7 @@ pub(crate) struct Arguments {
     /// Leave out what this file names
     #[arg(long, value_name = "FILE", requires = "check")]
     suppress: Option<PathBuf>,
-    /// Write a litmus test for each race to this folder
+    /// Write a litmus test for each race, and a repaired one, to this folder
     #[arg(long, value_name = "FOLDER", requires = "check")]
     emit_litmus: Option<PathBuf>,
     /// Print the reports as one JSON object, to standard error

@@ -10,7 +10,8 @@ use std::path::Path;
 
 /// The sanitizer that the command line asks for.
 pub(super) fn sanitizer(arguments: &Arguments) -> Result<Option<Sanitizer>, Failure> {
-    let Some(checks) = arguments.check else { return Ok(None) };
+    let Some(mut checks) = arguments.check else { return Ok(None) };
+    checks.litmus |= arguments.emit_litmus.is_some();
     if arguments.threads.is_some_and(|threads| threads != 1) {
         return Err(Failure::usage("--check needs one host thread, so that accesses have one order"));
     }
@@ -42,8 +43,10 @@ pub(super) fn deliver(arguments: &Arguments, reports: &[Report]) -> Result<Exit,
         };
         fs::create_dir_all(folder).map_err(failed)?;
         let tests = reports.iter().enumerate().filter_map(|(i, report)| Some((i, report.litmus.as_ref()?)));
-        for (number, test) in tests {
-            fs::write(folder.join(format!("race-{}.ptx", number + 1)), test).map_err(failed)?;
+        for (number, (racy, repaired)) in tests {
+            let file = |of: &str| folder.join(format!("race-{}{of}.ptx", number + 1));
+            fs::write(file(""), racy).map_err(failed)?;
+            fs::write(file("-repaired"), repaired).map_err(failed)?;
         }
     }
     Ok(if reports.is_empty() { Exit::Ok } else { Exit::Findings })

@@ -1,26 +1,41 @@
 //! How barriers can have met.
 
-use super::threads::{Call, Name, Run};
-use super::{Checker, NamePairs};
-use crate::event::{Kind, Part, Placement, Scope};
+use super::Checker;
+use crate::certificate::{Name, Pairs};
+use crate::event::{Barrier, Part, Placement, Scope};
 use crate::model::Family;
-use crate::program::{Instruction, Operand};
+use crate::program::{Instruction, Thread};
+use crate::replay::{Word, World, word};
 use std::collections::BTreeSet;
 
-/// Which barrier: instance, scope, place and resource.
+/// Which barrier: instance, scope, the place of the threads that meet there, and resource.
 type Group = (u32, Scope, Placement, Option<Option<i64>>);
 
 /// A thread's coming to a barrier.
-struct Arrival {
+pub(crate) struct Arrival {
     name: Name,
-    instruction: usize,
+    at: usize,
     group: Group,
     quorum: Option<Option<i64>>,
     part: Part,
 }
 
+impl Arrival {
+    /// The barrier at a place of a thread's text, with what it is called with there.
+    pub(crate) fn new(text: &Thread, at: usize, registers: &[Word], name: Name) -> Option<(Self, Barrier)> {
+        let Instruction::Barrier { instance, part, scope, resource, quorum } = text.code[at] else {
+            return None;
+        };
+        let place = if scope == Scope::Cta { text.placement } else { Placement { cta: 0, ..text.placement } };
+        let [resource, quorum] =
+            [resource, quorum].map(|with| with.map(|operand| word(registers, operand).0));
+        let group = (instance, scope, place, resource);
+        Some((Self { name, at, group, quorum, part }, Barrier { instance, part, scope }))
+    }
+}
+
 /// What some arrivals release among others.
-fn meetings(from: &[&Arrival], to: &[&Arrival]) -> NamePairs {
+fn meetings(from: &[&Arrival], to: &[&Arrival]) -> Pairs {
     let pairs = from.iter().flat_map(|a| to.iter().map(move |b| (a, b)));
     let meets = |(a, b): &(&&Arrival, &&Arrival)| {
         a.group == b.group && a.part != Part::Wait && b.part != Part::Arrive
@@ -35,9 +50,9 @@ fn choose<'a>(company: &[&'a Arrival], size: usize) -> Vec<Vec<&'a Arrival>> {
 }
 
 /// All ways to meet in generations of so many distinct threads; who is left over must not wait.
-fn split(company: &[&Arrival], size: usize) -> Vec<NamePairs> {
+fn split(company: &[&Arrival], size: usize) -> Vec<Pairs> {
     let Some(first) = company.iter().find(|arrival| arrival.part != Part::Arrive) else {
-        return vec![NamePairs::new()];
+        return vec![Pairs::new()];
     };
     let mut ways = Vec::new();
     for chosen in choose(company, size) {
@@ -53,58 +68,34 @@ fn split(company: &[&Arrival], size: usize) -> Vec<NamePairs> {
 }
 
 impl Checker<'_> {
-    /// The threads that meet there: those of the CTA, or of the cluster.
-    fn place(&self, thread: usize, scope: Scope) -> Placement {
-        let placement = self.program.threads[thread].placement;
-        if scope == Scope::Cta { placement } else { Placement { cta: 0, ..placement } }
-    }
-
-    fn arrivals(&self, runs: &[Run]) -> Vec<Arrival> {
-        let calls = runs
-            .iter()
-            .enumerate()
-            .flat_map(|(thread, run)| run.barriers.iter().map(move |call| (thread, call)));
-        let arrival = |(thread, &(index, instruction, [resource, quorum])): (usize, &Call)| {
-            let Kind::Barrier(barrier) = runs[thread].events[index].kind else { return None };
-            let group = (barrier.instance, barrier.scope, self.place(thread, barrier.scope), resource);
-            let name = Name { thread: Some(thread), index };
-            Some(Arrival { name, instruction, group, quorum, part: barrier.part })
-        };
-        calls.filter_map(arrival).collect()
-    }
-
     /// The barriers that meet in any case: those without quorum whose resources are known.
-    pub(super) fn certain(&self, runs: &[Run]) -> NamePairs {
-        let all = self.arrivals(runs);
-        let fixed: Vec<_> = all.iter().filter(|a| a.quorum.is_none() && a.group.3 != Some(None)).collect();
+    pub(crate) fn certain(&self, world: &World) -> Pairs {
+        let fixed = world.arrivals.iter().filter(|a| a.quorum.is_none() && a.group.3 != Some(None));
+        let fixed: Vec<_> = fixed.collect();
         meetings(&fixed, &fixed)
     }
 
     /// All ways in which the barriers of ended threads can have met.
-    pub(super) fn ways(&self, runs: &[Run]) -> BTreeSet<NamePairs> {
-        let all = self.arrivals(runs);
-        let mut ways = BTreeSet::from([NamePairs::new()]);
-        for group in all.iter().map(|arrival| arrival.group).collect::<BTreeSet<_>>() {
-            let company: Vec<_> = all.iter().filter(|arrival| arrival.group == group).collect();
+    pub(crate) fn ways(&self, world: &World) -> BTreeSet<Pairs> {
+        let mut ways = BTreeSet::from([Pairs::new()]);
+        for group in world.arrivals.iter().map(|arrival| arrival.group).collect::<BTreeSet<_>>() {
+            let company: Vec<_> = world.arrivals.iter().filter(|arrival| arrival.group == group).collect();
             let size =
                 company.iter().filter_map(|a| a.quorum).map(|quorum| quorum.unwrap_or(0) as usize).max();
-            let came = |thread: usize, at: usize, instruction: &Instruction| {
-                let Instruction::Barrier { instance, scope, resource, .. } = instruction else { return true };
-                let resource = resource.map(|operand| match operand {
-                    Operand::Constant(value) => Some(value),
-                    Operand::Register(register) => runs[thread].registers[register].0,
-                });
-                (*instance, *scope, self.place(thread, *scope), resource) != group
-                    || all.iter().any(|a| a.name.thread == Some(thread) && a.instruction == at)
+            // Whether all came whose text has this barrier.
+            let came = |thread: usize, text: &Thread, at: usize| {
+                let name = Name { thread: Some(thread), index: 0 };
+                let called = Arrival::new(text, at, &world.threads[thread].1, name);
+                called.is_none_or(|(called, _)| called.group != group)
+                    || company.iter().any(|a| a.name.thread == Some(thread) && a.at == at)
             };
-            let everyone = || {
-                let mut threads = self.program.threads.iter().enumerate();
-                threads.all(|(thread, text)| text.code.iter().enumerate().all(|(at, i)| came(thread, at, i)))
-            };
-            let splits: Vec<NamePairs> = match size {
-                _ if company.iter().any(|a| a.quorum.is_none()) && !everyone() => Vec::new(),
+            let mut threads = self.program.threads.iter().enumerate();
+            let everyone =
+                threads.all(|(thread, text)| (0..text.code.len()).all(|at| came(thread, text, at)));
+            let splits: Vec<Pairs> = match size {
+                _ if company.iter().any(|a| a.quorum.is_none()) && !everyone => Vec::new(),
                 None => vec![meetings(&company, &company)],
-                Some(size) if self.family == Family::Dartagnan => {
+                Some(size) if self.model.0 == Family::Dartagnan => {
                     choose(&company, size).iter().map(|chosen| meetings(chosen, &company)).collect()
                 }
                 Some(size) => split(&company, size),
