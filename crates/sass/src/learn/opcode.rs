@@ -3,7 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::form::{Component, Draft, Edits, Effect, Format, edits, format_of};
+use super::apart::{Condition, deciding, number_of, set_apart};
+use super::form::{Component, Draft, Edits, Effect, Format, edits};
 use super::oracle::{Answer, Meeting};
 use super::random::Random;
 use super::tokens::{Number, Style, is_register, number, skeleton, tokens};
@@ -48,9 +49,6 @@ pub(crate) struct Learner<'a> {
     pool: Vec<(u128, String, u64)>,
     style: Style,
 }
-
-/// A condition on words.
-type Condition = (u128, u128);
 
 impl<'a> Learner<'a> {
     pub(crate) fn new(meeting: &'a Meeting<'a>, who: usize, opcode: usize) -> Learner<'a> {
@@ -774,47 +772,6 @@ impl<'a> Learner<'a> {
         }
         Ok(culprits)
     }
-}
-
-/// Words of this condition become a form of their own.
-fn set_apart(special: Condition, excluded: &mut Vec<Condition>, open: &mut Vec<Condition>) {
-    if !excluded.contains(&special) {
-        excluded.push(special);
-        open.push(special);
-    }
-}
-
-/// The number that a token is: its bits, its format, and the bits that change the token otherwise.
-fn number_of(draft: &Draft, token: usize, flips: &[(u32, String)]) -> Option<(Bits, Format, u128)> {
-    const LEAST: usize = 5;
-    let mask = |flips: &[(u32, String)]| flips.iter().fold(0u128, |mask, it| mask | 1 << it.0);
-    (LEAST..=flips.len()).rev().find_map(|len| {
-        flips.windows(len).find_map(|run| {
-            let format = format_of(draft.base, &draft.tokens[token], run)?;
-            Some((Bits::of_mask(mask(run))?, format, mask(flips) & !mask(run)))
-        })
-    })
-}
-
-/// The fewest bits of a field that tell the strange codes from the others, and their values: masks over the word.
-fn deciding(bits: Bits, strange: &BTreeMap<u64, bool>) -> Vec<Condition> {
-    let mut mask = bits.mask();
-    let project = |mask: u128| -> Option<BTreeMap<u128, bool>> {
-        let mut projected = BTreeMap::new();
-        strange
-            .iter()
-            .all(|(&code, &is)| *projected.entry(bits.put(0, code) & mask).or_insert(is) == is)
-            .then_some(projected)
-    };
-    for bit in (0..128).rev().filter(|bit| bits.mask() >> bit & 1 == 1) {
-        if project(mask & !(1 << bit)).is_some() {
-            mask &= !(1 << bit);
-        }
-    }
-    let projected = project(mask).unwrap_or_default();
-    let specials: Vec<Condition> = projected.into_iter().filter(|it| it.1).map(|it| (mask, it.0)).collect();
-    // More are a list, not forms.
-    if specials.len() > 24 { Vec::new() } else { specials }
 }
 
 /// Components whose codes together make a wrong prediction.
