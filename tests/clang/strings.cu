@@ -46,9 +46,10 @@ extern "C" __global__ void reverse_words(char *text, u32 length) {
         if (text[start] == ' ') word++;
         start++;
     }
-    if (start >= length) return;
     u32 end = start;
-    while (text[end] != ' ') end++;
+    while (end < length && text[end] != ' ') end++;
+    // Everybody has looked before anybody writes.
+    __syncthreads();
     for (; start + 1 < end; start++, end--) {
         char swap = text[start];
         text[start] = text[end - 1];

@@ -45,6 +45,17 @@ pub(crate) fn folder(given: Option<&Path>) -> Result<PathBuf> {
     fs::canonicalize(&folder).with_context(|| folder.display().to_string())
 }
 
+/// The `warploom` command, which is built.
+pub(crate) fn command() -> Result<PathBuf> {
+    let status = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+        .args(["build", "--release", "-p", "warploom"])
+        .current_dir(root())
+        .status()
+        .context("cargo")?;
+    ensure!(status.success(), "cargo: {status}");
+    Ok(root().join("target/release/warploom"))
+}
+
 /// Builds all libraries and puts them under the names that programs look for.
 pub(crate) fn make(wanted: &Wanted) -> Result<()> {
     let profile = if wanted.debug { "dev" } else { "release" };

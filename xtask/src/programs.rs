@@ -2,6 +2,9 @@
 //!
 //! Each file `crates/libcudart/tests/programs/NAME.cu` is a program that says `NAME: passed`, or what stands in
 //! `NAME.out`. Its first line may be `// nvcc:` with more arguments for the compiler. Without nvcc nothing is tried, which is said.
+//!
+//! With `--check` they run once more, under `warploom exec --check all`, which must find nothing but what a program says
+//! that it does wrong: lines `// finds: KIND`, one for each report.
 
 use crate::libraries;
 use crate::root;
@@ -26,6 +29,15 @@ pub(crate) struct Compiler {
     /// Where the libraries are; without it they are built.
     #[arg(long)]
     libraries: Option<PathBuf>,
+    /// Runs each program under the sanitizer, too.
+    #[arg(long)]
+    check: bool,
+    /// The command that runs it so; without it it is built.
+    #[arg(long, requires = "check")]
+    warploom: Option<PathBuf>,
+    /// More programs, such as those of other folders.
+    #[arg(long = "source")]
+    sources: Vec<PathBuf>,
     /// Programs by name; without any all of them.
     names: Vec<String>,
 }
@@ -49,6 +61,12 @@ pub(crate) fn run(compiler: &Compiler) -> Result<()> {
         fs::read_dir(&sources)?.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
     programs.retain(|path| path.extension().is_some_and(|extension| extension == "cu"));
     programs.sort();
+    programs.extend(compiler.sources.iter().cloned());
+    let warploom = match (compiler.check, &compiler.warploom) {
+        (false, _) => None,
+        (true, Some(given)) => Some(fs::canonicalize(given)?),
+        (true, None) => Some(libraries::command()?),
+    };
     let (mut tried, mut failed) = (0, Vec::new());
     for source in programs {
         let name = source.file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -56,9 +74,21 @@ pub(crate) fn run(compiler: &Compiler) -> Result<()> {
             continue;
         }
         tried += 1;
-        let start = Instant::now();
-        match program(compiler, &source, &name, &folder, &out) {
-            Ok(()) => println!("{name}: passed, {:.1} s", start.elapsed().as_secs_f64()),
+        let judged = || {
+            compile(compiler, &source, &folder, &out.join(&name))?;
+            let alone = run_one(&source, &name, &folder, &out, None)?;
+            let checked = warploom.as_deref().map(|path| run_one(&source, &name, &folder, &out, Some(path)));
+            anyhow::Ok((alone, checked.transpose()?))
+        };
+        match judged() {
+            Ok((alone, None)) => println!("{name}: passed, {:.1} s", alone.as_secs_f64()),
+            Ok((alone, Some(checked))) => {
+                let (alone, checked) = (alone.as_secs_f64(), checked.as_secs_f64());
+                println!(
+                    "{name}: passed, {alone:.2} s; checked, {checked:.2} s: {:.1} times",
+                    checked / alone
+                );
+            }
             Err(error) => {
                 println!("{name}: FAILED: {error:#}");
                 failed.push(name);
@@ -71,9 +101,8 @@ pub(crate) fn run(compiler: &Compiler) -> Result<()> {
     Ok(())
 }
 
-/// Compiles and runs one program, and compares what it says.
-fn program(compiler: &Compiler, source: &Path, name: &str, libraries: &Path, out: &Path) -> Result<()> {
-    let program = out.join(name);
+/// Compiles one program.
+fn compile(compiler: &Compiler, source: &Path, libraries: &Path, program: &Path) -> Result<()> {
     let text = fs::read_to_string(source)?;
     let own = text.lines().next().and_then(|line| line.strip_prefix("// nvcc:")).unwrap_or_default();
     let compiled = Command::new(&compiler.nvcc)
@@ -87,16 +116,36 @@ fn program(compiler: &Compiler, source: &Path, name: &str, libraries: &Path, out
         .output()
         .context("nvcc")?;
     ensure!(compiled.status.success(), "nvcc: {}", String::from_utf8_lossy(&compiled.stderr));
+    Ok(())
+}
+
+/// Runs one program, with `warploom` under the sanitizer, and compares what it says and what is found. How long it took.
+fn run_one(
+    source: &Path,
+    name: &str,
+    libraries: &Path,
+    out: &Path,
+    warploom: Option<&Path>,
+) -> Result<Duration> {
+    let program = out.join(name);
     let said_to = out.join(format!("{name}.said"));
     let errors_to = out.join(format!("{name}.errors"));
-    let mut running = Command::new(&program)
+    let mut command = match warploom {
+        None => Command::new(&program),
+        Some(warploom) => {
+            let mut command = Command::new(warploom);
+            command.args(["exec", "--check", "all", "--"]).arg(&program).env("WARPLOOM_LIB", libraries);
+            command
+        }
+    };
+    let start = Instant::now();
+    let mut running = command
         .env("LD_LIBRARY_PATH", libraries)
         .stdin(Stdio::null())
         .stdout(fs::File::create(&said_to)?)
         .stderr(fs::File::create(&errors_to)?)
         .spawn()
         .context("the program")?;
-    let start = Instant::now();
     let status = loop {
         if let Some(status) = running.try_wait()? {
             break status;
@@ -106,12 +155,37 @@ fn program(compiler: &Compiler, source: &Path, name: &str, libraries: &Path, out
             running.wait()?;
             anyhow::bail!("it ran for more than {} s", PATIENCE.as_secs());
         }
-        std::thread::sleep(Duration::from_millis(20));
+        std::thread::sleep(Duration::from_millis(5));
     };
+    let took = start.elapsed();
     let (said, errors) = (fs::read_to_string(said_to)?, fs::read_to_string(errors_to)?);
     let expected = source.with_extension("out");
     let expected =
         if expected.exists() { fs::read_to_string(expected)? } else { format!("{name}: passed\n") };
-    ensure!(status.success() && said == expected, "{status}\n{said}{errors}");
-    Ok(())
+    let text = fs::read_to_string(source)?;
+    let finds: Vec<&str> = match warploom {
+        Some(_) => text.lines().filter_map(|line| line.strip_prefix("// finds: ")).collect(),
+        None => Vec::new(),
+    };
+    let succeeds = if finds.is_empty() { status.success() } else { status.code() == Some(1) };
+    ensure!(succeeds && said == expected, "{status}\n{said}{errors}");
+    if !finds.is_empty() {
+        let mut found: Vec<&str> = errors.lines().filter_map(|line| Some(line.split_once(": ")?.0)).collect();
+        found.retain(|kind| KINDS.contains(kind));
+        ensure!(found == finds, "other reports than {finds:?}\n{errors}");
+    }
+    Ok(took)
 }
+
+/// What reports begin with.
+const KINDS: [&str; 9] = [
+    "race",
+    "unwritten",
+    "out-of-bounds",
+    "use-after-free",
+    "misaligned",
+    "leak",
+    "barrier-invalid",
+    "barrier-exited",
+    "barrier-divergent",
+];

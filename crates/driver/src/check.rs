@@ -7,6 +7,7 @@
 use crate::launch::Work;
 use crate::lock;
 use machine::Fault;
+use machine::fault::Access;
 use sanitizer::{Moment, Report, Sanitizer, Shape, Watch};
 use std::cell::RefCell;
 use std::sync::Mutex;
@@ -37,10 +38,12 @@ impl Checking {
 
     /// The calling thread, of the program or of a stream, has waited for a moment.
     pub(crate) fn learn(&self, moment: &Moment) {
-        KNOWN.with_borrow_mut(|known| match known {
-            Some(known) => known.join(moment),
-            None => lock(&self.host).join(moment),
-        });
+        let by_operation =
+            KNOWN.try_with(|known| known.borrow_mut().as_mut().map(|known| known.join(moment)).is_some());
+        // A thread that ends has none any more.
+        if !by_operation.unwrap_or(false) {
+            lock(&self.host).join(moment);
+        }
     }
 
     /// The same for what is not followed: everything so far.
@@ -48,12 +51,18 @@ impl Checking {
         self.learn(&self.sanitizer.now());
     }
 
-    /// Runs an operation of a stream.
-    pub(crate) fn run(&self, stream: &Mutex<Moment>, operation: impl FnOnce()) {
-        KNOWN.set(Some(lock(stream).clone()));
+    /// What comes next on the calling thread, of the program or of a stream, is after this.
+    pub(crate) fn current(&self) -> Moment {
+        KNOWN.try_with(|known| known.borrow().clone()).ok().flatten().unwrap_or_else(|| self.host())
+    }
+
+    /// Runs an operation of a stream, or a step of a graph, after a moment, which becomes that after it.
+    pub(crate) fn run(&self, moment: &Mutex<Moment>, operation: impl FnOnce()) {
+        let exchange = |other| KNOWN.try_with(|known| known.replace(other)).ok().flatten();
+        let outer = exchange(Some(lock(moment).clone()));
         operation();
-        if let Some(moment) = KNOWN.take() {
-            *lock(stream) = moment;
+        if let Some(after) = exchange(outer) {
+            *lock(moment) = after;
         }
     }
 
@@ -67,17 +76,12 @@ impl Checking {
             cluster: configuration.cluster.unwrap_or([1; 3]),
         };
         let module = work.function().kernel().module().shared_module();
-        match KNOWN.with_borrow(Clone::clone) {
-            Some(after) => self.sanitizer.begin_after(module, shape, &after),
-            // A branch of a graph has a thread of its own; its order is not followed.
-            None => self.sanitizer.begin(module, shape),
-        }
+        self.sanitizer.begin_after(module, shape, &self.current())
     }
 
     /// It is over.
     pub(crate) fn end(&self, watch: Watch<'_>, fault: Option<&Fault>) {
-        let moment = watch.end();
-        KNOWN.with_borrow_mut(|known| known.iter_mut().for_each(|known| known.join(&moment)));
+        self.learn(&watch.end());
         if let Some(fault) = fault {
             self.sanitizer.fault(fault);
         }
@@ -100,9 +104,11 @@ impl Checking {
         self.sanitizer.freed(address);
     }
 
-    /// A copy or a fill writes to memory of a device.
-    pub(crate) fn written(&self, address: u64, bytes: u64) {
-        self.sanitizer.written(address, bytes);
+    /// A copy or a fill of the calling thread reads and writes memory of a device.
+    pub(crate) fn copied(&self, name: &str, ranges: &[(u64, u64, Access)]) {
+        let after = self.sanitizer.copied(name, ranges, &self.current());
+        self.learn(&after);
+        self.tell();
     }
 
     /// A context is destroyed: what it has not freed has leaked.

@@ -5,6 +5,7 @@ use crate::device::Process;
 use crate::error::{Error, Result};
 use crate::memory::MemoryKind;
 use crate::stream::{Operation, Stream};
+use machine::fault::Access;
 use machine::memory::{DeviceMemory, HostRange};
 use std::sync::Arc;
 
@@ -201,8 +202,15 @@ impl Copy {
             // A copy is staged only on its way to a device.
             (Memory::Staged(_), _) | (_, Memory::Staged(_)) => {}
         }
-        if let (Memory::Device(_), Some(checking)) = (&self.to, &self.process.settings.checking) {
-            checking.written(to, bytes as u64);
+        if let Some(checking) = &self.process.settings.checking {
+            let of_device = |memory: &Memory| matches!(memory, Memory::Device(_));
+            let ends = [(&self.from, from, Access::Load), (&self.to, to, Access::Store)];
+            let followed = ends.into_iter().filter(|(memory, ..)| of_device(memory));
+            let ranges: Vec<_> =
+                followed.map(|(_, address, access)| (address, bytes as u64, access)).collect();
+            if !ranges.is_empty() {
+                checking.copied("a copy", &ranges);
+            }
         }
         Ok(result?)
     }
@@ -297,7 +305,7 @@ impl Fill {
                 at += bytes as u64;
             }
             if let Some(checking) = &self.process.settings.checking {
-                checking.written(address + y * pitch, width);
+                checking.copied("a fill", &[(address + y * pitch, width, Access::Store)]);
             }
         }
         Ok(())

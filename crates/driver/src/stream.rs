@@ -123,10 +123,7 @@ impl Operation {
             Self::Record(record) => record.stamp(),
             Self::Free(free) => free(),
             Self::Know(moment) => health.checking().iter().for_each(|checking| checking.learn(&moment)),
-            Self::Graph(launch) => {
-                launch.run(health);
-                follow_everything(health);
-            }
+            Self::Graph(launch) => launch.run(health),
             _ if failed => {}
             Self::Call(call) => (call.call)(),
             Self::Launch(work) => work.run(health, neighbours),
@@ -193,7 +190,7 @@ impl Queue {
     }
 }
 
-/// The order of what a graph does is not followed, where somebody watches: what comes after it is after everything.
+/// Where somebody watches: what is not followed (events of graphs, and of other processes) comes after everything.
 fn follow_everything(health: &Health) {
     health.checking().iter().for_each(|checking| checking.learn_everything());
 }

@@ -4,6 +4,7 @@
 //! `clang-22 -x cuda --cuda-device-only --cuda-gpu-arch=sm_80 --cuda-feature=+ptx80 -nocudalib -nocudainc -O2
 //! -ffp-contract=off -S kernels.cu`.
 
+#[allow(dead_code, reason = "the sanitizer's benchmark uses more of it")]
 mod kernels;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};

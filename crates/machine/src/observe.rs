@@ -2,10 +2,10 @@
 
 use crate::exec::{Exec, Grid};
 use crate::fault::Access;
-use crate::lanes::LANES;
+use crate::lanes::{LANES, Mask, Plane};
 use crate::memory::SpaceKind;
 use crate::memory::mbarrier::Mbarrier;
-use crate::ops::address::addresses;
+use crate::ops::address::addresses_of_pack;
 use crate::ops::shape::NEGATE;
 use crate::program::{Image, Meta, Origin};
 use ptx::module::FuncId;
@@ -42,6 +42,109 @@ pub struct MemoryAccess<'a> {
     pub bytes: u32,
     /// The address of every lane; meaningless for lanes outside the mask.
     pub addresses: &'a [u64; LANES],
+}
+
+/// The warps of a pack, one dispatch for all of them, are about to execute one instruction.
+#[derive(Debug)]
+pub struct Issue<'a> {
+    /// The function.
+    pub function: FuncId,
+    /// Index in the function's body.
+    pub instruction: u32,
+    /// `%ctaid`.
+    pub block: [u32; 3],
+    /// `%warpid` of the first of the warps.
+    pub first_warp: u32,
+    /// Of each warp the lanes that execute it: active, and their guard holds.
+    pub masks: &'a [u32],
+    /// Of each warp the lanes that are active, whether their guard holds or not.
+    pub active: &'a [u32],
+    /// What it accesses, if it is a memory instruction.
+    pub access: Option<PackAccess<'a>>,
+    /// The lanes of each warp that take it, if it is a conditional branch.
+    pub taken: Option<&'a [u32]>,
+}
+
+/// The memory that the instruction of a pack accesses.
+#[derive(Clone, Copy, Debug)]
+pub struct PackAccess<'a> {
+    /// The state space that the instruction names.
+    pub space: SpaceKind,
+    /// Load, store or atomic.
+    pub access: Access,
+    /// Bytes a lane.
+    pub bytes: u32,
+    /// Where.
+    pub addresses: PackAddresses<'a>,
+}
+
+/// Addresses as registers hold them.
+#[derive(Clone, Copy, Debug)]
+pub enum PackAddresses<'a> {
+    /// One for all lanes of all warps.
+    Uniform(u64),
+    /// Planes of 32 bits, and what is added to them.
+    Narrow(&'a [Plane<u32>], u32),
+    /// Planes of 64 bits, and what is added to them.
+    Wide(&'a [Plane<u64>], u64),
+}
+
+impl PackAddresses<'_> {
+    /// Those of a warp.
+    #[inline(always)]
+    pub fn lanes(&self, warp: usize) -> [u64; LANES] {
+        let mut lanes = [0; LANES];
+        match *self {
+            Self::Uniform(address) => lanes = [address; LANES],
+            Self::Narrow(planes, offset) => {
+                for (lane, &address) in lanes.iter_mut().zip(&planes[warp].0) {
+                    *lane = u64::from(address.wrapping_add(offset));
+                }
+            }
+            Self::Wide(planes, offset) => {
+                for (lane, &address) in lanes.iter_mut().zip(&planes[warp].0) {
+                    *lane = address.wrapping_add(offset);
+                }
+            }
+        }
+        lanes
+    }
+
+    /// Whether those of two warps are the same.
+    #[inline(always)]
+    pub fn alike(&self, a: usize, b: usize) -> bool {
+        match self {
+            Self::Uniform(_) => true,
+            Self::Narrow(planes, _) => planes[a] == planes[b],
+            Self::Wide(planes, _) => planes[a] == planes[b],
+        }
+    }
+}
+
+impl<'a> Issue<'a> {
+    /// One of the warps; `addresses` are its own.
+    pub fn of_warp<'e>(&self, warp: usize, addresses: &'e [u64; LANES]) -> Event<'e> {
+        let of_access =
+            |PackAccess { space, access, bytes, .. }| MemoryAccess { space, access, bytes, addresses };
+        Event {
+            function: self.function,
+            instruction: self.instruction,
+            block: self.block,
+            warp: self.first_warp + warp as u32,
+            mask: self.masks[warp],
+            active: self.active[warp],
+            access: self.access.map(of_access),
+            taken: self.taken.map(|taken| taken[warp]),
+        }
+    }
+
+    /// Calls for each warp that has an active lane.
+    pub fn each_warp(&self, mut act: impl FnMut(&Event<'_>)) {
+        for warp in (0..self.active.len()).filter(|&warp| self.active[warp] != 0) {
+            let addresses = self.access.map_or([0; LANES], |access| access.addresses.lanes(warp));
+            act(&self.of_warp(warp, &addresses));
+        }
+    }
 }
 
 /// Lanes of a warp at an instruction.
@@ -186,10 +289,15 @@ pub enum Happening<'a> {
 
 /// Watches a launch. Host threads call it concurrently.
 pub trait Observer: Sync {
-    /// Called before a warp executes an instruction.
-    fn instruction(&self, event: &Event<'_>);
+    /// Called before a warp executes an instruction, unless [`Observer::issue`] is provided.
+    fn instruction(&self, _event: &Event<'_>) {}
 
-    /// Whether [`Observer::instruction`] is to be called for this instruction of a function: asked once a launch.
+    /// Called before the warps of a pack execute an instruction together, for those who look at them together.
+    fn issue(&self, issue: &Issue<'_>) {
+        issue.each_warp(|event| self.instruction(event));
+    }
+
+    /// Whether it is to be told of this instruction of a function: asked once a launch.
     fn watches(&self, _function: FuncId, _instruction: u32) -> bool {
         true
     }
@@ -265,42 +373,52 @@ impl Exec<'_> {
 impl Watch for Watched<'_> {
     const ACTIVE: bool = true;
 
+    #[inline(always)]
     fn before(&mut self, x: &Exec<'_>, pc: u32) {
-        if !self.wanted[pc as usize] {
-            return;
+        if self.wanted[pc as usize] {
+            self.tell(x, pc);
         }
+    }
+}
+
+impl Watched<'_> {
+    #[inline(never)]
+    fn tell(&self, x: &Exec<'_>, pc: u32) {
         let mut meta = self.image.metas[pc as usize];
         let mut op = &self.image.ops[pc as usize];
-        let guard = (meta == Meta::Guard).then_some((op.b, op.y & NEGATE != 0));
-        if guard.is_some() {
+        let warps = x.warps;
+        let holds = |p: u32, negated: bool, masks: &mut Mask| {
+            for (mask, p) in masks[..warps].iter_mut().zip(&x.files.p[p as usize..]) {
+                *mask &= p ^ if negated { !0 } else { 0 };
+            }
+        };
+        let mut masks = x.mask;
+        if meta == Meta::Guard {
+            holds(op.b, op.y & NEGATE != 0, &mut masks);
             meta = self.image.metas[pc as usize + 1];
             op = &self.image.ops[pc as usize + 1];
         }
-        let origin = self.image.origins[pc as usize];
-        for warp in (0..x.warps).filter(|&w| x.mask[w] != 0) {
-            let active = x.mask[warp];
-            let holds = |p: u32, negated: bool| x.files.p[p as usize + warp] ^ if negated { !0 } else { 0 };
-            let mask = guard.map_or(active, |(p, negated)| active & holds(p, negated));
-            let lanes = match meta {
-                Meta::Memory { .. } => addresses(x, op, warp).lanes(),
-                Meta::Part | Meta::Plain | Meta::Guard | Meta::Branch => [0; LANES],
-            };
-            let access = match meta {
-                Meta::Memory { space, access, bytes } => {
-                    Some(MemoryAccess { space, access, bytes, addresses: &lanes })
-                }
-                Meta::Part | Meta::Plain | Meta::Guard | Meta::Branch => None,
-            };
-            self.observer.instruction(&Event {
-                function: origin.function,
-                instruction: origin.instruction,
-                block: x.threads.ctaid,
-                warp: x.threads.first_warp + warp as u32,
-                mask,
-                active,
-                access,
-                taken: (meta == Meta::Branch).then(|| active & holds(op.b, op.y & NEGATE != 0)),
-            });
+        let mut taken = x.mask;
+        if meta == Meta::Branch {
+            holds(op.b, op.y & NEGATE != 0, &mut taken);
         }
+        let access = match meta {
+            Meta::Memory { space, access, bytes } => {
+                let addresses = addresses_of_pack(x, op);
+                Some(PackAccess { space, access, bytes, addresses })
+            }
+            Meta::Part | Meta::Plain | Meta::Guard | Meta::Branch => None,
+        };
+        let origin = self.image.origins[pc as usize];
+        self.observer.issue(&Issue {
+            function: origin.function,
+            instruction: origin.instruction,
+            block: x.threads.ctaid,
+            first_warp: x.threads.first_warp,
+            masks: &masks[..warps],
+            active: &x.mask[..warps],
+            access,
+            taken: (meta == Meta::Branch).then_some(&taken[..warps]),
+        });
     }
 }

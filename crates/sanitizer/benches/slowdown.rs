@@ -1,39 +1,198 @@
-//! The interpreter with and without the sanitizer, on one host thread: the machine's own benchmark kernels.
+//! The interpreter with the sanitizer and without: the machine's own benchmark kernels, and kernels of the file tests
+//! that sort, scan and reduce. With the sanitizer a launch has one host thread; without it is measured on one and on all.
+//!
+//! Each round runs a kernel in all three ways, one after the other, so that whatever else the host does strikes all of
+//! them; medians of the rounds, and of their ratios. What one thread does is measured in its processor time, which a busy
+//! host distorts less, where the host tells it (Linux); the rest by the clock. Words on the command line choose kernels.
 
 #[path = "../../machine/benches/kernels/mod.rs"]
 mod kernels;
 
-use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use kernels::{Bench, Case};
 use sanitizer::{Sanitizer, Shape, Suppressions};
+use std::time::{Duration, Instant};
 
-fn checked(bench: &Bench, case: &Case) -> u64 {
+/// Rounds of a kernel, and how long one way of running it is repeated in a round.
+const ROUNDS: usize = 15;
+const TIME: Duration = Duration::from_millis(40);
+
+/// A text of the file tests, and what makes a launch of it: memory by bytes, then numbers, in the order of parameters.
+struct Program {
+    kernel: &'static str,
+    text: &'static str,
+    grid: [u32; 3],
+    block: [u32; 3],
+    parameters: &'static [Parameter],
+}
+
+enum Parameter {
+    Memory(u64),
+    Number(u32),
+}
+
+use Parameter::{Memory, Number};
+
+const PROGRAMS: [Program; 8] = [
+    Program {
+        kernel: "reduce",
+        text: include_str!("../../../tests/clang/reduction.ptx"),
+        grid: [16, 1, 1],
+        block: [256, 1, 1],
+        parameters: &[Memory(1 << 20), Number(1 << 18), Memory(4), Memory(8)],
+    },
+    Program {
+        kernel: "scan_shared",
+        text: include_str!("../../../tests/clang/scan.ptx"),
+        grid: [64, 1, 1],
+        block: [256, 1, 1],
+        parameters: &[Memory(1 << 16), Memory(1 << 16)],
+    },
+    Program {
+        kernel: "scan_shuffled",
+        text: include_str!("../../../tests/clang/scan.ptx"),
+        grid: [64, 1, 1],
+        block: [256, 1, 1],
+        parameters: &[Memory(1 << 16), Memory(1 << 16)],
+    },
+    Program {
+        kernel: "bitonic",
+        text: include_str!("../../../tests/clang/sort.ptx"),
+        grid: [1, 1, 1],
+        block: [256, 1, 1],
+        parameters: &[Memory(2048)],
+    },
+    Program {
+        kernel: "sort_rows",
+        text: include_str!("../../../tests/clang/sort.ptx"),
+        grid: [16, 1, 1],
+        block: [128, 1, 1],
+        parameters: &[Memory(16 * 128 * 80)],
+    },
+    Program {
+        kernel: "transpose",
+        text: include_str!("../../../tests/clang/transpose.ptx"),
+        grid: [32, 32, 1],
+        block: [16, 16, 1],
+        parameters: &[Memory(1 << 20), Memory(1 << 20), Number(512), Number(512)],
+    },
+    Program {
+        kernel: "histogram",
+        text: include_str!("../../../tests/clang/histogram.ptx"),
+        grid: [16, 1, 1],
+        block: [256, 1, 1],
+        parameters: &[Memory(1 << 16), Number(1 << 16), Memory(64)],
+    },
+    Program {
+        kernel: "nbody",
+        text: include_str!("../../../tests/clang/nbody.ptx"),
+        grid: [1, 1, 1],
+        block: [64, 1, 1],
+        parameters: &[Memory(64 * 16), Memory(64 * 12)],
+    },
+];
+
+impl Program {
+    fn case(&self, bench: &Bench) -> Case {
+        let mut params = Vec::new();
+        for parameter in self.parameters {
+            match parameter {
+                Memory(bytes) => {
+                    params.resize(params.len().next_multiple_of(8), 0);
+                    let address = bench.buffer(*bytes);
+                    // Words of all sizes, always the same ones.
+                    let words = (0..bytes / 4).map(|i| (i as u32).wrapping_mul(0x9e37_79b9) >> (i % 32));
+                    bench.fill(address, &words.flat_map(u32::to_le_bytes).collect::<Vec<_>>());
+                    params.extend(address.to_le_bytes());
+                }
+                Number(number) => params.extend(number.to_le_bytes()),
+            }
+        }
+        Case { kernel: self.kernel, grid: self.grid, block: self.block, params }
+    }
+}
+
+/// A launch with all checks; what they find must be nothing.
+fn checked(bench: &Bench, case: &Case) {
     let checks = "all".parse().expect("the name of all checks");
     let sanitizer = Sanitizer::new(checks, Suppressions::default());
     let &Case { kernel, grid, block, .. } = case;
     let shape = Shape { kernel, grid, block, cluster: [1; 3] };
     let watch = sanitizer.begin(bench.module.shared_module(), shape);
-    let issued = bench.run(case, Some(&watch));
+    bench.run(case, Some(&watch));
     watch.end();
     assert!(sanitizer.reports().is_empty(), "{}", sanitizer.reports()[0].text());
-    issued
 }
 
-fn slowdown(c: &mut Criterion) {
-    let bench = Bench::new();
-    let mut group = c.benchmark_group("sanitizer");
-    for case in bench.cases() {
-        let name = case.kernel;
-        group.throughput(Throughput::Elements(bench.run(&case, None)));
-        group.bench_function(format!("{name}/without"), |bencher| bencher.iter(|| bench.run(&case, None)));
-        group.bench_function(format!("{name}/with"), |bencher| bencher.iter(|| checked(&bench, &case)));
+/// Seconds that this thread has run, if the host tells.
+fn processor_time() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    let nanoseconds: f64 = text.split_whitespace().next()?.parse().ok()?;
+    Some(nanoseconds / 1e9)
+}
+
+/// Seconds that something takes, by the clock and of this thread, as the mean of as many repetitions as fit.
+fn time(mut act: impl FnMut()) -> (f64, f64) {
+    let (start, before) = (Instant::now(), processor_time());
+    let mut count = 0;
+    while count == 0 || start.elapsed() < TIME {
+        act();
+        count += 1;
     }
-    group.finish();
+    let clock = start.elapsed().as_secs_f64() / f64::from(count);
+    let own =
+        processor_time().zip(before).map_or(clock, |(after, before)| (after - before) / f64::from(count));
+    (clock, own)
 }
 
-criterion_group! {
-    name = benches;
-    config = Criterion::default().sample_size(10).measurement_time(std::time::Duration::from_secs(2));
-    targets = slowdown
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_unstable_by(f64::total_cmp);
+    values[values.len() / 2]
 }
-criterion_main!(benches);
+
+/// Seconds: of one thread without and with checks, and with checks and of all threads without by the clock.
+struct Round {
+    alone: f64,
+    checked: f64,
+    checked_by_clock: f64,
+    all: f64,
+}
+
+fn measure(bench: &Bench, case: &Case, threads: usize) {
+    let rounds: Vec<Round> = (0..ROUNDS)
+        .map(|_| {
+            let (_, alone) = time(|| _ = bench.run(case, None));
+            let (checked_by_clock, checked) = time(|| checked(bench, case));
+            let (all, _) = time(|| _ = bench.run_on(threads, case, None));
+            Round { alone, checked, checked_by_clock, all }
+        })
+        .collect();
+    let of = |number: fn(&Round) -> f64| median(rounds.iter().map(number).collect());
+    println!(
+        "| {} | {:.3} | {:.3} | {:.1} | {:.3} | {:.3} | {:.1} |",
+        case.kernel,
+        of(|r| r.alone) * 1e3,
+        of(|r| r.checked) * 1e3,
+        of(|r| r.checked / r.alone),
+        of(|r| r.all) * 1e3,
+        of(|r| r.checked_by_clock) * 1e3,
+        of(|r| r.checked_by_clock / r.all),
+    );
+}
+
+fn main() {
+    let chosen: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    let wanted = |kernel: &str| chosen.is_empty() || chosen.iter().any(|word| word == kernel);
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    println!(
+        "| kernel | ms, 1 thread | ms, checked | slower | ms, {threads} threads | ms, checked | slower |"
+    );
+    println!("| --- | --- | --- | --- | --- | --- | --- |");
+    let bench = Bench::new();
+    for case in bench.cases().iter().filter(|case| wanted(case.kernel)) {
+        measure(&bench, case, threads);
+    }
+    for program in PROGRAMS.iter().filter(|program| wanted(program.kernel)) {
+        let bench = Bench::of(program.text);
+        measure(&bench, &program.case(&bench), threads);
+    }
+}

@@ -5,8 +5,10 @@
 //! with its successor too.
 
 use crate::clock::{Clock, Time};
+use crate::global::byte_mask;
 use crate::release::Home;
-use crate::shadow::{Cell, Entry, Extra, Extras, GRANULE};
+use crate::row::{Pattern, ROW, Row};
+use crate::shadow::{Cell, Entry, Extra, Extras, GRANULE, Kind, ONLY_READS, WHOLE};
 use crate::site::{Site, Sites};
 use crate::state::Launch;
 use machine::fault::Access;
@@ -16,23 +18,25 @@ const READERS: usize = 4;
 /// The same for strong operations.
 const STRONG: usize = 16;
 
-/// An access that is about to be made to some cells.
+/// An access that is about to be made.
 #[derive(Clone, Copy)]
 pub(crate) struct Accessor<'a> {
     pub(crate) home: Home,
-    /// The issuing lanes; of an agent nobody's program order counts if `apart`.
+    /// The issuing warp and lanes; of an agent nobody's program order counts.
     pub(crate) warp: u16,
     pub(crate) lanes: u32,
     /// What is known when it happens.
     pub(crate) clock: &'a Clock,
     /// For an access through the async proxy: what its fences have passed on.
     pub(crate) proxied: Option<&'a Clock>,
-    /// What is remembered of it.
+    /// What is remembered of it. It may be of several warps that access the same, and know the same.
     pub(crate) entry: Entry,
     pub(crate) site: &'a Site,
     pub(crate) access: Access,
+    /// Up to when all threads and agents are known, all threads of the CTA, and all of the warp.
     everyone: Time,
     threads: Time,
+    of_warp: Time,
 }
 
 impl<'a> Accessor<'a> {
@@ -43,32 +47,202 @@ impl<'a> Accessor<'a> {
         entry: Entry,
         (site, access): (&'a Site, Access),
     ) -> Self {
-        let (everyone, threads) = (clock.everyone(), clock.threads_of(home.cta));
-        Self { home, warp, lanes, clock, proxied: None, entry, site, access, everyone, threads }
+        let (everyone, (threads, of_warp)) = (clock.everyone(), clock.of_warp(home.cta, warp));
+        Self { home, warp, lanes, clock, proxied: None, entry, site, access, everyone, threads, of_warp }
+    }
+
+    /// The same by lanes of another warp that knows the same.
+    #[inline(always)]
+    pub(crate) fn of_warp(mut self, warp: u16, lanes: u32) -> Self {
+        self.of_warp = match self.clock.knows_warps(self.home.cta) {
+            true => self.clock.of_warp(self.home.cta, warp).1,
+            false => self.threads,
+        };
+        (self.warp, self.lanes) = (warp, lanes);
+        (self.entry.warps, self.entry.lanes) = (1 << warp, lanes);
+        self
     }
 
     /// The same by other lanes.
-    pub(crate) fn by_lanes(mut self, lanes: u32) -> Self {
+    fn by_lanes(mut self, lanes: u32) -> Self {
         self.lanes = lanes;
         self.entry.lanes = lanes;
         self
     }
 
-    /// Whether an entry is ordered before by a barrier of the CTA or by the launch.
+    /// The same by one of the warps.
+    fn by_warp(mut self, warp: u16) -> Self {
+        self.warp = warp;
+        self.entry.warps = 1 << warp;
+        self
+    }
+
+    /// Whether the short cuts are for it.
+    #[inline(always)]
+    fn is_plain(&self) -> bool {
+        self.proxied.is_none() && !self.site.is_strong()
+    }
+
+    /// What is remembered of some of its lanes.
+    #[inline(always)]
+    fn entry_of(&self, lanes: u32) -> Entry {
+        Entry { lanes, ..self.entry }
+    }
+
+    /// The same by several warps, which know the same of one another.
+    pub(crate) fn by_warps(mut self, warps: u32) -> Self {
+        self.entry.warps = warps;
+        self
+    }
+
+    /// Whether an entry is ordered before by a barrier of the CTA or of the warp, or by the launch.
     #[inline(always)]
     fn plainly_after(&self, entry: &Entry) -> bool {
         entry.time <= self.everyone
-            || entry.cta == self.home.cta && entry.time <= self.threads && entry.is_of_threads()
+            || entry.cta == self.home.cta
+                && entry.is_of_threads()
+                && (entry.time <= self.threads
+                    || entry.time <= self.of_warp
+                        && entry.warps == self.entry.warps
+                        && entry.warps == 1 << self.warp)
+    }
+
+    /// Whether an entry is plainly before, or of this very thread.
+    #[inline(always)]
+    pub(crate) fn comes_after(&self, entry: &Entry, lanes: u32) -> bool {
+        self.plainly_after(entry) || self.is_own(entry, lanes)
     }
 
     /// Whether an entry is of this very thread.
     #[inline(always)]
-    fn is_own(&self, entry: &Entry) -> bool {
+    fn is_own(&self, entry: &Entry, lanes: u32) -> bool {
         entry.cta == self.home.cta
             && entry.warps == 1 << self.warp
-            && entry.lanes == self.lanes
-            && self.lanes.is_power_of_two()
+            && entry.lanes == lanes
+            && lanes.is_power_of_two()
             && entry.is_of_threads()
+    }
+
+    /// Whether an entry is of these threads, so that program order says all that it says.
+    #[inline(always)]
+    fn repeats(&self, entry: &Entry, lanes: u32) -> bool {
+        entry.cta == self.home.cta
+            && entry.warps & !self.entry.warps == 0
+            && entry.lanes & !lanes == 0
+            && entry.is_of_threads()
+            && self.entry.is_of_threads()
+    }
+
+    /// Makes a weak access, if the little that it must be compared with is plainly before it.
+    #[inline(always)]
+    fn quickly(&self, cell: &mut Cell, (lanes, shift): (u32, u8)) -> bool {
+        let [of_write, of_read] = cell.shifts;
+        let own = |entry: &Entry, of: u8| of == shift && self.is_own(entry, lanes);
+        if !(self.plainly_after(&cell.write) || own(&cell.write, of_write)) {
+            return false;
+        }
+        match self.access {
+            Access::Load => {
+                if cell.extra != 0 && cell.extra & ONLY_READS == 0 {
+                    return false;
+                }
+                let same = of_read == shift;
+                if self.plainly_after(&cell.read) || same && self.repeats(&cell.read, lanes) {
+                    cell.read = self.entry_of(lanes);
+                    cell.shifts[1] = shift;
+                    return true;
+                }
+                same && cell.read.merge(&self.entry_of(lanes))
+            }
+            Access::Store => {
+                let after = self.plainly_after(&cell.read) || own(&cell.read, of_read);
+                let after = after && cell.extra == 0;
+                if after {
+                    *cell = Cell { write: self.entry_of(lanes), shifts: [shift; 2], ..Cell::default() };
+                }
+                after
+            }
+            Access::Atomic => false,
+        }
+    }
+
+    /// The same for a row that is in one piece.
+    #[inline(always)]
+    fn quickly_row(&self, row: &mut Row, (lanes, shift): (u32, u8)) -> bool {
+        let own = |pattern: &Pattern| pattern.shift == shift && self.is_own(&pattern.entry, lanes);
+        if !(self.plainly_after(&row.write.entry) || own(&row.write)) {
+            return false;
+        }
+        let pattern = Pattern { entry: self.entry_of(lanes), shift };
+        match self.access {
+            Access::Load => {
+                let same = row.read.shift == shift;
+                if self.plainly_after(&row.read.entry) || same && self.repeats(&row.read.entry, lanes) {
+                    row.read = pattern;
+                    return true;
+                }
+                same && row.read.entry.merge(&pattern.entry)
+            }
+            Access::Store => {
+                let after = self.plainly_after(&row.read.entry) || own(&row.read);
+                let after = after && row.extra == 0;
+                if after {
+                    *row = Row { write: pattern, ..Row::default() };
+                }
+                after
+            }
+            Access::Atomic => false,
+        }
+    }
+
+    /// Whether nothing about a cell is worth keeping once these lanes have written all of it.
+    #[inline(always)]
+    fn replaces(&self, extras: &Extras, cell: &Cell, (lanes, shift): (u32, u8)) -> bool {
+        let before =
+            |entry: &Entry, of: u8| self.plainly_after(entry) || of == shift && self.is_own(entry, lanes);
+        match cell.extra {
+            0 => before(&cell.write, cell.shifts[0]) && before(&cell.read, cell.shifts[1]),
+            _ => self.replaces_more(extras, cell, (lanes, shift)),
+        }
+    }
+
+    #[cold]
+    fn replaces_more(&self, extras: &Extras, cell: &Cell, (lanes, shift): (u32, u8)) -> bool {
+        if let Some(parts) = extras.split_bytes(cell) {
+            let of = |byte: u32| (lanes.unbounded_shl(byte >> shift), WHOLE);
+            let over = |(byte, part)| self.replaces(extras, part, of(byte));
+            return (0..).zip(parts).all(over);
+        }
+        let reads = || extras.reads(cell.extra).iter().all(|entry| self.plainly_after(entry));
+        let rest = Cell { extra: 0, ..*cell };
+        cell.extra & ONLY_READS != 0 && reads() && self.replaces(extras, &rest, (lanes, shift))
+    }
+
+    /// Of those that an entry stands for one that does not happen before, of another warp if there is one. And of these
+    /// lanes those that are not that one.
+    fn two_threads(&self, entry: &Entry) -> (Entry, Entry) {
+        let (mut earlier, mut later) = (*entry, self.entry);
+        if !entry.is_of_threads() || !self.entry.is_of_threads() {
+            return (earlier, later);
+        }
+        let here = entry.cta == self.home.cta;
+        let threads = (0..32u16).flat_map(|warp| (0..32u32).map(move |lane| (warp, lane)));
+        let before = |&(warp, lane): &(u16, u32)| {
+            self.clock.lane(entry.cta, warp, lane) >= entry.time
+                || here && warp == self.warp && self.lanes == 1 << lane
+        };
+        let members =
+            threads.filter(|&(warp, lane)| entry.warps >> warp & 1 != 0 && entry.lanes >> lane & 1 != 0);
+        let racing: Vec<_> = members.filter(|thread| !before(thread)).collect();
+        // What another warp needs, the lanes of this one are served by, too.
+        let elsewhere = racing.iter().find(|(warp, _)| !here || *warp != self.warp);
+        if let Some(&(warp, lane)) = elsewhere.or(racing.first()) {
+            (earlier.warps, earlier.lanes) = (1 << warp, 1 << lane);
+            if here && warp == self.warp && later.lanes != earlier.lanes {
+                later.lanes &= !earlier.lanes;
+            }
+        }
+        (earlier, later)
     }
 
     /// Whether everything that an entry stands for happens before.
@@ -114,105 +288,305 @@ pub(crate) struct Conflict {
     pub(crate) why: Why,
 }
 
-/// What checks work with.
+/// Elements that lanes access one after the other: the first one by `lanes`, the next one by the lanes after those.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Run {
+    pub(crate) address: u64,
+    pub(crate) lanes: u32,
+    pub(crate) count: u64,
+    /// Bytes of an element.
+    pub(crate) bytes: u64,
+}
+
+impl Run {
+    /// One range that lanes access together.
+    pub(crate) fn of_range(address: u64, bytes: u64, lanes: u32) -> Self {
+        Self { address, lanes, count: 1, bytes }
+    }
+
+    pub(crate) fn end(&self) -> u64 {
+        self.address + self.count * self.bytes
+    }
+
+    /// What of it is before a multiple of a power of two that is no smaller than an element, and the rest.
+    pub(crate) fn cut(self, at: u64) -> (Self, Option<Self>) {
+        if self.end() <= at {
+            return (self, None);
+        }
+        if self.count == 1 {
+            let first = Self { bytes: at - self.address, ..self };
+            return (first, Some(Self { address: at, bytes: self.bytes - first.bytes, ..self }));
+        }
+        // An element that lies across is misaligned: the access will fault.
+        let count = ((at - self.address) / self.bytes).max(1);
+        let address = self.address + count * self.bytes;
+        let rest =
+            Self { address, lanes: self.lanes_of(count), count: self.count - count, bytes: self.bytes };
+        (Self { count, ..self }, Some(rest).filter(|rest| rest.count > 0))
+    }
+
+    /// The elements: who accesses them, and where.
+    pub(crate) fn elements(self) -> impl Iterator<Item = (u32, u64)> {
+        (0..self.count).map(move |element| (self.lanes_of(element), self.address + element * self.bytes))
+    }
+
+    /// Who accesses an element.
+    fn lanes_of(&self, element: u64) -> u32 {
+        self.lanes.unbounded_shl(element as u32)
+    }
+
+    /// Who accesses a whole row that begins at an address, if it consists of whole elements.
+    #[inline(always)]
+    fn pattern_at(&self, address: u64) -> Option<(u32, u8)> {
+        if self.count == 1 {
+            return Some((self.lanes, Pattern::ALIKE));
+        }
+        let shift = self.bytes.trailing_zeros();
+        let whole =
+            self.bytes.is_power_of_two() && self.bytes <= ROW && self.address.is_multiple_of(self.bytes);
+        whole.then(|| (self.lanes_of((address - self.address) >> shift), shift as u8))
+    }
+}
+
+/// What checks work with, and what they have found: the first of an instruction is enough.
 pub(crate) struct Checker<'a> {
     pub(crate) extras: &'a mut Extras,
     pub(crate) sites: &'a Sites,
     pub(crate) launches: &'a [Launch],
-    pub(crate) conflict: Option<Conflict>,
-    /// Whether bytes were read that nobody has written.
-    pub(crate) unwritten: bool,
+    /// With the element's address.
+    pub(crate) conflict: Option<(Conflict, u64)>,
+    /// Bytes that nobody has written were read, at this address by these lanes of a warp.
+    pub(crate) unwritten: Option<(u64, u16, u32)>,
+    /// The element that is accessed now.
+    element: u64,
 }
 
-impl Checker<'_> {
-    /// An access to `bytes` from `address` on; the first cell is that of the address.
+impl<'a> Checker<'a> {
+    pub(crate) fn new(extras: &'a mut Extras, sites: &'a Sites, launches: &'a [Launch]) -> Self {
+        Self { extras, sites, launches, conflict: None, unwritten: None, element: 0 }
+    }
+
+    /// An access to the rows from that of the run's address on.
     #[inline(always)]
-    pub(crate) fn range(&mut self, cells: &mut [Cell], address: u64, bytes: u64, by: &Accessor<'_>) {
-        let offset = address % GRANULE;
-        if offset == 0 && bytes.is_multiple_of(GRANULE) {
-            for cell in &mut cells[..(bytes / GRANULE) as usize] {
-                self.access(cell, 0xf, by);
-            }
-            return;
-        }
-        let (mut at, end) = (offset, offset + bytes);
-        for cell in cells {
+    pub(crate) fn run(&mut self, rows: &mut [Row], run: &Run, by: &Accessor<'_>) {
+        let (mut at, end) = (run.address, run.end());
+        for row in rows {
             if at >= end {
                 break;
             }
-            let next = (at / GRANULE + 1) * GRANULE;
-            let mask = (at..next.min(end)).fold(0u8, |mask, byte| mask | 1 << (byte % GRANULE));
-            self.access(cell, mask, by);
+            let next = ((at | (ROW - 1)) + 1).min(end);
+            let whole = if next - at == ROW { run.pattern_at(at) } else { None };
+            match whole {
+                Some(pattern) if self.whole_row(row, at, pattern, by) => {}
+                _ if row.split != 0 && at == run.address && next == end && self.few_cells(row, run, by) => {}
+                _ => self.part(row, (at, next), run, by),
+            }
             at = next;
+        }
+    }
+
+    /// An access to some cells of a row that is split, if there is nothing special about them.
+    #[inline(always)]
+    fn few_cells(&mut self, row: &Row, run: &Run, by: &Accessor<'_>) -> bool {
+        if !matches!(run.bytes, 4 | 8 | 16) || !run.address.is_multiple_of(run.bytes) || !by.is_plain() {
+            return false;
+        }
+        let cells = self.extras.cells_mut(row.split);
+        let (first, of_store) = (Row::cell_of(run.address), by.access == Access::Store);
+        let (count, shift) = (run.count * run.bytes / GRANULE, run.bytes.trailing_zeros() - WHOLE as u32);
+        // What is done twice is done once: the rest may be left to who looks closer.
+        for (at, cell) in (0_u32..).zip(&mut cells[first..first + count as usize]) {
+            let lanes = run.lanes.unbounded_shl(at >> shift);
+            if !(of_store || cell.unwritten == 0) || !by.quickly(cell, (lanes, WHOLE)) {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// An access to all that a row stands for, by the same lanes. Returns whether that is all.
+    pub(crate) fn all_of(&mut self, row: &mut Row, run: &Run, by: &Accessor<'_>) -> bool {
+        if row.unwritten && by.access == Access::Load {
+            self.unwritten.get_or_insert((run.address, by.warp, run.lanes));
+        }
+        by.is_plain() && by.quickly_row(row, (run.lanes, Pattern::ALIKE))
+    }
+
+    /// An access to all of a row. Returns whether that is all.
+    #[inline(always)]
+    fn whole_row(&mut self, row: &mut Row, at: u64, (lanes, shift): (u32, u8), by: &Accessor<'_>) -> bool {
+        if !by.is_plain() {
+            return false;
+        }
+        if row.split != 0 {
+            return by.access == Access::Store && self.mend(row, (lanes, shift), by);
+        }
+        if row.unwritten && by.access == Access::Load {
+            self.unwritten.get_or_insert((at, by.warp, lanes));
+        }
+        by.quickly_row(row, (lanes, shift)) || self.slowly_row(row, (lanes, shift), by)
+    }
+
+    /// A row in one piece that others have read, too.
+    #[cold]
+    #[inline(never)]
+    fn slowly_row(&mut self, row: &mut Row, (lanes, shift): (u32, u8), by: &Accessor<'_>) -> bool {
+        let own = |pattern: &Pattern| pattern.shift == shift && by.is_own(&pattern.entry, lanes);
+        if !(by.plainly_after(&row.write.entry) || own(&row.write)) {
+            return false;
+        }
+        match by.access {
+            Access::Load if row.read.shift == shift => {
+                let over = |entry: &Entry| by.plainly_after(entry) || by.repeats(entry, lanes);
+                keep_read(self.extras.reads_of(&mut row.extra), row.read.entry, over);
+                row.read.entry = by.entry_of(lanes);
+                true
+            }
+            Access::Store if row.extra != 0 => {
+                let before = |entry: &Entry| by.plainly_after(entry);
+                let all = self.extras.reads(row.extra).iter().all(before)
+                    && (before(&row.read.entry) || own(&row.read));
+                if all {
+                    self.extras.release_row(row);
+                    let write = Pattern { entry: by.entry_of(lanes), shift };
+                    *row = Row { write, ..Row::default() };
+                }
+                all
+            }
+            Access::Load | Access::Store | Access::Atomic => false,
+        }
+    }
+
+    /// A row that was split is in one piece again, if all of it is written over.
+    fn mend(&mut self, row: &mut Row, (lanes, shift): (u32, u8), by: &Accessor<'_>) -> bool {
+        let write = Pattern { entry: by.entry_of(lanes), shift };
+        let (cells, mut extras) = (self.extras.cells(row.split), 0);
+        for (at, cell) in (0..).step_by(GRANULE as usize).zip(cells) {
+            if !by.replaces(self.extras, cell, (write.lanes_of(at), shift.min(WHOLE))) {
+                return false;
+            }
+            extras |= cell.extra;
+        }
+        match extras {
+            0 => self.extras.release_cells(row),
+            _ => self.extras.release_row(row),
+        }
+        *row = Row { write, ..Row::default() };
+        true
+    }
+
+    /// An access to what lies between two addresses in one row.
+    fn part(&mut self, row: &mut Row, (mut at, end): (u64, u64), run: &Run, by: &Accessor<'_>) {
+        let index = self.extras.split(row);
+        let mut element = if at == run.address { 0 } else { (at - run.address) / run.bytes };
+        // Lanes that share a cell are taken together.
+        let small = run.count > 1 && matches!(run.bytes, 1 | 2);
+        while at < end {
+            let start = run.address + element * run.bytes;
+            let stop = (start + run.bytes).min(end);
+            self.element = start;
+            let lanes = run.lanes_of(element);
+            if small && at.is_multiple_of(GRANULE) && end - at >= GRANULE {
+                let shift = run.bytes.trailing_zeros() as u8;
+                self.cell((index, Row::cell_of(at)), 0xf, (lanes, shift), by);
+                at += GRANULE;
+                element += GRANULE >> shift;
+                continue;
+            }
+            while at < stop {
+                let next = ((at | (GRANULE - 1)) + 1).min(stop);
+                self.cell((index, Row::cell_of(at)), byte_mask(at, next), (lanes, WHOLE), by);
+                at = next;
+            }
+            element += 1;
         }
     }
 
     /// An access to some bytes of a cell.
     #[inline(always)]
-    pub(crate) fn access(&mut self, cell: &mut Cell, bytes: u8, by: &Accessor<'_>) {
+    fn cell(&mut self, (row, at): (u32, usize), bytes: u8, (lanes, shift): (u32, u8), by: &Accessor<'_>) {
+        let cell = &mut self.extras.cells_mut(row)[at];
         if by.access != Access::Store && cell.unwritten & bytes != 0 {
-            self.unwritten = true;
+            self.unwritten.get_or_insert((self.element, by.warp, lanes));
         }
-        if bytes == 0xf && !self.extras.is_split(cell) {
-            return self.whole(cell, by);
+        if bytes == 0xf && by.is_plain() && by.quickly(cell, (lanes, shift)) {
+            return;
         }
-        self.single(cell, bytes, by);
+        self.closely((row, at), bytes, (lanes, shift), by);
     }
 
+    /// The same, byte by byte where lanes share the cell, and by one warp after the other.
     #[cold]
     #[inline(never)]
-    fn single(&mut self, cell: &mut Cell, bytes: u8, by: &Accessor<'_>) {
+    fn closely(&mut self, (row, at): (u32, usize), bytes: u8, (lanes, shift): (u32, u8), by: &Accessor<'_>) {
+        let mut copy = self.extras.cells(row)[at];
+        let parts = if shift < WHOLE { [1, 2, 4, 8] } else { [bytes, 0, 0, 0] };
+        for (byte, bytes) in (0..).zip(parts).filter(|(_, bytes)| *bytes != 0) {
+            let by = by.by_lanes(lanes.unbounded_shl(byte >> shift));
+            if by.entry.warps.is_power_of_two() || by.entry.agent().is_some() {
+                self.by_warp(&mut copy, bytes, &by);
+                continue;
+            }
+            for warp in (0..32).filter(|warp| by.entry.warps >> warp & 1 != 0) {
+                self.by_warp(&mut copy, bytes, &by.by_warp(warp));
+            }
+        }
+        self.extras.cells_mut(row)[at] = copy;
+    }
+
+    fn by_warp(&mut self, cell: &mut Cell, bytes: u8, by: &Accessor<'_>) {
+        if bytes != 0xf || cell.is_divided() || self.extras.is_split(cell) {
+            return self.single(cell, bytes, by);
+        }
+        if !(by.is_plain() && by.quickly(cell, (by.lanes, WHOLE))) {
+            self.slowly(cell, by);
+        }
+    }
+
+    /// Some bytes of a cell, or all those of one whose bytes are told apart.
+    fn single(&mut self, cell: &mut Cell, mut bytes: u8, by: &Accessor<'_>) {
         if by.access != Access::Load {
             cell.unwritten &= !bytes;
         }
-        let mut parts = *self.extras.bytes_of(cell);
-        for (place, part) in parts.iter_mut().enumerate() {
-            if bytes >> place & 1 != 0 {
-                self.whole(part, by);
+        if by.is_plain() {
+            let over = bytes == 0xf && by.access == Access::Store;
+            if over && by.replaces(self.extras, cell, (by.lanes, WHOLE)) {
+                self.extras.release(cell);
+                *cell = Cell { write: by.entry, shifts: [WHOLE; 2], ..Cell::default() };
+                return;
             }
-        }
-        *self.extras.bytes_of(cell) = parts;
-    }
-
-    #[inline(always)]
-    fn whole(&mut self, cell: &mut Cell, by: &Accessor<'_>) {
-        let plain = cell.extra == 0 && by.proxied.is_none() && !by.site.is_strong();
-        let after_write = by.plainly_after(&cell.write) || by.is_own(&cell.write);
-        match by.access {
-            Access::Load if plain && after_write => {
-                if by.plainly_after(&cell.read) {
-                    cell.read = by.entry;
-                } else if !cell.read.merge(&by.entry) {
-                    self.remember_read(cell, by);
+            for (place, part) in self.extras.bytes_of(cell).iter_mut().enumerate() {
+                if bytes >> place & 1 != 0 && by.quickly(part, (by.lanes, WHOLE)) {
+                    bytes &= !(1 << place);
                 }
             }
-            Access::Store
-                if plain && after_write && (by.plainly_after(&cell.read) || by.is_own(&cell.read)) =>
-            {
-                cell.unwritten = 0;
-                cell.write = by.entry;
-                cell.read = Entry::default();
-            }
-            _ => self.slowly(cell, by),
+        }
+        if bytes != 0 {
+            let mut parts = *self.extras.bytes_of(cell);
+            let left = parts.iter_mut().enumerate().filter(|(place, _)| bytes >> place & 1 != 0);
+            left.for_each(|(_, part)| self.slowly(part, by));
+            *self.extras.bytes_of(cell) = parts;
         }
     }
 
     #[cold]
     #[inline(never)]
     fn slowly(&mut self, cell: &mut Cell, by: &Accessor<'_>) {
+        // Its bytes are not told apart.
+        cell.shifts = [WHOLE; 2];
         let writes = by.access != Access::Load;
         self.compare(&cell.write, true, by);
         if writes {
             self.compare(&cell.read, false, by);
         }
         if cell.extra != 0 {
-            let extra = std::mem::take(self.extras.of(cell));
+            let extra = std::mem::take(self.extras.get_mut(cell.extra));
             extra.strong_writes.iter().for_each(|entry| self.compare(entry, true, by));
             if writes {
                 let reads = extra.reads.iter().chain(&extra.strong_reads);
                 reads.for_each(|entry| self.compare(entry, false, by));
             }
-            *self.extras.of(cell) = extra;
+            *self.extras.get_mut(cell.extra) = extra;
         }
         match (writes, by.site.is_strong()) {
             (true, false) => {
@@ -250,7 +624,9 @@ impl Checker<'_> {
         if why == Why::Unordered && self.is_morally_strong(entry, by) {
             return;
         }
-        self.conflict = Some(Conflict { earlier: *entry, later: by.entry, later_access: by.access, why });
+        let (earlier, later) = by.two_threads(entry);
+        let conflict = Conflict { earlier, later, later_access: by.access, why };
+        self.conflict = Some((conflict, self.element));
     }
 
     fn is_morally_strong(&self, entry: &Entry, by: &Accessor<'_>) -> bool {
@@ -270,31 +646,19 @@ impl Checker<'_> {
     #[cold]
     #[inline(never)]
     fn remember_read(&mut self, cell: &mut Cell, by: &Accessor<'_>) {
-        // The same lanes again, or more of the warp: in program order after themselves.
-        let repeated = |entry: &Entry| {
-            entry.is_of_threads()
-                && entry.cta == by.home.cta
-                && entry.warps == 1 << by.warp
-                && entry.lanes & !by.lanes == 0
+        let over = |entry: &Entry| {
+            by.entry.is_of_threads()
+                && (by.plainly_after(entry)
+                    || by.repeats(entry, by.lanes)
+                    || by.is_after(entry, by.clock, true))
         };
-        let over =
-            |entry: &Entry| by.plainly_after(entry) || repeated(entry) || by.is_after(entry, by.clock, true);
-        if by.entry.is_of_threads() && (!cell.read.exists() || over(&cell.read)) || cell.read == by.entry {
-            cell.read = by.entry;
+        if cell.read.merge(&by.entry) || cell.read == by.entry {
             return;
         }
-        if cell.read.merge(&by.entry) {
-            return;
-        }
-        let extra = self.extras.of(cell);
-        extra.reads.retain(|entry| !over(entry));
-        if extra.reads.iter_mut().any(|entry| entry.merge(&by.entry)) {
-            return;
-        }
-        extra.reads.push(by.entry);
-        if extra.reads.len() > READERS {
-            let wide = widen(&mut extra.reads);
-            extra.reads.extend(wide);
+        // The latest stands in the cell: the same threads will often read again.
+        let earlier = std::mem::replace(&mut cell.read, by.entry);
+        if earlier.exists() && !over(&earlier) {
+            keep_read(self.extras.reads_of(&mut cell.extra), earlier, over);
         }
     }
 
@@ -305,7 +669,13 @@ impl Checker<'_> {
         which: impl Fn(&mut Extra) -> &mut Vec<Entry>,
     ) {
         let sites = self.sites;
-        let list = which(self.extras.of(cell));
+        let extra = self.extras.of(cell);
+        // Agents are through another proxy, and ranges of CTAs may have threads that do not share a scope.
+        let kind =
+            Some(Kind::of(by.site, by.home)).filter(|_| by.entry.is_of_threads() && by.proxied.is_none());
+        let first = extra.strong_writes.is_empty() && extra.strong_reads.is_empty();
+        extra.kind = kind.filter(|_| first || extra.kind == kind);
+        let list = which(extra);
         let same = |entry: &Entry| {
             let site = sites.get(entry.site());
             site.scope == by.site.scope && site.element == by.site.element
@@ -323,6 +693,18 @@ impl Checker<'_> {
             let wide = widen(list);
             list.extend(wide);
         }
+    }
+}
+
+/// Adds a read to those that are remembered besides the latest, without those that are over.
+fn keep_read(reads: &mut Vec<Entry>, read: Entry, over: impl Fn(&Entry) -> bool) {
+    reads.retain(|entry| !over(entry));
+    if !reads.iter_mut().any(|entry| entry.merge(&read)) {
+        reads.push(read);
+    }
+    if reads.len() > READERS {
+        let wide = widen(reads);
+        reads.extend(wide);
     }
 }
 

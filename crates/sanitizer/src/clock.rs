@@ -53,6 +53,13 @@ impl OfWarp {
         }
     }
 
+    fn least(&self) -> Time {
+        match self {
+            Self::Alike(time) => *time,
+            Self::Lanes(lanes) => lanes.iter().copied().fold(Time::MAX, Time::min),
+        }
+    }
+
     fn learn(&mut self, mask: u32, time: Time) {
         match self {
             Self::Alike(known) if mask == !0 => *known = time.max(*known),
@@ -117,6 +124,25 @@ impl Clock {
     pub(crate) fn threads_of(&self, cta: u32) -> Time {
         let whole = self.everyone.max(self.launch_of(cta));
         find(&self.ctas, cta).map_or(whole, |known| known.threads.max(whole))
+    }
+
+    /// Whether more is known of some warps of a CTA than of all.
+    #[inline(always)]
+    pub(crate) fn knows_warps(&self, cta: u32) -> bool {
+        match &self.ctas[..] {
+            [] => false,
+            [(only, known)] => *only == cta && !known.warps.is_empty(),
+            _ => true,
+        }
+    }
+
+    /// The same as [`Self::threads_of`], and up to when all threads of one of its warps are known.
+    pub(crate) fn of_warp(&self, cta: u32, warp: u16) -> (Time, Time) {
+        let whole = self.everyone.max(self.launch_of(cta));
+        let Some(known) = find(&self.ctas, cta) else { return (whole, whole) };
+        let threads = known.threads.max(whole);
+        let own = find(&known.warps, warp).map_or(0, OfWarp::least);
+        (threads, threads.max(own))
     }
 
     /// Up to when a lane of a warp, or of an agent, is known.
@@ -257,6 +283,9 @@ mod tests {
         clock.learn(7, AGENTS, 1, 5);
         clock.learn_cta(7, 20);
         assert_eq!(clock.lane(7, AGENTS, 0), 5);
+        clock.learn(7, 3, !0, 25);
+        clock.learn(7, 4, 1, 25);
+        assert_eq!([2, 3, 4].map(|warp| clock.of_warp(7, warp)), [(20, 20), (20, 25), (20, 20)]);
         clock.learn_everyone(30);
         assert_eq!(clock, Clock::all_until(30));
     }

@@ -13,19 +13,23 @@ use machine::observe::{Lanes, MemoryAccess};
 use std::sync::Arc;
 
 impl Detector {
-    /// The source of `cp.async`: read by the agent of the warp, through the generic proxy.
-    pub(crate) fn copy_source(&mut self, who: Who, site: &Site, access: &MemoryAccess<'_>, mask: u32) {
-        for lane in lanes_of(mask) {
-            let target = self.generic_target(who, access.addresses[lane as usize]);
-            self.by_copier(who, site, (target, access.bytes.into()), lane, Access::Load);
-        }
-    }
-
-    /// Its destination.
-    pub(crate) fn copied(&mut self, launch: usize, lanes: Lanes, to: &[u64; 32], bytes: u32) {
+    /// `cp.async`: the agent of the warp reads and writes, through the generic proxy. Where it ignores its source, or a part
+    /// of it, nothing is read.
+    pub(crate) fn copied(
+        &mut self,
+        launch: usize,
+        lanes: Lanes,
+        (to, bytes): (&[u64; 32], u32),
+        read: &[u32; 32],
+    ) {
         let who = self.who(launch, lanes.block, lanes.warp, lanes.place);
         let site = *self.sites.get(who.site);
         for lane in lanes_of(lanes.mask) {
+            if read[lane as usize] != 0 {
+                let from = self.warp(who).source[lane as usize];
+                let from = self.generic_target(who, from);
+                self.by_copier(who, &site, (from, read[lane as usize].into()), lane, Access::Load);
+            }
             let target = self.generic_target(who, to[lane as usize]);
             self.by_copier(who, &site, (target, bytes.into()), lane, Access::Store);
         }
@@ -85,6 +89,9 @@ impl Detector {
     /// The accesses of the bulk copy that is under way, now that it is known which mbarrier it tells, or that it tells
     /// none, are made by that mbarrier's agent. The agent and the time.
     pub(crate) fn finish_copy(&mut self, launch: usize, mbarrier: Option<u64>) -> (u16, Time) {
+        if self.last_copies.is_empty() && self.copies.is_empty() {
+            return (0, 0);
+        }
         if let Some(mut copy) = self.copies.remove(&launch) {
             let lanes = copy.lanes;
             let who = self.who(launch, lanes.block, lanes.warp, lanes.place);

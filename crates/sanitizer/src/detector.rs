@@ -1,16 +1,17 @@
 //! The detector: from accesses of warps to races and to reads of memory that nobody wrote.
 
-use crate::check::{Accessor, Checker, Conflict};
+use crate::check::{Accessor, Checker, Conflict, Run};
 use crate::clock::{Clock, Knowledge, Time};
 use crate::diagnose;
+use crate::global::{Global, PAGE};
 use crate::release::Home;
 use crate::report::{Checks, Reports};
-use crate::shadow::{Cell, Entry, Extras, GRANULE, Global, Location};
-use crate::site::{Action, Site, SiteId, Sites};
+use crate::shadow::{Cell, Entry, Extras, GRANULE, Location};
+use crate::site::{Action, DRIVER_READ, Site, SiteId, Sites};
 use crate::state::{Block, Failure, Group, Launch, Seen, Swap, Warp, with_own};
 use machine::fault::Access;
 use machine::memory::{LOCAL_WINDOW, RANK_SHIFT, SHARED_WINDOW, SpaceKind, WINDOW_SIZE};
-use machine::observe::{Event, MemoryAccess};
+use machine::observe::{Event, Issue};
 use memory_model::event::Order;
 use ptx::module::{Checked, Module};
 use rustc_hash::FxHashMap;
@@ -92,25 +93,7 @@ impl Detector {
 
     /// Where an address of a space leads, for threads of a block.
     pub(crate) fn target(&self, who: Who, space: SpaceKind, address: u64) -> Target {
-        let shared = |address: u64| {
-            let launch = &self.launches[who.launch];
-            let rank = (address >> RANK_SHIFT) as u32;
-            let cta = match launch.cluster {
-                [1, 1, 1] => who.home.cta,
-                _ => launch.home(launch.peer(who.block, rank)).cta,
-            };
-            Target::Shared(cta, address & ((1 << RANK_SHIFT) - 1))
-        };
-        match space {
-            SpaceKind::Global => Target::Global(address),
-            SpaceKind::Shared | SpaceKind::Cluster => shared(address),
-            SpaceKind::Local | SpaceKind::Param => Target::Private,
-            SpaceKind::Generic => match address {
-                0..SHARED_WINDOW => Target::Global(address),
-                SHARED_WINDOW..LOCAL_WINDOW => shared(address & (WINDOW_SIZE - 1)),
-                _ => Target::Private,
-            },
-        }
+        target_of(&self.launches[who.launch], who, space, address)
     }
 
     /// The same for an address that has its window.
@@ -118,14 +101,37 @@ impl Detector {
         self.target(who, SpaceKind::Generic, address)
     }
 
-    /// A warp's access, as the machine tells of it.
-    pub(crate) fn access(&mut self, launch: usize, event: &Event<'_>) {
-        let who = self.who(launch, event.block, event.warp, (event.function, event.instruction));
+    /// Warps of a pack execute an instruction.
+    pub(crate) fn issue(&mut self, launch: usize, issue: &Issue<'_>) {
+        let of = &self.launches[launch];
+        let site = self.sites.id(of.module, issue.function, issue.instruction);
+        let what = *self.sites.get(site);
+        let who = Who {
+            launch,
+            block: issue.block,
+            home: of.home(issue.block),
+            warp: issue.first_warp as u16,
+            site,
+        };
+        match (what.action, &issue.access) {
+            (Action::Access(kind), Some(access)) if !what.is_strong() => {
+                if !matches!(access.space, SpaceKind::Local | SpaceKind::Param) {
+                    self.weak(who, &what, access, (issue.masks, kind));
+                }
+            }
+            _ => issue.each_warp(|event| {
+                if event.mask != 0 {
+                    self.access(Who { warp: event.warp as u16, ..who }, &what, event);
+                }
+            }),
+        }
+    }
+
+    /// A warp's instruction, but for weak loads and stores.
+    fn access(&mut self, who: Who, site: &Site, event: &Event<'_>) {
         let Some(access) = &event.access else { return self.instruction(who, event.mask) };
-        let site = *self.sites.get(who.site);
         match site.action {
-            Action::Access(kind) if site.is_strong() => self.strong_lanes(who, access, event.mask, kind),
-            Action::Access(kind) => self.weak_lanes(who, &site, access, event.mask, kind),
+            Action::Access(kind) => self.strong_lanes(who, site, access, (event.mask, kind)),
             Action::CompareAndSwap => {
                 let space = access.space;
                 let window = |address: u64| match space {
@@ -140,7 +146,7 @@ impl Detector {
                 let (space, bytes) = (access.space, u64::from(access.bytes));
                 for lane in lanes_of(event.mask & lanes) {
                     let target = self.target(who, space, access.addresses[lane as usize]);
-                    self.plain(who, &site, (target, bytes), event.mask, kind);
+                    self.plain(who, site, (target, bytes), event.mask, kind);
                 }
             }
             Action::Unfollowed => {
@@ -148,8 +154,8 @@ impl Detector {
                 let target = self.target(who, access.space, access.addresses[lane as usize]);
                 self.forget_around(target);
             }
-            Action::AsyncAccess(kind) => self.async_access(who, &site, access, event.mask, kind),
-            Action::Copy => self.copy_source(who, &site, access, event.mask),
+            Action::AsyncAccess(kind) => self.async_access(who, site, access, event.mask, kind),
+            Action::Copy => self.warp(who).source = access.addresses.to_vec(),
             _ => self.instruction(who, event.mask),
         }
     }
@@ -166,31 +172,6 @@ impl Detector {
         Who { launch, block, home: of.home(block), warp: warp as u16, site }
     }
 
-    /// Weak accesses of the lanes of a warp: the path that must be fast.
-    fn weak_lanes(&mut self, who: Who, site: &Site, access: &MemoryAccess<'_>, mask: u32, kind: Access) {
-        if matches!(access.space, SpaceKind::Local | SpaceKind::Param) {
-            return;
-        }
-        let bytes = u64::from(access.bytes);
-        for (mask, clock) in self.clocks(who, mask) {
-            let entry = Entry::of_lanes(self.time, who.home.cta, who.warp, mask, who.site);
-            let by = Accessor::new(who.home, (who.warp, mask), &clock, entry, (site, kind));
-            let sets = LaneSets::new(access.addresses, mask, kind == Access::Load);
-            match self.common_target(who, access, mask) {
-                Some(Target::Global(_)) => self.global_lanes(who, &by, sets, bytes),
-                Some(Target::Shared(cta, _)) if cta == who.home.cta => {
-                    self.shared_lanes(who, &by, sets, bytes);
-                }
-                _ => {
-                    for (lanes, address) in sets {
-                        let target = self.target(who, access.space, address);
-                        self.touch(who, &by.by_lanes(lanes), (target, bytes));
-                    }
-                }
-            }
-        }
-    }
-
     /// What lanes know, by group.
     pub(crate) fn clocks(&mut self, who: Who, mask: u32) -> Vec<(u32, Arc<Clock>)> {
         let groups = &self.warp(who).groups;
@@ -198,102 +179,53 @@ impl Detector {
         inside.map(|group| (group.mask & mask, Arc::clone(&group.knowledge.generic))).collect()
     }
 
-    /// Where the addresses of all lanes lead, if it is to the same memory.
-    fn common_target(&self, who: Who, access: &MemoryAccess<'_>, mask: u32) -> Option<Target> {
-        let target = |lane: u32| self.target(who, access.space, access.addresses[lane as usize]);
-        let first = target(mask.trailing_zeros());
-        if matches!(access.space, SpaceKind::Global) {
-            return Some(first);
-        }
-        let same = |lane: u32| match (first, target(lane)) {
-            (Target::Shared(a, _), Target::Shared(b, _)) => a == b,
-            (a, b) => std::mem::discriminant(&a) == std::mem::discriminant(&b),
-        };
-        lanes_of(mask).all(same).then_some(first)
-    }
-
-    fn global_lanes(&mut self, who: Who, by: &Accessor<'_>, sets: LaneSets<'_>, bytes: u64) {
-        let Self { global, extras, sites, launches, .. } = self;
-        let mut checker = Checker { extras, sites, launches, conflict: None, unwritten: false };
-        let mut found = None;
-        let mut page = None;
-        for (lanes, address) in sets {
-            let number = Global::page_of(address);
-            let cells = match page.take() {
-                Some((known, cells)) if known == number => cells,
-                _ => global.page(number),
-            };
-            checker.range(&mut cells[Global::index(address)..], address, bytes, &by.by_lanes(lanes));
-            if checker.conflict.is_some() || checker.unwritten {
-                found.get_or_insert((lanes, Target::Global(address)));
-            }
-            page = Some((number, cells));
-        }
-        let (conflict, unwritten) = (checker.conflict, checker.unwritten);
-        if let Some((lanes, target)) = found {
-            self.found(who, lanes, (target, bytes), conflict, unwritten);
-        }
-    }
-
-    fn shared_lanes(&mut self, who: Who, by: &Accessor<'_>, sets: LaneSets<'_>, bytes: u64) {
-        let place = |address: u64| address & ((1 << RANK_SHIFT) - 1);
-        let end = sets.clone().map(|(_, address)| place(address) + bytes).max().unwrap_or(0);
-        self.block(who.launch, who.block).cells(0, end);
-        let Self { blocks, extras, sites, launches, .. } = self;
-        let mut checker = Checker { extras, sites, launches, conflict: None, unwritten: false };
-        let mut found = None;
-        if let Some(block) = blocks.get_mut(&who.home.cta) {
-            for (lanes, address) in sets {
-                let place = place(address);
-                let cells = &mut block.shared[(place / GRANULE) as usize..];
-                checker.range(cells, place, bytes, &by.by_lanes(lanes));
-                if checker.conflict.is_some() || checker.unwritten {
-                    found.get_or_insert((lanes, Target::Shared(who.home.cta, place)));
-                }
-            }
-        }
-        let (conflict, unwritten) = (checker.conflict, checker.unwritten);
-        if let Some((lanes, target)) = found {
-            self.found(who, lanes, (target, bytes), conflict, unwritten);
-        }
-    }
-
     /// An access to one range.
     pub(crate) fn touch(&mut self, who: Who, by: &Accessor<'_>, (target, bytes): (Target, u64)) {
-        if let Target::Shared(cta, place) = target {
-            self.block_of(cta).cells(place, bytes);
-        }
+        self.touch_run(who, by, target, Run::of_range(0, bytes, by.lanes));
+    }
+
+    /// An access of lanes one after the other; the first one's is at the target.
+    pub(crate) fn touch_run(&mut self, who: Who, by: &Accessor<'_>, target: Target, run: Run) {
         let Self { blocks, global, extras, sites, launches, .. } = self;
-        let mut checker = Checker { extras, sites, launches, conflict: None, unwritten: false };
+        let mut checker = Checker::new(extras, sites, launches);
         match target {
-            Target::Private => {}
+            Target::Private => return,
+            // Nothing is there: the access will fault.
+            Target::Global(address) if address >= SHARED_WINDOW => return,
             Target::Shared(cta, place) => {
-                if let Some(block) = blocks.get_mut(&cta) {
-                    checker.range(&mut block.shared[(place / GRANULE) as usize..], place, bytes, by);
-                }
+                let block = match blocks.get_mut(&cta) {
+                    Some(block) => block,
+                    None => block_of(blocks, launches, cta),
+                };
+                let run = Run { address: place, ..run };
+                checker.run(block.rows(place, run.end()), &run, by);
             }
-            Target::Global(start) => {
-                let mut at = start;
-                let end = start.saturating_add(bytes);
-                while at < end {
-                    let next = Global::end_of_page(at).min(end);
-                    let cells = &mut global.page(Global::page_of(at))[Global::index(at)..];
-                    checker.range(cells, at, next - at, by);
-                    at = next;
+            Target::Global(address) => {
+                let mut rest = Some(Run { address, ..run });
+                while let Some(run) = rest {
+                    let (first, behind) = run.cut((run.address | (PAGE - 1)) + 1);
+                    rest = behind;
+                    if first.count == 1
+                        && first.bytes == PAGE
+                        && let Some(row) = global.whole(Global::page_of(first.address))
+                        && checker.all_of(row, &first, by)
+                    {
+                        continue;
+                    }
+                    let rows =
+                        &mut global.page(Global::page_of(first.address))[Global::index(first.address)..];
+                    checker.run(rows, &first, by);
                 }
             }
         }
-        let (conflict, unwritten) = (checker.conflict, checker.unwritten);
-        if conflict.is_some() || unwritten {
-            self.found(who, by.lanes, (target, bytes), conflict, unwritten);
+        let Checker { conflict, unwritten, .. } = checker;
+        if conflict.is_some() || unwritten.is_some() {
+            self.found(who, target, run.bytes, conflict, unwritten);
         }
     }
 
     /// Memory that an object was made in counts as written.
     pub(crate) fn initialised(&mut self, target: Target) {
-        if let Target::Shared(cta, place) = target {
-            self.block_of(cta).cells(place, 2 * GRANULE);
-        }
         for half in [0, GRANULE] {
             self.with_cell(target.plus(half), |_, cell| cell.unwritten = 0);
         }
@@ -301,9 +233,7 @@ impl Detector {
 
     /// The block with a number; its launch must be under way.
     pub(crate) fn block_of(&mut self, cta: u32) -> &mut Block {
-        let at = self.launches.partition_point(|launch| launch.first <= cta).saturating_sub(1);
-        let index = self.launches[at].block_of(cta);
-        self.block(at, index)
+        block_of(&mut self.blocks, &self.launches, cta)
     }
 
     /// A weak access of lanes to one range, for what is not a load or store of each lane.
@@ -319,13 +249,14 @@ impl Detector {
     fn forget_around(&mut self, target: Target) {
         match target {
             Target::Shared(cta, _) => {
-                let block = self.block_of(cta);
+                let Self { blocks, launches, extras, .. } = self;
+                let block = block_of(blocks, launches, cta);
                 block.all_written = true;
-                block.shared.iter_mut().for_each(|cell| cell.unwritten = 0);
+                block.shared.iter_mut().for_each(|row| extras.mark_written(row));
             }
             Target::Global(address) => {
                 if let Some((start, bytes)) = self.reports.allocation_of(address) {
-                    self.global.mark_written(start, bytes);
+                    self.global.mark_written(&mut self.extras, start, bytes);
                 }
             }
             Target::Private => {}
@@ -333,28 +264,23 @@ impl Detector {
     }
 
     /// A race, or bytes that nobody wrote.
-    fn found(
+    pub(crate) fn found(
         &mut self,
         who: Who,
-        lanes: u32,
-        (target, bytes): (Target, u64),
-        conflict: Option<Conflict>,
-        unwritten: bool,
+        target: Target,
+        bytes: u64,
+        conflict: Option<(Conflict, u64)>,
+        unwritten: Option<(u64, u16, u32)>,
     ) {
-        if let Some(conflict) = conflict.filter(|_| self.checks.race) {
-            diagnose::race(self, who, &conflict, target, bytes);
+        if let Some((conflict, at)) = conflict.filter(|_| self.checks.race) {
+            let later = &conflict.later;
+            let warp = if later.is_of_threads() { later.warps.trailing_zeros() as u16 } else { who.warp };
+            diagnose::race(self, Who { warp, ..who }, &conflict, target.at(at), bytes);
         }
-        if unwritten && self.checks.init {
-            diagnose::unwritten(self, who, lanes, target, bytes);
-        }
-    }
-
-    /// Strong accesses, lane by lane in the machine's order.
-    fn strong_lanes(&mut self, who: Who, access: &MemoryAccess<'_>, mask: u32, kind: Access) {
-        let bytes = u64::from(access.bytes);
-        for (lanes, address) in LaneSets::new(access.addresses, mask, kind == Access::Load) {
-            let target = self.target(who, access.space, address);
-            self.strong(who, lanes, (target, bytes), kind);
+        // Programs copy whole buffers, whether all of them is in use or not.
+        let by_kernel = who.site != DRIVER_READ;
+        if let Some((at, warp, lanes)) = unwritten.filter(|_| self.checks.init && by_kernel) {
+            diagnose::unwritten(self, Who { warp, ..who }, lanes, target.at(at), bytes);
         }
     }
 
@@ -371,7 +297,7 @@ impl Detector {
     }
 
     /// A strong access to one location, and what it synchronises with.
-    fn strong(&mut self, who: Who, lanes: u32, (target, bytes): (Target, u64), kind: Access) {
+    pub(crate) fn strong(&mut self, who: Who, lanes: u32, (target, bytes): (Target, u64), kind: Access) {
         if target == Target::Private {
             return;
         }
@@ -492,17 +418,16 @@ impl Detector {
     }
 
     fn with_cell<T>(&mut self, target: Target, act: impl FnOnce(&mut Extras, &mut Cell) -> T) -> Option<T> {
-        let Self { blocks, global, extras, .. } = self;
-        match target {
-            Target::Private => None,
-            Target::Global(address) => {
-                Some(act(extras, &mut global.page(Global::page_of(address))[Global::index(address)]))
-            }
+        let Self { blocks, global, extras, launches, .. } = self;
+        let (row, at) = match target {
+            Target::Private => return None,
+            Target::Global(address) => (global.row(address), address),
             Target::Shared(cta, place) => {
-                let cell = blocks.get_mut(&cta)?.shared.get_mut((place / GRANULE) as usize)?;
-                Some(act(extras, cell))
+                let block = block_of(blocks, launches, cta);
+                (&mut block.rows(place, place + GRANULE)[0], place)
             }
-        }
+        };
+        Some(extras.with_cell(row, at, act))
     }
 
     fn location(&mut self, target: Target) -> Option<Box<Location>> {
@@ -544,8 +469,8 @@ impl Detector {
     /// A CTA is over: nobody can reach its shared memory any more.
     pub(crate) fn block_done(&mut self, cta: u32) {
         if let Some(block) = self.blocks.remove(&cta) {
-            for mut cell in block.shared {
-                self.extras.release(&mut cell);
+            for mut row in block.shared {
+                self.extras.release_row(&mut row);
             }
         }
     }
@@ -560,6 +485,15 @@ impl Detector {
 const SEEN: usize = 64;
 
 impl Target {
+    /// The same memory at another place.
+    fn at(self, place: u64) -> Self {
+        match self {
+            Self::Global(_) => Self::Global(place),
+            Self::Shared(cta, _) => Self::Shared(cta, place),
+            Self::Private => Self::Private,
+        }
+    }
+
     fn plus(self, bytes: u64) -> Self {
         match self {
             Self::Global(address) => Self::Global(address + bytes),
@@ -578,50 +512,42 @@ impl Target {
     }
 }
 
+/// Where an address of a space leads, for threads of a launch.
+#[inline(always)]
+pub(crate) fn target_of(launch: &Launch, who: Who, space: SpaceKind, address: u64) -> Target {
+    let shared = |address: u64| {
+        let cta = match launch.cluster {
+            [1, 1, 1] => who.home.cta,
+            _ => launch.home(launch.peer(who.block, (address >> RANK_SHIFT) as u32)).cta,
+        };
+        Target::Shared(cta, address & ((1 << RANK_SHIFT) - 1))
+    };
+    match space {
+        SpaceKind::Global => Target::Global(address),
+        SpaceKind::Shared | SpaceKind::Cluster => shared(address),
+        SpaceKind::Local | SpaceKind::Param => Target::Private,
+        SpaceKind::Generic => match address {
+            0..SHARED_WINDOW => Target::Global(address),
+            SHARED_WINDOW..LOCAL_WINDOW => shared(address & (WINDOW_SIZE - 1)),
+            _ => Target::Private,
+        },
+    }
+}
+
+/// The block with a number; its launch must be under way.
+pub(crate) fn block_of<'b>(
+    blocks: &'b mut FxHashMap<u32, Block>,
+    launches: &[Launch],
+    cta: u32,
+) -> &'b mut Block {
+    blocks.entry(cta).or_insert_with(|| {
+        let at = launches.partition_point(|launch| launch.first <= cta).saturating_sub(1);
+        let launch = &launches[at];
+        Block::new(launch.home(launch.block_of(cta)), launch.threads, &launch.knowledge)
+    })
+}
+
 /// The lanes of a mask.
 pub(crate) fn lanes_of(mask: u32) -> impl Iterator<Item = u32> {
     (0..32).filter(move |lane| mask >> lane & 1 != 0)
-}
-
-/// The lanes of an access, one after the other; where lanes may be taken together, neighbours that access the same
-/// address, and the halves of a warp if they access the same addresses.
-#[derive(Clone)]
-struct LaneSets<'a> {
-    addresses: &'a [u64; 32],
-    rest: u32,
-    together: bool,
-    halves: bool,
-}
-
-impl<'a> LaneSets<'a> {
-    fn new(addresses: &'a [u64; 32], mask: u32, together: bool) -> Self {
-        let halves = together && mask == !0 && addresses[..16] == addresses[16..];
-        Self { addresses, rest: mask, together, halves }
-    }
-}
-
-impl Iterator for LaneSets<'_> {
-    type Item = (u32, u64);
-
-    #[inline(always)]
-    fn next(&mut self) -> Option<(u32, u64)> {
-        if self.rest == 0 {
-            return None;
-        }
-        let first = self.rest.trailing_zeros();
-        let address = self.addresses[first as usize];
-        let mut lanes = 1 << first;
-        if self.together {
-            let mut lane = first + 1;
-            while lane < 32 && self.rest >> lane & 1 != 0 && self.addresses[lane as usize] == address {
-                lanes |= 1 << lane;
-                lane += 1;
-            }
-            if self.halves {
-                lanes |= lanes << 16;
-            }
-        }
-        self.rest &= !lanes;
-        Some((lanes, address))
-    }
 }

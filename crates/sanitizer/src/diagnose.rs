@@ -6,7 +6,7 @@ use crate::detector::{Detector, Target, Who};
 use crate::litmus;
 use crate::report::{Actor, Misuse, Report};
 use crate::shadow::Entry;
-use crate::site::{Action, Site};
+use crate::site::{Action, DRIVER, Site};
 use crate::state::Failure;
 use machine::Location;
 use machine::fault::Access;
@@ -74,7 +74,7 @@ impl Missing {
             Self::ProxyFence => "fence.proxy.async between the access through the generic proxy and the asynchronous one".into(),
             Self::CopyWait => "waiting for the asynchronous copy: cp.async.wait_group or wait_all, the mbarrier that it tells, or cp.async.bulk.wait_group, and then a barrier for other threads".into(),
             Self::Synchronisation => "synchronisation between the CTAs: a release and an acquire of .gpu scope, or another launch".into(),
-            Self::LaunchOrder => "an order of the two launches: the same stream, an event, or a synchronisation of the host".into(),
+            Self::LaunchOrder => "an order of the two launches or copies: the same stream, an event, or a synchronisation of the host".into(),
         }
     }
 }
@@ -86,8 +86,7 @@ fn first_lane(mask: u32) -> u32 {
 /// The thread of an entry that is told of.
 fn actor(detector: &Detector, entry: &Entry, what: String) -> Actor {
     let site = detector.sites.get(entry.site());
-    let module = &detector.modules[site.module as usize];
-    let location = Location::of(module, site.function, site.instruction);
+    let location = location_of(detector, site);
     let launch = launch_of(&detector.launches, entry.cta);
     let warp = match entry.agent() {
         Some(agent) if agent < 64 => u32::from(agent) - 32,
@@ -134,9 +133,15 @@ fn access_of(site: &Site) -> Access {
 }
 
 fn line_of(detector: &Detector, site: u32) -> Option<u32> {
-    let site = detector.sites.get(site);
-    let module = &detector.modules[site.module as usize];
-    Some(Location::of(module, site.function, site.instruction).ptx?.line)
+    Some(location_of(detector, detector.sites.get(site)).ptx?.line)
+}
+
+fn location_of(detector: &Detector, site: &Site) -> Location {
+    match detector.modules.get(site.module as usize) {
+        Some(module) => Location::of(module, site.function, site.instruction),
+        // A copy that the program asked the driver for.
+        None => Location { ptx: None, text: None, source: None },
+    }
 }
 
 /// What is missing, and the line of the flag's read if one is to blame.
@@ -219,14 +224,15 @@ pub(crate) fn race(detector: &mut Detector, who: Who, conflict: &Conflict, targe
     if missing == Missing::SameInstruction {
         actors[1].what = "another lane".into();
     }
-    let litmus = litmus::of_race(&actors, (&a, &b), matches!(target, Target::Shared(..)));
+    let of_kernels = a.module != DRIVER && b.module != DRIVER;
+    let litmus = of_kernels.then(|| litmus::of_race(&actors, (&a, &b), matches!(target, Target::Shared(..))));
     let report = Report {
         kind: "race",
         title,
         missing: Some((missing.name(), missing.sentence(flag))),
         actors,
         count: 1,
-        litmus,
+        litmus: litmus.flatten(),
     };
     detector.reports.add(key, || report);
 }

@@ -1,8 +1,14 @@
-//! Allocations: which bytes nobody has written, what was freed, what has leaked.
+//! Allocations: which bytes nobody has written, what was freed, what has leaked. And what the driver copies.
 
+use crate::check::Accessor;
 use crate::clock::Knowledge;
-use crate::detector::{Detector, Who};
+use crate::detector::{Detector, Target, Who};
+use crate::release::Home;
 use crate::report::{Actor, Report};
+use crate::shadow::Entry;
+use crate::site::{DRIVER, DRIVER_READ, DRIVER_WRITE};
+use crate::state::Launch;
+use machine::fault::Access;
 use machine::{Fault, Location, Trap};
 use std::sync::Arc;
 
@@ -26,10 +32,48 @@ impl Detector {
         }
     }
 
-    /// The host's own accesses are not followed; what it writes is written.
+    /// A copy or a fill that the program asked the driver for: it is one thread, a launch of its own. What comes after it.
+    pub(crate) fn driver_copied(
+        &mut self,
+        name: &str,
+        ranges: &[(u64, u64, Access)],
+        after: &Knowledge,
+    ) -> Knowledge {
+        let first = self.next_cta();
+        let launch = self.begin(Launch {
+            kernel: name.to_owned(),
+            module: DRIVER,
+            grid: [1; 3],
+            threads: 1,
+            block: [1; 3],
+            cluster: [1; 3],
+            first,
+            knowledge: after.clone(),
+            ended: None,
+        });
+        let clock = Arc::clone(&self.launches[launch].knowledge.generic);
+        let home = Home { cta: first, cluster: first };
+        for &(address, bytes, access) in ranges {
+            let site = if access == Access::Load { DRIVER_READ } else { DRIVER_WRITE };
+            let what = *self.sites.get(site);
+            let who = Who { launch, block: [0; 3], home, warp: 0, site };
+            let entry = Entry::of_lanes(self.time, first, 0, 1, site);
+            let by = Accessor::new(home, (0, 1), &clock, entry, (&what, access));
+            self.touch(who, &by, (Target::Global(address), bytes));
+        }
+        self.end(launch);
+        self.after_launch(launch)
+    }
+
+    /// The number of the first CTA of the next launch.
+    pub(crate) fn next_cta(&self) -> u32 {
+        self.launches.last().map_or(0, |launch| launch.first.saturating_add(launch.ctas()))
+    }
+
+    /// Bytes count as written, by whom is not known.
     pub(crate) fn written(&mut self, address: u64, bytes: u64) {
         if self.checks.init {
-            self.global.reset_written(address, bytes);
+            self.global.mark_written(&mut self.extras, address, bytes);
         }
     }
 

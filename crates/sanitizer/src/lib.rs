@@ -14,10 +14,11 @@
 //! | `clock` | what a thread knows of others, folded along the launch hierarchy |
 //! | `release` | what a location carries for those who acquire, by scope |
 //! | `site` | what an instruction is to the memory model |
-//! | `shadow` | who accessed every byte last |
+//! | `runs` | which lanes access memory one after the other |
+//! | `shadow`, `row`, `global` | who accessed every byte last |
 //! | `state` | threads, CTAs, launches |
 //! | `check` | whether an access races, and what is remembered of it |
-//! | `detector` | accesses of warps; strong operations |
+//! | `detector`, `weak`, `strong` | accesses of warps; those without an order, the usual ones with one |
 //! | `order` | fences, barriers, mbarriers |
 //! | `copies` | asynchronous copies |
 //! | `heap` | allocations, use after free, leaks |
@@ -31,15 +32,20 @@ mod clock;
 mod copies;
 mod detector;
 mod diagnose;
+mod global;
 mod heap;
 mod litmus;
 mod order;
 mod release;
 mod report;
+mod row;
+mod runs;
 mod shadow;
 mod site;
 mod state;
+mod strong;
 mod suppress;
+mod weak;
 
 pub use report::{Actor, Checks, Report};
 pub use suppress::Suppressions;
@@ -47,7 +53,8 @@ pub use suppress::Suppressions;
 use clock::Knowledge;
 use detector::Detector;
 use machine::Fault;
-use machine::observe::{Event, Happening, Observer};
+use machine::fault::Access;
+use machine::observe::{Happening, Issue, Observer};
 use ptx::module::{Checked, FuncId, Module};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -117,7 +124,7 @@ impl Sanitizer {
                 detector.sites.add(module)
             }
         };
-        let first = detector.launches.last().map_or(0, |launch| launch.first.saturating_add(launch.ctas()));
+        let first = detector.next_cta();
         let launch = detector.begin(state::Launch {
             kernel: shape.kernel.to_owned(),
             module: number,
@@ -147,7 +154,12 @@ impl Sanitizer {
         self.detector().freed(address);
     }
 
-    /// The host, or a copy that it asked for, has written memory.
+    /// A copy or a fill that the program asked for reads and writes memory, after a moment. What comes after it.
+    pub fn copied(&self, name: &str, ranges: &[(u64, u64, Access)], after: &Moment) -> Moment {
+        Moment(self.detector().driver_copied(name, ranges, &after.0))
+    }
+
+    /// Memory was written by means that are not followed.
     pub fn written(&self, address: u64, bytes: u64) {
         self.detector().written(address, bytes);
     }
@@ -186,11 +198,11 @@ impl Moment {
 }
 
 impl Observer for Watch<'_> {
-    fn instruction(&self, event: &Event<'_>) {
-        if event.mask != 0 {
+    fn issue(&self, issue: &Issue<'_>) {
+        if issue.masks.iter().any(|mask| *mask != 0) {
             let mut detector = self.sanitizer.detector();
             detector.finish_copy(self.launch, None);
-            detector.access(self.launch, event);
+            detector.issue(self.launch, issue);
         }
     }
 

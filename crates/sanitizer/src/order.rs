@@ -107,7 +107,9 @@ impl Detector {
             Happening::ClusterArrived { lanes, phase } => self.cluster_arrived(launch, lanes, phase),
             Happening::ClusterWaited { lanes, odd } => self.cluster_waited(launch, lanes, odd),
             Happening::Mbarrier { lanes, address, event } => self.mbarrier(launch, lanes, address, event),
-            Happening::CopiedAsync { lanes, to, bytes, read: _ } => self.copied(launch, lanes, to, bytes),
+            Happening::CopiedAsync { lanes, to, bytes, read } => {
+                self.copied(launch, lanes, (to, bytes), read)
+            }
             Happening::BulkCopy(lanes) => {
                 let copy = crate::detector::BulkCopy { lanes, accesses: Vec::new(), agent: 0, time: 0 };
                 self.copies.insert(launch, copy);
@@ -162,14 +164,18 @@ impl Detector {
 
     fn arrived(&mut self, launch: usize, lanes: Lanes, (number, threads): (usize, Option<u32>), waits: bool) {
         let who = self.who(launch, lanes.block, lanes.warp, lanes.place);
-        let knowledge = self.released(who, lanes.mask);
-        let arrival =
-            Arrival { warp: who.warp, mask: lanes.mask, waits, site: who.site, threads, knowledge, lanes };
-        self.block(launch, lanes.block).barriers.entry(number).or_default().push(arrival);
+        let time = self.time;
+        let block = self.block(launch, lanes.block);
+        let warp = &mut block.warps[usize::from(who.warp)];
         if waits {
-            let time = self.time;
-            self.warp(who).barrier = Some((number, time));
+            warp.barrier = Some((number, time));
         }
+        let mut here = warp.groups.iter().filter(|group| group.mask & lanes.mask != 0);
+        let mut known = here.next().map(|group| group.knowledge.clone()).unwrap_or_default();
+        here.for_each(|group| known.join(&group.knowledge));
+        let arrival =
+            Arrival { warp: who.warp, mask: lanes.mask, waits, site: who.site, threads, known, time, lanes };
+        block.barriers.entry(number).or_default().push(arrival);
         // Those who wait do nothing before they are let go.
         if !waits {
             self.tick();
@@ -182,22 +188,30 @@ impl Detector {
         let block = self.block(launch, index);
         let arrivals = block.barriers.remove(&number).unwrap_or_default();
         let cta = block.home.cta;
-        let Some(first) = arrivals.first() else { return };
-        let mut all = first.knowledge.clone();
         let mut masks = vec![0u32; block.warps.len()];
+        let mut all: Option<Knowledge> = None;
         for arrival in &arrivals {
-            all.join(&arrival.knowledge);
             masks[usize::from(arrival.warp)] |= arrival.mask;
+            match &mut all {
+                // Most know what the others know.
+                Some(all) => all.join(&arrival.known),
+                None => all = Some(arrival.known.clone()),
+            }
         }
+        let Some(mut all) = all else { return };
         let everyone = masks.iter().enumerate().all(|(w, &mask)| mask == Block::lanes_of(threads, w as u16));
         if everyone && arrivals.iter().all(|arrival| arrival.waits) {
             Arc::make_mut(&mut all.generic).learn_cta(cta, time);
+        } else {
+            for arrival in &arrivals {
+                all.learn(cta, arrival.warp, arrival.mask, arrival.time);
+            }
         }
         for arrival in arrivals.iter().filter(|arrival| arrival.waits) {
             let warp = &mut block.warps[usize::from(arrival.warp)];
             warp.update(arrival.mask, |group| group.knowledge = all.clone());
+            warp.merge();
         }
-        block.warps.iter_mut().for_each(crate::state::Warp::merge);
         self.tick();
         if self.checks.sync {
             self.judge_barrier(launch, number, &arrivals, &masks);

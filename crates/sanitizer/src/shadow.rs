@@ -1,22 +1,19 @@
 //! Shadow memory: for every four bytes of guest memory, who accessed them last, in what way and when.
 //!
-//! A [`Cell`] holds the last weak write, and the weak reads since then as far as they fit into one [`Entry`]. Everything
-//! rarer is in an [`Extra`]: several readers that do not know of one another, strong operations, what was released to
-//! the location, and cells of which threads access single bytes. Cells lie in flat pages: an access looks up a page, not
-//! a byte.
+//! A [`Cell`] holds the last weak write, and the latest weak reads since then as far as they fit into one [`Entry`].
+//! Everything rarer is in an [`Extra`]: readers that do not know of one another, strong operations, what was released to
+//! the location, and cells of which threads access single bytes. Sixteen cells are one [`Row`] for as long as nobody tells
+//! them apart; rows lie in flat pages.
 
 use crate::clock::Time;
 use crate::release::{Home, Released};
-use crate::site::SiteId;
+use crate::row::{CELLS, Pattern, Row};
+use crate::site::{Site, SiteId};
 use memory_model::event::Scope;
-use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 /// Bytes of a cell.
 pub(crate) const GRANULE: u64 = 4;
-/// Bytes of guest memory that a page shadows.
-const PAGE: u64 = 4096;
-const CELLS: usize = (PAGE / GRANULE) as usize;
 
 /// Accesses of one kind: of some lanes of a warp, of some warps of a CTA, of a range of CTAs, or of an agent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -96,15 +93,50 @@ impl Entry {
 }
 
 /// The shadow of four bytes.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Cell {
     pub(crate) write: Entry,
     pub(crate) read: Entry,
-    /// The number of its [`Extra`]; 0 for none.
+    /// The number of its [`Extra`]; 0 for none. With [`ONLY_READS`] loads need not look at it.
     pub(crate) extra: u32,
     /// Bytes that nobody has written.
     pub(crate) unwritten: u8,
+    /// The shifts of `write` and `read`, as of a [`Pattern`]: below [`WHOLE`] the bytes are of different lanes.
+    pub(crate) shifts: [u8; 2],
 }
+
+impl Default for Cell {
+    fn default() -> Self {
+        let nobody = Entry::default();
+        Self { write: nobody, read: nobody, extra: 0, unwritten: 0, shifts: [WHOLE; 2] }
+    }
+}
+
+/// The shift of an entry that all bytes of a cell share.
+pub(crate) const WHOLE: u8 = GRANULE.trailing_zeros() as u8;
+
+impl Cell {
+    /// Whether the bytes are of different lanes.
+    pub(crate) fn is_divided(&self) -> bool {
+        self.write.exists() && self.shifts[0] < WHOLE || self.read.exists() && self.shifts[1] < WHOLE
+    }
+
+    /// That of one of its bytes.
+    fn of_byte(&self, byte: u64) -> Self {
+        let at = |entry, shift| Pattern { entry, shift }.at(byte);
+        let [write, read] = self.shifts;
+        Self {
+            write: at(self.write, write),
+            read: at(self.read, read),
+            extra: 0,
+            unwritten: self.unwritten >> byte & 1,
+            shifts: [WHOLE; 2],
+        }
+    }
+}
+
+/// In [`Cell::extra`]: it has nothing but weak reads.
+pub(crate) const ONLY_READS: u32 = 1 << 31;
 
 /// The last strong write to a location, and what was released by it.
 #[derive(Clone, Debug)]
@@ -117,6 +149,26 @@ pub(crate) struct Location {
     pub(crate) released: Arc<Released>,
 }
 
+/// Strong operations of a kind are morally strong among themselves: of one size and scope, whose threads share it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Kind {
+    scope: Scope,
+    element: u32,
+    /// The instance of the scope.
+    instance: u32,
+}
+
+impl Kind {
+    pub(crate) fn of(site: &Site, home: Home) -> Self {
+        let instance = match site.scope {
+            Scope::Cta => home.cta,
+            Scope::Cluster => home.cluster,
+            Scope::Gpu | Scope::Sys => 0,
+        };
+        Self { scope: site.scope, element: site.element, instance }
+    }
+}
+
 /// What few cells have.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Extra {
@@ -124,44 +176,180 @@ pub(crate) struct Extra {
     pub(crate) reads: Vec<Entry>,
     pub(crate) strong_writes: Vec<Entry>,
     pub(crate) strong_reads: Vec<Entry>,
+    /// The kind of all strong operations, if they are of one.
+    pub(crate) kind: Option<Kind>,
     pub(crate) location: Option<Box<Location>>,
     /// The cells of the single bytes; that of all four is then out of use.
     pub(crate) bytes: Option<Box<[Cell; 4]>>,
 }
 
-/// All extras. Number 0 stands for none.
+/// All extras, and the cells of rows that are split. Number 0 stands for none.
 #[derive(Debug)]
 pub(crate) struct Extras {
     all: Vec<Extra>,
     free: Vec<u32>,
+    rows: Vec<[Cell; CELLS]>,
+    free_rows: Vec<u32>,
 }
 
 impl Default for Extras {
     fn default() -> Self {
-        Self { all: vec![Extra::default()], free: Vec::new() }
+        let (all, rows) = (vec![Extra::default()], vec![[Cell::default(); CELLS]]);
+        Self { all, free: Vec::new(), rows, free_rows: Vec::new() }
     }
 }
 
 impl Extras {
+    fn make(&mut self) -> u32 {
+        self.free.pop().unwrap_or_else(|| {
+            self.all.push(Extra::default());
+            self.all.len() as u32 - 1
+        })
+    }
+
+    fn get(&self, number: u32) -> &Extra {
+        &self.all[(number & !ONLY_READS) as usize]
+    }
+
+    pub(crate) fn get_mut(&mut self, number: u32) -> &mut Extra {
+        &mut self.all[(number & !ONLY_READS) as usize]
+    }
+
     /// That of a cell, made if it has none.
     pub(crate) fn of(&mut self, cell: &mut Cell) -> &mut Extra {
         if cell.extra == 0 {
-            cell.extra = self.free.pop().unwrap_or_else(|| {
-                self.all.push(Extra::default());
-                self.all.len() as u32 - 1
-            });
+            cell.extra = self.make();
         }
+        cell.extra &= !ONLY_READS;
         &mut self.all[cell.extra as usize]
+    }
+
+    /// The weak reads in that of a cell or row, made if it has none.
+    pub(crate) fn reads_of(&mut self, extra: &mut u32) -> &mut Vec<Entry> {
+        if *extra == 0 {
+            *extra = self.make() | ONLY_READS;
+        }
+        &mut self.all[(*extra & !ONLY_READS) as usize].reads
+    }
+
+    /// The weak reads besides that in a cell or row.
+    pub(crate) fn reads(&self, extra: u32) -> &[Entry] {
+        &self.get(extra).reads
     }
 
     /// Gives that of a cell, and those of its bytes, back.
     pub(crate) fn release(&mut self, cell: &mut Cell) {
-        if cell.extra != 0 {
-            let extra = std::mem::take(&mut self.all[cell.extra as usize]);
-            self.free.push(std::mem::take(&mut cell.extra));
+        self.release_extra(&mut cell.extra);
+    }
+
+    pub(crate) fn release_extra(&mut self, extra: &mut u32) {
+        let number = std::mem::take(extra) & !ONLY_READS;
+        if number != 0 {
+            let extra = std::mem::take(&mut self.all[number as usize]);
+            self.free.push(number);
             for mut byte in extra.bytes.into_iter().flat_map(|bytes| *bytes) {
                 self.release(&mut byte);
             }
+        }
+    }
+
+    /// Gives the cells of a row back, which have no extras.
+    pub(crate) fn release_cells(&mut self, row: &mut Row) {
+        self.free_rows.push(std::mem::take(&mut row.split));
+    }
+
+    /// Gives everything of a row back.
+    pub(crate) fn release_row(&mut self, row: &mut Row) {
+        self.release_extra(&mut row.extra);
+        let split = std::mem::take(&mut row.split);
+        if split != 0 {
+            for place in 0..CELLS {
+                let mut extra = std::mem::take(&mut self.rows[split as usize][place].extra);
+                self.release_extra(&mut extra);
+            }
+            self.free_rows.push(split);
+        }
+    }
+
+    /// The cells of a row that is split.
+    pub(crate) fn cells(&self, split: u32) -> &[Cell; CELLS] {
+        &self.rows[split as usize]
+    }
+
+    pub(crate) fn cells_mut(&mut self, split: u32) -> &mut [Cell; CELLS] {
+        &mut self.rows[split as usize]
+    }
+
+    /// A cell of a row that is split, with its extra.
+    #[inline(always)]
+    pub(crate) fn cell_with_extra(&mut self, split: u32, place: usize) -> (&mut Cell, Option<&mut Extra>) {
+        let cell = &mut self.rows[split as usize][place];
+        let extra = match cell.extra {
+            0 => None,
+            number => Some(&mut self.all[(number & !ONLY_READS) as usize]),
+        };
+        (cell, extra)
+    }
+
+    /// Splits a row, unless it is; the number of its cells.
+    #[inline(always)]
+    pub(crate) fn split(&mut self, row: &mut Row) -> u32 {
+        if row.split == 0 {
+            self.divide(row);
+        }
+        row.split
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn divide(&mut self, row: &mut Row) {
+        let reads = std::mem::take(&mut self.all[(row.extra & !ONLY_READS) as usize].reads);
+        let of_read = |entry: &Entry, byte| Pattern { entry: *entry, ..row.read }.at(byte);
+        let mut cells = [Cell::default(); CELLS];
+        for (byte, cell) in (0..).step_by(GRANULE as usize).zip(&mut cells) {
+            (cell.write, cell.read) = (row.write.at(byte), row.read.at(byte));
+            cell.shifts = [row.write.shift.min(WHOLE), row.read.shift.min(WHOLE)];
+            cell.unwritten = if row.unwritten { 0xf } else { 0 };
+            if reads.is_empty() {
+                continue;
+            }
+            if row.read.shift >= WHOLE {
+                self.reads_of(&mut cell.extra).extend(reads.iter().map(|entry| of_read(entry, byte)));
+                continue;
+            }
+            let mut parts = *self.bytes_of(cell);
+            for (byte, part) in (byte..).zip(&mut parts) {
+                self.reads_of(&mut part.extra).extend(reads.iter().map(|entry| of_read(entry, byte)));
+            }
+            *self.bytes_of(cell) = parts;
+        }
+        self.release_extra(&mut row.extra);
+        row.split = self.free_rows.pop().unwrap_or_else(|| {
+            self.rows.push([Cell::default(); CELLS]);
+            self.rows.len() as u32 - 1
+        });
+        self.rows[row.split as usize] = cells;
+    }
+
+    /// Does something to the cell of an address.
+    pub(crate) fn with_cell<T>(
+        &mut self,
+        row: &mut Row,
+        address: u64,
+        act: impl FnOnce(&mut Self, &mut Cell) -> T,
+    ) -> T {
+        let (split, place) = (self.split(row), Row::cell_of(address));
+        let mut cell = self.rows[split as usize][place];
+        let result = act(self, &mut cell);
+        self.rows[split as usize][place] = cell;
+        result
+    }
+
+    /// All bytes of a row count as written.
+    pub(crate) fn mark_written(&mut self, row: &mut Row) {
+        row.unwritten = false;
+        if row.split != 0 {
+            self.rows[row.split as usize].iter_mut().for_each(|cell| cell.unwritten = 0);
         }
     }
 
@@ -171,11 +359,10 @@ impl Extras {
         let extra = self.of(cell);
         if extra.bytes.is_none() {
             let kept = Extra { bytes: None, ..std::mem::take(extra) };
-            let mut bytes = [Cell { extra: 0, ..whole }; 4];
+            let mut bytes = [0, 1, 2, 3].map(|byte| whole.of_byte(byte));
             let plain =
                 kept.reads.is_empty() && kept.strong_writes.is_empty() && kept.strong_reads.is_empty();
-            for (place, byte) in bytes.iter_mut().enumerate() {
-                byte.unwritten = whole.unwritten >> place & 1;
+            for byte in &mut bytes {
                 if !plain || kept.location.is_some() {
                     *self.of(byte) = kept.clone();
                 }
@@ -186,13 +373,15 @@ impl Extras {
         bytes.get_or_insert_with(Box::default)
     }
 
+    /// The same, if it is split into bytes.
+    pub(crate) fn split_bytes(&self, cell: &Cell) -> Option<&[Cell; 4]> {
+        self.get(cell.extra).bytes.as_deref()
+    }
+
     /// The location that a byte of a cell is the first of.
     pub(crate) fn location(&mut self, cell: &mut Cell, byte: u64) -> Option<Box<Location>> {
-        if self.is_split(cell) {
-            let part = self.bytes_of(cell)[byte as usize];
-            return self.all[part.extra as usize].location.clone();
-        }
-        self.all[cell.extra as usize].location.clone()
+        let number = self.split_bytes(cell).map_or(cell.extra, |parts| parts[byte as usize].extra);
+        self.get(number).location.clone()
     }
 
     pub(crate) fn set_location(&mut self, cell: &mut Cell, byte: u64, location: Location) {
@@ -206,94 +395,7 @@ impl Extras {
     }
 
     pub(crate) fn is_split(&self, cell: &Cell) -> bool {
-        cell.extra != 0 && self.all[cell.extra as usize].bytes.is_some()
-    }
-}
-
-/// The shadow of global memory.
-#[derive(Debug, Default)]
-pub(crate) struct Global {
-    pages: FxHashMap<u64, Box<[Cell; CELLS]>>,
-}
-
-impl Global {
-    /// The number of the page that an address is on.
-    #[inline(always)]
-    pub(crate) fn page_of(address: u64) -> u64 {
-        address / PAGE
-    }
-
-    /// The place of an address's cell on its page.
-    #[inline(always)]
-    pub(crate) fn index(address: u64) -> usize {
-        (address % PAGE / GRANULE) as usize
-    }
-
-    pub(crate) fn end_of_page(address: u64) -> u64 {
-        (address & !(PAGE - 1)).saturating_add(PAGE)
-    }
-
-    /// The cells of a page.
-    pub(crate) fn page(&mut self, number: u64) -> &mut [Cell; CELLS] {
-        self.pages.entry(number).or_insert_with(|| {
-            vec![Cell::default(); CELLS].try_into().expect("the vector has as many cells as a page")
-        })
-    }
-
-    fn cells(&mut self, address: u64) -> &mut [Cell] {
-        &mut self.page(Self::page_of(address))[Self::index(address)..]
-    }
-
-    /// A range counts as written.
-    pub(crate) fn mark_written(&mut self, address: u64, bytes: u64) {
-        for page in Self::page_of(address)..=Self::page_of(address + bytes.saturating_sub(1)) {
-            if let Some(cells) = self.pages.get_mut(&page) {
-                cells.iter_mut().for_each(|cell| cell.unwritten = 0);
-            }
-        }
-    }
-
-    /// The bytes of a range are written now; who accessed them stays known.
-    pub(crate) fn reset_written(&mut self, address: u64, bytes: u64) {
-        let end = address.saturating_add(bytes);
-        let mut at = address;
-        while at < end {
-            let next = Self::end_of_page(at).min(end);
-            if let Some(page) = self.pages.get_mut(&Self::page_of(at)) {
-                for byte in at..next {
-                    page[Self::index(byte)].unwritten &= !(1 << (byte % GRANULE));
-                }
-            }
-            at = next;
-        }
-    }
-
-    /// Forgets a range, and says whether its bytes count as written.
-    pub(crate) fn reset(&mut self, extras: &mut Extras, address: u64, bytes: u64, written: bool) {
-        let end = address.saturating_add(bytes);
-        let mut at = address & !(GRANULE - 1);
-        while at < end {
-            let next = (at & !(PAGE - 1)).saturating_add(PAGE).min(end);
-            if written && !self.pages.contains_key(&(at / PAGE)) {
-                at = next;
-                continue;
-            }
-            let count = (next - at).div_ceil(GRANULE) as usize;
-            for (i, cell) in self.cells(at)[..count].iter_mut().enumerate() {
-                let start = at + i as u64 * GRANULE;
-                let inside = (0..GRANULE).filter(|b| (address..end).contains(&(start + b)));
-                let mask = inside.fold(0u8, |mask, b| mask | 1 << b);
-                if mask == 0xf {
-                    extras.release(cell);
-                    *cell = Cell { unwritten: if written { 0 } else { 0xf }, ..Cell::default() };
-                } else if written {
-                    cell.unwritten &= !mask;
-                } else {
-                    cell.unwritten |= mask;
-                }
-            }
-            at = next;
-        }
+        self.split_bytes(cell).is_some()
     }
 }
 
@@ -313,19 +415,32 @@ mod tests {
 
     #[test]
     fn a_split_cell_keeps_what_it_knew() {
-        let (mut global, mut extras) = (Global::default(), Extras::default());
-        global.reset(&mut extras, 0x1002, 10, false);
-        assert_eq!(global.cells(0x1000)[0].unwritten, 0b1100);
-        let cell = &mut global.cells(0x1004)[0];
-        cell.write = Entry::of_lanes(2, 0, 0, 1, 4);
-        extras.of(cell).strong_reads.push(cell.write);
-        let mut copy = *cell;
-        let bytes = *extras.bytes_of(&mut copy);
+        let mut extras = Extras::default();
+        let mut cell = Cell { write: Entry::of_lanes(2, 0, 0, 1, 4), unwritten: 0xf, ..Cell::default() };
+        extras.of(&mut cell).strong_reads.push(cell.write);
+        let bytes = *extras.bytes_of(&mut cell);
         assert!(bytes.iter().all(|b| b.write == cell.write && b.unwritten == 1 && b.extra != 0));
-        assert!(extras.is_split(&copy));
-        extras.release(&mut copy);
+        assert!(extras.is_split(&cell));
+        extras.release(&mut cell);
         assert_eq!(extras.free.len(), 5);
-        global.reset(&mut extras, 0x1002, 10, true);
-        assert_eq!(global.cells(0x1008)[0].unwritten, 0);
+    }
+
+    #[test]
+    fn a_split_row_keeps_what_it_knew() {
+        let mut extras = Extras::default();
+        let pattern = |lanes, shift| Pattern { entry: Entry::of_lanes(7, 3, 1, lanes, 4), shift };
+        let other = Entry::of_lanes(6, 2, 0, 1, 5);
+        // Halves of a word, by lanes 0 to 31, were written, and words read by lanes 0 to 15, after other reads.
+        let mut row = Row { write: pattern(1, 1), read: pattern(1, 2), unwritten: true, ..Row::default() };
+        extras.reads_of(&mut row.extra).push(other);
+        let split = extras.split(&mut row);
+        let mut cell = extras.cells(split)[5];
+        assert_eq!((row.extra, cell.unwritten), (0, 0xf));
+        let bytes = *extras.bytes_of(&mut cell);
+        let lanes = bytes.map(|byte| (byte.write.lanes, byte.read.lanes));
+        assert_eq!(lanes, [(1 << 10, 1 << 5), (1 << 10, 1 << 5), (1 << 11, 1 << 5), (1 << 11, 1 << 5)]);
+        assert_eq!(extras.reads(bytes[3].extra), [Entry { lanes: 1 << 5, ..other }]);
+        extras.release_row(&mut row);
+        assert_eq!((extras.free_rows.len(), extras.all.len() - extras.free.len()), (1, 1));
     }
 }

@@ -135,12 +135,35 @@ fn matrices(modifier: Modifier) -> Option<u32> {
     }
 }
 
+/// The module of sites that are no instructions: copies and fills that the program asks the driver for.
+pub(crate) const DRIVER: u32 = u32::MAX;
+
+/// The sites of the driver's reads and writes.
+pub(crate) const DRIVER_READ: SiteId = 0;
+pub(crate) const DRIVER_WRITE: SiteId = 1;
+
 /// The instructions of all modules that were launched from.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Sites {
     sites: Vec<Site>,
     /// For each module, where each function begins in `sites`.
     starts: Vec<Vec<SiteId>>,
+}
+
+impl Default for Sites {
+    fn default() -> Self {
+        let of_driver = |access| Site {
+            action: Action::Access(access),
+            order: Order::Weak,
+            scope: Scope::Sys,
+            element: 1,
+            module: DRIVER,
+            function: FuncId(0),
+            instruction: 0,
+        };
+        let sites = vec![of_driver(Access::Load), of_driver(Access::Store)];
+        Self { sites, starts: Vec::new() }
+    }
 }
 
 impl Sites {

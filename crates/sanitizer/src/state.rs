@@ -2,7 +2,7 @@
 
 use crate::clock::{AGENTS, Knowledge, Time};
 use crate::release::{Home, Released};
-use crate::shadow::Cell;
+use crate::row::{ROW, Row};
 use crate::site::SiteId;
 use memory_model::event::Scope;
 use rustc_hash::FxHashMap;
@@ -62,6 +62,8 @@ pub(crate) struct Warp {
     pub(crate) failure: Option<(SiteId, Failure)>,
     /// The compare-and-swap that has been announced and not yet decided.
     pub(crate) swap: Option<Swap>,
+    /// Where the last `cp.async` reads from.
+    pub(crate) source: Vec<u64>,
 }
 
 /// Commits that are remembered: no program has more groups in flight.
@@ -77,6 +79,7 @@ impl Warp {
             barrier: None,
             failure: None,
             swap: None,
+            source: Vec::new(),
         }
     }
 
@@ -105,6 +108,9 @@ impl Warp {
 
     /// Makes groups that know the same one.
     pub(crate) fn merge(&mut self) {
+        if self.groups.len() == 1 {
+            return;
+        }
         let same_fences = |a: &Group, b: &Group| match (&a.fences, &b.fences) {
             (None, None) => true,
             (Some(a), Some(b)) => Arc::ptr_eq(a, b),
@@ -151,8 +157,9 @@ pub(crate) struct Arrival {
     pub(crate) waits: bool,
     pub(crate) site: SiteId,
     pub(crate) threads: Option<u32>,
-    /// What they release; their own accesses included.
-    pub(crate) knowledge: Knowledge,
+    /// What they know, and when they came: that, and their own accesses until then, is what they release.
+    pub(crate) known: Knowledge,
+    pub(crate) time: Time,
     pub(crate) lanes: machine::observe::Lanes,
 }
 
@@ -170,7 +177,7 @@ pub(crate) struct Mbarrier {
 pub(crate) struct Block {
     pub(crate) home: Home,
     pub(crate) warps: Vec<Warp>,
-    pub(crate) shared: Vec<Cell>,
+    pub(crate) shared: Vec<Row>,
     pub(crate) barriers: FxHashMap<usize, Vec<Arrival>>,
     pub(crate) mbarriers: FxHashMap<u64, Mbarrier>,
     /// The agents of bulk copies, by the address of the mbarrier that they tell; 0 for bulk groups.
@@ -222,14 +229,19 @@ impl Block {
         }
     }
 
-    /// The cells of shared memory from an offset on.
-    pub(crate) fn cells(&mut self, offset: u64, bytes: u64) -> &mut [Cell] {
-        let (first, end) = (offset / 4, (offset + bytes).div_ceil(4));
-        if end as usize > self.shared.len() {
-            let unwritten = if self.all_written { 0 } else { 0xf };
-            self.shared.resize((end as usize).next_multiple_of(1024), Cell { unwritten, ..Cell::default() });
+    /// The rows of shared memory between two offsets.
+    pub(crate) fn rows(&mut self, start: u64, end: u64) -> &mut [Row] {
+        let (first, behind) = ((start / ROW) as usize, end.div_ceil(ROW) as usize);
+        if behind > self.shared.len() {
+            Self::grow(&mut self.shared, behind, self.all_written);
         }
-        &mut self.shared[first as usize..end as usize]
+        &mut self.shared[first..behind]
+    }
+
+    /// Makes the rows of shared memory so many.
+    #[cold]
+    pub(crate) fn grow(shared: &mut Vec<Row>, rows: usize, all_written: bool) {
+        shared.resize(rows.next_multiple_of(64), Row::new(!all_written));
     }
 }
 
@@ -260,6 +272,9 @@ impl Launch {
     pub(crate) fn home(&self, [x, y, z]: [u32; 3]) -> Home {
         let [gx, gy, _] = self.grid;
         let cta = self.first + x + gx * (y + gy * z);
+        if self.cluster == [1; 3] {
+            return Home { cta, cluster: cta };
+        }
         let [cx, cy, cz] = [x / self.cluster[0], y / self.cluster[1], z / self.cluster[2]];
         let cluster = self.first + cx + gx / self.cluster[0] * (cy + gy / self.cluster[1] * cz);
         Home { cta, cluster }

@@ -1,5 +1,6 @@
 //! Launches that nothing orders race; the end of one, streams and what waits for them order.
 
+use machine::fault::Access;
 use machine::{Device, DeviceOptions, Launch, LaunchOptions, LoadedModule, Profile};
 use sanitizer::{Moment, Sanitizer, Shape, Suppressions};
 use std::sync::Arc;
@@ -82,4 +83,57 @@ fn one_of_two_streams_is_not_enough() {
     program.launch(&sanitizer, &a);
     program.launch(&sanitizer, &a);
     assert_eq!(sanitizer.reports().len(), 1, "the second launch is not before the third");
+}
+
+/// The kinds of reports, with what is missing.
+fn names(sanitizer: &Sanitizer) -> Vec<(&'static str, Option<&'static str>)> {
+    let reports = sanitizer.reports();
+    reports.iter().map(|r| (r.kind, r.missing.as_ref().map(|(name, _)| *name))).collect()
+}
+
+#[test]
+fn copies_race_with_launches_that_they_are_not_ordered_with() {
+    // A launch writes the word; copies read, or write, that and the pages around it.
+    for access in [Access::Load, Access::Store] {
+        let program = Program::new();
+        let page = program.buffer & !4095;
+        let ranges = [(page, 3 * 4096, access)];
+        let unordered = sanitizer();
+        program.launch(&unordered, &Moment::default());
+        unordered.copied("a copy", &ranges, &Moment::default());
+        assert_eq!(names(&unordered), [("race", Some("launch-order"))]);
+        let before = sanitizer();
+        before.copied("a copy", &ranges, &Moment::default());
+        program.launch(&before, &Moment::default());
+        assert_eq!(names(&before), [("race", Some("launch-order"))]);
+        let ordered = sanitizer();
+        let launched = program.launch(&ordered, &Moment::default());
+        let copied = ordered.copied("a copy", &ranges, &launched);
+        program.launch(&ordered, &copied);
+        assert_eq!(names(&ordered), []);
+    }
+}
+
+#[test]
+fn copies_that_only_read_need_no_order() {
+    let sanitizer = sanitizer();
+    for _ in 0..3 {
+        sanitizer.copied("a copy", &[(0x10_0010, 9000, Access::Load)], &Moment::default());
+    }
+    assert_eq!(names(&sanitizer), []);
+    let written = [(0x10_2000, 64, Access::Store)];
+    sanitizer.copied("a fill", &written, &Moment::default());
+    assert_eq!(names(&sanitizer).len(), 1);
+}
+
+#[test]
+fn what_a_copy_writes_is_written() {
+    let (program, sanitizer) = (Program::new(), sanitizer());
+    let page = program.buffer & !4095;
+    sanitizer.allocated(page, 1 << 16);
+    let copied = sanitizer.copied("a copy", &[(page, 1 << 15, Access::Store)], &Moment::default());
+    // The driver may copy what nobody has written.
+    let copied = sanitizer.copied("a copy", &[(page, 1 << 16, Access::Load)], &copied);
+    program.launch(&sanitizer, &copied);
+    assert_eq!(names(&sanitizer), []);
 }

@@ -40,6 +40,9 @@ class Array:
         check(cuda.cuMemAlloc_v2(ctypes.byref(self.address), ctypes.c_size_t(self.host.nbytes)))
         check(cuda.cuMemcpyHtoD_v2(self.address, self.host.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(self.host.nbytes)))
 
+    def __del__(self):
+        cuda.cuMemFree_v2(self.address)
+
     def back(self):
         out = np.empty_like(self.host)
         check(cuda.cuMemcpyDtoH_v2(out.ctypes.data_as(ctypes.c_void_p), self.address, ctypes.c_size_t(out.nbytes)))

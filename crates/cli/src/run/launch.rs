@@ -7,7 +7,7 @@ use super::progress;
 use super::statistics;
 use crate::failure::{Exit, Failure};
 use crate::terminal::thousands;
-use machine::observe::{Event, Happening, Observer};
+use machine::observe::{Happening, Issue, Observer};
 use machine::stats::{Report, Stats};
 use machine::trace::Trace;
 use machine::{Device, Launch, LaunchError, LaunchOptions, LaunchReport, LoadedModule, Profile};
@@ -38,9 +38,9 @@ static CANCEL: AtomicBool = AtomicBool::new(false);
 struct Observers<'a>(Vec<&'a dyn Observer>);
 
 impl Observer for Observers<'_> {
-    fn instruction(&self, event: &Event<'_>) {
-        let wants = |observer: &&&dyn Observer| observer.watches(event.function, event.instruction);
-        self.0.iter().filter(wants).for_each(|observer| observer.instruction(event));
+    fn issue(&self, issue: &Issue<'_>) {
+        let wants = |observer: &&&dyn Observer| observer.watches(issue.function, issue.instruction);
+        self.0.iter().filter(wants).for_each(|observer| observer.issue(issue));
     }
 
     fn watches(&self, function: FuncId, instruction: u32) -> bool {
@@ -94,9 +94,11 @@ pub(crate) fn run(
             sanitizer.begin(loaded.shared_module(), shape)
         });
         let of_launch = watch.iter().map(|watch| watch as &dyn Observer);
-        let observers = match &lasting.iter().copied().chain(of_launch).collect::<Vec<_>>()[..] {
+        let all = Observers(lasting.iter().copied().chain(of_launch).collect());
+        let observer = match all.0[..] {
             [] => None,
-            all => Some(Observers(all.to_vec())),
+            [only] => Some(only),
+            _ => Some(&all as &dyn Observer),
         };
         // What lies between two accesses is told in their order only if there is one.
         let one = arguments.trace.is_some() || watch.is_some();
@@ -105,7 +107,7 @@ pub(crate) fn run(
                 threads: arguments.threads.unwrap_or(usize::from(one)),
                 scheduler: arguments.scheduler,
                 budget: arguments.max_instructions,
-                observer: observers.as_ref().map(|observers| observers as &dyn Observer),
+                observer,
                 grid_workspace: 0,
                 cancel: Some(&CANCEL),
                 progress,
@@ -113,7 +115,7 @@ pub(crate) fn run(
             };
             result = Some(device.launch(launch, &options));
         });
-        drop(observers);
+        drop(all);
         if let (Some(sanitizer), Some(watch)) = (&sanitizer, watch) {
             watch.end();
             if let Some(Err(LaunchError::Fault(fault))) = &result {

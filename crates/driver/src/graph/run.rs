@@ -12,6 +12,7 @@ use crate::error::Error;
 use crate::event::Record;
 use crate::lock;
 use crate::stream::Marker;
+use sanitizer::Moment;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -57,10 +58,24 @@ impl GraphLaunch {
         }
         let needs: Vec<usize> = plan.steps.iter().map(|step| step.needs).collect();
         let ready = (0..needs.len()).filter(|&step| needs[step] == 0).map(|step| plan.steps[step].turn(step));
-        let state = State { ready: ready.collect(), left: needs.len(), needs, busy: 1, threads: 1 };
+        let checking = health.checking();
+        let before = checking.map(|checking| checking.current());
+        let moments = before.iter().flat_map(|before| vec![before.clone(); needs.len()]).collect();
+        let state = State {
+            ready: ready.collect(),
+            left: needs.len(),
+            needs,
+            busy: 1,
+            threads: 1,
+            moments,
+            after: Moment::default(),
+        };
         let running =
             Running { launch: self, plan, health, state: Mutex::new(state), changed: Condvar::new() };
         std::thread::scope(|scope| running.work(scope));
+        if let Some(checking) = checking {
+            checking.learn(&lock(&running.state).after);
+        }
     }
 
     /// Does what a step of a plan does.
@@ -136,6 +151,9 @@ struct State {
     /// Threads that are there, without those whose steps wait.
     busy: usize,
     threads: usize,
+    /// For who watches: what each step comes after, and what comes after those that are done.
+    moments: Vec<Moment>,
+    after: Moment,
 }
 
 impl Running<'_> {
@@ -159,14 +177,24 @@ impl Running<'_> {
                 state.busy += more;
                 state.threads += more;
             }
+            let moment = Mutex::new(state.moments.get_mut(index).map(std::mem::take).unwrap_or_default());
             drop(state);
-            let run = AssertUnwindSafe(|| self.launch.run_step(index, step, self.health));
+            let run = || self.launch.run_step(index, step, self.health);
+            let run = AssertUnwindSafe(|| match self.health.checking() {
+                Some(checking) => checking.run(&moment, run),
+                None => run(),
+            });
             if catch_unwind(run).is_err() {
                 self.health.note(Err(Error::Unknown));
             }
             state = lock(&self.state);
             state.busy += usize::from(waits);
             state.left -= 1;
+            if self.health.checking().is_some() {
+                let after = lock(&moment);
+                step.then.iter().for_each(|&next| state.moments[next].join(&after));
+                state.after.join(&after);
+            }
             for &next in &step.then {
                 state.needs[next] -= 1;
                 if state.needs[next] == 0 {

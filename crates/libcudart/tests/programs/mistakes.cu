@@ -1,4 +1,5 @@
 // Errors: which, when, and how long they are remembered.
+// finds: out-of-bounds
 #include "check.h"
 
 __global__ void nothing() {}

@@ -15,23 +15,36 @@ pub(crate) struct Case {
     pub(crate) kernel: &'static str,
     pub(crate) grid: [u32; 3],
     pub(crate) block: [u32; 3],
-    params: Vec<u8>,
+    pub(crate) params: Vec<u8>,
 }
 
 impl Bench {
     pub(crate) fn new() -> Self {
-        let source = ptx::source::Source::new("kernels.ptx", include_str!("../kernels.ptx"));
+        Self::of(include_str!("../kernels.ptx"))
+    }
+
+    /// A device that has the kernels of a text.
+    pub(crate) fn of(text: &str) -> Self {
+        let source = ptx::source::Source::new("kernels.ptx", text);
         let (module, _) = ptx::compile(&source).into_result().expect("the benchmark's kernels are correct");
         let device = Device::new(Profile::default(), DeviceOptions::default()).expect("a device");
         let module = device.load(module).expect("the benchmark's kernels load");
         Self { device, module }
     }
 
+    /// Zeroed memory of the device.
+    pub(crate) fn buffer(&self, bytes: u64) -> u64 {
+        self.device.memory().allocate(bytes).expect("memory")
+    }
+
+    pub(crate) fn fill(&self, address: u64, bytes: &[u8]) {
+        self.device.memory().write(address, bytes).expect("memory");
+    }
+
     /// One launch of each kernel.
     pub(crate) fn cases(&self) -> [Case; 4] {
-        let buffer = |bytes| self.device.memory().allocate(bytes).expect("memory");
-        let out = buffer(1 << 22);
-        let (a, b) = (buffer(1 << 18), buffer(1 << 18));
+        let out = self.buffer(1 << 22);
+        let (a, b) = (self.buffer(1 << 18), self.buffer(1 << 18));
         let case = |kernel, grid, block, pointers: &[u64], numbers: &[i32]| {
             let pointers = pointers.iter().flat_map(|p| p.to_le_bytes());
             let params = pointers.chain(numbers.iter().flat_map(|n| n.to_le_bytes())).collect();
@@ -47,6 +60,11 @@ impl Bench {
 
     /// Runs a kernel on one host thread; the warp instructions issued.
     pub(crate) fn run(&self, case: &Case, observer: Option<&dyn Observer>) -> u64 {
+        self.run_on(1, case, observer)
+    }
+
+    /// Runs a kernel on so many host threads; the warp instructions issued.
+    pub(crate) fn run_on(&self, threads: usize, case: &Case, observer: Option<&dyn Observer>) -> u64 {
         let launch = Launch {
             kernel: self.module.kernel(case.kernel).expect("the kernel"),
             grid: case.grid,
@@ -56,7 +74,7 @@ impl Bench {
             dynamic_shared: 0,
             params: case.params.clone(),
         };
-        let options = LaunchOptions { threads: 1, observer, ..LaunchOptions::default() };
+        let options = LaunchOptions { threads, observer, ..LaunchOptions::default() };
         self.device.launch(&launch, &options).expect("a launch without fault").warp_instructions
     }
 }

@@ -4,6 +4,7 @@ use super::Op;
 use crate::exec::{Exec, Resolved, resolve};
 use crate::lanes::LANES;
 use crate::memory::{AtomicCell, Cell, LOCAL_WINDOW, PARAM_WINDOW, RANK_SHIFT, SHARED_WINDOW};
+use crate::observe::PackAddresses;
 
 /// [`Op::y`] of a memory operation: where the base address in [`Op::a`] comes from.
 pub(crate) mod base {
@@ -68,6 +69,16 @@ pub(crate) fn addresses(x: &Exec<'_>, op: &Op, warp: usize) -> Addresses {
             }
             Addresses::Lanes(lanes)
         }
+    }
+}
+
+/// The addresses of all warps, for who watches.
+pub(crate) fn addresses_of_pack<'x>(x: &'x Exec<'_>, op: &Op) -> PackAddresses<'x> {
+    let index = op.a as usize;
+    match op.y & base::KIND {
+        base::SCALAR => PackAddresses::Uniform(x.files.s[index].wrapping_add(op.imm)),
+        base::WIDE => PackAddresses::Wide(&x.files.d[index..][..x.warps], op.imm),
+        _ => PackAddresses::Narrow(&x.files.w[index..][..x.warps], op.imm as u32),
     }
 }
 

@@ -91,6 +91,8 @@ pub(crate) mod event {
     pub(crate) const YIELD: u32 = FIRST + 9;
     /// The operation waits for what `Exec::awaited` says, and is to be executed again.
     pub(crate) const WAIT: u32 = FIRST + 10;
+    /// As [`CONVERGE`], but the lanes may also be at another operation that returns this.
+    pub(crate) const MEET: u32 = FIRST + 11;
 }
 
 /// A loop over lanes that may be compiled for each vector level.

@@ -8,7 +8,7 @@ use super::{Execute, NONE, Op, event};
 use crate::exec::Exec;
 use crate::fault::Trap;
 use crate::lanes::simd::Baseline;
-use crate::lanes::{EMPTY, LANES, Lane};
+use crate::lanes::{EMPTY, Files, LANES, Lane};
 use crate::observe::Happening;
 
 /// In [`Op::y`]: the member mask stands in a plane, not in a scalar.
@@ -267,11 +267,13 @@ pub(crate) fn elect(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
     pc + 1
 }
 
-/// `bar.warp.sync members`: the member mask's index is `b`.
+/// `bar.warp.sync members`: the member mask's index is `b`. Members meet wherever each of them executes one.
 pub(crate) fn bar_warp(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
     x.communicated = true;
-    if let Some(next) = gather(x, op.b, op.y & MASK_IN_PLANE != 0) {
-        return next;
+    match gather(x, op.b, op.y & MASK_IN_PLANE != 0) {
+        Some(event::CONVERGE) => return event::MEET,
+        Some(fault) => return fault,
+        None => {}
     }
     if x.grid.observer.is_some() {
         for_teams!(x, op.b, op.y & MASK_IN_PLANE != 0, |warp, mask| {
@@ -279,4 +281,12 @@ pub(crate) fn bar_warp(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
         });
     }
     pc + 1
+}
+
+/// The members that a lane names which waits at a [`bar_warp`].
+pub(crate) fn members_named(files: &Files, op: &Op, warp: usize, lane: usize) -> u32 {
+    match op.y & MASK_IN_PLANE != 0 {
+        true => files.w[op.b as usize + warp].0[lane],
+        false => files.s[op.b as usize] as u32,
+    }
 }

@@ -2,13 +2,18 @@
 //!
 //! The operation itself knows its member mask, or how many warps it takes, and says which lanes are complete. So it is
 //! offered all lanes that wait at it: those that are complete execute it and go on, the others keep waiting.
+//!
+//! The members of a `bar.warp.sync` need not be at the same one: a lane waits until every member has executed one with
+//! the same mask (PTX ISA, bar.warp.sync). So those that are left are also looked at together.
 
 use super::pack::{Group, Pack, Wait};
 use crate::common::Common;
 use crate::exec::{Exec, Grid, LaneTrap};
 use crate::fault::Trap;
 use crate::lanes::{EMPTY, Mask};
+use crate::observe::{Happening, Lanes};
 use crate::ops::event;
+use crate::ops::warp::members_named;
 
 impl Pack {
     /// Executes every waiting operation whose members have arrived.
@@ -17,22 +22,77 @@ impl Pack {
             self.groups.iter().filter(|g| g.wait == Wait::Members).map(|g| (g.frame, g.pc)).collect();
         places.sort_unstable();
         places.dedup();
+        let mut barriers = Vec::new();
         for (frame, pc) in places {
-            let mut here = EMPTY;
-            for group in self.groups.iter().filter(|g| waits_at(g, frame, pc)) {
-                for (all, lanes) in here.iter_mut().zip(group.mask) {
-                    *all |= lanes;
-                }
-            }
-            let done = self.execute_complete(frame, pc, here, grid, common).map_err(|trap| (trap, pc))?;
+            let here = self.waiting_at(frame, pc);
+            let (done, meets) =
+                self.execute_complete(frame, pc, here, grid, common).map_err(|trap| (trap, pc))?;
             if done != EMPTY {
                 self.advance(frame, pc, &done);
             }
+            if meets {
+                barriers.push((frame, pc));
+            }
+        }
+        if barriers.len() > 1 {
+            self.meet(&barriers, grid);
         }
         Ok(())
     }
 
-    /// Executes the operation for those of the lanes that are complete; which they are.
+    /// The lanes that wait at an operation.
+    fn waiting_at(&self, frame: usize, pc: u32) -> Mask {
+        let mut here = EMPTY;
+        for group in self.groups.iter().filter(|g| waits_at(g, frame, pc)) {
+            for (all, lanes) in here.iter_mut().zip(group.mask) {
+                *all |= lanes;
+            }
+        }
+        here
+    }
+
+    /// Lets lanes go on that wait at different `bar.warp.sync`, where all members that they name are at one of them.
+    fn meet(&mut self, places: &[(usize, u32)], grid: &Grid<'_>) {
+        let waiting: Vec<Mask> = places.iter().map(|&(frame, pc)| self.waiting_at(frame, pc)).collect();
+        let mut complete = EMPTY;
+        for (warp, complete) in complete.iter_mut().enumerate().take(grid.image.warps) {
+            // The lanes by the members that they name.
+            let mut teams: Vec<(u32, u32)> = Vec::new();
+            for (&(frame, pc), waiting) in places.iter().zip(&waiting) {
+                let (files, op) = (&self.frames[frame].files, &grid.image.ops[pc as usize]);
+                for lane in (0..32).filter(|lane| waiting[warp] >> lane & 1 != 0) {
+                    let named = members_named(files, op, warp, lane);
+                    match teams.iter_mut().find(|(members, _)| *members == named) {
+                        Some((_, lanes)) => *lanes |= 1 << lane,
+                        None => teams.push((named, 1 << lane)),
+                    }
+                }
+            }
+            let live = self.threads.live[warp];
+            for (_, lanes) in teams.into_iter().filter(|(members, lanes)| members & live == *lanes) {
+                *complete |= lanes;
+                if let Some(observer) = grid.observer {
+                    let at = waiting.iter().position(|waiting| waiting[warp] & lanes != 0).unwrap_or(0);
+                    let origin = grid.image.origins[places[at].1 as usize];
+                    observer.happening(&Happening::WarpBarrier(Lanes {
+                        block: self.threads.ctaid,
+                        warp: self.threads.first_warp + warp as u32,
+                        mask: lanes,
+                        place: (origin.function, origin.instruction),
+                    }));
+                }
+            }
+        }
+        for (&(frame, pc), mut done) in places.iter().zip(waiting) {
+            done.iter_mut().zip(complete).for_each(|(done, complete)| *done &= complete);
+            if done != EMPTY {
+                self.advance(frame, pc, &done);
+            }
+        }
+    }
+
+    /// Executes the operation for those of the lanes that are complete. Which they are, and whether the others may meet
+    /// those that are elsewhere.
     fn execute_complete(
         &mut self,
         index: usize,
@@ -40,7 +100,7 @@ impl Pack {
         here: Mask,
         grid: &Grid<'_>,
         common: &mut Common,
-    ) -> Result<Mask, LaneTrap> {
+    ) -> Result<(Mask, bool), LaneTrap> {
         let frame = &mut self.frames[index];
         let mut x = Exec::new(std::mem::take(&mut frame.files), grid, &mut self.threads, common);
         let op = &grid.image.ops[pc as usize];
@@ -48,7 +108,8 @@ impl Pack {
         x.set_mask(here);
         // SAFETY: operations of an image were selected for this host (see `ops::select`).
         let mut outcome = unsafe { (op.execute)(&mut x, op, pc) };
-        if outcome == event::CONVERGE {
+        let meets = outcome == event::MEET;
+        if matches!(outcome, event::CONVERGE | event::MEET) {
             done = x.taken;
             if done != EMPTY {
                 x.set_mask(done);
@@ -58,7 +119,7 @@ impl Pack {
         }
         let trap = if outcome == event::FAULT { x.trap.take() } else { None };
         frame.files = x.files;
-        trap.map_or(Ok(done), Err)
+        trap.map_or(Ok((done, meets)), Err)
     }
 
     /// The lanes of `done` go on behind the operation; lanes of their groups that are not done keep waiting.

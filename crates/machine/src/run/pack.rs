@@ -321,7 +321,7 @@ impl Pack {
                 group.wait = Wait::Barrier { number: 0, site };
                 self.arrivals.push(group);
             }
-            event::CONVERGE => {
+            event::CONVERGE | event::MEET => {
                 group.wait = Wait::Members;
                 self.groups.push(group);
                 if let Err((trap, pc)) = self.converge(grid, common) {

@@ -1,0 +1,266 @@
+//! The shadow of global memory: pages of rows, made when somebody first accesses them. A page that was only copied as a
+//! whole has one row that stands for all.
+
+use crate::row::{ROW, Row};
+use crate::shadow::{Cell, Extras, GRANULE};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+
+/// Bytes of guest memory that a page shadows.
+pub(crate) const PAGE: u64 = 4096;
+const ROWS: usize = (PAGE / ROW) as usize;
+
+#[derive(Debug)]
+enum Page {
+    /// All rows are like this one, which has neither cells nor other reads.
+    Whole(Row),
+    Rows(Box<[Row; ROWS]>),
+}
+
+impl Page {
+    fn rows(&mut self) -> &mut [Row; ROWS] {
+        if let Self::Whole(row) = *self {
+            let rows = vec![row; ROWS].try_into();
+            *self = Self::Rows(rows.expect("the vector has as many rows as a page"));
+        }
+        match self {
+            Self::Rows(rows) => rows,
+            Self::Whole(_) => unreachable!("it has just been divided"),
+        }
+    }
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(crate) struct Global {
+    pages: FxHashMap<u64, Page>,
+    /// Pages that are not there and that nobody has written: the first, and that behind the last.
+    fresh: BTreeMap<u64, u64>,
+}
+
+impl Global {
+    /// The number of the page that an address is on.
+    #[inline(always)]
+    pub(crate) fn page_of(address: u64) -> u64 {
+        address / PAGE
+    }
+
+    /// The place of an address's row on its page.
+    #[inline(always)]
+    pub(crate) fn index(address: u64) -> usize {
+        (address % PAGE / ROW) as usize
+    }
+
+    /// A page, which is made if it is not there.
+    #[inline(always)]
+    fn made(&mut self, number: u64) -> &mut Page {
+        let fresh = &mut self.fresh;
+        self.pages.entry(number).or_insert_with(|| {
+            let unwritten = !fresh.is_empty() && take(fresh, number, number + 1);
+            Page::Whole(Row::new(unwritten))
+        })
+    }
+
+    /// The rows of a page.
+    #[inline(always)]
+    pub(crate) fn page(&mut self, number: u64) -> &mut [Row; ROWS] {
+        match self.made(number) {
+            Page::Rows(rows) => rows,
+            page @ Page::Whole(_) => page.rows(),
+        }
+    }
+
+    /// The row that stands for all of a page, if one does.
+    pub(crate) fn whole(&mut self, number: u64) -> Option<&mut Row> {
+        match self.made(number) {
+            Page::Whole(row) => Some(row),
+            Page::Rows(_) => None,
+        }
+    }
+
+    pub(crate) fn row(&mut self, address: u64) -> &mut Row {
+        &mut self.page(Self::page_of(address))[Self::index(address)]
+    }
+
+    /// The bytes of a range are written now; who accessed them stays known.
+    pub(crate) fn mark_written(&mut self, extras: &mut Extras, address: u64, bytes: u64) {
+        let (first, behind) = whole_pages(address, bytes);
+        take(&mut self.fresh, first, behind);
+        for number in self.present(first, behind) {
+            match self.made(number) {
+                Page::Whole(row) => row.unwritten = false,
+                Page::Rows(rows) => rows.iter_mut().for_each(|row| extras.mark_written(row)),
+            }
+        }
+        for (start, end) in edges(address, bytes) {
+            if !self.is_known(start) {
+                continue;
+            }
+            self.each_row(start, end, |row, (at, end)| {
+                if end - at == ROW {
+                    extras.mark_written(row);
+                } else if row.split != 0 || row.unwritten {
+                    each_cell(at, end, |at, mask| {
+                        extras.with_cell(row, at, |_, cell| cell.unwritten &= !mask);
+                    });
+                }
+            });
+        }
+    }
+
+    /// Forgets a range, and says whether its bytes count as written.
+    pub(crate) fn reset(&mut self, extras: &mut Extras, address: u64, bytes: u64, written: bool) {
+        let (first, behind) = whole_pages(address, bytes);
+        for number in self.present(first, behind) {
+            if let Some(Page::Rows(mut rows)) = self.pages.remove(&number) {
+                rows.iter_mut().for_each(|row| extras.release_row(row));
+            }
+        }
+        take(&mut self.fresh, first, behind);
+        if !written && first < behind {
+            self.fresh.insert(first, behind);
+        }
+        for (start, end) in edges(address, bytes) {
+            if written && !self.is_known(start) {
+                continue;
+            }
+            self.each_row(start, end, |row, (at, end)| {
+                if end - at == ROW {
+                    extras.release_row(row);
+                    *row = Row::new(!written);
+                    return;
+                }
+                each_cell(at, end, |at, mask| {
+                    extras.with_cell(row, at, |extras, cell| match (mask, written) {
+                        (0xf, _) => {
+                            extras.release(cell);
+                            *cell = Cell { unwritten: if written { 0 } else { 0xf }, ..Cell::default() };
+                        }
+                        (_, true) => cell.unwritten &= !mask,
+                        (_, false) => cell.unwritten |= mask,
+                    });
+                });
+            });
+        }
+    }
+
+    /// Visits the rows of a range in one page with what of each is inside.
+    fn each_row(&mut self, mut at: u64, end: u64, mut act: impl FnMut(&mut Row, (u64, u64))) {
+        let rows = self.page(Self::page_of(at));
+        while at < end {
+            let next = ((at | (ROW - 1)) + 1).min(end);
+            act(&mut rows[Self::index(at)], (at, next));
+            at = next;
+        }
+    }
+
+    /// The pages of a range that are there.
+    fn present(&self, first: u64, behind: u64) -> Vec<u64> {
+        let range = first..behind;
+        match behind.saturating_sub(first) > self.pages.len() as u64 {
+            true => self.pages.keys().copied().filter(|number| range.contains(number)).collect(),
+            false => range.filter(|number| self.pages.contains_key(number)).collect(),
+        }
+    }
+
+    /// Whether anything is known of the page of an address.
+    fn is_known(&self, address: u64) -> bool {
+        let number = Self::page_of(address);
+        self.pages.contains_key(&number) || self.is_fresh(number)
+    }
+
+    fn is_fresh(&self, page: u64) -> bool {
+        self.fresh.range(..=page).next_back().is_some_and(|(_, behind)| page < *behind)
+    }
+}
+
+/// The first page of those that lie in a range as a whole, and that behind the last.
+fn whole_pages(address: u64, bytes: u64) -> (u64, u64) {
+    let (first, behind) = (address.div_ceil(PAGE), address.saturating_add(bytes) / PAGE);
+    (first, behind.max(first))
+}
+
+/// What of a range lies in pages that are not in it as a whole.
+fn edges(address: u64, bytes: u64) -> impl Iterator<Item = (u64, u64)> {
+    let end = address.saturating_add(bytes);
+    let (first, behind) = whole_pages(address, bytes);
+    let parts = match Global::page_of(address) == Global::page_of(end) {
+        true => [(address, end), (end, end)],
+        false => [(address, first * PAGE), (behind * PAGE, end)],
+    };
+    parts.into_iter().filter(|(start, end)| start < end)
+}
+
+/// Takes pages out of a set of ranges. Returns whether any was in it.
+fn take(ranges: &mut BTreeMap<u64, u64>, first: u64, behind: u64) -> bool {
+    let touched = |ranges: &BTreeMap<u64, u64>| {
+        ranges.range(..behind).next_back().map(|(f, b)| (*f, *b)).filter(|(_, b)| *b > first)
+    };
+    let mut any = false;
+    while let Some((start, end)) = touched(ranges) {
+        any = true;
+        ranges.remove(&start);
+        if start < first {
+            ranges.insert(start, first);
+        }
+        if end > behind {
+            ranges.insert(behind, end);
+        }
+    }
+    any
+}
+
+/// Visits the cells of a range within a row: an address in each, and which of its bytes are inside.
+fn each_cell(start: u64, end: u64, mut act: impl FnMut(u64, u8)) {
+    let mut at = start;
+    while at < end {
+        let next = ((at | (GRANULE - 1)) + 1).min(end);
+        act(at, byte_mask(at, next));
+        at = next;
+    }
+}
+
+/// Which bytes of a cell lie between two addresses.
+pub(crate) fn byte_mask(at: u64, next: u64) -> u8 {
+    (0xf_u8 >> (GRANULE - (next - at))) << (at % GRANULE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn unwritten(global: &mut Global, extras: &mut Extras, address: u64) -> u8 {
+        extras.with_cell(global.row(address), address, |_, cell| cell.unwritten)
+    }
+
+    #[test]
+    fn what_nobody_has_written_is_known_by_byte() {
+        let (mut global, mut extras) = (Global::default(), Extras::default());
+        global.reset(&mut extras, 0x1002, 10, false);
+        let cells = [0x1000, 0x1004, 0x1008, 0x100c].map(|at| unwritten(&mut global, &mut extras, at));
+        assert_eq!(cells, [0b1100, 0b1111, 0b1111, 0]);
+        global.mark_written(&mut extras, 0x1003, 2);
+        let cells = [0x1000, 0x1004].map(|at| unwritten(&mut global, &mut extras, at));
+        assert_eq!(cells, [0b0100, 0b1110]);
+        global.reset(&mut extras, 0x1002, 10, true);
+        assert_eq!(unwritten(&mut global, &mut extras, 0x1008), 0);
+    }
+
+    #[test]
+    fn whole_pages_are_made_when_they_are_accessed() {
+        let (mut global, mut extras) = (Global::default(), Extras::default());
+        let huge = 1 << 40;
+        global.reset(&mut extras, 0x10_0020, huge, false);
+        assert_eq!(global.pages.len(), 2);
+        assert_eq!(unwritten(&mut global, &mut extras, 0x5000_0000), 0xf);
+        // A copy writes all but the last two pages.
+        global.mark_written(&mut extras, 0x10_0020, huge - 2 * PAGE);
+        assert_eq!(global.pages.len(), 4);
+        let end = 0x10_0020 + huge;
+        let at = [0x10_0020, 0x5000_0000, 0x6000_0000, end - 2 * PAGE - 4, end - 2 * PAGE, end - 4, end];
+        let cells = at.map(|at| unwritten(&mut global, &mut extras, at));
+        assert_eq!(cells, [0, 0, 0, 0, 0xf, 0xf, 0]);
+        global.reset(&mut extras, 0x10_0020, huge, true);
+        assert!(global.fresh.is_empty() && global.pages.len() == 2);
+    }
+}

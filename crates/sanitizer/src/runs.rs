@@ -1,0 +1,179 @@
+//! The lanes of a warp's access, put together into runs.
+
+use crate::check::Run;
+use machine::observe::PackAddresses;
+
+/// Runs of whole halves of a warp.
+pub(crate) type Halves = (Run, Option<Run>);
+
+/// Runs of lanes that have no simple pattern. Those that access one element after the other are a run; where lanes may
+/// be taken together (reads), so are those that access the same one, and the halves of a warp if they access the same.
+pub(crate) struct Scattered {
+    addresses: [u64; 32],
+    bytes: u64,
+    rest: u32,
+    together: bool,
+    halves: bool,
+}
+
+/// Whether the addresses of half a warp are all the same, or each behind the one before. Their ends mostly tell that
+/// they are not.
+macro_rules! shape {
+    ($lanes:expr, $first:expr, $bytes:expr) => {{
+        let (lanes, bytes) = ($lanes, $bytes);
+        let (first, last) = (lanes[$first], lanes[$first + 15]);
+        let step = match last.wrapping_sub(first) {
+            0 => 0,
+            _ => bytes,
+        };
+        let (mut differs, mut expected) = (last ^ first.wrapping_add(step.wrapping_mul(15)), first);
+        if differs == 0 {
+            for lane in $first..$first + 16 {
+                differs |= lanes[lane] ^ expected;
+                expected = expected.wrapping_add(step);
+            }
+        }
+        (differs == 0 && step == 0, differs == 0 && step != 0)
+    }};
+}
+
+/// Whether those of each half of a warp are all the same, or each behind the one before.
+type Shapes = [(bool, bool); 2];
+
+/// The runs of a whole warp of a pack, if it has a simple pattern.
+#[inline(always)]
+pub(crate) fn halves_of(
+    addresses: &PackAddresses<'_>,
+    warp: usize,
+    bytes: u64,
+    together: bool,
+) -> Option<Halves> {
+    let (ends, shapes): ([u64; 2], Shapes) = match *addresses {
+        PackAddresses::Uniform(address) => ([address; 2], [(true, false); 2]),
+        PackAddresses::Narrow(planes, offset) => {
+            let lanes = &planes[warp].0;
+            let ends = [lanes[0], lanes[16]].map(|address| u64::from(address.wrapping_add(offset)));
+            (ends, [shape!(lanes, 0, bytes as u32), shape!(lanes, 16, bytes as u32)])
+        }
+        PackAddresses::Wide(planes, offset) => {
+            let lanes = &planes[warp].0;
+            let ends = [lanes[0], lanes[16]].map(|address| address.wrapping_add(offset));
+            (ends, [shape!(lanes, 0, bytes), shape!(lanes, 16, bytes)])
+        }
+    };
+    of_halves(ends, shapes, bytes, together)
+}
+
+/// Runs of a whole warp, from where each half begins and what it looks like.
+#[inline(always)]
+fn of_halves(
+    [low, high]: [u64; 2],
+    [(low_same, low_rises), (high_same, high_rises)]: Shapes,
+    bytes: u64,
+    together: bool,
+) -> Option<Halves> {
+    let run = |address, lanes, count| Run { address, lanes, count, bytes };
+    let equal = together && low == high;
+    if together && low_same && high_same {
+        return Some(match equal {
+            true => (run(low, !0, 1), None),
+            false => (run(low, 0xffff, 1), Some(run(high, 0xffff_0000, 1))),
+        });
+    }
+    (low_rises && high_rises).then(|| match low.wrapping_add(16 * bytes) == high {
+        true => (run(low, 1, 32), None),
+        false if equal => (run(low, 0x0001_0001, 16), None),
+        false => (run(low, 1, 16), Some(run(high, 0x0001_0000, 16))),
+    })
+}
+
+impl Scattered {
+    pub(crate) fn new(addresses: [u64; 32], bytes: u64, mask: u32, together: bool) -> Self {
+        let (low, high) = addresses.split_at(16);
+        let halves = together && mask == !0 && low == high;
+        let rest = if halves { 0xffff } else { mask };
+        Self { addresses, bytes, rest, together, halves }
+    }
+}
+
+impl Iterator for Scattered {
+    type Item = Run;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Run> {
+        if self.rest == 0 {
+            return None;
+        }
+        let first = self.rest.trailing_zeros() as usize;
+        let address = self.addresses[first];
+        // Lanes of the mask from the first one on.
+        let reach = first + (self.rest >> first).trailing_ones() as usize;
+        let others = &self.addresses[first + 1..reach];
+        let (mut count, mut lanes) = (1, 1 << first);
+        let mut taken = lanes;
+        match others.first() {
+            Some(&next) if next == address && self.together => {
+                for (lane, &other) in (first + 1..).zip(others) {
+                    if other != address {
+                        break;
+                    }
+                    lanes |= 1 << lane;
+                }
+                taken = lanes;
+            }
+            Some(&next) if next == address.wrapping_add(self.bytes) => {
+                let mut expected = next;
+                for &other in others {
+                    if other != expected {
+                        break;
+                    }
+                    expected = expected.wrapping_add(self.bytes);
+                    count += 1;
+                }
+                taken = (((1_u64 << count) - 1) << first) as u32;
+            }
+            _ => {}
+        }
+        self.rest &= !taken;
+        if self.halves {
+            lanes |= lanes << 16;
+        }
+        Some(Run { address, lanes, count, bytes: self.bytes })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use machine::lanes::Plane;
+
+    /// The runs, which are the same whether halves are looked at first or not.
+    fn runs(addresses: [u64; 32], mask: u32, together: bool) -> Vec<(u64, u32, u64)> {
+        let told = |run: Run| (run.address, run.lanes, run.count);
+        let lanes: Vec<_> = Scattered::new(addresses, 4, mask, together).map(told).collect();
+        let wide = [Plane(addresses)];
+        let narrow = [Plane(addresses.map(|address| address as u32 - 8))];
+        for planes in [PackAddresses::Wide(&wide, 0), PackAddresses::Narrow(&narrow, 8)] {
+            if let Some((first, second)) = halves_of(&planes, 0, 4, together).filter(|_| mask == !0) {
+                let halves: Vec<_> = [first].into_iter().chain(second).map(told).collect();
+                assert_eq!(halves, lanes);
+            }
+        }
+        lanes
+    }
+
+    #[test]
+    fn lanes_are_put_together() {
+        let rows: [u64; 32] = std::array::from_fn(|lane| 0x100 + 4 * lane as u64);
+        assert_eq!(runs(rows, !0, false), [(0x100, 1, 32)]);
+        assert_eq!(runs(rows, 0xf0f, true), [(0x100, 1, 4), (0x120, 0x100, 4)]);
+        let halves: [u64; 32] = std::array::from_fn(|lane| 0x100 + 4 * (lane as u64 % 16));
+        assert_eq!(runs(halves, !0, true), [(0x100, 0x0001_0001, 16)]);
+        assert_eq!(runs(halves, !0, false), [(0x100, 1, 16), (0x100, 0x10000, 16)]);
+        let pairs: [u64; 32] = std::array::from_fn(|lane| 0x100 + 4 * (lane as u64 / 16));
+        assert_eq!(runs(pairs, !0, true), [(0x100, 0xffff, 1), (0x104, 0xffff_0000, 1)]);
+        assert_eq!(runs([0x80; 32], 0b1011, true), [(0x80, 0b11, 1), (0x80, 0b1000, 1)]);
+        assert_eq!(runs([0x80; 32], 0b1011, false).len(), 3);
+        assert_eq!(runs([0x80; 32], !0, true), [(0x80, !0, 1)]);
+    }
+}

@@ -1,0 +1,140 @@
+//! Weak loads and stores: what must be fast. A pack's block, groups and pages are looked up once; warps that load the same,
+//! and know the same, are taken together; lanes one after the other are one run.
+
+use crate::check::{Accessor, Checker, Conflict, Run};
+use crate::clock::Clock;
+use crate::detector::{Detector, Target, Who, block_of, target_of};
+use crate::global::{Global, PAGE};
+use crate::row::ROW;
+use crate::runs::{Scattered, halves_of};
+use crate::shadow::Entry;
+use crate::site::Site;
+use crate::state::{Block, Group};
+use machine::fault::Access;
+use machine::memory::SHARED_WINDOW;
+use machine::observe::PackAccess;
+use std::sync::Arc;
+
+/// What one run of lanes was found to do wrong.
+struct Found {
+    who: Who,
+    target: Target,
+    conflict: Option<(Conflict, u64)>,
+    unwritten: Option<(u64, u16, u32)>,
+}
+
+impl Detector {
+    /// Weak accesses of the warps of a pack.
+    pub(crate) fn weak(
+        &mut self,
+        who: Who,
+        site: &Site,
+        access: &PackAccess<'_>,
+        (masks, kind): (&[u32], Access),
+    ) {
+        let bytes = u64::from(access.bytes);
+        let loads = kind == Access::Load;
+        let (mut found, mut elsewhere) = (Vec::new(), Vec::new());
+        let Self { blocks, global, extras, sites, launches, time, .. } = self;
+        let block = match blocks.get_mut(&who.home.cta) {
+            Some(block) => block,
+            None => block_of(blocks, launches, who.home.cta),
+        };
+        let Block { warps, shared, all_written, .. } = block;
+        let launch = &launches[who.launch];
+        let mut checker = Checker::new(extras, sites, launches);
+        let mut last: Option<Accessor<'_>> = None;
+        let mut warp = 0;
+        while warp < masks.len() {
+            let (first, mask) = (warp, masks[warp]);
+            warp += 1;
+            if mask == 0 {
+                continue;
+            }
+            let who = Who { warp: who.warp + first as u16, ..who };
+            let groups = &warps[usize::from(who.warp)].groups;
+            for group in groups.iter().filter(|group| group.mask & mask != 0) {
+                let clock: &Arc<Clock> = &group.knowledge.generic;
+                let all = group.mask & mask == mask;
+                let mut team = 1 << who.warp;
+                while loads
+                    && all
+                    && warp < masks.len()
+                    && masks[warp] == mask
+                    && access.addresses.alike(first, warp)
+                {
+                    let number = usize::from(who.warp) + warp - first;
+                    let knows = |group: &Group| {
+                        group.mask & mask == mask && Arc::ptr_eq(&group.knowledge.generic, clock)
+                    };
+                    if !warps[number].groups.iter().any(knows) {
+                        break;
+                    }
+                    team |= 1 << number;
+                    warp += 1;
+                }
+                let mask = group.mask & mask;
+                let by = match last {
+                    Some(by) if std::ptr::eq(by.clock, &**clock) => by.of_warp(who.warp, mask),
+                    _ => {
+                        let entry = Entry::of_lanes(*time, who.home.cta, who.warp, mask, who.site);
+                        Accessor::new(who.home, (who.warp, mask), clock, entry, (site, kind))
+                    }
+                };
+                last = Some(by);
+                let by = by.by_warps(team);
+                let halves = match mask == !0 {
+                    true => halves_of(&access.addresses, first, bytes, loads),
+                    false => None,
+                };
+                let mut act = |mut run: Run| {
+                    let target = target_of(launch, who, access.space, run.address);
+                    match target {
+                        // The access will fault if it is to global memory and nothing is there.
+                        Target::Private => return,
+                        Target::Global(address) if address >= SHARED_WINDOW => return,
+                        Target::Shared(cta, place) if cta == who.home.cta => {
+                            run.address = place;
+                            let (start, end) = ((place / ROW) as usize, run.end().div_ceil(ROW) as usize);
+                            if end > shared.len() {
+                                Block::grow(shared, end, *all_written);
+                            }
+                            checker.run(&mut shared[start..end], &run, &by);
+                        }
+                        Target::Global(address) if run.end() <= (address | (PAGE - 1)) + 1 => {
+                            let rows = global.page(Global::page_of(address));
+                            checker.run(&mut rows[Global::index(address)..], &run, &by);
+                        }
+                        Target::Global(_) | Target::Shared(..) => {
+                            elsewhere.push((who, team, Arc::clone(clock), mask, target, run));
+                            return;
+                        }
+                    }
+                    if checker.conflict.is_some() || checker.unwritten.is_some() {
+                        let (conflict, unwritten) = (checker.conflict.take(), checker.unwritten.take());
+                        found.push(Found { who, target, conflict, unwritten });
+                    }
+                };
+                match halves {
+                    Some((run, other)) => {
+                        act(run);
+                        other.into_iter().for_each(act);
+                    }
+                    None => {
+                        let addresses = access.addresses.lanes(first);
+                        Scattered::new(addresses, bytes, mask, loads).for_each(act);
+                    }
+                }
+            }
+        }
+        // Shared memory of other CTAs, and runs that go over the end of a page.
+        for (who, team, clock, mask, target, run) in elsewhere {
+            let entry = Entry::of_lanes(self.time, who.home.cta, who.warp, mask, who.site);
+            let by = Accessor::new(who.home, (who.warp, mask), &clock, entry, (site, kind)).by_warps(team);
+            self.touch_run(who, &by, target, run);
+        }
+        for Found { who, target, conflict, unwritten } in found {
+            self.found(who, target, bytes, conflict, unwritten);
+        }
+    }
+}
