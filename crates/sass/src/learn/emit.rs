@@ -14,6 +14,7 @@ use crate::table::{Form, OPCODE_MASK, Piece, Table};
 pub(crate) struct Habit {
     pub(crate) keep: bool,
     pub(crate) wrap: bool,
+    pub(crate) none: bool,
 }
 
 /// The strings of a set, by code.
@@ -115,6 +116,9 @@ pub(crate) fn adopted_line(opcode: usize, table: &Table, form: &Form, sets: &mut
     if let Some(bits) = Bits::of_mask(form.mask & !OPCODE_MASK).filter(|it| it.width() > 0) {
         let _ = write!(line, " {bits}={:#x}", bits.get(form.value));
     }
+    if form.rest != 0 {
+        let _ = write!(line, " rest={:#x}", form.rest);
+    }
     line.push_str(" : ");
     let mut name = |set: u32| {
         let strings = &table.sets[set as usize].strings;
@@ -137,16 +141,25 @@ pub(crate) fn adopted_line(opcode: usize, table: &Table, form: &Form, sets: &mut
                     }
                 }
                 if let Some(bits) = memory.offset {
-                    let _ = write!(text, " o@{bits}{}", shifted(memory.shift));
+                    let _ = write!(text, " {}@{bits}{}", sign_of(memory.signed), shifted(memory.shift));
                 }
                 text.push_str(if memory.keep { " keep" } else { "" });
-                text.push_str(if memory.wrap { " wrap}" } else { "}" });
+                text.push_str(match (memory.wrap, memory.none) {
+                    (true, _) => " wrap}",
+                    (false, true) => " none}",
+                    (false, false) => "}",
+                });
                 text
             }
         };
         line.push_str(&text);
     }
     line
+}
+
+/// The notation of a memory operand's offset.
+fn sign_of(signed: bool) -> char {
+    if signed { 'o' } else { 'p' }
 }
 
 /// What stands at one place of the text.
@@ -304,7 +317,9 @@ fn reduced(bits: Bits, strings: &HashMap<u64, String>) -> (Bits, Strings) {
 
 /// The illegal codes of a component as a piece that prints nothing, unless its other pieces already exclude them.
 fn legality(component: &Component, items: &[Item]) -> Option<(Bits, Strings)> {
-    let Effect::Listed(codes) = &component.effect else { return None };
+    if !matches!(component.effect, Effect::Listed(_)) {
+        return None;
+    }
     let bits = component.bits;
     let excluded = |code: u64| {
         let word = bits.put(0, code);
@@ -315,11 +330,11 @@ fn legality(component: &Component, items: &[Item]) -> Option<(Bits, Strings)> {
             _ => false,
         })
     };
-    if (0..1u64 << bits.width()).all(|code| codes.contains_key(&code) || excluded(code)) {
+    if (0..1u64 << bits.width()).all(|code| component.accepts(code) || excluded(code)) {
         return None;
     }
     let legal: HashMap<u64, String> = (0..1u64 << bits.width())
-        .map(|code| (code, if codes.contains_key(&code) { "" } else { "_" }.to_string()))
+        .map(|code| (code, if component.accepts(code) { "" } else { "_" }.to_string()))
         .collect();
     let (kept, strings) = reduced(bits, &legal);
     Some((kept, strings.into_iter().map(|it| it.filter(|it| it.is_empty())).collect()))
@@ -360,6 +375,7 @@ fn memory(inside: &[Item], habit: Habit, sets: &mut Sets) -> Result<Item, String
     let mut text = String::from("{mem");
     let mut rest = inside.iter().peekable();
     let mut register: Option<Bits> = None;
+    let mut zero = None;
     let joined = |item: &Item| match item {
         Item::Text(text) => text.starts_with('+'),
         Item::Listed(_, strings) => strings.iter().flatten().all(|it| it.starts_with('+')),
@@ -373,9 +389,8 @@ fn memory(inside: &[Item], habit: Habit, sets: &mut Sets) -> Result<Item, String
     let none = "no term but those of memory operands is known between brackets";
     match rest.next_if(|it| !joined(it)) {
         None => {}
-        Some(Item::Text(name)) if name == "RZ" => {}
+        Some(Item::Text(name)) if name == "RZ" || name == "URZ" => zero = Some(name.as_str()),
         Some(Item::Listed(bits, strings)) => {
-            let uniform = strings.iter().flatten().any(|it| it.starts_with("UR"));
             let mut strings = strings.clone();
             if let Some(Item::Text(suffix)) =
                 rest.next_if(|it| matches!(it, Item::Text(it) if it.starts_with('.')))
@@ -383,7 +398,7 @@ fn memory(inside: &[Item], habit: Habit, sets: &mut Sets) -> Result<Item, String
                 strings.iter_mut().flatten().for_each(|it| it.push_str(suffix));
             }
             register = Some(*bits);
-            let _ = write!(text, " {}:{}@{bits}", if uniform { 'u' } else { 'r' }, sets.name(&strings));
+            let _ = write!(text, " r:{}@{bits}", sets.name(&strings));
         }
         Some(other) => return Err(format!("{none}: {other:?}")),
     }
@@ -409,8 +424,8 @@ fn memory(inside: &[Item], habit: Habit, sets: &mut Sets) -> Result<Item, String
     match rest.next() {
         None => {}
         Some(Item::Text(offset)) if offset == "+0x0" => {}
-        Some(Item::Number(bits, Format::Integer { kind: Number::Offset, shift, signed: true })) => {
-            let _ = write!(text, " o@{bits}");
+        Some(Item::Number(bits, Format::Integer { kind: Number::Offset, shift, signed })) => {
+            let _ = write!(text, " {}@{bits}", sign_of(*signed));
             if *shift > 0 {
                 let _ = write!(text, "<<{shift}");
             }
@@ -420,11 +435,17 @@ fn memory(inside: &[Item], habit: Habit, sets: &mut Sets) -> Result<Item, String
     if let Some(other) = rest.next() {
         return Err(format!("{none}: {other:?}"));
     }
+    if text == "{mem" {
+        let named = zero.filter(|it| habit.none || *it == "URZ");
+        return Ok(Item::Text(named.unwrap_or("0x0").to_string()));
+    }
     if habit.keep {
         text.push_str(" keep");
     }
     if habit.wrap {
         text.push_str(" wrap");
+    } else if habit.none {
+        text.push_str(" none");
     }
     text.push('}');
     Ok(Item::Memory(text))

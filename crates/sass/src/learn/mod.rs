@@ -7,6 +7,8 @@
 //!
 //! This is a tool for development: it alone in this crate runs another program and writes files.
 
+mod apart;
+mod code;
 mod emit;
 mod form;
 mod opcode;
@@ -17,12 +19,11 @@ mod tokens;
 use std::collections::HashMap;
 use std::sync::Mutex;
 
+pub use code::{Fault, Group, Report, compare_code};
 pub use oracle::{Nvdisasm, Oracle};
 
-use crate::bits::Bits;
-use crate::table::{OPCODE_MASK, Piece, Table, opcode_bits};
+use crate::table::{Form, OPCODE_MASK, Piece, Table, opcode_bits};
 use emit::{Habit, Sets, adopted_line, form_line};
-use form::{Draft, Effect};
 use opcode::{Learned, Learner, QUIET};
 use oracle::Meeting;
 use random::Random;
@@ -66,46 +67,50 @@ struct Fit {
     wrong: usize,
 }
 
-/// For each opcode the known table that reads some hundred random words best.
+impl Fit {
+    fn note(&self) -> String {
+        format!("{} of {} random words are read otherwise than by the oracle", self.wrong, self.words)
+    }
+}
+
+/// For each opcode the known table that reads random words best: words of every table's forms, and of any bits.
 fn fits(oracle: &dyn Oracle, opcodes: &[usize], tables: &[Table]) -> Result<HashMap<usize, Fit>, String> {
-    let mut random = Random::new(77);
+    const EACH: usize = 80;
+    const ANY: usize = 100;
+    let mut words = Vec::new();
+    let mut ranges = Vec::new();
+    for &opcode in opcodes {
+        let mut random = Random::new(77 + opcode as u64);
+        let start = words.len();
+        for table in tables {
+            for at in table.forms_of(opcode) {
+                words.extend(random_words_of(table, at, EACH, &mut random));
+            }
+        }
+        for _ in 0..ANY {
+            let mask = ((1 << 105) - 1) & !OPCODE_MASK;
+            words.push(random.bits128() & mask | opcode_bits(opcode) | QUIET | 1 << 109 | 1 << 105);
+        }
+        ranges.push((opcode, start..words.len()));
+    }
+    let texts = oracle.ask(&words, 0)?;
     let mut best: HashMap<usize, Fit> = HashMap::new();
     for (number, table) in tables.iter().enumerate() {
-        let mut words = Vec::new();
-        let mut ranges = Vec::new();
-        for &opcode in opcodes.iter().filter(|it| best.get(it).is_none_or(|fit| fit.wrong > 0)) {
-            let forms = table.forms_of(opcode);
-            let start = words.len();
-            if forms.is_empty() {
-                continue;
-            }
-            for at in forms {
-                words.extend(random_words_of(table, at, 80, &mut random));
-            }
-            for _ in 0..100 {
-                let mask = ((1 << 105) - 1) & !OPCODE_MASK;
-                words.push(random.bits128() & mask | opcode_bits(opcode) | QUIET | 1 << 109 | 1 << 105);
-            }
-            ranges.push((opcode, start..words.len()));
-        }
-        let texts = oracle.ask(&words, 0)?;
-        for (opcode, range) in ranges {
+        for (opcode, range) in &ranges {
             let mut legal = 0;
-            let wrong = range
-                .clone()
-                .filter(|&at| {
-                    let ours = table.form_of(words[at]).map(|form| {
-                        let mut text = String::new();
-                        table.print(form, words[at], 16 * at as u64, &mut text, |_, _| false);
-                        text
-                    });
-                    legal += usize::from(ours.is_some() && texts[at].is_some());
-                    ours != texts[at]
-                })
-                .count();
+            let wrong = |at: &usize| {
+                let ours = table.form_of(words[*at]).map(|form| {
+                    let mut text = String::new();
+                    table.print(form, words[*at], 16 * *at as u64, &mut text, |_, _| false);
+                    text
+                });
+                legal += usize::from(ours.is_some() && texts[*at].is_some());
+                ours != texts[*at]
+            };
+            let wrong = range.clone().filter(wrong).count();
             // Forms that are wrong more often than right are worth less than data.
-            if legal > 20 && 2 * wrong < range.len() && best.get(&opcode).is_none_or(|it| it.wrong > wrong) {
-                best.insert(opcode, Fit { table: number, words: range.len(), wrong });
+            if legal > 20 && wrong < legal && best.get(opcode).is_none_or(|it| it.wrong > wrong) {
+                best.insert(*opcode, Fit { table: number, words: range.len(), wrong });
             }
         }
     }
@@ -125,8 +130,7 @@ pub fn merge(oracle: &dyn Oracle, opcodes: &[usize], known: &[String]) -> Result
             continue;
         };
         if fit.wrong > 0 {
-            let note =
-                format!("{} of {} random words are read otherwise than by the oracle", fit.wrong, fit.words);
+            let note = fit.note();
             lines.push(format!("# Not fully known: {note}."));
             open.push(format!("{opcode:#05x}: {note}"));
         }
@@ -134,6 +138,47 @@ pub fn merge(oracle: &dyn Oracle, opcodes: &[usize], known: &[String]) -> Result
         lines.extend(
             table.forms_of(opcode).map(|at| adopted_line(opcode, table, &table.forms[at], &mut sets)),
         );
+    }
+    Ok(Outcome { table: joined(&sets, &lines), open, asked: 0 })
+}
+
+/// A table with what was learned of some of its opcodes: for each whichever forms read random words best, the learned ones if
+/// both do as well. All other opcodes stay as they are.
+pub fn renew(oracle: &dyn Oracle, known: &str, learned: &str) -> Result<Outcome, String> {
+    let tables = [Table::read(learned)?, Table::read(known)?];
+    let judged: Vec<usize> = (0..8192).filter(|&it| !tables[0].forms_of(it).is_empty()).collect();
+    let fits = fits(oracle, &judged, &tables)?;
+    let mut comments: HashMap<usize, Vec<&str>> = HashMap::new();
+    let mut before = Vec::new();
+    for line in known.lines() {
+        if line.starts_with('#') {
+            before.push(line);
+        } else if let Some(opcode) = line.strip_prefix("form 0x").and_then(|it| it.split(' ').next()) {
+            let opcode = usize::from_str_radix(opcode, 16).map_err(|error| error.to_string())?;
+            comments.entry(opcode).or_default().append(&mut before);
+        }
+    }
+    let mut sets = Sets::default();
+    let mut lines = Vec::new();
+    let mut open = Vec::new();
+    for opcode in 0..8192 {
+        let table = match fits.get(&opcode) {
+            Some(fit) => {
+                if fit.wrong > 0 {
+                    let note = fit.note();
+                    lines.push(format!("# Not fully known: {note}."));
+                    open.push(format!("{opcode:#05x}: {note}"));
+                }
+                &tables[fit.table]
+            }
+            None => {
+                lines.extend(comments.remove(&opcode).unwrap_or_default().iter().map(|it| it.to_string()));
+                let known = &tables[1];
+                if known.forms_of(opcode).is_empty() { &tables[0] } else { known }
+            }
+        };
+        let forms = table.forms_of(opcode);
+        lines.extend(forms.map(|at| adopted_line(opcode, table, &table.forms[at], &mut sets)));
     }
     Ok(Outcome { table: joined(&sets, &lines), open, asked: 0 })
 }
@@ -173,7 +218,7 @@ pub fn learn(
                         let forms = learner.learn()?;
                         let habits = forms
                             .iter()
-                            .map(|it| habits(&mut learner, &it.draft))
+                            .map(|it| habits(&mut learner, it))
                             .collect::<Result<Vec<_>, String>>()?;
                         Ok((forms, habits))
                     }))
@@ -238,51 +283,41 @@ pub fn learn(
     Ok(Outcome { table: joined(&sets, &lines), open, asked: meeting.asked().0 })
 }
 
-/// How each bracket of the form prints RZ.
-fn habits(learner: &mut Learner<'_>, draft: &Draft) -> Result<Vec<Habit>, String> {
-    let opens: Vec<usize> = (0..draft.tokens.len()).filter(|&at| draft.tokens[at] == "[").collect();
-    let mut habits = Vec::new();
-    for (nth, &open) in opens.iter().enumerate() {
-        let mut word = draft.base;
-        let mut has_register = false;
-        let mut has_offset = false;
-        let end = (open..draft.tokens.len()).find(|&at| draft.tokens[at] == "]").unwrap_or(open);
-        for component in &draft.components {
-            match &component.effect {
-                Effect::Listed(codes) => {
-                    let place = 2 * open as u16 + 3;
-                    let zero = codes
-                        .iter()
-                        .filter(|(_, edits)| edits.iter().any(|it| it.0 == place && it.1 == "RZ"));
-                    if let Some((&code, _)) = zero.min_by_key(|it| *it.0) {
-                        has_register = true;
-                        word = component.bits.put(word, code);
-                        continue;
-                    }
-                    // RZ with a suffix may stay where RZ alone goes.
-                    let bare = codes.iter().filter(|(_, edits)| edits.contains(&(place + 2, String::new())));
-                    let suffix = draft.tokens.get(open + 2).is_some_and(|it| it.starts_with('.'));
-                    if let Some((&code, _)) = bare.min_by_key(|it| *it.0).filter(|_| suffix) {
-                        word = component.bits.put(word, code);
-                    }
-                }
-                Effect::Number { token, .. } if (open..end).contains(token) => {
-                    has_offset = true;
-                    word = component.bits.put(word, 1 << (component.bits.width() - 1) | 0x10);
-                }
-                Effect::Number { .. } => {}
-            }
+/// How the form's memory operands treat RZ: of all ways the one that reads random words best.
+fn habits(learner: &mut Learner<'_>, learned: &Learned) -> Result<Vec<Habit>, String> {
+    const WORDS: usize = 120;
+    let opens = learned.draft.tokens.iter().filter(|it| *it == "[").count();
+    let mut ways: Vec<(Vec<Habit>, Table)> = Vec::new();
+    for (keep, wrap, none) in [
+        (false, false, false),
+        (true, false, false),
+        (false, true, true),
+        (true, true, true),
+        (false, false, true),
+    ] {
+        let habits = vec![Habit { keep, wrap, none }; opens];
+        let mut sets = Sets::default();
+        // What cannot be put into a table is reported when the form is.
+        let Ok(line) = form_line(learner.opcode, learned, &habits, &mut sets) else { return Ok(habits) };
+        if !line.contains("{mem ") {
+            return Ok(habits);
         }
-        let mut habit = Habit::default();
-        if has_register {
-            let text = learner.ask(vec![word])?.remove(0).map_or(String::new(), |it| it.0);
-            let inside = text.split('[').nth(nth + 1).unwrap_or("");
-            habit.keep = inside.starts_with("RZ");
-            habit.wrap = inside.starts_with("0x") || !has_offset;
-        }
-        habits.push(habit);
+        ways.push((habits, Table::read(&joined(&sets, &[line]))?));
     }
-    Ok(habits)
+    let words = random_words_of(&ways[0].1, 0, WORDS, &mut learner.random);
+    let words: Vec<u128> = words.into_iter().filter(|&it| learned.draft.matches(it)).collect();
+    let answers = learner.ask(words.clone())?;
+    let wrong = |table: &Table| {
+        let said = |(&word, answer): (&u128, &oracle::Answer)| {
+            let (theirs, address) = answer.as_ref()?;
+            let mut text = String::new();
+            table.print(table.form_of(word)?, word, *address, &mut text, |_, _| false);
+            (text != *theirs).then_some(())
+        };
+        words.iter().zip(&answers).filter_map(said).count()
+    };
+    ways.sort_by_key(|it| wrong(&it.1));
+    Ok(ways.swap_remove(0).0)
 }
 
 /// The table in use with `rest` bits from a compiler's words: those that most words of a form have where their text does not say.
@@ -327,6 +362,8 @@ pub struct Verdict {
     pub missing: Vec<(u128, String)>,
     /// Words that only the table has.
     pub extra: Vec<(u128, String)>,
+    /// Words with the same text that the assembler does not make of it again, residue and all.
+    pub lost: Vec<(u128, String)>,
 }
 
 /// Compares the table in use with the oracle on random words, `each` for every form, half of them drawn from the table's
@@ -339,14 +376,20 @@ pub fn compare(oracle: &dyn Oracle, arch: crate::Arch, each: usize, seed: u64) -
         let first = nth * BATCH;
         let texts = oracle.ask(words, first)?;
         for (at, (&word, theirs)) in words.iter().zip(texts).enumerate() {
+            let address = 16 * (first + at) as u64;
             let ours = crate::decode(arch, word).map(|it| {
                 let mut text = String::new();
-                it.print(16 * (first + at) as u64, &mut text);
+                it.print(address, &mut text);
                 text
             });
             match (ours, theirs) {
                 (None, None) => {}
-                (Some(ours), Some(theirs)) if ours == theirs => verdict.same += 1,
+                (Some(ours), Some(theirs)) if ours == theirs => {
+                    verdict.same += 1;
+                    if !code::comes_back(arch, word, address) {
+                        verdict.lost.push((word, ours));
+                    }
+                }
                 (Some(ours), Some(theirs)) => verdict.different.push((word, ours, theirs)),
                 (None, Some(theirs)) => verdict.missing.push((word, theirs)),
                 (Some(ours), None) => verdict.extra.push((word, ours)),
@@ -354,6 +397,52 @@ pub fn compare(oracle: &dyn Oracle, arch: crate::Arch, each: usize, seed: u64) -
         }
     }
     Ok(verdict)
+}
+
+/// An opcode learned again.
+#[derive(Clone, Debug)]
+pub struct Checked {
+    /// The 13-bit opcode: bit 91 above bits 11-0.
+    pub opcode: usize,
+    /// The forms of the table in use and those that were learned now, with their sets. Neither has `rest` bits: those come from
+    /// compiled code.
+    pub committed: String,
+    /// What was learned now.
+    pub learned: String,
+}
+
+impl Checked {
+    /// Whether learning gives what the table has.
+    pub fn same(&self) -> bool {
+        self.committed == self.learned
+    }
+}
+
+/// Learns opcodes from nothing but the oracle, and puts what comes out beside the table in use.
+pub fn check(
+    oracle: &dyn Oracle,
+    arch: crate::Arch,
+    opcodes: &[usize],
+    note: &(dyn Fn(&str) + Sync),
+) -> Result<Vec<Checked>, String> {
+    let learned = Table::read(&learn(oracle, opcodes, &[], note)?.table)?;
+    let forms = |table: &Table, opcode: usize| {
+        let mut sets = Sets::default();
+        let lines: Vec<String> = table
+            .forms_of(opcode)
+            .map(|at| {
+                let form = Form { rest: 0, ..table.forms[at].clone() };
+                adopted_line(opcode, table, &form, &mut sets)
+            })
+            .collect();
+        joined(&sets, &lines)
+    };
+    let one = |&opcode: &usize| Checked {
+        opcode,
+        committed: forms(arch.table(), opcode),
+        learned: forms(&learned, opcode),
+    };
+    Ok(opcodes.iter().map(one).collect())
 }
 
 /// A word of each form of the table in use with the oracle's text at address 0, a line each.
@@ -381,7 +470,7 @@ fn random_words(table: &Table, each: usize, seed: u64) -> Vec<u128> {
     (0..table.forms.len()).flat_map(|at| random_words_of(table, at, each, &mut random)).collect()
 }
 
-/// Random words of one form: half of them with legal codes in all fields, half of any bits.
+/// Random words of one form: half of them with legal codes in all fields, RZ and 0 among them, half of any bits.
 fn random_words_of(table: &Table, at: usize, each: usize, random: &mut Random) -> Vec<u128> {
     let form = &table.forms[at];
     let mut words = Vec::new();
@@ -391,20 +480,36 @@ fn random_words_of(table: &Table, at: usize, each: usize, random: &mut Random) -
         word |= issue[random.below(issue.len())] & !form.mask;
         if nth % 2 == 0 {
             for piece in &form.pieces {
-                let fields: Vec<(u32, Bits)> = match piece {
-                    Piece::Set { set, bits } => vec![(*set, *bits)],
+                let (fields, number) = match piece {
+                    Piece::Set { set, bits } => (vec![(*set, *bits)], None),
                     Piece::Memory(memory) => {
-                        [memory.register, memory.suffix, memory.uniform].into_iter().flatten().collect()
+                        let fields = [memory.register, memory.suffix, memory.uniform];
+                        (fields.into_iter().flatten().collect(), memory.offset)
                     }
-                    _ => Vec::new(),
+                    Piece::Hex { bits, .. } | Piece::Relative { bits, .. } | Piece::Float { bits, .. } => {
+                        (Vec::new(), Some(*bits))
+                    }
+                    Piece::Text(_) => continue,
                 };
                 for (set, bits) in fields {
                     let strings = &table.sets[set as usize].strings;
-                    if strings[bits.get_or_zero(word) as usize].is_some() {
-                        continue;
+                    let last = strings.len() - 1;
+                    let legal = |code: usize| {
+                        strings[code].is_some() && bits.put(word, code as u64) & form.mask == form.value
+                    };
+                    let codes: Vec<usize> = (0..strings.len()).filter(|&it| legal(it)).collect();
+                    let code = bits.get_or_zero(word) as usize;
+                    if strings.len() >= 64 && legal(last) && random.below(6) == 0 {
+                        word = bits.put(word, last as u64);
+                    } else if !legal(code) && !codes.is_empty() {
+                        word = bits.put(word, codes[random.below(codes.len())] as u64);
                     }
-                    let legal: Vec<usize> = (0..strings.len()).filter(|&it| strings[it].is_some()).collect();
-                    word = bits.put(word, legal[random.below(legal.len())] as u64);
+                }
+                if let Some(bits) = number
+                    && bits.mask() & form.mask == 0
+                    && random.below(5) == 0
+                {
+                    word = bits.put(word, [0, 1, u64::MAX][random.below(3)]);
                 }
             }
         }
