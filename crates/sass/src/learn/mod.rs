@@ -7,6 +7,7 @@
 //!
 //! This is a tool for development: it alone in this crate runs another program and writes files.
 
+pub mod dump;
 mod emit;
 mod form;
 mod opcode;
