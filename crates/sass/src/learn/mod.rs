@@ -7,6 +7,7 @@
 //!
 //! This is a tool for development: it alone in this crate runs another program and writes files.
 
+mod code;
 pub mod dump;
 mod emit;
 mod form;
@@ -18,6 +19,7 @@ mod tokens;
 use std::collections::HashMap;
 use std::sync::Mutex;
 
+pub use code::{Fault, Group, Report, compare_code};
 pub use oracle::{Nvdisasm, Oracle};
 
 use crate::bits::Bits;

@@ -13,7 +13,6 @@ use std::collections::HashMap;
 
 use num_bigint::Sign;
 use num_rational::BigRational;
-use num_traits::Signed;
 
 use super::reading::{Number, Reading};
 use super::system::{Feature, Sum, System, Vector, whole};
@@ -74,6 +73,8 @@ pub(super) enum Prediction {
     Word(u128),
     /// These features' weights are open.
     Open(Vec<String>),
+    /// The sum is no word.
+    NoWord,
     /// The key's samples contradict one another.
     Contradictory,
 }
@@ -85,8 +86,8 @@ pub(super) enum Learned {
     Nothing,
     /// It determines more of the key.
     More,
-    /// It contradicts what was known; the model has changed.
-    Contradiction,
+    /// It contradicts what was known, perhaps this word; the model has changed.
+    Contradiction(Option<u128>),
 }
 
 /// Samples that are kept though they say nothing new: a later model may need them.
@@ -135,10 +136,8 @@ impl Encoder {
             return Prediction::Open(missing);
         }
         match self.system.sum(&vector) {
-            Sum::Known(code) => match word_of(&code) {
-                Some(word) => Prediction::Word(word & !self.hidden),
-                None => Prediction::Contradictory,
-            },
+            Sum::Known(word) => Prediction::Word(word & !self.hidden),
+            Sum::NoWord => Prediction::NoWord,
             Sum::Open => {
                 let open = self.system.open(&vector);
                 let mut names: Vec<String> =
@@ -173,13 +172,16 @@ impl Encoder {
                     Learned::More
                 } else {
                     self.fit();
-                    Learned::Contradiction
+                    Learned::Contradiction(None)
                 }
             }
-            Prediction::Word(_) | Prediction::Contradictory => {
+            expected @ (Prediction::Word(_) | Prediction::NoWord | Prediction::Contradictory) => {
                 self.samples.push(sample);
                 self.fit();
-                Learned::Contradiction
+                Learned::Contradiction(match expected {
+                    Prediction::Word(word) => Some(word),
+                    _ => None,
+                })
             }
         }
     }
@@ -259,7 +261,8 @@ impl Encoder {
         self.features.iter().all(|(name, &feature)| {
             let Some(weight) = self.system.weight(feature) else { return true };
             let Some(weight) = whole(weight) else { return false };
-            let number = name.starts_with('#');
+            // The bits of a split field stand where they will, the upper ones of a small number all together.
+            let number = name.starts_with('#') && !name.contains(' ');
             !number || weight.sign() != Sign::Minus && weight.magnitude().count_ones() <= 2
         })
     }
@@ -286,12 +289,6 @@ impl Encoder {
 /// The opcode first, then the guard, numbers, and modifiers.
 fn rank_of(name: &str) -> usize {
     ["opcode", "guard", "@", "#"].iter().position(|it| name.starts_with(it)).unwrap_or(4)
-}
-
-/// The word that a code is.
-fn word_of(code: &BigRational) -> Option<u128> {
-    let code = whole(code)?;
-    if code.is_negative() { None } else { u128::try_from(code).ok() }
 }
 
 /// The models that a key may have, most general first.

@@ -157,10 +157,6 @@ impl Repository {
     /// Takes one sample in; whether its key's model has changed.
     fn learn(&mut self, reading: Reading, sample: &Sample<'_>, update: &mut Update) -> bool {
         let encoder = self.keys.entry(reading.key.clone()).or_default();
-        let expected = match encoder.predict(&reading, sample.address) {
-            Prediction::Word(word) => Some(word),
-            _ => None,
-        };
         let key = reading.key.clone();
         let kept =
             Kept { reading, address: sample.address, text: sample.text.to_string(), word: sample.word };
@@ -170,7 +166,7 @@ impl Repository {
                 update.determining += 1;
                 false
             }
-            Learned::Contradiction => {
+            Learned::Contradiction(expected) => {
                 update.contradiction_count += 1;
                 if update.contradictions.len() < EXAMPLES {
                     let (text, word) = (sample.text.to_string(), sample.word);
@@ -212,7 +208,7 @@ impl Repository {
                 }
             }
             Prediction::Open(features) => Verdict::Open(features),
-            Prediction::Contradictory => Verdict::Contradictory,
+            Prediction::NoWord | Prediction::Contradictory => Verdict::Contradictory,
         }
     }
 

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use num_bigint::BigInt;
 use num_rational::BigRational;
-use num_traits::{One, Zero};
+use num_traits::{One, ToPrimitive, Zero};
 
 /// A feature's number.
 pub(super) type Feature = usize;
@@ -20,6 +20,15 @@ pub(super) type Vector = BTreeMap<Feature, i128>;
 struct Row {
     free: BTreeMap<Feature, BigRational>,
     code: BigRational,
+    /// The weight, if it is known by itself, whole and not large: most are, and sums of those need no fractions.
+    plain: Option<i128>,
+}
+
+impl Row {
+    fn new(free: BTreeMap<Feature, BigRational>, code: BigRational) -> Row {
+        let plain = whole(&code).filter(|_| free.is_empty()).and_then(BigInt::to_i128);
+        Row { free, code, plain }
+    }
 }
 
 /// Equations in reduced form.
@@ -31,17 +40,28 @@ pub(super) struct System {
 /// What the equations say of a sum.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Sum {
-    /// It is this code.
-    Known(BigRational),
-    /// It depends on features whose weights are open; it is known but for them.
+    /// It is this word.
+    Known(u128),
+    /// It is known and no word: negative, too large or a fraction.
+    NoWord,
+    /// It depends on features whose weights are open.
     Open,
 }
 
 impl System {
     /// What the sum must be.
     pub(super) fn sum(&self, vector: &Vector) -> Sum {
+        let plain = vector.iter().try_fold(0i128, |sum, (feature, &times)| {
+            sum.checked_add(self.rows.get(feature)?.plain?.checked_mul(times)?)
+        });
+        if let Some(word) = plain {
+            return u128::try_from(word).map_or(Sum::NoWord, Sum::Known);
+        }
         let (left, code) = self.reduce(vector);
-        if left.is_empty() { Sum::Known(code) } else { Sum::Open }
+        if !left.is_empty() {
+            return Sum::Open;
+        }
+        whole(&code).and_then(BigInt::to_u128).map_or(Sum::NoWord, Sum::Known)
     }
 
     /// The features that keep a sum from being known.
@@ -75,7 +95,7 @@ impl System {
         let code = BigRational::from_integer(BigInt::from(code)) - known;
         let Some((pivot, factor)) = left.pop_first() else { return code.is_zero() };
         let factor = factor.recip();
-        let row = Row { free: left.into_iter().map(|(it, times)| (it, times * &factor)).collect(), code: code * &factor };
+        let row = Row::new(left.into_iter().map(|(it, times)| (it, times * &factor)).collect(), code * &factor);
         for other in self.rows.values_mut() {
             let Some(times) = other.free.remove(&pivot) else { continue };
             for (&feature, factor) in &row.free {
@@ -83,6 +103,7 @@ impl System {
             }
             other.free.retain(|_, it| !it.is_zero());
             other.code -= times * &row.code;
+            *other = Row::new(std::mem::take(&mut other.free), std::mem::take(&mut other.code));
         }
         self.rows.insert(pivot, row);
         true
@@ -112,24 +133,22 @@ mod tests {
         entries.iter().copied().collect()
     }
 
-    fn known(code: u128) -> Sum {
-        Sum::Known(BigRational::from_integer(code.into()))
-    }
-
     #[test]
     fn sums_are_known_before_weights_are() {
         // x + 3y = 7, x + 5y = 11, and z only together with w.
         let mut system = System::default();
         assert!(system.add(&vector(&[(0, 1), (1, 3)]), 7));
         assert_eq!(system.sum(&vector(&[(0, 1), (1, 4)])), Sum::Open);
-        assert_eq!(system.sum(&vector(&[(0, 2), (1, 6)])), known(14));
+        assert_eq!(system.sum(&vector(&[(0, 2), (1, 6)])), Sum::Known(14));
         assert!(system.add(&vector(&[(0, 1), (1, 5)]), 11));
-        assert_eq!(system.sum(&vector(&[(0, 1), (1, 100)])), known(201));
+        assert_eq!(system.sum(&vector(&[(0, 1), (1, 100)])), Sum::Known(201));
         assert!(system.add(&vector(&[(2, 1), (3, 1)]), 10));
-        assert_eq!(system.sum(&vector(&[(0, 1), (2, 2), (3, 2)])), known(21));
+        assert_eq!(system.sum(&vector(&[(0, 1), (2, 2), (3, 2)])), Sum::Known(21));
         assert_eq!(system.open(&vector(&[(2, 1)])), [3]);
         assert_eq!(system.weight(1).and_then(whole), Some(&BigInt::from(2)));
         assert_eq!(system.weight(2), None);
+        assert_eq!(system.sum(&vector(&[(0, -2), (1, 1)])), Sum::Known(0));
+        assert_eq!(system.sum(&vector(&[(0, -3), (1, 1)])), Sum::NoWord);
         assert_eq!(system.rank(), 3);
         // What contradicts is noticed and changes nothing.
         assert!(!system.add(&vector(&[(0, 1), (1, 1)]), 4));
@@ -144,6 +163,6 @@ mod tests {
         let quarter = system.weight(0).unwrap();
         assert_eq!((quarter.numer(), quarter.denom()), (&BigInt::from(1), &BigInt::from(4)));
         assert_eq!(whole(quarter), None);
-        assert_eq!(system.sum(&vector(&[(0, 11), (1, 1)])), known((1 << 127) + 2));
+        assert_eq!(system.sum(&vector(&[(0, 11), (1, 1)])), Sum::Known((1 << 127) + 2));
     }
 }
