@@ -269,8 +269,11 @@ impl Encoder {
 
     /// The features, each with its weight if that is known by itself.
     pub(super) fn weights(&self) -> Vec<(&str, Option<&BigRational>)> {
-        let mut weights: Vec<_> =
-            self.features.iter().map(|(name, &feature)| (name.as_str(), self.system.weight(feature))).collect();
+        let mut weights: Vec<_> = self
+            .features
+            .iter()
+            .map(|(name, &feature)| (name.as_str(), self.system.weight(feature)))
+            .collect();
         weights.sort_unstable_by_key(|it| (rank_of(it.0), it.0));
         weights
     }

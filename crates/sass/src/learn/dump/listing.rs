@@ -58,7 +58,8 @@ pub fn read(text: &str, arch: Arch) -> Result<Listing<'_>, NotAListing> {
     if text.trim_start().starts_with(['[', '{']) {
         return Err(NotAListing::Json);
     }
-    let mut reader = Reader { arch, ours: true, listing: Listing::default(), labels: HashMap::new(), open: Vec::new() };
+    let mut reader =
+        Reader { arch, ours: true, listing: Listing::default(), labels: HashMap::new(), open: Vec::new() };
     let mut lines = text.lines().enumerate().peekable();
     let mut bare = false;
     while let Some((number, line)) = lines.next() {
@@ -76,7 +77,10 @@ pub fn read(text: &str, arch: Arch) -> Result<Listing<'_>, NotAListing> {
             continue;
         };
         let Some(high) = lines.peek().and_then(|(_, next)| comment(next.trim())).and_then(hexadecimal) else {
-            reader.listing.skipped.push((number + 1, "the line below does not have the other half of its word"));
+            reader
+                .listing
+                .skipped
+                .push((number + 1, "the line below does not have the other half of its word"));
             continue;
         };
         lines.next();

@@ -58,7 +58,8 @@ impl Reading {
         for part in parts {
             reading.head.push(part.to_string());
         }
-        let mut scanner = Scanner { text: operands.trim(), at: 0, last_uniform: last_uniform(arch), reading: &mut reading };
+        let mut scanner =
+            Scanner { text: operands.trim(), at: 0, last_uniform: last_uniform(arch), reading: &mut reading };
         scanner.operands()?;
         Some(reading)
     }
@@ -150,7 +151,9 @@ impl<'a> Scanner<'a, '_> {
                     }
                     self.reading.key.push(']');
                 }
-                b'+' if self.rest()[1..].starts_with(|it: char| it.is_ascii_uppercase()) && brackets.is_empty() => {
+                b'+' if self.rest()[1..].starts_with(|it: char| it.is_ascii_uppercase())
+                    && brackets.is_empty() =>
+                {
                     self.float()?;
                 }
                 b'+' => {

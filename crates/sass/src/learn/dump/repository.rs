@@ -93,6 +93,22 @@ pub struct Verification {
     pub table: Option<usize>,
 }
 
+impl Verification {
+    /// Keeps it as an example, unless there are enough of its kind or one like it.
+    fn note(&mut self, sample: &Sample<'_>, verdict: Verdict) {
+        let mnemonic = |text: &str| Instruction::head(text).split('.').next().unwrap_or("").to_string();
+        let kind = std::mem::discriminant(&verdict);
+        let same_kind = self.examples.iter().filter(|it| std::mem::discriminant(&it.2) == kind);
+        let like_it = |it: &(String, u128, Verdict)| {
+            mnemonic(&it.0) == mnemonic(&sample.text)
+                && (it.2 == verdict || matches!(verdict, Verdict::Wrong(_)))
+        };
+        if same_kind.clone().count() < EXAMPLES && !same_kind.clone().any(like_it) {
+            self.examples.push((sample.text.to_string(), sample.word, verdict));
+        }
+    }
+}
+
 /// How many examples of each kind a report keeps.
 const EXAMPLES: usize = 20;
 /// How often samples are gone through again because models have changed.
@@ -228,12 +244,7 @@ impl Repository {
                 Verdict::Unreadable => &mut verification.unreadable,
             } += 1;
             if !matches!(verdict, Verdict::Right | Verdict::RightButHidden) {
-                let same_kind = |it: &&(String, u128, Verdict)| {
-                    std::mem::discriminant(&it.2) == std::mem::discriminant(&verdict)
-                };
-                if verification.examples.iter().filter(same_kind).count() < EXAMPLES {
-                    verification.examples.push((sample.text.to_string(), sample.word, verdict));
-                }
+                verification.note(sample, verdict);
             }
             if let Some(right) = &mut verification.table {
                 let control = Control::of(sample.word);

@@ -52,7 +52,8 @@ impl Repository {
 
     /// Reads what [`Repository::save`] wrote, and solves it anew.
     pub fn load(text: &str) -> Result<(Repository, Update), BadRepository> {
-        let wrong = |line: usize, message: &str| BadRepository { line: line + 1, message: message.to_string() };
+        let wrong =
+            |line: usize, message: &str| BadRepository { line: line + 1, message: message.to_string() };
         let first = text.lines().next().and_then(|it| it.strip_prefix(MAGIC));
         let arch: Arch = first
             .ok_or_else(|| wrong(0, "this is no repository of SASS samples"))?

@@ -32,9 +32,11 @@ pub struct KeySummary<'a> {
     pub rank: usize,
     /// How texts become values.
     pub model: String,
+    /// The samples contradict one another whatever the model: the key says nothing.
+    pub contradictory: bool,
     /// Bits that the text does not determine.
     pub hidden: u128,
-    /// The features and their weights: the mnemonic by itself, `#2` the second number, `.FTZ` a modifier, `-2` the sign before the
+    /// The features and their weights: `opcode`, `guard`, `@!` for its negation, `#2` the second number, `.FTZ` a modifier, `-2` the sign before the
     /// second number, `2.64` a modifier behind it, `2=SR_TID.X` a name in its place, `2<0` that it is negative.
     pub weights: Vec<(&'a str, Weight)>,
 }
@@ -51,7 +53,9 @@ impl Encoder {
         let weights: Vec<_> = self
             .weights()
             .into_iter()
-            .map(|(name, weight)| (name, weight.map_or(Weight::Open, |it| Weight::Known(Box::new(it.clone())))))
+            .map(|(name, weight)| {
+                (name, weight.map_or(Weight::Open, |it| Weight::Known(Box::new(it.clone()))))
+            })
             .collect();
         KeySummary {
             key,
@@ -59,6 +63,7 @@ impl Encoder {
             features: weights.len(),
             rank: self.rank(),
             model: self.model().map_or_else(|| "contradictory".to_string(), |it| it.to_string()),
+            contradictory: self.contradictory,
             hidden: self.hidden,
             weights,
         }

@@ -95,7 +95,8 @@ impl System {
         let code = BigRational::from_integer(BigInt::from(code)) - known;
         let Some((pivot, factor)) = left.pop_first() else { return code.is_zero() };
         let factor = factor.recip();
-        let row = Row::new(left.into_iter().map(|(it, times)| (it, times * &factor)).collect(), code * &factor);
+        let row =
+            Row::new(left.into_iter().map(|(it, times)| (it, times * &factor)).collect(), code * &factor);
         for other in self.rows.values_mut() {
             let Some(times) = other.free.remove(&pivot) else { continue };
             for (&feature, factor) in &row.free {
