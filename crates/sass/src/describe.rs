@@ -24,6 +24,13 @@ pub enum Prints {
     Number(String),
 }
 
+impl Prints {
+    /// Whether all codes print nothing: the field only says which of them are legal.
+    pub fn nothing(&self) -> bool {
+        matches!(self, Prints::Codes(codes) if codes.iter().flatten().all(String::is_empty))
+    }
+}
+
 /// A field of a form.
 #[derive(Clone, Debug)]
 pub struct FormField {
@@ -193,14 +200,14 @@ impl Form {
         {
             places[first..first + count].fill(letter);
         }
-        let mut taken: BTreeSet<usize> = BTreeSet::new();
-        for field in self.fields() {
-            for bit in field
-                .bits
-                .iter()
-                .flat_map(|&(low, len)| usize::from(low)..usize::from(low) + usize::from(len))
-            {
-                places[bit] = if taken.insert(bit) { field.letter } else { '*' };
+        let mut taken: BTreeSet<usize> = (105..122).collect();
+        for field in self.fields().iter().filter(|it| !it.prints.nothing()) {
+            for bit in field.bits.iter().flat_map(|&(low, len)| usize::from(low)..usize::from(low + len)) {
+                if taken.insert(bit) {
+                    places[bit] = field.letter;
+                } else if bit < 105 {
+                    places[bit] = '*';
+                }
             }
         }
         for bit in (0..128).filter(|bit| form.mask >> bit & 1 == 1) {

@@ -90,6 +90,7 @@ fn show(form: Form) -> String {
     for field in form.fields() {
         let prints = match &field.prints {
             Prints::Number(what) => what.clone(),
+            Prints::Codes(codes) if field.prints.nothing() => illegal(codes),
             Prints::Codes(codes) => listed(codes),
         };
         let _ = writeln!(out, "{}  {:<12} {prints}", field.letter, bits(&field.bits));
@@ -128,35 +129,56 @@ fn listed(codes: &[Option<String>]) -> String {
         };
         let same = codes[at..].iter().take_while(|it| it.as_ref() == Some(text)).count();
         let counting = counting(&codes[at..]);
-        let (len, last) = if counting > 2 { (counting, &codes[at + counting - 1]) } else { (same, code) };
-        let range = if len == 1 { at.to_string() } else { format!("{at}-{}", at + len - 1) };
-        let text = match last {
-            Some(last) if counting > 2 => format!("{}..{}", quoted(text), quoted(last)),
+        let len = if counting > 2 { counting } else { same };
+        let text = match &codes[at + counting.max(1) - 1] {
+            Some(last) if counting > 2 => format!("{} .. {}", quoted(text), quoted(last)),
             _ => quoted(text),
         };
-        parts.push(format!("{range} {text}"));
+        parts.push(format!("{} {text}", range(at, len)));
         at += len;
     }
-    let left = parts.len().saturating_sub(MOST);
+    shortened(parts, MOST)
+}
+
+/// The codes that no legal instruction has.
+fn illegal(codes: &[Option<String>]) -> String {
+    const MOST: usize = 12;
+    let mut parts = Vec::new();
+    let mut at = 0;
+    while at < codes.len() {
+        let len = codes[at..].iter().take_while(|it| it.is_none()).count();
+        if len > 0 {
+            parts.push(range(at, len));
+        }
+        at += len.max(1);
+    }
+    format!("nothing; not legal: {}", shortened(parts, MOST))
+}
+
+fn range(first: usize, len: usize) -> String {
+    if len == 1 { first.to_string() } else { format!("{first}-{}", first + len - 1) }
+}
+
+fn shortened(mut parts: Vec<String>, most: usize) -> String {
+    let left = parts.len().saturating_sub(most);
     if left > 0 {
-        parts.truncate(MOST);
+        parts.truncate(most);
         parts.push(format!("and {left} more"));
     }
     parts.join(", ")
 }
 
-/// How many texts from the first on end in numbers that count up by one.
+/// How many texts from the first on have a last number in them that counts up by one.
 fn counting(codes: &[Option<String>]) -> usize {
     let parts = |text: &str| {
-        let digits = text.len() - text.bytes().rev().take_while(u8::is_ascii_digit).count();
-        Some((text[..digits].to_owned(), text[digits..].parse::<u64>().ok()?))
+        let end = text.len() - text.bytes().rev().take_while(|it| !it.is_ascii_digit()).count();
+        let start = end - text[..end].bytes().rev().take_while(u8::is_ascii_digit).count();
+        let number: u64 = text[start..end].parse().ok()?;
+        Some((text[..start].to_owned(), number, text[end..].to_owned()))
     };
-    let Some((stem, first)) = codes[0].as_deref().and_then(parts) else { return 0 };
-    codes
-        .iter()
-        .zip(first..)
-        .take_while(|(code, number)| {
-            code.as_deref().and_then(parts).is_some_and(|it| it.0 == stem && it.1 == *number)
-        })
-        .count()
+    let Some((before, first, behind)) = codes[0].as_deref().and_then(parts) else { return 0 };
+    let counted = |code: &Option<String>, number| {
+        code.as_deref().and_then(parts).is_some_and(|it| it == (before.clone(), number, behind.clone()))
+    };
+    codes.iter().zip(first..).take_while(|(code, number)| counted(code, *number)).count()
 }

@@ -31,6 +31,9 @@ pub(super) struct Gather {
     /// The file of samples
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
+    /// Forget what FILE holds
+    #[arg(long)]
+    anew: bool,
 }
 
 /// Encode dumped code by a file of samples and compare with its words
@@ -193,8 +196,11 @@ pub(super) fn gather(arguments: &Gather) -> Result<Exit, Failure> {
     if listings.files.is_empty() {
         return Err(Failure::usage("there is no listing to learn from"));
     }
-    let mut repository =
-        if arguments.output.exists() { load(&arguments.output)? } else { Repository::new(*arch) };
+    let mut repository = if arguments.output.exists() && !arguments.anew {
+        load(&arguments.output)?
+    } else {
+        Repository::new(*arch)
+    };
     if repository.arch() != *arch {
         let message = format!("{} has samples of {}", arguments.output.display(), repository.arch());
         return Err(Failure::usage(message));
@@ -226,12 +232,12 @@ fn state(repository: &Repository) -> String {
     let keys: Vec<KeySummary<'_>> = repository.keys().collect();
     let with = |wanted: &dyn Fn(&KeySummary<'_>) -> bool| keys.iter().filter(|it| wanted(it)).count();
     format!(
-        "{}: {} keys, {} with all weights known, {} with hidden bits, {} contradictory; {} samples\n",
+        "{}: {} keys, {} with all weights known, {} with hidden bits, {} unexplained; {} samples\n",
         repository.arch(),
         keys.len(),
-        with(&|it| !it.contradictory && it.weights.iter().all(|it| it.1 != Weight::Open)),
-        with(&|it| !it.contradictory && it.hidden != 0),
-        with(&|it| it.contradictory),
+        with(&|it| !it.unexplained && it.weights.iter().all(|it| it.1 != Weight::Open)),
+        with(&|it| !it.unexplained && it.hidden != 0),
+        with(&|it| it.unexplained),
         keys.iter().map(|it| it.samples).sum::<usize>()
     )
 }
@@ -264,7 +270,7 @@ fn print(arguments: &Verify, it: &Verification) -> Result<(), Failure> {
             "wrong": it.wrong,
             "unknown": it.unknown,
             "open": it.open,
-            "contradictory": it.contradictory,
+            "unexplained": it.unexplained,
             "unreadable": it.unreadable,
             "table": it.table,
             "examples": examples,
@@ -277,14 +283,14 @@ fn print(arguments: &Verify, it: &Verification) -> Result<(), Failure> {
     let n = |it: usize| terminal::thousands(it as u64);
     let _ = writeln!(
         out,
-        "{} instructions: right {}, right but for hidden bits {}, wrong {}, open {}, unknown key {}, contradictory key {}, not understood {}",
+        "{} instructions: right {}, right but for hidden bits {}, wrong {}, open {}, unknown key {}, unexplained key {}, not understood {}",
         n(it.samples),
         n(it.right),
         n(it.hidden),
         n(it.wrong),
         n(it.open),
         n(it.unknown),
-        n(it.contradictory),
+        n(it.unexplained),
         n(it.unreadable)
     );
     if let Some(right) = it.table {
@@ -300,7 +306,7 @@ fn said(verdict: &Verdict) -> String {
         Verdict::Wrong(word) => format!("would be {word:#034x} without its control code"),
         Verdict::UnknownKey => "such an instruction was not among the samples".to_owned(),
         Verdict::Open(features) => format!("open: {}", features.join(" | ")),
-        Verdict::Contradictory => "the samples of such instructions contradict one another".to_owned(),
+        Verdict::Unexplained => "nothing explains the samples of such instructions".to_owned(),
         Verdict::Unreadable => "not understood".to_owned(),
     }
 }

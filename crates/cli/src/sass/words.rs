@@ -126,6 +126,9 @@ fn instruction(arch: Arch, text: &str, address: u64) -> Result<Instruction, (Ran
     } else {
         (Control::default(), 0)
     };
+    if text[start..].trim().is_empty() {
+        return Err((start..text.len(), "there is no instruction".to_owned()));
+    }
     ::sass::parse(arch, &text[start..], control, address, &mut NoSymbols)
         .map_err(|ParseError { span, message }| (span.start + start..span.end + start, message))
 }

@@ -75,8 +75,8 @@ pub(super) enum Prediction {
     Open(Vec<String>),
     /// The sum is no word.
     NoWord,
-    /// The key's samples contradict one another.
-    Contradictory,
+    /// No model explains the key's samples.
+    Unexplained,
 }
 
 /// What a sample did.
@@ -92,6 +92,8 @@ pub(super) enum Learned {
 
 /// Samples that are kept though they say nothing new: a later model may need them.
 const SPARE: usize = 64;
+/// So many samples of a key that no model explains are kept, and tried again as they come.
+const MOST_UNEXPLAINED: usize = 128;
 /// If more bits than this differ where texts are the same, a key is not understood at all.
 const MOST_HIDDEN: u32 = 32;
 
@@ -107,7 +109,7 @@ pub(super) struct Encoder {
     /// Bits that the text does not determine.
     pub(super) hidden: u128,
     /// No model explains the samples.
-    pub(super) contradictory: bool,
+    pub(super) unexplained: bool,
     /// Features whose weights come from other keys.
     assumed: Vec<&'static str>,
 }
@@ -115,12 +117,12 @@ pub(super) struct Encoder {
 impl Encoder {
     /// The model in use; the first sample decides which there are.
     pub(super) fn model(&self) -> Option<Model> {
-        self.models.get(self.current).copied().filter(|_| !self.contradictory)
+        self.models.get(self.current).copied().filter(|_| !self.unexplained)
     }
 
     /// What the word must be.
     pub(super) fn predict(&self, reading: &Reading, address: u64) -> Prediction {
-        let Some(model) = self.model() else { return Prediction::Contradictory };
+        let Some(model) = self.model() else { return Prediction::Unexplained };
         let mut missing = Vec::new();
         let mut vector = Vector::new();
         for (name, times) in model.values(reading, address) {
@@ -150,8 +152,8 @@ impl Encoder {
 
     /// Takes a sample in.
     pub(super) fn learn(&mut self, sample: Kept) -> Learned {
-        if self.contradictory {
-            return Learned::Nothing;
+        if self.unexplained {
+            return self.retry(sample);
         }
         if self.models.is_empty() {
             self.models = models(&sample.reading);
@@ -175,7 +177,7 @@ impl Encoder {
                     Learned::Contradiction(None)
                 }
             }
-            expected @ (Prediction::Word(_) | Prediction::NoWord | Prediction::Contradictory) => {
+            expected @ (Prediction::Word(_) | Prediction::NoWord | Prediction::Unexplained) => {
                 self.samples.push(sample);
                 self.fit();
                 Learned::Contradiction(match expected {
@@ -184,6 +186,22 @@ impl Encoder {
                 })
             }
         }
+    }
+
+    /// A sample more of a key that no model explains: few samples may leave a model's weights such as no field has.
+    fn retry(&mut self, sample: Kept) -> Learned {
+        let is_known =
+            |it: &Kept| it.text == sample.text && it.address == sample.address && it.word == sample.word;
+        if self.samples.len() >= MOST_UNEXPLAINED || self.samples.iter().any(is_known) {
+            return Learned::Nothing;
+        }
+        self.samples.push(sample);
+        if !self.samples.len().is_multiple_of(8) {
+            return Learned::Nothing;
+        }
+        (self.unexplained, self.current, self.hidden) = (false, 0, 0);
+        self.fit();
+        if self.unexplained { Learned::Nothing } else { Learned::Contradiction(None) }
     }
 
     /// Adds what is known of all keys alike, where this one leaves it open.
@@ -229,7 +247,7 @@ impl Encoder {
             let differing = self.rebuild();
             self.hidden |= differing;
             if differing == 0 || self.hidden.count_ones() > MOST_HIDDEN {
-                self.contradictory = true;
+                self.unexplained = true;
                 return;
             }
             self.current = 0;

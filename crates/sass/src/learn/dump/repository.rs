@@ -62,8 +62,8 @@ pub enum Verdict {
     UnknownKey,
     /// These features' weights are not known.
     Open(Vec<String>),
-    /// The key's samples contradict one another.
-    Contradictory,
+    /// No model explains the key's samples: they are too few, or the text leaves out too much.
+    Unexplained,
     /// The text is not spelled like an instruction.
     Unreadable,
 }
@@ -83,8 +83,8 @@ pub struct Verification {
     pub unknown: usize,
     /// [`Verdict::Open`].
     pub open: usize,
-    /// [`Verdict::Contradictory`].
-    pub contradictory: usize,
+    /// [`Verdict::Unexplained`].
+    pub unexplained: usize,
     /// [`Verdict::Unreadable`].
     pub unreadable: usize,
     /// The first samples that were not right, with what was said of them.
@@ -224,7 +224,7 @@ impl Repository {
                 }
             }
             Prediction::Open(features) => Verdict::Open(features),
-            Prediction::NoWord | Prediction::Contradictory => Verdict::Contradictory,
+            Prediction::NoWord | Prediction::Unexplained => Verdict::Unexplained,
         }
     }
 
@@ -240,7 +240,7 @@ impl Repository {
                 Verdict::Wrong(_) => &mut verification.wrong,
                 Verdict::UnknownKey => &mut verification.unknown,
                 Verdict::Open(_) => &mut verification.open,
-                Verdict::Contradictory => &mut verification.contradictory,
+                Verdict::Unexplained => &mut verification.unexplained,
                 Verdict::Unreadable => &mut verification.unreadable,
             } += 1;
             if !matches!(verdict, Verdict::Right | Verdict::RightButHidden) {

@@ -32,8 +32,8 @@ pub struct KeySummary<'a> {
     pub rank: usize,
     /// How texts become values.
     pub model: String,
-    /// The samples contradict one another whatever the model: the key says nothing.
-    pub contradictory: bool,
+    /// No model explains the samples: the key says nothing.
+    pub unexplained: bool,
     /// Bits that the text does not determine.
     pub hidden: u128,
     /// The features and their weights: `opcode`, `guard`, `@!` for its negation, `#2` the second number, `.FTZ` a modifier, `-2` the sign before the
@@ -62,8 +62,8 @@ impl Encoder {
             samples: self.samples.len(),
             features: weights.len(),
             rank: self.rank(),
-            model: self.model().map_or_else(|| "contradictory".to_string(), |it| it.to_string()),
-            contradictory: self.contradictory,
+            model: self.model().map_or_else(|| "unexplained".to_string(), |it| it.to_string()),
+            unexplained: self.unexplained,
             hidden: self.hidden,
             weights,
         }
