@@ -59,8 +59,8 @@ pub(super) struct Verify {
 
 /// Join files of samples
 ///
-/// The exit code is 1 if samples of one file contradict another's. They are taken in all the same, and make what is known less
-/// general.
+/// The exit code is 1 if samples of one file contradict another's. They are taken in all the same: the bits in which they differ are
+/// then not determined by the text.
 #[derive(Debug, clap::Args)]
 pub(super) struct Merge {
     /// Files of samples of one architecture
@@ -220,8 +220,8 @@ pub(super) fn gather(arguments: &Gather) -> Result<Exit, Failure> {
     );
     let _ = writeln!(
         out,
-        "{} new keys; {} instructions say more of their key, {} made theirs less general",
-        update.new_keys, update.determining, update.contradiction_count
+        "{} new keys; {} instructions say more of their key, {} need a less general model, {} contradict others",
+        update.new_keys, update.determining, update.refined, update.contradiction_count
     );
     out.push_str(&state(&repository));
     terminal::result(&out).map(|()| Exit::Ok)

@@ -4,7 +4,8 @@
 //! modifiers are apart at first, each worth the same wherever it stands; then each at its place; then all of the mnemonic
 //! as one, all of the instruction as one. Immediates are one value each at first; then, where a field has gaps or is split,
 //! every bit is a value; at last every immediate is a name that says nothing of others. A float may have any of the
-//! formats, and the last immediate may be a distance from the next instruction.
+//! formats, and the last immediate may be a distance from the next instruction: as long as samples refute neither reading,
+//! only what both say is known.
 //!
 //! Where two samples with the same text have different words, the text does not say all: the bits that differ are
 //! hidden, and are left out of the equations.
@@ -86,7 +87,10 @@ pub(super) enum Learned {
     Nothing,
     /// It determines more of the key.
     More,
-    /// It contradicts what was known, perhaps this word; the model has changed.
+    /// It refutes the model; a less general one explains all samples.
+    Refined,
+    /// It contradicts other samples, from which perhaps this word was expected: more bits are hidden now, or nothing explains the
+    /// key any more.
     Contradiction(Option<u128>),
 }
 
@@ -97,15 +101,23 @@ const MOST_UNEXPLAINED: usize = 128;
 /// If more bits than this differ where texts are the same, a key is not understood at all.
 const MOST_HIDDEN: u32 = 32;
 
+/// A model with the equations of all samples.
+#[derive(Clone, Debug)]
+struct Candidate {
+    model: Model,
+    system: System,
+    features: HashMap<String, Feature>,
+}
+
 /// A key's samples and what follows from them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Encoder {
     pub(super) samples: Vec<Kept>,
-    /// The models that are tried, best first, and which of them is in use.
-    models: Vec<Model>,
+    /// Groups of models that are equally general, best first, and which of the groups is in use.
+    groups: Vec<Vec<Model>>,
     current: usize,
-    system: System,
-    features: HashMap<String, Feature>,
+    /// The models of the group that no sample refutes; a word is known if all of them say the same.
+    candidates: Vec<Candidate>,
     /// Bits that the text does not determine.
     pub(super) hidden: u128,
     /// No model explains the samples.
@@ -117,37 +129,30 @@ pub(super) struct Encoder {
 impl Encoder {
     /// The model in use; the first sample decides which there are.
     pub(super) fn model(&self) -> Option<Model> {
-        self.models.get(self.current).copied().filter(|_| !self.unexplained)
+        self.candidates.first().map(|it| it.model).filter(|_| !self.unexplained)
     }
 
     /// What the word must be.
     pub(super) fn predict(&self, reading: &Reading, address: u64) -> Prediction {
-        let Some(model) = self.model() else { return Prediction::Unexplained };
-        let mut missing = Vec::new();
-        let mut vector = Vector::new();
-        for (name, times) in model.values(reading, address) {
-            match self.features.get(&name) {
-                Some(&feature) => vector.entry(feature).and_modify(|it| *it += times).or_insert(times),
-                None => {
-                    missing.push(name);
-                    continue;
+        if self.unexplained {
+            return Prediction::Unexplained;
+        }
+        let mut predictions = self.candidates.iter().map(|it| it.predict(reading, address, self.hidden));
+        let Some(mut prediction) = predictions.next() else { return Prediction::Unexplained };
+        for other in predictions {
+            match (&mut prediction, other) {
+                (Prediction::Open(open), Prediction::Open(more)) => {
+                    open.extend(more);
+                    open.sort_unstable();
+                    open.dedup();
                 }
-            };
-        }
-        if !missing.is_empty() {
-            return Prediction::Open(missing);
-        }
-        match self.system.sum(&vector) {
-            Sum::Known(word) => Prediction::Word(word & !self.hidden),
-            Sum::NoWord => Prediction::NoWord,
-            Sum::Open => {
-                let open = self.system.open(&vector);
-                let mut names: Vec<String> =
-                    self.features.iter().filter(|it| open.contains(it.1)).map(|it| it.0.clone()).collect();
-                names.sort_unstable();
-                Prediction::Open(names)
+                (Prediction::Open(_), _) => {}
+                (_, open @ Prediction::Open(_)) => prediction = open,
+                (one, other) if *one == other => {}
+                _ => prediction = Prediction::Open(vec!["what the immediate means".to_string()]),
             }
         }
+        prediction
     }
 
     /// Takes a sample in.
@@ -155,36 +160,33 @@ impl Encoder {
         if self.unexplained {
             return self.retry(sample);
         }
-        if self.models.is_empty() {
-            self.models = models(&sample.reading);
+        if self.groups.is_empty() {
+            self.groups = groups(&sample.reading);
+            self.candidates = self.groups[0].iter().map(|&it| Candidate::new(it)).collect();
         }
-        match self.predict(&sample.reading, sample.address) {
+        let expected = match self.predict(&sample.reading, sample.address) {
             Prediction::Word(word) if word == spoken(sample.word) & !self.hidden => {
                 let spare = self.samples.len() < SPARE
                     && !self.samples.iter().any(|it| it.text == sample.text && it.address == sample.address);
                 if spare {
                     self.samples.push(sample);
                 }
-                Learned::Nothing
+                return Learned::Nothing;
             }
-            Prediction::Open(_) => {
-                let added = self.add(&sample);
-                self.samples.push(sample);
-                if added && self.is_plausible() {
-                    Learned::More
-                } else {
-                    self.fit();
-                    Learned::Contradiction(None)
-                }
-            }
-            expected @ (Prediction::Word(_) | Prediction::NoWord | Prediction::Unexplained) => {
-                self.samples.push(sample);
-                self.fit();
-                Learned::Contradiction(match expected {
-                    Prediction::Word(word) => Some(word),
-                    _ => None,
-                })
-            }
+            Prediction::Word(word) => Some(word),
+            _ => None,
+        };
+        let hidden = self.hidden;
+        self.candidates.retain_mut(|it| it.add(&sample, hidden) && it.is_plausible());
+        self.samples.push(sample);
+        if !self.candidates.is_empty() {
+            return Learned::More;
+        }
+        self.fit();
+        if self.unexplained || self.hidden != hidden {
+            Learned::Contradiction(expected)
+        } else {
+            Learned::Refined
         }
     }
 
@@ -201,14 +203,16 @@ impl Encoder {
         }
         (self.unexplained, self.current, self.hidden) = (false, 0, 0);
         self.fit();
-        if self.unexplained { Learned::Nothing } else { Learned::Contradiction(None) }
+        if self.unexplained { Learned::Nothing } else { Learned::Refined }
     }
 
     /// Adds what is known of all keys alike, where this one leaves it open.
     pub(super) fn assume(&mut self, name: &'static str, weight: u128) {
         if self.weight(name).is_none() {
-            let feature = self.feature(name.to_string());
-            self.system.add(&[(feature, 1)].into(), weight);
+            for candidate in &mut self.candidates {
+                let feature = candidate.feature(name.to_string());
+                candidate.system.add(&[(feature, 1)].into(), weight);
+            }
             self.assumed.push(name);
         }
     }
@@ -218,33 +222,22 @@ impl Encoder {
         self.assumed.contains(&name)
     }
 
-    fn feature(&mut self, name: String) -> Feature {
-        let next = self.features.len();
-        *self.features.entry(name).or_insert(next)
-    }
-
-    /// Adds the equation of a sample; whether it agrees with the others.
-    fn add(&mut self, sample: &Kept) -> bool {
-        let model = self.models[self.current];
-        let mut vector = Vector::new();
-        for (name, times) in model.values(&sample.reading, sample.address) {
-            *vector.entry(self.feature(name)).or_insert(0) += times;
-        }
-        self.system.add(&vector, spoken(sample.word) & !self.hidden)
-    }
-
-    /// Finds the first model from the current one on that all samples agree with; if there is none, the bits in which samples
-    /// differ are hidden, and all is tried again.
+    /// Finds the first group from the current one on with models that all samples agree with; if there is none, the bits in which
+    /// samples differ are hidden, and all is tried again.
     fn fit(&mut self) {
+        self.assumed.clear();
         loop {
-            while self.current < self.models.len() {
-                if self.rebuild() == 0 && self.is_plausible() {
+            while let Some(models) = self.groups.get(self.current) {
+                let tried = models.iter().map(|&it| Candidate::solved(it, &self.samples, self.hidden));
+                self.candidates =
+                    tried.filter(|it| it.1 == 0 && it.0.is_plausible()).map(|it| it.0).collect();
+                if !self.candidates.is_empty() {
                     return;
                 }
                 self.current += 1;
             }
-            self.current = self.models.len() - 1;
-            let differing = self.rebuild();
+            let last = self.groups.last().and_then(|it| it.first());
+            let differing = last.map_or(0, |&it| Candidate::solved(it, &self.samples, self.hidden).1);
             self.hidden |= differing;
             if differing == 0 || self.hidden.count_ones() > MOST_HIDDEN {
                 self.unexplained = true;
@@ -254,24 +247,86 @@ impl Encoder {
         }
     }
 
-    /// Makes the equations of the current model; the bits in which samples contradict one another.
-    fn rebuild(&mut self) -> u128 {
-        self.system = System::default();
-        self.features.clear();
-        self.assumed.clear();
+    /// The features, each with its weight if that is known by itself.
+    pub(super) fn weights(&self) -> Vec<(&str, Option<&BigRational>)> {
+        let Some(candidate) = self.candidates.first() else { return Vec::new() };
+        let mut weights: Vec<_> =
+            candidate.features.keys().map(|name| (name.as_str(), self.weight(name))).collect();
+        weights.sort_unstable_by_key(|it| (rank_of(it.0), it.0));
+        weights
+    }
+
+    /// The weight of a feature, if all models agree on it.
+    pub(super) fn weight(&self, name: &str) -> Option<&BigRational> {
+        let mut weights = self.candidates.iter().map(|it| it.system.weight(*it.features.get(name)?));
+        let first = weights.next()??;
+        weights.all(|it| it == Some(first)).then_some(first)
+    }
+
+    /// How many equations are independent.
+    pub(super) fn rank(&self) -> usize {
+        self.candidates.first().map_or(0, |it| it.system.rank())
+    }
+}
+
+impl Candidate {
+    fn new(model: Model) -> Candidate {
+        Candidate { model, system: System::default(), features: HashMap::new() }
+    }
+
+    /// The equations of samples, and the bits in which samples contradict one another.
+    fn solved(model: Model, samples: &[Kept], hidden: u128) -> (Candidate, u128) {
+        let mut candidate = Candidate::new(model);
         let mut differing = 0;
-        let samples = std::mem::take(&mut self.samples);
-        for sample in &samples {
-            if !self.add(sample) {
-                let expected = match self.predict(&sample.reading, sample.address) {
+        for sample in samples {
+            if !candidate.add(sample, hidden) {
+                let expected = match candidate.predict(&sample.reading, sample.address, hidden) {
                     Prediction::Word(word) => word,
                     _ => !0,
                 };
-                differing |= expected ^ spoken(sample.word) & !self.hidden;
+                differing |= expected ^ spoken(sample.word) & !hidden;
             }
         }
-        self.samples = samples;
-        differing
+        (candidate, differing)
+    }
+
+    fn feature(&mut self, name: String) -> Feature {
+        let next = self.features.len();
+        *self.features.entry(name).or_insert(next)
+    }
+
+    /// Adds the equation of a sample; whether it agrees with the others.
+    fn add(&mut self, sample: &Kept, hidden: u128) -> bool {
+        let mut vector = Vector::new();
+        for (name, times) in self.model.values(&sample.reading, sample.address) {
+            *vector.entry(self.feature(name)).or_insert(0) += times;
+        }
+        self.system.add(&vector, spoken(sample.word) & !hidden)
+    }
+
+    fn predict(&self, reading: &Reading, address: u64, hidden: u128) -> Prediction {
+        let mut missing = Vec::new();
+        let mut vector = Vector::new();
+        for (name, times) in self.model.values(reading, address) {
+            match self.features.get(&name) {
+                Some(&feature) => *vector.entry(feature).or_insert(0) += times,
+                None => missing.push(name),
+            }
+        }
+        if !missing.is_empty() {
+            return Prediction::Open(missing);
+        }
+        match self.system.sum(&vector) {
+            Sum::Known(word) => Prediction::Word(word & !hidden),
+            Sum::NoWord => Prediction::NoWord,
+            Sum::Open => {
+                let open = self.system.open(&vector);
+                let mut names: Vec<String> =
+                    self.features.iter().filter(|it| open.contains(it.1)).map(|it| it.0.clone()).collect();
+                names.sort_unstable();
+                Prediction::Open(names)
+            }
+        }
     }
 
     /// Whether the weights are such as fields have: whole, and those of numbers one or two bits.
@@ -284,27 +339,6 @@ impl Encoder {
             !number || weight.sign() != Sign::Minus && weight.magnitude().count_ones() <= 2
         })
     }
-
-    /// The features, each with its weight if that is known by itself.
-    pub(super) fn weights(&self) -> Vec<(&str, Option<&BigRational>)> {
-        let mut weights: Vec<_> = self
-            .features
-            .iter()
-            .map(|(name, &feature)| (name.as_str(), self.system.weight(feature)))
-            .collect();
-        weights.sort_unstable_by_key(|it| (rank_of(it.0), it.0));
-        weights
-    }
-
-    /// The weight of a feature.
-    pub(super) fn weight(&self, name: &str) -> Option<&BigRational> {
-        self.system.weight(*self.features.get(name)?)
-    }
-
-    /// How many equations are independent.
-    pub(super) fn rank(&self) -> usize {
-        self.system.rank()
-    }
 }
 
 /// The opcode first, then the guard, numbers, and modifiers.
@@ -312,8 +346,8 @@ fn rank_of(name: &str) -> usize {
     ["opcode", "guard", "@", "#"].iter().position(|it| name.starts_with(it)).unwrap_or(4)
 }
 
-/// The models that a key may have, most general first.
-fn models(reading: &Reading) -> Vec<Model> {
+/// The models that a key may have, the equally general ones together, most general first.
+fn groups(reading: &Reading) -> Vec<Vec<Model>> {
     let has_float = reading.numbers.iter().any(|it| matches!(it, Number::Float(_)));
     let has_immediate = reading.numbers.iter().any(|it| !matches!(it, Number::Index(_)));
     let relative: &[bool] =
@@ -322,33 +356,36 @@ fn models(reading: &Reading) -> Vec<Model> {
         } else {
             &[false]
         };
-    // The first letter of a mnemonic mostly says how wide its floats are.
-    let floats: &[Float] = match reading.key.as_bytes().first() {
-        _ if !has_float => &[Float::F32],
-        Some(b'D') => &[Float::F64High, Float::F32],
-        Some(b'H') => &[Float::F16, Float::Bf16, Float::F32],
-        _ => &[Float::F32, Float::F16, Float::Bf16, Float::F64High],
+    // The first letter of a mnemonic says how wide its floats are, but for some.
+    let (likely, others): (&[Float], &[Float]) = match reading.key.as_bytes().first() {
+        _ if !has_float => (&[Float::F32], &[]),
+        Some(b'D') => (&[Float::F64High], &[Float::F32]),
+        Some(b'H') => (&[Float::F16, Float::Bf16], &[Float::F32]),
+        _ => (&[Float::F32], &[Float::F16, Float::Bf16, Float::F64High]),
     };
-    let mut models = Vec::new();
+    let mut groups = Vec::new();
+    let immediates: &[Immediates] =
+        if has_immediate { &[Immediates::Whole, Immediates::Bits] } else { &[Immediates::Whole] };
     for modifiers in [Modifiers::Apart, Modifiers::Placed, Modifiers::Head, Modifiers::All] {
-        for immediates in [Immediates::Whole, Immediates::Bits] {
-            for &float in floats {
-                for &relative in relative {
-                    if has_immediate || immediates == Immediates::Whole {
-                        models.push(Model { modifiers, immediates, float, relative });
-                    }
-                }
+        for &immediates in immediates {
+            for floats in [likely, others].into_iter().filter(|it| !it.is_empty()) {
+                let with = |&float: &Float| {
+                    relative.iter().map(move |&relative| Model { modifiers, immediates, float, relative })
+                };
+                groups.push(floats.iter().flat_map(with).collect());
             }
         }
     }
-    let last = Model {
-        modifiers: Modifiers::All,
-        immediates: Immediates::Named,
-        float: floats[0],
-        relative: relative.len() > 1,
-    };
-    models.extend(has_immediate.then_some(last));
-    models
+    if has_immediate {
+        let named = |&relative: &bool| Model {
+            modifiers: Modifiers::All,
+            immediates: Immediates::Named,
+            float: likely[0],
+            relative,
+        };
+        groups.push(relative.iter().rev().map(named).collect());
+    }
+    groups
 }
 
 impl Model {

@@ -17,7 +17,7 @@ pub struct Repository {
     pub(super) keys: BTreeMap<String, Encoder>,
 }
 
-/// A sample whose word was not the one that all samples before it implied.
+/// A sample that contradicts others of its key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contradiction {
     /// The key.
@@ -26,7 +26,7 @@ pub struct Contradiction {
     pub text: String,
     /// Its word.
     pub word: u128,
-    /// The word that was expected, without the control code; `None` if several samples together exclude one another.
+    /// The word that the others imply, without the control code; `None` if they imply none by themselves.
     pub expected: Option<u128>,
 }
 
@@ -43,9 +43,11 @@ pub struct Update {
     pub new_keys: usize,
     /// Samples that determined more of their key.
     pub determining: usize,
-    /// Samples against what was known: the first of them.
+    /// Samples that refuted their key's model, where a less general one explains them all.
+    pub refined: usize,
+    /// Samples that contradict others, so that bits are hidden or nothing explains the key: the first of them.
     pub contradictions: Vec<Contradiction>,
-    /// How many samples were against what was known. Each made its key's model less general, or hid bits.
+    /// How many samples contradicted others.
     pub contradiction_count: usize,
 }
 
@@ -181,6 +183,10 @@ impl Repository {
             Learned::More => {
                 update.determining += 1;
                 false
+            }
+            Learned::Refined => {
+                update.refined += 1;
+                true
             }
             Learned::Contradiction(expected) => {
                 update.contradiction_count += 1;
