@@ -272,7 +272,7 @@ fn print(arguments: &Verify, it: &Verification) -> Result<(), Failure> {
             "open": it.open,
             "unexplained": it.unexplained,
             "unreadable": it.unreadable,
-            "table": it.table,
+            "table": it.table.as_ref().map(|it| it.right),
             "examples": examples,
         }));
     }
@@ -293,8 +293,12 @@ fn print(arguments: &Verify, it: &Verification) -> Result<(), Failure> {
         n(it.unexplained),
         n(it.unreadable)
     );
-    if let Some(right) = it.table {
-        let _ = writeln!(out, "the built-in table: right {}", n(right));
+    if let Some(table) = &it.table {
+        for (text, word, ours) in table.examples.iter().take(arguments.examples) {
+            let ours = ours.map_or("not taken".to_owned(), |it| format!("{it:#034x}"));
+            let _ = writeln!(out, "{word:#034x} {text}\n  by the table: {ours}");
+        }
+        let _ = writeln!(out, "the built-in table: right {}", n(table.right));
     }
     terminal::result(&out)
 }

@@ -17,6 +17,6 @@ mod summary;
 mod system;
 
 pub use listing::{Listing, NotAListing, Sample, read};
-pub use repository::{Contradiction, Repository, Update, Verdict, Verification};
+pub use repository::{Contradiction, Repository, TableVerification, Update, Verdict, Verification};
 pub use store::BadRepository;
 pub use summary::{KeySummary, Weight};

@@ -91,14 +91,38 @@ pub struct Verification {
     pub unreadable: usize,
     /// The first samples that were not right, with what was said of them.
     pub examples: Vec<(String, u128, Verdict)>,
-    /// How many of the samples the built-in table encodes to the same word, if it was asked.
-    pub table: Option<usize>,
+    /// What the built-in table makes of the samples, if it was asked.
+    pub table: Option<TableVerification>,
+}
+
+/// How the built-in table encodes samples.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TableVerification {
+    /// How many it encodes to their words, the control code apart.
+    pub right: usize,
+    /// Others, one of each mnemonic: the text, its word, and the table's if it takes the text.
+    pub examples: Vec<(String, u128, Option<u128>)>,
+}
+
+impl TableVerification {
+    fn ask(&mut self, arch: Arch, sample: &Sample<'_>) {
+        let control = Control::of(sample.word);
+        let word = parse(arch, &sample.text, control, sample.address, &mut NoSymbols).map(|it| it.word()).ok();
+        if word.map(spoken) == Some(spoken(sample.word)) {
+            self.right += 1;
+        } else if !self.examples.iter().any(|it| mnemonic(&it.0) == mnemonic(&sample.text)) {
+            self.examples.push((sample.text.to_string(), sample.word, word));
+        }
+    }
+}
+
+fn mnemonic(text: &str) -> &str {
+    Instruction::head(text).split('.').next().unwrap_or("")
 }
 
 impl Verification {
     /// Keeps it as an example, unless there are enough of its kind or one like it.
     fn note(&mut self, sample: &Sample<'_>, verdict: Verdict) {
-        let mnemonic = |text: &str| Instruction::head(text).split('.').next().unwrap_or("").to_string();
         let kind = std::mem::discriminant(&verdict);
         let same_kind = self.examples.iter().filter(|it| std::mem::discriminant(&it.2) == kind);
         let like_it = |it: &(String, u128, Verdict)| {
@@ -236,7 +260,7 @@ impl Repository {
 
     /// Encodes the samples' texts and compares with their words; with `table`, the built-in table too.
     pub fn verify<'a>(&self, samples: impl IntoIterator<Item = &'a Sample<'a>>, table: bool) -> Verification {
-        let mut verification = Verification { table: table.then_some(0), ..Verification::default() };
+        let mut verification = Verification { table: table.then(TableVerification::default), ..Verification::default() };
         for sample in samples {
             let verdict = self.judge(sample);
             verification.samples += 1;
@@ -252,11 +276,8 @@ impl Repository {
             if !matches!(verdict, Verdict::Right | Verdict::RightButHidden) {
                 verification.note(sample, verdict);
             }
-            if let Some(right) = &mut verification.table {
-                let control = Control::of(sample.word);
-                let word = parse(self.arch, &sample.text, control, sample.address, &mut NoSymbols)
-                    .map(|it: Instruction| spoken(it.word()));
-                *right += usize::from(word == Ok(spoken(sample.word)));
+            if let Some(table) = &mut verification.table {
+                table.ask(self.arch, sample);
             }
         }
         verification
