@@ -170,7 +170,7 @@ pub(crate) fn print_signed(value: i128, out: &mut String) {
 impl Memory {
     /// Whether a register of this name with this suffix is left out.
     pub(crate) fn drops(&self, name: &str, suffix: &str) -> bool {
-        !self.keep && name == "RZ" && suffix.is_empty()
+        !self.keep && matches!(name, "RZ" | "URZ") && suffix.is_empty()
     }
 
     fn print(&self, table: &Table, word: u128, out: &mut String) {
@@ -207,7 +207,7 @@ impl Memory {
             }
         }
         if out.len() == start {
-            out.push_str(if self.wrap { "RZ" } else { "0x0" });
+            out.push_str(if self.none { "RZ" } else { "0x0" });
         }
     }
 }

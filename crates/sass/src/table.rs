@@ -13,7 +13,8 @@
 //! `hex`, `shex` (signed), `f16`, `bf16`, `f32`, `f64h` (the upper half), `rel` (a branch's target: an offset from
 //! the next instruction), with `<<N` behind the bits where the field counts units of 2^N. `{mem ...}` is the inside of
 //! a memory operand: `r:SET@` register, `s:SET@` its suffix, `u:SET@` uniform register, `o@` signed offset; what is RZ
-//! or 0 is left out, but RZ stays if `keep` is given. `wrap` prints an offset without register unsigned.
+//! or 0 is left out, but RZ stays if `keep` is given. `wrap` prints an offset without register unsigned; where nothing is left stands 0x0, or RZ
+//! with `wrap` or `none`.
 
 use std::collections::HashMap;
 
@@ -37,6 +38,7 @@ pub(crate) struct Memory {
     pub(crate) shift: u8,
     pub(crate) keep: bool,
     pub(crate) wrap: bool,
+    pub(crate) none: bool,
 }
 
 /// What stands at one place of a form's text.
@@ -228,6 +230,7 @@ impl Table {
                 shift: 0,
                 keep: false,
                 wrap: false,
+                none: false,
             };
             for part in parts.split(' ') {
                 match part.split_once('@') {
@@ -246,7 +249,8 @@ impl Table {
                         }
                     }
                     None if part == "keep" => memory.keep = true,
-                    None if part == "wrap" => memory.wrap = true,
+                    None if part == "wrap" => (memory.wrap, memory.none) = (true, true),
+                    None if part == "none" => memory.none = true,
                     None => return None,
                 }
             }

@@ -14,6 +14,7 @@ use crate::table::{Form, OPCODE_MASK, Piece, Table};
 pub(crate) struct Habit {
     pub(crate) keep: bool,
     pub(crate) wrap: bool,
+    pub(crate) none: bool,
 }
 
 /// The strings of a set, by code.
@@ -140,7 +141,11 @@ pub(crate) fn adopted_line(opcode: usize, table: &Table, form: &Form, sets: &mut
                     let _ = write!(text, " o@{bits}{}", shifted(memory.shift));
                 }
                 text.push_str(if memory.keep { " keep" } else { "" });
-                text.push_str(if memory.wrap { " wrap}" } else { "}" });
+                text.push_str(match (memory.wrap, memory.none) {
+                    (true, _) => " wrap}",
+                    (false, true) => " none}",
+                    (false, false) => "}",
+                });
                 text
             }
         };
@@ -304,7 +309,9 @@ fn reduced(bits: Bits, strings: &HashMap<u64, String>) -> (Bits, Strings) {
 
 /// The illegal codes of a component as a piece that prints nothing, unless its other pieces already exclude them.
 fn legality(component: &Component, items: &[Item]) -> Option<(Bits, Strings)> {
-    let Effect::Listed(codes) = &component.effect else { return None };
+    if !matches!(component.effect, Effect::Listed(_)) {
+        return None;
+    }
     let bits = component.bits;
     let excluded = |code: u64| {
         let word = bits.put(0, code);
@@ -315,11 +322,11 @@ fn legality(component: &Component, items: &[Item]) -> Option<(Bits, Strings)> {
             _ => false,
         })
     };
-    if (0..1u64 << bits.width()).all(|code| codes.contains_key(&code) || excluded(code)) {
+    if (0..1u64 << bits.width()).all(|code| component.accepts(code) || excluded(code)) {
         return None;
     }
     let legal: HashMap<u64, String> = (0..1u64 << bits.width())
-        .map(|code| (code, if codes.contains_key(&code) { "" } else { "_" }.to_string()))
+        .map(|code| (code, if component.accepts(code) { "" } else { "_" }.to_string()))
         .collect();
     let (kept, strings) = reduced(bits, &legal);
     Some((kept, strings.into_iter().map(|it| it.filter(|it| it.is_empty())).collect()))
@@ -373,9 +380,8 @@ fn memory(inside: &[Item], habit: Habit, sets: &mut Sets) -> Result<Item, String
     let none = "no term but those of memory operands is known between brackets";
     match rest.next_if(|it| !joined(it)) {
         None => {}
-        Some(Item::Text(name)) if name == "RZ" => {}
+        Some(Item::Text(name)) if name == "RZ" || name == "URZ" => {}
         Some(Item::Listed(bits, strings)) => {
-            let uniform = strings.iter().flatten().any(|it| it.starts_with("UR"));
             let mut strings = strings.clone();
             if let Some(Item::Text(suffix)) =
                 rest.next_if(|it| matches!(it, Item::Text(it) if it.starts_with('.')))
@@ -383,7 +389,7 @@ fn memory(inside: &[Item], habit: Habit, sets: &mut Sets) -> Result<Item, String
                 strings.iter_mut().flatten().for_each(|it| it.push_str(suffix));
             }
             register = Some(*bits);
-            let _ = write!(text, " {}:{}@{bits}", if uniform { 'u' } else { 'r' }, sets.name(&strings));
+            let _ = write!(text, " r:{}@{bits}", sets.name(&strings));
         }
         Some(other) => return Err(format!("{none}: {other:?}")),
     }
@@ -425,6 +431,8 @@ fn memory(inside: &[Item], habit: Habit, sets: &mut Sets) -> Result<Item, String
     }
     if habit.wrap {
         text.push_str(" wrap");
+    } else if habit.none {
+        text.push_str(" none");
     }
     text.push('}');
     Ok(Item::Memory(text))

@@ -37,6 +37,8 @@ pub(crate) enum Effect {
 pub(crate) struct Component {
     pub(crate) bits: Bits,
     pub(crate) effect: Effect,
+    /// Codes whose words belong to other forms.
+    pub(crate) elsewhere: BTreeSet<u64>,
 }
 
 /// A form: its condition, base and components.
@@ -54,6 +56,10 @@ pub(crate) struct Draft {
 }
 
 impl Component {
+    pub(crate) fn new(bits: Bits, effect: Effect) -> Component {
+        Component { bits, effect, elsewhere: BTreeSet::new() }
+    }
+
     /// The edits for the word; `None` if its code is illegal.
     pub(crate) fn edits(&self, word: u128) -> Option<Edits> {
         let code = self.bits.get(word);
@@ -80,12 +86,20 @@ impl Component {
         }
     }
 
+    /// Whether the code is legal, perhaps in another form.
+    pub(crate) fn accepts(&self, code: u64) -> bool {
+        match &self.effect {
+            Effect::Listed(codes) => codes.contains_key(&code) || self.elsewhere.contains(&code),
+            Effect::Number { .. } => true,
+        }
+    }
+
     /// Whether some code changes the text or is illegal, as far as the base shows.
     pub(crate) fn matters(&self) -> bool {
         match &self.effect {
             Effect::Number { .. } => true,
             Effect::Listed(codes) => {
-                codes.len() < 1 << self.bits.width() || codes.values().any(|it| !it.is_empty())
+                codes.len() + self.elsewhere.len() < 1 << self.bits.width() || codes.values().any(|it| !it.is_empty())
             }
         }
     }
@@ -218,7 +232,7 @@ pub(crate) fn format_of(base: u128, base_text: &str, flips: &[(u32, String)]) ->
         let bits = Bits::of_mask(mask)?;
         return Float::ALL.into_iter().filter(|it| it.width() == bits.width()).map(Format::Float).find(
             |&format| {
-                let component = Component { bits, effect: Effect::Number { token: 0, format } };
+                let component = Component::new(bits, Effect::Number { token: 0, format });
                 let says = |word: u128, text: &str| component.edits(word).is_some_and(|it| it[0].1 == text);
                 says(base, base_text) && flips.iter().all(|(bit, text)| says(base ^ 1 << bit, text))
             },

@@ -22,10 +22,8 @@ use std::sync::Mutex;
 pub use code::{Fault, Group, Report, compare_code};
 pub use oracle::{Nvdisasm, Oracle};
 
-use crate::bits::Bits;
 use crate::table::{OPCODE_MASK, Piece, Table, opcode_bits};
 use emit::{Habit, Sets, adopted_line, form_line};
-use form::{Draft, Effect};
 use opcode::{Learned, Learner, QUIET};
 use oracle::Meeting;
 use random::Random;
@@ -176,7 +174,7 @@ pub fn learn(
                         let forms = learner.learn()?;
                         let habits = forms
                             .iter()
-                            .map(|it| habits(&mut learner, &it.draft))
+                            .map(|it| habits(&mut learner, it))
                             .collect::<Result<Vec<_>, String>>()?;
                         Ok((forms, habits))
                     }))
@@ -241,51 +239,37 @@ pub fn learn(
     Ok(Outcome { table: joined(&sets, &lines), open, asked: meeting.asked().0 })
 }
 
-/// How each bracket of the form prints RZ.
-fn habits(learner: &mut Learner<'_>, draft: &Draft) -> Result<Vec<Habit>, String> {
-    let opens: Vec<usize> = (0..draft.tokens.len()).filter(|&at| draft.tokens[at] == "[").collect();
-    let mut habits = Vec::new();
-    for (nth, &open) in opens.iter().enumerate() {
-        let mut word = draft.base;
-        let mut has_register = false;
-        let mut has_offset = false;
-        let end = (open..draft.tokens.len()).find(|&at| draft.tokens[at] == "]").unwrap_or(open);
-        for component in &draft.components {
-            match &component.effect {
-                Effect::Listed(codes) => {
-                    let place = 2 * open as u16 + 3;
-                    let zero = codes
-                        .iter()
-                        .filter(|(_, edits)| edits.iter().any(|it| it.0 == place && it.1 == "RZ"));
-                    if let Some((&code, _)) = zero.min_by_key(|it| *it.0) {
-                        has_register = true;
-                        word = component.bits.put(word, code);
-                        continue;
-                    }
-                    // RZ with a suffix may stay where RZ alone goes.
-                    let bare = codes.iter().filter(|(_, edits)| edits.contains(&(place + 2, String::new())));
-                    let suffix = draft.tokens.get(open + 2).is_some_and(|it| it.starts_with('.'));
-                    if let Some((&code, _)) = bare.min_by_key(|it| *it.0).filter(|_| suffix) {
-                        word = component.bits.put(word, code);
-                    }
-                }
-                Effect::Number { token, .. } if (open..end).contains(token) => {
-                    has_offset = true;
-                    word = component.bits.put(word, 1 << (component.bits.width() - 1) | 0x10);
-                }
-                Effect::Number { .. } => {}
-            }
+/// How the form's memory operands treat RZ: of all ways the one that reads random words best.
+fn habits(learner: &mut Learner<'_>, learned: &Learned) -> Result<Vec<Habit>, String> {
+    const WORDS: usize = 120;
+    let opens = learned.draft.tokens.iter().filter(|it| *it == "[").count();
+    let mut ways: Vec<(Vec<Habit>, Table)> = Vec::new();
+    for (keep, wrap, none) in
+        [(false, false, false), (true, false, false), (false, true, true), (true, true, true), (false, false, true)]
+    {
+        let habits = vec![Habit { keep, wrap, none }; opens];
+        let mut sets = Sets::default();
+        // What cannot be put into a table is reported when the form is.
+        let Ok(line) = form_line(learner.opcode, learned, &habits, &mut sets) else { return Ok(habits) };
+        if !line.contains("{mem ") {
+            return Ok(habits);
         }
-        let mut habit = Habit::default();
-        if has_register {
-            let text = learner.ask(vec![word])?.remove(0).map_or(String::new(), |it| it.0);
-            let inside = text.split('[').nth(nth + 1).unwrap_or("");
-            habit.keep = inside.starts_with("RZ");
-            habit.wrap = inside.starts_with("0x") || !has_offset;
-        }
-        habits.push(habit);
+        ways.push((habits, Table::read(&joined(&sets, &[line]))?));
     }
-    Ok(habits)
+    let words = random_words_of(&ways[0].1, 0, WORDS, &mut learner.random);
+    let words: Vec<u128> = words.into_iter().filter(|&it| learned.draft.matches(it)).collect();
+    let answers = learner.ask(words.clone())?;
+    let wrong = |table: &Table| {
+        let said = |(&word, answer): (&u128, &oracle::Answer)| {
+            let (theirs, address) = answer.as_ref()?;
+            let mut text = String::new();
+            table.print(table.form_of(word)?, word, *address, &mut text, |_, _| false);
+            (text != *theirs).then_some(())
+        };
+        words.iter().zip(&answers).filter_map(said).count()
+    };
+    ways.sort_by_key(|it| wrong(&it.1));
+    Ok(ways.swap_remove(0).0)
 }
 
 /// The table in use with `rest` bits from a compiler's words: those that most words of a form have where their text does not say.
@@ -384,7 +368,7 @@ fn random_words(table: &Table, each: usize, seed: u64) -> Vec<u128> {
     (0..table.forms.len()).flat_map(|at| random_words_of(table, at, each, &mut random)).collect()
 }
 
-/// Random words of one form: half of them with legal codes in all fields, half of any bits.
+/// Random words of one form: half of them with legal codes in all fields, RZ and 0 among them, half of any bits.
 fn random_words_of(table: &Table, at: usize, each: usize, random: &mut Random) -> Vec<u128> {
     let form = &table.forms[at];
     let mut words = Vec::new();
@@ -394,20 +378,34 @@ fn random_words_of(table: &Table, at: usize, each: usize, random: &mut Random) -
         word |= issue[random.below(issue.len())] & !form.mask;
         if nth % 2 == 0 {
             for piece in &form.pieces {
-                let fields: Vec<(u32, Bits)> = match piece {
-                    Piece::Set { set, bits } => vec![(*set, *bits)],
+                let (fields, number) = match piece {
+                    Piece::Set { set, bits } => (vec![(*set, *bits)], None),
                     Piece::Memory(memory) => {
-                        [memory.register, memory.suffix, memory.uniform].into_iter().flatten().collect()
+                        let fields = [memory.register, memory.suffix, memory.uniform];
+                        (fields.into_iter().flatten().collect(), memory.offset)
                     }
-                    _ => Vec::new(),
+                    Piece::Hex { bits, .. } | Piece::Relative { bits, .. } | Piece::Float { bits, .. } => {
+                        (Vec::new(), Some(*bits))
+                    }
+                    Piece::Text(_) => continue,
                 };
                 for (set, bits) in fields {
                     let strings = &table.sets[set as usize].strings;
-                    if strings[bits.get_or_zero(word) as usize].is_some() {
-                        continue;
+                    let last = strings.len() - 1;
+                    let legal = |code: usize| strings[code].is_some() && bits.put(word, code as u64) & form.mask == form.value;
+                    let codes: Vec<usize> = (0..strings.len()).filter(|&it| legal(it)).collect();
+                    let code = bits.get_or_zero(word) as usize;
+                    if strings.len() >= 64 && legal(last) && random.below(6) == 0 {
+                        word = bits.put(word, last as u64);
+                    } else if !legal(code) && !codes.is_empty() {
+                        word = bits.put(word, codes[random.below(codes.len())] as u64);
                     }
-                    let legal: Vec<usize> = (0..strings.len()).filter(|&it| strings[it].is_some()).collect();
-                    word = bits.put(word, legal[random.below(legal.len())] as u64);
+                }
+                if let Some(bits) = number
+                    && bits.mask() & form.mask == 0
+                    && random.below(5) == 0
+                {
+                    word = bits.put(word, [0, 1, u64::MAX][random.below(3)]);
                 }
             }
         }

@@ -1,23 +1,31 @@
 //! Learning one opcode: samples, a base, single flips, then predictions refined by counterexamples until many in a row
 //! are right.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::form::{Component, Draft, Edits, Effect, edits, format_of};
+use super::form::{Component, Draft, Edits, Effect, Format, edits, format_of};
 use super::oracle::{Answer, Meeting};
 use super::random::Random;
-use super::tokens::{Number, Style, number, tokens};
+use super::tokens::{Number, Style, is_register, number, skeleton, tokens};
 use crate::bits::Bits;
 use crate::table::{OPCODE_MASK, opcode_bits};
 
 /// Stall, yield selector and three reuse flags: they are one table in the hardware's description, so one component.
 const ISSUE: u128 = 0x1f << 105 | 7 << 122;
+/// The guard predicate.
+const GUARD: u128 = 0xf << 12;
 /// The bits that are learned: all but the opcode, the scoreboards and the top two.
 const LEARNED: u128 = ((1 << 105) - 1) & !OPCODE_MASK | ISSUE | 1 << 125;
 /// No scoreboards, nothing to wait for.
 pub(super) const QUIET: u128 = 0x3f << 110;
 /// The widest component whose codes are all tried.
 const WIDEST: u32 = 12;
+/// Rounds that a form may take.
+const PATIENCE: usize = 16;
+/// Rounds that all forms of an opcode together may take.
+const OPCODE_PATIENCE: usize = 48;
+/// Forms that an opcode may have.
+const MOST_FORMS: usize = 40;
 /// Words in a row that must be predicted before a form counts as learned.
 const ENOUGH: usize = 800;
 
@@ -51,7 +59,7 @@ impl<'a> Learner<'a> {
             who,
             opcode,
             random: Random::new(opcode as u64 + 1),
-            patience: 24,
+            patience: OPCODE_PATIENCE,
             pool: Vec::new(),
             style: Style::default(),
         }
@@ -96,7 +104,7 @@ impl<'a> Learner<'a> {
                 }
             }
             // What is left of the special cases is read by the general form, perhaps with another text.
-            if forms.len() >= 24 || self.patience == 0 {
+            if forms.len() >= MOST_FORMS {
                 break;
             }
         }
@@ -140,16 +148,17 @@ impl<'a> Learner<'a> {
         open: &mut Vec<Condition>,
     ) -> Result<Option<Learned>, String> {
         let Some(mut draft) = self.base(condition, &excluded)? else { return Ok(None) };
-        self.flip(&mut draft)?;
+        self.flip(&mut draft, &mut excluded, open)?;
+        self.hidden(&draft, &mut excluded, open)?;
         let (mut tried, mut wrong_text, mut wrong_legality) = (0, 0, 0);
         let mut clean = 0;
         let mut size = 150;
-        for round in 0..40 {
-            let last = self.patience == 0;
+        for round in 0..PATIENCE {
+            let last = round + 1 == PATIENCE || self.patience == 0;
             self.patience = self.patience.saturating_sub(1);
             self.join_overlaps(&mut draft, &mut excluded, open)?;
             if round < 2 && !last {
-                let culprits = self.survey(&draft)?;
+                let culprits = self.survey(&draft, &excluded)?;
                 if self.refine(&mut draft, culprits, &mut excluded, open)? {
                     continue;
                 }
@@ -182,7 +191,7 @@ impl<'a> Learner<'a> {
             }
             clean = 0;
             wrong.truncate(6);
-            let culprits = self.least(&draft, &wrong)?;
+            let culprits = self.least(&draft, &wrong, &excluded)?;
             if !self.refine(&mut draft, culprits, &mut excluded, open)? && wrong_text == 0 {
                 // Only what is legal is not known for some combinations; larger samples find what can still be found.
                 if size >= ENOUGH {
@@ -228,6 +237,14 @@ impl<'a> Learner<'a> {
                 let register = named.len() > 1 && named.starts_with(['R', 'U', 'P']);
                 let negative = number(token).is_some() && token.contains('-');
                 let named_float = token.contains("NAN") || token.contains("INF");
+                // One flip away from RZ or URZ.
+                let edge = matches!(
+                    named,
+                    "R254" | "R253" | "R251" | "R247" | "R239" | "R223" | "R191" | "R127" | "UR62" | "UR61" | "UR59" | "UR55" | "UR47" | "UR31"
+                );
+                if edge {
+                    score -= 15;
+                }
                 if dull || odd || negative || named_float || register && !seen.insert(named.to_string()) {
                     score -= if dull { 20 } else { 7 };
                 }
@@ -269,14 +286,21 @@ impl<'a> Learner<'a> {
     }
 
     /// Flips every bit of the base and makes the first components.
-    fn flip(&mut self, draft: &mut Draft) -> Result<(), String> {
+    fn flip(
+        &mut self,
+        draft: &mut Draft,
+        excluded: &mut Vec<Condition>,
+        open: &mut Vec<Condition>,
+    ) -> Result<(), String> {
         let bits: Vec<u32> = (0..128).filter(|bit| LEARNED & !draft.mask & !ISSUE & 1 << bit != 0).collect();
         let answers = self.ask(bits.iter().map(|bit| draft.base ^ 1 << bit).collect())?;
         let texts: Vec<Option<Vec<String>>> = answers
             .iter()
             .map(|it| it.as_ref().map(|(text, address)| tokens(text, *address, &draft.style)))
             .collect();
-        let mut numbers: HashMap<usize, Vec<(u32, String)>> = HashMap::new();
+        let shape = skeleton(&draft.tokens);
+        let mut modes = 0u128;
+        let mut numbers: BTreeMap<usize, Vec<(u32, String)>> = BTreeMap::new();
         let mut groups: Vec<(u128, BTreeSet<u16>)> = Vec::new();
         if ISSUE & draft.mask == 0 {
             groups.push((ISSUE, BTreeSet::new()));
@@ -286,7 +310,16 @@ impl<'a> Learner<'a> {
                 groups.push((1 << bit, BTreeSet::new()));
                 continue;
             };
+            if skeleton(tokens) != shape {
+                modes |= 1 << bit;
+                continue;
+            }
             let edits = edits(&draft.tokens, tokens);
+            let operand = |place: u16| place % 2 == 1 && is_register(&draft.tokens[usize::from(place / 2)]);
+            if edits.iter().filter(|it| operand(it.0)).count() > 1 {
+                modes |= 1 << bit;
+                continue;
+            }
             if let [(place, text)] = &edits[..]
                 && place % 2 == 1
                 && number(text).is_some()
@@ -298,20 +331,27 @@ impl<'a> Learner<'a> {
             groups.push((1 << bit, edits.iter().map(|it| it.0).filter(|it| it % 2 == 1).collect()));
         }
         for (token, flips) in numbers {
-            let mask = flips.iter().fold(0u128, |mask, it| mask | 1 << it.0);
-            let format = format_of(draft.base, &draft.tokens[token], &flips);
-            match (format, Bits::of_mask(mask)) {
-                (Some(format), Some(bits)) if flips.len() > 4 => {
-                    if let super::form::Format::Integer { kind: Number::Offset, signed: true, shift: 0 } =
-                        format
-                    {
-                        draft.style.offset_width = bits.width();
-                        self.style.offset_width = bits.width();
-                    }
-                    draft.components.push(Component { bits, effect: Effect::Number { token, format } });
-                }
-                _ => groups.push((mask, [2 * token as u16 + 1].into())),
+            let place = 2 * token as u16 + 1;
+            let Some((bits, format, others)) = number_of(draft, token, &flips) else {
+                groups.push((flips.iter().fold(0, |mask, it| mask | 1 << it.0), [place].into()));
+                continue;
+            };
+            if let Format::Integer { kind: Number::Offset, signed: true, shift: 0 } = format {
+                draft.style.offset_width = bits.width();
+                self.style.offset_width = bits.width();
             }
+            draft.components.push(Component::new(bits, Effect::Number { token, format }));
+            // What changes how the number is read makes another form.
+            modes |= others;
+            groups.retain(|(mask, places)| {
+                let touches = places.contains(&place);
+                modes |= if touches { *mask } else { 0 };
+                !touches
+            });
+        }
+        for bit in (0..128).filter(|bit| modes >> bit & 1 == 1) {
+            let special = (draft.mask | 1 << bit, draft.value & !(1 << bit) | !draft.base & 1 << bit);
+            set_apart(special, excluded, open);
         }
         // Bits that edit the same token belong together.
         let mut joined: Vec<(u128, BTreeSet<u16>)> = Vec::new();
@@ -327,28 +367,89 @@ impl<'a> Learner<'a> {
             joined.push((mask, places));
         }
         let masks: Vec<u128> = joined.iter().map(|it| it.0).collect();
-        self.add_listed(draft, &masks)
+        self.add_listed(draft, &masks, excluded, open)
     }
 
-    /// Adds components of these bits, every code of them tried; too wide ones are left out and stay unexplained.
-    fn add_listed(&mut self, draft: &mut Draft, masks: &[u128]) -> Result<(), String> {
+    /// Codes that are illegal in the base but legal where all registers are RZ and all numbers 0: they are set apart.
+    fn hidden(
+        &mut self,
+        draft: &Draft,
+        excluded: &mut Vec<Condition>,
+        open: &mut Vec<Condition>,
+    ) -> Result<(), String> {
+        let mut dull = draft.base;
+        for component in &draft.components {
+            let zero = match &component.effect {
+                Effect::Number { .. } => Some(0),
+                Effect::Listed(codes) => {
+                    let none = |edits: &Edits| {
+                        edits.len() == 1 && matches!(edits[0].1.trim_start_matches('+'), "RZ" | "URZ")
+                    };
+                    codes.iter().filter(|it| none(it.1)).map(|it| *it.0).min()
+                }
+            };
+            dull = zero.map_or(dull, |it| component.bits.put(dull, it));
+        }
+        // The registers whose RZ makes another kind of text.
+        for &(mask, value) in excluded.iter() {
+            let own = mask & !draft.mask;
+            if own.count_ones() >= 6 && value & own == own {
+                dull |= own;
+            }
+        }
+        let mut words = Vec::new();
+        for component in draft.components.iter().filter(|it| it.bits.width() <= 5) {
+            let codes = (0..1u64 << component.bits.width()).filter(|&it| !component.accepts(it));
+            words.extend(codes.map(|code| (component.bits, code, component.bits.put(dull, code))));
+        }
+        let answers = self.ask(words.iter().map(|it| it.2).collect())?;
+        for ((bits, code, word), answer) in words.into_iter().zip(answers) {
+            let special = (draft.mask | bits.mask(), bits.put(draft.value, code));
+            if let Some((text, address)) = answer
+                && !excluded.iter().any(|it| word & it.0 == it.1)
+            {
+                self.pool.push((word, text, address));
+                set_apart(special, excluded, open);
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds components of these bits, every code of them tried; too wide ones are left out and stay unexplained. Codes that
+    /// make another kind of text are set apart.
+    fn add_listed(
+        &mut self,
+        draft: &mut Draft,
+        masks: &[u128],
+        excluded: &mut Vec<Condition>,
+        open: &mut Vec<Condition>,
+    ) -> Result<(), String> {
         let fields: Vec<Bits> =
             masks.iter().filter_map(|&it| Bits::of_mask(it)).filter(|it| it.width() <= WIDEST + 2).collect();
         let words =
             fields.iter().flat_map(|bits| (0..1u64 << bits.width()).map(|code| bits.put(draft.base, code)));
         let answers = self.ask(words.collect())?;
         let mut answers = answers.iter();
+        let shape = skeleton(&draft.tokens);
         for bits in fields {
-            let codes: HashMap<u64, Edits> = answers
-                .by_ref()
-                .take(1 << bits.width())
-                .enumerate()
-                .filter_map(|(code, answer)| {
-                    let (text, address) = answer.as_ref()?;
-                    Some((code as u64, edits(&draft.tokens, &tokens(text, *address, &draft.style))))
-                })
+            let mut codes: HashMap<u64, Edits> = HashMap::new();
+            let mut strange: BTreeMap<u64, bool> = BTreeMap::new();
+            for (code, answer) in answers.by_ref().take(1 << bits.width()).enumerate() {
+                let Some((text, address)) = answer else { continue };
+                let tokens = tokens(text, *address, &draft.style);
+                strange.insert(code as u64, skeleton(&tokens) != shape);
+                codes.insert(code as u64, edits(&draft.tokens, &tokens));
+            }
+            for special in deciding(bits, &strange) {
+                let special = (draft.mask | special.0, draft.value & !special.0 | special.1);
+                set_apart(special, excluded, open);
+            }
+            let word = |code: u64| bits.put(draft.base, code);
+            let elsewhere: BTreeSet<u64> = (0..1u64 << bits.width())
+                .filter(|&code| excluded.iter().any(|it| word(code) & it.0 == it.1))
                 .collect();
-            draft.components.push(Component { bits, effect: Effect::Listed(codes) });
+            codes.retain(|code, _| !elsewhere.contains(code));
+            draft.components.push(Component { bits, effect: Effect::Listed(codes), elsewhere });
         }
         Ok(())
     }
@@ -384,7 +485,7 @@ impl<'a> Learner<'a> {
             let Some((a, b)) = overlap else { return Ok(()) };
             let shared: BTreeSet<u16> = places[a].intersection(&places[b]).copied().collect();
             let group = vec![draft.components[a].bits.mask(), draft.components[b].bits.mask()];
-            if self.join(draft, &[group])?.is_empty() {
+            if self.join(draft, &[group], excluded, open)?.is_empty() {
                 continue;
             }
             // Too wide to be one: the codes of the narrower that touch the shared token get forms of their own.
@@ -396,7 +497,8 @@ impl<'a> Learner<'a> {
                 (false, false) => return Ok(()),
             };
             let bits = draft.components[narrow].bits;
-            if let Effect::Listed(codes) = &mut draft.components[narrow].effect {
+            let Component { effect, elsewhere, .. } = &mut draft.components[narrow];
+            if let Effect::Listed(codes) = effect {
                 let mut touching: Vec<u64> = codes
                     .iter()
                     .filter(|(_, edits)| edits.iter().any(|it| shared.contains(&it.0)))
@@ -405,9 +507,9 @@ impl<'a> Learner<'a> {
                 touching.sort_unstable();
                 for code in touching {
                     codes.remove(&code);
+                    elsewhere.insert(code);
                     let special = (draft.mask | bits.mask(), bits.put(draft.value, code));
-                    excluded.push(special);
-                    open.push(special);
+                    set_apart(special, excluded, open);
                 }
             }
         }
@@ -415,7 +517,13 @@ impl<'a> Learner<'a> {
     }
 
     /// Makes the components of each group one, if that is not too wide; says which groups it could not join.
-    fn join(&mut self, draft: &mut Draft, groups: &[Vec<u128>]) -> Result<Vec<usize>, String> {
+    fn join(
+        &mut self,
+        draft: &mut Draft,
+        groups: &[Vec<u128>],
+        excluded: &mut Vec<Condition>,
+        open: &mut Vec<Condition>,
+    ) -> Result<Vec<usize>, String> {
         let mut joined: Vec<u128> = Vec::new();
         let mut failed = Vec::new();
         for (nth, group) in groups.iter().enumerate() {
@@ -438,7 +546,7 @@ impl<'a> Learner<'a> {
         draft.order =
             draft.order.iter().map(|&(a, b)| (renamed(a), renamed(b))).filter(|it| it.0 != it.1).collect();
         draft.components.retain(|it| joined.iter().all(|mask| mask & it.bits.mask() == 0));
-        self.add_listed(draft, &joined)?;
+        self.add_listed(draft, &joined, excluded, open)?;
         Ok(failed)
     }
 
@@ -501,7 +609,7 @@ impl<'a> Learner<'a> {
                 kept.push(culprit);
             }
         }
-        let failed = self.join(draft, &groups)?;
+        let failed = self.join(draft, &groups, excluded, open)?;
         changed |= failed.len() < groups.len();
         for nth in failed {
             let Culprit { masks, word, verdict, .. } = &kept[nth];
@@ -512,10 +620,11 @@ impl<'a> Learner<'a> {
             // narrowest; a number only where it is all that is left.
             let narrow =
                 draft.components.iter_mut().filter(|it| masks.contains(&it.bits.mask())).min_by_key(|it| {
+                    let common = it.bits.mask() & (ISSUE | GUARD) != 0;
                     let code = it.bits.get(*word);
                     let listed = matches!(it.effect, Effect::Listed(_));
                     let last = listed && it.bits.width() >= 6 && code + 1 == 1 << it.bits.width();
-                    (!last, !listed, it.bits.width(), it.bits.mask())
+                    (common, !last, !listed, it.bits.width(), it.bits.mask())
                 });
             if let Some(narrow) = narrow {
                 let code = narrow.bits.get(*word);
@@ -523,6 +632,7 @@ impl<'a> Learner<'a> {
                     let special = (draft.mask | narrow.bits.mask(), narrow.bits.put(draft.value, code));
                     if let Effect::Listed(codes) = &mut narrow.effect {
                         codes.remove(&code);
+                        narrow.elsewhere.insert(code);
                     }
                     if !excluded.contains(&special) {
                         excluded.push(special);
@@ -556,6 +666,7 @@ impl<'a> Learner<'a> {
         &mut self,
         draft: &Draft,
         sets: Vec<(u128, Vec<usize>)>,
+        excluded: &[Condition],
     ) -> Result<Vec<Option<Culprit>>, String> {
         let words: Vec<u128> = sets.iter().map(|(word, set)| draft.mixed(*word, set)).collect();
         let answers = self.ask(words.clone())?;
@@ -566,13 +677,14 @@ impl<'a> Learner<'a> {
             .map(|((word, answer), (_, set))| {
                 let verdict = self.judge(draft, word, &answer);
                 let masks = set.iter().map(|&at| draft.components[at].bits.mask()).collect();
-                (verdict != Verdict::Right).then_some(Culprit { masks, word, answer, verdict })
+                let here = verdict != Verdict::Right && !excluded.iter().any(|it| word & it.0 == it.1);
+                here.then_some(Culprit { masks, word, answer, verdict })
             })
             .collect())
     }
 
     /// Tries some random codes of all pairs of components.
-    fn survey(&mut self, draft: &Draft) -> Result<Vec<Culprit>, String> {
+    fn survey(&mut self, draft: &Draft, excluded: &[Condition]) -> Result<Vec<Culprit>, String> {
         let audible: Vec<usize> =
             (0..draft.components.len()).filter(|&at| draft.components[at].matters()).collect();
         let mut sets = Vec::new();
@@ -584,11 +696,11 @@ impl<'a> Learner<'a> {
                 }
             }
         }
-        Ok(self.probe(draft, sets)?.into_iter().flatten().collect())
+        Ok(self.probe(draft, sets, excluded)?.into_iter().flatten().collect())
     }
 
     /// Least sets of components that, taken from one of the words, make a wrong prediction.
-    fn least(&mut self, draft: &Draft, words: &[u128]) -> Result<Vec<Culprit>, String> {
+    fn least(&mut self, draft: &Draft, words: &[u128], excluded: &[Condition]) -> Result<Vec<Culprit>, String> {
         let mut culprits = Vec::new();
         let mut left = words.to_vec();
         // Pairs of components that matter by themselves, then any pairs.
@@ -608,7 +720,7 @@ impl<'a> Learner<'a> {
                 }
                 ranges.push(from..sets.len());
             }
-            let mut found = self.probe(draft, sets)?;
+            let mut found = self.probe(draft, sets, excluded)?;
             let mut without = Vec::new();
             for (&word, range) in left.iter().zip(ranges) {
                 let here: Vec<Culprit> = found[range].iter_mut().filter_map(Option::take).collect();
@@ -631,7 +743,7 @@ impl<'a> Learner<'a> {
             for (word, all, _) in &rest {
                 sets.extend((0..all.len()).map(|out| (*word, [&all[..out], &all[out + 1..]].concat())));
             }
-            let mut probed = self.probe(draft, sets.clone())?.into_iter().zip(sets);
+            let mut probed = self.probe(draft, sets.clone(), excluded)?.into_iter().zip(sets);
             let mut next = Vec::new();
             for (word, all, last) in rest {
                 let fewer: Vec<_> = probed.by_ref().take(all.len()).collect();
@@ -644,6 +756,47 @@ impl<'a> Learner<'a> {
         }
         Ok(culprits)
     }
+}
+
+/// Words of this condition become a form of their own.
+fn set_apart(special: Condition, excluded: &mut Vec<Condition>, open: &mut Vec<Condition>) {
+    if !excluded.contains(&special) {
+        excluded.push(special);
+        open.push(special);
+    }
+}
+
+/// The number that a token is: its bits, its format, and the bits that change the token otherwise.
+fn number_of(draft: &Draft, token: usize, flips: &[(u32, String)]) -> Option<(Bits, Format, u128)> {
+    const LEAST: usize = 5;
+    let mask = |flips: &[(u32, String)]| flips.iter().fold(0u128, |mask, it| mask | 1 << it.0);
+    (LEAST..=flips.len()).rev().find_map(|len| {
+        flips.windows(len).find_map(|run| {
+            let format = format_of(draft.base, &draft.tokens[token], run)?;
+            Some((Bits::of_mask(mask(run))?, format, mask(flips) & !mask(run)))
+        })
+    })
+}
+
+/// The fewest bits of a field that tell the strange codes from the others, and their values: masks over the word.
+fn deciding(bits: Bits, strange: &BTreeMap<u64, bool>) -> Vec<Condition> {
+    let mut mask = bits.mask();
+    let project = |mask: u128| -> Option<BTreeMap<u128, bool>> {
+        let mut projected = BTreeMap::new();
+        strange
+            .iter()
+            .all(|(&code, &is)| *projected.entry(bits.put(0, code) & mask).or_insert(is) == is)
+            .then_some(projected)
+    };
+    for bit in (0..128).rev().filter(|bit| bits.mask() >> bit & 1 == 1) {
+        if project(mask & !(1 << bit)).is_some() {
+            mask &= !(1 << bit);
+        }
+    }
+    let projected = project(mask).unwrap_or_default();
+    let specials: Vec<Condition> = projected.into_iter().filter(|it| it.1).map(|it| (mask, it.0)).collect();
+    // More are a list, not forms.
+    if specials.len() > 24 { Vec::new() } else { specials }
 }
 
 /// Components whose codes together make a wrong prediction.

@@ -6,8 +6,8 @@
 pub(crate) struct Style {
     /// Some memory operand begins with a register, so one without has RZ there.
     pub(crate) register: bool,
-    /// The second bracket of a constant may begin with a register.
-    pub(crate) indexed_constant: bool,
+    /// The second bracket of a constant may begin with a register: the one that stands for none.
+    pub(crate) index: Option<&'static str>,
     /// Some memory operand has an offset, so one without has 0 there.
     pub(crate) offset: bool,
     /// The bits of the offset, once known.
@@ -26,7 +26,11 @@ impl Style {
                 let constant = is_constant(text, at);
                 let register = inside.starts_with('R');
                 if constant {
-                    style.indexed_constant |= register;
+                    if register {
+                        style.index = Some("RZ");
+                    } else if inside.starts_with("UR") && style.index.is_none() {
+                        style.index = Some("URZ");
+                    }
                 } else if !is_bank(text, at) {
                     style.register |= register;
                     style.offset |= inside.contains("+0x") || inside.contains("+-0x");
@@ -91,9 +95,11 @@ pub(crate) fn spell(value: i128, kind: Number) -> String {
     format!("{plus}{sign}{:#x}", value.unsigned_abs())
 }
 
-/// The tokens of a text that was printed for the address.
+/// The tokens of a text that was printed for the address. The first is the guard with its blank, or empty.
 pub(crate) fn tokens(text: &str, address: u64, style: &Style) -> Vec<String> {
-    let mut tokens = split(text, style);
+    let guard = if text.starts_with('@') { text.find(' ').map_or(0, |it| it + 1) } else { 0 };
+    let mut tokens = vec![text[..guard].to_string()];
+    split(&text[guard..], style, &mut tokens);
     if style.relative
         && let Some(last) = tokens.iter_mut().rev().find(|it| number(it) == Some(Number::Hex))
         && let Some(to) = value(last)
@@ -104,9 +110,8 @@ pub(crate) fn tokens(text: &str, address: u64, style: &Style) -> Vec<String> {
     tokens
 }
 
-fn split(text: &str, style: &Style) -> Vec<String> {
+fn split(text: &str, style: &Style, tokens: &mut Vec<String>) {
     let bytes = text.as_bytes();
-    let mut tokens: Vec<String> = Vec::new();
     let mut at = 0;
     while at < bytes.len() {
         let len = token_len(text, at);
@@ -117,13 +122,13 @@ fn split(text: &str, style: &Style) -> Vec<String> {
             // `desc[UR4][R2.64]`: the first bracket holds a uniform register and nothing else.
             let descriptor = !constant && text[end..].starts_with("][");
             let memory = match (constant, descriptor) {
-                (true, _) => style.indexed_constant,
+                (true, _) => style.index.is_some(),
                 (false, true) => false,
                 (false, false) => style.register || style.offset,
             };
             if memory {
                 tokens.push("[".to_string());
-                split_memory(&text[at + 1..end], constant, style, &mut tokens);
+                split_memory(&text[at + 1..end], constant, style, tokens);
                 at = end;
                 continue;
             }
@@ -134,7 +139,31 @@ fn split(text: &str, style: &Style) -> Vec<String> {
         }
         tokens.push(token.to_string());
     }
-    tokens
+}
+
+/// Whether a token is R5, RZ, UR5, URZ, perhaps as a term of a sum.
+pub(crate) fn is_register(token: &str) -> bool {
+    let name = token.trim_start_matches('+');
+    let digits = name.strip_prefix('U').unwrap_or(name).strip_prefix('R').unwrap_or("");
+    digits == "Z" || !digits.is_empty() && digits.bytes().all(|it| it.is_ascii_digit())
+}
+
+/// What of tokens decides which form a word has: brackets, registers that are operands, kinds of number. Modifiers and predicates
+/// are not in it.
+pub(crate) fn skeleton(tokens: &[String]) -> String {
+    let mut skeleton = String::new();
+    let mut braces = false;
+    for token in tokens.iter().skip(1) {
+        let name = token.trim_start_matches('+');
+        match (token.as_str(), number(token)) {
+            ("{" | "}", _) => braces = token == "{",
+            ("[" | "]" | "desc" | "gdesc" | "c" | "cx", _) => skeleton.push_str(token),
+            (_, Some(kind)) if !braces => skeleton.push(if kind == Number::Float { '.' } else { '0' }),
+            _ if is_register(token) => skeleton.push(if name.starts_with('U') { 'U' } else { 'R' }),
+            _ => {}
+        }
+    }
+    skeleton
 }
 
 /// The inside of a memory operand, each term present.
@@ -147,9 +176,13 @@ fn split_memory(inside: &str, constant: bool, style: &Style, tokens: &mut Vec<St
             None => terms.push(term),
         }
     }
-    let register = if constant { style.indexed_constant } else { style.register };
-    if register && !terms.first().is_some_and(|it| it.starts_with('R') || it.starts_with('?')) {
-        tokens.push("RZ".to_string());
+    let none = if constant { style.index } else { style.register.then_some("RZ") };
+    let register = none.is_some();
+    let stem = none.map_or("R", |it| it.trim_end_matches('Z'));
+    if let Some(none) = none
+        && !terms.first().is_some_and(|it| it.starts_with(stem) || it.starts_with('?'))
+    {
+        tokens.push(none.to_string());
         if terms.is_empty()
             && !constant
             && style.offset_width > 0
@@ -161,7 +194,7 @@ fn split_memory(inside: &str, constant: bool, style: &Style, tokens: &mut Vec<St
     }
     for (nth, term) in terms.iter().enumerate() {
         let name = term.split('.').next().unwrap_or("");
-        let joined = nth > 0 || register && !(name.starts_with('R') || name.starts_with('?'));
+        let joined = nth > 0 || register && !(name.starts_with(stem) || name.starts_with('?'));
         tokens.push(format!("{}{name}", if joined { "+" } else { "" }));
         for suffix in term.split('.').skip(1) {
             tokens.push(format!(".{suffix}"));
