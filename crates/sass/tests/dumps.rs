@@ -51,7 +51,7 @@ fn another_file_is_foretold_where_the_samples_suffice() {
 fn both_tools_listings_are_the_same_samples() {
     let by_text = |listing| {
         let mut samples = samples(listing, Arch::Sm90);
-        samples.sort_by(|a, b| (a.function, a.address).cmp(&(b.function, b.address)));
+        samples.sort_by_key(|it| (it.function, it.address));
         samples.into_iter().map(|it| (it.address, it.text.into_owned(), it.word)).collect::<Vec<_>>()
     };
     let nvdisasm = by_text(include_str!("dumps/one.sm_90.nvdisasm"));

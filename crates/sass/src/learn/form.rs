@@ -99,7 +99,8 @@ impl Component {
         match &self.effect {
             Effect::Number { .. } => true,
             Effect::Listed(codes) => {
-                codes.len() + self.elsewhere.len() < 1 << self.bits.width() || codes.values().any(|it| !it.is_empty())
+                codes.len() + self.elsewhere.len() < 1 << self.bits.width()
+                    || codes.values().any(|it| !it.is_empty())
             }
         }
     }

@@ -244,9 +244,13 @@ fn habits(learner: &mut Learner<'_>, learned: &Learned) -> Result<Vec<Habit>, St
     const WORDS: usize = 120;
     let opens = learned.draft.tokens.iter().filter(|it| *it == "[").count();
     let mut ways: Vec<(Vec<Habit>, Table)> = Vec::new();
-    for (keep, wrap, none) in
-        [(false, false, false), (true, false, false), (false, true, true), (true, true, true), (false, false, true)]
-    {
+    for (keep, wrap, none) in [
+        (false, false, false),
+        (true, false, false),
+        (false, true, true),
+        (true, true, true),
+        (false, false, true),
+    ] {
         let habits = vec![Habit { keep, wrap, none }; opens];
         let mut sets = Sets::default();
         // What cannot be put into a table is reported when the form is.
@@ -392,7 +396,9 @@ fn random_words_of(table: &Table, at: usize, each: usize, random: &mut Random) -
                 for (set, bits) in fields {
                     let strings = &table.sets[set as usize].strings;
                     let last = strings.len() - 1;
-                    let legal = |code: usize| strings[code].is_some() && bits.put(word, code as u64) & form.mask == form.value;
+                    let legal = |code: usize| {
+                        strings[code].is_some() && bits.put(word, code as u64) & form.mask == form.value
+                    };
                     let codes: Vec<usize> = (0..strings.len()).filter(|&it| legal(it)).collect();
                     let code = bits.get_or_zero(word) as usize;
                     if strings.len() >= 64 && legal(last) && random.below(6) == 0 {

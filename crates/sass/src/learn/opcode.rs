@@ -240,7 +240,20 @@ impl<'a> Learner<'a> {
                 // One flip away from RZ or URZ.
                 let edge = matches!(
                     named,
-                    "R254" | "R253" | "R251" | "R247" | "R239" | "R223" | "R191" | "R127" | "UR62" | "UR61" | "UR59" | "UR55" | "UR47" | "UR31"
+                    "R254"
+                        | "R253"
+                        | "R251"
+                        | "R247"
+                        | "R239"
+                        | "R223"
+                        | "R191"
+                        | "R127"
+                        | "UR62"
+                        | "UR61"
+                        | "UR59"
+                        | "UR55"
+                        | "UR47"
+                        | "UR31"
                 );
                 if edge {
                     score -= 15;
@@ -700,7 +713,12 @@ impl<'a> Learner<'a> {
     }
 
     /// Least sets of components that, taken from one of the words, make a wrong prediction.
-    fn least(&mut self, draft: &Draft, words: &[u128], excluded: &[Condition]) -> Result<Vec<Culprit>, String> {
+    fn least(
+        &mut self,
+        draft: &Draft,
+        words: &[u128],
+        excluded: &[Condition],
+    ) -> Result<Vec<Culprit>, String> {
         let mut culprits = Vec::new();
         let mut left = words.to_vec();
         // Pairs of components that matter by themselves, then any pairs.

@@ -123,7 +123,7 @@ impl<'a> Scanner<'a, '_> {
                 b' ' | b'\t' => {
                     self.take(|it| it.is_ascii_whitespace());
                     if brackets.is_empty() {
-                        between = if between == "" { " " } else { between };
+                        between = if between.is_empty() { " " } else { between };
                     }
                     continue;
                 }

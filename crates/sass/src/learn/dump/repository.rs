@@ -107,7 +107,8 @@ pub struct TableVerification {
 impl TableVerification {
     fn ask(&mut self, arch: Arch, sample: &Sample<'_>) {
         let control = Control::of(sample.word);
-        let word = parse(arch, &sample.text, control, sample.address, &mut NoSymbols).map(|it| it.word()).ok();
+        let word =
+            parse(arch, &sample.text, control, sample.address, &mut NoSymbols).map(|it| it.word()).ok();
         if word.map(spoken) == Some(spoken(sample.word)) {
             self.right += 1;
         } else if !self.examples.iter().any(|it| mnemonic(&it.0) == mnemonic(&sample.text)) {
@@ -260,7 +261,8 @@ impl Repository {
 
     /// Encodes the samples' texts and compares with their words; with `table`, the built-in table too.
     pub fn verify<'a>(&self, samples: impl IntoIterator<Item = &'a Sample<'a>>, table: bool) -> Verification {
-        let mut verification = Verification { table: table.then(TableVerification::default), ..Verification::default() };
+        let mut verification =
+            Verification { table: table.then(TableVerification::default), ..Verification::default() };
         for sample in samples {
             let verdict = self.judge(sample);
             verification.samples += 1;
