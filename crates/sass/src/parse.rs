@@ -137,13 +137,13 @@ pub(crate) fn without_residue(
     Err(ParseError { span: token(text, furthest), message })
 }
 
-/// The token at this byte, from its beginning.
+/// The token at this byte.
 fn token(text: &str, at: usize) -> Range<usize> {
-    let is_word = |c: char| c.is_alphanumeric() || c == '_';
-    let before = text[..at].trim_end_matches(is_word).len();
-    let at = if text[at..].starts_with(is_word) { before } else { at };
-    let len =
-        text[at..].char_indices().skip(1).find(|(_, c)| !is_word(*c)).map_or(text.len() - at, |(len, _)| len);
+    let len = text[at..]
+        .char_indices()
+        .skip(1)
+        .find(|(_, c)| !(c.is_alphanumeric() || *c == '_'))
+        .map_or(text.len() - at, |(len, _)| len);
     at..at + len
 }
 
