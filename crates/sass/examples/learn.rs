@@ -4,6 +4,8 @@
 //! - `learn OUT SECONDS OPCODES [TABLE...]`: learns the opcodes (hexadecimal, joined by commas; `all`, or `@FILE` for those
 //!   of a file of words), taking over forms of the tables where they are right. After so many seconds it keeps what it has;
 //! - `merge OUT TABLE...`: one table out of several of the architecture;
+//! - `renew OUT TABLE LEARNED`: the table with those forms of the other that read random words as well or better;
+//! - `check OPCODES`: whether learning these opcodes from nothing gives what the table in use has;
 //! - `settle OUT FILE...`: the table in use with the bits that these words have where their text does not say;
 //! - `compare EACH`: the table in use against nvdisasm on random words;
 //! - `words FILE...`: the same on files of words, and back from the text;
@@ -13,10 +15,10 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use sass::learn::{Nvdisasm, Oracle, compare, learn, merge, samples, scan, settle};
+use sass::learn::{Nvdisasm, Oracle, check, compare, learn, merge, renew, samples, scan, settle};
 use sass::{Arch, NoSymbols, decode, parse};
 
-const USAGE: &str = "learn ARCH NVDISASM learn|merge|settle|compare|words|samples ...";
+const USAGE: &str = "learn ARCH NVDISASM learn|merge|renew|check|settle|compare|words|samples ...";
 
 /// Answers until the time is up; the learners that still ask then give up.
 struct Until<'a> {
@@ -68,6 +70,19 @@ fn run(arguments: &[&str]) -> Result<(), String> {
             outcome.open.iter().for_each(|line| println!("{line}"));
             write(out, &outcome.table)
         }
+        ["renew", out, known, learned] => {
+            let [known, learned] = &texts(&[known, learned])?[..] else { return Err(USAGE.to_string()) };
+            let outcome = renew(&oracle, known, learned)?;
+            outcome.open.iter().for_each(|line| println!("{line}"));
+            write(out, &outcome.table)
+        }
+        ["check", opcodes] => {
+            let checked = check(&oracle, arch, &opcodes_of(opcodes, &oracle)?, &|line| eprintln!("{line}"))?;
+            for it in &checked {
+                println!("{:#05x} {}", it.opcode, if it.same() { "same" } else { "different" });
+            }
+            Ok(())
+        }
         ["settle", out, files @ ..] => write(out, &settle(arch, &words(files)?)),
         ["compare", each] => {
             let each = each.parse().map_err(|error| format!("{each}: {error}"))?;
@@ -83,7 +98,7 @@ fn run(arguments: &[&str]) -> Result<(), String> {
             println!("{} legal for the table only", verdict.extra.len());
             Ok(())
         }
-        ["words", files @ ..] => check(&oracle, arch, &words(files)?),
+        ["words", files @ ..] => compare_words(&oracle, arch, &words(files)?),
         ["samples"] => {
             print!("{}", samples(&oracle, arch)?);
             Ok(())
@@ -127,7 +142,7 @@ fn opcodes_of(list: &str, oracle: &dyn Oracle) -> Result<Vec<usize>, String> {
 }
 
 /// The text of words against nvdisasm's, and the way back.
-fn check(oracle: &dyn Oracle, arch: Arch, words: &[u128]) -> Result<(), String> {
+fn compare_words(oracle: &dyn Oracle, arch: Arch, words: &[u128]) -> Result<(), String> {
     let theirs = oracle.ask(words, 0)?;
     let (mut same, mut different, mut unknown, mut residues) = (0, 0, 0, 0);
     for (at, (&word, theirs)) in words.iter().zip(&theirs).enumerate() {

@@ -199,7 +199,7 @@ impl Memory {
                 if !alone {
                     out.push('+');
                 }
-                if alone && self.wrap {
+                if alone && self.wrap || !self.signed {
                     print_hex(u128::from(value) << self.shift, out);
                 } else {
                     print_signed(i128::from(signed(&bits, word)) << self.shift, out);

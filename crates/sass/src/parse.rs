@@ -372,7 +372,7 @@ impl Matcher<'_> {
             Some(start) => self.integer(start, Field::Immediate(bits.width()), bits.mask())?,
             None => (0, at),
         };
-        let signed = !wrap || value < 0;
+        let signed = memory.signed && (!wrap || value < 0);
         let value = self.fit(value, bits.width(), memory.shift, signed, start.unwrap_or(at))?;
         let (word, known) = settle(&bits, value, state)?;
         self.pieces(rest, end, word, known)

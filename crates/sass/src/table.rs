@@ -12,7 +12,8 @@
 //! In a template `{NAME@BITS}` prints a set's string for the field; `{{` and `}}` are braces. These names are numbers:
 //! `hex`, `shex` (signed), `f16`, `bf16`, `f32`, `f64h` (the upper half), `rel` (a branch's target: an offset from
 //! the next instruction), with `<<N` behind the bits where the field counts units of 2^N. `{mem ...}` is the inside of
-//! a memory operand: `r:SET@` register, `s:SET@` its suffix, `u:SET@` uniform register, `o@` signed offset; what is RZ
+//! a memory operand: `r:SET@` register, `s:SET@` its suffix, `u:SET@` uniform register, `o@` signed offset or `p@`
+//! unsigned; what is RZ
 //! or 0 is left out, but RZ stays if `keep` is given. `wrap` prints an offset without register unsigned; where nothing is left stands 0x0, or RZ
 //! with `wrap` or `none`.
 
@@ -36,6 +37,7 @@ pub(crate) struct Memory {
     pub(crate) uniform: Option<(u32, Bits)>,
     pub(crate) offset: Option<Bits>,
     pub(crate) shift: u8,
+    pub(crate) signed: bool,
     pub(crate) keep: bool,
     pub(crate) wrap: bool,
     pub(crate) none: bool,
@@ -228,15 +230,17 @@ impl Table {
                 uniform: None,
                 offset: None,
                 shift: 0,
+                signed: true,
                 keep: false,
                 wrap: false,
                 none: false,
             };
             for part in parts.split(' ') {
                 match part.split_once('@') {
-                    Some(("o", bits)) => {
+                    Some((sign @ ("o" | "p"), bits)) => {
                         let (bits, shift) = read_shift(bits)?;
                         (memory.offset, memory.shift) = (Some(bits), shift);
+                        memory.signed = sign == "o";
                     }
                     Some((name, bits)) => {
                         let (term, name) = name.split_once(':')?;

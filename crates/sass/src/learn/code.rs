@@ -154,8 +154,15 @@ fn fault_of(
         return Some((Fault::OtherText, text));
     }
     *residues += usize::from(instruction.residue() != 0);
-    let mut exact = String::new();
-    instruction.print_exact(address, &mut exact, |_, _| false);
-    let back = parse(arch, &exact, Control::of(word), address, &mut NoSymbols);
-    (back.map(|it| it.word()) != Ok(word)).then_some((Fault::NotBack, exact))
+    (!comes_back(arch, word, address)).then_some((Fault::NotBack, text))
+}
+
+/// Whether the assembler makes the same word of its exact text.
+pub(super) fn comes_back(arch: Arch, word: u128, address: u64) -> bool {
+    decode(arch, word).is_some_and(|instruction| {
+        let mut exact = String::new();
+        instruction.print_exact(address, &mut exact, |_, _| false);
+        let back = parse(arch, &exact, Control::of(word), address, &mut NoSymbols);
+        back.is_ok_and(|it| it.word() == word)
+    })
 }

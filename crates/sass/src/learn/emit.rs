@@ -116,6 +116,9 @@ pub(crate) fn adopted_line(opcode: usize, table: &Table, form: &Form, sets: &mut
     if let Some(bits) = Bits::of_mask(form.mask & !OPCODE_MASK).filter(|it| it.width() > 0) {
         let _ = write!(line, " {bits}={:#x}", bits.get(form.value));
     }
+    if form.rest != 0 {
+        let _ = write!(line, " rest={:#x}", form.rest);
+    }
     line.push_str(" : ");
     let mut name = |set: u32| {
         let strings = &table.sets[set as usize].strings;
@@ -138,7 +141,7 @@ pub(crate) fn adopted_line(opcode: usize, table: &Table, form: &Form, sets: &mut
                     }
                 }
                 if let Some(bits) = memory.offset {
-                    let _ = write!(text, " o@{bits}{}", shifted(memory.shift));
+                    let _ = write!(text, " {}@{bits}{}", sign_of(memory.signed), shifted(memory.shift));
                 }
                 text.push_str(if memory.keep { " keep" } else { "" });
                 text.push_str(match (memory.wrap, memory.none) {
@@ -152,6 +155,11 @@ pub(crate) fn adopted_line(opcode: usize, table: &Table, form: &Form, sets: &mut
         line.push_str(&text);
     }
     line
+}
+
+/// The notation of a memory operand's offset.
+fn sign_of(signed: bool) -> char {
+    if signed { 'o' } else { 'p' }
 }
 
 /// What stands at one place of the text.
@@ -415,8 +423,8 @@ fn memory(inside: &[Item], habit: Habit, sets: &mut Sets) -> Result<Item, String
     match rest.next() {
         None => {}
         Some(Item::Text(offset)) if offset == "+0x0" => {}
-        Some(Item::Number(bits, Format::Integer { kind: Number::Offset, shift, signed: true })) => {
-            let _ = write!(text, " o@{bits}");
+        Some(Item::Number(bits, Format::Integer { kind: Number::Offset, shift, signed })) => {
+            let _ = write!(text, " {}@{bits}", sign_of(*signed));
             if *shift > 0 {
                 let _ = write!(text, "<<{shift}");
             }
@@ -425,6 +433,9 @@ fn memory(inside: &[Item], habit: Habit, sets: &mut Sets) -> Result<Item, String
     }
     if let Some(other) = rest.next() {
         return Err(format!("{none}: {other:?}"));
+    }
+    if text == "{mem" {
+        return Ok(Item::Text(if habit.none { "RZ" } else { "0x0" }.to_string()));
     }
     if habit.keep {
         text.push_str(" keep");

@@ -22,7 +22,7 @@ use std::sync::Mutex;
 pub use code::{Fault, Group, Report, compare_code};
 pub use oracle::{Nvdisasm, Oracle};
 
-use crate::table::{OPCODE_MASK, Piece, Table, opcode_bits};
+use crate::table::{Form, OPCODE_MASK, Piece, Table, opcode_bits};
 use emit::{Habit, Sets, adopted_line, form_line};
 use opcode::{Learned, Learner, QUIET};
 use oracle::Meeting;
@@ -65,6 +65,12 @@ struct Fit {
     /// Words asked about, and how many of them the table reads otherwise than the oracle.
     words: usize,
     wrong: usize,
+}
+
+impl Fit {
+    fn note(&self) -> String {
+        format!("{} of {} random words are read otherwise than by the oracle", self.wrong, self.words)
+    }
 }
 
 /// For each opcode the known table that reads some hundred random words best.
@@ -126,8 +132,7 @@ pub fn merge(oracle: &dyn Oracle, opcodes: &[usize], known: &[String]) -> Result
             continue;
         };
         if fit.wrong > 0 {
-            let note =
-                format!("{} of {} random words are read otherwise than by the oracle", fit.wrong, fit.words);
+            let note = fit.note();
             lines.push(format!("# Not fully known: {note}."));
             open.push(format!("{opcode:#05x}: {note}"));
         }
@@ -135,6 +140,47 @@ pub fn merge(oracle: &dyn Oracle, opcodes: &[usize], known: &[String]) -> Result
         lines.extend(
             table.forms_of(opcode).map(|at| adopted_line(opcode, table, &table.forms[at], &mut sets)),
         );
+    }
+    Ok(Outcome { table: joined(&sets, &lines), open, asked: 0 })
+}
+
+/// A table with what was learned of some of its opcodes: for each whichever forms read random words best, the learned ones if
+/// both do as well. All other opcodes stay as they are.
+pub fn renew(oracle: &dyn Oracle, known: &str, learned: &str) -> Result<Outcome, String> {
+    let tables = [Table::read(learned)?, Table::read(known)?];
+    let judged: Vec<usize> = (0..8192).filter(|&it| !tables[0].forms_of(it).is_empty()).collect();
+    let fits = fits(oracle, &judged, &tables)?;
+    let mut comments: HashMap<usize, Vec<&str>> = HashMap::new();
+    let mut before = Vec::new();
+    for line in known.lines() {
+        if line.starts_with('#') {
+            before.push(line);
+        } else if let Some(opcode) = line.strip_prefix("form 0x").and_then(|it| it.split(' ').next()) {
+            let opcode = usize::from_str_radix(opcode, 16).map_err(|error| error.to_string())?;
+            comments.entry(opcode).or_default().append(&mut before);
+        }
+    }
+    let mut sets = Sets::default();
+    let mut lines = Vec::new();
+    let mut open = Vec::new();
+    for opcode in 0..8192 {
+        let table = match fits.get(&opcode) {
+            Some(fit) => {
+                if fit.wrong > 0 {
+                    let note = fit.note();
+                    lines.push(format!("# Not fully known: {note}."));
+                    open.push(format!("{opcode:#05x}: {note}"));
+                }
+                &tables[fit.table]
+            }
+            None => {
+                lines.extend(comments.remove(&opcode).unwrap_or_default().iter().map(|it| it.to_string()));
+                let known = &tables[1];
+                if known.forms_of(opcode).is_empty() { &tables[0] } else { known }
+            }
+        };
+        let forms = table.forms_of(opcode);
+        lines.extend(forms.map(|at| adopted_line(opcode, table, &table.forms[at], &mut sets)));
     }
     Ok(Outcome { table: joined(&sets, &lines), open, asked: 0 })
 }
@@ -318,6 +364,8 @@ pub struct Verdict {
     pub missing: Vec<(u128, String)>,
     /// Words that only the table has.
     pub extra: Vec<(u128, String)>,
+    /// Words with the same text that the assembler does not make of it again, residue and all.
+    pub lost: Vec<(u128, String)>,
 }
 
 /// Compares the table in use with the oracle on random words, `each` for every form, half of them drawn from the table's
@@ -330,14 +378,20 @@ pub fn compare(oracle: &dyn Oracle, arch: crate::Arch, each: usize, seed: u64) -
         let first = nth * BATCH;
         let texts = oracle.ask(words, first)?;
         for (at, (&word, theirs)) in words.iter().zip(texts).enumerate() {
+            let address = 16 * (first + at) as u64;
             let ours = crate::decode(arch, word).map(|it| {
                 let mut text = String::new();
-                it.print(16 * (first + at) as u64, &mut text);
+                it.print(address, &mut text);
                 text
             });
             match (ours, theirs) {
                 (None, None) => {}
-                (Some(ours), Some(theirs)) if ours == theirs => verdict.same += 1,
+                (Some(ours), Some(theirs)) if ours == theirs => {
+                    verdict.same += 1;
+                    if !code::comes_back(arch, word, address) {
+                        verdict.lost.push((word, ours));
+                    }
+                }
                 (Some(ours), Some(theirs)) => verdict.different.push((word, ours, theirs)),
                 (None, Some(theirs)) => verdict.missing.push((word, theirs)),
                 (Some(ours), None) => verdict.extra.push((word, ours)),
@@ -345,6 +399,52 @@ pub fn compare(oracle: &dyn Oracle, arch: crate::Arch, each: usize, seed: u64) -
         }
     }
     Ok(verdict)
+}
+
+/// An opcode learned again.
+#[derive(Clone, Debug)]
+pub struct Checked {
+    /// The 13-bit opcode: bit 91 above bits 11-0.
+    pub opcode: usize,
+    /// The forms of the table in use and those that were learned now, with their sets. Neither has `rest` bits: those come from
+    /// compiled code.
+    pub committed: String,
+    /// What was learned now.
+    pub learned: String,
+}
+
+impl Checked {
+    /// Whether learning gives what the table has.
+    pub fn same(&self) -> bool {
+        self.committed == self.learned
+    }
+}
+
+/// Learns opcodes from nothing but the oracle, and puts what comes out beside the table in use.
+pub fn check(
+    oracle: &dyn Oracle,
+    arch: crate::Arch,
+    opcodes: &[usize],
+    note: &(dyn Fn(&str) + Sync),
+) -> Result<Vec<Checked>, String> {
+    let learned = Table::read(&learn(oracle, opcodes, &[], note)?.table)?;
+    let forms = |table: &Table, opcode: usize| {
+        let mut sets = Sets::default();
+        let lines: Vec<String> = table
+            .forms_of(opcode)
+            .map(|at| {
+                let form = Form { rest: 0, ..table.forms[at].clone() };
+                adopted_line(opcode, table, &form, &mut sets)
+            })
+            .collect();
+        joined(&sets, &lines)
+    };
+    let one = |&opcode: &usize| Checked {
+        opcode,
+        committed: forms(arch.table(), opcode),
+        learned: forms(&learned, opcode),
+    };
+    Ok(opcodes.iter().map(one).collect())
 }
 
 /// A word of each form of the table in use with the oracle's text at address 0, a line each.

@@ -134,8 +134,10 @@ fn read_listing(listing: &str, first: usize, illegal: &[bool]) -> Vec<Option<Str
 
 impl Oracle for Nvdisasm {
     fn ask(&self, words: &[u128], first: usize) -> Result<Vec<Option<String>>, String> {
+        // Less is not worth a second start of the program.
+        const SMALL: usize = 16_000;
         const PART: usize = 400_000;
-        let half = words.len().div_ceil(2).clamp(2000, PART);
+        let half = words.len().div_ceil(2).clamp(SMALL, PART);
         let mut texts = Vec::with_capacity(words.len());
         let parts: Vec<&[u128]> = words.chunks(half).collect();
         for (at, pair) in parts.chunks(2).enumerate() {
