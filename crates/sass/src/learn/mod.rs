@@ -73,46 +73,44 @@ impl Fit {
     }
 }
 
-/// For each opcode the known table that reads some hundred random words best.
+/// For each opcode the known table that reads random words best: words of every table's forms, and of any bits.
 fn fits(oracle: &dyn Oracle, opcodes: &[usize], tables: &[Table]) -> Result<HashMap<usize, Fit>, String> {
-    let mut random = Random::new(77);
+    const EACH: usize = 80;
+    const ANY: usize = 100;
+    let mut words = Vec::new();
+    let mut ranges = Vec::new();
+    for &opcode in opcodes {
+        let mut random = Random::new(77 + opcode as u64);
+        let start = words.len();
+        for table in tables {
+            for at in table.forms_of(opcode) {
+                words.extend(random_words_of(table, at, EACH, &mut random));
+            }
+        }
+        for _ in 0..ANY {
+            let mask = ((1 << 105) - 1) & !OPCODE_MASK;
+            words.push(random.bits128() & mask | opcode_bits(opcode) | QUIET | 1 << 109 | 1 << 105);
+        }
+        ranges.push((opcode, start..words.len()));
+    }
+    let texts = oracle.ask(&words, 0)?;
     let mut best: HashMap<usize, Fit> = HashMap::new();
     for (number, table) in tables.iter().enumerate() {
-        let mut words = Vec::new();
-        let mut ranges = Vec::new();
-        for &opcode in opcodes.iter().filter(|it| best.get(it).is_none_or(|fit| fit.wrong > 0)) {
-            let forms = table.forms_of(opcode);
-            let start = words.len();
-            if forms.is_empty() {
-                continue;
-            }
-            for at in forms {
-                words.extend(random_words_of(table, at, 80, &mut random));
-            }
-            for _ in 0..100 {
-                let mask = ((1 << 105) - 1) & !OPCODE_MASK;
-                words.push(random.bits128() & mask | opcode_bits(opcode) | QUIET | 1 << 109 | 1 << 105);
-            }
-            ranges.push((opcode, start..words.len()));
-        }
-        let texts = oracle.ask(&words, 0)?;
-        for (opcode, range) in ranges {
+        for (opcode, range) in &ranges {
             let mut legal = 0;
-            let wrong = range
-                .clone()
-                .filter(|&at| {
-                    let ours = table.form_of(words[at]).map(|form| {
-                        let mut text = String::new();
-                        table.print(form, words[at], 16 * at as u64, &mut text, |_, _| false);
-                        text
-                    });
-                    legal += usize::from(ours.is_some() && texts[at].is_some());
-                    ours != texts[at]
-                })
-                .count();
+            let wrong = |at: &usize| {
+                let ours = table.form_of(words[*at]).map(|form| {
+                    let mut text = String::new();
+                    table.print(form, words[*at], 16 * *at as u64, &mut text, |_, _| false);
+                    text
+                });
+                legal += usize::from(ours.is_some() && texts[*at].is_some());
+                ours != texts[*at]
+            };
+            let wrong = range.clone().filter(wrong).count();
             // Forms that are wrong more often than right are worth less than data.
-            if legal > 20 && 2 * wrong < range.len() && best.get(&opcode).is_none_or(|it| it.wrong > wrong) {
-                best.insert(opcode, Fit { table: number, words: range.len(), wrong });
+            if legal > 20 && wrong < legal && best.get(opcode).is_none_or(|it| it.wrong > wrong) {
+                best.insert(*opcode, Fit { table: number, words: range.len(), wrong });
             }
         }
     }
