@@ -88,7 +88,7 @@ pub(super) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
     let left: Vec<usize> = opcodes.iter().copied().filter(|it| !parts.known.contains(it)).collect();
     if left.len() < opcodes.len() {
         let known = opcodes.len() - left.len();
-        terminal::note(&format!("{} were learned before", terminal::count(known, "opcode")));
+        terminal::note(&format!("learned before: {}", terminal::count(known, "opcode")));
     }
     let mut tables = parts.tables.clone();
     let bar = bar(opcodes.len() as u64);
