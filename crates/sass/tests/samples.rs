@@ -34,7 +34,7 @@ fn decodes_to_nvdisasms_text() {
             }
         }
         eprintln!("{arch}: {} of {total} samples are read otherwise", wrong.lines().count());
-        let bound = if matches!(arch, Arch::Sm86 | Arch::Sm89) { 29 } else { 100 };
+        let bound = 170;
         assert!(bound * wrong.lines().count() <= total, "{wrong}");
     }
 }
@@ -61,7 +61,7 @@ fn encodes_back_to_the_word() {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
-/// Compiled code, at its addresses: nvdisasm's text, and from it the same words. One REDG is not in the table yet.
+/// Compiled code, at its addresses: nvdisasm's text, and from it the same words.
 #[test]
 fn compiled_code_survives() {
     let code = include_str!("samples/code_sm_90.txt");
@@ -86,6 +86,6 @@ fn compiled_code_survives() {
         assert_eq!(again.map(|it| it.word()), Ok(word), "{text}");
     }
     assert!(total > 600);
-    assert!(unknown.len() <= 1, "{unknown:#?}");
+    assert!(unknown.is_empty(), "{unknown:#?}");
     assert!(different.is_empty(), "{different:#?}");
 }

@@ -375,6 +375,7 @@ fn memory(inside: &[Item], habit: Habit, sets: &mut Sets) -> Result<Item, String
     let mut text = String::from("{mem");
     let mut rest = inside.iter().peekable();
     let mut register: Option<Bits> = None;
+    let mut zero = None;
     let joined = |item: &Item| match item {
         Item::Text(text) => text.starts_with('+'),
         Item::Listed(_, strings) => strings.iter().flatten().all(|it| it.starts_with('+')),
@@ -388,7 +389,7 @@ fn memory(inside: &[Item], habit: Habit, sets: &mut Sets) -> Result<Item, String
     let none = "no term but those of memory operands is known between brackets";
     match rest.next_if(|it| !joined(it)) {
         None => {}
-        Some(Item::Text(name)) if name == "RZ" || name == "URZ" => {}
+        Some(Item::Text(name)) if name == "RZ" || name == "URZ" => zero = Some(name.as_str()),
         Some(Item::Listed(bits, strings)) => {
             let mut strings = strings.clone();
             if let Some(Item::Text(suffix)) =
@@ -435,7 +436,8 @@ fn memory(inside: &[Item], habit: Habit, sets: &mut Sets) -> Result<Item, String
         return Err(format!("{none}: {other:?}"));
     }
     if text == "{mem" {
-        return Ok(Item::Text(if habit.none { "RZ" } else { "0x0" }.to_string()));
+        let named = zero.filter(|it| habit.none || *it == "URZ");
+        return Ok(Item::Text(named.unwrap_or("0x0").to_string()));
     }
     if habit.keep {
         text.push_str(" keep");
