@@ -21,6 +21,7 @@ mod link;
 mod litmus;
 mod ptxas;
 mod run;
+mod sass;
 mod terminal;
 
 use clap::{Parser, Subcommand};
@@ -58,6 +59,7 @@ enum Command {
     Fatbin(fatbin::Arguments),
     Disasm(disasm::Arguments),
     Asm(asm::Arguments),
+    Sass(sass::Arguments),
 }
 
 impl Command {
@@ -77,6 +79,7 @@ impl Command {
             Self::Fatbin(arguments) => fatbin::execute(&arguments),
             Self::Disasm(arguments) => disasm::execute(&arguments),
             Self::Asm(arguments) => asm::execute(&arguments),
+            Self::Sass(arguments) => sass::execute(&arguments),
         }
     }
 }

@@ -11,6 +11,7 @@
 mod arch;
 mod bits;
 mod control;
+pub mod describe;
 mod float;
 mod instruction;
 mod isa;

@@ -9,6 +9,7 @@
 
 mod apart;
 mod code;
+pub mod dump;
 mod emit;
 mod form;
 mod opcode;

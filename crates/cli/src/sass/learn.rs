@@ -1,0 +1,195 @@
+//! `warploom sass learn`: a table made by asking nvdisasm.
+//!
+//! Opcodes are learned in portions; each portion's forms go into a folder beside the output as soon as they are known, so that
+//! a run that was stopped goes on where it was. At the end the portions are joined, and judged once more on random words.
+
+use super::{Oracle as Nvdisasm, arch};
+use crate::failure::{Exit, Failure};
+use crate::terminal;
+use ::sass::Arch;
+use ::sass::learn::{Oracle, learn, merge, scan};
+use indicatif::{ProgressBar, ProgressStyle};
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+/// Learn an architecture's table from nvdisasm (needs NVIDIA's nvdisasm; takes minutes to hours)
+///
+/// Scans the opcodes, flips the bits of a legal word of each, tries every code of every field, and predicts random words until
+/// hundreds in a row are right. What stays undetermined is said, and stands in the table as a comment. With -o, what is learned is kept
+/// in FILE.parts until all of it is: the same command goes on with a run that was stopped.
+#[derive(Debug, clap::Args)]
+pub(super) struct Arguments {
+    /// The architecture: sm_75, sm_80, sm_86, sm_89, sm_90, sm_100, sm_120
+    #[arg(long, value_parser = arch)]
+    arch: Arch,
+    /// The path of nvdisasm
+    #[arg(long, value_name = "PATH")]
+    oracle: PathBuf,
+    /// Only these opcodes, hexadecimal, of 13 bits
+    #[arg(long, value_name = "OPCODE", num_args = 1.., value_delimiter = ',', value_parser = opcode)]
+    opcode: Vec<usize>,
+    /// Tables whose forms are taken over where they are right
+    #[arg(long, value_name = "TABLE", num_args = 1..)]
+    like: Vec<PathBuf>,
+    /// How many opcodes are learned side by side
+    #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    portion: u16,
+    /// After so many seconds a portion ends with what it has
+    #[arg(long, value_name = "SECONDS")]
+    limit: Option<u64>,
+    /// Where the table goes [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+fn opcode(text: &str) -> Result<usize, String> {
+    let digits = text.strip_prefix("0x").unwrap_or(text);
+    let number = usize::from_str_radix(digits, 16).ok().filter(|&it| it < 1 << 13);
+    number.ok_or_else(|| "an opcode is a hexadecimal number of 13 bits".to_owned())
+}
+
+/// What counts the words that go to nvdisasm, and stops asking when a portion's time is up.
+struct Counting<'a> {
+    oracle: &'a dyn Oracle,
+    asked: &'a AtomicU64,
+    end: Option<Instant>,
+}
+
+impl Oracle for Counting<'_> {
+    fn ask(&self, words: &[u128], first: usize) -> Result<Vec<Option<String>>, String> {
+        if self.end.is_some_and(|end| Instant::now() > end) {
+            return Err("no time was left".to_owned());
+        }
+        self.asked.fetch_add(words.len() as u64, Relaxed);
+        self.oracle.ask(words, first)
+    }
+}
+
+pub(super) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
+    let nvdisasm = Nvdisasm::open(&arguments.oracle, arguments.arch)?;
+    let asked = AtomicU64::new(0);
+    let oracle = |limit: Option<u64>| Counting {
+        oracle: &nvdisasm.nvdisasm,
+        asked: &asked,
+        end: limit.map(|it| Instant::now() + Duration::from_secs(it)),
+    };
+    let like: Vec<String> = arguments.like.iter().map(|it| text(it)).collect::<Result<_, _>>()?;
+    let opcodes: Vec<usize> = if arguments.opcode.is_empty() {
+        terminal::note(&format!("scanning the opcodes of {}", arguments.arch));
+        scan(&oracle(None)).map_err(Failure::usage)?
+    } else {
+        let all: BTreeSet<usize> = arguments.opcode.iter().copied().collect();
+        all.into_iter().collect()
+    };
+    let parts = Parts::open(arguments.output.as_deref())?;
+    let left: Vec<usize> = opcodes.iter().copied().filter(|it| !parts.known.contains(it)).collect();
+    if left.len() < opcodes.len() {
+        let known = opcodes.len() - left.len();
+        terminal::note(&format!("learned before: {}", terminal::count(known, "opcode")));
+    }
+    let mut tables = parts.tables.clone();
+    let bar = bar(opcodes.len() as u64);
+    bar.set_position((opcodes.len() - left.len()) as u64);
+    for portion in left.chunks(arguments.portion.into()) {
+        let note = |line: &str| bar.set_message(line.to_owned());
+        let outcome = learn(&oracle(arguments.limit), portion, &like, &note).map_err(Failure::usage)?;
+        parts.keep(portion, &outcome.table)?;
+        tables.push(outcome.table);
+        bar.inc(portion.len() as u64);
+    }
+    bar.finish_and_clear();
+    tables.extend(like);
+    let outcome = merge(&oracle(None), &opcodes, &tables).map_err(Failure::usage)?;
+    match &arguments.output {
+        Some(path) => std::fs::write(path, &outcome.table)
+            .map_err(|error| Failure::usage(format!("cannot write {}: {error}", path.display())))?,
+        None => terminal::result(&outcome.table)?,
+    }
+    parts.remove();
+    let mut report = String::new();
+    outcome.open.iter().for_each(|line| {
+        let _ = writeln!(report, "{line}");
+    });
+    let _ = write!(
+        report,
+        "{}: {} opcodes, {} not fully known, {} words asked for",
+        arguments.arch,
+        opcodes.len(),
+        outcome.open.len(),
+        terminal::thousands(asked.load(Relaxed))
+    );
+    terminal::note(&report);
+    Ok(if outcome.open.is_empty() { Exit::Ok } else { Exit::Findings })
+}
+
+fn text(path: &Path) -> Result<String, Failure> {
+    std::fs::read_to_string(path)
+        .map_err(|error| Failure::usage(format!("cannot read {}: {error}", path.display())))
+}
+
+fn bar(opcodes: u64) -> ProgressBar {
+    let template = "{pos}/{len} opcodes [{wide_bar}] {elapsed}\n{msg}";
+    let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+    let bar = ProgressBar::new(opcodes).with_style(style.progress_chars("=> "));
+    bar.enable_steady_tick(Duration::from_millis(500));
+    bar
+}
+
+/// The portions of a run, a file each, in a folder beside the output.
+struct Parts {
+    folder: Option<PathBuf>,
+    tables: Vec<String>,
+    /// Opcodes that the portions are about, learned or not.
+    known: BTreeSet<usize>,
+}
+
+/// The comment in a portion's file that lists its opcodes.
+const OPCODES: &str = "# opcodes ";
+
+impl Parts {
+    fn open(output: Option<&Path>) -> Result<Self, Failure> {
+        let mut parts = Self { folder: None, tables: Vec::new(), known: BTreeSet::new() };
+        let Some(output) = output else { return Ok(parts) };
+        let mut name = output.as_os_str().to_owned();
+        name.push(".parts");
+        let folder = PathBuf::from(name);
+        let failed =
+            |error: std::io::Error| Failure::usage(format!("cannot use {}: {error}", folder.display()));
+        std::fs::create_dir_all(&folder).map_err(failed)?;
+        let mut paths = Vec::new();
+        for entry in std::fs::read_dir(&folder).map_err(failed)? {
+            paths.push(entry.map_err(failed)?.path());
+        }
+        paths.sort();
+        for path in paths.iter().filter(|it| it.extension().is_some_and(|it| it == "sass")) {
+            let table = text(path)?;
+            let listed = table.lines().next().and_then(|it| it.strip_prefix(OPCODES)).unwrap_or("");
+            parts.known.extend(listed.split(' ').filter_map(|it| opcode(it).ok()));
+            parts.tables.push(table);
+        }
+        parts.folder = Some(folder);
+        Ok(parts)
+    }
+
+    fn keep(&self, opcodes: &[usize], table: &str) -> Result<(), Failure> {
+        let Some(folder) = &self.folder else { return Ok(()) };
+        let listed: Vec<String> = opcodes.iter().map(|it| format!("{it:#x}")).collect();
+        let path = folder.join(format!("{:04x}.sass", opcodes.first().copied().unwrap_or_default()));
+        let part = path.with_extension("new");
+        let text = format!("{OPCODES}{}\n{table}", listed.join(" "));
+        // A name that appears when the file is whole: a run may be stopped while it is written.
+        std::fs::write(&part, text)
+            .and_then(|()| std::fs::rename(&part, &path))
+            .map_err(|error| Failure::usage(format!("cannot write {}: {error}", path.display())))
+    }
+
+    fn remove(&self) {
+        if let Some(folder) = &self.folder {
+            // The table is written; portions that stay would only be used again.
+            let _ = std::fs::remove_dir_all(folder);
+        }
+    }
+}
