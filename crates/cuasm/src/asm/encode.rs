@@ -2,7 +2,7 @@
 
 use super::evaluate::{Names, symbol_in};
 use crate::codes::{self, Findings};
-use crate::isa;
+use crate::isa::{self, Words};
 use crate::relocations;
 use crate::syntax::{Argument, Expression, Hole, Instruction};
 use cubin::elf::Relocation;
@@ -26,9 +26,10 @@ pub(super) fn is_exit(instruction: &Instruction) -> bool {
 }
 
 /// An instruction's word, and the relocations of it. After an error the word is zero.
-pub(super) fn encode(
-    names: &Names<'_>,
-    instruction: &Instruction,
+pub(super) fn encode<'a>(
+    names: &Names<'a>,
+    words: &Words<'a>,
+    instruction: &'a Instruction,
     place: Place,
     findings: &mut Findings,
 ) -> (u128, Vec<Relocation>) {
@@ -53,8 +54,11 @@ pub(super) fn encode(
         );
         return (0, Vec::new());
     };
+    let (text, code) = (instruction.text.as_str(), instruction.control);
+    let plain = instruction.holes.is_empty();
     let mut values = Values { names, instruction, place, relocations: Vec::new(), failed: false, findings };
-    match isa.parse(&instruction.text, instruction.control, place.at, &mut values) {
+    let mut parse = || isa.parse(text, code, place.at, &mut values);
+    match if plain { words.get(isa, text, code, parse) } else { parse() } {
         Ok(word) => (word, values.relocations),
         Err(error) => {
             let Values { relocations, failed, findings, .. } = values;
