@@ -4,8 +4,9 @@
 //!
 //! ```text
 //! class NAME MNEMONIC...              these instructions have a fixed latency and belong together
-//! variable MNEMONIC...                these need a scoreboard
-//! latency PRODUCER CONSUMER CYCLES    measured: with one cycle less the old value is read
+//! variable UNIT MNEMONIC...           these need a scoreboard; a unit ends its instructions in their order
+//! latency PRODUCER CONSUMER CYCLES    from the issue of the one to that of the other; how it is known follows behind `#`
+//! late MNEMONIC CYCLES                it reads the upper half of its addend so much later
 //! ```
 //!
 //! A consumer is a class, `guard` (a predicate before an instruction), `variable`, or `any` other. A mnemonic is a name with
@@ -18,7 +19,9 @@ use std::collections::HashMap;
 pub(crate) struct Latencies {
     classes: HashMap<&'static str, Class>,
     names: Vec<&'static str>,
+    units: Vec<&'static str>,
     cycles: HashMap<(u16, u16), u32>,
+    late: HashMap<&'static str, u32>,
 }
 
 /// What a mnemonic is.
@@ -26,8 +29,8 @@ pub(crate) struct Latencies {
 pub(crate) enum Class {
     /// Its result is there after a number of cycles that depends on who reads it.
     Fixed(u16),
-    /// Its result is there when a scoreboard says so.
-    Variable,
+    /// Its result is there when a scoreboard says so. The number is that of the unit that carries it out.
+    Variable(u16),
 }
 
 /// The numbers of the consumers that are no classes.
@@ -74,7 +77,15 @@ impl Latencies {
                 self.names.push(words.next()?);
                 self.classes.extend(words.map(|name| (name, class)));
             }
-            Some("variable") => self.classes.extend(words.map(|name| (name, Class::Variable))),
+            Some("variable") => {
+                let class = Class::Variable(self.units.len() as u16);
+                self.units.push(words.next()?);
+                self.classes.extend(words.map(|name| (name, class)));
+            }
+            Some("late") => {
+                let name = words.next()?;
+                self.late.insert(name, words.next()?.parse().ok()?);
+            }
             Some("latency") => {
                 let producer = self.number(words.next()?)?;
                 let consumer = match words.next()? {
@@ -96,13 +107,12 @@ impl Latencies {
 
     /// What an instruction is, by its name with modifiers.
     pub(crate) fn class(&self, head: &str) -> Option<Class> {
-        let mut name = head;
-        loop {
-            if let Some(&class) = self.classes.get(name) {
-                return Some(class);
-            }
-            name = name.rsplit_once('.')?.0;
-        }
+        find(&self.classes, head)
+    }
+
+    /// How many cycles later than its other operands an instruction reads the upper half of its addend.
+    pub(crate) fn late(&self, head: &str) -> u32 {
+        find(&self.late, head).unwrap_or(0)
     }
 
     /// Cycles from the issue of a producer to that of a consumer; none if nothing has been measured.
@@ -111,9 +121,20 @@ impl Latencies {
         let consumer = match consumer {
             Consumer::Guard => GUARD,
             Consumer::Class(Some(Class::Fixed(class))) => class,
-            Consumer::Class(Some(Class::Variable)) => VARIABLE,
+            Consumer::Class(Some(Class::Variable(_))) => VARIABLE,
             Consumer::Class(None) => ANY,
         };
         self.cycles.get(&(producer, consumer)).or_else(|| self.cycles.get(&(producer, ANY))).copied()
+    }
+}
+
+/// What is said of a name with modifiers, or with as many of the first of them as anything is said of.
+fn find<T: Copy>(table: &HashMap<&'static str, T>, head: &str) -> Option<T> {
+    let mut name = head;
+    loop {
+        if let Some(&found) = table.get(name) {
+            return Some(found);
+        }
+        name = name.rsplit_once('.')?.0;
     }
 }
