@@ -129,9 +129,13 @@ impl Residues {
         out: &mut String,
         target: impl FnMut(u64, &mut String) -> bool,
     ) {
-        instruction.print_with(address, out, target);
         let mut known = self.0.borrow_mut();
         let residue = *known.entry(instruction.word() & !FREE).or_insert_with(|| instruction.residue());
+        // Where no text gives the word, the residue is all of it, and says where it leads.
+        match (residue ^ instruction.word()) & !FREE {
+            0 => instruction.print(address, out),
+            _ => instruction.print_with(address, out, target),
+        }
         if residue != 0 {
             let _ = write!(out, " {}{residue:#x}", sass::RESIDUE);
         }

@@ -54,8 +54,9 @@ pub fn round_trip(bytes: &[u8], options: Options) -> Result<Trip, Malformed> {
     let again = asm::assemble_with(&source, options);
     trip.reading = start.elapsed();
     let say = |found: &Diagnostic| {
-        let line = source.line_column(found.span.start).0;
-        format!("line {line}: {} {}", found.code, found.message)
+        let number = source.line_column(found.span.start).0;
+        let line = source.text().lines().nth(number as usize - 1).unwrap_or("").trim();
+        format!("line {number}: {} {}: {line}", found.code, found.message)
     };
     match again {
         Ok(again) => {

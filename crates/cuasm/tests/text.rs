@@ -100,6 +100,7 @@ fn errors_point_at_the_word() {
     for (text, code, word) in [
         ("\t.byte 1\n".to_owned(), "A0103", ".byte"),
         (kernel("[B------:R-:W-:-:S16] NOP ;\n"), "A0005", "6"),
+        (kernel("[B------:R-:W-:-:S12] NOP ;\n"), "A0005", "[B------:R-:W-:-:S12]"),
         (kernel("[B------:R-:W-:-:S01] FROB R1 ;\n"), "A0201", "FROB"),
         (kernel("\t.byte 256\n"), "A0106", "256"),
         (kernel("\t.dword nothing\n"), "A0105", "nothing"),

@@ -136,7 +136,7 @@ pub(crate) fn without_residue(
             let word = Control { reuse: 0, ..control }.put(form.value);
             let known = form.mask | control::MASK & !REUSE;
             if let Some((word, known)) = matcher.pieces(Rest::of(form), start, word, known) {
-                let word = word | form.rest & !known;
+                let word = table.past_earlier(at, word | form.rest & !known, known);
                 if table.form_of(word) == Some(at) {
                     return Ok(Instruction { arch, form: at, word });
                 }

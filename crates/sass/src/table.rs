@@ -126,6 +126,18 @@ impl Table {
             .then_some(at)
     }
 
+    /// The word of a form, with bits that nothing settles changed so that no form before it takes the word.
+    pub(crate) fn past_earlier(&self, at: u32, mut word: u128, known: u128) -> u128 {
+        let first = self.forms_of(opcode(word)).start;
+        for earlier in self.forms.get(first..at as usize).unwrap_or_default() {
+            if word & earlier.mask == earlier.value {
+                let free = earlier.mask & !known;
+                word ^= free & free.wrapping_neg();
+            }
+        }
+        word
+    }
+
     /// The forms of an opcode, in the order in which they are tried.
     pub(crate) fn forms_of(&self, opcode: usize) -> std::ops::Range<usize> {
         let (first, end) = self.opcodes[opcode];

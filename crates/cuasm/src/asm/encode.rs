@@ -8,6 +8,7 @@ use crate::syntax::{Argument, Expression, Hole, Instruction};
 use cubin::elf::Relocation;
 use ptx::diagnostic::Diagnostic;
 use ptx::source::Span;
+use sass::Control;
 
 /// Where an instruction stands.
 #[derive(Clone, Copy, Debug)]
@@ -61,7 +62,14 @@ pub(super) fn encode<'a>(
     match if plain { words.get(isa, text, code, parse) } else { parse() } {
         Ok(word) => (word, values.relocations),
         Err(error) => {
+            let short = Control { stall: 1, ..code };
+            let stall = !values.failed && isa.parse(text, short, place.at, &mut values).is_ok();
             let Values { relocations, failed, findings, .. } = values;
+            if stall {
+                let message = "a stall count above 11 needs `Y` in front of it";
+                findings.error(codes::CONTROL, instruction.control_span, message);
+                return (0, relocations);
+            }
             // A label without a value has been reported.
             if !failed {
                 let base = instruction.span.start;

@@ -292,7 +292,8 @@ fn width(shape: &Shape<'_>, index: usize, result: bool) -> u8 {
         "LD" | "LDG" | "LDS" | "LDL" | "LDC" | "ULDC" | "LDCU" if result => size,
         "ST" | "STG" | "STS" | "STL" | "RED" | "REDG" if !result => size,
         "ATOM" | "ATOMG" | "ATOMS" if has("64") => 2,
-        "LDSM" | "STSM" => modifiers.iter().find_map(|modifier| modifier.parse().ok()).unwrap_or(1),
+        // `.16.MT88.4`: the last number is that of matrices.
+        "LDSM" | "STSM" => modifiers.iter().rev().find_map(|modifier| modifier.parse().ok()).unwrap_or(1),
         "IMAD" | "UIMAD" if has("WIDE") && (result || source == Some(2)) => 2,
         "DADD" | "DMUL" | "DFMA" | "DMNMX" | "DSETP" | "FADD2" | "FMUL2" | "FFMA2" => 2,
         "CS2R" => {
@@ -428,6 +429,7 @@ mod tests {
             ("BSSY B0, 0x100", "", ""),
             ("RET.REL.NODEC R12 0x0", "R12 R13", ""),
             ("CS2R R2, SR_CLOCKLO", "", "R2 R3"),
+            ("LDSM.16.MT88.4 R12, [R30]", "R30", "R12 R13 R14 R15"),
             ("P2R R24, PR, RZ, 0x9", "P0 P3", "R24"),
             ("R2P PR, R0.B1, 0x3", "R0", "P0 P1"),
         ] {

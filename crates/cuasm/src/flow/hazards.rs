@@ -10,11 +10,11 @@
 //! - Who waits for a result need not wait for the operands of the same instruction.
 //! - Of two instructions with opposite guards a thread carries out one.
 
-use super::effects::{Effects, Register, effects};
+use super::effects::{Effects, Register, Registers, effects};
 use super::graph::{Graph, Step};
 use super::latency::{Class, Consumer, Latencies};
 use super::pending::{Access, BOARDS, Guard, Pending, State};
-use sass::{Control, Instruction};
+use sass::{Control, Instruction, Name};
 
 /// A broken dependence.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,7 +84,12 @@ fn step(step: &Step, latencies: &Latencies, state: &mut State, report: &mut impl
         _ => None,
     };
     let issue = Issue {
-        access: Access { offset: step.offset, guard: guard(text), unit, ends: board(control.write_scoreboard) },
+        access: Access {
+            offset: step.offset,
+            guard: guard(text),
+            unit,
+            ends: board(control.write_scoreboard),
+        },
         class,
         effects: effects(text),
         late: latencies.late(head),
@@ -92,6 +97,11 @@ fn step(step: &Step, latencies: &Latencies, state: &mut State, report: &mut impl
     };
     issue.reads(state, latencies, report);
     issue.writes(state, report);
+    let reused = if text.contains(".reuse") { reused(text) } else { Registers::default() };
+    for register in reused.iter().filter(|&register| issue.effects.writes.contains(register)) {
+        let message = format!("{register} is kept for the next instruction, but this one writes it");
+        report(Hazard { offset: step.offset, on: step.offset, message });
+    }
     issue.apply(state);
 }
 
@@ -119,8 +129,11 @@ impl Issue {
 
     fn reads(&self, state: &State, latencies: &Latencies, report: &mut impl FnMut(Hazard)) {
         for register in self.effects.reads.iter() {
-            let guard = self.is_guard(register);
-            let consumer = if guard { Consumer::Guard } else { Consumer::Class(self.class) };
+            let consumer = match register {
+                _ if self.is_guard(register) => Consumer::Guard,
+                Register::Predicate(_) | Register::UniformPredicate(_) => Consumer::Predicate(self.class),
+                _ => Consumer::Class(self.class),
+            };
             let late = if self.effects.late.contains(register) { self.late } else { 0 };
             if let Some(pending) = state.results.get(&register)
                 && let Some(cycles) = latencies.cycles(pending.class, consumer)
@@ -200,6 +213,18 @@ impl Issue {
         }
         state.pass(control.stall);
     }
+}
+
+/// The registers whose operands have a reuse flag.
+fn reused(text: &str) -> Registers {
+    let mut found = Registers::default();
+    for operand in Instruction::operands(text) {
+        let token = text[operand.at..].split([',', ' ', ']']).next().unwrap_or("");
+        if let (Name::Register(number), true) = (operand.name, token.contains(".reuse")) {
+            found.insert(Register::Vector(number));
+        }
+    }
+    found
 }
 
 /// A scoreboard that the hardware has.
