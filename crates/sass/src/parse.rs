@@ -144,18 +144,36 @@ pub(crate) fn without_residue(
         }
     }
     let Matcher { furthest, mut message, .. } = matcher;
+    // A form that takes the guard gets further than the beginning of the mnemonic.
+    let span = if furthest == head && guard > start { start..guard } else { token(text, furthest) };
     if message.is_empty() {
-        message = "no form of the instruction has this operand or modifier here".to_string();
+        let mnemonic = &text[head..end];
+        message = match &text[span.clone()] {
+            "" => format!("an operand of `{mnemonic}` is missing here"),
+            wrong => format!("no form of `{mnemonic}` has `{wrong}` here"),
+        };
     }
-    Err(ParseError { span: token(text, furthest), message })
+    Err(ParseError { span, message })
 }
 
-/// The token at this byte.
+/// The token at this byte, from its beginning if it is the middle of a word.
 fn token(text: &str, at: usize) -> Range<usize> {
+    let word = |letter: char| letter.is_alphanumeric() || letter == '_';
+    let at = match text[at..].starts_with(word) {
+        true => {
+            at - text[..at]
+                .chars()
+                .rev()
+                .take_while(|&letter| word(letter))
+                .map(char::len_utf8)
+                .sum::<usize>()
+        }
+        false => at,
+    };
     let len = text[at..]
         .char_indices()
         .skip(1)
-        .find(|(_, c)| !(c.is_alphanumeric() || *c == '_'))
+        .find(|&(_, letter)| !word(letter))
         .map_or(text.len() - at, |(len, _)| len);
     at..at + len
 }

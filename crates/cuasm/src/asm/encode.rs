@@ -60,7 +60,16 @@ pub(super) fn encode<'a>(
     let mut values = Values { names, instruction, place, relocations: Vec::new(), failed: false, findings };
     let mut parse = || isa.parse(text, code, place.at, &mut values);
     match if plain { words.get(isa, text, code, parse) } else { parse() } {
-        Ok(word) => (word, values.relocations),
+        Ok(word) => {
+            let relocations = values.relocations;
+            if let Some((start, message)) = super::align::misaligned(isa, text, word, place.at) {
+                let end = start + text[start..].find([',', ' ']).unwrap_or(text.len() - start);
+                let base = instruction.span.start;
+                let span = Span::new(base + start as u32, base + end as u32);
+                findings.error(codes::OPERAND, span, message);
+            }
+            (word, relocations)
+        }
         Err(error) => {
             let short = Control { stall: 1, ..code };
             let stall = !values.failed && isa.parse(text, short, place.at, &mut values).is_ok();

@@ -9,6 +9,7 @@
 //!
 //! All go on after an error, so that one run finds all of them.
 
+mod align;
 mod arguments;
 mod attributes;
 mod draft;
