@@ -97,6 +97,8 @@ fn what_the_hardware_orders_is_not_reported() {
         "[B------:R0:W-:-:S01] @!P0 STS [R0], R4 ;\n[B------:R-:W-:-:S04] ISETP.GT.AND P0, PT, R0, 0x1f, PT ;\n",
         // Who waits for a result need not wait for its operands.
         "[B------:R0:W2:-:S02] LDS R4, [R4] ;\n[B--2---:R-:W-:-:S04] IADD3 R4, R4, 0x1, RZ ;\n",
+        // A load takes its turn behind the store.
+        "[B------:R5:W-:-:S01] STG.E desc[UR4][R2.64], R4 ;\n[B------:R-:W2:-:S02] LDS R4, [R0] ;\n",
         // The upper half of an addend is read two cycles later.
         "[B------:R-:W-:-:S03] IADD3 R5, R8, 0x1, RZ ;\n[B------:R-:W-:-:S05] IMAD.WIDE R6, R9, 0x4, R4 ;\n",
     ] {

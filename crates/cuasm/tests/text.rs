@@ -128,6 +128,27 @@ fn codes_are_listed() {
     assert!(cuasm::codes::CATALOGUE.iter().any(|row| row.0 == "A0107"));
 }
 
+/// What fuzzers found, as the fuzzer takes it: as a text and as a cubin.
+#[test]
+fn findings_stay_fixed() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/findings");
+    let mut seen = 0;
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let bytes = std::fs::read(entry.expect("an entry").path()).expect("a file");
+        let source = Source::new("finding", String::from_utf8_lossy(&bytes));
+        if let Ok(assembled) = cuasm::assemble_with(&source, cuasm::Options { hazards: true })
+            && let Ok(text) = cuasm::disassemble(&assembled.bytes)
+        {
+            assert_eq!(assemble(&text), assembled.bytes);
+        }
+        if let Ok(text) = cuasm::disassemble(&bytes) {
+            assert_eq!(assemble(&text), bytes);
+        }
+        seen += 1;
+    }
+    assert!(seen > 0);
+}
+
 proptest! {
     /// Any text is assembled or refused, with places inside it.
     #[test]

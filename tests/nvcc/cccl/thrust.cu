@@ -3,6 +3,7 @@
 #include <thrust/adjacent_difference.h>
 #include <thrust/binary_search.h>
 #include <thrust/copy.h>
+#include <thrust/gather.h>
 #include <thrust/inner_product.h>
 #include <thrust/merge.h>
 #include <thrust/reduce.h>

@@ -290,11 +290,10 @@ impl Draft {
             arguments.end();
         }
         if flags == Some(None) {
-            findings.push(
-                Diagnostic::error(codes::ARGUMENT, list[1].span, "a letter that stands for no flag").hint(
-                    "`a` in memory, `w` written, `x` executed, `I` about a section; or `.__section_flags`",
-                ),
-            );
+            let span = list.get(1).map_or(name_span, |flags| flags.span);
+            findings.push(Diagnostic::error(codes::ARGUMENT, span, "a letter that stands for no flag").hint(
+                "`a` in memory, `w` written, `x` executed, `I` about a section; or `.__section_flags`",
+            ));
         }
         section.entry_size = match section.kind {
             kind::SYMTAB | kind::RELA => 24,

@@ -7,6 +7,8 @@
 //! What ptxas relies on, and what therefore is no mistake:
 //! - A guard and uniform registers are read when the instruction is issued, so no scoreboard guards them.
 //! - A unit ends its instructions in their order: one without a scoreboard is guarded by that of a later one.
+//! - Units of one queue, such as those of all accesses to memory, take operands in their order: a load need not wait for
+//!   the operands of the store before it.
 //! - Who waits for a result need not wait for the operands of the same instruction.
 //! - Of two instructions with opposite guards a thread carries out one.
 
@@ -172,7 +174,7 @@ impl Issue {
                     });
                 }
                 if let Some(&other) = state.reads[board].get(&register)
-                    && !self.access.in_order_with(other)
+                    && !self.access.queued_with(other)
                 {
                     self.say(other, report, || {
                         format!(

@@ -4,7 +4,8 @@
 //!
 //! ```text
 //! class NAME MNEMONIC...              these instructions have a fixed latency and belong together
-//! variable UNIT MNEMONIC...           these need a scoreboard; a unit ends its instructions in their order
+//! variable QUEUE UNIT MNEMONIC...     these need a scoreboard; a unit ends its instructions in their order, and units of one
+//!                                     queue take operands in their order
 //! latency PRODUCER CONSUMER CYCLES HOW  from the issue of the one to that of the other: `measured`, the `least` of what was
 //!                                     measured for this producer, or what `ptxas` leaves
 //! late MNEMONIC CYCLES                it reads the upper half of its addend so much later
@@ -21,7 +22,7 @@ use std::collections::HashMap;
 pub(crate) struct Latencies {
     classes: HashMap<&'static str, Class>,
     names: Vec<&'static str>,
-    units: Vec<&'static str>,
+    units: Vec<(&'static str, &'static str)>,
     cycles: HashMap<(u16, u16), u32>,
     late: HashMap<&'static str, u32>,
 }
@@ -31,12 +32,20 @@ pub(crate) struct Latencies {
 pub(crate) enum Class {
     /// Its result is there after a number of cycles that depends on who reads it.
     Fixed(u16),
-    /// Its result is there when a scoreboard says so. The number is that of the unit that carries it out.
-    Variable(u16),
+    /// Its result is there when a scoreboard says so.
+    Variable(Unit),
 }
 
 /// How a number is known.
 const HOW: [&str; 3] = ["measured", "least", "ptxas"];
+
+/// What carries out an instruction of variable latency.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Unit {
+    /// Where it waits for its operands to be taken.
+    pub(crate) queue: u16,
+    number: u16,
+}
 
 /// The numbers of the consumers that are no classes.
 const ANY: u16 = u16::MAX;
@@ -86,8 +95,11 @@ impl Latencies {
                 self.classes.extend(words.map(|name| (name, class)));
             }
             Some("variable") => {
-                let class = Class::Variable(self.units.len() as u16);
-                self.units.push(words.next()?);
+                let queue = words.next()?;
+                let number = self.units.len();
+                self.units.push((queue, words.next()?));
+                let queue = self.units.iter().position(|unit| unit.0 == queue)? as u16;
+                let class = Class::Variable(Unit { queue, number: number as u16 });
                 self.classes.extend(words.map(|name| (name, class)));
             }
             Some("late") => {

@@ -1,7 +1,7 @@
 //! What is under way at a place of the code: results that are not there yet, operands that are still to be read.
 
 use super::effects::{Register, Registers};
-use super::latency::Class;
+use super::latency::{Class, Unit};
 use std::collections::BTreeMap;
 
 /// Scoreboards.
@@ -24,7 +24,7 @@ pub(super) struct Access {
     /// Its guard, as long as that has the value that it had then.
     pub(super) guard: Option<Guard>,
     /// The unit that carries it out, if its latency is variable.
-    pub(super) unit: Option<u16>,
+    pub(super) unit: Option<Unit>,
     /// The scoreboard that its results release.
     pub(super) ends: Option<usize>,
 }
@@ -41,6 +41,12 @@ impl Access {
     /// Whether the one ends before the other, because one unit carries out both in their order.
     pub(super) fn in_order_with(self, other: Self) -> bool {
         self.unit.is_some() && self.unit == other.unit
+    }
+
+    /// Whether the operands of the one are taken before those of the other, so before it writes anything.
+    pub(super) fn queued_with(self, other: Self) -> bool {
+        let queue = |access: Self| access.unit.map(|unit| unit.queue);
+        queue(self).is_some() && queue(self) == queue(other)
     }
 
     /// What is known of both of two paths.
