@@ -95,6 +95,20 @@ fn sections_symbols_and_relocations_can_be_added() {
     assert_eq!(assemble(&again), bytes, "{again}");
 }
 
+/// A section that comes to a cubin later lies in a segment, as the driver needs it.
+#[test]
+fn segments_follow_new_sections() {
+    let text = cuasm::disassemble(&assemble(&kernel(EXIT))).unwrap();
+    assert!(!text.contains(".__segment"), "{text}");
+    let count = |text: &str| cubin::elf::Elf::parse(&assemble(text)).unwrap().segments.len();
+    let more = format!("{text}\t.section .nv.global.init,\"aw\",@progbits\n\t.dword 7\n");
+    assert_eq!(count(&more), count(&text) + 1);
+    let none = format!("{text}\t.__without_segments\n");
+    assert_eq!(count(&none), 0);
+    let again = cuasm::disassemble(&assemble(&none)).unwrap();
+    assert_eq!(assemble(&again), assemble(&none), "{again}");
+}
+
 #[test]
 fn errors_point_at_the_word() {
     for (text, code, word) in [

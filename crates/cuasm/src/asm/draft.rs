@@ -135,6 +135,8 @@ pub(super) struct Draft {
     opened: bool,
     /// Whether the symbol table does not begin with the null symbol.
     pub(super) without_null: bool,
+    /// An executable has no segments, not even those that it would get.
+    pub(super) without_segments: bool,
     /// The symbols that the symbol table names, in its order.
     listed: Vec<usize>,
     section_numbers: HashMap<String, usize>,
@@ -238,6 +240,10 @@ impl Draft {
             ".kernel" => return super::kernel::open(self, list, span, findings),
             ".__symtab_without_null" => {
                 self.without_null = true;
+                Some(())
+            }
+            ".__without_segments" => {
+                self.without_segments = true;
                 Some(())
             }
             ".global" | ".weak" | ".local" => arguments.name("a symbol").map(|(symbol, span)| {

@@ -22,6 +22,8 @@ mod lint;
 mod sizes;
 mod tables;
 
+pub(crate) use tables::{EXECUTABLE, usual_segments};
+
 use crate::codes::{self, Findings};
 use crate::syntax;
 use ptx::diagnostic::{Diagnostic, Severity};

@@ -208,8 +208,10 @@ pub(crate) fn effects(text: &str) -> Effects {
             }
         }
     }
-    // What is a factor too is read early.
-    factors.iter().for_each(|register| effects.late.remove(register));
+    if !effects.late.is_empty() {
+        // What is a factor too is read early.
+        factors.iter().for_each(|register| effects.late.remove(register));
+    }
     let mask = operands.last().and_then(|mask| u32::from_str_radix(mask.strip_prefix("0x")?, 16).ok());
     let all = (0..7).filter(|number| mask.unwrap_or(u32::MAX) >> number & 1 == 1).map(Register::Predicate);
     match name {
