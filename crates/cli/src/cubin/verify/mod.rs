@@ -2,7 +2,7 @@
 //!
 //! Of each cubin: the bytes come back; so do they after offsets and segments have been laid out anew; so do those of every
 //! section of attributes, taken apart down to the payloads; with `--text`, so do those that come of its text. Of each
-//! fatbin: its bytes come back, and every entry unpacks.
+//! fatbin: its bytes come back, and its PTX and cubins unpack.
 //!
 //! Files are read in batches of bounded size; the cubins of a batch are shared out among threads, each of which
 //! unpacks one at a time.
@@ -211,18 +211,15 @@ fn entries(bytes: &[u8]) -> Result<(Vec<Entry<'_>>, bool), fatbin::Error> {
 }
 
 fn entry(entry: &Entry<'_>, place: usize, checks: Checks) -> Count {
-    let payload = match entry.bytes() {
-        Ok(payload) => payload,
-        Err(error) => {
-            let problems = vec![(place, format!("entry {place}: {error}"))];
-            return Count { problems, ..Count::default() };
+    let mut count = Count::default();
+    // What is kept for a linker is not always packed in a way that is known.
+    if matches!(entry.kind, Kind::Ptx | Kind::Elf) {
+        match (entry.bytes(), entry.kind) {
+            (Err(error), _) => count.problems.push((place, error.to_string())),
+            (Ok(payload), Kind::Elf) => count = cubin::check(&payload, place, checks),
+            (Ok(_), _) => count.ptx = 1,
         }
-    };
-    let mut count = match entry.kind {
-        Kind::Ptx => Count { ptx: 1, ..Count::default() },
-        Kind::Elf => cubin::check(&payload, place, checks),
-        Kind::Lto | Kind::Other(_) => Count::default(),
-    };
+    }
     for (_, message) in count.problems.iter_mut().chain(&mut count.hazards) {
         *message = format!("entry {place}: {message}");
     }
