@@ -166,7 +166,7 @@ pub(super) fn segments(plan: &Plan<'_>, out: &mut String) {
         return;
     }
     // Offsets and sizes follow from what a segment covers.
-    let said = |segment: &Segment| Segment { offset: 0, file_size: 0, memory_size: 0, ..segment.clone() };
+    let said = |segment: &Segment| Segment { offset: 0, file_size: 0, memory_size: 0, ..*segment };
     let usual = usual_segments(&plan.elf.sections);
     if executable && plan.elf.segments.iter().map(said).eq(usual.iter().map(said)) {
         return;
