@@ -1,7 +1,7 @@
 //! Any text is assembled or refused, with places inside the text; what is assembled can be written as text again, which
 //! assembles to the same bytes. Any bytes are a cubin that can be written as text, or refused.
 //!
-//! `cargo +nightly fuzz run cuasm`.
+//! `cargo +nightly fuzz run cuasm`. A finding becomes a file in `crates/cuasm/tests/findings/`.
 
 #![no_main]
 

@@ -10,14 +10,18 @@ const EXAMPLES: &str = "\
 Examples:
   warploom disasm kernel.cubin
   warploom disasm kernel.cubin -o kernel.cuasm && warploom asm kernel.cuasm -o same.cubin
+  warploom disasm --index 4 program -o kernel.cuasm
   warploom disasm kernel.cubin --dot | dot -Tsvg > kernel.svg";
 
 /// Write a cubin as text that `warploom asm` reads back to the same bytes.
 #[derive(Debug, clap::Args)]
 #[command(after_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"))]
 pub(crate) struct Arguments {
-    /// A cubin, or a file with one in it
+    /// A cubin, or a file with cubins in it
     file: PathBuf,
+    /// Which of several cubins, as `warploom fatbin list` numbers them
+    #[arg(long, value_name = "N")]
+    index: Option<usize>,
     /// Where the text goes; `-` is standard output, with colours on a terminal
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
@@ -28,7 +32,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
     let name = arguments.file.display().to_string();
-    let bytes = images::cubin(&arguments.file, None)?;
+    let bytes = images::cubin(&arguments.file, arguments.index)?;
     let wrong = |error: cuasm::Malformed| Failure::usage(format!("{name}: {error}"));
     let text = if arguments.dot {
         cuasm::dot(&bytes).map_err(wrong)?

@@ -3,6 +3,9 @@
 
 use crate::relocations::Field;
 use sass::{Arch, Control, Instruction, ParseError, Symbols};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::fmt::Write;
 
 /// An instruction set of 128-bit words; what the words mean is known for most.
 #[derive(Clone, Copy, Debug)]
@@ -12,6 +15,9 @@ pub(crate) struct Isa {
 
 /// The bits of a word that are its control code in brackets. Reuse flags stand at operands.
 pub(crate) const CONTROL: u128 = ((1 << 17) - 1) << 105;
+
+/// The bits of the control code that say nothing about the others. The yield flag does: where it stands, reuse flags mean nothing.
+const FREE: u128 = CONTROL & !(1 << 109);
 
 /// The bits of a word that say which instruction it is.
 const OPCODE: u128 = 0xfff;
@@ -78,6 +84,11 @@ impl Isa {
         self.decode(word)?.target(address)
     }
 
+    /// Whether a word is known and means the same everywhere.
+    fn is_fixed(self, word: u128) -> bool {
+        self.decode(word).is_some_and(|decoded| decoded.target(0).is_none())
+    }
+
     /// The text of a word with something else in the place of the operand that is an empty field.
     pub(crate) fn with_field(self, word: u128, address: u64, field: Field, with: &str) -> Option<String> {
         let print = |bits: u32| {
@@ -102,4 +113,60 @@ pub(crate) fn with_last_number(text: &str, number: u64, with: &str) -> Option<St
     let start = text.rfind([' ', ',']).map_or(0, |at| at + 1);
     let value = u64::from_str_radix(text[start..].strip_prefix("0x")?, 16).ok()?;
     (value == number).then(|| format!("{}{with}", &text[..start]))
+}
+
+/// The residues of words that have been printed. Code repeats itself: in libraries three of four words, registers and all, have
+/// been there before in the same file, and to look one up takes a fraction of the time of reading its text again.
+#[derive(Debug, Default)]
+pub(crate) struct Residues(RefCell<HashMap<u128, u128>>);
+
+impl Residues {
+    /// Appends the exact text of an instruction. What `target` is, [`Instruction::print_exact`] says.
+    pub(crate) fn print(
+        &self,
+        instruction: Instruction,
+        address: u64,
+        out: &mut String,
+        target: impl FnMut(u64, &mut String) -> bool,
+    ) {
+        let mut known = self.0.borrow_mut();
+        let residue = *known.entry(instruction.word() & !FREE).or_insert_with(|| instruction.residue());
+        // Where no text gives the word, the residue is all of it, and says where it leads.
+        match (residue ^ instruction.word()) & !FREE {
+            0 => instruction.print(address, out),
+            _ => instruction.print_with(address, out, target),
+        }
+        if residue != 0 {
+            let _ = write!(out, " {}{residue:#x}", sass::RESIDUE);
+        }
+    }
+}
+
+/// The words of texts without labels that have been read, for the same reason as [`Residues`].
+#[derive(Debug, Default)]
+pub(crate) struct Words<'a>(RefCell<HashMap<(&'a str, bool), u128>>);
+
+impl<'a> Words<'a> {
+    /// The word of a text; `parse` finds it if it is new.
+    pub(crate) fn get<E>(
+        &self,
+        isa: Isa,
+        text: &'a str,
+        control: Control,
+        parse: impl FnOnce() -> Result<u128, E>,
+    ) -> Result<u128, E> {
+        let key = (text, control.yield_flag);
+        if let Some(&word) = self.0.borrow().get(&key) {
+            let word = word & !CONTROL | control.put(0) & CONTROL;
+            // Not every stall count is legal.
+            if isa.decode(word).is_some() {
+                return Ok(word);
+            }
+        }
+        let word = parse()?;
+        if isa.is_fixed(word) {
+            self.0.borrow_mut().insert(key, word);
+        }
+        Ok(word)
+    }
 }

@@ -21,6 +21,7 @@ mod info;
 mod isa;
 mod names;
 mod relocations;
+mod round_trip;
 mod strings;
 mod syntax;
 mod target;
@@ -28,6 +29,7 @@ mod target;
 pub use asm::{Assembled, Options, assemble, assemble_with};
 pub use disasm::disassemble;
 pub use flow::dot;
+pub use round_trip::{Trip, round_trip};
 
 /// Why a file cannot be written as text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

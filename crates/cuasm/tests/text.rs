@@ -95,11 +95,31 @@ fn sections_symbols_and_relocations_can_be_added() {
     assert_eq!(assemble(&again), bytes, "{again}");
 }
 
+/// A section that comes to a cubin later lies in a segment, as the driver needs it.
+#[test]
+fn segments_follow_new_sections() {
+    let text = cuasm::disassemble(&assemble(&kernel(EXIT))).unwrap();
+    assert!(!text.contains(".__segment"), "{text}");
+    let count = |text: &str| cubin::elf::Elf::parse(&assemble(text)).unwrap().segments.len();
+    let more = format!("{text}\t.section .nv.global.init,\"aw\",@progbits\n\t.dword 7\n");
+    assert_eq!(count(&more), count(&text) + 1);
+    let none = format!("{text}\t.__without_segments\n");
+    assert_eq!(count(&none), 0);
+    let again = cuasm::disassemble(&assemble(&none)).unwrap();
+    assert_eq!(assemble(&again), assemble(&none), "{again}");
+}
+
 #[test]
 fn errors_point_at_the_word() {
     for (text, code, word) in [
         ("\t.byte 1\n".to_owned(), "A0103", ".byte"),
         (kernel("[B------:R-:W-:-:S16] NOP ;\n"), "A0005", "6"),
+        (kernel("[B------:R-:W-:-:S12] NOP ;\n"), "A0005", "[B------:R-:W-:-:S12]"),
+        (kernel("[B------:R-:W-:-:S01] IADD3 R256, R1, R2, RZ ;\n"), "A0202", "R256"),
+        (kernel("[B------:R-:W-:-:S01] IADD3 R5, R1, 0x100000000, RZ ;\n"), "A0202", "0x100000000"),
+        (kernel("[B------:R-:W-:-:S01] @P9 EXIT ;\n"), "A0202", "@P9"),
+        (kernel("[B------:R-:W-:-:S01] LDG.E.64 R3, desc[UR4][R4.64] ;\n"), "A0202", "R3"),
+        (kernel("[B------:R-:W-:-:S01] BRA 0x114 ;\n"), "A0202", "0x114"),
         (kernel("[B------:R-:W-:-:S01] FROB R1 ;\n"), "A0201", "FROB"),
         (kernel("\t.byte 256\n"), "A0106", "256"),
         (kernel("\t.dword nothing\n"), "A0105", "nothing"),
@@ -120,6 +140,27 @@ fn errors_point_at_the_word() {
 #[test]
 fn codes_are_listed() {
     assert!(cuasm::codes::CATALOGUE.iter().any(|row| row.0 == "A0107"));
+}
+
+/// What fuzzers found, as the fuzzer takes it: as a text and as a cubin.
+#[test]
+fn findings_stay_fixed() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/findings");
+    let mut seen = 0;
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let bytes = std::fs::read(entry.expect("an entry").path()).expect("a file");
+        let source = Source::new("finding", String::from_utf8_lossy(&bytes));
+        if let Ok(assembled) = cuasm::assemble_with(&source, cuasm::Options { hazards: true })
+            && let Ok(text) = cuasm::disassemble(&assembled.bytes)
+        {
+            assert_eq!(assemble(&text), assembled.bytes);
+        }
+        if let Ok(text) = cuasm::disassemble(&bytes) {
+            assert_eq!(assemble(&text), bytes);
+        }
+        seen += 1;
+    }
+    assert!(seen > 0);
 }
 
 proptest! {

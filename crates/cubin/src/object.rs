@@ -1,7 +1,7 @@
 //! Host objects and archives of them: what nvcc packs device code into before a host linker sees it.
 //!
 //! A section of the object holds fatbins one behind the other: `.nv_fatbin`, or `__nv_relfatbin` of code that is to be
-//! linked (`-rdc=true`).
+//! linked (`-rdc=true`). In an object without such a section they are looked for among its data.
 
 use crate::fatbin::{CONTAINER_HEADER, CONTAINER_MAGIC, WRAPPER_MAGIC, container_size};
 use object::read::archive::ArchiveFile;
@@ -139,12 +139,34 @@ fn fatbins<'b>(object: &object::File<'b>) -> object::Result<Vec<&'b [u8]>> {
                 at += ALIGNMENT;
                 continue;
             }
-            let header = rest.first_chunk::<CONTAINER_HEADER>().map(container_size);
-            let size = header.and_then(Result::ok).and_then(|size| usize::try_from(size).ok());
-            let Some(fatbin) = size.filter(|&size| size > 0).and_then(|size| rest.get(..size)) else { break };
+            let Some(fatbin) = fatbin(rest) else { break };
             found.push(fatbin);
             at += fatbin.len().next_multiple_of(ALIGNMENT);
         }
     }
+    if !found.is_empty() {
+        return Ok(found);
+    }
+    // Libraries that load their fatbins themselves, such as cuFFT, have them among their data.
+    for section in object.sections().filter(|section| section.kind() != object::SectionKind::Text) {
+        let data = section.data()?;
+        let mut at = 0;
+        while let Some(rest) = data.get(at..).filter(|rest| !rest.is_empty()) {
+            let fatbin = fatbin(rest).filter(|fatbin| has_entries(fatbin));
+            found.extend(fatbin);
+            at += fatbin.map_or(ALIGNMENT, |fatbin| fatbin.len().next_multiple_of(ALIGNMENT));
+        }
+    }
     Ok(found)
+}
+
+/// The fatbin that bytes begin with.
+fn fatbin(bytes: &[u8]) -> Option<&[u8]> {
+    let size = container_size(bytes.first_chunk::<CONTAINER_HEADER>()?).ok()?;
+    let size = usize::try_from(size).ok().filter(|&size| size > 0)?;
+    bytes.get(..size)
+}
+
+fn has_entries(fatbin: &[u8]) -> bool {
+    crate::fatbin::entries(fatbin).is_ok_and(|entries| !entries.is_empty())
 }

@@ -41,6 +41,14 @@ fn fatbins_are_found_in_their_sections() {
 }
 
 #[test]
+fn fatbins_among_data_are_found_where_no_section_is_theirs() {
+    // The magic number alone is no fatbin.
+    let data = [&FATBIN[..8], &[0; 8], FATBIN, &[1; 16], FATBIN].concat();
+    let bytes = object(&[(".data", &data), (".rodata", FATBIN)]);
+    assert_eq!(members(&bytes).unwrap()[0].fatbins, [FATBIN, FATBIN, FATBIN]);
+}
+
+#[test]
 fn archives_are_objects_with_names() {
     let (with, without) = (object(&[(".nv_fatbin", FATBIN)]), object(&[]));
     let bytes = archive(&[("a.o", &with), ("b.o", &without)]);

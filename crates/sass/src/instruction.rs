@@ -168,9 +168,9 @@ pub(crate) fn print_signed(value: i128, out: &mut String) {
 }
 
 impl Memory {
-    /// Whether a register of this name with this suffix is left out.
-    pub(crate) fn drops(&self, name: &str, suffix: &str) -> bool {
-        !self.keep && matches!(name, "RZ" | "URZ") && suffix.is_empty()
+    /// The registers that are left out where they have no suffix.
+    pub(crate) fn left_out(&self) -> &'static [&'static str] {
+        if self.keep { &[] } else { &["RZ", "URZ"] }
     }
 
     fn print(&self, table: &Table, word: u128, out: &mut String) {
@@ -181,7 +181,8 @@ impl Memory {
         };
         let mut alone = true;
         let suffix = name(self.suffix).unwrap_or("");
-        if let Some(register) = name(self.register).filter(|it| !self.drops(it, suffix)) {
+        let drops = |name: &str| suffix.is_empty() && self.left_out().contains(&name);
+        if let Some(register) = name(self.register).filter(|it| !drops(it)) {
             alone = false;
             out.push_str(register);
             out.push_str(suffix);

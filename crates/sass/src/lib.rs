@@ -19,9 +19,10 @@ pub mod learn;
 mod operand;
 mod parse;
 mod table;
+mod trie;
 
 pub use arch::{Arch, UnknownArch};
 pub use control::{BadControl, Control};
 pub use instruction::{Instruction, decode};
 pub use operand::{Name, Operand, Operands};
-pub use parse::{Field, NoSymbols, ParseError, Symbols, parse};
+pub use parse::{Field, NoSymbols, ParseError, RESIDUE, Symbols, parse};

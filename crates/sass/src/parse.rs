@@ -2,7 +2,9 @@
 //!
 //! Every form that has the mnemonic is tried in the table's order. A template is matched piece by piece with backtracking,
 //! since fields may share bits and may print nothing; the first match whose word the decoder gives back to the same
-//! form is the answer. If none matches, the error is where the form that came furthest stopped.
+//! form is the answer. Text whose blanks are those of the printer is what nearly all text is: the strings of a set are
+//! looked up in it. Only if no form matches, all are tried again with blanks wherever they do no harm. If none matches
+//! then either, the error is where the form that came furthest stopped.
 
 use std::ops::Range;
 
@@ -10,10 +12,10 @@ use crate::arch::Arch;
 use crate::bits::Bits;
 use crate::control::{self, Control};
 use crate::instruction::{Instruction, decode};
-use crate::table::{Memory, Piece, Table};
+use crate::table::{Form, Memory, Piece, Table};
 
-/// What precedes the residue in the text.
-pub(crate) const RESIDUE: &str = "&residue=";
+/// What precedes, in exact text, the bits that the text alone does not give.
+pub const RESIDUE: &str = "&residue=";
 
 /// The reuse flags: the text has them at the operands.
 const REUSE: u128 = 0xf << 122;
@@ -116,33 +118,62 @@ pub(crate) fn without_residue(
             message: format!("{arch} has no instruction `{}`", &text[head..end]),
         });
     };
-    let mut matcher =
-        Matcher { table, text, address, symbols, rest: 0, furthest: head, message: String::new() };
-    for &at in forms {
-        let form = &table.forms[at as usize];
-        matcher.rest = form.rest;
-        let word = Control { reuse: 0, ..control }.put(form.value);
-        let known = form.mask | control::MASK & !REUSE;
-        if let Some((word, known)) = matcher.pieces(&form.pieces, start, word, known) {
-            let word = word | form.rest & !known;
-            if table.form_of(word) == Some(at) {
-                return Ok(Instruction { arch, form: at, word });
+    let mut matcher = Matcher {
+        table,
+        text,
+        address,
+        symbols,
+        exact: true,
+        rest: 0,
+        furthest: head,
+        message: String::new(),
+    };
+    for exact in [true, false] {
+        matcher.exact = exact;
+        for &at in forms {
+            let form = &table.forms[at as usize];
+            matcher.rest = form.rest;
+            let word = Control { reuse: 0, ..control }.put(form.value);
+            let known = form.mask | control::MASK & !REUSE;
+            if let Some((word, known)) = matcher.pieces(Rest::of(form), start, word, known) {
+                let word = table.past_earlier(at, word | form.rest & !known, known);
+                if table.form_of(word) == Some(at) {
+                    return Ok(Instruction { arch, form: at, word });
+                }
             }
         }
     }
     let Matcher { furthest, mut message, .. } = matcher;
+    // A form that takes the guard gets further than the beginning of the mnemonic.
+    let span = if furthest == head && guard > start { start..guard } else { token(text, furthest) };
     if message.is_empty() {
-        message = "no form of the instruction has this operand or modifier here".to_string();
+        let mnemonic = &text[head..end];
+        message = match &text[span.clone()] {
+            "" => format!("an operand of `{mnemonic}` is missing here"),
+            wrong => format!("no form of `{mnemonic}` has `{wrong}` here"),
+        };
     }
-    Err(ParseError { span: token(text, furthest), message })
+    Err(ParseError { span, message })
 }
 
-/// The token at this byte.
+/// The token at this byte, from its beginning if it is the middle of a word.
 fn token(text: &str, at: usize) -> Range<usize> {
+    let word = |letter: char| letter.is_alphanumeric() || letter == '_';
+    let at = match text[at..].starts_with(word) {
+        true => {
+            at - text[..at]
+                .chars()
+                .rev()
+                .take_while(|&letter| word(letter))
+                .map(char::len_utf8)
+                .sum::<usize>()
+        }
+        false => at,
+    };
     let len = text[at..]
         .char_indices()
         .skip(1)
-        .find(|(_, c)| !(c.is_alphanumeric() || *c == '_'))
+        .find(|&(_, letter)| !word(letter))
         .map_or(text.len() - at, |(len, _)| len);
     at..at + len
 }
@@ -152,6 +183,8 @@ struct Matcher<'a> {
     text: &'a str,
     address: u64,
     symbols: &'a mut dyn Symbols,
+    /// Blanks stand in the strings of sets where the printer puts them.
+    exact: bool,
     /// The bits that are preferred where the text allows several.
     rest: u128,
     /// The last byte that some form reached, and what was wrong there if more than a mismatch.
@@ -161,6 +194,26 @@ struct Matcher<'a> {
 
 /// The word so far and the bits of it that are settled.
 type State = (u128, u128);
+
+/// The pieces of a form that are still to be matched.
+#[derive(Clone, Copy)]
+struct Rest<'a> {
+    pieces: &'a [Piece],
+    later: &'a [u128],
+}
+
+impl<'a> Rest<'a> {
+    fn of(form: &'a Form) -> Rest<'a> {
+        Rest { pieces: &form.pieces, later: &form.later }
+    }
+
+    /// The first of them, the bits of those behind it, and those.
+    fn split(self) -> Option<(&'a Piece, u128, Rest<'a>)> {
+        let (piece, pieces) = self.pieces.split_first()?;
+        let (&later, others) = self.later.split_first()?;
+        Some((piece, later, Rest { pieces, later: others }))
+    }
+}
 
 /// The field set to the value, unless settled bits say otherwise.
 fn settle(bits: &Bits, value: u64, (word, known): State) -> Option<State> {
@@ -184,9 +237,9 @@ impl Matcher<'_> {
         }
     }
 
-    fn pieces(&mut self, pieces: &[Piece], at: usize, word: u128, known: u128) -> Option<State> {
+    fn pieces(&mut self, pieces: Rest<'_>, at: usize, word: u128, known: u128) -> Option<State> {
         self.reached(at);
-        let Some((piece, rest)) = pieces.split_first() else {
+        let Some((piece, later, rest)) = pieces.split() else {
             return self.text[at..].trim_start().is_empty().then_some((word, known));
         };
         match piece {
@@ -195,14 +248,8 @@ impl Matcher<'_> {
                 self.pieces(rest, at, word, known)
             }
             Piece::Set { set, bits } => {
-                let mut last = None;
-                for (end, code) in self.matches((*set, *bits), at, (word, known)) {
+                for (end, code) in self.matches((*set, *bits), at, (word, known), later) {
                     let (with, settled) = settle(bits, code, (word, known))?;
-                    // Codes with the same string differ only in what shared bits allow later.
-                    if last == Some(end) && settled == known {
-                        continue;
-                    }
-                    last = Some(end);
                     if let Some(found) = self.pieces(rest, end, with, settled) {
                         return Some(found);
                     }
@@ -306,17 +353,19 @@ impl Matcher<'_> {
         Some(units as u64 & (u64::MAX >> (64 - width)))
     }
 
-    fn memory(&mut self, memory: &Memory, rest: &[Piece], at: usize, state: State) -> Option<State> {
+    fn memory(&mut self, memory: &Memory, rest: Rest<'_>, at: usize, state: State) -> Option<State> {
         let Some(register) = memory.register else {
             return self.uniform(memory, rest, at, state, false, false);
         };
-        for (end, code) in self.matches(register, at, state) {
+        for (end, code) in self.matches(register, at, state, u128::MAX) {
             let state = settle(&register.1, code, state)?;
             let suffixes = match memory.suffix {
                 None => vec![(end, None)],
-                Some(it) => {
-                    self.matches(it, end, state).into_iter().map(|(end, code)| (end, Some(code))).collect()
-                }
+                Some(it) => self
+                    .matches(it, end, state, u128::MAX)
+                    .into_iter()
+                    .map(|(end, code)| (end, Some(code)))
+                    .collect(),
             };
             for (end, suffix) in suffixes {
                 let state = match (memory.suffix, suffix) {
@@ -328,14 +377,11 @@ impl Matcher<'_> {
                 }
             }
         }
-        let code_of = |set: u32, wanted: &dyn Fn(&str) -> bool| {
-            let strings = &self.table.sets[set as usize].strings;
-            strings.iter().position(|it| it.as_deref().is_some_and(wanted)).map(|it| it as u64)
-        };
-        let zero = code_of(register.0, &|it| memory.drops(it, ""))?;
+        let code_of = |set: u32, name| self.table.trie(set).codes(name).first().map(|&code| u64::from(code));
+        let zero = memory.left_out().iter().find_map(|name| code_of(register.0, name))?;
         let mut state = settle(&register.1, zero, state)?;
         if let Some((set, bits)) = memory.suffix {
-            state = settle(&bits, code_of(set, &str::is_empty)?, state)?;
+            state = settle(&bits, code_of(set, "")?, state)?;
         }
         self.uniform(memory, rest, at, state, false, memory.wrap)
     }
@@ -343,7 +389,7 @@ impl Matcher<'_> {
     fn uniform(
         &mut self,
         memory: &Memory,
-        rest: &[Piece],
+        rest: Rest<'_>,
         at: usize,
         state: State,
         joined: bool,
@@ -351,7 +397,7 @@ impl Matcher<'_> {
     ) -> Option<State> {
         let Some(uniform) = memory.uniform else { return self.offset(memory, rest, at, state, joined, wrap) };
         let start = if joined { self.skip("+", at)? } else { at };
-        self.matches(uniform, start, state).into_iter().find_map(|(end, code)| {
+        self.matches(uniform, start, state, u128::MAX).into_iter().find_map(|(end, code)| {
             let state = settle(&uniform.1, code, state)?;
             self.offset(memory, rest, end, state, true, false)
         })
@@ -360,7 +406,7 @@ impl Matcher<'_> {
     fn offset(
         &mut self,
         memory: &Memory,
-        rest: &[Piece],
+        rest: Rest<'_>,
         at: usize,
         state: State,
         joined: bool,
@@ -378,20 +424,42 @@ impl Matcher<'_> {
         self.pieces(rest, end, word, known)
     }
 
-    /// The codes of the set whose strings stand here and that settled bits allow: where they end, longest first.
-    fn matches(&self, (set, bits): (u32, Bits), at: usize, state: State) -> Vec<(usize, u64)> {
-        let strings = &self.table.sets[set as usize].strings;
+    /// The codes of the set whose strings stand here and that settled bits allow: where they end, longest first. Of those with
+    /// the same string one is enough for each value of the bits that later pieces show too.
+    fn matches(&self, (set, bits): (u32, Bits), at: usize, state: State, later: u128) -> Vec<(usize, u64)> {
         let mut matches: Vec<(usize, u64)> = Vec::new();
-        for (code, string) in strings.iter().enumerate() {
-            if let Some(string) = string
-                && let Some(end) = self.skip(string, at)
-                && settle(&bits, code as u64, state).is_some()
-            {
-                matches.push((end, code as u64));
+        let preferred = bits.get(self.rest);
+        let rank = |code: u64| ((code ^ preferred).count_ones(), code);
+        if self.exact {
+            // In terms of codes: which bits are settled, to what, and which bits later pieces show.
+            let (known, fixed, open) = (bits.get(state.1), bits.get(state.0), bits.get(later));
+            self.table.trie(set).prefixes(&self.text.as_bytes()[at..], |length, codes| {
+                let end = at + length;
+                let first = matches.len();
+                for code in codes.iter().map(|&code| u64::from(code)) {
+                    if (code ^ fixed) & known != 0 {
+                        continue;
+                    }
+                    let alike = matches[first..].iter_mut().find(|it| (it.1 ^ code) & open == 0);
+                    match alike {
+                        Some(alike) if rank(code) < rank(alike.1) => alike.1 = code,
+                        Some(_) => {}
+                        None => matches.push((end, code)),
+                    }
+                }
+            });
+        } else {
+            let strings = &self.table.sets[set as usize].strings;
+            for (code, string) in (0..).zip(strings) {
+                if let Some(string) = string
+                    && let Some(end) = self.skip(string, at)
+                    && settle(&bits, code, state).is_some()
+                {
+                    matches.push((end, code));
+                }
             }
         }
-        let preferred = bits.get(self.rest);
-        matches.sort_by_key(|&(end, code)| (std::cmp::Reverse(end), (code ^ preferred).count_ones(), code));
+        matches.sort_by_key(|&(end, code)| (std::cmp::Reverse(end), rank(code)));
         matches
     }
 }

@@ -18,9 +18,11 @@
 //! with `wrap` or `none`.
 
 use std::collections::HashMap;
+use std::sync::OnceLock;
 
 use crate::bits::Bits;
 use crate::float::Float;
+use crate::trie::Trie;
 
 /// What a field of few bits prints for each code; `None` where no legal instruction has the code.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -54,6 +56,24 @@ pub(crate) enum Piece {
     Memory(Box<Memory>),
 }
 
+impl Piece {
+    /// The bits of the word that the piece shows.
+    fn mask(&self) -> u128 {
+        match self {
+            Piece::Text(_) => 0,
+            Piece::Set { bits, .. }
+            | Piece::Hex { bits, .. }
+            | Piece::Relative { bits, .. }
+            | Piece::Float { bits, .. } => bits.mask(),
+            Piece::Memory(memory) => {
+                let sets = [memory.register, memory.suffix, memory.uniform];
+                let bits = sets.into_iter().flatten().map(|(_, bits)| bits).chain(memory.offset);
+                bits.fold(0, |mask, bits| mask | bits.mask())
+            }
+        }
+    }
+}
+
 /// The words that share one template.
 #[derive(Clone, Debug)]
 pub(crate) struct Form {
@@ -63,6 +83,8 @@ pub(crate) struct Form {
     /// Bits that an assembler sets where the text does not say.
     pub(crate) rest: u128,
     pub(crate) pieces: Vec<Piece>,
+    /// For each piece the bits of those behind it.
+    pub(crate) later: Vec<u128>,
     /// The pieces whose set lacks some codes.
     pub(crate) partial: Vec<(u32, Bits)>,
 }
@@ -71,6 +93,8 @@ pub(crate) struct Form {
 #[derive(Debug, Default)]
 pub(crate) struct Table {
     pub(crate) sets: Vec<Set>,
+    /// For each set its strings by their letters, made when it is first asked for.
+    tries: Vec<OnceLock<Trie>>,
     pub(crate) forms: Vec<Form>,
     /// For each 13-bit opcode its forms.
     opcodes: Vec<(u32, u32)>,
@@ -106,10 +130,28 @@ impl Table {
             .then_some(at)
     }
 
+    /// The word of a form, with bits that nothing settles changed so that no form before it takes the word.
+    pub(crate) fn past_earlier(&self, at: u32, mut word: u128, known: u128) -> u128 {
+        let first = self.forms_of(opcode(word)).start;
+        for earlier in self.forms.get(first..at as usize).unwrap_or_default() {
+            if word & earlier.mask == earlier.value {
+                let free = earlier.mask & !known;
+                word ^= free & free.wrapping_neg();
+            }
+        }
+        word
+    }
+
     /// The forms of an opcode, in the order in which they are tried.
     pub(crate) fn forms_of(&self, opcode: usize) -> std::ops::Range<usize> {
         let (first, end) = self.opcodes[opcode];
         first as usize..end as usize
+    }
+
+    /// The strings of a set by their letters.
+    pub(crate) fn trie(&self, set: u32) -> &Trie {
+        self.tries[set as usize]
+            .get_or_init(|| Trie::new(self.sets[set as usize].strings.iter().map(Option::as_deref)))
     }
 
     /// Reads a table; the message names the line.
@@ -144,6 +186,7 @@ impl Table {
             }
             names.insert(name.to_string(), self.sets.len() as u32);
             self.sets.push(Set { width, strings });
+            self.tries.push(OnceLock::new());
         } else if let Some(rest) = line.strip_prefix("form ") {
             let (head, template) = rest.split_once(" : ")?;
             let mut head = head.split(' ');
@@ -154,8 +197,15 @@ impl Table {
                 value: opcode_bits(opcode),
                 rest: 0,
                 pieces: self.read_template(template, names)?,
+                later: Vec::new(),
                 partial: Vec::new(),
             };
+            let mut later = 0;
+            for piece in form.pieces.iter().rev() {
+                form.later.push(later);
+                later |= piece.mask();
+            }
+            form.later.reverse();
             for condition in head {
                 let (bits, value) = condition.split_once('=')?;
                 let value = u128::from_str_radix(value.strip_prefix("0x")?, 16).ok()?;

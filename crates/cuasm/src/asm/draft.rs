@@ -135,6 +135,8 @@ pub(super) struct Draft {
     opened: bool,
     /// Whether the symbol table does not begin with the null symbol.
     pub(super) without_null: bool,
+    /// An executable has no segments, not even those that it would get.
+    pub(super) without_segments: bool,
     /// The symbols that the symbol table names, in its order.
     listed: Vec<usize>,
     section_numbers: HashMap<String, usize>,
@@ -240,6 +242,10 @@ impl Draft {
                 self.without_null = true;
                 Some(())
             }
+            ".__without_segments" => {
+                self.without_segments = true;
+                Some(())
+            }
             ".global" | ".weak" | ".local" => arguments.name("a symbol").map(|(symbol, span)| {
                 self.symbol_mut(symbol, span).binding =
                     names::number(Kind::Binding, &name[1..]).unwrap_or_default() as u8;
@@ -290,11 +296,10 @@ impl Draft {
             arguments.end();
         }
         if flags == Some(None) {
-            findings.push(
-                Diagnostic::error(codes::ARGUMENT, list[1].span, "a letter that stands for no flag").hint(
-                    "`a` in memory, `w` written, `x` executed, `I` about a section; or `.__section_flags`",
-                ),
-            );
+            let span = list.get(1).map_or(name_span, |flags| flags.span);
+            findings.push(Diagnostic::error(codes::ARGUMENT, span, "a letter that stands for no flag").hint(
+                "`a` in memory, `w` written, `x` executed, `I` about a section; or `.__section_flags`",
+            ));
         }
         section.entry_size = match section.kind {
             kind::SYMTAB | kind::RELA => 24,

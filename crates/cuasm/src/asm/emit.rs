@@ -5,6 +5,7 @@ use super::evaluate::{Meaning, Names, symbol_in};
 use super::sizes::Places;
 use super::{attributes, encode};
 use crate::codes::{self, Findings};
+use crate::isa::Words;
 use crate::syntax::{Argument, Expression};
 use cubin::elf::Relocation;
 use cubin::elf::section as kind;
@@ -46,10 +47,18 @@ pub(super) fn emit(draft: &Draft, places: &Places, findings: &mut Findings) -> V
     let indices = super::tables::symbol_numbers(draft);
     let names = Names { draft, places, indices: &indices };
     let addends = super::tables::addends(draft);
-    (0..draft.sections.len()).map(|number| section(&names, number, addends[number], findings)).collect()
+    let words = Words::default();
+    let section = |number| section(&names, &words, number, addends[number], findings);
+    (0..draft.sections.len()).map(section).collect()
 }
 
-fn section(names: &Names<'_>, number: usize, addends: bool, findings: &mut Findings) -> Emitted {
+fn section<'a>(
+    names: &Names<'a>,
+    words: &Words<'a>,
+    number: usize,
+    addends: bool,
+    findings: &mut Findings,
+) -> Emitted {
     let section = &names.draft.sections[number];
     let mut out = Emitted::default();
     if kind::reserves(section.kind) {
@@ -84,7 +93,7 @@ fn section(names: &Names<'_>, number: usize, addends: bool, findings: &mut Findi
             }
             Body::Instruction(instruction) => {
                 let place = encode::Place { section: number, at, span: item.span };
-                let (word, relocations) = encode::encode(names, instruction, place, findings);
+                let (word, relocations) = encode::encode(names, words, instruction, place, findings);
                 out.bytes.extend(word.to_le_bytes());
                 for found in relocations {
                     out.relocations.push(found);

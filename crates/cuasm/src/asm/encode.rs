@@ -2,12 +2,13 @@
 
 use super::evaluate::{Names, symbol_in};
 use crate::codes::{self, Findings};
-use crate::isa;
+use crate::isa::{self, Words};
 use crate::relocations;
 use crate::syntax::{Argument, Expression, Hole, Instruction};
 use cubin::elf::Relocation;
 use ptx::diagnostic::Diagnostic;
 use ptx::source::Span;
+use sass::Control;
 
 /// Where an instruction stands.
 #[derive(Clone, Copy, Debug)]
@@ -26,9 +27,10 @@ pub(super) fn is_exit(instruction: &Instruction) -> bool {
 }
 
 /// An instruction's word, and the relocations of it. After an error the word is zero.
-pub(super) fn encode(
-    names: &Names<'_>,
-    instruction: &Instruction,
+pub(super) fn encode<'a>(
+    names: &Names<'a>,
+    words: &Words<'a>,
+    instruction: &'a Instruction,
     place: Place,
     findings: &mut Findings,
 ) -> (u128, Vec<Relocation>) {
@@ -53,11 +55,30 @@ pub(super) fn encode(
         );
         return (0, Vec::new());
     };
+    let (text, code) = (instruction.text.as_str(), instruction.control);
+    let plain = instruction.holes.is_empty();
     let mut values = Values { names, instruction, place, relocations: Vec::new(), failed: false, findings };
-    match isa.parse(&instruction.text, instruction.control, place.at, &mut values) {
-        Ok(word) => (word, values.relocations),
+    let mut parse = || isa.parse(text, code, place.at, &mut values);
+    match if plain { words.get(isa, text, code, parse) } else { parse() } {
+        Ok(word) => {
+            let relocations = values.relocations;
+            if let Some((start, message)) = super::align::misaligned(isa, text, word, place.at) {
+                let end = start + text[start..].find([',', ' ']).unwrap_or(text.len() - start);
+                let base = instruction.span.start;
+                let span = Span::new(base + start as u32, base + end as u32);
+                findings.error(codes::OPERAND, span, message);
+            }
+            (word, relocations)
+        }
         Err(error) => {
+            let short = Control { stall: 1, ..code };
+            let stall = !values.failed && isa.parse(text, short, place.at, &mut values).is_ok();
             let Values { relocations, failed, findings, .. } = values;
+            if stall {
+                let message = "a stall count above 11 needs `Y` in front of it";
+                findings.error(codes::CONTROL, instruction.control_span, message);
+                return (0, relocations);
+            }
             // A label without a value has been reported.
             if !failed {
                 let base = instruction.span.start;

@@ -9,6 +9,7 @@
 //!
 //! All go on after an error, so that one run finds all of them.
 
+mod align;
 mod arguments;
 mod attributes;
 mod draft;
@@ -20,6 +21,8 @@ mod kernel;
 mod lint;
 mod sizes;
 mod tables;
+
+pub(crate) use tables::{EXECUTABLE, usual_segments};
 
 use crate::codes::{self, Findings};
 use crate::syntax;

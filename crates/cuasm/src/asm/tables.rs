@@ -12,6 +12,9 @@ use cubin::elf::{self, Contents, Covers, Elf, Place, Relocation};
 use ptx::source::Span;
 use std::collections::HashMap;
 
+/// `ET_EXEC`.
+pub(crate) const EXECUTABLE: u16 = 2;
+
 /// `STT_FUNC`.
 const FUNCTION: u8 = 2;
 
@@ -318,7 +321,8 @@ fn segments(
     findings: &mut Findings,
 ) -> Vec<elf::Segment> {
     if draft.segments.is_empty() {
-        return if file_kind == 2 && !draft.stated { usual_segments(sections) } else { Vec::new() };
+        let usual = file_kind == EXECUTABLE && !draft.stated && !draft.without_segments;
+        return if usual { usual_segments(sections) } else { Vec::new() };
     }
     let mut segments = Vec::new();
     for segment in &draft.segments {
@@ -338,7 +342,7 @@ fn segments(
 }
 
 /// What ptxas writes: the table itself twice, then each run of sections in memory with the same rights.
-fn usual_segments(sections: &[elf::Section]) -> Vec<elf::Segment> {
+pub(crate) fn usual_segments(sections: &[elf::Section]) -> Vec<elf::Segment> {
     const READ: u32 = 4;
     let segment =
         |kind, flags, covers| elf::Segment { kind, flags, align: 8, covers, ..elf::Segment::default() };

@@ -83,7 +83,7 @@ fn instruction(plan: &Plan<'_>, section: usize, place: &Place<'_>, out: &mut Str
 fn text(plan: &Plan<'_>, section: usize, place: &Place<'_>) -> Option<String> {
     let decoded = plan.isa?.decode(place.word)?;
     let mut text = String::new();
-    decoded.print_exact(place.offset, &mut text, |target, out| {
+    plan.residues.print(decoded, place.offset, &mut text, |target, out| {
         let label = plan.labels.code(section, target);
         label.is_some_and(|label| write!(out, "`({label})").is_ok())
     });

@@ -1,11 +1,12 @@
 //! Headers: of the file, of sections, of segments.
 
 use super::plan::{Content, Plan};
+use crate::asm::{EXECUTABLE, usual_segments};
 use crate::defaults::{self, Facts, Reference};
 use crate::names::{self, Kind};
 use crate::syntax::{quoted, string};
 use cubin::elf::section as kind;
-use cubin::elf::{Covers, Place};
+use cubin::elf::{Covers, Place, Segment};
 use std::fmt::Write;
 
 /// The file header: what it says beyond what a header of ptxas 13 for the same device says.
@@ -155,9 +156,19 @@ fn references(plan: &Plan<'_>, index: usize, facts: Facts<'_>, out: &mut String)
     }
 }
 
-/// The segments.
+/// The segments, if they are not those that the sections let expect.
 pub(super) fn segments(plan: &Plan<'_>, out: &mut String) {
+    let executable = plan.elf.header.kind == EXECUTABLE && !plan.stated;
     if plan.elf.segments.is_empty() {
+        if executable {
+            out.push_str("\n\t.__without_segments\n");
+        }
+        return;
+    }
+    // Offsets and sizes follow from what a segment covers.
+    let said = |segment: &Segment| Segment { offset: 0, file_size: 0, memory_size: 0, ..*segment };
+    let usual = usual_segments(&plan.elf.sections);
+    if executable && plan.elf.segments.iter().map(said).eq(usual.iter().map(said)) {
         return;
     }
     out.push_str("\n//--------------------- segments --------------------------\n");

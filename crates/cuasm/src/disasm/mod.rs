@@ -23,20 +23,25 @@ use std::fmt::Write;
 /// # Errors
 /// The bytes are no cubin, or have something that the text form cannot say.
 pub fn disassemble(bytes: &[u8]) -> Result<String, Malformed> {
-    let elf = Elf::parse(bytes)?;
-    let plan = Plan::new(&elf)?;
-    let mut out = String::with_capacity(bytes.len() * 4);
+    let text = write(&Elf::parse(bytes)?, bytes.len())?;
+    // A damaged file may hold what no rule foresees: better no text than one that loses something.
+    let source = ptx::source::Source::new("", text);
+    match crate::assemble(&source) {
+        Ok(again) if again.bytes == bytes => Ok(source.text().to_owned()),
+        _ => Err(Malformed::Form("the text form cannot say everything that is in this file")),
+    }
+}
+
+/// The text, not yet checked. A cubin of so many bytes has a text about four times as long.
+pub(crate) fn write(elf: &Elf, size: usize) -> Result<String, Malformed> {
+    let plan = Plan::new(elf)?;
+    let mut out = String::with_capacity(size * 4);
     header::file(&plan, &mut out);
     for index in 1..elf.sections.len() {
         section(&plan, index, &mut out);
     }
     header::segments(&plan, &mut out);
-    // A damaged file may hold what no rule foresees: better no text than one that loses something.
-    let source = ptx::source::Source::new("", out);
-    match crate::assemble(&source) {
-        Ok(again) if again.bytes == bytes => Ok(source.text().to_owned()),
-        _ => Err(Malformed::Form("the text form cannot say everything that is in this file")),
-    }
+    Ok(out)
 }
 
 fn section(plan: &Plan<'_>, index: usize, out: &mut String) {

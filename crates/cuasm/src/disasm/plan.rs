@@ -3,7 +3,7 @@
 use super::labels::Labels;
 use crate::Malformed;
 use crate::flow::counts::Counts;
-use crate::isa::Isa;
+use crate::isa::{Isa, Residues};
 use cubin::elf::section as kind;
 use cubin::elf::{Elf, Place, Relocation, Section, Symbol};
 use std::cell::OnceCell;
@@ -51,6 +51,7 @@ pub(crate) struct Plan<'a> {
     pub(crate) labels: Labels,
     /// The instruction set; none if it is not known, or has not 128 bits for an instruction.
     pub(crate) isa: Option<Isa>,
+    pub(crate) residues: Residues,
     pub(crate) sm: u32,
     /// Whether offsets do not follow the rule of [`Elf::lay_out`], so that all of them must be written.
     pub(crate) stated: bool,
@@ -91,6 +92,7 @@ impl<'a> Plan<'a> {
             companion: vec![None; count],
             labels: Labels::default(),
             isa: Isa::of(sm),
+            residues: Residues::default(),
             sm,
             stated: !follows_the_rule(elf),
             placed: vec![Vec::new(); count],

@@ -18,6 +18,7 @@ const ALL_BARRIERS: u32 = 16;
 impl Counts {
     /// Takes an instruction into account.
     pub(crate) fn add(&mut self, text: &str) {
+        let text = text.split_once(sass::RESIDUE).map_or(text, |(text, _)| text).trim_end();
         let effects = effects(text);
         self.named = self.named.union(effects.reads).union(effects.writes);
         let head = Instruction::head(text);
@@ -60,6 +61,8 @@ mod tests {
             counts.add(text);
         }
         assert_eq!((counts.registers(), counts.barriers), (10, 2));
+        counts.add("BAR.SYNC 0x1 &residue=0x8000");
+        assert_eq!(counts.barriers, 2);
         counts.add("BAR.SYNC R3, R4");
         assert_eq!(counts.barriers, 16);
     }

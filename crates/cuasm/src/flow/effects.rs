@@ -46,6 +46,20 @@ impl Registers {
         }
     }
 
+    pub(crate) fn contains(self, register: Register) -> bool {
+        let mut one = Self::default();
+        one.insert(register);
+        self.union(one) == self && !one.is_empty()
+    }
+
+    fn remove(&mut self, register: Register) {
+        let mut one = Self::default();
+        one.insert(register);
+        self.vector.iter_mut().zip(one.vector).for_each(|(own, other)| *own &= !other);
+        self.uniform &= !one.uniform;
+        self.predicates &= !one.predicates;
+    }
+
     pub(crate) fn iter(self) -> impl Iterator<Item = Register> {
         let vector = (0..255).filter(move |&at: &u8| self.vector[usize::from(at / 64)] >> (at % 64) & 1 == 1);
         let uniform = (0..128).filter(move |at| self.uniform >> at & 1 == 1);
@@ -80,6 +94,8 @@ impl Registers {
 pub(crate) struct Effects {
     pub(crate) reads: Registers,
     pub(crate) writes: Registers,
+    /// Of those that are read, the upper half of an addend of 64 bits.
+    pub(crate) late: Registers,
 }
 
 /// Instructions that write no register.
@@ -151,6 +167,7 @@ pub(crate) fn effects(text: &str) -> Effects {
     let operands = split(text);
     let written = results(name, &modifiers, &operands);
     let mut effects = Effects::default();
+    let mut factors = Registers::default();
     for operand in Instruction::operands(text) {
         let first = match operand.name {
             Name::Register(number) => Register::Vector(number),
@@ -177,18 +194,28 @@ pub(crate) fn effects(text: &str) -> Effects {
                 result,
             ),
         };
+        let nth = |offset: u8| match first {
+            Register::Vector(number) => Register::Vector(number.saturating_add(offset)),
+            Register::Uniform(number) => Register::Uniform(number.saturating_add(offset)),
+            other => other,
+        };
         let set = if result { &mut effects.writes } else { &mut effects.reads };
-        for offset in 0..count {
-            set.insert(match first {
-                Register::Vector(number) => Register::Vector(number.saturating_add(offset)),
-                Register::Uniform(number) => Register::Uniform(number.saturating_add(offset)),
-                other => other,
-            });
+        (0..count).for_each(|offset| set.insert(nth(offset)));
+        if name == "IMAD" && modifiers.contains(&"WIDE") && !result {
+            match count {
+                2 => effects.late.insert(nth(1)),
+                _ => factors.insert(first),
+            }
         }
     }
-    let all = (0..7).map(Register::Predicate);
+    if !effects.late.is_empty() {
+        // What is a factor too is read early.
+        factors.iter().for_each(|register| effects.late.remove(register));
+    }
+    let mask = operands.last().and_then(|mask| u32::from_str_radix(mask.strip_prefix("0x")?, 16).ok());
+    let all = (0..7).filter(|number| mask.unwrap_or(u32::MAX) >> number & 1 == 1).map(Register::Predicate);
     match name {
-        // All predicates at once.
+        // As many predicates at once as the mask has.
         "R2P" => all.for_each(|predicate| effects.writes.insert(predicate)),
         "P2R" => all.for_each(|predicate| effects.reads.insert(predicate)),
         _ => {}
@@ -267,7 +294,8 @@ fn width(shape: &Shape<'_>, index: usize, result: bool) -> u8 {
         "LD" | "LDG" | "LDS" | "LDL" | "LDC" | "ULDC" | "LDCU" if result => size,
         "ST" | "STG" | "STS" | "STL" | "RED" | "REDG" if !result => size,
         "ATOM" | "ATOMG" | "ATOMS" if has("64") => 2,
-        "LDSM" | "STSM" => modifiers.iter().find_map(|modifier| modifier.parse().ok()).unwrap_or(1),
+        // `.16.MT88.4`: the last number is that of matrices.
+        "LDSM" | "STSM" => modifiers.iter().rev().find_map(|modifier| modifier.parse().ok()).unwrap_or(1),
         "IMAD" | "UIMAD" if has("WIDE") && (result || source == Some(2)) => 2,
         "DADD" | "DMUL" | "DFMA" | "DMNMX" | "DSETP" | "FADD2" | "FMUL2" | "FFMA2" => 2,
         "CS2R" => {
@@ -403,6 +431,9 @@ mod tests {
             ("BSSY B0, 0x100", "", ""),
             ("RET.REL.NODEC R12 0x0", "R12 R13", ""),
             ("CS2R R2, SR_CLOCKLO", "", "R2 R3"),
+            ("LDSM.16.MT88.4 R12, [R30]", "R30", "R12 R13 R14 R15"),
+            ("P2R R24, PR, RZ, 0x9", "P0 P3", "R24"),
+            ("R2P PR, R0.B1, 0x3", "R0", "P0 P1"),
         ] {
             let found = effects(text);
             assert_eq!(

@@ -3,12 +3,20 @@
 //! The hardware checks nothing. An instruction of fixed latency is followed by a count of cycles; one of variable
 //! latency names a scoreboard, and who depends on it waits for that. The walk below keeps, along every path, how long ago
 //! each register was written and which registers each scoreboard still guards.
+//!
+//! What ptxas relies on, and what therefore is no mistake:
+//! - A guard and uniform registers are read when the instruction is issued, so no scoreboard guards them.
+//! - A unit ends its instructions in their order: one without a scoreboard is guarded by that of a later one.
+//! - Units of one queue, such as those of all accesses to memory, take operands in their order: a load need not wait for
+//!   the operands of the store before it.
+//! - Who waits for a result need not wait for the operands of the same instruction.
+//! - Of two instructions with opposite guards a thread carries out one.
 
-use super::effects::{Register, Registers, effects};
-use super::graph::Graph;
+use super::effects::{Effects, Register, Registers, effects};
+use super::graph::{Graph, Step};
 use super::latency::{Class, Consumer, Latencies};
-use sass::{Control, Instruction};
-use std::collections::BTreeMap;
+use super::pending::{Access, BOARDS, Guard, Pending, State};
+use sass::{Control, Instruction, Name};
 
 /// A broken dependence.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,49 +28,6 @@ pub(crate) struct Hazard {
     pub(crate) message: String,
 }
 
-/// Scoreboards.
-const BOARDS: usize = 6;
-
-/// A result on its way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Pending {
-    class: Class,
-    /// Cycles since it was issued.
-    age: u32,
-    offset: u64,
-}
-
-/// What is under way at a place.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct State {
-    results: BTreeMap<Register, Pending>,
-    /// For each scoreboard registers that will be written, and who writes them.
-    writes: [BTreeMap<Register, u64>; BOARDS],
-    /// For each scoreboard registers that will be read.
-    reads: [BTreeMap<Register, u64>; BOARDS],
-}
-
-/// No fixed latency is longer.
-const LONGEST: u32 = 64;
-
-impl State {
-    /// Adds what is under way on another path. Whether that changed anything.
-    fn join(&mut self, other: &Self) -> bool {
-        let before = self.clone();
-        for (&register, &pending) in &other.results {
-            let kept = self.results.entry(register).or_insert(pending);
-            if pending.age < kept.age {
-                *kept = pending;
-            }
-        }
-        for board in 0..BOARDS {
-            self.writes[board].extend(&other.writes[board]);
-            self.reads[board].extend(&other.reads[board]);
-        }
-        *self != before
-    }
-}
-
 /// The broken dependences of a function.
 pub(crate) fn hazards(graph: &Graph, latencies: &Latencies) -> Vec<Hazard> {
     let mut entries: Vec<Option<State>> = vec![None; graph.blocks.len()];
@@ -70,11 +35,13 @@ pub(crate) fn hazards(graph: &Graph, latencies: &Latencies) -> Vec<Hazard> {
         *first = Some(State::default());
     }
     let mut work: Vec<usize> = (0..graph.blocks.len()).rev().collect();
+    let mut waiting = vec![true; graph.blocks.len()];
     // Each block's state only grows, and ages only fall.
     while let Some(number) = work.pop() {
+        waiting[number] = false;
         let mut state = entries[number].clone().unwrap_or_default();
-        for index in graph.blocks[number].steps.clone() {
-            step(graph, index, latencies, &mut state, &mut |_| {});
+        for step in &graph.steps[graph.blocks[number].steps.clone()] {
+            self::step(step, latencies, &mut state, &mut |_| {});
         }
         for &next in &graph.blocks[number].next {
             let changed = match &mut entries[next] {
@@ -84,7 +51,7 @@ pub(crate) fn hazards(graph: &Graph, latencies: &Latencies) -> Vec<Hazard> {
                     true
                 }
             };
-            if changed && !work.contains(&next) {
+            if changed && !std::mem::replace(&mut waiting[next], true) {
                 work.push(next);
             }
         }
@@ -92,22 +59,15 @@ pub(crate) fn hazards(graph: &Graph, latencies: &Latencies) -> Vec<Hazard> {
     let mut found = Vec::new();
     for (number, block) in graph.blocks.iter().enumerate() {
         let mut state = entries[number].clone().unwrap_or_default();
-        for index in block.steps.clone() {
-            step(graph, index, latencies, &mut state, &mut |hazard| found.push(hazard));
+        for step in &graph.steps[block.steps.clone()] {
+            self::step(step, latencies, &mut state, &mut |hazard| found.push(hazard));
         }
     }
     found
 }
 
 /// Goes over an instruction.
-fn step(
-    graph: &Graph,
-    index: usize,
-    latencies: &Latencies,
-    state: &mut State,
-    report: &mut impl FnMut(Hazard),
-) {
-    let step = &graph.steps[index];
+fn step(step: &Step, latencies: &Latencies, state: &mut State, report: &mut impl FnMut(Hazard)) {
     let control = Control::of(step.word);
     let Some(text) = &step.text else {
         // Nobody knows what it does.
@@ -115,107 +75,175 @@ fn step(
         return;
     };
     let head = Instruction::head(text);
-    for board in (0..BOARDS).filter(|board| control.wait_mask >> board & 1 == 1) {
-        state.writes[board].clear();
-        state.reads[board].clear();
-    }
+    state.wait((0..BOARDS).filter(|board| control.wait_mask >> board & 1 == 1));
     if head.starts_with("DEPBAR") {
         // It waits until few enough are left; which those are depends on the order in which they end.
-        for board in (0..BOARDS).filter(|board| text.contains(&format!("SB{board}"))) {
-            state.writes[board].clear();
-            state.reads[board].clear();
-        }
+        state.wait((0..BOARDS).filter(|board| text.contains(&format!("SB{board}"))));
     }
-    let effects = effects(text);
-    let guard = guard(text);
     let class = latencies.class(head);
-    let offset = step.offset;
-    let mut say = |on: u64, message: String| report(Hazard { offset, on, message });
-    for register in effects.reads.iter() {
-        let consumer = if guard == Some(register) { Consumer::Guard } else { Consumer::Class(class) };
-        if let Some(pending) = state.results.get(&register)
-            && let Some(cycles) = latencies.cycles(pending.class, consumer)
-            && pending.age < cycles
-        {
-            let message = format!(
-                "{register} is read {} after it was written, which takes {cycles}",
-                count(pending.age)
-            );
-            say(pending.offset, message);
+    let unit = match class {
+        Some(Class::Variable(unit)) => Some(unit),
+        _ => None,
+    };
+    let issue = Issue {
+        access: Access {
+            offset: step.offset,
+            guard: guard(text),
+            unit,
+            ends: board(control.write_scoreboard),
+        },
+        class,
+        effects: effects(text),
+        late: latencies.late(head),
+        control,
+    };
+    issue.reads(state, latencies, report);
+    issue.writes(state, report);
+    let reused = if text.contains(".reuse") { reused(text) } else { Registers::default() };
+    for register in reused.iter().filter(|&register| issue.effects.writes.contains(register)) {
+        let message = format!("{register} is kept for the next instruction, but this one writes it");
+        report(Hazard { offset: step.offset, on: step.offset, message });
+    }
+    issue.apply(state);
+}
+
+/// An instruction that is issued.
+struct Issue {
+    access: Access,
+    class: Option<Class>,
+    effects: Effects,
+    /// How much later it reads the upper half of an addend.
+    late: u32,
+    control: Control,
+}
+
+impl Issue {
+    /// Says what is wrong, unless one of the two instructions is not carried out.
+    fn say(&self, other: Access, report: &mut impl FnMut(Hazard), message: impl FnOnce() -> String) {
+        if !self.access.excludes(other) {
+            report(Hazard { offset: self.access.offset, on: other.offset, message: message() });
         }
-        for board in 0..BOARDS {
-            if let Some(&on) = state.writes[board].get(&register) {
-                say(
-                    on,
-                    format!("{register} is read without waiting for scoreboard {board}, which guards it"),
-                );
+    }
+
+    fn is_guard(&self, register: Register) -> bool {
+        self.access.guard.is_some_and(|guard| guard.register == register)
+    }
+
+    fn reads(&self, state: &State, latencies: &Latencies, report: &mut impl FnMut(Hazard)) {
+        for register in self.effects.reads.iter() {
+            let consumer = match register {
+                _ if self.is_guard(register) => Consumer::Guard,
+                Register::Predicate(_) | Register::UniformPredicate(_) => Consumer::Predicate(self.class),
+                _ => Consumer::Class(self.class),
+            };
+            let late = if self.effects.late.contains(register) { self.late } else { 0 };
+            if let Some(pending) = state.results.get(&register)
+                && let Some(cycles) = latencies.cycles(pending.class, consumer)
+                && pending.age + late < cycles
+            {
+                self.say(pending.access, report, || {
+                    let age = count(pending.age);
+                    format!("{register} is read {age} after it was written, which takes {}", cycles - late)
+                });
+            }
+            for (board, writes) in state.writes.iter().enumerate() {
+                if let Some(&other) = writes.get(&register) {
+                    self.say(other, report, || {
+                        format!("{register} is read without waiting for scoreboard {board}, which guards it")
+                    });
+                }
+            }
+            if let Some(&other) = state.unguarded.get(&register) {
+                self.say(other, report, || {
+                    format!("{register} is read, but the instruction that writes it sets no scoreboard")
+                });
             }
         }
     }
-    for register in effects.writes.iter() {
-        for board in 0..BOARDS {
-            if let Some(&on) = state.writes[board].get(&register) {
-                say(
-                    on,
-                    format!(
-                        "{register} is written without waiting for scoreboard {board}, whose instruction writes it too"
-                    ),
-                );
-            }
-            if let Some(&on) = state.reads[board].get(&register) {
-                say(
-                    on,
-                    format!(
-                        "{register} is written without waiting for scoreboard {board}, whose instruction still reads it"
-                    ),
-                );
+
+    fn writes(&self, state: &State, report: &mut impl FnMut(Hazard)) {
+        for register in self.effects.writes.iter() {
+            for board in 0..BOARDS {
+                if let Some(&other) = state.writes[board].get(&register)
+                    && !self.access.in_order_with(other)
+                {
+                    self.say(other, report, || {
+                        format!(
+                            "{register} is written without waiting for scoreboard {board}, whose instruction writes it too"
+                        )
+                    });
+                }
+                if let Some(&other) = state.reads[board].get(&register)
+                    && !self.access.queued_with(other)
+                {
+                    self.say(other, report, || {
+                        format!(
+                            "{register} is written without waiting for scoreboard {board}, whose instruction still reads it"
+                        )
+                    });
+                }
             }
         }
     }
-    if class == Some(Class::Variable) && control.write_scoreboard.is_none() && !effects.writes.is_empty() {
-        say(
-            offset,
-            "this instruction's result comes at no fixed time, but it sets no write scoreboard".to_owned(),
-        );
+
+    fn apply(&self, state: &mut State) {
+        let Self { access, control, effects, .. } = self;
+        let fixed = self.class.filter(|class| matches!(class, Class::Fixed(_)));
+        let fixed = fixed.filter(|_| control.write_scoreboard.is_none());
+        let result = fixed.map(|class| Pending { class, age: 0, access: *access });
+        state.write(effects.writes, result);
+        let accesses = effects.writes.iter().map(|register| (register, *access));
+        match access.ends {
+            Some(board) => {
+                state.writes[board].extend(accesses);
+                let State { writes, unguarded, .. } = state;
+                unguarded.retain(|&register, earlier| {
+                    let ends_before = earlier.in_order_with(*access);
+                    if ends_before {
+                        writes[board].insert(register, *earlier);
+                    }
+                    !ends_before
+                });
+            }
+            None if access.unit.is_some() => state.unguarded.extend(accesses),
+            None => {}
+        }
+        if let Some(board) = board(control.read_scoreboard) {
+            let at_issue = |register| matches!(register, Register::Uniform(_)) || self.is_guard(register);
+            let reads = effects.reads.iter().filter(|&register| !at_issue(register));
+            state.reads[board].extend(reads.map(|register| (register, *access)));
+        }
+        state.pass(control.stall);
     }
-    apply(state, control, effects.reads, effects.writes, class, offset);
+}
+
+/// The registers whose operands have a reuse flag.
+fn reused(text: &str) -> Registers {
+    let mut found = Registers::default();
+    for operand in Instruction::operands(text) {
+        let token = text[operand.at..].split([',', ' ', ']']).next().unwrap_or("");
+        if let (Name::Register(number), true) = (operand.name, token.contains(".reuse")) {
+            found.insert(Register::Vector(number));
+        }
+    }
+    found
+}
+
+/// A scoreboard that the hardware has.
+fn board(number: Option<u8>) -> Option<usize> {
+    number.map(usize::from).filter(|&number| number < BOARDS)
 }
 
 fn count(cycles: u32) -> String {
     if cycles == 1 { "1 cycle".to_owned() } else { format!("{cycles} cycles") }
 }
 
-/// The register of an instruction's guard.
-fn guard(text: &str) -> Option<Register> {
-    let guard = text.strip_prefix('@')?.trim_start_matches('!');
+/// The guard of an instruction.
+fn guard(text: &str) -> Option<Guard> {
+    let guard = text.strip_prefix('@')?;
+    let (negated, guard) = guard.strip_prefix('!').map_or((false, guard), |rest| (true, rest));
     let (uniform, guard) = guard.strip_prefix('U').map_or((false, guard), |rest| (true, rest));
     let number = guard.strip_prefix('P')?.split(' ').next()?.parse().ok()?;
-    Some(if uniform { Register::UniformPredicate(number) } else { Register::Predicate(number) })
-}
-
-fn apply(
-    state: &mut State,
-    control: Control,
-    reads: Registers,
-    writes: Registers,
-    class: Option<Class>,
-    offset: u64,
-) {
-    for register in writes.iter() {
-        state.results.remove(&register);
-        if let (Some(class @ Class::Fixed(_)), None) = (class, control.write_scoreboard) {
-            state.results.insert(register, Pending { class, age: 0, offset });
-        }
-    }
-    let board = |number: Option<u8>| number.map(usize::from).filter(|&number| number < BOARDS);
-    if let Some(board) = board(control.write_scoreboard) {
-        state.writes[board].extend(writes.iter().map(|register| (register, offset)));
-    }
-    if let Some(board) = board(control.read_scoreboard) {
-        state.reads[board].extend(reads.iter().map(|register| (register, offset)));
-    }
-    state.results.retain(|_, pending| {
-        pending.age += u32::from(control.stall);
-        pending.age < LONGEST
-    });
+    let register = if uniform { Register::UniformPredicate(number) } else { Register::Predicate(number) };
+    Some(Guard { register, negated })
 }

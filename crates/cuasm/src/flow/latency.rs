@@ -4,11 +4,15 @@
 //!
 //! ```text
 //! class NAME MNEMONIC...              these instructions have a fixed latency and belong together
-//! variable MNEMONIC...                these need a scoreboard
-//! latency PRODUCER CONSUMER CYCLES    measured: with one cycle less the old value is read
+//! variable QUEUE UNIT MNEMONIC...     these need a scoreboard; a unit ends its instructions in their order, and units of one
+//!                                     queue take operands in their order
+//! latency PRODUCER CONSUMER CYCLES HOW  from the issue of the one to that of the other: `measured`, the `least` of what was
+//!                                     measured for this producer, or what `ptxas` leaves
+//! late MNEMONIC CYCLES                it reads the upper half of its addend so much later
 //! ```
 //!
-//! A consumer is a class, `guard` (a predicate before an instruction), `variable`, or `any` other. A mnemonic is a name with
+//! A consumer is a class, `guard` (a predicate before an instruction), `predicate` (one as an operand), `variable`, or `any`
+//! other. A mnemonic is a name with
 //! as many modifiers as matter: `IMAD.WIDE` is asked before `IMAD`. `#` begins a comment.
 
 use std::collections::HashMap;
@@ -18,7 +22,9 @@ use std::collections::HashMap;
 pub(crate) struct Latencies {
     classes: HashMap<&'static str, Class>,
     names: Vec<&'static str>,
+    units: Vec<(&'static str, &'static str)>,
     cycles: HashMap<(u16, u16), u32>,
+    late: HashMap<&'static str, u32>,
 }
 
 /// What a mnemonic is.
@@ -27,19 +33,33 @@ pub(crate) enum Class {
     /// Its result is there after a number of cycles that depends on who reads it.
     Fixed(u16),
     /// Its result is there when a scoreboard says so.
-    Variable,
+    Variable(Unit),
+}
+
+/// How a number is known.
+const HOW: [&str; 3] = ["measured", "least", "ptxas"];
+
+/// What carries out an instruction of variable latency.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Unit {
+    /// Where it waits for its operands to be taken.
+    pub(crate) queue: u16,
+    number: u16,
 }
 
 /// The numbers of the consumers that are no classes.
 const ANY: u16 = u16::MAX;
 const GUARD: u16 = u16::MAX - 1;
 const VARIABLE: u16 = u16::MAX - 2;
+const PREDICATE: u16 = u16::MAX - 3;
 
 /// Who reads a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Consumer {
     /// An instruction of a class, as an operand.
     Class(Option<Class>),
+    /// An instruction of a class, as a predicate that is an operand.
+    Predicate(Option<Class>),
     /// Any instruction, as its guard.
     Guard,
 }
@@ -74,16 +94,29 @@ impl Latencies {
                 self.names.push(words.next()?);
                 self.classes.extend(words.map(|name| (name, class)));
             }
-            Some("variable") => self.classes.extend(words.map(|name| (name, Class::Variable))),
+            Some("variable") => {
+                let queue = words.next()?;
+                let number = self.units.len();
+                self.units.push((queue, words.next()?));
+                let queue = self.units.iter().position(|unit| unit.0 == queue)? as u16;
+                let class = Class::Variable(Unit { queue, number: number as u16 });
+                self.classes.extend(words.map(|name| (name, class)));
+            }
+            Some("late") => {
+                let name = words.next()?;
+                self.late.insert(name, words.next()?.parse().ok()?);
+            }
             Some("latency") => {
                 let producer = self.number(words.next()?)?;
                 let consumer = match words.next()? {
                     "any" => ANY,
                     "guard" => GUARD,
                     "variable" => VARIABLE,
+                    "predicate" => PREDICATE,
                     name => self.number(name)?,
                 };
                 self.cycles.insert((producer, consumer), words.next()?.parse().ok()?);
+                words.next().filter(|how| HOW.contains(how))?;
             }
             Some(_) => return None,
         }
@@ -96,24 +129,87 @@ impl Latencies {
 
     /// What an instruction is, by its name with modifiers.
     pub(crate) fn class(&self, head: &str) -> Option<Class> {
-        let mut name = head;
-        loop {
-            if let Some(&class) = self.classes.get(name) {
-                return Some(class);
-            }
-            name = name.rsplit_once('.')?.0;
-        }
+        find(&self.classes, head)
+    }
+
+    /// How many cycles later than its other operands an instruction reads the upper half of its addend.
+    pub(crate) fn late(&self, head: &str) -> u32 {
+        find(&self.late, head).unwrap_or(0)
     }
 
     /// Cycles from the issue of a producer to that of a consumer; none if nothing has been measured.
     pub(crate) fn cycles(&self, producer: Class, consumer: Consumer) -> Option<u32> {
         let Class::Fixed(producer) = producer else { return None };
-        let consumer = match consumer {
-            Consumer::Guard => GUARD,
-            Consumer::Class(Some(Class::Fixed(class))) => class,
-            Consumer::Class(Some(Class::Variable)) => VARIABLE,
-            Consumer::Class(None) => ANY,
+        let class = |class| match class {
+            Some(Class::Fixed(class)) => class,
+            Some(Class::Variable(_)) => VARIABLE,
+            None => ANY,
         };
-        self.cycles.get(&(producer, consumer)).or_else(|| self.cycles.get(&(producer, ANY))).copied()
+        let (first, second) = match consumer {
+            Consumer::Guard => (GUARD, ANY),
+            Consumer::Class(found) => (class(found), ANY),
+            Consumer::Predicate(found) => (PREDICATE, class(found)),
+        };
+        [first, second, ANY].iter().find_map(|&consumer| self.cycles.get(&(producer, consumer))).copied()
+    }
+}
+
+/// What is said of a name with modifiers, or with as many of the first of them as anything is said of.
+fn find<T: Copy>(table: &HashMap<&'static str, T>, head: &str) -> Option<T> {
+    let mut name = head;
+    loop {
+        if let Some(&found) = table.get(name) {
+            return Some(found);
+        }
+        name = name.rsplit_once('.')?.0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    const TABLE: &str = include_str!("../../latencies/sm_90.latency");
+    const RESULTS: &str = include_str!("../../silicon/sm_90.results");
+
+    /// `latency/PRODUCER/CONSUMER 4 ok ...` or `... at most 1 ok ...`: the classes' numbers, and the cycles.
+    fn result(table: &Latencies, line: &str) -> Option<((u16, u16), u32)> {
+        let mut words = line.strip_prefix("latency/")?.split(' ');
+        let (producer, consumer) = words.next()?.split_once('/')?;
+        let Class::Fixed(producer) = table.class(producer)? else { return None };
+        let consumer = match consumer {
+            "guard" => GUARD,
+            name => match table.class(name)? {
+                Class::Fixed(class) => class,
+                Class::Variable(_) => VARIABLE,
+            },
+        };
+        let cycles = words.find_map(|word| word.parse().ok())?;
+        Some(((producer, consumer), cycles))
+    }
+
+    #[test]
+    fn what_is_called_measured_was_measured() {
+        let table = Latencies::read(TABLE).expect("a table");
+        let mut largest: BTreeMap<(u16, u16), u32> = BTreeMap::new();
+        for (pair, cycles) in RESULTS.lines().filter_map(|line| result(&table, line)) {
+            let kept = largest.entry(pair).or_default();
+            *kept = cycles.max(*kept);
+        }
+        let mut rows = 0;
+        for line in TABLE.lines().filter(|line| line.ends_with(" measured")) {
+            let words: Vec<&str> = line.split(' ').collect();
+            let producer = table.number(words[1]).expect("a class");
+            let consumer = match words[2] {
+                "guard" => GUARD,
+                "variable" => VARIABLE,
+                name => table.number(name).expect("a class"),
+            };
+            let cycles = words[3].parse().expect("a number");
+            assert_eq!(largest.get(&(producer, consumer)), Some(&cycles), "{line}");
+            rows += 1;
+        }
+        assert!(rows > 40, "{rows}");
     }
 }

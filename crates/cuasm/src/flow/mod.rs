@@ -5,5 +5,6 @@ pub(crate) mod effects;
 pub(crate) mod graph;
 pub(crate) mod hazards;
 pub(crate) mod latency;
+mod pending;
 
 pub use graph::dot;

@@ -1,0 +1,155 @@
+//! What is under way at a place of the code: results that are not there yet, operands that are still to be read.
+
+use super::effects::{Register, Registers};
+use super::latency::{Class, Unit};
+use std::collections::BTreeMap;
+
+/// Scoreboards.
+pub(super) const BOARDS: usize = 6;
+
+/// No fixed latency is longer.
+const LONGEST: u32 = 64;
+
+/// The predicate under which an instruction is carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Guard {
+    pub(super) register: Register,
+    pub(super) negated: bool,
+}
+
+/// An instruction that reads or writes a register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Access {
+    pub(super) offset: u64,
+    /// Its guard, as long as that has the value that it had then.
+    pub(super) guard: Option<Guard>,
+    /// The unit that carries it out, if its latency is variable.
+    pub(super) unit: Option<Unit>,
+    /// The scoreboard that its results release.
+    pub(super) ends: Option<usize>,
+}
+
+impl Access {
+    /// Whether a thread that carries out the one does not carry out the other.
+    pub(super) fn excludes(self, other: Self) -> bool {
+        match (self.guard, other.guard) {
+            (Some(one), Some(other)) => one.register == other.register && one.negated != other.negated,
+            _ => false,
+        }
+    }
+
+    /// Whether the one ends before the other, because one unit carries out both in their order.
+    pub(super) fn in_order_with(self, other: Self) -> bool {
+        self.unit.is_some() && self.unit == other.unit
+    }
+
+    /// Whether the operands of the one are taken before those of the other, so before it writes anything.
+    pub(super) fn queued_with(self, other: Self) -> bool {
+        let queue = |access: Self| access.unit.map(|unit| unit.queue);
+        queue(self).is_some() && queue(self) == queue(other)
+    }
+
+    /// What is known of both of two paths.
+    fn join(&mut self, other: Self) {
+        if other.offset < self.offset {
+            self.offset = other.offset;
+        }
+        if self.guard != other.guard {
+            self.guard = None;
+        }
+        if self.unit != other.unit {
+            self.unit = None;
+        }
+        if self.ends != other.ends {
+            self.ends = None;
+        }
+    }
+}
+
+/// A result of fixed latency on its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Pending {
+    pub(super) class: Class,
+    /// Cycles since it was issued.
+    pub(super) age: u32,
+    pub(super) access: Access,
+}
+
+type Accesses = BTreeMap<Register, Access>;
+
+/// What is under way.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct State {
+    pub(super) results: BTreeMap<Register, Pending>,
+    /// For each scoreboard registers that will be written, and who writes them.
+    pub(super) writes: [Accesses; BOARDS],
+    /// For each scoreboard registers that will be read.
+    pub(super) reads: [Accesses; BOARDS],
+    /// Results of variable latency that no scoreboard guards so far. The next scoreboard that an instruction of the same unit
+    /// sets does.
+    pub(super) unguarded: Accesses,
+}
+
+impl State {
+    /// Adds what is under way on another path. Whether that changed anything.
+    pub(super) fn join(&mut self, other: &Self) -> bool {
+        let before = self.clone();
+        for (&register, &pending) in &other.results {
+            let kept = self.results.entry(register).or_insert(pending);
+            if pending.age < kept.age {
+                (kept.age, kept.class) = (pending.age, pending.class);
+            }
+            kept.access.join(pending.access);
+        }
+        let sets = |state: &Self| {
+            let boards = state.writes.iter().chain(&state.reads);
+            boards.chain([&state.unguarded]).cloned().collect::<Vec<_>>()
+        };
+        let own = self.writes.iter_mut().chain(&mut self.reads).chain([&mut self.unguarded]);
+        for (own, other) in own.zip(sets(other)) {
+            for (register, access) in other {
+                own.entry(register).or_insert(access).join(access);
+            }
+        }
+        *self != before
+    }
+
+    /// Waits for scoreboards. Who has written its results has read its operands.
+    pub(super) fn wait(&mut self, boards: impl Iterator<Item = usize>) {
+        for board in boards {
+            self.writes[board].clear();
+            self.reads[board].clear();
+            self.reads.iter_mut().for_each(|reads| reads.retain(|_, access| access.ends != Some(board)));
+        }
+    }
+
+    /// Puts a result of fixed latency on its way, and takes those off that it replaces.
+    pub(super) fn write(&mut self, writes: Registers, result: Option<Pending>) {
+        for register in writes.iter() {
+            self.results.remove(&register);
+            self.unguarded.remove(&register);
+            self.results.extend(result.map(|pending| (register, pending)));
+            if matches!(register, Register::Predicate(_) | Register::UniformPredicate(_)) {
+                self.forget(register);
+            }
+        }
+    }
+
+    /// A predicate gets another value.
+    fn forget(&mut self, predicate: Register) {
+        let sets = self.writes.iter_mut().chain(&mut self.reads).chain([&mut self.unguarded]);
+        let accesses = sets.flat_map(BTreeMap::values_mut);
+        let pending = self.results.values_mut().map(|pending| &mut pending.access);
+        for access in accesses.chain(pending) {
+            access.guard = access.guard.filter(|guard| guard.register != predicate);
+        }
+    }
+
+    /// Lets cycles pass.
+    pub(super) fn pass(&mut self, cycles: u8) {
+        self.results.retain(|_, pending| {
+            pending.age += u32::from(cycles);
+            pending.age < LONGEST
+        });
+    }
+}
