@@ -244,7 +244,7 @@ impl Context {
         self.usable()?;
         self.refuse_capture(stream)?;
         self.streams.settle(stream);
-        self.device.pools().settle();
+        self.device.process().pools.settle();
         self.usable()
     }
 
@@ -266,7 +266,7 @@ impl Context {
         self.usable()?;
         self.nothing_captured()?;
         self.drain()?;
-        self.device.pools().settle();
+        self.device.process().pools.settle();
         self.usable()
     }
 }

@@ -323,6 +323,13 @@ impl super::Contents {
 }
 
 impl Context {
+    /// Makes a graph ready to be launched: its memory is taken.
+    pub fn upload_graph(&self, exec: &Exec) -> Result<()> {
+        self.usable()?;
+        exec.allocated.iter().for_each(GraphAllocation::count);
+        Ok(())
+    }
+
     /// Launches a graph: behind what was submitted to the stream, and behind earlier launches of it.
     pub fn launch_graph(&self, exec: &Arc<Exec>, stream: &Arc<Stream>) -> Result<()> {
         self.usable()?;
@@ -339,6 +346,7 @@ impl Context {
             return Err(Error::InvalidValue);
         }
         for allocation in &exec.allocated {
+            allocation.count();
             allocation.set_live(true);
         }
         for &address in &exec.freed {
