@@ -106,15 +106,14 @@ impl Plan {
 
     /// Adds the steps of a graph.
     fn lay_out(&mut self, graph: &Graph) -> std::result::Result<(), Refusal> {
-        let conditions = lock(&graph.contents).conditions.clone();
-        let nodes = graph.nodes();
-        let decides = |condition: &Arc<Condition>| {
-            nodes.iter().any(|node| matches!(node.task(), Task::Conditional(c) if c.condition.handle() == condition.handle()))
-        };
-        if !conditions.iter().all(decides) {
+        // A body's are those of the graph that it lies in.
+        let deciding = graph.deciding();
+        let unused = |condition: &Arc<Condition>| !deciding.contains(&condition.handle());
+        if !graph.body && lock(&graph.conditions).iter().any(unused) {
             let reason = RefusalReason::ConditionUnused;
             return Err(Refusal { error: Error::InvalidValue, reason, node: None });
         }
+        let nodes = graph.nodes();
         // The first and the last step of each node.
         let mut ends = HashMap::new();
         for node in &nodes {

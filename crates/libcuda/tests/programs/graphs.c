@@ -301,6 +301,23 @@ static void conditions(void) {
         OK(cuGraphExecDestroy(exec));
         OK(cuGraphDestroy(graph));
     }
+    /* A body's nodes decide by values of the outer graph, and the other way round. */
+    uint64_t inner;
+    CUgraph *nested;
+    OK(cuGraphCreate((void **)&graph, 0));
+    OK(cuGraphConditionalHandleCreate(&handle, graph, NULL, 1, 1));
+    OK(cuGraphConditionalHandleCreate(&inner, graph, NULL, 1, 1));
+    add_conditional(graph, handle, 0, 1, &bodies, &node);
+    CUgraphExec exec_of_unused;
+    EXPECT(1, cuGraphInstantiateWithFlags(&exec_of_unused, graph, 0));
+    add_conditional(bodies[0], inner, 0, 1, &nested, &node);
+    OK(cuGraphConditionalHandleCreate(&inner, nested[0], NULL, 0, 1));
+    add_conditional(graph, inner, 0, 1, &nested, &node);
+    CUgraphExec nest = instantiate(graph);
+    OK(cuGraphLaunch(nest, NULL));
+    OK(cuCtxSynchronize());
+    OK(cuGraphExecDestroy(nest));
+    OK(cuGraphDestroy(graph));
     NodeParams wrong = {.type = CONDITIONAL, .conditional = {.handle = 12345, .type = 0, .size = 1}};
     OK(cuGraphCreate((void **)&graph, 0));
     EXPECT(1, cuGraphAddNode(&node, graph, NULL, 0, &wrong));
