@@ -146,7 +146,8 @@ impl Context {
         }
         let find = || lock(&process.allocations).get(&address).filter(|known| fits(known.kind)).cloned();
         let Some(known) = find() else {
-            let of_graph = fits(MemoryKind::Device) && self.device().graph_memory().free(address)?;
+            let of_graph = fits(MemoryKind::Device)
+                && self.device().graph_memory().free(address, self.legacy_stream().marker())?;
             return if of_graph { Ok(()) } else { Err(Error::InvalidValue) };
         };
         self.drain()?;

@@ -148,7 +148,10 @@ impl Pools {
     /// The program has waited for something: pools give back what they need not keep.
     pub(crate) fn settle(&self) {
         let pools: Vec<Arc<Pool>> = lock(&self.all).iter().filter_map(Weak::upgrade).collect();
-        pools.iter().for_each(|pool| pool.trim(lock(&pool.state).statistics.release_threshold));
+        for pool in pools {
+            let keep = lock(&pool.state).statistics.release_threshold;
+            pool.trim(keep);
+        }
     }
 
     fn make(&self, home: Home, sharing: Sharing, memory: Arc<DeviceMemory>, most: u64) -> Arc<Pool> {
@@ -474,7 +477,7 @@ impl Context {
         }
         drop(allocations);
         let Some(allocation) = known else {
-            return if self.device().graph_memory().free(address)? {
+            return if self.device().graph_memory().free(address, stream.marker())? {
                 Ok(())
             } else {
                 Err(Error::InvalidValue)

@@ -349,13 +349,14 @@ impl Context {
             allocation.set_live(true);
         }
         for &address in &exec.freed {
-            memory.free(address)?;
+            memory.free(address, stream.marker())?;
         }
         let (waits, recorded) = Exec::events(&plan);
         let previous = state.last.take().filter(|marker| !marker.passed() && !marker.is_of(stream));
         let records = recorded.iter().map(|(index, _, record)| (*index, Arc::clone(record))).collect();
         let launch = GraphLaunch { plan, source, waits, records, previous };
         let marker = self.submit_now(stream, Operation::Graph(Box::new(launch)))?;
+        exec.allocated.iter().for_each(|allocation| allocation.used_until(marker.clone()));
         state.last = Some(marker);
         for (_, event, record) in recorded {
             event.recorded(Marker::at(&record), record);

@@ -14,6 +14,7 @@ use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::lock;
 use crate::memory::MemoryKind;
+use crate::stream::Marker;
 use machine::memory::DeviceMemory;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -65,12 +66,15 @@ impl GraphMemory {
         used.iter().filter(fits).find(|known| GraphAllocation::is_unused(known)).cloned()
     }
 
-    /// Frees what a graph has allocated at an address; whether there is such.
-    pub(crate) fn free(&self, address: u64) -> Result<bool> {
+    /// Frees what a graph has allocated at an address, at a place in a stream's order; whether there is such.
+    pub(crate) fn free(&self, address: u64, place: Marker) -> Result<bool> {
         let found = lock(&self.known).get(&address).and_then(Weak::upgrade);
         match found {
             None => Ok(false),
-            Some(allocation) if allocation.set_live(false) => Ok(true),
+            Some(allocation) if allocation.set_live(false) => {
+                allocation.used_until(place);
+                Ok(true)
+            }
             Some(_) => Err(Error::InvalidValue),
         }
     }
@@ -88,6 +92,8 @@ pub struct GraphAllocation {
     live: AtomicBool,
     /// Whether it is among what counts as used.
     counted: AtomicBool,
+    /// The place in a stream's order behind which it is not used, unless it is live.
+    last: Mutex<Option<Marker>>,
 }
 
 impl GraphAllocation {
@@ -119,6 +125,7 @@ impl GraphAllocation {
             bytes,
             live: AtomicBool::new(false),
             counted: AtomicBool::new(false),
+            last: Mutex::default(),
         });
         lock(&made.account.known).insert(address, Arc::downgrade(&made));
         Ok(made)
@@ -146,7 +153,12 @@ impl GraphAllocation {
 
     /// Whether nobody but the account knows of it, and nothing is in it.
     fn is_unused(self: &Arc<Self>) -> bool {
-        !self.is_live() && Arc::strong_count(self) == 1
+        let passed = || lock(&self.last).as_ref().is_none_or(Marker::passed);
+        !self.is_live() && Arc::strong_count(self) == 1 && passed()
+    }
+
+    pub(super) fn used_until(&self, place: Marker) {
+        *lock(&self.last) = Some(place);
     }
 
     pub(super) fn is_live(&self) -> bool {

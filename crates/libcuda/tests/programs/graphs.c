@@ -368,6 +368,7 @@ static void memory(void) {
     OK(cuDeviceGraphMemTrim(0));
     OK(cuMemsetD8_v2(params.address, 1, 1000));
     OK(cuMemFreeAsync(params.address, NULL));
+    OK(cuCtxSynchronize());
     OK(cuDeviceGetGraphMemAttribute(0, 0, &used));
     TRUE(used == 1000);
     OK(cuDeviceGraphMemTrim(0));
