@@ -167,7 +167,7 @@ impl Context {
     }
 
     /// The calling thread's default stream.
-    pub fn per_thread_stream(&self) -> Arc<Stream> {
+    pub fn per_thread_stream(&self) -> Result<Arc<Stream>> {
         self.streams.per_thread()
     }
 
@@ -177,7 +177,7 @@ impl Context {
         let kind = if non_blocking { Kind::NonBlocking } else { Kind::Blocking };
         let priority = priority.clamp(priority::GREATEST, priority::LEAST);
         self.device.gate().announce(priority);
-        Ok(self.streams.create(kind, priority))
+        self.streams.create(kind, priority)
     }
 
     /// Gives a stream up; what was submitted to it still runs.
@@ -239,12 +239,32 @@ impl Context {
         }
     }
 
+    /// Records an event behind all work of the context.
+    pub fn record_all(&self, event: &Arc<Event>) -> Result<()> {
+        self.usable()?;
+        self.nothing_captured()?;
+        let markers = self.streams.markers();
+        let stream = self.streams.create(Kind::NonBlocking, 0)?;
+        let wait = |marker| self.submit_now(&stream, Operation::Wait(marker)).map(drop);
+        let recorded = markers.into_iter().try_for_each(wait).and_then(|()| self.record(event, &stream));
+        self.streams.remove(&stream);
+        recorded
+    }
+
+    /// Lets all later work of the context wait for an event.
+    pub fn wait_all(&self, event: &Event) -> Result<()> {
+        self.usable()?;
+        self.nothing_captured()?;
+        event.usable()?;
+        event.marker().map_or(Ok(()), |marker| self.streams.await_everywhere(&marker))
+    }
+
     /// Waits for a stream.
     pub fn synchronize_stream(&self, stream: &Arc<Stream>) -> Result<()> {
         self.usable()?;
         self.refuse_capture(stream)?;
         self.streams.settle(stream);
-        self.device.pools().settle();
+        self.device.process().pools.settle();
         self.usable()
     }
 
@@ -266,7 +286,7 @@ impl Context {
         self.usable()?;
         self.nothing_captured()?;
         self.drain()?;
-        self.device.pools().settle();
+        self.device.process().pools.settle();
         self.usable()
     }
 }

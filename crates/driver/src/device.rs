@@ -68,6 +68,7 @@ pub(crate) struct Process {
     pub(crate) captures: Captures,
     pub(crate) mappings: Mappings,
     pub(crate) imports: Imports,
+    pub(crate) pools: Pools,
 }
 
 /// One virtual GPU.
@@ -79,7 +80,6 @@ pub struct Device {
     primary: Mutex<Primary>,
     gate: Arc<Gate>,
     graph_memory: Arc<GraphMemory>,
-    pools: Pools,
     peers: Peers,
 }
 
@@ -127,6 +127,7 @@ impl Driver {
             captures: Captures::default(),
             mappings: Mappings::default(),
             imports: Imports::default(),
+            pools: Pools::default(),
         });
         let device = |(ordinal, profile)| {
             Arc::new(Device {
@@ -137,7 +138,6 @@ impl Driver {
                 primary: Mutex::default(),
                 gate: Arc::default(),
                 graph_memory: Arc::default(),
-                pools: Pools::default(),
                 peers: Peers::default(),
             })
         };
@@ -214,11 +214,6 @@ impl Device {
     /// The devices whose memory its kernels reach.
     pub(crate) fn peers(&self) -> &Peers {
         &self.peers
-    }
-
-    /// Its memory pools.
-    pub(crate) fn pools(&self) -> &Pools {
-        &self.pools
     }
 
     pub(crate) fn process(&self) -> &Arc<Process> {

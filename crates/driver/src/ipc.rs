@@ -8,6 +8,8 @@ use crate::device::Process;
 use crate::error::{Error, Result};
 use crate::lock;
 use crate::memory::MemoryKind;
+use crate::pool::{Pool, Sharing};
+use crate::stream::{Operation, Stream};
 use machine::memory::DeviceMemory;
 use machine::memory::shared::{Shared, identity};
 use std::collections::HashMap;
@@ -43,9 +45,21 @@ impl Imports {
         lock(&self.0).contains_key(&address)
     }
 
-    /// Its context is gone.
-    pub(crate) fn forget(&self, address: u64) {
-        lock(&self.0).remove(&address);
+    /// Its context is gone. Whether there was such.
+    pub(crate) fn forget(&self, address: u64) -> bool {
+        lock(&self.0).remove(&address).is_some()
+    }
+
+    /// Closes an allocation once; whether that was the last time, `None` if there is no such.
+    fn close(&self, address: u64) -> Option<bool> {
+        let mut imports = lock(&self.0);
+        let import = imports.get_mut(&address)?;
+        import.users -= 1;
+        let last = import.users == 0;
+        if last {
+            imports.remove(&address);
+        }
+        Some(last)
     }
 }
 
@@ -64,8 +78,36 @@ impl Context {
         Ok(memory.share(known.address)?)
     }
 
+    /// Lets other processes use an allocation of a pool that they share; waits for the context's work.
+    pub fn export_pooled(&self, address: u64) -> Result<Shared> {
+        self.usable()?;
+        let shares = |pool: &Arc<Pool>| pool.sharing() == Sharing::Exported;
+        self.pool_of(address).filter(shares).ok_or(Error::InvalidValue)?;
+        self.drain()?;
+        let memory = self.device().process().memory_of(address).ok_or(Error::InvalidValue)?;
+        Ok(memory.share(address)?)
+    }
+
     /// The address of an allocation of another process, which is `bytes` long; the same for one that is open already.
     pub fn import_memory(&self, file: OwnedFd, bytes: u64) -> Result<u64> {
+        self.import(self.machine().memory(), None, file, bytes)
+    }
+
+    /// The same for one of a pool of another process.
+    pub fn import_pooled(&self, pool: &Arc<Pool>, file: OwnedFd, bytes: u64) -> Result<u64> {
+        if pool.sharing() != Sharing::Imported {
+            return Err(Error::InvalidValue);
+        }
+        self.import(pool.memory(), Some(pool), file, bytes)
+    }
+
+    fn import(
+        &self,
+        memory: &DeviceMemory,
+        pool: Option<&Arc<Pool>>,
+        file: OwnedFd,
+        bytes: u64,
+    ) -> Result<u64> {
         self.usable()?;
         let identity = identity(&file).map_err(|_| Error::InvalidHandle)?;
         let process = self.device().process();
@@ -77,12 +119,17 @@ impl Context {
             import.users += 1;
             return Ok(address);
         }
-        let address = self.machine().memory().adopt(file, bytes).map_err(|error| match error.into() {
+        let address = memory.adopt(file, bytes).map_err(|error| match error.into() {
             Error::OutOfMemory => Error::OutOfMemory,
             _ => Error::InvalidHandle,
         })?;
-        let allocation = self.allocation(MemoryKind::Device, address, bytes, 0);
-        lock(&process.allocations).insert(address, allocation);
+        match pool {
+            Some(pool) => self.pooled_allocation(pool, address, bytes),
+            None => {
+                let allocation = self.allocation(MemoryKind::Device, address, bytes, 0);
+                lock(&process.allocations).insert(address, allocation);
+            }
+        }
         imports.insert(address, Import { identity, device, users: 1 });
         Ok(address)
     }
@@ -91,17 +138,31 @@ impl Context {
     pub fn close_imported(&self, address: u64) -> Result<()> {
         self.usable()?;
         let process = self.device().process();
-        let mut imports = lock(&process.imports.0);
-        let import = imports.get_mut(&address).ok_or(Error::InvalidValue)?;
-        import.users -= 1;
-        if import.users > 0 {
+        if !process.imports.close(address).ok_or(Error::InvalidValue)? {
             return Ok(());
         }
-        imports.remove(&address);
-        drop(imports);
         self.drain()?;
         lock(&process.allocations).remove(&address);
+        process.disown(address);
         process.free(address)
+    }
+
+    /// Undoes one [`Context::import_pooled`] at a place in a stream's order; whether there is such an allocation.
+    pub(crate) fn close_imported_async(&self, address: u64, stream: &Arc<Stream>) -> Result<bool> {
+        if self.pool_of(address).is_none_or(|pool| pool.sharing() != Sharing::Imported) {
+            return Ok(false);
+        }
+        let process = Arc::clone(self.device().process());
+        if process.imports.close(address).ok_or(Error::InvalidValue)? {
+            lock(&process.allocations).remove(&address);
+            process.disown(address);
+            let free = move || {
+                // It was among the imports, so its memory has it.
+                let _ = process.free(address);
+            };
+            self.submit_now(stream, Operation::Free(Box::new(free)))?;
+        }
+        Ok(true)
     }
 }
 

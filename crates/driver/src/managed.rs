@@ -57,6 +57,11 @@ impl Pages {
         Arc::new(Self(Mutex::new(BTreeMap::from([(0, Wishes::default())]))))
     }
 
+    /// All are best at a place.
+    pub(crate) fn prefer(&self, best: Location) {
+        lock(&self.0).values_mut().for_each(|wishes| wishes.preferred = Some(best));
+    }
+
     /// Changes the wishes of the pages that a range of offsets touches.
     fn change(&self, start: u64, end: u64, change: impl Fn(&mut Wishes)) {
         let mut runs = lock(&self.0);
@@ -96,9 +101,13 @@ impl Context {
         }
     }
 
-    /// Notes advice.
+    /// Notes advice; about memory of pools there is none.
     pub fn advise(&self, address: u64, bytes: u64, advice: Advice) -> Result<()> {
         let (pages, start, end) = self.pages(address, bytes)?;
+        let pooled = self.allocation_of(address).and_then(|known| self.pool_of(known.address)).is_some();
+        if pooled {
+            return Err(Error::NotSupported);
+        }
         pages.change(start, end, |wishes| match advice {
             Advice::ReadMostly(is) => wishes.read_mostly = is,
             Advice::Preferred(location) => wishes.preferred = location,

@@ -138,11 +138,16 @@ impl Context {
         self.permit_unsafe()?;
         let process = self.device().process();
         if process.imports.has(address) {
-            return Err(Error::InvalidValue);
+            // What another process has allocated ends as it began: by a handle, or as memory of a pool.
+            return match self.pool_of(address) {
+                Some(_) => self.close_imported(address),
+                None => Err(Error::InvalidValue),
+            };
         }
         let find = || lock(&process.allocations).get(&address).filter(|known| fits(known.kind)).cloned();
         let Some(known) = find() else {
-            let of_graph = fits(MemoryKind::Device) && self.device().graph_memory().free(address)?;
+            let of_graph = fits(MemoryKind::Device)
+                && self.device().graph_memory().free(address, self.legacy_stream().marker())?;
             return if of_graph { Ok(()) } else { Err(Error::InvalidValue) };
         };
         self.drain()?;
@@ -172,10 +177,11 @@ impl Context {
             stays
         });
         for allocation in gone {
-            if let Some(pool) = process.disown(allocation.address) {
+            let imported = process.imports.forget(allocation.address);
+            let pool = process.disown(allocation.address).filter(|_| !imported);
+            if let Some(pool) = pool {
                 pool.give_back(allocation.address, allocation.bytes, self.legacy_stream().marker());
             } else if allocation.owned() {
-                process.imports.forget(allocation.address);
                 // It was in the list, so its memory has it; a refusal would only mean that it has gone already.
                 let _ = process.free(allocation.address);
             } else {

@@ -6,7 +6,11 @@
 //! passed or, when there is no other memory, by waiting for it. What a pool keeps unused beyond its release threshold
 //! it gives back when the program waits for something.
 //!
-//! Every allocation is one of the machine's own, so that an access beyond its end is found.
+//! A pool's memory is a device's, page-locked memory of the host, or managed memory. Every allocation is one of the
+//! machine's own, so that an access beyond its end is found.
+//!
+//! A pool that other processes share is known to them by a file that names it; they see the allocations that they are
+//! told of one by one ([`crate::ipc`]), and allocate nothing from it.
 
 use crate::capture::CaptureInfo;
 use crate::context::Context;
@@ -14,11 +18,46 @@ use crate::device::{Device, Process};
 use crate::error::{Error, Result};
 use crate::graph::Task;
 use crate::graph::memory::GraphAllocation;
+use crate::managed::Location;
 use crate::memory::{Allocation, MemoryKind};
 use crate::stream::{Marker, Operation, Stream};
-use crate::{Id, lock};
-use std::collections::BTreeSet;
+use crate::{Driver, Id, lock};
+use machine::memory::DeviceMemory;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, Weak};
+
+/// Whose memory a pool has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Home {
+    /// The device's of this ordinal.
+    Device(usize),
+    /// The host's, page-locked; on a NUMA node if one is named.
+    Host(Option<i32>),
+    /// Managed memory, and where it is best.
+    Managed(Option<Location>),
+}
+
+impl Home {
+    /// What memory of the pool is allocated as.
+    fn kind(self) -> MemoryKind {
+        match self {
+            Self::Device(_) => MemoryKind::Device,
+            Self::Host(_) => MemoryKind::Host,
+            Self::Managed(_) => MemoryKind::Managed,
+        }
+    }
+}
+
+/// Which processes a pool is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sharing {
+    /// This one.
+    Private,
+    /// This one, and others that it lets use what it allocates.
+    Exported,
+    /// Another one, which lets this one use what it allocates.
+    Imported,
+}
 
 /// What a pool may do, and what it has done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,12 +80,13 @@ pub struct Statistics {
     pub used_high: u64,
 }
 
-/// A pool of a device.
+/// A pool.
 #[derive(Debug)]
 pub struct Pool {
     id: Id,
-    ordinal: usize,
-    machine: Arc<machine::Device>,
+    home: Home,
+    sharing: Sharing,
+    memory: Arc<DeviceMemory>,
     /// The most that it may reserve.
     most: u64,
     state: Mutex<State>,
@@ -56,7 +96,7 @@ pub struct Pool {
 struct State {
     statistics: Statistics,
     unused: Vec<Block>,
-    /// Other devices that may use its memory.
+    /// Devices, besides that whose memory it is, that may use it.
     access: BTreeSet<usize>,
 }
 
@@ -88,33 +128,33 @@ impl Block {
     }
 }
 
-/// The pools of a device.
+/// The pools of a process.
 #[derive(Debug, Default)]
 pub(crate) struct Pools {
-    default: Mutex<Option<Arc<Pool>>>,
-    current: Mutex<Option<Arc<Pool>>>,
+    places: Mutex<BTreeMap<Home, Place>>,
     all: Mutex<Vec<Weak<Pool>>>,
+}
+
+/// The pools for memory of one kind and place.
+#[derive(Debug)]
+struct Place {
+    /// The one that is there from the beginning.
+    default: Arc<Pool>,
+    /// The one that is used where none is named.
+    current: Arc<Pool>,
 }
 
 impl Pools {
     /// The program has waited for something: pools give back what they need not keep.
     pub(crate) fn settle(&self) {
-        for pool in lock(&self.all).iter().filter_map(Weak::upgrade) {
-            pool.trim(pool.statistics().release_threshold);
+        let pools: Vec<Arc<Pool>> = lock(&self.all).iter().filter_map(Weak::upgrade).collect();
+        for pool in pools {
+            let keep = lock(&pool.state).statistics.release_threshold;
+            pool.trim(keep);
         }
     }
-}
 
-impl Process {
-    /// The pool that an allocation is of, which no longer is.
-    pub(crate) fn disown(&self, address: u64) -> Option<Arc<Pool>> {
-        lock(&self.pooled).remove(&address)
-    }
-}
-
-impl Device {
-    /// A new pool, of no more than `most` bytes if that is not 0.
-    pub fn create_pool(&self, most: u64) -> Result<Arc<Pool>> {
+    fn make(&self, home: Home, sharing: Sharing, memory: Arc<DeviceMemory>, most: u64) -> Arc<Pool> {
         let statistics = Statistics {
             release_threshold: 0,
             follow_events: true,
@@ -127,46 +167,106 @@ impl Device {
         };
         let state = Mutex::new(State { statistics, unused: Vec::new(), access: BTreeSet::new() });
         let most = if most == 0 { u64::MAX } else { most };
-        let machine = Arc::clone(self.machine()?);
-        let pool = Arc::new(Pool { id: Id::next(), ordinal: self.ordinal(), machine, most, state });
-        let mut all = lock(&self.pools().all);
+        let pool = Arc::new(Pool { id: Id::next(), home, sharing, memory, most, state });
+        let mut all = lock(&self.all);
         all.retain(|other| other.strong_count() > 0);
         all.push(Arc::downgrade(&pool));
-        Ok(pool)
+        pool
+    }
+
+    /// What there is at a place; its memory is asked for if nothing has been there.
+    fn at<T>(
+        &self,
+        home: Home,
+        memory: impl FnOnce() -> Result<Arc<DeviceMemory>>,
+        use_: impl FnOnce(&mut Place) -> T,
+    ) -> Result<T> {
+        let mut places = lock(&self.places);
+        if let Some(place) = places.get_mut(&home) {
+            return Ok(use_(place));
+        }
+        let default = self.make(home, Sharing::Private, memory()?, 0);
+        let mut place = Place { current: Arc::clone(&default), default };
+        let used = use_(&mut place);
+        places.insert(home, place);
+        Ok(used)
+    }
+}
+
+impl Process {
+    /// The pool that an allocation is of, which no longer is.
+    pub(crate) fn disown(&self, address: u64) -> Option<Arc<Pool>> {
+        lock(&self.pooled).remove(&address)
+    }
+}
+
+impl Device {
+    /// The pool that allocations are from which name none.
+    fn current_pool(&self) -> Result<Arc<Pool>> {
+        let memory = || Ok(Arc::clone(self.machine()?.shared_memory()));
+        self.process().pools.at(Home::Device(self.ordinal()), memory, |place| Arc::clone(&place.current))
+    }
+}
+
+impl Driver {
+    /// The memory that pools at a place take theirs from.
+    fn memory_at(&self, home: Home) -> Result<Arc<DeviceMemory>> {
+        let device = |ordinal: usize| self.devices().get(ordinal).ok_or(Error::InvalidDevice);
+        match home {
+            Home::Device(ordinal) => Ok(Arc::clone(device(ordinal)?.machine()?.shared_memory())),
+            // The host is taken to have one node.
+            Home::Host(Some(node)) | Home::Managed(Some(Location::Node(node))) if node != 0 => {
+                Err(Error::InvalidValue)
+            }
+            Home::Managed(Some(Location::Device(ordinal))) if device(ordinal).is_err() => {
+                Err(Error::InvalidValue)
+            }
+            Home::Host(_) | Home::Managed(_) => Ok(Arc::clone(self.process().common()?)),
+        }
+    }
+
+    fn at<T>(&self, home: Home, use_: impl FnOnce(&mut Place) -> T) -> Result<T> {
+        self.process().pools.at(home, || self.memory_at(home), use_)
+    }
+
+    /// A new pool, of no more than `most` bytes if that is not 0.
+    pub fn create_pool(&self, home: Home, sharing: Sharing, most: u64) -> Result<Arc<Pool>> {
+        Ok(self.process().pools.make(home, sharing, self.memory_at(home)?, most))
     }
 
     /// The pool that is there from the beginning.
-    pub fn default_pool(&self) -> Result<Arc<Pool>> {
-        let mut default = lock(&self.pools().default);
-        if default.is_none() {
-            *default = Some(self.create_pool(0)?);
-        }
-        default.clone().ok_or(Error::Unknown)
+    pub fn default_pool(&self, home: Home) -> Result<Arc<Pool>> {
+        self.at(home, |place| Arc::clone(&place.default))
     }
 
-    /// The pool that allocations are from which name none.
-    pub fn current_pool(&self) -> Result<Arc<Pool>> {
-        let current = lock(&self.pools().current).clone();
-        current.map_or_else(|| self.default_pool(), Ok)
+    /// The pool that is used where none is named.
+    pub fn current_pool(&self, home: Home) -> Result<Arc<Pool>> {
+        self.at(home, |place| Arc::clone(&place.current))
     }
 
     /// Sets it.
-    pub fn set_current_pool(&self, pool: &Arc<Pool>) -> Result<()> {
-        if pool.ordinal != self.ordinal() {
+    pub fn set_current_pool(&self, home: Home, pool: &Arc<Pool>) -> Result<()> {
+        if pool.home != home || pool.sharing == Sharing::Imported {
             return Err(Error::InvalidValue);
         }
-        *lock(&self.pools().current) = Some(Arc::clone(pool));
-        Ok(())
+        self.at(home, |place| place.current = Arc::clone(pool))
+    }
+
+    /// The pool that an allocation is of.
+    pub fn pool_of(&self, address: u64) -> Option<Arc<Pool>> {
+        lock(&self.process().pooled).get(&address).cloned()
     }
 
     /// A pool is to be used no more, except for what is allocated from it.
     pub fn forget_pool(&self, pool: &Pool) -> Result<()> {
-        if lock(&self.pools().default).as_ref().is_some_and(|default| default.id == pool.id) {
-            return Err(Error::InvalidValue);
+        if let Some(place) = lock(&self.process().pools.places).get_mut(&pool.home) {
+            if place.default.id == pool.id {
+                return Err(Error::InvalidValue);
+            }
+            if place.current.id == pool.id {
+                place.current = Arc::clone(&place.default);
+            }
         }
-        let mut current = lock(&self.pools().current);
-        current.take_if(|current| current.id == pool.id);
-        drop(current);
         pool.trim(0);
         Ok(())
     }
@@ -178,33 +278,64 @@ impl Pool {
         self.id
     }
 
-    /// The device whose memory it has.
-    pub fn ordinal(&self) -> usize {
-        self.ordinal
+    /// Whose memory it has.
+    pub fn home(&self) -> Home {
+        self.home
     }
 
-    /// What it may do, and what it has done.
-    pub fn statistics(&self) -> Statistics {
-        lock(&self.state).statistics
+    /// Which processes it is for.
+    pub fn sharing(&self) -> Sharing {
+        self.sharing
+    }
+
+    pub(crate) fn memory(&self) -> &DeviceMemory {
+        &self.memory
+    }
+
+    /// What it may do, and what it has done; only the process that made it knows.
+    pub fn statistics(&self) -> Result<Statistics> {
+        self.own()?;
+        Ok(lock(&self.state).statistics)
     }
 
     /// Changes what it may do, or its highest values.
-    pub fn configure(&self, change: impl FnOnce(&mut Statistics)) {
+    pub fn configure(&self, change: impl FnOnce(&mut Statistics)) -> Result<()> {
+        self.own()?;
         change(&mut lock(&self.state).statistics);
+        Ok(())
     }
 
-    /// Whether a device may use its memory.
+    /// That this process has made it.
+    fn own(&self) -> Result<()> {
+        if self.sharing == Sharing::Imported { Err(Error::InvalidValue) } else { Ok(()) }
+    }
+
+    /// Whether a device has been given its memory, or has it anyway. Page-locked and managed memory can be used by all
+    /// devices in any case, which is not so with CUDA.
     pub fn accessible(&self, ordinal: usize) -> bool {
-        ordinal == self.ordinal || lock(&self.state).access.contains(&ordinal)
+        self.home == Home::Device(ordinal) || lock(&self.state).access.contains(&ordinal)
     }
 
-    /// Lets another device use its memory, which is memory of `owner`, or keeps it from that.
-    pub fn set_access(&self, other: &Device, owner: &Device, usable: bool) -> Result<()> {
+    /// Lets a device use its memory, or keeps it from that. Memory of a device can be given to devices that can access it.
+    pub fn set_access(&self, driver: &Driver, other: &Device, usable: bool) -> Result<()> {
+        let owner = match self.home {
+            Home::Device(ordinal) => Some(driver.devices().get(ordinal).ok_or(Error::InvalidDevice)?),
+            Home::Host(_) | Home::Managed(_) => None,
+        };
+        // A device cannot be kept from its own memory.
+        if let Some(owner) = owner.filter(|owner| !other.can_access(owner)) {
+            let own = owner.ordinal() == other.ordinal();
+            return if usable && own { Ok(()) } else { Err(Error::InvalidDevice) };
+        }
         let mut state = lock(&self.state);
-        match usable {
-            true if state.access.insert(other.ordinal()) => other.open_peer(owner),
-            false if state.access.remove(&other.ordinal()) => other.close_peer(owner),
-            _ => Ok(()),
+        let changes = match usable {
+            true => state.access.insert(other.ordinal()),
+            false => state.access.remove(&other.ordinal()),
+        };
+        match owner.filter(|_| changes) {
+            Some(owner) if usable => other.open_peer(owner),
+            Some(owner) => other.close_peer(owner),
+            None => Ok(()),
         }
     }
 
@@ -218,13 +349,14 @@ impl Pool {
             }
             statistics.reserved -= block.bytes;
             // The pool has allocated it.
-            let _ = self.machine.memory().free(block.address);
+            let _ = self.memory.free(block.address);
             false
         });
     }
 
     /// Memory for a stream: address and size, and what the stream must wait for first.
     fn take(&self, bytes: u64, stream: &Stream) -> Result<(u64, u64, Option<Marker>)> {
+        self.own()?;
         let mut state = lock(&self.state);
         let State { statistics, unused, .. } = &mut *state;
         let opportunistic = statistics.opportunistic;
@@ -241,7 +373,7 @@ impl Pool {
         let room = self.most - statistics.reserved.min(self.most);
         let mut error = Error::OutOfMemory;
         if bytes <= room {
-            match self.machine.memory().allocate(bytes) {
+            match self.memory.allocate(bytes) {
                 Ok(address) => {
                     statistics.reserve(bytes);
                     statistics.take(bytes);
@@ -264,7 +396,7 @@ impl Pool {
         if bytes > self.most - state.statistics.reserved.min(self.most) {
             return Err(error);
         }
-        let address = self.machine.memory().allocate(bytes)?;
+        let address = self.memory.allocate(bytes)?;
         state.statistics.reserve(bytes);
         state.statistics.take(bytes);
         Ok((address, bytes, None))
@@ -283,21 +415,22 @@ impl Drop for Pool {
         for block in std::mem::take(&mut lock(&self.state).unused) {
             block.freed.wait();
             // The pool has allocated it.
-            let _ = self.machine.memory().free(block.address);
+            let _ = self.memory.free(block.address);
         }
     }
 }
 
 impl Context {
     /// Allocates memory at a place in a stream's order, from a pool or from the device's current one. In a captured
-    /// stream it becomes memory of the graph.
+    /// stream it becomes memory of the graph. No bytes have the address 0.
     pub fn allocate_async(&self, pool: Option<&Arc<Pool>>, bytes: u64, stream: &Arc<Stream>) -> Result<u64> {
         self.usable()?;
+        let captured = self.capture_of(stream)?.is_some();
         if bytes == 0 {
-            return Err(Error::InvalidValue);
+            return Ok(0);
         }
-        if self.capture_of(stream)?.is_some() {
-            let allocation = GraphAllocation::new(self, bytes)?;
+        if captured {
+            let allocation = GraphAllocation::new(self, MemoryKind::Device, bytes)?;
             let address = allocation.address();
             self.capture_task(stream, Task::Allocate(allocation))?;
             return Ok(address);
@@ -307,11 +440,19 @@ impl Context {
         if let Some(marker) = wait {
             self.submit_now(stream, Operation::Wait(marker))?;
         }
-        let process = self.device().process();
-        lock(&process.pooled).insert(address, pool);
-        let allocation = self.allocation(MemoryKind::Device, address, bytes, 0);
-        lock(&process.allocations).insert(address, allocation);
+        self.pooled_allocation(&pool, address, bytes);
         Ok(address)
+    }
+
+    /// Notes an allocation of a pool.
+    pub(crate) fn pooled_allocation(&self, pool: &Arc<Pool>, address: u64, bytes: u64) {
+        let process = self.device().process();
+        let allocation = self.allocation(pool.home.kind(), address, bytes, 0);
+        if let (Some(pages), Home::Managed(Some(best))) = (&allocation.pages, pool.home) {
+            pages.prefer(best);
+        }
+        lock(&process.pooled).insert(address, Arc::clone(pool));
+        lock(&process.allocations).insert(address, allocation);
     }
 
     /// Frees memory at a place in a stream's order. Its address is unknown to the context from now on.
@@ -325,6 +466,9 @@ impl Context {
             }
             return self.capture_task(stream, Task::Free(address)).map(drop);
         }
+        if self.close_imported_async(address, stream)? {
+            return Ok(());
+        }
         let process = Arc::clone(self.device().process());
         let mut allocations = lock(&process.allocations);
         let known = allocations.get(&address).cloned().filter(Allocation::owned);
@@ -333,7 +477,7 @@ impl Context {
         }
         drop(allocations);
         let Some(allocation) = known else {
-            return if self.device().graph_memory().free(address)? {
+            return if self.device().graph_memory().free(address, stream.marker())? {
                 Ok(())
             } else {
                 Err(Error::InvalidValue)

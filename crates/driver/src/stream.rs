@@ -28,6 +28,7 @@ use crate::sync::{self, AtomicBool, AtomicU64, Condvar, LOOKS, Mutex, lock};
 use crate::values::Values;
 use machine::Neighbours;
 use sanitizer::Moment;
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
@@ -507,12 +508,14 @@ struct Order {
     legacy: Arc<Stream>,
     others: Vec<Arc<Stream>>,
     per_thread: HashMap<ThreadId, Arc<Stream>>,
+    /// Places that all later work comes behind, also that of streams that are made later.
+    awaited: Vec<Marker>,
 }
 
 impl Streams {
     pub(crate) fn new(health: &Arc<Health>) -> Self {
         let legacy = Stream::new(Kind::Legacy, 0, health);
-        let order = Order { legacy, others: Vec::new(), per_thread: HashMap::new() };
+        let order = Order { legacy, others: Vec::new(), per_thread: HashMap::new(), awaited: Vec::new() };
         Self { health: Arc::clone(health), order: Mutex::new(order), shared: AtomicBool::new(false) }
     }
 
@@ -521,20 +524,46 @@ impl Streams {
     }
 
     /// The default stream of the calling thread.
-    pub(crate) fn per_thread(&self) -> Arc<Stream> {
+    pub(crate) fn per_thread(&self) -> Result<Arc<Stream>> {
         self.shared.store(true, Ordering::Relaxed);
-        let mut order = lock(&self.order);
-        let make = || Stream::new(Kind::Blocking, 0, &self.health);
-        Arc::clone(order.per_thread.entry(std::thread::current().id()).or_insert_with(make))
+        let Order { per_thread, awaited, .. } = &mut *lock(&self.order);
+        Ok(match per_thread.entry(std::thread::current().id()) {
+            Entry::Occupied(known) => Arc::clone(known.get()),
+            Entry::Vacant(place) => Arc::clone(place.insert(self.make(Kind::Blocking, 0, awaited)?)),
+        })
     }
 
-    pub(crate) fn create(&self, kind: Kind, priority: i32) -> Arc<Stream> {
+    pub(crate) fn create(&self, kind: Kind, priority: i32) -> Result<Arc<Stream>> {
         self.shared.store(true, Ordering::Relaxed);
-        let stream = Stream::new(kind, priority, &self.health);
         let mut order = lock(&self.order);
+        let stream = self.make(kind, priority, &mut order.awaited)?;
         order.others.retain(|other| !other.over());
         order.others.push(Arc::clone(&stream));
-        stream
+        Ok(stream)
+    }
+
+    fn make(&self, kind: Kind, priority: i32, awaited: &mut Vec<Marker>) -> Result<Arc<Stream>> {
+        let stream = Stream::new(kind, priority, &self.health);
+        awaited.retain(|marker| !marker.passed());
+        awaited.iter().try_for_each(|marker| stream.push(Operation::Wait(marker.clone())))?;
+        Ok(stream)
+    }
+
+    /// Lets all work that comes from now on wait for a place.
+    pub(crate) fn await_everywhere(&self, marker: &Marker) -> Result<()> {
+        let mut order = lock(&self.order);
+        order.awaited.retain(|marker| !marker.passed());
+        order.awaited.push(marker.clone());
+        order.all().try_for_each(|stream| match stream.push(Operation::Wait(marker.clone())) {
+            // Nothing comes behind what a closed stream has.
+            Err(Error::InvalidHandle) => Ok(()),
+            pushed => pushed,
+        })
+    }
+
+    /// A place in each stream, behind what there is now.
+    pub(crate) fn markers(&self) -> Vec<Marker> {
+        lock(&self.order).all().map(Stream::marker).collect()
     }
 
     /// Takes no more work for a stream; it is forgotten when it has done what there is.
@@ -585,11 +614,7 @@ impl Streams {
 
     /// Waits for all work of all streams.
     pub(crate) fn synchronize(&self) {
-        let markers: Vec<Marker> = {
-            let order = lock(&self.order);
-            order.all().map(Stream::marker).collect()
-        };
-        markers.iter().for_each(Marker::wait);
+        self.markers().iter().for_each(Marker::wait);
     }
 
     /// Ends all threads when they have done their work.

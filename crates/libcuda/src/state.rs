@@ -292,7 +292,7 @@ pub(crate) fn stream(handle: sys::CUstream) -> Result<(Arc<Context>, Arc<Stream>
         0 | LEGACY | OF_THREAD => {
             let context = current()?;
             let legacy = is_legacy(handle);
-            let stream = if legacy { context.legacy_stream() } else { context.per_thread_stream() };
+            let stream = if legacy { context.legacy_stream() } else { context.per_thread_stream()? };
             Ok((context, stream))
         }
         _ => {

@@ -140,6 +140,11 @@ fn processes_share_memory_and_events() {
 }
 
 #[test]
+fn processes_share_pools() {
+    run("shared_pools", &[]);
+}
+
+#[test]
 fn batches_and_tensor_maps() {
     run("batch", &[]);
 }

@@ -106,15 +106,14 @@ impl Plan {
 
     /// Adds the steps of a graph.
     fn lay_out(&mut self, graph: &Graph) -> std::result::Result<(), Refusal> {
-        let conditions = lock(&graph.contents).conditions.clone();
-        let nodes = graph.nodes();
-        let decides = |condition: &Arc<Condition>| {
-            nodes.iter().any(|node| matches!(node.task(), Task::Conditional(c) if c.condition.handle() == condition.handle()))
-        };
-        if !conditions.iter().all(decides) {
+        // A body's are those of the graph that it lies in.
+        let deciding = graph.deciding();
+        let unused = |condition: &Arc<Condition>| !deciding.contains(&condition.handle());
+        if !graph.body && lock(&graph.conditions).iter().any(unused) {
             let reason = RefusalReason::ConditionUnused;
             return Err(Refusal { error: Error::InvalidValue, reason, node: None });
         }
+        let nodes = graph.nodes();
         // The first and the last step of each node.
         let mut ends = HashMap::new();
         for node in &nodes {
@@ -323,6 +322,13 @@ impl super::Contents {
 }
 
 impl Context {
+    /// Makes a graph ready to be launched: its memory is taken.
+    pub fn upload_graph(&self, exec: &Exec) -> Result<()> {
+        self.usable()?;
+        exec.allocated.iter().for_each(GraphAllocation::count);
+        Ok(())
+    }
+
     /// Launches a graph: behind what was submitted to the stream, and behind earlier launches of it.
     pub fn launch_graph(&self, exec: &Arc<Exec>, stream: &Arc<Stream>) -> Result<()> {
         self.usable()?;
@@ -339,16 +345,18 @@ impl Context {
             return Err(Error::InvalidValue);
         }
         for allocation in &exec.allocated {
+            allocation.count();
             allocation.set_live(true);
         }
         for &address in &exec.freed {
-            memory.free(address)?;
+            memory.free(address, stream.marker())?;
         }
         let (waits, recorded) = Exec::events(&plan);
         let previous = state.last.take().filter(|marker| !marker.passed() && !marker.is_of(stream));
         let records = recorded.iter().map(|(index, _, record)| (*index, Arc::clone(record))).collect();
         let launch = GraphLaunch { plan, source, waits, records, previous };
         let marker = self.submit_now(stream, Operation::Graph(Box::new(launch)))?;
+        exec.allocated.iter().for_each(|allocation| allocation.used_until(marker.clone()));
         state.last = Some(marker);
         for (_, event, record) in recorded {
             event.recorded(Marker::at(&record), record);

@@ -33,7 +33,7 @@ pub use task::{Condition, Conditional, ConditionalKind, Task, TaskKind};
 use crate::error::{Error, Result};
 use crate::{Id, lock};
 use std::any::Any;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex, Weak};
 use user_object::UserObject;
 
@@ -134,17 +134,19 @@ pub struct Graph {
     /// Whether it is the body of a conditional node.
     body: bool,
     contents: Mutex<Contents>,
+    conditions: Conditions,
     /// What the program keeps alive with it, and how many references to each are the graph's.
     objects: Mutex<Vec<(Arc<UserObject>, usize)>>,
 }
+
+/// What conditional nodes may decide by: those of a graph and of the bodies in it alike.
+type Conditions = Arc<Mutex<Vec<Arc<Condition>>>>;
 
 #[derive(Default)]
 struct Contents {
     nodes: BTreeMap<Id, Links>,
     /// In a clone: the copy of each node of the graph that was cloned.
     copies: HashMap<Id, Id>,
-    /// What conditional nodes may decide by.
-    conditions: Vec<Arc<Condition>>,
     /// What it was last instantiated as.
     exec: Weak<Exec>,
 }
@@ -164,12 +166,12 @@ impl std::fmt::Debug for Graph {
 impl Graph {
     /// An empty graph.
     pub fn new() -> Arc<Self> {
-        Self::inside(0, false)
+        Self::inside(0, false, Conditions::default())
     }
 
-    fn inside(depth: usize, body: bool) -> Arc<Self> {
+    fn inside(depth: usize, body: bool, conditions: Conditions) -> Arc<Self> {
         let (contents, objects) = (Mutex::default(), Mutex::default());
-        Arc::new(Self { id: Id::next(), depth, body, contents, objects })
+        Arc::new(Self { id: Id::next(), depth, body, contents, conditions, objects })
     }
 
     /// Its identity.
@@ -275,7 +277,7 @@ impl Graph {
         if self.depth + 1 > DEEPEST {
             return Err(Error::NotSupported);
         }
-        Ok(Self::inside(self.depth + 1, true))
+        Ok(Self::inside(self.depth + 1, true, Arc::clone(&self.conditions)))
     }
 
     /// Adds edges: all of them or none.
@@ -365,17 +367,26 @@ impl Graph {
         self.nodes().iter().any(of)
     }
 
+    /// A copy with conditions of its own.
     fn copied(&self, depth: usize, body: bool) -> Arc<Self> {
-        let copy = Self::inside(depth, body);
+        let conditions = lock(&self.conditions).clone();
+        self.copied_with(depth, body, &Arc::new(Mutex::new(conditions)))
+    }
+
+    fn copied_with(&self, depth: usize, body: bool, conditions: &Conditions) -> Arc<Self> {
+        let copy = Self::inside(depth, body, Arc::clone(conditions));
         let contents = lock(&self.contents);
         let mut ids = HashMap::new();
         let mut copied = lock(&copy.contents);
-        copied.conditions.clone_from(&contents.conditions);
         for (&id, links) in &contents.nodes {
             let task = match links.node.task() {
                 Task::Child(child) => Task::Child(child.copied(depth + 1, body)),
                 Task::Conditional(conditional) => Task::Conditional(Arc::new(Conditional {
-                    bodies: conditional.bodies.iter().map(|body| body.copied(depth + 1, true)).collect(),
+                    bodies: conditional
+                        .bodies
+                        .iter()
+                        .map(|body| body.copied_with(depth + 1, true, conditions))
+                        .collect(),
                     ..(*conditional).clone()
                 })),
                 task => task,
@@ -417,18 +428,32 @@ impl Graph {
         lock(&self.contents).copies.iter().map(|(&original, &copy)| (copy, original)).collect()
     }
 
-    /// A new value for conditional nodes of this graph.
+    /// A new value for conditional nodes of this graph, of its bodies, and of what it is a body of.
     pub fn add_condition(&self, context: &crate::Context, default: Option<u32>) -> Result<Arc<Condition>> {
         let condition = Condition::new(context, default)?;
-        lock(&self.contents).conditions.push(Arc::clone(&condition));
+        lock(&self.conditions).push(Arc::clone(&condition));
         Ok(condition)
     }
 
     /// The value with this handle.
     pub fn condition(&self, handle: u64) -> Result<Arc<Condition>> {
-        let contents = lock(&self.contents);
-        let found = contents.conditions.iter().find(|condition| condition.handle() == handle);
+        let conditions = lock(&self.conditions);
+        let found = conditions.iter().find(|condition| condition.handle() == handle);
         found.cloned().ok_or(Error::InvalidValue)
+    }
+
+    /// The values that its conditional nodes, and those of their bodies, decide by.
+    fn deciding(&self) -> HashSet<u64> {
+        let conditional = |node: &Arc<Node>| match node.task() {
+            Task::Conditional(conditional) => Some(conditional),
+            _ => None,
+        };
+        let mut handles = HashSet::new();
+        for conditional in self.nodes().iter().filter_map(conditional) {
+            handles.insert(conditional.condition.handle());
+            handles.extend(conditional.bodies.iter().flat_map(|body| body.deciding()));
+        }
+        handles
     }
 
     /// All graphs that lie in this one.

@@ -32,7 +32,7 @@ fn note(log: &Arc<Plain<Vec<u32>>>, number: u32) -> Operation {
 fn order_and_markers() {
     in_many_orders(|| {
         let streams = Streams::new(&Health::healthy());
-        let stream = streams.create(Kind::NonBlocking, 0);
+        let stream = streams.create(Kind::NonBlocking, 0).unwrap();
         let log = Arc::default();
         streams.submit(&stream, note(&log, 1)).unwrap();
         let marker = streams.submit(&stream, note(&log, 2)).unwrap();
@@ -56,7 +56,8 @@ fn order_and_markers() {
 fn streams_wait_for_streams() {
     in_many_orders(|| {
         let streams = Streams::new(&Health::healthy());
-        let (a, b) = (streams.create(Kind::Blocking, 0), streams.create(Kind::NonBlocking, 0));
+        let (a, b) =
+            (streams.create(Kind::Blocking, 0).unwrap(), streams.create(Kind::NonBlocking, 0).unwrap());
         let log = Arc::default();
         streams.submit(&a, note(&log, 1)).unwrap();
         streams.submit(&streams.legacy(), note(&log, 2)).unwrap();
@@ -74,7 +75,7 @@ fn streams_wait_for_streams() {
 fn closing_loses_nothing() {
     in_many_orders(|| {
         let streams = Arc::new(Streams::new(&Health::healthy()));
-        let stream = streams.create(Kind::NonBlocking, 0);
+        let stream = streams.create(Kind::NonBlocking, 0).unwrap();
         let log = Arc::default();
         let (others, same, there) = (Arc::clone(&streams), Arc::clone(&stream), Arc::clone(&log));
         let submits = sync::thread::spawn(move || {
@@ -95,7 +96,7 @@ fn closing_loses_nothing() {
 fn kernels_overlap() {
     in_many_orders(|| {
         let streams = Streams::new(&Health::healthy());
-        let stream = streams.create(Kind::NonBlocking, 0);
+        let stream = streams.create(Kind::NonBlocking, 0).unwrap();
         let log: Arc<Plain<Vec<u32>>> = Arc::default();
         let say = |number: u32| {
             let log = Arc::clone(&log);

@@ -1,5 +1,6 @@
 //! Devices and their attributes; primary contexts.
 
+use crate::api::virtual_memory::POSIX_FILE;
 use crate::border::api;
 use crate::pointers::{put, put_if, put_text, text};
 use crate::state::{self, CONTEXTS, device, driver};
@@ -108,10 +109,15 @@ fn attribute(profile: &Profile, ordinal: usize, attribute: CUdevice_attribute) -
         | CU_DEVICE_ATTRIBUTE_VIRTUAL_ADDRESS_MANAGEMENT_SUPPORTED
         | CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED
         | CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED
+        | CU_DEVICE_ATTRIBUTE_HOST_MEMORY_POOLS_SUPPORTED
+        | CU_DEVICE_ATTRIBUTE_HOST_NUMA_MEMORY_POOLS_SUPPORTED
         | CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED
         | CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH
         | CU_DEVICE_ATTRIBUTE_COMPUTE_PREEMPTION_SUPPORTED => 1,
-        CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID | CU_DEVICE_ATTRIBUTE_NUMA_ID => -1,
+        CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES => POSIX_FILE as c_int,
+        // The host is taken to have one node.
+        CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID => 0,
+        CU_DEVICE_ATTRIBUTE_NUMA_ID => -1,
         other if (1..CU_DEVICE_ATTRIBUTE_MAX).contains(&other) => 0,
         _ => return Err(Error::InvalidValue),
     })

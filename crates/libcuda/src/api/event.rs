@@ -2,7 +2,7 @@
 
 use crate::border::api;
 use crate::pointers::put;
-use crate::state::{EVENTS, current, stream};
+use crate::state::{CONTEXTS, EVENTS, current, stream};
 use crate::sys::*;
 use driver::Error;
 use driver::event::Event;
@@ -36,6 +36,14 @@ api! {
         let event = EVENTS.get(event)?;
         let (context, stream) = stream(on)?;
         context.record_as(&event, &stream, flags & CU_EVENT_RECORD_EXTERNAL != 0)
+    }
+
+    fn cuCtxRecordEvent(context: CUcontext, event: CUevent) {
+        CONTEXTS.get(context)?.record_all(&EVENTS.get(event)?)
+    }
+
+    fn cuCtxWaitEvent(context: CUcontext, event: CUevent) {
+        CONTEXTS.get(context)?.wait_all(&*EVENTS.get(event)?)
     }
 
     fn cuEventQuery(event: CUevent) {

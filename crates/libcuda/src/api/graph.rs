@@ -343,10 +343,8 @@ api! {
     fn cuDeviceGetGraphMemAttribute(dev: CUdevice, which: CUgraphMem_attribute, value: *mut c_void) {
         let usage = crate::state::device(dev)?.graph_memory().usage();
         let bytes = match which {
-            CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT => usage.used,
-            CU_GRAPH_MEM_ATTR_USED_MEM_HIGH => usage.used_high,
-            CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT => usage.reserved,
-            CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH => usage.reserved_high,
+            CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT | CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT => usage.used,
+            CU_GRAPH_MEM_ATTR_USED_MEM_HIGH | CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH => usage.used_high,
             _ => return Err(Error::InvalidValue),
         };
         put(value.cast::<u64>(), bytes)
@@ -358,16 +356,16 @@ api! {
             return Err(Error::InvalidValue);
         }
         match which {
-            CU_GRAPH_MEM_ATTR_USED_MEM_HIGH => memory.reset(true, false),
-            CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH => memory.reset(false, true),
+            // What is reserved is what is used.
+            CU_GRAPH_MEM_ATTR_USED_MEM_HIGH | CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH => memory.reset(),
             _ => return Err(Error::InvalidValue),
         }
         Ok(())
     }
 
-    // What graphs have is theirs until they are destroyed; there is nothing unused to be given back.
     fn cuDeviceGraphMemTrim(dev: CUdevice) {
-        crate::state::device(dev).map(drop)
+        crate::state::device(dev)?.graph_memory().trim();
+        Ok(())
     }
 }
 

@@ -16,6 +16,7 @@ use driver::event::Event;
 use driver::graph::memory::GraphAllocation;
 use driver::graph::{Attachment, Conditional, ConditionalKind, Graph, Node, Task};
 use driver::launch::{Configuration, Work};
+use driver::memory::MemoryKind;
 use driver::module::Function;
 use driver::{Context, Error, Result};
 use std::ffi::{c_uint, c_void};
@@ -255,23 +256,30 @@ fn shown_values(node: &Node) -> Result<CUDA_BATCH_MEM_OP_NODE_PARAMS> {
 
 /// Memory of the graph's.
 fn allocation(props: &CUmemPoolProps, bytes: usize) -> Result<Arc<GraphAllocation>> {
-    if props.location.type_ != CU_MEM_LOCATION_TYPE_DEVICE || props.allocType != CU_MEM_ALLOCATION_TYPE_PINNED
-    {
-        return Err(Error::InvalidValue);
+    let kind = match props.allocType {
+        CU_MEM_ALLOCATION_TYPE_PINNED => MemoryKind::Device,
+        CU_MEM_ALLOCATION_TYPE_MANAGED => MemoryKind::Managed,
+        _ => return Err(Error::InvalidValue),
+    };
+    if props.location.type_ != CU_MEM_LOCATION_TYPE_DEVICE {
+        return Err(Error::NotSupported);
     }
     let device = crate::state::device(props.location.id)?;
     let context = current()?;
     if context.device().ordinal() != device.ordinal() {
         return Err(Error::NotSupported);
     }
-    GraphAllocation::new(&context, bytes as u64)
+    GraphAllocation::new(&context, kind, bytes as u64)
 }
 
 fn shown_allocation(node: &Node) -> Result<CUDA_MEM_ALLOC_NODE_PARAMS> {
     let Task::Allocate(allocation) = node.task() else { return Err(Error::InvalidValue) };
     let location = CUmemLocation { type_: CU_MEM_LOCATION_TYPE_DEVICE, id: allocation.ordinal() as i32 };
     let props = CUmemPoolProps {
-        allocType: CU_MEM_ALLOCATION_TYPE_PINNED,
+        allocType: match allocation.kind() {
+            MemoryKind::Managed => CU_MEM_ALLOCATION_TYPE_MANAGED,
+            _ => CU_MEM_ALLOCATION_TYPE_PINNED,
+        },
         handleTypes: CUmemAllocationHandleType_enum(0),
         location,
         win32SecurityAttributes: std::ptr::null_mut(),

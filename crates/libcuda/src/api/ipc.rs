@@ -1,24 +1,32 @@
-//! Memory and events that other processes of the machine use.
+//! Memory, pools and events that other processes of the machine use.
 //!
 //! A handle names a file that this process has open, by which the other one finds it in `/proc`: so it works as long as
-//! this process runs, between processes that may look at one another's files.
+//! this process runs, between processes that may look at one another's files. A pool's handle is a file that says whose
+//! memory the pool has; what it is good for is that the other process may then be told of the pool's allocations.
 
+use crate::api::virtual_memory::POSIX_FILE;
 use crate::border::api;
-use crate::pointers::put;
-use crate::state::{EVENTS, current};
+use crate::pointers::{get, put};
+use crate::state::{EVENTS, POOLS, current, driver};
 use crate::sys::*;
 use driver::event::Event;
+use driver::pool::{Home, Pool, Sharing};
 use driver::{Error, Result};
 use machine::memory::shared::{Shared, identity};
-use std::ffi::c_char;
+use rustix::fs::{MemfdFlags, memfd_create};
+use std::ffi::{c_char, c_int, c_ulonglong, c_void};
 use std::fs::File;
-use std::os::fd::OwnedFd;
+use std::os::fd::{BorrowedFd, IntoRawFd, OwnedFd};
+use std::os::unix::fs::FileExt;
 
 /// Bytes of a handle.
 const BYTES: usize = 64;
 /// What handles begin with.
 const MEMORY: &[u8; 8] = b"wl-memor";
 const EVENT: &[u8; 8] = b"wl-event";
+const POOLED: &[u8; 8] = b"wl-poold";
+/// What a pool's file begins with.
+const POOL: &[u8; 8] = b"wl-pool\0";
 
 /// A shared file as a handle names it.
 struct Named {
@@ -31,20 +39,19 @@ impl Named {
         Self { process: std::process::id(), shared }
     }
 
-    fn encode(&self, kind: &[u8; 8]) -> [c_char; BYTES] {
+    fn encode(&self, kind: &[u8; 8]) -> [u8; BYTES] {
         let Shared { descriptor, identity, bytes } = self.shared;
         let numbers = [u64::from(self.process), descriptor as u64, identity, bytes];
         let mut handle = [0; BYTES];
         let text = kind.iter().copied().chain(numbers.into_iter().flat_map(u64::to_le_bytes));
         for (place, byte) in handle.iter_mut().zip(text) {
-            *place = byte as c_char;
+            *place = byte;
         }
         handle
     }
 
-    fn decode(handle: &[c_char; BYTES], kind: &[u8; 8]) -> Result<Self> {
-        let bytes = handle.map(|byte| byte as u8);
-        let (words, _) = bytes.as_chunks::<8>();
+    fn decode(handle: [u8; BYTES], kind: &[u8; 8]) -> Result<Self> {
+        let (words, _) = handle.as_chunks::<8>();
         let [process, descriptor, identity, size] = [1, 2, 3, 4].map(|i: usize| u64::from_le_bytes(words[i]));
         match (u32::try_from(process), i32::try_from(descriptor)) {
             (Ok(process), Ok(descriptor)) if &words[0] == kind && size > 0 => {
@@ -69,10 +76,94 @@ impl Named {
     }
 }
 
+/// Handles of the older functions are characters.
+fn characters(handle: [u8; BYTES]) -> [c_char; BYTES] {
+    handle.map(|byte| byte as c_char)
+}
+
+fn bytes(handle: [c_char; BYTES]) -> [u8; BYTES] {
+    handle.map(|character| character as u8)
+}
+
+/// A file that says of a pool whose memory it has.
+fn file_of(pool: &Pool) -> Result<OwnedFd> {
+    let home = match pool.home() {
+        Home::Device(ordinal) => [0, ordinal as u64],
+        Home::Host(None) => [1, 0],
+        Home::Host(Some(node)) => [2, node as u64],
+        Home::Managed(_) => return Err(Error::NotSupported),
+    };
+    let file =
+        File::from(memfd_create("warploom-pool", MemfdFlags::CLOEXEC).map_err(|_| Error::OperatingSystem)?);
+    let text: Vec<u8> = POOL.iter().copied().chain(home.into_iter().flat_map(u64::to_le_bytes)).collect();
+    file.write_all_at(&text, 0).map_err(|_| Error::OperatingSystem)?;
+    Ok(file.into())
+}
+
+/// Whose memory a pool has that a file is of.
+fn home_in(file: &File) -> Result<Home> {
+    let mut text = [0; 24];
+    file.read_exact_at(&mut text, 0).map_err(|_| Error::InvalidValue)?;
+    let (words, _) = text.as_chunks::<8>();
+    let (kind, number) = (u64::from_le_bytes(words[1]), u64::from_le_bytes(words[2]));
+    match (kind, i32::try_from(number)) {
+        _ if &words[0] != POOL => Err(Error::InvalidValue),
+        (0, Ok(ordinal)) => Ok(Home::Device(ordinal as usize)),
+        (1, _) => Ok(Home::Host(None)),
+        (2, Ok(node)) => Ok(Home::Host(Some(node))),
+        _ => Err(Error::InvalidValue),
+    }
+}
+
 api! {
+    fn cuMemPoolExportToShareableHandle(
+        out: *mut c_void,
+        pool: CUmemoryPool,
+        kind: CUmemAllocationHandleType,
+        flags: c_ulonglong,
+    ) {
+        let pool = POOLS.get(pool)?;
+        if kind.0 != POSIX_FILE || flags != 0 || pool.sharing() != Sharing::Exported || out.is_null() {
+            return Err(Error::InvalidValue);
+        }
+        // The caller's to close.
+        put(out.cast::<c_int>(), file_of(&pool)?.into_raw_fd())
+    }
+
+    fn cuMemPoolImportFromShareableHandle(
+        out: *mut CUmemoryPool,
+        handle: *mut c_void,
+        kind: CUmemAllocationHandleType,
+        flags: c_ulonglong,
+    ) {
+        let descriptor = handle.addr() as c_int;
+        if kind.0 != POSIX_FILE || flags != 0 || descriptor < 0 || out.is_null() {
+            return Err(Error::InvalidValue);
+        }
+        // SAFETY: the program says that this is a file it has open, and keeps it so during the call.
+        let handed = unsafe { BorrowedFd::borrow_raw(descriptor) };
+        let file = File::from(handed.try_clone_to_owned().map_err(|_| Error::InvalidValue)?);
+        let pool = driver()?.create_pool(home_in(&file)?, Sharing::Imported, 0)?;
+        put(out, POOLS.insert(pool.id(), pool))
+    }
+
+    fn cuMemPoolExportPointer(out: *mut CUmemPoolPtrExportData, address: CUdeviceptr) {
+        let shared = current()?.export_pooled(address)?;
+        put(out, CUmemPoolPtrExportData { reserved: Named::of_here(shared).encode(POOLED) })
+    }
+
+    fn cuMemPoolImportPointer(
+        out: *mut CUdeviceptr,
+        pool: CUmemoryPool,
+        exported: *mut CUmemPoolPtrExportData,
+    ) {
+        let named = Named::decode(get(exported)?.reserved, POOLED)?;
+        put(out, current()?.import_pooled(&POOLS.get(pool)?, named.open()?, named.shared.bytes)?)
+    }
+
     fn cuIpcGetMemHandle(out: *mut CUipcMemHandle, address: CUdeviceptr) {
         let shared = current()?.export_memory(address)?;
-        put(out, CUipcMemHandle { reserved: Named::of_here(shared).encode(MEMORY) })
+        put(out, CUipcMemHandle { reserved: characters(Named::of_here(shared).encode(MEMORY)) })
     }
 
     fn cuIpcOpenMemHandle_v2(out: *mut CUdeviceptr, handle: CUipcMemHandle, flags: std::ffi::c_uint) {
@@ -80,7 +171,7 @@ api! {
             return Err(Error::InvalidValue);
         }
         let context = current()?;
-        let named = Named::decode(&handle.reserved, MEMORY)?;
+        let named = Named::decode(bytes(handle.reserved), MEMORY)?;
         // A process does not open what is its own.
         if named.process == std::process::id() {
             return Err(Error::InvalidContext);
@@ -94,7 +185,7 @@ api! {
 
     fn cuIpcGetEventHandle(out: *mut CUipcEventHandle, event: CUevent) {
         let shared = EVENTS.get(event)?.export()?;
-        put(out, CUipcEventHandle { reserved: Named::of_here(shared).encode(EVENT) })
+        put(out, CUipcEventHandle { reserved: characters(Named::of_here(shared).encode(EVENT)) })
     }
 
     fn cuIpcOpenEventHandle(out: *mut CUevent, handle: CUipcEventHandle) {
@@ -102,7 +193,7 @@ api! {
             return Err(Error::InvalidValue);
         }
         let context = current()?;
-        let event = Event::open(&context, Named::decode(&handle.reserved, EVENT)?.open()?)?;
+        let event = Event::open(&context, Named::decode(bytes(handle.reserved), EVENT)?.open()?)?;
         put(out, EVENTS.insert(event.id(), event))
     }
 }
@@ -115,10 +206,11 @@ mod tests {
     fn handles_say_what_they_name() {
         let shared = Shared { descriptor: 9, identity: 1 << 40, bytes: 4096 };
         let handle = Named { process: 77, shared }.encode(MEMORY);
-        let found = Named::decode(&handle, MEMORY).unwrap();
+        let found = Named::decode(handle, MEMORY).unwrap();
         assert_eq!((found.process, found.shared), (77, shared));
-        assert!(Named::decode(&handle, EVENT).is_err());
-        assert!(Named::decode(&[0; BYTES], MEMORY).is_err());
-        assert!(Named::decode(&[-1; BYTES], MEMORY).is_err());
+        assert!(Named::decode(handle, EVENT).is_err());
+        assert!(Named::decode([0; BYTES], MEMORY).is_err());
+        assert_eq!(bytes(characters(handle)), handle);
+        assert!(Named::decode([255; BYTES], MEMORY).is_err());
     }
 }

@@ -24,7 +24,7 @@ fn place(number: c_int) -> Result<Location> {
 }
 
 /// As the program says it since CUDA 12.2.
-fn location(location: CUmemLocation) -> Result<Location> {
+pub(crate) fn location(location: CUmemLocation) -> Result<Location> {
     match location.type_ {
         CU_MEM_LOCATION_TYPE_DEVICE => place(location.id),
         CU_MEM_LOCATION_TYPE_HOST | CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT => Ok(Location::Host),
@@ -261,6 +261,9 @@ api! {
         let (context, _) = stream(on)?;
         let known = context.allocation_of(at).filter(|known| known.kind == MemoryKind::Managed);
         let known = known.ok_or(Error::InvalidValue)?;
+        if context.pool_of(known.address).is_some() {
+            return Err(Error::InvalidValue);
+        }
         let whole = at == known.address && (bytes == 0 || bytes as u64 == known.bytes);
         // Devices and program may use it at the same time in any case.
         match flags {

@@ -13,7 +13,9 @@ use std::ffi::{c_uint, c_void};
 /// # Safety
 /// As [`put`].
 unsafe fn allocate_host(out: *mut *mut c_void, bytes: usize, flags: c_uint) -> Result<()> {
-    let address = current()?.allocate(MemoryKind::Host, bytes as u64, flags)?;
+    let context = current()?;
+    // No bytes are the null pointer, unlike with other kinds of memory (as on an H200).
+    let address = if bytes == 0 { 0 } else { context.allocate(MemoryKind::Host, bytes as u64, flags)? };
     // SAFETY: by contract.
     unsafe { put(out, std::ptr::with_exposed_provenance_mut(address as usize)) }
 }

@@ -69,7 +69,9 @@ unsafe fn attribute(out: *mut c_void, which: CUpointer_attribute, address: u64, 
         let is_host = matches!(known.kind, MemoryKind::Host | MemoryKind::Registered);
         match which {
             CU_POINTER_ATTRIBUTE_CONTEXT => {
-                let handle = known.context.map(Table::<Context, CUctx_st>::handle);
+                // Memory of pools is no context's.
+                let of_pool = !crate::api::pool::pool_of(known.start)?.is_null();
+                let handle = known.context.filter(|_| !of_pool).map(Table::<Context, CUctx_st>::handle);
                 put(out.cast(), handle.unwrap_or(std::ptr::null_mut()))
             }
             CU_POINTER_ATTRIBUTE_MEMORY_TYPE => {
@@ -99,7 +101,7 @@ unsafe fn attribute(out: *mut c_void, which: CUpointer_attribute, address: u64, 
             | CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE
             | CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE => put(out.cast::<c_uint>(), 0),
             CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES => put(out.cast::<c_ulonglong>(), 0),
-            CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE => put(out.cast(), crate::api::pool::pool_of(address)?),
+            CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE => put(out.cast(), crate::api::pool::pool_of(known.start)?),
             _ if lenient => put(out.cast::<u64>(), 0),
             _ => Err(Error::InvalidValue),
         }

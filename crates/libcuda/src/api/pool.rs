@@ -1,12 +1,13 @@
 //! Memory pools, and allocations in a stream's order.
 
 use crate::api::module::element;
+use crate::api::virtual_memory::POSIX_FILE;
 use crate::border::api;
 use crate::pointers::{get, put};
-use crate::state::{POOLS, Table, current, device, stream};
+use crate::state::{POOLS, Table, device, driver, stream};
 use crate::sys::*;
-use driver::pool::Pool;
-use driver::{Device, Error, Result};
+use driver::pool::{Home, Pool, Sharing};
+use driver::{Error, Result};
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 
@@ -15,24 +16,34 @@ pub(crate) fn handle(pool: &Arc<Pool>) -> CUmemoryPool {
     POOLS.insert(pool.id(), Arc::clone(pool))
 }
 
-/// The device that a place is; other places have no pools here.
-fn located(location: &CUmemLocation) -> Result<&'static Arc<Device>> {
-    match location.type_ {
-        CU_MEM_LOCATION_TYPE_DEVICE => device(location.id),
-        CU_MEM_LOCATION_TYPE_HOST
-        | CU_MEM_LOCATION_TYPE_HOST_NUMA
-        | CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT => Err(Error::NotSupported),
+/// Whose memory pools of a kind and place have.
+fn home(place: &CUmemLocation, kind: CUmemAllocationType) -> Result<Home> {
+    match (kind, place.type_) {
+        (CU_MEM_ALLOCATION_TYPE_PINNED, CU_MEM_LOCATION_TYPE_DEVICE) => {
+            Ok(Home::Device(device(place.id)?.ordinal()))
+        }
+        (CU_MEM_ALLOCATION_TYPE_PINNED, CU_MEM_LOCATION_TYPE_HOST) => Ok(Home::Host(None)),
+        (CU_MEM_ALLOCATION_TYPE_PINNED, CU_MEM_LOCATION_TYPE_HOST_NUMA) => Ok(Home::Host(Some(place.id))),
+        (CU_MEM_ALLOCATION_TYPE_MANAGED, CU_MEM_LOCATION_TYPE_INVALID) => Ok(Home::Managed(None)),
+        (CU_MEM_ALLOCATION_TYPE_MANAGED, _) => {
+            let best = crate::api::managed::location(*place).map_err(|_| Error::InvalidValue)?;
+            Ok(Home::Managed(Some(best)))
+        }
         _ => Err(Error::InvalidValue),
     }
 }
 
-fn located_pinned(location: *const CUmemLocation, kind: CUmemAllocationType) -> Result<&'static Arc<Device>> {
-    match kind {
-        // SAFETY: the caller has passed a pointer that is null or points to a place.
-        CU_MEM_ALLOCATION_TYPE_PINNED => located(&unsafe { get(location)? }),
-        CU_MEM_ALLOCATION_TYPE_MANAGED => Err(Error::NotSupported),
-        _ => Err(Error::InvalidValue),
+/// The same where a default is asked for.
+///
+/// # Safety
+/// The pointer is null or points to a place.
+unsafe fn default_home(place: *const CUmemLocation, kind: CUmemAllocationType) -> Result<Home> {
+    // SAFETY: by contract.
+    let place = unsafe { get(place)? };
+    if place.type_ == CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT {
+        return Err(Error::NotSupported);
     }
+    home(&place, kind)
 }
 
 api! {
@@ -61,44 +72,46 @@ api! {
     }
 
     fn cuDeviceGetDefaultMemPool(out: *mut CUmemoryPool, dev: CUdevice) {
-        put(out, handle(&device(dev)?.default_pool()?))
+        put(out, handle(&driver()?.default_pool(Home::Device(device(dev)?.ordinal()))?))
     }
 
     fn cuDeviceGetMemPool(out: *mut CUmemoryPool, dev: CUdevice) {
-        put(out, handle(&device(dev)?.current_pool()?))
+        put(out, handle(&driver()?.current_pool(Home::Device(device(dev)?.ordinal()))?))
     }
 
     fn cuDeviceSetMemPool(dev: CUdevice, pool: CUmemoryPool) {
-        device(dev)?.set_current_pool(&POOLS.get(pool)?)
+        driver()?.set_current_pool(Home::Device(device(dev)?.ordinal()), &POOLS.get(pool)?)
     }
 
     fn cuMemGetDefaultMemPool(out: *mut CUmemoryPool, place: *mut CUmemLocation, kind: CUmemAllocationType) {
-        put(out, handle(&located_pinned(place, kind)?.default_pool()?))
+        put(out, handle(&driver()?.default_pool(default_home(place, kind)?)?))
     }
 
     fn cuMemGetMemPool(out: *mut CUmemoryPool, place: *mut CUmemLocation, kind: CUmemAllocationType) {
-        put(out, handle(&located_pinned(place, kind)?.current_pool()?))
+        put(out, handle(&driver()?.current_pool(default_home(place, kind)?)?))
     }
 
     fn cuMemSetMemPool(place: *mut CUmemLocation, kind: CUmemAllocationType, pool: CUmemoryPool) {
-        located_pinned(place, kind)?.set_current_pool(&POOLS.get(pool)?)
+        driver()?.set_current_pool(default_home(place, kind)?, &POOLS.get(pool)?)
     }
 
     fn cuMemPoolCreate(out: *mut CUmemoryPool, props: *const CUmemPoolProps) {
         let props = get(props)?;
-        if props.allocType != CU_MEM_ALLOCATION_TYPE_PINNED || out.is_null() {
+        if out.is_null() {
             return Err(Error::InvalidValue);
         }
-        // Pools that other processes share are not supported.
-        if props.handleTypes.0 != 0 {
-            return Err(Error::NotSupported);
-        }
-        put(out, handle(&located(&props.location)?.create_pool(props.maxSize as u64)?))
+        let home = home(&props.location, props.allocType)?;
+        let sharing = match props.handleTypes.0 {
+            0 => Sharing::Private,
+            POSIX_FILE if !matches!(home, Home::Managed(_)) => Sharing::Exported,
+            _ => return Err(Error::NotSupported),
+        };
+        put(out, handle(&driver()?.create_pool(home, sharing, props.maxSize as u64)?))
     }
 
     fn cuMemPoolDestroy(pool: CUmemoryPool) {
         let found = POOLS.get(pool)?;
-        device(found.ordinal() as c_int)?.forget_pool(&found)?;
+        driver()?.forget_pool(&found)?;
         POOLS.forget(found.id());
         Ok(())
     }
@@ -109,7 +122,7 @@ api! {
     }
 
     fn cuMemPoolGetAttribute(pool: CUmemoryPool, which: CUmemPool_attribute, value: *mut c_void) {
-        let statistics = POOLS.get(pool)?.statistics();
+        let statistics = POOLS.get(pool)?.statistics()?;
         let flag = |set: bool| put(value.cast::<c_int>(), set.into());
         let bytes = |bytes: u64| put(value.cast::<cuuint64_t>(), bytes);
         match which {
@@ -134,27 +147,27 @@ api! {
         match which {
             CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES => {
                 let set = flag()?;
-                pool.configure(|s| s.follow_events = set);
+                pool.configure(|s| s.follow_events = set)?;
             }
             CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC => {
                 let set = flag()?;
-                pool.configure(|s| s.opportunistic = set);
+                pool.configure(|s| s.opportunistic = set)?;
             }
             CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES => {
                 let set = flag()?;
-                pool.configure(|s| s.internal_dependencies = set);
+                pool.configure(|s| s.internal_dependencies = set)?;
             }
             CU_MEMPOOL_ATTR_RELEASE_THRESHOLD => {
                 let keep = bytes()?;
-                pool.configure(|s| s.release_threshold = keep);
+                pool.configure(|s| s.release_threshold = keep)?;
             }
             CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH => {
                 zero()?;
-                pool.configure(|s| s.reserved_high = s.reserved);
+                pool.configure(|s| s.reserved_high = s.reserved)?;
             }
             CU_MEMPOOL_ATTR_USED_MEM_HIGH => {
                 zero()?;
-                pool.configure(|s| s.used_high = s.used);
+                pool.configure(|s| s.used_high = s.used)?;
             }
             _ => return Err(Error::InvalidValue),
         }
@@ -163,20 +176,24 @@ api! {
 
     fn cuMemPoolSetAccess(pool: CUmemoryPool, places: *const CUmemAccessDesc, count: usize) {
         let pool = POOLS.get(pool)?;
-        let owner = device(pool.ordinal() as c_int)?;
         for index in 0..count {
             let place = element(places, index)?;
-            let other = located(&place.location)?;
             let usable = match place.flags {
                 CU_MEM_ACCESS_FLAGS_PROT_NONE => false,
                 CU_MEM_ACCESS_FLAGS_PROT_READWRITE => true,
+                CU_MEM_ACCESS_FLAGS_PROT_READ => return Err(Error::NotSupported),
                 _ => return Err(Error::InvalidValue),
             };
-            match other.can_access(owner) {
-                true => pool.set_access(other, owner, usable)?,
-                false if usable => {}
-                // A device cannot be kept from its own memory.
-                false => return Err(Error::InvalidValue),
+            match (place.location.type_, pool.home()) {
+                (CU_MEM_LOCATION_TYPE_DEVICE, _) => {
+                    pool.set_access(driver()?, device(place.location.id)?, usable)?;
+                }
+                // The program always has page-locked and managed memory, and never a device's.
+                (CU_MEM_LOCATION_TYPE_HOST | CU_MEM_LOCATION_TYPE_HOST_NUMA, Home::Device(_)) => {
+                    return Err(Error::NotSupported);
+                }
+                (CU_MEM_LOCATION_TYPE_HOST | CU_MEM_LOCATION_TYPE_HOST_NUMA, _) => {}
+                _ => return Err(Error::InvalidValue),
             }
         }
         Ok(())
@@ -184,13 +201,18 @@ api! {
 
     fn cuMemPoolGetAccess(flags: *mut CUmemAccess_flags, pool: CUmemoryPool, place: *mut CUmemLocation) {
         let pool = POOLS.get(pool)?;
-        let usable = pool.accessible(located(&get(place)?)?.ordinal());
+        let place = get(place)?;
+        let usable = match place.type_ {
+            CU_MEM_LOCATION_TYPE_DEVICE => pool.accessible(device(place.id)?.ordinal()),
+            CU_MEM_LOCATION_TYPE_HOST | CU_MEM_LOCATION_TYPE_HOST_NUMA => matches!(pool.home(), Home::Host(_)),
+            _ => return Err(Error::InvalidValue),
+        };
         put(flags, if usable { CU_MEM_ACCESS_FLAGS_PROT_READWRITE } else { CU_MEM_ACCESS_FLAGS_PROT_NONE })
     }
 }
 
 /// The handle of the pool that an allocation is from; null if it is from none.
 pub(crate) fn pool_of(address: u64) -> Result<CUmemoryPool> {
-    let pool = current()?.pool_of(address);
+    let pool = driver()?.pool_of(address);
     Ok(pool.map_or(std::ptr::null_mut(), |pool| Table::<Pool, CUmemPoolHandle_st>::handle(pool.id())))
 }

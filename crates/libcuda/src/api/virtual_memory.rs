@@ -11,8 +11,8 @@ use std::ffi::{c_int, c_ulonglong, c_void};
 use std::os::fd::{BorrowedFd, IntoRawFd};
 use std::sync::Arc;
 
-/// The only form in which memory goes to other processes: a file descriptor.
-const POSIX_FILE: u32 = 1;
+/// The only form in which memory and pools go to other processes: a file descriptor.
+pub(crate) const POSIX_FILE: u32 = 1;
 
 /// What a handle of memory is a number for.
 fn physical(handle: CUmemGenericAllocationHandle) -> Result<Arc<Physical>> {

@@ -171,6 +171,8 @@ CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *, CUdevice);
 CUresult cuDeviceGetMemPool(CUmemoryPool *, CUdevice);
 CUresult cuDeviceSetMemPool(CUdevice, CUmemoryPool);
 CUresult cuDeviceGetGraphMemAttribute(CUdevice, unsigned, void *);
+CUresult cuDeviceSetGraphMemAttribute(CUdevice, unsigned, void *);
+CUresult cuDeviceGraphMemTrim(CUdevice);
 
 /* Kernel, copy, fill, host, child graph, empty, event wait, event record, allocation, free, values, condition. */
 enum { KERNEL, COPY, FILL, HOST, CHILD, EMPTY, WAIT, RECORD, ALLOC = 10, FREE, VALUES, CONDITIONAL };

@@ -301,6 +301,23 @@ static void conditions(void) {
         OK(cuGraphExecDestroy(exec));
         OK(cuGraphDestroy(graph));
     }
+    /* A body's nodes decide by values of the outer graph, and the other way round. */
+    uint64_t inner;
+    CUgraph *nested;
+    OK(cuGraphCreate((void **)&graph, 0));
+    OK(cuGraphConditionalHandleCreate(&handle, graph, NULL, 1, 1));
+    OK(cuGraphConditionalHandleCreate(&inner, graph, NULL, 1, 1));
+    add_conditional(graph, handle, 0, 1, &bodies, &node);
+    CUgraphExec exec_of_unused;
+    EXPECT(1, cuGraphInstantiateWithFlags(&exec_of_unused, graph, 0));
+    add_conditional(bodies[0], inner, 0, 1, &nested, &node);
+    OK(cuGraphConditionalHandleCreate(&inner, nested[0], NULL, 0, 1));
+    add_conditional(graph, inner, 0, 1, &nested, &node);
+    CUgraphExec nest = instantiate(graph);
+    OK(cuGraphLaunch(nest, NULL));
+    OK(cuCtxSynchronize());
+    OK(cuGraphExecDestroy(nest));
+    OK(cuGraphDestroy(graph));
     NodeParams wrong = {.type = CONDITIONAL, .conditional = {.handle = 12345, .type = 0, .size = 1}};
     OK(cuGraphCreate((void **)&graph, 0));
     EXPECT(1, cuGraphAddNode(&node, graph, NULL, 0, &wrong));
@@ -332,8 +349,10 @@ static void memory(void) {
     EXPECT(1, cuGraphLaunch(exec, NULL));
     OK(cuMemFreeAsync(params.address, NULL));
     EXPECT(1, cuMemFreeAsync(params.address, NULL));
+    /* It counts until it is given back, which its graph prevents. */
+    OK(cuDeviceGraphMemTrim(0));
     OK(cuDeviceGetGraphMemAttribute(0, 0, &used));
-    TRUE(used == 0);
+    TRUE(used == 1000);
     OK(cuGraphLaunch(exec, NULL));
     OK(cuMemFree_v2(params.address));
     OK(cuGraphExecDestroy(exec));
@@ -344,6 +363,45 @@ static void memory(void) {
     OK(cuGraphAddMemFreeNode(&free_, graph, &copy, 1, params.address));
     EXPECT(1, cuGraphAddMemFreeNode(&free_, graph, &copy, 1, params.address));
     OK(cuCtxSynchronize());
+    OK(cuGraphDestroy(graph));
+    /* The last launch left it live: it outlives its graph. */
+    OK(cuDeviceGraphMemTrim(0));
+    OK(cuMemsetD8_v2(params.address, 1, 1000));
+    OK(cuMemFreeAsync(params.address, NULL));
+    OK(cuCtxSynchronize());
+    OK(cuDeviceGetGraphMemAttribute(0, 0, &used));
+    TRUE(used == 1000);
+    OK(cuDeviceGraphMemTrim(0));
+    OK(cuDeviceGetGraphMemAttribute(0, 0, &used));
+    TRUE(used == 0);
+    OK(cuDeviceGetGraphMemAttribute(0, 1, &used));
+    TRUE(used == 1000);
+    used = 0;
+    OK(cuDeviceSetGraphMemAttribute(0, 1, &used));
+    OK(cuDeviceGetGraphMemAttribute(0, 1, &used));
+    TRUE(used == 0);
+
+    /* Managed memory, which the program reads at its address; nothing, and the host's, are not for graphs. */
+    OK(cuGraphCreate((void **)&graph, 0));
+    AllocParams managed = {.props = {.alloc_type = 2, .location = {1, 0}}, .bytes = 100};
+    OK(cuGraphAddMemAllocNode(&alloc, graph, NULL, 0, &managed));
+    memset.dst = managed.address;
+    memset.width = 25;
+    OK(cuGraphAddMemsetNode(&fill, graph, &alloc, 1, &memset, NULL));
+    exec = instantiate(graph);
+    OK(cuGraphUpload(exec, NULL));
+    OK(cuDeviceGetGraphMemAttribute(0, 0, &used));
+    TRUE(used == 100);
+    OK(cuGraphLaunch(exec, NULL));
+    OK(cuCtxSynchronize());
+    TRUE(((volatile unsigned *)managed.address)[24] == 77);
+    OK(cuMemFreeAsync(managed.address, NULL));
+    managed.bytes = 0;
+    EXPECT(1, cuGraphAddMemAllocNode(&alloc, graph, NULL, 0, &managed));
+    managed.bytes = 100;
+    managed.props.location.type = 2;
+    EXPECT(801, cuGraphAddMemAllocNode(&alloc, graph, NULL, 0, &managed));
+    OK(cuGraphExecDestroy(exec));
     OK(cuGraphDestroy(graph));
 }
 

@@ -46,6 +46,34 @@ int main(void) {
     OK(cuEventCreate(&end, 0));
     OK(cuEventCreate(&never, 0));
 
+    /* An event of the whole context: behind all work of all streams, and before all later work. */
+    CUcontext context;
+    CUdeviceptr other;
+    CUstream later;
+    OK(cuCtxGetCurrent(&context));
+    OK(cuMemAlloc_v2(&other, 4));
+    OK(cuMemsetD32_v2(word, 0, 1));
+    OK(cuMemsetD32_v2(other, 0, 1));
+    OK(cuCtxSynchronize());
+    step(1, LONG, free_stream);
+    OK(cuCtxRecordEvent(context, end));
+    EXPECT(600, cuEventQuery(end));
+    OK(cuCtxWaitEvent(context, end));
+    OK(cuMemcpyDtoDAsync_v2(other, word, 4, a));
+    OK(cuStreamSynchronize(a));
+    OK(cuEventQuery(end));
+    unsigned copied;
+    OK(cuMemcpyDtoH_v2(&copied, other, 4));
+    TRUE(copied == 1);
+    step(2, LONG, free_stream);
+    OK(cuCtxRecordEvent(context, end));
+    OK(cuCtxWaitEvent(context, end));
+    OK(cuStreamCreate(&later, 1));
+    step(3, 1, later);
+    OK(cuStreamSynchronize(later));
+    TRUE(read_word() == 11);
+    OK(cuStreamDestroy_v2(later));
+
     /* A launch returns before the kernel is done; queries say so; events measure it. */
     OK(cuMemsetD32_v2(word, 0, 1));
     OK(cuEventRecord(start, a));
