@@ -232,8 +232,11 @@ fn pools_stay_within_the_memory_and_give_it_back() {
     for (address, _) in live {
         context.free_async(address, &streams[0]).unwrap();
     }
+    let last = context.allocate_async(None, 16, &streams[0]).unwrap();
+    let pool = context.pool_of(last).unwrap();
+    context.free_async(last, &streams[0]).unwrap();
     context.synchronize().unwrap();
     assert_eq!(context.memory_info().0, free);
-    let statistics = context.device().default_pool().unwrap().statistics();
+    let statistics = pool.statistics().unwrap();
     assert_eq!((statistics.used, statistics.reserved), (0, 0));
 }
