@@ -138,7 +138,7 @@ unsafe fn batch_places(
     for index in 0..place_count {
         // SAFETY: by contract.
         let (place, first) = unsafe { (location(element(places, index)?)?, element(first, index)?) };
-        let ascending = if index == 0 { first == 0 } else { first > to.len() };
+        let ascending = if index == 0 { first == 0 } else { first >= to.len() };
         if !ascending || first >= count {
             return Err(Error::InvalidValue);
         }

@@ -101,6 +101,7 @@ CUresult cuPointerGetAttributes(unsigned, int *, void **, CUdeviceptr);
 CUresult cuPointerSetAttribute(const void *, int, CUdeviceptr);
 CUresult cuMemAdvise(CUdeviceptr, size_t, int, CUdevice);
 CUresult cuMemPrefetchAsync(CUdeviceptr, size_t, CUdevice, CUstream);
+CUresult cuMemPrefetchBatchAsync(CUdeviceptr *, size_t *, size_t, void *, size_t *, size_t, uint64_t, CUstream);
 CUresult cuMemRangeGetAttribute(void *, size_t, int, CUdeviceptr, size_t);
 CUresult cuStreamAttachMemAsync(CUstream, CUdeviceptr, size_t, unsigned);
 

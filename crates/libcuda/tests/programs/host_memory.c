@@ -116,6 +116,18 @@ int main(void) {
     EXPECT(1, cuMemAdvise(managed, 4 * 4096, 1, 0));
     EXPECT(1, cuMemAdvise(device, 64, 1, 0));
     EXPECT(101, cuMemPrefetchAsync(managed, 4096, 7, NULL));
+    /* A batch, each range with a place of its own. */
+    CUdeviceptr ranges[] = {managed, managed + 4096};
+    size_t sizes[] = {4096, 4096}, from[] = {0, 1}, same[] = {0, 0};
+    struct { int type, id; } places[] = {{2, 0}, {1, 0}};
+    CUstream batch;
+    OK(cuStreamCreate(&batch, 1));
+    OK(cuMemPrefetchBatchAsync(ranges, sizes, 2, places, from, 2, 0, batch));
+    OK(cuMemRangeGetAttribute(&value, 4, 4, managed, 4096));
+    TRUE(value == -1);
+    OK(cuMemRangeGetAttribute(&value, 4, 4, managed + 4096, 4096));
+    TRUE(value == 0);
+    EXPECT(1, cuMemPrefetchBatchAsync(ranges, sizes, 2, places, same, 2, 0, batch));
 
     /* What copies do to memory can be told of an allocation. */
     unsigned one = 1, synchronous = 0;
