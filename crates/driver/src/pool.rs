@@ -194,6 +194,11 @@ impl Pools {
 }
 
 impl Process {
+    /// The pool that an allocation is of.
+    fn pool_of(&self, address: u64) -> Option<Arc<Pool>> {
+        lock(&self.pooled).get(&address).cloned()
+    }
+
     /// The pool that an allocation is of, which no longer is.
     pub(crate) fn disown(&self, address: u64) -> Option<Arc<Pool>> {
         lock(&self.pooled).remove(&address)
@@ -254,7 +259,7 @@ impl Driver {
 
     /// The pool that an allocation is of.
     pub fn pool_of(&self, address: u64) -> Option<Arc<Pool>> {
-        lock(&self.process().pooled).get(&address).cloned()
+        self.process().pool_of(address)
     }
 
     /// A pool is to be used no more, except for what is allocated from it.
@@ -497,6 +502,6 @@ impl Context {
 
     /// The pool that an allocation is of.
     pub fn pool_of(&self, address: u64) -> Option<Arc<Pool>> {
-        lock(&self.device().process().pooled).get(&address).cloned()
+        self.device().process().pool_of(address)
     }
 }

@@ -13,6 +13,8 @@
 //! one location strongly more than once, the sanitizer may report more: of writes at one time it does not know which was
 //! observed. These runs are counted.
 
+mod schedulers;
+
 use machine::{Device, DeviceOptions, Launch, LaunchOptions, LoadedModule, Profile, SchedulerKind};
 use memory_model::answer::{Options, Question, races_of_trace};
 use memory_model::catalogue::{self, Place};
@@ -23,18 +25,10 @@ use memory_model::model::{Family, Model};
 use memory_model::once::{self, NAME, Once};
 use memory_model::program::{Comparison, Condition, Instruction, Program, Quantifier, Term, Thread};
 use sanitizer::{Sanitizer, Shape, Suppressions};
+use schedulers::SCHEDULERS;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
-
-const SCHEDULERS: [SchedulerKind; 6] = [
-    SchedulerKind::RoundRobin,
-    SchedulerKind::Random { seed: 1 },
-    SchedulerKind::Random { seed: 2 },
-    SchedulerKind::Random { seed: 3 },
-    SchedulerKind::Random { seed: 4 },
-    SchedulerKind::Adversarial,
-];
 
 /// A device with memory for a test.
 struct Bench {

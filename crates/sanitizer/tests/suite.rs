@@ -11,6 +11,8 @@
 //! The litmus test that comes with a report has a race by the axioms, and its repaired twin has none.
 //! `fresh INDEX BYTES` says that nobody has written the buffer of a parameter.
 
+mod schedulers;
+
 use filetest::case::{self, Case};
 use filetest::directive::{Directive, Program};
 use filetest::execute::run_watched;
@@ -20,16 +22,8 @@ use memory_model::answer::{Options, Question};
 use memory_model::from_ptx;
 use memory_model::model::{Family, Model};
 use sanitizer::{Checks, Report, Sanitizer, Shape, Suppressions};
+use schedulers::SCHEDULERS;
 use std::path::{Path, PathBuf};
-
-const SCHEDULERS: [SchedulerKind; 6] = [
-    SchedulerKind::RoundRobin,
-    SchedulerKind::Random { seed: 1 },
-    SchedulerKind::Random { seed: 2 },
-    SchedulerKind::Random { seed: 3 },
-    SchedulerKind::Random { seed: 4 },
-    SchedulerKind::Adversarial,
-];
 
 /// A report that a file expects.
 #[derive(Debug)]

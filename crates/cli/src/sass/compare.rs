@@ -1,9 +1,8 @@
 //! `warploom sass compare`: the built-in table against nvdisasm.
 
-use super::{Oracle, arch, code};
+use super::{Asked, Oracle, code};
 use crate::failure::{Exit, Failure};
 use crate::{images, terminal};
-use ::sass::Arch;
 use ::sass::learn::{Fault, Report, Verdict, compare, compare_code};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
@@ -18,12 +17,8 @@ use std::path::PathBuf;
 /// if anything differs.
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
-    /// The architecture: sm_75, sm_80, sm_86, sm_89, sm_90, sm_100, sm_120
-    #[arg(long, value_parser = arch)]
-    arch: Arch,
-    /// The path of nvdisasm
-    #[arg(long, value_name = "PATH")]
-    oracle: PathBuf,
+    #[command(flatten)]
+    asked: Asked,
     /// How many random words that nvdisasm takes
     #[arg(long, value_name = "N", default_value_t = 100_000, conflicts_with = "files")]
     words: usize,
@@ -44,14 +39,14 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
-    let oracle = Oracle::open(&arguments.oracle, arguments.arch)?;
+    let oracle = arguments.asked.open()?;
     if arguments.files.is_empty() { random(arguments, &oracle) } else { files(arguments, &oracle) }
 }
 
 fn random(arguments: &Arguments, oracle: &Oracle) -> Result<Exit, Failure> {
     /// Words of every form in a round.
     const EACH: usize = 40;
-    let arch = arguments.arch;
+    let arch = arguments.asked.arch;
     let template = "{msg} [{wide_bar}] {human_pos}/{human_len} words, {elapsed} + {eta}";
     let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
     let bar = ProgressBar::new(arguments.words as u64).with_style(style.progress_chars("=> "));
@@ -126,7 +121,7 @@ fn spread<T>(all: &[T], few: usize) -> impl Iterator<Item = &T> {
 }
 
 fn files(arguments: &Arguments, oracle: &Oracle) -> Result<Exit, Failure> {
-    let arch = arguments.arch;
+    let arch = arguments.asked.arch;
     let mut uses: HashMap<u128, u64> = HashMap::new();
     for path in &arguments.files {
         let bytes = images::read(path)?;
@@ -172,7 +167,7 @@ fn print(arguments: &Arguments, report: &Report) -> Result<(), Failure> {
             })
             .collect();
         return terminal::json(&json!({
-            "arch": arguments.arch.to_string(),
+            "arch": arguments.asked.arch.to_string(),
             "words": report.words,
             "uses": report.uses,
             "asked": report.asked,
@@ -197,7 +192,7 @@ fn print(arguments: &Arguments, report: &Report) -> Result<(), Failure> {
     let _ = write!(
         out,
         "{}: {} words with {} uses, nvdisasm asked about {}; with a residue {}",
-        arguments.arch,
+        arguments.asked.arch,
         n(report.words as u64),
         n(report.uses),
         n(report.asked as u64),

@@ -3,10 +3,9 @@
 //! Opcodes are learned in portions; each portion's forms go into a folder beside the output as soon as they are known, so that
 //! a run that was stopped goes on where it was. At the end the portions are joined, and judged once more on random words.
 
-use super::{Oracle as Nvdisasm, arch};
+use super::Asked;
 use crate::failure::{Exit, Failure};
 use crate::terminal;
-use ::sass::Arch;
 use ::sass::learn::{Oracle, learn, merge, scan};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::collections::BTreeSet;
@@ -22,12 +21,8 @@ use std::time::{Duration, Instant};
 /// in FILE.parts until all of it is: the same command goes on with a run that was stopped.
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
-    /// The architecture: sm_75, sm_80, sm_86, sm_89, sm_90, sm_100, sm_120
-    #[arg(long, value_parser = arch)]
-    arch: Arch,
-    /// The path of nvdisasm
-    #[arg(long, value_name = "PATH")]
-    oracle: PathBuf,
+    #[command(flatten)]
+    asked: Asked,
     /// Only these opcodes, hexadecimal, of 13 bits
     #[arg(long, value_name = "OPCODE", num_args = 1.., value_delimiter = ',', value_parser = opcode)]
     opcode: Vec<usize>,
@@ -69,7 +64,7 @@ impl Oracle for Counting<'_> {
 }
 
 pub(super) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
-    let nvdisasm = Nvdisasm::open(&arguments.oracle, arguments.arch)?;
+    let nvdisasm = arguments.asked.open()?;
     let asked = AtomicU64::new(0);
     let oracle = |limit: Option<u64>| Counting {
         oracle: &nvdisasm.nvdisasm,
@@ -78,7 +73,7 @@ pub(super) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
     };
     let like: Vec<String> = arguments.like.iter().map(|it| text(it)).collect::<Result<_, _>>()?;
     let opcodes: Vec<usize> = if arguments.opcode.is_empty() {
-        terminal::note(&format!("scanning the opcodes of {}", arguments.arch));
+        terminal::note(&format!("scanning the opcodes of {}", arguments.asked.arch));
         scan(&oracle(None)).map_err(Failure::usage)?
     } else {
         let all: BTreeSet<usize> = arguments.opcode.iter().copied().collect();
@@ -116,7 +111,7 @@ pub(super) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
     let _ = write!(
         report,
         "{}: {} opcodes, {} not fully known, {} words asked for",
-        arguments.arch,
+        arguments.asked.arch,
         opcodes.len(),
         outcome.open.len(),
         terminal::thousands(asked.load(Relaxed))

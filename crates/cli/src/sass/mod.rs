@@ -58,6 +58,23 @@ pub(crate) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
     }
 }
 
+/// What a command is told that asks nvdisasm.
+#[derive(Debug, clap::Args)]
+struct Asked {
+    /// The architecture: sm_75, sm_80, sm_86, sm_89, sm_90, sm_100, sm_120
+    #[arg(long, value_parser = arch)]
+    arch: Arch,
+    /// The path of nvdisasm
+    #[arg(long, value_name = "PATH")]
+    oracle: PathBuf,
+}
+
+impl Asked {
+    fn open(&self) -> Result<Oracle, Failure> {
+        Oracle::open(&self.oracle, self.arch)
+    }
+}
+
 /// nvdisasm, and a folder for what it reads, which goes with it.
 struct Oracle {
     nvdisasm: Nvdisasm,
