@@ -46,14 +46,15 @@ pub(crate) fn folder(given: Option<&Path>) -> Result<PathBuf> {
 }
 
 /// The `warploom` command, which is built.
-pub(crate) fn command() -> Result<PathBuf> {
+pub(crate) fn command(debug: bool) -> Result<PathBuf> {
+    let (profile, folder) = if debug { ("dev", "debug") } else { ("release", "release") };
     let status = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-        .args(["build", "--release", "-p", "warploom"])
+        .args(["build", "--profile", profile, "--package", "warploom"])
         .current_dir(root())
         .status()
         .context("cargo")?;
-    ensure!(status.success(), "cargo: {status}");
-    Ok(root().join("target/release/warploom"))
+    ensure!(status.success(), "`warploom` does not build");
+    Ok(root().join("target").join(folder).join("warploom"))
 }
 
 /// Builds all libraries and puts them under the names that programs look for.

@@ -65,7 +65,7 @@ pub(crate) fn run(compiler: &Compiler) -> Result<()> {
     let warploom = match (compiler.check, &compiler.warploom) {
         (false, _) => None,
         (true, Some(given)) => Some(fs::canonicalize(given)?),
-        (true, None) => Some(libraries::command()?),
+        (true, None) => Some(libraries::command(false)?),
     };
     let (mut tried, mut failed) = (0, Vec::new());
     for source in programs {

@@ -18,7 +18,6 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use ledger::{Ledger, Tally};
 use std::path::PathBuf;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// Which suites run, and what becomes of the numbers.
@@ -141,12 +140,6 @@ fn suite(
 fn build(release: bool) -> Result<(PathBuf, PathBuf)> {
     let folder = cache().join("cuda");
     libraries::make(&Wanted { debug: !release, to: folder.clone() })?;
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.args(["build", "--package", "warploom"]).current_dir(root());
-    if release {
-        cargo.arg("--release");
-    }
-    ensure!(cargo.status().context("cargo")?.success(), "`warploom` does not build");
-    let command = root().join("target").join(if release { "release/warploom" } else { "debug/warploom" });
+    let command = libraries::command(!release)?;
     Ok((folder.canonicalize()?, command))
 }

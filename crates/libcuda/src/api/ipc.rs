@@ -4,7 +4,7 @@
 //! this process runs, between processes that may look at one another's files. A pool's handle is a file that says whose
 //! memory the pool has; what it is good for is that the other process may then be told of the pool's allocations.
 
-use crate::api::virtual_memory::POSIX_FILE;
+use crate::api::virtual_memory::{POSIX_FILE, handed};
 use crate::border::api;
 use crate::pointers::{get, put};
 use crate::state::{EVENTS, POOLS, current, driver};
@@ -16,7 +16,7 @@ use machine::memory::shared::{Shared, identity};
 use rustix::fs::{MemfdFlags, memfd_create};
 use std::ffi::{c_char, c_int, c_ulonglong, c_void};
 use std::fs::File;
-use std::os::fd::{BorrowedFd, IntoRawFd, OwnedFd};
+use std::os::fd::{IntoRawFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 
 /// Bytes of a handle.
@@ -136,14 +136,11 @@ api! {
         kind: CUmemAllocationHandleType,
         flags: c_ulonglong,
     ) {
-        let descriptor = handle.addr() as c_int;
-        if kind.0 != POSIX_FILE || flags != 0 || descriptor < 0 || out.is_null() {
+        if kind.0 != POSIX_FILE || flags != 0 || out.is_null() {
             return Err(Error::InvalidValue);
         }
-        // SAFETY: the program says that this is a file it has open, and keeps it so during the call.
-        let handed = unsafe { BorrowedFd::borrow_raw(descriptor) };
-        let file = File::from(handed.try_clone_to_owned().map_err(|_| Error::InvalidValue)?);
-        let pool = driver()?.create_pool(home_in(&file)?, Sharing::Imported, 0)?;
+        let file = handed(handle)?;
+        let pool = driver()?.create_pool(home_in(&File::from(file))?, Sharing::Imported, 0)?;
         put(out, POOLS.insert(pool.id(), pool))
     }
 

@@ -8,11 +8,25 @@ use crate::sys::*;
 use driver::virtual_memory::{GRANULARITY, Physical};
 use driver::{Error, Result};
 use std::ffi::{c_int, c_ulonglong, c_void};
-use std::os::fd::{BorrowedFd, IntoRawFd};
+use std::os::fd::{BorrowedFd, IntoRawFd, OwnedFd};
 use std::sync::Arc;
 
 /// The only form in which memory and pools go to other processes: a file descriptor.
 pub(crate) const POSIX_FILE: u32 = 1;
+
+/// A file that the program hands over, as its own descriptor in the place of a pointer.
+///
+/// # Safety
+/// The program has it open, and keeps it so during the call.
+pub(crate) unsafe fn handed(descriptor: *mut c_void) -> Result<OwnedFd> {
+    let number = descriptor.addr() as c_int;
+    if number < 0 {
+        return Err(Error::InvalidValue);
+    }
+    // SAFETY: by contract.
+    let file = unsafe { BorrowedFd::borrow_raw(number) };
+    file.try_clone_to_owned().map_err(|_| Error::InvalidValue)
+}
 
 /// What a handle of memory is a number for.
 fn physical(handle: CUmemGenericAllocationHandle) -> Result<Arc<Physical>> {
@@ -191,12 +205,10 @@ api! {
         shared: *mut c_void,
         kind: CUmemAllocationHandleType,
     ) {
-        let number = shared.addr() as c_int;
-        if kind.0 != POSIX_FILE || number < 0 || out.is_null() {
+        if kind.0 != POSIX_FILE || out.is_null() {
             return Err(Error::InvalidValue);
         }
-        // SAFETY: the program says that this is a file it has open, and keeps it so during the call.
-        let file = BorrowedFd::borrow_raw(number).try_clone_to_owned().map_err(|_| Error::InvalidValue)?;
+        let file = handed(shared)?;
         put(out, handle(&driver()?.import_physical(current()?.device().ordinal(), file)?))
     }
 }
