@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::memory::MemoryKind;
 use crate::pool::{Origin, Pool, Sharing};
 use crate::stream::{Operation, Stream};
-use crate::{Id, lock};
+use crate::{Driver, Id, lock};
 use machine::memory::DeviceMemory;
 use machine::memory::shared::{Shared, identity};
 use std::collections::HashMap;
@@ -63,6 +63,15 @@ impl Imports {
     }
 }
 
+impl Driver {
+    /// Lets other processes use an allocation of a pool that they share: where it is, and the pool.
+    pub fn export_pooled(&self, address: u64) -> Result<(Shared, Id)> {
+        let shares = |pool: &Arc<Pool>| pool.sharing() == Sharing::Exported;
+        let pool = self.pool_of(address).filter(shares).ok_or(Error::InvalidValue)?;
+        Ok((pool.memory().share(address)?, pool.id()))
+    }
+}
+
 impl Context {
     /// Lets other processes use the allocation around an address; waits for the context's work.
     pub fn export_memory(&self, address: u64) -> Result<Shared> {
@@ -76,14 +85,6 @@ impl Context {
         self.drain()?;
         let memory = process.memory_of(known.address).ok_or(Error::InvalidValue)?;
         Ok(memory.share(known.address)?)
-    }
-
-    /// Lets other processes use an allocation of a pool that they share: where it is, and the pool.
-    pub fn export_pooled(&self, address: u64) -> Result<(Shared, Id)> {
-        self.usable()?;
-        let shares = |pool: &Arc<Pool>| pool.sharing() == Sharing::Exported;
-        let pool = self.pool_of(address).filter(shares).ok_or(Error::InvalidValue)?;
-        Ok((pool.memory().share(address)?, pool.id()))
     }
 
     /// The address of an allocation of another process, which is `bytes` long; the same for one that is open already.

@@ -155,7 +155,8 @@ api! {
     }
 
     fn cuMemPoolExportPointer(out: *mut CUmemPoolPtrExportData, address: CUdeviceptr) {
-        let (shared, pool) = current()?.export_pooled(address)?;
+        // No context has to be current.
+        let (shared, pool) = driver()?.export_pooled(address)?;
         let named = Named { pool: pool.0, ..Named::of_here(shared) };
         put(out, CUmemPoolPtrExportData { reserved: named.encode(POOLED) })
     }

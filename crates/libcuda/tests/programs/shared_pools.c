@@ -13,6 +13,7 @@ typedef struct {
     unsigned char bytes[64];
 } Exported;
 CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool *, void *, unsigned, uint64_t);
+CUresult cuCtxPushCurrent_v2(CUcontext);
 CUresult cuMemsetD32Async(CUdeviceptr, unsigned, size_t, CUstream);
 CUresult cuMemPoolExportPointer(Exported *, CUdeviceptr);
 CUresult cuMemPoolImportPointer(CUdeviceptr *, CUmemoryPool, Exported *);
@@ -105,7 +106,10 @@ static void exporter(int socket, unsigned place) {
     /* A pointer is exported while the stream is held up. */
     OK(cuLaunchHostFunc(NULL, wait_for, &open));
     OK(cuMemsetD32Async(words, 5, WORDS, NULL));
+    CUcontext none;
+    OK(cuCtxPopCurrent_v2(&none));
     OK(cuMemPoolExportPointer(&exported, words));
+    OK(cuCtxPushCurrent_v2(none));
     open = true;
     OK(cuStreamSynchronize(NULL));
     TRUE(write(socket, &exported, sizeof exported) == sizeof exported);
