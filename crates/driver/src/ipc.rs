@@ -78,21 +78,21 @@ impl Driver {
             return Err(Error::InvalidValue);
         }
         let (process, device) = (self.process(), pool.device());
-        process.import(pool.memory(), device, file, bytes, |address| {
+        process.import(device, file, |file| {
+            let address = pool.adopt(file, bytes)?;
             process.note_pooled(pool, Allocation::new(pool.kind(), address, bytes, device));
+            Ok(address)
         })
     }
 }
 
 impl Process {
-    /// The address of an allocation of another process, which counts for a device; a new one is noted.
+    /// The address of an allocation of another process, which counts for a device; a new one is adopted.
     fn import(
         &self,
-        memory: &DeviceMemory,
         device: usize,
         file: OwnedFd,
-        bytes: u64,
-        note: impl FnOnce(u64),
+        adopt: impl FnOnce(OwnedFd) -> Result<u64>,
     ) -> Result<u64> {
         let identity = identity(&file).map_err(|_| Error::InvalidHandle)?;
         let mut imports = lock(&self.imports.0);
@@ -102,11 +102,10 @@ impl Process {
             import.users += 1;
             return Ok(address);
         }
-        let address = memory.adopt(file, bytes).map_err(|error| match error.into() {
-            Error::OutOfMemory => Error::OutOfMemory,
+        let address = adopt(file).map_err(|error| match error {
+            Error::OutOfMemory => error,
             _ => Error::InvalidHandle,
         })?;
-        note(address);
         imports.insert(address, Import { identity, device, users: 1 });
         Ok(address)
     }
@@ -131,9 +130,11 @@ impl Context {
     pub fn import_memory(&self, file: OwnedFd, bytes: u64) -> Result<u64> {
         self.usable()?;
         let process = self.device().process();
-        process.import(self.machine().memory(), self.device().ordinal(), file, bytes, |address| {
+        process.import(self.device().ordinal(), file, |file| {
+            let address = self.machine().memory().adopt(file, bytes)?;
             let allocation = self.allocation(MemoryKind::Device, address, bytes, 0);
             lock(&process.allocations).insert(address, allocation);
+            Ok(address)
         })
     }
 
@@ -145,25 +146,26 @@ impl Context {
             return Ok(());
         }
         self.drain()?;
-        lock(&process.allocations).remove(&address);
-        process.disown(address);
-        process.free(address)
+        let allocation = lock(&process.allocations).remove(&address).ok_or(Error::InvalidValue)?;
+        match process.disown(address) {
+            Some(pool) => pool.give_back(address, allocation.bytes, self.legacy_stream().marker()),
+            None => process.free(address)?,
+        }
+        Ok(())
     }
 
     /// Undoes one [`Driver::import_pooled`] at a place in a stream's order; whether there is such an allocation.
     pub(crate) fn close_imported_async(&self, address: u64, stream: &Arc<Stream>) -> Result<bool> {
-        if self.pool_of(address).is_none_or(|pool| !pool.sharing().imported()) {
+        let Some(pool) = self.pool_of(address).filter(|pool| pool.sharing().imported()) else {
             return Ok(false);
-        }
-        let process = Arc::clone(self.device().process());
+        };
+        let process = self.device().process();
         if process.imports.close(address).ok_or(Error::InvalidValue)? {
-            lock(&process.allocations).remove(&address);
+            let allocation = lock(&process.allocations).remove(&address).ok_or(Error::InvalidValue)?;
             process.disown(address);
-            let free = move || {
-                // It was among the imports, so its memory has it.
-                let _ = process.free(address);
-            };
-            self.submit_now(stream, Operation::Free(Box::new(free)))?;
+            // The pool keeps it as it keeps its own: other streams may still have work for it.
+            let freed = self.submit_now(stream, Operation::Free(Box::new(|| ())))?;
+            pool.give_back(address, allocation.bytes, freed);
         }
         Ok(true)
     }

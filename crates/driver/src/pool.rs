@@ -24,6 +24,7 @@ use crate::stream::{Marker, Operation, Stream};
 use crate::{Driver, Id, lock};
 use machine::memory::DeviceMemory;
 use std::collections::{BTreeMap, BTreeSet};
+use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, Weak};
 
 /// Whose memory a pool has.
@@ -452,6 +453,15 @@ impl Pool {
             self.memory.free(address)?;
             return Err(error.into());
         }
+        Ok(address)
+    }
+
+    /// Takes an allocation of another process in.
+    pub(crate) fn adopt(&self, file: OwnedFd, bytes: u64) -> Result<u64> {
+        let address = self.memory.adopt(file, bytes)?;
+        let statistics = &mut lock(&self.state).statistics;
+        statistics.reserve(bytes);
+        statistics.take(bytes);
         Ok(address)
     }
 

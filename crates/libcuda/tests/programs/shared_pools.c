@@ -83,7 +83,16 @@ static int importer(int socket) {
     OK(cuMemFreeAsync(words, NULL));
     OK(cuMemcpyDtoH_v2(found, again, 4));
     TRUE(found[0] == 6);
-    OK(cuMemFree_v2(again));
+    /* Freed in one stream, while another one has work for it. */
+    CUstream busy;
+    atomic_bool open = false;
+    OK(cuStreamCreate(&busy, 1));
+    OK(cuLaunchHostFunc(busy, wait_for, &open));
+    OK(cuMemsetD32Async(again, 7, WORDS, busy));
+    OK(cuMemFreeAsync(again, NULL));
+    open = true;
+    OK(cuStreamDestroy_v2(busy));
+    OK(cuCtxSynchronize());
     EXPECT(1, cuMemcpyDtoH_v2(found, again, 4));
     exported.bytes[0]++;
     EXPECT(1, cuMemPoolImportPointer(&words, pool, &exported));
@@ -118,7 +127,7 @@ static void exporter(int socket, unsigned place) {
     TRUE(write(socket, &exported, sizeof exported) == sizeof exported);
     TRUE(read(socket, &done, 1) == 1);
     OK(cuMemcpyDtoH_v2(&found, words + 4 * (WORDS - 1), 4));
-    TRUE(found == 6);
+    TRUE(found == 7);
     OK(cuMemFreeAsync(words, NULL));
     OK(cuCtxSynchronize());
     OK(cuMemPoolDestroy(pool));
@@ -130,9 +139,14 @@ int main(void) {
         int sockets[2], status = 1;
         TRUE(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sockets) == 0);
         pid_t child = fork();
-        if (child == 0) return importer(sockets[1]);
+        if (child == 0) {
+            close(sockets[0]);
+            return importer(sockets[1]);
+        }
         pid_t worker = fork();
         if (worker == 0) {
+            /* Without the importer there is nothing to wait for. */
+            close(sockets[1]);
             begin();
             exporter(sockets[0], place);
             return 0;
