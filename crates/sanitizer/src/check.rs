@@ -38,8 +38,8 @@ pub(crate) struct Accessor<'a> {
     pub(crate) access: Access,
     /// Up to when all threads and agents are known, all threads of the CTA, and all of the warp.
     everyone: Time,
-    threads: Time,
-    of_warp: Time,
+    pub(crate) threads: Time,
+    pub(crate) of_warp: Time,
 }
 
 impl<'a> Accessor<'a> {
@@ -54,16 +54,15 @@ impl<'a> Accessor<'a> {
         Self { home, warp, lanes, clock, proxied: None, entry, site, access, everyone, threads, of_warp }
     }
 
-    /// The same by lanes of another warp that knows the same.
+    /// Makes it one by lanes of another warp that knows the same.
     #[inline(always)]
-    pub(crate) fn of_warp(mut self, warp: u16, lanes: u32) -> Self {
+    pub(crate) fn change_warp(&mut self, warp: u16, lanes: u32) {
         self.of_warp = match self.clock.knows_warps(self.home.cta) {
             true => self.clock.of_warp(self.home.cta, warp).1,
             false => self.threads,
         };
         (self.warp, self.lanes) = (warp, lanes);
         (self.entry.warps, self.entry.lanes) = (1 << warp, lanes);
-        self
     }
 
     /// The same by other lanes.
@@ -82,7 +81,7 @@ impl<'a> Accessor<'a> {
 
     /// Whether the short cuts are for it.
     #[inline(always)]
-    fn is_plain(&self) -> bool {
+    pub(crate) fn is_plain(&self) -> bool {
         self.proxied.is_none() && !self.site.is_strong()
     }
 
@@ -121,6 +120,7 @@ impl<'a> Accessor<'a> {
     fn is_own(&self, entry: &Entry, lanes: u32) -> bool {
         entry.cta == self.home.cta
             && entry.warps == 1 << self.warp
+            && entry.warps == self.entry.warps
             && entry.lanes == lanes
             && lanes.is_power_of_two()
             && entry.is_of_threads()
@@ -370,13 +370,15 @@ pub(crate) struct Checker<'a> {
     pub(crate) conflict: Option<(Conflict, u64)>,
     /// Bytes that nobody has written were read, at this address by these lanes of a warp.
     pub(crate) unwritten: Option<(u64, u16, u32)>,
+    /// Whether it is shared memory of the CTA that accesses it.
+    pub(crate) own: bool,
     /// The element that is accessed now.
     element: u64,
 }
 
 impl<'a> Checker<'a> {
     pub(crate) fn new(extras: &'a mut Extras, sites: &'a Sites, launches: &'a [Launch]) -> Self {
-        Self { extras, sites, launches, conflict: None, unwritten: None, element: 0 }
+        Self { extras, sites, launches, conflict: None, unwritten: None, own: false, element: 0 }
     }
 
     /// An access to the rows from that of the run's address on.
@@ -391,25 +393,29 @@ impl<'a> Checker<'a> {
             let whole = if next - at == ROW { run.pattern_at(at) } else { None };
             match whole {
                 Some(pattern) if self.whole_row(row, at, pattern, by) => {}
-                _ if row.split != 0 && at == run.address && next == end && self.few_cells(row, run, by) => {}
+                _ if self.few(row, (at, next), run, by) => {}
                 _ => self.part(row, (at, next), run, by),
             }
             at = next;
         }
     }
 
-    /// An access to some cells of a row that is split, if there is nothing special about them.
+    /// An access to some words of a row, if there is nothing special about them.
     #[inline(always)]
-    fn few_cells(&mut self, row: &Row, run: &Run, by: &Accessor<'_>) -> bool {
+    fn few(&mut self, row: &mut Row, (at, next): (u64, u64), run: &Run, by: &Accessor<'_>) -> bool {
         if !matches!(run.bytes, 4 | 8 | 16) || !run.address.is_multiple_of(run.bytes) || !by.is_plain() {
             return false;
         }
+        let (count, shift) = (((next - at) / GRANULE) as usize, run.bytes.trailing_zeros() - WHOLE as u32);
+        let lanes = run.lanes_of((at - run.address) >> run.bytes.trailing_zeros());
+        if !row.is_in_cells() {
+            return self.own && self.words(row, (Row::cell_of(at), count, shift), lanes, by);
+        }
         let cells = self.extras.cells_mut(row.split);
-        let (first, of_store) = (Row::cell_of(run.address), by.access == Access::Store);
-        let (count, shift) = (run.count * run.bytes / GRANULE, run.bytes.trailing_zeros() - WHOLE as u32);
+        let (first, of_store) = (Row::cell_of(at), by.access == Access::Store);
         // What is done twice is done once: the rest may be left to who looks closer.
-        for (at, cell) in (0_u32..).zip(&mut cells[first..first + count as usize]) {
-            let lanes = run.lanes.unbounded_shl(at >> shift);
+        for (at, cell) in (0_u32..).zip(&mut cells[first..first + count]) {
+            let lanes = lanes.unbounded_shl(at >> shift);
             if !(of_store || cell.unwritten == 0) || !by.quickly(cell, (lanes, WHOLE)) {
                 return false;
             }
@@ -432,7 +438,11 @@ impl<'a> Checker<'a> {
             return false;
         }
         if row.split != 0 {
-            return by.access == Access::Store && self.mend(row, (lanes, shift), by);
+            return by.access == Access::Store
+                && match row.is_in_words() {
+                    true => self.own && self.mend_words(row, (lanes, shift), by),
+                    false => self.mend(row, (lanes, shift), by),
+                };
         }
         if row.unwritten && by.access == Access::Load {
             self.unwritten.get_or_insert((at, by.warp, lanes));

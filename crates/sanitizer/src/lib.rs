@@ -16,7 +16,7 @@
 //! | `observed` | which strong writes were observed, for later accesses of their location |
 //! | `site` | what an instruction is to the memory model |
 //! | `runs` | which lanes access memory one after the other |
-//! | `shadow`, `row`, `global` | who accessed every byte last |
+//! | `shadow`, `row`, `words`, `global` | who accessed every byte last |
 //! | `state` | threads, CTAs, launches |
 //! | `check` | whether an access races, and what is remembered of it |
 //! | `detector`, `weak`, `strong` | accesses of warps; those without an order, the usual ones with one |
@@ -49,6 +49,7 @@ mod strong;
 mod suppress;
 mod trail;
 mod weak;
+mod words;
 
 pub use report::{Actor, Checks, Report};
 pub use suppress::Suppressions;

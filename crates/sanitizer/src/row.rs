@@ -2,7 +2,7 @@
 //!
 //! Warps mostly access memory lane after lane. A [`Pattern`] then says of every byte whose it is, and one comparison
 //! stands for those of all bytes. A row of which parts are accessed apart is *split*: it has a [`Cell`](crate::shadow::Cell)
-//! for every four bytes, until all of it is written over again.
+//! for every four bytes, or in simple cases a [`Word`](crate::words::Word), until all of it is written over again.
 
 use crate::shadow::{Entry, GRANULE};
 
@@ -10,6 +10,8 @@ use crate::shadow::{Entry, GRANULE};
 pub(crate) const ROW: u64 = 64;
 /// Cells of a row that is split.
 pub(crate) const CELLS: usize = (ROW / GRANULE) as usize;
+/// In [`Row::split`]: the number is one of words, and [`Row::write`] is of their CTA.
+const WORDS: u32 = 1 << 31;
 
 /// An entry for each byte of a row: the lanes of the first byte, and for every `1 << shift` bytes the lanes after those.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,7 +44,7 @@ pub(crate) struct Row {
     pub(crate) read: Pattern,
     /// The number of an [`Extra`](crate::shadow::Extra) that has the other reads, with the shift of the latest; 0 for none.
     pub(crate) extra: u32,
-    /// The number of its cells; 0 if it is in one piece.
+    /// The number of its cells, or of its [words](crate::words); 0 if it is in one piece.
     pub(crate) split: u32,
     /// Whether nobody has written any of it, if it is in one piece.
     pub(crate) unwritten: bool,
@@ -52,6 +54,35 @@ impl Row {
     /// One that nobody has accessed.
     pub(crate) fn new(unwritten: bool) -> Self {
         Self { unwritten, ..Self::default() }
+    }
+
+    /// Whether it has cells.
+    #[inline(always)]
+    pub(crate) fn is_in_cells(&self) -> bool {
+        self.split.wrapping_sub(1) < WORDS - 1
+    }
+
+    /// Whether it has words.
+    #[inline(always)]
+    pub(crate) fn is_in_words(&self) -> bool {
+        self.split & WORDS != 0
+    }
+
+    /// One that has the words of a number, all of them of a CTA.
+    pub(crate) fn in_words(number: u32, cta: u32) -> Self {
+        let write = Pattern { entry: Entry { cta, ..Entry::default() }, shift: Pattern::ALIKE };
+        Self { split: number | WORDS, write, ..Self::default() }
+    }
+
+    /// The number of its words.
+    #[inline(always)]
+    pub(crate) fn number_of_words(&self) -> usize {
+        (self.split & !WORDS) as usize
+    }
+
+    /// The CTA that its words are of.
+    pub(crate) fn cta_of_words(&self) -> u32 {
+        self.write.entry.cta
     }
 
     /// The place of an address's cell among those of its row.

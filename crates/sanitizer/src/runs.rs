@@ -16,24 +16,27 @@ pub(crate) struct Scattered {
     halves: bool,
 }
 
-/// Whether the addresses of half a warp are all the same, or each behind the one before. Their ends mostly tell that
-/// they are not.
+/// Whether the addresses of half a warp are all the same, or each `1 << shift` bytes behind the one before. Their ends
+/// mostly tell that they are not.
 macro_rules! shape {
-    ($lanes:expr, $first:expr, $bytes:expr) => {{
-        let (lanes, bytes) = ($lanes, $bytes);
-        let (first, last) = (lanes[$first], lanes[$first + 15]);
-        let step = match last.wrapping_sub(first) {
-            0 => 0,
-            _ => bytes,
-        };
-        let (mut differs, mut expected) = (last ^ first.wrapping_add(step.wrapping_mul(15)), first);
-        if differs == 0 {
-            for lane in $first..$first + 16 {
-                differs |= lanes[lane] ^ expected;
-                expected = expected.wrapping_add(step);
+    ($lanes:expr, $half:expr, $shift:expr, $address:ty) => {{
+        let (lanes, shift) = (&$lanes.as_chunks::<16>().0[$half], $shift);
+        let (first, mut differs) = (lanes[0], 0);
+        match lanes[15].wrapping_sub(first) {
+            0 => {
+                for lane in 0..16 {
+                    differs |= lanes[lane] ^ first;
+                }
+                (differs == 0, false)
             }
+            reach if reach == 15 << shift => {
+                for lane in 0..16 {
+                    differs |= lanes[lane].wrapping_sub(first) ^ ((lane as $address) << shift);
+                }
+                (false, differs == 0)
+            }
+            _ => (false, false),
         }
-        (differs == 0 && step == 0, differs == 0 && step != 0)
     }};
 }
 
@@ -48,17 +51,21 @@ pub(crate) fn halves_of(
     bytes: u64,
     together: bool,
 ) -> Option<Halves> {
+    if !bytes.is_power_of_two() {
+        return None;
+    }
+    let shift = bytes.trailing_zeros();
     let (ends, shapes): ([u64; 2], Shapes) = match *addresses {
         PackAddresses::Uniform(address) => ([address; 2], [(true, false); 2]),
         PackAddresses::Narrow(planes, offset) => {
             let lanes = &planes[warp].0;
             let ends = [lanes[0], lanes[16]].map(|address| u64::from(address.wrapping_add(offset)));
-            (ends, [shape!(lanes, 0, bytes as u32), shape!(lanes, 16, bytes as u32)])
+            (ends, [shape!(lanes, 0, shift, u32), shape!(lanes, 1, shift, u32)])
         }
         PackAddresses::Wide(planes, offset) => {
             let lanes = &planes[warp].0;
             let ends = [lanes[0], lanes[16]].map(|address| address.wrapping_add(offset));
-            (ends, [shape!(lanes, 0, bytes), shape!(lanes, 16, bytes)])
+            (ends, [shape!(lanes, 0, shift, u64), shape!(lanes, 1, shift, u64)])
         }
     };
     of_halves(ends, shapes, bytes, together)
@@ -85,6 +92,15 @@ fn of_halves(
         false if equal => (run(low, 0x0001_0001, 16), None),
         false => (run(low, 1, 16), Some(run(high, 0x0001_0000, 16))),
     })
+}
+
+/// Whether lanes side by side seem to access one element after the other.
+#[inline(always)]
+pub(crate) fn is_dense(addresses: &[u64; 32], bytes: u64, mask: u32) -> bool {
+    let (first, last) = (mask.trailing_zeros(), mask.ilog2());
+    let (reach, lanes) = (u64::from(last - first), mask >> first);
+    let end = addresses[first as usize].wrapping_add(reach * bytes);
+    reach > 0 && lanes & lanes.wrapping_add(1) == 0 && addresses[last as usize] == end
 }
 
 impl Scattered {

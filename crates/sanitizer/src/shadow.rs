@@ -10,6 +10,7 @@ use crate::observed::{Observed, Thread};
 use crate::release::{Home, Released};
 use crate::row::{CELLS, Pattern, Row};
 use crate::site::{Site, SiteId};
+use crate::words::Word;
 use memory_model::event::Scope;
 use std::sync::Arc;
 
@@ -195,19 +196,27 @@ pub(crate) struct Extra {
     pub(crate) bytes: Option<Box<[Cell; 4]>>,
 }
 
-/// All extras, and the cells of rows that are split. Number 0 stands for none.
+/// All extras, and the cells and words of rows that are split. Of extras and cells number 0 stands for none.
 #[derive(Debug)]
 pub(crate) struct Extras {
     all: Vec<Extra>,
     free: Vec<u32>,
     rows: Vec<[Cell; CELLS]>,
     free_rows: Vec<u32>,
+    words: Vec<[Word; CELLS]>,
+    free_words: Vec<u32>,
 }
 
 impl Default for Extras {
     fn default() -> Self {
-        let (all, rows) = (vec![Extra::default()], vec![[Cell::default(); CELLS]]);
-        Self { all, free: Vec::new(), rows, free_rows: Vec::new() }
+        Self {
+            all: vec![Extra::default()],
+            free: Vec::new(),
+            rows: vec![[Cell::default(); CELLS]],
+            free_rows: Vec::new(),
+            words: Vec::new(),
+            free_words: Vec::new(),
+        }
     }
 }
 
@@ -273,6 +282,9 @@ impl Extras {
     /// Gives everything of a row back.
     pub(crate) fn release_row(&mut self, row: &mut Row) {
         self.release_extra(&mut row.extra);
+        if row.is_in_words() {
+            self.release_words(row);
+        }
         let split = std::mem::take(&mut row.split);
         if split != 0 {
             for place in 0..CELLS {
@@ -303,13 +315,54 @@ impl Extras {
         (cell, extra)
     }
 
-    /// Splits a row, unless it is; the number of its cells.
+    /// Puts a row in words of threads of a CTA.
+    pub(crate) fn put_in_words(&mut self, row: &mut Row, cta: u32, words: [Word; CELLS]) {
+        let number = self.free_words.pop().unwrap_or_else(|| {
+            self.words.push([Word::default(); CELLS]);
+            self.words.len() as u32 - 1
+        });
+        self.words[number as usize] = words;
+        *row = Row::in_words(number, cta);
+    }
+
+    #[inline(always)]
+    pub(crate) fn words_mut(&mut self, row: &Row) -> &mut [Word; CELLS] {
+        &mut self.words[row.number_of_words()]
+    }
+
+    /// Gives the words of a row back.
+    pub(crate) fn release_words(&mut self, row: &mut Row) {
+        self.free_words.push(row.number_of_words() as u32);
+        row.split = 0;
+    }
+
+    /// Gives a row cells, unless it has them; their number.
     #[inline(always)]
     pub(crate) fn split(&mut self, row: &mut Row) -> u32 {
-        if row.split == 0 {
-            self.divide(row);
+        if !row.is_in_cells() {
+            match row.is_in_words() {
+                true => self.words_to_cells(row),
+                false => self.divide(row),
+            }
         }
         row.split
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn words_to_cells(&mut self, row: &mut Row) {
+        let (words, cta) = (*self.words_mut(row), row.cta_of_words());
+        self.release_words(row);
+        *row = Row { split: self.make_cells(words.map(|word| word.cell(cta))), ..Row::default() };
+    }
+
+    fn make_cells(&mut self, cells: [Cell; CELLS]) -> u32 {
+        let number = self.free_rows.pop().unwrap_or_else(|| {
+            self.rows.push([Cell::default(); CELLS]);
+            self.rows.len() as u32 - 1
+        });
+        self.rows[number as usize] = cells;
+        number
     }
 
     #[cold]
@@ -336,11 +389,7 @@ impl Extras {
             *self.bytes_of(cell) = parts;
         }
         self.release_extra(&mut row.extra);
-        row.split = self.free_rows.pop().unwrap_or_else(|| {
-            self.rows.push([Cell::default(); CELLS]);
-            self.rows.len() as u32 - 1
-        });
-        self.rows[row.split as usize] = cells;
+        row.split = self.make_cells(cells);
     }
 
     /// Does something to the cell of an address.
@@ -360,7 +409,9 @@ impl Extras {
     /// All bytes of a row count as written.
     pub(crate) fn mark_written(&mut self, row: &mut Row) {
         row.unwritten = false;
-        if row.split != 0 {
+        if row.is_in_words() {
+            self.words_mut(row).iter_mut().for_each(Word::mark_written);
+        } else if row.is_in_cells() {
             self.rows[row.split as usize].iter_mut().for_each(|cell| cell.unwritten = 0);
         }
     }

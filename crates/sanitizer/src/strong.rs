@@ -83,7 +83,7 @@ impl Detector {
             }
             _ => return None,
         };
-        if row.split == 0 || !address.is_multiple_of(bytes) {
+        if !row.is_in_cells() || !address.is_multiple_of(bytes) {
             return None;
         }
         let kind = Kind::of(site, who.home);

@@ -6,12 +6,12 @@ use crate::clock::Clock;
 use crate::detector::{Detector, Target, Who, block_of, target_of};
 use crate::global::{Global, PAGE};
 use crate::row::ROW;
-use crate::runs::{Scattered, halves_of};
+use crate::runs::{Scattered, halves_of, is_dense};
 use crate::shadow::Entry;
 use crate::site::Site;
 use crate::state::{Block, Group};
 use machine::fault::Access;
-use machine::memory::SHARED_WINDOW;
+use machine::memory::{SHARED_WINDOW, SpaceKind};
 use machine::observe::PackAccess;
 use std::sync::Arc;
 
@@ -42,6 +42,12 @@ impl Detector {
         };
         let Block { warps, shared, all_written, .. } = block;
         let launch = &launches[who.launch];
+        // Where the shared memory of the CTA begins, if nobody else's can be meant.
+        let begin = match access.space {
+            SpaceKind::Shared | SpaceKind::Cluster if launch.cluster == [1; 3] => Some(0),
+            SpaceKind::Generic if launch.cluster == [1; 3] => Some(SHARED_WINDOW),
+            _ => None,
+        };
         let mut checker = Checker::new(extras, sites, launches);
         let mut last: Option<Accessor<'_>> = None;
         let mut warp = 0;
@@ -74,19 +80,29 @@ impl Detector {
                     warp += 1;
                 }
                 let mask = group.mask & mask;
-                let by = match last {
-                    Some(by) if std::ptr::eq(by.clock, &**clock) => by.of_warp(who.warp, mask),
+                let by = match &mut last {
+                    Some(by) if std::ptr::eq(by.clock, &**clock) => {
+                        by.change_warp(who.warp, mask);
+                        by
+                    }
                     _ => {
                         let entry = Entry::of_lanes(*time, who.home.cta, who.warp, mask, who.site);
-                        Accessor::new(who.home, (who.warp, mask), clock, entry, (site, kind))
+                        last.insert(Accessor::new(who.home, (who.warp, mask), clock, entry, (site, kind)))
                     }
                 };
-                last = Some(by);
-                let by = by.by_warps(team);
+                by.entry.warps = team;
+                let by = &*by;
                 let halves = match mask == !0 {
                     true => halves_of(&access.addresses, first, bytes, loads),
                     false => None,
                 };
+                let (mut addresses, mut left) = ([0; 32], mask);
+                if halves.is_none() {
+                    addresses = access.addresses.lanes(first);
+                    if let Some(begin) = begin.filter(|_| !is_dense(&addresses, bytes, mask)) {
+                        left = checker.lanes_of_words(shared, (&addresses, begin, bytes), mask, by);
+                    }
+                }
                 let mut act = |mut run: Run| {
                     let target = target_of(launch, who, access.space, run.address);
                     match target {
@@ -99,11 +115,13 @@ impl Detector {
                             if end > shared.len() {
                                 Block::grow(shared, end, *all_written);
                             }
-                            checker.run(&mut shared[start..end], &run, &by);
+                            checker.own = true;
+                            checker.run(&mut shared[start..end], &run, by);
+                            checker.own = false;
                         }
                         Target::Global(address) if run.end() <= (address | (PAGE - 1)) + 1 => {
                             let rows = global.page(Global::page_of(address));
-                            checker.run(&mut rows[Global::index(address)..], &run, &by);
+                            checker.run(&mut rows[Global::index(address)..], &run, by);
                         }
                         Target::Global(_) | Target::Shared(..) => {
                             elsewhere.push((who, team, Arc::clone(clock), mask, target, run));
@@ -120,10 +138,7 @@ impl Detector {
                         act(run);
                         other.into_iter().for_each(act);
                     }
-                    None => {
-                        let addresses = access.addresses.lanes(first);
-                        Scattered::new(addresses, bytes, mask, loads).for_each(act);
-                    }
+                    None => Scattered::new(addresses, bytes, left, loads).for_each(act),
                 }
             }
         }
