@@ -8,7 +8,7 @@ use crate::clock::{Clock, Time};
 use crate::global::byte_mask;
 use crate::observed::Thread;
 use crate::release::Home;
-use crate::row::{Pattern, ROW, Row};
+use crate::row::{Pattern, ROW, Row, is_aligned};
 use crate::shadow::{Cell, Entry, Extra, Extras, GRANULE, Kind, ONLY_READS, WHOLE};
 use crate::site::{Site, Sites};
 use crate::state::Launch;
@@ -37,7 +37,7 @@ pub(crate) struct Accessor<'a> {
     pub(crate) site: &'a Site,
     pub(crate) access: Access,
     /// Up to when all threads and agents are known, all threads of the CTA, and all of the warp.
-    everyone: Time,
+    pub(crate) everyone: Time,
     pub(crate) threads: Time,
     pub(crate) of_warp: Time,
 }
@@ -66,7 +66,7 @@ impl<'a> Accessor<'a> {
     }
 
     /// The same by other lanes.
-    fn by_lanes(mut self, lanes: u32) -> Self {
+    pub(crate) fn by_lanes(mut self, lanes: u32) -> Self {
         self.lanes = lanes;
         self.entry.lanes = lanes;
         self
@@ -99,7 +99,7 @@ impl<'a> Accessor<'a> {
 
     /// Whether an entry is ordered before by a barrier of the CTA or of the warp, or by the launch.
     #[inline(always)]
-    fn plainly_after(&self, entry: &Entry) -> bool {
+    pub(crate) fn plainly_after(&self, entry: &Entry) -> bool {
         entry.time <= self.everyone
             || entry.cta == self.home.cta
                 && entry.is_of_threads()
@@ -356,7 +356,7 @@ impl Run {
         }
         let shift = self.bytes.trailing_zeros();
         let whole =
-            self.bytes.is_power_of_two() && self.bytes <= ROW && self.address.is_multiple_of(self.bytes);
+            self.bytes.is_power_of_two() && self.bytes <= ROW && is_aligned(self.address, self.bytes);
         whole.then(|| (self.lanes_of((address - self.address) >> shift), shift as u8))
     }
 }
@@ -403,7 +403,7 @@ impl<'a> Checker<'a> {
     /// An access to some words of a row, if there is nothing special about them.
     #[inline(always)]
     fn few(&mut self, row: &mut Row, (at, next): (u64, u64), run: &Run, by: &Accessor<'_>) -> bool {
-        if !matches!(run.bytes, 4 | 8 | 16) || !run.address.is_multiple_of(run.bytes) || !by.is_plain() {
+        if !matches!(run.bytes, 4 | 8 | 16) || !is_aligned(run.address, run.bytes) || !by.is_plain() {
             return false;
         }
         let (count, shift) = (((next - at) / GRANULE) as usize, run.bytes.trailing_zeros() - WHOLE as u32);
@@ -603,7 +603,8 @@ impl<'a> Checker<'a> {
             self.compare(&cell.read, false, by);
         }
         if cell.extra != 0 {
-            let extra = std::mem::take(self.extras.get_mut(cell.extra));
+            let mut extra = std::mem::take(self.extras.get_mut(cell.extra));
+            extra.steady = None;
             extra.strong_writes.iter().for_each(|entry| self.compare_strong(entry, &extra, by));
             if by.site.is_strong() && by.site.scope < Scope::Gpu {
                 let behind = extra.behind.iter().filter(|(_, wrote)| *wrote || writes);
@@ -700,7 +701,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn remember_strong(&mut self, cell: &mut Cell, by: &Accessor<'_>, wrote: bool) {
+    pub(crate) fn remember_strong(&mut self, cell: &mut Cell, by: &Accessor<'_>, wrote: bool) {
         let sites = self.sites;
         let extra = self.extras.of(cell);
         // Agents are through another proxy, and ranges of CTAs may have threads that do not share a scope.
@@ -748,7 +749,9 @@ impl<'a> Checker<'a> {
 
 /// Adds a read to those that are remembered besides the latest, without those that are over.
 fn keep_read(reads: &mut Vec<Entry>, read: Entry, over: impl Fn(&Entry) -> bool) {
-    reads.retain(|entry| !over(entry));
+    if reads.iter().any(&over) {
+        reads.retain(|entry| !over(entry));
+    }
     if !reads.iter_mut().any(|entry| entry.merge(&read)) {
         reads.push(read);
     }

@@ -321,7 +321,7 @@ impl Detector {
         for target in elements {
             let location = self.location(target);
             let morally_strong =
-                location.as_deref().is_some_and(|location| location.reaches(who.home, &site));
+                location.as_ref().is_some_and(|location| location.reaches(who.home, &site));
             if kind != Access::Store
                 && let Some(location) = &location
             {
@@ -337,7 +337,7 @@ impl Detector {
             if kind != Access::Load {
                 for lane in lanes_of(lanes) {
                     let continues = kind == Access::Atomic && morally_strong;
-                    self.release_to(who, (lane, time), &site, target, location.as_deref(), continues);
+                    self.release_to(who, (lane, time), &site, target, location.as_ref(), continues);
                 }
             }
         }
@@ -388,6 +388,10 @@ impl Detector {
         if let Some(trails) = &mut self.trails {
             trails.record((who.home.cta, who.warp, lanes), who.site, step, time);
         }
+    }
+
+    pub(crate) fn records_steps(&self) -> bool {
+        self.trails.is_some()
     }
 
     /// What a thread has done since a time, if that is recorded.
@@ -493,7 +497,7 @@ impl Detector {
         Some(extras.with_cell(row, at, act))
     }
 
-    fn location(&mut self, target: Target) -> Option<Box<Location>> {
+    fn location(&mut self, target: Target) -> Option<Location> {
         let byte = target.key() % GRANULE;
         self.with_cell(target, |extras, cell| extras.location(cell, byte)).flatten()
     }

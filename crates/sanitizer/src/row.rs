@@ -13,6 +13,12 @@ pub(crate) const CELLS: usize = (ROW / GRANULE) as usize;
 /// In [`Row::split`]: the number is one of words, and [`Row::write`] is of their CTA.
 const WORDS: u32 = 1 << 31;
 
+/// Whether an address is a multiple of a power of two.
+#[inline(always)]
+pub(crate) fn is_aligned(address: u64, to: u64) -> bool {
+    address & to.wrapping_sub(1) == 0
+}
+
 /// An entry for each byte of a row: the lanes of the first byte, and for every `1 << shift` bytes the lanes after those.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Pattern {

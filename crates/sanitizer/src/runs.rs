@@ -94,6 +94,29 @@ fn of_halves(
     })
 }
 
+/// Whether the accesses of two warps are the same.
+#[inline(always)]
+pub(crate) fn are_alike(addresses: &PackAddresses<'_>, a: usize, b: usize) -> bool {
+    let ends = match addresses {
+        PackAddresses::Uniform(_) => true,
+        PackAddresses::Narrow(planes, _) => planes[a].0[0] == planes[b].0[0],
+        PackAddresses::Wide(planes, _) => planes[a].0[0] == planes[b].0[0],
+    };
+    ends && addresses.alike(a, b)
+}
+
+/// The lanes of a mask one by one, and their addresses.
+#[inline(always)]
+pub(crate) fn each_lane(addresses: &[u64; 32], mask: u32) -> impl Iterator<Item = (u32, u64)> {
+    let mut rest = mask;
+    std::iter::from_fn(move || {
+        let lane = rest & rest.wrapping_neg();
+        let address = addresses[rest.trailing_zeros() as usize % 32];
+        rest &= !lane;
+        (lane != 0).then_some((lane, address))
+    })
+}
+
 /// Whether lanes side by side seem to access one element after the other.
 #[inline(always)]
 pub(crate) fn is_dense(addresses: &[u64; 32], bytes: u64, mask: u32) -> bool {
@@ -158,6 +181,38 @@ impl Iterator for Scattered {
     }
 }
 
+/// The lanes of a warp by address, in the order of the first lane at each.
+pub(crate) struct Gathered {
+    all: [(u32, u64); 32],
+    count: usize,
+}
+
+impl Gathered {
+    #[inline(always)]
+    pub(crate) fn new(addresses: &[u64; 32], mask: u32) -> Self {
+        let mut gathered = Self { all: [(0, 0); 32], count: 0 };
+        // Where lanes of some address were put last. Others in its place only make more parts of the lanes of one.
+        let mut latest = [u8::MAX; 64];
+        for (lane, address) in each_lane(addresses, mask) {
+            let place = &mut latest[(address / 4 % 64) as usize];
+            match gathered.all.get_mut(usize::from(*place)) {
+                Some((lanes, known)) if *known == address => *lanes |= lane,
+                _ => {
+                    *place = gathered.count as u8;
+                    gathered.all[gathered.count] = (lane, address);
+                    gathered.count += 1;
+                }
+            }
+        }
+        gathered
+    }
+
+    /// Lanes and their address.
+    pub(crate) fn all(&self) -> &[(u32, u64)] {
+        &self.all[..self.count]
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -191,5 +246,14 @@ mod tests {
         assert_eq!(runs([0x80; 32], 0b1011, true), [(0x80, 0b11, 1), (0x80, 0b1000, 1)]);
         assert_eq!(runs([0x80; 32], 0b1011, false).len(), 3);
         assert_eq!(runs([0x80; 32], !0, true), [(0x80, !0, 1)]);
+    }
+
+    #[test]
+    fn lanes_are_gathered_by_address() {
+        let mut addresses = [0x100; 32];
+        (addresses[1], addresses[3], addresses[5], addresses[6]) = (0x104, 0x104, 0x200, 0x200);
+        // The first and the last address share a place: their lanes keep their order.
+        let gathered = Gathered::new(&addresses, 0xff);
+        assert_eq!(gathered.all(), [(0b1_0101, 0x100), (0b1010, 0x104), (0b110_0000, 0x200), (0x80, 0x100)]);
     }
 }

@@ -10,8 +10,10 @@ use crate::observed::{Observed, Thread};
 use crate::release::{Home, Released};
 use crate::row::{CELLS, Pattern, Row};
 use crate::site::{Site, SiteId};
+use crate::strong::Steady;
 use crate::words::Word;
 use memory_model::event::Scope;
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Bytes of a cell.
@@ -188,10 +190,12 @@ pub(crate) struct Extra {
     pub(crate) kind: Option<Kind>,
     /// Strong accesses before these, and whether they wrote: for later ones that are weak, or have a narrow scope.
     pub(crate) behind: Vec<(Entry, bool)>,
-    pub(crate) observed: Vec<Observed>,
+    pub(crate) observed: VecDeque<Observed>,
     /// When a thread wrote strongly for the last time that had done so at that time before.
     pub(crate) repeated: Time,
     pub(crate) location: Option<Box<Location>>,
+    /// Whose further writes change nothing; only as long as they are all that is done.
+    pub(crate) steady: Option<Steady>,
     /// The cells of the single bytes; that of all four is then out of use.
     pub(crate) bytes: Option<Box<[Cell; 4]>>,
 }
@@ -242,7 +246,14 @@ impl Extras {
             cell.extra = self.make();
         }
         cell.extra &= !ONLY_READS;
-        &mut self.all[cell.extra as usize]
+        let extra = &mut self.all[cell.extra as usize];
+        extra.steady = None;
+        extra
+    }
+
+    /// That of a cell that has one, in what nothing is changed that is steady.
+    pub(crate) fn extra_of(&mut self, cell: &Cell) -> &mut Extra {
+        &mut self.all[(cell.extra & !ONLY_READS) as usize]
     }
 
     /// The weak reads in that of a cell or row, made if it has none.
@@ -315,14 +326,13 @@ impl Extras {
         (cell, extra)
     }
 
-    /// Puts a row in words of threads of a CTA.
-    pub(crate) fn put_in_words(&mut self, row: &mut Row, cta: u32, words: [Word; CELLS]) {
+    /// Puts a row in words of threads of a CTA, which are still to be filled in; what it was.
+    pub(crate) fn put_in_words(&mut self, row: &mut Row, cta: u32) -> (Row, &mut [Word; CELLS]) {
         let number = self.free_words.pop().unwrap_or_else(|| {
             self.words.push([Word::default(); CELLS]);
             self.words.len() as u32 - 1
         });
-        self.words[number as usize] = words;
-        *row = Row::in_words(number, cta);
+        (std::mem::replace(row, Row::in_words(number, cta)), &mut self.words[number as usize])
     }
 
     #[inline(always)]
@@ -353,31 +363,40 @@ impl Extras {
     fn words_to_cells(&mut self, row: &mut Row) {
         let (words, cta) = (*self.words_mut(row), row.cta_of_words());
         self.release_words(row);
-        *row = Row { split: self.make_cells(words.map(|word| word.cell(cta))), ..Row::default() };
+        *row = Row { split: self.new_cells(), ..Row::default() };
+        self.rows[row.split as usize] = words.map(|word| word.cell(cta));
     }
 
-    fn make_cells(&mut self, cells: [Cell; CELLS]) -> u32 {
-        let number = self.free_rows.pop().unwrap_or_else(|| {
+    /// The number of cells that are still to be filled in.
+    fn new_cells(&mut self) -> u32 {
+        self.free_rows.pop().unwrap_or_else(|| {
             self.rows.push([Cell::default(); CELLS]);
             self.rows.len() as u32 - 1
-        });
-        self.rows[number as usize] = cells;
-        number
+        })
     }
 
     #[cold]
     #[inline(never)]
     fn divide(&mut self, row: &mut Row) {
         let reads = std::mem::take(&mut self.all[(row.extra & !ONLY_READS) as usize].reads);
-        let of_read = |entry: &Entry, byte| Pattern { entry: *entry, ..row.read }.at(byte);
-        let mut cells = [Cell::default(); CELLS];
-        for (byte, cell) in (0..).step_by(GRANULE as usize).zip(&mut cells) {
-            (cell.write, cell.read) = (row.write.at(byte), row.read.at(byte));
+        self.release_extra(&mut row.extra);
+        let number = self.new_cells();
+        for (byte, cell) in (0..).step_by(GRANULE as usize).zip(&mut self.rows[number as usize]) {
+            (cell.write, cell.read, cell.extra) = (row.write.at(byte), row.read.at(byte), 0);
             cell.shifts = [row.write.shift.min(WHOLE), row.read.shift.min(WHOLE)];
             cell.unwritten = if row.unwritten { 0xf } else { 0 };
-            if reads.is_empty() {
-                continue;
-            }
+        }
+        row.split = number;
+        if !reads.is_empty() {
+            self.divide_reads(row, &reads);
+        }
+    }
+
+    /// Gives the other reads of a row to its new cells.
+    fn divide_reads(&mut self, row: &Row, reads: &[Entry]) {
+        let of_read = |entry: &Entry, byte| Pattern { entry: *entry, ..row.read }.at(byte);
+        let mut cells = self.rows[row.split as usize];
+        for (byte, cell) in (0..).step_by(GRANULE as usize).zip(&mut cells) {
             if row.read.shift >= WHOLE {
                 self.reads_of(&mut cell.extra).extend(reads.iter().map(|entry| of_read(entry, byte)));
                 continue;
@@ -388,8 +407,7 @@ impl Extras {
             }
             *self.bytes_of(cell) = parts;
         }
-        self.release_extra(&mut row.extra);
-        row.split = self.make_cells(cells);
+        self.rows[row.split as usize] = cells;
     }
 
     /// Does something to the cell of an address.
@@ -442,9 +460,9 @@ impl Extras {
     }
 
     /// The location that a byte of a cell is the first of.
-    pub(crate) fn location(&mut self, cell: &mut Cell, byte: u64) -> Option<Box<Location>> {
+    pub(crate) fn location(&mut self, cell: &mut Cell, byte: u64) -> Option<Location> {
         let number = self.split_bytes(cell).map_or(cell.extra, |parts| parts[byte as usize].extra);
-        self.get(number).location.clone()
+        self.get(number).location.as_deref().cloned()
     }
 
     pub(crate) fn set_location(&mut self, cell: &mut Cell, byte: u64, location: Location) {

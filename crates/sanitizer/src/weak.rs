@@ -6,7 +6,7 @@ use crate::clock::Clock;
 use crate::detector::{Detector, Target, Who, block_of, target_of};
 use crate::global::{Global, PAGE};
 use crate::row::ROW;
-use crate::runs::{Scattered, halves_of, is_dense};
+use crate::runs::{Scattered, are_alike, each_lane, halves_of, is_dense};
 use crate::shadow::Entry;
 use crate::site::Site;
 use crate::state::{Block, Group};
@@ -48,6 +48,7 @@ impl Detector {
             SpaceKind::Generic if launch.cluster == [1; 3] => Some(SHARED_WINDOW),
             _ => None,
         };
+        let begin = begin.filter(|_| matches!(bytes, 4 | 8 | 16));
         let mut checker = Checker::new(extras, sites, launches);
         let mut last: Option<Accessor<'_>> = None;
         let mut warp = 0;
@@ -67,7 +68,7 @@ impl Detector {
                     && all
                     && warp < masks.len()
                     && masks[warp] == mask
-                    && access.addresses.alike(first, warp)
+                    && are_alike(&access.addresses, first, warp)
                 {
                     let number = usize::from(who.warp) + warp - first;
                     let knows = |group: &Group| {
@@ -97,10 +98,20 @@ impl Detector {
                     false => None,
                 };
                 let (mut addresses, mut left) = ([0; 32], mask);
-                if halves.is_none() {
-                    addresses = access.addresses.lanes(first);
-                    if let Some(begin) = begin.filter(|_| !is_dense(&addresses, bytes, mask)) {
-                        left = checker.lanes_of_words(shared, (&addresses, begin, bytes), mask, by);
+                match (&halves, begin) {
+                    // The same for all lanes of a half.
+                    (Some((run @ Run { count: 1, .. }, other)), Some(begin)) => {
+                        let runs = [Some(run), other.as_ref()].into_iter().flatten();
+                        let elements = runs.map(|run| (run.lanes, run.address));
+                        left = checker.elements(shared, (elements, begin, bytes), by);
+                    }
+                    (Some(_), _) => {}
+                    (None, begin) => {
+                        addresses = access.addresses.lanes(first);
+                        if let Some(begin) = begin.filter(|_| !is_dense(&addresses, bytes, mask)) {
+                            let elements = each_lane(&addresses, mask);
+                            left = checker.elements(shared, (elements, begin, bytes), by);
+                        }
                     }
                 }
                 let mut act = |mut run: Run| {
@@ -134,10 +145,11 @@ impl Detector {
                     }
                 };
                 match halves {
-                    Some((run, other)) => {
+                    Some((run, other)) if left != 0 => {
                         act(run);
                         other.into_iter().for_each(act);
                     }
+                    Some(_) => {}
                     None => Scattered::new(addresses, bytes, left, loads).for_each(act),
                 }
             }

@@ -7,7 +7,7 @@
 
 use crate::check::{Accessor, Checker};
 use crate::clock::Time;
-use crate::row::{CELLS, Pattern, ROW, Row};
+use crate::row::{CELLS, Pattern, ROW, Row, is_aligned};
 use crate::shadow::{Cell, Entry, GRANULE, WHOLE};
 use crate::site::SiteId;
 use machine::fault::Access;
@@ -60,73 +60,84 @@ impl Word {
 }
 
 impl Row {
-    /// The words of one that is in one piece, if they say all that it says.
-    fn words(&self, cta: u32) -> Option<[Word; CELLS]> {
+    /// Whether words of threads of a CTA can say all that it says.
+    fn fits_words(&self, cta: u32) -> bool {
         let fits = |pattern: &Pattern| {
             let Pattern { entry, shift } = pattern;
             !entry.exists() || entry.cta == cta && entry.is_of_threads() && *shift >= WHOLE
         };
-        if self.split != 0 || self.extra != 0 || !fits(&self.write) || !fits(&self.read) {
-            return None;
+        self.split == 0 && self.extra == 0 && fits(&self.write) && fits(&self.read)
+    }
+
+    /// Fills in the words of one that is in one piece.
+    fn fill(&self, words: &mut [Word; CELLS]) {
+        let [write, read] = [&self.write, &self.read].map(|pattern| Mark::of(pattern, 0));
+        let write = if self.unwritten { Mark { time: UNWRITTEN, ..Mark::default() } } else { write };
+        for (byte, word) in (0..).step_by(GRANULE as usize).zip(words) {
+            let of = |mark, pattern: &Pattern| Mark { lanes: pattern.lanes_of(byte), ..mark };
+            *word = Word { write: of(write, &self.write), read: of(read, &self.read) };
         }
-        let mut words = [Word::default(); CELLS];
-        for (byte, word) in (0..).step_by(GRANULE as usize).zip(&mut words) {
-            *word = Word { write: Mark::of(&self.write, byte), read: Mark::of(&self.read, byte) };
-            if self.unwritten {
-                word.write = Mark { time: UNWRITTEN, ..Mark::default() };
-            }
-        }
-        Some(words)
     }
 }
 
-impl Accessor<'_> {
+/// What of an [`Accessor`] matters here.
+#[derive(Clone, Copy)]
+pub(crate) struct Stamp {
+    time: Time,
+    warps: u32,
+    site: SiteId,
+    /// The one warp that accesses, if it is one.
+    warp: u32,
+    /// Up to when all threads of the CTA are known, and those of the warp.
+    threads: Time,
+    of_warp: Time,
+}
+
+impl Stamp {
+    pub(crate) fn new(by: &Accessor<'_>) -> Self {
+        let Entry { time, warps, site, .. } = by.entry;
+        let warp = if warps == 1 << by.warp { warps } else { 0 };
+        Self { time, warps, site, warp, threads: by.threads, of_warp: by.of_warp }
+    }
+
     /// Whether a mark is ordered before by a barrier of the CTA or of the warp.
     #[inline(always)]
-    fn after_mark(&self, mark: &Mark) -> bool {
-        let own = self.entry.warps;
-        mark.time <= self.threads || mark.time <= self.of_warp && mark.warps == own && own == 1 << self.warp
+    fn is_after(&self, mark: &Mark) -> bool {
+        mark.time <= self.threads || mark.time <= self.of_warp && mark.warps == self.warp
     }
 
     /// Whether a mark is of this very thread.
     #[inline(always)]
-    fn is_own_mark(&self, mark: &Mark, lanes: u32) -> bool {
-        let own = self.entry.warps;
-        mark.warps == own && own == 1 << self.warp && mark.lanes == lanes && lanes.is_power_of_two()
+    fn is_own(&self, mark: &Mark, lanes: u32) -> bool {
+        mark.warps == self.warp && mark.lanes == lanes && lanes.is_power_of_two()
     }
 
     /// Makes a weak access of threads of the CTA, if the little that it must be compared with is plainly before it.
     #[inline(always)]
-    fn quickly_word(&self, word: &mut Word, lanes: u32) -> bool {
-        let Entry { time, warps, site, .. } = self.entry;
-        let mark = Mark { time, warps, lanes, site };
-        let after = |mark: &Mark| self.after_mark(mark) || self.is_own_mark(mark, lanes);
-        match self.access {
-            Access::Load => {
-                if !after(&word.write) {
-                    return false;
-                }
-                let known = &mut word.read;
-                let repeats = known.warps & !warps == 0 && known.lanes & !lanes == 0;
-                if self.after_mark(known) || repeats {
-                    *known = mark;
-                    return true;
-                }
-                let same = known.time == time;
-                if same {
-                    (known.warps, known.lanes) = (known.warps | warps, known.lanes | lanes);
-                }
-                same
+    fn access<const STORE: bool>(&self, word: &mut Word, lanes: u32) -> bool {
+        let mark = Mark { time: self.time, warps: self.warps, lanes, site: self.site };
+        let after = |mark: &Mark| self.is_after(mark) || self.is_own(mark, lanes);
+        if STORE {
+            let all = (after(&word.write) || word.write.time == UNWRITTEN) && after(&word.read);
+            if all {
+                *word = Word { write: mark, read: Mark::default() };
             }
-            Access::Store => {
-                let all = (after(&word.write) || word.write.time == UNWRITTEN) && after(&word.read);
-                if all {
-                    *word = Word { write: mark, read: Mark::default() };
-                }
-                all
-            }
-            Access::Atomic => false,
+            return all;
         }
+        if !after(&word.write) {
+            return false;
+        }
+        let known = &mut word.read;
+        let repeats = known.warps & !self.warps == 0 && known.lanes & !lanes == 0;
+        if self.is_after(known) || repeats {
+            *known = mark;
+            return true;
+        }
+        let same = known.time == self.time;
+        if same {
+            (known.warps, known.lanes) = (known.warps | self.warps, known.lanes | lanes);
+        }
+        same
     }
 }
 
@@ -145,37 +156,52 @@ impl Checker<'_> {
         if !row.is_in_words() && !self.put_in_words(row, by.home.cta) {
             return false;
         }
-        let words = self.extras.words_mut(row);
-        for (at, word) in (0_u32..).zip(&mut words[first..first + count]) {
-            if !by.quickly_word(word, lanes.unbounded_shl(at >> shift)) {
-                return false;
-            }
+        let (stamp, words) = (Stamp::new(by), self.extras.words_mut(row));
+        let mut each = (0_u32..).zip(&mut words[first..first + count]);
+        match by.access {
+            Access::Load => each.all(|(at, word)| stamp.access::<false>(word, lanes.unbounded_shl(at >> shift))),
+            Access::Store => each.all(|(at, word)| stamp.access::<true>(word, lanes.unbounded_shl(at >> shift))),
+            Access::Atomic => false,
         }
-        true
     }
 
-    /// Accesses of single lanes to the accessor's own shared memory, which begins at an address. The lanes that are left to
-    /// who looks closer.
+    /// Weak accesses of one element each to the shared memory of the lanes' own CTA, which begins at an address. The lanes
+    /// that are left to who looks closer.
     #[inline(always)]
-    pub(crate) fn lanes_of_words(
+    pub(crate) fn elements(
         &mut self,
         rows: &mut [Row],
-        (addresses, begin, bytes): (&[u64; 32], u64, u64),
-        mask: u32,
+        elements: (impl Iterator<Item = (u32, u64)>, u64, u64),
         by: &Accessor<'_>,
     ) -> u32 {
-        if !matches!(bytes, 4 | 8 | 16) || !by.is_plain() {
-            return mask;
+        match by.access {
+            Access::Load => self.elements_of::<false>(rows, elements, by),
+            Access::Store => self.elements_of::<true>(rows, elements, by),
+            Access::Atomic => by.lanes,
         }
-        let count = (bytes / GRANULE) as usize;
-        let (mut rest, mut left) = (mask, 0);
-        while rest != 0 {
-            let lanes = rest & rest.wrapping_neg();
-            let place = addresses[lanes.trailing_zeros() as usize].wrapping_sub(begin);
-            rest &= !lanes;
-            let row = rows.get_mut((place / ROW) as usize).filter(|_| place.is_multiple_of(bytes));
-            let all = (Row::cell_of(place), count, u32::BITS - 1);
-            if !row.is_some_and(|row| self.words(row, all, lanes, by)) {
+    }
+
+    #[inline(never)]
+    fn elements_of<const STORE: bool>(
+        &mut self,
+        rows: &mut [Row],
+        (elements, begin, bytes): (impl Iterator<Item = (u32, u64)>, u64, u64),
+        by: &Accessor<'_>,
+    ) -> u32 {
+        let (stamp, count, mut left) = (Stamp::new(by), (bytes / GRANULE) as usize, 0);
+        for (lanes, address) in elements {
+            let place = address.wrapping_sub(begin);
+            let done = match rows.get_mut((place / ROW) as usize) {
+                Some(row) if is_aligned(place, bytes) => {
+                    (row.is_in_words() || self.put_in_words(row, by.home.cta)) && {
+                        let first = Row::cell_of(place);
+                        let words = &mut self.extras.words_mut(row)[first..first + count];
+                        words.iter_mut().all(|word| stamp.access::<STORE>(word, lanes))
+                    }
+                }
+                _ => false,
+            };
+            if !done {
                 left |= lanes;
             }
         }
@@ -185,11 +211,12 @@ impl Checker<'_> {
     #[cold]
     #[inline(never)]
     fn put_in_words(&mut self, row: &mut Row, cta: u32) -> bool {
-        let words = row.words(cta);
-        if let Some(words) = words {
-            self.extras.put_in_words(row, cta, words);
+        let fits = row.fits_words(cta);
+        if fits {
+            let (before, words) = self.extras.put_in_words(row, cta);
+            before.fill(words);
         }
-        words.is_some()
+        fits
     }
 
     /// A row of the accessor's own shared memory that was in words is in one piece again, if all of it is written over.
@@ -201,9 +228,10 @@ impl Checker<'_> {
             word.mark_written();
             latest.max(word.write.time).max(word.read.time)
         });
+        let stamp = Stamp::new(by);
         let before = |(at, word): (u64, &Word)| {
-            let own = |mark| shift >= WHOLE && by.is_own_mark(mark, write.lanes_of(at * GRANULE));
-            [&word.write, &word.read].into_iter().all(|mark| by.after_mark(mark) || own(mark))
+            let own = |mark| shift >= WHOLE && stamp.is_own(mark, write.lanes_of(at * GRANULE));
+            [&word.write, &word.read].into_iter().all(|mark| stamp.is_after(mark) || own(mark))
         };
         if latest > by.threads && !(0..).zip(words.iter()).all(before) {
             return false;
@@ -220,16 +248,19 @@ mod tests {
 
     #[test]
     fn words_say_what_the_row_said() {
+        let words = |row: &Row| {
+            let mut words = [Word::default(); CELLS];
+            row.fill(&mut words);
+            words
+        };
         let pattern = |lanes, shift| Pattern { entry: Entry::of_lanes(7, 3, 1, lanes, 4), shift };
         let mut row = Row { write: pattern(1, 3), read: pattern(0xff, Pattern::ALIKE), ..Row::default() };
-        let words = row.words(3).expect("threads of the CTA alone");
-        for (at, word) in (0..).zip(words) {
-            let byte = at * GRANULE;
+        assert!(row.fits_words(3) && !row.fits_words(2));
+        for (byte, word) in (0..).step_by(GRANULE as usize).zip(words(&row)) {
             assert_eq!((word.cell(3).write, word.cell(3).read), (row.write.at(byte), row.read.at(byte)));
         }
-        assert!(row.words(2).is_none(), "another CTA");
         (row.write, row.read, row.unwritten) = (Pattern::default(), Pattern::default(), true);
-        let word = row.words(2).expect("nobody")[5];
-        assert_eq!((word.cell(2).unwritten, word.cell(2).write.exists()), (0xf, false));
+        let word = words(&row)[5];
+        assert_eq!((row.fits_words(2), word.cell(2).unwritten, word.cell(2).write.exists()), (true, 0xf, false));
     }
 }
