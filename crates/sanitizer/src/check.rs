@@ -6,6 +6,7 @@
 
 use crate::clock::{Clock, Time};
 use crate::global::byte_mask;
+use crate::halves::HALF;
 use crate::observed::Thread;
 use crate::release::Home;
 use crate::row::{Pattern, ROW, Row, is_aligned};
@@ -87,7 +88,7 @@ impl<'a> Accessor<'a> {
 
     /// What is remembered of some of its lanes.
     #[inline(always)]
-    fn entry_of(&self, lanes: u32) -> Entry {
+    pub(crate) fn entry_of(&self, lanes: u32) -> Entry {
         Entry { lanes, ..self.entry }
     }
 
@@ -171,7 +172,7 @@ impl<'a> Accessor<'a> {
 
     /// The same for a row that is in one piece.
     #[inline(always)]
-    fn quickly_row(&self, row: &mut Row, (lanes, shift): (u32, u8)) -> bool {
+    pub(crate) fn quickly_row(&self, row: &mut Row, (lanes, shift): (u32, u8)) -> bool {
         let own = |pattern: &Pattern| pattern.shift == shift && self.is_own(&pattern.entry, lanes);
         if !(self.plainly_after(&row.write.entry) || own(&row.write)) {
             return false;
@@ -350,7 +351,7 @@ impl Run {
 
     /// Who accesses a whole row that begins at an address, if it consists of whole elements.
     #[inline(always)]
-    fn pattern_at(&self, address: u64) -> Option<(u32, u8)> {
+    pub(crate) fn pattern_at(&self, address: u64) -> Option<(u32, u8)> {
         if self.count == 1 {
             return Some((self.lanes, Pattern::ALIKE));
         }
@@ -393,6 +394,7 @@ impl<'a> Checker<'a> {
             let whole = if next - at == ROW { run.pattern_at(at) } else { None };
             match whole {
                 Some(pattern) if self.whole_row(row, at, pattern, by) => {}
+                None if next - at == HALF && self.half(row, at, run, by) => {}
                 _ if self.few(row, (at, next), run, by) => {}
                 _ => self.part(row, (at, next), run, by),
             }
@@ -441,7 +443,11 @@ impl<'a> Checker<'a> {
             return by.access == Access::Store
                 && match row.is_in_words() {
                     true => self.own && self.mend_words(row, (lanes, shift), by),
-                    false => self.mend(row, (lanes, shift), by),
+                    false if row.is_in_halves() => self.mend_halves(row, (lanes, shift), by),
+                    false => {
+                        self.extras.split(row);
+                        self.mend(row, (lanes, shift), by)
+                    }
                 };
         }
         if row.unwritten && by.access == Access::Load {

@@ -5,7 +5,7 @@ use crate::clock::{Clock, Knowledge, Time};
 use crate::diagnose;
 use crate::global::{Global, PAGE};
 use crate::observed::Observed;
-use crate::release::Home;
+use crate::release::{Home, Released};
 use crate::report::{Checks, Reports};
 use crate::shadow::{Cell, Entry, Extras, GRANULE, Location};
 use crate::site::{Action, DRIVER_READ, Site, SiteId, Sites};
@@ -463,7 +463,7 @@ impl Detector {
         let group = self.warp(who).group(lane);
         let releases = site.releases;
         let kept = before.filter(|before| continues || before.thread == thread);
-        let mut released = kept.map(|before| Arc::clone(&before.released)).unwrap_or_default();
+        let mut released = kept.map_or_else(Released::nothing, |before| Arc::clone(&before.released));
         let fences = group.fences.clone();
         let knowledge = releases.then(|| with_own(&group.knowledge, home.cta, who.warp, 1 << lane, time));
         if let Some(knowledge) = &knowledge {
@@ -598,6 +598,16 @@ pub(crate) fn target_of(launch: &Launch, who: Who, space: SpaceKind, address: u6
             SHARED_WINDOW..LOCAL_WINDOW => shared(address & (WINDOW_SIZE - 1)),
             _ => Target::Private,
         },
+    }
+}
+
+/// Where the shared memory of a CTA begins in a space, if nobody else's can be meant.
+#[inline(always)]
+pub(crate) fn begin_of_own(launch: &Launch, space: SpaceKind) -> Option<u64> {
+    match space {
+        SpaceKind::Shared | SpaceKind::Cluster if launch.cluster == [1; 3] => Some(0),
+        SpaceKind::Generic if launch.cluster == [1; 3] => Some(SHARED_WINDOW),
+        _ => None,
     }
 }
 

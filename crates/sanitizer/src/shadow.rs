@@ -6,7 +6,9 @@
 //! them apart; rows lie in flat pages.
 
 use crate::clock::Time;
+use crate::counters::Counters;
 use crate::observed::{Observed, Thread};
+use crate::pool::Pool;
 use crate::release::{Home, Released};
 use crate::row::{CELLS, Pattern, Row};
 use crate::site::{Site, SiteId};
@@ -125,6 +127,18 @@ impl Default for Cell {
 /// The shift of an entry that all bytes of a cell share.
 pub(crate) const WHOLE: u8 = GRANULE.trailing_zeros() as u8;
 
+impl Row {
+    /// What cells say that say the same as one in one piece without other reads.
+    fn fill_cells(&self, cells: &mut [Cell]) {
+        let shifts = [self.write.shift.min(WHOLE), self.read.shift.min(WHOLE)];
+        let unwritten = if self.unwritten { 0xf } else { 0 };
+        for (byte, cell) in (0..).step_by(GRANULE as usize).zip(cells) {
+            let (write, read) = (self.write.at(byte), self.read.at(byte));
+            *cell = Cell { write, read, extra: 0, unwritten, shifts };
+        }
+    }
+}
+
 impl Cell {
     /// Whether the bytes are of different lanes.
     pub(crate) fn is_divided(&self) -> bool {
@@ -193,33 +207,48 @@ pub(crate) struct Extra {
     pub(crate) observed: VecDeque<Observed>,
     /// When a thread wrote strongly for the last time that had done so at that time before.
     pub(crate) repeated: Time,
-    pub(crate) location: Option<Box<Location>>,
+    pub(crate) location: Option<Location>,
     /// Whose further writes change nothing; only as long as they are all that is done.
     pub(crate) steady: Option<Steady>,
     /// The cells of the single bytes; that of all four is then out of use.
     pub(crate) bytes: Option<Box<[Cell; 4]>>,
 }
 
-/// All extras, and the cells and words of rows that are split. Of extras and cells number 0 stands for none.
+impl Extra {
+    /// Forgets everything but the cells of single bytes, which are returned. Memory is kept for who is next.
+    fn clear(&mut self) -> Option<Box<[Cell; 4]>> {
+        let Self { reads, strong_writes, strong_reads, kind, behind, observed, .. } = self;
+        [reads, strong_writes, strong_reads].into_iter().for_each(Vec::clear);
+        behind.clear();
+        observed.clear();
+        (*kind, self.repeated, self.location, self.steady) = (None, 0, None, None);
+        self.bytes.take()
+    }
+}
+
+/// All extras, and the cells, words and halves of rows that are split. Of extras and cells number 0 stands for none.
 #[derive(Debug)]
 pub(crate) struct Extras {
     all: Vec<Extra>,
     free: Vec<u32>,
-    rows: Vec<[Cell; CELLS]>,
-    free_rows: Vec<u32>,
-    words: Vec<[Word; CELLS]>,
-    free_words: Vec<u32>,
+    cells: Pool<[Cell; CELLS]>,
+    /// By the number of a row's cells, as far as some row of such a number had counters.
+    pub(crate) counters: Vec<Counters>,
+    pub(crate) words: Pool<[Word; CELLS]>,
+    pub(crate) halves: Pool<[Row; 2]>,
 }
 
 impl Default for Extras {
     fn default() -> Self {
+        let mut cells = Pool::default();
+        cells.make();
         Self {
             all: vec![Extra::default()],
             free: Vec::new(),
-            rows: vec![[Cell::default(); CELLS]],
-            free_rows: Vec::new(),
-            words: Vec::new(),
-            free_words: Vec::new(),
+            cells,
+            counters: Vec::new(),
+            words: Pool::default(),
+            halves: Pool::default(),
         }
     }
 }
@@ -277,9 +306,9 @@ impl Extras {
     pub(crate) fn release_extra(&mut self, extra: &mut u32) {
         let number = std::mem::take(extra) & !ONLY_READS;
         if number != 0 {
-            let extra = std::mem::take(&mut self.all[number as usize]);
+            let bytes = self.all[number as usize].clear();
             self.free.push(number);
-            for mut byte in extra.bytes.into_iter().flat_map(|bytes| *bytes) {
+            for mut byte in bytes.into_iter().flat_map(|bytes| *bytes) {
                 self.release(&mut byte);
             }
         }
@@ -287,38 +316,40 @@ impl Extras {
 
     /// Gives the cells of a row back, which have no extras.
     pub(crate) fn release_cells(&mut self, row: &mut Row) {
-        self.free_rows.push(std::mem::take(&mut row.split));
+        self.cells.release(std::mem::take(&mut row.split));
     }
 
     /// Gives everything of a row back.
     pub(crate) fn release_row(&mut self, row: &mut Row) {
         self.release_extra(&mut row.extra);
+        let number = row.number();
         if row.is_in_words() {
-            self.release_words(row);
-        }
-        let split = std::mem::take(&mut row.split);
-        if split != 0 {
+            self.words.release(number);
+        } else if row.is_in_halves() {
+            self.halves.release(number);
+        } else if row.split != 0 {
             for place in 0..CELLS {
-                let mut extra = std::mem::take(&mut self.rows[split as usize][place].extra);
+                let mut extra = std::mem::take(&mut self.cells.get_mut(number)[place].extra);
                 self.release_extra(&mut extra);
             }
-            self.free_rows.push(split);
+            self.cells.release(number);
         }
+        row.split = 0;
     }
 
     /// The cells of a row that is split.
     pub(crate) fn cells(&self, split: u32) -> &[Cell; CELLS] {
-        &self.rows[split as usize]
+        self.cells.get(split)
     }
 
     pub(crate) fn cells_mut(&mut self, split: u32) -> &mut [Cell; CELLS] {
-        &mut self.rows[split as usize]
+        self.cells.get_mut(split)
     }
 
     /// A cell of a row that is split, with its extra.
     #[inline(always)]
     pub(crate) fn cell_with_extra(&mut self, split: u32, place: usize) -> (&mut Cell, Option<&mut Extra>) {
-        let cell = &mut self.rows[split as usize][place];
+        let cell = &mut self.cells.get_mut(split)[place];
         let extra = match cell.extra {
             0 => None,
             number => Some(&mut self.all[(number & !ONLY_READS) as usize]),
@@ -326,33 +357,33 @@ impl Extras {
         (cell, extra)
     }
 
-    /// Puts a row in words of threads of a CTA, which are still to be filled in; what it was.
-    pub(crate) fn put_in_words(&mut self, row: &mut Row, cta: u32) -> (Row, &mut [Word; CELLS]) {
-        let number = self.free_words.pop().unwrap_or_else(|| {
-            self.words.push([Word::default(); CELLS]);
-            self.words.len() as u32 - 1
-        });
-        (std::mem::replace(row, Row::in_words(number, cta)), &mut self.words[number as usize])
-    }
-
     #[inline(always)]
     pub(crate) fn words_mut(&mut self, row: &Row) -> &mut [Word; CELLS] {
-        &mut self.words[row.number_of_words()]
+        self.words.get_mut(row.number())
     }
 
-    /// Gives the words of a row back.
-    pub(crate) fn release_words(&mut self, row: &mut Row) {
-        self.free_words.push(row.number_of_words() as u32);
-        row.split = 0;
+    /// Gives a row that has cells counters.
+    pub(crate) fn add_counters(&mut self, row: &mut Row, counters: Counters) {
+        let number = row.split as usize;
+        if number >= self.counters.len() {
+            self.counters.resize(number + 1, counters);
+        }
+        self.counters[number] = counters;
+        row.start_counting();
     }
 
     /// Gives a row cells, unless it has them; their number.
     #[inline(always)]
     pub(crate) fn split(&mut self, row: &mut Row) -> u32 {
         if !row.is_in_cells() {
-            match row.is_in_words() {
-                true => self.words_to_cells(row),
-                false => self.divide(row),
+            if row.is_in_words() {
+                self.words_to_cells(row);
+            } else if row.is_in_halves() {
+                self.halves_to_cells(row);
+            } else if row.is_counting() {
+                self.settle(row);
+            } else {
+                self.divide(row);
             }
         }
         row.split
@@ -362,17 +393,19 @@ impl Extras {
     #[inline(never)]
     fn words_to_cells(&mut self, row: &mut Row) {
         let (words, cta) = (*self.words_mut(row), row.cta_of_words());
-        self.release_words(row);
-        *row = Row { split: self.new_cells(), ..Row::default() };
-        self.rows[row.split as usize] = words.map(|word| word.cell(cta));
+        self.words.release(row.number());
+        *row = Row { split: self.cells.make(), ..Row::default() };
+        *self.cells.get_mut(row.split) = words.map(|word| word.cell(cta));
     }
 
-    /// The number of cells that are still to be filled in.
-    fn new_cells(&mut self) -> u32 {
-        self.free_rows.pop().unwrap_or_else(|| {
-            self.rows.push([Cell::default(); CELLS]);
-            self.rows.len() as u32 - 1
-        })
+    #[cold]
+    #[inline(never)]
+    fn halves_to_cells(&mut self, row: &mut Row) {
+        let halves = *self.halves.get(row.number());
+        self.halves.release(row.number());
+        *row = Row { split: self.cells.make(), ..Row::default() };
+        let cells = self.cells.get_mut(row.split);
+        halves.iter().zip(cells.chunks_mut(CELLS / 2)).for_each(|(half, cells)| half.fill_cells(cells));
     }
 
     #[cold]
@@ -380,13 +413,8 @@ impl Extras {
     fn divide(&mut self, row: &mut Row) {
         let reads = std::mem::take(&mut self.all[(row.extra & !ONLY_READS) as usize].reads);
         self.release_extra(&mut row.extra);
-        let number = self.new_cells();
-        for (byte, cell) in (0..).step_by(GRANULE as usize).zip(&mut self.rows[number as usize]) {
-            (cell.write, cell.read, cell.extra) = (row.write.at(byte), row.read.at(byte), 0);
-            cell.shifts = [row.write.shift.min(WHOLE), row.read.shift.min(WHOLE)];
-            cell.unwritten = if row.unwritten { 0xf } else { 0 };
-        }
-        row.split = number;
+        row.split = self.cells.make();
+        row.fill_cells(self.cells.get_mut(row.split));
         if !reads.is_empty() {
             self.divide_reads(row, &reads);
         }
@@ -395,7 +423,7 @@ impl Extras {
     /// Gives the other reads of a row to its new cells.
     fn divide_reads(&mut self, row: &Row, reads: &[Entry]) {
         let of_read = |entry: &Entry, byte| Pattern { entry: *entry, ..row.read }.at(byte);
-        let mut cells = self.rows[row.split as usize];
+        let mut cells = *self.cells(row.split);
         for (byte, cell) in (0..).step_by(GRANULE as usize).zip(&mut cells) {
             if row.read.shift >= WHOLE {
                 self.reads_of(&mut cell.extra).extend(reads.iter().map(|entry| of_read(entry, byte)));
@@ -407,7 +435,7 @@ impl Extras {
             }
             *self.bytes_of(cell) = parts;
         }
-        self.rows[row.split as usize] = cells;
+        *self.cells_mut(row.split) = cells;
     }
 
     /// Does something to the cell of an address.
@@ -418,9 +446,9 @@ impl Extras {
         act: impl FnOnce(&mut Self, &mut Cell) -> T,
     ) -> T {
         let (split, place) = (self.split(row), Row::cell_of(address));
-        let mut cell = self.rows[split as usize][place];
+        let mut cell = self.cells(split)[place];
         let result = act(self, &mut cell);
-        self.rows[split as usize][place] = cell;
+        self.cells_mut(split)[place] = cell;
         result
     }
 
@@ -429,8 +457,10 @@ impl Extras {
         row.unwritten = false;
         if row.is_in_words() {
             self.words_mut(row).iter_mut().for_each(Word::mark_written);
-        } else if row.is_in_cells() {
-            self.rows[row.split as usize].iter_mut().for_each(|cell| cell.unwritten = 0);
+        } else if row.is_in_halves() {
+            self.halves.get_mut(row.number()).iter_mut().for_each(|half| half.unwritten = false);
+        } else if row.split != 0 {
+            self.cells_mut(row.number()).iter_mut().for_each(|cell| cell.unwritten = 0);
         }
     }
 
@@ -462,16 +492,16 @@ impl Extras {
     /// The location that a byte of a cell is the first of.
     pub(crate) fn location(&mut self, cell: &mut Cell, byte: u64) -> Option<Location> {
         let number = self.split_bytes(cell).map_or(cell.extra, |parts| parts[byte as usize].extra);
-        self.get(number).location.as_deref().cloned()
+        self.get(number).location.clone()
     }
 
     pub(crate) fn set_location(&mut self, cell: &mut Cell, byte: u64, location: Location) {
         if self.is_split(cell) {
             let mut part = self.bytes_of(cell)[byte as usize];
-            self.of(&mut part).location = Some(Box::new(location));
+            self.of(&mut part).location = Some(location);
             self.bytes_of(cell)[byte as usize] = part;
         } else {
-            self.of(cell).location = Some(Box::new(location));
+            self.of(cell).location = Some(location);
         }
     }
 
@@ -522,6 +552,6 @@ mod tests {
         assert_eq!(lanes, [(1 << 10, 1 << 5), (1 << 10, 1 << 5), (1 << 11, 1 << 5), (1 << 11, 1 << 5)]);
         assert_eq!(extras.reads(bytes[3].extra), [Entry { lanes: 1 << 5, ..other }]);
         extras.release_row(&mut row);
-        assert_eq!((extras.free_rows.len(), extras.all.len() - extras.free.len()), (1, 1));
+        assert_eq!((extras.cells.free(), extras.all.len() - extras.free.len()), (1, 1));
     }
 }

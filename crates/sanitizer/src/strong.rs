@@ -7,10 +7,11 @@
 
 use crate::check::{Accessor, Checker};
 use crate::clock::Time;
-use crate::detector::{Detector, Target, Who, lanes_of, target_of};
+use crate::detector::{Detector, Target, Who, begin_of_own, lanes_of, target_of};
 use crate::observed::{Observed, Thread};
+use crate::release::Released;
 use crate::row::{ROW, Row, is_aligned};
-use crate::runs::{Gathered, Scattered};
+use crate::runs::{Gathered, Scattered, each_lane};
 use crate::shadow::{Cell, Entry, GRANULE, Kind, Location};
 use crate::site::Site;
 use crate::state::{Block, Failure, Group};
@@ -19,7 +20,6 @@ use machine::fault::Access;
 use machine::memory::SHARED_WINDOW;
 use machine::observe::MemoryAccess;
 use memory_model::event::{Order, Scope};
-use std::sync::Arc;
 
 /// What comes of simple operations.
 #[derive(Default)]
@@ -28,16 +28,18 @@ struct Done {
     why: Option<Failure>,
     /// Whether something new was observed, so that what is written next must be later.
     observed: bool,
+    /// Whether all of it was steady.
+    steady: bool,
 }
 
 /// Of which threads a write to a cell changes nothing but who was the last.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Steady {
     /// They have written to it at this time, so that observations of it say nothing.
-    entry: Entry,
+    pub(crate) entry: Entry,
     /// Until when a thread must know those of its CTA, and everyone, to come after weak accesses.
-    threads: Time,
-    everyone: Time,
+    pub(crate) threads: Time,
+    pub(crate) everyone: Time,
 }
 
 impl Steady {
@@ -82,16 +84,15 @@ impl Detector {
             }
             return;
         }
-        let gathered = Gathered::new(access.addresses, mask);
-        let (done, left) = self.relaxed(who, site, access, &gathered, (mask, kind));
+        let (done, left) = self.relaxed(who, site, access, (mask, kind));
         if self.records_steps() {
-            for &(lanes, address) in gathered.all().iter().filter(|(lanes, _)| left & lanes == 0) {
+            for (lane, address) in each_lane(access.addresses, mask & !left) {
                 let key = self.target(who, access.space, address).key();
-                self.step(who, lanes, Step::Access { key, access: kind }, self.time);
+                self.step(who, lane, Step::Access { key, access: kind }, self.time);
             }
         }
         if left != 0 {
-            for &(lanes, address) in gathered.all().iter().filter(|(lanes, _)| left & lanes != 0) {
+            for &(lanes, address) in Gathered::new(access.addresses, left).all() {
                 let target = self.target(who, access.space, address);
                 match kind {
                     Access::Load => self.strong(who, lanes, (target, bytes), kind),
@@ -115,35 +116,60 @@ impl Detector {
         who: Who,
         site: &Site,
         access: &MemoryAccess<'_>,
-        gathered: &Gathered,
-        (mask, kind): (u32, Access),
+        (mask, access_kind): (u32, Access),
     ) -> (Done, u32) {
         let (mut done, mut left) = (Done::default(), 0);
+        let counts = access.bytes == 4 && access_kind != Access::Load && !self.records_steps();
         let Self { blocks, global, extras, sites, launches, time, .. } = self;
+        let launch = &launches[who.launch];
         let Some(Block { warps, shared, .. }) = blocks.get_mut(&who.home.cta) else { return (done, mask) };
         let alike = |group: &&Group| group.mask & mask == mask && group.fences.is_none();
         let Some(group) = warps[usize::from(who.warp)].groups.iter().find(alike) else { return (done, mask) };
         let entry = Entry::of_lanes(*time, who.home.cta, who.warp, mask, who.site);
-        let by = Accessor::new(who.home, (who.warp, mask), &group.knowledge.generic, entry, (site, kind));
+        let known = &group.knowledge.generic;
+        let by = Accessor::new(who.home, (who.warp, mask), known, entry, (site, access_kind));
+        let kind = Kind::of(site, who.home);
         let mut checker = Checker::new(extras, sites, launches);
+        let bytes = u64::from(access.bytes);
+        let begin = begin_of_own(launch, access.space).filter(|_| counts);
+        let mut rest = mask;
+        if let Some(begin) = begin {
+            let foreign;
+            (rest, foreign) = checker.count(shared, (each_lane(access.addresses, mask), begin), kind, &by);
+            done.why = (foreign && site.seen && by.access == Access::Atomic).then_some(Failure::NoRelease);
+        }
+        if rest == 0 {
+            return (done, 0);
+        }
+        let gathered = Gathered::new(access.addresses, rest);
+        let (mut steady, mut last) = (false, None);
         for &(lanes, address) in gathered.all() {
-            let (row, place) = match target_of(&launches[who.launch], who, access.space, address) {
+            let (row, place) = match target_of(launch, who, access.space, address) {
                 Target::Global(address) if address < SHARED_WINDOW => (Some(global.row(address)), address),
                 Target::Shared(cta, place) if cta == who.home.cta => {
+                    last = Some((place / ROW) as usize);
                     (shared.get_mut((place / ROW) as usize), place)
                 }
                 _ => (None, 0),
             };
-            let bytes = u64::from(access.bytes);
-            let row = row.filter(|row| row.is_in_cells() && is_aligned(place, bytes));
-            let made = row.and_then(|row| checker.relaxed(row, (place, bytes), lanes, &by));
+            let row = row.filter(|row| (row.is_in_cells() || row.is_counting()) && is_aligned(place, bytes));
+            let made = row.and_then(|row| {
+                let relaxed =
+                    |checker: &mut Checker<'_>, cells| checker.relaxed(cells, (place, bytes), lanes, &by);
+                checker.with_counter(row, Row::cell_of(place), (kind, &by), relaxed)
+            });
             match made {
-                Some(Done { why, observed }) => {
+                Some(Done { why, observed, steady: simple }) => {
                     done.why = why.or(done.why);
                     done.observed |= observed;
+                    steady |= simple;
                 }
                 None => left |= lanes,
             }
+        }
+        let row = last.filter(|_| begin.is_some() && steady).and_then(|last| shared.get_mut(last));
+        if let Some(row) = row.filter(|row| row.is_in_cells()) {
+            checker.begin_counting(row, kind, &by);
         }
         (done, left)
     }
@@ -154,7 +180,7 @@ impl Checker<'_> {
     #[inline(always)]
     fn relaxed(
         &mut self,
-        row: &Row,
+        row: u32,
         (place, bytes): (u64, u64),
         lanes: u32,
         by: &Accessor<'_>,
@@ -167,7 +193,7 @@ impl Checker<'_> {
         let seen = reads && by.site.seen;
         let is_foreign = |(cta, warp, _): Thread| (cta, warp) != (thread.0, thread.1);
         for at in cells.clone() {
-            let (_, extra) = self.extras.cell_with_extra(row.split, at);
+            let (_, extra) = self.extras.cell_with_extra(row, at);
             let steady = match extra {
                 Some(extra) if writes && extra.kind == Some(kind) => {
                     extra.steady.filter(|steady| steady.covers(by, lanes)).zip(extra.location.as_mut())
@@ -178,13 +204,14 @@ impl Checker<'_> {
                 Some((_, location)) if cells.len() == 1 => {
                     done.why = (seen && is_foreign(location.thread)).then_some(Failure::NoRelease);
                     (location.writer, location.thread) = (by.home, thread);
+                    done.steady = true;
                     return Some(done);
                 }
                 Some(_) => {}
-                None => self.remember_relaxed((row.split, at), kind, lanes, by)?,
+                None => self.remember_relaxed((row, at), kind, lanes, by)?,
             }
         }
-        let (cell, _) = self.extras.cell_with_extra(row.split, first);
+        let (cell, _) = self.extras.cell_with_extra(row, first);
         let copy = *cell;
         let location = &mut self.extras.extra_of(&copy).location;
         let before = location.as_ref().map(|location| {
@@ -199,8 +226,8 @@ impl Checker<'_> {
                     (location.scope, location.bytes, location.time) = (scope, bytes, time);
                 }
                 None => {
-                    let (writer, released) = (by.home, Arc::default());
-                    *location = Some(Box::new(Location { writer, scope, bytes, thread, time, released }));
+                    let (writer, released) = (by.home, Released::nothing());
+                    *location = Some(Location { writer, scope, bytes, thread, time, released });
                 }
             }
         }
@@ -211,7 +238,7 @@ impl Checker<'_> {
             let reader = (by.home.cta, by.warp, lanes);
             let observed = Observed { write: before, reader, time: by.entry.time, atomic: writes };
             for at in cells.filter(|_| strong) {
-                let (_, extra) = self.extras.cell_with_extra(row.split, at);
+                let (_, extra) = self.extras.cell_with_extra(row, at);
                 done.observed |= extra.is_some_and(|extra| extra.observe(observed)) && !writes;
             }
         }
@@ -244,7 +271,7 @@ impl Checker<'_> {
         }
         let known = match extra {
             Some(extra) => {
-                let released = |location: &Box<Location>| !location.released.is_empty();
+                let released = |location: &Location| !location.released.is_empty();
                 if extra.kind != Some(kind)
                     || extra.bytes.is_some()
                     || extra.location.as_ref().is_some_and(released)

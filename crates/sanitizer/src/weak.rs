@@ -3,7 +3,7 @@
 
 use crate::check::{Accessor, Checker, Conflict, Run};
 use crate::clock::Clock;
-use crate::detector::{Detector, Target, Who, block_of, target_of};
+use crate::detector::{Detector, Target, Who, begin_of_own, block_of, target_of};
 use crate::global::{Global, PAGE};
 use crate::row::ROW;
 use crate::runs::{Scattered, are_alike, each_lane, halves_of, is_dense};
@@ -11,7 +11,7 @@ use crate::shadow::Entry;
 use crate::site::Site;
 use crate::state::{Block, Group};
 use machine::fault::Access;
-use machine::memory::{SHARED_WINDOW, SpaceKind};
+use machine::memory::SHARED_WINDOW;
 use machine::observe::PackAccess;
 use std::sync::Arc;
 
@@ -42,13 +42,7 @@ impl Detector {
         };
         let Block { warps, shared, all_written, .. } = block;
         let launch = &launches[who.launch];
-        // Where the shared memory of the CTA begins, if nobody else's can be meant.
-        let begin = match access.space {
-            SpaceKind::Shared | SpaceKind::Cluster if launch.cluster == [1; 3] => Some(0),
-            SpaceKind::Generic if launch.cluster == [1; 3] => Some(SHARED_WINDOW),
-            _ => None,
-        };
-        let begin = begin.filter(|_| matches!(bytes, 4 | 8 | 16));
+        let begin = begin_of_own(launch, access.space).filter(|_| matches!(bytes, 4 | 8 | 16));
         let mut checker = Checker::new(extras, sites, launches);
         let mut last: Option<Accessor<'_>> = None;
         let mut warp = 0;

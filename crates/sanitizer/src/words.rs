@@ -213,8 +213,9 @@ impl Checker<'_> {
     fn put_in_words(&mut self, row: &mut Row, cta: u32) -> bool {
         let fits = row.fits_words(cta);
         if fits {
-            let (before, words) = self.extras.put_in_words(row, cta);
-            before.fill(words);
+            let number = self.extras.words.make();
+            row.fill(self.extras.words.get_mut(number));
+            *row = Row::in_words(number, cta);
         }
         fits
     }
@@ -236,7 +237,7 @@ impl Checker<'_> {
         if latest > by.threads && !(0..).zip(words.iter()).all(before) {
             return false;
         }
-        self.extras.release_words(row);
+        self.extras.words.release(row.number());
         *row = Row { write, ..Row::default() };
         true
     }
