@@ -158,10 +158,6 @@ struct Round {
 }
 
 fn measure(bench: &Bench, case: &Case, threads: usize) {
-    if let Some(n) = std::env::var("ONLY").ok().and_then(|v| v.parse::<u32>().ok()) {
-        for _ in 0..n { checked(bench, case); }
-        return;
-    }
     let rounds: Vec<Round> = (0..ROUNDS)
         .map(|_| {
             let (_, alone) = time(|| _ = bench.run(case, None));

@@ -41,6 +41,8 @@ pub(crate) struct Accessor<'a> {
     pub(crate) everyone: Time,
     pub(crate) threads: Time,
     pub(crate) of_warp: Time,
+    /// Whether more is known of some warps of the CTA than of all.
+    by_warp: bool,
 }
 
 impl<'a> Accessor<'a> {
@@ -52,16 +54,16 @@ impl<'a> Accessor<'a> {
         (site, access): (&'a Site, Access),
     ) -> Self {
         let (everyone, (threads, of_warp)) = (clock.everyone(), clock.of_warp(home.cta, warp));
-        Self { home, warp, lanes, clock, proxied: None, entry, site, access, everyone, threads, of_warp }
+        let by_warp = clock.knows_warps(home.cta);
+        Self { home, warp, lanes, clock, proxied: None, entry, site, access, everyone, threads, of_warp, by_warp }
     }
 
     /// Makes it one by lanes of another warp that knows the same.
     #[inline(always)]
     pub(crate) fn change_warp(&mut self, warp: u16, lanes: u32) {
-        self.of_warp = match self.clock.knows_warps(self.home.cta) {
-            true => self.clock.of_warp(self.home.cta, warp).1,
-            false => self.threads,
-        };
+        if self.by_warp {
+            self.of_warp = self.clock.of_warp(self.home.cta, warp).1;
+        }
         (self.warp, self.lanes) = (warp, lanes);
         (self.entry.warps, self.entry.lanes) = (1 << warp, lanes);
     }

@@ -86,7 +86,9 @@ impl Detector {
     }
 
     pub(crate) fn warp(&mut self, who: Who) -> &mut Warp {
-        &mut self.block(who.launch, who.block).warps[usize::from(who.warp)]
+        let block = self.block(who.launch, who.block);
+        block.alike = false;
+        &mut block.warps[usize::from(who.warp)]
     }
 
     /// Some time passes: what was released is told apart from what comes.

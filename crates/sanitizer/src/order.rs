@@ -187,11 +187,8 @@ impl Detector {
         for arrival in &arrivals {
             masks[usize::from(arrival.warp)] |= arrival.mask;
             let warp = &block.warps[usize::from(arrival.warp)];
-            let known = match &arrival.known {
-                Some(known) => std::slice::from_ref(known).iter().chain(warp.known(0)),
-                None => [].iter().chain(warp.known(arrival.mask)),
-            };
-            for known in known {
+            let of_waiting = warp.known(if arrival.known.is_none() { arrival.mask } else { 0 });
+            for known in arrival.known.iter().chain(of_waiting) {
                 match &mut all {
                     // Most know what the others know.
                     Some(all) => all.join(known),
@@ -202,7 +199,8 @@ impl Detector {
         let masks = &masks[..block.warps.len()];
         let Some(mut all) = all else { return };
         let everyone = masks.iter().enumerate().all(|(w, &mask)| mask == Block::lanes_of(threads, w as u16));
-        if everyone && arrivals.iter().all(|arrival| arrival.waits) {
+        let waiting = arrivals.iter().all(|arrival| arrival.waits);
+        if everyone && waiting {
             Arc::make_mut(&mut all.generic).learn_cta(cta, time);
         } else {
             for arrival in &arrivals {
@@ -214,6 +212,7 @@ impl Detector {
             warp.update(arrival.mask, |group| group.knowledge = all.clone());
             warp.merge();
         }
+        block.alike = everyone && waiting && block.warps.iter().all(|warp| warp.groups.len() == 1);
         self.tick();
         if self.checks.sync {
             self.judge_barrier(launch, number, &arrivals, masks);

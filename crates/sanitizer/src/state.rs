@@ -190,6 +190,8 @@ pub(crate) struct Mbarrier {
 pub(crate) struct Block {
     pub(crate) home: Home,
     pub(crate) warps: Vec<Warp>,
+    /// Whether all threads know the same: from a barrier of all of them until one of the warps is changed.
+    pub(crate) alike: bool,
     pub(crate) shared: Vec<Row>,
     pub(crate) barriers: FxHashMap<usize, Vec<Arrival>>,
     pub(crate) mbarriers: FxHashMap<u64, Mbarrier>,
@@ -214,6 +216,7 @@ impl Block {
         Self {
             home,
             warps,
+            alike: true,
             shared: Vec::new(),
             barriers: FxHashMap::default(),
             mbarriers: FxHashMap::default(),

@@ -40,7 +40,8 @@ impl Detector {
             Some(block) => block,
             None => block_of(blocks, launches, who.home.cta),
         };
-        let Block { warps, shared, all_written, .. } = block;
+        let Block { warps, alike, shared, all_written, .. } = block;
+        let common = alike.then(|| &warps[0].groups[0]);
         let launch = &launches[who.launch];
         let begin = begin_of_own(launch, access.space).filter(|_| matches!(bytes, 4 | 8 | 16));
         let mut checker = Checker::new(extras, sites, launches);
@@ -53,13 +54,14 @@ impl Detector {
                 continue;
             }
             let who = Who { warp: who.warp + first as u16, ..who };
-            let groups = &warps[usize::from(who.warp)].groups;
-            for group in groups.iter().filter(|group| group.mask & mask != 0) {
+            let single = common.map_or(&[][..], std::slice::from_ref);
+            let several = common.map_or(&warps[usize::from(who.warp)].groups[..], |_| &[]);
+            for group in single.iter().chain(several.iter().filter(|group| group.mask & mask != 0)) {
                 let clock: &Arc<Clock> = &group.knowledge.generic;
-                let all = group.mask & mask == mask;
+                let lanes = if common.is_some() { mask } else { group.mask & mask };
                 let mut team = 1 << who.warp;
                 while loads
-                    && all
+                    && lanes == mask
                     && warp < masks.len()
                     && masks[warp] == mask
                     && are_alike(&access.addresses, first, warp)
@@ -68,13 +70,13 @@ impl Detector {
                     let knows = |group: &Group| {
                         group.mask & mask == mask && Arc::ptr_eq(&group.knowledge.generic, clock)
                     };
-                    if !warps[number].groups.iter().any(knows) {
+                    if common.is_none() && !warps[number].groups.iter().any(knows) {
                         break;
                     }
                     team |= 1 << number;
                     warp += 1;
                 }
-                let mask = group.mask & mask;
+                let mask = lanes;
                 let by = match &mut last {
                     Some(by) if std::ptr::eq(by.clock, &**clock) => {
                         by.change_warp(who.warp, mask);
