@@ -208,7 +208,9 @@ impl Observer for Watch<'_> {
     fn issue(&self, issue: &Issue<'_>) {
         if issue.masks.iter().any(|mask| *mask != 0) {
             let mut detector = self.sanitizer.detector();
-            detector.finish_copy(self.launch, None);
+            if !detector.copies.is_empty() {
+                detector.finish_copy(self.launch, None);
+            }
             detector.issue(self.launch, issue);
         }
     }

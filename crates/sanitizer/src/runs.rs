@@ -16,28 +16,48 @@ pub(crate) struct Scattered {
     halves: bool,
 }
 
-/// Whether the addresses of half a warp are all the same, or each `1 << shift` bytes behind the one before. Their ends
-/// mostly tell that they are not.
-macro_rules! shape {
-    ($lanes:expr, $half:expr, $shift:expr, $address:ty) => {{
-        let (lanes, shift) = (&$lanes.as_chunks::<16>().0[$half], $shift);
-        let (first, mut differs) = (lanes[0], 0);
-        match lanes[15].wrapping_sub(first) {
-            0 => {
-                for lane in 0..16 {
-                    differs |= lanes[lane] ^ first;
-                }
-                (differs == 0, false)
-            }
-            reach if reach == 15 << shift => {
-                for lane in 0..16 {
-                    differs |= lanes[lane].wrapping_sub(first) ^ ((lane as $address) << shift);
-                }
-                (false, differs == 0)
-            }
-            _ => (false, false),
+/// Whether the addresses of half a warp are all the same, or each so many bytes behind the one before. They are given side
+/// by side in words, `[u64; N]`, of which the first is `first` and each next one greater by a step.
+#[inline(always)]
+fn are_steps<const N: usize>(words: [u64; N], first: u64, step: u64) -> bool {
+    let (mut differs, mut expected) = (0, first);
+    for word in words {
+        differs |= word ^ expected;
+        expected = expected.wrapping_add(step);
+    }
+    differs == 0
+}
+
+/// What half a warp looks like, of 32 bits an address: two of them stand in a word.
+#[inline(always)]
+fn narrow_shape(lanes: &[u32; 16], bytes: u32) -> (bool, bool) {
+    let two = |first: u32, second: u32| u64::from(first) | u64::from(second) << 32;
+    let words = || {
+        let mut words = [0; 8];
+        for (word, pair) in words.iter_mut().zip(lanes.as_chunks::<2>().0) {
+            *word = two(pair[0], pair[1]);
         }
-    }};
+        words
+    };
+    let first = lanes[0];
+    match lanes[15].wrapping_sub(first) {
+        0 => (are_steps(words(), two(first, first), 0), false),
+        // If the sum goes beyond 32 bits, this says no where yes were right, which is no harm.
+        reach if reach == bytes.wrapping_mul(15) => {
+            let begin = two(first, first.wrapping_add(bytes));
+            (false, are_steps(words(), begin, two(2 * bytes, 2 * bytes)))
+        }
+        _ => (false, false),
+    }
+}
+
+#[inline(always)]
+fn wide_shape(lanes: &[u64; 16], bytes: u64) -> (bool, bool) {
+    match lanes[15].wrapping_sub(lanes[0]) {
+        0 => (are_steps(*lanes, lanes[0], 0), false),
+        reach if reach == 15 * bytes => (false, are_steps(*lanes, lanes[0], bytes)),
+        _ => (false, false),
+    }
 }
 
 /// Whether those of each half of a warp are all the same, or each behind the one before.
@@ -51,21 +71,17 @@ pub(crate) fn halves_of(
     bytes: u64,
     together: bool,
 ) -> Option<Halves> {
-    if !bytes.is_power_of_two() {
-        return None;
-    }
-    let shift = bytes.trailing_zeros();
     let (ends, shapes): ([u64; 2], Shapes) = match *addresses {
         PackAddresses::Uniform(address) => ([address; 2], [(true, false); 2]),
         PackAddresses::Narrow(planes, offset) => {
             let lanes = &planes[warp].0;
             let ends = [lanes[0], lanes[16]].map(|address| u64::from(address.wrapping_add(offset)));
-            (ends, [shape!(lanes, 0, shift, u32), shape!(lanes, 1, shift, u32)])
+            (ends, [0, 1].map(|half| narrow_shape(&lanes.as_chunks().0[half], bytes as u32)))
         }
         PackAddresses::Wide(planes, offset) => {
             let lanes = &planes[warp].0;
             let ends = [lanes[0], lanes[16]].map(|address| address.wrapping_add(offset));
-            (ends, [shape!(lanes, 0, shift, u64), shape!(lanes, 1, shift, u64)])
+            (ends, [0, 1].map(|half| wide_shape(&lanes.as_chunks().0[half], bytes)))
         }
     };
     of_halves(ends, shapes, bytes, together)

@@ -89,24 +89,32 @@ impl Detector {
                 };
                 by.entry.warps = team;
                 let by = &*by;
-                let halves = match mask == !0 {
+                let mut halves = match mask == !0 {
                     true => halves_of(&access.addresses, first, bytes, loads),
                     false => None,
                 };
-                let (mut addresses, mut left) = ([0; 32], mask);
+                let mut scattered = None;
                 match (&halves, begin) {
                     // The same for all lanes of a half.
                     (Some((run @ Run { count: 1, .. }, other)), Some(begin)) => {
-                        let runs = [Some(run), other.as_ref()].into_iter().flatten();
-                        let elements = runs.map(|run| (run.lanes, run.address));
-                        left = checker.elements(shared, (elements, begin, bytes), by);
+                        let second = other.as_ref().unwrap_or(run);
+                        let elements = [(run.lanes, run.address), (second.lanes, second.address)];
+                        let count = if other.is_some() { 2 } else { 1 };
+                        let elements = elements[..count].iter().copied();
+                        if checker.elements(shared, (elements, begin, bytes), by) == 0 {
+                            halves = None;
+                        }
                     }
                     (Some(_), _) => {}
                     (None, begin) => {
-                        addresses = access.addresses.lanes(first);
+                        let addresses = access.addresses.lanes(first);
+                        let mut left = mask;
                         if let Some(begin) = begin.filter(|_| !is_dense(&addresses, bytes, mask)) {
                             let elements = each_lane(&addresses, mask);
                             left = checker.elements(shared, (elements, begin, bytes), by);
+                        }
+                        if left != 0 {
+                            scattered = Some(Scattered::new(addresses, bytes, left, loads));
                         }
                     }
                 }
@@ -140,14 +148,11 @@ impl Detector {
                         found.push(Found { who, target, conflict, unwritten });
                     }
                 };
-                match halves {
-                    Some((run, other)) if left != 0 => {
-                        act(run);
-                        other.into_iter().for_each(act);
-                    }
-                    Some(_) => {}
-                    None => Scattered::new(addresses, bytes, left, loads).for_each(act),
+                if let Some((run, other)) = halves {
+                    act(run);
+                    other.into_iter().for_each(&mut act);
                 }
+                scattered.iter_mut().flatten().for_each(act);
             }
         }
         // Shared memory of other CTAs, and runs that go over the end of a page.
