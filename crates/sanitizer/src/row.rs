@@ -47,8 +47,9 @@ impl Pattern {
     }
 }
 
-/// See the module.
+/// See the module. It fills a line of the host's cache.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(align(64))]
 pub(crate) struct Row {
     pub(crate) write: Pattern,
     /// The latest reads.

@@ -24,8 +24,9 @@ struct Mark {
 /// Of a word that nobody has written the time of the last write, which is after everything that a thread may know.
 const UNWRITTEN: Time = Time::MAX;
 
-/// The last write, and the latest reads since then.
+/// The last write, and the latest reads since then. None lies across lines of the host's cache.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(align(32))]
 pub(crate) struct Word {
     write: Mark,
     read: Mark,
@@ -194,9 +195,12 @@ impl Checker<'_> {
             let done = match rows.get_mut((place / ROW) as usize) {
                 Some(row) if is_aligned(place, bytes) => {
                     (row.is_in_words() || self.put_in_words(row, by.home.cta)) && {
-                        let first = Row::cell_of(place);
-                        let words = &mut self.extras.words_mut(row)[first..first + count];
-                        words.iter_mut().all(|word| stamp.access::<STORE>(word, lanes))
+                        let (first, words) = (Row::cell_of(place), self.extras.words_mut(row));
+                        // Mostly it is one word.
+                        stamp.access::<STORE>(&mut words[first], lanes)
+                            && words[first + 1..first + count]
+                                .iter_mut()
+                                .all(|word| stamp.access::<STORE>(word, lanes))
                     }
                 }
                 _ => false,
