@@ -10,6 +10,7 @@ use crate::halves::HALF;
 use crate::observed::Thread;
 use crate::release::Home;
 use crate::row::{Pattern, ROW, Row, is_aligned};
+use crate::runs::Run;
 use crate::shadow::{Cell, Entry, Extra, Extras, GRANULE, Kind, ONLY_READS, WHOLE};
 use crate::site::{Site, Sites};
 use crate::state::Launch;
@@ -55,7 +56,20 @@ impl<'a> Accessor<'a> {
     ) -> Self {
         let (everyone, (threads, of_warp)) = (clock.everyone(), clock.of_warp(home.cta, warp));
         let by_warp = clock.knows_warps(home.cta);
-        Self { home, warp, lanes, clock, proxied: None, entry, site, access, everyone, threads, of_warp, by_warp }
+        Self {
+            home,
+            warp,
+            lanes,
+            clock,
+            proxied: None,
+            entry,
+            site,
+            access,
+            everyone,
+            threads,
+            of_warp,
+            by_warp,
+        }
     }
 
     /// Makes it one by lanes of another warp that knows the same.
@@ -302,66 +316,6 @@ pub(crate) struct Conflict {
     pub(crate) later: Entry,
     pub(crate) later_access: Access,
     pub(crate) why: Why,
-}
-
-/// Elements that lanes access one after the other: the first one by `lanes`, the next one by the lanes after those.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Run {
-    pub(crate) address: u64,
-    pub(crate) lanes: u32,
-    pub(crate) count: u64,
-    /// Bytes of an element.
-    pub(crate) bytes: u64,
-}
-
-impl Run {
-    /// One range that lanes access together.
-    pub(crate) fn of_range(address: u64, bytes: u64, lanes: u32) -> Self {
-        Self { address, lanes, count: 1, bytes }
-    }
-
-    pub(crate) fn end(&self) -> u64 {
-        self.address + self.count * self.bytes
-    }
-
-    /// What of it is before a multiple of a power of two that is no smaller than an element, and the rest.
-    pub(crate) fn cut(self, at: u64) -> (Self, Option<Self>) {
-        if self.end() <= at {
-            return (self, None);
-        }
-        if self.count == 1 {
-            let first = Self { bytes: at - self.address, ..self };
-            return (first, Some(Self { address: at, bytes: self.bytes - first.bytes, ..self }));
-        }
-        // An element that lies across is misaligned: the access will fault.
-        let count = ((at - self.address) / self.bytes).max(1);
-        let address = self.address + count * self.bytes;
-        let rest =
-            Self { address, lanes: self.lanes_of(count), count: self.count - count, bytes: self.bytes };
-        (Self { count, ..self }, Some(rest).filter(|rest| rest.count > 0))
-    }
-
-    /// The elements: who accesses them, and where.
-    pub(crate) fn elements(self) -> impl Iterator<Item = (u32, u64)> {
-        (0..self.count).map(move |element| (self.lanes_of(element), self.address + element * self.bytes))
-    }
-
-    /// Who accesses an element.
-    fn lanes_of(&self, element: u64) -> u32 {
-        self.lanes.unbounded_shl(element as u32)
-    }
-
-    /// Who accesses a whole row that begins at an address, if it consists of whole elements.
-    #[inline(always)]
-    pub(crate) fn pattern_at(&self, address: u64) -> Option<(u32, u8)> {
-        if self.count == 1 {
-            return Some((self.lanes, Pattern::ALIKE));
-        }
-        let shift = self.bytes.trailing_zeros();
-        let whole =
-            self.bytes.is_power_of_two() && self.bytes <= ROW && is_aligned(self.address, self.bytes);
-        whole.then(|| (self.lanes_of((address - self.address) >> shift), shift as u8))
-    }
 }
 
 /// What checks work with, and what they have found: the first of an instruction is enough.

@@ -55,7 +55,8 @@ impl Extras {
             (location.writer, location.thread) = (home, (home.cta, last >> 5, u32::from(last) % 32));
         }
         let known = Entry { time, cta: home.cta, warps, lanes, site: 0 };
-        let of_time = extra.strong_writes.iter_mut().rev().find_map(|entry| entry.merge(&known).then_some(*entry));
+        let of_time =
+            extra.strong_writes.iter_mut().rev().find_map(|entry| entry.merge(&known).then_some(*entry));
         if let Some((steady, entry)) = extra.steady.as_mut().zip(of_time) {
             steady.entry = entry;
         }
@@ -66,7 +67,8 @@ impl Extras {
         let counters = self.counters[number as usize];
         let (_, extra) = self.cell_with_extra(number, at);
         let extra = extra.filter(|extra| extra.kind == Some(counters.kind));
-        let Some((steady, location)) = extra.and_then(|extra| extra.steady.zip(extra.location.as_ref())) else {
+        let Some((steady, location)) = extra.and_then(|extra| extra.steady.zip(extra.location.as_ref()))
+        else {
             return;
         };
         let (cta, warp, lane) = location.thread;
@@ -134,9 +136,7 @@ impl Checker<'_> {
             }
             let cell = Row::cell_of(place);
             match &mut counters {
-                Some(counters)
-                    if counters.lanes[cell] != 0 && is_aligned(place, GRANULE) =>
-                {
+                Some(counters) if counters.lanes[cell] != 0 && is_aligned(place, GRANULE) => {
                     counters.warps[cell] |= by.entry.warps;
                     counters.lanes[cell] |= lane;
                     let last = &mut counters.last[cell];

@@ -1,12 +1,13 @@
 //! The detector: from accesses of warps to races and to reads of memory that nobody wrote.
 
-use crate::check::{Accessor, Checker, Conflict, Run};
+use crate::check::{Accessor, Checker, Conflict};
 use crate::clock::{Clock, Knowledge, Time};
 use crate::diagnose;
 use crate::global::{Global, PAGE};
 use crate::observed::Observed;
 use crate::release::{Home, Released};
 use crate::report::{Checks, Reports};
+use crate::runs::Run;
 use crate::shadow::{Cell, Entry, Extras, GRANULE, Location};
 use crate::site::{Action, DRIVER_READ, Site, SiteId, Sites};
 use crate::state::{Block, Failure, Group, Launch, Seen, Swap, Warp, with_own};
@@ -322,8 +323,7 @@ impl Detector {
         }
         for target in elements {
             let location = self.location(target);
-            let morally_strong =
-                location.as_ref().is_some_and(|location| location.reaches(who.home, &site));
+            let morally_strong = location.as_ref().is_some_and(|location| location.reaches(who.home, &site));
             if kind != Access::Store
                 && let Some(location) = &location
             {

@@ -1,8 +1,9 @@
 //! Halves: a row of which each half is accessed as a whole, as by warps whose lanes access a byte each. A half is a [`Row`]
 //! of its own, with a pattern for its bytes; whatever takes more than comparing patterns makes cells of both.
 
-use crate::check::{Accessor, Checker, Run};
+use crate::check::{Accessor, Checker};
 use crate::row::{Pattern, ROW, Row, is_aligned};
+use crate::runs::Run;
 use crate::shadow::GRANULE;
 use machine::fault::Access;
 
@@ -38,7 +39,12 @@ impl Checker<'_> {
     }
 
     /// A row that was in halves is in one piece again, if all of it is written over.
-    pub(crate) fn mend_halves(&mut self, row: &mut Row, (lanes, shift): (u32, u8), by: &Accessor<'_>) -> bool {
+    pub(crate) fn mend_halves(
+        &mut self,
+        row: &mut Row,
+        (lanes, shift): (u32, u8),
+        by: &Accessor<'_>,
+    ) -> bool {
         let mut halves = *self.extras.halves.get(row.number());
         let write = Pattern { entry: by.entry_of(lanes), shift };
         let after = |(at, half)| by.quickly_row(half, (write.lanes_of(at), shift));

@@ -160,8 +160,12 @@ impl Checker<'_> {
         let (stamp, words) = (Stamp::new(by), self.extras.words_mut(row));
         let mut each = (0_u32..).zip(&mut words[first..first + count]);
         match by.access {
-            Access::Load => each.all(|(at, word)| stamp.access::<false>(word, lanes.unbounded_shl(at >> shift))),
-            Access::Store => each.all(|(at, word)| stamp.access::<true>(word, lanes.unbounded_shl(at >> shift))),
+            Access::Load => {
+                each.all(|(at, word)| stamp.access::<false>(word, lanes.unbounded_shl(at >> shift)))
+            }
+            Access::Store => {
+                each.all(|(at, word)| stamp.access::<true>(word, lanes.unbounded_shl(at >> shift)))
+            }
             Access::Atomic => false,
         }
     }
@@ -266,6 +270,9 @@ mod tests {
         }
         (row.write, row.read, row.unwritten) = (Pattern::default(), Pattern::default(), true);
         let word = words(&row)[5];
-        assert_eq!((row.fits_words(2), word.cell(2).unwritten, word.cell(2).write.exists()), (true, 0xf, false));
+        assert_eq!(
+            (row.fits_words(2), word.cell(2).unwritten, word.cell(2).write.exists()),
+            (true, 0xf, false)
+        );
     }
 }
