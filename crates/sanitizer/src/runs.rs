@@ -62,8 +62,28 @@ impl Run {
     }
 }
 
-/// Runs of whole halves of a warp.
-pub(crate) type Halves = (Run, Option<Run>);
+/// Runs of whole halves of a warp: none, one or two of so many elements each.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Halves {
+    pub(crate) runs: usize,
+    pub(crate) count: u64,
+    addresses: [u64; 2],
+    lanes: [u32; 2],
+}
+
+impl Halves {
+    /// The lanes and the address of a run.
+    #[inline(always)]
+    pub(crate) fn element(&self, at: usize) -> (u32, u64) {
+        (self.lanes[at], self.addresses[at])
+    }
+
+    #[inline(always)]
+    pub(crate) fn run(&self, at: usize, bytes: u64) -> Run {
+        let (lanes, address) = self.element(at);
+        Run { address, lanes, count: self.count, bytes }
+    }
+}
 
 /// Runs of lanes that have no simple pattern. Those that access one element after the other are a run; where lanes may
 /// be taken together (reads), so are those that access the same one, and the halves of a warp if they access the same.
@@ -124,12 +144,7 @@ type Shapes = [(bool, bool); 2];
 
 /// The runs of a whole warp of a pack, if it has a simple pattern.
 #[inline(always)]
-pub(crate) fn halves_of(
-    addresses: &PackAddresses<'_>,
-    warp: usize,
-    bytes: u64,
-    together: bool,
-) -> Option<Halves> {
+pub(crate) fn halves_of(addresses: &PackAddresses<'_>, warp: usize, bytes: u64, together: bool) -> Halves {
     let (ends, shapes): ([u64; 2], Shapes) = match *addresses {
         PackAddresses::Uniform(address) => ([address; 2], [(true, false); 2]),
         PackAddresses::Narrow(planes, offset) => {
@@ -149,24 +164,24 @@ pub(crate) fn halves_of(
 /// Runs of a whole warp, from where each half begins and what it looks like.
 #[inline(always)]
 fn of_halves(
-    [low, high]: [u64; 2],
+    addresses @ [low, high]: [u64; 2],
     [(low_same, low_rises), (high_same, high_rises)]: Shapes,
     bytes: u64,
     together: bool,
-) -> Option<Halves> {
-    let run = |address, lanes, count| Run { address, lanes, count, bytes };
+) -> Halves {
     let equal = together && low == high;
-    if together && low_same && high_same {
-        return Some(match equal {
-            true => (run(low, !0, 1), None),
-            false => (run(low, 0xffff, 1), Some(run(high, 0xffff_0000, 1))),
-        });
-    }
-    (low_rises && high_rises).then(|| match low.wrapping_add(16 * bytes) == high {
-        true => (run(low, 1, 32), None),
-        false if equal => (run(low, 0x0001_0001, 16), None),
-        false => (run(low, 1, 16), Some(run(high, 0x0001_0000, 16))),
-    })
+    let (runs, count, lanes) = if together && low_same && high_same {
+        if equal { (1, 1, [!0; 2]) } else { (2, 1, [0xffff, 0xffff_0000]) }
+    } else if low_rises && high_rises {
+        match low.wrapping_add(16 * bytes) == high {
+            true => (1, 32, [1, 0]),
+            false if equal => (1, 16, [0x0001_0001, 0]),
+            false => (2, 16, [1, 0x0001_0000]),
+        }
+    } else {
+        (0, 0, [0; 2])
+    };
+    Halves { runs, count, addresses, lanes }
 }
 
 /// Whether the accesses of two warps are the same.
@@ -300,8 +315,9 @@ mod tests {
         let wide = [Plane(addresses)];
         let narrow = [Plane(addresses.map(|address| address as u32 - 8))];
         for planes in [PackAddresses::Wide(&wide, 0), PackAddresses::Narrow(&narrow, 8)] {
-            if let Some((first, second)) = halves_of(&planes, 0, 4, together).filter(|_| mask == !0) {
-                let halves: Vec<_> = [first].into_iter().chain(second).map(told).collect();
+            let halves = halves_of(&planes, 0, 4, together);
+            if mask == !0 && halves.runs > 0 {
+                let halves: Vec<_> = (0..halves.runs).map(|at| told(halves.run(at, 4))).collect();
                 assert_eq!(halves, lanes);
             }
         }

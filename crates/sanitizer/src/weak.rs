@@ -6,7 +6,7 @@ use crate::clock::Clock;
 use crate::detector::{Detector, Target, Who, begin_of_own, block_of, target_of};
 use crate::global::{Global, PAGE};
 use crate::row::ROW;
-use crate::runs::{Run, Scattered, are_alike, each_lane, halves_of, is_dense};
+use crate::runs::{Halves, Run, Scattered, are_alike, each_lane, halves_of, is_dense};
 use crate::shadow::Entry;
 use crate::site::Site;
 use crate::state::{Block, Group};
@@ -91,22 +91,11 @@ impl Detector {
                 let by = &*by;
                 let mut halves = match mask == !0 {
                     true => halves_of(&access.addresses, first, bytes, loads),
-                    false => None,
+                    false => Halves::default(),
                 };
                 let mut scattered = None;
-                match (&halves, begin) {
-                    // The same for all lanes of a half.
-                    (Some((run @ Run { count: 1, .. }, other)), Some(begin)) => {
-                        let second = other.as_ref().unwrap_or(run);
-                        let elements = [(run.lanes, run.address), (second.lanes, second.address)];
-                        let count = if other.is_some() { 2 } else { 1 };
-                        let elements = elements[..count].iter().copied();
-                        if checker.elements(shared, (elements, begin, bytes), by) == 0 {
-                            halves = None;
-                        }
-                    }
-                    (Some(_), _) => {}
-                    (None, begin) => {
+                match (halves.runs, begin) {
+                    (0, begin) => {
                         let addresses = access.addresses.lanes(first);
                         let mut left = mask;
                         if let Some(begin) = begin.filter(|_| !is_dense(&addresses, bytes, mask)) {
@@ -117,6 +106,14 @@ impl Detector {
                             scattered = Some(Scattered::new(addresses, bytes, left, loads));
                         }
                     }
+                    // The same for all lanes of a half.
+                    (runs, Some(begin)) if halves.count == 1 => {
+                        let elements = (0..runs).map(|at| halves.element(at));
+                        if checker.elements(shared, (elements, begin, bytes), by) == 0 {
+                            halves.runs = 0;
+                        }
+                    }
+                    _ => {}
                 }
                 let mut act = |mut run: Run| {
                     let target = target_of(launch, who, access.space, run.address);
@@ -148,11 +145,18 @@ impl Detector {
                         found.push(Found { who, target, conflict, unwritten });
                     }
                 };
-                if let Some((run, other)) = halves {
-                    act(run);
-                    other.into_iter().for_each(&mut act);
+                let mut at = 0;
+                loop {
+                    act(match &mut scattered {
+                        _ if at < halves.runs => halves.run(at, bytes),
+                        Some(scattered) => match scattered.next() {
+                            Some(run) => run,
+                            None => break,
+                        },
+                        None => break,
+                    });
+                    at += 1;
                 }
-                scattered.iter_mut().flatten().for_each(act);
             }
         }
         // Shared memory of other CTAs, and runs that go over the end of a page.
