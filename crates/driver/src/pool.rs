@@ -56,7 +56,23 @@ pub enum Sharing {
     /// This one, and others that it lets use what it allocates.
     Exported,
     /// Another one, which lets this one use what it allocates.
-    Imported,
+    Imported(Origin),
+}
+
+/// What tells a pool from all others of the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// The process that made it.
+    pub process: u32,
+    /// What it is there.
+    pub id: Id,
+}
+
+impl Sharing {
+    /// Whether a pool is another process's.
+    pub fn imported(self) -> bool {
+        matches!(self, Self::Imported(_))
+    }
 }
 
 /// What a pool may do, and what it has done.
@@ -199,6 +215,15 @@ impl Process {
         lock(&self.pooled).get(&address).cloned()
     }
 
+    /// Notes an allocation of a pool.
+    pub(crate) fn note_pooled(&self, pool: &Arc<Pool>, allocation: Allocation) {
+        if let (Some(pages), Home::Managed(Some(best))) = (&allocation.pages, pool.home) {
+            pages.prefer(best);
+        }
+        lock(&self.pooled).insert(allocation.address, Arc::clone(pool));
+        lock(&self.allocations).insert(allocation.address, allocation);
+    }
+
     /// The pool that an allocation is of, which no longer is.
     pub(crate) fn disown(&self, address: u64) -> Option<Arc<Pool>> {
         lock(&self.pooled).remove(&address)
@@ -251,7 +276,7 @@ impl Driver {
 
     /// Sets it.
     pub fn set_current_pool(&self, home: Home, pool: &Arc<Pool>) -> Result<()> {
-        if pool.home != home || pool.sharing == Sharing::Imported {
+        if pool.home != home || pool.sharing.imported() {
             return Err(Error::InvalidValue);
         }
         self.at(home, |place| place.current = Arc::clone(pool))
@@ -297,6 +322,16 @@ impl Pool {
         &self.memory
     }
 
+    /// What memory of it is allocated as.
+    pub(crate) fn kind(&self) -> MemoryKind {
+        self.home.kind()
+    }
+
+    /// The ordinal of the device that its memory counts for; the first one if it is not a device's.
+    pub(crate) fn device(&self) -> usize {
+        if let Home::Device(ordinal) = self.home { ordinal } else { 0 }
+    }
+
     /// What it may do, and what it has done; only the process that made it knows.
     pub fn statistics(&self) -> Result<Statistics> {
         self.own()?;
@@ -312,7 +347,7 @@ impl Pool {
 
     /// That this process has made it.
     fn own(&self) -> Result<()> {
-        if self.sharing == Sharing::Imported { Err(Error::InvalidValue) } else { Ok(()) }
+        if self.sharing.imported() { Err(Error::InvalidValue) } else { Ok(()) }
     }
 
     /// Whether a device has been given its memory, or has it anyway. Page-locked and managed memory can be used by all
@@ -378,13 +413,13 @@ impl Pool {
         let room = self.most - statistics.reserved.min(self.most);
         let mut error = Error::OutOfMemory;
         if bytes <= room {
-            match self.memory.allocate(bytes) {
+            match self.reserve(bytes) {
                 Ok(address) => {
                     statistics.reserve(bytes);
                     statistics.take(bytes);
                     return Ok((address, bytes, None));
                 }
-                Err(refused) => error = refused.into(),
+                Err(refused) => error = refused,
             }
         }
         // There is no other memory: any that is large enough, or else give back what is unused and try once more.
@@ -401,10 +436,23 @@ impl Pool {
         if bytes > self.most - state.statistics.reserved.min(self.most) {
             return Err(error);
         }
-        let address = self.memory.allocate(bytes)?;
+        let address = self.reserve(bytes)?;
         state.statistics.reserve(bytes);
         state.statistics.take(bytes);
         Ok((address, bytes, None))
+    }
+
+    /// Memory that the pool has not had before. That of a pool which other processes use becomes theirs right away: later
+    /// there may be work that writes to it, which an export would have to wait for.
+    fn reserve(&self, bytes: u64) -> Result<u64> {
+        let address = self.memory.allocate(bytes)?;
+        if self.sharing == Sharing::Exported
+            && let Err(error) = self.memory.share(address)
+        {
+            self.memory.free(address)?;
+            return Err(error.into());
+        }
+        Ok(address)
     }
 
     /// Takes memory back that was freed at a place.
@@ -445,19 +493,8 @@ impl Context {
         if let Some(marker) = wait {
             self.submit_now(stream, Operation::Wait(marker))?;
         }
-        self.pooled_allocation(&pool, address, bytes);
+        self.device().process().note_pooled(&pool, self.allocation(pool.kind(), address, bytes, 0));
         Ok(address)
-    }
-
-    /// Notes an allocation of a pool.
-    pub(crate) fn pooled_allocation(&self, pool: &Arc<Pool>, address: u64, bytes: u64) {
-        let process = self.device().process();
-        let allocation = self.allocation(pool.home.kind(), address, bytes, 0);
-        if let (Some(pages), Home::Managed(Some(best))) = (&allocation.pages, pool.home) {
-            pages.prefer(best);
-        }
-        lock(&process.pooled).insert(address, Arc::clone(pool));
-        lock(&process.allocations).insert(address, allocation);
     }
 
     /// Frees memory at a place in a stream's order. Its address is unknown to the context from now on.
