@@ -6,9 +6,11 @@
 
 use crate::clock::{Clock, Time};
 use crate::global::byte_mask;
+use crate::halves::HALF;
 use crate::observed::Thread;
 use crate::release::Home;
-use crate::row::{Pattern, ROW, Row};
+use crate::row::{Pattern, ROW, Row, is_aligned};
+use crate::runs::Run;
 use crate::shadow::{Cell, Entry, Extra, Extras, GRANULE, Kind, ONLY_READS, WHOLE};
 use crate::site::{Site, Sites};
 use crate::state::Launch;
@@ -37,9 +39,11 @@ pub(crate) struct Accessor<'a> {
     pub(crate) site: &'a Site,
     pub(crate) access: Access,
     /// Up to when all threads and agents are known, all threads of the CTA, and all of the warp.
-    everyone: Time,
-    threads: Time,
-    of_warp: Time,
+    pub(crate) everyone: Time,
+    pub(crate) threads: Time,
+    pub(crate) of_warp: Time,
+    /// Whether more is known of some warps of the CTA than of all.
+    by_warp: bool,
 }
 
 impl<'a> Accessor<'a> {
@@ -51,23 +55,35 @@ impl<'a> Accessor<'a> {
         (site, access): (&'a Site, Access),
     ) -> Self {
         let (everyone, (threads, of_warp)) = (clock.everyone(), clock.of_warp(home.cta, warp));
-        Self { home, warp, lanes, clock, proxied: None, entry, site, access, everyone, threads, of_warp }
+        let by_warp = clock.knows_warps(home.cta);
+        Self {
+            home,
+            warp,
+            lanes,
+            clock,
+            proxied: None,
+            entry,
+            site,
+            access,
+            everyone,
+            threads,
+            of_warp,
+            by_warp,
+        }
     }
 
-    /// The same by lanes of another warp that knows the same.
+    /// Makes it one by lanes of another warp that knows the same.
     #[inline(always)]
-    pub(crate) fn of_warp(mut self, warp: u16, lanes: u32) -> Self {
-        self.of_warp = match self.clock.knows_warps(self.home.cta) {
-            true => self.clock.of_warp(self.home.cta, warp).1,
-            false => self.threads,
-        };
+    pub(crate) fn change_warp(&mut self, warp: u16, lanes: u32) {
+        if self.by_warp {
+            self.of_warp = self.clock.of_warp(self.home.cta, warp).1;
+        }
         (self.warp, self.lanes) = (warp, lanes);
         (self.entry.warps, self.entry.lanes) = (1 << warp, lanes);
-        self
     }
 
     /// The same by other lanes.
-    fn by_lanes(mut self, lanes: u32) -> Self {
+    pub(crate) fn by_lanes(mut self, lanes: u32) -> Self {
         self.lanes = lanes;
         self.entry.lanes = lanes;
         self
@@ -82,13 +98,13 @@ impl<'a> Accessor<'a> {
 
     /// Whether the short cuts are for it.
     #[inline(always)]
-    fn is_plain(&self) -> bool {
+    pub(crate) fn is_plain(&self) -> bool {
         self.proxied.is_none() && !self.site.is_strong()
     }
 
     /// What is remembered of some of its lanes.
     #[inline(always)]
-    fn entry_of(&self, lanes: u32) -> Entry {
+    pub(crate) fn entry_of(&self, lanes: u32) -> Entry {
         Entry { lanes, ..self.entry }
     }
 
@@ -100,7 +116,7 @@ impl<'a> Accessor<'a> {
 
     /// Whether an entry is ordered before by a barrier of the CTA or of the warp, or by the launch.
     #[inline(always)]
-    fn plainly_after(&self, entry: &Entry) -> bool {
+    pub(crate) fn plainly_after(&self, entry: &Entry) -> bool {
         entry.time <= self.everyone
             || entry.cta == self.home.cta
                 && entry.is_of_threads()
@@ -121,6 +137,7 @@ impl<'a> Accessor<'a> {
     fn is_own(&self, entry: &Entry, lanes: u32) -> bool {
         entry.cta == self.home.cta
             && entry.warps == 1 << self.warp
+            && entry.warps == self.entry.warps
             && entry.lanes == lanes
             && lanes.is_power_of_two()
             && entry.is_of_threads()
@@ -171,7 +188,7 @@ impl<'a> Accessor<'a> {
 
     /// The same for a row that is in one piece.
     #[inline(always)]
-    fn quickly_row(&self, row: &mut Row, (lanes, shift): (u32, u8)) -> bool {
+    pub(crate) fn quickly_row(&self, row: &mut Row, (lanes, shift): (u32, u8)) -> bool {
         let own = |pattern: &Pattern| pattern.shift == shift && self.is_own(&pattern.entry, lanes);
         if !(self.plainly_after(&row.write.entry) || own(&row.write)) {
             return false;
@@ -301,66 +318,6 @@ pub(crate) struct Conflict {
     pub(crate) why: Why,
 }
 
-/// Elements that lanes access one after the other: the first one by `lanes`, the next one by the lanes after those.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Run {
-    pub(crate) address: u64,
-    pub(crate) lanes: u32,
-    pub(crate) count: u64,
-    /// Bytes of an element.
-    pub(crate) bytes: u64,
-}
-
-impl Run {
-    /// One range that lanes access together.
-    pub(crate) fn of_range(address: u64, bytes: u64, lanes: u32) -> Self {
-        Self { address, lanes, count: 1, bytes }
-    }
-
-    pub(crate) fn end(&self) -> u64 {
-        self.address + self.count * self.bytes
-    }
-
-    /// What of it is before a multiple of a power of two that is no smaller than an element, and the rest.
-    pub(crate) fn cut(self, at: u64) -> (Self, Option<Self>) {
-        if self.end() <= at {
-            return (self, None);
-        }
-        if self.count == 1 {
-            let first = Self { bytes: at - self.address, ..self };
-            return (first, Some(Self { address: at, bytes: self.bytes - first.bytes, ..self }));
-        }
-        // An element that lies across is misaligned: the access will fault.
-        let count = ((at - self.address) / self.bytes).max(1);
-        let address = self.address + count * self.bytes;
-        let rest =
-            Self { address, lanes: self.lanes_of(count), count: self.count - count, bytes: self.bytes };
-        (Self { count, ..self }, Some(rest).filter(|rest| rest.count > 0))
-    }
-
-    /// The elements: who accesses them, and where.
-    pub(crate) fn elements(self) -> impl Iterator<Item = (u32, u64)> {
-        (0..self.count).map(move |element| (self.lanes_of(element), self.address + element * self.bytes))
-    }
-
-    /// Who accesses an element.
-    fn lanes_of(&self, element: u64) -> u32 {
-        self.lanes.unbounded_shl(element as u32)
-    }
-
-    /// Who accesses a whole row that begins at an address, if it consists of whole elements.
-    #[inline(always)]
-    fn pattern_at(&self, address: u64) -> Option<(u32, u8)> {
-        if self.count == 1 {
-            return Some((self.lanes, Pattern::ALIKE));
-        }
-        let shift = self.bytes.trailing_zeros();
-        let whole =
-            self.bytes.is_power_of_two() && self.bytes <= ROW && self.address.is_multiple_of(self.bytes);
-        whole.then(|| (self.lanes_of((address - self.address) >> shift), shift as u8))
-    }
-}
-
 /// What checks work with, and what they have found: the first of an instruction is enough.
 pub(crate) struct Checker<'a> {
     pub(crate) extras: &'a mut Extras,
@@ -370,13 +327,15 @@ pub(crate) struct Checker<'a> {
     pub(crate) conflict: Option<(Conflict, u64)>,
     /// Bytes that nobody has written were read, at this address by these lanes of a warp.
     pub(crate) unwritten: Option<(u64, u16, u32)>,
+    /// Whether it is shared memory of the CTA that accesses it.
+    pub(crate) own: bool,
     /// The element that is accessed now.
     element: u64,
 }
 
 impl<'a> Checker<'a> {
     pub(crate) fn new(extras: &'a mut Extras, sites: &'a Sites, launches: &'a [Launch]) -> Self {
-        Self { extras, sites, launches, conflict: None, unwritten: None, element: 0 }
+        Self { extras, sites, launches, conflict: None, unwritten: None, own: false, element: 0 }
     }
 
     /// An access to the rows from that of the run's address on.
@@ -391,25 +350,30 @@ impl<'a> Checker<'a> {
             let whole = if next - at == ROW { run.pattern_at(at) } else { None };
             match whole {
                 Some(pattern) if self.whole_row(row, at, pattern, by) => {}
-                _ if row.split != 0 && at == run.address && next == end && self.few_cells(row, run, by) => {}
+                None if next - at == HALF && self.half(row, at, run, by) => {}
+                _ if self.few(row, (at, next), run, by) => {}
                 _ => self.part(row, (at, next), run, by),
             }
             at = next;
         }
     }
 
-    /// An access to some cells of a row that is split, if there is nothing special about them.
+    /// An access to some words of a row, if there is nothing special about them.
     #[inline(always)]
-    fn few_cells(&mut self, row: &Row, run: &Run, by: &Accessor<'_>) -> bool {
-        if !matches!(run.bytes, 4 | 8 | 16) || !run.address.is_multiple_of(run.bytes) || !by.is_plain() {
+    fn few(&mut self, row: &mut Row, (at, next): (u64, u64), run: &Run, by: &Accessor<'_>) -> bool {
+        if !matches!(run.bytes, 4 | 8 | 16) || !is_aligned(run.address, run.bytes) || !by.is_plain() {
             return false;
         }
+        let (count, shift) = (((next - at) / GRANULE) as usize, run.bytes.trailing_zeros() - WHOLE as u32);
+        let lanes = run.lanes_of((at - run.address) >> run.bytes.trailing_zeros());
+        if !row.is_in_cells() {
+            return self.own && self.words(row, (Row::cell_of(at), count, shift), lanes, by);
+        }
         let cells = self.extras.cells_mut(row.split);
-        let (first, of_store) = (Row::cell_of(run.address), by.access == Access::Store);
-        let (count, shift) = (run.count * run.bytes / GRANULE, run.bytes.trailing_zeros() - WHOLE as u32);
+        let (first, of_store) = (Row::cell_of(at), by.access == Access::Store);
         // What is done twice is done once: the rest may be left to who looks closer.
-        for (at, cell) in (0_u32..).zip(&mut cells[first..first + count as usize]) {
-            let lanes = run.lanes.unbounded_shl(at >> shift);
+        for (at, cell) in (0_u32..).zip(&mut cells[first..first + count]) {
+            let lanes = lanes.unbounded_shl(at >> shift);
             if !(of_store || cell.unwritten == 0) || !by.quickly(cell, (lanes, WHOLE)) {
                 return false;
             }
@@ -432,7 +396,15 @@ impl<'a> Checker<'a> {
             return false;
         }
         if row.split != 0 {
-            return by.access == Access::Store && self.mend(row, (lanes, shift), by);
+            return by.access == Access::Store
+                && match row.is_in_words() {
+                    true => self.own && self.mend_words(row, (lanes, shift), by),
+                    false if row.is_in_halves() => self.mend_halves(row, (lanes, shift), by),
+                    false => {
+                        self.extras.split(row);
+                        self.mend(row, (lanes, shift), by)
+                    }
+                };
         }
         if row.unwritten && by.access == Access::Load {
             self.unwritten.get_or_insert((at, by.warp, lanes));
@@ -593,7 +565,8 @@ impl<'a> Checker<'a> {
             self.compare(&cell.read, false, by);
         }
         if cell.extra != 0 {
-            let extra = std::mem::take(self.extras.get_mut(cell.extra));
+            let mut extra = std::mem::take(self.extras.get_mut(cell.extra));
+            extra.steady = None;
             extra.strong_writes.iter().for_each(|entry| self.compare_strong(entry, &extra, by));
             if by.site.is_strong() && by.site.scope < Scope::Gpu {
                 let behind = extra.behind.iter().filter(|(_, wrote)| *wrote || writes);
@@ -690,7 +663,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn remember_strong(&mut self, cell: &mut Cell, by: &Accessor<'_>, wrote: bool) {
+    pub(crate) fn remember_strong(&mut self, cell: &mut Cell, by: &Accessor<'_>, wrote: bool) {
         let sites = self.sites;
         let extra = self.extras.of(cell);
         // Agents are through another proxy, and ranges of CTAs may have threads that do not share a scope.
@@ -738,7 +711,9 @@ impl<'a> Checker<'a> {
 
 /// Adds a read to those that are remembered besides the latest, without those that are over.
 fn keep_read(reads: &mut Vec<Entry>, read: Entry, over: impl Fn(&Entry) -> bool) {
-    reads.retain(|entry| !over(entry));
+    if reads.iter().any(&over) {
+        reads.retain(|entry| !over(entry));
+    }
     if !reads.iter_mut().any(|entry| entry.merge(&read)) {
         reads.push(read);
     }

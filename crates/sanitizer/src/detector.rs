@@ -1,12 +1,13 @@
 //! The detector: from accesses of warps to races and to reads of memory that nobody wrote.
 
-use crate::check::{Accessor, Checker, Conflict, Run};
+use crate::check::{Accessor, Checker, Conflict};
 use crate::clock::{Clock, Knowledge, Time};
 use crate::diagnose;
 use crate::global::{Global, PAGE};
 use crate::observed::Observed;
-use crate::release::Home;
+use crate::release::{Home, Released};
 use crate::report::{Checks, Reports};
+use crate::runs::Run;
 use crate::shadow::{Cell, Entry, Extras, GRANULE, Location};
 use crate::site::{Action, DRIVER_READ, Site, SiteId, Sites};
 use crate::state::{Block, Failure, Group, Launch, Seen, Swap, Warp, with_own};
@@ -86,7 +87,9 @@ impl Detector {
     }
 
     pub(crate) fn warp(&mut self, who: Who) -> &mut Warp {
-        &mut self.block(who.launch, who.block).warps[usize::from(who.warp)]
+        let block = self.block(who.launch, who.block);
+        block.alike = false;
+        &mut block.warps[usize::from(who.warp)]
     }
 
     /// Some time passes: what was released is told apart from what comes.
@@ -320,8 +323,7 @@ impl Detector {
         }
         for target in elements {
             let location = self.location(target);
-            let morally_strong =
-                location.as_deref().is_some_and(|location| location.reaches(who.home, &site));
+            let morally_strong = location.as_ref().is_some_and(|location| location.reaches(who.home, &site));
             if kind != Access::Store
                 && let Some(location) = &location
             {
@@ -337,7 +339,7 @@ impl Detector {
             if kind != Access::Load {
                 for lane in lanes_of(lanes) {
                     let continues = kind == Access::Atomic && morally_strong;
-                    self.release_to(who, (lane, time), &site, target, location.as_deref(), continues);
+                    self.release_to(who, (lane, time), &site, target, location.as_ref(), continues);
                 }
             }
         }
@@ -388,6 +390,10 @@ impl Detector {
         if let Some(trails) = &mut self.trails {
             trails.record((who.home.cta, who.warp, lanes), who.site, step, time);
         }
+    }
+
+    pub(crate) fn records_steps(&self) -> bool {
+        self.trails.is_some()
     }
 
     /// What a thread has done since a time, if that is recorded.
@@ -459,7 +465,7 @@ impl Detector {
         let group = self.warp(who).group(lane);
         let releases = site.releases;
         let kept = before.filter(|before| continues || before.thread == thread);
-        let mut released = kept.map(|before| Arc::clone(&before.released)).unwrap_or_default();
+        let mut released = kept.map_or_else(Released::nothing, |before| Arc::clone(&before.released));
         let fences = group.fences.clone();
         let knowledge = releases.then(|| with_own(&group.knowledge, home.cta, who.warp, 1 << lane, time));
         if let Some(knowledge) = &knowledge {
@@ -493,7 +499,7 @@ impl Detector {
         Some(extras.with_cell(row, at, act))
     }
 
-    fn location(&mut self, target: Target) -> Option<Box<Location>> {
+    fn location(&mut self, target: Target) -> Option<Location> {
         let byte = target.key() % GRANULE;
         self.with_cell(target, |extras, cell| extras.location(cell, byte)).flatten()
     }
@@ -594,6 +600,16 @@ pub(crate) fn target_of(launch: &Launch, who: Who, space: SpaceKind, address: u6
             SHARED_WINDOW..LOCAL_WINDOW => shared(address & (WINDOW_SIZE - 1)),
             _ => Target::Private,
         },
+    }
+}
+
+/// Where the shared memory of a CTA begins in a space, if nobody else's can be meant.
+#[inline(always)]
+pub(crate) fn begin_of_own(launch: &Launch, space: SpaceKind) -> Option<u64> {
+    match space {
+        SpaceKind::Shared | SpaceKind::Cluster if launch.cluster == [1; 3] => Some(0),
+        SpaceKind::Generic if launch.cluster == [1; 3] => Some(SHARED_WINDOW),
+        _ => None,
     }
 }
 

@@ -16,10 +16,10 @@
 //! | `observed` | which strong writes were observed, for later accesses of their location |
 //! | `site` | what an instruction is to the memory model |
 //! | `runs` | which lanes access memory one after the other |
-//! | `shadow`, `row`, `global` | who accessed every byte last |
+//! | `shadow`, `pool`, `row`, `words`, `halves`, `global` | who accessed every byte last |
 //! | `state` | threads, CTAs, launches |
 //! | `check` | whether an access races, and what is remembered of it |
-//! | `detector`, `weak`, `strong` | accesses of warps; those without an order, the usual ones with one |
+//! | `detector`, `weak`, `strong`, `counters` | accesses of warps; those without an order, the usual ones with one |
 //! | `order` | fences, barriers, mbarriers |
 //! | `copies` | asynchronous copies |
 //! | `heap` | allocations, use after free, leaks |
@@ -31,13 +31,16 @@
 mod check;
 mod clock;
 mod copies;
+mod counters;
 mod detector;
 mod diagnose;
 mod global;
+mod halves;
 mod heap;
 mod litmus;
 mod observed;
 mod order;
+mod pool;
 mod release;
 mod report;
 mod row;
@@ -49,6 +52,7 @@ mod strong;
 mod suppress;
 mod trail;
 mod weak;
+mod words;
 
 pub use report::{Actor, Checks, Report};
 pub use suppress::Suppressions;
@@ -204,7 +208,9 @@ impl Observer for Watch<'_> {
     fn issue(&self, issue: &Issue<'_>) {
         if issue.masks.iter().any(|mask| *mask != 0) {
             let mut detector = self.sanitizer.detector();
-            detector.finish_copy(self.launch, None);
+            if !detector.copies.is_empty() {
+                detector.finish_copy(self.launch, None);
+            }
             detector.issue(self.launch, issue);
         }
     }

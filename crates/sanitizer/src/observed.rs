@@ -16,7 +16,8 @@ pub(crate) type Thread = (u32, u16, u32);
 pub(crate) struct Observed {
     /// Who wrote, and when.
     pub(crate) write: (Thread, Time),
-    /// Who read, and when: CTA, warp and lanes.
+    /// Who read, and when: CTA, warp and lanes. Of the lanes of an atomic the first one has observed the write, and each
+    /// of the others the one before.
     pub(crate) reader: (u32, u16, u32),
     pub(crate) time: Time,
     /// Whether it was the read of an atomic that wrote.
@@ -46,6 +47,10 @@ impl Extras {
 
 impl Extra {
     pub(crate) fn observe(&mut self, new: Observed) -> bool {
+        // Of what was written until then it is not known which was observed.
+        if new.atomic && new.time <= self.repeated {
+            return false;
+        }
         // Who spins observes the same again and again.
         let same =
             |old: &Observed| (old.write, old.reader, old.atomic) == (new.write, new.reader, new.atomic);
@@ -53,9 +58,9 @@ impl Extra {
             return false;
         }
         if self.observed.len() == MOST {
-            self.observed.remove(0);
+            self.observed.pop_front();
         }
-        self.observed.push(new);
+        self.observed.push_back(new);
         true
     }
 
@@ -86,15 +91,23 @@ impl Extra {
     }
 
     /// Whether an access comes after an observer of a write, through so many atomics at most.
-    fn was_observed(&self, write: (Thread, Time), by: &Accessor<'_>, depth: usize) -> bool {
-        let after = |observed: &Observed| {
-            let ((cta, warp, lanes), time) = (observed.reader, observed.time);
-            let own = by.is_among(cta, warp, lanes);
-            let known = |lane: u32| lanes >> lane & 1 != 0 && by.knows((cta, warp, lane), time);
-            let onwards = observed.atomic && depth > 0;
-            own || (0..32).any(known)
-                || onwards && self.was_observed(((cta, warp, lanes.trailing_zeros()), time), by, depth - 1)
-        };
-        self.observed.iter().any(|observed| observed.write == write && after(observed))
+    fn was_observed(&self, (thread, written): (Thread, Time), by: &Accessor<'_>, depth: usize) -> bool {
+        let (cta, warp, lane) = thread;
+        self.observed.iter().any(|observed| {
+            let ((of_cta, of_warp, lanes), time) = (observed.reader, observed.time);
+            let follows = observed.atomic && (of_cta, of_warp, time) == (cta, warp, written);
+            let lanes = match observed.write == (thread, written) {
+                true => lanes,
+                // Of the lanes of an atomic those after this one.
+                false if follows && lanes >> lane & 1 != 0 => lanes & (!1 << lane),
+                false => 0,
+            };
+            let known = |lane: u32| lanes >> lane & 1 != 0 && by.knows((of_cta, of_warp, lane), time);
+            let last = || (of_cta, of_warp, lanes.ilog2());
+            lanes != 0
+                && (by.is_among(of_cta, of_warp, lanes)
+                    || (0..32).any(known)
+                    || observed.atomic && depth > 0 && self.was_observed((last(), time), by, depth - 1))
+        })
     }
 }

@@ -6,7 +6,7 @@ use crate::diagnose;
 use crate::release::Home;
 use crate::report::Misuse;
 use crate::site::{Action, Site};
-use crate::state::{Arrival, Block, Fences, scope_index, with_own};
+use crate::state::{Arrival, Block, Fences, WARPS, scope_index, with_own};
 use crate::trail::Step;
 use machine::memory::mbarrier::Mbarrier;
 use machine::observe::{Happening, Lanes, MbarrierEvent};
@@ -143,14 +143,7 @@ impl Detector {
     /// What lanes release now: what each of them knows, and their own accesses.
     fn released(&mut self, who: Who, mask: u32) -> Knowledge {
         let (time, cta) = (self.time, who.home.cta);
-        let mut all: Option<Knowledge> = None;
-        for group in self.warp(who).groups.iter().filter(|group| group.mask & mask != 0) {
-            match &mut all {
-                Some(all) => all.join(&group.knowledge),
-                None => all = Some(group.knowledge.clone()),
-            }
-        }
-        let mut all = all.unwrap_or_default();
+        let mut all = self.warp(who).knowledge(mask);
         all.learn(cta, who.warp, mask, time);
         all
     }
@@ -170,16 +163,14 @@ impl Detector {
         let time = self.time;
         let block = self.block(launch, lanes.block);
         let warp = &mut block.warps[usize::from(who.warp)];
+        // Those who wait do nothing before they are let go, and learn nothing.
+        let known = (!waits).then(|| warp.knowledge(lanes.mask));
         if waits {
             warp.barrier = Some((number, time));
         }
-        let mut here = warp.groups.iter().filter(|group| group.mask & lanes.mask != 0);
-        let mut known = here.next().map(|group| group.knowledge.clone()).unwrap_or_default();
-        here.for_each(|group| known.join(&group.knowledge));
         let arrival =
             Arrival { warp: who.warp, mask: lanes.mask, waits, site: who.site, threads, known, time, lanes };
         block.barriers.entry(number).or_default().push(arrival);
-        // Those who wait do nothing before they are let go.
         if !waits {
             self.tick();
         }
@@ -189,21 +180,27 @@ impl Detector {
     fn completed(&mut self, launch: usize, index: [u32; 3], number: usize) {
         let (time, threads) = (self.time, self.launches[launch].threads);
         let block = self.block(launch, index);
-        let arrivals = block.barriers.remove(&number).unwrap_or_default();
+        let mut arrivals = std::mem::take(block.barriers.entry(number).or_default());
         let cta = block.home.cta;
-        let mut masks = vec![0u32; block.warps.len()];
+        let mut masks = [0; WARPS];
         let mut all: Option<Knowledge> = None;
         for arrival in &arrivals {
             masks[usize::from(arrival.warp)] |= arrival.mask;
-            match &mut all {
-                // Most know what the others know.
-                Some(all) => all.join(&arrival.known),
-                None => all = Some(arrival.known.clone()),
+            let warp = &block.warps[usize::from(arrival.warp)];
+            let of_waiting = warp.known(if arrival.known.is_none() { arrival.mask } else { 0 });
+            for known in arrival.known.iter().chain(of_waiting) {
+                match &mut all {
+                    // Most know what the others know.
+                    Some(all) => all.join(known),
+                    None => all = Some(known.clone()),
+                }
             }
         }
+        let masks = &masks[..block.warps.len()];
         let Some(mut all) = all else { return };
         let everyone = masks.iter().enumerate().all(|(w, &mask)| mask == Block::lanes_of(threads, w as u16));
-        if everyone && arrivals.iter().all(|arrival| arrival.waits) {
+        let waiting = arrivals.iter().all(|arrival| arrival.waits);
+        if everyone && waiting {
             Arc::make_mut(&mut all.generic).learn_cta(cta, time);
         } else {
             for arrival in &arrivals {
@@ -215,17 +212,22 @@ impl Detector {
             warp.update(arrival.mask, |group| group.knowledge = all.clone());
             warp.merge();
         }
+        block.alike = everyone && waiting && block.warps.iter().all(|warp| warp.groups.len() == 1);
         self.tick();
         if self.checks.sync {
-            self.judge_barrier(launch, number, &arrivals, &masks);
+            self.judge_barrier(launch, number, &arrivals, masks);
         }
+        // The next ones to come need no new memory.
+        arrivals.clear();
+        self.block(launch, index).barriers.insert(number, arrivals);
     }
 
     fn judge_barrier(&mut self, launch: usize, number: usize, arrivals: &[Arrival], masks: &[u32]) {
         let threads = self.launches[launch].threads;
         let place = |arrival: &Arrival| arrival.lanes;
         // Lanes of one warp at different instructions.
-        for (i, a) in arrivals.iter().enumerate() {
+        let alike = arrivals.iter().all(|arrival| arrival.site == arrivals[0].site);
+        for (i, a) in arrivals.iter().enumerate().filter(|_| !alike) {
             let other = arrivals[..i].iter().find(|b| b.warp == a.warp && b.site != a.site);
             if let Some(b) = other {
                 diagnose::misuse(self, launch, &[place(b), place(a)], Misuse::Divergent { number });

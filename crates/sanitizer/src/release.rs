@@ -9,6 +9,7 @@ use crate::shadow::Location;
 use crate::site::Site;
 use memory_model::definitions::NEWEST;
 use memory_model::event::Scope;
+use std::sync::{Arc, LazyLock};
 
 /// Where a thread is: the number of its CTA, and of its cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +45,12 @@ fn add(list: &mut Vec<(u32, Knowledge)>, key: u32, knowledge: &Knowledge) {
 }
 
 impl Released {
+    /// What a write without a release carries.
+    pub(crate) fn nothing() -> Arc<Self> {
+        static NOTHING: LazyLock<Arc<Released>> = LazyLock::new(Arc::default);
+        Arc::clone(&NOTHING)
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.ctas.is_empty()
     }

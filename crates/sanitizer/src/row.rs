@@ -2,7 +2,8 @@
 //!
 //! Warps mostly access memory lane after lane. A [`Pattern`] then says of every byte whose it is, and one comparison
 //! stands for those of all bytes. A row of which parts are accessed apart is *split*: it has a [`Cell`](crate::shadow::Cell)
-//! for every four bytes, until all of it is written over again.
+//! for every four bytes, or in simple cases a [`Word`](crate::words::Word) or two [halves](crate::halves), until all of it
+//! is written over again.
 
 use crate::shadow::{Entry, GRANULE};
 
@@ -10,6 +11,18 @@ use crate::shadow::{Entry, GRANULE};
 pub(crate) const ROW: u64 = 64;
 /// Cells of a row that is split.
 pub(crate) const CELLS: usize = (ROW / GRANULE) as usize;
+/// In [`Row::split`]: the number is one of words, and [`Row::write`] is of their CTA.
+const WORDS: u32 = 1 << 31;
+/// In [`Row::split`]: the cells have [counters](crate::counters).
+const COUNTERS: u32 = 1 << 30;
+/// In [`Row::split`]: the number is one of [halves](crate::halves).
+const HALVES: u32 = 1 << 29;
+
+/// Whether an address is a multiple of a power of two.
+#[inline(always)]
+pub(crate) fn is_aligned(address: u64, to: u64) -> bool {
+    address & to.wrapping_sub(1) == 0
+}
 
 /// An entry for each byte of a row: the lanes of the first byte, and for every `1 << shift` bytes the lanes after those.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,15 +47,16 @@ impl Pattern {
     }
 }
 
-/// See the module.
+/// See the module. It fills a line of the host's cache.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(align(64))]
 pub(crate) struct Row {
     pub(crate) write: Pattern,
     /// The latest reads.
     pub(crate) read: Pattern,
     /// The number of an [`Extra`](crate::shadow::Extra) that has the other reads, with the shift of the latest; 0 for none.
     pub(crate) extra: u32,
-    /// The number of its cells; 0 if it is in one piece.
+    /// The number of its cells, of its [words](crate::words) or halves, and which of these; 0 if it is in one piece.
     pub(crate) split: u32,
     /// Whether nobody has written any of it, if it is in one piece.
     pub(crate) unwritten: bool,
@@ -52,6 +66,60 @@ impl Row {
     /// One that nobody has accessed.
     pub(crate) fn new(unwritten: bool) -> Self {
         Self { unwritten, ..Self::default() }
+    }
+
+    /// Whether it has cells, and no counters.
+    #[inline(always)]
+    pub(crate) fn is_in_cells(&self) -> bool {
+        self.split.wrapping_sub(1) < HALVES - 1
+    }
+
+    /// Whether it has halves.
+    #[inline(always)]
+    pub(crate) fn is_in_halves(&self) -> bool {
+        self.split & HALVES != 0
+    }
+
+    /// One that has the halves of a number.
+    pub(crate) fn in_halves(number: u32) -> Self {
+        Self { split: number | HALVES, ..Self::default() }
+    }
+
+    /// Whether its cells have counters.
+    #[inline(always)]
+    pub(crate) fn is_counting(&self) -> bool {
+        self.split & COUNTERS != 0
+    }
+
+    pub(crate) fn start_counting(&mut self) {
+        self.split |= COUNTERS;
+    }
+
+    pub(crate) fn stop_counting(&mut self) {
+        self.split &= !COUNTERS;
+    }
+
+    /// Whether it has words.
+    #[inline(always)]
+    pub(crate) fn is_in_words(&self) -> bool {
+        self.split & WORDS != 0
+    }
+
+    /// One that has the words of a number, all of them of a CTA.
+    pub(crate) fn in_words(number: u32, cta: u32) -> Self {
+        let write = Pattern { entry: Entry { cta, ..Entry::default() }, shift: Pattern::ALIKE };
+        Self { split: number | WORDS, write, ..Self::default() }
+    }
+
+    /// The number of its cells, words or halves.
+    #[inline(always)]
+    pub(crate) fn number(&self) -> u32 {
+        self.split & !(WORDS | COUNTERS | HALVES)
+    }
+
+    /// The CTA that its words are of.
+    pub(crate) fn cta_of_words(&self) -> u32 {
+        self.write.entry.cta
     }
 
     /// The place of an address's cell among those of its row.

@@ -1,10 +1,89 @@
 //! The lanes of a warp's access, put together into runs.
 
-use crate::check::Run;
+use crate::row::{Pattern, ROW, is_aligned};
 use machine::observe::PackAddresses;
 
-/// Runs of whole halves of a warp.
-pub(crate) type Halves = (Run, Option<Run>);
+/// Elements that lanes access one after the other: the first one by `lanes`, the next one by the lanes after those.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Run {
+    pub(crate) address: u64,
+    pub(crate) lanes: u32,
+    pub(crate) count: u64,
+    /// Bytes of an element.
+    pub(crate) bytes: u64,
+}
+
+impl Run {
+    /// One range that lanes access together.
+    pub(crate) fn of_range(address: u64, bytes: u64, lanes: u32) -> Self {
+        Self { address, lanes, count: 1, bytes }
+    }
+
+    pub(crate) fn end(&self) -> u64 {
+        self.address + self.count * self.bytes
+    }
+
+    /// What of it is before a multiple of a power of two that is no smaller than an element, and the rest.
+    pub(crate) fn cut(self, at: u64) -> (Self, Option<Self>) {
+        if self.end() <= at {
+            return (self, None);
+        }
+        if self.count == 1 {
+            let first = Self { bytes: at - self.address, ..self };
+            return (first, Some(Self { address: at, bytes: self.bytes - first.bytes, ..self }));
+        }
+        // An element that lies across is misaligned: the access will fault.
+        let count = ((at - self.address) / self.bytes).max(1);
+        let address = self.address + count * self.bytes;
+        let rest =
+            Self { address, lanes: self.lanes_of(count), count: self.count - count, bytes: self.bytes };
+        (Self { count, ..self }, Some(rest).filter(|rest| rest.count > 0))
+    }
+
+    /// The elements: who accesses them, and where.
+    pub(crate) fn elements(self) -> impl Iterator<Item = (u32, u64)> {
+        (0..self.count).map(move |element| (self.lanes_of(element), self.address + element * self.bytes))
+    }
+
+    /// Who accesses an element.
+    pub(crate) fn lanes_of(&self, element: u64) -> u32 {
+        self.lanes.unbounded_shl(element as u32)
+    }
+
+    /// Who accesses a whole row that begins at an address, if it consists of whole elements.
+    #[inline(always)]
+    pub(crate) fn pattern_at(&self, address: u64) -> Option<(u32, u8)> {
+        if self.count == 1 {
+            return Some((self.lanes, Pattern::ALIKE));
+        }
+        let shift = self.bytes.trailing_zeros();
+        let whole = self.bytes.is_power_of_two() && self.bytes <= ROW && is_aligned(self.address, self.bytes);
+        whole.then(|| (self.lanes_of((address - self.address) >> shift), shift as u8))
+    }
+}
+
+/// Runs of whole halves of a warp: none, one or two of so many elements each.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Halves {
+    pub(crate) runs: usize,
+    pub(crate) count: u64,
+    addresses: [u64; 2],
+    lanes: [u32; 2],
+}
+
+impl Halves {
+    /// The lanes and the address of a run.
+    #[inline(always)]
+    pub(crate) fn element(&self, at: usize) -> (u32, u64) {
+        (self.lanes[at], self.addresses[at])
+    }
+
+    #[inline(always)]
+    pub(crate) fn run(&self, at: usize, bytes: u64) -> Run {
+        let (lanes, address) = self.element(at);
+        Run { address, lanes, count: self.count, bytes }
+    }
+}
 
 /// Runs of lanes that have no simple pattern. Those that access one element after the other are a run; where lanes may
 /// be taken together (reads), so are those that access the same one, and the halves of a warp if they access the same.
@@ -16,25 +95,48 @@ pub(crate) struct Scattered {
     halves: bool,
 }
 
-/// Whether the addresses of half a warp are all the same, or each behind the one before. Their ends mostly tell that
-/// they are not.
-macro_rules! shape {
-    ($lanes:expr, $first:expr, $bytes:expr) => {{
-        let (lanes, bytes) = ($lanes, $bytes);
-        let (first, last) = (lanes[$first], lanes[$first + 15]);
-        let step = match last.wrapping_sub(first) {
-            0 => 0,
-            _ => bytes,
-        };
-        let (mut differs, mut expected) = (last ^ first.wrapping_add(step.wrapping_mul(15)), first);
-        if differs == 0 {
-            for lane in $first..$first + 16 {
-                differs |= lanes[lane] ^ expected;
-                expected = expected.wrapping_add(step);
-            }
+/// Whether the addresses of half a warp are all the same, or each so many bytes behind the one before. They are given side
+/// by side in words, `[u64; N]`, of which the first is `first` and each next one greater by a step.
+#[inline(always)]
+fn are_steps<const N: usize>(words: [u64; N], first: u64, step: u64) -> bool {
+    let (mut differs, mut expected) = (0, first);
+    for word in words {
+        differs |= word ^ expected;
+        expected = expected.wrapping_add(step);
+    }
+    differs == 0
+}
+
+/// What half a warp looks like, of 32 bits an address: two of them stand in a word.
+#[inline(always)]
+fn narrow_shape(lanes: &[u32; 16], bytes: u32) -> (bool, bool) {
+    let two = |first: u32, second: u32| u64::from(first) | u64::from(second) << 32;
+    let words = || {
+        let mut words = [0; 8];
+        for (word, pair) in words.iter_mut().zip(lanes.as_chunks::<2>().0) {
+            *word = two(pair[0], pair[1]);
         }
-        (differs == 0 && step == 0, differs == 0 && step != 0)
-    }};
+        words
+    };
+    let first = lanes[0];
+    match lanes[15].wrapping_sub(first) {
+        0 => (are_steps(words(), two(first, first), 0), false),
+        // If the sum goes beyond 32 bits, this says no where yes were right, which is no harm.
+        reach if reach == bytes.wrapping_mul(15) => {
+            let begin = two(first, first.wrapping_add(bytes));
+            (false, are_steps(words(), begin, two(2 * bytes, 2 * bytes)))
+        }
+        _ => (false, false),
+    }
+}
+
+#[inline(always)]
+fn wide_shape(lanes: &[u64; 16], bytes: u64) -> (bool, bool) {
+    match lanes[15].wrapping_sub(lanes[0]) {
+        0 => (are_steps(*lanes, lanes[0], 0), false),
+        reach if reach == 15 * bytes => (false, are_steps(*lanes, lanes[0], bytes)),
+        _ => (false, false),
+    }
 }
 
 /// Whether those of each half of a warp are all the same, or each behind the one before.
@@ -42,23 +144,18 @@ type Shapes = [(bool, bool); 2];
 
 /// The runs of a whole warp of a pack, if it has a simple pattern.
 #[inline(always)]
-pub(crate) fn halves_of(
-    addresses: &PackAddresses<'_>,
-    warp: usize,
-    bytes: u64,
-    together: bool,
-) -> Option<Halves> {
+pub(crate) fn halves_of(addresses: &PackAddresses<'_>, warp: usize, bytes: u64, together: bool) -> Halves {
     let (ends, shapes): ([u64; 2], Shapes) = match *addresses {
         PackAddresses::Uniform(address) => ([address; 2], [(true, false); 2]),
         PackAddresses::Narrow(planes, offset) => {
             let lanes = &planes[warp].0;
             let ends = [lanes[0], lanes[16]].map(|address| u64::from(address.wrapping_add(offset)));
-            (ends, [shape!(lanes, 0, bytes as u32), shape!(lanes, 16, bytes as u32)])
+            (ends, [0, 1].map(|half| narrow_shape(&lanes.as_chunks().0[half], bytes as u32)))
         }
         PackAddresses::Wide(planes, offset) => {
             let lanes = &planes[warp].0;
             let ends = [lanes[0], lanes[16]].map(|address| address.wrapping_add(offset));
-            (ends, [shape!(lanes, 0, bytes), shape!(lanes, 16, bytes)])
+            (ends, [0, 1].map(|half| wide_shape(&lanes.as_chunks().0[half], bytes)))
         }
     };
     of_halves(ends, shapes, bytes, together)
@@ -67,24 +164,56 @@ pub(crate) fn halves_of(
 /// Runs of a whole warp, from where each half begins and what it looks like.
 #[inline(always)]
 fn of_halves(
-    [low, high]: [u64; 2],
+    addresses @ [low, high]: [u64; 2],
     [(low_same, low_rises), (high_same, high_rises)]: Shapes,
     bytes: u64,
     together: bool,
-) -> Option<Halves> {
-    let run = |address, lanes, count| Run { address, lanes, count, bytes };
+) -> Halves {
     let equal = together && low == high;
-    if together && low_same && high_same {
-        return Some(match equal {
-            true => (run(low, !0, 1), None),
-            false => (run(low, 0xffff, 1), Some(run(high, 0xffff_0000, 1))),
-        });
-    }
-    (low_rises && high_rises).then(|| match low.wrapping_add(16 * bytes) == high {
-        true => (run(low, 1, 32), None),
-        false if equal => (run(low, 0x0001_0001, 16), None),
-        false => (run(low, 1, 16), Some(run(high, 0x0001_0000, 16))),
+    let (runs, count, lanes) = if together && low_same && high_same {
+        if equal { (1, 1, [!0; 2]) } else { (2, 1, [0xffff, 0xffff_0000]) }
+    } else if low_rises && high_rises {
+        match low.wrapping_add(16 * bytes) == high {
+            true => (1, 32, [1, 0]),
+            false if equal => (1, 16, [0x0001_0001, 0]),
+            false => (2, 16, [1, 0x0001_0000]),
+        }
+    } else {
+        (0, 0, [0; 2])
+    };
+    Halves { runs, count, addresses, lanes }
+}
+
+/// Whether the accesses of two warps are the same.
+#[inline(always)]
+pub(crate) fn are_alike(addresses: &PackAddresses<'_>, a: usize, b: usize) -> bool {
+    let ends = match addresses {
+        PackAddresses::Uniform(_) => true,
+        PackAddresses::Narrow(planes, _) => planes[a].0[0] == planes[b].0[0],
+        PackAddresses::Wide(planes, _) => planes[a].0[0] == planes[b].0[0],
+    };
+    ends && addresses.alike(a, b)
+}
+
+/// The lanes of a mask one by one, and their addresses.
+#[inline(always)]
+pub(crate) fn each_lane(addresses: &[u64; 32], mask: u32) -> impl Iterator<Item = (u32, u64)> {
+    let mut rest = mask;
+    std::iter::from_fn(move || {
+        let lane = rest & rest.wrapping_neg();
+        let address = addresses[rest.trailing_zeros() as usize % 32];
+        rest &= !lane;
+        (lane != 0).then_some((lane, address))
     })
+}
+
+/// Whether lanes side by side seem to access one element after the other.
+#[inline(always)]
+pub(crate) fn is_dense(addresses: &[u64; 32], bytes: u64, mask: u32) -> bool {
+    let (first, last) = (mask.trailing_zeros(), mask.ilog2());
+    let (reach, lanes) = (u64::from(last - first), mask >> first);
+    let end = addresses[first as usize].wrapping_add(reach * bytes);
+    reach > 0 && lanes & lanes.wrapping_add(1) == 0 && addresses[last as usize] == end
 }
 
 impl Scattered {
@@ -142,6 +271,38 @@ impl Iterator for Scattered {
     }
 }
 
+/// The lanes of a warp by address, in the order of the first lane at each.
+pub(crate) struct Gathered {
+    all: [(u32, u64); 32],
+    count: usize,
+}
+
+impl Gathered {
+    #[inline(always)]
+    pub(crate) fn new(addresses: &[u64; 32], mask: u32) -> Self {
+        let mut gathered = Self { all: [(0, 0); 32], count: 0 };
+        // Where lanes of some address were put last. Others in its place only make more parts of the lanes of one.
+        let mut latest = [u8::MAX; 64];
+        for (lane, address) in each_lane(addresses, mask) {
+            let place = &mut latest[(address / 4 % 64) as usize];
+            match gathered.all.get_mut(usize::from(*place)) {
+                Some((lanes, known)) if *known == address => *lanes |= lane,
+                _ => {
+                    *place = gathered.count as u8;
+                    gathered.all[gathered.count] = (lane, address);
+                    gathered.count += 1;
+                }
+            }
+        }
+        gathered
+    }
+
+    /// Lanes and their address.
+    pub(crate) fn all(&self) -> &[(u32, u64)] {
+        &self.all[..self.count]
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -154,8 +315,9 @@ mod tests {
         let wide = [Plane(addresses)];
         let narrow = [Plane(addresses.map(|address| address as u32 - 8))];
         for planes in [PackAddresses::Wide(&wide, 0), PackAddresses::Narrow(&narrow, 8)] {
-            if let Some((first, second)) = halves_of(&planes, 0, 4, together).filter(|_| mask == !0) {
-                let halves: Vec<_> = [first].into_iter().chain(second).map(told).collect();
+            let halves = halves_of(&planes, 0, 4, together);
+            if mask == !0 && halves.runs > 0 {
+                let halves: Vec<_> = (0..halves.runs).map(|at| told(halves.run(at, 4))).collect();
                 assert_eq!(halves, lanes);
             }
         }
@@ -175,5 +337,14 @@ mod tests {
         assert_eq!(runs([0x80; 32], 0b1011, true), [(0x80, 0b11, 1), (0x80, 0b1000, 1)]);
         assert_eq!(runs([0x80; 32], 0b1011, false).len(), 3);
         assert_eq!(runs([0x80; 32], !0, true), [(0x80, !0, 1)]);
+    }
+
+    #[test]
+    fn lanes_are_gathered_by_address() {
+        let mut addresses = [0x100; 32];
+        (addresses[1], addresses[3], addresses[5], addresses[6]) = (0x104, 0x104, 0x200, 0x200);
+        // The first and the last address share a place: their lanes keep their order.
+        let gathered = Gathered::new(&addresses, 0xff);
+        assert_eq!(gathered.all(), [(0b1_0101, 0x100), (0b1010, 0x104), (0b110_0000, 0x200), (0x80, 0x100)]);
     }
 }

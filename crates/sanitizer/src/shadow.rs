@@ -6,11 +6,16 @@
 //! them apart; rows lie in flat pages.
 
 use crate::clock::Time;
+use crate::counters::Counters;
 use crate::observed::{Observed, Thread};
+use crate::pool::Pool;
 use crate::release::{Home, Released};
 use crate::row::{CELLS, Pattern, Row};
 use crate::site::{Site, SiteId};
+use crate::strong::Steady;
+use crate::words::Word;
 use memory_model::event::Scope;
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Bytes of a cell.
@@ -122,6 +127,18 @@ impl Default for Cell {
 /// The shift of an entry that all bytes of a cell share.
 pub(crate) const WHOLE: u8 = GRANULE.trailing_zeros() as u8;
 
+impl Row {
+    /// What cells say that say the same as one in one piece without other reads.
+    fn fill_cells(&self, cells: &mut [Cell]) {
+        let shifts = [self.write.shift.min(WHOLE), self.read.shift.min(WHOLE)];
+        let unwritten = if self.unwritten { 0xf } else { 0 };
+        for (byte, cell) in (0..).step_by(GRANULE as usize).zip(cells) {
+            let (write, read) = (self.write.at(byte), self.read.at(byte));
+            *cell = Cell { write, read, extra: 0, unwritten, shifts };
+        }
+    }
+}
+
 impl Cell {
     /// Whether the bytes are of different lanes.
     pub(crate) fn is_divided(&self) -> bool {
@@ -187,27 +204,52 @@ pub(crate) struct Extra {
     pub(crate) kind: Option<Kind>,
     /// Strong accesses before these, and whether they wrote: for later ones that are weak, or have a narrow scope.
     pub(crate) behind: Vec<(Entry, bool)>,
-    pub(crate) observed: Vec<Observed>,
+    pub(crate) observed: VecDeque<Observed>,
     /// When a thread wrote strongly for the last time that had done so at that time before.
     pub(crate) repeated: Time,
-    pub(crate) location: Option<Box<Location>>,
+    pub(crate) location: Option<Location>,
+    /// Whose further writes change nothing; only as long as they are all that is done.
+    pub(crate) steady: Option<Steady>,
     /// The cells of the single bytes; that of all four is then out of use.
     pub(crate) bytes: Option<Box<[Cell; 4]>>,
 }
 
-/// All extras, and the cells of rows that are split. Number 0 stands for none.
+impl Extra {
+    /// Forgets everything but the cells of single bytes, which are returned. Memory is kept for who is next.
+    fn clear(&mut self) -> Option<Box<[Cell; 4]>> {
+        let Self { reads, strong_writes, strong_reads, kind, behind, observed, .. } = self;
+        [reads, strong_writes, strong_reads].into_iter().for_each(Vec::clear);
+        behind.clear();
+        observed.clear();
+        (*kind, self.repeated, self.location, self.steady) = (None, 0, None, None);
+        self.bytes.take()
+    }
+}
+
+/// All extras, and the cells, words and halves of rows that are split. Of extras and cells number 0 stands for none.
 #[derive(Debug)]
 pub(crate) struct Extras {
     all: Vec<Extra>,
     free: Vec<u32>,
-    rows: Vec<[Cell; CELLS]>,
-    free_rows: Vec<u32>,
+    cells: Pool<[Cell; CELLS]>,
+    /// By the number of a row's cells, as far as some row of such a number had counters.
+    pub(crate) counters: Vec<Counters>,
+    pub(crate) words: Pool<[Word; CELLS]>,
+    pub(crate) halves: Pool<[Row; 2]>,
 }
 
 impl Default for Extras {
     fn default() -> Self {
-        let (all, rows) = (vec![Extra::default()], vec![[Cell::default(); CELLS]]);
-        Self { all, free: Vec::new(), rows, free_rows: Vec::new() }
+        let mut cells = Pool::default();
+        cells.make();
+        Self {
+            all: vec![Extra::default()],
+            free: Vec::new(),
+            cells,
+            counters: Vec::new(),
+            words: Pool::default(),
+            halves: Pool::default(),
+        }
     }
 }
 
@@ -233,7 +275,14 @@ impl Extras {
             cell.extra = self.make();
         }
         cell.extra &= !ONLY_READS;
-        &mut self.all[cell.extra as usize]
+        let extra = &mut self.all[cell.extra as usize];
+        extra.steady = None;
+        extra
+    }
+
+    /// That of a cell that has one, in what nothing is changed that is steady.
+    pub(crate) fn extra_of(&mut self, cell: &Cell) -> &mut Extra {
+        &mut self.all[(cell.extra & !ONLY_READS) as usize]
     }
 
     /// The weak reads in that of a cell or row, made if it has none.
@@ -257,9 +306,9 @@ impl Extras {
     pub(crate) fn release_extra(&mut self, extra: &mut u32) {
         let number = std::mem::take(extra) & !ONLY_READS;
         if number != 0 {
-            let extra = std::mem::take(&mut self.all[number as usize]);
+            let bytes = self.all[number as usize].clear();
             self.free.push(number);
-            for mut byte in extra.bytes.into_iter().flat_map(|bytes| *bytes) {
+            for mut byte in bytes.into_iter().flat_map(|bytes| *bytes) {
                 self.release(&mut byte);
             }
         }
@@ -267,35 +316,40 @@ impl Extras {
 
     /// Gives the cells of a row back, which have no extras.
     pub(crate) fn release_cells(&mut self, row: &mut Row) {
-        self.free_rows.push(std::mem::take(&mut row.split));
+        self.cells.release(std::mem::take(&mut row.split));
     }
 
     /// Gives everything of a row back.
     pub(crate) fn release_row(&mut self, row: &mut Row) {
         self.release_extra(&mut row.extra);
-        let split = std::mem::take(&mut row.split);
-        if split != 0 {
+        let number = row.number();
+        if row.is_in_words() {
+            self.words.release(number);
+        } else if row.is_in_halves() {
+            self.halves.release(number);
+        } else if row.split != 0 {
             for place in 0..CELLS {
-                let mut extra = std::mem::take(&mut self.rows[split as usize][place].extra);
+                let mut extra = std::mem::take(&mut self.cells.get_mut(number)[place].extra);
                 self.release_extra(&mut extra);
             }
-            self.free_rows.push(split);
+            self.cells.release(number);
         }
+        row.split = 0;
     }
 
     /// The cells of a row that is split.
     pub(crate) fn cells(&self, split: u32) -> &[Cell; CELLS] {
-        &self.rows[split as usize]
+        self.cells.get(split)
     }
 
     pub(crate) fn cells_mut(&mut self, split: u32) -> &mut [Cell; CELLS] {
-        &mut self.rows[split as usize]
+        self.cells.get_mut(split)
     }
 
     /// A cell of a row that is split, with its extra.
     #[inline(always)]
     pub(crate) fn cell_with_extra(&mut self, split: u32, place: usize) -> (&mut Cell, Option<&mut Extra>) {
-        let cell = &mut self.rows[split as usize][place];
+        let cell = &mut self.cells.get_mut(split)[place];
         let extra = match cell.extra {
             0 => None,
             number => Some(&mut self.all[(number & !ONLY_READS) as usize]),
@@ -303,28 +357,74 @@ impl Extras {
         (cell, extra)
     }
 
-    /// Splits a row, unless it is; the number of its cells.
+    #[inline(always)]
+    pub(crate) fn words_mut(&mut self, row: &Row) -> &mut [Word; CELLS] {
+        self.words.get_mut(row.number())
+    }
+
+    /// Gives a row that has cells counters.
+    pub(crate) fn add_counters(&mut self, row: &mut Row, counters: Counters) {
+        let number = row.split as usize;
+        if number >= self.counters.len() {
+            self.counters.resize(number + 1, counters);
+        }
+        self.counters[number] = counters;
+        row.start_counting();
+    }
+
+    /// Gives a row cells, unless it has them; their number.
     #[inline(always)]
     pub(crate) fn split(&mut self, row: &mut Row) -> u32 {
-        if row.split == 0 {
-            self.divide(row);
+        if !row.is_in_cells() {
+            if row.is_in_words() {
+                self.words_to_cells(row);
+            } else if row.is_in_halves() {
+                self.halves_to_cells(row);
+            } else if row.is_counting() {
+                self.settle(row);
+            } else {
+                self.divide(row);
+            }
         }
         row.split
     }
 
     #[cold]
     #[inline(never)]
+    fn words_to_cells(&mut self, row: &mut Row) {
+        let (words, cta) = (*self.words_mut(row), row.cta_of_words());
+        self.words.release(row.number());
+        *row = Row { split: self.cells.make(), ..Row::default() };
+        *self.cells.get_mut(row.split) = words.map(|word| word.cell(cta));
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn halves_to_cells(&mut self, row: &mut Row) {
+        let halves = *self.halves.get(row.number());
+        self.halves.release(row.number());
+        *row = Row { split: self.cells.make(), ..Row::default() };
+        let cells = self.cells.get_mut(row.split);
+        halves.iter().zip(cells.chunks_mut(CELLS / 2)).for_each(|(half, cells)| half.fill_cells(cells));
+    }
+
+    #[cold]
+    #[inline(never)]
     fn divide(&mut self, row: &mut Row) {
         let reads = std::mem::take(&mut self.all[(row.extra & !ONLY_READS) as usize].reads);
+        self.release_extra(&mut row.extra);
+        row.split = self.cells.make();
+        row.fill_cells(self.cells.get_mut(row.split));
+        if !reads.is_empty() {
+            self.divide_reads(row, &reads);
+        }
+    }
+
+    /// Gives the other reads of a row to its new cells.
+    fn divide_reads(&mut self, row: &Row, reads: &[Entry]) {
         let of_read = |entry: &Entry, byte| Pattern { entry: *entry, ..row.read }.at(byte);
-        let mut cells = [Cell::default(); CELLS];
+        let mut cells = *self.cells(row.split);
         for (byte, cell) in (0..).step_by(GRANULE as usize).zip(&mut cells) {
-            (cell.write, cell.read) = (row.write.at(byte), row.read.at(byte));
-            cell.shifts = [row.write.shift.min(WHOLE), row.read.shift.min(WHOLE)];
-            cell.unwritten = if row.unwritten { 0xf } else { 0 };
-            if reads.is_empty() {
-                continue;
-            }
             if row.read.shift >= WHOLE {
                 self.reads_of(&mut cell.extra).extend(reads.iter().map(|entry| of_read(entry, byte)));
                 continue;
@@ -335,12 +435,7 @@ impl Extras {
             }
             *self.bytes_of(cell) = parts;
         }
-        self.release_extra(&mut row.extra);
-        row.split = self.free_rows.pop().unwrap_or_else(|| {
-            self.rows.push([Cell::default(); CELLS]);
-            self.rows.len() as u32 - 1
-        });
-        self.rows[row.split as usize] = cells;
+        *self.cells_mut(row.split) = cells;
     }
 
     /// Does something to the cell of an address.
@@ -351,17 +446,21 @@ impl Extras {
         act: impl FnOnce(&mut Self, &mut Cell) -> T,
     ) -> T {
         let (split, place) = (self.split(row), Row::cell_of(address));
-        let mut cell = self.rows[split as usize][place];
+        let mut cell = self.cells(split)[place];
         let result = act(self, &mut cell);
-        self.rows[split as usize][place] = cell;
+        self.cells_mut(split)[place] = cell;
         result
     }
 
     /// All bytes of a row count as written.
     pub(crate) fn mark_written(&mut self, row: &mut Row) {
         row.unwritten = false;
-        if row.split != 0 {
-            self.rows[row.split as usize].iter_mut().for_each(|cell| cell.unwritten = 0);
+        if row.is_in_words() {
+            self.words_mut(row).iter_mut().for_each(Word::mark_written);
+        } else if row.is_in_halves() {
+            self.halves.get_mut(row.number()).iter_mut().for_each(|half| half.unwritten = false);
+        } else if row.split != 0 {
+            self.cells_mut(row.number()).iter_mut().for_each(|cell| cell.unwritten = 0);
         }
     }
 
@@ -391,7 +490,7 @@ impl Extras {
     }
 
     /// The location that a byte of a cell is the first of.
-    pub(crate) fn location(&mut self, cell: &mut Cell, byte: u64) -> Option<Box<Location>> {
+    pub(crate) fn location(&mut self, cell: &mut Cell, byte: u64) -> Option<Location> {
         let number = self.split_bytes(cell).map_or(cell.extra, |parts| parts[byte as usize].extra);
         self.get(number).location.clone()
     }
@@ -399,10 +498,10 @@ impl Extras {
     pub(crate) fn set_location(&mut self, cell: &mut Cell, byte: u64, location: Location) {
         if self.is_split(cell) {
             let mut part = self.bytes_of(cell)[byte as usize];
-            self.of(&mut part).location = Some(Box::new(location));
+            self.of(&mut part).location = Some(location);
             self.bytes_of(cell)[byte as usize] = part;
         } else {
-            self.of(cell).location = Some(Box::new(location));
+            self.of(cell).location = Some(location);
         }
     }
 
@@ -453,6 +552,6 @@ mod tests {
         assert_eq!(lanes, [(1 << 10, 1 << 5), (1 << 10, 1 << 5), (1 << 11, 1 << 5), (1 << 11, 1 << 5)]);
         assert_eq!(extras.reads(bytes[3].extra), [Entry { lanes: 1 << 5, ..other }]);
         extras.release_row(&mut row);
-        assert_eq!((extras.free_rows.len(), extras.all.len() - extras.free.len()), (1, 1));
+        assert_eq!((extras.cells.free(), extras.all.len() - extras.free.len()), (1, 1));
     }
 }

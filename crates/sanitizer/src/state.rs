@@ -89,6 +89,19 @@ impl Warp {
         self.groups.iter().find(has).expect("every lane is in a group")
     }
 
+    /// What lanes know, by group.
+    pub(crate) fn known(&self, mask: u32) -> impl Iterator<Item = &Knowledge> {
+        self.groups.iter().filter(move |group| group.mask & mask != 0).map(|group| &group.knowledge)
+    }
+
+    /// What lanes know together.
+    pub(crate) fn knowledge(&self, mask: u32) -> Knowledge {
+        let mut known = self.known(mask);
+        let mut all = known.next().cloned().unwrap_or_default();
+        known.for_each(|known| all.join(known));
+        all
+    }
+
     /// Changes what lanes know; groups that they are only a part of are divided.
     pub(crate) fn update(&mut self, mask: u32, mut change: impl FnMut(&mut Group)) {
         let mut parts = Vec::new();
@@ -157,8 +170,8 @@ pub(crate) struct Arrival {
     pub(crate) waits: bool,
     pub(crate) site: SiteId,
     pub(crate) threads: Option<u32>,
-    /// What they know, and when they came: that, and their own accesses until then, is what they release.
-    pub(crate) known: Knowledge,
+    /// What they know, unless they wait, and when they came: that, and their own accesses until then, is what they release.
+    pub(crate) known: Option<Knowledge>,
     pub(crate) time: Time,
     pub(crate) lanes: machine::observe::Lanes,
 }
@@ -177,6 +190,8 @@ pub(crate) struct Mbarrier {
 pub(crate) struct Block {
     pub(crate) home: Home,
     pub(crate) warps: Vec<Warp>,
+    /// Whether all threads know the same: from a barrier of all of them until one of the warps is changed.
+    pub(crate) alike: bool,
     pub(crate) shared: Vec<Row>,
     pub(crate) barriers: FxHashMap<usize, Vec<Arrival>>,
     pub(crate) mbarriers: FxHashMap<u64, Mbarrier>,
@@ -185,6 +200,9 @@ pub(crate) struct Block {
     /// Whether something has written to shared memory that is not followed.
     pub(crate) all_written: bool,
 }
+
+/// Warps of a CTA, at most.
+pub(crate) const WARPS: usize = AGENTS as usize;
 
 /// The agents of `cp.async` have numbers from [`AGENTS`] on, one a warp. Those of bulk copies follow.
 const BULK_AGENTS: u16 = AGENTS + 32;
@@ -198,6 +216,7 @@ impl Block {
         Self {
             home,
             warps,
+            alike: true,
             shared: Vec::new(),
             barriers: FxHashMap::default(),
             mbarriers: FxHashMap::default(),

@@ -1,26 +1,68 @@
 //! Relaxed operations on a location that has seen nothing else: counters, most of all. They neither release nor acquire
 //! anything, and are morally strong among themselves, so there is little to compare. Whatever is not as simple is left to
 //! the detector.
+//!
+//! Once a counter is *steady*, a further write of the threads that write to it anyway changes nothing that is remembered
+//! but who was the last: until some time passes, or something else is done to it.
 
-use crate::check::Accessor;
-use crate::detector::{Detector, Target, Who};
-use crate::observed::Observed;
-use crate::row::{ROW, Row};
-use crate::runs::Scattered;
-use crate::shadow::{Entry, GRANULE, Kind};
+use crate::check::{Accessor, Checker};
+use crate::clock::Time;
+use crate::detector::{Detector, Target, Who, begin_of_own, lanes_of, target_of};
+use crate::observed::{Observed, Thread};
+use crate::release::Released;
+use crate::row::{ROW, Row, is_aligned};
+use crate::runs::{Gathered, Scattered, each_lane};
+use crate::shadow::{Cell, Entry, GRANULE, Kind, Location};
 use crate::site::Site;
-use crate::state::{Failure, Group};
+use crate::state::{Block, Failure, Group};
+use crate::trail::Step;
 use machine::fault::Access;
+use machine::memory::SHARED_WINDOW;
 use machine::observe::MemoryAccess;
-use memory_model::event::Order;
-use std::sync::Arc;
+use memory_model::event::{Order, Scope};
 
-/// What comes of a simple operation.
+/// What comes of simple operations.
+#[derive(Default)]
 struct Done {
-    /// Why what it reads does not synchronise, if somebody else wrote that.
+    /// Why what is read does not synchronise, if somebody else wrote that.
     why: Option<Failure>,
-    /// Whether it has observed something new, so that what is written next must be later.
+    /// Whether something new was observed, so that what is written next must be later.
     observed: bool,
+    /// Whether all of it was steady.
+    steady: bool,
+}
+
+/// Of which threads a write to a cell changes nothing but who was the last.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Steady {
+    /// They have written to it at this time, so that observations of it say nothing.
+    pub(crate) entry: Entry,
+    /// Until when a thread must know those of its CTA, and everyone, to come after weak accesses.
+    pub(crate) threads: Time,
+    pub(crate) everyone: Time,
+}
+
+impl Steady {
+    fn new(entry: Entry, cell: &Cell) -> Self {
+        let mut steady = Self { entry, threads: 0, everyone: 0 };
+        for weak in [cell.write, cell.read] {
+            let near = weak.cta == entry.cta && weak.is_of_threads();
+            let known = if near { &mut steady.threads } else { &mut steady.everyone };
+            *known = weak.time.max(*known);
+        }
+        steady
+    }
+
+    #[inline(always)]
+    fn covers(&self, by: &Accessor<'_>, lanes: u32) -> bool {
+        let (known, new) = (&self.entry, &by.entry);
+        known.time == new.time
+            && known.cta == new.cta
+            && new.warps & !known.warps == 0
+            && lanes & !known.lanes == 0
+            && self.threads <= by.threads
+            && self.everyone <= by.everyone
+    }
 }
 
 impl Detector {
@@ -33,111 +75,232 @@ impl Detector {
         (mask, kind): (u32, Access),
     ) {
         let bytes = u64::from(access.bytes);
-        let alike = |group: &&Group| group.mask & mask == mask && group.fences.is_none();
-        let simple = site.order == Order::Relaxed && access.bytes == site.element && matches!(bytes, 4 | 8);
-        let group = self.warp(who).groups.iter().find(alike).filter(|_| simple);
-        let clock = group.map(|group| Arc::clone(&group.knowledge.generic));
-        let by = clock.as_ref().map(|clock| {
-            let entry = Entry::of_lanes(self.time, who.home.cta, who.warp, mask, who.site);
-            Accessor::new(who.home, (who.warp, mask), clock, entry, (site, kind))
-        });
-        let (mut failure, mut observes) = (None, false);
-        for run in Scattered::new(*access.addresses, bytes, mask, kind == Access::Load) {
-            for (lanes, address) in run.elements() {
+        if site.order != Order::Relaxed || access.bytes != site.element || !matches!(bytes, 4 | 8) {
+            for run in Scattered::new(*access.addresses, bytes, mask, kind == Access::Load) {
+                for (lanes, address) in run.elements() {
+                    let target = self.target(who, access.space, address);
+                    self.strong(who, lanes, (target, bytes), kind);
+                }
+            }
+            return;
+        }
+        let (done, left) = self.relaxed(who, site, access, (mask, kind));
+        if self.records_steps() {
+            for (lane, address) in each_lane(access.addresses, mask & !left) {
+                let key = self.target(who, access.space, address).key();
+                self.step(who, lane, Step::Access { key, access: kind }, self.time);
+            }
+        }
+        if left != 0 {
+            for &(lanes, address) in Gathered::new(access.addresses, left).all() {
                 let target = self.target(who, access.space, address);
-                let done = by.as_ref().and_then(|by| self.relaxed(who, by, (lanes, target, bytes)));
-                match done {
-                    Some(Done { why, observed }) => {
-                        failure = why.or(failure);
-                        observes |= observed;
+                match kind {
+                    Access::Load => self.strong(who, lanes, (target, bytes), kind),
+                    Access::Store | Access::Atomic => {
+                        lanes_of(lanes).for_each(|lane| self.strong(who, 1 << lane, (target, bytes), kind));
                     }
-                    None => self.strong(who, lanes, (target, bytes), kind),
                 }
             }
         }
-        if observes {
+        if done.observed {
             self.tick();
         }
-        if let Some(failure) = failure {
+        if let Some(failure) = done.why {
             self.warp(who).failure = Some((who.site, failure));
         }
     }
 
-    /// Makes a simple operation; `None` if it is none.
-    #[inline(always)]
+    /// Makes the operations that are simple. The lanes of the others.
     fn relaxed(
         &mut self,
         who: Who,
-        by: &Accessor<'_>,
-        (lanes, target, bytes): (u32, Target, u64),
-    ) -> Option<Done> {
-        let Self { blocks, global, extras, .. } = self;
-        let (site, access) = (by.site, by.access);
-        let entry = Entry { lanes, ..by.entry };
-        let (row, address): (&mut Row, u64) = match target {
-            Target::Global(address) if address < machine::memory::SHARED_WINDOW => {
-                (global.row(address), address)
-            }
-            Target::Shared(cta, place) if cta == who.home.cta => {
-                (blocks.get_mut(&cta)?.shared.get_mut((place / ROW) as usize)?, place)
-            }
-            _ => return None,
-        };
-        if row.split == 0 || !address.is_multiple_of(bytes) {
-            return None;
-        }
+        site: &Site,
+        access: &MemoryAccess<'_>,
+        (mask, access_kind): (u32, Access),
+    ) -> (Done, u32) {
+        let (mut done, mut left) = (Done::default(), 0);
+        let counts = access.bytes == 4 && access_kind != Access::Load && !self.records_steps();
+        let Self { blocks, global, extras, sites, launches, time, .. } = self;
+        let launch = &launches[who.launch];
+        let Some(Block { warps, shared, .. }) = blocks.get_mut(&who.home.cta) else { return (done, mask) };
+        let alike = |group: &&Group| group.mask & mask == mask && group.fences.is_none();
+        let Some(group) = warps[usize::from(who.warp)].groups.iter().find(alike) else { return (done, mask) };
+        let entry = Entry::of_lanes(*time, who.home.cta, who.warp, mask, who.site);
+        let known = &group.knowledge.generic;
+        let by = Accessor::new(who.home, (who.warp, mask), known, entry, (site, access_kind));
         let kind = Kind::of(site, who.home);
-        let cells = Row::cell_of(address)..Row::cell_of(address) + (bytes / GRANULE) as usize;
-        let writes = access != Access::Load;
-        for place in cells.clone() {
-            let (cell, extra) = extras.cell_with_extra(row.split, place);
-            let known = |extra: &crate::shadow::Extra| extra.kind == Some(kind) && extra.bytes.is_none();
-            let extra = extra.filter(|extra| known(extra))?;
-            let after = by.comes_after(&cell.write, lanes)
-                && (!writes || by.comes_after(&cell.read, lanes) && extra.reads.is_empty());
-            let list = if writes { &mut extra.strong_writes } else { &mut extra.strong_reads };
-            let after = after && !cell.is_divided();
-            let unwritten = access != Access::Store && cell.unwritten != 0;
-            if !after || unwritten {
-                return None;
-            }
-            let again = writes && list.iter().any(|known| known.is_again(&entry));
-            // The latest stand at the end.
-            if !list.iter_mut().rev().any(|known| known.merge(&entry)) {
-                return None;
-            }
-            if again {
-                extra.repeated = entry.time;
-            }
-            cell.unwritten = 0;
+        let mut checker = Checker::new(extras, sites, launches);
+        let bytes = u64::from(access.bytes);
+        let begin = begin_of_own(launch, access.space).filter(|_| counts);
+        let mut rest = mask;
+        if let Some(begin) = begin {
+            let foreign;
+            (rest, foreign) = checker.count(shared, (each_lane(access.addresses, mask), begin), kind, &by);
+            done.why = (foreign && site.seen && by.access == Access::Atomic).then_some(Failure::NoRelease);
         }
-        let (_, extra) = extras.cell_with_extra(row.split, cells.start);
-        let location = extra?.location.as_mut()?;
-        if !location.released.is_empty() {
-            return None;
+        if rest == 0 {
+            return (done, 0);
         }
-        let mut done = Done { why: None, observed: false };
-        if access != Access::Store {
-            let strong = location.reaches(who.home, site);
-            let foreign = (location.thread.0, location.thread.1) != (who.home.cta, who.warp);
-            if foreign && site.seen {
+        let gathered = Gathered::new(access.addresses, rest);
+        let (mut steady, mut last) = (false, None);
+        for &(lanes, address) in gathered.all() {
+            let (row, place) = match target_of(launch, who, access.space, address) {
+                Target::Global(address) if address < SHARED_WINDOW => (Some(global.row(address)), address),
+                Target::Shared(cta, place) if cta == who.home.cta => {
+                    last = Some((place / ROW) as usize);
+                    (shared.get_mut((place / ROW) as usize), place)
+                }
+                _ => (None, 0),
+            };
+            let row = row.filter(|row| (row.is_in_cells() || row.is_counting()) && is_aligned(place, bytes));
+            let made = row.and_then(|row| {
+                let relaxed =
+                    |checker: &mut Checker<'_>, cells| checker.relaxed(cells, (place, bytes), lanes, &by);
+                checker.with_counter(row, Row::cell_of(place), (kind, &by), relaxed)
+            });
+            match made {
+                Some(Done { why, observed, steady: simple }) => {
+                    done.why = why.or(done.why);
+                    done.observed |= observed;
+                    steady |= simple;
+                }
+                None => left |= lanes,
+            }
+        }
+        let row = last.filter(|_| begin.is_some() && steady).and_then(|last| shared.get_mut(last));
+        if let Some(row) = row.filter(|row| row.is_in_cells()) {
+            checker.begin_counting(row, kind, &by);
+        }
+        (done, left)
+    }
+}
+
+impl Checker<'_> {
+    /// Makes an operation of lanes, one after the other, on one location; `None` if it is not simple.
+    #[inline(always)]
+    fn relaxed(
+        &mut self,
+        row: u32,
+        (place, bytes): (u64, u64),
+        lanes: u32,
+        by: &Accessor<'_>,
+    ) -> Option<Done> {
+        let first = Row::cell_of(place);
+        let cells = first..first + (bytes / GRANULE) as usize;
+        let (reads, writes) = (by.access != Access::Store, by.access != Access::Load);
+        let (kind, thread) = (Kind::of(by.site, by.home), (by.home.cta, by.warp, lanes.ilog2()));
+        let mut done = Done::default();
+        let seen = reads && by.site.seen;
+        let is_foreign = |(cta, warp, _): Thread| (cta, warp) != (thread.0, thread.1);
+        for at in cells.clone() {
+            let (_, extra) = self.extras.cell_with_extra(row, at);
+            let steady = match extra {
+                Some(extra) if writes && extra.kind == Some(kind) => {
+                    extra.steady.filter(|steady| steady.covers(by, lanes)).zip(extra.location.as_mut())
+                }
+                _ => None,
+            };
+            match steady {
+                Some((_, location)) if cells.len() == 1 => {
+                    done.why = (seen && is_foreign(location.thread)).then_some(Failure::NoRelease);
+                    (location.writer, location.thread) = (by.home, thread);
+                    done.steady = true;
+                    return Some(done);
+                }
+                Some(_) => {}
+                None => self.remember_relaxed((row, at), kind, lanes, by)?,
+            }
+        }
+        let (cell, _) = self.extras.cell_with_extra(row, first);
+        let copy = *cell;
+        let location = &mut self.extras.extra_of(&copy).location;
+        let before = location.as_ref().map(|location| {
+            let strong = location.reaches(by.home, by.site);
+            ((location.thread, location.time), strong)
+        });
+        if writes {
+            let (scope, bytes, time) = (by.site.scope, by.site.element, by.entry.time);
+            match location {
+                Some(location) => {
+                    (location.writer, location.thread) = (by.home, thread);
+                    (location.scope, location.bytes, location.time) = (scope, bytes, time);
+                }
+                None => {
+                    let (writer, released) = (by.home, Released::nothing());
+                    *location = Some(Location { writer, scope, bytes, thread, time, released });
+                }
+            }
+        }
+        if let Some((before, strong)) = before.filter(|_| reads) {
+            if seen && is_foreign(before.0) {
                 done.why = Some(if strong { Failure::NoRelease } else { Failure::Scope });
             }
-            let write = (location.thread, location.time);
-            let reader = (who.home.cta, who.warp, lanes);
-            let observed = Observed { write, reader, time: entry.time, atomic: writes };
-            for place in cells.clone().filter(|_| strong) {
-                let new =
-                    extras.cell_with_extra(row.split, place).1.is_some_and(|extra| extra.observe(observed));
-                done.observed |= new && !writes;
+            let reader = (by.home.cta, by.warp, lanes);
+            let observed = Observed { write: before, reader, time: by.entry.time, atomic: writes };
+            for at in cells.filter(|_| strong) {
+                let (_, extra) = self.extras.cell_with_extra(row, at);
+                done.observed |= extra.is_some_and(|extra| extra.observe(observed)) && !writes;
             }
         }
-        let location = extras.cell_with_extra(row.split, cells.start).1?.location.as_mut()?;
-        if writes {
-            location.writer = who.home;
-            (location.scope, location.bytes, location.time) = (site.scope, site.element, entry.time);
-            location.thread = (who.home.cta, who.warp, lanes.trailing_zeros());
-        }
         Some(done)
+    }
+
+    /// Takes a simple operation of lanes on a cell in; `None` if it is not simple.
+    #[inline(never)]
+    fn remember_relaxed(
+        &mut self,
+        (row, at): (u32, usize),
+        kind: Kind,
+        lanes: u32,
+        by: &Accessor<'_>,
+    ) -> Option<()> {
+        let (reads, writes) = (by.access != Access::Store, by.access != Access::Load);
+        let entry = Entry { lanes, ..by.entry };
+        let single = lanes.is_power_of_two();
+        let after = |weak: &Entry| match single {
+            true => by.comes_after(weak, lanes),
+            false => by.plainly_after(weak),
+        };
+        let (cell, extra) = self.extras.cell_with_extra(row, at);
+        if cell.is_divided()
+            || reads && cell.unwritten != 0
+            || !after(&cell.write)
+            || writes && !after(&cell.read)
+        {
+            return None;
+        }
+        let known = match extra {
+            Some(extra) => {
+                let released = |location: &Location| !location.released.is_empty();
+                if extra.kind != Some(kind)
+                    || extra.bytes.is_some()
+                    || extra.location.as_ref().is_some_and(released)
+                    || writes && !extra.reads.is_empty()
+                    || by.site.scope < Scope::Gpu && !extra.behind.is_empty()
+                {
+                    return None;
+                }
+                let list = if writes { &mut extra.strong_writes } else { &mut extra.strong_reads };
+                if writes && list.iter().any(|known| known.is_again(&entry)) {
+                    extra.repeated = entry.time;
+                }
+                // The latest stand at the end.
+                list.iter_mut().rev().find_map(|known| known.merge(&entry).then_some(*known))
+            }
+            None => None,
+        };
+        if writes {
+            cell.unwritten = 0;
+        }
+        let mut copy = *cell;
+        if known.is_none() {
+            self.remember_strong(&mut copy, &by.by_lanes(lanes), writes);
+            *self.extras.cell_with_extra(row, at).0 = copy;
+        }
+        let extra = self.extras.extra_of(&copy);
+        if writes && extra.repeated == entry.time {
+            extra.steady = known.map(|known| Steady::new(known, &copy));
+        }
+        Some(())
     }
 }

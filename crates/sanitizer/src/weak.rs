@@ -1,12 +1,12 @@
 //! Weak loads and stores: what must be fast. A pack's block, groups and pages are looked up once; warps that load the same,
 //! and know the same, are taken together; lanes one after the other are one run.
 
-use crate::check::{Accessor, Checker, Conflict, Run};
+use crate::check::{Accessor, Checker, Conflict};
 use crate::clock::Clock;
-use crate::detector::{Detector, Target, Who, block_of, target_of};
+use crate::detector::{Detector, Target, Who, begin_of_own, block_of, target_of};
 use crate::global::{Global, PAGE};
 use crate::row::ROW;
-use crate::runs::{Scattered, halves_of};
+use crate::runs::{Halves, Run, Scattered, are_alike, each_lane, halves_of, is_dense};
 use crate::shadow::Entry;
 use crate::site::Site;
 use crate::state::{Block, Group};
@@ -40,8 +40,10 @@ impl Detector {
             Some(block) => block,
             None => block_of(blocks, launches, who.home.cta),
         };
-        let Block { warps, shared, all_written, .. } = block;
+        let Block { warps, alike, shared, all_written, .. } = block;
+        let common = alike.then(|| &warps[0].groups[0]);
         let launch = &launches[who.launch];
+        let begin = begin_of_own(launch, access.space).filter(|_| matches!(bytes, 4 | 8 | 16));
         let mut checker = Checker::new(extras, sites, launches);
         let mut last: Option<Accessor<'_>> = None;
         let mut warp = 0;
@@ -52,41 +54,67 @@ impl Detector {
                 continue;
             }
             let who = Who { warp: who.warp + first as u16, ..who };
-            let groups = &warps[usize::from(who.warp)].groups;
-            for group in groups.iter().filter(|group| group.mask & mask != 0) {
+            let single = common.map_or(&[][..], std::slice::from_ref);
+            let several = common.map_or(&warps[usize::from(who.warp)].groups[..], |_| &[]);
+            for group in single.iter().chain(several.iter().filter(|group| group.mask & mask != 0)) {
                 let clock: &Arc<Clock> = &group.knowledge.generic;
-                let all = group.mask & mask == mask;
+                let lanes = if common.is_some() { mask } else { group.mask & mask };
                 let mut team = 1 << who.warp;
                 while loads
-                    && all
+                    && lanes == mask
                     && warp < masks.len()
                     && masks[warp] == mask
-                    && access.addresses.alike(first, warp)
+                    && are_alike(&access.addresses, first, warp)
                 {
                     let number = usize::from(who.warp) + warp - first;
                     let knows = |group: &Group| {
                         group.mask & mask == mask && Arc::ptr_eq(&group.knowledge.generic, clock)
                     };
-                    if !warps[number].groups.iter().any(knows) {
+                    if common.is_none() && !warps[number].groups.iter().any(knows) {
                         break;
                     }
                     team |= 1 << number;
                     warp += 1;
                 }
-                let mask = group.mask & mask;
-                let by = match last {
-                    Some(by) if std::ptr::eq(by.clock, &**clock) => by.of_warp(who.warp, mask),
+                let mask = lanes;
+                let by = match &mut last {
+                    Some(by) if std::ptr::eq(by.clock, &**clock) => {
+                        by.change_warp(who.warp, mask);
+                        by
+                    }
                     _ => {
                         let entry = Entry::of_lanes(*time, who.home.cta, who.warp, mask, who.site);
-                        Accessor::new(who.home, (who.warp, mask), clock, entry, (site, kind))
+                        last.insert(Accessor::new(who.home, (who.warp, mask), clock, entry, (site, kind)))
                     }
                 };
-                last = Some(by);
-                let by = by.by_warps(team);
-                let halves = match mask == !0 {
+                by.entry.warps = team;
+                let by = &*by;
+                let mut halves = match mask == !0 {
                     true => halves_of(&access.addresses, first, bytes, loads),
-                    false => None,
+                    false => Halves::default(),
                 };
+                let mut scattered = None;
+                match (halves.runs, begin) {
+                    (0, begin) => {
+                        let addresses = access.addresses.lanes(first);
+                        let mut left = mask;
+                        if let Some(begin) = begin.filter(|_| !is_dense(&addresses, bytes, mask)) {
+                            let elements = each_lane(&addresses, mask);
+                            left = checker.elements(shared, (elements, begin, bytes), by);
+                        }
+                        if left != 0 {
+                            scattered = Some(Scattered::new(addresses, bytes, left, loads));
+                        }
+                    }
+                    // The same for all lanes of a half.
+                    (runs, Some(begin)) if halves.count == 1 => {
+                        let elements = (0..runs).map(|at| halves.element(at));
+                        if checker.elements(shared, (elements, begin, bytes), by) == 0 {
+                            halves.runs = 0;
+                        }
+                    }
+                    _ => {}
+                }
                 let mut act = |mut run: Run| {
                     let target = target_of(launch, who, access.space, run.address);
                     match target {
@@ -99,11 +127,13 @@ impl Detector {
                             if end > shared.len() {
                                 Block::grow(shared, end, *all_written);
                             }
-                            checker.run(&mut shared[start..end], &run, &by);
+                            checker.own = true;
+                            checker.run(&mut shared[start..end], &run, by);
+                            checker.own = false;
                         }
                         Target::Global(address) if run.end() <= (address | (PAGE - 1)) + 1 => {
                             let rows = global.page(Global::page_of(address));
-                            checker.run(&mut rows[Global::index(address)..], &run, &by);
+                            checker.run(&mut rows[Global::index(address)..], &run, by);
                         }
                         Target::Global(_) | Target::Shared(..) => {
                             elsewhere.push((who, team, Arc::clone(clock), mask, target, run));
@@ -115,15 +145,17 @@ impl Detector {
                         found.push(Found { who, target, conflict, unwritten });
                     }
                 };
-                match halves {
-                    Some((run, other)) => {
-                        act(run);
-                        other.into_iter().for_each(act);
-                    }
-                    None => {
-                        let addresses = access.addresses.lanes(first);
-                        Scattered::new(addresses, bytes, mask, loads).for_each(act);
-                    }
+                let mut at = 0;
+                loop {
+                    act(match &mut scattered {
+                        _ if at < halves.runs => halves.run(at, bytes),
+                        Some(scattered) => match scattered.next() {
+                            Some(run) => run,
+                            None => break,
+                        },
+                        None => break,
+                    });
+                    at += 1;
                 }
             }
         }
