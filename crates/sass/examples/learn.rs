@@ -6,6 +6,7 @@
 //! - `merge OUT TABLE...`: one table out of several of the architecture;
 //! - `renew OUT TABLE LEARNED`: the table with those forms of the other that read random words as well or better;
 //! - `check OPCODES`: whether learning these opcodes from nothing gives what the table in use has;
+//! - `rehabit OUT`: the table in use, after asking again how its memory operands print RZ and 0;
 //! - `settle OUT FILE...`: the table in use with the bits that these words have where their text does not say;
 //! - `compare EACH`: the table in use against nvdisasm on random words;
 //! - `words FILE...`: the same on files of words, and back from the text;
@@ -15,10 +16,10 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use sass::learn::{Nvdisasm, Oracle, check, compare, learn, merge, renew, samples, scan, settle};
+use sass::learn::{Nvdisasm, Oracle, check, compare, learn, merge, rehabit, renew, samples, scan, settle};
 use sass::{Arch, NoSymbols, decode, parse};
 
-const USAGE: &str = "learn ARCH NVDISASM learn|merge|renew|check|settle|compare|words|samples ...";
+const USAGE: &str = "learn ARCH NVDISASM learn|merge|renew|check|rehabit|settle|compare|words|samples ...";
 
 /// Answers until the time is up; the learners that still ask then give up.
 struct Until<'a> {
@@ -83,6 +84,7 @@ fn run(arguments: &[&str]) -> Result<(), String> {
             }
             Ok(())
         }
+        ["rehabit", out] => write(out, &rehabit(&oracle, arch)?),
         ["settle", out, files @ ..] => write(out, &settle(arch, &words(files)?)),
         ["compare", each] => {
             let each = each.parse().map_err(|error| format!("{each}: {error}"))?;

@@ -12,6 +12,7 @@ mod code;
 pub mod dump;
 mod emit;
 mod form;
+mod habits;
 mod opcode;
 mod oracle;
 mod random;
@@ -23,8 +24,8 @@ use std::sync::Mutex;
 pub use code::{Fault, Group, Report, compare_code};
 pub use oracle::{Nvdisasm, Oracle};
 
-use crate::table::{Form, OPCODE_MASK, Piece, Table, opcode_bits};
-use emit::{Habit, Sets, adopted_line, form_line};
+use crate::table::{Form, OPCODE_MASK, Piece, Table, opcode, opcode_bits};
+use emit::{Sets, adopted_line, form_line};
 use opcode::{Learned, Learner, QUIET};
 use oracle::Meeting;
 use random::Random;
@@ -193,7 +194,8 @@ fn joined(sets: &Sets, lines: &[String]) -> String {
     table
 }
 
-/// Learns these opcodes. Where the forms of one of the `known` tables are right, they are taken over. `note` hears of progress.
+/// Learns these opcodes. Where the forms of one of the `known` tables are right, they are taken over; their splits are
+/// followed. `note` hears of progress.
 pub fn learn(
     oracle: &dyn Oracle,
     opcodes: &[usize],
@@ -207,21 +209,23 @@ pub fn learn(
     let all = opcodes;
     let opcodes: Vec<usize> = all.iter().copied().filter(|it| !adopted.contains_key(it)).collect();
     let meeting = Meeting::new(oracle, opcodes.len());
-    type Found = (Vec<Learned>, Vec<Vec<Habit>>);
+    type Found = (Vec<Learned>, Vec<Result<Table, String>>);
     let found: Mutex<HashMap<usize, Result<Found, String>>> = Mutex::default();
     std::thread::scope(|scope| {
         for (who, &opcode) in opcodes.iter().enumerate() {
             let (meeting, found, opcodes) = (&meeting, &found, &opcodes);
+            let split = tables.iter().find_map(|it| it.splits.get(&opcode)).copied().unwrap_or_default();
             let work = move || {
-                let mut learner = Learner::new(meeting, who, opcode);
+                let mut learner = Learner::new(meeting, who, opcode, split);
                 let result =
                     std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| -> Result<Found, String> {
                         let forms = learner.learn()?;
-                        let habits = forms
-                            .iter()
-                            .map(|it| habits(&mut learner, it))
-                            .collect::<Result<Vec<_>, String>>()?;
-                        Ok((forms, habits))
+                        let tables = forms.iter().map(|it| settled(&mut learner, it)).collect::<Result<
+                            Vec<_>,
+                            String,
+                        >>(
+                        )?;
+                        Ok((forms, tables))
                     }))
                     .unwrap_or_else(|_| Err(format!("the learner of opcode {opcode:#x} panicked")));
                 found.lock().expect("no learner panics while it holds the lock").insert(opcode, result);
@@ -252,22 +256,22 @@ pub fn learn(
             );
             continue;
         }
-        let (forms, habits) = match found.remove(&opcode).expect("every learner leaves its result") {
+        let (forms, settled) = match found.remove(&opcode).expect("every learner leaves its result") {
             Ok(it) => it,
             Err(error) => {
                 open.push(format!("{opcode:#05x}: {error}"));
                 continue;
             }
         };
-        for (learned, habits) in forms.iter().zip(&habits) {
+        for (learned, settled) in forms.iter().zip(settled) {
             if learned.wrong_text + learned.wrong_legality > 0 {
                 lines.push(format!(
                     "# Not fully known: of {} random words {} have another text, of {} it is wrong that they are legal or not.",
                     learned.tried, learned.wrong_text, learned.wrong_legality
                 ));
             }
-            match form_line(opcode, learned, habits, &mut sets) {
-                Ok(line) => lines.push(line),
+            match settled {
+                Ok(table) => lines.push(adopted_line(opcode, &table, &table.forms[0], &mut sets)),
                 Err(error) => open.push(format!("{opcode:#05x}: {error}")),
             }
             if learned.wrong_text + learned.wrong_legality > 0 {
@@ -284,41 +288,49 @@ pub fn learn(
     Ok(Outcome { table: joined(&sets, &lines), open, asked: meeting.asked().0 })
 }
 
-/// How the form's memory operands treat RZ: of all ways the one that reads random words best.
-fn habits(learner: &mut Learner<'_>, learned: &Learned) -> Result<Vec<Habit>, String> {
-    const WORDS: usize = 120;
-    let opens = learned.draft.tokens.iter().filter(|it| *it == "[").count();
-    let mut ways: Vec<(Vec<Habit>, Table)> = Vec::new();
-    for (keep, wrap, none) in [
-        (false, false, false),
-        (true, false, false),
-        (false, true, true),
-        (true, true, true),
-        (false, false, true),
-    ] {
-        let habits = vec![Habit { keep, wrap, none }; opens];
-        let mut sets = Sets::default();
-        // What cannot be put into a table is reported when the form is.
-        let Ok(line) = form_line(learner.opcode, learned, &habits, &mut sets) else { return Ok(habits) };
-        if !line.contains("{mem ") {
-            return Ok(habits);
-        }
-        ways.push((habits, Table::read(&joined(&sets, &[line]))?));
-    }
-    let words = random_words_of(&ways[0].1, 0, WORDS, &mut learner.random);
+/// A learned form as a table, its memory operands with the habits that read random words best; or what of it no table can have.
+fn settled(learner: &mut Learner<'_>, learned: &Learned) -> Result<Result<Table, String>, String> {
+    let mut sets = Sets::default();
+    let line = match form_line(learner.opcode, learned, &mut sets) {
+        Ok(line) => line,
+        Err(error) => return Ok(Err(error)),
+    };
+    let mut table = Table::read(&joined(&sets, &[line]))?;
+    let words = habits::words(&table, 0, &mut learner.random);
     let words: Vec<u128> = words.into_iter().filter(|&it| learned.draft.matches(it)).collect();
     let answers = learner.ask(words.clone())?;
-    let wrong = |table: &Table| {
-        let said = |(&word, answer): (&u128, &oracle::Answer)| {
-            let (theirs, address) = answer.as_ref()?;
-            let mut text = String::new();
-            table.print(table.form_of(word)?, word, *address, &mut text, |_, _| false);
-            (text != *theirs).then_some(())
-        };
-        words.iter().zip(&answers).filter_map(said).count()
-    };
-    ways.sort_by_key(|it| wrong(&it.1));
-    Ok(ways.swap_remove(0).0)
+    habits::settle(&mut table, 0, &words, &answers);
+    Ok(Ok(table))
+}
+
+/// The table in use with the habits of its memory operands asked about again.
+pub fn rehabit(oracle: &dyn Oracle, arch: crate::Arch) -> Result<String, String> {
+    let mut table = Table::read(crate::isa::text(arch))?;
+    let mut random = Random::new(5);
+    let forms: Vec<usize> = (0..table.forms.len())
+        .filter(|&at| table.forms[at].pieces.iter().any(|it| matches!(it, Piece::Memory(_))))
+        .collect();
+    let words: Vec<Vec<u128>> = forms.iter().map(|&at| habits::words(&table, at, &mut random)).collect();
+    let texts = oracle.ask(&words.concat(), 0)?;
+    let mut texts = texts.into_iter().zip(0..).map(|(text, at)| Some((text?, 16 * at)));
+    for (&at, words) in forms.iter().zip(&words) {
+        let texts: Vec<oracle::Answer> = texts.by_ref().take(words.len()).collect();
+        habits::settle(&mut table, at, words, &texts);
+    }
+    let mut sets = Sets::default();
+    let lines = crate::isa::text(arch).lines().filter(|it| !it.starts_with("set ") && !it.is_empty());
+    let mut at = 0;
+    let lines: Vec<String> = lines
+        .map(|line| {
+            if !line.starts_with("form ") {
+                return line.to_string();
+            }
+            let form = &table.forms[at];
+            at += 1;
+            adopted_line(opcode(form.value), &table, form, &mut sets)
+        })
+        .collect();
+    Ok(joined(&sets, &lines))
 }
 
 /// The table in use with `rest` bits from a compiler's words: those that most words of a form have where their text does not say.
@@ -419,14 +431,14 @@ impl Checked {
     }
 }
 
-/// Learns opcodes from nothing but the oracle, and puts what comes out beside the table in use.
+/// Learns opcodes from nothing but the oracle and the hints, and puts what comes out beside the table in use.
 pub fn check(
     oracle: &dyn Oracle,
     arch: crate::Arch,
     opcodes: &[usize],
     note: &(dyn Fn(&str) + Sync),
 ) -> Result<Vec<Checked>, String> {
-    let learned = Table::read(&learn(oracle, opcodes, &[], note)?.table)?;
+    let learned = Table::read(&learn(oracle, opcodes, &[crate::isa::hints(arch).to_string()], note)?.table)?;
     let forms = |table: &Table, opcode: usize| {
         let mut sets = Sets::default();
         let lines: Vec<String> = table
