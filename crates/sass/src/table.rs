@@ -14,8 +14,8 @@
 //! the next instruction), with `<<N` behind the bits where the field counts units of 2^N. `{mem ...}` is the inside of
 //! a memory operand: `r:SET@` register, `s:SET@` its suffix, `u:SET@` uniform register, `o@` signed offset or `p@`
 //! unsigned; what is RZ
-//! or 0 is left out, but RZ stays if `keep` is given. `wrap` prints an offset without register unsigned; where nothing is left stands 0x0, or RZ
-//! with `wrap` or `none`.
+//! or 0 is left out, but RZ stays if `keep` is given. `wrap` prints an offset unsigned where RZ is left out. Where nothing is left stands
+//! 0x0, or RZ with `none`, or RZ with `wrap` unless `zero` is given.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -305,6 +305,7 @@ impl Table {
                     None if part == "keep" => memory.keep = true,
                     None if part == "wrap" => (memory.wrap, memory.none) = (true, true),
                     None if part == "none" => memory.none = true,
+                    None if part == "zero" => memory.none = false,
                     None => return None,
                 }
             }

@@ -67,7 +67,7 @@ pub(super) fn random_words_of(table: &Table, at: usize, each: usize, random: &mu
                     };
                     let codes: Vec<usize> = (0..strings.len()).filter(|&it| legal(it)).collect();
                     let code = bits.get_or_zero(word) as usize;
-                    if strings.len() >= 64 && legal(last) && random.below(6) == 0 {
+                    if strings.len() >= 64 && legal(last) && random.below(5) == 0 {
                         word = bits.put(word, last as u64);
                     } else if !legal(code) && !codes.is_empty() {
                         word = bits.put(word, codes[random.below(codes.len())] as u64);
@@ -75,13 +75,35 @@ pub(super) fn random_words_of(table: &Table, at: usize, each: usize, random: &mu
                 }
                 if let Some(bits) = number
                     && bits.mask() & form.mask == 0
-                    && random.below(5) == 0
+                    && random.below(3) == 0
                 {
-                    word = bits.put(word, [0, 1, u64::MAX][random.below(3)]);
+                    let edges =
+                        [0, 1, u64::MAX, 1 << (bits.width() - 1), 1 << random.below(bits.width() as usize)];
+                    word = bits.put(word, edges[random.below(edges.len())]);
                 }
             }
         }
         words.push(word);
     }
     words
+}
+
+/// A word of a form with RZ or 0 in half of the fields of its memory operands: what these leave out is a matter of both.
+pub(super) fn sparse(table: &Table, at: usize, mut word: u128, random: &mut Random) -> u128 {
+    let form = &table.forms[at];
+    for piece in &form.pieces {
+        let Piece::Memory(memory) = piece else { continue };
+        for (set, bits) in [memory.register, memory.uniform].into_iter().flatten() {
+            let strings = &table.sets[set as usize].strings;
+            let none = strings.iter().position(|it| matches!(it.as_deref(), Some("RZ" | "URZ")));
+            if let Some(code) = none.filter(|_| random.below(2) == 0) {
+                word = bits.put(word, code as u64);
+            }
+        }
+        if let Some(bits) = memory.offset {
+            let edges = [0, 0, u64::MAX, 1 << (bits.width() - 1), random.bits64()];
+            word = bits.put(word, edges[random.below(edges.len())]);
+        }
+    }
+    word
 }

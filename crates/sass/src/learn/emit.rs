@@ -17,6 +17,20 @@ pub(crate) struct Habit {
     pub(crate) none: bool,
 }
 
+impl Habit {
+    /// All ways, the simplest first.
+    pub(crate) const ALL: [Habit; 8] = [
+        Habit { keep: false, wrap: false, none: false },
+        Habit { keep: true, wrap: false, none: false },
+        Habit { keep: false, wrap: true, none: true },
+        Habit { keep: false, wrap: false, none: true },
+        Habit { keep: false, wrap: true, none: false },
+        Habit { keep: true, wrap: true, none: true },
+        Habit { keep: true, wrap: false, none: true },
+        Habit { keep: true, wrap: true, none: false },
+    ];
+}
+
 /// The strings of a set, by code.
 type Strings = Vec<Option<String>>;
 
@@ -145,7 +159,8 @@ pub(crate) fn adopted_line(opcode: usize, table: &Table, form: &Form, sets: &mut
                 }
                 text.push_str(if memory.keep { " keep" } else { "" });
                 text.push_str(match (memory.wrap, memory.none) {
-                    (true, _) => " wrap}",
+                    (true, true) => " wrap}",
+                    (true, false) => " wrap zero}",
                     (false, true) => " none}",
                     (false, false) => "}",
                 });
@@ -442,11 +457,12 @@ fn memory(inside: &[Item], habit: Habit, sets: &mut Sets) -> Result<Item, String
     if habit.keep {
         text.push_str(" keep");
     }
-    if habit.wrap {
-        text.push_str(" wrap");
-    } else if habit.none {
-        text.push_str(" none");
-    }
+    text.push_str(match (habit.wrap, habit.none) {
+        (true, true) => " wrap",
+        (true, false) => " wrap zero",
+        (false, true) => " none",
+        (false, false) => "",
+    });
     text.push('}');
     Ok(Item::Memory(text))
 }

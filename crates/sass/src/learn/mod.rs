@@ -28,7 +28,7 @@ pub use oracle::{Nvdisasm, Oracle};
 pub use report::{Example, Fault, Group, Report};
 
 use crate::table::{Form, OPCODE_MASK, Table, opcode_bits};
-use compare::{random_words, random_words_of};
+use compare::{random_words, random_words_of, sparse};
 use emit::{Habit, Sets, adopted_line, form_line};
 use opcode::{Learned, Learner, QUIET};
 use oracle::Meeting;
@@ -289,29 +289,24 @@ pub fn learn(
     Ok(Outcome { table: joined(&sets, &lines), open, asked: meeting.asked().0 })
 }
 
-/// How the form's memory operands treat RZ: of all ways the one that reads random words best.
+/// How each of the form's memory operands treats RZ and 0: of all ways the one that reads random words best.
 fn habits(learner: &mut Learner<'_>, learned: &Learned) -> Result<Vec<Habit>, String> {
-    const WORDS: usize = 120;
+    const WORDS: usize = 300;
     let opens = learned.draft.tokens.iter().filter(|it| *it == "[").count();
-    let mut ways: Vec<(Vec<Habit>, Table)> = Vec::new();
-    for (keep, wrap, none) in [
-        (false, false, false),
-        (true, false, false),
-        (false, true, true),
-        (true, true, true),
-        (false, false, true),
-    ] {
-        let habits = vec![Habit { keep, wrap, none }; opens];
+    let mut best = vec![Habit::default(); opens];
+    let opcode = learner.opcode;
+    let table = |habits: &[Habit]| -> Option<Table> {
         let mut sets = Sets::default();
         // What cannot be put into a table is reported when the form is.
-        let Ok(line) = form_line(learner.opcode, learned, &habits, &mut sets) else { return Ok(habits) };
-        if !line.contains("{mem ") {
-            return Ok(habits);
-        }
-        ways.push((habits, Table::read(&joined(&sets, &[line]))?));
-    }
-    let words = random_words_of(&ways[0].1, 0, WORDS, &mut learner.random);
-    let words: Vec<u128> = words.into_iter().filter(|&it| learned.draft.matches(it)).collect();
+        let line = form_line(opcode, learned, habits, &mut sets).ok().filter(|it| it.contains("{mem "))?;
+        Table::read(&joined(&sets, &[line])).ok()
+    };
+    let Some(plain) = table(&best) else { return Ok(best) };
+    let words: Vec<u128> = random_words_of(&plain, 0, WORDS, &mut learner.random)
+        .into_iter()
+        .map(|word| sparse(&plain, 0, word, &mut learner.random))
+        .filter(|&it| learned.draft.matches(it))
+        .collect();
     let answers = learner.ask(words.clone())?;
     let wrong = |table: &Table| {
         let said = |(&word, answer): (&u128, &oracle::Answer)| {
@@ -322,8 +317,18 @@ fn habits(learner: &mut Learner<'_>, learned: &Learned) -> Result<Vec<Habit>, St
         };
         words.iter().zip(&answers).filter_map(said).count()
     };
-    ways.sort_by_key(|it| wrong(&it.1));
-    Ok(ways.swap_remove(0).0)
+    let mut least = wrong(&plain);
+    for open in 0..opens {
+        for way in Habit::ALL {
+            let habits = [&best[..open], &[way], &best[open + 1..]].concat();
+            let Some(table) = table(&habits) else { continue };
+            let wrong = wrong(&table);
+            if wrong < least {
+                (best, least) = (habits, wrong);
+            }
+        }
+    }
+    Ok(best)
 }
 
 /// The table in use with `rest` bits from a compiler's words: those that most words of a form have where their text does not say.
