@@ -10,6 +10,7 @@
 mod apart;
 mod code;
 mod compare;
+mod culprit;
 pub mod dump;
 mod emit;
 mod form;
