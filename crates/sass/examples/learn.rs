@@ -8,18 +8,16 @@
 //! - `check OPCODES`: whether learning these opcodes from nothing gives what the table in use has;
 //! - `rehabit OUT`: the table in use, after asking again how its memory operands print RZ and 0;
 //! - `settle OUT FILE...`: the table in use with the bits that these words have where their text does not say;
-//! - `compare EACH`: the table in use against nvdisasm on random words;
-//! - `words FILE...`: the same on files of words, and back from the text;
 //! - `samples`: a word of each form with its text, for `tests/samples`.
 
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use sass::learn::{Nvdisasm, Oracle, check, compare, learn, merge, rehabit, renew, samples, scan, settle};
-use sass::{Arch, NoSymbols, decode, parse};
+use sass::learn::{Nvdisasm, Oracle, check, learn, merge, rehabit, renew, samples, scan, settle};
+use sass::Arch;
 
-const USAGE: &str = "learn ARCH NVDISASM learn|merge|renew|check|rehabit|settle|compare|words|samples ...";
+const USAGE: &str = "learn ARCH NVDISASM learn|merge|renew|check|rehabit|settle|samples ...";
 
 /// Answers until the time is up; the learners that still ask then give up.
 struct Until<'a> {
@@ -86,21 +84,6 @@ fn run(arguments: &[&str]) -> Result<(), String> {
         }
         ["rehabit", out] => write(out, &rehabit(&oracle, arch)?),
         ["settle", out, files @ ..] => write(out, &settle(arch, &words(files)?)),
-        ["compare", each] => {
-            let each = each.parse().map_err(|error| format!("{each}: {error}"))?;
-            let verdict = compare(&oracle, arch, each, 1)?;
-            for (word, ours, theirs) in &verdict.different {
-                println!("{word:#034x}: {ours} | nvdisasm: {theirs}");
-            }
-            for (word, theirs) in &verdict.missing {
-                println!("{word:#034x} is missing: {theirs}");
-            }
-            let (different, missing) = (verdict.different.len(), verdict.missing.len());
-            println!("{arch}: {} same, {different} another text, {missing} missing", verdict.same);
-            println!("{} legal for the table only", verdict.extra.len());
-            Ok(())
-        }
-        ["words", files @ ..] => compare_words(&oracle, arch, &words(files)?),
         ["samples"] => {
             print!("{}", samples(&oracle, arch)?);
             Ok(())
@@ -141,36 +124,4 @@ fn opcodes_of(list: &str, oracle: &dyn Oracle) -> Result<Vec<usize>, String> {
     opcodes.sort_unstable();
     opcodes.dedup();
     Ok(opcodes)
-}
-
-/// The text of words against nvdisasm's, and the way back.
-fn compare_words(oracle: &dyn Oracle, arch: Arch, words: &[u128]) -> Result<(), String> {
-    let theirs = oracle.ask(words, 0)?;
-    let (mut same, mut different, mut unknown, mut residues) = (0, 0, 0, 0);
-    for (at, (&word, theirs)) in words.iter().zip(&theirs).enumerate() {
-        let Some(theirs) = theirs else { continue };
-        let Some(instruction) = decode(arch, word) else {
-            unknown += 1;
-            println!("{word:#034x} is unknown: {theirs}");
-            continue;
-        };
-        let mut text = String::new();
-        instruction.print(16 * at as u64, &mut text);
-        if text == *theirs {
-            same += 1;
-        } else {
-            different += 1;
-            println!("{word:#034x}: {text} | nvdisasm: {theirs}");
-        }
-        residues += usize::from(instruction.residue() != 0);
-        let back = parse(arch, &instruction.to_string(), instruction.control(), 0, &mut NoSymbols);
-        if !back.as_ref().is_ok_and(|it| it.word() == word) {
-            println!("{word:#034x} does not come back: {back:?}");
-        }
-    }
-    let total = same + different + unknown;
-    println!(
-        "{arch}: {total} words, {same} same, {different} another text, {unknown} unknown, {residues} residues"
-    );
-    Ok(())
 }

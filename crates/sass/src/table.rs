@@ -15,8 +15,8 @@
 //! the next instruction), with `<<N` behind the bits where the field counts units of 2^N. `{mem ...}` is the inside of
 //! a memory operand: `r:SET@` register, `s:SET@` its suffix, `u:SET@` uniform register, `o@` signed offset or `p@`
 //! unsigned; what is RZ
-//! or 0 is left out, but RZ stays if `keep` is given. `wrap` prints an offset without register unsigned; where nothing is left stands 0x0, or
-//! RZ (URZ where that is the register) with `none` or with `wrap`, unless `zero` follows.
+//! or 0 is left out, but RZ stays if `keep` is given. `wrap` prints an offset unsigned where RZ is left out. Where nothing is left stands
+//! 0x0, or RZ (URZ where that is the register) with `none`, or with `wrap` unless `zero` is given.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;

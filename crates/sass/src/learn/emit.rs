@@ -376,7 +376,19 @@ fn memory(inside: &[Item], sets: &mut Sets) -> Result<Item, String> {
     let none = "no term but those of memory operands is known between brackets";
     match rest.next_if(|it| !joined(it)) {
         None => {}
-        Some(Item::Text(name)) if name == "RZ" || name == "URZ" => zero = Some(name.as_str()),
+        Some(Item::Text(name)) => {
+            let suffix = rest.next_if(|it| matches!(it, Item::Text(it) if it.starts_with('.')));
+            match suffix {
+                None if name == "RZ" || name == "URZ" => zero = Some(name.as_str()),
+                _ => {
+                    // Always the same: a set over a bit that the opcode settles.
+                    let suffix = suffix.map_or("", |it| if let Item::Text(it) = it { it.as_str() } else { "" });
+                    let always = vec![Some(format!("{name}{suffix}")); 2];
+                    register = Some(Bits::of_mask(1).expect("a run"));
+                    let _ = write!(text, " r:{}@0", sets.name(&always));
+                }
+            }
+        }
         Some(Item::Listed(bits, strings)) => {
             let mut strings = strings.clone();
             if let Some(Item::Text(suffix)) =

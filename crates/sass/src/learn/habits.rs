@@ -2,7 +2,7 @@
 //! them.
 
 use super::random::Random;
-use super::random_words_of;
+use super::compare::random_words_of;
 use crate::bits::Bits;
 use crate::table::{Memory, Piece, Table};
 

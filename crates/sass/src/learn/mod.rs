@@ -9,6 +9,8 @@
 
 mod apart;
 mod code;
+mod compare;
+mod culprit;
 pub mod dump;
 mod emit;
 mod form;
@@ -16,15 +18,19 @@ mod habits;
 mod opcode;
 mod oracle;
 mod random;
+mod report;
 mod tokens;
 
 use std::collections::HashMap;
 use std::sync::Mutex;
 
-pub use code::{Fault, Group, Report, compare_code};
+pub use code::compare_code;
+pub use compare::compare;
 pub use oracle::{Nvdisasm, Oracle};
+pub use report::{Example, Fault, Group, Report};
 
 use crate::table::{Form, OPCODE_MASK, Piece, Table, opcode, opcode_bits};
+use compare::{random_words, random_words_of};
 use emit::{Sets, adopted_line, form_line};
 use opcode::{Learned, Learner, QUIET};
 use oracle::Meeting;
@@ -364,54 +370,6 @@ pub fn settle(arch: crate::Arch, words: &[u128]) -> String {
     text
 }
 
-/// What comparing a table with the oracle over random words gives.
-#[derive(Debug, Default)]
-pub struct Verdict {
-    /// Words that both have, with the same text.
-    pub same: usize,
-    /// Words with another text: word, ours, the oracle's.
-    pub different: Vec<(u128, String, String)>,
-    /// Words that only the oracle has.
-    pub missing: Vec<(u128, String)>,
-    /// Words that only the table has.
-    pub extra: Vec<(u128, String)>,
-    /// Words with the same text that the assembler does not make of it again, residue and all.
-    pub lost: Vec<(u128, String)>,
-}
-
-/// Compares the table in use with the oracle on random words, `each` for every form, half of them drawn from the table's
-/// codes and half of random bits.
-pub fn compare(oracle: &dyn Oracle, arch: crate::Arch, each: usize, seed: u64) -> Result<Verdict, String> {
-    let words = random_words(arch.table(), each, seed);
-    let mut verdict = Verdict::default();
-    const BATCH: usize = 1 << 18;
-    for (nth, words) in words.chunks(BATCH).enumerate() {
-        let first = nth * BATCH;
-        let texts = oracle.ask(words, first)?;
-        for (at, (&word, theirs)) in words.iter().zip(texts).enumerate() {
-            let address = 16 * (first + at) as u64;
-            let ours = crate::decode(arch, word).map(|it| {
-                let mut text = String::new();
-                it.print(address, &mut text);
-                text
-            });
-            match (ours, theirs) {
-                (None, None) => {}
-                (Some(ours), Some(theirs)) if ours == theirs => {
-                    verdict.same += 1;
-                    if !code::comes_back(arch, word, address) {
-                        verdict.lost.push((word, ours));
-                    }
-                }
-                (Some(ours), Some(theirs)) => verdict.different.push((word, ours, theirs)),
-                (None, Some(theirs)) => verdict.missing.push((word, theirs)),
-                (Some(ours), None) => verdict.extra.push((word, ours)),
-            }
-        }
-    }
-    Ok(verdict)
-}
-
 /// An opcode learned again.
 #[derive(Clone, Debug)]
 pub struct Checked {
@@ -475,58 +433,4 @@ pub fn samples(oracle: &dyn Oracle, arch: crate::Arch) -> Result<String, String>
         }
     }
     Ok(lines)
-}
-
-/// Random words, `each` for every form.
-fn random_words(table: &Table, each: usize, seed: u64) -> Vec<u128> {
-    let mut random = Random::new(seed ^ 0x5eed);
-    (0..table.forms.len()).flat_map(|at| random_words_of(table, at, each, &mut random)).collect()
-}
-
-/// Random words of one form: half of them with legal codes in all fields, RZ and 0 among them, half of any bits.
-fn random_words_of(table: &Table, at: usize, each: usize, random: &mut Random) -> Vec<u128> {
-    let form = &table.forms[at];
-    let mut words = Vec::new();
-    for nth in 0..each {
-        let mut word = random.bits128() & ((1 << 105) - 1) & !form.mask | form.value | QUIET;
-        let issue = [1 << 109 | 1 << 105, 1 << 109 | 11 << 105, 5 << 105, 1 << 109 | 2 << 105 | 7 << 122];
-        word |= issue[random.below(issue.len())] & !form.mask;
-        if nth % 2 == 0 {
-            for piece in &form.pieces {
-                let (fields, number) = match piece {
-                    Piece::Set { set, bits } => (vec![(*set, *bits)], None),
-                    Piece::Memory(memory) => {
-                        let fields = [memory.register, memory.suffix, memory.uniform];
-                        (fields.into_iter().flatten().collect(), memory.offset)
-                    }
-                    Piece::Hex { bits, .. } | Piece::Relative { bits, .. } | Piece::Float { bits, .. } => {
-                        (Vec::new(), Some(*bits))
-                    }
-                    Piece::Text(_) => continue,
-                };
-                for (set, bits) in fields {
-                    let strings = &table.sets[set as usize].strings;
-                    let last = strings.len() - 1;
-                    let legal = |code: usize| {
-                        strings[code].is_some() && bits.put(word, code as u64) & form.mask == form.value
-                    };
-                    let codes: Vec<usize> = (0..strings.len()).filter(|&it| legal(it)).collect();
-                    let code = bits.get_or_zero(word) as usize;
-                    if strings.len() >= 64 && legal(last) && random.below(6) == 0 {
-                        word = bits.put(word, last as u64);
-                    } else if !legal(code) && !codes.is_empty() {
-                        word = bits.put(word, codes[random.below(codes.len())] as u64);
-                    }
-                }
-                if let Some(bits) = number
-                    && bits.mask() & form.mask == 0
-                    && random.below(5) == 0
-                {
-                    word = bits.put(word, [0, 1, u64::MAX][random.below(3)]);
-                }
-            }
-        }
-        words.push(word);
-    }
-    words
 }
