@@ -14,8 +14,8 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use sass::learn::{Nvdisasm, Oracle, check, learn, merge, rehabit, renew, samples, scan, settle};
 use sass::Arch;
+use sass::learn::{Nvdisasm, Oracle, check, learn, merge, rehabit, renew, samples, scan, settle};
 
 const USAGE: &str = "learn ARCH NVDISASM learn|merge|renew|check|rehabit|settle|samples ...";
 

@@ -186,9 +186,21 @@ pub fn renew(oracle: &dyn Oracle, known: &str, learned: &str) -> Result<Outcome,
             }
         };
         let forms = table.forms_of(opcode);
-        lines.extend(forms.map(|at| adopted_line(opcode, table, &table.forms[at], &mut sets)));
+        lines.extend(forms.map(|at| {
+            let rest = settled_rest(table, at, &tables[1]);
+            adopted_line(opcode, table, &Form { rest, ..table.forms[at].clone() }, &mut sets)
+        }));
     }
     Ok(Outcome { table: joined(&sets, &lines), open, asked: 0 })
+}
+
+/// The `rest` bits of a form, or those of the forms that another table has for its words: learning does not tell them.
+fn settled_rest(table: &Table, at: usize, other: &Table) -> u128 {
+    const WORDS: usize = 16;
+    let form = &table.forms[at];
+    let words = random_words_of(table, at, WORDS, &mut Random::new(at as u64));
+    let known = words.iter().filter_map(|&it| other.form_of(it)).map(|it| other.forms[it as usize].rest);
+    if form.rest != 0 { form.rest } else { known.max().unwrap_or(0) & !form.mask }
 }
 
 /// The text of a table.
