@@ -173,7 +173,12 @@ impl Memory {
         if self.keep { &[] } else { &["RZ", "URZ"] }
     }
 
-    fn print(&self, table: &Table, word: u128, out: &mut String) {
+    /// Whether it always prints the same.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.register.is_none() && self.suffix.is_none() && self.uniform.is_none() && self.offset.is_none()
+    }
+
+    pub(crate) fn print(&self, table: &Table, word: u128, out: &mut String) {
         let start = out.len();
         let name = |field: Option<(u32, Bits)>| {
             let (set, bits) = field?;
@@ -191,7 +196,7 @@ impl Memory {
                 out.push('+');
             }
         };
-        if let Some(uniform) = name(self.uniform) {
+        if let Some(uniform) = name(self.uniform).filter(|it| !it.is_empty()) {
             join(out);
             out.push_str(uniform);
         }
@@ -207,7 +212,7 @@ impl Memory {
             }
         }
         if out.len() == start {
-            out.push_str(if self.none { "RZ" } else { "0x0" });
+            out.push_str(if self.none { name(self.register).unwrap_or("RZ") } else { "0x0" });
         }
     }
 }

@@ -87,23 +87,3 @@ pub(super) fn random_words_of(table: &Table, at: usize, each: usize, random: &mu
     }
     words
 }
-
-/// A word of a form with RZ or 0 in half of the fields of its memory operands: what these leave out is a matter of both.
-pub(super) fn sparse(table: &Table, at: usize, mut word: u128, random: &mut Random) -> u128 {
-    let form = &table.forms[at];
-    for piece in &form.pieces {
-        let Piece::Memory(memory) = piece else { continue };
-        for (set, bits) in [memory.register, memory.uniform].into_iter().flatten() {
-            let strings = &table.sets[set as usize].strings;
-            let none = strings.iter().position(|it| matches!(it.as_deref(), Some("RZ" | "URZ")));
-            if let Some(code) = none.filter(|_| random.below(2) == 0) {
-                word = bits.put(word, code as u64);
-            }
-        }
-        if let Some(bits) = memory.offset {
-            let edges = [0, 0, u64::MAX, 1 << (bits.width() - 1), random.bits64()];
-            word = bits.put(word, edges[random.below(edges.len())]);
-        }
-    }
-    word
-}

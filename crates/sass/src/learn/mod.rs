@@ -14,6 +14,7 @@ mod culprit;
 pub mod dump;
 mod emit;
 mod form;
+mod habits;
 mod opcode;
 mod oracle;
 mod random;
@@ -28,9 +29,9 @@ pub use compare::compare;
 pub use oracle::{Nvdisasm, Oracle};
 pub use report::{Example, Fault, Group, Report};
 
-use crate::table::{Form, OPCODE_MASK, Table, opcode_bits};
-use compare::{random_words, random_words_of, sparse};
-use emit::{Habit, Sets, adopted_line, form_line};
+use crate::table::{Form, OPCODE_MASK, Piece, Table, opcode, opcode_bits};
+use compare::{random_words, random_words_of};
+use emit::{Sets, adopted_line, form_line};
 use opcode::{Learned, Learner, QUIET};
 use oracle::Meeting;
 use random::Random;
@@ -199,7 +200,8 @@ fn joined(sets: &Sets, lines: &[String]) -> String {
     table
 }
 
-/// Learns these opcodes. Where the forms of one of the `known` tables are right, they are taken over. `note` hears of progress.
+/// Learns these opcodes. Where the forms of one of the `known` tables are right, they are taken over; their splits are
+/// followed. `note` hears of progress.
 pub fn learn(
     oracle: &dyn Oracle,
     opcodes: &[usize],
@@ -213,21 +215,23 @@ pub fn learn(
     let all = opcodes;
     let opcodes: Vec<usize> = all.iter().copied().filter(|it| !adopted.contains_key(it)).collect();
     let meeting = Meeting::new(oracle, opcodes.len());
-    type Found = (Vec<Learned>, Vec<Vec<Habit>>);
+    type Found = (Vec<Learned>, Vec<Result<Table, String>>);
     let found: Mutex<HashMap<usize, Result<Found, String>>> = Mutex::default();
     std::thread::scope(|scope| {
         for (who, &opcode) in opcodes.iter().enumerate() {
             let (meeting, found, opcodes) = (&meeting, &found, &opcodes);
+            let split = tables.iter().find_map(|it| it.splits.get(&opcode)).copied().unwrap_or_default();
             let work = move || {
-                let mut learner = Learner::new(meeting, who, opcode);
+                let mut learner = Learner::new(meeting, who, opcode, split);
                 let result =
                     std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| -> Result<Found, String> {
                         let forms = learner.learn()?;
-                        let habits = forms
-                            .iter()
-                            .map(|it| habits(&mut learner, it))
-                            .collect::<Result<Vec<_>, String>>()?;
-                        Ok((forms, habits))
+                        let tables = forms.iter().map(|it| settled(&mut learner, it)).collect::<Result<
+                            Vec<_>,
+                            String,
+                        >>(
+                        )?;
+                        Ok((forms, tables))
                     }))
                     .unwrap_or_else(|_| Err(format!("the learner of opcode {opcode:#x} panicked")));
                 found.lock().expect("no learner panics while it holds the lock").insert(opcode, result);
@@ -258,22 +262,22 @@ pub fn learn(
             );
             continue;
         }
-        let (forms, habits) = match found.remove(&opcode).expect("every learner leaves its result") {
+        let (forms, settled) = match found.remove(&opcode).expect("every learner leaves its result") {
             Ok(it) => it,
             Err(error) => {
                 open.push(format!("{opcode:#05x}: {error}"));
                 continue;
             }
         };
-        for (learned, habits) in forms.iter().zip(&habits) {
+        for (learned, settled) in forms.iter().zip(settled) {
             if learned.wrong_text + learned.wrong_legality > 0 {
                 lines.push(format!(
                     "# Not fully known: of {} random words {} have another text, of {} it is wrong that they are legal or not.",
                     learned.tried, learned.wrong_text, learned.wrong_legality
                 ));
             }
-            match form_line(opcode, learned, habits, &mut sets) {
-                Ok(line) => lines.push(line),
+            match settled {
+                Ok(table) => lines.push(adopted_line(opcode, &table, &table.forms[0], &mut sets)),
                 Err(error) => open.push(format!("{opcode:#05x}: {error}")),
             }
             if learned.wrong_text + learned.wrong_legality > 0 {
@@ -290,46 +294,49 @@ pub fn learn(
     Ok(Outcome { table: joined(&sets, &lines), open, asked: meeting.asked().0 })
 }
 
-/// How each of the form's memory operands treats RZ and 0: of all ways the one that reads random words best.
-fn habits(learner: &mut Learner<'_>, learned: &Learned) -> Result<Vec<Habit>, String> {
-    const WORDS: usize = 300;
-    let opens = learned.draft.tokens.iter().filter(|it| *it == "[").count();
-    let mut best = vec![Habit::default(); opens];
-    let opcode = learner.opcode;
-    let table = |habits: &[Habit]| -> Option<Table> {
-        let mut sets = Sets::default();
-        // What cannot be put into a table is reported when the form is.
-        let line = form_line(opcode, learned, habits, &mut sets).ok().filter(|it| it.contains("{mem "))?;
-        Table::read(&joined(&sets, &[line])).ok()
+/// A learned form as a table, its memory operands with the habits that read random words best; or what of it no table can have.
+fn settled(learner: &mut Learner<'_>, learned: &Learned) -> Result<Result<Table, String>, String> {
+    let mut sets = Sets::default();
+    let line = match form_line(learner.opcode, learned, &mut sets) {
+        Ok(line) => line,
+        Err(error) => return Ok(Err(error)),
     };
-    let Some(plain) = table(&best) else { return Ok(best) };
-    let words: Vec<u128> = random_words_of(&plain, 0, WORDS, &mut learner.random)
-        .into_iter()
-        .map(|word| sparse(&plain, 0, word, &mut learner.random))
-        .filter(|&it| learned.draft.matches(it))
-        .collect();
+    let mut table = Table::read(&joined(&sets, &[line]))?;
+    let words = habits::words(&table, 0, &mut learner.random);
+    let words: Vec<u128> = words.into_iter().filter(|&it| learned.draft.matches(it)).collect();
     let answers = learner.ask(words.clone())?;
-    let wrong = |table: &Table| {
-        let said = |(&word, answer): (&u128, &oracle::Answer)| {
-            let (theirs, address) = answer.as_ref()?;
-            let mut text = String::new();
-            table.print(table.form_of(word)?, word, *address, &mut text, |_, _| false);
-            (text != *theirs).then_some(())
-        };
-        words.iter().zip(&answers).filter_map(said).count()
-    };
-    let mut least = wrong(&plain);
-    for open in 0..opens {
-        for way in Habit::ALL {
-            let habits = [&best[..open], &[way], &best[open + 1..]].concat();
-            let Some(table) = table(&habits) else { continue };
-            let wrong = wrong(&table);
-            if wrong < least {
-                (best, least) = (habits, wrong);
-            }
-        }
+    habits::settle(&mut table, 0, &words, &answers);
+    Ok(Ok(table))
+}
+
+/// The table in use with the habits of its memory operands asked about again.
+pub fn rehabit(oracle: &dyn Oracle, arch: crate::Arch) -> Result<String, String> {
+    let mut table = Table::read(crate::isa::text(arch))?;
+    let mut random = Random::new(5);
+    let forms: Vec<usize> = (0..table.forms.len())
+        .filter(|&at| table.forms[at].pieces.iter().any(|it| matches!(it, Piece::Memory(_))))
+        .collect();
+    let words: Vec<Vec<u128>> = forms.iter().map(|&at| habits::words(&table, at, &mut random)).collect();
+    let texts = oracle.ask(&words.concat(), 0)?;
+    let mut texts = texts.into_iter().zip(0..).map(|(text, at)| Some((text?, 16 * at)));
+    for (&at, words) in forms.iter().zip(&words) {
+        let texts: Vec<oracle::Answer> = texts.by_ref().take(words.len()).collect();
+        habits::settle(&mut table, at, words, &texts);
     }
-    Ok(best)
+    let mut sets = Sets::default();
+    let lines = crate::isa::text(arch).lines().filter(|it| !it.starts_with("set ") && !it.is_empty());
+    let mut at = 0;
+    let lines: Vec<String> = lines
+        .map(|line| {
+            if !line.starts_with("form ") {
+                return line.to_string();
+            }
+            let form = &table.forms[at];
+            at += 1;
+            adopted_line(opcode(form.value), &table, form, &mut sets)
+        })
+        .collect();
+    Ok(joined(&sets, &lines))
 }
 
 /// The table in use with `rest` bits from a compiler's words: those that most words of a form have where their text does not say.
@@ -382,14 +389,14 @@ impl Checked {
     }
 }
 
-/// Learns opcodes from nothing but the oracle, and puts what comes out beside the table in use.
+/// Learns opcodes from nothing but the oracle and the hints, and puts what comes out beside the table in use.
 pub fn check(
     oracle: &dyn Oracle,
     arch: crate::Arch,
     opcodes: &[usize],
     note: &(dyn Fn(&str) + Sync),
 ) -> Result<Vec<Checked>, String> {
-    let learned = Table::read(&learn(oracle, opcodes, &[], note)?.table)?;
+    let learned = Table::read(&learn(oracle, opcodes, &[crate::isa::hints(arch).to_string()], note)?.table)?;
     let forms = |table: &Table, opcode: usize| {
         let mut sets = Sets::default();
         let lines: Vec<String> = table

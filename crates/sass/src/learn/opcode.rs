@@ -45,19 +45,22 @@ pub(crate) struct Learner<'a> {
     pub(crate) who: usize,
     pub(crate) opcode: usize,
     pub(crate) random: Random,
-    /// Rounds that this opcode may still take.
+    /// Bits of which every code is learned by itself.
+    split: Bits,
+    /// Rounds that may still be taken.
     patience: usize,
     pool: Vec<(u128, String, u64)>,
     style: Style,
 }
 
 impl<'a> Learner<'a> {
-    pub(crate) fn new(meeting: &'a Meeting<'a>, who: usize, opcode: usize) -> Learner<'a> {
+    pub(crate) fn new(meeting: &'a Meeting<'a>, who: usize, opcode: usize, split: Bits) -> Learner<'a> {
         Learner {
             meeting,
             who,
             opcode,
             random: Random::new(opcode as u64 + 1),
+            split,
             patience: OPCODE_PATIENCE,
             pool: Vec::new(),
             style: Style::default(),
@@ -85,7 +88,21 @@ impl<'a> Learner<'a> {
     pub(crate) fn learn(&mut self) -> Result<Vec<Learned>, String> {
         self.sample()?;
         let mut forms = Vec::new();
-        let mut open: Vec<Condition> = vec![(OPCODE_MASK, opcode_bits(self.opcode))];
+        let split = self.split;
+        for code in 0..1u64 << split.width() {
+            self.patience = OPCODE_PATIENCE;
+            let value = split.put(opcode_bits(self.opcode), code);
+            forms.extend(self.forms((OPCODE_MASK | split.mask(), value))?);
+        }
+        // A form that was split off has a narrower condition and was learned later.
+        forms.sort_by_key(|it| std::cmp::Reverse(it.draft.mask.count_ones()));
+        Ok(forms)
+    }
+
+    /// All forms of the words of a condition.
+    fn forms(&mut self, all: Condition) -> Result<Vec<Learned>, String> {
+        let mut forms = Vec::new();
+        let mut open: Vec<Condition> = vec![all];
         let mut taken: Vec<Condition> = Vec::new();
         while let Some(condition) = open.pop() {
             let inside =
@@ -107,8 +124,6 @@ impl<'a> Learner<'a> {
                 break;
             }
         }
-        // A form that was split off has a narrower condition and was learned later.
-        forms.sort_by_key(|it| std::cmp::Reverse(it.draft.mask.count_ones()));
         Ok(forms)
     }
 
@@ -365,6 +380,7 @@ impl<'a> Learner<'a> {
             let special = (draft.mask | 1 << bit, draft.value & !(1 << bit) | !draft.base & 1 << bit);
             set_apart(special, excluded, open);
         }
+        self.without_number(draft, excluded, open)?;
         // Bits that edit the same token belong together.
         let mut joined: Vec<(u128, BTreeSet<u16>)> = Vec::new();
         for (mut mask, mut places) in groups {
@@ -380,6 +396,26 @@ impl<'a> Learner<'a> {
         }
         let masks: Vec<u128> = joined.iter().map(|it| it.0).collect();
         self.add_listed(draft, &masks, excluded, open)
+    }
+
+    /// Numbers that are not printed where they are 0 make a form without them.
+    fn without_number(
+        &mut self,
+        draft: &Draft,
+        excluded: &mut Vec<Condition>,
+        open: &mut Vec<Condition>,
+    ) -> Result<(), String> {
+        let numbers: Vec<Bits> = draft.components.iter().map(|it| it.bits).collect();
+        let answers = self.ask(numbers.iter().map(|bits| bits.put(draft.base, 0)).collect())?;
+        let shape = skeleton(&draft.tokens);
+        for (bits, answer) in numbers.iter().zip(answers) {
+            if let Some((text, address)) = answer
+                && skeleton(&tokens(&text, address, &draft.style)) != shape
+            {
+                set_apart((draft.mask | bits.mask(), bits.put(draft.value, 0)), excluded, open);
+            }
+        }
+        Ok(())
     }
 
     /// Codes that are illegal in the base but legal where all registers are RZ and all numbers 0: they are set apart.
