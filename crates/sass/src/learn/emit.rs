@@ -382,7 +382,8 @@ fn memory(inside: &[Item], sets: &mut Sets) -> Result<Item, String> {
                 None if name == "RZ" || name == "URZ" => zero = Some(name.as_str()),
                 _ => {
                     // Always the same: a set over a bit that the opcode settles.
-                    let suffix = suffix.map_or("", |it| if let Item::Text(it) = it { it.as_str() } else { "" });
+                    let suffix =
+                        suffix.map_or("", |it| if let Item::Text(it) = it { it.as_str() } else { "" });
                     let always = vec![Some(format!("{name}{suffix}")); 2];
                     register = Some(Bits::of_mask(1).expect("a run"));
                     let _ = write!(text, " r:{}@0", sets.name(&always));

@@ -1,8 +1,8 @@
 //! How memory operands treat what stands for nothing, RZ and 0: found by trying all ways that the notation has on words that have
 //! them.
 
-use super::random::Random;
 use super::compare::random_words_of;
+use super::random::Random;
 use crate::bits::Bits;
 use crate::table::{Memory, Piece, Table};
 
