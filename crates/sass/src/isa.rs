@@ -20,9 +20,9 @@ pub(crate) fn text(arch: Arch) -> &'static str {
     }
 }
 
-/// What the learner is told of an architecture.
-pub(crate) fn hints(arch: Arch) -> &'static str {
-    match arch {
+/// What the learner is told: of all architectures, and of one.
+pub(crate) fn hints(arch: Arch) -> [&'static str; 2] {
+    let own = match arch {
         Arch::Sm75 => include_str!("../isa/hints/sm_75.sass"),
         Arch::Sm80 => include_str!("../isa/hints/sm_80.sass"),
         Arch::Sm86 => include_str!("../isa/hints/sm_86.sass"),
@@ -30,7 +30,8 @@ pub(crate) fn hints(arch: Arch) -> &'static str {
         Arch::Sm90 => include_str!("../isa/hints/sm_90.sass"),
         Arch::Sm100 => include_str!("../isa/hints/sm_100.sass"),
         Arch::Sm120 => include_str!("../isa/hints/sm_120.sass"),
-    }
+    };
+    [own, include_str!("../isa/hints/all.sass")]
 }
 
 pub(crate) fn table(arch: Arch) -> &'static Table {

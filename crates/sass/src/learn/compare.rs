@@ -8,7 +8,8 @@ use crate::arch::Arch;
 use crate::table::{OPCODE_MASK, Piece, Table, opcode_bits};
 
 /// Compares the table in use with the oracle on random words: `each` for every form, half of them drawn from the table's
-/// codes and half of random bits, and one of random bits for every opcode that has no form. What comes out is added to the report.
+/// codes and half of random bits; and words of random bits for every opcode, a quarter as many where it has forms, one where it has
+/// none. What comes out is added to the report.
 pub fn compare(
     oracle: &dyn Oracle,
     arch: Arch,
@@ -20,8 +21,11 @@ pub fn compare(
     let table = arch.table();
     let mut words = random_words(table, each, seed);
     let mut random = Random::new(seed ^ 0xadd);
-    for opcode in (0..8192).filter(|&it| table.forms_of(it).is_empty()) {
-        words.push(random.bits128() & ANY | opcode_bits(opcode) | QUIET | 1 << 109 | 1 << 105);
+    for opcode in 0..8192 {
+        for _ in 0..if table.forms_of(opcode).is_empty() { 1 } else { each / 4 } {
+            let bits = random.bits128() & [random.bits128(), u128::MAX][random.below(2)];
+            words.push(bits & ANY | opcode_bits(opcode) | QUIET | 1 << 109 | 1 << 105);
+        }
     }
     let words: Vec<(u128, u64)> = words.into_iter().map(|it| (it, 1)).collect();
     report.words += words.len();

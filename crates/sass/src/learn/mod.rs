@@ -185,22 +185,28 @@ pub fn renew(oracle: &dyn Oracle, known: &str, learned: &str) -> Result<Outcome,
                 if known.forms_of(opcode).is_empty() { &tables[0] } else { known }
             }
         };
-        let forms = table.forms_of(opcode);
-        lines.extend(forms.map(|at| {
-            let rest = settled_rest(table, at, &tables[1]);
-            adopted_line(opcode, table, &Form { rest, ..table.forms[at].clone() }, &mut sets)
-        }));
+        for at in table.forms_of(opcode) {
+            let mut form = table.forms[at].clone();
+            form.rest |= inherited(&tables[1], &form) & !(form.mask | form.shown());
+            lines.push(adopted_line(opcode, table, &form, &mut sets));
+        }
     }
     Ok(Outcome { table: joined(&sets, &lines), open, asked: 0 })
 }
 
-/// The `rest` bits of a form, or those of the forms that another table has for its words: learning does not tell them.
-fn settled_rest(table: &Table, at: usize, other: &Table) -> u128 {
-    const WORDS: usize = 16;
-    let form = &table.forms[at];
-    let words = random_words_of(table, at, WORDS, &mut Random::new(at as u64));
-    let known = words.iter().filter_map(|&it| other.form_of(it)).map(|it| other.forms[it as usize].rest);
-    if form.rest != 0 { form.rest } else { known.max().unwrap_or(0) & !form.mask }
+/// The `rest` bits that a known table has for most words of a form: they come from compiled code, which the oracle does not show.
+fn inherited(known: &Table, form: &Form) -> u128 {
+    const WORDS: usize = 64;
+    let mut random = Random::new(5);
+    let mut votes: HashMap<u128, usize> = HashMap::new();
+    for _ in 0..WORDS {
+        let word =
+            random.bits128() & ((1 << 105) - 1) & !form.mask | form.value | QUIET | 1 << 109 | 1 << 105;
+        if let Some(at) = known.form_of(word) {
+            *votes.entry(known.forms[at as usize].rest).or_default() += 1;
+        }
+    }
+    votes.into_iter().max_by_key(|&(rest, count)| (count, rest)).map_or(0, |it| it.0)
 }
 
 /// The text of a table.
@@ -382,6 +388,11 @@ pub fn settle(arch: crate::Arch, words: &[u128]) -> String {
     text
 }
 
+/// What is known of an architecture that its learner does not find by itself, as tables to go by.
+pub fn hints(arch: crate::Arch) -> Vec<String> {
+    crate::isa::hints(arch).map(str::to_string).to_vec()
+}
+
 /// An opcode learned again.
 #[derive(Clone, Debug)]
 pub struct Checked {
@@ -408,7 +419,7 @@ pub fn check(
     opcodes: &[usize],
     note: &(dyn Fn(&str) + Sync),
 ) -> Result<Vec<Checked>, String> {
-    let learned = Table::read(&learn(oracle, opcodes, &[crate::isa::hints(arch).to_string()], note)?.table)?;
+    let learned = Table::read(&learn(oracle, opcodes, &hints(arch), note)?.table)?;
     let forms = |table: &Table, opcode: usize| {
         let mut sets = Sets::default();
         let lines: Vec<String> = table
