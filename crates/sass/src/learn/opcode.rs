@@ -398,21 +398,22 @@ impl<'a> Learner<'a> {
         self.add_listed(draft, &masks, excluded, open)
     }
 
-    /// Numbers that are not printed where they are 0 make a form without them.
+    /// Numbers that are not printed where all their bits are 0, or all 1, make a form without them.
     fn without_number(
         &mut self,
         draft: &Draft,
         excluded: &mut Vec<Condition>,
         open: &mut Vec<Condition>,
     ) -> Result<(), String> {
-        let numbers: Vec<Bits> = draft.components.iter().map(|it| it.bits).collect();
-        let answers = self.ask(numbers.iter().map(|bits| bits.put(draft.base, 0)).collect())?;
+        let numbers: Vec<(Bits, u64)> =
+            draft.components.iter().flat_map(|it| [(it.bits, 0), (it.bits, u64::MAX)]).collect();
+        let answers = self.ask(numbers.iter().map(|(bits, value)| bits.put(draft.base, *value)).collect())?;
         let shape = skeleton(&draft.tokens);
-        for (bits, answer) in numbers.iter().zip(answers) {
+        for ((bits, value), answer) in numbers.iter().zip(answers) {
             if let Some((text, address)) = answer
                 && skeleton(&tokens(&text, address, &draft.style)) != shape
             {
-                set_apart((draft.mask | bits.mask(), bits.put(draft.value, 0)), excluded, open);
+                set_apart((draft.mask | bits.mask(), bits.put(draft.value, *value)), excluded, open);
             }
         }
         Ok(())
