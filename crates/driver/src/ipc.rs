@@ -6,10 +6,10 @@
 use crate::context::Context;
 use crate::device::Process;
 use crate::error::{Error, Result};
-use crate::lock;
 use crate::memory::MemoryKind;
-use crate::pool::{Pool, Sharing};
+use crate::pool::{Origin, Pool, Sharing};
 use crate::stream::{Operation, Stream};
+use crate::{Driver, Id, lock};
 use machine::memory::DeviceMemory;
 use machine::memory::shared::{Shared, identity};
 use std::collections::HashMap;
@@ -63,6 +63,15 @@ impl Imports {
     }
 }
 
+impl Driver {
+    /// Lets other processes use an allocation of a pool that they share: where it is, and the pool.
+    pub fn export_pooled(&self, address: u64) -> Result<(Shared, Id)> {
+        let shares = |pool: &Arc<Pool>| pool.sharing() == Sharing::Exported;
+        let pool = self.pool_of(address).filter(shares).ok_or(Error::InvalidValue)?;
+        Ok((pool.memory().share(address)?, pool.id()))
+    }
+}
+
 impl Context {
     /// Lets other processes use the allocation around an address; waits for the context's work.
     pub fn export_memory(&self, address: u64) -> Result<Shared> {
@@ -78,24 +87,14 @@ impl Context {
         Ok(memory.share(known.address)?)
     }
 
-    /// Lets other processes use an allocation of a pool that they share; waits for the context's work.
-    pub fn export_pooled(&self, address: u64) -> Result<Shared> {
-        self.usable()?;
-        let shares = |pool: &Arc<Pool>| pool.sharing() == Sharing::Exported;
-        self.pool_of(address).filter(shares).ok_or(Error::InvalidValue)?;
-        self.drain()?;
-        let memory = self.device().process().memory_of(address).ok_or(Error::InvalidValue)?;
-        Ok(memory.share(address)?)
-    }
-
     /// The address of an allocation of another process, which is `bytes` long; the same for one that is open already.
     pub fn import_memory(&self, file: OwnedFd, bytes: u64) -> Result<u64> {
         self.import(self.machine().memory(), None, file, bytes)
     }
 
-    /// The same for one of a pool of another process.
-    pub fn import_pooled(&self, pool: &Arc<Pool>, file: OwnedFd, bytes: u64) -> Result<u64> {
-        if pool.sharing() != Sharing::Imported {
+    /// The same for one of a pool of another process, which has to be this one.
+    pub fn import_pooled(&self, pool: &Arc<Pool>, origin: Origin, file: OwnedFd, bytes: u64) -> Result<u64> {
+        if pool.sharing() != Sharing::Imported(origin) {
             return Err(Error::InvalidValue);
         }
         self.import(pool.memory(), Some(pool), file, bytes)
@@ -149,7 +148,7 @@ impl Context {
 
     /// Undoes one [`Context::import_pooled`] at a place in a stream's order; whether there is such an allocation.
     pub(crate) fn close_imported_async(&self, address: u64, stream: &Arc<Stream>) -> Result<bool> {
-        if self.pool_of(address).is_none_or(|pool| pool.sharing() != Sharing::Imported) {
+        if self.pool_of(address).is_none_or(|pool| !pool.sharing().imported()) {
             return Ok(false);
         }
         let process = Arc::clone(self.device().process());

@@ -56,7 +56,23 @@ pub enum Sharing {
     /// This one, and others that it lets use what it allocates.
     Exported,
     /// Another one, which lets this one use what it allocates.
-    Imported,
+    Imported(Origin),
+}
+
+/// What tells a pool from all others of the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// The process that made it.
+    pub process: u32,
+    /// What it is there.
+    pub id: Id,
+}
+
+impl Sharing {
+    /// Whether a pool is another process's.
+    pub fn imported(self) -> bool {
+        matches!(self, Self::Imported(_))
+    }
 }
 
 /// What a pool may do, and what it has done.
@@ -251,7 +267,7 @@ impl Driver {
 
     /// Sets it.
     pub fn set_current_pool(&self, home: Home, pool: &Arc<Pool>) -> Result<()> {
-        if pool.home != home || pool.sharing == Sharing::Imported {
+        if pool.home != home || pool.sharing.imported() {
             return Err(Error::InvalidValue);
         }
         self.at(home, |place| place.current = Arc::clone(pool))
@@ -312,7 +328,7 @@ impl Pool {
 
     /// That this process has made it.
     fn own(&self) -> Result<()> {
-        if self.sharing == Sharing::Imported { Err(Error::InvalidValue) } else { Ok(()) }
+        if self.sharing.imported() { Err(Error::InvalidValue) } else { Ok(()) }
     }
 
     /// Whether a device has been given its memory, or has it anyway. Page-locked and managed memory can be used by all
@@ -378,13 +394,13 @@ impl Pool {
         let room = self.most - statistics.reserved.min(self.most);
         let mut error = Error::OutOfMemory;
         if bytes <= room {
-            match self.memory.allocate(bytes) {
+            match self.reserve(bytes) {
                 Ok(address) => {
                     statistics.reserve(bytes);
                     statistics.take(bytes);
                     return Ok((address, bytes, None));
                 }
-                Err(refused) => error = refused.into(),
+                Err(refused) => error = refused,
             }
         }
         // There is no other memory: any that is large enough, or else give back what is unused and try once more.
@@ -401,10 +417,23 @@ impl Pool {
         if bytes > self.most - state.statistics.reserved.min(self.most) {
             return Err(error);
         }
-        let address = self.memory.allocate(bytes)?;
+        let address = self.reserve(bytes)?;
         state.statistics.reserve(bytes);
         state.statistics.take(bytes);
         Ok((address, bytes, None))
+    }
+
+    /// Memory that the pool has not had before. That of a pool which other processes use becomes theirs right away: later
+    /// there may be work that writes to it, which an export would have to wait for.
+    fn reserve(&self, bytes: u64) -> Result<u64> {
+        let address = self.memory.allocate(bytes)?;
+        if self.sharing == Sharing::Exported
+            && let Err(error) = self.memory.share(address)
+        {
+            self.memory.free(address)?;
+            return Err(error.into());
+        }
+        Ok(address)
     }
 
     /// Takes memory back that was freed at a place.

@@ -10,8 +10,8 @@ use crate::pointers::{get, put};
 use crate::state::{EVENTS, POOLS, current, driver};
 use crate::sys::*;
 use driver::event::Event;
-use driver::pool::{Home, Pool, Sharing};
-use driver::{Error, Result};
+use driver::pool::{Home, Origin, Pool, Sharing};
+use driver::{Error, Id, Result};
 use machine::memory::shared::{Shared, identity};
 use rustix::fs::{MemfdFlags, memfd_create};
 use std::ffi::{c_char, c_int, c_ulonglong, c_void};
@@ -32,16 +32,18 @@ const POOL: &[u8; 8] = b"wl-pool\0";
 struct Named {
     process: u32,
     shared: Shared,
+    /// The pool of that process that the allocation is of; 0 for those of none.
+    pool: u64,
 }
 
 impl Named {
     fn of_here(shared: Shared) -> Self {
-        Self { process: std::process::id(), shared }
+        Self { process: std::process::id(), shared, pool: 0 }
     }
 
     fn encode(&self, kind: &[u8; 8]) -> [u8; BYTES] {
         let Shared { descriptor, identity, bytes } = self.shared;
-        let numbers = [u64::from(self.process), descriptor as u64, identity, bytes];
+        let numbers = [u64::from(self.process), descriptor as u64, identity, bytes, self.pool];
         let mut handle = [0; BYTES];
         let text = kind.iter().copied().chain(numbers.into_iter().flat_map(u64::to_le_bytes));
         for (place, byte) in handle.iter_mut().zip(text) {
@@ -52,10 +54,11 @@ impl Named {
 
     fn decode(handle: [u8; BYTES], kind: &[u8; 8]) -> Result<Self> {
         let (words, _) = handle.as_chunks::<8>();
-        let [process, descriptor, identity, size] = [1, 2, 3, 4].map(|i: usize| u64::from_le_bytes(words[i]));
+        let number = |i: usize| u64::from_le_bytes(words[i]);
+        let [process, descriptor, identity, size, pool] = [1, 2, 3, 4, 5].map(number);
         match (u32::try_from(process), i32::try_from(descriptor)) {
             (Ok(process), Ok(descriptor)) if &words[0] == kind && size > 0 => {
-                Ok(Self { process, shared: Shared { descriptor, identity, bytes: size } })
+                Ok(Self { process, shared: Shared { descriptor, identity, bytes: size }, pool })
             }
             _ => Err(Error::InvalidValue),
         }
@@ -85,34 +88,40 @@ fn bytes(handle: [c_char; BYTES]) -> [u8; BYTES] {
     handle.map(|character| character as u8)
 }
 
-/// A file that says of a pool whose memory it has.
+/// A file that says of a pool which it is, and whose memory it has.
 fn file_of(pool: &Pool) -> Result<OwnedFd> {
-    let home = match pool.home() {
+    let [kind, number] = match pool.home() {
         Home::Device(ordinal) => [0, ordinal as u64],
         Home::Host(None) => [1, 0],
         Home::Host(Some(node)) => [2, node as u64],
         Home::Managed(_) => return Err(Error::NotSupported),
     };
+    let numbers = [u64::from(std::process::id()), pool.id().0, kind, number];
     let file =
         File::from(memfd_create("warploom-pool", MemfdFlags::CLOEXEC).map_err(|_| Error::OperatingSystem)?);
-    let text: Vec<u8> = POOL.iter().copied().chain(home.into_iter().flat_map(u64::to_le_bytes)).collect();
+    let text: Vec<u8> = POOL.iter().copied().chain(numbers.into_iter().flat_map(u64::to_le_bytes)).collect();
     file.write_all_at(&text, 0).map_err(|_| Error::OperatingSystem)?;
     Ok(file.into())
 }
 
-/// Whose memory a pool has that a file is of.
-fn home_in(file: &File) -> Result<Home> {
-    let mut text = [0; 24];
+/// The pool that a file is of, and whose memory it has.
+fn pool_in(file: &File) -> Result<(Origin, Home)> {
+    let mut text = [0; 40];
     file.read_exact_at(&mut text, 0).map_err(|_| Error::InvalidValue)?;
     let (words, _) = text.as_chunks::<8>();
-    let (kind, number) = (u64::from_le_bytes(words[1]), u64::from_le_bytes(words[2]));
-    match (kind, i32::try_from(number)) {
-        _ if &words[0] != POOL => Err(Error::InvalidValue),
-        (0, Ok(ordinal)) => Ok(Home::Device(ordinal as usize)),
-        (1, _) => Ok(Home::Host(None)),
-        (2, Ok(node)) => Ok(Home::Host(Some(node))),
-        _ => Err(Error::InvalidValue),
+    let [process, pool, kind, number] = [1, 2, 3, 4].map(|i: usize| u64::from_le_bytes(words[i]));
+    if &words[0] != POOL {
+        return Err(Error::InvalidValue);
     }
+    let number = i32::try_from(number).map_err(|_| Error::InvalidValue)?;
+    let home = match kind {
+        0 => Home::Device(number as usize),
+        1 => Home::Host(None),
+        2 => Home::Host(Some(number)),
+        _ => return Err(Error::InvalidValue),
+    };
+    let process = u32::try_from(process).map_err(|_| Error::InvalidValue)?;
+    Ok((Origin { process, id: Id(pool) }, home))
 }
 
 api! {
@@ -140,13 +149,16 @@ api! {
             return Err(Error::InvalidValue);
         }
         let file = handed(handle)?;
-        let pool = driver()?.create_pool(home_in(&File::from(file))?, Sharing::Imported, 0)?;
+        let (origin, home) = pool_in(&File::from(file))?;
+        let pool = driver()?.create_pool(home, Sharing::Imported(origin), 0)?;
         put(out, POOLS.insert(pool.id(), pool))
     }
 
     fn cuMemPoolExportPointer(out: *mut CUmemPoolPtrExportData, address: CUdeviceptr) {
-        let shared = current()?.export_pooled(address)?;
-        put(out, CUmemPoolPtrExportData { reserved: Named::of_here(shared).encode(POOLED) })
+        // No context has to be current.
+        let (shared, pool) = driver()?.export_pooled(address)?;
+        let named = Named { pool: pool.0, ..Named::of_here(shared) };
+        put(out, CUmemPoolPtrExportData { reserved: named.encode(POOLED) })
     }
 
     fn cuMemPoolImportPointer(
@@ -155,7 +167,8 @@ api! {
         exported: *mut CUmemPoolPtrExportData,
     ) {
         let named = Named::decode(get(exported)?.reserved, POOLED)?;
-        put(out, current()?.import_pooled(&POOLS.get(pool)?, named.open()?, named.shared.bytes)?)
+        let origin = Origin { process: named.process, id: Id(named.pool) };
+        put(out, current()?.import_pooled(&POOLS.get(pool)?, origin, named.open()?, named.shared.bytes)?)
     }
 
     fn cuIpcGetMemHandle(out: *mut CUipcMemHandle, address: CUdeviceptr) {
@@ -202,9 +215,9 @@ mod tests {
     #[test]
     fn handles_say_what_they_name() {
         let shared = Shared { descriptor: 9, identity: 1 << 40, bytes: 4096 };
-        let handle = Named { process: 77, shared }.encode(MEMORY);
+        let handle = Named { process: 77, shared, pool: 3 }.encode(MEMORY);
         let found = Named::decode(handle, MEMORY).unwrap();
-        assert_eq!((found.process, found.shared), (77, shared));
+        assert_eq!((found.process, found.shared, found.pool), (77, shared, 3));
         assert!(Named::decode(handle, EVENT).is_err());
         assert!(Named::decode([0; BYTES], MEMORY).is_err());
         assert_eq!(bytes(characters(handle)), handle);

@@ -1,6 +1,9 @@
 /* A pool whose memory another process uses. The two are forked apart before either has a driver. */
 #define _GNU_SOURCE
 #include "memory.h"
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -10,6 +13,8 @@ typedef struct {
     unsigned char bytes[64];
 } Exported;
 CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool *, void *, unsigned, uint64_t);
+CUresult cuCtxPushCurrent_v2(CUcontext);
+CUresult cuMemsetD32Async(CUdeviceptr, unsigned, size_t, CUstream);
 CUresult cuMemPoolExportPointer(Exported *, CUdeviceptr);
 CUresult cuMemPoolImportPointer(CUdeviceptr *, CUmemoryPool, Exported *);
 
@@ -37,21 +42,36 @@ static int receive_file(int socket) {
     return file;
 }
 
+static void send_pool(int socket, CUmemoryPool pool) {
+    int file;
+    OK(cuMemPoolExportToShareableHandle(&file, pool, POSIX_FILE, 0));
+    send_file(socket, file);
+    close(file);
+}
+
+static void wait_for(void *open) {
+    while (!*(atomic_bool *)open) sched_yield();
+}
+
 static int importer(int socket) {
-    CUmemoryPool pool;
+    CUmemoryPool pool, wrong;
     CUdeviceptr words, again, other;
     Exported exported;
     unsigned found[2];
     uint64_t value;
     begin();
-    int file = receive_file(socket);
+    int strange = receive_file(socket), file = receive_file(socket);
     EXPECT(1, cuMemPoolImportFromShareableHandle(&pool, (void *)(intptr_t)socket, POSIX_FILE, 0));
     OK(cuMemPoolImportFromShareableHandle(&pool, (void *)(intptr_t)file, POSIX_FILE, 0));
     close(file);
+    OK(cuMemPoolImportFromShareableHandle(&wrong, (void *)(intptr_t)strange, POSIX_FILE, 0));
+    close(strange);
     EXPECT(1, cuMemPoolGetAttribute(pool, 5, &value));
     EXPECT(1, cuMemAllocFromPoolAsync(&other, 100, pool, NULL));
     EXPECT(1, cuMemPoolExportToShareableHandle(&file, pool, POSIX_FILE, 0));
     TRUE(read(socket, &exported, sizeof exported) == sizeof exported);
+    EXPECT(1, cuMemPoolImportPointer(&words, wrong, &exported));
+    OK(cuMemPoolDestroy(wrong));
     OK(cuMemPoolImportPointer(&words, pool, &exported));
     OK(cuMemPoolImportPointer(&again, pool, &exported));
     OK(cuMemcpyDtoH_v2(found, words + 4 * (WORDS - 2), 8));
@@ -71,20 +91,27 @@ static int importer(int socket) {
 
 static void exporter(int socket, unsigned place) {
     PoolProps props = {.alloc_type = 1, .handle_types = POSIX_FILE, .location = {place, 0}, .max_size = 2 * MIB};
-    CUmemoryPool pool;
+    CUmemoryPool pool, strange;
     CUdeviceptr words;
     Exported exported;
+    atomic_bool open = false;
     unsigned found = 0;
-    int file;
     char done;
+    OK(cuMemPoolCreate(&strange, &props));
     OK(cuMemPoolCreate(&pool, &props));
-    OK(cuMemPoolExportToShareableHandle(&file, pool, POSIX_FILE, 0));
-    send_file(socket, file);
-    close(file);
+    send_pool(socket, strange);
+    send_pool(socket, pool);
     OK(cuMemAllocFromPoolAsync(&words, 4 * WORDS, pool, NULL));
     OK(cuMemPoolSetAccess(pool, &USABLE, 1));
-    OK(cuMemsetD32_v2(words, 5, WORDS));
+    /* A pointer is exported while the stream is held up. */
+    OK(cuLaunchHostFunc(NULL, wait_for, &open));
+    OK(cuMemsetD32Async(words, 5, WORDS, NULL));
+    CUcontext none;
+    OK(cuCtxPopCurrent_v2(&none));
     OK(cuMemPoolExportPointer(&exported, words));
+    OK(cuCtxPushCurrent_v2(none));
+    open = true;
+    OK(cuStreamSynchronize(NULL));
     TRUE(write(socket, &exported, sizeof exported) == sizeof exported);
     TRUE(read(socket, &done, 1) == 1);
     OK(cuMemcpyDtoH_v2(&found, words + 4 * (WORDS - 1), 4));
@@ -92,6 +119,7 @@ static void exporter(int socket, unsigned place) {
     OK(cuMemFreeAsync(words, NULL));
     OK(cuCtxSynchronize());
     OK(cuMemPoolDestroy(pool));
+    OK(cuMemPoolDestroy(strange));
 }
 
 int main(void) {
