@@ -5,6 +5,7 @@ it so must be linked anew with ours; this does the same for a Python module.
 """
 
 import ctypes
+import os
 
 from cuda.bindings import runtime
 
@@ -30,3 +31,5 @@ runtime.cudaDeviceGetPCIBusId = _bus_id
 runtime.cudaGetDeviceCount = lambda: _number("cudaGetDeviceCount")
 runtime.cudaGetDevice = lambda: _number("cudaGetDevice")
 runtime.cudaDeviceGetAttribute = lambda attribute, device: _number("cudaDeviceGetAttribute", int(attribute), device)
+# For the processes that tests begin (sitecustomize.py).
+os.environ["WARPLOOM_PLUGINS"] = __name__

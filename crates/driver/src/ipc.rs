@@ -6,7 +6,7 @@
 use crate::context::Context;
 use crate::device::Process;
 use crate::error::{Error, Result};
-use crate::memory::MemoryKind;
+use crate::memory::{Allocation, MemoryKind};
 use crate::pool::{Origin, Pool, Sharing};
 use crate::stream::{Operation, Stream};
 use crate::{Driver, Id, lock};
@@ -70,6 +70,46 @@ impl Driver {
         let pool = self.pool_of(address).filter(shares).ok_or(Error::InvalidValue)?;
         Ok((pool.memory().share(address)?, pool.id()))
     }
+
+    /// The address of an allocation of another process's pool, which has to be this one, and which is `bytes` long; the
+    /// same for one that is open already.
+    pub fn import_pooled(&self, pool: &Arc<Pool>, origin: Origin, file: OwnedFd, bytes: u64) -> Result<u64> {
+        if pool.sharing() != Sharing::Imported(origin) {
+            return Err(Error::InvalidValue);
+        }
+        let (process, device) = (self.process(), pool.device());
+        process.import(pool.memory(), device, file, bytes, |address| {
+            process.note_pooled(pool, Allocation::new(pool.kind(), address, bytes, device));
+        })
+    }
+}
+
+impl Process {
+    /// The address of an allocation of another process, which counts for a device; a new one is noted.
+    fn import(
+        &self,
+        memory: &DeviceMemory,
+        device: usize,
+        file: OwnedFd,
+        bytes: u64,
+        note: impl FnOnce(u64),
+    ) -> Result<u64> {
+        let identity = identity(&file).map_err(|_| Error::InvalidHandle)?;
+        let mut imports = lock(&self.imports.0);
+        let mut open = imports.iter_mut();
+        let same = open.find(|(_, import)| (import.identity, import.device) == (identity, device));
+        if let Some((&address, import)) = same {
+            import.users += 1;
+            return Ok(address);
+        }
+        let address = memory.adopt(file, bytes).map_err(|error| match error.into() {
+            Error::OutOfMemory => Error::OutOfMemory,
+            _ => Error::InvalidHandle,
+        })?;
+        note(address);
+        imports.insert(address, Import { identity, device, users: 1 });
+        Ok(address)
+    }
 }
 
 impl Context {
@@ -89,48 +129,12 @@ impl Context {
 
     /// The address of an allocation of another process, which is `bytes` long; the same for one that is open already.
     pub fn import_memory(&self, file: OwnedFd, bytes: u64) -> Result<u64> {
-        self.import(self.machine().memory(), None, file, bytes)
-    }
-
-    /// The same for one of a pool of another process, which has to be this one.
-    pub fn import_pooled(&self, pool: &Arc<Pool>, origin: Origin, file: OwnedFd, bytes: u64) -> Result<u64> {
-        if pool.sharing() != Sharing::Imported(origin) {
-            return Err(Error::InvalidValue);
-        }
-        self.import(pool.memory(), Some(pool), file, bytes)
-    }
-
-    fn import(
-        &self,
-        memory: &DeviceMemory,
-        pool: Option<&Arc<Pool>>,
-        file: OwnedFd,
-        bytes: u64,
-    ) -> Result<u64> {
         self.usable()?;
-        let identity = identity(&file).map_err(|_| Error::InvalidHandle)?;
         let process = self.device().process();
-        let device = self.device().ordinal();
-        let mut imports = lock(&process.imports.0);
-        let mut open = imports.iter_mut();
-        let same = open.find(|(_, import)| (import.identity, import.device) == (identity, device));
-        if let Some((&address, import)) = same {
-            import.users += 1;
-            return Ok(address);
-        }
-        let address = memory.adopt(file, bytes).map_err(|error| match error.into() {
-            Error::OutOfMemory => Error::OutOfMemory,
-            _ => Error::InvalidHandle,
-        })?;
-        match pool {
-            Some(pool) => self.pooled_allocation(pool, address, bytes),
-            None => {
-                let allocation = self.allocation(MemoryKind::Device, address, bytes, 0);
-                lock(&process.allocations).insert(address, allocation);
-            }
-        }
-        imports.insert(address, Import { identity, device, users: 1 });
-        Ok(address)
+        process.import(self.machine().memory(), self.device().ordinal(), file, bytes, |address| {
+            let allocation = self.allocation(MemoryKind::Device, address, bytes, 0);
+            lock(&process.allocations).insert(address, allocation);
+        })
     }
 
     /// Undoes one [`Context::import_memory`]; the last one waits for the context's work.
@@ -146,7 +150,7 @@ impl Context {
         process.free(address)
     }
 
-    /// Undoes one [`Context::import_pooled`] at a place in a stream's order; whether there is such an allocation.
+    /// Undoes one [`Driver::import_pooled`] at a place in a stream's order; whether there is such an allocation.
     pub(crate) fn close_imported_async(&self, address: u64, stream: &Arc<Stream>) -> Result<bool> {
         if self.pool_of(address).is_none_or(|pool| !pool.sharing().imported()) {
             return Ok(false);

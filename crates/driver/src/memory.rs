@@ -38,9 +38,9 @@ pub struct Allocation {
     pub flags: u32,
     /// What tells it from all others.
     pub id: Id,
-    /// The context that made it.
-    pub context: Id,
-    /// The ordinal of that context's device.
+    /// The context that made it; what comes from another process's pool has none.
+    pub context: Option<Id>,
+    /// The ordinal of that context's device, or the pool's.
     pub device: usize,
     owner: Weak<Context>,
     /// Whether copies from and to it are to be over when their calls return, which they are in any case.
@@ -50,6 +50,13 @@ pub struct Allocation {
 }
 
 impl Allocation {
+    /// One of no context.
+    pub(crate) fn new(kind: MemoryKind, address: u64, bytes: u64, device: usize) -> Self {
+        let pages = (kind == MemoryKind::Managed).then(Pages::new);
+        let (id, synchronous, owner) = (Id::next(), false, Weak::new());
+        Self { kind, address, bytes, flags: 0, id, context: None, device, owner, synchronous, pages }
+    }
+
     /// Whether the memory is the driver's.
     pub(crate) fn owned(&self) -> bool {
         self.kind != MemoryKind::Registered
@@ -110,10 +117,8 @@ impl Context {
     }
 
     pub(crate) fn allocation(&self, kind: MemoryKind, address: u64, bytes: u64, flags: u32) -> Allocation {
-        let (context, device, owner) = (self.id(), self.device().ordinal(), self.this());
-        let pages = (kind == MemoryKind::Managed).then(Pages::new);
-        let (id, synchronous) = (Id::next(), false);
-        Allocation { kind, address, bytes, flags, id, context, device, owner, synchronous, pages }
+        let new = Allocation::new(kind, address, bytes, self.device().ordinal());
+        Allocation { flags, context: Some(self.id()), owner: self.this(), ..new }
     }
 
     /// Allocates rows whose starts are aligned: the address and the distance of rows.
@@ -170,7 +175,7 @@ impl Context {
         let process = self.device().process();
         let mut gone = Vec::new();
         lock(&process.allocations).retain(|_, allocation| {
-            let stays = allocation.context != self.id();
+            let stays = allocation.context != Some(self.id());
             if !stays {
                 gone.push(allocation.clone());
             }

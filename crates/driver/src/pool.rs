@@ -215,6 +215,15 @@ impl Process {
         lock(&self.pooled).get(&address).cloned()
     }
 
+    /// Notes an allocation of a pool.
+    pub(crate) fn note_pooled(&self, pool: &Arc<Pool>, allocation: Allocation) {
+        if let (Some(pages), Home::Managed(Some(best))) = (&allocation.pages, pool.home) {
+            pages.prefer(best);
+        }
+        lock(&self.pooled).insert(allocation.address, Arc::clone(pool));
+        lock(&self.allocations).insert(allocation.address, allocation);
+    }
+
     /// The pool that an allocation is of, which no longer is.
     pub(crate) fn disown(&self, address: u64) -> Option<Arc<Pool>> {
         lock(&self.pooled).remove(&address)
@@ -311,6 +320,16 @@ impl Pool {
 
     pub(crate) fn memory(&self) -> &DeviceMemory {
         &self.memory
+    }
+
+    /// What memory of it is allocated as.
+    pub(crate) fn kind(&self) -> MemoryKind {
+        self.home.kind()
+    }
+
+    /// The ordinal of the device that its memory counts for; the first one if it is not a device's.
+    pub(crate) fn device(&self) -> usize {
+        if let Home::Device(ordinal) = self.home { ordinal } else { 0 }
     }
 
     /// What it may do, and what it has done; only the process that made it knows.
@@ -474,19 +493,8 @@ impl Context {
         if let Some(marker) = wait {
             self.submit_now(stream, Operation::Wait(marker))?;
         }
-        self.pooled_allocation(&pool, address, bytes);
+        self.device().process().note_pooled(&pool, self.allocation(pool.kind(), address, bytes, 0));
         Ok(address)
-    }
-
-    /// Notes an allocation of a pool.
-    pub(crate) fn pooled_allocation(&self, pool: &Arc<Pool>, address: u64, bytes: u64) {
-        let process = self.device().process();
-        let allocation = self.allocation(pool.home.kind(), address, bytes, 0);
-        if let (Some(pages), Home::Managed(Some(best))) = (&allocation.pages, pool.home) {
-            pages.prefer(best);
-        }
-        lock(&process.pooled).insert(address, Arc::clone(pool));
-        lock(&process.allocations).insert(address, allocation);
     }
 
     /// Frees memory at a place in a stream's order. Its address is unknown to the context from now on.

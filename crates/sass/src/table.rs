@@ -90,13 +90,6 @@ pub(crate) struct Form {
     pub(crate) partial: Vec<(u32, Bits)>,
 }
 
-impl Form {
-    /// The bits of the word that the text shows.
-    pub(crate) fn shown(&self) -> u128 {
-        self.pieces.iter().fold(0, |mask, piece| mask | piece.mask())
-    }
-}
-
 /// All forms of an architecture.
 #[derive(Debug, Default)]
 pub(crate) struct Table {

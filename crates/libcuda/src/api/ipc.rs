@@ -168,7 +168,8 @@ api! {
     ) {
         let named = Named::decode(get(exported)?.reserved, POOLED)?;
         let origin = Origin { process: named.process, id: Id(named.pool) };
-        put(out, current()?.import_pooled(&POOLS.get(pool)?, origin, named.open()?, named.shared.bytes)?)
+        let (file, bytes) = (named.open()?, named.shared.bytes);
+        put(out, driver()?.import_pooled(&POOLS.get(pool)?, origin, file, bytes)?)
     }
 
     fn cuIpcGetMemHandle(out: *mut CUipcMemHandle, address: CUdeviceptr) {

@@ -28,7 +28,7 @@ fn known(address: u64) -> Result<Option<Known>> {
             start: known.address,
             bytes: known.bytes,
             id: known.id,
-            context: Some(known.context),
+            context: known.context,
             device: known.device,
             synchronous: known.synchronous,
         }));

@@ -72,7 +72,10 @@ static int importer(int socket) {
     TRUE(read(socket, &exported, sizeof exported) == sizeof exported);
     EXPECT(1, cuMemPoolImportPointer(&words, wrong, &exported));
     OK(cuMemPoolDestroy(wrong));
+    CUcontext context;
+    OK(cuCtxPopCurrent_v2(&context));
     OK(cuMemPoolImportPointer(&words, pool, &exported));
+    OK(cuCtxPushCurrent_v2(context));
     OK(cuMemPoolImportPointer(&again, pool, &exported));
     OK(cuMemcpyDtoH_v2(found, words + 4 * (WORDS - 2), 8));
     TRUE(found[0] == 5 && found[1] == 5);

@@ -187,7 +187,7 @@ pub fn renew(oracle: &dyn Oracle, known: &str, learned: &str) -> Result<Outcome,
         };
         for at in table.forms_of(opcode) {
             let mut form = table.forms[at].clone();
-            form.rest |= inherited(&tables[1], &form) & !(form.mask | form.shown());
+            form.rest |= inherited(&tables[1], &form) & !form.mask;
             lines.push(adopted_line(opcode, table, &form, &mut sets));
         }
     }
