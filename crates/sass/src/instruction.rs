@@ -173,34 +173,38 @@ impl Memory {
         if self.keep { &[] } else { &["RZ", "URZ"] }
     }
 
-    fn print(&self, table: &Table, word: u128, out: &mut String) {
+    /// Whether it always prints the same.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.register.is_none() && self.suffix.is_none() && self.uniform.is_none() && self.offset.is_none()
+    }
+
+    pub(crate) fn print(&self, table: &Table, word: u128, out: &mut String) {
         let start = out.len();
         let name = |field: Option<(u32, Bits)>| {
             let (set, bits) = field?;
             table.sets[set as usize].strings[bits.get(word) as usize].as_deref()
         };
-        let mut alone = true;
         let suffix = name(self.suffix).unwrap_or("");
         let drops = |name: &str| suffix.is_empty() && self.left_out().contains(&name);
-        if let Some(register) = name(self.register).filter(|it| !drops(it)) {
-            alone = false;
+        let register = name(self.register).filter(|it| !drops(it));
+        if let Some(register) = register {
             out.push_str(register);
             out.push_str(suffix);
         }
-        if let Some(uniform) = name(self.uniform) {
-            if !alone {
+        let join = |out: &mut String| {
+            if out.len() > start {
                 out.push('+');
             }
-            alone = false;
+        };
+        if let Some(uniform) = name(self.uniform).filter(|it| !it.is_empty()) {
+            join(out);
             out.push_str(uniform);
         }
         if let Some(bits) = self.offset {
             let value = bits.get(word);
             if value != 0 {
-                if !alone {
-                    out.push('+');
-                }
-                if alone && self.wrap || !self.signed {
+                join(out);
+                if register.is_none() && self.wrap || !self.signed {
                     print_hex(u128::from(value) << self.shift, out);
                 } else {
                     print_signed(i128::from(signed(&bits, word)) << self.shift, out);
@@ -208,7 +212,7 @@ impl Memory {
             }
         }
         if out.len() == start {
-            out.push_str(if self.none { "RZ" } else { "0x0" });
+            out.push_str(if self.none { name(self.register).unwrap_or("RZ") } else { "0x0" });
         }
     }
 }

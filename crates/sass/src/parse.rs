@@ -399,7 +399,7 @@ impl Matcher<'_> {
         let start = if joined { self.skip("+", at)? } else { at };
         self.matches(uniform, start, state, u128::MAX).into_iter().find_map(|(end, code)| {
             let state = settle(&uniform.1, code, state)?;
-            self.offset(memory, rest, end, state, true, false)
+            self.offset(memory, rest, end, state, true, wrap)
         })
     }
 

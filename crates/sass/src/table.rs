@@ -7,6 +7,7 @@
 //! - `form OPCODE [BITS=VALUE]... [rest=WORD] : TEMPLATE` is one form. Forms of one opcode are tried in their order.
 //!   BITS=VALUE are further conditions; `rest` gives bits that an assembler sets where the text does not say:
 //!   what NVIDIA's compiler has there.
+//! - `split OPCODE BITS` is for the learner: it learns every code of these bits by itself, as a form.
 //! - `#` begins a comment: how what follows is known.
 //!
 //! In a template `{NAME@BITS}` prints a set's string for the field; `{{` and `}}` are braces. These names are numbers:
@@ -14,8 +15,8 @@
 //! the next instruction), with `<<N` behind the bits where the field counts units of 2^N. `{mem ...}` is the inside of
 //! a memory operand: `r:SET@` register, `s:SET@` its suffix, `u:SET@` uniform register, `o@` signed offset or `p@`
 //! unsigned; what is RZ
-//! or 0 is left out, but RZ stays if `keep` is given. `wrap` prints an offset without register unsigned; where nothing is left stands 0x0, or RZ
-//! with `wrap` or `none`.
+//! or 0 is left out, but RZ stays if `keep` is given. `wrap` prints an offset unsigned where RZ is left out. Where nothing is left stands
+//! 0x0, or RZ (URZ where that is the register) with `none`, or with `wrap` unless `zero` is given.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -100,6 +101,8 @@ pub(crate) struct Table {
     opcodes: Vec<(u32, u32)>,
     /// The forms that a mnemonic may be.
     pub(crate) mnemonics: HashMap<Box<str>, Vec<u32>>,
+    /// The bits of an opcode whose codes are learned apart.
+    pub(crate) splits: HashMap<usize, Bits>,
 }
 
 /// The 13-bit opcode: bit 91 above bits 11-0.
@@ -187,11 +190,13 @@ impl Table {
             names.insert(name.to_string(), self.sets.len() as u32);
             self.sets.push(Set { width, strings });
             self.tries.push(OnceLock::new());
+        } else if let Some(rest) = line.strip_prefix("split ") {
+            let (opcode, bits) = rest.split_once(' ')?;
+            self.splits.insert(read_opcode(opcode)?, bits.parse().ok()?);
         } else if let Some(rest) = line.strip_prefix("form ") {
             let (head, template) = rest.split_once(" : ")?;
             let mut head = head.split(' ');
-            let opcode =
-                usize::from_str_radix(head.next()?.strip_prefix("0x")?, 16).ok().filter(|&it| it < 8192)?;
+            let opcode = read_opcode(head.next()?)?;
             let mut form = Form {
                 mask: OPCODE_MASK,
                 value: opcode_bits(opcode),
@@ -273,7 +278,7 @@ impl Table {
     }
 
     fn read_piece(&self, inside: &str, names: &HashMap<String, u32>) -> Option<Piece> {
-        if let Some(parts) = inside.strip_prefix("mem ") {
+        if let Some(parts) = inside.strip_prefix("mem").filter(|it| it.is_empty() || it.starts_with(' ')) {
             let mut memory = Memory {
                 register: None,
                 suffix: None,
@@ -285,7 +290,7 @@ impl Table {
                 wrap: false,
                 none: false,
             };
-            for part in parts.split(' ') {
+            for part in parts.split_whitespace() {
                 match part.split_once('@') {
                     Some((sign @ ("o" | "p"), bits)) => {
                         let (bits, shift) = read_shift(bits)?;
@@ -305,6 +310,7 @@ impl Table {
                     None if part == "keep" => memory.keep = true,
                     None if part == "wrap" => (memory.wrap, memory.none) = (true, true),
                     None if part == "none" => memory.none = true,
+                    None if part == "zero" => memory.none = false,
                     None => return None,
                 }
             }
@@ -360,6 +366,10 @@ impl Table {
         heads.dedup();
         heads.iter().map(|it| it.split(['.', ' ']).next().unwrap_or("").into()).collect()
     }
+}
+
+fn read_opcode(text: &str) -> Option<usize> {
+    usize::from_str_radix(text.strip_prefix("0x")?, 16).ok().filter(|&it| it < 8192)
 }
 
 fn read_shift(bits: &str) -> Option<(Bits, u8)> {

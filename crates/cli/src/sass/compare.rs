@@ -3,7 +3,7 @@
 use super::{Asked, Oracle, code};
 use crate::failure::{Exit, Failure};
 use crate::{images, terminal};
-use ::sass::learn::{Fault, Report, Verdict, compare, compare_code};
+use ::sass::learn::{Example, Fault, Report, compare, compare_code};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 use std::collections::HashMap;
@@ -13,8 +13,9 @@ use std::path::PathBuf;
 /// Compare the built-in table with nvdisasm (needs NVIDIA's nvdisasm)
 ///
 /// Without files: random words, half of them with legal codes in all fields, half of random bits, of every form alike. With
-/// files: the code in cubins, fatbins, objects, programs, libraries and archives, each different word once. The exit code is 1
-/// if anything differs.
+/// files: the code in cubins, fatbins, objects, programs, libraries and archives, each different word once. Every word that both
+/// have is also made again from its text. What differs is listed in groups: by opcode, what is wrong, and where the texts differ. The
+/// exit code is 1 if anything differs.
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
     #[command(flatten)]
@@ -28,8 +29,8 @@ pub(super) struct Arguments {
     /// Of a file's words with the same modifiers and kinds of operands, ask about so many; 0 is all
     #[arg(long, value_name = "N", default_value_t = 0, requires = "files")]
     each: usize,
-    /// How many examples of each kind of difference
-    #[arg(long, value_name = "N", default_value_t = 5)]
+    /// How many examples of each group of differences
+    #[arg(long, value_name = "N", default_value_t = 1)]
     examples: usize,
     /// Print JSON
     #[arg(long)]
@@ -51,73 +52,22 @@ fn random(arguments: &Arguments, oracle: &Oracle) -> Result<Exit, Failure> {
     let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
     let bar = ProgressBar::new(arguments.words as u64).with_style(style.progress_chars("=> "));
     bar.set_message(arch.to_string());
-    let mut all = Verdict::default();
-    let taken = |it: &Verdict| it.same + it.different.len() + it.missing.len();
+    let mut report = Report::default();
     let mut round = 0;
-    while taken(&all) < arguments.words {
-        let verdict = compare(&oracle.nvdisasm, arch, EACH, arguments.seed.wrapping_add(round << 32))
+    while report.legal < arguments.words {
+        let seed = arguments.seed.wrapping_add(round << 32);
+        let before = report.legal;
+        compare(&oracle.nvdisasm, arch, EACH, seed, arguments.examples, &mut report)
             .map_err(Failure::usage)?;
-        if taken(&verdict) == 0 {
+        if report.legal == before {
             return Err(Failure::usage(format!("nvdisasm takes none of the words made for {arch}")));
         }
-        all.same += verdict.same;
-        all.different.extend(verdict.different);
-        all.missing.extend(verdict.missing);
-        all.extra.extend(verdict.extra);
-        bar.set_position((taken(&all) as u64).min(arguments.words as u64));
+        bar.set_position((report.legal as u64).min(arguments.words as u64));
         round += 1;
     }
     bar.finish_and_clear();
-    let (different, missing, extra) = (all.different.len(), all.missing.len(), all.extra.len());
-    if arguments.json {
-        let hex = |word: u128| format!("{word:#034x}");
-        let few = arguments.examples;
-        terminal::json(&json!({
-            "arch": arch.to_string(),
-            "words": taken(&all),
-            "same": all.same,
-            "different": different,
-            "missing": missing,
-            "extra": extra,
-            "examples": {
-                "different": all.different.iter().take(few)
-                    .map(|(word, ours, theirs)| json!({ "word": hex(*word), "ours": ours, "oracle": theirs }))
-                    .collect::<Vec<_>>(),
-                "missing": all.missing.iter().take(few)
-                    .map(|(word, theirs)| json!({ "word": hex(*word), "oracle": theirs })).collect::<Vec<_>>(),
-                "extra": all.extra.iter().take(few)
-                    .map(|(word, ours)| json!({ "word": hex(*word), "ours": ours })).collect::<Vec<_>>(),
-            },
-        }))?;
-    } else {
-        let mut out = String::new();
-        for (word, ours, theirs) in spread(&all.different, arguments.examples) {
-            let _ = writeln!(out, "{word:#034x} has another text\n  ours      {ours}\n  nvdisasm  {theirs}");
-        }
-        for (word, theirs) in spread(&all.missing, arguments.examples) {
-            let _ = writeln!(out, "{word:#034x} is missing\n  nvdisasm  {theirs}");
-        }
-        for (word, ours) in spread(&all.extra, arguments.examples) {
-            let _ = writeln!(out, "{word:#034x} is legal for the table only\n  ours      {ours}");
-        }
-        let n = |it: usize| terminal::thousands(it as u64);
-        let _ = writeln!(
-            out,
-            "{arch}: {} words that nvdisasm takes: same text {}, another {}, missing {}; legal for the table only {}",
-            n(taken(&all)),
-            n(all.same),
-            n(different),
-            n(missing),
-            n(extra)
-        );
-        terminal::result(&out)?;
-    }
-    Ok(if different + missing + extra == 0 { Exit::Ok } else { Exit::Findings })
-}
-
-/// Some of many, from all over.
-fn spread<T>(all: &[T], few: usize) -> impl Iterator<Item = &T> {
-    all.iter().step_by(all.len().div_ceil(few.max(1)).max(1)).take(few)
+    print(arguments, &report)?;
+    Ok(if report.groups.is_empty() { Exit::Ok } else { Exit::Findings })
 }
 
 fn files(arguments: &Arguments, oracle: &Oracle) -> Result<Exit, Failure> {
@@ -136,7 +86,8 @@ fn files(arguments: &Arguments, oracle: &Oracle) -> Result<Exit, Failure> {
     let mut words: Vec<(u128, u64)> = uses.into_iter().collect();
     words.sort_unstable();
     terminal::note(&format!("{} different words", terminal::thousands(words.len() as u64)));
-    let report = compare_code(&oracle.nvdisasm, arch, &words, arguments.each).map_err(Failure::usage)?;
+    let report = compare_code(&oracle.nvdisasm, arch, &words, arguments.each, arguments.examples)
+        .map_err(Failure::usage)?;
     print(arguments, &report)?;
     Ok(if report.groups.is_empty() { Exit::Ok } else { Exit::Findings })
 }
@@ -150,58 +101,81 @@ const FAULTS: [(Fault, &str, &str); 4] = [
 ];
 
 fn print(arguments: &Arguments, report: &Report) -> Result<(), Failure> {
+    let arch = arguments.asked.arch;
     if arguments.json {
         let groups: Vec<_> = report
-            .groups
+            .sorted()
             .iter()
             .map(|it| {
                 let fault = FAULTS.iter().find(|known| known.0 == it.fault).map_or("", |known| known.1);
-                let (word, ours, theirs) = &it.example;
+                let example = |Example { word, ours, theirs }: &Example| json!({ "word": format!("{word:#034x}"), "ours": ours, "oracle": theirs });
                 json!({
                     "opcode": format!("{:#x}", it.opcode),
                     "fault": fault,
+                    "ours": it.difference.0,
+                    "oracle": it.difference.1,
                     "words": it.words,
                     "uses": it.uses,
-                    "example": { "word": format!("{word:#034x}"), "ours": ours, "oracle": theirs },
+                    "examples": it.examples.iter().map(example).collect::<Vec<_>>(),
                 })
             })
             .collect();
+        let counts: serde_json::Map<_, _> = FAULTS
+            .iter()
+            .map(|(fault, name, _)| ((*name).to_owned(), json!(report.count(*fault).0)))
+            .collect();
         return terminal::json(&json!({
-            "arch": arguments.asked.arch.to_string(),
+            "arch": arch.to_string(),
             "words": report.words,
             "uses": report.uses,
             "asked": report.asked,
+            "legal": report.legal,
+            "same": report.same,
             "residues": report.residues,
+            "faults": counts,
             "differences": groups,
         }));
     }
     let n = |it: u64| terminal::thousands(it);
     let mut out = String::new();
     for (fault, _, what) in FAULTS {
-        for it in report.groups.iter().filter(|it| it.fault == fault).take(arguments.examples) {
-            let (word, ours, theirs) = &it.example;
+        for it in report.sorted().iter().filter(|it| it.fault == fault) {
+            let (ours, theirs) = &it.difference;
+            let difference = match fault {
+                Fault::OtherText => format!("`{ours}` for `{theirs}`"),
+                Fault::Unknown => theirs.clone(),
+                Fault::OnlyOurs | Fault::NotBack => ours.clone(),
+            };
             let _ = writeln!(
                 out,
-                "{word:#034x} {what} ({} words of opcode {:#x}, {} uses)\n  ours      {ours}\n  nvdisasm  {theirs}",
-                n(it.words as u64),
+                "{:#06x} {what}: {difference}: {} words, {} uses",
                 it.opcode,
+                n(it.words as u64),
                 n(it.uses)
             );
+            for Example { word, ours, theirs } in &it.examples {
+                let _ = writeln!(out, "  {word:#034x}");
+                for (who, text) in [("ours", ours), ("nvdisasm", theirs)] {
+                    if !text.is_empty() {
+                        let _ = writeln!(out, "    {who:<9} {text}");
+                    }
+                }
+            }
         }
     }
     let _ = write!(
         out,
-        "{}: {} words with {} uses, nvdisasm asked about {}; with a residue {}",
-        arguments.asked.arch,
+        "{arch}: {} words with {} uses, nvdisasm asked about {}; it takes {}: same text and same bits {}",
         n(report.words as u64),
         n(report.uses),
         n(report.asked as u64),
-        n(report.residues as u64)
+        n(report.legal as u64),
+        n(report.same as u64),
     );
     for (fault, name, _) in FAULTS {
         let (words, uses) = report.count(fault);
         let _ = write!(out, "; {} {} ({} uses)", name.replace('_', " "), n(words as u64), n(uses));
     }
-    out.push('\n');
+    let _ = writeln!(out, "; with a residue {}", n(report.residues as u64));
     terminal::result(&out)
 }

@@ -6,7 +6,7 @@
 use super::Asked;
 use crate::failure::{Exit, Failure};
 use crate::terminal;
-use ::sass::learn::{Oracle, learn, merge, scan};
+use ::sass::learn::{Oracle, hints, learn, merge, scan};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 /// Learn an architecture's table from nvdisasm (needs NVIDIA's nvdisasm; takes minutes to hours)
 ///
 /// Scans the opcodes, flips the bits of a legal word of each, tries every code of every field, and predicts random words until
-/// hundreds in a row are right. What stays undetermined is said, and stands in the table as a comment. With -o, what is learned is kept
+/// hundreds in a row are right, with the hints that are built in. What stays undetermined is said, and stands in the table as a comment. With -o, what is learned is kept
 /// in FILE.parts until all of it is: the same command goes on with a run that was stopped.
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
@@ -40,7 +40,7 @@ pub(super) struct Arguments {
     output: Option<PathBuf>,
 }
 
-fn opcode(text: &str) -> Result<usize, String> {
+pub(super) fn opcode(text: &str) -> Result<usize, String> {
     let digits = text.strip_prefix("0x").unwrap_or(text);
     let number = usize::from_str_radix(digits, 16).ok().filter(|&it| it < 1 << 13);
     number.ok_or_else(|| "an opcode is a hexadecimal number of 13 bits".to_owned())
@@ -71,7 +71,10 @@ pub(super) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
         asked: &asked,
         end: limit.map(|it| Instant::now() + Duration::from_secs(it)),
     };
-    let like: Vec<String> = arguments.like.iter().map(|it| text(it)).collect::<Result<_, _>>()?;
+    let mut like = hints(arguments.asked.arch);
+    for path in &arguments.like {
+        like.push(text(path)?);
+    }
     let opcodes: Vec<usize> = if arguments.opcode.is_empty() {
         terminal::note(&format!("scanning the opcodes of {}", arguments.asked.arch));
         scan(&oracle(None)).map_err(Failure::usage)?
@@ -120,7 +123,7 @@ pub(super) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
     Ok(if outcome.open.is_empty() { Exit::Ok } else { Exit::Findings })
 }
 
-fn text(path: &Path) -> Result<String, Failure> {
+pub(super) fn text(path: &Path) -> Result<String, Failure> {
     std::fs::read_to_string(path)
         .map_err(|error| Failure::usage(format!("cannot read {}: {error}", path.display())))
 }

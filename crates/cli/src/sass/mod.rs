@@ -5,6 +5,7 @@ mod compare;
 mod forms;
 mod learn;
 mod repository;
+mod table;
 mod words;
 
 use crate::failure::{EXIT_CODES, Exit, Failure};
@@ -22,8 +23,8 @@ Examples:
 
 /// Words of machine code as text and back, and what is known of an instruction set.
 ///
-/// `decode`, `encode`, `forms` and the commands about samples need nothing of NVIDIA's. `learn` and `compare` are tools for the
-/// work on the tables: they ask nvdisasm, which --oracle names.
+/// `decode`, `encode`, `forms` and the commands about samples need nothing of NVIDIA's. `learn`, `table` and `compare` are tools for
+/// the work on the tables: they ask nvdisasm, which --oracle names.
 #[derive(Debug, clap::Args)]
 #[command(after_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"))]
 pub(crate) struct Arguments {
@@ -38,6 +39,7 @@ enum Command {
     Forms(forms::Arguments),
     Compare(compare::Arguments),
     Learn(learn::Arguments),
+    Table(table::Arguments),
     Gather(repository::Gather),
     Verify(repository::Verify),
     Merge(repository::Merge),
@@ -51,6 +53,7 @@ pub(crate) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
         Command::Forms(arguments) => forms::execute(arguments),
         Command::Compare(arguments) => compare::execute(arguments),
         Command::Learn(arguments) => learn::execute(arguments),
+        Command::Table(arguments) => table::execute(arguments),
         Command::Gather(arguments) => repository::gather(arguments),
         Command::Verify(arguments) => repository::verify(arguments),
         Command::Merge(arguments) => repository::merge(arguments),

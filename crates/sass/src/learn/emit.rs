@@ -4,18 +4,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write;
 
 use super::form::{Component, Draft, Effect, Format, Place};
+use super::habits::Habit;
 use super::opcode::Learned;
 use super::tokens::Number;
 use crate::bits::Bits;
 use crate::table::{Form, OPCODE_MASK, Piece, Table};
-
-/// How a memory operand treats RZ, found by asking.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Habit {
-    pub(crate) keep: bool,
-    pub(crate) wrap: bool,
-    pub(crate) none: bool,
-}
 
 /// The strings of a set, by code.
 type Strings = Vec<Option<String>>;
@@ -133,6 +126,11 @@ pub(crate) fn adopted_line(opcode: usize, table: &Table, form: &Form, sets: &mut
             Piece::Hex { bits, shift, signed: true } => format!("{{shex@{bits}{}}}", shifted(*shift)),
             Piece::Relative { bits, shift } => format!("{{rel@{bits}{}}}", shifted(*shift)),
             Piece::Float { bits, format } => format!("{{{}@{bits}}}", format.name()),
+            Piece::Memory(memory) if memory.is_empty() => {
+                let mut text = String::new();
+                memory.print(table, 0, &mut text);
+                text
+            }
             Piece::Memory(memory) => {
                 let mut text = String::from("{mem");
                 for (letter, field) in [('r', memory.register), ('s', memory.suffix), ('u', memory.uniform)] {
@@ -143,12 +141,8 @@ pub(crate) fn adopted_line(opcode: usize, table: &Table, form: &Form, sets: &mut
                 if let Some(bits) = memory.offset {
                     let _ = write!(text, " {}@{bits}{}", sign_of(memory.signed), shifted(memory.shift));
                 }
-                text.push_str(if memory.keep { " keep" } else { "" });
-                text.push_str(match (memory.wrap, memory.none) {
-                    (true, _) => " wrap}",
-                    (false, true) => " none}",
-                    (false, false) => "}",
-                });
+                text.push_str(Habit::of(memory).suffix());
+                text.push('}');
                 text
             }
         };
@@ -172,14 +166,9 @@ enum Item {
 }
 
 /// The line of a form, and what of it could not be put into the table.
-pub(crate) fn form_line(
-    opcode: usize,
-    learned: &Learned,
-    habits: &[Habit],
-    sets: &mut Sets,
-) -> Result<String, String> {
+pub(crate) fn form_line(opcode: usize, learned: &Learned, sets: &mut Sets) -> Result<String, String> {
     let draft = &learned.draft;
-    let items = join_memory(items_of(draft), habits, sets)?;
+    let items = join_memory(items_of(draft), sets)?;
     let mut line = format!("form {opcode:#05x}");
     if let Some(bits) = Bits::of_mask(draft.mask & !OPCODE_MASK).filter(|it| it.width() > 0) {
         let _ = write!(line, " {bits}={:#x}", bits.get(draft.value));
@@ -341,9 +330,8 @@ fn legality(component: &Component, items: &[Item]) -> Option<(Bits, Strings)> {
 }
 
 /// Puts what stands between the brackets of a memory operand into one item.
-fn join_memory(items: Vec<Item>, habits: &[Habit], sets: &mut Sets) -> Result<Vec<Item>, String> {
+fn join_memory(items: Vec<Item>, sets: &mut Sets) -> Result<Vec<Item>, String> {
     let mut out = Vec::new();
-    let mut habits = habits.iter();
     let mut items = items.into_iter().peekable();
     while let Some(item) = items.next() {
         let opens = matches!(&item, Item::Text(text) if text == "[");
@@ -351,7 +339,6 @@ fn join_memory(items: Vec<Item>, habits: &[Habit], sets: &mut Sets) -> Result<Ve
         if !opens {
             continue;
         }
-        let habit = habits.next().copied().unwrap_or_default();
         let mut inside = Vec::new();
         while let Some(item) = items.next_if(|it| !matches!(it, Item::Text(text) if text == "]")) {
             inside.push(item);
@@ -363,7 +350,7 @@ fn join_memory(items: Vec<Item>, habits: &[Habit], sets: &mut Sets) -> Result<Ve
             _ => false,
         });
         if regular {
-            out.push(memory(&inside, habit, sets)?);
+            out.push(memory(&inside, sets)?);
         } else {
             out.extend(inside);
         }
@@ -371,7 +358,7 @@ fn join_memory(items: Vec<Item>, habits: &[Habit], sets: &mut Sets) -> Result<Ve
     Ok(out)
 }
 
-fn memory(inside: &[Item], habit: Habit, sets: &mut Sets) -> Result<Item, String> {
+fn memory(inside: &[Item], sets: &mut Sets) -> Result<Item, String> {
     let mut text = String::from("{mem");
     let mut rest = inside.iter().peekable();
     let mut register: Option<Bits> = None;
@@ -389,7 +376,20 @@ fn memory(inside: &[Item], habit: Habit, sets: &mut Sets) -> Result<Item, String
     let none = "no term but those of memory operands is known between brackets";
     match rest.next_if(|it| !joined(it)) {
         None => {}
-        Some(Item::Text(name)) if name == "RZ" || name == "URZ" => zero = Some(name.as_str()),
+        Some(Item::Text(name)) => {
+            let suffix = rest.next_if(|it| matches!(it, Item::Text(it) if it.starts_with('.')));
+            match suffix {
+                None if name == "RZ" || name == "URZ" => zero = Some(name.as_str()),
+                _ => {
+                    // Always the same: a set over a bit that the opcode settles.
+                    let suffix =
+                        suffix.map_or("", |it| if let Item::Text(it) = it { it.as_str() } else { "" });
+                    let always = vec![Some(format!("{name}{suffix}")); 2];
+                    register = Some(Bits::of_mask(1).expect("a run"));
+                    let _ = write!(text, " r:{}@0", sets.name(&always));
+                }
+            }
+        }
         Some(Item::Listed(bits, strings)) => {
             let mut strings = strings.clone();
             if let Some(Item::Text(suffix)) =
@@ -435,17 +435,8 @@ fn memory(inside: &[Item], habit: Habit, sets: &mut Sets) -> Result<Item, String
     if let Some(other) = rest.next() {
         return Err(format!("{none}: {other:?}"));
     }
-    if text == "{mem" {
-        let named = zero.filter(|it| habit.none || *it == "URZ");
-        return Ok(Item::Text(named.unwrap_or("0x0").to_string()));
-    }
-    if habit.keep {
-        text.push_str(" keep");
-    }
-    if habit.wrap {
-        text.push_str(" wrap");
-    } else if habit.none {
-        text.push_str(" none");
+    if text == "{mem" && zero == Some("URZ") {
+        return Ok(Item::Text("URZ".to_string()));
     }
     text.push('}');
     Ok(Item::Memory(text))

@@ -9,22 +9,29 @@
 
 mod apart;
 mod code;
+mod compare;
+mod culprit;
 pub mod dump;
 mod emit;
 mod form;
+mod habits;
 mod opcode;
 mod oracle;
 mod random;
+mod report;
 mod tokens;
 
 use std::collections::HashMap;
 use std::sync::Mutex;
 
-pub use code::{Fault, Group, Report, compare_code};
+pub use code::compare_code;
+pub use compare::compare;
 pub use oracle::{Nvdisasm, Oracle};
+pub use report::{Example, Fault, Group, Report};
 
-use crate::table::{Form, OPCODE_MASK, Piece, Table, opcode_bits};
-use emit::{Habit, Sets, adopted_line, form_line};
+use crate::table::{Form, OPCODE_MASK, Piece, Table, opcode, opcode_bits};
+use compare::{random_words, random_words_of};
+use emit::{Sets, adopted_line, form_line};
 use opcode::{Learned, Learner, QUIET};
 use oracle::Meeting;
 use random::Random;
@@ -178,10 +185,28 @@ pub fn renew(oracle: &dyn Oracle, known: &str, learned: &str) -> Result<Outcome,
                 if known.forms_of(opcode).is_empty() { &tables[0] } else { known }
             }
         };
-        let forms = table.forms_of(opcode);
-        lines.extend(forms.map(|at| adopted_line(opcode, table, &table.forms[at], &mut sets)));
+        for at in table.forms_of(opcode) {
+            let mut form = table.forms[at].clone();
+            form.rest |= inherited(&tables[1], &form) & !form.mask;
+            lines.push(adopted_line(opcode, table, &form, &mut sets));
+        }
     }
     Ok(Outcome { table: joined(&sets, &lines), open, asked: 0 })
+}
+
+/// The `rest` bits that a known table has for most words of a form: they come from compiled code, which the oracle does not show.
+fn inherited(known: &Table, form: &Form) -> u128 {
+    const WORDS: usize = 64;
+    let mut random = Random::new(5);
+    let mut votes: HashMap<u128, usize> = HashMap::new();
+    for _ in 0..WORDS {
+        let word =
+            random.bits128() & ((1 << 105) - 1) & !form.mask | form.value | QUIET | 1 << 109 | 1 << 105;
+        if let Some(at) = known.form_of(word) {
+            *votes.entry(known.forms[at as usize].rest).or_default() += 1;
+        }
+    }
+    votes.into_iter().max_by_key(|&(rest, count)| (count, rest)).map_or(0, |it| it.0)
 }
 
 /// The text of a table.
@@ -193,7 +218,8 @@ fn joined(sets: &Sets, lines: &[String]) -> String {
     table
 }
 
-/// Learns these opcodes. Where the forms of one of the `known` tables are right, they are taken over. `note` hears of progress.
+/// Learns these opcodes. Where the forms of one of the `known` tables are right, they are taken over; their splits are
+/// followed. `note` hears of progress.
 pub fn learn(
     oracle: &dyn Oracle,
     opcodes: &[usize],
@@ -207,21 +233,23 @@ pub fn learn(
     let all = opcodes;
     let opcodes: Vec<usize> = all.iter().copied().filter(|it| !adopted.contains_key(it)).collect();
     let meeting = Meeting::new(oracle, opcodes.len());
-    type Found = (Vec<Learned>, Vec<Vec<Habit>>);
+    type Found = (Vec<Learned>, Vec<Result<Table, String>>);
     let found: Mutex<HashMap<usize, Result<Found, String>>> = Mutex::default();
     std::thread::scope(|scope| {
         for (who, &opcode) in opcodes.iter().enumerate() {
             let (meeting, found, opcodes) = (&meeting, &found, &opcodes);
+            let split = tables.iter().find_map(|it| it.splits.get(&opcode)).copied().unwrap_or_default();
             let work = move || {
-                let mut learner = Learner::new(meeting, who, opcode);
+                let mut learner = Learner::new(meeting, who, opcode, split);
                 let result =
                     std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| -> Result<Found, String> {
                         let forms = learner.learn()?;
-                        let habits = forms
-                            .iter()
-                            .map(|it| habits(&mut learner, it))
-                            .collect::<Result<Vec<_>, String>>()?;
-                        Ok((forms, habits))
+                        let tables = forms.iter().map(|it| settled(&mut learner, it)).collect::<Result<
+                            Vec<_>,
+                            String,
+                        >>(
+                        )?;
+                        Ok((forms, tables))
                     }))
                     .unwrap_or_else(|_| Err(format!("the learner of opcode {opcode:#x} panicked")));
                 found.lock().expect("no learner panics while it holds the lock").insert(opcode, result);
@@ -252,22 +280,22 @@ pub fn learn(
             );
             continue;
         }
-        let (forms, habits) = match found.remove(&opcode).expect("every learner leaves its result") {
+        let (forms, settled) = match found.remove(&opcode).expect("every learner leaves its result") {
             Ok(it) => it,
             Err(error) => {
                 open.push(format!("{opcode:#05x}: {error}"));
                 continue;
             }
         };
-        for (learned, habits) in forms.iter().zip(&habits) {
+        for (learned, settled) in forms.iter().zip(settled) {
             if learned.wrong_text + learned.wrong_legality > 0 {
                 lines.push(format!(
                     "# Not fully known: of {} random words {} have another text, of {} it is wrong that they are legal or not.",
                     learned.tried, learned.wrong_text, learned.wrong_legality
                 ));
             }
-            match form_line(opcode, learned, habits, &mut sets) {
-                Ok(line) => lines.push(line),
+            match settled {
+                Ok(table) => lines.push(adopted_line(opcode, &table, &table.forms[0], &mut sets)),
                 Err(error) => open.push(format!("{opcode:#05x}: {error}")),
             }
             if learned.wrong_text + learned.wrong_legality > 0 {
@@ -284,41 +312,49 @@ pub fn learn(
     Ok(Outcome { table: joined(&sets, &lines), open, asked: meeting.asked().0 })
 }
 
-/// How the form's memory operands treat RZ: of all ways the one that reads random words best.
-fn habits(learner: &mut Learner<'_>, learned: &Learned) -> Result<Vec<Habit>, String> {
-    const WORDS: usize = 120;
-    let opens = learned.draft.tokens.iter().filter(|it| *it == "[").count();
-    let mut ways: Vec<(Vec<Habit>, Table)> = Vec::new();
-    for (keep, wrap, none) in [
-        (false, false, false),
-        (true, false, false),
-        (false, true, true),
-        (true, true, true),
-        (false, false, true),
-    ] {
-        let habits = vec![Habit { keep, wrap, none }; opens];
-        let mut sets = Sets::default();
-        // What cannot be put into a table is reported when the form is.
-        let Ok(line) = form_line(learner.opcode, learned, &habits, &mut sets) else { return Ok(habits) };
-        if !line.contains("{mem ") {
-            return Ok(habits);
-        }
-        ways.push((habits, Table::read(&joined(&sets, &[line]))?));
-    }
-    let words = random_words_of(&ways[0].1, 0, WORDS, &mut learner.random);
+/// A learned form as a table, its memory operands with the habits that read random words best; or what of it no table can have.
+fn settled(learner: &mut Learner<'_>, learned: &Learned) -> Result<Result<Table, String>, String> {
+    let mut sets = Sets::default();
+    let line = match form_line(learner.opcode, learned, &mut sets) {
+        Ok(line) => line,
+        Err(error) => return Ok(Err(error)),
+    };
+    let mut table = Table::read(&joined(&sets, &[line]))?;
+    let words = habits::words(&table, 0, &mut learner.random);
     let words: Vec<u128> = words.into_iter().filter(|&it| learned.draft.matches(it)).collect();
     let answers = learner.ask(words.clone())?;
-    let wrong = |table: &Table| {
-        let said = |(&word, answer): (&u128, &oracle::Answer)| {
-            let (theirs, address) = answer.as_ref()?;
-            let mut text = String::new();
-            table.print(table.form_of(word)?, word, *address, &mut text, |_, _| false);
-            (text != *theirs).then_some(())
-        };
-        words.iter().zip(&answers).filter_map(said).count()
-    };
-    ways.sort_by_key(|it| wrong(&it.1));
-    Ok(ways.swap_remove(0).0)
+    habits::settle(&mut table, 0, &words, &answers);
+    Ok(Ok(table))
+}
+
+/// The table in use with the habits of its memory operands asked about again.
+pub fn rehabit(oracle: &dyn Oracle, arch: crate::Arch) -> Result<String, String> {
+    let mut table = Table::read(crate::isa::text(arch))?;
+    let mut random = Random::new(5);
+    let forms: Vec<usize> = (0..table.forms.len())
+        .filter(|&at| table.forms[at].pieces.iter().any(|it| matches!(it, Piece::Memory(_))))
+        .collect();
+    let words: Vec<Vec<u128>> = forms.iter().map(|&at| habits::words(&table, at, &mut random)).collect();
+    let texts = oracle.ask(&words.concat(), 0)?;
+    let mut texts = texts.into_iter().zip(0..).map(|(text, at)| Some((text?, 16 * at)));
+    for (&at, words) in forms.iter().zip(&words) {
+        let texts: Vec<oracle::Answer> = texts.by_ref().take(words.len()).collect();
+        habits::settle(&mut table, at, words, &texts);
+    }
+    let mut sets = Sets::default();
+    let lines = crate::isa::text(arch).lines().filter(|it| !it.starts_with("set ") && !it.is_empty());
+    let mut at = 0;
+    let lines: Vec<String> = lines
+        .map(|line| {
+            if !line.starts_with("form ") {
+                return line.to_string();
+            }
+            let form = &table.forms[at];
+            at += 1;
+            adopted_line(opcode(form.value), &table, form, &mut sets)
+        })
+        .collect();
+    Ok(joined(&sets, &lines))
 }
 
 /// The table in use with `rest` bits from a compiler's words: those that most words of a form have where their text does not say.
@@ -352,52 +388,9 @@ pub fn settle(arch: crate::Arch, words: &[u128]) -> String {
     text
 }
 
-/// What comparing a table with the oracle over random words gives.
-#[derive(Debug, Default)]
-pub struct Verdict {
-    /// Words that both have, with the same text.
-    pub same: usize,
-    /// Words with another text: word, ours, the oracle's.
-    pub different: Vec<(u128, String, String)>,
-    /// Words that only the oracle has.
-    pub missing: Vec<(u128, String)>,
-    /// Words that only the table has.
-    pub extra: Vec<(u128, String)>,
-    /// Words with the same text that the assembler does not make of it again, residue and all.
-    pub lost: Vec<(u128, String)>,
-}
-
-/// Compares the table in use with the oracle on random words, `each` for every form, half of them drawn from the table's
-/// codes and half of random bits.
-pub fn compare(oracle: &dyn Oracle, arch: crate::Arch, each: usize, seed: u64) -> Result<Verdict, String> {
-    let words = random_words(arch.table(), each, seed);
-    let mut verdict = Verdict::default();
-    const BATCH: usize = 1 << 18;
-    for (nth, words) in words.chunks(BATCH).enumerate() {
-        let first = nth * BATCH;
-        let texts = oracle.ask(words, first)?;
-        for (at, (&word, theirs)) in words.iter().zip(texts).enumerate() {
-            let address = 16 * (first + at) as u64;
-            let ours = crate::decode(arch, word).map(|it| {
-                let mut text = String::new();
-                it.print(address, &mut text);
-                text
-            });
-            match (ours, theirs) {
-                (None, None) => {}
-                (Some(ours), Some(theirs)) if ours == theirs => {
-                    verdict.same += 1;
-                    if !code::comes_back(arch, word, address) {
-                        verdict.lost.push((word, ours));
-                    }
-                }
-                (Some(ours), Some(theirs)) => verdict.different.push((word, ours, theirs)),
-                (None, Some(theirs)) => verdict.missing.push((word, theirs)),
-                (Some(ours), None) => verdict.extra.push((word, ours)),
-            }
-        }
-    }
-    Ok(verdict)
+/// What is known of an architecture that its learner does not find by itself, as tables to go by.
+pub fn hints(arch: crate::Arch) -> Vec<String> {
+    crate::isa::hints(arch).map(str::to_string).to_vec()
 }
 
 /// An opcode learned again.
@@ -419,14 +412,14 @@ impl Checked {
     }
 }
 
-/// Learns opcodes from nothing but the oracle, and puts what comes out beside the table in use.
+/// Learns opcodes from nothing but the oracle and the hints, and puts what comes out beside the table in use.
 pub fn check(
     oracle: &dyn Oracle,
     arch: crate::Arch,
     opcodes: &[usize],
     note: &(dyn Fn(&str) + Sync),
 ) -> Result<Vec<Checked>, String> {
-    let learned = Table::read(&learn(oracle, opcodes, &[], note)?.table)?;
+    let learned = Table::read(&learn(oracle, opcodes, &hints(arch), note)?.table)?;
     let forms = |table: &Table, opcode: usize| {
         let mut sets = Sets::default();
         let lines: Vec<String> = table
@@ -463,58 +456,4 @@ pub fn samples(oracle: &dyn Oracle, arch: crate::Arch) -> Result<String, String>
         }
     }
     Ok(lines)
-}
-
-/// Random words, `each` for every form.
-fn random_words(table: &Table, each: usize, seed: u64) -> Vec<u128> {
-    let mut random = Random::new(seed ^ 0x5eed);
-    (0..table.forms.len()).flat_map(|at| random_words_of(table, at, each, &mut random)).collect()
-}
-
-/// Random words of one form: half of them with legal codes in all fields, RZ and 0 among them, half of any bits.
-fn random_words_of(table: &Table, at: usize, each: usize, random: &mut Random) -> Vec<u128> {
-    let form = &table.forms[at];
-    let mut words = Vec::new();
-    for nth in 0..each {
-        let mut word = random.bits128() & ((1 << 105) - 1) & !form.mask | form.value | QUIET;
-        let issue = [1 << 109 | 1 << 105, 1 << 109 | 11 << 105, 5 << 105, 1 << 109 | 2 << 105 | 7 << 122];
-        word |= issue[random.below(issue.len())] & !form.mask;
-        if nth % 2 == 0 {
-            for piece in &form.pieces {
-                let (fields, number) = match piece {
-                    Piece::Set { set, bits } => (vec![(*set, *bits)], None),
-                    Piece::Memory(memory) => {
-                        let fields = [memory.register, memory.suffix, memory.uniform];
-                        (fields.into_iter().flatten().collect(), memory.offset)
-                    }
-                    Piece::Hex { bits, .. } | Piece::Relative { bits, .. } | Piece::Float { bits, .. } => {
-                        (Vec::new(), Some(*bits))
-                    }
-                    Piece::Text(_) => continue,
-                };
-                for (set, bits) in fields {
-                    let strings = &table.sets[set as usize].strings;
-                    let last = strings.len() - 1;
-                    let legal = |code: usize| {
-                        strings[code].is_some() && bits.put(word, code as u64) & form.mask == form.value
-                    };
-                    let codes: Vec<usize> = (0..strings.len()).filter(|&it| legal(it)).collect();
-                    let code = bits.get_or_zero(word) as usize;
-                    if strings.len() >= 64 && legal(last) && random.below(6) == 0 {
-                        word = bits.put(word, last as u64);
-                    } else if !legal(code) && !codes.is_empty() {
-                        word = bits.put(word, codes[random.below(codes.len())] as u64);
-                    }
-                }
-                if let Some(bits) = number
-                    && bits.mask() & form.mask == 0
-                    && random.below(5) == 0
-                {
-                    word = bits.put(word, [0, 1, u64::MAX][random.below(3)]);
-                }
-            }
-        }
-        words.push(word);
-    }
-    words
 }

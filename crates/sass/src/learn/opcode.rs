@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::apart::{Condition, deciding, number_of, set_apart};
+use super::culprit::{Culprit, Verdict};
 use super::form::{Component, Draft, Edits, Effect, Format, edits};
 use super::oracle::{Answer, Meeting};
 use super::random::Random;
@@ -44,19 +45,22 @@ pub(crate) struct Learner<'a> {
     pub(crate) who: usize,
     pub(crate) opcode: usize,
     pub(crate) random: Random,
-    /// Rounds that this opcode may still take.
+    /// Bits of which every code is learned by itself.
+    split: Bits,
+    /// Rounds that may still be taken.
     patience: usize,
     pool: Vec<(u128, String, u64)>,
     style: Style,
 }
 
 impl<'a> Learner<'a> {
-    pub(crate) fn new(meeting: &'a Meeting<'a>, who: usize, opcode: usize) -> Learner<'a> {
+    pub(crate) fn new(meeting: &'a Meeting<'a>, who: usize, opcode: usize, split: Bits) -> Learner<'a> {
         Learner {
             meeting,
             who,
             opcode,
             random: Random::new(opcode as u64 + 1),
+            split,
             patience: OPCODE_PATIENCE,
             pool: Vec::new(),
             style: Style::default(),
@@ -84,7 +88,21 @@ impl<'a> Learner<'a> {
     pub(crate) fn learn(&mut self) -> Result<Vec<Learned>, String> {
         self.sample()?;
         let mut forms = Vec::new();
-        let mut open: Vec<Condition> = vec![(OPCODE_MASK, opcode_bits(self.opcode))];
+        let split = self.split;
+        for code in 0..1u64 << split.width() {
+            self.patience = OPCODE_PATIENCE;
+            let value = split.put(opcode_bits(self.opcode), code);
+            forms.extend(self.forms((OPCODE_MASK | split.mask(), value))?);
+        }
+        // A form that was split off has a narrower condition and was learned later.
+        forms.sort_by_key(|it| std::cmp::Reverse(it.draft.mask.count_ones()));
+        Ok(forms)
+    }
+
+    /// All forms of the words of a condition.
+    fn forms(&mut self, all: Condition) -> Result<Vec<Learned>, String> {
+        let mut forms = Vec::new();
+        let mut open: Vec<Condition> = vec![all];
         let mut taken: Vec<Condition> = Vec::new();
         while let Some(condition) = open.pop() {
             let inside =
@@ -106,8 +124,6 @@ impl<'a> Learner<'a> {
                 break;
             }
         }
-        // A form that was split off has a narrower condition and was learned later.
-        forms.sort_by_key(|it| std::cmp::Reverse(it.draft.mask.count_ones()));
         Ok(forms)
     }
 
@@ -364,6 +380,7 @@ impl<'a> Learner<'a> {
             let special = (draft.mask | 1 << bit, draft.value & !(1 << bit) | !draft.base & 1 << bit);
             set_apart(special, excluded, open);
         }
+        self.without_number(draft, excluded, open)?;
         // Bits that edit the same token belong together.
         let mut joined: Vec<(u128, BTreeSet<u16>)> = Vec::new();
         for (mut mask, mut places) in groups {
@@ -379,6 +396,27 @@ impl<'a> Learner<'a> {
         }
         let masks: Vec<u128> = joined.iter().map(|it| it.0).collect();
         self.add_listed(draft, &masks, excluded, open)
+    }
+
+    /// Numbers that are not printed where all their bits are 0, or all 1, make a form without them.
+    fn without_number(
+        &mut self,
+        draft: &Draft,
+        excluded: &mut Vec<Condition>,
+        open: &mut Vec<Condition>,
+    ) -> Result<(), String> {
+        let numbers: Vec<(Bits, u64)> =
+            draft.components.iter().flat_map(|it| [(it.bits, 0), (it.bits, u64::MAX)]).collect();
+        let answers = self.ask(numbers.iter().map(|(bits, value)| bits.put(draft.base, *value)).collect())?;
+        let shape = skeleton(&draft.tokens);
+        for ((bits, value), answer) in numbers.iter().zip(answers) {
+            if let Some((text, address)) = answer
+                && skeleton(&tokens(&text, address, &draft.style)) != shape
+            {
+                set_apart((draft.mask | bits.mask(), bits.put(draft.value, *value)), excluded, open);
+            }
+        }
+        Ok(())
     }
 
     /// Codes that are illegal in the base but legal where all registers are RZ and all numbers 0: they are set apart.
@@ -562,7 +600,7 @@ impl<'a> Learner<'a> {
     }
 
     /// A word of the form: codes that should be legal, or any bits.
-    fn draw(&mut self, draft: &Draft) -> u128 {
+    pub(super) fn draw(&mut self, draft: &Draft) -> u128 {
         let mut word = draft.base;
         let free = self.random.below(8) == 0;
         if free {
@@ -592,7 +630,7 @@ impl<'a> Learner<'a> {
         word
     }
 
-    fn judge(&self, draft: &Draft, word: u128, answer: &Answer) -> Verdict {
+    pub(super) fn judge(&self, draft: &Draft, word: u128, answer: &Answer) -> Verdict {
         let said = answer.as_ref().map(|(text, address)| tokens(text, *address, &draft.style).concat());
         match (draft.predict(word), said) {
             (predicted, said) if predicted == said => Verdict::Right,
@@ -609,6 +647,7 @@ impl<'a> Learner<'a> {
         excluded: &mut Vec<Condition>,
         open: &mut Vec<Condition>,
     ) -> Result<bool, String> {
+        let culprits = self.alone(draft, culprits, excluded)?;
         let mut changed = false;
         let mut groups: Vec<Vec<u128>> = Vec::new();
         let mut kept: Vec<Culprit> = Vec::new();
@@ -671,122 +710,4 @@ impl<'a> Learner<'a> {
         }
         false
     }
-
-    /// Asks about sets of components taken from words, and keeps what is predicted wrongly.
-    fn probe(
-        &mut self,
-        draft: &Draft,
-        sets: Vec<(u128, Vec<usize>)>,
-        excluded: &[Condition],
-    ) -> Result<Vec<Option<Culprit>>, String> {
-        let words: Vec<u128> = sets.iter().map(|(word, set)| draft.mixed(*word, set)).collect();
-        let answers = self.ask(words.clone())?;
-        Ok(words
-            .into_iter()
-            .zip(answers)
-            .zip(sets)
-            .map(|((word, answer), (_, set))| {
-                let verdict = self.judge(draft, word, &answer);
-                let masks = set.iter().map(|&at| draft.components[at].bits.mask()).collect();
-                let here = verdict != Verdict::Right && !excluded.iter().any(|it| word & it.0 == it.1);
-                here.then_some(Culprit { masks, word, answer, verdict })
-            })
-            .collect())
-    }
-
-    /// Tries some random codes of all pairs of components.
-    fn survey(&mut self, draft: &Draft, excluded: &[Condition]) -> Result<Vec<Culprit>, String> {
-        let audible: Vec<usize> =
-            (0..draft.components.len()).filter(|&at| draft.components[at].matters()).collect();
-        let mut sets = Vec::new();
-        for (nth, &a) in audible.iter().enumerate() {
-            for &b in &audible[..nth] {
-                for _ in 0..3 {
-                    let word = self.draw(draft);
-                    sets.push((word, vec![b, a]));
-                }
-            }
-        }
-        Ok(self.probe(draft, sets, excluded)?.into_iter().flatten().collect())
-    }
-
-    /// Least sets of components that, taken from one of the words, make a wrong prediction.
-    fn least(
-        &mut self,
-        draft: &Draft,
-        words: &[u128],
-        excluded: &[Condition],
-    ) -> Result<Vec<Culprit>, String> {
-        let mut culprits = Vec::new();
-        let mut left = words.to_vec();
-        // Pairs of components that matter by themselves, then any pairs.
-        for quiet in [false, true] {
-            let mut sets = Vec::new();
-            let mut ranges = Vec::new();
-            for &word in &left {
-                let all: Vec<usize> = draft
-                    .differing(word)
-                    .into_iter()
-                    .filter(|&at| quiet || draft.components[at].matters())
-                    .collect();
-                let from = sets.len();
-                sets.extend(all.iter().map(|&a| (word, vec![a])));
-                for (nth, &a) in all.iter().enumerate() {
-                    sets.extend(all[..nth].iter().map(|&b| (word, vec![b, a])));
-                }
-                ranges.push(from..sets.len());
-            }
-            let mut found = self.probe(draft, sets, excluded)?;
-            let mut without = Vec::new();
-            for (&word, range) in left.iter().zip(ranges) {
-                let here: Vec<Culprit> = found[range].iter_mut().filter_map(Option::take).collect();
-                if here.is_empty() {
-                    without.push(word);
-                }
-                culprits.extend(here);
-            }
-            left = without;
-            if !culprits.is_empty() || left.is_empty() {
-                break;
-            }
-        }
-        let mut rest: Vec<(u128, Vec<usize>, Option<Culprit>)> =
-            left.into_iter().map(|word| (word, draft.differing(word), None)).collect();
-        // More than two take part: leave one out after the other, for all words at once.
-        rest.truncate(if culprits.is_empty() { 3 } else { 0 });
-        while !rest.is_empty() {
-            let mut sets = Vec::new();
-            for (word, all, _) in &rest {
-                sets.extend((0..all.len()).map(|out| (*word, [&all[..out], &all[out + 1..]].concat())));
-            }
-            let mut probed = self.probe(draft, sets.clone(), excluded)?.into_iter().zip(sets);
-            let mut next = Vec::new();
-            for (word, all, last) in rest {
-                let fewer: Vec<_> = probed.by_ref().take(all.len()).collect();
-                match fewer.into_iter().find_map(|(culprit, (_, set))| Some((culprit?, set))) {
-                    Some((culprit, set)) => next.push((word, set, Some(culprit))),
-                    None => culprits.extend(last),
-                }
-            }
-            rest = next;
-        }
-        Ok(culprits)
-    }
-}
-
-/// Components whose codes together make a wrong prediction.
-struct Culprit {
-    masks: Vec<u128>,
-    /// The base with these components' codes, and what the oracle says of it.
-    word: u128,
-    answer: Answer,
-    verdict: Verdict,
-}
-
-/// How a prediction compares with the oracle's answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Verdict {
-    Right,
-    Text,
-    Legality,
 }

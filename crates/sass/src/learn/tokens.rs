@@ -4,8 +4,8 @@
 /// What an opcode's texts look like, found from samples before anything else is learned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Style {
-    /// Some memory operand begins with a register, so one without has RZ there.
-    pub(crate) register: bool,
+    /// Some memory operand begins with a register, so one without has the one there that stands for none.
+    pub(crate) register: Option<&'static str>,
     /// The second bracket of a constant may begin with a register: the one that stands for none.
     pub(crate) index: Option<&'static str>,
     /// Some memory operand has an offset, so one without has 0 there.
@@ -32,7 +32,11 @@ impl Style {
                         style.index = Some("URZ");
                     }
                 } else if !is_bank(text, at) {
-                    style.register |= register;
+                    if register {
+                        style.register = Some("RZ");
+                    } else if inside.starts_with("UR") && style.register.is_none() {
+                        style.register = Some("URZ");
+                    }
                     style.offset |= inside.contains("+0x") || inside.contains("+-0x");
                 }
             }
@@ -124,7 +128,7 @@ fn split(text: &str, style: &Style, tokens: &mut Vec<String>) {
             let memory = match (constant, descriptor) {
                 (true, _) => style.index.is_some(),
                 (false, true) => false,
-                (false, false) => style.register || style.offset,
+                (false, false) => style.register.is_some() || style.offset,
             };
             if memory {
                 tokens.push("[".to_string());
@@ -176,7 +180,7 @@ fn split_memory(inside: &str, constant: bool, style: &Style, tokens: &mut Vec<St
             None => terms.push(term),
         }
     }
-    let none = if constant { style.index } else { style.register.then_some("RZ") };
+    let none = if constant { style.index } else { style.register };
     let register = none.is_some();
     let stem = none.map_or("R", |it| it.trim_end_matches('Z'));
     if let Some(none) = none
