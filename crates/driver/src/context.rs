@@ -275,6 +275,11 @@ impl Context {
         if stream.marker().passed() { Ok(()) } else { Err(Error::NotReady) }
     }
 
+    /// The ends of what its streams have to do.
+    pub(crate) fn pending(&self) -> Vec<Marker> {
+        self.streams.markers()
+    }
+
     /// Waits for all that was submitted, for a purpose of the driver's own.
     pub(crate) fn drain(&self) -> Result<()> {
         self.streams.synchronize();

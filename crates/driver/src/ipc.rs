@@ -148,7 +148,9 @@ impl Context {
         self.drain()?;
         let allocation = lock(&process.allocations).remove(&address).ok_or(Error::InvalidValue)?;
         match process.disown(address) {
-            Some(pool) => pool.give_back(address, allocation.bytes, self.legacy_stream().marker()),
+            Some(pool) => {
+                pool.give_back(address, allocation.bytes, self.legacy_stream().marker(), Vec::new());
+            }
             None => process.free(address)?,
         }
         Ok(())
@@ -165,7 +167,7 @@ impl Context {
             process.disown(address);
             // The pool keeps it as it keeps its own: other streams may still have work for it.
             let freed = self.submit_now(stream, Operation::Free(Box::new(|| ())))?;
-            pool.give_back(address, allocation.bytes, freed);
+            pool.give_back(address, allocation.bytes, freed, self.pending());
         }
         Ok(true)
     }

@@ -124,6 +124,8 @@ struct Block {
     bytes: u64,
     /// Behind its freeing.
     freed: Marker,
+    /// What other streams had to do then: a GPU's memory goes after that, though no order says so.
+    before: Vec<Marker>,
 }
 
 impl Statistics {
@@ -385,7 +387,8 @@ impl Pool {
         let mut state = lock(&self.state);
         let State { statistics, unused, .. } = &mut *state;
         unused.retain(|block| {
-            if statistics.reserved <= keep || !block.freed.passed() {
+            let over = || block.freed.passed() && block.before.iter().all(Marker::reached);
+            if statistics.reserved <= keep || !over() {
                 return true;
             }
             statistics.reserved -= block.bytes;
@@ -466,10 +469,10 @@ impl Pool {
     }
 
     /// Takes memory back that was freed at a place.
-    pub(crate) fn give_back(&self, address: u64, bytes: u64, freed: Marker) {
+    pub(crate) fn give_back(&self, address: u64, bytes: u64, freed: Marker, before: Vec<Marker>) {
         let mut state = lock(&self.state);
         state.statistics.used -= bytes;
-        state.unused.push(Block { address, bytes, freed });
+        state.unused.push(Block { address, bytes, freed, before });
     }
 }
 
@@ -477,6 +480,7 @@ impl Drop for Pool {
     fn drop(&mut self) {
         for block in std::mem::take(&mut lock(&self.state).unused) {
             block.freed.wait();
+            block.before.iter().for_each(Marker::wait);
             // The pool has allocated it.
             let _ = self.memory.free(block.address);
         }
@@ -537,7 +541,7 @@ impl Context {
         };
         if let Some(pool) = process.disown(address) {
             let freed = self.submit_now(stream, Operation::Free(Box::new(|| ())))?;
-            pool.give_back(address, allocation.bytes, freed);
+            pool.give_back(address, allocation.bytes, freed, self.pending());
             return Ok(());
         }
         let free = move || {

@@ -235,13 +235,18 @@ impl Marker {
         Self(Place::Elsewhere { signal: Arc::clone(signal), number })
     }
 
-    /// Whether it is passed.
-    pub fn passed(&self) -> bool {
-        let passed = match &self.0 {
+    /// Whether it is passed, for a purpose of the driver's own: the program learns nothing.
+    pub(crate) fn reached(&self) -> bool {
+        match &self.0 {
             Place::Behind { stream, after } => stream.done() >= *after,
             Place::At(record) => record.stamped(),
             Place::Elsewhere { signal, number } => signal.reached(*number),
-        };
+        }
+    }
+
+    /// Whether it is passed.
+    pub fn passed(&self) -> bool {
+        let passed = self.reached();
         if let Place::Behind { stream, .. } = &self.0
             && passed
             && let Some(checking) = stream.health.checking()

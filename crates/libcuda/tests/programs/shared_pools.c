@@ -90,6 +90,7 @@ static int importer(int socket) {
     OK(cuLaunchHostFunc(busy, wait_for, &open));
     OK(cuMemsetD32Async(again, 7, WORDS, busy));
     OK(cuMemFreeAsync(again, NULL));
+    OK(cuStreamSynchronize(NULL));
     open = true;
     OK(cuStreamDestroy_v2(busy));
     OK(cuCtxSynchronize());
