@@ -70,7 +70,10 @@ pub(crate) fn make(wanted: &Wanted) -> Result<()> {
     let built = root().join("target").join(if wanted.debug { "debug" } else { "release" });
     fs::create_dir_all(&wanted.to)?;
     let copy = |from: &str, to: &str| -> Result<()> {
-        fs::copy(built.join(from), wanted.to.join(to)).with_context(|| from.to_owned())?;
+        let to = wanted.to.join(to);
+        // A program that has mapped the old file keeps it: writing into it would pull the code from under it.
+        let _ = fs::remove_file(&to);
+        fs::copy(built.join(from), to).with_context(|| from.to_owned())?;
         Ok(())
     };
     copy("libcuda.so", "libcuda.so.1")?;
