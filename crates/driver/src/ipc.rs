@@ -8,7 +8,6 @@ use crate::device::Process;
 use crate::error::{Error, Result};
 use crate::memory::{Allocation, MemoryKind};
 use crate::pool::{Origin, Pool, Sharing};
-use crate::stream::{Operation, Stream};
 use crate::{Driver, Id, lock};
 use machine::memory::DeviceMemory;
 use machine::memory::shared::{Shared, identity};
@@ -51,7 +50,7 @@ impl Imports {
     }
 
     /// Closes an allocation once; whether that was the last time, `None` if there is no such.
-    fn close(&self, address: u64) -> Option<bool> {
+    pub(crate) fn close(&self, address: u64) -> Option<bool> {
         let mut imports = lock(&self.0);
         let import = imports.get_mut(&address)?;
         import.users -= 1;
@@ -149,27 +148,11 @@ impl Context {
         let allocation = lock(&process.allocations).remove(&address).ok_or(Error::InvalidValue)?;
         match process.disown(address) {
             Some(pool) => {
-                pool.give_back(address, allocation.bytes, self.legacy_stream().marker(), Vec::new());
+                self.give_back(&pool, address, allocation.bytes, self.legacy_stream().marker());
             }
             None => process.free(address)?,
         }
         Ok(())
-    }
-
-    /// Undoes one [`Driver::import_pooled`] at a place in a stream's order; whether there is such an allocation.
-    pub(crate) fn close_imported_async(&self, address: u64, stream: &Arc<Stream>) -> Result<bool> {
-        let Some(pool) = self.pool_of(address).filter(|pool| pool.sharing().imported()) else {
-            return Ok(false);
-        };
-        let process = self.device().process();
-        if process.imports.close(address).ok_or(Error::InvalidValue)? {
-            let allocation = lock(&process.allocations).remove(&address).ok_or(Error::InvalidValue)?;
-            process.disown(address);
-            // The pool keeps it as it keeps its own: other streams may still have work for it.
-            let freed = self.submit_now(stream, Operation::Free(Box::new(|| ())))?;
-            pool.give_back(address, allocation.bytes, freed, self.pending());
-        }
-        Ok(true)
     }
 }
 

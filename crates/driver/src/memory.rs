@@ -164,7 +164,7 @@ impl Context {
         }
         process.settings.checking.iter().for_each(|checking| checking.freed(address));
         if let Some(pool) = process.disown(address) {
-            pool.give_back(address, known.bytes, self.legacy_stream().marker(), Vec::new());
+            self.give_back(&pool, address, known.bytes, self.legacy_stream().marker());
             return Ok(());
         }
         process.free(address)
@@ -186,7 +186,7 @@ impl Context {
             let pool = process.disown(allocation.address).filter(|_| !imported);
             if let Some(pool) = pool {
                 let freed = self.legacy_stream().marker();
-                pool.give_back(allocation.address, allocation.bytes, freed, Vec::new());
+                self.give_back(&pool, allocation.address, allocation.bytes, freed);
             } else if allocation.owned() {
                 // It was in the list, so its memory has it; a refusal would only mean that it has gone already.
                 let _ = process.free(allocation.address);

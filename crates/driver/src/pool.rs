@@ -129,9 +129,11 @@ struct Block {
 }
 
 impl Statistics {
-    fn reserve(&mut self, bytes: u64) {
+    /// Memory from the device goes into an allocation.
+    fn grow(&mut self, bytes: u64) {
         self.reserved += bytes;
         self.reserved_high = self.reserved_high.max(self.reserved);
+        self.take(bytes);
     }
 
     fn take(&mut self, bytes: u64) {
@@ -419,8 +421,7 @@ impl Pool {
         if bytes <= room {
             match self.reserve(bytes) {
                 Ok(address) => {
-                    statistics.reserve(bytes);
-                    statistics.take(bytes);
+                    statistics.grow(bytes);
                     return Ok((address, bytes, None));
                 }
                 Err(refused) => error = refused,
@@ -441,8 +442,7 @@ impl Pool {
             return Err(error);
         }
         let address = self.reserve(bytes)?;
-        state.statistics.reserve(bytes);
-        state.statistics.take(bytes);
+        state.statistics.grow(bytes);
         Ok((address, bytes, None))
     }
 
@@ -462,14 +462,12 @@ impl Pool {
     /// Takes an allocation of another process in.
     pub(crate) fn adopt(&self, file: OwnedFd, bytes: u64) -> Result<u64> {
         let address = self.memory.adopt(file, bytes)?;
-        let statistics = &mut lock(&self.state).statistics;
-        statistics.reserve(bytes);
-        statistics.take(bytes);
+        lock(&self.state).statistics.grow(bytes);
         Ok(address)
     }
 
-    /// Takes memory back that was freed at a place.
-    pub(crate) fn give_back(&self, address: u64, bytes: u64, freed: Marker, before: Vec<Marker>) {
+    /// Takes memory back that was freed at a place, when other streams had this to do.
+    fn give_back(&self, address: u64, bytes: u64, freed: Marker, before: Vec<Marker>) {
         let mut state = lock(&self.state);
         state.statistics.used -= bytes;
         state.unused.push(Block { address, bytes, freed, before });
@@ -522,10 +520,11 @@ impl Context {
             }
             return self.capture_task(stream, Task::Free(address)).map(drop);
         }
-        if self.close_imported_async(address, stream)? {
+        let process = Arc::clone(self.device().process());
+        let imported = self.pool_of(address).is_some_and(|pool| pool.sharing().imported());
+        if imported && !process.imports.close(address).ok_or(Error::InvalidValue)? {
             return Ok(());
         }
-        let process = Arc::clone(self.device().process());
         let mut allocations = lock(&process.allocations);
         let known = allocations.get(&address).cloned().filter(Allocation::owned);
         if known.is_some() {
@@ -541,7 +540,7 @@ impl Context {
         };
         if let Some(pool) = process.disown(address) {
             let freed = self.submit_now(stream, Operation::Free(Box::new(|| ())))?;
-            pool.give_back(address, allocation.bytes, freed, self.pending());
+            self.give_back(&pool, address, allocation.bytes, freed);
             return Ok(());
         }
         let free = move || {
@@ -549,6 +548,11 @@ impl Context {
             let _ = process.free(address);
         };
         self.submit_now(stream, Operation::Free(Box::new(free))).map(drop)
+    }
+
+    /// Memory that was freed at a place goes back to its pool.
+    pub(crate) fn give_back(&self, pool: &Pool, address: u64, bytes: u64, freed: Marker) {
+        pool.give_back(address, bytes, freed, self.pending());
     }
 
     /// The pool that an allocation is of.

@@ -301,22 +301,9 @@ DONE:
 }
 ";
 
-/// One thread of the test.
+/// One thread of the test, which keeps its registers' values and plays on.
 fn part(program: &Program, terms: &[Term], thread: usize, out: &mut String) -> Result<(), Unsupported> {
-    let of = &program.threads[thread];
-    let _ = writeln!(
-        out,
-        "THREAD{thread}: {{\n    .reg .b64 %r<{}>;\n    .reg .pred %q;",
-        of.registers.len() + 1
-    );
-    for (register, value) in of.initial.iter().enumerate() {
-        let _ = writeln!(out, "    mov.b64 %r{register}, {value};");
-    }
-    for (at, instruction) in of.code.iter().enumerate() {
-        let volatile = of.texts.get(at).is_some_and(|text| text.contains(".volatile"));
-        let _ = writeln!(out, "AT{at}:\n    {}", statement(instruction, volatile)?);
-    }
-    let _ = writeln!(out, "AT{}:", of.code.len());
+    play(program, thread, out)?;
     for (place, term) in terms.iter().enumerate() {
         if let Term::Register(_, register) = term.of(thread) {
             let _ = writeln!(
@@ -331,7 +318,26 @@ fn part(program: &Program, terms: &[Term], thread: usize, out: &mut String) -> R
     Ok(())
 }
 
-pub(crate) fn statement(instruction: &Instruction, volatile: bool) -> Result<String, Unsupported> {
+/// A thread's code, in a scope that the caller closes behind what it does with the registers.
+pub(crate) fn play(program: &Program, thread: usize, out: &mut String) -> Result<(), Unsupported> {
+    let of = &program.threads[thread];
+    let _ = writeln!(
+        out,
+        "THREAD{thread}: {{\n    .reg .b64 %r<{}>;\n    .reg .pred %q;",
+        of.registers.len() + 1
+    );
+    for (register, value) in of.initial.iter().enumerate() {
+        let _ = writeln!(out, "    mov.b64 %r{register}, {value};");
+    }
+    for (at, instruction) in of.code.iter().enumerate() {
+        let volatile = of.texts.get(at).is_some_and(|text| text.contains(".volatile"));
+        let _ = writeln!(out, "AT{at}:\n    {}", statement(instruction, volatile)?);
+    }
+    let _ = writeln!(out, "AT{}:", of.code.len());
+    Ok(())
+}
+
+fn statement(instruction: &Instruction, volatile: bool) -> Result<String, Unsupported> {
     let no = |what: &str| Err(Unsupported(what.to_owned()));
     Ok(match instruction {
         Instruction::Load { destinations, access } => {

@@ -5,7 +5,7 @@
 //! word of its own.
 
 use crate::event::{Placement, Scope};
-use crate::kernel::{HEADER, MAX_LOCATIONS, Unsupported, statement};
+use crate::kernel::{HEADER, MAX_LOCATIONS, Unsupported, play};
 use crate::program::{Arithmetic, Instruction, Operand, Program, Term, Thread, Update};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -73,20 +73,8 @@ pub fn module(program: &Program, one_warp: bool) -> Result<Once, Unsupported> {
         );
     }
     out.push_str("    ret;\n");
-    for (index, thread) in program.threads.iter().enumerate() {
-        let _ = writeln!(
-            out,
-            "THREAD{index}: {{\n    .reg .b64 %r<{}>;\n    .reg .pred %q;",
-            thread.registers.len() + 1
-        );
-        for (register, value) in thread.initial.iter().enumerate() {
-            let _ = writeln!(out, "    mov.b64 %r{register}, {value};");
-        }
-        for (at, instruction) in thread.code.iter().enumerate() {
-            let volatile = thread.texts.get(at).is_some_and(|text| text.contains(".volatile"));
-            let _ = writeln!(out, "AT{at}:\n    {}", statement(instruction, volatile)?);
-        }
-        let _ = writeln!(out, "AT{}:", thread.code.len());
+    for index in 0..program.threads.len() {
+        play(program, index, &mut out)?;
         for (place, term) in terms.iter().enumerate() {
             if let Term::Register(own, register) = *term
                 && own == index
