@@ -12,6 +12,23 @@ const START: u32 = 105;
 /// All bits of the control code, reuse flags included.
 pub(crate) const MASK: u128 = 0x1f_ffff << START;
 
+/// A field of the control code that names scoreboards.
+pub(crate) struct Scoreboards {
+    /// What it is to an instruction that has it.
+    pub(crate) name: &'static str,
+    /// Its bits in the word.
+    pub(crate) mask: u128,
+    /// Those bits where it names none.
+    pub(crate) none: u128,
+}
+
+/// All fields that name scoreboards.
+pub(crate) const SCOREBOARDS: [Scoreboards; 3] = [
+    Scoreboards { name: "a scoreboard for its results", mask: 7 << 110, none: 7 << 110 },
+    Scoreboards { name: "a scoreboard for its sources", mask: 7 << 113, none: 7 << 113 },
+    Scoreboards { name: "scoreboards to wait for", mask: 0x3f << 116, none: 0 },
+];
+
 /// What a control code says, field by field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Control {

@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use crate::arch::Arch;
 use crate::bits::Bits;
-use crate::control::{self, Control};
+use crate::control::{self, Control, SCOREBOARDS, Scoreboards};
 use crate::instruction::{Instruction, decode};
 use crate::table::{Form, Memory, Piece, Table};
 
@@ -128,6 +128,7 @@ pub(crate) fn without_residue(
         furthest: head,
         message: String::new(),
     };
+    let mut refused = None;
     for exact in [true, false] {
         matcher.exact = exact;
         for &at in forms {
@@ -140,8 +141,14 @@ pub(crate) fn without_residue(
                 if table.form_of(word) == Some(at) {
                     return Ok(Instruction { arch, form: at, word });
                 }
+                let against = |it: &&Scoreboards| (word ^ form.value) & form.mask & it.mask != 0;
+                refused = refused.or(SCOREBOARDS.iter().find(against));
             }
         }
+    }
+    if let Some(field) = refused {
+        let message = format!("`{}` may not have {}", text[head..].trim_end(), field.name);
+        return Err(ParseError { span: head..text.len(), message });
     }
     let Matcher { furthest, mut message, .. } = matcher;
     // A form that takes the guard gets further than the beginning of the mnemonic.

@@ -177,6 +177,13 @@ impl Table {
         Ok(table)
     }
 
+    /// Adds a set; its number.
+    pub(crate) fn add(&mut self, set: Set) -> u32 {
+        self.sets.push(set);
+        self.tries.push(OnceLock::new());
+        self.sets.len() as u32 - 1
+    }
+
     fn read_line(&mut self, line: &str, names: &mut HashMap<String, u32>) -> Option<()> {
         let line = line.trim_start();
         if let Some(rest) = line.strip_prefix("set ") {
@@ -188,8 +195,7 @@ impl Table {
                 return None;
             }
             names.insert(name.to_string(), self.sets.len() as u32);
-            self.sets.push(Set { width, strings });
-            self.tries.push(OnceLock::new());
+            self.add(Set { width, strings });
         } else if let Some(rest) = line.strip_prefix("split ") {
             let (opcode, bits) = rest.split_once(' ')?;
             self.splits.insert(read_opcode(opcode)?, bits.parse().ok()?);

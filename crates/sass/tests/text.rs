@@ -24,6 +24,25 @@ fn errors_point_at_the_token() {
 }
 
 #[test]
+fn scoreboards_that_cannot_be_are_refused() {
+    let with = |text: &str, control: &str| {
+        let control: Control = control.parse().expect("a control code");
+        parse(Arch::Sm90, text, control, 0, &mut NoSymbols).map(|it| it.control() == control)
+    };
+    assert_eq!(with("STG.E desc[UR4][R2.64], R7", "[B0-----:R1:W-:-:S02]"), Ok(true));
+    let error =
+        with("STG.E desc[UR4][R2.64], R7", "[B------:R1:W0:-:S02]").expect_err("a store writes no register");
+    assert_eq!(error.message, "`STG.E desc[UR4][R2.64], R7` may not have a scoreboard for its results");
+    let error = with("@P0 BRA 0x100", "[B------:R1:W-:-:S02]").expect_err("a branch reads at issue");
+    assert_eq!(
+        (error.span, error.message.as_str()),
+        (4..13, "`BRA 0x100` may not have a scoreboard for its sources")
+    );
+    let error = with("WARPGROUP.ARRIVE", "[B---3--:R-:W-:-:S02]");
+    assert!(error.is_ok(), "{error:?}");
+}
+
+#[test]
 fn blanks_do_not_matter() {
     assert_eq!(word("FADD R1,R2,  R3 ;"), word("FADD R1, R2, R3"));
 }

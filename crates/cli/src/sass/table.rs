@@ -5,7 +5,7 @@ use super::{Asked, arch, code};
 use crate::failure::{Exit, Failure};
 use crate::{images, terminal};
 use ::sass::Arch;
-use ::sass::learn::{check, rehabit, renew, samples, scan, settle};
+use ::sass::learn::{check, renew, samples, scan, settle};
 use std::path::{Path, PathBuf};
 
 /// Work on a table: put what was learned into it, check it, complete it
@@ -19,14 +19,14 @@ pub(super) struct Arguments {
 enum Command {
     Renew(Renew),
     Check(Check),
-    Rehabit(Rehabit),
     Settle(Settle),
     Samples(Samples),
 }
 
 /// Put learned opcodes into a table where they read random words as well as what it has, or better (needs NVIDIA's nvdisasm)
 ///
-/// All other opcodes stay as they are. Bits that the table sets where the text does not say are kept.
+/// Where the two read words differently, nvdisasm says which is right. All other opcodes stay as they are, and so do bits that the
+/// table sets where the text does not say.
 #[derive(Debug, clap::Args)]
 struct Renew {
     #[command(flatten)]
@@ -35,6 +35,9 @@ struct Renew {
     table: PathBuf,
     /// What was learned
     learned: PathBuf,
+    /// Where to write the forms that were learned worse than they are in the table: the learner needs them as hints
+    #[arg(long, value_name = "FILE")]
+    hints: Option<PathBuf>,
     /// Where the new table goes [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -50,16 +53,6 @@ struct Check {
     /// These opcodes, hexadecimal, of 13 bits [default: all]
     #[arg(long, value_name = "OPCODE", num_args = 1.., value_delimiter = ',', value_parser = opcode)]
     opcode: Vec<usize>,
-}
-
-/// The built-in table, after asking again how its memory operands print RZ and 0 (needs NVIDIA's nvdisasm)
-#[derive(Debug, clap::Args)]
-struct Rehabit {
-    #[command(flatten)]
-    asked: Asked,
-    /// Where the new table goes [default: standard output]
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
 }
 
 /// The built-in table with the bits that compiled code has where the text does not say
@@ -87,19 +80,18 @@ pub(super) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
     match &arguments.command {
         Command::Renew(it) => {
             let oracle = it.asked.open()?;
-            let outcome =
+            let renewed =
                 renew(&oracle.nvdisasm, &text(&it.table)?, &text(&it.learned)?).map_err(Failure::usage)?;
-            outcome.open.iter().for_each(|line| terminal::note(line));
-            write(it.output.as_deref(), &outcome.table)?;
+            renewed.outcome.open.iter().for_each(|line| terminal::note(line));
+            let kept: Vec<String> = renewed.kept.iter().map(|it| format!("{it:#x}")).collect();
+            terminal::note(&format!("kept as they were: {} ({})", kept.join(" "), kept.len()));
+            if let Some(path) = &it.hints {
+                write(Some(path), &renewed.hints)?;
+            }
+            write(it.output.as_deref(), &renewed.outcome.table)?;
             Ok(Exit::Ok)
         }
         Command::Check(it) => checked(it),
-        Command::Rehabit(it) => {
-            let oracle = it.asked.open()?;
-            let table = rehabit(&oracle.nvdisasm, it.asked.arch).map_err(Failure::usage)?;
-            write(it.output.as_deref(), &table)?;
-            Ok(Exit::Ok)
-        }
         Command::Settle(it) => {
             let mut words = Vec::new();
             for path in &it.files {

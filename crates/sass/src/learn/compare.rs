@@ -1,9 +1,9 @@
 //! Random words against the oracle.
 
-use super::opcode::QUIET;
 use super::oracle::Oracle;
 use super::random::Random;
 use super::report::Report;
+use super::scoreboards::{ALL, QUIET};
 use crate::arch::Arch;
 use crate::table::{OPCODE_MASK, Piece, Table, opcode_bits};
 
@@ -24,7 +24,8 @@ pub fn compare(
     for opcode in 0..8192 {
         for _ in 0..if table.forms_of(opcode).is_empty() { 1 } else { each / 4 } {
             let bits = random.bits128() & [random.bits128(), u128::MAX][random.below(2)];
-            words.push(bits & ANY | opcode_bits(opcode) | QUIET | 1 << 109 | 1 << 105);
+            let scoreboards = scoreboards(&mut random);
+            words.push(bits & ANY | opcode_bits(opcode) | scoreboards | 1 << 109 | 1 << 105);
         }
     }
     let words: Vec<(u128, u64)> = words.into_iter().map(|it| (it, 1)).collect();
@@ -33,8 +34,13 @@ pub fn compare(
     report.ask(oracle, arch, &words, examples)
 }
 
-/// The bits below the control code that are not the opcode's.
-const ANY: u128 = ((1 << 105) - 1) & !OPCODE_MASK;
+/// The bits around the control code that are not the opcode's. Those above the reuse flags show nowhere.
+const ANY: u128 = (((1 << 105) - 1) | (7 << 125)) & !OPCODE_MASK;
+
+/// Mostly none, or any.
+fn scoreboards(random: &mut Random) -> u128 {
+    if random.below(4) > 0 { QUIET } else { random.bits128() & ALL }
+}
 
 /// Random words, `each` for every form.
 pub(super) fn random_words(table: &Table, each: usize, seed: u64) -> Vec<u128> {
@@ -42,12 +48,14 @@ pub(super) fn random_words(table: &Table, each: usize, seed: u64) -> Vec<u128> {
     (0..table.forms.len()).flat_map(|at| random_words_of(table, at, each, &mut random)).collect()
 }
 
-/// Random words of one form: half of them with legal codes in all fields, RZ and 0 among them, half of any bits.
+/// Random words of one form: half of them with legal codes in all fields, RZ and 0 among them, half of any bits. Some name
+/// scoreboards.
 pub(super) fn random_words_of(table: &Table, at: usize, each: usize, random: &mut Random) -> Vec<u128> {
     let form = &table.forms[at];
     let mut words = Vec::new();
     for nth in 0..each {
-        let mut word = random.bits128() & ((1 << 105) - 1) & !form.mask | form.value | QUIET;
+        let mut word = random.bits128() & (ANY | OPCODE_MASK) & !form.mask | form.value;
+        word |= scoreboards(random) & !form.mask;
         let issue = [1 << 109 | 1 << 105, 1 << 109 | 11 << 105, 5 << 105, 1 << 109 | 2 << 105 | 7 << 122];
         word |= issue[random.below(issue.len())] & !form.mask;
         if nth % 2 == 0 {

@@ -6,9 +6,10 @@ use std::fmt::Write;
 use super::form::{Component, Draft, Effect, Format, Place};
 use super::habits::Habit;
 use super::opcode::Learned;
+use super::scoreboards;
 use super::tokens::Number;
 use crate::bits::Bits;
-use crate::table::{Form, OPCODE_MASK, Piece, Table};
+use crate::table::{Form, OPCODE_MASK, Piece, Table, opcode};
 
 /// The strings of a set, by code.
 type Strings = Vec<Option<String>>;
@@ -52,6 +53,33 @@ impl Sets {
 
 fn numbered(stem: &str, number: usize) -> String {
     if number == 1 && stem != "m" { stem.to_string() } else { format!("{stem}{number}") }
+}
+
+/// The text of a table.
+pub(crate) fn joined(sets: &Sets, lines: &[String]) -> String {
+    let mut table = sets.lines().join("\n");
+    table.push('\n');
+    table.push_str(&lines.join("\n"));
+    table.push('\n');
+    table
+}
+
+/// The text of a table with other forms in the place of each, in the table's sets. Comments stay.
+pub(crate) fn rewritten(text: &str, table: &Table, forms: impl Fn(usize) -> Vec<Form>) -> String {
+    let mut sets = Sets::default();
+    let mut lines = Vec::new();
+    let mut at = 0;
+    for line in text.lines().filter(|it| !it.starts_with("set ") && !it.is_empty()) {
+        if line.starts_with("form ") {
+            lines.extend(
+                forms(at).iter().map(|form| adopted_line(opcode(form.value), table, form, &mut sets)),
+            );
+            at += 1;
+        } else {
+            lines.push(line.to_string());
+        }
+    }
+    joined(&sets, &lines)
 }
 
 /// The strings of a set as the table spells them.
@@ -106,8 +134,10 @@ fn counting(strings: &[Option<String>]) -> usize {
 /// The line of a form of another architecture's table.
 pub(crate) fn adopted_line(opcode: usize, table: &Table, form: &Form, sets: &mut Sets) -> String {
     let mut line = format!("form {opcode:#05x}");
-    if let Some(bits) = Bits::of_mask(form.mask & !OPCODE_MASK).filter(|it| it.width() > 0) {
-        let _ = write!(line, " {bits}={:#x}", bits.get(form.value));
+    for part in [form.mask & !OPCODE_MASK & !scoreboards::ALL, form.mask & scoreboards::ALL] {
+        if let Some(bits) = Bits::of_mask(part).filter(|it| it.width() > 0) {
+            let _ = write!(line, " {bits}={:#x}", bits.get(form.value));
+        }
     }
     if form.rest != 0 {
         let _ = write!(line, " rest={:#x}", form.rest);

@@ -19,6 +19,8 @@ mod opcode;
 mod oracle;
 mod random;
 mod report;
+mod rivals;
+mod scoreboards;
 mod tokens;
 
 use std::collections::HashMap;
@@ -28,13 +30,16 @@ pub use code::compare_code;
 pub use compare::compare;
 pub use oracle::{Nvdisasm, Oracle};
 pub use report::{Example, Fault, Group, Report};
+pub use rivals::{Renewed, merge, renew};
 
-use crate::table::{Form, OPCODE_MASK, Piece, Table, opcode, opcode_bits};
-use compare::{random_words, random_words_of};
-use emit::{Sets, adopted_line, form_line};
-use opcode::{Learned, Learner, QUIET};
+use crate::table::{Form, OPCODE_MASK, Table, opcode_bits};
+use compare::random_words;
+use emit::{Sets, adopted_line, form_line, joined};
+use opcode::{Learned, Learner};
 use oracle::Meeting;
 use random::Random;
+use rivals::fits;
+use scoreboards::QUIET;
 
 /// A learned instruction set: the table's text, and what it does not explain.
 #[derive(Debug)]
@@ -51,7 +56,7 @@ pub struct Outcome {
 pub fn scan(oracle: &dyn Oracle) -> Result<Vec<usize>, String> {
     let mut random = Random::new(0);
     let mut words = Vec::new();
-    const EACH: usize = 48;
+    const EACH: usize = 192;
     for opcode in 0..8192 {
         for nth in 0..EACH {
             let mut bits = if nth == 0 { 0 } else { random.bits128() };
@@ -64,158 +69,6 @@ pub fn scan(oracle: &dyn Oracle) -> Result<Vec<usize>, String> {
     }
     let texts = oracle.ask(&words, 0)?;
     Ok((0..8192).filter(|opcode| texts[opcode * EACH..][..EACH].iter().any(|it| it.is_some())).collect())
-}
-
-/// How well a known table's forms of an opcode do.
-struct Fit {
-    /// Which of the tables.
-    table: usize,
-    /// Words asked about, and how many of them the table reads otherwise than the oracle.
-    words: usize,
-    wrong: usize,
-}
-
-impl Fit {
-    fn note(&self) -> String {
-        format!("{} of {} random words are read otherwise than by the oracle", self.wrong, self.words)
-    }
-}
-
-/// For each opcode the known table that reads random words best: words of every table's forms, and of any bits.
-fn fits(oracle: &dyn Oracle, opcodes: &[usize], tables: &[Table]) -> Result<HashMap<usize, Fit>, String> {
-    const EACH: usize = 80;
-    const ANY: usize = 100;
-    let mut words = Vec::new();
-    let mut ranges = Vec::new();
-    for &opcode in opcodes {
-        let mut random = Random::new(77 + opcode as u64);
-        let start = words.len();
-        for table in tables {
-            for at in table.forms_of(opcode) {
-                words.extend(random_words_of(table, at, EACH, &mut random));
-            }
-        }
-        for _ in 0..ANY {
-            let mask = ((1 << 105) - 1) & !OPCODE_MASK;
-            words.push(random.bits128() & mask | opcode_bits(opcode) | QUIET | 1 << 109 | 1 << 105);
-        }
-        ranges.push((opcode, start..words.len()));
-    }
-    let texts = oracle.ask(&words, 0)?;
-    let mut best: HashMap<usize, Fit> = HashMap::new();
-    for (number, table) in tables.iter().enumerate() {
-        for (opcode, range) in &ranges {
-            let mut legal = 0;
-            let wrong = |at: &usize| {
-                let ours = table.form_of(words[*at]).map(|form| {
-                    let mut text = String::new();
-                    table.print(form, words[*at], 16 * *at as u64, &mut text, |_, _| false);
-                    text
-                });
-                legal += usize::from(ours.is_some() && texts[*at].is_some());
-                ours != texts[*at]
-            };
-            let wrong = range.clone().filter(wrong).count();
-            // Forms that are wrong more often than right are worth less than data.
-            if legal > 20 && wrong < legal && best.get(opcode).is_none_or(|it| it.wrong > wrong) {
-                best.insert(*opcode, Fit { table: number, words: range.len(), wrong });
-            }
-        }
-    }
-    Ok(best)
-}
-
-/// One table out of several of the same architecture: for each opcode the forms that read random words best.
-pub fn merge(oracle: &dyn Oracle, opcodes: &[usize], known: &[String]) -> Result<Outcome, String> {
-    let tables = known.iter().map(|it| Table::read(it)).collect::<Result<Vec<_>, _>>()?;
-    let fits = fits(oracle, opcodes, &tables)?;
-    let mut sets = Sets::default();
-    let mut lines = Vec::new();
-    let mut open = Vec::new();
-    for &opcode in opcodes {
-        let Some(fit) = fits.get(&opcode) else {
-            open.push(format!("{opcode:#05x} is not known"));
-            continue;
-        };
-        if fit.wrong > 0 {
-            let note = fit.note();
-            lines.push(format!("# Not fully known: {note}."));
-            open.push(format!("{opcode:#05x}: {note}"));
-        }
-        let table = &tables[fit.table];
-        lines.extend(
-            table.forms_of(opcode).map(|at| adopted_line(opcode, table, &table.forms[at], &mut sets)),
-        );
-    }
-    Ok(Outcome { table: joined(&sets, &lines), open, asked: 0 })
-}
-
-/// A table with what was learned of some of its opcodes: for each whichever forms read random words best, the learned ones if
-/// both do as well. All other opcodes stay as they are.
-pub fn renew(oracle: &dyn Oracle, known: &str, learned: &str) -> Result<Outcome, String> {
-    let tables = [Table::read(learned)?, Table::read(known)?];
-    let judged: Vec<usize> = (0..8192).filter(|&it| !tables[0].forms_of(it).is_empty()).collect();
-    let fits = fits(oracle, &judged, &tables)?;
-    let mut comments: HashMap<usize, Vec<&str>> = HashMap::new();
-    let mut before = Vec::new();
-    for line in known.lines() {
-        if line.starts_with('#') {
-            before.push(line);
-        } else if let Some(opcode) = line.strip_prefix("form 0x").and_then(|it| it.split(' ').next()) {
-            let opcode = usize::from_str_radix(opcode, 16).map_err(|error| error.to_string())?;
-            comments.entry(opcode).or_default().append(&mut before);
-        }
-    }
-    let mut sets = Sets::default();
-    let mut lines = Vec::new();
-    let mut open = Vec::new();
-    for opcode in 0..8192 {
-        let table = match fits.get(&opcode) {
-            Some(fit) => {
-                if fit.wrong > 0 {
-                    let note = fit.note();
-                    lines.push(format!("# Not fully known: {note}."));
-                    open.push(format!("{opcode:#05x}: {note}"));
-                }
-                &tables[fit.table]
-            }
-            None => {
-                lines.extend(comments.remove(&opcode).unwrap_or_default().iter().map(|it| it.to_string()));
-                let known = &tables[1];
-                if known.forms_of(opcode).is_empty() { &tables[0] } else { known }
-            }
-        };
-        for at in table.forms_of(opcode) {
-            let mut form = table.forms[at].clone();
-            form.rest |= inherited(&tables[1], &form) & !form.mask;
-            lines.push(adopted_line(opcode, table, &form, &mut sets));
-        }
-    }
-    Ok(Outcome { table: joined(&sets, &lines), open, asked: 0 })
-}
-
-/// The `rest` bits that a known table has for most words of a form: they come from compiled code, which the oracle does not show.
-fn inherited(known: &Table, form: &Form) -> u128 {
-    const WORDS: usize = 64;
-    let mut random = Random::new(5);
-    let mut votes: HashMap<u128, usize> = HashMap::new();
-    for _ in 0..WORDS {
-        let word =
-            random.bits128() & ((1 << 105) - 1) & !form.mask | form.value | QUIET | 1 << 109 | 1 << 105;
-        if let Some(at) = known.form_of(word) {
-            *votes.entry(known.forms[at as usize].rest).or_default() += 1;
-        }
-    }
-    votes.into_iter().max_by_key(|&(rest, count)| (count, rest)).map_or(0, |it| it.0)
-}
-
-/// The text of a table.
-fn joined(sets: &Sets, lines: &[String]) -> String {
-    let mut table = sets.lines().join("\n");
-    table.push('\n');
-    table.push_str(&lines.join("\n"));
-    table.push('\n');
-    table
 }
 
 /// Learns these opcodes. Where the forms of one of the `known` tables are right, they are taken over; their splits are
@@ -327,36 +180,6 @@ fn settled(learner: &mut Learner<'_>, learned: &Learned) -> Result<Result<Table,
     Ok(Ok(table))
 }
 
-/// The table in use with the habits of its memory operands asked about again.
-pub fn rehabit(oracle: &dyn Oracle, arch: crate::Arch) -> Result<String, String> {
-    let mut table = Table::read(crate::isa::text(arch))?;
-    let mut random = Random::new(5);
-    let forms: Vec<usize> = (0..table.forms.len())
-        .filter(|&at| table.forms[at].pieces.iter().any(|it| matches!(it, Piece::Memory(_))))
-        .collect();
-    let words: Vec<Vec<u128>> = forms.iter().map(|&at| habits::words(&table, at, &mut random)).collect();
-    let texts = oracle.ask(&words.concat(), 0)?;
-    let mut texts = texts.into_iter().zip(0..).map(|(text, at)| Some((text?, 16 * at)));
-    for (&at, words) in forms.iter().zip(&words) {
-        let texts: Vec<oracle::Answer> = texts.by_ref().take(words.len()).collect();
-        habits::settle(&mut table, at, words, &texts);
-    }
-    let mut sets = Sets::default();
-    let lines = crate::isa::text(arch).lines().filter(|it| !it.starts_with("set ") && !it.is_empty());
-    let mut at = 0;
-    let lines: Vec<String> = lines
-        .map(|line| {
-            if !line.starts_with("form ") {
-                return line.to_string();
-            }
-            let form = &table.forms[at];
-            at += 1;
-            adopted_line(opcode(form.value), &table, form, &mut sets)
-        })
-        .collect();
-    Ok(joined(&sets, &lines))
-}
-
 /// The table in use with `rest` bits from a compiler's words: those that most words of a form have where their text does not say.
 pub fn settle(arch: crate::Arch, words: &[u128]) -> String {
     let mut residues: HashMap<u32, Vec<u128>> = HashMap::new();
@@ -419,7 +242,9 @@ pub fn check(
     opcodes: &[usize],
     note: &(dyn Fn(&str) + Sync),
 ) -> Result<Vec<Checked>, String> {
-    let learned = Table::read(&learn(oracle, opcodes, &hints(arch), note)?.table)?;
+    let mut tables = vec![learn(oracle, opcodes, &hints(arch), note)?.table];
+    tables.extend(hints(arch));
+    let learned = Table::read(&merge(oracle, opcodes, &tables)?.table)?;
     let forms = |table: &Table, opcode: usize| {
         let mut sets = Sets::default();
         let lines: Vec<String> = table

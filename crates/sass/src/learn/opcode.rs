@@ -8,7 +8,8 @@ use super::culprit::{Culprit, Verdict};
 use super::form::{Component, Draft, Edits, Effect, Format, edits};
 use super::oracle::{Answer, Meeting};
 use super::random::Random;
-use super::tokens::{Number, Style, is_register, number, skeleton, tokens};
+use super::scoreboards::QUIET;
+use super::tokens::{Number, Style, alike, is_register, number, tokens};
 use crate::bits::Bits;
 use crate::table::{OPCODE_MASK, opcode_bits};
 
@@ -18,8 +19,6 @@ const ISSUE: u128 = 0x1f << 105 | 7 << 122;
 const GUARD: u128 = 0xf << 12;
 /// The bits that are learned: all but the opcode, the scoreboards and the top two.
 const LEARNED: u128 = ((1 << 105) - 1) & !OPCODE_MASK | ISSUE | 1 << 125;
-/// No scoreboards, nothing to wait for.
-pub(super) const QUIET: u128 = 0x3f << 110;
 /// The widest component whose codes are all tried.
 const WIDEST: u32 = 12;
 /// Rounds that a form may take.
@@ -325,7 +324,6 @@ impl<'a> Learner<'a> {
             .iter()
             .map(|it| it.as_ref().map(|(text, address)| tokens(text, *address, &draft.style)))
             .collect();
-        let shape = skeleton(&draft.tokens);
         let mut modes = 0u128;
         let mut numbers: BTreeMap<usize, Vec<(u32, String)>> = BTreeMap::new();
         let mut groups: Vec<(u128, BTreeSet<u16>)> = Vec::new();
@@ -337,13 +335,12 @@ impl<'a> Learner<'a> {
                 groups.push((1 << bit, BTreeSet::new()));
                 continue;
             };
-            if skeleton(tokens) != shape {
+            if !alike(tokens, &draft.tokens) {
                 modes |= 1 << bit;
                 continue;
             }
             let edits = edits(&draft.tokens, tokens);
-            let operand = |place: u16| place % 2 == 1 && is_register(&draft.tokens[usize::from(place / 2)]);
-            if edits.iter().filter(|it| operand(it.0)).count() > 1 {
+            if !in_step(&draft.tokens, &edits) {
                 modes |= 1 << bit;
                 continue;
             }
@@ -408,10 +405,9 @@ impl<'a> Learner<'a> {
         let numbers: Vec<(Bits, u64)> =
             draft.components.iter().flat_map(|it| [(it.bits, 0), (it.bits, u64::MAX)]).collect();
         let answers = self.ask(numbers.iter().map(|(bits, value)| bits.put(draft.base, *value)).collect())?;
-        let shape = skeleton(&draft.tokens);
         for ((bits, value), answer) in numbers.iter().zip(answers) {
             if let Some((text, address)) = answer
-                && skeleton(&tokens(&text, address, &draft.style)) != shape
+                && !alike(&tokens(&text, address, &draft.style), &draft.tokens)
             {
                 set_apart((draft.mask | bits.mask(), bits.put(draft.value, *value)), excluded, open);
             }
@@ -479,14 +475,13 @@ impl<'a> Learner<'a> {
             fields.iter().flat_map(|bits| (0..1u64 << bits.width()).map(|code| bits.put(draft.base, code)));
         let answers = self.ask(words.collect())?;
         let mut answers = answers.iter();
-        let shape = skeleton(&draft.tokens);
         for bits in fields {
             let mut codes: HashMap<u64, Edits> = HashMap::new();
             let mut strange: BTreeMap<u64, bool> = BTreeMap::new();
             for (code, answer) in answers.by_ref().take(1 << bits.width()).enumerate() {
                 let Some((text, address)) = answer else { continue };
                 let tokens = tokens(text, *address, &draft.style);
-                strange.insert(code as u64, skeleton(&tokens) != shape);
+                strange.insert(code as u64, !alike(&tokens, &draft.tokens));
                 codes.insert(code as u64, edits(&draft.tokens, &tokens));
             }
             for special in deciding(bits, &strange) {
@@ -710,4 +705,15 @@ impl<'a> Learner<'a> {
         }
         false
     }
+}
+
+/// Whether the operands that are registers change by the same: one of them, or several that one field prints.
+fn in_step(base: &[String], edits: &Edits) -> bool {
+    let number = |token: &str| token.trim_start_matches(|it: char| !it.is_ascii_digit()).parse::<i32>().ok();
+    let mut steps = edits
+        .iter()
+        .filter(|(place, _)| place % 2 == 1 && is_register(&base[usize::from(place / 2)]))
+        .map(|(place, text)| Some(number(text)? - number(&base[usize::from(place / 2)])?));
+    let Some(first) = steps.next() else { return true };
+    steps.all(|it| it.is_some() && it == first)
 }

@@ -14,13 +14,21 @@ pub(crate) struct Style {
     pub(crate) offset_width: u32,
     /// The last number of the text is a target relative to the address.
     pub(crate) relative: bool,
+    /// Some texts end with a number below 16 and some with none: it is printed like a modifier, as the components of a texture are.
+    pub(crate) tail: bool,
 }
 
 impl Style {
     /// The style that these texts show.
     pub(crate) fn of<'a>(texts: impl Iterator<Item = &'a str>) -> Style {
         let mut style = Style::default();
+        let (mut with, mut without, mut wide) = (false, false, false);
         for text in texts {
+            match text.rsplit_once(", ").map(|it| value(it.1)) {
+                Some(Some(0..16)) => with = true,
+                Some(Some(_)) => wide = true,
+                _ => without = true,
+            }
             for (at, _) in text.match_indices('[') {
                 let inside = text[at + 1..].split(']').next().unwrap_or("");
                 let constant = is_constant(text, at);
@@ -41,6 +49,7 @@ impl Style {
                 }
             }
         }
+        style.tail = with && without && !wide;
         style
     }
 }
@@ -111,6 +120,14 @@ pub(crate) fn tokens(text: &str, address: u64, style: &Style) -> Vec<String> {
         let offset = (to as u64).wrapping_sub(address.wrapping_add(16)) as i64;
         *last = spell(i128::from(offset), Number::Hex);
     }
+    if style.tail
+        && let [.., comma, last] = &mut tokens[..]
+        && comma == ", "
+        && number(last) == Some(Number::Hex)
+    {
+        comma.push_str(last);
+        tokens.pop();
+    }
     tokens
 }
 
@@ -145,16 +162,24 @@ fn split(text: &str, style: &Style, tokens: &mut Vec<String>) {
     }
 }
 
-/// Whether a token is R5, RZ, UR5, URZ, perhaps as a term of a sum.
+/// Whether a token is R5, RZ, UR5, URZ or ???255, a register that an operand cannot be; perhaps as a term of a sum.
 pub(crate) fn is_register(token: &str) -> bool {
     let name = token.trim_start_matches('+');
-    let digits = name.strip_prefix('U').unwrap_or(name).strip_prefix('R').unwrap_or("");
+    let register = name.strip_prefix('U').unwrap_or(name).strip_prefix('R');
+    let digits = register.or_else(|| name.strip_prefix("???")).unwrap_or("");
     digits == "Z" || !digits.is_empty() && digits.bytes().all(|it| it.is_ascii_digit())
 }
 
-/// What of tokens decides which form a word has: brackets, registers that are operands, kinds of number. Modifiers and predicates
-/// are not in it.
-pub(crate) fn skeleton(tokens: &[String]) -> String {
+/// Whether tokens are of one form: the same brackets, registers that are operands and kinds of number. Modifiers and predicates
+/// do not count.
+pub(crate) fn alike(one: &[String], other: &[String]) -> bool {
+    let (one, other) = (skeleton(one), skeleton(other));
+    // A register that an operand cannot be is of either kind.
+    let same = |(a, b): (char, char)| a == b || a == '?' && "RU".contains(b) || b == '?' && "RU".contains(a);
+    one.chars().count() == other.chars().count() && one.chars().zip(other.chars()).all(same)
+}
+
+fn skeleton(tokens: &[String]) -> String {
     let mut skeleton = String::new();
     let mut braces = false;
     for token in tokens.iter().skip(1) {
@@ -163,7 +188,7 @@ pub(crate) fn skeleton(tokens: &[String]) -> String {
             ("{" | "}", _) => braces = token == "{",
             ("[" | "]" | "desc" | "gdesc" | "c" | "cx", _) => skeleton.push_str(token),
             (_, Some(kind)) if !braces => skeleton.push(if kind == Number::Float { '.' } else { '0' }),
-            _ if is_register(token) => skeleton.push(if name.starts_with('U') { 'U' } else { 'R' }),
+            _ if is_register(token) => skeleton.extend(name.chars().next()),
             _ => {}
         }
     }

@@ -1,0 +1,151 @@
+//! Which scoreboards an instruction may name: some write no register that anything could wait for, some read none late, and one
+//! must not wait. It is learned of finished forms, and becomes a condition of the form.
+
+use std::collections::BTreeMap;
+
+use super::apart::deciding;
+use super::compare::random_words_of;
+use super::emit::rewritten;
+use super::oracle::Oracle;
+use super::random::Random;
+use crate::bits::Bits;
+use crate::control::{SCOREBOARDS, Scoreboards};
+use crate::table::{Form, Piece, Table, opcode};
+
+/// All bits about scoreboards.
+pub(super) const ALL: u128 = 0xfff << 110;
+/// Those bits where no scoreboard is named.
+pub(super) const QUIET: u128 = 0x3f << 110;
+/// Words of a form that are asked about; of one whose words are not alike; most words of all together that make one question.
+const WORDS: usize = 64;
+const MORE: usize = 2000;
+
+/// A legal word, and for each field whether it may name a scoreboard.
+type Sample = (u128, [bool; 3]);
+
+/// Words of the forms whose codes are legal, with what the oracle says of scoreboards in them.
+fn samples(
+    oracle: &dyn Oracle,
+    table: &Table,
+    forms: &[usize],
+    each: usize,
+) -> Result<Vec<Vec<Sample>>, String> {
+    let mut random = Random::new(110);
+    let mut words = Vec::new();
+    for &at in forms {
+        // Every other one has legal codes in all fields.
+        for word in random_words_of(table, at, 2 * each, &mut random).into_iter().step_by(2) {
+            let fixed = table.forms[at].mask;
+            let word = word & !(ALL & !fixed) | QUIET & !fixed;
+            words.push(word);
+            for field in &SCOREBOARDS {
+                let mut bits = field.none;
+                while bits == field.none {
+                    bits = random.bits128() & field.mask;
+                }
+                words.push(word & !field.mask | bits);
+            }
+        }
+    }
+    let legal: Vec<bool> = oracle.ask(&words, 0)?.iter().map(Option::is_some).collect();
+    let samples: Vec<Option<Sample>> = words
+        .chunks(1 + SCOREBOARDS.len())
+        .zip(legal.chunks(1 + SCOREBOARDS.len()))
+        .map(|(words, legal)| legal[0].then(|| (words[0], [legal[1], legal[2], legal[3]])))
+        .collect();
+    // Some words of a form's bits are those of a form before it.
+    let own = |(samples, &at): (&[Option<Sample>], &usize)| {
+        let own = |it: &&Sample| table.form_of(it.0) == Some(at as u32);
+        samples.iter().flatten().filter(own).copied().collect()
+    };
+    Ok(samples.chunks(each).zip(forms).map(own).collect())
+}
+
+/// The table with what its forms may say of scoreboards as conditions; and where that depends on more than a field.
+pub(super) fn settle(oracle: &dyn Oracle, text: &str) -> Result<(String, Vec<String>), String> {
+    let mut table = Table::read(text)?;
+    let all: Vec<usize> = (0..table.forms.len()).collect();
+    let first = samples(oracle, &table, &all, WORDS)?;
+    let uneven = |samples: &Vec<Sample>| {
+        (0..SCOREBOARDS.len()).any(|nth| samples.iter().any(|it| it.1[nth] != samples[0].1[nth]))
+    };
+    let mixed: Vec<usize> = all.into_iter().filter(|&at| uneven(&first[at])).collect();
+    let mut more = mixed.iter().zip(samples(oracle, &table, &mixed, MORE)?).collect::<BTreeMap<_, _>>();
+    let mut open = Vec::new();
+    let mut forms: Vec<Vec<Form>> = Vec::new();
+    for (at, first) in first.iter().enumerate() {
+        let mut own = vec![table.forms[at].clone()];
+        let samples = more.remove(&at);
+        for (nth, field) in SCOREBOARDS.iter().enumerate() {
+            let legal: Vec<(u128, bool)> =
+                samples.as_ref().unwrap_or(first).iter().map(|it| (it.0, it.1[nth])).collect();
+            let split = |form: &Form, table: &mut Table| {
+                let mut inside = legal.iter().filter(|it| it.0 & form.mask == form.value).peekable();
+                inside.peek()?;
+                split(form, table, field, &inside.copied().collect::<Vec<_>>())
+            };
+            let mut next = Vec::new();
+            for form in own {
+                match split(&form, &mut table) {
+                    Some(forms) => next.extend(forms),
+                    None => {
+                        if !legal.is_empty() {
+                            let opcode = opcode(form.value);
+                            open.push(format!(
+                                "{opcode:#05x}: not known which words may have {}",
+                                field.name
+                            ));
+                        }
+                        next.push(form);
+                    }
+                }
+            }
+            own = next;
+        }
+        forms.push(own);
+    }
+    Ok((rewritten(text, &table, |at| forms[at].clone()), open))
+}
+
+/// A form as those that may name scoreboards in a field and those that may not.
+fn split(form: &Form, table: &mut Table, field: &Scoreboards, legal: &[(u128, bool)]) -> Option<Vec<Form>> {
+    let quiet = |form: &Form| Form {
+        mask: form.mask | field.mask,
+        value: form.value & !field.mask | field.none,
+        ..form.clone()
+    };
+    if legal.iter().all(|it| it.1) {
+        return Some(vec![form.clone()]);
+    }
+    if legal.iter().all(|it| !it.1) {
+        return Some(vec![quiet(form)]);
+    }
+    form.pieces.iter().enumerate().find_map(|(nth, piece)| {
+        let &Piece::Set { set, bits } = piece else { return None };
+        let strange = strange(bits, legal)?;
+        let mut strings = table.sets[set as usize].clone();
+        for (&code, _) in strange.iter().filter(|it| *it.1) {
+            strings.strings[code as usize] = None;
+        }
+        let mut forms: Vec<Form> = deciding(bits, &strange)
+            .into_iter()
+            .map(|(mask, value)| {
+                quiet(&Form { mask: form.mask | mask, value: form.value | value, ..form.clone() })
+            })
+            .collect();
+        let mut general = form.clone();
+        general.pieces[nth] = Piece::Set { set: table.add(strings), bits };
+        forms.push(general);
+        Some(forms)
+    })
+}
+
+/// The codes of a field, and whether they take no scoreboard, if that depends on nothing else.
+fn strange(bits: Bits, legal: &[(u128, bool)]) -> Option<BTreeMap<u64, bool>> {
+    let mut codes = BTreeMap::new();
+    let agrees = |&(word, legal): &(u128, bool)| {
+        let quiet = !legal;
+        *codes.entry(bits.get(word)).or_insert(quiet) == quiet
+    };
+    legal.iter().all(agrees).then_some(codes)
+}
