@@ -6,15 +6,15 @@
 use super::Asked;
 use crate::failure::{Exit, Failure};
 use crate::terminal;
-use ::sass::learn::{Oracle, hints, learn, merge, scan};
+use ::sass::learn::{self, Oracle, hints, learn, merge};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// Learn an architecture's table from nvdisasm (needs NVIDIA's nvdisasm; takes minutes to hours)
+/// Learn an architecture's table from nvdisasm (needs NVIDIA's nvdisasm; takes about ten minutes)
 ///
 /// Scans the opcodes, flips the bits of a legal word of each, tries every code of every field, and predicts random words until
 /// hundreds in a row are right, with the hints that are built in. What stays undetermined is said, and stands in the table as a comment. With -o, what is learned is kept
@@ -30,11 +30,8 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "TABLE", num_args = 1..)]
     like: Vec<PathBuf>,
     /// How many opcodes are learned side by side
-    #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    #[arg(long, value_name = "N", default_value_t = 400, value_parser = clap::value_parser!(u16).range(1..=1000))]
     portion: u16,
-    /// After so many seconds a portion ends with what it has
-    #[arg(long, value_name = "SECONDS")]
-    limit: Option<u64>,
     /// Where the table goes [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -46,18 +43,14 @@ pub(super) fn opcode(text: &str) -> Result<usize, String> {
     number.ok_or_else(|| "an opcode is a hexadecimal number of 13 bits".to_owned())
 }
 
-/// What counts the words that go to nvdisasm, and stops asking when a portion's time is up.
+/// What counts the words that go to nvdisasm.
 struct Counting<'a> {
     oracle: &'a dyn Oracle,
-    asked: &'a AtomicU64,
-    end: Option<Instant>,
+    asked: AtomicU64,
 }
 
 impl Oracle for Counting<'_> {
     fn ask(&self, words: &[u128], first: usize) -> Result<Vec<Option<String>>, String> {
-        if self.end.is_some_and(|end| Instant::now() > end) {
-            return Err("no time was left".to_owned());
-        }
         self.asked.fetch_add(words.len() as u64, Relaxed);
         self.oracle.ask(words, first)
     }
@@ -65,19 +58,14 @@ impl Oracle for Counting<'_> {
 
 pub(super) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
     let nvdisasm = arguments.asked.open()?;
-    let asked = AtomicU64::new(0);
-    let oracle = |limit: Option<u64>| Counting {
-        oracle: &nvdisasm.nvdisasm,
-        asked: &asked,
-        end: limit.map(|it| Instant::now() + Duration::from_secs(it)),
-    };
+    let oracle = Counting { oracle: &nvdisasm.nvdisasm, asked: AtomicU64::new(0) };
     let mut like = hints(arguments.asked.arch);
     for path in &arguments.like {
         like.push(text(path)?);
     }
     let opcodes: Vec<usize> = if arguments.opcode.is_empty() {
         terminal::note(&format!("scanning the opcodes of {}", arguments.asked.arch));
-        scan(&oracle(None)).map_err(Failure::usage)?
+        learn::opcodes(&oracle, arguments.asked.arch).map_err(Failure::usage)?
     } else {
         let all: BTreeSet<usize> = arguments.opcode.iter().copied().collect();
         all.into_iter().collect()
@@ -93,14 +81,14 @@ pub(super) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
     bar.set_position((opcodes.len() - left.len()) as u64);
     for portion in left.chunks(arguments.portion.into()) {
         let note = |line: &str| bar.set_message(line.to_owned());
-        let outcome = learn(&oracle(arguments.limit), portion, &like, &note).map_err(Failure::usage)?;
+        let outcome = learn(&oracle, portion, &like, &note).map_err(Failure::usage)?;
         parts.keep(portion, &outcome.table)?;
         tables.push(outcome.table);
         bar.inc(portion.len() as u64);
     }
     bar.finish_and_clear();
     tables.extend(like);
-    let outcome = merge(&oracle(None), &opcodes, &tables).map_err(Failure::usage)?;
+    let outcome = merge(&oracle, &opcodes, &tables).map_err(Failure::usage)?;
     match &arguments.output {
         Some(path) => std::fs::write(path, &outcome.table)
             .map_err(|error| Failure::usage(format!("cannot write {}: {error}", path.display())))?,
@@ -117,7 +105,7 @@ pub(super) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
         arguments.asked.arch,
         opcodes.len(),
         outcome.open.len(),
-        terminal::thousands(asked.load(Relaxed))
+        terminal::thousands(oracle.asked.load(Relaxed))
     );
     terminal::note(&report);
     Ok(if outcome.open.is_empty() { Exit::Ok } else { Exit::Findings })

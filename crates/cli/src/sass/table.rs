@@ -5,7 +5,7 @@ use super::{Asked, arch, code};
 use crate::failure::{Exit, Failure};
 use crate::{images, terminal};
 use ::sass::Arch;
-use ::sass::learn::{check, renew, samples, scan, settle};
+use ::sass::learn::{check, opcodes, renew, samples, settle};
 use std::path::{Path, PathBuf};
 
 /// Work on a table: put what was learned into it, check it, complete it
@@ -113,7 +113,7 @@ fn checked(arguments: &Check) -> Result<Exit, Failure> {
     let oracle = arguments.asked.open()?;
     let arch = arguments.asked.arch;
     let opcodes = match &arguments.opcode[..] {
-        [] => scan(&oracle.nvdisasm).map_err(Failure::usage)?,
+        [] => opcodes(&oracle.nvdisasm, arch).map_err(Failure::usage)?,
         some => some.to_vec(),
     };
     let checked =

@@ -52,8 +52,17 @@ pub struct Outcome {
     pub asked: usize,
 }
 
-/// The opcodes of which some word is legal.
-pub fn scan(oracle: &dyn Oracle) -> Result<Vec<usize>, String> {
+/// The opcodes of an architecture: those of which random words are legal, and those of its hints, whose legal words may be rare.
+pub fn opcodes(oracle: &dyn Oracle, arch: crate::Arch) -> Result<Vec<usize>, String> {
+    let [own, _] = crate::isa::hints(arch);
+    let hints = Table::read(own)?;
+    let scanned = scan(oracle)?;
+    let hinted = |it: &usize| !hints.forms_of(*it).is_empty();
+    Ok((0..8192).filter(|it| scanned[*it] || hinted(it)).collect())
+}
+
+/// For each opcode whether some word is legal.
+fn scan(oracle: &dyn Oracle) -> Result<Vec<bool>, String> {
     let mut random = Random::new(0);
     let mut words = Vec::new();
     const EACH: usize = 192;
@@ -68,7 +77,7 @@ pub fn scan(oracle: &dyn Oracle) -> Result<Vec<usize>, String> {
         }
     }
     let texts = oracle.ask(&words, 0)?;
-    Ok((0..8192).filter(|opcode| texts[opcode * EACH..][..EACH].iter().any(|it| it.is_some())).collect())
+    Ok(texts.chunks(EACH).map(|it| it.iter().any(Option::is_some)).collect())
 }
 
 /// Learns these opcodes. Where the forms of one of the `known` tables are right, they are taken over; their splits are

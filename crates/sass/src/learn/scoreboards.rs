@@ -16,15 +16,17 @@ use crate::table::{Form, Piece, Table, opcode};
 pub(super) const ALL: u128 = 0xfff << 110;
 /// Those bits where no scoreboard is named.
 pub(super) const QUIET: u128 = 0x3f << 110;
-/// Words of a form that are asked about; of one whose words are not alike; most words of all together that make one question.
+/// Words of a form that are asked about; how many of them should be legal; and words of a form of which fewer are, or that are not
+/// alike.
 const WORDS: usize = 64;
+const FEW: usize = 8;
 const MORE: usize = 2000;
 
 /// A legal word, and for each field whether it may name a scoreboard.
 type Sample = (u128, [bool; 3]);
 
 /// Words of the forms whose codes are legal, with what the oracle says of scoreboards in them.
-fn samples(
+fn samples_of(
     oracle: &dyn Oracle,
     table: &Table,
     forms: &[usize],
@@ -65,40 +67,39 @@ fn samples(
 pub(super) fn settle(oracle: &dyn Oracle, text: &str) -> Result<(String, Vec<String>), String> {
     let mut table = Table::read(text)?;
     let all: Vec<usize> = (0..table.forms.len()).collect();
-    let first = samples(oracle, &table, &all, WORDS)?;
+    let mut samples = samples_of(oracle, &table, &all, WORDS)?;
     let uneven = |samples: &Vec<Sample>| {
         (0..SCOREBOARDS.len()).any(|nth| samples.iter().any(|it| it.1[nth] != samples[0].1[nth]))
     };
-    let mixed: Vec<usize> = all.into_iter().filter(|&at| uneven(&first[at])).collect();
-    let mut more = mixed.iter().zip(samples(oracle, &table, &mixed, MORE)?).collect::<BTreeMap<_, _>>();
+    let unclear: Vec<usize> =
+        all.iter().copied().filter(|&at| samples[at].len() < FEW || uneven(&samples[at])).collect();
+    for (&at, more) in unclear.iter().zip(samples_of(oracle, &table, &unclear, MORE)?) {
+        samples[at] = more;
+    }
     let mut open = Vec::new();
     let mut forms: Vec<Vec<Form>> = Vec::new();
-    for (at, first) in first.iter().enumerate() {
-        let mut own = vec![table.forms[at].clone()];
-        let samples = more.remove(&at);
+    for at in all {
+        let form = &table.forms[at].clone();
+        let opcode = opcode(form.value);
+        let mut own = vec![form.clone()];
         for (nth, field) in SCOREBOARDS.iter().enumerate() {
-            let legal: Vec<(u128, bool)> =
-                samples.as_ref().unwrap_or(first).iter().map(|it| (it.0, it.1[nth])).collect();
-            let split = |form: &Form, table: &mut Table| {
-                let mut inside = legal.iter().filter(|it| it.0 & form.mask == form.value).peekable();
-                inside.peek()?;
-                split(form, table, field, &inside.copied().collect::<Vec<_>>())
-            };
+            let legal = |at: usize| samples[at].iter().map(move |it| (it.0, it.1[nth]));
+            if samples[at].is_empty() {
+                // A form of which no legal word was found is as its opcode's others.
+                let mut others = table.forms_of(opcode).flat_map(legal).peekable();
+                if others.peek().is_some() && others.all(|it| !it.1) {
+                    own = own.iter().map(|it| quiet(it, field)).collect();
+                }
+                continue;
+            }
             let mut next = Vec::new();
             for form in own {
-                match split(&form, &mut table) {
-                    Some(forms) => next.extend(forms),
-                    None => {
-                        if !legal.is_empty() {
-                            let opcode = opcode(form.value);
-                            open.push(format!(
-                                "{opcode:#05x}: not known which words may have {}",
-                                field.name
-                            ));
-                        }
-                        next.push(form);
-                    }
-                }
+                let inside: Vec<(u128, bool)> =
+                    legal(at).filter(|it| it.0 & form.mask == form.value).collect();
+                next.extend(split(&form, &mut table, field, &inside).unwrap_or_else(|| {
+                    open.push(format!("{opcode:#05x}: not known which words may have {}", field.name));
+                    vec![form]
+                }));
             }
             own = next;
         }
@@ -107,18 +108,19 @@ pub(super) fn settle(oracle: &dyn Oracle, text: &str) -> Result<(String, Vec<Str
     Ok((rewritten(text, &table, |at| forms[at].clone()), open))
 }
 
+/// The form, without scoreboards in a field.
+fn quiet(form: &Form, field: &Scoreboards) -> Form {
+    let value = form.value & !field.mask | field.none;
+    Form { mask: form.mask | field.mask, value, ..form.clone() }
+}
+
 /// A form as those that may name scoreboards in a field and those that may not.
 fn split(form: &Form, table: &mut Table, field: &Scoreboards, legal: &[(u128, bool)]) -> Option<Vec<Form>> {
-    let quiet = |form: &Form| Form {
-        mask: form.mask | field.mask,
-        value: form.value & !field.mask | field.none,
-        ..form.clone()
-    };
     if legal.iter().all(|it| it.1) {
         return Some(vec![form.clone()]);
     }
     if legal.iter().all(|it| !it.1) {
-        return Some(vec![quiet(form)]);
+        return Some(vec![quiet(form, field)]);
     }
     form.pieces.iter().enumerate().find_map(|(nth, piece)| {
         let &Piece::Set { set, bits } = piece else { return None };
@@ -130,7 +132,8 @@ fn split(form: &Form, table: &mut Table, field: &Scoreboards, legal: &[(u128, bo
         let mut forms: Vec<Form> = deciding(bits, &strange)
             .into_iter()
             .map(|(mask, value)| {
-                quiet(&Form { mask: form.mask | mask, value: form.value | value, ..form.clone() })
+                let narrow = Form { mask: form.mask | mask, value: form.value | value, ..form.clone() };
+                quiet(&narrow, field)
             })
             .collect();
         let mut general = form.clone();
