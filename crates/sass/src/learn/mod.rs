@@ -21,6 +21,7 @@ mod random;
 mod report;
 mod rivals;
 mod scoreboards;
+mod shadows;
 mod tokens;
 
 use std::collections::HashMap;
@@ -193,8 +194,11 @@ fn settled(learner: &mut Learner<'_>, learned: &Learned) -> Result<Result<Table,
 pub fn settle(arch: crate::Arch, words: &[u128]) -> String {
     let mut residues: HashMap<u32, Vec<u128>> = HashMap::new();
     for instruction in words.iter().filter_map(|&word| crate::decode(arch, word)) {
-        let residue = instruction.residue() & !OPCODE_MASK;
-        residues.entry(instruction.form).or_default().push(residue & ((1 << 105) - 1));
+        // Where the residue is the whole word, the text makes none.
+        let residue = instruction.residue();
+        if residue != instruction.word() {
+            residues.entry(instruction.form).or_default().push(residue & !OPCODE_MASK & ((1 << 105) - 1));
+        }
     }
     let mut form = 0;
     let mut text = String::new();

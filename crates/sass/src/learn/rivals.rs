@@ -7,7 +7,7 @@ use super::emit::{Sets, adopted_line, joined};
 use super::oracle::Oracle;
 use super::random::Random;
 use super::scoreboards::QUIET;
-use super::{Outcome, scoreboards};
+use super::{Outcome, scoreboards, shadows};
 use crate::table::{Form, OPCODE_MASK, Table, opcode_bits};
 
 /// How well a table's forms of an opcode do.
@@ -121,9 +121,9 @@ impl Merged {
         joined(&self.sets, &self.lines)
     }
 
-    /// The table, with what its forms may say of scoreboards.
+    /// The table, with what its forms may say of scoreboards, and without codes that no word of a form has.
     fn outcome(mut self, oracle: &dyn Oracle) -> Result<Outcome, String> {
-        let (table, open) = scoreboards::settle(oracle, &self.text())?;
+        let (table, open) = scoreboards::settle(oracle, &shadows::remove(&self.text())?)?;
         self.open.extend(open);
         Ok(Outcome { table, open: self.open, asked: 0 })
     }

@@ -1,0 +1,40 @@
+//! Codes of a form's fields that an earlier form of the opcode takes. No word of the form has them, but while they stand there, the
+//! assembler may choose one where the text leaves a choice.
+
+use super::emit::rewritten;
+use crate::table::{Form, Piece, Table, opcode};
+
+/// The table without them.
+pub(super) fn remove(text: &str) -> Result<String, String> {
+    let mut table = Table::read(text)?;
+    let mut forms = table.forms.clone();
+    for at in 0..forms.len() {
+        let first = table.forms_of(opcode(forms[at].value)).start;
+        let (earlier, form) = forms.split_at_mut(at);
+        for nth in 0..form[0].pieces.len() {
+            lighten(&mut table, &earlier[first..], &mut form[0], nth);
+        }
+    }
+    Ok(rewritten(text, &table, |at| vec![forms[at].clone()]))
+}
+
+/// Makes those codes of a piece illegal that are all that an earlier form asks for.
+fn lighten(table: &mut Table, earlier: &[Form], form: &mut Form, nth: usize) {
+    let &Piece::Set { set, bits } = &form.pieces[nth] else { return };
+    let taken = |code: usize| {
+        let word = bits.put(form.value, code as u64);
+        let known = form.mask | bits.mask();
+        earlier.iter().any(|it| it.mask & !known == 0 && word & it.mask == it.value)
+    };
+    let mut strings = table.sets[set as usize].clone();
+    let mut changed = false;
+    for (code, text) in strings.strings.iter_mut().enumerate() {
+        if text.is_some() && taken(code) {
+            *text = None;
+            changed = true;
+        }
+    }
+    if changed {
+        form.pieces[nth] = Piece::Set { set: table.add(strings), bits };
+    }
+}
