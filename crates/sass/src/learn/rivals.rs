@@ -123,9 +123,9 @@ impl Merged {
 
     /// The table, with what its forms may say of scoreboards, and without codes that no word of a form has.
     fn outcome(mut self, oracle: &dyn Oracle) -> Result<Outcome, String> {
-        let (table, open) = scoreboards::settle(oracle, &shadows::remove(&self.text())?)?;
+        let (table, open) = scoreboards::settle(oracle, &self.text())?;
         self.open.extend(open);
-        Ok(Outcome { table, open: self.open, asked: 0 })
+        Ok(Outcome { table: shadows::remove(&table)?, open: self.open, asked: 0 })
     }
 }
 

@@ -24,7 +24,9 @@ fn lighten(table: &mut Table, earlier: &[Form], form: &mut Form, nth: usize) {
     let taken = |code: usize| {
         let word = bits.put(form.value, code as u64);
         let known = form.mask | bits.mask();
-        earlier.iter().any(|it| it.mask & !known == 0 && word & it.mask == it.value)
+        // Codes that the form's own condition excludes stay as they are, so that its forms can share sets.
+        word & form.mask == form.value
+            && earlier.iter().any(|it| it.mask & !known == 0 && word & it.mask == it.value)
     };
     let mut strings = table.sets[set as usize].clone();
     let mut changed = false;
