@@ -11,6 +11,8 @@ use std::str::FromStr;
 const START: u32 = 105;
 /// All bits of the control code, reuse flags included.
 pub(crate) const MASK: u128 = 0x1f_ffff << START;
+/// All bits below it.
+pub(crate) const BELOW: u128 = (1 << START) - 1;
 
 /// A field of the control code that names scoreboards.
 pub(crate) struct Scoreboards {

@@ -5,6 +5,7 @@ use super::random::Random;
 use super::report::Report;
 use super::scoreboards::{ALL, QUIET};
 use crate::arch::Arch;
+use crate::control::BELOW;
 use crate::table::{OPCODE_MASK, Piece, Table, opcode_bits};
 
 /// Compares the table in use with the oracle on random words: `each` for every form, half of them drawn from the table's
@@ -35,7 +36,7 @@ pub fn compare(
 }
 
 /// The bits around the control code that are not the opcode's. Those above the reuse flags show nowhere.
-const ANY: u128 = (((1 << 105) - 1) | (7 << 125)) & !OPCODE_MASK;
+const ANY: u128 = (BELOW | 7 << 125) & !OPCODE_MASK;
 
 /// Mostly none, or any.
 fn scoreboards(random: &mut Random) -> u128 {

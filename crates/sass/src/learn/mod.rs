@@ -33,9 +33,10 @@ pub use oracle::{Nvdisasm, Oracle};
 pub use report::{Example, Fault, Group, Report};
 pub use rivals::{Renewed, merge, renew};
 
+use crate::control::BELOW;
 use crate::table::{Form, OPCODE_MASK, Table, opcode_bits};
 use compare::random_words;
-use emit::{Sets, adopted_line, form_line, joined};
+use emit::{Sets, adopted_line, form_line, joined, rewritten};
 use opcode::{Learned, Learner};
 use oracle::Meeting;
 use random::Random;
@@ -73,8 +74,7 @@ fn scan(oracle: &dyn Oracle) -> Result<Vec<bool>, String> {
             if nth % 3 == 1 {
                 bits &= random.bits128() & random.bits128();
             }
-            let mask = ((1 << 105) - 1) & !OPCODE_MASK;
-            words.push(bits & mask | opcode_bits(opcode) | QUIET);
+            words.push(bits & BELOW & !OPCODE_MASK | opcode_bits(opcode) | QUIET);
         }
     }
     let texts = oracle.ask(&words, 0)?;
@@ -197,31 +197,16 @@ pub fn settle(arch: crate::Arch, words: &[u128]) -> String {
         // Where the residue is the whole word, the text makes none.
         let residue = instruction.residue();
         if residue != instruction.word() {
-            residues.entry(instruction.form).or_default().push(residue & !OPCODE_MASK & ((1 << 105) - 1));
+            residues.entry(instruction.form).or_default().push(residue & BELOW & !OPCODE_MASK);
         }
     }
-    let mut form = 0;
-    let mut text = String::new();
-    for line in crate::isa::text(arch).lines() {
-        text.push_str(line);
-        if line.starts_with("form ") {
-            let seen = residues.remove(&form).unwrap_or_default();
-            let often = |bit: &u32| 2 * seen.iter().filter(|it| **it >> bit & 1 == 1).count() > seen.len();
-            let rest = (0..105)
-                .filter(often)
-                .fold(arch.table().forms[form as usize].rest, |rest, bit| rest ^ 1u128 << bit);
-            if rest != 0
-                && let Some((head, template)) = line.split_once(" : ")
-            {
-                let head = head.split(" rest=").next().unwrap_or(head);
-                text.truncate(text.len() - line.len());
-                text.push_str(&format!("{head} rest={rest:#x} : {template}"));
-            }
-            form += 1;
-        }
-        text.push('\n');
-    }
-    text
+    rewritten(crate::isa::text(arch), arch.table(), |at| {
+        let form = &arch.table().forms[at];
+        let seen = residues.get(&(at as u32)).map_or(&[][..], Vec::as_slice);
+        let often = |bit: &u32| 2 * seen.iter().filter(|it| **it >> bit & 1 == 1).count() > seen.len();
+        let rest = (0..BELOW.count_ones()).filter(often).fold(form.rest, |rest, bit| rest ^ 1 << bit);
+        vec![Form { rest, ..form.clone() }]
+    })
 }
 
 /// What is known of an architecture that its learner does not find by itself, as tables to go by.

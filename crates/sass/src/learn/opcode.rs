@@ -11,6 +11,7 @@ use super::random::Random;
 use super::scoreboards::QUIET;
 use super::tokens::{Number, Style, alike, is_register, number, tokens};
 use crate::bits::Bits;
+use crate::control::BELOW;
 use crate::table::{OPCODE_MASK, opcode_bits};
 
 /// Stall, yield selector and three reuse flags: they are one table in the hardware's description, so one component.
@@ -18,7 +19,7 @@ const ISSUE: u128 = 0x1f << 105 | 7 << 122;
 /// The guard predicate.
 const GUARD: u128 = 0xf << 12;
 /// The bits that are learned: all but the opcode, the scoreboards and the top two.
-const LEARNED: u128 = ((1 << 105) - 1) & !OPCODE_MASK | ISSUE | 1 << 125;
+const LEARNED: u128 = BELOW & !OPCODE_MASK | ISSUE | 1 << 125;
 /// The widest component whose codes are all tried.
 const WIDEST: u32 = 12;
 /// Rounds that a form may take.

@@ -8,6 +8,7 @@ use super::oracle::Oracle;
 use super::random::Random;
 use super::scoreboards::QUIET;
 use super::{Outcome, scoreboards, shadows};
+use crate::control::{BELOW, Control};
 use crate::table::{Form, OPCODE_MASK, Table, opcode_bits};
 
 /// How well a table's forms of an opcode do.
@@ -34,8 +35,8 @@ fn words_of(tables: &[Table], opcode: usize, each: usize, any: usize) -> Vec<u12
             words.extend(random_words_of(table, at, each, &mut random));
         }
     }
-    let mask = ((1 << 105) - 1) & !OPCODE_MASK;
-    words.extend((0..any).map(|_| random.bits128() & mask | opcode_bits(opcode) | 1 << 109 | 1 << 105));
+    let any_of = |_| random.bits128() & BELOW & !OPCODE_MASK | opcode_bits(opcode);
+    words.extend((0..any).map(any_of).map(|it| Control::default().put(it)));
     words.iter().map(|it| it & !scoreboards::ALL | QUIET).collect()
 }
 
@@ -199,9 +200,8 @@ fn inherited(known: &Table, form: &Form) -> u128 {
     let mut random = Random::new(5);
     let mut votes: HashMap<u128, usize> = HashMap::new();
     for _ in 0..WORDS {
-        let word =
-            random.bits128() & ((1 << 105) - 1) & !form.mask | form.value | QUIET | 1 << 109 | 1 << 105;
-        if let Some(at) = known.form_of(word) {
+        let word = random.bits128() & BELOW & !form.mask | form.value;
+        if let Some(at) = known.form_of(Control::default().put(word)) {
             *votes.entry(known.forms[at as usize].rest).or_default() += 1;
         }
     }

@@ -13,9 +13,9 @@ use crate::control::{SCOREBOARDS, Scoreboards};
 use crate::table::{Form, Piece, Table, opcode};
 
 /// All bits about scoreboards.
-pub(super) const ALL: u128 = 0xfff << 110;
+pub(super) const ALL: u128 = SCOREBOARDS[0].mask | SCOREBOARDS[1].mask | SCOREBOARDS[2].mask;
 /// Those bits where no scoreboard is named.
-pub(super) const QUIET: u128 = 0x3f << 110;
+pub(super) const QUIET: u128 = SCOREBOARDS[0].none | SCOREBOARDS[1].none | SCOREBOARDS[2].none;
 /// Words of a form that are asked about; how many of them should be legal; and words of a form of which fewer are, or that are not
 /// alike.
 const WORDS: usize = 64;
