@@ -1,19 +1,14 @@
-//! Makes the types of `cuda.h` and the functions that are not implemented.
+//! Makes the functions that no file in `src/api` defines.
 //!
-//! - `sys.rs`: structures, enumerations as integers with constants (a program may pass any number), and for every
-//!   function its type. All come from the source of the crate `cudarc`, which is generated from `cuda.h`.
-//! - `exports.rs`: for every symbol of `api.txt` that no file in `src/api` defines either the same function with the
-//!   per-thread default stream, if it is one of those twins, or one that says that it is not supported; and a table of
-//!   all symbols.
+//! `exports.rs` has, for every symbol of `api.txt` that is not defined, either the same function with the per-thread
+//! default stream, if it is one of those twins, or an older form that is what a newer one is, or a function that says
+//! that it is not supported; and a table of all symbols.
 
-use cabi::header::{Selection, source_of};
-use std::collections::BTreeMap;
+use cuda_headers::cuda::FUNCTIONS;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
-
-/// The version of `cuda.h`, as `cudarc` calls it.
-const VERSION: &str = "cuda-13000";
 
 /// Older forms whose parameters are those of a newer one.
 const OLDER: [(&str, &str); 20] = [
@@ -45,21 +40,11 @@ fn main() {
     println!("cargo:rerun-if-changed=src/api");
     println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libcuda.so.1");
     let out = PathBuf::from(env::var("OUT_DIR").expect("cargo sets OUT_DIR"));
-    let implemented = cabi::source::definitions(Path::new("src/api"), &["api", "define"]);
-    // Older forms that we have are in older versions of the header.
-    let also = implemented.keys().cloned().collect();
-    let selection = Selection { version: Some(VERSION), prefix: "cu", also: &also };
-    let header = selection.read(&source_of("cudarc", "src/driver/sys/mod.rs"));
-    fs::write(out.join("sys.rs"), header.module("pub(crate) mod sys", "The types of `cuda.h`."))
-        .expect("OUT_DIR can be written");
-    let exports = exports(&header.parameters, &implemented);
-    fs::write(out.join("exports.rs"), exports).expect("OUT_DIR can be written");
+    let implemented = cabi::source::definitions(Path::new("src/api"));
+    fs::write(out.join("exports.rs"), exports(&implemented)).expect("OUT_DIR can be written");
 }
 
-fn exports(
-    parameters: &BTreeMap<String, Vec<String>>,
-    implemented: &BTreeMap<String, Vec<String>>,
-) -> String {
+fn exports(implemented: &BTreeSet<String>) -> String {
     let mut out = String::new();
     let mut table = String::new();
     let listed = fs::read_to_string("api.txt").expect("api.txt is there");
@@ -77,14 +62,13 @@ fn exports(
         let twin = symbol.strip_suffix("_ptsz").or(symbol.strip_suffix("_ptds"));
         let plain = twin.unwrap_or(symbol);
         let newer = OLDER.iter().find(|(older, _)| *older == plain).map(|(_, newer)| *newer);
-        let same = [twin, newer].into_iter().flatten().find(|same| implemented.contains_key(*same));
-        if let Some(original) = same.filter(|_| !implemented.contains_key(symbol)) {
-            // What no header of today declares has the types that we give it.
-            let types = parameters.get(original).unwrap_or(&implemented[original]).iter().enumerate();
-            let typed: String = types.map(|(i, ty)| format!("a{i}: {ty}, ")).collect();
+        let same = [twin, newer].into_iter().flatten().find(|same| implemented.contains(*same));
+        if let Some(original) = same.filter(|_| !implemented.contains(symbol)) {
+            let function = FUNCTIONS.iter().find(|function| function.name == original);
+            let typed = function.unwrap_or_else(|| panic!("{original} is in no header")).typed_parameters();
             writeln!(out, "crate::border::twin! {{ {symbol}, {original}, {}, ({typed}) }}", twin.is_some())
                 .expect("strings take everything");
-        } else if !implemented.contains_key(symbol) {
+        } else if !implemented.contains(symbol) {
             writeln!(out, "crate::border::unsupported! {{ {symbol} }}").expect("strings take everything");
         }
         let stem = symbol.trim_end_matches("_ptsz").trim_end_matches("_ptds");
@@ -96,7 +80,7 @@ fn exports(
         writeln!(
             table,
             "Symbol {{ name: \"{name}\", version: {version}, per_thread: {per_thread}, address: {} as *const () }},",
-            if implemented.contains_key(symbol) { format!("crate::api::{symbol}") } else { symbol.to_owned() }
+            if implemented.contains(symbol) { format!("crate::api::{symbol}") } else { symbol.to_owned() }
         )
         .expect("strings take everything");
     }

@@ -1,13 +1,12 @@
-//! Makes the types of `cuda_runtime_api.h` and the functions that are not written in `src/api`.
+//! Makes the functions that are not written in `src/api`.
 //!
-//! - `sys.rs`, `sys12.rs`: the types of CUDA 13.0 and 12.9, from the source of the crate `cudarc`.
 //! - `errors.rs`: names of errors.
 //! - `exports.rs`: for every symbol of `exports-13.txt` and `exports-12.txt` that no file in `src/api` defines: what
 //!   `forwards.txt` says; or another function with the per-thread default stream; or a function under the name that an
 //!   older header gave it; or one that says that it is not supported.
 
-use cabi::header::{Header, Selection, source_of};
 use cabi::source::{definitions, names};
+use cuda_headers::{Function, cuda_runtime_api, cuda_runtime_api_12};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -40,14 +39,8 @@ fn main() {
     }
     println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libcudart.so");
     println!("cargo:rustc-cdylib-link-arg=-Wl,--enable-new-dtags,-rpath,$ORIGIN");
-    let bindings = source_of("cudarc", "src/runtime/sys/mod.rs");
-    let none = BTreeSet::new();
-    let header = |version| Selection { version: Some(version), prefix: "cuda", also: &none }.read(&bindings);
-    let (new, old) = (header("cuda-13000"), header("cuda-12090"));
-    write("sys.rs", &new.module("pub(crate) mod sys", "The types of CUDA 13.0."));
-    write("sys12.rs", &old.module("pub(crate) mod sys12", "The types of CUDA 12.9."));
-    write("errors.rs", &errors(&new));
-    write("exports.rs", &exports(&new));
+    write("errors.rs", &errors());
+    write("exports.rs", &exports());
 }
 
 fn write(name: &str, text: &str) {
@@ -60,30 +53,34 @@ fn read(name: &str) -> String {
 }
 
 /// A table of errors' numbers and names.
-fn errors(header: &Header) -> String {
-    let constants = &header.enumerations["cudaError"];
+fn errors() -> String {
+    let errors = cuda_runtime_api::ENUMERATIONS.iter().find(|known| known.name == "cudaError");
+    let constants = errors.expect("errors are an enumeration").constants;
     let rows = constants.iter().map(|name| format!("(crate::sys::{name}, c\"{name}\"),"));
     format!("static NAMES: &[(u32, &std::ffi::CStr)] = &[{}];", rows.collect::<String>())
 }
 
+/// The parameters of a function, typed: as the first of some headers says that declares it.
+fn typed(name: &str, headers: [&[Function]; 2]) -> String {
+    let mut declared = headers.iter().flat_map(|functions| functions.iter());
+    let function = declared.find(|function| function.name == name);
+    function.unwrap_or_else(|| panic!("{name} is in no header")).typed_parameters()
+}
+
 /// The functions that are not written by hand.
-fn exports(header: &Header) -> String {
+fn exports() -> String {
     let (forwards, listed) = (read("forwards.txt"), read("exports-13.txt") + &read("exports-12.txt"));
     let forwards: BTreeMap<&str, &str> =
         names(&forwards).map(|line| line.split_once(' ').expect("two names")).collect();
-    let written = definitions(Path::new("src/api"), &["api", "define"]);
-    let known = |name: &str| header.parameters.get(name).or_else(|| written.get(name));
-    let exists = |name: &str| written.contains_key(name) || forwards.contains_key(name);
+    let written = definitions(Path::new("src/api"));
+    let exists = |name: &str| written.contains(name) || forwards.contains_key(name);
     let renamed = |name: &str| RENAMED.iter().find(|(old, _)| *old == name).map(|(_, new)| *new);
-    let typed = |name: &str| -> String {
-        let types = known(name).unwrap_or_else(|| panic!("{name} is in no header")).iter().enumerate();
-        types.map(|(i, ty)| format!("a{i}: {ty}, ")).collect()
-    };
+    let typed = |name| typed(name, [cuda_runtime_api::FUNCTIONS, cuda_runtime_api_12::FUNCTIONS]);
     let mut out = String::new();
     let mut line = |text: String| writeln!(out, "{text}").expect("strings take everything");
     let all: BTreeSet<&str> = names(&listed).collect();
     for name in all {
-        if written.contains_key(name) {
+        if written.contains(name) {
             assert!(!forwards.contains_key(name), "{name} is written and forwarded");
             continue;
         }
@@ -106,14 +103,15 @@ fn exports(header: &Header) -> String {
 }
 
 /// The twins, for the per-thread default stream, of functions that CUDA 12 has in another form than CUDA 13.
-fn older_twins(written: &BTreeMap<String, Vec<String>>) -> Vec<String> {
+fn older_twins(written: &BTreeSet<String>) -> Vec<String> {
     let listed = read("exports-12.txt");
     let listed: BTreeSet<&str> = names(&listed).collect();
-    let twin = |(name, types): (&String, &Vec<String>)| {
+    let twin = |name: &String| {
         let base = name.strip_prefix("cudart12_")?;
-        let wanted = listed.contains(format!("{base}_ptsz").as_str());
-        let typed: String = types.iter().enumerate().map(|(i, ty)| format!("a{i}: {ty}, ")).collect();
-        wanted.then(|| format!("crate::border::twin! {{ {name}_ptsz, {name}, true, ({typed}) }}"))
+        listed.contains(format!("{base}_ptsz").as_str()).then(|| {
+            let typed = typed(base, [cuda_runtime_api_12::FUNCTIONS, cuda_runtime_api::FUNCTIONS]);
+            format!("crate::border::twin! {{ {name}_ptsz, {name}, true, ({typed}) }}")
+        })
     };
     written.iter().filter_map(twin).collect()
 }

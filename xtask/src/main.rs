@@ -1,10 +1,11 @@
 //! The project's chores: `cargo xtask` with `tidy`, `docs`, `clients`, `corpus`, `record`, `fingerprints`, `tables`,
-//! `verdicts`, `libraries`, `programs`, `calls`, `sanitize` or `litmus-silicon`.
+//! `verdicts`, `libraries`, `programs`, `calls`, `sanitize`, `headers` or `litmus-silicon`.
 
 mod calls;
 mod clients;
 mod corpus;
 mod fingerprints;
+mod headers;
 mod libraries;
 mod litmus;
 mod programs;
@@ -53,6 +54,8 @@ enum Chore {
     Sanitize,
     /// Compares the checker with ptxas, over all of the instruction table.
     Verdicts(verdicts::Verdicts),
+    /// Makes the files of the crate `cuda-headers` from NVIDIA's headers.
+    Headers(headers::Folders),
     /// Runs litmus tests on a GPU, and asks the memory model about what was seen.
     LitmusSilicon(litmus::Choice),
 }
@@ -99,6 +102,7 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Calls(choice) => calls::run(&choice),
         Chore::Sanitize => sanitize::run(),
         Chore::Verdicts(verdicts) => verdicts::run(&verdicts),
+        Chore::Headers(folders) => headers::run(&folders),
         Chore::LitmusSilicon(choice) => litmus::run(&choice),
     }
 }

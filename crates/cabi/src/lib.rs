@@ -2,10 +2,8 @@
 //!
 //! | module | what it alone knows |
 //! | --- | --- |
-//! | [`header`] | types and functions of a C header, from the source of a crate that was generated from it |
-//! | [`source`] | which functions our own source defines, and how |
+//! | [`source`] | lists of symbols, and which of them our own source defines |
 //! | [`link`] | a shared library with a name, a version for its symbols, and no other symbols |
 
-pub mod header;
 pub mod link;
 pub mod source;

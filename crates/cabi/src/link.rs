@@ -36,8 +36,8 @@ pub fn runtimes(folder: &Path) -> [Named; 2] {
         names(&text).map(str::to_owned).collect()
     };
     let (new, old) = (symbols("exports-13.txt"), symbols("exports-12.txt"));
-    let written = definitions(&folder.join("src/api"), &["define"]);
-    let older = written.keys().filter_map(|name| Some((name.strip_prefix("cudart12_")?, name)));
+    let written = definitions(&folder.join("src/api"));
+    let older = written.iter().filter_map(|name| Some((name.strip_prefix("cudart12_")?, name)));
     let twin = |(name, target): (&str, &String)| {
         ["", "_ptsz"].map(|suffix| (format!("{name}{suffix}"), format!("{target}{suffix}")))
     };

@@ -11,7 +11,7 @@ use std::ffi::{CStr, c_void};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-include!(concat!(env!("OUT_DIR"), "/sys.rs"));
+pub use cuda_headers::cuda as sys;
 
 /// The functions of `cuda.h`.
 ///
@@ -21,6 +21,7 @@ include!(concat!(env!("OUT_DIR"), "/sys.rs"));
 pub mod cu {
     #[allow(clippy::wildcard_imports)]
     use crate::sys::*;
+    use std::ffi::*;
     include!(concat!(env!("OUT_DIR"), "/calls.rs"));
 }
 

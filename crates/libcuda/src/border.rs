@@ -9,16 +9,10 @@ pub(crate) fn call(name: &str, arguments: &border::Arguments<'_>, work: impl FnO
     result.err().map_or(0, |error| error as u32)
 }
 
-/// Functions of the API; their bodies return `Result<()>`.
-macro_rules! define {
-    ($($functions:tt)*) => { border::define! { $crate::border::call; $($functions)* } };
-}
-pub(crate) use define;
-
-/// Functions of the API whose types are compared with those of `cuda.h`.
+/// Functions of the API, whose types are compared with those of `cuda.h`; their bodies return `Result<()>`.
 macro_rules! api {
     ($(fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $body:block)*) => {
-        $crate::border::define! { $(fn $name($($arg: $ty),*) $body)* }
+        border::define! { $crate::border::call; $(fn $name($($arg: $ty),*) $body)* }
         $(const _: $crate::sys::functions::$name = $name;)*
     };
 }

@@ -4,7 +4,6 @@
 //!
 //! | module | what it alone knows |
 //! | --- | --- |
-//! | `sys` | the types of `cuda.h`, made by the build script |
 //! | `border` | what every function does around its work: panics, tracing |
 //! | `state` | the process's driver, and which handle means what |
 //! | `pointers` | reading and writing through the program's pointers |
@@ -36,4 +35,4 @@ mod pointers;
 mod state;
 mod symbols;
 
-include!(concat!(env!("OUT_DIR"), "/sys.rs"));
+use cuda_headers::cuda as sys;

@@ -3,6 +3,8 @@
 // What the included file calls, it calls by the names of `cuda.h`.
 #[allow(unused_imports, clippy::wildcard_imports)]
 use crate::sys::*;
+#[allow(unused_imports, clippy::wildcard_imports)]
+use std::ffi::*;
 
 /// A symbol.
 pub(crate) struct Symbol {

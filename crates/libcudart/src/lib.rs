@@ -9,7 +9,6 @@
 //!
 //! | place | what it alone knows |
 //! | --- | --- |
-//! | `sys`, `sys12` | the types of `cuda_runtime_api.h` of CUDA 13.0, and of 12.9 where they differ; made by the build script |
 //! | `border` | what every function does around its work; functions that are a driver's, or another one's twin |
 //! | `error` | numbers, names, descriptions; each host thread's last error |
 //! | `context` | each host thread's device and the context that it means |
@@ -32,8 +31,8 @@ mod error;
 mod image;
 mod registry;
 
-include!(concat!(env!("OUT_DIR"), "/sys.rs"));
-include!(concat!(env!("OUT_DIR"), "/sys12.rs"));
+use cuda_headers::cuda_runtime_api as sys;
+use cuda_headers::cuda_runtime_api_12 as sys12;
 
 /// The functions that are made by the build script.
 mod exports {

@@ -12,14 +12,14 @@ pub(crate) struct Error(pub(crate) sys::nvmlReturn_t);
 pub(crate) type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    pub(crate) const UNINITIALIZED: Self = Self(sys::nvmlReturn_enum_NVML_ERROR_UNINITIALIZED);
-    pub(crate) const INVALID_ARGUMENT: Self = Self(sys::nvmlReturn_enum_NVML_ERROR_INVALID_ARGUMENT);
-    pub(crate) const NOT_SUPPORTED: Self = Self(sys::nvmlReturn_enum_NVML_ERROR_NOT_SUPPORTED);
-    pub(crate) const NOT_FOUND: Self = Self(sys::nvmlReturn_enum_NVML_ERROR_NOT_FOUND);
-    pub(crate) const INSUFFICIENT_SIZE: Self = Self(sys::nvmlReturn_enum_NVML_ERROR_INSUFFICIENT_SIZE);
-    pub(crate) const DRIVER_NOT_LOADED: Self = Self(sys::nvmlReturn_enum_NVML_ERROR_DRIVER_NOT_LOADED);
-    pub(crate) const VERSION: Self = Self(sys::nvmlReturn_enum_NVML_ERROR_ARGUMENT_VERSION_MISMATCH);
-    pub(crate) const UNKNOWN: Self = Self(sys::nvmlReturn_enum_NVML_ERROR_UNKNOWN);
+    pub(crate) const UNINITIALIZED: Self = Self(sys::NVML_ERROR_UNINITIALIZED);
+    pub(crate) const INVALID_ARGUMENT: Self = Self(sys::NVML_ERROR_INVALID_ARGUMENT);
+    pub(crate) const NOT_SUPPORTED: Self = Self(sys::NVML_ERROR_NOT_SUPPORTED);
+    pub(crate) const NOT_FOUND: Self = Self(sys::NVML_ERROR_NOT_FOUND);
+    pub(crate) const INSUFFICIENT_SIZE: Self = Self(sys::NVML_ERROR_INSUFFICIENT_SIZE);
+    pub(crate) const DRIVER_NOT_LOADED: Self = Self(sys::NVML_ERROR_DRIVER_NOT_LOADED);
+    pub(crate) const VERSION: Self = Self(sys::NVML_ERROR_ARGUMENT_VERSION_MISMATCH);
+    pub(crate) const UNKNOWN: Self = Self(sys::NVML_ERROR_UNKNOWN);
 
     /// What it means.
     pub(crate) fn description(self) -> &'static CStr {
@@ -47,34 +47,34 @@ impl fmt::Display for Error {
 
 /// What `nvmlErrorString` says.
 static DESCRIPTIONS: &[(sys::nvmlReturn_t, &CStr)] = &[
-    (sys::nvmlReturn_enum_NVML_SUCCESS, c"Success"),
-    (sys::nvmlReturn_enum_NVML_ERROR_UNINITIALIZED, c"Uninitialized"),
-    (sys::nvmlReturn_enum_NVML_ERROR_INVALID_ARGUMENT, c"Invalid Argument"),
-    (sys::nvmlReturn_enum_NVML_ERROR_NOT_SUPPORTED, c"Not Supported"),
-    (sys::nvmlReturn_enum_NVML_ERROR_NO_PERMISSION, c"Insufficient Permissions"),
-    (sys::nvmlReturn_enum_NVML_ERROR_ALREADY_INITIALIZED, c"Already Initialized"),
-    (sys::nvmlReturn_enum_NVML_ERROR_NOT_FOUND, c"Not Found"),
-    (sys::nvmlReturn_enum_NVML_ERROR_INSUFFICIENT_SIZE, c"Insufficient Size"),
-    (sys::nvmlReturn_enum_NVML_ERROR_INSUFFICIENT_POWER, c"Insufficient External Power"),
-    (sys::nvmlReturn_enum_NVML_ERROR_DRIVER_NOT_LOADED, c"Driver Not Loaded"),
-    (sys::nvmlReturn_enum_NVML_ERROR_TIMEOUT, c"Timeout"),
-    (sys::nvmlReturn_enum_NVML_ERROR_IRQ_ISSUE, c"Interrupt Request Issue"),
-    (sys::nvmlReturn_enum_NVML_ERROR_LIBRARY_NOT_FOUND, c"NVML Shared Library Not Found"),
-    (sys::nvmlReturn_enum_NVML_ERROR_FUNCTION_NOT_FOUND, c"Function Not Found"),
-    (sys::nvmlReturn_enum_NVML_ERROR_CORRUPTED_INFOROM, c"Corrupted infoROM"),
-    (sys::nvmlReturn_enum_NVML_ERROR_GPU_IS_LOST, c"GPU is lost"),
-    (sys::nvmlReturn_enum_NVML_ERROR_RESET_REQUIRED, c"GPU requires restart"),
-    (sys::nvmlReturn_enum_NVML_ERROR_OPERATING_SYSTEM, c"The operating system has blocked the request."),
-    (sys::nvmlReturn_enum_NVML_ERROR_LIB_RM_VERSION_MISMATCH, c"Driver/library version mismatch"),
-    (sys::nvmlReturn_enum_NVML_ERROR_IN_USE, c"In use by another client"),
-    (sys::nvmlReturn_enum_NVML_ERROR_MEMORY, c"Insufficient Memory"),
-    (sys::nvmlReturn_enum_NVML_ERROR_NO_DATA, c"No data"),
-    (sys::nvmlReturn_enum_NVML_ERROR_INSUFFICIENT_RESOURCES, c"Insufficient Resources"),
-    (sys::nvmlReturn_enum_NVML_ERROR_ARGUMENT_VERSION_MISMATCH, c"Argument version mismatch"),
-    (sys::nvmlReturn_enum_NVML_ERROR_DEPRECATED, c"Deprecated"),
-    (sys::nvmlReturn_enum_NVML_ERROR_NOT_READY, c"Not Ready"),
-    (sys::nvmlReturn_enum_NVML_ERROR_GPU_NOT_FOUND, c"GPU not found"),
-    (sys::nvmlReturn_enum_NVML_ERROR_INVALID_STATE, c"Invalid State"),
+    (sys::NVML_SUCCESS, c"Success"),
+    (sys::NVML_ERROR_UNINITIALIZED, c"Uninitialized"),
+    (sys::NVML_ERROR_INVALID_ARGUMENT, c"Invalid Argument"),
+    (sys::NVML_ERROR_NOT_SUPPORTED, c"Not Supported"),
+    (sys::NVML_ERROR_NO_PERMISSION, c"Insufficient Permissions"),
+    (sys::NVML_ERROR_ALREADY_INITIALIZED, c"Already Initialized"),
+    (sys::NVML_ERROR_NOT_FOUND, c"Not Found"),
+    (sys::NVML_ERROR_INSUFFICIENT_SIZE, c"Insufficient Size"),
+    (sys::NVML_ERROR_INSUFFICIENT_POWER, c"Insufficient External Power"),
+    (sys::NVML_ERROR_DRIVER_NOT_LOADED, c"Driver Not Loaded"),
+    (sys::NVML_ERROR_TIMEOUT, c"Timeout"),
+    (sys::NVML_ERROR_IRQ_ISSUE, c"Interrupt Request Issue"),
+    (sys::NVML_ERROR_LIBRARY_NOT_FOUND, c"NVML Shared Library Not Found"),
+    (sys::NVML_ERROR_FUNCTION_NOT_FOUND, c"Function Not Found"),
+    (sys::NVML_ERROR_CORRUPTED_INFOROM, c"Corrupted infoROM"),
+    (sys::NVML_ERROR_GPU_IS_LOST, c"GPU is lost"),
+    (sys::NVML_ERROR_RESET_REQUIRED, c"GPU requires restart"),
+    (sys::NVML_ERROR_OPERATING_SYSTEM, c"The operating system has blocked the request."),
+    (sys::NVML_ERROR_LIB_RM_VERSION_MISMATCH, c"Driver/library version mismatch"),
+    (sys::NVML_ERROR_IN_USE, c"In use by another client"),
+    (sys::NVML_ERROR_MEMORY, c"Insufficient Memory"),
+    (sys::NVML_ERROR_NO_DATA, c"No data"),
+    (sys::NVML_ERROR_INSUFFICIENT_RESOURCES, c"Insufficient Resources"),
+    (sys::NVML_ERROR_ARGUMENT_VERSION_MISMATCH, c"Argument version mismatch"),
+    (sys::NVML_ERROR_DEPRECATED, c"Deprecated"),
+    (sys::NVML_ERROR_NOT_READY, c"Not Ready"),
+    (sys::NVML_ERROR_GPU_NOT_FOUND, c"GPU not found"),
+    (sys::NVML_ERROR_INVALID_STATE, c"Invalid State"),
 ];
 
 /// Reading and writing through the program's pointers.
@@ -85,7 +85,7 @@ pub(crate) mod pointers {
 /// Runs a function's work.
 pub(crate) fn call(name: &str, arguments: &border::Arguments<'_>, work: impl FnOnce() -> Result<()>) -> u32 {
     let result = border::call(name, arguments, work, Error::UNKNOWN, "Success", |error| error.to_string());
-    result.err().map_or(sys::nvmlReturn_enum_NVML_SUCCESS, |error| error.0)
+    result.err().map_or(sys::NVML_SUCCESS, |error| error.0)
 }
 
 /// Functions whose types are compared with those of `nvml.h`; their bodies return `Result<()>`.

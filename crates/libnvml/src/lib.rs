@@ -6,7 +6,6 @@
 //!
 //! | place | what it alone knows |
 //! | --- | --- |
-//! | `sys` | the types of `nvml.h`, made by the build script |
 //! | `border` | what every function does around its work |
 //! | `state` | whether the library is initialised; devices and their handles |
 //! | `api` | the functions |
@@ -17,7 +16,7 @@ mod api;
 mod border;
 mod state;
 
-include!(concat!(env!("OUT_DIR"), "/sys.rs"));
+use cuda_headers::nvml as sys;
 
 /// The functions that are not supported.
 mod exports {

@@ -2,7 +2,7 @@
 
 use crate::api::module::element;
 use crate::api::transfer::{array_end, copy, pointer_end};
-use crate::border::{api, define};
+use crate::border::api;
 use crate::pointers::put_if;
 use crate::state::{ARRAYS, is_legacy};
 use crate::sys::*;
@@ -192,7 +192,7 @@ api! {
 }
 
 // The forms of CUDA 12.8, which tell the copy that was refused.
-define! {
+api! {
     fn cuMemcpyBatchAsync(
         to: *mut CUdeviceptr,
         from: *mut CUdeviceptr,

@@ -1,7 +1,7 @@
 //! Stream capture.
 
 use crate::api::graph::{edge_bytes, forget_graph, front, graph_handle, node_handle};
-use crate::border::{api, define};
+use crate::border::api;
 use crate::pointers::{get, put, put_if};
 use crate::state::{GRAPHS, stream};
 use crate::sys::*;
@@ -174,7 +174,7 @@ api! {
 }
 
 // Older forms.
-define! {
+api! {
     fn cuStreamBeginCapture(on: CUstream) {
         begin(on, CU_STREAM_CAPTURE_MODE_GLOBAL)
     }

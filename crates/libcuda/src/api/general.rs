@@ -1,6 +1,6 @@
 //! Initialisation, version, errors, entry points.
 
-use crate::border::{api, define};
+use crate::border::api;
 use crate::pointers::{put, put_if, text};
 use crate::state;
 use crate::symbols::{Found, SYMBOLS};
@@ -94,7 +94,7 @@ api! {
 }
 
 // The form without a status is in no header of today; libraries still ask for it by name.
-define! {
+api! {
     fn cuGetProcAddress(symbol: *const c_char, out: *mut *mut c_void, version: c_int, flags: sys::cuuint64_t) {
         look_up(symbol, out, version, flags, std::ptr::null_mut())
     }

@@ -1,6 +1,6 @@
 //! Graphs: nodes and edges.
 
-use crate::border::{api, define};
+use crate::border::api;
 use crate::pointers::{get, put, text};
 use crate::state::{GRAPHS, NODES, OBJECTS};
 use crate::sys::*;
@@ -370,7 +370,7 @@ api! {
 }
 
 // The forms from before edges said more than that there is one.
-define! {
+api! {
     fn cuGraphGetEdges(graph: CUgraph, from: *mut CUgraphNode, to: *mut CUgraphNode, count: *mut usize) {
         put_edges(graph, from, to, None, count)
     }

@@ -4,7 +4,7 @@ use crate::api::graph::node_handle;
 use crate::api::graph_node::{
     copy_task, fill_task, host_task, kernel_task, newer_kernel, same_kernel, task, values_task,
 };
-use crate::border::{api, define};
+use crate::border::api;
 use crate::pointers::{get, put, put_if};
 use crate::state::{EVENTS, EXECS, GRAPHS, NODES, stream};
 use crate::sys::*;
@@ -188,7 +188,7 @@ api! {
 }
 
 // Older forms.
-define! {
+api! {
     fn cuGraphInstantiate(
         out: *mut CUgraphExec,
         graph: CUgraph,

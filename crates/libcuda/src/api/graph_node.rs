@@ -280,7 +280,7 @@ fn shown_allocation(node: &Node) -> Result<CUDA_MEM_ALLOC_NODE_PARAMS> {
             MemoryKind::Managed => CU_MEM_ALLOCATION_TYPE_MANAGED,
             _ => CU_MEM_ALLOCATION_TYPE_PINNED,
         },
-        handleTypes: CUmemAllocationHandleType_enum(0),
+        handleTypes: 0,
         location,
         win32SecurityAttributes: std::ptr::null_mut(),
         maxSize: 0,

@@ -3,13 +3,13 @@
 use super::graph_node::{
     PLAIN, add, add_any, kernel, kernel_parameters, kernel_task, newer_kernel, set, shown_kernel,
 };
-use crate::border::define;
+use crate::border::api;
 use crate::pointers::put;
 use crate::state::NODES;
 use crate::sys::*;
 use driver::graph::Task;
 
-define! {
+api! {
     fn cuGraphAddNode(
         out: *mut CUgraphNode,
         graph: CUgraph,

@@ -132,7 +132,7 @@ api! {
         flags: c_ulonglong,
     ) {
         let pool = POOLS.get(pool)?;
-        if kind.0 != POSIX_FILE || flags != 0 || pool.sharing() != Sharing::Exported || out.is_null() {
+        if kind != POSIX_FILE || flags != 0 || pool.sharing() != Sharing::Exported || out.is_null() {
             return Err(Error::InvalidValue);
         }
         // The caller's to close.
@@ -145,7 +145,7 @@ api! {
         kind: CUmemAllocationHandleType,
         flags: c_ulonglong,
     ) {
-        if kind.0 != POSIX_FILE || flags != 0 || out.is_null() {
+        if kind != POSIX_FILE || flags != 0 || out.is_null() {
             return Err(Error::InvalidValue);
         }
         let file = handed(handle)?;

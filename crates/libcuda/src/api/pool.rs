@@ -101,7 +101,7 @@ api! {
             return Err(Error::InvalidValue);
         }
         let home = home(&props.location, props.allocType)?;
-        let sharing = match props.handleTypes.0 {
+        let sharing = match props.handleTypes {
             0 => Sharing::Private,
             POSIX_FILE if !matches!(home, Home::Managed(_)) => Sharing::Exported,
             _ => return Err(Error::NotSupported),

@@ -1,6 +1,6 @@
 //! The profiler: there is none, and nothing is lost by saying when it should look.
 
-use crate::border::{api, define};
+use crate::border::api;
 use crate::state::current;
 use crate::sys::*;
 use std::ffi::c_char;
@@ -13,10 +13,7 @@ api! {
     fn cuProfilerStop() {
         current().map(drop)
     }
-}
 
-// In no header of today.
-define! {
     fn cuProfilerInitialize(_configuration: *const c_char, _output: *const c_char, _mode: CUoutput_mode) {
         // As the manual says of devices that it does not know.
         Err(driver::Error::NotSupported)

@@ -12,7 +12,7 @@ use std::os::fd::{BorrowedFd, IntoRawFd, OwnedFd};
 use std::sync::Arc;
 
 /// The only form in which memory and pools go to other processes: a file descriptor.
-pub(crate) const POSIX_FILE: u32 = 1;
+pub(crate) const POSIX_FILE: u32 = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
 
 /// A file that the program hands over, as its own descriptor in the place of a pointer.
 ///
@@ -56,7 +56,7 @@ unsafe fn wanted(props: *const CUmemAllocationProp) -> Result<(c_int, bool)> {
         }
         _ => return Err(Error::InvalidValue),
     }
-    match props.requestedHandleTypes.0 {
+    match props.requestedHandleTypes {
         0 => Ok((props.location.id, false)),
         POSIX_FILE => Ok((props.location.id, true)),
         _ => Err(Error::NotSupported),
@@ -176,7 +176,7 @@ api! {
         let types = if found.exportable() { POSIX_FILE } else { 0 };
         put(out, CUmemAllocationProp {
             type_: CU_MEM_ALLOCATION_TYPE_PINNED,
-            requestedHandleTypes: CUmemAllocationHandleType_enum(types),
+            requestedHandleTypes: types,
             location,
             win32HandleMetaData: std::ptr::null_mut(),
             allocFlags: CUmemAllocationProp_st__bindgen_ty_1 {
@@ -194,7 +194,7 @@ api! {
         kind: CUmemAllocationHandleType,
         flags: c_ulonglong,
     ) {
-        if kind.0 != POSIX_FILE || flags != 0 || out.is_null() {
+        if kind != POSIX_FILE || flags != 0 || out.is_null() {
             return Err(Error::InvalidValue);
         }
         put(out.cast::<c_int>(), physical(memory)?.export()?.into_raw_fd())
@@ -205,7 +205,7 @@ api! {
         shared: *mut c_void,
         kind: CUmemAllocationHandleType,
     ) {
-        if kind.0 != POSIX_FILE || out.is_null() {
+        if kind != POSIX_FILE || out.is_null() {
             return Err(Error::InvalidValue);
         }
         let file = handed(shared)?;

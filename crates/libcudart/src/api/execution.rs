@@ -135,6 +135,19 @@ define! {
     ) {
         launch(kernel.cast(), Call { grid, block, shared, stream }, arguments, false)
     }
+
+    fn __cudaLaunchKernel_ptsz(
+        kernel: cudaKernel_t,
+        grid: dim3,
+        block: dim3,
+        arguments: *mut *mut c_void,
+        shared: usize,
+        stream: cudaStream_t,
+    ) {
+        client::with_default_stream(true, || {
+            launch(kernel.cast(), Call { grid, block, shared, stream }, arguments, false)
+        })
+    }
 }
 
 api! {

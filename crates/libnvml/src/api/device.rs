@@ -189,7 +189,7 @@ api! {
 
     fn nvmlDeviceGetBrand(handle: nvmlDevice_t, out: *mut nvmlBrandType_t) {
         device(handle)?;
-        put(out, nvmlBrandType_enum_NVML_BRAND_NVIDIA)
+        put(out, NVML_BRAND_NVIDIA)
     }
 
     fn nvmlDeviceGetArchitecture(handle: nvmlDevice_t, out: *mut nvmlDeviceArchitecture_t) {
@@ -260,12 +260,12 @@ api! {
 
     fn nvmlDeviceGetDisplayActive(handle: nvmlDevice_t, out: *mut nvmlEnableState_t) {
         device(handle)?;
-        put(out, nvmlEnableState_enum_NVML_FEATURE_DISABLED)
+        put(out, NVML_FEATURE_DISABLED)
     }
 
     fn nvmlDeviceGetDisplayMode(handle: nvmlDevice_t, out: *mut nvmlEnableState_t) {
         device(handle)?;
-        put(out, nvmlEnableState_enum_NVML_FEATURE_DISABLED)
+        put(out, NVML_FEATURE_DISABLED)
     }
 
     fn nvmlDeviceGetMultiGpuBoard(handle: nvmlDevice_t, out: *mut c_uint) {
@@ -288,10 +288,10 @@ api! {
 
     fn nvmlDeviceGetMaxClockInfo(handle: nvmlDevice_t, kind: nvmlClockType_t, out: *mut c_uint) {
         let which = match kind {
-            nvmlClockType_enum_NVML_CLOCK_GRAPHICS | nvmlClockType_enum_NVML_CLOCK_SM => {
+            NVML_CLOCK_GRAPHICS | NVML_CLOCK_SM => {
                 driver::CU_DEVICE_ATTRIBUTE_CLOCK_RATE
             }
-            nvmlClockType_enum_NVML_CLOCK_MEM => driver::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE,
+            NVML_CLOCK_MEM => driver::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE,
             _ => return Err(Error::NOT_SUPPORTED),
         };
         // In MHz, where the driver counts kHz.
