@@ -15,11 +15,11 @@ use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::graph::{EdgeData, Graph, Node, Task};
 use crate::stream::{Kind, Operation, Stream};
+use crate::thread::{self, ThreadNumber};
 use crate::{Id, lock};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::thread::ThreadId;
 
 /// Which calls a capture forbids, and to whom.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -56,7 +56,7 @@ pub struct Capture {
     /// Whether the graph was made for it.
     own: bool,
     mode: Mode,
-    thread: ThreadId,
+    thread: ThreadNumber,
     /// The stream where it began.
     origin: Id,
     state: Mutex<State>,
@@ -250,7 +250,7 @@ impl Context {
             return Ok(());
         }
         let mode = MODE.get();
-        let me = std::thread::current().id();
+        let me = thread::number();
         let forbids = |capture: &Capture| match mode {
             Mode::Relaxed => false,
             _ if capture.thread == me => capture.mode != Mode::Relaxed,
@@ -313,7 +313,7 @@ impl Context {
             context: self.id(),
             graph,
             mode,
-            thread: std::thread::current().id(),
+            thread: thread::number(),
             origin: stream.id(),
             state: Mutex::default(),
         });
@@ -325,7 +325,7 @@ impl Context {
     /// Ends the capture that began in a stream: its graph.
     pub fn end_capture(&self, stream: &Arc<Stream>) -> Result<Arc<Graph>> {
         let capture = lock(&stream.capture).clone().ok_or(Error::IllegalState)?;
-        if capture.mode != Mode::Relaxed && capture.thread != std::thread::current().id() {
+        if capture.mode != Mode::Relaxed && capture.thread != thread::number() {
             return Err(Error::StreamCaptureWrongThread);
         }
         if capture.origin != stream.id() {

@@ -11,8 +11,8 @@ use crate::event::Event;
 use crate::limits::Limits;
 use crate::priority;
 use crate::stream::{Kind, Marker, Operation, Stream, Streams};
+use crate::thread::with_contexts;
 use machine::Fault;
-use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
@@ -23,6 +23,8 @@ pub struct Context {
     machine: Arc<machine::Device>,
     flags: AtomicU32,
     destroyed: AtomicBool,
+    /// How often the program has attached to it, its creation counted in.
+    uses: AtomicU32,
     health: Arc<Health>,
     streams: Streams,
     this: Weak<Self>,
@@ -95,6 +97,7 @@ impl Context {
             machine,
             flags: AtomicU32::new(flags),
             destroyed: AtomicBool::new(false),
+            uses: AtomicU32::new(1),
             streams: Streams::new(&health),
             health,
             this: Weak::clone(this),
@@ -146,6 +149,16 @@ impl Context {
             return Err(Error::ContextIsDestroyed);
         }
         self.health.error().map_or(Ok(()), Err)
+    }
+
+    /// Counts one use more.
+    pub fn attach(&self) {
+        self.uses.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Counts one use less; whether that was the last.
+    pub fn detach(&self) -> bool {
+        self.uses.fetch_sub(1, Ordering::AcqRel) == 1
     }
 
     /// Waits for its work, then gives its memory back and ends its streams.
@@ -296,13 +309,9 @@ impl Context {
     }
 }
 
-thread_local! {
-    static STACK: RefCell<Vec<Arc<Context>>> = const { RefCell::new(Vec::new()) };
-}
-
-/// The current context of this thread; none when the thread is ending.
+/// The current context of this thread.
 pub fn current() -> Option<Arc<Context>> {
-    STACK.try_with(|stack| stack.borrow().last().cloned()).ok().flatten()
+    with_contexts(|stack| stack.last().cloned())
 }
 
 /// The current context, which must be usable.
@@ -314,17 +323,17 @@ pub fn current_usable() -> Result<Arc<Context>> {
 
 /// Makes a context current above the present one.
 pub fn push(context: Arc<Context>) {
-    STACK.with_borrow_mut(|stack| stack.push(context));
+    with_contexts(|stack| stack.push(context));
 }
 
 /// Takes the current context off the stack.
 pub fn pop() -> Option<Arc<Context>> {
-    STACK.with_borrow_mut(Vec::pop)
+    with_contexts(Vec::pop)
 }
 
 /// Puts a context in the place of the current one; `None` only takes that away.
 pub fn set_current(context: Option<Arc<Context>>) {
-    STACK.with_borrow_mut(|stack| {
+    with_contexts(|stack| {
         stack.pop();
         stack.extend(context);
     });

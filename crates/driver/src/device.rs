@@ -150,6 +150,11 @@ impl Driver {
         self.process.allocation_of(address)
     }
 
+    /// The context that made an allocation.
+    pub fn owner_of(&self, address: u64) -> Option<Arc<Context>> {
+        self.process.allocation_of(address)?.owner()
+    }
+
     /// The device in whose memory an address lies, and the range around it: an allocation or a variable of a module.
     pub fn range_of(&self, address: u64) -> Option<(usize, u64, u64)> {
         self.devices.iter().find_map(|device| {

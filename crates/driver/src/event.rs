@@ -20,6 +20,7 @@ use std::time::Instant;
 #[derive(Debug)]
 pub struct Event {
     id: Id,
+    context: Weak<Context>,
     timing: bool,
     last: Mutex<Option<Recorded>>,
     captured: Mutex<Option<Captured>>,
@@ -77,22 +78,29 @@ impl Record {
 
 impl Event {
     /// An event that has not been recorded.
-    pub fn new(timing: bool) -> Arc<Self> {
-        Self::with_signal(timing, None)
+    pub fn new(context: &Context, timing: bool) -> Arc<Self> {
+        Self::with_signal(context, timing, None)
     }
 
     /// One that other processes can use.
     pub fn shared(context: &Context) -> Result<Arc<Self>> {
-        Ok(Self::with_signal(false, Some(Signal::new(context.device().process())?)))
+        Ok(Self::with_signal(context, false, Some(Signal::new(context.device().process())?)))
     }
 
     /// One of another process.
     pub fn open(context: &Context, file: OwnedFd) -> Result<Arc<Self>> {
-        Ok(Self::with_signal(false, Some(Signal::open(context.device().process(), file)?)))
+        let signal = Signal::open(context.device().process(), file)?;
+        Ok(Self::with_signal(context, false, Some(signal)))
     }
 
-    fn with_signal(timing: bool, signal: Option<Arc<Signal>>) -> Arc<Self> {
-        Arc::new(Self { id: Id::next(), timing, last: Mutex::default(), captured: Mutex::default(), signal })
+    fn with_signal(context: &Context, timing: bool, signal: Option<Arc<Signal>>) -> Arc<Self> {
+        let (id, context, last, captured) = (Id::next(), context.this(), Mutex::default(), Mutex::default());
+        Arc::new(Self { id, context, timing, last, captured, signal })
+    }
+
+    /// The context that it was made in, whether or not that is current.
+    fn context(&self) -> Result<Arc<Context>> {
+        self.context.upgrade().ok_or(Error::ContextIsDestroyed)
     }
 
     /// Lets other processes use it, if it was made for that.
@@ -150,6 +158,22 @@ impl Event {
         if let Some(marker) = self.marker() {
             marker.wait();
         }
+    }
+
+    /// Whether all before it is done, as its context allows to ask.
+    pub fn query(&self) -> Result<()> {
+        let context = self.context()?;
+        context.usable()?;
+        self.usable()?;
+        context.permit_unsafe()?;
+        if self.reached() { Ok(()) } else { Err(Error::NotReady) }
+    }
+
+    /// Waits until all before it is done, and tells whether its context has failed.
+    pub fn synchronize(&self) -> Result<()> {
+        self.usable()?;
+        self.wait();
+        self.context()?.usable()
     }
 
     /// Milliseconds from `start` to this event.

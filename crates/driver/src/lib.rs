@@ -10,7 +10,8 @@
 //! | --- | --- |
 //! | [`error`] | `CUresult` |
 //! | [`device`] | the devices of a process, their primary contexts |
-//! | [`context`] | contexts, each host thread's stack of them, sticky errors |
+//! | [`context`] | contexts, which one is current, sticky errors |
+//! | `thread` | what each host thread has of its own, until its very end |
 //! | [`memory`] | allocations, what a pointer is |
 //! | [`array`] | arrays and their mip levels |
 //! | [`texture`] | textures and surfaces |
@@ -33,6 +34,7 @@
 //! | [`link`] | one image from several |
 //! | [`library`] | code that does not belong to a context |
 //! | [`launch`] | launches, and how many blocks fit |
+//! | `staged` | launches that are put together call by call |
 //!
 //! **Work** that is submitted to a stream is an [`Operation`](stream::Operation). A worker thread for each stream runs
 //! its operations in order; what one stream must wait for in another is a [`Marker`](stream::Marker), a place in that
@@ -66,9 +68,11 @@ pub mod peer;
 pub mod pool;
 pub mod priority;
 pub mod reference;
+mod staged;
 pub mod stream;
 mod sync;
 pub mod texture;
+mod thread;
 pub mod values;
 pub mod virtual_memory;
 

@@ -57,6 +57,11 @@ impl Allocation {
         Self { kind, address, bytes, flags: 0, id, context: None, device, owner, synchronous, pages }
     }
 
+    /// The context that made it, as long as that is there.
+    pub(crate) fn owner(&self) -> Option<Arc<Context>> {
+        self.owner.upgrade()
+    }
+
     /// Whether the memory is the driver's.
     pub(crate) fn owned(&self) -> bool {
         self.kind != MemoryKind::Registered
@@ -156,7 +161,7 @@ impl Context {
             return if of_graph { Ok(()) } else { Err(Error::InvalidValue) };
         };
         self.drain()?;
-        if let Some(owner) = known.owner.upgrade().filter(|owner| owner.id() != self.id()) {
+        if let Some(owner) = known.owner().filter(|owner| owner.id() != self.id()) {
             owner.drain()?;
         }
         if lock(&process.allocations).remove(&address).is_none() {

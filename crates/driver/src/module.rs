@@ -193,6 +193,7 @@ impl Module {
                 profile,
                 limits: Mutex::new(Limits::default()),
                 checked: Mutex::default(),
+                staged: Mutex::default(),
             })
         };
         let mut functions = lock(&self.functions);
@@ -247,6 +248,7 @@ pub struct Function {
     limits: Mutex<Limits>,
     /// The last configuration that passed the machine's checks: most programs repeat it.
     pub(crate) checked: Mutex<Option<crate::launch::Configuration>>,
+    pub(crate) staged: Mutex<crate::staged::Staged>,
 }
 
 /// What a program may change about a function.

@@ -25,6 +25,7 @@ use crate::graph::run::GraphLaunch;
 use crate::ipc::Signal;
 use crate::launch::Work;
 use crate::sync::{self, AtomicBool, AtomicU64, Condvar, LOOKS, Mutex, lock};
+use crate::thread::{self, ThreadNumber};
 use crate::values::Values;
 use machine::Neighbours;
 use sanitizer::Moment;
@@ -32,7 +33,6 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
-use std::thread::ThreadId;
 
 /// Operations that a stream may have before it. Who submits more waits, as on a device: a program that submits faster
 /// than kernels run must not use up the host's memory.
@@ -512,7 +512,7 @@ pub(crate) struct Streams {
 struct Order {
     legacy: Arc<Stream>,
     others: Vec<Arc<Stream>>,
-    per_thread: HashMap<ThreadId, Arc<Stream>>,
+    per_thread: HashMap<ThreadNumber, Arc<Stream>>,
     /// Places that all later work comes behind, also that of streams that are made later.
     awaited: Vec<Marker>,
 }
@@ -532,7 +532,7 @@ impl Streams {
     pub(crate) fn per_thread(&self) -> Result<Arc<Stream>> {
         self.shared.store(true, Ordering::Relaxed);
         let Order { per_thread, awaited, .. } = &mut *lock(&self.order);
-        Ok(match per_thread.entry(std::thread::current().id()) {
+        Ok(match per_thread.entry(thread::number()) {
             Entry::Occupied(known) => Arc::clone(known.get()),
             Entry::Vacant(place) => Arc::clone(place.insert(self.make(Kind::Blocking, 0, awaited)?)),
         })

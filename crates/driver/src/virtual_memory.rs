@@ -71,6 +71,17 @@ impl Physical {
     }
 }
 
+/// Memory at an address.
+#[derive(Clone, Debug)]
+pub struct Mapped {
+    /// Where it begins.
+    pub start: u64,
+    /// The memory.
+    pub physical: Arc<Physical>,
+    /// Devices that were given access.
+    pub access: BTreeSet<usize>,
+}
+
 /// What is mapped, by address.
 #[derive(Debug, Default)]
 pub(crate) struct Mappings(Mutex<BTreeMap<u64, Mapping>>);
@@ -170,13 +181,14 @@ impl Driver {
         Ok(())
     }
 
-    /// The memory that is mapped around an address, and the devices that were given access to it.
-    pub fn mapped_at(&self, address: u64) -> Result<(Arc<Physical>, BTreeSet<usize>)> {
+    /// The memory that is mapped around an address.
+    pub fn mapped_at(&self, address: u64) -> Result<Mapped> {
         let mappings = lock(&self.process().mappings.0);
         let (&start, mapping) = mappings.range(..=address).next_back().ok_or(Error::InvalidValue)?;
         if address - start >= mapping.physical.bytes() {
             return Err(Error::InvalidValue);
         }
-        Ok((Arc::clone(&mapping.physical), mapping.access.clone()))
+        let (physical, access) = (Arc::clone(&mapping.physical), mapping.access.clone());
+        Ok(Mapped { start, physical, access })
     }
 }

@@ -171,7 +171,7 @@ fn a_fault_ends_the_rest_and_nobody_waits_for_ever() {
     graph.add(Task::Host(call(move || counting(&counted))), &[plain(&first)]).unwrap();
     // It waits for what will never be; the fault ends that.
     graph.add(Task::Values(context.prepare_values(vec![waits]).unwrap()), &[]).unwrap();
-    let event = driver::event::Event::new(true);
+    let event = driver::event::Event::new(&context, true);
     graph.add(Task::Record(Arc::clone(&event)), &[plain(&first)]).unwrap();
     let exec = graph.instantiate(0).unwrap();
     let stream = context.create_stream(true, 0).unwrap();

@@ -120,6 +120,22 @@ fn entry_points() {
 }
 
 #[test]
+fn calls_at_the_end_of_threads_and_programs() {
+    let output = run("last", &[]);
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+}
+
+#[test]
+fn threads_without_a_context() {
+    run("no_context", &[]);
+}
+
+#[test]
+fn functions_from_before_cuda_4() {
+    run("older", &[]);
+}
+
+#[test]
 fn images_are_linked() {
     run("link", &[]);
 }

@@ -73,6 +73,12 @@ fn launches_with_the_static_runtime() {
 }
 
 #[test]
+fn calls_at_the_end_of_threads_and_programs() {
+    let output = run("last", "libcudart.so.13", 13000, &[]);
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+}
+
+#[test]
 fn code_without_ptx_is_refused_with_a_reason() {
     let output = run("sass_only", "libcudart.so.13", 13000, &[("WARPLOOM_DEVICES", "h200:2,t4")]);
     let errors = String::from_utf8_lossy(&output.stderr);

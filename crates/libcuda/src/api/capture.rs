@@ -10,6 +10,7 @@ use driver::graph::EdgeData;
 use driver::{Error, Result};
 use std::cell::RefCell;
 use std::ffi::c_uint;
+use std::mem::ManuallyDrop;
 
 fn mode(mode: CUstreamCaptureMode) -> Result<Mode> {
     match mode {
@@ -37,9 +38,14 @@ fn status_of(on: CUstream) -> Result<CUstreamCaptureStatus> {
     })
 }
 
+/// Arrays of nodes and edges.
+type Answer = RefCell<(Vec<CUgraphNode>, Vec<CUgraphEdgeData>)>;
+
 thread_local! {
-    /// The arrays that the last question of this thread about a capture was answered with.
-    static ANSWER: RefCell<(Vec<CUgraphNode>, Vec<CUgraphEdgeData>)> = const { RefCell::new((Vec::new(), Vec::new())) };
+    /// What the last question of this thread about a capture was answered with. It stays until the thread's very end,
+    /// when a program may still ask.
+    static ANSWER: ManuallyDrop<Answer> =
+        const { ManuallyDrop::new(RefCell::new((Vec::new(), Vec::new()))) };
 }
 
 /// Answers what is asked about the capture of a stream. `edges` is `None` where they cannot be shown.
@@ -74,7 +80,8 @@ unsafe fn describe(
             put(graph, graph_handle(&growing))?;
         }
         put_if(count, front.len());
-        ANSWER.with_borrow_mut(|(handles, data)| {
+        ANSWER.with(|answer| {
+            let (handles, data) = &mut *answer.borrow_mut();
             *handles = front.iter().map(|(node, _)| node_handle(node)).collect();
             *data = front.iter().map(|&(_, data)| edge_bytes(data)).collect();
             put_if(nodes, handles.as_ptr());
@@ -130,6 +137,11 @@ api! {
         let (context, stream) = stream(on)?;
         let own = context.capture_info(&stream).filter(|info| info.own).map(|info| info.graph);
         match context.end_capture(&stream) {
+            // Who does not want the graph gets none.
+            Ok(graph) if out.is_null() => {
+                own.iter().for_each(|_| forget_graph(&graph));
+                Ok(())
+            }
             Ok(graph) => put(out, graph_handle(&graph)),
             Err(error) => {
                 put_if(out, std::ptr::null_mut());

@@ -21,6 +21,15 @@ unsafe fn create(out: *mut CUcontext, flags: c_uint, dev: CUdevice) -> Result<()
     unsafe { put(out, CONTEXTS.insert(made.id(), made)) }
 }
 
+/// Ends a context, which is current no longer if it was.
+fn destroy(gone: &Context) {
+    gone.destroy();
+    if context::current().is_some_and(|current| current.id() == gone.id()) {
+        context::pop();
+    }
+    state::forget(gone);
+}
+
 /// The context that a handle means; the current one for null.
 fn context_of(handle: CUcontext) -> Result<Arc<Context>> {
     if handle.is_null() { current() } else { CONTEXTS.get(handle) }
@@ -66,12 +75,27 @@ api! {
     }
 
     fn cuCtxDestroy_v2(ctx: CUcontext) {
-        let gone = CONTEXTS.get(ctx)?;
-        gone.destroy();
-        if context::current().is_some_and(|current| current.id() == gone.id()) {
-            context::pop();
+        destroy(&*CONTEXTS.get(ctx)?);
+        Ok(())
+    }
+
+    fn cuCtxAttach(out: *mut CUcontext, flags: c_uint) {
+        if out.is_null() || flags != 0 {
+            return Err(Error::InvalidValue);
         }
-        state::forget(&gone);
+        let context = current()?;
+        context.attach();
+        put(out, Table::<Context, _>::handle(context.id()))
+    }
+
+    fn cuCtxDetach(ctx: CUcontext) {
+        let context = CONTEXTS.get(ctx)?;
+        if context::current().is_none_or(|current| current.id() != context.id()) {
+            return Err(Error::InvalidContext);
+        }
+        if context.detach() {
+            destroy(&context);
+        }
         Ok(())
     }
 

@@ -18,7 +18,7 @@ api! {
         if flags & !FLAGS != 0 || out.is_null() || (timed && shared) {
             return Err(Error::InvalidValue);
         }
-        let event = if shared { Event::shared(&context)? } else { Event::new(timed) };
+        let event = if shared { Event::shared(&context)? } else { Event::new(&context, timed) };
         put(out, EVENTS.insert(event.id(), event))
     }
 
@@ -47,18 +47,11 @@ api! {
     }
 
     fn cuEventQuery(event: CUevent) {
-        let event = EVENTS.get(event)?;
-        let context = current()?;
-        event.usable()?;
-        context.permit_unsafe()?;
-        if event.reached() { Ok(()) } else { Err(Error::NotReady) }
+        EVENTS.get(event)?.query()
     }
 
     fn cuEventSynchronize(event: CUevent) {
-        let event = EVENTS.get(event)?;
-        event.usable()?;
-        event.wait();
-        current()?.usable()
+        EVENTS.get(event)?.synchronize()
     }
 
     fn cuEventElapsedTime_v2(milliseconds: *mut f32, start: CUevent, end: CUevent) {

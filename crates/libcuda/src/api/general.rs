@@ -41,19 +41,23 @@ unsafe fn look_up(
     version: c_int,
     flags: u64,
     status: *mut sys::CUdriverProcAddressQueryResult,
-) -> Result<()> {
+) -> Result<Found> {
     // SAFETY: by contract.
     unsafe {
         let name = text(symbol)?;
+        if version > VERSION {
+            return Err(Error::InvalidValue);
+        }
         let per_thread = flags & u64::from(sys::CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0;
-        let (address, answer) = match SYMBOLS.find(name, version, per_thread) {
+        let found = SYMBOLS.find(name, version, per_thread);
+        let (address, answer) = match found {
             Found::Address(address) => (address, sys::CU_GET_PROC_ADDRESS_SUCCESS),
             Found::Later => (std::ptr::null(), sys::CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT),
             Found::Unknown => (std::ptr::null(), sys::CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND),
         };
         put(out, address.cast_mut().cast())?;
         put_if(status, answer);
-        if address.is_null() { Err(Error::NotFound) } else { Ok(()) }
+        Ok(found)
     }
 }
 
@@ -84,7 +88,8 @@ api! {
         flags: sys::cuuint64_t,
         status: *mut sys::CUdriverProcAddressQueryResult,
     ) {
-        look_up(symbol, out, version, flags, status)
+        // What is missing is told by the null pointer and the status.
+        look_up(symbol, out, version, flags, status).map(drop)
     }
 
     fn cuGetExportTable(table: *mut *const c_void, _id: *const sys::CUuuid) {
@@ -96,6 +101,9 @@ api! {
 // The form without a status is in no header of today; libraries still ask for it by name.
 api! {
     fn cuGetProcAddress(symbol: *const c_char, out: *mut *mut c_void, version: c_int, flags: sys::cuuint64_t) {
-        look_up(symbol, out, version, flags, std::ptr::null_mut())
+        match look_up(symbol, out, version, flags, std::ptr::null_mut())? {
+            Found::Address(_) => Ok(()),
+            Found::Later | Found::Unknown => Err(Error::NotFound),
+        }
     }
 }

@@ -2,11 +2,12 @@
 
 use crate::border::api;
 use crate::pointers::{put, put_if};
-use crate::state::current;
+use crate::state::{current, driver};
 use crate::sys::*;
 use driver::memory::MemoryKind;
-use driver::{Error, Result};
+use driver::{Context, Error, Result, context};
 use std::ffi::{c_uint, c_void};
+use std::sync::Arc;
 
 /// Allocates page-locked memory.
 ///
@@ -18,6 +19,14 @@ unsafe fn allocate_host(out: *mut *mut c_void, bytes: usize, flags: c_uint) -> R
     let address = if bytes == 0 { 0 } else { context.allocate(MemoryKind::Host, bytes as u64, flags)? };
     // SAFETY: by contract.
     unsafe { put(out, std::ptr::with_exposed_provenance_mut(address as usize)) }
+}
+
+/// The current context; on a thread that has none, the one that made an allocation.
+fn current_or_owner(address: u64) -> Result<Arc<Context>> {
+    match context::current() {
+        Some(_) => current(),
+        None => driver()?.owner_of(address).ok_or(Error::InvalidContext),
+    }
 }
 
 api! {
@@ -51,7 +60,7 @@ api! {
     }
 
     fn cuMemFree_v2(address: CUdeviceptr) {
-        let context = current()?;
+        let context = current_or_owner(address)?;
         if address == 0 { Ok(()) } else { context.free(address) }
     }
 
@@ -74,7 +83,7 @@ api! {
     }
 
     fn cuMemFreeHost(pointer: *mut c_void) {
-        let context = current()?;
+        let context = current_or_owner(pointer.addr() as u64)?;
         if pointer.is_null() { Ok(()) } else { context.free_host(pointer.addr() as u64) }
     }
 

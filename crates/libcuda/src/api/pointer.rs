@@ -33,6 +33,17 @@ fn known(address: u64) -> Result<Option<Known>> {
             synchronous: known.synchronous,
         }));
     }
+    if let Ok(mapped) = driver.mapped_at(address) {
+        return Ok(Some(Known {
+            kind: MemoryKind::Device,
+            start: mapped.start,
+            bytes: mapped.physical.bytes(),
+            id: mapped.physical.id(),
+            context: None,
+            device: mapped.physical.ordinal(),
+            synchronous: false,
+        }));
+    }
     let variable = driver.range_of(address).map(|(device, start, bytes)| {
         let here = context::current().filter(|context| context.device().ordinal() == device);
         let context = here.map(|context| context.id());

@@ -113,7 +113,7 @@ api! {
     }
 
     fn cuMemRetainAllocationHandle(out: *mut CUmemGenericAllocationHandle, address: *mut c_void) {
-        let (found, _) = driver()?.mapped_at(address.addr() as u64)?;
+        let found = driver()?.mapped_at(address.addr() as u64)?.physical;
         if PHYSICAL.find(Table::<Physical, c_void>::handle(found.id())).is_some() {
             found.retain();
             return put(out, Table::<Physical, c_void>::handle(found.id()).addr() as u64);
@@ -162,7 +162,7 @@ api! {
             return Err(Error::NotSupported);
         }
         let ordinal = crate::state::device(place.id)?.ordinal();
-        let usable = driver()?.mapped_at(address)?.1.contains(&ordinal);
+        let usable = driver()?.mapped_at(address)?.access.contains(&ordinal);
         let shown = if usable { CU_MEM_ACCESS_FLAGS_PROT_READWRITE } else { CU_MEM_ACCESS_FLAGS_PROT_NONE };
         put(flags, shown.into())
     }

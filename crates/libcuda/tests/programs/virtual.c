@@ -44,6 +44,30 @@ static int other(int socket) {
     return 0;
 }
 
+/* What is said of a pointer into mapped memory is what is said of one into an allocation. */
+static void pointers(CUdeviceptr start, size_t bytes) {
+    enum { MEMORY_TYPE = 2, DEVICE_POINTER, HOST_POINTER, ORDINAL = 9, START = 11, SIZE, MAPPED, ACCESS = 16 };
+    int type = 0, ordinal = 7, mapped = 0, access = 0;
+    CUdeviceptr address = 0, host = 0, first = 0;
+    size_t size = 0;
+    OK(cuPointerGetAttribute(&type, MEMORY_TYPE, start + 8));
+    OK(cuPointerGetAttribute(&address, DEVICE_POINTER, start + 8));
+    EXPECT(1, cuPointerGetAttribute(&host, HOST_POINTER, start + 8));
+    OK(cuPointerGetAttribute(&ordinal, ORDINAL, start + 8));
+    OK(cuPointerGetAttribute(&first, START, start + 8));
+    OK(cuPointerGetAttribute(&size, SIZE, start + 8));
+    OK(cuPointerGetAttribute(&mapped, MAPPED, start + 8));
+    OK(cuPointerGetAttribute(&access, ACCESS, start + 8));
+    TRUE(type == 2 && address == start + 8 && ordinal == 0 && first == start && size == bytes);
+    TRUE(mapped == 1 && access == 3);
+
+    int which[] = {MEMORY_TYPE, START};
+    void *values[] = {&type, &first};
+    type = 0, first = 0;
+    OK(cuPointerGetAttributes(2, which, values, start + 8));
+    TRUE(type == 2 && first == start);
+}
+
 int main(void) {
     int sockets[2];
     TRUE(!socketpair(AF_UNIX, SOCK_STREAM, 0, sockets));
@@ -84,6 +108,7 @@ int main(void) {
     OK(cuMemSetAccess(range, 3 * UNIT, &USABLE, 1));
     OK(cuMemGetAccess(&flags, &USABLE.location, range + UNIT + 5));
     TRUE(flags == 3);
+    pointers(range + UNIT, UNIT);
     OK(cuMemsetD8_v2(range, 0, 3 * UNIT));
     OK(step(range + 8));
     unsigned value = 0;

@@ -11,6 +11,7 @@ use client::sys::{self, CUfunction, CUlaunchConfig};
 use client::{Error as DriverError, cu};
 use std::cell::RefCell;
 use std::ffi::{c_char, c_int, c_uint, c_void};
+use std::mem::ManuallyDrop;
 use std::ptr::null_mut;
 
 /// What stands between the angle brackets of a launch.
@@ -23,8 +24,9 @@ struct Call {
 }
 
 thread_local! {
-    /// Launches that were begun: an argument of one may launch another.
-    static CALLS: RefCell<Vec<Call>> = const { RefCell::new(Vec::new()) };
+    /// Launches that were begun: an argument of one may launch another. Static destructors may launch, too, when a
+    /// thread's values that need destruction are gone.
+    static CALLS: ManuallyDrop<RefCell<Vec<Call>>> = const { ManuallyDrop::new(RefCell::new(Vec::new())) };
 }
 
 /// The driver's function that an address stands for, in the current context.
@@ -113,12 +115,12 @@ fn function_attribute(function: CUfunction, which: sys::CUfunction_attribute) ->
 
 define! {
     fn __cudaPushCallConfiguration(grid: dim3, block: dim3, shared: usize, stream: *mut c_void) {
-        CALLS.with_borrow_mut(|calls| calls.push(Call { grid, block, shared, stream: stream.cast() }));
+        CALLS.with(|calls| calls.borrow_mut().push(Call { grid, block, shared, stream: stream.cast() }));
         Ok(())
     }
 
     fn __cudaPopCallConfiguration(grid: *mut dim3, block: *mut dim3, shared: *mut usize, stream: *mut c_void) {
-        let call = CALLS.with_borrow_mut(Vec::pop).ok_or(Error::MISSING_CONFIGURATION)?;
+        let call = CALLS.with(|calls| calls.borrow_mut().pop()).ok_or(Error::MISSING_CONFIGURATION)?;
         put(grid, call.grid)?;
         put(block, call.block)?;
         put(shared, call.shared)?;

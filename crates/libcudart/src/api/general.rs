@@ -29,14 +29,12 @@ pub(crate) unsafe fn entry_point(
     let flags = if per_thread { cudaEnablePerThreadDefaultStream.into() } else { flags };
     let mut answer = client::sys::CU_GET_PROC_ADDRESS_SUCCESS;
     // SAFETY: by contract.
-    let found = unsafe { cu::cuGetProcAddress_v2(symbol, out, version, flags, &raw mut answer) };
+    unsafe { cu::cuGetProcAddress_v2(symbol, out, version, flags, &raw mut answer)? };
     // SAFETY: by contract. The answers have the same numbers in both APIs.
     unsafe { put_if(status, answer) };
-    match found {
-        // Who asks for an answer gets it there.
-        Err(error) if error.0 == Error::NOT_FOUND.0 && !status.is_null() => Ok(()),
-        found => Ok(found?),
-    }
+    // Who asks for an answer gets it there.
+    let found = answer == client::sys::CU_GET_PROC_ADDRESS_SUCCESS;
+    if found || !status.is_null() { Ok(()) } else { Err(Error::NOT_FOUND) }
 }
 
 api! {
