@@ -6,8 +6,10 @@
 //! | --- | --- | --- |
 //! | [`elf`] | raw | an ELF cubin as it stands: read, changed, written |
 //! | [`fatbin`] | raw | containers of PTX and cubins |
+//! | [`carrier`] | both | ELF cubins that carry PTX in the place of machine code |
 //! | [`object`] | read | fatbins in host objects and archives |
 
+pub mod carrier;
 pub mod elf;
 pub mod fatbin;
 pub mod info;

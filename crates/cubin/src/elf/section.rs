@@ -34,6 +34,8 @@ pub const CUDA_SHARED: u32 = 0x7000_000a;
 pub const CUDA_RELOCINFO: u32 = 0x7000_000b;
 /// Shared memory that the system takes, as zeros in the file.
 pub const CUDA_RESERVED_SHARED: u32 = 0x7000_0015;
+/// The symbols of `.nv.merc.*` sections.
+pub const CUDA_MERC_SYMTAB: u32 = 0x7000_0085;
 /// `.nv.compat`: on which devices the file runs.
 pub const CUDA_COMPAT_INFO: u32 = 0x7000_0086;
 
@@ -100,6 +102,12 @@ pub const ALLOC: u64 = 2;
 pub const EXECUTE: u64 = 4;
 /// `SHF_INFO_LINK`: `sh_info` is the number of a section.
 pub const INFO_LINK: u64 = 0x40;
+/// What `.note.nv.cuinfo` has, which nvdisasm calls `SHF_NOTE_NV_CUINFO`.
+pub const NOTE_NV_CUINFO: u64 = 0x0100_0000;
+/// What `.note.nv.tkinfo` has, which nvdisasm calls `SHF_NOTE_NV_TKINFO`.
+pub const NOTE_NV_TKINFO: u64 = 0x0200_0000;
+/// What all `.nv.merc.*` sections have.
+pub const MERCURY: u64 = 0x1000_0000;
 
 /// `SHT_SYMTAB_SHNDX`: the symbols' sections, where their numbers do not fit into the symbol table.
 pub const SYMTAB_SHNDX: u32 = object::elf::SHT_SYMTAB_SHNDX;

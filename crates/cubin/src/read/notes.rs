@@ -54,6 +54,42 @@ pub struct CudaInfo {
     pub toolkit: u16,
 }
 
+/// The owner of NVIDIA's notes, with the zero at its end.
+const OWNER: &[u8] = b"NVIDIA Corp\0";
+
+impl ToolInfo {
+    /// The note that says this.
+    #[must_use]
+    pub fn note(&self) -> Vec<u8> {
+        let (mut starts, mut strings) = (self.version.to_le_bytes().to_vec(), Vec::new());
+        for text in [&self.object, &self.tool, &self.tool_version, &self.branch, &self.arguments] {
+            starts.extend((strings.len() as u32).to_le_bytes());
+            strings.extend(text.bytes().chain([0]));
+        }
+        starts.extend(strings);
+        record(TOOL, &starts)
+    }
+}
+
+impl CudaInfo {
+    /// The note that says this.
+    #[must_use]
+    pub fn note(self) -> Vec<u8> {
+        let halves = [self.version, self.virtual_sm, self.toolkit, 0];
+        record(CUDA, &halves.map(u16::to_le_bytes).concat())
+    }
+}
+
+/// A note's bytes.
+fn record(kind: u32, description: &[u8]) -> Vec<u8> {
+    let words = [OWNER.len() as u32, description.len() as u32, kind];
+    let mut bytes = words.map(u32::to_le_bytes).concat();
+    bytes.extend(OWNER);
+    bytes.extend(description);
+    bytes.resize(bytes.len().next_multiple_of(4), 0);
+    bytes
+}
+
 /// All notes of a file.
 ///
 /// # Errors
