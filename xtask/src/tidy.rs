@@ -33,6 +33,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ),
     ("warploom-libcudart", &["warploom-border", "warploom-cabi", "warploom-client"]),
     ("warploom-libnvml", &["warploom-border", "warploom-cabi", "warploom-client"]),
+    ("warploom-libcupti", &["warploom-border", "warploom-cabi"]),
+    ("warploom-redirect", &[]),
     ("warploom", ALL),
     ("warploom-examples", ALL),
     ("warploom-filetest", ALL),
