@@ -2,7 +2,7 @@
 
 use crate::root;
 use anyhow::{Context, Result, ensure};
-use cabi::link::{Shared, runtimes};
+use cabi::link::{Named, Shared, auditor, profilers, runtimes};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -20,9 +20,10 @@ pub(crate) struct Wanted {
 }
 
 /// Names under which compilers look for a library.
-const LINKS: [(&str, &str); 3] = [
+const LINKS: [(&str, &str); 4] = [
     ("libcuda.so", "libcuda.so.1"),
     ("libcudart.so", "libcudart.so.13"),
+    ("libcupti.so", "libcupti.so.13"),
     ("libnvidia-ml.so", "libnvidia-ml.so.1"),
 ];
 
@@ -63,6 +64,7 @@ pub(crate) fn make(wanted: &Wanted) -> Result<()> {
     let status = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
         .args(["build", "--profile", profile])
         .args(["-p", "warploom-libcuda", "-p", "warploom-libcudart", "-p", "warploom-libnvml"])
+        .args(["-p", "warploom-libcupti", "-p", "warploom-redirect"])
         .current_dir(root())
         .status()
         .context("cargo")?;
@@ -79,7 +81,9 @@ pub(crate) fn make(wanted: &Wanted) -> Result<()> {
     copy("libcuda.so", "libcuda.so.1")?;
     copy("libnvml.so", "libnvidia-ml.so.1")?;
     copy("libcudart.a", "libcudart_static.a")?;
-    runtime_libraries(&built.join("libcudart.a"), &wanted.to)?;
+    versioned(runtimes(&root().join("crates/libcudart")), &built.join("libcudart.a"), &wanted.to)?;
+    versioned(profilers(&root().join("crates/libcupti")), &built.join("libcupti.a"), &wanted.to)?;
+    auditor(&built.join("libredirect.a"), &wanted.to)?;
     for (name, target) in LINKS {
         let link = wanted.to.join(name);
         if link.symlink_metadata().is_ok() {
@@ -90,8 +94,9 @@ pub(crate) fn make(wanted: &Wanted) -> Result<()> {
     Ok(())
 }
 
-fn runtime_libraries(archive: &Path, folder: &Path) -> Result<()> {
-    for (name, symbols, aliases) in runtimes(&root().join("crates/libcudart")) {
+/// Links what has versions of its symbols.
+fn versioned(libraries: impl IntoIterator<Item = Named>, archive: &Path, folder: &Path) -> Result<()> {
+    for (name, symbols, aliases) in libraries {
         let symbols: Vec<&str> = symbols.iter().map(String::as_str).collect();
         let aliases: Vec<(&str, &str)> = aliases.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
         Shared { name, symbols: &symbols, aliases: &aliases }.link(archive, folder)?;

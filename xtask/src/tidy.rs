@@ -42,6 +42,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ),
     ("warploom-libcudart", &["warploom-border", "warploom-cabi", "warploom-client", "warploom-cuda-headers"]),
     ("warploom-libnvml", &["warploom-border", "warploom-cabi", "warploom-client", "warploom-cuda-headers"]),
+    ("warploom-libcupti", &["warploom-border", "warploom-cabi"]),
+    ("warploom-redirect", &[]),
     ("warploom", ALL),
     ("warploom-examples", ALL),
     ("warploom-filetest", ALL),

@@ -29,9 +29,10 @@ pub(crate) struct Arguments {
 }
 
 /// Variables that change what happens.
-const VARIABLES: [&str; 9] = [
+const VARIABLES: [&str; 11] = [
     "WARPLOOM_LIB",
     "WARPLOOM_DEVICES",
+    "WARPLOOM_MEMORY",
     "WARPLOOM_BOUNDS",
     "WARPLOOM_LOG",
     "WARPLOOM_TRACE",
@@ -39,6 +40,7 @@ const VARIABLES: [&str; 9] = [
     "WARPLOOM_STUB",
     "CUDA_VISIBLE_DEVICES",
     "LD_LIBRARY_PATH",
+    "LD_AUDIT",
 ];
 /// Where distributions put NVIDIA's driver.
 const SYSTEM: [&str; 4] = ["/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/lib/wsl/lib"];
@@ -79,6 +81,14 @@ fn report() -> Value {
             Vec::new()
         }
     };
+    let redirects = installation.as_ref().is_ok_and(Installation::redirects);
+    if installation.is_ok() && !redirects {
+        remarks.push(
+            "the dynamic linker does not take our auditor (LD_AUDIT): a program that looks for libraries in folders of \
+             its own finds NVIDIA's"
+                .to_owned(),
+        );
+    }
     let wanted = env::var("WARPLOOM_DEVICES").unwrap_or_default();
     let devices = match devices(&wanted) {
         Ok(devices) => devices,
@@ -114,6 +124,7 @@ fn report() -> Value {
         "driver_api": DRIVER_API,
         "ptx": PTX,
         "libraries": libraries,
+        "redirects": redirects,
         "devices": devices.iter().map(|profile| profile.name).collect::<Vec<_>>(),
         "profiles": PROFILES.iter().map(|profile| profile.name).collect::<Vec<_>>(),
         "host": {
@@ -191,6 +202,8 @@ fn text(report: &Value) -> String {
     for library in report["libraries"].as_array().into_iter().flatten() {
         rows.push((library["name"].as_str().unwrap_or("-"), words(&library["file"])));
     }
+    let redirects = report["redirects"].as_bool().unwrap_or(false);
+    rows.push(("found by name", if redirects { "wherever programs look" } else { "in LD_LIBRARY_PATH" }.to_owned()));
     for (name, value) in report["variables"].as_object().into_iter().flatten() {
         rows.push((name, words(value)));
     }

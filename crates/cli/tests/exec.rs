@@ -1,6 +1,7 @@
 //! `warploom exec`, with C programs that are made here and a library folder that holds names only.
 
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -16,16 +17,17 @@ fn libraries() -> TempDir {
     folder
 }
 
+fn command(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_warploom"));
+    command.args(arguments).env("WARPLOOM_LIB", folder).env("XDG_CACHE_HOME", folder.join("cache"));
+    for name in ["LD_LIBRARY_PATH", "LD_AUDIT", "WARPLOOM_DEVICES", "TRITON_PTXAS_PATH", "XLA_FLAGS"] {
+        command.env_remove(name);
+    }
+    command
+}
+
 fn warploom(folder: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_warploom"))
-        .args(arguments)
-        .env("WARPLOOM_LIB", folder)
-        .env("XDG_CACHE_HOME", folder.join("cache"))
-        .env_remove("LD_LIBRARY_PATH")
-        .env_remove("WARPLOOM_DEVICES")
-        .env_remove("TRITON_PTXAS_PATH")
-        .output()
-        .unwrap()
+    command(folder, arguments).output().unwrap()
 }
 
 fn said(output: &Output) -> String {
@@ -74,11 +76,50 @@ fn the_program_finds_libraries_and_devices() {
         warploom(folder.path(), &["exec", "--device", "H100", "--count", "2", "--", "sh", "-c", script]);
     let text = said(&output);
     let lines: Vec<&str> = text.lines().collect();
-    let names = ["libcuda.so", "libcuda.so.1", "libcudart.so", "libcudart.so.12", "libcudart.so.13", "ptxas"];
+    let names = ["libcuda.so", "libcuda.so.1", "libcudart.so", "libcudart.so.12", "libcudart.so.13"];
     assert_eq!(lines[0], "h100:2");
-    assert_eq!(lines[1..7], names);
-    let ptxas = Command::new(lines[7]).arg("--version").output().unwrap();
+    assert_eq!(lines[1..6], names);
+    let ptxas = Command::new(lines[6]).arg("--version").output().unwrap();
     assert!(said(&ptxas).contains("release 13.0"), "{ptxas:?}");
+}
+
+/// Variables of the program's, by name, with these set before.
+fn variables(folder: &Path, arguments: &[&str], before: &[(&str, &str)]) -> BTreeMap<String, String> {
+    let words = [&["exec"], arguments, &["--", "env"]].concat();
+    let mut command = command(folder, &words);
+    let output = command.envs(before.iter().copied()).output().unwrap();
+    let pair = |line: &str| line.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned()));
+    said(&output).lines().filter_map(pair).collect()
+}
+
+#[test]
+fn compilers_are_told_to_hand_over_ptx() {
+    let folder = libraries();
+    let found = variables(folder.path(), &["--memory", "3G"], &[]);
+    assert_eq!(found["WARPLOOM_MEMORY"], "3G");
+    assert_eq!(found["CUPY_COMPILE_WITH_PTX"], "1");
+    let flags: BTreeMap<&str, &str> =
+        found["XLA_FLAGS"].split(' ').filter_map(|flag| flag.split_once('=')).collect();
+    assert_eq!(flags["--xla_gpu_enable_libnvjitlink"], "false");
+    assert_eq!(flags["--xla_gpu_enable_libnvptxcompiler"], "false");
+    // The toolkit has the assembler that Triton is told of, and the libraries.
+    let toolkit = Path::new(flags["--xla_gpu_cuda_data_dir"]);
+    assert_eq!(toolkit.join("bin/ptxas"), Path::new(&found["TRITON_PTXAS_PATH"]));
+    assert_eq!(toolkit.join("lib64"), Path::new(&found["LD_LIBRARY_PATH"]));
+}
+
+#[test]
+fn what_the_user_has_set_stays() {
+    let folder = libraries();
+    let flags = "--xla_dump_to=/tmp --xla_gpu_cuda_data_dir=/opt/cuda";
+    let before = [("XLA_FLAGS", flags), ("CUPY_COMPILE_WITH_PTX", "0"), ("LD_LIBRARY_PATH", "/opt/lib")];
+    let found = variables(folder.path(), &[], &before);
+    assert!(found["XLA_FLAGS"].starts_with(&format!("{flags} --xla_gpu_enable_")), "{}", found["XLA_FLAGS"]);
+    assert_eq!(found["XLA_FLAGS"].matches("cuda_data_dir").count(), 1);
+    assert_eq!(found["CUPY_COMPILE_WITH_PTX"], "0");
+    assert!(found["LD_LIBRARY_PATH"].ends_with(":/opt/lib"), "{}", found["LD_LIBRARY_PATH"]);
+    let wrong = warploom(folder.path(), &["exec", "--memory", "much", "--", "true"]);
+    assert_eq!(wrong.status.code(), Some(2));
 }
 
 #[test]
@@ -202,7 +243,7 @@ fn the_doctor_tells_what_is_there_and_what_is_not() {
     assert_eq!(report["devices"], serde_json::json!(["h200"]));
     let files: Vec<bool> =
         report["libraries"].as_array().unwrap().iter().map(|library| library["file"].is_string()).collect();
-    assert_eq!(files, [true, true, true, false]);
+    assert_eq!(files, [true, true, true, false, false, false, false]);
     let empty = tempfile::tempdir().unwrap();
     let output = warploom(empty.path(), &["doctor"]);
     assert_eq!(output.status.code(), Some(2));

@@ -4,6 +4,7 @@ use crate::failure::Failure;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, symlink};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::{env, fs, io};
 
 /// A library of ours.
@@ -17,7 +18,7 @@ pub(crate) struct Library {
 }
 
 /// All of them. Without the first there is nothing to run a program with.
-pub(crate) const LIBRARIES: [Library; 4] = [
+pub(crate) const LIBRARIES: [Library; 7] = [
     Library { role: "the CUDA driver", names: &["libcuda.so.1", "libcuda.so"], built: "libcuda.so" },
     Library {
         role: "the CUDA runtime",
@@ -26,7 +27,17 @@ pub(crate) const LIBRARIES: [Library; 4] = [
     },
     Library { role: "the runtime of CUDA 12", names: &["libcudart.so.12"], built: "libcudart.so.12" },
     Library { role: "NVML", names: &["libnvidia-ml.so.1", "libnvidia-ml.so"], built: "libnvml.so" },
+    Library { role: "CUPTI", names: &["libcupti.so.13", "libcupti.so"], built: "libcupti.so.13" },
+    Library { role: "CUPTI of CUDA 12", names: &["libcupti.so.12"], built: "libcupti.so.12" },
+    Library {
+        role: "what redirects programs to these libraries",
+        names: &[REDIRECT],
+        built: REDIRECT,
+    },
 ];
+
+/// The auditor of the dynamic linker. It redirects to the folder that it lies in.
+const REDIRECT: &str = "libwarploom_redirect.so";
 
 impl Library {
     /// Its file in a folder.
@@ -46,10 +57,13 @@ pub(crate) struct Installation {
 
 /// What a program's environment points to.
 pub(crate) struct Prepared {
-    /// A folder with the libraries under the names that programs look for.
+    /// A folder with the libraries under the names that programs look for, and nothing else: whatever is in it, programs get.
     pub(crate) libraries: PathBuf,
-    /// This program under the name `ptxas`.
-    pub(crate) ptxas: Option<PathBuf>,
+    /// What redirects programs to it.
+    pub(crate) redirect: Option<PathBuf>,
+    /// A folder in the shape of a CUDA toolkit: those libraries are its `lib64`, this program is its `bin/ptxas`. Headers and
+    /// libdevice are NVIDIA's, and not there.
+    pub(crate) toolkit: Option<PathBuf>,
 }
 
 /// Where libraries are looked for, best first.
@@ -92,10 +106,15 @@ impl Installation {
             .hint("`cargo xtask libraries` makes it, in target/cuda; WARPLOOM_LIB names another folder"))
     }
 
-    /// Whether the folder has every library under all its names already, as an installation has.
-    fn complete(&self) -> bool {
-        let named = |library: &Library| library.names.iter().all(|name| self.folder.join(name).is_file());
-        LIBRARIES.iter().zip(&self.files).all(|(library, file)| file.is_none() || named(library))
+    /// Whether the dynamic linker of this host takes our auditor: tried with a program that shows what is loaded into it.
+    pub(crate) fn redirects(&self) -> bool {
+        let shown = |auditor: &Path| {
+            let output = Command::new("cat").arg("/proc/self/maps").env("LD_AUDIT", auditor).output().ok()?;
+            let name = auditor.file_name()?.as_encoded_bytes();
+            Some(memchr::memmem::find(&output.stdout, name).is_some())
+        };
+        let auditor = LIBRARIES.iter().zip(&self.files).find(|(library, _)| library.built == REDIRECT);
+        auditor.and_then(|(_, file)| shown(file.as_deref()?)).unwrap_or(false)
     }
 
     /// Makes what a program's environment needs.
@@ -106,17 +125,20 @@ impl Installation {
         let failed =
             |error: io::Error| Failure::usage(format!("cannot make links in {}: {error}", folder.display()));
         own_folder(&folder).map_err(failed)?;
-        let ptxas = own_path().map(|program| (folder.join("ptxas"), program));
-        if let Some((name, program)) = &ptxas {
-            link(program, name).map_err(failed)?;
+        let (libraries, programs) = (folder.join("lib64"), folder.join("bin"));
+        for folder in [&libraries, &programs] {
+            fs::create_dir_all(folder).map_err(failed)?;
         }
-        let ptxas = ptxas.map(|(name, _)| name);
-        if self.complete() {
-            return Ok(Prepared { libraries: self.folder.clone(), ptxas });
-        }
+        let toolkit = match own_path() {
+            Some(program) => {
+                link(&program, &programs.join(crate::ptxas::NAME)).map_err(failed)?;
+                Some(folder.clone())
+            }
+            None => None,
+        };
         for (library, file) in LIBRARIES.iter().zip(&self.files) {
             for name in library.names {
-                let name = folder.join(name);
+                let name = libraries.join(name);
                 match file {
                     Some(file) => link(file, &name).map_err(failed)?,
                     // What is no longer built must not be found.
@@ -124,7 +146,8 @@ impl Installation {
                 }
             }
         }
-        Ok(Prepared { libraries: folder, ptxas })
+        let redirect = Some(libraries.join(REDIRECT)).filter(|file| file.is_file());
+        Ok(Prepared { libraries, redirect, toolkit })
     }
 }
 

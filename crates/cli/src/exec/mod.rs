@@ -4,16 +4,17 @@
 //! that [`program`] looks at the file and says in plain words what will not work.
 
 mod check;
+mod environment;
 pub(crate) mod libraries;
 pub(crate) mod program;
 
 use crate::devices;
 use crate::failure::{Exit, Failure};
 use crate::terminal;
-use libraries::{Installation, Prepared};
+use libraries::Installation;
 use machine::Profile;
 use program::{Finding, Program};
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
@@ -21,7 +22,7 @@ use std::process::Command;
 const EXAMPLES: &str = "\
 Examples:
   warploom exec -- ./vector-add 1000000
-  warploom exec --device h100 --count 4 -- python train.py
+  warploom exec --device h100 --count 4 --memory 8G -- python train.py
   warploom exec --dry-run -- ./vector-add     # only say what will not work
   warploom exec --check race -- ./vector-add  # look for data races
   eval \"$(warploom exec --env)\"               # this shell, and all that it starts
@@ -30,10 +31,15 @@ Environment:
   WARPLOOM_LIB           where the libraries are, if they are not beside this program or in ../lib
   WARPLOOM_DEVICES       what --device and --count set: h200:4, or h100,l40s:2
   CUDA_VISIBLE_DEVICES   which of the devices the program sees, and in which order
+  WARPLOOM_MEMORY        what --memory sets: bytes, or 512M, 8G
   WARPLOOM_LOG           LEVEL or LEVEL:FILE; off, error, warn (the default), info, debug or trace
   WARPLOOM_TRACE=api     log every call of the driver with its arguments and its result
-  TRITON_PTXAS_PATH, TRITON_PTXAS_BLACKWELL_PATH
-                         set to our stand-in for ptxas, unless they are set already
+
+Set for the program:
+  LD_LIBRARY_PATH        begins with our libraries
+  LD_AUDIT               begins with what redirects those libraries wherever the program looks for them
+  TRITON_PTXAS_PATH, TRITON_PTXAS_BLACKWELL_PATH, CUPY_COMPILE_WITH_PTX, XLA_FLAGS
+                         Triton, CuPy and XLA hand over PTX, unless they are told otherwise already
 
 Exit codes:
   that of the program; with --check 1 if it succeeds and something was found; before it starts
@@ -52,6 +58,9 @@ pub(crate) struct Arguments {
     /// How many devices there are [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=64))]
     count: Option<u8>,
+    /// How much memory each device has: 512M, 8G [default: half of the host's]
+    #[arg(long, value_name = "SIZE", value_parser = memory)]
+    memory: Option<String>,
     /// Run it even if it will not work
     #[arg(long)]
     force: bool,
@@ -84,9 +93,19 @@ pub(crate) struct Arguments {
     command: Vec<OsString>,
 }
 
+/// A size as the driver library reads it from `WARPLOOM_MEMORY`.
+fn memory(text: &str) -> Result<String, String> {
+    let number = text.strip_suffix(['K', 'M', 'G', 'k', 'm', 'g']).unwrap_or(text);
+    match number.parse::<u64>() {
+        Ok(1..) => Ok(text.to_owned()),
+        _ => Err("a size is a number of bytes, or of K, M or G of them".to_owned()),
+    }
+}
+
 pub(crate) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
     let installation = Installation::find()?;
-    let environment = environment(arguments, &installation.prepare()?);
+    let prepared = installation.prepare()?;
+    let environment = environment::variables(arguments, &prepared);
     let [name, rest @ ..] = arguments.command.as_slice() else {
         let line = |(name, value): &(&str, OsString)| match shlex::try_quote(&value.to_string_lossy()) {
             Ok(quoted) => Ok(format!("export {name}={quoted}\n")),
@@ -96,7 +115,7 @@ pub(crate) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
         return terminal::result(&lines?.concat()).map(|()| Exit::Ok);
     };
     let program = Program::open(name)?;
-    let findings = program.findings(&installation);
+    let findings = program.findings(&installation, prepared.redirect.is_some());
     for finding in &findings {
         report(finding);
     }
@@ -114,31 +133,6 @@ pub(crate) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
     }
     let error = Command::new(&program.path).arg0(name).args(rest).envs(environment).exec();
     Err(Failure::usage(format!("cannot run {}: {error}", program.path.display())))
-}
-
-/// The variables by which Triton finds its assembler: for old devices, and for those since Hopper.
-const ASSEMBLER: [&str; 2] = ["TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH"];
-
-/// What the program's environment gets.
-fn environment(arguments: &Arguments, prepared: &Prepared) -> Vec<(&'static str, OsString)> {
-    let mut search = prepared.libraries.clone().into_os_string();
-    if let Some(before) = std::env::var_os("LD_LIBRARY_PATH").filter(|before| !before.is_empty()) {
-        search.push(":");
-        search.push(before);
-    }
-    let mut environment = vec![("LD_LIBRARY_PATH", search)];
-    if arguments.device.is_some() || arguments.count.is_some() {
-        let profile = arguments.device.map_or_else(|| Profile::default().name, |profile| profile.name);
-        environment.push(("WARPLOOM_DEVICES", format!("{profile}:{}", arguments.count.unwrap_or(1)).into()));
-    }
-    for name in ASSEMBLER {
-        if let Some(ptxas) = &prepared.ptxas
-            && std::env::var_os(name).is_none()
-        {
-            environment.push((name, OsStr::new(ptxas).to_owned()));
-        }
-    }
-    environment
 }
 
 fn report(finding: &Finding) {

@@ -60,8 +60,8 @@ impl Program {
         path.map(|path| Self { path }).ok_or_else(missing)
     }
 
-    /// Everything that is worth saying about it.
-    pub(crate) fn findings(&self, installation: &Installation) -> Vec<Finding> {
+    /// Everything that is worth saying about it; `redirected` if libraries are found by their names whatever its paths say.
+    pub(crate) fn findings(&self, installation: &Installation, redirected: bool) -> Vec<Finding> {
         let mut findings = Vec::new();
         let mut path = self.path.clone();
         for _ in 0..INTERPRETERS {
@@ -70,7 +70,7 @@ impl Program {
             match interpreter(&bytes) {
                 Some(next) => path = next,
                 None => {
-                    file(&path, &bytes, installation, &mut findings);
+                    file(&path, &bytes, installation, redirected, &mut findings);
                     break;
                 }
             }
@@ -110,7 +110,13 @@ fn privileges(path: &Path, findings: &mut Vec<Finding>) {
     }
 }
 
-fn file(path: &Path, bytes: &[u8], installation: &Installation, findings: &mut Vec<Finding>) {
+fn file(
+    path: &Path,
+    bytes: &[u8],
+    installation: &Installation,
+    redirected: bool,
+    findings: &mut Vec<Finding>,
+) {
     let name = path.display();
     match FileKind::parse(bytes) {
         Ok(FileKind::Elf64) => {}
@@ -177,7 +183,9 @@ fn file(path: &Path, bytes: &[u8], installation: &Installation, findings: &mut V
             ));
         }
     }
-    search_path(path, &links, findings);
+    if !redirected {
+        search_path(path, &links, findings);
+    }
 }
 
 /// The number by which ELF calls the processor that this program runs on.

@@ -1,0 +1,82 @@
+//! What a program's environment gets: where our libraries are, what the devices shall be, and what makes compilers that a
+//! program brings hand over PTX instead of SASS.
+//!
+//! What the user has set stays. Lists (`LD_LIBRARY_PATH`, `LD_AUDIT`, `XLA_FLAGS`) are continued.
+
+use super::Arguments;
+use super::libraries::Prepared;
+use machine::Profile;
+use std::env;
+use std::ffi::OsString;
+
+/// Variables that name an assembler: Triton's, for devices before and since Blackwell.
+const ASSEMBLER: [&str; 2] = ["TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH"];
+/// Variables that choose PTX.
+const PTX: [(&str, &str); 1] = [
+    // CuPy's compiler asks NVRTC for SASS otherwise.
+    ("CUPY_COMPILE_WITH_PTX", "1"),
+];
+/// Flags of XLA: JAX brings NVIDIA's compiler and linker as libraries, and asks `ptxas` only if it may not use them.
+const XLA: [(&str, &str); 2] =
+    [("--xla_gpu_enable_libnvptxcompiler", "false"), ("--xla_gpu_enable_libnvjitlink", "false")];
+/// XLA's flag for the folder of a CUDA toolkit, whose `bin/ptxas` it runs.
+const XLA_TOOLKIT: &str = "--xla_gpu_cuda_data_dir";
+
+/// Everything that is to be set.
+pub(super) fn variables(arguments: &Arguments, prepared: &Prepared) -> Vec<(&'static str, OsString)> {
+    let mut variables =
+        vec![("LD_LIBRARY_PATH", continued("LD_LIBRARY_PATH", prepared.libraries.clone().into(), ":"))];
+    if let Some(redirect) = &prepared.redirect {
+        variables.push(("LD_AUDIT", continued("LD_AUDIT", redirect.into(), ":")));
+    }
+    if arguments.device.is_some() || arguments.count.is_some() {
+        let profile = arguments.device.map_or_else(|| Profile::default().name, |profile| profile.name);
+        variables.push(("WARPLOOM_DEVICES", format!("{profile}:{}", arguments.count.unwrap_or(1)).into()));
+    }
+    if let Some(memory) = &arguments.memory {
+        variables.push(("WARPLOOM_MEMORY", memory.into()));
+    }
+    let mut unless_set = |name: &'static str, value: OsString| {
+        if env::var_os(name).is_none() {
+            variables.push((name, value));
+        }
+    };
+    for (name, value) in PTX {
+        unless_set(name, value.into());
+    }
+    let Some(toolkit) = &prepared.toolkit else { return variables };
+    for name in ASSEMBLER {
+        unless_set(name, toolkit.join("bin/ptxas").into());
+    }
+    let mut wanted: Vec<(&str, OsString)> = vec![(XLA_TOOLKIT, toolkit.into())];
+    wanted.extend(XLA.map(|(flag, value)| (flag, value.into())));
+    variables.push(("XLA_FLAGS", flags("XLA_FLAGS", &wanted)));
+    variables
+}
+
+/// A list that begins with this entry, and goes on as the environment has it.
+fn continued(name: &str, first: OsString, separator: &str) -> OsString {
+    let mut list = first;
+    if let Some(before) = env::var_os(name).filter(|before| !before.is_empty()) {
+        list.push(separator);
+        list.push(before);
+    }
+    list
+}
+
+/// Flags that the environment has, and those of `wanted` that it does not decide already.
+fn flags(name: &str, wanted: &[(&str, OsString)]) -> OsString {
+    let mut all = env::var_os(name).unwrap_or_default();
+    let before = all.to_string_lossy().into_owned();
+    let decided =
+        |flag: &str| before.split_whitespace().any(|word| word.split('=').next() == Some(flag));
+    for (flag, value) in wanted.iter().filter(|(flag, _)| !decided(flag)) {
+        if !all.is_empty() {
+            all.push(" ");
+        }
+        all.push(flag);
+        all.push("=");
+        all.push(value);
+    }
+    all
+}
