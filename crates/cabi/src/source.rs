@@ -15,11 +15,8 @@ pub fn definitions(folder: &Path) -> BTreeSet<String> {
         let path = entry.expect("the folder of sources can be listed").path();
         let text = fs::read_to_string(&path).expect("sources are text");
         let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
-        for line in code {
-            let definition = line.split_once("fn ").filter(|(before, _)| !before.contains('"'));
-            let name = definition.and_then(|(_, rest)| rest.split_once(['(', '<']));
-            all.extend(name.map(|(name, _)| name.to_owned()));
-        }
+        let names = code.filter_map(|line| line.split_once("fn ")?.1.split_once(['(', '<']));
+        all.extend(names.map(|(name, _)| name.to_owned()));
     }
     all
 }
