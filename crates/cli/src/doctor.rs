@@ -32,7 +32,7 @@ pub(crate) struct Arguments {
 const VARIABLES: [&str; 9] = [
     "WARPLOOM_LIB",
     "WARPLOOM_DEVICES",
-    "WARPLOOM_BOUNDS",
+    "WARPLOOM_STRICT",
     "WARPLOOM_LOG",
     "WARPLOOM_TRACE",
     "WARPLOOM_SIMD",

@@ -71,6 +71,7 @@ mod sync;
 pub mod texture;
 pub mod values;
 pub mod virtual_memory;
+mod warnings;
 
 pub use context::Context;
 pub use device::{Device, Driver};

@@ -58,6 +58,9 @@ pub(crate) struct Arguments {
     /// Say what will not work, and do not run it
     #[arg(long, conflicts_with_all = ["force", "env"])]
     dry_run: bool,
+    /// Stop kernels for what a GPU would not notice: accesses behind an allocation, member masks that leave a lane out
+    #[arg(long)]
+    strict: bool,
     /// Look for data races, bad accesses, reads of unwritten memory, misused barriers: race,memory,init,sync or all
     #[arg(long, value_name = "CHECKS", conflicts_with_all = ["dry_run", "env"])]
     check: Option<sanitizer::Checks>,
@@ -130,6 +133,9 @@ fn environment(arguments: &Arguments, prepared: &Prepared) -> Vec<(&'static str,
     if arguments.device.is_some() || arguments.count.is_some() {
         let profile = arguments.device.map_or_else(|| Profile::default().name, |profile| profile.name);
         environment.push(("WARPLOOM_DEVICES", format!("{profile}:{}", arguments.count.unwrap_or(1)).into()));
+    }
+    if arguments.strict {
+        environment.push(("WARPLOOM_STRICT", "1".into()));
     }
     for name in ASSEMBLER {
         if let Some(ptxas) = &prepared.ptxas
