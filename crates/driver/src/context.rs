@@ -74,6 +74,18 @@ impl Health {
         }
     }
 
+    /// What is done with lanes that member masks leave out.
+    pub(crate) fn masks(&self) -> machine::Masks {
+        self.process.settings.masks
+    }
+
+    /// Tells of what a GPU would not have noticed.
+    pub(crate) fn warn(&self, misuses: &[machine::Misuse]) {
+        for misuse in misuses.iter().filter(|misuse| self.process.warnings.is_new(misuse)) {
+            (self.process.report)(&format_args!("warning: {misuse}"));
+        }
+    }
+
     pub(crate) fn fault(&self, fault: &Fault) {
         self.note(Err(Error::of_trap(&fault.trap)));
         (self.process.report)(fault);

@@ -13,13 +13,15 @@ use crate::peer::Peers;
 use crate::pool::{Pool, Pools};
 use crate::priority::Gate;
 use crate::virtual_memory::Mappings;
+use crate::warnings::Warnings;
 use machine::memory::{Bounds, DeviceMemory};
-use machine::{DeviceOptions, Profile};
+use machine::{DeviceOptions, Masks, Profile};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Display;
 use std::sync::{Arc, Mutex, OnceLock};
 
-/// Told of every kernel that stopped with a fault, and of those that cannot be run at all.
+/// Told of every kernel that stopped with a fault, of those that cannot be run at all, and of what they do that a GPU would
+/// not have noticed.
 pub type Report = dyn Fn(&dyn Display) + Send + Sync;
 
 /// Whether kernels run.
@@ -44,6 +46,8 @@ pub struct Settings {
     pub checking: Option<Arc<Checking>>,
     /// Where memory ends for kernels.
     pub bounds: Bounds,
+    /// What is done with lanes that execute a `.sync` operation whose member mask leaves them out.
+    pub masks: Masks,
 }
 
 /// All devices, and what they share.
@@ -69,6 +73,7 @@ pub(crate) struct Process {
     pub(crate) mappings: Mappings,
     pub(crate) imports: Imports,
     pub(crate) pools: Pools,
+    pub(crate) warnings: Warnings,
 }
 
 /// One virtual GPU.
@@ -128,6 +133,7 @@ impl Driver {
             mappings: Mappings::default(),
             imports: Imports::default(),
             pools: Pools::default(),
+            warnings: Warnings::default(),
         });
         let device = |(ordinal, profile)| {
             Arc::new(Device {

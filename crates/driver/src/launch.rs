@@ -7,7 +7,7 @@ use crate::lock;
 use crate::module::Function;
 use crate::priority::{Gate, LEAST};
 use crate::stream::{Operation, Stream};
-use machine::{Launch, LaunchError, LaunchOptions, Neighbours, Profile};
+use machine::{Launch, LaunchError, LaunchOptions, Neighbours, Profile, Time};
 use std::sync::{Arc, LazyLock};
 
 /// How a kernel is launched.
@@ -113,6 +113,8 @@ impl Work {
             heap: self.limits.heap(),
             grid_workspace: workspace.as_ref().map_or(0, |workspace| workspace.address),
             neighbours,
+            masks: health.masks(),
+            time: Time::Host,
             ..LaunchOptions::default()
         };
         let result = self.machine.launch(&self.launch(self.params.clone()), &options);
@@ -124,7 +126,7 @@ impl Work {
             checking.end(watch, fault);
         }
         match result {
-            Ok(_) => {}
+            Ok(report) => health.warn(&report.misuses),
             Err(LaunchError::Fault(fault)) => health.fault(&fault),
             Err(error) => health.note(Err(Error::of_launch(&error))),
         }

@@ -75,6 +75,7 @@ pub mod texture;
 mod thread;
 pub mod values;
 pub mod virtual_memory;
+mod warnings;
 
 pub use context::Context;
 pub use device::{Device, Driver};

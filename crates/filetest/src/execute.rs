@@ -6,7 +6,7 @@ use super::place::{OnGpu, OnMachine, Placed};
 use super::schedule::Schedule;
 use machine::observe::Observer;
 use machine::output::Output;
-use machine::{Device, DeviceOptions, Launch, LaunchError, LaunchOptions, LoadedModule};
+use machine::{Device, DeviceOptions, Launch, LaunchError, LaunchOptions, LoadedModule, Masks};
 use ptx::diagnostic::Diagnostic;
 use ptx::module::{Checked, Module};
 use silicon::Gpu;
@@ -137,6 +137,8 @@ fn launch(
             scheduler: schedule.scheduler,
             budget: Some(case.budget),
             observer,
+            // Who watches wants to be told.
+            masks: if observer.is_some() { Masks::Exact } else { Masks::Converged },
             ..LaunchOptions::default()
         };
         end = match device.launch(&launch, &options) {

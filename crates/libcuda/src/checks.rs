@@ -1,16 +1,16 @@
 //! `WARPLOOM_CHECK`: the sanitizer, where its reports go, and what it leaves out.
 
 use driver::check::Checking;
-use sanitizer::{Report, Sanitizer, Suppressions};
+use sanitizer::{Checks, Report, Sanitizer, Suppressions};
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The checks that the environment asks for. What cannot be understood is logged, and nothing is checked then.
-pub(crate) fn wanted() -> Option<Arc<Checking>> {
+pub(crate) fn wanted() -> Option<(Checks, Arc<Checking>)> {
     let variable = |name| std::env::var(name).ok().filter(|text| !text.trim().is_empty());
-    let checks = match variable("WARPLOOM_CHECK")?.parse() {
+    let checks: Checks = match variable("WARPLOOM_CHECK")?.parse() {
         Ok(checks) => checks,
         Err(why) => {
             log::error!("WARPLOOM_CHECK: {why}");
@@ -39,7 +39,7 @@ pub(crate) fn wanted() -> Option<Arc<Checking>> {
             }
         }
     };
-    Some(Arc::new(Checking::new(Sanitizer::new(checks, suppressions), Box::new(tell))))
+    Some((checks, Arc::new(Checking::new(Sanitizer::new(checks, suppressions), Box::new(tell)))))
 }
 
 fn suppressions(path: &str) -> Result<Suppressions, String> {

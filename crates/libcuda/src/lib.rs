@@ -21,7 +21,7 @@
 //! | `WARPLOOM_DEVICES` | the devices: `h200:4`, or `h100,l40s:2` |
 //! | `CUDA_VISIBLE_DEVICES` | which of them the program sees, in which order: `1,0` |
 //! | `WARPLOOM_MEMORY` | the most global memory that each device may have: `512M`, `2G` |
-//! | `WARPLOOM_BOUNDS` | `granules`: memory ends for kernels where a GPU notices, not at its last byte (`exact`) |
+//! | `WARPLOOM_STRICT` | `1` stops kernels for what a GPU would not notice: accesses behind an allocation, wrong member masks |
 //! | `WARPLOOM_LOG` | what is logged, and where to; see [`border::journal`] |
 //! | `WARPLOOM_TRACE` | `api` logs every call with its arguments, its result and what it has written for the program |
 //! | `WARPLOOM_CHECK` | what the sanitizer looks for: `race,memory,init,sync` or `all`; `WARPLOOM_CHECK_SUPPRESS` names a file |

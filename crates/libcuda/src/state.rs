@@ -16,8 +16,8 @@ use driver::reference::{SurfaceReference, TextureReference};
 use driver::stream::Stream;
 use driver::virtual_memory::Physical;
 use driver::{Context, Device, Driver, Error, Id, Result};
-use machine::Profile;
 use machine::memory::Bounds;
+use machine::{Masks, Profile};
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -82,17 +82,15 @@ pub(crate) fn initialise() -> Result<()> {
         }
         _ => Execution::Full,
     };
-    let bounds = match std::env::var("WARPLOOM_BOUNDS").as_deref() {
-        Err(_) | Ok("" | "exact") => Bounds::Exact,
-        Ok("granules") => Bounds::Granules,
-        Ok(other) => {
-            log::error!("WARPLOOM_BOUNDS: `{other}` is neither `exact` nor `granules`");
-            return Err(Error::NoDevice);
-        }
-    };
+    // What the sanitizer looks for must not go unnoticed.
+    let strict = std::env::var("WARPLOOM_STRICT").is_ok_and(|text| text == "1");
+    let (checks, checking) = crate::checks::wanted().unzip();
+    let checks = checks.unwrap_or_default();
+    let bounds = if strict || checks.memory { Bounds::Exact } else { Bounds::Granules };
+    let masks = if strict || checks.sync { Masks::Exact } else { Masks::Converged };
     DRIVER.get_or_init(|| {
         watch_forks();
-        let settings = Settings { execution, memory_limit, checking: crate::checks::wanted(), bounds };
+        let settings = Settings { execution, memory_limit, checking, bounds, masks };
         Driver::with_settings(
             profiles,
             Box::new(ProcessMemory),

@@ -5,6 +5,7 @@ use crate::fault::{Access, Trap};
 use crate::lanes::simd::Simd;
 use crate::lanes::{EMPTY, Files, LANES, Lane, MAX_WARPS, Mask};
 use crate::memory::{CODE_WINDOW, LOCAL_WINDOW, PARAM_WINDOW, RANK_SHIFT, SHARED_WINDOW, View, WINDOW_SIZE};
+use crate::misuse::{Masks, Misuses};
 use crate::output::Output;
 use crate::program::Image;
 use crate::texture::table::{Handle, Object};
@@ -41,6 +42,9 @@ pub(crate) struct Grid<'a> {
     /// What `%envreg1` and `%envreg2` hold: see [`crate::LaunchOptions::grid_workspace`].
     pub(crate) workspace: u64,
     pub(crate) started: std::time::Instant,
+    /// What clocks go by, and how fast.
+    pub(crate) time: crate::ops::time::Time,
+    pub(crate) clock_khz: u32,
     /// Where `vprintf` writes.
     pub(crate) output: &'a Output,
     /// Texture, sampler and surface objects by handle.
@@ -53,6 +57,10 @@ pub(crate) struct Grid<'a> {
     pub(crate) dependents: crate::dependents::Dependents<'a>,
     /// Bytes of the heap that device-side `malloc` may still take.
     pub(crate) heap: &'a std::sync::atomic::AtomicI64,
+    /// What is done with lanes that member masks leave out.
+    pub(crate) masks: Masks,
+    /// What a GPU would not have noticed.
+    pub(crate) misuses: &'a Misuses,
     /// Who is told what orders threads.
     pub(crate) observer: Option<&'a dyn crate::observe::Observer>,
 }
@@ -89,6 +97,8 @@ pub(crate) struct Threads {
     pub(crate) local: Vec<u8>,
     /// What they have seen of memory that others change.
     pub(crate) looks: crate::looks::Looks,
+    /// Their clock.
+    pub(crate) clock: crate::ops::time::Clock,
 }
 
 /// A trap and the lane that raised it.
@@ -106,6 +116,8 @@ pub(crate) enum Awaited {
     Mbarrier { address: u64, word: u64, lane: (usize, usize) },
     /// The cluster barrier, which waits for so many threads.
     Cluster { threads: u32 },
+    /// So many nanoseconds after the launch.
+    Time { until: u64 },
 }
 
 /// The state that operations work on.
@@ -126,6 +138,8 @@ pub(crate) struct Exec<'a> {
     pub(crate) active_warps: u64,
     /// The program counter where the current group reconverges, in this frame.
     pub(crate) join_pc: u32,
+    /// The operation that is executed.
+    pub(crate) at: u32,
     /// Warp instructions issued.
     pub(crate) issued: u64,
     /// What is left of the time slice, in operations.
@@ -202,6 +216,7 @@ impl<'a> Exec<'a> {
             warps: grid.image.warps,
             active_warps: 0,
             join_pc: u32::MAX,
+            at: 0,
             issued: 0,
             fuel: 0,
             communicated: false,
@@ -265,16 +280,19 @@ impl Exec<'_> {
             Resolved::Param(offset) => {
                 Some(format!("offset {offset} of {} bytes of kernel parameters", self.grid.params.len()))
             }
-            Resolved::Global(_) => self.grid.memory.nearest_below(address).map(|(start, size)| {
-                let past = address.saturating_sub(start + size);
-                if address < start + size {
-                    format!("which crosses the end of the {size}-byte allocation at {start:#x}")
-                } else {
-                    format!("{past} bytes past the end of the {size}-byte allocation at {start:#x}")
-                }
-            }),
+            Resolved::Global(_) => self.near_global(address),
         };
         Trap::IllegalAddress { address, bytes, access, nearby }
+    }
+
+    /// Which allocation lies before an address of global memory.
+    pub(crate) fn near_global(&self, address: u64) -> Option<String> {
+        let (start, size) = self.grid.memory.nearest_below(address)?;
+        let past = address.saturating_sub(start + size);
+        Some(match address < start + size {
+            true => format!("which crosses the end of the {size}-byte allocation at {start:#x}"),
+            false => format!("{past} bytes past the end of the {size}-byte allocation at {start:#x}"),
+        })
     }
 
     /// What lies near an address of shared memory.

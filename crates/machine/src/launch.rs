@@ -7,8 +7,10 @@ use crate::fault::{Fault, Place, Trap};
 use crate::lanes::simd::Level;
 use crate::lanes::{LANES, MAX_WARPS};
 use crate::memory::{Bounds, DeviceMemory, MemoryError, Reach, host_memory};
+use crate::misuse::{Masks, Misuse, Misuses, Seen};
 use crate::observe::Observer;
 use crate::ops::matrix::WARPGROUP;
+use crate::ops::time::Time;
 use crate::output::Output;
 use crate::profile::Profile;
 use crate::program::Image;
@@ -445,6 +447,10 @@ pub struct LaunchOptions<'a> {
     pub observer: Option<&'a dyn Observer>,
     /// Set by another thread to stop the launch.
     pub cancel: Option<&'a AtomicBool>,
+    /// What is done with lanes that execute a `.sync` operation whose member mask leaves them out.
+    pub masks: Masks,
+    /// What clocks and sleeps go by.
+    pub time: Time,
     /// Called with the number of CTAs done, from any host thread.
     pub progress: Option<&'a (dyn Fn(u64) + Sync)>,
     /// The grids before and behind it, if they may overlap with it.
@@ -470,6 +476,8 @@ pub struct LaunchReport {
     pub elapsed: std::time::Duration,
     /// Host threads used.
     pub threads: usize,
+    /// What a GPU would not have noticed, by place in the code.
+    pub misuses: Vec<Misuse>,
 }
 
 /// Why a launch did not run, or did not run to its end.
@@ -533,6 +541,7 @@ impl Device {
         let heap = options.heap.map_or(HEAP, |bytes| i64::try_from(bytes).unwrap_or(i64::MAX));
         let heap = AtomicI64::new(heap);
         let objects = self.objects.snapshot();
+        let misuses = Misuses::default();
         let _running = self.memory.kernel_guard();
         let beyond = self.reach.snapshot();
         let _running_beyond = beyond.guards();
@@ -556,12 +565,16 @@ impl Device {
             grid_id: self.launches.fetch_add(1, Ordering::Relaxed) + 1,
             workspace: options.grid_workspace,
             started,
+            time: options.time,
+            clock_khz: self.profile.clock_khz,
             output: &self.output,
             objects: &objects,
             opaque: &launch.kernel.module.opaque,
             constants: &launch.kernel.module.constants,
             dependents: Dependents::new(options.neighbours, shape.grid),
             heap: &heap,
+            masks: options.masks,
+            misuses: &misuses,
             observer: options.observer,
         };
         let shared = static_shared + launch.dynamic_shared;
@@ -580,9 +593,12 @@ impl Device {
             progress: options.progress,
         };
         grid.tell_begin();
-        match grid::run(&grid, &plan) {
+        let outcome = grid::run(&grid, &plan);
+        let elapsed = started.elapsed();
+        match outcome {
             Ok(warp_instructions) => {
-                Ok(LaunchReport { warp_instructions, elapsed: started.elapsed(), threads })
+                let misuses = described(misuses, launch, &image);
+                Ok(LaunchReport { warp_instructions, elapsed, threads, misuses })
             }
             Err(stop) => Err(LaunchError::Fault(Box::new(describe(*stop, launch, &image, options)))),
         }
@@ -718,6 +734,17 @@ fn check_extents(launch: &Launch<'_>) -> Result<(), LaunchError> {
         return Err(Invalid(format!("a block of {threads} threads; the limit is {}", Profile::MAX_THREADS)));
     }
     Ok(())
+}
+
+/// What was noted in a launch, with everything that can be told of its places.
+fn described(misuses: Misuses, launch: &Launch<'_>, image: &Image) -> Vec<Misuse> {
+    let describe = |(pc, Seen { kind, times, .. }): (u32, Seen)| {
+        let origin = image.origins[pc as usize];
+        let place = Location::of(&launch.kernel.module.module, origin.function, origin.instruction);
+        let kernel = launch.kernel.name().to_owned();
+        Misuse { kind, times, kernel, ptx: place.ptx, instruction: place.text, source: place.source }
+    };
+    misuses.into_inner().into_iter().map(describe).collect()
 }
 
 /// The fault of a stopped grid, with everything that can be told of its place.

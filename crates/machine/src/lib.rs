@@ -23,6 +23,7 @@
 //! | [`tensormap`] | tensor maps, and which bytes tensor copies move |
 //! | [`stats`], [`trace`] | observers: exact counters, a line for every instruction |
 //! | [`fault`] | what stops a kernel |
+//! | [`misuse`] | what a GPU would not have noticed |
 //!
 //! Nothing here prints, exits or reads paths; a guest can fault, never panic or harm the host.
 
@@ -38,6 +39,7 @@ pub mod lanes;
 pub mod launch;
 mod looks;
 pub mod memory;
+pub mod misuse;
 pub mod observe;
 mod ops;
 pub mod output;
@@ -57,6 +59,8 @@ pub use launch::{
     Device, DeviceOptions, Kernel, Launch, LaunchError, LaunchOptions, LaunchReport, LoadError, LoadedModule,
     Location, ParameterLayout, Usage, parameter_layout,
 };
+pub use misuse::{Masks, Misuse};
+pub use ops::time::Time;
 pub use profile::Profile;
 pub use program::provides;
 pub use schedule::SchedulerKind;

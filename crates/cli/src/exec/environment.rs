@@ -36,6 +36,9 @@ pub(super) fn variables(arguments: &Arguments, prepared: &Prepared) -> Vec<(&'st
     if let Some(memory) = &arguments.memory {
         variables.push(("WARPLOOM_MEMORY", memory.into()));
     }
+    if arguments.strict {
+        variables.push(("WARPLOOM_STRICT", "1".into()));
+    }
     let mut unless_set = |name: &'static str, value: OsString| {
         if env::var_os(name).is_none() {
             variables.push((name, value));

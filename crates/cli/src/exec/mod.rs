@@ -67,6 +67,9 @@ pub(crate) struct Arguments {
     /// Say what will not work, and do not run it
     #[arg(long, conflicts_with_all = ["force", "env"])]
     dry_run: bool,
+    /// Stop kernels for what a GPU would not notice: accesses behind an allocation, member masks that leave a lane out
+    #[arg(long)]
+    strict: bool,
     /// Look for data races, bad accesses, reads of unwritten memory, misused barriers: race,memory,init,sync or all
     #[arg(long, value_name = "CHECKS", conflicts_with_all = ["dry_run", "env"])]
     check: Option<sanitizer::Checks>,

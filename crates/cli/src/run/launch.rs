@@ -10,7 +10,7 @@ use crate::terminal::thousands;
 use machine::observe::{Happening, Issue, Observer};
 use machine::stats::{Report, Stats};
 use machine::trace::Trace;
-use machine::{Device, Launch, LaunchError, LaunchOptions, LaunchReport, LoadedModule, Profile};
+use machine::{Device, Launch, LaunchError, LaunchOptions, LaunchReport, LoadedModule, Masks, Profile};
 use ptx::module::FuncId;
 use serde_json::{Value, json};
 use std::fs::File;
@@ -50,6 +50,11 @@ impl Observer for Observers<'_> {
     fn happening(&self, happening: &Happening<'_>) {
         self.0.iter().for_each(|observer| observer.happening(happening));
     }
+}
+
+/// Whether lanes that member masks leave out are a fault.
+fn exact_masks(arguments: &Arguments) -> bool {
+    arguments.strict || arguments.check.is_some_and(|checks| checks.sync)
 }
 
 /// Launches a kernel as often as the command line says.
@@ -108,6 +113,7 @@ pub(crate) fn run(
                 scheduler: arguments.scheduler,
                 budget: arguments.max_instructions,
                 observer,
+                masks: if exact_masks(arguments) { Masks::Exact } else { Masks::Converged },
                 grid_workspace: 0,
                 cancel: Some(&CANCEL),
                 progress,

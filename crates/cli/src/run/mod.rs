@@ -119,6 +119,9 @@ pub(crate) struct Arguments {
     /// Count instructions, divergence and memory traffic, and print the tables
     #[arg(long)]
     stats: bool,
+    /// Stop the kernel where a lane executes a .sync instruction whose member mask leaves it out
+    #[arg(long)]
+    strict: bool,
     /// Look for data races, bad accesses, reads of unwritten memory, misused barriers: race,memory,init,sync or all
     #[arg(long, value_name = "CHECKS")]
     check: Option<sanitizer::Checks>,
@@ -217,6 +220,8 @@ pub(crate) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
         Ok(_) => outcome::deliver(&binding.buffers, device.memory(), report.as_mut())?,
         Err(error) => exit_of(error),
     };
+    let misuses = launched.result.iter().flat_map(|report| &report.misuses);
+    misuses.for_each(|misuse| terminal::note(&format!("warning: {misuse}\n")));
     let replay = replay(&launched.result);
     if let Some(reports) = &launched.reports {
         exit = exit.max(check::deliver(arguments, reports)?);

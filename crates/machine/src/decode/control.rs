@@ -6,7 +6,7 @@ use super::function::{Decoder, Field, Home};
 use super::operand::Source;
 use super::{Decoded, Missing};
 use crate::ops::shape::NEGATE;
-use crate::ops::{NONE, Op, cluster, control};
+use crate::ops::{NONE, Op, cluster, control, time};
 use crate::program::{BarrierKind, BarrierSite, Builtin, CallSite, Callee, Meta, Place, Reduction, Value};
 use ir::BlockId;
 use ptx::isa::{Modifier, Sem, Slot};
@@ -26,6 +26,7 @@ pub(super) fn leaves_run(sem: Sem) -> bool {
             | Sem::Trap
             | Sem::Brkpt
             | Sem::Griddepcontrol
+            | Sem::Nanosleep
             | Sem::Shfl
             | Sem::Vote
             | Sem::MatchSync
@@ -135,7 +136,14 @@ pub(super) fn decode(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
             d.emit(Op { c, ..op(execute) });
             Ok(())
         }
-        Sem::Nanosleep | Sem::Pmevent => {
+        Sem::Nanosleep => {
+            let wanted = d.source(0, 32)?;
+            let (a, until) = (d.plane_of(wanted, 32), d.temporary(64));
+            d.emit_part(Op { d: until, a, ..op(time::begin_sleep) });
+            d.emit(Op { a: until, ..op(time::sleep) });
+            Ok(())
+        }
+        Sem::Pmevent => {
             d.emit(op(control::pause));
             Ok(())
         }

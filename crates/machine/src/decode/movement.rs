@@ -11,8 +11,9 @@ use crate::fault::{Access, Trap};
 use crate::lanes::simd::Baseline;
 use crate::lanes::{LANES, Lane};
 use crate::observe::Happening;
-use crate::ops::address::{Global, Shared, Space, addresses};
+use crate::ops::address::{Global, Shared, Space, addresses, base};
 use crate::ops::memory::{self, Transfer};
+use crate::ops::order::{LANE_BY_LANE, in_store_order};
 use crate::ops::shape::{HOT, NEGATE, lane_fn};
 use crate::ops::{NONE, Op, control};
 use crate::program::{Meta, ZERO};
@@ -32,7 +33,7 @@ pub(super) fn decode(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
         Sem::MovPack => pack(d),
         Sem::MovUnpack => unpack(d),
         Sem::Ld => load(d),
-        Sem::St => store(d),
+        Sem::St => store(d, 0),
         Sem::Prefetch => {
             d.emit(op(nothing));
             Ok(())
@@ -44,7 +45,7 @@ pub(super) fn decode(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
             Ok(())
         }
         Sem::StAsync => {
-            store(d)?;
+            store(d, base::LANE_BY_LANE)?;
             super::mbarrier::complete(d, 2)
         }
         Sem::CpAsync => cp_async(d),
@@ -356,7 +357,8 @@ fn wide(d: &mut Decoder<'_>, i: usize, [low, high]: [u32; 2], access: Access) ->
     Ok(())
 }
 
-fn store(d: &mut Decoder<'_>) -> Decoded {
+/// `lanes` is 0, or what of [`base`] tells the order of the lanes.
+fn store(d: &mut Decoder<'_>, lanes: u32) -> Decoded {
     let ty = moved_type(d);
     order(d);
     if ty.bits() == 128 {
@@ -382,12 +384,13 @@ fn store(d: &mut Decoder<'_>) -> Decoded {
         _ => (d.list(&planes), planes.len() as u32),
     };
     let meta = Meta::Memory { space: address.space, access: Access::Store, bytes };
-    d.emit_as(Op { a: address.a, b, c, y: address.y, imm: address.imm, ..op(execute) }, meta);
+    d.emit_as(Op { a: address.a, b, c, y: address.y | lanes, imm: address.imm, ..op(execute) }, meta);
     Ok(())
 }
 
 /// `cp.async`: the list at `d` holds the destination's address operand (index, kind, offset low and high) and the
-/// source's; `c` is the size, plane `b` the bytes to read ([`NONE`]: all).
+/// source's; `c` is the size, plane `b` the bytes to read ([`NONE`]: all), `x` what orders the lanes: a copy that goes past
+/// the L1 cache (`.cg`) writes as a store does, one that goes through it (`.ca`) lane by lane, as on an H200.
 fn copy_async(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
     let list: [u32; 4] = std::array::from_fn(|i| x.grid.image.lists[op.d as usize + i]);
     let imm = u64::from(list[2]) | u64::from(list[3]) << 32;
@@ -398,8 +401,8 @@ fn copy_async(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
         if x.grid.observer.is_some() {
             tell_copy(x, op, pc, warp, &to);
         }
-        for l in (0..LANES).filter(|l| x.mask[warp] >> l & 1 != 0).collect::<Vec<_>>() {
-            let size = u64::from(op.c);
+        let size = u64::from(op.c);
+        for l in in_store_order(x.mask[warp], u64::from(op.x)) {
             let read = match op.b {
                 NONE => size,
                 plane => size.min(u64::from(x.files.w[plane as usize + warp].0[l])),
@@ -468,7 +471,8 @@ fn cp_async(d: &mut Decoder<'_>) -> Decoded {
     };
     let list = d.list(&[to.a, to.y, to.imm as u32, (to.imm >> 32) as u32]);
     let meta = Meta::Memory { space: from.space, access: Access::Load, bytes: size as u32 };
-    let fields = Op { d: list, a: from.a, b, c: size as u32, y: from.y, imm: from.imm, ..op(copy_async) };
+    let x = if d.opcode.has(Modifier::Cg) { size as u32 } else { LANE_BY_LANE as u32 };
+    let fields = Op { d: list, a: from.a, b, c: size as u32, x, y: from.y, imm: from.imm, ..op(copy_async) };
     d.emit_as(fields, meta);
     Ok(())
 }

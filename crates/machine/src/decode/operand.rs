@@ -12,6 +12,7 @@ use crate::memory::{PARAM_WINDOW, SHARED_WINDOW};
 use crate::ops::address::{ROW, base};
 use crate::ops::shape::NEGATE;
 use crate::ops::special::{Reading, plane_reader, read_scalar, reading};
+use crate::ops::time::clock_was_read;
 use crate::ops::{Execute, NONE, Op};
 use crate::program::{LOCAL_BASE, ZERO};
 use ir::Shape;
@@ -233,6 +234,9 @@ impl Decoder<'_> {
             Reading::Plane(_) => {
                 let d = self.temporary(bits);
                 self.emit_part(Op { d, x, y, ..op(plane_reader(bits)) });
+                if matches!(register, SpecialRegister::Clock | SpecialRegister::Clock64) {
+                    self.emit_part(op(clock_was_read));
+                }
                 Ok(Source::Plane(d))
             }
         }

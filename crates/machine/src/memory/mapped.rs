@@ -2,7 +2,7 @@
 //! mapped at addresses (CUDA's virtual memory management). A backing can be mapped at several places, which then are
 //! the same bytes, and it can be handed to another process as a file.
 
-use super::{Allocator, DeviceMemory, MemoryError, PAGE, footprint};
+use super::{Allocator, DeviceMemory, Footprint, MemoryError, PAGE, Retired};
 use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -168,19 +168,11 @@ impl DeviceMemory {
     pub fn reserve(&self, bytes: u64, align: u64) -> Result<u64, MemoryError> {
         let mut allocator = self.allocator();
         let full = MemoryError::OutOfMemory { requested: bytes, free: 0, limit: self.limit };
-        let align = align.max(PAGE);
-        let wanted = bytes.checked_add(align).and_then(|sum| sum.checked_add(PAGE));
-        let wanted = wanted.filter(|&wanted| wanted <= self.region.size()).ok_or(full.clone())?;
-        let taken = allocator.take(wanted).ok_or(full)?;
+        if bytes.checked_add(align).is_none_or(|sum| sum > self.region.size()) {
+            return Err(full);
+        }
         let base = self.region.base();
-        let offset = (base + taken).next_multiple_of(align) - base;
-        let end = offset + footprint(bytes);
-        if offset > taken {
-            allocator.release(taken, offset - taken);
-        }
-        if taken + wanted > end {
-            allocator.release(end, taken + wanted - end);
-        }
+        let offset = allocator.take(Footprint::of_reserved(bytes).aligned(align), base).ok_or(full)?;
         allocator.mapped.reserved.insert(offset, bytes);
         Ok(base + offset)
     }
@@ -195,7 +187,7 @@ impl DeviceMemory {
             return Err(MemoryError::NotAnAllocation { address });
         }
         allocator.mapped.reserved.remove(&offset);
-        allocator.retired.push((offset, bytes));
+        allocator.retired.push(Retired::reserved(offset, bytes));
         self.reclaim(&mut allocator)
     }
 

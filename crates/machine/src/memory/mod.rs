@@ -18,6 +18,7 @@ mod region;
 pub mod shared;
 
 pub use bounds::Bounds;
+use bounds::Footprint;
 pub use buffers::Buffers;
 pub use host::HostRange;
 pub use reach::Reach;
@@ -26,6 +27,7 @@ use region::Region;
 pub use region::{AtomicCell, Cell, PAGE};
 use std::collections::BTreeMap;
 use std::io;
+use std::ops::Range;
 use std::os::fd::OwnedFd;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU16, AtomicUsize, Ordering};
@@ -127,12 +129,27 @@ struct Allocator {
     /// Free pages: offset to bytes, coalesced.
     free: BTreeMap<u64, u64>,
     /// Freed while kernels ran.
-    retired: Vec<(u64, u64)>,
+    retired: Vec<Retired>,
     used: u64,
     /// The files of allocations that other processes use too.
     shared: BTreeMap<u64, OwnedFd>,
     /// Reserved addresses.
     mapped: mapped::Mapped,
+}
+
+/// Memory that is given back when no kernel can use it any more.
+#[derive(Debug)]
+struct Retired {
+    offset: u64,
+    bytes: u64,
+    /// Addresses that it takes.
+    footprint: u64,
+}
+
+impl Retired {
+    fn reserved(offset: u64, bytes: u64) -> Self {
+        Self { offset, bytes, footprint: Footprint::of_reserved(bytes).bytes }
+    }
 }
 
 impl Allocator {
@@ -150,19 +167,29 @@ impl Allocator {
         self.free.insert(start, end - start);
     }
 
-    fn take(&mut self, bytes: u64) -> Option<u64> {
-        let (&offset, &size) = self.free.iter().find(|&(_, &size)| size >= bytes)?;
+    /// Takes free addresses of a range that begins at `base`: the first where they fit.
+    fn take(&mut self, footprint: Footprint, base: u64) -> Option<u64> {
+        let fits = |(&offset, &size): (&u64, &u64)| {
+            let start = footprint.place(base + offset) - base;
+            (start + footprint.bytes <= offset + size).then_some((offset, size, start))
+        };
+        let (offset, size, start) = self.free.iter().find_map(fits)?;
         self.free.remove(&offset);
-        if size > bytes {
-            self.free.insert(offset + bytes, size - bytes);
+        if start > offset {
+            self.free.insert(offset, start - offset);
         }
-        Some(offset)
+        let (end, behind) = (start + footprint.bytes, offset + size);
+        if behind > end {
+            self.free.insert(end, behind - end);
+        }
+        Some(start)
     }
-}
 
-/// Pages that an allocation of `bytes` occupies, with the invalid page behind it.
-fn footprint(bytes: u64) -> u64 {
-    bytes.div_ceil(PAGE) * PAGE + PAGE
+    /// Whether some allocation has memory between two offsets.
+    fn has_memory(&self, offsets: Range<u64>) -> bool {
+        let last = self.live.range(..offsets.end).next_back();
+        last.is_some_and(|(start, bytes)| start + bytes > offsets.start)
+    }
 }
 
 impl DeviceMemory {
@@ -216,11 +243,10 @@ impl DeviceMemory {
             return Err(out_of_memory(allocator.used));
         }
         let used = allocator.used;
-        let offset = allocator.take(footprint(bytes)).ok_or_else(|| out_of_memory(used))?;
-        // A granule is never larger than a page, so there are no more pages.
-        let end = self.bounds.global(bytes);
+        let footprint = self.bounds.footprint(bytes);
+        let offset = allocator.take(footprint, self.region.base()).ok_or_else(|| out_of_memory(used))?;
         for page in 0..bytes.div_ceil(PAGE) {
-            let valid = (end - page * PAGE).min(PAGE) as u16;
+            let valid = (bytes - page * PAGE).min(PAGE) as u16;
             self.valid_bytes(offset / PAGE + page).store(valid, Ordering::Release);
         }
         allocator.live.insert(offset, bytes);
@@ -240,7 +266,8 @@ impl DeviceMemory {
         if allocator.shared.remove(&offset).is_some() {
             self.region.unmap_file(offset, bytes.div_ceil(PAGE) * PAGE)?;
         }
-        allocator.retired.push((offset, bytes));
+        let footprint = self.bounds.footprint(bytes).bytes;
+        allocator.retired.push(Retired { offset, bytes, footprint });
         self.reclaim(&mut allocator)
     }
 
@@ -248,9 +275,9 @@ impl DeviceMemory {
         if self.kernels.load(Ordering::SeqCst) != 0 {
             return Ok(());
         }
-        for (offset, bytes) in std::mem::take(&mut allocator.retired) {
+        for Retired { offset, bytes, footprint } in std::mem::take(&mut allocator.retired) {
             self.region.discard(offset, bytes.div_ceil(PAGE) * PAGE)?;
-            allocator.release(offset, footprint(bytes));
+            allocator.release(offset, footprint);
         }
         Ok(())
     }
@@ -341,6 +368,25 @@ impl DeviceMemory {
         Some(unsafe { self.region.cell::<T>(address) })
     }
 
+    /// The cell at a naturally aligned address that no allocation has, if a GPU would let kernels use it, and how far it is
+    /// behind the end of an allocation.
+    #[cold]
+    pub(crate) fn cell_in_granule<T: Cell>(&self, address: u64) -> Option<(&T::Atomic, u64)> {
+        let granule = self.bounds.granule(address)?;
+        let base = self.region.base();
+        let inside = address >= base && address - base <= self.region.size() - T::BYTES;
+        let offsets = granule.start.saturating_sub(base)..granule.end.saturating_sub(base);
+        if !inside || !address.is_multiple_of(T::BYTES) || !self.allocator().has_memory(offsets) {
+            return None;
+        }
+        let distance = self
+            .nearest_below(address)
+            .map_or(0, |(start, bytes)| address - start - bytes.min(address - start));
+        // SAFETY: the cell lies in the region, all of which is mapped and holds nothing but guest bytes; the address is a
+        // multiple of the size.
+        Some((unsafe { self.region.cell::<T>(address) }, distance))
+    }
+
     /// Copies out up to a page; `false` if the range is not valid.
     #[inline(always)]
     pub(crate) fn read_block(&self, address: u64, into: &mut [u8]) -> bool {
@@ -413,13 +459,31 @@ mod tests {
 
     #[test]
     fn bounds_can_be_those_of_granules() {
-        let memory = memory().with_bounds(Bounds::Granules);
+        let memory = DeviceMemory::new(16 << 20, 16 << 20).unwrap().with_bounds(Bounds::Granules);
         let a = memory.allocate(PAGE + 10).unwrap();
-        assert!(memory.is_valid(a + PAGE + 8, 4) && memory.is_valid(a + PAGE + 511, 1));
-        assert!(!memory.is_valid(a + PAGE + 512, 1));
+        let stray = |address| memory.cell_in_granule::<u32>(address).map(|(_, distance)| distance);
+        assert!(!memory.is_valid(a + PAGE + 8, 4), "the page map stays exact");
+        assert_eq!(stray(a + PAGE + 12), Some(2));
+        assert_eq!(stray(a + PAGE + 13), None, "it is not aligned");
         assert!(memory.write(a + PAGE + 8, b"warp").is_err());
+        // What lies behind is the granule's, whoever has memory there.
+        let granule = |address: u64| address / (2 << 20);
+        let b = memory.allocate(100).unwrap();
+        assert_eq!(granule(a), granule(b));
+        assert!(
+            stray((granule(a) + 1) * (2 << 20) - 4).is_some()
+                && stray(a - 4).is_some() == (granule(a - 4) == granule(a))
+        );
         memory.free(a).unwrap();
-        assert!(!memory.is_valid(a + PAGE + 8, 4));
+        assert!(stray(a).is_some());
+        memory.free(b).unwrap();
+        assert_eq!(stray(a), None);
+        // Large ones have granules of their own.
+        let c = memory.allocate(3 << 20).unwrap();
+        assert!(c.is_multiple_of(2 << 20));
+        assert_eq!(stray(c + (4 << 20) - 4), Some((1 << 20) - 4));
+        assert_eq!(stray(c + (4 << 20)), None);
+        assert!(DeviceMemory::new(1 << 20, 1 << 20).unwrap().cell_in_granule::<u32>(a).is_none());
     }
 
     #[test]

@@ -3,7 +3,8 @@
 //!
 //! Only multimem instructions reach them. Nothing else is there: an ordinary access faults.
 
-use super::{DeviceMemory, MemoryError, footprint};
+use super::bounds::Footprint;
+use super::{DeviceMemory, MemoryError, Retired};
 use std::collections::BTreeMap;
 use std::sync::{PoisonError, RwLock};
 
@@ -28,7 +29,7 @@ impl DeviceMemory {
         }
         let mut allocator = self.allocator();
         let full = MemoryError::OutOfMemory { requested: bytes, free: 0, limit: self.limit };
-        let offset = allocator.take(footprint(bytes)).ok_or(full)?;
+        let offset = allocator.take(Footprint::of_reserved(bytes), self.region.base()).ok_or(full)?;
         let mut objects = self.multicast.0.write().unwrap_or_else(PoisonError::into_inner);
         objects.insert(offset, Object { bytes, members: members.to_vec() });
         Ok(self.region.base() + offset)
@@ -44,7 +45,7 @@ impl DeviceMemory {
         let mut objects = self.multicast.0.write().unwrap_or_else(PoisonError::into_inner);
         let object = objects.remove(&offset).ok_or(MemoryError::NotAnAllocation { address })?;
         drop(objects);
-        allocator.retired.push((offset, object.bytes));
+        allocator.retired.push(Retired::reserved(offset, object.bytes));
         self.reclaim(&mut allocator)
     }
 

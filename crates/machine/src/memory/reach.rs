@@ -173,6 +173,12 @@ impl View<'_> {
         }
     }
 
+    /// As [`DeviceMemory::cell_in_granule`].
+    #[cold]
+    pub(crate) fn cell_in_granule<T: Cell>(&self, address: u64) -> Option<(&T::Atomic, u64)> {
+        self.beyond.memory(address).unwrap_or(self.own).cell_in_granule::<T>(address)
+    }
+
     #[cold]
     #[inline(never)]
     fn cell_beyond<T: Cell>(&self, address: u64) -> Option<&T::Atomic> {

@@ -2,6 +2,7 @@
 
 use super::Op;
 use crate::exec::{Exec, Resolved, resolve};
+use crate::fault::Access;
 use crate::lanes::LANES;
 use crate::memory::{AtomicCell, Cell, LOCAL_WINDOW, PARAM_WINDOW, RANK_SHIFT, SHARED_WINDOW};
 use crate::observe::PackAddresses;
@@ -23,6 +24,8 @@ pub(crate) mod base {
     pub(crate) const ROWS_CONTIGUOUS: u32 = 1 << 3;
     /// Each row of [`super::ROW`] lanes, or the warp, has one address.
     pub(crate) const ROWS_UNIFORM: u32 = 1 << 4;
+    /// A store that goes lane by lane, in the order of the lanes.
+    pub(crate) const LANE_BY_LANE: u32 = 1 << 5;
     /// Mask of the known shapes.
     pub(crate) const SHAPE: u32 = CONTIGUOUS | ROWS_CONTIGUOUS | ROWS_UNIFORM;
 }
@@ -192,7 +195,10 @@ pub(crate) trait Space: 'static {
         match Self::locate(x, warp, lane, address, M::BYTES)? {
             Place::Global(address) => match x.grid.memory.cell::<M>(address) {
                 Some(cell) => Some(cell.load_relaxed()),
-                None => parameter(x, address),
+                None => match x.stray::<M>(address, Access::Load) {
+                    Some(cell) => Some(cell.load_relaxed()),
+                    None => parameter(x, address),
+                },
             },
             _ if !address.is_multiple_of(M::BYTES) => None,
             place => x.bytes(place, M::BYTES as usize).map(bytemuck::pod_read_unaligned),
@@ -203,7 +209,10 @@ pub(crate) trait Space: 'static {
     #[inline(always)]
     fn store<M: Cell>(x: &mut Exec<'_>, warp: usize, lane: usize, address: u64, value: M) -> Option<()> {
         match Self::locate(x, warp, lane, address, M::BYTES)? {
-            Place::Global(address) => x.grid.memory.cell::<M>(address).map(|cell| cell.store_relaxed(value)),
+            Place::Global(address) => {
+                let cell = x.grid.memory.cell::<M>(address).or_else(|| x.stray::<M>(address, Access::Store));
+                cell.map(|cell| cell.store_relaxed(value))
+            }
             _ if !address.is_multiple_of(M::BYTES) => None,
             place => {
                 x.bytes_mut(place, M::BYTES as usize)?.copy_from_slice(bytemuck::bytes_of(&value));
@@ -223,7 +232,8 @@ pub(crate) trait Space: 'static {
     ) -> Option<M> {
         match Self::locate(x, warp, lane, address, M::BYTES)? {
             Place::Global(address) => {
-                let cell = x.grid.memory.cell::<M>(address)?;
+                let cell = x.grid.memory.cell::<M>(address);
+                let cell = cell.or_else(|| x.stray::<M>(address, Access::Atomic))?;
                 let mut old = cell.load_relaxed();
                 loop {
                     match cell.compare_exchange_seq(old, new(old)) {

@@ -198,7 +198,7 @@ pub(crate) fn look(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
     pc + 1
 }
 
-/// `nanosleep` and strong loads: others get a turn soon.
+/// Strong loads and the like: others get a turn soon.
 pub(crate) fn pause(x: &mut Exec<'_>, _: &Op, pc: u32) -> u32 {
     x.communicated = true;
     pc + 1

@@ -7,6 +7,7 @@ use super::address::{
     Addresses, Cluster, Generic, Global, Local, Param, ROW, Shared, Space, addresses, base, contiguous,
     known_block, lane_address,
 };
+use super::order::{LANE_BY_LANE, group, in_store_order, winner};
 use super::{Body, Execute, NONE, Op, plain, select};
 use crate::exec::Exec;
 use crate::fault::Access;
@@ -201,6 +202,13 @@ fn store_known<P: Space, M: Cell>(x: &mut Exec<'_>, op: &Op, warp: usize, cells:
         base::ROWS_CONTIGUOUS => {
             store_row::<P, M>(x, op, warp, cells, 0) && store_row::<P, M>(x, op, warp, cells, ROW)
         }
+        base::ROWS_UNIFORM if op.y & base::LANE_BY_LANE == 0 => {
+            let rows = if group(M::BYTES) > ROW { [ROW, 0] } else { [0, ROW] };
+            rows.into_iter().all(|first| {
+                let (address, lane) = (lane_address(x, op, warp, first), winner(0xffff << first, M::BYTES));
+                P::is_common(address) && P::store::<M>(x, warp, lane, address, cells[lane]).is_some()
+            })
+        }
         _ => false,
     }
 }
@@ -218,6 +226,12 @@ fn store_row<P: Space, M: Cell>(
         Some(address) => P::store_block(x, address, &cells[first..first + ROW]),
         None => false,
     }
+}
+
+/// What decides on the order of the lanes: the bytes that each stores.
+#[inline(always)]
+fn order_of(op: &Op, bytes: u64) -> u64 {
+    if op.y & base::LANE_BY_LANE == 0 { bytes } else { LANE_BY_LANE }
 }
 
 /// `Op::b` is the plane stored.
@@ -239,17 +253,21 @@ impl<P: Space, M: Extend<R>, R: Lane> Body for Store<P, M, R> {
             if mask == !0 && store_known::<P, M>(x, op, warp, &cells) {
                 continue;
             }
-            let lanes = addresses(x, op, warp).lanes();
-            let whole = mask == !0 && contiguous(&lanes, M::BYTES, op) && P::store_block(x, lanes[0], &cells);
-            if !whole {
-                let mut rest = mask;
-                while rest != 0 {
-                    let l = rest.trailing_zeros() as usize;
-                    rest &= rest - 1;
-                    if P::store::<M>(x, warp, l, lanes[l], cells[l]).is_none() {
-                        return bad::<P>(x, warp, l, lanes[l], M::BYTES, Access::Store);
+            let lanes = match addresses(x, op, warp) {
+                Addresses::Uniform(address) if P::is_common(address) => {
+                    let lane = winner(mask, order_of(op, M::BYTES));
+                    if P::store::<M>(x, warp, lane, address, cells[lane]).is_none() {
+                        let first = mask.trailing_zeros() as usize;
+                        return bad::<P>(x, warp, first, address, M::BYTES, Access::Store);
                     }
+                    continue;
                 }
+                scattered => scattered.lanes(),
+            };
+            let whole = mask == !0 && contiguous(&lanes, M::BYTES, op) && P::store_block(x, lanes[0], &cells);
+            let mut order = in_store_order(mask, order_of(op, M::BYTES));
+            if !whole && !order.all(|l| P::store(x, warp, l, lanes[l], cells[l]).is_some()) {
+                return bad_store::<P, M>(x, warp, &lanes, &cells, 1);
             }
         }
         pc + 1
@@ -282,23 +300,44 @@ impl<P: Space, M: Extend<R>, R: Lane> Body for StoreVector<P, M, R> {
                 && lanes[0].is_multiple_of(bytes)
                 && contiguous(&lanes, bytes, op)
                 && P::store_block(x, lanes[0], &cells[..LANES * n]);
-            if !whole {
-                let mut rest = mask;
-                while rest != 0 {
-                    let l = rest.trailing_zeros() as usize;
-                    rest &= rest - 1;
-                    for e in 0..n {
-                        let address = aligned(lanes[l], bytes).map(|a| a.wrapping_add(M::BYTES * e as u64));
-                        let stored = address.and_then(|a| P::store::<M>(x, warp, l, a, cells[l * n + e]));
-                        if stored.is_none() {
-                            return bad::<P>(x, warp, l, lanes[l], bytes, Access::Store);
-                        }
-                    }
-                }
+            let vector = |l: usize| &cells[l * n..][..n];
+            let mut order = in_store_order(mask, order_of(op, bytes));
+            if !whole && !order.all(|l| store_vector::<P, M>(x, warp, l, lanes[l], vector(l))) {
+                return bad_store::<P, M>(x, warp, &lanes, &cells, n);
             }
         }
         pc + 1
     }
+}
+
+/// The vector of one lane; `false` if its address is not valid.
+#[inline(always)]
+fn store_vector<P: Space, M: Cell>(
+    x: &mut Exec<'_>,
+    warp: usize,
+    lane: usize,
+    address: u64,
+    cells: &[M],
+) -> bool {
+    aligned(address, M::BYTES * cells.len() as u64).is_some()
+        && cells.iter().enumerate().all(|(e, &cell)| {
+            P::store(x, warp, lane, address.wrapping_add(M::BYTES * e as u64), cell).is_some()
+        })
+}
+
+/// The fault of the lowest lane that cannot store its `n` cells, after those below it have.
+#[cold]
+fn bad_store<P: Space, M: Cell>(
+    x: &mut Exec<'_>,
+    warp: usize,
+    lanes: &[u64; LANES],
+    cells: &[M],
+    n: usize,
+) -> u32 {
+    let mut active = (0..LANES).filter(|l| x.mask[warp] >> l & 1 != 0).collect::<Vec<_>>().into_iter();
+    let fails = |&l: &usize| !store_vector::<P, M>(x, warp, l, lanes[l], &cells[l * n..][..n]);
+    let lane = active.find(fails).unwrap_or_default();
+    bad::<P>(x, warp, lane, lanes[lane], M::BYTES * n as u64, Access::Store)
 }
 
 /// One cell of 128 bits, in one step: the low half is in plane `Op::b`, the high half in plane `Op::c`.
@@ -316,12 +355,13 @@ fn load_wide<P: Space>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
 }
 
 fn store_wide<P: Space>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
-    for (warp, lane) in x.active_lanes() {
-        let address = lane_address(x, op, warp, lane);
-        let [low, high] = [op.b, op.c].map(|plane| x.files.d[plane as usize + warp].0[lane]);
-        let cell = u128::from(low) | u128::from(high) << 64;
-        if P::store::<u128>(x, warp, lane, address, cell).is_none() {
-            return bad::<P>(x, warp, lane, address, 16, Access::Store);
+    for warp in 0..x.warps {
+        let [low, high] = [op.b, op.c].map(|plane| x.files.d[plane as usize + warp].0);
+        let cells: [u128; LANES] = std::array::from_fn(|l| u128::from(low[l]) | u128::from(high[l]) << 64);
+        let lanes = addresses(x, op, warp).lanes();
+        let mut order = in_store_order(x.mask[warp], u128::BYTES);
+        if !order.all(|l| P::store(x, warp, l, lanes[l], cells[l]).is_some()) {
+            return bad_store::<P, u128>(x, warp, &lanes, &cells, 1);
         }
     }
     pc + 1

@@ -26,11 +26,13 @@ pub(crate) mod matrix;
 pub(crate) mod mbarrier;
 pub(crate) mod memory;
 pub(crate) mod multimem;
+pub(crate) mod order;
 pub(crate) mod shape;
 pub(crate) mod special;
 pub(crate) mod tensor;
 pub(crate) mod tensor_map;
 pub(crate) mod texture;
+pub(crate) mod time;
 pub(crate) mod warp;
 
 use crate::exec::Exec;

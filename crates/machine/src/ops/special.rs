@@ -2,6 +2,7 @@
 //!
 //! What is the same for every thread of a CTA goes to a scalar; the rest to a plane.
 
+use super::time::{clock, elapsed};
 use super::{Execute, Op};
 use crate::exec::Exec;
 use crate::lanes::LANES;
@@ -51,11 +52,6 @@ fn lanes(value: impl Fn(usize) -> u64) -> [u64; LANES] {
     std::array::from_fn(value)
 }
 
-/// Nanoseconds since the launch: kernels only ever take differences.
-fn elapsed(x: &Exec<'_>) -> u64 {
-    x.grid.started.elapsed().as_nanos() as u64
-}
-
 /// How to read a register. The match is exhaustive on purpose: a register added to the table must be placed here.
 pub(crate) fn reading(register: SpecialRegister) -> Reading {
     use Reading::{Plane, Scalar};
@@ -86,8 +82,8 @@ pub(crate) fn reading(register: SpecialRegister) -> Reading {
         R::LanemaskLt => Plane(|_, _, _| lanes(|l| (1 << l) - 1)),
         R::LanemaskGe => Plane(|_, _, _| lanes(|l| 0xffff_ffff & !((1 << l) - 1))),
         R::LanemaskGt => Plane(|_, _, _| lanes(|l| 0xffff_ffff & !((2 << l) - 1))),
-        R::Clock | R::Clock64 => Plane(|x, _, _| [x.issued; LANES]),
-        R::ClockHi => Plane(|x, _, _| [x.issued >> 32; LANES]),
+        R::Clock | R::Clock64 => Plane(|x, _, _| [clock(x); LANES]),
+        R::ClockHi => Plane(|x, _, _| [clock(x) >> 32; LANES]),
         R::Globaltimer | R::GlobaltimerLo => Plane(|x, _, _| [elapsed(x); LANES]),
         R::GlobaltimerHi => Plane(|x, _, _| [elapsed(x) >> 32; LANES]),
         R::DynamicSmemSize => Scalar(|x, _| u64::from(x.grid.dynamic_shared)),

@@ -6,6 +6,7 @@ use crate::fault::{Access, Trap};
 use crate::lanes::LANES;
 use crate::lanes::simd::Baseline;
 use crate::ops::NONE;
+use crate::ops::order::in_store_order;
 use crate::program::{Image, LookupSite, ObjectName, SurfaceAction, SurfaceSite, Value};
 use crate::texture::lookup::{Failure, Request, Results};
 use crate::texture::object::{Sampler, Surface, Texture};
@@ -198,9 +199,16 @@ pub(crate) fn surface(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
     let image: &Image = x.grid.image;
     let site = &image.surfaces[op.x as usize];
     x.communicated |= !matches!(site.action, SurfaceAction::Load | SurfaceAction::Store);
-    for (warp, lane) in x.active_lanes() {
-        if let Err(trap) = access(x, site, warp, lane) {
-            return x.raise(warp, lane, trap);
+    for warp in 0..x.warps {
+        let bytes = u64::from(site.ty.bytes()) * site.data.len() as u64;
+        let lanes: Vec<usize> = match site.action {
+            SurfaceAction::Store => in_store_order(x.mask[warp], bytes).collect(),
+            _ => (0..LANES).filter(|l| x.mask[warp] >> l & 1 != 0).collect(),
+        };
+        for lane in lanes {
+            if let Err(trap) = access(x, site, warp, lane) {
+                return x.raise(warp, lane, trap);
+            }
         }
     }
     pc + 1

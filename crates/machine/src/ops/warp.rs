@@ -2,29 +2,48 @@
 //! and Communication").
 //!
 //! The `.sync` forms name the lanes that take part. When some of them are elsewhere the operation asks the run loop to
-//! bring them here ([`event::CONVERGE`]); lanes that have exited are not waited for.
+//! bring them here ([`event::CONVERGE`]); lanes that have exited are not waited for. A lane that its own mask leaves out is
+//! a fault only with [`Masks::Exact`]. Otherwise all lanes that execute the operation together take part, whatever their
+//! masks say, as on an H200.
 
 use super::{Execute, NONE, Op, event};
 use crate::exec::Exec;
 use crate::fault::Trap;
 use crate::lanes::simd::Baseline;
 use crate::lanes::{EMPTY, Files, LANES, Lane};
+use crate::misuse::Masks;
 use crate::observe::Happening;
 
 /// In [`Op::y`]: the member mask stands in a plane, not in a scalar.
 pub(crate) const MASK_IN_PLANE: u32 = 1 << 16;
 
-/// The lanes of `rest` that name the same members as its first lane, and those members.
+/// Lanes that execute an operation together.
+struct Team {
+    lanes: u32,
+    /// The members that they name.
+    named: u32,
+    /// Those of them that their own masks leave out.
+    left_out: u32,
+}
+
+/// The team of the first lane of `rest`.
 ///
 /// Lanes that execute one instruction together may name different members: the halves of a warp that work apart, say.
-fn team(x: &Exec<'_>, warp: usize, rest: u32, index: u32, in_plane: bool) -> (u32, u32) {
+/// Where a mask leaves out its own lane, there are no such parts, and all are one team.
+fn team(x: &Exec<'_>, warp: usize, rest: u32, index: u32, in_plane: bool) -> Team {
     if !in_plane {
-        return (rest, x.files.s[index as usize] as u32);
+        let named = x.files.s[index as usize] as u32;
+        return Team { lanes: rest, named, left_out: rest & !named };
     }
     let plane = &x.files.w[index as usize + warp].0;
-    let members = plane[rest.trailing_zeros().min(31) as usize];
-    let same = (0..LANES).fold(0, |same, l| same | u32::from(plane[l] == members) << l);
-    (rest & same, members)
+    let left_out = (0..LANES).fold(0, |outside, l| outside | (!plane[l] & 1 << l)) & rest;
+    if left_out != 0 {
+        let members = (0..LANES).filter(|l| rest & !left_out & 1 << l != 0);
+        return Team { lanes: rest, named: members.fold(0, |named, l| named | plane[l]), left_out };
+    }
+    let named = plane[rest.trailing_zeros().min(31) as usize];
+    let same = (0..LANES).fold(0, |same, l| same | u32::from(plane[l] == named) << l);
+    Team { lanes: rest & same, named, left_out }
 }
 
 /// Checks that the members of every team are here. `Some` is what the operation must return instead of going on:
@@ -32,27 +51,51 @@ fn team(x: &Exec<'_>, warp: usize, rest: u32, index: u32, in_plane: bool) -> (u3
 fn gather(x: &mut Exec<'_>, index: u32, in_plane: bool) -> Option<u32> {
     let mut complete = EMPTY;
     let mut waits = false;
+    let mut outside = None;
     for (warp, complete) in complete.iter_mut().enumerate().take(x.warps) {
         let mut rest = x.mask[warp];
         while rest != 0 {
-            let (lanes, named) = team(x, warp, rest, index, in_plane);
+            let Team { lanes, named, left_out } = team(x, warp, rest, index, in_plane);
             rest &= !lanes;
-            let members = named & x.threads.live[warp];
-            if lanes & !members != 0 {
-                let lane = (lanes & !members).trailing_zeros();
-                let why = format!(
-                    "lane {lane} executes a .sync operation whose member mask {named:#010x} leaves it out"
-                );
-                return Some(x.raise(warp, lane as usize, Trap::InvalidBarrier(why)));
+            if left_out != 0 {
+                outside = Some((warp, left_out.trailing_zeros() as usize));
             }
-            match members == lanes {
+            // Lanes that are all left out wait for nobody.
+            let members = if lanes == left_out { 0 } else { named & x.threads.live[warp] };
+            match members & !lanes == 0 {
                 true => *complete |= lanes,
                 false => waits = true,
             }
         }
     }
     x.taken = complete;
-    waits.then_some(event::CONVERGE)
+    match outside {
+        Some((warp, lane)) if x.grid.masks == Masks::Exact || !waits => {
+            left_out(x, (warp, lane), index, in_plane).or_else(|| waits.then_some(event::CONVERGE))
+        }
+        _ => waits.then_some(event::CONVERGE),
+    }
+}
+
+/// A lane executes an operation whose member mask leaves it out: a fault, or one more to be told of.
+#[cold]
+fn left_out(x: &mut Exec<'_>, (warp, lane): (usize, usize), index: u32, in_plane: bool) -> Option<u32> {
+    let mask = match in_plane {
+        true => x.files.w[index as usize + warp].0[lane],
+        false => x.files.s[index as usize] as u32,
+    };
+    match x.grid.masks {
+        Masks::Converged => {
+            x.note_mask(mask, lane);
+            None
+        }
+        Masks::Exact => {
+            let why = format!(
+                "lane {lane} executes a .sync operation whose member mask {mask:#010x} leaves it out"
+            );
+            Some(x.raise(warp, lane, Trap::InvalidBarrier(why)))
+        }
+    }
 }
 
 /// Runs the body for the lanes of every team of every warp; without a member mask (index [`NONE`]) a warp is one team.
@@ -63,7 +106,7 @@ macro_rules! for_teams {
             while rest != 0 {
                 let $mask = match $index {
                     NONE => rest,
-                    index => team($x, $warp, rest, index, $in_plane).0,
+                    index => team($x, $warp, rest, index, $in_plane).lanes,
                 };
                 rest &= !$mask;
                 $body
@@ -117,7 +160,9 @@ pub(crate) fn shfl(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
                 }
             };
             let source = if inside { source } else { lane };
-            result[lane as usize] = a[source as usize & 31];
+            // A lane that takes no part gives 0, as on an H200; the manual leaves it open.
+            let takes_part = mask >> (source & 31) & 1 != 0;
+            result[lane as usize] = if takes_part { a[source as usize & 31] } else { 0 };
             valid |= u32::from(inside) << lane;
             sources[lane as usize] = source & 31;
         }

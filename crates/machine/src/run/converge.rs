@@ -69,7 +69,7 @@ impl Pack {
                 }
             }
             let live = self.threads.live[warp];
-            for (_, lanes) in teams.into_iter().filter(|(members, lanes)| members & live == *lanes) {
+            for (_, lanes) in teams.into_iter().filter(|(members, lanes)| members & live & !lanes == 0) {
                 *complete |= lanes;
                 if let Some(observer) = grid.observer {
                     let at = waiting.iter().position(|waiting| waiting[warp] & lanes != 0).unwrap_or(0);
@@ -105,6 +105,7 @@ impl Pack {
         let mut x = Exec::new(std::mem::take(&mut frame.files), grid, &mut self.threads, common);
         let op = &grid.image.ops[pc as usize];
         let mut done = here;
+        x.at = pc;
         x.set_mask(here);
         // SAFETY: operations of an image were selected for this host (see `ops::select`).
         let mut outcome = unsafe { (op.execute)(&mut x, op, pc) };

@@ -6,6 +6,7 @@ use crate::exec::{Grid, LaneTrap, Threads};
 use crate::lanes::{EMPTY, LANES};
 use crate::looks::Looks;
 use crate::observe::Happening;
+use crate::ops::time::Clock;
 
 /// A resident CTA.
 pub(crate) struct Cta {
@@ -96,5 +97,6 @@ fn pack_threads(grid: &Grid<'_>, place: Place, first_warp: usize, warps: usize) 
         cluster_phase: EMPTY,
         local: vec![0; grid.local as usize * LANES * grid.image.warps],
         looks: Looks::default(),
+        clock: Clock::default(),
     }
 }

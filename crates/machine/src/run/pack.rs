@@ -673,6 +673,7 @@ fn interpret<W: Watch>(x: &mut Exec<'_>, ops: &[Op], pc: &mut u32, watch: &mut W
         if W::ACTIVE {
             watch.before(x, at);
         }
+        x.at = at;
         // SAFETY: operations of an image were selected for this host (see `ops::select`).
         let next = unsafe { (op.execute)(x, op, at) };
         if next >= event::FIRST {

@@ -1,4 +1,4 @@
-//! Groups that wait for something in memory: a phase of an mbarrier, or of the cluster barrier.
+//! Groups that wait for something in memory, a phase of an mbarrier or of the cluster barrier, or for time (`nanosleep`).
 //!
 //! Such a group stands at the operation that waits. The operation is executed again at each turn of the pack, and is
 //! done when it no longer says [`event::WAIT`]. A wait with a time limit (`mbarrier.try_wait`) ends in vain when it has
@@ -33,7 +33,8 @@ impl Pack {
         for index in 0..self.groups.len() {
             let Wait::Event { asked, awaited } = self.groups[index].wait else { continue };
             // What it waits for may be the work of lanes that wait for it to join them.
-            let expired = asked >= LIMIT && !self.release_join();
+            let sleeps = matches!(awaited, Awaited::Time { .. });
+            let expired = !sleeps && asked >= LIMIT && !self.release_join();
             let asked = if asked >= LIMIT { 0 } else { asked + 1 };
             self.groups[index].wait = Wait::Event { asked, awaited };
             self.follow(index, expired, 1, grid, common)?;
@@ -84,6 +85,7 @@ impl Pack {
             }
             let op = &image.ops[pc as usize];
             x.communicated = false;
+            x.at = pc;
             let issued = x.issued;
             // SAFETY: operations of an image were selected for this host (see `ops::select`).
             let next = unsafe { (op.execute)(&mut x, op, pc) };
@@ -122,7 +124,9 @@ impl Pack {
         if let Some(trap) = fault {
             return Err((trap, pc));
         }
-        let same = pc == group.pc && waits && before.is_none_or(|before| before == frame.files);
+        // Time comes by itself.
+        let comes = matches!(awaited, Some(Awaited::Time { .. }));
+        let same = pc == group.pc && waits && !comes && before.is_none_or(|before| before == frame.files);
         group.pc = pc;
         match (&mut group.wait, awaited) {
             (Wait::Event { awaited, .. }, Some(now)) if waits => *awaited = now,
@@ -138,7 +142,7 @@ impl Pack {
             let lane = match awaited {
                 Awaited::Mbarrier { lane, .. } if !for_the_cluster => Some(lane),
                 Awaited::Cluster { .. } if for_the_cluster => crate::exec::lanes_of(group.mask).next(),
-                Awaited::Mbarrier { .. } | Awaited::Cluster { .. } => return None,
+                Awaited::Mbarrier { .. } | Awaited::Cluster { .. } | Awaited::Time { .. } => return None,
             };
             let why = format!("{}, and no thread of the cluster can go on", describe(awaited));
             Some((LaneTrap { trap: Trap::InvalidBarrier(why), lane }, group.pc))
@@ -154,6 +158,7 @@ pub(super) fn describe(awaited: Awaited) -> String {
             let (arrivals, bytes) = (object.pending(), object.outstanding());
             format!("the mbarrier at {address:#x} waits for {arrivals} arrivals and {bytes} bytes")
         }
+        Awaited::Time { until } => format!("a thread sleeps until {until} ns after the launch"),
         Awaited::Cluster { threads } => format!("the cluster barrier waits for {threads} threads"),
     }
 }

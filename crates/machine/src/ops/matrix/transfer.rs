@@ -99,7 +99,8 @@ fn matrix_of(registers: &[u32; LANES], transposed: bool) -> [u16; ROWS * ROWS] {
     matrix
 }
 
-/// `stmatrix`: `c` matrices, from the planes of list `b`.
+/// `stmatrix`: `c` matrices, from the planes of list `b`. Where rows have one address, the last matrix wins, and in it the
+/// first row, as on an H200.
 pub(crate) fn store_rows(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
     if let Some(next) = assemble(x, 1) {
         return next;
@@ -111,7 +112,7 @@ pub(crate) fn store_rows(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
         for i in 0..(op.c & 0xff) as usize {
             let plane = x.grid.image.lists[op.b as usize + i];
             let matrix = matrix_of(&x.files.w[plane as usize + warp].0, op.c & TRANSPOSED != 0);
-            for (row, elements) in matrix.chunks_exact(ROWS).enumerate() {
+            for (row, elements) in matrix.chunks_exact(ROWS).enumerate().rev() {
                 let lane = i * ROWS + row;
                 match row_offset(x, op, warp, lane) {
                     Ok(offset) => {

@@ -1,0 +1,147 @@
+//! What a kernel does wrong without a GPU noticing: it goes on here too, and is told of when it has ended.
+//!
+//! Two things, each as an H200 does it. An access behind the end of an allocation, in a granule of 2 MiB that has memory of
+//! some allocation ([`crate::memory::Bounds::Granules`]): it reads and writes what is there. A `.sync` operation executed
+//! by a lane that its member mask leaves out: the lanes that execute it together take part ([`Masks::Converged`]).
+
+use crate::exec::Exec;
+use crate::fault::{Access, Place};
+use crate::memory::Cell;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Mutex, PoisonError};
+
+/// What is done with a lane that executes a `.sync` operation whose member mask leaves it out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Masks {
+    /// It takes part with the lanes that it executes the operation with, as on a GPU whose code is known to be converged.
+    #[default]
+    Converged,
+    /// It is a fault.
+    Exact,
+}
+
+/// What a kernel did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Accesses behind the end of memory.
+    Stray {
+        /// Bytes of an access.
+        bytes: u64,
+        /// Load, store or atomic.
+        access: Access,
+        /// Where the farthest one is, as "4 bytes past the end of the 1000-byte allocation at 0x...".
+        farthest: String,
+    },
+    /// Member masks that leave out lanes which execute the operation.
+    Mask {
+        /// The first of them.
+        mask: u32,
+        /// A lane that it leaves out.
+        lane: usize,
+    },
+}
+
+/// What a kernel did by one instruction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Misuse {
+    /// What it is.
+    pub kind: Kind,
+    /// How often.
+    pub times: u64,
+    /// The kernel that was launched.
+    pub kernel: String,
+    /// The PTX line.
+    pub ptx: Option<Place>,
+    /// The text of the PTX instruction.
+    pub instruction: Option<String>,
+    /// The source line, where `.loc` tells it.
+    pub source: Option<Place>,
+}
+
+impl fmt::Display for Misuse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.kind {
+            Kind::Stray { bytes, access, farthest } => write!(
+                f,
+                "a {access} of {bytes} bytes outside of every allocation goes unnoticed on a GPU: {farthest}"
+            )?,
+            Kind::Mask { mask, lane } => write!(
+                f,
+                "a .sync operation whose member mask {mask:#010x} leaves out lane {lane}, which executes it, goes unnoticed \
+                 on a GPU where the lanes have converged"
+            )?,
+        }
+        match self.times {
+            1 => write!(f, "; once")?,
+            times => write!(f, "; {times} times")?,
+        }
+        write!(f, "\n  kernel {}", self.kernel)?;
+        if let Some(ptx) = &self.ptx {
+            write!(f, "\n  at {ptx}")?;
+            if let Some(text) = &self.instruction {
+                write!(f, ": {text}")?;
+            }
+        }
+        if let Some(source) = &self.source {
+            write!(f, "\n  source {source}")?;
+        }
+        Ok(())
+    }
+}
+
+/// What the threads of a launch have done so far, by operation.
+#[derive(Debug, Default)]
+pub(crate) struct Misuses(Mutex<BTreeMap<u32, Seen>>);
+
+#[derive(Debug)]
+pub(crate) struct Seen {
+    pub(crate) kind: Kind,
+    pub(crate) times: u64,
+    /// How far behind the end of an allocation.
+    distance: u64,
+}
+
+impl Misuses {
+    /// Notes one more of a kind that stands for the farthest at its operation.
+    fn note(&self, pc: u32, distance: u64, kind: impl FnOnce() -> Kind) {
+        let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match seen.get_mut(&pc) {
+            Some(seen) => {
+                seen.times += 1;
+                if distance > seen.distance {
+                    (seen.kind, seen.distance) = (kind(), distance);
+                }
+            }
+            None => {
+                seen.insert(pc, Seen { kind: kind(), times: 1, distance });
+            }
+        }
+    }
+
+    /// All that was noted, by operation.
+    pub(crate) fn into_inner(self) -> BTreeMap<u32, Seen> {
+        self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Exec<'_> {
+    /// The cell of global memory at an address that no allocation has but that kernels reach all the same.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn stray<T: Cell>(&self, address: u64, access: Access) -> Option<&T::Atomic> {
+        let (cell, distance) = self.grid.memory.cell_in_granule::<T>(address)?;
+        self.grid.misuses.note(self.at, distance, || Kind::Stray {
+            bytes: T::BYTES,
+            access,
+            farthest: self.near_global(address).unwrap_or_default(),
+        });
+        Some(cell)
+    }
+
+    /// Notes that a lane executes a `.sync` operation whose member mask leaves it out.
+    #[cold]
+    pub(crate) fn note_mask(&self, mask: u32, lane: usize) {
+        self.grid.misuses.note(self.at, 0, || Kind::Mask { mask, lane });
+    }
+}
