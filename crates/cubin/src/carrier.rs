@@ -158,9 +158,7 @@ fn symbols(kind: u32, flags: u64, strings: u32) -> Section {
 /// What `.nv.compat` must say: whether the code is for one architecture alone, and which class of instructions it has.
 fn compatibility(purpose: &Purpose) -> Vec<u8> {
     let attribute = |code, value| Attribute { code, value: Value::Byte(value, 0) };
-    let attributes = [
-        attribute(table::ACCELERATOR_TARGET, purpose.specific.into()),
-        attribute(table::ISA_CLASS, 1),
-    ];
+    let attributes =
+        [attribute(table::ACCELERATOR_TARGET, purpose.specific.into()), attribute(table::ISA_CLASS, 1)];
     info::encode(&attributes).expect("bytes fit")
 }

@@ -4,10 +4,9 @@
 //! streams and events that it waits for, and with what the host knew when it submitted the operation. The host knows what
 //! it has waited for. A stream has a thread of its own, so its moment is that thread's while it runs an operation.
 
-use crate::launch::Work;
 use crate::lock;
-use machine::Fault;
 use machine::fault::Access;
+use machine::{Fault, Launch};
 use sanitizer::{Moment, Report, Sanitizer, Shape, Watch};
 use std::cell::RefCell;
 use std::sync::Mutex;
@@ -67,15 +66,14 @@ impl Checking {
     }
 
     /// A launch begins.
-    pub(crate) fn begin(&self, work: &Work) -> Watch<'_> {
-        let configuration = work.configuration();
+    pub(crate) fn begin(&self, launch: &Launch<'_>) -> Watch<'_> {
         let shape = Shape {
-            kernel: work.function().name(),
-            grid: configuration.grid,
-            block: configuration.block,
-            cluster: configuration.cluster.unwrap_or([1; 3]),
+            kernel: launch.kernel.name(),
+            grid: launch.grid,
+            block: launch.block,
+            cluster: launch.cluster.unwrap_or([1; 3]),
         };
-        let module = work.function().kernel().module().shared_module();
+        let module = launch.kernel.module().shared_module();
         self.sanitizer.begin_after(module, shape, &self.current())
     }
 

@@ -148,6 +148,17 @@ impl Copy {
         self.from.same_place(&other.from) && self.to.same_place(&other.to)
     }
 
+    /// Whether it needs memory of the program that devices do not reach.
+    pub(crate) fn needs_host(&self) -> bool {
+        let [width, ..] = self.request.extent;
+        let beyond = |memory: &Memory, end: &End| match memory {
+            Memory::Device(_) => false,
+            Memory::Host => !self.process.registered(end.address, width),
+            Memory::Staged(_) => true,
+        };
+        beyond(&self.from, &self.request.from) || beyond(&self.to, &self.request.to)
+    }
+
     /// Rows as offsets into both ends; one long row if there are no gaps.
     fn rows(&self) -> (u64, u64, u64) {
         let [width, height, depth] = self.request.extent;

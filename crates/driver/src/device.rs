@@ -5,6 +5,7 @@ use crate::check::Checking;
 use crate::context::Context;
 use crate::copy::HostMemory;
 use crate::error::{Error, Result};
+use crate::graph::exec::Exec;
 use crate::graph::memory::GraphMemory;
 use crate::ipc::Imports;
 use crate::lock;
@@ -18,7 +19,7 @@ use machine::memory::{Bounds, DeviceMemory};
 use machine::{DeviceOptions, Masks, Profile};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Display;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 /// Told of every kernel that stopped with a fault, of those that cannot be run at all, and of what they do that a GPU would
 /// not have noticed.
@@ -48,6 +49,8 @@ pub struct Settings {
     pub bounds: Bounds,
     /// What is done with lanes that execute a `.sync` operation whose member mask leaves them out.
     pub masks: Masks,
+    /// The attributes of devices, for kernels that ask, numbered as `cudaDeviceAttr` numbers them.
+    pub attribute: Option<fn(&Device, u32) -> Option<i32>>,
 }
 
 /// All devices, and what they share.
@@ -60,6 +63,8 @@ pub struct Driver {
 pub(crate) struct Process {
     pub(crate) host: Box<dyn HostMemory>,
     pub(crate) report: Box<Report>,
+    /// How many devices there are.
+    pub(crate) devices: usize,
     pub(crate) settings: Settings,
     /// The machines made so far, to find whose an address is.
     machines: Mutex<Vec<Arc<machine::Device>>>,
@@ -67,6 +72,8 @@ pub(crate) struct Process {
     common: OnceLock<Result<Arc<DeviceMemory>>>,
     /// The allocations of all contexts, and what the program has registered.
     pub(crate) allocations: Mutex<BTreeMap<u64, Allocation>>,
+    /// Graphs that kernels may launch, by the handles that kernels know them by.
+    pub(crate) launchable: Mutex<HashMap<u64, Weak<Exec>>>,
     /// The pools that allocations are from.
     pub(crate) pooled: Mutex<HashMap<u64, Arc<Pool>>>,
     pub(crate) captures: Captures,
@@ -124,10 +131,12 @@ impl Driver {
         let process = Arc::new(Process {
             host,
             report,
+            devices: profiles.len(),
             settings,
             machines: Mutex::default(),
             common: OnceLock::new(),
             allocations: Mutex::default(),
+            launchable: Mutex::default(),
             pooled: Mutex::default(),
             captures: Captures::default(),
             mappings: Mappings::default(),

@@ -1,7 +1,9 @@
 //! Launches, and how many blocks of a kernel fit on a device.
 
 use crate::context::{Context, Health};
+use crate::device_runtime::DeviceRuntime;
 use crate::error::{Error, Result};
+use crate::graph::environment::Member;
 use crate::limits::Limits;
 use crate::lock;
 use crate::module::Function;
@@ -81,6 +83,11 @@ impl Work {
         &self.params
     }
 
+    /// The limits of its context.
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
     fn launch(&self, params: Vec<u8>) -> Launch<'_> {
         Launch {
             kernel: self.function.kernel(),
@@ -93,7 +100,13 @@ impl Work {
         }
     }
 
-    pub(crate) fn run(&self, health: &Health, neighbours: Option<Neighbours<'_>>) {
+    /// Runs it, among its neighbours in a stream or as part of a graph.
+    pub(crate) fn run(
+        &self,
+        health: &Health,
+        neighbours: Option<Neighbours<'_>>,
+        graph: Option<&Member<'_>>,
+    ) {
         if !health.executes() {
             return;
         }
@@ -105,26 +118,18 @@ impl Work {
             Ok(workspace) => workspace,
             Err(error) => return health.note(Err(error)),
         };
-        let watch = health.checking().map(|checking| checking.begin(self));
         let options = LaunchOptions {
-            threads: if watch.is_some() { 1 } else { *HOST_THREADS },
-            observer: watch.as_ref().map(|watch| watch as &dyn machine::observe::Observer),
+            threads: if health.checking().is_some() { 1 } else { *HOST_THREADS },
             stack: self.limits.stack(),
             heap: self.limits.heap(),
             grid_workspace: workspace.as_ref().map_or(0, |workspace| workspace.address),
             neighbours,
             masks: health.masks(),
             time: Time::Host,
+            system: Some(&DeviceRuntime { work: self, health, graph }),
             ..LaunchOptions::default()
         };
         let result = self.machine.launch(&self.launch(self.params.clone()), &options);
-        if let (Some(checking), Some(watch)) = (health.checking(), watch) {
-            let fault = match &result {
-                Err(LaunchError::Fault(fault)) => Some(&**fault),
-                _ => None,
-            };
-            checking.end(watch, fault);
-        }
         match result {
             Ok(report) => health.warn(&report.misuses),
             Err(LaunchError::Fault(fault)) => health.fault(&fault),
@@ -169,6 +174,11 @@ impl Context {
         stream: &Arc<Stream>,
     ) -> Result<()> {
         let work = self.prepare_launch(function, configuration, params)?;
+        // An H200 takes a kernel that can launch graphs as part of a graph alone.
+        let launches_graphs = function.usage().is_some_and(|usage| usage.launches_graphs);
+        if launches_graphs && self.capture_of(stream)?.is_none() {
+            return Err(Error::NotSupported);
+        }
         let work = if stream.priority() == LEAST { work } else { work.with_priority(stream.priority()) };
         self.submit(stream, Operation::Launch(work))
     }
@@ -240,9 +250,18 @@ impl Context {
 
     /// How many blocks of a function reside on a multiprocessor.
     pub fn resident_blocks(&self, function: &Function, threads: u32, dynamic_shared: u32) -> u32 {
+        if threads > function.max_threads() {
+            0
+        } else {
+            self.fitting_blocks(function, threads, dynamic_shared)
+        }
+    }
+
+    /// The same, however many threads the function allows a block to have.
+    pub(crate) fn fitting_blocks(&self, function: &Function, threads: u32, dynamic_shared: u32) -> u32 {
         let profile = self.device().profile();
         let shared = function.static_shared().saturating_add(dynamic_shared);
-        if threads == 0 || threads > function.max_threads() || shared > profile.shared_per_cta_optin {
+        if threads == 0 || threads > Profile::MAX_THREADS || shared > profile.shared_per_cta_optin {
             return 0;
         }
         let by_registers = profile.ctas_by_registers(threads, function.registers());

@@ -35,6 +35,7 @@
 //! | [`library`] | code that does not belong to a context |
 //! | [`launch`] | launches, and how many blocks fit |
 //! | `staged` | launches that are put together call by call |
+//! | `device_runtime` | what kernels that launch kernels ask |
 //!
 //! **Work** that is submitted to a stream is an [`Operation`](stream::Operation). A worker thread for each stream runs
 //! its operations in order; what one stream must wait for in another is a [`Marker`](stream::Marker), a place in that
@@ -53,6 +54,7 @@ pub mod check;
 pub mod context;
 pub mod copy;
 pub mod device;
+mod device_runtime;
 pub mod error;
 pub mod event;
 pub mod graph;
@@ -84,11 +86,24 @@ pub use error::{Error, Result};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+/// How far identities are shifted in handles.
+const HANDLE_SHIFT: u32 = 4;
+
 /// What tells an object of the driver from all others of the process, living or gone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Id(pub u64);
 
 impl Id {
+    /// What programs and kernels know an object by. Its lowest bits are clear: small numbers mean default streams.
+    pub fn handle(self) -> u64 {
+        self.0 << HANDLE_SHIFT
+    }
+
+    /// The identity with this handle, if there can be one.
+    pub fn of_handle(handle: u64) -> Option<Self> {
+        (handle.trailing_zeros() >= HANDLE_SHIFT).then_some(Self(handle >> HANDLE_SHIFT))
+    }
+
     /// An identity that nothing has.
     pub fn next() -> Self {
         static LAST: AtomicU64 = AtomicU64::new(0);

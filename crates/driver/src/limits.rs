@@ -15,9 +15,9 @@ pub enum Limit {
     Printf,
     /// Bytes that a kernel's threads may take by `malloc`.
     Heap,
-    /// Levels of kernels that wait for kernels which they have launched; nothing launches them here.
+    /// Levels of kernels that wait for kernels which they have launched; none can wait here.
     SyncDepth,
-    /// Such launches at a time.
+    /// Launches by kernels that may be waiting at a time.
     PendingLaunches,
     /// Bytes that the L2 cache, which is not modelled, reads at a time.
     L2Granularity,
@@ -44,6 +44,11 @@ impl Limit {
 }
 
 impl Limits {
+    /// A limit, as the program has set it, or the usual one.
+    pub(crate) fn get(&self, limit: Limit) -> u64 {
+        lock(&self.0)[limit as usize].unwrap_or(limit.default())
+    }
+
     pub(crate) fn stack(&self) -> Option<u32> {
         lock(&self.0)[Limit::Stack as usize].and_then(|bytes| u32::try_from(bytes).ok())
     }
@@ -56,7 +61,7 @@ impl Limits {
 impl Context {
     /// A limit.
     pub fn limit(&self, limit: Limit) -> u64 {
-        lock(&self.limits().0)[limit as usize].unwrap_or(limit.default())
+        self.limits().get(limit)
     }
 
     /// Sets a limit, for launches from now on.

@@ -2,13 +2,26 @@
 
 use crate::error::Error;
 use crate::module::{Image, LoadFailure, log};
+use cubin::elf::Elf;
+use cubin::fatbin::{self, Kind};
+use cubin::read::Program;
 use link::{Input, Problem};
 use machine::Profile;
 use ptx::source::Source;
 use std::fmt::Write;
 
-/// Functions of NVIDIA's device runtime that programs name without having them.
+/// Functions of NVIDIA's device runtime that programs name without having them; others are the machine's own.
 const DEVICE_RUNTIME: &str = include_str!("device_runtime.ptx");
+
+/// Whether it is a part of NVIDIA's `libcudadevrt`, in place of which the machine and [`DEVICE_RUNTIME`] stand: its code
+/// defines functions that the machine provides.
+fn is_device_runtime(image: &Image) -> bool {
+    let Image::Fatbin(bytes) = image else { return false };
+    let entries = fatbin::entries(bytes).unwrap_or_default();
+    let Some(code) = entries.iter().find(|entry| entry.kind == Kind::Elf) else { return false };
+    let elf = code.bytes().ok().and_then(|bytes| Elf::parse(&bytes).ok());
+    elf.is_some_and(|elf| Program::new(&elf).functions().iter().any(|f| machine::provides(&f.name)))
+}
 
 /// Images on their way to be one.
 #[derive(Debug, Default)]
@@ -23,6 +36,9 @@ impl Link {
     /// # Errors
     /// If it holds no PTX for the device, or PTX that is wrong.
     pub fn add(&mut self, image: &Image, name: &str, profile: &Profile) -> Result<(), LoadFailure> {
+        if is_device_runtime(image) {
+            return Ok(());
+        }
         let name = if name.is_empty() { format!("input {}", self.inputs.len() + 1) } else { name.to_owned() };
         let source = Source::new(name, image.text(profile)?);
         let input =
@@ -42,6 +58,9 @@ impl Link {
             for fatbin in member.fatbins {
                 let image = Image::Fatbin(fatbin.to_vec());
                 let called = format!("{name}({})", member.name);
+                if is_device_runtime(&image) {
+                    continue;
+                }
                 if let Err(failure) = image.text(profile) {
                     // Writing to a string cannot fail.
                     let _ = writeln!(self.remarks, "{called} is left out: {}", failure.log);

@@ -127,7 +127,7 @@ impl Operation {
             Self::Graph(launch) => launch.run(health),
             _ if failed => {}
             Self::Call(call) => (call.call)(),
-            Self::Launch(work) => work.run(health, neighbours),
+            Self::Launch(work) => work.run(health, neighbours, None),
             Self::Copy(copy) => health.note(copy.run()),
             Self::Fill(fill) => health.note(fill.run()),
             Self::Values(values) => values.run(health),

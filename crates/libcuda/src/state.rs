@@ -90,7 +90,14 @@ pub(crate) fn initialise() -> Result<()> {
     let masks = if strict || checks.sync { Masks::Exact } else { Masks::Converged };
     DRIVER.get_or_init(|| {
         watch_forks();
-        let settings = Settings { execution, memory_limit, checking, bounds, masks };
+        let settings = Settings {
+            execution,
+            memory_limit,
+            checking,
+            bounds,
+            masks,
+            attribute: Some(crate::api::device::attribute_for_kernels),
+        };
         Driver::with_settings(
             profiles,
             Box::new(ProcessMemory),
@@ -168,9 +175,6 @@ pub(crate) struct Table<T, H> {
     handle: std::marker::PhantomData<fn(H)>,
 }
 
-/// Handles keep their lowest bits clear: small numbers mean default streams.
-const SHIFT: u32 = 4;
-
 impl<T, H> Table<T, H> {
     const fn new(missing: Error) -> Self {
         Self { objects: LazyLock::new(RwLock::default), missing, handle: std::marker::PhantomData }
@@ -178,7 +182,7 @@ impl<T, H> Table<T, H> {
 
     /// The handle that stands for an object.
     pub(crate) fn handle(id: Id) -> *mut H {
-        std::ptr::without_provenance_mut((id.0 << SHIFT) as usize)
+        std::ptr::without_provenance_mut(id.handle() as usize)
     }
 
     pub(crate) fn insert(&self, id: Id, object: Arc<T>) -> *mut H {
@@ -187,11 +191,8 @@ impl<T, H> Table<T, H> {
     }
 
     pub(crate) fn find(&self, handle: *mut H) -> Option<Arc<T>> {
-        let key = handle.addr() as u64;
-        if key & ((1 << SHIFT) - 1) != 0 {
-            return None;
-        }
-        self.objects.read().unwrap_or_else(PoisonError::into_inner).get(&(key >> SHIFT)).cloned()
+        let id = Id::of_handle(handle.addr() as u64)?;
+        self.objects.read().unwrap_or_else(PoisonError::into_inner).get(&id.0).cloned()
     }
 
     pub(crate) fn get(&self, handle: *mut H) -> Result<Arc<T>> {
@@ -201,7 +202,8 @@ impl<T, H> Table<T, H> {
 
     pub(crate) fn remove(&self, handle: *mut H) -> Result<Arc<T>> {
         let object = self.get(handle)?;
-        self.objects.write().unwrap_or_else(PoisonError::into_inner).remove(&(handle.addr() as u64 >> SHIFT));
+        let id = Id::of_handle(handle.addr() as u64).unwrap_or_default();
+        self.objects.write().unwrap_or_else(PoisonError::into_inner).remove(&id.0);
         Ok(object)
     }
 

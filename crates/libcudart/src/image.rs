@@ -139,7 +139,7 @@ unsafe fn linked(files: &[*const c_void]) -> std::result::Result<CUlibrary, Fail
 unsafe fn join(state: CUlinkState, files: &[*const c_void]) -> Result<*const c_void> {
     let (mut code, mut size) = (null_mut(), 0);
     let kind = sys::CU_JIT_INPUT_FATBINARY;
-    let mut added = Err(Error::NO_KERNEL_IMAGE);
+    let mut without_code: Option<Error> = None;
     // SAFETY: by contract; a fat binary says how long it is.
     unsafe {
         for &file in files {
@@ -148,14 +148,13 @@ unsafe fn join(state: CUlinkState, files: &[*const c_void]) -> Result<*const c_v
             let bytes = usize::from(header) + entries as usize;
             let data = file.cast_mut();
             match cu::cuLinkAddData_v2(state, kind, data, bytes, null(), 0, null_mut(), null_mut()) {
-                // A part of NVIDIA's device runtime is always there, whether it is used or not, without PTX. If it is used,
-                // the linker misses it by name.
-                Err(error) if error.0 == Error::NO_KERNEL_IMAGE.0 => {}
-                result => added = Ok(result?),
+                // A file that is not needed may have none; if it is needed, the linker misses it by name.
+                Err(error) if error.0 == Error::NO_KERNEL_IMAGE.0 => without_code = Some(error.into()),
+                result => result?,
             }
         }
-        added?;
-        cu::cuLinkComplete(state, &raw mut code, &raw mut size)?;
+        let linked = cu::cuLinkComplete(state, &raw mut code, &raw mut size);
+        linked.map_err(|error| without_code.unwrap_or_else(|| error.into()))?;
     }
     Ok(code.cast_const())
 }

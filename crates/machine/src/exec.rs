@@ -9,6 +9,7 @@ use crate::misuse::{Masks, Misuses};
 use crate::output::Output;
 use crate::program::Image;
 use crate::texture::table::{Handle, Object};
+use ptx::module::FuncId;
 use ptx::types::ScalarType;
 use std::collections::HashMap;
 
@@ -63,6 +64,10 @@ pub(crate) struct Grid<'a> {
     pub(crate) misuses: &'a Misuses,
     /// Who is told what orders threads.
     pub(crate) observer: Option<&'a dyn crate::observe::Observer>,
+    /// Of whom device code asks what the machine does not know.
+    pub(crate) system: Option<&'a dyn crate::system::System>,
+    /// Its place among the grids that launch one another, if it can launch any.
+    pub(crate) member: Option<crate::run::family::Member<'a>>,
 }
 
 impl Grid<'_> {
@@ -95,6 +100,8 @@ pub(crate) struct Threads {
     pub(crate) cluster_phase: Mask,
     /// Local memory: thread-major.
     pub(crate) local: Vec<u8>,
+    /// What the device runtime last refused them, by warp of the pack and lane.
+    pub(crate) last_errors: HashMap<(usize, usize), u32>,
     /// What they have seen of memory that others change.
     pub(crate) looks: crate::looks::Looks,
     /// Their clock.
@@ -197,6 +204,12 @@ pub(crate) fn resolve(address: u64) -> Resolved {
 /// The function that a code address names.
 pub(crate) fn code_address(function: u32) -> u64 {
     CODE_WINDOW + u64::from(function) * 16
+}
+
+/// The function at a code address.
+pub(crate) fn function_at(address: u64) -> Option<FuncId> {
+    let offset = address.checked_sub(CODE_WINDOW).filter(|offset| offset.is_multiple_of(16))?;
+    u32::try_from(offset / 16).ok().map(FuncId)
 }
 
 impl<'a> Exec<'a> {

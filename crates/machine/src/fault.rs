@@ -205,6 +205,23 @@ pub struct Fault {
     pub scheduler: String,
 }
 
+impl Fault {
+    /// What something other than a thread of a kernel has run into.
+    pub(crate) fn of_system(trap: Trap, what: &str) -> Self {
+        Self {
+            trap,
+            kernel: what.to_owned(),
+            function: None,
+            ptx: None,
+            instruction: None,
+            source: None,
+            block: None,
+            thread: None,
+            scheduler: String::new(),
+        }
+    }
+}
+
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.trap)?;

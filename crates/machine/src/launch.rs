@@ -6,7 +6,7 @@ use crate::exec::{Grid, code_address};
 use crate::fault::{Fault, Place, Trap};
 use crate::lanes::simd::Level;
 use crate::lanes::{LANES, MAX_WARPS};
-use crate::memory::{Bounds, DeviceMemory, MemoryError, Reach, host_memory};
+use crate::memory::{Bounds, DeviceMemory, MemoryError, Reach, View, host_memory};
 use crate::misuse::{Masks, Misuse, Misuses, Seen};
 use crate::observe::Observer;
 use crate::ops::matrix::WARPGROUP;
@@ -14,10 +14,12 @@ use crate::ops::time::Time;
 use crate::output::Output;
 use crate::profile::Profile;
 use crate::program::Image;
+use crate::run::family::{self, Member};
 use crate::run::grid::{self, Plan, Stop};
 use crate::schedule::SchedulerKind;
+use crate::system::System;
 use crate::texture::object::SamplerDescriptor;
-use crate::texture::table::{Handle, Table, TextureError};
+use crate::texture::table::{Handle, Object, Table, TextureError};
 use ir::LaneOrder;
 use ptx::module::{Checked, FuncId, FunctionKind, Module, Param, Symbol, VarId};
 use ptx::types::{Arch, ArchVariant, ScalarType, StateSpace, TypeKind};
@@ -370,7 +372,7 @@ impl<'a> Kernel<'a> {
         let image = self.module.image(self.function, 1, LaneOrder::ConsecutiveX)?;
         let sizes = image.code(self.function).sizes;
         let registers = sizes.w + 2 * sizes.d + sizes.h.div_ceil(2);
-        Ok(Usage { registers, local: image.local_bytes(0) })
+        Ok(Usage { registers, local: image.local_bytes(0), launches_graphs: image.launches_graphs() })
     }
 
     /// Bytes of shared memory that its variables take.
@@ -386,6 +388,8 @@ pub struct Usage {
     pub registers: u32,
     /// Bytes of local memory, without a stack for what the code does not tell.
     pub local: u32,
+    /// Whether it can launch graphs.
+    pub launches_graphs: bool,
 }
 
 /// How an entry's parameters lie in its buffer: each aligned as declared, in order.
@@ -455,6 +459,8 @@ pub struct LaunchOptions<'a> {
     pub progress: Option<&'a (dyn Fn(u64) + Sync)>,
     /// The grids before and behind it, if they may overlap with it.
     pub neighbours: Option<Neighbours<'a>>,
+    /// Of whom device code asks what the machine does not know. It then decides who watches, too.
+    pub system: Option<&'a dyn System>,
 }
 
 impl std::fmt::Debug for LaunchOptions<'_> {
@@ -525,83 +531,53 @@ impl Device {
         module.image(launch.kernel.function, warps, LaneOrder::of_block(launch.block))
     }
 
-    /// Runs a kernel to its end.
+    /// Checks a launch and finds what it runs.
+    pub(crate) fn prepare(
+        &self,
+        launch: &Launch<'_>,
+        options: &LaunchOptions<'_>,
+    ) -> Result<Prepared, LaunchError> {
+        check_extents(launch)?;
+        let shape = self.shape(launch)?;
+        let image = Self::image(launch)?;
+        let local = image.local_bytes(options.stack.unwrap_or(STACK));
+        self.check_resources(launch, image.static_shared, local)?;
+        Ok(Prepared { shape, image, local })
+    }
+
+    /// Runs a kernel, and what it launches, to the end.
     pub fn launch(
         &self,
         launch: &Launch<'_>,
         options: &LaunchOptions<'_>,
     ) -> Result<LaunchReport, LaunchError> {
-        check_extents(launch)?;
-        let shape = self.shape(launch)?;
-        let threads_per_cta: u32 = launch.block.iter().product();
-        let image = Self::image(launch)?;
-        let static_shared = image.static_shared;
-        let local = image.local_bytes(options.stack.unwrap_or(STACK));
-        self.check_resources(launch, static_shared, local)?;
+        let prepared = self.prepare(launch, options)?;
         let heap = options.heap.map_or(HEAP, |bytes| i64::try_from(bytes).unwrap_or(i64::MAX));
-        let heap = AtomicI64::new(heap);
         let objects = self.objects.snapshot();
-        let misuses = Misuses::default();
         let _running = self.memory.kernel_guard();
         let beyond = self.reach.snapshot();
         let _running_beyond = beyond.guards();
-        let started = std::time::Instant::now();
-        let grid = Grid {
-            memory: beyond.view(&self.memory),
-            image: &image,
-            params: &launch.params,
-            grid: shape.grid,
-            block: launch.block,
-            cluster: shape.cluster.unwrap_or([1; 3]),
-            explicit_cluster: shape.cluster.is_some(),
-            shared_start: self.profile.shared_start(),
-            reserved_shared: self.profile.reserved_shared(),
-            static_shared,
-            dynamic_shared: launch.dynamic_shared,
-            shared_end: self.bounds.shared(static_shared + launch.dynamic_shared),
-            local,
-            multiprocessors: self.profile.multiprocessors,
-            warp_slots: self.profile.threads_per_multiprocessor / LANES as u32,
-            grid_id: self.launches.fetch_add(1, Ordering::Relaxed) + 1,
-            workspace: options.grid_workspace,
-            started,
-            time: options.time,
-            clock_khz: self.profile.clock_khz,
-            output: &self.output,
-            objects: &objects,
-            opaque: &launch.kernel.module.opaque,
-            constants: &launch.kernel.module.constants,
-            dependents: Dependents::new(options.neighbours, shape.grid),
-            heap: &heap,
-            masks: options.masks,
-            misuses: &misuses,
-            observer: options.observer,
-        };
-        let shared = static_shared + launch.dynamic_shared;
-        let per_multiprocessor = self.profile.resident_ctas(threads_per_cta, shared).max(1);
         let threads = match options.threads {
             0 => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
             n => n,
         };
-        let plan = Plan {
+        let session = Session {
+            device: self,
+            memory: beyond.view(&self.memory),
+            objects: &objects,
+            heap: AtomicI64::new(heap),
             threads,
-            resident: (self.profile.multiprocessors * per_multiprocessor) as usize,
-            scheduler: options.scheduler,
-            budget: options.budget,
-            observer: options.observer,
-            cancel: options.cancel,
-            progress: options.progress,
+            started: std::time::Instant::now(),
+            misuses: Mutex::default(),
+            options,
         };
-        grid.tell_begin();
-        let outcome = grid::run(&grid, &plan);
-        let elapsed = started.elapsed();
-        match outcome {
-            Ok(warp_instructions) => {
-                let misuses = described(misuses, launch, &image);
-                Ok(LaunchReport { warp_instructions, elapsed, threads, misuses })
-            }
-            Err(stop) => Err(LaunchError::Fault(Box::new(describe(*stop, launch, &image, options)))),
-        }
+        let warp_instructions = match prepared.image.launches_grids() {
+            true => family::run(&session, launch, &prepared)?,
+            false => session.run(launch, &prepared, None, 0)?,
+        };
+        let elapsed = session.started.elapsed();
+        let misuses = session.misuses.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        Ok(LaunchReport { warp_instructions, elapsed, threads, misuses })
     }
 
     /// The extents of grid and clusters, as kernel and launch say them together.
@@ -711,7 +687,135 @@ impl Device {
     }
 }
 
+/// A launch that has been checked: what it runs, and how it is divided.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    shape: Shape,
+    image: Arc<Image>,
+    /// Bytes of local memory of a thread.
+    local: u32,
+}
+
+/// What is the same for a grid that the host has launched and all that it leads to.
+pub(crate) struct Session<'a> {
+    pub(crate) device: &'a Device,
+    pub(crate) memory: View<'a>,
+    objects: &'a HashMap<Handle, Object>,
+    /// Bytes of the heap that device-side `malloc` may still take.
+    heap: AtomicI64,
+    /// Host threads.
+    pub(crate) threads: usize,
+    started: std::time::Instant,
+    /// What the grids have done wrong.
+    misuses: Mutex<Vec<Misuse>>,
+    pub(crate) options: &'a LaunchOptions<'a>,
+}
+
+impl Session<'_> {
+    /// Runs a grid alone, after others have issued so many warp instructions; those that it issues itself.
+    pub(crate) fn run(
+        &self,
+        launch: &Launch<'_>,
+        prepared: &Prepared,
+        member: Option<Member<'_>>,
+        issued: u64,
+    ) -> Result<u64, LaunchError> {
+        let Some(system) = self.options.system else {
+            // Who watches the kernel of the host's knows no other.
+            let observer = self.options.observer.filter(|_| member.is_none_or(|member| member.is_first()));
+            return self.run_watched(launch, prepared, member, issued, observer);
+        };
+        let mut result = Ok(0);
+        system.watch(launch, &mut |observer| {
+            result = self.run_watched(launch, prepared, member, issued, observer);
+            match &result {
+                Err(LaunchError::Fault(fault)) => Some((**fault).clone()),
+                _ => None,
+            }
+        });
+        result
+    }
+
+    fn run_watched(
+        &self,
+        launch: &Launch<'_>,
+        prepared: &Prepared,
+        member: Option<Member<'_>>,
+        issued: u64,
+        observer: Option<&dyn Observer>,
+    ) -> Result<u64, LaunchError> {
+        let (device, options, Prepared { shape, image, local }) = (self.device, self.options, prepared);
+        let first = member.is_none_or(|member| member.is_first());
+        let static_shared = image.static_shared;
+        let shared = static_shared + launch.dynamic_shared;
+        let misuses = Misuses::default();
+        let grid = Grid {
+            memory: self.memory,
+            image,
+            params: &launch.params,
+            grid: shape.grid,
+            block: launch.block,
+            cluster: shape.cluster.unwrap_or([1; 3]),
+            explicit_cluster: shape.cluster.is_some(),
+            shared_start: device.profile.shared_start(),
+            reserved_shared: device.profile.reserved_shared(),
+            static_shared,
+            dynamic_shared: launch.dynamic_shared,
+            shared_end: device.bounds.shared(shared),
+            local: *local,
+            multiprocessors: device.profile.multiprocessors,
+            warp_slots: device.profile.threads_per_multiprocessor / LANES as u32,
+            grid_id: device.launches.fetch_add(1, Ordering::Relaxed) + 1,
+            workspace: if first { options.grid_workspace } else { 0 },
+            started: self.started,
+            time: options.time,
+            clock_khz: device.profile.clock_khz,
+            output: &device.output,
+            objects: self.objects,
+            opaque: &launch.kernel.module.opaque,
+            constants: &launch.kernel.module.constants,
+            dependents: Dependents::new(options.neighbours.filter(|_| first), shape.grid),
+            heap: &self.heap,
+            masks: options.masks,
+            misuses: &misuses,
+            observer,
+            system: options.system,
+            member,
+        };
+        let threads_per_cta: u32 = launch.block.iter().product();
+        let per_multiprocessor = device.profile.resident_ctas(threads_per_cta, shared).max(1);
+        let plan = Plan {
+            threads: self.threads,
+            resident: (device.profile.multiprocessors * per_multiprocessor) as usize,
+            scheduler: options.scheduler,
+            budget: options.budget.map(|budget| budget.saturating_sub(issued)),
+            observer,
+            cancel: options.cancel,
+            stopped: member.map(|member| member.family.stopped()),
+            progress: options.progress.filter(|_| first),
+        };
+        grid.tell_begin();
+        let issued = grid::run(&grid, &plan)
+            .map_err(|stop| LaunchError::Fault(Box::new(describe(*stop, launch, image, options))))?;
+        self.note(described(misuses, launch, image));
+        Ok(issued)
+    }
+
+    /// Adds what a grid has done wrong to what others of the same kernel have.
+    fn note(&self, found: Vec<Misuse>) {
+        let mut all = self.misuses.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        for misuse in found {
+            let same = |known: &&mut Misuse| known.kernel == misuse.kernel && known.ptx == misuse.ptx;
+            match all.iter_mut().find(same) {
+                Some(known) => known.times += misuse.times,
+                None => all.push(misuse),
+            }
+        }
+    }
+}
+
 /// How a launch is divided.
+#[derive(Debug)]
 struct Shape {
     grid: [u32; 3],
     /// `None` if nobody asked for clusters.

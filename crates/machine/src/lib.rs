@@ -17,7 +17,9 @@
 //! | `looks` | threads that spin |
 //! | `common` | what the CTAs of a cluster share |
 //! | `dependents` | grids that begin before the one before them has ended |
-//! | `run` | groups of lanes, packs, CTAs, clusters, grids |
+//! | `run` | groups of lanes, packs, CTAs, clusters, grids, and grids that launch grids |
+//! | [`order`] | what comes after what of all that is launched on the device |
+//! | [`system`] | what device code asks the driver, if there is one |
 //! | [`schedule`] | who runs next |
 //! | [`observe`] | who watches |
 //! | [`tensormap`] | tensor maps, and which bytes tensor copies move |
@@ -42,12 +44,14 @@ pub mod memory;
 pub mod misuse;
 pub mod observe;
 mod ops;
+pub mod order;
 pub mod output;
 pub mod profile;
 mod program;
 mod run;
 pub mod schedule;
 pub mod stats;
+pub mod system;
 pub mod tensormap;
 pub mod texture;
 pub mod trace;
@@ -64,3 +68,4 @@ pub use ops::time::Time;
 pub use profile::Profile;
 pub use program::provides;
 pub use schedule::SchedulerKind;
+pub use system::System;

@@ -15,6 +15,7 @@ use crate::ops::matrix::transfer::Stored;
 use crate::ops::multimem::Multimem;
 use crate::ops::tensor::TensorCopy;
 use crate::ops::tensor_map::Replacement;
+use crate::run::builtin::RuntimeCall;
 use crate::texture::lookup::{Geometry, Lookup};
 use crate::texture::query::Query;
 use crate::texture::surface::Beyond;
@@ -118,6 +119,17 @@ impl Image {
             .expect("an image holds every function that its kernel can reach")
     }
 
+    /// Whether it asks the device runtime for anything, such as to launch a grid.
+    pub(crate) fn launches_grids(&self) -> bool {
+        self.calls.iter().any(|call| matches!(call.callee, Callee::Builtin(Builtin::Runtime(_))))
+    }
+
+    /// Whether it can launch graphs.
+    pub(crate) fn launches_graphs(&self) -> bool {
+        let launch = Callee::Builtin(Builtin::Runtime(RuntimeCall::GraphLaunch));
+        self.calls.iter().any(|call| call.callee == launch)
+    }
+
     /// The function at a code address.
     pub(crate) fn function_at(&self, address: u64) -> Option<FuncId> {
         let index = address.checked_sub(CODE_WINDOW)? / 16;
@@ -200,6 +212,8 @@ pub(crate) enum Builtin {
     AssertFail,
     /// Sets what conditional nodes of a graph decide by: a word at the address that the handle is.
     SetCondition,
+    /// A function of the device runtime.
+    Runtime(RuntimeCall),
 }
 
 /// Whether device code can call a function of this name without defining it.
@@ -216,7 +230,7 @@ impl Builtin {
             "free" => Self::Free,
             "__assertfail" => Self::AssertFail,
             "cudaGraphSetConditional" => Self::SetCondition,
-            _ => return None,
+            _ => return RuntimeCall::from_name(name).map(Self::Runtime),
         })
     }
 }

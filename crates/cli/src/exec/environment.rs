@@ -71,8 +71,7 @@ fn continued(name: &str, first: OsString, separator: &str) -> OsString {
 fn flags(name: &str, wanted: &[(&str, OsString)]) -> OsString {
     let mut all = env::var_os(name).unwrap_or_default();
     let before = all.to_string_lossy().into_owned();
-    let decided =
-        |flag: &str| before.split_whitespace().any(|word| word.split('=').next() == Some(flag));
+    let decided = |flag: &str| before.split_whitespace().any(|word| word.split('=').next() == Some(flag));
     for (flag, value) in wanted.iter().filter(|(flag, _)| !decided(flag)) {
         if !all.is_empty() {
             all.push(" ");

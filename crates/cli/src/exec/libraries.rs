@@ -29,11 +29,7 @@ pub(crate) const LIBRARIES: [Library; 7] = [
     Library { role: "NVML", names: &["libnvidia-ml.so.1", "libnvidia-ml.so"], built: "libnvml.so" },
     Library { role: "CUPTI", names: &["libcupti.so.13", "libcupti.so"], built: "libcupti.so.13" },
     Library { role: "CUPTI of CUDA 12", names: &["libcupti.so.12"], built: "libcupti.so.12" },
-    Library {
-        role: "what redirects programs to these libraries",
-        names: &[REDIRECT],
-        built: REDIRECT,
-    },
+    Library { role: "what redirects programs to these libraries", names: &[REDIRECT], built: REDIRECT },
 ];
 
 /// The auditor of the dynamic linker. It redirects to the folder that it lies in.

@@ -6,7 +6,7 @@
 //! change a copy.
 
 use super::memory::GraphAllocation;
-use super::{Condition, Graph, Node, Task, TaskKind};
+use super::{Condition, Graph, Node, Task};
 use crate::error::{Error, Result};
 use crate::event::{Event, Record};
 use crate::graph::run::GraphLaunch;
@@ -19,8 +19,7 @@ use std::sync::{Arc, Mutex};
 pub const AUTO_FREE: u64 = 1;
 /// The graph is prepared when it is instantiated: it always is.
 pub const UPLOAD: u64 = 2;
-/// The graph may be launched by kernels too: it has only what they may launch. No kernel does, since the function that
-/// launches graphs is not there for them to call.
+/// The graph may be launched by kernels too: it has only what they may launch.
 pub const DEVICE_LAUNCH: u64 = 4;
 /// Kernels have the priorities of their nodes rather than the stream's.
 pub const NODE_PRIORITY: u64 = 8;
@@ -114,6 +113,11 @@ impl Plan {
             return Err(Refusal { error: Error::InvalidValue, reason, node: None });
         }
         let nodes = graph.nodes();
+        let unfit = nodes.iter().find(|node| graph.body && !node.task().kind().may_be_conditional());
+        if let Some(node) = unfit {
+            let reason = RefusalReason::NodeOperation;
+            return Err(Refusal { error: Error::InvalidValue, reason, node: Some(Arc::clone(node)) });
+        }
         // The first and the last step of each node.
         let mut ends = HashMap::new();
         for node in &nodes {
@@ -200,6 +204,10 @@ struct State {
     plan: Arc<Plan>,
     /// Behind the last launch.
     last: Option<Marker>,
+    /// How often it runs, or waits because a kernel has launched it.
+    running: usize,
+    /// Whether it was uploaded, or launched by the host, as it must be before a kernel launches it.
+    uploaded: bool,
 }
 
 /// A node that records an event, the event, and its new record.
@@ -212,12 +220,25 @@ impl std::fmt::Debug for Exec {
 }
 
 impl Graph {
+    /// The context of its kernels.
+    fn context(&self) -> Option<Arc<Context>> {
+        let of = |node: &Arc<Node>| match node.task() {
+            Task::Kernel(work) => work.function().module().context().ok(),
+            task => task.graphs().iter().find_map(|graph| graph.context()),
+        };
+        self.nodes().iter().find_map(of)
+    }
+
     /// A node that a graph for launches by kernels may not have.
     fn unfit_for_devices(&self) -> Option<Arc<Node>> {
-        let fit = |kind| matches!(kind, TaskKind::Kernel | TaskKind::Copy | TaskKind::Fill | TaskKind::Child);
+        let fit = |task| match task {
+            Task::Kernel(_) | Task::Fill(_) | Task::Child(_) => true,
+            Task::Copy(copy) => !copy.needs_host(),
+            _ => false,
+        };
         let graphs =
             [self.nodes()].into_iter().chain(self.inner_graphs().into_iter().map(|graph| graph.nodes()));
-        graphs.flatten().find(|node| !fit(node.task().kind()))
+        graphs.flatten().find(|node| !fit(node.task()))
     }
 
     /// Makes it launchable. Of a graph that allocates memory there can be one instance at a time.
@@ -227,10 +248,11 @@ impl Graph {
             return Err(Error::InvalidValue.into());
         }
         if flags & DEVICE_LAUNCH != 0
-            && let Some(node) = self.unfit_for_devices()
+            && let node = self.unfit_for_devices()
+            && (node.is_some() || self.nodes().is_empty())
         {
             let reason = RefusalReason::NodeOperation;
-            return Err(Refusal { error: Error::NotSupported, reason, node: Some(node) });
+            return Err(Refusal { error: Error::InvalidValue, reason, node });
         }
         let mut before = lock(&self.contents).exec.clone();
         if self.has_memory() && before.upgrade().is_some() {
@@ -239,10 +261,11 @@ impl Graph {
         let plan = Arc::new(Plan::new(self)?);
         let (allocated, freed) = self.memory();
         let source = self.copied(0, false);
-        let state = Mutex::new(State { plan, last: None });
+        let state = Mutex::new(State { plan, last: None, running: 0, uploaded: flags & UPLOAD != 0 });
         let exec = Arc::new(Exec { id: Id::next(), flags, source, allocated, freed, state });
         before = Arc::downgrade(&exec);
         lock(&self.contents).exec = before;
+        self.context().iter().for_each(|context| drop(context.launchable(&exec)));
         Ok(exec)
     }
 }
@@ -261,6 +284,34 @@ impl Exec {
     /// The graph as it is run.
     pub(super) fn source(&self) -> &Arc<Graph> {
         &self.source
+    }
+
+    /// A launch of a plan of it, with nothing to wait for.
+    fn launch_of(&self, plan: Arc<Plan>, exec: Option<Arc<Self>>) -> GraphLaunch {
+        let (waits, records) = (HashMap::new(), HashMap::new());
+        GraphLaunch { plan, source: Arc::clone(&self.source), waits, records, previous: None, exec }
+    }
+
+    /// A launch by a kernel: of what neither runs nor waits, but for the kernel's own graph behind itself.
+    pub(super) fn launch_by_kernel(self: &Arc<Self>, behind_itself: bool) -> Option<GraphLaunch> {
+        let mut state = lock(&self.state);
+        if !state.uploaded || state.running != usize::from(behind_itself) {
+            return None;
+        }
+        state.running += 1;
+        Some(self.launch_of(Arc::clone(&state.plan), Some(Arc::clone(self))))
+    }
+
+    /// A launch by the host begins.
+    pub(super) fn begins(&self) {
+        let mut state = lock(&self.state);
+        state.running += 1;
+        state.uploaded = true;
+    }
+
+    /// A run of it is over.
+    pub(super) fn ended(&self) {
+        lock(&self.state).running -= 1;
     }
 
     /// Whether the step of a node is done.
@@ -322,11 +373,24 @@ impl super::Contents {
 }
 
 impl Context {
-    /// Makes a graph ready to be launched: its memory is taken.
-    pub fn upload_graph(&self, exec: &Exec) -> Result<()> {
+    /// Makes a graph ready to be launched: its memory is taken, and kernels know it.
+    pub fn upload_graph(&self, exec: &Arc<Exec>) -> Result<()> {
         self.usable()?;
         exec.allocated.iter().for_each(GraphAllocation::count);
+        self.launchable(exec);
+        lock(&exec.state).uploaded = true;
         Ok(())
+    }
+
+    /// Lets kernels know a graph that is made for them.
+    fn launchable(&self, exec: &Arc<Exec>) -> Option<Arc<Exec>> {
+        if exec.flags & DEVICE_LAUNCH == 0 {
+            return None;
+        }
+        let mut launchable = lock(&self.device().process().launchable);
+        launchable.retain(|_, known| known.strong_count() > 0);
+        launchable.insert(exec.id.handle(), Arc::downgrade(exec));
+        Some(Arc::clone(exec))
     }
 
     /// Launches a graph: behind what was submitted to the stream, and behind earlier launches of it.
@@ -334,10 +398,8 @@ impl Context {
         self.usable()?;
         let mut state = lock(&exec.state);
         let plan = Arc::clone(&state.plan);
-        let source = Arc::clone(&exec.source);
         if self.capture_of(stream)?.is_some() {
-            let launch =
-                GraphLaunch { plan, source, waits: HashMap::new(), records: HashMap::new(), previous: None };
+            let launch = exec.launch_of(plan, None);
             return self.submit(stream, Operation::Graph(Box::new(launch)));
         }
         let memory = self.device().graph_memory();
@@ -354,7 +416,7 @@ impl Context {
         let (waits, recorded) = Exec::events(&plan);
         let previous = state.last.take().filter(|marker| !marker.passed() && !marker.is_of(stream));
         let records = recorded.iter().map(|(index, _, record)| (*index, Arc::clone(record))).collect();
-        let launch = GraphLaunch { plan, source, waits, records, previous };
+        let launch = GraphLaunch { waits, records, previous, ..exec.launch_of(plan, self.launchable(exec)) };
         let marker = self.submit_now(stream, Operation::Graph(Box::new(launch)))?;
         exec.allocated.iter().for_each(|allocation| allocation.used_until(marker.clone()));
         state.last = Some(marker);

@@ -12,6 +12,7 @@
 //! | [`exec`] | instantiation: checks, and the plan that is run; updates of single nodes |
 //! | [`update`] | updates from another graph |
 //! | [`run`] | running a plan: order, independent branches at the same time, conditional bodies |
+//! | `environment` | what kernels of a graph launch |
 //! | [`memory`] | memory that a graph allocates and frees |
 //! | [`user_object`] | what of the program's lives as long as a graph |
 //! | [`dot`] | a graph as text for Graphviz |
@@ -20,6 +21,7 @@
 //! A node's identity grows with every node made, which is the order that updates compare graphs by.
 
 pub mod dot;
+pub(crate) mod environment;
 pub mod exec;
 pub mod memory;
 pub mod run;
@@ -239,9 +241,6 @@ impl Graph {
 
     /// Adds a node behind others.
     pub fn add(self: &Arc<Self>, task: Task, behind: &[(Arc<Node>, EdgeData)]) -> Result<Arc<Node>> {
-        if self.body && !task.kind().may_be_conditional() {
-            return Err(Error::NotSupported);
-        }
         if let Task::Free(address) = &task {
             self.check_free(*address)?;
         }

@@ -5,7 +5,8 @@
 //! ready steps the one of the most urgent kernel comes first. In a context that has failed every step counts as done
 //! without doing anything, so that whoever waits for the graph goes on.
 
-use super::exec::{Plan, Step};
+use super::environment::{self, Member};
+use super::exec::{Exec, Plan, Step};
 use super::{Conditional, ConditionalKind, Graph, Task};
 use crate::context::Health;
 use crate::error::Error;
@@ -35,6 +36,8 @@ pub struct GraphLaunch {
     pub(super) records: HashMap<usize, Arc<Record>>,
     /// The launch before it.
     pub(super) previous: Option<Marker>,
+    /// The instance, if kernels may launch it.
+    pub(super) exec: Option<Arc<Exec>>,
 }
 
 impl GraphLaunch {
@@ -43,19 +46,29 @@ impl GraphLaunch {
         &self.source
     }
 
-    pub(crate) fn run(&self, health: &Health) {
-        self.previous.iter().for_each(Marker::stand_by);
-        self.run_plan(&self.plan, health);
-        // Nobody waits for ever, whatever has happened.
-        self.records.values().for_each(|record| record.stamp());
+    /// The instance that is launched, if kernels may launch it.
+    pub(super) fn exec(&self) -> Option<&Arc<Exec>> {
+        self.exec.as_ref()
     }
 
-    fn run_plan(&self, plan: &Plan, health: &Health) {
-        for step in &plan.steps {
-            if let Task::Conditional(conditional) = &step.task {
-                health.note(conditional.condition.begin());
-            }
-        }
+    /// Runs it, and what its kernels launch.
+    pub(crate) fn run(self, health: &Health) {
+        self.previous.iter().for_each(Marker::stand_by);
+        let records: Vec<_> = self.records.values().cloned().collect();
+        self.exec.iter().for_each(|exec| exec.begins());
+        environment::run(self, health);
+        // Nobody waits for ever, whatever has happened.
+        records.iter().for_each(|record| record.stamp());
+    }
+
+    /// Runs it alone.
+    pub(super) fn run_alone(&self, member: &Member<'_>, health: &Health) {
+        begin_conditions(&self.plan, health);
+        self.run_plan(&self.plan, member, health);
+        self.exec.iter().for_each(|exec| exec.ended());
+    }
+
+    fn run_plan(&self, plan: &Plan, member: &Member<'_>, health: &Health) {
         let needs: Vec<usize> = plan.steps.iter().map(|step| step.needs).collect();
         let ready = (0..needs.len()).filter(|&step| needs[step] == 0).map(|step| plan.steps[step].turn(step));
         let checking = health.checking();
@@ -71,7 +84,7 @@ impl GraphLaunch {
             after: Moment::default(),
         };
         let running =
-            Running { launch: self, plan, health, state: Mutex::new(state), changed: Condvar::new() };
+            Running { launch: self, plan, member, health, state: Mutex::new(state), changed: Condvar::new() };
         std::thread::scope(|scope| running.work(scope));
         if let Some(checking) = checking {
             checking.learn(&lock(&running.state).after);
@@ -79,22 +92,22 @@ impl GraphLaunch {
     }
 
     /// Does what a step of a plan does.
-    fn run_step(&self, index: usize, step: &Step, health: &Health) {
+    fn run_step(&self, index: usize, step: &Step, member: &Member<'_>, health: &Health) {
         match &step.task {
             Task::Wait(_) => self.waits.get(&index).into_iter().for_each(Marker::stand_by),
             Task::Record(_) => self.records.get(&index).into_iter().for_each(|record| record.stamp()),
             _ if health.error().is_some() || !step.enabled => {}
-            Task::Kernel(work) => work.run(health, None),
+            Task::Kernel(work) => work.run(health, None, Some(member)),
             Task::Copy(copy) => health.note(copy.run()),
             Task::Fill(fill) => health.note(fill.run()),
             Task::Host(call) => (call.call)(),
             Task::Values(values) => values.run(health),
-            Task::Conditional(conditional) => self.decide(conditional, &step.bodies, health),
+            Task::Conditional(conditional) => self.decide(conditional, &step.bodies, member, health),
             Task::Child(_) | Task::Empty | Task::Allocate(_) | Task::Free(_) => {}
         }
     }
 
-    fn decide(&self, conditional: &Conditional, bodies: &[Plan], health: &Health) {
+    fn decide(&self, conditional: &Conditional, bodies: &[Plan], member: &Member<'_>, health: &Health) {
         let value = || match conditional.condition.value() {
             Ok(value) if health.error().is_none() => Some(value),
             Ok(_) => None,
@@ -110,13 +123,23 @@ impl GraphLaunch {
             ConditionalKind::While => {
                 let mut value_now = Some(first);
                 while value_now.is_some_and(|value| value != 0) {
-                    self.run_plan(&bodies[0], health);
+                    self.run_plan(&bodies[0], member, health);
                     value_now = value();
                 }
                 None
             }
         };
-        chosen.into_iter().for_each(|body| self.run_plan(body, health));
+        chosen.into_iter().for_each(|body| self.run_plan(body, member, health));
+    }
+}
+
+/// Gives all values that a launch decides by their defaults: once, as an H200 does, not whenever a body runs.
+fn begin_conditions(plan: &Plan, health: &Health) {
+    for step in &plan.steps {
+        if let Task::Conditional(conditional) = &step.task {
+            health.note(conditional.condition.begin());
+        }
+        step.bodies.iter().for_each(|body| begin_conditions(body, health));
     }
 }
 
@@ -138,6 +161,7 @@ impl Step {
 struct Running<'a> {
     launch: &'a GraphLaunch,
     plan: &'a Plan,
+    member: &'a Member<'a>,
     health: &'a Health,
     state: Mutex<State>,
     changed: Condvar,
@@ -179,7 +203,7 @@ impl Running<'_> {
             }
             let moment = Mutex::new(state.moments.get_mut(index).map(std::mem::take).unwrap_or_default());
             drop(state);
-            let run = || self.launch.run_step(index, step, self.health);
+            let run = || self.launch.run_step(index, step, self.member, self.health);
             let run = AssertUnwindSafe(|| match self.health.checking() {
                 Some(checking) => checking.run(&moment, run),
                 None => run(),

@@ -9,6 +9,11 @@ use driver::{Error, Result};
 use machine::Profile;
 use std::ffi::{c_char, c_int, c_uint};
 
+/// An attribute of a device as kernels may ask for it; `None` if there is none of this number.
+pub(crate) fn attribute_for_kernels(device: &driver::Device, number: u32) -> Option<c_int> {
+    attribute(device.profile(), device.ordinal(), number as CUdevice_attribute).ok()
+}
+
 /// An attribute of a device. Those that are not named are properties that the virtual GPU does not have.
 fn attribute(profile: &Profile, ordinal: usize, attribute: CUdevice_attribute) -> Result<c_int> {
     let number = |value: u32| c_int::try_from(value).unwrap_or(c_int::MAX);

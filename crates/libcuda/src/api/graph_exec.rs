@@ -95,7 +95,7 @@ api! {
     }
 
     fn cuGraphUpload(exec: CUgraphExec, on: CUstream) {
-        stream(on)?.0.upload_graph(&*EXECS.get(exec)?)
+        stream(on)?.0.upload_graph(&EXECS.get(exec)?)
     }
 
     fn cuGraphLaunch(exec: CUgraphExec, on: CUstream) {

@@ -272,7 +272,10 @@ static void conditions(void) {
     CUgraphNode shifts;
     OK(cuGraphAddKernelNode_v2(&shifts, bodies[0], &body, 1, &doubles));
     HostParams call = {count, NULL};
-    EXPECT(801, cuGraphAddHostNode(&node, bodies[0], NULL, 0, &call));
+    /* As on an H200, such a node can be there, but not be instantiated. */
+    OK(cuGraphAddHostNode(&node, bodies[0], NULL, 0, &call));
+    EXPECT(1, cuGraphInstantiateWithFlags(&exec, graph, 0));
+    OK(cuGraphDestroyNode(node));
     exec = instantiate(graph);
     /* 1 doubled 32 times is 0; the word is 2^32 - 1 then, at every launch, since the condition begins with 1. */
     TRUE(launch(exec, 0) == 0xffffffff);

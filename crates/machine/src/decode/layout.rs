@@ -4,6 +4,7 @@
 //! use; dynamic shared memory (`.extern .shared x[]`) starts behind them. A thread's local memory holds module-scope
 //! `.local` variables, then one frame a call.
 
+use crate::launch::is_entry;
 use ptx::isa::Sem;
 use ptx::module::{AddressBase, Body, FuncId, Module, Operand, Param, Symbol, Table, VarId, Variable};
 use ptx::types::StateSpace;
@@ -82,7 +83,9 @@ impl Layout {
         // Functions whose address stands in an initialised variable can be called through it.
         for variable in &module.variables {
             for relocation in &variable.relocations {
-                if let Symbol::Function(function) = relocation.target {
+                if let Symbol::Function(function) = relocation.target
+                    && !is_entry(module, function)
+                {
                     layout.reach(function);
                 }
             }
@@ -95,6 +98,8 @@ impl Layout {
             layout.indirect |= body.instructions.iter().any(indirect);
             let mut callees = Vec::new();
             symbols(body, |symbol| match symbol {
+                // Who names an entry launches it.
+                Symbol::Function(callee) if is_entry(module, callee) => {}
                 Symbol::Function(callee) => {
                     layout.reach(callee);
                     callees.push(callee);

@@ -97,7 +97,7 @@ pub(crate) fn reading(register: SpecialRegister) -> Reading {
         R::ReservedSmemOffsetEnd => Scalar(|x, _| reserved_start(x) + RESERVED_IN_USE),
         R::ReservedSmemOffsetCap => Scalar(|x, _| reserved_start(x) + u64::from(x.grid.reserved_shared)),
         R::ReservedSmemOffset0 | R::ReservedSmemOffset1 => Scalar(|x, _| reserved_start(x)),
-        R::CurrentGraphExec => Scalar(|_, _| 0),
+        R::CurrentGraphExec => Scalar(|x, _| x.grid.system.map_or(0, |system| system.current_graph())),
         // The driver sets these for its own purposes: two hold an address, the others read as zero.
         R::Envreg1 => Scalar(|x, _| x.grid.workspace >> 32),
         R::Envreg2 => Scalar(|x, _| x.grid.workspace & 0xffff_ffff),

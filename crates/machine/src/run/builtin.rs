@@ -1,9 +1,13 @@
 //! The functions that the system provides to device code: vprintf, malloc, free, __assertfail,
-//! cudaGraphSetConditional.
+//! cudaGraphSetConditional; and those of the [device runtime](device_runtime).
 //!
 //! Their parameters come in the caller's `.param` memory, lane by lane.
 
+mod device_runtime;
+mod error;
 mod format;
+
+pub(crate) use device_runtime::RuntimeCall;
 
 use super::pack::{Group, Pack};
 use crate::common::Common;
@@ -74,24 +78,12 @@ impl Caller<'_, '_> {
             }
             Builtin::Malloc => {
                 let bytes = self.argument(0, warp, lane)?;
-                let address = self.allocate(bytes);
-                if address != 0 {
-                    let lanes = |x: &Exec<'_>| x.lanes_at(self.pc, warp, 1 << lane);
-                    self.x.tell(|x| Happening::Heap { lanes: lanes(x), address, bytes });
-                }
+                let address = self.allocate_for(bytes, warp, lane);
                 self.give(address, warp, lane)
             }
             Builtin::Free => {
                 let address = self.argument(0, warp, lane)?;
-                if address == 0 {
-                    return Ok(());
-                }
-                let size = self.x.grid.memory.allocation_of(address).map_or(0, |(_, bytes)| bytes);
-                let lanes = |x: &Exec<'_>| x.lanes_at(self.pc, warp, 1 << lane);
-                self.x.tell(|x| Happening::Heap { lanes: lanes(x), address, bytes: 0 });
-                let freed = self.x.grid.memory.free(address);
-                self.x.grid.heap.fetch_add(size as i64, Relaxed);
-                freed.map_err(|_| self.x.bad_access(address, 1, crate::fault::Access::Store))
+                self.free(address, warp, lane)
             }
             Builtin::SetCondition => {
                 let (handle, value) = (self.argument(0, warp, lane)?, self.argument(1, warp, lane)?);
@@ -100,6 +92,7 @@ impl Caller<'_, '_> {
                     None => Err(self.x.bad_access(handle, 4, crate::fault::Access::Store)),
                 }
             }
+            Builtin::Runtime(call) => self.run_runtime(call, warp, lane),
             Builtin::AssertFail => {
                 let [message, file, line, function] = [0, 1, 2, 3].map(|i| self.argument(i, warp, lane));
                 let text = |address| -> Result<String, Trap> {
@@ -130,6 +123,29 @@ impl Caller<'_, '_> {
         })
     }
 
+    /// The same, and who watches hears of it.
+    fn allocate_for(&self, bytes: u64, warp: usize, lane: usize) -> u64 {
+        let address = self.allocate(bytes);
+        if address != 0 {
+            let lanes = |x: &Exec<'_>| x.lanes_at(self.pc, warp, 1 << lane);
+            self.x.tell(|x| Happening::Heap { lanes: lanes(x), address, bytes });
+        }
+        address
+    }
+
+    /// Device-side `free`.
+    fn free(&self, address: u64, warp: usize, lane: usize) -> Result<(), Trap> {
+        if address == 0 {
+            return Ok(());
+        }
+        let size = self.x.grid.memory.allocation_of(address).map_or(0, |(_, bytes)| bytes);
+        let lanes = |x: &Exec<'_>| x.lanes_at(self.pc, warp, 1 << lane);
+        self.x.tell(|x| Happening::Heap { lanes: lanes(x), address, bytes: 0 });
+        let freed = self.x.grid.memory.free(address);
+        self.x.grid.heap.fetch_add(size as i64, Relaxed);
+        freed.map_err(|_| self.x.bad_access(address, 1, crate::fault::Access::Store))
+    }
+
     fn place(&self, places: &[Place], i: usize) -> Result<Place, Trap> {
         let missing = || Trap::InvalidCall("a system function called with too few parameters".to_owned());
         places.get(i).copied().ok_or_else(missing)
@@ -141,15 +157,32 @@ impl Caller<'_, '_> {
                 Ok(super::pack::read_register(&self.x.files, index, bits, warp, lane))
             }
             Place::Memory { offset, bytes } => {
-                let bytes = bytes.min(8);
-                let at = u64::from(self.pack_local + offset);
-                let range = self.x.local_range(warp, lane, at, bytes.into());
-                let range = range.ok_or(Trap::StackOverflow { limit: self.x.grid.local.into() })?;
                 let mut value = [0; 8];
-                value[..bytes as usize].copy_from_slice(&self.x.threads.local[range]);
+                let passed = self.passed(offset, bytes.min(8), warp, lane)?;
+                value[..passed.len()].copy_from_slice(passed);
                 Ok(u64::from_le_bytes(value))
             }
         }
+    }
+
+    /// An argument that is a structure of words.
+    fn words<const N: usize>(&self, i: usize, warp: usize, lane: usize) -> Result<[u32; N], Trap> {
+        let mut words = [0; N];
+        match self.place(self.args, i)? {
+            Place::Memory { offset, bytes } if bytes as usize == size_of_val(&words) => {
+                bytemuck::cast_slice_mut(&mut words).copy_from_slice(self.passed(offset, bytes, warp, lane)?);
+                Ok(words)
+            }
+            _ => Err(Trap::InvalidCall(format!("parameter {i} of a system function is not {N} words"))),
+        }
+    }
+
+    /// Bytes of the caller's parameters.
+    fn passed(&self, offset: u32, bytes: u32, warp: usize, lane: usize) -> Result<&[u8], Trap> {
+        let at = u64::from(self.pack_local + offset);
+        let range = self.x.local_range(warp, lane, at, bytes.into());
+        let range = range.ok_or(Trap::StackOverflow { limit: self.x.grid.local.into() })?;
+        Ok(&self.x.threads.local[range])
     }
 
     /// Stores the result, if the call takes one.

@@ -7,6 +7,7 @@ use crate::lanes::{EMPTY, LANES};
 use crate::looks::Looks;
 use crate::observe::Happening;
 use crate::ops::time::Clock;
+use std::collections::HashMap;
 
 /// A resident CTA.
 pub(crate) struct Cta {
@@ -96,6 +97,7 @@ fn pack_threads(grid: &Grid<'_>, place: Place, first_warp: usize, warps: usize) 
         at_cluster_barrier: EMPTY,
         cluster_phase: EMPTY,
         local: vec![0; grid.local as usize * LANES * grid.image.warps],
+        last_errors: HashMap::new(),
         looks: Looks::default(),
         clock: Clock::default(),
     }

@@ -36,6 +36,8 @@ pub(crate) struct Plan<'a> {
     pub(crate) budget: Option<u64>,
     pub(crate) observer: Option<&'a dyn crate::observe::Observer>,
     pub(crate) cancel: Option<&'a AtomicBool>,
+    /// Set when another grid of its family has failed.
+    pub(crate) stopped: Option<&'a AtomicBool>,
     /// Called with the number of finished CTAs.
     pub(crate) progress: Option<&'a (dyn Fn(u64) + Sync)>,
 }
@@ -170,7 +172,8 @@ impl Shared<'_> {
         if self.plan.budget.is_some_and(|budget| issued > budget) {
             self.stop_with(Stop::Budget { awaited: cluster.awaited() });
         }
-        if self.plan.cancel.is_some_and(|cancel| cancel.load(Relaxed)) {
+        let is_set = |flag: Option<&AtomicBool>| flag.is_some_and(|flag| flag.load(Relaxed));
+        if is_set(self.plan.cancel) || is_set(self.plan.stopped) {
             self.stop_with(Stop::Cancelled);
         }
     }

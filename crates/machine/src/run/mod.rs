@@ -9,16 +9,19 @@
 //! | `cta` | the packs of a CTA |
 //! | `cluster` | the CTAs of a cluster in turn, until all threads are done or somebody else must move first |
 //! | `grid` | the clusters of a launch on a pool of host threads |
+//! | `family` | a grid and those that it launches |
+//! | `builtin` | functions that the system provides, the device runtime's among them |
 //!
 //! **Progress.** Every thread of every resident CTA eventually runs. A group gives up its turn when its time slice ends;
 //! lanes that wait for reconvergence are let go when the lanes they wait for neither arrive nor block (a spin lock), or
 //! when nobody else in the cluster can move. Reconvergence is thus an optimisation that no program can rely on or hang on.
 
 pub(crate) mod barrier;
-mod builtin;
+pub(crate) mod builtin;
 pub(crate) mod cluster;
 mod converge;
 mod cta;
+pub(crate) mod family;
 pub(crate) mod grid;
 pub(crate) mod pack;
 mod wait;

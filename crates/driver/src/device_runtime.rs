@@ -1,0 +1,116 @@
+//! What kernels ask the driver through the device runtime (CUDA programming guide, "Dynamic Parallelism"). The machine
+//! runs what they launch; here is what it does not know: limits that the program has set, attributes, who watches.
+
+use crate::context::{Context, Health};
+use crate::graph::environment::Member;
+use crate::launch::Work;
+use crate::limits::Limit;
+use crate::lock;
+use crate::module::Function;
+use machine::system::{GraphLaunched, GraphStream, KernelAttributes, RunGrid, System};
+use machine::{Kernel, Launch};
+use std::sync::{Arc, Weak};
+
+/// The driver behind a launch of the host's.
+pub(crate) struct DeviceRuntime<'a> {
+    pub(crate) work: &'a Work,
+    pub(crate) health: &'a Health,
+    /// The graph that the kernel is in.
+    pub(crate) graph: Option<&'a Member<'a>>,
+}
+
+/// The limits that kernels may ask for, numbered as `cudaLimit` numbers them. A depth of kernels that wait for others is
+/// not among them, since on devices with compute capability 9.0 none can wait.
+fn limit(number: u32) -> Option<Limit> {
+    Some(match number {
+        0 => Limit::Stack,
+        1 => Limit::Printf,
+        2 => Limit::Heap,
+        4 => Limit::PendingLaunches,
+        5 => Limit::L2Granularity,
+        6 => Limit::PersistingL2,
+        _ => return None,
+    })
+}
+
+impl DeviceRuntime<'_> {
+    fn context(&self) -> Option<Arc<Context>> {
+        self.work.function().module().context().ok()
+    }
+
+    fn function(&self, kernel: Kernel<'_>) -> Option<Arc<Function>> {
+        self.work.function().module().function(kernel.name()).ok()
+    }
+}
+
+impl System for DeviceRuntime<'_> {
+    fn admits(&self, launch: &Launch<'_>) -> bool {
+        let threads = launch.block.iter().product::<u32>();
+        self.function(launch.kernel).is_some_and(|function| {
+            launch.dynamic_shared <= function.max_dynamic_shared() && threads <= function.max_threads()
+        })
+    }
+
+    fn watch(&self, launch: &Launch<'_>, run: &mut RunGrid<'_>) {
+        let Some(checking) = self.health.checking() else { return drop(run(None)) };
+        let watch = checking.begin(launch);
+        let fault = run(Some(&watch));
+        checking.end(watch, fault.as_ref());
+    }
+
+    fn pending_launches(&self) -> usize {
+        let most = self.work.limits().get(Limit::PendingLaunches);
+        usize::try_from(most).unwrap_or(usize::MAX)
+    }
+
+    fn device(&self) -> (u32, u32) {
+        let device = self.context().map(|context| Arc::clone(context.device()));
+        device.map_or((0, 0), |device| (device.ordinal() as u32, device.process().devices as u32))
+    }
+
+    fn attribute(&self, attribute: u32) -> Option<i32> {
+        let context = self.context()?;
+        let device = context.device();
+        device.process().settings.attribute.and_then(|of| of(device, attribute))
+    }
+
+    fn limit(&self, number: u32) -> Option<u64> {
+        limit(number).map(|limit| self.work.limits().get(limit))
+    }
+
+    fn kernel(&self, kernel: Kernel<'_>) -> KernelAttributes {
+        let function = self.function(kernel);
+        let function = function.as_deref();
+        let local = function.and_then(Function::usage).map_or(0, |usage| usage.local);
+        KernelAttributes {
+            shared: kernel.static_shared().into(),
+            constant: function.map_or(0, Function::constant_bytes),
+            local: local.into(),
+            threads: function.map_or(0, Function::max_threads),
+            registers: function.map_or(0, Function::registers),
+            target: function.map_or(0, Function::sm).into(),
+        }
+    }
+
+    fn resident_ctas(&self, kernel: Kernel<'_>, threads: u32, dynamic_shared: u32) -> u32 {
+        let (context, function) = (self.context(), self.function(kernel));
+        context
+            .zip(function)
+            .map_or(0, |(context, function)| context.fitting_blocks(&function, threads, dynamic_shared))
+    }
+
+    fn current_graph(&self) -> u64 {
+        self.graph.map_or(0, Member::current)
+    }
+
+    fn launch_graph(&self, handle: u64, stream: GraphStream) -> GraphLaunched {
+        let (Some(graph), Some(context)) = (self.graph, self.context()) else {
+            return GraphLaunched::Refused;
+        };
+        if handle == 0 {
+            return GraphLaunched::Refused;
+        }
+        let exec = lock(&context.device().process().launchable).get(&handle).and_then(Weak::upgrade);
+        exec.map_or(GraphLaunched::NoGraph, |exec| graph.launch(&exec, stream))
+    }
+}

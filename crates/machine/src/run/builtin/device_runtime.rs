@@ -1,0 +1,497 @@
+//! The device runtime: what kernels call to launch kernels (CUDA programming guide, "Dynamic Parallelism").
+//!
+//! nvcc turns `kernel<<<grid, block, shared, stream>>>(...)` in device code into two calls: one gives a buffer, into which
+//! the code stores the parameters, the other launches. The functions are called `__cudaCDP2...` in code of today and
+//! `cuda...` in older code; those that end in `_ptsz` are for code in which every thread has a default stream of its own.
+//! What they answer is recorded from an H200 (driver 580.159.04) where the guide does not say it: a launch that cannot be
+//! is always `cudaErrorInvalidConfiguration`, a stream or event that cannot be used `cudaErrorInvalidValue`, and an error
+//! is remembered for the thread alone. Graphs are the driver's, so it launches them.
+
+use super::Caller;
+use super::error::{Error, texts};
+use crate::fault::{Access, Trap};
+use crate::launch::Kernel;
+use crate::memory::Cell;
+use crate::ops::address::{Generic, Space};
+use crate::order::{InOrder, Stream};
+use crate::run::family::{BUFFER, Member, Request, Rows};
+use crate::system::{GraphLaunched, GraphStream, System};
+
+/// A function of the device runtime. Those with a `bool` are told whether each thread has a default stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RuntimeCall {
+    GetParameterBuffer,
+    GetParameterBufferV2,
+    LaunchDevice(bool),
+    LaunchDeviceV2(bool),
+    StreamCreate,
+    StreamDestroy,
+    StreamWaitEvent(bool),
+    EventCreate,
+    EventRecord(bool),
+    EventDestroy,
+    Memcpy(bool),
+    Memcpy2D(bool),
+    Memcpy3D(bool),
+    Memset(bool),
+    Memset2D(bool),
+    Memset3D(bool),
+    Malloc,
+    Free,
+    GetLastError,
+    PeekAtLastError,
+    GetErrorName,
+    GetErrorString,
+    GetDevice,
+    GetDeviceCount,
+    GetAttribute,
+    GetLimit,
+    GetCacheConfig,
+    GetSharedMemConfig,
+    RuntimeGetVersion,
+    FuncGetAttributes,
+    Occupancy,
+    GraphLaunch,
+}
+
+impl RuntimeCall {
+    /// The function called `name`.
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
+        let name = name.strip_prefix("__cudaCDP2").or_else(|| name.strip_prefix("cuda"))?;
+        let (name, own) = name.strip_suffix("_ptsz").map_or((name, false), |name| (name, true));
+        let call = match name {
+            "LaunchDevice" => Self::LaunchDevice(own),
+            "LaunchDeviceV2" => Self::LaunchDeviceV2(own),
+            "StreamWaitEvent" => Self::StreamWaitEvent(own),
+            "EventRecord" | "EventRecordWithFlags" => Self::EventRecord(own),
+            "MemcpyAsync" => Self::Memcpy(own),
+            "Memcpy2DAsync" => Self::Memcpy2D(own),
+            "Memcpy3DAsync" => Self::Memcpy3D(own),
+            "MemsetAsync" => Self::Memset(own),
+            "Memset2DAsync" => Self::Memset2D(own),
+            "Memset3DAsync" => Self::Memset3D(own),
+            _ if own => return None,
+            "GetParameterBuffer" => Self::GetParameterBuffer,
+            "GetParameterBufferV2" => Self::GetParameterBufferV2,
+            "StreamCreateWithFlags" => Self::StreamCreate,
+            "StreamDestroy" => Self::StreamDestroy,
+            "EventCreateWithFlags" => Self::EventCreate,
+            "EventDestroy" => Self::EventDestroy,
+            "Malloc" => Self::Malloc,
+            "Free" => Self::Free,
+            "GetLastError" => Self::GetLastError,
+            "PeekAtLastError" => Self::PeekAtLastError,
+            "GetErrorName" => Self::GetErrorName,
+            "GetErrorString" => Self::GetErrorString,
+            "GetDevice" => Self::GetDevice,
+            "GetDeviceCount" => Self::GetDeviceCount,
+            "DeviceGetAttribute" => Self::GetAttribute,
+            "DeviceGetLimit" => Self::GetLimit,
+            "DeviceGetCacheConfig" => Self::GetCacheConfig,
+            "DeviceGetSharedMemConfig" => Self::GetSharedMemConfig,
+            "RuntimeGetVersion" => Self::RuntimeGetVersion,
+            "FuncGetAttributes" => Self::FuncGetAttributes,
+            // Without flags there is one parameter less, and flags change nothing.
+            "OccupancyMaxActiveBlocksPerMultiprocessor"
+            | "OccupancyMaxActiveBlocksPerMultiprocessorWithFlags" => Self::Occupancy,
+            "GraphLaunch" => Self::GraphLaunch,
+            _ => return None,
+        };
+        Some(call)
+    }
+}
+
+/// Streams that are always there, by their handles; zero is the default stream.
+mod stream {
+    pub(super) const DEFAULT: u64 = 0;
+    pub(super) const LEGACY: u64 = 1;
+    pub(super) const PER_THREAD: u64 = 2;
+    pub(super) const TAIL: u64 = 3;
+    pub(super) const FIRE_AND_FORGET: u64 = 4;
+
+    /// Those into which graphs can be launched.
+    pub(super) fn of_graphs(handle: u64) -> Option<super::GraphStream> {
+        Some(match handle.checked_shr(56)? {
+            _ if handle << 8 != 0 => return None,
+            1 => super::GraphStream::Tail,
+            2 => super::GraphStream::FireAndForget,
+            3 => super::GraphStream::Sibling,
+            _ => return None,
+        })
+    }
+}
+
+/// The only flag that an event must have: nothing in device code can ask for its time.
+const DISABLE_TIMING: u64 = 2;
+
+/// Kinds of copies that device code may ask for: from device to device, and whatever the addresses say.
+const COPIES_WITHIN: [u64; 2] = [3, 4];
+
+/// What the device runtime of an H200 says its version is.
+const VERSION: u32 = 6000;
+
+/// `cudaSharedMemBankSizeFourByte`.
+const FOUR_BYTE_BANKS: u32 = 1;
+
+/// Why a call does not succeed.
+enum Failure {
+    /// It returns an error.
+    Refused(Error),
+    /// It stops the kernel.
+    Trap(Trap),
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Refused(error)
+    }
+}
+
+impl From<Trap> for Failure {
+    fn from(trap: Trap) -> Self {
+        Self::Trap(trap)
+    }
+}
+
+impl From<crate::run::family::Refusal> for Failure {
+    fn from(refusal: crate::run::family::Refusal) -> Self {
+        Self::Refused(refusal.into())
+    }
+}
+
+type Answer<T> = Result<T, Failure>;
+
+/// A lane that calls.
+struct Lane<'c, 'a, 'b> {
+    caller: &'c mut Caller<'a, 'b>,
+    member: Member<'a>,
+    warp: usize,
+    lane: usize,
+}
+
+impl Caller<'_, '_> {
+    /// Executes a function of the device runtime for a lane.
+    pub(super) fn run_runtime(&mut self, call: RuntimeCall, warp: usize, lane: usize) -> Result<(), Trap> {
+        let outside =
+            || Trap::InvalidCall("the device runtime is called outside of a family of grids".to_owned());
+        let member = self.x.grid.member.ok_or_else(outside)?;
+        let value = match (Lane { caller: self, member, warp, lane }).run(call) {
+            Ok(value) => value,
+            Err(Failure::Trap(trap)) => return Err(trap),
+            Err(Failure::Refused(error)) => {
+                self.x.threads.last_errors.insert((warp, lane), error as u32);
+                match call {
+                    RuntimeCall::GetParameterBuffer | RuntimeCall::GetParameterBufferV2 => 0,
+                    _ => error as u64,
+                }
+            }
+        };
+        self.give(value, warp, lane)
+    }
+}
+
+impl<'a> Lane<'_, 'a, '_> {
+    /// What the function returns.
+    fn run(&mut self, call: RuntimeCall) -> Answer<u64> {
+        match call {
+            RuntimeCall::GetParameterBuffer => {
+                let bytes = self.argument(1)?;
+                if bytes > BUFFER.into() {
+                    return Err(Error::InvalidValue.into());
+                }
+                return Ok(self.member.buffer(None)?);
+            }
+            RuntimeCall::GetParameterBufferV2 => {
+                let (grid, block) = (self.words(1)?, self.words(2)?);
+                let dynamic_shared = self.argument(3)? as u32;
+                let kernel = self.kernel(0)?.id();
+                return Ok(self.member.buffer(Some(Request { kernel, grid, block, dynamic_shared }))?);
+            }
+            RuntimeCall::LaunchDevice(own) => {
+                let (grid, block) = (self.words(2)?, self.words(3)?);
+                let dynamic_shared = self.argument(4)? as u32;
+                let kernel = self.kernel(0)?.id();
+                let (buffer, stream) = (self.argument(1)?, self.stream(5, own)?);
+                self.member.launch(Some(Request { kernel, grid, block, dynamic_shared }), buffer, stream)?;
+            }
+            RuntimeCall::LaunchDeviceV2(own) => {
+                let (buffer, stream) = (self.argument(0)?, self.stream(1, own)?);
+                self.member.launch(None, buffer, stream)?;
+            }
+            RuntimeCall::StreamCreate => {
+                let handle = self.member.make_stream()?;
+                self.store(0, handle)?;
+            }
+            RuntimeCall::StreamDestroy => {
+                let handle = self.argument(0)?;
+                self.member.destroy_stream(handle)?;
+            }
+            RuntimeCall::StreamWaitEvent(own) => {
+                let stream = self.ordered_stream(0, own)?;
+                let event = self.argument(1)?;
+                self.member.wait(event, stream)?;
+            }
+            RuntimeCall::EventCreate => {
+                if self.argument(1)? & DISABLE_TIMING == 0 {
+                    return Err(Error::InvalidValue.into());
+                }
+                let made = self.member.make_event();
+                self.store(0, made.map_err(|_| Error::MemoryAllocation)?)?;
+            }
+            RuntimeCall::EventRecord(own) => {
+                let stream = self.ordered_stream(1, own)?;
+                let event = self.argument(0)?;
+                self.member.record(event, stream)?;
+            }
+            RuntimeCall::EventDestroy => {
+                let event = self.argument(0)?;
+                self.member.destroy_event(event)?;
+            }
+            RuntimeCall::Memcpy(own) => {
+                self.copies_within(3)?;
+                let (to, from, width) = (self.row(0)?, self.row(1)?, self.argument(2)?);
+                self.copy(to, Some(from), 0, [width, 1, 1], 4, own)?;
+            }
+            RuntimeCall::Memcpy2D(own) => {
+                self.copies_within(6)?;
+                let (to, from) = (self.rows(0, 1)?, self.rows(2, 3)?);
+                let extent = [self.argument(4)?, self.argument(5)?, 1];
+                self.copy(to, Some(from), 0, extent, 7, own)?;
+            }
+            RuntimeCall::Memcpy3D(own) => self.copy_3d(own)?,
+            RuntimeCall::Memset(own) => {
+                let (to, value, width) = (self.row(0)?, self.argument(1)?, self.argument(2)?);
+                self.copy(to, None, value as u8, [width, 1, 1], 3, own)?;
+            }
+            RuntimeCall::Memset2D(own) => {
+                let (to, value) = (self.rows(0, 1)?, self.argument(2)?);
+                let extent = [self.argument(3)?, self.argument(4)?, 1];
+                self.copy(to, None, value as u8, extent, 5, own)?;
+            }
+            RuntimeCall::Memset3D(own) => {
+                let (place, value) = (self.words::<8>(0)?, self.argument(1)?);
+                let extent = self.words::<6>(2)?;
+                let [address, pitch, _, height] = wide(place);
+                let to = Rows { address, pitch, slice: pitch.wrapping_mul(height) };
+                self.copy(to, None, value as u8, wide(extent), 3, own)?;
+            }
+            RuntimeCall::Malloc => {
+                let bytes = self.argument(1)?;
+                if bytes == 0 {
+                    self.store(0, 0u64)?;
+                    return Err(Error::InvalidValue.into());
+                }
+                let address = self.caller.allocate_for(bytes, self.warp, self.lane);
+                self.store(0, address)?;
+                if address == 0 {
+                    return Err(Error::MemoryAllocation.into());
+                }
+            }
+            RuntimeCall::Free => {
+                let address = self.argument(0)?;
+                self.caller.free(address, self.warp, self.lane)?;
+            }
+            RuntimeCall::GetLastError | RuntimeCall::PeekAtLastError => {
+                let errors = &mut self.caller.x.threads.last_errors;
+                let error = match call {
+                    RuntimeCall::GetLastError => errors.remove(&(self.warp, self.lane)),
+                    _ => errors.get(&(self.warp, self.lane)).copied(),
+                };
+                return Ok(error.unwrap_or(0).into());
+            }
+            RuntimeCall::GetErrorName | RuntimeCall::GetErrorString => {
+                let [name, text] = texts(self.argument(0)? as u32);
+                let text = if call == RuntimeCall::GetErrorName { name } else { text };
+                return Ok(self.member.text(text).unwrap_or(0));
+            }
+            RuntimeCall::GetDevice => {
+                let (device, _) = self.system()?.device();
+                self.store(0, device)?;
+            }
+            RuntimeCall::GetDeviceCount => {
+                let (_, count) = self.system()?.device();
+                self.store(0, count)?;
+            }
+            RuntimeCall::GetAttribute => {
+                let (attribute, device) = (self.argument(1)? as u32, self.argument(2)? as u32);
+                let system = self.system()?;
+                if device != system.device().0 {
+                    return Err(Error::InvalidDevice.into());
+                }
+                let value = system.attribute(attribute).ok_or(Error::InvalidValue)?;
+                self.store(0, value as u32)?;
+            }
+            RuntimeCall::GetLimit => {
+                let limit = self.argument(1)? as u32;
+                match self.system()?.limit(limit) {
+                    Some(value) => self.store(0, value)?,
+                    None => {
+                        self.store(0, u64::MAX)?;
+                        // This one is not remembered.
+                        return Ok(Error::UnsupportedLimit as u64);
+                    }
+                }
+            }
+            RuntimeCall::GetCacheConfig => self.store(0, 0u32)?,
+            RuntimeCall::GetSharedMemConfig => self.store(0, FOUR_BYTE_BANKS)?,
+            RuntimeCall::RuntimeGetVersion => self.store(0, VERSION)?,
+            RuntimeCall::FuncGetAttributes => self.attributes()?,
+            RuntimeCall::Occupancy => {
+                let (kernel, threads, dynamic) = (self.kernel(1)?, self.argument(2)?, self.argument(3)?);
+                let dynamic = u32::try_from(dynamic).unwrap_or(u32::MAX);
+                let blocks = self.system()?.resident_ctas(kernel, threads as u32, dynamic);
+                self.store(0, blocks)?;
+            }
+            RuntimeCall::GraphLaunch => {
+                let (graph, handle) = (self.argument(0)?, self.argument(1)?);
+                let stream = stream::of_graphs(handle).ok_or(Error::InvalidValue)?;
+                match self.system()?.launch_graph(graph, stream) {
+                    GraphLaunched::Yes => {}
+                    GraphLaunched::Refused => return Err(Error::InvalidValue.into()),
+                    // An H200 looks at what the handle points to.
+                    GraphLaunched::NoGraph => {
+                        return Err(self.caller.x.bad_access(graph, 8, Access::Load).into());
+                    }
+                }
+            }
+        }
+        Ok(0)
+    }
+
+    fn argument(&self, i: usize) -> Answer<u64> {
+        Ok(self.caller.argument(i, self.warp, self.lane)?)
+    }
+
+    /// An argument that is a structure, in words of 32 bits.
+    fn words<const N: usize>(&self, i: usize) -> Answer<[u32; N]> {
+        Ok(self.caller.words(i, self.warp, self.lane)?)
+    }
+
+    /// Stores what an argument points to.
+    fn store<T: Cell>(&mut self, i: usize, value: T) -> Answer<()> {
+        let address = self.argument(i)?;
+        self.store_at(address, value)
+    }
+
+    fn store_at<T: Cell>(&mut self, address: u64, value: T) -> Answer<()> {
+        if address == 0 {
+            return Err(Error::InvalidValue.into());
+        }
+        let x = &mut self.caller.x;
+        let stored = Generic::store(x, self.warp, self.lane, address, value);
+        stored.ok_or_else(|| Failure::Trap(x.bad_access(address, T::BYTES, Access::Store)))
+    }
+
+    /// The kernel whose address an argument is.
+    fn kernel(&self, i: usize) -> Answer<Kernel<'a>> {
+        Ok(self.member.kernel(self.argument(i)?).ok_or(Error::InvalidValue)?)
+    }
+
+    fn system(&self) -> Answer<&'a dyn System> {
+        Ok(self.caller.x.grid.system.ok_or(Error::NotSupported)?)
+    }
+
+    /// The stream whose handle an argument is.
+    fn stream(&self, i: usize, own: bool) -> Answer<Stream> {
+        match self.argument(i)? {
+            stream::TAIL => Ok(Stream::Tail),
+            stream::FIRE_AND_FORGET => Ok(Stream::FireAndForget),
+            _ => self.ordered_stream(i, own).map(Stream::InOrder),
+        }
+    }
+
+    /// The same for what takes no other streams.
+    fn ordered_stream(&self, i: usize, own: bool) -> Answer<InOrder> {
+        let handle = self.argument(i)?;
+        let threads = &self.caller.x.threads;
+        let block = threads.ctaid;
+        match handle {
+            stream::PER_THREAD => Ok(InOrder::Thread(block, self.thread())),
+            stream::DEFAULT if own => Ok(InOrder::Thread(block, self.thread())),
+            stream::DEFAULT | stream::LEGACY => Ok(InOrder::Block(block)),
+            made if self.member.has_stream(made) => Ok(InOrder::Made(made)),
+            _ => Err(Error::InvalidValue.into()),
+        }
+    }
+
+    /// The number of the calling thread in its CTA.
+    fn thread(&self) -> u32 {
+        let warp = self.caller.x.threads.first_warp + self.warp as u32;
+        warp * crate::lanes::LANES as u32 + self.lane as u32
+    }
+
+    /// Refuses copies that would need the host.
+    fn copies_within(&self, kind: usize) -> Answer<()> {
+        match COPIES_WITHIN.contains(&self.argument(kind)?) {
+            true => Ok(()),
+            false => Err(Error::InvalidMemcpyDirection.into()),
+        }
+    }
+
+    fn row(&self, address: usize) -> Answer<Rows> {
+        Ok(Rows { address: self.argument(address)?, pitch: 0, slice: 0 })
+    }
+
+    fn rows(&self, address: usize, pitch: usize) -> Answer<Rows> {
+        Ok(Rows { address: self.argument(address)?, pitch: self.argument(pitch)?, slice: 0 })
+    }
+
+    fn copy(
+        &self,
+        to: Rows,
+        from: Option<Rows>,
+        value: u8,
+        extent: [u64; 3],
+        stream: usize,
+        own: bool,
+    ) -> Answer<()> {
+        let stream = self.stream(stream, own)?;
+        if extent.contains(&0) {
+            return Ok(());
+        }
+        Ok(self.member.move_bytes(to, from, value, extent, stream)?)
+    }
+
+    /// `cudaMemcpy3DAsync`: from pointer to pointer, no arrays.
+    fn copy_3d(&self, own: bool) -> Answer<()> {
+        let at = self.argument(0)?;
+        let mut fields = [0u64; 20];
+        for (i, field) in fields.iter_mut().enumerate() {
+            let address = at.wrapping_add(8 * i as u64);
+            let x = &self.caller.x;
+            *field = Generic::load::<u64>(x, self.warp, self.lane, address)
+                .ok_or_else(|| x.bad_access(address, 8, Access::Load))?;
+        }
+        let half = |fields: &[u64]| {
+            let [array, x, y, z, address, pitch, _, height] = fields[..8].try_into().unwrap_or_default();
+            let slice = pitch.wrapping_mul(height);
+            let offset = z.wrapping_mul(slice).wrapping_add(y.wrapping_mul(pitch)).wrapping_add(x);
+            (array == 0).then_some(Rows { address: address.wrapping_add(offset), pitch, slice })
+        };
+        if !COPIES_WITHIN.contains(&(fields[19] & 0xffff_ffff)) {
+            return Err(Error::InvalidMemcpyDirection.into());
+        }
+        let from = half(&fields).ok_or(Error::InvalidValue)?;
+        let to = half(&fields[8..]).ok_or(Error::InvalidValue)?;
+        self.copy(to, Some(from), 0, [fields[16], fields[17], fields[18]], 1, own)
+    }
+
+    /// `cudaFuncGetAttributes`: the fields that the structure has had from its beginning.
+    fn attributes(&mut self) -> Answer<()> {
+        let (at, kernel) = (self.argument(0)?, self.kernel(1)?);
+        let found = self.system()?.kernel(kernel);
+        for (i, size) in (0..).zip([found.shared, found.constant, found.local]) {
+            self.store_at(at.wrapping_add(8 * i), size)?;
+        }
+        let numbers = [found.threads, found.registers, found.target, found.target, 0, 0];
+        for (i, number) in (0..).zip(numbers) {
+            self.store_at(at.wrapping_add(24 + 4 * i), number)?;
+        }
+        Ok(())
+    }
+}
+
+/// Words of 64 bits.
+fn wide<const N: usize, const M: usize>(words: [u32; N]) -> [u64; M] {
+    std::array::from_fn(|i| u64::from(words[2 * i]) | u64::from(words[2 * i + 1]) << 32)
+}

@@ -1,0 +1,71 @@
+//! What device code asks of more than the machine: of the driver, if there is one.
+
+use crate::fault::Fault;
+use crate::launch::{Kernel, Launch};
+use crate::observe::Observer;
+
+/// Runs a grid, watched or not. What it returns is for who watches.
+pub type RunGrid<'r> = dyn FnMut(Option<&dyn Observer>) -> Option<Fault> + 'r;
+
+/// What stands around the machine. Numbers are those of the CUDA runtime's interface for kernels.
+pub trait System: Sync {
+    /// Whether a kernel may launch this, of which the machine's own checks approve.
+    fn admits(&self, launch: &Launch<'_>) -> bool;
+    /// Calls `run` once: a grid runs, either the one that the host has launched or one that it has led to.
+    fn watch(&self, launch: &Launch<'_>, run: &mut RunGrid<'_>);
+    /// Grids that may be launched and not begun.
+    fn pending_launches(&self) -> usize;
+    /// Which of the devices it is, and how many there are.
+    fn device(&self) -> (u32, u32);
+    /// An attribute of a device; `None` if there is no such attribute.
+    fn attribute(&self, attribute: u32) -> Option<i32>;
+    /// A limit; `None` if there is no such limit.
+    fn limit(&self, limit: u32) -> Option<u64>;
+    /// What is known of a kernel.
+    fn kernel(&self, kernel: Kernel<'_>) -> KernelAttributes;
+    /// CTAs of so many threads that a multiprocessor holds, each with so much dynamic shared memory.
+    fn resident_ctas(&self, kernel: Kernel<'_>, threads: u32, dynamic_shared: u32) -> u32;
+    /// The handle of the graph that a kernel is in, if kernels may launch that graph; otherwise 0.
+    fn current_graph(&self) -> u64;
+    /// Launches the graph with a handle.
+    fn launch_graph(&self, graph: u64, stream: GraphStream) -> GraphLaunched;
+}
+
+/// What came of the launch of a graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GraphLaunched {
+    /// It will run.
+    Yes,
+    /// It may not be launched from here, or not so often.
+    Refused,
+    /// The handle names no graph that kernels can launch.
+    NoGraph,
+}
+
+/// Where kernels launch graphs to (CUDA programming guide, "Device Launch Modes").
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GraphStream {
+    /// At once; the launching graph is complete when it is.
+    FireAndForget,
+    /// When the launching graph, and all that it has fired, is complete.
+    Tail,
+    /// At once, as if what has launched the launching graph had launched it.
+    Sibling,
+}
+
+/// What `cudaFuncGetAttributes` tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KernelAttributes {
+    /// Bytes of shared memory of its variables.
+    pub shared: u64,
+    /// Bytes of constant memory of its module.
+    pub constant: u64,
+    /// Bytes of local memory of a thread.
+    pub local: u64,
+    /// The most threads of a CTA.
+    pub threads: u32,
+    /// Registers of a thread.
+    pub registers: u32,
+    /// The target of its PTX and that of its code, compute capability times ten.
+    pub target: u32,
+}
