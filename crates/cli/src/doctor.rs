@@ -1,8 +1,9 @@
 //! `warploom doctor`: what this host has, and what programs will find.
 
-use crate::exec::libraries::{Installation, LIBRARIES};
+use crate::exec::libraries::Installation;
 use crate::failure::{Exit, Failure};
 use crate::terminal;
+use cabi::libraries::LIBRARIES;
 use machine::Profile;
 use machine::lanes::simd::Level;
 use machine::profile::PROFILES;
@@ -203,7 +204,10 @@ fn text(report: &Value) -> String {
         rows.push((library["name"].as_str().unwrap_or("-"), words(&library["file"])));
     }
     let redirects = report["redirects"].as_bool().unwrap_or(false);
-    rows.push(("found by name", if redirects { "wherever programs look" } else { "in LD_LIBRARY_PATH" }.to_owned()));
+    rows.push((
+        "found by name",
+        if redirects { "wherever programs look" } else { "in LD_LIBRARY_PATH" }.to_owned(),
+    ));
     for (name, value) in report["variables"].as_object().into_iter().flatten() {
         rows.push((name, words(value)));
     }
