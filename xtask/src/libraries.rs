@@ -2,9 +2,8 @@
 
 use crate::root;
 use anyhow::{Context, Result, ensure};
-use cabi::link::{Named, Shared, auditor, profilers, runtimes};
+use cabi::libraries;
 use std::fs;
-use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -18,14 +17,6 @@ pub(crate) struct Wanted {
     #[arg(long, default_value = "target/cuda")]
     pub(crate) to: PathBuf,
 }
-
-/// Names under which compilers look for a library.
-const LINKS: [(&str, &str); 4] = [
-    ("libcuda.so", "libcuda.so.1"),
-    ("libcudart.so", "libcudart.so.13"),
-    ("libcupti.so", "libcupti.so.13"),
-    ("libnvidia-ml.so", "libnvidia-ml.so.1"),
-];
 
 pub(crate) fn run(wanted: &Wanted) -> Result<()> {
     make(wanted)?;
@@ -46,11 +37,13 @@ pub(crate) fn folder(given: Option<&Path>) -> Result<PathBuf> {
     fs::canonicalize(&folder).with_context(|| folder.display().to_string())
 }
 
-/// The `warploom` command, which is built.
+/// The `warploom` command, which is built. It brings no libraries: those of `target/cuda` are there.
 pub(crate) fn command(debug: bool) -> Result<PathBuf> {
     let (profile, folder) = if debug { ("dev", "debug") } else { ("release", "release") };
     let status = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-        .args(["build", "--profile", profile, "--package", "warploom"])
+        .args(["build", "--profile", profile, "--package", "warploom", "--no-default-features"])
+        .arg("--target-dir")
+        .arg(root().join("target"))
         .current_dir(root())
         .status()
         .context("cargo")?;
@@ -58,48 +51,12 @@ pub(crate) fn command(debug: bool) -> Result<PathBuf> {
     Ok(root().join("target").join(folder).join("warploom"))
 }
 
-/// Builds all libraries and puts them under the names that programs look for.
+/// Builds all libraries and puts them under the names that programs look for; beside them the static runtime, for
+/// programs that are linked again.
 pub(crate) fn make(wanted: &Wanted) -> Result<()> {
     let profile = if wanted.debug { "dev" } else { "release" };
-    let status = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-        .args(["build", "--profile", profile])
-        .args(["-p", "warploom-libcuda", "-p", "warploom-libcudart", "-p", "warploom-libnvml"])
-        .args(["-p", "warploom-libcupti", "-p", "warploom-redirect"])
-        .current_dir(root())
-        .status()
-        .context("cargo")?;
-    ensure!(status.success(), "cargo: {status}");
-    let built = root().join("target").join(if wanted.debug { "debug" } else { "release" });
-    fs::create_dir_all(&wanted.to)?;
-    let copy = |from: &str, to: &str| -> Result<()> {
-        let to = wanted.to.join(to);
-        // A program that has mapped the old file keeps it: writing into it would pull the code from under it.
-        let _ = fs::remove_file(&to);
-        fs::copy(built.join(from), to).with_context(|| from.to_owned())?;
-        Ok(())
-    };
-    copy("libcuda.so", "libcuda.so.1")?;
-    copy("libnvml.so", "libnvidia-ml.so.1")?;
-    copy("libcudart.a", "libcudart_static.a")?;
-    versioned(runtimes(&root().join("crates/libcudart")), &built.join("libcudart.a"), &wanted.to)?;
-    versioned(profilers(&root().join("crates/libcupti")), &built.join("libcupti.a"), &wanted.to)?;
-    auditor(&built.join("libredirect.a"), &wanted.to)?;
-    for (name, target) in LINKS {
-        let link = wanted.to.join(name);
-        if link.symlink_metadata().is_ok() {
-            fs::remove_file(&link)?;
-        }
-        symlink(target, link)?;
-    }
-    Ok(())
-}
-
-/// Links what has versions of its symbols.
-fn versioned(libraries: impl IntoIterator<Item = Named>, archive: &Path, folder: &Path) -> Result<()> {
-    for (name, symbols, aliases) in libraries {
-        let symbols: Vec<&str> = symbols.iter().map(String::as_str).collect();
-        let aliases: Vec<(&str, &str)> = aliases.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
-        Shared { name, symbols: &symbols, aliases: &aliases }.link(archive, folder)?;
-    }
+    let built = libraries::build(&root(), profile, &root().join("target"))?;
+    libraries::assemble(&root(), &built, &wanted.to)?;
+    fs::copy(built.join("libcudart.a"), wanted.to.join("libcudart_static.a")).context("libcudart.a")?;
     Ok(())
 }

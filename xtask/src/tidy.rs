@@ -27,6 +27,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ),
     ("warploom-cabi", &[]),
     ("warploom-cuda-headers", &[]),
+    ("warploom-bundle", &["warploom-cabi"]),
     ("warploom-border", &[]),
     ("warploom-client", &["warploom-cabi", "warploom-cuda-headers"]),
     (
@@ -65,6 +66,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
 
 /// What the command, the examples and the tests may use.
 const ALL: &[&str] = &[
+    "warploom-bundle",
+    "warploom-cabi",
     "warploom-cuasm",
     "warploom-cubin",
     "warploom-ir",

@@ -1,8 +1,9 @@
 //! `warploom doctor`: what this host has, and what programs will find.
 
-use crate::exec::libraries::{Installation, LIBRARIES};
+use crate::exec::libraries::Installation;
 use crate::failure::{Exit, Failure};
 use crate::terminal;
+use cabi::libraries::LIBRARIES;
 use machine::Profile;
 use machine::lanes::simd::Level;
 use machine::profile::PROFILES;

@@ -135,7 +135,7 @@ fn what_is_not_there_is_told() {
     let folder = tempfile::tempdir().unwrap();
     let output = warploom(folder.path(), &["exec", "--", "true"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(warned(&output).contains("there is no libcuda.so in"), "{}", warned(&output));
+    assert!(warned(&output).contains("there is no libcuda.so.1 in"), "{}", warned(&output));
     let folder = libraries();
     let output = warploom(folder.path(), &["exec", "--", "a-program-that-nobody-has"]);
     assert_eq!(output.status.code(), Some(2));
@@ -247,7 +247,7 @@ fn the_doctor_tells_what_is_there_and_what_is_not() {
     let empty = tempfile::tempdir().unwrap();
     let output = warploom(empty.path(), &["doctor"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(said(&output).contains("problem: there is no libcuda.so in"), "{}", said(&output));
+    assert!(said(&output).contains("problem: there is no libcuda.so.1 in"), "{}", said(&output));
 }
 
 #[test]

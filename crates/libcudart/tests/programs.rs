@@ -2,7 +2,7 @@
 //!
 //! The libraries are linked as `cargo xtask libraries` links them, from what cargo has built for these tests.
 
-use cabi::link::Shared;
+use cabi::libraries::LIBRARIES;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
@@ -18,10 +18,8 @@ fn libraries() -> &'static Path {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("runtime");
         std::fs::create_dir_all(&folder).unwrap();
         let archive = deps.join("libcudart.a");
-        for (name, symbols, aliases) in cudart_libraries() {
-            let symbols: Vec<&str> = symbols.iter().map(String::as_str).collect();
-            let aliases: Vec<(&str, &str)> = aliases.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
-            Shared { name, symbols: &symbols, aliases: &aliases }.link(&archive, &folder).unwrap();
+        for library in LIBRARIES.iter().filter(|library| library.package == env!("CARGO_PKG_NAME")) {
+            library.put(&Path::new(CRATE).join("../.."), deps, &folder).unwrap();
         }
         std::fs::copy(&archive, folder.join("libcudart_static.a")).unwrap();
         std::fs::copy(deps.join("libcuda.so"), folder.join("libcuda.so.1")).unwrap();

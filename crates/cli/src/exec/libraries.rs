@@ -1,47 +1,15 @@
 //! Where our libraries are, and a folder in which they have the names that programs look for.
+//!
+//! An installed command brings them with it ([`bundle`]) and writes them once, to the user's cache. Folders that are named
+//! or lie beside the command come first: they are what a developer has just built.
 
 use crate::failure::Failure;
+use cabi::libraries::{LIBRARIES, REDIRECT};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs, io};
-
-/// A library of ours.
-pub(crate) struct Library {
-    /// What it stands in for.
-    pub(crate) role: &'static str,
-    /// The names that programs load it by; the first is its soname.
-    pub(crate) names: &'static [&'static str],
-    /// What the build calls it.
-    built: &'static str,
-}
-
-/// All of them. Without the first there is nothing to run a program with.
-pub(crate) const LIBRARIES: [Library; 7] = [
-    Library { role: "the CUDA driver", names: &["libcuda.so.1", "libcuda.so"], built: "libcuda.so" },
-    Library {
-        role: "the CUDA runtime",
-        names: &["libcudart.so.13", "libcudart.so"],
-        built: "libcudart.so.13",
-    },
-    Library { role: "the runtime of CUDA 12", names: &["libcudart.so.12"], built: "libcudart.so.12" },
-    Library { role: "NVML", names: &["libnvidia-ml.so.1", "libnvidia-ml.so"], built: "libnvml.so" },
-    Library { role: "CUPTI", names: &["libcupti.so.13", "libcupti.so"], built: "libcupti.so.13" },
-    Library { role: "CUPTI of CUDA 12", names: &["libcupti.so.12"], built: "libcupti.so.12" },
-    Library { role: "what redirects programs to these libraries", names: &[REDIRECT], built: REDIRECT },
-];
-
-/// The auditor of the dynamic linker. It redirects to the folder that it lies in.
-const REDIRECT: &str = "libwarploom_redirect.so";
-
-impl Library {
-    /// Its file in a folder.
-    fn within(&self, folder: &Path) -> Option<PathBuf> {
-        let names = self.names.iter().copied().chain([self.built]);
-        names.map(|name| folder.join(name)).find(|path| path.is_file())
-    }
-}
 
 /// The libraries that there are.
 pub(crate) struct Installation {
@@ -96,10 +64,16 @@ impl Installation {
                 return Ok(Self { folder, files });
             }
         }
+        if let Some(folder) = unpacked()? {
+            let files = LIBRARIES.each_ref().map(|library| library.within(&folder));
+            return Ok(Self { folder, files });
+        }
         let places: Vec<String> = candidates.iter().map(|folder| folder.display().to_string()).collect();
-        let message = format!("there is no {} in {}", LIBRARIES[0].built, places.join(", "));
-        Err(Failure::usage(message)
-            .hint("`cargo xtask libraries` makes it, in target/cuda; WARPLOOM_LIB names another folder"))
+        let message = format!("there is no {} in {}", LIBRARIES[0].names[0], places.join(", "));
+        Err(Failure::usage(message).hint(
+            "a release build of this command brings it; `cargo xtask libraries` makes it, in target/cuda; \
+             WARPLOOM_LIB names another folder",
+        ))
     }
 
     /// Whether the dynamic linker of this host takes our auditor: tried with a program that shows what is loaded into it.
@@ -109,7 +83,7 @@ impl Installation {
             let name = auditor.file_name()?.as_encoded_bytes();
             Some(memchr::memmem::find(&output.stdout, name).is_some())
         };
-        let auditor = LIBRARIES.iter().zip(&self.files).find(|(library, _)| library.built == REDIRECT);
+        let auditor = LIBRARIES.iter().zip(&self.files).find(|(library, _)| library.names == [REDIRECT]);
         auditor.and_then(|(_, file)| shown(file.as_deref()?)).unwrap_or(false)
     }
 
@@ -147,7 +121,37 @@ impl Installation {
     }
 }
 
-/// A folder of this user's for links that can be made again at any time.
+/// The folder with the libraries that this command brings, if it does, named after what they contain.
+fn unpacked() -> Result<Option<PathBuf>, Failure> {
+    let Some(content) = bundle::content().filter(|_| env::var_os("WARPLOOM_LIB").is_none()) else {
+        return Ok(None);
+    };
+    let cache = cache()?;
+    let folder = cache.join(format!("libraries-{content}"));
+    let write = || -> io::Result<()> {
+        own_folder(&cache)?;
+        if folder.is_dir() {
+            return own_folder(&folder);
+        }
+        // A folder is complete or not there: programs may start at the same moment, or stop half-way.
+        let partial = cache.join(format!("libraries-{content}.{}", std::process::id()));
+        let _ = fs::remove_dir_all(&partial);
+        own_folder(&partial)?;
+        bundle::write(&partial)?;
+        let renamed = fs::rename(&partial, &folder);
+        if renamed.is_err() && folder.is_dir() {
+            fs::remove_dir_all(&partial)?;
+            return own_folder(&folder);
+        }
+        renamed
+    };
+    let failed =
+        |error: io::Error| Failure::usage(format!("cannot write libraries to {}: {error}", folder.display()));
+    write().map_err(failed)?;
+    Ok(Some(folder))
+}
+
+/// A folder of this user's for what can be made again at any time.
 fn cache() -> Result<PathBuf, Failure> {
     let variable = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let cache = variable("XDG_CACHE_HOME").or_else(|| variable("HOME").map(|home| home.join(".cache")));

@@ -28,7 +28,7 @@ Examples:
   eval \"$(warploom exec --env)\"               # this shell, and all that it starts
 
 Environment:
-  WARPLOOM_LIB           where the libraries are, if they are not beside this program or in ../lib
+  WARPLOOM_LIB           where the libraries are, if not those beside this program, in ../lib or within it
   WARPLOOM_DEVICES       what --device and --count set: h200:4, or h100,l40s:2
   CUDA_VISIBLE_DEVICES   which of the devices the program sees, and in which order
   WARPLOOM_MEMORY        what --memory sets: bytes, or 512M, 8G

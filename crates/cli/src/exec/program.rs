@@ -3,8 +3,9 @@
 //! A program works on the virtual GPU if the dynamic loader gives it our libraries, and if its kernels are there as PTX.
 //! Both can be read from its ELF file: what it links, where it looks, and the fatbins in its section `.nv_fatbin`.
 
-use super::libraries::{Installation, LIBRARIES};
+use super::libraries::Installation;
 use crate::failure::Failure;
+use cabi::libraries::LIBRARIES;
 use cubin::fatbin;
 use object::elf;
 use object::read::elf::{Dyn, ElfFile64, FileHeader};

@@ -1,0 +1,83 @@
+//! Builds our libraries, and compresses them to become part of the command.
+//!
+//! A second cargo does it, with a target folder of its own, since the first holds the lock of the usual one. That takes
+//! as long as the command itself, so it is done only for release builds with the feature `libraries`.
+
+use cabi::libraries::{LIBRARIES, assemble, build};
+use flate2::{Compression, write::GzEncoder};
+use std::fmt::Write as _;
+use std::hash::{DefaultHasher, Hasher};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+fn main() {
+    println!("cargo:rerun-if-changed=build.rs");
+    let variable = |name| env::var(name).unwrap_or_default();
+    let workspace = Path::new(&variable("CARGO_MANIFEST_DIR")).join("../..");
+    let out = PathBuf::from(variable("OUT_DIR"));
+    let released = variable("PROFILE") == "release" && cfg!(feature = "libraries");
+    let table = match released {
+        true if variable("HOST") != variable("TARGET") => without("they are built for this host only"),
+        true if !workspace.join("crates/libcuda").is_dir() => without("their sources are not here"),
+        true => embedded(&workspace, &out).unwrap_or_else(|error| panic!("the libraries: {error}")),
+        false => table(None, ""),
+    };
+    fs::write(out.join("table.rs"), table).expect("OUT_DIR can be written");
+}
+
+/// A table without libraries, for a reason that is told.
+fn without(reason: &str) -> String {
+    println!("cargo:warning=the command brings no libraries: {reason}");
+    table(None, "")
+}
+
+fn table(content: Option<&str>, rows: &str) -> String {
+    format!("const CONTENT: Option<&str> = {content:?};\nstatic EMBEDDED: &[Embedded] = &[{rows}];\n")
+}
+
+/// Builds and compresses them; the table.
+fn embedded(workspace: &Path, out: &Path) -> io::Result<String> {
+    let built = build(workspace, "release", &out.join("target"))?;
+    let folder = out.join("libraries");
+    assemble(workspace, &built, &folder)?;
+    watch(&built, out)?;
+    let mut hasher = DefaultHasher::new();
+    let mut rows = String::new();
+    for library in LIBRARIES {
+        let [name, links @ ..] = library.names else { continue };
+        let content = fs::read(folder.join(name))?;
+        hasher.write(name.as_bytes());
+        hasher.write(&content);
+        let compressed = folder.join(format!("{name}.gz"));
+        let mut encoder = GzEncoder::new(fs::File::create(&compressed)?, Compression::best());
+        encoder.write_all(&content)?;
+        encoder.finish()?;
+        writeln!(
+            rows,
+            "Embedded {{ name: {name:?}, links: &{links:?}, compressed: include_bytes!({compressed:?}) }},"
+        )
+        .expect("strings take everything");
+    }
+    Ok(table(Some(&format!("{:016x}", hasher.finish())), &rows))
+}
+
+/// Has this script run again when a source of the libraries changes: cargo lists them beside what it builds.
+fn watch(built: &Path, out: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(built)? {
+        let path = entry?.path();
+        if path.extension().is_none_or(|extension| extension != "d") {
+            continue;
+        }
+        let listed = fs::read_to_string(&path)?;
+        let sources = listed.split_once(": ").map_or("", |(_, sources)| sources.trim_end());
+        // What is made here changes whenever this script runs.
+        for source in sources.replace("\\ ", "\0").split(' ').map(|source| source.replace('\0', " ")) {
+            if !Path::new(&source).starts_with(out) {
+                println!("cargo:rerun-if-changed={source}");
+            }
+        }
+    }
+    println!("cargo:rerun-if-changed=../../Cargo.lock");
+    Ok(())
+}

@@ -1,0 +1,39 @@
+//! The libraries that the command brings along: `cargo install` leaves a program alone, and `warploom exec` needs more.
+//!
+//! The build script builds all libraries of `cabi`'s table, links them as `cargo xtask libraries` does, and compresses
+//! them; they become part of the program. Before a program is run they are written to a folder. Builds for development
+//! and those without the feature `libraries` bring none: they use what `cargo xtask libraries` has made.
+
+use flate2::read::GzDecoder;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+/// A library.
+struct Embedded {
+    /// The file's name.
+    name: &'static str,
+    /// Names of links to it.
+    links: &'static [&'static str],
+    compressed: &'static [u8],
+}
+
+include!(concat!(env!("OUT_DIR"), "/table.rs"));
+
+/// A name for what the libraries contain, for a folder that holds them; none if there are no libraries.
+pub fn content() -> Option<&'static str> {
+    CONTENT
+}
+
+/// Writes the libraries, under all their names, into a folder that has none of them.
+pub fn write(folder: &Path) -> io::Result<()> {
+    for library in EMBEDDED {
+        let mut file = File::create_new(folder.join(library.name))?;
+        io::copy(&mut GzDecoder::new(library.compressed), &mut file)?;
+        for link in library.links {
+            symlink(library.name, folder.join(link))?;
+        }
+    }
+    Ok(())
+}
