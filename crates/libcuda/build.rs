@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 /// Older forms whose parameters are those of a newer one.
-const OLDER: [(&str, &str); 20] = [
+const OLDER: [(&str, &str); 15] = [
     ("cuCtxDestroy", "cuCtxDestroy_v2"),
     ("cuCtxPopCurrent", "cuCtxPopCurrent_v2"),
     ("cuCtxPushCurrent", "cuCtxPushCurrent_v2"),
@@ -26,11 +26,6 @@ const OLDER: [(&str, &str); 20] = [
     ("cuLinkAddData", "cuLinkAddData_v2"),
     ("cuDeviceGetUuid", "cuDeviceGetUuid_v2"),
     ("cuIpcOpenMemHandle", "cuIpcOpenMemHandle_v2"),
-    ("cuStreamBatchMemOp", "cuStreamBatchMemOp_v2"),
-    ("cuStreamWaitValue32", "cuStreamWaitValue32_v2"),
-    ("cuStreamWaitValue64", "cuStreamWaitValue64_v2"),
-    ("cuStreamWriteValue32", "cuStreamWriteValue32_v2"),
-    ("cuStreamWriteValue64", "cuStreamWriteValue64_v2"),
     ("cuTexRefSetAddress2D_v2", "cuTexRefSetAddress2D_v3"),
 ];
 

@@ -11,6 +11,7 @@
 //! *invalid*, every use of its streams says so, and only [`Context::end_capture`] frees them.
 
 use crate::context::Context;
+use crate::device::Driver;
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::graph::{EdgeData, Graph, Node, Task};
@@ -115,8 +116,31 @@ impl Captures {
         self.count.fetch_sub(before - active.len(), Ordering::Release);
     }
 
+    /// That the calling thread may make a call which might be unsafe.
+    fn permit_unsafe(&self) -> Result<()> {
+        if self.none() {
+            return Ok(());
+        }
+        let mode = MODE.get();
+        let me = thread::number();
+        let forbids = |capture: &Capture| match mode {
+            Mode::Relaxed => false,
+            _ if capture.thread == me => capture.mode != Mode::Relaxed,
+            Mode::Global => capture.mode == Mode::Global,
+            Mode::ThreadLocal => false,
+        };
+        forbid(&self.those(forbids), Error::StreamCaptureUnsupported)
+    }
+
     fn those(&self, which: impl Fn(&Capture) -> bool) -> Vec<Arc<Capture>> {
         lock(&self.active).iter().filter(|capture| which(capture)).cloned().collect()
+    }
+}
+
+impl Driver {
+    /// That this thread may make a call which might be unsafe while streams are captured.
+    pub fn permit_unsafe(&self) -> Result<()> {
+        self.process().captures.permit_unsafe()
     }
 }
 
@@ -244,20 +268,8 @@ impl Context {
     }
 
     /// That this thread may make a call which might be unsafe while streams are captured.
-    pub fn permit_unsafe(&self) -> Result<()> {
-        let captures = self.captures();
-        if captures.none() {
-            return Ok(());
-        }
-        let mode = MODE.get();
-        let me = thread::number();
-        let forbids = |capture: &Capture| match mode {
-            Mode::Relaxed => false,
-            _ if capture.thread == me => capture.mode != Mode::Relaxed,
-            Mode::Global => capture.mode == Mode::Global,
-            Mode::ThreadLocal => false,
-        };
-        forbid(&captures.those(forbids), Error::StreamCaptureUnsupported)
+    pub(crate) fn permit_unsafe(&self) -> Result<()> {
+        self.captures().permit_unsafe()
     }
 
     /// Makes a node of work for a stream that is captured; gives it back if the stream is not.
@@ -366,6 +378,11 @@ impl Context {
         })
     }
 
+    /// That a stream is captured.
+    pub fn require_capture(&self, stream: &Arc<Stream>) -> Result<()> {
+        self.capture_of(stream)?.map(drop).ok_or(Error::IllegalState)
+    }
+
     /// Changes what the next node of a captured stream depends on: adds to it, or replaces it.
     pub fn update_capture(&self, stream: &Arc<Stream>, nodes: Front, replace: bool) -> Result<()> {
         let capture = self.capture_of(stream)?.ok_or(Error::IllegalState)?;
@@ -440,6 +457,8 @@ impl Context {
             (Some(mine), Some((Some(other), _))) => {
                 forbid(&[mine, other], Error::StreamCaptureMerge).map(|()| true)
             }
+            // To wait for what was never recorded is to wait for nothing.
+            (Some(_), None) if event.marker().is_none() => Ok(true),
             (Some(mine), _) => forbid(&[mine], Error::StreamCaptureIsolation).map(|()| true),
         }
     }

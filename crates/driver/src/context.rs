@@ -135,6 +135,11 @@ impl Context {
         Weak::clone(&self.this)
     }
 
+    /// Whether it is its device's primary context.
+    pub fn is_primary(&self) -> bool {
+        self.device.has_primary(self.id)
+    }
+
     /// Its device.
     pub fn device(&self) -> &Arc<Device> {
         &self.device
@@ -303,6 +308,11 @@ impl Context {
     /// The ends of what its streams have to do.
     pub(crate) fn pending(&self) -> Vec<Marker> {
         self.streams.markers()
+    }
+
+    /// Waits for all that was submitted, also while streams are captured: what is captured has not been submitted.
+    pub fn settle(&self) -> Result<()> {
+        self.drain()
     }
 
     /// Waits for all that was submitted, for a purpose of the driver's own.

@@ -345,9 +345,6 @@ impl Context {
         let large = request.extent.iter().product::<u64>() > MOST_STAGED;
         let in_time = wait || among_host || pageable(&copy.to, &request.to) || (stage && large);
         if in_time {
-            if wait {
-                self.permit_unsafe()?;
-            }
             return self.run_now(stream, Operation::Copy(Arc::new(copy)));
         }
         if stage {

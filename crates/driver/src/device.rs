@@ -287,6 +287,11 @@ impl Device {
         gone
     }
 
+    /// Whether this is the primary context.
+    pub(crate) fn has_primary(&self, id: crate::Id) -> bool {
+        lock(&self.primary).context.as_ref().is_some_and(|context| context.id() == id)
+    }
+
     /// The primary context's flags, and whether it exists.
     pub fn primary_state(&self) -> (u32, bool) {
         let primary = lock(&self.primary);

@@ -6,7 +6,7 @@
 //! registered. An allocation belongs to the context that made it, and every other one can use it.
 
 use crate::context::Context;
-use crate::device::Process;
+use crate::device::{Driver, Process};
 use crate::error::{Error, Result};
 use crate::managed::Pages;
 use crate::{Id, lock};
@@ -53,7 +53,9 @@ impl Allocation {
     /// One of no context.
     pub(crate) fn new(kind: MemoryKind, address: u64, bytes: u64, device: usize) -> Self {
         let pages = (kind == MemoryKind::Managed).then(Pages::new);
-        let (id, synchronous, owner) = (Id::next(), false, Weak::new());
+        // As on an H200, where that can be asked for.
+        let synchronous = kind != MemoryKind::Host;
+        let (id, owner) = (Id::next(), Weak::new());
         Self { kind, address, bytes, flags: 0, id, context: None, device, owner, synchronous, pages }
     }
 
@@ -223,19 +225,6 @@ impl Context {
         Ok(())
     }
 
-    /// Undoes [`Context::register`]; waits for kernels that can still use the memory.
-    pub fn unregister(&self, address: u64) -> Result<()> {
-        let process = self.device().process();
-        let mut allocations = lock(&process.allocations);
-        if allocations.get(&address).is_none_or(Allocation::owned) {
-            return Err(Error::HostMemoryNotRegistered);
-        }
-        allocations.remove(&address);
-        drop(allocations);
-        process.withdraw(address);
-        Ok(())
-    }
-
     /// The allocation that an address lies in, whichever context made it.
     pub fn allocation_of(&self, address: u64) -> Option<Allocation> {
         self.device().process().allocation_of(address)
@@ -250,5 +239,22 @@ impl Context {
     pub fn memory_info(&self) -> (u64, u64) {
         let memory = self.machine().memory();
         (memory.limit().saturating_sub(memory.used()), memory.limit())
+    }
+}
+
+impl Driver {
+    /// Undoes [`Context::register`]; waits for kernels that can still use the memory.
+    pub fn unregister(&self, address: u64) -> Result<()> {
+        let process = self.process();
+        let mut allocations = lock(&process.allocations);
+        match allocations.get(&address) {
+            None => return Err(Error::HostMemoryNotRegistered),
+            // What the driver has allocated is freed.
+            Some(known) if known.owned() => return Err(Error::InvalidValue),
+            Some(_) => allocations.remove(&address),
+        };
+        drop(allocations);
+        process.withdraw(address);
+        Ok(())
     }
 }

@@ -50,7 +50,7 @@ impl Context {
         self.usable()?;
         other.usable()?;
         if !self.device().can_access(other.device()) {
-            return Err(Error::InvalidDevice);
+            return Err(Error::PeerAccessUnsupported);
         }
         let mut peers = lock(self.peers());
         if peers.iter().any(|known| known.ordinal() == other.device().ordinal()) {

@@ -103,7 +103,7 @@ impl Variable {
     fn bind(&self, make: impl FnOnce(&Context) -> Result<u64>) -> Result<()> {
         let module = self.module.upgrade().ok_or(Error::InvalidHandle)?;
         let context = module.context()?;
-        context.synchronize()?;
+        context.settle()?;
         let object = make(&context)?;
         module.bind(&self.name, object)?;
         match lock(&self.object).replace(object) {

@@ -111,7 +111,7 @@ impl Context {
     pub fn destroy_object(&self, handle: u64) -> Result<()> {
         self.usable()?;
         // A kernel that was submitted before has not necessarily begun.
-        self.synchronize()?;
+        self.settle()?;
         Ok(self.machine().destroy_object(handle)?)
     }
 }

@@ -65,7 +65,7 @@ impl Physical {
     /// A file that another process can [`Driver::import_physical`].
     pub fn export(&self) -> Result<OwnedFd> {
         if !self.exportable {
-            return Err(Error::NotPermitted);
+            return Err(Error::InvalidValue);
         }
         self.backing.file().try_clone_to_owned().map_err(|_| Error::OperatingSystem)
     }
@@ -76,6 +76,8 @@ impl Physical {
 pub struct Mapped {
     /// Where it begins.
     pub start: u64,
+    /// The reserved addresses that it lies in: the first, and how many.
+    pub reserved: (u64, u64),
     /// The memory.
     pub physical: Arc<Physical>,
     /// Devices that were given access.
@@ -189,6 +191,7 @@ impl Driver {
             return Err(Error::InvalidValue);
         }
         let (physical, access) = (Arc::clone(&mapping.physical), mapping.access.clone());
-        Ok(Mapped { start, physical, access })
+        let reserved = self.process().common()?.reservation_of(address).ok_or(Error::InvalidValue)?;
+        Ok(Mapped { start, reserved, physical, access })
     }
 }

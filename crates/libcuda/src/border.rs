@@ -10,9 +10,16 @@ pub(crate) fn call(name: &str, arguments: &border::Arguments<'_>, work: impl FnO
 }
 
 /// Functions of the API, whose types are compared with those of `cuda.h`; their bodies return `Result<()>`.
+/// `#[order(...)]` above one says what it looks at first ([`crate::order`]).
 macro_rules! api {
-    ($(fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $body:block)*) => {
-        border::define! { $crate::border::call; $(fn $name($($arg: $ty),*) $body)* }
+    ($(
+        $(#[order($($step:ident $(($of:ident))?),*)])?
+        fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $body:block
+    )*) => {
+        border::define! { $crate::border::call; $(fn $name($($arg: $ty),*) {
+            $($($crate::order::$step($(&$of)?)?;)*)?
+            $body
+        })* }
         $(const _: $crate::sys::functions::$name = $name;)*
     };
 }
@@ -34,7 +41,7 @@ pub(crate) use twin;
 /// A function that is not implemented.
 macro_rules! unsupported {
     ($name:ident) => {
-        border::unsupported! { $name, driver::Error::NotSupported as u32 }
+        border::unsupported! { $name, crate::order::initialised().err().unwrap_or(driver::Error::NotSupported) as u32 }
     };
 }
 pub(crate) use unsupported;

@@ -5,6 +5,7 @@
 //! | module | what it alone knows |
 //! | --- | --- |
 //! | `border` | what every function does around its work: panics, tracing |
+//! | `order` | what a function looks at before it does anything |
 //! | `state` | the process's driver, and which handle means what |
 //! | `pointers` | reading and writing through the program's pointers |
 //! | `symbols` | all symbols: those that are not implemented, and looking them up by name and version |
@@ -31,6 +32,7 @@
 mod api;
 mod border;
 mod checks;
+mod order;
 mod pointers;
 mod state;
 mod symbols;

@@ -19,7 +19,7 @@ use driver::{Context, Device, Driver, Error, Id, Result};
 use machine::memory::Bounds;
 use machine::{Masks, Profile};
 use std::cell::Cell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError, RwLock};
 
@@ -172,12 +172,29 @@ pub(crate) fn current() -> Result<Arc<Context>> {
 pub(crate) struct Table<T, H> {
     objects: LazyLock<RwLock<HashMap<u64, Arc<T>>>>,
     missing: Error,
+    /// Handles that once were there, if they have an error of their own.
+    gone: Option<(Error, LazyLock<RwLock<HashSet<u64>>>)>,
     handle: std::marker::PhantomData<fn(H)>,
+}
+
+fn read<T>(lock: &RwLock<T>) -> std::sync::RwLockReadGuard<'_, T> {
+    lock.read().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl<T, H> Table<T, H> {
     const fn new(missing: Error) -> Self {
-        Self { objects: LazyLock::new(RwLock::default), missing, handle: std::marker::PhantomData }
+        Self {
+            objects: LazyLock::new(RwLock::default),
+            missing,
+            gone: None,
+            handle: std::marker::PhantomData,
+        }
+    }
+
+    /// One that remembers what was in it.
+    const fn remembering(missing: Error, gone: Error) -> Self {
+        let gone = Some((gone, LazyLock::new(RwLock::default as fn() -> _)));
+        Self { objects: LazyLock::new(RwLock::default), missing, gone, handle: std::marker::PhantomData }
     }
 
     /// The handle that stands for an object.
@@ -197,7 +214,10 @@ impl<T, H> Table<T, H> {
 
     pub(crate) fn get(&self, handle: *mut H) -> Result<Arc<T>> {
         driver()?;
-        self.find(handle).ok_or(self.missing)
+        self.find(handle).ok_or_else(|| match (&self.gone, Id::of_handle(handle.addr() as u64)) {
+            (Some((gone, known)), Some(id)) if read(known).contains(&id.0) => *gone,
+            _ => self.missing,
+        })
     }
 
     pub(crate) fn remove(&self, handle: *mut H) -> Result<Arc<T>> {
@@ -213,7 +233,13 @@ impl<T, H> Table<T, H> {
     }
 
     pub(crate) fn retain(&self, keep: impl Fn(&T) -> bool) {
-        self.objects.write().unwrap_or_else(PoisonError::into_inner).retain(|_, object| keep(object));
+        self.objects.write().unwrap_or_else(PoisonError::into_inner).retain(|&key, object| {
+            let stays = keep(object);
+            if let (false, Some((_, known))) = (stays, &self.gone) {
+                known.write().unwrap_or_else(PoisonError::into_inner).insert(key);
+            }
+            stays
+        });
     }
 }
 
@@ -232,7 +258,8 @@ pub(crate) struct LinkState {
     pub(crate) logs: crate::api::jit::Logs,
 }
 
-pub(crate) static CONTEXTS: Table<Context, sys::CUctx_st> = Table::new(Error::InvalidContext);
+pub(crate) static CONTEXTS: Table<Context, sys::CUctx_st> =
+    Table::remembering(Error::InvalidContext, Error::ContextIsDestroyed);
 pub(crate) static MODULES: Table<Module, sys::CUmod_st> = Table::new(Error::InvalidHandle);
 pub(crate) static FUNCTIONS: Table<Function, sys::CUfunc_st> = Table::new(Error::InvalidHandle);
 pub(crate) static LIBRARIES: Table<Library, sys::CUlib_st> = Table::new(Error::InvalidHandle);

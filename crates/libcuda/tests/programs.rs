@@ -1,5 +1,7 @@
 //! C programs that use the driver API, compiled here and linked with the library as any program is.
 
+mod answers;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -152,6 +154,12 @@ fn threads_without_a_context() {
 #[test]
 fn functions_from_before_cuda_4() {
     run("older", &[]);
+}
+
+#[test]
+fn answers_are_those_of_an_h200() {
+    let folder = library();
+    answers::replay(&folder.join("libcuda.so.1"), &folder, "driver");
 }
 
 #[test]

@@ -7,7 +7,7 @@
 use crate::border::pointers::get;
 use crate::error::{Error, Result};
 use client::cu;
-use client::sys::{CUcontext, CUdevice};
+use client::sys::{CUDA_ERROR_CONTEXT_IS_DESTROYED, CUcontext, CUdevice};
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::ffi::c_int;
@@ -55,9 +55,18 @@ fn current() -> Result<CUcontext> {
     Ok(context)
 }
 
-/// Makes sure that there is a current context.
+/// Makes sure that there is a current context, which the program has not destroyed.
 pub(crate) fn ensure() -> Result<()> {
-    if current()?.is_null() { bind(CHOSEN.get()) } else { Ok(()) }
+    let context = current()?;
+    if context.is_null() {
+        return bind(CHOSEN.get());
+    }
+    let mut id = 0;
+    // SAFETY: a place for a number.
+    match unsafe { cu::cuCtxGetId(context, &raw mut id) } {
+        Err(client::Error(CUDA_ERROR_CONTEXT_IS_DESTROYED)) => Err(Error::UNINITIALIZED),
+        _ => Ok(()),
+    }
 }
 
 /// The context of a device that the runtime holds, taken if need be.

@@ -27,6 +27,7 @@ impl Error {
     pub(crate) const MISSING_CONFIGURATION: Self = Self(sys::cudaErrorMissingConfiguration);
     pub(crate) const INVALID_DEVICE: Self = Self(sys::cudaErrorInvalidDevice);
     pub(crate) const NO_KERNEL_IMAGE: Self = Self(sys::cudaErrorNoKernelImageForDevice);
+    pub(crate) const UNINITIALIZED: Self = Self(sys::cudaErrorDeviceUninitialized);
     pub(crate) const NOT_FOUND: Self = Self(sys::cudaErrorSymbolNotFound);
     pub(crate) const NOT_SUPPORTED: Self = Self(sys::cudaErrorNotSupported);
     pub(crate) const UNKNOWN: Self = Self(sys::cudaErrorUnknown);

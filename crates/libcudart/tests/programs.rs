@@ -2,6 +2,9 @@
 //!
 //! The libraries are linked as `cargo xtask libraries` links them, from what cargo has built for these tests.
 
+#[path = "../../libcuda/tests/answers/mod.rs"]
+mod answers;
+
 use cabi::libraries::LIBRARIES;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -98,6 +101,11 @@ fn a_missing_driver_is_an_error() {
     let output = run("no_driver", "libcudart.so.13", 13000, &[("LD_LIBRARY_PATH", &path)]);
     let errors = String::from_utf8_lossy(&output.stderr);
     assert_eq!(errors.matches("there is no CUDA driver").count(), 1, "{errors}");
+}
+
+#[test]
+fn answers_are_those_of_an_h200() {
+    answers::replay(&libraries().join("libcudart.so.13"), libraries(), "runtime");
 }
 
 /// Every symbol has the version that programs ask for, and there are no others.

@@ -5,7 +5,7 @@ use crate::pointers::{get, put};
 use crate::state::{ARRAYS, MIPMAPPED, current, device};
 use crate::sys::*;
 use driver::array::{Array, Descriptor, Element, Format, Kind};
-use driver::{Error, Result};
+use driver::{Error, Result, context};
 use std::ffi::{c_int, c_uint};
 
 /// Formats of integers that are always fractions, from the one with one channel: that with two follows, then four.
@@ -109,33 +109,47 @@ unsafe fn create(out: *mut CUarray, stated: &CUDA_ARRAY3D_DESCRIPTOR) -> Result<
     unsafe { put(out, ARRAYS.insert(array.id(), array)) }
 }
 
+/// Waits for what may use an array that goes: all work of the current context, if there is one that can be used.
+fn settle() -> Result<()> {
+    match context::current().filter(|context| context.usable().is_ok()) {
+        Some(context) => context.settle(),
+        None => Ok(()),
+    }
+}
+
 api! {
+    #[order(initialised, given(out), given(stated), context, no_capture)]
     fn cuArrayCreate_v2(out: *mut CUarray, stated: *const CUDA_ARRAY_DESCRIPTOR) {
         let CUDA_ARRAY_DESCRIPTOR { Width, Height, Format, NumChannels } = get(stated)?;
         create(out, &CUDA_ARRAY3D_DESCRIPTOR { Width, Height, Depth: 0, Format, NumChannels, Flags: 0 })
     }
 
+    #[order(initialised, given(out), given(stated), context, no_capture)]
     fn cuArray3DCreate_v2(out: *mut CUarray, stated: *const CUDA_ARRAY3D_DESCRIPTOR) {
         create(out, &get(stated)?)
     }
 
+    #[order(handle(array), initialised, given(out))]
     fn cuArrayGetDescriptor_v2(out: *mut CUDA_ARRAY_DESCRIPTOR, array: CUarray) {
         let CUDA_ARRAY3D_DESCRIPTOR { Width, Height, Format, NumChannels, .. } = described(&*ARRAYS.get(array)?);
         put(out, CUDA_ARRAY_DESCRIPTOR { Width, Height, Format, NumChannels })
     }
 
+    #[order(handle(array), initialised, given(out))]
     fn cuArray3DGetDescriptor_v2(out: *mut CUDA_ARRAY3D_DESCRIPTOR, array: CUarray) {
         put(out, described(&*ARRAYS.get(array)?))
     }
 
+    #[order(initialised, handle(array), no_capture)]
     fn cuArrayDestroy(array: CUarray) {
         if !ARRAYS.get(array)?.whole() {
             return Err(Error::InvalidValue);
         }
-        current()?.synchronize()?;
+        settle()?;
         ARRAYS.remove(array).map(drop)
     }
 
+    #[order(initialised, given(out), given(stated), context, no_capture)]
     fn cuMipmappedArrayCreate(
         out: *mut CUmipmappedArray,
         stated: *const CUDA_ARRAY3D_DESCRIPTOR,
@@ -149,15 +163,17 @@ api! {
         put(out, MIPMAPPED.insert(array.id(), array))
     }
 
+    #[order(handle(array), initialised, given(out))]
     fn cuMipmappedArrayGetLevel(out: *mut CUarray, array: CUmipmappedArray, level: c_uint) {
         let array = MIPMAPPED.get(array)?;
         let level = array.levels().get(level as usize).ok_or(Error::InvalidValue)?;
         put(out, ARRAYS.insert(level.id(), level.clone()))
     }
 
+    #[order(initialised, handle(array), no_capture)]
     fn cuMipmappedArrayDestroy(array: CUmipmappedArray) {
         let gone = MIPMAPPED.get(array)?;
-        current()?.synchronize()?;
+        settle()?;
         ARRAYS.retain(|array| !gone.levels().iter().any(|level| level.id() == array.id()));
         MIPMAPPED.remove(array).map(drop)
     }

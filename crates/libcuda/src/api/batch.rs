@@ -167,6 +167,7 @@ unsafe fn tell(done: Done, at: *mut usize) -> Result<()> {
 }
 
 api! {
+    #[order(usable)]
     fn cuMemcpyBatchAsync_v2(
         to: *mut CUdeviceptr,
         from: *mut CUdeviceptr,
@@ -181,6 +182,7 @@ api! {
         batch.copy(on).map_err(|refused| refused.error)
     }
 
+    #[order(usable)]
     fn cuMemcpy3DBatchAsync_v2(
         count: usize,
         operations: *mut CUDA_MEMCPY3D_BATCH_OP,
@@ -193,6 +195,7 @@ api! {
 
 // The forms of CUDA 12.8, which tell the copy that was refused.
 api! {
+    #[order(usable)]
     fn cuMemcpyBatchAsync(
         to: *mut CUdeviceptr,
         from: *mut CUdeviceptr,
@@ -208,6 +211,7 @@ api! {
         tell(batch.copy(on), failed)
     }
 
+    #[order(usable)]
     fn cuMemcpy3DBatchAsync(
         count: usize,
         operations: *mut CUDA_MEMCPY3D_BATCH_OP,

@@ -101,6 +101,7 @@ unsafe fn update(
     flags: c_uint,
 ) -> Result<()> {
     let (context, stream) = stream(on)?;
+    context.require_capture(&stream)?;
     let replace = match flags {
         CU_STREAM_ADD_CAPTURE_DEPENDENCIES => false,
         CU_STREAM_SET_CAPTURE_DEPENDENCIES => true,
@@ -120,6 +121,7 @@ api! {
         begin(on, how)
     }
 
+    #[order(given(graph), initialised)]
     fn cuStreamBeginCaptureToGraph(
         on: CUstream,
         graph: CUgraph,
@@ -179,6 +181,7 @@ api! {
         update(on, nodes, edges, count, flags)
     }
 
+    #[order(initialised)]
     fn cuThreadExchangeStreamCaptureMode(how: *mut CUstreamCaptureMode) {
         let before = capture::exchange_mode(mode(get(how)?)?);
         put(how, number(before))

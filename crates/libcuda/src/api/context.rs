@@ -15,10 +15,23 @@ use std::sync::Arc;
 /// # Safety
 /// As [`put`].
 unsafe fn create(out: *mut CUcontext, flags: c_uint, dev: CUdevice) -> Result<()> {
+    if flags & !(CU_CTX_FLAGS_MASK) != 0 {
+        return Err(Error::InvalidValue);
+    }
     let made = Context::new(device(dev)?, flags)?;
     context::push(Arc::clone(&made));
     // SAFETY: by contract.
     unsafe { put(out, CONTEXTS.insert(made.id(), made)) }
+}
+
+/// A preference for the size of L1, which has no effect.
+pub(crate) fn cache_preference(config: CUfunc_cache) -> Result<()> {
+    if config > CU_FUNC_CACHE_PREFER_EQUAL { Err(Error::InvalidValue) } else { Ok(()) }
+}
+
+/// A preference for the banks of shared memory, which has no effect since Volta.
+pub(crate) fn bank_size(config: CUsharedconfig) -> Result<()> {
+    if config > CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE { Err(Error::InvalidValue) } else { Ok(()) }
 }
 
 /// Ends a context, which is current no longer if it was.
@@ -45,7 +58,8 @@ fn limit(which: CUlimit) -> Result<Limit> {
         CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT => Ok(Limit::PendingLaunches),
         CU_LIMIT_MAX_L2_FETCH_GRANULARITY => Ok(Limit::L2Granularity),
         CU_LIMIT_PERSISTING_L2_CACHE_SIZE => Ok(Limit::PersistingL2),
-        _ => Err(Error::UnsupportedLimit),
+        other if other < CU_LIMIT_MAX => Err(Error::UnsupportedLimit),
+        _ => Err(Error::InvalidValue),
     }
 }
 
@@ -74,8 +88,14 @@ api! {
         create(out, flags, dev)
     }
 
+    #[order(given(ctx), initialised)]
     fn cuCtxDestroy_v2(ctx: CUcontext) {
-        destroy(&*CONTEXTS.get(ctx)?);
+        let gone = CONTEXTS.get(ctx)?;
+        // A primary context is given back, not destroyed.
+        if gone.is_primary() {
+            return Err(Error::InvalidContext);
+        }
+        destroy(&gone);
         Ok(())
     }
 
@@ -88,17 +108,17 @@ api! {
         put(out, Table::<Context, _>::handle(context.id()))
     }
 
+    #[order(initialised, context)]
     fn cuCtxDetach(ctx: CUcontext) {
-        let context = CONTEXTS.get(ctx)?;
-        if context::current().is_none_or(|current| current.id() != context.id()) {
-            return Err(Error::InvalidContext);
-        }
+        let context = context::current().filter(|context| Table::<Context, _>::handle(context.id()) == ctx);
+        let context = context.ok_or(Error::InvalidContext)?;
         if context.detach() {
             destroy(&context);
         }
         Ok(())
     }
 
+    #[order(initialised, given(ctx))]
     fn cuCtxPushCurrent_v2(ctx: CUcontext) {
         context::push(CONTEXTS.get(ctx)?);
         Ok(())
@@ -133,6 +153,7 @@ api! {
         put(dev, context_of(ctx)?.device().ordinal() as CUdevice)
     }
 
+    #[order(initialised, given(flags), context)]
     fn cuCtxGetFlags(flags: *mut c_uint) {
         put(flags, current()?.flags())
     }
@@ -158,6 +179,7 @@ api! {
         put(value, current()?.limit(limit(which)?) as usize)
     }
 
+    #[order(initialised, context, no_capture)]
     fn cuCtxSetLimit(which: CUlimit, value: usize) {
         current()?.set_limit(limit(which)?, value as u64)
     }
@@ -167,8 +189,9 @@ api! {
         put(config, CU_FUNC_CACHE_PREFER_NONE)
     }
 
-    fn cuCtxSetCacheConfig(_config: CUfunc_cache) {
-        current().map(drop)
+    #[order(initialised, context, no_capture)]
+    fn cuCtxSetCacheConfig(config: CUfunc_cache) {
+        cache_preference(config)
     }
 
     // Other banks than those of 4 bytes are of devices before Volta.
@@ -177,10 +200,12 @@ api! {
         put(config, CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE)
     }
 
-    fn cuCtxSetSharedMemConfig(_config: CUsharedconfig) {
-        current().map(drop)
+    #[order(initialised, context, no_capture)]
+    fn cuCtxSetSharedMemConfig(config: CUsharedconfig) {
+        bank_size(config)
     }
 
+    #[order(initialised, context)]
     fn cuCtxSetFlags(flags: c_uint) {
         if flags & !CU_CTX_FLAGS_MASK != 0 {
             return Err(Error::InvalidValue);
@@ -189,11 +214,17 @@ api! {
         Ok(())
     }
 
-    fn cuCtxGetExecAffinity(_affinity: *mut CUexecAffinityParam, _kind: CUexecAffinityType) {
-        current()?;
-        Err(Error::UnsupportedExecAffinity)
+    #[order(initialised, given(affinity), context)]
+    // All multiprocessors are a context's.
+    fn cuCtxGetExecAffinity(affinity: *mut CUexecAffinityParam, kind: CUexecAffinityType) {
+        if kind != CU_EXEC_AFFINITY_TYPE_SM_COUNT {
+            return Err(Error::UnsupportedExecAffinity);
+        }
+        let smCount = CUexecAffinitySmCount { val: current()?.device().profile().multiprocessors };
+        put(affinity, CUexecAffinityParam { type_: kind, param: CUexecAffinityParam_st__bindgen_ty_1 { smCount } })
     }
 
+    #[order(initialised, context)]
     fn cuCtxResetPersistingL2Cache() {
         current().map(drop)
     }

@@ -177,6 +177,7 @@ api! {
         put_text(buffer, size, &bus_id(device(dev)?.ordinal()))
     }
 
+    #[order(initialised, given(out), given(id))]
     fn cuDeviceGetByPCIBusId(out: *mut CUdevice, id: *const c_char) {
         let wanted = text(id)?;
         // The domain may be left out, and the function.
@@ -208,6 +209,7 @@ api! {
         Ok(())
     }
 
+    #[order(initialised, given(flags), given(active))]
     fn cuDevicePrimaryCtxGetState(dev: CUdevice, flags: *mut c_uint, active: *mut c_int) {
         let (value, exists) = device(dev)?.primary_state();
         put_if(flags, value);
@@ -215,15 +217,15 @@ api! {
     }
 
     fn cuDevicePrimaryCtxSetFlags_v2(dev: CUdevice, flags: c_uint) {
+        if flags & !CU_CTX_FLAGS_MASK != 0 {
+            return Err(Error::InvalidValue);
+        }
         device(dev)?.set_primary_flags(flags);
         Ok(())
     }
 
-    fn cuDeviceGetExecAffinitySupport(supported: *mut c_int, kind: CUexecAffinityType, dev: CUdevice) {
+    fn cuDeviceGetExecAffinitySupport(supported: *mut c_int, _kind: CUexecAffinityType, dev: CUdevice) {
         device(dev)?;
-        if kind >= CU_EXEC_AFFINITY_TYPE_MAX {
-            return Err(Error::InvalidValue);
-        }
         put(supported, 0)
     }
 

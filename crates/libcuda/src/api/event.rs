@@ -22,6 +22,7 @@ api! {
         put(out, EVENTS.insert(event.id(), event))
     }
 
+    #[order(handle(event), initialised)]
     fn cuEventDestroy_v2(event: CUevent) {
         EVENTS.remove(event).map(drop)
     }
@@ -33,6 +34,9 @@ api! {
     }
 
     fn cuEventRecordWithFlags(event: CUevent, on: CUstream, flags: c_uint) {
+        if flags & !CU_EVENT_RECORD_EXTERNAL != 0 {
+            return Err(Error::InvalidValue);
+        }
         let event = EVENTS.get(event)?;
         let (context, stream) = stream(on)?;
         context.record_as(&event, &stream, flags & CU_EVENT_RECORD_EXTERNAL != 0)
@@ -46,14 +50,21 @@ api! {
         CONTEXTS.get(context)?.wait_all(&*EVENTS.get(event)?)
     }
 
+    #[order(handle(event), initialised)]
     fn cuEventQuery(event: CUevent) {
         EVENTS.get(event)?.query()
     }
 
+    #[order(handle(event), initialised)]
     fn cuEventSynchronize(event: CUevent) {
-        EVENTS.get(event)?.synchronize()
+        let event = EVENTS.get(event)?;
+        // That it lies in a capture is said before that there is one.
+        event.usable()?;
+        crate::order::no_capture()?;
+        event.synchronize()
     }
 
+    #[order(handle(start), handle(end), initialised)]
     fn cuEventElapsedTime_v2(milliseconds: *mut f32, start: CUevent, end: CUevent) {
         let elapsed = EVENTS.get(end)?.elapsed_since(&*EVENTS.get(start)?)?;
         put(milliseconds, elapsed)

@@ -1,9 +1,10 @@
 //! Functions' attributes, and launching them.
 
+use crate::api::context::{bank_size, cache_preference};
 use crate::api::module::{element, parameter_info};
 use crate::border::api;
 use crate::pointers::{Opaque, bytes, get, put};
-use crate::state::{EVENTS, MODULES, current, function, stream};
+use crate::state::{EVENTS, MODULES, function, stream};
 use crate::sys::*;
 use driver::launch::Configuration;
 use driver::module::Function;
@@ -238,6 +239,7 @@ pub(crate) fn host_call(call: CUhostFn, argument: *mut c_void) -> Result<HostCal
 }
 
 api! {
+    #[order(handle(f), initialised, given(value))]
     fn cuFuncGetAttribute(value: *mut c_int, which: CUfunction_attribute, f: CUfunction) {
         put(value, attribute(&*function(f, None)?, which)?)
     }
@@ -248,28 +250,34 @@ api! {
         set_attribute(&function, which, value, most)
     }
 
-    fn cuFuncSetCacheConfig(f: CUfunction, _config: CUfunc_cache) {
-        function(f, None).map(drop)
+    fn cuFuncSetCacheConfig(f: CUfunction, config: CUfunc_cache) {
+        function(f, None)?;
+        cache_preference(config)
     }
 
+    #[order(initialised, given(out), given(f))]
     fn cuFuncGetModule(out: *mut CUmodule, f: CUfunction) {
         let module = function(f, None)?.module().clone();
         put(out, MODULES.insert(module.id(), module))
     }
 
+    #[order(given(f), initialised, given(out))]
     fn cuFuncGetName(out: *mut *const c_char, f: CUfunction) {
         put(out, function(f, None)?.c_name().as_ptr())
     }
 
+    #[order(given(f), initialised)]
     fn cuFuncGetParamInfo(f: CUfunction, index: usize, offset: *mut usize, size: *mut usize) {
         parameter_info(&*function(f, None)?, index, offset, size)
     }
 
+    #[order(handle(f), initialised, given(state))]
     fn cuFuncIsLoaded(state: *mut CUfunctionLoadingState, f: CUfunction) {
         function(f, None)?;
         put(state, CU_FUNCTION_LOADING_STATE_LOADED)
     }
 
+    #[order(handle(f), initialised)]
     fn cuFuncLoad(f: CUfunction) {
         function(f, None).map(drop)
     }
@@ -334,8 +342,9 @@ api! {
         context.submit(&stream, Operation::Call(host_call(call, argument)?))
     }
 
-    fn cuFuncSetSharedMemConfig(f: CUfunction, _config: CUsharedconfig) {
+    #[order(initialised, handle(f))]
+    fn cuFuncSetSharedMemConfig(f: CUfunction, config: CUsharedconfig) {
         function(f, None)?;
-        current().map(drop)
+        bank_size(config)
     }
 }

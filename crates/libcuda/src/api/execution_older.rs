@@ -24,39 +24,48 @@ fn launch(f: CUfunction, width: c_int, height: c_int, on: CUstream) -> Result<()
 }
 
 api! {
+    #[order(initialised, handle(f), context)]
     fn cuFuncSetBlockShape(f: CUfunction, x: c_int, y: c_int, z: c_int) {
         function(f, None)?.stage_block([number(x, 1)?, number(y, 1)?, number(z, 1)?])
     }
 
+    #[order(initialised, handle(f), context)]
     fn cuFuncSetSharedSize(f: CUfunction, bytes: c_uint) {
         function(f, None)?.stage_shared(bytes);
         Ok(())
     }
 
+    #[order(initialised, handle(f), context)]
     fn cuParamSetSize(f: CUfunction, bytes: c_uint) {
         function(f, None)?.stage_size(bytes as usize)
     }
 
+    #[order(initialised, handle(f), context)]
     fn cuParamSeti(f: CUfunction, offset: c_int, value: c_uint) {
         parameter(f, offset, &value.to_ne_bytes())
     }
 
+    #[order(initialised, handle(f), context)]
     fn cuParamSetf(f: CUfunction, offset: c_int, value: f32) {
         parameter(f, offset, &value.to_ne_bytes())
     }
 
+    #[order(initialised, handle(f), given(value), context)]
     fn cuParamSetv(f: CUfunction, offset: c_int, value: *mut c_void, size: c_uint) {
         parameter(f, offset, bytes(value, size as usize)?)
     }
 
+    #[order(initialised, handle(f), context, no_capture)]
     fn cuLaunch(f: CUfunction) {
         launch(f, 1, 1, std::ptr::null_mut())
     }
 
+    #[order(initialised, handle(f), context, no_capture)]
     fn cuLaunchGrid(f: CUfunction, width: c_int, height: c_int) {
         launch(f, width, height, std::ptr::null_mut())
     }
 
+    #[order(initialised, handle(f), context, no_capture)]
     fn cuLaunchGridAsync(f: CUfunction, width: c_int, height: c_int, on: CUstream) {
         launch(f, width, height, on)
     }

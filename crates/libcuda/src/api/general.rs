@@ -33,6 +33,10 @@ unsafe fn put_error_text(error: u32, which: usize, out: *mut *const c_char) -> R
     found.map(drop).ok_or(Error::InvalidValue)
 }
 
+/// Which default stream a function shall take null for.
+const KNOWN_FLAGS: u64 =
+    (sys::CU_GET_PROC_ADDRESS_LEGACY_STREAM | sys::CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) as u64;
+
 /// # Safety
 /// As [`put`] and [`text`].
 unsafe fn look_up(
@@ -45,7 +49,7 @@ unsafe fn look_up(
     // SAFETY: by contract.
     unsafe {
         let name = text(symbol)?;
-        if version > VERSION {
+        if version > VERSION || flags & !KNOWN_FLAGS != 0 {
             return Err(Error::InvalidValue);
         }
         let per_thread = flags & u64::from(sys::CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0;

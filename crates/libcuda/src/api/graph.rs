@@ -75,6 +75,9 @@ unsafe fn put_list<T: Copy>(values: &[T], array: *mut T, count: *mut usize, fill
     unsafe {
         let room = get(count)?;
         if !array.is_null() {
+            if room == 0 {
+                return Err(Error::InvalidValue);
+            }
             for index in 0..room {
                 put(array.add(index), values.get(index).copied().unwrap_or(filler))?;
             }
@@ -217,14 +220,17 @@ api! {
         put(kind, NODES.get(node)?.task().kind() as CUgraphNodeType)
     }
 
+    #[order(initialised)]
     fn cuGraphGetNodes(graph: CUgraph, nodes: *mut CUgraphNode, count: *mut usize) {
         put_nodes(&GRAPHS.get(graph)?.nodes(), nodes, count)
     }
 
+    #[order(initialised)]
     fn cuGraphGetRootNodes(graph: CUgraph, nodes: *mut CUgraphNode, count: *mut usize) {
         put_nodes(&GRAPHS.get(graph)?.roots(), nodes, count)
     }
 
+    #[order(initialised, given(data))]
     fn cuGraphGetEdges_v2(
         graph: CUgraph,
         from: *mut CUgraphNode,
@@ -235,6 +241,7 @@ api! {
         put_edges(graph, from, to, Some(data), count)
     }
 
+    #[order(initialised, given(nodes), given(data))]
     fn cuGraphNodeGetDependencies_v2(
         node: CUgraphNode,
         nodes: *mut CUgraphNode,
@@ -244,6 +251,7 @@ api! {
         put_neighbours(node, false, nodes, Some(data), count)
     }
 
+    #[order(initialised, given(nodes), given(data))]
     fn cuGraphNodeGetDependentNodes_v2(
         node: CUgraphNode,
         nodes: *mut CUgraphNode,
@@ -253,6 +261,7 @@ api! {
         put_neighbours(node, true, nodes, Some(data), count)
     }
 
+    #[order(given(graph), initialised)]
     fn cuGraphAddDependencies_v2(
         graph: CUgraph,
         from: *const CUgraphNode,
@@ -263,6 +272,7 @@ api! {
         GRAPHS.get(graph)?.connect(&edges(from, to, data, count)?)
     }
 
+    #[order(given(graph), initialised)]
     fn cuGraphRemoveDependencies_v2(
         graph: CUgraph,
         from: *const CUgraphNode,
@@ -273,6 +283,7 @@ api! {
         GRAPHS.get(graph)?.disconnect(&edges(from, to, data, count)?)
     }
 
+    #[order(given(graph), initialised, given(path))]
     fn cuGraphDebugDotPrint(graph: CUgraph, path: *const c_char, flags: c_uint) {
         let verbose = flags & CU_GRAPH_DEBUG_DOT_FLAGS_VERBOSE != 0;
         let handles = verbose || flags & CU_GRAPH_DEBUG_DOT_FLAGS_HANDLES != 0;
@@ -284,6 +295,7 @@ api! {
         std::fs::write(text(path)?, drawn).map_err(|_| Error::OperatingSystem)
     }
 
+    #[order(given(graph), initialised, given(out))]
     fn cuGraphConditionalHandleCreate(
         out: *mut CUgraphConditionalHandle,
         graph: CUgraph,
@@ -299,6 +311,7 @@ api! {
         put(out, GRAPHS.get(graph)?.add_condition(&context, default)?.handle())
     }
 
+    #[order(given(out), given(destroy))]
     fn cuUserObjectCreate(
         out: *mut CUuserObject,
         pointer: *mut c_void,
@@ -315,10 +328,12 @@ api! {
         put(out, OBJECTS.insert(object.id(), object))
     }
 
+    #[order(given(object), initialised)]
     fn cuUserObjectRetain(object: CUuserObject, count: c_uint) {
         OBJECTS.get(object)?.retain(count as usize)
     }
 
+    #[order(given(object), initialised)]
     fn cuUserObjectRelease(object: CUuserObject, count: c_uint) {
         let found = OBJECTS.get(object)?;
         found.release(count as usize)?;
@@ -328,6 +343,7 @@ api! {
         Ok(())
     }
 
+    #[order(given(graph), given(object), initialised)]
     fn cuGraphRetainUserObject(graph: CUgraph, object: CUuserObject, count: c_uint, flags: c_uint) {
         if flags & !CU_GRAPH_USER_OBJECT_MOVE != 0 {
             return Err(Error::InvalidValue);
@@ -336,8 +352,13 @@ api! {
         GRAPHS.get(graph)?.retain(&OBJECTS.get(object)?, count as usize, moved)
     }
 
+    #[order(given(graph), given(object), initialised)]
     fn cuGraphReleaseUserObject(graph: CUgraph, object: CUuserObject, count: c_uint) {
-        GRAPHS.get(graph)?.release(&OBJECTS.get(object)?, count as usize)
+        // To take back what the graph does not hold is no mistake.
+        match GRAPHS.get(graph)?.release(&OBJECTS.get(object)?, count as usize) {
+            Err(Error::InvalidValue) if count != 0 => Ok(()),
+            result => result,
+        }
     }
 
     fn cuDeviceGetGraphMemAttribute(dev: CUdevice, which: CUgraphMem_attribute, value: *mut c_void) {
@@ -371,22 +392,27 @@ api! {
 
 // The forms from before edges said more than that there is one.
 api! {
+    #[order(initialised)]
     fn cuGraphGetEdges(graph: CUgraph, from: *mut CUgraphNode, to: *mut CUgraphNode, count: *mut usize) {
         put_edges(graph, from, to, None, count)
     }
 
+    #[order(initialised)]
     fn cuGraphNodeGetDependencies(node: CUgraphNode, nodes: *mut CUgraphNode, count: *mut usize) {
         put_neighbours(node, false, nodes, None, count)
     }
 
+    #[order(initialised)]
     fn cuGraphNodeGetDependentNodes(node: CUgraphNode, nodes: *mut CUgraphNode, count: *mut usize) {
         put_neighbours(node, true, nodes, None, count)
     }
 
+    #[order(given(graph), initialised)]
     fn cuGraphAddDependencies(graph: CUgraph, from: *const CUgraphNode, to: *const CUgraphNode, count: usize) {
         GRAPHS.get(graph)?.connect(&edges(from, to, std::ptr::null(), count)?)
     }
 
+    #[order(given(graph), initialised)]
     fn cuGraphRemoveDependencies(
         graph: CUgraph,
         from: *const CUgraphNode,

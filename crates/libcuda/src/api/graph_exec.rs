@@ -66,10 +66,12 @@ unsafe fn instantiate_with_log(
 }
 
 api! {
+    #[order(initialised, given(out), given(graph), context, no_capture)]
     fn cuGraphInstantiateWithFlags(out: *mut CUgraphExec, graph: CUgraph, flags: c_ulonglong) {
         instantiate(out, graph, flags).map_err(|refusal| refusal.error)
     }
 
+    #[order(initialised, given(out), given(graph), given(params), context, no_capture)]
     fn cuGraphInstantiateWithParams(
         out: *mut CUgraphExec,
         graph: CUgraph,
@@ -90,24 +92,29 @@ api! {
         put(flags, EXECS.get(exec)?.flags())
     }
 
+    #[order(initialised, given(exec), no_capture)]
     fn cuGraphExecDestroy(exec: CUgraphExec) {
         EXECS.remove(exec).map(drop)
     }
 
+    #[order(initialised, given(exec), uncaptured(on))]
     fn cuGraphUpload(exec: CUgraphExec, on: CUstream) {
         stream(on)?.0.upload_graph(&EXECS.get(exec)?)
     }
 
+    #[order(initialised, given(exec))]
     fn cuGraphLaunch(exec: CUgraphExec, on: CUstream) {
         let exec = EXECS.get(exec)?;
         let (context, stream) = stream(on)?;
         context.launch_graph(&exec, &stream)
     }
 
+    #[order(given(exec), given(node), initialised, given(enabled))]
     fn cuGraphNodeGetEnabled(exec: CUgraphExec, node: CUgraphNode, enabled: *mut c_uint) {
         put(enabled, EXECS.get(exec)?.enabled(&*NODES.get(node)?)?.into())
     }
 
+    #[order(given(exec), given(node), initialised)]
     fn cuGraphNodeSetEnabled(exec: CUgraphExec, node: CUgraphNode, enabled: c_uint) {
         EXECS.get(exec)?.enable(&*NODES.get(node)?, enabled != 0)
     }
@@ -117,7 +124,7 @@ api! {
         let handle = |node: Option<&Arc<Node>>| node.map_or(std::ptr::null_mut(), node_handle);
         let (node, from) = failure.as_ref().map_or((None, None), |f| (f.node.as_ref(), f.from.as_ref()));
         let result = failure.as_ref().map_or(CU_GRAPH_EXEC_UPDATE_SUCCESS, |f| f.difference as u32);
-        put(info, CUgraphExecUpdateResultInfo { result, errorNode: handle(node), errorFromNode: handle(from) })?;
+        put_if(info, CUgraphExecUpdateResultInfo { result, errorNode: handle(node), errorFromNode: handle(from) });
         if failure.is_some() { Err(Error::GraphExecUpdateFailure) } else { Ok(()) }
     }
 
@@ -131,6 +138,7 @@ api! {
         update(exec, node, |node| Ok(task(None, &params, Some(node))?.0))
     }
 
+    #[order(given(exec), given(node), initialised, given(params))]
     fn cuGraphExecKernelNodeSetParams_v2(
         exec: CUgraphExec,
         node: CUgraphNode,
@@ -139,6 +147,7 @@ api! {
         update(exec, node, |node| kernel_task(node, &same_kernel(params)?))
     }
 
+    #[order(given(exec), given(node), initialised, given(params))]
     fn cuGraphExecMemcpyNodeSetParams(
         exec: CUgraphExec,
         node: CUgraphNode,
@@ -148,6 +157,7 @@ api! {
         update(exec, node, |_| Ok(copy_task(params, ctx)?.0))
     }
 
+    #[order(given(exec), given(node), initialised, given(params))]
     fn cuGraphExecMemsetNodeSetParams(
         exec: CUgraphExec,
         node: CUgraphNode,
@@ -157,6 +167,7 @@ api! {
         update(exec, node, |_| fill_task(params, ctx))
     }
 
+    #[order(given(exec), given(node), initialised, given(params))]
     fn cuGraphExecHostNodeSetParams(
         exec: CUgraphExec,
         node: CUgraphNode,
@@ -165,15 +176,18 @@ api! {
         update(exec, node, |_| Ok(host_task(params)?.0))
     }
 
+    #[order(given(exec), given(node), given(child), initialised)]
     fn cuGraphExecChildGraphNodeSetParams(exec: CUgraphExec, node: CUgraphNode, child: CUgraph) {
         let updated = EXECS.get(exec)?.update_child(&*NODES.get(node)?, &*GRAPHS.get(child)?);
         updated.map_err(|_| Error::GraphExecUpdateFailure)
     }
 
+    #[order(given(exec), given(node), given(event), initialised)]
     fn cuGraphExecEventRecordNodeSetEvent(exec: CUgraphExec, node: CUgraphNode, event: CUevent) {
         update(exec, node, |_| Ok(Task::Record(EVENTS.get(event)?)))
     }
 
+    #[order(given(exec), given(node), given(event), initialised)]
     fn cuGraphExecEventWaitNodeSetEvent(exec: CUgraphExec, node: CUgraphNode, event: CUevent) {
         update(exec, node, |_| Ok(Task::Wait(EVENTS.get(event)?)))
     }
@@ -189,6 +203,7 @@ api! {
 
 // Older forms.
 api! {
+    #[order(initialised, given(out), given(graph), context, no_capture)]
     fn cuGraphInstantiate(
         out: *mut CUgraphExec,
         graph: CUgraph,
@@ -199,6 +214,7 @@ api! {
         instantiate_with_log(out, graph, node, log, size)
     }
 
+    #[order(initialised, given(out), given(graph), context, no_capture)]
     fn cuGraphInstantiate_v2(
         out: *mut CUgraphExec,
         graph: CUgraph,
@@ -222,6 +238,7 @@ api! {
         if failure.is_some() { Err(Error::GraphExecUpdateFailure) } else { Ok(()) }
     }
 
+    #[order(given(exec), given(node), initialised, given(params))]
     fn cuGraphExecKernelNodeSetParams(
         exec: CUgraphExec,
         node: CUgraphNode,

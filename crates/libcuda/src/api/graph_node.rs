@@ -506,6 +506,7 @@ fn with<A>((task, attachment): (Task, A)) -> (Task, Option<A>) {
 pub(super) const PLAIN: *const CUgraphEdgeData = std::ptr::null();
 
 api! {
+    #[order(initialised, handle(graph), given(params))]
     fn cuGraphAddNode_v2(
         out: *mut CUgraphNode,
         graph: CUgraph,
@@ -522,6 +523,7 @@ api! {
         set(node, |node| task(None, &params, Some(node)))
     }
 
+    #[order(initialised, given(out), given(graph), given(params))]
     fn cuGraphAddKernelNode_v2(
         out: *mut CUgraphNode,
         graph: CUgraph,
@@ -533,10 +535,12 @@ api! {
         add(out, graph, (behind, PLAIN, count), (Task::Kernel(work), None)).map(drop)
     }
 
+    #[order(given(node), initialised, given(params))]
     fn cuGraphKernelNodeGetParams_v2(node: CUgraphNode, params: *mut CUDA_KERNEL_NODE_PARAMS) {
         put(params, shown_kernel(&*NODES.get(node)?)?)
     }
 
+    #[order(given(node), initialised, given(params))]
     fn cuGraphKernelNodeSetParams_v2(node: CUgraphNode, params: *const CUDA_KERNEL_NODE_PARAMS) {
         let params = same_kernel(params)?;
         set(node, |node| Ok((kernel_task(node, &params)?, None)))
@@ -606,10 +610,12 @@ api! {
         put(params, shown_copy(&*NODES.get(node)?)?)
     }
 
+    #[order(given(node), initialised, given(params), usable)]
     fn cuGraphMemcpyNodeSetParams(node: CUgraphNode, params: *const CUDA_MEMCPY3D) {
         set(node, |_| Ok(with(copy_task(params, std::ptr::null_mut())?)))
     }
 
+    #[order(initialised, given(out), given(graph), given(params))]
     fn cuGraphAddMemsetNode(
         out: *mut CUgraphNode,
         graph: CUgraph,
@@ -625,10 +631,12 @@ api! {
         put(params, shown_fill(&*NODES.get(node)?)?)
     }
 
+    #[order(given(node), initialised, given(params), usable)]
     fn cuGraphMemsetNodeSetParams(node: CUgraphNode, params: *const CUDA_MEMSET_NODE_PARAMS) {
         set(node, |_| Ok((fill_task(params, std::ptr::null_mut())?, None)))
     }
 
+    #[order(given(graph), initialised, given(out), given(params))]
     fn cuGraphAddHostNode(
         out: *mut CUgraphNode,
         graph: CUgraph,
@@ -639,10 +647,12 @@ api! {
         add(out, graph, (behind, PLAIN, count), with(host_task(params)?)).map(drop)
     }
 
+    #[order(given(node), initialised, given(params))]
     fn cuGraphHostNodeGetParams(node: CUgraphNode, params: *mut CUDA_HOST_NODE_PARAMS) {
         put(params, shown_host(&*NODES.get(node)?)?)
     }
 
+    #[order(given(node), initialised, given(params))]
     fn cuGraphHostNodeSetParams(node: CUgraphNode, params: *const CUDA_HOST_NODE_PARAMS) {
         set(node, |_| Ok(with(host_task(params)?)))
     }
@@ -664,6 +674,7 @@ api! {
         }
     }
 
+    #[order(given(graph), initialised, given(out))]
     fn cuGraphAddEmptyNode(
         out: *mut CUgraphNode,
         graph: CUgraph,
@@ -673,6 +684,7 @@ api! {
         add(out, graph, (behind, PLAIN, count), (Task::Empty, None)).map(drop)
     }
 
+    #[order(given(graph), given(event), initialised, given(out))]
     fn cuGraphAddEventRecordNode(
         out: *mut CUgraphNode,
         graph: CUgraph,
@@ -683,6 +695,7 @@ api! {
         add(out, graph, (behind, PLAIN, count), (Task::Record(EVENTS.get(event)?), None)).map(drop)
     }
 
+    #[order(given(graph), given(event), initialised, given(out))]
     fn cuGraphAddEventWaitNode(
         out: *mut CUgraphNode,
         graph: CUgraph,
@@ -693,22 +706,27 @@ api! {
         add(out, graph, (behind, PLAIN, count), (Task::Wait(EVENTS.get(event)?), None)).map(drop)
     }
 
+    #[order(given(node), initialised, given(out))]
     fn cuGraphEventRecordNodeGetEvent(node: CUgraphNode, out: *mut CUevent) {
         put(out, Table::<Event, CUevent_st>::handle(event(node, true)?.id()))
     }
 
+    #[order(given(node), given(event), initialised)]
     fn cuGraphEventRecordNodeSetEvent(node: CUgraphNode, event: CUevent) {
         set(node, |_| Ok((Task::Record(EVENTS.get(event)?), None)))
     }
 
+    #[order(given(node), initialised, given(out))]
     fn cuGraphEventWaitNodeGetEvent(node: CUgraphNode, out: *mut CUevent) {
         put(out, Table::<Event, CUevent_st>::handle(event(node, false)?.id()))
     }
 
+    #[order(given(node), given(event), initialised)]
     fn cuGraphEventWaitNodeSetEvent(node: CUgraphNode, event: CUevent) {
         set(node, |_| Ok((Task::Wait(EVENTS.get(event)?), None)))
     }
 
+    #[order(initialised)]
     fn cuGraphAddMemAllocNode(
         out: *mut CUgraphNode,
         graph: CUgraph,
@@ -728,6 +746,7 @@ api! {
         put(params, shown_allocation(&*NODES.get(node)?)?)
     }
 
+    #[order(initialised, given(behind))]
     fn cuGraphAddMemFreeNode(
         out: *mut CUgraphNode,
         graph: CUgraph,
@@ -745,6 +764,7 @@ api! {
         }
     }
 
+    #[order(given(behind))]
     fn cuGraphAddBatchMemOpNode(
         out: *mut CUgraphNode,
         graph: CUgraph,

@@ -10,6 +10,7 @@ use crate::sys::*;
 use driver::graph::Task;
 
 api! {
+    #[order(initialised, handle(graph), given(params))]
     fn cuGraphAddNode(
         out: *mut CUgraphNode,
         graph: CUgraph,
@@ -20,6 +21,7 @@ api! {
         add_any(out, graph, (behind, PLAIN, count), params)
     }
 
+    #[order(initialised, given(out), given(graph), given(params))]
     fn cuGraphAddKernelNode(
         out: *mut CUgraphNode,
         graph: CUgraph,
@@ -31,11 +33,13 @@ api! {
         add(out, graph, (behind, PLAIN, count), (Task::Kernel(work), None)).map(drop)
     }
 
+    #[order(given(node), initialised, given(params))]
     fn cuGraphKernelNodeGetParams(node: CUgraphNode, params: *mut CUDA_KERNEL_NODE_PARAMS_v1) {
         let p = shown_kernel(&*NODES.get(node)?)?;
         put(params, kernel_parameters!(CUDA_KERNEL_NODE_PARAMS_v1, p))
     }
 
+    #[order(given(node), initialised, given(params))]
     fn cuGraphKernelNodeSetParams(node: CUgraphNode, params: *const CUDA_KERNEL_NODE_PARAMS_v1) {
         let params = newer_kernel(params)?;
         set(node, |node| Ok((kernel_task(node, &params)?, None)))

@@ -125,6 +125,7 @@ fn pool_in(file: &File) -> Result<(Origin, Home)> {
 }
 
 api! {
+    #[order(initialised, no_capture)]
     fn cuMemPoolExportToShareableHandle(
         out: *mut c_void,
         pool: CUmemoryPool,
@@ -139,6 +140,7 @@ api! {
         put(out.cast::<c_int>(), file_of(&pool)?.into_raw_fd())
     }
 
+    #[order(initialised, given(out), given(handle), no_capture)]
     fn cuMemPoolImportFromShareableHandle(
         out: *mut CUmemoryPool,
         handle: *mut c_void,
@@ -154,6 +156,7 @@ api! {
         put(out, POOLS.insert(pool.id(), pool))
     }
 
+    #[order(initialised, no_capture)]
     fn cuMemPoolExportPointer(out: *mut CUmemPoolPtrExportData, address: CUdeviceptr) {
         // No context has to be current.
         let (shared, pool) = driver()?.export_pooled(address)?;
@@ -161,6 +164,7 @@ api! {
         put(out, CUmemPoolPtrExportData { reserved: named.encode(POOLED) })
     }
 
+    #[order(initialised, no_capture)]
     fn cuMemPoolImportPointer(
         out: *mut CUdeviceptr,
         pool: CUmemoryPool,
@@ -172,6 +176,7 @@ api! {
         put(out, driver()?.import_pooled(&POOLS.get(pool)?, origin, file, bytes)?)
     }
 
+    #[order(given(address), initialised, given(out), context)]
     fn cuIpcGetMemHandle(out: *mut CUipcMemHandle, address: CUdeviceptr) {
         let shared = current()?.export_memory(address)?;
         put(out, CUipcMemHandle { reserved: characters(Named::of_here(shared).encode(MEMORY)) })
@@ -194,17 +199,20 @@ api! {
         current()?.close_imported(address)
     }
 
+    #[order(given(event), initialised, given(out), context)]
     fn cuIpcGetEventHandle(out: *mut CUipcEventHandle, event: CUevent) {
         let shared = EVENTS.get(event)?.export()?;
         put(out, CUipcEventHandle { reserved: characters(Named::of_here(shared).encode(EVENT)) })
     }
 
+    #[order(initialised, given(out), context)]
     fn cuIpcOpenEventHandle(out: *mut CUevent, handle: CUipcEventHandle) {
         if out.is_null() {
             return Err(Error::InvalidValue);
         }
         let context = current()?;
-        let event = Event::open(&context, Named::decode(bytes(handle.reserved), EVENT)?.open()?)?;
+        let named = Named::decode(bytes(handle.reserved), EVENT).map_err(|_| Error::MapFailed)?;
+        let event = Event::open(&context, named.open()?)?;
         put(out, EVENTS.insert(event.id(), event))
     }
 }

@@ -167,18 +167,22 @@ unsafe fn prefetch_batch(
 }
 
 api! {
+    #[order(initialised, context, no_capture)]
     fn cuMemAdvise(at: CUdeviceptr, bytes: usize, advice: CUmem_advise, dev: CUdevice) {
         advise(at, bytes, advice, || place(dev))
     }
 
+    #[order(initialised, context, no_capture)]
     fn cuMemAdvise_v2(at: CUdeviceptr, bytes: usize, advice: CUmem_advise, of: CUmemLocation) {
         advise(at, bytes, advice, || location(of))
     }
 
+    #[order(initialised, uncaptured(on))]
     fn cuMemPrefetchAsync(at: CUdeviceptr, bytes: usize, to: CUdevice, on: CUstream) {
         prefetch(at, bytes, place(to)?, on)
     }
 
+    #[order(initialised, uncaptured(on))]
     fn cuMemPrefetchAsync_v2(at: CUdeviceptr, bytes: usize, to: CUmemLocation, flags: c_uint, on: CUstream) {
         if flags != 0 {
             return Err(Error::InvalidValue);
@@ -186,6 +190,7 @@ api! {
         prefetch(at, bytes, location(to)?, on)
     }
 
+    #[order(uncaptured(on))]
     fn cuMemPrefetchBatchAsync(
         at: *mut CUdeviceptr,
         bytes: *mut usize,
@@ -201,6 +206,7 @@ api! {
     }
 
     // What is discarded may keep its bytes.
+    #[order(uncaptured(on))]
     fn cuMemDiscardBatchAsync(
         at: *mut CUdeviceptr,
         bytes: *mut usize,
@@ -218,6 +224,7 @@ api! {
         Ok(())
     }
 
+    #[order(uncaptured(on))]
     fn cuMemDiscardAndPrefetchBatchAsync(
         at: *mut CUdeviceptr,
         bytes: *mut usize,
@@ -242,6 +249,7 @@ api! {
         range_attribute(out, size, which, at, bytes)
     }
 
+    #[order(initialised, context)]
     fn cuMemRangeGetAttributes(
         out: *mut *mut c_void,
         sizes: *mut usize,
@@ -257,6 +265,7 @@ api! {
         if count == 0 { Err(Error::InvalidValue) } else { Ok(()) }
     }
 
+    #[order(initialised, uncaptured(on))]
     fn cuStreamAttachMemAsync(on: CUstream, at: CUdeviceptr, bytes: usize, flags: c_uint) {
         let (context, _) = stream(on)?;
         let known = context.allocation_of(at).filter(|known| known.kind == MemoryKind::Managed);

@@ -87,7 +87,7 @@ api! {
         if pointer.is_null() { Ok(()) } else { context.free_host(pointer.addr() as u64) }
     }
 
-    fn cuMemHostGetDevicePointer_v2(out: *mut CUdeviceptr, pointer: *mut c_void, _flags: c_uint) {
+    fn cuMemHostGetDevicePointer_v2(out: *mut CUdeviceptr, pointer: *mut c_void, flags: c_uint) {
         let allocation = current()?.allocation_of(pointer.addr() as u64).ok_or(Error::InvalidValue)?;
         // All devices can use the program's pointers for such memory, so that theirs are the same.
         match allocation.kind {
@@ -104,6 +104,7 @@ api! {
         }
     }
 
+    #[order(initialised, given(pointer), context, no_capture)]
     fn cuMemHostRegister_v2(pointer: *mut c_void, bytes: usize, flags: c_uint) {
         match flags & !(CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP) {
             0 => {}
@@ -115,8 +116,9 @@ api! {
         current()?.register(pointer.expose_provenance() as u64, bytes as u64, flags)
     }
 
+    #[order(initialised, given(pointer), usable, no_capture)]
     fn cuMemHostUnregister(pointer: *mut c_void) {
-        current()?.unregister(pointer.addr() as u64)
+        driver()?.unregister(pointer.addr() as u64)
     }
 
     fn cuMemGetAddressRange_v2(base: *mut CUdeviceptr, size: *mut usize, address: CUdeviceptr) {

@@ -71,20 +71,23 @@ api! {
         load(out, image(data)?, &Logs::default())
     }
 
+    #[order(initialised, given(out), given(path), context)]
     fn cuModuleLoad(out: *mut CUmodule, path: *const c_char) {
         load(out, read_file(text(path)?)?, &Logs::default())
     }
 
+    #[order(initialised, handle(module), no_capture)]
     fn cuModuleUnload(module: CUmodule) {
         let gone = MODULES.get(module)?;
         if let Ok(context) = gone.context() {
-            context.synchronize()?;
+            context.settle()?;
         }
         MODULES.remove(module)?;
         FUNCTIONS.retain(|function| function.module().id() != gone.id());
         Ok(())
     }
 
+    #[order(initialised)]
     fn cuModuleGetLoadingMode(mode: *mut CUmoduleLoadingMode) {
         put(mode, CU_MODULE_LAZY_LOADING)
     }
@@ -94,10 +97,12 @@ api! {
         put(out, FUNCTIONS.insert(function.id(), function))
     }
 
+    #[order(handle(module), initialised, given(count))]
     fn cuModuleGetFunctionCount(count: *mut c_uint, module: CUmodule) {
         put(count, MODULES.get(module)?.entries().len() as c_uint)
     }
 
+    #[order(handle(module), initialised, given(functions))]
     fn cuModuleEnumerateFunctions(functions: *mut CUfunction, count: c_uint, module: CUmodule) {
         let module = MODULES.get(module)?;
         for (index, name) in module.entries().iter().take(count as usize).enumerate() {
@@ -126,33 +131,42 @@ api! {
         put(out, LINKS.insert(Id::next(), Arc::new(Mutex::new(state))))
     }
 
+    #[order(handle(state), initialised, given(data))]
     fn cuLinkAddData_v2(
         state: CUlinkState,
         kind: CUjitInputType,
         data: *mut c_void,
         size: usize,
         name: *const c_char,
-        _count: c_uint,
-        _options: *mut CUjit_option,
+        count: c_uint,
+        options: *mut CUjit_option,
         _values: *mut *mut c_void,
     ) {
+        if size == 0 || (count != 0 && options.is_null()) || kind >= CU_JIT_NUM_INPUT_TYPES {
+            return Err(Error::InvalidValue);
+        }
         let name = if name.is_null() { "" } else { text(name)? };
         add(state, kind, bytes(data, size)?, name)
     }
 
+    #[order(handle(state), initialised, given(path))]
     fn cuLinkAddFile_v2(
         state: CUlinkState,
         kind: CUjitInputType,
         path: *const c_char,
-        _count: c_uint,
-        _options: *mut CUjit_option,
+        count: c_uint,
+        options: *mut CUjit_option,
         _values: *mut *mut c_void,
     ) {
         let path = text(path)?;
+        if count != 0 && options.is_null() {
+            return Err(Error::InvalidValue);
+        }
         let bytes = std::fs::read(path).map_err(|_| Error::FileNotFound)?;
         add(state, kind, &bytes, path)
     }
 
+    #[order(handle(state), initialised, given(out))]
     fn cuLinkComplete(state: CUlinkState, out: *mut *mut c_void, size: *mut usize) {
         with_link(state, |state| {
             let whole = state.logs.time(|| state.link.complete()).map_err(|failure| state.logs.failure(&failure))?;
@@ -163,6 +177,7 @@ api! {
         })
     }
 
+    #[order(handle(state), initialised)]
     fn cuLinkDestroy(state: CUlinkState) {
         LINKS.remove(state).map(drop)
     }

@@ -59,8 +59,11 @@ api! {
         f: CUfunction,
         size: c_int,
         shared: usize,
-        _flags: c_uint,
+        flags: c_uint,
     ) {
+        if flags & !CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE != 0 {
+            return Err(Error::InvalidValue);
+        }
         blocks(out, f, size, shared)
     }
 
@@ -82,17 +85,22 @@ api! {
         per_block: CUoccupancyB2DSize,
         shared: usize,
         limit: c_int,
-        _flags: c_uint,
+        flags: c_uint,
     ) {
+        if flags & !CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE != 0 {
+            return Err(Error::InvalidValue);
+        }
         best_size(grid, block, f, per_block, shared, limit)
     }
 
+    #[order(given(f), initialised, given(out), given(config), context)]
     fn cuOccupancyMaxActiveClusters(out: *mut c_int, f: CUfunction, config: *const CUlaunchConfig) {
         let (context, configuration) = (current()?, configuration(config)?);
         let function = function(f, Some(&context))?;
         put(out, context.resident_clusters(&function, &configuration)? as c_int)
     }
 
+    #[order(given(f), initialised, given(out), given(config), context)]
     fn cuOccupancyMaxPotentialClusterSize(out: *mut c_int, f: CUfunction, config: *const CUlaunchConfig) {
         let (context, stated) = (current()?, configuration(config)?);
         let function = function(f, Some(&context))?;

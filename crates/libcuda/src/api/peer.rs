@@ -8,9 +8,22 @@ use crate::sys::*;
 use driver::{Error, Result};
 use std::ffi::{c_int, c_uint};
 
-/// The contexts that a copy between devices names must be there.
+/// The contexts that a copy between devices names must be there; null is the current one.
 fn known(contexts: [CUcontext; 2]) -> Result<()> {
-    contexts.into_iter().try_for_each(|context| CONTEXTS.get(context)?.usable())
+    let named = contexts.into_iter().filter(|context| !context.is_null());
+    named.into_iter().try_for_each(|context| CONTEXTS.get(context)?.usable())
+}
+
+/// # Safety
+/// The pointer is null or points to a descriptor.
+unsafe fn copy_3d_peer(descriptor: *const CUDA_MEMCPY3D_PEER, on: CUstream, wait: bool) -> Result<()> {
+    // SAFETY: by contract.
+    let stated = unsafe { get(descriptor)? };
+    // Of nothing, the ends are not looked at.
+    if [stated.WidthInBytes, stated.Height, stated.Depth].contains(&0) {
+        return Ok(());
+    }
+    copy(request_peer(&stated)?, on, wait)
 }
 
 api! {
@@ -18,6 +31,7 @@ api! {
         put(can, device(one)?.can_access(&**device(other)?).into())
     }
 
+    #[order(initialised, given(value))]
     fn cuDeviceGetP2PAttribute(value: *mut c_int, which: CUdevice_P2PAttribute, one: CUdevice, other: CUdevice) {
         if !device(one)?.can_access(&**device(other)?) {
             return Err(Error::InvalidDevice);
@@ -32,6 +46,7 @@ api! {
         put(value, known)
     }
 
+    #[order(initialised, context)]
     fn cuCtxEnablePeerAccess(peer: CUcontext, flags: c_uint) {
         if flags != 0 {
             return Err(Error::InvalidValue);
@@ -39,15 +54,18 @@ api! {
         current()?.enable_peer(&*CONTEXTS.get(peer)?)
     }
 
+    #[order(initialised, context, no_capture)]
     fn cuCtxDisablePeerAccess(peer: CUcontext) {
         current()?.disable_peer(&*CONTEXTS.get(peer)?)
     }
 
+    #[order(initialised, given(to), given(from), context)]
     fn cuMemcpyPeer(to: CUdeviceptr, there: CUcontext, from: CUdeviceptr, here: CUcontext, bytes: usize) {
         known([there, here])?;
         copy_peer(to, from, bytes, std::ptr::null_mut(), true)
     }
 
+    #[order(initialised, given(to), given(from), usable, uncaptured(on))]
     fn cuMemcpyPeerAsync(
         to: CUdeviceptr,
         there: CUcontext,
@@ -60,11 +78,13 @@ api! {
         copy_peer(to, from, bytes, on, false)
     }
 
+    #[order(initialised, context)]
     fn cuMemcpy3DPeer(descriptor: *const CUDA_MEMCPY3D_PEER) {
-        copy(request_peer(&get(descriptor)?)?, std::ptr::null_mut(), true)
+        copy_3d_peer(descriptor, std::ptr::null_mut(), true)
     }
 
+    #[order(initialised, usable, uncaptured(on))]
     fn cuMemcpy3DPeerAsync(descriptor: *const CUDA_MEMCPY3D_PEER, on: CUstream) {
-        copy(request_peer(&get(descriptor)?)?, on, false)
+        copy_3d_peer(descriptor, on, false)
     }
 }

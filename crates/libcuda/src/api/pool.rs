@@ -46,6 +46,12 @@ unsafe fn default_home(place: *const CUmemLocation, kind: CUmemAllocationType) -
     home(&place, kind)
 }
 
+/// Where a device's pool is. Functions that ask so say of a wrong device that it is a wrong value.
+fn of_device(dev: CUdevice) -> Result<Home> {
+    driver()?;
+    device(dev).map(|device| Home::Device(device.ordinal())).map_err(|_| Error::InvalidValue)
+}
+
 api! {
     fn cuMemAllocAsync(out: *mut CUdeviceptr, bytes: usize, on: CUstream) {
         if out.is_null() {
@@ -76,11 +82,12 @@ api! {
     }
 
     fn cuDeviceGetMemPool(out: *mut CUmemoryPool, dev: CUdevice) {
-        put(out, handle(&driver()?.current_pool(Home::Device(device(dev)?.ordinal()))?))
+        put(out, handle(&driver()?.current_pool(of_device(dev)?)?))
     }
 
+    #[order(initialised, given(pool), no_capture)]
     fn cuDeviceSetMemPool(dev: CUdevice, pool: CUmemoryPool) {
-        driver()?.set_current_pool(Home::Device(device(dev)?.ordinal()), &POOLS.get(pool)?)
+        driver()?.set_current_pool(of_device(dev)?, &POOLS.get(pool)?)
     }
 
     fn cuMemGetDefaultMemPool(out: *mut CUmemoryPool, place: *mut CUmemLocation, kind: CUmemAllocationType) {
@@ -91,10 +98,12 @@ api! {
         put(out, handle(&driver()?.current_pool(default_home(place, kind)?)?))
     }
 
+    #[order(initialised, given(place), given(pool), no_capture)]
     fn cuMemSetMemPool(place: *mut CUmemLocation, kind: CUmemAllocationType, pool: CUmemoryPool) {
         driver()?.set_current_pool(default_home(place, kind)?, &POOLS.get(pool)?)
     }
 
+    #[order(initialised, given(out), given(props), no_capture)]
     fn cuMemPoolCreate(out: *mut CUmemoryPool, props: *const CUmemPoolProps) {
         let props = get(props)?;
         if out.is_null() {
@@ -109,6 +118,7 @@ api! {
         put(out, handle(&driver()?.create_pool(home, sharing, props.maxSize as u64)?))
     }
 
+    #[order(initialised, given(pool), no_capture)]
     fn cuMemPoolDestroy(pool: CUmemoryPool) {
         let found = POOLS.get(pool)?;
         driver()?.forget_pool(&found)?;
@@ -116,11 +126,13 @@ api! {
         Ok(())
     }
 
+    #[order(initialised, given(pool), no_capture)]
     fn cuMemPoolTrimTo(pool: CUmemoryPool, keep: usize) {
         POOLS.get(pool)?.trim(keep as u64);
         Ok(())
     }
 
+    #[order(initialised, given(pool), given(value), no_capture)]
     fn cuMemPoolGetAttribute(pool: CUmemoryPool, which: CUmemPool_attribute, value: *mut c_void) {
         let statistics = POOLS.get(pool)?.statistics()?;
         let flag = |set: bool| put(value.cast::<c_int>(), set.into());
@@ -138,6 +150,7 @@ api! {
         }
     }
 
+    #[order(initialised, given(pool), no_capture)]
     fn cuMemPoolSetAttribute(pool: CUmemoryPool, which: CUmemPool_attribute, value: *mut c_void) {
         let pool = POOLS.get(pool)?;
         let flag = || get(value.cast::<c_int>()).map(|value| value != 0);
@@ -174,6 +187,7 @@ api! {
         Ok(())
     }
 
+    #[order(initialised, given(pool), given(places), no_capture)]
     fn cuMemPoolSetAccess(pool: CUmemoryPool, places: *const CUmemAccessDesc, count: usize) {
         let pool = POOLS.get(pool)?;
         for index in 0..count {
@@ -199,6 +213,7 @@ api! {
         Ok(())
     }
 
+    #[order(initialised, given(flags), given(pool), given(place), no_capture)]
     fn cuMemPoolGetAccess(flags: *mut CUmemAccess_flags, pool: CUmemoryPool, place: *mut CUmemLocation) {
         let pool = POOLS.get(pool)?;
         let place = get(place)?;

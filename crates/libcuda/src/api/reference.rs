@@ -56,6 +56,7 @@ api! {
         put(out, SURFACE_REFERENCES.insert(reference.id(), reference))
     }
 
+    #[order(initialised, handle(reference), handle(array))]
     fn cuSurfRefSetArray(reference: CUsurfref, array: CUarray, flags: c_uint) {
         let array = ARRAYS.get(array)?;
         if flags != 0 || array.flags & CUDA_ARRAY3D_SURFACE_LDST == 0 {
@@ -79,22 +80,25 @@ api! {
         TEXTURE_REFERENCES.remove(reference).map(drop)
     }
 
+    #[order(initialised, handle(reference), handle(array))]
     fn cuTexRefSetArray(reference: CUtexref, array: CUarray, flags: c_uint) {
-        if flags != CU_TRSA_OVERRIDE_FORMAT {
+        if flags & !CU_TRSA_OVERRIDE_FORMAT != 0 {
             return Err(Error::InvalidValue);
         }
         let shown = Shown::Array(ARRAYS.get(array)?);
         change(reference, |description| description.shown = shown)
     }
 
+    #[order(initialised, handle(reference), handle(array))]
     fn cuTexRefSetMipmappedArray(reference: CUtexref, array: CUmipmappedArray, flags: c_uint) {
-        if flags != CU_TRSA_OVERRIDE_FORMAT {
+        if flags & !CU_TRSA_OVERRIDE_FORMAT != 0 {
             return Err(Error::InvalidValue);
         }
         let shown = Shown::Mipmapped(MIPMAPPED.get(array)?);
         change(reference, |description| description.shown = shown)
     }
 
+    #[order(initialised, handle(reference))]
     fn cuTexRefSetAddress_v2(offset: *mut usize, reference: CUtexref, address: CUdeviceptr, bytes: usize) {
         let before = address % ALIGNMENT;
         if before != 0 && offset.is_null() {
@@ -107,6 +111,7 @@ api! {
         Ok(())
     }
 
+    #[order(initialised, handle(reference), given(stated))]
     fn cuTexRefSetAddress2D_v3(
         reference: CUtexref,
         stated: *const CUDA_ARRAY_DESCRIPTOR,
@@ -116,6 +121,7 @@ api! {
         show_rows(reference, stated, address, pitch)
     }
 
+    #[order(initialised, handle(reference))]
     fn cuTexRefSetFormat(reference: CUtexref, stated: CUarray_format, channels: c_int) {
         let channels = c_uint::try_from(channels).map_err(|_| Error::InvalidValue)?;
         let format = format(stated, channels)?;
@@ -240,6 +246,7 @@ api! {
         put(out, description(reference)?.flags)
     }
 
+    #[order(initialised, handle(f), handle(reference), context)]
     fn cuParamSetTexRef(f: CUfunction, _unit: c_int, reference: CUtexref) {
         // A reference of the function's module is bound already.
         crate::state::function(f, None)?;

@@ -1,7 +1,7 @@
 //! Streams.
 
 use crate::border::api;
-use crate::pointers::{Opaque, put};
+use crate::pointers::{Opaque, put, put_if};
 use crate::state::{EVENTS, OwnedStream, STREAMS, Table, current, stream};
 use crate::sys::*;
 use driver::stream::{HostCall, Kind, Operation};
@@ -31,6 +31,7 @@ api! {
         create(out, flags, priority)
     }
 
+    #[order(handle(on), initialised)]
     fn cuStreamDestroy_v2(on: CUstream) {
         let gone = STREAMS.remove(on)?;
         crate::api::stream_attribute::forget(&gone.stream);
@@ -48,7 +49,11 @@ api! {
         context.query_stream(&stream)
     }
 
+    #[order(initialised, handle(event))]
     fn cuStreamWaitEvent(on: CUstream, event: CUevent, flags: c_uint) {
+        if flags & !CU_EVENT_WAIT_EXTERNAL != 0 {
+            return Err(Error::InvalidValue);
+        }
         let (context, stream) = stream(on)?;
         context.wait(&EVENTS.get(event)?, &stream, flags & CU_EVENT_WAIT_EXTERNAL != 0)
     }
@@ -71,6 +76,7 @@ api! {
         context.submit(&stream, Operation::Call(call))
     }
 
+    #[order(initialised, given(flags), uncaptured(on))]
     fn cuStreamGetFlags(on: CUstream, flags: *mut c_uint) {
         let (_, stream) = stream(on)?;
         put(flags, if stream.kind() == Kind::NonBlocking { CU_STREAM_NON_BLOCKING } else { 0 })
@@ -80,6 +86,7 @@ api! {
         put(priority, stream(on)?.1.priority())
     }
 
+    #[order(initialised, given(id), uncaptured(on))]
     fn cuStreamGetId(on: CUstream, id: *mut c_ulonglong) {
         put(id, stream(on)?.1.id().0)
     }
@@ -90,8 +97,9 @@ api! {
 
     // There are no green contexts.
     fn cuStreamGetCtx_v2(on: CUstream, out: *mut CUcontext, green: *mut CUgreenCtx) {
-        put(out, Table::<Context, CUctx_st>::handle(stream(on)?.0.id()))?;
-        put(green, std::ptr::null_mut())
+        put_if(out, Table::<Context, CUctx_st>::handle(stream(on)?.0.id()));
+        put_if(green, std::ptr::null_mut());
+        Ok(())
     }
 
     fn cuStreamGetGreenCtx(on: CUstream, green: *mut CUgreenCtx) {
@@ -99,6 +107,7 @@ api! {
         put(green, std::ptr::null_mut())
     }
 
+    #[order(initialised, given(dev), uncaptured(on))]
     fn cuStreamGetDevice(on: CUstream, dev: *mut CUdevice) {
         put(dev, stream(on)?.0.device().ordinal() as CUdevice)
     }

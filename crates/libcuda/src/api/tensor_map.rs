@@ -171,6 +171,7 @@ api! {
         put_map(out, TensorMap::im2col(&described.tensor(), &column))
     }
 
+    #[order(initialised, given(address), context)]
     fn cuTensorMapReplaceAddress(map: *mut CUtensorMap, address: *mut c_void) {
         current()?;
         let mut bytes = [0; BYTES];

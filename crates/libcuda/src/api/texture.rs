@@ -43,6 +43,10 @@ fn remember(object: u64, described: Described) -> Result<()> {
 }
 
 fn destroy(object: u64) -> Result<()> {
+    // As of other kinds, there is nothing to do about none.
+    if object == 0 {
+        return Ok(());
+    }
     let context = current()?;
     described(object)?;
     context.destroy_object(object)?;
@@ -165,6 +169,7 @@ fn view(stated: &CUDA_RESOURCE_VIEW_DESC) -> Result<View> {
 }
 
 api! {
+    #[order(initialised, given(out), given(stated), given(how), context, no_capture)]
     fn cuTexObjectCreate(
         out: *mut CUtexObject,
         stated: *const CUDA_RESOURCE_DESC,
@@ -184,6 +189,7 @@ api! {
         put(out, object)
     }
 
+    #[order(initialised, context, no_capture)]
     fn cuTexObjectDestroy(object: CUtexObject) {
         destroy(object)
     }
@@ -196,24 +202,26 @@ api! {
         put(out, described(object)?.texture.ok_or(Error::InvalidValue)?)
     }
 
+    #[order(initialised, given(out), given(object), context)]
     fn cuTexObjectGetResourceViewDesc(out: *mut CUDA_RESOURCE_VIEW_DESC, object: CUtexObject) {
-        put(out, described(object)?.view.ok_or(Error::InvalidValue)?)
+        let shown = described(object)?.view;
+        // SAFETY: all zeroes are a view: none.
+        put(out, shown.unwrap_or_else(|| std::mem::zeroed()))
     }
 
+    #[order(initialised, given(stated), context, no_capture)]
     fn cuSurfObjectCreate(out: *mut CUsurfObject, stated: *const CUDA_RESOURCE_DESC) {
         let described = get(stated)?;
         if out.is_null() {
             return Err(Error::InvalidValue);
         }
         let Resource::Array(array) = resource(&described)? else { return Err(Error::InvalidValue) };
-        if array.flags & CUDA_ARRAY3D_SURFACE_LDST == 0 {
-            return Err(Error::InvalidValue);
-        }
         let object = current()?.create_surface(&array)?;
         remember(object, Described { resource: described, texture: None, view: None })?;
         put(out, object)
     }
 
+    #[order(initialised, context, no_capture)]
     fn cuSurfObjectDestroy(object: CUsurfObject) {
         destroy(object)
     }

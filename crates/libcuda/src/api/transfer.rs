@@ -192,87 +192,107 @@ fn fill(
 const DEFAULT: CUstream = std::ptr::null_mut();
 
 api! {
+    #[order(initialised, given(to), given(from), context)]
     fn cuMemcpyHtoD_v2(to: CUdeviceptr, from: *const c_void, bytes: usize) {
         linear((Side::Device, to), (Side::Host, address(from)), bytes, DEFAULT, true)
     }
 
+    #[order(initialised, given(to), given(from), usable)]
     fn cuMemcpyHtoDAsync_v2(to: CUdeviceptr, from: *const c_void, bytes: usize, on: CUstream) {
         linear((Side::Device, to), (Side::Host, address(from)), bytes, on, false)
     }
 
+    #[order(initialised, given(to), given(from), context)]
     fn cuMemcpyDtoH_v2(to: *mut c_void, from: CUdeviceptr, bytes: usize) {
         linear((Side::Host, address(to)), (Side::Device, from), bytes, DEFAULT, true)
     }
 
+    #[order(initialised, given(to), given(from), usable)]
     fn cuMemcpyDtoHAsync_v2(to: *mut c_void, from: CUdeviceptr, bytes: usize, on: CUstream) {
         linear((Side::Host, address(to)), (Side::Device, from), bytes, on, false)
     }
 
+    #[order(initialised, given(to), given(from), context)]
     fn cuMemcpyDtoD_v2(to: CUdeviceptr, from: CUdeviceptr, bytes: usize) {
         linear((Side::Device, to), (Side::Device, from), bytes, DEFAULT, true)
     }
 
+    #[order(initialised, given(to), given(from), usable)]
     fn cuMemcpyDtoDAsync_v2(to: CUdeviceptr, from: CUdeviceptr, bytes: usize, on: CUstream) {
         linear((Side::Device, to), (Side::Device, from), bytes, on, false)
     }
 
+    #[order(initialised, given(to), given(from), context)]
     fn cuMemcpy(to: CUdeviceptr, from: CUdeviceptr, bytes: usize) {
         linear((Side::Unified, to), (Side::Unified, from), bytes, DEFAULT, true)
     }
 
+    #[order(initialised, given(to), given(from), usable)]
     fn cuMemcpyAsync(to: CUdeviceptr, from: CUdeviceptr, bytes: usize, on: CUstream) {
         linear((Side::Unified, to), (Side::Unified, from), bytes, on, false)
     }
 
+    #[order(initialised, given(descriptor), context)]
     fn cuMemcpy2D_v2(descriptor: *const CUDA_MEMCPY2D) {
         copy_2d(descriptor, DEFAULT, true)
     }
 
+    #[order(initialised, given(descriptor), context)]
     fn cuMemcpy2DUnaligned_v2(descriptor: *const CUDA_MEMCPY2D) {
         copy_2d(descriptor, DEFAULT, true)
     }
 
+    #[order(initialised, given(descriptor), usable)]
     fn cuMemcpy2DAsync_v2(descriptor: *const CUDA_MEMCPY2D, on: CUstream) {
         copy_2d(descriptor, on, false)
     }
 
+    #[order(initialised, given(descriptor), context)]
     fn cuMemcpy3D_v2(descriptor: *const CUDA_MEMCPY3D) {
         copy_3d(descriptor, DEFAULT, true)
     }
 
+    #[order(initialised, given(descriptor), usable)]
     fn cuMemcpy3DAsync_v2(descriptor: *const CUDA_MEMCPY3D, on: CUstream) {
         copy_3d(descriptor, on, false)
     }
 
+    #[order(initialised, given(to), given(from), context)]
     fn cuMemcpyAtoA_v2(to: CUarray, at: usize, from: CUarray, offset: usize, bytes: usize) {
         row_copy(in_array(to, at, bytes)?, in_array(from, offset, bytes)?, bytes, DEFAULT, true)
     }
 
+    #[order(initialised, given(to), given(from), context)]
     fn cuMemcpyAtoD_v2(to: CUdeviceptr, from: CUarray, offset: usize, bytes: usize) {
         let to = End::linear(Side::Device, to);
         row_copy(to, in_array(from, offset, bytes)?, bytes, DEFAULT, true)
     }
 
+    #[order(initialised, given(to), given(from), context)]
     fn cuMemcpyDtoA_v2(to: CUarray, at: usize, from: CUdeviceptr, bytes: usize) {
         let from = End::linear(Side::Device, from);
         row_copy(in_array(to, at, bytes)?, from, bytes, DEFAULT, true)
     }
 
+    #[order(initialised, given(to), given(from), context)]
     fn cuMemcpyAtoH_v2(to: *mut c_void, from: CUarray, offset: usize, bytes: usize) {
         let to = End::linear(Side::Host, address(to));
         row_copy(to, in_array(from, offset, bytes)?, bytes, DEFAULT, true)
     }
 
+    #[order(initialised, given(to), given(from), usable)]
     fn cuMemcpyAtoHAsync_v2(to: *mut c_void, from: CUarray, offset: usize, bytes: usize, on: CUstream) {
         let to = End::linear(Side::Host, address(to));
         row_copy(to, in_array(from, offset, bytes)?, bytes, on, false)
     }
 
+    #[order(initialised, given(to), given(from), context)]
     fn cuMemcpyHtoA_v2(to: CUarray, at: usize, from: *const c_void, bytes: usize) {
         let from = End::linear(Side::Host, address(from));
         row_copy(in_array(to, at, bytes)?, from, bytes, DEFAULT, true)
     }
 
+    #[order(initialised, given(to), given(from), usable)]
     fn cuMemcpyHtoAAsync_v2(to: CUarray, at: usize, from: *const c_void, bytes: usize, on: CUstream) {
         let from = End::linear(Side::Host, address(from));
         row_copy(in_array(to, at, bytes)?, from, bytes, on, false)

@@ -114,11 +114,17 @@ fn operate(on: CUstream, operation: ValueOperation) -> Result<()> {
 }
 
 api! {
-    fn cuStreamWriteValue32_v2(on: CUstream, address: CUdeviceptr, value: cuuint32_t, _flags: c_uint) {
+    fn cuStreamWriteValue32_v2(on: CUstream, address: CUdeviceptr, value: cuuint32_t, flags: c_uint) {
+        if flags & !CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER != 0 {
+            return Err(Error::InvalidValue);
+        }
         operate(on, ValueOperation { address, value: value.into(), wide: false, wait: None })
     }
 
-    fn cuStreamWriteValue64_v2(on: CUstream, address: CUdeviceptr, value: cuuint64_t, _flags: c_uint) {
+    fn cuStreamWriteValue64_v2(on: CUstream, address: CUdeviceptr, value: cuuint64_t, flags: c_uint) {
+        if flags & !CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER != 0 {
+            return Err(Error::InvalidValue);
+        }
         operate(on, ValueOperation { address, value, wide: true, wait: None })
     }
 
@@ -131,11 +137,12 @@ api! {
         operate(on, ValueOperation { address, value, wide: true, wait: Some(condition(flags)?) })
     }
 
+    #[order(initialised, without(flags))]
     fn cuStreamBatchMemOp_v2(
         on: CUstream,
         count: c_uint,
         array: *mut CUstreamBatchMemOpParams,
-        _flags: c_uint,
+        flags: c_uint,
     ) {
         let (context, stream) = stream(on)?;
         context.operate_on_values(operations(count, array)?, &stream)

@@ -21,11 +21,11 @@ pub(crate) const POSIX_FILE: u32 = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
 pub(crate) unsafe fn handed(descriptor: *mut c_void) -> Result<OwnedFd> {
     let number = descriptor.addr() as c_int;
     if number < 0 {
-        return Err(Error::InvalidValue);
+        return Err(Error::Unknown);
     }
     // SAFETY: by contract.
     let file = unsafe { BorrowedFd::borrow_raw(number) };
-    file.try_clone_to_owned().map_err(|_| Error::InvalidValue)
+    file.try_clone_to_owned().map_err(|_| Error::Unknown)
 }
 
 /// What a handle of memory is a number for.
@@ -67,21 +67,25 @@ api! {
     fn cuMemGetAllocationGranularity(
         out: *mut usize,
         props: *const CUmemAllocationProp,
-        _which: CUmemAllocationGranularity_flags,
+        which: CUmemAllocationGranularity_flags,
     ) {
+        if which > CU_MEM_ALLOC_GRANULARITY_RECOMMENDED {
+            return Err(Error::InvalidValue);
+        }
         crate::state::device(wanted(props)?.0)?;
         put(out, GRANULARITY as usize)
     }
 
     // A wish for a certain address is one that CUDA need not grant.
+    #[order(initialised)]
     fn cuMemAddressReserve(
         out: *mut CUdeviceptr,
         bytes: usize,
         align: usize,
-        _wish: CUdeviceptr,
+        wish: CUdeviceptr,
         flags: c_ulonglong,
     ) {
-        if flags != 0 || out.is_null() {
+        if flags != 0 || out.is_null() || !wish.is_multiple_of(GRANULARITY) {
             return Err(Error::InvalidValue);
         }
         put(out, driver()?.reserve_addresses(bytes as u64, align as u64)?)
@@ -139,7 +143,11 @@ api! {
         driver()?.unmap(address, bytes as u64)
     }
 
+    #[order(initialised, given(address), given(places))]
     fn cuMemSetAccess(address: CUdeviceptr, bytes: usize, places: *const CUmemAccessDesc, count: usize) {
+        if bytes == 0 || count == 0 {
+            return Err(Error::InvalidValue);
+        }
         for index in 0..count {
             let place = element(places, index)?;
             if place.location.type_ != CU_MEM_LOCATION_TYPE_DEVICE {
@@ -156,13 +164,18 @@ api! {
         Ok(())
     }
 
+    #[order(initialised, given(flags), given(place), given(address))]
     fn cuMemGetAccess(flags: *mut c_ulonglong, place: *const CUmemLocation, address: CUdeviceptr) {
         let place = get(place)?;
         if place.type_ != CU_MEM_LOCATION_TYPE_DEVICE {
             return Err(Error::NotSupported);
         }
         let ordinal = crate::state::device(place.id)?.ordinal();
-        let usable = driver()?.mapped_at(address)?.access.contains(&ordinal);
+        let usable = match driver()?.mapped_at(address) {
+            Ok(mapped) => mapped.access.contains(&ordinal),
+            // An allocation is its device's.
+            Err(error) => driver()?.allocation_of(address).ok_or(error)?.device == ordinal,
+        };
         let shown = if usable { CU_MEM_ACCESS_FLAGS_PROT_READWRITE } else { CU_MEM_ACCESS_FLAGS_PROT_NONE };
         put(flags, shown.into())
     }
@@ -188,6 +201,7 @@ api! {
         })
     }
 
+    #[order(initialised)]
     fn cuMemExportToShareableHandle(
         out: *mut c_void,
         memory: CUmemGenericAllocationHandle,
@@ -200,6 +214,7 @@ api! {
         put(out.cast::<c_int>(), physical(memory)?.export()?.into_raw_fd())
     }
 
+    #[order(initialised, given(out), given(shared))]
     fn cuMemImportFromShareableHandle(
         out: *mut CUmemGenericAllocationHandle,
         shared: *mut c_void,

@@ -47,7 +47,7 @@ int main(void) {
     OK(cuCtxGetLimit(&value, 0));
     TRUE(value == 4096);
     EXPECT(1, cuCtxSetLimit(0, (size_t)1 << 40));
-    EXPECT(215, cuCtxGetLimit(&value, 77));
+    EXPECT(1, cuCtxGetLimit(&value, 77));
 
     int least = 9, greatest = 9, priority = 9;
     CUstream stream;

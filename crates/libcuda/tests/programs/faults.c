@@ -77,7 +77,7 @@ int main(void) {
     EXPECT(700, cuMemAlloc_v2(&p, 4));
     EXPECT(700, cuLaunchKernel(empty, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
     OK(cuDevicePrimaryCtxReset_v2(0));
-    EXPECT(201, cuCtxSetCurrent(context));
+    EXPECT(709, cuCtxSetCurrent(context));
     begin();
     EXPECT(400, cuLaunchKernel(empty, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
     OK(cuMemAlloc_v2(&p, 4));

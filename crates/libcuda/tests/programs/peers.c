@@ -44,7 +44,7 @@ int main(void) {
     OK(cuDeviceCanAccessPeer(&can, 0, 0));
     TRUE(can == 0);
 
-    EXPECT(101, cuCtxEnablePeerAccess(contexts[0], 0));
+    EXPECT(217, cuCtxEnablePeerAccess(contexts[0], 0));
     EXPECT(705, cuCtxDisablePeerAccess(contexts[1]));
     OK(cuCtxEnablePeerAccess(contexts[1], 0));
     EXPECT(704, cuCtxEnablePeerAccess(contexts[1], 0));

@@ -75,7 +75,7 @@ int main(void) {
     OK(cuTexObjectGetResourceDesc(&back, wrapped));
     OK(cuTexObjectGetTextureDesc(&how, wrapped));
     TRUE(back.of.array == array && how.flags == 2 && how.address[0] == 0 && how.address[1] == 1);
-    EXPECT(1, cuTexObjectGetResourceViewDesc(&view, wrapped));
+    OK(cuTexObjectGetResourceViewDesc(&view, wrapped));
     OK(cuTexObjectDestroy(wrapped));
     EXPECT(1, cuTexObjectDestroy(wrapped));
     EXPECT(719, look("flat", wrapped, 0, 0, 0));
@@ -120,10 +120,11 @@ int main(void) {
     OK(cuArrayDestroy(line2));
     EXPECT(400, cuMemcpyAtoH_v2(half, line2, 0, 16));
 
-    /* Surfaces change what textures show, if the array is made for them. */
+    /* Surfaces change what textures show; an H200 makes one of an array that was not made for them, too. */
     Resource flat_resource = {.type = 0, .of.array = array};
     CUobject surface;
-    EXPECT(1, cuSurfObjectCreate(&surface, &flat_resource));
+    OK(cuSurfObjectCreate(&surface, &flat_resource));
+    OK(cuSurfObjectDestroy(surface));
     Array3D drawn = {4, 3, 0, FLOAT, 1, SURFACE}, told3;
     CUarray canvas;
     OK(cuArray3DCreate_v2(&canvas, &drawn));

@@ -44,9 +44,9 @@ static int other(int socket) {
     return 0;
 }
 
-/* What is said of a pointer into mapped memory is what is said of one into an allocation. */
-static void pointers(CUdeviceptr start, size_t bytes) {
-    enum { MEMORY_TYPE = 2, DEVICE_POINTER, HOST_POINTER, ORDINAL = 9, START = 11, SIZE, MAPPED, ACCESS = 16 };
+/* What is said of a pointer into mapped memory, as on an H200: its range are the reserved addresses. */
+static void pointers(CUdeviceptr start, size_t bytes, CUdeviceptr reserved, size_t all) {
+    enum { MEMORY_TYPE = 2, DEVICE_POINTER, HOST_POINTER, ORDINAL = 9, START = 11, SIZE, MAPPED, ACCESS = 16, BLOCK_SIZE = 18, BLOCK };
     int type = 0, ordinal = 7, mapped = 0, access = 0;
     CUdeviceptr address = 0, host = 0, first = 0;
     size_t size = 0;
@@ -58,14 +58,17 @@ static void pointers(CUdeviceptr start, size_t bytes) {
     OK(cuPointerGetAttribute(&size, SIZE, start + 8));
     OK(cuPointerGetAttribute(&mapped, MAPPED, start + 8));
     OK(cuPointerGetAttribute(&access, ACCESS, start + 8));
-    TRUE(type == 2 && address == start + 8 && ordinal == 0 && first == start && size == bytes);
+    TRUE(type == 2 && address == start + 8 && ordinal == 0 && first == reserved && size == all);
     TRUE(mapped == 1 && access == 3);
+    OK(cuPointerGetAttribute(&first, BLOCK, start + 8));
+    OK(cuPointerGetAttribute(&size, BLOCK_SIZE, start + 8));
+    TRUE(first == start && size == bytes);
 
     int which[] = {MEMORY_TYPE, START};
     void *values[] = {&type, &first};
     type = 0, first = 0;
     OK(cuPointerGetAttributes(2, which, values, start + 8));
-    TRUE(type == 2 && first == start);
+    TRUE(type == 2 && first == reserved);
 }
 
 int main(void) {
@@ -108,7 +111,7 @@ int main(void) {
     OK(cuMemSetAccess(range, 3 * UNIT, &USABLE, 1));
     OK(cuMemGetAccess(&flags, &USABLE.location, range + UNIT + 5));
     TRUE(flags == 3);
-    pointers(range + UNIT, UNIT);
+    pointers(range + UNIT, UNIT, range, 4 * UNIT);
     OK(cuMemsetD8_v2(range, 0, 3 * UNIT));
     OK(step(range + 8));
     unsigned value = 0;
@@ -125,7 +128,7 @@ int main(void) {
 
     /* Another process works on it. */
     int file = -1, status = 1;
-    EXPECT(800, cuMemExportToShareableHandle(&file, a, 1, 0));
+    EXPECT(1, cuMemExportToShareableHandle(&file, a, 1, 0));
     OK(cuMemExportToShareableHandle(&file, b, 1, 0));
     OK(cuMemsetD32_v2(range + UNIT + 64, 20, 1));
     OK(cuCtxSynchronize());
