@@ -69,6 +69,11 @@ fn graphs_do_what_they_say() {
 }
 
 #[test]
+fn kernels_launch_kernels_and_graphs() {
+    run("launches", &[]);
+}
+
+#[test]
 fn streams_become_graphs() {
     run("capture", &[]);
 }

@@ -1,0 +1,245 @@
+//! Running what the host launches: a grid, and all that its threads lead to.
+
+use super::{
+    Device, HEAP, Launch, LaunchError, LaunchOptions, LaunchReport, Location, STACK, Shape, check_extents,
+};
+use crate::dependents::Dependents;
+use crate::exec::Grid;
+use crate::fault::{Fault, Trap};
+use crate::lanes::LANES;
+use crate::memory::View;
+use crate::misuse::{Misuse, Misuses, Seen};
+use crate::observe::Observer;
+use crate::program::Image;
+use crate::run::family::{self, Member};
+use crate::run::grid::{self, Plan, Stop};
+use crate::texture::table::{Handle, Object};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex};
+
+impl Device {
+    /// Checks a launch and finds what it runs.
+    pub(crate) fn prepare(
+        &self,
+        launch: &Launch<'_>,
+        options: &LaunchOptions<'_>,
+    ) -> Result<Prepared, LaunchError> {
+        check_extents(launch)?;
+        let shape = self.shape(launch)?;
+        let image = Self::image(launch)?;
+        let local = image.local_bytes(options.stack.unwrap_or(STACK));
+        self.check_resources(launch, image.static_shared, local)?;
+        Ok(Prepared { shape, image, local })
+    }
+
+    /// Runs a kernel, and what it launches, to the end.
+    pub fn launch(
+        &self,
+        launch: &Launch<'_>,
+        options: &LaunchOptions<'_>,
+    ) -> Result<LaunchReport, LaunchError> {
+        let prepared = self.prepare(launch, options)?;
+        let heap = options.heap.map_or(HEAP, |bytes| i64::try_from(bytes).unwrap_or(i64::MAX));
+        let objects = self.objects.snapshot();
+        let _running = self.memory.kernel_guard();
+        let beyond = self.reach.snapshot();
+        let _running_beyond = beyond.guards();
+        let threads = match options.threads {
+            0 => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+            n => n,
+        };
+        let session = Session {
+            device: self,
+            memory: beyond.view(&self.memory),
+            objects: &objects,
+            heap: AtomicI64::new(heap),
+            threads,
+            started: std::time::Instant::now(),
+            misuses: Mutex::default(),
+            options,
+        };
+        let warp_instructions = match prepared.image.launches_grids() {
+            true => family::run(&session, launch, &prepared)?,
+            false => session.run(launch, &prepared, None, 0)?,
+        };
+        let elapsed = session.started.elapsed();
+        let misuses = session.misuses.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        Ok(LaunchReport { warp_instructions, elapsed, threads, misuses })
+    }
+}
+
+/// A launch that has been checked: what it runs, and how it is divided.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    shape: Shape,
+    image: Arc<Image>,
+    /// Bytes of local memory of a thread.
+    local: u32,
+}
+
+/// What is the same for a grid that the host has launched and all that it leads to.
+pub(crate) struct Session<'a> {
+    pub(crate) device: &'a Device,
+    pub(crate) memory: View<'a>,
+    objects: &'a HashMap<Handle, Object>,
+    /// Bytes of the heap that device-side `malloc` may still take.
+    heap: AtomicI64,
+    /// Host threads.
+    pub(crate) threads: usize,
+    started: std::time::Instant,
+    /// What the grids have done wrong.
+    misuses: Mutex<Vec<Misuse>>,
+    pub(crate) options: &'a LaunchOptions<'a>,
+}
+
+impl Session<'_> {
+    /// Runs a grid alone, after others have issued so many warp instructions; those that it issues itself.
+    pub(crate) fn run(
+        &self,
+        launch: &Launch<'_>,
+        prepared: &Prepared,
+        member: Option<Member<'_>>,
+        issued: u64,
+    ) -> Result<u64, LaunchError> {
+        let Some(system) = self.options.system else {
+            // Who watches the kernel of the host's knows no other.
+            let observer = self.options.observer.filter(|_| member.is_none_or(|member| member.is_first()));
+            return self.run_watched(launch, prepared, member, issued, observer);
+        };
+        let mut result = Ok(0);
+        system.watch(launch, &mut |observer| {
+            result = self.run_watched(launch, prepared, member, issued, observer);
+            match &result {
+                Err(LaunchError::Fault(fault)) => Some((**fault).clone()),
+                _ => None,
+            }
+        });
+        result
+    }
+
+    fn run_watched(
+        &self,
+        launch: &Launch<'_>,
+        prepared: &Prepared,
+        member: Option<Member<'_>>,
+        issued: u64,
+        observer: Option<&dyn Observer>,
+    ) -> Result<u64, LaunchError> {
+        let (device, options, Prepared { shape, image, local }) = (self.device, self.options, prepared);
+        let first = member.is_none_or(|member| member.is_first());
+        let static_shared = image.static_shared;
+        let shared = static_shared + launch.dynamic_shared;
+        let misuses = Misuses::default();
+        let grid = Grid {
+            memory: self.memory,
+            image,
+            params: &launch.params,
+            grid: shape.grid,
+            block: launch.block,
+            cluster: shape.cluster.unwrap_or([1; 3]),
+            explicit_cluster: shape.cluster.is_some(),
+            shared_start: device.profile.shared_start(),
+            reserved_shared: device.profile.reserved_shared(),
+            static_shared,
+            dynamic_shared: launch.dynamic_shared,
+            shared_end: device.bounds.shared(shared),
+            local: *local,
+            multiprocessors: device.profile.multiprocessors,
+            warp_slots: device.profile.threads_per_multiprocessor / LANES as u32,
+            grid_id: device.launches.fetch_add(1, Ordering::Relaxed) + 1,
+            workspace: if first { options.grid_workspace } else { 0 },
+            started: self.started,
+            time: options.time,
+            clock_khz: device.profile.clock_khz,
+            output: &device.output,
+            objects: self.objects,
+            opaque: &launch.kernel.module.opaque,
+            constants: &launch.kernel.module.constants,
+            dependents: Dependents::new(options.neighbours.filter(|_| first), shape.grid),
+            heap: &self.heap,
+            masks: options.masks,
+            misuses: &misuses,
+            observer,
+            system: options.system,
+            member,
+        };
+        let threads_per_cta: u32 = launch.block.iter().product();
+        let per_multiprocessor = device.profile.resident_ctas(threads_per_cta, shared).max(1);
+        let plan = Plan {
+            threads: self.threads,
+            resident: (device.profile.multiprocessors * per_multiprocessor) as usize,
+            scheduler: options.scheduler,
+            budget: options.budget.map(|budget| budget.saturating_sub(issued)),
+            observer,
+            cancel: options.cancel,
+            stopped: member.map(|member| member.family.stopped()),
+            progress: options.progress.filter(|_| first),
+        };
+        grid.tell_begin();
+        let issued = grid::run(&grid, &plan)
+            .map_err(|stop| LaunchError::Fault(Box::new(describe(*stop, launch, image, options))))?;
+        self.note(described(misuses, launch, image));
+        Ok(issued)
+    }
+
+    /// Adds what a grid has done wrong to what others of the same kernel have.
+    fn note(&self, found: Vec<Misuse>) {
+        let mut all = self.misuses.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        for misuse in found {
+            let same = |known: &&mut Misuse| known.kernel == misuse.kernel && known.ptx == misuse.ptx;
+            match all.iter_mut().find(same) {
+                Some(known) => known.times += misuse.times,
+                None => all.push(misuse),
+            }
+        }
+    }
+}
+
+/// What was noted in a launch, with everything that can be told of its places.
+fn described(misuses: Misuses, launch: &Launch<'_>, image: &Image) -> Vec<Misuse> {
+    let describe = |(pc, Seen { kind, times, .. }): (u32, Seen)| {
+        let origin = image.origins[pc as usize];
+        let place = Location::of(&launch.kernel.module.module, origin.function, origin.instruction);
+        let kernel = launch.kernel.name().to_owned();
+        Misuse { kind, times, kernel, ptx: place.ptx, instruction: place.text, source: place.source }
+    };
+    misuses.into_inner().into_iter().map(describe).collect()
+}
+
+/// The fault of a stopped grid, with everything that can be told of its place.
+fn describe(stop: Stop, launch: &Launch<'_>, image: &Image, options: &LaunchOptions<'_>) -> Fault {
+    let kernel = launch.kernel;
+    let mut fault = Fault {
+        trap: Trap::Cancelled,
+        kernel: kernel.name().to_owned(),
+        function: None,
+        ptx: None,
+        instruction: None,
+        source: None,
+        block: None,
+        thread: None,
+        scheduler: options.scheduler.to_string(),
+    };
+    match stop {
+        Stop::Cancelled => {}
+        Stop::Budget { awaited } => {
+            fault.trap = Trap::BudgetExhausted { budget: options.budget.unwrap_or(0), awaited };
+        }
+        Stop::Trap { cta, thread, trap, pc } => {
+            fault.trap = trap.trap;
+            fault.block = Some(cta);
+            fault.thread = thread;
+            let origin = image.origins[pc as usize];
+            let module = &kernel.module.module;
+            if origin.function != kernel.function {
+                fault.function = Some(module.functions[origin.function.index()].name.clone());
+            }
+            let place = Location::of(module, origin.function, origin.instruction);
+            fault.ptx = place.ptx;
+            fault.instruction = place.text;
+            fault.source = place.source;
+        }
+    }
+    fault
+}
