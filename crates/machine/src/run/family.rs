@@ -96,8 +96,9 @@ struct State {
     taken: HashMap<u64, Option<Request>>,
     /// Which grid has made a stream.
     streams: HashMap<u64, Id>,
-    /// What was last launched where an event was recorded.
-    events: HashMap<u64, Option<Id>>,
+    /// Which grid has made an event, and what was last launched where it was recorded. As with streams, no other grid may
+    /// use it, so that nothing can wait for what waits for it.
+    events: HashMap<u64, (Id, Option<Id>)>,
     /// Texts that device code was given the addresses of.
     texts: HashMap<&'static str, u64>,
     failure: Option<LaunchError>,
@@ -458,26 +459,37 @@ impl<'a> Member<'a> {
             return Err(Refusal::Resources);
         }
         let handle = self.family.handles.fetch_add(1, Ordering::Relaxed);
-        state.events.insert(handle, None);
+        state.events.insert(handle, (self.id, None));
         Ok(handle)
+    }
+
+    /// An event of this grid: what was last launched where it was recorded.
+    fn event<'s>(&self, state: &'s mut State, handle: u64) -> Result<&'s mut Option<Id>, Refusal> {
+        match state.events.get_mut(&handle) {
+            Some((owner, point)) if *owner == self.id => Ok(point),
+            _ => Err(Refusal::Handle),
+        }
     }
 
     /// Forgets an event.
     pub(crate) fn destroy_event(&self, handle: u64) -> Result<(), Refusal> {
-        self.family.state().events.remove(&handle).map(|_| ()).ok_or(Refusal::Handle)
+        let mut state = self.family.state();
+        self.event(&mut state, handle)?;
+        state.events.remove(&handle);
+        Ok(())
     }
 
     /// Lets an event name the place behind all that is in a stream.
     pub(crate) fn record(&self, event: u64, stream: InOrder) -> Result<(), Refusal> {
         let mut state = self.family.state();
         let point = state.order.last(self.id, stream);
-        *state.events.get_mut(&event).ok_or(Refusal::Handle)? = point;
+        *self.event(&mut state, event)? = point;
         Ok(())
     }
 
     /// Lets what is launched into a stream come after that place.
     pub(crate) fn wait(&self, event: u64, stream: InOrder) -> Result<(), Refusal> {
-        let point = *self.family.state().events.get(&event).ok_or(Refusal::Handle)?;
+        let point = *self.event(&mut self.family.state(), event)?;
         match point {
             Some(_) => self.submit(Stream::InOrder(stream), None, point),
             None => Ok(()),
