@@ -181,6 +181,8 @@ pub(crate) struct Code {
     pub(crate) frame: u32,
     /// Formal input parameters.
     pub(crate) params: Vec<Place>,
+    /// Whether the last of them is an array without a size, for which a call may pass nothing.
+    pub(crate) variadic: bool,
     /// Formal return parameters.
     pub(crate) returns: Vec<Place>,
 }

@@ -6,6 +6,7 @@
 //! them from the case's seeds (`textures/numbers.rs`, `textures/numbers_of.py`).
 //!
 //! With `WARPLOOM_TEXTURES` set to a file of all results (`record.py` writes one), differences are shown in full.
+//! `WARPLOOM_TEXTURE_RECORDING` names another recording to replay.
 
 #[path = "textures/case.rs"]
 mod case;
@@ -25,8 +26,9 @@ struct Recorded {
 }
 
 fn recording() -> Vec<Recorded> {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/textures/sm_90.gz");
-    let file = std::fs::File::open(path).expect("the recording is in the repository");
+    let committed = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/textures/sm_90.gz");
+    let path = std::env::var_os("WARPLOOM_TEXTURE_RECORDING").unwrap_or_else(|| committed.into());
+    let file = std::fs::File::open(path).expect("a recording");
     let mut text = String::new();
     flate2::read::GzDecoder::new(file).read_to_string(&mut text).expect("the recording is text");
     let mut lines = text.lines();
@@ -97,6 +99,7 @@ fn every_case_gives_what_the_device_gave() {
         groups.iter().map(|(group, [all, wrong])| format!("{group}: {wrong} of {all} differ")).collect();
     let shown = failures.len().min(60);
     assert!(failures.is_empty(), "{}\n{}", summary.join("\n"), failures[..shown].join("\n"));
-    assert!(only.is_some() || recording.len() > 3000, "only {} cases", recording.len());
-    assert!(loose <= 64, "{loose} cases differ in some results");
+    let other = std::env::var_os("WARPLOOM_TEXTURE_RECORDING").is_some();
+    assert!(other || only.is_some() || recording.len() > 3000, "only {} cases", recording.len());
+    assert!(loose <= 23, "{loose} cases differ in some results");
 }

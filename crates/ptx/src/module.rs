@@ -391,6 +391,15 @@ pub struct Prototype {
     pub noreturn: bool,
 }
 
+impl Prototype {
+    /// Whether a call may pass so many arguments: one for each parameter, or none for an array without a size, which
+    /// is the last.
+    pub fn takes(&self, arguments: usize) -> bool {
+        let open = self.params.last().is_some_and(ParamShape::is_open);
+        arguments == self.params.len() || open && arguments + 1 == self.params.len()
+    }
+}
+
 /// What a call site needs to know of a formal parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ParamShape {
@@ -404,6 +413,13 @@ pub struct ParamShape {
     pub array: bool,
     /// A `.reg` parameter.
     pub register: bool,
+}
+
+impl ParamShape {
+    /// Whether it is an array without a size, `.param .b8 rest[]`: what a variadic function takes last. Any array fits.
+    pub fn is_open(&self) -> bool {
+        self.array && self.size == 0
+    }
 }
 
 /// A list of branch or call targets.

@@ -10,7 +10,7 @@ use crate::ops::{NONE, Op, cluster, control, time};
 use crate::program::{BarrierKind, BarrierSite, Builtin, CallSite, Callee, Meta, Place, Reduction, Value};
 use ir::BlockId;
 use ptx::isa::{Modifier, Sem, Slot};
-use ptx::module::{FuncId, LabelId, Operand, ParamShape, RegId, Symbol, Table};
+use ptx::module::{FuncId, LabelId, Operand, RegId, Symbol, Table};
 
 /// Whether an instruction hands over to the run loop, so that a guard must lead around it.
 pub(super) fn leaves_run(sem: Sem) -> bool {
@@ -251,10 +251,10 @@ fn emit_call(d: &mut Decoder<'_>, callee: Callee, b: u32, y: u32) -> Decoded {
 fn call_indirect(d: &mut Decoder<'_>) -> Decoded {
     // What the call passes must be what the prototype says; the run loop compares with the function it reaches.
     if let Operand::Prototype(prototype) = d.operand(3) {
-        let shapes: Vec<ParamShape> = d.body.prototypes[prototype.index()].params.clone();
-        let passed = list(d, d.operand(2)).len();
-        if shapes.len() != passed {
-            return Err(format!("a call that passes {passed} parameters by a prototype of {}", shapes.len()));
+        let (prototype, passed) = (&d.body.prototypes[prototype.index()], list(d, d.operand(2)).len());
+        if !prototype.takes(passed) {
+            let takes = prototype.params.len();
+            return Err(format!("a call that passes {passed} parameters by a prototype of {takes}"));
         }
     }
     let (b, y) = match d.source(1, 64)? {

@@ -581,6 +581,8 @@ impl<'a> Decoder<'a> {
                 p: self.registers.p,
             },
             params: formals(&self.function.params),
+            variadic: matches!(self.function.params.last(), Some(Param::Memory(id))
+                if self.module.variables[id.index()].unsized_array),
             returns: formals(&self.function.returns),
             scalars: self.scalars,
             shared_addresses: self.shared_of.into_values().collect(),

@@ -157,8 +157,13 @@ pub(super) fn decode(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
 
 fn lookup(d: &mut Decoder<'_>) -> Decoded {
     let opcode = d.opcode;
+    let geometry = geometry(d);
+    let offsets = named(d, "e");
+    let depth_in_its_place = may_be_depth(d, offsets);
+    let compares = depth_in_its_place || named(d, "f") != Operand::Absent;
     let mip = match opcode.get(Slot::Mip) {
         Some(Modifier::Level) => Mip::Level,
+        Some(Modifier::Grad) if geometry.dimensions == 3 || compares => Mip::Steps,
         Some(Modifier::Grad) => Mip::Gradient,
         _ => Mip::Base,
     };
@@ -170,7 +175,7 @@ fn lookup(d: &mut Decoder<'_>) -> Decoded {
     };
     let coordinates_are = opcode.operand_type(2);
     let kind = Lookup {
-        geometry: geometry(d),
+        geometry,
         integer: coordinates_are == Some(ScalarType::S32),
         mip,
         gather: opcode.get(Slot::Comp).and_then(|comp| channels.iter().position(|&c| c == comp)),
@@ -184,8 +189,7 @@ fn lookup(d: &mut Decoder<'_>) -> Decoded {
     let lod = named(d, "lod");
     let gradients = [named(d, "dPdx"), named(d, "dPdy")];
     let gradients = [words(d, gradients[0])?, words(d, gradients[1])?];
-    let offsets = named(d, "e");
-    let offsets = if may_be_depth(d, offsets) { Vec::new() } else { words(d, offsets)? };
+    let offsets = if depth_in_its_place { Vec::new() } else { words(d, offsets)? };
     // ptxas takes one offset alone for any geometry.
     if !offsets.is_empty() && (kind.geometry.cube || offsets.len() < kind.geometry.dimensions) {
         return Err("a texture offset of fewer dimensions than the texture".to_owned());

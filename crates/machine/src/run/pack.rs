@@ -479,7 +479,8 @@ impl Pack {
         let image = grid.image;
         let (code, site) = (image.code(function), &image.calls[call]);
         let lane = crate::exec::lanes_of(group.mask).next();
-        if code.params.len() != site.args.len() || code.returns.len() != site.returns.len() {
+        let takes = code.params.len() - usize::from(code.variadic)..=code.params.len();
+        if !takes.contains(&site.args.len()) || code.returns.len() != site.returns.len() {
             let name = format!("function #{} takes other parameters than this call passes", function.index());
             return Err(LaneTrap { trap: Trap::InvalidCall(name), lane });
         }

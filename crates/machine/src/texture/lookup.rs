@@ -3,10 +3,10 @@
 use super::array::Kind;
 use super::object::{Plane, Sampler, Shape, Texels};
 use crate::memory::View;
-use numerics::texture::address::{AddressMode, Axis, Pair, fetch};
+use numerics::texture::address::{AddressMode, Axis, Pair, fetch, fetch_clamped};
 use numerics::texture::blend::{blend, split, term, weights};
 use numerics::texture::cube::{self, Place};
-use numerics::texture::level::{self, Levels};
+use numerics::texture::level::{self, Footprint as Gradients, Levels};
 use numerics::texture::{coordinate, format};
 
 /// The shape that an instruction names.
@@ -25,6 +25,8 @@ pub(crate) enum Mip {
     Base,
     Level,
     Gradient,
+    /// Gradients for which the unit has no instruction: the threads of a quad step along them.
+    Steps,
 }
 
 /// The type of results.
@@ -114,12 +116,16 @@ impl Lookup {
         if linear != (self.integer && one) && (linear || self.integer && one) {
             return Ok([0; 4]);
         }
+        // Gradients with a comparison find none in a row.
+        if self.mip == Mip::Steps && one {
+            return Ok([0; 4]);
+        }
         let layer = match self.geometry.layered {
             false => 0,
             true => {
                 let layers = texels.layers / if self.geometry.cube { 6 } else { 1 };
                 let layer = request.coordinates[0];
-                if self.integer && layer >= layers {
+                if self.integer && self.mip != Mip::Level && layer >= layers {
                     return Ok([0; 4]);
                 }
                 layer.min(layers - 1) * if self.geometry.cube { 6 } else { 1 }
@@ -233,13 +239,20 @@ impl Unit<'_> {
         stored
     }
 
-    /// A lookup by integer coordinates, which no sampler touches.
+    /// A lookup by integer coordinates, which no sampler touches. One of a level, which is an integer too, goes no further
+    /// than the edges; a level that is not there has no texels. Linear memory has one, whatever the instruction says.
     fn fetch(&self) -> Result<[u32; 4], Failure> {
-        let plane = &self.texels.planes[0];
+        let of_level = self.lookup.mip == Mip::Level;
+        let level = if of_level && self.texels.shape == Shape::Grid { self.request.lod as usize } else { 0 };
+        let Some(plane) = self.texels.planes.get(level) else { return Ok([0; 4]) };
         let mut position = [0, 0, self.layer];
         for axis in 0..self.lookup.geometry.dimensions {
-            let index = self.axis_coordinate(axis) as i32;
-            match fetch(index, self.offset(axis), plane.extents[axis]) {
+            let (index, size) = (self.axis_coordinate(axis) as i32, plane.extents[axis]);
+            let texel = match of_level {
+                true => Some(fetch_clamped(index, self.offset(axis), size)),
+                false => fetch(index, self.offset(axis), size),
+            };
+            match texel {
                 Some(texel) => position[axis] = texel,
                 None => return Ok([0; 4]),
             }
@@ -317,33 +330,38 @@ impl Unit<'_> {
     }
 
     /// The levels that a lookup reads.
-    fn levels(&self, place: Option<Place>) -> Levels {
+    fn levels(&self) -> Levels {
         let lod = match self.lookup.mip {
             Mip::Base => level::BASE,
             Mip::Level => level::fixed(self.request.lod),
-            Mip::Gradient => self.gradient_level(place),
+            Mip::Gradient | Mip::Steps => self.gradient_level(),
         };
         self.sampler.levels.levels(lod, self.texels.planes.len() as u32)
     }
 
-    fn gradient_level(&self, place: Option<Place>) -> i32 {
+    fn gradient_level(&self) -> i32 {
+        let geometry = &self.lookup.geometry;
         let extents = self.texels.planes[0].extents;
-        let gradients = self.request.gradients;
-        if place.is_some() {
-            let direction = [0, 1, 2].map(|axis| self.axis_coordinate(axis));
-            let on_face = gradients.map(|gradient| cube::derivative(direction, gradient));
-            return level::of_gradients(on_face, [extents[0], extents[1], 1], 2);
+        let axes = [0, 1, 2];
+        let here = axes.map(|axis| self.axis_coordinate(axis));
+        let steps = self.request.gradients.map(|gradient| axes.map(|i| level::step(here[i], gradient[i])));
+        if geometry.cube {
+            let here = cube::project(here);
+            let [x, y] = steps.map(|there| cube::change(here, cube::project(there)));
+            let footprint = Gradients { sides: [x.0, y.0], diagonals: !(x.1 || y.1) };
+            return footprint.level([extents[0], extents[1], 1], 2);
         }
-        level::of_gradients(
-            gradients.map(|gradient| gradient.map(coordinate)),
-            extents,
-            self.lookup.geometry.dimensions,
-        )
+        let sides = match self.lookup.mip {
+            Mip::Steps => steps.map(|there| axes.map(|i| level::difference(here[i], there[i]))),
+            Mip::Base | Mip::Level | Mip::Gradient => self.request.gradients.map(|g| g.map(coordinate)),
+        };
+        let footprint = Gradients { sides, diagonals: true };
+        footprint.level(extents, geometry.dimensions)
     }
 
     fn sample(&self) -> Result<[u32; 4], Failure> {
         let place = self.cube_place();
-        let levels = self.levels(place);
+        let levels = self.levels();
         let linear = self.sampler.descriptor.linear && !self.texels.meanings[0].is_integer();
         let mut quads = [[[(0, 0); 4]; 4]; 4];
         let mut count = 0;
@@ -397,7 +415,7 @@ impl Unit<'_> {
     /// The texels that a bilinear lookup would blend, counter-clockwise from the lower left.
     fn gather(&self, channel: usize) -> Result<[u32; 4], Failure> {
         let place = self.cube_place();
-        let levels = self.levels(place);
+        let levels = self.levels();
         let plane = &self.texels.planes[levels.first as usize];
         let footprint = self.footprint(plane, place, 256, true);
         let mut values = [[0; 4]; 4];

@@ -4,7 +4,7 @@ use super::array::{Array, Format, Kind, Level};
 use super::table::{Handle, TextureError};
 use numerics::texture::address::AddressMode;
 use numerics::texture::format::Meaning;
-use numerics::texture::level::{LevelFilter, fixed};
+use numerics::texture::level::{LevelFilter, bias, fixed};
 use std::sync::Arc;
 
 /// Where the texels of a texture are, as `CUDA_RESOURCE_DESC` says it.
@@ -165,7 +165,7 @@ impl Sampler {
             descriptor,
             levels: LevelFilter {
                 linear: descriptor.mip_linear,
-                bias: fixed(descriptor.mip_bias),
+                bias: bias(descriptor.mip_bias.to_bits()),
                 least: fixed(descriptor.mip_least),
                 greatest: fixed(descriptor.mip_greatest),
             },

@@ -411,5 +411,73 @@ def independent():
         cases.append(c)
 
 
-for make in (formats, addressing, filtering, mipmaps, gather, offsets, linear, views, queries, surfaces, independent):
+def volumes():
+    for size in ((16, 16, 16), (32, 32, 32), (5, 6, 7), (100, 3, 50), (2, 2, 2)):
+        for norm, addr in (("-", "ccc"), ("N", "ccc"), ("N", "www")):
+            tex("volume", "3d", size, "u8", 1, data="bits", addr=addr, filt="l", flags=norm,
+                words=["u-0.1:1.1" if norm == "N" else f"u0:{e}" for e in size], n=4096)
+    for fmt, ch in (("u8", 2), ("u8", 4), ("s8", 1), ("s8", 4), ("u16", 1), ("s16", 1), ("unorm8x1", 1), ("unorm8x4", 4), ("snorm8x4", 4)):
+        tex("volume", "3d", (16, 16, 16), fmt, ch, data="bits", filt="l", flags="N", addr="mmm", words=["u-0.5:1.5"] * 3, n=4096)
+    for dtype in ("f16", "f16x2"):
+        tex("volume", "3d", (16, 16, 16), "u8", 4, data="bits", filt="l", dtype=dtype, words=["u0:16"] * 3, n=4096)
+    for fmt in ("u8", "u16", "s8", "s16"):
+        for mip in ("", "level"):
+            tex("volume", "3d", (32, 32, 32), fmt, 1, data="bits", filt="l", flags="N", mip=mip, mipf="l", mx=20,
+                words=["u0:1"] * 3 + ["0", "u0:5"], n=4096, res="mip", levels=6)
+    for fmt in ("f16", "f32"):
+        tex("volume", "3d", (16, 16, 16), fmt, 1, data="wide", filt="l", words=["u0:16"] * 3, n=8192)
+
+
+def footprints():
+    level = dict(fmt="f32", ch=1, data="level", filt="p", flags="N", mip="grad", mipf="l", mx=20, res="mip")
+    wide, near, far = "e-7:0", "u0.25:1", "u-100:100"
+    for size in (3, 5, 7, 33, 77, 100, 127, 1000, 4099):
+        bits = size.bit_length()
+        tex("footprint", "1d", (size,), words=["u0:1", "0", "0", "0", f"e{-bits}:0", "0", "0", "0", f"e{-bits}:0"], n=8192, levels=bits, **level)
+    for size in ((64, 64), (77, 41), (3, 1000), (65, 127)):
+        tex("footprint", "2d", size, words=["u0:1"] * 2 + ["0"] * 2 + [wide] * 2 + ["0"] * 2 + [wide] * 2, n=16384,
+            levels=max(size).bit_length(), **level)
+    for size in ((64, 64, 64), (64, 32, 16), (77, 41, 20)):
+        for where in ("0", near, far):
+            tex("footprint", "3d", size, words=[where] * 3 + ["0"] + [wide] * 3 + ["0"] + [wide] * 3, n=8192, levels=7, **level)
+    for where in (["c3f800000", "0", "0"], ["c3f800000", "u-0.5:0.5", "u-0.5:0.5"], ["u-1:1"] * 3):
+        for g in (["e-8:-1", "0", "0"], ["0", "e-8:-1", "0"], ["e-9:-2"] * 3):
+            tex("footprint", "cube", (64, 64, 6), words=where + ["0"] + g + ["0"] + ["e-9:-2"] * 3, n=8192, levels=7, **level)
+    for offsets, compare in (("i-8:8", None), (None, "u-1:1"), ("i-8:8", "u-1:1")):
+        for geom, size in (("1d", (64,)), ("2d", (64, 64)), ("a1d", (64, 0, 3)), ("a2d", (64, 64, 3))):
+            k = dims(geom)
+            tex("footprint", geom, size, words=[far] * k + ["0"] * (4 - k) + [wide] * k + ["0"] * (4 - k) + [wide] * k, n=4096,
+                offsets=offsets, compare=compare, levels=7, **level)
+
+
+def integer_levels():
+    for geom, size in (("1d", (64,)), ("2d", (64, 32)), ("3d", (32, 16, 8)), ("a1d", (64, 0, 3)), ("a2d", (64, 32, 3))):
+        extents = list(size[:dims(geom)])
+        layer = ["0"] * (3 - dims(geom)) + ["i-1:4" if geom[0] == "a" else "0"]
+        wild, inside = [f"i-2:{e + 2}" for e in extents] + layer, [f"j0:{max(e // 4, 1)}" for e in extents] + layer
+        mip = dict(mip="level", ctype="s32", res="mip", levels=5)
+        for words in (wild, inside):
+            for flags, addr in (("-", "ccc"), ("N", "www"), ("N", "bbb")):
+                tex("integer-level", geom, size, data="real", flags=flags, addr=addr, mx=20, border="3f400000,0,0,0", words=words + ["i-2:7"], n=512, **mip)
+            tex("integer-level", geom, size, data="real", flags="N", mx=2, mn=1, bias=1, mipf="l", filt="l", words=words + ["i-2:7"], n=512, **mip)
+            tex("integer-level", geom, size, data="real", flags="N", mx=20, offsets="i-9:9", words=words + ["j0:6"], n=512, **mip)
+            tex("integer-level", geom, size, data="real", words=words + ["i-2:7"], n=256, mip="level", ctype="s32")
+        for fmt, ch, flags, dtype in (("u8", 4, "-", None), ("u16", 2, "I", None), ("f16", 1, "-", "f16x2")):
+            tex("integer-level", geom, size, fmt, ch, data="bits" if fmt[0] == "u" else "real", flags=flags, dtype=dtype, mx=20,
+                words=inside + ["j-1:6"], n=256, **mip)
+    tex("integer-level", "1d", (64,), data="real", res="linear", mip="level", ctype="s32", words=["i-2:66", "0", "0", "0", "i-2:7"], n=256)
+    tex("integer-level", "2d", (64, 32), data="real", res="pitch", pitch=256, mip="level", ctype="s32",
+        words=["i-2:66", "i-2:34", "0", "0", "i-2:7"], n=256)
+    for levels in ("1,3", "2,2"):
+        tex("integer-level", "2d", (64, 32), data="real", mx=20, view=f"0x16,64,32,0,{levels},0,0", words=["j0:16", "j0:8", "0", "0", "j-1:6"], n=256,
+            mip="level", ctype="s32", res="mip", levels=5)
+    for geom, size in (("cube", (5, 5, 6)),):
+        for data, filt in (("iota", "p"), ("rampx", "l"), ("rampy", "l")):
+            tex("cube-special", geom, size, data=data, dseed=0, filt=filt, flags="N", words=["x1", "x32", "x1024"], n=32768)
+        for span in ("e-127:-100", "e-127:-126", "e-126:128", "e124:129"):
+            tex("cube-special", geom, size, data="iota", dseed=0, flags="N", words=[span] * 3, n=4096)
+
+
+for make in (formats, addressing, filtering, mipmaps, gather, offsets, linear, views, queries, surfaces, independent, volumes, footprints,
+             integer_levels):
     make()

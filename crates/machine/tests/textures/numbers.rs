@@ -68,6 +68,11 @@ pub(crate) fn word(recipe: &str, seed: u64, k: u64, thread: u64) -> u32 {
         "c" => u32::from_str_radix(rest, 16).expect("hexadecimal"),
         "t" => ((thread as i64 / integer(0)) % integer(1) * integer(2) + integer(3)) as u32,
         "r" => (h >> 32) as u32,
+        "x" => SPECIAL_FLOATS[(thread as i64 / integer(0) % 32) as usize],
+        "e" => {
+            let exponent = 127 + integer(0) + (unit * (integer(1) - integer(0)) as f64).floor() as i64;
+            (h as u32 >> 23 & 1) << 31 | (exponent as u32) << 23 | h as u32 & 0x7f_ffff
+        }
         "i" | "j" => {
             let (lo, hi) = (integer(0), integer(1));
             match (kind, select) {
@@ -115,13 +120,15 @@ impl Contents<'_> {
     pub(crate) fn level(&self, extents: [u32; 3], level: u64) -> Vec<u8> {
         let [w, h, d] = extents.map(|e| e.max(1) as usize);
         let count = w * h * d * self.channels;
-        if matches!(self.mode, "bits" | "real") {
+        if matches!(self.mode, "bits" | "real" | "wide") {
             let size = count * self.bytes;
             let word = |i: u64| mix(((self.seed + level) << 32).wrapping_add(i)).to_le_bytes();
             let mut raw: Vec<u8> = (0..size.div_ceil(8) as u64).flat_map(word).collect();
             raw.truncate(size);
-            if self.mode == "real" {
-                self.make_ordinary(&mut raw);
+            match self.mode {
+                "real" => self.make_ordinary(&mut raw),
+                "wide" => self.make_wide(&mut raw),
+                _ => {}
             }
             return raw;
         }
@@ -161,20 +168,31 @@ impl Contents<'_> {
     /// Makes floats of moderate size of random bits.
     fn make_ordinary(&self, raw: &mut [u8]) {
         match self.format {
-            "f16" => {
-                for chunk in raw.chunks_exact_mut(2) {
-                    let v = u16::from_le_bytes([chunk[0], chunk[1]]);
-                    chunk.copy_from_slice(&(v & 0x83ff | (11 + (v >> 10 & 3)) << 10).to_le_bytes());
-                }
-            }
-            "f32" => {
-                for chunk in raw.chunks_exact_mut(4) {
-                    let v = u32::from_le_bytes([chunk[0], chunk[1], chunk[2], chunk[3]]);
-                    chunk.copy_from_slice(&(v & 0x807f_ffff | (122 + (v >> 23 & 7)) << 23).to_le_bytes());
-                }
-            }
+            "f16" => each::<2>(raw, |v| v & 0x83ff | (11 + (v >> 10 & 3)) << 10),
+            "f32" => each::<4>(raw, |v| v & 0x807f_ffff | (122 + (v >> 23 & 7)) << 23),
             _ => {}
         }
+    }
+
+    /// Makes finite floats with many exponents of random bits, and some zeros.
+    fn make_wide(&self, raw: &mut [u8]) {
+        match self.format {
+            "f16" => each::<2>(raw, |v| if v & 0x7c00 == 0x7c00 { 0 } else { v }),
+            "f32" => each::<4>(raw, |v| match v >> 28 & 3 {
+                0 => 0,
+                _ => v & 0x807f_ffff | (112 + (v >> 23 & 31)) << 23,
+            }),
+            _ => {}
+        }
+    }
+}
+
+/// Changes each number of `N` bytes.
+fn each<const N: usize>(raw: &mut [u8], change: impl Fn(u32) -> u32) {
+    for chunk in raw.chunks_exact_mut(N) {
+        let mut word = [0; 4];
+        word[..N].copy_from_slice(chunk);
+        chunk.copy_from_slice(&change(u32::from_le_bytes(word)).to_le_bytes()[..N]);
     }
 }
 

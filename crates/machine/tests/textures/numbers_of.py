@@ -43,6 +43,8 @@ def word(recipe, seed, k, n):
         return (((np.arange(n) // div) % mod) * mul + add).astype(np.int64).astype(np.uint32)
     if kind == "r":
         return (h >> U(32)).astype(np.uint32)
+    if kind == "x":
+        return SPECIAL_F[np.arange(n) // int(rest[0]) % 32]
     sel = (h & U(15)).astype(int)
     unit = (h >> U(11)).astype(np.float64) * 2.0 ** -53
     low = (h >> U(4))
@@ -57,6 +59,10 @@ def word(recipe, seed, k, n):
         lo, hi = int(rest[0]), int(rest[1])
         return (lo + np.floor(unit * (hi - lo)).astype(np.int64)).astype(np.uint32)
     lo, hi = float(rest[0]), float(rest[1])
+    if kind == "e":
+        exponent = (127 + lo + np.floor(unit * (hi - lo))).astype(np.uint32)
+        sign = ((h >> U(23)) & U(1)).astype(np.uint32)
+        return sign << np.uint32(31) | exponent << np.uint32(23) | (h & U(0x7fffff)).astype(np.uint32)
     v = lo + unit * (hi - lo)
     out = float_bits(v)
     if kind == "u":
@@ -89,11 +95,18 @@ def contents(mode, seed, fmt, ch, extents, level, nbytes):
     size = count * nbytes
     i = np.arange(count)
     texel, c = i // ch, i % ch
-    if mode in ("bits", "real"):
+    if mode in ("bits", "real", "wide"):
         words = mix((U(seed + level) << U(32)) + np.arange((size + 7) // 8, dtype=U))
         raw = words.view(np.uint8)[:size]
         if mode == "bits" or fmt not in ("f16", "f32"):
             return raw
+        if mode == "wide" and fmt == "f16":
+            v = raw.view(np.uint16)
+            return np.where(v >> np.uint16(10) & np.uint16(31) == 31, np.uint16(0), v).view(np.uint8)
+        if mode == "wide":
+            v = raw.view(np.uint32)
+            w = v & np.uint32(0x807fffff) | (np.uint32(112) + (v >> np.uint32(23) & np.uint32(31))) << np.uint32(23)
+            return np.where(v >> np.uint32(28) & np.uint32(3) == 0, np.uint32(0), w).view(np.uint8)
         if fmt == "f16":
             v = raw.view(np.uint16)
             return ((v & np.uint16(0x83ff)) | ((np.uint16(11) + ((v >> np.uint16(10)) & np.uint16(3))) << np.uint16(10))).view(np.uint8)

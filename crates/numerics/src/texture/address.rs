@@ -118,6 +118,11 @@ impl Axis {
     }
 }
 
+/// The texel of an integer coordinate of a level that the instruction names: what lies beyond an edge is the edge.
+pub fn fetch_clamped(index: i32, offset: i32, size: u32) -> u32 {
+    (i64::from(index) + i64::from(offset)).clamp(0, i64::from(size) - 1) as u32
+}
+
 /// The texel of an integer coordinate: without a sampler there is nothing beyond the edges.
 pub fn fetch(index: i32, offset: i32, size: u32) -> Option<u32> {
     let index = i64::from(index) + i64::from(offset);

@@ -3,6 +3,7 @@
 //! A direction is first divided by its greatest component, in the machine's ordinary approximate arithmetic; what
 //! follows is exact.
 
+use super::level::cut;
 use crate::float::{max_f32, mul_f32};
 use crate::rounding::Rn;
 use crate::special::rcp_approx_f32;
@@ -30,26 +31,31 @@ pub fn project(direction: [u32; 3]) -> [u32; 3] {
     [x, y, z].map(|v| mul_f32::<Rn, false, false>(v, scale))
 }
 
-/// The face that a projected direction meets, and where. What is not finite is less than anything else; where nothing
-/// is finite, the middle of -y is met.
-pub fn place(direction: [u32; 3]) -> Place {
-    let component = |bits: u32| Some(super::coordinate(bits)).filter(|_| bits >> 23 & 0xff != 0xff);
+/// The components of a projected direction that are numbers, and the face that it meets. A NaN is less than anything
+/// else; where all are, +z is met.
+fn meet(direction: [u32; 3]) -> ([Option<f64>; 3], usize) {
+    let component = |bits: u32| Some(super::coordinate(bits)).filter(|_| bits & 0x7fff_ffff <= 0x7f80_0000);
     let [x, y, z] = direction.map(component);
     let at_least = |a: Option<f64>, b: Option<f64>| a.is_some() && a.map(f64::abs) >= b.map(f64::abs);
-    let finite = [x, y, z].map(|v| v.unwrap_or(0.0));
-    let [fx, fy, fz] = finite;
-    let (face, s, t) = if at_least(z, x) && at_least(z, y) {
-        if fz < 0.0 { (5, -fx, -fy) } else { (4, fx, -fy) }
+    let negative = |v: Option<f64>| usize::from(v.is_some_and(|v| v < 0.0));
+    let face = if at_least(z, x) && at_least(z, y) {
+        4 + negative(z)
     } else if at_least(y, x) {
-        if fy < 0.0 { (3, fx, -fz) } else { (2, fx, fz) }
+        2 + negative(y)
     } else if x.is_none() {
-        (3, 0.0, 0.0)
-    } else if fx < 0.0 {
-        (1, fz, -fy)
+        4
     } else {
-        (0, -fz, -fy)
+        negative(x)
     };
-    Place { face, s: normalized(s), t: normalized(t) }
+    ([x, y, z], face)
+}
+
+/// The face that a projected direction meets, and where: in the middle of it where nothing is a number.
+pub fn place(direction: [u32; 3]) -> Place {
+    let (components, face) = meet(direction);
+    let [_, across, down] = FACES[face];
+    let along = |(axis, sign): (usize, i64)| components[axis].unwrap_or(0.0) * sign as f64;
+    Place { face: face as u32, s: normalized(along(across)), t: normalized(along(down)) }
 }
 
 /// A coordinate from -1 to 1 as one from 0 to 1: cut to 2^-41, which is finer than whatever follows, as a tiny one must
@@ -95,18 +101,23 @@ pub fn across_edges(face: u32, i: i64, j: i64, size: u32) -> Option<[u32; 3]> {
     Some([texel(s_sign * at[s_axis]), texel(t_sign * at[t_axis]), next as u32])
 }
 
-/// How the normalized coordinates on a face change along a gradient of the direction.
-pub fn derivative(direction: [u32; 3], gradient: [u32; 3]) -> [f64; 3] {
-    let direction = direction.map(super::coordinate);
-    let gradient = gradient.map(super::coordinate);
-    let major = (0..3).max_by(|&a, &b| direction[a].abs().total_cmp(&direction[b].abs())).unwrap_or(0);
-    let mut change = [0.0; 3];
-    let minors = [[1, 2], [0, 2], [0, 1]][major];
-    for (change, minor) in change.iter_mut().zip(minors) {
-        let numerator = gradient[minor] * direction[major] - direction[minor] * gradient[major];
-        *change = numerator / (2.0 * direction[major] * direction[major]);
+/// How the normalized coordinates on the face of one projected direction change on the way to another, and whether the
+/// way crosses an edge. The other face is unfolded: both distances to the edge count. The way to the opposite face is at
+/// least a whole face long.
+pub fn change(from: [u32; 3], to: [u32; 3]) -> ([f64; 3], bool) {
+    let ((from, here), (to, there)) = (meet(from), meet(to));
+    let (from, to) = (from.map(Option::unwrap_or_default), to.map(Option::unwrap_or_default));
+    let ([(own, sign), across, down], [(beyond, towards), ..]) = (FACES[here], FACES[there]);
+    if own == beyond && sign != towards {
+        return ([1.0, 0.0, 0.0], true);
     }
-    if change.iter().all(|c| c.is_finite()) { change } else { [0.0; 3] }
+    let mut way = [0, 1, 2].map(|axis| to[axis] - from[axis]);
+    if own != beyond {
+        let below = |v: f64, sign: i64| cut((1.0 - v * sign as f64).max(0.0));
+        way[beyond] = (below(from[beyond], towards) + below(to[own], sign)) * towards as f64;
+    }
+    let along = |(axis, sign): (usize, i64)| way[axis] * sign as f64 / 2.0;
+    ([along(across), along(down), 0.0], here != there)
 }
 
 #[cfg(test)]

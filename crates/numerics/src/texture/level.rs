@@ -4,6 +4,8 @@
 //! they are added; the sum is clamped. Gradients become a level of detail by short sums and a table of logarithms.
 
 use super::coordinate;
+use crate::float::add_f32;
+use crate::rounding::Rn;
 
 /// How levels are chosen and filtered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,9 +29,14 @@ pub struct Levels {
     pub weight: u32,
 }
 
-/// A level of detail or bias in units of 1/256.
+/// A level of detail in units of 1/256.
 pub fn fixed(lod: u32) -> i32 {
     (coordinate(lod) * 256.0).clamp(-1e6, 1e6) as i32
+}
+
+/// A sampler's bias in units of 1/256: at most 15 levels.
+pub fn bias(bias: u32) -> i32 {
+    fixed(bias).clamp(-15 * 256, 15 * 256)
 }
 
 impl LevelFilter {
@@ -67,6 +74,11 @@ static LOGARITHM: [u8; 256] = [
 /// Significant bits of the unit's intermediate results on gradients.
 const SIGNIFICANT: i32 = 10;
 
+/// How much the greatest, the middle and the least component of a side of the footprint add to its length.
+const SIDE: [f64; 3] = [1.0, 11.0 / 32.0, 1.0 / 4.0];
+/// The same of a diagonal, of which 11/16 count.
+const DIAGONAL: [f64; 3] = [11.0 / 16.0, 121.0 / 512.0, 11.0 / 64.0];
+
 /// A number's exponent: `x` is in `2^e..2^(e+1)`.
 fn exponent(x: f64) -> i32 {
     (x.to_bits() >> 52 & 0x7ff) as i32 - 1023
@@ -82,20 +94,47 @@ fn cut_at(x: f64, e: i32) -> f64 {
 }
 
 /// A positive number cut to [`SIGNIFICANT`] bits.
-fn cut(x: f64) -> f64 {
+pub(super) fn cut(x: f64) -> f64 {
     if x > 0.0 { cut_at(x, exponent(x) + 1 - SIGNIFICANT) } else { 0.0 }
 }
 
-/// `x * 11 / whole`, rounded a little upwards.
-fn elevenths(x: f64, whole: f64) -> f64 {
-    if x > 0.0 { x * 11.0 / whole + power(exponent(x) - 8) * 2.0 / whole } else { 0.0 }
+/// The coordinate of a thread that is one step along a gradient.
+pub fn step(coordinate: u32, gradient: u32) -> u32 {
+    add_f32::<Rn, false, false>(coordinate, gradient)
 }
 
-/// The length of a vector by the unit's rule of thumb: the greater component and 11/32 of the others.
-fn length(vector: [f64; 3]) -> f64 {
+/// How far a coordinate is from another, both as the unit reads them.
+pub fn difference(from: u32, to: u32) -> f64 {
+    coordinate(to) - coordinate(from)
+}
+
+/// A component of a gradient in texels. Factors have [`SIGNIFICANT`] bits; of each partial product three bits more are kept, and
+/// their sum is rounded up, before it is cut again.
+fn in_texels(gradient: f64, extent: u32) -> f64 {
+    let (change, size) = (cut(gradient.abs()), cut(f64::from(extent)));
+    if change == 0.0 {
+        return 0.0;
+    }
+    let unit = |x: f64| exponent(x) + 1 - SIGNIFICANT;
+    let bits = |x: f64| (x / power(unit(x))) as u64;
+    let partial = |place: i32| match bits(size) >> (SIGNIFICANT - 1 - place) & 1 {
+        0 => 0,
+        _ => (bits(change) << 3) >> place,
+    };
+    let sum: u64 = (0..SIGNIFICANT).map(partial).sum();
+    cut(sum.div_ceil(8) as f64 * power(unit(change) + exponent(size))).copysign(gradient)
+}
+
+/// A component's share of a length: half of the last place is added to the product before it is cut.
+fn share(x: f64, of: f64) -> f64 {
+    if x > 0.0 { cut(x * of + power(exponent(x) + exponent(of) - SIGNIFICANT)) } else { 0.0 }
+}
+
+/// The length of a vector without signs by the unit's rule of thumb: a share of each component, the greatest first.
+fn length(vector: [f64; 3], shares: [f64; 3]) -> f64 {
     let mut sorted = vector;
     sorted.sort_by(|a, b| b.total_cmp(a));
-    sorted[0] + elevenths(sorted[1], 32.0) + elevenths(sorted[2], 32.0)
+    sorted.iter().zip(shares).map(|(&x, of)| share(x, of)).sum()
 }
 
 /// The magnitude of a sum: both numbers are cut relative to the greater one, and so is what comes out.
@@ -109,26 +148,29 @@ fn magnitude_of_sum(a: f64, b: f64) -> f64 {
     cut((part(a) + part(b)).abs())
 }
 
-/// The level of detail of a footprint whose sides are two gradients, each per normalized coordinate: the logarithm of
-/// the longest of both sides and 11/16 of both diagonals.
-pub fn of_gradients(gradients: [[f64; 3]; 2], extents: [u32; 3], dimensions: usize) -> i32 {
-    let mut sides = [[0.0; 3]; 2];
-    for (side, gradient) in sides.iter_mut().zip(gradients) {
-        for axis in 0..dimensions {
-            let scaled = gradient[axis] * f64::from(extents[axis]);
-            side[axis] = cut(scaled.abs()).copysign(scaled);
+/// The footprint of a lookup: two gradients, each per normalized coordinate.
+#[derive(Clone, Copy, Debug)]
+pub struct Footprint {
+    /// Its sides.
+    pub sides: [[f64; 3]; 2],
+    /// Whether its diagonals count too.
+    pub diagonals: bool,
+}
+
+impl Footprint {
+    /// Its level of detail: the logarithm of the longest of both sides and of 11/16 of both diagonals.
+    pub fn level(&self, extents: [u32; 3], dimensions: usize) -> i32 {
+        let [x, y] = self.sides.map(|side| {
+            let texels = |axis| if axis < dimensions { in_texels(side[axis], extents[axis]) } else { 0.0 };
+            [0, 1, 2].map(texels)
+        });
+        let mut longest = length(x.map(f64::abs), SIDE).max(length(y.map(f64::abs), SIDE));
+        for sign in [1.0, -1.0].into_iter().filter(|_| self.diagonals) {
+            let diagonal = [0, 1, 2].map(|axis| magnitude_of_sum(x[axis], sign * y[axis]));
+            longest = longest.max(length(diagonal, DIAGONAL));
         }
+        logarithm(longest)
     }
-    let [x, y] = sides;
-    let mut longest = length(x.map(f64::abs)).max(length(y.map(f64::abs)));
-    for sign in [1.0, -1.0] {
-        let mut diagonal = [0.0; 3];
-        for axis in 0..dimensions {
-            diagonal[axis] = cut(elevenths(magnitude_of_sum(x[axis], sign * y[axis]), 16.0));
-        }
-        longest = longest.max(length(diagonal));
-    }
-    logarithm(longest)
 }
 
 /// The logarithm of a positive number in units of 1/256.

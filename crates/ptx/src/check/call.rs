@@ -6,10 +6,9 @@ use super::plan::FormPlan;
 use crate::ast::Constant;
 use crate::diagnostic::Diagnostic;
 use crate::isa::{OperandKind, compatible};
-use crate::module::{FunctionKind, Operand, OperandList, ParamShape, Symbol, Table};
+use crate::module::{FunctionKind, Operand, OperandList, ParamShape, Prototype, Symbol, Table};
 use crate::resolve::Resolver;
 use crate::resolve::constant::bits_as;
-use crate::resolve::function::Signature;
 use crate::resolve::operand::{Arg, ArgKind, Elements};
 use crate::source::Span;
 use crate::types::{ScalarType, StateSpace, TypeKind};
@@ -32,17 +31,13 @@ impl Resolver<'_> {
         let arguments = arg_of(self, |kind| matches!(kind, OperandKind::Arguments));
         let at = callee.or(targets).map_or(opcode, |arg| arg.span);
         let signatures = self.callees(callee, targets);
-        let result_shapes = signatures.first().map(|s| (s.prototype.returns.clone(), false));
-        let argument_shapes = signatures.first().map(|s| (s.prototype.params.clone(), s.variadic));
         // A list of targets has one signature: its further functions are compared as well.
         for signature in signatures.iter().skip(1) {
-            let shapes = (signature.prototype.returns.clone(), false);
-            self.call_list(results, Some(&shapes), at, "result");
-            let shapes = (signature.prototype.params.clone(), signature.variadic);
-            self.call_list(arguments, Some(&shapes), at, "argument");
+            self.call_results(results, Some(signature), at);
+            self.call_arguments(arguments, Some(signature), at);
         }
-        let results = self.call_list(results, result_shapes.as_ref(), at, "result");
-        let arguments = self.call_list(arguments, argument_shapes.as_ref(), at, "argument");
+        let results = self.call_results(results, signatures.first(), at);
+        let arguments = self.call_arguments(arguments, signatures.first(), at);
         let lowered: Vec<_> = plan
             .operands
             .iter()
@@ -64,7 +59,7 @@ impl Resolver<'_> {
     }
 
     /// The signatures that a call must fit; none if they are unknown, which was reported.
-    fn callees(&mut self, callee: Option<Arg>, targets: Option<Arg>) -> Vec<Signature> {
+    fn callees(&mut self, callee: Option<Arg>, targets: Option<Arg>) -> Vec<Prototype> {
         let functions = match (callee.map(|arg| (arg.kind, arg.span)), targets.map(|arg| arg.kind)) {
             (Some((ArgKind::Function(id), span)), _) => {
                 let function = &self.module.functions[id.index()];
@@ -80,8 +75,7 @@ impl Resolver<'_> {
                 vec![id]
             }
             (_, Some(ArgKind::Prototype(id))) => {
-                let prototype = self.body.body.prototypes[id.index()].clone();
-                return vec![Signature { prototype, variadic: false }];
+                return vec![self.body.body.prototypes[id.index()].clone()];
             }
             (_, Some(ArgKind::CallTargets(id))) => match &self.body.body.tables[id.index()] {
                 Table::Call(functions) => functions.clone(),
@@ -92,37 +86,43 @@ impl Resolver<'_> {
         functions.into_iter().map(|id| self.signatures[id.index()].clone()).collect()
     }
 
-    /// Checks the arguments or the results and gives them as one operand.
-    fn call_list(
-        &mut self,
-        list: Option<Arg>,
-        shapes: Option<&(Vec<ParamShape>, bool)>,
-        at: Span,
-        what: &str,
-    ) -> Operand {
-        let elements = match list.map(|list| list.kind) {
-            Some(ArgKind::List(elements)) => elements,
-            Some(_) => return Operand::Absent,
-            None => Elements::default(),
-        };
-        if let Some((shapes, _)) = shapes
-            && shapes.len() != elements.len()
+    /// Checks the results and gives them as one operand.
+    fn call_results(&mut self, list: Option<Arg>, callee: Option<&Prototype>, at: Span) -> Operand {
+        let passed = passed(list).len();
+        if let Some(Prototype { returns, .. }) = callee
+            && returns.len() != passed
         {
-            let span = list.map_or(at, |list| list.span);
-            let (takes, passes) =
-                if what == "result" { ("returns", "takes up") } else { ("takes", "passes") };
-            let message =
-                format!("the callee {takes} {} {what}s, the call {passes} {}", shapes.len(), elements.len());
-            self.error(codes::CALL_ARITY, span, message);
+            let message = format!("the callee returns {} results, the call takes up {passed}", returns.len());
+            self.error(codes::CALL_ARITY, list.map_or(at, |list| list.span), message);
         }
-        let count = elements.len();
-        let mut lowered = Vec::with_capacity(count);
+        self.call_list(list, callee.map(|callee| &callee.returns), "result")
+    }
+
+    /// Checks the arguments and gives them as one operand. What may be left out is an array without a size, but not the
+    /// list that it stands in.
+    fn call_arguments(&mut self, list: Option<Arg>, callee: Option<&Prototype>, at: Span) -> Operand {
+        let passed = passed(list).len();
+        if let Some(callee) = callee
+            && !(callee.takes(passed) && (list.is_some() || callee.params.is_empty()))
+        {
+            let takes = callee.params.len();
+            let message = format!("the callee takes {takes} arguments, the call passes {passed}");
+            self.error(codes::CALL_ARITY, list.map_or(at, |list| list.span), message);
+        }
+        self.call_list(list, callee.map(|callee| &callee.params), "argument")
+    }
+
+    fn call_list(&mut self, list: Option<Arg>, shapes: Option<&Vec<ParamShape>>, what: &str) -> Operand {
+        if list.is_some_and(|list| !matches!(list.kind, ArgKind::List(_))) {
+            return Operand::Absent;
+        }
+        let elements = passed(list);
+        let mut lowered = Vec::with_capacity(elements.len());
         for (i, at) in elements.indices().enumerate() {
             let arg = self.body.nested[at];
-            let shape = shapes.and_then(|(shapes, _)| shapes.get(i)).copied();
-            let any_size = shapes.is_some_and(|(shapes, variadic)| *variadic && i + 1 == shapes.len());
+            let shape = shapes.and_then(|shapes| shapes.get(i)).copied();
             if let Some(shape) = shape {
-                self.check_argument(&arg, &shape, any_size, what);
+                self.check_argument(&arg, &shape, what);
             }
             lowered.push(match arg.kind {
                 ArgKind::Register(id) => Operand::Register(id),
@@ -138,7 +138,7 @@ impl Resolver<'_> {
         Operand::Vector(self.add_operands(&lowered))
     }
 
-    fn check_argument(&mut self, arg: &Arg, shape: &ParamShape, any_size: bool, what: &str) {
+    fn check_argument(&mut self, arg: &Arg, shape: &ParamShape, what: &str) {
         let is_result = what == "result";
         let problem = match arg.kind {
             ArgKind::Error => None,
@@ -163,7 +163,7 @@ impl Resolver<'_> {
                             .to_owned(),
                     )
                 } else if array != shape.array
-                    || (array && variable.size != shape.size && !any_size)
+                    || (array && variable.size != shape.size && !shape.is_open())
                     || (!array && !agrees(shape.ty, variable.ty))
                 {
                     let (ty, size) = (variable.ty, variable.size);
@@ -184,6 +184,14 @@ impl Resolver<'_> {
     }
 }
 
+/// The elements of an argument or result list; none if there is no list.
+fn passed(list: Option<Arg>) -> Elements {
+    match list.map(|list| list.kind) {
+        Some(ArgKind::List(elements)) => elements,
+        _ => Elements::default(),
+    }
+}
+
 fn agrees(formal: ScalarType, actual: ScalarType) -> bool {
     compatible(formal, actual, false)
 }
@@ -193,5 +201,9 @@ fn constant_agrees(constant: Constant, ty: ScalarType) -> bool {
 }
 
 fn describe(shape: &ParamShape) -> String {
-    if shape.array { format!("an array of {} bytes", shape.size) } else { format!("a `{}`", shape.ty) }
+    match shape.array {
+        true if shape.is_open() => "an array".to_owned(),
+        true => format!("an array of {} bytes", shape.size),
+        false => format!("a `{}`", shape.ty),
+    }
 }

@@ -14,13 +14,6 @@ use crate::types::{ScalarType, StateSpace, Version};
 /// Bytes of an entry's parameters: since PTX 8.1 on sm_70 and later, and before.
 const ENTRY_PARAMETERS: (u64, u64) = (32764, 4352);
 
-/// A signature, and whether the last input is an array without a size, which takes any array.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Signature {
-    pub(crate) prototype: Prototype,
-    pub(crate) variadic: bool,
-}
-
 impl Resolver<'_> {
     pub(super) fn function(&mut self, id: FunctionId) {
         let ast = self.ast;
@@ -73,7 +66,7 @@ impl Resolver<'_> {
         earlier: bool,
         text: String,
         function: &ast::Function,
-        (signature, returns, params): (Signature, Vec<Param>, Vec<Param>),
+        (signature, returns, params): (Prototype, Vec<Param>, Vec<Param>),
         (bounds, noreturn, body): (LaunchBounds, bool, Option<crate::module::Body>),
     ) {
         let old = &mut self.module.functions[func.index()];
@@ -127,7 +120,7 @@ impl Resolver<'_> {
         let new = FuncId(self.module.functions.len() as u32);
         let Err(previous) = self.scopes.declare(&self.names, name.value, Binding::Function(new), name.span)
         else {
-            self.signatures.push(Signature::default());
+            self.signatures.push(Prototype::default());
             self.module.functions.push(Function {
                 name: self.text(name.value).to_owned(),
                 kind: function.kind.value,
@@ -263,7 +256,7 @@ impl Resolver<'_> {
         }
     }
 
-    fn signature(&self, returns: &[Param], params: &[Param]) -> Signature {
+    fn signature(&self, returns: &[Param], params: &[Param]) -> Prototype {
         let shape = |param: &Param| match *param {
             Param::Memory(id) => {
                 let variable = self.variable(id);
@@ -278,20 +271,16 @@ impl Resolver<'_> {
             Param::Register(id) => register_shape(self.body.body.registers[id.index()].ty),
             Param::RegisterType(ty) => register_shape(ty),
         };
-        let variadic = matches!(params.last(), Some(Param::Memory(id)) if self.variable(*id).unsized_array);
-        Signature {
-            prototype: Prototype {
-                returns: returns.iter().map(shape).collect(),
-                params: params.iter().map(shape).collect(),
-                noreturn: false,
-            },
-            variadic,
+        Prototype {
+            returns: returns.iter().map(shape).collect(),
+            params: params.iter().map(shape).collect(),
+            noreturn: false,
         }
     }
 
-    fn check_redeclaration(&mut self, func: FuncId, new: &Signature, span: Span) {
+    fn check_redeclaration(&mut self, func: FuncId, new: &Prototype, span: Span) {
         let old = &self.signatures[func.index()];
-        if let Some(difference) = difference(&old.prototype, &new.prototype) {
+        if let Some(difference) = difference(old, new) {
             let declared = self.module.functions[func.index()].span;
             let message = format!("{difference} not as declared before");
             self.report(
@@ -361,7 +350,7 @@ impl Resolver<'_> {
             ))
         } else {
             let (a, b) = (&self.signatures[alias.index()], &self.signatures[target.index()]);
-            let difference = difference(&a.prototype, &b.prototype);
+            let difference = difference(a, b);
             difference
                 .map(|difference| (name.span, format!("{difference} not as in the function it stands for")))
         };

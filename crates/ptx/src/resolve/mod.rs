@@ -31,11 +31,10 @@ use crate::ast::{self, ExprId, ItemKind, Name, Names, Spanned};
 use crate::check::plan::Plans;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::isa::{SpecialRegister, edit_distance};
-use crate::module::{FuncId, Module, VarId};
+use crate::module::{FuncId, Module, Prototype, VarId};
 use crate::source::Span;
 use crate::types::{Arch, ArchVariant, Version};
 use body::BodyBuilder;
-use function::Signature;
 use rustc_hash::FxHashMap;
 use scope::{Binding, Found, Scopes};
 use std::collections::HashMap;
@@ -65,7 +64,7 @@ pub(crate) struct Resolver<'a> {
     /// Bytes of `.const` variables so far.
     constant_bytes: u64,
     /// The signature of each function.
-    pub(crate) signatures: Vec<Signature>,
+    pub(crate) signatures: Vec<Prototype>,
     /// Each alias and what it stands for.
     alias_ids: FxHashMap<FuncId, FuncId>,
 }
