@@ -30,7 +30,8 @@
 //! | [`peer`] | devices that use one another's memory |
 //! | [`limits`] | what kernels of a context may take |
 //! | [`check`] | what the sanitizer is told |
-//! | [`module`] | code: PTX, fatbins; functions and their attributes |
+//! | [`image`] | code as a program hands it over: PTX, fatbins, cubins |
+//! | [`module`] | loaded code; functions and their attributes |
 //! | [`link`] | one image from several |
 //! | [`library`] | code that does not belong to a context |
 //! | [`launch`] | launches, and how many blocks fit |
@@ -58,6 +59,7 @@ mod device_runtime;
 pub mod error;
 pub mod event;
 pub mod graph;
+pub mod image;
 pub mod ipc;
 pub mod launch;
 pub mod library;

@@ -2,7 +2,8 @@
 
 use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::module::{Function, Image, LoadFailure, Module};
+use crate::image::{Image, LoadFailure};
+use crate::module::{Function, Module};
 use crate::{Id, lock};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, Weak};

@@ -1,7 +1,8 @@
 //! Code that is put together from several images (`cuLink`).
 
 use crate::error::Error;
-use crate::module::{Image, LoadFailure, log};
+use crate::image::{Image, LoadFailure};
+use crate::module::log;
 use cubin::elf::Elf;
 use cubin::fatbin::{self, Kind};
 use cubin::read::Program;
@@ -39,11 +40,14 @@ impl Link {
         if is_device_runtime(image) {
             return Ok(());
         }
-        let name = if name.is_empty() { format!("input {}", self.inputs.len() + 1) } else { name.to_owned() };
-        let source = Source::new(name, image.text(profile)?);
-        let input =
-            Input::new(&source).map_err(|found| LoadFailure::new(Error::InvalidPtx, log(&source, &found)))?;
-        self.inputs.push(input);
+        for text in image.modules(profile)? {
+            let name =
+                if name.is_empty() { format!("input {}", self.inputs.len() + 1) } else { name.to_owned() };
+            let source = Source::new(name, text);
+            let input = Input::new(&source)
+                .map_err(|found| LoadFailure::new(Error::InvalidPtx, log(&source, &found)))?;
+            self.inputs.push(input);
+        }
         Ok(())
     }
 
@@ -61,7 +65,7 @@ impl Link {
                 if is_device_runtime(&image) {
                     continue;
                 }
-                if let Err(failure) = image.text(profile) {
+                if let Err(failure) = image.modules(profile) {
                     // Writing to a string cannot fail.
                     let _ = writeln!(self.remarks, "{called} is left out: {}", failure.log);
                     continue;

@@ -1,15 +1,11 @@
-//! Code: from what a program hands over to functions that can be launched.
-//!
-//! A program hands over PTX text, or a fatbin with PTX in it. SASS is not executed: a fatbin or cubin with nothing else
-//! is "no kernel image for this device".
+//! Code: from [what a program hands over](crate::image) to functions that can be launched.
 
 use crate::context::Context;
 use crate::error::{Error, Result};
+use crate::image::{Image, LoadFailure};
 use crate::reference::{SurfaceReference, TextureReference};
 use crate::{Id, lock};
-use cubin::fatbin::{self, Kind, Target};
 use machine::{LoadedModule, ParameterLayout, Profile, Usage};
-use ptx::ast::{self, FunctionDirectiveKind, FunctionKind, Spanned};
 use ptx::diagnostic::{Diagnostic, Severity};
 use ptx::module::{Checked, FuncId, LaunchBounds};
 use ptx::source::Source;
@@ -17,96 +13,6 @@ use ptx::types::ScalarType;
 use std::collections::HashMap;
 use std::ffi::{CStr, CString};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
-
-pub use fatbin::{CONTAINER_HEADER, CONTAINER_MAGIC, WRAPPER_ADDRESS, WRAPPER_MAGIC};
-
-/// Bytes of the fatbin that starts with this header.
-pub fn fatbin_size(header: &[u8; CONTAINER_HEADER]) -> Result<u64> {
-    fatbin::container_size(header).map_err(|_| Error::InvalidImage)
-}
-
-/// Code as a program hands it over.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Image {
-    /// PTX text.
-    Ptx(String),
-    /// A fatbin container.
-    Fatbin(Vec<u8>),
-    /// An ELF file: a cubin.
-    Elf,
-}
-
-/// Why code cannot be loaded, with what there is to say about it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LoadFailure {
-    /// The error.
-    pub error: Error,
-    /// For the program's error log.
-    pub log: String,
-}
-
-impl LoadFailure {
-    pub(crate) fn new(error: Error, log: impl Into<String>) -> Self {
-        Self { error, log: log.into() }
-    }
-}
-
-impl From<LoadFailure> for Error {
-    fn from(failure: LoadFailure) -> Self {
-        failure.error
-    }
-}
-
-impl Image {
-    /// The same code, whose kernels have at most `most` registers, unless they say a number themselves.
-    ///
-    /// # Errors
-    /// If it holds no PTX for the device.
-    pub fn limit_registers(&self, most: u32, profile: &Profile) -> std::result::Result<Self, LoadFailure> {
-        let source = Source::new("ptx", self.text(profile)?);
-        let parsed = ptx::syntax::parse(&source);
-        if parsed.diagnostics.iter().any(|found| found.severity == Severity::Error) {
-            // Whoever loads it says what is wrong.
-            return Ok(Self::Ptx(source.text().to_owned()));
-        }
-        let mut tree = parsed.module;
-        for function in tree.functions.iter_mut().filter(|f| f.kind.value == FunctionKind::Entry) {
-            let says = |d: &ast::FunctionDirective| matches!(d.value, FunctionDirectiveKind::MaxNreg(_));
-            if !function.directives.iter().any(says) {
-                let number = Spanned::new(u64::from(most), function.name.span);
-                let directive = FunctionDirectiveKind::MaxNreg(number);
-                function.directives.push(Spanned::new(directive, function.name.span));
-            }
-        }
-        Ok(Self::Ptx(ptx::print::print(&tree)))
-    }
-
-    /// The PTX that suits a device.
-    pub(crate) fn text(&self, profile: &Profile) -> std::result::Result<String, LoadFailure> {
-        match self {
-            Self::Ptx(text) => Ok(text.clone()),
-            Self::Elf => Err(LoadFailure::new(Error::NoBinaryForGpu, ONLY_SASS)),
-            Self::Fatbin(bytes) => {
-                let invalid = |error: fatbin::Error| LoadFailure::new(Error::InvalidImage, error.to_string());
-                let entries = fatbin::entries(bytes).map_err(invalid)?;
-                let device = Target { sm: profile.sm.into(), arch_specific: profile.arch_specific };
-                match fatbin::best_ptx(&entries, device) {
-                    Some(entry) => entry.text().map_err(invalid),
-                    None if entries.iter().any(|entry| entry.kind == Kind::Ptx) => {
-                        let found: Vec<String> =
-                            entries.iter().map(|e| format!("{:?} {}", e.kind, e.sm)).collect();
-                        let log = format!("no PTX for sm_{} among: {}", profile.sm, found.join(", "));
-                        Err(LoadFailure::new(Error::NoBinaryForGpu, log))
-                    }
-                    None => Err(LoadFailure::new(Error::NoBinaryForGpu, ONLY_SASS)),
-                }
-            }
-        }
-    }
-}
-
-const ONLY_SASS: &str = "the image holds SASS only, which is not executed; compile with PTX, for example \
-                         -gencode arch=compute_90,code=compute_90";
 
 /// Loaded code of a context.
 pub struct Module {

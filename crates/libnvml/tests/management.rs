@@ -39,6 +39,30 @@ fn text(call: impl FnOnce(*mut c_char, c_uint) -> c_uint) -> String {
     CStr::from_bytes_until_nul(&buffer).unwrap().to_str().unwrap().to_owned()
 }
 
+type WithArgument = unsafe extern "C" fn(Handle, c_uint, *mut c_uint) -> c_uint;
+
+/// Compares answers with those of an H200.
+fn answers_as_recorded(library: &Library, device: Handle) {
+    let lines = include_str!("h200.txt").lines().filter(|line| !line.starts_with('#'));
+    for line in lines {
+        let (call, answer) = line.split_once(" = ").unwrap();
+        // Some write a number of 64 bits.
+        let mut value = 0_u64;
+        let out = (&raw mut value).cast();
+        // SAFETY: the functions have these types.
+        let code = unsafe {
+            match call.split_once(' ') {
+                None => function::<Number>(library, call)(device, out),
+                Some((name, argument)) => {
+                    function::<WithArgument>(library, name)(device, argument.parse().unwrap(), out)
+                }
+            }
+        };
+        let answered = if code == 0 { format!("0 {value}") } else { code.to_string() };
+        assert_eq!(answered, answer, "{call}");
+    }
+}
+
 /// One test, since the library's state is the process's.
 #[test]
 fn tools_find_the_devices() {
@@ -115,9 +139,22 @@ fn tools_find_the_devices() {
         let cores: Symbol<'_, Number> = function(&library, "nvmlDeviceGetNumGpuCores");
         assert_eq!((cores(devices[0], &raw mut number), number), (0, 16896));
         assert_eq!((cores(devices[1], &raw mut number), number), (0, 2560));
-        let temperature: Symbol<'_, unsafe extern "C" fn(Handle, c_uint, *mut c_uint) -> c_uint> =
-            function(&library, "nvmlDeviceGetTemperature");
-        assert_eq!(temperature(devices[0], 0, &raw mut number), NOT_SUPPORTED);
+        answers_as_recorded(&library, devices[0]);
+        let pair: Symbol<'_, unsafe extern "C" fn(Handle, *mut c_uint, *mut c_uint) -> c_uint> =
+            function(&library, "nvmlDeviceGetEccMode");
+        let (mut current, mut pending) = (7, 7);
+        assert_eq!(pair(devices[0], &raw mut current, &raw mut pending), 0);
+        assert_eq!((current, pending), (1, 1));
+        let limits: Symbol<'_, unsafe extern "C" fn(Handle, *mut c_uint, *mut c_uint) -> c_uint> =
+            function(&library, "nvmlDeviceGetPowerManagementLimitConstraints");
+        assert_eq!(limits(devices[0], &raw mut current, &raw mut pending), 0);
+        assert_eq!((current, pending), (200_000, 700_000));
+        let power: Symbol<'_, Number> = function(&library, "nvmlDeviceGetPowerUsage");
+        for (device, limit) in [(devices[0], 700_000), (devices[1], 70_000)] {
+            assert_eq!(power(device, &raw mut number), 0);
+            assert!((limit / 20..limit / 5).contains(&number), "{number}");
+        }
+        let temperature: Symbol<'_, WithArgument> = function(&library, "nvmlDeviceGetTemperature");
         assert_eq!(CStr::from_ptr(words(NOT_SUPPORTED)), c"Not Supported");
         assert_eq!(shut_down(), 0);
         assert_eq!(temperature(devices[0], 0, &raw mut number), UNINITIALIZED);

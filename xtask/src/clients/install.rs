@@ -1,7 +1,9 @@
 //! Bringing a client here: an environment of Python, an unpacked source, or a compiled test program.
 
 use super::cache;
-use super::suite::{Client, Repository, RustPackage};
+use super::suite::{Built, Client, Repository, RustPackage};
+use super::toolkit;
+use crate::root;
 use anyhow::{Context, Result, ensure};
 use cargo_metadata::MetadataCommand;
 use std::fs;
@@ -13,6 +15,8 @@ use walkdir::WalkDir;
 pub(crate) struct Place {
     /// Its environment of Python.
     pub(crate) environment: PathBuf,
+    /// A toolkit of NVIDIA's packages in it and our libraries.
+    pub(crate) toolkit: PathBuf,
     /// Where its tests run.
     pub(crate) folder: PathBuf,
     /// Its compiled tests.
@@ -29,18 +33,31 @@ fn must(command: &mut Command) -> Result<()> {
 }
 
 /// Installs a client, unless that was done; or says what is missing that only the caller can give.
-pub(crate) fn install(name: &str, client: &Client, libraries: &Path) -> Result<Result<Place, String>> {
+pub(crate) fn install(
+    name: &str,
+    client: &Client,
+    libraries: &Path,
+    command: &Path,
+) -> Result<Result<Place, String>> {
     let base = cache().join(name);
     fs::create_dir_all(base.join("work"))?;
-    let environment = base.join("env");
-    python(&environment, &client.python)?;
-    let mut folder = base.join("work");
+    let mut place = Place {
+        environment: base.join("env"),
+        toolkit: base.join("toolkit"),
+        folder: base.join("work"),
+        program: None,
+    };
+    python(&place.environment, &client.python)?;
+    toolkit::make(&place.toolkit, &place.environment, libraries, command)?;
+    if let Some(built) = &client.built {
+        compile(&place, built)?;
+    }
     if let Some(package) = &client.source {
-        folder = source(&base, &environment, package)?.join(&client.folder);
+        place.folder = source(&base, &place.environment, package)?.join(&client.folder);
     }
     if let Some(repository) = &client.repository {
         match checkout(&base.join("checkout"), repository) {
-            Ok(checkout) => folder = checkout.join(&client.folder),
+            Ok(checkout) => place.folder = checkout.join(&client.folder),
             Err(why) => {
                 let variable = &repository.variable;
                 return Ok(Err(format!(
@@ -49,11 +66,39 @@ pub(crate) fn install(name: &str, client: &Client, libraries: &Path) -> Result<R
             }
         }
     }
-    let program = match &client.package {
-        Some(package) => Some(rust(&base, package, libraries)?),
-        None => None,
-    };
-    Ok(Ok(Place { environment, folder, program }))
+    if let Some(package) = &client.package {
+        place.program = Some(rust(&base, package, &place.toolkit)?);
+    }
+    Ok(Ok(place))
+}
+
+impl Place {
+    /// A variable's value with the folders that it names.
+    pub(crate) fn fill(&self, value: &str) -> String {
+        let places = [("{env}", &self.environment), ("{toolkit}", &self.toolkit), ("{root}", &root())];
+        let filled = places
+            .into_iter()
+            .fold(value.to_owned(), |text, (name, folder)| text.replace(name, &folder.display().to_string()));
+        filled.replace("{path}", &std::env::var("PATH").unwrap_or_default())
+    }
+}
+
+/// Compiles a package, unless that was done.
+fn compile(place: &Place, built: &Built) -> Result<()> {
+    let stamp = place.environment.join("built.txt");
+    if fs::read_to_string(&stamp).is_ok_and(|found| found == built.package) {
+        return Ok(());
+    }
+    println!("compiling {}: this may take an hour", built.package);
+    let name = built.package.split("==").next().unwrap_or_default();
+    let mut pip = Command::new(place.environment.join("bin/pip"));
+    pip.args(["install", "--quiet", "--no-deps", "--no-build-isolation", "--no-binary", name]);
+    pip.arg(&built.package);
+    for (variable, value) in &built.environment {
+        pip.env(variable, place.fill(value));
+    }
+    must(&mut pip)?;
+    Ok(fs::write(stamp, &built.package)?)
 }
 
 /// An environment with exactly these packages.
@@ -73,7 +118,9 @@ fn python(environment: &Path, packages: &[String]) -> Result<()> {
 fn source(base: &Path, environment: &Path, package: &str) -> Result<PathBuf> {
     let folder = base.join(package.replace("==", "-"));
     if !folder.exists() {
-        let options = ["download", "--quiet", "--no-deps", "--no-binary", ":all:", "--dest"];
+        // Of this package alone: what it needs to be unpacked is not compiled.
+        let name = package.split("==").next().unwrap_or_default();
+        let options = ["download", "--quiet", "--no-deps", "--no-binary", name, "--dest"];
         must(Command::new(environment.join("bin/pip")).args(options).arg(base).arg(package))?;
         let archive = folder.with_file_name(format!("{}.tar.gz", package.replace("==", "-")));
         must(Command::new("tar").arg("xzf").arg(archive).arg("-C").arg(base))?;
@@ -100,15 +147,11 @@ fn checkout(clone: &Path, repository: &Repository) -> Result<PathBuf> {
 }
 
 /// Compiles the unit tests of a package of Rust's registry; the program.
-fn rust(base: &Path, package: &RustPackage, libraries: &Path) -> Result<PathBuf> {
+fn rust(base: &Path, package: &RustPackage, toolkit: &Path) -> Result<PathBuf> {
     let folder = base.join(format!("{}-{}", package.name, package.version));
     if !folder.exists() {
         copy_package(base, package, &folder)?;
     }
-    // What looks for a CUDA toolkit at build time finds our library where a toolkit has its own.
-    let toolkit = base.join("toolkit");
-    fs::create_dir_all(toolkit.join("lib64"))?;
-    let _ = std::os::unix::fs::symlink(libraries.join("libcuda.so"), toolkit.join("lib64/libcuda.so"));
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo
         .args(["test", "--lib", "--no-run", "--message-format", "json", "--target-dir"])
@@ -116,7 +159,7 @@ fn rust(base: &Path, package: &RustPackage, libraries: &Path) -> Result<PathBuf>
     if !package.features.is_empty() {
         cargo.args(["--no-default-features", "--features", &package.features.join(",")]);
     }
-    cargo.current_dir(&folder).env("CUDA_LIBRARY_PATH", &toolkit).env_remove("CARGO_TARGET_DIR");
+    cargo.current_dir(&folder).env("CUDA_LIBRARY_PATH", toolkit).env_remove("CARGO_TARGET_DIR");
     let output = cargo.output()?;
     ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let messages = cargo_metadata::Message::parse_stream(output.stdout.as_slice());

@@ -10,6 +10,7 @@
 mod install;
 mod ledger;
 mod suite;
+mod toolkit;
 mod unit;
 
 use crate::libraries::{self, Wanted};
@@ -77,7 +78,7 @@ pub(crate) fn run(choice: &Choice) -> Result<()> {
     let mut ledger = Ledger::read()?;
     let (mut wrong, mut skipped) = (Vec::new(), Vec::new());
     for (name, client) in chosen {
-        match install::install(name, client, &libraries)? {
+        match install::install(name, client, &libraries, &command)? {
             Ok(place) => {
                 let runner = unit::Runner {
                     name,

@@ -19,6 +19,10 @@ pub(crate) struct Client {
     /// A package whose source distribution is unpacked, since its tests are only there.
     #[serde(default)]
     pub(crate) source: Option<String>,
+    /// A package of Python's registry that is compiled here, in a toolkit of NVIDIA's packages among `python` and our
+    /// libraries.
+    #[serde(default)]
+    pub(crate) built: Option<Built>,
     /// A package of Rust's registry whose unit tests are compiled.
     #[serde(default)]
     pub(crate) package: Option<RustPackage>,
@@ -28,7 +32,8 @@ pub(crate) struct Client {
     /// Where the tests run: a folder of the source or the checkout.
     #[serde(default)]
     pub(crate) folder: PathBuf,
-    /// More variables; `{env}` is the folder of the environment.
+    /// More variables; `{env}` is the folder of the environment, `{toolkit}` that of the toolkit, `{root}` ours, `{path}` the
+    /// folders of commands.
     #[serde(default)]
     pub(crate) environment: BTreeMap<String, String>,
     /// More arguments of pytest.
@@ -43,6 +48,17 @@ pub(crate) struct Client {
     /// Seconds that a test may take.
     #[serde(default = "some_minutes")]
     pub(crate) limit: u64,
+}
+
+/// A package that is compiled.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Built {
+    /// Its name and version.
+    pub(crate) package: String,
+    /// Variables for that, with the same places.
+    #[serde(default)]
+    pub(crate) environment: BTreeMap<String, String>,
 }
 
 /// A repository, as it was once.

@@ -92,10 +92,8 @@ impl Runner<'_> {
             ]);
             command.args(&self.client.arguments).arg(&unit.target);
         }
-        let environment = self.place.environment.display().to_string();
         for (name, value) in &self.client.environment {
-            let value = value.replace("{env}", &environment).replace("{root}", &root().display().to_string());
-            command.env(name, value);
+            command.env(name, self.place.fill(value));
         }
         let plugins = root().join("tests/clients");
         let path = [plugins, self.place.folder.clone()].map(|folder| folder.display().to_string()).join(":");

@@ -6,7 +6,7 @@
 use super::libraries::Installation;
 use crate::failure::Failure;
 use cabi::libraries::LIBRARIES;
-use cubin::fatbin;
+use cubin::{carrier, fatbin};
 use object::elf;
 use object::read::elf::{Dyn, ElfFile64, FileHeader};
 use object::{Endianness, FileKind, Object, ObjectSection};
@@ -28,8 +28,12 @@ pub(crate) struct Finding {
 
 impl Finding {
     fn fatal(message: impl Into<String>, hints: &[&str]) -> Self {
+        Self { fatal: true, ..Self::warning(message, hints) }
+    }
+
+    fn warning(message: impl Into<String>, hints: &[&str]) -> Self {
         let hints = hints.iter().map(|&hint| hint.to_owned()).collect();
-        Self { fatal: true, message: message.into(), hints }
+        Self { fatal: false, message: message.into(), hints }
     }
 }
 
@@ -242,16 +246,28 @@ fn device_code(name: &str, section: &[u8], findings: &mut Vec<Finding>) {
         };
         if let Ok(entries) = fatbin::entries(rest) {
             images += entries.len();
-            ptx |= entries.iter().any(|entry| entry.kind == fatbin::Kind::Ptx);
+            ptx |= entries.iter().any(has_ptx);
         }
         let size = usize::try_from(size).map_or(rest.len(), |size| size.min(rest.len()));
         rest = &rest[size..];
     }
     if images > 0 && !ptx {
-        findings.push(Finding::fatal(
-            format!("{name} has its kernels as SASS only, which is not executed"),
-            &["compile with PTX: `nvcc -gencode arch=compute_90,code=compute_90`"],
+        findings.push(Finding::warning(
+            format!("{name} has the kernels in its fatbins as SASS only, which is not executed"),
+            &[
+                "compile with PTX: `nvcc -gencode arch=compute_90,code=compute_90`",
+                "kernels that it has as PTX elsewhere, as text or in files, run",
+            ],
         ));
+    }
+}
+
+/// Whether an entry is PTX, or a cubin that carries some.
+fn has_ptx(entry: &fatbin::Entry<'_>) -> bool {
+    match entry.kind {
+        fatbin::Kind::Ptx => true,
+        fatbin::Kind::Elf => entry.bytes().is_ok_and(|bytes| !carrier::fatbins(&bytes).is_empty()),
+        fatbin::Kind::Lto | fatbin::Kind::Other(_) => false,
     }
 }
 

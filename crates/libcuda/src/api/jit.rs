@@ -3,16 +3,14 @@
 use crate::pointers::{get, put_if, put_text};
 use crate::sys::*;
 use driver::Error;
-use driver::module::Image;
-use driver::{Result, module::LoadFailure};
+use driver::Result;
+use driver::image::{CONTAINER_HEADER, CUBIN_HEADER, Image, LoadFailure};
 use machine::Profile;
 use std::ffi::{CStr, c_uint, c_void};
 use std::time::Instant;
 
 /// What an ELF file starts with.
 const ELF: u8 = 0x7f;
-/// Bytes of a fatbin's header.
-const HEADER: usize = 16;
 
 /// The image at an address: PTX text that ends with a zero, a fatbin, its wrapper, or a cubin.
 ///
@@ -24,16 +22,16 @@ pub(crate) unsafe fn image(pointer: *const c_void) -> Result<Image> {
     unsafe {
         let first: u8 = get(pointer.cast())?;
         if first == ELF {
-            return Ok(Image::Elf);
+            return Ok(Image::Elf(cubin(pointer)));
         }
         let starts = |magic: u32| {
             magic.to_le_bytes().iter().enumerate().all(|(i, &byte)| *pointer.cast::<u8>().add(i) == byte)
         };
-        if starts(driver::module::WRAPPER_MAGIC) {
-            let container = pointer.byte_add(driver::module::WRAPPER_ADDRESS).cast::<*const c_void>();
+        if starts(driver::image::WRAPPER_MAGIC) {
+            let container = pointer.byte_add(driver::image::WRAPPER_ADDRESS).cast::<*const c_void>();
             return fatbin(get(container)?);
         }
-        if starts(driver::module::CONTAINER_MAGIC) {
+        if starts(driver::image::CONTAINER_MAGIC) {
             return fatbin(pointer);
         }
         let text = CStr::from_ptr(pointer.cast());
@@ -46,18 +44,37 @@ pub(crate) unsafe fn image(pointer: *const c_void) -> Result<Image> {
 unsafe fn fatbin(pointer: *const c_void) -> Result<Image> {
     // SAFETY: by contract; the header says how long it is.
     unsafe {
-        let header: [u8; HEADER] = get(pointer.cast())?;
-        let size = driver::module::fatbin_size(&header)?;
+        let header: [u8; CONTAINER_HEADER] = get(pointer.cast())?;
+        let size = driver::image::fatbin_size(&header)?;
         let size = usize::try_from(size).map_err(|_| Error::InvalidImage)?;
         Ok(Image::Fatbin(std::slice::from_raw_parts(pointer.cast::<u8>(), size).to_vec()))
+    }
+}
+
+/// The bytes of a cubin; none if it is no ELF file for CUDA devices.
+///
+/// # Safety
+/// The pointer points to such a file, or to something that does not begin like one.
+unsafe fn cubin(pointer: *const c_void) -> Vec<u8> {
+    const BEGINNING: [u8; 7] = *b"\x7fELF\x02\x01\x01";
+    let bytes = pointer.cast::<u8>();
+    // SAFETY: by contract; what is shorter than a header differs from the beginning of one.
+    unsafe {
+        if !BEGINNING.iter().enumerate().all(|(at, &byte)| *bytes.add(at) == byte) {
+            return Vec::new();
+        }
+        let header: [u8; CUBIN_HEADER as usize] =
+            bytes.cast::<[u8; CUBIN_HEADER as usize]>().read_unaligned();
+        let size = driver::image::cubin_size(&header).and_then(|size| usize::try_from(size).ok());
+        size.map_or_else(Vec::new, |size| std::slice::from_raw_parts(bytes, size).to_vec())
     }
 }
 
 /// The image in a slice.
 pub(crate) fn image_of(bytes: &[u8]) -> Image {
     match bytes {
-        [ELF, ..] => Image::Elf,
-        _ if bytes.starts_with(&driver::module::CONTAINER_MAGIC.to_le_bytes()) => {
+        [ELF, ..] => Image::Elf(bytes.to_vec()),
+        _ if bytes.starts_with(&driver::image::CONTAINER_MAGIC.to_le_bytes()) => {
             Image::Fatbin(bytes.to_vec())
         }
         _ => {

@@ -9,7 +9,7 @@ use client::sys as driver;
 use std::ffi::{CStr, c_char, c_int, c_uint};
 
 /// Structures begin with their size and, above it, their version.
-const fn version<T>(number: u32) -> c_uint {
+pub(crate) const fn version<T>(number: u32) -> c_uint {
     size_of::<T>() as u32 | number << 24
 }
 
@@ -118,6 +118,16 @@ unsafe fn processes<T>(
         unsafe { put(list, make(std::process::id(), memory.total - memory.free))? };
     }
     Ok(())
+}
+
+/// Writes that no process uses a device.
+///
+/// # Safety
+/// As [`put`].
+unsafe fn none(handle: nvmlDevice_t, known: *mut c_uint) -> Result<()> {
+    device(handle)?;
+    // SAFETY: by contract.
+    unsafe { put(known, 0) }
 }
 
 /// Lanes for single-precision arithmetic of a multiprocessor, by compute capability ("Arithmetic Instructions" in the CUDA
@@ -244,13 +254,48 @@ api! {
         processes(handle, known, list, process)
     }
 
+    fn nvmlDeviceGetGraphicsRunningProcesses(handle: nvmlDevice_t, known: *mut c_uint, _list: *mut nvmlProcessInfo_v1_t) {
+        none(handle, known)
+    }
+
+    fn nvmlDeviceGetGraphicsRunningProcesses_v2(
+        handle: nvmlDevice_t,
+        known: *mut c_uint,
+        _list: *mut nvmlProcessInfo_v2_t,
+    ) {
+        none(handle, known)
+    }
+
     fn nvmlDeviceGetGraphicsRunningProcesses_v3(
         handle: nvmlDevice_t,
         known: *mut c_uint,
         _list: *mut nvmlProcessInfo_t,
     ) {
-        device(handle)?;
-        put(known, 0)
+        none(handle, known)
+    }
+
+    fn nvmlDeviceGetMPSComputeRunningProcesses(
+        handle: nvmlDevice_t,
+        known: *mut c_uint,
+        _list: *mut nvmlProcessInfo_v1_t,
+    ) {
+        none(handle, known)
+    }
+
+    fn nvmlDeviceGetMPSComputeRunningProcesses_v2(
+        handle: nvmlDevice_t,
+        known: *mut c_uint,
+        _list: *mut nvmlProcessInfo_v2_t,
+    ) {
+        none(handle, known)
+    }
+
+    fn nvmlDeviceGetMPSComputeRunningProcesses_v3(
+        handle: nvmlDevice_t,
+        known: *mut c_uint,
+        _list: *mut nvmlProcessInfo_t,
+    ) {
+        none(handle, known)
     }
 
     fn nvmlDeviceGetComputeMode(handle: nvmlDevice_t, out: *mut nvmlComputeMode_t) {
@@ -284,18 +329,6 @@ api! {
 
     fn nvmlDeviceGetMemoryBusWidth(handle: nvmlDevice_t, out: *mut c_uint) {
         put(out, device(handle)?.attribute(driver::CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH)?)
-    }
-
-    fn nvmlDeviceGetMaxClockInfo(handle: nvmlDevice_t, kind: nvmlClockType_t, out: *mut c_uint) {
-        let which = match kind {
-            NVML_CLOCK_GRAPHICS | NVML_CLOCK_SM => {
-                driver::CU_DEVICE_ATTRIBUTE_CLOCK_RATE
-            }
-            NVML_CLOCK_MEM => driver::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE,
-            _ => return Err(Error::NOT_SUPPORTED),
-        };
-        // In MHz, where the driver counts kHz.
-        put(out, device(handle)?.attribute(which)? / 1000)
     }
 }
 

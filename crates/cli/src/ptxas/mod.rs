@@ -1,0 +1,205 @@
+//! `warploom ptxas`: what compilers call in the place of NVIDIA's assembler.
+//!
+//! nvcc, Triton, XLA and others hand PTX to `ptxas` and the result to a linker or to the driver. Our driver wants the PTX, so
+//! this checks it and puts it into a [cubin that carries it](cubin::carrier), which all of them take. `warploom exec` names
+//! them a link to this program that is called `ptxas`.
+//!
+//! | module | what it alone knows |
+//! | --- | --- |
+//! | [`options`] | ptxas' command line |
+//! | [`messages`] | its words |
+//! | [`resources`] | what it says of kernels |
+
+mod messages;
+mod options;
+mod resources;
+
+use crate::failure::{Exit, Failure};
+use crate::{input, terminal};
+use cubin::carrier::{self, Purpose};
+use cubin::fatbin::{self, Reach};
+use cubin::read::{CudaInfo, ToolInfo};
+use messages::{ABORTED, Fatal};
+use options::{Input, Options, Target};
+use ptx::diagnostic::Severity;
+use ptx::module::{Checked, Module};
+use ptx::source::Source;
+use ptx::types::{Arch, ArchVariant};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Stand in for NVIDIA's ptxas: check PTX and pack it for the virtual GPU.
+#[derive(Debug, clap::Args)]
+#[command(disable_help_flag = true, disable_version_flag = true)]
+pub(crate) struct Arguments {
+    /// ptxas' arguments: FILE.ptx -o OUTPUT --gpu-name sm_90, and others that have no effect
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    words: Vec<OsString>,
+}
+
+const HELP: &str = "\
+Usage: warploom ptxas [--gpu-name sm_NN] -o OUTPUT FILE.ptx...
+
+Checks PTX and packs it into a cubin, from which Warploom's driver takes it. Compilers that call ptxas can call this
+instead; its other options are accepted and have no effect.
+
+  -o, --output-file OUTPUT      where to write [default: elf.o]
+  -arch, --gpu-name sm_NN       the device that the code is for: refuses PTX for a later one [default: the PTX's target];
+                                compute_NN only checks
+  -ias, --input-as-string PTX   a module in the place of a file
+  -optf, --options-file FILE    more options
+  -c, --compile-only            make what a linker takes
+  -v, --verbose                 print warnings, and what kernels need
+  -w, --disable-warnings        print no warnings
+  -V, --version                 print the version in ptxas' form
+";
+
+/// What is announced, and its version of PTX, which is that of the instruction table. Compilers derive the one from the other.
+const RELEASE: &str = "Cuda compilation tools, release 13.0, V13.0.0";
+const PTX_VERSION: &str = "9.0";
+/// The same, as a cubin says it.
+const TOOLKIT: u16 = 130;
+/// The version of the notes in cubins.
+const NOTES: u32 = 2;
+/// What messages call PTX that stands on the command line.
+const TEXT: &str = "application ptx input";
+/// Where ptxas writes to if nobody says.
+const OUTPUT: &str = "elf.o";
+/// The name by which compilers call this program instead of `warploom`.
+pub(crate) const NAME: &str = "ptxas";
+
+pub(crate) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
+    run(&arguments.words)
+}
+
+/// Does what the words say.
+pub(crate) fn run(words: &[OsString]) -> Result<Exit, Failure> {
+    let refused = |fatal: Fatal, exit| {
+        fatal.report();
+        Failure::silent(exit)
+    };
+    let options = Options::parse(words).map_err(|fatal| refused(fatal, Exit::Usage))?;
+    if options.help {
+        return terminal::result(HELP).map(|()| Exit::Ok);
+    }
+    if options.version {
+        let version = env!("CARGO_PKG_VERSION");
+        return terminal::result(&format!("ptxas: stand-in of Warploom {version}\n{RELEASE}\n"))
+            .map(|()| Exit::Ok);
+    }
+    if options.inputs.is_empty() {
+        return Err(refused(Fatal::new("No input files specified; see --help"), Exit::Usage));
+    }
+    let modules: Result<Vec<_>, Fatal> =
+        options.inputs.iter().map(|input| assemble(input, &options)).collect();
+    let modules = modules.map_err(|fatal| refused(fatal, Exit::Findings))?;
+    // The default is what runs all modules.
+    let natural = modules.iter().map(|module| module.arch).max();
+    let target = match options.target {
+        Some(Target::Real(target)) => Some(target),
+        Some(Target::Virtual(_)) => None,
+        None => natural,
+    };
+    let Some(target) = target else { return Ok(Exit::Ok) };
+    let bytes = pack(&modules, target, &options, words).map_err(|fatal| refused(fatal, Exit::Findings))?;
+    let output = options.output.clone().unwrap_or_else(|| PathBuf::from(OUTPUT));
+    let unwritten = |_| Fatal::new(format!("Could not open output file '{}'", output.display()));
+    std::fs::write(&output, bytes).map_err(|error| refused(unwritten(error), Exit::Usage))?;
+    if options.verbose {
+        for module in modules {
+            terminal::note(resources::report(module, target).trim_end());
+        }
+    }
+    Ok(Exit::Ok)
+}
+
+/// Checks an input, and that the target runs it.
+fn assemble(input: &Input, options: &Options) -> Result<Checked<Module>, Fatal> {
+    let source = read(input)?;
+    let compiled = ptx::compile(&source);
+    // ptxas has few warnings, and builds that take every line for an error.
+    let warnings = options.verbose && !options.no_warnings;
+    let shown = |severity| severity == Severity::Error || warnings;
+    for diagnostic in compiled.diagnostics.iter().filter(|diagnostic| shown(diagnostic.severity)) {
+        terminal::note(&messages::line(&source, diagnostic));
+    }
+    let module = compiled.module.ok_or_else(|| Fatal::new(ABORTED))?;
+    match options.target {
+        Some(Target::Real(target) | Target::Virtual(target)) => fits(module.arch, target).map(|()| module),
+        None => Ok(module),
+    }
+}
+
+fn read(input: &Input) -> Result<Arc<Source>, Fatal> {
+    match input {
+        Input::Text(text) => Ok(Source::new(TEXT, text.as_str())),
+        Input::File(path) => {
+            let unreadable = |failure: Failure| match path.is_file() || path == Path::new("-") {
+                true => Fatal::new(failure.message),
+                false => Fatal::new(format!("Input file '{}' could not be opened", path.display())),
+            };
+            input::read(path).map_err(unreadable)
+        }
+    }
+}
+
+/// Whether PTX for one target can become code for another.
+fn fits(ptx: Arch, target: Arch) -> Result<(), Fatal> {
+    let refuse = |message: String| Err(Fatal::new(message));
+    match ptx.variant {
+        ArchVariant::Specific if ptx == target => Ok(()),
+        ArchVariant::Specific if ptx.sm == target.sm => {
+            refuse(format!("PTX with .target '{ptx}' cannot be compiled for architecture '{target}'"))
+        }
+        ArchVariant::Specific => {
+            refuse(format!("Program with .target '{ptx}' cannot be compiled to future architecture"))
+        }
+        ArchVariant::Base | ArchVariant::Family if ptx.sm > target.sm => {
+            refuse("SM version specified by .target is higher than default SM version assumed".to_owned())
+        }
+        ArchVariant::Family if ptx.sm / 10 != target.sm / 10 => {
+            refuse(format!("PTX with .target '{ptx}' cannot be compiled for architecture '{target}'"))
+        }
+        ArchVariant::Base | ArchVariant::Family => Ok(()),
+    }
+}
+
+/// A cubin with modules.
+fn pack(
+    modules: &[Checked<Module>],
+    target: Arch,
+    options: &Options,
+    words: &[OsString],
+) -> Result<Vec<u8>, Fatal> {
+    let fatbin = |module: &Checked<Module>| {
+        let reach = match module.arch.variant {
+            ArchVariant::Base => Reach::Base,
+            ArchVariant::Family => Reach::Family,
+            ArchVariant::Specific => Reach::Specific,
+        };
+        let version = (module.version.major.into(), module.version.minor.into());
+        fatbin::pack_ptx(module.source.text(), version, module.arch.sm.into(), reach)
+    };
+    let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
+    let purpose = Purpose {
+        sm: target.sm,
+        specific: target.variant == ArchVariant::Specific,
+        relocatable: options.relocatable,
+        cuda: CudaInfo {
+            version: NOTES as u16,
+            virtual_sm: modules.iter().map(|module| module.arch.sm).max().unwrap_or(target.sm),
+            toolkit: TOOLKIT,
+        },
+        tool: ToolInfo {
+            version: NOTES,
+            object: String::new(),
+            tool: NAME.to_owned(),
+            tool_version: RELEASE.to_owned(),
+            branch: format!("Warploom {}", env!("CARGO_PKG_VERSION")),
+            arguments: words.join(" "),
+        },
+    };
+    let fatbins: Vec<_> = modules.iter().map(fatbin).collect();
+    carrier::write(&fatbins, &purpose).map_err(|error| Fatal::new(error.to_string()))
+}
