@@ -3,7 +3,7 @@
 //! `cargo xtask libraries`, the build script of the crate `bundle` and the command all go by the table here: who adds a
 //! library adds a row.
 
-use crate::link::{Named, Shared, auditor, profilers, runtimes};
+use crate::link::{Named, Shared, auditor, device_files, networks, profilers, runtimes};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -37,8 +37,11 @@ pub type Linker = fn(name: &str, workspace: &Path, archive: &Path, folder: &Path
 /// The auditor of the dynamic linker. It redirects to the folder that it lies in.
 pub const REDIRECT: &str = "libwarploom_redirect.so";
 
+/// What is preloaded to answer questions about NVIDIA's device files.
+pub const DEVICE_FILES: &str = "libwarploom_device_files.so";
+
 /// All of them. Without the first there is nothing to run a program with.
-pub const LIBRARIES: [Library; 7] = [
+pub const LIBRARIES: [Library; 9] = [
     Library {
         role: "the CUDA driver",
         names: &["libcuda.so.1", "libcuda.so"],
@@ -76,10 +79,22 @@ pub const LIBRARIES: [Library; 7] = [
         made: Made::Linked("libcupti.a", profiler),
     },
     Library {
+        role: "cuDNN",
+        names: &["libcudnn.so.9", "libcudnn.so"],
+        package: "warploom-libcudnn",
+        made: Made::Linked("libcudnn.a", network),
+    },
+    Library {
         role: "what redirects programs to these libraries",
         names: &[REDIRECT],
         package: "warploom-redirect",
         made: Made::Linked("libredirect.a", redirect),
+    },
+    Library {
+        role: "NVIDIA's device files, for who asks",
+        names: &[DEVICE_FILES],
+        package: "warploom-device-files",
+        made: Made::Linked("libdevice_files.a", devices),
     },
 ];
 
@@ -89,6 +104,14 @@ fn runtime(name: &str, workspace: &Path, archive: &Path, folder: &Path) -> io::R
 
 fn profiler(name: &str, workspace: &Path, archive: &Path, folder: &Path) -> io::Result<()> {
     versioned(&profilers(&workspace.join("crates/libcupti")), name, archive, folder)
+}
+
+fn network(name: &str, workspace: &Path, archive: &Path, folder: &Path) -> io::Result<()> {
+    versioned(&[networks(&workspace.join("crates/libcudnn"))], name, archive, folder)
+}
+
+fn devices(_: &str, _: &Path, archive: &Path, folder: &Path) -> io::Result<()> {
+    device_files(archive, folder).map(drop)
 }
 
 fn redirect(_: &str, _: &Path, archive: &Path, folder: &Path) -> io::Result<()> {

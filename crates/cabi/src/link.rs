@@ -40,14 +40,24 @@ pub fn profilers(folder: &Path) -> [Named; 2] {
     versions(folder, ["libcupti.so.13", "libcupti.so.12"], "cupti12_")
 }
 
+/// The library of cuDNN, as the crate in `folder` has it.
+///
+/// # Panics
+/// When the crate's files are not there.
+pub fn networks(folder: &Path) -> Named {
+    ("libcudnn.so.9", symbols(&folder.join("exports-9.txt")), Vec::new())
+}
+
+/// The names in a list.
+fn symbols(list: &Path) -> Vec<String> {
+    let text = fs::read_to_string(list).expect("the list of symbols is there");
+    names(&text).map(str::to_owned).collect()
+}
+
 /// The libraries of CUDA 13 and 12 that the lists and the source of a crate describe: in that of CUDA 12, functions whose names
 /// begin with `older` stand under their names without it.
 fn versions(folder: &Path, [newest, previous]: [&'static str; 2], older: &str) -> [Named; 2] {
-    let symbols = |list: &str| -> Vec<String> {
-        let text = fs::read_to_string(folder.join(list)).expect("the list of symbols is there");
-        names(&text).map(str::to_owned).collect()
-    };
-    let (new, old) = (symbols("exports-13.txt"), symbols("exports-12.txt"));
+    let [new, old] = ["exports-13.txt", "exports-12.txt"].map(|list| symbols(&folder.join(list)));
     let written = definitions(&folder.join("src/api"));
     let changed = written.iter().filter_map(|name| Some((name.strip_prefix(older)?, name)));
     let twin = |(name, target): (&str, &String)| {
@@ -57,49 +67,93 @@ fn versions(folder: &Path, [newest, previous]: [&'static str; 2], older: &str) -
     [(newest, new, Vec::new()), (previous, old, aliases)]
 }
 
-/// The dynamic linker's auditor, which the crate `redirect` is: its name, and what the linker calls.
-const AUDITOR: Shared<'static> =
-    Shared { name: "libwarploom_redirect.so", symbols: &["la_version", "la_objsearch"], aliases: &[] };
+/// A library of ours for the dynamic linker, whose symbols have no version: small, and complete but for what `options` link.
+struct Bare<'a> {
+    name: &'a str,
+    symbols: &'a [&'a str],
+    options: &'a [&'a str],
+}
 
-/// Links the auditor into a folder; the path of the library. It is complete by itself: a symbol that a C library would have
-/// to give is an error.
+/// What the linker calls of the crate `redirect`, which needs no C library.
+const AUDITOR: Bare<'static> =
+    Bare { name: "libwarploom_redirect.so", symbols: &["la_version", "la_objsearch"], options: &[] };
+
+/// What the crate `device-files` defines before the C library, under all names that its versions have.
+const DEVICE_FILES: Bare<'static> = Bare {
+    name: "libwarploom_device_files.so",
+    symbols: &[
+        "stat",
+        "stat64",
+        "__xstat",
+        "__xstat64",
+        "lstat",
+        "lstat64",
+        "__lxstat",
+        "__lxstat64",
+        "fstatat",
+        "fstatat64",
+        "__fxstatat",
+        "__fxstatat64",
+        "statx",
+        "access",
+        "faccessat",
+    ],
+    options: &["-lc"],
+};
+
+/// Links the auditor into a folder; the path of the library.
 pub fn auditor(archive: &Path, folder: &Path) -> io::Result<PathBuf> {
-    AUDITOR.link_with(archive, folder, &["-nostdlib", "-Wl,-z,defs", "-Wl,--strip-all"])
+    AUDITOR.link(archive, folder)
+}
+
+/// Links the library that answers for NVIDIA's device files into a folder; its path.
+pub fn device_files(archive: &Path, folder: &Path) -> io::Result<PathBuf> {
+    DEVICE_FILES.link(archive, folder)
+}
+
+impl Bare<'_> {
+    fn link(&self, archive: &Path, folder: &Path) -> io::Result<PathBuf> {
+        // What is missing is an error: a part of Rust's library has come in that needs more than this may.
+        let options = [&["-nostdlib", "-Wl,-z,defs", "-Wl,--strip-all"], self.options].concat();
+        link(self.name, &script("", self.symbols), archive, folder, &options)
+    }
 }
 
 impl Shared<'_> {
     /// Links it into a folder; the path of the library.
     pub fn link(&self, archive: &Path, folder: &Path) -> io::Result<PathBuf> {
+        let aliases = self.aliases.iter().map(|(name, target)| format!("-Wl,--defsym={name}={target}"));
+        let aliases: Vec<String> = aliases.collect();
         // A driver library that lies beside it is found, unless the environment names another.
-        let options = ["-Wl,--enable-new-dtags", "-Wl,-rpath,$ORIGIN", "-ldl", "-lpthread", "-lm"];
-        self.link_with(archive, folder, &options)
+        let mut options = vec!["-Wl,--enable-new-dtags", "-Wl,-rpath,$ORIGIN", "-ldl", "-lpthread", "-lm"];
+        options.extend(aliases.iter().map(String::as_str));
+        link(self.name, &script(self.name, self.symbols), archive, folder, &options)
     }
+}
 
-    fn link_with(&self, archive: &Path, folder: &Path, options: &[&str]) -> io::Result<PathBuf> {
-        let script = folder.join(format!("{}.ld", self.name));
-        fs::write(&script, self.script())?;
-        let library = folder.join(self.name);
-        let mut linker = Command::new("cc");
-        linker.args(["-shared", "-o"]).args([library.as_os_str(), script.as_os_str(), archive.as_os_str()]);
-        linker.args([format!("-Wl,-soname,{}", self.name).as_str(), "-Wl,--gc-sections"]);
-        linker.args(self.aliases.iter().map(|(name, target)| format!("-Wl,--defsym={name}={target}")));
-        linker.args(options);
-        let output = linker.output()?;
-        fs::remove_file(&script)?;
-        if output.status.success() {
-            Ok(library)
-        } else {
-            Err(io::Error::other(String::from_utf8_lossy(&output.stderr).into_owned()))
-        }
+/// Links a library with a linker script into a folder; its path.
+fn link(name: &str, script: &str, archive: &Path, folder: &Path, options: &[&str]) -> io::Result<PathBuf> {
+    let file = folder.join(format!("{name}.ld"));
+    fs::write(&file, script)?;
+    let library = folder.join(name);
+    let mut linker = Command::new("cc");
+    linker.args(["-shared", "-o"]).args([library.as_os_str(), file.as_os_str(), archive.as_os_str()]);
+    linker.args([format!("-Wl,-soname,{name}").as_str(), "-Wl,--gc-sections"]).args(options);
+    let output = linker.output()?;
+    fs::remove_file(&file)?;
+    if output.status.success() {
+        Ok(library)
+    } else {
+        Err(io::Error::other(String::from_utf8_lossy(&output.stderr).into_owned()))
     }
+}
 
-    /// What takes the symbols out of the archive, gives them their version, and hides all others.
-    fn script(&self) -> String {
-        let mut script = format!("EXTERN({})\nVERSION {{ {} {{ global:", self.symbols.join(" "), self.name);
-        for symbol in self.symbols {
-            let _ = write!(script, " {symbol};");
-        }
-        script.push_str(" local: *; }; }\n");
-        script
+/// What takes symbols out of an archive, gives them a version, or none, and hides all others.
+fn script(version: &str, symbols: &[&str]) -> String {
+    let mut script = format!("EXTERN({})\nVERSION {{ {version} {{ global:", symbols.join(" "));
+    for symbol in symbols {
+        let _ = write!(script, " {symbol};");
     }
+    script.push_str(" local: *; }; }\n");
+    script
 }

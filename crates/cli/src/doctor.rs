@@ -30,7 +30,7 @@ pub(crate) struct Arguments {
 }
 
 /// Variables that change what happens.
-const VARIABLES: [&str; 11] = [
+const VARIABLES: [&str; 12] = [
     "WARPLOOM_LIB",
     "WARPLOOM_DEVICES",
     "WARPLOOM_MEMORY",
@@ -42,6 +42,7 @@ const VARIABLES: [&str; 11] = [
     "CUDA_VISIBLE_DEVICES",
     "LD_LIBRARY_PATH",
     "LD_AUDIT",
+    "LD_PRELOAD",
 ];
 /// Where distributions put NVIDIA's driver.
 const SYSTEM: [&str; 4] = ["/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/lib/wsl/lib"];

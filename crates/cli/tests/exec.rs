@@ -20,7 +20,9 @@ fn libraries() -> TempDir {
 fn command(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_warploom"));
     command.args(arguments).env("WARPLOOM_LIB", folder).env("XDG_CACHE_HOME", folder.join("cache"));
-    for name in ["LD_LIBRARY_PATH", "LD_AUDIT", "WARPLOOM_DEVICES", "TRITON_PTXAS_PATH", "XLA_FLAGS"] {
+    for name in
+        ["LD_LIBRARY_PATH", "LD_AUDIT", "WARPLOOM_DEVICES", "TRITON_PTXAS_PATH", "XLA_FLAGS", "CUDA_ROOT"]
+    {
         command.env_remove(name);
     }
     command
@@ -105,6 +107,7 @@ fn compilers_are_told_to_hand_over_ptx() {
     // The toolkit has the assembler that Triton is told of, and the libraries.
     let toolkit = Path::new(flags["--xla_gpu_cuda_data_dir"]);
     assert_eq!(toolkit.join("bin/ptxas"), Path::new(&found["TRITON_PTXAS_PATH"]));
+    assert_eq!(toolkit, Path::new(&found["CUDA_ROOT"]));
     assert_eq!(toolkit.join("lib64"), Path::new(&found["LD_LIBRARY_PATH"]));
 }
 
@@ -249,7 +252,7 @@ fn the_doctor_tells_what_is_there_and_what_is_not() {
     assert_eq!(report["devices"], serde_json::json!(["h200"]));
     let files: Vec<bool> =
         report["libraries"].as_array().unwrap().iter().map(|library| library["file"].is_string()).collect();
-    assert_eq!(files, [true, true, true, false, false, false, false]);
+    assert_eq!(files, [true, true, true, false, false, false, false, false, false]);
     let empty = tempfile::tempdir().unwrap();
     let output = warploom(empty.path(), &["doctor"]);
     assert_eq!(output.status.code(), Some(2));

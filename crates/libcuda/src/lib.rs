@@ -8,6 +8,7 @@
 //! | `order` | what a function looks at before it does anything |
 //! | `state` | the process's driver, and which handle means what |
 //! | `pointers` | reading and writing through the program's pointers |
+//! | `caller` | which library of the program's a call comes from |
 //! | `symbols` | all symbols: those that are not implemented, and looking them up by name and version |
 //! | `api` | the functions, a file a chapter of the driver's manual |
 //!
@@ -31,6 +32,7 @@
 
 mod api;
 mod border;
+mod caller;
 mod checks;
 mod order;
 mod pointers;

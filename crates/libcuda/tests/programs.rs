@@ -218,6 +218,17 @@ fn limits_of_functions_and_devices() {
 }
 
 #[test]
+fn who_has_nvidias_runtime_inside_is_named_once() {
+    let output = run("static_runtime", &[]);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(
+        errors.matches("static_runtime-plain has NVIDIA's CUDA runtime linked into it").count(),
+        1,
+        "{errors}"
+    );
+}
+
+#[test]
 fn a_trace_shows_calls() {
     let output = run("vector", &[("WARPLOOM_TRACE", "api")]);
     let errors = String::from_utf8_lossy(&output.stderr);

@@ -1,7 +1,7 @@
 //! What a program's environment gets: where our libraries are, what the devices shall be, and what makes compilers that a
 //! program brings hand over PTX instead of SASS.
 //!
-//! What the user has set stays. Lists (`LD_LIBRARY_PATH`, `LD_AUDIT`, `XLA_FLAGS`) are continued.
+//! What the user has set stays. Lists (`LD_LIBRARY_PATH`, `LD_AUDIT`, `LD_PRELOAD`, `XLA_FLAGS`) are continued.
 
 use super::Arguments;
 use super::libraries::Prepared;
@@ -22,12 +22,18 @@ const XLA: [(&str, &str); 2] =
 /// XLA's flag for the folder of a CUDA toolkit, whose `bin/ptxas` it runs.
 const XLA_TOOLKIT: &str = "--xla_gpu_cuda_data_dir";
 
+/// JAX's variable for that folder: it gives XLA the one in NVIDIA's wheels otherwise, whatever XLA's flag says.
+const JAX_TOOLKIT: &str = "CUDA_ROOT";
+
 /// Everything that is to be set.
 pub(super) fn variables(arguments: &Arguments, prepared: &Prepared) -> Vec<(&'static str, OsString)> {
     let mut variables =
         vec![("LD_LIBRARY_PATH", continued("LD_LIBRARY_PATH", prepared.libraries.clone().into(), ":"))];
     if let Some(redirect) = &prepared.redirect {
         variables.push(("LD_AUDIT", continued("LD_AUDIT", redirect.into(), ":")));
+    }
+    if let Some(preload) = &prepared.preload {
+        variables.push(("LD_PRELOAD", continued("LD_PRELOAD", preload.into(), ":")));
     }
     if arguments.device.is_some() || arguments.count.is_some() {
         let profile = arguments.device.map_or_else(|| Profile::default().name, |profile| profile.name);
@@ -51,6 +57,7 @@ pub(super) fn variables(arguments: &Arguments, prepared: &Prepared) -> Vec<(&'st
     for name in ASSEMBLER {
         unless_set(name, toolkit.join("bin/ptxas").into());
     }
+    unless_set(JAX_TOOLKIT, toolkit.into());
     let mut wanted: Vec<(&str, OsString)> = vec![(XLA_TOOLKIT, toolkit.into())];
     wanted.extend(XLA.map(|(flag, value)| (flag, value.into())));
     variables.push(("XLA_FLAGS", flags("XLA_FLAGS", &wanted)));

@@ -4,7 +4,7 @@
 //! or lie beside the command come first: they are what a developer has just built.
 
 use crate::failure::Failure;
-use cabi::libraries::{LIBRARIES, REDIRECT};
+use cabi::libraries::{DEVICE_FILES, LIBRARIES, REDIRECT};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, symlink};
 use std::path::{Path, PathBuf};
@@ -25,6 +25,8 @@ pub(crate) struct Prepared {
     pub(crate) libraries: PathBuf,
     /// What redirects programs to it.
     pub(crate) redirect: Option<PathBuf>,
+    /// What answers questions about NVIDIA's device files.
+    pub(crate) preload: Option<PathBuf>,
     /// A folder in the shape of a CUDA toolkit: those libraries are its `lib64`, this program is its `bin/ptxas`. Headers and
     /// libdevice are NVIDIA's, and not there.
     pub(crate) toolkit: Option<PathBuf>,
@@ -116,8 +118,9 @@ impl Installation {
                 }
             }
         }
-        let redirect = Some(libraries.join(REDIRECT)).filter(|file| file.is_file());
-        Ok(Prepared { libraries, redirect, toolkit })
+        let built = |name| Some(libraries.join(name)).filter(|file| file.is_file());
+        let (redirect, preload) = (built(REDIRECT), built(DEVICE_FILES));
+        Ok(Prepared { libraries, redirect, preload, toolkit })
     }
 }
 

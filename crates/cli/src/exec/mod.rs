@@ -38,8 +38,9 @@ Environment:
 Set for the program:
   LD_LIBRARY_PATH        begins with our libraries
   LD_AUDIT               begins with what redirects those libraries wherever the program looks for them
-  TRITON_PTXAS_PATH, TRITON_PTXAS_BLACKWELL_PATH, CUPY_COMPILE_WITH_PTX, XLA_FLAGS
-                         Triton, CuPy and XLA hand over PTX, unless they are told otherwise already
+  LD_PRELOAD             begins with what tells programs that /dev/nvidia0 and /dev/nvidiactl are there
+  TRITON_PTXAS_PATH, TRITON_PTXAS_BLACKWELL_PATH, CUPY_COMPILE_WITH_PTX, CUDA_ROOT, XLA_FLAGS
+                         Triton, CuPy, JAX and XLA hand over PTX, unless they are told otherwise already
 
 Exit codes:
   that of the program; with --check 1 if it succeeds and something was found; before it starts

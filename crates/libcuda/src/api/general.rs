@@ -1,14 +1,16 @@
 //! Initialisation, version, errors, entry points.
 
 use crate::border::api;
-use crate::pointers::{put, put_if, text};
+use crate::caller;
+use crate::pointers::{get, put, put_if, text};
 use crate::state;
 use crate::symbols::{Found, SYMBOLS};
 use crate::sys;
 use driver::{Error, Result};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
-use std::sync::LazyLock;
+use std::path::PathBuf;
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 /// The version of the API, as `cuDriverGetVersion` tells it.
 const VERSION: c_int = 13000;
@@ -19,6 +21,23 @@ static ERRORS: LazyLock<HashMap<u32, [CString; 2]>> = LazyLock::new(|| {
     let known = Error::ALL.iter().map(|&error| (error as u32, [c(error.name()), c(error.description())]));
     known.chain([(0, [c("CUDA_SUCCESS"), c("no error")])]).collect()
 });
+
+/// The first bytes of the table by which NVIDIA's runtime tests whether a driver is NVIDIA's. The test is not answered: it tells
+/// who has that runtime.
+const SELF_TEST: [u8; 4] = [0xd4, 0x08, 0x20, 0x55];
+
+/// Says once of each library that NVIDIA's runtime is linked into it, and what to do.
+fn name_static_runtime() {
+    static NAMED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+    let library = caller::object().unwrap_or_else(|| "a library".into());
+    if NAMED.lock().unwrap_or_else(PoisonError::into_inner).insert(library.clone()) {
+        log::warn!(
+            "{} has NVIDIA's CUDA runtime linked into it, which refuses every driver but NVIDIA's: link it with the shared \
+             runtime (`nvcc -cudart shared`) or with our libcudart_static.a",
+            library.display()
+        );
+    }
+}
 
 fn error_text(error: u32, which: usize) -> Option<&'static CStr> {
     ERRORS.get(&error).map(|texts| texts[which].as_c_str())
@@ -96,8 +115,11 @@ api! {
         look_up(symbol, out, version, flags, status).map(drop)
     }
 
-    fn cuGetExportTable(table: *mut *const c_void, _id: *const sys::CUuuid) {
+    fn cuGetExportTable(table: *mut *const c_void, id: *const sys::CUuuid) {
         put(table, std::ptr::null())?;
+        if get(id).is_ok_and(|id| id.bytes.map(|byte| byte as u8).starts_with(&SELF_TEST)) {
+            name_static_runtime();
+        }
         Err(Error::NotFound)
     }
 }
