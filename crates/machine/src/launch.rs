@@ -3,11 +3,12 @@
 use crate::decode::{self, Unsupported};
 use crate::dependents::{Dependents, Neighbours};
 use crate::exec::{Grid, code_address};
-use crate::fault::{Fault, Place, Trap};
+use crate::fault::{Fault, Trap};
 use crate::lanes::simd::Level;
 use crate::lanes::{LANES, MAX_WARPS};
+use crate::location::Location;
 use crate::memory::{Bounds, DeviceMemory, MemoryError, Reach, host_memory};
-use crate::misuse::{Masks, Misuse, Misuses, Seen};
+use crate::misuse::{Masks, Misuse, Misuses};
 use crate::observe::Observer;
 use crate::ops::matrix::WARPGROUP;
 use crate::ops::time::Time;
@@ -597,7 +598,7 @@ impl Device {
         let elapsed = started.elapsed();
         match outcome {
             Ok(warp_instructions) => {
-                let misuses = described(misuses, launch, &image);
+                let misuses = misuses.described(launch.kernel, &image);
                 Ok(LaunchReport { warp_instructions, elapsed, threads, misuses })
             }
             Err(stop) => Err(LaunchError::Fault(Box::new(describe(*stop, launch, &image, options)))),
@@ -736,17 +737,6 @@ fn check_extents(launch: &Launch<'_>) -> Result<(), LaunchError> {
     Ok(())
 }
 
-/// What was noted in a launch, with everything that can be told of its places.
-fn described(misuses: Misuses, launch: &Launch<'_>, image: &Image) -> Vec<Misuse> {
-    let describe = |(pc, Seen { kind, times, .. }): (u32, Seen)| {
-        let origin = image.origins[pc as usize];
-        let place = Location::of(&launch.kernel.module.module, origin.function, origin.instruction);
-        let kernel = launch.kernel.name().to_owned();
-        Misuse { kind, times, kernel, ptx: place.ptx, instruction: place.text, source: place.source }
-    };
-    misuses.into_inner().into_iter().map(describe).collect()
-}
-
 /// The fault of a stopped grid, with everything that can be told of its place.
 fn describe(stop: Stop, launch: &Launch<'_>, image: &Image, options: &LaunchOptions<'_>) -> Fault {
     let kernel = launch.kernel;
@@ -782,38 +772,6 @@ fn describe(stop: Stop, launch: &Launch<'_>, image: &Image, options: &LaunchOpti
         }
     }
     fault
-}
-
-/// Where an instruction stands, for people.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Location {
-    /// The PTX line.
-    pub ptx: Option<Place>,
-    /// The instruction's text.
-    pub text: Option<String>,
-    /// The source line, where `.loc` tells it.
-    pub source: Option<Place>,
-}
-
-impl Location {
-    /// The place of an instruction of a function's body.
-    pub fn of(module: &Module, function: FuncId, instruction: u32) -> Self {
-        let function = &module.functions[function.index()];
-        let Some(body) = &function.body else { return Self::default() };
-        let Some(instruction) = body.instructions.get(instruction as usize) else { return Self::default() };
-        let (line, column) = module.source.line_column(instruction.span.start);
-        let source = instruction.loc.map(|index| {
-            let loc = &body.locs[index as usize];
-            let file =
-                module.files.get(&loc.file).map_or_else(|| format!("file {}", loc.file), String::clone);
-            Place { file, line: loc.line, column: loc.column }
-        });
-        Self {
-            ptx: Some(Place { file: module.source.name().to_owned(), line, column }),
-            text: Some(module.source.slice(instruction.span).to_owned()),
-            source,
-        }
-    }
 }
 
 /// Whether a function is an entry, for messages.
