@@ -14,6 +14,7 @@
 //! | `program` | decoded code |
 //! | [`lanes`] | registers as planes; host vector levels |
 //! | `ops` | what operations do |
+//! | `location` | where instructions stand, for people |
 //! | `looks` | threads that spin |
 //! | `common` | what the CTAs of a cluster share |
 //! | `dependents` | grids that begin before the one before them has ended |
@@ -39,6 +40,7 @@ mod exec;
 pub mod fault;
 pub mod lanes;
 pub mod launch;
+mod location;
 mod looks;
 pub mod memory;
 pub mod misuse;
@@ -61,8 +63,9 @@ pub use dependents::Neighbours;
 pub use fault::{Fault, Trap};
 pub use launch::{
     Device, DeviceOptions, Kernel, Launch, LaunchError, LaunchOptions, LaunchReport, LoadError, LoadedModule,
-    Location, ParameterLayout, Usage, parameter_layout,
+    ParameterLayout, Usage, parameter_layout,
 };
+pub use location::Location;
 pub use misuse::{Masks, Misuse};
 pub use ops::time::Time;
 pub use profile::Profile;

@@ -6,7 +6,10 @@
 
 use crate::exec::Exec;
 use crate::fault::{Access, Place};
+use crate::launch::Kernel;
+use crate::location::Location;
 use crate::memory::Cell;
+use crate::program::Image;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
@@ -95,9 +98,9 @@ impl fmt::Display for Misuse {
 pub(crate) struct Misuses(Mutex<BTreeMap<u32, Seen>>);
 
 #[derive(Debug)]
-pub(crate) struct Seen {
-    pub(crate) kind: Kind,
-    pub(crate) times: u64,
+struct Seen {
+    kind: Kind,
+    times: u64,
     /// How far behind the end of an allocation.
     distance: u64,
 }
@@ -119,9 +122,16 @@ impl Misuses {
         }
     }
 
-    /// All that was noted, by operation.
-    pub(crate) fn into_inner(self) -> BTreeMap<u32, Seen> {
-        self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
+    /// All that was noted in a launch, with everything that can be told of its places.
+    pub(crate) fn described(self, kernel: Kernel<'_>, image: &Image) -> Vec<Misuse> {
+        let seen = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let describe = |(pc, Seen { kind, times, .. }): (u32, Seen)| {
+            let origin = image.origins[pc as usize];
+            let place = Location::of(kernel.module().module(), origin.function, origin.instruction);
+            let kernel = kernel.name().to_owned();
+            Misuse { kind, times, kernel, ptx: place.ptx, instruction: place.text, source: place.source }
+        };
+        seen.into_iter().map(describe).collect()
     }
 }
 
@@ -134,7 +144,7 @@ impl Exec<'_> {
         self.grid.misuses.note(self.at, distance, || Kind::Stray {
             bytes: T::BYTES,
             access,
-            farthest: self.near_global(address).unwrap_or_default(),
+            farthest: self.near_global(address).unwrap_or_else(|| format!("at {address:#x}")),
         });
         Some(cell)
     }

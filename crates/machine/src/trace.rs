@@ -5,7 +5,7 @@
 
 use crate::fault::Access;
 use crate::lanes::LANES;
-use crate::launch::Location;
+use crate::location::Location;
 use crate::memory::SpaceKind;
 use crate::observe::{Event, MemoryAccess, Observer};
 use ptx::module::{FuncId, Module};

@@ -37,7 +37,8 @@ mod warp;
 
 use crate::fault::Place;
 use crate::lanes::simd::Level;
-use crate::launch::{LoadedModule, Location};
+use crate::launch::LoadedModule;
+use crate::location::Location;
 use crate::program::Image;
 use function::Decoder;
 use ir::LaneOrder;

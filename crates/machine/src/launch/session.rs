@@ -1,14 +1,13 @@
 //! Running what the host launches: a grid, and all that its threads lead to.
 
-use super::{
-    Device, HEAP, Launch, LaunchError, LaunchOptions, LaunchReport, Location, STACK, Shape, check_extents,
-};
+use super::{Device, HEAP, Launch, LaunchError, LaunchOptions, LaunchReport, STACK, Shape, check_extents};
 use crate::dependents::Dependents;
 use crate::exec::Grid;
 use crate::fault::{Fault, Trap};
 use crate::lanes::LANES;
+use crate::location::Location;
 use crate::memory::View;
-use crate::misuse::{Misuse, Misuses, Seen};
+use crate::misuse::{Misuse, Misuses};
 use crate::observe::Observer;
 use crate::program::Image;
 use crate::run::family::{self, Member};
@@ -16,7 +15,7 @@ use crate::run::grid::{self, Plan, Stop};
 use crate::texture::table::{Handle, Object};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 impl Device {
     /// Checks a launch and finds what it runs.
@@ -64,7 +63,7 @@ impl Device {
             false => session.run(launch, &prepared, None, 0)?,
         };
         let elapsed = session.started.elapsed();
-        let misuses = session.misuses.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let misuses = session.misuses.into_inner().unwrap_or_else(PoisonError::into_inner);
         Ok(LaunchReport { warp_instructions, elapsed, threads, misuses })
     }
 }
@@ -179,13 +178,13 @@ impl Session<'_> {
         grid.tell_begin();
         let issued = grid::run(&grid, &plan)
             .map_err(|stop| LaunchError::Fault(Box::new(describe(*stop, launch, image, options))))?;
-        self.note(described(misuses, launch, image));
+        self.note(misuses.described(launch.kernel, image));
         Ok(issued)
     }
 
     /// Adds what a grid has done wrong to what others of the same kernel have.
     fn note(&self, found: Vec<Misuse>) {
-        let mut all = self.misuses.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut all = self.misuses.lock().unwrap_or_else(PoisonError::into_inner);
         for misuse in found {
             let same = |known: &&mut Misuse| known.kernel == misuse.kernel && known.ptx == misuse.ptx;
             match all.iter_mut().find(same) {
@@ -194,17 +193,6 @@ impl Session<'_> {
             }
         }
     }
-}
-
-/// What was noted in a launch, with everything that can be told of its places.
-fn described(misuses: Misuses, launch: &Launch<'_>, image: &Image) -> Vec<Misuse> {
-    let describe = |(pc, Seen { kind, times, .. }): (u32, Seen)| {
-        let origin = image.origins[pc as usize];
-        let place = Location::of(&launch.kernel.module.module, origin.function, origin.instruction);
-        let kernel = launch.kernel.name().to_owned();
-        Misuse { kind, times, kernel, ptx: place.ptx, instruction: place.text, source: place.source }
-    };
-    misuses.into_inner().into_iter().map(describe).collect()
 }
 
 /// The fault of a stopped grid, with everything that can be told of its place.
