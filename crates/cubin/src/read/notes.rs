@@ -80,13 +80,14 @@ impl CudaInfo {
     }
 }
 
-/// A note's bytes.
+/// A note's bytes. The size that it states has the padding, as ptxas writes it: nvdisasm takes padding behind it for a note.
 fn record(kind: u32, description: &[u8]) -> Vec<u8> {
-    let words = [OWNER.len() as u32, description.len() as u32, kind];
+    let padded = description.len().next_multiple_of(4);
+    let words = [OWNER.len() as u32, padded as u32, kind];
     let mut bytes = words.map(u32::to_le_bytes).concat();
     bytes.extend(OWNER);
     bytes.extend(description);
-    bytes.resize(bytes.len().next_multiple_of(4), 0);
+    bytes.resize(bytes.len() + padded - description.len(), 0);
     bytes
 }
 
