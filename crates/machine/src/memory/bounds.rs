@@ -22,7 +22,7 @@ impl Bounds {
     /// The addresses around one that are valid with it.
     pub(super) fn granule(self, address: u64) -> Option<Range<u64>> {
         let start = address / GRANULE * GRANULE;
-        (self == Self::Granules).then_some(start..start + GRANULE)
+        (self == Self::Granules).then_some(start..start.saturating_add(GRANULE))
     }
 
     /// The end of a CTA's shared memory, which an H200 gives out in units of 128 bytes.

@@ -200,14 +200,20 @@ pub(crate) fn surface(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
     let site = &image.surfaces[op.x as usize];
     x.communicated |= !matches!(site.action, SurfaceAction::Load | SurfaceAction::Store);
     for warp in 0..x.warps {
+        let mask = x.mask[warp];
         let bytes = u64::from(site.ty.bytes()) * site.data.len() as u64;
-        let lanes: Vec<usize> = match site.action {
-            SurfaceAction::Store => in_store_order(x.mask[warp], bytes).collect(),
-            _ => (0..LANES).filter(|l| x.mask[warp] >> l & 1 != 0).collect(),
+        let done = match site.action {
+            SurfaceAction::Store => {
+                in_store_order(mask, bytes).all(|lane| access(x, site, warp, lane).is_ok())
+            }
+            _ => false,
         };
-        for lane in lanes {
-            if let Err(trap) = access(x, site, warp, lane) {
-                return x.raise(warp, lane, trap);
+        // Also for the lowest lane that cannot store.
+        if !done {
+            for lane in (0..LANES).filter(|l| mask >> l & 1 != 0) {
+                if let Err(trap) = access(x, site, warp, lane) {
+                    return x.raise(warp, lane, trap);
+                }
             }
         }
     }
