@@ -134,7 +134,7 @@ impl Exec<'_> {
         self.grid.misuses.note(self.at, distance, || Kind::Stray {
             bytes: T::BYTES,
             access,
-            farthest: self.near_global(address).unwrap_or_default(),
+            farthest: self.near_global(address).unwrap_or_else(|| format!("at {address:#x}")),
         });
         Some(cell)
     }
