@@ -268,7 +268,7 @@ impl Context {
     }
 
     /// That this thread may make a call which might be unsafe while streams are captured.
-    pub(crate) fn permit_unsafe(&self) -> Result<()> {
+    pub fn permit_unsafe(&self) -> Result<()> {
         self.captures().permit_unsafe()
     }
 
