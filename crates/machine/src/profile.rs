@@ -57,7 +57,7 @@ pub const PROFILES: [Profile; 10] = [
         shared_per_cta_optin: 227 * KIB,
         clock_khz: 1_980_000,
         memory_clock_khz: 3_201_000,
-        memory_bus_bits: 6144,
+        memory_bus_bits: 6016,
         l2: 60 * KIB * KIB,
     },
     Profile {

@@ -31,6 +31,11 @@ impl fmt::Display for Fatal {
     }
 }
 
+/// Whether ptxas stops at once.
+pub(super) fn is_fatal(diagnostic: &Diagnostic) -> bool {
+    matches!(diagnostic.code, UNSUPPORTED_VERSION | UNKNOWN_TARGET)
+}
+
 /// A line for a diagnostic.
 pub(super) fn line(source: &Source, diagnostic: &Diagnostic) -> String {
     let (line, column) = source.line_column(diagnostic.span.start);

@@ -21,7 +21,7 @@ use cubin::fatbin::{self, Reach};
 use cubin::read::{CudaInfo, ToolInfo};
 use messages::{ABORTED, Fatal};
 use options::{Input, Options, Target};
-use ptx::diagnostic::Severity;
+use ptx::diagnostic::{Diagnostic, Severity};
 use ptx::module::{Checked, Module};
 use ptx::source::Source;
 use ptx::types::{Arch, ArchVariant};
@@ -120,8 +120,13 @@ fn assemble(input: &Input, options: &Options) -> Result<Checked<Module>, Fatal> 
     let compiled = ptx::compile(&source);
     // ptxas has few warnings, and builds that take every line for an error.
     let warnings = options.verbose && !options.no_warnings;
-    let shown = |severity| severity == Severity::Error || warnings;
-    for diagnostic in compiled.diagnostics.iter().filter(|diagnostic| shown(diagnostic.severity)) {
+    // Of a header that it does not take it says nothing else.
+    let fatal = compiled.diagnostics.iter().find(|diagnostic| messages::is_fatal(diagnostic));
+    let shown = |diagnostic: &&Diagnostic| match fatal {
+        Some(fatal) => std::ptr::eq(*diagnostic, fatal),
+        None => diagnostic.severity == Severity::Error || warnings,
+    };
+    for diagnostic in compiled.diagnostics.iter().filter(shown) {
         terminal::note(&messages::line(&source, diagnostic));
     }
     let module = compiled.module.ok_or_else(|| Fatal::new(ABORTED))?;
