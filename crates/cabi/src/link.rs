@@ -126,8 +126,14 @@ impl Shared<'_> {
         let aliases: Vec<String> = aliases.collect();
         // A driver library that lies beside it is found, unless the environment names another. The debug information would
         // be that of Rust's library, and most of the file.
-        let mut options =
-            vec!["-Wl,--enable-new-dtags", "-Wl,-rpath,$ORIGIN", "-Wl,--strip-debug", "-ldl", "-lpthread", "-lm"];
+        let mut options = vec![
+            "-Wl,--enable-new-dtags",
+            "-Wl,-rpath,$ORIGIN",
+            "-Wl,--strip-debug",
+            "-ldl",
+            "-lpthread",
+            "-lm",
+        ];
         options.extend(aliases.iter().map(String::as_str));
         link(self.name, &script(self.name, self.symbols), archive, folder, &options)
     }

@@ -22,7 +22,7 @@ fn correcting(handle: nvmlDevice_t) -> Result<Device> {
 fn divisible(handle: nvmlDevice_t) -> Result<Device> {
     let device = device(handle)?;
     match device.capability()? {
-        (8 | 9 | 10, 0) => Ok(device),
+        (8..=10, 0) => Ok(device),
         _ => Err(Error::NOT_SUPPORTED),
     }
 }
