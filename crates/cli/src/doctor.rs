@@ -212,7 +212,8 @@ fn text(report: &Value) -> String {
     for (name, value) in report["variables"].as_object().into_iter().flatten() {
         rows.push((name, words(value)));
     }
-    let mut text: String = rows.iter().map(|(name, value)| format!("{name:<22}{value}\n")).collect();
+    let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0) + 2;
+    let mut text: String = rows.iter().map(|(name, value)| format!("{name:<width$}{value}\n")).collect();
     for (kind, list) in [("problem", &report["problems"]), ("note", &report["remarks"])] {
         for entry in list.as_array().into_iter().flatten() {
             text.push_str(&format!("{kind}: {}\n", words(entry)));

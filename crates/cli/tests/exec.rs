@@ -104,6 +104,8 @@ fn compilers_are_told_to_hand_over_ptx() {
         found["XLA_FLAGS"].split(' ').filter_map(|flag| flag.split_once('=')).collect();
     assert_eq!(flags["--xla_gpu_enable_libnvjitlink"], "false");
     assert_eq!(flags["--xla_gpu_enable_libnvptxcompiler"], "false");
+    assert_eq!(flags["--xla_gpu_cublas_fallback"], "false");
+    assert_eq!(flags["--xla_gpu_autotune_level"], "0");
     // The toolkit has the assembler that Triton is told of, and the libraries.
     let toolkit = Path::new(flags["--xla_gpu_cuda_data_dir"]);
     assert_eq!(toolkit.join("bin/ptxas"), Path::new(&found["TRITON_PTXAS_PATH"]));

@@ -16,9 +16,16 @@ const PTX: [(&str, &str); 1] = [
     // CuPy's compiler asks NVRTC for SASS otherwise.
     ("CUPY_COMPILE_WITH_PTX", "1"),
 ];
-/// Flags of XLA: JAX brings NVIDIA's compiler and linker as libraries, and asks `ptxas` only if it may not use them.
-const XLA: [(&str, &str); 2] =
-    [("--xla_gpu_enable_libnvptxcompiler", "false"), ("--xla_gpu_enable_libnvjitlink", "false")];
+/// Flags of XLA. JAX brings NVIDIA's compiler and linker as libraries, and asks `ptxas` only if it may not use them. Products of
+/// matrices are to be XLA's own kernels, since cuBLAS is SASS; and so is what it tries kernels out with, to no use where
+/// nothing takes a GPU's time.
+const XLA: [(&str, &str); 5] = [
+    ("--xla_gpu_enable_libnvptxcompiler", "false"),
+    ("--xla_gpu_enable_libnvjitlink", "false"),
+    ("--xla_gpu_triton_gemm_any", "true"),
+    ("--xla_gpu_cublas_fallback", "false"),
+    ("--xla_gpu_autotune_level", "0"),
+];
 /// XLA's flag for the folder of a CUDA toolkit, whose `bin/ptxas` it runs.
 const XLA_TOOLKIT: &str = "--xla_gpu_cuda_data_dir";
 
