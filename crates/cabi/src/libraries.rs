@@ -3,6 +3,7 @@
 //! `cargo xtask libraries`, the build script of the crate `bundle` and the command all go by the table here: who adds a
 //! library adds a row.
 
+pub use crate::link::{DEVICE_FILES, REDIRECT};
 use crate::link::{Named, Shared, auditor, device_files, networks, profilers, runtimes};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -33,12 +34,6 @@ pub enum Made {
 
 /// Links the library of a name from an archive into a folder; the first path is the workspace's.
 pub type Linker = fn(name: &str, workspace: &Path, archive: &Path, folder: &Path) -> io::Result<()>;
-
-/// The auditor of the dynamic linker. It redirects to the folder that it lies in.
-pub const REDIRECT: &str = "libwarploom_redirect.so";
-
-/// What is preloaded to answer questions about NVIDIA's device files.
-pub const DEVICE_FILES: &str = "libwarploom_device_files.so";
 
 /// All of them. Without the first there is nothing to run a program with.
 pub const LIBRARIES: [Library; 9] = [

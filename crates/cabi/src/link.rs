@@ -74,13 +74,19 @@ struct Bare<'a> {
     options: &'a [&'a str],
 }
 
+/// The auditor of the dynamic linker. It redirects to the folder that it lies in.
+pub const REDIRECT: &str = "libwarploom_redirect.so";
+
+/// What is preloaded to answer questions about NVIDIA's device files.
+pub const DEVICE_FILES: &str = "libwarploom_device_files.so";
+
 /// What the linker calls of the crate `redirect`, which needs no C library.
 const AUDITOR: Bare<'static> =
-    Bare { name: "libwarploom_redirect.so", symbols: &["la_version", "la_objsearch"], options: &[] };
+    Bare { name: REDIRECT, symbols: &["la_version", "la_objsearch"], options: &[] };
 
 /// What the crate `device-files` defines before the C library, under all names that its versions have.
-const DEVICE_FILES: Bare<'static> = Bare {
-    name: "libwarploom_device_files.so",
+const PRELOADED: Bare<'static> = Bare {
+    name: DEVICE_FILES,
     symbols: &[
         "stat",
         "stat64",
@@ -108,7 +114,7 @@ pub fn auditor(archive: &Path, folder: &Path) -> io::Result<PathBuf> {
 
 /// Links the library that answers for NVIDIA's device files into a folder; its path.
 pub fn device_files(archive: &Path, folder: &Path) -> io::Result<PathBuf> {
-    DEVICE_FILES.link(archive, folder)
+    PRELOADED.link(archive, folder)
 }
 
 impl Bare<'_> {
