@@ -1,13 +1,8 @@
 // nvcc: -rdc=true
 // Graphs that kernels launch: fired and forgotten, behind the launching graph, beside it, and a graph that launches
 // itself again.
-#include "check.h"
-#include <vector>
+#include "order.h"
 
-__device__ unsigned tickets;
-__device__ int order[4096];
-
-__device__ void note(int what) { order[atomicAdd(&tickets, 1)] = what; }
 __global__ void mark(int what) { note(what); }
 
 __global__ void launches(cudaGraphExec_t graph, cudaStream_t stream, int what) {
@@ -60,25 +55,7 @@ template <class Body> static cudaGraphExec_t make(unsigned flags, Body body) {
 
 static std::vector<int> run(cudaGraphExec_t executable) {
     CALL(cudaGraphLaunch(executable, 0));
-    CALL(cudaDeviceSynchronize());
-    unsigned count = 0, zero = 0;
-    CALL(cudaMemcpyFromSymbol(&count, tickets, sizeof count));
-    std::vector<int> list(count);
-    CALL(cudaMemcpyFromSymbol(list.data(), order, count * sizeof(int)));
-    CALL(cudaMemcpyToSymbol(tickets, &zero, sizeof zero));
-    return list;
-}
-
-static int place(const std::vector<int> &list, int what) {
-    int found = -1;
-    for (size_t i = 0; i < list.size(); i++) {
-        if (list[i] == what) {
-            CLAIM(found < 0);
-            found = static_cast<int>(i);
-        }
-    }
-    CLAIM(found >= 0);
-    return found;
+    return noted();
 }
 
 int main() {
