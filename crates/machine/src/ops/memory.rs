@@ -334,9 +334,9 @@ fn bad_store<P: Space, M: Cell>(
     cells: &[M],
     n: usize,
 ) -> u32 {
-    let mut active = (0..LANES).filter(|l| x.mask[warp] >> l & 1 != 0).collect::<Vec<_>>().into_iter();
-    let fails = |&l: &usize| !store_vector::<P, M>(x, warp, l, lanes[l], &cells[l * n..][..n]);
-    let lane = active.find(fails).unwrap_or_default();
+    let mask = x.mask[warp];
+    let mut fails = |l: usize| !store_vector::<P, M>(x, warp, l, lanes[l], &cells[l * n..][..n]);
+    let lane = (0..LANES).find(|&l| mask >> l & 1 != 0 && fails(l)).unwrap_or_default();
     bad::<P>(x, warp, lane, lanes[lane], M::BYTES * n as u64, Access::Store)
 }
 
