@@ -40,11 +40,12 @@ fn generate() -> Result<(), String> {
             parser.forms(file, text).map_err(said)?;
         }
     }
-    let table = parser.finish();
+    let table = parser.finish().map_err(said)?;
     let out = env::var("OUT_DIR").map_err(|e| e.to_string())?;
     let write =
         |name: &str, text: String| fs::write(Path::new(&out).join(name), text).map_err(|e| e.to_string());
     write("special_registers.rs", emit::special_registers(&table)?)?;
     write("names.rs", emit::names(&table)?)?;
+    write("effects.rs", emit::effects(&table)?)?;
     write("forms.rs", emit::forms(&table))
 }

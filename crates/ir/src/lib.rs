@@ -6,6 +6,8 @@
 //!                                       +-- Shapes
 //! ```
 //!
+//! | `instruction`, `operand` | what is an instruction, with its operands and modifiers by name |
+//! | `lower` | which typed instruction is one of PTX |
 //! | file | question it answers |
 //! | --- | --- |
 //! | `cfg` | where can control go, and which instructions run one after another |
@@ -22,12 +24,19 @@
 mod access;
 mod cfg;
 mod dominance;
+pub mod instruction;
 mod liveness;
+mod lower;
+pub mod operand;
+mod print;
 mod shape;
 mod slots;
 
 pub use access::{Access, registers};
 pub use cfg::{Block, BlockId, Cfg, Exit};
+pub use instruction::{Instruction, Op};
 pub use liveness::{Interval, Liveness};
+pub use lower::lower;
+pub use print::print_function;
 pub use shape::{LaneOrder, Shape, Shapes};
 pub use slots::{Slots, allocate_slots};

@@ -98,6 +98,17 @@ pub(crate) fn names(table: &Table) -> Result<String, String> {
     Ok(out)
 }
 
+/// The static table of effects, in the order of the enum `Sem`.
+pub(crate) fn effects(table: &Table) -> Result<String, String> {
+    let sems = variants("semantic function", table.effects.keys().cloned())?;
+    let mut out = format!("static EFFECTS: [Effects; {}] = [\n", sems.len());
+    for name in sems.values() {
+        let _ = writeln!(out, "    {},", table.effects[name].expression());
+    }
+    out.push_str("];\n");
+    Ok(out)
+}
+
 /// The enum `SpecialRegister` and its table.
 pub(crate) fn special_registers(table: &Table) -> Result<String, String> {
     let mut out = String::new();

@@ -4,10 +4,12 @@
 //! | --- | --- |
 //! | `model` | what the table says, as plain data |
 //! | `parse` | text of the table to model; every error is `file:line: message` |
+//! | `effect` | what a semantic function does beside computing results |
 //! | `emit` | model to the Rust source of the enums and static tables |
 //!
 //! The notation is described in `crates/ptx/isa/README.md`.
 
+pub(crate) mod effect;
 pub(crate) mod emit;
 pub(crate) mod model;
 pub(crate) mod parse;

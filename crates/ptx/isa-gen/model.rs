@@ -1,5 +1,6 @@
 //! What the instruction table says, as plain data.
 
+use super::effect::Effects;
 use std::collections::BTreeMap;
 
 /// The whole table.
@@ -17,6 +18,8 @@ pub(crate) struct Table {
     pub(crate) home: BTreeMap<String, String>,
     /// Every form, in the order of the files.
     pub(crate) forms: Vec<Form>,
+    /// Semantic function to what it does beside computing results.
+    pub(crate) effects: BTreeMap<String, Effects>,
     /// Section number to title.
     pub(crate) sections: Vec<(String, String)>,
     /// Special registers, in the order of the file.
@@ -111,6 +114,14 @@ pub(crate) struct Operand {
     pub(crate) exact: bool,
     /// `~` at the end of a limit: a constant is cut to the type before.
     pub(crate) cut: bool,
+}
+
+impl Operand {
+    /// The name without brackets: the first of two.
+    pub(crate) fn identifier(&self) -> &str {
+        let name = self.name.trim_matches(['[', ']']);
+        name.split(',').next().unwrap_or(name)
+    }
 }
 
 /// What a constant operand is limited to beyond its type.

@@ -1,6 +1,7 @@
 //! The text of the table to its model.
 
 use super::TableError;
+use super::effect::Effects;
 use super::model::*;
 use std::collections::BTreeMap;
 
@@ -28,8 +29,29 @@ type Result<T> = std::result::Result<T, TableError>;
 
 impl Parser {
     /// The finished table.
-    pub(crate) fn finish(self) -> Table {
-        self.table
+    pub(crate) fn finish(self) -> Result<Table> {
+        let forms = &self.table.forms;
+        let of = |name: &String| {
+            let name = name.clone();
+            forms.iter().filter(move |form| form.sem.as_ref() == Some(&name))
+        };
+        let said = |message| TableError { file: "isa".to_owned(), line: 0, message };
+        for form in forms {
+            if let Some(sem) = form.sem.as_ref().filter(|sem| !self.table.effects.contains_key(*sem)) {
+                return Err(said(format!("no line `does {sem}: ...` says what `{sem}` does")));
+            }
+        }
+        for (sem, effects) in &self.table.effects {
+            if of(sem).next().is_none() {
+                return Err(said(format!("`does {sem}`, but no form is executed by `{sem}`")));
+            }
+            for operand in effects.operands() {
+                if !of(sem).any(|form| form.operands.iter().any(|known| known.identifier() == operand)) {
+                    return Err(said(format!("`{sem}` touches `{operand}`, which is no operand of it")));
+                }
+            }
+        }
+        Ok(self.table)
     }
 
     /// Reads the vocabulary: lines `slot: .modifier .modifier ...`, which give each modifier its home slot; a slot
@@ -108,13 +130,17 @@ impl Parser {
                 self.section = None;
             } else if let Some(rest) = line.strip_prefix("section ") {
                 self.section(rest)?;
+            } else if let Some(rest) = line.strip_prefix("does ") {
+                self.effects(rest)?;
             } else if line.starts_with('.') {
                 self.class(&line)?;
             } else if line.starts_with(|c: char| c.is_ascii_lowercase()) {
                 let form = self.form(&line)?;
                 self.table.forms.push(form);
             } else {
-                return Err(self.error("expected `chapter`, `section`, a class `.name = ...` or a form"));
+                return Err(
+                    self.error("expected `chapter`, `section`, `does`, a class `.name = ...` or a form")
+                );
             }
         }
         Ok(())
@@ -208,6 +234,27 @@ impl Parser {
         self.section_gate = gate;
         self.section = Some(number.to_owned());
         self.table.sections.push((number.to_owned(), title.trim().to_owned()));
+        Ok(())
+    }
+
+    /// `does atom atom_vector: atomic(a) order=relaxed scope=gpu`.
+    fn effects(&mut self, rest: &str) -> Result<()> {
+        let (names, words) =
+            rest.split_once(':').ok_or_else(|| self.error("expected `does name ...: effect ...`"))?;
+        let mut effects = Effects::default();
+        if words.trim() != "pure" {
+            for word in words.split_whitespace() {
+                effects.add(word).map_err(|message| self.error(message))?;
+            }
+            if effects == Effects::default() {
+                return Err(self.error("what does nothing else is `pure`"));
+            }
+        }
+        for name in names.split_whitespace() {
+            if self.table.effects.insert(name.to_owned(), effects.clone()).is_some() {
+                return Err(self.error(format!("what `{name}` does is said twice")));
+            }
+        }
         Ok(())
     }
 

@@ -13,13 +13,13 @@ fn parse(forms: &str) -> Result<Table, TableError> {
     let mut parser = Parser::default();
     parser.vocabulary("words", VOCABULARY)?;
     parser.forms("forms", &format!("chapter 1 One\nsection 1.1 add\n{forms}"))?;
-    Ok(parser.finish())
+    parser.finish()
 }
 
 #[test]
 fn a_form() {
     let table = parse(
-        ".type = .u32 .s32@8.0/sm_90a,sm_100f\nadd{.sat}.type d|_:type a:type {c}:!pred @7.4 => add_int\n",
+        ".type = .u32 .s32@8.0/sm_90a,sm_100f\nadd{.sat}.type d|_:type a:type {c}:!pred @7.4 => add_int\ndoes add_int: pure\n",
     );
     let table = table.expect("the table is right");
     let form = &table.forms[0];
@@ -49,8 +49,9 @@ fn a_form() {
 
 #[test]
 fn an_indented_line_continues() {
-    let table = parse("add.dtype=u32|s32\n        d:dtype a:.f32 # a comment\n        => add\n")
-        .expect("the table is right");
+    let table =
+        parse("add.dtype=u32|s32\n        d:dtype a:.f32 # a comment\n        => add\ndoes add: pure\n")
+            .expect("the table is right");
     assert_eq!((table.forms.len(), table.forms[0].operands.len()), (1, 2));
 }
 
@@ -103,7 +104,7 @@ fn mistakes_have_a_place() {
         ),
         ("add.u32 d:type ; .u32 needs type .s32", "forms:3: slot `type` of this form does not take `.s32`"),
         ("add.u32 d:type ; .u32 without type", "forms:3: slot `type` of this form cannot be empty"),
-        ("ADD.u32 d:type", "forms:3: expected `chapter`, `section`, a class `.name = ...` or a form"),
+        ("ADD.u32 d:type", "forms:3: expected `chapter`, `section`, `does`, a class `.name = ...` or a form"),
         ("section 1.1 again", "forms:3: section 1.1 is there twice"),
         ("section 2.1 other", "forms:3: section 2.1 is not in chapter 1"),
         ("chapter 2 Two\nadd.u32 d:type", "forms:4: a form before the first section"),
@@ -132,7 +133,7 @@ fn mistakes_in_the_vocabulary() {
 fn special_registers() {
     let mut parser = Parser::default();
     parser.special_registers("special", "%tid .v4.u32\n%pm<3>_64 .u64 @4.0/sm_50\n").expect("they are right");
-    let table = parser.finish();
+    let table = parser.finish().expect("nothing is missing");
     let shown: Vec<_> =
         table.specials.iter().map(|s| (s.name.as_str(), s.ty.as_str(), s.components)).collect();
     assert_eq!(
@@ -163,6 +164,39 @@ fn rust_names() {
     let mut parser = Parser::default();
     parser.vocabulary("words", "type: .u32 .u::32\n").expect("the words differ");
     parser.forms("forms", "chapter 1 One\nsection 1.1 a\na.type=u32|u::32\n").expect("the form is right");
-    let error = emit::names(&parser.finish()).expect_err("both are U32");
+    let error = emit::names(&parser.finish().expect("nothing is missing")).expect_err("both are U32");
     assert!(error.contains("would both be called `U32`"), "{error}");
+}
+
+#[test]
+fn effects() {
+    let table = parse(
+        "does ld: load(a).async.rows order=weak\ndoes add: pure\n\
+         add.type=u32 d:type a:type => add\nld.type=u32 d:type [a] => ld\n",
+    )
+    .expect("the lines are right");
+    assert_eq!(table.effects["add"].expression(), "Effects { ..Effects::PURE }");
+    assert_eq!(
+        table.effects["ld"].expression(),
+        "Effects { order: Some(Order::Weak), memory: &[MemoryEffect { operand: \"a\", access: Access::Load, \
+         proxy: Proxy::Async, footprint: Footprint::Rows }, ], ..Effects::PURE }"
+    );
+}
+
+#[test]
+fn what_effects_cannot_be() {
+    let add = "add.type=u32 d:type a:type => add\n";
+    for (lines, message) in [
+        ("", "no line `does add: ...` says what `add` does"),
+        ("does add: pure\ndoes sub: pure\n", "`does sub`, but no form is executed by `sub`"),
+        ("does add: pure\ndoes add: outside\n", "what `add` does is said twice"),
+        ("does add: load(b)\n", "`add` touches `b`, which is no operand of it"),
+        ("does add: fast\n", "`fast` is not an effect"),
+        ("does add: load(a).quick\n", "`quick` is neither a proxy nor a footprint"),
+        ("does add: order=weak order=sc\n", "two effects say `order`"),
+        ("does add:\n", "what does nothing else is `pure`"),
+    ] {
+        let error = parse(&format!("{lines}{add}")).expect_err(lines);
+        assert_eq!(error.message, message, "{lines}");
+    }
 }

@@ -4,7 +4,10 @@
 use machine::fault::Access;
 use memory_model::definitions::NEWEST;
 use memory_model::event::{Order, Scope};
-use ptx::isa::{Modifier, Opcode, Sem, Slot};
+use ptx::isa::{
+    self, Convergence, Effects, Fence, Footprint, Group, GroupEffect, MbarrierAction, Modifier, Opcode,
+    Proxy, Slot,
+};
 use ptx::module::{FuncId, Module};
 
 /// An instruction of a loaded module: its index in [`Sites`].
@@ -70,78 +73,94 @@ impl Site {
     }
 }
 
-/// The order and scope that modifiers say. Atomics without them are relaxed, at `.gpu` scope.
-fn order_of(opcode: &Opcode, sem: Sem) -> (Order, Scope) {
-    let reduces = matches!(sem, Sem::CpAsyncBulk | Sem::CpAsyncBulkTensor) && opcode.get(Slot::Op).is_some();
-    let atomic = reduces
-        || matches!(
-            sem,
-            Sem::Atom | Sem::AtomCas | Sem::AtomVector | Sem::Red | Sem::RedVector | Sem::RedAsync
-        );
-    let order = match opcode.get(Slot::Sem) {
-        Some(Modifier::Volatile | Modifier::Relaxed) => Order::Relaxed,
-        Some(Modifier::Acquire) => Order::Acquire,
-        Some(Modifier::Release) => Order::Release,
-        Some(Modifier::AcqRel) => Order::AcqRel,
-        Some(Modifier::Sc) => Order::Sc,
-        _ if atomic => Order::Relaxed,
-        _ if matches!(sem, Sem::MbarrierArrive | Sem::MbarrierCompleteTx | Sem::BarClusterArrive) => {
-            Order::Release
-        }
-        _ if matches!(sem, Sem::MbarrierWait | Sem::BarClusterWait) => Order::Acquire,
-        _ => Order::Weak,
-    };
-    let scope = match opcode.get(Slot::Scope) {
-        Some(Modifier::Cta) => Scope::Cta,
-        Some(Modifier::Cluster) => Scope::Cluster,
-        Some(Modifier::Gpu | Modifier::Gl) => Scope::Gpu,
-        Some(Modifier::Sys) => Scope::Sys,
-        // `.volatile` has the order of relaxed at system scope.
-        _ if opcode.get(Slot::Sem) == Some(Modifier::Volatile) => Scope::Sys,
-        _ if matches!(sem, Sem::MbarrierArrive | Sem::MbarrierWait) => Scope::Cta,
-        _ => Scope::Gpu,
-    };
-    (order, scope)
-}
-
-fn action_of(opcode: &Opcode, sem: Sem, count: Option<u32>) -> Action {
-    let bulk = opcode.has(Modifier::Bulk);
-    match sem {
-        Sem::Ld => Action::Access(Access::Load),
-        Sem::St => Action::Access(Access::Store),
-        Sem::Atom | Sem::AtomVector | Sem::Red | Sem::RedVector => Action::Access(Access::Atomic),
-        Sem::AtomCas => Action::CompareAndSwap,
-        Sem::Ldmatrix | Sem::Stmatrix => {
-            let access = if sem == Sem::Ldmatrix { Access::Load } else { Access::Store };
-            let matrices = opcode.get(Slot::Vec).and_then(matrices).unwrap_or(4);
-            Action::Rows { access, lanes: if matrices >= 4 { !0 } else { (1 << (8 * matrices)) - 1 } }
-        }
-        Sem::WmmaStore | Sem::MultimemStore | Sem::MultimemReduce => Action::Unfollowed,
-        Sem::Fence => Action::Fence,
-        Sem::FenceProxy => match opcode.get(Slot::ProxyKind) {
-            Some(Modifier::Async | Modifier::AsyncGeneric) => Action::ProxyFence,
-            _ => Action::None,
-        },
-        Sem::MbarrierInit => Action::MbarrierInit,
-        Sem::CpAsync => Action::Copy,
-        Sem::CpAsyncMbarrierArrive => Action::CopyArrive,
-        Sem::CpAsyncCommitGroup => Action::Commit { bulk },
-        Sem::CpAsyncWaitGroup => {
-            Action::Wait { bulk, but: Some(count.unwrap_or(0)), reads: opcode.has(Modifier::Read) }
-        }
-        Sem::CpAsyncWaitAll => Action::Wait { bulk: false, but: None, reads: false },
-        Sem::StAsync => Action::AsyncAccess(Access::Store),
-        Sem::RedAsync => Action::AsyncAccess(Access::Atomic),
-        _ => Action::None,
+/// The order of an operation as the model's text knows it: a volatile one has the order of a relaxed one.
+fn order_of(order: Option<isa::Order>) -> Order {
+    match order {
+        None | Some(isa::Order::Weak) => Order::Weak,
+        Some(isa::Order::Volatile | isa::Order::Relaxed) => Order::Relaxed,
+        Some(isa::Order::Acquire) => Order::Acquire,
+        Some(isa::Order::Release) => Order::Release,
+        Some(isa::Order::AcqRel) => Order::AcqRel,
+        Some(isa::Order::Sc) => Order::Sc,
     }
 }
 
-fn matrices(modifier: Modifier) -> Option<u32> {
-    match modifier {
-        Modifier::X1 => Some(1),
-        Modifier::X2 => Some(2),
-        Modifier::X4 => Some(4),
-        _ => None,
+fn scope_of(opcode: &Opcode) -> Scope {
+    match opcode.scope() {
+        Some(isa::Scope::Cta) => Scope::Cta,
+        Some(isa::Scope::Cluster) => Scope::Cluster,
+        Some(isa::Scope::Gpu) => Scope::Gpu,
+        Some(isa::Scope::Sys) => Scope::Sys,
+        None if opcode.order() == Some(isa::Order::Volatile) => Scope::Sys,
+        None => Scope::Gpu,
+    }
+}
+
+fn action_of(opcode: &Opcode, effects: &Effects, count: Option<u32>) -> Action {
+    if let Some(groups) = effects.groups {
+        let (bulk, followed) = match groups {
+            GroupEffect::Commit(of)
+            | GroupEffect::Wait(of)
+            | GroupEffect::Arrive(of)
+            | GroupEffect::Order(of) => (of == Group::Bulk, matches!(of, Group::Copy | Group::Bulk)),
+        };
+        return match groups {
+            // What `wgmma` reads is not followed.
+            _ if !followed => Action::None,
+            GroupEffect::Commit(_) => Action::Commit { bulk },
+            GroupEffect::Wait(_) => Action::Wait { bulk, but: count, reads: opcode.has(Modifier::Read) },
+            GroupEffect::Arrive(_) => Action::CopyArrive,
+            GroupEffect::Order(_) => Action::None,
+        };
+    }
+    match effects.fence {
+        // That of a warp's barrier is told as the barrier.
+        Some(Fence::Memory) if effects.convergence == Convergence::Thread => return Action::Fence,
+        Some(Fence::Proxy) => {
+            return match opcode.get(Slot::ProxyKind) {
+                Some(Modifier::Async | Modifier::AsyncGeneric) => Action::ProxyFence,
+                _ => Action::None,
+            };
+        }
+        Some(Fence::Memory) | None => {}
+    }
+    let Some(first) = effects.memory.first() else { return Action::None };
+    match effects.asynchronous {
+        Some(Group::Copy) => return Action::Copy,
+        Some(Group::Mbarrier) => return access_of(first.access).map_or(Action::None, Action::AsyncAccess),
+        // Bulk copies are told as copies; what `wgmma` reads is not followed.
+        Some(Group::Bulk | Group::Wgmma) => return Action::None,
+        None => {}
+    }
+    match (first.proxy, first.footprint, access_of(first.access)) {
+        (Proxy::Generic, Footprint::Lane, Some(access)) => match first.access {
+            isa::Access::CompareAndSwap => Action::CompareAndSwap,
+            _ => Action::Access(access),
+        },
+        (Proxy::Generic, Footprint::Lane, None) => match first.access {
+            isa::Access::Mbarrier(MbarrierAction::Init) => Action::MbarrierInit,
+            _ => Action::None,
+        },
+        (Proxy::Generic, Footprint::Rows, Some(access)) => {
+            let matrices = opcode.get(Slot::Vec).and_then(Modifier::vector_length).unwrap_or(4);
+            Action::Rows { access, lanes: if matrices >= 4 { !0 } else { (1 << (8 * matrices)) - 1 } }
+        }
+        // Which bytes these write is not followed, so all that they may reach counts as written.
+        (Proxy::Generic, Footprint::Matrix, Some(Access::Store | Access::Atomic))
+        | (Proxy::Multimem, _, Some(Access::Store | Access::Atomic)) => Action::Unfollowed,
+        (Proxy::Generic | Proxy::Multimem, _, _) => Action::None,
+        // Memory behind objects is not followed.
+        (Proxy::Async | Proxy::Texture | Proxy::Surface | Proxy::Tensormap, _, _) => Action::None,
+    }
+}
+
+/// How the machine tells of an access; `None` of what is done to an mbarrier.
+fn access_of(access: isa::Access) -> Option<Access> {
+    match access {
+        isa::Access::Load => Some(Access::Load),
+        isa::Access::Store => Some(Access::Store),
+        isa::Access::Atomic | isa::Access::CompareAndSwap | isa::Access::Reduce => Some(Access::Atomic),
+        isa::Access::Mbarrier(_) => None,
     }
 }
 
@@ -190,19 +209,15 @@ impl Sites {
             let Some(body) = &function.body else { continue };
             for (place, instruction) in body.instructions.iter().enumerate() {
                 let opcode = module.opcode(instruction);
-                let sem = opcode.sem();
+                let effects = opcode.sem().map_or(&Effects::PURE, |sem| sem.effects());
                 let count = body.operands(instruction).iter().find_map(|operand| match operand {
                     ptx::module::Operand::Immediate(value) => Some(*value as u32),
                     _ => None,
                 });
-                let (order, scope) = sem.map_or((Order::Weak, Scope::Gpu), |sem| order_of(opcode, sem));
-                let order = match (sem, opcode.get(Slot::Sem)) {
-                    (Some(Sem::Fence), None) => fence_order(opcode),
-                    _ => order,
-                };
-                let action = sem.map_or(Action::None, |sem| action_of(opcode, sem, count));
+                let (order, scope) = (order_of(opcode.order()), scope_of(opcode));
+                let action = action_of(opcode, effects, count);
                 let fence = action == Action::Fence;
-                let reduces = matches!(sem, Some(Sem::Red | Sem::RedVector | Sem::RedAsync));
+                let reduces = effects.memory.iter().any(|effect| effect.access == isa::Access::Reduce);
                 self.sites.push(Site {
                     action,
                     order,
@@ -229,13 +244,5 @@ impl Sites {
 
     pub(crate) fn get(&self, site: SiteId) -> &Site {
         &self.sites[site as usize]
-    }
-}
-
-/// `membar.gl` is `fence.sc.gpu`; `fence.gpu` is `fence.acq_rel.gpu`.
-fn fence_order(opcode: &Opcode) -> Order {
-    match opcode.mnemonic() {
-        ptx::isa::Mnemonic::Membar => Order::Sc,
-        _ => Order::AcqRel,
     }
 }

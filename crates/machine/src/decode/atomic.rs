@@ -10,6 +10,7 @@ use crate::memory::SpaceKind;
 use crate::ops::atomic::{Rmw, atomic, vector, wide};
 use crate::ops::{Execute, NONE, Op};
 use crate::program::Meta;
+use ir::instruction::RedAsync;
 use numerics::float;
 use numerics::format::{Bf16, F16};
 use numerics::rounding::Rn;
@@ -174,11 +175,13 @@ fn decode_vector(d: &mut Decoder<'_>, count: u32) -> Decoded {
     Ok(())
 }
 
+/// `red.async`.
+pub(super) fn reduce_async(d: &mut Decoder<'_>, red: &RedAsync) -> Decoded {
+    decode(d, Sem::Red)?;
+    super::mbarrier::complete(d, &red.mbar, red.ty.bytes())
+}
+
 pub(super) fn decode(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
-    if sem == Sem::RedAsync {
-        decode(d, Sem::Red)?;
-        return super::mbarrier::complete(d, 2);
-    }
     let opcode = d.opcode;
     if let (Sem::AtomVector | Sem::RedVector, Some(count)) =
         (sem, opcode.get(Slot::Vec).and_then(Modifier::vector_length))

@@ -21,8 +21,11 @@ use ptx::types::ScalarType;
 
 pub(super) fn decode(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
     match sem {
-        Sem::CpAsyncBulk => bulk_copy(d),
-        Sem::CpAsyncBulkTensor => tensor_copy(d),
+        Sem::CpAsyncBulk | Sem::CpReduceAsyncBulk | Sem::CpAsyncBulkPrefetch => bulk_copy(d),
+        Sem::CpAsyncBulkTensorLoad
+        | Sem::CpAsyncBulkTensorStore
+        | Sem::CpReduceAsyncBulkTensor
+        | Sem::CpAsyncBulkPrefetchTensor => tensor_copy(d),
         Sem::TensormapReplace => tensormap_replace(d),
         Sem::TensormapCpFenceproxy => tensormap_copy(d),
         Sem::MultimemLoad => multimem_load(d),

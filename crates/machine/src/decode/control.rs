@@ -6,41 +6,19 @@ use super::function::{Decoder, Field, Home};
 use super::operand::Source;
 use super::{Decoded, Missing};
 use crate::ops::shape::NEGATE;
-use crate::ops::{NONE, Op, cluster, control, time};
-use crate::program::{BarrierKind, BarrierSite, Builtin, CallSite, Callee, Meta, Place, Reduction, Value};
+use crate::ops::{Execute, NONE, Op, cluster, control, time};
+use crate::program::{self, BarrierKind, BarrierSite, Builtin, CallSite, Callee, Meta, Place, Reduction};
 use ir::BlockId;
-use ptx::isa::{Modifier, Sem, Slot};
-use ptx::module::{FuncId, LabelId, Operand, RegId, Symbol, Table};
+use ir::instruction::{BarRed, BarRedOp, Bra, BrxIdx, Call, CallIndirect, GriddepcontrolAction};
+use ir::operand::{Argument, Callees, Def, Value};
+use ptx::isa::{Convergence, Effects, Flow, Meeting};
+use ptx::module::{FuncId, LabelId, RegId, Table};
 
 /// Whether an instruction hands over to the run loop, so that a guard must lead around it.
-pub(super) fn leaves_run(sem: Sem) -> bool {
-    matches!(
-        sem,
-        Sem::Call
-            | Sem::CallIndirect
-            | Sem::Ret
-            | Sem::Exit
-            | Sem::BarSync
-            | Sem::BarArrive
-            | Sem::BarRed
-            | Sem::Trap
-            | Sem::Brkpt
-            | Sem::Griddepcontrol
-            | Sem::Nanosleep
-            | Sem::Shfl
-            | Sem::Vote
-            | Sem::MatchSync
-            | Sem::Redux
-            | Sem::Elect
-            | Sem::BarWarpSync
-            | Sem::Ldmatrix
-            | Sem::Stmatrix
-            | Sem::Movmatrix
-            | Sem::WmmaLoad
-            | Sem::WmmaStore
-            | Sem::Mma
-            | Sem::Wgmma
-    )
+pub(super) fn leaves_run(effects: &Effects) -> bool {
+    let meets = effects.barrier.is_some_and(|barrier| barrier.of == Meeting::Cta);
+    let elsewhere = effects.flow != Flow::Next;
+    elsewhere || meets || effects.waits || effects.convergence != Convergence::Thread
 }
 
 fn block_of(d: &Decoder<'_>, label: LabelId) -> BlockId {
@@ -48,11 +26,8 @@ fn block_of(d: &Decoder<'_>, label: LabelId) -> BlockId {
 }
 
 /// `bra`, guarded or not.
-pub(super) fn branch(d: &mut Decoder<'_>, meet: Option<BlockId>) -> Decoded {
-    let Operand::Label(label) = d.operand(0) else {
-        return Err("a branch without a label".to_owned());
-    };
-    let target = block_of(d, label);
+pub(super) fn branch(d: &mut Decoder<'_>, bra: &Bra, meet: Option<BlockId>) -> Decoded {
+    let target = block_of(d, bra.target);
     let c = d.take_run();
     let pc = d.pc();
     match d.guard {
@@ -71,15 +46,11 @@ pub(super) fn branch(d: &mut Decoder<'_>, meet: Option<BlockId>) -> Decoded {
 }
 
 /// `brx.idx`.
-pub(super) fn branch_indexed(d: &mut Decoder<'_>, meet: Option<BlockId>) -> Decoded {
-    let Operand::Table(table) = d.operand(1) else {
-        return Err("an indexed branch without a table".to_owned());
-    };
-    let Table::Branch(labels) = &d.body.tables[table.index()] else {
+pub(super) fn branch_indexed(d: &mut Decoder<'_>, brx: &BrxIdx, meet: Option<BlockId>) -> Decoded {
+    let Table::Branch(labels) = &d.body.tables[brx.targets.index()] else {
         return Err("an indexed branch through a table of functions".to_owned());
     };
-    let value = d.source(0, 32)?;
-    let a = d.plane_of(value, 32);
+    let a = d.read_plane(&brx.index, 32)?;
     d.flush();
     let list = d.list(&vec![0; labels.len()]);
     for (i, &label) in labels.iter().enumerate() {
@@ -94,101 +65,97 @@ pub(super) fn branch_indexed(d: &mut Decoder<'_>, meet: Option<BlockId>) -> Deco
     Ok(())
 }
 
-pub(super) fn decode(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
-    match sem {
-        Sem::Call => call(d),
-        Sem::CallIndirect => call_indirect(d),
-        Sem::Ret => {
-            let c = d.take_run();
-            let entry = crate::launch::is_entry(d.module, d.id);
-            d.emit(Op { c, ..op(if entry { control::exit } else { control::ret }) });
-            Ok(())
-        }
-        Sem::Exit => {
-            let c = d.take_run();
-            d.emit(Op { c, ..op(control::exit) });
-            Ok(())
-        }
-        Sem::BarSync | Sem::BarArrive | Sem::BarRed => barrier(d, sem),
-        Sem::Fence => {
-            d.emit(op(control::fence));
-            Ok(())
-        }
-        // There is one path to memory here, so proxies always agree; the fence still orders.
-        Sem::FenceProxy => {
-            d.emit(op(control::fence));
-            Ok(())
-        }
-        Sem::Trap => {
-            let c = d.take_run();
-            d.emit(Op { c, ..op(control::trap) });
-            Ok(())
-        }
-        Sem::Brkpt => {
-            let c = d.take_run();
-            d.emit(Op { c, ..op(control::breakpoint) });
-            Ok(())
-        }
-        Sem::Griddepcontrol => {
-            let c = d.take_run();
-            let waits = d.opcode.has(Modifier::Wait);
-            let execute = if waits { control::wait_for_grids } else { control::launch_dependents };
-            d.emit(Op { c, ..op(execute) });
-            Ok(())
-        }
-        Sem::Nanosleep => {
-            let wanted = d.source(0, 32)?;
-            let (a, until) = (d.plane_of(wanted, 32), d.temporary(64));
-            d.emit_part(Op { d: until, a, ..op(time::begin_sleep) });
-            d.emit(Op { a: until, ..op(time::sleep) });
-            Ok(())
-        }
-        Sem::Pmevent => {
-            d.emit(op(control::pause));
-            Ok(())
-        }
-        Sem::BarClusterArrive => {
-            d.emit(op(cluster::arrive));
-            Ok(())
-        }
-        Sem::BarClusterWait => {
-            d.emit(op(cluster::wait));
-            Ok(())
-        }
-        // Registers are not counted here, so nobody waits for any, and a thread loses none.
-        Sem::Setmaxnreg => match d.operand(0) {
-            Operand::Immediate(count) if count % 8 == 0 => {
-                d.emit(op(control::pause));
-                Ok(())
-            }
-            _ => Err("setmaxnreg with a count that is not a multiple of 8".to_owned()),
-        },
-        other => Err(format!("{other:?} among the control instructions")),
+/// Emits an operation that ends a run of instructions, and accounts for it.
+fn leave(d: &mut Decoder<'_>, execute: Execute) -> Decoded {
+    let c = d.take_run();
+    d.emit(Op { c, ..op(execute) });
+    Ok(())
+}
+
+/// Emits an operation without operands.
+fn alone(d: &mut Decoder<'_>, execute: Execute) -> Decoded {
+    d.emit(op(execute));
+    Ok(())
+}
+
+/// `ret`.
+pub(super) fn ret(d: &mut Decoder<'_>) -> Decoded {
+    let entry = crate::launch::is_entry(d.module, d.id);
+    leave(d, if entry { control::exit } else { control::ret })
+}
+
+/// `exit`.
+pub(super) fn exit(d: &mut Decoder<'_>) -> Decoded {
+    leave(d, control::exit)
+}
+
+/// `trap`.
+pub(super) fn trap(d: &mut Decoder<'_>) -> Decoded {
+    leave(d, control::trap)
+}
+
+/// `brkpt`.
+pub(super) fn brkpt(d: &mut Decoder<'_>) -> Decoded {
+    leave(d, control::breakpoint)
+}
+
+/// `griddepcontrol`.
+pub(super) fn griddepcontrol(d: &mut Decoder<'_>, action: GriddepcontrolAction) -> Decoded {
+    match action {
+        GriddepcontrolAction::Wait => leave(d, control::wait_for_grids),
+        GriddepcontrolAction::LaunchDependents => leave(d, control::launch_dependents),
     }
 }
 
-/// The elements of a call's argument or result list.
-fn list(d: &Decoder<'_>, operand: Operand) -> Vec<Operand> {
-    match operand {
-        Operand::Vector(list) => d.body.elements(&list).to_vec(),
-        Operand::Absent | Operand::Sink => Vec::new(),
-        other => vec![other],
+/// `fence`, `membar` and `fence.proxy`. There is one path to memory here, so proxies always agree; the fence still orders.
+pub(super) fn fence(d: &mut Decoder<'_>) -> Decoded {
+    alone(d, control::fence)
+}
+
+/// `nanosleep`.
+pub(super) fn nanosleep(d: &mut Decoder<'_>, time: &Value) -> Decoded {
+    let (a, until) = (d.read_plane(time, 32)?, d.temporary(64));
+    d.emit_part(Op { d: until, a, ..op(time::begin_sleep) });
+    d.emit(Op { a: until, ..op(time::sleep) });
+    Ok(())
+}
+
+/// `pmevent`.
+pub(super) fn pmevent(d: &mut Decoder<'_>) -> Decoded {
+    alone(d, control::pause)
+}
+
+/// `setmaxnreg`. Registers are not counted here, so nobody waits for any, and a thread loses none.
+pub(super) fn setmaxnreg(d: &mut Decoder<'_>, count: u64) -> Decoded {
+    match count.is_multiple_of(8) {
+        true => alone(d, control::pause),
+        false => Err("setmaxnreg with a count that is not a multiple of 8".to_owned()),
     }
+}
+
+/// `barrier.cluster.arrive`.
+pub(super) fn cluster_arrive(d: &mut Decoder<'_>) -> Decoded {
+    alone(d, cluster::arrive)
+}
+
+/// `barrier.cluster.wait`.
+pub(super) fn cluster_wait(d: &mut Decoder<'_>) -> Decoded {
+    alone(d, cluster::wait)
 }
 
 /// Where an actual parameter lies in this frame: in one place, or in two that hold a half each of 128 bits. Constants and
 /// scalars are spread over a temporary first.
-fn place(d: &mut Decoder<'_>, operand: Operand) -> Result<Vec<Place>, Missing> {
+fn place(d: &mut Decoder<'_>, argument: &Argument) -> Result<Vec<Place>, Missing> {
     let bits = |d: &Decoder<'_>, register: RegId| d.body.registers[register.index()].ty.bits();
     let one = |place| Ok(vec![place]);
-    match operand {
-        Operand::SymbolAddress { symbol: Symbol::Variable(id), .. } => {
+    match *argument {
+        Argument::Variable(id) => {
             let variable = &d.module.variables[id.index()];
             let offset =
                 d.layout.offset(id).ok_or_else(|| format!("parameter variable {}", variable.name))?;
             one(Place::Memory { offset, bytes: variable.size as u32 })
         }
-        Operand::Register(register) => match d.home(register) {
+        Argument::Value(Value::Register(register)) => match d.home(register) {
             Home::Plane { .. } | Home::Pair(..) => Ok(d.register_places(register)),
             Home::Scalar(scalar) => {
                 let bits = bits(d, register).max(16);
@@ -201,28 +168,26 @@ fn place(d: &mut Decoder<'_>, operand: Operand) -> Result<Vec<Place>, Missing> {
             }
             Home::Predicate(_) => Err(format!("register {} as a parameter", d.register_name(register))),
         },
-        Operand::Immediate(value) => {
+        Argument::Value(Value::Constant(value)) => {
             let scalar = d.constant(value);
             one(Place::Register { index: d.plane_of(Source::Scalar(scalar), 64), bits: 64 })
         }
-        other => Err(format!("operand {other:?} as a parameter")),
+        Argument::Value(other) => Err(format!("{other:?} as a parameter")),
     }
 }
 
-fn places(d: &mut Decoder<'_>, operand: Operand) -> Result<Vec<Place>, Missing> {
+fn places(d: &mut Decoder<'_>, arguments: Option<&[Argument]>) -> Result<Vec<Place>, Missing> {
     let mut places = Vec::new();
-    for operand in list(d, operand) {
-        places.extend(place(d, operand)?);
+    for argument in arguments.unwrap_or_default() {
+        places.extend(place(d, argument)?);
     }
     Ok(places)
 }
 
-fn call(d: &mut Decoder<'_>) -> Decoded {
-    let Operand::Function(function) = d.operand(1) else {
-        return Err("a call without a function".to_owned());
-    };
-    let callee = callee(d, function)?;
-    emit_call(d, callee, NONE, 0)
+/// `call` of a function that it names.
+pub(super) fn call(d: &mut Decoder<'_>, call: &Call) -> Decoded {
+    let callee = callee(d, call.function)?;
+    emit_call(d, callee, [call.results.as_deref(), call.arguments.as_deref()], NONE, 0)
 }
 
 fn callee(d: &Decoder<'_>, function: FuncId) -> Result<Callee, Missing> {
@@ -234,9 +199,16 @@ fn callee(d: &Decoder<'_>, function: FuncId) -> Result<Callee, Missing> {
     }
 }
 
-fn emit_call(d: &mut Decoder<'_>, callee: Callee, b: u32, y: u32) -> Decoded {
-    let returns = places(d, d.operand(0))?;
-    let args = places(d, d.operand(2))?;
+/// `b` and `y` are the address of an indirect callee: its index, and whether that is a plane's.
+fn emit_call(
+    d: &mut Decoder<'_>,
+    callee: Callee,
+    [results, arguments]: [Option<&[Argument]>; 2],
+    b: u32,
+    y: u32,
+) -> Decoded {
+    let returns = places(d, results)?;
+    let args = places(d, arguments)?;
     let (c, a) = (d.take_run(), d.image.calls.len() as u32);
     let indirect = callee == Callee::Indirect;
     d.image.calls.push(CallSite { callee, args, returns });
@@ -248,53 +220,54 @@ fn emit_call(d: &mut Decoder<'_>, callee: Callee, b: u32, y: u32) -> Decoded {
     Ok(())
 }
 
-fn call_indirect(d: &mut Decoder<'_>) -> Decoded {
+/// `call` through an address.
+pub(super) fn call_indirect(d: &mut Decoder<'_>, call: &CallIndirect) -> Decoded {
     // What the call passes must be what the prototype says; the run loop compares with the function it reaches.
-    if let Operand::Prototype(prototype) = d.operand(3) {
-        let (prototype, passed) = (&d.body.prototypes[prototype.index()], list(d, d.operand(2)).len());
+    if let Callees::Prototype(prototype) = call.targets {
+        let prototype = &d.body.prototypes[prototype.index()];
+        let passed = call.arguments.as_deref().map_or(0, <[_]>::len);
         if !prototype.takes(passed) {
             let takes = prototype.params.len();
             return Err(format!("a call that passes {passed} parameters by a prototype of {takes}"));
         }
     }
-    let (b, y) = match d.source(1, 64)? {
+    let (b, y) = match d.read(&call.function, 64)? {
         Source::Scalar(index) => (index, 0),
         Source::Plane(index) => (index, 1),
     };
-    emit_call(d, Callee::Indirect, b, y)
+    emit_call(d, Callee::Indirect, [call.results.as_deref(), call.arguments.as_deref()], b, y)
 }
 
-fn barrier(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
-    let opcode = d.opcode;
-    let value = |d: &mut Decoder<'_>, i: usize| -> Result<Value, Missing> {
-        Ok(match d.source(i, 32)? {
-            Source::Scalar(index) => Value::Scalar(index),
-            Source::Plane(index) => Value::Plane(index),
+/// `bar.sync` and `bar.arrive`.
+pub(super) fn barrier(
+    d: &mut Decoder<'_>,
+    kind: BarrierKind,
+    barrier: &Value,
+    threads: Option<&Value>,
+) -> Decoded {
+    let mut value = |value: &Value| -> Result<_, Missing> {
+        Ok(match d.read(value, 32)? {
+            Source::Scalar(index) => program::Value::Scalar(index),
+            Source::Plane(index) => program::Value::Plane(index),
         })
     };
-    let first = usize::from(sem == Sem::BarRed);
-    let barrier = value(d, first)?;
-    let threads = match d.operand(first + 1) {
-        Operand::Absent => None,
-        _ => Some(value(d, first + 1)?),
-    };
-    let kind = match sem {
-        Sem::BarSync => BarrierKind::Sync,
-        Sem::BarArrive => BarrierKind::Arrive,
-        _ => {
-            let (predicate, negated) = d.predicate(3)?;
-            let negated = negated == NEGATE;
-            let (op, destination) = match opcode.get(Slot::Op) {
-                Some(Modifier::And) => (Reduction::And, d.predicate_destination(0)?),
-                Some(Modifier::Or) => (Reduction::Or, d.predicate_destination(0)?),
-                _ => (Reduction::Popc, d.destination_plane(0, 32)?),
-            };
-            let destination = if destination == NONE { d.scratch_predicate() } else { destination };
-            BarrierKind::Reduce { op, predicate, negated, destination }
-        }
-    };
+    let (barrier, threads) = (value(barrier)?, threads.map(value).transpose()?);
     let (c, a) = (d.take_run(), d.image.barriers.len() as u32);
     d.image.barriers.push(BarrierSite { kind, barrier, threads });
     d.emit(Op { a, c, ..op(control::barrier) });
     Ok(())
+}
+
+/// `bar.red`.
+pub(super) fn barrier_reduction(d: &mut Decoder<'_>, bar: &BarRed) -> Decoded {
+    let (predicate, negated) = d.read_predicate(&bar.c)?;
+    let negated = negated == NEGATE;
+    let (op, destination) = match bar.op {
+        Some(BarRedOp::And) => (Reduction::And, d.write_predicate(bar.p.unwrap_or(Def(None)))?),
+        Some(BarRedOp::Or) => (Reduction::Or, d.write_predicate(bar.p.unwrap_or(Def(None)))?),
+        None => (Reduction::Popc, d.write_plane(bar.d.unwrap_or(Def(None)), 32)?),
+    };
+    let destination = if destination == NONE { d.scratch_predicate() } else { destination };
+    let kind = BarrierKind::Reduce { op, predicate, negated, destination };
+    barrier(d, kind, &bar.a, bar.b.as_ref())
 }

@@ -318,28 +318,26 @@ impl<'a> Decoder<'a> {
         self.guard = instruction.guard;
         self.temporaries = Temporaries::default();
         self.run += 1;
-        let Some(sem) = self.opcode.sem() else {
-            return Err(format!("instruction `{}`", self.opcode.text()));
-        };
-        match sem {
-            Sem::Bra => return super::control::branch(self, meet),
-            Sem::BrxIdx => {
-                let guard = self.open_guard()?;
-                super::control::branch_indexed(self, meet)?;
-                self.flush();
-                self.close_guard(guard);
-                return Ok(());
-            }
-            _ => {}
+        let typed = ir::lower(self.module, body, instruction)?;
+        // Where lanes part, they have to know where they meet again.
+        if let ir::Op::Bra(branch) = &typed.op {
+            return super::control::branch(self, branch, meet);
         }
-        if super::control::leaves_run(sem) {
+        if let ir::Op::BrxIdx(branch) = &typed.op {
             let guard = self.open_guard()?;
-            dispatch(self, sem)?;
+            super::control::branch_indexed(self, branch, meet)?;
             self.flush();
             self.close_guard(guard);
             return Ok(());
         }
-        dispatch(self, sem)?;
+        if super::control::leaves_run(typed.op.effects()) {
+            let guard = self.open_guard()?;
+            dispatch(self, &typed.op)?;
+            self.flush();
+            self.close_guard(guard);
+            return Ok(());
+        }
+        dispatch(self, &typed.op)?;
         let after = std::mem::take(&mut self.after);
         let mains = self.buffer.iter().filter(|(_, meta)| *meta != Meta::Part).count();
         let simple =

@@ -45,7 +45,7 @@ pub(super) fn decode(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
         Sem::Mma => product(d),
         Sem::Wgmma => group_product(d),
         // A product is done when it is issued, so there is nothing to order or to wait for.
-        Sem::WgmmaOrder => {
+        Sem::WgmmaFence | Sem::WgmmaCommitGroup | Sem::WgmmaWaitGroup => {
             d.emit(op(nothing));
             Ok(())
         }

@@ -1,108 +1,117 @@
 //! mbarrier objects (PTX ISA, "mbarrier").
 
-use super::Decoded;
 use super::emit::op;
 use super::function::Decoder;
+use super::operand::Source;
+use super::{Decoded, Missing};
 use crate::fault::Access;
 use crate::memory::SpaceKind;
 use crate::memory::mbarrier::pending_count;
 use crate::ops::mbarrier::{Action, DROP, EXPECT, IN_TURN, PARITY, SUSPEND, operation};
-use crate::ops::shape::{COLD, lane_fn};
-use crate::ops::{NONE, Op};
+use crate::ops::shape::{COLD, Family, lane_fn, unary};
+use crate::ops::{Execute, NONE, Op};
 use crate::program::Meta;
-use ptx::isa::{Modifier, Sem, Slot};
-use ptx::module::Operand;
-use ptx::types::ScalarType;
-
-pub(super) fn decode(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
-    match sem {
-        Sem::MbarrierInit => change(d, Action::Init),
-        Sem::MbarrierInval => emit(d, Action::Touch, 0, op_fields()),
-        Sem::MbarrierExpectTx => change(d, Action::ExpectTx),
-        Sem::MbarrierCompleteTx => change(d, Action::CompleteTx),
-        Sem::MbarrierArrive => arrive(d),
-        // Copies are done when they are issued: the arrival that one more is expected of comes at once.
-        Sem::CpAsyncMbarrierArrive => match d.opcode.has(Modifier::Noinc) {
-            true => emit(d, Action::Arrive, 0, op_fields()),
-            false => emit(d, Action::Touch, 0, op_fields()),
-        },
-        Sem::MbarrierWait => wait(d),
-        Sem::MbarrierPendingCount => {
-            lane_fn!(Pending: Unary(state: u64) -> u32 { pending_count(state) });
-            d.unary::<Pending, COLD>()
-        }
-        other => Err(format!("{other:?} among the mbarrier instructions")),
-    }
-}
+use ir::instruction::{MbarrierArrive, MbarrierArriveAction, MbarrierWait, MbarrierWaitAction};
+use ir::operand::{Address, Def, Value};
 
 /// Where objects can be.
 const SPACES: [SpaceKind; 3] = [SpaceKind::Shared, SpaceKind::Cluster, SpaceKind::Generic];
 
 /// No operand but the address, and no flags.
-fn op_fields() -> Op {
+fn plain() -> Op {
     Op { x: 0, ..op(super::movement::nothing) }
 }
 
-/// Emits an action on the object that operand `i` names; the other fields of the operation are given.
-fn emit(d: &mut Decoder<'_>, action: Action, i: usize, fields: Op) -> Decoded {
-    let address = d.address_in_one_of(i, 8, &SPACES)?;
+/// The address of an object, and the operation on one there.
+fn object(
+    d: &mut Decoder<'_>,
+    action: Action,
+    address: &Address,
+) -> Result<(super::operand::Address, Execute), Missing> {
+    let address = d.memory_in_one_of(address, 8, &SPACES)?;
     let execute = operation(action, address.space)
         .ok_or_else(|| format!("`{}` in {:?} memory", d.opcode.text(), address.space))?;
+    Ok((address, execute))
+}
+
+/// Emits an action on an object; the other fields of the operation are given.
+fn emit(d: &mut Decoder<'_>, action: Action, address: &Address, fields: Op) -> Decoded {
+    let (address, execute) = object(d, action, address)?;
     let access = if action == Action::Wait { Access::Load } else { Access::Atomic };
     let meta = Meta::Memory { space: address.space, access, bytes: 8 };
     d.emit_as(Op { execute, a: address.a, y: address.y, imm: address.imm, ..fields }, meta);
     Ok(())
 }
 
-/// `[addr], count`.
-fn change(d: &mut Decoder<'_>, action: Action) -> Decoded {
-    let value = d.source(1, 32)?;
-    let b = d.plane_of(value, 32);
-    emit(d, action, 0, Op { b, ..op_fields() })
+/// `mbarrier.inval`.
+pub(super) fn inval(d: &mut Decoder<'_>, object: &Address) -> Decoded {
+    emit(d, Action::Touch, object, plain())
 }
 
-/// The bytes that the current instruction writes are complete for the object that operand `i` names.
-pub(super) fn complete(d: &mut Decoder<'_>, i: usize) -> Decoded {
-    let element = d.opcode.ty(Slot::Type).map_or(4, ScalarType::bytes);
-    let count = d.opcode.get(Slot::Vec).and_then(Modifier::vector_length).unwrap_or(1);
-    let bytes = d.constant(u64::from(element * count));
-    let b = d.plane_of(super::operand::Source::Scalar(bytes), 32);
-    let address = d.address_in_one_of(i, 8, &SPACES)?;
-    let execute = operation(Action::CompleteTx, address.space)
-        .ok_or_else(|| format!("`{}` in {:?} memory", d.opcode.text(), address.space))?;
+/// `mbarrier.init`, `.expect_tx` and `.complete_tx`.
+pub(super) fn change(d: &mut Decoder<'_>, action: Action, object: &Address, count: &Value) -> Decoded {
+    let b = d.read_plane(count, 32)?;
+    emit(d, action, object, Op { b, ..plain() })
+}
+
+/// The bytes that the current instruction writes are complete for an object.
+pub(super) fn complete(d: &mut Decoder<'_>, address: &Address, bytes: u32) -> Decoded {
+    let bytes = d.constant(u64::from(bytes));
+    let b = d.plane_of(Source::Scalar(bytes), 32);
+    let (address, execute) = object(d, Action::CompleteTx, address)?;
     d.emit_part(Op { a: address.a, b, y: address.y, imm: address.imm, ..op(execute) });
     Ok(())
 }
 
-fn arrive(d: &mut Decoder<'_>) -> Decoded {
-    let to = match d.operand(0) {
-        Operand::Sink | Operand::Absent => NONE,
-        _ => d.destination_plane(0, 64)?,
+/// `mbarrier.arrive` and `.arrive_drop`.
+pub(super) fn arrive(d: &mut Decoder<'_>, arrive: &MbarrierArrive) -> Decoded {
+    let to = match arrive.d {
+        Def(None) => NONE,
+        state => d.write_plane(state, 64)?,
     };
-    let b = match d.operand(2) {
-        Operand::Absent => NONE,
-        _ => {
-            let value = d.source(2, 32)?;
-            d.plane_of(value, 32)
-        }
+    let b = match &arrive.count {
+        None => NONE,
+        Some(count) => d.read_plane(count, 32)?,
     };
-    let flag = |modifier, bit| if d.opcode.has(modifier) { bit } else { 0 };
-    let x = flag(Modifier::ArriveDrop, DROP)
-        | flag(Modifier::ExpectTx, EXPECT)
-        | flag(Modifier::NoComplete, IN_TURN);
-    emit(d, Action::Arrive, 1, Op { d: to, b, x, ..op_fields() })
+    let drop = match arrive.action {
+        MbarrierArriveAction::Arrive => 0,
+        MbarrierArriveAction::ArriveDrop => DROP,
+    };
+    let flag = |is, bit| if is { bit } else { 0 };
+    let x = drop | flag(arrive.expect_tx, EXPECT) | flag(arrive.no_complete, IN_TURN);
+    emit(d, Action::Arrive, &arrive.addr, Op { d: to, b, x, ..plain() })
 }
 
-fn wait(d: &mut Decoder<'_>) -> Decoded {
-    let p = match d.predicate_destination(0)? {
+/// `cp.async.mbarrier.arrive`. Copies are done when they are issued: the arrival that one more is expected of comes at
+/// once.
+pub(super) fn copies_arrive(d: &mut Decoder<'_>, object: &Address, noinc: bool) -> Decoded {
+    let action = if noinc { Action::Arrive } else { Action::Touch };
+    emit(d, action, object, plain())
+}
+
+/// `mbarrier.test_wait` and `.try_wait`, for a phase that its state or its parity tells.
+pub(super) fn wait(d: &mut Decoder<'_>, wait: &MbarrierWait) -> Decoded {
+    let p = match d.write_predicate(wait.p)? {
         NONE => d.scratch_predicate(),
         p => p,
     };
-    let parity = d.opcode.has(Modifier::Parity);
-    let bits = if parity { 32 } else { 64 };
-    let value = d.source(2, bits)?;
-    let c = d.plane_of(value, bits);
-    let suspend = if d.opcode.has(Modifier::TryWait) { SUSPEND } else { 0 };
-    let x = suspend | if parity { PARITY } else { 0 };
-    emit(d, Action::Wait, 1, Op { d: p, c, x, ..op_fields() })
+    let (c, by_parity) = match (&wait.state, &wait.parity) {
+        (_, Some(parity)) => (d.read_plane(parity, 32)?, PARITY),
+        (Some(state), None) => (d.read_plane(state, 64)?, 0),
+        (None, None) => return Err("a wait for no phase".to_owned()),
+    };
+    let suspend = match wait.action {
+        MbarrierWaitAction::TryWait => SUSPEND,
+        MbarrierWaitAction::TestWait => 0,
+    };
+    emit(d, Action::Wait, &wait.addr, Op { d: p, c, x: suspend | by_parity, ..plain() })
+}
+
+/// `mbarrier.pending_count`.
+pub(super) fn count_pending(d: &mut Decoder<'_>, count: Def, state: &Value) -> Decoded {
+    lane_fn!(Pending: Unary(state: u64) -> u32 { pending_count(state) });
+    let (to, state) = (d.write(count, 32)?, d.read(state, 64)?);
+    let family: Family = unary::<Pending, COLD>(d.level);
+    d.emit_family(family, (to, 32), &[(state, 64)]);
+    Ok(())
 }

@@ -39,11 +39,11 @@ use crate::fault::Place;
 use crate::lanes::simd::Level;
 use crate::launch::LoadedModule;
 use crate::location::Location;
-use crate::program::Image;
+use crate::ops::mbarrier::Action;
+use crate::program::{BarrierKind, Image};
 use function::Decoder;
 use ir::LaneOrder;
 use layout::Layout;
-use ptx::isa::Sem;
 use ptx::module::{FuncId, Module};
 use ptx::source::Span;
 
@@ -164,214 +164,233 @@ fn deepest_stack(module: &Module, layout: &Layout, kernel: FuncId, image: &Image
     visit(kernel, layout, image, &mut Vec::new(), &mut known)
 }
 
-/// Chooses the decoder of a semantic function. A missing case does not compile.
-fn dispatch(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
-    match sem {
-        Sem::AddInt
-        | Sem::SubInt
-        | Sem::MulInt
-        | Sem::MadInt
-        | Sem::Mul24
-        | Sem::Mad24
-        | Sem::Sad
-        | Sem::DivInt
-        | Sem::RemInt
-        | Sem::AbsInt
-        | Sem::NegInt
-        | Sem::MinInt
-        | Sem::MaxInt
-        | Sem::AddIntX2
-        | Sem::MinIntX2
-        | Sem::MaxIntX2
-        | Sem::Dp4a
-        | Sem::Dp2a
-        | Sem::AddCarryOut
-        | Sem::AddCarryIn
-        | Sem::SubBorrowOut
-        | Sem::SubBorrowIn
-        | Sem::MadCarryOut
-        | Sem::MadCarryIn => integer::decode(d, sem),
+/// Chooses the decoder of an instruction. A missing case does not compile.
+fn dispatch(d: &mut Decoder<'_>, op: &ir::Op) -> Decoded {
+    use ir::Op;
+    let sem = op.sem();
+    match op {
+        Op::AddInt(_)
+        | Op::SubInt(_)
+        | Op::MulInt(_)
+        | Op::MadInt(_)
+        | Op::Mul24(_)
+        | Op::Mad24(_)
+        | Op::Sad(_)
+        | Op::DivInt(_)
+        | Op::RemInt(_)
+        | Op::AbsInt(_)
+        | Op::NegInt(_)
+        | Op::MinInt(_)
+        | Op::MaxInt(_)
+        | Op::AddIntX2(_)
+        | Op::MinIntX2(_)
+        | Op::MaxIntX2(_)
+        | Op::Dp4a(_)
+        | Op::Dp2a(_)
+        | Op::AddCarryOut(_)
+        | Op::AddCarryIn(_)
+        | Op::SubBorrowOut(_)
+        | Op::SubBorrowIn(_)
+        | Op::MadCarryOut(_)
+        | Op::MadCarryIn(_) => integer::decode(d, sem),
 
-        Sem::Popc
-        | Sem::Clz
-        | Sem::Bfind
-        | Sem::Fns
-        | Sem::Brev
-        | Sem::Bfe
-        | Sem::Bfi
-        | Sem::Szext
-        | Sem::Bmsk
-        | Sem::And
-        | Sem::Or
-        | Sem::Xor
-        | Sem::Not
-        | Sem::Cnot
-        | Sem::AndPred
-        | Sem::OrPred
-        | Sem::XorPred
-        | Sem::NotPred
-        | Sem::Lop3
-        | Sem::Shf
-        | Sem::Shl
-        | Sem::Shr
-        | Sem::Prmt => logic::decode(d, sem),
+        Op::Popc(_)
+        | Op::Clz(_)
+        | Op::Bfind(_)
+        | Op::Fns(_)
+        | Op::Brev(_)
+        | Op::Bfe(_)
+        | Op::Bfi(_)
+        | Op::Szext(_)
+        | Op::Bmsk(_)
+        | Op::And(_)
+        | Op::Or(_)
+        | Op::Xor(_)
+        | Op::Not(_)
+        | Op::Cnot(_)
+        | Op::AndPred(_)
+        | Op::OrPred(_)
+        | Op::XorPred(_)
+        | Op::NotPred(_)
+        | Op::Lop3(_)
+        | Op::Shf(_)
+        | Op::Shl(_)
+        | Op::Shr(_)
+        | Op::Prmt(_) => logic::decode(d, sem),
 
-        Sem::AddFloat
-        | Sem::SubFloat
-        | Sem::MulFloat
-        | Sem::FmaFloat
-        | Sem::MadFloat
-        | Sem::DivFloat
-        | Sem::DivFloatApprox
-        | Sem::DivFloatFull
-        | Sem::AbsFloat
-        | Sem::NegFloat
-        | Sem::MinFloat
-        | Sem::MaxFloat
-        | Sem::Rcp
-        | Sem::RcpApprox
-        | Sem::Sqrt
-        | Sem::SqrtApprox
-        | Sem::RsqrtApprox
-        | Sem::Sin
-        | Sem::Cos
-        | Sem::Lg2
-        | Sem::Ex2Float
-        | Sem::TanhFloat
-        | Sem::Testp
-        | Sem::Copysign => float::decode(d, sem),
+        Op::AddFloat(_)
+        | Op::SubFloat(_)
+        | Op::MulFloat(_)
+        | Op::FmaFloat(_)
+        | Op::MadFloat(_)
+        | Op::DivFloat(_)
+        | Op::DivFloatApprox(_)
+        | Op::DivFloatFull(_)
+        | Op::AbsFloat(_)
+        | Op::NegFloat(_)
+        | Op::MinFloat(_)
+        | Op::MaxFloat(_)
+        | Op::Rcp(_)
+        | Op::RcpApprox(_)
+        | Op::Sqrt(_)
+        | Op::SqrtApprox(_)
+        | Op::RsqrtApprox(_)
+        | Op::Sin(_)
+        | Op::Cos(_)
+        | Op::Lg2(_)
+        | Op::Ex2Float(_)
+        | Op::TanhFloat(_)
+        | Op::Testp(_)
+        | Op::Copysign(_) => float::decode(d, sem),
 
-        Sem::AddHalf
-        | Sem::SubHalf
-        | Sem::MulHalf
-        | Sem::FmaHalf
-        | Sem::NegHalf
-        | Sem::AbsHalf
-        | Sem::MinHalf
-        | Sem::MaxHalf
-        | Sem::TanhHalf
-        | Sem::Ex2Half => half::decode(d, sem),
+        Op::AddHalf(_)
+        | Op::SubHalf(_)
+        | Op::MulHalf(_)
+        | Op::FmaHalf(_)
+        | Op::NegHalf(_)
+        | Op::AbsHalf(_)
+        | Op::MinHalf(_)
+        | Op::MaxHalf(_)
+        | Op::TanhHalf(_)
+        | Op::Ex2Half(_) => half::decode(d, sem),
 
-        Sem::SetInt
-        | Sem::SetFloat
-        | Sem::SetHalf
-        | Sem::SetpInt
-        | Sem::SetpFloat
-        | Sem::SetpHalf
-        | Sem::Selp
-        | Sem::Slct => compare::decode(d, sem),
+        Op::SetInt(_)
+        | Op::SetFloat(_)
+        | Op::SetHalf(_)
+        | Op::SetpInt(_)
+        | Op::SetpFloat(_)
+        | Op::SetpHalf(_)
+        | Op::Selp(_)
+        | Op::Slct(_) => compare::decode(d, sem),
 
-        Sem::CvtInt
-        | Sem::CvtFloatToInt
-        | Sem::CvtIntToFloat
-        | Sem::CvtFloat
-        | Sem::CvtPackFloat
-        | Sem::CvtFloatX2
-        | Sem::CvtPackInt => convert::decode(d, sem),
+        Op::CvtInt(_)
+        | Op::CvtFloatToInt(_)
+        | Op::CvtIntToFloat(_)
+        | Op::CvtFloat(_)
+        | Op::CvtPackFloat(_)
+        | Op::CvtFloatX2(_)
+        | Op::CvtPackInt(_) => convert::decode(d, sem),
 
-        Sem::Mov
-        | Sem::MovPred
-        | Sem::MovPack
-        | Sem::MovUnpack
-        | Sem::Ld
-        | Sem::St
-        | Sem::Prefetch
-        | Sem::Createpolicy
-        | Sem::StAsync
-        | Sem::CpAsync
-        | Sem::CpAsyncCommitGroup
-        | Sem::CpAsyncWaitGroup
-        | Sem::CpAsyncWaitAll
-        | Sem::Alloca
-        | Sem::Stacksave
-        | Sem::Stackrestore => movement::decode(d, sem),
+        Op::Mov(_)
+        | Op::MovPred(_)
+        | Op::MovPack(_)
+        | Op::MovUnpack(_)
+        | Op::Ld(_)
+        | Op::St(_)
+        | Op::Prefetch(_)
+        | Op::Createpolicy(_)
+        | Op::CreatepolicyCvt(_)
+        | Op::CpAsync(_)
+        | Op::CpAsyncCommitGroup(_)
+        | Op::CpAsyncWaitGroup(_)
+        | Op::CpAsyncBulkCommitGroup(_)
+        | Op::CpAsyncBulkWaitGroup(_)
+        | Op::CpAsyncWaitAll(_)
+        | Op::Alloca(_)
+        | Op::Stacksave(_)
+        | Op::Stackrestore(_) => movement::decode(d, sem),
 
-        Sem::Isspacep | Sem::Cvta | Sem::Mapa | Sem::Getctarank => spaces::decode(d, sem),
+        Op::StAsync(st) => movement::store_async(d, st),
 
-        Sem::Tex | Sem::Tld4 | Sem::Txq | Sem::Istypep | Sem::Suld | Sem::Sust | Sem::Sured | Sem::Suq => {
-            texture::decode(d, sem)
-        }
+        Op::Isspacep(_) | Op::Cvta(_) | Op::Mapa(_) | Op::Getctarank(_) => spaces::decode(d, sem),
 
-        Sem::CpAsyncBulk
-        | Sem::CpAsyncBulkTensor
-        | Sem::TensormapReplace
-        | Sem::TensormapCpFenceproxy
-        | Sem::MultimemLoad
-        | Sem::MultimemStore
-        | Sem::MultimemReduce => bulk::decode(d, sem),
+        Op::Tex(_)
+        | Op::Tld4(_)
+        | Op::Txq(_)
+        | Op::Istypep(_)
+        | Op::Suld(_)
+        | Op::Sust(_)
+        | Op::Sured(_)
+        | Op::Suq(_) => texture::decode(d, sem),
 
-        Sem::Atom | Sem::AtomCas | Sem::AtomVector | Sem::Red | Sem::RedVector | Sem::RedAsync => {
+        Op::CpAsyncBulk(_)
+        | Op::CpReduceAsyncBulk(_)
+        | Op::CpAsyncBulkPrefetch(_)
+        | Op::CpAsyncBulkTensorLoad(_)
+        | Op::CpAsyncBulkTensorStore(_)
+        | Op::CpReduceAsyncBulkTensor(_)
+        | Op::CpAsyncBulkPrefetchTensor(_)
+        | Op::TensormapReplace(_)
+        | Op::TensormapCpFenceproxy(_)
+        | Op::MultimemLoad(_)
+        | Op::MultimemStore(_)
+        | Op::MultimemReduce(_) => bulk::decode(d, sem),
+
+        Op::Atom(_) | Op::AtomCas(_) | Op::AtomVector(_) | Op::Red(_) | Op::RedVector(_) => {
             atomic::decode(d, sem)
         }
 
-        Sem::MbarrierInit
-        | Sem::MbarrierInval
-        | Sem::MbarrierExpectTx
-        | Sem::MbarrierCompleteTx
-        | Sem::MbarrierArrive
-        | Sem::CpAsyncMbarrierArrive
-        | Sem::MbarrierWait
-        | Sem::MbarrierPendingCount => mbarrier::decode(d, sem),
+        Op::RedAsync(red) => atomic::reduce_async(d, red),
 
-        Sem::Shfl
-        | Sem::Vote
-        | Sem::MatchSync
-        | Sem::Activemask
-        | Sem::Redux
-        | Sem::Elect
-        | Sem::BarWarpSync => warp::decode(d, sem),
+        Op::MbarrierInit(init) => mbarrier::change(d, Action::Init, &init.addr, &init.count),
+        Op::MbarrierInval(inval) => mbarrier::inval(d, &inval.addr),
+        Op::MbarrierExpectTx(expect) => mbarrier::change(d, Action::ExpectTx, &expect.addr, &expect.count),
+        Op::MbarrierCompleteTx(tx) => mbarrier::change(d, Action::CompleteTx, &tx.addr, &tx.count),
+        Op::MbarrierArrive(arrive) => mbarrier::arrive(d, arrive),
+        Op::CpAsyncMbarrierArrive(arrive) => mbarrier::copies_arrive(d, &arrive.addr, arrive.noinc),
+        Op::MbarrierWait(wait) => mbarrier::wait(d, wait),
+        Op::MbarrierPendingCount(count) => mbarrier::count_pending(d, count.d, &count.state),
 
-        Sem::Ldmatrix
-        | Sem::Stmatrix
-        | Sem::Movmatrix
-        | Sem::WmmaLoad
-        | Sem::WmmaStore
-        | Sem::Mma
-        | Sem::Wgmma
-        | Sem::WgmmaOrder => matrix::decode(d, sem),
+        Op::Shfl(_)
+        | Op::Vote(_)
+        | Op::MatchSync(_)
+        | Op::Activemask(_)
+        | Op::Redux(_)
+        | Op::Elect(_)
+        | Op::BarWarpSync(_) => warp::decode(d, sem),
 
-        Sem::Bra
-        | Sem::BrxIdx
-        | Sem::Call
-        | Sem::CallIndirect
-        | Sem::Ret
-        | Sem::Exit
-        | Sem::BarSync
-        | Sem::BarArrive
-        | Sem::BarRed
-        | Sem::Fence
-        | Sem::FenceProxy
-        | Sem::Trap
-        | Sem::Brkpt
-        | Sem::Nanosleep
-        | Sem::Pmevent
-        | Sem::Griddepcontrol
-        | Sem::BarClusterArrive
-        | Sem::BarClusterWait
-        | Sem::Setmaxnreg => control::decode(d, sem),
+        Op::Ldmatrix(_)
+        | Op::Stmatrix(_)
+        | Op::Movmatrix(_)
+        | Op::WmmaLoad(_)
+        | Op::WmmaStore(_)
+        | Op::Mma(_)
+        | Op::Wgmma(_)
+        | Op::WgmmaFence(_)
+        | Op::WgmmaCommitGroup(_)
+        | Op::WgmmaWaitGroup(_) => matrix::decode(d, sem),
 
-        Sem::VideoAdd
-        | Sem::VideoSub
-        | Sem::VideoAbsdiff
-        | Sem::VideoMin
-        | Sem::VideoMax
-        | Sem::VideoShl
-        | Sem::VideoShr
-        | Sem::VideoMad
-        | Sem::VideoSet
-        | Sem::VideoAdd2
-        | Sem::VideoSub2
-        | Sem::VideoAvrg2
-        | Sem::VideoAbsdiff2
-        | Sem::VideoMin2
-        | Sem::VideoMax2
-        | Sem::VideoSet2
-        | Sem::VideoAdd4
-        | Sem::VideoSub4
-        | Sem::VideoAvrg4
-        | Sem::VideoAbsdiff4
-        | Sem::VideoMin4
-        | Sem::VideoMax4
-        | Sem::VideoSet4 => video::decode(d, sem),
+        // Branches lead to blocks, whose places the function's decoder knows.
+        Op::Bra(_) | Op::BrxIdx(_) => Err("a branch in a run of instructions".to_owned()),
+        Op::Call(call) => control::call(d, call),
+        Op::CallIndirect(call) => control::call_indirect(d, call),
+        Op::Ret(_) => control::ret(d),
+        Op::Exit(_) => control::exit(d),
+        Op::BarSync(bar) => control::barrier(d, BarrierKind::Sync, &bar.a, bar.b.as_ref()),
+        Op::BarArrive(bar) => control::barrier(d, BarrierKind::Arrive, &bar.a, Some(&bar.b)),
+        Op::BarRed(bar) => control::barrier_reduction(d, bar),
+        Op::Fence(_) | Op::Membar(_) | Op::FenceProxy(_) => control::fence(d),
+        Op::Trap(_) => control::trap(d),
+        Op::Brkpt(_) => control::brkpt(d),
+        Op::Nanosleep(sleep) => control::nanosleep(d, &sleep.t),
+        Op::Pmevent(_) => control::pmevent(d),
+        Op::Griddepcontrol(control) => control::griddepcontrol(d, control.action),
+        Op::BarClusterArrive(_) => control::cluster_arrive(d),
+        Op::BarClusterWait(_) => control::cluster_wait(d),
+        Op::Setmaxnreg(set) => control::setmaxnreg(d, set.count),
+
+        Op::VideoAdd(_)
+        | Op::VideoSub(_)
+        | Op::VideoAbsdiff(_)
+        | Op::VideoMin(_)
+        | Op::VideoMax(_)
+        | Op::VideoShl(_)
+        | Op::VideoShr(_)
+        | Op::VideoMad(_)
+        | Op::VideoSet(_)
+        | Op::VideoAdd2(_)
+        | Op::VideoSub2(_)
+        | Op::VideoAvrg2(_)
+        | Op::VideoAbsdiff2(_)
+        | Op::VideoMin2(_)
+        | Op::VideoMax2(_)
+        | Op::VideoSet2(_)
+        | Op::VideoAdd4(_)
+        | Op::VideoSub4(_)
+        | Op::VideoAvrg4(_)
+        | Op::VideoAbsdiff4(_)
+        | Op::VideoMin4(_)
+        | Op::VideoMax4(_)
+        | Op::VideoSet4(_) => video::decode(d, sem),
     }
 }

@@ -17,6 +17,7 @@ use crate::ops::order::{LANE_BY_LANE, in_store_order};
 use crate::ops::shape::{HOT, NEGATE, lane_fn};
 use crate::ops::{NONE, Op, control};
 use crate::program::{Meta, ZERO};
+use ir::instruction::StAsync;
 use ptx::isa::{Modifier, Sem, Slot};
 use ptx::module::{AddressBase, Instruction, Operand};
 use ptx::types::{ScalarType, StateSpace, TypeKind};
@@ -39,18 +40,18 @@ pub(super) fn decode(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
             Ok(())
         }
         // A cache policy is opaque and changes no value: zero is as good as any.
-        Sem::Createpolicy => {
+        Sem::Createpolicy | Sem::CreatepolicyCvt => {
             let destination = d.destination_plane(0, 64)?;
             d.emit_splat(destination, ZERO, 64);
             Ok(())
         }
-        Sem::StAsync => {
-            store(d, base::LANE_BY_LANE)?;
-            super::mbarrier::complete(d, 2)
-        }
         Sem::CpAsync => cp_async(d),
         // Copies are done when they are issued, so groups are always complete.
-        Sem::CpAsyncCommitGroup | Sem::CpAsyncWaitGroup | Sem::CpAsyncWaitAll => {
+        Sem::CpAsyncCommitGroup
+        | Sem::CpAsyncWaitGroup
+        | Sem::CpAsyncWaitAll
+        | Sem::CpAsyncBulkCommitGroup
+        | Sem::CpAsyncBulkWaitGroup => {
             d.emit(op(nothing));
             Ok(())
         }
@@ -65,6 +66,12 @@ pub(super) fn decode(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
         }
         other => Err(format!("{other:?} among the data movement instructions")),
     }
+}
+
+/// `st.async`.
+pub(super) fn store_async(d: &mut Decoder<'_>, st: &StAsync) -> Decoded {
+    store(d, base::LANE_BY_LANE)?;
+    super::mbarrier::complete(d, &st.mbar, st.ty.bytes() * st.b.len() as u32)
 }
 
 pub(super) fn nothing(_: &mut Exec<'_>, _: &Op, pc: u32) -> u32 {

@@ -16,6 +16,7 @@ use crate::ops::time::clock_was_read;
 use crate::ops::{Execute, NONE, Op};
 use crate::program::{LOCAL_BASE, ZERO};
 use ir::Shape;
+use ir::operand::{Def, Predicate, Space, Value};
 use ptx::isa::{Modifier, OperandKind, SpaceRule, SpecialRegister};
 use ptx::module::{AddressBase, Operand, RegId, Symbol, VarId};
 use ptx::types::{ScalarType, StateSpace, TypeKind};
@@ -63,6 +64,143 @@ impl Decoder<'_> {
     /// Operand `i` of the current instruction.
     pub(crate) fn operand(&self, i: usize) -> Operand {
         self.operands.get(i).copied().unwrap_or(Operand::Absent)
+    }
+
+    /// A value of `bits`.
+    pub(crate) fn read(&mut self, value: &Value, bits: u32) -> Result<Source, Missing> {
+        match *value {
+            Value::Register(register) => self.register_value(register, bits),
+            Value::Constant(value) => Ok(Source::Scalar(self.constant(value))),
+            Value::Special { register, component } => self.special(register, component, bits),
+            Value::Symbol { symbol: Symbol::Variable(id), offset } if self.is_shared(id) => {
+                let at = self.shared_offset(id)?.wrapping_add_signed(offset);
+                Ok(Source::Scalar(self.shared_address(at)))
+            }
+            Value::Symbol { symbol, offset } => {
+                let SymbolValue { base, offset: at } = self.symbol(symbol)?;
+                let offset = at.wrapping_add_signed(offset);
+                if base == ZERO {
+                    return Ok(Source::Scalar(self.constant(offset)));
+                }
+                let d = self.new_scalar();
+                self.emit_part(Op { d, a: base, imm: offset, ..op(add_immediate) });
+                Ok(Source::Scalar(d))
+            }
+            Value::Unused => Ok(Source::Scalar(ZERO)),
+        }
+    }
+
+    /// A plane of `bits` with a value.
+    pub(crate) fn read_plane(&mut self, value: &Value, bits: u32) -> Result<u32, Missing> {
+        let source = self.read(value, bits)?;
+        Ok(self.plane_of(source, bits))
+    }
+
+    /// A destination of `bits`. What is dropped goes to a temporary.
+    pub(crate) fn write(&mut self, def: Def, bits: u32) -> Result<Destination, Missing> {
+        match def.0 {
+            Some(register) => self.destination_of(Operand::Register(register), bits),
+            None => Ok(Destination::Plane(self.temporary(bits))),
+        }
+    }
+
+    /// A destination plane of `bits`.
+    pub(crate) fn write_plane(&mut self, def: Def, bits: u32) -> Result<u32, Missing> {
+        match self.write(def, bits)? {
+            Destination::Plane(index) => Ok(index),
+            Destination::Scalar(_) => Err("a result that is the same for all threads".to_owned()),
+        }
+    }
+
+    /// A predicate that is read: its index and [`NEGATE`] or 0.
+    pub(crate) fn read_predicate(&mut self, predicate: &Predicate) -> Result<(u32, u32), Missing> {
+        let negated = if predicate.negated { NEGATE } else { 0 };
+        match predicate.value {
+            Value::Register(register) => Ok((self.predicate_of(register)?, negated)),
+            Value::Constant(value) => Ok((self.constant_predicate(value != 0), negated)),
+            Value::Special { register, component } => {
+                let Source::Scalar(a) = self.special(register, component, 32)? else {
+                    return Err(format!("{} as a predicate", register.text()));
+                };
+                Ok((self.predicate_from_scalar(a), negated))
+            }
+            Value::Symbol { .. } | Value::Unused => Err(format!("{:?} as a predicate", predicate.value)),
+        }
+    }
+
+    /// A destination predicate, [`NONE`] if it is dropped.
+    pub(crate) fn write_predicate(&mut self, def: Def) -> Result<u32, Missing> {
+        def.0.map_or(Ok(NONE), |register| self.predicate_of(register))
+    }
+
+    /// A memory operand, for an access of `bytes` a lane in the state space that it names.
+    pub(crate) fn memory(&mut self, address: &ir::operand::Address, bytes: u32) -> Result<Address, Missing> {
+        let entry = crate::launch::is_entry(self.module, self.id);
+        let named = self.space_of(address.space);
+        let imm = address.offset as u64;
+        let found = match address.base {
+            AddressBase::Absolute => Address { a: ZERO, y: base::SCALAR, imm, space: named },
+            AddressBase::Variable(id) => {
+                let own = self.module.variables[id.index()].space;
+                let SymbolValue { base, offset: at } = self.variable(id)?;
+                // Without a named space the symbol's generic address is meant.
+                let space = if address.space == Space::Generic { self.space(own)? } else { named };
+                let space = if own == StateSpace::ParamFunc { SpaceKind::Local } else { space };
+                Address { a: base, y: base::SCALAR, imm: at.wrapping_add(imm), space }
+            }
+            AddressBase::Register(register) => {
+                let space = match named {
+                    // The address of one of this function's own parameters, or of a call's.
+                    SpaceKind::Param if !entry && address.space == Space::Param => SpaceKind::Local,
+                    space => space,
+                };
+                let (a, y) = match self.home(register) {
+                    Home::Plane { index, bits: 64 } => (index, base::WIDE),
+                    Home::Plane { index, bits: 32 } => (index, base::NARROW),
+                    Home::Scalar(index) => (index, base::SCALAR),
+                    Home::Unused => (ZERO, base::SCALAR),
+                    Home::Plane { .. } | Home::Predicate(_) | Home::Pair(..) => {
+                        return Err(format!("register {} as an address", self.register_name(register)));
+                    }
+                };
+                let y = if y == base::SCALAR { y } else { y | self.address_shape(register, bytes) };
+                Address { a, y, imm, space }
+            }
+        };
+        let space = match found.space {
+            SpaceKind::Shared if address.space == Space::SharedCluster => SpaceKind::Cluster,
+            space => space,
+        };
+        Ok(Address { space, ..found })
+    }
+
+    /// The same for an instruction that only some memories have: a variable in another one is meant by its generic
+    /// address.
+    pub(crate) fn memory_in_one_of(
+        &mut self,
+        address: &ir::operand::Address,
+        bytes: u32,
+        spaces: &[SpaceKind],
+    ) -> Result<Address, Missing> {
+        let found = self.memory(address, bytes)?;
+        if spaces.contains(&found.space) {
+            return Ok(found);
+        }
+        let imm = found.imm.wrapping_add(Self::window(found.space));
+        Ok(Address { imm, space: SpaceKind::Generic, ..found })
+    }
+
+    /// The memory behind a state space that an instruction of this function names.
+    fn space_of(&self, space: Space) -> SpaceKind {
+        match space {
+            Space::Generic => SpaceKind::Generic,
+            Space::Const | Space::Global => SpaceKind::Global,
+            Space::Local => SpaceKind::Local,
+            Space::Shared | Space::SharedCta | Space::SharedCluster => SpaceKind::Shared,
+            Space::Param | Space::ParamEntry => SpaceKind::Param,
+            Space::ParamFunc if crate::launch::is_entry(self.module, self.id) => SpaceKind::Param,
+            Space::ParamFunc => SpaceKind::Local,
+        }
     }
 
     /// The elements of operand `i`: itself, unless it is a vector.

@@ -1,6 +1,7 @@
 //! Operands of instructions (PTX ISA, "Instruction Operands").
 
 use super::{ExprId, Name, OperandId, OperandList, Spanned};
+use std::fmt;
 
 /// An operand and where it stands.
 pub type Operand = Spanned<OperandKind>;
@@ -73,6 +74,25 @@ pub enum Selector {
     Bytes(Digits),
     /// `.h0`, `.h10`: half words, of the video instructions.
     Halves(Digits),
+}
+
+impl fmt::Display for Selector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (letter, digits) = match self {
+            Self::X => return f.write_str("x"),
+            Self::Y => return f.write_str("y"),
+            Self::Z => return f.write_str("z"),
+            Self::W => return f.write_str("w"),
+            Self::R => return f.write_str("r"),
+            Self::G => return f.write_str("g"),
+            Self::B => return f.write_str("b"),
+            Self::A => return f.write_str("a"),
+            Self::Bytes(digits) => ("b", digits),
+            Self::Halves(digits) => ("h", digits),
+        };
+        f.write_str(letter)?;
+        digits.as_slice().iter().try_for_each(|digit| write!(f, "{digit}"))
+    }
 }
 
 /// One to four digits of a video selector, in the order written: most significant first.

@@ -218,6 +218,14 @@ pub struct OperandSpec {
     pub cut: bool,
 }
 
+impl OperandSpec {
+    /// The name without brackets: of `[t,c]` the first.
+    pub fn identifier(&self) -> &'static str {
+        let name = self.name.trim_matches(['[', ']']);
+        name.split(',').next().unwrap_or(name)
+    }
+}
+
 /// What a constant operand is limited to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {

@@ -43,7 +43,7 @@ impl Opcode {
 
     /// M, N and K of a matrix multiplication.
     pub fn matrix_shape(&self) -> Option<[u32; 3]> {
-        numbers(self.get(Slot::Shape)?.text()).try_into().ok()
+        self.get(Slot::Shape)?.matrix_shape()
     }
 
     /// The bits that a matrix element takes in a register.
@@ -61,4 +61,11 @@ impl Opcode {
 /// The numbers in a text: 16, 8, 32 of `.m16n8k32`.
 fn numbers(text: &str) -> Vec<u32> {
     text.split(|c: char| !c.is_ascii_digit()).filter_map(|digits| digits.parse().ok()).collect()
+}
+
+impl Modifier {
+    /// The sizes that `.m16n8k16` names: rows of A, columns of B, and what they have in common.
+    pub fn matrix_shape(self) -> Option<[u32; 3]> {
+        numbers(self.text()).try_into().ok()
+    }
 }

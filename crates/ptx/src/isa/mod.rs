@@ -9,12 +9,14 @@
 //! | --- | --- |
 //! | `form` | what a row of the table says |
 //! | `opcode` | what a chosen opcode says: its types, spaces, vector lengths |
+//! | `effect` | what an instruction does beside computing results |
 //! | `lookup` | which opcodes a dotted text can be |
 //! | `compatibility` | which register types an instruction type accepts |
 //! | `special` | the special registers |
 //! | `instance` | a minimal legal module for an opcode; arbitrary opcodes |
 
 mod compatibility;
+mod effect;
 mod form;
 mod fragment;
 mod instance;
@@ -26,6 +28,10 @@ mod special;
 mod target;
 
 pub use compatibility::compatible;
+pub use effect::{
+    Access, Barrier, Convergence, Effects, Fence, Flow, Footprint, Group, GroupEffect, MbarrierAction,
+    Meeting, MemoryEffect, Order, Proxy, Scope, State,
+};
 pub use form::{
     Choice, Count, FORMS, FormData, FormId, Fragment, Gate, Limit, OperandKind, OperandSpec, Parts, Role,
     Rule, SlotSpec, SpaceRule, TypeRule,

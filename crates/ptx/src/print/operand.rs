@@ -1,7 +1,7 @@
 //! Operands of instructions.
 
 use super::Printer;
-use crate::ast::{OperandKind, OperandList, Selector};
+use crate::ast::{OperandKind, OperandList};
 use std::fmt::{self, Write};
 
 impl Printer<'_> {
@@ -16,8 +16,7 @@ impl Printer<'_> {
             OperandKind::Sink => self.out.write_char('_'),
             OperandKind::Name(name) => self.out.write_str(module.text(name)),
             OperandKind::Selected { name, selector } => {
-                write!(self.out, "{}.", module.text(name))?;
-                self.selector(selector)
+                write!(self.out, "{}.{selector}", module.text(name))
             }
             OperandKind::Not(name) => write!(self.out, "!{}", module.text(name)),
             OperandKind::Negated(operand) => {
@@ -65,22 +64,5 @@ impl Printer<'_> {
         self.out.write_char(open)?;
         self.operands(list)?;
         self.out.write_char(close)
-    }
-
-    fn selector(&mut self, selector: Selector) -> fmt::Result {
-        let (letter, digits) = match selector {
-            Selector::X => return self.out.write_char('x'),
-            Selector::Y => return self.out.write_char('y'),
-            Selector::Z => return self.out.write_char('z'),
-            Selector::W => return self.out.write_char('w'),
-            Selector::R => return self.out.write_char('r'),
-            Selector::G => return self.out.write_char('g'),
-            Selector::B => return self.out.write_char('b'),
-            Selector::A => return self.out.write_char('a'),
-            Selector::Bytes(digits) => ('b', digits),
-            Selector::Halves(digits) => ('h', digits),
-        };
-        self.out.write_char(letter)?;
-        digits.as_slice().iter().try_for_each(|digit| write!(self.out, "{digit}"))
     }
 }

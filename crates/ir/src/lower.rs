@@ -1,0 +1,240 @@
+//! From a checked function to typed instructions.
+//!
+//! An instruction of PTX becomes one typed instruction, at the same index, so that places in the source need no map. What
+//! an instruction means is fixed here, for all engines.
+
+use crate::instruction::{Instruction, Op, Reject, Source};
+use crate::operand::{Address, Argument, Callees, Def, Lookup, Part, PartDef, Predicate, Space, Value};
+use ptx::isa::{Effects, Modifier, Opcode, OperandKind, Slot, SpaceRule};
+use ptx::module::{AddressBase, Body, FuncId, LabelId, Module, Operand, Symbol, TableId};
+use ptx::types::StateSpace;
+
+/// The typed form of an instruction.
+///
+/// # Errors
+/// If its form has no semantic function, or an operand is what only ptxas understands: what that is.
+pub fn lower(
+    module: &Module,
+    body: &Body,
+    instruction: &ptx::module::Instruction,
+) -> Result<Instruction, Reject> {
+    let opcode = module.opcode(instruction);
+    let Some(sem) = opcode.sem() else {
+        return Err(format!("instruction `{}`", opcode.text()));
+    };
+    let mut source = Checked { opcode, effects: sem.effects(), body, operands: body.operands(instruction) };
+    let op = Op::build(sem, &mut source)?;
+    Ok(Instruction { guard: instruction.guard, op })
+}
+
+/// The fields of an instruction of a checked module.
+struct Checked<'a> {
+    opcode: &'a Opcode,
+    effects: &'static Effects,
+    body: &'a Body,
+    operands: &'a [Operand],
+}
+
+impl Checked<'_> {
+    /// The operand that the table calls so, and its place. An optional one that was not written is not there.
+    fn operand(&self, name: &str) -> Option<(usize, Operand)> {
+        let index = self.opcode.data().operands.iter().position(|spec| spec.identifier() == name)?;
+        let operand = *self.operands.get(index)?;
+        (operand != Operand::Absent).then_some((index, operand))
+    }
+
+    fn convert<T>(
+        &self,
+        name: &str,
+        as_what: &str,
+        convert: impl Fn(&Self, Operand) -> Option<T>,
+    ) -> Result<Option<T>, Reject> {
+        let Some((_, operand)) = self.operand(name) else { return Ok(None) };
+        let converted = convert(self, operand).ok_or_else(|| format!("operand {operand:?} as {as_what}"))?;
+        Ok(Some(converted))
+    }
+
+    /// The elements of a vector; a lone operand is a vector of one.
+    fn elements(&self, operand: Operand) -> Vec<Operand> {
+        match operand {
+            Operand::Vector(list) => self.body.elements(&list).to_vec(),
+            Operand::Absent => Vec::new(),
+            alone => vec![alone],
+        }
+    }
+
+    fn all<T>(&self, operand: Operand, convert: impl Fn(Operand) -> Option<T>) -> Option<Box<[T]>> {
+        self.elements(operand).into_iter().map(convert).collect()
+    }
+}
+
+fn def_of(operand: Operand) -> Option<Def> {
+    match operand {
+        Operand::Register(register) => Some(Def(Some(register))),
+        Operand::Sink => Some(Def(None)),
+        _ => None,
+    }
+}
+
+fn value_of(operand: Operand) -> Option<Value> {
+    Some(match operand {
+        Operand::Register(register) => Value::Register(register),
+        Operand::Immediate(bits) => Value::Constant(bits),
+        Operand::Special { register, component } => Value::Special { register, component },
+        Operand::SymbolAddress { symbol, offset } => Value::Symbol { symbol, offset },
+        // `name[index]` is the address of an element; only a memory operand is the element itself.
+        Operand::Address { base: AddressBase::Variable(id), offset } => {
+            Value::Symbol { symbol: Symbol::Variable(id), offset }
+        }
+        // `[r]` where an object is meant.
+        Operand::Address { base: AddressBase::Register(register), offset: 0 } => Value::Register(register),
+        Operand::Function(function) => Value::Symbol { symbol: Symbol::Function(function), offset: 0 },
+        Operand::Sink => Value::Unused,
+        _ => return None,
+    })
+}
+
+fn argument_of(operand: Operand) -> Option<Argument> {
+    match operand {
+        Operand::SymbolAddress { symbol: Symbol::Variable(id), .. } => Some(Argument::Variable(id)),
+        other => value_of(other).map(Argument::Value),
+    }
+}
+
+impl Source for Checked<'_> {
+    fn modifier(&self, slot: Slot) -> Option<Modifier> {
+        self.opcode.get(slot)
+    }
+
+    fn effects(&self) -> &'static Effects {
+        self.effects
+    }
+
+    fn def(&mut self, name: &str) -> Result<Option<Def>, Reject> {
+        self.convert(name, "a result", |_, operand| def_of(operand))
+    }
+
+    fn defs(&mut self, name: &str) -> Result<Option<Box<[Def]>>, Reject> {
+        self.convert(name, "results", |this, operand| this.all(operand, def_of))
+    }
+
+    fn value(&mut self, name: &str) -> Result<Option<Value>, Reject> {
+        self.convert(name, "a value", |_, operand| value_of(operand))
+    }
+
+    fn values(&mut self, name: &str) -> Result<Option<Box<[Value]>>, Reject> {
+        self.convert(name, "values", |this, operand| this.all(operand, value_of))
+    }
+
+    fn predicate(&mut self, name: &str) -> Result<Option<Predicate>, Reject> {
+        self.convert(name, "a predicate", |_, operand| match operand {
+            Operand::NotPredicate(register) => {
+                Some(Predicate { value: Value::Register(register), negated: true })
+            }
+            other => value_of(other).map(|value| Predicate { value, negated: false }),
+        })
+    }
+
+    fn constant(&mut self, name: &str) -> Result<Option<u64>, Reject> {
+        self.convert(name, "a constant", |_, operand| match operand {
+            Operand::Immediate(bits) => Some(bits),
+            _ => None,
+        })
+    }
+
+    fn address(&mut self, name: &str) -> Result<Option<Address>, Reject> {
+        let Some((index, operand)) = self.operand(name) else { return Ok(None) };
+        let space = match self.opcode.data().operands[index].kind {
+            OperandKind::Address { space: SpaceRule::Of(slot) | SpaceRule::Mbarrier(slot) } => {
+                self.opcode.get(slot).and_then(Space::from_modifier)
+            }
+            OperandKind::Address { space: SpaceRule::Fixed(space) } => match space {
+                StateSpace::Const => Some(Space::Const),
+                StateSpace::Global => Some(Space::Global),
+                StateSpace::Local => Some(Space::Local),
+                StateSpace::Shared => Some(Space::Shared),
+                StateSpace::ParamEntry => Some(Space::ParamEntry),
+                StateSpace::ParamFunc => Some(Space::ParamFunc),
+                StateSpace::Generic | StateSpace::Reg | StateSpace::Sreg | StateSpace::Tex => None,
+            },
+            _ => None,
+        };
+        match operand {
+            Operand::Address { base, offset } => {
+                Ok(Some(Address { base, offset, space: space.unwrap_or(Space::Generic) }))
+            }
+            other => Err(format!("operand {other:?} as an address")),
+        }
+    }
+
+    fn lookup(&mut self, name: &str) -> Result<Option<Lookup>, Reject> {
+        self.convert(name, "an object and coordinates", |this, operand| {
+            let Operand::Vector(list) = operand else { return None };
+            let (object, sampler, coordinates) = match *this.body.elements(&list) {
+                [object, coordinates] => (object, None, coordinates),
+                [object, sampler, coordinates] => (object, Some(sampler), coordinates),
+                _ => return None,
+            };
+            let sampler = match sampler {
+                Some(sampler) => Some(value_of(sampler)?),
+                None => None,
+            };
+            let coordinates = this.all(coordinates, value_of)?;
+            Some(Lookup { object: value_of(object)?, sampler, coordinates })
+        })
+    }
+
+    fn part(&mut self, name: &str) -> Result<Option<Part>, Reject> {
+        self.convert(name, "a part of a register", |_, operand| match operand {
+            Operand::Part { register, selector, negated } => {
+                Some(Part { value: Value::Register(register), selector, negated })
+            }
+            other => value_of(other).map(|value| Part { value, selector: None, negated: false }),
+        })
+    }
+
+    fn part_def(&mut self, name: &str) -> Result<Option<PartDef>, Reject> {
+        self.convert(name, "a part of a result", |_, operand| match operand {
+            Operand::Part { register, selector, negated: false } => {
+                Some(PartDef { register: Def(Some(register)), selector })
+            }
+            other => def_of(other).map(|register| PartDef { register, selector: None }),
+        })
+    }
+
+    fn label(&mut self, name: &str) -> Result<Option<LabelId>, Reject> {
+        self.convert(name, "a label", |_, operand| match operand {
+            Operand::Label(label) => Some(label),
+            _ => None,
+        })
+    }
+
+    fn function(&mut self, name: &str) -> Result<Option<FuncId>, Reject> {
+        self.convert(name, "a function", |_, operand| match operand {
+            Operand::Function(function) => Some(function),
+            _ => None,
+        })
+    }
+
+    fn arguments(&mut self, name: &str) -> Result<Option<Box<[Argument]>>, Reject> {
+        self.convert(name, "arguments", |this, operand| match operand {
+            Operand::Sink => Some(Box::default()),
+            other => this.all(other, argument_of),
+        })
+    }
+
+    fn targets(&mut self, name: &str) -> Result<Option<TableId>, Reject> {
+        self.convert(name, "a table of labels", |_, operand| match operand {
+            Operand::Table(table) => Some(table),
+            _ => None,
+        })
+    }
+
+    fn callees(&mut self, name: &str) -> Result<Option<Callees>, Reject> {
+        self.convert(name, "a prototype", |_, operand| match operand {
+            Operand::Prototype(prototype) => Some(Callees::Prototype(prototype)),
+            Operand::Table(table) => Some(Callees::Table(table)),
+            _ => None,
+        })
+    }
+}
