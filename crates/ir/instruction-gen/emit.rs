@@ -37,7 +37,7 @@ fn rust_type(field: &Field) -> String {
         Kind::Operand("Label") => "LabelId".to_owned(),
         Kind::Operand("Targets") => "TableId".to_owned(),
         Kind::Operand("Function") => "FuncId".to_owned(),
-        Kind::Operand("Arguments") => "Box<[Argument]>".to_owned(),
+        Kind::Operand("Results" | "Arguments") => "Box<[Argument]>".to_owned(),
         Kind::Operand(name) => (*name).to_owned(),
     };
     if field.optional { format!("Option<{ty}>") } else { ty }

@@ -237,6 +237,7 @@ fn operands(sem: Sem, forms: &[&FormData]) -> Result<Vec<Field>, String> {
 /// The type of `operand.rs` for an operand.
 fn operand_kind(spec: &OperandSpec) -> &'static str {
     match (spec.kind, spec.role) {
+        (OperandKind::Register { .. } | OperandKind::Value { .. }, Role::Read) if spec.negatable => "Part",
         (OperandKind::Register { .. } | OperandKind::Value { .. }, Role::Read) => "Value",
         (OperandKind::Register { .. } | OperandKind::Value { .. } | OperandKind::Sink, _) => "Def",
         (OperandKind::Predicate { .. }, Role::Read) => "Predicate",
@@ -252,7 +253,8 @@ fn operand_kind(spec: &OperandSpec) -> &'static str {
         (OperandKind::Selected(_), _) => "PartDef",
         (OperandKind::Label, _) => "Label",
         (OperandKind::Function, _) => "Function",
-        (OperandKind::Results | OperandKind::Arguments, _) => "Arguments",
+        (OperandKind::Results, _) => "Results",
+        (OperandKind::Arguments, _) => "Arguments",
         (OperandKind::BranchTargets, _) => "Targets",
         (OperandKind::CallTargets, _) => "Callees",
     }

@@ -8,8 +8,11 @@
 //! function as `ret` does. Where that can happen, the graph's last block is an empty one that starts and ends there.
 
 use crate::dominance::{self, Graph};
-use ptx::isa::Mnemonic;
-use ptx::module::{Body, Instruction, LabelId, Module, Operand, Table};
+use crate::instruction::Op;
+use crate::lower::Function;
+use crate::operand::Callees;
+use ptx::isa::Flow;
+use ptx::module::{Body, LabelId, Table, TableId};
 
 /// A block: an index into [`Cfg::blocks`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -60,57 +63,54 @@ pub struct Cfg {
 }
 
 /// What an instruction does to control when its guard holds.
-enum Flow<'a> {
+enum Way<'a> {
     Next,
     Branch(LabelId),
     Switch(&'a [LabelId]),
     Leave(Exit),
 }
 
-fn flow<'a>(module: &Module, body: &'a Body, instruction: &Instruction) -> Flow<'a> {
-    let operands = body.operands(instruction);
-    match module.opcode(instruction).mnemonic() {
-        Mnemonic::Bra => operands.iter().find_map(|operand| match operand {
-            Operand::Label(label) => Some(Flow::Branch(*label)),
-            _ => None,
-        }),
-        Mnemonic::Brx => operands.iter().find_map(|operand| match operand {
-            Operand::Table(table) => match &body.tables[table.index()] {
-                Table::Branch(labels) => Some(Flow::Switch(labels)),
-                Table::Call(_) => None,
-            },
-            _ => None,
-        }),
-        Mnemonic::Ret => Some(Flow::Leave(Exit::Return)),
-        Mnemonic::Exit => Some(Flow::Leave(Exit::Thread)),
-        Mnemonic::Trap => Some(Flow::Leave(Exit::Abort)),
-        Mnemonic::Call if never_returns(module, body, operands) => Some(Flow::Leave(Exit::Abort)),
-        _ => Some(Flow::Next),
+fn way<'a>(function: &Function<'a>, index: u32) -> Way<'a> {
+    let Some(instruction) = function.instruction(index) else { return Way::Next };
+    let labels = |table: TableId| match &function.body.tables[table.index()] {
+        Table::Branch(labels) => Way::Switch(labels),
+        Table::Call(_) => Way::Next,
+    };
+    match (&instruction.op, instruction.op.effects().flow) {
+        (Op::Bra(bra), _) => Way::Branch(bra.target),
+        (Op::BrxIdx(brx), _) => labels(brx.targets),
+        (Op::Call(call), _) if function.module.functions[call.function.index()].noreturn => {
+            Way::Leave(Exit::Abort)
+        }
+        (Op::CallIndirect(call), _) if never_returns(function, call.targets) => Way::Leave(Exit::Abort),
+        (_, Flow::Return) => Way::Leave(Exit::Return),
+        (_, Flow::Exit) => Way::Leave(Exit::Thread),
+        (_, Flow::Trap) => Way::Leave(Exit::Abort),
+        (_, Flow::Call | Flow::Next | Flow::Branch | Flow::Switch) => Way::Next,
     }
-    .unwrap_or(Flow::Next)
 }
 
-/// Whether no possible callee of a call returns.
-fn never_returns(module: &Module, body: &Body, operands: &[Operand]) -> bool {
-    operands.iter().any(|operand| match operand {
-        Operand::Function(function) => module.functions[function.index()].noreturn,
-        Operand::Prototype(prototype) => body.prototypes[prototype.index()].noreturn,
-        Operand::Table(table) => match &body.tables[table.index()] {
+/// Whether no possible callee of an indirect call returns.
+fn never_returns(function: &Function<'_>, callees: Callees) -> bool {
+    match callees {
+        Callees::Prototype(prototype) => function.body.prototypes[prototype.index()].noreturn,
+        Callees::Table(table) => match &function.body.tables[table.index()] {
             Table::Call(callees) => {
-                !callees.is_empty() && callees.iter().all(|f| module.functions[f.index()].noreturn)
+                let mut all = callees.iter();
+                !callees.is_empty() && all.all(|f| function.module.functions[f.index()].noreturn)
             }
             Table::Branch(_) => false,
         },
-        _ => false,
-    })
+    }
 }
 
 impl Cfg {
-    /// The graph of `body`, which is a body of `module`.
-    pub fn new(module: &Module, body: &Body) -> Self {
+    /// The graph of a function.
+    pub fn new(function: &Function<'_>) -> Self {
+        let body = function.body;
         let count = body.instructions.len();
-        let flows: Vec<_> = body.instructions.iter().map(|i| flow(module, body, i)).collect();
-        let leaders = leaders(body, &flows);
+        let ways: Vec<_> = (0..count as u32).map(|i| way(function, i)).collect();
+        let leaders = leaders(body, &ways);
 
         let mut blocks = Vec::new();
         let mut block_of = Vec::with_capacity(count + 1);
@@ -135,12 +135,12 @@ impl Cfg {
         }
 
         let mut graph = Self { blocks, block_of };
-        graph.connect(body, &flows);
+        graph.connect(body, &ways);
         graph
     }
 
     /// Fills in the edges.
-    fn connect(&mut self, body: &Body, flows: &[Flow<'_>]) {
+    fn connect(&mut self, body: &Body, ways: &[Way<'_>]) {
         // The last block that has each block as a successor so far.
         let mut seen = vec![u32::MAX; self.blocks.len()];
         for block in 0..self.blocks.len() as u32 {
@@ -159,11 +159,11 @@ impl Cfg {
             };
             let last = end as usize - 1;
             let target = |label: LabelId| body.labels[label.index()].target;
-            match &flows[last] {
-                Flow::Next => add(end),
-                Flow::Branch(label) => add(target(*label)),
-                Flow::Switch(labels) => labels.iter().for_each(|label| add(target(*label))),
-                Flow::Leave(exit) => exits = Some(*exit),
+            match &ways[last] {
+                Way::Next => add(end),
+                Way::Branch(label) => add(target(*label)),
+                Way::Switch(labels) => labels.iter().for_each(|label| add(target(*label))),
+                Way::Leave(exit) => exits = Some(*exit),
             }
             if body.instructions[last].guard.is_some() {
                 add(end);
@@ -272,19 +272,19 @@ impl Cfg {
 }
 
 /// For each instruction and the end of the body, whether a block begins there.
-fn leaders(body: &Body, flows: &[Flow<'_>]) -> Vec<bool> {
-    let count = flows.len();
+fn leaders(body: &Body, ways: &[Way<'_>]) -> Vec<bool> {
+    let count = ways.len();
     let mut leaders = vec![false; count + 1];
     leaders[0] = true;
-    for (index, flow) in flows.iter().enumerate() {
+    for (index, way) in ways.iter().enumerate() {
         let mut mark = |label: &LabelId| leaders[body.labels[label.index()].target as usize] = true;
-        match flow {
-            Flow::Next | Flow::Leave(_) => {}
-            Flow::Branch(label) => mark(label),
-            Flow::Switch(labels) => labels.iter().for_each(mark),
+        match way {
+            Way::Next | Way::Leave(_) => {}
+            Way::Branch(label) => mark(label),
+            Way::Switch(labels) => labels.iter().for_each(mark),
         }
         let guarded = body.instructions[index].guard.is_some();
-        let splits = !matches!(flow, Flow::Next);
+        let splits = !matches!(way, Way::Next);
         let falls_off = index + 1 == count && (!splits || guarded);
         if (splits && index + 1 < count) || falls_off {
             leaders[index + 1] = true;

@@ -49,6 +49,8 @@ pub enum FieldValue<'a> {
     PartDef(&'a PartDef),
     Label(LabelId),
     Function(FuncId),
+    /// What a call writes.
+    Results(&'a [Argument]),
     Arguments(&'a [Argument]),
     Targets(TableId),
     Callees(&'a Callees),
@@ -76,6 +78,11 @@ impl FieldValue<'_> {
                 lookup.coordinates.iter().for_each(|value| read(value, visit));
             }
             Self::Part(part) => read(&part.value, visit),
+            Self::Results(all) => all.iter().for_each(|result| {
+                if let Argument::Value(Value::Register(register)) = result {
+                    visit(*register, Role::Write);
+                }
+            }),
             Self::Arguments(all) => all.iter().for_each(|argument| match argument {
                 Argument::Value(value) => read(value, visit),
                 Argument::Variable(_) => {}
@@ -100,6 +107,45 @@ impl FieldValue<'_> {
 fn read(value: &Value, visit: &mut dyn FnMut(RegId, Role)) {
     if let Value::Register(register) = value {
         visit(*register, Role::Read);
+    }
+}
+
+/// What an instruction does with a register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Access {
+    /// The value matters to the instruction.
+    Read,
+    /// The value is replaced.
+    Write,
+    /// Both; also a write under a guard, which leaves the old value where the guard does not hold.
+    ReadWrite,
+}
+
+impl Instruction {
+    /// Visits every register that it names: its guard, operands, elements of vectors and of argument lists, and bases of
+    /// addresses. A register named twice is visited twice. [`Access::Read`]s come before the rest, as they happen.
+    pub fn registers(&self, visit: &mut dyn FnMut(RegId, Access)) {
+        if let Some(guard) = self.guard {
+            visit(guard.register, Access::Read);
+        }
+        let mut written = false;
+        self.op.fields(&mut |_, field| {
+            field.registers(&mut |register, role| match role {
+                Role::Read => visit(register, Access::Read),
+                Role::Write | Role::ReadWrite => written = true,
+            });
+        });
+        if !written {
+            return;
+        }
+        let guarded = self.guard.is_some();
+        self.op.fields(&mut |_, field| {
+            field.registers(&mut |register, role| match role {
+                Role::Read => {}
+                Role::Write if !guarded => visit(register, Access::Write),
+                Role::Write | Role::ReadWrite => visit(register, Access::ReadWrite),
+            });
+        });
     }
 }
 
@@ -130,6 +176,10 @@ pub(crate) trait Source {
     fn arguments(&mut self, name: &str) -> Result<Option<Box<[Argument]>>, Reject>;
     fn targets(&mut self, name: &str) -> Result<Option<TableId>, Reject>;
     fn callees(&mut self, name: &str) -> Result<Option<Callees>, Reject>;
+
+    fn results(&mut self, name: &str) -> Result<Option<Box<[Argument]>>, Reject> {
+        self.arguments(name)
+    }
 
     fn updates(&mut self, name: &str) -> Result<Option<Box<[Def]>>, Reject> {
         self.defs(name)

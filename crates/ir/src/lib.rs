@@ -21,7 +21,6 @@
 //! here panics on one, and everything is near-linear in the size of the body: a kernel of 100,000 instructions must not
 //! be felt when its module is loaded.
 
-mod access;
 mod cfg;
 mod dominance;
 pub mod instruction;
@@ -32,11 +31,9 @@ mod print;
 mod shape;
 mod slots;
 
-pub use access::{Access, registers};
 pub use cfg::{Block, BlockId, Cfg, Exit};
-pub use instruction::{Instruction, Op};
+pub use instruction::{Access, Instruction, Op};
 pub use liveness::{Interval, Liveness};
-pub use lower::lower;
-pub use print::print_function;
+pub use lower::Function;
 pub use shape::{LaneOrder, Shape, Shapes};
 pub use slots::{Slots, allocate_slots};

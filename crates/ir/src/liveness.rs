@@ -9,10 +9,11 @@
 //! `.reg` parameters hold a value when the function begins, and the caller reads `.reg` return values when it ends. The
 //! body does not say so, hence [`Liveness::new`] takes the function.
 
-use crate::access::{Access, registers};
 use crate::cfg::{BlockId, Cfg, Exit};
 use crate::dominance::Graph;
-use ptx::module::{Body, Function, Module, Param, RegId};
+use crate::instruction::Access;
+use crate::lower::Function;
+use ptx::module::{Param, RegId};
 
 /// A closed range of instruction indices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -69,13 +70,10 @@ struct Touch {
 }
 
 impl Liveness {
-    /// The liveness of a function of `module` with the graph of its body; of nothing if it has none.
-    pub fn new(module: &Module, function: &Function, cfg: &Cfg) -> Self {
-        let Some(body) = &function.body else {
-            return Self::default();
-        };
-        let mut intervals = vec![None; body.registers.len()];
-        let touches = touches(module, function, body, cfg, &mut intervals);
+    /// The liveness of a function with the graph of its body.
+    pub fn new(function: &Function<'_>, cfg: &Cfg) -> Self {
+        let mut intervals = vec![None; function.body.registers.len()];
+        let touches = touches(function, cfg, &mut intervals);
         let blocks = cfg.blocks.iter().map(|block| (block.first, vec![])).collect();
         let mut liveness = Self { intervals, blocks, ..Self::default() };
 
@@ -165,16 +163,10 @@ fn ones(mut bits: Word) -> impl Iterator<Item = usize> {
 }
 
 /// How every block touches every register, ordered by register; `intervals` gets every mention.
-fn touches(
-    module: &Module,
-    function: &Function,
-    body: &Body,
-    cfg: &Cfg,
-    intervals: &mut [Option<Interval>],
-) -> Vec<Touch> {
+fn touches(function: &Function<'_>, cfg: &Cfg, intervals: &mut [Option<Interval>]) -> Vec<Touch> {
     let mut touches: Vec<Touch> = Vec::new();
     // The last touch of each register.
-    let mut latest = vec![usize::MAX; body.registers.len()];
+    let mut latest = vec![usize::MAX; function.body.registers.len()];
     let mut touch = |register: RegId, block: BlockId, access: Access| {
         let known = touches.get_mut(latest[register.index()]).filter(|touch| touch.block == block);
         let reads = access != Access::Write;
@@ -196,15 +188,15 @@ fn touches(
         });
         registers.collect()
     };
-    let returns = parameters(&function.returns);
-    for register in parameters(&function.params) {
+    let returns = parameters(&function.declaration.returns);
+    for register in parameters(&function.declaration.params) {
         // The caller writes it, even if nothing reads it.
         Interval::cover(&mut intervals[register.index()], 0);
     }
 
     for (id, block) in (0..).map(BlockId).zip(&cfg.blocks) {
         for index in block.first..block.end {
-            registers(module, body, &body.instructions[index as usize], &mut |register, access| {
+            function.registers(index, &mut |register, access| {
                 Interval::cover(&mut intervals[register.index()], index);
                 touch(register, id, access);
             });

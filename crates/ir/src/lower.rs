@@ -3,17 +3,51 @@
 //! An instruction of PTX becomes one typed instruction, at the same index, so that places in the source need no map. What
 //! an instruction means is fixed here, for all engines.
 
-use crate::instruction::{Instruction, Op, Reject, Source};
+use crate::instruction::{Access, Instruction, Op, Reject, Source};
 use crate::operand::{Address, Argument, Callees, Def, Lookup, Part, PartDef, Predicate, Space, Value};
 use ptx::isa::{Effects, Modifier, Opcode, OperandKind, Slot, SpaceRule};
-use ptx::module::{AddressBase, Body, FuncId, LabelId, Module, Operand, Symbol, TableId};
+use ptx::module::{AddressBase, Body, FuncId, LabelId, Module, Operand, RegId, Symbol, TableId};
 use ptx::types::StateSpace;
 
-/// The typed form of an instruction.
-///
-/// # Errors
-/// If its form has no semantic function, or an operand is what only ptxas understands: what that is.
-pub fn lower(
+/// A function of a checked module with its typed instructions.
+#[derive(Clone, Debug)]
+pub struct Function<'a> {
+    /// The module.
+    pub module: &'a Module,
+    /// Which function of it.
+    pub id: FuncId,
+    /// Its declaration.
+    pub declaration: &'a ptx::module::Function,
+    /// Its code as it was written.
+    pub body: &'a Body,
+    /// A typed instruction for each of the body's, or why there is none: its form has no semantic function, or an operand
+    /// is what only ptxas understands. It then counts as one that does nothing.
+    pub instructions: Vec<Result<Instruction, Reject>>,
+}
+
+impl<'a> Function<'a> {
+    /// Lowers a function; `None` if it is only declared.
+    pub fn lower(module: &'a Module, id: FuncId) -> Option<Self> {
+        let declaration = &module.functions[id.index()];
+        let body = declaration.body.as_ref()?;
+        let instructions = body.instructions.iter().map(|i| lower(module, body, i)).collect();
+        Some(Self { module, id, declaration, body, instructions })
+    }
+
+    /// An instruction, if it has a typed form.
+    pub fn instruction(&self, index: u32) -> Option<&Instruction> {
+        self.instructions[index as usize].as_ref().ok()
+    }
+
+    /// Visits the registers of an instruction, as [`Instruction::registers`] does.
+    pub fn registers(&self, index: u32, visit: &mut dyn FnMut(RegId, Access)) {
+        if let Some(instruction) = self.instruction(index) {
+            instruction.registers(visit);
+        }
+    }
+}
+
+fn lower(
     module: &Module,
     body: &Body,
     instruction: &ptx::module::Instruction,

@@ -4,45 +4,40 @@
 
 use crate::cfg::Cfg;
 use crate::instruction::{FieldValue, Instruction};
-use crate::lower::lower;
+use crate::lower::Function;
 use crate::operand::{Address, Argument, Callees, Def, Lookup, Part, PartDef, Predicate, Value};
 use ptx::ast::Selector;
-use ptx::module::{AddressBase, Body, FuncId, Guard, Module, RegId, Symbol, VarId};
-use std::fmt::{self, Write};
+use ptx::module::{AddressBase, Guard, RegId, Symbol, VarId};
+use std::fmt;
 
 /// Constants below this are printed as decimal numbers, others in hexadecimal.
 const SMALL: u64 = 1 << 16;
 
-/// The typed instructions of a function, block by block. An instruction that has no typed form is told as a comment.
-pub fn print_function(module: &Module, id: FuncId) -> String {
-    let function = &module.functions[id.index()];
-    let mut text = format!("function {}\n", function.name);
-    let Some(body) = &function.body else { return text };
-    let cfg = Cfg::new(module, body);
-    for (index, block) in cfg.blocks.iter().enumerate() {
-        let _ = write!(text, "block{index}:");
-        let names = |blocks: &[crate::BlockId]| {
-            blocks.iter().map(|block| format!("block{}", block.0)).collect::<Vec<_>>().join(" ")
-        };
-        if !block.successors.is_empty() {
-            let _ = write!(text, " -> {}", names(&block.successors));
+impl fmt::Display for Function<'_> {
+    /// Block by block. An instruction that has no typed form is told as a comment.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "function {}", self.declaration.name)?;
+        let cfg = Cfg::new(self);
+        for (index, block) in cfg.blocks.iter().enumerate() {
+            write!(f, "block{index}:")?;
+            for (i, successor) in block.successors.iter().enumerate() {
+                write!(f, "{}block{}", if i == 0 { " -> " } else { ", " }, successor.0)?;
+            }
+            writeln!(f)?;
+            for i in block.first..block.end {
+                match &self.instructions[i as usize] {
+                    Ok(typed) => writeln!(f, "    {}", Printed { function: self, cfg: &cfg, typed })?,
+                    Err(reject) => writeln!(f, "    # {reject}")?,
+                }
+            }
         }
-        text.push('\n');
-        for i in block.first..block.end {
-            let instruction = &body.instructions[i as usize];
-            let _ = match lower(module, body, instruction) {
-                Ok(typed) => writeln!(text, "    {}", Printed { module, body, cfg: &cfg, typed: &typed }),
-                Err(reject) => writeln!(text, "    # {reject}"),
-            };
-        }
+        Ok(())
     }
-    text
 }
 
 /// A typed instruction with what its names are.
 struct Printed<'a> {
-    module: &'a Module,
-    body: &'a Body,
+    function: &'a Function<'a>,
     cfg: &'a Cfg,
     typed: &'a Instruction,
 }
@@ -68,11 +63,11 @@ impl fmt::Display for Printed<'_> {
 
 impl Printed<'_> {
     fn register(&self, register: RegId) -> &str {
-        self.module.text(self.body.registers[register.index()].name)
+        self.function.module.text(self.function.body.registers[register.index()].name)
     }
 
     fn variable(&self, id: VarId) -> &str {
-        &self.module.variables[id.index()].name
+        &self.function.module.variables[id.index()].name
     }
 
     fn value(&self, value: FieldValue<'_>) -> String {
@@ -100,13 +95,15 @@ impl Printed<'_> {
                 format!("{}{}", self.def(register), part(*selector))
             }
             FieldValue::Label(label) => {
-                format!("block{}", self.cfg.block_of(self.body.labels[label.index()].target).0)
+                format!("block{}", self.cfg.block_of(self.function.body.labels[label.index()].target).0)
             }
-            FieldValue::Function(id) => self.module.functions[id.index()].name.clone(),
-            FieldValue::Arguments(all) => braces(all.iter().map(|argument| match argument {
-                Argument::Variable(id) => self.variable(*id).to_owned(),
-                Argument::Value(value) => self.source(value),
-            })),
+            FieldValue::Function(id) => self.function.module.functions[id.index()].name.clone(),
+            FieldValue::Results(all) | FieldValue::Arguments(all) => {
+                braces(all.iter().map(|argument| match argument {
+                    Argument::Variable(id) => self.variable(*id).to_owned(),
+                    Argument::Value(value) => self.source(value),
+                }))
+            }
             FieldValue::Targets(table) => format!("table{}", table.0),
             FieldValue::Callees(Callees::Prototype(prototype)) => format!("prototype{}", prototype.0),
             FieldValue::Callees(Callees::Table(table)) => format!("table{}", table.0),
@@ -129,7 +126,7 @@ impl Printed<'_> {
                 format!("&{}{}", self.variable(id), offset_of(offset))
             }
             Value::Symbol { symbol: Symbol::Function(id), offset } => {
-                format!("&{}{}", self.module.functions[id.index()].name, offset_of(offset))
+                format!("&{}{}", self.function.module.functions[id.index()].name, offset_of(offset))
             }
             Value::Unused => "_".to_owned(),
         }

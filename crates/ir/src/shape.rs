@@ -44,10 +44,11 @@
 mod transfer;
 mod value;
 
-use crate::access::{Access, registers};
 use crate::cfg::{Block, BlockId, Cfg};
 use crate::dominance::{self, DominatorTree, Graph};
-use ptx::module::{Body, Function, Module, Param, RegId};
+use crate::instruction::Access;
+use crate::lower::Function;
+use ptx::module::{Body, Param, RegId};
 use value::{Value, WARP};
 
 /// How the values of a register relate, whenever and in whatever order threads run.
@@ -116,15 +117,13 @@ type Known = (Shape, u32);
 const JOINS_PER_INSTRUCTION: usize = 64;
 
 impl Shapes {
-    /// The shapes in a function of `module` with the graph of its body.
-    pub fn new(module: &Module, function: &Function, cfg: &Cfg, lanes: LaneOrder) -> Self {
-        let Some(body) = &function.body else {
-            return Self { registers: vec![], reads: vec![] };
-        };
+    /// The shapes in a function with the graph of its body.
+    pub fn new(function: &Function<'_>, cfg: &Cfg, lanes: LaneOrder) -> Self {
+        let body = function.body;
         let dominators: Vec<_> = cfg.dominators().iter().map(|block| block.map(|block| block.0)).collect();
         let tree = DominatorTree::new(&dominators, 0);
-        let definitions = Definitions::new(module, function, body, cfg);
-        let whole = definitions.whole(module, body, cfg, &tree);
+        let definitions = Definitions::new(function, cfg);
+        let whole = definitions.whole(function, cfg, &tree);
         let joins = definitions.joins(body, cfg, &dominators);
 
         let unknown = |register: RegId| Value::unknown(body.registers[register.index()].ty.bits());
@@ -150,10 +149,10 @@ impl Shapes {
             }
             let block = &cfg.blocks[id as usize];
             for index in block.first..block.end {
-                let instruction = &body.instructions[index as usize];
-                let context = transfer::Context { module, function, body, lanes, values: &values };
-                let results = context.results(instruction);
-                registers(module, body, instruction, &mut |register, access| match access {
+                let Some(instruction) = function.instruction(index) else { continue };
+                let context = transfer::Context { function, lanes, values: &values };
+                let results = context.results(index, &instruction.op);
+                instruction.registers(&mut |register, access| match access {
                     Access::Read => {
                         let value = &values[register.index()];
                         if value.shape() != Shape::Varying && !whole[register.index()] {
@@ -217,21 +216,20 @@ struct Joins {
 }
 
 impl Definitions {
-    fn new(module: &Module, function: &Function, body: &Body, cfg: &Cfg) -> Self {
-        let mut of = vec![vec![]; body.registers.len()];
-        for parameter in function.params.iter().chain(&function.returns) {
+    fn new(function: &Function<'_>, cfg: &Cfg) -> Self {
+        let mut of = vec![vec![]; function.body.registers.len()];
+        let declaration = function.declaration;
+        for parameter in declaration.params.iter().chain(&declaration.returns) {
             if let Param::Register(register) = parameter {
                 of[register.index()].push((BlockId(0), None));
             }
         }
         for (id, block) in reachable(cfg) {
             for index in block.first..block.end {
-                registers(module, body, &body.instructions[index as usize], &mut |register, access| {
-                    match access {
-                        Access::Read => {}
-                        Access::Write => of[register.index()].push((id, Some(index))),
-                        Access::ReadWrite => of[register.index()].push((id, None)),
-                    }
+                function.registers(index, &mut |register, access| match access {
+                    Access::Read => {}
+                    Access::Write => of[register.index()].push((id, Some(index))),
+                    Access::ReadWrite => of[register.index()].push((id, None)),
                 });
             }
         }
@@ -239,12 +237,12 @@ impl Definitions {
     }
 
     /// The registers with one definition, a whole one, that dominates every use.
-    fn whole(&self, module: &Module, body: &Body, cfg: &Cfg, tree: &DominatorTree) -> Vec<bool> {
+    fn whole(&self, function: &Function<'_>, cfg: &Cfg, tree: &DominatorTree) -> Vec<bool> {
         let mut whole: Vec<bool> =
             self.of.iter().map(|definitions| matches!(definitions[..], [(_, Some(_))])).collect();
         for (id, block) in reachable(cfg) {
             for index in block.first..block.end {
-                registers(module, body, &body.instructions[index as usize], &mut |register, access| {
+                function.registers(index, &mut |register, access| {
                     if let (Access::Read, [(defining, Some(at))]) = (access, &self.of[register.index()][..]) {
                         whole[register.index()] &=
                             if *defining == id { *at < index } else { tree.dominates(defining.0, id.0) };

@@ -1,13 +1,12 @@
 //! From an instruction to the values that it defines.
-//!
-//! Everything not mentioned here gives values of which nothing is known: loads, atomics, shuffles, votes, calls, carries
-//! (they pass through the thread's carry bit, which no operand shows), matrix operations, and whatever is added to the
-//! instruction table later. That is always right, hence the catch-all arms.
 
 use super::LaneOrder;
 use super::value::{Value, WARP, mask};
-use ptx::isa::{Modifier, Opcode, Role, Sem, SpecialRegister};
-use ptx::module::{AddressBase, Body, Function, FunctionKind, Instruction, Module, Operand, RegId, Symbol};
+use crate::instruction::{AddInt, Bfe, CvtInt, FieldValue, Ld, MadIntMode, Op, SubInt};
+use crate::lower::Function;
+use crate::operand::{Def, Value as Source};
+use ptx::isa::{Opcode, Role, SpecialRegister};
+use ptx::module::{AddressBase, FunctionKind, RegId, Symbol};
 use ptx::types::{ScalarType, StateSpace, TypeKind};
 
 /// Most threads of a CTA, and so the bound of `%ntid`.
@@ -18,285 +17,256 @@ const MOST_CTAS_YZ: u64 = u16::MAX as u64;
 
 /// What is known where an instruction stands.
 pub(super) struct Context<'a> {
-    pub(super) module: &'a Module,
-    pub(super) function: &'a Function,
-    pub(super) body: &'a Body,
+    pub(super) function: &'a Function<'a>,
     pub(super) lanes: LaneOrder,
     /// The values of registers.
     pub(super) values: &'a [Value],
 }
 
-/// How a form uses its operands, as far as shapes go.
-enum Meaning {
-    /// Copies its operand.
-    Copy,
-    /// Adds a window's base to an address, or takes it off.
-    Relocate,
-    Add,
-    Subtract,
-    Negate,
-    Not,
-    /// `a * b`, and `+ c` if there is a third operand.
-    Multiply,
-    ShiftLeft,
-    ShiftRight,
-    And,
-    Or,
-    Xor,
-    Divide,
-    Remainder,
-    ExtractField,
-    Convert,
-    /// Reads memory.
-    Load,
-    /// Any other function of its operands alone.
-    Pure,
-    /// Depends on more than its operands.
-    Opaque,
-}
-
-/// How a form that `sem` executes uses its operands.
-fn meaning(sem: Sem) -> Meaning {
-    match sem {
-        Sem::Mov => Meaning::Copy,
-        Sem::Cvta => Meaning::Relocate,
-        Sem::AddInt => Meaning::Add,
-        Sem::SubInt => Meaning::Subtract,
-        Sem::NegInt => Meaning::Negate,
-        Sem::Not => Meaning::Not,
-        Sem::MulInt | Sem::MadInt => Meaning::Multiply,
-        Sem::Shl => Meaning::ShiftLeft,
-        Sem::Shr => Meaning::ShiftRight,
-        Sem::And => Meaning::And,
-        Sem::Or => Meaning::Or,
-        Sem::Xor => Meaning::Xor,
-        Sem::DivInt => Meaning::Divide,
-        Sem::RemInt => Meaning::Remainder,
-        Sem::Bfe => Meaning::ExtractField,
-        Sem::CvtInt => Meaning::Convert,
-        Sem::Ld => Meaning::Load,
-        Sem::MovPack | Sem::MovUnpack => Meaning::Pure,
-        Sem::AddIntX2 | Sem::Mul24 | Sem::Mad24 | Sem::Sad | Sem::AbsInt => Meaning::Pure,
-        Sem::MinInt | Sem::MaxInt | Sem::MinIntX2 | Sem::MaxIntX2 => Meaning::Pure,
-        Sem::Popc | Sem::Clz | Sem::Bfind | Sem::Fns | Sem::Brev | Sem::Bfi => Meaning::Pure,
-        Sem::Szext | Sem::Bmsk | Sem::Dp4a | Sem::Dp2a => Meaning::Pure,
-        Sem::Cnot | Sem::Lop3 | Sem::Shf | Sem::Prmt => Meaning::Pure,
-        Sem::AddFloat | Sem::SubFloat | Sem::MulFloat | Sem::FmaFloat | Sem::MadFloat => Meaning::Pure,
-        Sem::AddHalf | Sem::SubHalf | Sem::MulHalf | Sem::FmaHalf => Meaning::Pure,
-        Sem::DivFloat | Sem::DivFloatApprox | Sem::DivFloatFull => Meaning::Pure,
-        Sem::AbsFloat | Sem::NegFloat | Sem::MinFloat | Sem::MaxFloat | Sem::Copysign => Meaning::Pure,
-        Sem::AbsHalf | Sem::NegHalf | Sem::MinHalf | Sem::MaxHalf => Meaning::Pure,
-        Sem::Rcp | Sem::RcpApprox | Sem::Sqrt | Sem::SqrtApprox | Sem::RsqrtApprox => Meaning::Pure,
-        Sem::Sin | Sem::Cos | Sem::Lg2 | Sem::Ex2Float | Sem::Ex2Half => Meaning::Pure,
-        Sem::TanhFloat | Sem::TanhHalf => Meaning::Pure,
-        Sem::SetInt | Sem::SetFloat | Sem::SetHalf | Sem::Selp | Sem::Slct => Meaning::Pure,
-        Sem::CvtFloat | Sem::CvtFloatX2 | Sem::CvtFloatToInt | Sem::CvtIntToFloat => Meaning::Pure,
-        Sem::CvtPackFloat | Sem::CvtPackInt => Meaning::Pure,
-        _ => Meaning::Opaque,
-    }
+/// What is known of the results of an instruction.
+enum Known {
+    /// What they are.
+    Value(Value),
+    /// Nothing, for its arithmetic is understood, but its operands are not known.
+    Nothing,
+    /// Its arithmetic is not understood; it may be a function of its operands.
+    FunctionOfOperands,
 }
 
 impl Context<'_> {
     /// The registers that an instruction defines, with their values.
-    pub(super) fn results(&self, instruction: &Instruction) -> Vec<(RegId, Value)> {
-        let opcode = self.module.opcode(instruction);
-        let operands = self.body.operands(instruction);
+    pub(super) fn results(&self, index: u32, op: &Op) -> Vec<(RegId, Value)> {
+        let opcode = self.function.module.opcode(&self.function.body.instructions[index as usize]);
         let mut results = Vec::new();
-        let Some(value) = self.result(opcode, operands) else { return results };
-        for (index, (operand, spec)) in operands.iter().zip(opcode.data().operands).enumerate() {
-            if spec.role == Role::Write {
-                self.define(operand, opcode.operand_type(index), &value, &mut results);
-            }
-        }
+        let Some(value) = self.result(opcode, op) else { return results };
+        op.fields(&mut |name, field| {
+            let defs = match field {
+                FieldValue::Def(def) => std::slice::from_ref(def),
+                FieldValue::Defs(defs) => defs,
+                _ => return,
+            };
+            let ty = opcode.type_of(name);
+            defs.iter().for_each(|def| self.define(*def, ty, &value, &mut results));
+        });
         results
     }
 
-    /// Puts a result of type `ty` into the registers of a destination.
-    fn define(
-        &self,
-        destination: &Operand,
-        ty: Option<ScalarType>,
-        value: &Value,
-        results: &mut Vec<(RegId, Value)>,
-    ) {
-        match destination {
-            Operand::Register(register) => {
-                let width = self.body.registers[register.index()].ty.bits();
-                if ty == Some(ScalarType::Pred) {
-                    return;
-                }
-                let value = match ty {
-                    Some(ty) if ty.bits() < width => {
-                        value.extend(ty.bits(), width, ty.kind() == TypeKind::Signed, None)
-                    }
-                    _ => *value,
-                };
-                results.push((*register, value));
+    /// Puts a result of type `ty` into a register.
+    fn define(&self, def: Def, ty: Option<ScalarType>, value: &Value, results: &mut Vec<(RegId, Value)>) {
+        let Some(register) = def.0.filter(|_| ty != Some(ScalarType::Pred)) else { return };
+        let width = self.function.body.registers[register.index()].ty.bits();
+        let value = match ty {
+            Some(ty) if ty.bits() < width => {
+                value.extend(ty.bits(), width, ty.kind() == TypeKind::Signed, None)
             }
-            Operand::Vector(list) => {
-                for element in self.body.elements(list) {
-                    self.define(element, ty, value, results);
-                }
-            }
-            _ => {}
-        }
+            _ => *value,
+        };
+        results.push((register, value));
     }
 
     /// The value of every result of an instruction, `None` if nothing is known.
-    fn result(&self, opcode: &Opcode, operands: &[Operand]) -> Option<Value> {
-        let ty = opcode.operand_type(0);
-        let width = ty.map_or(64, ScalarType::bits);
-        let signed = ty.is_some_and(|ty| ty.kind() == TypeKind::Signed);
-        let value = |index: usize| self.operand(operands.get(index)?, opcode.operand_type(index)?);
-        let known = |index: usize| value(index)?.known();
-        let pure = || self.pure(opcode, operands);
-        if opcode.has(Modifier::Sat) {
-            return match meaning(opcode.sem()?) {
-                Meaning::Load | Meaning::Opaque => None,
-                _ => pure(),
-            };
-        }
-        match meaning(opcode.sem()?) {
-            Meaning::Opaque => None,
-            Meaning::Pure => pure(),
-            Meaning::Load => self.load(width, operands),
-            Meaning::Copy => value(1),
-            Meaning::Relocate => {
-                // The bits of a window's base are nobody's business, so it counts as any invariant.
-                Some(value(1)?.add(&Value::invariant(mask(width)), width))
-            }
-            Meaning::Add => Some(value(1)?.add(&value(2)?, width)),
-            Meaning::Subtract => Some(value(1)?.sub(&value(2)?, width)),
-            Meaning::Negate => Some(Value::constant(0, width).sub(&value(1)?, width)),
-            Meaning::Not => Some(Value::constant(mask(width), width).sub(&value(1)?, width)),
-            Meaning::Multiply => self.multiply(opcode, operands).or_else(pure),
-            Meaning::ShiftLeft => match known(2) {
-                Some(by) => Some(value(1)?.shift_left(by, width)),
-                None => pure(),
-            },
-            Meaning::ShiftRight => match known(2) {
-                Some(by) => Some(value(1)?.shift_right(by, width, signed)),
-                None => pure(),
-            },
-            Meaning::And => Some(value(1)?.and(&value(2)?, width)),
-            Meaning::Or => Some(value(1)?.or(&value(2)?, width, |a, b| a | b)),
-            Meaning::Xor => Some(value(1)?.or(&value(2)?, width, |a, b| a ^ b)),
-            Meaning::Divide | Meaning::Remainder => {
-                // Only by a power of two, and not of a number that may be negative.
-                let divisor = known(2).filter(|divisor| divisor.is_power_of_two());
-                let dividend = value(1)?;
-                match divisor {
-                    Some(divisor)
-                        if !signed || (dividend.is_non_negative(width) && divisor <= mask(width - 1)) =>
-                    {
-                        Some(match meaning(opcode.sem()?) {
-                            Meaning::Divide => {
-                                dividend.shift_right(u64::from(divisor.trailing_zeros()), width, false)
-                            }
-                            _ => dividend.and(&Value::constant(divisor - 1, width), width),
-                        })
-                    }
-                    _ => pure(),
-                }
-            }
-            Meaning::ExtractField => match (known(2), known(3)) {
-                // Of a signed field the highest bit would be copied.
-                (Some(first), Some(length)) if !signed => {
-                    // Both counts are bytes.
-                    let (first, length) = (first & 0xff, (length & 0xff) as u32);
-                    let shifted = value(1)?.shift_right(first, width, false);
-                    Some(shifted.and(&Value::constant(mask(length), width), width))
-                }
-                _ => pure(),
-            },
-            Meaning::Convert => {
-                let from = opcode.operand_type(1)?;
-                let source = value(1)?;
-                Some(if from.bits() < width {
-                    source.extend(
-                        from.bits(),
-                        width,
-                        from.kind() == TypeKind::Signed,
-                        register(operands.get(1)?),
-                    )
-                } else {
-                    source.truncate(width)
-                })
-            }
+    fn result(&self, opcode: &Opcode, op: &Op) -> Option<Value> {
+        match self.arithmetic(op) {
+            Known::Value(value) => Some(value),
+            Known::Nothing => None,
+            Known::FunctionOfOperands if op.effects().is_pure() => self.pure(opcode, op),
+            Known::FunctionOfOperands => None,
         }
     }
 
-    /// `mul` and `mad`, unless they give the high half.
-    fn multiply(&self, opcode: &Opcode, operands: &[Operand]) -> Option<Value> {
-        let (from, to) = (opcode.operand_type(1)?, opcode.operand_type(0)?.bits());
-        let wide = opcode.has(Modifier::Wide);
-        if !wide && !opcode.has(Modifier::Lo) {
-            return None;
+    /// What follows from the arithmetic of an instruction. Those that are not mentioned are functions of their operands,
+    /// if the table says that they do nothing else: loads, atomics, shuffles, votes, calls and carries are none.
+    fn arithmetic(&self, op: &Op) -> Known {
+        let known = |value: Option<Value>| value.map_or(Known::Nothing, Known::Value);
+        let or_pure = |value: Option<Value>| value.map_or(Known::FunctionOfOperands, Known::Value);
+        match op {
+            Op::Mov(mov) => known(self.operand(&mov.a, mov.ty)),
+            // The bits of a window's base are nobody's business, so it counts as any invariant.
+            Op::Cvta(cvta) => {
+                let width = cvta.ty.bits();
+                known(self.operand(&cvta.a, cvta.ty).map(|a| a.add(&Value::invariant(mask(width)), width)))
+            }
+            Op::AddInt(AddInt { sat: false, ty, a, b, .. }) => {
+                known(self.binary(*ty, a, b, |a, b, width| a.add(b, width)))
+            }
+            Op::SubInt(SubInt { sat: false, ty, a, b, .. }) => {
+                known(self.binary(*ty, a, b, |a, b, width| a.sub(b, width)))
+            }
+            Op::NegInt(neg) => known(self.from_constant(0, neg.ty, &neg.a)),
+            Op::Not(not) => known(self.from_constant(mask(not.ty.bits()), not.ty, &not.a)),
+            Op::MulInt(mul) => or_pure(self.multiply(mul.mode, mul.ty, [&mul.a, &mul.b], None)),
+            Op::MadInt(mad) if !mad.sat => {
+                or_pure(self.multiply(mad.mode, mad.ty, [&mad.a, &mad.b], Some(&mad.c)))
+            }
+            Op::Shl(shl) => or_pure(
+                self.constant(&shl.b, ScalarType::U32)
+                    .and_then(|by| Some(self.operand(&shl.a, shl.ty)?.shift_left(by, shl.ty.bits()))),
+            ),
+            Op::Shr(shr) => or_pure(self.constant(&shr.b, ScalarType::U32).and_then(|by| {
+                Some(self.operand(&shr.a, shr.ty)?.shift_right(by, shr.ty.bits(), is_signed(shr.ty)))
+            })),
+            Op::And(and) => known(self.binary(and.ty, &and.a, &and.b, |a, b, width| a.and(b, width))),
+            Op::Or(or) => known(self.binary(or.ty, &or.a, &or.b, |a, b, width| a.or(b, width, |a, b| a | b))),
+            Op::Xor(xor) => {
+                known(self.binary(xor.ty, &xor.a, &xor.b, |a, b, width| a.or(b, width, |a, b| a ^ b)))
+            }
+            Op::DivInt(div) => or_pure(self.power_of_two(div.ty, &div.a, &div.b, |a, divisor, width| {
+                a.shift_right(u64::from(divisor.trailing_zeros()), width, false)
+            })),
+            Op::RemInt(rem) => or_pure(self.power_of_two(rem.ty, &rem.a, &rem.b, |a, divisor, width| {
+                a.and(&Value::constant(divisor - 1, width), width)
+            })),
+            // Of a signed field the highest bit would be copied.
+            Op::Bfe(bfe) if !is_signed(bfe.ty) => or_pure(self.extract(bfe)),
+            Op::CvtInt(cvt) if !cvt.sat => known(self.convert(cvt)),
+            Op::Ld(ld) => known(self.load(ld)),
+            _ => Known::FunctionOfOperands,
         }
-        let factor = |index: usize| {
-            let operand = operands.get(index)?;
-            let value = self.operand(operand, from)?;
-            let signed = from.kind() == TypeKind::Signed;
-            Some(if wide { value.extend(from.bits(), to, signed, register(operand)) } else { value })
+    }
+
+    fn binary(
+        &self,
+        ty: ScalarType,
+        a: &Source,
+        b: &Source,
+        compute: impl Fn(&Value, &Value, u32) -> Value,
+    ) -> Option<Value> {
+        Some(compute(&self.operand(a, ty)?, &self.operand(b, ty)?, ty.bits()))
+    }
+
+    /// A constant minus an operand.
+    fn from_constant(&self, constant: u64, ty: ScalarType, a: &Source) -> Option<Value> {
+        Some(Value::constant(constant, ty.bits()).sub(&self.operand(a, ty)?, ty.bits()))
+    }
+
+    fn constant(&self, operand: &Source, ty: ScalarType) -> Option<u64> {
+        self.operand(operand, ty)?.known()
+    }
+
+    /// A division or remainder: only by a power of two, and not of a number that may be negative.
+    fn power_of_two(
+        &self,
+        ty: ScalarType,
+        a: &Source,
+        b: &Source,
+        compute: impl Fn(&Value, u64, u32) -> Value,
+    ) -> Option<Value> {
+        let width = ty.bits();
+        let divisor = self.constant(b, ty).filter(|divisor| divisor.is_power_of_two())?;
+        let dividend = self.operand(a, ty)?;
+        let never_negative =
+            !is_signed(ty) || (dividend.is_non_negative(width) && divisor <= mask(width - 1));
+        never_negative.then(|| compute(&dividend, divisor, width))
+    }
+
+    fn extract(&self, bfe: &Bfe) -> Option<Value> {
+        let width = bfe.ty.bits();
+        // Both counts are bytes.
+        let first = self.constant(&bfe.b, ScalarType::U32)? & 0xff;
+        let length = (self.constant(&bfe.c, ScalarType::U32)? & 0xff) as u32;
+        let shifted = self.operand(&bfe.a, bfe.ty)?.shift_right(first, width, false);
+        Some(shifted.and(&Value::constant(mask(length), width), width))
+    }
+
+    fn convert(&self, cvt: &CvtInt) -> Option<Value> {
+        let (from, width) = (cvt.atype, cvt.dtype.bits());
+        let source = self.operand(&cvt.a, from)?;
+        Some(match from.bits() < width {
+            true => source.extend(from.bits(), width, is_signed(from), register(&cvt.a)),
+            false => source.truncate(width),
+        })
+    }
+
+    /// `mul` and `mad`, unless they give the high half.
+    fn multiply(
+        &self,
+        mode: MadIntMode,
+        from: ScalarType,
+        factors: [&Source; 2],
+        summand: Option<&Source>,
+    ) -> Option<Value> {
+        let (wide, to) = match mode {
+            MadIntMode::Hi => return None,
+            MadIntMode::Lo => (false, from.bits()),
+            MadIntMode::Wide => (true, from.bits() * 2),
         };
-        let product = factor(1)?.mul(&factor(2)?, to);
-        match opcode.operand_type(3) {
-            Some(ty) => Some(product.add(&self.operand(operands.get(3)?, ty)?, to)),
+        let factor = |operand: &Source| {
+            let value = self.operand(operand, from)?;
+            Some(match wide {
+                true => value.extend(from.bits(), to, is_signed(from), register(operand)),
+                false => value,
+            })
+        };
+        let product = factor(factors[0])?.mul(&factor(factors[1])?, to);
+        match summand {
+            Some(summand) => Some(product.add(&self.read(summand, to)?, to)),
             None => Some(product),
         }
     }
 
     /// The result of any function of the operands that are read.
-    fn pure(&self, opcode: &Opcode, operands: &[Operand]) -> Option<Value> {
-        let mut read = Vec::new();
-        for (index, (operand, spec)) in operands.iter().zip(opcode.data().operands).enumerate() {
-            if spec.role != Role::Write {
-                self.collect(operand, opcode.operand_type(index), &mut read)?;
+    fn pure(&self, opcode: &Opcode, op: &Op) -> Option<Value> {
+        let mut read = Some(Vec::new());
+        op.fields(&mut |name, field| {
+            let ty = opcode.type_of(name);
+            let operands = match field {
+                FieldValue::Value(value) => std::slice::from_ref(value),
+                FieldValue::Values(values) => values,
+                FieldValue::Predicate(predicate) => std::slice::from_ref(&predicate.value),
+                FieldValue::Part(part) => std::slice::from_ref(&part.value),
+                // An address is one more operand, but what it is an address of differs between functions.
+                FieldValue::Address(_) | FieldValue::Lookup(_) => {
+                    read = None;
+                    return;
+                }
+                _ => return,
+            };
+            for operand in operands {
+                let value = self.any(operand, ty);
+                read = read.take().zip(value).map(|(mut read, value)| {
+                    read.push(value);
+                    read
+                });
             }
-        }
-        let width = opcode.operand_type(0).map_or(64, ScalarType::bits);
-        Some(Value::of_function(&read, width))
+        });
+        let result = opcode.data().operands.iter().position(|spec| spec.role == Role::Write)?;
+        let width = opcode.operand_type(result).map_or(64, ScalarType::bits);
+        Some(Value::of_function(&read?, width))
     }
 
-    /// The values of an operand or of its elements; `None` if one is unknown.
-    fn collect(&self, operand: &Operand, ty: Option<ScalarType>, values: &mut Vec<Value>) -> Option<()> {
-        match operand {
-            Operand::Absent | Operand::Sink => {}
-            Operand::Vector(list) => {
-                for element in self.body.elements(list) {
-                    self.collect(element, ty, values)?;
-                }
+    /// An operand that is read as a `ty`, or in the type that it has.
+    fn any(&self, operand: &Source, ty: Option<ScalarType>) -> Option<Value> {
+        match (operand, ty) {
+            (Source::Register(register), None) => {
+                self.operand(operand, self.function.body.registers[register.index()].ty)
             }
-            Operand::Register(register) => {
-                let ty = ty.unwrap_or(self.body.registers[register.index()].ty);
-                values.push(self.operand(operand, ty)?);
-            }
-            _ => values.push(self.operand(operand, ty.unwrap_or(ScalarType::B64))?),
+            (_, ty) => self.operand(operand, ty.unwrap_or(ScalarType::B64)),
         }
-        Some(())
     }
 
     /// A kernel parameter is the same for the whole grid; everything else in memory may be anything.
-    fn load(&self, width: u32, operands: &[Operand]) -> Option<Value> {
-        let Operand::Address { base: AddressBase::Variable(variable), .. } = operands.get(1)? else {
-            return None;
-        };
-        let is_parameter = self.function.kind == FunctionKind::Entry
-            && self.module.variables[variable.index()].space == StateSpace::ParamEntry;
-        is_parameter.then(|| Value::invariant(mask(width)))
+    fn load(&self, ld: &Ld) -> Option<Value> {
+        let AddressBase::Variable(variable) = ld.a.base else { return None };
+        let is_parameter = self.function.declaration.kind == FunctionKind::Entry
+            && self.function.module.variables[variable.index()].space == StateSpace::ParamEntry;
+        is_parameter.then(|| Value::invariant(mask(ld.ty.bits())))
     }
 
     /// An operand that is read as a `ty`.
-    fn operand(&self, operand: &Operand, ty: ScalarType) -> Option<Value> {
-        let width = ty.bits();
-        match operand {
-            Operand::Register(register) => Some(self.values[register.index()].truncate(width)),
-            Operand::Immediate(bits) => Some(Value::constant(*bits, width)),
-            Operand::Special { register, component } => {
-                Some(self.special(*register, *component).truncate(width))
+    fn operand(&self, operand: &Source, ty: ScalarType) -> Option<Value> {
+        self.read(operand, ty.bits())
+    }
+
+    /// An operand of `width` bits.
+    fn read(&self, operand: &Source, width: u32) -> Option<Value> {
+        match *operand {
+            Source::Register(register) => Some(self.values[register.index()].truncate(width)),
+            Source::Constant(bits) => Some(Value::constant(bits, width)),
+            Source::Special { register, component } => {
+                Some(self.special(register, component).truncate(width))
             }
-            Operand::SymbolAddress { symbol, offset } => Some(self.address(*symbol, *offset, width)),
-            _ => None,
+            Source::Symbol { symbol, offset } => Some(self.address(symbol, offset, width)),
+            Source::Unused => None,
         }
     }
 
@@ -305,9 +275,9 @@ impl Context<'_> {
         let Symbol::Variable(variable) = symbol else {
             return Value::invariant(mask(width));
         };
-        let variable = &self.module.variables[variable.index()];
+        let variable = &self.function.module.variables[variable.index()];
         let on_stack = matches!(variable.space, StateSpace::Local | StateSpace::ParamFunc);
-        if on_stack && self.function.kind == FunctionKind::Func {
+        if on_stack && self.function.declaration.kind == FunctionKind::Func {
             // Each activation has its own.
             return Value::unknown(width);
         }
@@ -338,7 +308,7 @@ impl Context<'_> {
                     (Some(row), _) => Value::affine(0, row, most, 1),
                 }
             }
-            SpecialRegister::Ntid => match self.function.bounds.req_ntid {
+            SpecialRegister::Ntid => match self.function.declaration.bounds.req_ntid {
                 Some(threads) => Value::constant(u64::from(threads[axis]), width),
                 None => Value::invariant(MOST_THREADS),
             },
@@ -368,9 +338,13 @@ impl Context<'_> {
 }
 
 /// The register that an operand is.
-fn register(operand: &Operand) -> Option<RegId> {
+fn register(operand: &Source) -> Option<RegId> {
     match operand {
-        Operand::Register(register) => Some(*register),
+        Source::Register(register) => Some(*register),
         _ => None,
     }
+}
+
+fn is_signed(ty: ScalarType) -> bool {
+    ty.kind() == TypeKind::Signed
 }

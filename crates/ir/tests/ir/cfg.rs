@@ -1,14 +1,14 @@
 //! Graphs of small bodies: blocks, edges, and where lanes meet again.
 
-use ir::{BlockId, Cfg, Exit};
+use ir::{BlockId, Cfg, Exit, Function};
 
 /// The graph of an entry with this code.
 fn graph(code: &str) -> Cfg {
     let declarations = ".extern .func stop() .noreturn;\n.func back() { ret; }\n";
     let text = format!("{declarations}.entry k() {{ .reg .pred %p<4>; .reg .b32 %r<8>;\n{code}\n}}");
     let module = crate::compile::module(&text);
-    let (_, function) = module.entries().next().unwrap();
-    Cfg::new(&module, function.body.as_ref().unwrap())
+    let (id, _) = module.entries().next().unwrap();
+    Cfg::new(&Function::lower(&module, id).unwrap())
 }
 
 /// The ranges and successors of all blocks: `0..2 -> 2 1`.

@@ -1,7 +1,7 @@
 //! Liveness, and with it the graph and the accesses, against their definitions on random functions.
 
-use ir::{BlockId, Cfg, Interval, Liveness, allocate_slots};
-use ptx::module::{Function, Module, RegId};
+use ir::{BlockId, Cfg, Function, Interval, Liveness, allocate_slots};
+use ptx::module::{FuncId, RegId, Register};
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write;
 
@@ -162,9 +162,9 @@ impl Program {
     }
 }
 
-fn registers<'a>(module: &'a Module, function: &'a Function) -> HashMap<&'a str, RegId> {
-    let body = function.body.as_ref().unwrap();
-    (0..).map(RegId).zip(&body.registers).map(|(id, register)| (module.text(register.name), id)).collect()
+fn registers<'a>(function: &Function<'a>) -> HashMap<&'a str, RegId> {
+    let named = |(id, register): (RegId, &'a Register)| (function.module.text(register.name), id);
+    (0..).map(RegId).zip(&function.body.registers).map(named).collect()
 }
 
 #[test]
@@ -175,10 +175,9 @@ fn agrees_with_the_definition_on_random_functions() {
         let program = program(&mut random);
         let text = program.text();
         let module = crate::compile::module(&text);
-        let function = &module.functions[0];
-        let body = function.body.as_ref().unwrap();
-        let cfg = Cfg::new(&module, body);
-        let liveness = Liveness::new(&module, function, &cfg);
+        let function = Function::lower(&module, FuncId(0)).unwrap();
+        let cfg = Cfg::new(&function);
+        let liveness = Liveness::new(&function, &cfg);
         let intervals = liveness.intervals();
         let reachable = program.reachable();
         let end = program.lines.len();
@@ -198,7 +197,7 @@ fn agrees_with_the_definition_on_random_functions() {
             assert_eq!(to, program.next(last), "{text}");
         }
 
-        for (name, id) in registers(&module, function) {
+        for (name, id) in registers(&function) {
             for (block, bounds) in (0..).map(BlockId).zip(&cfg.blocks) {
                 if cfg.is_reachable(block) {
                     let found = liveness.live_in(block).any(|register| register == id);
@@ -232,15 +231,14 @@ fn a_value_for_the_next_round_is_live_to_the_end_of_the_loop() {
          @%p bra LOOP;
          ret; }",
     );
-    let function = &module.functions[0];
-    let body = function.body.as_ref().unwrap();
-    let cfg = Cfg::new(&module, body);
-    let intervals = Liveness::new(&module, function, &cfg).intervals();
-    let names = registers(&module, function);
+    let function = Function::lower(&module, FuncId(0)).unwrap();
+    let cfg = Cfg::new(&function);
+    let intervals = Liveness::new(&function, &cfg).intervals();
+    let names = registers(&function);
     assert_eq!(intervals[names["%kept"].index()], Some(Interval { start: 0, end: 3 }));
     assert_eq!(intervals[names["%temporary"].index()], Some(Interval { start: 1, end: 2 }));
 
-    let slots = allocate_slots(body, &intervals, |r| (r != names["%p"]).then_some(0), 1);
+    let slots = allocate_slots(function.body, &intervals, |r| (r != names["%p"]).then_some(0), 1);
     assert_eq!(slots.counts, [2]);
     assert_eq!(slots.slot[names["%p"].index()], None);
 }
@@ -255,11 +253,11 @@ fn large_functions_are_near_linear() {
     (1..count).for_each(|i| writeln!(text, "add.u32 %r0, %r0, %r{i};").unwrap());
     text.push_str("END: ret; }");
     let module = crate::compile::module(&text);
-    let function = &module.functions[0];
-    let cfg = Cfg::new(&module, function.body.as_ref().unwrap());
+    let function = Function::lower(&module, FuncId(0)).unwrap();
+    let cfg = Cfg::new(&function);
     assert_eq!(cfg.reconvergence().iter().flatten().count(), cfg.blocks.len() - 1);
-    let liveness = Liveness::new(&module, function, &cfg);
-    let r7 = registers(&module, function)["%r7"];
+    let liveness = Liveness::new(&function, &cfg);
+    let r7 = registers(&function)["%r7"];
     assert_eq!(liveness.intervals()[r7.index()], Some(Interval { start: 7, end: 2 * count + 6 }));
     // There are too many pairs to be exact, but a live register is never left out.
     for block in cfg.blocks.iter().filter(|block| 0 < block.first && block.first <= 2 * count) {

@@ -2,6 +2,7 @@
 
 mod cfg;
 mod compile;
+mod instructions;
 mod liveness;
 mod shape_expressions;
 mod shape_paths;

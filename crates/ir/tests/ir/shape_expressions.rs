@@ -1,8 +1,8 @@
 //! What is claimed of the registers of random straight-line code holds of the values that the code computes, by an
 //! evaluator of its own.
 
-use ir::{Cfg, LaneOrder, Shape, Shapes};
-use ptx::module::RegId;
+use ir::{Cfg, Function, LaneOrder, Shape, Shapes};
+use ptx::module::{FuncId, RegId};
 use std::fmt::Write;
 
 const WARP: usize = 32;
@@ -183,11 +183,11 @@ fn claims_hold_of_computed_values() {
             program.code
         );
         let module = crate::compile::module(&text);
-        let function = &module.functions[0];
-        let body = function.body.as_ref().unwrap();
-        let cfg = Cfg::new(&module, body);
+        let function = Function::lower(&module, FuncId(0)).unwrap();
+        let body = function.body;
+        let cfg = Cfg::new(&function);
         let order = LaneOrder::of_block([row as u32, (WARP * WARPS / row) as u32, 1]);
-        let shapes = Shapes::new(&module, function, &cfg, order);
+        let shapes = Shapes::new(&function, &cfg, order);
 
         for value in &program.values {
             let register = body.registers.iter().position(|r| module.text(r.name) == value.name).unwrap();

@@ -3,8 +3,8 @@
 //! Threads run one by one, and every guard holds or fails by chance. A claim about what an instruction reads covers all
 //! times at which any thread comes by.
 
-use ir::{Cfg, LaneOrder, Shape, Shapes};
-use ptx::module::RegId;
+use ir::{Cfg, Function, LaneOrder, Shape, Shapes};
+use ptx::module::{FuncId, RegId};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -150,10 +150,10 @@ fn claims_hold_on_every_path() {
         }
         let _ = writeln!(text, "L{count}: ret; }}");
         let module = crate::compile::module(&text);
-        let function = &module.functions[0];
-        let body = function.body.as_ref().unwrap();
-        let cfg = Cfg::new(&module, body);
-        let shapes = Shapes::new(&module, function, &cfg, LaneOrder::ConsecutiveX);
+        let function = Function::lower(&module, FuncId(0)).unwrap();
+        let body = function.body;
+        let cfg = Cfg::new(&function);
+        let shapes = Shapes::new(&function, &cfg, LaneOrder::ConsecutiveX);
         let id = |register: usize| {
             let name = format!("%r{register}");
             RegId(body.registers.iter().position(|r| module.text(r.name) == name).unwrap() as u32)

@@ -4,14 +4,14 @@
 //! base of its address, if it has an address in a register, and else of the first register that it writes as a whole:
 //! `invariant`, `varying`, `affine 4`, or `affine 4 in 16` for groups of 16 lanes.
 
-use ir::{Access, Cfg, LaneOrder, Shape, Shapes};
-use ptx::module::{AddressBase, Body, Module, Operand};
+use ir::{Access, Cfg, Function, LaneOrder, Shape, Shapes};
+use ptx::module::{AddressBase, FuncId, Operand};
 use std::path::Path;
 
 /// What an annotation is about.
-fn subject(module: &Module, body: &Body, index: u32, shapes: &Shapes) -> (Shape, u32) {
-    let instruction = &body.instructions[index as usize];
-    let base = body.operands(instruction).iter().find_map(|operand| match operand {
+fn subject(function: &Function<'_>, index: u32, shapes: &Shapes) -> (Shape, u32) {
+    let body = function.body;
+    let base = body.operands(&body.instructions[index as usize]).iter().find_map(|operand| match operand {
         Operand::Address { base: AddressBase::Register(register), .. } => Some(*register),
         _ => None,
     });
@@ -19,7 +19,7 @@ fn subject(module: &Module, body: &Body, index: u32, shapes: &Shapes) -> (Shape,
         return shapes.at(index, base);
     }
     let mut written = None;
-    ir::registers(module, body, instruction, &mut |register, access| {
+    function.registers(index, &mut |register, access| {
         if access != Access::Read {
             written = written.or(Some(register));
         }
@@ -53,16 +53,15 @@ fn check(path: &Path) -> usize {
         .collect();
     let module = crate::compile::compile(name, &text);
     let mut annotations = 0;
-    for function in &module.functions {
-        let Some(body) = &function.body else { continue };
-        let cfg = Cfg::new(&module, body);
-        let shapes =
-            Shapes::new(&module, function, &cfg, LaneOrder::of_block([block[0], block[1], block[2]]));
-        for (index, instruction) in (0..).zip(&body.instructions) {
+    for id in (0..module.functions.len() as u32).map(FuncId) {
+        let Some(function) = Function::lower(&module, id) else { continue };
+        let cfg = Cfg::new(&function);
+        let shapes = Shapes::new(&function, &cfg, LaneOrder::of_block([block[0], block[1], block[2]]));
+        for (index, instruction) in (0..).zip(&function.body.instructions) {
             let (line, _) = module.source.line_column(instruction.span.start);
             let written = text.lines().nth(line as usize - 1).unwrap();
             let Some((_, expected)) = written.split_once("//= ") else { continue };
-            let found = describe(subject(&module, body, index, &shapes));
+            let found = describe(subject(&function, index, &shapes));
             assert_eq!(found, expected, "{name}:{line}: {written}");
             annotations += 1;
         }

@@ -147,6 +147,7 @@ fn has_scalar_member(sem: Sem) -> bool {
 }
 
 impl<'a> Decoder<'a> {
+    /// The decoder of a function, and its typed instructions.
     pub(crate) fn new(
         loaded: &'a LoadedModule,
         layout: &'a Layout,
@@ -154,12 +155,13 @@ impl<'a> Decoder<'a> {
         order: LaneOrder,
         level: Level,
         image: &'a mut Image,
-    ) -> Self {
+    ) -> (Self, Vec<Result<ir::Instruction, Missing>>) {
         let module: &Module = loaded.module();
         let function = &module.functions[id.index()];
         let body = function.body.as_ref().expect("only functions with a body are decoded");
-        let cfg = Cfg::new(module, body);
-        let shapes = Shapes::new(module, function, &cfg, order);
+        let lowered = ir::Function::lower(module, id).expect("only functions with a body are decoded");
+        let cfg = Cfg::new(&lowered);
+        let shapes = Shapes::new(&lowered, &cfg, order);
         let empty: &'static Opcode = {
             static NO_OPCODE: std::sync::OnceLock<Opcode> = std::sync::OnceLock::new();
             NO_OPCODE.get_or_init(|| Opcode { form: ptx::isa::FormId(0), modifiers: Vec::new() })
@@ -192,15 +194,15 @@ impl<'a> Decoder<'a> {
             block_pcs: Vec::new(),
             patches: Vec::new(),
         };
-        decoder.place_registers();
-        decoder
+        decoder.place_registers(&lowered);
+        (decoder, lowered.instructions)
     }
 
     /// Gives every register its home: scalars where the shape allows it, slots of planes for the rest.
-    fn place_registers(&mut self) {
-        let liveness = Liveness::new(self.module, self.function, &self.cfg);
+    fn place_registers(&mut self, lowered: &ir::Function<'_>) {
+        let liveness = Liveness::new(lowered, &self.cfg);
         let intervals = liveness.intervals();
-        let scalar = self.scalar_registers();
+        let scalar = self.scalar_registers(lowered);
         let body = self.body;
         let class_of = |r: RegId| (!scalar[r.index()]).then(|| class(body.registers[r.index()].ty));
         let slots = allocate_slots(body, &intervals, class_of, CLASSES);
@@ -229,7 +231,7 @@ impl<'a> Decoder<'a> {
 
     /// Which registers are scalars: invariant by shape, and computed by an operation with a scalar member from sources
     /// that are scalars themselves.
-    fn scalar_registers(&self) -> Vec<bool> {
+    fn scalar_registers(&self, lowered: &ir::Function<'_>) -> Vec<bool> {
         let body = self.body;
         let mut scalar: Vec<bool> = (0..body.registers.len() as u32)
             .map(|r| {
@@ -240,10 +242,10 @@ impl<'a> Decoder<'a> {
         let mut written = Vec::new();
         loop {
             let mut changed = false;
-            for instruction in &body.instructions {
+            for (index, instruction) in (0..).zip(&body.instructions) {
                 written.clear();
                 let mut sources_are_scalars = true;
-                ir::registers(self.module, body, instruction, &mut |register, access| match access {
+                lowered.registers(index, &mut |register, access| match access {
                     ir::Access::Read => sources_are_scalars &= scalar[register.index()],
                     ir::Access::Write => written.push(register),
                     ir::Access::ReadWrite => {
@@ -266,7 +268,10 @@ impl<'a> Decoder<'a> {
     }
 
     /// Decodes the whole body into the image. What cannot be decoded is told, instruction by instruction.
-    pub(crate) fn decode(mut self) -> Result<(), Vec<(Missing, u32)>> {
+    pub(crate) fn decode(
+        mut self,
+        instructions: &[Result<ir::Instruction, Missing>],
+    ) -> Result<(), Vec<(Missing, u32)>> {
         let mut missing = Vec::new();
         let entry = self.pc();
         let blocks = self.cfg.blocks.clone();
@@ -284,7 +289,7 @@ impl<'a> Decoder<'a> {
                 self.push(op(control::join), Meta::Part);
             }
             for i in block.first..block.end {
-                if let Err(what) = self.instruction(i, meets[index]) {
+                if let Err(what) = self.instruction(i, &instructions[i as usize], meets[index]) {
                     missing.push((what, i));
                     self.buffer.clear();
                     self.after.clear();
@@ -309,7 +314,12 @@ impl<'a> Decoder<'a> {
         Op { c: run, ..op(execute) }
     }
 
-    fn instruction(&mut self, index: u32, meet: Option<BlockId>) -> Decoded {
+    fn instruction(
+        &mut self,
+        index: u32,
+        typed: &Result<ir::Instruction, Missing>,
+        meet: Option<BlockId>,
+    ) -> Decoded {
         let body = self.body;
         let instruction = &body.instructions[index as usize];
         self.current = index;
@@ -318,7 +328,7 @@ impl<'a> Decoder<'a> {
         self.guard = instruction.guard;
         self.temporaries = Temporaries::default();
         self.run += 1;
-        let typed = ir::lower(self.module, body, instruction)?;
+        let typed = typed.as_ref().map_err(Missing::clone)?;
         // Where lanes part, they have to know where they meet again.
         if let ir::Op::Bra(branch) = &typed.op {
             return super::control::branch(self, branch, meet);

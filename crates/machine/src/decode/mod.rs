@@ -107,8 +107,8 @@ pub(crate) fn image(
     let mut unsupported = Vec::new();
     for &function in layout.reachable() {
         let Some(body) = &module.functions[function.index()].body else { continue };
-        let decoder = Decoder::new(loaded, &layout, function, order, level, &mut image);
-        let Err(missing) = decoder.decode() else { continue };
+        let (decoder, instructions) = Decoder::new(loaded, &layout, function, order, level, &mut image);
+        let Err(missing) = decoder.decode(&instructions) else { continue };
         unsupported.extend(missing.into_iter().map(|(what, instruction)| {
             let place = Location::of(module, function, instruction);
             Unsupported {

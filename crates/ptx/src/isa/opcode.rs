@@ -85,6 +85,14 @@ impl Opcode {
         }
     }
 
+    /// The concrete type of the operand that the table calls `name`: see [`OperandSpec::identifier`].
+    ///
+    /// [`OperandSpec::identifier`]: super::OperandSpec::identifier
+    pub fn type_of(&self, name: &str) -> Option<ScalarType> {
+        let index = self.data().operands.iter().position(|spec| spec.identifier() == name)?;
+        self.operand_type(index)
+    }
+
     /// The concrete types of all operands.
     pub fn operand_types(&self) -> Vec<Option<ScalarType>> {
         (0..self.data().operands.len()).map(|i| self.operand_type(i)).collect()
