@@ -30,7 +30,11 @@ use crate::program::{
     Access, Arithmetic, Comparison, Instruction, Location, Operand, Program, Register, Term, Thread, Update,
 };
 use crate::text::{self, Names, Problem, Tokens};
-use ptx::module::{AddressBase, Body, Function, Module, Operand as Source, RegId, Symbol, VarId};
+use ir::instruction::{MadIntMode, ProxyKind, SetIntCmp};
+use ir::operand::{Address, Def, Value};
+use ir::{Function, Op};
+use ptx::isa::{self, Flow, Modifier};
+use ptx::module::{AddressBase, Module, RegId, Symbol, VarId};
 use ptx::types::StateSpace;
 use rustc_hash::FxHashMap;
 
@@ -162,12 +166,12 @@ impl Test<'_> {
         {
             return Err(fail(format!("too many threads, or {name} twice")));
         }
+        let found = self.module.entries().find(|(_, function)| function.name == entry);
+        let (id, declaration) = found.ok_or_else(|| fail(format!("there is no entry `{entry}`")))?;
         let function =
-            self.module.entries().map(|(_, function)| function).find(|function| function.name == entry);
-        let function = function.ok_or_else(|| fail(format!("there is no entry `{entry}`")))?;
-        let body = function.body.as_ref().ok_or_else(|| fail(format!("`{entry}` has no body")))?;
+            Function::lower(self.module, id).ok_or_else(|| fail(format!("`{entry}` has no body")))?;
         let mut parameters = FxHashMap::default();
-        let variables: Vec<VarId> = function
+        let variables: Vec<VarId> = declaration
             .params
             .iter()
             .filter_map(|param| match param {
@@ -183,7 +187,8 @@ impl Test<'_> {
             let known = known.ok_or_else(|| fail(format!("there is no variable `{argument}`")))?;
             parameters.insert(parameter, VarId(known as u32));
         }
-        let registers = body
+        let registers = function
+            .body
             .registers
             .iter()
             .map(|register| self.module.text(register.name).to_owned())
@@ -193,8 +198,8 @@ impl Test<'_> {
         self.program.threads.push(thread);
         let mut lowering = Lowering {
             test: self,
+            writers: writers(&function),
             function,
-            body,
             placement,
             parameters,
             addresses: Addresses::default(),
@@ -288,13 +293,14 @@ impl Names for Test<'_> {
 
 struct Lowering<'t, 'a> {
     test: &'t mut Test<'a>,
-    function: &'a Function,
-    body: &'a Body,
+    function: Function<'a>,
     placement: Placement,
     parameters: FxHashMap<VarId, VarId>,
     addresses: Addresses,
     /// Registers that are written once, and with a constant.
     constants: FxHashMap<RegId, i64>,
+    /// How many instructions write each register.
+    writers: Vec<u32>,
     code: Vec<(Instruction, String)>,
     /// Where the code of each instruction of the module begins.
     places: Vec<usize>,
@@ -304,32 +310,25 @@ struct Lowering<'t, 'a> {
 
 type Code = (Vec<Instruction>, Vec<String>);
 
+/// The order and scope of an access.
+type Ordering = (Order, Option<Scope>);
+
 impl Lowering<'_, '_> {
     fn run(&mut self) -> Result<Code, Problem> {
-        let body = self.body;
-        for instruction in &body.instructions {
+        let body = self.function.body;
+        let typed = std::mem::take(&mut self.function.instructions);
+        for (written, typed) in body.instructions.iter().zip(&typed) {
             self.places.push(self.code.len());
-            let words = self.test.module.opcode(instruction).text();
-            let words: Vec<&str> = words.split('.').collect();
-            let span = instruction.span;
+            let span = written.span;
             let source = self.test.source;
             let fail = |message: String| text::problem(source, span.start as usize, message);
             let text = source.get(span.start as usize..span.end as usize).unwrap_or_default();
             let text = text.trim_end_matches(';').split_whitespace().collect::<Vec<_>>().join(" ");
-            // Optional operands that were not written do not matter here.
-            let operands: Vec<Source> = body
-                .operands(instruction)
-                .iter()
-                .filter(|operand| **operand != Source::Absent)
-                .copied()
-                .collect();
-            if words[0] == "bra" {
-                let Some(Source::Label(label)) = operands.first() else {
-                    return Err(fail("a branch needs a label".into()));
-                };
+            let typed = typed.as_ref().map_err(|reject| fail(reject.clone()))?;
+            if let Op::Bra(bra) = &typed.op {
                 // A label for now; places are known at the end.
-                let target = label.index();
-                let jump = match instruction.guard {
+                let target = bra.target.index();
+                let jump = match typed.guard {
                     None => Instruction::Jump(target),
                     Some(guard) => Instruction::Branch {
                         comparison: if guard.negated { Comparison::Eq } else { Comparison::Ne },
@@ -342,20 +341,27 @@ impl Lowering<'_, '_> {
                 continue;
             }
             let skip = self.code.len();
-            if let Some(guard) = instruction.guard {
+            if let Some(guard) = typed.guard {
                 let comparison = if guard.negated { Comparison::Ne } else { Comparison::Eq };
                 let a = Operand::Register(guard.register.index());
                 let b = Operand::Constant(0);
                 self.code.push((Instruction::Branch { comparison, a, b, target: usize::MAX }, text.clone()));
             }
-            if matches!(words[0], "ret" | "exit") {
-                self.code.push((Instruction::Jump(usize::MAX - 1), text));
-            } else {
-                let made = self.instruction(&words, &operands).map_err(fail)?;
-                self.code.extend(made.into_iter().map(|made| (made, text.clone())));
-                self.fold(&words, &operands, instruction.guard.is_some());
+            match typed.op.effects().flow {
+                Flow::Return | Flow::Exit => self.code.push((Instruction::Jump(usize::MAX - 1), text)),
+                Flow::Next | Flow::Branch | Flow::Switch | Flow::Call | Flow::Trap => {
+                    let opcode = self.test.module.opcode(written);
+                    let entry = &self.function.declaration.name;
+                    let unknown =
+                        format!("`{}` is not understood in litmus tests (entry `{entry}`)", opcode.text());
+                    let made = self.instruction(&typed.op).and_then(|made| made.ok_or(unknown));
+                    self.code.extend(made.map_err(fail)?.into_iter().map(|made| (made, text.clone())));
+                    if typed.guard.is_none() {
+                        self.fold(&typed.op);
+                    }
+                }
             }
-            if instruction.guard.is_some() {
+            if typed.guard.is_some() {
                 let behind = self.code.len();
                 if let Instruction::Branch { target, .. } = &mut self.code[skip].0 {
                     // Marked, as labels are small numbers.
@@ -381,177 +387,110 @@ impl Lowering<'_, '_> {
         Ok(std::mem::take(&mut self.code).into_iter().unzip())
     }
 
-    fn instruction(&mut self, words: &[&str], operands: &[Source]) -> Result<Vec<Instruction>, String> {
-        let has = |word: &str| words.contains(&word);
-        let scope = if has("cta") {
-            Some(Scope::Cta)
-        } else if has("cluster") {
-            Some(Scope::Cluster)
-        } else if has("gpu") || has("gl") {
-            Some(Scope::Gpu)
-        } else if has("sys") {
-            Some(Scope::Sys)
-        } else {
-            None
-        };
-        let order = [Order::Relaxed, Order::Acquire, Order::Release, Order::AcqRel, Order::Sc];
-        let order = order.into_iter().find(|order| has(order.name()));
-        let size = words.iter().rev().find_map(|word| width(word)).unwrap_or(4);
-        match (words[0], operands) {
-            ("ld", [_, Source::Address { base: AddressBase::Variable(parameter), offset: 0 }])
-                if has("param") && self.parameters.contains_key(parameter) =>
-            {
-                let variable = self.parameters[parameter];
-                self.hold(&operands[0], variable, 0)?;
-                Ok(Vec::new())
-            }
-            ("ld", [to, from]) => {
-                let access = self.access(from, size, words, order, scope)?;
-                let destinations =
-                    self.list(to).iter().map(|register| self.register(register)).collect::<Result<_, _>>()?;
-                Ok(vec![Instruction::Load { destinations, access }])
-            }
-            ("st", [to, from]) => {
-                let access = self.access(to, size, words, order, scope)?;
-                let values =
-                    self.list(from).iter().map(|value| self.value(value)).collect::<Result<_, _>>()?;
-                Ok(vec![Instruction::Store { values, access }])
-            }
-            ("suld" | "sust" | "tex", _) => self.opaque(words, operands),
-            ("atom" | "red", _) => self.atomic(words, operands, size, order, scope).map(|made| vec![made]),
-            ("fence" | "membar", _) if has("proxy") => {
-                let proxy = if has("alias") {
-                    return Ok(vec![Instruction::AliasFence]);
-                } else if has("async") {
-                    Proxy::Async
-                } else {
-                    return Err("this proxy fence is not understood".into());
-                };
-                Ok(vec![Instruction::ProxyFence(proxy)])
-            }
-            ("fence", _) => {
-                let scope = scope.ok_or("the fence has no scope")?;
-                // A fence without an order is acq_rel.
-                Ok(vec![Instruction::Fence { order: order.unwrap_or(Order::AcqRel), scope }])
-            }
-            ("membar", _) => {
-                let scope = scope.ok_or("the fence has no scope")?;
-                Ok(vec![Instruction::Fence { order: Order::Sc, scope }])
-            }
-            ("bar" | "barrier", _) => self.barrier(words, operands).map(|made| vec![made]),
-            ("mov", [to, Source::SymbolAddress { symbol: Symbol::Variable(variable), offset }]) => {
-                self.hold(to, *variable, *offset)?;
-                Ok(Vec::new())
-            }
-            ("mov" | "cvt" | "cvta", [to, Source::Register(from)]) if self.addresses.contains_key(from) => {
-                let (variable, offset) = self.addresses[from];
-                self.hold(to, variable, offset)?;
-                Ok(Vec::new())
-            }
-            ("add", [to, a, b]) if self.address(a, b).is_some() || self.address(b, a).is_some() => {
-                let found = self.address(a, b).or_else(|| self.address(b, a));
-                let ((variable, offset), by) = found.ok_or("the address is not known")?;
-                self.hold(to, variable, offset.wrapping_add(by))?;
-                Ok(Vec::new())
-            }
-            ("sub", [to, a, b]) if self.address(a, b).is_some() => {
-                let ((variable, offset), by) = self.address(a, b).ok_or("the address is not known")?;
-                self.hold(to, variable, offset.wrapping_sub(by))?;
-                Ok(Vec::new())
-            }
-            ("mad" | "shl", [to, sources @ ..]) => match self.computed(words[0], sources) {
-                Some(value) => {
-                    self.set(to, Arithmetic::Second, Operand::Constant(0), &Source::Immediate(value as u64))
+    /// What an instruction is in a test; `None` if it is not understood.
+    fn instruction(&mut self, op: &Op) -> Result<Option<Vec<Instruction>>, String> {
+        let one = |made: Instruction| Ok(Some(vec![made]));
+        match op {
+            Op::Ld(ld) => match (ld.a.base, ld.a.offset) {
+                (AddressBase::Variable(parameter), 0) if self.parameters.contains_key(&parameter) => {
+                    let [to] = ld.d[..] else { return Err("an address needs a register".into()) };
+                    self.hold(to, self.parameters[&parameter], 0)
                 }
-                None => Err(format!("`{}` is understood of constants alone", words.join("."))),
+                _ => {
+                    let access = self.access(&ld.a, ld.ty.bytes(), ordering(ld.order, ld.scope))?;
+                    one(Instruction::Load { destinations: self.registers(&ld.d)?, access })
+                }
             },
-            ("mbarrier", _) => self.mbarrier(words, operands, order, scope),
-            ("mov" | "cvt" | "cvta", [to, from]) => {
-                self.set(to, Arithmetic::Second, Operand::Constant(0), from)
+            Op::St(st) => {
+                let access = self.access(&st.a, st.ty.bytes(), ordering(st.order, st.scope))?;
+                one(Instruction::Store { values: self.values(&st.b)?, access })
             }
-            ("setp", [to, a, b]) => {
-                let comparisons = [
-                    ("eq", Comparison::Eq),
-                    ("ne", Comparison::Ne),
-                    ("lt", Comparison::Lt),
-                    ("le", Comparison::Le),
-                    ("gt", Comparison::Gt),
-                    ("ge", Comparison::Ge),
-                ];
-                let found = comparisons.iter().find(|(name, _)| has(name)).map(|(_, comparison)| *comparison);
-                let found = found.ok_or("this comparison is not understood")?;
-                let a = self.value(a)?;
-                self.set(to, Arithmetic::Compare(found), a, b)
+            Op::Suld(suld) => self.load_surface(suld).map(Some),
+            Op::Sust(sust) => self.store_surface(sust).map(Some),
+            Op::Tex(tex) => self.fetch(tex).map(Some),
+            Op::Atom(atom) => {
+                let update = Update::Combine(combination(atom.op.modifier())?, self.value(&atom.b)?);
+                let access = self.access(&atom.a, atom.ty.bytes(), ordering(atom.order, Some(atom.scope)))?;
+                one(Instruction::Atomic { destination: self.destination(atom.d)?, update, access })
             }
-            ("add" | "sub" | "mul" | "div" | "and" | "or" | "xor" | "min" | "max", [to, a, b]) => {
-                let operation = arithmetic(words[0]).ok_or("this arithmetic is not understood")?;
-                let a = self.value(a)?;
-                self.set(to, operation, a, b)
+            Op::AtomCas(cas) => {
+                let update =
+                    Update::CompareAndSwap { expected: self.value(&cas.b)?, new: self.value(&cas.c)? };
+                let access = self.access(&cas.a, cas.ty.bytes(), ordering(cas.order, Some(cas.scope)))?;
+                one(Instruction::Atomic { destination: self.destination(cas.d)?, update, access })
             }
-            _ => Err(format!(
-                "`{}` is not understood in litmus tests (entry `{}`)",
-                words.join("."),
-                self.function.name
-            )),
+            Op::Red(red) => {
+                let update = Update::Combine(combination(red.op.modifier())?, self.value(&red.b)?);
+                let access = self.access(&red.a, red.ty.bytes(), ordering(red.order, Some(red.scope)))?;
+                one(Instruction::Atomic { destination: None, update, access })
+            }
+            Op::Fence(fence) => {
+                one(Instruction::Fence { order: order_of(fence.order), scope: scope_of(fence.scope) })
+            }
+            Op::Membar(membar) => one(Instruction::Fence { order: Order::Sc, scope: scope_of(membar.scope) }),
+            Op::FenceProxy(fence) => match fence.proxy_kind {
+                ProxyKind::Alias => one(Instruction::AliasFence),
+                ProxyKind::Async => one(Instruction::ProxyFence(Proxy::Async)),
+                ProxyKind::AsyncGeneric | ProxyKind::TensormapGeneric => {
+                    Err("this proxy fence is not understood".into())
+                }
+            },
+            Op::BarSync(bar) => {
+                self.barrier(Part::Sync, Scope::Cta, Some(&bar.a), bar.b.as_ref()).and_then(one)
+            }
+            Op::BarArrive(bar) => {
+                self.barrier(Part::Arrive, Scope::Cta, Some(&bar.a), Some(&bar.b)).and_then(one)
+            }
+            Op::BarClusterArrive(_) => self.barrier(Part::Arrive, Scope::Cluster, None, None).and_then(one),
+            Op::BarClusterWait(_) => self.barrier(Part::Wait, Scope::Cluster, None, None).and_then(one),
+            Op::MbarrierInit(init) => self.initialise(init).map(Some),
+            Op::MbarrierArrive(arrive) => self.arrive(arrive).map(Some),
+            Op::MbarrierWait(wait) => self.wait(wait).map(Some),
+            Op::Mov(mov) => self.copy(mov.d, &mov.a),
+            Op::MovPred(mov) => self.copy(mov.d, &mov.a),
+            Op::CvtInt(cvt) => self.copy(cvt.d, &cvt.a),
+            Op::Cvta(cvta) => self.copy(cvta.d, &cvta.a),
+            Op::AddInt(add) => match self.address(&add.a, &add.b).or_else(|| self.address(&add.b, &add.a)) {
+                Some(((variable, offset), by)) => self.hold(add.d, variable, offset.wrapping_add(by)),
+                None => self.set(add.d, Arithmetic::Add, &add.a, &add.b),
+            },
+            Op::SubInt(sub) => match self.address(&sub.a, &sub.b) {
+                Some(((variable, offset), by)) => self.hold(sub.d, variable, offset.wrapping_sub(by)),
+                None => self.set(sub.d, Arithmetic::Sub, &sub.a, &sub.b),
+            },
+            Op::MadInt(_) | Op::Shl(_) => match self.computed(op) {
+                Some((to, value)) => {
+                    let value = Value::Constant(value as u64);
+                    self.set(to, Arithmetic::Second, &Value::Constant(0), &value)
+                }
+                None => Err(format!("`{}` is understood of constants alone", op.sem().text())),
+            },
+            Op::SetpInt(setp) => match (comparison(setp.cmp), &setp.q, &setp.c) {
+                (Some(found), None, None) => self.set(setp.p, Arithmetic::Compare(found), &setp.a, &setp.b),
+                _ => Err("this comparison is not understood".into()),
+            },
+            _ => match arithmetic(op) {
+                Some((operation, to, a, b)) => self.set(to, operation, a, b),
+                None => Ok(None),
+            },
         }
     }
 
-    fn atomic(
+    fn barrier(
         &mut self,
-        words: &[&str],
-        operands: &[Source],
-        size: u32,
-        order: Option<Order>,
-        scope: Option<Scope>,
+        part: Part,
+        scope: Scope,
+        name: Option<&Value>,
+        quorum: Option<&Value>,
     ) -> Result<Instruction, String> {
-        // Without an order an atomic is relaxed, without a scope of the device.
-        let (order, scope) = (order.or(Some(Order::Relaxed)), scope.or(Some(Scope::Gpu)));
-        let (destination, rest) = match (words[0], operands) {
-            ("atom", [Source::Sink, rest @ ..]) => (None, rest),
-            ("atom", [to, rest @ ..]) => (Some(self.register(to)?), rest),
-            (_, rest) => (None, rest),
-        };
-        let operation = words.iter().find_map(|word| arithmetic(word));
-        let (address, update) = match rest {
-            [address, expected, new] if words.contains(&"cas") => {
-                (address, Update::CompareAndSwap { expected: self.value(expected)?, new: self.value(new)? })
-            }
-            [address, value, ..] if words.contains(&"exch") => {
-                (address, Update::Combine(Arithmetic::Second, self.value(value)?))
-            }
-            [address, value, ..] => (
-                address,
-                Update::Combine(
-                    operation.ok_or("this atomic operation is not understood")?,
-                    self.value(value)?,
-                ),
-            ),
-            _ => return Err("this atomic operation is not understood".into()),
-        };
-        let access = self.access(address, size, words, order, scope)?;
-        Ok(Instruction::Atomic { destination, update, access })
-    }
-
-    fn barrier(&mut self, words: &[&str], operands: &[Source]) -> Result<Instruction, String> {
-        let cluster = words.contains(&"cluster");
-        let scope = if cluster { Scope::Cluster } else { Scope::Cta };
-        let part = if words.contains(&"arrive") {
-            Part::Arrive
-        } else if words.contains(&"wait") {
-            Part::Wait
-        } else if words.contains(&"sync") {
-            Part::Sync
-        } else {
-            return Err("this barrier is not understood".into());
-        };
-        let constant = |operand: Option<&Source>| match operand {
+        let constant = |operand: Option<&Value>| match operand {
             None => Ok(None),
-            Some(Source::Immediate(value)) => Ok(Some(*value as i64)),
+            Some(Value::Constant(value)) => Ok(Some(*value as i64)),
             Some(_) => Err("a barrier in a test needs constant operands".to_owned()),
         };
-        let name = constant(operands.first())?.unwrap_or(0);
-        let quorum = constant(operands.get(1))?;
+        let (name, quorum) = (constant(name)?.unwrap_or(0), constant(quorum)?);
         // Uses follow one another: the n-th use in each thread's text is one use. Arriving and waiting are halves of one.
+        let cluster = scope == Scope::Cluster;
         let uses = self.barriers.entry(if cluster { -1 } else { name }).or_default();
         let instance = *uses;
         if part != Part::Arrive || !cluster {
@@ -561,31 +500,22 @@ impl Lowering<'_, '_> {
         Ok(Instruction::Barrier { instance, part, scope, resource, quorum: quorum.map(Operand::Constant) })
     }
 
-    fn access(
-        &mut self,
-        address: &Source,
-        size: u32,
-        words: &[&str],
-        order: Option<Order>,
-        scope: Option<Scope>,
-    ) -> Result<Access, String> {
-        let (variable, offset) = match *address {
-            Source::Address { base: AddressBase::Variable(variable), offset } => (variable, offset),
-            Source::Address { base: AddressBase::Register(register), offset } => {
-                let (variable, start) = self
-                    .addresses
-                    .get(&register)
-                    .ok_or("the address is not that of a variable plus a constant")?;
-                (*variable, start.wrapping_add(offset))
+    /// The variable that an address is in, and the offset.
+    fn located(&self, address: &Address) -> Result<(VarId, i64), String> {
+        let unknown = || "the address is not that of a variable plus a constant".to_owned();
+        match address.base {
+            AddressBase::Variable(variable) => Ok((variable, address.offset)),
+            AddressBase::Register(register) => {
+                let (variable, start) = self.addresses.get(&register).ok_or_else(unknown)?;
+                Ok((*variable, start.wrapping_add(address.offset)))
             }
-            _ => return Err("the address is not that of a variable plus a constant".into()),
-        };
+            AddressBase::Absolute => Err(unknown()),
+        }
+    }
+
+    fn access(&mut self, address: &Address, size: u32, (order, scope): Ordering) -> Result<Access, String> {
+        let (variable, offset) = self.located(address)?;
         let (bytes, proxy) = self.place(variable, offset, size)?;
-        let (order, scope) = if words.contains(&"volatile") {
-            (Order::Relaxed, Some(Scope::Sys))
-        } else {
-            (order.unwrap_or(Order::Weak), order.and(scope))
-        };
         Ok(Access { bytes, proxy, order, scope })
     }
 
@@ -605,92 +535,108 @@ impl Lowering<'_, '_> {
         Ok((bytes, proxy))
     }
 
-    fn list(&self, operand: &Source) -> Vec<Source> {
-        match operand {
-            Source::Vector(list) => self.body.elements(list).to_vec(),
-            other => vec![*other],
-        }
-    }
-
-    fn register(&self, operand: &Source) -> Result<Register, String> {
-        match operand {
-            Source::Register(register) if !self.addresses.contains_key(register) => Ok(register.index()),
+    fn register(&self, to: Def) -> Result<Register, String> {
+        match to.0 {
+            Some(register) if !self.addresses.contains_key(&register) => Ok(register.index()),
             _ => Err("a result must go to a register that holds no address".into()),
         }
     }
 
-    fn value(&self, operand: &Source) -> Result<Operand, String> {
+    fn registers(&self, all: &[Def]) -> Result<Vec<Register>, String> {
+        all.iter().map(|to| self.register(*to)).collect()
+    }
+
+    /// Where the old value of an atomic operation goes.
+    fn destination(&self, to: Def) -> Result<Option<Register>, String> {
+        to.0.map(|_| self.register(to)).transpose()
+    }
+
+    fn value(&self, operand: &Value) -> Result<Operand, String> {
         match operand {
-            Source::Register(register) if !self.addresses.contains_key(register) => {
+            Value::Register(register) if !self.addresses.contains_key(register) => {
                 Ok(Operand::Register(register.index()))
             }
-            Source::Immediate(value) => Ok(Operand::Constant(*value as i64)),
+            Value::Constant(value) => Ok(Operand::Constant(*value as i64)),
             _ => Err("a value must be a register that holds no address, or a number".into()),
         }
     }
 
-    fn set(
-        &self,
-        to: &Source,
-        operation: Arithmetic,
-        a: Operand,
-        b: &Source,
-    ) -> Result<Vec<Instruction>, String> {
-        Ok(vec![Instruction::Set { destination: self.register(to)?, operation, a, b: self.value(b)? }])
+    fn values(&self, all: &[Value]) -> Result<Vec<Operand>, String> {
+        all.iter().map(|value| self.value(value)).collect()
     }
 
-    fn constant(&self, operand: &Source) -> Option<i64> {
+    fn set(
+        &self,
+        to: Def,
+        operation: Arithmetic,
+        a: &Value,
+        b: &Value,
+    ) -> Result<Option<Vec<Instruction>>, String> {
+        let (a, b) = (self.value(a)?, self.value(b)?);
+        Ok(Some(vec![Instruction::Set { destination: self.register(to)?, operation, a, b }]))
+    }
+
+    /// A copy of a value, or of an address.
+    fn copy(&mut self, to: Def, from: &Value) -> Result<Option<Vec<Instruction>>, String> {
+        let held = match from {
+            Value::Symbol { symbol: Symbol::Variable(variable), offset } => Some((*variable, *offset)),
+            Value::Register(register) => self.addresses.get(register).copied(),
+            _ => None,
+        };
+        match held {
+            Some((variable, offset)) => self.hold(to, variable, offset),
+            None => self.set(to, Arithmetic::Second, &Value::Constant(0), from),
+        }
+    }
+
+    fn constant(&self, operand: &Value) -> Option<i64> {
         match operand {
-            Source::Immediate(value) => Some(*value as i64),
-            Source::Register(register) => self.constants.get(register).copied(),
+            Value::Constant(value) => Some(*value as i64),
+            Value::Register(register) => self.constants.get(register).copied(),
             _ => None,
         }
     }
 
     /// A register's address and a constant.
-    fn address(&self, base: &Source, by: &Source) -> Option<((VarId, i64), i64)> {
-        let Source::Register(register) = base else { return None };
+    fn address(&self, base: &Value, by: &Value) -> Option<((VarId, i64), i64)> {
+        let Value::Register(register) = base else { return None };
         Some((*self.addresses.get(register)?, self.constant(by)?))
     }
 
-    /// What an instruction computes of constants.
-    fn computed(&self, name: &str, sources: &[Source]) -> Option<i64> {
-        let values: Vec<i64> = sources.iter().map(|source| self.constant(source)).collect::<Option<_>>()?;
-        match (name, &values[..]) {
-            ("mov" | "cvt", [value]) => Some(*value),
-            ("mad", [a, b, c]) => Some(a.wrapping_mul(*b).wrapping_add(*c)),
-            ("shl", [a, by]) => a.checked_shl(u32::try_from(*by).ok()?),
-            ("add" | "sub" | "mul" | "and" | "or" | "xor", [a, b]) => Some(arithmetic(name)?.apply(*a, *b)),
-            _ => None,
+    /// What an instruction computes of constants, and where it goes.
+    fn computed(&self, op: &Op) -> Option<(Def, i64)> {
+        let known = |value: &Value| self.constant(value);
+        match op {
+            Op::Mov(mov) => Some((mov.d, known(&mov.a)?)),
+            Op::CvtInt(cvt) => Some((cvt.d, known(&cvt.a)?)),
+            Op::MadInt(mad) => {
+                Some((mad.d, known(&mad.a)?.wrapping_mul(known(&mad.b)?).wrapping_add(known(&mad.c)?)))
+            }
+            Op::Shl(shl) => Some((shl.d, known(&shl.a)?.checked_shl(u32::try_from(known(&shl.b)?).ok()?)?)),
+            _ => {
+                let (operation, to, a, b) = arithmetic(op)?;
+                Some((to, operation.apply(known(a)?, known(b)?)))
+            }
         }
     }
 
     /// Notes that a register is a constant, if this is where it is written.
-    fn fold(&mut self, words: &[&str], operands: &[Source], guarded: bool) {
-        let Some((Source::Register(to), sources)) = operands.split_first() else { return };
-        let writes = |operand: &Source| match operand {
-            Source::Register(register) => register == to,
-            Source::Vector(list) => self.body.elements(list).contains(&Source::Register(*to)),
-            _ => false,
-        };
-        let instructions = self.body.instructions.iter();
-        let first = instructions.filter(|other| self.body.operands(other).first().is_some_and(writes));
-        if !guarded
-            && first.count() == 1
-            && let Some(value) = self.computed(words[0], sources)
+    fn fold(&mut self, op: &Op) {
+        if let Some((Def(Some(to)), value)) = self.computed(op)
+            && self.writers[to.index()] == 1
         {
-            self.constants.insert(*to, value);
+            self.constants.insert(to, value);
         }
     }
 
     /// Notes that a register holds an address, always the same.
-    fn hold(&mut self, to: &Source, variable: VarId, offset: i64) -> Result<(), String> {
-        let Source::Register(register) = to else { return Err("an address needs a register".into()) };
-        match self.addresses.insert(*register, (variable, offset)) {
+    fn hold(&mut self, to: Def, variable: VarId, offset: i64) -> Result<Option<Vec<Instruction>>, String> {
+        let Some(register) = to.0 else { return Err("an address needs a register".into()) };
+        match self.addresses.insert(register, (variable, offset)) {
             Some(before) if before != (variable, offset) => {
                 Err("a register holds two addresses in turn".into())
             }
-            _ => Ok(()),
+            _ => Ok(Some(Vec::new())),
         }
     }
 }
@@ -698,23 +644,84 @@ impl Lowering<'_, '_> {
 /// Targets from here on are places in the code already.
 const BEHIND: usize = 1 << 32;
 
-/// The bytes of a type.
-fn width(word: &str) -> Option<u32> {
-    let bits = word.strip_prefix(['b', 'u', 's', 'f'])?;
-    matches!(bits, "8" | "16" | "32" | "64").then(|| bits.parse::<u32>().unwrap_or(32) / 8)
+/// How many instructions of a function write each register.
+fn writers(function: &Function<'_>) -> Vec<u32> {
+    let mut writers = vec![0; function.body.registers.len()];
+    for index in 0..function.instructions.len() as u32 {
+        function.registers(index, &mut |register, access| {
+            writers[register.index()] += u32::from(access != ir::Access::Read);
+        });
+    }
+    writers
 }
 
-fn arithmetic(word: &str) -> Option<Arithmetic> {
-    Some(match word {
-        "add" => Arithmetic::Add,
-        "sub" => Arithmetic::Sub,
-        "mul" => Arithmetic::Mul,
-        "div" => Arithmetic::Div,
-        "and" => Arithmetic::And,
-        "or" => Arithmetic::Or,
-        "xor" => Arithmetic::Xor,
-        "min" => Arithmetic::Min,
-        "max" => Arithmetic::Max,
+/// The order and scope of an access: a weak one has no scope, and a volatile one is relaxed for the whole system.
+fn ordering(order: isa::Order, scope: Option<isa::Scope>) -> Ordering {
+    match order {
+        isa::Order::Weak => (Order::Weak, None),
+        isa::Order::Volatile => (Order::Relaxed, Some(Scope::Sys)),
+        order => (order_of(order), scope.map(scope_of)),
+    }
+}
+
+fn order_of(order: isa::Order) -> Order {
+    match order {
+        isa::Order::Weak => Order::Weak,
+        isa::Order::Volatile | isa::Order::Relaxed => Order::Relaxed,
+        isa::Order::Acquire => Order::Acquire,
+        isa::Order::Release => Order::Release,
+        isa::Order::AcqRel => Order::AcqRel,
+        isa::Order::Sc => Order::Sc,
+    }
+}
+
+fn scope_of(scope: isa::Scope) -> Scope {
+    match scope {
+        isa::Scope::Cta => Scope::Cta,
+        isa::Scope::Cluster => Scope::Cluster,
+        isa::Scope::Gpu => Scope::Gpu,
+        isa::Scope::Sys => Scope::Sys,
+    }
+}
+
+fn comparison(cmp: SetIntCmp) -> Option<Comparison> {
+    match cmp {
+        SetIntCmp::Eq => Some(Comparison::Eq),
+        SetIntCmp::Ne => Some(Comparison::Ne),
+        SetIntCmp::Lt => Some(Comparison::Lt),
+        SetIntCmp::Le => Some(Comparison::Le),
+        SetIntCmp::Gt => Some(Comparison::Gt),
+        SetIntCmp::Ge => Some(Comparison::Ge),
+        SetIntCmp::Lo | SetIntCmp::Ls | SetIntCmp::Hi | SetIntCmp::Hs => None,
+    }
+}
+
+/// The arithmetic of a plain operation, its destination and its sources.
+fn arithmetic(op: &Op) -> Option<(Arithmetic, Def, &Value, &Value)> {
+    Some(match op {
+        Op::AddInt(add) => (Arithmetic::Add, add.d, &add.a, &add.b),
+        Op::SubInt(sub) => (Arithmetic::Sub, sub.d, &sub.a, &sub.b),
+        Op::MulInt(mul) if mul.mode != MadIntMode::Hi => (Arithmetic::Mul, mul.d, &mul.a, &mul.b),
+        Op::DivInt(div) => (Arithmetic::Div, div.d, &div.a, &div.b),
+        Op::And(and) => (Arithmetic::And, and.d, &and.a, &and.b),
+        Op::Or(or) => (Arithmetic::Or, or.d, &or.a, &or.b),
+        Op::Xor(xor) => (Arithmetic::Xor, xor.d, &xor.a, &xor.b),
+        Op::MinInt(min) => (Arithmetic::Min, min.d, &min.a, &min.b),
+        Op::MaxInt(max) => (Arithmetic::Max, max.d, &max.a, &max.b),
         _ => return None,
+    })
+}
+
+/// How an atomic operation combines what is there with its operand.
+fn combination(op: Modifier) -> Result<Arithmetic, String> {
+    Ok(match op {
+        Modifier::Add => Arithmetic::Add,
+        Modifier::And => Arithmetic::And,
+        Modifier::Or => Arithmetic::Or,
+        Modifier::Xor => Arithmetic::Xor,
+        Modifier::Min => Arithmetic::Min,
+        Modifier::Max => Arithmetic::Max,
+        Modifier::Exch => Arithmetic::Second,
+        _ => return Err("this atomic operation is not understood".into()),
     })
 }

@@ -7,98 +7,69 @@
 //!
 //! Transactions (`expect_tx`, `complete_tx`), `arrive_drop`, `noComplete`, `inval` and `pending_count` are not understood.
 
-use super::{AddressBase, Lowering, Source};
-use crate::event::{Order, Scope};
-use crate::program::{Access, Arithmetic, Comparison, Instruction, Operand, Register, Update};
+use super::{Lowering, ordering};
+use crate::program::{Arithmetic, Comparison, Instruction, Operand, Register, Update};
+use ir::instruction::{MbarrierArrive, MbarrierArriveAction, MbarrierInit, MbarrierWait};
+use ptx::isa::Order;
 
 /// The bytes of an object.
 const SIZE: u32 = 8;
 
 impl Lowering<'_, '_> {
-    pub(super) fn mbarrier(
-        &mut self,
-        words: &[&str],
-        operands: &[Source],
-        order: Option<Order>,
-        scope: Option<Scope>,
-    ) -> Result<Vec<Instruction>, String> {
-        let parity = words.contains(&"parity");
-        let unknown = ["expect_tx", "noComplete", "arrive_drop", "complete_tx"];
-        if words.iter().any(|word| unknown.contains(word)) {
-            return Err(format!("`{}` is not understood in litmus tests", words.join(".")));
+    /// `mbarrier.init`.
+    pub(super) fn initialise(&mut self, init: &MbarrierInit) -> Result<Vec<Instruction>, String> {
+        let count = self.constant(&init.count).filter(|count| *count > 0);
+        let count = count.ok_or("an mbarrier in a test needs a constant count")?;
+        let (variable, _) = self.located(&init.addr)?;
+        if self.test.phases.insert(variable, count).is_some_and(|before| before != count) {
+            return Err("an mbarrier has two counts".into());
         }
-        match (words[1], operands) {
-            ("init", [address, count]) => {
-                let count = self.constant(count).filter(|count| *count > 0);
-                let count = count.ok_or("an mbarrier in a test needs a constant count")?;
-                let variable = self.variable(address)?;
-                if self.test.phases.insert(variable, count).is_some_and(|before| before != count) {
-                    return Err("an mbarrier has two counts".into());
-                }
-                let access = self.access(address, SIZE, words, None, None)?;
-                Ok(vec![Instruction::Store { values: vec![Operand::Constant(0)], access }])
-            }
-            ("arrive", [state, address, rest @ ..]) => {
-                let count = rest.first().map_or(Ok(Operand::Constant(1)), |count| self.value(count))?;
-                let destination = match state {
-                    Source::Sink => None,
-                    state => Some(self.register(state)?),
-                };
-                let access = self.counted(address, words, order.unwrap_or(Order::Release), scope)?;
-                let update = Update::Combine(Arithmetic::Add, count);
-                Ok(vec![Instruction::Atomic { destination, update, access }])
-            }
-            // A hint of how long to wait does not matter.
-            ("test_wait" | "try_wait", [complete, address, of, ..]) => {
-                let phase = *self.test.phases.get(&self.variable(address)?).ok_or(
-                    "the mbarrier has no count yet: the thread that initialises it must come before those that wait",
-                )?;
-                let phase = Operand::Constant(phase);
-                let access = self.counted(address, words, order.unwrap_or(Order::Acquire), scope)?;
-                let (complete, of) = (self.register(complete)?, self.value(of)?);
-                let (count, told) = (self.scratch("count"), self.scratch("phase"));
-                let set = |destination, operation, a, b| Instruction::Set { destination, operation, a, b };
-                let now = Operand::Register(count);
-                let mut made = vec![
-                    Instruction::Load { destinations: vec![count], access },
-                    set(count, Arithmetic::Div, now, phase),
-                ];
-                if parity {
-                    // Phases are counted from 0, so the number of ended ones has the parity of the current.
-                    made.push(set(count, Arithmetic::And, now, Operand::Constant(1)));
-                    made.push(set(complete, Arithmetic::Compare(Comparison::Ne), now, of));
-                } else {
-                    made.push(set(told, Arithmetic::Div, of, phase));
-                    let ended = Arithmetic::Compare(Comparison::Gt);
-                    made.push(set(complete, ended, now, Operand::Register(told)));
-                }
-                Ok(made)
-            }
-            _ => Err(format!("`{}` is not understood in litmus tests", words.join("."))),
-        }
+        let access = self.access(&init.addr, SIZE, ordering(Order::Weak, None))?;
+        Ok(vec![Instruction::Store { values: vec![Operand::Constant(0)], access }])
     }
 
-    /// The object's variable.
-    fn variable(&self, address: &Source) -> Result<super::VarId, String> {
-        match address {
-            Source::Address { base: AddressBase::Variable(variable), .. } => Ok(*variable),
-            Source::Address { base: AddressBase::Register(register), .. } => self
-                .addresses
-                .get(register)
-                .map(|(variable, _)| *variable)
-                .ok_or_else(|| "the address is not known".into()),
-            _ => Err("the address is not known".into()),
+    /// `mbarrier.arrive`.
+    pub(super) fn arrive(&mut self, arrive: &MbarrierArrive) -> Result<Vec<Instruction>, String> {
+        if arrive.action != MbarrierArriveAction::Arrive || arrive.expect_tx || arrive.no_complete {
+            return Err("of arrivals at an mbarrier, only plain ones are understood in litmus tests".into());
         }
+        let count = arrive.count.as_ref().map_or(Ok(Operand::Constant(1)), |count| self.value(count))?;
+        let destination = self.destination(arrive.d)?;
+        let access = self.access(&arrive.addr, SIZE, ordering(arrive.order, Some(arrive.scope)))?;
+        let update = Update::Combine(Arithmetic::Add, count);
+        Ok(vec![Instruction::Atomic { destination, update, access }])
     }
 
-    fn counted(
-        &mut self,
-        address: &Source,
-        words: &[&str],
-        order: Order,
-        scope: Option<Scope>,
-    ) -> Result<Access, String> {
-        self.access(address, SIZE, words, Some(order), scope.or(Some(Scope::Cta)))
+    /// `mbarrier.test_wait` and `.try_wait`. A hint of how long to wait does not matter.
+    pub(super) fn wait(&mut self, wait: &MbarrierWait) -> Result<Vec<Instruction>, String> {
+        let (variable, _) = self.located(&wait.addr)?;
+        let phase = *self.test.phases.get(&variable).ok_or(
+            "the mbarrier has no count yet: the thread that initialises it must come before those that wait",
+        )?;
+        let phase = Operand::Constant(phase);
+        let access = self.access(&wait.addr, SIZE, ordering(wait.order, Some(wait.scope)))?;
+        let complete = self.register(wait.p)?;
+        let (count, told) = (self.scratch("count"), self.scratch("phase"));
+        let set = |destination, operation, a, b| Instruction::Set { destination, operation, a, b };
+        let now = Operand::Register(count);
+        let mut made = vec![
+            Instruction::Load { destinations: vec![count], access },
+            set(count, Arithmetic::Div, now, phase),
+        ];
+        match (&wait.parity, &wait.state) {
+            (Some(parity), _) => {
+                // Phases are counted from 0, so the number of ended ones has the parity of the current.
+                made.push(set(count, Arithmetic::And, now, Operand::Constant(1)));
+                made.push(set(complete, Arithmetic::Compare(Comparison::Ne), now, self.value(parity)?));
+            }
+            (None, Some(state)) => {
+                made.push(set(told, Arithmetic::Div, self.value(state)?, phase));
+                let ended = Arithmetic::Compare(Comparison::Gt);
+                made.push(set(complete, ended, now, Operand::Register(told)));
+            }
+            (None, None) => return Err("a wait for no phase".into()),
+        }
+        Ok(made)
     }
 
     /// A register that the module does not have.

@@ -8,7 +8,9 @@ use super::{Lowering, Test};
 use crate::event::{Order, Proxy};
 use crate::program::{Access, Arithmetic, Instruction, Operand};
 use crate::text::{self, Problem};
-use ptx::module::{AddressBase, Operand as Source, Symbol, VarId};
+use ir::instruction::{Suld, SuldGeom, SuredComp, Sust, Tex, TexGeom};
+use ir::operand::{Lookup, Value};
+use ptx::module::{Symbol, VarId};
 
 impl Test<'_> {
     /// `alias NAME PROXY VARIABLE`.
@@ -38,52 +40,54 @@ impl Test<'_> {
 }
 
 impl Lowering<'_, '_> {
-    /// `suld.b.1d`, `sust.b.1d` and `tex.1d` at a constant coordinate.
-    pub(super) fn opaque(&mut self, words: &[&str], operands: &[Source]) -> Result<Vec<Instruction>, String> {
-        let (data, place) = match (words[0], operands) {
-            ("sust", [place, data]) | (_, [data, place]) => (data, place),
-            _ => return Err("this form of surfaces and textures is not understood".into()),
+    /// `suld.b.1d` at a constant coordinate.
+    pub(super) fn load_surface(&mut self, suld: &Suld) -> Result<Vec<Instruction>, String> {
+        let one_dimension = suld.geom == SuldGeom::N1d;
+        let access = self.opaque(&suld.a, one_dimension, Proxy::Surface, (1, suld.dtype.bytes()))?;
+        Ok(vec![Instruction::Load { destinations: self.registers(&suld.d)?, access }])
+    }
+
+    /// `sust.b.1d` at a constant coordinate.
+    pub(super) fn store_surface(&mut self, sust: &Sust) -> Result<Vec<Instruction>, String> {
+        let one_dimension = sust.geom == SuldGeom::N1d && sust.comp == SuredComp::B;
+        let access = self.opaque(&sust.a, one_dimension, Proxy::Surface, (1, sust.ctype.bytes()))?;
+        Ok(vec![Instruction::Store { values: self.values(&sust.b)?, access }])
+    }
+
+    /// `tex.1d` at a constant coordinate.
+    pub(super) fn fetch(&mut self, tex: &Tex) -> Result<Vec<Instruction>, String> {
+        let access = self.opaque(&tex.t, tex.geom == TexGeom::N1d, Proxy::Texture, (4, 4))?;
+        let registers = self.registers(&tex.d)?;
+        let channel = |(&destination, value): (&usize, i64)| {
+            let (a, b) = (Operand::Constant(0), Operand::Constant(value));
+            Instruction::Set { destination, operation: Arithmetic::Second, a, b }
         };
-        if !words.contains(&"1d") {
-            return Err("surfaces and textures of a test have one dimension".into());
+        let load = Instruction::Load { destinations: registers[..1].to_vec(), access };
+        Ok(std::iter::once(load).chain(registers[1..].iter().zip([0, 0, 1]).map(channel)).collect())
+    }
+
+    /// The access of a lookup whose coordinate counts `step` bytes, and that reaches `size` bytes.
+    fn opaque(
+        &mut self,
+        lookup: &Lookup,
+        one_dimension: bool,
+        wanted: Proxy,
+        (step, size): (i64, u32),
+    ) -> Result<Access, String> {
+        if !one_dimension {
+            return Err("surfaces and textures of a test have one dimension, and are not formatted".into());
         }
-        let parts = self.list(place);
-        let [handle, coordinates] = parts[..] else { return Err("this texture is not understood".into()) };
-        let variable = match handle {
-            Source::Address { base: AddressBase::Variable(variable), offset: 0 }
-            | Source::SymbolAddress { symbol: Symbol::Variable(variable), offset: 0 } => variable,
-            _ => return Err("a surface or texture of a test is a variable with an alias".into()),
+        let (Value::Symbol { symbol: Symbol::Variable(variable), offset: 0 }, None) =
+            (lookup.object, lookup.sampler)
+        else {
+            return Err("a surface or texture of a test is a variable with an alias".into());
         };
-        let wanted = if words[0] == "tex" { Proxy::Texture } else { Proxy::Surface };
         if self.test.aliases.get(&variable).is_none_or(|(_, proxy)| *proxy != wanted) {
             return Err(format!("the directive `//: alias NAME {} VARIABLE` is missing", wanted.name()));
         }
-        let at = self.list(&coordinates);
-        let at = at.first().and_then(|coordinate| self.constant(coordinate));
+        let at = lookup.coordinates.first().and_then(|coordinate| self.constant(coordinate));
         let at = at.ok_or("the coordinate of a surface or texture must be a constant")?;
-        let data = self.list(data);
-        if words[0] == "tex" {
-            let (bytes, proxy) = self.place(variable, at.wrapping_mul(4), 4)?;
-            let access = Access { bytes, proxy, order: Order::Weak, scope: None };
-            let registers = data.iter().map(|to| self.register(to)).collect::<Result<Vec<_>, _>>()?;
-            let channel = |(&destination, value): (&usize, i64)| {
-                let (a, b) = (Operand::Constant(0), Operand::Constant(value));
-                Instruction::Set { destination, operation: Arithmetic::Second, a, b }
-            };
-            let load = Instruction::Load { destinations: registers[..1].to_vec(), access };
-            return Ok(std::iter::once(load)
-                .chain(registers[1..].iter().zip([0, 0, 1]).map(channel))
-                .collect());
-        }
-        let size = words.iter().rev().find_map(|word| super::width(word)).unwrap_or(4);
-        let (bytes, proxy) = self.place(variable, at, size)?;
-        let access = Access { bytes, proxy, order: Order::Weak, scope: None };
-        Ok(vec![if words[0] == "sust" {
-            let values = data.iter().map(|value| self.value(value)).collect::<Result<_, _>>()?;
-            Instruction::Store { values, access }
-        } else {
-            let destinations = data.iter().map(|to| self.register(to)).collect::<Result<_, _>>()?;
-            Instruction::Load { destinations, access }
-        }])
+        let (bytes, proxy) = self.place(variable, at.wrapping_mul(step), size)?;
+        Ok(Access { bytes, proxy, order: Order::Weak, scope: None })
     }
 }
