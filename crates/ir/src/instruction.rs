@@ -158,7 +158,7 @@ impl Op {
 
 /// Where the fields of an instruction come from: checked PTX, or a text.
 pub(crate) trait Source {
-    fn modifier(&self, slot: Slot) -> Option<Modifier>;
+    fn modifier(&mut self, slot: Slot) -> Option<Modifier>;
     /// The order and scope that the table gives an instruction without one.
     fn effects(&self) -> &'static Effects;
     fn def(&mut self, name: &str) -> Result<Option<Def>, Reject>;
@@ -185,32 +185,32 @@ pub(crate) trait Source {
         self.defs(name)
     }
 
-    fn flag(&self, slot: Slot, modifier: Modifier) -> bool {
+    fn flag(&mut self, slot: Slot, modifier: Modifier) -> bool {
         self.modifier(slot) == Some(modifier)
     }
 
-    fn choice<T>(&self, slot: Slot, of: fn(Modifier) -> Option<T>) -> Result<Option<T>, Reject> {
+    fn choice<T>(&mut self, slot: Slot, of: fn(Modifier) -> Option<T>) -> Result<Option<T>, Reject> {
         let modifier = self.modifier(slot);
         modifier.map(|m| of(m).ok_or_else(|| format!("{} as `{}`", m.text(), slot.text()))).transpose()
     }
 
-    fn ty(&self, slot: Slot) -> Result<Option<ScalarType>, Reject> {
+    fn ty(&mut self, slot: Slot) -> Result<Option<ScalarType>, Reject> {
         self.choice(slot, Modifier::scalar_type)
     }
 
-    fn order(&self, slot: Slot) -> Result<Option<Order>, Reject> {
+    fn order(&mut self, slot: Slot) -> Result<Option<Order>, Reject> {
         Ok(self.choice(slot, Modifier::order)?.or(self.effects().order))
     }
 
-    fn scope(&self, slot: Slot) -> Result<Option<Scope>, Reject> {
+    fn scope(&mut self, slot: Slot) -> Result<Option<Scope>, Reject> {
         Ok(self.choice(slot, Modifier::scope)?.or(self.effects().scope))
     }
 
-    fn space(&self, slot: Slot) -> Result<Option<Space>, Reject> {
+    fn space(&mut self, slot: Slot) -> Result<Option<Space>, Reject> {
         self.choice(slot, Space::from_modifier)
     }
 
-    fn shape(&self, slot: Slot) -> Result<Option<MatrixShape>, Reject> {
+    fn shape(&mut self, slot: Slot) -> Result<Option<MatrixShape>, Reject> {
         self.choice(slot, |m| m.matrix_shape().map(|[m, n, k]| MatrixShape { m, n, k }))
     }
 }

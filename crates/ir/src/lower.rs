@@ -34,6 +34,21 @@ impl<'a> Function<'a> {
         Some(Self { module, id, declaration, body, instructions })
     }
 
+    /// The functions that it calls by name, once each.
+    pub fn callees(&self) -> Vec<FuncId> {
+        let mut callees: Vec<_> = self
+            .instructions
+            .iter()
+            .filter_map(|instruction| match instruction {
+                Ok(Instruction { op: Op::Call(call), .. }) => Some(call.function),
+                _ => None,
+            })
+            .collect();
+        callees.sort_unstable();
+        callees.dedup();
+        callees
+    }
+
     /// An instruction, if it has a typed form.
     pub fn instruction(&self, index: u32) -> Option<&Instruction> {
         self.instructions[index as usize].as_ref().ok()
@@ -136,7 +151,7 @@ fn argument_of(operand: Operand) -> Option<Argument> {
 }
 
 impl Source for Checked<'_> {
-    fn modifier(&self, slot: Slot) -> Option<Modifier> {
+    fn modifier(&mut self, slot: Slot) -> Option<Modifier> {
         self.opcode.get(slot)
     }
 

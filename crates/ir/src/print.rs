@@ -8,26 +8,34 @@ use crate::lower::Function;
 use crate::operand::{Address, Argument, Callees, Def, Lookup, Part, PartDef, Predicate, Value};
 use ptx::ast::Selector;
 use ptx::module::{AddressBase, Guard, RegId, Symbol, VarId};
+use std::collections::HashMap;
 use std::fmt;
 
 /// Constants below this are printed as decimal numbers, others in hexadecimal.
 const SMALL: u64 = 1 << 16;
 
 impl fmt::Display for Function<'_> {
-    /// Block by block. An instruction that has no typed form is told as a comment.
+    /// Block by block; with `{:#}` each instruction below its text in PTX. One that has no typed form is a comment.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "function {}", self.declaration.name)?;
-        let cfg = Cfg::new(self);
-        for (index, block) in cfg.blocks.iter().enumerate() {
+        let notation = Notation::new(self);
+        let source = &self.module.source;
+        for (index, block) in notation.cfg.blocks.iter().enumerate() {
             write!(f, "block{index}:")?;
             for (i, successor) in block.successors.iter().enumerate() {
                 write!(f, "{}block{}", if i == 0 { " -> " } else { ", " }, successor.0)?;
             }
             writeln!(f)?;
             for i in block.first..block.end {
+                if f.alternate() {
+                    let span = self.body.instructions[i as usize].span;
+                    let text = source.text().get(span.start as usize..span.end as usize).unwrap_or_default();
+                    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+                    writeln!(f, "    # {}: {text}", source.line_column(span.start).0)?;
+                }
                 match &self.instructions[i as usize] {
-                    Ok(typed) => writeln!(f, "    {}", Printed { function: self, cfg: &cfg, typed })?,
-                    Err(reject) => writeln!(f, "    # {reject}")?,
+                    Ok(typed) => writeln!(f, "    {}", notation.line(typed))?,
+                    Err(reject) => writeln!(f, "    # no typed form: {reject}")?,
                 }
             }
         }
@@ -35,39 +43,69 @@ impl fmt::Display for Function<'_> {
     }
 }
 
-/// A typed instruction with what its names are.
-struct Printed<'a> {
-    function: &'a Function<'a>,
-    cfg: &'a Cfg,
-    typed: &'a Instruction,
+/// How a function's registers, variables and blocks are called in text.
+pub struct Notation<'a> {
+    pub(crate) function: &'a Function<'a>,
+    pub(crate) cfg: Cfg,
+    registers: Vec<String>,
+    variables: Vec<String>,
+    register_of: HashMap<String, RegId>,
+    variable_of: HashMap<String, VarId>,
 }
 
-impl fmt::Display for Printed<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(Guard { register, negated }) = self.typed.guard {
-            write!(f, "@{}{} ", if negated { "!" } else { "" }, self.register(register))?;
-        }
-        f.write_str(self.typed.op.sem().text())?;
-        let mut result = Ok(());
-        self.typed.op.fields(&mut |name, value| {
-            if result.is_ok() {
-                result = match value {
-                    FieldValue::Flag(modifier) => write!(f, " {}", &modifier.text()[1..]),
-                    value => write!(f, " {name}={}", self.value(value)),
-                };
-            }
-        });
-        result
+/// A name for each of some things; where several have one name, their numbers tell them apart.
+fn distinct<'n>(names: impl Iterator<Item = &'n str> + Clone) -> Vec<String> {
+    let mut count: HashMap<&str, u32> = HashMap::new();
+    names.clone().for_each(|name| *count.entry(name).or_default() += 1);
+    let name = |(i, name): (usize, &'n str)| match count[name] {
+        1 => name.to_owned(),
+        _ => format!("{name}#{i}"),
+    };
+    names.enumerate().map(name).collect()
+}
+
+impl<'a> Notation<'a> {
+    /// The names in a function.
+    pub fn new(function: &'a Function<'a>) -> Self {
+        let registers = distinct(function.body.registers.iter().map(|r| function.module.text(r.name)));
+        let variables = distinct(function.module.variables.iter().map(|variable| &*variable.name));
+        let register_of = registers.iter().cloned().zip((0..).map(RegId)).collect();
+        let variable_of = variables.iter().cloned().zip((0..).map(VarId)).collect();
+        Self { function, cfg: Cfg::new(function), registers, variables, register_of, variable_of }
     }
-}
 
-impl Printed<'_> {
+    /// An instruction as a line.
+    pub fn line(&self, instruction: &Instruction) -> String {
+        let mut line = String::new();
+        if let Some(Guard { register, negated }) = instruction.guard {
+            line = format!("@{}{} ", if negated { "!" } else { "" }, self.register(register));
+        }
+        line.push_str(instruction.op.sem().text());
+        instruction.op.fields(&mut |name, value| {
+            line.push(' ');
+            if !matches!(value, FieldValue::Flag(_)) {
+                line.push_str(name);
+                line.push('=');
+            }
+            line.push_str(&self.value(value));
+        });
+        line
+    }
+
+    pub(crate) fn register_named(&self, name: &str) -> Option<RegId> {
+        self.register_of.get(name).copied()
+    }
+
+    pub(crate) fn variable_named(&self, name: &str) -> Option<VarId> {
+        self.variable_of.get(name).copied()
+    }
+
     fn register(&self, register: RegId) -> &str {
-        self.function.module.text(self.function.body.registers[register.index()].name)
+        &self.registers[register.index()]
     }
 
     fn variable(&self, id: VarId) -> &str {
-        &self.function.module.variables[id.index()].name
+        &self.variables[id.index()]
     }
 
     fn value(&self, value: FieldValue<'_>) -> String {

@@ -131,6 +131,9 @@ pub(crate) struct Arguments {
     /// Write a litmus test for each race, and a repaired one, to this folder
     #[arg(long, value_name = "FOLDER", requires = "check")]
     emit_litmus: Option<PathBuf>,
+    /// Print what the kernel and the functions that it calls are inside, below their PTX, and run nothing
+    #[arg(long, value_enum, value_name = "FORM", conflicts_with_all = ["json", "stats", "trace", "check"])]
+    emit: Option<Emit>,
     /// Print one JSON object with everything: outputs, what the kernel printed, time, statistics, fault
     #[arg(long)]
     json: bool,
@@ -144,6 +147,13 @@ enum Engine {
     Machine,
     /// This machine's NVIDIA GPU, through its driver
     Cuda,
+}
+
+/// An inner form of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Emit {
+    /// Typed instructions
+    Ir,
 }
 
 /// Extents in three dimensions; those left out are 1.
@@ -189,6 +199,11 @@ impl Capture {
 
 pub(crate) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
     let (source, module) = input::module(&arguments.file)?;
+    if let Some(Emit::Ir) = arguments.emit {
+        let kernel = choose(&module, arguments.kernel.as_deref(), &source)?;
+        terminal::result(&instructions(&module, &kernel.name))?;
+        return Ok(Exit::Ok);
+    }
     if arguments.engine == Engine::Cuda {
         return gpu::execute(arguments, &source, &module);
     }
@@ -251,6 +266,24 @@ pub(crate) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
         exit = exit.max(Exit::Usage);
     }
     Ok(exit)
+}
+
+/// The typed instructions of a kernel and of all that it calls by name.
+fn instructions(module: &Module, kernel: &str) -> String {
+    let mut functions: Vec<_> = module.function(kernel).into_iter().collect();
+    let mut text = String::new();
+    let mut next = 0;
+    while let Some(&id) = functions.get(next) {
+        next += 1;
+        let Some(function) = ir::Function::lower(module, id) else { continue };
+        text += &format!("{function:#}");
+        for callee in function.callees() {
+            if !functions.contains(&callee) {
+                functions.push(callee);
+            }
+        }
+    }
+    text
 }
 
 /// The kernel that was named, or the only one.

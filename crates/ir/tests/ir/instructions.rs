@@ -1,6 +1,6 @@
 //! Typed instructions of every form in the instruction table.
 
-use ir::{Access, Function};
+use ir::{Access, Function, Notation};
 use ptx::isa::{self, FormId, Role};
 use ptx::module::{AddressBase, Body, FuncId, Instruction, Module, Operand, RegId};
 
@@ -35,7 +35,7 @@ fn by_roles(module: &Module, body: &Body, instruction: &Instruction) -> Vec<(Reg
 }
 
 #[test]
-fn every_executed_form_has_a_typed_instruction() {
+fn every_executed_form_has_a_typed_instruction_that_can_be_printed_and_read() {
     let mut count = 0;
     for form in FormId::all().filter(|form| form.data().sem.is_some()) {
         for opcode in isa::sample_opcodes(form) {
@@ -48,6 +48,7 @@ fn every_executed_form_has_a_typed_instruction() {
                 let module = crate::compile::compile("instance.ptx", &text);
                 for id in (0..module.functions.len() as u32).map(FuncId) {
                     let Some(function) = Function::lower(&module, id) else { continue };
+                    let notation = Notation::new(&function);
                     for (index, typed) in (0..).zip(&function.instructions) {
                         let typed = typed.as_ref().unwrap_or_else(|reject| panic!("{reject}\n{text}"));
                         let mut found = Vec::new();
@@ -55,6 +56,8 @@ fn every_executed_form_has_a_typed_instruction() {
                         found.sort_by_key(|(register, access)| (*access != Access::Read, *register));
                         let written = &function.body.instructions[index];
                         assert_eq!(found, by_roles(&module, function.body, written), "{function}\n{text}");
+                        let line = notation.line(typed);
+                        assert_eq!(notation.parse(&line).as_ref(), Ok(typed), "{line}\n{text}");
                         count += 1;
                     }
                 }
@@ -81,4 +84,24 @@ fn reads_come_before_writes_and_a_guard_keeps_the_old_value() {
     let (read, both, write) = (Access::Read, Access::ReadWrite, Access::Write);
     assert_eq!(accesses(0), [("%p", read), ("%a", read), ("%b", read), ("%a", both)]);
     assert_eq!(accesses(1), [("%a", read), ("%b", write)]);
+}
+
+#[test]
+fn lines_that_are_no_instruction() {
+    let module = crate::compile::module(".func f() { .reg .u32 %a, %b; ret; }");
+    let function = Function::lower(&module, FuncId(0)).unwrap();
+    let notation = Notation::new(&function);
+    for (line, why) in [
+        ("", "an instruction is missing"),
+        ("@%p ret", "there is no register `%p`"),
+        ("jump", "`jump` is not an instruction"),
+        ("add_int type=u32 d=%a a=%a", "no `b`"),
+        ("add_int type=u32 d=%a a=%a b=%b fast", "`fast` is no field of `add_int`"),
+        ("add_int type=u32 d=%a a=%c b=%b", "a: there is no register `%c`"),
+        ("add_int type=wide d=%a a=%a b=%b", ".wide as `type`"),
+        ("ld sem=weak type=u32 d={%a} a=[%b]", "a: `[%b]` is not an address"),
+        ("bra target=block9", "target: no label stands before `block9`"),
+    ] {
+        assert_eq!(notation.parse(line), Err(why.to_owned()), "{line}");
+    }
 }

@@ -76,6 +76,37 @@ pub enum Selector {
     Halves(Digits),
 }
 
+impl Selector {
+    /// The selector that is written so, without the dot.
+    pub fn from_text(text: &str) -> Option<Self> {
+        Some(match text.as_bytes() {
+            b"x" => Self::X,
+            b"y" => Self::Y,
+            b"z" => Self::Z,
+            b"w" => Self::W,
+            b"r" => Self::R,
+            b"g" => Self::G,
+            b"b" => Self::B,
+            b"a" => Self::A,
+            [b'b', digits @ ..] => Self::Bytes(lanes(digits, 4, 8)?),
+            [b'h', digits @ ..] => Self::Halves(lanes(digits, 2, 4)?),
+            _ => return None,
+        })
+    }
+}
+
+/// One to `most` digits, each below `limit`.
+fn lanes(text: &[u8], most: usize, limit: u8) -> Option<Digits> {
+    if text.is_empty() || text.len() > most {
+        return None;
+    }
+    let mut digits = [0; 4];
+    for (digit, byte) in digits.iter_mut().zip(text) {
+        *digit = byte.checked_sub(b'0').filter(|d| *d < limit)?;
+    }
+    Some(Digits { digits, count: text.len() as u8 })
+}
+
 impl fmt::Display for Selector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (letter, digits) = match self {

@@ -6,7 +6,7 @@
 use super::codes;
 use super::lexer::Tok;
 use super::parser::{Failed, Parser, Read};
-use crate::ast::{Digits, Name, Operand, OperandId, OperandKind, OperandList, Selector, Spanned, UnaryOp};
+use crate::ast::{Name, Operand, OperandId, OperandKind, OperandList, Selector, Spanned, UnaryOp};
 
 impl Parser<'_> {
     /// The operands of an instruction, up to the `;`.
@@ -118,7 +118,7 @@ impl Parser<'_> {
 
     /// The rest of `name.selector`.
     fn selected(&mut self, name: Name) -> Read<OperandKind> {
-        let Some(selector) = selector(&self.text()[1..]) else {
+        let Some(selector) = Selector::from_text(&self.text()[1..]) else {
             let (span, found) = (self.span(), self.found());
             let hint = "`.x .y .z .w` or `.r .g .b .a` select a component, `.b0` a byte, `.h1` a half word";
             self.error(codes::UNKNOWN_SELECTOR, span, format!("unknown selector {found}"), |d| {
@@ -233,32 +233,4 @@ impl Parser<'_> {
         let operand = Spanned::new(kind, self.since(start));
         Ok(OperandKind::Negated(self.pool_one(operand)))
     }
-}
-
-fn selector(text: &str) -> Option<Selector> {
-    Some(match text.as_bytes() {
-        b"x" => Selector::X,
-        b"y" => Selector::Y,
-        b"z" => Selector::Z,
-        b"w" => Selector::W,
-        b"r" => Selector::R,
-        b"g" => Selector::G,
-        b"b" => Selector::B,
-        b"a" => Selector::A,
-        [b'b', digits @ ..] => Selector::Bytes(lanes(digits, 4, 8)?),
-        [b'h', digits @ ..] => Selector::Halves(lanes(digits, 2, 4)?),
-        _ => return None,
-    })
-}
-
-/// One to `most` digits, each below `limit`.
-fn lanes(text: &[u8], most: usize, limit: u8) -> Option<Digits> {
-    if text.is_empty() || text.len() > most {
-        return None;
-    }
-    let mut digits = [0; 4];
-    for (digit, byte) in digits.iter_mut().zip(text) {
-        *digit = byte.checked_sub(b'0').filter(|d| *d < limit)?;
-    }
-    Some(Digits { digits, count: text.len() as u8 })
 }
