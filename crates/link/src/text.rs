@@ -26,8 +26,8 @@ pub(crate) fn write(inputs: &[Input], header: &Header, resolution: &Resolution, 
         inputs.iter().enumerate().map(|(i, input)| Part::new(input, &resolution.renamed[i])).collect();
     files(&mut parts, &mut out);
     pragmas(&parts, &mut out);
-    for (i, (part, input)) in parts.iter_mut().zip(inputs).enumerate() {
-        part.prototypes(i, input, resolution, &mut out);
+    for (i, part) in parts.iter_mut().enumerate() {
+        part.prototypes(i, inputs, resolution, &mut out);
     }
     let mut written = HashSet::new();
     for node in order {
@@ -83,8 +83,11 @@ impl Part {
         self.items.iter().filter_map(of).collect()
     }
 
-    /// Declarations of all device functions, and of those entries that are named before they are defined.
-    fn prototypes(&mut self, i: usize, input: &Input, resolution: &Resolution, out: &mut String) {
+    /// Declarations of all device functions, and of those entries that are named before they are defined: by a variable, or by a
+    /// kernel of any module that declares the entry, since it launches it.
+    fn prototypes(&mut self, i: usize, inputs: &[Input], resolution: &Resolution, out: &mut String) {
+        let input = &inputs[i];
+        let declared_by = |input: &Input, name| input.function(name).is_some_and(|f| f.body.is_none());
         let named: HashSet<&str> = input
             .module
             .variables
@@ -104,7 +107,9 @@ impl Part {
                 continue;
             }
             let entry = input.tree[id].kind.value == FunctionKind::Entry;
-            let early = input.tree[id].body.is_none() || named.contains(name);
+            let early = input.tree[id].body.is_none()
+                || named.contains(name)
+                || inputs.iter().any(|input| declared_by(input, name));
             if entry && !early || !declared.insert(name) {
                 continue;
             }

@@ -57,6 +57,19 @@ fn references_find_definitions() {
     }
 }
 
+/// A kernel launches one of another module by its address.
+#[test]
+fn an_entry_that_another_module_names_is_declared_first() {
+    let outer = ".extern .entry inner();\n.visible .global .u64 kept;
+        .visible .entry outer() { .reg .b64 %a; mov.u64 %a, inner; st.global.u64 [kept], %a; ret; }";
+    let inner = ".visible .entry inner() { ret; }";
+    for order in [[outer, inner], [inner, outer]] {
+        let (text, module) = linked(&order);
+        let inner = module.function("inner").unwrap();
+        assert!(module.functions[inner.index()].body.is_some(), "{text}");
+    }
+}
+
 #[test]
 fn symbols_of_a_module_stay_its_own() {
     let module = |value: u32| {
