@@ -66,10 +66,10 @@ def test_a_raw_kernel():
 
 def test_kernels_of_elements_and_reductions():
     squares = cp.ElementwiseKernel("T x, T y", "T z", "z = (x - y) * (x - y)", "squares")
-    norm = cp.ReductionKernel("T x", "T y", "x * x", "a + b", "y = a", "0", "norm")
+    total = cp.ReductionKernel("T x", "T y", "x * x", "a + b", "y = a", "0", "sum_of_squares")
     x, y = np.arange(100.0), np.arange(100.0)[::-1].copy()
     np.testing.assert_array_equal(squares(cp.asarray(x), cp.asarray(y)).get(), (x - y) ** 2)
-    np.testing.assert_array_equal(norm(cp.asarray(x)).get(), (x * x).sum())
+    np.testing.assert_array_equal(total(cp.asarray(x)).get(), (x * x).sum())
 
 
 def test_streams_events_and_memory_pools():

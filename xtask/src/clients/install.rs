@@ -160,6 +160,7 @@ fn rust(base: &Path, package: &RustPackage, toolkit: &Path) -> Result<PathBuf> {
         cargo.args(["--no-default-features", "--features", &package.features.join(",")]);
     }
     cargo.current_dir(&folder).env("CUDA_LIBRARY_PATH", toolkit).env_remove("CARGO_TARGET_DIR");
+    cargo.envs(&package.environment);
     let output = cargo.output()?;
     ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let messages = cargo_metadata::Message::parse_stream(output.stdout.as_slice());

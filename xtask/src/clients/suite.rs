@@ -84,6 +84,9 @@ pub(crate) struct RustPackage {
     /// Its features, without the default ones; all default ones if there is none.
     #[serde(default)]
     pub(crate) features: Vec<String>,
+    /// Variables for its compilation.
+    #[serde(default)]
+    pub(crate) environment: BTreeMap<String, String>,
     /// Tests that are left out, each with its reason beside it in the file.
     #[serde(default)]
     pub(crate) without: Vec<String>,

@@ -118,14 +118,22 @@ fn of_pytest(outcomes: &PathBuf) -> Result<BTreeMap<String, String>> {
     Ok(found)
 }
 
-/// `test NAME ... ok`, with what the test prints in between.
+/// `test NAME ... ok`, with what the test prints in between: a kernel's output is not captured.
 fn of_libtest(log: &Path) -> Result<BTreeMap<String, String>> {
     let text = String::from_utf8_lossy(&fs::read(log)?).into_owned();
     let mut found = BTreeMap::new();
+    let mut running = None;
     for line in text.lines() {
-        if let Some((test, outcome)) = line.strip_prefix("test ").and_then(|rest| rest.split_once(" ... ")) {
-            let outcome = outcome.split(',').next().unwrap_or_default();
-            found.insert(test.to_owned(), outcome.trim().to_owned());
+        let mut said = line;
+        if let Some((test, rest)) = line.strip_prefix("test ").and_then(|rest| rest.split_once(" ... ")) {
+            found.insert(test.to_owned(), "began".to_owned());
+            (running, said) = (Some(test), rest);
+        }
+        let outcome = said.split(',').next().unwrap_or_default().trim();
+        if ["ok", "FAILED", "ignored"].contains(&outcome)
+            && let Some(test) = running.take()
+        {
+            found.insert(test.to_owned(), outcome.to_owned());
         }
     }
     Ok(found)
