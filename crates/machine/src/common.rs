@@ -17,25 +17,36 @@ pub(crate) struct Common {
     pub(crate) peers: Vec<Vec<u8>>,
     pub(crate) barrier: ClusterBarrier,
     running: usize,
-    /// Where a CTA's memory begins in its part of the window.
+    /// Where a CTA's memory begins in its part of the window, and how much it is.
     start: u32,
+    bytes: usize,
+    /// Threads of the cluster.
+    threads: u32,
 }
 
 impl Common {
-    /// Zeroed memory of `bytes` for each of so many CTAs of so many threads. The first one runs.
+    /// The storage of so many CTAs of so many threads, which have `bytes` of memory each.
     pub(crate) fn new(ctas: usize, threads: u32, start: u32, bytes: u32) -> Self {
-        let peers = match ctas {
-            1 => Vec::new(),
-            _ => std::iter::once(0).chain((1..ctas).map(|_| bytes)).map(|n| vec![0; n as usize]).collect(),
-        };
         Self {
-            own: vec![0; bytes as usize],
+            own: Vec::new(),
             base: u64::from(start),
-            peers,
+            peers: vec![Vec::new(); if ctas == 1 { 0 } else { ctas }],
             barrier: ClusterBarrier::new(ctas as u32 * threads),
             running: 0,
             start,
+            bytes: bytes as usize,
+            threads: ctas as u32 * threads,
         }
+    }
+
+    /// Lets the threads of a cluster begin, with zeroed memory, whoever was here before. The first CTA runs.
+    pub(crate) fn begin(&mut self) {
+        self.switch(0);
+        for memory in std::iter::once(&mut self.own).chain(self.peers.iter_mut().skip(1)) {
+            memory.clear();
+            memory.resize(self.bytes, 0);
+        }
+        self.barrier = ClusterBarrier::new(self.threads);
     }
 
     /// Makes the CTA of this rank the one that runs.
@@ -50,7 +61,7 @@ impl Common {
 
     /// The running CTA has exited: nobody can reach its memory any more.
     pub(crate) fn exit(&mut self) {
-        self.own = Vec::new();
+        self.own.clear();
     }
 }
 

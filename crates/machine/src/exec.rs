@@ -22,6 +22,11 @@ pub(crate) struct Grid<'a> {
     pub(crate) params: &'a [u8],
     pub(crate) grid: [u32; 3],
     pub(crate) block: [u32; 3],
+    /// `%tid` in each dimension, a plane for each warp of a CTA.
+    pub(crate) tid: [Vec<[u32; LANES]>; 3],
+    /// Whether threads of a pack that all stand at a CTA barrier need not wait: a CTA is one pack, all its barriers are
+    /// for all its threads, and nobody observes them.
+    pub(crate) packs_pass_barriers: bool,
     /// CTAs of a cluster; one if nobody asked for more.
     pub(crate) cluster: [u32; 3],
     /// Whether somebody asked for clusters at all.
@@ -71,10 +76,39 @@ pub(crate) struct Grid<'a> {
 }
 
 impl Grid<'_> {
+    /// Threads of a CTA.
+    pub(crate) fn threads(&self) -> usize {
+        self.block.iter().map(|&extent| extent as usize).product()
+    }
+
+    /// Warps of a CTA.
+    pub(crate) fn warps(&self) -> usize {
+        self.threads().div_ceil(LANES)
+    }
+
     /// Whether an address is in a constant variable of the module.
     pub(crate) fn is_constant(&self, address: u64) -> bool {
         self.constants.iter().any(|variable| variable.contains(&address))
     }
+}
+
+/// What the threads of a CTA are called: `%tid` in each dimension, a plane a warp, for so many warps.
+pub(crate) fn thread_numbers(block: [u32; 3], warps: usize) -> [Vec<[u32; LANES]>; 3] {
+    let mut numbers = block.map(|_| vec![[0; LANES]; warps]);
+    let mut at = [0; 3];
+    for thread in 0..block.iter().product::<u32>() as usize {
+        for (plane, at) in numbers.iter_mut().zip(at) {
+            plane[thread / LANES][thread % LANES] = at;
+        }
+        for (at, extent) in at.iter_mut().zip(block) {
+            *at += 1;
+            if *at < extent {
+                break;
+            }
+            *at = 0;
+        }
+    }
+    numbers
 }
 
 /// What the threads of a pack have besides registers.
@@ -90,8 +124,6 @@ pub(crate) struct Threads {
     pub(crate) first_warp: u32,
     /// Warps that the pack really has; the last pack of a CTA may have fewer than the image provides for.
     pub(crate) warps: usize,
-    /// `%tid` in each dimension, a plane a warp.
-    pub(crate) tid: [Vec<[u32; LANES]>; 3],
     /// Lanes that have not exited.
     pub(crate) live: Mask,
     /// Lanes that have arrived at the cluster barrier and not yet waited for it, and the parity of the phase that each

@@ -5,7 +5,7 @@
 
 use crate::decode::layout::Layout;
 use crate::fault::Access;
-use crate::lanes::FileSizes;
+use crate::lanes::{FileSizes, Planes};
 use crate::memory::CODE_WINDOW;
 use crate::memory::SpaceKind;
 use crate::ops::Op;
@@ -119,6 +119,11 @@ impl Image {
             .expect("an image holds every function that its kernel can reach")
     }
 
+    /// Whether all CTA barriers are for all threads of a CTA, which wait at them.
+    pub(crate) fn barriers_are_whole(&self) -> bool {
+        self.barriers.iter().all(|site| site.threads.is_none() && site.kind != BarrierKind::Arrive)
+    }
+
     /// Whether it asks the device runtime for anything, such as to launch a grid.
     pub(crate) fn launches_grids(&self) -> bool {
         self.calls.iter().any(|call| matches!(call.callee, Callee::Builtin(Builtin::Runtime(_))))
@@ -173,6 +178,8 @@ pub(crate) struct Code {
     pub(crate) entry: u32,
     /// What a frame needs.
     pub(crate) sizes: FileSizes,
+    /// Planes that a thread may read before it has written them.
+    pub(crate) exposed: Vec<Planes>,
     /// What the scalars of a frame start as.
     pub(crate) scalars: Vec<u64>,
     /// Those that hold offsets in shared memory, to which the address of its first byte is to be added.

@@ -3,8 +3,8 @@
 use super::emit::op;
 use super::layout::Layout;
 use super::{Decoded, Missing, dispatch};
-use crate::lanes::FileSizes;
 use crate::lanes::simd::Level;
+use crate::lanes::{FileSizes, Planes};
 use crate::launch::LoadedModule;
 use crate::ops::shape::NEGATE;
 use crate::ops::{Op, control};
@@ -92,6 +92,8 @@ pub(crate) struct Decoder<'a> {
     /// Index of the current instruction.
     current: u32,
     homes: Vec<Home>,
+    /// Planes of registers that are live where the function begins.
+    exposed: Vec<Planes>,
     /// What every scalar of a frame starts as: constants keep it, the others are computed.
     scalars: Vec<u64>,
     constant_of: HashMap<u64, u32>,
@@ -182,6 +184,7 @@ impl<'a> Decoder<'a> {
             guard: None,
             current: 0,
             homes: Vec::new(),
+            exposed: Vec::new(),
             scalars: vec![0; FIRST_SCALAR as usize],
             constant_of: HashMap::from([(0, crate::program::ZERO)]),
             shared_of: HashMap::new(),
@@ -227,6 +230,13 @@ impl<'a> Decoder<'a> {
         }
         self.registers = FileSizes { h: counts[0], w: counts[1], d: counts[2] + 2 * counts[4], p: counts[3] };
         self.registers.p += OWN_PREDICATES;
+        let live_in = self.cfg.blocks.first().map(|_| liveness.live_in(BlockId(0)));
+        let exposed = live_in.into_iter().flatten().flat_map(|register| match self.homes[register.index()] {
+            Home::Plane { index, bits } => vec![Planes { index, bits }],
+            Home::Pair(low, high) => [low, high].map(|index| Planes { index, bits: 64 }).to_vec(),
+            Home::Scalar(_) | Home::Predicate(_) | Home::Unused => Vec::new(),
+        });
+        self.exposed = exposed.collect();
     }
 
     /// Which registers are scalars: invariant by shape, and computed by an operation with a scalar member from sources
@@ -592,6 +602,7 @@ impl<'a> Decoder<'a> {
             variadic: matches!(self.function.params.last(), Some(Param::Memory(id))
                 if self.module.variables[id.index()].unsized_array),
             returns: formals(&self.function.returns),
+            exposed: self.exposed,
             scalars: self.scalars,
             shared_addresses: self.shared_of.into_values().collect(),
             frame: self.layout.frame(self.id).max(if is_entry { 0 } else { CALL_FRAME }),

@@ -369,7 +369,7 @@ impl Decoder<'_> {
                 self.emit_part(Op { d, x, y, ..op(read_scalar) });
                 Ok(Source::Scalar(d))
             }
-            Reading::Plane(_) => {
+            Reading::Plane(_) | Reading::Common(_) => {
                 let d = self.temporary(bits);
                 self.emit_part(Op { d, x, y, ..op(plane_reader(bits)) });
                 if matches!(register, SpecialRegister::Clock | SpecialRegister::Clock64) {

@@ -58,16 +58,42 @@ pub struct FileSizes {
     pub p: u32,
 }
 
+/// The planes of a register: their index, and their width in bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Planes {
+    /// The first of them.
+    pub index: u32,
+    /// 16, 32 or 64.
+    pub bits: u32,
+}
+
 impl Files {
-    /// Zeroed planes for `warps` warps, and scalars that start as given.
-    pub fn new(sizes: FileSizes, warps: usize, scalars: &[u64]) -> Self {
+    /// Zeroed registers for `warps` warps.
+    pub fn new(sizes: FileSizes, warps: usize, scalars: usize) -> Self {
         Self {
             h: vec![Plane([0; LANES]); sizes.h as usize * warps],
             w: vec![Plane([0; LANES]); sizes.w as usize * warps],
             d: vec![Plane([0; LANES]); sizes.d as usize * warps],
             p: vec![0; sizes.p as usize * warps],
-            s: scalars.to_vec(),
+            s: vec![0; scalars],
         }
+    }
+
+    /// Makes them fit for other threads, which write all planes before they read them but the `exposed` ones: these
+    /// become zero, as all predicates do. Scalars start as given.
+    pub fn begin(&mut self, exposed: &[Planes], warps: usize, scalars: &[u64]) {
+        fn zero<T: Lane>(files: &mut Files, index: u32, warps: usize) {
+            T::planes_mut(files)[index as usize..][..warps].fill(Plane([T::default(); LANES]));
+        }
+        for planes in exposed {
+            match planes.bits {
+                16 => zero::<u16>(self, planes.index, warps),
+                32 => zero::<u32>(self, planes.index, warps),
+                _ => zero::<u64>(self, planes.index, warps),
+            }
+        }
+        self.p.fill(0);
+        self.s.copy_from_slice(scalars);
     }
 }
 

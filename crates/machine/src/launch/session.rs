@@ -2,7 +2,7 @@
 
 use super::{Device, HEAP, Launch, LaunchError, LaunchOptions, LaunchReport, STACK, Shape, check_extents};
 use crate::dependents::Dependents;
-use crate::exec::Grid;
+use crate::exec::{Grid, thread_numbers};
 use crate::fault::{Fault, Trap};
 use crate::lanes::LANES;
 use crate::location::Location;
@@ -130,12 +130,16 @@ impl Session<'_> {
         let static_shared = image.static_shared;
         let shared = static_shared + launch.dynamic_shared;
         let misuses = Misuses::default();
+        let threads_per_cta: u32 = launch.block.iter().product();
+        let packs = (threads_per_cta as usize).div_ceil(LANES * image.warps);
         let grid = Grid {
             memory: self.memory,
             image,
             params: &launch.params,
             grid: shape.grid,
             block: launch.block,
+            tid: thread_numbers(launch.block, packs * image.warps),
+            packs_pass_barriers: packs == 1 && observer.is_none() && image.barriers_are_whole(),
             cluster: shape.cluster.unwrap_or([1; 3]),
             explicit_cluster: shape.cluster.is_some(),
             shared_start: device.profile.shared_start(),
@@ -163,7 +167,6 @@ impl Session<'_> {
             system: options.system,
             member,
         };
-        let threads_per_cta: u32 = launch.block.iter().product();
         let per_multiprocessor = device.profile.resident_ctas(threads_per_cta, shared).max(1);
         let plan = Plan {
             threads: self.threads,

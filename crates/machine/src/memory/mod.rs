@@ -17,6 +17,7 @@ mod reach;
 mod region;
 pub mod shared;
 
+use crate::lanes::{LANES, Plane};
 pub use bounds::Bounds;
 use bounds::Footprint;
 pub use buffers::Buffers;
@@ -396,6 +397,69 @@ impl DeviceMemory {
             unsafe { self.region.read(address, into) };
         }
         valid
+    }
+
+    /// Copies out consecutive planes, up to a page together; `false` if the range is not valid.
+    #[inline(always)]
+    pub(crate) fn read_planes<T: Cell>(&self, address: u64, into: &mut [Plane<T>]) -> bool {
+        let valid = self.is_valid(address, size_of_val(into) as u64);
+        if valid {
+            for (plane, at) in into.iter_mut().zip((address..).step_by(size_of::<Plane<T>>())) {
+                // SAFETY: a plane has no padding, so each lies within the valid range, which lies in the region.
+                unsafe { self.region.read(at, bytemuck::cast_slice_mut(&mut plane.0)) };
+            }
+        }
+        valid
+    }
+
+    /// Copies in consecutive planes, up to a page together; `false` if the range is not valid.
+    #[inline(always)]
+    pub(crate) fn write_planes<T: Cell>(&self, address: u64, from: &[Plane<T>]) -> bool {
+        let valid = self.is_valid(address, size_of_val(from) as u64);
+        if valid {
+            for (plane, at) in from.iter().zip((address..).step_by(size_of::<Plane<T>>())) {
+                // SAFETY: as for `read_planes`.
+                unsafe { self.region.write(at, bytemuck::cast_slice(&plane.0)) };
+            }
+        }
+        valid
+    }
+
+    /// Whether cells at these addresses are aligned, valid, and so near one another that one look at the page map tells.
+    #[inline(always)]
+    fn are_near<T: Cell>(&self, addresses: &[u64; LANES]) -> bool {
+        let (mut low, mut high, mut bits) = (u64::MAX, 0, 0);
+        for &address in addresses {
+            (low, high, bits) = (low.min(address), high.max(address), bits | address);
+        }
+        let apart = high - low;
+        apart <= PAGE - T::BYTES && bits.is_multiple_of(T::BYTES) && self.is_valid(low, apart + T::BYTES)
+    }
+
+    /// Loads a cell for each lane; `None` if they are not near one another, aligned and valid.
+    #[inline(always)]
+    pub(crate) fn read_near<T: Cell>(&self, addresses: &[u64; LANES]) -> Option<[T; LANES]> {
+        // SAFETY: the addresses are multiples of the size, and all cells lie in a valid range, which lies in the region.
+        let load = |address| unsafe { self.region.cell::<T>(address) }.load_relaxed();
+        self.are_near::<T>(addresses).then(|| addresses.map(load))
+    }
+
+    /// Stores a cell for each lane in this order; `false` if they are not near one another, aligned and valid.
+    #[inline(always)]
+    pub(crate) fn write_near<T: Cell>(
+        &self,
+        addresses: &[u64; LANES],
+        values: &[T; LANES],
+        order: impl Iterator<Item = usize>,
+    ) -> bool {
+        let near = self.are_near::<T>(addresses);
+        if near {
+            for lane in order {
+                // SAFETY: as for `read_near`.
+                unsafe { self.region.cell::<T>(addresses[lane]) }.store_relaxed(values[lane]);
+            }
+        }
+        near
     }
 
     /// Copies in up to a page; `false` if the range is not valid.

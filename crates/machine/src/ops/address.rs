@@ -3,7 +3,7 @@
 use super::Op;
 use crate::exec::{Exec, Resolved, resolve};
 use crate::fault::Access;
-use crate::lanes::LANES;
+use crate::lanes::{LANES, Lane, Plane};
 use crate::memory::{AtomicCell, Cell, LOCAL_WINDOW, PARAM_WINDOW, RANK_SHIFT, SHARED_WINDOW};
 use crate::observe::PackAddresses;
 
@@ -126,6 +126,34 @@ pub(crate) fn known_block<const N: usize>(
     let start = lane_address(x, op, warp, first);
     let end = lane_address(x, op, warp, first + N - 1);
     (end.wrapping_sub(start) == bytes * (N as u64 - 1)).then_some(start)
+}
+
+/// The address of the first lane of a pack whose lanes all access `bytes` each, one after the other. The program says so
+/// of each warp.
+#[inline(always)]
+pub(crate) fn known_pack(x: &Exec<'_>, op: &Op, bytes: u64) -> Option<u64> {
+    let start = lane_address(x, op, 0, 0);
+    let (mut differs, mut at) = (0, start);
+    for warp in 0..x.warps {
+        differs |= lane_address(x, op, warp, 0) ^ at;
+        differs |= lane_address(x, op, warp, LANES - 1) ^ at.wrapping_add(bytes * (LANES as u64 - 1));
+        at = at.wrapping_add(bytes * LANES as u64);
+    }
+    (differs == 0).then_some(start)
+}
+
+/// The cells of a memory that addresses mean, the first of which is `start` bytes behind its beginning; `None` if they are
+/// not aligned. Those that are no addresses of this memory are far behind its end.
+#[inline(always)]
+fn cells_from<M: Cell>(lanes: &[u64; LANES], start: usize) -> Option<[usize; LANES]> {
+    let base = lanes[0].wrapping_sub(start as u64);
+    let (mut cells, mut bits) = ([0; LANES], 0);
+    for l in 0..LANES {
+        let offset = lanes[l].wrapping_sub(base);
+        bits |= lanes[l] | offset;
+        cells[l] = (offset / M::BYTES) as usize;
+    }
+    bits.is_multiple_of(M::BYTES).then_some(cells)
 }
 
 /// Where an access goes. Offsets are not checked yet, except in local memory.
@@ -272,6 +300,102 @@ pub(crate) trait Space: 'static {
     fn load_array<M: Cell, const N: usize>(x: &Exec<'_>, address: u64) -> Option<[M; N]> {
         let mut cells = [M::zeroed(); N];
         Self::load_block(x, address, &mut cells).then_some(cells)
+    }
+
+    /// Loads a cell for each lane of a warp at once; `None` if that is not possible here, which need not be a fault.
+    #[inline(always)]
+    fn load_lanes<M: Cell>(x: &Exec<'_>, lanes: &[u64; LANES]) -> Option<[M; LANES]> {
+        if !Self::is_common(lanes[0]) {
+            return None;
+        }
+        match Self::locate(x, 0, 0, lanes[0], M::BYTES)? {
+            Place::Global(_) => x.grid.memory.read_near(lanes),
+            Place::Own(start) => {
+                let places = cells_from::<M>(lanes, start)?;
+                let whole = x.shared.len() / M::BYTES as usize * M::BYTES as usize;
+                let cells: &[M] = bytemuck::try_cast_slice(&x.shared[..whole]).ok()?;
+                let mut values = [M::zeroed(); LANES];
+                for l in 0..LANES {
+                    values[l] = *cells.get(places[l])?;
+                }
+                Some(values)
+            }
+            Place::Peer(..) | Place::Local(_) | Place::Param(_) => None,
+        }
+    }
+
+    /// Stores a cell for each lane of a full warp at once, in this order; `false` if that is not possible here, which
+    /// need not be a fault.
+    #[inline(always)]
+    fn store_lanes<M: Cell>(
+        x: &mut Exec<'_>,
+        lanes: &[u64; LANES],
+        values: &[M; LANES],
+        mut order: impl Iterator<Item = usize>,
+    ) -> bool {
+        if !Self::is_common(lanes[0]) {
+            return false;
+        }
+        match Self::locate(x, 0, 0, lanes[0], M::BYTES) {
+            Some(Place::Global(_)) => x.grid.memory.write_near(lanes, values, order),
+            Some(Place::Own(start)) => {
+                let Some(places) = cells_from::<M>(lanes, start) else { return false };
+                let whole = x.shared.len() / M::BYTES as usize * M::BYTES as usize;
+                let Ok(cells) = bytemuck::try_cast_slice_mut::<u8, M>(&mut x.shared[..whole]) else {
+                    return false;
+                };
+                order.all(|l| cells.get_mut(places[l]).map(|cell| *cell = values[l]).is_some())
+            }
+            _ => false,
+        }
+    }
+
+    /// Loads consecutive planes at once; `false` if that is not possible here, which need not be a fault.
+    #[inline(always)]
+    fn load_planes<M: Cell + Lane>(x: &mut Exec<'_>, address: u64, first: u32) -> bool {
+        let bytes = x.warps * size_of::<Plane<M>>();
+        if !Self::is_common(address) || !address.is_multiple_of(M::BYTES) {
+            return false;
+        }
+        let place = Self::locate(x, 0, 0, address, bytes as u64);
+        let planes = &mut M::planes_mut(&mut x.files)[first as usize..][..x.warps];
+        match place {
+            Some(Place::Global(address)) => x.grid.memory.read_planes(address, planes),
+            Some(Place::Own(start)) => match x.shared.get(start..start.wrapping_add(bytes)) {
+                Some(memory) => {
+                    for (plane, row) in planes.iter_mut().zip(memory.chunks_exact(size_of::<Plane<M>>())) {
+                        bytemuck::cast_slice_mut(&mut plane.0).copy_from_slice(row);
+                    }
+                    true
+                }
+                None => false,
+            },
+            _ => false,
+        }
+    }
+
+    /// Stores consecutive planes at once; `false` if that is not possible here, which need not be a fault.
+    #[inline(always)]
+    fn store_planes<M: Cell + Lane>(x: &mut Exec<'_>, address: u64, first: u32) -> bool {
+        let bytes = x.warps * size_of::<Plane<M>>();
+        if !Self::is_common(address) || !address.is_multiple_of(M::BYTES) {
+            return false;
+        }
+        let place = Self::locate(x, 0, 0, address, bytes as u64);
+        let planes = &M::planes(&x.files)[first as usize..][..x.warps];
+        match place {
+            Some(Place::Global(address)) => x.grid.memory.write_planes(address, planes),
+            Some(Place::Own(start)) => match x.shared.get_mut(start..start.wrapping_add(bytes)) {
+                Some(memory) => {
+                    for (plane, row) in planes.iter().zip(memory.chunks_exact_mut(size_of::<Plane<M>>())) {
+                        row.copy_from_slice(bytemuck::cast_slice(&plane.0));
+                    }
+                    true
+                }
+                None => false,
+            },
+            _ => false,
+        }
     }
 
     /// Stores consecutive cells at once; `false` if that is not possible here, which need not be a fault.

@@ -117,10 +117,14 @@ pub(crate) fn call_indirect(x: &mut Exec<'_>, op: &Op, _: u32) -> u32 {
 }
 
 /// A CTA barrier: barrier site `a` of the image.
-pub(crate) fn barrier(x: &mut Exec<'_>, op: &Op, _: u32) -> u32 {
+pub(crate) fn barrier(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
     x.tick(op.c);
     x.communicated = true;
-    event::BARRIER
+    let grid = x.grid;
+    match crate::run::barrier::pass(x, &grid.image.barriers[op.a as usize]) {
+        true => go(x, pc + 1),
+        false => event::BARRIER,
+    }
 }
 
 /// `trap`.

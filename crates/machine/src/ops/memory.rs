@@ -5,7 +5,7 @@
 
 use super::address::{
     Addresses, Cluster, Generic, Global, Local, Param, ROW, Shared, Space, addresses, base, contiguous,
-    known_block, lane_address,
+    known_block, known_pack, lane_address,
 };
 use super::order::{LANE_BY_LANE, group, in_store_order, winner};
 use super::{Body, Execute, NONE, Op, plain, select};
@@ -49,9 +49,14 @@ impl<P: Space, M: Extend<R>, R: Lane, const SIGNED: bool> Load<P, M, R, SIGNED> 
     }
 }
 
-impl<P: Space, M: Extend<R>, R: Lane, const SIGNED: bool> Body for Load<P, M, R, SIGNED> {
+impl<P: Space, M: Extend<R>, R: Lane + Cell, const SIGNED: bool> Body for Load<P, M, R, SIGNED> {
     #[inline(always)]
     fn run<I: Simd>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+        if M::BYTES * 8 == R::BITS.into()
+            && known_row(x, op, R::BYTES).is_some_and(|start| P::load_planes::<R>(x, start, op.d))
+        {
+            return pc + 1;
+        }
         for warp in 0..x.warps {
             let mask = x.mask[warp];
             if mask == 0 {
@@ -84,7 +89,10 @@ impl<P: Space, M: Extend<R>, R: Lane, const SIGNED: bool> Body for Load<P, M, R,
                     let whole = mask == !0
                         && contiguous(&lanes, M::BYTES, op)
                         && P::load_block(x, lanes[0], &mut cells);
-                    if !whole {
+                    let near = if whole { Some(cells) } else { P::load_lanes(x, &active(mask, &lanes)) };
+                    if let Some(near) = near {
+                        cells = near;
+                    } else {
                         let mut rest = mask;
                         while rest != 0 {
                             let l = rest.trailing_zeros() as usize;
@@ -108,6 +116,27 @@ impl<P: Space, M: Extend<R>, R: Lane, const SIGNED: bool> Body for Load<P, M, R,
         }
         pc + 1
     }
+}
+
+/// The addresses of a warp, where a lane that is not active has that of one that is.
+#[inline(always)]
+fn active(mask: u32, lanes: &[u64; LANES]) -> [u64; LANES] {
+    if mask == !0 {
+        return *lanes;
+    }
+    let any = lanes[mask.trailing_zeros() as usize % LANES];
+    let mut addresses = [any; LANES];
+    for l in 0..LANES {
+        addresses[l] = if mask >> l & 1 != 0 { lanes[l] } else { any };
+    }
+    addresses
+}
+
+/// The address at which a full pack accesses one row of memory, `bytes` a lane.
+#[inline(always)]
+fn known_row(x: &Exec<'_>, op: &Op, bytes: u64) -> Option<u64> {
+    let whole = x.full && op.y & base::SHAPE == base::CONTIGUOUS;
+    if whole { known_pack(x, op, bytes) } else { None }
 }
 
 /// Loads a full warp whose address shape the program tells, in two rows; `None` if it is not so after all, or faults.
@@ -237,9 +266,14 @@ fn order_of(op: &Op, bytes: u64) -> u64 {
 /// `Op::b` is the plane stored.
 struct Store<P, M, R>(PhantomData<(P, M, R)>);
 
-impl<P: Space, M: Extend<R>, R: Lane> Body for Store<P, M, R> {
+impl<P: Space, M: Extend<R>, R: Lane + Cell> Body for Store<P, M, R> {
     #[inline(always)]
     fn run<I: Simd>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+        if M::BYTES * 8 == R::BITS.into()
+            && known_row(x, op, R::BYTES).is_some_and(|start| P::store_planes::<R>(x, start, op.b))
+        {
+            return pc + 1;
+        }
         for warp in 0..x.warps {
             let mask = x.mask[warp];
             if mask == 0 {
@@ -264,8 +298,10 @@ impl<P: Space, M: Extend<R>, R: Lane> Body for Store<P, M, R> {
                 }
                 scattered => scattered.lanes(),
             };
-            let whole = mask == !0 && contiguous(&lanes, M::BYTES, op) && P::store_block(x, lanes[0], &cells);
             let mut order = in_store_order(mask, order_of(op, M::BYTES));
+            let whole = mask == !0
+                && (contiguous(&lanes, M::BYTES, op) && P::store_block(x, lanes[0], &cells)
+                    || P::store_lanes(x, &lanes, &cells, in_store_order(mask, order_of(op, M::BYTES))));
             if !whole && !order.all(|l| P::store(x, warp, l, lanes[l], cells[l]).is_some()) {
                 return bad_store::<P, M>(x, warp, &lanes, &cells, 1);
             }
@@ -432,7 +468,7 @@ pub(crate) struct Transfer {
 }
 
 trait Pick {
-    fn pick<P: Space, M: Extend<R>, R: Lane>(self, level: Level) -> Execute;
+    fn pick<P: Space, M: Extend<R>, R: Lane + Cell>(self, level: Level) -> Execute;
 }
 
 struct PickLoad {
@@ -441,7 +477,7 @@ struct PickLoad {
 }
 
 impl Pick for PickLoad {
-    fn pick<P: Space, M: Extend<R>, R: Lane>(self, level: Level) -> Execute {
+    fn pick<P: Space, M: Extend<R>, R: Lane + Cell>(self, level: Level) -> Execute {
         match (self.signed, self.vector) {
             (false, false) => select::<Load<P, M, R, false>>(level),
             (true, false) => plain::<Load<P, M, R, true>>,
@@ -456,7 +492,7 @@ struct PickStore {
 }
 
 impl Pick for PickStore {
-    fn pick<P: Space, M: Extend<R>, R: Lane>(self, level: Level) -> Execute {
+    fn pick<P: Space, M: Extend<R>, R: Lane + Cell>(self, level: Level) -> Execute {
         match self.vector {
             false => select::<Store<P, M, R>>(level),
             true => select::<StoreVector<P, M, R>>(level),

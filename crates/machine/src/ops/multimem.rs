@@ -114,7 +114,7 @@ pub(crate) fn load(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
         for (i, value) in (0..site.count).zip(values) {
             let plane = site.plane(x, i);
             if plane != NONE {
-                crate::run::pack::write_register(&mut x.files, plane, site.width, warp, lane, value);
+                crate::run::frame::write_register(&mut x.files, plane, site.width, warp, lane, value);
             }
         }
     }
@@ -137,7 +137,7 @@ fn scatter(x: &mut Exec<'_>, op: &Op, site: &Multimem, warp: usize, lane: usize)
     let members = site.members(x, op, warp, lane)?;
     for i in 0..site.count {
         let plane = site.plane(x, i);
-        let value = crate::run::pack::read_register(&x.files, plane, site.width, warp, lane).to_le_bytes();
+        let value = crate::run::frame::read_register(&x.files, plane, site.width, warp, lane).to_le_bytes();
         let value = &value[..site.bytes as usize];
         for member in &members {
             let at = member + u64::from(i * site.bytes);

@@ -4,7 +4,7 @@
 
 use super::time::{clock, elapsed};
 use super::{Execute, Op};
-use crate::exec::Exec;
+use crate::exec::{Exec, Grid};
 use crate::lanes::LANES;
 use crate::lanes::simd::Baseline;
 use ptx::isa::SpecialRegister;
@@ -14,12 +14,17 @@ pub(crate) type ScalarValue = fn(x: &Exec<'_>, component: usize) -> u64;
 /// A special register's plane of a warp.
 pub(crate) type PlaneValue = fn(x: &Exec<'_>, warp: usize, component: usize) -> [u64; LANES];
 
+/// A special register's planes in every CTA of a grid, a plane a warp.
+pub(crate) type CommonPlanes = for<'g> fn(grid: &'g Grid<'_>, component: usize) -> &'g [[u32; LANES]];
+
 /// How a special register is read.
 pub(crate) enum Reading {
     /// The same for every thread of the CTA.
     Scalar(ScalarValue),
     /// One value a lane.
     Plane(PlaneValue),
+    /// The same where all CTAs of a grid have it in common: planes of all warps of a CTA.
+    Common(CommonPlanes),
 }
 
 fn extent(dimensions: [u32; 3], component: usize) -> u64 {
@@ -54,13 +59,10 @@ fn lanes(value: impl Fn(usize) -> u64) -> [u64; LANES] {
 
 /// How to read a register. The match is exhaustive on purpose: a register added to the table must be placed here.
 pub(crate) fn reading(register: SpecialRegister) -> Reading {
-    use Reading::{Plane, Scalar};
+    use Reading::{Common, Plane, Scalar};
     use SpecialRegister as R;
     match register {
-        R::Tid => Plane(|x, warp, component| match x.threads.tid.get(component) {
-            Some(plane) => lanes(|l| u64::from(plane[warp][l])),
-            None => [0; LANES],
-        }),
+        R::Tid => Common(|grid, component| &grid.tid[component]),
         R::Ntid => Scalar(|x, c| extent(x.grid.block, c)),
         R::Ctaid => Scalar(|x, c| extent(x.threads.ctaid, c)),
         R::Nctaid => Scalar(|x, c| extent(x.grid.grid, c)),
@@ -160,11 +162,25 @@ pub(crate) fn read_scalar(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
 }
 
 fn read_plane<T: crate::lanes::Lane>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
-    if let Reading::Plane(value) = reading(SpecialRegister::ALL[op.x as usize]) {
-        for warp in 0..x.warps {
-            let values = value(x, warp, op.y as usize);
-            x.store_plane::<Baseline, T>(op.d, warp, values.map(T::from_scalar));
+    let component = op.y as usize;
+    match reading(SpecialRegister::ALL[op.x as usize]) {
+        Reading::Plane(value) => {
+            for warp in 0..x.warps {
+                let values = value(x, warp, component);
+                x.store_plane::<Baseline, T>(op.d, warp, values.map(T::from_scalar));
+            }
         }
+        Reading::Common(planes) => {
+            let planes = &planes(x.grid, component)[x.threads.first_warp as usize..];
+            for (warp, values) in planes.iter().enumerate().take(x.warps) {
+                let values = values.map(|value| T::from_scalar(value.into()));
+                match x.mask[warp] {
+                    0xffff_ffff => T::planes_mut(&mut x.files)[op.d as usize + warp].0 = values,
+                    _ => x.store_plane::<Baseline, T>(op.d, warp, values),
+                }
+            }
+        }
+        Reading::Scalar(_) => {}
     }
     pc + 1
 }

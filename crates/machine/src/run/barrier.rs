@@ -3,20 +3,24 @@
 //! A barrier counts warps, 32 threads each: a warp counts when all of its lanes that have not exited have arrived. With
 //! a thread count the barrier completes when that many threads have; without, when every warp with a living lane has.
 
-use super::pack::{Frame, Group, Pack, Wait};
-use crate::exec::{Grid, LaneTrap};
+use super::pack::{Group, Pack, Wait};
+use crate::exec::{Exec, Grid, LaneTrap};
 use crate::fault::Trap;
-use crate::lanes::{EMPTY, LANES, Mask};
+use crate::lanes::{EMPTY, Files, LANES, Mask};
 use crate::observe::{Happening, Lanes};
 use crate::program::{BarrierKind, BarrierSite, Image, Reduction, Value};
 
 /// Barriers of a CTA.
 pub(crate) const BARRIERS: usize = 16;
 
-/// One of a CTA's barriers.
-#[derive(Clone, Debug)]
-pub(crate) struct Barrier {
-    /// Lanes that wait, a word a warp of the CTA.
+/// The barriers of a CTA.
+#[derive(Debug, Default)]
+pub(crate) struct Barriers([Barrier; BARRIERS]);
+
+/// One of them.
+#[derive(Debug, Default)]
+struct Barrier {
+    /// Lanes that wait, a word a warp of the CTA. No words while nobody has ever arrived.
     waiting: Vec<u32>,
     /// Lanes that arrived without waiting, until their warp is complete.
     arriving: Vec<u32>,
@@ -37,60 +41,76 @@ struct Arrival {
 }
 
 impl Barrier {
-    pub(crate) fn new(warps: usize) -> Self {
-        Self {
-            waiting: vec![0; warps],
-            arriving: vec![0; warps],
-            arrived_warps: 0,
-            threads: None,
-            held: 0,
-            voted: 0,
+    /// Somebody arrives, of a CTA of so many warps.
+    fn open(&mut self, threads: Option<u32>, warps: usize) {
+        if self.threads.is_none() {
+            self.threads = Some(threads);
+            self.waiting.resize(warps, 0);
+            self.arriving.resize(warps, 0);
         }
     }
 
+    /// Nobody has arrived.
+    fn clear(&mut self) {
+        self.waiting.fill(0);
+        self.arriving.fill(0);
+        (self.arrived_warps, self.threads) = (0, None);
+        (self.held, self.voted) = (0, 0);
+    }
+
     /// Whether the barrier is complete, given the living lanes of every warp of the CTA.
-    fn is_complete(&mut self, live: &[u32]) -> bool {
-        for (arriving, &live) in self.arriving.iter_mut().zip(live) {
+    fn is_complete(&mut self, live: impl Iterator<Item = u32> + Clone) -> bool {
+        let Some(threads) = self.threads else { return false };
+        for (arriving, live) in self.arriving.iter_mut().zip(live.clone()) {
             if *arriving != 0 && *arriving & live == live {
                 *arriving = 0;
                 self.arrived_warps += 1;
             }
         }
-        let Some(threads) = self.threads else { return false };
-        let whole =
-            self.waiting.iter().zip(live).filter(|&(&waiting, &live)| live != 0 && waiting & live == live);
+        let whole = self
+            .waiting
+            .iter()
+            .zip(live.clone())
+            .filter(|&(&waiting, live)| live != 0 && waiting & live == live);
         let complete = whole.count() as u32 + self.arrived_warps;
         let needed = match threads {
             Some(threads) => threads / LANES as u32,
-            None => live.iter().filter(|&&l| l != 0).count() as u32,
+            None => live.filter(|&l| l != 0).count() as u32,
         };
         complete >= needed
     }
 
-    fn reduction(&self, op: Reduction) -> u32 {
-        match op {
-            Reduction::Popc => self.held,
-            Reduction::And => u32::from(self.held == self.voted),
-            Reduction::Or => u32::from(self.held != 0),
+    fn result(&self, op: Reduction) -> u32 {
+        op.result(self.held, self.voted)
+    }
+}
+
+impl Reduction {
+    /// What threads get of whom so many voted, and the predicate of so many held.
+    fn result(self, held: u32, voted: u32) -> u32 {
+        match self {
+            Self::Popc => held,
+            Self::And => u32::from(held == voted),
+            Self::Or => u32::from(held != 0),
         }
     }
 }
 
-fn read(frame: &Frame, value: Value, warp: usize, lane: usize) -> u32 {
+fn read(files: &Files, value: Value, warp: usize, lane: usize) -> u32 {
     match value {
-        Value::Scalar(index) => frame.files.s[index as usize] as u32,
-        Value::Plane(index) => frame.files.w[index as usize + warp].0[lane],
+        Value::Scalar(index) => files.s[index as usize] as u32,
+        Value::Plane(index) => files.w[index as usize + warp].0[lane],
     }
 }
 
 /// What a warp of a group asks of a barrier, or why that is not allowed.
-fn arrival(frame: &Frame, site: &BarrierSite, warp: usize, mask: u32) -> Result<Arrival, String> {
+fn arrival(files: &Files, site: &BarrierSite, warp: usize, mask: u32) -> Result<Arrival, String> {
     let lane = mask.trailing_zeros() as usize;
-    let barrier = read(frame, site.barrier, warp, lane);
+    let barrier = read(files, site.barrier, warp, lane);
     if barrier as usize >= BARRIERS {
         return Err(format!("barrier {barrier}; a CTA has barriers 0 to 15"));
     }
-    let threads = site.threads.map(|value| read(frame, value, warp, lane));
+    let threads = site.threads.map(|value| read(files, value, warp, lane));
     match threads {
         Some(n) if n == 0 || n % LANES as u32 != 0 => {
             Err(format!("a count of {n} threads, which is not a positive multiple of 32"))
@@ -99,14 +119,71 @@ fn arrival(frame: &Frame, site: &BarrierSite, warp: usize, mask: u32) -> Result<
     }
 }
 
-/// Counts the groups of a pack that have arrived since the last count.
-pub(crate) fn count_arrivals(
-    pack: &mut Pack,
-    barriers: &mut [Barrier],
-    Grid { image, observer, .. }: &Grid<'_>,
-) -> Result<(), (LaneTrap, u32)> {
-    for group in std::mem::take(&mut pack.arrivals) {
-        let Wait::Barrier { site: index, .. } = group.wait else { continue };
+/// Lets the active lanes of a pack pass a barrier, if they are all that its CTA has
+/// ([`Grid::packs_pass_barriers`](crate::exec::Grid)). `false` if the CTA must count them.
+#[inline]
+pub(crate) fn pass(x: &mut Exec<'_>, site: &BarrierSite) -> bool {
+    if !x.grid.packs_pass_barriers || x.mask != x.threads.live {
+        return false;
+    }
+    let Value::Scalar(number) = site.barrier else { return false };
+    if x.files.s[number as usize] as u32 as usize >= BARRIERS {
+        return false;
+    }
+    if let BarrierKind::Reduce { op, .. } = site.kind {
+        let (held, voted) = votes(&x.files, site.kind, &x.mask);
+        store_reduction(&mut x.files, &x.mask, site.kind, op.result(held, voted));
+    }
+    true
+}
+
+/// How many lanes' predicates hold, and how many lanes vote.
+fn votes(files: &Files, kind: BarrierKind, lanes: &Mask) -> (u32, u32) {
+    let BarrierKind::Reduce { predicate, negated, .. } = kind else { return (0, 0) };
+    let flip = if negated { !0 } else { 0 };
+    let active = lanes.iter().enumerate().filter(|(_, mask)| **mask != 0);
+    active.fold((0, 0), |(held, voted), (warp, &mask)| {
+        let holds = files.p[predicate as usize + warp] ^ flip;
+        (held + (holds & mask).count_ones(), voted + mask.count_ones())
+    })
+}
+
+/// Lanes get the result of their `bar.red`.
+fn store_reduction(files: &mut Files, lanes: &Mask, kind: BarrierKind, result: u32) {
+    let BarrierKind::Reduce { op, destination, .. } = kind else { return };
+    for (warp, &mask) in lanes.iter().enumerate().filter(|(_, mask)| **mask != 0) {
+        match op {
+            Reduction::Popc => {
+                for lane in (0..LANES).filter(|l| mask >> l & 1 != 0) {
+                    files.w[destination as usize + warp].0[lane] = result;
+                }
+            }
+            Reduction::And | Reduction::Or => {
+                let p = &mut files.p[destination as usize + warp];
+                *p = (*p & !mask) | if result != 0 { mask } else { 0 };
+            }
+        }
+    }
+}
+
+impl Barriers {
+    /// Nobody has arrived at any.
+    pub(super) fn clear(&mut self) {
+        self.0.iter_mut().filter(|barrier| barrier.threads.is_some()).for_each(Barrier::clear);
+    }
+
+    /// Counts the groups of a pack that have arrived since the last count.
+    pub(super) fn count_arrivals(&mut self, pack: &mut Pack, grid: &Grid<'_>) -> Result<(), (LaneTrap, u32)> {
+        let mut arrivals = std::mem::take(&mut pack.arrivals);
+        let counted = arrivals.drain(..).try_for_each(|group| self.count(pack, &group, grid));
+        pack.arrivals = arrivals;
+        counted
+    }
+
+    /// Counts a group.
+    fn count(&mut self, pack: &mut Pack, group: &Group, grid: &Grid<'_>) -> Result<(), (LaneTrap, u32)> {
+        let Wait::Barrier { site: index, .. } = group.wait else { return Ok(()) };
+        let image = grid.image;
         let site = &image.barriers[index];
         let mut parts = [EMPTY; BARRIERS];
         for warp in (0..image.warps).filter(|&w| group.mask[w] != 0) {
@@ -115,18 +192,16 @@ pub(crate) fn count_arrivals(
                 let lane = Some((warp, mask.trailing_zeros() as usize));
                 (LaneTrap { trap: Trap::InvalidBarrier(why), lane }, group.pc - 1)
             };
-            let frame = &pack.frames[group.frame];
-            let Arrival { barrier: number, threads } = arrival(frame, site, warp, mask).map_err(fault)?;
-            let barrier = &mut barriers[number];
-            match barrier.threads {
-                Some(first) if first != threads => {
-                    let count = |n: Option<u32>| n.map_or("all".to_owned(), |n| n.to_string());
-                    let (now, first) = (count(threads), count(first));
-                    return Err(fault(format!(
-                        "barrier {number} counts {now} threads here, but {first} where others wait"
-                    )));
-                }
-                _ => barrier.threads = Some(threads),
+            let files = &pack.frames[group.frame].files;
+            let Arrival { barrier: number, threads } = arrival(files, site, warp, mask).map_err(fault)?;
+            let barrier = &mut self.0[number];
+            barrier.open(threads, grid.warps());
+            if let Some(first) = barrier.threads.filter(|&first| first != threads) {
+                let count = |n: Option<u32>| n.map_or("all".to_owned(), |n| n.to_string());
+                let (now, first) = (count(threads), count(first));
+                return Err(fault(format!(
+                    "barrier {number} counts {now} threads here, but {first} where others wait"
+                )));
             }
             let cta_warp = pack.threads.first_warp as usize + warp;
             let side = match site.kind {
@@ -134,7 +209,7 @@ pub(crate) fn count_arrivals(
                 BarrierKind::Sync | BarrierKind::Reduce { .. } => &mut barrier.waiting,
             };
             side[cta_warp] |= mask;
-            if let Some(observer) = observer {
+            if let Some(observer) = grid.observer {
                 let origin = image.origins[group.pc as usize - 1];
                 observer.happening(&Happening::BarrierArrived {
                     lanes: Lanes {
@@ -149,86 +224,78 @@ pub(crate) fn count_arrivals(
                     live: pack.threads.live[warp],
                 });
             }
-            if let BarrierKind::Reduce { predicate, negated, .. } = site.kind {
-                let p = frame.files.p[predicate as usize + warp] ^ if negated { !0 } else { 0 };
-                barrier.held += (p & mask).count_ones();
-                barrier.voted += mask.count_ones();
-            }
             parts[number][warp] = mask;
         }
         for (number, &mask) in parts.iter().enumerate().filter(|(_, m)| **m != EMPTY) {
+            let (held, voted) = votes(&pack.frames[group.frame].files, site.kind, &mask);
+            self.0[number].held += held;
+            self.0[number].voted += voted;
             let wait = match site.kind {
                 BarrierKind::Arrive => Wait::Ready,
                 BarrierKind::Sync | BarrierKind::Reduce { .. } => Wait::Barrier { number, site: index },
             };
             pack.groups.push(Group { mask, wait, ..group.clone() });
         }
+        Ok(())
     }
-    Ok(())
-}
 
-/// Releases every complete barrier. Returns whether there was one.
-pub(crate) fn release_complete(packs: &mut [Pack], barriers: &mut [Barrier], grid: &Grid<'_>) -> bool {
-    let live = living(packs);
-    let mut any = false;
-    for (number, barrier) in barriers.iter_mut().enumerate() {
-        if barrier.threads.is_none() || !barrier.is_complete(&live) {
-            continue;
+    /// Releases every complete barrier. Returns whether there was one.
+    pub(super) fn release_complete(&mut self, packs: &mut [Pack], grid: &Grid<'_>) -> bool {
+        let mut any = false;
+        for (number, barrier) in self.0.iter_mut().enumerate() {
+            if !barrier.is_complete(living(packs)) {
+                continue;
+            }
+            any = true;
+            if let (Some(observer), [pack, ..]) = (grid.observer, &*packs) {
+                observer.happening(&Happening::BarrierCompleted { block: pack.threads.ctaid, number });
+            }
+            for pack in packs.iter_mut() {
+                release(pack, number, barrier, grid.image);
+            }
+            barrier.clear();
         }
-        any = true;
-        if let (Some(observer), [pack, ..]) = (grid.observer, &*packs) {
-            observer.happening(&Happening::BarrierCompleted { block: pack.threads.ctaid, number });
-        }
-        for pack in packs.iter_mut() {
-            release(pack, number, barrier, grid.image);
-        }
-        *barrier = Barrier::new(barrier.waiting.len());
+        any
     }
-    any
+
+    /// The trap of threads that wait at a barrier that nobody can complete.
+    pub(super) fn never_complete(&self, packs: &[Pack]) -> Option<(usize, LaneTrap, u32)> {
+        let live: u32 = living(packs).map(u32::count_ones).sum();
+        packs.iter().enumerate().find_map(|(index, pack)| {
+            let group = pack.groups.iter().find(|g| matches!(g.wait, Wait::Barrier { .. }))?;
+            let Wait::Barrier { number, .. } = group.wait else { return None };
+            let barrier = &self.0[number];
+            let waiting: u32 = barrier.waiting.iter().map(|m| m.count_ones()).sum();
+            let expected = barrier.threads.flatten().map_or("all".to_owned(), |n| n.to_string());
+            let why = format!(
+                "barrier {number} waits for {expected} threads, but only {waiting} of {live} can ever arrive"
+            );
+            let lane = crate::exec::lanes_of(group.mask).next();
+            Some((index, LaneTrap { trap: Trap::InvalidBarrier(why), lane }, group.pc - 1))
+        })
+    }
 }
 
 fn release(pack: &mut Pack, number: usize, barrier: &Barrier, image: &Image) {
-    let mut woken = Vec::new();
+    let mut woken = 0;
     for group in &mut pack.groups {
-        if let Wait::Barrier { number: n, site } = group.wait
-            && n == number
-        {
-            group.wait = Wait::Ready;
-            woken.push((group.clone(), image.barriers[site].kind));
+        let Wait::Barrier { number: n, site } = group.wait else { continue };
+        if n != number {
+            continue;
+        }
+        group.wait = Wait::Ready;
+        woken += 1;
+        let kind = image.barriers[site].kind;
+        if let BarrierKind::Reduce { op, .. } = kind {
+            store_reduction(&mut pack.frames[group.frame].files, &group.mask, kind, barrier.result(op));
         }
     }
-    for (group, kind) in &woken {
-        if let BarrierKind::Reduce { op, .. } = *kind {
-            pack.store_reduction(group, *kind, barrier.reduction(op));
-        }
-    }
-    if woken.len() > 1 {
+    if woken > 1 {
         pack.coalesce();
     }
 }
 
 /// The living lanes of every warp of the CTA.
-fn living(packs: &[Pack]) -> Vec<u32> {
-    let mut live = Vec::new();
-    for pack in packs {
-        let mask: Mask = pack.threads.live;
-        live.extend_from_slice(&mask[..pack.threads.warps]);
-    }
-    live
-}
-
-/// The trap of threads that wait at a barrier that nobody can complete.
-pub(crate) fn never_complete(packs: &[Pack], barriers: &[Barrier]) -> Option<(usize, LaneTrap, u32)> {
-    let live: u32 = living(packs).iter().map(|m| m.count_ones()).sum();
-    packs.iter().enumerate().find_map(|(index, pack)| {
-        let group = pack.groups.iter().find(|g| matches!(g.wait, Wait::Barrier { .. }))?;
-        let Wait::Barrier { number, .. } = group.wait else { return None };
-        let waiting: u32 = barriers[number].waiting.iter().map(|m| m.count_ones()).sum();
-        let expected = barriers[number].threads.flatten().map_or("all".to_owned(), |n| n.to_string());
-        let why = format!(
-            "barrier {number} waits for {expected} threads, but only {waiting} of {live} can ever arrive"
-        );
-        let lane = crate::exec::lanes_of(group.mask).next();
-        Some((index, LaneTrap { trap: Trap::InvalidBarrier(why), lane }, group.pc - 1))
-    })
+fn living(packs: &[Pack]) -> impl Iterator<Item = u32> + Clone {
+    packs.iter().flat_map(|pack| pack.threads.live[..pack.threads.warps].iter().copied())
 }

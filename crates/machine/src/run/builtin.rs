@@ -154,7 +154,7 @@ impl Caller<'_, '_> {
     fn argument(&self, i: usize, warp: usize, lane: usize) -> Result<u64, Trap> {
         match self.place(self.args, i)? {
             Place::Register { index, bits } => {
-                Ok(super::pack::read_register(&self.x.files, index, bits, warp, lane))
+                Ok(super::frame::read_register(&self.x.files, index, bits, warp, lane))
             }
             Place::Memory { offset, bytes } => {
                 let mut value = [0; 8];
@@ -190,7 +190,7 @@ impl Caller<'_, '_> {
         match self.returns.first() {
             None => Ok(()),
             Some(&Place::Register { index, bits }) => {
-                super::pack::write_register(&mut self.x.files, index, bits, warp, lane, value);
+                super::frame::write_register(&mut self.x.files, index, bits, warp, lane, value);
                 Ok(())
             }
             Some(&Place::Memory { offset, bytes }) => {

@@ -4,7 +4,7 @@
 //! reason: barriers that threads have since left, lanes that wait to reconverge, waits with a time limit; and if nothing
 //! of that helps, nothing ever will.
 
-use super::cta::{Cta, Place};
+use super::cta::{Cta, Position};
 use super::pack::{FAIR_TURNS, Outcome, Pack};
 use super::wait;
 use crate::common::Common;
@@ -47,27 +47,35 @@ pub(crate) struct Fault {
 }
 
 impl Cluster {
-    /// The cluster with this index in the grid, its threads at the kernel's entry.
-    pub(crate) fn new(grid: &Grid<'_>, index: u64, slot: u32, scheduler: SchedulerKind) -> Self {
+    /// The storage of a cluster. No thread is in it yet.
+    pub(crate) fn new(grid: &Grid<'_>, scheduler: SchedulerKind) -> Self {
+        let ctas: u32 = grid.cluster.iter().product();
+        Self {
+            ctas: (0..ctas).map(|_| Cta::new(grid)).collect(),
+            order: Vec::new(),
+            common: Common::new(ctas as usize, grid.threads() as u32, grid.shared_start, grid.shared_end),
+            scheduler: scheduler.instantiate(0),
+            turns: 0,
+        }
+    }
+
+    /// Puts the threads of the cluster with this index in the grid at the kernel's entry, whoever was here before.
+    pub(crate) fn begin(&mut self, grid: &Grid<'_>, index: u64, slot: u32, scheduler: SchedulerKind) {
         let [nx, ny, nz] = grid.cluster;
         let [gx, gy] = [grid.grid[0] / nx, grid.grid[1] / ny].map(u64::from);
         let first =
             [(index % gx) as u32 * nx, (index / gx % gy) as u32 * ny, (index / (gx * gy)) as u32 * nz];
-        let ctas: Vec<Cta> = (0..nx * ny * nz)
-            .map(|rank| {
-                let at = [rank % nx, rank / nx % ny, rank / (nx * ny)];
-                let ctaid = [first[0] + at[0], first[1] + at[1], first[2] + at[2]];
-                Cta::new(grid, Place { ctaid, rank, slot: slot + rank })
-            })
-            .collect();
-        let threads = grid.block.iter().product();
-        Self {
-            order: (0..ctas.len()).flat_map(|r| (0..ctas[r].packs.len()).map(move |p| (r, p))).collect(),
-            common: Common::new(ctas.len(), threads, grid.shared_start, grid.shared_end),
-            ctas,
-            scheduler: scheduler.instantiate(index),
-            turns: 0,
+        self.order.clear();
+        for (rank, cta) in self.ctas.iter_mut().enumerate() {
+            let number = rank as u32;
+            let at = [number % nx, number / nx % ny, number / (nx * ny)];
+            let ctaid = [first[0] + at[0], first[1] + at[1], first[2] + at[2]];
+            cta.begin(grid, Position { ctaid, rank: number, slot: slot + number });
+            self.order.extend((0..cta.packs.len()).map(|pack| (rank, pack)));
         }
+        self.common.begin();
+        self.scheduler = scheduler.instantiate(index);
+        self.turns = 0;
     }
 
     /// Warp instructions issued so far.

@@ -1,6 +1,6 @@
 //! A CTA: its packs and its barriers. Its shared memory is in [`crate::common`].
 
-use super::barrier::{self, BARRIERS, Barrier};
+use super::barrier::Barriers;
 use super::pack::Pack;
 use crate::exec::{Grid, LaneTrap, Threads};
 use crate::lanes::{EMPTY, LANES};
@@ -12,14 +12,14 @@ use std::collections::HashMap;
 /// A resident CTA.
 pub(crate) struct Cta {
     pub(super) packs: Vec<Pack>,
-    barriers: Vec<Barrier>,
+    barriers: Barriers,
     /// Packs with a thread that has not exited.
     running: usize,
 }
 
 /// Where a CTA is.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct Position {
     /// `%ctaid`.
     pub(super) ctaid: [u32; 3],
     /// `%cluster_ctarank`.
@@ -29,15 +29,21 @@ pub(super) struct Place {
 }
 
 impl Cta {
-    /// A CTA whose threads stand at the kernel's entry.
-    pub(super) fn new(grid: &Grid<'_>, place: Place) -> Self {
-        let threads = grid.block.iter().map(|&b| b as usize).product::<usize>();
-        let warps = threads.div_ceil(LANES);
-        let pack_warps = grid.image.warps;
-        let packs = (0..warps.div_ceil(pack_warps))
-            .map(|p| Pack::new(grid, pack_threads(grid, place, p * pack_warps, warps)))
-            .collect::<Vec<_>>();
-        Self { running: packs.len(), packs, barriers: vec![Barrier::new(warps); BARRIERS] }
+    /// The storage of a CTA. No thread is in it yet.
+    pub(super) fn new(grid: &Grid<'_>) -> Self {
+        let warps = (0..grid.warps()).step_by(grid.image.warps);
+        Self {
+            packs: warps.map(|first_warp| Pack::new(grid, first_warp)).collect(),
+            barriers: Barriers::default(),
+            running: 0,
+        }
+    }
+
+    /// Puts the threads of a CTA at the kernel's entry, whoever was here before.
+    pub(super) fn begin(&mut self, grid: &Grid<'_>, position: Position) {
+        self.packs.iter_mut().for_each(|pack| pack.begin(grid, position));
+        self.barriers.clear();
+        self.running = self.packs.len();
     }
 
     /// A pack has exited. Returns whether it was the last.
@@ -52,53 +58,53 @@ impl Cta {
 
     /// Counts the arrivals of a pack at barriers.
     pub(super) fn arrive(&mut self, pack: usize, grid: &Grid<'_>) -> Result<(), (LaneTrap, u32)> {
-        barrier::count_arrivals(&mut self.packs[pack], &mut self.barriers, grid)?;
+        self.barriers.count_arrivals(&mut self.packs[pack], grid)?;
         self.release_barriers(grid);
         Ok(())
     }
 
     /// Releases every complete barrier. Returns whether there was one.
     pub(super) fn release_barriers(&mut self, grid: &Grid<'_>) -> bool {
-        barrier::release_complete(&mut self.packs, &mut self.barriers, grid)
+        self.barriers.release_complete(&mut self.packs, grid)
     }
 
     /// The pack and the trap of threads that wait at a barrier that nobody can complete.
     pub(super) fn barrier_never_completes(&self) -> Option<(usize, LaneTrap, u32)> {
-        barrier::never_complete(&self.packs, &self.barriers)
+        self.barriers.never_complete(&self.packs)
     }
 }
 
-/// The threads of the pack that starts at warp `first_warp`.
-fn pack_threads(grid: &Grid<'_>, place: Place, first_warp: usize, warps: usize) -> Threads {
-    let [bx, by, bz] = grid.block.map(|b| b as usize);
-    let pack_warps = grid.image.warps.min(warps - first_warp);
-    let mut tid = [0, 1, 2].map(|_| vec![[0; LANES]; grid.image.warps]);
-    let mut live = EMPTY;
-    for warp in 0..pack_warps {
-        for lane in 0..LANES {
-            let thread = (first_warp + warp) * LANES + lane;
-            if thread < bx * by * bz {
-                live[warp] |= 1 << lane;
-                let at = [thread % bx, thread / bx % by, thread / (bx * by)];
-                for (plane, at) in tid.iter_mut().zip(at) {
-                    plane[warp][lane] = at as u32;
-                }
-            }
+impl Threads {
+    /// The storage of the threads of the pack that begins with a warp of its CTA.
+    pub(super) fn new(grid: &Grid<'_>, first_warp: usize) -> Self {
+        Self {
+            ctaid: [0; 3],
+            rank: 0,
+            slot: 0,
+            first_warp: first_warp as u32,
+            warps: grid.image.warps.min(grid.warps() - first_warp),
+            live: EMPTY,
+            at_cluster_barrier: EMPTY,
+            cluster_phase: EMPTY,
+            local: vec![0; grid.local as usize * LANES * grid.image.warps],
+            last_errors: HashMap::new(),
+            looks: Looks::default(),
+            clock: Clock::default(),
         }
     }
-    Threads {
-        ctaid: place.ctaid,
-        rank: place.rank,
-        slot: place.slot,
-        first_warp: first_warp as u32,
-        warps: pack_warps,
-        tid,
-        live,
-        at_cluster_barrier: EMPTY,
-        cluster_phase: EMPTY,
-        local: vec![0; grid.local as usize * LANES * grid.image.warps],
-        last_errors: HashMap::new(),
-        looks: Looks::default(),
-        clock: Clock::default(),
+
+    /// Makes them those of a CTA. Nothing is left of those that were here before.
+    pub(super) fn begin(&mut self, grid: &Grid<'_>, Position { ctaid, rank, slot }: Position) {
+        (self.ctaid, self.rank, self.slot) = (ctaid, rank, slot);
+        let mut threads = grid.threads() - self.first_warp as usize * LANES;
+        for live in &mut self.live[..grid.image.warps] {
+            let here = threads.min(LANES);
+            *live = ((1_u64 << here) - 1) as u32;
+            threads -= here;
+        }
+        (self.at_cluster_barrier, self.cluster_phase) = (EMPTY, EMPTY);
+        self.local.fill(0);
+        self.last_errors.clear();
+        (self.looks, self.clock) = (Looks::default(), Clock::default());
     }
 }

@@ -10,6 +10,7 @@ use crate::exec::{Grid, LaneTrap};
 use crate::observe::{Unwatched, Watch, Watched};
 use crate::schedule::SchedulerKind;
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
@@ -25,6 +26,11 @@ const ALONE: Duration = Duration::from_micros(30);
 /// Turns after which a host thread takes up another cluster even though those it has do not communicate: they may wait on
 /// plain loads for one that has not started.
 const LONE_TURNS: u32 = 64;
+
+/// Clusters that a host thread takes up at a time at most, and the part of its share of what is left: so host threads
+/// seldom meet at the counter, and none has much to do when the others are done.
+const BATCH: u64 = 32;
+const PART: u64 = 8;
 
 /// How a grid is to be run.
 pub(crate) struct Plan<'a> {
@@ -120,44 +126,73 @@ impl Shared<'_> {
         watch: &mut W,
     ) {
         let room = (self.plan.resident / self.cluster as usize / threads).max(1);
+        let share = threads as u64 * PART;
         let mut resident: VecDeque<Cluster> = VecDeque::new();
+        // Clusters whose threads are done: others begin in their place.
+        let mut done: Vec<Cluster> = Vec::new();
+        let mut claimed = 0..0;
+        let mut batch = 1;
         let mut admit = true;
         let mut slot = worker as u32 * self.cluster;
         let mut turns = 0;
+        let mut issued = 0;
         while !self.stopped.load(Relaxed) {
             if (admit || resident.is_empty()) && resident.len() < room {
-                let index = self.next.fetch_add(1, Relaxed);
-                if index < self.total {
-                    resident.push_front(Cluster::new(self.grid, index, slot, self.plan.scheduler));
+                if claimed.is_empty() {
+                    let most = (self.left() / share).min((room - resident.len()) as u64);
+                    claimed = self.claim(batch.min(most).max(1));
+                    batch = BATCH.min(batch * 2);
+                }
+                if let Some(index) = claimed.next() {
+                    let scheduler = self.plan.scheduler;
+                    let mut cluster = done.pop().unwrap_or_else(|| Cluster::new(self.grid, scheduler));
+                    cluster.begin(self.grid, index, slot, scheduler);
+                    resident.push_front(cluster);
                     slot += threads as u32 * self.cluster;
-                } else if resident.is_empty() {
-                    return;
                 }
             }
-            let Some(mut cluster) = resident.pop_front() else { return };
+            let Some(mut cluster) = resident.pop_front() else { break };
             if help.is_some() && self.grid.started.elapsed() > ALONE {
                 help.take().into_iter().for_each(|help| help());
             }
             let before = cluster.issued();
             let turn = cluster.run(self.grid, watch, self.turn(help.is_some()));
-            self.account(cluster.issued() - before, &cluster);
+            issued += cluster.issued() - before;
+            if let Some(budget) = self.plan.budget {
+                self.account(std::mem::take(&mut issued), budget, &cluster);
+            }
+            self.look_for_stop();
             match turn {
                 Turn::Done => {
                     admit = false;
-                    let ctas = u64::from(self.cluster);
-                    let done = self.done.fetch_add(ctas, Relaxed) + ctas;
+                    done.push(cluster);
                     if let Some(progress) = self.plan.progress {
-                        progress(done);
+                        let ctas = u64::from(self.cluster);
+                        progress(self.done.fetch_add(ctas, Relaxed) + ctas);
                     }
                 }
                 Turn::Yielded { waits } => {
                     turns += 1;
+                    // Those that come next may be what it waits for: other host threads are to find them.
+                    batch = 1;
                     admit = waits || turns % LONE_TURNS == 0;
                     resident.push_back(cluster);
                 }
                 Turn::Fault(fault) => self.fail(&cluster, fault),
             }
         }
+        self.issued.fetch_add(issued, Relaxed);
+    }
+
+    /// Clusters that nobody has taken up.
+    fn left(&self) -> u64 {
+        self.total.saturating_sub(self.next.load(Relaxed))
+    }
+
+    /// Takes up to so many.
+    fn claim(&self, clusters: u64) -> Range<u64> {
+        let first = self.next.fetch_add(clusters, Relaxed);
+        first.min(self.total)..(first + clusters).min(self.total)
     }
 
     /// Operations in the next turn: no more than the budget has left.
@@ -167,11 +202,14 @@ impl Shared<'_> {
         left.map_or(turn, |left| turn.min(i64::try_from(left).unwrap_or(turn)).max(1))
     }
 
-    fn account(&self, issued: u64, cluster: &Cluster) {
-        let issued = self.issued.fetch_add(issued, Relaxed) + issued;
-        if self.plan.budget.is_some_and(|budget| issued > budget) {
+    fn account(&self, issued: u64, budget: u64, cluster: &Cluster) {
+        if self.issued.fetch_add(issued, Relaxed) + issued > budget {
             self.stop_with(Stop::Budget { awaited: cluster.awaited() });
         }
+    }
+
+    /// Stops if somebody else says so.
+    fn look_for_stop(&self) {
         let is_set = |flag: Option<&AtomicBool>| flag.is_some_and(|flag| flag.load(Relaxed));
         if is_set(self.plan.cancel) || is_set(self.plan.stopped) {
             self.stop_with(Stop::Cancelled);
@@ -180,8 +218,8 @@ impl Shared<'_> {
 
     fn fail(&self, cluster: &Cluster, Fault { rank, pack, trap, pc }: Fault) {
         let pack = cluster.pack(rank, pack);
-        let tid = &pack.threads.tid;
-        let thread = trap.lane.map(|(warp, lane)| [0, 1, 2].map(|i: usize| tid[i][warp][lane]));
+        let (tid, first) = (&self.grid.tid, pack.threads.first_warp as usize);
+        let thread = trap.lane.map(|(warp, lane)| [0, 1, 2].map(|i: usize| tid[i][first + warp][lane]));
         self.stop_with(Stop::Trap { cta: pack.threads.ctaid, thread, trap, pc });
     }
 

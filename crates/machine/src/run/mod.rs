@@ -3,6 +3,7 @@
 //! | file | what runs |
 //! | --- | --- |
 //! | `pack` | the groups of a pack: lanes at one program counter; divergence, reconvergence, calls |
+//! | `frame` | function activations and their registers |
 //! | `converge` | lanes of a warp brought together for a `.sync` operation |
 //! | `barrier` | CTA barriers |
 //! | `wait` | groups that wait for an mbarrier or for their cluster |
@@ -22,6 +23,7 @@ pub(crate) mod cluster;
 mod converge;
 mod cta;
 pub(crate) mod family;
+pub(crate) mod frame;
 pub(crate) mod grid;
 pub(crate) mod pack;
 mod wait;

@@ -4,13 +4,15 @@
 //! both then reconverge at the branch's immediate post-dominator, where a [`Join`] collects them. Joins nest through
 //! `parent`, one chain a group, so that an exiting lane can be taken out of every join that expects it.
 
+use super::cta::Position;
+use super::frame::{Caller, Frames, read_register, write_register};
 use crate::common::{Common, shared_base};
 use crate::exec::{Awaited, Exec, Grid, LaneTrap, Threads};
 use crate::fault::Trap;
-use crate::lanes::{EMPTY, Files, LANES, Lane, Mask};
+use crate::lanes::{EMPTY, LANES, Mask};
 use crate::observe::{Happening, Lanes, Observer, Watch};
 use crate::ops::{Op, event};
-use crate::program::{BarrierKind, Callee, Image, LOCAL_BASE, Place};
+use crate::program::{Callee, Image, Place};
 use crate::schedule::Scheduler;
 use ptx::module::FuncId;
 use slab::Slab;
@@ -28,26 +30,6 @@ const LONG_PATIENCE: i64 = 5_000_000;
 
 /// Operations that a group runs between two looks at what it waits for, at most.
 const LOOKS_BUSY: i64 = 1_000;
-
-/// The registers and the place in local memory of one function activation, shared by the lanes that entered it
-/// together.
-pub(crate) struct Frame {
-    pub(crate) files: Files,
-    pub(crate) function: FuncId,
-    pub(crate) local_base: u32,
-    pub(crate) stack: Vec<[u32; LANES]>,
-    /// Lanes that have not returned.
-    pub(crate) lanes: Mask,
-    pub(crate) caller: Option<Caller>,
-}
-
-/// Where a frame returns to.
-#[derive(Clone, Copy)]
-pub(crate) struct Caller {
-    pub(crate) frame: usize,
-    pub(crate) call: usize,
-    pub(crate) join: usize,
-}
 
 /// Where lanes that went different ways meet again.
 #[derive(Clone, Debug)]
@@ -100,7 +82,7 @@ pub(crate) enum Outcome {
 /// Up to eight warps.
 pub(crate) struct Pack {
     pub(crate) threads: Threads,
-    pub(crate) frames: Slab<Frame>,
+    pub(crate) frames: Frames,
     pub(crate) joins: Slab<Join>,
     /// The longest waiting first.
     pub(crate) groups: Vec<Group>,
@@ -138,20 +120,13 @@ fn add(to: &mut Mask, lanes: &Mask) {
 }
 
 impl Pack {
-    /// A pack at the entry of the image's kernel.
-    pub(crate) fn new(grid: &Grid<'_>, threads: Threads) -> Self {
-        let image = grid.image;
-        let mut frames = Slab::new();
-        let live = threads.live;
-        let shared = shared_base(threads.rank, grid.shared_start);
-        let frame = frames.insert(Frame::new(image, image.kernel, (image.module_local, shared), live, None));
-        let entry = image.code(image.kernel).entry;
-        let group = Group { pc: entry, frame, mask: live, join: None, wait: Wait::Ready };
+    /// The storage of the pack that begins with a warp of its CTA. No thread is in it yet.
+    pub(super) fn new(grid: &Grid<'_>, first_warp: usize) -> Self {
         Self {
-            threads,
-            frames,
+            threads: Threads::new(grid, first_warp),
+            frames: Frames::default(),
             joins: Slab::new(),
-            groups: vec![group],
+            groups: Vec::new(),
             arrivals: Vec::new(),
             issued: 0,
             communicated: false,
@@ -159,6 +134,23 @@ impl Pack {
             impatience: 0,
             turns: 0,
         }
+    }
+
+    /// Puts the threads of a CTA at the kernel's entry. Nothing is left of those that were here before.
+    pub(super) fn begin(&mut self, grid: &Grid<'_>, position: Position) {
+        let image = grid.image;
+        self.threads.begin(grid, position);
+        self.frames.clear();
+        self.joins.clear();
+        self.groups.clear();
+        self.arrivals.clear();
+        (self.issued, self.communicated, self.awaited) = (0, false, None);
+        (self.impatience, self.turns) = (0, 0);
+        let live = self.threads.live;
+        let bases = (image.module_local, shared_base(position.rank, grid.shared_start));
+        let frame = self.frames.enter(image, image.kernel, bases, live, None);
+        let entry = image.code(image.kernel).entry;
+        self.groups.push(Group { pc: entry, frame, mask: live, join: None, wait: Wait::Ready });
     }
 
     /// Runs groups until the turn is over.
@@ -222,7 +214,7 @@ impl Pack {
         x.local_base = local_base;
         x.stack = std::mem::take(&mut frame.stack);
         x.issued = self.issued;
-        let slice = if group.join.is_some() { PATIENCE.min(*fuel) } else { *fuel };
+        let mut slice = slice_of(&group, *fuel);
         x.fuel = slice;
         x.set_mask(group.mask);
         let ops = grid.image.ops.as_slice();
@@ -233,6 +225,24 @@ impl Pack {
                 _ => u32::MAX,
             };
             let event = interpret(&mut x, ops, &mut pc, watch);
+            // If nobody else can run, who completes a join goes on at once, as in a turn of its own.
+            if event == event::JOIN
+                && self.groups.is_empty()
+                && *fuel + x.fuel > slice
+                && let Some(whole) = completed(&mut self.joins, &group)
+            {
+                let spent = slice - x.fuel;
+                *fuel -= spent;
+                self.impatience = 0;
+                if spent > LOOKS_BUSY {
+                    self.awaited = None;
+                }
+                group = whole;
+                x.set_mask(group.mask);
+                slice = slice_of(&group, *fuel);
+                x.fuel = slice;
+                continue;
+            }
             match event {
                 event::DIVERGE => {
                     // The branch is at `pc`; both sides become groups, and one of them goes on here.
@@ -401,7 +411,7 @@ impl Pack {
         let mut frame = Some(group.frame);
         while let Some(index) = frame {
             frame = self.frames[index].caller.map(|c| c.frame);
-            self.leave_frame(index, &group.mask);
+            self.frames.leave(index, &group.mask);
         }
         // Lanes that waited for these need not any more. A trap here was raised by another group, which will raise it
         // again in its own turn.
@@ -418,14 +428,6 @@ impl Pack {
             arrived += (here & !(self.threads.cluster_phase[warp] ^ phase)).count_ones();
         }
         common.barrier.exit(exiting, arrived);
-    }
-
-    fn leave_frame(&mut self, index: usize, lanes: &Mask) {
-        let frame = &mut self.frames[index];
-        remove(&mut frame.lanes, lanes);
-        if frame.lanes == EMPTY {
-            self.frames.remove(index);
-        }
     }
 
     /// Enters a function.
@@ -500,7 +502,7 @@ impl Pack {
         });
         let caller = Caller { frame: group.frame, call, join };
         let bases = (base, shared_base(self.threads.rank, grid.shared_start));
-        let callee = self.frames.insert(Frame::new(image, function, bases, group.mask, Some(caller)));
+        let callee = self.frames.enter(image, function, bases, group.mask, Some(caller));
         for (&from, &to) in site.args.iter().zip(&code.params) {
             self.copy_between((group.frame, from), (callee, to), &group.mask);
         }
@@ -524,7 +526,7 @@ impl Pack {
             remove(&mut self.joins[index].expected, &group.mask);
             self.complete_join(index);
         }
-        self.leave_frame(group.frame, &group.mask);
+        self.frames.leave(group.frame, &group.mask);
         // Lanes that have not returned are expected at the return join, so it is still there.
         add(&mut self.joins[caller.join].arrived, &group.mask);
         self.complete_join(caller.join);
@@ -570,25 +572,6 @@ impl Pack {
         }
         self.groups = merged;
     }
-
-    /// The lanes of a frame's `bar.red` get its result.
-    pub(crate) fn store_reduction(&mut self, group: &Group, kind: BarrierKind, result: u32) {
-        let BarrierKind::Reduce { op, destination, .. } = kind else { return };
-        let files = &mut self.frames[group.frame].files;
-        for (warp, &mask) in group.mask.iter().enumerate().filter(|(_, m)| **m != 0) {
-            match op {
-                crate::program::Reduction::Popc => {
-                    for lane in (0..LANES).filter(|l| mask >> l & 1 != 0) {
-                        files.w[destination as usize + warp].0[lane] = result;
-                    }
-                }
-                crate::program::Reduction::And | crate::program::Reduction::Or => {
-                    let p = &mut files.p[destination as usize + warp];
-                    *p = (*p & !mask) | if result != 0 { mask } else { 0 };
-                }
-            }
-        }
-    }
 }
 
 #[cold]
@@ -601,31 +584,6 @@ fn tell_exit(observer: &dyn Observer, image: &Image, threads: &Threads, group: &
             mask,
             place: (origin.function, origin.instruction),
         }));
-    }
-}
-
-/// One lane of a register's plane.
-pub(crate) fn read_register(files: &Files, index: u32, bits: u32, warp: usize, lane: usize) -> u64 {
-    fn get<T: Lane>(files: &Files, index: usize, lane: usize) -> u64 {
-        T::planes(files)[index].0[lane].to_scalar()
-    }
-    let index = index as usize + warp;
-    match bits {
-        16 => get::<u16>(files, index, lane),
-        32 => get::<u32>(files, index, lane),
-        _ => get::<u64>(files, index, lane),
-    }
-}
-
-pub(crate) fn write_register(files: &mut Files, index: u32, bits: u32, warp: usize, lane: usize, value: u64) {
-    fn set<T: Lane>(files: &mut Files, index: usize, lane: usize, value: u64) {
-        T::planes_mut(files)[index].0[lane] = T::from_scalar(value);
-    }
-    let index = index as usize + warp;
-    match bits {
-        16 => set::<u16>(files, index, lane, value),
-        32 => set::<u32>(files, index, lane, value),
-        _ => set::<u64>(files, index, lane, value),
     }
 }
 
@@ -645,6 +603,23 @@ fn join_at(joins: &mut Slab<Join>, group: &Group, pc: u32) -> Option<usize> {
     }
     let join = Join { pc, frame: group.frame, expected: group.mask, arrived: EMPTY, parent: group.join };
     Some(joins.insert(join))
+}
+
+/// The group that goes on at a join at which this one arrives, if it is the last.
+fn completed(joins: &mut Slab<Join>, group: &Group) -> Option<Group> {
+    let index = group.join?;
+    let &Join { pc, frame, expected, mut arrived, parent } = &joins[index];
+    add(&mut arrived, &group.mask);
+    if arrived != expected {
+        return None;
+    }
+    joins.remove(index);
+    Some(Group { pc, frame, mask: arrived, join: parent, wait: Wait::Ready })
+}
+
+/// How many operations a group may run before others are looked at, in what is left of a turn.
+fn slice_of(group: &Group, fuel: i64) -> i64 {
+    if group.join.is_some() { PATIENCE.min(fuel) } else { fuel }
 }
 
 /// The lanes of each target, in the order of the first lane that has it.
@@ -682,24 +657,5 @@ fn interpret<W: Watch>(x: &mut Exec<'_>, ops: &[Op], pc: &mut u32, watch: &mut W
             return next;
         }
         at = next;
-    }
-}
-
-impl Frame {
-    /// A frame at these bases of local and shared memory.
-    fn new(
-        image: &Image,
-        function: FuncId,
-        (local_base, shared_base): (u32, u64),
-        lanes: Mask,
-        caller: Option<Caller>,
-    ) -> Self {
-        let code = image.code(function);
-        let mut files = Files::new(code.sizes, image.warps, &code.scalars);
-        files.s[LOCAL_BASE as usize] = u64::from(local_base);
-        for &scalar in &code.shared_addresses {
-            files.s[scalar as usize] += shared_base;
-        }
-        Self { files, function, local_base, stack: vec![[0; LANES]; image.warps], lanes, caller }
     }
 }
