@@ -13,14 +13,17 @@
 use crate::context::Context;
 use crate::device::Driver;
 use crate::error::{Error, Result};
-use crate::event::Event;
+use crate::event::{CapturePoint, Event};
 use crate::graph::{EdgeData, Graph, Node, Task};
-use crate::stream::{Kind, Operation, Stream};
+use crate::process::Process;
+use crate::stream::{Kind, Stream};
 use crate::thread::{self, ThreadNumber};
 use crate::{Id, lock};
+use std::any::Any;
 use std::cell::Cell;
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 
 /// Which calls a capture forbids, and to whom.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -84,10 +87,27 @@ pub struct CaptureInfo {
 
 /// The captures of a process.
 #[derive(Debug, Default)]
-pub(crate) struct Captures {
+struct Captures {
     active: Mutex<Vec<Arc<Capture>>>,
     /// How many there are, so that most programs need no look at them.
     count: AtomicUsize,
+    /// The capture that each captured stream takes part in.
+    of_streams: Mutex<HashMap<Id, Arc<Capture>>>,
+}
+
+/// Where in a capture an event was recorded.
+#[derive(Clone, Debug)]
+struct Captured {
+    /// The capture; gone when it has ended.
+    capture: Weak<Capture>,
+    /// The nodes that were last then.
+    front: Front,
+}
+
+impl CapturePoint for Captured {
+    fn invalidate(&self) {
+        self.capture.upgrade().iter().for_each(|capture| capture.invalidate());
+    }
 }
 
 thread_local! {
@@ -132,15 +152,26 @@ impl Captures {
         forbid(&self.those(forbids), Error::StreamCaptureUnsupported)
     }
 
+    /// The capture that a stream takes part in.
+    fn of(&self, stream: &Stream) -> Option<Arc<Capture>> {
+        lock(&self.of_streams).get(&stream.id()).cloned()
+    }
+
     fn those(&self, which: impl Fn(&Capture) -> bool) -> Vec<Arc<Capture>> {
         lock(&self.active).iter().filter(|capture| which(capture)).cloned().collect()
+    }
+}
+
+impl Process {
+    fn captures(&self) -> Arc<Captures> {
+        self.extensions.get()
     }
 }
 
 impl Driver {
     /// That this thread may make a call which might be unsafe while streams are captured.
     pub fn permit_unsafe(&self) -> Result<()> {
-        self.process().captures.permit_unsafe()
+        self.process().captures().permit_unsafe()
     }
 }
 
@@ -190,7 +221,7 @@ impl Capture {
     }
 
     /// Makes a node of a task that a stream was given.
-    fn add(&self, stream: &Stream, task: Task) -> Result<()> {
+    pub(crate) fn add(&self, stream: &Stream, task: Task) -> Result<()> {
         let added = self.graph.add(task, &self.front(stream));
         match added {
             Ok(node) => {
@@ -204,16 +235,17 @@ impl Capture {
         }
     }
 
-    fn join(self: &Arc<Self>, stream: &Arc<Stream>, front: Front) {
-        *lock(&stream.capture) = Some(Arc::clone(self));
+    fn join(self: &Arc<Self>, all: &Captures, stream: &Arc<Stream>, front: Front) {
+        lock(&all.of_streams).insert(stream.id(), Arc::clone(self));
         lock(&self.state).fronts.push((Arc::clone(stream), front));
     }
 
-    /// Lets all streams go.
-    fn end(&self) {
+    /// Lets all streams go, and is over.
+    fn end(&self, all: &Captures) {
         for (stream, _) in std::mem::take(&mut lock(&self.state).fronts) {
-            *lock(&stream.capture) = None;
+            lock(&all.of_streams).remove(&stream.id());
         }
+        all.remove(self);
     }
 
     /// Whether what every other stream did is before what the origin did last.
@@ -229,8 +261,8 @@ impl Capture {
 }
 
 impl Context {
-    fn captures(&self) -> &Captures {
-        &self.device().process().captures
+    fn captures(&self) -> Arc<Captures> {
+        self.device().process().captures()
     }
 
     /// The capture that work for a stream goes to. The legacy stream may not be used while it would have to wait for a
@@ -240,7 +272,7 @@ impl Context {
         if captures.none() {
             return Ok(None);
         }
-        if let Some(capture) = lock(&stream.capture).clone() {
+        if let Some(capture) = captures.of(stream) {
             return if capture.invalid() { Err(Error::StreamCaptureInvalidated) } else { Ok(Some(capture)) };
         }
         if stream.kind() == Kind::Legacy {
@@ -272,30 +304,11 @@ impl Context {
         self.captures().permit_unsafe()
     }
 
-    /// Makes a node of work for a stream that is captured; gives it back if the stream is not.
-    pub(crate) fn captured(&self, stream: &Arc<Stream>, operation: Operation) -> Result<Option<Operation>> {
-        let Some(capture) = self.capture_of(stream)? else { return Ok(Some(operation)) };
-        let task = match operation {
-            Operation::Launch(work) => Task::Kernel(work),
-            Operation::Copy(copy) => Task::Copy(copy),
-            Operation::Fill(fill) => Task::Fill(fill),
-            Operation::Call(call) => Task::Host(call),
-            Operation::Values(values) => Task::Values(values),
-            Operation::Graph(launch) => Task::Child(launch.source().duplicate()?),
-            Operation::Record(_) | Operation::Wait(_) | Operation::Free(_) | Operation::Know(_) => {
-                return forbid(&[capture], Error::StreamCaptureUnsupported).map(|()| None);
-            }
-            #[cfg(test)]
-            Operation::Overlapping(_) => return Err(Error::StreamCaptureUnsupported),
-        };
-        capture.add(stream, task).map(|()| None)
-    }
-
     /// Ends all captures, since the context ends.
     pub(crate) fn end_captures(&self) {
-        for capture in self.captures().those(|capture| capture.context == self.id()) {
-            capture.end();
-            self.captures().remove(&capture);
+        let captures = self.captures();
+        for capture in captures.those(|capture| capture.context == self.id()) {
+            capture.end(&captures);
         }
     }
 
@@ -310,7 +323,8 @@ impl Context {
         if stream.kind() == Kind::Legacy {
             return Err(Error::StreamCaptureUnsupported);
         }
-        if lock(&stream.capture).is_some() {
+        let captures = self.captures();
+        if captures.of(stream).is_some() {
             return Err(Error::IllegalState);
         }
         let own = into.is_none();
@@ -329,14 +343,15 @@ impl Context {
             origin: stream.id(),
             state: Mutex::default(),
         });
-        self.captures().add(&capture);
-        capture.join(stream, front);
+        captures.add(&capture);
+        capture.join(&captures, stream, front);
         Ok(())
     }
 
     /// Ends the capture that began in a stream: its graph.
     pub fn end_capture(&self, stream: &Arc<Stream>) -> Result<Arc<Graph>> {
-        let capture = lock(&stream.capture).clone().ok_or(Error::IllegalState)?;
+        let captures = self.captures();
+        let capture = captures.of(stream).ok_or(Error::IllegalState)?;
         if capture.mode != Mode::Relaxed && capture.thread != thread::number() {
             return Err(Error::StreamCaptureWrongThread);
         }
@@ -346,8 +361,7 @@ impl Context {
         }
         let invalid = capture.invalid();
         let joined = capture.joined(stream);
-        capture.end();
-        self.captures().remove(&capture);
+        capture.end(&captures);
         match (invalid, joined) {
             (true, _) => Err(Error::StreamCaptureInvalidated),
             (false, false) => Err(Error::StreamCaptureUnjoined),
@@ -360,7 +374,7 @@ impl Context {
         if stream.kind() == Kind::Legacy {
             self.capture_of(stream)?;
         }
-        Ok(match &*lock(&stream.capture) {
+        Ok(match self.captures().of(stream) {
             None => Status::None,
             Some(capture) if capture.invalid() => Status::Invalidated,
             Some(_) => Status::Active,
@@ -369,7 +383,7 @@ impl Context {
 
     /// The capture of a stream; `None` if there is none, or if it is invalid.
     pub fn capture_info(&self, stream: &Arc<Stream>) -> Option<CaptureInfo> {
-        let capture = lock(&stream.capture).clone().filter(|capture| !capture.invalid())?;
+        let capture = self.captures().of(stream).filter(|capture| !capture.invalid())?;
         Some(CaptureInfo {
             id: capture.id,
             own: capture.own,
@@ -416,7 +430,8 @@ impl Context {
         if external {
             capture.add(stream, Task::Record(Arc::clone(event)))?;
         } else {
-            event.captured_at(&capture, capture.front(stream));
+            let (front, capture) = (capture.front(stream), Arc::downgrade(&capture));
+            event.captured_at(Arc::new(Captured { capture, front }));
         }
         Ok(true)
     }
@@ -433,7 +448,10 @@ impl Context {
             capture.add(stream, Task::Wait(Arc::clone(event)))?;
             return Ok(true);
         }
-        let of_event = event.captured().map(|captured| (captured.capture.upgrade(), captured.front));
+        let of_event = event
+            .captured()
+            .and_then(|point| (point as Arc<dyn Any + Send + Sync>).downcast::<Captured>().ok());
+        let of_event = of_event.map(|captured| (captured.capture.upgrade(), captured.front.clone()));
         match (of_stream, of_event) {
             (None, None) => Ok(false),
             (None, Some((Some(capture), front))) => {
@@ -446,7 +464,7 @@ impl Context {
                 if capture.invalid() {
                     return Err(Error::StreamCaptureInvalidated);
                 }
-                capture.join(stream, front);
+                capture.join(&self.captures(), stream, front);
                 Ok(true)
             }
             (None, Some((None, _))) => Err(Error::CapturedEvent),

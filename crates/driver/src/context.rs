@@ -1,20 +1,22 @@
 //! Contexts: what owns memory, code and streams, and fails as a whole.
 //!
-//! A kernel's fault ends its context: every later call on it returns that error, until the context is destroyed. Each
-//! host thread has a stack of contexts, the top of which is current.
+//! A kernel's fault ends its context: every later call on it returns that error, until the context is destroyed. What a
+//! program gives its streams to do is in [`submit`](crate::submit), what it waits for in [`synchronize`](crate::synchronize).
 
-use crate::Id;
-use crate::check::Checking;
-use crate::device::{Device, Execution, Process};
+use crate::allocation::{Allocation, MemoryKind};
+use crate::device::{Device, Driver};
 use crate::error::{Error, Result};
-use crate::event::Event;
-use crate::limits::Limits;
+use crate::extensions::Extensions;
+use crate::health::Health;
+use crate::limits::{Limit, Limits};
+use crate::operation::Operation;
 use crate::priority;
-use crate::stream::{Kind, Marker, Operation, Stream, Streams};
-use crate::thread::with_contexts;
-use machine::Fault;
+use crate::stream::{Kind, Marker, Stream, Streams};
+use crate::{Id, lock};
+use machine::Profile;
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
 /// A context.
 pub struct Context {
@@ -29,68 +31,12 @@ pub struct Context {
     streams: Streams,
     this: Weak<Self>,
     limits: Arc<Limits>,
-    /// The devices whose memory its kernels may use.
-    peers: Mutex<Vec<Arc<Device>>>,
+    pub(crate) extensions: Extensions,
 }
 
-/// Whether a context has failed, and of what.
-pub(crate) struct Health {
-    error: OnceLock<Error>,
-    process: Arc<Process>,
-}
-
-impl std::fmt::Debug for Health {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{:?}", self.error)
-    }
-}
-
-impl Health {
-    /// Why the context has failed.
-    pub(crate) fn error(&self) -> Option<Error> {
-        self.error.get().copied()
-    }
-
-    /// Of a context that only a test has.
-    #[cfg(test)]
-    pub(crate) fn healthy() -> Arc<Self> {
-        Arc::new(Self { error: OnceLock::new(), process: crate::device::Process::of_test() })
-    }
-
-    /// Who watches kernels, if somebody does.
-    pub(crate) fn checking(&self) -> Option<&Checking> {
-        self.process.settings.checking.as_deref()
-    }
-
-    /// Whether kernels run.
-    pub(crate) fn executes(&self) -> bool {
-        self.process.settings.execution == Execution::Full
-    }
-
-    /// The first failure stays.
-    pub(crate) fn note(&self, result: Result<()>) {
-        if let Err(error) = result {
-            self.error.get_or_init(|| error);
-        }
-    }
-
-    /// What is done with lanes that member masks leave out.
-    pub(crate) fn masks(&self) -> machine::Masks {
-        self.process.settings.masks
-    }
-
-    /// Tells of what a GPU would not have noticed.
-    pub(crate) fn warn(&self, misuses: &[machine::Misuse]) {
-        for misuse in misuses.iter().filter(|misuse| self.process.warnings.is_new(misuse)) {
-            (self.process.report)(&format_args!("warning: {misuse}"));
-        }
-    }
-
-    pub(crate) fn fault(&self, fault: &Fault) {
-        self.note(Err(Error::of_trap(&fault.trap)));
-        (self.process.report)(fault);
-    }
-}
+/// The contexts of a process, those that are gone perhaps among them.
+#[derive(Default)]
+struct Contexts(Mutex<HashMap<Id, Weak<Context>>>);
 
 impl std::fmt::Debug for Context {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -102,8 +48,8 @@ impl Context {
     /// A context on a device.
     pub fn new(device: &Arc<Device>, flags: u32) -> Result<Arc<Self>> {
         let machine = Arc::clone(device.machine()?);
-        let health = Arc::new(Health { error: OnceLock::new(), process: Arc::clone(device.process()) });
-        Ok(Arc::new_cyclic(|this| Self {
+        let health = Health::new(device.process());
+        let made = Arc::new_cyclic(|this| Self {
             id: Id::next(),
             device: Arc::clone(device),
             machine,
@@ -114,8 +60,18 @@ impl Context {
             health,
             this: Weak::clone(this),
             limits: Arc::default(),
-            peers: Mutex::default(),
-        }))
+            extensions: Extensions::default(),
+        });
+        let contexts = device.process().extensions.get::<Contexts>();
+        let mut contexts = lock(&contexts.0);
+        contexts.retain(|_, known| known.strong_count() > 0);
+        contexts.insert(made.id, Arc::downgrade(&made));
+        Ok(made)
+    }
+
+    /// The context of the process with this identity, as long as it is there.
+    pub(crate) fn of_process(&self, id: Id) -> Option<Arc<Self>> {
+        find(&self.device.process().extensions, id)
     }
 
     /// Its identity.
@@ -123,21 +79,16 @@ impl Context {
         self.id
     }
 
-    pub(crate) fn limits(&self) -> &Arc<Limits> {
-        &self.limits
-    }
-
-    pub(crate) fn peers(&self) -> &Mutex<Vec<Arc<Device>>> {
-        &self.peers
-    }
-
     pub(crate) fn this(&self) -> Weak<Self> {
         Weak::clone(&self.this)
     }
 
-    /// Whether it is its device's primary context.
-    pub fn is_primary(&self) -> bool {
-        self.device.has_primary(self.id)
+    pub(crate) fn health(&self) -> &Health {
+        &self.health
+    }
+
+    pub(crate) fn streams(&self) -> &Streams {
+        &self.streams
     }
 
     /// Its device.
@@ -178,17 +129,9 @@ impl Context {
         self.uses.fetch_sub(1, Ordering::AcqRel) == 1
     }
 
-    /// Waits for its work, then gives its memory back and ends its streams.
-    pub fn destroy(&self) {
-        if self.destroyed.swap(true, Ordering::AcqRel) {
-            return;
-        }
-        self.end_captures();
-        self.streams.synchronize();
-        self.streams.close();
-        self.close_peers();
-        self.health.checking().iter().for_each(|checking| checking.finish());
-        self.free_all();
+    /// That it is used no more; whether it was until now.
+    pub(crate) fn end(&self) -> bool {
+        !self.destroyed.swap(true, Ordering::AcqRel)
     }
 
     /// The legacy default stream.
@@ -215,94 +158,13 @@ impl Context {
         self.streams.remove(stream);
     }
 
-    /// Adds an operation to a stream; to the graph, if the stream is captured.
-    pub fn submit(&self, stream: &Arc<Stream>, operation: Operation) -> Result<()> {
-        self.usable()?;
-        match self.captured(stream, operation)? {
-            Some(operation) => self.submit_now(stream, operation).map(drop),
-            None => Ok(()),
-        }
-    }
-
-    /// Adds an operation to a stream that is not captured; the place behind it.
-    pub(crate) fn submit_now(&self, stream: &Arc<Stream>, operation: Operation) -> Result<Marker> {
-        self.streams.submit(stream, operation)
-    }
-
-    /// Runs an operation on this thread at its place in a stream's order.
-    pub fn run_now(&self, stream: &Arc<Stream>, operation: Operation) -> Result<()> {
-        self.usable()?;
-        self.refuse_capture(stream)?;
-        self.streams.settle(stream);
-        self.usable()?;
-        operation.run(&self.health);
-        self.usable()
-    }
-
-    /// Records an event.
-    pub fn record(&self, event: &Arc<Event>, stream: &Arc<Stream>) -> Result<()> {
-        self.record_as(event, stream, false)
-    }
-
-    /// Records an event; an external record in a captured stream is a node of the graph.
-    pub fn record_as(&self, event: &Arc<Event>, stream: &Arc<Stream>, external: bool) -> Result<()> {
-        self.usable()?;
-        if self.capture_record(event, stream, external)? {
-            return Ok(());
-        }
-        let record = event.record();
-        let marker = self.streams.submit(stream, Operation::Record(Arc::clone(&record)))?;
-        event.recorded(marker, record);
-        Ok(())
-    }
-
-    /// Lets a stream wait for an event; it then takes part in the capture in which the event was recorded, if any. An
-    /// external wait in a captured stream is a node of the graph.
-    pub fn wait(&self, event: &Arc<Event>, stream: &Arc<Stream>, external: bool) -> Result<()> {
-        self.usable()?;
-        if self.capture_wait(event, stream, external)? {
-            return Ok(());
-        }
-        match event.marker() {
-            Some(marker) if !marker.passed() => self.submit_now(stream, Operation::Wait(marker)).map(drop),
-            _ => Ok(()),
-        }
-    }
-
-    /// Records an event behind all work of the context.
-    pub fn record_all(&self, event: &Arc<Event>) -> Result<()> {
-        self.usable()?;
-        self.nothing_captured()?;
-        let markers = self.streams.markers();
-        let stream = self.streams.create(Kind::NonBlocking, 0)?;
-        let wait = |marker| self.submit_now(&stream, Operation::Wait(marker)).map(drop);
-        let recorded = markers.into_iter().try_for_each(wait).and_then(|()| self.record(event, &stream));
-        self.streams.remove(&stream);
-        recorded
-    }
-
-    /// Lets all later work of the context wait for an event.
-    pub fn wait_all(&self, event: &Event) -> Result<()> {
-        self.usable()?;
-        self.nothing_captured()?;
-        event.usable()?;
-        event.marker().map_or(Ok(()), |marker| self.streams.await_everywhere(&marker))
-    }
-
-    /// Waits for a stream.
-    pub fn synchronize_stream(&self, stream: &Arc<Stream>) -> Result<()> {
-        self.usable()?;
-        self.refuse_capture(stream)?;
-        self.streams.settle(stream);
-        self.device.process().pools.settle();
-        self.usable()
-    }
-
-    /// Whether all work of a stream is done.
-    pub fn query_stream(&self, stream: &Arc<Stream>) -> Result<()> {
-        self.usable()?;
-        self.refuse_capture(stream)?;
-        if stream.marker().passed() { Ok(()) } else { Err(Error::NotReady) }
+    /// Adds an operation to a stream, captured or not; the place behind it.
+    pub(crate) fn submit_now(
+        &self,
+        stream: &Arc<Stream>,
+        operation: impl Operation + 'static,
+    ) -> Result<Marker> {
+        self.streams.submit(stream, Box::new(operation))
     }
 
     /// The ends of what its streams have to do.
@@ -321,42 +183,49 @@ impl Context {
         self.usable()
     }
 
-    /// Waits for all work of the context.
-    pub fn synchronize(&self) -> Result<()> {
+    /// An allocation of this context.
+    pub(crate) fn allocation(&self, kind: MemoryKind, address: u64, bytes: u64, flags: u32) -> Allocation {
+        let new = Allocation::new(kind, address, bytes, self.device.ordinal());
+        Allocation { flags, context: Some(self.id), ..new }
+    }
+
+    /// The allocation that an address lies in, whichever context made it.
+    pub fn allocation_of(&self, address: u64) -> Option<Allocation> {
+        self.device.process().allocation_of(address)
+    }
+
+    pub(crate) fn limits(&self) -> &Arc<Limits> {
+        &self.limits
+    }
+
+    /// A limit.
+    pub fn limit(&self, limit: Limit) -> u64 {
+        self.limits.get(limit)
+    }
+
+    /// Sets a limit, for launches from now on.
+    pub fn set_limit(&self, limit: Limit, value: u64) -> Result<()> {
         self.usable()?;
-        self.nothing_captured()?;
-        self.drain()?;
-        self.device.process().pools.settle();
-        self.usable()
+        let value = match limit {
+            Limit::Stack if value > Profile::MAX_LOCAL.into() => return Err(Error::InvalidValue),
+            Limit::Stack => value.next_multiple_of(16),
+            Limit::Heap if value > self.machine().memory().limit() => return Err(Error::OutOfMemory),
+            // There is no cache to keep anything.
+            Limit::PersistingL2 => 0,
+            _ => value,
+        };
+        self.limits.set(limit, value);
+        Ok(())
     }
 }
 
-/// The current context of this thread.
-pub fn current() -> Option<Arc<Context>> {
-    with_contexts(|stack| stack.last().cloned())
+impl Driver {
+    /// The context that made an allocation.
+    pub fn owner_of(&self, address: u64) -> Option<Arc<Context>> {
+        find(&self.process().extensions, self.allocation_of(address)?.context?)
+    }
 }
 
-/// The current context, which must be usable.
-pub fn current_usable() -> Result<Arc<Context>> {
-    let context = current().ok_or(Error::InvalidContext)?;
-    context.usable()?;
-    Ok(context)
-}
-
-/// Makes a context current above the present one.
-pub fn push(context: Arc<Context>) {
-    with_contexts(|stack| stack.push(context));
-}
-
-/// Takes the current context off the stack.
-pub fn pop() -> Option<Arc<Context>> {
-    with_contexts(Vec::pop)
-}
-
-/// Puts a context in the place of the current one; `None` only takes that away.
-pub fn set_current(context: Option<Arc<Context>>) {
-    with_contexts(|stack| {
-        stack.pop();
-        stack.extend(context);
-    });
+fn find(process: &Extensions, id: Id) -> Option<Arc<Context>> {
+    lock(&process.get::<Contexts>().0).get(&id).and_then(Weak::upgrade)
 }

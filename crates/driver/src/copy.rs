@@ -1,27 +1,15 @@
-//! Copies and fills, in up to three dimensions.
+//! Copies in up to three dimensions.
 
+use crate::allocation::MemoryKind;
 use crate::context::Context;
-use crate::device::Process;
 use crate::error::{Error, Result};
-use crate::memory::MemoryKind;
-use crate::stream::{Operation, Stream};
+use crate::health::Health;
+use crate::operation::Operation;
+use crate::process::Process;
+use machine::Neighbours;
 use machine::fault::Access;
-use machine::memory::{DeviceMemory, HostRange};
+use machine::memory::DeviceMemory;
 use std::sync::Arc;
-
-/// The program's memory, which only a border can reach.
-///
-/// The program promises that the ranges which it gives to CUDA's functions are its own; an implementation may rely on
-/// that and on nothing else. Memory of devices has addresses of the program, too, and can be read here.
-pub trait HostMemory: Send + Sync {
-    /// Shows bytes of the program.
-    fn read(&self, address: u64, bytes: usize, visit: &mut dyn FnMut(&[u8]));
-    /// Lets bytes of the program be changed.
-    fn write(&self, address: u64, bytes: usize, visit: &mut dyn FnMut(&mut [u8]));
-    /// Bytes of the program that kernels may use from now on, until the program says otherwise; `None` if they cannot
-    /// all be read and written.
-    fn share(&self, address: u64, bytes: u64) -> Option<HostRange>;
-}
 
 /// What the program says an address is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,7 +67,7 @@ pub struct Copy {
 }
 
 /// Where bytes are.
-enum Memory {
+pub(crate) enum Memory {
     Host,
     Device(Arc<DeviceMemory>),
     /// Bytes of the program that were set aside when the copy was submitted, packed.
@@ -87,7 +75,7 @@ enum Memory {
 }
 
 impl Memory {
-    fn same_place(&self, other: &Self) -> bool {
+    pub(crate) fn same_place(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Device(one), Self::Device(other)) => Arc::ptr_eq(one, other),
             (Self::Device(_), _) | (_, Self::Device(_)) => false,
@@ -100,8 +88,8 @@ impl Memory {
 /// the call, after the stream's work, as CUDA does from 64 KiB on.
 const MOST_STAGED: u64 = 1 << 20;
 
-/// Bytes that pass from device to device at a time.
-const PIECE: usize = 64 << 10;
+/// Bytes that pass from device to device, or are filled, at a time.
+pub(crate) const PIECE: usize = 64 << 10;
 
 impl Copy {
     /// What it was asked to do.
@@ -109,7 +97,7 @@ impl Copy {
         &self.request
     }
 
-    fn new(process: &Arc<Process>, request: Request) -> Result<Self> {
+    pub(crate) fn new(process: &Arc<Process>, request: Request) -> Result<Self> {
         let [width, height, depth] = request.extent;
         let span = |end: &End| {
             let rows = end.pitch.checked_mul(height.saturating_sub(1))?;
@@ -213,7 +201,7 @@ impl Copy {
             // A copy is staged only on its way to a device.
             (Memory::Staged(_), _) | (_, Memory::Staged(_)) => {}
         }
-        if let Some(checking) = &self.process.settings.checking {
+        if let Some(checking) = self.process.checking() {
             let of_device = |memory: &Memory| matches!(memory, Memory::Device(_));
             let ends = [(&self.from, from, Access::Load), (&self.to, to, Access::Store)];
             let followed = ends.into_iter().filter(|(memory, ..)| of_device(memory));
@@ -233,8 +221,27 @@ impl Copy {
         there && from.abs_diff(to) >= bytes
     }
 
-    /// Takes the program's bytes now.
-    fn stage(&mut self) {
+    /// Whether an end is memory of the program that is not page-locked.
+    fn pageable(&self, memory: &Memory, end: &End) -> bool {
+        let known = || self.process.allocation_of(end.address);
+        matches!(memory, Memory::Host) && known().is_none_or(|known| known.kind != MemoryKind::Registered)
+    }
+
+    /// Whether it must be over when the call returns: what the program will look at without waiting must be there. Only
+    /// page-locked memory, and what can be set aside, is copied in the background.
+    pub(crate) fn blocks(&self) -> bool {
+        let among_host = matches!((&self.from, &self.to), (Memory::Host, Memory::Host));
+        let large = self.request.extent.iter().product::<u64>() > MOST_STAGED;
+        among_host
+            || self.pageable(&self.to, &self.request.to)
+            || (large && self.pageable(&self.from, &self.request.from))
+    }
+
+    /// Takes bytes now that the program may free or change after the call.
+    pub(crate) fn stage(&mut self) {
+        if !self.pageable(&self.from, &self.request.from) {
+            return;
+        }
         let [width, height, depth] = self.request.extent;
         let mut staged = Vec::with_capacity((width * height * depth) as usize);
         for z in 0..depth {
@@ -247,142 +254,20 @@ impl Copy {
     }
 }
 
-/// Rows of values, for filling.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pattern {
-    /// The first.
-    pub address: u64,
-    /// Bytes from row to row.
-    pub pitch: u64,
-    /// What is written: its lowest bytes.
-    pub value: u32,
-    /// Bytes of a value: 1, 2 or 4.
-    pub size: u64,
-    /// Values of a row.
-    pub width: u64,
-    /// Rows.
-    pub height: u64,
-}
-
-/// A fill that has been checked.
-pub struct Fill {
-    process: Arc<Process>,
-    memory: Memory,
-    pattern: Pattern,
-}
-
-impl Fill {
-    /// What it was asked to write.
-    pub fn pattern(&self) -> &Pattern {
-        &self.pattern
+impl Operation for Arc<Copy> {
+    fn name(&self) -> &'static str {
+        "copy"
     }
 
-    /// Whether another one is on the same device.
-    pub(crate) fn same_places(&self, other: &Self) -> bool {
-        self.memory.same_place(&other.memory)
-    }
-
-    fn new(process: &Arc<Process>, pattern: Pattern) -> Result<Self> {
-        let Pattern { address, pitch, size, width, height, .. } = pattern;
-        let width = width.checked_mul(size).ok_or(Error::InvalidValue)?;
-        let rows = pitch.checked_mul(height.saturating_sub(1)).ok_or(Error::InvalidValue)?;
-        let bytes = rows.checked_add(width).ok_or(Error::InvalidValue)?;
-        if !matches!(size, 1 | 2 | 4) || !address.is_multiple_of(size) || (height > 1 && pitch < width) {
-            return Err(Error::InvalidValue);
-        }
-        let inside = |(start, size): (u64, u64)| address - start <= size && bytes <= size - (address - start);
-        let memory = match process.memory_of(address) {
-            Some(memory) if memory.allocation_of(address).is_some_and(inside) => Memory::Device(memory),
-            None if process.registered(address, bytes) => Memory::Host,
-            _ => return Err(Error::InvalidValue),
-        };
-        Ok(Self { process: Arc::clone(process), memory, pattern })
-    }
-
-    pub(crate) fn run(&self) -> Result<()> {
-        let Pattern { address, pitch, value, size, width, height } = self.pattern;
-        let value = &value.to_le_bytes()[..size as usize];
-        let width = width * size;
-        let piece = value.repeat((PIECE as u64).min(width).div_ceil(size) as usize);
-        for y in 0..height {
-            let mut at = 0;
-            while at < width {
-                let bytes = (width - at).min(piece.len() as u64) as usize;
-                let (to, from) = (address + y * pitch + at, &piece[..bytes]);
-                match &self.memory {
-                    Memory::Device(memory) => memory.write(to, from)?,
-                    _ => self.process.host.write(to, bytes, &mut |row| row.copy_from_slice(from)),
-                }
-                at += bytes as u64;
-            }
-            if let Some(checking) = &self.process.settings.checking {
-                checking.copied("a fill", &[(address + y * pitch, width, Access::Store)]);
-            }
-        }
-        Ok(())
+    fn run(self: Box<Self>, health: &Health, _: Option<Neighbours<'_>>) {
+        health.note(Copy::run(&self));
     }
 }
 
 impl Context {
-    /// Copies, at a place in a stream's order; returns when it is done, or when it is submitted.
-    pub fn copy(&self, request: Request, stream: &Arc<Stream>, wait: bool) -> Result<()> {
-        self.usable()?;
-        if request.extent.contains(&0) {
-            return Ok(());
-        }
-        let mut copy = Copy::new(self.device().process(), request)?;
-        if self.capture_of(stream)?.is_some() && !wait {
-            return self.submit(stream, Operation::Copy(Arc::new(copy)));
-        }
-        // What the program may free or change after the call must be read before it returns, and what it will look at
-        // without waiting must be there: only page-locked memory is copied in the background.
-        let pageable = |memory: &Memory, end: &End| {
-            matches!(memory, Memory::Host)
-                && self.allocation_of(end.address).is_none_or(|known| known.kind != MemoryKind::Registered)
-        };
-        let among_host = matches!((&copy.from, &copy.to), (Memory::Host, Memory::Host));
-        let stage = pageable(&copy.from, &request.from);
-        let large = request.extent.iter().product::<u64>() > MOST_STAGED;
-        let in_time = wait || among_host || pageable(&copy.to, &request.to) || (stage && large);
-        if in_time {
-            return self.run_now(stream, Operation::Copy(Arc::new(copy)));
-        }
-        if stage {
-            copy.stage();
-        }
-        self.submit(stream, Operation::Copy(Arc::new(copy)))
-    }
-
     /// Checks a copy, for a graph: the program's memory is read and written when the graph runs.
     pub fn prepare_copy(&self, request: Request) -> Result<Arc<Copy>> {
         self.usable()?;
         Ok(Arc::new(Copy::new(self.device().process(), request)?))
-    }
-
-    /// Checks a fill, for a graph.
-    pub fn prepare_fill(&self, pattern: Pattern) -> Result<Arc<Fill>> {
-        self.usable()?;
-        Ok(Arc::new(Fill::new(self.device().process(), pattern)?))
-    }
-
-    /// Fills rows of `width` values of `size` bytes (1, 2 or 4), `pitch` bytes apart.
-    #[expect(clippy::too_many_arguments, reason = "as many as the question has")]
-    pub fn fill(
-        &self,
-        address: u64,
-        pitch: u64,
-        value: u32,
-        size: u64,
-        [width, height]: [u64; 2],
-        stream: &Arc<Stream>,
-        wait: bool,
-    ) -> Result<()> {
-        self.usable()?;
-        if width == 0 || height == 0 {
-            return Ok(());
-        }
-        let fill = self.prepare_fill(Pattern { address, pitch, value, size, width, height })?;
-        let operation = Operation::Fill(fill);
-        if wait { self.run_now(stream, operation) } else { self.submit(stream, operation) }
     }
 }

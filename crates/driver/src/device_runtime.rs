@@ -1,22 +1,30 @@
 //! What kernels ask the driver through the device runtime (CUDA programming guide, "Dynamic Parallelism"). The machine
 //! runs what they launch; here is what it does not know: limits that the program has set, attributes, who watches.
 
-use crate::context::{Context, Health};
-use crate::graph::environment::Member;
-use crate::launch::Work;
-use crate::limits::Limit;
-use crate::lock;
+use crate::context::Context;
+use crate::health::Health;
+use crate::limits::{Limit, Limits};
 use crate::module::Function;
 use machine::system::{GraphLaunched, GraphStream, KernelAttributes, RunGrid, System};
 use machine::{Kernel, Launch};
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
+
+/// The graph that a kernel is in, as the kernel may use it.
+pub(crate) trait EnclosingGraph: Sync {
+    /// The handle of the graph, if kernels may launch it.
+    fn current(&self) -> u64;
+    /// A kernel of the graph launches the one with a handle.
+    fn launch(&self, context: &Context, handle: u64, stream: GraphStream) -> GraphLaunched;
+}
 
 /// The driver behind a launch of the host's.
 pub(crate) struct DeviceRuntime<'a> {
-    pub(crate) work: &'a Work,
+    pub(crate) function: &'a Function,
+    /// The limits of its context.
+    pub(crate) limits: &'a Limits,
     pub(crate) health: &'a Health,
     /// The graph that the kernel is in.
-    pub(crate) graph: Option<&'a Member<'a>>,
+    pub(crate) graph: Option<&'a dyn EnclosingGraph>,
 }
 
 /// The limits that kernels may ask for, numbered as `cudaLimit` numbers them. A depth of kernels that wait for others is
@@ -35,18 +43,18 @@ fn limit(number: u32) -> Option<Limit> {
 
 impl DeviceRuntime<'_> {
     fn context(&self) -> Option<Arc<Context>> {
-        self.work.function().module().context().ok()
+        self.function.module().context().ok()
     }
 
-    fn function(&self, kernel: Kernel<'_>) -> Option<Arc<Function>> {
-        self.work.function().module().function(kernel.name()).ok()
+    fn entry(&self, kernel: Kernel<'_>) -> Option<Arc<Function>> {
+        self.function.module().function(kernel.name()).ok()
     }
 }
 
 impl System for DeviceRuntime<'_> {
     fn admits(&self, launch: &Launch<'_>) -> bool {
         let threads = launch.block.iter().product::<u32>();
-        self.function(launch.kernel).is_some_and(|function| {
+        self.entry(launch.kernel).is_some_and(|function| {
             launch.dynamic_shared <= function.max_dynamic_shared() && threads <= function.max_threads()
         })
     }
@@ -59,7 +67,7 @@ impl System for DeviceRuntime<'_> {
     }
 
     fn pending_launches(&self) -> usize {
-        let most = self.work.limits().get(Limit::PendingLaunches);
+        let most = self.limits.get(Limit::PendingLaunches);
         usize::try_from(most).unwrap_or(usize::MAX)
     }
 
@@ -71,15 +79,15 @@ impl System for DeviceRuntime<'_> {
     fn attribute(&self, attribute: u32) -> Option<i32> {
         let context = self.context()?;
         let device = context.device();
-        device.process().settings.attribute.and_then(|of| of(device, attribute))
+        device.process().settings.attribute.and_then(|of| of(device.profile(), device.ordinal(), attribute))
     }
 
     fn limit(&self, number: u32) -> Option<u64> {
-        limit(number).map(|limit| self.work.limits().get(limit))
+        limit(number).map(|limit| self.limits.get(limit))
     }
 
     fn kernel(&self, kernel: Kernel<'_>) -> KernelAttributes {
-        let function = self.function(kernel);
+        let function = self.entry(kernel);
         let function = function.as_deref();
         let local = function.and_then(Function::usage).map_or(0, |usage| usage.local);
         KernelAttributes {
@@ -93,14 +101,14 @@ impl System for DeviceRuntime<'_> {
     }
 
     fn resident_ctas(&self, kernel: Kernel<'_>, threads: u32, dynamic_shared: u32) -> u32 {
-        let (context, function) = (self.context(), self.function(kernel));
+        let (context, function) = (self.context(), self.entry(kernel));
         context
             .zip(function)
             .map_or(0, |(context, function)| context.fitting_blocks(&function, threads, dynamic_shared))
     }
 
     fn current_graph(&self) -> u64 {
-        self.graph.map_or(0, Member::current)
+        self.graph.map_or(0, |graph| graph.current())
     }
 
     fn launch_graph(&self, handle: u64, stream: GraphStream) -> GraphLaunched {
@@ -110,7 +118,6 @@ impl System for DeviceRuntime<'_> {
         if handle == 0 {
             return GraphLaunched::Refused;
         }
-        let exec = lock(&context.device().process().launchable).get(&handle).and_then(Weak::upgrade);
-        exec.map_or(GraphLaunched::NoGraph, |exec| graph.launch(&exec, stream))
+        graph.launch(&context, handle, stream)
     }
 }

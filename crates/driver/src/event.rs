@@ -3,15 +3,19 @@
 //! An event that was recorded in a stream which is being captured names nodes of the graph to be; only streams can wait
 //! for it then, and take part in the capture by that.
 //!
-//! An event that several processes use counts its records where all of them look ([`crate::ipc`]).
+//! An event that several processes use counts its records where all of them look (`signal`).
 
-use crate::capture::{Capture, Front};
 use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::ipc::Signal;
-use crate::stream::Marker;
+use crate::health::Health;
+use crate::operation::Operation;
+use crate::signal::Signal;
+use crate::stream::{Marker, Point};
 use crate::{Id, lock};
+use machine::Neighbours;
 use machine::memory::shared::Shared;
+use std::any::Any;
+use std::fmt::Debug;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 use std::time::Instant;
@@ -23,17 +27,14 @@ pub struct Event {
     context: Weak<Context>,
     timing: bool,
     last: Mutex<Option<Recorded>>,
-    captured: Mutex<Option<Captured>>,
+    captured: Mutex<Option<Arc<dyn CapturePoint>>>,
     signal: Option<Arc<Signal>>,
 }
 
-/// Where in a capture an event was recorded.
-#[derive(Clone, Debug)]
-pub(crate) struct Captured {
-    /// The capture; gone when it has ended.
-    pub(crate) capture: Weak<Capture>,
-    /// The nodes that were last then.
-    pub(crate) front: Front,
+/// Where in a capture an event was recorded. What else there is to know of it is known to captures.
+pub(crate) trait CapturePoint: Any + Debug + Send + Sync {
+    /// Something forbidden has happened to the event: its capture is over.
+    fn invalidate(&self);
 }
 
 /// Where an event was recorded, and when that point was reached.
@@ -60,19 +61,35 @@ impl Record {
         self.reached.notify_all();
     }
 
-    pub(crate) fn stamped(&self) -> bool {
-        self.time().is_some()
-    }
-
     fn time(&self) -> Option<Instant> {
         *lock(&self.time)
     }
+}
 
-    pub(crate) fn wait(&self) {
+impl Point for Record {
+    fn reached(&self) -> bool {
+        self.time().is_some()
+    }
+
+    fn wait(&self) {
         let mut time = lock(&self.time);
         while time.is_none() {
             time = self.reached.wait(time).unwrap_or_else(PoisonError::into_inner);
         }
+    }
+}
+
+impl Operation for Arc<Record> {
+    fn name(&self) -> &'static str {
+        "record"
+    }
+
+    fn happens_always(&self) -> bool {
+        true
+    }
+
+    fn run(self: Box<Self>, _: &Health, _: Option<Neighbours<'_>>) {
+        self.stamp();
     }
 }
 
@@ -99,7 +116,7 @@ impl Event {
     }
 
     /// The context that it was made in, whether or not that is current.
-    fn context(&self) -> Result<Arc<Context>> {
+    pub(crate) fn context(&self) -> Result<Arc<Context>> {
         self.context.upgrade().ok_or(Error::ContextIsDestroyed)
     }
 
@@ -124,26 +141,26 @@ impl Event {
         *lock(&self.last) = Some(Recorded { marker, record });
     }
 
-    pub(crate) fn captured_at(&self, capture: &Arc<Capture>, front: Front) {
-        *lock(&self.captured) = Some(Captured { capture: Arc::downgrade(capture), front });
+    pub(crate) fn captured_at(&self, point: Arc<dyn CapturePoint>) {
+        *lock(&self.captured) = Some(point);
     }
 
     /// Where it was recorded in a capture, if that was last.
-    pub(crate) fn captured(&self) -> Option<Captured> {
+    pub(crate) fn captured(&self) -> Option<Arc<dyn CapturePoint>> {
         lock(&self.captured).clone()
     }
 
     /// That it names a point in time, not one in a capture. Asking for the time of one in a capture ends that.
     pub fn usable(&self) -> Result<()> {
         let Some(captured) = self.captured() else { return Ok(()) };
-        captured.capture.upgrade().iter().for_each(|capture| capture.invalidate());
+        captured.invalidate();
         Err(Error::CapturedEvent)
     }
 
     /// The point to wait for; `None` if it was never recorded, when there is nothing to wait for.
     pub fn marker(&self) -> Option<Marker> {
         match &self.signal {
-            Some(signal) => Some(Marker::of_signal(signal, signal.recorded())),
+            Some(signal) => Some(Marker::at(signal.point())),
             None => lock(&self.last).as_ref().map(|last| last.marker.clone()),
         }
     }
@@ -158,15 +175,6 @@ impl Event {
         if let Some(marker) = self.marker() {
             marker.wait();
         }
-    }
-
-    /// Whether all before it is done, as its context allows to ask.
-    pub fn query(&self) -> Result<()> {
-        let context = self.context()?;
-        context.usable()?;
-        self.usable()?;
-        context.permit_unsafe()?;
-        if self.reached() { Ok(()) } else { Err(Error::NotReady) }
     }
 
     /// Waits until all before it is done, and tells whether its context has failed.

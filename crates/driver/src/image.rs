@@ -4,13 +4,11 @@
 //! makes cubins that [carry PTX](cubin::carrier); several modules in one are what a linker has put together.
 
 use crate::error::Error;
-use crate::link::Link;
 use cubin::carrier;
 use cubin::fatbin::{self, Entry, Kind, Reach, Target};
 use machine::Profile;
 use machine::profile::PROFILES;
-use ptx::ast::{self, FunctionDirectiveKind, FunctionKind, Spanned};
-use ptx::diagnostic::Severity;
+use ptx::diagnostic::{Diagnostic, Severity};
 use ptx::source::Source;
 
 pub use carrier::size as cubin_size;
@@ -58,43 +56,19 @@ impl From<LoadFailure> for Error {
     }
 }
 
+/// A line for every diagnostic.
+pub(crate) fn log(source: &Source, diagnostics: &[Diagnostic]) -> String {
+    let line = |d: &Diagnostic| {
+        let (line, column) = source.line_column(d.span.start);
+        let severity = if d.severity == Severity::Error { "error" } else { "warning" };
+        let hint = d.hint.as_ref().map_or(String::new(), |hint| format!(" ({hint})"));
+        let name = source.name();
+        format!("{name}, line {line}, column {column}: {severity} {}: {}{hint}\n", d.code, d.message)
+    };
+    diagnostics.iter().map(line).collect()
+}
+
 impl Image {
-    /// The same code, whose kernels have at most `most` registers, unless they say a number themselves.
-    ///
-    /// # Errors
-    /// If it holds no PTX for the device.
-    pub fn limit_registers(&self, most: u32, profile: &Profile) -> Result<Self, LoadFailure> {
-        let source = Source::new("ptx", self.text(profile)?);
-        let parsed = ptx::syntax::parse(&source);
-        if parsed.diagnostics.iter().any(|found| found.severity == Severity::Error) {
-            // Whoever loads it says what is wrong.
-            return Ok(Self::Ptx(source.text().to_owned()));
-        }
-        let mut tree = parsed.module;
-        for function in tree.functions.iter_mut().filter(|f| f.kind.value == FunctionKind::Entry) {
-            let says = |d: &ast::FunctionDirective| matches!(d.value, FunctionDirectiveKind::MaxNreg(_));
-            if !function.directives.iter().any(says) {
-                let number = Spanned::new(u64::from(most), function.name.span);
-                let directive = FunctionDirectiveKind::MaxNreg(number);
-                function.directives.push(Spanned::new(directive, function.name.span));
-            }
-        }
-        Ok(Self::Ptx(ptx::print::print(&tree)))
-    }
-
-    /// The PTX that suits a device, as one module.
-    pub(crate) fn text(&self, profile: &Profile) -> Result<String, LoadFailure> {
-        let mut modules = self.modules(profile)?;
-        if modules.len() == 1 {
-            return Ok(modules.remove(0));
-        }
-        let mut link = Link::default();
-        for module in modules {
-            link.add(&Self::Ptx(module), "", profile)?;
-        }
-        link.complete()
-    }
-
     /// The modules of PTX that suit a device; at least one.
     pub(crate) fn modules(&self, profile: &Profile) -> Result<Vec<String>, LoadFailure> {
         match self {

@@ -1,31 +1,18 @@
-//! Launches, and how many blocks of a kernel fit on a device.
+//! Launches: what is checked before a kernel is submitted, and how it is run.
 
-use crate::context::{Context, Health};
-use crate::device_runtime::DeviceRuntime;
+use crate::context::Context;
+use crate::device_runtime::{DeviceRuntime, EnclosingGraph};
 use crate::error::{Error, Result};
-use crate::graph::environment::Member;
+use crate::health::Health;
 use crate::limits::Limits;
 use crate::lock;
 use crate::module::Function;
+use crate::operation::Operation;
 use crate::priority::{Gate, LEAST};
-use crate::stream::{Operation, Stream};
-use machine::{Launch, LaunchError, LaunchOptions, Neighbours, Profile, Time};
+use machine::{Launch, LaunchError, LaunchOptions, Neighbours, Time};
 use std::sync::{Arc, LazyLock};
 
-/// How a kernel is launched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Configuration {
-    /// CTAs in each dimension.
-    pub grid: [u32; 3],
-    /// Threads of a CTA in each dimension.
-    pub block: [u32; 3],
-    /// CTAs of a cluster in each dimension, if the launch says it.
-    pub cluster: Option<[u32; 3]>,
-    /// Bytes of dynamic shared memory.
-    pub dynamic_shared: u32,
-    /// Whether all CTAs must be resident together.
-    pub cooperative: bool,
-}
+pub use crate::module::Configuration;
 
 /// Threads of the host. To ask it takes longer than to run a small kernel.
 static HOST_THREADS: LazyLock<usize> =
@@ -33,7 +20,7 @@ static HOST_THREADS: LazyLock<usize> =
 
 /// A launch that has been checked.
 #[derive(Clone)]
-pub struct Work {
+pub struct PreparedLaunch {
     function: Arc<Function>,
     machine: Arc<machine::Device>,
     configuration: Configuration,
@@ -45,7 +32,7 @@ pub struct Work {
     limits: Arc<Limits>,
 }
 
-impl Work {
+impl PreparedLaunch {
     /// What is launched.
     pub fn function(&self) -> &Arc<Function> {
         &self.function
@@ -83,11 +70,6 @@ impl Work {
         &self.params
     }
 
-    /// The limits of its context.
-    pub(crate) fn limits(&self) -> &Limits {
-        &self.limits
-    }
-
     fn launch(&self, params: Vec<u8>) -> Launch<'_> {
         Launch {
             kernel: self.function.kernel(),
@@ -105,7 +87,7 @@ impl Work {
         &self,
         health: &Health,
         neighbours: Option<Neighbours<'_>>,
-        graph: Option<&Member<'_>>,
+        graph: Option<&dyn EnclosingGraph>,
     ) {
         if !health.executes() {
             return;
@@ -126,7 +108,7 @@ impl Work {
             neighbours,
             masks: health.masks(),
             time: Time::Host,
-            system: Some(&DeviceRuntime { work: self, health, graph }),
+            system: Some(&DeviceRuntime { function: &self.function, limits: &self.limits, health, graph }),
             ..LaunchOptions::default()
         };
         let result = self.machine.launch(&self.launch(self.params.clone()), &options);
@@ -135,6 +117,20 @@ impl Work {
             Err(LaunchError::Fault(fault)) => health.fault(&fault),
             Err(error) => health.note(Err(Error::of_launch(&error))),
         }
+    }
+}
+
+impl Operation for Arc<PreparedLaunch> {
+    fn name(&self) -> &'static str {
+        "launch"
+    }
+
+    fn overlaps(&self) -> bool {
+        self.overlaps
+    }
+
+    fn run(self: Box<Self>, health: &Health, neighbours: Option<Neighbours<'_>>) {
+        PreparedLaunch::run(&self, health, neighbours, None);
     }
 }
 
@@ -165,37 +161,19 @@ impl Drop for Workspace {
 }
 
 impl Context {
-    /// Launches a kernel: checks it now, runs it at its place in the stream's order.
-    pub fn launch(
-        &self,
-        function: &Arc<Function>,
-        configuration: Configuration,
-        params: Vec<u8>,
-        stream: &Arc<Stream>,
-    ) -> Result<()> {
-        let work = self.prepare_launch(function, configuration, params)?;
-        // An H200 takes a kernel that can launch graphs as part of a graph alone.
-        let launches_graphs = function.usage().is_some_and(|usage| usage.launches_graphs);
-        if launches_graphs && self.capture_of(stream)?.is_none() {
-            return Err(Error::NotSupported);
-        }
-        let work = if stream.priority() == LEAST { work } else { work.with_priority(stream.priority()) };
-        self.submit(stream, Operation::Launch(work))
-    }
-
     /// Checks a launch.
     pub fn prepare_launch(
         &self,
         function: &Arc<Function>,
         configuration: Configuration,
         params: Vec<u8>,
-    ) -> Result<Arc<Work>> {
+    ) -> Result<Arc<PreparedLaunch>> {
         self.usable()?;
         if function.module().context()?.id() != self.id() {
             return Err(Error::InvalidContext);
         }
         let limits = function.limits();
-        let work = Work {
+        let work = PreparedLaunch {
             function: Arc::clone(function),
             machine: Arc::clone(self.machine()),
             configuration,
@@ -215,7 +193,7 @@ impl Context {
         Ok(Arc::new(work))
     }
 
-    fn check(&self, work: &Work, function: &Arc<Function>) -> Result<()> {
+    fn check(&self, work: &PreparedLaunch, function: &Arc<Function>) -> Result<()> {
         let Configuration { grid, block, dynamic_shared, cooperative, cluster } = work.configuration;
         if dynamic_shared > function.max_dynamic_shared() {
             return Err(Error::InvalidValue);
@@ -235,93 +213,16 @@ impl Context {
                 Error::of_launch(&error)
             }
         })?;
-        let profile = self.device().profile();
         if threads > function.max_threads() {
             return Err(Error::LaunchOutOfResources);
         }
         if cooperative {
-            let room = self.resident_blocks(function, threads, dynamic_shared) * profile.multiprocessors;
+            let room = self.resident_blocks(function, threads, dynamic_shared);
+            let room = room * self.device().profile().multiprocessors;
             if grid.iter().map(|&extent| u64::from(extent)).product::<u64>() > u64::from(room) {
                 return Err(Error::CooperativeLaunchTooLarge);
             }
         }
         Ok(())
-    }
-
-    /// How many blocks of a function reside on a multiprocessor.
-    pub fn resident_blocks(&self, function: &Function, threads: u32, dynamic_shared: u32) -> u32 {
-        if threads > function.max_threads() {
-            0
-        } else {
-            self.fitting_blocks(function, threads, dynamic_shared)
-        }
-    }
-
-    /// The same, however many threads the function allows a block to have.
-    pub(crate) fn fitting_blocks(&self, function: &Function, threads: u32, dynamic_shared: u32) -> u32 {
-        let profile = self.device().profile();
-        let shared = function.static_shared().saturating_add(dynamic_shared);
-        if threads == 0 || threads > Profile::MAX_THREADS || shared > profile.shared_per_cta_optin {
-            return 0;
-        }
-        let by_registers = profile.ctas_by_registers(threads, function.registers());
-        profile.resident_ctas(threads, shared).min(by_registers)
-    }
-
-    /// How many clusters of a function reside on the device. All blocks of a cluster are on multiprocessors of one
-    /// group, of which not all devices have equally many: here a cluster takes any free places.
-    pub fn resident_clusters(&self, function: &Function, configuration: &Configuration) -> Result<u32> {
-        let size = self.cluster_size(function, configuration)?;
-        let threads = configuration.block.iter().try_fold(1u32, |all, &n| all.checked_mul(n));
-        let threads = threads.ok_or(Error::InvalidValue)?;
-        let blocks = self.resident_blocks(function, threads, configuration.dynamic_shared);
-        Ok(blocks * self.device().profile().multiprocessors / size)
-    }
-
-    /// Blocks of a cluster, as kernel and launch say it together.
-    fn cluster_size(&self, function: &Function, configuration: &Configuration) -> Result<u32> {
-        if !self.device().profile().has_clusters() {
-            return Err(Error::InvalidClusterSize);
-        }
-        let required = function.bounds().req_nctapercluster;
-        let extents = configuration.cluster.or(required).unwrap_or([1; 3]);
-        let size = extents.iter().try_fold(1u32, |all, &n| all.checked_mul(n)).unwrap_or(u32::MAX);
-        let fits = required.is_none_or(|required| required == extents);
-        if size == 0 || size > Self::largest_cluster(function) || !fits {
-            return Err(Error::InvalidClusterSize);
-        }
-        Ok(size)
-    }
-
-    /// The most blocks of a cluster of a function.
-    pub fn largest_cluster(function: &Function) -> u32 {
-        let (portable, most) = Profile::MAX_CLUSTER;
-        let limit = if function.limits().nonportable_cluster { most } else { portable };
-        function.bounds().max_clusterrank.map_or(limit, |rank| rank.min(limit))
-    }
-
-    /// The smallest grid that fills the device with blocks of the best size up to `limit`, and that size.
-    pub fn potential_block_size(
-        &self,
-        function: &Function,
-        dynamic_shared: &dyn Fn(u32) -> u32,
-        limit: u32,
-    ) -> (u32, u32) {
-        let most = function.max_threads();
-        let limit = if limit == 0 { most } else { limit.min(most) };
-        let sizes = (1..=limit.div_ceil(32)).rev().map(|warps| (warps * 32).min(limit));
-        let threads = |size: u32| self.resident_blocks(function, size, dynamic_shared(size)) * size;
-        // Of equal ones the largest: it comes first, and `max_by_key` takes the last.
-        let best = sizes.rev().max_by_key(|&size| threads(size)).unwrap_or(limit);
-        let blocks = self.resident_blocks(function, best, dynamic_shared(best));
-        (blocks * self.device().profile().multiprocessors, best)
-    }
-
-    /// Bytes of dynamic shared memory that each of `blocks` blocks on a multiprocessor can have.
-    pub fn available_shared(&self, function: &Function, blocks: u32) -> u32 {
-        let profile: &Profile = self.device().profile();
-        let each =
-            (profile.shared_per_multiprocessor / blocks.max(1)).saturating_sub(profile.reserved_shared());
-        each.saturating_sub(function.static_shared()).min(function.max_dynamic_shared())
     }
 }

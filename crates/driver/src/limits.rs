@@ -1,9 +1,6 @@
 //! Limits of a context: what its kernels may take.
 
-use crate::context::Context;
-use crate::error::{Error, Result};
 use crate::lock;
-use machine::Profile;
 use std::sync::Mutex;
 
 /// What can be limited.
@@ -49,33 +46,16 @@ impl Limits {
         lock(&self.0)[limit as usize].unwrap_or(limit.default())
     }
 
+    /// For launches from now on.
+    pub(crate) fn set(&self, limit: Limit, value: u64) {
+        lock(&self.0)[limit as usize] = Some(value);
+    }
+
     pub(crate) fn stack(&self) -> Option<u32> {
         lock(&self.0)[Limit::Stack as usize].and_then(|bytes| u32::try_from(bytes).ok())
     }
 
     pub(crate) fn heap(&self) -> Option<u64> {
         lock(&self.0)[Limit::Heap as usize]
-    }
-}
-
-impl Context {
-    /// A limit.
-    pub fn limit(&self, limit: Limit) -> u64 {
-        self.limits().get(limit)
-    }
-
-    /// Sets a limit, for launches from now on.
-    pub fn set_limit(&self, limit: Limit, value: u64) -> Result<()> {
-        self.usable()?;
-        let value = match limit {
-            Limit::Stack if value > Profile::MAX_LOCAL.into() => return Err(Error::InvalidValue),
-            Limit::Stack => value.next_multiple_of(16),
-            Limit::Heap if value > self.machine().memory().limit() => return Err(Error::OutOfMemory),
-            // There is no cache to keep anything.
-            Limit::PersistingL2 => 0,
-            _ => value,
-        };
-        lock(&self.limits().0)[limit as usize] = Some(value);
-        Ok(())
     }
 }

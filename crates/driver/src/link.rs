@@ -1,13 +1,14 @@
 //! Code that is put together from several images (`cuLink`).
 
 use crate::error::Error;
-use crate::image::{Image, LoadFailure};
-use crate::module::log;
+use crate::image::{Image, LoadFailure, log};
 use cubin::elf::Elf;
 use cubin::fatbin::{self, Kind};
 use cubin::read::Program;
 use link::{Input, Problem};
 use machine::Profile;
+use ptx::ast::{self, FunctionDirectiveKind, FunctionKind, Spanned};
+use ptx::diagnostic::Severity;
 use ptx::source::Source;
 use std::fmt::Write;
 
@@ -122,5 +123,43 @@ impl Link {
             let _ = writeln!(text, "  {}, line {line}, column {column}: {}", source.name(), place.label);
         }
         text
+    }
+}
+
+impl Image {
+    /// The same code, whose kernels have at most `most` registers, unless they say a number themselves.
+    ///
+    /// # Errors
+    /// If it holds no PTX for the device.
+    pub fn limit_registers(&self, most: u32, profile: &Profile) -> Result<Self, LoadFailure> {
+        let source = Source::new("ptx", self.text(profile)?);
+        let parsed = ptx::syntax::parse(&source);
+        if parsed.diagnostics.iter().any(|found| found.severity == Severity::Error) {
+            // Whoever loads it says what is wrong.
+            return Ok(Self::Ptx(source.text().to_owned()));
+        }
+        let mut tree = parsed.module;
+        for function in tree.functions.iter_mut().filter(|f| f.kind.value == FunctionKind::Entry) {
+            let says = |d: &ast::FunctionDirective| matches!(d.value, FunctionDirectiveKind::MaxNreg(_));
+            if !function.directives.iter().any(says) {
+                let number = Spanned::new(u64::from(most), function.name.span);
+                let directive = FunctionDirectiveKind::MaxNreg(number);
+                function.directives.push(Spanned::new(directive, function.name.span));
+            }
+        }
+        Ok(Self::Ptx(ptx::print::print(&tree)))
+    }
+
+    /// The PTX that suits a device, as one module.
+    pub(crate) fn text(&self, profile: &Profile) -> Result<String, LoadFailure> {
+        let mut modules = self.modules(profile)?;
+        if modules.len() == 1 {
+            return Ok(modules.remove(0));
+        }
+        let mut link = Link::default();
+        for module in modules {
+            link.add(&Self::Ptx(module), "", profile)?;
+        }
+        link.complete()
     }
 }

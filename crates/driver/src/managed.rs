@@ -3,10 +3,7 @@
 //! Program and devices use the same bytes here, so nothing is ever moved. What was said is kept, page by page, because
 //! programs can ask for it (`cuMemRangeGetAttribute`).
 
-use crate::context::Context;
-use crate::error::{Error, Result};
 use crate::lock;
-use crate::memory::{Allocation, MemoryKind};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
@@ -63,7 +60,7 @@ impl Pages {
     }
 
     /// Changes the wishes of the pages that a range of offsets touches.
-    fn change(&self, start: u64, end: u64, change: impl Fn(&mut Wishes)) {
+    pub(crate) fn change(&self, start: u64, end: u64, change: impl Fn(&mut Wishes)) {
         let mut runs = lock(&self.0);
         let (start, end) = (start / PAGE * PAGE, end.div_ceil(PAGE) * PAGE);
         for cut in [start, end] {
@@ -81,57 +78,10 @@ impl Pages {
     }
 
     /// The wishes of all runs that a range of offsets touches.
-    fn of(&self, start: u64, end: u64) -> Vec<Wishes> {
+    pub(crate) fn of(&self, start: u64, end: u64) -> Vec<Wishes> {
         let runs = lock(&self.0);
         let first = runs.range(..=start).next_back().map_or(0, |(&key, _)| key);
         runs.range(first..end.max(first + 1)).map(|(_, wishes)| wishes.clone()).collect()
-    }
-}
-
-impl Context {
-    /// The pages of a range, all of which must be managed, and its offsets in them.
-    fn pages(&self, address: u64, bytes: u64) -> Result<(Arc<Pages>, u64, u64)> {
-        self.usable()?;
-        let known: Allocation = self.allocation_of(address).ok_or(Error::InvalidValue)?;
-        let start = address - known.address;
-        let end = start.checked_add(bytes).filter(|&end| bytes > 0 && end <= known.bytes);
-        match (known.kind, known.pages, end) {
-            (MemoryKind::Managed, Some(pages), Some(end)) => Ok((pages, start, end)),
-            _ => Err(Error::InvalidValue),
-        }
-    }
-
-    /// Notes advice; about memory of pools there is none.
-    pub fn advise(&self, address: u64, bytes: u64, advice: Advice) -> Result<()> {
-        let (pages, start, end) = self.pages(address, bytes)?;
-        let pooled = self.allocation_of(address).and_then(|known| self.pool_of(known.address)).is_some();
-        if pooled {
-            return Err(Error::NotSupported);
-        }
-        pages.change(start, end, |wishes| match advice {
-            Advice::ReadMostly(is) => wishes.read_mostly = is,
-            Advice::Preferred(location) => wishes.preferred = location,
-            Advice::AccessedBy(location, true) => {
-                wishes.accessed_by.insert(location);
-            }
-            Advice::AccessedBy(location, false) => {
-                wishes.accessed_by.remove(&location);
-            }
-        });
-        Ok(())
-    }
-
-    /// Notes a prefetch.
-    pub fn prefetch(&self, address: u64, bytes: u64, to: Location) -> Result<()> {
-        let (pages, start, end) = self.pages(address, bytes)?;
-        pages.change(start, end, |wishes| wishes.prefetched = Some(to));
-        Ok(())
-    }
-
-    /// What has been said of the pages of a range; pages of which the same was said stand once.
-    pub fn wishes(&self, address: u64, bytes: u64) -> Result<Vec<Wishes>> {
-        let (pages, start, end) = self.pages(address, bytes)?;
-        Ok(pages.of(start, end))
     }
 }
 

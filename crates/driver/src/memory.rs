@@ -6,99 +6,11 @@
 //! registered. An allocation belongs to the context that made it, and every other one can use it.
 
 use crate::context::Context;
-use crate::device::{Driver, Process};
+use crate::device::Driver;
 use crate::error::{Error, Result};
-use crate::managed::Pages;
-use crate::{Id, lock};
-use std::sync::{Arc, Weak};
+use crate::lock;
 
-/// What memory was allocated as.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MemoryKind {
-    /// For the device.
-    Device,
-    /// Page-locked, for the program and all devices.
-    Host,
-    /// Managed, for the program and all devices.
-    Managed,
-    /// The program's own, page-locked afterwards.
-    Registered,
-}
-
-/// An allocation.
-#[derive(Clone, Debug)]
-pub struct Allocation {
-    /// What as.
-    pub kind: MemoryKind,
-    /// First byte.
-    pub address: u64,
-    /// Bytes.
-    pub bytes: u64,
-    /// The flags it was made with.
-    pub flags: u32,
-    /// What tells it from all others.
-    pub id: Id,
-    /// The context that made it; what comes from another process's pool has none.
-    pub context: Option<Id>,
-    /// The ordinal of that context's device, or the pool's.
-    pub device: usize,
-    owner: Weak<Context>,
-    /// Whether copies from and to it are to be over when their calls return, which they are in any case.
-    pub synchronous: bool,
-    /// Of managed memory.
-    pub(crate) pages: Option<Arc<Pages>>,
-}
-
-impl Allocation {
-    /// One of no context.
-    pub(crate) fn new(kind: MemoryKind, address: u64, bytes: u64, device: usize) -> Self {
-        let pages = (kind == MemoryKind::Managed).then(Pages::new);
-        // As on an H200, where that can be asked for.
-        let synchronous = kind != MemoryKind::Host;
-        let (id, owner) = (Id::next(), Weak::new());
-        Self { kind, address, bytes, flags: 0, id, context: None, device, owner, synchronous, pages }
-    }
-
-    /// The context that made it, as long as that is there.
-    pub(crate) fn owner(&self) -> Option<Arc<Context>> {
-        self.owner.upgrade()
-    }
-
-    /// Whether the memory is the driver's.
-    pub(crate) fn owned(&self) -> bool {
-        self.kind != MemoryKind::Registered
-    }
-}
-
-impl Process {
-    /// The allocation that an address lies in.
-    pub(crate) fn allocation_of(&self, address: u64) -> Option<Allocation> {
-        let allocations = lock(&self.allocations);
-        let (_, allocation) = allocations.range(..=address).next_back()?;
-        (address - allocation.address < allocation.bytes).then(|| allocation.clone())
-    }
-
-    /// Whether a range is registered memory of the program.
-    pub(crate) fn registered(&self, address: u64, bytes: u64) -> bool {
-        self.allocation_of(address).is_some_and(|known| {
-            known.kind == MemoryKind::Registered && bytes <= known.bytes - (address - known.address)
-        })
-    }
-
-    /// Takes a new machine in: its kernels reach what kernels of all devices do.
-    pub(crate) fn admit(&self, machine: &Arc<machine::Device>) -> Result<()> {
-        machine.reach().attach(self.common()?);
-        // Under the lock, so that nothing is registered in between.
-        let allocations = lock(&self.allocations);
-        for known in allocations.values().filter(|known| !known.owned()) {
-            if let Some(range) = self.host.share(known.address, known.bytes) {
-                machine.reach().share(range);
-            }
-        }
-        self.add_machine(machine);
-        Ok(())
-    }
-}
+pub use crate::allocation::{Allocation, MemoryKind};
 
 /// The alignment of rows that [`Context::allocate_pitched`] gives.
 pub const PITCH: u64 = 512;
@@ -117,15 +29,10 @@ impl Context {
         let address = memory.allocate(bytes)?;
         let allocation = self.allocation(kind, address, bytes, flags);
         lock(&process.allocations).insert(address, allocation);
-        if let Some(checking) = process.settings.checking.as_ref().filter(|_| of_device) {
+        if let Some(checking) = process.checking().filter(|_| of_device) {
             checking.allocated(address, bytes);
         }
         Ok(address)
-    }
-
-    pub(crate) fn allocation(&self, kind: MemoryKind, address: u64, bytes: u64, flags: u32) -> Allocation {
-        let new = Allocation::new(kind, address, bytes, self.device().ordinal());
-        Allocation { flags, context: Some(self.id()), owner: self.this(), ..new }
     }
 
     /// Allocates rows whose starts are aligned: the address and the distance of rows.
@@ -149,7 +56,7 @@ impl Context {
         self.usable()?;
         self.permit_unsafe()?;
         let process = self.device().process();
-        if process.imports.has(address) {
+        if process.imports().has(address) {
             // What another process has allocated ends as it began: by a handle, or as memory of a pool.
             return match self.pool_of(address) {
                 Some(_) => self.close_imported(address),
@@ -163,13 +70,15 @@ impl Context {
             return if of_graph { Ok(()) } else { Err(Error::InvalidValue) };
         };
         self.drain()?;
-        if let Some(owner) = known.owner().filter(|owner| owner.id() != self.id()) {
+        if let Some(owner) =
+            known.context.and_then(|id| self.of_process(id)).filter(|owner| owner.id() != self.id())
+        {
             owner.drain()?;
         }
         if lock(&process.allocations).remove(&address).is_none() {
             return Err(Error::InvalidValue);
         }
-        process.settings.checking.iter().for_each(|checking| checking.freed(address));
+        process.checking().iter().for_each(|checking| checking.freed(address));
         if let Some(pool) = process.disown(address) {
             self.give_back(&pool, address, known.bytes, self.legacy_stream().marker());
             return Ok(());
@@ -189,7 +98,7 @@ impl Context {
             stays
         });
         for allocation in gone {
-            let imported = process.imports.forget(allocation.address);
+            let imported = process.imports().forget(allocation.address);
             let pool = process.disown(allocation.address).filter(|_| !imported);
             if let Some(pool) = pool {
                 let freed = self.legacy_stream().marker();
@@ -223,11 +132,6 @@ impl Context {
         }
         allocations.insert(address, self.allocation(MemoryKind::Registered, address, bytes, flags));
         Ok(())
-    }
-
-    /// The allocation that an address lies in, whichever context made it.
-    pub fn allocation_of(&self, address: u64) -> Option<Allocation> {
-        self.device().process().allocation_of(address)
     }
 
     /// The range around an address that is memory of the driver: an allocation or a variable of a module.

@@ -2,11 +2,10 @@
 
 use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::image::{Image, LoadFailure};
-use crate::reference::{SurfaceReference, TextureReference};
+use crate::extensions::Extensions;
+use crate::image::{Image, LoadFailure, log};
 use crate::{Id, lock};
 use machine::{LoadedModule, ParameterLayout, Profile, Usage};
-use ptx::diagnostic::{Diagnostic, Severity};
 use ptx::module::{Checked, FuncId, LaunchBounds};
 use ptx::source::Source;
 use ptx::types::ScalarType;
@@ -20,34 +19,15 @@ pub struct Module {
     context: Weak<Context>,
     loaded: LoadedModule,
     functions: Mutex<HashMap<FuncId, Weak<Function>>>,
-    pub(crate) references: Mutex<References>,
+    pub(crate) extensions: Extensions,
     /// Warnings, for the program's information log.
     pub log: String,
-}
-
-/// The references of a module that were asked for, by name.
-#[derive(Default)]
-pub(crate) struct References {
-    pub(crate) textures: HashMap<String, Arc<TextureReference>>,
-    pub(crate) surfaces: HashMap<String, Arc<SurfaceReference>>,
 }
 
 impl std::fmt::Debug for Module {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Module {}", self.id.0)
     }
-}
-
-/// A line for every diagnostic.
-pub(crate) fn log(source: &Source, diagnostics: &[Diagnostic]) -> String {
-    let line = |d: &Diagnostic| {
-        let (line, column) = source.line_column(d.span.start);
-        let severity = if d.severity == Severity::Error { "error" } else { "warning" };
-        let hint = d.hint.as_ref().map_or(String::new(), |hint| format!(" ({hint})"));
-        let name = source.name();
-        format!("{name}, line {line}, column {column}: {severity} {}: {}{hint}\n", d.code, d.message)
-    };
-    diagnostics.iter().map(line).collect()
 }
 
 impl Module {
@@ -69,7 +49,7 @@ impl Module {
             context: Arc::downgrade(context),
             loaded,
             functions: Mutex::default(),
-            references: Mutex::default(),
+            extensions: Extensions::default(),
             log: log(&source, &warnings),
         };
         log::info!("module {} has the kernels {}", module.id.0, module.entries().join(", "));
@@ -99,7 +79,7 @@ impl Module {
                 profile,
                 limits: Mutex::new(Limits::default()),
                 checked: Mutex::default(),
-                staged: Mutex::default(),
+                extensions: Extensions::default(),
             })
         };
         let mut functions = lock(&self.functions);
@@ -139,6 +119,21 @@ impl Module {
     }
 }
 
+/// How a kernel is launched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Configuration {
+    /// CTAs in each dimension.
+    pub grid: [u32; 3],
+    /// Threads of a CTA in each dimension.
+    pub block: [u32; 3],
+    /// CTAs of a cluster in each dimension, if the launch says it.
+    pub cluster: Option<[u32; 3]>,
+    /// Bytes of dynamic shared memory.
+    pub dynamic_shared: u32,
+    /// Whether all CTAs must be resident together.
+    pub cooperative: bool,
+}
+
 /// A kernel of a loaded module.
 #[derive(Debug)]
 pub struct Function {
@@ -153,8 +148,8 @@ pub struct Function {
     profile: Profile,
     limits: Mutex<Limits>,
     /// The last configuration that passed the machine's checks: most programs repeat it.
-    pub(crate) checked: Mutex<Option<crate::launch::Configuration>>,
-    pub(crate) staged: Mutex<crate::staged::Staged>,
+    pub(crate) checked: Mutex<Option<Configuration>>,
+    pub(crate) extensions: Extensions,
 }
 
 /// What a program may change about a function.

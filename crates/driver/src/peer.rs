@@ -12,7 +12,11 @@ use std::sync::{Arc, Mutex};
 
 /// The devices whose memory a device's kernels reach, and how often that was asked for.
 #[derive(Debug, Default)]
-pub(crate) struct Peers(Mutex<BTreeMap<usize, usize>>);
+struct Peers(Mutex<BTreeMap<usize, usize>>);
+
+/// The devices whose memory a context's kernels may use.
+#[derive(Default)]
+struct Enabled(Mutex<Vec<Arc<Device>>>);
 
 impl Device {
     /// Whether kernels of this device can be given another one's memory: any other's.
@@ -22,7 +26,8 @@ impl Device {
 
     /// Lets kernels reach the memory of another device. Every call is to be matched by [`Device::close_peer`].
     pub fn open_peer(&self, other: &Self) -> Result<()> {
-        let mut peers = lock(&self.peers().0);
+        let peers = self.extensions.get::<Peers>();
+        let mut peers = lock(&peers.0);
         let count = peers.entry(other.ordinal()).or_default();
         if *count == 0 {
             self.machine()?.reach().attach(other.machine()?.shared_memory());
@@ -33,7 +38,8 @@ impl Device {
 
     /// Undoes one [`Device::open_peer`]; waits for kernels that can still use the memory.
     pub fn close_peer(&self, other: &Self) -> Result<()> {
-        let mut peers = lock(&self.peers().0);
+        let peers = self.extensions.get::<Peers>();
+        let mut peers = lock(&peers.0);
         let Some(count) = peers.get_mut(&other.ordinal()) else { return Ok(()) };
         *count -= 1;
         if *count == 0 {
@@ -52,7 +58,8 @@ impl Context {
         if !self.device().can_access(other.device()) {
             return Err(Error::PeerAccessUnsupported);
         }
-        let mut peers = lock(self.peers());
+        let enabled = self.extensions.get::<Enabled>();
+        let mut peers = lock(&enabled.0);
         if peers.iter().any(|known| known.ordinal() == other.device().ordinal()) {
             return Err(Error::PeerAccessAlreadyEnabled);
         }
@@ -63,7 +70,8 @@ impl Context {
 
     /// Undoes [`Context::enable_peer`].
     pub fn disable_peer(&self, other: &Context) -> Result<()> {
-        let mut peers = lock(self.peers());
+        let enabled = self.extensions.get::<Enabled>();
+        let mut peers = lock(&enabled.0);
         let at = peers.iter().position(|known| known.ordinal() == other.device().ordinal());
         let device = peers.remove(at.ok_or(Error::PeerAccessNotEnabled)?);
         drop(peers);
@@ -72,7 +80,7 @@ impl Context {
 
     /// The context ends.
     pub(crate) fn close_peers(&self) {
-        for device in std::mem::take(&mut *lock(self.peers())) {
+        for device in std::mem::take(&mut *lock(&self.extensions.get::<Enabled>().0)) {
             // Both machines are there, since the access was enabled.
             let _ = self.device().close_peer(&device);
         }

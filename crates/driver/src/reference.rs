@@ -11,6 +11,7 @@ use crate::module::Module;
 use crate::texture::{Resource, SamplerDescriptor, TextureDescriptor};
 use crate::{Id, lock};
 use ptx::types::ScalarType;
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, Weak};
 
 /// What a texture reference shows.
@@ -90,6 +91,13 @@ pub struct SurfaceReference {
     array: Mutex<Option<Arc<Array>>>,
 }
 
+/// The references of a module that were asked for, by name.
+#[derive(Default)]
+struct References {
+    textures: HashMap<String, Arc<TextureReference>>,
+    surfaces: HashMap<String, Arc<SurfaceReference>>,
+}
+
 /// A variable of a module, and the object that it names now.
 #[derive(Debug)]
 struct Variable {
@@ -135,7 +143,8 @@ impl Module {
             }),
             description: Mutex::default(),
         };
-        let mut references = lock(&self.references);
+        let references = self.extensions.get::<Mutex<References>>();
+        let mut references = lock(&references);
         if let Some(known) = references.textures.get(name) {
             return Ok(Arc::clone(known));
         }
@@ -149,7 +158,8 @@ impl Module {
 
     /// The surface reference called `name`.
     pub fn surface_reference(self: &Arc<Self>, name: &str) -> Result<Arc<SurfaceReference>> {
-        let mut references = lock(&self.references);
+        let references = self.extensions.get::<Mutex<References>>();
+        let mut references = lock(&references);
         if let Some(known) = references.surfaces.get(name) {
             return Ok(Arc::clone(known));
         }

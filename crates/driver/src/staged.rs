@@ -1,20 +1,17 @@
 //! Launches that are put together call by call (`cuFuncSetBlockShape`, `cuParamSet*`, `cuLaunch*`): what a function's next
 //! launch shall be is kept with the function.
 
-use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::launch::Configuration;
 use crate::lock;
-use crate::module::Function;
-use crate::stream::Stream;
-use std::sync::Arc;
+use crate::module::{Configuration, Function};
+use std::sync::{Arc, Mutex};
 
 /// The most bytes of parameters that a kernel can have (PTX, "Kernel Function Parameters").
 const MOST_PARAMETERS: usize = 32764;
 
 /// What a function's next launch shall be. What was not said is one thread without parameters, as on an H200.
 #[derive(Clone, Debug)]
-pub(crate) struct Staged {
+struct Staged {
     block: [u32; 3],
     shared: u32,
     params: Vec<u8>,
@@ -27,19 +24,23 @@ impl Default for Staged {
 }
 
 impl Function {
+    fn staged(&self) -> Arc<Mutex<Staged>> {
+        self.extensions.get()
+    }
+
     /// The threads of a block.
     pub fn stage_block(&self, block: [u32; 3]) -> Result<()> {
         let threads = block.iter().try_fold(1u32, |all, &extent| all.checked_mul(extent));
         if threads.is_none_or(|threads| threads == 0 || threads > self.max_threads()) {
             return Err(Error::InvalidValue);
         }
-        lock(&self.staged).block = block;
+        lock(&self.staged()).block = block;
         Ok(())
     }
 
     /// The bytes of dynamic shared memory.
     pub fn stage_shared(&self, bytes: u32) {
-        lock(&self.staged).shared = bytes;
+        lock(&self.staged()).shared = bytes;
     }
 
     /// How many bytes of parameters there are. The kernel says that, too: more are not used, and others are zero.
@@ -54,33 +55,20 @@ impl Function {
     pub fn stage_parameter(&self, offset: usize, bytes: &[u8]) -> Result<()> {
         let end = offset.checked_add(bytes.len()).filter(|&end| end <= MOST_PARAMETERS);
         let end = end.ok_or(Error::InvalidValue)?;
-        let params = &mut lock(&self.staged).params;
+        let staged = self.staged();
+        let params = &mut lock(&staged).params;
         if params.len() < end {
             params.resize(end, 0);
         }
         params[offset..end].copy_from_slice(bytes);
         Ok(())
     }
-}
 
-impl Context {
-    /// Launches a function as it was staged.
-    pub fn launch_staged(
-        &self,
-        function: &Arc<Function>,
-        [width, height]: [u32; 2],
-        stream: &Arc<Stream>,
-    ) -> Result<()> {
-        let staged = lock(&function.staged).clone();
-        let mut params = staged.params;
-        params.resize(function.parameter_bytes(), 0);
-        let configuration = Configuration {
-            grid: [width, height, 1],
-            block: staged.block,
-            cluster: None,
-            dynamic_shared: staged.shared,
-            cooperative: false,
-        };
-        self.launch(function, configuration, params, stream)
+    /// The launch that has been put together, on a grid of two dimensions, and its parameters.
+    pub(crate) fn staged_launch(&self, [width, height]: [u32; 2]) -> (Configuration, Vec<u8>) {
+        let Staged { block, shared, mut params } = lock(&self.staged()).clone();
+        params.resize(self.parameter_bytes(), 0);
+        let grid = [width, height, 1];
+        (Configuration { grid, block, cluster: None, dynamic_shared: shared, cooperative: false }, params)
     }
 }

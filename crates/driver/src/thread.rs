@@ -4,10 +4,7 @@
 //! objects, where Rust has destroyed a thread's values that need destruction and its own handle of the thread. So what is
 //! kept here needs none: a thread that ends leaves its stack's few bytes behind.
 
-use crate::context::Context;
-use std::cell::{Cell, RefCell};
-use std::mem::ManuallyDrop;
-use std::sync::Arc;
+use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What tells a thread from all others that there have been.
@@ -18,8 +15,6 @@ static NEXT: AtomicU64 = AtomicU64::new(1);
 
 thread_local! {
     static NUMBER: Cell<u64> = const { Cell::new(0) };
-    static STACK: ManuallyDrop<RefCell<Vec<Arc<Context>>>> =
-        const { ManuallyDrop::new(RefCell::new(Vec::new())) };
 }
 
 /// The calling thread.
@@ -28,9 +23,4 @@ pub(crate) fn number() -> ThreadNumber {
         NUMBER.set(NEXT.fetch_add(1, Ordering::Relaxed));
     }
     ThreadNumber(NUMBER.get())
-}
-
-/// Works on the calling thread's stack of contexts, whose last one is current.
-pub(crate) fn with_contexts<T>(work: impl FnOnce(&mut Vec<Arc<Context>>) -> T) -> T {
-    STACK.with(|stack| work(&mut stack.borrow_mut()))
 }

@@ -1,9 +1,11 @@
 //! Values in memory as signals between streams: `cuStreamWriteValue`, `cuStreamWaitValue` and their batches.
 
-use crate::context::{Context, Health};
-use crate::device::Process;
+use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::stream::{Operation, Stream};
+use crate::health::Health;
+use crate::operation::Operation;
+use crate::process::Process;
+use machine::Neighbours;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -118,6 +120,16 @@ impl Values {
     }
 }
 
+impl Operation for Arc<Values> {
+    fn name(&self) -> &'static str {
+        "values"
+    }
+
+    fn run(self: Box<Self>, health: &Health, _: Option<Neighbours<'_>>) {
+        Values::run(&self, health);
+    }
+}
+
 impl Context {
     /// Checks operations on values: addresses are aligned, in memory of a device or in page-locked memory.
     pub fn prepare_values(&self, operations: Vec<ValueOperation>) -> Result<Arc<Values>> {
@@ -140,12 +152,6 @@ impl Context {
             return Err(Error::InvalidValue);
         }
         Ok(Arc::new(Values { process: Arc::clone(process), operations }))
-    }
-
-    /// Writes values and waits for values, at a place in a stream's order.
-    pub fn operate_on_values(&self, operations: Vec<ValueOperation>, stream: &Arc<Stream>) -> Result<()> {
-        let values = self.prepare_values(operations)?;
-        self.submit(stream, Operation::Values(values))
     }
 }
 

@@ -86,7 +86,7 @@ pub struct Mapped {
 
 /// What is mapped, by address.
 #[derive(Debug, Default)]
-pub(crate) struct Mappings(Mutex<BTreeMap<u64, Mapping>>);
+struct Mappings(Mutex<BTreeMap<u64, Mapping>>);
 
 #[derive(Debug)]
 struct Mapping {
@@ -100,6 +100,10 @@ fn whole(bytes: u64) -> Result<()> {
 }
 
 impl Driver {
+    fn mappings(&self) -> Arc<Mappings> {
+        self.process().extensions.get()
+    }
+
     /// Reserves addresses, aligned to a power of two or, for 0, to the granularity.
     pub fn reserve_addresses(&self, bytes: u64, align: u64) -> Result<u64> {
         whole(bytes)?;
@@ -139,7 +143,8 @@ impl Driver {
         if bytes != physical.bytes() || !address.is_multiple_of(GRANULARITY) {
             return Err(Error::InvalidValue);
         }
-        let mut mappings = lock(&self.process().mappings.0);
+        let mappings = self.mappings();
+        let mut mappings = lock(&mappings.0);
         self.process().common()?.map(address, &physical.backing)?;
         mappings.insert(address, Mapping { physical: Arc::clone(physical), access: BTreeSet::new() });
         Ok(())
@@ -148,7 +153,8 @@ impl Driver {
     /// Undoes [`Driver::map`] for all that is mapped in a range.
     pub fn unmap(&self, address: u64, bytes: u64) -> Result<()> {
         whole(bytes)?;
-        let mut mappings = lock(&self.process().mappings.0);
+        let mappings = self.mappings();
+        let mut mappings = lock(&mappings.0);
         self.process().common()?.unmap(address, bytes)?;
         mappings.retain(|&at, _| at < address || at - address >= bytes);
         Ok(())
@@ -159,7 +165,8 @@ impl Driver {
         whole(bytes)?;
         let ordinal = self.device(ordinal)?.ordinal();
         let end = address.checked_add(bytes).ok_or(Error::InvalidValue)?;
-        let mut mappings = lock(&self.process().mappings.0);
+        let mappings = self.mappings();
+        let mut mappings = lock(&mappings.0);
         // All of the range must be mapped, and nothing only partly in it.
         let mut at = address;
         for (&start, mapping) in mappings.range(address..end) {
@@ -185,7 +192,8 @@ impl Driver {
 
     /// The memory that is mapped around an address.
     pub fn mapped_at(&self, address: u64) -> Result<Mapped> {
-        let mappings = lock(&self.process().mappings.0);
+        let mappings = self.mappings();
+        let mappings = lock(&mappings.0);
         let (&start, mapping) = mappings.range(..=address).next_back().ok_or(Error::InvalidValue)?;
         if address - start >= mapping.physical.bytes() {
             return Err(Error::InvalidValue);

@@ -1,14 +1,13 @@
 //! Graphs, capture and pools through the safe interface: order, whatever the shape; failures; work that goes on.
 
 use driver::capture::{Mode, Status};
-use driver::copy::HostMemory;
-use driver::device::Settings;
-use driver::graph::exec::RefusalReason;
-use driver::graph::{Edge, EdgeData, Graph, Node, Task};
+use driver::graph::{Edge, EdgeData, Graph, Node, RefusalReason, Task};
+use driver::host::HostMemory;
+use driver::host_call::HostCall;
 use driver::image::Image;
 use driver::launch::Configuration;
 use driver::module::Module;
-use driver::stream::{HostCall, Operation};
+use driver::settings::Settings;
 use driver::values::{Condition, ValueOperation};
 use driver::{Context, Driver, Error};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -194,7 +193,7 @@ fn capture_of_another_thread_forbids_what_its_mode_says() {
             assert_eq!(context.end_capture(&stream).unwrap_err(), Error::StreamCaptureWrongThread);
         });
     });
-    context.submit(&stream, Operation::Call(call(|| ()))).unwrap();
+    context.submit(&stream, call(|| ())).unwrap();
     let graph = context.end_capture(&stream).unwrap();
     assert_eq!(graph.nodes().len(), 1);
     context.begin_capture(&stream, Mode::Global, None).unwrap();

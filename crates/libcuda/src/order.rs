@@ -16,7 +16,7 @@
 
 use crate::state::{current, driver, stream};
 use crate::sys;
-use driver::{Error, Result, context};
+use driver::{Error, Result, current};
 
 /// What an argument may lack.
 pub(crate) trait Given {
@@ -88,7 +88,7 @@ pub(crate) fn context() -> Result<()> {
 
 pub(crate) fn usable() -> Result<()> {
     driver()?;
-    context::current().map_or(Ok(()), |context| context.usable())
+    current::context().map_or(Ok(()), |context| context.usable())
 }
 
 pub(crate) fn no_capture() -> Result<()> {

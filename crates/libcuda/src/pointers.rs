@@ -1,7 +1,7 @@
 //! Reading and writing through the program's pointers.
 
 use driver::Error;
-use driver::copy::HostMemory;
+use driver::host::HostMemory;
 use machine::memory::HostRange;
 use std::ffi::c_void;
 

@@ -3,8 +3,7 @@
 use crate::pointers::ProcessMemory;
 use crate::sys;
 use driver::array::{Array, Mipmapped};
-use driver::context;
-use driver::device::{Execution, Settings};
+use driver::current;
 use driver::event::Event;
 use driver::graph::user_object::UserObject;
 use driver::graph::{Exec, Graph, Node};
@@ -13,6 +12,7 @@ use driver::link::Link;
 use driver::module::{Function, Module};
 use driver::pool::Pool;
 use driver::reference::{SurfaceReference, TextureReference};
+use driver::settings::{Execution, Settings};
 use driver::stream::Stream;
 use driver::virtual_memory::Physical;
 use driver::{Context, Device, Driver, Error, Id, Result};
@@ -165,7 +165,7 @@ pub(crate) fn device(ordinal: i32) -> Result<&'static Arc<Device>> {
 /// The current context, which must be usable.
 pub(crate) fn current() -> Result<Arc<Context>> {
     driver()?;
-    context::current_usable()
+    current::usable_context()
 }
 
 /// What handles of one kind mean. `H` is what `cuda.h` lets them point to.

@@ -1,6 +1,7 @@
 //! A graph as text that Graphviz draws.
 
-use super::{EdgeData, Graph, Node, Task};
+use super::nodes::{EdgeData, Graph, Node};
+use super::task::Task;
 use std::fmt::{self, Write as _};
 use std::sync::Arc;
 

@@ -10,10 +10,14 @@
 //! itself behind itself, once. (The guide's limits of 120 fired graphs and 255 waiting ones are not kept: an H200, driver
 //! 580.159.04, runs 130.)
 
-use super::exec::Exec;
 use super::run::GraphLaunch;
-use crate::context::Health;
+use crate::context::Context;
+use crate::device_runtime::EnclosingGraph;
+use crate::health::Health;
 use crate::lock;
+use crate::operation::Operation;
+use crate::stream::Marker;
+use machine::Neighbours;
 use machine::order::{Id, Order, ROOT, Stream};
 use machine::system::{GraphLaunched, GraphStream};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -23,7 +27,7 @@ use std::thread::{Builder, Scope};
 const MOST_THREADS: usize = 8;
 
 /// An execution environment.
-pub(super) struct Environment<'a> {
+struct Environment<'a> {
     health: &'a Health,
     state: Mutex<State>,
     changed: Condvar,
@@ -37,15 +41,34 @@ struct State {
 
 /// A graph that runs in an environment.
 #[derive(Clone, Copy)]
-pub(crate) struct Member<'a> {
+struct Member<'a> {
     environment: &'a Environment<'a>,
     id: Id,
     launch: &'a GraphLaunch,
     help: &'a (dyn Fn() + Sync),
 }
 
+impl Operation for GraphLaunch {
+    fn name(&self) -> &'static str {
+        "graph"
+    }
+
+    fn happens_always(&self) -> bool {
+        true
+    }
+
+    fn run(self: Box<Self>, health: &Health, _: Option<Neighbours<'_>>) {
+        self.previous.iter().for_each(Marker::stand_by);
+        let records: Vec<_> = self.records.values().cloned().collect();
+        self.exec.iter().for_each(|exec| exec.begins());
+        run(*self, health);
+        // Nobody waits for ever, whatever has happened.
+        records.iter().for_each(|record| record.stamp());
+    }
+}
+
 /// Runs a graph, and all that it leads to.
-pub(super) fn run(launch: GraphLaunch, health: &Health) {
+fn run(launch: GraphLaunch, health: &Health) {
     let mut order = Order::new();
     order.submit(ROOT, Stream::FireAndForget, Some(launch), None);
     order.end(ROOT);
@@ -81,16 +104,16 @@ impl Environment<'_> {
     }
 }
 
-impl Member<'_> {
-    /// The handle of the graph, if kernels may launch it.
-    pub(crate) fn current(&self) -> u64 {
+impl EnclosingGraph for Member<'_> {
+    fn current(&self) -> u64 {
         self.launch.exec().map_or(0, |exec| exec.id().handle())
     }
 
-    /// A kernel of the graph launches one.
-    pub(crate) fn launch(&self, exec: &Arc<Exec>, stream: GraphStream) -> GraphLaunched {
+    fn launch(&self, context: &Context, handle: u64, stream: GraphStream) -> GraphLaunched {
+        let Some(exec) = context.launchable_by(handle) else { return GraphLaunched::NoGraph };
         let behind_itself = stream == GraphStream::Tail && exec.id().handle() == self.current();
-        let Some(launch) = exec.launch_by_kernel(behind_itself) else { return GraphLaunched::Refused };
+        let Some(plan) = exec.begins_by_kernel(behind_itself) else { return GraphLaunched::Refused };
+        let launch = GraphLaunch::new(&exec, plan, Some(Arc::clone(&exec)));
         let environment = self.environment;
         let mut state = lock(&environment.state);
         let (parent, order) = match stream {

@@ -1,19 +1,15 @@
-//! Instantiation: from a graph to a plan that can be run again and again.
-//!
-//! A [`Plan`] is a list of steps, each with the number of steps that it waits for and the list of those that wait for
-//! it. Child graphs are laid out among the steps of the graph that they are in, between a step that opens and one that
-//! closes them; the bodies of conditional nodes are plans of their own. A launch keeps the plan that it found: updates
-//! change a copy.
+//! Instances: a graph whose plan is ready to be run, updates of its single nodes, and what kernels know of it.
 
+use super::difference::compatible;
 use super::memory::GraphAllocation;
-use super::{Condition, Graph, Node, Task};
+use super::nodes::{Contents, Graph, Node};
+use super::plan::{Plan, Refusal, RefusalReason};
+use super::task::Task;
 use crate::error::{Error, Result};
-use crate::event::{Event, Record};
-use crate::graph::run::GraphLaunch;
-use crate::stream::{Marker, Operation, Stream};
+use crate::stream::Marker;
 use crate::{Context, Id, lock};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 
 /// Memory that a launch leaves allocated is freed by the next one.
 pub const AUTO_FREE: u64 = 1;
@@ -24,170 +20,9 @@ pub const DEVICE_LAUNCH: u64 = 4;
 /// Kernels have the priorities of their nodes rather than the stream's.
 pub const NODE_PRIORITY: u64 = 8;
 
-/// What can be run.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Plan {
-    pub(super) steps: Vec<Step>,
-}
-
-/// A step of a plan.
-#[derive(Clone)]
-pub(crate) struct Step {
-    /// The node that it is of.
-    origin: Option<Id>,
-    pub(super) task: Task,
-    pub(super) enabled: bool,
-    /// Steps right before it.
-    pub(super) needs: usize,
-    /// Steps right behind it.
-    pub(super) then: Vec<usize>,
-    /// Of a conditional node.
-    pub(super) bodies: Vec<Plan>,
-}
-
-impl std::fmt::Debug for Step {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{:?} then {:?}", self.task.kind(), self.then)
-    }
-}
-
-/// Why a graph cannot be instantiated.
-#[derive(Clone, Debug)]
-pub struct Refusal {
-    /// The error.
-    pub error: Error,
-    /// More of it.
-    pub reason: RefusalReason,
-    /// The node that is to blame.
-    pub node: Option<Arc<Node>>,
-}
-
-/// The reasons, numbered as `CUgraphInstantiateResult` numbers them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u32)]
-pub enum RefusalReason {
-    /// What the error says.
-    Other = 1,
-    /// It goes round in circles.
-    Structure = 2,
-    /// A node that cannot be launched so.
-    NodeOperation = 3,
-    /// A value that no conditional node decides by.
-    ConditionUnused = 5,
-}
-
-impl From<Error> for Refusal {
-    fn from(error: Error) -> Self {
-        Self { error, reason: RefusalReason::Other, node: None }
-    }
-}
-
-impl Plan {
-    fn new(graph: &Graph) -> std::result::Result<Self, Refusal> {
-        let mut plan = Self::default();
-        plan.lay_out(graph)?;
-        if plan.has_circle() {
-            let reason = RefusalReason::Structure;
-            return Err(Refusal { error: Error::InvalidValue, reason, node: None });
-        }
-        Ok(plan)
-    }
-
-    fn push(&mut self, origin: Option<Id>, task: Task, bodies: Vec<Self>) -> usize {
-        self.steps.push(Step { origin, task, enabled: true, needs: 0, then: Vec::new(), bodies });
-        self.steps.len() - 1
-    }
-
-    fn connect(&mut self, from: usize, to: usize) {
-        self.steps[from].then.push(to);
-        self.steps[to].needs += 1;
-    }
-
-    /// Adds the steps of a graph.
-    fn lay_out(&mut self, graph: &Graph) -> std::result::Result<(), Refusal> {
-        // A body's are those of the graph that it lies in.
-        let deciding = graph.deciding();
-        let unused = |condition: &Arc<Condition>| !deciding.contains(&condition.handle());
-        if !graph.body && lock(&graph.conditions).iter().any(unused) {
-            let reason = RefusalReason::ConditionUnused;
-            return Err(Refusal { error: Error::InvalidValue, reason, node: None });
-        }
-        let nodes = graph.nodes();
-        let unfit = nodes.iter().find(|node| graph.body && !node.task().kind().may_be_conditional());
-        if let Some(node) = unfit {
-            let reason = RefusalReason::NodeOperation;
-            return Err(Refusal { error: Error::InvalidValue, reason, node: Some(Arc::clone(node)) });
-        }
-        // The first and the last step of each node.
-        let mut ends = HashMap::new();
-        for node in &nodes {
-            let origin = Some(node.id());
-            let pair = match node.task() {
-                Task::Child(child) => {
-                    let open = self.push(origin, Task::Empty, Vec::new());
-                    let from = self.steps.len();
-                    self.lay_out(&child)?;
-                    let inside = from..self.steps.len();
-                    let close = self.push(None, Task::Empty, Vec::new());
-                    self.connect(open, close);
-                    for step in inside {
-                        if self.steps[step].needs == 0 {
-                            self.connect(open, step);
-                        }
-                        if self.steps[step].then.is_empty() {
-                            self.connect(step, close);
-                        }
-                    }
-                    (open, close)
-                }
-                Task::Conditional(conditional) => {
-                    let bodies = conditional.bodies.iter().map(|body| Self::new(body));
-                    let bodies = bodies.collect::<std::result::Result<_, _>>()?;
-                    let step = self.push(origin, Task::Conditional(conditional), bodies);
-                    (step, step)
-                }
-                task => {
-                    let step = self.push(origin, task, Vec::new());
-                    (step, step)
-                }
-            };
-            ends.insert(node.id(), pair);
-        }
-        for edge in graph.edges() {
-            self.connect(ends[&edge.from.id()].1, ends[&edge.to.id()].0);
-        }
-        Ok(())
-    }
-
-    fn has_circle(&self) -> bool {
-        let mut needs: Vec<usize> = self.steps.iter().map(|step| step.needs).collect();
-        let mut ready: Vec<usize> = (0..needs.len()).filter(|&step| needs[step] == 0).collect();
-        let mut done = 0;
-        while let Some(step) = ready.pop() {
-            done += 1;
-            for &next in &self.steps[step].then {
-                needs[next] -= 1;
-                if needs[next] == 0 {
-                    ready.push(next);
-                }
-            }
-        }
-        done < needs.len()
-    }
-
-    /// The step of a node.
-    fn step(&mut self, origin: Id) -> Option<&mut Step> {
-        for step in &mut self.steps {
-            if step.origin == Some(origin) {
-                return Some(step);
-            }
-            if let Some(found) = step.bodies.iter_mut().find_map(|body| body.step(origin)) {
-                return Some(found);
-            }
-        }
-        None
-    }
-}
+/// Graphs that kernels may launch, by the handles that kernels know them by.
+#[derive(Default)]
+struct Launchable(Mutex<HashMap<u64, Weak<Exec>>>);
 
 /// A graph that can be launched.
 pub struct Exec {
@@ -195,23 +30,22 @@ pub struct Exec {
     flags: u64,
     /// The graph as it was, with every update since.
     source: Arc<Graph>,
-    allocated: Vec<Arc<GraphAllocation>>,
-    freed: Vec<u64>,
-    state: Mutex<State>,
+    pub(super) allocated: Vec<Arc<GraphAllocation>>,
+    pub(super) freed: Vec<u64>,
+    pub(super) state: Mutex<State>,
+    /// By this its graph knows whether it is there.
+    _there: Arc<()>,
 }
 
-struct State {
-    plan: Arc<Plan>,
+pub(super) struct State {
+    pub(super) plan: Arc<Plan>,
     /// Behind the last launch.
-    last: Option<Marker>,
+    pub(super) last: Option<Marker>,
     /// How often it runs, or waits because a kernel has launched it.
     running: usize,
     /// Whether it was uploaded, or launched by the host, as it must be before a kernel launches it.
     uploaded: bool,
 }
-
-/// A node that records an event, the event, and its new record.
-type Recording = (usize, Arc<Event>, Arc<Record>);
 
 impl std::fmt::Debug for Exec {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -254,17 +88,17 @@ impl Graph {
             let reason = RefusalReason::NodeOperation;
             return Err(Refusal { error: Error::InvalidValue, reason, node });
         }
-        let mut before = lock(&self.contents).exec.clone();
-        if self.has_memory() && before.upgrade().is_some() {
+        let there = lock(&self.contents).instance.upgrade().is_some();
+        if self.has_memory() && there {
             return Err(Error::NotSupported.into());
         }
         let plan = Arc::new(Plan::new(self)?);
         let (allocated, freed) = self.memory();
         let source = self.copied(0, false);
         let state = Mutex::new(State { plan, last: None, running: 0, uploaded: flags & UPLOAD != 0 });
-        let exec = Arc::new(Exec { id: Id::next(), flags, source, allocated, freed, state });
-        before = Arc::downgrade(&exec);
-        lock(&self.contents).exec = before;
+        let there = Arc::new(());
+        lock(&self.contents).instance = Arc::downgrade(&there);
+        let exec = Arc::new(Exec { id: Id::next(), flags, source, allocated, freed, state, _there: there });
         self.context().iter().for_each(|context| drop(context.launchable(&exec)));
         Ok(exec)
     }
@@ -286,20 +120,15 @@ impl Exec {
         &self.source
     }
 
-    /// A launch of a plan of it, with nothing to wait for.
-    fn launch_of(&self, plan: Arc<Plan>, exec: Option<Arc<Self>>) -> GraphLaunch {
-        let (waits, records) = (HashMap::new(), HashMap::new());
-        GraphLaunch { plan, source: Arc::clone(&self.source), waits, records, previous: None, exec }
-    }
-
-    /// A launch by a kernel: of what neither runs nor waits, but for the kernel's own graph behind itself.
-    pub(super) fn launch_by_kernel(self: &Arc<Self>, behind_itself: bool) -> Option<GraphLaunch> {
+    /// A launch by a kernel, which is of what neither runs nor waits, but for the kernel's own graph behind itself: the plan
+    /// to be run, if it may be.
+    pub(super) fn begins_by_kernel(&self, behind_itself: bool) -> Option<Arc<Plan>> {
         let mut state = lock(&self.state);
         if !state.uploaded || state.running != usize::from(behind_itself) {
             return None;
         }
         state.running += 1;
-        Some(self.launch_of(Arc::clone(&state.plan), Some(Arc::clone(self))))
+        Some(Arc::clone(&state.plan))
     }
 
     /// A launch by the host begins.
@@ -336,7 +165,7 @@ impl Exec {
     pub fn set_task(&self, node: Id, task: Task) -> Result<()> {
         let mut state = lock(&self.state);
         let step = Arc::make_mut(&mut state.plan).step(node).ok_or(Error::InvalidValue)?;
-        super::update::compatible(&step.task, &task).map_err(|_| Error::InvalidValue)?;
+        compatible(&step.task, &task).map_err(|_| Error::InvalidValue)?;
         step.task = task.clone().with_bodies_of(&step.task);
         drop(state);
         let graphs = [Arc::clone(&self.source)].into_iter().chain(self.source.inner_graphs());
@@ -349,22 +178,9 @@ impl Exec {
         }
         Ok(())
     }
-
-    /// What the steps of events need in a launch: those that wait, what they wait for; those that record, a new record.
-    fn events(plan: &Plan) -> (HashMap<usize, Marker>, Vec<Recording>) {
-        let (mut waits, mut records) = (HashMap::new(), Vec::new());
-        for (index, step) in plan.steps.iter().enumerate() {
-            match &step.task {
-                Task::Wait(event) => drop(event.marker().map(|marker| waits.insert(index, marker))),
-                Task::Record(event) => records.push((index, Arc::clone(event), event.record())),
-                _ => {}
-            }
-        }
-        (waits, records)
-    }
 }
 
-impl super::Contents {
+impl Contents {
     /// The copy of the node with this identity.
     fn copy_with_origin(&self, origin: Id) -> Option<Arc<Node>> {
         let copy = self.copies.get(&origin)?;
@@ -373,6 +189,12 @@ impl super::Contents {
 }
 
 impl Context {
+    /// The graph that kernels know by a handle.
+    pub(super) fn launchable_by(&self, handle: u64) -> Option<Arc<Exec>> {
+        let launchable = self.device().process().extensions.get::<Launchable>();
+        lock(&launchable.0).get(&handle).and_then(Weak::upgrade)
+    }
+
     /// Makes a graph ready to be launched: its memory is taken, and kernels know it.
     pub fn upload_graph(&self, exec: &Arc<Exec>) -> Result<()> {
         self.usable()?;
@@ -383,46 +205,14 @@ impl Context {
     }
 
     /// Lets kernels know a graph that is made for them.
-    fn launchable(&self, exec: &Arc<Exec>) -> Option<Arc<Exec>> {
+    pub(super) fn launchable(&self, exec: &Arc<Exec>) -> Option<Arc<Exec>> {
         if exec.flags & DEVICE_LAUNCH == 0 {
             return None;
         }
-        let mut launchable = lock(&self.device().process().launchable);
+        let launchable = self.device().process().extensions.get::<Launchable>();
+        let mut launchable = lock(&launchable.0);
         launchable.retain(|_, known| known.strong_count() > 0);
         launchable.insert(exec.id.handle(), Arc::downgrade(exec));
         Some(Arc::clone(exec))
-    }
-
-    /// Launches a graph: behind what was submitted to the stream, and behind earlier launches of it.
-    pub fn launch_graph(&self, exec: &Arc<Exec>, stream: &Arc<Stream>) -> Result<()> {
-        self.usable()?;
-        let mut state = lock(&exec.state);
-        let plan = Arc::clone(&state.plan);
-        if self.capture_of(stream)?.is_some() {
-            let launch = exec.launch_of(plan, None);
-            return self.submit(stream, Operation::Graph(Box::new(launch)));
-        }
-        let memory = self.device().graph_memory();
-        if exec.allocated.iter().any(|allocation| allocation.is_live()) && exec.flags & AUTO_FREE == 0 {
-            return Err(Error::InvalidValue);
-        }
-        for allocation in &exec.allocated {
-            allocation.count();
-            allocation.set_live(true);
-        }
-        for &address in &exec.freed {
-            memory.free(address, stream.marker())?;
-        }
-        let (waits, recorded) = Exec::events(&plan);
-        let previous = state.last.take().filter(|marker| !marker.passed() && !marker.is_of(stream));
-        let records = recorded.iter().map(|(index, _, record)| (*index, Arc::clone(record))).collect();
-        let launch = GraphLaunch { waits, records, previous, ..exec.launch_of(plan, self.launchable(exec)) };
-        let marker = self.submit_now(stream, Operation::Graph(Box::new(launch)))?;
-        exec.allocated.iter().for_each(|allocation| allocation.used_until(marker.clone()));
-        state.last = Some(marker);
-        for (_, event, record) in recorded {
-            event.recorded(Marker::at(&record), record);
-        }
-        Ok(())
     }
 }

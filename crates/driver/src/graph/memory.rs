@@ -9,11 +9,11 @@
 //! back (`cuDeviceGraphMemTrim`): also when it has been freed and its graph is gone. What is live outlives its graph.
 //! Unused memory serves new nodes of the same size.
 
-use super::{Graph, Node, Task};
+use crate::allocation::MemoryKind;
 use crate::context::Context;
+use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::lock;
-use crate::memory::MemoryKind;
 use crate::stream::Marker;
 use machine::memory::DeviceMemory;
 use std::collections::BTreeMap;
@@ -80,6 +80,13 @@ impl GraphMemory {
     }
 }
 
+impl Device {
+    /// The memory of its graphs.
+    pub fn graph_memory(&self) -> Arc<GraphMemory> {
+        self.extensions.get()
+    }
+}
+
 /// Memory of a graph.
 #[derive(Debug)]
 pub struct GraphAllocation {
@@ -118,7 +125,7 @@ impl GraphAllocation {
         })?;
         let made = Arc::new(Self {
             memory: Arc::clone(memory),
-            account: Arc::clone(account),
+            account,
             ordinal: context.device().ordinal(),
             kind,
             address,
@@ -190,29 +197,5 @@ impl Drop for GraphAllocation {
         lock(&self.account.known).remove(&self.address);
         // It was allocated when the node was made.
         let _ = self.memory.free(self.address);
-    }
-}
-
-impl Graph {
-    /// The memory that its nodes allocate, and the addresses of what they free.
-    pub(crate) fn memory(&self) -> (Vec<Arc<GraphAllocation>>, Vec<u64>) {
-        let (mut allocated, mut freed) = (Vec::new(), Vec::new());
-        for node in self.nodes() {
-            match node.task() {
-                Task::Allocate(allocation) => allocated.push(allocation),
-                Task::Free(address) => freed.push(address),
-                _ => {}
-            }
-        }
-        (allocated, freed)
-    }
-
-    /// That there is memory to free, and that what the graph allocates is freed once only.
-    pub(super) fn check_free(&self, address: u64) -> Result<()> {
-        if address == 0 {
-            return Err(Error::InvalidValue);
-        }
-        let freed = |node: &Arc<Node>| matches!(node.task(), Task::Free(other) if other == address);
-        if self.nodes().iter().any(freed) { Err(Error::InvalidValue) } else { Ok(()) }
     }
 }

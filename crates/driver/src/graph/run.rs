@@ -5,12 +5,14 @@
 //! ready steps the one of the most urgent kernel comes first. In a context that has failed every step counts as done
 //! without doing anything, so that whoever waits for the graph goes on.
 
-use super::environment::{self, Member};
-use super::exec::{Exec, Plan, Step};
-use super::{Conditional, ConditionalKind, Graph, Task};
-use crate::context::Health;
+use super::exec::Exec;
+use super::nodes::Graph;
+use super::plan::{Plan, Step};
+use super::task::{Conditional, ConditionalKind, Task};
+use crate::device_runtime::EnclosingGraph;
 use crate::error::Error;
 use crate::event::Record;
+use crate::health::Health;
 use crate::lock;
 use crate::stream::Marker;
 use sanitizer::Moment;
@@ -29,7 +31,7 @@ const MOST_WAITING: usize = 64;
 pub struct GraphLaunch {
     pub(super) plan: Arc<Plan>,
     /// What must stay until it is over.
-    pub(super) source: Arc<Graph>,
+    pub(super) _source: Arc<Graph>,
     /// What its steps wait for.
     pub(super) waits: HashMap<usize, Marker>,
     /// What its steps record.
@@ -41,9 +43,10 @@ pub struct GraphLaunch {
 }
 
 impl GraphLaunch {
-    /// The graph that is launched.
-    pub(crate) fn source(&self) -> &Arc<Graph> {
-        &self.source
+    /// A launch of a plan of an instance, with nothing to wait for.
+    pub(super) fn new(of: &Exec, plan: Arc<Plan>, exec: Option<Arc<Exec>>) -> Self {
+        let (waits, records) = (HashMap::new(), HashMap::new());
+        Self { plan, _source: Arc::clone(of.source()), waits, records, previous: None, exec }
     }
 
     /// The instance that is launched, if kernels may launch it.
@@ -51,24 +54,14 @@ impl GraphLaunch {
         self.exec.as_ref()
     }
 
-    /// Runs it, and what its kernels launch.
-    pub(crate) fn run(self, health: &Health) {
-        self.previous.iter().for_each(Marker::stand_by);
-        let records: Vec<_> = self.records.values().cloned().collect();
-        self.exec.iter().for_each(|exec| exec.begins());
-        environment::run(self, health);
-        // Nobody waits for ever, whatever has happened.
-        records.iter().for_each(|record| record.stamp());
-    }
-
     /// Runs it alone.
-    pub(super) fn run_alone(&self, member: &Member<'_>, health: &Health) {
+    pub(super) fn run_alone(&self, member: &dyn EnclosingGraph, health: &Health) {
         begin_conditions(&self.plan, health);
         self.run_plan(&self.plan, member, health);
         self.exec.iter().for_each(|exec| exec.ended());
     }
 
-    fn run_plan(&self, plan: &Plan, member: &Member<'_>, health: &Health) {
+    fn run_plan(&self, plan: &Plan, member: &dyn EnclosingGraph, health: &Health) {
         let needs: Vec<usize> = plan.steps.iter().map(|step| step.needs).collect();
         let ready = (0..needs.len()).filter(|&step| needs[step] == 0).map(|step| plan.steps[step].turn(step));
         let checking = health.checking();
@@ -92,7 +85,7 @@ impl GraphLaunch {
     }
 
     /// Does what a step of a plan does.
-    fn run_step(&self, index: usize, step: &Step, member: &Member<'_>, health: &Health) {
+    fn run_step(&self, index: usize, step: &Step, member: &dyn EnclosingGraph, health: &Health) {
         match &step.task {
             Task::Wait(_) => self.waits.get(&index).into_iter().for_each(Marker::stand_by),
             Task::Record(_) => self.records.get(&index).into_iter().for_each(|record| record.stamp()),
@@ -107,7 +100,13 @@ impl GraphLaunch {
         }
     }
 
-    fn decide(&self, conditional: &Conditional, bodies: &[Plan], member: &Member<'_>, health: &Health) {
+    fn decide(
+        &self,
+        conditional: &Conditional,
+        bodies: &[Plan],
+        member: &dyn EnclosingGraph,
+        health: &Health,
+    ) {
         let value = || match conditional.condition.value() {
             Ok(value) if health.error().is_none() => Some(value),
             Ok(_) => None,
@@ -161,7 +160,7 @@ impl Step {
 struct Running<'a> {
     launch: &'a GraphLaunch,
     plan: &'a Plan,
-    member: &'a Member<'a>,
+    member: &'a dyn EnclosingGraph,
     health: &'a Health,
     state: Mutex<State>,
     changed: Condvar,

@@ -1,12 +1,13 @@
 //! What a node of a graph does.
 
-use super::Graph;
 use super::memory::GraphAllocation;
-use crate::copy::{Copy, Fill};
+use super::nodes::Graph;
+use crate::copy::Copy;
 use crate::error::{Error, Result};
 use crate::event::Event;
-use crate::launch::Work;
-use crate::stream::HostCall;
+use crate::fill::Fill;
+use crate::host_call::HostCall;
+use crate::launch::PreparedLaunch;
 use crate::values::Values;
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub enum Task {
     /// Runs a kernel.
-    Kernel(Arc<Work>),
+    Kernel(Arc<PreparedLaunch>),
     /// Copies bytes.
     Copy(Arc<Copy>),
     /// Fills memory with a value.
@@ -37,6 +38,36 @@ pub enum Task {
     Values(Arc<Values>),
     /// Runs a body, or does not.
     Conditional(Arc<Conditional>),
+}
+
+impl From<Arc<PreparedLaunch>> for Task {
+    fn from(launch: Arc<PreparedLaunch>) -> Self {
+        Self::Kernel(launch)
+    }
+}
+
+impl From<Arc<Copy>> for Task {
+    fn from(copy: Arc<Copy>) -> Self {
+        Self::Copy(copy)
+    }
+}
+
+impl From<Arc<Fill>> for Task {
+    fn from(fill: Arc<Fill>) -> Self {
+        Self::Fill(fill)
+    }
+}
+
+impl From<HostCall> for Task {
+    fn from(call: HostCall) -> Self {
+        Self::Host(call)
+    }
+}
+
+impl From<Arc<Values>> for Task {
+    fn from(values: Arc<Values>) -> Self {
+        Self::Values(values)
+    }
 }
 
 /// The kinds of tasks, numbered as `CUgraphNodeType` numbers them.

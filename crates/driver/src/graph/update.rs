@@ -3,26 +3,13 @@
 //! Both must have the same shape: node by node in the order in which they were made, with the same kinds and edges. What
 //! nodes do may then differ, within what [`compatible`] allows.
 
-use super::{EdgeData, Exec, Graph, Node, Task};
+use super::difference::{Difference, compatible};
+use super::exec::Exec;
+use super::nodes::{EdgeData, Graph, Node};
+use super::task::Task;
 use crate::{Id, lock};
 use std::collections::HashMap;
 use std::sync::Arc;
-
-/// Why an instance cannot be updated, numbered as `CUgraphExecUpdateResult` numbers it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u32)]
-pub enum Difference {
-    /// Other nodes or edges.
-    Topology = 2,
-    /// Another kind of node.
-    NodeType = 3,
-    /// Parameters that may not change.
-    Parameters = 5,
-    /// What updates cannot do.
-    NotSupported = 6,
-    /// A kernel of another context.
-    Function = 7,
-}
 
 /// A difference, and where.
 #[derive(Clone, Debug)]
@@ -33,52 +20,6 @@ pub struct UpdateFailure {
     pub node: Option<Arc<Node>>,
     /// The node where an edge begins that differs.
     pub from: Option<Arc<Node>>,
-}
-
-/// Whether a step that did one thing may do the other.
-pub(super) fn compatible(old: &Task, new: &Task) -> Result<(), Difference> {
-    match (old, new) {
-        (Task::Kernel(old), Task::Kernel(new)) => {
-            let context =
-                |work: &crate::launch::Work| work.function().module().context().map(|context| context.id());
-            if context(old) == context(new) { Ok(()) } else { Err(Difference::Function) }
-        }
-        (Task::Copy(old), Task::Copy(new)) => {
-            if old.same_places(new) {
-                Ok(())
-            } else {
-                Err(Difference::Parameters)
-            }
-        }
-        (Task::Fill(old), Task::Fill(new)) => {
-            if old.same_places(new) {
-                Ok(())
-            } else {
-                Err(Difference::Parameters)
-            }
-        }
-        (Task::Allocate(old), Task::Allocate(new)) => {
-            if old.address() == new.address() {
-                Ok(())
-            } else {
-                Err(Difference::Parameters)
-            }
-        }
-        (Task::Free(old), Task::Free(new)) => {
-            if old == new {
-                Ok(())
-            } else {
-                Err(Difference::Parameters)
-            }
-        }
-        (Task::Conditional(old), Task::Conditional(new)) => {
-            // The value that it decides by may be another, with another default.
-            let same = old.kind == new.kind && old.bodies.len() == new.bodies.len();
-            if same { Ok(()) } else { Err(Difference::Parameters) }
-        }
-        _ if old.kind() == new.kind() => Ok(()),
-        _ => Err(Difference::NodeType),
-    }
 }
 
 /// Pairs the nodes of a graph with those of another of the same shape, and their tasks.

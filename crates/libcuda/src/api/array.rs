@@ -5,7 +5,7 @@ use crate::pointers::{get, put};
 use crate::state::{ARRAYS, MIPMAPPED, current, device};
 use crate::sys::*;
 use driver::array::{Array, Descriptor, Element, Format, Kind};
-use driver::{Error, Result, context};
+use driver::{Error, Result, current};
 use std::ffi::{c_int, c_uint};
 
 /// Formats of integers that are always fractions, from the one with one channel: that with two follows, then four.
@@ -111,7 +111,7 @@ unsafe fn create(out: *mut CUarray, stated: &CUDA_ARRAY3D_DESCRIPTOR) -> Result<
 
 /// Waits for what may use an array that goes: all work of the current context, if there is one that can be used.
 fn settle() -> Result<()> {
-    match context::current().filter(|context| context.usable().is_ok()) {
+    match current::context().filter(|context| context.usable().is_ok()) {
         Some(context) => context.settle(),
         None => Ok(()),
     }

@@ -6,7 +6,7 @@ use crate::state::{self, CONTEXTS, Table, current, device, driver};
 use crate::sys::*;
 use driver::limits::Limit;
 use driver::priority::{GREATEST, LEAST};
-use driver::{Context, Error, Result, context};
+use driver::{Context, Error, Result, current};
 use std::ffi::{c_int, c_uint};
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ unsafe fn create(out: *mut CUcontext, flags: c_uint, dev: CUdevice) -> Result<()
         return Err(Error::InvalidValue);
     }
     let made = Context::new(device(dev)?, flags)?;
-    context::push(Arc::clone(&made));
+    current::push(Arc::clone(&made));
     // SAFETY: by contract.
     unsafe { put(out, CONTEXTS.insert(made.id(), made)) }
 }
@@ -37,8 +37,8 @@ pub(crate) fn bank_size(config: CUsharedconfig) -> Result<()> {
 /// Ends a context, which is current no longer if it was.
 fn destroy(gone: &Context) {
     gone.destroy();
-    if context::current().is_some_and(|current| current.id() == gone.id()) {
-        context::pop();
+    if current::context().is_some_and(|current| current.id() == gone.id()) {
+        current::pop();
     }
     state::forget(gone);
 }
@@ -110,7 +110,7 @@ api! {
 
     #[order(initialised, context)]
     fn cuCtxDetach(ctx: CUcontext) {
-        let context = context::current().filter(|context| Table::<Context, _>::handle(context.id()) == ctx);
+        let context = current::context().filter(|context| Table::<Context, _>::handle(context.id()) == ctx);
         let context = context.ok_or(Error::InvalidContext)?;
         if context.detach() {
             destroy(&context);
@@ -120,32 +120,32 @@ api! {
 
     #[order(initialised, given(ctx))]
     fn cuCtxPushCurrent_v2(ctx: CUcontext) {
-        context::push(CONTEXTS.get(ctx)?);
+        current::push(CONTEXTS.get(ctx)?);
         Ok(())
     }
 
     fn cuCtxPopCurrent_v2(out: *mut CUcontext) {
         driver()?;
-        let popped = context::pop().ok_or(Error::InvalidContext)?;
+        let popped = current::pop().ok_or(Error::InvalidContext)?;
         put_if(out, Table::<Context, _>::handle(popped.id()));
         Ok(())
     }
 
     fn cuCtxSetCurrent(ctx: CUcontext) {
         driver()?;
-        context::set_current(if ctx.is_null() { None } else { Some(CONTEXTS.get(ctx)?) });
+        current::set(if ctx.is_null() { None } else { Some(CONTEXTS.get(ctx)?) });
         Ok(())
     }
 
     fn cuCtxGetCurrent(out: *mut CUcontext) {
         driver()?;
-        let handle = context::current().map(|context| Table::<Context, _>::handle(context.id()));
+        let handle = current::context().map(|context| Table::<Context, _>::handle(context.id()));
         put(out, handle.unwrap_or(std::ptr::null_mut()))
     }
 
     fn cuCtxGetDevice(dev: *mut CUdevice) {
         driver()?;
-        let context = context::current().ok_or(Error::InvalidContext)?;
+        let context = current::context().ok_or(Error::InvalidContext)?;
         put(dev, context.device().ordinal() as CUdevice)
     }
 

@@ -10,8 +10,8 @@ use machine::Profile;
 use std::ffi::{c_char, c_int, c_uint};
 
 /// An attribute of a device as kernels may ask for it; `None` if there is none of this number.
-pub(crate) fn attribute_for_kernels(device: &driver::Device, number: u32) -> Option<c_int> {
-    attribute(device.profile(), device.ordinal(), number as CUdevice_attribute).ok()
+pub(crate) fn attribute_for_kernels(profile: &Profile, ordinal: usize, number: u32) -> Option<c_int> {
+    attribute(profile, ordinal, number as CUdevice_attribute).ok()
 }
 
 /// An attribute of a device. Those that are not named are properties that the virtual GPU does not have.

@@ -6,9 +6,9 @@ use crate::border::api;
 use crate::pointers::{Opaque, bytes, get, put};
 use crate::state::{EVENTS, MODULES, function, stream};
 use crate::sys::*;
+use driver::host_call::HostCall;
 use driver::launch::Configuration;
 use driver::module::Function;
-use driver::stream::{HostCall, Operation};
 use driver::{Error, Result};
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::sync::Arc;
@@ -333,13 +333,13 @@ api! {
         let work = context.prepare_launch(&function, wanted.configuration, buffer)?;
         let priority = wanted.priority.unwrap_or(stream.priority());
         let work = work.with_priority(priority).with_overlap(wanted.overlaps);
-        context.submit(&stream, Operation::Launch(work))?;
+        context.submit(&stream, work)?;
         events.iter().try_for_each(|event| context.record(event, &stream))
     }
 
     fn cuLaunchHostFunc(on: CUstream, call: CUhostFn, argument: *mut c_void) {
         let (context, stream) = stream(on)?;
-        context.submit(&stream, Operation::Call(host_call(call, argument)?))
+        context.submit(&stream, host_call(call, argument)?)
     }
 
     #[order(initialised, handle(f))]

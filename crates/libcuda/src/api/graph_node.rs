@@ -11,11 +11,12 @@ use crate::border::api;
 use crate::pointers::{Opaque, get, put};
 use crate::state::{CONTEXTS, EVENTS, GRAPHS, NODES, Table, current, function};
 use crate::sys::*;
-use driver::copy::{End, Pattern, Side};
+use driver::copy::{End, Side};
 use driver::event::Event;
+use driver::fill::Pattern;
 use driver::graph::memory::GraphAllocation;
 use driver::graph::{Attachment, Conditional, ConditionalKind, Graph, Node, Task};
-use driver::launch::{Configuration, Work};
+use driver::launch::{Configuration, PreparedLaunch};
 use driver::memory::MemoryKind;
 use driver::module::Function;
 use driver::{Context, Error, Result};
@@ -42,7 +43,7 @@ struct ShownParameters {
 }
 
 impl ShownParameters {
-    fn new(work: &Work) -> Self {
+    fn new(work: &PreparedLaunch) -> Self {
         let mut bytes: Box<[u8]> = work.params().into();
         let start = bytes.as_mut_ptr();
         let places = work.function().parameters().iter();
@@ -66,11 +67,14 @@ fn kept<T: Send + Sync + 'static>(node: &Node, make: impl FnOnce() -> T) -> Arc<
 ///
 /// # Safety
 /// The parameters are as `cuLaunchKernel` wants them.
-pub(super) unsafe fn kernel(p: &CUDA_KERNEL_NODE_PARAMS_v3, before: Option<&Work>) -> Result<Arc<Work>> {
+pub(super) unsafe fn kernel(
+    p: &CUDA_KERNEL_NODE_PARAMS_v3,
+    before: Option<&PreparedLaunch>,
+) -> Result<Arc<PreparedLaunch>> {
     let context = context_of(p.ctx)?;
     let handle = if p.func.is_null() { p.kern.cast() } else { p.func };
     let function = function(handle, Some(&context))?;
-    let old = before.map(Work::configuration);
+    let old = before.map(PreparedLaunch::configuration);
     let configuration = Configuration {
         grid: [p.gridDimX, p.gridDimY, p.gridDimZ],
         block: [p.blockDimX, p.blockDimY, p.blockDimZ],
@@ -440,7 +444,7 @@ pub(super) fn set(
     Ok(())
 }
 
-fn work_of(node: &Node) -> Result<Arc<Work>> {
+fn work_of(node: &Node) -> Result<Arc<PreparedLaunch>> {
     if let Task::Kernel(work) = node.task() { Ok(work) } else { Err(Error::InvalidValue) }
 }
 
@@ -785,7 +789,7 @@ api! {
 }
 
 /// Gives a node's kernel what attributes ask for.
-fn set_attributes(node: &Node, work: &Work, wanted: Wanted) -> Result<()> {
+fn set_attributes(node: &Node, work: &PreparedLaunch, wanted: Wanted) -> Result<()> {
     let function: &Arc<Function> = work.function();
     let context = function.module().context()?;
     let made = context.prepare_launch(function, wanted.configuration, work.params().to_vec())?;

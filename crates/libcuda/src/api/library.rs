@@ -9,14 +9,14 @@ use crate::state::{FUNCTIONS, KERNELS, LIBRARIES, MODULES, current, device};
 use crate::sys::*;
 use driver::image::Image;
 use driver::library::Library;
-use driver::{Context, Error, Result, context};
+use driver::{Context, Error, Result, current};
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::sync::Arc;
 
 /// A context for what libraries and kernels need none for: the current one if it can be used, or else a device's primary
 /// one.
 fn somewhere(dev: c_int) -> Result<Arc<Context>> {
-    match context::current().filter(|context| context.usable().is_ok()) {
+    match current::context().filter(|context| context.usable().is_ok()) {
         Some(context) => Ok(context),
         None => device(dev)?.retain_primary(),
     }

@@ -5,7 +5,7 @@ use crate::pointers::{put, put_if};
 use crate::state::{current, driver};
 use crate::sys::*;
 use driver::memory::MemoryKind;
-use driver::{Context, Error, Result, context};
+use driver::{Context, Error, Result, current};
 use std::ffi::{c_uint, c_void};
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ unsafe fn allocate_host(out: *mut *mut c_void, bytes: usize, flags: c_uint) -> R
 
 /// The current context; on a thread that has none, the one that made an allocation.
 fn current_or_owner(address: u64) -> Result<Arc<Context>> {
-    match context::current() {
+    match current::context() {
         Some(_) => current(),
         None => driver()?.owner_of(address).ok_or(Error::InvalidContext),
     }

@@ -5,7 +5,7 @@ use crate::pointers::{get, put};
 use crate::state::{Table, driver};
 use crate::sys::*;
 use driver::memory::MemoryKind;
-use driver::{Context, Error, Id, Result, context};
+use driver::{Context, Error, Id, Result, current};
 use std::ffi::{c_int, c_uint, c_ulonglong, c_void};
 
 /// Memory is mapped in blocks of this size.
@@ -56,7 +56,7 @@ fn known(address: u64) -> Result<Option<Known>> {
         }));
     }
     let variable = driver.range_of(address).map(|(device, start, bytes)| {
-        let here = context::current().filter(|context| context.device().ordinal() == device);
+        let here = current::context().filter(|context| context.device().ordinal() == device);
         let context = here.map(|context| context.id());
         Known {
             kind: MemoryKind::Device,

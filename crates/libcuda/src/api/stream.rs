@@ -4,7 +4,8 @@ use crate::border::api;
 use crate::pointers::{Opaque, put, put_if};
 use crate::state::{EVENTS, OwnedStream, STREAMS, Table, current, stream};
 use crate::sys::*;
-use driver::stream::{HostCall, Kind, Operation};
+use driver::host_call::HostCall;
+use driver::stream::Kind;
 use driver::{Context, Error, Result};
 use std::ffi::{c_int, c_uint, c_ulonglong, c_void};
 use std::sync::Arc;
@@ -73,7 +74,7 @@ api! {
         // A graph may not have such a function.
         context.refuse_capture(&stream)?;
         let call = HostCall { function: 0, argument: 0, call: Arc::new(run) };
-        context.submit(&stream, Operation::Call(call))
+        context.submit(&stream, call)
     }
 
     #[order(initialised, given(flags), uncaptured(on))]

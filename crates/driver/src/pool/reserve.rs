@@ -1,31 +1,15 @@
-//! Memory pools: memory that streams allocate and free in their order (CUDA programming guide, "Stream Ordered Memory
-//! Allocator").
-//!
-//! What a stream frees stays with the pool, with the place in the stream's order where it was freed. The next
-//! allocation takes it up if that place lies before its own: in the same stream always, in another one when the place is
-//! passed or, when there is no other memory, by waiting for it. What a pool keeps unused beyond its release threshold
-//! it gives back when the program waits for something.
-//!
-//! A pool's memory is a device's, page-locked memory of the host, or managed memory. Every allocation is one of the
-//! machine's own, so that an access beyond its end is found.
-//!
-//! A pool that other processes share is known to them by a file that names it; they see the allocations that they are
-//! told of one by one ([`crate::ipc`]), and allocate nothing from it.
+//! One pool: what it has reserved, what of it is used and what is free again.
 
-use crate::capture::CaptureInfo;
-use crate::context::Context;
-use crate::device::{Device, Process};
+use crate::allocation::MemoryKind;
+use crate::device::Device;
 use crate::error::{Error, Result};
-use crate::graph::Task;
-use crate::graph::memory::GraphAllocation;
 use crate::managed::Location;
-use crate::memory::{Allocation, MemoryKind};
-use crate::stream::{Marker, Operation, Stream};
+use crate::stream::{Marker, Stream};
 use crate::{Driver, Id, lock};
 use machine::memory::DeviceMemory;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::os::fd::OwnedFd;
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex};
 
 /// Whose memory a pool has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -100,8 +84,8 @@ pub struct Statistics {
 /// A pool.
 #[derive(Debug)]
 pub struct Pool {
-    id: Id,
-    home: Home,
+    pub(super) id: Id,
+    pub(super) home: Home,
     sharing: Sharing,
     memory: Arc<DeviceMemory>,
     /// The most that it may reserve.
@@ -149,33 +133,9 @@ impl Block {
     }
 }
 
-/// The pools of a process.
-#[derive(Debug, Default)]
-pub(crate) struct Pools {
-    places: Mutex<BTreeMap<Home, Place>>,
-    all: Mutex<Vec<Weak<Pool>>>,
-}
-
-/// The pools for memory of one kind and place.
-#[derive(Debug)]
-struct Place {
-    /// The one that is there from the beginning.
-    default: Arc<Pool>,
-    /// The one that is used where none is named.
-    current: Arc<Pool>,
-}
-
-impl Pools {
-    /// The program has waited for something: pools give back what they need not keep.
-    pub(crate) fn settle(&self) {
-        let pools: Vec<Arc<Pool>> = lock(&self.all).iter().filter_map(Weak::upgrade).collect();
-        for pool in pools {
-            let keep = lock(&pool.state).statistics.release_threshold;
-            pool.trim(keep);
-        }
-    }
-
-    fn make(&self, home: Home, sharing: Sharing, memory: Arc<DeviceMemory>, most: u64) -> Arc<Pool> {
+impl Pool {
+    /// A pool that has reserved nothing; of no more than `most` bytes if that is not 0.
+    pub(super) fn new(home: Home, sharing: Sharing, memory: Arc<DeviceMemory>, most: u64) -> Arc<Self> {
         let statistics = Statistics {
             release_threshold: 0,
             follow_events: true,
@@ -188,126 +148,15 @@ impl Pools {
         };
         let state = Mutex::new(State { statistics, unused: Vec::new(), access: BTreeSet::new() });
         let most = if most == 0 { u64::MAX } else { most };
-        let pool = Arc::new(Pool { id: Id::next(), home, sharing, memory, most, state });
-        let mut all = lock(&self.all);
-        all.retain(|other| other.strong_count() > 0);
-        all.push(Arc::downgrade(&pool));
-        pool
+        Arc::new(Self { id: Id::next(), home, sharing, memory, most, state })
     }
 
-    /// What there is at a place; its memory is asked for if nothing has been there.
-    fn at<T>(
-        &self,
-        home: Home,
-        memory: impl FnOnce() -> Result<Arc<DeviceMemory>>,
-        use_: impl FnOnce(&mut Place) -> T,
-    ) -> Result<T> {
-        let mut places = lock(&self.places);
-        if let Some(place) = places.get_mut(&home) {
-            return Ok(use_(place));
-        }
-        let default = self.make(home, Sharing::Private, memory()?, 0);
-        let mut place = Place { current: Arc::clone(&default), default };
-        let used = use_(&mut place);
-        places.insert(home, place);
-        Ok(used)
-    }
-}
-
-impl Process {
-    /// The pool that an allocation is of.
-    fn pool_of(&self, address: u64) -> Option<Arc<Pool>> {
-        lock(&self.pooled).get(&address).cloned()
+    /// The program has waited for something: gives back what need not be kept.
+    pub(super) fn settle(&self) {
+        let keep = lock(&self.state).statistics.release_threshold;
+        self.trim(keep);
     }
 
-    /// Notes an allocation of a pool.
-    pub(crate) fn note_pooled(&self, pool: &Arc<Pool>, allocation: Allocation) {
-        if let (Some(pages), Home::Managed(Some(best))) = (&allocation.pages, pool.home) {
-            pages.prefer(best);
-        }
-        lock(&self.pooled).insert(allocation.address, Arc::clone(pool));
-        lock(&self.allocations).insert(allocation.address, allocation);
-    }
-
-    /// The pool that an allocation is of, which no longer is.
-    pub(crate) fn disown(&self, address: u64) -> Option<Arc<Pool>> {
-        lock(&self.pooled).remove(&address)
-    }
-}
-
-impl Device {
-    /// The pool that allocations are from which name none.
-    fn current_pool(&self) -> Result<Arc<Pool>> {
-        let memory = || Ok(Arc::clone(self.machine()?.shared_memory()));
-        self.process().pools.at(Home::Device(self.ordinal()), memory, |place| Arc::clone(&place.current))
-    }
-}
-
-impl Driver {
-    /// The memory that pools at a place take theirs from.
-    fn memory_at(&self, home: Home) -> Result<Arc<DeviceMemory>> {
-        let device = |ordinal: usize| self.devices().get(ordinal).ok_or(Error::InvalidDevice);
-        match home {
-            Home::Device(ordinal) => Ok(Arc::clone(device(ordinal)?.machine()?.shared_memory())),
-            // The host is taken to have one node.
-            Home::Host(Some(node)) | Home::Managed(Some(Location::Node(node))) if node != 0 => {
-                Err(Error::InvalidValue)
-            }
-            Home::Managed(Some(Location::Device(ordinal))) if device(ordinal).is_err() => {
-                Err(Error::InvalidValue)
-            }
-            Home::Host(_) | Home::Managed(_) => Ok(Arc::clone(self.process().common()?)),
-        }
-    }
-
-    fn at<T>(&self, home: Home, use_: impl FnOnce(&mut Place) -> T) -> Result<T> {
-        self.process().pools.at(home, || self.memory_at(home), use_)
-    }
-
-    /// A new pool, of no more than `most` bytes if that is not 0.
-    pub fn create_pool(&self, home: Home, sharing: Sharing, most: u64) -> Result<Arc<Pool>> {
-        Ok(self.process().pools.make(home, sharing, self.memory_at(home)?, most))
-    }
-
-    /// The pool that is there from the beginning.
-    pub fn default_pool(&self, home: Home) -> Result<Arc<Pool>> {
-        self.at(home, |place| Arc::clone(&place.default))
-    }
-
-    /// The pool that is used where none is named.
-    pub fn current_pool(&self, home: Home) -> Result<Arc<Pool>> {
-        self.at(home, |place| Arc::clone(&place.current))
-    }
-
-    /// Sets it.
-    pub fn set_current_pool(&self, home: Home, pool: &Arc<Pool>) -> Result<()> {
-        if pool.home != home || pool.sharing.imported() {
-            return Err(Error::InvalidValue);
-        }
-        self.at(home, |place| place.current = Arc::clone(pool))
-    }
-
-    /// The pool that an allocation is of.
-    pub fn pool_of(&self, address: u64) -> Option<Arc<Pool>> {
-        self.process().pool_of(address)
-    }
-
-    /// A pool is to be used no more, except for what is allocated from it.
-    pub fn forget_pool(&self, pool: &Pool) -> Result<()> {
-        if let Some(place) = lock(&self.process().pools.places).get_mut(&pool.home) {
-            if place.default.id == pool.id {
-                return Err(Error::InvalidValue);
-            }
-            if place.current.id == pool.id {
-                place.current = Arc::clone(&place.default);
-            }
-        }
-        pool.trim(0);
-        Ok(())
-    }
-}
-
-impl Pool {
     /// Its identity.
     pub fn id(&self) -> Id {
         self.id
@@ -401,7 +250,7 @@ impl Pool {
     }
 
     /// Memory for a stream: address and size, and what the stream must wait for first.
-    fn take(&self, bytes: u64, stream: &Stream) -> Result<(u64, u64, Option<Marker>)> {
+    pub(super) fn take(&self, bytes: u64, stream: &Stream) -> Result<(u64, u64, Option<Marker>)> {
         self.own()?;
         let mut state = lock(&self.state);
         let State { statistics, unused, .. } = &mut *state;
@@ -467,7 +316,7 @@ impl Pool {
     }
 
     /// Takes memory back that was freed at a place, when other streams had this to do.
-    fn give_back(&self, address: u64, bytes: u64, freed: Marker, before: Vec<Marker>) {
+    pub(super) fn give_back(&self, address: u64, bytes: u64, freed: Marker, before: Vec<Marker>) {
         let mut state = lock(&self.state);
         state.statistics.used -= bytes;
         state.unused.push(Block { address, bytes, freed, before });
@@ -482,81 +331,5 @@ impl Drop for Pool {
             // The pool has allocated it.
             let _ = self.memory.free(block.address);
         }
-    }
-}
-
-impl Context {
-    /// Allocates memory at a place in a stream's order, from a pool or from the device's current one. In a captured
-    /// stream it becomes memory of the graph. No bytes have the address 0.
-    pub fn allocate_async(&self, pool: Option<&Arc<Pool>>, bytes: u64, stream: &Arc<Stream>) -> Result<u64> {
-        self.usable()?;
-        let captured = self.capture_of(stream)?.is_some();
-        if bytes == 0 {
-            return Ok(0);
-        }
-        if captured {
-            let allocation = GraphAllocation::new(self, MemoryKind::Device, bytes)?;
-            let address = allocation.address();
-            self.capture_task(stream, Task::Allocate(allocation))?;
-            return Ok(address);
-        }
-        let pool = pool.map_or_else(|| self.device().current_pool(), |pool| Ok(Arc::clone(pool)))?;
-        let (address, bytes, wait) = pool.take(bytes, stream)?;
-        if let Some(marker) = wait {
-            self.submit_now(stream, Operation::Wait(marker))?;
-        }
-        self.device().process().note_pooled(&pool, self.allocation(pool.kind(), address, bytes, 0));
-        Ok(address)
-    }
-
-    /// Frees memory at a place in a stream's order. Its address is unknown to the context from now on.
-    pub fn free_async(&self, address: u64, stream: &Arc<Stream>) -> Result<()> {
-        self.usable()?;
-        if self.capture_of(stream)?.is_some() {
-            let info: Option<CaptureInfo> = self.capture_info(stream);
-            let known = info.is_some_and(|info| info.graph.memory().0.iter().any(|a| a.address() == address));
-            if !known {
-                return Err(Error::InvalidValue);
-            }
-            return self.capture_task(stream, Task::Free(address)).map(drop);
-        }
-        let process = Arc::clone(self.device().process());
-        let imported = self.pool_of(address).is_some_and(|pool| pool.sharing().imported());
-        if imported && !process.imports.close(address).ok_or(Error::InvalidValue)? {
-            return Ok(());
-        }
-        let mut allocations = lock(&process.allocations);
-        let known = allocations.get(&address).cloned().filter(Allocation::owned);
-        if known.is_some() {
-            allocations.remove(&address);
-        }
-        drop(allocations);
-        let Some(allocation) = known else {
-            return if self.device().graph_memory().free(address, stream.marker())? {
-                Ok(())
-            } else {
-                Err(Error::InvalidValue)
-            };
-        };
-        if let Some(pool) = process.disown(address) {
-            let freed = self.submit_now(stream, Operation::Free(Box::new(|| ())))?;
-            self.give_back(&pool, address, allocation.bytes, freed);
-            return Ok(());
-        }
-        let free = move || {
-            // The allocation was in the list, so its memory has it.
-            let _ = process.free(address);
-        };
-        self.submit_now(stream, Operation::Free(Box::new(free))).map(drop)
-    }
-
-    /// Memory that was freed at a place goes back to its pool.
-    pub(crate) fn give_back(&self, pool: &Pool, address: u64, bytes: u64, freed: Marker) {
-        pool.give_back(address, bytes, freed, self.pending());
-    }
-
-    /// The pool that an allocation is of.
-    pub fn pool_of(&self, address: u64) -> Option<Arc<Pool>> {
-        self.device().process().pool_of(address)
     }
 }

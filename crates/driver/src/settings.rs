@@ -1,0 +1,42 @@
+//! What a program may want otherwise than usual.
+
+use crate::check::Checking;
+use machine::memory::Bounds;
+use machine::{Masks, Profile};
+use std::fmt::Display;
+use std::sync::Arc;
+
+/// Told of every kernel that stopped with a fault, of those that cannot be run at all, and of what they do that a GPU would
+/// not have noticed.
+pub type Report = dyn Fn(&dyn Display) + Send + Sync;
+
+/// An attribute of the device with this profile and ordinal, numbered as `cudaDeviceAttr` numbers them.
+pub type AttributeOf = fn(&Profile, usize, u32) -> Option<i32>;
+
+/// Whether kernels run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Execution {
+    /// They do.
+    #[default]
+    Full,
+    /// Launches are checked and keep their order, but nothing is executed: a test of a program that passes all the same
+    /// does not test the execution.
+    Skipped,
+}
+
+/// What a program may want otherwise.
+#[derive(Clone, Default)]
+pub struct Settings {
+    /// Whether kernels run.
+    pub execution: Execution,
+    /// The most bytes of global memory that each device may have.
+    pub memory_limit: Option<u64>,
+    /// Who watches kernels, if somebody does.
+    pub checking: Option<Arc<Checking>>,
+    /// Where memory ends for kernels.
+    pub bounds: Bounds,
+    /// What is done with lanes that execute a `.sync` operation whose member mask leaves them out.
+    pub masks: Masks,
+    /// The attributes of devices, for kernels that ask.
+    pub attribute: Option<AttributeOf>,
+}
