@@ -1,11 +1,12 @@
 //! What every function of a C library does around its work.
 //!
-//! No panic passes, a trace shows the call ([`journal`]) and what it wrote ([`outputs`]), and the program's pointers are compared with null
-//! before they are used. The libraries `libcuda`, `libcudart` and `libnvml` are made of [`define!`], [`unsupported!`]
+//! No panic passes, a trace shows the call ([`journal`]) and what it wrote ([`outputs`]), and what the program passes by pointers is [typed, and
+//! compared with null](pointers) before it is used. The libraries `libcuda`, `libcudart` and `libnvml` are made of [`define!`], [`unsupported!`]
 //! and the functions that [`pointers!`] gives them.
 
 pub mod journal;
 pub mod outputs;
+pub mod pointers;
 
 #[doc(hidden)]
 pub use log;
@@ -48,11 +49,42 @@ pub fn call<E>(
     result
 }
 
-/// Functions of an API; their bodies return a result without a value. `$call` is the crate's own form of [`call`], which
+/// Functions of an API; their bodies return a result without a value, and are safe: what a signature calls `*const T` and `*mut T`
+/// is an [`In<T>`](pointers::In) and an [`Out<T>`](pointers::Out) to the body. `$call` is the crate's own form of [`call`], which
 /// returns the number that the function returns.
 #[macro_export]
 macro_rules! define {
-    ($call:path; $(fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $body:block)*) => {$(
+    ($call:path; $(fn $name:ident($($args:tt)*) $body:block)*) => {
+        $($crate::function! { $call; $name; [] [$($args)*] $body })*
+    };
+}
+
+/// One of [`define!`]: takes argument after argument, to see how each is passed.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! function {
+    (
+        $call:path; $name:ident; [$($done:tt)*]
+        [#[elements($($count:tt)+)] $arg:ident: *mut $ty:ty $(, $($rest:tt)*)?] $body:block
+    ) => {
+        $crate::function! { $call; $name; [$($done)* ($arg: *mut $ty, Room $($count)+)] [$($($rest)*)?] $body }
+    };
+    (
+        $call:path; $name:ident; [$($done:tt)*]
+        [#[elements($($count:tt)+)] $arg:ident: *const $ty:ty $(, $($rest:tt)*)?] $body:block
+    ) => {
+        $crate::function! { $call; $name; [$($done)* ($arg: *const $ty, Array $($count)+)] [$($($rest)*)?] $body }
+    };
+    ($call:path; $name:ident; [$($done:tt)*] [$arg:ident: *mut $ty:ty $(, $($rest:tt)*)?] $body:block) => {
+        $crate::function! { $call; $name; [$($done)* ($arg: *mut $ty, Out)] [$($($rest)*)?] $body }
+    };
+    ($call:path; $name:ident; [$($done:tt)*] [$arg:ident: *const $ty:ty $(, $($rest:tt)*)?] $body:block) => {
+        $crate::function! { $call; $name; [$($done)* ($arg: *const $ty, In)] [$($($rest)*)?] $body }
+    };
+    ($call:path; $name:ident; [$($done:tt)*] [$arg:ident: $ty:ty $(, $($rest:tt)*)?] $body:block) => {
+        $crate::function! { $call; $name; [$($done)* ($arg: $ty, Value)] [$($($rest)*)?] $body }
+    };
+    ($call:path; $name:ident; [$(($arg:ident: $ty:ty, $($how:tt)+))*] [] $body:block) => {
         #[unsafe(no_mangle)]
         #[allow(non_snake_case)]
         pub(crate) unsafe extern "C" fn $name($($arg: $ty),*) -> u32 {
@@ -60,14 +92,50 @@ macro_rules! define {
                 let shown: &[String] = &[$($crate::argument(stringify!($arg), &$arg, _written)),*];
                 shown.join(", ")
             };
-            $call(stringify!($name), &arguments, || {
-                // SAFETY: whoever calls a function of CUDA's promises what its manual asks of the pointers. They are
-                // compared with null before they are used; everything else is a number that is looked up.
-                #[allow(unused_unsafe)]
-                unsafe { $body }
-            })
+            // Arrays last: their number may be behind a pointer.
+            $(let $arg = $crate::admit!($arg $($how)+);)*
+            $(
+                #[allow(unused_variables)]
+                let $arg = $crate::admit_array!($arg $($how)+);
+            )*
+            $call(stringify!($name), &arguments, || $body)
         }
-    )*};
+    };
+}
+
+/// An argument as the body of a function has it, arrays aside.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! admit {
+    ($arg:ident In) => {
+        // SAFETY: whoever calls a function of CUDA's promises what its manual asks of the pointers: that they are null, or that what
+        // the signature says is there.
+        unsafe { $crate::pointers::In::new($arg) }
+    };
+    ($arg:ident Out) => {
+        // SAFETY: as above.
+        unsafe { $crate::pointers::Out::new($arg) }
+    };
+    ($arg:ident $($how:tt)+) => {
+        $arg
+    };
+}
+
+/// The same for arrays, when everything else is as the body has it.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! admit_array {
+    ($arg:ident Array $($count:tt)+) => {
+        // SAFETY: as above, and that there are as many as the signature says.
+        unsafe { $crate::pointers::Array::new($arg, $crate::pointers::Count::count($($count)+)) }
+    };
+    ($arg:ident Room $($count:tt)+) => {
+        // SAFETY: as above.
+        unsafe { $crate::pointers::Room::new($arg, $crate::pointers::Count::count($($count)+)) }
+    };
+    ($arg:ident $how:ident) => {
+        $arg
+    };
 }
 
 /// A function that is not implemented: it returns `$number` and says so, once. It takes no arguments: in C's calling
@@ -82,108 +150,6 @@ macro_rules! unsupported {
             let _ = $crate::journal::calls_are_logged();
             SAID.call_once(|| $crate::log::warn!(concat!(stringify!($name), " is not supported")));
             $number
-        }
-    };
-}
-
-/// Functions that read and write through the program's pointers; `$invalid` is the error that a null pointer is.
-#[macro_export]
-macro_rules! pointers {
-    ($error:ty, $invalid:expr) => {
-        /// Writes a result.
-        ///
-        /// # Safety
-        /// The pointer is null or may be written.
-        #[allow(dead_code)]
-        pub(crate) unsafe fn put<T>(pointer: *mut T, value: T) -> Result<(), $error> {
-            if pointer.is_null() {
-                return Err($invalid);
-            }
-            // SAFETY: by contract, and what C gets is plain data. C programs may pass a pointer that is not aligned.
-            unsafe {
-                $crate::outputs::note(pointer, &value);
-                pointer.write_unaligned(value);
-            }
-            Ok(())
-        }
-
-        /// Writes a result that the program may not want.
-        ///
-        /// # Safety
-        /// The pointer is null or may be written.
-        #[allow(dead_code)]
-        pub(crate) unsafe fn put_if<T>(pointer: *mut T, value: T) {
-            // SAFETY: by contract; null is an answer, not a mistake.
-            let _ = unsafe { put(pointer, value) };
-        }
-
-        /// Reads a value.
-        ///
-        /// # Safety
-        /// The pointer is null or may be read.
-        #[allow(dead_code)]
-        pub(crate) unsafe fn get<T: Copy>(pointer: *const T) -> Result<T, $error> {
-            if pointer.is_null() {
-                return Err($invalid);
-            }
-            // SAFETY: by contract.
-            Ok(unsafe { pointer.read_unaligned() })
-        }
-
-        /// The bytes behind a pointer.
-        ///
-        /// # Safety
-        /// The pointer is null or `bytes` bytes may be read until the borrow ends.
-        #[allow(dead_code)]
-        pub(crate) unsafe fn bytes<'a>(
-            pointer: *const std::ffi::c_void,
-            bytes: usize,
-        ) -> Result<&'a [u8], $error> {
-            match pointer.is_null() {
-                _ if bytes == 0 => Ok(&[]),
-                true => Err($invalid),
-                // SAFETY: by contract.
-                false => Ok(unsafe { std::slice::from_raw_parts(pointer.cast(), bytes) }),
-            }
-        }
-
-        /// A name.
-        ///
-        /// # Safety
-        /// The pointer is null or points to a string that ends.
-        #[allow(dead_code)]
-        pub(crate) unsafe fn text<'a>(pointer: *const std::ffi::c_char) -> Result<&'a str, $error> {
-            if pointer.is_null() {
-                return Err($invalid);
-            }
-            // SAFETY: by contract.
-            unsafe { std::ffi::CStr::from_ptr(pointer) }.to_str().map_err(|_| $invalid)
-        }
-
-        /// Writes text into a buffer of `size` bytes, cut to fit, with a zero at its end.
-        ///
-        /// # Safety
-        /// The pointer is null or `size` bytes may be written.
-        #[allow(dead_code)]
-        pub(crate) unsafe fn put_text(
-            buffer: *mut std::ffi::c_char,
-            size: usize,
-            text: &str,
-        ) -> Result<(), $error> {
-            if buffer.is_null() || size == 0 {
-                return Err($invalid);
-            }
-            let shown = text.len().min(size - 1);
-            // SAFETY: by contract; the text is shorter than the buffer.
-            unsafe {
-                buffer.copy_from_nonoverlapping(text.as_ptr().cast(), shown);
-                buffer.add(shown).write(0);
-            }
-            $crate::outputs::note_text(
-                buffer.addr(),
-                format!("{:?}", String::from_utf8_lossy(&text.as_bytes()[..shown])),
-            );
-            Ok(())
         }
     };
 }

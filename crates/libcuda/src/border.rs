@@ -14,9 +14,9 @@ pub(crate) fn call(name: &str, arguments: &border::Arguments<'_>, work: impl FnO
 macro_rules! api {
     ($(
         $(#[order($($step:ident $(($of:ident))?),*)])?
-        fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $body:block
+        fn $name:ident($($args:tt)*) $body:block
     )*) => {
-        border::define! { $crate::border::call; $(fn $name($($arg: $ty),*) {
+        border::define! { $crate::border::call; $(fn $name($($args)*) {
             $($($crate::order::$step($(&$of)?)?;)*)?
             $body
         })* }

@@ -14,6 +14,7 @@
 //! | `no_capture` | no capture forbids what might wait in secret | `STREAM_CAPTURE_UNSUPPORTED`, and the capture is over |
 //! | `uncaptured(x)` | the stream `x` is not captured | the same |
 
+use crate::pointers::{Array, In, Out, Room};
 use crate::state::{current, driver, stream};
 use crate::sys;
 use driver::{Error, Result, current};
@@ -23,12 +24,31 @@ pub(crate) trait Given {
     fn is_given(&self) -> bool;
 }
 
-impl<T> Given for *const T {
+impl<T> Given for In<T> {
     fn is_given(&self) -> bool {
         !self.is_null()
     }
 }
 
+impl<T> Given for Out<T> {
+    fn is_given(&self) -> bool {
+        !self.is_null()
+    }
+}
+
+impl<T> Given for Array<T> {
+    fn is_given(&self) -> bool {
+        !self.is_null()
+    }
+}
+
+impl<T> Given for Room<T> {
+    fn is_given(&self) -> bool {
+        !self.is_null()
+    }
+}
+
+/// Handles.
 impl<T> Given for *mut T {
     fn is_given(&self) -> bool {
         !self.is_null()

@@ -90,8 +90,8 @@ pub(crate) fn call(name: &str, arguments: &border::Arguments<'_>, work: impl FnO
 
 /// Functions whose types are compared with those of `nvml.h`; their bodies return `Result<()>`.
 macro_rules! api {
-    ($(fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $body:block)*) => {
-        border::define! { $crate::border::call; $(fn $name($($arg: $ty),*) $body)* }
+    ($(fn $name:ident($($args:tt)*) $body:block)*) => {
+        border::define! { $crate::border::call; $(fn $name($($args)*) $body)* }
         $(const _: $crate::sys::functions::$name = $name;)*
     };
 }

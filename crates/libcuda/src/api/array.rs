@@ -1,7 +1,7 @@
 //! Arrays and their mip levels.
 
 use crate::border::api;
-use crate::pointers::{get, put};
+use crate::pointers::{Out, get, put};
 use crate::state::{ARRAYS, MIPMAPPED, current, device};
 use crate::sys::*;
 use driver::array::{Array, Descriptor, Element, Format, Kind};
@@ -98,15 +98,12 @@ fn described(array: &Array) -> CUDA_ARRAY3D_DESCRIPTOR {
     }
 }
 
-/// # Safety
-/// As [`put`].
-unsafe fn create(out: *mut CUarray, stated: &CUDA_ARRAY3D_DESCRIPTOR) -> Result<()> {
+fn create(out: Out<CUarray>, stated: &CUDA_ARRAY3D_DESCRIPTOR) -> Result<()> {
     if out.is_null() {
         return Err(Error::InvalidValue);
     }
     let array = current()?.create_array(descriptor(stated, 1)?, stated.Flags)?;
-    // SAFETY: by contract.
-    unsafe { put(out, ARRAYS.insert(array.id(), array)) }
+    put(out, ARRAYS.insert(array.id(), array))
 }
 
 /// Waits for what may use an array that goes: all work of the current context, if there is one that can be used.

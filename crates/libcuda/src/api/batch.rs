@@ -1,9 +1,8 @@
 //! Many copies by one call. They are done in the order in which they stand, which is one of those that CUDA allows.
 
-use crate::api::module::element;
 use crate::api::transfer::{array_end, copy, pointer_end};
 use crate::border::api;
-use crate::pointers::put_if;
+use crate::pointers::{Array, Out, Room, element, put_if};
 use crate::state::{ARRAYS, is_legacy};
 use crate::sys::*;
 use driver::copy::{End, Request, Side};
@@ -47,26 +46,30 @@ fn each(count: usize, on: CUstream, request: impl Fn(usize) -> Result<Request>) 
 
 /// Copies with attributes: the one with index `i` holds from the copy `first[i]` on.
 struct Batch {
-    to: *const CUdeviceptr,
-    from: *const CUdeviceptr,
-    sizes: *const usize,
-    count: usize,
-    attributes: *const CUmemcpyAttributes,
-    first: *const usize,
-    attribute_count: usize,
+    to: Array<CUdeviceptr>,
+    from: Array<CUdeviceptr>,
+    sizes: Array<usize>,
+    attributes: Array<CUmemcpyAttributes>,
+    first: Array<usize>,
 }
 
 impl Batch {
-    /// # Safety
-    /// The pointers are null or point to as many values as the counts say.
-    unsafe fn copy(&self, on: CUstream) -> Done {
+    fn new(
+        [to, from]: [Room<CUdeviceptr>; 2],
+        sizes: Room<usize>,
+        attributes: Room<CUmemcpyAttributes>,
+        first: Room<usize>,
+    ) -> Self {
+        let (to, from, sizes) = (to.input(), from.input(), sizes.input());
+        Self { to, from, sizes, attributes: attributes.input(), first: first.input() }
+    }
+
+    fn copy(&self, on: CUstream) -> Done {
         let mut before = None;
-        for index in 0..self.attribute_count {
-            // SAFETY: by contract.
-            let (attribute, first) =
-                unsafe { (element(self.attributes, index)?, element(self.first, index)?) };
+        for index in 0..self.attributes.count() {
+            let (attribute, first) = (element(self.attributes, index)?, element(self.first, index)?);
             let ascending = before.map_or(first == 0, |before| before < first);
-            if !ascending || first >= self.count {
+            if !ascending || first >= self.to.count() {
                 return Err(Error::InvalidValue.into());
             }
             before = Some(first);
@@ -75,11 +78,9 @@ impl Batch {
         if before.is_none() {
             return Err(Error::InvalidValue.into());
         }
-        each(self.count, on, |index| {
-            // SAFETY: by contract.
-            let (to, from, size) = unsafe {
-                (element(self.to, index)?, element(self.from, index)?, element(self.sizes, index)?)
-            };
+        each(self.to.count(), on, |index| {
+            let (to, from) = (element(self.to, index)?, element(self.from, index)?);
+            let size = element(self.sizes, index)?;
             let end = |address| End::linear(Side::Unified, address);
             Ok(Request { to: end(to), from: end(from), extent: [size as u64, 1, 1] })
         })
@@ -139,29 +140,18 @@ unsafe fn request(operation: &CUDA_MEMCPY3D_BATCH_OP) -> Result<Request> {
     }
 }
 
-/// # Safety
-/// The pointer is null or points to as many operations.
-unsafe fn copy_3d(
-    operations: *const CUDA_MEMCPY3D_BATCH_OP,
-    count: usize,
-    flags: c_ulonglong,
-    on: CUstream,
-) -> Done {
+fn copy_3d(operations: Array<CUDA_MEMCPY3D_BATCH_OP>, flags: c_ulonglong, on: CUstream) -> Done {
     if flags != 0 {
         return Err(Error::InvalidValue.into());
     }
-    // SAFETY: by contract.
-    each(count, on, |index| unsafe { request(&element(operations, index)?) })
+    // SAFETY: they are the program's, whose types say which members of their unions there are.
+    each(operations.count(), on, |index| unsafe { request(&element(operations, index)?) })
 }
 
 /// The result of a call that tells which copy was refused.
-///
-/// # Safety
-/// The pointer is null or may be written.
-unsafe fn tell(done: Done, at: *mut usize) -> Result<()> {
+fn tell(done: Done, at: Out<usize>) -> Result<()> {
     done.map_err(|refused| {
-        // SAFETY: by contract.
-        unsafe { put_if(at, refused.at.unwrap_or(usize::MAX)) };
+        put_if(at, refused.at.unwrap_or(usize::MAX));
         refused.error
     })
 }
@@ -169,27 +159,33 @@ unsafe fn tell(done: Done, at: *mut usize) -> Result<()> {
 api! {
     #[order(usable)]
     fn cuMemcpyBatchAsync_v2(
+        #[elements(count)]
         to: *mut CUdeviceptr,
+        #[elements(count)]
         from: *mut CUdeviceptr,
+        #[elements(count)]
         sizes: *mut usize,
         count: usize,
+        #[elements(attribute_count)]
         attributes: *mut CUmemcpyAttributes,
+        #[elements(attribute_count)]
         first: *mut usize,
         attribute_count: usize,
         on: CUstream,
     ) {
-        let batch = Batch { to, from, sizes, count, attributes, first, attribute_count };
+        let batch = Batch::new([to, from], sizes, attributes, first);
         batch.copy(on).map_err(|refused| refused.error)
     }
 
     #[order(usable)]
     fn cuMemcpy3DBatchAsync_v2(
         count: usize,
+        #[elements(count)]
         operations: *mut CUDA_MEMCPY3D_BATCH_OP,
         flags: c_ulonglong,
         on: CUstream,
     ) {
-        copy_3d(operations, count, flags, on).map_err(|refused| refused.error)
+        copy_3d(operations.input(), flags, on).map_err(|refused| refused.error)
     }
 }
 
@@ -197,28 +193,34 @@ api! {
 api! {
     #[order(usable)]
     fn cuMemcpyBatchAsync(
+        #[elements(count)]
         to: *mut CUdeviceptr,
+        #[elements(count)]
         from: *mut CUdeviceptr,
+        #[elements(count)]
         sizes: *mut usize,
         count: usize,
+        #[elements(attribute_count)]
         attributes: *mut CUmemcpyAttributes,
+        #[elements(attribute_count)]
         first: *mut usize,
         attribute_count: usize,
         failed: *mut usize,
         on: CUstream,
     ) {
-        let batch = Batch { to, from, sizes, count, attributes, first, attribute_count };
+        let batch = Batch::new([to, from], sizes, attributes, first);
         tell(batch.copy(on), failed)
     }
 
     #[order(usable)]
     fn cuMemcpy3DBatchAsync(
         count: usize,
+        #[elements(count)]
         operations: *mut CUDA_MEMCPY3D_BATCH_OP,
         failed: *mut usize,
         flags: c_ulonglong,
         on: CUstream,
     ) {
-        tell(copy_3d(operations, count, flags, on), failed)
+        tell(copy_3d(operations.input(), flags, on), failed)
     }
 }

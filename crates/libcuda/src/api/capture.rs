@@ -2,7 +2,7 @@
 
 use crate::api::graph::{edge_bytes, forget_graph, front, graph_handle, node_handle};
 use crate::border::api;
-use crate::pointers::{get, put, put_if};
+use crate::pointers::{Array, Out, get, put, put_if};
 use crate::state::{GRAPHS, stream};
 use crate::sys::*;
 use driver::capture::{self, CaptureInfo, Mode, Status};
@@ -49,55 +49,45 @@ thread_local! {
 }
 
 /// Answers what is asked about the capture of a stream. `edges` is `None` where they cannot be shown.
-///
-/// # Safety
-/// The pointers are null or may be written.
-unsafe fn describe(
+fn describe(
     on: CUstream,
-    status: *mut CUstreamCaptureStatus,
-    id: *mut cuuint64_t,
-    graph: *mut CUgraph,
-    nodes: *mut *const CUgraphNode,
-    edges: Option<*mut *const CUgraphEdgeData>,
-    count: *mut usize,
+    status: Out<CUstreamCaptureStatus>,
+    id: Out<cuuint64_t>,
+    graph: Out<CUgraph>,
+    nodes: Out<*const CUgraphNode>,
+    edges: Option<Out<*const CUgraphEdgeData>>,
+    count: Out<usize>,
 ) -> Result<()> {
-    // SAFETY: by contract.
-    unsafe {
-        put(status, status_of(on)?)?;
-        let (context, stream) = stream(on)?;
-        let Some(CaptureInfo { id: capture, graph: growing, front, .. }) = context.capture_info(&stream)
-        else {
-            put_if(count, 0);
-            return Ok(());
-        };
-        let plain = front.iter().all(|(_, data)| *data == EdgeData::default());
-        let shows_edges = edges.is_some_and(|edges| !edges.is_null());
-        if !nodes.is_null() && !shows_edges && !plain {
-            return Err(Error::LossyQuery);
-        }
-        put_if(id, capture.0);
-        if !graph.is_null() {
-            put(graph, graph_handle(&growing))?;
-        }
-        put_if(count, front.len());
-        ANSWER.with(|answer| {
-            let (handles, data) = &mut *answer.borrow_mut();
-            *handles = front.iter().map(|(node, _)| node_handle(node)).collect();
-            *data = front.iter().map(|&(_, data)| edge_bytes(data)).collect();
-            put_if(nodes, handles.as_ptr());
-            put_if(edges.unwrap_or(std::ptr::null_mut()), data.as_ptr());
-        });
-        Ok(())
+    put(status, status_of(on)?)?;
+    let (context, stream) = stream(on)?;
+    let Some(CaptureInfo { id: capture, graph: growing, front, .. }) = context.capture_info(&stream) else {
+        put_if(count, 0);
+        return Ok(());
+    };
+    let plain = front.iter().all(|(_, data)| *data == EdgeData::default());
+    let shows_edges = edges.is_some_and(|edges| !edges.is_null());
+    if !nodes.is_null() && !shows_edges && !plain {
+        return Err(Error::LossyQuery);
     }
+    put_if(id, capture.0);
+    if !graph.is_null() {
+        put(graph, graph_handle(&growing))?;
+    }
+    put_if(count, front.len());
+    ANSWER.with(|answer| {
+        let (handles, data) = &mut *answer.borrow_mut();
+        *handles = front.iter().map(|(node, _)| node_handle(node)).collect();
+        *data = front.iter().map(|&(_, data)| edge_bytes(data)).collect();
+        put_if(nodes, handles.as_ptr());
+        put_if(edges.unwrap_or(Out::none()), data.as_ptr());
+    });
+    Ok(())
 }
 
-/// # Safety
-/// The arrays are null or have `count` elements.
-unsafe fn update(
+fn update(
     on: CUstream,
-    nodes: *const CUgraphNode,
-    edges: *const CUgraphEdgeData,
-    count: usize,
+    nodes: Array<CUgraphNode>,
+    edges: Array<CUgraphEdgeData>,
     flags: c_uint,
 ) -> Result<()> {
     let (context, stream) = stream(on)?;
@@ -107,8 +97,7 @@ unsafe fn update(
         CU_STREAM_SET_CAPTURE_DEPENDENCIES => true,
         _ => return Err(Error::InvalidValue),
     };
-    // SAFETY: by contract.
-    context.update_capture(&stream, unsafe { front(nodes, edges, count)? }, replace)
+    context.update_capture(&stream, front(nodes, edges)?, replace)
 }
 
 fn begin(on: CUstream, how: CUstreamCaptureMode) -> Result<()> {
@@ -125,14 +114,14 @@ api! {
     fn cuStreamBeginCaptureToGraph(
         on: CUstream,
         graph: CUgraph,
-        nodes: *const CUgraphNode,
-        edges: *const CUgraphEdgeData,
+        #[elements(count)] nodes: *const CUgraphNode,
+        #[elements(count)] edges: *const CUgraphEdgeData,
         count: usize,
         how: CUstreamCaptureMode,
     ) {
         let (context, stream) = stream(on)?;
         let graph = GRAPHS.get(graph)?;
-        context.begin_capture(&stream, mode(how)?, Some((&graph, front(nodes, edges, count)?)))
+        context.begin_capture(&stream, mode(how)?, Some((&graph, front(nodes, edges)?)))
     }
 
     fn cuStreamEndCapture(on: CUstream, out: *mut CUgraph) {
@@ -173,12 +162,12 @@ api! {
 
     fn cuStreamUpdateCaptureDependencies_v2(
         on: CUstream,
-        nodes: *mut CUgraphNode,
-        edges: *const CUgraphEdgeData,
+        #[elements(count)] nodes: *mut CUgraphNode,
+        #[elements(count)] edges: *const CUgraphEdgeData,
         count: usize,
         flags: c_uint,
     ) {
-        update(on, nodes, edges, count, flags)
+        update(on, nodes.input(), edges, flags)
     }
 
     #[order(initialised)]
@@ -195,8 +184,7 @@ api! {
     }
 
     fn cuStreamGetCaptureInfo(on: CUstream, status: *mut CUstreamCaptureStatus, id: *mut cuuint64_t) {
-        let null = std::ptr::null_mut();
-        describe(on, status, id, null, std::ptr::null_mut(), None, std::ptr::null_mut())
+        describe(on, status, id, Out::none(), Out::none(), None, Out::none())
     }
 
     fn cuStreamGetCaptureInfo_v2(
@@ -210,7 +198,12 @@ api! {
         describe(on, status, id, graph, nodes, None, count)
     }
 
-    fn cuStreamUpdateCaptureDependencies(on: CUstream, nodes: *mut CUgraphNode, count: usize, flags: c_uint) {
-        update(on, nodes, std::ptr::null(), count, flags)
+    fn cuStreamUpdateCaptureDependencies(
+        on: CUstream,
+        #[elements(count)] nodes: *mut CUgraphNode,
+        count: usize,
+        flags: c_uint,
+    ) {
+        update(on, nodes.input(), Array::none(), flags)
     }
 }

@@ -1,7 +1,7 @@
 //! Contexts and each thread's stack of them.
 
 use crate::border::api;
-use crate::pointers::{put, put_if};
+use crate::pointers::{Out, put, put_if};
 use crate::state::{self, CONTEXTS, Table, current, device, driver};
 use crate::sys::*;
 use driver::limits::Limit;
@@ -11,17 +11,13 @@ use std::ffi::{c_int, c_uint};
 use std::sync::Arc;
 
 /// Makes a context, which becomes current.
-///
-/// # Safety
-/// As [`put`].
-unsafe fn create(out: *mut CUcontext, flags: c_uint, dev: CUdevice) -> Result<()> {
+fn create(out: Out<CUcontext>, flags: c_uint, dev: CUdevice) -> Result<()> {
     if flags & !(CU_CTX_FLAGS_MASK) != 0 {
         return Err(Error::InvalidValue);
     }
     let made = Context::new(device(dev)?, flags)?;
     current::push(Arc::clone(&made));
-    // SAFETY: by contract.
-    unsafe { put(out, CONTEXTS.insert(made.id(), made)) }
+    put(out, CONTEXTS.insert(made.id(), made))
 }
 
 /// A preference for the size of L1, which has no effect.
@@ -82,7 +78,7 @@ api! {
     }
 
     fn cuCtxCreate_v4(out: *mut CUcontext, params: *mut CUctxCreateParams, flags: c_uint, dev: CUdevice) {
-        if !params.is_null() && (*params).numExecAffinityParams != 0 {
+        if params.input().read().is_some_and(|params| params.numExecAffinityParams != 0) {
             return Err(Error::UnsupportedExecAffinity);
         }
         create(out, flags, dev)

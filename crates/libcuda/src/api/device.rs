@@ -148,13 +148,15 @@ api! {
         put(count, driver()?.devices().len() as c_int)
     }
 
-    fn cuDeviceGetName(name: *mut c_char, len: c_int, dev: CUdevice) {
-        let size = usize::try_from(len).map_err(|_| Error::InvalidValue)?;
-        put_text(name, size, device(dev)?.profile().device_name)
+    fn cuDeviceGetName(#[elements(len)] name: *mut c_char, len: c_int, dev: CUdevice) {
+        if len < 0 {
+            return Err(Error::InvalidValue);
+        }
+        put_text(name, device(dev)?.profile().device_name)
     }
 
     fn cuDeviceGetUuid_v2(uuid: *mut CUuuid, dev: CUdevice) {
-        put(uuid.cast(), device(dev)?.uuid())
+        put(uuid, CUuuid { bytes: device(dev)?.uuid().map(|byte| byte as c_char) })
     }
 
     fn cuDeviceTotalMem_v2(bytes: *mut usize, dev: CUdevice) {
@@ -172,9 +174,11 @@ api! {
         put(minor, sm % 10)
     }
 
-    fn cuDeviceGetPCIBusId(buffer: *mut c_char, len: c_int, dev: CUdevice) {
-        let size = usize::try_from(len).map_err(|_| Error::InvalidValue)?;
-        put_text(buffer, size, &bus_id(device(dev)?.ordinal()))
+    fn cuDeviceGetPCIBusId(#[elements(len)] buffer: *mut c_char, len: c_int, dev: CUdevice) {
+        if len < 0 {
+            return Err(Error::InvalidValue);
+        }
+        put_text(buffer, &bus_id(device(dev)?.ordinal()))
     }
 
     #[order(initialised, given(out), given(id))]

@@ -1,9 +1,9 @@
 //! Functions' attributes, and launching them.
 
 use crate::api::context::{bank_size, cache_preference};
-use crate::api::module::{element, parameter_info};
+use crate::api::module::parameter_info;
 use crate::border::api;
-use crate::pointers::{Opaque, bytes, get, put};
+use crate::pointers::{Array, In, Opaque, Out, bytes, element, get, put};
 use crate::state::{EVENTS, MODULES, function, stream};
 use crate::sys::*;
 use driver::host_call::HostCall;
@@ -79,8 +79,8 @@ pub(crate) fn set_attribute(
 /// One array is null; the other is as `cuLaunchKernel` wants it.
 pub(crate) unsafe fn parameters(
     function: &Function,
-    params: *mut *mut c_void,
-    extra: *mut *mut c_void,
+    params: Out<*mut c_void>,
+    extra: Out<*mut c_void>,
 ) -> Result<Vec<u8>> {
     let size = function.parameter_bytes();
     if !params.is_null() && !extra.is_null() {
@@ -91,25 +91,29 @@ pub(crate) unsafe fn parameters(
     // has the size of the parameter, or the size that stands beside it.
     unsafe {
         if extra.is_null() {
+            let params = Array::new(params.raw(), function.parameters().len());
             for (index, parameter) in function.parameters().iter().enumerate() {
                 let (offset, size) = (parameter.offset as usize, parameter.size as usize);
-                buffer[offset..offset + size].copy_from_slice(bytes(element(params, index)?, size)?);
+                let value = Array::new(element(params, index)?.cast_const(), size);
+                buffer[offset..offset + size].copy_from_slice(bytes(value)?);
             }
             return Ok(buffer);
         }
         let (mut start, mut given) = (std::ptr::null(), None);
         for pair in 0..EXTRA_MOST {
+            // As far as the marker: each element is looked at after the one before it.
+            let extra = Array::new(extra.raw(), 2 * pair + 2);
             match element(extra, 2 * pair)?.addr() {
                 EXTRA_END => break,
                 EXTRA_POINTER => start = element(extra, 2 * pair + 1)?.cast_const(),
-                EXTRA_SIZE => given = Some(get(element(extra, 2 * pair + 1)?.cast::<usize>())?),
+                EXTRA_SIZE => given = Some(get(In::new(element(extra, 2 * pair + 1)?.cast::<usize>()))?),
                 _ => return Err(Error::InvalidValue),
             }
         }
         let given = given.ok_or(Error::InvalidValue)?;
         // Programs may leave out what only fills up the end, or round up to it.
         let shown = given.min(size);
-        buffer[..shown].copy_from_slice(bytes(start, shown)?);
+        buffer[..shown].copy_from_slice(bytes(Array::new(start, shown))?);
         if given < size && function.parameters().last().is_some_and(|last| given <= last.offset as usize) {
             return Err(Error::InvalidValue);
         }
@@ -123,8 +127,8 @@ unsafe fn launch(
     handle: CUfunction,
     configuration: Configuration,
     on: CUstream,
-    params: *mut *mut c_void,
-    extra: *mut *mut c_void,
+    params: Out<*mut c_void>,
+    extra: Out<*mut c_void>,
 ) -> Result<()> {
     let (context, stream) = stream(on)?;
     let function = function(handle, Some(&context))?;
@@ -193,9 +197,8 @@ fn completion_event(id: CUlaunchAttributeID, value: &CUlaunchAttributeValue) -> 
 ///
 /// # Safety
 /// The pointer is null or points to a configuration with as many attributes as it says.
-unsafe fn wanted(config: *const CUlaunchConfig) -> Result<(Wanted, Vec<CUevent>)> {
-    // SAFETY: by contract.
-    let config = unsafe { get(config)? };
+unsafe fn wanted(config: In<CUlaunchConfig>) -> Result<(Wanted, Vec<CUevent>)> {
+    let config = get(config)?;
     let configuration = Configuration {
         grid: [config.gridDimX, config.gridDimY, config.gridDimZ],
         block: [config.blockDimX, config.blockDimY, config.blockDimZ],
@@ -205,9 +208,10 @@ unsafe fn wanted(config: *const CUlaunchConfig) -> Result<(Wanted, Vec<CUevent>)
     };
     let mut wanted = Wanted { configuration, priority: None, overlaps: false };
     let mut events = Vec::new();
-    for index in 0..config.numAttrs as usize {
-        // SAFETY: by contract.
-        let attribute = unsafe { element(config.attrs, index)? };
+    // SAFETY: by contract.
+    let attributes = unsafe { Array::new(config.attrs, config.numAttrs as usize) };
+    for index in 0..attributes.count() {
+        let attribute = element(attributes, index)?;
         match completion_event(attribute.id, &attribute.value) {
             Some(event) => events.push(event),
             None => apply_attribute(&mut wanted, attribute.id, &attribute.value)?,
@@ -220,7 +224,7 @@ unsafe fn wanted(config: *const CUlaunchConfig) -> Result<(Wanted, Vec<CUevent>)
 ///
 /// # Safety
 /// The pointer is null or points to a configuration with as many attributes as it says.
-pub(crate) unsafe fn configuration(config: *const CUlaunchConfig) -> Result<Configuration> {
+pub(crate) unsafe fn configuration(config: In<CUlaunchConfig>) -> Result<Configuration> {
     // SAFETY: by contract.
     Ok(unsafe { wanted(config)? }.0.configuration)
 }
@@ -298,7 +302,8 @@ api! {
         let (grid, block) = ([gx, gy, gz], [bx, by, bz]);
         let configuration =
             Configuration { grid, block, cluster: None, dynamic_shared: shared, cooperative: false };
-        launch(f, configuration, on, params, extra)
+        // SAFETY: the arrays are the program's, which its kernel's parameters say the lengths of.
+        unsafe { launch(f, configuration, on, params, extra) }
     }
 
     fn cuLaunchCooperativeKernel(
@@ -316,7 +321,8 @@ api! {
         let (grid, block) = ([gx, gy, gz], [bx, by, bz]);
         let configuration =
             Configuration { grid, block, cluster: None, dynamic_shared: shared, cooperative: true };
-        launch(f, configuration, on, params, std::ptr::null_mut())
+        // SAFETY: the arrays are the program's, which its kernel's parameters say the lengths of.
+        unsafe { launch(f, configuration, on, params, Out::none()) }
     }
 
     fn cuLaunchKernelEx(
@@ -325,11 +331,13 @@ api! {
         params: *mut *mut c_void,
         extra: *mut *mut c_void,
     ) {
-        let (wanted, events) = wanted(config)?;
+        // SAFETY: the configuration is the program's, with as many attributes as it says.
+        let (wanted, events) = unsafe { wanted(config)? };
         let events: Vec<_> = events.into_iter().map(|event| EVENTS.get(event)).collect::<Result<_>>()?;
         let (context, stream) = stream(get(config)?.hStream)?;
         let function = function(f, Some(&context))?;
-        let buffer = parameters(&function, params, extra)?;
+        // SAFETY: the arrays are the program's, which its kernel's parameters say the lengths of.
+        let buffer = unsafe { parameters(&function, params, extra)? };
         let work = context.prepare_launch(&function, wanted.configuration, buffer)?;
         let priority = wanted.priority.unwrap_or(stream.priority());
         let work = work.with_priority(priority).with_overlap(wanted.overlaps);
@@ -339,7 +347,7 @@ api! {
 
     fn cuLaunchHostFunc(on: CUstream, call: CUhostFn, argument: *mut c_void) {
         let (context, stream) = stream(on)?;
-        context.submit(&stream, host_call(call, argument)?)
+        context.submit(&stream, host_call(call, argument.raw())?)
     }
 
     #[order(initialised, handle(f))]

@@ -51,8 +51,8 @@ api! {
     }
 
     #[order(initialised, handle(f), given(value), context)]
-    fn cuParamSetv(f: CUfunction, offset: c_int, value: *mut c_void, size: c_uint) {
-        parameter(f, offset, bytes(value, size as usize)?)
+    fn cuParamSetv(f: CUfunction, offset: c_int, #[elements(size)] value: *mut c_void, size: c_uint) {
+        parameter(f, offset, bytes(value.input())?)
     }
 
     #[order(initialised, handle(f), context, no_capture)]

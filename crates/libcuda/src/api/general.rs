@@ -2,7 +2,7 @@
 
 use crate::border::api;
 use crate::caller;
-use crate::pointers::{get, put, put_if, text};
+use crate::pointers::{In, Out, get, put, put_if, text};
 use crate::state;
 use crate::symbols::{Found, SYMBOLS};
 use crate::sys;
@@ -43,12 +43,9 @@ fn error_text(error: u32, which: usize) -> Option<&'static CStr> {
     ERRORS.get(&error).map(|texts| texts[which].as_c_str())
 }
 
-/// # Safety
-/// As [`put`].
-unsafe fn put_error_text(error: u32, which: usize, out: *mut *const c_char) -> Result<()> {
+fn put_error_text(error: u32, which: usize, out: Out<*const c_char>) -> Result<()> {
     let found = error_text(error, which);
-    // SAFETY: by contract.
-    unsafe { put(out, found.map_or(std::ptr::null(), CStr::as_ptr)) }?;
+    put(out, found.map_or(std::ptr::null(), CStr::as_ptr))?;
     found.map(drop).ok_or(Error::InvalidValue)
 }
 
@@ -56,32 +53,27 @@ unsafe fn put_error_text(error: u32, which: usize, out: *mut *const c_char) -> R
 const KNOWN_FLAGS: u64 =
     (sys::CU_GET_PROC_ADDRESS_LEGACY_STREAM | sys::CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) as u64;
 
-/// # Safety
-/// As [`put`] and [`text`].
-unsafe fn look_up(
-    symbol: *const c_char,
-    out: *mut *mut c_void,
+fn look_up(
+    symbol: In<c_char>,
+    out: Out<*mut c_void>,
     version: c_int,
     flags: u64,
-    status: *mut sys::CUdriverProcAddressQueryResult,
+    status: Out<sys::CUdriverProcAddressQueryResult>,
 ) -> Result<Found> {
-    // SAFETY: by contract.
-    unsafe {
-        let name = text(symbol)?;
-        if version > VERSION || flags & !KNOWN_FLAGS != 0 {
-            return Err(Error::InvalidValue);
-        }
-        let per_thread = flags & u64::from(sys::CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0;
-        let found = SYMBOLS.find(name, version, per_thread);
-        let (address, answer) = match found {
-            Found::Address(address) => (address, sys::CU_GET_PROC_ADDRESS_SUCCESS),
-            Found::Later => (std::ptr::null(), sys::CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT),
-            Found::Unknown => (std::ptr::null(), sys::CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND),
-        };
-        put(out, address.cast_mut().cast())?;
-        put_if(status, answer);
-        Ok(found)
+    let name = text(symbol)?;
+    if version > VERSION || flags & !KNOWN_FLAGS != 0 {
+        return Err(Error::InvalidValue);
     }
+    let per_thread = flags & u64::from(sys::CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0;
+    let found = SYMBOLS.find(name, version, per_thread);
+    let (address, answer) = match found {
+        Found::Address(address) => (address, sys::CU_GET_PROC_ADDRESS_SUCCESS),
+        Found::Later => (std::ptr::null(), sys::CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT),
+        Found::Unknown => (std::ptr::null(), sys::CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND),
+    };
+    put(out, address.cast_mut().cast())?;
+    put_if(status, answer);
+    Ok(found)
 }
 
 api! {
@@ -127,7 +119,7 @@ api! {
 // The form without a status is in no header of today; libraries still ask for it by name.
 api! {
     fn cuGetProcAddress(symbol: *const c_char, out: *mut *mut c_void, version: c_int, flags: sys::cuuint64_t) {
-        match look_up(symbol, out, version, flags, std::ptr::null_mut())? {
+        match look_up(symbol, out, version, flags, Out::none())? {
             Found::Address(_) => Ok(()),
             Found::Later | Found::Unknown => Err(Error::NotFound),
         }

@@ -1,7 +1,7 @@
 //! Graphs: nodes and edges.
 
 use crate::border::api;
-use crate::pointers::{get, put, text};
+use crate::pointers::{Array, Out, Room, element, get, put, text};
 use crate::state::{GRAPHS, NODES, OBJECTS};
 use crate::sys::*;
 use driver::capture::Front;
@@ -44,89 +44,61 @@ pub(crate) fn edge_bytes(data: EdgeData) -> CUgraphEdgeData {
 }
 
 /// Nodes, and what the edges from them say.
-///
-/// # Safety
-/// The arrays are null or have `count` elements.
-pub(crate) unsafe fn front(
-    nodes: *const CUgraphNode,
-    edges: *const CUgraphEdgeData,
-    count: usize,
-) -> Result<Front> {
+pub(crate) fn front(nodes: Array<CUgraphNode>, edges: Array<CUgraphEdgeData>) -> Result<Front> {
     // The count is the program's: nothing is allocated by it before the nodes are found.
     let mut front = Vec::new();
-    for index in 0..count {
-        // SAFETY: by contract.
-        unsafe {
-            let node = NODES.get(crate::api::module::element(nodes, index)?)?;
-            let data =
-                if edges.is_null() { EdgeData::default() } else { edge_data(&get(edges.add(index))?)? };
-            front.push((node, data));
-        }
+    for index in 0..nodes.count() {
+        let node = NODES.get(element(nodes, index)?)?;
+        let data = if edges.is_null() { EdgeData::default() } else { edge_data(&element(edges, index)?)? };
+        front.push((node, data));
     }
     Ok(front)
 }
 
-/// Writes as many values as fit, and how many there are. With no array only the number is asked for.
-///
-/// # Safety
-/// `count` is null or may be read and written; the array is null or has as many elements as it says.
-unsafe fn put_list<T: Copy>(values: &[T], array: *mut T, count: *mut usize, filler: T) -> Result<()> {
-    // SAFETY: by contract.
-    unsafe {
-        let room = get(count)?;
-        if !array.is_null() {
-            if room == 0 {
-                return Err(Error::InvalidValue);
-            }
-            for index in 0..room {
-                put(array.add(index), values.get(index).copied().unwrap_or(filler))?;
-            }
-        }
-        put(count, if array.is_null() { values.len() } else { room.min(values.len()) })
+/// Writes as many values as fit: how many. Where there is no list, only their number is asked for.
+fn put_list<T: Copy>(values: &[T], list: Room<T>, filler: T) -> Result<usize> {
+    if list.is_null() {
+        return Ok(values.len());
     }
+    if list.count() == 0 {
+        return Err(Error::InvalidValue);
+    }
+    for index in 0..list.count() {
+        put(list.at(index), values.get(index).copied().unwrap_or(filler))?;
+    }
+    Ok(list.count().min(values.len()))
 }
 
-/// Writes handles of nodes.
-///
-/// # Safety
-/// As [`put_list`].
-unsafe fn put_nodes(nodes: &[Arc<Node>], array: *mut CUgraphNode, count: *mut usize) -> Result<()> {
+/// Writes handles of nodes, and how many there are.
+fn put_nodes(nodes: &[Arc<Node>], list: Room<CUgraphNode>, count: Out<usize>) -> Result<()> {
+    get(count)?;
     let handles: Vec<CUgraphNode> = nodes.iter().map(node_handle).collect();
-    // SAFETY: by contract.
-    unsafe { put_list(&handles, array, count, std::ptr::null_mut()) }
+    put(count, put_list(&handles, list, std::ptr::null_mut())?)
 }
 
 /// Writes the neighbours of a node. What edges say must be asked for where they say something.
-///
-/// # Safety
-/// As [`put_list`], for both arrays.
-unsafe fn put_neighbours(
+fn put_neighbours(
     node: CUgraphNode,
     after: bool,
-    nodes: *mut CUgraphNode,
-    edges: Option<*mut CUgraphEdgeData>,
-    count: *mut usize,
+    nodes: Room<CUgraphNode>,
+    edges: Room<CUgraphEdgeData>,
+    count: Out<usize>,
 ) -> Result<()> {
     let node = NODES.get(node)?;
     let found = node.graph()?.neighbours(&node, after)?;
     let data: Vec<EdgeData> = found.iter().map(|(_, data)| *data).collect();
     let found: Vec<Arc<Node>> = found.into_iter().map(|(node, _)| node).collect();
-    // SAFETY: by contract.
-    unsafe {
-        put_edge_data(&data, nodes.is_null(), edges, count)?;
-        put_nodes(&found, nodes, count)
-    }
+    put_edge_data(&data, nodes.is_null(), edges, count)?;
+    put_nodes(&found, nodes, count)
 }
 
-/// # Safety
-/// As [`put_list`]; the count is left as it is.
-unsafe fn put_edge_data(
+/// Writes what edges say; the count is left as it is.
+fn put_edge_data(
     data: &[EdgeData],
     only_count: bool,
-    edges: Option<*mut CUgraphEdgeData>,
-    count: *mut usize,
+    edges: Room<CUgraphEdgeData>,
+    count: Out<usize>,
 ) -> Result<()> {
-    let edges = edges.unwrap_or(std::ptr::null_mut());
     if only_count {
         return Ok(());
     }
@@ -134,22 +106,16 @@ unsafe fn put_edge_data(
         let plain = data.iter().all(|data| *data == EdgeData::default());
         return if plain { Ok(()) } else { Err(Error::LossyQuery) };
     }
-    // SAFETY: by contract.
-    unsafe {
-        let mut room = get(count)?;
-        let bytes: Vec<CUgraphEdgeData> = data.iter().map(|&data| edge_bytes(data)).collect();
-        put_list(&bytes, edges, &mut room, edge_bytes(EdgeData::default()))
-    }
+    get(count)?;
+    let bytes: Vec<CUgraphEdgeData> = data.iter().map(|&data| edge_bytes(data)).collect();
+    put_list(&bytes, edges, edge_bytes(EdgeData::default())).map(drop)
 }
 
-/// # Safety
-/// As [`put_list`], for all arrays.
-unsafe fn put_edges(
+fn put_edges(
     graph: CUgraph,
-    from: *mut CUgraphNode,
-    to: *mut CUgraphNode,
-    edges: Option<*mut CUgraphEdgeData>,
-    count: *mut usize,
+    [from, to]: [Room<CUgraphNode>; 2],
+    edges: Room<CUgraphEdgeData>,
+    count: Out<usize>,
 ) -> Result<()> {
     let found = GRAPHS.get(graph)?.edges();
     if from.is_null() != to.is_null() {
@@ -157,25 +123,19 @@ unsafe fn put_edges(
     }
     let data: Vec<EdgeData> = found.iter().map(|edge| edge.data).collect();
     let (starts, ends): (Vec<_>, Vec<_>) = found.into_iter().map(|edge| (edge.from, edge.to)).unzip();
-    // SAFETY: by contract.
-    unsafe {
-        put_edge_data(&data, from.is_null(), edges, count)?;
-        let mut room = get(count)?;
-        put_nodes(&starts, from, &mut room)?;
-        put_nodes(&ends, to, count)
-    }
+    put_edge_data(&data, from.is_null(), edges, count)?;
+    get(count)?;
+    let starts: Vec<CUgraphNode> = starts.iter().map(node_handle).collect();
+    put_list(&starts, from, std::ptr::null_mut())?;
+    put_nodes(&ends, to, count)
 }
 
-/// # Safety
-/// The arrays are null or have `count` elements.
-unsafe fn edges(
-    from: *const CUgraphNode,
-    to: *const CUgraphNode,
-    data: *const CUgraphEdgeData,
-    count: usize,
+fn edges(
+    from: Array<CUgraphNode>,
+    to: Array<CUgraphNode>,
+    data: Array<CUgraphEdgeData>,
 ) -> Result<Vec<Edge>> {
-    // SAFETY: by contract.
-    let (from, to) = unsafe { (front(from, data, count)?, front(to, std::ptr::null(), count)?) };
+    let (from, to) = (front(from, data)?, front(to, Array::none())?);
     Ok(from.into_iter().zip(to).map(|((from, data), (to, _))| Edge { from, to, data }).collect())
 }
 
@@ -221,66 +181,66 @@ api! {
     }
 
     #[order(initialised)]
-    fn cuGraphGetNodes(graph: CUgraph, nodes: *mut CUgraphNode, count: *mut usize) {
+    fn cuGraphGetNodes(graph: CUgraph, #[elements(count)] nodes: *mut CUgraphNode, count: *mut usize) {
         put_nodes(&GRAPHS.get(graph)?.nodes(), nodes, count)
     }
 
     #[order(initialised)]
-    fn cuGraphGetRootNodes(graph: CUgraph, nodes: *mut CUgraphNode, count: *mut usize) {
+    fn cuGraphGetRootNodes(graph: CUgraph, #[elements(count)] nodes: *mut CUgraphNode, count: *mut usize) {
         put_nodes(&GRAPHS.get(graph)?.roots(), nodes, count)
     }
 
     #[order(initialised, given(data))]
     fn cuGraphGetEdges_v2(
         graph: CUgraph,
-        from: *mut CUgraphNode,
-        to: *mut CUgraphNode,
-        data: *mut CUgraphEdgeData,
+        #[elements(count)] from: *mut CUgraphNode,
+        #[elements(count)] to: *mut CUgraphNode,
+        #[elements(count)] data: *mut CUgraphEdgeData,
         count: *mut usize,
     ) {
-        put_edges(graph, from, to, Some(data), count)
+        put_edges(graph, [from, to], data, count)
     }
 
     #[order(initialised, given(nodes), given(data))]
     fn cuGraphNodeGetDependencies_v2(
         node: CUgraphNode,
-        nodes: *mut CUgraphNode,
-        data: *mut CUgraphEdgeData,
+        #[elements(count)] nodes: *mut CUgraphNode,
+        #[elements(count)] data: *mut CUgraphEdgeData,
         count: *mut usize,
     ) {
-        put_neighbours(node, false, nodes, Some(data), count)
+        put_neighbours(node, false, nodes, data, count)
     }
 
     #[order(initialised, given(nodes), given(data))]
     fn cuGraphNodeGetDependentNodes_v2(
         node: CUgraphNode,
-        nodes: *mut CUgraphNode,
-        data: *mut CUgraphEdgeData,
+        #[elements(count)] nodes: *mut CUgraphNode,
+        #[elements(count)] data: *mut CUgraphEdgeData,
         count: *mut usize,
     ) {
-        put_neighbours(node, true, nodes, Some(data), count)
+        put_neighbours(node, true, nodes, data, count)
     }
 
     #[order(given(graph), initialised)]
     fn cuGraphAddDependencies_v2(
         graph: CUgraph,
-        from: *const CUgraphNode,
-        to: *const CUgraphNode,
-        data: *const CUgraphEdgeData,
+        #[elements(count)] from: *const CUgraphNode,
+        #[elements(count)] to: *const CUgraphNode,
+        #[elements(count)] data: *const CUgraphEdgeData,
         count: usize,
     ) {
-        GRAPHS.get(graph)?.connect(&edges(from, to, data, count)?)
+        GRAPHS.get(graph)?.connect(&edges(from, to, data)?)
     }
 
     #[order(given(graph), initialised)]
     fn cuGraphRemoveDependencies_v2(
         graph: CUgraph,
-        from: *const CUgraphNode,
-        to: *const CUgraphNode,
-        data: *const CUgraphEdgeData,
+        #[elements(count)] from: *const CUgraphNode,
+        #[elements(count)] to: *const CUgraphNode,
+        #[elements(count)] data: *const CUgraphEdgeData,
         count: usize,
     ) {
-        GRAPHS.get(graph)?.disconnect(&edges(from, to, data, count)?)
+        GRAPHS.get(graph)?.disconnect(&edges(from, to, data)?)
     }
 
     #[order(given(graph), initialised, given(path))]
@@ -323,7 +283,7 @@ api! {
         if flags != CU_USER_OBJECT_NO_DESTRUCTOR_SYNC || out.is_null() {
             return Err(Error::InvalidValue);
         }
-        let destroy = crate::api::execution::host_call(destroy, pointer)?;
+        let destroy = crate::api::execution::host_call(destroy, pointer.raw())?;
         let object = UserObject::new(count as usize, Box::new(move || (destroy.call)()))?;
         put(out, OBJECTS.insert(object.id(), object))
     }
@@ -368,12 +328,14 @@ api! {
             CU_GRAPH_MEM_ATTR_USED_MEM_HIGH | CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH => usage.used_high,
             _ => return Err(Error::InvalidValue),
         };
-        put(value.cast::<u64>(), bytes)
+        // SAFETY: all attributes are numbers of 64 bits.
+        put(unsafe { value.cast::<u64>() }, bytes)
     }
 
     fn cuDeviceSetGraphMemAttribute(dev: CUdevice, which: CUgraphMem_attribute, value: *mut c_void) {
         let memory = crate::state::device(dev)?.graph_memory();
-        if get(value.cast::<u64>())? != 0 {
+        // SAFETY: all attributes are numbers of 64 bits.
+        if get(unsafe { value.cast::<u64>() })? != 0 {
             return Err(Error::InvalidValue);
         }
         match which {
@@ -393,32 +355,32 @@ api! {
 // The forms from before edges said more than that there is one.
 api! {
     #[order(initialised)]
-    fn cuGraphGetEdges(graph: CUgraph, from: *mut CUgraphNode, to: *mut CUgraphNode, count: *mut usize) {
-        put_edges(graph, from, to, None, count)
+    fn cuGraphGetEdges(graph: CUgraph, #[elements(count)] from: *mut CUgraphNode, #[elements(count)] to: *mut CUgraphNode, count: *mut usize) {
+        put_edges(graph, [from, to], Room::none(), count)
     }
 
     #[order(initialised)]
-    fn cuGraphNodeGetDependencies(node: CUgraphNode, nodes: *mut CUgraphNode, count: *mut usize) {
-        put_neighbours(node, false, nodes, None, count)
+    fn cuGraphNodeGetDependencies(node: CUgraphNode, #[elements(count)] nodes: *mut CUgraphNode, count: *mut usize) {
+        put_neighbours(node, false, nodes, Room::none(), count)
     }
 
     #[order(initialised)]
-    fn cuGraphNodeGetDependentNodes(node: CUgraphNode, nodes: *mut CUgraphNode, count: *mut usize) {
-        put_neighbours(node, true, nodes, None, count)
+    fn cuGraphNodeGetDependentNodes(node: CUgraphNode, #[elements(count)] nodes: *mut CUgraphNode, count: *mut usize) {
+        put_neighbours(node, true, nodes, Room::none(), count)
     }
 
     #[order(given(graph), initialised)]
-    fn cuGraphAddDependencies(graph: CUgraph, from: *const CUgraphNode, to: *const CUgraphNode, count: usize) {
-        GRAPHS.get(graph)?.connect(&edges(from, to, std::ptr::null(), count)?)
+    fn cuGraphAddDependencies(graph: CUgraph, #[elements(count)] from: *const CUgraphNode, #[elements(count)] to: *const CUgraphNode, count: usize) {
+        GRAPHS.get(graph)?.connect(&edges(from, to, Array::none())?)
     }
 
     #[order(given(graph), initialised)]
     fn cuGraphRemoveDependencies(
         graph: CUgraph,
-        from: *const CUgraphNode,
-        to: *const CUgraphNode,
+        #[elements(count)] from: *const CUgraphNode,
+        #[elements(count)] to: *const CUgraphNode,
         count: usize,
     ) {
-        GRAPHS.get(graph)?.disconnect(&edges(from, to, std::ptr::null(), count)?)
+        GRAPHS.get(graph)?.disconnect(&edges(from, to, Array::none())?)
     }
 }

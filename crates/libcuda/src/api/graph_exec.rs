@@ -5,7 +5,7 @@ use crate::api::graph_node::{
     copy_task, fill_task, host_task, kernel_task, newer_kernel, same_kernel, task, values_task,
 };
 use crate::border::api;
-use crate::pointers::{get, put, put_if};
+use crate::pointers::{Out, Room, get, put, put_if};
 use crate::state::{EVENTS, EXECS, GRAPHS, NODES, stream};
 use crate::sys::*;
 use driver::graph::update::UpdateFailure;
@@ -16,16 +16,12 @@ use std::ffi::{c_char, c_uint, c_ulonglong};
 use std::sync::Arc;
 
 /// Makes an instance.
-///
-/// # Safety
-/// As [`put`].
-unsafe fn instantiate(out: *mut CUgraphExec, graph: CUgraph, flags: u64) -> std::result::Result<(), Refusal> {
+fn instantiate(out: Out<CUgraphExec>, graph: CUgraph, flags: u64) -> std::result::Result<(), Refusal> {
     if out.is_null() {
         return Err(Error::InvalidValue.into());
     }
     let exec = GRAPHS.get(graph)?.instantiate(flags)?;
-    // SAFETY: by contract.
-    unsafe { put(out, EXECS.insert(exec.id(), exec))? };
+    put(out, EXECS.insert(exec.id(), exec))?;
     Ok(())
 }
 
@@ -42,27 +38,18 @@ fn update_whole(exec: CUgraphExec, graph: CUgraph) -> Result<Option<UpdateFailur
 }
 
 /// The older forms tell of one node.
-///
-/// # Safety
-/// The pointers are null or may be written; the buffer has as many bytes as is said.
-unsafe fn instantiate_with_log(
-    out: *mut CUgraphExec,
+fn instantiate_with_log(
+    out: Out<CUgraphExec>,
     graph: CUgraph,
-    node: *mut CUgraphNode,
-    log: *mut c_char,
-    size: usize,
+    node: Out<CUgraphNode>,
+    log: Room<c_char>,
 ) -> Result<()> {
-    // SAFETY: by contract.
-    unsafe {
-        put_if(node, std::ptr::null_mut());
-        if !log.is_null() && size > 0 {
-            put(log, 0)?;
-        }
-        instantiate(out, graph, 0).map_err(|refusal| {
-            put_if(node, refusal.node.as_ref().map_or(std::ptr::null_mut(), node_handle));
-            refusal.error
-        })
-    }
+    put_if(node, std::ptr::null_mut());
+    put_if(log.at(0), 0);
+    instantiate(out, graph, 0).map_err(|refusal| {
+        put_if(node, refusal.node.as_ref().map_or(std::ptr::null_mut(), node_handle));
+        refusal.error
+    })
 }
 
 api! {
@@ -77,13 +64,14 @@ api! {
         graph: CUgraph,
         params: *mut CUDA_GRAPH_INSTANTIATE_PARAMS,
     ) {
-        let flags = get(params)?.flags;
-        let (result, node, error) = match instantiate(out, graph, flags) {
+        let mut stated = get(params)?;
+        let (result, node, error) = match instantiate(out, graph, stated.flags) {
             Ok(()) => (CUDA_GRAPH_INSTANTIATE_SUCCESS, None, None),
             Err(Refusal { error, reason, node }) => (reason as CUgraphInstantiateResult, node, Some(error)),
         };
-        (*params).result_out = result;
-        (*params).hErrNode_out = node.as_ref().map_or(std::ptr::null_mut(), node_handle);
+        stated.result_out = result;
+        stated.hErrNode_out = node.as_ref().map_or(std::ptr::null_mut(), node_handle);
+        put(params, stated)?;
         const _: () = assert!(RefusalReason::ConditionUnused as u32 == CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED);
         error.map_or(Ok(()), Err)
     }
@@ -132,10 +120,14 @@ api! {
         let params = get(params)?;
         let found = NODES.get(node)?;
         if params.type_ == CU_GRAPH_NODE_TYPE_GRAPH {
-            let child = GRAPHS.get(params.__bindgen_anon_1.graph.graph)?;
+            let child = {
+                // SAFETY: which member of the union there is is what the type says.
+                GRAPHS.get(unsafe { params.__bindgen_anon_1.graph.graph })?
+            };
             return EXECS.get(exec)?.update_child(&found, &child).map_err(|_| Error::GraphExecUpdateFailure);
         }
-        update(exec, node, |node| Ok(task(None, &params, Some(node))?.0))
+        // SAFETY: the parameters are the program's, as their manual wants them.
+        update(exec, node, |node| Ok(unsafe { task(None, &params, Some(node))? }.0))
     }
 
     #[order(given(exec), given(node), initialised, given(params))]
@@ -144,7 +136,8 @@ api! {
         node: CUgraphNode,
         params: *const CUDA_KERNEL_NODE_PARAMS,
     ) {
-        update(exec, node, |node| kernel_task(node, &same_kernel(params)?))
+        // SAFETY: the parameters are the program's, as their manual wants them.
+        update(exec, node, |node| unsafe { kernel_task(node, &same_kernel(params)?) })
     }
 
     #[order(given(exec), given(node), initialised, given(params))]
@@ -197,7 +190,8 @@ api! {
         node: CUgraphNode,
         params: *const CUDA_BATCH_MEM_OP_NODE_PARAMS,
     ) {
-        update(exec, node, |_| values_task(params))
+        // SAFETY: the parameters are the program's, as their manual wants them.
+        update(exec, node, |_| unsafe { values_task(params) })
     }
 }
 
@@ -208,10 +202,10 @@ api! {
         out: *mut CUgraphExec,
         graph: CUgraph,
         node: *mut CUgraphNode,
-        log: *mut c_char,
+        #[elements(size)] log: *mut c_char,
         size: usize,
     ) {
-        instantiate_with_log(out, graph, node, log, size)
+        instantiate_with_log(out, graph, node, log)
     }
 
     #[order(initialised, given(out), given(graph), context, no_capture)]
@@ -219,10 +213,10 @@ api! {
         out: *mut CUgraphExec,
         graph: CUgraph,
         node: *mut CUgraphNode,
-        log: *mut c_char,
+        #[elements(size)] log: *mut c_char,
         size: usize,
     ) {
-        instantiate_with_log(out, graph, node, log, size)
+        instantiate_with_log(out, graph, node, log)
     }
 
     fn cuGraphExecUpdate(
@@ -244,6 +238,7 @@ api! {
         node: CUgraphNode,
         params: *const CUDA_KERNEL_NODE_PARAMS_v1,
     ) {
-        update(exec, node, |node| kernel_task(node, &newer_kernel(params)?))
+        // SAFETY: the parameters are the program's, as their manual wants them.
+        update(exec, node, |node| unsafe { kernel_task(node, &newer_kernel(params)?) })
     }
 }

@@ -6,9 +6,10 @@
 use crate::api::execution::{Wanted, apply_attribute, host_call, parameters};
 use crate::api::graph::{front, graph_handle, node_handle};
 use crate::api::transfer::request_3d;
+use crate::api::values::operations;
 use crate::api::values::shown;
 use crate::border::api;
-use crate::pointers::{Opaque, get, put};
+use crate::pointers::{Array, In, Opaque, Out, get, put};
 use crate::state::{CONTEXTS, EVENTS, GRAPHS, NODES, Table, current, function};
 use crate::sys::*;
 use driver::copy::{End, Side};
@@ -83,7 +84,7 @@ pub(super) unsafe fn kernel(
         cooperative: old.is_some_and(|old| old.cooperative),
     };
     // SAFETY: by contract.
-    let buffer = unsafe { parameters(&function, p.kernelParams, p.extra)? };
+    let buffer = unsafe { parameters(&function, Out::new(p.kernelParams), Out::new(p.extra))? };
     let work = function.module().context()?.prepare_launch(&function, configuration, buffer)?;
     Ok(before.map_or_else(|| Arc::clone(&work), |before| Arc::clone(&work).with_priority(before.priority())))
 }
@@ -242,8 +243,8 @@ fn shown_host(node: &Node) -> Result<CUDA_HOST_NODE_PARAMS> {
 unsafe fn values(p: &CUDA_BATCH_MEM_OP_NODE_PARAMS) -> Result<Task> {
     let context = context_of(p.ctx)?;
     // SAFETY: by contract.
-    let operations = unsafe { crate::api::values::operations(p.count, p.paramArray)? };
-    Ok(Task::Values(context.prepare_values(operations)?))
+    let array = unsafe { Array::new(p.paramArray, p.count as usize) };
+    Ok(Task::Values(context.prepare_values(operations(array)?)?))
 }
 
 fn shown_values(node: &Node) -> Result<CUDA_BATCH_MEM_OP_NODE_PARAMS> {
@@ -383,53 +384,47 @@ pub(crate) unsafe fn task(
 }
 
 /// Adds a node to a graph.
-///
-/// # Safety
-/// The arrays are null or have `count` elements; the pointer is null or may be written.
-pub(super) unsafe fn add(
-    out: *mut CUgraphNode,
+pub(super) fn add(
+    out: Out<CUgraphNode>,
     graph: CUgraph,
-    behind: (*const CUgraphNode, *const CUgraphEdgeData, usize),
+    behind: (Array<CUgraphNode>, Array<CUgraphEdgeData>),
     (task, attachment): (Task, Option<Attachment>),
 ) -> Result<Arc<Node>> {
     if out.is_null() {
         return Err(Error::InvalidValue);
     }
-    // SAFETY: by contract.
-    unsafe {
-        let node = GRAPHS.get(graph)?.add(task, &front(behind.0, behind.1, behind.2)?)?;
-        attachment.into_iter().for_each(|attachment| node.attach(attachment));
-        put(out, node_handle(&node))?;
-        Ok(node)
-    }
+    let node = GRAPHS.get(graph)?.add(task, &front(behind.0, behind.1)?)?;
+    attachment.into_iter().for_each(|attachment| node.attach(attachment));
+    put(out, node_handle(&node))?;
+    Ok(node)
 }
 
 /// Adds a node of any kind, and shows what the driver has made for it.
 ///
 /// # Safety
-/// As [`add`] and [`task`].
+/// As [`task`].
 pub(super) unsafe fn add_any(
-    out: *mut CUgraphNode,
+    out: Out<CUgraphNode>,
     graph: CUgraph,
-    behind: (*const CUgraphNode, *const CUgraphEdgeData, usize),
-    params: *mut CUgraphNodeParams,
+    behind: (Array<CUgraphNode>, Array<CUgraphEdgeData>),
+    params: Out<CUgraphNodeParams>,
 ) -> Result<()> {
-    // SAFETY: by contract; the parameters are read before anything of them is written.
-    unsafe {
-        let given = get(params)?;
-        let node = add(out, graph, behind, task(Some(&*GRAPHS.get(graph)?), &given, None)?)?;
-        match node.task() {
-            Task::Allocate(allocation) => (*params).__bindgen_anon_1.alloc.dptr = allocation.address(),
-            Task::Conditional(conditional) => {
-                let handles: Vec<CUgraph> = conditional.bodies.iter().map(graph_handle).collect();
-                let handles = Arc::new(AsGiven(handles));
-                (*params).__bindgen_anon_1.conditional.phGraph_out = handles.0.as_ptr().cast_mut();
-                node.attach(handles);
-            }
-            _ => {}
+    let mut shown = get(params)?;
+    // SAFETY: by contract.
+    let wanted = unsafe { task(Some(&*GRAPHS.get(graph)?), &shown, None)? };
+    let node = add(out, graph, behind, wanted)?;
+    let parameters = &mut shown.__bindgen_anon_1;
+    match node.task() {
+        Task::Allocate(allocation) => parameters.alloc.dptr = allocation.address(),
+        Task::Conditional(conditional) => {
+            let handles: Vec<CUgraph> = conditional.bodies.iter().map(graph_handle).collect();
+            let handles = Arc::new(AsGiven(handles));
+            parameters.conditional.phGraph_out = handles.0.as_ptr().cast_mut();
+            node.attach(handles);
         }
-        Ok(())
+        _ => return Ok(()),
     }
+    put(params, shown)
 }
 
 /// Sets what a node does.
@@ -457,46 +452,29 @@ pub(crate) unsafe fn kernel_task(node: &Node, p: &CUDA_KERNEL_NODE_PARAMS_v3) ->
     Ok(Task::Kernel(unsafe { kernel(p, Some(&*work_of(node)?))? }))
 }
 
-/// # Safety
-/// As [`kernel`]; the pointer is null or may be read.
-pub(crate) unsafe fn newer_kernel(
-    p: *const CUDA_KERNEL_NODE_PARAMS_v1,
-) -> Result<CUDA_KERNEL_NODE_PARAMS_v3> {
-    // SAFETY: by contract.
-    Ok(newer(&unsafe { get(p)? }))
+pub(crate) fn newer_kernel(p: In<CUDA_KERNEL_NODE_PARAMS_v1>) -> Result<CUDA_KERNEL_NODE_PARAMS_v3> {
+    Ok(newer(&get(p)?))
 }
 
-/// # Safety
-/// As [`kernel`]; the pointer is null or may be read.
-pub(crate) unsafe fn same_kernel(p: *const CUDA_KERNEL_NODE_PARAMS_v2) -> Result<CUDA_KERNEL_NODE_PARAMS_v3> {
-    // SAFETY: by contract.
-    Ok(same(&unsafe { get(p)? }))
+pub(crate) fn same_kernel(p: In<CUDA_KERNEL_NODE_PARAMS_v2>) -> Result<CUDA_KERNEL_NODE_PARAMS_v3> {
+    Ok(same(&get(p)?))
 }
 
-/// # Safety
-/// The pointer is null or may be read.
-pub(crate) unsafe fn copy_task(d: *const CUDA_MEMCPY3D, ctx: CUcontext) -> Result<(Task, Attachment)> {
-    // SAFETY: by contract.
-    copy(&unsafe { get(d)? }, ctx)
+pub(crate) fn copy_task(d: In<CUDA_MEMCPY3D>, ctx: CUcontext) -> Result<(Task, Attachment)> {
+    copy(&get(d)?, ctx)
 }
 
-/// # Safety
-/// The pointer is null or may be read.
-pub(crate) unsafe fn fill_task(p: *const CUDA_MEMSET_NODE_PARAMS, ctx: CUcontext) -> Result<Task> {
-    // SAFETY: by contract.
-    fill(&unsafe { get(p)? }, ctx)
+pub(crate) fn fill_task(p: In<CUDA_MEMSET_NODE_PARAMS>, ctx: CUcontext) -> Result<Task> {
+    fill(&get(p)?, ctx)
 }
 
-/// # Safety
-/// The pointer is null or may be read.
-pub(crate) unsafe fn host_task(p: *const CUDA_HOST_NODE_PARAMS) -> Result<(Task, Attachment)> {
-    // SAFETY: by contract.
-    host(&unsafe { get(p)? })
+pub(crate) fn host_task(p: In<CUDA_HOST_NODE_PARAMS>) -> Result<(Task, Attachment)> {
+    host(&get(p)?)
 }
 
 /// # Safety
 /// The pointer is null or may be read; so may its array.
-pub(crate) unsafe fn values_task(p: *const CUDA_BATCH_MEM_OP_NODE_PARAMS) -> Result<Task> {
+pub(crate) unsafe fn values_task(p: In<CUDA_BATCH_MEM_OP_NODE_PARAMS>) -> Result<Task> {
     // SAFETY: by contract.
     unsafe { values(&get(p)?) }
 }
@@ -507,36 +485,39 @@ fn with<A>((task, attachment): (Task, A)) -> (Task, Option<A>) {
 }
 
 /// No edge says more than that there is one.
-pub(super) const PLAIN: *const CUgraphEdgeData = std::ptr::null();
+pub(super) const PLAIN: Array<CUgraphEdgeData> = Array::none();
 
 api! {
     #[order(initialised, handle(graph), given(params))]
     fn cuGraphAddNode_v2(
         out: *mut CUgraphNode,
         graph: CUgraph,
-        behind: *const CUgraphNode,
-        edges: *const CUgraphEdgeData,
+        #[elements(count)] behind: *const CUgraphNode,
+        #[elements(count)] edges: *const CUgraphEdgeData,
         count: usize,
         params: *mut CUgraphNodeParams,
     ) {
-        add_any(out, graph, (behind, edges, count), params)
+        // SAFETY: the parameters are the program's, as their manual wants them.
+        unsafe { add_any(out, graph, (behind, edges), params) }
     }
 
     fn cuGraphNodeSetParams(node: CUgraphNode, params: *mut CUgraphNodeParams) {
         let params = get(params)?;
-        set(node, |node| task(None, &params, Some(node)))
+        // SAFETY: the parameters are the program's, as their manual wants them.
+        set(node, |node| unsafe { task(None, &params, Some(node)) })
     }
 
     #[order(initialised, given(out), given(graph), given(params))]
     fn cuGraphAddKernelNode_v2(
         out: *mut CUgraphNode,
         graph: CUgraph,
-        behind: *const CUgraphNode,
+        #[elements(count)] behind: *const CUgraphNode,
         count: usize,
         params: *const CUDA_KERNEL_NODE_PARAMS,
     ) {
-        let work = kernel(&same_kernel(params)?, None)?;
-        add(out, graph, (behind, PLAIN, count), (Task::Kernel(work), None)).map(drop)
+        // SAFETY: the parameters are the program's, as their manual wants them.
+        let work = unsafe { kernel(&same_kernel(params)?, None)? };
+        add(out, graph, (behind, PLAIN), (Task::Kernel(work), None)).map(drop)
     }
 
     #[order(given(node), initialised, given(params))]
@@ -547,7 +528,8 @@ api! {
     #[order(given(node), initialised, given(params))]
     fn cuGraphKernelNodeSetParams_v2(node: CUgraphNode, params: *const CUDA_KERNEL_NODE_PARAMS) {
         let params = same_kernel(params)?;
-        set(node, |node| Ok((kernel_task(node, &params)?, None)))
+        // SAFETY: the parameters are the program's, as their manual wants them.
+        set(node, |node| Ok((unsafe { kernel_task(node, &params)? }, None)))
     }
 
     fn cuGraphKernelNodeGetAttribute(
@@ -602,12 +584,12 @@ api! {
     fn cuGraphAddMemcpyNode(
         out: *mut CUgraphNode,
         graph: CUgraph,
-        behind: *const CUgraphNode,
+        #[elements(count)] behind: *const CUgraphNode,
         count: usize,
         params: *const CUDA_MEMCPY3D,
         ctx: CUcontext,
     ) {
-        add(out, graph, (behind, PLAIN, count), with(copy_task(params, ctx)?)).map(drop)
+        add(out, graph, (behind, PLAIN), with(copy_task(params, ctx)?)).map(drop)
     }
 
     fn cuGraphMemcpyNodeGetParams(node: CUgraphNode, params: *mut CUDA_MEMCPY3D) {
@@ -623,12 +605,12 @@ api! {
     fn cuGraphAddMemsetNode(
         out: *mut CUgraphNode,
         graph: CUgraph,
-        behind: *const CUgraphNode,
+        #[elements(count)] behind: *const CUgraphNode,
         count: usize,
         params: *const CUDA_MEMSET_NODE_PARAMS,
         ctx: CUcontext,
     ) {
-        add(out, graph, (behind, PLAIN, count), (fill_task(params, ctx)?, None)).map(drop)
+        add(out, graph, (behind, PLAIN), (fill_task(params, ctx)?, None)).map(drop)
     }
 
     fn cuGraphMemsetNodeGetParams(node: CUgraphNode, params: *mut CUDA_MEMSET_NODE_PARAMS) {
@@ -644,11 +626,11 @@ api! {
     fn cuGraphAddHostNode(
         out: *mut CUgraphNode,
         graph: CUgraph,
-        behind: *const CUgraphNode,
+        #[elements(count)] behind: *const CUgraphNode,
         count: usize,
         params: *const CUDA_HOST_NODE_PARAMS,
     ) {
-        add(out, graph, (behind, PLAIN, count), with(host_task(params)?)).map(drop)
+        add(out, graph, (behind, PLAIN), with(host_task(params)?)).map(drop)
     }
 
     #[order(given(node), initialised, given(params))]
@@ -664,11 +646,11 @@ api! {
     fn cuGraphAddChildGraphNode(
         out: *mut CUgraphNode,
         graph: CUgraph,
-        behind: *const CUgraphNode,
+        #[elements(count)] behind: *const CUgraphNode,
         count: usize,
         child: CUgraph,
     ) {
-        add(out, graph, (behind, PLAIN, count), (Task::Child(GRAPHS.get(child)?), None)).map(drop)
+        add(out, graph, (behind, PLAIN), (Task::Child(GRAPHS.get(child)?), None)).map(drop)
     }
 
     fn cuGraphChildGraphNodeGetGraph(node: CUgraphNode, out: *mut CUgraph) {
@@ -682,32 +664,32 @@ api! {
     fn cuGraphAddEmptyNode(
         out: *mut CUgraphNode,
         graph: CUgraph,
-        behind: *const CUgraphNode,
+        #[elements(count)] behind: *const CUgraphNode,
         count: usize,
     ) {
-        add(out, graph, (behind, PLAIN, count), (Task::Empty, None)).map(drop)
+        add(out, graph, (behind, PLAIN), (Task::Empty, None)).map(drop)
     }
 
     #[order(given(graph), given(event), initialised, given(out))]
     fn cuGraphAddEventRecordNode(
         out: *mut CUgraphNode,
         graph: CUgraph,
-        behind: *const CUgraphNode,
+        #[elements(count)] behind: *const CUgraphNode,
         count: usize,
         event: CUevent,
     ) {
-        add(out, graph, (behind, PLAIN, count), (Task::Record(EVENTS.get(event)?), None)).map(drop)
+        add(out, graph, (behind, PLAIN), (Task::Record(EVENTS.get(event)?), None)).map(drop)
     }
 
     #[order(given(graph), given(event), initialised, given(out))]
     fn cuGraphAddEventWaitNode(
         out: *mut CUgraphNode,
         graph: CUgraph,
-        behind: *const CUgraphNode,
+        #[elements(count)] behind: *const CUgraphNode,
         count: usize,
         event: CUevent,
     ) {
-        add(out, graph, (behind, PLAIN, count), (Task::Wait(EVENTS.get(event)?), None)).map(drop)
+        add(out, graph, (behind, PLAIN), (Task::Wait(EVENTS.get(event)?), None)).map(drop)
     }
 
     #[order(given(node), initialised, given(out))]
@@ -734,16 +716,15 @@ api! {
     fn cuGraphAddMemAllocNode(
         out: *mut CUgraphNode,
         graph: CUgraph,
-        behind: *const CUgraphNode,
+        #[elements(count)] behind: *const CUgraphNode,
         count: usize,
         params: *mut CUDA_MEM_ALLOC_NODE_PARAMS,
     ) {
-        let given = get(params)?;
+        let mut given = get(params)?;
         let allocation = allocation(&given.poolProps, given.bytesize)?;
-        let address = allocation.address();
-        add(out, graph, (behind, PLAIN, count), (Task::Allocate(allocation), None))?;
-        (*params).dptr = address;
-        Ok(())
+        given.dptr = allocation.address();
+        add(out, graph, (behind, PLAIN), (Task::Allocate(allocation), None))?;
+        put(params, given)
     }
 
     fn cuGraphMemAllocNodeGetParams(node: CUgraphNode, params: *mut CUDA_MEM_ALLOC_NODE_PARAMS) {
@@ -754,11 +735,11 @@ api! {
     fn cuGraphAddMemFreeNode(
         out: *mut CUgraphNode,
         graph: CUgraph,
-        behind: *const CUgraphNode,
+        #[elements(count)] behind: *const CUgraphNode,
         count: usize,
         address: CUdeviceptr,
     ) {
-        add(out, graph, (behind, PLAIN, count), (Task::Free(address), None)).map(drop)
+        add(out, graph, (behind, PLAIN), (Task::Free(address), None)).map(drop)
     }
 
     fn cuGraphMemFreeNodeGetParams(node: CUgraphNode, address: *mut CUdeviceptr) {
@@ -772,11 +753,13 @@ api! {
     fn cuGraphAddBatchMemOpNode(
         out: *mut CUgraphNode,
         graph: CUgraph,
-        behind: *const CUgraphNode,
+        #[elements(count)] behind: *const CUgraphNode,
         count: usize,
         params: *const CUDA_BATCH_MEM_OP_NODE_PARAMS,
     ) {
-        add(out, graph, (behind, PLAIN, count), (values_task(params)?, None)).map(drop)
+        // SAFETY: the parameters are the program's, as their manual wants them.
+        let task = unsafe { values_task(params)? };
+        add(out, graph, (behind, PLAIN), (task, None)).map(drop)
     }
 
     fn cuGraphBatchMemOpNodeGetParams(node: CUgraphNode, params: *mut CUDA_BATCH_MEM_OP_NODE_PARAMS) {
@@ -784,7 +767,8 @@ api! {
     }
 
     fn cuGraphBatchMemOpNodeSetParams(node: CUgraphNode, params: *const CUDA_BATCH_MEM_OP_NODE_PARAMS) {
-        set(node, |_| Ok((values_task(params)?, None)))
+        // SAFETY: the parameters are the program's, as their manual wants them.
+        set(node, |_| Ok((unsafe { values_task(params)? }, None)))
     }
 }
 

@@ -14,23 +14,25 @@ api! {
     fn cuGraphAddNode(
         out: *mut CUgraphNode,
         graph: CUgraph,
-        behind: *const CUgraphNode,
+        #[elements(count)] behind: *const CUgraphNode,
         count: usize,
         params: *mut CUgraphNodeParams,
     ) {
-        add_any(out, graph, (behind, PLAIN, count), params)
+        // SAFETY: the parameters are the program's, as their manual wants them.
+        unsafe { add_any(out, graph, (behind, PLAIN), params) }
     }
 
     #[order(initialised, given(out), given(graph), given(params))]
     fn cuGraphAddKernelNode(
         out: *mut CUgraphNode,
         graph: CUgraph,
-        behind: *const CUgraphNode,
+        #[elements(count)] behind: *const CUgraphNode,
         count: usize,
         params: *const CUDA_KERNEL_NODE_PARAMS_v1,
     ) {
-        let work = kernel(&newer_kernel(params)?, None)?;
-        add(out, graph, (behind, PLAIN, count), (Task::Kernel(work), None)).map(drop)
+        // SAFETY: the parameters are the program's, as their manual wants them.
+        let work = unsafe { kernel(&newer_kernel(params)?, None)? };
+        add(out, graph, (behind, PLAIN), (Task::Kernel(work), None)).map(drop)
     }
 
     #[order(given(node), initialised, given(params))]
@@ -42,6 +44,7 @@ api! {
     #[order(given(node), initialised, given(params))]
     fn cuGraphKernelNodeSetParams(node: CUgraphNode, params: *const CUDA_KERNEL_NODE_PARAMS_v1) {
         let params = newer_kernel(params)?;
-        set(node, |node| Ok((kernel_task(node, &params)?, None)))
+        // SAFETY: the parameters are the program's, as their manual wants them.
+        set(node, |node| Ok((unsafe { kernel_task(node, &params)? }, None)))
     }
 }

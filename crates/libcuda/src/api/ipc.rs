@@ -136,8 +136,8 @@ api! {
         if kind != POSIX_FILE || flags != 0 || pool.sharing() != Sharing::Exported || out.is_null() {
             return Err(Error::InvalidValue);
         }
-        // The caller's to close.
-        put(out.cast::<c_int>(), file_of(&pool)?.into_raw_fd())
+        // SAFETY: for a file it is a descriptor. The caller's to close.
+        put(unsafe { out.cast::<c_int>() }, file_of(&pool)?.into_raw_fd())
     }
 
     #[order(initialised, given(out), given(handle), no_capture)]
@@ -150,7 +150,8 @@ api! {
         if kind != POSIX_FILE || flags != 0 || out.is_null() {
             return Err(Error::InvalidValue);
         }
-        let file = handed(handle)?;
+        // SAFETY: the program has it open.
+        let file = unsafe { handed(handle)? };
         let (origin, home) = pool_in(&File::from(file))?;
         let pool = driver()?.create_pool(home, Sharing::Imported(origin), 0)?;
         put(out, POOLS.insert(pool.id(), pool))

@@ -1,12 +1,12 @@
 //! The program's image and its buffers for logs.
 
-use crate::pointers::{get, put_if, put_text};
+use crate::pointers::{In, Out, Room, get, put_if, put_text};
 use crate::sys::*;
 use driver::Error;
 use driver::Result;
 use driver::image::{CONTAINER_HEADER, CUBIN_HEADER, Image, LoadFailure};
 use machine::Profile;
-use std::ffi::{CStr, c_uint, c_void};
+use std::ffi::{CStr, c_void};
 use std::time::Instant;
 
 /// What an ELF file starts with.
@@ -16,38 +16,39 @@ const ELF: u8 = 0x7f;
 ///
 /// # Safety
 /// The pointer is null or points to such an image.
-pub(crate) unsafe fn image(pointer: *const c_void) -> Result<Image> {
+pub(crate) unsafe fn image(pointer: In<c_void>) -> Result<Image> {
     // SAFETY: by contract there is an image; each kind is read no further than it says that it reaches, and the first
     // bytes one by one, since text may be shorter than a magic number.
     unsafe {
         let first: u8 = get(pointer.cast())?;
+        let start = pointer.raw();
         if first == ELF {
             return Ok(Image::Elf(cubin(pointer)));
         }
         let starts = |magic: u32| {
-            magic.to_le_bytes().iter().enumerate().all(|(i, &byte)| *pointer.cast::<u8>().add(i) == byte)
+            magic.to_le_bytes().iter().enumerate().all(|(i, &byte)| *start.cast::<u8>().add(i) == byte)
         };
         if starts(driver::image::WRAPPER_MAGIC) {
-            let container = pointer.byte_add(driver::image::WRAPPER_ADDRESS).cast::<*const c_void>();
-            return fatbin(get(container)?);
+            let container = start.byte_add(driver::image::WRAPPER_ADDRESS).cast::<*const c_void>();
+            return fatbin(In::new(get(In::new(container))?));
         }
         if starts(driver::image::CONTAINER_MAGIC) {
             return fatbin(pointer);
         }
-        let text = CStr::from_ptr(pointer.cast());
+        let text = CStr::from_ptr(start.cast());
         Ok(Image::Ptx(String::from_utf8_lossy(text.to_bytes()).into_owned()))
     }
 }
 
 /// # Safety
 /// The pointer is null or points to a fatbin.
-unsafe fn fatbin(pointer: *const c_void) -> Result<Image> {
+unsafe fn fatbin(pointer: In<c_void>) -> Result<Image> {
     // SAFETY: by contract; the header says how long it is.
     unsafe {
         let header: [u8; CONTAINER_HEADER] = get(pointer.cast())?;
         let size = driver::image::fatbin_size(&header)?;
         let size = usize::try_from(size).map_err(|_| Error::InvalidImage)?;
-        Ok(Image::Fatbin(std::slice::from_raw_parts(pointer.cast::<u8>(), size).to_vec()))
+        Ok(Image::Fatbin(std::slice::from_raw_parts(pointer.raw().cast::<u8>(), size).to_vec()))
     }
 }
 
@@ -55,9 +56,9 @@ unsafe fn fatbin(pointer: *const c_void) -> Result<Image> {
 ///
 /// # Safety
 /// The pointer points to such a file, or to something that does not begin like one.
-unsafe fn cubin(pointer: *const c_void) -> Vec<u8> {
+unsafe fn cubin(pointer: In<c_void>) -> Vec<u8> {
     const BEGINNING: [u8; 7] = *b"\x7fELF\x02\x01\x01";
-    let bytes = pointer.cast::<u8>();
+    let bytes = pointer.raw().cast::<u8>();
     // SAFETY: by contract; what is shorter than a header differs from the beginning of one.
     unsafe {
         if !BEGINNING.iter().enumerate().all(|(at, &byte)| *bytes.add(at) == byte) {
@@ -85,14 +86,20 @@ pub(crate) fn image_of(bytes: &[u8]) -> Image {
 }
 
 /// What a program says about compiling: where it wants to have logs, and more.
-#[derive(Default)]
 pub(crate) struct Logs {
     information: Buffer,
     errors: Buffer,
     /// The most registers of a kernel.
     registers: Option<u32>,
     /// The element of the program's array that becomes the time in milliseconds.
-    time: Option<*mut *mut c_void>,
+    time: Out<*mut c_void>,
+}
+
+impl Default for Logs {
+    fn default() -> Self {
+        let (information, errors) = (Buffer::default(), Buffer::default());
+        Self { information, errors, registers: None, time: Out::none() }
+    }
 }
 
 /// A buffer of the program's, and where it wants to know how much was written.
@@ -100,12 +107,12 @@ struct Buffer {
     start: *mut c_void,
     size: usize,
     /// The element of the program's array that held the size.
-    written: *mut *mut c_void,
+    written: Out<*mut c_void>,
 }
 
 impl Default for Buffer {
     fn default() -> Self {
-        Self { start: std::ptr::null_mut(), size: 0, written: std::ptr::null_mut() }
+        Self { start: std::ptr::null_mut(), size: 0, written: Out::none() }
     }
 }
 
@@ -114,21 +121,12 @@ unsafe impl Send for Logs {}
 
 impl Logs {
     /// # Safety
-    /// Both arrays have `count` elements, and the buffers that they name can be written as long as this lives.
-    pub(crate) unsafe fn new(
-        count: c_uint,
-        options: *mut CUjit_option,
-        values: *mut *mut c_void,
-    ) -> Result<Self> {
+    /// Both arrays, and the buffers that they name, can be written as long as this lives.
+    pub(crate) unsafe fn new(options: Room<CUjit_option>, values: Room<*mut c_void>) -> Result<Self> {
         let mut logs = Self::default();
-        for index in 0..count as usize {
-            if options.is_null() || values.is_null() {
-                return Err(Error::InvalidValue);
-            }
-            // SAFETY: by contract.
-            let (option, place) = unsafe { (get(options.add(index))?, values.add(index)) };
-            // SAFETY: by contract.
-            let value = unsafe { get(place)? };
+        for index in 0..options.count() {
+            let (option, place) = (get(options.at(index))?, values.at(index));
+            let value = get(place)?;
             match option {
                 CU_JIT_INFO_LOG_BUFFER => logs.information.start = value,
                 CU_JIT_ERROR_LOG_BUFFER => logs.errors.start = value,
@@ -141,7 +139,7 @@ impl Logs {
                     logs.errors.size = value.addr() as u32 as usize;
                     logs.errors.written = place;
                 }
-                CU_JIT_WALL_TIME => logs.time = Some(place),
+                CU_JIT_WALL_TIME => logs.time = place,
                 CU_JIT_MAX_REGISTERS => logs.registers = Some(value.addr() as u32).filter(|&n| n > 0),
                 // The others ask for speed, for debugging, or for what PTX says itself.
                 other if other < CU_JIT_NUM_OPTIONS => {}
@@ -154,8 +152,8 @@ impl Logs {
     /// The same, but nobody is told how much was written. For links: `cuda.h` wants the program's array to live as long as
     /// the link, but clients (cuda.core) let go of it as soon as the link is made. The buffers hold text that ends itself.
     pub(crate) fn without_sizes(mut self) -> Self {
-        self.information.written = std::ptr::null_mut();
-        self.errors.written = std::ptr::null_mut();
+        self.information.written = Out::none();
+        self.errors.written = Out::none();
         self
     }
 
@@ -171,10 +169,8 @@ impl Logs {
     pub(crate) fn time<T>(&self, work: impl FnOnce() -> T) -> T {
         let started = Instant::now();
         let result = work();
-        if let Some(place) = self.time {
-            // SAFETY: by the contract of `Logs::new`: an element of the array holds a pointer, so a float, too.
-            unsafe { put_if(place.cast::<f32>(), started.elapsed().as_secs_f32() * 1e3) };
-        }
+        // SAFETY: by the contract of `Logs::new`: an element of the array holds a pointer, so a float, too.
+        put_if(unsafe { self.time.cast::<f32>() }, started.elapsed().as_secs_f32() * 1e3);
         result
     }
 
@@ -193,12 +189,11 @@ impl Logs {
 impl Buffer {
     fn write(&self, text: &str) {
         // SAFETY: by the contract of `Logs::new`. A program that wants no log gives no buffer.
-        unsafe {
-            let _ = put_text(self.start.cast(), self.size, text);
-            if !self.written.is_null() && !self.start.is_null() {
-                let written = text.len().min(self.size.saturating_sub(1));
-                self.written.write_unaligned(std::ptr::without_provenance_mut(written));
-            }
+        let buffer = unsafe { Room::new(self.start.cast(), self.size) };
+        let _ = put_text(buffer, text);
+        if !self.start.is_null() {
+            let written = text.len().min(self.size.saturating_sub(1));
+            put_if(self.written, std::ptr::without_provenance_mut(written));
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::api::context::cache_preference;
 use crate::api::jit::{Logs, image};
 use crate::api::module::{parameter_info, read_file};
 use crate::border::api;
-use crate::pointers::{put, put_if, text};
+use crate::pointers::{Out, put, put_if, text};
 use crate::state::{FUNCTIONS, KERNELS, LIBRARIES, MODULES, current, device};
 use crate::sys::*;
 use driver::image::Image;
@@ -22,9 +22,7 @@ fn somewhere(dev: c_int) -> Result<Arc<Context>> {
     }
 }
 
-/// # Safety
-/// As [`put`].
-unsafe fn load(out: *mut CUlibrary, image: Image, logs: &Logs) -> Result<()> {
+fn load(out: Out<CUlibrary>, image: Image, logs: &Logs) -> Result<()> {
     if out.is_null() {
         return Err(Error::InvalidValue);
     }
@@ -32,8 +30,7 @@ unsafe fn load(out: *mut CUlibrary, image: Image, logs: &Logs) -> Result<()> {
     let context = somewhere(0)?;
     let image = logs.apply(image, context.device().profile())?;
     let library = logs.time(|| Library::load(&context, image)).map_err(|failure| logs.failure(&failure))?;
-    // SAFETY: by contract.
-    unsafe { put(out, LIBRARIES.insert(library.id(), library)) }
+    put(out, LIBRARIES.insert(library.id(), library))
 }
 
 api! {
@@ -41,28 +38,32 @@ api! {
     fn cuLibraryLoadData(
         out: *mut CUlibrary,
         code: *const c_void,
-        options: *mut CUjit_option,
-        values: *mut *mut c_void,
+        #[elements(count)] options: *mut CUjit_option,
+        #[elements(count)] values: *mut *mut c_void,
         count: c_uint,
         _library_options: *mut CUlibraryOption,
         _library_values: *mut *mut c_void,
         _library_count: c_uint,
     ) {
-        load(out, image(code)?, &Logs::new(count, options, values)?)
+        // SAFETY: the image is the program's, and says how long it is; so are the logs that the options name.
+        let (image, logs) = unsafe { (image(code)?, Logs::new(options, values)?) };
+        load(out, image, &logs)
     }
 
     #[order(initialised, given(out), given(path))]
     fn cuLibraryLoadFromFile(
         out: *mut CUlibrary,
         path: *const c_char,
-        options: *mut CUjit_option,
-        values: *mut *mut c_void,
+        #[elements(count)] options: *mut CUjit_option,
+        #[elements(count)] values: *mut *mut c_void,
         count: c_uint,
         _library_options: *mut CUlibraryOption,
         _library_values: *mut *mut c_void,
         _library_count: c_uint,
     ) {
-        load(out, read_file(text(path)?)?, &Logs::new(count, options, values)?)
+        let image = read_file(text(path)?)?;
+        // SAFETY: the logs that the options name are the program's.
+        load(out, image, &unsafe { Logs::new(options, values)? })
     }
 
     #[order(handle(library), initialised, no_capture)]
@@ -84,11 +85,11 @@ api! {
     }
 
     #[order(handle(library), initialised, given(kernels))]
-    fn cuLibraryEnumerateKernels(kernels: *mut CUkernel, count: c_uint, library: CUlibrary) {
+    fn cuLibraryEnumerateKernels(#[elements(count)] kernels: *mut CUkernel, count: c_uint, library: CUlibrary) {
         let library = LIBRARIES.get(library)?;
         for (index, name) in library.entries().iter().take(count as usize).enumerate() {
             let kernel = library.kernel(name)?;
-            put(kernels.wrapping_add(index), KERNELS.insert(kernel.id(), kernel))?;
+            put(kernels.at(index), KERNELS.insert(kernel.id(), kernel))?;
         }
         Ok(())
     }

@@ -1,8 +1,7 @@
 //! Managed memory: advice, prefetches, streams that it is attached to.
 
-use crate::api::module::element;
 use crate::border::api;
-use crate::pointers::put;
+use crate::pointers::{Array, Room, element, get, put};
 use crate::state::{current, device, is_legacy, stream};
 use crate::sys::*;
 use driver::managed::{Advice, Location, Wishes};
@@ -65,16 +64,7 @@ fn common<T: PartialEq>(wishes: &[Wishes], of: impl Fn(&Wishes) -> T) -> Option<
 }
 
 /// Writes an attribute of a range.
-///
-/// # Safety
-/// The pointer is null or `size` bytes may be written.
-unsafe fn range_attribute(
-    out: *mut c_void,
-    size: usize,
-    which: CUmem_range_attribute,
-    at: u64,
-    bytes: usize,
-) -> Result<()> {
+fn range_attribute(out: Room<c_void>, which: CUmem_range_attribute, at: u64, bytes: usize) -> Result<()> {
     let wishes = current()?.wishes(at, bytes as u64)?;
     let place = |of: fn(&Wishes) -> Option<Location>| common(&wishes, of).flatten();
     let kind = |place: Option<Location>| match place {
@@ -89,6 +79,7 @@ unsafe fn range_attribute(
         Some(Location::Host) | None => 0,
     };
     let (preferred, prefetched) = (place(|w| w.preferred), place(|w| w.prefetched));
+    let (size, out) = (out.count(), out.of::<c_int>());
     let value = match which {
         CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY => c_int::from(common(&wishes, |w| w.read_mostly) == Some(true)),
         CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION => preferred.map_or(NOWHERE, number),
@@ -105,29 +96,21 @@ unsafe fn range_attribute(
             if size == 0 || !size.is_multiple_of(size_of::<c_int>()) {
                 return Err(Error::InvalidValue);
             }
-            for index in 0..size / size_of::<c_int>() {
-                let value = known.get(index).copied().unwrap_or(NOWHERE);
-                // SAFETY: by contract; null is refused.
-                unsafe { put(out.cast::<c_int>().wrapping_add(index), value)? };
-            }
-            return Ok(());
+            return (0..out.count())
+                .try_for_each(|index| put(out.at(index), known.get(index).copied().unwrap_or(NOWHERE)));
         }
         _ => return Err(Error::InvalidValue),
     };
     if size != size_of::<c_int>() {
         return Err(Error::InvalidValue);
     }
-    // SAFETY: by contract.
-    unsafe { put(out.cast(), value) }
+    put(out.at(0), value)
 }
 
 /// Where each range of a batch is to go: the place with index `i` is meant from the range `first[i]` on.
-///
-/// # Safety
-/// The pointers are null or point to `place_count` values.
-unsafe fn batch_places(
+fn batch_places(
     count: usize,
-    (places, first, place_count): (*const CUmemLocation, *const usize, usize),
+    (places, first): (Array<CUmemLocation>, Array<usize>),
     flags: c_ulonglong,
     on: CUstream,
 ) -> Result<Vec<Location>> {
@@ -135,9 +118,8 @@ unsafe fn batch_places(
         return Err(Error::InvalidValue);
     }
     let mut to: Vec<Location> = Vec::new();
-    for index in 0..place_count {
-        // SAFETY: by contract.
-        let (place, first) = unsafe { (location(element(places, index)?)?, element(first, index)?) };
+    for index in 0..places.count() {
+        let (place, first) = (location(element(places, index)?)?, element(first, index)?);
         let ascending = if index == 0 { first == 0 } else { first >= to.len() };
         if !ascending || first >= count {
             return Err(Error::InvalidValue);
@@ -151,17 +133,9 @@ unsafe fn batch_places(
     Ok(to)
 }
 
-/// # Safety
-/// The pointers are null or point to a value for each place.
-unsafe fn prefetch_batch(
-    at: *const CUdeviceptr,
-    bytes: *const usize,
-    to: &[Location],
-    on: CUstream,
-) -> Result<()> {
+fn prefetch_batch(at: Array<CUdeviceptr>, bytes: Array<usize>, to: &[Location], on: CUstream) -> Result<()> {
     to.iter().enumerate().try_for_each(|(index, &to)| {
-        // SAFETY: by contract.
-        let (at, bytes) = unsafe { (element(at, index)?, element(bytes, index)?) };
+        let (at, bytes) = (element(at, index)?, element(bytes, index)?);
         prefetch(at, bytes, to, on)
     })
 }
@@ -192,24 +166,24 @@ api! {
 
     #[order(uncaptured(on))]
     fn cuMemPrefetchBatchAsync(
-        at: *mut CUdeviceptr,
-        bytes: *mut usize,
+        #[elements(count)] at: *mut CUdeviceptr,
+        #[elements(count)] bytes: *mut usize,
         count: usize,
-        places: *mut CUmemLocation,
-        first: *mut usize,
+        #[elements(place_count)] places: *mut CUmemLocation,
+        #[elements(place_count)] first: *mut usize,
         place_count: usize,
         flags: c_ulonglong,
         on: CUstream,
     ) {
-        let to = batch_places(count, (places, first, place_count), flags, on)?;
-        prefetch_batch(at, bytes, &to, on)
+        let to = batch_places(count, (places.input(), first.input()), flags, on)?;
+        prefetch_batch(at.input(), bytes.input(), &to, on)
     }
 
     // What is discarded may keep its bytes.
     #[order(uncaptured(on))]
     fn cuMemDiscardBatchAsync(
-        at: *mut CUdeviceptr,
-        bytes: *mut usize,
+        #[elements(count)] at: *mut CUdeviceptr,
+        #[elements(count)] bytes: *mut usize,
         count: usize,
         flags: c_ulonglong,
         on: CUstream,
@@ -219,48 +193,49 @@ api! {
         }
         stream(on)?;
         for index in 0..count {
-            current()?.wishes(element(at, index)?, element(bytes, index)? as u64)?;
+            current()?.wishes(get(at.at(index))?, get(bytes.at(index))? as u64)?;
         }
         Ok(())
     }
 
     #[order(uncaptured(on))]
     fn cuMemDiscardAndPrefetchBatchAsync(
-        at: *mut CUdeviceptr,
-        bytes: *mut usize,
+        #[elements(count)] at: *mut CUdeviceptr,
+        #[elements(count)] bytes: *mut usize,
         count: usize,
-        places: *mut CUmemLocation,
-        first: *mut usize,
+        #[elements(place_count)] places: *mut CUmemLocation,
+        #[elements(place_count)] first: *mut usize,
         place_count: usize,
         flags: c_ulonglong,
         on: CUstream,
     ) {
-        let to = batch_places(count, (places, first, place_count), flags, on)?;
-        prefetch_batch(at, bytes, &to, on)
+        let to = batch_places(count, (places.input(), first.input()), flags, on)?;
+        prefetch_batch(at.input(), bytes.input(), &to, on)
     }
 
     fn cuMemRangeGetAttribute(
-        out: *mut c_void,
+        #[elements(size)] out: *mut c_void,
         size: usize,
         which: CUmem_range_attribute,
         at: CUdeviceptr,
         bytes: usize,
     ) {
-        range_attribute(out, size, which, at, bytes)
+        range_attribute(out, which, at, bytes)
     }
 
     #[order(initialised, context)]
     fn cuMemRangeGetAttributes(
-        out: *mut *mut c_void,
-        sizes: *mut usize,
-        which: *mut CUmem_range_attribute,
+        #[elements(count)] out: *mut *mut c_void,
+        #[elements(count)] sizes: *mut usize,
+        #[elements(count)] which: *mut CUmem_range_attribute,
         count: usize,
         at: CUdeviceptr,
         bytes: usize,
     ) {
         for index in 0..count {
-            let (out, size) = (element(out, index)?, element(sizes, index)?);
-            range_attribute(out, size, element(which, index)?, at, bytes)?;
+            let (out, size, which) = (get(out.at(index))?, get(sizes.at(index))?, get(which.at(index))?);
+            // SAFETY: there is as much room as is said.
+            range_attribute(unsafe { Room::new(out, size) }, which, at, bytes)?;
         }
         if count == 0 { Err(Error::InvalidValue) } else { Ok(()) }
     }

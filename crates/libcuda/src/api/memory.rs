@@ -1,7 +1,7 @@
 //! Allocating memory, the program's and the device's.
 
 use crate::border::api;
-use crate::pointers::{put, put_if};
+use crate::pointers::{Out, put, put_if};
 use crate::state::{current, driver};
 use crate::sys::*;
 use driver::memory::MemoryKind;
@@ -10,15 +10,11 @@ use std::ffi::{c_uint, c_void};
 use std::sync::Arc;
 
 /// Allocates page-locked memory.
-///
-/// # Safety
-/// As [`put`].
-unsafe fn allocate_host(out: *mut *mut c_void, bytes: usize, flags: c_uint) -> Result<()> {
+fn allocate_host(out: Out<*mut c_void>, bytes: usize, flags: c_uint) -> Result<()> {
     let context = current()?;
     // No bytes are the null pointer, unlike with other kinds of memory (as on an H200).
     let address = if bytes == 0 { 0 } else { context.allocate(MemoryKind::Host, bytes as u64, flags)? };
-    // SAFETY: by contract.
-    unsafe { put(out, std::ptr::with_exposed_provenance_mut(address as usize)) }
+    put(out, std::ptr::with_exposed_provenance_mut(address as usize))
 }
 
 /// The current context; on a thread that has none, the one that made an allocation.
@@ -113,7 +109,7 @@ api! {
             }
             _ => return Err(Error::InvalidValue),
         }
-        current()?.register(pointer.expose_provenance() as u64, bytes as u64, flags)
+        current()?.register(pointer.expose(), bytes as u64, flags)
     }
 
     #[order(initialised, given(pointer), usable, no_capture)]

@@ -2,7 +2,7 @@
 
 use crate::api::jit::{Logs, image, image_of};
 use crate::border::api;
-use crate::pointers::{bytes, get, put, put_if, text};
+use crate::pointers::{Out, bytes, put, put_if, text};
 use crate::state::{FUNCTIONS, LINKS, LinkState, MODULES, current};
 use crate::sys::*;
 use driver::image::Image;
@@ -11,9 +11,7 @@ use driver::{Error, Id, Result};
 use std::ffi::{c_char, c_uint, c_void};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// # Safety
-/// As [`put`].
-unsafe fn load(out: *mut CUmodule, image: Image, logs: &Logs) -> Result<()> {
+fn load(out: Out<CUmodule>, image: Image, logs: &Logs) -> Result<()> {
     if out.is_null() {
         return Err(Error::InvalidValue);
     }
@@ -21,8 +19,7 @@ unsafe fn load(out: *mut CUmodule, image: Image, logs: &Logs) -> Result<()> {
     let image = logs.apply(image, context.device().profile())?;
     let module = logs.time(|| Module::load(&context, &image)).map_err(|failure| logs.failure(&failure))?;
     logs.information(&module.log);
-    // SAFETY: by contract.
-    unsafe { put(out, MODULES.insert(module.id(), module)) }
+    put(out, MODULES.insert(module.id(), module))
 }
 
 /// The bytes of a file.
@@ -55,21 +52,25 @@ fn add(state: CUlinkState, kind: CUjitInputType, bytes: &[u8], name: &str) -> Re
 
 api! {
     fn cuModuleLoadData(out: *mut CUmodule, data: *const c_void) {
-        load(out, image(data)?, &Logs::default())
+        // SAFETY: the image is the program's, and says how long it is.
+        load(out, unsafe { image(data)? }, &Logs::default())
     }
 
     fn cuModuleLoadDataEx(
         out: *mut CUmodule,
         data: *const c_void,
         count: c_uint,
-        options: *mut CUjit_option,
-        values: *mut *mut c_void,
+        #[elements(count)] options: *mut CUjit_option,
+        #[elements(count)] values: *mut *mut c_void,
     ) {
-        load(out, image(data)?, &Logs::new(count, options, values)?)
+        // SAFETY: the image is the program's, and says how long it is; so are the logs that the options name.
+        let (image, logs) = unsafe { (image(data)?, Logs::new(options, values)?) };
+        load(out, image, &logs)
     }
 
     fn cuModuleLoadFatBinary(out: *mut CUmodule, data: *const c_void) {
-        load(out, image(data)?, &Logs::default())
+        // SAFETY: the image is the program's, and says how long it is.
+        load(out, unsafe { image(data)? }, &Logs::default())
     }
 
     #[order(initialised, given(out), given(path), context)]
@@ -104,11 +105,11 @@ api! {
     }
 
     #[order(handle(module), initialised, given(functions))]
-    fn cuModuleEnumerateFunctions(functions: *mut CUfunction, count: c_uint, module: CUmodule) {
+    fn cuModuleEnumerateFunctions(#[elements(count)] functions: *mut CUfunction, count: c_uint, module: CUmodule) {
         let module = MODULES.get(module)?;
         for (index, name) in module.entries().iter().take(count as usize).enumerate() {
             let function = module.function(name)?;
-            put(functions.wrapping_add(index), FUNCTIONS.insert(function.id(), function))?;
+            put(functions.at(index), FUNCTIONS.insert(function.id(), function))?;
         }
         Ok(())
     }
@@ -122,11 +123,12 @@ api! {
 
     fn cuLinkCreate_v2(
         count: c_uint,
-        options: *mut CUjit_option,
-        values: *mut *mut c_void,
+        #[elements(count)] options: *mut CUjit_option,
+        #[elements(count)] values: *mut *mut c_void,
         out: *mut CUlinkState,
     ) {
-        let logs = Logs::new(count, options, values)?.without_sizes();
+        // SAFETY: the logs that the options name are the program's, which keeps them as long as the link.
+        let logs = unsafe { Logs::new(options, values)? }.without_sizes();
         let device = Some(current()?.device().clone());
         let state = LinkState { device, logs, ..LinkState::default() };
         put(out, LINKS.insert(Id::next(), Arc::new(Mutex::new(state))))
@@ -136,18 +138,18 @@ api! {
     fn cuLinkAddData_v2(
         state: CUlinkState,
         kind: CUjitInputType,
-        data: *mut c_void,
+        #[elements(size)] data: *mut c_void,
         size: usize,
         name: *const c_char,
         count: c_uint,
-        options: *mut CUjit_option,
+        #[elements(count)] options: *mut CUjit_option,
         _values: *mut *mut c_void,
     ) {
         if size == 0 || (count != 0 && options.is_null()) || kind >= CU_JIT_NUM_INPUT_TYPES {
             return Err(Error::InvalidValue);
         }
         let name = if name.is_null() { "" } else { text(name)? };
-        add(state, kind, bytes(data, size)?, name)
+        add(state, kind, bytes(data.input())?, name)
     }
 
     #[order(handle(state), initialised, given(path))]
@@ -156,7 +158,7 @@ api! {
         kind: CUjitInputType,
         path: *const c_char,
         count: c_uint,
-        options: *mut CUjit_option,
+        #[elements(count)] options: *mut CUjit_option,
         _values: *mut *mut c_void,
     ) {
         let path = text(path)?;
@@ -185,32 +187,14 @@ api! {
 }
 
 /// The value of a parameter's place in an array of a function that returns both.
-///
-/// # Safety
-/// As [`put`].
-pub(crate) unsafe fn parameter_info(
+pub(crate) fn parameter_info(
     function: &driver::module::Function,
     index: usize,
-    offset: *mut usize,
-    size: *mut usize,
+    offset: Out<usize>,
+    size: Out<usize>,
 ) -> Result<()> {
     let parameter = function.parameters().get(index).ok_or(Error::InvalidValue)?;
-    // SAFETY: by contract.
-    unsafe {
-        put(offset, parameter.offset as usize)?;
-        put_if(size, parameter.size as usize);
-    }
+    put(offset, parameter.offset as usize)?;
+    put_if(size, parameter.size as usize);
     Ok(())
-}
-
-/// Reads a pointer from an array.
-///
-/// # Safety
-/// As [`get`].
-pub(crate) unsafe fn element<T: Copy>(array: *const T, index: usize) -> Result<T> {
-    if array.is_null() {
-        return Err(Error::InvalidValue);
-    }
-    // SAFETY: by contract.
-    unsafe { get(array.add(index)) }
 }

@@ -2,29 +2,24 @@
 
 use crate::api::execution::configuration;
 use crate::border::api;
-use crate::pointers::put;
+use crate::pointers::{Out, put};
 use crate::state::{current, function};
 use crate::sys::*;
 use driver::launch::Configuration;
 use driver::{Error, Result};
 use std::ffi::{c_int, c_uint};
 
-/// # Safety
-/// As [`put`].
-unsafe fn blocks(out: *mut c_int, f: CUfunction, size: c_int, shared: usize) -> Result<()> {
+fn blocks(out: Out<c_int>, f: CUfunction, size: c_int, shared: usize) -> Result<()> {
     let context = current()?;
     let function = function(f, Some(&context))?;
     let size = u32::try_from(size).ok().filter(|&size| size > 0).ok_or(Error::InvalidValue)?;
     let shared = u32::try_from(shared).unwrap_or(u32::MAX);
-    // SAFETY: by contract.
-    unsafe { put(out, context.resident_blocks(&function, size, shared) as c_int) }
+    put(out, context.resident_blocks(&function, size, shared) as c_int)
 }
 
-/// # Safety
-/// As [`put`]; the function, if there is one, may be called.
-unsafe fn best_size(
-    grid: *mut c_int,
-    block: *mut c_int,
+fn best_size(
+    grid: Out<c_int>,
+    block: Out<c_int>,
     f: CUfunction,
     per_block: CUoccupancyB2DSize,
     shared: usize,
@@ -42,11 +37,8 @@ unsafe fn best_size(
         u32::try_from(bytes).unwrap_or(u32::MAX)
     };
     let (blocks, size) = context.potential_block_size(&function, &need, limit);
-    // SAFETY: by contract.
-    unsafe {
-        put(grid, blocks as c_int)?;
-        put(block, size as c_int)
-    }
+    put(grid, blocks as c_int)?;
+    put(block, size as c_int)
 }
 
 api! {
@@ -95,14 +87,18 @@ api! {
 
     #[order(given(f), initialised, given(out), given(config), context)]
     fn cuOccupancyMaxActiveClusters(out: *mut c_int, f: CUfunction, config: *const CUlaunchConfig) {
-        let (context, configuration) = (current()?, configuration(config)?);
+        let context = current()?;
+        // SAFETY: the configuration is the program's, with as many attributes as it says.
+        let configuration = unsafe { configuration(config)? };
         let function = function(f, Some(&context))?;
         put(out, context.resident_clusters(&function, &configuration)? as c_int)
     }
 
     #[order(given(f), initialised, given(out), given(config), context)]
     fn cuOccupancyMaxPotentialClusterSize(out: *mut c_int, f: CUfunction, config: *const CUlaunchConfig) {
-        let (context, stated) = (current()?, configuration(config)?);
+        let context = current()?;
+        // SAFETY: the configuration is the program's, with as many attributes as it says.
+        let stated = unsafe { configuration(config)? };
         let function = function(f, Some(&context))?;
         let size = |size: u32| Configuration { cluster: Some([size, 1, 1]), ..stated };
         let fits = |n: &u32| context.resident_clusters(&function, &size(*n)).is_ok_and(|clusters| clusters > 0);

@@ -2,7 +2,7 @@
 
 use crate::api::transfer::{copy, copy_peer, request_peer};
 use crate::border::api;
-use crate::pointers::{get, put};
+use crate::pointers::{In, get, put};
 use crate::state::{CONTEXTS, current, device};
 use crate::sys::*;
 use driver::{Error, Result};
@@ -14,11 +14,8 @@ fn known(contexts: [CUcontext; 2]) -> Result<()> {
     named.into_iter().try_for_each(|context| CONTEXTS.get(context)?.usable())
 }
 
-/// # Safety
-/// The pointer is null or points to a descriptor.
-unsafe fn copy_3d_peer(descriptor: *const CUDA_MEMCPY3D_PEER, on: CUstream, wait: bool) -> Result<()> {
-    // SAFETY: by contract.
-    let stated = unsafe { get(descriptor)? };
+fn copy_3d_peer(descriptor: In<CUDA_MEMCPY3D_PEER>, on: CUstream, wait: bool) -> Result<()> {
+    let stated = get(descriptor)?;
     // Of nothing, the ends are not looked at.
     if [stated.WidthInBytes, stated.Height, stated.Depth].contains(&0) {
         return Ok(());

@@ -1,7 +1,7 @@
 //! What a pointer is.
 
 use crate::border::api;
-use crate::pointers::{get, put};
+use crate::pointers::{Out, get, put};
 use crate::state::{Table, driver};
 use crate::sys::*;
 use driver::memory::MemoryKind;
@@ -77,7 +77,7 @@ fn known(address: u64) -> Result<Option<Known>> {
 ///
 /// # Safety
 /// The pointer may be written with a value of the attribute's type.
-unsafe fn attribute(out: *mut c_void, which: CUpointer_attribute, address: u64, lenient: bool) -> Result<()> {
+unsafe fn attribute(out: Out<c_void>, which: CUpointer_attribute, address: u64, lenient: bool) -> Result<()> {
     let known = known(address)?;
     // SAFETY: by contract; each arm writes the type that the manual gives for the attribute.
     unsafe {
@@ -148,21 +148,24 @@ unsafe fn attribute(out: *mut c_void, which: CUpointer_attribute, address: u64, 
 
 api! {
     fn cuPointerGetAttribute(out: *mut c_void, which: CUpointer_attribute, address: CUdeviceptr) {
-        attribute(out, which, address, false)
+        // SAFETY: there is room for a value of the attribute's type.
+        unsafe { attribute(out, which, address, false) }
     }
 
     #[order(initialised, given(address))]
     fn cuPointerGetAttributes(
         count: c_uint,
-        which: *mut CUpointer_attribute,
-        out: *mut *mut c_void,
+        #[elements(count)] which: *mut CUpointer_attribute,
+        #[elements(count)] out: *mut *mut c_void,
         address: CUdeviceptr,
     ) {
         if count == 0 || which.is_null() || out.is_null() {
             return Err(Error::InvalidValue);
         }
         for index in 0..count as usize {
-            attribute(get(out.add(index))?, get(which.add(index))?, address, true)?;
+            let (which, out) = (get(which.at(index))?, get(out.at(index))?);
+            // SAFETY: there is room for a value of the attribute's type.
+            unsafe { attribute(Out::new(out), which, address, true)? };
         }
         Ok(())
     }
@@ -172,6 +175,7 @@ api! {
         if which != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS {
             return Err(Error::InvalidValue);
         }
-        driver()?.set_synchronous(address, get(value.cast::<c_uint>())? != 0)
+        // SAFETY: it is a number, as the manual says.
+        driver()?.set_synchronous(address, get(unsafe { value.cast::<c_uint>() })? != 0)
     }
 }

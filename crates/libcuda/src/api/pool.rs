@@ -1,9 +1,8 @@
 //! Memory pools, and allocations in a stream's order.
 
-use crate::api::module::element;
 use crate::api::virtual_memory::POSIX_FILE;
 use crate::border::api;
-use crate::pointers::{get, put};
+use crate::pointers::{In, element, get, put};
 use crate::state::{POOLS, Table, device, driver, stream};
 use crate::sys::*;
 use driver::pool::{Home, Pool, Sharing};
@@ -34,12 +33,8 @@ fn home(place: &CUmemLocation, kind: CUmemAllocationType) -> Result<Home> {
 }
 
 /// The same where a default is asked for.
-///
-/// # Safety
-/// The pointer is null or points to a place.
-unsafe fn default_home(place: *const CUmemLocation, kind: CUmemAllocationType) -> Result<Home> {
-    // SAFETY: by contract.
-    let place = unsafe { get(place)? };
+fn default_home(place: In<CUmemLocation>, kind: CUmemAllocationType) -> Result<Home> {
+    let place = get(place)?;
     if place.type_ == CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT {
         return Err(Error::NotSupported);
     }
@@ -91,16 +86,16 @@ api! {
     }
 
     fn cuMemGetDefaultMemPool(out: *mut CUmemoryPool, place: *mut CUmemLocation, kind: CUmemAllocationType) {
-        put(out, handle(&driver()?.default_pool(default_home(place, kind)?)?))
+        put(out, handle(&driver()?.default_pool(default_home(place.input(), kind)?)?))
     }
 
     fn cuMemGetMemPool(out: *mut CUmemoryPool, place: *mut CUmemLocation, kind: CUmemAllocationType) {
-        put(out, handle(&driver()?.current_pool(default_home(place, kind)?)?))
+        put(out, handle(&driver()?.current_pool(default_home(place.input(), kind)?)?))
     }
 
     #[order(initialised, given(place), given(pool), no_capture)]
     fn cuMemSetMemPool(place: *mut CUmemLocation, kind: CUmemAllocationType, pool: CUmemoryPool) {
-        driver()?.set_current_pool(default_home(place, kind)?, &POOLS.get(pool)?)
+        driver()?.set_current_pool(default_home(place.input(), kind)?, &POOLS.get(pool)?)
     }
 
     #[order(initialised, given(out), given(props), no_capture)]
@@ -135,8 +130,10 @@ api! {
     #[order(initialised, given(pool), given(value), no_capture)]
     fn cuMemPoolGetAttribute(pool: CUmemoryPool, which: CUmemPool_attribute, value: *mut c_void) {
         let statistics = POOLS.get(pool)?.statistics()?;
-        let flag = |set: bool| put(value.cast::<c_int>(), set.into());
-        let bytes = |bytes: u64| put(value.cast::<cuuint64_t>(), bytes);
+        // SAFETY: each is used for attributes of which the manual says this type.
+        let (flags, numbers) = unsafe { (value.cast::<c_int>(), value.cast::<cuuint64_t>()) };
+        let flag = |set: bool| put(flags, set.into());
+        let bytes = |bytes: u64| put(numbers, bytes);
         match which {
             CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES => flag(statistics.follow_events),
             CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC => flag(statistics.opportunistic),
@@ -153,8 +150,10 @@ api! {
     #[order(initialised, given(pool), no_capture)]
     fn cuMemPoolSetAttribute(pool: CUmemoryPool, which: CUmemPool_attribute, value: *mut c_void) {
         let pool = POOLS.get(pool)?;
-        let flag = || get(value.cast::<c_int>()).map(|value| value != 0);
-        let bytes = || get(value.cast::<cuuint64_t>());
+        // SAFETY: each is used for attributes of which the manual says this type.
+        let (flags, numbers) = unsafe { (value.cast::<c_int>(), value.cast::<cuuint64_t>()) };
+        let flag = || get(flags).map(|value| value != 0);
+        let bytes = || get(numbers);
         // The highest values can only be set to what there is now.
         let zero = || bytes().and_then(|bytes| if bytes == 0 { Ok(()) } else { Err(Error::InvalidValue) });
         match which {
@@ -188,7 +187,7 @@ api! {
     }
 
     #[order(initialised, given(pool), given(places), no_capture)]
-    fn cuMemPoolSetAccess(pool: CUmemoryPool, places: *const CUmemAccessDesc, count: usize) {
+    fn cuMemPoolSetAccess(pool: CUmemoryPool, #[elements(count)] places: *const CUmemAccessDesc, count: usize) {
         let pool = POOLS.get(pool)?;
         for index in 0..count {
             let place = element(places, index)?;

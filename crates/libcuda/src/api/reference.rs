@@ -3,7 +3,7 @@
 use crate::api::array::{format, number};
 use crate::api::texture::{address_mode, blends, set_flags};
 use crate::border::api;
-use crate::pointers::{get, put, put_if, text};
+use crate::pointers::{In, get, put, put_if, text};
 use crate::state::{ARRAYS, MIPMAPPED, MODULES, SURFACE_REFERENCES, TEXTURE_REFERENCES, Table, current};
 use crate::sys::*;
 use driver::reference::{Description, Shown};
@@ -23,17 +23,13 @@ fn description(reference: CUtexref) -> Result<Description> {
 }
 
 /// Rows of memory.
-///
-/// # Safety
-/// As [`get`].
-unsafe fn show_rows(
+fn show_rows(
     reference: CUtexref,
-    stated: *const CUDA_ARRAY_DESCRIPTOR,
+    stated: In<CUDA_ARRAY_DESCRIPTOR>,
     address: CUdeviceptr,
     pitch: usize,
 ) -> Result<()> {
-    // SAFETY: by contract.
-    let stated = unsafe { get(stated)? };
+    let stated = get(stated)?;
     let extent = |extent: usize| u32::try_from(extent).map_err(|_| Error::InvalidValue);
     let (width, height) = (extent(stated.Width)?, extent(stated.Height)?.max(1));
     let format = format(stated.Format, stated.NumChannels)?;
@@ -159,7 +155,10 @@ api! {
     }
 
     fn cuTexRefSetBorderColor(reference: CUtexref, colour: *mut c_float) {
-        let border = get(colour.cast::<[f32; 4]>())?;
+        let border = {
+            // SAFETY: the manual says that there are four.
+            get(unsafe { colour.cast::<[f32; 4]>() })?
+        };
         change(reference, |description| description.texture.sampler.border = border)
     }
 
@@ -239,7 +238,8 @@ api! {
     }
 
     fn cuTexRefGetBorderColor(out: *mut c_float, reference: CUtexref) {
-        put(out.cast(), description(reference)?.texture.sampler.border)
+        // SAFETY: the manual says that there is room for four.
+        put(unsafe { out.cast() }, description(reference)?.texture.sampler.border)
     }
 
     fn cuTexRefGetFlags(out: *mut c_uint, reference: CUtexref) {

@@ -1,7 +1,7 @@
 //! Streams.
 
 use crate::border::api;
-use crate::pointers::{Opaque, put, put_if};
+use crate::pointers::{Opaque, Out, put, put_if};
 use crate::state::{EVENTS, OwnedStream, STREAMS, Table, current, stream};
 use crate::sys::*;
 use driver::host_call::HostCall;
@@ -10,17 +10,14 @@ use driver::{Context, Error, Result};
 use std::ffi::{c_int, c_uint, c_ulonglong, c_void};
 use std::sync::Arc;
 
-/// # Safety
-/// As [`put`].
-unsafe fn create(out: *mut CUstream, flags: c_uint, priority: c_int) -> Result<()> {
+fn create(out: Out<CUstream>, flags: c_uint, priority: c_int) -> Result<()> {
     if flags & !CU_STREAM_NON_BLOCKING != 0 || out.is_null() {
         return Err(Error::InvalidValue);
     }
     let context = current()?;
     let stream = context.create_stream(flags & CU_STREAM_NON_BLOCKING != 0, priority)?;
     let id = stream.id();
-    // SAFETY: by contract.
-    unsafe { put(out, STREAMS.insert(id, Arc::new(OwnedStream { context, stream }))) }
+    put(out, STREAMS.insert(id, Arc::new(OwnedStream { context, stream })))
 }
 
 api! {
@@ -64,7 +61,7 @@ api! {
             return Err(Error::InvalidValue);
         }
         let call = call.ok_or(Error::InvalidValue)?;
-        let (handle, argument) = (Opaque(on.cast()), Opaque(argument));
+        let (handle, argument) = (Opaque(on.cast()), Opaque(argument.raw()));
         let run = move || {
             let (Opaque(handle), Opaque(argument)) = { (handle, argument) };
             // SAFETY: the program asked for this call.

@@ -52,7 +52,10 @@ api! {
     fn cuStreamSetAttribute(on: CUstream, which: CUstreamAttrID, value: *const CUstreamAttrValue) {
         let (_, stream) = stream(on)?;
         known(which)?;
-        set().insert((stream.id(), which), get(value.cast::<Bytes>())?);
+        set().insert((stream.id(), which), {
+            // SAFETY: all members of the union lie in as many bytes.
+            get(unsafe { value.cast::<Bytes>() })?
+        });
         Ok(())
     }
 

@@ -1,8 +1,7 @@
 //! Tensor maps, which tell tensor copies how a tensor lies in memory.
 
-use crate::api::module::element;
 use crate::border::api;
-use crate::pointers::{get, put};
+use crate::pointers::{Array, Out, element, get, put};
 use crate::state::current;
 use crate::sys::*;
 use driver::{Error, Result};
@@ -16,12 +15,8 @@ use std::ffi::{c_int, c_void};
 pub(crate) const SINCE: u16 = 90;
 
 /// A list of the program's.
-///
-/// # Safety
-/// The pointer is null or points to as many values.
-unsafe fn list<T: Copy>(values: *const T, count: usize) -> Result<Vec<T>> {
-    // SAFETY: by contract.
-    (0..count).map(|index| unsafe { element(values, index) }).collect()
+fn list<T: Copy>(values: Array<T>) -> Result<Vec<T>> {
+    (0..values.count()).map(|index| element(values, index)).collect()
 }
 
 /// What both kinds of maps are made of.
@@ -51,15 +46,13 @@ fn choice<T: Copy>(values: &[T], number: u32) -> Result<T> {
 }
 
 impl Described {
-    /// # Safety
-    /// The pointers are null or have a value for each dimension, strides one fewer.
-    unsafe fn new(
+    /// There is a value for each dimension, strides one fewer.
+    fn new(
         ty: CUtensorMapDataType,
         rank: cuuint32_t,
-        address: *mut c_void,
-        sizes: *const cuuint64_t,
-        strides: *const cuuint64_t,
-        element_strides: *const cuuint32_t,
+        address: Out<c_void>,
+        [sizes, strides]: [Array<cuuint64_t>; 2],
+        element_strides: Array<cuuint32_t>,
         choices: &Choices,
     ) -> Result<Self> {
         if current()?.device().profile().sm < SINCE {
@@ -73,9 +66,7 @@ impl Described {
         if strides.is_null() {
             return Err(Error::InvalidValue);
         }
-        // SAFETY: by contract.
-        let (sizes, strides, element_strides) =
-            unsafe { (list(sizes, rank)?, list(strides, rank - 1)?, list(element_strides, rank)?) };
+        let (sizes, strides, element_strides) = (list(sizes)?, list(strides)?, list(element_strides)?);
         Ok(Self {
             ty: choice(&DataType::ALL, ty)?,
             address: address.addr() as u64,
@@ -113,17 +104,13 @@ fn refused(error: TensorMapError) -> Error {
 
 /// A map where the program wants it. The type is aligned to 64 bytes, but programs have it elsewhere, and an H200's driver
 /// does not look at the address.
-///
-/// # Safety
-/// As [`put`].
-unsafe fn put_map(out: *mut CUtensorMap, map: std::result::Result<TensorMap, TensorMapError>) -> Result<()> {
+fn put_map(out: Out<CUtensorMap>, map: std::result::Result<TensorMap, TensorMapError>) -> Result<()> {
     let bytes = map.map_err(refused)?.to_bytes();
     let mut opaque = [0; BYTES / 8];
     for (word, bytes) in opaque.iter_mut().zip(bytes.as_chunks::<8>().0) {
         *word = u64::from_le_bytes(*bytes);
     }
-    // SAFETY: by contract.
-    unsafe { put(out, CUtensorMap { opaque }) }
+    put(out, CUtensorMap { opaque })
 }
 
 api! {
@@ -132,18 +119,18 @@ api! {
         ty: CUtensorMapDataType,
         rank: cuuint32_t,
         address: *mut c_void,
-        sizes: *const cuuint64_t,
-        strides: *const cuuint64_t,
-        box_sizes: *const cuuint32_t,
-        element_strides: *const cuuint32_t,
+        #[elements(rank)] sizes: *const cuuint64_t,
+        #[elements(rank.saturating_sub(1))] strides: *const cuuint64_t,
+        #[elements(rank)] box_sizes: *const cuuint32_t,
+        #[elements(rank)] element_strides: *const cuuint32_t,
         interleave: CUtensorMapInterleave,
         swizzle: CUtensorMapSwizzle,
         promotion: CUtensorMapL2promotion,
         fill: CUtensorMapFloatOOBfill,
     ) {
         let choices = Choices { interleave, swizzle, promotion, fill };
-        let described = Described::new(ty, rank, address, sizes, strides, element_strides, &choices)?;
-        put_map(out, TensorMap::tiled(&described.tensor(), &list(box_sizes, rank as usize)?))
+        let described = Described::new(ty, rank, address, [sizes, strides], element_strides, &choices)?;
+        put_map(out, TensorMap::tiled(&described.tensor(), &list(box_sizes)?))
     }
 
     fn cuTensorMapEncodeIm2col(
@@ -151,22 +138,21 @@ api! {
         ty: CUtensorMapDataType,
         rank: cuuint32_t,
         address: *mut c_void,
-        sizes: *const cuuint64_t,
-        strides: *const cuuint64_t,
-        lower: *const c_int,
-        upper: *const c_int,
+        #[elements(rank)] sizes: *const cuuint64_t,
+        #[elements(rank.saturating_sub(1))] strides: *const cuuint64_t,
+        #[elements(rank.saturating_sub(2))] lower: *const c_int,
+        #[elements(rank.saturating_sub(2))] upper: *const c_int,
         channels: cuuint32_t,
         pixels: cuuint32_t,
-        element_strides: *const cuuint32_t,
+        #[elements(rank)] element_strides: *const cuuint32_t,
         interleave: CUtensorMapInterleave,
         swizzle: CUtensorMapSwizzle,
         promotion: CUtensorMapL2promotion,
         fill: CUtensorMapFloatOOBfill,
     ) {
         let choices = Choices { interleave, swizzle, promotion, fill };
-        let described = Described::new(ty, rank, address, sizes, strides, element_strides, &choices)?;
-        let spatial = (rank as usize).saturating_sub(2);
-        let (lower, upper) = (list(lower, spatial)?, list(upper, spatial)?);
+        let described = Described::new(ty, rank, address, [sizes, strides], element_strides, &choices)?;
+        let (lower, upper) = (list(lower)?, list(upper)?);
         let column = Im2col { lower: &lower, upper: &upper, channels, pixels };
         put_map(out, TensorMap::im2col(&described.tensor(), &column))
     }

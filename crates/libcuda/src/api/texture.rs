@@ -206,7 +206,7 @@ api! {
     fn cuTexObjectGetResourceViewDesc(out: *mut CUDA_RESOURCE_VIEW_DESC, object: CUtexObject) {
         let shown = described(object)?.view;
         // SAFETY: all zeroes are a view: none.
-        put(out, shown.unwrap_or_else(|| std::mem::zeroed()))
+        put(out, shown.unwrap_or_else(|| unsafe { std::mem::zeroed() }))
     }
 
     #[order(initialised, given(stated), context, no_capture)]

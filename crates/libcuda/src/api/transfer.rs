@@ -1,7 +1,7 @@
 //! Copies and fills.
 
 use crate::border::api;
-use crate::pointers::get;
+use crate::pointers::{In, get};
 use crate::state::{ARRAYS, driver, stream};
 use crate::sys::*;
 use driver::copy::{End, Request, Side};
@@ -80,11 +80,8 @@ fn request(to: &Place, from: &Place, extent: [usize; 3]) -> Result<Request> {
     Ok(Request { to, from, extent: extent.map(|extent| extent as u64) })
 }
 
-/// # Safety
-/// The pointer is null or points to a descriptor.
-unsafe fn copy_2d(descriptor: *const CUDA_MEMCPY2D, on: CUstream, wait: bool) -> Result<()> {
-    // SAFETY: by contract.
-    let d = unsafe { get(descriptor)? };
+fn copy_2d(descriptor: In<CUDA_MEMCPY2D>, on: CUstream, wait: bool) -> Result<()> {
+    let d = get(descriptor)?;
     let from = Place {
         kind: d.srcMemoryType,
         host: d.srcHost,
@@ -106,11 +103,8 @@ unsafe fn copy_2d(descriptor: *const CUDA_MEMCPY2D, on: CUstream, wait: bool) ->
     copy(request(&to, &from, [d.WidthInBytes, d.Height, 1])?, on, wait)
 }
 
-/// # Safety
-/// The pointer is null or points to a descriptor.
-unsafe fn copy_3d(descriptor: *const CUDA_MEMCPY3D, on: CUstream, wait: bool) -> Result<()> {
-    // SAFETY: by contract.
-    copy(request_3d(&unsafe { get(descriptor)? })?, on, wait)
+fn copy_3d(descriptor: In<CUDA_MEMCPY3D>, on: CUstream, wait: bool) -> Result<()> {
+    copy(request_3d(&get(descriptor)?)?, on, wait)
 }
 
 /// Both places of a copy in three dimensions, whose descriptors have fields of the same names.
@@ -194,22 +188,22 @@ const DEFAULT: CUstream = std::ptr::null_mut();
 api! {
     #[order(initialised, given(to), given(from), context)]
     fn cuMemcpyHtoD_v2(to: CUdeviceptr, from: *const c_void, bytes: usize) {
-        linear((Side::Device, to), (Side::Host, address(from)), bytes, DEFAULT, true)
+        linear((Side::Device, to), (Side::Host, from.expose()), bytes, DEFAULT, true)
     }
 
     #[order(initialised, given(to), given(from), usable)]
     fn cuMemcpyHtoDAsync_v2(to: CUdeviceptr, from: *const c_void, bytes: usize, on: CUstream) {
-        linear((Side::Device, to), (Side::Host, address(from)), bytes, on, false)
+        linear((Side::Device, to), (Side::Host, from.expose()), bytes, on, false)
     }
 
     #[order(initialised, given(to), given(from), context)]
     fn cuMemcpyDtoH_v2(to: *mut c_void, from: CUdeviceptr, bytes: usize) {
-        linear((Side::Host, address(to)), (Side::Device, from), bytes, DEFAULT, true)
+        linear((Side::Host, to.expose()), (Side::Device, from), bytes, DEFAULT, true)
     }
 
     #[order(initialised, given(to), given(from), usable)]
     fn cuMemcpyDtoHAsync_v2(to: *mut c_void, from: CUdeviceptr, bytes: usize, on: CUstream) {
-        linear((Side::Host, address(to)), (Side::Device, from), bytes, on, false)
+        linear((Side::Host, to.expose()), (Side::Device, from), bytes, on, false)
     }
 
     #[order(initialised, given(to), given(from), context)]
@@ -276,25 +270,25 @@ api! {
 
     #[order(initialised, given(to), given(from), context)]
     fn cuMemcpyAtoH_v2(to: *mut c_void, from: CUarray, offset: usize, bytes: usize) {
-        let to = End::linear(Side::Host, address(to));
+        let to = End::linear(Side::Host, to.expose());
         row_copy(to, in_array(from, offset, bytes)?, bytes, DEFAULT, true)
     }
 
     #[order(initialised, given(to), given(from), usable)]
     fn cuMemcpyAtoHAsync_v2(to: *mut c_void, from: CUarray, offset: usize, bytes: usize, on: CUstream) {
-        let to = End::linear(Side::Host, address(to));
+        let to = End::linear(Side::Host, to.expose());
         row_copy(to, in_array(from, offset, bytes)?, bytes, on, false)
     }
 
     #[order(initialised, given(to), given(from), context)]
     fn cuMemcpyHtoA_v2(to: CUarray, at: usize, from: *const c_void, bytes: usize) {
-        let from = End::linear(Side::Host, address(from));
+        let from = End::linear(Side::Host, from.expose());
         row_copy(in_array(to, at, bytes)?, from, bytes, DEFAULT, true)
     }
 
     #[order(initialised, given(to), given(from), usable)]
     fn cuMemcpyHtoAAsync_v2(to: CUarray, at: usize, from: *const c_void, bytes: usize, on: CUstream) {
-        let from = End::linear(Side::Host, address(from));
+        let from = End::linear(Side::Host, from.expose());
         row_copy(in_array(to, at, bytes)?, from, bytes, on, false)
     }
 

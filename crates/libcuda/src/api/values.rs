@@ -1,7 +1,7 @@
 //! Values in memory as signals between streams.
 
-use crate::api::module::element;
 use crate::border::api;
+use crate::pointers::{Array, element};
 use crate::state::stream;
 use crate::sys::*;
 use driver::values::{Condition, MOST_OPERATIONS, ValueOperation};
@@ -90,20 +90,13 @@ pub(crate) fn shown(operation: &ValueOperation) -> CUstreamBatchMemOpParams {
 }
 
 /// The operations of a batch.
-///
-/// # Safety
-/// The array is null or has `count` elements.
-pub(crate) unsafe fn operations(
-    count: c_uint,
-    array: *const CUstreamBatchMemOpParams,
-) -> Result<Vec<ValueOperation>> {
-    if count as usize > MOST_OPERATIONS || (count > 0 && array.is_null()) {
+pub(crate) fn operations(array: Array<CUstreamBatchMemOpParams>) -> Result<Vec<ValueOperation>> {
+    if array.count() > MOST_OPERATIONS || (array.count() > 0 && array.is_null()) {
         return Err(Error::InvalidValue);
     }
     let mut operations = Vec::new();
-    for index in 0..count as usize {
-        // SAFETY: by contract.
-        operations.extend(operation(&unsafe { element(array, index)? })?);
+    for index in 0..array.count() {
+        operations.extend(operation(&element(array, index)?)?);
     }
     Ok(operations)
 }
@@ -141,10 +134,11 @@ api! {
     fn cuStreamBatchMemOp_v2(
         on: CUstream,
         count: c_uint,
+        #[elements(count)]
         array: *mut CUstreamBatchMemOpParams,
         flags: c_uint,
     ) {
         let (context, stream) = stream(on)?;
-        context.operate_on_values(operations(count, array)?, &stream)
+        context.operate_on_values(operations(array.input())?, &stream)
     }
 }

@@ -1,8 +1,7 @@
 //! Virtual memory management.
 
-use crate::api::module::element;
 use crate::border::api;
-use crate::pointers::{get, put};
+use crate::pointers::{In, Out, element, get, put};
 use crate::state::{PHYSICAL, Table, current, driver};
 use crate::sys::*;
 use driver::virtual_memory::{GRANULARITY, Physical};
@@ -18,7 +17,7 @@ pub(crate) const POSIX_FILE: u32 = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
 ///
 /// # Safety
 /// The program has it open, and keeps it so during the call.
-pub(crate) unsafe fn handed(descriptor: *mut c_void) -> Result<OwnedFd> {
+pub(crate) unsafe fn handed(descriptor: Out<c_void>) -> Result<OwnedFd> {
     let number = descriptor.addr() as c_int;
     if number < 0 {
         return Err(Error::Unknown);
@@ -38,12 +37,8 @@ fn handle(physical: &Arc<Physical>) -> CUmemGenericAllocationHandle {
 }
 
 /// The device that memory is asked for on, and whether it may go to other processes.
-///
-/// # Safety
-/// The pointer is null or points to properties.
-unsafe fn wanted(props: *const CUmemAllocationProp) -> Result<(c_int, bool)> {
-    // SAFETY: by contract.
-    let props = unsafe { get(props)? };
+fn wanted(props: In<CUmemAllocationProp>) -> Result<(c_int, bool)> {
+    let props = get(props)?;
     if props.type_ != CU_MEM_ALLOCATION_TYPE_PINNED || props.allocFlags.compressionType != 0 {
         return Err(Error::InvalidValue);
     }
@@ -144,7 +139,7 @@ api! {
     }
 
     #[order(initialised, given(address), given(places))]
-    fn cuMemSetAccess(address: CUdeviceptr, bytes: usize, places: *const CUmemAccessDesc, count: usize) {
+    fn cuMemSetAccess(address: CUdeviceptr, bytes: usize, #[elements(count)] places: *const CUmemAccessDesc, count: usize) {
         if bytes == 0 || count == 0 {
             return Err(Error::InvalidValue);
         }
@@ -211,7 +206,8 @@ api! {
         if kind != POSIX_FILE || flags != 0 || out.is_null() {
             return Err(Error::InvalidValue);
         }
-        put(out.cast::<c_int>(), physical(memory)?.export()?.into_raw_fd())
+        // SAFETY: for a file it is a descriptor.
+        put(unsafe { out.cast::<c_int>() }, physical(memory)?.export()?.into_raw_fd())
     }
 
     #[order(initialised, given(out), given(shared))]
@@ -223,7 +219,8 @@ api! {
         if kind != POSIX_FILE || out.is_null() {
             return Err(Error::InvalidValue);
         }
-        let file = handed(shared)?;
+        // SAFETY: the program has it open.
+        let file = unsafe { handed(shared)? };
         put(out, handle(&driver()?.import_physical(current()?.device().ordinal(), file)?))
     }
 }

@@ -1,7 +1,7 @@
 //! Handles with their streams, versions, words for errors.
 
 use crate::status::{self, Error, define};
-use pointers::{put, put_text};
+use pointers::{Room, put, put_text};
 use std::collections::BTreeMap;
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr::without_provenance_mut;
@@ -52,8 +52,10 @@ pub(crate) extern "C" fn cudnnGetErrorString(status: u32) -> *const c_char {
 #[unsafe(no_mangle)]
 #[allow(non_snake_case)]
 pub(crate) unsafe extern "C" fn cudnnGetLastErrorString(message: *mut c_char, size: usize) {
-    // SAFETY: by contract. Nobody is told of a buffer that is not there.
-    let _ = unsafe { put_text(message, size, "Warploom's cuDNN has no operations") };
+    // SAFETY: by contract.
+    let message = unsafe { Room::new(message, size) };
+    // Nobody is told of a buffer that is not there.
+    let _ = put_text(message, "Warploom's cuDNN has no operations");
 }
 
 define! {

@@ -1,7 +1,7 @@
 //! What a board is: modes, error-correcting memory, its link to the host. [`crate::board`] says whose values these are.
 
 use crate::board::PCIE_WIDTH;
-use crate::border::pointers::put;
+use crate::border::pointers::{Out, get, put};
 use crate::border::{Error, Result, api};
 use crate::state::{Device, device};
 use crate::sys::*;
@@ -27,19 +27,13 @@ fn divisible(handle: nvmlDevice_t) -> Result<Device> {
     }
 }
 
-/// # Safety
-/// As [`put`].
-unsafe fn pcie_generation(handle: nvmlDevice_t, out: *mut c_uint) -> Result<()> {
-    // SAFETY: by contract.
-    unsafe { put(out, device(handle)?.board()?.pcie) }
+fn pcie_generation(handle: nvmlDevice_t, out: Out<c_uint>) -> Result<()> {
+    put(out, device(handle)?.board()?.pcie)
 }
 
-/// # Safety
-/// As [`put`].
-unsafe fn pcie_width(handle: nvmlDevice_t, out: *mut c_uint) -> Result<()> {
+fn pcie_width(handle: nvmlDevice_t, out: Out<c_uint>) -> Result<()> {
     device(handle)?.board()?;
-    // SAFETY: by contract.
-    unsafe { put(out, PCIE_WIDTH) }
+    put(out, PCIE_WIDTH)
 }
 
 api! {
@@ -163,16 +157,15 @@ api! {
         put(out, 0)
     }
 
-    fn nvmlDeviceGetFieldValues(handle: nvmlDevice_t, count: c_int, values: *mut nvmlFieldValue_t) {
+    fn nvmlDeviceGetFieldValues(handle: nvmlDevice_t, count: c_int, #[elements(count)] values: *mut nvmlFieldValue_t) {
         device(handle)?;
-        let count = usize::try_from(count).ok().filter(|&count| count > 0).ok_or(Error::INVALID_ARGUMENT)?;
-        if values.is_null() {
+        if count <= 0 {
             return Err(Error::INVALID_ARGUMENT);
         }
         // The call succeeds, and each field says for itself that it is not there.
-        for index in 0..count {
-            (*values.add(index)).nvmlReturn = Error::NOT_SUPPORTED.0;
-        }
-        Ok(())
+        (0..values.count()).try_for_each(|index| {
+            let field = get(values.at(index))?;
+            put(values.at(index), nvmlFieldValue_t { nvmlReturn: Error::NOT_SUPPORTED.0, ..field })
+        })
     }
 }

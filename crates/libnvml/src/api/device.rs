@@ -1,12 +1,12 @@
 //! Devices.
 
 use crate::api::system::put_whole;
-use crate::border::pointers::{get, put};
+use crate::border::pointers::{In, Out, get, put};
 use crate::border::{Error, Result, api};
 use crate::state::{Device, Place, device, devices, find};
 use crate::sys::*;
 use client::sys as driver;
-use std::ffi::{CStr, c_char, c_int, c_uint};
+use std::ffi::{c_char, c_int, c_uint};
 
 /// Structures begin with their size and, above it, their version.
 pub(crate) const fn version<T>(number: u32) -> c_uint {
@@ -33,9 +33,7 @@ fn fill(field: &mut [c_char], text: &str) {
     field.iter_mut().zip(text.bytes().take(room)).for_each(|(to, from)| *to = from as c_char);
 }
 
-/// # Safety
-/// As [`put`].
-unsafe fn pci(handle: nvmlDevice_t, out: *mut nvmlPciInfo_t) -> Result<()> {
+fn pci(handle: nvmlDevice_t, out: Out<nvmlPciInfo_t>) -> Result<()> {
     let place = device(handle)?.place()?;
     // SAFETY: the structure is of numbers alone.
     let mut info: nvmlPciInfo_t = unsafe { std::mem::zeroed() };
@@ -44,20 +42,17 @@ unsafe fn pci(handle: nvmlDevice_t, out: *mut nvmlPciInfo_t) -> Result<()> {
     (info.domain, info.bus, info.device) = (place.domain, place.bus, place.device);
     // Which board it is has no number.
     info.pciDeviceId = VENDOR;
-    // SAFETY: by contract.
-    unsafe { put(out, info) }
+    put(out, info)
 }
 
 /// The older structures have only the shorter text, at the same place, and end before the other.
-///
-/// # Safety
-/// The pointer is null or as much as those structures have may be written.
-unsafe fn older_pci(handle: nvmlDevice_t, out: *mut nvmlPciInfo_t) -> Result<()> {
+fn older_pci(handle: nvmlDevice_t, out: Out<nvmlPciInfo_t>) -> Result<()> {
     let place = device(handle)?.place()?;
     if out.is_null() {
         return Err(Error::INVALID_ARGUMENT);
     }
-    // SAFETY: by contract.
+    let out = out.raw();
+    // SAFETY: what those structures have too may be written.
     unsafe {
         fill(&mut (*out).busIdLegacy, &bus_id(place, OLDER));
         ((*out).domain, (*out).bus, (*out).device) = (place.domain, place.bus, place.device);
@@ -66,68 +61,45 @@ unsafe fn older_pci(handle: nvmlDevice_t, out: *mut nvmlPciInfo_t) -> Result<()>
     Ok(())
 }
 
-/// # Safety
-/// The name ends.
-unsafe fn by_bus_id(id: *const c_char, out: *mut nvmlDevice_t) -> Result<()> {
-    if id.is_null() {
-        return Err(Error::INVALID_ARGUMENT);
-    }
-    // SAFETY: by contract.
-    let found = Device::at(unsafe { CStr::from_ptr(id) })?;
-    // SAFETY: by contract.
-    unsafe { put(out, found.handle()) }
+fn by_bus_id(id: In<c_char>, out: Out<nvmlDevice_t>) -> Result<()> {
+    let found = Device::at(id.text().ok_or(Error::INVALID_ARGUMENT)?)?;
+    put(out, found.handle())
 }
 
-/// # Safety
-/// As [`put`].
-unsafe fn by_index(index: c_uint, out: *mut nvmlDevice_t) -> Result<()> {
+fn by_index(index: c_uint, out: Out<nvmlDevice_t>) -> Result<()> {
     let found = devices()?.find(|device| device.index() == index).ok_or(Error::INVALID_ARGUMENT)?;
-    // SAFETY: by contract.
-    unsafe { put(out, found.handle()) }
+    put(out, found.handle())
 }
 
-/// # Safety
-/// As [`put`].
-unsafe fn count(out: *mut c_uint) -> Result<()> {
-    // SAFETY: by contract.
-    unsafe { put(out, devices()?.count() as c_uint) }
+fn count(out: Out<c_uint>) -> Result<()> {
+    put(out, devices()?.count() as c_uint)
 }
 
 /// Writes the processes that use a device: this one, if it does.
-///
-/// # Safety
-/// The first pointer may be read and written, the list has as many elements as stands there.
-unsafe fn processes<T>(
+fn processes<T>(
     handle: nvmlDevice_t,
-    known: *mut c_uint,
-    list: *mut T,
+    known: Out<c_uint>,
+    list: Out<T>,
     make: impl Fn(c_uint, u64) -> T,
 ) -> Result<()> {
     let device = device(handle)?;
-    // SAFETY: by contract.
-    let room = unsafe { get(known)? };
+    let room = get(known)?;
     let found = c_uint::from(device.in_use()?);
-    // SAFETY: by contract.
-    unsafe { put(known, found)? };
+    put(known, found)?;
     if found > room {
         return Err(Error::INSUFFICIENT_SIZE);
     }
     if found > 0 {
         let memory = device.memory()?;
-        // SAFETY: by contract.
-        unsafe { put(list, make(std::process::id(), memory.total - memory.free))? };
+        put(list, make(std::process::id(), memory.total - memory.free))?;
     }
     Ok(())
 }
 
 /// Writes that no process uses a device.
-///
-/// # Safety
-/// As [`put`].
-unsafe fn none(handle: nvmlDevice_t, known: *mut c_uint) -> Result<()> {
+fn none(handle: nvmlDevice_t, known: Out<c_uint>) -> Result<()> {
     device(handle)?;
-    // SAFETY: by contract.
-    unsafe { put(known, 0) }
+    put(known, 0)
 }
 
 /// Lanes for single-precision arithmetic of a multiprocessor, by compute capability ("Arithmetic Instructions" in the CUDA
@@ -189,12 +161,12 @@ api! {
         put(out, device(handle)?.index())
     }
 
-    fn nvmlDeviceGetName(handle: nvmlDevice_t, name: *mut c_char, length: c_uint) {
-        put_whole(name, length, &device(handle)?.name()?)
+    fn nvmlDeviceGetName(handle: nvmlDevice_t, #[elements(length)] name: *mut c_char, length: c_uint) {
+        put_whole(name, &device(handle)?.name()?)
     }
 
-    fn nvmlDeviceGetUUID(handle: nvmlDevice_t, uuid: *mut c_char, length: c_uint) {
-        put_whole(uuid, length, &device(handle)?.uuid()?)
+    fn nvmlDeviceGetUUID(handle: nvmlDevice_t, #[elements(length)] uuid: *mut c_char, length: c_uint) {
+        put_whole(uuid, &device(handle)?.uuid()?)
     }
 
     fn nvmlDeviceGetBrand(handle: nvmlDevice_t, out: *mut nvmlBrandType_t) {
@@ -219,11 +191,13 @@ api! {
 
     fn nvmlDeviceGetMemoryInfo_v2(handle: nvmlDevice_t, out: *mut nvmlMemory_v2_t) {
         let memory = device(handle)?.memory()?;
-        if get(out.cast::<c_uint>())? != version::<nvmlMemory_v2_t>(2) {
+        // SAFETY: every version of the structure begins with its version.
+        let asked = get(unsafe { out.cast::<c_uint>() })?;
+        if asked != version::<nvmlMemory_v2_t>(2) {
             return Err(Error::VERSION);
         }
         let (total, free) = (memory.total, memory.free);
-        put(out, nvmlMemory_v2_t { version: (*out).version, total, reserved: 0, free, used: total - free })
+        put(out, nvmlMemory_v2_t { version: asked, total, reserved: 0, free, used: total - free })
     }
 
     fn nvmlDeviceGetPciInfo(handle: nvmlDevice_t, out: *mut nvmlPciInfo_t) {

@@ -3,7 +3,7 @@
 use crate::board::{
     GPU_MOST, IDLE_CLOCK, MARGIN, MEMORY_MOST, MOST_VIDEO_CLOCK, SHUTDOWN, SLOWDOWN, TEMPERATURE, VIDEO_CLOCK,
 };
-use crate::border::pointers::{get, put};
+use crate::border::pointers::{Out, get, put};
 use crate::border::{Error, Result, api};
 use crate::state::{Device, device};
 use crate::sys::*;
@@ -16,16 +16,10 @@ const SAMPLING: c_uint = 100_000;
 const REASONS: c_ulonglong = 0x1ff;
 
 /// Writes that a video unit has nothing to do.
-///
-/// # Safety
-/// As [`put`].
-unsafe fn idle(handle: nvmlDevice_t, utilization: *mut c_uint, period: *mut c_uint) -> Result<()> {
+fn idle(handle: nvmlDevice_t, utilization: Out<c_uint>, period: Out<c_uint>) -> Result<()> {
     device(handle)?;
-    // SAFETY: by contract.
-    unsafe {
-        put(utilization, 0)?;
-        put(period, SAMPLING)
-    }
+    put(utilization, 0)?;
+    put(period, SAMPLING)
 }
 
 /// The highest clock, in MHz.

@@ -1,6 +1,6 @@
 //! Initialisation, versions, errors.
 
-use crate::border::pointers::{put, put_text};
+use crate::border::pointers::{Room, put, put_text};
 use crate::border::{Error, Result, api};
 use crate::state::{initialise, initialised, shut_down};
 use crate::sys::*;
@@ -13,18 +13,14 @@ const DRIVER: &str = "580.0";
 const LIBRARY: &str = "13.580.0";
 
 /// Writes text that must fit.
-///
-/// # Safety
-/// The buffer is null or has `size` bytes.
-pub(crate) unsafe fn put_whole(buffer: *mut c_char, size: c_uint, text: &str) -> Result<()> {
+pub(crate) fn put_whole(buffer: Room<c_char>, text: &str) -> Result<()> {
     if buffer.is_null() {
         return Err(Error::INVALID_ARGUMENT);
     }
-    if text.len() >= size as usize {
+    if text.len() >= buffer.count() {
         return Err(Error::INSUFFICIENT_SIZE);
     }
-    // SAFETY: by contract.
-    unsafe { put_text(buffer, size as usize, text) }
+    put_text(buffer, text)
 }
 
 fn driver_version() -> Result<c_int> {
@@ -57,13 +53,13 @@ api! {
         shut_down()
     }
 
-    fn nvmlSystemGetDriverVersion(version: *mut c_char, length: c_uint) {
+    fn nvmlSystemGetDriverVersion(#[elements(length)] version: *mut c_char, length: c_uint) {
         initialised()?;
-        put_whole(version, length, DRIVER)
+        put_whole(version, DRIVER)
     }
 
-    fn nvmlSystemGetNVMLVersion(version: *mut c_char, length: c_uint) {
-        put_whole(version, length, LIBRARY)
+    fn nvmlSystemGetNVMLVersion(#[elements(length)] version: *mut c_char, length: c_uint) {
+        put_whole(version, LIBRARY)
     }
 
     fn nvmlSystemGetCudaDriverVersion(version: *mut c_int) {
@@ -74,14 +70,14 @@ api! {
         put(version, driver_version()?)
     }
 
-    fn nvmlSystemGetProcessName(pid: c_uint, name: *mut c_char, length: c_uint) {
+    fn nvmlSystemGetProcessName(pid: c_uint, #[elements(length)] name: *mut c_char, length: c_uint) {
         initialised()?;
         // This process is the only one that is known to use a device.
         if pid != std::process::id() {
             return Err(Error::NOT_FOUND);
         }
         let path = std::env::current_exe().map_err(|_| Error::NOT_FOUND)?;
-        put_whole(name, length, &path.to_string_lossy())
+        put_whole(name, &path.to_string_lossy())
     }
 
     fn nvmlUnitGetCount(count: *mut c_uint) {
