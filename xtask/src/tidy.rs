@@ -50,7 +50,9 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("warploom", ALL),
     ("warploom-examples", ALL),
     ("warploom-filetest", ALL),
-    ("warploom-silicon", &["warploom-machine"]),
+    ("warploom-silicon", &["warploom-client", "warploom-machine"]),
+    ("warploom-replay", &["warploom-numerics", "warploom-ptx"]),
+    ("warploom-bench-kernels", &["warploom-machine", "warploom-ptx"]),
     ("warploom-recorded", &["warploom-machine", "warploom-ptx", "warploom-silicon"]),
     (
         "xtask",
@@ -61,6 +63,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "warploom-numerics",
             "warploom-ptx",
             "warploom-recorded",
+            "warploom-replay",
             "warploom-silicon",
         ],
     ),

@@ -1,6 +1,6 @@
 //! The CUDA driver API as a program calls it: `libcuda.so.1`, opened when it is first used.
 //!
-//! `libcudart` and `libnvml` are programs of the driver API. That makes one driver of a process: the streams, events,
+//! `libcudart` and `libnvml` are programs of the driver API, and so is `silicon`, which is the one way to a real GPU. That makes one driver of a process: the streams, events,
 //! contexts and kernels of the runtime are the driver's own, as CUDA promises to programs that use both.
 //!
 //! The functions of [`cu`] have the names of `cuda.h`'s symbols, with their versions, and return `Result`. A function
@@ -41,24 +41,27 @@ impl Error {
     /// There is no driver, or it is too old for CUDA's runtime: a number that only the runtime has.
     pub const NO_DRIVER: Self = Self(35);
     /// The driver lacks a function.
-    const NEWER_DRIVER: Self = Self(36);
+    pub const NEWER_DRIVER: Self = Self(36);
 }
 
-/// The driver's library; it stays open.
-struct Driver {
-    library: libloading::Library,
-}
+/// The driver's library, as its own installer names it.
+pub const LIBRARY: &str = "libcuda.so.1";
 
-static DRIVER: OnceLock<Option<Driver>> = OnceLock::new();
-
-/// The library, opened and initialised by whoever comes first.
-fn driver() -> Result<&'static Driver> {
-    let open = || {
+/// The library, opened by whoever comes first, or why there is none. It stays open.
+fn library() -> &'static std::result::Result<libloading::Library, String> {
+    static OPENED: OnceLock<std::result::Result<libloading::Library, String>> = OnceLock::new();
+    OPENED.get_or_init(|| {
         // SAFETY: a driver's library may be loaded at any time.
-        let library = unsafe { libloading::Library::new("libcuda.so.1") };
-        library.map_err(|error| log::error!("there is no CUDA driver: {error}")).ok()
-    };
-    DRIVER.get_or_init(|| open().map(|library| Driver { library })).as_ref().ok_or(Error::NO_DRIVER)
+        let library = unsafe { libloading::Library::new(LIBRARY) };
+        library
+            .map_err(|error| error.to_string())
+            .inspect_err(|error| log::error!("there is no CUDA driver: {error}"))
+    })
+}
+
+/// Why there is no driver, if there is none.
+pub fn missing() -> Option<&'static str> {
+    library().as_ref().err().map(String::as_str)
 }
 
 /// Opens the driver and initialises it, once.
@@ -112,8 +115,9 @@ impl Entry {
             return Ok(known);
         }
         let name = self.names[which].ok_or(Error::NEWER_DRIVER)?;
+        let library = library().as_ref().map_err(|_| Error::NO_DRIVER)?;
         // SAFETY: only the symbol's address is taken here; its type is the business of who calls it.
-        let found = unsafe { driver()?.library.get::<*mut c_void>(name.to_bytes_with_nul()) };
+        let found = unsafe { library.get::<*mut c_void>(name.to_bytes_with_nul()) };
         let address = found.map(|symbol| *symbol).map_err(|_| Error::NEWER_DRIVER)?;
         self.addresses[which].store(address, Ordering::Relaxed);
         Ok(address)

@@ -1,7 +1,5 @@
 //! C programs that use the driver API, compiled here and linked with the library as any program is.
 
-mod answers;
-
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -164,7 +162,12 @@ fn functions_from_before_cuda_4() {
 #[test]
 fn answers_are_those_of_an_h200() {
     let folder = library();
-    answers::replay(&folder.join("libcuda.so.1"), &folder, "driver");
+    replay::answers::replay(
+        &folder.join("libcuda.so.1"),
+        &folder,
+        "driver",
+        Path::new(env!("CARGO_TARGET_TMPDIR")),
+    );
 }
 
 #[test]

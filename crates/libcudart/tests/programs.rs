@@ -2,9 +2,6 @@
 //!
 //! The libraries are linked as `cargo xtask libraries` links them, from what cargo has built for these tests.
 
-#[path = "../../libcuda/tests/answers/mod.rs"]
-mod answers;
-
 use cabi::libraries::LIBRARIES;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -105,7 +102,8 @@ fn a_missing_driver_is_an_error() {
 
 #[test]
 fn answers_are_those_of_an_h200() {
-    answers::replay(&libraries().join("libcudart.so.13"), libraries(), "runtime");
+    let scratch = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    replay::answers::replay(&libraries().join("libcudart.so.13"), libraries(), "runtime", scratch);
 }
 
 /// Every symbol has the version that programs ask for, and there are no others.

@@ -1,14 +1,7 @@
 //! Warp instructions a second, one host thread, for kernels that are integer, floating, shared-memory and divergent.
-//!
-//! `kernels.ptx` is what clang makes of `kernels.cu`:
-//! `clang-22 -x cuda --cuda-device-only --cuda-gpu-arch=sm_80 --cuda-feature=+ptx80 -nocudalib -nocudainc -O2
-//! -ffp-contract=off -S kernels.cu`.
 
-#[allow(dead_code, reason = "the sanitizer's benchmark uses more of it")]
-mod kernels;
-
+use bench_kernels::Bench;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use kernels::Bench;
 
 fn interpreter(c: &mut Criterion) {
     let bench = Bench::new();

@@ -8,9 +8,6 @@
 //! An instruction is decoded several times, since a register that nobody reads, one that threads have values of their
 //! own of and one that is the same for all of them live in different places.
 
-#[path = "../../ptx/tests/verdicts/recording.rs"]
-#[allow(dead_code)]
-mod recording;
 #[path = "decode/surroundings.rs"]
 mod surroundings;
 
@@ -18,6 +15,7 @@ use machine::{Device, DeviceOptions, Profile};
 use ptx::isa::{self, FormId, Mnemonic, Slot};
 use ptx::source::Source;
 use ptx::types::{Arch, ArchVariant, ScalarType, Version};
+use replay::verdicts;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::Path;
@@ -203,13 +201,13 @@ fn registers(instruction: &str) -> BTreeSet<(&'static str, &str)> {
 #[test]
 fn whatever_ptxas_accepts_is_decoded() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ptx/tests/verdicts");
-    let judged = recording::judge(&folder, &|_| true);
+    let judged = verdicts::judge(&folder, &|_| true);
     let device = device();
     let mut refusals = Refusals::default();
     let mut decoded = 0;
     let home = format!("9.0/{TARGET}");
     for verdict in judged.iter().filter(|verdict| verdict.ours && verdict.theirs && verdict.header == home) {
-        let module = recording::module(&verdict.header, &verdict.text);
+        let module = verdicts::module(&verdict.header, &verdict.text);
         let is_instruction = !verdict.text.starts_with("module ") && !verdict.text.starts_with("file ");
         for around in Around::ALL.into_iter().take(if is_instruction { 3 } else { 1 }) {
             let (before, after) = around.text(registers(&verdict.text));

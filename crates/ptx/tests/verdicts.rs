@@ -5,11 +5,7 @@
 //! `verdicts/exceptions.txt` lists the disagreements that stay, by class and with the reason and number of each.
 //! `BLESS=1` rewrites the numbers.
 
-#[path = "verdicts/recording.rs"]
-#[allow(dead_code)]
-mod recording;
-
-use recording::{Exception, judge};
+use replay::verdicts::{Exception, judge};
 use std::path::Path;
 
 /// An exception as the list has it, with a count.

@@ -5,10 +5,7 @@
 //! them; medians of the rounds, and of their ratios. What one thread does is measured in its processor time, which a busy
 //! host distorts less, where the host tells it (Linux); the rest by the clock. Words on the command line choose kernels.
 
-#[path = "../../machine/benches/kernels/mod.rs"]
-mod kernels;
-
-use kernels::{Bench, Case};
+use bench_kernels::{Bench, Case};
 use sanitizer::{Sanitizer, Shape, Suppressions};
 use std::time::{Duration, Instant};
 

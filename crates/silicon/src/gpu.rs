@@ -4,15 +4,16 @@
 //! this process. After a fault of a kernel the driver refuses everything
 //! for as long as the process lives; not even a reset of the context helps.
 
-use crate::driver::{self, Attribute, Config, Driver, Error, Handle};
+use crate::driver::{Error, check};
+use client::cu;
+use client::sys::*;
 use machine::memory::{Buffers, MemoryError};
 use std::ffi::{CStr, CString, c_int, c_uint, c_void};
-use std::ptr::{null, null_mut};
+use std::ptr::{null_mut, without_provenance_mut};
 
 /// The first device of this machine, with its primary context current in the thread that opened it.
 #[derive(Debug)]
 pub struct Gpu {
-    pub(crate) driver: Driver,
     name: String,
     capability: (u32, u32),
     version: u32,
@@ -32,37 +33,35 @@ impl Gpu {
     /// # Errors
     /// If this machine has no driver, or it has no device.
     pub fn open() -> Result<Self, Error> {
-        let driver = Driver::load()?;
         let mut count = 0;
         let mut version = 0;
         let mut name = [0; 256];
         let mut capability = [0; 2];
         // SAFETY: every pointer is to a variable of the type that the entry point writes; the name's length is told.
         unsafe {
-            // CUDA_ERROR_NO_DEVICE: a driver on a machine without a GPU.
-            match (driver.init)(0) {
-                100 => return Err(Error::NoDevice),
-                status => driver.check("cuInit", status)?,
+            match cu::cuInit(0) {
+                // A driver on a machine without a GPU.
+                Err(client::Error(CUDA_ERROR_NO_DEVICE)) => return Err(Error::NoDevice),
+                answer => check("cuInit", answer)?,
             }
-            driver.check("cuDeviceGetCount", (driver.device_count)(&mut count))?;
+            check("cuDeviceGetCount", cu::cuDeviceGetCount(&mut count))?;
             if count == 0 {
                 return Err(Error::NoDevice);
             }
-            driver.check("cuDriverGetVersion", (driver.driver_version)(&mut version))?;
+            check("cuDriverGetVersion", cu::cuDriverGetVersion(&mut version))?;
             let length = name.len() as c_int;
-            driver.check("cuDeviceGetName", (driver.device_name)(name.as_mut_ptr(), length, DEVICE))?;
-            for (value, which) in
-                capability.iter_mut().zip([driver::CAPABILITY_MAJOR, driver::CAPABILITY_MINOR])
-            {
-                driver.check("cuDeviceGetAttribute", (driver.device_attribute)(value, which, DEVICE))?;
+            check("cuDeviceGetName", cu::cuDeviceGetName(name.as_mut_ptr(), length, DEVICE))?;
+            let which =
+                [CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR];
+            for (value, which) in capability.iter_mut().zip(which) {
+                check("cuDeviceGetAttribute", cu::cuDeviceGetAttribute(value, which, DEVICE))?;
             }
         }
         let bytes = name.map(|c| c as u8);
         let name =
             CStr::from_bytes_until_nul(&bytes).map_or(String::new(), |n| n.to_string_lossy().into_owned());
         let capability = (capability[0] as u32, capability[1] as u32);
-        let gpu =
-            Self { driver, name, capability, version: version as u32, _thread: std::marker::PhantomData };
+        let gpu = Self { name, capability, version: version as u32, _thread: std::marker::PhantomData };
         gpu.enter()?;
         Ok(gpu)
     }
@@ -72,9 +71,8 @@ impl Gpu {
         let mut context = null_mut();
         // SAFETY: the driver writes one handle, which is then current in this thread.
         unsafe {
-            self.driver
-                .check("cuDevicePrimaryCtxRetain", (self.driver.context_retain)(&mut context, DEVICE))?;
-            self.driver.check("cuCtxSetCurrent", (self.driver.context_set)(context))
+            check("cuDevicePrimaryCtxRetain", cu::cuDevicePrimaryCtxRetain(&mut context, DEVICE))?;
+            check("cuCtxSetCurrent", cu::cuCtxSetCurrent(context))
         }
     }
 
@@ -102,12 +100,12 @@ impl Gpu {
         let mut image = image.to_vec();
         image.push(0);
         let mut log = vec![0_u8; LOG];
-        let mut options = [driver::ERROR_LOG, driver::ERROR_LOG_BYTES];
+        let mut options = [CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES];
         let mut values = [log.as_mut_ptr().cast::<c_void>(), std::ptr::without_provenance_mut(log.len())];
         let mut handle = null_mut();
         // SAFETY: the image ends with a zero; each option has its value; the log is as long as the driver is told.
         let status = unsafe {
-            (self.driver.module_load)(
+            cu::cuModuleLoadDataEx(
                 &mut handle,
                 image.as_ptr().cast(),
                 options.len() as c_uint,
@@ -115,8 +113,8 @@ impl Gpu {
                 values.as_mut_ptr(),
             )
         };
-        match self.driver.check("cuModuleLoadDataEx", status) {
-            Ok(()) => Ok(Module { gpu: self, handle }),
+        match check("cuModuleLoadDataEx", status) {
+            Ok(()) => Ok(Module { _gpu: std::marker::PhantomData, handle }),
             Err(Error::Call { name, .. }) => {
                 let end = log.iter().position(|&byte| byte == 0).unwrap_or(log.len());
                 Err(Error::Load { name, log: String::from_utf8_lossy(&log[..end]).trim_end().to_owned() })
@@ -131,14 +129,14 @@ impl Gpu {
     /// If the range is not allocated.
     pub fn fill(&self, address: u64, byte: u8, bytes: usize) -> Result<(), Error> {
         // SAFETY: the driver checks the range.
-        self.driver.check("cuMemsetD8", unsafe { (self.driver.fill)(address, byte, bytes) })
+        check("cuMemsetD8", unsafe { cu::cuMemsetD8_v2(address, byte, bytes) })
     }
 }
 
 impl Drop for Gpu {
     fn drop(&mut self) {
         // SAFETY: balances the retain of `enter`; an error at the end has nobody to be told to.
-        unsafe { (self.driver.context_release)(DEVICE) };
+        let _ = unsafe { cu::cuDevicePrimaryCtxRelease_v2(DEVICE) };
     }
 }
 
@@ -151,14 +149,14 @@ impl Buffers for Gpu {
         let mut address = 0;
         // The driver refuses to allocate nothing, which the machine does not.
         // SAFETY: the driver writes one pointer.
-        let status = unsafe { (self.driver.allocate)(&mut address, bytes.max(1) as usize) };
-        self.driver.check("cuMemAlloc", status).map_err(refused)?;
+        let status = unsafe { cu::cuMemAlloc_v2(&mut address, bytes.max(1) as usize) };
+        check("cuMemAlloc", status).map_err(refused)?;
         Ok(address)
     }
 
     fn free(&self, address: u64) -> Result<(), MemoryError> {
         // SAFETY: the driver checks the address.
-        self.driver.check("cuMemFree", unsafe { (self.driver.free)(address) }).map_err(refused)
+        check("cuMemFree", unsafe { cu::cuMemFree_v2(address) }).map_err(refused)
     }
 
     fn write(&self, address: u64, from: &[u8]) -> Result<(), MemoryError> {
@@ -166,8 +164,8 @@ impl Buffers for Gpu {
             return Ok(());
         }
         // SAFETY: the driver reads this many bytes of the slice and checks the device's range.
-        let status = unsafe { (self.driver.upload)(address, from.as_ptr().cast(), from.len()) };
-        self.driver.check("cuMemcpyHtoD", status).map_err(refused)
+        let status = unsafe { cu::cuMemcpyHtoD_v2(address, from.as_ptr().cast(), from.len()) };
+        check("cuMemcpyHtoD", status).map_err(refused)
     }
 
     fn read(&self, address: u64, into: &mut [u8]) -> Result<(), MemoryError> {
@@ -175,16 +173,17 @@ impl Buffers for Gpu {
             return Ok(());
         }
         // SAFETY: the driver writes this many bytes of the slice and checks the device's range.
-        let status = unsafe { (self.driver.download)(into.as_mut_ptr().cast(), address, into.len()) };
-        self.driver.check("cuMemcpyDtoH", status).map_err(refused)
+        let status = unsafe { cu::cuMemcpyDtoH_v2(into.as_mut_ptr().cast(), address, into.len()) };
+        check("cuMemcpyDtoH", status).map_err(refused)
     }
 }
 
 /// A loaded module.
 #[derive(Debug)]
 pub struct Module<'a> {
-    gpu: &'a Gpu,
-    handle: Handle,
+    // It is its GPU's, and goes before it.
+    _gpu: std::marker::PhantomData<&'a Gpu>,
+    handle: CUmodule,
 }
 
 /// How a kernel is launched.
@@ -219,22 +218,20 @@ impl Module<'_> {
     /// If it has none of that name.
     pub fn variable(&self, name: &str) -> Result<(u64, u64), Error> {
         let symbol = symbol(name)?;
-        let driver = &self.gpu.driver;
         let (mut address, mut bytes) = (0, 0);
         // SAFETY: the driver writes a pointer and a size; the name ends with a zero.
         let status =
-            unsafe { (driver.module_global)(&mut address, &mut bytes, self.handle, symbol.as_ptr()) };
-        driver.check("cuModuleGetGlobal", status)?;
+            unsafe { cu::cuModuleGetGlobal_v2(&mut address, &mut bytes, self.handle, symbol.as_ptr()) };
+        check("cuModuleGetGlobal", status)?;
         Ok((address, bytes as u64))
     }
 
-    fn function(&self, kernel: &str) -> Result<Handle, Error> {
+    fn function(&self, kernel: &str) -> Result<CUfunction, Error> {
         let symbol = symbol(kernel)?;
-        let driver = &self.gpu.driver;
         let mut function = null_mut();
         // SAFETY: the driver writes one handle; the name ends with a zero.
-        let status = unsafe { (driver.module_function)(&mut function, self.handle, symbol.as_ptr()) };
-        driver.check("cuModuleGetFunction", status)?;
+        let status = unsafe { cu::cuModuleGetFunction(&mut function, self.handle, symbol.as_ptr()) };
+        check("cuModuleGetFunction", status)?;
         Ok(function)
     }
 
@@ -247,8 +244,8 @@ impl Module<'_> {
         let function = self.function(kernel)?;
         let (mut offset, mut bytes) = (0, 0);
         // SAFETY: the function is the one just looked up; the driver writes two sizes.
-        let status = unsafe { (self.gpu.driver.parameter_info)(function, index, &mut offset, &mut bytes) };
-        self.gpu.driver.check("cuFuncGetParamInfo", status)?;
+        let status = unsafe { cu::cuFuncGetParamInfo(function, index, &mut offset, &mut bytes) };
+        check("cuFuncGetParamInfo", status)?;
         Ok(offset)
     }
 
@@ -257,58 +254,68 @@ impl Module<'_> {
     /// # Errors
     /// If there is no such kernel, if the launch is refused, or if the kernel faults ([`Error::is_fault`]).
     pub fn launch(&self, launch: &Launch<'_>) -> Result<(), Error> {
-        let driver = &self.gpu.driver;
         let function = self.function(launch.kernel)?;
         let mut attributes = Vec::new();
         if launch.cooperative {
-            attributes.push(Attribute::cooperative());
+            attributes.push(attribute(CU_LAUNCH_ATTRIBUTE_COOPERATIVE, [1, 0, 0]));
         }
         let mut settings = Vec::new();
         if let Some(cluster) = launch.cluster {
-            attributes.push(Attribute::cluster(cluster));
+            attributes.push(attribute(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, cluster));
             if cluster.iter().product::<u32>() > PORTABLE_CLUSTER {
-                settings.push((driver::NON_PORTABLE_CLUSTER_SIZE, 1));
+                settings.push((CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1));
             }
         }
         if launch.dynamic_shared > ORDINARY_SHARED {
-            settings.push((driver::MAX_DYNAMIC_SHARED, launch.dynamic_shared as c_int));
+            settings.push((CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, launch.dynamic_shared as c_int));
         }
         for (which, value) in settings {
             // SAFETY: the function is the one just looked up.
-            driver.check("cuFuncSetAttribute", unsafe { (driver.function_set)(function, which, value) })?;
+            check("cuFuncSetAttribute", unsafe { cu::cuFuncSetAttribute(function, which, value) })?;
         }
-        let config = Config {
-            grid: launch.grid,
-            block: launch.block,
-            dynamic_shared: launch.dynamic_shared,
-            stream: null_mut(),
-            attributes: attributes.as_mut_ptr(),
-            attribute_count: attributes.len() as c_uint,
+        let ([gridDimX, gridDimY, gridDimZ], [blockDimX, blockDimY, blockDimZ]) = (launch.grid, launch.block);
+        let config = CUlaunchConfig {
+            gridDimX,
+            gridDimY,
+            gridDimZ,
+            blockDimX,
+            blockDimY,
+            blockDimZ,
+            sharedMemBytes: launch.dynamic_shared,
+            hStream: null_mut(),
+            attrs: attributes.as_mut_ptr(),
+            numAttrs: attributes.len() as c_uint,
         };
         let mut bytes = launch.params.len();
         let mut extra = [
-            driver::PARAM_BUFFER,
+            without_provenance_mut(CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT as usize),
             launch.params.as_ptr().cast_mut().cast::<c_void>(),
-            driver::PARAM_BYTES,
+            without_provenance_mut(CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT as usize),
             (&raw mut bytes).cast::<c_void>(),
-            driver::PARAM_END,
+            without_provenance_mut(CU_LAUNCH_PARAM_END_AS_INT as usize),
         ];
         // SAFETY: the configuration and the attributes live until the call returns; the list of extras is ended as the
         // driver expects, and the parameter buffer, which it only reads, is as long as it is told.
-        let status = unsafe {
-            (driver.launch)(&config, function, null::<*mut c_void>().cast_mut(), extra.as_mut_ptr())
-        };
-        driver.check("cuLaunchKernelEx", status)?;
+        let status = unsafe { cu::cuLaunchKernelEx(&config, function, null_mut(), extra.as_mut_ptr()) };
+        check("cuLaunchKernelEx", status)?;
         // SAFETY: waits for what runs in this thread's context.
-        driver.check("cuCtxSynchronize", unsafe { (driver.synchronize)() })
+        check("cuCtxSynchronize", unsafe { cu::cuCtxSynchronize() })
     }
 }
 
 impl Drop for Module<'_> {
     fn drop(&mut self) {
         // SAFETY: it was loaded and nothing of it runs; after a fault the driver refuses, which does no harm.
-        unsafe { (self.gpu.driver.module_unload)(self.handle) };
+        let _ = unsafe { cu::cuModuleUnload(self.handle) };
     }
+}
+
+/// An attribute of a launch, whose value is numbers.
+fn attribute(id: CUlaunchAttributeID, [x, y, z]: [u32; 3]) -> CUlaunchAttribute {
+    // The numbers of all members begin where the value does.
+    let mut value = CUlaunchAttributeValue { pad: [0; 64] };
+    value.clusterDim = CUlaunchAttributeValue_union__bindgen_ty_1 { x, y, z };
+    CUlaunchAttribute { id, pad: [0; 4], value }
 }
 
 fn symbol(name: &str) -> Result<CString, Error> {

@@ -1,18 +1,17 @@
 //! A real GPU, as an engine: the same module, launch and buffers as on the machine, run by NVIDIA's driver.
 //!
 //! ```text
-//! libcuda.so.1 --Driver::load--> Driver --Gpu::open--> Gpu --load--> Module --launch--> memory
+//! libcuda.so.1 --client--> cu::* --Gpu::open--> Gpu --load--> Module --launch--> memory
 //! ```
 //!
 //! | module | what it alone knows |
 //! | --- | --- |
-//! | `driver` | the C interface: names, signatures, structures, error codes |
+//! | `driver` | what the driver answers: errors with their names |
 //! | `gpu` | devices, memory, modules and launches, as safe values |
 //! | `texture` | arrays, textures and surfaces |
 //!
 //! The driver is opened when it is asked for and not before: a program that uses this crate starts on any machine. The
-//! interface is that of the CUDA driver API's manual, chapters "Initialization" to "Execution Control"; some
-//! thirty entry points suffice to load a module, fill memory and launch. Nothing here is shared with the machine but
+//! interface, names and structures as `cuda.h` has them, is the crate `client`'s; some thirty entry points of it suffice to load a module, fill memory and launch. Nothing here is shared with the machine but
 //! the trait [`machine::memory::Buffers`] and the descriptors of textures: silicon is the machine's judge.
 
 mod driver;

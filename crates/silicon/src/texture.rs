@@ -1,10 +1,12 @@
 //! Arrays, textures and surfaces. They live as long as the context: nothing here takes them back.
 
-use crate::driver::{self, ArrayShape, Copy3D, CopySide, Error, Handle, ResourceDescriptor};
+use crate::driver::{Error, check};
 use crate::gpu::Gpu;
+use client::cu;
+use client::sys::*;
 use machine::texture::{AddressMode, ArrayDescriptor, Element, Kind, TextureDescriptor};
 use std::ffi::c_uint;
-use std::ptr::null_mut;
+use std::ptr::{null, null_mut};
 
 /// Who is going to read or write an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,38 +21,25 @@ pub enum Use {
 
 /// An array with its levels.
 #[derive(Clone, Copy, Debug)]
-pub struct Array {
-    handle: Handle,
-    mipmapped: bool,
+pub struct Array(Handle);
+
+#[derive(Clone, Copy, Debug)]
+enum Handle {
+    Plain(CUarray),
+    Mipmapped(CUmipmappedArray),
 }
 
-/// Bits of the driver's flags for arrays, `CUDA_ARRAY3D_...`.
-const LAYERED: c_uint = 1;
-const SURFACE: c_uint = 2;
-const CUBE: c_uint = 4;
-const GATHER: c_uint = 8;
-
-/// Bits of its flags for textures, `CU_TRSF_...`.
-const AS_INTEGER: c_uint = 1;
-const NORMALIZED: c_uint = 2;
-const SRGB: c_uint = 16;
-const SEAMLESS_CUBE: c_uint = 64;
-
-/// `CUmemorytype`: of the host, and an array.
-const HOST: c_uint = 1;
-const ARRAY: c_uint = 3;
-
 /// `CUarray_format`.
-fn format(element: Element) -> c_uint {
+fn format(element: Element) -> CUarray_format {
     match element {
-        Element::U8 => 1,
-        Element::U16 => 2,
-        Element::U32 => 3,
-        Element::S8 => 8,
-        Element::S16 => 9,
-        Element::S32 => 10,
-        Element::F16 => 16,
-        Element::F32 => 32,
+        Element::U8 => CU_AD_FORMAT_UNSIGNED_INT8,
+        Element::U16 => CU_AD_FORMAT_UNSIGNED_INT16,
+        Element::U32 => CU_AD_FORMAT_UNSIGNED_INT32,
+        Element::S8 => CU_AD_FORMAT_SIGNED_INT8,
+        Element::S16 => CU_AD_FORMAT_SIGNED_INT16,
+        Element::S32 => CU_AD_FORMAT_SIGNED_INT32,
+        Element::F16 => CU_AD_FORMAT_HALF,
+        Element::F32 => CU_AD_FORMAT_FLOAT,
     }
 }
 
@@ -62,52 +51,47 @@ impl Gpu {
     pub fn array(&self, shape: &ArrayDescriptor, purpose: Use, levels: &[Vec<u8>]) -> Result<Array, Error> {
         let flags = match shape.kind {
             Kind::Plain => 0,
-            Kind::Layered => LAYERED,
-            Kind::Cube => CUBE,
-            Kind::LayeredCube => LAYERED | CUBE,
+            Kind::Layered => CUDA_ARRAY3D_LAYERED,
+            Kind::Cube => CUDA_ARRAY3D_CUBEMAP,
+            Kind::LayeredCube => CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP,
         };
         let purpose = match purpose {
             Use::Sampled => 0,
-            Use::Gathered => GATHER,
-            Use::Surface => SURFACE,
+            Use::Gathered => CUDA_ARRAY3D_TEXTURE_GATHER,
+            Use::Surface => CUDA_ARRAY3D_SURFACE_LDST,
         };
-        let descriptor = ArrayShape {
-            extents: [shape.width as usize, shape.height as usize, shape.depth as usize],
-            format: format(shape.format.element),
-            channels: shape.format.channels,
-            flags: flags | purpose,
+        let descriptor = CUDA_ARRAY3D_DESCRIPTOR {
+            Width: shape.width as usize,
+            Height: shape.height as usize,
+            Depth: shape.depth as usize,
+            Format: format(shape.format.element),
+            NumChannels: shape.format.channels,
+            Flags: flags | purpose,
         };
-        let driver = &self.driver;
-        let mut handle = null_mut();
-        let mipmapped = shape.levels > 1;
-        if mipmapped {
+        if shape.levels <= 1 {
+            let mut array = null_mut();
             // SAFETY: the driver reads the descriptor and writes one handle.
-            let status = unsafe { (driver.mipmaps_create)(&mut handle, &descriptor, shape.levels) };
-            driver.check("cuMipmappedArrayCreate", status)?;
-        } else {
-            // SAFETY: the same.
-            let status = unsafe { (driver.array_create)(&mut handle, &descriptor) };
-            driver.check("cuArray3DCreate", status)?;
-        }
-        for (number, bytes) in levels.iter().enumerate() {
-            let mut level = handle;
-            if mipmapped {
-                // SAFETY: the driver checks the number and writes one handle.
-                let status = unsafe { (driver.mipmaps_level)(&mut level, handle, number as c_uint) };
-                driver.check("cuMipmappedArrayGetLevel", status)?;
+            check("cuArray3DCreate", unsafe { cu::cuArray3DCreate_v2(&mut array, &descriptor) })?;
+            for (number, bytes) in levels.iter().enumerate() {
+                Self::fill_level(array, shape, number, bytes)?;
             }
-            self.fill_level(level, shape, number, bytes)?;
+            return Ok(Array(Handle::Plain(array)));
         }
-        Ok(Array { handle, mipmapped })
+        let mut array = null_mut();
+        // SAFETY: the same.
+        let made = unsafe { cu::cuMipmappedArrayCreate(&mut array, &descriptor, shape.levels) };
+        check("cuMipmappedArrayCreate", made)?;
+        for (number, bytes) in levels.iter().enumerate() {
+            let mut level = null_mut();
+            // SAFETY: the driver checks the number and writes one handle.
+            let found = unsafe { cu::cuMipmappedArrayGetLevel(&mut level, array, number as c_uint) };
+            check("cuMipmappedArrayGetLevel", found)?;
+            Self::fill_level(level, shape, number, bytes)?;
+        }
+        Ok(Array(Handle::Mipmapped(array)))
     }
 
-    fn fill_level(
-        &self,
-        array: Handle,
-        shape: &ArrayDescriptor,
-        level: usize,
-        bytes: &[u8],
-    ) -> Result<(), Error> {
+    fn fill_level(array: CUarray, shape: &ArrayDescriptor, level: usize, bytes: &[u8]) -> Result<(), Error> {
         let halved = |extent: u32| (extent >> level).max(1) as usize;
         let depth = if shape.kind == Kind::Plain { halved(shape.depth) } else { shape.depth as usize };
         let row = halved(shape.width) * shape.format.texel_bytes() as usize;
@@ -115,24 +99,35 @@ impl Gpu {
         if bytes.len() < row * height * depth {
             return Err(Error::Argument(format!("{} bytes for level {level} of {shape:?}", bytes.len())));
         }
-        let side = |kind, host, array| CopySide {
-            origin: [0; 3],
-            level: 0,
-            kind,
-            host,
-            device: 0,
-            array,
-            reserved: null_mut(),
-            pitch: if kind == HOST { row } else { 0 },
-            height: if kind == HOST { height } else { 0 },
-        };
-        let copy = Copy3D {
-            from: side(HOST, bytes.as_ptr().cast_mut().cast(), null_mut()),
-            to: side(ARRAY, null_mut(), array),
-            extents: [row, height, depth],
+        let copy = CUDA_MEMCPY3D {
+            srcXInBytes: 0,
+            srcY: 0,
+            srcZ: 0,
+            srcLOD: 0,
+            srcMemoryType: CU_MEMORYTYPE_HOST,
+            srcHost: bytes.as_ptr().cast(),
+            srcDevice: 0,
+            srcArray: null_mut(),
+            reserved0: null_mut(),
+            srcPitch: row,
+            srcHeight: height,
+            dstXInBytes: 0,
+            dstY: 0,
+            dstZ: 0,
+            dstLOD: 0,
+            dstMemoryType: CU_MEMORYTYPE_ARRAY,
+            dstHost: null_mut(),
+            dstDevice: 0,
+            dstArray: array,
+            reserved1: null_mut(),
+            dstPitch: 0,
+            dstHeight: 0,
+            WidthInBytes: row,
+            Height: height,
+            Depth: depth,
         };
         // SAFETY: the host's bytes, which the driver only reads, are as many as the extents say; it checks the array.
-        self.driver.check("cuMemcpy3D", unsafe { (self.driver.copy_3d)(&copy) })
+        check("cuMemcpy3D", unsafe { cu::cuMemcpy3D_v2(&copy) })
     }
 
     /// The handle of a texture.
@@ -142,31 +137,32 @@ impl Gpu {
     pub fn texture(&self, array: Array, texture: &TextureDescriptor) -> Result<u64, Error> {
         let sampler = &texture.sampler;
         let flag = |is: bool, bit: c_uint| if is { bit } else { 0 };
-        let descriptor = driver::TextureDescriptor {
-            address: sampler.address.map(|mode| match mode {
-                AddressMode::Wrap => 0,
-                AddressMode::Clamp => 1,
-                AddressMode::Mirror => 2,
-                AddressMode::Border => 3,
+        let filter = |linear| if linear { CU_TR_FILTER_MODE_LINEAR } else { CU_TR_FILTER_MODE_POINT };
+        let descriptor = CUDA_TEXTURE_DESC {
+            addressMode: sampler.address.map(|mode| match mode {
+                AddressMode::Wrap => CU_TR_ADDRESS_MODE_WRAP,
+                AddressMode::Clamp => CU_TR_ADDRESS_MODE_CLAMP,
+                AddressMode::Mirror => CU_TR_ADDRESS_MODE_MIRROR,
+                AddressMode::Border => CU_TR_ADDRESS_MODE_BORDER,
             }),
-            filter: c_uint::from(sampler.linear),
-            flags: flag(texture.as_integer, AS_INTEGER)
-                | flag(sampler.normalized, NORMALIZED)
-                | flag(texture.srgb, SRGB)
-                | flag(sampler.seamless_cube, SEAMLESS_CUBE),
-            anisotropy: 0,
-            mip_filter: c_uint::from(sampler.mip_linear),
-            mip_bias: sampler.mip_bias,
-            mip_least: sampler.mip_least,
-            mip_greatest: sampler.mip_greatest,
-            border: sampler.border,
+            filterMode: filter(sampler.linear),
+            flags: flag(texture.as_integer, CU_TRSF_READ_AS_INTEGER)
+                | flag(sampler.normalized, CU_TRSF_NORMALIZED_COORDINATES)
+                | flag(texture.srgb, CU_TRSF_SRGB)
+                | flag(sampler.seamless_cube, CU_TRSF_SEAMLESS_CUBEMAP),
+            maxAnisotropy: 0,
+            mipmapFilterMode: filter(sampler.mip_linear),
+            mipmapLevelBias: sampler.mip_bias,
+            minMipmapLevelClamp: sampler.mip_least,
+            maxMipmapLevelClamp: sampler.mip_greatest,
+            borderColor: sampler.border,
             reserved: [0; 12],
         };
         let mut handle = 0;
         let resource = resource(array);
         // SAFETY: the driver reads both descriptors and writes one handle; there is no view.
-        let status = unsafe { (self.driver.texture_create)(&mut handle, &resource, &descriptor, null_mut()) };
-        self.driver.check("cuTexObjectCreate", status)?;
+        let made = unsafe { cu::cuTexObjectCreate(&mut handle, &resource, &descriptor, null()) };
+        check("cuTexObjectCreate", made)?;
         Ok(handle)
     }
 
@@ -178,12 +174,24 @@ impl Gpu {
         let mut handle = 0;
         let resource = resource(array);
         // SAFETY: the driver reads the descriptor and writes one handle.
-        let status = unsafe { (self.driver.surface_create)(&mut handle, &resource) };
-        self.driver.check("cuSurfObjectCreate", status)?;
+        check("cuSurfObjectCreate", unsafe { cu::cuSurfObjectCreate(&mut handle, &resource) })?;
         Ok(handle)
     }
 }
 
-fn resource(array: Array) -> ResourceDescriptor {
-    ResourceDescriptor { kind: c_uint::from(array.mipmapped), array: array.handle, rest: [0; 15], flags: 0 }
+fn resource(Array(handle): Array) -> CUDA_RESOURCE_DESC {
+    // What a member does not fill stays zero.
+    let reserved = CUDA_RESOURCE_DESC_st__bindgen_ty_1__bindgen_ty_5 { reserved: [0; 32] };
+    let mut res = CUDA_RESOURCE_DESC_st__bindgen_ty_1 { reserved };
+    let resType = match handle {
+        Handle::Plain(array) => {
+            res.array = CUDA_RESOURCE_DESC_st__bindgen_ty_1__bindgen_ty_1 { hArray: array };
+            CU_RESOURCE_TYPE_ARRAY
+        }
+        Handle::Mipmapped(array) => {
+            res.mipmap = CUDA_RESOURCE_DESC_st__bindgen_ty_1__bindgen_ty_2 { hMipmappedArray: array };
+            CU_RESOURCE_TYPE_MIPMAPPED_ARRAY
+        }
+    };
+    CUDA_RESOURCE_DESC { resType, res, flags: 0 }
 }

@@ -10,16 +10,12 @@
 //! | `questions` | combinations of modifiers, operands, versions and targets |
 //! | `directives` | the same for what is not an instruction |
 //! | `ptxas` | the answers |
-//! | `recording` | the notation of the answers, shared with the test |
+//! | `replay::verdicts` | the notation of the answers, shared with the test |
 
 mod canonical;
 mod directives;
 mod ptxas;
 mod questions;
-// The test that replays the recording needs all of it, this tool only a part.
-#[allow(dead_code)]
-#[path = "../../../crates/ptx/tests/verdicts/recording.rs"]
-mod recording;
 
 use crate::root;
 use anyhow::{Context, Result};
@@ -27,7 +23,7 @@ use clap::{Args, Subcommand};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use ptxas::{Ptxas, Question};
-use recording::{Block, Exception, Judged};
+use replay::verdicts::{self as recording, Block, Exception, Judged};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;

@@ -5,8 +5,8 @@
 //! what follows, and what code generation refuses shows only when everything before is right. A refusal without line
 //! is found by asking ever smaller parts.
 
-use super::recording;
 use anyhow::{Context, Result};
+use replay::verdicts;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -149,17 +149,17 @@ fn module(header: &str, texts: &[&str]) -> (String, Vec<usize>) {
     if let [only] = texts
         && alone(only)
     {
-        return (recording::module(header, only), vec![usize::MAX]);
+        return (verdicts::module(header, only), vec![usize::MAX]);
     }
-    let mut text = recording::header(header);
-    let globals: BTreeSet<&str> = texts.iter().flat_map(|text| recording::globals(text)).collect();
+    let mut text = verdicts::header(header);
+    let globals: BTreeSet<&str> = texts.iter().flat_map(|text| verdicts::globals(text)).collect();
     for declaration in globals {
         text.push_str(declaration);
         text.push('\n');
     }
     let first = text.lines().count() + 1;
     for (i, instruction) in texts.iter().enumerate() {
-        text.push_str(&recording::kernel(&format!("k{i}"), instruction));
+        text.push_str(&verdicts::kernel(&format!("k{i}"), instruction));
         text.push('\n');
     }
     (text, (first..first + texts.len()).collect())

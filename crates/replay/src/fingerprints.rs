@@ -1,5 +1,5 @@
-//! What an H200 computed for the approximate functions, as fingerprints (`approximate.gz`, written by
-//! `approximate.cu`), and the fingerprints of what this crate computes.
+//! What an H200 computed for the approximate functions, as fingerprints (`approximate.gz` in the tests of
+//! `numerics`, written by `approximate.cu`), and the fingerprints of what `numerics` computes.
 //!
 //! A line of the file is a name, the binary logarithm of the size of a chunk, and a fingerprint for each chunk of
 //! consecutive indices from 0: the wrapping sum of a hash of index and result. The index is the operand itself, or
@@ -12,27 +12,29 @@ use std::io::Read;
 use std::ops::Range;
 
 /// One instruction's fingerprints.
-pub(crate) struct Fingerprints {
+pub struct Fingerprints {
     /// The instruction.
-    pub(crate) name: String,
+    pub name: String,
     /// Indices in a chunk.
-    pub(crate) chunk: u64,
+    pub chunk: u64,
     /// The fingerprint of each chunk.
-    pub(crate) recorded: Vec<u64>,
+    pub recorded: Vec<u64>,
 }
 
 impl Fingerprints {
     /// The indices of a chunk.
-    pub(crate) fn indices(&self, chunk: usize) -> Range<u64> {
+    pub fn indices(&self, chunk: usize) -> Range<u64> {
         let first = chunk as u64 * self.chunk;
         first..first + self.chunk
     }
 }
 
-/// All that were recorded.
-pub(crate) fn fingerprints() -> Vec<Fingerprints> {
+/// All that a recording has.
+///
+/// # Panics
+/// If it is none.
+pub fn fingerprints(file: &[u8]) -> Vec<Fingerprints> {
     let mut text = String::new();
-    let file = include_bytes!("approximate.gz").as_slice();
     flate2::read::GzDecoder::new(file).read_to_string(&mut text).expect("the recording is text");
     let line = |line: &str| {
         let mut words = line.split(' ');
@@ -69,8 +71,8 @@ fn mostly_positive(index: u64) -> u64 {
     if index & 7 == 0 { bits } else { bits & (u64::MAX >> 1) }
 }
 
-/// The fingerprint of the results at these indices, or `None` if this crate does not know the instruction.
-pub(crate) fn fingerprint(name: &str, indices: Range<u64>) -> Option<u64> {
+/// The fingerprint of the results at these indices, or `None` if this does not know the instruction.
+pub fn fingerprint(name: &str, indices: Range<u64>) -> Option<u64> {
     // A macro, so that every function has its own loop.
     macro_rules! sum {
         (|$i:ident| $hash:expr) => {{

@@ -75,11 +75,15 @@ impl<'a> Exceptions<'a> {
     }
 }
 
-/// Asks `library` what the table `name` in this folder says, and compares; the driver is in `folder`.
-pub(crate) fn replay(library: &Path, folder: &Path, name: &str) {
+/// Asks `library` what the table `name` of the recordings says, and compares; the driver is in `folder`. Files go
+/// to `scratch`.
+///
+/// # Panics
+/// If they differ otherwise than the exceptions say, as tests do.
+pub fn replay(library: &Path, folder: &Path, name: &str, scratch: &Path) {
     let (table, exceptions) = (format!("{name}.txt"), format!("{name}-exceptions.txt"));
     let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("../libcuda/tests/answers");
-    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("answers");
+    let program = scratch.join("answers");
     let compiled = Command::new("cc")
         .args(["-std=gnu11", "-Wall", "-Werror", "-O1", "-o"])
         .args([&program, &here.join("answers.c")])
@@ -97,7 +101,7 @@ pub(crate) fn replay(library: &Path, folder: &Path, name: &str) {
         .unwrap();
     let ours = String::from_utf8(output.stdout).unwrap();
     // For a look at all of it.
-    std::fs::write(Path::new(env!("CARGO_TARGET_TMPDIR")).join(&table), &ours).unwrap();
+    std::fs::write(scratch.join(&table), &ours).unwrap();
     let recorded = std::fs::read_to_string(here.join(&table)).unwrap();
     let exceptions = std::fs::read_to_string(here.join(&exceptions)).unwrap();
     let exceptions = Exceptions::read(&exceptions);

@@ -1,4 +1,4 @@
-//! Recorded verdicts of ptxas: their notation, and the modules that they are about.
+//! Recorded verdicts of ptxas (`crates/ptx/tests/verdicts`): their notation, and the modules that they are about.
 //!
 //! A file consists of blocks. A block is a template or several, and what fills their `$`, accepted on `+` lines and
 //! rejected on `-` lines:
@@ -56,15 +56,15 @@ const GLOBALS: &[(&str, &str)] = &[
 
 /// Templates with the same fills and verdicts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Block {
+pub struct Block {
     /// Each `version/target` and text, one of them with a `$`.
-    pub(crate) templates: Vec<(String, String)>,
+    pub templates: Vec<(String, String)>,
     /// What stands for the `$`, and whether it is accepted.
-    pub(crate) fills: Vec<(String, bool)>,
+    pub fills: Vec<(String, bool)>,
 }
 
 /// The `version/target` and the text for a fill.
-pub(crate) fn filled((header, template): &(String, String), fill: &str) -> (String, String) {
+pub fn filled((header, template): &(String, String), fill: &str) -> (String, String) {
     let fill = if fill == "~" { "" } else { fill };
     match header.as_str() {
         "$" => (fill.to_owned(), template.clone()),
@@ -73,18 +73,18 @@ pub(crate) fn filled((header, template): &(String, String), fill: &str) -> (Stri
 }
 
 /// The first lines of a module for `version/target`.
-pub(crate) fn header(header: &str) -> String {
+pub fn header(header: &str) -> String {
     let (version, target) = header.split_once('/').expect("`version/target`");
     format!(".version {version}\n.target {target}\n.address_size 64\n")
 }
 
 /// The declarations outside of functions that an instruction needs.
-pub(crate) fn globals(instruction: &str) -> impl Iterator<Item = &'static str> {
+pub fn globals(instruction: &str) -> impl Iterator<Item = &'static str> {
     GLOBALS.iter().filter(move |(name, _)| instruction.contains(name)).map(|(_, declaration)| *declaration)
 }
 
 /// One line: a kernel with an instruction.
-pub(crate) fn kernel(name: &str, instruction: &str) -> String {
+pub fn kernel(name: &str, instruction: &str) -> String {
     let mut text = format!(".visible .entry {name}(.param .align 16 .b8 parameter[64]) {{ ");
     for (_, declaration) in DECLARATIONS.iter().filter(|(name, _)| instruction.contains(name)) {
         text.push_str(declaration);
@@ -95,7 +95,7 @@ pub(crate) fn kernel(name: &str, instruction: &str) -> String {
 }
 
 /// A whole module.
-pub(crate) fn module(target: &str, text: &str) -> String {
+pub fn module(target: &str, text: &str) -> String {
     if let Some(rest) = text.strip_prefix("file ") {
         return format!("{rest}\n");
     }
@@ -115,7 +115,7 @@ pub(crate) fn module(target: &str, text: &str) -> String {
 }
 
 /// Reads a file.
-pub(crate) fn read(text: &str) -> Vec<Block> {
+pub fn read(text: &str) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
     for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
         let verdict = match line.split_at(1).0 {
@@ -139,23 +139,23 @@ pub(crate) fn read(text: &str) -> Vec<Block> {
 }
 
 /// One verdict, and the checker's.
-pub(crate) struct Judged {
+pub struct Judged {
     /// The recording's name.
-    pub(crate) file: String,
+    pub file: String,
     /// `version/target`.
-    pub(crate) header: String,
+    pub header: String,
     /// The instruction.
-    pub(crate) text: String,
+    pub text: String,
     /// Whether ptxas accepts it.
-    pub(crate) theirs: bool,
+    pub theirs: bool,
     /// Whether the checker does.
-    pub(crate) ours: bool,
+    pub ours: bool,
     /// What the checker complains about first.
-    pub(crate) said: String,
+    pub said: String,
 }
 
 /// Asks the checker about all recordings in a folder.
-pub(crate) fn judge(folder: &Path, wanted: &(dyn Fn(&str) -> bool + Sync)) -> Vec<Judged> {
+pub fn judge(folder: &Path, wanted: &(dyn Fn(&str) -> bool + Sync)) -> Vec<Judged> {
     let mut cases = Vec::new();
     let entries = std::fs::read_dir(folder).expect("the recordings are there");
     let mut paths: Vec<_> = entries.map(|entry| entry.expect("a file").path()).collect();
@@ -204,20 +204,20 @@ fn judge_one((file, header, text, theirs): &(std::borrow::Cow<'_, str>, String, 
 
 /// A class of disagreements, on purpose.
 #[derive(Clone, Debug)]
-pub(crate) struct Exception {
+pub struct Exception {
     /// What ptxas says to them.
-    pub(crate) accepted: bool,
+    pub accepted: bool,
     /// How many there are.
-    pub(crate) count: usize,
+    pub count: usize,
     /// `version/target text`, where `*` stands for anything.
-    pub(crate) pattern: String,
+    pub pattern: String,
     /// Why the checker disagrees.
-    pub(crate) reason: String,
+    pub reason: String,
 }
 
 impl Exception {
     /// Reads lines `accepts  12  pattern  reason`.
-    pub(crate) fn read(text: &str) -> Vec<Self> {
+    pub fn read(text: &str) -> Vec<Self> {
         let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
         let parsed = lines.map(|line| {
             let mut parts = line.splitn(4, "  ");
@@ -230,7 +230,7 @@ impl Exception {
     }
 
     /// Whether a disagreement is of this class.
-    pub(crate) fn covers(&self, judged: &Judged) -> bool {
+    pub fn covers(&self, judged: &Judged) -> bool {
         self.accepted == judged.theirs
             && matches(&self.pattern, &format!("{} {}", judged.header, judged.text))
     }
