@@ -1,13 +1,15 @@
 //! The project's chores: `cargo xtask` with `tidy`, `docs`, `clients`, `corpus`, `record`, `fingerprints`, `tables`,
-//! `verdicts`, `libraries`, `programs`, `calls`, `sanitize`, `headers` or `litmus-silicon`.
+//! `verdicts`, `libraries`, `programs`, `calls`, `sanitize`, `headers`, `modules` or `litmus-silicon`.
 
 mod calls;
 mod clients;
 mod corpus;
 mod fingerprints;
 mod headers;
+mod laws;
 mod libraries;
 mod litmus;
+mod modules;
 mod programs;
 mod record;
 mod sanitize;
@@ -56,6 +58,8 @@ enum Chore {
     Verdicts(verdicts::Verdicts),
     /// Makes the files of the crate `cuda-headers` from NVIDIA's headers.
     Headers(headers::Folders),
+    /// Shows which files of a crate use which, and their circles.
+    Modules(modules::Choice),
     /// Runs litmus tests on a GPU, and asks the memory model about what was seen.
     LitmusSilicon(litmus::Choice),
 }
@@ -67,7 +71,12 @@ fn root() -> PathBuf {
 
 /// Generated files: where they are and what they must say.
 fn generated() -> Result<Vec<(PathBuf, String)>> {
-    Ok(vec![(root().join("docs/isa-coverage.md"), recorded::coverage::page(&root())?)])
+    let mut files = vec![(root().join("docs/isa-coverage.md"), recorded::coverage::page(&root())?)];
+    for name in modules::DRAWN {
+        let path = root().join(format!("docs/images/modules-{name}.svg"));
+        files.push((path, modules::picture(name, &modules::Modules::of(name)?)));
+    }
+    Ok(files)
 }
 
 fn main() -> ExitCode {
@@ -103,6 +112,7 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Sanitize => sanitize::run(),
         Chore::Verdicts(verdicts) => verdicts::run(&verdicts),
         Chore::Headers(folders) => headers::run(&folders),
+        Chore::Modules(choice) => modules::run(&choice),
         Chore::LitmusSilicon(choice) => litmus::run(&choice),
     }
 }

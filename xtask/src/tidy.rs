@@ -1,7 +1,7 @@
 //! Rules that no compiler checks. All of them are looked at before any failure is reported.
 
 use crate::headers::MADE;
-use crate::{generated, root};
+use crate::{generated, laws, root};
 use anyhow::{Context, Result, bail};
 use cargo_metadata::{DependencyKind, MetadataCommand, Package};
 use std::collections::BTreeSet;
@@ -107,6 +107,7 @@ pub(crate) fn run() -> Result<()> {
         }
     }
     sources(&mut wrong)?;
+    laws::check(&mut wrong)?;
     if !wrong.is_empty() {
         bail!("{} things are not tidy:\n  {}", wrong.len(), wrong.join("\n  "));
     }
