@@ -4,35 +4,7 @@ use crate::error::{Error, Result};
 
 /// Reading and writing through the program's pointers.
 pub(crate) mod pointers {
-    use crate::error::{Error, Result};
-    use border::pointers::{In, Out};
-
-    /// Writes a result.
-    ///
-    /// # Safety
-    /// The pointer is null or may be written.
-    pub(crate) unsafe fn put<T>(pointer: *mut T, value: T) -> Result<()> {
-        // SAFETY: by contract.
-        if unsafe { Out::new(pointer) }.write(value) { Ok(()) } else { Err(Error::INVALID_VALUE) }
-    }
-
-    /// Writes a result that the program may not want.
-    ///
-    /// # Safety
-    /// As [`put`].
-    pub(crate) unsafe fn put_if<T>(pointer: *mut T, value: T) {
-        // SAFETY: by contract.
-        unsafe { Out::new(pointer) }.write(value);
-    }
-
-    /// Reads a value.
-    ///
-    /// # Safety
-    /// The pointer is null or may be read.
-    pub(crate) unsafe fn get<T: Copy>(pointer: *const T) -> Result<T> {
-        // SAFETY: by contract.
-        unsafe { In::new(pointer) }.read().ok_or(Error::INVALID_VALUE)
-    }
+    border::pointers! { crate::error::Error, crate::error::Error::INVALID_VALUE }
 }
 
 /// Runs a function's work and remembers its error.
@@ -43,24 +15,16 @@ pub(crate) fn call(name: &str, arguments: &border::Arguments<'_>, work: impl FnO
     }
 }
 
-/// Functions that no header declares; their bodies return `Result<()>`. Most of what a body does is to call the driver with the
-/// pointers that it was given, so that they stay pointers and the body is unsafe as a whole.
+/// Functions that no header declares; their bodies return `Result<()>`.
 macro_rules! define {
-    ($(fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $body:block)*) => {
-        border::define! { $crate::border::call; $(fn $name($($arg: $ty),*) {
-            // SAFETY: whoever calls a function of CUDA's promises what its manual asks of the pointers, as the driver does of those
-            // that it is called with. Everything else is a number that is looked up.
-            #[allow(unused_unsafe)]
-            unsafe { $body }
-        })* }
-    };
+    ($($functions:tt)*) => { border::define! { $crate::border::call; $($functions)* } };
 }
 pub(crate) use define;
 
 /// Functions of the API whose types are compared with those of `cuda_runtime_api.h`.
 macro_rules! api {
-    ($(fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $body:block)*) => {
-        $crate::border::define! { $(fn $name($($arg: $ty),*) $body)* }
+    ($(fn $name:ident($($args:tt)*) $body:block)*) => {
+        $crate::border::define! { $(fn $name($($args)*) $body)* }
         $(const _: $crate::sys::functions::$name = $name;)*
     };
 }
@@ -82,7 +46,8 @@ macro_rules! forward {
         $crate::border::api! {
             fn $name($($arg: $ty),*) {
                 if $contextual { $crate::context::ensure()? } else { client::initialise()? };
-                Ok(client::cu::$target($($crate::border::same($arg)),*)?)
+                // SAFETY: the other function's manual asks the same of the same pointers, and its types are of the same size.
+                unsafe { Ok(client::cu::$target($($crate::border::same($arg)),*)?) }
             }
         }
     };

@@ -4,7 +4,7 @@
 //! the program made current through the driver API is used as it is. The runtime keeps every primary context that it has
 //! taken until the device is reset.
 
-use crate::border::pointers::get;
+use crate::border::pointers::{In, get};
 use crate::error::{Error, Result};
 use client::cu;
 use client::sys::{CUDA_ERROR_CONTEXT_IS_DESTROYED, CUcontext, CUdevice};
@@ -129,7 +129,7 @@ pub(crate) fn choose(device: c_int) -> Result<()> {
 /// The list has `count` elements.
 pub(crate) unsafe fn prefer(devices: *const c_int, count: usize) -> Result<()> {
     // SAFETY: by contract.
-    let all = (0..count).map(|index| unsafe { get(devices.wrapping_add(index)) });
+    let all = (0..count).map(|index| unsafe { get(In::new(devices.wrapping_add(index))) });
     let all: Vec<c_int> = all.collect::<Result<_>>()?;
     all.iter().try_for_each(|&device| device_exists(device))?;
     if let Some(&first) = all.first() {

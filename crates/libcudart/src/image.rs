@@ -8,7 +8,7 @@
 //! The fat binary of the second form has what nvlink made of the files for one device: SASS, which is not executed. The
 //! list, which ends with null, has the files themselves, with their PTX if it was kept; the driver links those.
 
-use crate::border::pointers::get;
+use crate::border::pointers::{In, get};
 use crate::error::{Error, Result};
 use client::cu;
 use client::sys::{self, CUjit_option, CUlibrary, CUlinkState};
@@ -94,13 +94,13 @@ unsafe fn files(wrapper: *const c_void) -> Result<Vec<*const c_void>> {
     let mut files = Vec::new();
     // SAFETY: by contract; the list is read to its end.
     unsafe {
-        get(wrapper.cast::<u8>())?;
-        let list: *const *const c_void = get(wrapper.byte_add(LIST).cast())?;
-        if get(wrapper.byte_add(VERSION).cast::<u32>())? != OF_FILES || list.is_null() {
+        get(In::new(wrapper.cast::<u8>()))?;
+        let list: *const *const c_void = get(In::new(wrapper.byte_add(LIST).cast()))?;
+        if get(In::new(wrapper.byte_add(VERSION).cast::<u32>()))? != OF_FILES || list.is_null() {
             return Ok(files);
         }
         for index in 0..MOST_FILES {
-            let file = get(list.add(index))?;
+            let file = get(In::new(list.add(index)))?;
             if file.is_null() {
                 return Ok(files);
             }
@@ -143,8 +143,8 @@ unsafe fn join(state: CUlinkState, files: &[*const c_void]) -> Result<*const c_v
     // SAFETY: by contract; a fat binary says how long it is.
     unsafe {
         for &file in files {
-            let header: u16 = get(file.byte_add(HEADER_SIZE).cast())?;
-            let entries: u64 = get(file.byte_add(ENTRIES_SIZE).cast())?;
+            let header: u16 = get(In::new(file.byte_add(HEADER_SIZE).cast()))?;
+            let entries: u64 = get(In::new(file.byte_add(ENTRIES_SIZE).cast()))?;
             let bytes = usize::from(header) + entries as usize;
             let data = file.cast_mut();
             match cu::cuLinkAddData_v2(state, kind, data, bytes, null(), 0, null_mut(), null_mut()) {

@@ -6,7 +6,7 @@
 //! never use the device. A fat binary becomes a library of the driver's when something in it is first needed, in
 //! whatever context is current, and the driver loads it into other contexts when they use it.
 
-use crate::border::pointers::put;
+use crate::border::pointers::{Out, put};
 use crate::context;
 use crate::error::{Error, Result};
 use crate::image;
@@ -187,7 +187,7 @@ pub(crate) fn initialise(handle: usize) -> Result<()> {
         let (start, _) = global(library, &variable.name)?;
         let place = std::ptr::with_exposed_provenance_mut::<*mut c_void>(variable.pointer);
         // SAFETY: by the contract of `manage`.
-        unsafe { put(place, std::ptr::with_exposed_provenance_mut(start as usize))? };
+        put(unsafe { Out::new(place) }, std::ptr::with_exposed_provenance_mut(start as usize))?;
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use crate::api::transfer::{End, flat, rows};
 use crate::border::api;
-use crate::border::pointers::{get, put, put_if};
+use crate::border::pointers::{In, get, put, put_if};
 use crate::context::ensure;
 use crate::error::{Error, Result};
 use crate::sys::*;
@@ -82,16 +82,13 @@ pub(crate) fn element_bytes(array: CUarray) -> Result<usize> {
     Ok((channel.x + channel.y + channel.z + channel.w).unsigned_abs() as usize / 8)
 }
 
-/// # Safety
-/// As [`get`].
-unsafe fn wanted(
-    of: *const cudaChannelFormatDesc,
+fn wanted(
+    of: In<cudaChannelFormatDesc>,
     [width, height, depth]: [usize; 3],
     flags: c_uint,
 ) -> Result<CUDA_ARRAY3D_DESCRIPTOR> {
     ensure()?;
-    // SAFETY: by contract.
-    let (format, channels) = format(&unsafe { get(of)? })?;
+    let (format, channels) = format(&get(of)?)?;
     Ok(CUDA_ARRAY3D_DESCRIPTOR {
         Width: width,
         Height: height,
@@ -129,7 +126,8 @@ api! {
         flags: c_uint,
     ) {
         let wanted = wanted(of, [width, height, 0], flags)?;
-        Ok(cu::cuArray3DCreate_v2(out.cast(), &raw const wanted)?)
+        // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
+        Ok(unsafe { cu::cuArray3DCreate_v2(out.raw().cast(), &raw const wanted) }?)
     }
 
     fn cudaMalloc3DArray(
@@ -139,7 +137,8 @@ api! {
         flags: c_uint,
     ) {
         let wanted = wanted(of, [extent.width, extent.height, extent.depth], flags)?;
-        Ok(cu::cuArray3DCreate_v2(out.cast(), &raw const wanted)?)
+        // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
+        Ok(unsafe { cu::cuArray3DCreate_v2(out.raw().cast(), &raw const wanted) }?)
     }
 
     fn cudaMallocMipmappedArray(
@@ -150,7 +149,8 @@ api! {
         flags: c_uint,
     ) {
         let wanted = wanted(of, [extent.width, extent.height, extent.depth], flags)?;
-        Ok(cu::cuMipmappedArrayCreate(out.cast(), &raw const wanted, levels)?)
+        // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
+        Ok(unsafe { cu::cuMipmappedArrayCreate(out.raw().cast(), &raw const wanted, levels) }?)
     }
 
     fn cudaArrayGetInfo(
@@ -183,7 +183,8 @@ api! {
         height: usize,
         kind: cudaMemcpyKind,
     ) {
-        flat(within(to, x, y), rows(from, pitch), [width, height], kind, None)
+        // SAFETY: the program's memory is as it says.
+        unsafe { flat(within(to, x, y), rows(from.raw(), pitch), [width, height], kind, None) }
     }
 
     fn cudaMemcpy2DToArrayAsync(
@@ -197,7 +198,8 @@ api! {
         kind: cudaMemcpyKind,
         on: cudaStream_t,
     ) {
-        flat(within(to, x, y), rows(from, pitch), [width, height], kind, Some(on))
+        // SAFETY: the program's memory is as it says.
+        unsafe { flat(within(to, x, y), rows(from.raw(), pitch), [width, height], kind, Some(on)) }
     }
 
     fn cudaMemcpy2DFromArray(
@@ -210,7 +212,8 @@ api! {
         height: usize,
         kind: cudaMemcpyKind,
     ) {
-        flat(rows(to, pitch), within(from, x, y), [width, height], kind, None)
+        // SAFETY: the program's memory is as it says.
+        unsafe { flat(rows(to.raw(), pitch), within(from, x, y), [width, height], kind, None) }
     }
 
     fn cudaMemcpy2DFromArrayAsync(
@@ -224,7 +227,8 @@ api! {
         kind: cudaMemcpyKind,
         on: cudaStream_t,
     ) {
-        flat(rows(to, pitch), within(from, x, y), [width, height], kind, Some(on))
+        // SAFETY: the program's memory is as it says.
+        unsafe { flat(rows(to.raw(), pitch), within(from, x, y), [width, height], kind, Some(on)) }
     }
 
     fn cudaMemcpy2DArrayToArray(
@@ -238,7 +242,8 @@ api! {
         height: usize,
         kind: cudaMemcpyKind,
     ) {
-        flat(within(to, to_x, to_y), within(from, from_x, from_y), [width, height], kind, None)
+        // SAFETY: the program's memory is as it says.
+        unsafe { flat(within(to, to_x, to_y), within(from, from_x, from_y), [width, height], kind, None) }
     }
 
     fn cudaMemcpyArrayToArray(
@@ -251,7 +256,8 @@ api! {
         bytes: usize,
         kind: cudaMemcpyKind,
     ) {
-        flat(within(to, to_x, to_y), within(from, from_x, from_y), [bytes, 1], kind, None)
+        // SAFETY: the program's memory is as it says.
+        unsafe { flat(within(to, to_x, to_y), within(from, from_x, from_y), [bytes, 1], kind, None) }
     }
 
     fn cudaMemcpyToArray(
@@ -262,7 +268,8 @@ api! {
         bytes: usize,
         kind: cudaMemcpyKind,
     ) {
-        flat(within(to, x, y), rows(from, bytes), [bytes, 1], kind, None)
+        // SAFETY: the program's memory is as it says.
+        unsafe { flat(within(to, x, y), rows(from.raw(), bytes), [bytes, 1], kind, None) }
     }
 
     fn cudaMemcpyToArrayAsync(
@@ -274,7 +281,8 @@ api! {
         kind: cudaMemcpyKind,
         on: cudaStream_t,
     ) {
-        flat(within(to, x, y), rows(from, bytes), [bytes, 1], kind, Some(on))
+        // SAFETY: the program's memory is as it says.
+        unsafe { flat(within(to, x, y), rows(from.raw(), bytes), [bytes, 1], kind, Some(on)) }
     }
 
     fn cudaMemcpyFromArray(
@@ -285,7 +293,8 @@ api! {
         bytes: usize,
         kind: cudaMemcpyKind,
     ) {
-        flat(rows(to, bytes), within(from, x, y), [bytes, 1], kind, None)
+        // SAFETY: the program's memory is as it says.
+        unsafe { flat(rows(to.raw(), bytes), within(from, x, y), [bytes, 1], kind, None) }
     }
 
     fn cudaMemcpyFromArrayAsync(
@@ -297,6 +306,7 @@ api! {
         kind: cudaMemcpyKind,
         on: cudaStream_t,
     ) {
-        flat(rows(to, bytes), within(from, x, y), [bytes, 1], kind, Some(on))
+        // SAFETY: the program's memory is as it says.
+        unsafe { flat(rows(to.raw(), bytes), within(from, x, y), [bytes, 1], kind, Some(on)) }
     }
 }

@@ -220,7 +220,8 @@ api! {
     }
 
     fn cudaSetValidDevices(devices: *mut c_int, count: c_int) {
-        context::prefer(devices, usize::try_from(count).map_err(|_| Error::INVALID_VALUE)?)
+        // SAFETY: there are as many as the program says.
+        unsafe { context::prefer(devices.raw(), usize::try_from(count).map_err(|_| Error::INVALID_VALUE)?) }
     }
 
     fn cudaDeviceReset() {
@@ -238,13 +239,15 @@ api! {
 
     fn cudaGetDeviceFlags(out: *mut c_uint) {
         let (mut flags, mut active) = (0, 0);
-        cu::cuDevicePrimaryCtxGetState(context::device()?, &raw mut flags, &raw mut active)?;
+        // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
+        unsafe { cu::cuDevicePrimaryCtxGetState(context::device()?, &raw mut flags, &raw mut active) }?;
         put(out, flags | cudaDeviceMapHost)
     }
 
     fn cudaSetDeviceFlags(flags: c_uint) {
         // Memory of the host is always mapped, which the driver does not need to be told.
-        Ok(cu::cuDevicePrimaryCtxSetFlags_v2(context::device()?, flags & !cudaDeviceMapHost)?)
+        // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
+        Ok(unsafe { cu::cuDevicePrimaryCtxSetFlags_v2(context::device()?, flags & !cudaDeviceMapHost) }?)
     }
 
     fn cudaDeviceGetSharedMemConfig(out: *mut cudaSharedMemConfig) {
@@ -259,12 +262,14 @@ api! {
     fn cudaDeviceEnablePeerAccess(peer: c_int, flags: c_uint) {
         context::ensure()?;
         context::device_exists(peer)?;
-        Ok(cu::cuCtxEnablePeerAccess(context::primary(peer)?, flags)?)
+        // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
+        Ok(unsafe { cu::cuCtxEnablePeerAccess(context::primary(peer)?, flags) }?)
     }
 
     fn cudaDeviceDisablePeerAccess(peer: c_int) {
         context::ensure()?;
         context::device_exists(peer)?;
-        Ok(cu::cuCtxDisablePeerAccess(context::primary(peer)?)?)
+        // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
+        Ok(unsafe { cu::cuCtxDisablePeerAccess(context::primary(peer)?) }?)
     }
 }

@@ -8,11 +8,13 @@ use client::cu;
 api! {
     fn cudaStreamCreate(out: *mut cudaStream_t) {
         ensure()?;
-        Ok(cu::cuStreamCreate(out.cast(), 0)?)
+        // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
+        Ok(unsafe { cu::cuStreamCreate(out.raw().cast(), 0) }?)
     }
 
     fn cudaEventCreate(out: *mut cudaEvent_t) {
         ensure()?;
-        Ok(cu::cuEventCreate(out.cast(), 0)?)
+        // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
+        Ok(unsafe { cu::cuEventCreate(out.raw().cast(), 0) }?)
     }
 }

@@ -1,7 +1,7 @@
 //! Launches, and what functions are.
 
 use crate::api::device::attribute;
-use crate::border::pointers::{get, put};
+use crate::border::pointers::{In, get, put};
 use crate::border::{api, define};
 use crate::context::{self, ensure};
 use crate::error::{Error, Result};
@@ -40,12 +40,8 @@ pub(crate) fn function(symbol: *const c_void) -> Result<CUfunction> {
 }
 
 /// A configuration as the driver has it, without a stream's rules.
-///
-/// # Safety
-/// As [`get`].
-pub(crate) unsafe fn launch_configuration(config: *const cudaLaunchConfig_t) -> Result<CUlaunchConfig> {
-    // SAFETY: by contract.
-    let config = unsafe { get(config)? };
+pub(crate) fn launch_configuration(config: In<cudaLaunchConfig_t>) -> Result<CUlaunchConfig> {
+    let config = get(config)?;
     let shared = config.dynamicSmemBytes.try_into().map_err(|_| Error::INVALID_VALUE)?;
     Ok(CUlaunchConfig {
         gridDimX: config.gridDim.x,
@@ -115,7 +111,7 @@ fn function_attribute(function: CUfunction, which: sys::CUfunction_attribute) ->
 
 define! {
     fn __cudaPushCallConfiguration(grid: dim3, block: dim3, shared: usize, stream: *mut c_void) {
-        CALLS.with(|calls| calls.borrow_mut().push(Call { grid, block, shared, stream: stream.cast() }));
+        CALLS.with(|calls| calls.borrow_mut().push(Call { grid, block, shared, stream: stream.raw().cast() }));
         Ok(())
     }
 
@@ -124,7 +120,8 @@ define! {
         put(grid, call.grid)?;
         put(block, call.block)?;
         put(shared, call.shared)?;
-        put(stream.cast::<cudaStream_t>(), call.stream)
+        // SAFETY: a compiled program has room for a stream there.
+        put(unsafe { stream.cast::<cudaStream_t>() }, call.stream)
     }
 
     fn __cudaLaunchKernel(
@@ -135,7 +132,8 @@ define! {
         shared: usize,
         stream: cudaStream_t,
     ) {
-        launch(kernel.cast(), Call { grid, block, shared, stream }, arguments, false)
+        // SAFETY: the program gives as many arguments as its kernel has.
+        unsafe { launch(kernel.cast(), Call { grid, block, shared, stream }, arguments.raw(), false) }
     }
 
     fn __cudaLaunchKernel_ptsz(
@@ -147,7 +145,8 @@ define! {
         stream: cudaStream_t,
     ) {
         client::with_default_stream(true, || {
-            launch(kernel.cast(), Call { grid, block, shared, stream }, arguments, false)
+            // SAFETY: the program gives as many arguments as its kernel has.
+            unsafe { launch(kernel.cast(), Call { grid, block, shared, stream }, arguments.raw(), false) }
         })
     }
 }
@@ -161,7 +160,8 @@ api! {
         shared: usize,
         stream: cudaStream_t,
     ) {
-        launch(symbol, Call { grid, block, shared, stream }, arguments, false)
+        // SAFETY: the program gives as many arguments as its kernel has.
+        unsafe { launch(symbol.raw(), Call { grid, block, shared, stream }, arguments.raw(), false) }
     }
 
     fn cudaLaunchCooperativeKernel(
@@ -172,19 +172,22 @@ api! {
         shared: usize,
         stream: cudaStream_t,
     ) {
-        launch(symbol, Call { grid, block, shared, stream }, arguments, true)
+        // SAFETY: the program gives as many arguments as its kernel has.
+        unsafe { launch(symbol.raw(), Call { grid, block, shared, stream }, arguments.raw(), true) }
     }
 
     fn cudaLaunchKernelExC(config: *const cudaLaunchConfig_t, symbol: *const c_void, arguments: *mut *mut c_void) {
         ensure()?;
         let wanted = launch_configuration(config)?;
-        let f: CUfunction = kernel(symbol)?.cast();
-        cu::cuLaunchKernelEx(&raw const wanted, f, arguments, null_mut())
-            .map_err(|error| refused(error, (*config).gridDim, (*config).blockDim))
+        let f: CUfunction = kernel(symbol.raw())?.cast();
+        let cudaLaunchConfig_t { gridDim, blockDim, .. } = get(config)?;
+        // SAFETY: the program gives as many arguments as its kernel has, and attributes as it says.
+        let launched = unsafe { cu::cuLaunchKernelEx(&raw const wanted, f, arguments.raw(), null_mut()) };
+        launched.map_err(|error| refused(error, gridDim, blockDim))
     }
 
     fn cudaFuncGetAttributes(out: *mut cudaFuncAttributes, symbol: *const c_void) {
-        let function = function(symbol)?;
+        let function = function(symbol.raw())?;
         let number = |which| function_attribute(function, which);
         let bytes = |which| Ok::<_, Error>(function_attribute(function, which)?.unsigned_abs() as usize);
         put(
@@ -217,48 +220,55 @@ api! {
 
     // The attributes that can be set have the same numbers in both APIs.
     fn cudaFuncSetAttribute(symbol: *const c_void, which: cudaFuncAttribute, value: c_int) {
-        Ok(cu::cuFuncSetAttribute(function(symbol)?, which, value)?)
+        // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
+        Ok(unsafe { cu::cuFuncSetAttribute(function(symbol.raw())?, which, value) }?)
     }
 
     fn cudaFuncSetCacheConfig(symbol: *const c_void, config: cudaFuncCache) {
-        Ok(cu::cuFuncSetCacheConfig(function(symbol)?, config)?)
+        // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
+        Ok(unsafe { cu::cuFuncSetCacheConfig(function(symbol.raw())?, config) }?)
     }
 
     fn cudaFuncSetSharedMemConfig(symbol: *const c_void, _config: cudaSharedMemConfig) {
-        function(symbol).map(drop)
+        function(symbol.raw()).map(drop)
     }
 
     fn cudaFuncGetName(out: *mut *const c_char, symbol: *const c_void) {
         ensure()?;
-        Ok(cu::cuKernelGetName(out, kernel(symbol)?)?)
+        // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
+        Ok(unsafe { cu::cuKernelGetName(out.raw(), kernel(symbol.raw())?) }?)
     }
 
     fn cudaFuncGetParamInfo(symbol: *const c_void, index: usize, offset: *mut usize, size: *mut usize) {
-        Ok(cu::cuFuncGetParamInfo(function(symbol)?, index, offset, size)?)
+        // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
+        Ok(unsafe { cu::cuFuncGetParamInfo(function(symbol.raw())?, index, offset.raw(), size.raw()) }?)
     }
 
     fn cudaGetFuncBySymbol(out: *mut cudaFunction_t, symbol: *const c_void) {
-        put(out, function(symbol)?.cast())
+        put(out, function(symbol.raw())?.cast())
     }
 
     fn cudaGetKernel(out: *mut cudaKernel_t, symbol: *const c_void) {
         ensure()?;
-        put(out, kernel(symbol)?.cast())
+        put(out, kernel(symbol.raw())?.cast())
     }
 
     fn cudaKernelSetAttributeForDevice(kernel: cudaKernel_t, which: cudaFuncAttribute, value: c_int, device: c_int) {
         ensure()?;
-        Ok(cu::cuKernelSetAttribute(which, value, kernel.cast(), device)?)
+        // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
+        Ok(unsafe { cu::cuKernelSetAttribute(which, value, kernel.cast(), device) }?)
     }
 
     fn cudaLibraryGetGlobal(out: *mut *mut c_void, bytes: *mut usize, library: cudaLibrary_t, name: *const c_char) {
         ensure()?;
-        Ok(cu::cuLibraryGetGlobal(out.cast(), bytes, library.cast(), name)?)
+        // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
+        Ok(unsafe { cu::cuLibraryGetGlobal(out.raw().cast(), bytes.raw(), library.cast(), name.raw()) }?)
     }
 
     fn cudaLibraryGetManaged(out: *mut *mut c_void, bytes: *mut usize, library: cudaLibrary_t, name: *const c_char) {
         ensure()?;
-        Ok(cu::cuLibraryGetManaged(out.cast(), bytes, library.cast(), name)?)
+        // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
+        Ok(unsafe { cu::cuLibraryGetManaged(out.raw().cast(), bytes.raw(), library.cast(), name.raw()) }?)
     }
 
     fn cudaGraphConditionalHandleCreate(
@@ -269,7 +279,9 @@ api! {
     ) {
         ensure()?;
         let mut context = null_mut();
-        cu::cuCtxGetCurrent(&raw mut context)?;
-        Ok(cu::cuGraphConditionalHandleCreate(out, graph.cast(), context, default, flags)?)
+        // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
+        unsafe { cu::cuCtxGetCurrent(&raw mut context) }?;
+        // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
+        Ok(unsafe { cu::cuGraphConditionalHandleCreate(out.raw(), graph.cast(), context, default, flags) }?)
     }
 }

@@ -1,6 +1,6 @@
 //! Versions, entry points of the driver, the profiler.
 
-use crate::border::pointers::{put, put_if};
+use crate::border::pointers::{In, Out, put, put_if};
 use crate::border::{api, define};
 use crate::error::{Error, Result};
 use crate::sys::*;
@@ -11,15 +11,12 @@ use std::ffi::{c_char, c_int, c_uint, c_ulonglong, c_void};
 const VERSION: c_int = CUDART_VERSION as c_int;
 
 /// Looks a function of the driver's up.
-///
-/// # Safety
-/// The name is null or ends; the other pointers are null or may be written.
-pub(crate) unsafe fn entry_point(
-    symbol: *const c_char,
-    out: *mut *mut c_void,
+pub(crate) fn entry_point(
+    symbol: In<c_char>,
+    out: Out<*mut c_void>,
     version: c_int,
     flags: c_ulonglong,
-    status: *mut cudaDriverEntryPointQueryResult,
+    status: Out<cudaDriverEntryPointQueryResult>,
 ) -> Result<()> {
     if symbol.is_null() || out.is_null() {
         return Err(Error::INVALID_VALUE);
@@ -28,10 +25,10 @@ pub(crate) unsafe fn entry_point(
     let per_thread = flags == cudaEnableDefault.into() && client::per_thread();
     let flags = if per_thread { cudaEnablePerThreadDefaultStream.into() } else { flags };
     let mut answer = client::sys::CU_GET_PROC_ADDRESS_SUCCESS;
-    // SAFETY: by contract.
-    unsafe { cu::cuGetProcAddress_v2(symbol, out, version, flags, &raw mut answer)? };
-    // SAFETY: by contract. The answers have the same numbers in both APIs.
-    unsafe { put_if(status, answer) };
+    // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
+    unsafe { cu::cuGetProcAddress_v2(symbol.raw(), out.raw(), version, flags, &raw mut answer)? };
+    // The answers have the same numbers in both APIs.
+    put_if(status, answer);
     // Who asks for an answer gets it there.
     let found = answer == client::sys::CU_GET_PROC_ADDRESS_SUCCESS;
     if found || !status.is_null() { Ok(()) } else { Err(Error::NOT_FOUND) }
@@ -39,7 +36,8 @@ pub(crate) unsafe fn entry_point(
 
 api! {
     fn cudaDriverGetVersion(version: *mut c_int) {
-        match cu::cuDriverGetVersion(version) {
+        // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
+        match unsafe { cu::cuDriverGetVersion(version.raw()) } {
             // No driver has version 0.
             Err(DriverError::NO_DRIVER) => put(version, 0),
             result => Ok(result?),

@@ -4,7 +4,7 @@
 use crate::api::execution::function;
 use crate::api::transfer::{described, description, rows};
 use crate::border::api;
-use crate::border::pointers::{get, put};
+use crate::border::pointers::{In, get, put};
 use crate::border::same;
 use crate::context::ensure;
 use crate::error::{Error, Result};
@@ -26,11 +26,8 @@ fn current() -> Result<CUcontext> {
     Ok(context)
 }
 
-/// # Safety
-/// As [`get`].
-unsafe fn kernel_node(of: *const cudaKernelNodeParams) -> Result<CUDA_KERNEL_NODE_PARAMS> {
-    // SAFETY: by contract.
-    let of = unsafe { get(of)? };
+fn kernel_node(of: In<cudaKernelNodeParams>) -> Result<CUDA_KERNEL_NODE_PARAMS> {
+    let of = get(of)?;
     Ok(CUDA_KERNEL_NODE_PARAMS {
         func: function(of.func)?,
         gridDimX: of.gridDim.x,
@@ -47,11 +44,8 @@ unsafe fn kernel_node(of: *const cudaKernelNodeParams) -> Result<CUDA_KERNEL_NOD
     })
 }
 
-/// # Safety
-/// As [`get`].
-unsafe fn memset_node(of: *const cudaMemsetParams) -> Result<CUDA_MEMSET_NODE_PARAMS> {
-    // SAFETY: by contract.
-    let of = unsafe { get(of)? };
+fn memset_node(of: In<cudaMemsetParams>) -> Result<CUDA_MEMSET_NODE_PARAMS> {
+    let of = get(of)?;
     Ok(CUDA_MEMSET_NODE_PARAMS {
         dst: of.dst.expose_provenance() as u64,
         pitch: of.pitch,
@@ -66,7 +60,7 @@ unsafe fn memset_node(of: *const cudaMemsetParams) -> Result<CUDA_MEMSET_NODE_PA
 ///
 /// # Safety
 /// As [`get`]; the kind says which member of the union is meant.
-unsafe fn node(of: *const cudaGraphNodeParams) -> Result<CUgraphNodeParams> {
+unsafe fn node(of: In<cudaGraphNodeParams>) -> Result<CUgraphNodeParams> {
     // SAFETY: by contract.
     unsafe {
         let of = get(of)?;
@@ -83,13 +77,13 @@ unsafe fn node(of: *const cudaGraphNodeParams) -> Result<CUgraphNodeParams> {
                     kernelParams: of.kernelParams,
                     extra: of.extra,
                 };
-                into.kernel = same(kernel_node(&raw const of)?);
+                into.kernel = same(kernel_node(In::new(&raw const of))?);
             }
             cudaGraphNodeTypeMemcpy => {
                 let of = of.__bindgen_anon_1.memcpy;
                 into.memcpy.flags = of.flags;
                 into.memcpy.copyCtx = current()?;
-                into.memcpy.copyParams = described(&raw const of.copyParams)?;
+                into.memcpy.copyParams = described(In::new(&raw const of.copyParams))?;
             }
             cudaGraphNodeTypeMemset => into.memset.ctx = current()?,
             cudaGraphNodeTypeConditional => into.conditional.ctx = current()?,
@@ -112,7 +106,7 @@ pub(crate) unsafe fn add_node(
     ensure()?;
     // SAFETY: by contract.
     unsafe {
-        let mut what = node(of)?;
+        let mut what = node(In::new(of))?;
         cu::cuGraphAddNode_v2(out.cast(), graph.cast(), after.cast(), edges.cast(), count, &raw mut what)?;
         let (into, from) = (&mut (*of).__bindgen_anon_1, &what.__bindgen_anon_1);
         match (*of).type_ {
@@ -204,13 +198,16 @@ api! {
         count: usize,
         of: *mut cudaGraphNodeParams,
     ) {
-        add_node(out, graph, (after, edges, count), of)
+        // SAFETY: the structures and arrays are the program's, as CUDA's manual wants them.
+        unsafe { add_node(out.raw(), graph, (after.raw(), edges.raw(), count), of.raw()) }
     }
 
     fn cudaGraphNodeSetParams(which: cudaGraphNode_t, of: *mut cudaGraphNodeParams) {
         ensure()?;
-        let mut what = node(of)?;
-        Ok(cu::cuGraphNodeSetParams(which.cast(), &raw mut what)?)
+        // SAFETY: the structures and arrays are the program's, as CUDA's manual wants them.
+        let mut what = unsafe { node(of.input()) }?;
+        // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
+        Ok(unsafe { cu::cuGraphNodeSetParams(which.cast(), &raw mut what) }?)
     }
 
     fn cudaGraphExecNodeSetParams(
@@ -219,8 +216,10 @@ api! {
         of: *mut cudaGraphNodeParams,
     ) {
         ensure()?;
-        let mut what = node(of)?;
-        Ok(cu::cuGraphExecNodeSetParams(executable.cast(), which.cast(), &raw mut what)?)
+        // SAFETY: the structures and arrays are the program's, as CUDA's manual wants them.
+        let mut what = unsafe { node(of.input()) }?;
+        // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
+        Ok(unsafe { cu::cuGraphExecNodeSetParams(executable.cast(), which.cast(), &raw mut what) }?)
     }
 
     fn cudaGraphAddKernelNode(
@@ -231,14 +230,17 @@ api! {
         of: *const cudaKernelNodeParams,
     ) {
         let what = kernel_node(of)?;
-        Ok(cu::cuGraphAddKernelNode_v2(out.cast(), graph.cast(), after.cast(), count, &raw const what)?)
+        // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
+        Ok(unsafe { cu::cuGraphAddKernelNode_v2(out.raw().cast(), graph.cast(), after.raw().cast(), count, &raw const what) }?)
     }
 
     fn cudaGraphKernelNodeGetParams(node: cudaGraphNode_t, out: *mut cudaKernelNodeParams) {
         ensure()?;
         // SAFETY: the structure is of numbers and addresses.
-        let mut found: CUDA_KERNEL_NODE_PARAMS = std::mem::zeroed();
-        cu::cuGraphKernelNodeGetParams_v2(node.cast(), &raw mut found)?;
+        // SAFETY: it is plain data, for which zeroes are values.
+        let mut found: CUDA_KERNEL_NODE_PARAMS = unsafe { std::mem::zeroed() };
+        // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
+        unsafe { cu::cuGraphKernelNodeGetParams_v2(node.cast(), &raw mut found) }?;
         put(
             out,
             cudaKernelNodeParams {
@@ -254,7 +256,8 @@ api! {
 
     fn cudaGraphKernelNodeSetParams(node: cudaGraphNode_t, of: *const cudaKernelNodeParams) {
         let what = kernel_node(of)?;
-        Ok(cu::cuGraphKernelNodeSetParams_v2(node.cast(), &raw const what)?)
+        // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
+        Ok(unsafe { cu::cuGraphKernelNodeSetParams_v2(node.cast(), &raw const what) }?)
     }
 
     fn cudaGraphExecKernelNodeSetParams(
@@ -263,7 +266,8 @@ api! {
         of: *const cudaKernelNodeParams,
     ) {
         let what = kernel_node(of)?;
-        Ok(cu::cuGraphExecKernelNodeSetParams_v2(executable.cast(), node.cast(), &raw const what)?)
+        // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
+        Ok(unsafe { cu::cuGraphExecKernelNodeSetParams_v2(executable.cast(), node.cast(), &raw const what) }?)
     }
 
     fn cudaGraphAddMemsetNode(
@@ -274,14 +278,17 @@ api! {
         of: *const cudaMemsetParams,
     ) {
         let (context, what) = (current()?, memset_node(of)?);
-        Ok(cu::cuGraphAddMemsetNode(out.cast(), graph.cast(), after.cast(), count, &raw const what, context)?)
+        // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
+        Ok(unsafe { cu::cuGraphAddMemsetNode(out.raw().cast(), graph.cast(), after.raw().cast(), count, &raw const what, context) }?)
     }
 
     fn cudaGraphMemsetNodeGetParams(node: cudaGraphNode_t, out: *mut cudaMemsetParams) {
         ensure()?;
         // SAFETY: the structure is of numbers.
-        let mut found: CUDA_MEMSET_NODE_PARAMS = std::mem::zeroed();
-        cu::cuGraphMemsetNodeGetParams(node.cast(), &raw mut found)?;
+        // SAFETY: it is plain data, for which zeroes are values.
+        let mut found: CUDA_MEMSET_NODE_PARAMS = unsafe { std::mem::zeroed() };
+        // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
+        unsafe { cu::cuGraphMemsetNodeGetParams(node.cast(), &raw mut found) }?;
         put(
             out,
             cudaMemsetParams {
@@ -298,7 +305,8 @@ api! {
     fn cudaGraphMemsetNodeSetParams(node: cudaGraphNode_t, of: *const cudaMemsetParams) {
         ensure()?;
         let what = memset_node(of)?;
-        Ok(cu::cuGraphMemsetNodeSetParams(node.cast(), &raw const what)?)
+        // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
+        Ok(unsafe { cu::cuGraphMemsetNodeSetParams(node.cast(), &raw const what) }?)
     }
 
     fn cudaGraphExecMemsetNodeSetParams(
@@ -307,20 +315,24 @@ api! {
         of: *const cudaMemsetParams,
     ) {
         let (context, what) = (current()?, memset_node(of)?);
-        Ok(cu::cuGraphExecMemsetNodeSetParams(executable.cast(), node.cast(), &raw const what, context)?)
+        // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
+        Ok(unsafe { cu::cuGraphExecMemsetNodeSetParams(executable.cast(), node.cast(), &raw const what, context) }?)
     }
 
     fn cudaGraphMemcpyNodeGetParams(node: cudaGraphNode_t, out: *mut cudaMemcpy3DParms) {
         ensure()?;
         // SAFETY: the structure is of numbers and addresses.
-        let mut found: CUDA_MEMCPY3D = std::mem::zeroed();
-        cu::cuGraphMemcpyNodeGetParams(node.cast(), &raw mut found)?;
+        // SAFETY: it is plain data, for which zeroes are values.
+        let mut found: CUDA_MEMCPY3D = unsafe { std::mem::zeroed() };
+        // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
+        unsafe { cu::cuGraphMemcpyNodeGetParams(node.cast(), &raw mut found) }?;
         put(out, shown(&found))
     }
 
     fn cudaGraphMemFreeNodeGetParams(node: cudaGraphNode_t, out: *mut c_void) {
         ensure()?;
-        Ok(cu::cuGraphMemFreeNodeGetParams(node.cast(), out.cast())?)
+        // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
+        Ok(unsafe { cu::cuGraphMemFreeNodeGetParams(node.cast(), out.raw().cast()) }?)
     }
 
     fn cudaGraphAddMemcpyNode(
@@ -331,7 +343,8 @@ api! {
         of: *const cudaMemcpy3DParms,
     ) {
         ensure()?;
-        add_copy(out, graph, (after, count), &described(of)?)
+        // SAFETY: the structures and arrays are the program's, as CUDA's manual wants them.
+        unsafe { add_copy(out.raw(), graph, (after.raw(), count), &described(of)?) }
     }
 
     fn cudaGraphMemcpyNodeSetParams(
@@ -362,7 +375,8 @@ api! {
         kind: cudaMemcpyKind,
     ) {
         ensure()?;
-        add_copy(out, graph, (after, count), &row(to, from, bytes, kind)?)
+        // SAFETY: the structures and arrays are the program's, as CUDA's manual wants them.
+        unsafe { add_copy(out.raw(), graph, (after.raw(), count), &row(to.raw(), from.raw(), bytes, kind)?) }
     }
 
     fn cudaGraphMemcpyNodeSetParams1D(
@@ -373,7 +387,7 @@ api! {
         kind: cudaMemcpyKind,
     ) {
         ensure()?;
-        set_copy(node, &row(to, from, bytes, kind)?)
+        set_copy(node, &row(to.raw(), from.raw(), bytes, kind)?)
     }
 
     fn cudaGraphExecMemcpyNodeSetParams1D(
@@ -385,7 +399,7 @@ api! {
         kind: cudaMemcpyKind,
     ) {
         ensure()?;
-        set_copy_in(executable, node, &row(to, from, bytes, kind)?)
+        set_copy_in(executable, node, &row(to.raw(), from.raw(), bytes, kind)?)
     }
 
     fn cudaGraphAddMemcpyNodeToSymbol(
@@ -400,7 +414,8 @@ api! {
         kind: cudaMemcpyKind,
     ) {
         ensure()?;
-        add_copy(out, graph, (after, count), &row(part(symbol, offset, bytes)?, from, bytes, kind)?)
+        // SAFETY: the structures and arrays are the program's, as CUDA's manual wants them.
+        unsafe { add_copy(out.raw(), graph, (after.raw(), count), &row(part(symbol.raw(), offset, bytes)?, from.raw(), bytes, kind)?) }
     }
 
     fn cudaGraphMemcpyNodeSetParamsToSymbol(
@@ -412,7 +427,7 @@ api! {
         kind: cudaMemcpyKind,
     ) {
         ensure()?;
-        set_copy(node, &row(part(symbol, offset, bytes)?, from, bytes, kind)?)
+        set_copy(node, &row(part(symbol.raw(), offset, bytes)?, from.raw(), bytes, kind)?)
     }
 
     fn cudaGraphExecMemcpyNodeSetParamsToSymbol(
@@ -425,7 +440,7 @@ api! {
         kind: cudaMemcpyKind,
     ) {
         ensure()?;
-        set_copy_in(executable, node, &row(part(symbol, offset, bytes)?, from, bytes, kind)?)
+        set_copy_in(executable, node, &row(part(symbol.raw(), offset, bytes)?, from.raw(), bytes, kind)?)
     }
 
     fn cudaGraphAddMemcpyNodeFromSymbol(
@@ -440,7 +455,8 @@ api! {
         kind: cudaMemcpyKind,
     ) {
         ensure()?;
-        add_copy(out, graph, (after, count), &row(to, part(symbol, offset, bytes)?, bytes, kind)?)
+        // SAFETY: the structures and arrays are the program's, as CUDA's manual wants them.
+        unsafe { add_copy(out.raw(), graph, (after.raw(), count), &row(to.raw(), part(symbol.raw(), offset, bytes)?, bytes, kind)?) }
     }
 
     fn cudaGraphMemcpyNodeSetParamsFromSymbol(
@@ -452,7 +468,7 @@ api! {
         kind: cudaMemcpyKind,
     ) {
         ensure()?;
-        set_copy(node, &row(to, part(symbol, offset, bytes)?, bytes, kind)?)
+        set_copy(node, &row(to.raw(), part(symbol.raw(), offset, bytes)?, bytes, kind)?)
     }
 
     fn cudaGraphExecMemcpyNodeSetParamsFromSymbol(
@@ -465,6 +481,6 @@ api! {
         kind: cudaMemcpyKind,
     ) {
         ensure()?;
-        set_copy_in(executable, node, &row(to, part(symbol, offset, bytes)?, bytes, kind)?)
+        set_copy_in(executable, node, &row(to.raw(), part(symbol.raw(), offset, bytes)?, bytes, kind)?)
     }
 }

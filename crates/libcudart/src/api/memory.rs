@@ -1,7 +1,7 @@
 //! Allocating memory.
 
 use crate::border::api;
-use crate::border::pointers::put;
+use crate::border::pointers::{Out, put};
 use crate::border::same;
 use crate::context::ensure;
 use crate::error::{Error, Result};
@@ -13,16 +13,13 @@ use std::ptr::null_mut;
 /// The widest access that rows must suit.
 const ELEMENT: c_uint = 16;
 
-/// # Safety
-/// As [`put`].
-unsafe fn allocate_host(out: *mut *mut c_void, bytes: usize, flags: c_uint) -> Result<()> {
+fn allocate_host(out: Out<*mut c_void>, bytes: usize, flags: c_uint) -> Result<()> {
     ensure()?;
     if bytes == 0 {
-        // SAFETY: by contract.
-        return unsafe { put(out, null_mut()) };
+        return put(out, null_mut());
     }
     // SAFETY: by contract.
-    unsafe { cu::cuMemHostAlloc(out, bytes, flags) }.map_err(Error::from)
+    unsafe { cu::cuMemHostAlloc(out.raw(), bytes, flags) }.map_err(Error::from)
 }
 
 /// Allocates rows: the address and the distance between them. Nothing is at no address.
@@ -45,7 +42,8 @@ api! {
         if bytes == 0 {
             return put(out, null_mut());
         }
-        Ok(cu::cuMemAlloc_v2(out.cast(), bytes)?)
+        // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
+        Ok(unsafe { cu::cuMemAlloc_v2(out.raw().cast(), bytes) }?)
     }
 
     fn cudaMallocPitch(out: *mut *mut c_void, pitch: *mut usize, width: usize, height: usize) {
@@ -65,7 +63,8 @@ api! {
 
     fn cudaMallocManaged(out: *mut *mut c_void, bytes: usize, flags: c_uint) {
         ensure()?;
-        Ok(cu::cuMemAllocManaged(out.cast(), bytes, flags)?)
+        // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
+        Ok(unsafe { cu::cuMemAllocManaged(out.raw().cast(), bytes, flags) }?)
     }
 
     fn cudaMallocHost(out: *mut *mut c_void, bytes: usize) {
@@ -81,7 +80,8 @@ api! {
         if pointer.is_null() {
             return Ok(());
         }
-        Ok(cu::cuMemFree_v2(pointer.expose_provenance() as u64)?)
+        // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
+        Ok(unsafe { cu::cuMemFree_v2(pointer.raw().expose_provenance() as u64) }?)
     }
 
     fn cudaFreeHost(pointer: *mut c_void) {
@@ -89,7 +89,8 @@ api! {
         if pointer.is_null() {
             return Ok(());
         }
-        Ok(cu::cuMemFreeHost(pointer)?)
+        // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
+        Ok(unsafe { cu::cuMemFreeHost(pointer.raw()) }?)
     }
 
     fn cudaMemPoolExportToShareableHandle(
@@ -99,7 +100,8 @@ api! {
         flags: c_uint,
     ) {
         ensure()?;
-        Ok(cu::cuMemPoolExportToShareableHandle(out, pool.cast(), same(kind), flags.into())?)
+        // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
+        Ok(unsafe { cu::cuMemPoolExportToShareableHandle(out.raw(), pool.cast(), same(kind), flags.into()) }?)
     }
 
     fn cudaMemPoolImportFromShareableHandle(
@@ -109,15 +111,16 @@ api! {
         flags: c_uint,
     ) {
         ensure()?;
-        Ok(cu::cuMemPoolImportFromShareableHandle(out.cast(), handle, same(kind), flags.into())?)
+        // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
+        Ok(unsafe { cu::cuMemPoolImportFromShareableHandle(out.raw().cast(), handle.raw(), same(kind), flags.into()) }?)
     }
 
     fn cudaGetSymbolAddress(out: *mut *mut c_void, symbol: *const c_void) {
-        let (start, _) = crate::registry::variable(symbol)?;
+        let (start, _) = crate::registry::variable(symbol.raw())?;
         put(out, std::ptr::with_exposed_provenance_mut(start as usize))
     }
 
     fn cudaGetSymbolSize(out: *mut usize, symbol: *const c_void) {
-        put(out, crate::registry::variable(symbol)?.1)
+        put(out, crate::registry::variable(symbol.raw())?.1)
     }
 }

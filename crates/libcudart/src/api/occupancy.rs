@@ -8,7 +8,8 @@ use std::ffi::{c_int, c_uint, c_void};
 
 api! {
     fn cudaOccupancyMaxActiveBlocksPerMultiprocessor(out: *mut c_int, symbol: *const c_void, size: c_int, shared: usize) {
-        Ok(cu::cuOccupancyMaxActiveBlocksPerMultiprocessor(out, function(symbol)?, size, shared)?)
+        // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
+        Ok(unsafe { cu::cuOccupancyMaxActiveBlocksPerMultiprocessor(out.raw(), function(symbol.raw())?, size, shared) }?)
     }
 
     fn cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
@@ -18,21 +19,25 @@ api! {
         shared: usize,
         flags: c_uint,
     ) {
-        let function = function(symbol)?;
-        Ok(cu::cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(out, function, size, shared, flags)?)
+        let function = function(symbol.raw())?;
+        // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
+        Ok(unsafe { cu::cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(out.raw(), function, size, shared, flags) }?)
     }
 
     fn cudaOccupancyAvailableDynamicSMemPerBlock(out: *mut usize, symbol: *const c_void, blocks: c_int, size: c_int) {
-        Ok(cu::cuOccupancyAvailableDynamicSMemPerBlock(out, function(symbol)?, blocks, size)?)
+        // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
+        Ok(unsafe { cu::cuOccupancyAvailableDynamicSMemPerBlock(out.raw(), function(symbol.raw())?, blocks, size) }?)
     }
 
     fn cudaOccupancyMaxPotentialClusterSize(out: *mut c_int, symbol: *const c_void, config: *const cudaLaunchConfig_t) {
         let config = launch_configuration(config)?;
-        Ok(cu::cuOccupancyMaxPotentialClusterSize(out, function(symbol)?, &raw const config)?)
+        // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
+        Ok(unsafe { cu::cuOccupancyMaxPotentialClusterSize(out.raw(), function(symbol.raw())?, &raw const config) }?)
     }
 
     fn cudaOccupancyMaxActiveClusters(out: *mut c_int, symbol: *const c_void, config: *const cudaLaunchConfig_t) {
         let config = launch_configuration(config)?;
-        Ok(cu::cuOccupancyMaxActiveClusters(out, function(symbol)?, &raw const config)?)
+        // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
+        Ok(unsafe { cu::cuOccupancyMaxActiveClusters(out.raw(), function(symbol.raw())?, &raw const config) }?)
     }
 }

@@ -54,13 +54,15 @@ define! {
 
     fn cudart12_cudaMemAdvise(pointer: *const c_void, bytes: usize, advice: cudaMemoryAdvise, device: c_int) {
         ensure()?;
-        Ok(cu::cuMemAdvise_v2(pointer.expose_provenance() as u64, bytes, advice, location(device))?)
+        // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
+        Ok(unsafe { cu::cuMemAdvise_v2(pointer.raw().expose_provenance() as u64, bytes, advice, location(device)) }?)
     }
 
     fn cudart12_cudaMemPrefetchAsync(pointer: *const c_void, bytes: usize, device: c_int, on: cudaStream_t) {
         ensure()?;
-        let start = pointer.expose_provenance() as u64;
-        Ok(cu::cuMemPrefetchAsync_v2(start, bytes, location(device), 0, on.cast())?)
+        let start = pointer.raw().expose_provenance() as u64;
+        // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
+        Ok(unsafe { cu::cuMemPrefetchAsync_v2(start, bytes, location(device), 0, on.cast()) }?)
     }
 
     fn cudart12_cudaGraphAddNode(
@@ -70,7 +72,8 @@ define! {
         count: usize,
         of: *mut cudaGraphNodeParams,
     ) {
-        add_node(out, graph, (after, null(), count), of)
+        // SAFETY: the structures and arrays are the program's, as CUDA's manual wants them.
+        unsafe { add_node(out.raw(), graph, (after.raw(), null(), count), of.raw()) }
     }
 
     fn cudart12_cudaGraphAddDependencies(
@@ -80,7 +83,8 @@ define! {
         count: usize,
     ) {
         ensure()?;
-        Ok(cu::cuGraphAddDependencies_v2(graph.cast(), from.cast(), to.cast(), null(), count)?)
+        // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
+        Ok(unsafe { cu::cuGraphAddDependencies_v2(graph.cast(), from.raw().cast(), to.raw().cast(), null(), count) }?)
     }
 
     fn cudart12_cudaGraphRemoveDependencies(
@@ -90,7 +94,8 @@ define! {
         count: usize,
     ) {
         ensure()?;
-        Ok(cu::cuGraphRemoveDependencies_v2(graph.cast(), from.cast(), to.cast(), null(), count)?)
+        // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
+        Ok(unsafe { cu::cuGraphRemoveDependencies_v2(graph.cast(), from.raw().cast(), to.raw().cast(), null(), count) }?)
     }
 
     fn cudart12_cudaGraphGetEdges(
@@ -100,17 +105,20 @@ define! {
         count: *mut usize,
     ) {
         ensure()?;
-        Ok(cu::cuGraphGetEdges_v2(graph.cast(), from.cast(), to.cast(), null_mut(), count)?)
+        // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
+        Ok(unsafe { cu::cuGraphGetEdges_v2(graph.cast(), from.raw().cast(), to.raw().cast(), null_mut(), count.raw()) }?)
     }
 
     fn cudart12_cudaGraphNodeGetDependencies(node: cudaGraphNode_t, out: *mut cudaGraphNode_t, count: *mut usize) {
         ensure()?;
-        Ok(cu::cuGraphNodeGetDependencies_v2(node.cast(), out.cast(), null_mut(), count)?)
+        // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
+        Ok(unsafe { cu::cuGraphNodeGetDependencies_v2(node.cast(), out.raw().cast(), null_mut(), count.raw()) }?)
     }
 
     fn cudart12_cudaGraphNodeGetDependentNodes(node: cudaGraphNode_t, out: *mut cudaGraphNode_t, count: *mut usize) {
         ensure()?;
-        Ok(cu::cuGraphNodeGetDependentNodes_v2(node.cast(), out.cast(), null_mut(), count)?)
+        // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
+        Ok(unsafe { cu::cuGraphNodeGetDependentNodes_v2(node.cast(), out.raw().cast(), null_mut(), count.raw()) }?)
     }
 
     fn cudaStreamGetCaptureInfo_v2(
@@ -122,15 +130,16 @@ define! {
         count: *mut usize,
     ) {
         ensure()?;
-        Ok(cu::cuStreamGetCaptureInfo_v3(
+        // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
+        Ok(unsafe { cu::cuStreamGetCaptureInfo_v3(
             on.cast(),
-            status,
-            id,
-            graph.cast(),
-            after.cast(),
+            status.raw(),
+            id.raw(),
+            graph.raw().cast(),
+            after.raw().cast(),
             null_mut(),
-            count,
-        )?)
+            count.raw(),
+        ) }?)
     }
 
     fn cudart12_cudaStreamGetCaptureInfo(
@@ -140,7 +149,8 @@ define! {
     ) {
         ensure()?;
         let none = null_mut();
-        Ok(cu::cuStreamGetCaptureInfo_v3(on.cast(), status, id, none, null_mut(), null_mut(), null_mut())?)
+        // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
+        Ok(unsafe { cu::cuStreamGetCaptureInfo_v3(on.cast(), status.raw(), id.raw(), none, null_mut(), null_mut(), null_mut()) }?)
     }
 
     fn cudart12_cudaStreamUpdateCaptureDependencies(
@@ -150,7 +160,8 @@ define! {
         flags: c_uint,
     ) {
         ensure()?;
-        Ok(cu::cuStreamUpdateCaptureDependencies_v2(on.cast(), nodes.cast(), null(), count, flags)?)
+        // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
+        Ok(unsafe { cu::cuStreamUpdateCaptureDependencies_v2(on.cast(), nodes.raw().cast(), null(), count, flags) }?)
     }
 
     fn cudart12_cudaMemcpyBatchAsync(
@@ -167,16 +178,17 @@ define! {
         ensure()?;
         // Which copy was wrong is not known.
         put_if(failed, usize::MAX);
-        Ok(cu::cuMemcpyBatchAsync_v2(
-            to.cast(),
-            from.cast(),
-            bytes,
+        // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
+        Ok(unsafe { cu::cuMemcpyBatchAsync_v2(
+            to.raw().cast(),
+            from.raw().cast(),
+            bytes.raw(),
             count,
-            attributes.cast(),
-            first,
+            attributes.raw().cast(),
+            first.raw(),
             kinds,
             on.cast(),
-        )?)
+        ) }?)
     }
 
     fn cudart12_cudaMemcpy3DBatchAsync(
@@ -188,6 +200,7 @@ define! {
     ) {
         ensure()?;
         put_if(failed, usize::MAX);
-        Ok(cu::cuMemcpy3DBatchAsync_v2(count, copies.cast(), flags, on.cast())?)
+        // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
+        Ok(unsafe { cu::cuMemcpy3DBatchAsync_v2(count, copies.raw().cast(), flags, on.cast()) }?)
     }
 }

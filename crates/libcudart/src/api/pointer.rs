@@ -1,7 +1,7 @@
 //! What a pointer is.
 
 use crate::border::api;
-use crate::border::pointers::put;
+use crate::border::pointers::{Out, put};
 use crate::context::ensure;
 use crate::error::Error;
 use crate::sys::*;
@@ -32,8 +32,9 @@ api! {
             (&raw mut on_device).cast(),
             (&raw mut on_host).cast(),
         ];
-        let address = pointer.expose_provenance() as u64;
-        cu::cuPointerGetAttributes(which.len() as c_uint, which.as_mut_ptr(), places.as_mut_ptr(), address)?;
+        let address = pointer.raw().expose_provenance() as u64;
+        // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
+        unsafe { cu::cuPointerGetAttributes(which.len() as c_uint, which.as_mut_ptr(), places.as_mut_ptr(), address) }?;
         let kind = match kind {
             _ if managed != 0 => cudaMemoryTypeManaged,
             sys::CU_MEMORYTYPE_HOST => cudaMemoryTypeHost,
@@ -41,12 +42,22 @@ api! {
             _ => cudaMemoryTypeUnregistered,
         };
         if kind == cudaMemoryTypeUnregistered {
-            (on_device, on_host) = (null_mut(), pointer.cast_mut());
+            (on_device, on_host) = (null_mut(), pointer.raw().cast_mut());
         }
         // The structure of CUDA 12 ends after these four, that of CUDA 13 has room for more.
-        put(&raw mut (*out).type_, kind)?;
-        put(&raw mut (*out).device, device)?;
-        put(&raw mut (*out).devicePointer, on_device)?;
-        put(&raw mut (*out).hostPointer, on_host)
+        let out = out.raw();
+        // SAFETY: these four are there.
+        let (kind_at, device_at, on_device_at, on_host_at) = unsafe {
+            (
+                Out::new(&raw mut (*out).type_),
+                Out::new(&raw mut (*out).device),
+                Out::new(&raw mut (*out).devicePointer),
+                Out::new(&raw mut (*out).hostPointer),
+            )
+        };
+        put(kind_at, kind)?;
+        put(device_at, device)?;
+        put(on_device_at, on_device)?;
+        put(on_host_at, on_host)
     }
 }

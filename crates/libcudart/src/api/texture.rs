@@ -146,51 +146,69 @@ api! {
         view: *const cudaResourceViewDesc,
     ) {
         ensure()?;
-        let (resource, texture) = (resource(of)?, sampler(&get(texture)?));
+        // SAFETY: the structures and arrays are the program's, as CUDA's manual wants them.
+        let (resource, texture) = (unsafe { resource(of.raw()) }?, sampler(&get(texture)?));
         let mut viewed: CUDA_RESOURCE_VIEW_DESC = empty();
         let mut wanted = null();
         if !view.is_null() {
-            copy_view!(viewed, *view);
+            let view = view.raw();
+            // SAFETY: the members that both versions of the structure have are there.
+            unsafe {
+                copy_view!(viewed, *view);
+            }
             wanted = &raw const viewed;
         }
-        Ok(cu::cuTexObjectCreate(out, &raw const resource, &raw const texture, wanted)?)
+        // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
+        Ok(unsafe { cu::cuTexObjectCreate(out.raw(), &raw const resource, &raw const texture, wanted) }?)
     }
 
     fn cudaCreateSurfaceObject(out: *mut cudaSurfaceObject_t, of: *const cudaResourceDesc) {
         ensure()?;
-        let resource = resource(of)?;
-        Ok(cu::cuSurfObjectCreate(out, &raw const resource)?)
+        // SAFETY: the structures and arrays are the program's, as CUDA's manual wants them.
+        let resource = unsafe { resource(of.raw()) }?;
+        // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
+        Ok(unsafe { cu::cuSurfObjectCreate(out.raw(), &raw const resource) }?)
     }
 
     fn cudaGetTextureObjectResourceDesc(out: *mut cudaResourceDesc, texture: cudaTextureObject_t) {
         ensure()?;
         let mut found = empty();
-        cu::cuTexObjectGetResourceDesc(&raw mut found, texture)?;
-        put_resource(out, &found)
+        // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
+        unsafe { cu::cuTexObjectGetResourceDesc(&raw mut found, texture) }?;
+        // SAFETY: the structures and arrays are the program's, as CUDA's manual wants them.
+        unsafe { put_resource(out.raw(), &found) }
     }
 
     fn cudaGetSurfaceObjectResourceDesc(out: *mut cudaResourceDesc, surface: cudaSurfaceObject_t) {
         ensure()?;
         let mut found = empty();
-        cu::cuSurfObjectGetResourceDesc(&raw mut found, surface)?;
-        put_resource(out, &found)
+        // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
+        unsafe { cu::cuSurfObjectGetResourceDesc(&raw mut found, surface) }?;
+        // SAFETY: the structures and arrays are the program's, as CUDA's manual wants them.
+        unsafe { put_resource(out.raw(), &found) }
     }
 
     fn cudaGetTextureObjectTextureDesc(out: *mut cudaTextureDesc, texture: cudaTextureObject_t) {
         ensure()?;
         let mut found = empty();
-        cu::cuTexObjectGetTextureDesc(&raw mut found, texture)?;
+        // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
+        unsafe { cu::cuTexObjectGetTextureDesc(&raw mut found, texture) }?;
         put(out, described(&found))
     }
 
     fn cudaGetTextureObjectResourceViewDesc(out: *mut cudaResourceViewDesc, texture: cudaTextureObject_t) {
         ensure()?;
         let mut found: CUDA_RESOURCE_VIEW_DESC = empty();
-        cu::cuTexObjectGetResourceViewDesc(&raw mut found, texture)?;
+        // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
+        unsafe { cu::cuTexObjectGetResourceViewDesc(&raw mut found, texture) }?;
         if out.is_null() {
             return Err(Error::INVALID_VALUE);
         }
-        copy_view!(*out, found);
+        let out = out.raw();
+        // SAFETY: the members that both versions of the structure have are there.
+        unsafe {
+            copy_view!(*out, found);
+        }
         Ok(())
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::api::array::element_bytes;
 use crate::border::api;
-use crate::border::pointers::get;
+use crate::border::pointers::{In, get};
 use crate::context::{ensure, primary};
 use crate::error::{Error, Result};
 use crate::registry::variable;
@@ -131,12 +131,8 @@ pub(crate) fn description(
 }
 
 /// The driver's description of a copy that the runtime's structure describes.
-///
-/// # Safety
-/// As [`get`].
-pub(crate) unsafe fn described(copy: *const cudaMemcpy3DParms) -> Result<CUDA_MEMCPY3D> {
-    // SAFETY: by contract.
-    let copy = unsafe { get(copy)? };
+pub(crate) fn described(copy: In<cudaMemcpy3DParms>) -> Result<CUDA_MEMCPY3D> {
+    let copy = get(copy)?;
     let to = (end(copy.dstArray, copy.dstPtr)?, copy.dstPos);
     let from = (end(copy.srcArray, copy.srcPtr)?, copy.srcPos);
     scaled(to, from, copy.extent, copy.kind)
@@ -260,12 +256,8 @@ fn start(ptr: *mut c_void, pitch: usize) -> cudaPitchedPtr {
 }
 
 /// The driver's description of a copy between devices.
-///
-/// # Safety
-/// As [`get`].
-unsafe fn between(copy: *const cudaMemcpy3DPeerParms) -> Result<CUDA_MEMCPY3D_PEER> {
-    // SAFETY: by contract.
-    let copy = unsafe { get(copy)? };
+fn between(copy: In<cudaMemcpy3DPeerParms>) -> Result<CUDA_MEMCPY3D_PEER> {
+    let copy = get(copy)?;
     let to = (end(copy.dstArray, copy.dstPtr)?, copy.dstPos);
     let from = (end(copy.srcArray, copy.srcPtr)?, copy.srcPos);
     let what = scaled(to, from, copy.extent, cudaMemcpyDeviceToDevice)?;
@@ -300,7 +292,8 @@ unsafe fn between(copy: *const cudaMemcpy3DPeerParms) -> Result<CUDA_MEMCPY3D_PE
 
 api! {
     fn cudaMemcpy(to: *mut c_void, from: *const c_void, bytes: usize, kind: cudaMemcpyKind) {
-        linear(to, from, bytes, kind, None)
+        // SAFETY: the program's memory is as it says.
+        unsafe { linear(to.raw(), from.raw(), bytes, kind, None) }
     }
 
     fn cudaMemcpyAsync(
@@ -310,7 +303,8 @@ api! {
         kind: cudaMemcpyKind,
         on: cudaStream_t,
     ) {
-        linear(to, from, bytes, kind, Some(on))
+        // SAFETY: the program's memory is as it says.
+        unsafe { linear(to.raw(), from.raw(), bytes, kind, Some(on)) }
     }
 
     fn cudaMemcpy2D(
@@ -322,7 +316,8 @@ api! {
         height: usize,
         kind: cudaMemcpyKind,
     ) {
-        flat(rows(to, to_pitch), rows(from, from_pitch), [width, height], kind, None)
+        // SAFETY: the program's memory is as it says.
+        unsafe { flat(rows(to.raw(), to_pitch), rows(from.raw(), from_pitch), [width, height], kind, None) }
     }
 
     fn cudaMemcpy2DAsync(
@@ -335,23 +330,27 @@ api! {
         kind: cudaMemcpyKind,
         on: cudaStream_t,
     ) {
-        flat(rows(to, to_pitch), rows(from, from_pitch), [width, height], kind, Some(on))
+        // SAFETY: the program's memory is as it says.
+        unsafe { flat(rows(to.raw(), to_pitch), rows(from.raw(), from_pitch), [width, height], kind, Some(on)) }
     }
 
     fn cudaMemcpy3D(what: *const cudaMemcpy3DParms) {
         ensure()?;
-        copy(described(what)?, None)
+        // SAFETY: the program's memory is as it says.
+        unsafe { copy(described(what)?, None) }
     }
 
     fn cudaMemcpy3DAsync(what: *const cudaMemcpy3DParms, on: cudaStream_t) {
         ensure()?;
-        copy(described(what)?, Some(on))
+        // SAFETY: the program's memory is as it says.
+        unsafe { copy(described(what)?, Some(on)) }
     }
 
     fn cudaMemcpyPeer(to: *mut c_void, to_device: c_int, from: *const c_void, from_device: c_int, bytes: usize) {
         ensure()?;
         let (there, here) = (primary(to_device)?, primary(from_device)?);
-        Ok(cu::cuMemcpyPeer(address(to), there, address(from), here, bytes)?)
+        // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
+        Ok(unsafe { cu::cuMemcpyPeer(address(to.raw()), there, address(from.raw()), here, bytes) }?)
     }
 
     fn cudaMemcpyPeerAsync(
@@ -364,19 +363,22 @@ api! {
     ) {
         ensure()?;
         let (there, here) = (primary(to_device)?, primary(from_device)?);
-        Ok(cu::cuMemcpyPeerAsync(address(to), there, address(from), here, bytes, on.cast())?)
+        // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
+        Ok(unsafe { cu::cuMemcpyPeerAsync(address(to.raw()), there, address(from.raw()), here, bytes, on.cast()) }?)
     }
 
     fn cudaMemcpy3DPeer(what: *const cudaMemcpy3DPeerParms) {
         ensure()?;
         let what = between(what)?;
-        Ok(cu::cuMemcpy3DPeer(&raw const what)?)
+        // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
+        Ok(unsafe { cu::cuMemcpy3DPeer(&raw const what) }?)
     }
 
     fn cudaMemcpy3DPeerAsync(what: *const cudaMemcpy3DPeerParms, on: cudaStream_t) {
         ensure()?;
         let what = between(what)?;
-        Ok(cu::cuMemcpy3DPeerAsync(&raw const what, on.cast())?)
+        // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
+        Ok(unsafe { cu::cuMemcpy3DPeerAsync(&raw const what, on.cast()) }?)
     }
 
     fn cudaMemcpyToSymbol(
@@ -386,7 +388,8 @@ api! {
         offset: usize,
         kind: cudaMemcpyKind,
     ) {
-        symbol(which, offset, bytes, from.cast_mut(), kind, true, None)
+        // SAFETY: the program's memory is as it says.
+        unsafe { symbol(which.raw(), offset, bytes, from.raw().cast_mut(), kind, true, None) }
     }
 
     fn cudaMemcpyToSymbolAsync(
@@ -397,7 +400,8 @@ api! {
         kind: cudaMemcpyKind,
         on: cudaStream_t,
     ) {
-        symbol(which, offset, bytes, from.cast_mut(), kind, true, Some(on))
+        // SAFETY: the program's memory is as it says.
+        unsafe { symbol(which.raw(), offset, bytes, from.raw().cast_mut(), kind, true, Some(on)) }
     }
 
     fn cudaMemcpyFromSymbol(
@@ -407,7 +411,8 @@ api! {
         offset: usize,
         kind: cudaMemcpyKind,
     ) {
-        symbol(which, offset, bytes, to, kind, false, None)
+        // SAFETY: the program's memory is as it says.
+        unsafe { symbol(which.raw(), offset, bytes, to.raw(), kind, false, None) }
     }
 
     fn cudaMemcpyFromSymbolAsync(
@@ -418,19 +423,23 @@ api! {
         kind: cudaMemcpyKind,
         on: cudaStream_t,
     ) {
-        symbol(which, offset, bytes, to, kind, false, Some(on))
+        // SAFETY: the program's memory is as it says.
+        unsafe { symbol(which.raw(), offset, bytes, to.raw(), kind, false, Some(on)) }
     }
 
     fn cudaMemset(at: *mut c_void, value: c_int, bytes: usize) {
-        fill(start(at, 0), value, [bytes, 1, 1], None)
+        // SAFETY: the program's memory is as it says.
+        unsafe { fill(start(at.raw(), 0), value, [bytes, 1, 1], None) }
     }
 
     fn cudaMemsetAsync(at: *mut c_void, value: c_int, bytes: usize, on: cudaStream_t) {
-        fill(start(at, 0), value, [bytes, 1, 1], Some(on))
+        // SAFETY: the program's memory is as it says.
+        unsafe { fill(start(at.raw(), 0), value, [bytes, 1, 1], Some(on)) }
     }
 
     fn cudaMemset2D(at: *mut c_void, pitch: usize, value: c_int, width: usize, height: usize) {
-        fill(start(at, pitch), value, [width, height, 1], None)
+        // SAFETY: the program's memory is as it says.
+        unsafe { fill(start(at.raw(), pitch), value, [width, height, 1], None) }
     }
 
     fn cudaMemset2DAsync(
@@ -441,14 +450,17 @@ api! {
         height: usize,
         on: cudaStream_t,
     ) {
-        fill(start(at, pitch), value, [width, height, 1], Some(on))
+        // SAFETY: the program's memory is as it says.
+        unsafe { fill(start(at.raw(), pitch), value, [width, height, 1], Some(on)) }
     }
 
     fn cudaMemset3D(at: cudaPitchedPtr, value: c_int, extent: cudaExtent) {
-        fill(at, value, [extent.width, extent.height, extent.depth], None)
+        // SAFETY: the program's memory is as it says.
+        unsafe { fill(at, value, [extent.width, extent.height, extent.depth], None) }
     }
 
     fn cudaMemset3DAsync(at: cudaPitchedPtr, value: c_int, extent: cudaExtent, on: cudaStream_t) {
-        fill(at, value, [extent.width, extent.height, extent.depth], Some(on))
+        // SAFETY: the program's memory is as it says.
+        unsafe { fill(at, value, [extent.width, extent.height, extent.depth], Some(on)) }
     }
 }
