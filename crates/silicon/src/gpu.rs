@@ -273,14 +273,13 @@ impl Module<'_> {
             // SAFETY: the function is the one just looked up.
             check("cuFuncSetAttribute", unsafe { cu::cuFuncSetAttribute(function, which, value) })?;
         }
-        let ([gridDimX, gridDimY, gridDimZ], [blockDimX, blockDimY, blockDimZ]) = (launch.grid, launch.block);
         let config = CUlaunchConfig {
-            gridDimX,
-            gridDimY,
-            gridDimZ,
-            blockDimX,
-            blockDimY,
-            blockDimZ,
+            gridDimX: launch.grid[0],
+            gridDimY: launch.grid[1],
+            gridDimZ: launch.grid[2],
+            blockDimX: launch.block[0],
+            blockDimY: launch.block[1],
+            blockDimZ: launch.block[2],
             sharedMemBytes: launch.dynamic_shared,
             hStream: null_mut(),
             attrs: attributes.as_mut_ptr(),

@@ -183,7 +183,7 @@ fn resource(Array(handle): Array) -> CUDA_RESOURCE_DESC {
     // What a member does not fill stays zero.
     let reserved = CUDA_RESOURCE_DESC_st__bindgen_ty_1__bindgen_ty_5 { reserved: [0; 32] };
     let mut res = CUDA_RESOURCE_DESC_st__bindgen_ty_1 { reserved };
-    let resType = match handle {
+    let kind = match handle {
         Handle::Plain(array) => {
             res.array = CUDA_RESOURCE_DESC_st__bindgen_ty_1__bindgen_ty_1 { hArray: array };
             CU_RESOURCE_TYPE_ARRAY
@@ -193,5 +193,5 @@ fn resource(Array(handle): Array) -> CUDA_RESOURCE_DESC {
             CU_RESOURCE_TYPE_MIPMAPPED_ARRAY
         }
     };
-    CUDA_RESOURCE_DESC { resType, res, flags: 0 }
+    CUDA_RESOURCE_DESC { resType: kind, res, flags: 0 }
 }
