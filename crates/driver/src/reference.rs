@@ -57,19 +57,17 @@ pub struct Description {
     pub texture: TextureDescriptor,
     /// The flags as the program set them.
     pub flags: u32,
-    /// Probes of an anisotropic lookup, which are not taken.
-    pub anisotropy: u32,
 }
 
 impl Default for Description {
     fn default() -> Self {
-        let sampler = SamplerDescriptor { mip_greatest: 1000.0, ..SamplerDescriptor::default() };
+        let sampler =
+            SamplerDescriptor { mip_greatest: 1000.0, max_anisotropy: 1, ..SamplerDescriptor::default() };
         Self {
             shown: Shown::Nothing,
             format: Format::new(Element::F32, 1),
             texture: TextureDescriptor { sampler, ..TextureDescriptor::default() },
             flags: 0,
-            anisotropy: 1,
         }
     }
 }

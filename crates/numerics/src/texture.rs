@@ -5,7 +5,8 @@
 //!
 //! ```text
 //! coordinates ──cube──> face, s, t ──address──> texels and 8-bit weights of each axis
-//!                level: two mip levels and a weight          │
+//!  gradients ──footprint──> level: two mip levels, a weight  │
+//!                       └───> anisotropy: probes            │
 //! texel's bytes ──format──> channels ──────────────────────blend──> f32
 //! ```
 //!
@@ -13,8 +14,10 @@
 //! bit patterns.
 
 pub mod address;
+pub mod anisotropy;
 pub mod blend;
 pub mod cube;
+pub mod footprint;
 pub mod format;
 pub mod level;
 

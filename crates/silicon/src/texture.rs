@@ -149,8 +149,9 @@ impl Gpu {
             flags: flag(texture.as_integer, CU_TRSF_READ_AS_INTEGER)
                 | flag(sampler.normalized, CU_TRSF_NORMALIZED_COORDINATES)
                 | flag(texture.srgb, CU_TRSF_SRGB)
-                | flag(sampler.seamless_cube, CU_TRSF_SEAMLESS_CUBEMAP),
-            maxAnisotropy: 0,
+                | flag(sampler.seamless_cube, CU_TRSF_SEAMLESS_CUBEMAP)
+                | flag(sampler.disable_trilinear_optimization, CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION),
+            maxAnisotropy: sampler.max_anisotropy,
             mipmapFilterMode: filter(sampler.mip_linear),
             mipmapLevelBias: sampler.mip_bias,
             minMipmapLevelClamp: sampler.mip_least,

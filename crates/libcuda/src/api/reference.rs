@@ -151,7 +151,7 @@ api! {
     }
 
     fn cuTexRefSetMaxAnisotropy(reference: CUtexref, most: c_uint) {
-        change(reference, |description| description.anisotropy = most)
+        change(reference, |description| description.texture.sampler.max_anisotropy = most)
     }
 
     fn cuTexRefSetBorderColor(reference: CUtexref, colour: *mut c_float) {
@@ -234,7 +234,7 @@ api! {
     }
 
     fn cuTexRefGetMaxAnisotropy(out: *mut c_int, reference: CUtexref) {
-        put(out, description(reference)?.anisotropy as c_int)
+        put(out, description(reference)?.texture.sampler.max_anisotropy as c_int)
     }
 
     fn cuTexRefGetBorderColor(out: *mut c_float, reference: CUtexref) {

@@ -87,6 +87,7 @@ pub(crate) fn set_flags(texture: &mut TextureDescriptor, flags: c_uint) -> Resul
     texture.srgb = flags & CU_TRSF_SRGB != 0;
     texture.sampler.normalized = flags & CU_TRSF_NORMALIZED_COORDINATES != 0;
     texture.sampler.seamless_cube = flags & CU_TRSF_SEAMLESS_CUBEMAP != 0;
+    texture.sampler.disable_trilinear_optimization = flags & CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION != 0;
     Ok(())
 }
 
@@ -100,6 +101,7 @@ fn texture(stated: &CUDA_TEXTURE_DESC) -> Result<TextureDescriptor> {
         mip_least: stated.minMipmapLevelClamp,
         mip_greatest: stated.maxMipmapLevelClamp,
         border: stated.borderColor,
+        max_anisotropy: stated.maxAnisotropy,
         ..SamplerDescriptor::default()
     };
     let mut texture = TextureDescriptor { sampler, ..TextureDescriptor::default() };

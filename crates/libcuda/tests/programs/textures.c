@@ -17,6 +17,8 @@ static const char CODE[] =
     LOOK("layer", "tex.a2d.v4.f32.f32 {%f0, %f1, %f2, %f3}, [%d0, {%r2, %f4, %f5, %f5}];")
     LOOK("deep", "tex.3d.v4.f32.f32 {%f0, %f1, %f2, %f3}, [%d0, {%f4, %f5, %f6, %f6}];")
     LOOK("cube", "tex.cube.v4.f32.f32 {%f0, %f1, %f2, %f3}, [%d0, {%f4, %f5, %f6, %f6}];")
+    LOOK("gradient", "mov.f32 %f2, 0f3c800000; mov.f32 %f3, 0f00000000;\n"
+                     "  tex.grad.2d.v4.f32.f32 {%f0, %f1, %f2, %f3}, [%d0, {%f4, %f5}], {%f6, %f3}, {%f3, %f2};")
     /* A texel of a surface is doubled. */
     LOOK("twice", "shl.b32 %r0, %r0, 2; suld.b.2d.b32.trap {%r3}, [%d0, {%r0, %r1}]; mov.b32 %f0, %r3;\n"
                       "  add.f32 %f0, %f0, %f0; mov.b32 %r3, %f0; sust.b.2d.b32.trap [%d0, {%r0, %r1}], {%r3};");
@@ -228,6 +230,27 @@ int main(void) {
     TRUE(seen[0] == 212);
     OK(cuMipmappedArrayDestroy(mips));
     EXPECT(400, cuMipmappedArrayGetLevel(&level, mips, 0));
+
+    /* A footprint of 5/2 by 1 texels on a column of ones: an H200 reads four places, or one. */
+    Array2D board = {64, 64, FLOAT, 1};
+    static float column[64][64];
+    for (int y = 0; y < 64; y++)
+        column[y][32] = 1;
+    OK(cuArrayCreate_v2(&other, &board));
+    CUDA_MEMCPY2D draw = {.src_type = HOST, .src_host = column, .dst_type = ARRAY, .dst_array = other, .width = 256,
+                          .height = 64};
+    OK(cuMemcpy2D_v2(&draw));
+    Resource drawn = {.type = 0, .of.array = other};
+    Texture anisotropic = {.address = {1, 1, 1}, .filter = 1, .flags = 2, .anisotropy = 16}, isotropic = anisotropic;
+    isotropic.anisotropy = 1;
+    OK(cuTexObjectCreate(&texture, &drawn, &anisotropic, NULL));
+    OK(look("gradient", texture, 32.5f / 64, 0.5f, 2.5f / 64));
+    TRUE(seen[0] == 204 / 512.0f);
+    OK(look("gradient", texture, 34 / 64.0f, 0.5f, 2.5f / 64));
+    TRUE(seen[0] == 52 / 512.0f);
+    OK(cuTexObjectCreate(&texture, &drawn, &isotropic, NULL));
+    OK(look("gradient", texture, 32.5f / 64, 0.5f, 2.5f / 64));
+    TRUE(seen[0] == 1);
 
     /* Memory: in a row, in rows, and of the program where it is page-locked. */
     float *pinned;

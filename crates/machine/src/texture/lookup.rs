@@ -4,9 +4,11 @@ use super::array::Kind;
 use super::object::{Plane, Sampler, Shape, Texels};
 use crate::memory::View;
 use numerics::texture::address::{AddressMode, Axis, Pair, fetch, fetch_clamped};
-use numerics::texture::blend::{blend, split, term, weights};
+use numerics::texture::anisotropy::{self, Probe, Probes};
+use numerics::texture::blend::{Quad, blend, split, term, weights};
 use numerics::texture::cube::{self, Place};
-use numerics::texture::level::{self, Footprint as Gradients, Levels};
+use numerics::texture::footprint::{self, Footprint as Gradients};
+use numerics::texture::level::{self, Levels};
 use numerics::texture::{coordinate, format};
 
 /// The shape that an instruction names.
@@ -273,8 +275,9 @@ impl Unit<'_> {
         self.lookup.geometry.cube.then(|| cube::place(cube::project(direction())))
     }
 
-    /// The texels of a level around the coordinates.
-    fn footprint(&self, plane: &Plane, place: Option<Place>, slice_weight: u32, linear: bool) -> Footprint {
+    /// The texels of a level around the coordinates, moved by what a probe says, with its weight.
+    fn footprint(&self, plane: &Plane, place: Option<Place>, probe: Probe, linear: bool) -> Footprint {
+        let slice_weight = probe.weight;
         let dimensions = self.lookup.geometry.dimensions;
         if let Some(place) = place {
             let (texels, [s, t]) = cube_quad(self, plane, place, linear);
@@ -293,9 +296,10 @@ impl Unit<'_> {
         for (axis, pair) in pairs.iter_mut().enumerate().take(dimensions) {
             let x = coordinate(self.axis_coordinate(axis));
             let along = self.axis(plane, axis);
+            let shift = probe.shift.get(axis).copied().unwrap_or(0);
             *pair = match linear {
-                true => along.linear(x, self.offset(axis)),
-                false => Pair { texels: [along.nearest(x, self.offset(axis)); 2], weight: 0 },
+                true => along.linear(x, 256 * self.offset(axis) + shift),
+                false => Pair { texels: [along.nearest(x, 256 * self.offset(axis) + shift); 2], weight: 0 },
             };
         }
         if dimensions == 1 && !self.lookup.geometry.layered {
@@ -303,8 +307,8 @@ impl Unit<'_> {
             let across = Axis { size: 1, ..self.axis(plane, 1) };
             let offset = self.request.offsets[0] << 24 >> 28;
             pairs[1] = match linear {
-                true => across.linear(0.0, offset),
-                false => Pair { texels: [across.nearest(0.0, offset); 2], weight: 0 },
+                true => across.linear(0.0, 256 * offset),
+                false => Pair { texels: [across.nearest(0.0, 256 * offset); 2], weight: 0 },
             };
         }
         let [s, t, r] = pairs;
@@ -329,71 +333,94 @@ impl Unit<'_> {
         footprint
     }
 
-    /// The levels that a lookup reads.
-    fn levels(&self) -> Levels {
-        let lod = match self.lookup.mip {
-            Mip::Base => level::BASE,
-            Mip::Level => level::fixed(self.request.lod),
-            Mip::Gradient | Mip::Steps => self.gradient_level(),
+    /// The levels that a lookup reads, and its probes of each.
+    fn levels(&self) -> (Levels, Probes) {
+        let (lod, probes) = match self.lookup.mip {
+            Mip::Base => (level::BASE, Probes::ONE),
+            Mip::Level => (level::fixed(self.request.lod), Probes::ONE),
+            Mip::Gradient | Mip::Steps => self.along_gradients(),
         };
-        self.sampler.levels.levels(lod, self.texels.planes.len() as u32)
+        (self.sampler.levels.levels(lod, self.texels.planes.len() as u32), probes)
     }
 
-    fn gradient_level(&self) -> i32 {
+    fn along_gradients(&self) -> (i32, Probes) {
         let geometry = &self.lookup.geometry;
         let extents = self.texels.planes[0].extents;
         let axes = [0, 1, 2];
         let here = axes.map(|axis| self.axis_coordinate(axis));
-        let steps = self.request.gradients.map(|gradient| axes.map(|i| level::step(here[i], gradient[i])));
+        let steps =
+            self.request.gradients.map(|gradient| axes.map(|i| footprint::step(here[i], gradient[i])));
         if geometry.cube {
             let here = cube::project(here);
             let [x, y] = steps.map(|there| cube::change(here, cube::project(there)));
             let footprint = Gradients { sides: [x.0, y.0], diagonals: !(x.1 || y.1) };
-            return footprint.level([extents[0], extents[1], 1], 2);
+            return (footprint.level([extents[0], extents[1], 1], 2), Probes::ONE);
         }
         let sides = match self.lookup.mip {
-            Mip::Steps => steps.map(|there| axes.map(|i| level::difference(here[i], there[i]))),
+            Mip::Steps => steps.map(|there| axes.map(|i| footprint::difference(here[i], there[i]))),
             Mip::Base | Mip::Level | Mip::Gradient => self.request.gradients.map(|g| g.map(coordinate)),
         };
         let footprint = Gradients { sides, diagonals: true };
-        footprint.level(extents, geometry.dimensions)
+        // Volumes and layers of rows have no probes.
+        let greatest = match (geometry.dimensions, geometry.layered) {
+            (3, _) | (1, true) => 0,
+            _ => self.sampler.greatest_ratio,
+        };
+        match greatest {
+            0 => (footprint.level(extents, geometry.dimensions), Probes::ONE),
+            greatest => {
+                let found = footprint.elongated(extents, geometry.dimensions, greatest);
+                (found.level, Probes::along(found.axis, found.ratio))
+            }
+        }
     }
 
     fn sample(&self) -> Result<[u32; 4], Failure> {
+        let (levels, probes) = self.levels();
+        match probes.list() {
+            [_] => self.blended::<4>(levels, &probes),
+            _ => self.blended::<{ 2 * anisotropy::MOST }>(levels, &probes),
+        }
+    }
+
+    /// The blend of all probes, which are at most `QUADS` quads of texels.
+    fn blended<const QUADS: usize>(&self, levels: Levels, probes: &Probes) -> Result<[u32; 4], Failure> {
         let place = self.cube_place();
-        let levels = self.levels();
         let linear = self.sampler.descriptor.linear && !self.texels.meanings[0].is_integer();
-        let mut quads = [[[(0, 0); 4]; 4]; 4];
+        let mut quads: [[Quad; QUADS]; 4] = [[[(0, 0); 4]; QUADS]; 4];
         let mut count = 0;
-        let shares = [256 - levels.weight, levels.weight];
-        for (i, &share) in shares.iter().enumerate().filter(|&(_, &share)| share != 0) {
-            let plane = &self.texels.planes[levels.first as usize + i];
-            let footprint = self.footprint(plane, place, share, linear);
-            if share == 256 && !linear {
-                return match footprint.texels[0][0] {
-                    Some(position) => self.read(plane, position, 0).map(|stored| self.values(stored)),
-                    None => Ok(self.values(self.border())),
-                };
-            }
-            for slice in 0..footprint.slices {
-                for corner in 0..4 {
-                    let weight = footprint.weights[slice][corner];
-                    let terms = match footprint.touched[slice][corner] {
-                        true => self.terms(plane, footprint.texels[slice][corner])?,
-                        false => [0; 4],
+        for probe in probes.list() {
+            let shares = split(probe.weight, levels.weight);
+            for (i, &weight) in shares.iter().enumerate().filter(|&(_, &share)| share != 0) {
+                let plane = &self.texels.planes[levels.first as usize + i];
+                let probe = Probe { weight, ..probe.between(levels.weight, i == 1) };
+                let footprint = self.footprint(plane, place, probe, linear);
+                if probes.list().len() == 1 && weight == 256 && !linear {
+                    return match footprint.texels[0][0] {
+                        Some(position) => self.read(plane, position, 0).map(|stored| self.values(stored)),
+                        None => Ok(self.values(self.border())),
                     };
-                    for c in 0..4 {
-                        quads[c][count][corner] = (terms[c], weight);
-                    }
                 }
-                count += 1;
+                for slice in 0..footprint.slices {
+                    for corner in 0..4 {
+                        let weight = footprint.weights[slice][corner];
+                        let terms = match footprint.touched[slice][corner] {
+                            true => self.terms(plane, footprint.texels[slice][corner])?,
+                            false => [0; 4],
+                        };
+                        for c in 0..4 {
+                            quads[c][count][corner] = (terms[c], weight);
+                        }
+                    }
+                    count += 1;
+                }
             }
         }
         let mut results = [0; 4];
         for c in 0..self.texels.format.channels as usize {
             results[c] = match self.texels.meaning(c) {
                 meaning if meaning.is_integer() => quads[c][0][0].0,
-                meaning => blend(meaning, &quads[c][..count]),
+                meaning => blend(meaning, &quads[c][..count], probes.bits),
             };
         }
         Ok(results)
@@ -415,9 +442,9 @@ impl Unit<'_> {
     /// The texels that a bilinear lookup would blend, counter-clockwise from the lower left.
     fn gather(&self, channel: usize) -> Result<[u32; 4], Failure> {
         let place = self.cube_place();
-        let levels = self.levels();
+        let (levels, _) = self.levels();
         let plane = &self.texels.planes[levels.first as usize];
-        let footprint = self.footprint(plane, place, 256, true);
+        let footprint = self.footprint(plane, place, Probes::ONE.list()[0], true);
         let mut values = [[0; 4]; 4];
         for (values, texel) in values.iter_mut().zip(footprint.texels[0]) {
             *values = match texel {
@@ -445,7 +472,7 @@ impl Unit<'_> {
                 0 => (0, 0),
                 share => (term(meaning, values[i][channel]), share),
             });
-            let gathered = blend(meaning, &[quad]);
+            let gathered = blend(meaning, &[quad], 8);
             // A subnormal does not pass.
             *result = if gathered << 1 >> 24 == 0 { gathered & 0x8000_0000 } else { gathered };
         }

@@ -3,8 +3,9 @@
 use super::array::{Array, Format, Kind, Level};
 use super::table::{Handle, TextureError};
 use numerics::texture::address::AddressMode;
+use numerics::texture::anisotropy::greatest_ratio;
 use numerics::texture::format::Meaning;
-use numerics::texture::level::{LevelFilter, bias, fixed};
+use numerics::texture::level::{LevelFilter, Ramp, bias, fixed};
 use std::sync::Arc;
 
 /// Where the texels of a texture are, as `CUDA_RESOURCE_DESC` says it.
@@ -57,6 +58,10 @@ pub struct SamplerDescriptor {
     pub border: [f32; 4],
     /// Whether filtering goes on across the edges of a cube.
     pub seamless_cube: bool,
+    /// The greatest ratio of a footprint's length to its width at which the width chooses the level of detail.
+    pub max_anisotropy: u32,
+    /// Whether two levels are blended as the level of detail says, also with anisotropy.
+    pub disable_trilinear_optimization: bool,
 }
 
 impl Default for SamplerDescriptor {
@@ -71,6 +76,8 @@ impl Default for SamplerDescriptor {
             mip_greatest: 0.0,
             border: [0.0; 4],
             seamless_cube: false,
+            max_anisotropy: 0,
+            disable_trilinear_optimization: false,
         }
     }
 }
@@ -154,6 +161,8 @@ pub(crate) enum Shape {
 pub(crate) struct Sampler {
     pub(crate) descriptor: SamplerDescriptor,
     pub(crate) levels: LevelFilter,
+    /// Of anisotropy, as a logarithm; 0 if there is none.
+    pub(crate) greatest_ratio: i32,
     /// Bits of the border's channels.
     pub(crate) border: [u32; 4],
 }
@@ -168,7 +177,12 @@ impl Sampler {
                 bias: bias(descriptor.mip_bias.to_bits()),
                 least: fixed(descriptor.mip_least),
                 greatest: fixed(descriptor.mip_greatest),
+                ramp: match descriptor.disable_trilinear_optimization {
+                    true => Ramp::EXACT,
+                    false => Ramp::steeper(descriptor.max_anisotropy),
+                },
             },
+            greatest_ratio: greatest_ratio(descriptor.max_anisotropy),
             border: descriptor.border.map(f32::to_bits),
         }
     }

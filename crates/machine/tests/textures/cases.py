@@ -478,6 +478,66 @@ def integer_levels():
             tex("cube-special", geom, size, data="iota", dseed=0, flags="N", words=[span] * 3, n=4096)
 
 
+def anisotropy():
+    """Probes along the longer axis of the footprint: where they lie, what they weigh, of which level they are."""
+    here, none = ["u0:1", "u0:1", "0", "0"], ["0", "0"]
+    wide = here + ["e-6:0"] * 2 + none + ["e-6:0"] * 2
+    across, along = here + ["e-6:0", "0"] + none + ["0", "e-6:0"], here + ["e-6:0"] * 2
+    flat = here + ["e-5:-2", "e-14:-6"] + none + ["e-14:-6", "e-7:-5"]
+    steep = here + ["e-14:-6", "e-5:-2"] + none + ["e-7:-5", "e-14:-6"]
+    near = here + ["e-10:-5"] * 2 + none + ["e-10:-5"] * 2
+    one = dict(data="real", filt="l", mip="grad", addr="www")
+    all_levels = dict(one, mipf="l", mx=20, res="mip", levels=7)
+
+    def ask(words, size=(64, 64), geom="2d", flags="NT", aniso=16, n=512, exact=True, **more):
+        exact &= more["mip"] != "grad" or more.get("mipf") != "l"
+        tex("anisotropy" if exact else "anisotropy-inexact", geom, size, flags=flags, aniso=aniso, words=words, n=n, **more)
+
+    for words in (wide, flat, steep, near, across, along):
+        ask(words, n=1024, **one)
+    for aniso in (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 17, 32):
+        ask(wide, aniso=aniso, n=256, **one)
+    for flags in ("NT", "N"):
+        for aniso in (2, 3, 4, 6, 8, 16):
+            ask(wide, flags=flags, aniso=aniso, **all_levels)
+            ask(wide, flags=flags, aniso=aniso, **dict(all_levels, mipf="p"))
+            ask(here + ["u-1:7"], flags=flags, aniso=aniso, **dict(all_levels, mip="level"))
+        for aniso in (4, 16):
+            ask(wide, flags=flags, aniso=aniso, **dict(all_levels, filt="p"))
+            ask(wide, flags=flags, aniso=aniso, **dict(all_levels, mipf="p", filt="p"))
+            ask(here, flags=flags, aniso=aniso, n=256, **dict(all_levels, mip=""))
+            ask(wide, flags=flags, aniso=aniso, **dict(all_levels, bias=1.25))
+            ask(wide, flags=flags, aniso=aniso, **dict(all_levels, bias=-0.75))
+            ask(wide, flags=flags, aniso=aniso, **dict(all_levels, mn=1.5, mx=3.25))
+            ask(wide, size=(77, 41), flags=flags, aniso=aniso, **all_levels)
+            ask(wide, flags=flags, aniso=aniso, **dict(all_levels, data="level"))
+    for fmt, ch in (("u8", 1), ("u8", 4), ("s8", 2), ("u16", 1), ("s16", 1), ("f16", 2), ("unorm8x4", 4), ("snorm16x2", 2)):
+        ask(wide, fmt=fmt, ch=ch, exact=fmt != "s8", **dict(one, data="real" if fmt == "f16" else "bits"))
+        ask(wide, fmt=fmt, ch=ch, **dict(all_levels, data="real" if fmt == "f16" else "bits"))
+    ask(wide, fmt="u8", ch=4, flags="NTS", **dict(one, data="bits"))
+    ask(wide, fmt="u8", ch=4, flags="NTI", dtype="u32", exact=False, **dict(one, data="bits", filt="p"))
+    ask(wide, fmt="u8", ch=4, dtype="f16x2", **dict(one, data="bits"))
+    for fmt in ("f16", "f32"):
+        ask(wide, fmt=fmt, **dict(one, data="wide"))
+    for addr in ("ccc", "mmm", "bbb", "wcw"):
+        for words in (wide, ["f-1.5:2.5:64"] * 2 + none + wide[4:]):
+            ask(words, border="3f400000,bf200000,0,0", **dict(one, addr=addr))
+    ask(["u0:64"] * 2 + none + ["e0:6"] * 2 + none + ["e0:6"] * 2, flags="T", **dict(one, addr="ccc"))
+    ask(wide, offsets="i-8:8", **one)
+    ask(wide, compare="u-1:1", **one)
+    ask(here + ["x1", "x32", "0", "0", "x3", "x96"], exact=False, **one)
+    ask(["u0:1", "0", "0", "0", "e-6:0", "0", "0", "0", "e-6:0"], geom="1d", size=(64,), **one)
+    ask(["u0:1", "0", "0", "0", "e-6:0", "0", "0", "0", "e-6:0"], geom="1d", size=(64,), **all_levels)
+    ask(["u0:1", "0", "0", "j0:3", "e-6:0", "0", "0", "0", "e-6:0"], geom="a1d", size=(64, 0, 3), **one)
+    ask(here[:3] + ["j0:3"] + wide[4:], geom="a2d", size=(64, 64, 3), **one)
+    ask(["u0:1"] * 3 + ["0"] + ["e-6:0"] * 3 + ["0"] + ["e-6:0"] * 3, geom="3d", size=(64, 64, 64), **one)
+    ask(["u0:1"] * 3 + ["0"] + ["e-6:0"] * 3 + ["0"] + ["e-6:0"] * 3, geom="3d", size=(64, 64, 64), **dict(all_levels, data="level"))
+    for data in ("real", "level"):
+        ask(["u-1:1"] * 3 + ["0"] + ["e-8:-1"] * 3 + ["0"] + ["e-8:-1"] * 3, geom="cube", size=(64, 64, 6), exact=False,
+            **dict(all_levels, data=data, addr="ccc"))
+    ask(here, comp="r", aflags=8, n=256, **dict(one, mip=""))
+
+
 for make in (formats, addressing, filtering, mipmaps, gather, offsets, linear, views, queries, surfaces, independent, volumes, footprints,
-             integer_levels):
+             integer_levels, anisotropy):
     make()

@@ -14,8 +14,8 @@ import cases
 import driver
 import numbers_of
 
-# Filtering along gradients with several probes, depth formats and views of other sizes are not modelled.
-LEFT_OUT = ("aniso", "view-try", "compare-depth")
+# Depth formats and views of other sizes are not modelled; some of anisotropy is, but not to the last bit.
+LEFT_OUT = ("aniso", "anisotropy-inexact", "view-try", "compare-depth")
 
 
 def main(path, complete=None):

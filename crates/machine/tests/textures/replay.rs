@@ -294,6 +294,8 @@ fn texture_descriptor(case: &Case) -> TextureDescriptor {
             mip_greatest: case.float("mx"),
             border,
             seamless_cube: flags.contains('C'),
+            max_anisotropy: case.number("aniso") as u32,
+            disable_trilinear_optimization: flags.contains('T'),
         },
         as_integer: flags.contains('I'),
         srgb: flags.contains('S'),

@@ -80,16 +80,17 @@ impl Axis {
         (turned, bits)
     }
 
-    /// The texel that contains a coordinate, moved by an offset.
-    pub fn nearest(&self, x: f64, offset: i32) -> Option<u32> {
+    /// The texel that contains a coordinate, moved by `shift` in units of 1/256 texel.
+    pub fn nearest(&self, x: f64, shift: i32) -> Option<u32> {
         let index = match self.normalized {
             true => {
                 let (fixed, bits) = self.fixed(x);
-                (fixed * i64::from(self.size)) >> bits
+                (fixed * i64::from(self.size) + (i64::from(shift) << (bits - 8))) >> bits
             }
-            false => x.floor() as i64,
+            // Whole texels apart: a coordinate just below one must not be rounded up to it.
+            false => (x + f64::from(shift & 255) / 256.0).floor() as i64 + i64::from(shift >> 8),
         };
-        self.texel(index + i64::from(offset))
+        self.texel(index)
     }
 
     /// The position of a coordinate in units of 1/256 texel, counted from the first texel's centre.
@@ -104,9 +105,9 @@ impl Axis {
         from_edge - 128
     }
 
-    /// The texels on both sides of a coordinate, moved by an offset, and how they are weighted.
-    pub fn linear(&self, x: f64, offset: i32) -> Pair {
-        let position = self.position(x) + 256 * i64::from(offset);
+    /// The texels on both sides of a coordinate, moved by `shift` in units of 1/256 texel, and how they are weighted.
+    pub fn linear(&self, x: f64, shift: i32) -> Pair {
+        let position = self.position(x) + i64::from(shift);
         let first = position >> 8;
         // At a clamped edge there is nothing to blend, which matters to how weights are rounded.
         let inside = (0..i64::from(self.size - 1) * 256).contains(&position);
@@ -149,6 +150,7 @@ mod tests {
             assert_eq!([-0.1, 0.2, 0.9, 1.3].map(|x| texel(mode, x)), expected, "{mode:?}");
         }
         assert_eq!(axis(4, AddressMode::Wrap, false).nearest(5.0, 0), Some(3));
+        assert_eq!(axis(4, AddressMode::Clamp, false).nearest(-1e-30, 3 * 256), Some(2));
     }
 
     #[test]
@@ -159,7 +161,7 @@ mod tests {
                     for size in [1, 3, 131_072] {
                         let axis = axis(size, mode, normalized);
                         let x = super::super::coordinate(bits);
-                        let texels = [axis.nearest(x, 7), axis.linear(x, -8).texels[0]];
+                        let texels = [axis.nearest(x, 7 * 256), axis.linear(x, -8 * 256).texels[0]];
                         assert!(texels.into_iter().flatten().all(|i| i < size));
                     }
                 }

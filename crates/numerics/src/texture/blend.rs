@@ -1,6 +1,6 @@
 //! Linear filtering: the weights of the texels around a position, and their sum.
 //!
-//! Weights have 8 bits and add up to 256. The four of a quad are split twice: first along s, then along t, and each
+//! Weights have 8 bits and add up to 256; those of several probes ([`super::anisotropy`]) to 512 or 1024. The four of a quad are split twice: first along s, then along t, and each
 //! split rounds one half and gives the rest to the other. Where two slices are blended (along r, or two mip levels),
 //! the slices share the 256 before.
 //!
@@ -51,27 +51,27 @@ pub fn term(meaning: Meaning, raw: u32) -> u32 {
     }
 }
 
-/// The blend of the texels of all slices, as an `f32`.
-pub fn blend(meaning: Meaning, slices: &[Quad]) -> u32 {
+/// The blend of the texels of all slices, whose weights add up to 2^`bits`, as an `f32`.
+pub fn blend(meaning: Meaning, slices: &[Quad], bits: u32) -> u32 {
     match meaning {
-        Meaning::Unorm8 | Meaning::Unorm16 => fraction(integer_sum(slices), 65535),
-        Meaning::Snorm16 => fraction(integer_sum(slices).max(-32767), 32767),
+        Meaning::Unorm8 | Meaning::Unorm16 => fraction(integer_sum(slices, bits), 65535),
+        Meaning::Snorm16 => fraction(integer_sum(slices, bits).max(-32767), 32767),
         Meaning::Snorm8 => {
             // 127 * 256 becomes 32767: repeated bits fill the low end.
-            let sum = integer_sum(slices);
+            let sum = integer_sum(slices, bits);
             fraction((sum + (((sum >> 4) + (sum >> 12) + 4) >> 3)).max(-32767), 32767)
         }
-        Meaning::Half => HALF.blend(slices),
-        Meaning::Srgb8 => SRGB.blend(slices),
-        Meaning::Float => FLOAT.blend(slices),
+        Meaning::Half => HALF.blend(slices, bits),
+        Meaning::Srgb8 => SRGB.blend(slices, bits),
+        Meaning::Float => FLOAT.blend(slices, bits),
         Meaning::Unsigned | Meaning::Signed(_) => slices[0][0].0,
     }
 }
 
 /// Signed terms; halves up.
-fn integer_sum(slices: &[Quad]) -> i32 {
+fn integer_sum(slices: &[Quad], bits: u32) -> i32 {
     let sum: i64 = slices.iter().flatten().map(|&(v, w)| i64::from(v as i32) * i64::from(w)).sum();
-    ((sum + 128) >> 8) as i32
+    ((sum + (1 << (bits - 1))) >> bits) as i32
 }
 
 /// How terms are aligned and sums rounded in a format with exponents.
@@ -137,7 +137,7 @@ impl Layout {
 
     /// The sum of all terms in units of 2^`scale`. In each slice terms are aligned to the greatest exponent and cut;
     /// the slices' sums are aligned to one another and cut downwards.
-    fn sum(self, slices: &[Quad]) -> (i64, i32) {
+    fn sum(self, slices: &[Quad], bits: u32) -> (i64, i32) {
         let greatest = |terms: &Quad| {
             let parts = terms.iter().filter(|&&(_, w)| w != 0).map(|&(v, _)| self.parts(v));
             parts.filter(|&(magnitude, _)| magnitude != 0).map(|(_, power)| power).max()
@@ -154,7 +154,7 @@ impl Layout {
             }
             sum += shift_right(sum_here << 1, top - top_here);
         }
-        (sum, top - self.guard as i32 - 8 - 1)
+        (sum, top - self.guard as i32 - bits as i32 - 1)
     }
 
     /// `value * 2^scale` as an `f32` with the precision and range of the format, halves away from zero.
@@ -172,9 +172,9 @@ impl Layout {
         (value as f32).to_bits()
     }
 
-    fn blend(self, slices: &[Quad]) -> u32 {
+    fn blend(self, slices: &[Quad], bits: u32) -> u32 {
         self.exceptional(slices).unwrap_or_else(|| {
-            let (sum, scale) = self.sum(slices);
+            let (sum, scale) = self.sum(slices, bits);
             self.round(sum, scale)
         })
     }
@@ -204,7 +204,7 @@ mod tests {
     #[test]
     fn one_texel_alone_stays_what_it_is() {
         for raw in [0x3f80_0000, 0xc2f7_0001, 0x0080_0000, 0x7f7f_ffff, 0] {
-            assert_eq!(blend(Meaning::Float, &[[(raw, 256), (0, 0), (0, 0), (0, 0)]]), raw);
+            assert_eq!(blend(Meaning::Float, &[[(raw, 256), (0, 0), (0, 0), (0, 0)]], 8), raw);
         }
     }
 }

@@ -3,7 +3,7 @@
 //! A direction is first divided by its greatest component, in the machine's ordinary approximate arithmetic; what
 //! follows is exact.
 
-use super::level::cut;
+use super::footprint::cut;
 use crate::float::{max_f32, mul_f32};
 use crate::rounding::Rn;
 use crate::special::rcp_approx_f32;
