@@ -9,6 +9,7 @@
 mod element;
 mod float;
 mod integer;
+pub mod lanes;
 mod sum;
 
 use crate::rounding::Mode;

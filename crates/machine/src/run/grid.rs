@@ -127,9 +127,10 @@ impl Shared<'_> {
     ) {
         let room = (self.plan.resident / self.cluster as usize / threads).max(1);
         let share = threads as u64 * PART;
-        let mut resident: VecDeque<Cluster> = VecDeque::new();
-        // Clusters whose threads are done: others begin in their place.
-        let mut done: Vec<Cluster> = Vec::new();
+        let mut clusters: Vec<Cluster> = Vec::new();
+        // Those whose threads are not done, and those in whose place others can begin.
+        let mut resident: VecDeque<usize> = VecDeque::new();
+        let mut vacant: Vec<usize> = Vec::new();
         let mut claimed = 0..0;
         let mut batch = 1;
         let mut admit = true;
@@ -137,21 +138,26 @@ impl Shared<'_> {
         let mut turns = 0;
         let mut issued = 0;
         while !self.stopped.load(Relaxed) {
+            let mut fresh = None;
             if (admit || resident.is_empty()) && resident.len() < room {
                 if claimed.is_empty() {
                     let most = (self.left() / share).min((room - resident.len()) as u64);
                     claimed = self.claim(batch.min(most).max(1));
                     batch = BATCH.min(batch * 2);
                 }
-                if let Some(index) = claimed.next() {
+                fresh = claimed.next().map(|index| {
                     let scheduler = self.plan.scheduler;
-                    let mut cluster = done.pop().unwrap_or_else(|| Cluster::new(self.grid, scheduler));
-                    cluster.begin(self.grid, index, slot, scheduler);
-                    resident.push_front(cluster);
+                    let place = vacant.pop().unwrap_or_else(|| {
+                        clusters.push(Cluster::new(self.grid, scheduler));
+                        clusters.len() - 1
+                    });
+                    clusters[place].begin(self.grid, index, slot, scheduler);
                     slot += threads as u32 * self.cluster;
-                }
+                    place
+                });
             }
-            let Some(mut cluster) = resident.pop_front() else { break };
+            let Some(place) = fresh.or_else(|| resident.pop_front()) else { break };
+            let cluster = &mut clusters[place];
             if help.is_some() && self.grid.started.elapsed() > ALONE {
                 help.take().into_iter().for_each(|help| help());
             }
@@ -159,13 +165,13 @@ impl Shared<'_> {
             let turn = cluster.run(self.grid, watch, self.turn(help.is_some()));
             issued += cluster.issued() - before;
             if let Some(budget) = self.plan.budget {
-                self.account(std::mem::take(&mut issued), budget, &cluster);
+                self.account(std::mem::take(&mut issued), budget, cluster);
             }
             self.look_for_stop();
             match turn {
                 Turn::Done => {
                     admit = false;
-                    done.push(cluster);
+                    vacant.push(place);
                     if let Some(progress) = self.plan.progress {
                         let ctas = u64::from(self.cluster);
                         progress(self.done.fetch_add(ctas, Relaxed) + ctas);
@@ -176,9 +182,9 @@ impl Shared<'_> {
                     // Those that come next may be what it waits for: other host threads are to find them.
                     batch = 1;
                     admit = waits || turns % LONE_TURNS == 0;
-                    resident.push_back(cluster);
+                    resident.push_back(place);
                 }
-                Turn::Fault(fault) => self.fail(&cluster, fault),
+                Turn::Fault(fault) => self.fail(cluster, fault),
             }
         }
         self.issued.fetch_add(issued, Relaxed);

@@ -33,10 +33,10 @@ impl Width for Narrow {
 }
 
 /// Bits below the leading position in which terms are before they are cut to [`Width::KEPT`].
-const ALIGNED: u32 = Wide::KEPT;
+pub(super) const ALIGNED: u32 = Wide::KEPT;
 
 /// The largest exponent counts as at least this. No `.f16` and no accumulator but zero is so small.
-const LEAST_EXPONENT: i32 = -133;
+pub(super) const LEAST_EXPONENT: i32 = -133;
 
 /// A sum for which each kind of accumulator knows its rounding.
 pub(super) trait Sum: Format {

@@ -44,6 +44,11 @@ impl Fragment {
         self.positions.len()
     }
 
+    /// Its registers.
+    pub(crate) fn planes(&self) -> &[u32] {
+        &self.planes
+    }
+
     /// Registers, lane by lane, as words.
     fn words<'a>(&'a self, files: &'a Files, warp: usize) -> impl Iterator<Item = u64> + 'a {
         self.planes.iter().flat_map(move |&plane| {

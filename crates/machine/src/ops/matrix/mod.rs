@@ -8,6 +8,7 @@
 //! | `sparsity` | what the metadata of sparse factors chooses |
 //! | `descriptor` | matrices of `wgmma` in shared memory |
 //! | `product` | `D = A * B + C` of a warp |
+//! | `lanes` | the same of 16-bit floats in registers, all lanes side by side |
 //! | `transfer` | matrices between registers and memory |
 //!
 //! What one element of D is, `numerics::tensor` knows.
@@ -17,6 +18,7 @@
 
 pub(crate) mod descriptor;
 pub(crate) mod fragment;
+mod lanes;
 pub(crate) mod layout;
 pub(crate) mod product;
 pub(crate) mod sparsity;
