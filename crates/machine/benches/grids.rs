@@ -1,14 +1,11 @@
 //! Launches of many CTAs, one host thread: what a CTA costs beside its instructions, rows of memory, and barriers.
 //! Measured is the thread's processor time, which hardly depends on what else the machine does.
 //!
-//! `grids.ptx` is made of `grids.cu` as `kernels.ptx` is (`interpreter.rs` has the command).
+//! `grids.ptx` is made of `grids.cu` as the kernels of `bench_kernels` are, which has the command.
 
-#[allow(dead_code, reason = "other benchmarks use more of it")]
-mod kernels;
-
+use bench_kernels::{Bench, Case};
 use criterion::measurement::{Measurement, ValueFormatter, WallTime};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use kernels::{Bench, Case};
 use rustix::time::{ClockId, clock_gettime};
 use std::time::Duration;
 
