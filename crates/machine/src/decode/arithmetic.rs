@@ -1,33 +1,7 @@
 //! What the decoders of arithmetic share: registers as typed integers, lane functions over them, and the choice of a
 //! type by name.
 
-use crate::exec::Exec;
-use crate::lanes::simd::Baseline;
-use crate::lanes::{LANES, Lane};
-use crate::ops::shape::map;
-use crate::ops::{Execute, Op};
-
-/// A PTX integer type in a register: the Rust integer, and the lane type that holds it.
-pub(crate) trait Register: numerics::integer::Int {
-    /// The unsigned integer of the same width.
-    type L: Lane;
-    fn from_lane(lane: Self::L) -> Self;
-    fn to_lane(self) -> Self::L;
-}
-
-macro_rules! register {
-    ($($t:ty => $l:ty),*) => {$(
-        impl Register for $t {
-            type L = $l;
-            #[inline(always)]
-            fn from_lane(lane: $l) -> Self { lane as $t }
-            #[inline(always)]
-            fn to_lane(self) -> $l { self as $l }
-        }
-    )*};
-}
-// 8-bit values live in the low half of 16-bit registers.
-register! { u8 => u16, i8 => u16, u16 => u16, i16 => u16, u32 => u32, i32 => u32, u64 => u64, i64 => u64 }
+pub(crate) use crate::lanes::Register;
 
 /// Emits an integer operation for the type in a slot. The body is an expression over `T`, the Rust integer of the
 /// type; operands are of type `T` unless stated, and so is the result.
@@ -142,36 +116,6 @@ macro_rules! by_type {
     }};
 }
 
-fn resize_lanes<A: Lane, R: Lane>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
-    map!(Baseline, R, x, op.d, |cells, warp| {
-        a = cells.planes::<A>(op.a);
-        {
-            let a = a[warp].get().0;
-            let mut result = [R::default(); LANES];
-            for l in 0..LANES {
-                result[l] = R::from_scalar(a[l].to_scalar());
-            }
-            result
-        }
-    });
-    pc + 1
-}
-
-/// Plane `d` of `to` bits = plane `a` of `from` bits, cut or zero-extended.
-pub(crate) fn resize(from: u32, to: u32) -> Execute {
-    match (from, to) {
-        (16, 32) => resize_lanes::<u16, u32>,
-        (16, 64) => resize_lanes::<u16, u64>,
-        (32, 16) => resize_lanes::<u32, u16>,
-        (32, 64) => resize_lanes::<u32, u64>,
-        (64, 16) => resize_lanes::<u64, u16>,
-        (64, 32) => resize_lanes::<u64, u32>,
-        (16, _) => resize_lanes::<u16, u16>,
-        (32, _) => resize_lanes::<u32, u32>,
-        _ => resize_lanes::<u64, u64>,
-    }
-}
-
 /// Emits an operation whose lane function is written where it is used:
 /// `lanes!(d, HOT, Binary(a: u32, b: u32) -> u32 { float::add_f32::<R, FTZ, SAT>(a, b) })`.
 macro_rules! lanes {
@@ -230,6 +174,7 @@ macro_rules! by_rounding {
     }};
 }
 
+pub(crate) use crate::ops::width::resize;
 pub(crate) use {by_flags, by_rounding, by_type, integers, lane_of, lanes, typed};
 
 /// Whether a rounding is to nearest even, as nearly every instruction has it.

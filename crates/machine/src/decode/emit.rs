@@ -1,12 +1,15 @@
 //! Emitting operations.
 
-use super::Missing;
 use super::function::Decoder;
 use super::operand::{Destination, Source};
+use super::{Decoded, Missing};
 use crate::lanes::Lane;
-use crate::ops::shape::{Binary, Family, Relation, Ternary, Unary, binary, compare, splat, ternary, unary};
+use crate::ops::shape::{
+    Binary, Family, LaneFunction, Relation, Ternary, Unary, binary, compare, splat, ternary, unary,
+};
 use crate::ops::{Execute, NONE, Op};
-use crate::program::Meta;
+use crate::program::{Meta, ZERO};
+use ir::operand::{Def, Value};
 
 /// An operation with nothing but a function.
 pub(crate) fn op(execute: Execute) -> Op {
@@ -100,6 +103,21 @@ impl Decoder<'_> {
             _ => splat::<u64>(self.level),
         };
         self.emit(Op { d, a: scalar, ..op(execute) });
+    }
+
+    /// Emits `d = F(values)`.
+    pub(crate) fn lanewise<F: LaneFunction<N>, const N: usize, const HOT: bool>(
+        &mut self,
+        d: Def,
+        values: [&Value; N],
+    ) -> Decoded {
+        let d = self.write_extended(d, F::RESULT, F::SIGNED)?;
+        let mut sources = [(Source::Scalar(ZERO), 0); N];
+        for (source, (value, bits)) in sources.iter_mut().zip(values.into_iter().zip(F::VALUES)) {
+            *source = (self.read(value, bits)?, bits);
+        }
+        self.emit_family(F::family::<HOT>(self.level), (d, F::RESULT), &sources);
+        Ok(())
     }
 
     /// `d, a` by a unary function.

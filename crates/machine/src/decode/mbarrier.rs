@@ -8,7 +8,7 @@ use crate::fault::Access;
 use crate::memory::SpaceKind;
 use crate::memory::mbarrier::pending_count;
 use crate::ops::mbarrier::{Action, DROP, EXPECT, IN_TURN, PARITY, SUSPEND, operation};
-use crate::ops::shape::{COLD, Family, lane_fn, unary};
+use crate::ops::shape::{COLD, lane_fn};
 use crate::ops::{Execute, NONE, Op};
 use crate::program::Meta;
 use ir::instruction::{MbarrierArrive, MbarrierArriveAction, MbarrierWait, MbarrierWaitAction};
@@ -110,8 +110,5 @@ pub(super) fn wait(d: &mut Decoder<'_>, wait: &MbarrierWait) -> Decoded {
 /// `mbarrier.pending_count`.
 pub(super) fn count_pending(d: &mut Decoder<'_>, count: Def, state: &Value) -> Decoded {
     lane_fn!(Pending: Unary(state: u64) -> u32 { pending_count(state) });
-    let (to, state) = (d.write(count, 32)?, d.read(state, 64)?);
-    let family: Family = unary::<Pending, COLD>(d.level);
-    d.emit_family(family, (to, 32), &[(state, 64)]);
-    Ok(())
+    d.lanewise::<Pending, 1, COLD>(count, [state])
 }

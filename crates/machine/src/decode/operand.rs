@@ -4,15 +4,15 @@ use super::Missing;
 use super::emit::op;
 use super::function::{Decoder, Home};
 use super::layout;
-use crate::exec::{Exec, code_address};
+use crate::exec::code_address;
 use crate::lanes::LANES;
-use crate::lanes::simd::Baseline;
 use crate::memory::SpaceKind;
 use crate::memory::{PARAM_WINDOW, SHARED_WINDOW};
-use crate::ops::address::{ROW, base};
+use crate::ops::address::{ROW, add_immediate, base};
 use crate::ops::shape::NEGATE;
 use crate::ops::special::{Reading, plane_reader, read_scalar, reading};
 use crate::ops::time::clock_was_read;
+use crate::ops::width::{resize, sign_extend, sign_extend_scalar, signs, zeros};
 use crate::ops::{Execute, NONE, Op};
 use crate::program::{LOCAL_BASE, ZERO};
 use ir::Shape;
@@ -98,10 +98,50 @@ impl Decoder<'_> {
 
     /// A destination of `bits`. What is dropped goes to a temporary.
     pub(crate) fn write(&mut self, def: Def, bits: u32) -> Result<Destination, Missing> {
-        match def.0 {
-            Some(register) => self.destination_of(Operand::Register(register), bits),
-            None => Ok(Destination::Plane(self.temporary(bits))),
-        }
+        self.write_extended(def, bits, false)
+    }
+
+    /// A destination of `bits`. A wider register gets the result's sign above them if that is `signed`, else zeros.
+    pub(crate) fn write_extended(
+        &mut self,
+        def: Def,
+        bits: u32,
+        signed: bool,
+    ) -> Result<Destination, Missing> {
+        let Some(register) = def.0 else { return Ok(Destination::Plane(self.temporary(bits))) };
+        // Computed in the type's width, then widened (or cut) into the register.
+        let resized =
+            |own: u32| if signed && own > bits { sign_extend(bits, own) } else { resize(bits, own) };
+        Ok(match self.home(register) {
+            Home::Plane { index, bits: own } if own == bits => Destination::Plane(index),
+            Home::Plane { index, bits: own } => {
+                let temporary = self.temporary(bits);
+                self.after(Op { d: index, a: temporary, ..op(resized(own)) });
+                Destination::Plane(temporary)
+            }
+            Home::Scalar(index) => {
+                let own = self.body.registers[register.index()].ty.bits();
+                if !signed || own <= bits {
+                    return Ok(Destination::Scalar(index));
+                }
+                let scalar = self.new_scalar();
+                self.after(Op { d: index, a: scalar, ..op(sign_extend_scalar(bits, own)) });
+                Destination::Scalar(scalar)
+            }
+            Home::Unused => Destination::Plane(self.temporary(bits)),
+            Home::Pair(low, high) => {
+                let mut to = low;
+                if bits != 64 {
+                    to = self.temporary(bits);
+                    self.after(Op { d: low, a: to, ..op(resized(64)) });
+                }
+                self.after(Op { d: high, a: low, ..op(self.upper_half()) });
+                Destination::Plane(to)
+            }
+            Home::Predicate(_) => {
+                return Err(format!("register {} as a {bits}-bit result", self.register_name(register)));
+            }
+        })
     }
 
     /// A destination plane of `bits`.
@@ -253,13 +293,13 @@ impl Decoder<'_> {
             // A wider or narrower register than the instruction's type: its low bits, or zero-extended.
             Home::Plane { index, bits: own } => {
                 let d = self.temporary(bits);
-                self.emit_part(Op { d, a: index, ..op(super::arithmetic::resize(own, bits)) });
+                self.emit_part(Op { d, a: index, ..op(resize(own, bits)) });
                 Ok(Source::Plane(d))
             }
             Home::Pair(low, _) if bits == 64 => Ok(Source::Plane(low)),
             Home::Pair(low, _) => {
                 let d = self.temporary(bits);
-                self.emit_part(Op { d, a: low, ..op(super::arithmetic::resize(64, bits)) });
+                self.emit_part(Op { d, a: low, ..op(resize(64, bits)) });
                 Ok(Source::Plane(d))
             }
             Home::Predicate(_) | Home::Unused => {
@@ -276,29 +316,7 @@ impl Decoder<'_> {
     /// An operand as a destination of `bits`.
     pub(crate) fn destination_of(&mut self, operand: Operand, bits: u32) -> Result<Destination, Missing> {
         match operand {
-            Operand::Register(register) => match self.home(register) {
-                Home::Plane { index, bits: own } if own == bits => Ok(Destination::Plane(index)),
-                Home::Plane { index, bits: own } => {
-                    // Computed in the type's width, then widened (or cut) into the register.
-                    let temporary = self.temporary(bits);
-                    self.after(Op { d: index, a: temporary, ..op(super::arithmetic::resize(bits, own)) });
-                    Ok(Destination::Plane(temporary))
-                }
-                Home::Scalar(index) => Ok(Destination::Scalar(index)),
-                Home::Unused => Ok(Destination::Plane(self.temporary(bits))),
-                Home::Pair(low, high) => {
-                    let mut to = low;
-                    if bits != 64 {
-                        to = self.temporary(bits);
-                        self.after(Op { d: low, a: to, ..op(super::arithmetic::resize(bits, 64)) });
-                    }
-                    self.after(Op { d: high, a: low, ..op(self.upper_half()) });
-                    Ok(Destination::Plane(to))
-                }
-                Home::Predicate(_) => {
-                    Err(format!("register {} as a {bits}-bit result", self.register_name(register)))
-                }
-            },
+            Operand::Register(register) => self.write(Def(Some(register)), bits),
             Operand::Sink | Operand::Absent => Ok(Destination::Plane(self.temporary(bits))),
             other => Err(format!("operand {other:?} as a result")),
         }
@@ -543,27 +561,4 @@ impl Decoder<'_> {
             SpaceKind::Param => PARAM_WINDOW,
         }
     }
-}
-
-/// Plane `d` = the sign of 64-bit plane `a` in every bit.
-fn signs(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
-    for warp in 0..x.warps {
-        let values = x.files.d[op.a as usize + warp].0.map(|lane| (lane as i64 >> 63) as u64);
-        x.store_plane::<Baseline, u64>(op.d, warp, values);
-    }
-    pc + 1
-}
-
-/// 64-bit plane `d` = 0.
-fn zeros(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
-    for warp in 0..x.warps {
-        x.store_plane::<Baseline, u64>(op.d, warp, [0; LANES]);
-    }
-    pc + 1
-}
-
-/// Scalar `d` = scalar `a` + `imm`.
-fn add_immediate(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
-    x.files.s[op.d as usize] = x.files.s[op.a as usize].wrapping_add(op.imm);
-    pc + 1
 }

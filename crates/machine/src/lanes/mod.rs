@@ -208,3 +208,30 @@ macro_rules! lane {
 lane!(u16, h, blend16, bits16);
 lane!(u32, w, blend32, bits32);
 lane!(u64, d, blend64, bits64);
+
+/// A PTX integer type in a register: the Rust integer, and the lane that holds it.
+pub(crate) trait Register: numerics::integer::Int {
+    /// The lane.
+    type L: Lane;
+    /// The value in a lane.
+    fn from_lane(lane: Self::L) -> Self;
+    /// The lane with a value. One narrower than the lane is extended, as its signedness says.
+    fn to_lane(self) -> Self::L;
+}
+
+/// The lane that holds an integer type.
+pub(crate) type LaneOf<T> = <T as Register>::L;
+
+macro_rules! register {
+    ($($t:ty => $l:ty),*) => {$(
+        impl Register for $t {
+            type L = $l;
+            #[inline(always)]
+            fn from_lane(lane: $l) -> Self { lane as $t }
+            #[inline(always)]
+            fn to_lane(self) -> $l { self as $l }
+        }
+    )*};
+}
+// 8-bit values live in the low half of 16-bit registers.
+register! { u8 => u16, i8 => u16, u16 => u16, i16 => u16, u32 => u32, i32 => u32, u64 => u64, i64 => u64 }

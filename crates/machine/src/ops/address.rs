@@ -487,3 +487,9 @@ space!(
         Resolved::Param(address) => Param::locate(x, warp, lane, address, bytes),
     }
 );
+
+/// Scalar `d` = scalar `a` + `imm`: an address, of which only the launch knows the base.
+pub(crate) fn add_immediate(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+    x.files.s[op.d as usize] = x.files.s[op.a as usize].wrapping_add(op.imm);
+    pc + 1
+}

@@ -13,6 +13,7 @@
 //! | `mbarrier` | mbarrier objects |
 //! | `cluster` | ranks in a cluster, the cluster barrier |
 //! | `control` | branches, calls, barriers, everything that ends a straight run |
+//! | `width` | values between registers of different widths |
 //! | `special` | special registers |
 //! | `texture` | textures and surfaces |
 
@@ -34,6 +35,7 @@ pub(crate) mod tensor_map;
 pub(crate) mod texture;
 pub(crate) mod time;
 pub(crate) mod warp;
+pub(crate) mod width;
 
 use crate::exec::Exec;
 use crate::lanes::simd::{Baseline, Level, Simd};

@@ -14,6 +14,8 @@ use std::marker::PhantomData;
 pub(crate) trait Unary: 'static {
     type A: Lane;
     type R: Lane;
+    /// Whether a wider register than `R` gets the result's sign above it, and not zeros.
+    const SIGNED: bool = false;
     fn lane(a: Self::A) -> Self::R;
 }
 
@@ -22,6 +24,7 @@ pub(crate) trait Binary: 'static {
     type A: Lane;
     type B: Lane;
     type R: Lane;
+    const SIGNED: bool = false;
     fn lane(a: Self::A, b: Self::B) -> Self::R;
 }
 
@@ -31,6 +34,7 @@ pub(crate) trait Ternary: 'static {
     type B: Lane;
     type C: Lane;
     type R: Lane;
+    const SIGNED: bool = false;
     fn lane(a: Self::A, b: Self::B, c: Self::C) -> Self::R;
 }
 
@@ -258,6 +262,34 @@ pub(crate) fn ternary<F: Ternary, const HOT: bool>(level: Level) -> Family {
     Family { scalar: ternary_scalar::<F>, planes }
 }
 
+/// A lane function of `N` values, whichever of the three it is: what decoding asks of it.
+pub(crate) trait LaneFunction<const N: usize> {
+    /// The width of its result.
+    const RESULT: u32;
+    /// See [`Unary::SIGNED`].
+    const SIGNED: bool;
+    /// The widths of its values.
+    const VALUES: [u32; N];
+    /// Its family.
+    fn family<const HOT: bool>(level: Level) -> Family;
+}
+
+macro_rules! lane_function {
+    ($n:literal, $arity:ident, $family:ident, $($value:ident),+) => {
+        impl<F: $arity> LaneFunction<$n> for F {
+            const RESULT: u32 = F::R::BITS;
+            const SIGNED: bool = F::SIGNED;
+            const VALUES: [u32; $n] = [$(F::$value::BITS),+];
+            fn family<const HOT: bool>(level: Level) -> Family {
+                $family::<F, HOT>(level)
+            }
+        }
+    };
+}
+lane_function!(1, Unary, unary, A);
+lane_function!(2, Binary, binary, A, B);
+lane_function!(3, Ternary, ternary, A, B, C);
+
 /// How a comparison's result is combined with a predicate before it is stored: `setp.lt.and`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
@@ -408,44 +440,53 @@ pub(crate) fn splat<T: Lane>(level: Level) -> Execute {
     select::<SplatBody<T>>(level)
 }
 
-/// Defines a lane function where it is used: `lane_fn!(Binary(a: u32, b: u32) -> u32 { a.wrapping_add(b) })` is a type.
+/// Defines a lane function where it is used: `lane_fn!(Add: Binary(a: i32, b: i32) -> i32 { a.wrapping_add(b) })` is a
+/// type. Its parameters are integers as PTX has them, see [`crate::lanes::Register`].
 macro_rules! lane_fn {
     ($name:ident: Unary($a:ident: $ta:ty) -> $r:ty $body:block) => {
         struct $name;
         impl $crate::ops::shape::Unary for $name {
-            type A = $ta;
-            type R = $r;
-            #[inline(always)]
-            fn lane($a: $ta) -> $r $body
+            type A = $crate::lanes::LaneOf<$ta>;
+            $crate::ops::shape::lane_fn!(@ $r, ($a: A as $ta), $body);
         }
     };
     ($name:ident: Binary($a:ident: $ta:ty, $b:ident: $tb:ty) -> $r:ty $body:block) => {
         struct $name;
         impl $crate::ops::shape::Binary for $name {
-            type A = $ta;
-            type B = $tb;
-            type R = $r;
-            #[inline(always)]
-            fn lane($a: $ta, $b: $tb) -> $r $body
+            type A = $crate::lanes::LaneOf<$ta>;
+            type B = $crate::lanes::LaneOf<$tb>;
+            $crate::ops::shape::lane_fn!(@ $r, ($a: A as $ta, $b: B as $tb), $body);
         }
     };
     ($name:ident: Ternary($a:ident: $ta:ty, $b:ident: $tb:ty, $c:ident: $tc:ty) -> $r:ty $body:block) => {
         struct $name;
         impl $crate::ops::shape::Ternary for $name {
-            type A = $ta;
-            type B = $tb;
-            type C = $tc;
-            type R = $r;
-            #[inline(always)]
-            fn lane($a: $ta, $b: $tb, $c: $tc) -> $r $body
+            type A = $crate::lanes::LaneOf<$ta>;
+            type B = $crate::lanes::LaneOf<$tb>;
+            type C = $crate::lanes::LaneOf<$tc>;
+            $crate::ops::shape::lane_fn!(@ $r, ($a: A as $ta, $b: B as $tb, $c: C as $tc), $body);
         }
     };
     ($name:ident: Relation($a:ident, $b:ident: $t:ty) $body:block) => {
         struct $name;
         impl $crate::ops::shape::Relation for $name {
-            type T = $t;
+            type T = $crate::lanes::LaneOf<$t>;
             #[inline(always)]
-            fn lane($a: $t, $b: $t) -> bool $body
+            fn lane($a: Self::T, $b: Self::T) -> bool {
+                let $a = <$t as $crate::lanes::Register>::from_lane($a);
+                let $b = <$t as $crate::lanes::Register>::from_lane($b);
+                $body
+            }
+        }
+    };
+    (@ $r:ty, ($($a:ident: $lane:ident as $t:ty),+), $body:block) => {
+        type R = $crate::lanes::LaneOf<$r>;
+        const SIGNED: bool = <$r as numerics::integer::Int>::SIGNED;
+        #[inline(always)]
+        fn lane($($a: Self::$lane),+) -> Self::R {
+            $(let $a = <$t as $crate::lanes::Register>::from_lane($a);)+
+            let result: $r = $body;
+            $crate::lanes::Register::to_lane(result)
         }
     };
 }
