@@ -1,183 +1,151 @@
-//! What the decoders of arithmetic share: registers as typed integers, lane functions over them, and the choice of a
-//! type by name.
+//! What the decoders of arithmetic share: tables of decoders, and the choice of a lane function by what an instruction
+//! says.
+//!
+//! A decoder is an expression over `d`, the [`Decoder`](super::function::Decoder), and `op`, the typed instruction. Its
+//! lane function's parameters are the instruction's operands, by name; what modifiers say are types and constants, so that
+//! no lane tests one.
 
-pub(crate) use crate::lanes::Register;
+use ir::instruction::{AddFloatRnd, CvtFloatRnd, CvtFloatToIntRnd, CvtPackFloatRnd};
+use numerics::rounding::{Mode, Rounding};
+use ptx::types::ScalarType;
 
-/// Emits an integer operation for the type in a slot. The body is an expression over `T`, the Rust integer of the
-/// type; operands are of type `T` unless stated, and so is the result.
-///
-/// `integers!(d, ty, HOT, Binary |a, b| integer::mul_lo::<T>(a, b))`,
-/// `integers!(d, ty, HOT, Unary |a| -> u32 { bits::popc::<T>(a) })`.
-macro_rules! integers {
-    ($d:expr, $ty:expr, $heat:ident, Unary |$a:ident| $body:expr) => {
-        integers!($d, $ty, $heat, Unary |$a| -> T { $body })
-    };
-    ($d:expr, $ty:expr, $heat:ident, Unary |$a:ident| -> $r:ty { $body:expr }) => {{
-        struct F<T>(std::marker::PhantomData<T>);
-        impl<T: $crate::decode::arithmetic::Register> $crate::ops::shape::Unary for F<T> {
-            type A = T::L;
-            type R = <$r as $crate::decode::arithmetic::Register>::L;
-            #[inline(always)]
-            fn lane(a: Self::A) -> Self::R {
-                let $a = T::from_lane(a);
-                let result: $r = $body;
-                $crate::decode::arithmetic::Register::to_lane(result)
-            }
+/// Defines decoders: `name(Instruction) => expression;`.
+macro_rules! decoders {
+    ($d:ident, $op:ident: $($(#[$doc:meta])* $name:ident($of:ident) => $body:expr;)+) => {$(
+        $(#[$doc])*
+        pub(super) fn $name(
+            $d: &mut $crate::decode::function::Decoder<'_>,
+            $op: &ir::instruction::$of,
+        ) -> $crate::decode::Decoded {
+            $body
         }
-        $crate::decode::arithmetic::by_type!($ty, T => $d.unary::<F<T>, { $crate::ops::shape::$heat }>())
-    }};
-    ($d:expr, $ty:expr, $heat:ident, Binary |$a:ident, $b:ident $(: $tb:ty)?| $body:expr) => {{
-        struct F<T>(std::marker::PhantomData<T>);
-        impl<T: $crate::decode::arithmetic::Register> $crate::ops::shape::Binary for F<T> {
-            type A = T::L;
-            type B = $crate::decode::arithmetic::lane_of!(T $(, $tb)?);
-            type R = T::L;
-            #[inline(always)]
-            fn lane(a: Self::A, b: Self::B) -> Self::R {
-                let $a = T::from_lane(a);
-                let $b = $crate::decode::arithmetic::typed!(b, T $(, $tb)?);
-                let result: T = $body;
-                result.to_lane()
-            }
-        }
-        $crate::decode::arithmetic::by_type!($ty, T => $d.binary::<F<T>, { $crate::ops::shape::$heat }>())
-    }};
-    ($d:expr, $ty:expr, $heat:ident, Ternary |$a:ident, $b:ident $(: $tb:ty)?, $c:ident $(: $tc:ty)?| $body:expr) => {{
-        struct F<T>(std::marker::PhantomData<T>);
-        impl<T: $crate::decode::arithmetic::Register> $crate::ops::shape::Ternary for F<T> {
-            type A = T::L;
-            type B = $crate::decode::arithmetic::lane_of!(T $(, $tb)?);
-            type C = $crate::decode::arithmetic::lane_of!(T $(, $tc)?);
-            type R = T::L;
-            #[inline(always)]
-            fn lane(a: Self::A, b: Self::B, c: Self::C) -> Self::R {
-                let $a = T::from_lane(a);
-                let $b = $crate::decode::arithmetic::typed!(b, T $(, $tb)?);
-                let $c = $crate::decode::arithmetic::typed!(c, T $(, $tc)?);
-                let result: T = $body;
-                result.to_lane()
-            }
-        }
-        $crate::decode::arithmetic::by_type!($ty, T => $d.ternary::<F<T>, { $crate::ops::shape::$heat }>())
-    }};
+    )+};
 }
 
-/// The lane type of an operand: that of the stated type, or of `T`.
-macro_rules! lane_of {
+/// Emits an operation: `lanes!(d, op, HOT, (a: u32, b: i32) -> u32 { body })` computes `op.d` from `op.a` and `op.b`.
+macro_rules! lanes {
+    (@ $arity:ident, $d:ident, $op:ident, $heat:expr, ($($x:ident: $t:ty),+), $r:ty, $body:block) => {{
+        $crate::ops::shape::lane_fn!(LaneFn: $arity($($x: $t),+) -> $r $body);
+        $d.lanewise::<LaneFn, _, { $heat }>($op.d, [$(&$op.$x),+])
+    }};
+    ($d:ident, $op:ident, $heat:expr, ($a:ident: $ta:ty) -> $r:ty $body:block) => {
+        lanes!(@ Unary, $d, $op, $heat, ($a: $ta), $r, $body)
+    };
+    ($d:ident, $op:ident, $heat:expr, ($a:ident: $ta:ty, $b:ident: $tb:ty) -> $r:ty $body:block) => {
+        lanes!(@ Binary, $d, $op, $heat, ($a: $ta, $b: $tb), $r, $body)
+    };
+    ($d:ident, $op:ident, $heat:expr, ($a:ident: $ta:ty, $b:ident: $tb:ty, $c:ident: $tc:ty) -> $r:ty $body:block) => {
+        lanes!(@ Ternary, $d, $op, $heat, ($a: $ta, $b: $tb, $c: $tc), $r, $body)
+    };
+}
+
+/// The same for the integer type `op.ty`, in the body `T`; operands and the result are of this type unless stated:
+/// `integers!(d, op, HOT, (a, b: u32) { bits::shl::<T>(a, b) })`.
+macro_rules! integers {
+    ($d:ident, $op:ident, $heat:expr, ($($x:ident $(: $t:ty)?),+) $(-> $r:ty)? $body:block) => {
+        $crate::decode::arithmetic::by_type!($op.ty, T => $crate::decode::arithmetic::lanes!(
+            $d, $op, $heat,
+            ($($x: $crate::decode::arithmetic::stated!(T $(, $t)?)),+)
+                -> $crate::decode::arithmetic::stated!(T $(, $r)?) $body
+        ))
+    };
+}
+
+/// The stated type, if there is one.
+macro_rules! stated {
     ($t:ty) => {
-        <$t as $crate::decode::arithmetic::Register>::L
+        $t
     };
     ($t:ty, $stated:ty) => {
-        <$stated as $crate::decode::arithmetic::Register>::L
+        $stated
     };
 }
 
-/// An operand's lane as the stated type, or as `T`.
-macro_rules! typed {
-    ($value:ident, $t:ty) => {
-        <$t as $crate::decode::arithmetic::Register>::from_lane($value)
-    };
-    ($value:ident, $t:ty, $stated:ty) => {
-        <$stated as $crate::decode::arithmetic::Register>::from_lane($value)
-    };
-}
-
-/// Evaluates an expression with `T` standing for the Rust integer of a scalar type of 16, 32 or 64 bits.
+/// Evaluates an expression with `T` standing for the Rust integer of a scalar type: one of 16, 32 or 64 bits, or one of
+/// those listed.
 macro_rules! by_type {
-    ($ty:expr, $t:ident => $e:expr) => {{
-        use ptx::types::ScalarType as Ty;
+    ($ty:expr, $t:ident in [$($($name:ident)|+: $rust:ty),+] => $e:expr) => {
         match $ty {
-            Ty::U16 | Ty::B16 => {
-                type $t = u16;
-                $e
-            }
-            Ty::S16 => {
-                type $t = i16;
-                $e
-            }
-            Ty::U32 | Ty::B32 => {
-                type $t = u32;
-                $e
-            }
-            Ty::S32 => {
-                type $t = i32;
-                $e
-            }
-            Ty::U64 | Ty::B64 => {
-                type $t = u64;
-                $e
-            }
-            Ty::S64 => {
-                type $t = i64;
-                $e
-            }
+            $($(ptx::types::ScalarType::$name)|+ => { type $t = $rust; $e })+
             other => Err(format!("type {other} here")),
         }
-    }};
+    };
+    ($ty:expr, $t:ident => $e:expr) => {
+        $crate::decode::arithmetic::by_type!($ty, $t in [
+            U16 | B16: u16, S16: i16, U32 | B32: u32, S32: i32, U64 | B64: u64, S64: i64
+        ] => $e)
+    };
 }
 
-/// Emits an operation whose lane function is written where it is used:
-/// `lanes!(d, HOT, Binary(a: u32, b: u32) -> u32 { float::add_f32::<R, FTZ, SAT>(a, b) })`.
-macro_rules! lanes {
-    ($d:expr, $heat:expr, Unary $($function:tt)+) => {{
-        $crate::ops::shape::lane_fn!(LaneFn: Unary $($function)+);
-        $d.unary::<LaneFn, { $heat }>()
-    }};
-    ($d:expr, $heat:expr, Binary $($function:tt)+) => {{
-        $crate::ops::shape::lane_fn!(LaneFn: Binary $($function)+);
-        $d.binary::<LaneFn, { $heat }>()
-    }};
-    ($d:expr, $heat:expr, Ternary $($function:tt)+) => {{
-        $crate::ops::shape::lane_fn!(LaneFn: Ternary $($function)+);
-        $d.ternary::<LaneFn, { $heat }>()
-    }};
-}
-
-/// Evaluates an expression with constants standing for conditions that decoding knows: `by_flags!(ftz as FTZ => e)`.
+/// Evaluates an expression with constants standing for conditions that decoding knows: `by_flags!(op.ftz as FTZ => e)`.
 macro_rules! by_flags {
     (=> $e:expr) => { $e };
-    ($condition:ident as $flag:ident $(, $more:ident as $more_flag:ident)* => $e:expr) => {
-        if $condition {
+    ($base:ident $(.$field:ident)? as $flag:ident
+        $(, $more:ident $(.$more_field:ident)? as $more_flag:ident)* => $e:expr
+    ) => {
+        if $base $(.$field)? {
             const $flag: bool = true;
-            $crate::decode::arithmetic::by_flags!($($more as $more_flag),* => $e)
+            $crate::decode::arithmetic::by_flags!($($more $(.$more_field)? as $more_flag),* => $e)
         } else {
             const $flag: bool = false;
-            $crate::decode::arithmetic::by_flags!($($more as $more_flag),* => $e)
+            $crate::decode::arithmetic::by_flags!($($more $(.$more_field)? as $more_flag),* => $e)
         }
     };
 }
 
-/// Evaluates an expression with a type standing for a rounding modifier; without one it is to nearest even.
+/// Evaluates an expression with a type standing for a rounding modifier.
 macro_rules! by_rounding {
-    ($modifier:expr, $r:ident => $e:expr) => {{
-        use numerics::rounding;
-        use ptx::isa::Modifier as M;
-        match $modifier {
-            None | Some(M::Rn | M::Rni) => {
-                type $r = rounding::Rn;
-                $e
-            }
-            Some(M::Rz | M::Rzi) => {
-                type $r = rounding::Rz;
-                $e
-            }
-            Some(M::Rm | M::Rmi) => {
-                type $r = rounding::Rm;
-                $e
-            }
-            Some(M::Rp | M::Rpi) => {
-                type $r = rounding::Rp;
-                $e
-            }
-            Some(other) => Err(format!("rounding {}", other.text())),
+    ($modifier:expr, $r:ident => $e:expr) => {
+        match $crate::decode::arithmetic::Rounds::mode($modifier) {
+            numerics::rounding::Mode::NearestEven => { type $r = numerics::rounding::Rn; $e }
+            numerics::rounding::Mode::TowardZero => { type $r = numerics::rounding::Rz; $e }
+            numerics::rounding::Mode::Down => { type $r = numerics::rounding::Rm; $e }
+            numerics::rounding::Mode::Up => { type $r = numerics::rounding::Rp; $e }
+            numerics::rounding::Mode::NearestAway => Err("rounding halves away from zero here".to_owned()),
         }
-    }};
+    };
 }
 
 pub(crate) use crate::ops::width::resize;
-pub(crate) use {by_flags, by_rounding, by_type, integers, lane_of, lanes, typed};
+pub(crate) use {by_flags, by_rounding, by_type, decoders, integers, lanes, stated};
+
+/// A rounding modifier.
+pub(crate) trait Rounds {
+    fn mode(self) -> Mode;
+}
+
+macro_rules! rounds {
+    ($($modifiers:ident { $($($name:ident)|+ => $mode:ident),+ })+) => {$(
+        impl Rounds for $modifiers {
+            fn mode(self) -> Mode {
+                match self {
+                    $($(Self::$name)|+ => Mode::$mode,)+
+                }
+            }
+        }
+    )+};
+}
+rounds! {
+    AddFloatRnd { Rn => NearestEven, Rz => TowardZero, Rm => Down, Rp => Up }
+    CvtFloatToIntRnd { Rni => NearestEven, Rzi => TowardZero, Rmi => Down, Rpi => Up }
+    CvtPackFloatRnd { Rn => NearestEven, Rz => TowardZero }
+    CvtFloatRnd {
+        Rn | Rni => NearestEven, Rna => NearestAway, Rz | Rzi => TowardZero, Rm | Rmi => Down, Rp | Rpi => Up
+    }
+}
+
+/// Without one it is to nearest even.
+impl<R: Rounds> Rounds for Option<R> {
+    fn mode(self) -> Mode {
+        self.map_or(Mode::NearestEven, R::mode)
+    }
+}
 
 /// Whether a rounding is to nearest even, as nearly every instruction has it.
-pub(crate) const fn is_nearest<R: numerics::rounding::Rounding>() -> bool {
-    matches!(R::MODE, numerics::rounding::Mode::NearestEven)
+pub(crate) const fn is_nearest<R: Rounding>() -> bool {
+    matches!(R::MODE, Mode::NearestEven)
+}
+
+pub(crate) fn is_signed(ty: ScalarType) -> bool {
+    ty.kind() == ptx::types::TypeKind::Signed
 }

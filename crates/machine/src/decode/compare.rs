@@ -4,48 +4,19 @@
 //! A comparison writes predicates. `set`, which writes a register, compares into the scratch predicate and then
 //! selects between two constants. `a > b` is decoded as `b < a`, so that half of the comparisons need no code.
 
-use super::arithmetic::{Register, by_flags, by_type, lanes};
+use super::arithmetic::{by_flags, by_type, decoders, lanes};
 use super::emit::op;
 use super::function::Decoder;
 use super::operand::Source;
 use super::{Decoded, Missing};
-use crate::ops::shape::{COLD, Combine, HOT, Relation, lane_fn, select_by_predicate};
+use crate::ops::shape::{COLD, Combine, HOT, lane_fn, select_by_predicate};
 use crate::ops::{NONE, Op};
 use crate::program::{Meta, ZERO};
-use numerics::compare::{self, Comparison};
+use ir::instruction::{SetFloatBool, SetFloatCmp, SetIntCmp};
+use ir::operand::{Def, Predicate, Value};
+use numerics::compare;
 use numerics::{format, packed};
-use ptx::isa::{Modifier, Role, Sem, Slot};
 use ptx::types::ScalarType;
-use std::marker::PhantomData;
-
-pub(super) fn decode(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
-    match sem {
-        Sem::SetpInt | Sem::SetpFloat | Sem::SetpHalf => setp(d),
-        Sem::SetInt | Sem::SetFloat | Sem::SetHalf => set(d),
-        Sem::Selp => selp(d),
-        Sem::Slct => slct(d),
-        other => Err(format!("{other:?} among the comparisons")),
-    }
-}
-
-/// Evaluates an expression with a type standing for one of the named comparisons.
-macro_rules! by_comparison {
-    ($comparison:expr, $c:ident in [$($name:ident),+] => $e:expr) => {
-        match $comparison {
-            $(Modifier::$name => { type $c = compare::$name; $e })+
-            other => Err(format!("comparison {}", other.text())),
-        }
-    };
-}
-
-struct Integers<C, T>(PhantomData<(C, T)>);
-impl<C: Comparison, T: Register> Relation for Integers<C, T> {
-    type T = T::L;
-    #[inline(always)]
-    fn lane(a: T::L, b: T::L) -> bool {
-        compare::setp_int::<C, T>(T::from_lane(a), T::from_lane(b))
-    }
-}
 
 /// Which value of a register is compared.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -56,11 +27,56 @@ enum Part {
     High,
 }
 
+/// How values are compared.
+#[derive(Clone, Copy)]
+enum Comparison {
+    Int(SetIntCmp),
+    Float { cmp: SetFloatCmp, ftz: bool },
+}
+
+impl Comparison {
+    /// Whether the sources change places: `a > b` is `b < a`.
+    fn swaps(self) -> bool {
+        use {SetFloatCmp as Float, SetIntCmp as Int};
+        match self {
+            Self::Int(cmp) => matches!(cmp, Int::Gt | Int::Ge | Int::Hi | Int::Hs),
+            Self::Float { cmp, .. } => matches!(cmp, Float::Gt | Float::Ge | Float::Gtu | Float::Geu),
+        }
+    }
+}
+
+/// A comparison as an instruction has it.
+struct Written<'a> {
+    comparison: Comparison,
+    ty: ScalarType,
+    values: [&'a Value; 2],
+    combine: Option<SetFloatBool>,
+    c: Option<&'a Predicate>,
+}
+
+/// The comparison of an instruction, of values of the type named.
+macro_rules! written {
+    ($op:ident.$ty:ident, Int) => {
+        written!(@ $op, $ty, Comparison::Int($op.cmp))
+    };
+    ($op:ident.$ty:ident, Float) => {
+        written!(@ $op, $ty, Comparison::Float { cmp: $op.cmp, ftz: $op.ftz })
+    };
+    (@ $op:ident, $ty:ident, $comparison:expr) => {
+        Written {
+            comparison: $comparison,
+            ty: $op.$ty,
+            values: [&$op.a, &$op.b],
+            combine: $op.combine,
+            c: $op.c.as_ref(),
+        }
+    };
+}
+
 /// A comparison of two sources, combined with a predicate.
 struct Test {
-    comparison: Modifier,
+    comparison: Comparison,
     ty: ScalarType,
-    ftz: bool,
     sources: [Source; 2],
     /// The predicate to combine with, or [`NONE`].
     c: u32,
@@ -69,36 +85,18 @@ struct Test {
 }
 
 impl Test {
-    /// The comparison that an opcode names, of operands `first` and the next, combined with the third.
-    fn new(d: &mut Decoder<'_>, ty: Slot, first: usize) -> Result<Self, Missing> {
-        let opcode = d.opcode;
-        let ty = opcode.ty(ty).ok_or("a comparison without a type")?;
-        let written = opcode.get(Slot::Cmp).ok_or("a comparison without an operator")?;
-        let (comparison, swapped) = match written {
-            Modifier::Lo => (Modifier::Lt, false),
-            Modifier::Ls => (Modifier::Le, false),
-            Modifier::Gt | Modifier::Hi => (Modifier::Lt, true),
-            Modifier::Ge | Modifier::Hs => (Modifier::Le, true),
-            Modifier::Gtu => (Modifier::Ltu, true),
-            Modifier::Geu => (Modifier::Leu, true),
-            same => (same, false),
+    fn of(d: &mut Decoder<'_>, written: &Written<'_>) -> Result<Self, Missing> {
+        let &Written { comparison, ty, values, combine, c } = written;
+        let combine = match combine {
+            None => Combine::None,
+            Some(SetFloatBool::And) => Combine::And,
+            Some(SetFloatBool::Or) => Combine::Or,
+            Some(SetFloatBool::Xor) => Combine::Xor,
         };
-        let combine = match opcode.get(Slot::Bool) {
-            Some(Modifier::And) => Combine::And,
-            Some(Modifier::Or) => Combine::Or,
-            Some(Modifier::Xor) => Combine::Xor,
-            _ => Combine::None,
-        };
-        let (a, b) = (d.source(first, ty.bits())?, d.source(first + 1, ty.bits())?);
-        let (c, negate) = d.predicate(first + 2)?;
-        Ok(Self {
-            comparison,
-            ty,
-            ftz: opcode.has(Modifier::Ftz),
-            sources: if swapped { [b, a] } else { [a, b] },
-            c,
-            combine: combine as u32 | negate,
-        })
+        let (a, b) = (d.read(values[0], ty.bits())?, d.read(values[1], ty.bits())?);
+        let (c, negate) = c.map_or(Ok((NONE, 0)), |c| d.read_predicate(c))?;
+        let sources = if comparison.swaps() { [b, a] } else { [a, b] };
+        Ok(Self { comparison, ty, sources, c, combine: combine as u32 | negate })
     }
 
     fn is_packed(&self) -> bool {
@@ -107,65 +105,90 @@ impl Test {
 
     /// Emits it: the result goes to predicate `p`, that of the complement to `q`.
     fn emit(&self, d: &mut Decoder<'_>, [p, q]: [u32; 2], part: Part, meta: Meta) -> Decoded {
-        let &Self { comparison, ftz, sources, c, combine, .. } = self;
+        let &Self { comparison, sources, c, combine, .. } = self;
         macro_rules! relation {
-            ($f:ty, $heat:expr) => {{
-                d.relation_as::<$f, { $heat }>([p, q, c], combine, sources, meta);
+            ($heat:expr, |$a:ident, $b:ident: $t:ty| $body:expr) => {{
+                lane_fn!(Test: Relation($a, $b: $t) { $body });
+                d.relation_as::<Test, { $heat }>([p, q, c], combine, sources, meta);
                 Ok(())
             }};
         }
-        macro_rules! floats {
-            ($c:ident => $e:expr) => {
-                by_comparison!(comparison, $c in [Eq, Ne, Lt, Le, Equ, Neu, Ltu, Leu, Num, Nan] => $e)
+        macro_rules! by_comparison {
+            ($cmp:expr, $of:ident [$($($name:ident)|+ => $as:ident),+], $c:ident => $e:expr) => {
+                match $cmp {
+                    $($($of::$name)|+ => { type $c = compare::$as; $e })+
+                }
             };
         }
-        // An instruction on format `$h`, one value or two in a register.
+        // One value of format `$h`, or two in a register.
         macro_rules! halves {
-            ($h:ty, $ftz:expr) => {
-                floats!(C => match (self.is_packed(), part) {
-                    (false, _) => {
-                        lane_fn!(Single: Relation(a, b: u16) { compare::setp_half::<C, $h, $ftz>(a, b) });
-                        relation!(Single, COLD)
-                    }
-                    (true, Part::Low) => {
-                        lane_fn!(Low: Relation(a, b: u32) {
-                            compare::setp_half::<C, $h, $ftz>(packed::unpack(a).0, packed::unpack(b).0)
-                        });
-                        relation!(Low, COLD)
-                    }
-                    (true, Part::High) => {
-                        lane_fn!(High: Relation(a, b: u32) {
-                            compare::setp_half::<C, $h, $ftz>(packed::unpack(a).1, packed::unpack(b).1)
-                        });
-                        relation!(High, COLD)
-                    }
-                })
+            ($c:ident, $h:ty, $ftz:expr) => {
+                match (self.is_packed(), part) {
+                    (false, _) => relation!(COLD, |a, b: u16| compare::setp_half::<$c, $h, $ftz>(a, b)),
+                    (true, Part::Low) => relation!(COLD, |a, b: u32| {
+                        compare::setp_half::<$c, $h, $ftz>(packed::unpack(a).0, packed::unpack(b).0)
+                    }),
+                    (true, Part::High) => relation!(COLD, |a, b: u32| {
+                        compare::setp_half::<$c, $h, $ftz>(packed::unpack(a).1, packed::unpack(b).1)
+                    }),
+                }
             };
         }
-        match self.ty {
-            ScalarType::F32 => floats!(C => by_flags!(ftz as FTZ => {
-                lane_fn!(Single: Relation(a, b: u32) { compare::setp_f32::<C, FTZ>(a, b) });
-                relation!(Single, HOT)
-            })),
-            ScalarType::F64 => floats!(C => {
-                lane_fn!(Double: Relation(a, b: u64) { compare::setp_f64::<C>(a, b) });
-                relation!(Double, HOT)
-            }),
-            ScalarType::F16 | ScalarType::F16x2 => by_flags!(ftz as FTZ => halves!(format::F16, FTZ)),
-            ScalarType::Bf16 | ScalarType::Bf16x2 => halves!(format::Bf16, false),
-            ty => by_comparison!(comparison, C in [Eq, Ne, Lt, Le] => by_type!(ty, T => {
-                relation!(Integers<C, T>, T::BITS > 16)
-            })),
+        match comparison {
+            Comparison::Int(cmp) => by_comparison!(
+                cmp, SetIntCmp [Eq => Eq, Ne => Ne, Lt | Lo | Gt | Hi => Lt, Le | Ls | Ge | Hs => Le],
+                C => by_type!(self.ty, T => {
+                    relation!(T::BITS > 16, |a, b: T| compare::setp_int::<C, T>(a, b))
+                })
+            ),
+            Comparison::Float { cmp, ftz } => by_comparison!(
+                cmp, SetFloatCmp [
+                    Eq => Eq, Ne => Ne, Lt | Gt => Lt, Le | Ge => Le, Equ => Equ, Neu => Neu,
+                    Ltu | Gtu => Ltu, Leu | Geu => Leu, Num => Num, Nan => Nan
+                ],
+                C => match self.ty {
+                    ScalarType::F64 => relation!(HOT, |a, b: u64| compare::setp_f64::<C>(a, b)),
+                    ScalarType::F32 => by_flags!(ftz as FTZ => {
+                        relation!(HOT, |a, b: u32| compare::setp_f32::<C, FTZ>(a, b))
+                    }),
+                    ScalarType::F16 | ScalarType::F16x2 => {
+                        by_flags!(ftz as FTZ => halves!(C, format::F16, FTZ))
+                    }
+                    _ => halves!(C, format::Bf16, false),
+                }
+            ),
         }
     }
 }
 
-fn setp(d: &mut Decoder<'_>) -> Decoded {
-    // Not every form has a second result.
-    let results = d.opcode.data().operands.iter().filter(|operand| operand.role == Role::Write).count();
-    let p = d.predicate_destination(0)?;
-    let q = if results == 2 { d.predicate_destination(1)? } else { NONE };
-    let test = Test::new(d, Slot::Type, results)?;
+decoders! { d, op:
+    setp_int(SetpInt) => setp(d, op.p, op.q, &written!(op.ty, Int));
+    setp_float(SetpFloat) => setp(d, op.p, op.q, &written!(op.ty, Float));
+    setp_half(SetpHalf) => setp(d, op.p, op.q, &written!(op.ty, Float));
+    set_int(SetInt) => set(d, op.d, op.dtype, &written!(op.stype, Int));
+    set_float(SetFloat) => set(d, op.d, op.dtype, &written!(op.stype, Float));
+    set_half(SetHalf) => set(d, op.d, op.dtype, &written!(op.stype, Float));
+    selp(Selp) => {
+        let bits = op.ty.bits();
+        let to = d.write_plane(op.d, bits)?;
+        let (a, b) = (d.read(&op.a, bits)?, d.read(&op.b, bits)?);
+        let (c, negate) = d.read_predicate(&op.c)?;
+        select(d, to, if negate == 0 { [a, b] } else { [b, a] }, c, bits, Meta::Plain);
+        Ok(())
+    };
+    slct(Slct) => by_type!(op.dtype, T in [
+        B16 | U16 | S16: u16, B32 | U32 | S32 | F32: u32, B64 | U64 | S64 | F64: u64
+    ] => match op.ctype {
+        ScalarType::F32 => by_flags!(op.ftz as FTZ => {
+            lanes!(d, op, COLD, (a: T, b: T, c: u32) -> T { compare::slct_f32::<T, FTZ>(a, b, c) })
+        }),
+        _ => lanes!(d, op, COLD, (a: T, b: T, c: i32) -> T { compare::slct_s32::<T>(a, b, c) }),
+    });
+}
+
+fn setp(d: &mut Decoder<'_>, p: Def, q: Option<Def>, written: &Written<'_>) -> Decoded {
+    let (p, q) = (d.write_predicate(p)?, d.write_predicate(q.unwrap_or(Def(None)))?);
+    let test = Test::of(d, written)?;
     if !test.is_packed() {
         return test.emit(d, [p, q], Part::Low, Meta::Plain);
     }
@@ -191,11 +214,10 @@ fn truth(dtype: ScalarType, packed: bool) -> Result<u64, Missing> {
     })
 }
 
-fn set(d: &mut Decoder<'_>) -> Decoded {
-    let dtype = d.opcode.ty(Slot::Dtype).ok_or("set without a type")?;
-    let test = Test::new(d, Slot::Stype, 1)?;
+fn set(d: &mut Decoder<'_>, to: Def, dtype: ScalarType, written: &Written<'_>) -> Decoded {
+    let test = Test::of(d, written)?;
     let bits = dtype.bits();
-    let to = d.destination_plane(0, bits)?;
+    let to = d.write_plane(to, bits)?;
     let truth = truth(dtype, test.is_packed())?;
     let p = d.scratch_predicate();
     let low = Source::Scalar(d.constant(truth));
@@ -226,37 +248,4 @@ fn select(d: &mut Decoder<'_>, to: u32, [a, b]: [Source; 2], c: u32, bits: u32, 
     let is_scalar = |source| usize::from(matches!(source, Source::Scalar(_)));
     let execute = members[is_scalar(a) | is_scalar(b) << 1];
     d.emit_as(Op { d: to, a: a.index(), b: b.index(), c, ..op(execute) }, meta);
-}
-
-fn selp(d: &mut Decoder<'_>) -> Decoded {
-    let bits = d.opcode.ty(Slot::Type).ok_or("selp without a type")?.bits();
-    let to = d.destination_plane(0, bits)?;
-    let (a, b) = (d.source(1, bits)?, d.source(2, bits)?);
-    let (c, negate) = d.predicate(3)?;
-    select(d, to, if negate == 0 { [a, b] } else { [b, a] }, c, bits, Meta::Plain);
-    Ok(())
-}
-
-fn slct(d: &mut Decoder<'_>) -> Decoded {
-    let opcode = d.opcode;
-    let by_float = opcode.ty(Slot::Ctype) == Some(ScalarType::F32);
-    let ftz = opcode.has(Modifier::Ftz);
-    macro_rules! slct {
-        ($t:ty) => {
-            if by_float {
-                by_flags!(ftz as FTZ => lanes!(d, COLD, Ternary(a: $t, b: $t, c: u32) -> $t {
-                    compare::slct_f32::<$t, FTZ>(a, b, c)
-                }))
-            } else {
-                lanes!(d, COLD, Ternary(a: $t, b: $t, c: u32) -> $t {
-                    compare::slct_s32::<$t>(a, b, c as i32)
-                })
-            }
-        };
-    }
-    match opcode.ty(Slot::Dtype).ok_or("slct without a type")?.bits() {
-        16 => slct!(u16),
-        32 => slct!(u32),
-        _ => slct!(u64),
-    }
 }

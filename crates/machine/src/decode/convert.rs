@@ -7,81 +7,140 @@
 //! value.
 
 use super::Decoded;
-use super::arithmetic::{Register, by_flags, by_rounding, is_nearest, lanes};
-use super::emit::op;
-use super::function::{Decoder, Home};
-use super::operand::Destination;
-use crate::lanes::Lane;
-use crate::ops::Op;
-use crate::ops::shape::{COLD, HOT, Unary, unary};
+use super::arithmetic::{by_flags, by_rounding, by_type, decoders, is_nearest, is_signed, lanes};
+use super::function::Decoder;
+use crate::lanes::{Lane, Register};
+use crate::ops::shape::{COLD, HOT, Unary, lane_fn};
+use ir::instruction::{CvtFloat, CvtFloatRnd, CvtInt, CvtPackInt, Dtype};
+use ir::operand::Value;
 use numerics::format::{Bf16, E4m3, E5m2, F16};
 use numerics::rounding::{Mode, Rn, Rounding};
 use numerics::{convert, fp8, packed};
-use ptx::isa::{Modifier, Sem, Slot};
-use ptx::module::Operand;
-use ptx::types::{ScalarType, TypeKind};
+use ptx::module::RegId;
+use ptx::types::ScalarType;
 use std::marker::PhantomData;
-
-pub(super) fn decode(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
-    let opcode = d.opcode;
-    let to = opcode.ty(Slot::Dtype);
-    let from = opcode.ty(Slot::Atype);
-    match (sem, to, from) {
-        (Sem::CvtPackInt, ..) => pack_integers(d),
-        (Sem::CvtInt, Some(to), Some(from)) if opcode.has(Modifier::Sat) => saturate(d, to, from),
-        (Sem::CvtInt, Some(to), Some(from)) => extend(d, to, from),
-        (Sem::CvtFloatToInt, Some(to), Some(from)) => float_to_integer(d, to, from),
-        (Sem::CvtIntToFloat, Some(to), Some(from)) => integer_to_float(d, to, from),
-        (Sem::CvtFloat, Some(to), Some(from)) => float_to_float(d, to, from),
-        (Sem::CvtPackFloat, Some(to), _) => pack_floats(d, to),
-        (Sem::CvtFloatX2, Some(to), Some(from)) => pairs(d, to, from),
-        (other, to, from) => Err(format!("{other:?} from {from:?} to {to:?}")),
-    }
-}
 
 /// Evaluates an expression with a type standing for the Rust integer of a PTX integer type.
 macro_rules! by_integer {
     ($ty:expr, $t:ident => $e:expr) => {
-        match $ty {
-            ScalarType::U8 => {
-                type $t = u8;
-                $e
-            }
-            ScalarType::S8 => {
-                type $t = i8;
-                $e
-            }
-            ScalarType::U16 => {
-                type $t = u16;
-                $e
-            }
-            ScalarType::S16 => {
-                type $t = i16;
-                $e
-            }
-            ScalarType::U32 => {
-                type $t = u32;
-                $e
-            }
-            ScalarType::S32 => {
-                type $t = i32;
-                $e
-            }
-            ScalarType::U64 => {
-                type $t = u64;
-                $e
-            }
-            ScalarType::S64 => {
-                type $t = i64;
-                $e
-            }
-            other => Err(format!("{other} as an integer type")),
+        by_type!($ty, $t in [
+            U8: u8, S8: i8, U16: u16, S16: i16, U32: u32, S32: i32, U64: u64, S64: i64
+        ] => $e)
+    };
+}
+
+/// Evaluates an expression with a type standing for the lane of a width: one of those listed.
+macro_rules! by_width {
+    ($bits:expr, $l:ident in [$($width:literal: $lane:ty),+] => $e:expr) => {
+        match $bits {
+            $($width => { type $l = $lane; $e })+
+            other => Err(format!("a conversion with {other} bits")),
         }
     };
 }
 
-/// The lane type of a Rust integer.
-type LaneOf<T> = <T as Register>::L;
+/// Whether a rounding is `.rni` or `.rzi`, as compilers write for `rint` and casts.
+const fn is_common<R: Rounding>() -> bool {
+    matches!(R::MODE, Mode::NearestEven | Mode::TowardZero)
+}
+
+/// Two halves from two `.f32`: the first operand goes to the upper one.
+macro_rules! pack_halves {
+    ($d:ident, $op:ident, $h:ty) => {
+        by_rounding!($op.rnd, R => by_flags!($op.relu as RELU, $op.satfinite as SATFINITE => {
+            const HEAT: bool = is_nearest::<R>() && !RELU && !SATFINITE;
+            lanes!($d, $op, HEAT, (a: u32, b: u32) -> u32 {
+                let half = |x| convert::f32_to_half::<$h, R, false, false, RELU, SATFINITE>(x);
+                packed::pack(half(b), half(a))
+            })
+        }))
+    };
+}
+
+/// A pair of 8-bit floats from two `.f32`.
+macro_rules! pack_bytes {
+    ($d:ident, $op:ident, $format:ty) => {
+        by_flags!($op.relu as RELU => lanes!($d, $op, COLD, (a: u32, b: u32) -> u16 {
+            fp8::pair_from_f32::<$format, RELU>(a, b)
+        }))
+    };
+}
+
+/// A pair of 8-bit floats from `.f16x2`.
+macro_rules! narrow {
+    ($d:ident, $op:ident, $format:ty) => {
+        by_flags!($op.relu as RELU => lanes!($d, $op, COLD, (a: u32) -> u16 {
+            fp8::pair_from_half::<F16, $format, RELU>(a)
+        }))
+    };
+}
+
+/// `.f16x2` from a pair of 8-bit floats.
+macro_rules! widen {
+    ($d:ident, $op:ident, $format:ty) => {
+        by_flags!($op.relu as RELU => lanes!($d, $op, COLD, (a: u16) -> u32 {
+            fp8::pair_to_half::<$format, F16, RELU>(a)
+        }))
+    };
+}
+
+decoders! { d, op:
+    integer(CvtInt) => match op.sat {
+        true => by_integer!(op.dtype, T => by_integer!(op.atype, S => {
+            lanes!(d, op, COLD, (a: S) -> T { convert::int_to_int::<S, T, true>(a) })
+        })),
+        false => extend(d, op),
+    };
+    /// It is always clamped: `.sat` adds nothing.
+    float_to_integer(CvtFloatToInt) => by_integer!(op.dtype, T => by_rounding!(op.rnd, R => {
+        const HEAT: bool = T::BITS >= 32 && is_common::<R>();
+        match op.atype {
+            ScalarType::F32 => by_flags!(op.ftz as FTZ => {
+                lanes!(d, op, HEAT, (a: u32) -> T { convert::f32_to_int::<T, R, FTZ>(a) })
+            }),
+            ScalarType::F64 => lanes!(d, op, HEAT, (a: u64) -> T { convert::f64_to_int::<T, R>(a) }),
+            ScalarType::F16 => lanes!(d, op, COLD, (a: u16) -> T { convert::half_to_int::<T, F16, R>(a) }),
+            _ => lanes!(d, op, COLD, (a: u16) -> T { convert::half_to_int::<T, Bf16, R>(a) }),
+        }
+    }));
+    /// `.ftz` has nothing to flush. Clamped to [0, 1], an integer is 0 or 1 whatever the rounding.
+    integer_to_float(CvtIntToFloat) => match op.sat {
+        true => by_integer!(op.atype, T => match op.dtype {
+            ScalarType::F32 => lanes!(d, op, COLD, (a: T) -> u32 {
+                convert::f32_to_f32::<false, true>(convert::int_to_f32::<T, Rn>(a))
+            }),
+            ScalarType::F64 => lanes!(d, op, COLD, (a: T) -> u64 {
+                convert::f64_to_f64::<true>(convert::int_to_f64::<T, Rn>(a))
+            }),
+            _ => lanes!(d, op, COLD, (a: T) -> u16 {
+                convert::half_to_same::<F16, true>(convert::int_to_half::<T, F16, Rn>(a))
+            }),
+        }),
+        false => by_integer!(op.atype, T => by_rounding!(op.rnd, R => {
+            const HEAT: bool = is_nearest::<R>();
+            match op.dtype {
+                ScalarType::F32 => lanes!(d, op, HEAT, (a: T) -> u32 { convert::int_to_f32::<T, R>(a) }),
+                ScalarType::F64 => lanes!(d, op, HEAT, (a: T) -> u64 { convert::int_to_f64::<T, R>(a) }),
+                ScalarType::F16 => lanes!(d, op, COLD, (a: T) -> u16 { convert::int_to_half::<T, F16, R>(a) }),
+                _ => lanes!(d, op, COLD, (a: T) -> u16 { convert::int_to_half::<T, Bf16, R>(a) }),
+            }
+        })),
+    };
+    pack_floats(CvtPackFloat) => match op.dtype {
+        ScalarType::F16x2 => pack_halves!(d, op, F16),
+        ScalarType::Bf16x2 => pack_halves!(d, op, Bf16),
+        ScalarType::E4m3x2 => pack_bytes!(d, op, E4m3),
+        ScalarType::E5m2x2 => pack_bytes!(d, op, E5m2),
+        other => Err(format!("a conversion of two .f32 to {other}")),
+    };
+    float_x2(CvtFloatX2) => match (op.dtype, op.atype) {
+        (ScalarType::E4m3x2, ScalarType::F16x2) => narrow!(d, op, E4m3),
+        (ScalarType::E5m2x2, ScalarType::F16x2) => narrow!(d, op, E5m2),
+        (ScalarType::F16x2, ScalarType::E4m3x2) => widen!(d, op, E4m3),
+        (ScalarType::F16x2, ScalarType::E5m2x2) => widen!(d, op, E5m2),
+        (to, from) => Err(format!("a conversion from {from} to {to}")),
+    };
+}
 
 /// The low bits of a lane as a `T`, extended to a lane of another width (or cut) as the signedness of `T` says.
 struct Extend<T, A, R>(PhantomData<(T, A, R)>);
@@ -94,211 +153,82 @@ impl<T: Register, A: Lane, R: Lane> Unary for Extend<T, A, R> {
     }
 }
 
-/// The width of the plane that a register operand has, of 128 bits the lower half; 0 if the operand is no register.
-fn width(d: &Decoder<'_>, i: usize) -> u32 {
-    match d.operand(i) {
-        Operand::Register(register) => d.body.registers[register.index()].ty.bits().clamp(16, 64),
-        _ => 0,
-    }
+/// The width of a register's plane, of 128 bits the lower half.
+fn width(d: &Decoder<'_>, register: RegId) -> u32 {
+    d.body.registers[register.index()].ty.bits().clamp(16, 64)
 }
 
 /// `cvt` between integers. What survives of the value is the narrower of the two types.
-fn extend(d: &mut Decoder<'_>, to: ScalarType, from: ScalarType) -> Decoded {
-    let is_signed = |ty: ScalarType| ty.kind() == TypeKind::Signed;
+fn extend(d: &mut Decoder<'_>, cvt: &CvtInt) -> Decoded {
+    let (to, from) = (cvt.dtype, cvt.atype);
     let widens = to.bits() > from.bits();
     let kept = if widens { from } else { to };
-    let a = width(d, 1).max(from.bits()).max(16);
+    let a = match cvt.a {
+        Value::Register(register) => width(d, register).max(from.bits()),
+        _ => from.bits().max(16),
+    };
     // A signed value in a wider unsigned type is extended by its sign up to that type only, and with zeros from there.
     let two_steps = widens && is_signed(from) && !is_signed(to);
-    let r = if two_steps { 0 } else { width(d, 0) }.max(to.bits()).max(16);
-    macro_rules! between {
-        ($t:ty, [$($a:ty => $r:ty),+]) => {
-            match (a, r) {
-                $((<$a>::BITS, <$r>::BITS) => d.unary::<Extend<$t, $a, $r>, HOT>(),)+
-                _ => Err(format!("a conversion of {kept} from {a} to {r} bits")),
-            }
+    let r = match cvt.d.0 {
+        Some(register) if !two_steps => width(d, register).max(to.bits()),
+        _ => to.bits().max(16),
+    };
+    macro_rules! extend {
+        ($t:ty, $a:ty, $r:ty) => {
+            d.lanewise::<Extend<$t, $a, $r>, 1, HOT>(cvt.d, [&cvt.a])
         };
     }
     // Values below 32 bits stand in registers of any width, greater ones in what holds them.
-    macro_rules! narrow {
-        ($t:ty) => {
-            between!($t, [
-                u16 => u16, u16 => u32, u16 => u64, u32 => u16, u32 => u32, u32 => u64, u64 => u16, u64 => u32,
-                u64 => u64
-            ])
-        };
-    }
     match kept {
-        ScalarType::U8 => narrow!(u8),
-        ScalarType::S8 => narrow!(i8),
-        ScalarType::U16 => narrow!(u16),
-        ScalarType::S16 => narrow!(i16),
-        ScalarType::U32 => between!(u32, [u32 => u32, u32 => u64, u64 => u32, u64 => u64]),
-        ScalarType::S32 => between!(i32, [u32 => u32, u32 => u64, u64 => u32, u64 => u64]),
-        _ => between!(u64, [u64 => u64]),
+        ScalarType::U8 | ScalarType::S8 | ScalarType::U16 | ScalarType::S16 => {
+            by_type!(kept, T in [U8: u8, S8: i8, U16: u16, S16: i16] => {
+                by_width!(a, A in [16: u16, 32: u32, 64: u64] => {
+                    by_width!(r, R in [16: u16, 32: u32, 64: u64] => extend!(T, A, R))
+                })
+            })
+        }
+        ScalarType::U32 | ScalarType::S32 => by_type!(kept, T in [U32: u32, S32: i32] => {
+            by_width!(a, A in [32: u32, 64: u64] => by_width!(r, R in [32: u32, 64: u64] => extend!(T, A, R)))
+        }),
+        _ => extend!(u64, u64, u64),
     }
-}
-
-/// Emits a unary operation with a result of type `T`, extended to the destination register.
-fn unary_to<T: Register, F: Unary<R = LaneOf<T>>, const HOT: bool>(d: &mut Decoder<'_>) -> Decoded {
-    let bits = LaneOf::<T>::BITS;
-    let register = width(d, 0);
-    if !T::SIGNED || register <= bits {
-        return d.unary::<F, HOT>();
-    }
-    let extension = match register {
-        32 => unary::<Extend<T, LaneOf<T>, u32>, COLD>(d.level),
-        _ => unary::<Extend<T, LaneOf<T>, u64>, COLD>(d.level),
-    };
-    let Operand::Register(home) = d.operand(0) else { return d.unary::<F, HOT>() };
-    let destination = match (d.home(home), extension.planes[0]) {
-        (Home::Plane { index, .. }, Some(execute)) => {
-            let temporary = d.temporary(bits);
-            d.after(Op { d: index, a: temporary, ..op(execute) });
-            Destination::Plane(temporary)
-        }
-        (Home::Pair(low, high), Some(execute)) => {
-            let temporary = d.temporary(bits);
-            d.after(Op { d: low, a: temporary, ..op(execute) });
-            d.after(Op { d: high, a: low, ..op(d.upper_half()) });
-            Destination::Plane(temporary)
-        }
-        (Home::Scalar(index), _) => {
-            let scalar = d.new_scalar();
-            d.after(Op { d: index, a: scalar, ..op(extension.scalar) });
-            Destination::Scalar(scalar)
-        }
-        _ => d.destination(0, bits)?,
-    };
-    let a = d.source(1, F::A::BITS)?;
-    d.emit_family(unary::<F, HOT>(d.level), (destination, bits), &[(a, F::A::BITS)]);
-    Ok(())
-}
-
-/// `cvt.sat` between integers.
-struct Saturate<S, T>(PhantomData<(S, T)>);
-impl<S: Register, T: Register> Unary for Saturate<S, T> {
-    type A = S::L;
-    type R = T::L;
-    #[inline(always)]
-    fn lane(a: S::L) -> T::L {
-        convert::int_to_int::<S, T, true>(S::from_lane(a)).to_lane()
-    }
-}
-
-fn saturate(d: &mut Decoder<'_>, to: ScalarType, from: ScalarType) -> Decoded {
-    by_integer!(to, T => by_integer!(from, S => unary_to::<T, Saturate<S, T>, COLD>(d)))
-}
-
-/// Emits a unary operation whose lane function, written in place, has a result of integer type `T`.
-macro_rules! integer_result {
-    ($d:expr, $heat:expr, $t:ty, |$a:ident: $ta:ty| $body:expr) => {{
-        crate::ops::shape::lane_fn!(LaneFn: Unary($a: $ta) -> LaneOf<$t> { <$t>::to_lane($body) });
-        unary_to::<$t, LaneFn, { $heat }>($d)
-    }};
-}
-
-/// Whether a rounding is `.rni` or `.rzi`, as compilers write for `rint` and casts.
-const fn is_common<R: Rounding>() -> bool {
-    matches!(R::MODE, Mode::NearestEven | Mode::TowardZero)
-}
-
-/// A float to an integer, which is always clamped: `.sat` adds nothing.
-fn float_to_integer(d: &mut Decoder<'_>, to: ScalarType, from: ScalarType) -> Decoded {
-    let rnd = d.opcode.get(Slot::Rnd);
-    let ftz = d.opcode.has(Modifier::Ftz);
-    by_integer!(to, T => by_rounding!(rnd, R => {
-        const HEAT: bool = T::BITS >= 32 && is_common::<R>();
-        match from {
-            ScalarType::F32 => by_flags!(ftz as FTZ => {
-                integer_result!(d, HEAT, T, |a: u32| convert::f32_to_int::<T, R, FTZ>(a))
-            }),
-            ScalarType::F64 => integer_result!(d, HEAT, T, |a: u64| convert::f64_to_int::<T, R>(a)),
-            ScalarType::F16 => {
-                integer_result!(d, COLD, T, |a: u16| convert::half_to_int::<T, F16, R>(a))
-            }
-            _ => integer_result!(d, COLD, T, |a: u16| convert::half_to_int::<T, Bf16, R>(a)),
-        }
-    }))
-}
-
-/// An integer to a float. `.ftz` has nothing to flush.
-fn integer_to_float(d: &mut Decoder<'_>, to: ScalarType, from: ScalarType) -> Decoded {
-    let rnd = d.opcode.get(Slot::Rnd);
-    if d.opcode.has(Modifier::Sat) {
-        // Clamped to [0, 1], an integer is 0 or 1 whatever the rounding.
-        return by_integer!(from, T => match to {
-            ScalarType::F32 => lanes!(d, COLD, Unary(a: LaneOf<T>) -> u32 {
-                convert::f32_to_f32::<false, true>(convert::int_to_f32::<T, Rn>(T::from_lane(a)))
-            }),
-            ScalarType::F64 => lanes!(d, COLD, Unary(a: LaneOf<T>) -> u64 {
-                convert::f64_to_f64::<true>(convert::int_to_f64::<T, Rn>(T::from_lane(a)))
-            }),
-            ScalarType::F16 => lanes!(d, COLD, Unary(a: LaneOf<T>) -> u16 {
-                convert::half_to_same::<F16, true>(convert::int_to_half::<T, F16, Rn>(T::from_lane(a)))
-            }),
-            other => Err(format!("a clamped conversion to {other}")),
-        });
-    }
-    by_integer!(from, T => by_rounding!(rnd, R => {
-        const HEAT: bool = is_nearest::<R>();
-        match to {
-            ScalarType::F32 => lanes!(d, HEAT, Unary(a: LaneOf<T>) -> u32 {
-                convert::int_to_f32::<T, R>(T::from_lane(a))
-            }),
-            ScalarType::F64 => lanes!(d, HEAT, Unary(a: LaneOf<T>) -> u64 {
-                convert::int_to_f64::<T, R>(T::from_lane(a))
-            }),
-            ScalarType::F16 => lanes!(d, COLD, Unary(a: LaneOf<T>) -> u16 {
-                convert::int_to_half::<T, F16, R>(T::from_lane(a))
-            }),
-            _ => lanes!(d, COLD, Unary(a: LaneOf<T>) -> u16 {
-                convert::int_to_half::<T, Bf16, R>(T::from_lane(a))
-            }),
-        }
-    }))
 }
 
 /// Between `.f16`, `.bf16`, `.f32` and `.f64`, and to `.tf32`.
-fn float_to_float(d: &mut Decoder<'_>, to: ScalarType, from: ScalarType) -> Decoded {
+pub(super) fn float(d: &mut Decoder<'_>, op: &CvtFloat) -> Decoded {
+    use CvtFloatRnd as Rnd;
     use ScalarType as Ty;
-    let opcode = d.opcode;
-    let rnd = opcode.get(Slot::Rnd);
-    let [ftz, sat, relu, satfinite] =
-        [Modifier::Ftz, Modifier::Sat, Modifier::Relu, Modifier::Satfinite].map(|m| opcode.has(m));
     // A conversion whose lane function takes the rounding, if that is named, and the flags named.
     macro_rules! conversion {
         ($heat:expr, $a:ty => $r:ty, $function:ident::<
             $($format:ty),* ; $($rounding:ident)? ; $($flag:ident as $FLAG:ident),*
         >) => {
-            conversion!(@ $($rounding)? => by_flags!($($flag as $FLAG),* => {
-                lanes!(d, $heat, Unary(a: $a) -> $r { convert::$function::<$($format,)* $($rounding,)? $($FLAG),*>(a) })
+            conversion!(@ $($rounding)? => by_flags!($(op.$flag as $FLAG),* => {
+                lanes!(d, op, $heat, (a: $a) -> $r { convert::$function::<$($format,)* $($rounding,)? $($FLAG),*>(a) })
             }))
         };
         (@ => $e:expr) => { $e };
-        (@ $rounding:ident => $e:expr) => { by_rounding!(rnd, $rounding => $e) };
+        (@ $rounding:ident => $e:expr) => { by_rounding!(op.rnd, $rounding => $e) };
     }
     // To a half from `.f32`: `.ftz` and `.sat` are not written together with the newer `.relu` and `.satfinite`.
     macro_rules! half_from_single {
         ($h:ty) => {
-            if ftz || sat {
-                by_rounding!(rnd, R => by_flags!(ftz as FTZ, sat as SAT => {
-                    lanes!(d, COLD, Unary(a: u32) -> u16 {
-                        convert::f32_to_half::<$h, R, FTZ, SAT, false, false>(a)
-                    })
+            by_rounding!(op.rnd, R => if op.ftz || op.sat {
+                by_flags!(op.ftz as FTZ, op.sat as SAT => lanes!(d, op, COLD, (a: u32) -> u16 {
+                    convert::f32_to_half::<$h, R, FTZ, SAT, false, false>(a)
                 }))
             } else {
-                by_rounding!(rnd, R => by_flags!(relu as RELU, satfinite as SATFINITE => {
+                by_flags!(op.relu as RELU, op.satfinite as SATFINITE => {
                     const HEAT: bool = is_nearest::<R>() && !RELU && !SATFINITE;
-                    lanes!(d, HEAT, Unary(a: u32) -> u16 {
+                    lanes!(d, op, HEAT, (a: u32) -> u16 {
                         convert::f32_to_half::<$h, R, false, false, RELU, SATFINITE>(a)
                     })
-                }))
-            }
+                })
+            })
         };
     }
-    let whole = matches!(rnd, Some(Modifier::Rni | Modifier::Rzi | Modifier::Rmi | Modifier::Rpi));
-    match (to, from) {
+    let whole = matches!(op.rnd, Some(Rnd::Rni | Rnd::Rzi | Rnd::Rmi | Rnd::Rpi));
+    match (op.dtype, op.atype) {
         (Ty::F32, Ty::F32) if whole => {
             conversion!(!SAT, u32 => u32, f32_to_whole::<; R; ftz as FTZ, sat as SAT>)
         }
@@ -329,7 +259,7 @@ fn float_to_float(d: &mut Decoder<'_>, to: ScalarType, from: ScalarType) -> Deco
         (Ty::Bf16, Ty::F16) => conversion!(COLD, u16 => u16, half_to_half::<F16, Bf16; R; sat as SAT>),
         (Ty::Bf16, Ty::F32) => half_from_single!(Bf16),
         (Ty::Bf16, Ty::F64) => conversion!(COLD, u64 => u16, f64_to_half::<Bf16; R; sat as SAT>),
-        (Ty::Tf32, Ty::F32) if rnd == Some(Modifier::Rna) => {
+        (Ty::Tf32, Ty::F32) if op.rnd == Some(Rnd::Rna) => {
             conversion!(COLD, u32 => u32, f32_to_tf32_rna::<;; satfinite as SATFINITE>)
         }
         (Ty::Tf32, Ty::F32) => {
@@ -339,87 +269,29 @@ fn float_to_float(d: &mut Decoder<'_>, to: ScalarType, from: ScalarType) -> Deco
     }
 }
 
-/// Two `.f32` to a packed format: the first operand goes to the upper element.
-fn pack_floats(d: &mut Decoder<'_>, to: ScalarType) -> Decoded {
-    let opcode = d.opcode;
-    let rnd = opcode.get(Slot::Rnd);
-    let [relu, satfinite] = [Modifier::Relu, Modifier::Satfinite].map(|m| opcode.has(m));
-    macro_rules! halves {
-        ($h:ty) => {
-            by_rounding!(rnd, R => by_flags!(relu as RELU, satfinite as SATFINITE => {
-                const HEAT: bool = is_nearest::<R>() && !RELU && !SATFINITE;
-                lanes!(d, HEAT, Binary(a: u32, b: u32) -> u32 {
-                    let half = |x| convert::f32_to_half::<$h, R, false, false, RELU, SATFINITE>(x);
-                    packed::pack(half(b), half(a))
-                })
-            }))
-        };
-    }
-    macro_rules! bytes {
-        ($format:ty) => {
-            by_flags!(relu as RELU => lanes!(d, COLD, Binary(a: u32, b: u32) -> u16 {
-                fp8::pair_from_f32::<$format, RELU>(a, b)
-            }))
-        };
-    }
-    match to {
-        ScalarType::F16x2 => halves!(F16),
-        ScalarType::Bf16x2 => halves!(Bf16),
-        ScalarType::E4m3x2 => bytes!(E4m3),
-        ScalarType::E5m2x2 => bytes!(E5m2),
-        other => Err(format!("a conversion of two .f32 to {other}")),
-    }
-}
-
-/// Between `.f16x2` and a pair of 8-bit floats.
-fn pairs(d: &mut Decoder<'_>, to: ScalarType, from: ScalarType) -> Decoded {
-    let relu = d.opcode.has(Modifier::Relu);
-    macro_rules! narrow {
-        ($format:ty) => {
-            by_flags!(relu as RELU => lanes!(d, COLD, Unary(a: u32) -> u16 {
-                fp8::pair_from_half::<F16, $format, RELU>(a)
-            }))
-        };
-    }
-    macro_rules! widen {
-        ($format:ty) => {
-            by_flags!(relu as RELU => lanes!(d, COLD, Unary(a: u16) -> u32 {
-                fp8::pair_to_half::<$format, F16, RELU>(a)
-            }))
-        };
-    }
-    match (to, from) {
-        (ScalarType::E4m3x2, ScalarType::F16x2) => narrow!(E4m3),
-        (ScalarType::E5m2x2, ScalarType::F16x2) => narrow!(E5m2),
-        (ScalarType::F16x2, ScalarType::E4m3x2) => widen!(E4m3),
-        (ScalarType::F16x2, ScalarType::E5m2x2) => widen!(E5m2),
-        (to, from) => Err(format!("a conversion from {from} to {to}")),
-    }
-}
-
 /// `cvt.pack`: two `.s32`, clamped, and below narrow ones the lower part of a third operand.
-fn pack_integers(d: &mut Decoder<'_>) -> Decoded {
+pub(super) fn pack_integers(d: &mut Decoder<'_>, op: &CvtPackInt) -> Decoded {
     macro_rules! words {
         ($t:ty) => {
-            lanes!(d, COLD, Binary(a: u32, b: u32) -> u32 { convert::pack16::<$t>(a as i32, b as i32) })
+            lanes!(d, op, COLD, (a: i32, b: i32) -> u32 { convert::pack16::<$t>(a, b) })
         };
     }
     macro_rules! below {
-        ($bits:literal, $signed:literal) => {
-            lanes!(d, COLD, Ternary(a: u32, b: u32, c: u32) -> u32 {
-                convert::pack_below::<$bits, $signed>(a as i32, b as i32, c)
-            })
-        };
+        ($bits:literal, $signed:literal) => {{
+            lane_fn!(Below: Ternary(a: i32, b: i32, c: u32) -> u32 {
+                convert::pack_below::<$bits, $signed>(a, b, c)
+            });
+            d.lanewise::<Below, 3, COLD>(op.d, [&op.a, &op.b, &op.c.unwrap_or(Value::Unused)])
+        }};
     }
-    match d.opcode.get(Slot::Dtype) {
-        Some(Modifier::U16) => words!(u16),
-        Some(Modifier::S16) => words!(i16),
-        Some(Modifier::U8) => below!(8, false),
-        Some(Modifier::S8) => below!(8, true),
-        Some(Modifier::U4) => below!(4, false),
-        Some(Modifier::S4) => below!(4, true),
-        Some(Modifier::U2) => below!(2, false),
-        Some(Modifier::S2) => below!(2, true),
-        other => Err(format!("cvt.pack to {other:?}")),
+    match op.dtype {
+        Dtype::U16 => words!(u16),
+        Dtype::S16 => words!(i16),
+        Dtype::U8 => below!(8, false),
+        Dtype::S8 => below!(8, true),
+        Dtype::U4 => below!(4, false),
+        Dtype::S4 => below!(4, true),
+        Dtype::U2 => below!(2, false),
+        Dtype::S2 => below!(2, true),
     }
 }

@@ -4,9 +4,7 @@ use super::function::Decoder;
 use super::operand::{Destination, Source};
 use super::{Decoded, Missing};
 use crate::lanes::Lane;
-use crate::ops::shape::{
-    Binary, Family, LaneFunction, Relation, Ternary, Unary, binary, compare, splat, ternary, unary,
-};
+use crate::ops::shape::{Binary, Family, LaneFunction, Relation, Unary, binary, compare, splat, unary};
 use crate::ops::{Execute, NONE, Op};
 use crate::program::{Meta, ZERO};
 use ir::operand::{Def, Value};
@@ -135,17 +133,6 @@ impl Decoder<'_> {
         let b = self.source(2, F::B::BITS)?;
         let sources = [(a, F::A::BITS), (b, F::B::BITS)];
         self.emit_family(binary::<F, HOT>(self.level), (d, F::R::BITS), &sources);
-        Ok(())
-    }
-
-    /// `d, a, b, c` by a ternary function.
-    pub(crate) fn ternary<F: Ternary, const HOT: bool>(&mut self) -> Result<(), Missing> {
-        let d = self.destination(0, F::R::BITS)?;
-        let a = self.source(1, F::A::BITS)?;
-        let b = self.source(2, F::B::BITS)?;
-        let c = self.source(3, F::C::BITS)?;
-        let sources = [(a, F::A::BITS), (b, F::B::BITS), (c, F::C::BITS)];
-        self.emit_family(ternary::<F, HOT>(self.level), (d, F::R::BITS), &sources);
         Ok(())
     }
 

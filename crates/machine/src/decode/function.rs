@@ -6,6 +6,7 @@ use super::{Decoded, Missing, dispatch};
 use crate::lanes::simd::Level;
 use crate::lanes::{FileSizes, Planes};
 use crate::launch::LoadedModule;
+use crate::ops::predicate::{predicate_from_scalar, set_predicate};
 use crate::ops::shape::NEGATE;
 use crate::ops::{Op, control};
 use crate::program::{Code, FIRST_SCALAR, Image, Meta, Origin, Place};
@@ -538,14 +539,14 @@ impl<'a> Decoder<'a> {
     /// A predicate that is always `value`: set where it is needed.
     pub(crate) fn constant_predicate(&mut self, value: bool) -> u32 {
         let d = self.own_predicate(2 + u32::from(value));
-        self.emit_part(Op { d, y: u32::from(value), ..op(super::logic::set_predicate) });
+        self.emit_part(Op { d, y: u32::from(value), ..op(set_predicate) });
         d
     }
 
     /// A predicate that holds in all lanes if scalar `a` is not zero.
     pub(crate) fn predicate_from_scalar(&mut self, a: u32) -> u32 {
         let d = self.own_predicate(4);
-        self.emit_part(Op { d, a, ..op(super::logic::predicate_from_scalar) });
+        self.emit_part(Op { d, a, ..op(predicate_from_scalar) });
         d
     }
 

@@ -10,6 +10,7 @@
 //! | `function` | a function: registers to planes, blocks, branches to patch |
 //! | `operand` | operands to planes, scalars and addresses |
 //! | `emit` | an operation of a family, with splats where a member is missing |
+//! | `arithmetic` | what the chapters of arithmetic share |
 //! | `integer`, `float`, `half`, `compare`, `logic`, `convert` | arithmetic by chapter |
 //! | `movement`, `spaces`, `bulk`, `atomic`, `mbarrier`, `warp`, `matrix`, `control`, `video` | the rest by chapter |
 
@@ -169,107 +170,107 @@ fn dispatch(d: &mut Decoder<'_>, op: &ir::Op) -> Decoded {
     use ir::Op;
     let sem = op.sem();
     match op {
-        Op::AddInt(_)
-        | Op::SubInt(_)
-        | Op::MulInt(_)
-        | Op::MadInt(_)
-        | Op::Mul24(_)
-        | Op::Mad24(_)
-        | Op::Sad(_)
-        | Op::DivInt(_)
-        | Op::RemInt(_)
-        | Op::AbsInt(_)
-        | Op::NegInt(_)
-        | Op::MinInt(_)
-        | Op::MaxInt(_)
-        | Op::AddIntX2(_)
-        | Op::MinIntX2(_)
-        | Op::MaxIntX2(_)
-        | Op::Dp4a(_)
-        | Op::Dp2a(_)
-        | Op::AddCarryOut(_)
-        | Op::AddCarryIn(_)
-        | Op::SubBorrowOut(_)
-        | Op::SubBorrowIn(_)
-        | Op::MadCarryOut(_)
-        | Op::MadCarryIn(_) => integer::decode(d, sem),
+        Op::AddInt(op) => integer::add(d, op),
+        Op::SubInt(op) => integer::sub(d, op),
+        Op::MulInt(op) => integer::mul(d, op),
+        Op::MadInt(op) => integer::mad(d, op),
+        Op::Mul24(op) => integer::mul24(d, op),
+        Op::Mad24(op) => integer::mad24(d, op),
+        Op::Sad(op) => integer::sad(d, op),
+        Op::DivInt(op) => integer::div(d, op),
+        Op::RemInt(op) => integer::rem(d, op),
+        Op::AbsInt(op) => integer::abs(d, op),
+        Op::NegInt(op) => integer::neg(d, op),
+        Op::MinInt(op) => integer::min(d, op),
+        Op::MaxInt(op) => integer::max(d, op),
+        Op::AddIntX2(op) => integer::add_x2(d, op),
+        Op::MinIntX2(op) => integer::min_x2(d, op),
+        Op::MaxIntX2(op) => integer::max_x2(d, op),
+        Op::Dp4a(op) => integer::dp4a(d, op),
+        Op::Dp2a(op) => integer::dp2a(d, op),
+        Op::AddCarryOut(op) => integer::add_carry_out(d, op),
+        Op::AddCarryIn(op) => integer::add_carry_in(d, op),
+        Op::SubBorrowOut(op) => integer::sub_borrow_out(d, op),
+        Op::SubBorrowIn(op) => integer::sub_borrow_in(d, op),
+        Op::MadCarryOut(op) => integer::mad_carry_out(d, op),
+        Op::MadCarryIn(op) => integer::mad_carry_in(d, op),
 
-        Op::Popc(_)
-        | Op::Clz(_)
-        | Op::Bfind(_)
-        | Op::Fns(_)
-        | Op::Brev(_)
-        | Op::Bfe(_)
-        | Op::Bfi(_)
-        | Op::Szext(_)
-        | Op::Bmsk(_)
-        | Op::And(_)
-        | Op::Or(_)
-        | Op::Xor(_)
-        | Op::Not(_)
-        | Op::Cnot(_)
-        | Op::AndPred(_)
-        | Op::OrPred(_)
-        | Op::XorPred(_)
-        | Op::NotPred(_)
-        | Op::Lop3(_)
-        | Op::Shf(_)
-        | Op::Shl(_)
-        | Op::Shr(_)
-        | Op::Prmt(_) => logic::decode(d, sem),
+        Op::Popc(op) => logic::popc(d, op),
+        Op::Clz(op) => logic::clz(d, op),
+        Op::Bfind(op) => logic::bfind(d, op),
+        Op::Fns(op) => logic::fns(d, op),
+        Op::Brev(op) => logic::brev(d, op),
+        Op::Bfe(op) => logic::bfe(d, op),
+        Op::Bfi(op) => logic::bfi(d, op),
+        Op::Szext(op) => logic::szext(d, op),
+        Op::Bmsk(op) => logic::bmsk(d, op),
+        Op::And(op) => logic::and(d, op),
+        Op::Or(op) => logic::or(d, op),
+        Op::Xor(op) => logic::xor(d, op),
+        Op::Not(op) => logic::not(d, op),
+        Op::Cnot(op) => logic::cnot(d, op),
+        Op::AndPred(op) => logic::and_predicates(d, op),
+        Op::OrPred(op) => logic::or_predicates(d, op),
+        Op::XorPred(op) => logic::xor_predicates(d, op),
+        Op::NotPred(op) => logic::not_predicate(d, op),
+        Op::Lop3(op) => logic::lop3(d, op),
+        Op::Shf(op) => logic::shf(d, op),
+        Op::Shl(op) => logic::shl(d, op),
+        Op::Shr(op) => logic::shr(d, op),
+        Op::Prmt(op) => logic::prmt(d, op),
 
-        Op::AddFloat(_)
-        | Op::SubFloat(_)
-        | Op::MulFloat(_)
-        | Op::FmaFloat(_)
-        | Op::MadFloat(_)
-        | Op::DivFloat(_)
-        | Op::DivFloatApprox(_)
-        | Op::DivFloatFull(_)
-        | Op::AbsFloat(_)
-        | Op::NegFloat(_)
-        | Op::MinFloat(_)
-        | Op::MaxFloat(_)
-        | Op::Rcp(_)
-        | Op::RcpApprox(_)
-        | Op::Sqrt(_)
-        | Op::SqrtApprox(_)
-        | Op::RsqrtApprox(_)
-        | Op::Sin(_)
-        | Op::Cos(_)
-        | Op::Lg2(_)
-        | Op::Ex2Float(_)
-        | Op::TanhFloat(_)
-        | Op::Testp(_)
-        | Op::Copysign(_) => float::decode(d, sem),
+        Op::AddFloat(op) => float::add(d, op),
+        Op::SubFloat(op) => float::sub(d, op),
+        Op::MulFloat(op) => float::mul(d, op),
+        Op::FmaFloat(op) => float::fma(d, op),
+        Op::MadFloat(op) => float::mad(d, op),
+        Op::DivFloat(op) => float::div(d, op),
+        Op::DivFloatApprox(op) => float::div_approx(d, op),
+        Op::DivFloatFull(op) => float::div_full(d, op),
+        Op::AbsFloat(op) => float::abs(d, op),
+        Op::NegFloat(op) => float::neg(d, op),
+        Op::MinFloat(op) => float::min(d, op),
+        Op::MaxFloat(op) => float::max(d, op),
+        Op::Rcp(op) => float::rcp(d, op),
+        Op::RcpApprox(op) => float::rcp_approx(d, op),
+        Op::Sqrt(op) => float::sqrt(d, op),
+        Op::SqrtApprox(op) => float::sqrt_approx(d, op),
+        Op::RsqrtApprox(op) => float::rsqrt_approx(d, op),
+        Op::Sin(op) => float::sin(d, op),
+        Op::Cos(op) => float::cos(d, op),
+        Op::Lg2(op) => float::lg2(d, op),
+        Op::Ex2Float(op) => float::ex2(d, op),
+        Op::TanhFloat(op) => float::tanh(d, op),
+        Op::Testp(op) => float::testp(d, op),
+        Op::Copysign(op) => float::copysign(d, op),
 
-        Op::AddHalf(_)
-        | Op::SubHalf(_)
-        | Op::MulHalf(_)
-        | Op::FmaHalf(_)
-        | Op::NegHalf(_)
-        | Op::AbsHalf(_)
-        | Op::MinHalf(_)
-        | Op::MaxHalf(_)
-        | Op::TanhHalf(_)
-        | Op::Ex2Half(_) => half::decode(d, sem),
+        Op::AddHalf(op) => half::add(d, op),
+        Op::SubHalf(op) => half::sub(d, op),
+        Op::MulHalf(op) => half::mul(d, op),
+        Op::FmaHalf(op) => half::fma(d, op),
+        Op::NegHalf(op) => half::neg(d, op),
+        Op::AbsHalf(op) => half::abs(d, op),
+        Op::MinHalf(op) => half::min(d, op),
+        Op::MaxHalf(op) => half::max(d, op),
+        Op::TanhHalf(op) => half::tanh(d, op),
+        Op::Ex2Half(op) => half::ex2(d, op),
 
-        Op::SetInt(_)
-        | Op::SetFloat(_)
-        | Op::SetHalf(_)
-        | Op::SetpInt(_)
-        | Op::SetpFloat(_)
-        | Op::SetpHalf(_)
-        | Op::Selp(_)
-        | Op::Slct(_) => compare::decode(d, sem),
+        Op::SetInt(op) => compare::set_int(d, op),
+        Op::SetFloat(op) => compare::set_float(d, op),
+        Op::SetHalf(op) => compare::set_half(d, op),
+        Op::SetpInt(op) => compare::setp_int(d, op),
+        Op::SetpFloat(op) => compare::setp_float(d, op),
+        Op::SetpHalf(op) => compare::setp_half(d, op),
+        Op::Selp(op) => compare::selp(d, op),
+        Op::Slct(op) => compare::slct(d, op),
 
-        Op::CvtInt(_)
-        | Op::CvtFloatToInt(_)
-        | Op::CvtIntToFloat(_)
-        | Op::CvtFloat(_)
-        | Op::CvtPackFloat(_)
-        | Op::CvtFloatX2(_)
-        | Op::CvtPackInt(_) => convert::decode(d, sem),
+        Op::CvtInt(op) => convert::integer(d, op),
+        Op::CvtFloatToInt(op) => convert::float_to_integer(d, op),
+        Op::CvtIntToFloat(op) => convert::integer_to_float(d, op),
+        Op::CvtFloat(op) => convert::float(d, op),
+        Op::CvtPackFloat(op) => convert::pack_floats(d, op),
+        Op::CvtFloatX2(op) => convert::float_x2(d, op),
+        Op::CvtPackInt(op) => convert::pack_integers(d, op),
 
         Op::Mov(_)
         | Op::MovPred(_)
@@ -369,28 +370,28 @@ fn dispatch(d: &mut Decoder<'_>, op: &ir::Op) -> Decoded {
         Op::BarClusterWait(_) => control::cluster_wait(d),
         Op::Setmaxnreg(set) => control::setmaxnreg(d, set.count),
 
-        Op::VideoAdd(_)
-        | Op::VideoSub(_)
-        | Op::VideoAbsdiff(_)
-        | Op::VideoMin(_)
-        | Op::VideoMax(_)
-        | Op::VideoShl(_)
-        | Op::VideoShr(_)
-        | Op::VideoMad(_)
-        | Op::VideoSet(_)
-        | Op::VideoAdd2(_)
-        | Op::VideoSub2(_)
-        | Op::VideoAvrg2(_)
-        | Op::VideoAbsdiff2(_)
-        | Op::VideoMin2(_)
-        | Op::VideoMax2(_)
-        | Op::VideoSet2(_)
-        | Op::VideoAdd4(_)
-        | Op::VideoSub4(_)
-        | Op::VideoAvrg4(_)
-        | Op::VideoAbsdiff4(_)
-        | Op::VideoMin4(_)
-        | Op::VideoMax4(_)
-        | Op::VideoSet4(_) => video::decode(d, sem),
+        Op::VideoAdd(op) => video::add(d, op),
+        Op::VideoSub(op) => video::sub(d, op),
+        Op::VideoAbsdiff(op) => video::absdiff(d, op),
+        Op::VideoMin(op) => video::min(d, op),
+        Op::VideoMax(op) => video::max(d, op),
+        Op::VideoShl(op) => video::shl(d, op),
+        Op::VideoShr(op) => video::shr(d, op),
+        Op::VideoMad(op) => video::mad(d, op),
+        Op::VideoSet(op) => video::set(d, op),
+        Op::VideoAdd2(op) => video::add2(d, op),
+        Op::VideoSub2(op) => video::sub2(d, op),
+        Op::VideoAvrg2(op) => video::avrg2(d, op),
+        Op::VideoAbsdiff2(op) => video::absdiff2(d, op),
+        Op::VideoMin2(op) => video::min2(d, op),
+        Op::VideoMax2(op) => video::max2(d, op),
+        Op::VideoSet2(op) => video::set2(d, op),
+        Op::VideoAdd4(op) => video::add4(d, op),
+        Op::VideoSub4(op) => video::sub4(d, op),
+        Op::VideoAvrg4(op) => video::avrg4(d, op),
+        Op::VideoAbsdiff4(op) => video::absdiff4(d, op),
+        Op::VideoMin4(op) => video::min4(d, op),
+        Op::VideoMax4(op) => video::max4(d, op),
+        Op::VideoSet4(op) => video::set4(d, op),
     }
 }

@@ -1,184 +1,174 @@
 //! Video instructions (PTX ISA, "Scalar Video Instructions" and "SIMD Video Instructions"): their modifiers and selectors
 //! as the values that [`numerics::video`] computes with.
 
+use super::arithmetic::{decoders, is_signed};
 use super::emit::op;
 use super::function::Decoder;
-use super::operand::Destination;
 use super::{Decoded, Missing};
-use crate::exec::Exec;
-use crate::lanes::LANES;
-use crate::lanes::simd::Baseline;
 use crate::ops::Op;
-use numerics::video::{
-    Comparison, Instruction, MultiplyAdd, Operation, Packed, Part, Scalar, Secondary, Source,
-};
+use crate::ops::video::compute;
+use ir::instruction::{BmskMode, Op2, Scale, VideoSetCmp};
+use ir::operand::{Def, Part, PartDef, Value};
+use numerics::video::{self, Comparison, Instruction, MultiplyAdd, Operation, Packed, Secondary, Source};
 use ptx::ast::Selector;
-use ptx::isa::{Modifier, Sem, Slot};
-use ptx::module::Operand;
 use ptx::types::ScalarType;
 
-pub(super) fn decode(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
-    let instruction = match sem {
-        Sem::VideoMad => multiply_add(d)?,
-        Sem::VideoAdd => scalar(d, Operation::Add)?,
-        Sem::VideoSub => scalar(d, Operation::Sub)?,
-        Sem::VideoAbsdiff => scalar(d, Operation::AbsoluteDifference)?,
-        Sem::VideoMin => scalar(d, Operation::Min)?,
-        Sem::VideoMax => scalar(d, Operation::Max)?,
-        Sem::VideoShl => scalar(d, Operation::ShiftLeft { wrap: d.opcode.has(Modifier::Wrap) })?,
-        Sem::VideoShr => scalar(d, Operation::ShiftRight { wrap: d.opcode.has(Modifier::Wrap) })?,
-        Sem::VideoSet => scalar(d, Operation::Set(comparison(d)?))?,
-        Sem::VideoAdd2 => packed(d, 2, Operation::Add)?,
-        Sem::VideoSub2 => packed(d, 2, Operation::Sub)?,
-        Sem::VideoAvrg2 => packed(d, 2, Operation::Average)?,
-        Sem::VideoAbsdiff2 => packed(d, 2, Operation::AbsoluteDifference)?,
-        Sem::VideoMin2 => packed(d, 2, Operation::Min)?,
-        Sem::VideoMax2 => packed(d, 2, Operation::Max)?,
-        Sem::VideoSet2 => packed(d, 2, Operation::Set(comparison(d)?))?,
-        Sem::VideoAdd4 => packed(d, 4, Operation::Add)?,
-        Sem::VideoSub4 => packed(d, 4, Operation::Sub)?,
-        Sem::VideoAvrg4 => packed(d, 4, Operation::Average)?,
-        Sem::VideoAbsdiff4 => packed(d, 4, Operation::AbsoluteDifference)?,
-        Sem::VideoMin4 => packed(d, 4, Operation::Min)?,
-        Sem::VideoMax4 => packed(d, 4, Operation::Max)?,
-        Sem::VideoSet4 => packed(d, 4, Operation::Set(comparison(d)?))?,
-        other => return Err(format!("{other:?} among the video instructions")),
+/// A scalar instruction; `$signed` is the type that says whether the result is.
+macro_rules! scalar {
+    ($d:ident, $op:ident, $operation:expr, $btype:expr, $signed:expr, $saturate:expr) => {{
+        let scalar = video::Scalar {
+            operation: $operation,
+            a: source(&$op.a, $op.atype)?,
+            b: source(&$op.b, $btype)?,
+            signed: is_signed($signed),
+            saturate: $saturate,
+            secondary: secondary($op.op2, &$op.d)?,
+        };
+        let c = $op.c.unwrap_or(Value::Unused);
+        emit($d, Instruction::Scalar(scalar), $op.d.register, [$op.a.value, $op.b.value, c])
+    }};
+    ($d:ident, $op:ident, $operation:expr) => {
+        scalar!($d, $op, $operation, $op.btype, $op.dtype, $op.sat)
     };
-    let whole = |operand| match operand {
-        Operand::Part { register, .. } => Operand::Register(register),
-        whole => whole,
+}
+
+/// A SIMD instruction on so many elements.
+macro_rules! packed {
+    ($d:ident, $op:ident, $elements:literal, $operation:expr, $signed:expr, $saturate:expr) => {{
+        let packed = Packed {
+            operation: $operation,
+            elements: $elements,
+            a_signed: is_signed($op.atype),
+            b_signed: is_signed($op.btype),
+            a: elements(&$op.a, 0),
+            b: elements(&$op.b, $elements),
+            signed: $signed,
+            saturate: $saturate,
+            mask: mask(&$op.d, $elements),
+            accumulate: $op.op,
+        };
+        emit($d, Instruction::Packed(packed), $op.d.register, [$op.a.value, $op.b.value, $op.c])
+    }};
+    ($d:ident, $op:ident, $elements:literal, $operation:expr) => {
+        packed!($d, $op, $elements, $operation, is_signed($op.dtype), $op.sat)
     };
-    let Destination::Plane(destination) = d.destination_of(whole(d.operand(0)), 32)? else {
-        return Err("a video instruction on values that are the same for all threads".to_owned());
+}
+
+decoders! { d, op:
+    add(VideoAdd) => scalar!(d, op, Operation::Add);
+    sub(VideoSub) => scalar!(d, op, Operation::Sub);
+    absdiff(VideoAbsdiff) => scalar!(d, op, Operation::AbsoluteDifference);
+    min(VideoMin) => scalar!(d, op, Operation::Min);
+    max(VideoMax) => scalar!(d, op, Operation::Max);
+    shl(VideoShl) => {
+        let wrap = op.mode == BmskMode::Wrap;
+        scalar!(d, op, Operation::ShiftLeft { wrap }, ScalarType::U32, op.dtype, op.sat)
     };
-    let mut sources = [0; 3];
-    for (i, source) in sources.iter_mut().enumerate() {
-        let value = d.value(whole(d.operand(i + 1)), 32)?;
-        *source = d.plane_of(value, 32);
-    }
-    let [a, b, c] = sources;
+    shr(VideoShr) => {
+        let wrap = op.mode == BmskMode::Wrap;
+        scalar!(d, op, Operation::ShiftRight { wrap }, ScalarType::U32, op.dtype, op.sat)
+    };
+    set(VideoSet) => scalar!(d, op, Operation::Set(comparison(op.cmp)), op.btype, op.atype, false);
+    mad(VideoMad) => {
+        let mad = MultiplyAdd {
+            a: source(&op.a, op.atype)?,
+            b: source(&op.b, op.btype)?,
+            negate_product: op.a.negated != op.b.negated,
+            negate_c: op.c.negated,
+            plus_one: op.po,
+            shift: match op.scale {
+                None => 0,
+                Some(Scale::Shr7) => 7,
+                Some(Scale::Shr15) => 15,
+            },
+            saturate: op.sat,
+        };
+        emit(d, Instruction::MultiplyAdd(mad), op.d, [op.a.value, op.b.value, op.c.value])
+    };
+    add2(VideoAdd2) => packed!(d, op, 2, Operation::Add);
+    sub2(VideoSub2) => packed!(d, op, 2, Operation::Sub);
+    avrg2(VideoAvrg2) => packed!(d, op, 2, Operation::Average);
+    absdiff2(VideoAbsdiff2) => packed!(d, op, 2, Operation::AbsoluteDifference);
+    min2(VideoMin2) => packed!(d, op, 2, Operation::Min);
+    max2(VideoMax2) => packed!(d, op, 2, Operation::Max);
+    set2(VideoSet2) => packed!(d, op, 2, Operation::Set(comparison(op.cmp)), false, false);
+    add4(VideoAdd4) => packed!(d, op, 4, Operation::Add);
+    sub4(VideoSub4) => packed!(d, op, 4, Operation::Sub);
+    avrg4(VideoAvrg4) => packed!(d, op, 4, Operation::Average);
+    absdiff4(VideoAbsdiff4) => packed!(d, op, 4, Operation::AbsoluteDifference);
+    min4(VideoMin4) => packed!(d, op, 4, Operation::Min);
+    max4(VideoMax4) => packed!(d, op, 4, Operation::Max);
+    set4(VideoSet4) => packed!(d, op, 4, Operation::Set(comparison(op.cmp)), false, false);
+}
+
+fn emit(d: &mut Decoder<'_>, instruction: Instruction, to: Def, [a, b, c]: [Value; 3]) -> Decoded {
+    let to = d.write_plane(to, 32)?;
+    let [a, b, c] = [d.read_plane(&a, 32)?, d.read_plane(&b, 32)?, d.read_plane(&c, 32)?];
     let imm = d.image.videos.len() as u64;
     d.image.videos.push(instruction);
-    d.emit(Op { d: destination, a, b, c, imm, ..op(compute) });
+    d.emit(Op { d: to, a, b, c, imm, ..op(compute) });
     Ok(())
 }
 
-/// `d = video instruction imm of (a, b, c)`.
-fn compute(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
-    let instruction = x.grid.image.videos[op.imm as usize];
-    for warp in 0..x.warps {
-        let plane = |index: u32| &x.files.w[index as usize + warp].0;
-        let (a, b, c) = (plane(op.a), plane(op.b), plane(op.c));
-        let mut result = [0; LANES];
-        for l in 0..LANES {
-            result[l] = instruction.compute(a[l], b[l], c[l]);
-        }
-        x.store_plane::<Baseline, u32>(op.d, warp, result);
-    }
-    pc + 1
-}
-
-fn scalar(d: &Decoder<'_>, operation: Operation) -> Result<Instruction, Missing> {
-    let secondary = match d.opcode.get(Slot::Op2) {
-        Some(Modifier::Add) => Secondary::Add,
-        Some(Modifier::Min) => Secondary::Min,
-        Some(Modifier::Max) => Secondary::Max,
-        _ => match d.operand(0) {
-            Operand::Part { selector: Some(selector), .. } => Secondary::Merge(part(selector)?),
-            _ => Secondary::None,
-        },
-    };
-    Ok(Instruction::Scalar(Scalar {
-        operation,
-        a: source(d, 1, Slot::Atype)?,
-        b: source(d, 2, Slot::Btype)?,
-        signed: signed(d, if matches!(operation, Operation::Set(_)) { Slot::Atype } else { Slot::Dtype }),
-        saturate: d.opcode.has(Modifier::Sat),
-        secondary,
-    }))
-}
-
-fn multiply_add(d: &Decoder<'_>) -> Result<Instruction, Missing> {
-    let negated = |i| matches!(d.operand(i), Operand::Part { negated: true, .. });
-    Ok(Instruction::MultiplyAdd(MultiplyAdd {
-        a: source(d, 1, Slot::Atype)?,
-        b: source(d, 2, Slot::Btype)?,
-        negate_product: negated(1) != negated(2),
-        negate_c: negated(3),
-        plus_one: d.opcode.has(Modifier::Po),
-        shift: match d.opcode.get(Slot::Scale) {
-            Some(Modifier::Shr7) => 7,
-            Some(Modifier::Shr15) => 15,
-            _ => 0,
-        },
-        saturate: d.opcode.has(Modifier::Sat),
-    }))
-}
-
-fn packed(d: &Decoder<'_>, elements: u8, operation: Operation) -> Result<Instruction, Missing> {
-    let digits = |i| match d.operand(i) {
-        Operand::Part { selector: Some(Selector::Bytes(digits) | Selector::Halves(digits)), .. } => {
-            Some(digits)
-        }
-        _ => None,
-    };
-    // By default the elements of `a` and those of `b`; selectors are written highest element first.
-    let elements_of = |i: usize| {
-        let mut chosen = [0, 1, 2, 3].map(|e| e + (i as u8 - 1) * elements);
-        if let Some(digits) = digits(i) {
-            for (chosen, &digit) in chosen.iter_mut().zip(digits.as_slice().iter().rev()) {
-                *chosen = digit;
-            }
-        }
-        chosen
-    };
-    let mask = match digits(0) {
-        Some(digits) => digits.as_slice().iter().fold(0, |mask, digit| mask | 1 << digit),
-        None => (1 << elements) - 1,
-    };
-    Ok(Instruction::Packed(Packed {
-        operation,
-        elements,
-        a_signed: signed(d, Slot::Atype),
-        b_signed: signed(d, Slot::Btype),
-        a: elements_of(1),
-        b: elements_of(2),
-        signed: signed(d, Slot::Dtype),
-        saturate: d.opcode.has(Modifier::Sat),
-        mask,
-        accumulate: d.opcode.has(Modifier::Add),
-    }))
-}
-
-fn source(d: &Decoder<'_>, i: usize, ty: Slot) -> Result<Source, Missing> {
-    let part = match d.operand(i) {
-        Operand::Part { selector: Some(selector), .. } => part(selector)?,
-        _ => Part::Word,
-    };
-    Ok(Source { signed: signed(d, ty), part })
+fn source(operand: &Part, ty: ScalarType) -> Result<Source, Missing> {
+    let part = operand.selector.map_or(Ok(video::Part::Word), part)?;
+    Ok(Source { signed: is_signed(ty), part })
 }
 
 /// The part that a selector of one digit names.
-fn part(selector: Selector) -> Result<Part, Missing> {
+fn part(selector: Selector) -> Result<video::Part, Missing> {
     match selector {
-        Selector::Bytes(digits) if digits.as_slice().len() == 1 => Ok(Part::Byte(digits.as_slice()[0])),
-        Selector::Halves(digits) if digits.as_slice().len() == 1 => Ok(Part::Half(digits.as_slice()[0])),
+        Selector::Bytes(digits) if digits.as_slice().len() == 1 => {
+            Ok(video::Part::Byte(digits.as_slice()[0]))
+        }
+        Selector::Halves(digits) if digits.as_slice().len() == 1 => {
+            Ok(video::Part::Half(digits.as_slice()[0]))
+        }
         _ => Err("a selector of several parts in a scalar video instruction".to_owned()),
     }
 }
 
-fn signed(d: &Decoder<'_>, slot: Slot) -> bool {
-    d.opcode.ty(slot) == Some(ScalarType::S32)
+fn secondary(op2: Option<Op2>, to: &PartDef) -> Result<Secondary, Missing> {
+    Ok(match (op2, to.selector) {
+        (Some(Op2::Add), _) => Secondary::Add,
+        (Some(Op2::Min), _) => Secondary::Min,
+        (Some(Op2::Max), _) => Secondary::Max,
+        (None, Some(selector)) => Secondary::Merge(part(selector)?),
+        (None, None) => Secondary::None,
+    })
 }
 
-fn comparison(d: &Decoder<'_>) -> Result<Comparison, Missing> {
-    Ok(match d.opcode.get(Slot::Cmp) {
-        Some(Modifier::Eq) => Comparison::Eq,
-        Some(Modifier::Ne) => Comparison::Ne,
-        Some(Modifier::Lt) => Comparison::Lt,
-        Some(Modifier::Le) => Comparison::Le,
-        Some(Modifier::Gt) => Comparison::Gt,
-        Some(Modifier::Ge) => Comparison::Ge,
-        other => return Err(format!("comparison {other:?}")),
-    })
+/// The elements that a selector of a SIMD instruction names.
+fn digits(selector: &Option<Selector>) -> Option<&[u8]> {
+    match selector {
+        Some(Selector::Bytes(digits) | Selector::Halves(digits)) => Some(digits.as_slice()),
+        _ => None,
+    }
+}
+
+/// The elements of a source, by default all of its own. Selectors are written highest element first.
+fn elements(operand: &Part, first: u8) -> [u8; 4] {
+    let mut chosen = [0, 1, 2, 3].map(|element| element + first);
+    let digits = digits(&operand.selector).unwrap_or_default();
+    for (chosen, &digit) in chosen.iter_mut().zip(digits.iter().rev()) {
+        *chosen = digit;
+    }
+    chosen
+}
+
+/// The elements of the result that count, by default all.
+fn mask(to: &PartDef, elements: u8) -> u8 {
+    let all = || (1 << elements) - 1;
+    digits(&to.selector).map_or_else(all, |digits| digits.iter().fold(0, |mask, digit| mask | 1 << digit))
+}
+
+fn comparison(cmp: VideoSetCmp) -> Comparison {
+    match cmp {
+        VideoSetCmp::Eq => Comparison::Eq,
+        VideoSetCmp::Ne => Comparison::Ne,
+        VideoSetCmp::Lt => Comparison::Lt,
+        VideoSetCmp::Le => Comparison::Le,
+        VideoSetCmp::Gt => Comparison::Gt,
+        VideoSetCmp::Ge => Comparison::Ge,
+    }
 }

@@ -7,6 +7,8 @@
 //! | file | operations |
 //! | --- | --- |
 //! | `shape` | the loops: unary, binary, ternary, compare, select, over any lane function |
+//! | `carry`, `logic`, `video` | arithmetic that is no lane function of up to three operands |
+//! | `predicate` | predicates from predicates, constants and scalars |
 //! | `memory`, `address`, `atomic` | loads, stores, atomics in every state space |
 //! | `bulk`, `tensor`, `tensor_map`, `multimem`, `combine` | copies of whole blocks and tiles; multicast memory |
 //! | `warp` | shuffles, votes, matches, reductions |
@@ -20,20 +22,24 @@
 pub(crate) mod address;
 pub(crate) mod atomic;
 pub(crate) mod bulk;
+pub(crate) mod carry;
 pub(crate) mod cluster;
 pub(crate) mod combine;
 pub(crate) mod control;
+pub(crate) mod logic;
 pub(crate) mod matrix;
 pub(crate) mod mbarrier;
 pub(crate) mod memory;
 pub(crate) mod multimem;
 pub(crate) mod order;
+pub(crate) mod predicate;
 pub(crate) mod shape;
 pub(crate) mod special;
 pub(crate) mod tensor;
 pub(crate) mod tensor_map;
 pub(crate) mod texture;
 pub(crate) mod time;
+pub(crate) mod video;
 pub(crate) mod warp;
 pub(crate) mod width;
 
