@@ -16,9 +16,26 @@ pub(crate) fn instructions(functions: &Functions) -> String {
         }
         out.push_str("    }\n}\n\n");
     }
+    conversions(&mut out, functions);
     functions.all.iter().for_each(|function| structure(&mut out, function));
     enumeration(&mut out, functions);
     out
+}
+
+/// What is one of some modifiers is one of more.
+fn conversions(out: &mut String, functions: &Functions) {
+    let choices = &functions.choices;
+    for ((from, some), (to, more)) in choices.iter().flat_map(|a| choices.iter().map(move |b| (a, b))) {
+        if from == to || !some.is_subset(more) {
+            continue;
+        }
+        let _ = write!(out, "impl From<{from}> for {to} {{\n    fn from(modifier: {from}) -> Self {{\n");
+        out.push_str("        match modifier {\n");
+        for modifier in some {
+            let _ = writeln!(out, "            {from}::{modifier:?} => Self::{modifier:?},");
+        }
+        out.push_str("        }\n    }\n}\n\n");
+    }
 }
 
 /// The type of a field in Rust.

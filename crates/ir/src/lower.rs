@@ -5,7 +5,7 @@
 
 use crate::instruction::{Access, Instruction, Op, Reject, Source};
 use crate::operand::{Address, Argument, Callees, Def, Lookup, Part, PartDef, Predicate, Space, Value};
-use ptx::isa::{Effects, Modifier, Opcode, OperandKind, Slot, SpaceRule};
+use ptx::isa::{Count, Effects, Modifier, Opcode, OperandKind, Slot, SpaceRule};
 use ptx::module::{AddressBase, Body, FuncId, LabelId, Module, Operand, RegId, Symbol, TableId};
 use ptx::types::StateSpace;
 
@@ -98,9 +98,29 @@ impl Checked<'_> {
         as_what: &str,
         convert: impl Fn(&Self, Operand) -> Option<T>,
     ) -> Result<Option<T>, Reject> {
-        let Some((_, operand)) = self.operand(name) else { return Ok(None) };
+        let Some((index, operand)) = self.operand(name) else { return Ok(None) };
+        self.check_length(index, operand)?;
         let converted = convert(self, operand).ok_or_else(|| format!("operand {operand:?} as {as_what}"))?;
         Ok(Some(converted))
+    }
+
+    /// Refuses a vector of another length than a modifier says: ptxas takes some. What is dropped has none.
+    fn check_length(&self, index: usize, operand: Operand) -> Result<(), Reject> {
+        let kind = self.opcode.data().operands[index].kind;
+        let (OperandKind::Vector { count: Count::Of(_), .. }, Some(length)) =
+            (kind, self.opcode.operand_length(index))
+        else {
+            return Ok(());
+        };
+        let elements = match operand {
+            Operand::Vector(list) => self.body.elements(&list).len() as u32,
+            Operand::Sink => length,
+            _ => 1,
+        };
+        match elements == length {
+            true => Ok(()),
+            false => Err(format!("a vector of {elements} in place of {length}")),
+        }
     }
 
     /// The elements of a vector; a lone operand is a vector of one.

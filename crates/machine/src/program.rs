@@ -19,6 +19,7 @@ use crate::run::builtin::RuntimeCall;
 use crate::texture::lookup::{Geometry, Lookup};
 use crate::texture::query::Query;
 use crate::texture::surface::Beyond;
+use ir::instruction::SuredOp;
 use ptx::module::FuncId;
 use ptx::types::ScalarType;
 
@@ -323,11 +324,7 @@ pub(crate) struct LookupSite {
 pub(crate) enum SurfaceAction {
     Load,
     Store,
-    Add,
-    Min,
-    Max,
-    And,
-    Or,
+    Reduce(SuredOp),
 }
 
 /// A `suld`, `sust` or `sured` instruction.

@@ -300,6 +300,18 @@ pub fn max<T: Int, const RELU: bool>(a: T, b: T) -> T {
     relu::<T, RELU>(if a > b { a } else { b })
 }
 
+/// `atom.inc`: counts up to `last`, and from there to zero.
+#[inline(always)]
+pub fn inc(a: u32, last: u32) -> u32 {
+    if a >= last { 0 } else { a + 1 }
+}
+
+/// `atom.dec`: counts down to zero, and from there, as from what is above `first`, to `first`.
+#[inline(always)]
+pub fn dec(a: u32, first: u32) -> u32 {
+    if a == 0 || a > first { first } else { a - 1 }
+}
+
 #[inline(always)]
 fn relu<T: Int, const RELU: bool>(a: T) -> T {
     if RELU & (a < T::ZERO) { T::ZERO } else { a }

@@ -61,8 +61,8 @@ macro_rules! stated {
     };
 }
 
-/// Evaluates an expression with `T` standing for the Rust integer of a scalar type: one of 16, 32 or 64 bits, or one of
-/// those listed.
+/// Evaluates an expression with `T` standing for the Rust integer of a scalar type of 16, 32 or 64 bits, or for what is
+/// listed.
 macro_rules! by_type {
     ($ty:expr, $t:ident in [$($($name:ident)|+: $rust:ty),+] => $e:expr) => {
         match $ty {
@@ -73,6 +73,15 @@ macro_rules! by_type {
     ($ty:expr, $t:ident => $e:expr) => {
         $crate::decode::arithmetic::by_type!($ty, $t in [
             U16 | B16: u16, S16: i16, U32 | B32: u32, S32: i32, U64 | B64: u64, S64: i64
+        ] => $e)
+    };
+}
+
+/// Evaluates an expression with a type standing for the format of halves, one or two in a register.
+macro_rules! by_half {
+    ($ty:expr, $h:ident => $e:expr) => {
+        $crate::decode::arithmetic::by_type!($ty, $h in [
+            F16 | F16x2: numerics::format::F16, Bf16 | Bf16x2: numerics::format::Bf16
         ] => $e)
     };
 }
@@ -106,8 +115,7 @@ macro_rules! by_rounding {
     };
 }
 
-pub(crate) use crate::ops::width::resize;
-pub(crate) use {by_flags, by_rounding, by_type, decoders, integers, lanes, stated};
+pub(crate) use {by_flags, by_half, by_rounding, by_type, decoders, integers, lanes, stated};
 
 /// A rounding modifier.
 pub(crate) trait Rounds {

@@ -3,7 +3,7 @@
 
 use super::emit::op;
 use super::function::Decoder;
-use super::operand::Address;
+use super::movement::order;
 use super::{Decoded, Missing};
 use crate::fault::Access;
 use crate::memory::SpaceKind;
@@ -11,286 +11,254 @@ use crate::ops::bulk::{Bulk, End, Pointer, bulk, copy_tensor_map};
 use crate::ops::combine::combine;
 use crate::ops::multimem::{self, Multimem, Sum};
 use crate::ops::tensor::{Action, TensorCopy, tensor};
-use crate::ops::tensor_map::{Replacement, replace};
-use crate::ops::{NONE, Op};
-use crate::program::Meta;
-use crate::tensormap::{Field, MAX_RANK};
-use ptx::isa::{Mnemonic, Modifier, Sem, Slot};
-use ptx::module::Operand;
+use crate::ops::tensor_map::{Replacement, add, replace};
+use crate::ops::{Execute, NONE, Op};
+use crate::tensormap::{self, MAX_RANK};
+use ir::instruction::CpAsyncBulkPrefetchTensorLoadMode as LoadMode;
+use ir::instruction::CpAsyncBulkTensorStoreLoadMode as StoreMode;
+use ir::instruction::{
+    CpAsyncBulk, CpAsyncBulkPrefetch, CpAsyncBulkPrefetchTensor, CpAsyncBulkTensorLoad,
+    CpAsyncBulkTensorStore, CpReduceAsyncBulk, CpReduceAsyncBulkTensor, Dim, MultimemCpAsyncBulk,
+    MultimemLoad, MultimemLoadOp, MultimemReduce, MultimemStore, TensormapCpFenceproxy, TensormapReplace,
+};
+use ir::operand::{Address, Lookup, Space, Value};
+use ptx::module::Symbol;
 use ptx::types::ScalarType;
 
-pub(super) fn decode(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
-    match sem {
-        Sem::CpAsyncBulk | Sem::CpReduceAsyncBulk | Sem::CpAsyncBulkPrefetch => bulk_copy(d),
-        Sem::CpAsyncBulkTensorLoad
-        | Sem::CpAsyncBulkTensorStore
-        | Sem::CpReduceAsyncBulkTensor
-        | Sem::CpAsyncBulkPrefetchTensor => tensor_copy(d),
-        Sem::TensormapReplace => tensormap_replace(d),
-        Sem::TensormapCpFenceproxy => tensormap_copy(d),
-        Sem::MultimemLoad => multimem_load(d),
-        Sem::MultimemStore | Sem::MultimemReduce => multimem_store(d),
-        other => Err(format!("{other:?} among the bulk copies")),
-    }
+fn pointer(d: &mut Decoder<'_>, address: &Address) -> Result<Pointer, Missing> {
+    let address = d.memory(address, 1)?;
+    Ok(Pointer { a: address.a, y: address.y, imm: address.imm })
 }
 
-/// The index of the operand that the table calls `name`, if the form has it and it was written.
-fn find(d: &Decoder<'_>, name: &str) -> Option<usize> {
-    let index = d.opcode.data().operands.iter().position(|spec| spec.name == name)?;
-    (d.operand(index) != Operand::Absent).then_some(index)
+/// Where a copy ends, in global or in shared memory.
+fn end(d: &mut Decoder<'_>, address: &Address) -> Result<(End, Pointer), Missing> {
+    let end = if address.space == Space::Global { End::Global } else { End::Shared };
+    Ok((end, pointer(d, address)?))
 }
 
-fn pointer(address: Address) -> Pointer {
-    Pointer { a: address.a, y: address.y, imm: address.imm }
+/// A plane with the CTAs that get the data, or [`NONE`].
+fn ranks(d: &mut Decoder<'_>, mask: Option<&Value>) -> Result<u32, Missing> {
+    mask.map_or(Ok(NONE), |mask| d.read_plane(mask, 16))
 }
 
-/// An address operand by name.
-fn named_pointer(d: &mut Decoder<'_>, name: &str) -> Result<Option<Pointer>, Missing> {
-    match find(d, name) {
-        Some(index) => Ok(Some(pointer(d.address(index, 1)?))),
-        None => Ok(None),
-    }
+/// A copy of so many bytes and nothing else, or a prefetch.
+fn plain(d: &mut Decoder<'_>, to: Option<&Address>, from: &Address, size: &Value) -> Result<Bulk, Missing> {
+    let (from, to) = (end(d, from)?, to.map(|to| end(d, to)).transpose()?);
+    let size = d.read_plane(size, 32)?;
+    Ok(Bulk { from, to, size, barrier: None, ranks: NONE, multicast: false, combine: None })
 }
 
-/// A plane of `bits` with a value operand by name, or [`NONE`].
-fn named_plane(d: &mut Decoder<'_>, name: &str, bits: u32) -> Result<u32, Missing> {
-    match find(d, name) {
-        Some(index) => plane(d, d.operand(index), bits),
-        None => Ok(NONE),
-    }
-}
-
-fn plane(d: &mut Decoder<'_>, operand: Operand, bits: u32) -> Result<u32, Missing> {
-    let value = d.value(operand, bits)?;
-    Ok(d.plane_of(value, bits))
-}
-
-/// The memory that a `.dst` or `.src` modifier names.
-fn end(modifier: Option<Modifier>) -> End {
-    if modifier == Some(Modifier::Global) { End::Global } else { End::Shared }
-}
-
-fn bulk_copy(d: &mut Decoder<'_>) -> Decoded {
-    if d.opcode.has(Modifier::CpMask) {
+/// `cp.async.bulk`.
+pub(super) fn copy(d: &mut Decoder<'_>, cp: &CpAsyncBulk) -> Decoded {
+    if cp.byte_mask.is_some() {
         return Err("cp.async.bulk with .cp_mask".to_owned());
     }
-    let copy = bulk_of(d)?;
-    let a = d.image.bulks.len() as u32;
-    d.image.bulks.push(copy);
-    d.emit(Op { a, ..op(bulk) });
-    Ok(())
+    let copy = plain(d, Some(&cp.dst), &cp.src, &cp.size)?;
+    let barrier = cp.mbar.as_ref().map(|mbar| pointer(d, mbar)).transpose()?;
+    let ranks = ranks(d, cp.cta_mask.as_ref())?;
+    d.emit_site(bulk, |image| &mut image.bulks, Bulk { barrier, ranks, ..copy })
 }
 
-fn bulk_of(d: &mut Decoder<'_>) -> Result<Bulk, Missing> {
-    let opcode = d.opcode;
-    let missing = || format!("instruction `{}`", opcode.text());
-    let from = named_pointer(d, "[src]")?.ok_or_else(missing)?;
-    let to = named_pointer(d, "[dst]")?.map(|to| (end(opcode.get(Slot::Dst)), to));
-    let combine = match (opcode.get(Slot::Op), opcode.ty(Slot::Type)) {
-        (Some(by), Some(ty)) => Some(combine(by, ty, false).ok_or_else(missing)?),
-        _ => None,
-    };
-    Ok(Bulk {
-        from: (end(opcode.get(Slot::Src)), from),
-        to,
-        size: named_plane(d, "size", 32)?,
-        barrier: named_pointer(d, "[mbar]")?,
-        ranks: named_plane(d, "ctaMask", 16)?,
-        multicast: opcode.mnemonic() == Mnemonic::Multimem,
-        combine,
-    })
+/// `multimem.cp.async.bulk`.
+pub(super) fn copy_to_all(d: &mut Decoder<'_>, cp: &MultimemCpAsyncBulk) -> Decoded {
+    let copy = plain(d, Some(&cp.dst), &cp.src, &cp.size)?;
+    d.emit_site(bulk, |image| &mut image.bulks, Bulk { multicast: true, ..copy })
+}
+
+/// `cp.reduce.async.bulk`.
+pub(super) fn reduce(d: &mut Decoder<'_>, cp: &CpReduceAsyncBulk) -> Decoded {
+    let how = combine(cp.op.into(), cp.ty, false).ok_or_else(|| no_reduction(cp.ty))?;
+    let copy = plain(d, Some(&cp.dst), &cp.src, &cp.size)?;
+    let barrier = cp.mbar.as_ref().map(|mbar| pointer(d, mbar)).transpose()?;
+    d.emit_site(bulk, |image| &mut image.bulks, Bulk { barrier, combine: Some(how), ..copy })
+}
+
+fn no_reduction(ty: ScalarType) -> Missing {
+    format!("a reduction of .{ty}")
+}
+
+/// `cp.async.bulk.prefetch`.
+pub(super) fn prefetch(d: &mut Decoder<'_>, cp: &CpAsyncBulkPrefetch) -> Decoded {
+    let copy = plain(d, None, &cp.src, &cp.size)?;
+    d.emit_site(bulk, |image| &mut image.bulks, copy)
 }
 
 /// `tensormap.cp_fenceproxy`.
-fn tensormap_copy(d: &mut Decoder<'_>) -> Decoded {
-    let copy = bulk_of(d)?;
-    let a = d.image.bulks.len() as u32;
-    d.image.bulks.push(copy);
-    d.emit(Op { a, ..op(copy_tensor_map) });
-    Ok(())
+pub(super) fn copy_map(d: &mut Decoder<'_>, cp: &TensormapCpFenceproxy) -> Decoded {
+    let copy = plain(d, Some(&cp.dst), &cp.src, &Value::Constant(cp.size))?;
+    d.emit_site(copy_tensor_map, |image| &mut image.bulks, copy)
 }
 
-fn tensor_copy(d: &mut Decoder<'_>) -> Decoded {
-    let opcode = d.opcode;
-    let mode = opcode.get(Slot::LoadMode);
-    let im2col = match mode {
-        None | Some(Modifier::Tile) => false,
-        Some(Modifier::Im2col | Modifier::Im2colNoOffs) => true,
-        Some(other) => return Err(format!("tensor copies with {}", other.text())),
-    };
-    if let Some(group) = opcode.get(Slot::CtaGroup) {
-        return Err(format!("tensor copies with {}", group.text()));
-    }
-    let rank = match opcode.get(Slot::Dim) {
-        Some(Modifier::N1d) => 1,
-        Some(Modifier::N2d) => 2,
-        Some(Modifier::N3d) => 3,
-        Some(Modifier::N4d) => 4,
-        _ => 5,
-    };
-    let action = match (opcode.get(Slot::Op), opcode.get(Slot::Dst)) {
-        (Some(by), _) => Action::Reduce(by),
-        (None, Some(Modifier::Global)) => Action::Store,
-        (None, Some(_)) => Action::Load,
-        (None, None) => Action::Prefetch,
-    };
-    let (map, coordinates) = map_operand(d, rank)?;
-    let mut offsets = [NONE; MAX_RANK - 2];
-    if let Some(index) = find(d, "im2col") {
-        let parts = parts(d, d.operand(index));
-        if parts.len() != rank - 2 {
-            return Err(format!("{} im2col offsets of a tensor of {rank} dimensions", parts.len()));
-        }
-        for (offset, part) in offsets.iter_mut().zip(parts) {
-            *offset = plane(d, part, 16)?;
-        }
-    }
-    let tile = match action {
-        Action::Load => named_pointer(d, "[dst]")?,
-        Action::Store | Action::Reduce(_) => named_pointer(d, "[src]")?,
-        Action::Prefetch => None,
-    };
-    let barrier = named_pointer(d, "[mbar]")?;
-    let ranks = named_plane(d, "ctaMask", 16)?;
-    let copy = TensorCopy { action, map, coordinates, rank, im2col, offsets, tile, barrier, ranks };
-    let a = d.image.tensor_copies.len() as u32;
-    d.image.tensor_copies.push(copy);
-    d.emit(Op { a, ..op(tensor) });
-    Ok(())
-}
-
-/// The planes of `[tensorMap, {coordinates}]`: the map's generic address, and the coordinates.
-fn map_operand(d: &mut Decoder<'_>, rank: usize) -> Result<(u32, [u32; MAX_RANK]), Missing> {
-    let index = find(d, "[tensorMap,coords]").ok_or("a tensor copy without a tensor map")?;
-    let bracket = parts(d, d.operand(index));
-    let [map, coordinates] = bracket[..] else {
-        return Err("a tensor map without coordinates".to_owned());
-    };
-    let values = parts(d, coordinates);
-    if values.len() != rank {
-        return Err(format!("{} coordinates of a tensor of {rank} dimensions", values.len()));
-    }
+/// What all tensor copies have: prefetches have nothing else.
+fn of_tensor(
+    d: &mut Decoder<'_>,
+    action: Action,
+    dim: Dim,
+    tensor: &Lookup,
+    im2col: bool,
+) -> Result<TensorCopy, Missing> {
+    let rank = dim as usize + 1;
     let mut coordinates = [NONE; MAX_RANK];
-    for (to, value) in coordinates.iter_mut().zip(values) {
-        *to = plane(d, value, 32)?;
+    for (to, value) in coordinates.iter_mut().zip(on_each(rank, "coordinates", &tensor.coordinates)?) {
+        *to = d.read_plane(value, 32)?;
     }
-    Ok((generic_address(d, map)?, coordinates))
+    let map = generic_address(d, &tensor.object)?;
+    let offsets = [NONE; MAX_RANK - 2];
+    Ok(TensorCopy { action, map, coordinates, rank, im2col, offsets, tile: None, barrier: None, ranks: NONE })
 }
 
-/// A plane with the generic address that an operand is, or that a variable has.
-fn generic_address(d: &mut Decoder<'_>, operand: Operand) -> Result<u32, Missing> {
-    let Operand::SymbolAddress { symbol: ptx::module::Symbol::Variable(id), .. } = operand else {
-        return plane(d, operand, 64);
-    };
-    let space = d.space(d.module.variables[id.index()].space)?;
-    let window = Decoder::window(space);
-    let value = d.value(operand, 64)?;
-    let address = d.plane_of(value, 64);
-    if window == 0 {
-        return Ok(address);
+/// Values of which there must be so many.
+fn on_each<'v>(count: usize, what: &str, values: &'v [Value]) -> Result<&'v [Value], Missing> {
+    match values.len() == count {
+        true => Ok(values),
+        false => Err(format!("{} {what} of a tensor where {count} are needed", values.len())),
+    }
+}
+
+/// The offsets of im2col mode.
+fn offsets(
+    d: &mut Decoder<'_>,
+    rank: usize,
+    values: Option<&[Value]>,
+) -> Result<[u32; MAX_RANK - 2], Missing> {
+    let mut offsets = [NONE; MAX_RANK - 2];
+    if let Some(values) = values {
+        for (to, value) in offsets.iter_mut().zip(on_each(rank - 2, "im2col offsets", values)?) {
+            *to = d.read_plane(value, 16)?;
+        }
+    }
+    Ok(offsets)
+}
+
+/// Whether a load or prefetch is in im2col mode.
+fn is_im2col(mode: Option<LoadMode>) -> Result<bool, Missing> {
+    match mode {
+        None | Some(LoadMode::Tile) => Ok(false),
+        Some(LoadMode::Im2col) => Ok(true),
+        Some(mode @ (LoadMode::TileGather4 | LoadMode::Im2colW | LoadMode::Im2colW128)) => {
+            Err(format!("tensor copies with {}", mode.modifier().text()))
+        }
+    }
+}
+
+/// Whether a store or reduction is in im2col mode.
+fn stores_im2col(mode: Option<StoreMode>) -> Result<bool, Missing> {
+    match mode {
+        None | Some(StoreMode::Tile) => Ok(false),
+        Some(StoreMode::Im2colNoOffs) => Ok(true),
+        Some(mode @ StoreMode::TileScatter4) => Err(format!("tensor copies with {}", mode.modifier().text())),
+    }
+}
+
+/// `cp.async.bulk.tensor` to shared memory.
+pub(super) fn load_tensor(d: &mut Decoder<'_>, cp: &CpAsyncBulkTensorLoad) -> Decoded {
+    if let Some(group) = cp.cta_group {
+        return Err(format!("tensor copies with {}", group.modifier().text()));
+    }
+    let copy = of_tensor(d, Action::Load, cp.dim, &cp.tensor_map, is_im2col(cp.load_mode)?)?;
+    let offsets = offsets(d, copy.rank, cp.im2col.as_deref())?;
+    let (tile, barrier) = (Some(pointer(d, &cp.dst)?), Some(pointer(d, &cp.mbar)?));
+    let ranks = ranks(d, cp.cta_mask.as_ref())?;
+    d.emit_site(
+        tensor,
+        |image| &mut image.tensor_copies,
+        TensorCopy { offsets, tile, barrier, ranks, ..copy },
+    )
+}
+
+/// `cp.async.bulk.tensor` to global memory.
+pub(super) fn store_tensor(d: &mut Decoder<'_>, cp: &CpAsyncBulkTensorStore) -> Decoded {
+    let copy = of_tensor(d, Action::Store, cp.dim, &cp.tensor_map, stores_im2col(cp.load_mode)?)?;
+    let tile = Some(pointer(d, &cp.src)?);
+    d.emit_site(tensor, |image| &mut image.tensor_copies, TensorCopy { tile, ..copy })
+}
+
+/// `cp.reduce.async.bulk.tensor`.
+pub(super) fn reduce_tensor(d: &mut Decoder<'_>, cp: &CpReduceAsyncBulkTensor) -> Decoded {
+    let im2col = stores_im2col(cp.load_mode.map(StoreMode::from))?;
+    let copy = of_tensor(d, Action::Reduce(cp.op.into()), cp.dim, &cp.tensor_map, im2col)?;
+    let tile = Some(pointer(d, &cp.src)?);
+    d.emit_site(tensor, |image| &mut image.tensor_copies, TensorCopy { tile, ..copy })
+}
+
+/// `cp.async.bulk.prefetch.tensor`.
+pub(super) fn prefetch_tensor(d: &mut Decoder<'_>, cp: &CpAsyncBulkPrefetchTensor) -> Decoded {
+    let copy = of_tensor(d, Action::Prefetch, cp.dim, &cp.tensor_map, is_im2col(cp.load_mode)?)?;
+    let offsets = offsets(d, copy.rank, cp.im2col.as_deref())?;
+    d.emit_site(tensor, |image| &mut image.tensor_copies, TensorCopy { offsets, ..copy })
+}
+
+/// A plane with the generic address that a value is, or that a variable has.
+fn generic_address(d: &mut Decoder<'_>, value: &Value) -> Result<u32, Missing> {
+    let a = d.read_plane(value, 64)?;
+    let Value::Symbol { symbol: Symbol::Variable(id), .. } = *value else { return Ok(a) };
+    let imm = Decoder::window(d.space(d.module.variables[id.index()].space)?);
+    if imm == 0 {
+        return Ok(a);
     }
     let to = d.temporary(64);
-    d.emit_part(Op { d: to, a: address, imm: window, ..op(crate::ops::tensor_map::add) });
+    d.emit_part(Op { d: to, a, imm, ..op(add) });
     Ok(to)
 }
 
-/// The elements of a vector or bracket.
-fn parts(d: &Decoder<'_>, operand: Operand) -> Vec<Operand> {
-    match operand {
-        Operand::Vector(list) => d.body.elements(&list).to_vec(),
-        Operand::Absent => Vec::new(),
-        other => vec![other],
+/// `tensormap.replace`.
+pub(super) fn replace_field(d: &mut Decoder<'_>, cp: &TensormapReplace) -> Decoded {
+    let ordinal = cp.ord.unwrap_or(0) as usize;
+    if ordinal >= MAX_RANK {
+        return Err(format!("ordinal {ordinal} of a field of {MAX_RANK}"));
     }
+    let field = tensormap::Field::new(cp.field, ordinal)
+        .ok_or_else(|| format!("tensormap.replace of {}", cp.field.modifier().text()))?;
+    let address = d.memory(&cp.addr, 1)?;
+    let at = Pointer { a: address.a, y: address.y, imm: address.imm };
+    let bits = cp.ty.bits();
+    let value = d.read_plane(&cp.value, bits)?;
+    let site = Replacement { address: at, space: address.space, field, value, bits };
+    d.emit_site(replace, |image| &mut image.replacements, site)
 }
 
-fn tensormap_replace(d: &mut Decoder<'_>) -> Decoded {
-    use Modifier as M;
-    let opcode = d.opcode;
-    let ordinal = match find(d, "ord").map(|index| d.operand(index)) {
-        Some(Operand::Immediate(ordinal)) => ordinal as usize,
-        _ => 0,
-    };
-    let most = |count: usize| match ordinal < count {
-        true => Ok(ordinal),
-        false => Err(format!("ordinal {ordinal} of a field of {count}")),
-    };
-    let field = match opcode.get(Slot::Field) {
-        Some(M::GlobalAddress) => Field::GlobalAddress,
-        Some(M::Rank) => Field::Rank,
-        Some(M::BoxDim) => Field::BoxSize(most(MAX_RANK)?),
-        Some(M::GlobalDim) => Field::Size(most(MAX_RANK)?),
-        // A tensor has one less; an H200 treats a fifth as it does the others, and so changes the upper bits of them all.
-        Some(M::GlobalStride) => Field::Stride(most(MAX_RANK)?),
-        Some(M::ElementStride) => Field::ElementStride(most(MAX_RANK)?),
-        Some(M::Elemtype) => Field::ElementType,
-        Some(M::InterleaveLayout) => Field::Interleave,
-        Some(M::SwizzleMode) => Field::Swizzle,
-        Some(M::FillMode) => Field::Fill,
-        other => return Err(format!("tensormap.replace of {}", other.map_or("no field", M::text))),
-    };
-    let address = d.address(0, 1)?;
-    let bits = opcode.ty(Slot::Type).map_or(64, ScalarType::bits);
-    let value = named_plane(d, "value", bits)?;
-    let replacement = Replacement { address: pointer(address), space: address.space, field, value, bits };
-    let a = d.image.replacements.len() as u32;
-    d.image.replacements.push(replacement);
-    d.emit(Op { a, ..op(replace) });
+fn sum(by: MultimemLoadOp, ty: ScalarType, in_f32: bool) -> Result<Sum, Missing> {
+    Sum::new(by, ty, in_f32).ok_or_else(|| no_reduction(ty))
+}
+
+/// Emits an instruction on planes of `width` bits.
+fn emit_multimem(
+    d: &mut Decoder<'_>,
+    execute: Execute,
+    (address, access): (&Address, Access),
+    (planes, width): (&[u32], u32),
+    ty: ScalarType,
+    sum: Sum,
+) -> Decoded {
+    let (count, bytes) = (planes.len() as u32, ty.bytes() * planes.len() as u32);
+    let at = d.memory_in_one_of(address, bytes, &[SpaceKind::Global, SpaceKind::Generic])?;
+    let (list, x) = (d.list(planes), d.image.multimems.len() as u32);
+    d.image.multimems.push(Multimem { list, count, width, bytes: ty.bytes(), sum });
+    let at = super::operand::Address { space: SpaceKind::Global, ..at };
+    d.emit_access(at, access, bytes, Op { x, ..op(execute) });
     Ok(())
 }
 
-/// What a multimem instruction moves, with the planes of its vector: their bits, and where they are in the lists.
-fn multimem_of(d: &mut Decoder<'_>, planes: &[u32], width: u32, address: usize) -> Result<Multimem, Missing> {
-    use ScalarType as T;
-    let opcode = d.opcode;
-    let ty = opcode.ty(Slot::Type).unwrap_or(T::B32);
-    // Packed types are two elements.
-    let element = match ty {
-        T::F16x2 => T::F16,
-        T::Bf16x2 => T::Bf16,
-        other => other,
-    };
-    let missing = || format!("instruction `{}`", opcode.text());
-    let sum = match (opcode.get(Slot::Op), opcode.get(Slot::Accumulator) == Some(Modifier::AccF32)) {
-        (Some(_), true) if element == T::F16 => Sum::HalfInF32,
-        (Some(_), true) => Sum::Bf16InF32,
-        (Some(by), false) => Sum::Each(combine(by, element, false).ok_or_else(missing)?),
-        (None, _) => Sum::None,
-    };
-    let bytes = ty.bytes() * planes.len() as u32;
-    let address = d.address_in_one_of(address, bytes, &[SpaceKind::Global, SpaceKind::Generic])?;
-    let count = planes.len() as u32;
-    let list = d.list(planes);
-    Ok(Multimem { address: pointer(address), list, count, width, bytes: ty.bytes(), sum })
+/// `multimem.ld_reduce`.
+pub(super) fn load_multimem(d: &mut Decoder<'_>, ld: &MultimemLoad) -> Decoded {
+    order(d, ld.order);
+    let (planes, width) = d.write_elements(&ld.d, ld.ty.bits(), false)?;
+    let sum = sum(ld.op, ld.ty, ld.accumulator)?;
+    emit_multimem(d, multimem::load, (&ld.a, Access::Load), (&planes, width), ld.ty, sum)
 }
 
-fn emit_multimem(d: &mut Decoder<'_>, site: Multimem, access: Access, execute: crate::ops::Execute) {
-    let x = d.image.multimems.len() as u32;
-    let Pointer { a, y, imm } = site.address;
-    let meta = Meta::Memory { space: SpaceKind::Global, access, bytes: site.bytes * site.count };
-    d.image.multimems.push(site);
-    d.emit_as(Op { a, y, imm, x, ..op(execute) }, meta);
+/// `multimem.st`.
+pub(super) fn store_multimem(d: &mut Decoder<'_>, st: &MultimemStore) -> Decoded {
+    order(d, st.order);
+    let planes = d.read_planes(&st.b, st.ty.bits())?;
+    let on = (&*planes, st.ty.bits());
+    emit_multimem(d, multimem::store, (&st.a, Access::Store), on, st.ty, Sum::None)
 }
 
-fn multimem_load(d: &mut Decoder<'_>) -> Decoded {
-    let bits = d.opcode.ty(Slot::Type).map_or(32, ScalarType::bits);
-    let vector = parts(d, d.operand(0));
-    let (planes, width) = super::movement::planes_of_elements(d, &vector, bits)?;
-    let site = multimem_of(d, &planes, width, 1)?;
-    super::movement::order(d);
-    emit_multimem(d, site, Access::Load, multimem::load);
-    Ok(())
-}
-
-/// `multimem.st` and `multimem.red`.
-fn multimem_store(d: &mut Decoder<'_>) -> Decoded {
-    let bits = d.opcode.ty(Slot::Type).map_or(32, ScalarType::bits);
-    super::movement::order(d);
-    let mut planes = Vec::new();
-    for part in parts(d, d.operand(1)) {
-        planes.push(plane(d, part, bits)?);
-    }
-    let site = multimem_of(d, &planes, bits, 0)?;
-    let access = if matches!(site.sum, Sum::None) { Access::Store } else { Access::Atomic };
-    emit_multimem(d, site, access, multimem::store);
-    Ok(())
+/// `multimem.red`.
+pub(super) fn reduce_multimem(d: &mut Decoder<'_>, red: &MultimemReduce) -> Decoded {
+    order(d, red.order);
+    let planes = d.read_planes(&red.b, red.ty.bits())?;
+    let (on, sum) = ((&*planes, red.ty.bits()), sum(red.op, red.ty, false)?);
+    emit_multimem(d, multimem::store, (&red.a, Access::Atomic), on, red.ty, sum)
 }

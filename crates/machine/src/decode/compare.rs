@@ -4,7 +4,7 @@
 //! A comparison writes predicates. `set`, which writes a register, compares into the scratch predicate and then
 //! selects between two constants. `a > b` is decoded as `b < a`, so that half of the comparisons need no code.
 
-use super::arithmetic::{by_flags, by_type, decoders, lanes};
+use super::arithmetic::{by_flags, by_half, by_type, decoders, lanes};
 use super::emit::op;
 use super::function::Decoder;
 use super::operand::Source;
@@ -45,34 +45,6 @@ impl Comparison {
     }
 }
 
-/// A comparison as an instruction has it.
-struct Written<'a> {
-    comparison: Comparison,
-    ty: ScalarType,
-    values: [&'a Value; 2],
-    combine: Option<SetFloatBool>,
-    c: Option<&'a Predicate>,
-}
-
-/// The comparison of an instruction, of values of the type named.
-macro_rules! written {
-    ($op:ident.$ty:ident, Int) => {
-        written!(@ $op, $ty, Comparison::Int($op.cmp))
-    };
-    ($op:ident.$ty:ident, Float) => {
-        written!(@ $op, $ty, Comparison::Float { cmp: $op.cmp, ftz: $op.ftz })
-    };
-    (@ $op:ident, $ty:ident, $comparison:expr) => {
-        Written {
-            comparison: $comparison,
-            ty: $op.$ty,
-            values: [&$op.a, &$op.b],
-            combine: $op.combine,
-            c: $op.c.as_ref(),
-        }
-    };
-}
-
 /// A comparison of two sources, combined with a predicate.
 struct Test {
     comparison: Comparison,
@@ -85,15 +57,21 @@ struct Test {
 }
 
 impl Test {
-    fn of(d: &mut Decoder<'_>, written: &Written<'_>) -> Result<Self, Missing> {
-        let &Written { comparison, ty, values, combine, c } = written;
+    fn new(
+        d: &mut Decoder<'_>,
+        comparison: Comparison,
+        ty: ScalarType,
+        [a, b]: [&Value; 2],
+        combine: Option<SetFloatBool>,
+        c: Option<&Predicate>,
+    ) -> Result<Self, Missing> {
         let combine = match combine {
             None => Combine::None,
             Some(SetFloatBool::And) => Combine::And,
             Some(SetFloatBool::Or) => Combine::Or,
             Some(SetFloatBool::Xor) => Combine::Xor,
         };
-        let (a, b) = (d.read(values[0], ty.bits())?, d.read(values[1], ty.bits())?);
+        let (a, b) = (d.read(a, ty.bits())?, d.read(b, ty.bits())?);
         let (c, negate) = c.map_or(Ok((NONE, 0)), |c| d.read_predicate(c))?;
         let sources = if comparison.swaps() { [b, a] } else { [a, b] };
         Ok(Self { comparison, ty, sources, c, combine: combine as u32 | negate })
@@ -109,7 +87,7 @@ impl Test {
         macro_rules! relation {
             ($heat:expr, |$a:ident, $b:ident: $t:ty| $body:expr) => {{
                 lane_fn!(Test: Relation($a, $b: $t) { $body });
-                d.relation_as::<Test, { $heat }>([p, q, c], combine, sources, meta);
+                d.relation::<Test, { $heat }>([p, q, c], combine, sources, meta);
                 Ok(())
             }};
         }
@@ -117,20 +95,6 @@ impl Test {
             ($cmp:expr, $of:ident [$($($name:ident)|+ => $as:ident),+], $c:ident => $e:expr) => {
                 match $cmp {
                     $($($of::$name)|+ => { type $c = compare::$as; $e })+
-                }
-            };
-        }
-        // One value of format `$h`, or two in a register.
-        macro_rules! halves {
-            ($c:ident, $h:ty, $ftz:expr) => {
-                match (self.is_packed(), part) {
-                    (false, _) => relation!(COLD, |a, b: u16| compare::setp_half::<$c, $h, $ftz>(a, b)),
-                    (true, Part::Low) => relation!(COLD, |a, b: u32| {
-                        compare::setp_half::<$c, $h, $ftz>(packed::unpack(a).0, packed::unpack(b).0)
-                    }),
-                    (true, Part::High) => relation!(COLD, |a, b: u32| {
-                        compare::setp_half::<$c, $h, $ftz>(packed::unpack(a).1, packed::unpack(b).1)
-                    }),
                 }
             };
         }
@@ -151,23 +115,43 @@ impl Test {
                     ScalarType::F32 => by_flags!(ftz as FTZ => {
                         relation!(HOT, |a, b: u32| compare::setp_f32::<C, FTZ>(a, b))
                     }),
-                    ScalarType::F16 | ScalarType::F16x2 => {
-                        by_flags!(ftz as FTZ => halves!(C, format::F16, FTZ))
-                    }
-                    _ => halves!(C, format::Bf16, false),
+                    // One value, or two in a register.
+                    _ => by_half!(self.ty, H => by_flags!(ftz as FTZ => match (self.is_packed(), part) {
+                        (false, _) => relation!(COLD, |a, b: u16| compare::setp_half::<C, H, FTZ>(a, b)),
+                        (true, Part::Low) => relation!(COLD, |a, b: u32| {
+                            compare::setp_half::<C, H, FTZ>(packed::unpack(a).0, packed::unpack(b).0)
+                        }),
+                        (true, Part::High) => relation!(COLD, |a, b: u32| {
+                            compare::setp_half::<C, H, FTZ>(packed::unpack(a).1, packed::unpack(b).1)
+                        }),
+                    })),
                 }
             ),
         }
     }
 }
 
+macro_rules! setp {
+    ($d:ident, $op:ident, $comparison:expr) => {{
+        let test = Test::new($d, $comparison, $op.ty, [&$op.a, &$op.b], $op.combine, $op.c.as_ref())?;
+        setp($d, $op.p, $op.q.unwrap_or(Def(None)), &test)
+    }};
+}
+
+macro_rules! set {
+    ($d:ident, $op:ident, $comparison:expr) => {{
+        let test = Test::new($d, $comparison, $op.stype, [&$op.a, &$op.b], $op.combine, $op.c.as_ref())?;
+        set($d, $op.d, $op.dtype, &test)
+    }};
+}
+
 decoders! { d, op:
-    setp_int(SetpInt) => setp(d, op.p, op.q, &written!(op.ty, Int));
-    setp_float(SetpFloat) => setp(d, op.p, op.q, &written!(op.ty, Float));
-    setp_half(SetpHalf) => setp(d, op.p, op.q, &written!(op.ty, Float));
-    set_int(SetInt) => set(d, op.d, op.dtype, &written!(op.stype, Int));
-    set_float(SetFloat) => set(d, op.d, op.dtype, &written!(op.stype, Float));
-    set_half(SetHalf) => set(d, op.d, op.dtype, &written!(op.stype, Float));
+    setp_int(SetpInt) => setp!(d, op, Comparison::Int(op.cmp));
+    setp_float(SetpFloat) => setp!(d, op, Comparison::Float { cmp: op.cmp, ftz: op.ftz });
+    setp_half(SetpHalf) => setp!(d, op, Comparison::Float { cmp: op.cmp, ftz: op.ftz });
+    set_int(SetInt) => set!(d, op, Comparison::Int(op.cmp));
+    set_float(SetFloat) => set!(d, op, Comparison::Float { cmp: op.cmp, ftz: op.ftz });
+    set_half(SetHalf) => set!(d, op, Comparison::Float { cmp: op.cmp, ftz: op.ftz });
     selp(Selp) => {
         let bits = op.ty.bits();
         let to = d.write_plane(op.d, bits)?;
@@ -186,9 +170,8 @@ decoders! { d, op:
     });
 }
 
-fn setp(d: &mut Decoder<'_>, p: Def, q: Option<Def>, written: &Written<'_>) -> Decoded {
-    let (p, q) = (d.write_predicate(p)?, d.write_predicate(q.unwrap_or(Def(None)))?);
-    let test = Test::of(d, written)?;
+fn setp(d: &mut Decoder<'_>, p: Def, q: Def, test: &Test) -> Decoded {
+    let (p, q) = (d.write_predicate(p)?, d.write_predicate(q)?);
     if !test.is_packed() {
         return test.emit(d, [p, q], Part::Low, Meta::Plain);
     }
@@ -214,8 +197,7 @@ fn truth(dtype: ScalarType, packed: bool) -> Result<u64, Missing> {
     })
 }
 
-fn set(d: &mut Decoder<'_>, to: Def, dtype: ScalarType, written: &Written<'_>) -> Decoded {
-    let test = Test::of(d, written)?;
+fn set(d: &mut Decoder<'_>, to: Def, dtype: ScalarType, test: &Test) -> Decoded {
     let bits = dtype.bits();
     let to = d.write_plane(to, bits)?;
     let truth = truth(dtype, test.is_packed())?;

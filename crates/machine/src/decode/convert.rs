@@ -7,13 +7,13 @@
 //! value.
 
 use super::Decoded;
-use super::arithmetic::{by_flags, by_rounding, by_type, decoders, is_nearest, is_signed, lanes};
+use super::arithmetic::{by_flags, by_half, by_rounding, by_type, decoders, is_nearest, is_signed, lanes};
 use super::function::Decoder;
 use crate::lanes::{Lane, Register};
 use crate::ops::shape::{COLD, HOT, Unary, lane_fn};
 use ir::instruction::{CvtFloat, CvtFloatRnd, CvtInt, CvtPackInt, Dtype};
 use ir::operand::Value;
-use numerics::format::{Bf16, E4m3, E5m2, F16};
+use numerics::format::{E4m3, E5m2, F16};
 use numerics::rounding::{Mode, Rn, Rounding};
 use numerics::{convert, fp8, packed};
 use ptx::module::RegId;
@@ -44,46 +44,6 @@ const fn is_common<R: Rounding>() -> bool {
     matches!(R::MODE, Mode::NearestEven | Mode::TowardZero)
 }
 
-/// Two halves from two `.f32`: the first operand goes to the upper one.
-macro_rules! pack_halves {
-    ($d:ident, $op:ident, $h:ty) => {
-        by_rounding!($op.rnd, R => by_flags!($op.relu as RELU, $op.satfinite as SATFINITE => {
-            const HEAT: bool = is_nearest::<R>() && !RELU && !SATFINITE;
-            lanes!($d, $op, HEAT, (a: u32, b: u32) -> u32 {
-                let half = |x| convert::f32_to_half::<$h, R, false, false, RELU, SATFINITE>(x);
-                packed::pack(half(b), half(a))
-            })
-        }))
-    };
-}
-
-/// A pair of 8-bit floats from two `.f32`.
-macro_rules! pack_bytes {
-    ($d:ident, $op:ident, $format:ty) => {
-        by_flags!($op.relu as RELU => lanes!($d, $op, COLD, (a: u32, b: u32) -> u16 {
-            fp8::pair_from_f32::<$format, RELU>(a, b)
-        }))
-    };
-}
-
-/// A pair of 8-bit floats from `.f16x2`.
-macro_rules! narrow {
-    ($d:ident, $op:ident, $format:ty) => {
-        by_flags!($op.relu as RELU => lanes!($d, $op, COLD, (a: u32) -> u16 {
-            fp8::pair_from_half::<F16, $format, RELU>(a)
-        }))
-    };
-}
-
-/// `.f16x2` from a pair of 8-bit floats.
-macro_rules! widen {
-    ($d:ident, $op:ident, $format:ty) => {
-        by_flags!($op.relu as RELU => lanes!($d, $op, COLD, (a: u16) -> u32 {
-            fp8::pair_to_half::<$format, F16, RELU>(a)
-        }))
-    };
-}
-
 decoders! { d, op:
     integer(CvtInt) => match op.sat {
         true => by_integer!(op.dtype, T => by_integer!(op.atype, S => {
@@ -99,8 +59,9 @@ decoders! { d, op:
                 lanes!(d, op, HEAT, (a: u32) -> T { convert::f32_to_int::<T, R, FTZ>(a) })
             }),
             ScalarType::F64 => lanes!(d, op, HEAT, (a: u64) -> T { convert::f64_to_int::<T, R>(a) }),
-            ScalarType::F16 => lanes!(d, op, COLD, (a: u16) -> T { convert::half_to_int::<T, F16, R>(a) }),
-            _ => lanes!(d, op, COLD, (a: u16) -> T { convert::half_to_int::<T, Bf16, R>(a) }),
+            _ => by_half!(op.atype, H => {
+                lanes!(d, op, COLD, (a: u16) -> T { convert::half_to_int::<T, H, R>(a) })
+            }),
         }
     }));
     /// `.ftz` has nothing to flush. Clamped to [0, 1], an integer is 0 or 1 whatever the rounding.
@@ -121,24 +82,35 @@ decoders! { d, op:
             match op.dtype {
                 ScalarType::F32 => lanes!(d, op, HEAT, (a: T) -> u32 { convert::int_to_f32::<T, R>(a) }),
                 ScalarType::F64 => lanes!(d, op, HEAT, (a: T) -> u64 { convert::int_to_f64::<T, R>(a) }),
-                ScalarType::F16 => lanes!(d, op, COLD, (a: T) -> u16 { convert::int_to_half::<T, F16, R>(a) }),
-                _ => lanes!(d, op, COLD, (a: T) -> u16 { convert::int_to_half::<T, Bf16, R>(a) }),
+                _ => by_half!(op.dtype, H => {
+                    lanes!(d, op, COLD, (a: T) -> u16 { convert::int_to_half::<T, H, R>(a) })
+                }),
             }
         })),
     };
+    /// Two `.f32` to a packed format: the first operand goes to the upper element.
     pack_floats(CvtPackFloat) => match op.dtype {
-        ScalarType::F16x2 => pack_halves!(d, op, F16),
-        ScalarType::Bf16x2 => pack_halves!(d, op, Bf16),
-        ScalarType::E4m3x2 => pack_bytes!(d, op, E4m3),
-        ScalarType::E5m2x2 => pack_bytes!(d, op, E5m2),
-        other => Err(format!("a conversion of two .f32 to {other}")),
+        ScalarType::F16x2 | ScalarType::Bf16x2 => by_half!(op.dtype, H => by_rounding!(op.rnd, R => {
+            by_flags!(op.relu as RELU, op.satfinite as SATFINITE => {
+                const HEAT: bool = is_nearest::<R>() && !RELU && !SATFINITE;
+                lanes!(d, op, HEAT, (a: u32, b: u32) -> u32 {
+                    let half = |x| convert::f32_to_half::<H, R, false, false, RELU, SATFINITE>(x);
+                    packed::pack(half(b), half(a))
+                })
+            })
+        })),
+        _ => by_type!(op.dtype, E in [E4m3x2: E4m3, E5m2x2: E5m2] => by_flags!(op.relu as RELU => {
+            lanes!(d, op, COLD, (a: u32, b: u32) -> u16 { fp8::pair_from_f32::<E, RELU>(a, b) })
+        })),
     };
-    float_x2(CvtFloatX2) => match (op.dtype, op.atype) {
-        (ScalarType::E4m3x2, ScalarType::F16x2) => narrow!(d, op, E4m3),
-        (ScalarType::E5m2x2, ScalarType::F16x2) => narrow!(d, op, E5m2),
-        (ScalarType::F16x2, ScalarType::E4m3x2) => widen!(d, op, E4m3),
-        (ScalarType::F16x2, ScalarType::E5m2x2) => widen!(d, op, E5m2),
-        (to, from) => Err(format!("a conversion from {from} to {to}")),
+    /// Between `.f16x2` and a pair of 8-bit floats.
+    float_x2(CvtFloatX2) => match op.dtype {
+        ScalarType::F16x2 => by_type!(op.atype, E in [E4m3x2: E4m3, E5m2x2: E5m2] => by_flags!(op.relu as RELU => {
+            lanes!(d, op, COLD, (a: u16) -> u32 { fp8::pair_to_half::<E, F16, RELU>(a) })
+        })),
+        _ => by_type!(op.dtype, E in [E4m3x2: E4m3, E5m2x2: E5m2] => by_flags!(op.relu as RELU => {
+            lanes!(d, op, COLD, (a: u32) -> u16 { fp8::pair_from_half::<F16, E, RELU>(a) })
+        })),
     };
 }
 
@@ -198,74 +170,60 @@ fn extend(d: &mut Decoder<'_>, cvt: &CvtInt) -> Decoded {
 pub(super) fn float(d: &mut Decoder<'_>, op: &CvtFloat) -> Decoded {
     use CvtFloatRnd as Rnd;
     use ScalarType as Ty;
-    // A conversion whose lane function takes the rounding, if that is named, and the flags named.
+    // A conversion of its two formats, the rounding and the flags that are named.
     macro_rules! conversion {
-        ($heat:expr, $a:ty => $r:ty, $function:ident::<
-            $($format:ty),* ; $($rounding:ident)? ; $($flag:ident as $FLAG:ident),*
-        >) => {
-            conversion!(@ $($rounding)? => by_flags!($(op.$flag as $FLAG),* => {
-                lanes!(d, op, $heat, (a: $a) -> $r { convert::$function::<$($format,)* $($rounding,)? $($FLAG),*>(a) })
-            }))
+        ($heat:expr, $a:ty => $r:ty, $function:ident($($format:ident)*; $($rounding:ident)?; $($flag:ident as $FLAG:ident),*)) => {
+            conversion!(@ $($rounding)? => by_flags!($(op.$flag as $FLAG),* => lanes!(d, op, $heat, (a: $a) -> $r {
+                convert::$function::<$($format,)* $($rounding,)? $($FLAG),*>(a)
+            })))
         };
         (@ => $e:expr) => { $e };
         (@ $rounding:ident => $e:expr) => { by_rounding!(op.rnd, $rounding => $e) };
     }
-    // To a half from `.f32`: `.ftz` and `.sat` are not written together with the newer `.relu` and `.satfinite`.
-    macro_rules! half_from_single {
-        ($h:ty) => {
-            by_rounding!(op.rnd, R => if op.ftz || op.sat {
-                by_flags!(op.ftz as FTZ, op.sat as SAT => lanes!(d, op, COLD, (a: u32) -> u16 {
-                    convert::f32_to_half::<$h, R, FTZ, SAT, false, false>(a)
-                }))
-            } else {
-                by_flags!(op.relu as RELU, op.satfinite as SATFINITE => {
-                    const HEAT: bool = is_nearest::<R>() && !RELU && !SATFINITE;
-                    lanes!(d, op, HEAT, (a: u32) -> u16 {
-                        convert::f32_to_half::<$h, R, false, false, RELU, SATFINITE>(a)
-                    })
-                })
-            })
-        };
-    }
     let whole = matches!(op.rnd, Some(Rnd::Rni | Rnd::Rzi | Rnd::Rmi | Rnd::Rpi));
     match (op.dtype, op.atype) {
         (Ty::F32, Ty::F32) if whole => {
-            conversion!(!SAT, u32 => u32, f32_to_whole::<; R; ftz as FTZ, sat as SAT>)
+            conversion!(!SAT, u32 => u32, f32_to_whole(; R; ftz as FTZ, sat as SAT))
         }
-        (Ty::F32, Ty::F32) => conversion!(HOT, u32 => u32, f32_to_f32::<;; ftz as FTZ, sat as SAT>),
+        (Ty::F32, Ty::F32) => conversion!(HOT, u32 => u32, f32_to_f32(;; ftz as FTZ, sat as SAT)),
         (Ty::F32, Ty::F64) => {
-            conversion!(is_nearest::<R>() && !SAT, u64 => u32, f64_to_f32::<; R; ftz as FTZ, sat as SAT>)
+            conversion!(is_nearest::<R>() && !SAT, u64 => u32, f64_to_f32(; R; ftz as FTZ, sat as SAT))
         }
-        (Ty::F32, Ty::F16) => {
-            conversion!(!SAT, u16 => u32, half_to_f32::<F16;; ftz as FTZ, sat as SAT>)
+        (Ty::F32, half) => by_half!(half, H => {
+            conversion!(!SAT, u16 => u32, half_to_f32(H;; ftz as FTZ, sat as SAT))
+        }),
+        (Ty::F64, Ty::F64) if whole => conversion!(!SAT, u64 => u64, f64_to_whole(; R; sat as SAT)),
+        (Ty::F64, Ty::F64) => conversion!(COLD, u64 => u64, f64_to_f64(;; sat as SAT)),
+        (Ty::F64, Ty::F32) => conversion!(!SAT, u32 => u64, f32_to_f64(;; ftz as FTZ, sat as SAT)),
+        (Ty::F64, half) => by_half!(half, H => conversion!(COLD, u16 => u64, half_to_f64(H;; sat as SAT))),
+        (Ty::Tf32, _) if op.rnd == Some(Rnd::Rna) => {
+            conversion!(COLD, u32 => u32, f32_to_tf32_rna(;; satfinite as SATFINITE))
         }
-        (Ty::F32, Ty::Bf16) => {
-            conversion!(!SAT, u16 => u32, half_to_f32::<Bf16;; ftz as FTZ, sat as SAT>)
+        (Ty::Tf32, _) => {
+            conversion!(COLD, u32 => u32, f32_to_tf32(; R; relu as RELU, satfinite as SATFINITE))
         }
-        (Ty::F64, Ty::F64) if whole => conversion!(!SAT, u64 => u64, f64_to_whole::<; R; sat as SAT>),
-        (Ty::F64, Ty::F64) => conversion!(COLD, u64 => u64, f64_to_f64::<;; sat as SAT>),
-        (Ty::F64, Ty::F32) => conversion!(!SAT, u32 => u64, f32_to_f64::<;; ftz as FTZ, sat as SAT>),
-        (Ty::F64, Ty::F16) => conversion!(COLD, u16 => u64, half_to_f64::<F16;; sat as SAT>),
-        (Ty::F64, Ty::Bf16) => conversion!(COLD, u16 => u64, half_to_f64::<Bf16;; sat as SAT>),
-        (Ty::F16, Ty::F16) if whole => conversion!(COLD, u16 => u16, half_to_whole::<F16; R; sat as SAT>),
-        (Ty::F16, Ty::F16) => conversion!(COLD, u16 => u16, half_to_same::<F16;; sat as SAT>),
-        (Ty::F16, Ty::Bf16) => conversion!(COLD, u16 => u16, half_to_half::<Bf16, F16; R; sat as SAT>),
-        (Ty::F16, Ty::F32) => half_from_single!(F16),
-        (Ty::F16, Ty::F64) => conversion!(COLD, u64 => u16, f64_to_half::<F16; R; sat as SAT>),
-        (Ty::Bf16, Ty::Bf16) if whole => {
-            conversion!(COLD, u16 => u16, half_to_whole::<Bf16; R; sat as SAT>)
-        }
-        (Ty::Bf16, Ty::Bf16) => conversion!(COLD, u16 => u16, half_to_same::<Bf16;; sat as SAT>),
-        (Ty::Bf16, Ty::F16) => conversion!(COLD, u16 => u16, half_to_half::<F16, Bf16; R; sat as SAT>),
-        (Ty::Bf16, Ty::F32) => half_from_single!(Bf16),
-        (Ty::Bf16, Ty::F64) => conversion!(COLD, u64 => u16, f64_to_half::<Bf16; R; sat as SAT>),
-        (Ty::Tf32, Ty::F32) if op.rnd == Some(Rnd::Rna) => {
-            conversion!(COLD, u32 => u32, f32_to_tf32_rna::<;; satfinite as SATFINITE>)
-        }
-        (Ty::Tf32, Ty::F32) => {
-            conversion!(COLD, u32 => u32, f32_to_tf32::<; R; relu as RELU, satfinite as SATFINITE>)
-        }
-        (to, from) => Err(format!("a conversion from {from} to {to}")),
+        (half, Ty::F64) => by_half!(half, H => conversion!(COLD, u64 => u16, f64_to_half(H; R; sat as SAT))),
+        // `.ftz` and `.sat` are not written together with the newer `.relu` and `.satfinite`.
+        (half, Ty::F32) if op.ftz || op.sat => by_half!(half, H => by_rounding!(op.rnd, R => {
+            by_flags!(op.ftz as FTZ, op.sat as SAT => lanes!(d, op, COLD, (a: u32) -> u16 {
+                convert::f32_to_half::<H, R, FTZ, SAT, false, false>(a)
+            }))
+        })),
+        (half, Ty::F32) => by_half!(half, H => by_rounding!(op.rnd, R => {
+            by_flags!(op.relu as RELU, op.satfinite as SATFINITE => {
+                const HEAT: bool = is_nearest::<R>() && !RELU && !SATFINITE;
+                lanes!(d, op, HEAT, (a: u32) -> u16 {
+                    convert::f32_to_half::<H, R, false, false, RELU, SATFINITE>(a)
+                })
+            })
+        })),
+        (to, from) if to != from => by_half!(from, S => by_half!(to, H => {
+            conversion!(COLD, u16 => u16, half_to_half(S H; R; sat as SAT))
+        })),
+        (half, _) if whole => by_half!(half, H => {
+            conversion!(COLD, u16 => u16, half_to_whole(H; R; sat as SAT))
+        }),
+        (half, _) => by_half!(half, H => conversion!(COLD, u16 => u16, half_to_same(H;; sat as SAT))),
     }
 }
 

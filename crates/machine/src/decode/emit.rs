@@ -1,12 +1,13 @@
 //! Emitting operations.
 
+use super::Decoded;
 use super::function::Decoder;
-use super::operand::{Destination, Source};
-use super::{Decoded, Missing};
+use super::operand::{Address, Destination, Source};
+use crate::fault::Access;
 use crate::lanes::Lane;
-use crate::ops::shape::{Binary, Family, LaneFunction, Relation, Unary, binary, compare, splat, unary};
+use crate::ops::shape::{Family, LaneFunction, Relation, compare, splat};
 use crate::ops::{Execute, NONE, Op};
-use crate::program::{Meta, ZERO};
+use crate::program::{Image, Meta, ZERO};
 use ir::operand::{Def, Value};
 
 /// An operation with nothing but a function.
@@ -23,6 +24,27 @@ impl Decoder<'_> {
     /// Emits an operation that only prepares operands.
     pub(crate) fn emit_part(&mut self, op: Op) {
         self.emit_as(op, Meta::Part);
+    }
+
+    /// Emits an access of `bytes` a lane to memory; the other fields of the operation, and what its `y` has beside the
+    /// address, are given.
+    pub(crate) fn emit_access(&mut self, at: Address, access: Access, bytes: u32, fields: Op) {
+        let meta = Meta::Memory { space: at.space, access, bytes };
+        self.emit_as(Op { a: at.a, y: at.y | fields.y, imm: at.imm, ..fields }, meta);
+    }
+
+    /// Emits an operation whose field `x` is the index of its site in a table of the image.
+    pub(crate) fn emit_site<T>(
+        &mut self,
+        execute: Execute,
+        table: impl FnOnce(&mut Image) -> &mut Vec<T>,
+        site: T,
+    ) -> Decoded {
+        let table = table(self.image);
+        let x = table.len() as u32;
+        table.push(site);
+        self.emit(Op { x, ..op(execute) });
+        Ok(())
     }
 
     /// A plane with the value of a source.
@@ -43,7 +65,7 @@ impl Decoder<'_> {
         family: Family,
         (destination, d_bits): (Destination, u32),
         sources: &[(Source, u32)],
-    ) {
+    ) -> Decoded {
         let mut index = [NONE; 3];
         let scalars = sources.iter().all(|(s, _)| matches!(s, Source::Scalar(_)));
         if scalars {
@@ -59,10 +81,10 @@ impl Decoder<'_> {
                     self.emit_splat(d, scalar, d_bits);
                 }
             }
-            return;
+            return Ok(());
         }
         let Destination::Plane(d) = destination else {
-            unreachable!("a scalar register is computed from scalars alone");
+            return Err("a scalar from what may differ between threads".to_owned());
         };
         let kinds = |sources: &[Source]| {
             let bits = sources.iter().enumerate();
@@ -82,6 +104,7 @@ impl Decoder<'_> {
         }
         let [a, b, c] = index;
         self.emit(Op { d, a, b, c, ..op(execute) });
+        Ok(())
     }
 
     /// A plane of `bits` with the value of a source.
@@ -114,41 +137,12 @@ impl Decoder<'_> {
         for (source, (value, bits)) in sources.iter_mut().zip(values.into_iter().zip(F::VALUES)) {
             *source = (self.read(value, bits)?, bits);
         }
-        self.emit_family(F::family::<HOT>(self.level), (d, F::RESULT), &sources);
-        Ok(())
-    }
-
-    /// `d, a` by a unary function.
-    pub(crate) fn unary<F: Unary, const HOT: bool>(&mut self) -> Result<(), Missing> {
-        let d = self.destination(0, F::R::BITS)?;
-        let a = self.source(1, F::A::BITS)?;
-        self.emit_family(unary::<F, HOT>(self.level), (d, F::R::BITS), &[(a, F::A::BITS)]);
-        Ok(())
-    }
-
-    /// `d, a, b` by a binary function.
-    pub(crate) fn binary<F: Binary, const HOT: bool>(&mut self) -> Result<(), Missing> {
-        let d = self.destination(0, F::R::BITS)?;
-        let a = self.source(1, F::A::BITS)?;
-        let b = self.source(2, F::B::BITS)?;
-        let sources = [(a, F::A::BITS), (b, F::B::BITS)];
-        self.emit_family(binary::<F, HOT>(self.level), (d, F::R::BITS), &sources);
-        Ok(())
+        self.emit_family(F::family::<HOT>(self.level), (d, F::RESULT), &sources)
     }
 
     /// A comparison of sources `a` and `b` into predicate `p` and the complement into `q`, combined with `c` as `y`
     /// says; any of the three may be [`NONE`].
     pub(crate) fn relation<F: Relation, const HOT: bool>(
-        &mut self,
-        [p, q, c]: [u32; 3],
-        y: u32,
-        sources: [Source; 2],
-    ) {
-        self.relation_as::<F, HOT>([p, q, c], y, sources, Meta::Plain);
-    }
-
-    /// The same, as what `meta` says.
-    pub(crate) fn relation_as<F: Relation, const HOT: bool>(
         &mut self,
         [p, q, c]: [u32; 3],
         y: u32,

@@ -6,6 +6,7 @@
 use super::arithmetic::{by_flags, by_rounding, decoders, is_nearest, lanes};
 use crate::ops::NONE;
 use crate::ops::shape::{COLD, Combine, HOT, lane_fn};
+use crate::program::Meta;
 use ir::instruction::TestpOp;
 use numerics::float::{self, Property};
 use numerics::format::{F32, F64};
@@ -112,8 +113,8 @@ decoders! { d, op:
                 lane_fn!(Double: Relation(a, _b: u64) { float::testp::<F64>(Property::$property, a) });
                 let (fields, y) = ([p, NONE, NONE], Combine::None as u32);
                 match op.ty {
-                    ScalarType::F64 => d.relation::<Double, COLD>(fields, y, [a, a]),
-                    _ => d.relation::<Single, COLD>(fields, y, [a, a]),
+                    ScalarType::F64 => d.relation::<Double, COLD>(fields, y, [a, a], Meta::Plain),
+                    _ => d.relation::<Single, COLD>(fields, y, [a, a], Meta::Plain),
                 }
             }};
         }

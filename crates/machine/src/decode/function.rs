@@ -1,5 +1,6 @@
 //! Decoding one function.
 
+use super::control::leaves_run;
 use super::emit::op;
 use super::layout::Layout;
 use super::{Decoded, Missing, dispatch};
@@ -9,10 +10,9 @@ use crate::launch::LoadedModule;
 use crate::ops::predicate::{predicate_from_scalar, set_predicate};
 use crate::ops::shape::NEGATE;
 use crate::ops::{Op, control};
-use crate::program::{Code, FIRST_SCALAR, Image, Meta, Origin, Place};
+use crate::program::{Code, FIRST_SCALAR, Image, Meta, Origin, Place, ZERO};
 use ir::{BlockId, Cfg, LaneOrder, Liveness, Shape, Shapes, allocate_slots};
-use ptx::isa::{Opcode, Sem};
-use ptx::module::{Body, FuncId, Function, Guard, Module, Operand, Param, RegId};
+use ptx::module::{Body, FuncId, Function, Guard, Module, Param, RegId};
 use ptx::types::ScalarType;
 use std::collections::HashMap;
 
@@ -62,6 +62,25 @@ struct Temporaries {
     d: u32,
 }
 
+/// The scalars of a frame.
+struct Scalars {
+    /// What each starts as: constants keep it, the others are computed.
+    start: Vec<u64>,
+    constant_of: HashMap<u64, u32>,
+    /// Those that start as addresses of shared memory, by offset in the CTA's.
+    shared_of: HashMap<u64, u32>,
+}
+
+impl Default for Scalars {
+    fn default() -> Self {
+        Self {
+            start: vec![0; FIRST_SCALAR as usize],
+            constant_of: HashMap::from([(0, ZERO)]),
+            shared_of: HashMap::new(),
+        }
+    }
+}
+
 /// A field of an operation that names a block.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Field {
@@ -85,21 +104,14 @@ pub(crate) struct Decoder<'a> {
     pub(crate) cfg: Cfg,
     pub(crate) level: Level,
     pub(crate) image: &'a mut Image,
-    /// The opcode of the current instruction.
-    pub(crate) opcode: &'a Opcode,
-    /// The operands of the current instruction.
-    pub(crate) operands: &'a [Operand],
     pub(crate) guard: Option<Guard>,
+    lowered: &'a ir::Function<'a>,
     /// Index of the current instruction.
     current: u32,
     homes: Vec<Home>,
     /// Planes of registers that are live where the function begins.
     exposed: Vec<Planes>,
-    /// What every scalar of a frame starts as: constants keep it, the others are computed.
-    scalars: Vec<u64>,
-    constant_of: HashMap<u64, u32>,
-    /// Scalars that start as addresses of shared memory, by offset in the CTA's.
-    shared_of: HashMap<u64, u32>,
+    scalars: Scalars,
     /// First plane of each width behind the registers, and how many predicates there are.
     registers: FileSizes,
     temporaries: Temporaries,
@@ -114,61 +126,18 @@ pub(crate) struct Decoder<'a> {
     patches: Vec<(u32, Field, BlockId)>,
 }
 
-/// Semantics whose decoders can compute a scalar result from scalar sources.
-fn has_scalar_member(sem: Sem) -> bool {
-    use Sem as S;
-    matches!(
-        sem,
-        S::AddInt
-            | S::SubInt
-            | S::MulInt
-            | S::MadInt
-            | S::DivInt
-            | S::RemInt
-            | S::AbsInt
-            | S::NegInt
-            | S::MinInt
-            | S::MaxInt
-            | S::And
-            | S::Or
-            | S::Xor
-            | S::Not
-            | S::Shl
-            | S::Shr
-            | S::AddFloat
-            | S::SubFloat
-            | S::MulFloat
-            | S::FmaFloat
-            | S::DivFloat
-            | S::AbsFloat
-            | S::NegFloat
-            | S::CvtInt
-            | S::Cvta
-            | S::Mov
-            | S::Ld
-    )
-}
-
 impl<'a> Decoder<'a> {
-    /// The decoder of a function, and its typed instructions.
     pub(crate) fn new(
         loaded: &'a LoadedModule,
         layout: &'a Layout,
-        id: FuncId,
+        lowered: &'a ir::Function<'a>,
         order: LaneOrder,
         level: Level,
         image: &'a mut Image,
-    ) -> (Self, Vec<Result<ir::Instruction, Missing>>) {
-        let module: &Module = loaded.module();
-        let function = &module.functions[id.index()];
-        let body = function.body.as_ref().expect("only functions with a body are decoded");
-        let lowered = ir::Function::lower(module, id).expect("only functions with a body are decoded");
-        let cfg = Cfg::new(&lowered);
-        let shapes = Shapes::new(&lowered, &cfg, order);
-        let empty: &'static Opcode = {
-            static NO_OPCODE: std::sync::OnceLock<Opcode> = std::sync::OnceLock::new();
-            NO_OPCODE.get_or_init(|| Opcode { form: ptx::isa::FormId(0), modifiers: Vec::new() })
-        };
+    ) -> Self {
+        let ir::Function { module, id, declaration: function, body, .. } = *lowered;
+        let cfg = Cfg::new(lowered);
+        let shapes = Shapes::new(lowered, &cfg, order);
         let mut decoder = Self {
             module,
             loaded,
@@ -180,15 +149,12 @@ impl<'a> Decoder<'a> {
             cfg,
             level,
             image,
-            opcode: empty,
-            operands: &[],
             guard: None,
+            lowered,
             current: 0,
             homes: Vec::new(),
             exposed: Vec::new(),
-            scalars: vec![0; FIRST_SCALAR as usize],
-            constant_of: HashMap::from([(0, crate::program::ZERO)]),
-            shared_of: HashMap::new(),
+            scalars: Scalars::default(),
             registers: FileSizes::default(),
             temporaries: Temporaries::default(),
             most_temporaries: Temporaries::default(),
@@ -198,15 +164,15 @@ impl<'a> Decoder<'a> {
             block_pcs: Vec::new(),
             patches: Vec::new(),
         };
-        decoder.place_registers(&lowered);
-        (decoder, lowered.instructions)
+        decoder.place_registers();
+        decoder
     }
 
     /// Gives every register its home: scalars where the shape allows it, slots of planes for the rest.
-    fn place_registers(&mut self, lowered: &ir::Function<'_>) {
-        let liveness = Liveness::new(lowered, &self.cfg);
+    fn place_registers(&mut self) {
+        let liveness = Liveness::new(self.lowered, &self.cfg);
         let intervals = liveness.intervals();
-        let scalar = self.scalar_registers(lowered);
+        let scalar = self.scalar_registers();
         let body = self.body;
         let class_of = |r: RegId| (!scalar[r.index()]).then(|| class(body.registers[r.index()].ty));
         let slots = allocate_slots(body, &intervals, class_of, CLASSES);
@@ -240,9 +206,9 @@ impl<'a> Decoder<'a> {
         self.exposed = exposed.collect();
     }
 
-    /// Which registers are scalars: invariant by shape, and computed by an operation with a scalar member from sources
-    /// that are scalars themselves.
-    fn scalar_registers(&self, lowered: &ir::Function<'_>) -> Vec<bool> {
+    /// Which registers are scalars: invariant by shape, and computed from scalars by an instruction whose decoder can do
+    /// that.
+    fn scalar_registers(&mut self) -> Vec<bool> {
         let body = self.body;
         let mut scalar: Vec<bool> = (0..body.registers.len() as u32)
             .map(|r| {
@@ -250,13 +216,15 @@ impl<'a> Decoder<'a> {
                 self.shapes.of(RegId(r)) == Shape::Invariant && ty != ScalarType::Pred && ty.bits() <= 64
             })
             .collect();
+        self.homes = scalar.iter().map(|&is| if is { Home::Scalar(ZERO) } else { Home::Unused }).collect();
+        let mut answers = vec![None; body.instructions.len()];
         let mut written = Vec::new();
         loop {
             let mut changed = false;
-            for (index, instruction) in (0..).zip(&body.instructions) {
+            for index in 0..body.instructions.len() as u32 {
                 written.clear();
                 let mut sources_are_scalars = true;
-                lowered.registers(index, &mut |register, access| match access {
+                self.lowered.registers(index, &mut |register, access| match access {
                     ir::Access::Read => sources_are_scalars &= scalar[register.index()],
                     ir::Access::Write => written.push(register),
                     ir::Access::ReadWrite => {
@@ -264,25 +232,46 @@ impl<'a> Decoder<'a> {
                         sources_are_scalars = false;
                     }
                 });
-                let opcode = self.module.opcode(instruction);
+                if !written.iter().any(|register| scalar[register.index()]) {
+                    continue;
+                }
                 let fits = sources_are_scalars
-                    && opcode.sem().is_some_and(has_scalar_member)
-                    && (opcode.sem() != Some(Sem::Ld) || super::movement::loads_parameter(self, instruction));
+                    && *answers[index as usize].get_or_insert_with(|| self.computes_scalars(index));
                 for register in &written {
                     changed |= !fits && std::mem::replace(&mut scalar[register.index()], false);
                 }
             }
             if !changed {
+                // What the decoders were asked leaves nothing behind.
+                self.homes.clear();
+                self.scalars = Scalars::default();
+                self.most_temporaries = Temporaries::default();
                 return scalar;
             }
         }
     }
 
+    /// Whether the decoder of an instruction can compute scalars from scalars: it is asked to.
+    fn computes_scalars(&mut self, index: u32) -> bool {
+        let decoded = self.turn_to(index).and_then(|typed| match leaves_run(typed.op.effects()) {
+            true => Err("an instruction that does not compute".to_owned()),
+            false => dispatch(self, &typed.op),
+        });
+        self.buffer.clear();
+        self.after.clear();
+        decoded.is_ok()
+    }
+
+    /// Makes an instruction the current one.
+    fn turn_to(&mut self, index: u32) -> Result<&'a ir::Instruction, Missing> {
+        self.current = index;
+        self.guard = self.body.instructions[index as usize].guard;
+        self.temporaries = Temporaries::default();
+        self.lowered.instructions[index as usize].as_ref().map_err(Missing::clone)
+    }
+
     /// Decodes the whole body into the image. What cannot be decoded is told, instruction by instruction.
-    pub(crate) fn decode(
-        mut self,
-        instructions: &[Result<ir::Instruction, Missing>],
-    ) -> Result<(), Vec<(Missing, u32)>> {
+    pub(crate) fn decode(mut self) -> Result<(), Vec<(Missing, u32)>> {
         let mut missing = Vec::new();
         let entry = self.pc();
         let blocks = self.cfg.blocks.clone();
@@ -300,7 +289,7 @@ impl<'a> Decoder<'a> {
                 self.push(op(control::join), Meta::Part);
             }
             for i in block.first..block.end {
-                if let Err(what) = self.instruction(i, &instructions[i as usize], meets[index]) {
+                if let Err(what) = self.instruction(i, meets[index]) {
                     missing.push((what, i));
                     self.buffer.clear();
                     self.after.clear();
@@ -325,21 +314,9 @@ impl<'a> Decoder<'a> {
         Op { c: run, ..op(execute) }
     }
 
-    fn instruction(
-        &mut self,
-        index: u32,
-        typed: &Result<ir::Instruction, Missing>,
-        meet: Option<BlockId>,
-    ) -> Decoded {
-        let body = self.body;
-        let instruction = &body.instructions[index as usize];
-        self.current = index;
-        self.opcode = self.module.opcode(instruction);
-        self.operands = body.operands(instruction);
-        self.guard = instruction.guard;
-        self.temporaries = Temporaries::default();
+    fn instruction(&mut self, index: u32, meet: Option<BlockId>) -> Decoded {
         self.run += 1;
-        let typed = typed.as_ref().map_err(Missing::clone)?;
+        let typed = self.turn_to(index)?;
         // Where lanes part, they have to know where they meet again.
         if let ir::Op::Bra(branch) = &typed.op {
             return super::control::branch(self, branch, meet);
@@ -351,7 +328,7 @@ impl<'a> Decoder<'a> {
             self.close_guard(guard);
             return Ok(());
         }
-        if super::control::leaves_run(typed.op.effects()) {
+        if leaves_run(typed.op.effects()) {
             let guard = self.open_guard()?;
             dispatch(self, &typed.op)?;
             self.flush();
@@ -482,29 +459,29 @@ impl<'a> Decoder<'a> {
 
     /// A new scalar.
     pub(crate) fn new_scalar(&mut self) -> u32 {
-        self.scalars.push(0);
-        self.scalars.len() as u32 - 1
+        self.scalars.start.push(0);
+        self.scalars.start.len() as u32 - 1
     }
 
     /// The scalar that holds a constant.
     pub(crate) fn constant(&mut self, value: u64) -> u32 {
-        if let Some(&scalar) = self.constant_of.get(&value) {
+        if let Some(&scalar) = self.scalars.constant_of.get(&value) {
             return scalar;
         }
         let scalar = self.new_scalar();
-        self.scalars[scalar as usize] = value;
-        self.constant_of.insert(value, scalar);
+        self.scalars.start[scalar as usize] = value;
+        self.scalars.constant_of.insert(value, scalar);
         scalar
     }
 
     /// The scalar that holds the address of a byte of the CTA's shared memory.
     pub(crate) fn shared_address(&mut self, offset: u64) -> u32 {
-        if let Some(&scalar) = self.shared_of.get(&offset) {
+        if let Some(&scalar) = self.scalars.shared_of.get(&offset) {
             return scalar;
         }
         let scalar = self.new_scalar();
-        self.scalars[scalar as usize] = offset;
-        self.shared_of.insert(offset, scalar);
+        self.scalars.start[scalar as usize] = offset;
+        self.scalars.shared_of.insert(offset, scalar);
         scalar
     }
 
@@ -604,8 +581,8 @@ impl<'a> Decoder<'a> {
                 if self.module.variables[id.index()].unsized_array),
             returns: formals(&self.function.returns),
             exposed: self.exposed,
-            scalars: self.scalars,
-            shared_addresses: self.shared_of.into_values().collect(),
+            scalars: self.scalars.start,
+            shared_addresses: self.scalars.shared_of.into_values().collect(),
             frame: self.layout.frame(self.id).max(if is_entry { 0 } else { CALL_FRAME }),
         };
         self.image.functions[self.id.index()] = Some(code);

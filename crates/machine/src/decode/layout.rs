@@ -5,7 +5,6 @@
 //! `.local` variables, then one frame a call.
 
 use crate::launch::is_entry;
-use ptx::isa::Sem;
 use ptx::module::{AddressBase, Body, FuncId, Module, Operand, Param, Symbol, Table, VarId, Variable};
 use ptx::types::StateSpace;
 use std::collections::HashMap;
@@ -15,7 +14,6 @@ use std::collections::HashMap;
 pub(crate) struct Layout {
     reachable: Vec<FuncId>,
     callees: HashMap<FuncId, Vec<FuncId>>,
-    indirect: bool,
     /// Offsets in shared memory, in the module's part of local memory, or in the frame of their function.
     offsets: HashMap<VarId, u32>,
     /// Bytes of an unsized array parameter, `.param .b8 rest[]`: room for the largest that any call passes.
@@ -72,7 +70,6 @@ impl Layout {
         let mut layout = Self {
             reachable: vec![kernel],
             callees: HashMap::new(),
-            indirect: false,
             offsets: HashMap::new(),
             variadic: 0,
             frames: HashMap::new(),
@@ -94,8 +91,6 @@ impl Layout {
         while let Some(&function) = layout.reachable.get(next) {
             next += 1;
             let Some(body) = &module.functions[function.index()].body else { continue };
-            let indirect = |i| module.opcode(i).sem() == Some(Sem::CallIndirect);
-            layout.indirect |= body.instructions.iter().any(indirect);
             let mut callees = Vec::new();
             symbols(body, |symbol| match symbol {
                 // Who names an entry launches it.
@@ -177,11 +172,6 @@ impl Layout {
     /// The functions that a function names.
     pub(crate) fn callees(&self, function: FuncId) -> &[FuncId] {
         self.callees.get(&function).map_or(&[], Vec::as_slice)
-    }
-
-    /// Whether some function calls through a register.
-    pub(crate) fn calls_indirectly(&self) -> bool {
-        self.indirect
     }
 
     /// Bytes of static shared memory.

@@ -7,10 +7,10 @@ use super::{Decoded, Missing};
 use crate::fault::Access;
 use crate::memory::SpaceKind;
 use crate::memory::mbarrier::pending_count;
+use crate::ops::control::nothing;
 use crate::ops::mbarrier::{Action, DROP, EXPECT, IN_TURN, PARITY, SUSPEND, operation};
 use crate::ops::shape::{COLD, lane_fn};
 use crate::ops::{Execute, NONE, Op};
-use crate::program::Meta;
 use ir::instruction::{MbarrierArrive, MbarrierArriveAction, MbarrierWait, MbarrierWaitAction};
 use ir::operand::{Address, Def, Value};
 
@@ -19,7 +19,7 @@ const SPACES: [SpaceKind; 3] = [SpaceKind::Shared, SpaceKind::Cluster, SpaceKind
 
 /// No operand but the address, and no flags.
 fn plain() -> Op {
-    Op { x: 0, ..op(super::movement::nothing) }
+    Op { x: 0, ..op(nothing) }
 }
 
 /// The address of an object, and the operation on one there.
@@ -30,7 +30,7 @@ fn object(
 ) -> Result<(super::operand::Address, Execute), Missing> {
     let address = d.memory_in_one_of(address, 8, &SPACES)?;
     let execute = operation(action, address.space)
-        .ok_or_else(|| format!("`{}` in {:?} memory", d.opcode.text(), address.space))?;
+        .ok_or_else(|| format!("an mbarrier object in {:?} memory", address.space))?;
     Ok((address, execute))
 }
 
@@ -38,8 +38,7 @@ fn object(
 fn emit(d: &mut Decoder<'_>, action: Action, address: &Address, fields: Op) -> Decoded {
     let (address, execute) = object(d, action, address)?;
     let access = if action == Action::Wait { Access::Load } else { Access::Atomic };
-    let meta = Meta::Memory { space: address.space, access, bytes: 8 };
-    d.emit_as(Op { execute, a: address.a, y: address.y, imm: address.imm, ..fields }, meta);
+    d.emit_access(address, access, 8, Op { execute, ..fields });
     Ok(())
 }
 
@@ -65,10 +64,7 @@ pub(super) fn complete(d: &mut Decoder<'_>, address: &Address, bytes: u32) -> De
 
 /// `mbarrier.arrive` and `.arrive_drop`.
 pub(super) fn arrive(d: &mut Decoder<'_>, arrive: &MbarrierArrive) -> Decoded {
-    let to = match arrive.d {
-        Def(None) => NONE,
-        state => d.write_plane(state, 64)?,
-    };
+    let to = d.write_or_drop(arrive.d, 64)?;
     let b = match &arrive.count {
         None => NONE,
         Some(count) => d.read_plane(count, 32)?,
@@ -91,10 +87,7 @@ pub(super) fn copies_arrive(d: &mut Decoder<'_>, object: &Address, noinc: bool) 
 
 /// `mbarrier.test_wait` and `.try_wait`, for a phase that its state or its parity tells.
 pub(super) fn wait(d: &mut Decoder<'_>, wait: &MbarrierWait) -> Decoded {
-    let p = match d.write_predicate(wait.p)? {
-        NONE => d.scratch_predicate(),
-        p => p,
-    };
+    let p = d.write_predicate_somewhere(wait.p)?;
     let (c, by_parity) = match (&wait.state, &wait.parity) {
         (_, Some(parity)) => (d.read_plane(parity, 32)?, PARITY),
         (Some(state), None) => (d.read_plane(state, 64)?, 0),

@@ -41,7 +41,7 @@ use crate::lanes::simd::Level;
 use crate::launch::LoadedModule;
 use crate::location::Location;
 use crate::ops::mbarrier::Action;
-use crate::program::{BarrierKind, Image};
+use crate::program::{BarrierKind, Callee, Image};
 use function::Decoder;
 use ir::LaneOrder;
 use layout::Layout;
@@ -107,9 +107,9 @@ pub(crate) fn image(
     let mut image = Image::empty(module.functions.len(), kernel, warps, &layout);
     let mut unsupported = Vec::new();
     for &function in layout.reachable() {
-        let Some(body) = &module.functions[function.index()].body else { continue };
-        let (decoder, instructions) = Decoder::new(loaded, &layout, function, order, level, &mut image);
-        let Err(missing) = decoder.decode(&instructions) else { continue };
+        let Some(lowered) = ir::Function::lower(module, function) else { continue };
+        let decoder = Decoder::new(loaded, &layout, &lowered, order, level, &mut image);
+        let Err(missing) = decoder.decode() else { continue };
         unsupported.extend(missing.into_iter().map(|(what, instruction)| {
             let place = Location::of(module, function, instruction);
             Unsupported {
@@ -117,7 +117,7 @@ pub(crate) fn image(
                 kernel: module.functions[kernel.index()].name.clone(),
                 function: module.functions[function.index()].name.clone(),
                 instruction: place.text,
-                span: body.instructions[instruction as usize].span,
+                span: lowered.body.instructions[instruction as usize].span,
                 ptx: place.ptx,
                 source: place.source,
             }
@@ -158,7 +158,7 @@ fn deepest_stack(module: &Module, layout: &Layout, kernel: FuncId, image: &Image
         known.insert(f, all);
         Some(all)
     }
-    if layout.calls_indirectly() {
+    if image.calls.iter().any(|call| call.callee == Callee::Indirect) {
         return None;
     }
     let mut known = std::collections::HashMap::with_capacity(module.functions.len());
@@ -168,7 +168,6 @@ fn deepest_stack(module: &Module, layout: &Layout, kernel: FuncId, image: &Image
 /// Chooses the decoder of an instruction. A missing case does not compile.
 fn dispatch(d: &mut Decoder<'_>, op: &ir::Op) -> Decoded {
     use ir::Op;
-    let sem = op.sem();
     match op {
         Op::AddInt(op) => integer::add(d, op),
         Op::SubInt(op) => integer::sub(d, op),
@@ -272,56 +271,60 @@ fn dispatch(d: &mut Decoder<'_>, op: &ir::Op) -> Decoded {
         Op::CvtFloatX2(op) => convert::float_x2(d, op),
         Op::CvtPackInt(op) => convert::pack_integers(d, op),
 
-        Op::Mov(_)
-        | Op::MovPred(_)
-        | Op::MovPack(_)
-        | Op::MovUnpack(_)
-        | Op::Ld(_)
-        | Op::St(_)
-        | Op::Prefetch(_)
-        | Op::Createpolicy(_)
-        | Op::CreatepolicyCvt(_)
-        | Op::CpAsync(_)
+        Op::Mov(mov) => movement::mov(d, mov),
+        Op::MovPred(mov) => movement::mov_predicate(d, mov),
+        Op::MovPack(mov) => movement::pack(d, mov),
+        Op::MovUnpack(mov) => movement::unpack(d, mov),
+        Op::Ld(ld) => movement::load(d, ld),
+        Op::St(st) => movement::store(d, st),
+        Op::StAsync(st) => movement::store_async(d, st),
+        Op::CpAsync(cp) => movement::copy_async(d, cp),
+        Op::Prefetch(_)
         | Op::CpAsyncCommitGroup(_)
         | Op::CpAsyncWaitGroup(_)
-        | Op::CpAsyncBulkCommitGroup(_)
-        | Op::CpAsyncBulkWaitGroup(_)
         | Op::CpAsyncWaitAll(_)
-        | Op::Alloca(_)
-        | Op::Stacksave(_)
-        | Op::Stackrestore(_) => movement::decode(d, sem),
+        | Op::CpAsyncBulkCommitGroup(_)
+        | Op::CpAsyncBulkWaitGroup(_) => movement::hint(d),
+        Op::Createpolicy(create) => movement::policy(d, create.d),
+        Op::CreatepolicyCvt(create) => movement::policy(d, create.d),
+        Op::Alloca(alloca) => movement::allocate(d, alloca),
+        Op::Stacksave(save) => movement::save_stack(d, save),
+        Op::Stackrestore(restore) => movement::restore_stack(d, restore),
 
-        Op::StAsync(st) => movement::store_async(d, st),
+        Op::Isspacep(isspacep) => spaces::is_in(d, isspacep),
+        Op::Cvta(cvta) => spaces::convert(d, cvta),
+        Op::Mapa(mapa) => spaces::map(d, mapa),
+        Op::Getctarank(getctarank) => spaces::rank(d, getctarank),
 
-        Op::Isspacep(_) | Op::Cvta(_) | Op::Mapa(_) | Op::Getctarank(_) => spaces::decode(d, sem),
+        Op::Tex(tex) => texture::tex(d, tex),
+        Op::Tld4(tld4) => texture::gather(d, tld4),
+        Op::Txq(txq) => texture::query_texture(d, txq),
+        Op::Istypep(istypep) => texture::is_type(d, istypep),
+        Op::Suld(suld) => texture::load(d, suld),
+        Op::Sust(sust) => texture::store(d, sust),
+        Op::Sured(sured) => texture::reduce(d, sured),
+        Op::Suq(suq) => texture::query_surface(d, suq),
 
-        Op::Tex(_)
-        | Op::Tld4(_)
-        | Op::Txq(_)
-        | Op::Istypep(_)
-        | Op::Suld(_)
-        | Op::Sust(_)
-        | Op::Sured(_)
-        | Op::Suq(_) => texture::decode(d, sem),
+        Op::CpAsyncBulk(cp) => bulk::copy(d, cp),
+        Op::MultimemCpAsyncBulk(cp) => bulk::copy_to_all(d, cp),
+        Op::CpReduceAsyncBulk(cp) => bulk::reduce(d, cp),
+        Op::CpAsyncBulkPrefetch(cp) => bulk::prefetch(d, cp),
+        Op::CpAsyncBulkTensorLoad(cp) => bulk::load_tensor(d, cp),
+        Op::CpAsyncBulkTensorStore(cp) => bulk::store_tensor(d, cp),
+        Op::CpReduceAsyncBulkTensor(cp) => bulk::reduce_tensor(d, cp),
+        Op::CpAsyncBulkPrefetchTensor(cp) => bulk::prefetch_tensor(d, cp),
+        Op::TensormapReplace(replace) => bulk::replace_field(d, replace),
+        Op::TensormapCpFenceproxy(cp) => bulk::copy_map(d, cp),
+        Op::MultimemLoad(ld) => bulk::load_multimem(d, ld),
+        Op::MultimemStore(st) => bulk::store_multimem(d, st),
+        Op::MultimemReduce(red) => bulk::reduce_multimem(d, red),
 
-        Op::CpAsyncBulk(_)
-        | Op::CpReduceAsyncBulk(_)
-        | Op::CpAsyncBulkPrefetch(_)
-        | Op::CpAsyncBulkTensorLoad(_)
-        | Op::CpAsyncBulkTensorStore(_)
-        | Op::CpReduceAsyncBulkTensor(_)
-        | Op::CpAsyncBulkPrefetchTensor(_)
-        | Op::TensormapReplace(_)
-        | Op::TensormapCpFenceproxy(_)
-        | Op::MultimemLoad(_)
-        | Op::MultimemStore(_)
-        | Op::MultimemReduce(_) => bulk::decode(d, sem),
-
-        Op::Atom(_) | Op::AtomCas(_) | Op::AtomVector(_) | Op::Red(_) | Op::RedVector(_) => {
-            atomic::decode(d, sem)
-        }
-
-        Op::RedAsync(red) => atomic::reduce_async(d, red),
+        Op::Atom(atom) => atomic::atom(d, atom),
+        Op::AtomCas(cas) => atomic::cas(d, cas),
+        Op::AtomVector(atom) => atomic::atom_vector(d, atom),
+        Op::Red(red) => atomic::red(d, red),
+        Op::RedVector(red) => atomic::red_vector(d, red),
+        Op::RedAsync(red) => atomic::red_async(d, red),
 
         Op::MbarrierInit(init) => mbarrier::change(d, Action::Init, &init.addr, &init.count),
         Op::MbarrierInval(inval) => mbarrier::inval(d, &inval.addr),
@@ -332,24 +335,25 @@ fn dispatch(d: &mut Decoder<'_>, op: &ir::Op) -> Decoded {
         Op::MbarrierWait(wait) => mbarrier::wait(d, wait),
         Op::MbarrierPendingCount(count) => mbarrier::count_pending(d, count.d, &count.state),
 
-        Op::Shfl(_)
-        | Op::Vote(_)
-        | Op::MatchSync(_)
-        | Op::Activemask(_)
-        | Op::Redux(_)
-        | Op::Elect(_)
-        | Op::BarWarpSync(_) => warp::decode(d, sem),
+        Op::Shfl(shfl) => warp::shuffle(d, shfl),
+        Op::Vote(vote) => warp::vote(d, vote),
+        Op::MatchSync(matching) => warp::matching(d, matching),
+        Op::Activemask(mask) => warp::active_mask(d, mask.d),
+        Op::Redux(redux) => warp::reduce(d, redux),
+        Op::Elect(elect) => warp::elect(d, elect),
+        Op::BarWarpSync(bar) => warp::barrier(d, &bar.membermask),
 
-        Op::Ldmatrix(_)
-        | Op::Stmatrix(_)
-        | Op::Movmatrix(_)
-        | Op::WmmaLoad(_)
-        | Op::WmmaStore(_)
-        | Op::Mma(_)
-        | Op::Wgmma(_)
-        | Op::WgmmaFence(_)
-        | Op::WgmmaCommitGroup(_)
-        | Op::WgmmaWaitGroup(_) => matrix::decode(d, sem),
+        Op::Ldmatrix(load) => matrix::load_matrices(d, load),
+        Op::Stmatrix(store) => matrix::store_matrices(d, store),
+        Op::Movmatrix(movmatrix) => matrix::transpose(d, movmatrix),
+        Op::WmmaLoad(load) => matrix::load_fragment(d, load),
+        Op::WmmaStore(store) => matrix::store_fragment(d, store),
+        Op::WmmaMma(mma) => matrix::multiply_fragments(d, mma),
+        Op::Mma(mma) => matrix::multiply_warp(d, mma),
+        Op::MmaSparse(mma) => matrix::multiply_sparse(d, mma),
+        Op::Wgmma(wgmma) => matrix::multiply_group(d, wgmma),
+        // A product is done when it is issued, so there is nothing to order or to wait for.
+        Op::WgmmaFence(_) | Op::WgmmaCommitGroup(_) | Op::WgmmaWaitGroup(_) => movement::hint(d),
 
         // Branches lead to blocks, whose places the function's decoder knows.
         Op::Bra(_) | Op::BrxIdx(_) => Err("a branch in a run of instructions".to_owned()),

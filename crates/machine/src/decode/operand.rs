@@ -13,13 +13,13 @@ use crate::ops::shape::NEGATE;
 use crate::ops::special::{Reading, plane_reader, read_scalar, reading};
 use crate::ops::time::clock_was_read;
 use crate::ops::width::{resize, sign_extend, sign_extend_scalar, signs, zeros};
-use crate::ops::{Execute, NONE, Op};
+use crate::ops::{NONE, Op};
 use crate::program::{LOCAL_BASE, ZERO};
 use ir::Shape;
 use ir::operand::{Def, Predicate, Space, Value};
-use ptx::isa::{Modifier, OperandKind, SpaceRule, SpecialRegister};
-use ptx::module::{AddressBase, Operand, RegId, Symbol, VarId};
-use ptx::types::{ScalarType, StateSpace, TypeKind};
+use ptx::isa::SpecialRegister;
+use ptx::module::{AddressBase, RegId, Symbol, VarId};
+use ptx::types::StateSpace;
 
 /// Where a value comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,12 +60,12 @@ struct SymbolValue {
     offset: u64,
 }
 
-impl Decoder<'_> {
-    /// Operand `i` of the current instruction.
-    pub(crate) fn operand(&self, i: usize) -> Operand {
-        self.operands.get(i).copied().unwrap_or(Operand::Absent)
-    }
+/// The width of the plane that holds an element of `bits`.
+pub(crate) fn plane_bits(bits: u32) -> u32 {
+    bits.max(16)
+}
 
+impl Decoder<'_> {
     /// A value of `bits`.
     pub(crate) fn read(&mut self, value: &Value, bits: u32) -> Result<Source, Missing> {
         match *value {
@@ -135,7 +135,7 @@ impl Decoder<'_> {
                     to = self.temporary(bits);
                     self.after(Op { d: low, a: to, ..op(resized(64)) });
                 }
-                self.after(Op { d: high, a: low, ..op(self.upper_half()) });
+                self.after(Op { d: high, a: low, ..op(if signed { signs } else { zeros }) });
                 Destination::Plane(to)
             }
             Home::Predicate(_) => {
@@ -149,6 +149,73 @@ impl Decoder<'_> {
         match self.write(def, bits)? {
             Destination::Plane(index) => Ok(index),
             Destination::Scalar(_) => Err("a result that is the same for all threads".to_owned()),
+        }
+    }
+
+    /// Planes of `bits` with some values.
+    pub(crate) fn read_planes(&mut self, values: &[Value], bits: u32) -> Result<Vec<u32>, Missing> {
+        values.iter().map(|value| self.read_plane(value, bits)).collect()
+    }
+
+    /// A destination plane of `bits`, [`NONE`] if it is dropped.
+    pub(crate) fn write_or_drop(&mut self, def: Def, bits: u32) -> Result<u32, Missing> {
+        if def.0.is_none() { Ok(NONE) } else { self.write_plane(def, bits) }
+    }
+
+    /// Destination planes of `bits`; those that are dropped are [`NONE`].
+    pub(crate) fn write_planes(&mut self, defs: &[Def], bits: u32) -> Result<Vec<u32>, Missing> {
+        defs.iter().map(|&def| self.write_or_drop(def, bits)).collect()
+    }
+
+    /// The width of the planes for a vector's elements of `bits`: that of the widest register among them.
+    pub(crate) fn width_of(&self, registers: impl Iterator<Item = RegId>, bits: u32) -> u32 {
+        let widths = registers.map(|register| match self.home(register) {
+            Home::Plane { bits, .. } => bits,
+            Home::Pair(..) => 64,
+            Home::Scalar(_) | Home::Predicate(_) | Home::Unused => 0,
+        });
+        widths.fold(plane_bits(bits), u32::max)
+    }
+
+    /// The planes of a vector's elements, all of one width, and that; those that are dropped are [`NONE`].
+    pub(crate) fn write_elements(
+        &mut self,
+        defs: &[Def],
+        bits: u32,
+        signed: bool,
+    ) -> Result<(Vec<u32>, u32), Missing> {
+        let width = self.width_of(defs.iter().filter_map(|def| def.0), bits);
+        let mut planes = Vec::with_capacity(defs.len());
+        for &def in defs {
+            planes.push(match def.0.map(|_| self.write_extended(def, width, signed)).transpose()? {
+                None => NONE,
+                Some(Destination::Plane(index)) => index,
+                Some(Destination::Scalar(_)) => {
+                    return Err("an element that is the same for all threads".to_owned());
+                }
+            });
+        }
+        Ok((planes, width))
+    }
+
+    /// The halves of a 128-bit value. A constant has 64 bits, and zeros above them (as ptxas has it, also of a negative
+    /// one).
+    pub(crate) fn read_pair(&mut self, value: &Value) -> Result<[u32; 2], Missing> {
+        match *value {
+            Value::Register(register) => self.write_pair(Def(Some(register))),
+            Value::Constant(_) => Ok([self.read_plane(value, 64)?, self.plane_of(Source::Scalar(ZERO), 64)]),
+            other => Err(format!("{other:?} as a 128-bit value")),
+        }
+    }
+
+    /// The halves of a 128-bit destination. What is dropped goes to temporaries.
+    pub(crate) fn write_pair(&mut self, def: Def) -> Result<[u32; 2], Missing> {
+        match def.0.map(|register| (register, self.home(register))) {
+            Some((_, Home::Pair(low, high))) => Ok([low, high]),
+            None | Some((_, Home::Unused)) => Ok([self.temporary(64), self.temporary(64)]),
+            Some((register, _)) => {
+                Err(format!("register {} as a 128-bit value", self.register_name(register)))
+            }
         }
     }
 
@@ -171,6 +238,11 @@ impl Decoder<'_> {
     /// A destination predicate, [`NONE`] if it is dropped.
     pub(crate) fn write_predicate(&mut self, def: Def) -> Result<u32, Missing> {
         def.0.map_or(Ok(NONE), |register| self.predicate_of(register))
+    }
+
+    /// The same, but what is dropped goes to a predicate that nobody reads.
+    pub(crate) fn write_predicate_somewhere(&mut self, def: Def) -> Result<u32, Missing> {
+        def.0.map_or(Ok(self.scratch_predicate()), |register| self.predicate_of(register))
     }
 
     /// A memory operand, for an access of `bytes` a lane in the state space that it names.
@@ -231,7 +303,7 @@ impl Decoder<'_> {
     }
 
     /// The memory behind a state space that an instruction of this function names.
-    fn space_of(&self, space: Space) -> SpaceKind {
+    pub(crate) fn space_of(&self, space: Space) -> SpaceKind {
         match space {
             Space::Generic => SpaceKind::Generic,
             Space::Const | Space::Global => SpaceKind::Global,
@@ -240,49 +312,6 @@ impl Decoder<'_> {
             Space::Param | Space::ParamEntry => SpaceKind::Param,
             Space::ParamFunc if crate::launch::is_entry(self.module, self.id) => SpaceKind::Param,
             Space::ParamFunc => SpaceKind::Local,
-        }
-    }
-
-    /// The elements of operand `i`: itself, unless it is a vector.
-    pub(crate) fn elements(&self, i: usize) -> Vec<Operand> {
-        match self.operand(i) {
-            Operand::Vector(list) => self.body.elements(&list).to_vec(),
-            other => vec![other],
-        }
-    }
-
-    /// Operand `i` as a value of `bits`.
-    pub(crate) fn source(&mut self, i: usize, bits: u32) -> Result<Source, Missing> {
-        self.value(self.operand(i), bits)
-    }
-
-    /// An operand as a value of `bits`.
-    pub(crate) fn value(&mut self, operand: Operand, bits: u32) -> Result<Source, Missing> {
-        match operand {
-            Operand::Register(register) => self.register_value(register, bits),
-            Operand::Immediate(value) => Ok(Source::Scalar(self.constant(value))),
-            Operand::Special { register, component } => self.special(register, component, bits),
-            Operand::SymbolAddress { symbol: Symbol::Variable(id), offset } if self.is_shared(id) => {
-                let at = self.shared_offset(id)?.wrapping_add_signed(offset);
-                Ok(Source::Scalar(self.shared_address(at)))
-            }
-            Operand::SymbolAddress { symbol, offset } => {
-                let SymbolValue { base, offset: at } = self.symbol(symbol)?;
-                let offset = at.wrapping_add_signed(offset);
-                if base == ZERO {
-                    return Ok(Source::Scalar(self.constant(offset)));
-                }
-                let d = self.new_scalar();
-                self.emit_part(Op { d, a: base, imm: offset, ..op(add_immediate) });
-                Ok(Source::Scalar(d))
-            }
-            // `name[index]` is the address of an element; only a memory operand is the element itself.
-            Operand::Address { base: AddressBase::Variable(id), offset } => {
-                self.value(Operand::SymbolAddress { symbol: Symbol::Variable(id), offset }, bits)
-            }
-            Operand::Function(function) => Ok(Source::Scalar(self.constant(code_address(function.0)))),
-            Operand::Sink | Operand::Absent => Ok(Source::Scalar(ZERO)),
-            other => Err(format!("operand {other:?} as a value")),
         }
     }
 
@@ -305,63 +334,6 @@ impl Decoder<'_> {
             Home::Predicate(_) | Home::Unused => {
                 Err(format!("register {} as a {bits}-bit value", self.register_name(register)))
             }
-        }
-    }
-
-    /// Operand `i` as a destination of `bits`. What is dropped goes to a temporary.
-    pub(crate) fn destination(&mut self, i: usize, bits: u32) -> Result<Destination, Missing> {
-        self.destination_of(self.operand(i), bits)
-    }
-
-    /// An operand as a destination of `bits`.
-    pub(crate) fn destination_of(&mut self, operand: Operand, bits: u32) -> Result<Destination, Missing> {
-        match operand {
-            Operand::Register(register) => self.write(Def(Some(register)), bits),
-            Operand::Sink | Operand::Absent => Ok(Destination::Plane(self.temporary(bits))),
-            other => Err(format!("operand {other:?} as a result")),
-        }
-    }
-
-    /// Makes the upper half of a register of 128 bits from its lower one, which holds the current instruction's result:
-    /// signs, or zeros.
-    pub(crate) fn upper_half(&self) -> Execute {
-        match self.opcode.operand_type(0).map(ScalarType::kind) {
-            Some(TypeKind::Signed) => signs,
-            _ => zeros,
-        }
-    }
-
-    /// Operand `i` as a destination plane of `bits`.
-    pub(crate) fn destination_plane(&mut self, i: usize, bits: u32) -> Result<u32, Missing> {
-        match self.destination(i, bits)? {
-            Destination::Plane(index) => Ok(index),
-            Destination::Scalar(_) => Err("a result that is the same for all threads".to_owned()),
-        }
-    }
-
-    /// Operand `i` as a destination predicate, [`NONE`] if it is dropped.
-    pub(crate) fn predicate_destination(&mut self, i: usize) -> Result<u32, Missing> {
-        match self.operand(i) {
-            Operand::Register(register) => self.predicate_of(register),
-            Operand::Sink | Operand::Absent => Ok(NONE),
-            other => Err(format!("operand {other:?} as a predicate result")),
-        }
-    }
-
-    /// Operand `i` as a predicate: its index and [`NEGATE`] or 0. [`NONE`] if it is absent.
-    pub(crate) fn predicate(&mut self, i: usize) -> Result<(u32, u32), Missing> {
-        match self.operand(i) {
-            Operand::Register(register) => Ok((self.predicate_of(register)?, 0)),
-            Operand::NotPredicate(register) => Ok((self.predicate_of(register)?, NEGATE)),
-            Operand::Immediate(value) => Ok((self.constant_predicate(value != 0), 0)),
-            Operand::Special { register, component } => {
-                let Source::Scalar(a) = self.special(register, component, 32)? else {
-                    return Err(format!("{} as a predicate", register.text()));
-                };
-                Ok((self.predicate_from_scalar(a), 0))
-            }
-            Operand::Absent => Ok((NONE, 0)),
-            other => Err(format!("operand {other:?} as a predicate")),
         }
     }
 
@@ -440,86 +412,6 @@ impl Decoder<'_> {
         let variable = &self.module.variables[id.index()];
         let offset = self.layout.offset(id).ok_or_else(|| format!("variable {}", variable.name))?;
         Ok(offset.into())
-    }
-
-    /// The state space that the instruction names for address operand `i`.
-    fn named_space(&self, i: usize) -> StateSpace {
-        self.opcode.operand_space(i).unwrap_or(StateSpace::Generic)
-    }
-
-    /// Whether address operand `i` is of `.shared::cluster`.
-    fn is_in_cluster(&self, i: usize) -> bool {
-        let kind = self.opcode.data().operands.get(i).map(|spec| spec.kind);
-        match kind {
-            Some(OperandKind::Address { space: SpaceRule::Of(slot) | SpaceRule::Mbarrier(slot) }) => {
-                self.opcode.get(slot) == Some(Modifier::SharedCluster)
-            }
-            _ => false,
-        }
-    }
-
-    /// Memory operand `i`, for an access of `bytes` a lane in the state space that the instruction names.
-    pub(crate) fn address(&mut self, i: usize, bytes: u32) -> Result<Address, Missing> {
-        let found = self.address_in(i, bytes)?;
-        let space = match found.space {
-            SpaceKind::Shared if self.is_in_cluster(i) => SpaceKind::Cluster,
-            space => space,
-        };
-        Ok(Address { space, ..found })
-    }
-
-    /// The same for an instruction that only some memories have: a variable in another one is meant by its generic
-    /// address.
-    pub(crate) fn address_in_one_of(
-        &mut self,
-        i: usize,
-        bytes: u32,
-        spaces: &[SpaceKind],
-    ) -> Result<Address, Missing> {
-        let address = self.address(i, bytes)?;
-        if spaces.contains(&address.space) {
-            return Ok(address);
-        }
-        let imm = address.imm.wrapping_add(Self::window(address.space));
-        Ok(Address { imm, space: SpaceKind::Generic, ..address })
-    }
-
-    fn address_in(&mut self, i: usize, bytes: u32) -> Result<Address, Missing> {
-        let named = self.named_space(i);
-        let Operand::Address { base: address, offset } = self.operand(i) else {
-            return Err(format!("operand {:?} as an address", self.operand(i)));
-        };
-        let imm = offset as u64;
-        let entry = crate::launch::is_entry(self.module, self.id);
-        match address {
-            AddressBase::Absolute => Ok(Address { a: ZERO, y: base::SCALAR, imm, space: self.space(named)? }),
-            AddressBase::Variable(id) => {
-                let own = self.module.variables[id.index()].space;
-                let SymbolValue { base, offset: at } = self.variable(id)?;
-                // Without a named space the symbol's generic address is meant.
-                let space = self.space(if named == StateSpace::Generic { own } else { named })?;
-                let space = if own == StateSpace::ParamFunc { SpaceKind::Local } else { space };
-                Ok(Address { a: base, y: base::SCALAR, imm: at.wrapping_add(imm), space })
-            }
-            AddressBase::Register(register) => {
-                let space = match self.space(named)? {
-                    // The address of one of this function's own parameters, or of a call's.
-                    SpaceKind::Param if !entry && self.opcode.has(Modifier::Param) => SpaceKind::Local,
-                    space => space,
-                };
-                let (a, y) = match self.home(register) {
-                    Home::Plane { index, bits: 64 } => (index, base::WIDE),
-                    Home::Plane { index, bits: 32 } => (index, base::NARROW),
-                    Home::Scalar(index) => (index, base::SCALAR),
-                    Home::Unused => (ZERO, base::SCALAR),
-                    Home::Plane { .. } | Home::Predicate(_) | Home::Pair(..) => {
-                        return Err(format!("register {} as an address", self.register_name(register)));
-                    }
-                };
-                let y = if y == base::SCALAR { y } else { y | self.address_shape(register, bytes) };
-                Ok(Address { a, y, imm, space })
-            }
-        }
     }
 
     /// The flag of [`base`] for what is known of an address register's lanes, for an access of `bytes` a lane.

@@ -2,290 +2,186 @@
 
 use super::emit::op;
 use super::function::{Decoder, Home};
-use super::operand::Source;
+use super::operand::{Source, plane_bits};
 use super::{Decoded, Missing};
+use crate::ops::Op;
 use crate::ops::texture::{self, ObjectKind};
-use crate::ops::{NONE, Op};
-use crate::program::{LookupSite, ObjectName, QuerySite, SurfaceAction, SurfaceSite, Value};
+use crate::program::{self, LookupSite, ObjectName, QuerySite, SurfaceAction, SurfaceSite};
 use crate::texture::lookup::{Geometry, Lookup, Mip, Results};
 use crate::texture::query::Query;
-use crate::texture::surface::Beyond;
-use ptx::isa::{Modifier, Sem, Slot};
-use ptx::module::{AddressBase, Operand, Symbol};
+use ir::instruction::{self, Clamp, Istypep, Suld, Suq, Sured, SuredComp, Sust, Tex, TexGeom, Tld4, Txq};
+use ir::operand::{self, Def, Value};
+use ptx::module::Symbol;
 use ptx::types::{ScalarType, TypeKind};
 
-/// The shape that `.geom` names.
-fn geometry(d: &Decoder<'_>) -> Geometry {
-    let text = d.opcode.get(Slot::Geom).map_or("", Modifier::text);
-    let cube = text.ends_with("cube");
-    let dimensions = match text.trim_start_matches(".a").trim_start_matches('.').as_bytes().first() {
-        Some(b'1') => 1,
-        Some(b'2') => 2,
-        _ => 3,
-    };
-    Geometry { dimensions, layered: text.starts_with(".a"), cube, multisample: text.ends_with("ms") }
-}
-
-/// The operand that the table calls `name`, if it is written.
-fn named(d: &Decoder<'_>, name: &str) -> Operand {
-    let position = d.opcode.data().operands.iter().position(|operand| operand.name == name);
-    position.map_or(Operand::Absent, |i| d.operand(i))
-}
-
 /// A 32-bit operand.
-fn word(d: &mut Decoder<'_>, operand: Operand) -> Result<Value, Missing> {
-    Ok(match d.value(operand, 32)? {
-        Source::Plane(plane) => Value::Plane(plane),
-        Source::Scalar(scalar) => Value::Scalar(scalar),
+fn word(d: &mut Decoder<'_>, value: &Value) -> Result<program::Value, Missing> {
+    Ok(match d.read(value, 32)? {
+        Source::Plane(plane) => program::Value::Plane(plane),
+        Source::Scalar(scalar) => program::Value::Scalar(scalar),
     })
 }
 
-/// The elements of a vector operand; a lone one is a vector of one, an absent one is empty.
-fn words(d: &mut Decoder<'_>, operand: Operand) -> Result<Vec<Value>, Missing> {
-    match operand {
-        Operand::Absent => Ok(Vec::new()),
-        Operand::Vector(list) => {
-            let elements = d.body.elements(&list).to_vec();
-            elements.into_iter().map(|element| word(d, element)).collect()
-        }
-        alone => Ok(vec![word(d, alone)?]),
-    }
-}
-
-/// Whether what stands in place of an offset is the depth to compare with: an H200 takes a lone register that is no
-/// integer for that.
-fn may_be_depth(d: &Decoder<'_>, operand: Operand) -> bool {
-    let has_depth = d.opcode.data().operands.iter().any(|operand| operand.name == "f");
-    match operand {
-        Operand::Register(register) => {
-            let kind = d.body.registers[register.index()].ty.kind();
-            has_depth && !matches!(kind, TypeKind::Signed | TypeKind::Unsigned)
-        }
-        _ => false,
-    }
-}
-
-fn only(d: &mut Decoder<'_>, operand: Operand) -> Result<Option<Value>, Missing> {
-    match operand {
-        Operand::Absent => Ok(None),
-        operand => word(d, operand).map(Some),
-    }
+fn words(d: &mut Decoder<'_>, values: &[Value]) -> Result<Vec<program::Value>, Missing> {
+    values.iter().map(|value| word(d, value)).collect()
 }
 
 /// An opaque variable, or a register with a handle or the address of one.
-fn object(d: &mut Decoder<'_>, operand: Operand) -> Result<ObjectName, Missing> {
-    let register = |d: &Decoder<'_>, register| match d.home(register) {
-        Home::Plane { index, bits: 64 } => Ok(ObjectName::Plane(index)),
-        Home::Scalar(index) => Ok(ObjectName::Scalar(index)),
-        _ => Err(format!("register {} as an object", d.register_name(register))),
-    };
-    let variable = |d: &Decoder<'_>, id, offset: i64| {
-        let name = || format!("variable {}", d.module.variables[ptx::module::VarId::index(id)].name);
-        let address = d.loaded.address(id).ok_or_else(name)?;
-        Ok(ObjectName::Address(address.wrapping_add_signed(offset)))
-    };
-    match operand {
-        Operand::Register(r) | Operand::Address { base: AddressBase::Register(r), offset: 0 } => {
-            register(d, r)
+fn object(d: &mut Decoder<'_>, value: &Value) -> Result<ObjectName, Missing> {
+    match *value {
+        Value::Register(register) => match d.home(register) {
+            Home::Plane { index, bits: 64 } => Ok(ObjectName::Plane(index)),
+            Home::Scalar(index) => Ok(ObjectName::Scalar(index)),
+            _ => Err(format!("register {} as an object", d.register_name(register))),
+        },
+        Value::Symbol { symbol: Symbol::Variable(id), offset } => {
+            let unplaced = || format!("variable {}", d.module.variables[id.index()].name);
+            let address = d.loaded.address(id).ok_or_else(unplaced)?;
+            Ok(ObjectName::Address(address.wrapping_add_signed(offset)))
         }
-        Operand::SymbolAddress { symbol: Symbol::Variable(id), offset }
-        | Operand::Address { base: AddressBase::Variable(id), offset } => variable(d, id, offset),
-        other => Err(format!("operand {other:?} as an object")),
+        other => Err(format!("{other:?} as an object")),
     }
 }
 
-/// The parts of `[object, sampler, coordinates]`.
-fn bracket(
+/// Whether what stands in place of the offsets is the depth to compare with: an H200 takes a lone register that is no
+/// integer for that.
+fn is_depth(d: &Decoder<'_>, offsets: Option<&[Value]>) -> bool {
+    let Some([Value::Register(register)]) = offsets else { return false };
+    let kind = d.body.registers[register.index()].ty.kind();
+    !matches!(kind, TypeKind::Signed | TypeKind::Unsigned)
+}
+
+/// What `tex` and `tld4` have both.
+fn lookup(
     d: &mut Decoder<'_>,
-    operand: Operand,
-) -> Result<(ObjectName, Option<ObjectName>, Vec<Value>), Missing> {
-    let Operand::Vector(list) = operand else {
-        return Err(format!("operand {operand:?} as an object and coordinates"));
-    };
-    let parts = d.body.elements(&list).to_vec();
-    let (object_part, sampler, coordinates) = match parts[..] {
-        [object, coordinates] => (object, None, coordinates),
-        [object, sampler, coordinates] => (object, Some(sampler), coordinates),
-        _ => return Err("an object without coordinates".to_owned()),
-    };
-    let sampler = sampler.map(|sampler| object(d, sampler)).transpose()?;
-    Ok((object(d, object_part)?, sampler, words(d, coordinates)?))
-}
-
-/// Destination planes of `bits` for the elements of operand `i`, [`NONE`] for one that is dropped.
-fn destinations(d: &mut Decoder<'_>, i: usize, bits: u32) -> Result<Vec<u32>, Missing> {
-    let elements = match d.operand(i) {
-        Operand::Vector(list) => d.body.elements(&list).to_vec(),
-        alone => vec![alone],
-    };
-    let mut planes = Vec::with_capacity(elements.len());
-    for element in elements {
-        planes.push(match element {
-            Operand::Sink | Operand::Absent => NONE,
-            element => match d.destination_of(element, bits)? {
-                super::operand::Destination::Plane(plane) => plane,
-                super::operand::Destination::Scalar(_) => {
-                    return Err("a result that is the same for all threads".to_owned());
-                }
-            },
-        });
-    }
-    Ok(planes)
-}
-
-pub(super) fn decode(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
-    match sem {
-        Sem::Tex | Sem::Tld4 => lookup(d),
-        Sem::Txq | Sem::Suq => query(d),
-        Sem::Istypep => {
-            let p = d.predicate_destination(0)?;
-            let p = if p == NONE { d.scratch_predicate() } else { p };
-            let kind = match d.opcode.ty(Slot::Type) {
-                Some(ScalarType::SamplerRef) => ObjectKind::Sampler,
-                Some(ScalarType::SurfRef) => ObjectKind::Surface,
-                _ => ObjectKind::Texture,
-            };
-            let value = d.source(1, 64)?;
-            let a = d.plane_of(value, 64);
-            d.emit(Op { d: p, a, x: kind as u32, ..op(texture::istypep) });
-            Ok(())
-        }
-        Sem::Suld | Sem::Sust | Sem::Sured => surface(d, sem),
-        other => Err(format!("{other:?} among the texture instructions")),
-    }
-}
-
-fn lookup(d: &mut Decoder<'_>) -> Decoded {
-    let opcode = d.opcode;
-    let geometry = geometry(d);
-    let offsets = named(d, "e");
-    let depth_in_its_place = may_be_depth(d, offsets);
-    let compares = depth_in_its_place || named(d, "f") != Operand::Absent;
-    let mip = match opcode.get(Slot::Mip) {
-        Some(Modifier::Level) => Mip::Level,
-        Some(Modifier::Grad) if geometry.dimensions == 3 || compares => Mip::Steps,
-        Some(Modifier::Grad) => Mip::Gradient,
-        _ => Mip::Base,
-    };
-    let channels = [Modifier::R, Modifier::G, Modifier::B, Modifier::A];
-    let results = match opcode.operand_type(0) {
-        Some(ScalarType::F16) => Results::Halves,
-        Some(ScalarType::F16x2) => Results::Packed,
-        _ => Results::Words,
-    };
-    let coordinates_are = opcode.operand_type(2);
-    let kind = Lookup {
-        geometry,
-        integer: coordinates_are == Some(ScalarType::S32),
-        mip,
-        gather: opcode.get(Slot::Comp).and_then(|comp| channels.iter().position(|&c| c == comp)),
-        results,
-    };
-    let bits = if results == Results::Halves { 16 } else { 32 };
-    let destinations = destinations(d, 0, bits)?;
-    let resident = d.predicate_destination(1)?;
-    let (texture, sampler, coordinates) = bracket(d, d.operand(2))?;
-    // The depth to compare with, `f`, changes nothing: no texture is one of depths.
-    let lod = named(d, "lod");
-    let gradients = [named(d, "dPdx"), named(d, "dPdy")];
-    let gradients = [words(d, gradients[0])?, words(d, gradients[1])?];
-    let offsets = if depth_in_its_place { Vec::new() } else { words(d, offsets)? };
+    kind: Lookup,
+    results: (&[Def], Option<Def>),
+    texture: &operand::Lookup,
+    offsets: Option<&[Value]>,
+) -> Result<LookupSite, Missing> {
+    let bits = if kind.results == Results::Halves { 16 } else { 32 };
+    let offsets = words(d, offsets.unwrap_or_default())?;
     // ptxas takes one offset alone for any geometry.
     if !offsets.is_empty() && (kind.geometry.cube || offsets.len() < kind.geometry.dimensions) {
         return Err("a texture offset of fewer dimensions than the texture".to_owned());
     }
-    let site = LookupSite {
+    Ok(LookupSite {
         kind,
-        texture,
-        sampler,
-        coordinates,
-        lod: only(d, lod)?,
-        gradients,
+        texture: object(d, &texture.object)?,
+        sampler: texture.sampler.as_ref().map(|sampler| object(d, sampler)).transpose()?,
+        coordinates: words(d, &texture.coordinates)?,
+        lod: None,
+        gradients: [Vec::new(), Vec::new()],
         offsets,
-        destinations,
-        resident,
+        destinations: d.write_planes(results.0, bits)?,
+        resident: d.write_predicate(results.1.unwrap_or(Def(None)))?,
+    })
+}
+
+/// `tex`. The depth to compare with, `f`, changes nothing: no texture is one of depths.
+pub(super) fn tex(d: &mut Decoder<'_>, tex: &Tex) -> Decoded {
+    let geometry = Geometry::from(tex.geom);
+    let has_depth = tex.ctype == ScalarType::F32 && tex.geom != TexGeom::N3d;
+    let depth_for_offsets = has_depth && is_depth(d, tex.e.as_deref());
+    let mip = match tex.mip {
+        None | Some(instruction::Mip::Base) => Mip::Base,
+        Some(instruction::Mip::Level) => Mip::Level,
+        Some(instruction::Mip::Grad) if geometry.dimensions == 3 || depth_for_offsets || tex.f.is_some() => {
+            Mip::Steps
+        }
+        Some(instruction::Mip::Grad) => Mip::Gradient,
     };
-    let x = d.image.lookups.len() as u32;
-    d.image.lookups.push(site);
-    d.emit(Op { x, ..op(texture::lookup) });
+    let results = match tex.dtype {
+        None => Results::Packed,
+        Some(ScalarType::F16) => Results::Halves,
+        Some(_) => Results::Words,
+    };
+    let integer = tex.ctype == ScalarType::S32;
+    let kind = Lookup { geometry, integer, mip, gather: None, results };
+    let offsets = tex.e.as_deref().filter(|_| !depth_for_offsets);
+    let site = lookup(d, kind, (&tex.d, tex.p), &tex.t, offsets)?;
+    let lod = tex.lod.as_ref().map(|lod| word(d, lod)).transpose()?;
+    let [dx, dy] = [&tex.d_pdx, &tex.d_pdy].map(|along| along.as_deref().unwrap_or_default());
+    let gradients = [words(d, dx)?, words(d, dy)?];
+    let site = LookupSite { lod, gradients, ..site };
+    d.emit_site(texture::lookup, |image| &mut image.lookups, site)
+}
+
+/// `tld4`.
+pub(super) fn gather(d: &mut Decoder<'_>, tld4: &Tld4) -> Decoded {
+    let gather = Some(match tld4.comp {
+        instruction::Tld4Comp::R => 0,
+        instruction::Tld4Comp::G => 1,
+        instruction::Tld4Comp::B => 2,
+        instruction::Tld4Comp::A => 3,
+    });
+    let geometry = Geometry::from(TexGeom::from(tld4.geom));
+    let kind = Lookup { geometry, integer: false, mip: Mip::Base, gather, results: Results::Words };
+    let offsets = tld4.e.as_deref();
+    let offsets = offsets.filter(|_| !is_depth(d, offsets));
+    let site = lookup(d, kind, (&tld4.d, tld4.p), &tld4.t, offsets)?;
+    d.emit_site(texture::lookup, |image| &mut image.lookups, site)
+}
+
+/// `txq`.
+pub(super) fn query_texture(d: &mut Decoder<'_>, txq: &Txq) -> Decoded {
+    query(d, txq.query.into(), txq.d, &txq.a, txq.lod.as_ref())
+}
+
+/// `suq`.
+pub(super) fn query_surface(d: &mut Decoder<'_>, suq: &Suq) -> Decoded {
+    query(d, suq.query.into(), suq.d, &suq.a, None)
+}
+
+fn query(d: &mut Decoder<'_>, query: Query, to: Def, of: &Value, lod: Option<&Value>) -> Decoded {
+    let (destination, object) = (d.write_plane(to, 32)?, object(d, of)?);
+    let lod = lod.map(|lod| word(d, lod)).transpose()?;
+    let site = QuerySite { query, object, lod, destination };
+    d.emit_site(texture::query, |image| &mut image.queries, site)
+}
+
+/// `istypep`.
+pub(super) fn is_type(d: &mut Decoder<'_>, istypep: &Istypep) -> Decoded {
+    let kind = match istypep.ty {
+        ScalarType::SamplerRef => ObjectKind::Sampler,
+        ScalarType::SurfRef => ObjectKind::Surface,
+        _ => ObjectKind::Texture,
+    };
+    let (p, a) = (d.write_predicate_somewhere(istypep.p)?, d.read_plane(&istypep.a, 64)?);
+    d.emit(Op { d: p, a, x: kind as u32, ..op(texture::istypep) });
     Ok(())
 }
 
-fn query(d: &mut Decoder<'_>) -> Decoded {
-    let query = match d.opcode.get(Slot::Query) {
-        Some(Modifier::Width) => Query::Width,
-        Some(Modifier::Height) => Query::Height,
-        Some(Modifier::Depth) => Query::Depth,
-        Some(Modifier::ChannelDataType) => Query::ChannelDataType,
-        Some(Modifier::ChannelOrder) => Query::ChannelOrder,
-        Some(Modifier::NormalizedCoords) => Query::NormalizedCoords,
-        Some(Modifier::ArraySize) => Query::ArraySize,
-        Some(Modifier::NumMipmapLevels) => Query::NumMipmapLevels,
-        Some(Modifier::NumSamples) => Query::NumSamples,
-        Some(Modifier::ForceUnnormalizedCoords) => Query::ForceUnnormalizedCoords,
-        Some(Modifier::FilterMode) => Query::FilterMode,
-        Some(Modifier::AddrMode0) => Query::AddrMode(0),
-        Some(Modifier::AddrMode1) => Query::AddrMode(1),
-        Some(Modifier::AddrMode2) => Query::AddrMode(2),
-        Some(Modifier::MemoryLayout) => Query::MemoryLayout,
-        other => return Err(format!("query {other:?}")),
-    };
-    let destination = d.destination_plane(0, 32)?;
-    let object = object(d, d.operand(1))?;
-    let lod = named(d, "lod");
-    let site = QuerySite { query, object, lod: only(d, lod)?, destination };
-    let x = d.image.queries.len() as u32;
-    d.image.queries.push(site);
-    d.emit(Op { x, ..op(texture::query) });
-    Ok(())
+/// `suld`.
+pub(super) fn load(d: &mut Decoder<'_>, suld: &Suld) -> Decoded {
+    let data = d.write_planes(&suld.d, plane_bits(suld.dtype.bits()))?;
+    let how = (SurfaceAction::Load, suld.dtype, SuredComp::B, suld.clamp);
+    surface(d, how, suld.geom.into(), &suld.a, data)
 }
 
-fn surface(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
-    let opcode = d.opcode;
-    let formatted = opcode.has(Modifier::P);
-    let loads = sem == Sem::Suld;
-    let (data, place) = if loads { (0, 1) } else { (1, 0) };
-    let ty = opcode.operand_type(data).ok_or("a surface access without a type")?;
-    let bits = ty.bits().max(16);
-    let planes = match d.operand(data) {
-        _ if loads => destinations(d, data, bits)?,
-        Operand::Vector(list) => {
-            let elements = d.body.elements(&list).to_vec();
-            let mut planes = Vec::with_capacity(elements.len());
-            for element in elements {
-                let source = d.value(element, bits)?;
-                planes.push(d.plane_of(source, bits));
-            }
-            planes
-        }
-        alone => {
-            let source = d.value(alone, bits)?;
-            vec![d.plane_of(source, bits)]
-        }
-    };
-    if opcode.operand_length(data).is_some_and(|length| planes.len() != length as usize) {
-        return Err("a vector in place of a register".to_owned());
-    }
-    let action = match (sem, opcode.get(Slot::Op)) {
-        (Sem::Suld, _) => SurfaceAction::Load,
-        (Sem::Sust, _) => SurfaceAction::Store,
-        (_, Some(Modifier::Add)) => SurfaceAction::Add,
-        (_, Some(Modifier::Min)) => SurfaceAction::Min,
-        (_, Some(Modifier::Max)) => SurfaceAction::Max,
-        (_, Some(Modifier::And)) => SurfaceAction::And,
-        (_, Some(Modifier::Or)) => SurfaceAction::Or,
-        (_, other) => return Err(format!("reduction {other:?}")),
-    };
-    let beyond = match opcode.get(Slot::Clamp) {
-        Some(Modifier::Clamp) => Beyond::Clamp,
-        Some(Modifier::Zero) => Beyond::Zero,
-        _ => Beyond::Trap,
-    };
-    let (surface, _, coordinates) = bracket(d, d.operand(place))?;
-    let geometry = geometry(d);
-    let site = SurfaceSite { action, ty, formatted, beyond, geometry, surface, coordinates, data: planes };
-    let x = d.image.surfaces.len() as u32;
-    d.image.surfaces.push(site);
-    d.emit(Op { x, ..op(texture::surface) });
-    Ok(())
+/// `sust`.
+pub(super) fn store(d: &mut Decoder<'_>, sust: &Sust) -> Decoded {
+    let data = d.read_planes(&sust.b, plane_bits(sust.ctype.bits()))?;
+    let how = (SurfaceAction::Store, sust.ctype, sust.comp, sust.clamp);
+    surface(d, how, sust.geom.into(), &sust.a, data)
+}
+
+/// `sured`.
+pub(super) fn reduce(d: &mut Decoder<'_>, sured: &Sured) -> Decoded {
+    let data = vec![d.read_plane(&sured.b, plane_bits(sured.ctype.bits()))?];
+    let how = (SurfaceAction::Reduce(sured.op), sured.ctype, sured.comp, sured.clamp);
+    surface(d, how, sured.geom.into(), &sured.a, data)
+}
+
+fn surface(
+    d: &mut Decoder<'_>,
+    (action, ty, comp, clamp): (SurfaceAction, ScalarType, SuredComp, Clamp),
+    geom: TexGeom,
+    place: &operand::Lookup,
+    data: Vec<u32>,
+) -> Decoded {
+    let (geometry, formatted, beyond) = (geom.into(), comp == SuredComp::P, clamp.into());
+    let (surface, coordinates) = (object(d, &place.object)?, words(d, &place.coordinates)?);
+    let site = SurfaceSite { action, ty, formatted, beyond, geometry, surface, coordinates, data };
+    d.emit_site(texture::surface, |image| &mut image.surfaces, site)
 }

@@ -4,142 +4,86 @@ use super::emit::op;
 use super::function::Decoder;
 use super::operand::Source;
 use super::{Decoded, Missing};
-use crate::ops::warp::{self, MASK_IN_PLANE, Reduce, redux, shuffle, vote_mode};
-use crate::ops::{Execute, NONE, Op};
-use ptx::isa::{Modifier, Sem, Slot};
-use ptx::module::Operand;
-use ptx::types::ScalarType;
+use crate::ops::warp::{self, MASK_IN_PLANE, redux};
+use crate::ops::{NONE, Op};
+use ir::instruction::{Elect, MatchSync, MatchSyncMode, Redux, Shfl, Vote, VoteMode};
+use ir::operand::{Def, Value};
+use ptx::types::TypeKind;
 
 /// A member mask: its index, and [`MASK_IN_PLANE`] or 0.
-fn members(d: &mut Decoder<'_>, i: usize) -> Result<(u32, u32), Missing> {
-    Ok(match d.source(i, 32)? {
+fn members(d: &mut Decoder<'_>, mask: &Value) -> Result<(u32, u32), Missing> {
+    Ok(match d.read(mask, 32)? {
         Source::Scalar(index) => (index, 0),
         Source::Plane(index) => (index, MASK_IN_PLANE),
     })
 }
 
-/// Operand `i` as a destination plane, or [`NONE`] if it is dropped.
-fn destination(d: &mut Decoder<'_>, i: usize) -> Result<u32, Missing> {
-    match d.operand(i) {
-        Operand::Sink | Operand::Absent => Ok(NONE),
-        _ => d.destination_plane(i, 32),
-    }
+/// `shfl`, with `.sync` or without.
+pub(super) fn shuffle(d: &mut Decoder<'_>, shfl: &Shfl) -> Decoded {
+    let to = d.write_or_drop(shfl.d, 32)?;
+    let x = d.write_predicate(shfl.p.unwrap_or(Def(None)))?;
+    let (a, b, c) = (d.read_plane(&shfl.a, 32)?, d.read_plane(&shfl.b, 32)?, d.read_plane(&shfl.c, 32)?);
+    let (imm, flags) = match &shfl.membermask {
+        Some(mask) => members(d, mask).map(|(index, flags)| (u64::from(index), flags))?,
+        None => (u64::MAX, 0),
+    };
+    d.emit(Op { d: to, a, b, c, x, y: shfl.mode as u32 | flags, imm, ..op(warp::shfl) });
+    Ok(())
 }
 
-macro_rules! reductions {
-    ($($name:ident |$a:ident, $b:ident| $body:expr;)*) => {$(
-        struct $name;
-        impl Reduce for $name {
-            fn combine($a: u32, $b: u32) -> u32 { $body }
-        }
-    )*};
-}
-reductions! {
-    Add |a, b| a.wrapping_add(b);
-    MinU |a, b| a.min(b);
-    MinS |a, b| (a as i32).min(b as i32) as u32;
-    MaxU |a, b| a.max(b);
-    MaxS |a, b| (a as i32).max(b as i32) as u32;
-    And |a, b| a & b;
-    Or |a, b| a | b;
-    Xor |a, b| a ^ b;
+/// `vote`, with `.sync` or without.
+pub(super) fn vote(d: &mut Decoder<'_>, vote: &Vote) -> Decoded {
+    let to = match vote.mode {
+        VoteMode::Ballot => d.write_plane(vote.d, 32)?,
+        VoteMode::All | VoteMode::Any | VoteMode::Uni => d.write_predicate_somewhere(vote.d)?,
+    };
+    let (a, negated) = d.read_predicate(&vote.a)?;
+    let (b, flags) = vote.membermask.as_ref().map_or(Ok((NONE, 0)), |mask| members(d, mask))?;
+    d.emit(Op { d: to, a, b, y: vote.mode as u32 | negated | flags, ..op(warp::vote) });
+    Ok(())
 }
 
-pub(super) fn decode(d: &mut Decoder<'_>, sem: Sem) -> Decoded {
-    let opcode = d.opcode;
-    match sem {
-        Sem::Shfl => {
-            let to = destination(d, 0)?;
-            let p = match d.operand(1) {
-                Operand::Absent | Operand::Sink => NONE,
-                _ => d.predicate_destination(1)?,
-            };
-            let mut sources = [0; 3];
-            for (i, source) in sources.iter_mut().enumerate() {
-                let value = d.source(i + 2, 32)?;
-                *source = d.plane_of(value, 32);
-            }
-            let [a, b, c] = sources;
-            let mode = match opcode.get(Slot::Mode) {
-                Some(Modifier::Up) => shuffle::UP,
-                Some(Modifier::Down) => shuffle::DOWN,
-                Some(Modifier::Bfly) => shuffle::BFLY,
-                _ => shuffle::IDX,
-            };
-            let (imm, flags) = match opcode.has(Modifier::Sync) {
-                true => members(d, 5).map(|(index, flags)| (u64::from(index), flags))?,
-                false => (u64::MAX, 0),
-            };
-            d.emit(Op { d: to, a, b, c, x: p, y: mode | flags, imm, ..op(warp::shfl) });
-        }
-        Sem::Vote => {
-            let (mode, to) = match opcode.get(Slot::Mode) {
-                Some(Modifier::Ballot) => (vote_mode::BALLOT, d.destination_plane(0, 32)?),
-                other => {
-                    let mode = match other {
-                        Some(Modifier::All) => vote_mode::ALL,
-                        Some(Modifier::Any) => vote_mode::ANY,
-                        _ => vote_mode::UNI,
-                    };
-                    let p = d.predicate_destination(0)?;
-                    (mode, if p == NONE { d.scratch_predicate() } else { p })
-                }
-            };
-            let (a, negated) = d.predicate(1)?;
-            let (b, flags) = match opcode.has(Modifier::Sync) {
-                true => members(d, 2)?,
-                false => (NONE, 0),
-            };
-            d.emit(Op { d: to, a, b, y: mode | negated | flags, ..op(warp::vote) });
-        }
-        Sem::MatchSync => {
-            let all = opcode.get(Slot::Mode) == Some(Modifier::All);
-            let bits = opcode.ty(Slot::Type).map_or(32, ScalarType::bits);
-            let first = if all { 2 } else { 1 };
-            let to = match destination(d, 0)? {
-                NONE if !all => d.temporary(32),
-                to => to,
-            };
-            let x = if all { d.predicate_destination(1)? } else { NONE };
-            let value = d.source(first, bits)?;
-            let a = d.plane_of(value, bits);
-            let (b, y) = members(d, first + 1)?;
-            d.emit(Op { d: to, a, b, x, y, ..op(warp::matching(all, bits == 64)) });
-        }
-        Sem::Activemask => {
-            let to = d.destination_plane(0, 32)?;
-            d.emit(Op { d: to, ..op(warp::activemask) });
-        }
-        Sem::Redux => {
-            let signed = opcode.ty(Slot::Type) == Some(ScalarType::S32);
-            let execute: Execute = match (opcode.get(Slot::Op), signed) {
-                (Some(Modifier::Add), _) => redux::<Add>,
-                (Some(Modifier::Min), false) => redux::<MinU>,
-                (Some(Modifier::Min), true) => redux::<MinS>,
-                (Some(Modifier::Max), false) => redux::<MaxU>,
-                (Some(Modifier::Max), true) => redux::<MaxS>,
-                (Some(Modifier::And), _) => redux::<And>,
-                (Some(Modifier::Or), _) => redux::<Or>,
-                _ => redux::<Xor>,
-            };
-            let to = d.destination_plane(0, 32)?;
-            let value = d.source(1, 32)?;
-            let a = d.plane_of(value, 32);
-            let (b, y) = members(d, 2)?;
-            d.emit(Op { d: to, a, b, y, ..op(execute) });
-        }
-        Sem::Elect => {
-            let to = destination(d, 0)?;
-            let p = d.predicate_destination(1)?;
-            let (b, y) = members(d, 2)?;
-            let x = if p == NONE { d.scratch_predicate() } else { p };
-            d.emit(Op { d: to, b, x, y, ..op(warp::elect) });
-        }
-        Sem::BarWarpSync => {
-            let (b, y) = members(d, 0)?;
-            d.emit(Op { b, y, ..op(warp::bar_warp) });
-        }
-        other => return Err(format!("{other:?} among the warp instructions")),
-    }
+/// `match.sync`.
+pub(super) fn matching(d: &mut Decoder<'_>, matching: &MatchSync) -> Decoded {
+    let (to, all) = match matching.mode {
+        MatchSyncMode::All => (d.write_or_drop(matching.d, 32)?, true),
+        MatchSyncMode::Any => (d.write_plane(matching.d, 32)?, false),
+    };
+    let x = d.write_predicate(matching.p.unwrap_or(Def(None)))?;
+    let bits = matching.ty.bits();
+    let a = d.read_plane(&matching.a, bits)?;
+    let (b, y) = members(d, &matching.membermask)?;
+    d.emit(Op { d: to, a, b, x, y, ..op(warp::matching(all, bits == 64)) });
+    Ok(())
+}
+
+/// `activemask`.
+pub(super) fn active_mask(d: &mut Decoder<'_>, to: Def) -> Decoded {
+    let to = d.write_plane(to, 32)?;
+    d.emit(Op { d: to, ..op(warp::activemask) });
+    Ok(())
+}
+
+/// `redux.sync`.
+pub(super) fn reduce(d: &mut Decoder<'_>, reduce: &Redux) -> Decoded {
+    let execute = redux(reduce.op, reduce.ty.kind() == TypeKind::Signed);
+    let (to, a) = (d.write_plane(reduce.d, 32)?, d.read_plane(&reduce.a, 32)?);
+    let (b, y) = members(d, &reduce.membermask)?;
+    d.emit(Op { d: to, a, b, y, ..op(execute) });
+    Ok(())
+}
+
+/// `elect.sync`.
+pub(super) fn elect(d: &mut Decoder<'_>, elect: &Elect) -> Decoded {
+    let (to, x) = (d.write_or_drop(elect.d, 32)?, d.write_predicate_somewhere(elect.p)?);
+    let (b, y) = members(d, &elect.membermask)?;
+    d.emit(Op { d: to, b, x, y, ..op(warp::elect) });
+    Ok(())
+}
+
+/// `bar.warp.sync`.
+pub(super) fn barrier(d: &mut Decoder<'_>, mask: &Value) -> Decoded {
+    let (b, y) = members(d, mask)?;
+    d.emit(Op { b, y, ..op(warp::bar_warp) });
     Ok(())
 }

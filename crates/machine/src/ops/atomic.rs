@@ -4,6 +4,7 @@
 //! as strong as every `.sem` and `.scope` asks.
 
 use super::address::{Cluster, Generic, Global, Shared, Space, addresses};
+use super::combine::{Cas16, Cas32, Cas64, Rmw, Use, function};
 use super::{Execute, NONE, Op};
 use crate::exec::Exec;
 use crate::fault::Access;
@@ -11,15 +12,8 @@ use crate::lanes::simd::Baseline;
 use crate::lanes::{EMPTY, LANES, Lane};
 use crate::memory::{Cell, SpaceKind};
 use crate::observe::Happening;
-
-/// The new value of a cell from its old one and the instruction's operands; `global` tells whether it is in global
-/// memory.
-pub(crate) trait Rmw: 'static {
-    type M: Cell + Lane;
-    /// Whether it changes memory only where it finds what it compares with, operand `b`.
-    const COMPARES: bool = false;
-    fn new(old: Self::M, b: Self::M, c: Self::M, global: bool) -> Self::M;
-}
+use ir::instruction::AtomOp;
+use ptx::types::ScalarType;
 
 /// `d = [a]; [a] = new([a], b, c)` with planes `b` and `c`; `d` may be [`NONE`] (`red`).
 fn rmw<P: Space, F: Rmw>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
@@ -87,23 +81,52 @@ fn rmw_vector<P: Space, F: Rmw>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
     pc + 1
 }
 
-/// The operation on vectors, which exists in global memory alone.
-pub(crate) fn vector<F: Rmw>(space: SpaceKind) -> Option<Execute> {
-    match space {
-        SpaceKind::Global => Some(rmw_vector::<Global, F>),
-        SpaceKind::Generic => Some(rmw_vector::<Generic, F>),
-        SpaceKind::Shared | SpaceKind::Cluster | SpaceKind::Local | SpaceKind::Param => None,
+/// Functions on vectors, which exist in global memory alone.
+struct Vectors(SpaceKind);
+
+impl Use for Vectors {
+    type As = Execute;
+    fn of<F: Rmw>(self) -> Option<Execute> {
+        match self.0 {
+            SpaceKind::Global => Some(rmw_vector::<Global, F>),
+            SpaceKind::Generic => Some(rmw_vector::<Generic, F>),
+            SpaceKind::Shared | SpaceKind::Cluster | SpaceKind::Local | SpaceKind::Param => None,
+        }
     }
 }
 
-/// The operation in a state space; atomics exist in `.global`, `.shared` and generic addresses.
-pub(crate) fn atomic<F: Rmw>(space: SpaceKind) -> Option<Execute> {
-    match space {
-        SpaceKind::Global => Some(rmw::<Global, F>),
-        SpaceKind::Shared => Some(rmw::<Shared, F>),
-        SpaceKind::Cluster => Some(rmw::<Cluster, F>),
-        SpaceKind::Generic => Some(rmw::<Generic, F>),
-        SpaceKind::Local | SpaceKind::Param => None,
+/// Functions on single cells, in `.global`, `.shared` and generic addresses.
+struct Cells(SpaceKind);
+
+impl Use for Cells {
+    type As = Execute;
+    fn of<F: Rmw>(self) -> Option<Execute> {
+        match self.0 {
+            SpaceKind::Global => Some(rmw::<Global, F>),
+            SpaceKind::Shared => Some(rmw::<Shared, F>),
+            SpaceKind::Cluster => Some(rmw::<Cluster, F>),
+            SpaceKind::Generic => Some(rmw::<Generic, F>),
+            SpaceKind::Local | SpaceKind::Param => None,
+        }
+    }
+}
+
+/// The operation in a state space.
+pub(crate) fn atomic(op: AtomOp, ty: ScalarType, space: SpaceKind) -> Option<Execute> {
+    function(op, ty, Cells(space))
+}
+
+/// The operation on vectors.
+pub(crate) fn vector(op: AtomOp, ty: ScalarType, space: SpaceKind) -> Option<Execute> {
+    function(op, ty, Vectors(space))
+}
+
+/// `atom.cas`.
+pub(crate) fn compare_and_swap(bits: u32, space: SpaceKind) -> Option<Execute> {
+    match bits {
+        16 => Cells(space).of::<Cas16>(),
+        32 => Cells(space).of::<Cas32>(),
+        _ => Cells(space).of::<Cas64>(),
     }
 }
 

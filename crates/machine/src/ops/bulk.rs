@@ -111,7 +111,7 @@ impl End {
     }
 }
 
-/// A bulk copy instruction; [`Op::a`] is its index in the image.
+/// A bulk copy instruction; [`Op::x`] is its index in the image.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bulk {
     pub(crate) from: (End, Pointer),
@@ -151,7 +151,7 @@ pub(crate) fn ranks_of(x: &Exec<'_>, plane: u32, warp: usize, lane: usize) -> Op
 /// A bulk copy or prefetch.
 pub(crate) fn bulk(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
     x.communicated = true;
-    let copy = x.grid.image.bulks[op.a as usize];
+    let copy = x.grid.image.bulks[op.x as usize];
     for (warp, lane) in x.active_lanes() {
         x.tell(|x| Happening::BulkCopy(x.lanes_at(pc, warp, 1 << lane)));
         if let Err(trap) = copy.execute(x, op, warp, lane) {
@@ -228,12 +228,15 @@ pub(crate) fn complete(
     }
 }
 
-/// `tensormap.cp_fenceproxy`: a tensor map from shared memory at pointer `Op::a` of the image's list to global memory.
+/// `tensormap.cp_fenceproxy`: a tensor map from shared memory at site [`Op::x`] to global memory.
 /// All lanes of a warp name the same addresses, and the first one copies.
 pub(crate) fn copy_tensor_map(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
     x.communicated = true;
-    let copy = x.grid.image.bulks[op.a as usize];
-    for warp in (0..x.warps).filter(|&w| x.mask[w] != 0).collect::<Vec<_>>() {
+    let copy = x.grid.image.bulks[op.x as usize];
+    for warp in 0..x.warps {
+        if x.mask[warp] == 0 {
+            continue;
+        }
         let lane = x.mask[warp].trailing_zeros() as usize;
         if let Err(trap) = copy.move_tensor_map(x, op, warp, lane) {
             return x.raise(warp, lane, trap);

@@ -19,6 +19,11 @@ fn go(x: &mut Exec<'_>, target: u32) -> u32 {
     target
 }
 
+/// What has no effect here: a hint, or a wait for what is done when it is issued.
+pub(crate) fn nothing(_: &mut Exec<'_>, _: &Op, pc: u32) -> u32 {
+    pc + 1
+}
+
 /// `bra target`: to `a`.
 pub(crate) fn jump(x: &mut Exec<'_>, op: &Op, _: u32) -> u32 {
     x.tick(op.c);

@@ -9,8 +9,11 @@
 //! | `shape` | the loops: unary, binary, ternary, compare, select, over any lane function |
 //! | `carry`, `logic`, `video` | arithmetic that is no lane function of up to three operands |
 //! | `predicate` | predicates from predicates, constants and scalars |
+//! | `element` | elements of a register, taken apart and put together |
 //! | `memory`, `address`, `atomic` | loads, stores, atomics in every state space |
-//! | `bulk`, `tensor`, `tensor_map`, `multimem`, `combine` | copies of whole blocks and tiles; multicast memory |
+//! | `combine` | what atomics and reductions do to an element |
+//! | `space`, `stack` | addresses between the state spaces; the stack in local memory |
+//! | `copy_async`, `bulk`, `tensor`, `tensor_map`, `multimem` | copies of a few bytes, of whole blocks and tiles; multicast memory |
 //! | `warp` | shuffles, votes, matches, reductions |
 //! | `mbarrier` | mbarrier objects |
 //! | `cluster` | ranks in a cluster, the cluster barrier |
@@ -26,6 +29,8 @@ pub(crate) mod carry;
 pub(crate) mod cluster;
 pub(crate) mod combine;
 pub(crate) mod control;
+pub(crate) mod copy_async;
+pub(crate) mod element;
 pub(crate) mod logic;
 pub(crate) mod matrix;
 pub(crate) mod mbarrier;
@@ -34,7 +39,9 @@ pub(crate) mod multimem;
 pub(crate) mod order;
 pub(crate) mod predicate;
 pub(crate) mod shape;
+pub(crate) mod space;
 pub(crate) mod special;
+pub(crate) mod stack;
 pub(crate) mod tensor;
 pub(crate) mod tensor_map;
 pub(crate) mod texture;

@@ -4,15 +4,17 @@
 //! in which they were bound, each element in one step.
 
 use super::address::{Global, Space, lane_address};
-use super::bulk::{End, Pointer, aligned};
-use super::combine::Combine;
+use super::bulk::{End, aligned};
+use super::combine::{Combine, combine};
 use super::{NONE, Op};
 use crate::exec::Exec;
 use crate::fault::{Access, Trap};
+use ir::instruction::MultimemLoadOp;
 use numerics::convert::{f32_to_half, half_to_f32};
 use numerics::float;
 use numerics::format::{Bf16, F16, Format};
 use numerics::rounding::Rn;
+use ptx::types::ScalarType;
 
 /// How elements of several members become one.
 #[derive(Clone, Copy, Debug)]
@@ -27,10 +29,26 @@ pub(crate) enum Sum {
     Bf16InF32,
 }
 
-/// A multimem instruction; [`Op::x`] is its index in the image.
+impl Sum {
+    /// Of a type by an `.op`, in `.f32` or in the type itself, if there is one.
+    pub(crate) fn new(by: MultimemLoadOp, ty: ScalarType, in_f32: bool) -> Option<Self> {
+        // Packed types are two elements.
+        let element = match ty {
+            ScalarType::F16x2 => ScalarType::F16,
+            ScalarType::Bf16x2 => ScalarType::Bf16,
+            other => other,
+        };
+        match (in_f32, element) {
+            (true, ScalarType::F16) => Some(Self::HalfInF32),
+            (true, _) => Some(Self::Bf16InF32),
+            (false, _) => combine(by.into(), element, false).map(Self::Each),
+        }
+    }
+}
+
+/// A multimem instruction; [`Op::x`] is its index in the image. The operation has the address.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Multimem {
-    pub(crate) address: Pointer,
     /// The planes of the vector, in the image's lists; those of a load may be [`NONE`].
     pub(crate) list: u32,
     pub(crate) count: u32,

@@ -443,23 +443,23 @@ pub(crate) fn splat<T: Lane>(level: Level) -> Execute {
 /// Defines a lane function where it is used: `lane_fn!(Add: Binary(a: i32, b: i32) -> i32 { a.wrapping_add(b) })` is a
 /// type. Its parameters are integers as PTX has them, see [`crate::lanes::Register`].
 macro_rules! lane_fn {
-    ($name:ident: Unary($a:ident: $ta:ty) -> $r:ty $body:block) => {
-        struct $name;
+    ($vis:vis $name:ident: Unary($a:ident: $ta:ty) -> $r:ty $body:block) => {
+        $vis struct $name;
         impl $crate::ops::shape::Unary for $name {
             type A = $crate::lanes::LaneOf<$ta>;
             $crate::ops::shape::lane_fn!(@ $r, ($a: A as $ta), $body);
         }
     };
-    ($name:ident: Binary($a:ident: $ta:ty, $b:ident: $tb:ty) -> $r:ty $body:block) => {
-        struct $name;
+    ($vis:vis $name:ident: Binary($a:ident: $ta:ty, $b:ident: $tb:ty) -> $r:ty $body:block) => {
+        $vis struct $name;
         impl $crate::ops::shape::Binary for $name {
             type A = $crate::lanes::LaneOf<$ta>;
             type B = $crate::lanes::LaneOf<$tb>;
             $crate::ops::shape::lane_fn!(@ $r, ($a: A as $ta, $b: B as $tb), $body);
         }
     };
-    ($name:ident: Ternary($a:ident: $ta:ty, $b:ident: $tb:ty, $c:ident: $tc:ty) -> $r:ty $body:block) => {
-        struct $name;
+    ($vis:vis $name:ident: Ternary($a:ident: $ta:ty, $b:ident: $tb:ty, $c:ident: $tc:ty) -> $r:ty $body:block) => {
+        $vis struct $name;
         impl $crate::ops::shape::Ternary for $name {
             type A = $crate::lanes::LaneOf<$ta>;
             type B = $crate::lanes::LaneOf<$tb>;
@@ -467,8 +467,8 @@ macro_rules! lane_fn {
             $crate::ops::shape::lane_fn!(@ $r, ($a: A as $ta, $b: B as $tb, $c: C as $tc), $body);
         }
     };
-    ($name:ident: Relation($a:ident, $b:ident: $t:ty) $body:block) => {
-        struct $name;
+    ($vis:vis $name:ident: Relation($a:ident, $b:ident: $t:ty) $body:block) => {
+        $vis struct $name;
         impl $crate::ops::shape::Relation for $name {
             type T = $crate::lanes::LaneOf<$t>;
             #[inline(always)]

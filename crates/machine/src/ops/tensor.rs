@@ -12,9 +12,9 @@ use crate::fault::{Access, Trap};
 use crate::memory::SHARED_WINDOW;
 use crate::observe::Happening;
 use crate::tensormap::{DataType, Direction, Fill, MAX_RANK, Run, Start, Swizzle, TensorMap, Walk};
+use ir::instruction::AtomOp;
 use numerics::convert::f32_to_tf32;
 use numerics::rounding::Rn;
-use ptx::isa::Modifier;
 use ptx::types::ScalarType;
 
 /// What tensor maps are aligned to where copies find them.
@@ -35,11 +35,11 @@ pub(crate) enum Action {
     Load,
     Store,
     /// With an `.op`.
-    Reduce(Modifier),
+    Reduce(AtomOp),
     Prefetch,
 }
 
-/// A tensor copy instruction; [`Op::a`] is its index in the image.
+/// A tensor copy instruction; [`Op::x`] is its index in the image.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TensorCopy {
     pub(crate) action: Action,
@@ -63,7 +63,7 @@ pub(crate) struct TensorCopy {
 /// A tensor copy.
 pub(crate) fn tensor(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
     x.communicated = true;
-    let copy = x.grid.image.tensor_copies[op.a as usize];
+    let copy = x.grid.image.tensor_copies[op.x as usize];
     for (warp, lane) in x.active_lanes() {
         x.tell(|x| Happening::BulkCopy(x.lanes_at(pc, warp, 1 << lane)));
         if let Err(trap) = copy.execute(x, op, warp, lane) {
@@ -232,26 +232,29 @@ fn round_to_tf32(bytes: &mut [u8]) {
 }
 
 /// The reduction of elements of a map's type, if the hardware has it.
-fn reduction(map: &TensorMap, by: Modifier) -> Option<Combine> {
+fn reduction(map: &TensorMap, by: AtomOp) -> Option<Combine> {
     let ty = map.data_type()?;
-    let logic = matches!(by, Modifier::And | Modifier::Or | Modifier::Xor);
+    let logic = matches!(by, AtomOp::And | AtomOp::Or | AtomOp::Xor);
     let scalar = match ty {
         DataType::U32 => ScalarType::U32,
         DataType::S32 => ScalarType::S32,
         DataType::U64 => ScalarType::U64,
-        DataType::S64 if matches!(by, Modifier::Min | Modifier::Max) => ScalarType::S64,
+        DataType::S64 if matches!(by, AtomOp::Min | AtomOp::Max) => ScalarType::S64,
         DataType::F16 if !logic => ScalarType::F16,
         DataType::Bf16 if !logic => ScalarType::Bf16,
-        DataType::F32 | DataType::F32Ftz | DataType::Tf32 | DataType::Tf32Ftz if by == Modifier::Add => {
+        DataType::F32 | DataType::F32Ftz | DataType::Tf32 | DataType::Tf32Ftz if by == AtomOp::Add => {
             ScalarType::F32
         }
-        DataType::F64 if by == Modifier::Add => ScalarType::F64,
+        DataType::F64 if by == AtomOp::Add => ScalarType::F64,
         _ => return None,
     };
     combine(by, scalar, matches!(ty, DataType::F32Ftz | DataType::Tf32Ftz))
 }
 
-fn no_reduction(map: &TensorMap, by: Modifier) -> String {
+fn no_reduction(map: &TensorMap, by: AtomOp) -> String {
     let ty = map.data_type().map_or("?", DataType::name);
-    format!("there is no reduction {} of elements of {ty}, the tensor map's element type", by.text())
+    format!(
+        "there is no reduction {} of elements of {ty}, the tensor map's element type",
+        by.modifier().text()
+    )
 }

@@ -8,7 +8,7 @@ use crate::fault::{Access, Trap};
 use crate::memory::SpaceKind;
 use crate::tensormap::{BYTES, Field, TensorMap};
 
-/// A `tensormap.replace`; [`Op::a`] is its index in the image.
+/// A `tensormap.replace`; [`Op::x`] is its index in the image.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Replacement {
     pub(crate) address: Pointer,
@@ -21,7 +21,7 @@ pub(crate) struct Replacement {
 
 /// `tensormap.replace`.
 pub(crate) fn replace(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
-    let site = x.grid.image.replacements[op.a as usize];
+    let site = x.grid.image.replacements[op.x as usize];
     for (warp, lane) in x.active_lanes() {
         let address = site.address.of(x, op, warp, lane);
         let index = site.value as usize + warp;

@@ -13,6 +13,7 @@ use crate::texture::object::{Sampler, Surface, Texture};
 use crate::texture::query;
 use crate::texture::surface::{Coordinates, Target};
 use crate::texture::table::Object;
+use ir::instruction::SuredOp;
 use ptx::types::{ScalarType, TypeKind};
 use std::sync::Arc;
 
@@ -198,7 +199,7 @@ pub(crate) fn istypep(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
 pub(crate) fn surface(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
     let image: &Image = x.grid.image;
     let site = &image.surfaces[op.x as usize];
-    x.communicated |= !matches!(site.action, SurfaceAction::Load | SurfaceAction::Store);
+    x.communicated |= matches!(site.action, SurfaceAction::Reduce(_));
     for warp in 0..x.warps {
         let mask = x.mask[warp];
         let bytes = u64::from(site.ty.bytes()) * site.data.len() as u64;
@@ -225,15 +226,14 @@ fn access(x: &mut Exec<'_>, site: &SurfaceSite, warp: usize, lane: usize) -> Res
         Object::Surface(surface) => Arc::clone(surface),
         other => return Err(wrong(other, "a surface object")),
     };
-    let values: Vec<u32> = site.coordinates.iter().map(|&value| word(x, value, warp, lane)).collect();
-    let first = usize::from(site.geometry.layered);
+    let mut values = site.coordinates.iter().map(|&value| word(x, value, warp, lane));
     let mut at = Coordinates {
         along: [0; 3],
         dimensions: site.geometry.dimensions,
-        layer: site.geometry.layered.then(|| values.first().copied().unwrap_or(0)),
+        layer: site.geometry.layered.then(|| values.next().unwrap_or(0)),
         formatted: site.formatted,
     };
-    for (along, &value) in at.along.iter_mut().zip(values.iter().skip(first)) {
+    for (along, value) in at.along.iter_mut().zip(values) {
         *along = value as i32;
     }
     let element = site.ty.bytes() as usize;
@@ -258,13 +258,9 @@ fn access(x: &mut Exec<'_>, site: &SurfaceSite, warp: usize, lane: usize) -> Res
                 false => Err(x.bad_access(address, length as u64, Access::Store)),
             }
         }
-        SurfaceAction::Add
-        | SurfaceAction::Min
-        | SurfaceAction::Max
-        | SurfaceAction::And
-        | SurfaceAction::Or => {
+        SurfaceAction::Reduce(by) => {
             let Some(address) = address else { return Ok(()) };
-            reduce(x, site, &surface, warp, lane, address)
+            reduce(x, site, by, &surface, warp, lane, address)
         }
     }
 }
@@ -341,6 +337,7 @@ fn stored(
 fn reduce(
     x: &Exec<'_>,
     site: &SurfaceSite,
+    by: SuredOp,
     surface: &Surface,
     warp: usize,
     lane: usize,
@@ -350,25 +347,24 @@ fn reduce(
     let signed = if site.formatted { surface.is_signed() } else { site.ty.kind() == TypeKind::Signed };
     let operand = register(x, site, 0, warp, lane);
     let done = match wide {
-        true => update::<u64>(x, address, |old| combine(site.action, old, operand, signed)),
+        true => update::<u64>(x, address, |old| combine(by, old, operand, signed)),
         false => update::<u32>(x, address, |old| {
             let extend = |v: u64| if signed { v as u32 as i32 as i64 as u64 } else { u64::from(v as u32) };
-            combine(site.action, extend(old.into()), extend(operand), signed) as u32
+            combine(by, extend(old.into()), extend(operand), signed) as u32
         }),
     };
     done.ok_or_else(|| x.bad_access(address, u64::from(site.ty.bytes()), Access::Atomic))
 }
 
-fn combine(action: SurfaceAction, old: u64, operand: u64, signed: bool) -> u64 {
-    match (action, signed) {
-        (SurfaceAction::Add, _) => old.wrapping_add(operand),
-        (SurfaceAction::And, _) => old & operand,
-        (SurfaceAction::Or, _) => old | operand,
-        (SurfaceAction::Min, false) => old.min(operand),
-        (SurfaceAction::Max, false) => old.max(operand),
-        (SurfaceAction::Min, true) => (old as i64).min(operand as i64) as u64,
-        (SurfaceAction::Max, true) => (old as i64).max(operand as i64) as u64,
-        (SurfaceAction::Load | SurfaceAction::Store, _) => old,
+fn combine(by: SuredOp, old: u64, operand: u64, signed: bool) -> u64 {
+    match (by, signed) {
+        (SuredOp::Add, _) => old.wrapping_add(operand),
+        (SuredOp::And, _) => old & operand,
+        (SuredOp::Or, _) => old | operand,
+        (SuredOp::Min, false) => old.min(operand),
+        (SuredOp::Max, false) => old.max(operand),
+        (SuredOp::Min, true) => (old as i64).min(operand as i64) as u64,
+        (SuredOp::Max, true) => (old as i64).max(operand as i64) as u64,
     }
 }
 

@@ -6,6 +6,7 @@
 //! a fault only with [`Masks::Exact`]. Otherwise all lanes that execute the operation together take part, whatever their
 //! masks say, as on an H200.
 
+use super::combine::{Add32, And32, MaxS32, MaxU32, MinS32, MinU32, Or32, Rmw, Xor32};
 use super::{Execute, NONE, Op, event};
 use crate::exec::Exec;
 use crate::fault::Trap;
@@ -13,6 +14,7 @@ use crate::lanes::simd::Baseline;
 use crate::lanes::{EMPTY, Files, LANES, Lane};
 use crate::misuse::Masks;
 use crate::observe::Happening;
+use ir::instruction::{MultimemLoadOp, ShflMode, VoteMode};
 
 /// In [`Op::y`]: the member mask stands in a plane, not in a scalar.
 pub(crate) const MASK_IN_PLANE: u32 = 1 << 16;
@@ -121,12 +123,12 @@ fn store(x: &mut Exec<'_>, d: u32, warp: usize, mask: u32, values: [u32; LANES])
     *plane = u32::blend::<Baseline>(mask, values, *plane);
 }
 
-/// `shfl` modes in the low bits of [`Op::y`].
-pub(crate) mod shuffle {
-    pub(crate) const UP: u32 = 0;
-    pub(crate) const DOWN: u32 = 1;
-    pub(crate) const BFLY: u32 = 2;
-    pub(crate) const IDX: u32 = 3;
+/// [`ShflMode`] in the low bits of [`Op::y`].
+mod shuffle {
+    use super::ShflMode;
+    pub(super) const UP: u32 = ShflMode::Up as u32;
+    pub(super) const DOWN: u32 = ShflMode::Down as u32;
+    pub(super) const BFLY: u32 = ShflMode::Bfly as u32;
 }
 
 /// `shfl[.sync].mode.b32 d|x, a, b, c[, members]`: planes `a`, `b`, `c`; the member mask's index is in `imm`,
@@ -184,12 +186,12 @@ pub(crate) fn shfl(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
     pc + 1
 }
 
-/// `vote` modes in the low bits of [`Op::y`].
-pub(crate) mod vote_mode {
-    pub(crate) const ALL: u32 = 0;
-    pub(crate) const ANY: u32 = 1;
-    pub(crate) const UNI: u32 = 2;
-    pub(crate) const BALLOT: u32 = 3;
+/// [`VoteMode`] in the low bits of [`Op::y`].
+mod vote_mode {
+    use super::VoteMode;
+    pub(super) const ALL: u32 = VoteMode::All as u32;
+    pub(super) const ANY: u32 = VoteMode::Any as u32;
+    pub(super) const UNI: u32 = VoteMode::Uni as u32;
 }
 
 /// `vote[.sync].mode d, p[, members]`: predicate `a`, negated by [`super::shape::NEGATE`]; the member mask's index is
@@ -268,20 +270,29 @@ pub(crate) fn matching(all: bool, wide: bool) -> Execute {
     }
 }
 
-/// How two values of a `redux` combine.
-pub(crate) trait Reduce: 'static {
-    fn combine(a: u32, b: u32) -> u32;
+/// `redux.sync` of an `.op`, on signed values or not.
+pub(crate) fn redux(op: MultimemLoadOp, signed: bool) -> Execute {
+    match op {
+        MultimemLoadOp::Add => reduce::<Add32>,
+        MultimemLoadOp::Min if signed => reduce::<MinS32>,
+        MultimemLoadOp::Min => reduce::<MinU32>,
+        MultimemLoadOp::Max if signed => reduce::<MaxS32>,
+        MultimemLoadOp::Max => reduce::<MaxU32>,
+        MultimemLoadOp::And => reduce::<And32>,
+        MultimemLoadOp::Or => reduce::<Or32>,
+        MultimemLoadOp::Xor => reduce::<Xor32>,
+    }
 }
 
 /// `redux.sync.op d, a, members`; the member mask's index is `b`.
-pub(crate) fn redux<F: Reduce>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+fn reduce<F: Rmw<M = u32>>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
     if let Some(next) = gather(x, op.b, op.y & MASK_IN_PLANE != 0) {
         return next;
     }
     for_teams!(x, op.b, op.y & MASK_IN_PLANE != 0, |warp, mask| {
         let a = x.files.w[op.a as usize + warp].0;
         let lanes = (0..LANES).filter(|l| mask >> l & 1 != 0).map(|l| a[l]);
-        if let Some(result) = lanes.reduce(F::combine) {
+        if let Some(result) = lanes.reduce(|a, b| F::new(a, b, b, false)) {
             store(x, op.d, warp, mask, [result; LANES]);
         }
     });

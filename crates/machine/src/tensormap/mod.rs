@@ -34,6 +34,7 @@ mod encode;
 mod walk;
 
 pub use encode::{Im2col, Tensor, TensorMapError};
+use ir::instruction;
 pub(crate) use walk::{Direction, Run, Start, Walk};
 
 /// Bytes of a tensor map.
@@ -285,6 +286,27 @@ pub enum Field {
     Interleave,
     Swizzle,
     Fill,
+}
+
+impl Field {
+    /// The one that an instruction names, if there is one.
+    pub(crate) fn new(field: instruction::Field, ordinal: usize) -> Option<Self> {
+        Some(match field {
+            instruction::Field::GlobalAddress => Self::GlobalAddress,
+            instruction::Field::Rank => Self::Rank,
+            instruction::Field::BoxDim => Self::BoxSize(ordinal),
+            instruction::Field::GlobalDim => Self::Size(ordinal),
+            // A tensor has one less than sizes; an H200 treats a fifth as it does the others, and so changes the upper
+            // bits of them all.
+            instruction::Field::GlobalStride => Self::Stride(ordinal),
+            instruction::Field::ElementStride => Self::ElementStride(ordinal),
+            instruction::Field::Elemtype => Self::ElementType,
+            instruction::Field::InterleaveLayout => Self::Interleave,
+            instruction::Field::SwizzleMode => Self::Swizzle,
+            instruction::Field::FillMode => Self::Fill,
+            instruction::Field::SwizzleAtomicity => return None,
+        })
+    }
 }
 
 impl TensorMap {

@@ -3,6 +3,7 @@
 use super::array::Kind;
 use super::object::{Plane, Sampler, Shape, Texels};
 use crate::memory::View;
+use ir::instruction::TexGeom;
 use numerics::texture::address::{AddressMode, Axis, Pair, fetch, fetch_clamped};
 use numerics::texture::anisotropy::{self, Probe, Probes};
 use numerics::texture::blend::{Quad, blend, split, term, weights};
@@ -19,6 +20,22 @@ pub(crate) struct Geometry {
     pub(crate) layered: bool,
     pub(crate) cube: bool,
     pub(crate) multisample: bool,
+}
+
+impl From<TexGeom> for Geometry {
+    fn from(geometry: TexGeom) -> Self {
+        let (dimensions, layered) = match geometry {
+            TexGeom::N1d => (1, false),
+            TexGeom::A1d => (1, true),
+            TexGeom::N2d | TexGeom::N2dms => (2, false),
+            TexGeom::A2d | TexGeom::A2dms => (2, true),
+            TexGeom::N3d | TexGeom::Cube => (3, false),
+            TexGeom::Acube => (3, true),
+        };
+        let cube = matches!(geometry, TexGeom::Cube | TexGeom::Acube);
+        let multisample = matches!(geometry, TexGeom::N2dms | TexGeom::A2dms);
+        Self { dimensions, layered, cube, multisample }
+    }
 }
 
 /// How the levels of detail of an instruction are told.

@@ -5,6 +5,7 @@
 
 use super::array::{Format, Kind};
 use super::object::{Sampler, Shape, Surface, Texels};
+use ir::instruction::{SuqQuery, TxqQuery};
 use numerics::texture::address::AddressMode;
 use numerics::texture::format::Element;
 
@@ -25,6 +26,41 @@ pub(crate) enum Query {
     FilterMode,
     AddrMode(usize),
     MemoryLayout,
+}
+
+impl From<TxqQuery> for Query {
+    fn from(query: TxqQuery) -> Self {
+        match query {
+            TxqQuery::Width => Self::Width,
+            TxqQuery::Height => Self::Height,
+            TxqQuery::Depth => Self::Depth,
+            TxqQuery::ChannelDataType => Self::ChannelDataType,
+            TxqQuery::ChannelOrder => Self::ChannelOrder,
+            TxqQuery::NormalizedCoords => Self::NormalizedCoords,
+            TxqQuery::ArraySize => Self::ArraySize,
+            TxqQuery::NumMipmapLevels => Self::NumMipmapLevels,
+            TxqQuery::NumSamples => Self::NumSamples,
+            TxqQuery::ForceUnnormalizedCoords => Self::ForceUnnormalizedCoords,
+            TxqQuery::FilterMode => Self::FilterMode,
+            TxqQuery::AddrMode0 => Self::AddrMode(0),
+            TxqQuery::AddrMode1 => Self::AddrMode(1),
+            TxqQuery::AddrMode2 => Self::AddrMode(2),
+        }
+    }
+}
+
+impl From<SuqQuery> for Query {
+    fn from(query: SuqQuery) -> Self {
+        match query {
+            SuqQuery::Width => Self::Width,
+            SuqQuery::Height => Self::Height,
+            SuqQuery::Depth => Self::Depth,
+            SuqQuery::ChannelDataType => Self::ChannelDataType,
+            SuqQuery::ChannelOrder => Self::ChannelOrder,
+            SuqQuery::ArraySize => Self::ArraySize,
+            SuqQuery::MemoryLayout => Self::MemoryLayout,
+        }
+    }
 }
 
 /// `cl_channel_type`.

@@ -1,6 +1,7 @@
 //! Surfaces: where a coordinate leads, and what happens beyond the edges.
 
 use super::object::Surface;
+use ir::instruction::Clamp;
 use numerics::texture::format::{Element, store};
 
 /// What an access beyond the edges does.
@@ -12,6 +13,16 @@ pub(crate) enum Beyond {
     Clamp,
     /// `.zero`: it reads zero and writes nothing.
     Zero,
+}
+
+impl From<Clamp> for Beyond {
+    fn from(clamp: Clamp) -> Self {
+        match clamp {
+            Clamp::Trap => Self::Trap,
+            Clamp::Clamp => Self::Clamp,
+            Clamp::Zero => Self::Zero,
+        }
+    }
 }
 
 /// The coordinates of an access.

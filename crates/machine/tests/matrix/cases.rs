@@ -15,7 +15,9 @@ pub(crate) fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for form in FormId::all() {
         match form.data().sem {
-            Some(Sem::Mma) => opcodes(form, &|_| true).iter().for_each(|o| products(o, &mut cases)),
+            Some(Sem::Mma | Sem::MmaSparse | Sem::WmmaMma) => {
+                opcodes(form, &|_| true).iter().for_each(|o| products(o, &mut cases));
+            }
             Some(Sem::Wgmma) => {
                 // `.aligned` may be left out and changes nothing.
                 let opcodes = opcodes(form, &is_sample).into_iter().filter(|o| o.has(Modifier::Aligned));

@@ -6,6 +6,9 @@
 //! column; for C and D a line is a row and a unit two neighbours in it. What differs is the order in which a lane's
 //! registers go through the blocks. The manual leaves the fragments of `wmma` open; on an H200 they are these, too.
 
+use ir::operand::MatrixShape;
+use numerics::tensor::Accumulator;
+
 /// How the registers of a lane go through the blocks of a matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Order {
@@ -42,6 +45,11 @@ pub(crate) enum Layout {
 }
 
 impl Layout {
+    /// A factor: `lines` of `length` elements of `bits`.
+    pub(crate) fn factor(lines: u32, length: u32, bits: u32, order: Order) -> Self {
+        Self::Blocks { lines, length, unit: (32 / bits).max(1), order, transposed: false }
+    }
+
     /// How many different elements a lane holds. A fragment with more registers has them several times.
     pub(crate) fn elements(self) -> u32 {
         match self {
@@ -92,6 +100,44 @@ impl Layout {
             Self::Blocks { length, .. } => line * length + along,
             Self::QuadLine | Self::QuadAcross => line * 4 + along,
             Self::QuadPairs | Self::QuadRow => line * 8 + along,
+        }
+    }
+}
+
+/// The layouts of a product's matrices.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Layouts {
+    pub(crate) a: Layout,
+    pub(crate) b: Layout,
+    /// Of C and D, but for those of [`Layout::QuadLine`].
+    result: Layout,
+}
+
+impl Layouts {
+    /// Of matrices of such sizes and bits of an element. `lines` says whether A is row-major and B column-major.
+    ///
+    /// `wmma.m8n32k16` is computed as its transpose, with A and B in each other's place.
+    pub(crate) fn new(MatrixShape { m, n, k }: MatrixShape, bits: [u32; 2], lines: [bool; 2]) -> Self {
+        let swapped = m == 8 && n == 32;
+        let [a, b] = match [m, n, k, bits[0]] {
+            // A lane has a line of a row-major A and of a column-major B.
+            [8, 8, 4, 16] => lines.map(|line| if line { Layout::QuadLine } else { Layout::QuadAcross }),
+            _ if swapped => {
+                [Layout::factor(m, k, bits[0], Order::Lines), Layout::factor(n, k, bits[1], Order::Tiles)]
+            }
+            _ => [Layout::factor(m, k, bits[0], Order::Tiles), Layout::factor(n, k, bits[1], Order::Lines)],
+        };
+        let (lines, length) = if swapped { (n, m) } else { (m, n) };
+        let result = Layout::Blocks { lines, length, unit: 2, order: Order::Tiles, transposed: swapped };
+        Self { a, b, result }
+    }
+
+    /// Of C and D.
+    pub(crate) fn accumulator(&self, ty: Accumulator) -> Layout {
+        match (self.a, ty) {
+            (Layout::QuadLine | Layout::QuadAcross, Accumulator::F16) => Layout::QuadRow,
+            (Layout::QuadLine | Layout::QuadAcross, _) => Layout::QuadPairs,
+            _ => self.result,
         }
     }
 }

@@ -3,6 +3,7 @@
 //!
 //! | file | what it knows |
 //! | --- | --- |
+//! | `types` | the types of elements, and the space they take |
 //! | `layout` | which element each register of each lane holds |
 //! | `fragment` | reading and writing matrices in registers |
 //! | `sparsity` | what the metadata of sparse factors chooses |
@@ -23,6 +24,7 @@ pub(crate) mod layout;
 pub(crate) mod product;
 pub(crate) mod sparsity;
 pub(crate) mod transfer;
+pub(crate) mod types;
 
 use super::event;
 use crate::exec::Exec;

@@ -137,8 +137,8 @@ fn multiply_matrices(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
     }
     let grid = x.grid;
     let product = &grid.image.products[op.a as usize];
-    for first in (0..x.warps).step_by(together).filter(|&warp| x.mask[warp] != 0).collect::<Vec<_>>() {
-        if together == 1 && product.compute_in_registers(x, first) {
+    for first in (0..x.warps).step_by(together) {
+        if x.mask[first] == 0 || together == 1 && product.compute_in_registers(x, first) {
             continue;
         }
         // The warps of a group have the same B.

@@ -7,7 +7,9 @@
 //! and 32 bits a lane has 16 bits for each of them, the lower row in the low half, and the next lane the 16 bits after
 //! these. Else a lane has 32 bits for one row, and its neighbour for the other.
 
+use super::types::element_bits;
 use crate::lanes::Files;
+use numerics::tensor::Operand;
 
 /// What a granule is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +32,16 @@ pub(crate) struct Sparsity {
 }
 
 impl Sparsity {
+    /// Of a factor of a type.
+    pub(crate) fn new(ty: Operand, plane: u32, selector: u32) -> Self {
+        let granule = match ty {
+            Operand::Tf32 => Granule::HalfElement,
+            Operand::S4 | Operand::U4 => Granule::TwoElements,
+            _ => Granule::Element,
+        };
+        Self { granule, by_halves: element_bits(ty) >= 16, plane, selector }
+    }
+
     /// Bits of metadata for a stored element.
     fn bits_of_element(&self) -> usize {
         match self.granule {

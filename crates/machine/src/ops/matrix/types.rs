@@ -1,0 +1,76 @@
+//! The types of matrices as instructions name them, and the space that their elements take.
+
+use ir::instruction::{AddFloatRnd, MmaAtype, MmaOp};
+use numerics::rounding::Mode;
+use numerics::tensor::{Accumulator, BitOperation, Operand};
+use ptx::types::ScalarType;
+
+/// The type of a factor.
+pub(crate) fn factor(ty: MmaAtype) -> Operand {
+    match ty {
+        MmaAtype::F16 => Operand::F16,
+        MmaAtype::Bf16 => Operand::Bf16,
+        MmaAtype::Tf32 => Operand::Tf32,
+        MmaAtype::E4m3 => Operand::E4m3,
+        MmaAtype::E5m2 => Operand::E5m2,
+        MmaAtype::F64 => Operand::F64,
+        MmaAtype::S8 => Operand::S8,
+        MmaAtype::U8 => Operand::U8,
+        MmaAtype::S4 => Operand::S4,
+        MmaAtype::U4 => Operand::U4,
+        MmaAtype::B1 => Operand::B1,
+    }
+}
+
+/// The type of C or D.
+pub(crate) fn accumulator(ty: ScalarType) -> Accumulator {
+    match ty {
+        ScalarType::F16 => Accumulator::F16,
+        ScalarType::F64 => Accumulator::F64,
+        ScalarType::S32 => Accumulator::S32,
+        _ => Accumulator::F32,
+    }
+}
+
+/// The rounding of the forms that have one.
+pub(crate) fn rounding(modifier: Option<AddFloatRnd>) -> Mode {
+    match modifier {
+        None | Some(AddFloatRnd::Rn) => Mode::NearestEven,
+        Some(AddFloatRnd::Rz) => Mode::TowardZero,
+        Some(AddFloatRnd::Rm) => Mode::Down,
+        Some(AddFloatRnd::Rp) => Mode::Up,
+    }
+}
+
+/// What joins bits.
+pub(crate) fn bit_operation(modifier: Option<MmaOp>) -> BitOperation {
+    match modifier {
+        Some(MmaOp::Xor) => BitOperation::Xor,
+        None | Some(MmaOp::And) => BitOperation::And,
+    }
+}
+
+/// Bits of an element in a register. 32 elements of `.b1` count as one.
+pub(crate) fn element_bits(ty: Operand) -> u32 {
+    match ty {
+        Operand::F16 | Operand::Bf16 => 16,
+        Operand::Tf32 | Operand::B1 => 32,
+        Operand::F64 => 64,
+        Operand::E4m3 | Operand::E5m2 | Operand::S8 | Operand::U8 => 8,
+        Operand::S4 | Operand::U4 => 4,
+    }
+}
+
+/// Bits of an element of C or D.
+pub(crate) fn accumulator_bits(ty: Accumulator) -> u32 {
+    match ty {
+        Accumulator::F16 => 16,
+        Accumulator::F32 | Accumulator::S32 => 32,
+        Accumulator::F64 => 64,
+    }
+}
+
+/// The width of the registers that hold elements of `bits`.
+pub(crate) fn register_bits(bits: u32) -> u32 {
+    bits.max(32)
+}
