@@ -155,7 +155,7 @@ impl<'a> Decoder<'a> {
             homes: Vec::new(),
             exposed: Vec::new(),
             scalars: Scalars::default(),
-            registers: FileSizes::default(),
+            registers: FileSizes { p: OWN_PREDICATES, ..FileSizes::default() },
             temporaries: Temporaries::default(),
             most_temporaries: Temporaries::default(),
             buffer: Vec::new(),
@@ -195,8 +195,12 @@ impl<'a> Decoder<'a> {
             };
             self.homes.push(home);
         }
-        self.registers = FileSizes { h: counts[0], w: counts[1], d: counts[2] + 2 * counts[4], p: counts[3] };
-        self.registers.p += OWN_PREDICATES;
+        self.registers = FileSizes {
+            h: counts[0],
+            w: counts[1],
+            d: counts[2] + 2 * counts[4],
+            p: counts[3] + OWN_PREDICATES,
+        };
         let live_in = self.cfg.blocks.first().map(|_| liveness.live_in(BlockId(0)));
         let exposed = live_in.into_iter().flatten().flat_map(|register| match self.homes[register.index()] {
             Home::Plane { index, bits } => vec![Planes { index, bits }],
