@@ -10,7 +10,7 @@ use super::Decoded;
 use super::arithmetic::{by_flags, by_half, by_rounding, by_type, decoders, is_nearest, is_signed, lanes};
 use super::function::Decoder;
 use crate::lanes::{Lane, Register};
-use crate::ops::shape::{COLD, HOT, Unary, lane_fn};
+use crate::ops::shape::{COLD, HOT, Unary, lane_fn, unary};
 use ir::instruction::{CvtFloat, CvtFloatRnd, CvtInt, CvtPackInt, Dtype};
 use ir::operand::Value;
 use numerics::format::{E4m3, E5m2, F16};
@@ -145,9 +145,11 @@ fn extend(d: &mut Decoder<'_>, cvt: &CvtInt) -> Decoded {
         Some(register) if !two_steps => width(d, register).max(to.bits()),
         _ => to.bits().max(16),
     };
+    let to = d.write_extended(cvt.d, r, is_signed(to))?;
+    let from = d.read(&cvt.a, a)?;
     macro_rules! extend {
         ($t:ty, $a:ty, $r:ty) => {
-            d.lanewise::<Extend<$t, $a, $r>, 1, HOT>(cvt.d, [&cvt.a])
+            d.emit_family(unary::<Extend<$t, $a, $r>, HOT>(d.level), (to, r), &[(from, a)])
         };
     }
     // Values below 32 bits stand in registers of any width, greater ones in what holds them.
