@@ -7,7 +7,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use sass::Arch;
-use sass::learn::dump::{Repository, read};
+use sass_learn::dump::{Repository, read};
 
 fuzz_target!(|data: &[u8]| {
     let text = String::from_utf8_lossy(data);

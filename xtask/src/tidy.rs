@@ -16,7 +16,9 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("warploom-ir", &["warploom-ptx"]),
     ("warploom-machine", &["warploom-ir", "warploom-numerics", "warploom-ptx"]),
     ("warploom-cubin", &[]),
-    ("warploom-sass", &[]),
+    ("warploom-sass-table", &[]),
+    ("warploom-sass", &["warploom-sass-table"]),
+    ("warploom-sass-learn", &["warploom-sass", "warploom-sass-table"]),
     ("warploom-cuasm", &["warploom-cubin", "warploom-ptx", "warploom-sass"]),
     ("warploom-memory-model", &["warploom-ptx"]),
     ("warploom-sanitizer", &["warploom-machine", "warploom-memory-model", "warploom-ptx"]),
@@ -82,6 +84,7 @@ const ALL: &[&str] = &[
     "warploom-numerics",
     "warploom-ptx",
     "warploom-sass",
+    "warploom-sass-learn",
     "warploom-sanitizer",
     "warploom-silicon",
 ];

@@ -62,10 +62,6 @@ impl Arch {
         let number = if low == 2 || low == 4 { e_flags >> 8 & 0xff } else { low };
         Arch::from_number(number)
     }
-
-    pub(crate) fn index(self) -> usize {
-        self as usize
-    }
 }
 
 impl fmt::Display for Arch {

@@ -10,22 +10,22 @@ use std::str::FromStr;
 /// The first bit of the control code.
 const START: u32 = 105;
 /// All bits of the control code, reuse flags included.
-pub(crate) const MASK: u128 = 0x1f_ffff << START;
+pub const MASK: u128 = 0x1f_ffff << START;
 /// All bits below it.
-pub(crate) const BELOW: u128 = (1 << START) - 1;
+pub const BELOW: u128 = (1 << START) - 1;
 
 /// A field of the control code that names scoreboards.
-pub(crate) struct Scoreboards {
+pub struct Scoreboards {
     /// What it is to an instruction that has it.
-    pub(crate) name: &'static str,
+    pub name: &'static str,
     /// Its bits in the word.
-    pub(crate) mask: u128,
+    pub mask: u128,
     /// Those bits where it names none.
-    pub(crate) none: u128,
+    pub none: u128,
 }
 
 /// All fields that name scoreboards.
-pub(crate) const SCOREBOARDS: [Scoreboards; 3] = [
+pub const SCOREBOARDS: [Scoreboards; 3] = [
     Scoreboards { name: "a scoreboard for its results", mask: 7 << 110, none: 7 << 110 },
     Scoreboards { name: "a scoreboard for its sources", mask: 7 << 113, none: 7 << 113 },
     Scoreboards { name: "scoreboards to wait for", mask: 0x3f << 116, none: 0 },

@@ -4,9 +4,8 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use crate::arch::Arch;
-use crate::bits::Bits;
-use crate::isa;
-use crate::table::{Memory, OPCODE_MASK, Piece, Set, opcode};
+use sass_table::Bits;
+use sass_table::table::{Listed, Memory, OPCODE_MASK, Piece, opcode};
 
 /// A form of an architecture's table.
 #[derive(Clone, Copy, Debug)]
@@ -58,15 +57,14 @@ pub fn forms(arch: Arch, mnemonic: Option<&str>) -> Vec<Form> {
         return (0..table.forms.len()).map(|at| Form { arch, at }).collect();
     };
     let name = mnemonic.split('.').next().unwrap_or("").to_ascii_uppercase();
-    let found = table.mnemonics.get(name.as_str()).map_or(&[][..], Vec::as_slice);
-    found.iter().map(|&at| Form { arch, at: at as usize }).collect()
+    let found = table.forms_named(&name).unwrap_or_default();
+    found.iter().map(|&at| Form { arch, at: usize::from(at) }).collect()
 }
 
 /// The mnemonics of an architecture, in alphabetical order, each with the numbers of its forms.
 pub fn mnemonics(arch: Arch) -> Vec<(&'static str, Vec<Form>)> {
-    let mut names: Vec<&'static str> = arch.table().mnemonics.keys().map(|it| &**it).collect();
+    let mut names: Vec<&'static str> = arch.table().mnemonics.iter().map(|it| it.0).collect();
     names.retain(|it| !it.is_empty());
-    names.sort_unstable();
     names.into_iter().map(|it| (it, forms(arch, Some(it)))).collect()
 }
 
@@ -78,7 +76,7 @@ impl crate::Instruction {
 }
 
 impl Form {
-    fn get(self) -> &'static crate::table::Form {
+    fn get(self) -> &'static sass_table::table::Form {
         &self.arch.table().forms[self.at]
     }
 
@@ -100,28 +98,14 @@ impl Form {
 
     /// What the table says of its own gaps here, if anything.
     pub fn remarks(self) -> Vec<&'static str> {
-        let mut remarks = Vec::new();
-        let mut at = 0;
-        for line in isa::text(self.arch).lines() {
-            if let Some(remark) = line.strip_prefix('#') {
-                remarks.push(remark.trim());
-            } else {
-                if line.starts_with("form ") {
-                    if at == self.at {
-                        return remarks;
-                    }
-                    at += 1;
-                }
-                remarks.clear();
-            }
-        }
-        Vec::new()
+        let remark = self.get().remark.map(|it| self.arch.table().vocabulary.strings[usize::from(it)]);
+        remark.into_iter().flat_map(str::lines).collect()
     }
 
     /// Its fields, in the order of the text; one that prints at two places stands once.
     pub fn fields(self) -> Vec<FormField> {
         let mut fields: Vec<FormField> = Vec::new();
-        for piece in &self.get().pieces {
+        for piece in self.arch.table().pieces(self.get()) {
             for (bits, prints) in self.parts(piece) {
                 let known = fields.iter().any(|it| it.place == bits);
                 if !known && bits.width() > 0 {
@@ -134,12 +118,16 @@ impl Form {
     }
 
     fn parts(self, piece: &Piece) -> Vec<(Bits, Prints)> {
-        let sets = &self.arch.table().sets;
+        let vocabulary = &self.arch.table().vocabulary;
+        let codes = |it: Listed| {
+            let strings = vocabulary.strings_of(it.set).map(|text| text.map(str::to_owned));
+            (it.bits, Prints::Codes(strings.collect()))
+        };
         let unit =
             |shift: u8| if shift == 0 { String::new() } else { format!(", in units of {}", 1u32 << shift) };
         match piece {
             Piece::Text(_) => Vec::new(),
-            Piece::Set { set, bits } => vec![(*bits, codes(&sets[*set as usize]))],
+            Piece::Set(field) => vec![codes(*field)],
             Piece::Hex { bits, shift, signed } => {
                 let sign = if *signed { "signed" } else { "unsigned" };
                 vec![(*bits, Prints::Number(format!("{sign} hexadecimal number{}", unit(*shift))))]
@@ -151,13 +139,11 @@ impl Form {
             Piece::Float { bits, format } => {
                 vec![(*bits, Prints::Number(format!("floating-point number, {}", format.name())))]
             }
-            Piece::Memory(memory) => {
-                let Memory { register, suffix, uniform, offset, shift, .. } = &**memory;
-                let mut parts: Vec<(Bits, Prints)> = [register, suffix, uniform]
-                    .into_iter()
-                    .flatten()
-                    .map(|(set, bits)| (*bits, codes(&sets[*set as usize])))
-                    .collect();
+            Piece::Memory(number) => {
+                let Memory { register, suffix, uniform, offset, shift, .. } =
+                    self.arch.table().memory(*number);
+                let mut parts: Vec<(Bits, Prints)> =
+                    [register, suffix, uniform].into_iter().copied().flatten().map(codes).collect();
                 parts.extend(offset.map(|bits| {
                     (bits, Prints::Number(format!("signed offset, left out if 0{}", unit(*shift))))
                 }));
@@ -173,12 +159,13 @@ impl Form {
             fields.iter().find(|it| it.place == bits).map_or(String::new(), |it| format!("<{}>", it.letter))
         };
         let mut text = String::new();
-        for piece in &self.get().pieces {
+        for piece in self.arch.table().pieces(self.get()) {
             match piece {
-                Piece::Text(it) => text.push_str(it),
+                Piece::Text(it) => text.push_str(self.arch.table().vocabulary.strings[usize::from(*it)]),
                 Piece::Memory(_) => {
                     let parts: Vec<String> = self.parts(piece).iter().map(|it| named(it.0)).collect();
-                    let suffixed = matches!(piece, Piece::Memory(it) if it.suffix.is_some());
+                    let suffixed =
+                        matches!(piece, Piece::Memory(it) if self.arch.table().memory(*it).suffix.is_some());
                     for (nth, part) in parts.iter().enumerate() {
                         let suffix = suffixed && nth == 1;
                         let _ = write!(text, "{}{part}", if nth == 0 || suffix { "" } else { "+" });
@@ -230,10 +217,6 @@ impl Form {
 fn letter(nth: usize) -> char {
     let letters = ('a'..='z').chain('α'..='ω').filter(|it| *it != 'ς');
     letters.clone().nth(nth).unwrap_or('?')
-}
-
-fn codes(set: &Set) -> Prints {
-    Prints::Codes(set.strings.iter().map(|it| it.as_ref().map(|it| it.to_string())).collect())
 }
 
 #[cfg(test)]

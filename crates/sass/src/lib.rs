@@ -9,20 +9,15 @@
 //! the tables were learned.
 
 mod arch;
-mod bits;
-mod control;
+pub mod control;
 pub mod describe;
-mod float;
 mod instruction;
 mod isa;
-pub mod learn;
 mod operand;
 mod parse;
-mod table;
-mod trie;
 
 pub use arch::{Arch, UnknownArch};
 pub use control::{BadControl, Control};
 pub use instruction::{Instruction, decode};
-pub use operand::{Name, Operand, Operands};
+pub use operand::{Access, Flow, Guard, Name, Operand};
 pub use parse::{Field, NoSymbols, ParseError, RESIDUE, Symbols, parse};

@@ -1,12 +1,14 @@
-//! What an instruction names, for control flow and dependences: read off its text, so that it holds for every form.
+//! What an instruction reads and writes: its operands, by their names and with the number of their registers.
 //!
-//! The text says which registers stand where. It does not say which of them are written and how wide they are.
-
-use std::fmt;
+//! Which operand is which, `isa/operands.sass` says for all architectures; where its number stands in the word, the forms of an
+//! architecture's table do. The build script has put both together.
 
 use crate::instruction::Instruction;
+pub use sass_table::operand::Access;
+use sass_table::operand::{ABSENT, Class as Column, Lookup, NEGATED, Operand as Row, TRUE};
+pub use sass_table::roles::Flow;
 
-/// A thing that an operand names.
+/// What an operand names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Name {
     /// `R5`; RZ is not named.
@@ -17,127 +19,123 @@ pub enum Name {
     Predicate(u8),
     /// `UP2`; UPT is not named.
     UniformPredicate(u8),
-    /// `B3`, a convergence barrier.
-    Barrier(u8),
+    /// `B3`, a barrier of convergence.
+    Convergence(u8),
     /// `SB3`, a scoreboard.
     Scoreboard(u8),
-    /// `c[bank][offset]`; without offset if a register takes part in it.
-    Constant(u8, Option<i32>),
+    /// A barrier of the CTA.
+    Barrier(u8),
+    /// `c[3][...]`, a constant of bank 3.
+    Constant(u8),
 }
 
-/// A name and where it stands.
+/// Something that an instruction reads or writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operand {
-    /// What is named.
+    /// What it is to the instruction: `guard`, `d`, `address`.
+    pub role: &'static str,
+    /// The first that is named.
     pub name: Name,
-    /// Which operand of the text it belongs to: 0 is the first behind the mnemonic. `None` is the guard.
-    pub index: Option<u8>,
+    /// How many registers follow one another from there, of 32 bits each; 0 for a constant of fewer bits.
+    pub count: u8,
+    /// Whether it is read or written.
+    pub access: Access,
     /// It stands in brackets: part of an address or a descriptor.
     pub bracketed: bool,
-    /// It is `.64` there: a pair of registers.
-    pub pair: bool,
-    /// Its byte in the text of [`Instruction::print`].
-    pub at: usize,
+    /// The hardware takes it only at a multiple of its width.
+    pub aligned: bool,
+    /// The instruction asks that it be kept for the next one.
+    pub reused: bool,
+}
+
+impl Operand {
+    /// Everything that it names, one by one.
+    pub fn names(self) -> impl Iterator<Item = Name> {
+        let nth = move |by: u8| match self.name {
+            Name::Register(first) => first.checked_add(by).filter(|&it| it != ABSENT).map(Name::Register),
+            Name::Uniform(first) => first.checked_add(by).filter(|&it| it != ABSENT).map(Name::Uniform),
+            one => (by == 0).then_some(one),
+        };
+        (0..self.count).map_while(nth)
+    }
+}
+
+/// The predicate under which an instruction is carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Guard {
+    /// The predicate; `None` for PT and UPT.
+    pub name: Option<Name>,
+    /// It must be false.
+    pub negated: bool,
 }
 
 impl Instruction {
+    fn rows(&self) -> &'static [Row] {
+        self.row().operands.of(self.arch.table().vocabulary.operands)
+    }
+
+    fn look(&self, lookup: Lookup) -> u8 {
+        lookup.of(self.arch.table().vocabulary.numbers, self.word)
+    }
+
+    /// Everything that it reads and writes, the guard first, and then in the order of the text.
+    pub fn operands(&self) -> impl Iterator<Item = Operand> + '_ {
+        self.rows().iter().flat_map(move |row| {
+            let number = self.look(row.number);
+            let (masked, single) = match row.class {
+                Column::Predicates => (Some(Name::Predicate as fn(u8) -> Name), None),
+                Column::UniformPredicates => (Some(Name::UniformPredicate as fn(u8) -> Name), None),
+                class => (None, single(class, number)),
+            };
+            let all = masked
+                .into_iter()
+                .flat_map(move |name| (0..TRUE).filter(move |it| number >> it & 1 == 1).map(name));
+            all.chain(single).map(move |name| Operand {
+                role: self.arch.table().vocabulary.names[usize::from(row.name)],
+                name,
+                count: self.look(row.width),
+                access: row.access,
+                bracketed: row.bracketed,
+                aligned: row.aligned,
+                reused: row.reuse.is_some_and(|it| self.look(it) == 1),
+            })
+        })
+    }
+
+    /// The predicate under which it is carried out, if that is not always.
+    pub fn guard(&self) -> Option<Guard> {
+        let row = self.rows().iter().find(|it| it.place.is_none())?;
+        let number = self.look(row.number);
+        (number != TRUE).then(|| Guard { name: single(row.class, number), negated: number & NEGATED != 0 })
+    }
+
+    /// Where control goes behind it.
+    pub fn flow(&self) -> Flow {
+        self.row().flow
+    }
+
     /// The text up to the first blank behind the guard: mnemonic and modifiers, as in `IMAD.WIDE.U32`.
     pub fn head(text: &str) -> &str {
         let text = if text.starts_with('@') { text.split_once(' ').map_or("", |it| it.1) } else { text };
         text.split(' ').next().unwrap_or("")
     }
+}
 
-    /// Everything that the text names, in its order. `text` is what [`Instruction::print`] gave.
-    pub fn operands(text: &str) -> Operands<'_> {
-        let guarded = text.starts_with('@');
-        Operands { text, at: 0, index: None, in_guard: guarded, seen_head: false, depth: 0 }
+/// What a number of a class means; nothing for registers that are always 0 and predicates that are always true.
+fn single(class: Column, number: u8) -> Option<Name> {
+    if number == ABSENT {
+        return None;
     }
-}
-
-/// The iterator of [`Instruction::operands`].
-#[derive(Clone)]
-pub struct Operands<'a> {
-    text: &'a str,
-    at: usize,
-    index: Option<u8>,
-    in_guard: bool,
-    seen_head: bool,
-    depth: u32,
-}
-
-impl fmt::Debug for Operands<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.clone()).finish()
+    let predicate = || Some(number & !NEGATED).filter(|&it| it != TRUE);
+    match class {
+        Column::Register => Some(Name::Register(number)),
+        Column::Uniform => Some(Name::Uniform(number)),
+        Column::Predicate => predicate().map(Name::Predicate),
+        Column::UniformPredicate => predicate().map(Name::UniformPredicate),
+        Column::Convergence => Some(Name::Convergence(number)),
+        Column::Scoreboard => Some(Name::Scoreboard(number)),
+        Column::Barrier => Some(Name::Barrier(number)),
+        Column::Constant => Some(Name::Constant(number)),
+        Column::Predicates | Column::UniformPredicates => None,
     }
-}
-
-impl Iterator for Operands<'_> {
-    type Item = Operand;
-
-    fn next(&mut self) -> Option<Operand> {
-        let text = self.text.as_bytes();
-        while let Some(&byte) = text.get(self.at) {
-            let at = self.at;
-            match byte {
-                b' ' if self.in_guard => self.in_guard = false,
-                b' ' if !self.seen_head => (self.seen_head, self.index) = (true, Some(0)),
-                b',' => self.index = self.index.map(|it| it.saturating_add(1)),
-                b'[' => self.depth += 1,
-                b']' => self.depth = self.depth.saturating_sub(1),
-                _ => {}
-            }
-            if !byte.is_ascii_alphanumeric() {
-                self.at += 1;
-                continue;
-            }
-            let len = text[at..].iter().take_while(|it| it.is_ascii_alphanumeric() || **it == b'_').count();
-            self.at += len;
-            let modifier = at > 0 && (text[at - 1] == b'.' || text[at - 1] == b'?');
-            if modifier || !(self.seen_head || self.in_guard) {
-                continue;
-            }
-            let word = &self.text[at..at + len];
-            let name = match word {
-                "c" if text.get(self.at) == Some(&b'[') => self.constant(),
-                _ => name_of(word),
-            };
-            if let Some(name) = name {
-                return Some(Operand {
-                    name,
-                    index: self.index,
-                    bracketed: self.depth > 0,
-                    pair: self.text[at + len..].starts_with(".64"),
-                    at,
-                });
-            }
-        }
-        None
-    }
-}
-
-impl Operands<'_> {
-    /// The bank and offset behind a `c`.
-    fn constant(&self) -> Option<Name> {
-        let rest = &self.text[self.at..];
-        let (bank, rest) = rest.strip_prefix("[0x")?.split_once(']')?;
-        let offset = rest.trim_start().strip_prefix('[')?.split(']').next()?;
-        let (sign, digits) = offset.strip_prefix('-').map_or((1, offset), |it| (-1, it));
-        let offset =
-            digits.strip_prefix("0x").and_then(|it| i32::from_str_radix(it, 16).ok()).map(|it| sign * it);
-        Some(Name::Constant(u8::from_str_radix(bank, 16).ok()?, offset))
-    }
-}
-
-fn name_of(word: &str) -> Option<Name> {
-    let digits = word.find(|c: char| c.is_ascii_digit())?;
-    let number: u8 = word[digits..].parse().ok()?;
-    Some(match &word[..digits] {
-        "R" => Name::Register(number),
-        "UR" => Name::Uniform(number),
-        "P" => Name::Predicate(number),
-        "UP" => Name::UniformPredicate(number),
-        "B" => Name::Barrier(number),
-        "SB" => Name::Scoreboard(number),
-        _ => return None,
-    })
 }

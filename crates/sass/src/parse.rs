@@ -6,13 +6,14 @@
 //! looked up in it. Only if no form matches, all are tried again with blanks wherever they do no harm. If none matches
 //! then either, the error is where the form that came furthest stopped.
 
+use std::cell::LazyCell;
 use std::ops::Range;
 
 use crate::arch::Arch;
-use crate::bits::Bits;
 use crate::control::{self, Control, SCOREBOARDS, Scoreboards};
 use crate::instruction::{Instruction, decode};
-use crate::table::{Form, Memory, Piece, Table};
+use sass_table::Bits;
+use sass_table::table::{Form, Listed, Memory, Piece, Table};
 
 /// What precedes, in exact text, the bits that the text alone does not give.
 pub const RESIDUE: &str = "&residue=";
@@ -112,7 +113,7 @@ pub(crate) fn without_residue(
     };
     let head = guard + (text[guard..].len() - text[guard..].trim_start().len());
     let end = text[head..].find(|c: char| c == '.' || c.is_whitespace()).map_or(text.len(), |at| head + at);
-    let Some(forms) = table.mnemonics.get(&text[head..end]) else {
+    let Some(forms) = table.forms_named(&text[head..end]) else {
         return Err(ParseError {
             span: head..end,
             message: format!("{arch} has no instruction `{}`", &text[head..end]),
@@ -132,11 +133,12 @@ pub(crate) fn without_residue(
     for exact in [true, false] {
         matcher.exact = exact;
         for &at in forms {
+            let at = u32::from(at);
             let form = &table.forms[at as usize];
             matcher.rest = form.rest;
             let word = Control { reuse: 0, ..control }.put(form.value);
             let known = form.mask | control::MASK & !REUSE;
-            if let Some((word, known)) = matcher.pieces(Rest::of(form), start, word, known) {
+            if let Some((word, known)) = matcher.pieces(Rest::of(table, form), start, word, known) {
                 let word = table.past_earlier(at, word | form.rest & !known, known);
                 if table.form_of(word) == Some(at) {
                     return Ok(Instruction { arch, form: at, word });
@@ -186,7 +188,7 @@ fn token(text: &str, at: usize) -> Range<usize> {
 }
 
 struct Matcher<'a> {
-    table: &'a Table,
+    table: &'static Table<'static>,
     text: &'a str,
     address: u64,
     symbols: &'a mut dyn Symbols,
@@ -205,20 +207,27 @@ type State = (u128, u128);
 /// The pieces of a form that are still to be matched.
 #[derive(Clone, Copy)]
 struct Rest<'a> {
-    pieces: &'a [Piece],
-    later: &'a [u128],
+    table: &'a Table<'a>,
+    numbers: &'a [u16],
 }
 
 impl<'a> Rest<'a> {
-    fn of(form: &'a Form) -> Rest<'a> {
-        Rest { pieces: &form.pieces, later: &form.later }
+    fn of(table: &'a Table<'a>, form: &Form) -> Rest<'a> {
+        Rest { table, numbers: form.template.of(table.vocabulary.templates) }
     }
 
-    /// The first of them, the bits of those behind it, and those.
-    fn split(self) -> Option<(&'a Piece, u128, Rest<'a>)> {
-        let (piece, pieces) = self.pieces.split_first()?;
-        let (&later, others) = self.later.split_first()?;
-        Some((piece, later, Rest { pieces, later: others }))
+    /// The first of them, and those behind it.
+    fn split(self) -> Option<(&'a Piece, Rest<'a>)> {
+        let (&piece, numbers) = self.numbers.split_first()?;
+        Some((&self.table.vocabulary.pieces[usize::from(piece)], Rest { numbers, ..self }))
+    }
+
+    /// The bits of the word that they show.
+    fn mask(self) -> u128 {
+        let vocabulary = &self.table.vocabulary;
+        let masks =
+            self.numbers.iter().map(|&it| vocabulary.pieces[usize::from(it)].mask(vocabulary.memories));
+        masks.fold(0, |all, mask| all | mask)
     }
 }
 
@@ -246,17 +255,17 @@ impl Matcher<'_> {
 
     fn pieces(&mut self, pieces: Rest<'_>, at: usize, word: u128, known: u128) -> Option<State> {
         self.reached(at);
-        let Some((piece, later, rest)) = pieces.split() else {
+        let Some((piece, rest)) = pieces.split() else {
             return self.text[at..].trim_start().is_empty().then_some((word, known));
         };
         match piece {
             Piece::Text(expected) => {
-                let at = self.skip(expected, at)?;
+                let at = self.skip(self.table.vocabulary.strings[usize::from(*expected)], at)?;
                 self.pieces(rest, at, word, known)
             }
-            Piece::Set { set, bits } => {
-                for (end, code) in self.matches((*set, *bits), at, (word, known), later) {
-                    let (with, settled) = settle(bits, code, (word, known))?;
+            Piece::Set(field) => {
+                for (end, code) in self.matches(*field, at, (word, known), Some(rest)) {
+                    let (with, settled) = settle(&field.bits, code, (word, known))?;
                     if let Some(found) = self.pieces(rest, end, with, settled) {
                         return Some(found);
                     }
@@ -296,7 +305,7 @@ impl Matcher<'_> {
                 let blanks = self.text[at + len..].len() - self.text[at + len..].trim_start().len();
                 self.pieces(rest, at + len + blanks, word, known)
             }
-            Piece::Memory(memory) => self.memory(memory, rest, at, (word, known)),
+            Piece::Memory(number) => self.memory(self.table.memory(*number), rest, at, (word, known)),
         }
     }
 
@@ -364,19 +373,19 @@ impl Matcher<'_> {
         let Some(register) = memory.register else {
             return self.uniform(memory, rest, at, state, false, false);
         };
-        for (end, code) in self.matches(register, at, state, u128::MAX) {
-            let state = settle(&register.1, code, state)?;
+        for (end, code) in self.matches(register, at, state, None) {
+            let state = settle(&register.bits, code, state)?;
             let suffixes = match memory.suffix {
                 None => vec![(end, None)],
                 Some(it) => self
-                    .matches(it, end, state, u128::MAX)
+                    .matches(it, end, state, None)
                     .into_iter()
                     .map(|(end, code)| (end, Some(code)))
                     .collect(),
             };
             for (end, suffix) in suffixes {
                 let state = match (memory.suffix, suffix) {
-                    (Some((_, bits)), Some(code)) => settle(&bits, code, state)?,
+                    (Some(it), Some(code)) => settle(&it.bits, code, state)?,
                     _ => state,
                 };
                 if let Some(found) = self.uniform(memory, rest, end, state, true, false) {
@@ -384,11 +393,14 @@ impl Matcher<'_> {
                 }
             }
         }
-        let code_of = |set: u32, name| self.table.trie(set).codes(name).first().map(|&code| u64::from(code));
-        let zero = memory.left_out().iter().find_map(|name| code_of(register.0, name))?;
-        let mut state = settle(&register.1, zero, state)?;
-        if let Some((set, bits)) = memory.suffix {
-            state = settle(&bits, code_of(set, "")?, state)?;
+        let code_of = |set, name| {
+            let mut strings = self.table.vocabulary.strings_of(set);
+            strings.position(|it| it == Some(name)).map(|code| code as u64)
+        };
+        let zero = memory.left_out().iter().find_map(|name| code_of(register.set, name))?;
+        let mut state = settle(&register.bits, zero, state)?;
+        if let Some(suffix) = memory.suffix {
+            state = settle(&suffix.bits, code_of(suffix.set, "")?, state)?;
         }
         self.uniform(memory, rest, at, state, false, memory.wrap)
     }
@@ -404,8 +416,8 @@ impl Matcher<'_> {
     ) -> Option<State> {
         let Some(uniform) = memory.uniform else { return self.offset(memory, rest, at, state, joined, wrap) };
         let start = if joined { self.skip("+", at)? } else { at };
-        self.matches(uniform, start, state, u128::MAX).into_iter().find_map(|(end, code)| {
-            let state = settle(&uniform.1, code, state)?;
+        self.matches(uniform, start, state, None).into_iter().find_map(|(end, code)| {
+            let state = settle(&uniform.bits, code, state)?;
             self.offset(memory, rest, end, state, true, wrap)
         })
     }
@@ -433,21 +445,23 @@ impl Matcher<'_> {
 
     /// The codes of the set whose strings stand here and that settled bits allow: where they end, longest first. Of those with
     /// the same string one is enough for each value of the bits that later pieces show too.
-    fn matches(&self, (set, bits): (u32, Bits), at: usize, state: State, later: u128) -> Vec<(usize, u64)> {
+    fn matches(&self, field: Listed, at: usize, state: State, later: Option<Rest<'_>>) -> Vec<(usize, u64)> {
+        let Listed { set, bits } = field;
         let mut matches: Vec<(usize, u64)> = Vec::new();
         let preferred = bits.get(self.rest);
         let rank = |code: u64| ((code ^ preferred).count_ones(), code);
         if self.exact {
             // In terms of codes: which bits are settled, to what, and which bits later pieces show.
-            let (known, fixed, open) = (bits.get(state.1), bits.get(state.0), bits.get(later));
-            self.table.trie(set).prefixes(&self.text.as_bytes()[at..], |length, codes| {
+            let (known, fixed) = (bits.get(state.1), bits.get(state.0));
+            let open = LazyCell::new(|| bits.get(later.map_or(u128::MAX, Rest::mask)));
+            self.table.vocabulary.prefixes(set, &self.text.as_bytes()[at..], |length, codes| {
                 let end = at + length;
                 let first = matches.len();
                 for code in codes.iter().map(|&code| u64::from(code)) {
                     if (code ^ fixed) & known != 0 {
                         continue;
                     }
-                    let alike = matches[first..].iter_mut().find(|it| (it.1 ^ code) & open == 0);
+                    let alike = matches[first..].iter_mut().find(|it| (it.1 ^ code) & *open == 0);
                     match alike {
                         Some(alike) if rank(code) < rank(alike.1) => alike.1 = code,
                         Some(_) => {}
@@ -456,8 +470,7 @@ impl Matcher<'_> {
                 }
             });
         } else {
-            let strings = &self.table.sets[set as usize].strings;
-            for (code, string) in (0..).zip(strings) {
+            for (code, string) in (0..).zip(self.table.vocabulary.strings_of(set)) {
                 if let Some(string) = string
                     && let Some(end) = self.skip(string, at)
                     && settle(&bits, code, state).is_some()

@@ -1,6 +1,6 @@
 //! What the assembler accepts and how it complains.
 
-use sass::{Arch, Control, Field, Instruction, Name, NoSymbols, ParseError, Symbols, decode, parse};
+use sass::{Arch, Control, Field, NoSymbols, ParseError, Symbols, decode, parse};
 
 fn word(text: &str) -> Result<u128, ParseError> {
     parse(Arch::Sm90, text, Control::default(), 0, &mut NoSymbols).map(|it| it.word())
@@ -89,18 +89,6 @@ fn names_are_asked_for() {
     assert_eq!((parse("MOV R1, 32@lo(name)").expect("a move").word() >> 32) as u32, 0x1234);
     let error = parse("BRA `(.L_2)").expect_err("no such label");
     assert_eq!((error.span.start, error.message.as_str()), (4, "`` `(.L_2) `` has no value here"));
-}
-
-#[test]
-fn operands_are_found() {
-    let names: Vec<Name> =
-        Instruction::operands("@!P2 LDG.E.64 R4, desc[UR6][R2.64+0x10], P3").map(|it| it.name).collect();
-    let expected =
-        [Name::Predicate(2), Name::Register(4), Name::Uniform(6), Name::Register(2), Name::Predicate(3)];
-    assert_eq!(names, expected);
-    let names: Vec<Name> =
-        Instruction::operands("FFMA R1, R2, c[0x0][0x210], RZ").map(|it| it.name).collect();
-    assert_eq!(names, [Name::Register(1), Name::Register(2), Name::Constant(0, Some(0x210))]);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use super::{Asked, Oracle, code};
 use crate::failure::{Exit, Failure};
 use crate::{images, terminal};
-use ::sass::learn::{Example, Fault, Report, compare, compare_code};
+use ::sass_learn::{Example, Fault, Report, compare, compare_code};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 use std::collections::HashMap;

@@ -6,7 +6,7 @@
 use super::Asked;
 use crate::failure::{Exit, Failure};
 use crate::terminal;
-use ::sass::learn::{self, Oracle, hints, learn, merge};
+use ::sass_learn::{self as learning, Oracle, hints, learn, merge};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -65,7 +65,7 @@ pub(super) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
     }
     let opcodes: Vec<usize> = if arguments.opcode.is_empty() {
         terminal::note(&format!("scanning the opcodes of {}", arguments.asked.arch));
-        learn::opcodes(&oracle, arguments.asked.arch).map_err(Failure::usage)?
+        learning::opcodes(&oracle, arguments.asked.arch).map_err(Failure::usage)?
     } else {
         let all: BTreeSet<usize> = arguments.opcode.iter().copied().collect();
         all.into_iter().collect()

@@ -10,7 +10,7 @@ mod words;
 
 use crate::failure::{EXIT_CODES, Exit, Failure};
 use ::sass::Arch;
-use ::sass::learn::Nvdisasm;
+use ::sass_learn::Nvdisasm;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\

@@ -5,7 +5,7 @@ use super::{Asked, arch, code};
 use crate::failure::{Exit, Failure};
 use crate::{images, terminal};
 use ::sass::Arch;
-use ::sass::learn::{check, opcodes, renew, samples, settle};
+use ::sass_learn::{check, opcodes, renew, samples, settle};
 use std::path::{Path, PathBuf};
 
 /// Work on a table: put what was learned into it, check it, complete it
@@ -98,7 +98,8 @@ pub(super) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
                 let sections = code::sections(&images::read(path)?, path, it.arch)?;
                 words.extend(sections.into_iter().flatten().flatten());
             }
-            write(it.output.as_deref(), &settle(it.arch, &words))?;
+            let table = settle(it.arch, &words).map_err(Failure::usage)?;
+            write(it.output.as_deref(), &table)?;
             Ok(Exit::Ok)
         }
         Command::Samples(it) => {

@@ -1,10 +1,13 @@
 //! Operands that an encoding holds but no hardware takes: registers and constants that are not aligned, branches between
 //! instructions.
 //!
-//! Only what is certain is refused: instructions whose widths their names tell.
+//! Only what is certain is refused: operands of which the table says that they are aligned.
 
 use crate::isa::Isa;
-use sass::{Instruction, Name};
+use sass::{Instruction, Name, Operand};
+
+/// Bytes of a register.
+const REGISTER: u32 = 4;
 
 /// What is wrong with an instruction: the byte of its text, and why.
 pub(super) fn misaligned(isa: Isa, text: &str, word: u128, at: u64) -> Option<(usize, String)> {
@@ -12,64 +15,52 @@ pub(super) fn misaligned(isa: Isa, text: &str, word: u128, at: u64) -> Option<(u
         let place = text.rfind("0x").unwrap_or(0);
         return Some((place, "no instruction stands at this address: it is no multiple of 16".to_owned()));
     }
-    let head = Instruction::head(text);
-    let mut modifiers = head.split('.');
-    let name = modifiers.next().unwrap_or("");
-    let modifiers: Vec<&str> = modifiers.collect();
-    let bytes = size(&modifiers);
-    Instruction::operands(text).find_map(|operand| {
-        let index = operand.index?;
-        let (number, unit, what) = match operand.name {
-            Name::Register(number) | Name::Uniform(number) => {
-                let registers = match operand.bracketed {
-                    // The register of a descriptor is a pair too, but says nothing of it.
-                    true if operand.pair => 2,
-                    true => 1,
-                    false => registers(name, &modifiers, bytes, index),
-                };
-                (u32::from(number), registers, "register")
+    isa.decode(word)?.operands().find_map(|operand| {
+        let (number, unit, what, spelled) = match operand.name {
+            // The pair of an address is aligned, whatever instruction has it.
+            _ if !operand.aligned && !(operand.bracketed && operand.count == 2 && pair(text, operand)) => {
+                return None;
             }
-            Name::Constant(_, Some(offset)) => {
-                (offset.unsigned_abs(), constant(name, bytes), "constant's offset")
+            Name::Register(number) => {
+                (u32::from(number), operand.count.into(), "register", format!("R{number}"))
+            }
+            Name::Uniform(number) => {
+                (u32::from(number), operand.count.into(), "register", format!("UR{number}"))
+            }
+            Name::Constant(bank) => {
+                let spelled = format!("c[{bank:#x}]");
+                let unit = u32::from(operand.count) * REGISTER;
+                (offset(text, &spelled)?, unit, "constant's offset", spelled)
             }
             _ => return None,
         };
-        let message = || format!("this {what} must be a multiple of {unit}");
-        (!number.is_multiple_of(unit)).then(|| (operand.at, message()))
+        let place = || find(text, &spelled).unwrap_or(0);
+        let wrong = unit > 0 && !number.is_multiple_of(unit);
+        wrong.then(|| (place(), format!("this {what} must be a multiple of {unit}")))
     })
 }
 
-/// Bytes that an access to memory moves.
-fn size(modifiers: &[&str]) -> u32 {
-    let size = |modifier: &&str| match *modifier {
-        "U8" | "S8" => Some(1),
-        "U16" | "S16" => Some(2),
-        "64" => Some(8),
-        "128" => Some(16),
-        _ => None,
-    };
-    modifiers.iter().find_map(size).unwrap_or(4)
+/// Whether the text says that a register is a pair. One of a descriptor is too, but says nothing of it.
+fn pair(text: &str, operand: Operand) -> bool {
+    let Name::Register(number) = operand.name else { return false };
+    text.contains(&format!("R{number}.64"))
 }
 
-/// What the number of a register that is an operand is a multiple of.
-fn registers(name: &str, modifiers: &[&str], bytes: u32, index: u8) -> u32 {
-    let data = (bytes / 4).max(1);
-    match (name, index) {
-        ("LD" | "LDG" | "LDS" | "LDL" | "LDC" | "ULDC", 0) | ("ST" | "STG" | "STS" | "STL", 1) => data,
-        ("IMAD", 0) if modifiers.contains(&"WIDE") => 2,
-        ("DADD" | "DMUL" | "DFMA", _) => 2,
-        _ => 1,
-    }
+/// The offset of a constant, without its sign.
+fn offset(text: &str, bank: &str) -> Option<u32> {
+    let rest = text[find(text, bank)? + bank.len()..].trim_start();
+    let offset = rest.strip_prefix('[')?.split(']').next()?;
+    u32::from_str_radix(offset.trim_start_matches('-').strip_prefix("0x")?, 16).ok()
 }
 
-/// What the offset of a constant is a multiple of.
-fn constant(name: &str, bytes: u32) -> u32 {
-    match name {
-        "LDC" | "ULDC" => bytes,
-        "DADD" | "DMUL" | "DFMA" | "DSETP" => 8,
-        "IMAD" | "IADD3" | "LOP3" | "FADD" | "FMUL" | "FFMA" | "MOV" | "SHF" | "ISETP" | "FSETP" => 4,
-        _ => 1,
-    }
+/// Where a name stands in a text behind the mnemonic, and not as a part of another.
+fn find(text: &str, name: &str) -> Option<usize> {
+    let from = text.len() - text.split_once(Instruction::head(text)).map_or(text, |it| it.1).len();
+    text[from..].match_indices(name).map(|it| from + it.0).find(|&at| {
+        let letter = |letter: char| letter.is_ascii_alphanumeric();
+        let alone = !text[..at].ends_with(letter) && !text[at + name.len()..].starts_with(letter);
+        alone || name.ends_with(']') && !text[..at].ends_with(letter)
+    })
 }
 
 #[cfg(test)]
@@ -89,9 +80,11 @@ mod tests {
             ("DFMA R2, R4, R6, R9", Some("R9")),
             ("ULDC UR4, c[0x0][0x21e]", Some("c[")),
             ("LDC.U16 R3, c[0x0][0x21e]", None),
-            ("FADD R3, R3, c[0x0][0x21e]", Some("c[")),
+            ("DADD R2, R4, c[0x0][0x214]", Some("c[")),
+            ("FADD R3, R3, c[0x0][0x214]", None),
         ] {
-            let found = misaligned(isa, text, 0, 0).map(|(at, _)| at);
+            let word = isa.read(text).expect(text).word();
+            let found = misaligned(isa, text, word, 0).map(|(at, _)| at);
             assert_eq!(found, wrong.and_then(|wrong| text.find(wrong)), "{text}");
         }
     }

@@ -9,6 +9,7 @@ use crate::syntax::{Argument, Expression};
 use crate::{defaults, info};
 use ptx::diagnostic::Diagnostic;
 use ptx::source::Span;
+use std::collections::HashSet;
 
 /// Bytes of an attribute's payload.
 pub(super) fn size(draft: &Draft, section: &str, attribute: u8, arguments: &[Argument]) -> u64 {
@@ -133,26 +134,26 @@ fn code_of(draft: &Draft, section: &str) -> Option<usize> {
 
 /// What a section of code needs, and whether it has words of which nobody knows what they need.
 fn counts(draft: &Draft, code: usize) -> (Counts, bool) {
-    let mut counts = Counts::default();
-    let mut unknown = false;
-    for item in &draft.sections[code].items {
-        let Body::Instruction(instruction) = &item.body else { continue };
-        match (instruction.raw, draft.isa) {
-            (None, _) => counts.add(&instruction.text),
-            (Some(word), Some(isa)) => {
-                let mut text = String::new();
-                match isa.decode(word) {
-                    Some(decoded) => {
-                        decoded.print(0, &mut text);
-                        counts.add(&text);
-                    }
-                    None => unknown = true,
-                }
+    let section = &draft.sections[code];
+    *section.counts.get_or_init(|| {
+        let mut counts = Counts::default();
+        let mut unknown = false;
+        let mut seen = HashSet::new();
+        for item in &section.items {
+            let Body::Instruction(instruction) = &item.body else { continue };
+            let decoded = match (instruction.raw, draft.isa) {
+                // What cannot be read is reported where it is encoded.
+                (None, Some(isa)) if seen.insert(&*instruction.text) => isa.read(&instruction.text),
+                (None, _) => continue,
+                (Some(word), isa) => isa.and_then(|isa| isa.decode(word)),
+            };
+            match decoded {
+                Some(decoded) => counts.add(&decoded),
+                None => unknown |= instruction.raw.is_some(),
             }
-            (Some(_), None) => unknown = true,
         }
-    }
-    (counts, unknown)
+        (counts, unknown)
+    })
 }
 
 /// The code of the symbol that an attribute is about.

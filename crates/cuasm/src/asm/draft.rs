@@ -2,6 +2,7 @@
 
 use super::arguments::Arguments;
 use crate::codes::{self, Findings};
+use crate::flow::counts::Counts;
 use crate::isa::Isa;
 use crate::names::{self, Kind};
 use crate::syntax::{Argument, Instruction, Line, Statement};
@@ -9,6 +10,7 @@ use cubin::elf::section as kind;
 use cubin::elf::{Filler, Header};
 use ptx::diagnostic::Diagnostic;
 use ptx::source::Span;
+use std::cell::OnceCell;
 use std::collections::HashMap;
 
 /// A section as it is written.
@@ -36,6 +38,8 @@ pub(super) struct Section {
     pub(super) items: Vec<Item>,
     /// How its relocations are ordered; none for the usual order.
     pub(super) order: Option<Order>,
+    /// What its code needs, and whether that is all that it needs, once it was counted.
+    pub(super) counts: OnceCell<(Counts, bool)>,
 }
 
 impl Section {

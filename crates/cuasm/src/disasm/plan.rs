@@ -196,11 +196,8 @@ impl<'a> Plan<'a> {
     pub(crate) fn counts(&self, code: usize) -> Option<Counts> {
         *self.counted[code].get_or_init(|| {
             let mut counts = Counts::default();
-            let mut text = String::new();
-            for (offset, word) in super::code::words(self.elf.sections[code].data()) {
-                text.clear();
-                self.isa?.decode(word)?.print(offset, &mut text);
-                counts.add(&text);
+            for (_, word) in super::code::words(self.elf.sections[code].data()) {
+                counts.add(&self.isa?.decode(word)?);
             }
             Some(counts)
         })

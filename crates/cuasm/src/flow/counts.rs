@@ -1,6 +1,6 @@
 //! What a function needs of a multiprocessor: registers and barriers, counted from its instructions.
 
-use super::effects::{Registers, effects};
+use super::effects::{Effects, Registers};
 use sass::{Instruction, Name};
 
 /// What the instructions so far need.
@@ -14,16 +14,21 @@ pub(crate) struct Counts {
 const MORE: u32 = 2;
 /// The barriers of a CTA.
 const ALL_BARRIERS: u32 = 16;
+/// The operand that says which barrier is meant.
+const BARRIER: &str = "barrier";
 
 impl Counts {
     /// Takes an instruction into account.
-    pub(crate) fn add(&mut self, text: &str) {
-        let text = text.split_once(sass::RESIDUE).map_or(text, |(text, _)| text).trim_end();
-        let effects = effects(text);
+    pub(crate) fn add(&mut self, instruction: &Instruction) {
+        let effects = Effects::of(instruction);
         self.named = self.named.union(effects.reads).union(effects.writes);
-        let head = Instruction::head(text);
-        if head == "BAR" || head.starts_with("BAR.") {
-            self.barriers = self.barriers.max(barriers(text, head));
+        for operand in instruction.operands().filter(|operand| operand.role == BARRIER) {
+            let needed = match operand.name {
+                Name::Barrier(number) => u32::from(number) + 1,
+                // A register says which.
+                _ => ALL_BARRIERS,
+            };
+            self.barriers = self.barriers.max(needed);
         }
     }
 
@@ -36,34 +41,22 @@ impl Counts {
     }
 }
 
-/// The barriers up to the one that an instruction names; all if a register names it.
-fn barriers(text: &str, head: &str) -> u32 {
-    let operands = text.split_once(head).map_or("", |(_, rest)| rest).trim();
-    // The result of a reduction comes before the barrier.
-    let skipped = usize::from(head.contains(".RED"));
-    let operand = operands.split(',').nth(skipped).unwrap_or("").trim();
-    if let Some(digits) = operand.strip_prefix("0x") {
-        return u32::from_str_radix(digits, 16).map_or(ALL_BARRIERS, |number| number.saturating_add(1));
-    }
-    let register =
-        Instruction::operands(text).any(|found| matches!(found.name, Name::Register(_) | Name::Uniform(_)));
-    if register { ALL_BARRIERS } else { 0 }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sass::{Arch, Control, NoSymbols, parse};
 
     #[test]
     fn registers_and_barriers_are_counted() {
         let mut counts = Counts::default();
-        for text in ["LDG.E.128 R4, desc[UR4][R2.64]", "BAR.SYNC.DEFER_BLOCKING 0x1", "EXIT"] {
-            counts.add(text);
-        }
-        assert_eq!((counts.registers(), counts.barriers), (10, 2));
-        counts.add("BAR.SYNC 0x1 &residue=0x8000");
-        assert_eq!(counts.barriers, 2);
-        counts.add("BAR.SYNC R3, R4");
-        assert_eq!(counts.barriers, 16);
+        let mut add = |text: &str| {
+            let instruction = parse(Arch::Sm90, text, Control::default(), 0, &mut NoSymbols).expect(text);
+            counts.add(&instruction);
+            (counts.registers(), counts.barriers)
+        };
+        add("LDG.E.128 R4, desc[UR4][R2.64]");
+        assert_eq!(add("BAR.SYNC.DEFER_BLOCKING 0x1"), (10, 2));
+        assert_eq!(add("EXIT"), (10, 2));
+        assert_eq!(add("BAR.SYNC.DEFER_BLOCKING R3").1, 16);
     }
 }

@@ -4,6 +4,7 @@ use crate::isa::{self, Isa};
 use crate::{Malformed, target};
 use cubin::elf::Elf;
 use cubin::elf::section as kind;
+use sass::{Flow, Instruction};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -12,10 +13,19 @@ use std::fmt::Write;
 pub(crate) struct Step {
     pub(crate) offset: u64,
     pub(crate) word: u128,
-    /// Its text; none if the word is unknown.
-    pub(crate) text: Option<String>,
+    /// What it is; none if the word is unknown.
+    pub(crate) instruction: Option<Instruction>,
     /// Where its operand leads.
     pub(crate) target: Option<u64>,
+}
+
+impl Step {
+    /// What is printed for it, if the word is known.
+    pub(crate) fn text(&self) -> Option<String> {
+        let mut text = String::new();
+        self.instruction?.print(self.offset, &mut text);
+        Some(text)
+    }
 }
 
 /// A run of instructions that is entered at its beginning and left at its end.
@@ -39,13 +49,8 @@ pub(crate) fn steps(isa: Isa, data: &[u8]) -> Vec<Step> {
     let step = |(index, word): (usize, &[u8; 16])| {
         let offset = index as u64 * 16;
         let word = u128::from_le_bytes(*word);
-        let decoded = isa.decode(word);
-        let text = decoded.map(|decoded| {
-            let mut text = String::new();
-            decoded.print(offset, &mut text);
-            text
-        });
-        Step { offset, word, text, target: decoded.and_then(|decoded| decoded.target(offset)) }
+        let instruction = isa.decode(word);
+        Step { offset, word, instruction, target: instruction.and_then(|it| it.target(offset)) }
     };
     data.as_chunks::<16>().0.iter().enumerate().map(step).collect()
 }
@@ -62,19 +67,17 @@ enum Exit {
 }
 
 fn exit(step: &Step) -> Exit {
-    let Some(text) = &step.text else {
+    let Some(instruction) = &step.instruction else {
         return if isa::is_exit(step.word) { Exit::Leaves { conditional: true } } else { Exit::Next };
     };
-    let conditional = text.starts_with('@') && !text.starts_with("@!PT") && !text.starts_with("@PT");
-    let name = isa::mnemonic(text);
-    match name {
-        // A branch of a warp's threads, or one that depends on a predicate behind its name.
-        "BRA" => {
-            let operands = text.split_once("BRA").map_or("", |(_, rest)| rest);
-            Exit::Branch { conditional: conditional || operands.contains('P') || operands.contains("DIV") }
+    match instruction.flow() {
+        Flow::Next | Flow::Wait => Exit::Next,
+        // A branch of a warp's threads, or one that depends on a predicate behind its name, reads something.
+        Flow::Branch => {
+            let reads = instruction.operands().next().is_some();
+            Exit::Branch { conditional: reads || instruction.guard().is_some() }
         }
-        "EXIT" | "RET" | "BRX" | "JMX" | "JMP" | "KILL" => Exit::Leaves { conditional },
-        _ => Exit::Next,
+        Flow::Leave => Exit::Leaves { conditional: instruction.guard().is_some() },
     }
 }
 
@@ -133,7 +136,7 @@ pub fn dot(bytes: &[u8]) -> Result<String, Malformed> {
         for (index, block) in graph.blocks.iter().enumerate() {
             let mut label = String::new();
             for step in &graph.steps[block.steps.clone()] {
-                let text = step.text.clone().unwrap_or_else(|| format!(".raw {:#034x}", step.word));
+                let text = step.text().unwrap_or_else(|| format!(".raw {:#034x}", step.word));
                 let _ = write!(label, "{:04x}  {}\\l", step.offset, escape(&text));
             }
             let _ = writeln!(out, "    b{number}_{index} [label=\"{label}\"];");

@@ -12,11 +12,11 @@
 //! - Who waits for a result need not wait for the operands of the same instruction.
 //! - Of two instructions with opposite guards a thread carries out one.
 
-use super::effects::{Effects, Register, Registers, effects};
+use super::effects::{Effects, Register};
 use super::graph::{Graph, Step};
 use super::latency::{Class, Consumer, Latencies};
 use super::pending::{Access, BOARDS, Guard, Pending, State};
-use sass::{Control, Instruction, Name};
+use sass::{Control, Flow, Instruction, Name};
 
 /// A broken dependence.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,16 +69,19 @@ pub(crate) fn hazards(graph: &Graph, latencies: &Latencies) -> Vec<Hazard> {
 /// Goes over an instruction.
 fn step(step: &Step, latencies: &Latencies, state: &mut State, report: &mut impl FnMut(Hazard)) {
     let control = Control::of(step.word);
-    let Some(text) = &step.text else {
+    let (Some(instruction), Some(text)) = (&step.instruction, step.text()) else {
         // Nobody knows what it does.
         *state = State::default();
         return;
     };
-    let head = Instruction::head(text);
+    let head = Instruction::head(&text);
     state.wait((0..BOARDS).filter(|board| control.wait_mask >> board & 1 == 1));
-    if head.starts_with("DEPBAR") {
+    if instruction.flow() == Flow::Wait {
         // It waits until few enough are left; which those are depends on the order in which they end.
-        state.wait((0..BOARDS).filter(|board| text.contains(&format!("SB{board}"))));
+        state.wait(instruction.operands().filter_map(|operand| match operand.name {
+            Name::Scoreboard(board) => Some(usize::from(board)).filter(|&board| board < BOARDS),
+            _ => None,
+        }));
     }
     let class = latencies.class(head);
     let unit = match class {
@@ -88,19 +91,20 @@ fn step(step: &Step, latencies: &Latencies, state: &mut State, report: &mut impl
     let issue = Issue {
         access: Access {
             offset: step.offset,
-            guard: guard(text),
+            guard: guard(instruction),
             unit,
             ends: board(control.write_scoreboard),
         },
         class,
-        effects: effects(text),
+        effects: Effects::of(instruction),
         late: latencies.late(head),
         control,
     };
     issue.reads(state, latencies, report);
     issue.writes(state, report);
-    let reused = if text.contains(".reuse") { reused(text) } else { Registers::default() };
-    for register in reused.iter().filter(|&register| issue.effects.writes.contains(register)) {
+    for register in
+        Effects::reused(instruction).iter().filter(|&register| issue.effects.writes.contains(register))
+    {
         let message = format!("{register} is kept for the next instruction, but this one writes it");
         report(Hazard { offset: step.offset, on: step.offset, message });
     }
@@ -217,18 +221,6 @@ impl Issue {
     }
 }
 
-/// The registers whose operands have a reuse flag.
-fn reused(text: &str) -> Registers {
-    let mut found = Registers::default();
-    for operand in Instruction::operands(text) {
-        let token = text[operand.at..].split([',', ' ', ']']).next().unwrap_or("");
-        if let (Name::Register(number), true) = (operand.name, token.contains(".reuse")) {
-            found.insert(Register::Vector(number));
-        }
-    }
-    found
-}
-
 /// A scoreboard that the hardware has.
 fn board(number: Option<u8>) -> Option<usize> {
     number.map(usize::from).filter(|&number| number < BOARDS)
@@ -239,11 +231,7 @@ fn count(cycles: u32) -> String {
 }
 
 /// The guard of an instruction.
-fn guard(text: &str) -> Option<Guard> {
-    let guard = text.strip_prefix('@')?;
-    let (negated, guard) = guard.strip_prefix('!').map_or((false, guard), |rest| (true, rest));
-    let (uniform, guard) = guard.strip_prefix('U').map_or((false, guard), |rest| (true, rest));
-    let number = guard.strip_prefix('P')?.split(' ').next()?.parse().ok()?;
-    let register = if uniform { Register::UniformPredicate(number) } else { Register::Predicate(number) };
-    Some(Guard { register, negated })
+fn guard(instruction: &Instruction) -> Option<Guard> {
+    let guard = instruction.guard()?;
+    Some(Guard { register: Register::named(guard.name?)?, negated: guard.negated })
 }

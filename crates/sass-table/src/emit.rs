@@ -1,0 +1,167 @@
+//! Packed tables as Rust text: static data, for a build script.
+
+use std::collections::HashMap;
+use std::fmt::Write;
+
+use crate::bits::Bits;
+use crate::operand::{Lookup, Operand};
+use crate::pack::Packed;
+use crate::table::{Form, Listed, Memory, Piece, Range};
+
+/// The text of a module with the vocabulary, and for each table a static of the given name.
+pub fn rust(packed: &Packed<'_>, names: &[&str]) -> String {
+    let mut out = Out { text: String::new(), fields: HashMap::new() };
+    let vocabulary = packed.vocabulary();
+    out.array("STRINGS", "&str", vocabulary.strings.iter().map(|it| format!("{it:?}")));
+    out.array("NAMES", "&str", packed.names().iter().map(|it| format!("{it:?}")));
+    let sets = vocabulary
+        .sets
+        .iter()
+        .map(|it| format!("Set{{name:{},width:{},first:{}}}", it.name, it.width, it.first));
+    out.array("SETS", "Set", sets);
+    out.numbers("CODES", vocabulary.codes);
+    out.numbers("ORDER", vocabulary.order);
+    out.numbers("TEMPLATES", vocabulary.templates);
+    out.numbers("PARTIAL", vocabulary.partial);
+    let _ = writeln!(
+        out.text,
+        "static NUMBERS: [u8; {}] = *{};",
+        vocabulary.numbers.len(),
+        bytes(vocabulary.numbers)
+    );
+    let pieces: Vec<String> = vocabulary.pieces.iter().map(|it| out.piece(it)).collect();
+    out.array("PIECES", "Piece", pieces.into_iter());
+    let memories: Vec<String> = vocabulary.memories.iter().map(|it| out.memory(it)).collect();
+    out.array("MEMORIES", "Memory", memories.into_iter());
+    let operands: Vec<String> = vocabulary.operands.iter().map(|it| out.operand(it)).collect();
+    out.array("OPERANDS", "Operand", operands.into_iter());
+    out.text.push_str(
+        "const VOCABULARY: Vocabulary<'static> = Vocabulary { strings: &STRINGS, names: &NAMES, sets: &SETS, codes: &CODES, \
+         order: &ORDER, pieces: &PIECES, memories: &MEMORIES, templates: &TEMPLATES, partial: &PARTIAL, \
+         operands: &OPERANDS, numbers: &NUMBERS };\n",
+    );
+    for (number, name) in names.iter().enumerate() {
+        let table = packed.table(number);
+        out.array(&format!("FORMS_{name}"), "Form", table.forms.iter().map(form));
+        out.numbers(&format!("OPCODES_{name}"), table.opcodes);
+        let mnemonics = packed.mnemonics(number);
+        let mnemonics = mnemonics.iter().map(|(name, forms)| format!("({name:?},&{forms:?})"));
+        out.array(&format!("MNEMONICS_{name}"), "(&str, &[u16])", mnemonics);
+        let _ = writeln!(
+            out.text,
+            "pub(crate) static {name}: Table<'static> = Table {{ vocabulary: VOCABULARY, forms: &FORMS_{name}, \
+             opcodes: &OPCODES_{name}, mnemonics: &MNEMONICS_{name} }};"
+        );
+    }
+    for (bits, number) in sorted(&out.fields) {
+        let _ = writeln!(out.text, "const B{number}: Bits = Bits::of_runs(&{:?});", bits.runs());
+    }
+    out.text
+}
+
+fn sorted(fields: &HashMap<Bits, usize>) -> Vec<(Bits, usize)> {
+    let mut all: Vec<(Bits, usize)> = fields.iter().map(|(&bits, &number)| (bits, number)).collect();
+    all.sort_unstable_by_key(|it| it.1);
+    all
+}
+
+/// Bytes as a literal: a compiler reads one faster than thousands of numbers.
+fn bytes(all: &[u8]) -> String {
+    let mut text = String::from("b\"");
+    for byte in all {
+        let _ = write!(text, "\\x{byte:02x}");
+    }
+    text.push('"');
+    text
+}
+
+fn range(range: Range) -> String {
+    format!("Range{{first:{},len:{}}}", range.first, range.len)
+}
+
+fn form(form: &Form) -> String {
+    format!(
+        "Form{{mask:{:#x},value:{:#x},rest:{:#x},template:{},partial:{},operands:{},flow:Flow::{:?},remark:{:?}}}",
+        form.mask,
+        form.value,
+        form.rest,
+        range(form.template),
+        range(form.partial),
+        range(form.operands),
+        form.flow,
+        form.remark
+    )
+}
+
+struct Out {
+    text: String,
+    /// The fields so far, each a constant.
+    fields: HashMap<Bits, usize>,
+}
+
+impl Out {
+    fn array(&mut self, name: &str, of: &str, elements: impl ExactSizeIterator<Item = String>) {
+        let _ = writeln!(self.text, "static {name}: [{of}; {}] = [", elements.len());
+        for (at, element) in elements.enumerate() {
+            self.text.push_str(&element);
+            self.text.push_str(if at % 16 == 15 { ",\n" } else { "," });
+        }
+        self.text.push_str("];\n");
+    }
+
+    fn numbers(&mut self, name: &str, all: &[u16]) {
+        let all: Vec<u8> = all.iter().flat_map(|it| it.to_le_bytes()).collect();
+        let _ = writeln!(self.text, "static {name}: [u16; {}] = numbers({});", all.len() / 2, bytes(&all));
+    }
+
+    fn bits(&mut self, bits: Bits) -> String {
+        let next = self.fields.len();
+        format!("B{}", self.fields.entry(bits).or_insert(next))
+    }
+
+    fn listed(&mut self, listed: Listed) -> String {
+        format!("Listed{{set:{},bits:{}}}", listed.set, self.bits(listed.bits))
+    }
+
+    fn piece(&mut self, piece: &Piece) -> String {
+        match *piece {
+            Piece::Text(number) => format!("Piece::Text({number})"),
+            Piece::Set(listed) => format!("Piece::Set({})", self.listed(listed)),
+            Piece::Hex { bits, shift, signed } => {
+                format!("Piece::Hex{{bits:{},shift:{shift},signed:{signed}}}", self.bits(bits))
+            }
+            Piece::Relative { bits, shift } => {
+                format!("Piece::Relative{{bits:{},shift:{shift}}}", self.bits(bits))
+            }
+            Piece::Float { bits, format } => {
+                format!("Piece::Float{{bits:{},format:Float::{format:?}}}", self.bits(bits))
+            }
+            Piece::Memory(number) => format!("Piece::Memory({number})"),
+        }
+    }
+
+    fn memory(&mut self, memory: &Memory) -> String {
+        let mut listed =
+            |it: Option<Listed>| it.map_or("None".to_owned(), |it| format!("Some({})", self.listed(it)));
+        let (register, suffix, uniform) =
+            (listed(memory.register), listed(memory.suffix), listed(memory.uniform));
+        let offset = memory.offset.map_or("None".to_owned(), |it| format!("Some({})", self.bits(it)));
+        format!(
+            "Memory{{register:{register},suffix:{suffix},uniform:{uniform},offset:{offset},shift:{},signed:{},keep:{},wrap:{},none:{}}}",
+            memory.shift, memory.signed, memory.keep, memory.wrap, memory.none
+        )
+    }
+
+    fn lookup(&mut self, lookup: Lookup) -> String {
+        format!("Lookup{{bits:{},first:{}}}", self.bits(lookup.bits), lookup.first)
+    }
+
+    fn operand(&mut self, operand: &Operand) -> String {
+        let reuse = operand.reuse.map_or("None".to_owned(), |it| format!("Some({})", self.lookup(it)));
+        let (number, width) = (self.lookup(operand.number), self.lookup(operand.width));
+        format!(
+            "Operand{{name:{},place:{:?},bracketed:{},class:Class::{:?},access:Access::{:?},number:{number},width:{width},aligned:{},reuse:{reuse}}}",
+            operand.name, operand.place, operand.bracketed, operand.class, operand.access, operand.aligned
+        )
+    }
+}

@@ -1,0 +1,332 @@
+//! A table as it is used: flat arrays that refer to one another by number, so that a compiler can make them static data.
+//!
+//! What several forms, or several architectures, have in common stands once, in the [`Vocabulary`]: the strings, the sets that
+//! fields print, the pieces of templates, the templates. A [`Table`] is an architecture's forms over a vocabulary.
+
+use crate::bits::Bits;
+use crate::float::Float;
+use crate::operand::Operand;
+use crate::roles::Flow;
+
+/// What a code prints that no legal instruction has.
+pub const ILLEGAL: u16 = u16::MAX;
+
+/// Some of an array: where it begins, and how many.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Range {
+    /// The first of them.
+    pub first: u32,
+    /// How many.
+    pub len: u16,
+}
+
+impl Range {
+    /// Those elements of an array.
+    #[inline]
+    pub fn of<T>(self, array: &[T]) -> &[T] {
+        let first = self.first as usize;
+        array.get(first..first + usize::from(self.len)).unwrap_or_default()
+    }
+}
+
+/// What a field of few bits prints for each code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Set {
+    /// Its name in the tables' notation: the number of a string.
+    pub name: u16,
+    /// How many bits a field has that prints it.
+    pub width: u8,
+    /// Where its codes begin, in [`Vocabulary::codes`] and in [`Vocabulary::order`].
+    pub first: u32,
+}
+
+/// A field and the set that it prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Listed {
+    /// The number of the set.
+    pub set: u16,
+    /// The field.
+    pub bits: Bits,
+}
+
+/// The inside of a memory operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Memory {
+    /// The register.
+    pub register: Option<Listed>,
+    /// What stands behind it.
+    pub suffix: Option<Listed>,
+    /// The uniform register.
+    pub uniform: Option<Listed>,
+    /// The offset.
+    pub offset: Option<Bits>,
+    /// The offset counts units of two to this power.
+    pub shift: u8,
+    /// The offset has a sign.
+    pub signed: bool,
+    /// RZ is printed.
+    pub keep: bool,
+    /// The offset is printed unsigned where RZ is left out.
+    pub wrap: bool,
+    /// Where nothing is left, the register is printed.
+    pub none: bool,
+}
+
+impl Memory {
+    /// The registers that are left out where they have no suffix.
+    pub fn left_out(&self) -> &'static [&'static str] {
+        if self.keep { &[] } else { &["RZ", "URZ"] }
+    }
+
+    /// Whether it always prints the same.
+    pub fn is_empty(&self) -> bool {
+        self.register.is_none() && self.suffix.is_none() && self.uniform.is_none() && self.offset.is_none()
+    }
+}
+
+/// What stands at one place of a form's text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Piece {
+    /// The same in all words: the number of a string.
+    Text(u16),
+    /// What a set says.
+    Set(Listed),
+    /// A hexadecimal number.
+    Hex {
+        /// The field.
+        bits: Bits,
+        /// It counts units of two to this power.
+        shift: u8,
+        /// It has a sign.
+        signed: bool,
+    },
+    /// The target of a branch: an offset from the next instruction.
+    Relative {
+        /// The field.
+        bits: Bits,
+        /// It counts units of two to this power.
+        shift: u8,
+    },
+    /// A floating-point number.
+    Float {
+        /// The field.
+        bits: Bits,
+        /// Its format.
+        format: Float,
+    },
+    /// The inside of a memory operand, by its number.
+    Memory(u16),
+}
+
+/// The words that share one template.
+#[derive(Clone, Copy, Debug)]
+pub struct Form {
+    /// A word belongs to the form if it has `value` under `mask`, and no earlier form of the opcode took it.
+    pub mask: u128,
+    /// The bits under `mask`.
+    pub value: u128,
+    /// Bits that an assembler sets where the text does not say.
+    pub rest: u128,
+    /// Its pieces, of [`Vocabulary::templates`].
+    pub template: Range,
+    /// The fields of which some codes are illegal, of [`Vocabulary::partial`].
+    pub partial: Range,
+    /// Its operands, of [`Vocabulary::operands`].
+    pub operands: Range,
+    /// Where control goes behind it.
+    pub flow: Flow,
+    /// What the table says of its own gaps, if anything: the number of a string.
+    pub remark: Option<u16>,
+}
+
+/// What the tables of several architectures share.
+#[derive(Clone, Copy, Debug)]
+pub struct Vocabulary<'a> {
+    /// The strings.
+    pub strings: &'a [&'a str],
+    /// The sets.
+    pub sets: &'a [Set],
+    /// For each set its codes: the numbers of strings, or [`ILLEGAL`].
+    pub codes: &'a [u16],
+    /// For each set its codes in the order of their strings, the illegal ones last.
+    pub order: &'a [u16],
+    /// The pieces of all templates.
+    pub pieces: &'a [Piece],
+    /// The insides of memory operands.
+    pub memories: &'a [Memory],
+    /// Templates: the numbers of pieces.
+    pub templates: &'a [u16],
+    /// Fields of which some codes are illegal: the numbers of pieces.
+    pub partial: &'a [u16],
+    /// The names of operands.
+    pub names: &'a [&'a str],
+    /// Operands.
+    pub operands: &'a [Operand],
+    /// What fields say about operands, code by code.
+    pub numbers: &'a [u8],
+}
+
+/// All forms of an architecture.
+#[derive(Clone, Copy, Debug)]
+pub struct Table<'a> {
+    /// What they are made of.
+    pub vocabulary: Vocabulary<'a>,
+    /// The forms; those of an opcode stand together, in the order in which they are tried.
+    pub forms: &'a [Form],
+    /// For each 13-bit opcode its first form and the one behind its last, one after the other.
+    pub opcodes: &'a [u16],
+    /// The forms that a mnemonic may be, in the order of mnemonics.
+    pub mnemonics: &'a [(&'a str, &'a [u16])],
+}
+
+/// Numbers from their bytes, lowest first, for static data.
+pub const fn numbers<const N: usize>(bytes: &[u8]) -> [u16; N] {
+    let mut all = [0; N];
+    let mut at = 0;
+    while at < N {
+        all[at] = u16::from_le_bytes([bytes[2 * at], bytes[2 * at + 1]]);
+        at += 1;
+    }
+    all
+}
+
+/// The 13-bit opcode: bit 91 above bits 11-0.
+#[inline]
+pub fn opcode(word: u128) -> usize {
+    (word as usize & 0xfff) | ((word >> 91) as usize & 1) << 12
+}
+
+/// The bits of the 13-bit opcode in the word.
+pub fn opcode_bits(opcode: usize) -> u128 {
+    (opcode as u128 & 0xfff) | (opcode as u128 >> 12) << 91
+}
+
+/// The bits of a word that are its opcode.
+pub const OPCODE_MASK: u128 = 0xfff | 1 << 91;
+
+impl Piece {
+    /// The bits of the word that the piece shows.
+    pub fn mask(&self, memories: &[Memory]) -> u128 {
+        match self {
+            Piece::Text(_) => 0,
+            Piece::Set(Listed { bits, .. })
+            | Piece::Hex { bits, .. }
+            | Piece::Relative { bits, .. }
+            | Piece::Float { bits, .. } => bits.mask(),
+            Piece::Memory(number) => {
+                let memory = &memories[usize::from(*number)];
+                let sets = [memory.register, memory.suffix, memory.uniform];
+                let bits = sets.into_iter().flatten().map(|it| it.bits).chain(memory.offset);
+                bits.fold(0, |mask, bits| mask | bits.mask())
+            }
+        }
+    }
+}
+
+impl<'a> Vocabulary<'a> {
+    /// What a field prints in a word; `None` if no legal instruction has the code.
+    #[inline]
+    pub fn text_of(&self, field: Listed, word: u128) -> Option<&'a str> {
+        let first = self.sets[usize::from(field.set)].first as usize;
+        self.string(self.codes[first + field.bits.get(word) as usize])
+    }
+
+    #[inline]
+    fn string(&self, number: u16) -> Option<&'a str> {
+        // No string has the number of what is illegal.
+        self.strings.get(usize::from(number)).copied()
+    }
+
+    /// What a set prints, code by code.
+    pub fn strings_of(&self, set: u16) -> impl ExactSizeIterator<Item = Option<&'a str>> {
+        let set = self.sets[usize::from(set)];
+        let first = set.first as usize;
+        self.codes[first..first + (1 << set.width)].iter().map(|&number| self.string(number))
+    }
+
+    /// The codes of a set in the order of their strings, without illegal ones.
+    fn ordered(&self, set: u16) -> &'a [u16] {
+        let set = self.sets[usize::from(set)];
+        let first = set.first as usize;
+        let codes = &self.codes[first..];
+        let all = &self.order[first..first + (1 << set.width)];
+        &all[..all.partition_point(|&code| codes[usize::from(code)] != ILLEGAL)]
+    }
+
+    /// Calls with the codes of every string of a set that a text begins with, and the string's length, shortest first.
+    pub fn prefixes(&self, set: u16, text: &[u8], mut found: impl FnMut(usize, &[u16])) {
+        let first = self.sets[usize::from(set)].first as usize;
+        let letters =
+            |code: u16| self.string(self.codes[first + usize::from(code)]).map_or(&[][..], str::as_bytes);
+        // Of the strings that begin like the text so far, those that end here come first.
+        let mut alike = self.ordered(set);
+        for length in 0.. {
+            let ends = alike.partition_point(|&code| letters(code).len() == length);
+            let (here, longer) = alike.split_at(ends);
+            if !here.is_empty() {
+                found(length, here);
+            }
+            let Some(&next) = text.get(length) else { return };
+            let from = longer.partition_point(|&code| letters(code)[length] < next);
+            let longer = &longer[from..];
+            alike = &longer[..longer.partition_point(|&code| letters(code)[length] == next)];
+            if alike.is_empty() {
+                return;
+            }
+        }
+    }
+}
+
+impl<'a> Table<'a> {
+    /// The pieces of a form.
+    #[inline]
+    pub fn pieces(&self, form: &Form) -> impl DoubleEndedIterator<Item = &'a Piece> + use<'a> {
+        let Vocabulary { templates, pieces, .. } = self.vocabulary;
+        form.template.of(templates).iter().map(move |&piece| &pieces[usize::from(piece)])
+    }
+
+    /// The inside of a memory operand.
+    #[inline]
+    pub fn memory(&self, number: u16) -> &'a Memory {
+        &self.vocabulary.memories[usize::from(number)]
+    }
+
+    /// The form of a word, if the word is legal.
+    #[inline]
+    pub fn form_of(&self, word: u128) -> Option<u32> {
+        let own = self.forms_of(opcode(word));
+        let first = own.start as u32;
+        let forms = self.forms.get(own)?;
+        let at = forms.iter().position(|form| word & form.mask == form.value)?;
+        let Vocabulary { partial, pieces, .. } = self.vocabulary;
+        let legal = |&piece: &u16| match pieces[usize::from(piece)] {
+            Piece::Set(field) => self.vocabulary.text_of(field, word).is_some(),
+            _ => true,
+        };
+        forms[at].partial.of(partial).iter().all(legal).then_some(first + at as u32)
+    }
+
+    /// The word of a form, with bits that nothing settles changed so that no form before it takes the word.
+    pub fn past_earlier(&self, at: u32, mut word: u128, known: u128) -> u128 {
+        let first = self.forms_of(opcode(word)).start;
+        for earlier in self.forms.get(first..at as usize).unwrap_or_default() {
+            if word & earlier.mask == earlier.value {
+                let free = earlier.mask & !known;
+                word ^= free & free.wrapping_neg();
+            }
+        }
+        word
+    }
+
+    /// The forms of an opcode, in the order in which they are tried.
+    #[inline]
+    pub fn forms_of(&self, opcode: usize) -> std::ops::Range<usize> {
+        usize::from(self.opcodes[2 * opcode])..usize::from(self.opcodes[2 * opcode + 1])
+    }
+
+    /// The forms that a mnemonic may be.
+    pub fn forms_named(&self, mnemonic: &str) -> Option<&'a [u16]> {
+        let at = self.mnemonics.binary_search_by(|it| it.0.cmp(mnemonic)).ok()?;
+        Some(self.mnemonics[at].1)
+    }
+}
