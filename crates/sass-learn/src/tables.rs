@@ -78,3 +78,18 @@ impl<'s> Reader<'s> {
         Some(text)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_and_hints_are_read() {
+        for arch in Arch::ALL {
+            assert!(table(arch).expect("a table").forms.len() > 500, "{arch}");
+            for text in hints(arch) {
+                read(text).expect("hints");
+            }
+        }
+    }
+}
