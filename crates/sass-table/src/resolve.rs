@@ -477,7 +477,9 @@ impl Place {
                 let own = |it: &Option<(Class, u8)>| it.filter(|it| it.0 == class).map_or(ABSENT, |it| it.1);
                 let number = Values { bits: part.bits, values: names.iter().map(own).collect() };
                 let around = bracketed.then(|| around(&before, part, next)).flatten();
-                let reuse = next.filter(|it| it.any(|it| it.contains(".reuse")));
+                // Signs may stand between a register and its flag.
+                let mut behind = self.parts[at + 1..].iter();
+                let reuse = behind.find(|it| it.any(|it| it.contains(".reuse")));
                 let reuse = reuse.map(|it| it.codes(|text| text.contains(".reuse")));
                 all.push(Named { class, bracketed, around, number, reuse });
             }
