@@ -114,7 +114,7 @@ impl Probes {
             return probes;
         }
         let mut left = 1 << (probes.bits - 1);
-        let each = if octave > 1 { part * 4 >> octave } else { part };
+        let each = if octave > 1 { (part * 4) >> octave } else { part };
         for odd in (1..).step_by(2) {
             let weight = each.min(left);
             probes.pair(direction.map(|d| 2 * odd * d), weight);
