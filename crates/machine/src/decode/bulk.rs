@@ -89,13 +89,13 @@ pub(super) fn copy_map(d: &mut Decoder<'_>, cp: &TensormapCpFenceproxy) -> Decod
     d.emit_site(copy_tensor_map, |image| &mut image.bulks, copy)
 }
 
-/// What all tensor copies have: prefetches have nothing else.
+/// What all tensor copies have, with the offsets of im2col mode: prefetches have nothing else.
 fn of_tensor(
     d: &mut Decoder<'_>,
     action: Action,
     dim: Dim,
     tensor: &Lookup,
-    im2col: bool,
+    (im2col, values): (bool, Option<&[Value]>),
 ) -> Result<TensorCopy, Missing> {
     let rank = dim as usize + 1;
     let mut coordinates = [NONE; MAX_RANK];
@@ -103,7 +103,12 @@ fn of_tensor(
         *to = d.read_plane(value, 32)?;
     }
     let map = generic_address(d, &tensor.object)?;
-    let offsets = [NONE; MAX_RANK - 2];
+    let mut offsets = [NONE; MAX_RANK - 2];
+    if let Some(values) = values {
+        for (to, value) in offsets.iter_mut().zip(on_each(rank - 2, "im2col offsets", values)?) {
+            *to = d.read_plane(value, 16)?;
+        }
+    }
     Ok(TensorCopy { action, map, coordinates, rank, im2col, offsets, tile: None, barrier: None, ranks: NONE })
 }
 
@@ -113,21 +118,6 @@ fn on_each<'v>(count: usize, what: &str, values: &'v [Value]) -> Result<&'v [Val
         true => Ok(values),
         false => Err(format!("{} {what} of a tensor where {count} are needed", values.len())),
     }
-}
-
-/// The offsets of im2col mode.
-fn offsets(
-    d: &mut Decoder<'_>,
-    rank: usize,
-    values: Option<&[Value]>,
-) -> Result<[u32; MAX_RANK - 2], Missing> {
-    let mut offsets = [NONE; MAX_RANK - 2];
-    if let Some(values) = values {
-        for (to, value) in offsets.iter_mut().zip(on_each(rank - 2, "im2col offsets", values)?) {
-            *to = d.read_plane(value, 16)?;
-        }
-    }
-    Ok(offsets)
 }
 
 /// Whether a load or prefetch is in im2col mode.
@@ -155,27 +145,24 @@ pub(super) fn load_tensor(d: &mut Decoder<'_>, cp: &CpAsyncBulkTensorLoad) -> De
     if let Some(group) = cp.cta_group {
         return Err(format!("tensor copies with {}", group.modifier().text()));
     }
-    let copy = of_tensor(d, Action::Load, cp.dim, &cp.tensor_map, is_im2col(cp.load_mode)?)?;
-    let offsets = offsets(d, copy.rank, cp.im2col.as_deref())?;
+    let im2col = (is_im2col(cp.load_mode)?, cp.im2col.as_deref());
+    let copy = of_tensor(d, Action::Load, cp.dim, &cp.tensor_map, im2col)?;
     let (tile, barrier) = (Some(pointer(d, &cp.dst)?), Some(pointer(d, &cp.mbar)?));
     let ranks = ranks(d, cp.cta_mask.as_ref())?;
-    d.emit_site(
-        tensor,
-        |image| &mut image.tensor_copies,
-        TensorCopy { offsets, tile, barrier, ranks, ..copy },
-    )
+    d.emit_site(tensor, |image| &mut image.tensor_copies, TensorCopy { tile, barrier, ranks, ..copy })
 }
 
 /// `cp.async.bulk.tensor` to global memory.
 pub(super) fn store_tensor(d: &mut Decoder<'_>, cp: &CpAsyncBulkTensorStore) -> Decoded {
-    let copy = of_tensor(d, Action::Store, cp.dim, &cp.tensor_map, stores_im2col(cp.load_mode)?)?;
+    let im2col = (stores_im2col(cp.load_mode)?, None);
+    let copy = of_tensor(d, Action::Store, cp.dim, &cp.tensor_map, im2col)?;
     let tile = Some(pointer(d, &cp.src)?);
     d.emit_site(tensor, |image| &mut image.tensor_copies, TensorCopy { tile, ..copy })
 }
 
 /// `cp.reduce.async.bulk.tensor`.
 pub(super) fn reduce_tensor(d: &mut Decoder<'_>, cp: &CpReduceAsyncBulkTensor) -> Decoded {
-    let im2col = stores_im2col(cp.load_mode.map(StoreMode::from))?;
+    let im2col = (stores_im2col(cp.load_mode.map(StoreMode::from))?, None);
     let copy = of_tensor(d, Action::Reduce(cp.op.into()), cp.dim, &cp.tensor_map, im2col)?;
     let tile = Some(pointer(d, &cp.src)?);
     d.emit_site(tensor, |image| &mut image.tensor_copies, TensorCopy { tile, ..copy })
@@ -183,9 +170,9 @@ pub(super) fn reduce_tensor(d: &mut Decoder<'_>, cp: &CpReduceAsyncBulkTensor) -
 
 /// `cp.async.bulk.prefetch.tensor`.
 pub(super) fn prefetch_tensor(d: &mut Decoder<'_>, cp: &CpAsyncBulkPrefetchTensor) -> Decoded {
-    let copy = of_tensor(d, Action::Prefetch, cp.dim, &cp.tensor_map, is_im2col(cp.load_mode)?)?;
-    let offsets = offsets(d, copy.rank, cp.im2col.as_deref())?;
-    d.emit_site(tensor, |image| &mut image.tensor_copies, TensorCopy { offsets, ..copy })
+    let im2col = (is_im2col(cp.load_mode)?, cp.im2col.as_deref());
+    let copy = of_tensor(d, Action::Prefetch, cp.dim, &cp.tensor_map, im2col)?;
+    d.emit_site(tensor, |image| &mut image.tensor_copies, copy)
 }
 
 /// A plane with the generic address that a value is, or that a variable has.

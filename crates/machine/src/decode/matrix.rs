@@ -13,7 +13,7 @@ use crate::ops::matrix::layout::{Layout, Layouts, Order};
 use crate::ops::matrix::product::{Factor, Place, Product, multiply};
 use crate::ops::matrix::sparsity::Sparsity;
 use crate::ops::matrix::transfer::{
-    self, GENERIC_ROWS, SHARED_ROWS, Stored, Stride, TRANSPOSED, load_matrix, load_rows, store_matrix,
+    self, GENERIC_ROWS, Moved, SHARED_ROWS, Stored, Stride, TRANSPOSED, load_matrix, load_rows, store_matrix,
     store_rows,
 };
 use crate::ops::matrix::types::{self, accumulator_bits, element_bits, register_bits};
@@ -23,8 +23,7 @@ use ir::instruction::{
     WmmaMma, WmmaStore,
 };
 use ir::operand::{Address, Def, MatrixShape, Value};
-use numerics::rounding::Mode;
-use numerics::tensor::{BitOperation, Config, Operand, Unit};
+use numerics::tensor::{Config, Operand, Unit};
 use ptx::types::ScalarType;
 
 /// Bytes of a row of an 8x8 matrix.
@@ -78,21 +77,13 @@ pub(super) fn transpose(d: &mut Decoder<'_>, movmatrix: &Movmatrix) -> Decoded {
     Ok(())
 }
 
-/// What an instruction on such types computes, if no modifier says otherwise.
-fn config<A: Into<MmaAtype>, B: Into<MmaAtype>>(unit: Unit, a: A, b: B, [c, d]: [ScalarType; 2]) -> Config {
-    let (a, b) = (types::factor(a.into()), types::factor(b.into()));
-    let (c, d) = (types::accumulator(c), types::accumulator(d));
-    let (rounding, bits) = (Mode::NearestEven, BitOperation::And);
-    Config { a, b, c, d, unit, satfinite: false, rounding, bits }
-}
-
 /// `mma`.
 pub(super) fn multiply_warp(d: &mut Decoder<'_>, mma: &Mma) -> Decoded {
     let config = Config {
         satfinite: mma.satfinite,
         rounding: types::rounding(mma.rnd),
         bits: types::bit_operation(mma.op),
-        ..config(Unit::Mma, mma.atype, mma.btype, [mma.ctype, mma.dtype])
+        ..types::config(Unit::Mma, mma.atype, mma.btype, [mma.ctype, mma.dtype])
     };
     let lines = [mma.alayout == Alayout::Row, mma.blayout == Blayout::Col];
     product(d, config, mma.shape, lines, [&mma.a, &mma.b, &mma.c], &mma.d, None)
@@ -106,7 +97,7 @@ pub(super) fn multiply_fragments(d: &mut Decoder<'_>, mma: &WmmaMma) -> Decoded 
         satfinite: mma.satfinite,
         rounding: types::rounding(mma.rnd),
         bits: types::bit_operation(mma.op),
-        ..config(Unit::Wmma, a, b, [mma.ctype, mma.dtype])
+        ..types::config(Unit::Wmma, a, b, [mma.ctype, mma.dtype])
     };
     let lines = [mma.alayout == Alayout::Row, mma.blayout == Blayout::Col];
     product(d, config, mma.shape, lines, [&mma.a, &mma.b, &mma.c], &mma.d, None)
@@ -114,17 +105,10 @@ pub(super) fn multiply_fragments(d: &mut Decoder<'_>, mma: &WmmaMma) -> Decoded 
 
 /// `mma.sp`.
 pub(super) fn multiply_sparse(d: &mut Decoder<'_>, mma: &MmaSparse) -> Decoded {
-    let types = config(Unit::SparseMma, mma.atype, mma.btype, [mma.ctype, mma.dtype]);
+    let types = types::config(Unit::SparseMma, mma.atype, mma.btype, [mma.ctype, mma.dtype]);
     let config = Config { satfinite: mma.satfinite, ..types };
     let operands: [&[Value]; 3] = [&mma.a, &mma.b, &mma.c];
     product(d, config, mma.shape, [true; 2], operands, &mma.d, Some((&mma.e, mma.f)))
-}
-
-/// The size of a product along k, and that of the part of A that is stored.
-fn depth(config: &Config, k: u32, sparse: bool) -> (u32, u32) {
-    // Elements of `.b1` are words of 32.
-    let k = if config.a == Operand::B1 { k / 32 } else { k };
-    (k, if sparse { k / 2 } else { k })
 }
 
 fn in_registers(d: &mut Decoder<'_>, values: &[Value], layout: Layout, bits: u32) -> Result<Factor, Missing> {
@@ -146,7 +130,7 @@ fn product(
     to: &[Def],
     sparse: Option<(&Value, u64)>,
 ) -> Decoded {
-    let (k, stored) = depth(&config, shape.k, sparse.is_some());
+    let (k, stored) = types::depth(&config, shape.k, sparse.is_some());
     let bits = [config.a, config.b].map(element_bits);
     let layouts = Layouts::new(MatrixShape { k, ..shape }, bits, lines);
     let for_a = Layouts::new(MatrixShape { k: stored, ..shape }, bits, lines).a;
@@ -182,9 +166,9 @@ fn emit_product(d: &mut Decoder<'_>, product: Product, warps: u32) -> Decoded {
 /// `wgmma.mma_async` and `wgmma.mma_async.sp`.
 pub(super) fn multiply_group(d: &mut Decoder<'_>, wgmma: &Wgmma) -> Decoded {
     let unit = if wgmma.sparse { Unit::SparseWgmma } else { Unit::Wgmma };
-    let types = config(unit, wgmma.atype, wgmma.btype, [wgmma.dtype; 2]);
+    let types = types::config(unit, wgmma.atype, wgmma.btype, [wgmma.dtype; 2]);
     let config = Config { satfinite: wgmma.satfinite, ..types };
-    let (k, stored) = depth(&config, wgmma.shape.k, wgmma.sparse);
+    let (k, stored) = types::depth(&config, wgmma.shape.k, wgmma.sparse);
     let negated = |scale: Option<u64>| scale.is_some_and(|scale| scale as i32 == -1);
     let in_shared = |d: &mut Decoder<'_>, descriptor: &Value, transposition: Option<u64>| {
         let descriptor = d.read_plane(descriptor, 64)?;
@@ -219,47 +203,12 @@ pub(super) fn multiply_group(d: &mut Decoder<'_>, wgmma: &Wgmma) -> Decoded {
     emit_product(d, product, WARPGROUP as u32)
 }
 
-/// A matrix of `wmma` that is loaded or stored.
-struct Moved {
-    layout: Layout,
-    /// Of what counts as an element.
-    bits: u32,
-    /// How many elements that is.
-    packed: u32,
-    rows: u32,
-    columns: u32,
-    /// Whether the lines of the layout are rows.
-    lines_are_rows: bool,
-}
-
-/// A factor, A or B.
-fn factor(shape: MatrixShape, ty: MmaAtype, is_b: bool) -> Moved {
-    let (bits, packed) = match types::factor(ty) {
-        Operand::B1 => (32, 32),
-        Operand::S4 | Operand::U4 => (32, 8),
-        ty => (element_bits(ty), 1),
-    };
-    let MatrixShape { m, n, k } = shape;
-    let layouts = Layouts::new(MatrixShape { k: k / packed, ..shape }, [bits; 2], [true; 2]);
-    let (layout, rows, columns) = if is_b { (layouts.b, k, n) } else { (layouts.a, m, k) };
-    Moved { layout, bits, packed, rows, columns, lines_are_rows: !is_b }
-}
-
-/// C or D.
-fn accumulator(shape: MatrixShape, ty: ScalarType) -> Moved {
-    let ty = types::accumulator(ty);
-    let bits = accumulator_bits(ty);
-    let layout = Layouts::new(shape, [bits; 2], [true; 2]).accumulator(ty);
-    let lines_are_rows = !matches!(layout, Layout::Blocks { transposed: true, .. });
-    Moved { layout, bits, packed: 1, rows: shape.m, columns: shape.n, lines_are_rows }
-}
-
 /// `wmma.load`.
 pub(super) fn load_fragment(d: &mut Decoder<'_>, load: &WmmaLoad) -> Decoded {
     let moved = match load.matrix {
-        Matrix::A => factor(load.shape, load.atype.map_or(MmaAtype::F16, MmaAtype::from), false),
-        Matrix::B => factor(load.shape, load.btype.map_or(MmaAtype::F16, MmaAtype::from), true),
-        Matrix::C => accumulator(load.shape, load.ctype.unwrap_or(ScalarType::F32)),
+        Matrix::A => Moved::factor(load.shape, load.atype.map_or(MmaAtype::F16, MmaAtype::from), false),
+        Matrix::B => Moved::factor(load.shape, load.btype.map_or(MmaAtype::F16, MmaAtype::from), true),
+        Matrix::C => Moved::accumulator(load.shape, load.ctype.unwrap_or(ScalarType::F32)),
     };
     let row_major = load.layout == ir::instruction::Layout::Row;
     let stride = stride(d, &moved, row_major, load.stride.as_ref())?;
@@ -269,7 +218,7 @@ pub(super) fn load_fragment(d: &mut Decoder<'_>, load: &WmmaLoad) -> Decoded {
 
 /// `wmma.store`.
 pub(super) fn store_fragment(d: &mut Decoder<'_>, store: &WmmaStore) -> Decoded {
-    let moved = accumulator(store.shape, store.dtype);
+    let moved = Moved::accumulator(store.shape, store.dtype);
     let row_major = store.layout == ir::instruction::Layout::Row;
     let stride = stride(d, &moved, row_major, store.stride.as_ref())?;
     let planes = d.read_planes(&store.r, register_bits(moved.bits))?;

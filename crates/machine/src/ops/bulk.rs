@@ -179,19 +179,24 @@ impl Bulk {
         }
         let mask = ranks_of(x, self.ranks, warp, lane);
         let bytes = u64::from(size);
+        let several: Vec<u64>;
         let places = match (mask, self.multicast) {
-            (Some(mask), _) => in_ranks(mask, to).collect(),
+            (Some(mask), _) => {
+                several = in_ranks(mask, to).collect();
+                &*several
+            }
             (None, true) => {
                 let members = x.grid.memory.multicast_members(to, bytes);
-                members.ok_or(Trap::NotMulticast { address: to, bytes })?
+                several = members.ok_or(Trap::NotMulticast { address: to, bytes })?;
+                &*several
             }
-            (None, false) => vec![to],
+            (None, false) => std::slice::from_ref(&to),
         };
         let mut piece = [0; PIECE];
         for start in (0..bytes).step_by(PIECE) {
             let piece = &mut piece[..PIECE.min((bytes - start) as usize)];
             source.read(x, from + start, piece)?;
-            for to in &places {
+            for to in places {
                 match self.combine {
                     Some(how) => target.combine(x, to + start, piece, &how)?,
                     None => target.write(x, to + start, piece)?,

@@ -2,7 +2,7 @@
 
 use ir::instruction::{AddFloatRnd, MmaAtype, MmaOp};
 use numerics::rounding::Mode;
-use numerics::tensor::{Accumulator, BitOperation, Operand};
+use numerics::tensor::{Accumulator, BitOperation, Config, Operand, Unit};
 use ptx::types::ScalarType;
 
 /// The type of a factor.
@@ -48,6 +48,26 @@ pub(crate) fn bit_operation(modifier: Option<MmaOp>) -> BitOperation {
         Some(MmaOp::Xor) => BitOperation::Xor,
         None | Some(MmaOp::And) => BitOperation::And,
     }
+}
+
+/// What an instruction on such types computes, if no modifier says otherwise.
+pub(crate) fn config<A: Into<MmaAtype>, B: Into<MmaAtype>>(
+    unit: Unit,
+    a: A,
+    b: B,
+    [c, d]: [ScalarType; 2],
+) -> Config {
+    let (a, b) = (factor(a.into()), factor(b.into()));
+    let (c, d) = (accumulator(c), accumulator(d));
+    let (rounding, bits) = (Mode::NearestEven, BitOperation::And);
+    Config { a, b, c, d, unit, satfinite: false, rounding, bits }
+}
+
+/// The size of a product along k, and that of the part of A that is stored.
+pub(crate) fn depth(config: &Config, k: u32, sparse: bool) -> (u32, u32) {
+    // Elements of `.b1` are words of 32.
+    let k = if config.a == Operand::B1 { k / 32 } else { k };
+    (k, if sparse { k / 2 } else { k })
 }
 
 /// Bits of an element in a register. 32 elements of `.b1` count as one.
