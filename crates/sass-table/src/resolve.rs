@@ -180,7 +180,8 @@ fn fits(role: &Role, place: &Place, named: &[Named]) -> bool {
     let address = named.iter().any(|it| it.bracketed) || place.has("[");
     match role.kind {
         Kind::Value => {
-            !predicates && !(address && !place.has("c[") && !place.has("cx[")) && !place.has_word("PR")
+            let constant = place.has("c[") || place.has("cx[");
+            !predicates && (constant || !address) && !place.has_word("PR")
         }
         Kind::Predicate => predicates || named.is_empty() && (place.has_word("PT") || place.has_word("UPT")),
         Kind::Address => address,

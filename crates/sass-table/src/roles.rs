@@ -90,11 +90,14 @@ pub enum Flow {
     Wait,
 }
 
+/// Words of which an instruction has one of each list.
+type Pattern = Vec<Vec<Box<str>>>;
+
 /// How many registers, by the words of an instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Width {
     otherwise: u8,
-    cases: Vec<(Vec<Vec<Box<str>>>, Box<str>)>,
+    cases: Vec<(Pattern, Box<str>)>,
 }
 
 /// Facts about mnemonics.

@@ -18,7 +18,7 @@ pub(super) fn misaligned(isa: Isa, text: &str, word: u128, at: u64) -> Option<(u
     isa.decode(word)?.operands().find_map(|operand| {
         let (number, unit, what, spelled) = match operand.name {
             // The pair of an address is aligned, whatever instruction has it.
-            _ if !operand.aligned && !(operand.bracketed && operand.count == 2 && pair(text, operand)) => {
+            _ if !(operand.aligned || operand.bracketed && operand.count == 2 && pair(text, operand)) => {
                 return None;
             }
             Name::Register(number) => {

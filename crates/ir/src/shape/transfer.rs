@@ -92,8 +92,8 @@ impl Context<'_> {
             Op::SubInt(SubInt { sat: false, ty, a, b, .. }) => {
                 known(self.binary(*ty, a, b, |a, b, width| a.sub(b, width)))
             }
-            Op::NegInt(neg) => known(self.from_constant(0, neg.ty, &neg.a)),
-            Op::Not(not) => known(self.from_constant(mask(not.ty.bits()), not.ty, &not.a)),
+            Op::NegInt(neg) => known(self.constant_minus(0, neg.ty, &neg.a)),
+            Op::Not(not) => known(self.constant_minus(mask(not.ty.bits()), not.ty, &not.a)),
             Op::MulInt(mul) => or_pure(self.multiply(mul.mode, mul.ty, [&mul.a, &mul.b], None)),
             Op::MadInt(mad) if !mad.sat => {
                 or_pure(self.multiply(mad.mode, mad.ty, [&mad.a, &mad.b], Some(&mad.c)))
@@ -135,7 +135,7 @@ impl Context<'_> {
     }
 
     /// A constant minus an operand.
-    fn from_constant(&self, constant: u64, ty: ScalarType, a: &Source) -> Option<Value> {
+    fn constant_minus(&self, constant: u64, ty: ScalarType, a: &Source) -> Option<Value> {
         Some(Value::constant(constant, ty.bits()).sub(&self.operand(a, ty)?, ty.bits()))
     }
 
