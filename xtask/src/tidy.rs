@@ -20,7 +20,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("warploom-sass", &["warploom-sass-table"]),
     ("warploom-sass-learn", &["warploom-sass", "warploom-sass-table"]),
     ("warploom-cuasm", &["warploom-cubin", "warploom-ptx", "warploom-sass"]),
-    ("warploom-memory-model", &["warploom-ptx"]),
+    ("warploom-memory-model", &["warploom-ir", "warploom-ptx"]),
     ("warploom-sanitizer", &["warploom-machine", "warploom-memory-model", "warploom-ptx"]),
     ("warploom-link", &["warploom-ptx"]),
     (

@@ -5,9 +5,9 @@
 
 use crate::instruction::{Access, Instruction, Op, Reject, Source};
 use crate::operand::{Address, Argument, Callees, Def, Lookup, Part, PartDef, Predicate, Space, Value};
-use ptx::isa::{Count, Effects, Modifier, Opcode, OperandKind, Slot, SpaceRule};
+use ptx::isa::{Count, Effects, Modifier, Opcode, OperandKind, Sem, Slot, SpaceRule};
 use ptx::module::{AddressBase, Body, FuncId, LabelId, Module, Operand, RegId, Symbol, TableId};
-use ptx::types::StateSpace;
+use ptx::types::{StateSpace, TypeKind};
 
 /// A function of a checked module with its typed instructions.
 #[derive(Clone, Debug)]
@@ -87,9 +87,34 @@ struct Checked<'a> {
 impl Checked<'_> {
     /// The operand that the table calls so, and its place. An optional one that was not written is not there.
     fn operand(&self, name: &str) -> Option<(usize, Operand)> {
+        if self.has_depth_for_offset() {
+            match name {
+                "e" => return None,
+                "f" => return self.written("e"),
+                _ => {}
+            }
+        }
+        self.written(name)
+    }
+
+    fn written(&self, name: &str) -> Option<(usize, Operand)> {
         let index = self.opcode.data().operands.iter().position(|spec| spec.identifier() == name)?;
         let operand = *self.operands.get(index)?;
         (operand != Operand::Absent).then_some((index, operand))
+    }
+
+    /// Whether what stands in place of a lookup's offset is the depth to compare with: an H200 takes a lone register that
+    /// is no integer for that.
+    fn has_depth_for_offset(&self) -> bool {
+        let looks_up = matches!(self.opcode.sem(), Some(Sem::Tex | Sem::Tld4));
+        let takes_depth = || self.opcode.data().operands.iter().any(|spec| spec.identifier() == "f");
+        match self.written("e").filter(|_| looks_up && takes_depth()) {
+            Some((_, Operand::Register(register))) => {
+                let kind = self.body.registers[register.index()].ty.kind();
+                !matches!(kind, TypeKind::Signed | TypeKind::Unsigned)
+            }
+            _ => false,
+        }
     }
 
     fn convert<T>(
@@ -119,7 +144,8 @@ impl Checked<'_> {
         };
         match elements == length {
             true => Ok(()),
-            false => Err(format!("a vector of {elements} in place of {length}")),
+            false if length == 1 => Err("a vector in place of a register".to_owned()),
+            false => Err(format!("a vector of {elements} in place of one of {length}")),
         }
     }
 
@@ -130,6 +156,19 @@ impl Checked<'_> {
             Operand::Absent => Vec::new(),
             alone => vec![alone],
         }
+    }
+
+    /// The elements of an operand, each of which must be what is said.
+    fn list<T>(
+        &self,
+        name: &str,
+        as_what: &str,
+        convert: impl Fn(Operand) -> Option<T>,
+    ) -> Result<Option<Box<[T]>>, Reject> {
+        let Some((index, operand)) = self.operand(name) else { return Ok(None) };
+        self.check_length(index, operand)?;
+        let one = |element| convert(element).ok_or_else(|| format!("operand {element:?} as {as_what}"));
+        self.elements(operand).into_iter().map(one).collect::<Result<_, _>>().map(Some)
     }
 
     fn all<T>(&self, operand: Operand, convert: impl Fn(Operand) -> Option<T>) -> Option<Box<[T]>> {
@@ -184,7 +223,7 @@ impl Source for Checked<'_> {
     }
 
     fn defs(&mut self, name: &str) -> Result<Option<Box<[Def]>>, Reject> {
-        self.convert(name, "results", |this, operand| this.all(operand, def_of))
+        self.list(name, "a result", def_of)
     }
 
     fn value(&mut self, name: &str) -> Result<Option<Value>, Reject> {
@@ -192,7 +231,7 @@ impl Source for Checked<'_> {
     }
 
     fn values(&mut self, name: &str) -> Result<Option<Box<[Value]>>, Reject> {
-        self.convert(name, "values", |this, operand| this.all(operand, value_of))
+        self.list(name, "a value", value_of)
     }
 
     fn predicate(&mut self, name: &str) -> Result<Option<Predicate>, Reject> {
@@ -200,7 +239,10 @@ impl Source for Checked<'_> {
             Operand::NotPredicate(register) => {
                 Some(Predicate { value: Value::Register(register), negated: true })
             }
-            other => value_of(other).map(|value| Predicate { value, negated: false }),
+            Operand::Register(_) | Operand::Immediate(_) | Operand::Special { .. } => {
+                value_of(operand).map(|value| Predicate { value, negated: false })
+            }
+            _ => None,
         })
     }
 

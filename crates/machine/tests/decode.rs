@@ -61,7 +61,7 @@ const STRANGE: [(&str, &str); 12] = [
     ("operand Immediate(", "as an address"),
     ("operand Register(", "as an address"),
     ("operand SymbolAddress {", "as an address"),
-    ("operand SymbolAddress {", "as a predicate"),
+    ("operand Symbol", "as a predicate"),
     ("operand NotPredicate(", "as a value"),
     ("operand Special {", "as a result"),
     ("operand Sink", "as a result"),

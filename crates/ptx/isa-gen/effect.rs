@@ -1,7 +1,42 @@
 //! The words of a line `does`: what a semantic function does beside computing results.
 
 use super::emit::camel_case;
+use super::model::Table;
 use std::fmt::Write;
+
+/// The names in a line `does name ...: effect ...`, and what the functions with these names do.
+pub(crate) fn line(text: &str) -> Result<(Vec<&str>, Effects), String> {
+    let (names, words) = text.split_once(':').ok_or("expected `does name ...: effect ...`")?;
+    let mut effects = Effects::default();
+    if words.trim() != "pure" {
+        words.split_whitespace().try_for_each(|word| effects.add(word))?;
+        if effects == Effects::default() {
+            return Err("what does nothing else is `pure`".to_owned());
+        }
+    }
+    Ok((names.split_whitespace().collect(), effects))
+}
+
+/// Whether each semantic function of the table has its effects, on operands of its own.
+pub(crate) fn check(table: &Table) -> Result<(), String> {
+    let mut sems = table.forms.iter().filter_map(|form| form.sem.as_ref());
+    if let Some(sem) = sems.find(|sem| !table.effects.contains_key(*sem)) {
+        return Err(format!("no line `does {sem}: ...` says what `{sem}` does"));
+    }
+    for (sem, effects) in &table.effects {
+        let forms: Vec<_> = table.forms.iter().filter(|form| form.sem.as_ref() == Some(sem)).collect();
+        if forms.is_empty() {
+            return Err(format!("`does {sem}`, but no form is executed by `{sem}`"));
+        }
+        for operand in effects.operands() {
+            let mut operands = forms.iter().flat_map(|form| &form.operands);
+            if !operands.any(|known| known.identifier() == operand) {
+                return Err(format!("`{sem}` touches `{operand}`, which is no operand of it"));
+            }
+        }
+    }
+    Ok(())
+}
 
 /// The effects of one semantic function, as the runtime's `Effects` spells them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! The text of the table to its model.
 
 use super::TableError;
-use super::effect::Effects;
+use super::effect;
 use super::model::*;
 use std::collections::BTreeMap;
 
@@ -30,28 +30,10 @@ type Result<T> = std::result::Result<T, TableError>;
 impl Parser {
     /// The finished table.
     pub(crate) fn finish(self) -> Result<Table> {
-        let forms = &self.table.forms;
-        let of = |name: &String| {
-            let name = name.clone();
-            forms.iter().filter(move |form| form.sem.as_ref() == Some(&name))
-        };
-        let said = |message| TableError { file: "isa".to_owned(), line: 0, message };
-        for form in forms {
-            if let Some(sem) = form.sem.as_ref().filter(|sem| !self.table.effects.contains_key(*sem)) {
-                return Err(said(format!("no line `does {sem}: ...` says what `{sem}` does")));
-            }
+        match effect::check(&self.table) {
+            Ok(()) => Ok(self.table),
+            Err(message) => Err(TableError { file: "isa".to_owned(), line: 0, message }),
         }
-        for (sem, effects) in &self.table.effects {
-            if of(sem).next().is_none() {
-                return Err(said(format!("`does {sem}`, but no form is executed by `{sem}`")));
-            }
-            for operand in effects.operands() {
-                if !of(sem).any(|form| form.operands.iter().any(|known| known.identifier() == operand)) {
-                    return Err(said(format!("`{sem}` touches `{operand}`, which is no operand of it")));
-                }
-            }
-        }
-        Ok(self.table)
     }
 
     /// Reads the vocabulary: lines `slot: .modifier .modifier ...`, which give each modifier its home slot; a slot
@@ -239,18 +221,8 @@ impl Parser {
 
     /// `does atom atom_vector: atomic(a) order=relaxed scope=gpu`.
     fn effects(&mut self, rest: &str) -> Result<()> {
-        let (names, words) =
-            rest.split_once(':').ok_or_else(|| self.error("expected `does name ...: effect ...`"))?;
-        let mut effects = Effects::default();
-        if words.trim() != "pure" {
-            for word in words.split_whitespace() {
-                effects.add(word).map_err(|message| self.error(message))?;
-            }
-            if effects == Effects::default() {
-                return Err(self.error("what does nothing else is `pure`"));
-            }
-        }
-        for name in names.split_whitespace() {
+        let (names, effects) = effect::line(rest).map_err(|message| self.error(message))?;
+        for name in names {
             if self.table.effects.insert(name.to_owned(), effects.clone()).is_some() {
                 return Err(self.error(format!("what `{name}` does is said twice")));
             }

@@ -240,15 +240,15 @@ int main(void) {
     CUDA_MEMCPY2D draw = {.src_type = HOST, .src_host = column, .dst_type = ARRAY, .dst_array = other, .width = 256,
                           .height = 64};
     OK(cuMemcpy2D_v2(&draw));
-    Resource drawn = {.type = 0, .of.array = other};
+    Resource drawn_surface = {.type = 0, .of.array = other};
     Texture anisotropic = {.address = {1, 1, 1}, .filter = 1, .flags = 2, .anisotropy = 16}, isotropic = anisotropic;
     isotropic.anisotropy = 1;
-    OK(cuTexObjectCreate(&texture, &drawn, &anisotropic, NULL));
+    OK(cuTexObjectCreate(&texture, &drawn_surface, &anisotropic, NULL));
     OK(look("gradient", texture, 32.5f / 64, 0.5f, 2.5f / 64));
     TRUE(seen[0] == 204 / 512.0f);
     OK(look("gradient", texture, 34 / 64.0f, 0.5f, 2.5f / 64));
     TRUE(seen[0] == 52 / 512.0f);
-    OK(cuTexObjectCreate(&texture, &drawn, &isotropic, NULL));
+    OK(cuTexObjectCreate(&texture, &drawn_surface, &isotropic, NULL));
     OK(look("gradient", texture, 32.5f / 64, 0.5f, 2.5f / 64));
     TRUE(seen[0] == 1);
 

@@ -231,7 +231,9 @@ impl Decoder<'_> {
                 };
                 Ok((self.predicate_from_scalar(a), negated))
             }
-            Value::Symbol { .. } | Value::Unused => Err(format!("{:?} as a predicate", predicate.value)),
+            Value::Symbol { .. } | Value::Unused => {
+                Err(format!("operand {:?} as a predicate", predicate.value))
+            }
         }
     }
 

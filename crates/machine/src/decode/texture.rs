@@ -12,7 +12,7 @@ use crate::texture::query::Query;
 use ir::instruction::{self, Clamp, Istypep, Suld, Suq, Sured, SuredComp, Sust, Tex, TexGeom, Tld4, Txq};
 use ir::operand::{self, Def, Value};
 use ptx::module::Symbol;
-use ptx::types::{ScalarType, TypeKind};
+use ptx::types::ScalarType;
 
 /// A 32-bit operand.
 fn word(d: &mut Decoder<'_>, value: &Value) -> Result<program::Value, Missing> {
@@ -41,14 +41,6 @@ fn object(d: &mut Decoder<'_>, value: &Value) -> Result<ObjectName, Missing> {
         }
         other => Err(format!("{other:?} as an object")),
     }
-}
-
-/// Whether what stands in place of the offsets is the depth to compare with: an H200 takes a lone register that is no
-/// integer for that.
-fn is_depth(d: &Decoder<'_>, offsets: Option<&[Value]>) -> bool {
-    let Some([Value::Register(register)]) = offsets else { return false };
-    let kind = d.body.registers[register.index()].ty.kind();
-    !matches!(kind, TypeKind::Signed | TypeKind::Unsigned)
 }
 
 /// What `tex` and `tld4` have both.
@@ -81,14 +73,10 @@ fn lookup(
 /// `tex`. The depth to compare with, `f`, changes nothing: no texture is one of depths.
 pub(super) fn tex(d: &mut Decoder<'_>, tex: &Tex) -> Decoded {
     let geometry = Geometry::from(tex.geom);
-    let has_depth = tex.ctype == ScalarType::F32 && tex.geom != TexGeom::N3d;
-    let depth_for_offsets = has_depth && is_depth(d, tex.e.as_deref());
     let mip = match tex.mip {
         None | Some(instruction::Mip::Base) => Mip::Base,
         Some(instruction::Mip::Level) => Mip::Level,
-        Some(instruction::Mip::Grad) if geometry.dimensions == 3 || depth_for_offsets || tex.f.is_some() => {
-            Mip::Steps
-        }
+        Some(instruction::Mip::Grad) if geometry.dimensions == 3 || tex.f.is_some() => Mip::Steps,
         Some(instruction::Mip::Grad) => Mip::Gradient,
     };
     let results = match tex.dtype {
@@ -98,8 +86,7 @@ pub(super) fn tex(d: &mut Decoder<'_>, tex: &Tex) -> Decoded {
     };
     let integer = tex.ctype == ScalarType::S32;
     let kind = Lookup { geometry, integer, mip, gather: None, results };
-    let offsets = tex.e.as_deref().filter(|_| !depth_for_offsets);
-    let site = lookup(d, kind, (&tex.d, tex.p), &tex.t, offsets)?;
+    let site = lookup(d, kind, (&tex.d, tex.p), &tex.t, tex.e.as_deref())?;
     let lod = tex.lod.as_ref().map(|lod| word(d, lod)).transpose()?;
     let [dx, dy] = [&tex.d_pdx, &tex.d_pdy].map(|along| along.as_deref().unwrap_or_default());
     let gradients = [words(d, dx)?, words(d, dy)?];
@@ -117,9 +104,7 @@ pub(super) fn gather(d: &mut Decoder<'_>, tld4: &Tld4) -> Decoded {
     });
     let geometry = Geometry::from(TexGeom::from(tld4.geom));
     let kind = Lookup { geometry, integer: false, mip: Mip::Base, gather, results: Results::Words };
-    let offsets = tld4.e.as_deref();
-    let offsets = offsets.filter(|_| !is_depth(d, offsets));
-    let site = lookup(d, kind, (&tld4.d, tld4.p), &tld4.t, offsets)?;
+    let site = lookup(d, kind, (&tld4.d, tld4.p), &tld4.t, tld4.e.as_deref())?;
     d.emit_site(texture::lookup, |image| &mut image.lookups, site)
 }
 
