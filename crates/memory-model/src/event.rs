@@ -4,35 +4,7 @@
 //! its write; a vector is one event an element, unordered among themselves; a barrier and a fence are events without
 //! bytes.
 
-use std::fmt;
-
-/// A set of threads that an operation may synchronise with, from the narrowest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Scope {
-    /// The threads of the CTA.
-    Cta,
-    /// The threads of the cluster (PTX 7.8).
-    Cluster,
-    /// The threads of the device.
-    Gpu,
-    /// All threads, the host's included.
-    Sys,
-}
-
-impl Scope {
-    /// All scopes.
-    pub const ALL: [Self; 4] = [Self::Cta, Self::Cluster, Self::Gpu, Self::Sys];
-
-    /// The modifier, without its dot.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Cta => "cta",
-            Self::Cluster => "cluster",
-            Self::Gpu => "gpu",
-            Self::Sys => "sys",
-        }
-    }
-}
+pub use ptx::isa::Scope;
 
 /// The memory order of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -293,11 +265,5 @@ impl Event {
     /// Whether it reads.
     pub fn is_read(&self) -> bool {
         matches!(self.kind, Kind::Read(_))
-    }
-}
-
-impl fmt::Display for Scope {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }

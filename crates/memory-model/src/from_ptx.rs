@@ -424,10 +424,8 @@ impl Lowering<'_, '_> {
                 let access = self.access(&red.a, red.ty.bytes(), ordering(red.order, Some(red.scope)))?;
                 one(Instruction::Atomic { destination: None, update, access })
             }
-            Op::Fence(fence) => {
-                one(Instruction::Fence { order: order_of(fence.order), scope: scope_of(fence.scope) })
-            }
-            Op::Membar(membar) => one(Instruction::Fence { order: Order::Sc, scope: scope_of(membar.scope) }),
+            Op::Fence(fence) => one(Instruction::Fence { order: order_of(fence.order), scope: fence.scope }),
+            Op::Membar(membar) => one(Instruction::Fence { order: Order::Sc, scope: membar.scope }),
             Op::FenceProxy(fence) => match fence.proxy_kind {
                 ProxyKind::Alias => one(Instruction::AliasFence),
                 ProxyKind::Async => one(Instruction::ProxyFence(Proxy::Async)),
@@ -656,11 +654,11 @@ fn writers(function: &Function<'_>) -> Vec<u32> {
 }
 
 /// The order and scope of an access: a weak one has no scope, and a volatile one is relaxed for the whole system.
-fn ordering(order: isa::Order, scope: Option<isa::Scope>) -> Ordering {
+fn ordering(order: isa::Order, scope: Option<Scope>) -> Ordering {
     match order {
         isa::Order::Weak => (Order::Weak, None),
         isa::Order::Volatile => (Order::Relaxed, Some(Scope::Sys)),
-        order => (order_of(order), scope.map(scope_of)),
+        order => (order_of(order), scope),
     }
 }
 
@@ -672,15 +670,6 @@ fn order_of(order: isa::Order) -> Order {
         isa::Order::Release => Order::Release,
         isa::Order::AcqRel => Order::AcqRel,
         isa::Order::Sc => Order::Sc,
-    }
-}
-
-fn scope_of(scope: isa::Scope) -> Scope {
-    match scope {
-        isa::Scope::Cta => Scope::Cta,
-        isa::Scope::Cluster => Scope::Cluster,
-        isa::Scope::Gpu => Scope::Gpu,
-        isa::Scope::Sys => Scope::Sys,
     }
 }
 

@@ -86,14 +86,10 @@ fn order_of(order: Option<isa::Order>) -> Order {
 }
 
 fn scope_of(opcode: &Opcode) -> Scope {
-    match opcode.scope() {
-        Some(isa::Scope::Cta) => Scope::Cta,
-        Some(isa::Scope::Cluster) => Scope::Cluster,
-        Some(isa::Scope::Gpu) => Scope::Gpu,
-        Some(isa::Scope::Sys) => Scope::Sys,
-        None if opcode.order() == Some(isa::Order::Volatile) => Scope::Sys,
-        None => Scope::Gpu,
-    }
+    opcode.scope().unwrap_or(match opcode.order() {
+        Some(isa::Order::Volatile) => Scope::Sys,
+        _ => Scope::Gpu,
+    })
 }
 
 fn action_of(opcode: &Opcode, effects: &Effects, count: Option<u32>) -> Action {

@@ -275,13 +275,16 @@ impl Order {
     }
 }
 
-/// The threads that an operation is ordered for (PTX ISA, "Scope").
+/// A set of threads that an operation may synchronise with (PTX ISA, "Scope"), from the narrowest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[allow(missing_docs)]
 pub enum Scope {
+    /// The threads of the CTA.
     Cta,
+    /// The threads of the cluster (PTX 7.8).
     Cluster,
+    /// The threads of the device.
     Gpu,
+    /// All threads, the host's included.
     Sys,
 }
 
