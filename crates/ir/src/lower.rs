@@ -106,10 +106,12 @@ impl Checked<'_> {
     /// Whether what stands in place of a lookup's offset is the depth to compare with: an H200 takes a lone register that
     /// is no integer for that.
     fn has_depth_for_offset(&self) -> bool {
-        let looks_up = matches!(self.opcode.sem(), Some(Sem::Tex | Sem::Tld4));
-        let takes_depth = || self.opcode.data().operands.iter().any(|spec| spec.identifier() == "f");
-        match self.written("e").filter(|_| looks_up && takes_depth()) {
-            Some((_, Operand::Register(register))) => {
+        if !matches!(self.opcode.sem(), Some(Sem::Tex | Sem::Tld4)) {
+            return false;
+        }
+        let takes_depth = self.opcode.data().operands.iter().any(|spec| spec.identifier() == "f");
+        match self.written("e") {
+            Some((_, Operand::Register(register))) if takes_depth => {
                 let kind = self.body.registers[register.index()].ty.kind();
                 !matches!(kind, TypeKind::Signed | TypeKind::Unsigned)
             }
@@ -123,8 +125,7 @@ impl Checked<'_> {
         as_what: &str,
         convert: impl Fn(&Self, Operand) -> Option<T>,
     ) -> Result<Option<T>, Reject> {
-        let Some((index, operand)) = self.operand(name) else { return Ok(None) };
-        self.check_length(index, operand)?;
+        let Some((_, operand)) = self.operand(name) else { return Ok(None) };
         let converted = convert(self, operand).ok_or_else(|| format!("operand {operand:?} as {as_what}"))?;
         Ok(Some(converted))
     }

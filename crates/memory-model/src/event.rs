@@ -4,6 +4,7 @@
 //! its write; a vector is one event an element, unordered among themselves; a barrier and a fence are events without
 //! bytes.
 
+use ptx::isa;
 pub use ptx::isa::Scope;
 
 /// The memory order of an operation.
@@ -21,6 +22,20 @@ pub enum Order {
     AcqRel,
     /// A fence that takes part in the Fence-SC order too.
     Sc,
+}
+
+impl From<isa::Order> for Order {
+    /// A volatile operation has the order of a relaxed one.
+    fn from(order: isa::Order) -> Self {
+        match order {
+            isa::Order::Weak => Self::Weak,
+            isa::Order::Volatile | isa::Order::Relaxed => Self::Relaxed,
+            isa::Order::Acquire => Self::Acquire,
+            isa::Order::Release => Self::Release,
+            isa::Order::AcqRel => Self::AcqRel,
+            isa::Order::Sc => Self::Sc,
+        }
+    }
 }
 
 impl Order {

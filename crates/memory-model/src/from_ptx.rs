@@ -30,10 +30,10 @@ use crate::program::{
     Access, Arithmetic, Comparison, Instruction, Location, Operand, Program, Register, Term, Thread, Update,
 };
 use crate::text::{self, Names, Problem, Tokens};
-use ir::instruction::{MadIntMode, ProxyKind, SetIntCmp};
+use ir::instruction::{AtomOp, MadIntMode, ProxyKind, SetIntCmp};
 use ir::operand::{Address, Def, Value};
 use ir::{Function, Op};
-use ptx::isa::{self, Flow, Modifier};
+use ptx::isa::{self, Flow};
 use ptx::module::{AddressBase, Module, RegId, Symbol, VarId};
 use ptx::types::StateSpace;
 use rustc_hash::FxHashMap;
@@ -350,12 +350,12 @@ impl Lowering<'_, '_> {
             match typed.op.effects().flow {
                 Flow::Return | Flow::Exit => self.code.push((Instruction::Jump(usize::MAX - 1), text)),
                 Flow::Next | Flow::Branch | Flow::Switch | Flow::Call | Flow::Trap => {
-                    let opcode = self.test.module.opcode(written);
-                    let entry = &self.function.declaration.name;
-                    let unknown =
-                        format!("`{}` is not understood in litmus tests (entry `{entry}`)", opcode.text());
-                    let made = self.instruction(&typed.op).and_then(|made| made.ok_or(unknown));
-                    self.code.extend(made.map_err(fail)?.into_iter().map(|made| (made, text.clone())));
+                    let made = self.instruction(&typed.op).map_err(fail)?.ok_or_else(|| {
+                        let opcode = self.test.module.opcode(written).text();
+                        let entry = &self.function.declaration.name;
+                        fail(format!("`{opcode}` is not understood in litmus tests (entry `{entry}`)"))
+                    })?;
+                    self.code.extend(made.into_iter().map(|made| (made, text.clone())));
                     if typed.guard.is_none() {
                         self.fold(&typed.op);
                     }
@@ -409,7 +409,7 @@ impl Lowering<'_, '_> {
             Op::Sust(sust) => self.store_surface(sust).map(Some),
             Op::Tex(tex) => self.fetch(tex).map(Some),
             Op::Atom(atom) => {
-                let update = Update::Combine(combination(atom.op.modifier())?, self.value(&atom.b)?);
+                let update = Update::Combine(combination(atom.op)?, self.value(&atom.b)?);
                 let access = self.access(&atom.a, atom.ty.bytes(), ordering(atom.order, Some(atom.scope)))?;
                 one(Instruction::Atomic { destination: self.destination(atom.d)?, update, access })
             }
@@ -420,11 +420,11 @@ impl Lowering<'_, '_> {
                 one(Instruction::Atomic { destination: self.destination(cas.d)?, update, access })
             }
             Op::Red(red) => {
-                let update = Update::Combine(combination(red.op.modifier())?, self.value(&red.b)?);
+                let update = Update::Combine(combination(red.op.into())?, self.value(&red.b)?);
                 let access = self.access(&red.a, red.ty.bytes(), ordering(red.order, Some(red.scope)))?;
                 one(Instruction::Atomic { destination: None, update, access })
             }
-            Op::Fence(fence) => one(Instruction::Fence { order: order_of(fence.order), scope: fence.scope }),
+            Op::Fence(fence) => one(Instruction::Fence { order: fence.order.into(), scope: fence.scope }),
             Op::Membar(membar) => one(Instruction::Fence { order: Order::Sc, scope: membar.scope }),
             Op::FenceProxy(fence) => match fence.proxy_kind {
                 ProxyKind::Alias => one(Instruction::AliasFence),
@@ -658,18 +658,7 @@ fn ordering(order: isa::Order, scope: Option<Scope>) -> Ordering {
     match order {
         isa::Order::Weak => (Order::Weak, None),
         isa::Order::Volatile => (Order::Relaxed, Some(Scope::Sys)),
-        order => (order_of(order), scope),
-    }
-}
-
-fn order_of(order: isa::Order) -> Order {
-    match order {
-        isa::Order::Weak => Order::Weak,
-        isa::Order::Volatile | isa::Order::Relaxed => Order::Relaxed,
-        isa::Order::Acquire => Order::Acquire,
-        isa::Order::Release => Order::Release,
-        isa::Order::AcqRel => Order::AcqRel,
-        isa::Order::Sc => Order::Sc,
+        order => (order.into(), scope),
     }
 }
 
@@ -702,15 +691,15 @@ fn arithmetic(op: &Op) -> Option<(Arithmetic, Def, &Value, &Value)> {
 }
 
 /// How an atomic operation combines what is there with its operand.
-fn combination(op: Modifier) -> Result<Arithmetic, String> {
-    Ok(match op {
-        Modifier::Add => Arithmetic::Add,
-        Modifier::And => Arithmetic::And,
-        Modifier::Or => Arithmetic::Or,
-        Modifier::Xor => Arithmetic::Xor,
-        Modifier::Min => Arithmetic::Min,
-        Modifier::Max => Arithmetic::Max,
-        Modifier::Exch => Arithmetic::Second,
-        _ => return Err("this atomic operation is not understood".into()),
-    })
+fn combination(op: AtomOp) -> Result<Arithmetic, String> {
+    match op {
+        AtomOp::Add => Ok(Arithmetic::Add),
+        AtomOp::And => Ok(Arithmetic::And),
+        AtomOp::Or => Ok(Arithmetic::Or),
+        AtomOp::Xor => Ok(Arithmetic::Xor),
+        AtomOp::Min => Ok(Arithmetic::Min),
+        AtomOp::Max => Ok(Arithmetic::Max),
+        AtomOp::Exch => Ok(Arithmetic::Second),
+        AtomOp::Inc | AtomOp::Dec => Err("this atomic operation is not understood".into()),
+    }
 }

@@ -73,18 +73,6 @@ impl Site {
     }
 }
 
-/// The order of an operation as the model's text knows it: a volatile one has the order of a relaxed one.
-fn order_of(order: Option<isa::Order>) -> Order {
-    match order {
-        None | Some(isa::Order::Weak) => Order::Weak,
-        Some(isa::Order::Volatile | isa::Order::Relaxed) => Order::Relaxed,
-        Some(isa::Order::Acquire) => Order::Acquire,
-        Some(isa::Order::Release) => Order::Release,
-        Some(isa::Order::AcqRel) => Order::AcqRel,
-        Some(isa::Order::Sc) => Order::Sc,
-    }
-}
-
 fn scope_of(opcode: &Opcode) -> Scope {
     opcode.scope().unwrap_or(match opcode.order() {
         Some(isa::Order::Volatile) => Scope::Sys,
@@ -93,21 +81,22 @@ fn scope_of(opcode: &Opcode) -> Scope {
 }
 
 fn action_of(opcode: &Opcode, effects: &Effects, count: Option<u32>) -> Action {
-    if let Some(groups) = effects.groups {
-        let (bulk, followed) = match groups {
-            GroupEffect::Commit(of)
-            | GroupEffect::Wait(of)
-            | GroupEffect::Arrive(of)
-            | GroupEffect::Order(of) => (of == Group::Bulk, matches!(of, Group::Copy | Group::Bulk)),
-        };
-        return match groups {
-            // What `wgmma` reads is not followed.
-            _ if !followed => Action::None,
-            GroupEffect::Commit(_) => Action::Commit { bulk },
-            GroupEffect::Wait(_) => Action::Wait { bulk, but: count, reads: opcode.has(Modifier::Read) },
-            GroupEffect::Arrive(_) => Action::CopyArrive,
-            GroupEffect::Order(_) => Action::None,
-        };
+    match effects.groups {
+        Some(GroupEffect::Commit(of @ (Group::Copy | Group::Bulk))) => {
+            return Action::Commit { bulk: of == Group::Bulk };
+        }
+        Some(GroupEffect::Wait(of @ (Group::Copy | Group::Bulk))) => {
+            return Action::Wait { bulk: of == Group::Bulk, but: count, reads: opcode.has(Modifier::Read) };
+        }
+        Some(GroupEffect::Arrive(Group::Copy | Group::Bulk)) => return Action::CopyArrive,
+        // What `wgmma` reads is not followed.
+        Some(
+            GroupEffect::Commit(Group::Wgmma | Group::Mbarrier)
+            | GroupEffect::Wait(Group::Wgmma | Group::Mbarrier)
+            | GroupEffect::Arrive(Group::Wgmma | Group::Mbarrier)
+            | GroupEffect::Order(_),
+        ) => return Action::None,
+        None => {}
     }
     match effects.fence {
         // That of a warp's barrier is told as the barrier.
@@ -210,7 +199,7 @@ impl Sites {
                     ptx::module::Operand::Immediate(value) => Some(*value as u32),
                     _ => None,
                 });
-                let (order, scope) = (order_of(opcode.order()), scope_of(opcode));
+                let (order, scope) = (opcode.order().map_or(Order::Weak, Order::from), scope_of(opcode));
                 let action = action_of(opcode, effects, count);
                 let fence = action == Action::Fence;
                 let reduces = effects.memory.iter().any(|effect| effect.access == isa::Access::Reduce);
