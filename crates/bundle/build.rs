@@ -3,8 +3,8 @@
 //! A second cargo does it, with a target folder of its own, since the first holds the lock of the usual one. That takes
 //! as long as the command itself, so it is done only for release builds with the feature `libraries`.
 
-use cabi::libraries::{LIBRARIES, assemble, build};
 use flate2::{Compression, write::GzEncoder};
+use library_build::libraries::{LIBRARIES, assemble, build};
 use std::fmt::Write as _;
 use std::hash::{DefaultHasher, Hasher};
 use std::io::{self, Write as _};

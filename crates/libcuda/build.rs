@@ -35,7 +35,7 @@ fn main() {
     println!("cargo:rerun-if-changed=src/api");
     println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libcuda.so.1");
     let out = PathBuf::from(env::var("OUT_DIR").expect("cargo sets OUT_DIR"));
-    let implemented = cabi::source::definitions(Path::new("src/api"));
+    let implemented = library_build::source::definitions(Path::new("src/api"));
     fs::write(out.join("exports.rs"), exports(&implemented)).expect("OUT_DIR can be written");
 }
 
@@ -61,10 +61,10 @@ fn exports(implemented: &BTreeSet<String>) -> String {
         if let Some(original) = same.filter(|_| !implemented.contains(symbol)) {
             let function = FUNCTIONS.iter().find(|function| function.name == original);
             let typed = function.unwrap_or_else(|| panic!("{original} is in no header")).typed_parameters();
-            writeln!(out, "crate::border::twin! {{ {symbol}, {original}, {}, ({typed}) }}", twin.is_some())
+            writeln!(out, "crate::ffi::twin! {{ {symbol}, {original}, {}, ({typed}) }}", twin.is_some())
                 .expect("strings take everything");
         } else if !implemented.contains(symbol) {
-            writeln!(out, "crate::border::unsupported! {{ {symbol} }}").expect("strings take everything");
+            writeln!(out, "crate::ffi::unsupported! {{ {symbol} }}").expect("strings take everything");
         }
         let stem = symbol.trim_end_matches("_ptsz").trim_end_matches("_ptds");
         let name = match stem.rsplit_once("_v") {

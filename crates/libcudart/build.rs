@@ -5,8 +5,8 @@
 //!   `forwards.txt` says; or another function with the per-thread default stream; or a function under the name that an
 //!   older header gave it; or one that says that it is not supported.
 
-use cabi::source::{definitions, names};
 use cuda_headers::{Function, cuda_runtime_api, cuda_runtime_api_12};
+use library_build::source::{definitions, names};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -88,12 +88,12 @@ fn exports() -> String {
         let original = renamed(base.unwrap_or(name)).or(base);
         if let Some(target) = forwards.get(name) {
             let contextual = !["cuDevice", "cuLibrary", "cuLogs"].iter().any(|none| target.starts_with(none));
-            line(format!("crate::border::forward! {{ {name}, {target}, {contextual}, ({}) }}", typed(name)));
+            line(format!("crate::ffi::forward! {{ {name}, {target}, {contextual}, ({}) }}", typed(name)));
         } else if let Some(original) = original.filter(|original| exists(original)) {
             let (per_thread, typed) = (base.is_some(), typed(original));
-            line(format!("crate::border::twin! {{ {name}, {original}, {per_thread}, ({typed}) }}"));
+            line(format!("crate::ffi::twin! {{ {name}, {original}, {per_thread}, ({typed}) }}"));
         } else {
-            line(format!("border::unsupported! {{ {name}, crate::error::Error::NOT_SUPPORTED.recorded() }}"));
+            line(format!("ffi::unsupported! {{ {name}, crate::error::Error::NOT_SUPPORTED.recorded() }}"));
         }
     }
     for twin in older_twins(&written) {
@@ -110,7 +110,7 @@ fn older_twins(written: &BTreeSet<String>) -> Vec<String> {
         let base = name.strip_prefix("cudart12_")?;
         listed.contains(format!("{base}_ptsz").as_str()).then(|| {
             let typed = typed(base, [cuda_runtime_api_12::FUNCTIONS, cuda_runtime_api::FUNCTIONS]);
-            format!("crate::border::twin! {{ {name}_ptsz, {name}, true, ({typed}) }}")
+            format!("crate::ffi::twin! {{ {name}_ptsz, {name}, true, ({typed}) }}")
         })
     };
     written.iter().filter_map(twin).collect()

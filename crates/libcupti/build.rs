@@ -1,6 +1,6 @@
 //! Makes a function that says that it is not supported for each symbol of the lists that `src/api` does not define.
 
-use cabi::source::{definitions, names};
+use library_build::source::{definitions, names};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -14,8 +14,7 @@ fn main() {
         lists.iter().map(|list| fs::read_to_string(list).expect("the list is there")).collect();
     let written = definitions(Path::new("src/api"));
     let others: BTreeSet<&str> = names(&text).filter(|name| !written.contains(*name)).collect();
-    let exports =
-        others.iter().map(|name| format!("border::unsupported! {{ {name}, crate::NOT_SUPPORTED }}\n"));
+    let exports = others.iter().map(|name| format!("ffi::unsupported! {{ {name}, crate::NOT_SUPPORTED }}\n"));
     let out = PathBuf::from(env::var("OUT_DIR").expect("cargo sets OUT_DIR"));
     fs::write(out.join("exports.rs"), exports.collect::<String>()).expect("OUT_DIR can be written");
 }

@@ -1,6 +1,6 @@
 //! Makes, for each function of `nvml.h` that `src/api` does not define, one that says that it is not supported.
 
-use cabi::source::definitions;
+use library_build::source::definitions;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
@@ -14,6 +14,6 @@ fn main() {
     let declared = cuda_headers::nvml::FUNCTIONS.iter().map(|function| function.name);
     let exports = declared
         .filter(|name| !written.contains(*name))
-        .map(|name| format!("crate::border::unsupported! {{ {name} }}\n"));
+        .map(|name| format!("crate::ffi::unsupported! {{ {name} }}\n"));
     fs::write(out.join("exports.rs"), exports.collect::<String>()).expect("OUT_DIR can be written");
 }

@@ -2,7 +2,7 @@
 
 use crate::root;
 use anyhow::{Context, Result, ensure};
-use cabi::libraries;
+use library_build::libraries;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -71,7 +71,7 @@ fn root() -> PathBuf {
 
 /// Generated files: where they are and what they must say.
 fn generated() -> Result<Vec<(PathBuf, String)>> {
-    let mut files = vec![(root().join("docs/isa-coverage.md"), recorded::coverage::page(&root())?)];
+    let mut files = vec![(root().join("docs/isa-coverage.md"), conformance::coverage::page(&root())?)];
     for name in modules::DRAWN {
         let path = root().join(format!("docs/images/modules-{name}.svg"));
         files.push((path, modules::picture(name, &modules::Modules::of(name)?)));

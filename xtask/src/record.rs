@@ -6,11 +6,11 @@
 use crate::root;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, Subcommand};
+use conformance::engine::{Assembled, Failure, Machine, Module, RealGpu};
+use conformance::inputs::Made;
+use conformance::recording::{Entry, Recording, Whole};
+use conformance::{Absent, Case};
 use ptx::isa::FormId;
-use recorded::engine::{Assembled, Failure, Machine, Module, Silicon};
-use recorded::inputs::Made;
-use recorded::recording::{Entry, Recording, Whole};
-use recorded::{Absent, Case};
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -127,7 +127,7 @@ fn is_wanted(name: &str, only: &[String]) -> bool {
 
 /// Every case, in the order of the table.
 fn cases(only: &[String]) -> Vec<Case> {
-    let all = FormId::all().flat_map(|form| recorded::case::cases(form).unwrap_or_default());
+    let all = FormId::all().flat_map(|form| conformance::case::cases(form).unwrap_or_default());
     all.filter(|case| is_wanted(&case.name, only)).collect()
 }
 
@@ -163,7 +163,7 @@ fn assemble<'a>(cases: &'a [Case], ptxas: &Path) -> Vec<Result<Assembled<'a>, St
 fn count(list: &List) -> Result<()> {
     let mut absent: HashMap<&str, usize> = HashMap::new();
     for form in FormId::all() {
-        match recorded::case::cases(form) {
+        match conformance::case::cases(form) {
             Err(why) => {
                 *absent.entry(why.text()).or_default() += 1;
                 if why != Absent::Target && list.only.is_empty() {
@@ -223,7 +223,7 @@ fn record(run: &Run) -> Result<()> {
     let cases = &all[run.from.min(all.len())..];
     println!("{} cases", cases.len());
     let modules = assemble(cases, &run.ptxas);
-    let mut silicon = Silicon::open()?;
+    let mut silicon = RealGpu::open()?;
     println!("assembled; recording on {}", silicon.description());
     let mut results = Vec::new();
     let mut not_taken = Vec::new();

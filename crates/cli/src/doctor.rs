@@ -3,7 +3,7 @@
 use crate::exec::libraries::Installation;
 use crate::failure::{Exit, Failure};
 use crate::terminal;
-use cabi::libraries::LIBRARIES;
+use library_build::libraries::LIBRARIES;
 use machine::Profile;
 use machine::lanes::simd::Level;
 use machine::profile::PROFILES;

@@ -16,7 +16,7 @@ fn the_files_are_there_for_questions_alone() {
     let test = std::env::current_exe().unwrap();
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let library =
-        cabi::link::device_files(&test.parent().unwrap().join("libdevice_files.a"), folder).unwrap();
+        library_build::link::device_files(&test.parent().unwrap().join("libdevice_files.a"), folder).unwrap();
     let source = format!("{}/tests/c/ask.c", env!("CARGO_MANIFEST_DIR"));
     let compiled = Command::new("cc").arg("-o").arg(folder.join("ask")).arg(source).status().unwrap();
     assert!(compiled.success());

@@ -1,4 +1,4 @@
-//! Errors: `CUresult` as one enumeration. The numbers and names are CUDA's, so that a border need only cast.
+//! Errors: `CUresult` as one enumeration. The numbers and names are CUDA's, so that a C library need only cast.
 
 use machine::{LaunchError, LoadError, Trap, memory::MemoryError};
 

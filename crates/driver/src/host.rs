@@ -1,4 +1,4 @@
-//! The program's memory, which only a border can reach.
+//! The program's memory, which only a C library can reach.
 
 use machine::memory::HostRange;
 

@@ -8,9 +8,9 @@ use std::sync::Arc;
 /// A function of the program's. It is called as often as a graph that holds it is launched.
 #[derive(Clone)]
 pub struct HostCall {
-    /// What the border knows the function by.
+    /// What the C library knows the function by.
     pub function: u64,
-    /// What the border knows its argument by.
+    /// What the C library knows its argument by.
     pub argument: u64,
     /// Calls it.
     pub call: Arc<dyn Fn() + Send + Sync>,

@@ -1,7 +1,7 @@
 //! Memory and events that several processes of a machine use.
 //!
 //! What is exchanged are files: an allocation that is exported becomes one at its place, and so does the page with the
-//! counters of an event that is made for this. How another process comes by the file is the border's business.
+//! counters of an event that is made for this. How another process comes by the file is the C library's business.
 
 use crate::allocation::{Allocation, MemoryKind};
 use crate::context::Context;

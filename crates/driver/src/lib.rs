@@ -38,7 +38,7 @@
 //! stream's order. Markers only ever name work that was submitted before, so waiting cannot end in a circle.
 //!
 //! **Addresses** are unified: a device pointer is an address of this process that lies in some device's memory, all
-//! others are the program's. Those are reached only through [`HostMemory`](host::HostMemory), which a border implements.
+//! others are the program's. Those are reached only through [`HostMemory`](host::HostMemory), which a C library implements.
 //!
 //! This crate exits nothing, prints nothing and reads no paths; faults of kernels go to the [`settings::Report`] that
 //! the driver was made with. What else may be worth knowing goes to the crate `log`: modules at level `info`, launches at

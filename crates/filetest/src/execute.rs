@@ -9,7 +9,7 @@ use machine::output::Output;
 use machine::{Device, DeviceOptions, Launch, LaunchError, LaunchOptions, LoadedModule, Masks};
 use ptx::diagnostic::Diagnostic;
 use ptx::module::{Checked, Module};
-use silicon::Gpu;
+use real_gpu::Gpu;
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 
@@ -165,7 +165,7 @@ fn launch(
 pub fn run_on_gpu(program: &Program, case: &Case, gpu: &Gpu) -> Result<Outcome, String> {
     let at = |why: String| format!("{}:{}: {why}", program.name, case.line);
     let module = compile(program)?;
-    let stopped = |error: &silicon::Error| Outcome {
+    let stopped = |error: &real_gpu::Error| Outcome {
         end: End::Stopped(error.to_string()),
         printed: None,
         memory: Vec::new(),
@@ -179,7 +179,7 @@ pub fn run_on_gpu(program: &Program, case: &Case, gpu: &Gpu) -> Result<Outcome, 
     let (kernel, _) = kernel.ok_or_else(|| at(format!("no kernel {}", case.kernel)))?;
     let layout = machine::parameter_layout(&module, kernel);
     let placed = Placed::new(case, &layout, &engine).map_err(at)?;
-    let launch = silicon::Launch {
+    let launch = real_gpu::Launch {
         kernel: &case.kernel,
         grid: case.grid,
         block: case.block,

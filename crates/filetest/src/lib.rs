@@ -75,7 +75,7 @@ pub struct OnGpu {
 ///
 /// # Errors
 /// What differs, for people.
-pub fn run_file_on_gpu(file: &Path, ptx: &Path, gpu: &silicon::Gpu) -> Result<OnGpu, String> {
+pub fn run_file_on_gpu(file: &Path, ptx: &Path, gpu: &real_gpu::Gpu) -> Result<OnGpu, String> {
     let program = directive::Program::read(file, ptx)?;
     let mut count = OnGpu::default();
     for (number, case) in case::parse(&program)?.iter().enumerate() {

@@ -6,7 +6,7 @@
 use clap::{Parser, ValueEnum};
 use filetest::schedule::Choice;
 use filetest::{record, run_file, run_file_on_gpu};
-use silicon::Gpu;
+use real_gpu::Gpu;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use walkdir::WalkDir;

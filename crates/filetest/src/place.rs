@@ -4,7 +4,7 @@ use super::case::{Case, Parameter, Place};
 use super::texture::Object;
 use machine::memory::Buffers;
 use machine::{Device, LoadedModule, ParameterLayout};
-use silicon::Gpu;
+use real_gpu::Gpu;
 
 /// What a case asks of an engine before and after a launch.
 pub(crate) trait Engine {
@@ -57,7 +57,7 @@ impl Engine for OnMachine<'_> {
 /// A GPU.
 pub(crate) struct OnGpu<'a> {
     pub(crate) gpu: &'a Gpu,
-    pub(crate) loaded: &'a silicon::Module<'a>,
+    pub(crate) loaded: &'a real_gpu::Module<'a>,
 }
 
 const NO_OBJECTS: &str = "textures and surfaces are not made on a GPU";

@@ -7,7 +7,7 @@ use super::case::{self, Case, Expected};
 use super::directive::Program;
 use super::value::{Kind, Type};
 use super::{execute, judge};
-use silicon::Gpu;
+use real_gpu::Gpu;
 use std::path::Path;
 
 /// The longest line that is written.

@@ -4,7 +4,7 @@
 //!
 //! | module | what it alone knows |
 //! | --- | --- |
-//! | `border` | what every function does around its work: panics, tracing |
+//! | `ffi` | what every function does around its work: panics, tracing |
 //! | `order` | what a function looks at before it does anything |
 //! | `state` | the process's driver, and which handle means what |
 //! | `pointers` | reading and writing through the program's pointers |
@@ -24,16 +24,16 @@
 //! | `CUDA_VISIBLE_DEVICES` | which of them the program sees, in which order: `1,0` |
 //! | `WARPLOOM_MEMORY` | the most global memory that each device may have: `512M`, `2G` |
 //! | `WARPLOOM_STRICT` | `1` stops kernels for what a GPU would not notice: accesses behind an allocation, wrong member masks |
-//! | `WARPLOOM_LOG` | what is logged, and where to; see [`border::journal`] |
+//! | `WARPLOOM_LOG` | what is logged, and where to; see [`ffi::journal`] |
 //! | `WARPLOOM_TRACE` | `api` logs every call with its arguments, its result and what it has written for the program |
 //! | `WARPLOOM_CHECK` | what the sanitizer looks for: `race,memory,init,sync` or `all`; `WARPLOOM_CHECK_SUPPRESS` names a file |
 //! | | with what it leaves out, `WARPLOOM_CHECK_REPORT` one that gets its reports as lines of JSON |
 //! | `WARPLOOM_STUB` | `1` executes no kernel, to find out which tests of a program need that |
 
 mod api;
-mod border;
 mod caller;
 mod checks;
+mod ffi;
 mod order;
 mod pointers;
 mod state;

@@ -5,7 +5,7 @@ use driver::host::HostMemory;
 use machine::memory::HostRange;
 use std::ffi::c_void;
 
-border::pointers! { Error, Error::InvalidValue }
+ffi::pointers! { Error, Error::InvalidValue }
 
 /// A pointer of the program's that is only handed back to it.
 #[derive(Clone, Copy)]

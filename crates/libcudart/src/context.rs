@@ -4,10 +4,10 @@
 //! the program made current through the driver API is used as it is. The runtime keeps every primary context that it has
 //! taken until the device is reset.
 
-use crate::border::pointers::{In, get};
 use crate::error::{Error, Result};
-use client::cu;
-use client::sys::{CUDA_ERROR_CONTEXT_IS_DESTROYED, CUcontext, CUdevice};
+use crate::ffi::pointers::{In, get};
+use driver_api::cu;
+use driver_api::sys::{CUDA_ERROR_CONTEXT_IS_DESTROYED, CUcontext, CUdevice};
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::ffi::c_int;
@@ -41,7 +41,7 @@ fn primaries() -> MutexGuard<'static, Option<Primaries>> {
 
 /// The current context's handle; null if there is none that can be used.
 fn current() -> Result<CUcontext> {
-    client::initialise()?;
+    driver_api::initialise()?;
     let mut context = null_mut();
     // SAFETY: a place for a handle.
     unsafe { cu::cuCtxGetCurrent(&raw mut context)? };
@@ -64,7 +64,7 @@ pub(crate) fn ensure() -> Result<()> {
     let mut id = 0;
     // SAFETY: a place for a number.
     match unsafe { cu::cuCtxGetId(context, &raw mut id) } {
-        Err(client::Error(CUDA_ERROR_CONTEXT_IS_DESTROYED)) => Err(Error::UNINITIALIZED),
+        Err(driver_api::Error(CUDA_ERROR_CONTEXT_IS_DESTROYED)) => Err(Error::UNINITIALIZED),
         _ => Ok(()),
     }
 }
@@ -92,7 +92,7 @@ fn bind(device: CUdevice) -> Result<()> {
 
 /// How many devices there are.
 pub(crate) fn count() -> Result<c_int> {
-    client::initialise()?;
+    driver_api::initialise()?;
     let mut count = 0;
     // SAFETY: a place for a number.
     unsafe { cu::cuDeviceGetCount(&raw mut count)? };

@@ -39,8 +39,8 @@ impl Error {
     }
 }
 
-impl From<client::Error> for Error {
-    fn from(error: client::Error) -> Self {
+impl From<driver_api::Error> for Error {
+    fn from(error: driver_api::Error) -> Self {
         Self(error.0)
     }
 }
@@ -73,7 +73,7 @@ pub(crate) fn description(number: u32) -> &'static CStr {
     }
     let mut words = std::ptr::null();
     // SAFETY: the pointer is a place for a pointer; what the driver puts there is a constant of its own.
-    let known = unsafe { client::cu::cuGetErrorString(number, &raw mut words) };
+    let known = unsafe { driver_api::cu::cuGetErrorString(number, &raw mut words) };
     if known.is_err() || words.is_null() {
         return name(number);
     }

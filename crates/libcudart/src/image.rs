@@ -8,10 +8,10 @@
 //! The fat binary of the second form has what nvlink made of the files for one device: SASS, which is not executed. The
 //! list, which ends with null, has the files themselves, with their PTX if it was kept; the driver links those.
 
-use crate::border::pointers::{In, get};
 use crate::error::{Error, Result};
-use client::cu;
-use client::sys::{self, CUjit_option, CUlibrary, CUlinkState};
+use crate::ffi::pointers::{In, get};
+use driver_api::cu;
+use driver_api::sys::{self, CUjit_option, CUlibrary, CUlinkState};
 use std::ffi::{CStr, c_void};
 use std::ptr::{null, null_mut};
 

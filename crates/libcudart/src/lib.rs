@@ -4,12 +4,12 @@
 //! starts ([`registry`]), a context that is there without being asked for ([`context`]), launches in C's syntax
 //! (`api::execution`), and errors that are remembered ([`error`]). All else is the driver's under other names.
 //!
-//! It calls `libcuda.so.1`, through the crate `client`, as NVIDIA's does. Thus a process has one driver: streams, events,
+//! It calls `libcuda.so.1`, through the crate `driver-api`, as NVIDIA's does. Thus a process has one driver: streams, events,
 //! kernels, graphs and the current context are the same in both APIs, which CUDA promises to programs that use both.
 //!
 //! | place | what it alone knows |
 //! | --- | --- |
-//! | `border` | what every function does around its work; functions that are a driver's, or another one's twin |
+//! | `ffi` | what every function does around its work; functions that are a driver's, or another one's twin |
 //! | `error` | numbers, names, descriptions; each host thread's last error |
 //! | `context` | each host thread's device and the context that it means |
 //! | `image` | what a wrapper of device code holds, and how the driver gets it |
@@ -25,9 +25,9 @@
 // Constants have the names that C gives them.
 #[allow(non_upper_case_globals)]
 mod api;
-mod border;
 mod context;
 mod error;
+mod ffi;
 mod image;
 mod registry;
 

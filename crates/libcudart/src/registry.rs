@@ -6,12 +6,12 @@
 //! never use the device. A fat binary becomes a library of the driver's when something in it is first needed, in
 //! whatever context is current, and the driver loads it into other contexts when they use it.
 
-use crate::border::pointers::{Out, put};
 use crate::context;
 use crate::error::{Error, Result};
+use crate::ffi::pointers::{Out, put};
 use crate::image;
-use client::cu;
-use client::sys::{CUkernel, CUlibrary};
+use driver_api::cu;
+use driver_api::sys::{CUkernel, CUlibrary};
 use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::ptr::{null, null_mut};
@@ -205,7 +205,7 @@ impl Binary {
         // SAFETY: it is the address of a wrapper of the program's, which stays.
         let loaded = unsafe { image::load(std::ptr::with_exposed_provenance(self.wrapper)) };
         loaded.map(|library| library.addr()).map_err(|failure| {
-            border::log::info!("device code cannot be loaded: {}: {}", failure.error, failure.log);
+            ffi::log::info!("device code cannot be loaded: {}: {}", failure.error, failure.log);
             failure.error
         })
     }

@@ -2,7 +2,7 @@
 //!
 //! The libraries are linked as `cargo xtask libraries` links them, from what cargo has built for these tests.
 
-use cabi::libraries::LIBRARIES;
+use library_build::libraries::LIBRARIES;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
@@ -27,8 +27,8 @@ fn libraries() -> &'static Path {
     })
 }
 
-fn cudart_libraries() -> [cabi::link::Named; 2] {
-    cabi::link::runtimes(Path::new(CRATE))
+fn cudart_libraries() -> [library_build::link::Named; 2] {
+    library_build::link::runtimes(Path::new(CRATE))
 }
 
 fn run(name: &str, library: &str, version: u32, environment: &[(&str, &str)]) -> Output {

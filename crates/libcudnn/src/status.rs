@@ -37,16 +37,15 @@ impl fmt::Display for Error {
 /// Runs a function's work.
 pub(crate) fn call(
     name: &str,
-    arguments: &border::Arguments<'_>,
+    arguments: &ffi::Arguments<'_>,
     work: impl FnOnce() -> Result<(), Error>,
 ) -> u32 {
-    let result =
-        border::call(name, arguments, work, Error::INTERNAL, "CUDNN_STATUS_SUCCESS", Error::to_string);
+    let result = ffi::call(name, arguments, work, Error::INTERNAL, "CUDNN_STATUS_SUCCESS", Error::to_string);
     result.err().map_or(0, |error| error.0)
 }
 
 /// Functions of `cudnn_graph.h`; their bodies return a result without a value.
 macro_rules! define {
-    ($($functions:tt)*) => { border::define! { $crate::status::call; $($functions)* } };
+    ($($functions:tt)*) => { ffi::define! { $crate::status::call; $($functions)* } };
 }
 pub(crate) use define;

@@ -1,6 +1,6 @@
 //! A program that uses the library as frameworks do, linked as `cargo xtask libraries` links it.
 
-use cabi::link::{Shared, networks};
+use library_build::link::{Shared, networks};
 use std::path::Path;
 use std::process::Command;
 

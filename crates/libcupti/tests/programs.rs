@@ -1,6 +1,6 @@
 //! Programs that ask for a profiler, linked with the libraries as `cargo xtask libraries` links them.
 
-use cabi::link::{Shared, profilers};
+use library_build::link::{Shared, profilers};
 use std::path::Path;
 use std::process::Command;
 

@@ -4,9 +4,9 @@
 //! nothing to do: what an H200 without work answers (driver 580.159.04), and for other boards the same in proportion to
 //! what their data sheets say.
 
-use crate::border::{Error, Result};
+use crate::ffi::{Error, Result};
 use crate::state::Device;
-use client::sys as driver;
+use driver_api::sys as driver;
 
 /// Degrees Celsius of a board without work.
 pub(crate) const TEMPERATURE: u32 = 36;

@@ -1,9 +1,9 @@
 //! Whether the library is initialised, and its devices.
 
-use crate::border::{Error, Result};
+use crate::ffi::{Error, Result};
 use crate::sys;
-use client::cu;
-use client::sys::{self as driver, CUdevice};
+use driver_api::cu;
+use driver_api::sys::{self as driver, CUdevice};
 use std::ffi::{CStr, c_char, c_int};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -39,7 +39,7 @@ pub(crate) struct Place {
 
 /// Makes functions work.
 pub(crate) fn initialise() -> Result<()> {
-    client::initialise()?;
+    driver_api::initialise()?;
     USERS.fetch_add(1, Ordering::Relaxed);
     Ok(())
 }

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 fn auditor(folder: &Path) -> PathBuf {
     std::fs::create_dir_all(folder).unwrap();
     let test = std::env::current_exe().unwrap();
-    cabi::link::auditor(&test.parent().unwrap().join("libredirect.a"), folder).unwrap()
+    library_build::link::auditor(&test.parent().unwrap().join("libredirect.a"), folder).unwrap()
 }
 
 fn compile(arguments: &[&str]) {

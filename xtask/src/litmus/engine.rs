@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, anyhow};
 use machine::memory::Buffers;
 use machine::{Device, DeviceOptions, LaunchOptions, LoadedModule, Profile};
-use silicon::Gpu;
+use real_gpu::Gpu;
 use std::sync::Arc;
 
 /// A device.
@@ -14,7 +14,7 @@ pub(crate) enum Engine {
 
 /// A module on a device.
 pub(crate) enum Module<'a> {
-    Silicon(silicon::Module<'a>),
+    Silicon(real_gpu::Module<'a>),
     Machine(Arc<Device>, LoadedModule),
 }
 
@@ -95,7 +95,7 @@ impl Module<'_> {
         let cluster = extents.cluster.map(|ctas| [ctas, 1, 1]);
         match self {
             Self::Silicon(module) => module
-                .launch(&silicon::Launch {
+                .launch(&real_gpu::Launch {
                     kernel,
                     grid,
                     block,

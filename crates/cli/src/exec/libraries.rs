@@ -4,7 +4,7 @@
 //! or lie beside the command come first: they are what a developer has just built.
 
 use crate::failure::Failure;
-use cabi::libraries::{DEVICE_FILES, LIBRARIES, REDIRECT};
+use library_build::libraries::{DEVICE_FILES, LIBRARIES, REDIRECT};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, symlink};
 use std::path::{Path, PathBuf};

@@ -5,8 +5,8 @@
 
 use super::libraries::Installation;
 use crate::failure::Failure;
-use cabi::libraries::LIBRARIES;
 use cubin::{carrier, fatbin};
+use library_build::libraries::LIBRARIES;
 use object::elf;
 use object::read::elf::{Dyn, ElfFile64, FileHeader};
 use object::{Endianness, FileKind, Object, ObjectSection};

@@ -9,8 +9,8 @@ use crate::terminal;
 use machine::SchedulerKind;
 use ptx::module::{Checked, Module};
 use ptx::source::Source;
+use real_gpu::{Gpu, Launch};
 use serde_json::{Value, json};
-use silicon::{Gpu, Launch};
 use std::time::{Duration, Instant};
 
 /// Options that are given and mean nothing to a GPU.

@@ -21,7 +21,7 @@
 //! | [`user_object`] | what of the program's lives as long as a graph |
 //! | [`dot`] | a graph as text for Graphviz |
 //!
-//! Nodes are shared objects with identities of the process, so that a border may hand them out; a graph alone owns them.
+//! Nodes are shared objects with identities of the process, so that the C libraries may hand them out; a graph alone owns them.
 //! A node's identity grows with every node made, which is the order that updates compare graphs by.
 
 mod difference;

@@ -35,7 +35,7 @@ pub struct Edge {
     pub data: EdgeData,
 }
 
-/// What a border keeps with a node.
+/// What a C library keeps with a node.
 pub type Attachment = Arc<dyn Any + Send + Sync>;
 
 /// A node of a graph.
@@ -73,7 +73,7 @@ impl Node {
         lock(&self.task).clone()
     }
 
-    /// Lets it do something else of the same kind. What the border has kept with it is forgotten.
+    /// Lets it do something else of the same kind. What the C library has kept with it is forgotten.
     pub fn set_task(&self, task: Task) -> Result<()> {
         let mut present = lock(&self.task);
         if present.kind() != task.kind() {
@@ -92,12 +92,12 @@ impl Node {
         Ok(())
     }
 
-    /// Keeps something of the border's.
+    /// Keeps something of the C library's.
     pub fn attach(&self, attachment: Attachment) {
         *lock(&self.attachment) = Some(attachment);
     }
 
-    /// What the border has kept.
+    /// What the C library has kept.
     pub fn attachment(&self) -> Option<Attachment> {
         lock(&self.attachment).clone()
     }

@@ -1,6 +1,6 @@
 //! Arrays and their mip levels.
 
-use crate::border::api;
+use crate::ffi::api;
 use crate::pointers::{Out, get, put};
 use crate::state::{ARRAYS, MIPMAPPED, current, device};
 use crate::sys::*;

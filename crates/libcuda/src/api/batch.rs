@@ -1,7 +1,7 @@
 //! Many copies by one call. They are done in the order in which they stand, which is one of those that CUDA allows.
 
 use crate::api::transfer::{array_end, copy, pointer_end};
-use crate::border::api;
+use crate::ffi::api;
 use crate::pointers::{Array, Out, Room, element, put_if};
 use crate::state::{ARRAYS, is_legacy};
 use crate::sys::*;

@@ -1,7 +1,7 @@
 //! Stream capture.
 
 use crate::api::graph::{edge_bytes, forget_graph, front, graph_handle, node_handle};
-use crate::border::api;
+use crate::ffi::api;
 use crate::pointers::{Array, Out, get, put, put_if};
 use crate::state::{GRAPHS, stream};
 use crate::sys::*;

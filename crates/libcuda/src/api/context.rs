@@ -1,6 +1,6 @@
 //! Contexts and each thread's stack of them.
 
-use crate::border::api;
+use crate::ffi::api;
 use crate::pointers::{Out, put, put_if};
 use crate::state::{self, CONTEXTS, Table, current, device, driver};
 use crate::sys::*;

@@ -1,7 +1,7 @@
 //! Devices and their attributes; primary contexts.
 
 use crate::api::virtual_memory::POSIX_FILE;
-use crate::border::api;
+use crate::ffi::api;
 use crate::pointers::{put, put_if, put_text, text};
 use crate::state::{self, CONTEXTS, device, driver};
 use crate::sys::*;

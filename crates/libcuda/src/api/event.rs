@@ -1,6 +1,6 @@
 //! Events.
 
-use crate::border::api;
+use crate::ffi::api;
 use crate::pointers::put;
 use crate::state::{CONTEXTS, EVENTS, current, stream};
 use crate::sys::*;

@@ -2,7 +2,7 @@
 
 use crate::api::context::{bank_size, cache_preference};
 use crate::api::module::parameter_info;
-use crate::border::api;
+use crate::ffi::api;
 use crate::pointers::{Array, In, Opaque, Out, bytes, element, get, put};
 use crate::state::{EVENTS, MODULES, function, stream};
 use crate::sys::*;

@@ -1,6 +1,6 @@
 //! Launches that are put together call by call, from before CUDA 4.0.
 
-use crate::border::api;
+use crate::ffi::api;
 use crate::pointers::bytes;
 use crate::state::{function, stream};
 use crate::sys::*;

@@ -1,7 +1,7 @@
 //! Initialisation, version, errors, entry points.
 
-use crate::border::api;
 use crate::caller;
+use crate::ffi::api;
 use crate::pointers::{In, Out, get, put, put_if, text};
 use crate::state;
 use crate::symbols::{Found, SYMBOLS};

@@ -1,6 +1,6 @@
 //! Graphs: nodes and edges.
 
-use crate::border::api;
+use crate::ffi::api;
 use crate::pointers::{Array, Out, Room, element, get, put, text};
 use crate::state::{GRAPHS, NODES, OBJECTS};
 use crate::sys::*;

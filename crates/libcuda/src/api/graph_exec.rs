@@ -4,7 +4,7 @@ use crate::api::graph::node_handle;
 use crate::api::graph_node::{
     copy_task, fill_task, host_task, kernel_task, newer_kernel, same_kernel, task, values_task,
 };
-use crate::border::api;
+use crate::ffi::api;
 use crate::pointers::{Out, Room, get, put, put_if};
 use crate::state::{EVENTS, EXECS, GRAPHS, NODES, stream};
 use crate::sys::*;

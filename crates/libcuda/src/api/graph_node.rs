@@ -8,7 +8,7 @@ use crate::api::graph::{front, graph_handle, node_handle};
 use crate::api::transfer::request_3d;
 use crate::api::values::operations;
 use crate::api::values::shown;
-use crate::border::api;
+use crate::ffi::api;
 use crate::pointers::{Array, In, Opaque, Out, get, put};
 use crate::state::{CONTEXTS, EVENTS, GRAPHS, NODES, Table, current, function};
 use crate::sys::*;

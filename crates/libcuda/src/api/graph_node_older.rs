@@ -3,7 +3,7 @@
 use super::graph_node::{
     PLAIN, add, add_any, kernel, kernel_parameters, kernel_task, newer_kernel, set, shown_kernel,
 };
-use crate::border::api;
+use crate::ffi::api;
 use crate::pointers::put;
 use crate::state::NODES;
 use crate::sys::*;

@@ -5,7 +5,7 @@
 //! memory the pool has; what it is good for is that the other process may then be told of the pool's allocations.
 
 use crate::api::virtual_memory::{POSIX_FILE, handed};
-use crate::border::api;
+use crate::ffi::api;
 use crate::pointers::{get, put};
 use crate::state::{EVENTS, POOLS, current, driver};
 use crate::sys::*;

@@ -3,7 +3,7 @@
 use crate::api::context::cache_preference;
 use crate::api::jit::{Logs, image};
 use crate::api::module::{parameter_info, read_file};
-use crate::border::api;
+use crate::ffi::api;
 use crate::pointers::{Out, put, put_if, text};
 use crate::state::{FUNCTIONS, KERNELS, LIBRARIES, MODULES, current, device};
 use crate::sys::*;

@@ -1,6 +1,6 @@
 //! Managed memory: advice, prefetches, streams that it is attached to.
 
-use crate::border::api;
+use crate::ffi::api;
 use crate::pointers::{Array, Room, element, get, put};
 use crate::state::{current, device, is_legacy, stream};
 use crate::sys::*;

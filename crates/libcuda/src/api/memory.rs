@@ -1,6 +1,6 @@
 //! Allocating memory, the program's and the device's.
 
-use crate::border::api;
+use crate::ffi::api;
 use crate::pointers::{Out, put, put_if};
 use crate::state::{current, driver};
 use crate::sys::*;

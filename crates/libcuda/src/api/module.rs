@@ -1,7 +1,7 @@
 //! Modules, their functions and variables; linking.
 
 use crate::api::jit::{Logs, image, image_of};
-use crate::border::api;
+use crate::ffi::api;
 use crate::pointers::{Out, bytes, put, put_if, text};
 use crate::state::{FUNCTIONS, LINKS, LinkState, MODULES, current};
 use crate::sys::*;

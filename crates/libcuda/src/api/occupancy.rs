@@ -1,7 +1,7 @@
 //! How many blocks fit.
 
 use crate::api::execution::configuration;
-use crate::border::api;
+use crate::ffi::api;
 use crate::pointers::{Out, put};
 use crate::state::{current, function};
 use crate::sys::*;

@@ -1,7 +1,7 @@
 //! Devices that use one another's memory, and copies between them.
 
 use crate::api::transfer::{copy, copy_peer, request_peer};
-use crate::border::api;
+use crate::ffi::api;
 use crate::pointers::{In, get, put};
 use crate::state::{CONTEXTS, current, device};
 use crate::sys::*;

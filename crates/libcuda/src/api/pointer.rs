@@ -1,6 +1,6 @@
 //! What a pointer is.
 
-use crate::border::api;
+use crate::ffi::api;
 use crate::pointers::{Out, get, put};
 use crate::state::{Table, driver};
 use crate::sys::*;

@@ -1,7 +1,7 @@
 //! Memory pools, and allocations in a stream's order.
 
 use crate::api::virtual_memory::POSIX_FILE;
-use crate::border::api;
+use crate::ffi::api;
 use crate::pointers::{In, element, get, put};
 use crate::state::{POOLS, Table, device, driver, stream};
 use crate::sys::*;

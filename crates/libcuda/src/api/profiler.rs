@@ -1,6 +1,6 @@
 //! The profiler: there is none, and nothing is lost by saying when it should look.
 
-use crate::border::api;
+use crate::ffi::api;
 use crate::state::current;
 use crate::sys::*;
 use std::ffi::c_char;

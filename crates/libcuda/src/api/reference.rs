@@ -2,7 +2,7 @@
 
 use crate::api::array::{format, number};
 use crate::api::texture::{address_mode, blends, set_flags};
-use crate::border::api;
+use crate::ffi::api;
 use crate::pointers::{In, get, put, put_if, text};
 use crate::state::{ARRAYS, MIPMAPPED, MODULES, SURFACE_REFERENCES, TEXTURE_REFERENCES, Table, current};
 use crate::sys::*;

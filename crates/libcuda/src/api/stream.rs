@@ -1,6 +1,6 @@
 //! Streams.
 
-use crate::border::api;
+use crate::ffi::api;
 use crate::pointers::{Opaque, Out, put, put_if};
 use crate::state::{EVENTS, OwnedStream, STREAMS, Table, current, stream};
 use crate::sys::*;

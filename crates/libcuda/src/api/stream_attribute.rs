@@ -1,6 +1,6 @@
 //! Attributes of streams. They ask for speed, or for an order that there is anyway: they are remembered and change nothing.
 
-use crate::border::api;
+use crate::ffi::api;
 use crate::pointers::{get, put};
 use crate::state::stream;
 use crate::sys::*;

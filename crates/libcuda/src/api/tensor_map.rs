@@ -1,6 +1,6 @@
 //! Tensor maps, which tell tensor copies how a tensor lies in memory.
 
-use crate::border::api;
+use crate::ffi::api;
 use crate::pointers::{Array, Out, element, get, put};
 use crate::state::current;
 use crate::sys::*;

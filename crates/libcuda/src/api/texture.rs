@@ -1,7 +1,7 @@
 //! Texture and surface objects.
 
 use crate::api::array::format;
-use crate::border::api;
+use crate::ffi::api;
 use crate::pointers::{get, put};
 use crate::state::{ARRAYS, MIPMAPPED, current};
 use crate::sys::*;

@@ -1,6 +1,6 @@
 //! Copies and fills.
 
-use crate::border::api;
+use crate::ffi::api;
 use crate::pointers::{In, get};
 use crate::state::{ARRAYS, driver, stream};
 use crate::sys::*;

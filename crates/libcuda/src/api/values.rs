@@ -1,6 +1,6 @@
 //! Values in memory as signals between streams.
 
-use crate::border::api;
+use crate::ffi::api;
 use crate::pointers::{Array, element};
 use crate::state::stream;
 use crate::sys::*;

@@ -1,6 +1,6 @@
 //! Virtual memory management.
 
-use crate::border::api;
+use crate::ffi::api;
 use crate::pointers::{In, Out, element, get, put};
 use crate::state::{PHYSICAL, Table, current, driver};
 use crate::sys::*;

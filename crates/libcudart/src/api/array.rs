@@ -1,13 +1,13 @@
 //! Arrays and their channels, and copies of rows from and to them.
 
 use crate::api::transfer::{End, flat, rows};
-use crate::border::api;
-use crate::border::pointers::{In, get, put, put_if};
 use crate::context::ensure;
 use crate::error::{Error, Result};
+use crate::ffi::api;
+use crate::ffi::pointers::{In, get, put, put_if};
 use crate::sys::*;
-use client::cu;
-use client::sys::{self, CUDA_ARRAY3D_DESCRIPTOR, CUarray, CUarray_format};
+use driver_api::cu;
+use driver_api::sys::{self, CUDA_ARRAY3D_DESCRIPTOR, CUarray, CUarray_format};
 use std::ffi::{c_int, c_uint, c_void};
 
 /// Formats of single channels: kind, bits, the driver's number.

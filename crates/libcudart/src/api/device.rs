@@ -1,11 +1,11 @@
 //! Devices and their properties.
 
-use crate::border::api;
-use crate::border::pointers::{get, put};
 use crate::context;
 use crate::error::{Error, Result};
+use crate::ffi::api;
+use crate::ffi::pointers::{get, put};
 use crate::sys::*;
-use client::cu;
+use driver_api::cu;
 use std::ffi::{c_int, c_uint};
 
 /// An attribute of a device.

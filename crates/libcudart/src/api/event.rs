@@ -1,9 +1,9 @@
 //! Streams and events, where they are not the driver's own functions.
 
-use crate::border::api;
 use crate::context::ensure;
+use crate::ffi::api;
 use crate::sys::*;
-use client::cu;
+use driver_api::cu;
 
 api! {
     fn cudaStreamCreate(out: *mut cudaStream_t) {

@@ -1,14 +1,14 @@
 //! Launches, and what functions are.
 
 use crate::api::device::attribute;
-use crate::border::pointers::{In, get, put};
-use crate::border::{api, define};
 use crate::context::{self, ensure};
 use crate::error::{Error, Result};
+use crate::ffi::pointers::{In, get, put};
+use crate::ffi::{api, define};
 use crate::registry::kernel;
 use crate::sys::*;
-use client::sys::{self, CUfunction, CUlaunchConfig};
-use client::{Error as DriverError, cu};
+use driver_api::sys::{self, CUfunction, CUlaunchConfig};
+use driver_api::{Error as DriverError, cu};
 use std::cell::RefCell;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::mem::ManuallyDrop;
@@ -144,7 +144,7 @@ define! {
         shared: usize,
         stream: cudaStream_t,
     ) {
-        client::with_default_stream(true, || {
+        driver_api::with_default_stream(true, || {
             // SAFETY: the program gives as many arguments as its kernel has.
             unsafe { launch(kernel.cast(), Call { grid, block, shared, stream }, arguments.raw(), false) }
         })

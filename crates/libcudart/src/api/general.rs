@@ -1,10 +1,10 @@
 //! Versions, entry points of the driver, the profiler.
 
-use crate::border::pointers::{In, Out, put, put_if};
-use crate::border::{api, define};
 use crate::error::{Error, Result};
+use crate::ffi::pointers::{In, Out, put, put_if};
+use crate::ffi::{api, define};
 use crate::sys::*;
-use client::{Error as DriverError, cu};
+use driver_api::{Error as DriverError, cu};
 use std::ffi::{c_char, c_int, c_uint, c_ulonglong, c_void};
 
 /// The version of CUDA 13.0's runtime.
@@ -21,16 +21,16 @@ pub(crate) fn entry_point(
     if symbol.is_null() || out.is_null() {
         return Err(Error::INVALID_VALUE);
     }
-    client::initialise()?;
-    let per_thread = flags == cudaEnableDefault.into() && client::per_thread();
+    driver_api::initialise()?;
+    let per_thread = flags == cudaEnableDefault.into() && driver_api::per_thread();
     let flags = if per_thread { cudaEnablePerThreadDefaultStream.into() } else { flags };
-    let mut answer = client::sys::CU_GET_PROC_ADDRESS_SUCCESS;
+    let mut answer = driver_api::sys::CU_GET_PROC_ADDRESS_SUCCESS;
     // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
     unsafe { cu::cuGetProcAddress_v2(symbol.raw(), out.raw(), version, flags, &raw mut answer)? };
     // The answers have the same numbers in both APIs.
     put_if(status, answer);
     // Who asks for an answer gets it there.
-    let found = answer == client::sys::CU_GET_PROC_ADDRESS_SUCCESS;
+    let found = answer == driver_api::sys::CU_GET_PROC_ADDRESS_SUCCESS;
     if found || !status.is_null() { Ok(()) } else { Err(Error::NOT_FOUND) }
 }
 

@@ -3,15 +3,15 @@
 
 use crate::api::execution::function;
 use crate::api::transfer::{described, description, rows};
-use crate::border::api;
-use crate::border::pointers::{In, get, put};
-use crate::border::same;
 use crate::context::ensure;
 use crate::error::{Error, Result};
+use crate::ffi::api;
+use crate::ffi::pointers::{In, get, put};
+use crate::ffi::same;
 use crate::registry::variable;
 use crate::sys::*;
-use client::cu;
-use client::sys::{
+use driver_api::cu;
+use driver_api::sys::{
     self, CUDA_KERNEL_NODE_PARAMS, CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS, CUcontext, CUgraphNodeParams,
 };
 use std::ffi::c_void;

@@ -1,12 +1,12 @@
 //! Allocating memory.
 
-use crate::border::api;
-use crate::border::pointers::{Out, put};
-use crate::border::same;
 use crate::context::ensure;
 use crate::error::{Error, Result};
+use crate::ffi::api;
+use crate::ffi::pointers::{Out, put};
+use crate::ffi::same;
 use crate::sys::*;
-use client::cu;
+use driver_api::cu;
 use std::ffi::{c_uint, c_void};
 use std::ptr::null_mut;
 

@@ -1,9 +1,9 @@
 //! How many blocks and clusters fit.
 
 use crate::api::execution::{function, launch_configuration};
-use crate::border::api;
+use crate::ffi::api;
 use crate::sys::*;
-use client::cu;
+use driver_api::cu;
 use std::ffi::{c_int, c_uint, c_void};
 
 api! {

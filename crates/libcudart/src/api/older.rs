@@ -4,14 +4,14 @@
 use crate::api::device::{chosen, properties12};
 use crate::api::general::entry_point;
 use crate::api::graph::add_node;
-use crate::border::define;
-use crate::border::pointers::{get, put, put_if};
 use crate::context::ensure;
 use crate::error::Error;
+use crate::ffi::define;
+use crate::ffi::pointers::{get, put, put_if};
 use crate::sys::*;
 use crate::sys12;
-use client::cu;
-use client::sys::CUmemLocation;
+use driver_api::cu;
+use driver_api::sys::CUmemLocation;
 use std::ffi::{c_char, c_int, c_uint, c_ulonglong, c_void};
 use std::ptr::{null, null_mut};
 

@@ -1,11 +1,11 @@
 //! What a pointer is.
 
-use crate::border::api;
-use crate::border::pointers::{Out, put};
 use crate::context::ensure;
 use crate::error::Error;
+use crate::ffi::api;
+use crate::ffi::pointers::{Out, put};
 use crate::sys::*;
-use client::{cu, sys};
+use driver_api::{cu, sys};
 use std::ffi::{c_int, c_uint, c_void};
 use std::ptr::null_mut;
 

@@ -1,6 +1,6 @@
 //! What the code that nvcc writes calls, besides launches.
 
-use crate::border::define;
+use crate::ffi::define;
 use crate::registry::{self, Kind};
 use std::ffi::{c_char, c_int, c_void};
 
@@ -96,6 +96,6 @@ pub(crate) unsafe extern "C" fn __cudaRegisterFunction(
 define! {
     // The handle that compiled launches use is the function's own address: it is looked up when it is launched.
     fn __cudaGetKernel(out: *mut crate::sys::cudaKernel_t, function: *const c_void) {
-        crate::border::pointers::put(out, function.raw().cast_mut().cast())
+        crate::ffi::pointers::put(out, function.raw().cast_mut().cast())
     }
 }

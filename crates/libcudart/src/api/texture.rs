@@ -1,13 +1,13 @@
 //! Texture and surface objects.
 
 use crate::api::array::{channel, format};
-use crate::border::api;
-use crate::border::pointers::{get, put};
 use crate::context::ensure;
 use crate::error::{Error, Result};
+use crate::ffi::api;
+use crate::ffi::pointers::{get, put};
 use crate::sys::*;
-use client::cu;
-use client::sys::{self, CUDA_RESOURCE_DESC, CUDA_RESOURCE_VIEW_DESC, CUDA_TEXTURE_DESC};
+use driver_api::cu;
+use driver_api::sys::{self, CUDA_RESOURCE_DESC, CUDA_RESOURCE_VIEW_DESC, CUDA_TEXTURE_DESC};
 use std::ptr::null;
 
 /// A descriptor of nothing.

@@ -1,14 +1,14 @@
 //! Copies and fills.
 
 use crate::api::array::element_bytes;
-use crate::border::api;
-use crate::border::pointers::{In, get};
 use crate::context::{ensure, primary};
 use crate::error::{Error, Result};
+use crate::ffi::api;
+use crate::ffi::pointers::{In, get};
 use crate::registry::variable;
 use crate::sys::*;
-use client::cu;
-use client::sys::{self, CUDA_MEMCPY3D, CUDA_MEMCPY3D_PEER, CUarray, CUmemorytype};
+use driver_api::cu;
+use driver_api::sys::{self, CUDA_MEMCPY3D, CUDA_MEMCPY3D_PEER, CUarray, CUmemorytype};
 use std::ffi::{c_int, c_uchar, c_void};
 use std::ptr::null_mut;
 

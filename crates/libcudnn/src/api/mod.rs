@@ -8,7 +8,7 @@ use std::ptr::without_provenance_mut;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 mod pointers {
-    border::pointers! { crate::status::Error, crate::status::Error::NULL_POINTER }
+    ffi::pointers! { crate::status::Error, crate::status::Error::NULL_POINTER }
 }
 
 /// The version of the interface whose symbols are here: 9.28.0. Programs refuse an older one than they were compiled with.

@@ -5,7 +5,7 @@ use pointers::put;
 use std::ffi::c_char;
 
 mod pointers {
-    border::pointers! { crate::result::Error, crate::result::Error::INVALID_PARAMETER }
+    ffi::pointers! { crate::result::Error, crate::result::Error::INVALID_PARAMETER }
 }
 
 /// `CUPTI_API_VERSION` of CUDA 13.0, whose driver interface ours is: the toolkit's version since then.

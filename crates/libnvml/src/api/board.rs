@@ -1,8 +1,8 @@
 //! What a board is: modes, error-correcting memory, its link to the host. [`crate::board`] says whose values these are.
 
 use crate::board::PCIE_WIDTH;
-use crate::border::pointers::{Out, get, put};
-use crate::border::{Error, Result, api};
+use crate::ffi::pointers::{Out, get, put};
+use crate::ffi::{Error, Result, api};
 use crate::state::{Device, device};
 use crate::sys::*;
 use std::ffi::{c_int, c_uint, c_ulonglong};

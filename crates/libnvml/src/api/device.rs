@@ -1,11 +1,11 @@
 //! Devices.
 
 use crate::api::system::put_whole;
-use crate::border::pointers::{In, Out, get, put};
-use crate::border::{Error, Result, api};
+use crate::ffi::pointers::{In, Out, get, put};
+use crate::ffi::{Error, Result, api};
 use crate::state::{Device, Place, device, devices, find};
 use crate::sys::*;
-use client::sys as driver;
+use driver_api::sys as driver;
 use std::ffi::{c_char, c_int, c_uint};
 
 /// Structures begin with their size and, above it, their version.
@@ -141,7 +141,7 @@ api! {
     }
 
     fn nvmlDeviceGetHandleByUUID(uuid: *const c_char, out: *mut nvmlDevice_t) {
-        let wanted = crate::border::pointers::text(uuid)?;
+        let wanted = crate::ffi::pointers::text(uuid)?;
         put(out, find(|device| Ok(device.uuid()?.eq_ignore_ascii_case(wanted)))?)
     }
 

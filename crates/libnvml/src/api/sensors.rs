@@ -3,11 +3,11 @@
 use crate::board::{
     GPU_MOST, IDLE_CLOCK, MARGIN, MEMORY_MOST, MOST_VIDEO_CLOCK, SHUTDOWN, SLOWDOWN, TEMPERATURE, VIDEO_CLOCK,
 };
-use crate::border::pointers::{Out, get, put};
-use crate::border::{Error, Result, api};
+use crate::ffi::pointers::{Out, get, put};
+use crate::ffi::{Error, Result, api};
 use crate::state::{Device, device};
 use crate::sys::*;
-use client::sys as driver;
+use driver_api::sys as driver;
 use std::ffi::{c_int, c_uint, c_ulonglong};
 
 /// How long a video unit's work is averaged over, in microseconds.

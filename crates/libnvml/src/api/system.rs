@@ -1,10 +1,10 @@
 //! Initialisation, versions, errors.
 
-use crate::border::pointers::{Room, put, put_text};
-use crate::border::{Error, Result, api};
+use crate::ffi::pointers::{Room, put, put_text};
+use crate::ffi::{Error, Result, api};
 use crate::state::{initialise, initialised, shut_down};
 use crate::sys::*;
-use client::cu;
+use driver_api::cu;
 use std::ffi::{c_char, c_int, c_uint};
 
 /// The version of NVIDIA's driver that came with CUDA 13.0, whose API the virtual one has.

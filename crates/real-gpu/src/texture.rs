@@ -2,8 +2,8 @@
 
 use crate::driver::{Error, check};
 use crate::gpu::Gpu;
-use client::cu;
-use client::sys::*;
+use driver_api::cu;
+use driver_api::sys::*;
 use machine::texture::{AddressMode, ArrayDescriptor, Element, Kind, TextureDescriptor};
 use std::ffi::c_uint;
 use std::ptr::{null, null_mut};

@@ -55,7 +55,7 @@ const REFUSED: &str = "refused | ";
 
 impl Recording {
     /// Where the recording of an H200 is kept, from the root of the repository.
-    pub const PATH: &'static str = "crates/recorded/recordings/sm_90a.gz";
+    pub const PATH: &'static str = "crates/conformance/recordings/sm_90a.gz";
 
     /// Reads a recording.
     ///

@@ -5,8 +5,8 @@
 //! for as long as the process lives; not even a reset of the context helps.
 
 use crate::driver::{Error, check};
-use client::cu;
-use client::sys::*;
+use driver_api::cu;
+use driver_api::sys::*;
 use machine::memory::{Buffers, MemoryError};
 use std::ffi::{CStr, CString, c_int, c_uint, c_void};
 use std::ptr::{null_mut, without_provenance_mut};
@@ -41,7 +41,7 @@ impl Gpu {
         unsafe {
             match cu::cuInit(0) {
                 // A driver on a machine without a GPU.
-                Err(client::Error(CUDA_ERROR_NO_DEVICE)) => return Err(Error::NoDevice),
+                Err(driver_api::Error(CUDA_ERROR_NO_DEVICE)) => return Err(Error::NoDevice),
                 answer => check("cuInit", answer)?,
             }
             check("cuDeviceGetCount", cu::cuDeviceGetCount(&mut count))?;

@@ -15,7 +15,7 @@ fn main() {
     println!("cargo:rerun-if-changed={SYMBOLS}");
     let listed = fs::read_to_string(SYMBOLS).expect("libcuda has a list of symbols");
     let symbols: BTreeSet<&str> =
-        cabi::source::names(&listed).filter_map(|line| line.split(' ').next()).collect();
+        library_build::source::names(&listed).filter_map(|line| line.split(' ').next()).collect();
     let mut calls = String::new();
     for function in FUNCTIONS.iter().filter(|function| symbols.contains(function.name)) {
         let name = function.name;

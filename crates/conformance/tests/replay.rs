@@ -4,12 +4,12 @@
 //! its other ways of doing the same: under a guard, and with operands that are the same for all threads. There the
 //! results of the first run are what must come out.
 
+use conformance::Case;
+use conformance::engine::{Failure, Machine};
+use conformance::inputs::Made;
+use conformance::kernel::Setting;
+use conformance::recording::{Entry, Recording};
 use ptx::isa::{FormId, Modifier};
-use recorded::Case;
-use recorded::engine::{Failure, Machine};
-use recorded::inputs::Made;
-use recorded::kernel::Setting;
-use recorded::recording::{Entry, Recording};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -27,7 +27,7 @@ fn recording() -> Recording {
 fn recorded(recording: &Recording) -> Vec<(Case, &Entry)> {
     let cases = FormId::all()
         .filter(|form| form.data().sem.is_some())
-        .flat_map(|form| recorded::case::cases(form).unwrap_or_default());
+        .flat_map(|form| conformance::case::cases(form).unwrap_or_default());
     cases.filter_map(|case| recording.entries.get(&case.name).map(|entry| (case, entry))).collect()
 }
 

@@ -63,7 +63,7 @@ pub fn page(root: &Path) -> io::Result<String> {
          column **machine** names the semantic function with which the virtual GPU executes a form, {executed} of them; \
          the others are the coded error \"unsupported instruction\".\n\n\
          The column **recorded** tells what there is from a real GPU ({TARGET}) for {with_recording} forms: how many \
-         cases of the form, by the recorder of `crates/recorded`; \"file\" where a file test has recorded values. \
+         cases of the form, by the recorder of `crates/conformance`; \"file\" where a file test has recorded values. \
          \"-\" means that there should be one and is not: {missing} forms that the machine executes. What cannot be \
          recorded says why: the target does not have it; ptxas {ASSEMBLER} refuses it; a form has nothing to observe, \
          but time or order, or ends the kernel; its result is a value that means something to the implementation \

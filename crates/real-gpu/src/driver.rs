@@ -1,6 +1,6 @@
 //! What the driver answers: its errors, with their names and texts.
 
-use client::{LIBRARY, cu, sys};
+use driver_api::{LIBRARY, cu, sys};
 use std::ffi::{CStr, c_char};
 
 /// Why a GPU could not do what was asked.
@@ -59,14 +59,14 @@ impl Error {
 }
 
 /// The answer of a call as a result of this crate.
-pub(crate) fn check(call: &'static str, answer: client::Result<()>) -> Result<(), Error> {
+pub(crate) fn check(call: &'static str, answer: driver_api::Result<()>) -> Result<(), Error> {
     match answer {
         Ok(()) => Ok(()),
-        Err(client::Error::NO_DRIVER) => {
-            Err(Error::NoDriver { loader: client::missing().unwrap_or_default().to_owned() })
+        Err(driver_api::Error::NO_DRIVER) => {
+            Err(Error::NoDriver { loader: driver_api::missing().unwrap_or_default().to_owned() })
         }
-        Err(client::Error::NEWER_DRIVER) => Err(Error::TooOld { entry: call }),
-        Err(client::Error(code)) => Err(Error::Call {
+        Err(driver_api::Error::NEWER_DRIVER) => Err(Error::TooOld { entry: call }),
+        Err(driver_api::Error(code)) => Err(Error::Call {
             call,
             code,
             name: describe(cu::cuGetErrorName, code),
@@ -75,7 +75,10 @@ pub(crate) fn check(call: &'static str, answer: client::Result<()>) -> Result<()
     }
 }
 
-fn describe(which: unsafe fn(sys::CUresult, *mut *const c_char) -> client::Result<()>, code: u32) -> String {
+fn describe(
+    which: unsafe fn(sys::CUresult, *mut *const c_char) -> driver_api::Result<()>,
+    code: u32,
+) -> String {
     let mut text = std::ptr::null();
     // SAFETY: the driver writes a pointer to a constant, or leaves null.
     let answer = unsafe { which(code, &mut text) };

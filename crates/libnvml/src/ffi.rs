@@ -29,11 +29,11 @@ impl Error {
 }
 
 /// The driver's errors: those that say why there is none, and others, which nobody expects.
-impl From<client::Error> for Error {
-    fn from(error: client::Error) -> Self {
+impl From<driver_api::Error> for Error {
+    fn from(error: driver_api::Error) -> Self {
         match error {
-            client::Error::NO_DRIVER => Self::DRIVER_NOT_LOADED,
-            client::Error::INVALID_VALUE => Self::INVALID_ARGUMENT,
+            driver_api::Error::NO_DRIVER => Self::DRIVER_NOT_LOADED,
+            driver_api::Error::INVALID_VALUE => Self::INVALID_ARGUMENT,
             _ => Self::UNKNOWN,
         }
     }
@@ -79,19 +79,19 @@ static DESCRIPTIONS: &[(sys::nvmlReturn_t, &CStr)] = &[
 
 /// Reading and writing through the program's pointers.
 pub(crate) mod pointers {
-    border::pointers! { crate::border::Error, crate::border::Error::INVALID_ARGUMENT }
+    ffi::pointers! { crate::ffi::Error, crate::ffi::Error::INVALID_ARGUMENT }
 }
 
 /// Runs a function's work.
-pub(crate) fn call(name: &str, arguments: &border::Arguments<'_>, work: impl FnOnce() -> Result<()>) -> u32 {
-    let result = border::call(name, arguments, work, Error::UNKNOWN, "Success", |error| error.to_string());
+pub(crate) fn call(name: &str, arguments: &ffi::Arguments<'_>, work: impl FnOnce() -> Result<()>) -> u32 {
+    let result = ffi::call(name, arguments, work, Error::UNKNOWN, "Success", |error| error.to_string());
     result.err().map_or(sys::NVML_SUCCESS, |error| error.0)
 }
 
 /// Functions whose types are compared with those of `nvml.h`; their bodies return `Result<()>`.
 macro_rules! api {
     ($(fn $name:ident($($args:tt)*) $body:block)*) => {
-        border::define! { $crate::border::call; $(fn $name($($args)*) $body)* }
+        ffi::define! { $crate::ffi::call; $(fn $name($($args)*) $body)* }
         $(const _: $crate::sys::functions::$name = $name;)*
     };
 }
@@ -104,7 +104,7 @@ macro_rules! unsupported {
         #[allow(non_snake_case)]
         pub(crate) extern "C" fn $name() -> u32 {
             match $crate::state::initialised() {
-                Ok(()) => $crate::border::Error::NOT_SUPPORTED.0,
+                Ok(()) => $crate::ffi::Error::NOT_SUPPORTED.0,
                 Err(error) => error.0,
             }
         }

@@ -7,7 +7,7 @@ use std::{env, fs};
 fn the_page_is_up_to_date() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let path = root.join("docs/isa-coverage.md");
-    let page = recorded::coverage::page(&root).expect("the recordings are in the repository");
+    let page = conformance::coverage::page(&root).expect("the recordings are in the repository");
     if env::var_os("BLESS").is_some() {
         fs::write(&path, &page).expect("the page can be written");
     }

@@ -1,7 +1,7 @@
 //! A real GPU, as an engine: the same module, launch and buffers as on the machine, run by NVIDIA's driver.
 //!
 //! ```text
-//! libcuda.so.1 --client--> cu::* --Gpu::open--> Gpu --load--> Module --launch--> memory
+//! libcuda.so.1 --driver-api--> cu::* --Gpu::open--> Gpu --load--> Module --launch--> memory
 //! ```
 //!
 //! | module | what it alone knows |
@@ -11,8 +11,9 @@
 //! | `texture` | arrays, textures and surfaces |
 //!
 //! The driver is opened when it is asked for and not before: a program that uses this crate starts on any machine. The
-//! interface, names and structures as `cuda.h` has them, is the crate `client`'s; some thirty entry points of it suffice to load a module, fill memory and launch. Nothing here is shared with the machine but
-//! the trait [`machine::memory::Buffers`] and the descriptors of textures: silicon is the machine's judge.
+//! interface, names and structures as `cuda.h` has them, is the crate `driver-api`'s; some thirty entry points of it
+//! suffice to load a module, fill memory and launch. Nothing here is shared with the machine but the trait
+//! [`machine::memory::Buffers`] and the descriptors of textures: the GPU is the machine's judge.
 
 mod driver;
 mod gpu;

@@ -3,9 +3,9 @@
 use driver::{Error, Result};
 
 /// Runs a function's work.
-pub(crate) fn call(name: &str, arguments: &border::Arguments<'_>, work: impl FnOnce() -> Result<()>) -> u32 {
+pub(crate) fn call(name: &str, arguments: &ffi::Arguments<'_>, work: impl FnOnce() -> Result<()>) -> u32 {
     let result =
-        border::call(name, arguments, work, Error::Unknown, "CUDA_SUCCESS", |error| error.name().to_owned());
+        ffi::call(name, arguments, work, Error::Unknown, "CUDA_SUCCESS", |error| error.name().to_owned());
     result.err().map_or(0, |error| error as u32)
 }
 
@@ -16,7 +16,7 @@ macro_rules! api {
         $(#[order($($step:ident $(($of:ident))?),*)])?
         fn $name:ident($($args:tt)*) $body:block
     )*) => {
-        border::define! { $crate::border::call; $(fn $name($($args)*) {
+        ffi::define! { $crate::ffi::call; $(fn $name($($args)*) {
             $($($crate::order::$step($(&$of)?)?;)*)?
             $body
         })* }
@@ -41,7 +41,7 @@ pub(crate) use twin;
 /// A function that is not implemented.
 macro_rules! unsupported {
     ($name:ident) => {
-        border::unsupported! { $name, crate::order::initialised().err().unwrap_or(driver::Error::NotSupported) as u32 }
+        ffi::unsupported! { $name, crate::order::initialised().err().unwrap_or(driver::Error::NotSupported) as u32 }
     };
 }
 pub(crate) use unsupported;

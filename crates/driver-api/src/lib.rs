@@ -1,7 +1,8 @@
 //! The CUDA driver API as a program calls it: `libcuda.so.1`, opened when it is first used.
 //!
-//! `libcudart` and `libnvml` are programs of the driver API, and so is `silicon`, which is the one way to a real GPU. That makes one driver of a process: the streams, events,
-//! contexts and kernels of the runtime are the driver's own, as CUDA promises to programs that use both.
+//! `libcudart` and `libnvml` are programs of the driver API, and so is `real-gpu`, which is the one way to a real GPU.
+//! That makes one driver of a process: the streams, events, contexts and kernels of the runtime are the driver's own, as
+//! CUDA promises to programs that use both.
 //!
 //! The functions of [`cu`] have the names of `cuda.h`'s symbols, with their versions, and return `Result`. A function
 //! that the driver does not have is an error, as a missing driver is; why that is missing goes to the crate `log`.

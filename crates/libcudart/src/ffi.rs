@@ -4,12 +4,12 @@ use crate::error::{Error, Result};
 
 /// Reading and writing through the program's pointers.
 pub(crate) mod pointers {
-    border::pointers! { crate::error::Error, crate::error::Error::INVALID_VALUE }
+    ffi::pointers! { crate::error::Error, crate::error::Error::INVALID_VALUE }
 }
 
 /// Runs a function's work and remembers its error.
-pub(crate) fn call(name: &str, arguments: &border::Arguments<'_>, work: impl FnOnce() -> Result<()>) -> u32 {
-    match border::call(name, arguments, work, Error::UNKNOWN, "cudaSuccess", |error| error.to_string()) {
+pub(crate) fn call(name: &str, arguments: &ffi::Arguments<'_>, work: impl FnOnce() -> Result<()>) -> u32 {
+    match ffi::call(name, arguments, work, Error::UNKNOWN, "cudaSuccess", |error| error.to_string()) {
         Ok(()) => 0,
         Err(error) => error.recorded(),
     }
@@ -17,14 +17,14 @@ pub(crate) fn call(name: &str, arguments: &border::Arguments<'_>, work: impl FnO
 
 /// Functions that no header declares; their bodies return `Result<()>`.
 macro_rules! define {
-    ($($functions:tt)*) => { border::define! { $crate::border::call; $($functions)* } };
+    ($($functions:tt)*) => { ffi::define! { $crate::ffi::call; $($functions)* } };
 }
 pub(crate) use define;
 
 /// Functions of the API whose types are compared with those of `cuda_runtime_api.h`.
 macro_rules! api {
     ($(fn $name:ident($($args:tt)*) $body:block)*) => {
-        $crate::border::define! { $(fn $name($($args)*) $body)* }
+        $crate::ffi::define! { $(fn $name($($args)*) $body)* }
         $(const _: $crate::sys::functions::$name = $name;)*
     };
 }
@@ -43,11 +43,11 @@ pub(crate) unsafe fn same<A: Copy, B: Copy>(value: A) -> B {
 /// A function that is one of the driver's.
 macro_rules! forward {
     ($name:ident, $target:ident, $contextual:literal, ($($arg:ident: $ty:ty),* $(,)?)) => {
-        $crate::border::api! {
+        $crate::ffi::api! {
             fn $name($($arg: $ty),*) {
-                if $contextual { $crate::context::ensure()? } else { client::initialise()? };
+                if $contextual { $crate::context::ensure()? } else { driver_api::initialise()? };
                 // SAFETY: the other function's manual asks the same of the same pointers, and its types are of the same size.
-                unsafe { Ok(client::cu::$target($($crate::border::same($arg)),*)?) }
+                unsafe { Ok(driver_api::cu::$target($($crate::ffi::same($arg)),*)?) }
             }
         }
     };
@@ -62,7 +62,7 @@ macro_rules! twin {
         pub(crate) unsafe extern "C" fn $name($($arg: $ty),*) -> u32 {
             // SAFETY: the caller's promises are those of the other function.
             let work = || unsafe { $original($($arg),*) };
-            if $per_thread { client::with_default_stream(true, work) } else { work() }
+            if $per_thread { driver_api::with_default_stream(true, work) } else { work() }
         }
     };
 }

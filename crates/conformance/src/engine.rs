@@ -8,7 +8,7 @@ use crate::random::Random;
 use machine::memory::Buffers;
 use machine::texture::Resource;
 use machine::{Device, DeviceOptions, Launch, LaunchError, LaunchOptions, Profile};
-use silicon::{Gpu, Use};
+use real_gpu::{Gpu, Use};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::path::Path;
@@ -313,18 +313,18 @@ impl<'a> Module<'a> {
 
 /// A GPU, as it runs cases: inputs stay there for all cases that share them.
 #[derive(Debug)]
-pub struct Silicon {
+pub struct RealGpu {
     gpu: Gpu,
     inputs: HashMap<Inputs, (u64, usize)>,
     objects: Objects,
 }
 
-impl Silicon {
+impl RealGpu {
     /// The GPU of this host.
     ///
     /// # Errors
     /// If there is none.
-    pub fn open() -> Result<Self, silicon::Error> {
+    pub fn open() -> Result<Self, real_gpu::Error> {
         Ok(Self { gpu: Gpu::open()?, inputs: HashMap::new(), objects: Vec::new() })
     }
 
@@ -354,7 +354,7 @@ impl Silicon {
             return Ok(());
         }
         let gpu = &self.gpu;
-        let failed = |error: silicon::Error| format!("{object:?}: {error}");
+        let failed = |error: real_gpu::Error| format!("{object:?}: {error}");
         let bytes = match object {
             Object::Tensor(shape) => pattern(gpu, shape)?,
             Object::Texture { array, texture, gathered } => {
@@ -412,14 +412,14 @@ impl Silicon {
 /// One case on a GPU; an error with whether the context is lost.
 fn on(
     gpu: &Gpu,
-    module: &silicon::Module<'_>,
+    module: &real_gpu::Module<'_>,
     kernel: &str,
     case: &Case,
     object: Option<ObjectBytes>,
     (rows, count): (u64, usize),
 ) -> Result<Vec<u64>, (String, bool)> {
     let memory = |error: machine::memory::MemoryError| (error.to_string(), true);
-    let driver = |error: silicon::Error| (error.to_string(), error.is_fault());
+    let driver = |error: real_gpu::Error| (error.to_string(), error.is_fault());
     let width = case.kernel.results();
     let mut bytes = vec![0; count * stride(width) * 8];
     let output = gpu.allocate(bytes.len() as u64).map_err(memory)?;
@@ -432,7 +432,7 @@ fn on(
         Some(object) => Some((object, module.parameter_offset(kernel, OBJECT_INDEX).map_err(driver)?)),
         None => None,
     };
-    let launch = silicon::Launch {
+    let launch = real_gpu::Launch {
         kernel,
         grid: [count.div_ceil(THREADS) as u32, 1, 1],
         block: [THREADS as u32, 1, 1],
