@@ -1,6 +1,7 @@
-//! What section headers refer to if nothing is said: the conventions of ptxas.
+//! What section headers refer to, and which segments there are, if nothing is said: the conventions of ptxas.
 
 use cubin::elf::section as kind;
+use cubin::elf::{self, Covers};
 
 /// What is known of a section when its references are filled in.
 #[derive(Clone, Copy, Debug)]
@@ -80,3 +81,36 @@ pub(crate) fn split_barriers(flags: u64) -> (u64, u64) {
 
 /// Bits of `sh_info` of a code section that hold the symbol; above them, before sm_90, is the number of registers.
 pub(crate) const SYMBOL_BITS: u32 = 24;
+
+/// `ET_EXEC`.
+pub(crate) const EXECUTABLE: u16 = 2;
+
+/// The segments of an executable: the table itself twice, then each run of sections in memory with the same rights.
+pub(crate) fn segments(sections: &[elf::Section]) -> Vec<elf::Segment> {
+    const READ: u32 = 4;
+    let segment =
+        |kind, flags, covers| elf::Segment { kind, flags, align: 8, covers, ..elf::Segment::default() };
+    let mut segments = vec![segment(6, READ, Covers::Table), segment(1, READ, Covers::Table)];
+    let rights = |section: &elf::Section| {
+        let write = if section.flags & kind::WRITE != 0 { 2 } else { 0 };
+        let execute = if section.flags & kind::EXECUTE != 0 { 1 } else { 0 };
+        (section.flags & kind::ALLOC != 0).then_some(READ | write | execute)
+    };
+    let mut run: Option<(u32, u32)> = None;
+    for (number, section) in sections.iter().enumerate() {
+        let number = number as u32;
+        match (rights(section), run) {
+            (Some(flags), Some((before, first))) if flags == before => {
+                if let Some(last) = segments.last_mut() {
+                    last.covers = Covers::Sections { first, last: number };
+                }
+            }
+            (Some(flags), _) => {
+                segments.push(segment(1, flags, Covers::Sections { first: number, last: number }));
+                run = Some((flags, number));
+            }
+            (None, _) => run = None,
+        }
+    }
+    segments
+}

@@ -59,3 +59,9 @@ pub(crate) fn name(attribute: u8) -> String {
 pub(crate) fn number(name: &str) -> Option<u8> {
     table::code(name)
 }
+
+/// Whether a section's bytes are attributes that are written as they are read.
+pub(crate) fn reads_back(bytes: &[u8]) -> bool {
+    let Ok(attributes) = cubin::info::decode(bytes) else { return false };
+    cubin::info::encode(&attributes).is_ok_and(|again| again == bytes)
+}

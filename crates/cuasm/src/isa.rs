@@ -13,6 +13,15 @@ pub(crate) struct Isa {
     arch: Option<Arch>,
 }
 
+/// Bytes of an instruction.
+pub(crate) const WORD: usize = 16;
+
+/// The words of a section of code with their offsets.
+pub(crate) fn words(data: &[u8]) -> impl Iterator<Item = (u64, u128)> {
+    let words = data.as_chunks::<WORD>().0.iter();
+    words.enumerate().map(|(index, word)| ((index * WORD) as u64, u128::from_le_bytes(*word)))
+}
+
 /// The bits of a word that are its control code in brackets. Reuse flags stand at operands.
 pub(crate) const CONTROL: u128 = ((1 << 17) - 1) << 105;
 

@@ -1,4 +1,4 @@
-//! Relocation types that have a spelling of their own.
+//! Relocation types that have a spelling of their own, and the usual order of a table of relocations.
 
 /// `R_CUDA_64`: an address of 64 bits.
 pub(crate) const ADDRESS: u32 = 2;
@@ -28,4 +28,13 @@ pub(crate) fn operand(kind: u32) -> Option<(&'static str, Field)> {
 /// The relocation type that a function of an operand stands for, and where the operand is.
 pub(crate) fn of_function(name: &str) -> Option<(u32, Field)> {
     OPERANDS.iter().find(|row| row.1 == name).map(|row| (row.0, Field { start: row.2 }))
+}
+
+/// The order of a table of relocations if nothing is said: those at higher places first. At each position stands the number
+/// of a place in the order of the text.
+pub(crate) fn descending(places: impl Iterator<Item = u64>) -> Vec<usize> {
+    let places: Vec<u64> = places.collect();
+    let mut order: Vec<usize> = (0..places.len()).collect();
+    order.sort_by_key(|&index| std::cmp::Reverse(places[index]));
+    order
 }

@@ -1,4 +1,4 @@
-//! String tables: which of equal strings a name means.
+//! Strings of a cubin: as characters, and which of equal ones in a table a name means.
 
 use std::collections::HashMap;
 
@@ -13,4 +13,14 @@ pub(crate) fn first_offsets(table: &[u8]) -> HashMap<Vec<u8>, u32> {
         at += entry.len() as u32;
     }
     found
+}
+
+/// Bytes as characters of the same numbers.
+pub(crate) fn latin1(bytes: &[u8]) -> String {
+    bytes.iter().map(|&byte| char::from(byte)).collect()
+}
+
+/// Characters as bytes of the same numbers.
+pub(crate) fn bytes(text: &str) -> impl Iterator<Item = u8> {
+    text.chars().map(|letter| letter as u8)
 }

@@ -5,6 +5,9 @@ use cubin::elf::Header;
 /// The ABI of CUDA 13 and later. Before it was 7.
 pub(crate) const ABI: u8 = 8;
 
+/// The device if a text names none.
+pub(crate) const USUAL: u32 = 90;
+
 /// The number in `sm_90`.
 pub(crate) fn sm(header: &Header) -> u32 {
     let shift = if header.abi_version >= ABI { 8 } else { 0 };

@@ -1,9 +1,9 @@
 //! Bytes of sections, and relocations of them.
 
-use super::draft::{Body, Draft, Section};
+use super::draft::{Body, Draft};
 use super::evaluate::{Meaning, Names, symbol_in};
 use super::sizes::Places;
-use super::{attributes, encode};
+use super::{encode, payload};
 use crate::codes::{self, Findings};
 use crate::isa::Words;
 use crate::syntax::{Argument, Expression};
@@ -27,26 +27,11 @@ pub(super) struct Emitted {
 /// Relocation types of plain addresses, by their size.
 const ADDRESSES: [(u64, u32); 2] = [(4, 1), (8, crate::relocations::ADDRESS)];
 
-/// Whether a section will have relocations, as far as its text shows.
-pub(super) fn has_relocations(draft: &Draft, section: &Section) -> bool {
-    section.items.iter().any(|item| match &item.body {
-        Body::Relocation(..) => true,
-        Body::Values(4 | 8, values) => {
-            values.iter().any(|value| symbol_in(draft, &value.expression).is_some())
-        }
-        Body::Instruction(instruction) => instruction.holes.iter().any(|hole| match &hole.expression {
-            Expression::Function(_, inner) => symbol_in(draft, inner).is_some(),
-            _ => false,
-        }),
-        _ => false,
-    })
-}
-
-/// All sections' bytes. The symbols' numbers are those that [`super::tables`] gives them.
+/// All sections' bytes. The symbols' numbers are those of the symbol table.
 pub(super) fn emit(draft: &Draft, places: &Places, findings: &mut Findings) -> Vec<Emitted> {
-    let indices = super::tables::symbol_numbers(draft);
+    let indices = super::symbols::numbers(draft);
     let names = Names { draft, places, indices: &indices };
-    let addends = super::tables::addends(draft);
+    let addends = super::relocations::with_addends(draft);
     let words = Words::default();
     let section = |number| section(&names, &words, number, addends[number], findings);
     (0..draft.sections.len()).map(section).collect()
@@ -101,12 +86,12 @@ fn section<'a>(
                 }
             }
             Body::SmallAttribute(format, code, argument) => {
-                let value = attributes::small(names, &section.name, *code, argument, findings);
+                let value = payload::small(names, &section.name, *code, argument, findings);
                 out.bytes.extend([*format, *code]);
                 out.bytes.extend(value.to_le_bytes());
             }
             Body::Attribute(code, arguments) => {
-                let payload = attributes::payload(names, &section.name, *code, arguments, findings);
+                let payload = payload::payload(names, &section.name, *code, arguments, findings);
                 let attribute = Attribute { code: *code, value: Value::Sized(payload) };
                 // One of too many bytes has been refused when it was measured.
                 out.bytes.extend(cubin::info::encode(&[attribute]).unwrap_or_default());

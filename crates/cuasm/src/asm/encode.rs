@@ -18,14 +18,6 @@ pub(super) struct Place {
     pub(super) span: Span,
 }
 
-/// Whether an instruction ends its thread.
-pub(super) fn is_exit(instruction: &Instruction) -> bool {
-    match instruction.raw {
-        Some(word) => isa::is_exit(word),
-        None => isa::mnemonic(&instruction.text) == "EXIT",
-    }
-}
-
 /// An instruction's word, and the relocations of it. After an error the word is zero.
 pub(super) fn encode<'a>(
     names: &Names<'a>,

@@ -2,6 +2,7 @@
 
 use super::arguments::Arguments;
 use super::draft::{Body, Draft, Item, Order, Section, Segment};
+use super::relocations;
 use crate::codes::{self, Findings};
 use crate::isa::Isa;
 use crate::names::Kind;
@@ -11,9 +12,6 @@ use cubin::elf::section as kind;
 use cubin::elf::{Filler, Header};
 use ptx::diagnostic::Diagnostic;
 use ptx::source::Span;
-
-/// A device if the text names none.
-pub(super) const USUAL_TARGET: u32 = 90;
 
 /// Takes a directive about the file or a segment. Whether it was one.
 pub(super) fn directive(
@@ -283,7 +281,7 @@ const SYMBOLIC: [&str; 8] = [".kernel", ".global", ".local", ".weak", ".type", "
 /// Adds what follows from the sections and the text left out: symbols of sections, tables of relocations.
 pub(super) fn complete(draft: &mut Draft) {
     if draft.sm == 0 {
-        draft.sm = draft.header.as_ref().map_or(USUAL_TARGET, target::sm);
+        draft.sm = draft.header.as_ref().map_or(target::USUAL, target::sm);
         draft.isa = Isa::of(draft.sm);
     }
     header(draft);
@@ -292,15 +290,13 @@ pub(super) fn complete(draft: &mut Draft) {
     let (prefix, kind) = if with_addends { (".rela", kind::RELA) } else { (".rel", kind::REL) };
     for number in 0..draft.sections.len() {
         let section = &draft.sections[number];
-        let relocated = super::emit::has_relocations(draft, section);
+        let relocated = relocations::are_in(draft, section);
         let known = |table: &Section| {
             matches!(table.kind, kind::REL | kind::RELA)
                 && match table.info.as_ref().map(|info| &info.expression) {
                     Some(info) => info.name() == Some(&section.name),
                     None => {
-                        let facts =
-                            defaults::Facts { name: &table.name, kind: table.kind, flags: table.flags };
-                        defaults::info(facts) == defaults::Reference::Section(section.name.clone())
+                        defaults::info(table.facts()) == defaults::Reference::Section(section.name.clone())
                     }
                 }
         };

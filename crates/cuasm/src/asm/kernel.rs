@@ -3,7 +3,7 @@
 use super::draft::{Body, Draft, Item, Section};
 use crate::codes::{self, Findings};
 use crate::info;
-use crate::syntax::{self, Argument, Expression};
+use crate::syntax::{self, Argument, Expression, Line};
 use cubin::elf::section as kind;
 use ptx::source::Span;
 use std::fmt::Write;
@@ -27,12 +27,17 @@ const TOOL_WORDS: usize = 6;
 /// No kernel has more bytes of parameters.
 const MOST_BYTES: u64 = 32764;
 
-/// Opens the sections of a kernel, the one of its code last. The arguments behind the name are the sizes of its parameters,
+/// What opens the sections of a kernel, the one of its code last. The arguments behind the name are the sizes of its parameters,
 /// each of which stands at a multiple of its size, or of 16 if it is larger.
-pub(super) fn open(draft: &mut Draft, list: &[Argument], span: Span, findings: &mut Findings) {
+pub(super) fn open(
+    draft: &mut Draft,
+    list: &[Argument],
+    span: Span,
+    findings: &mut Findings,
+) -> Option<Vec<Line>> {
     let Some(name) = list.first().and_then(|argument| argument.expression.name()) else {
         findings.error(codes::ARGUMENT, span, "the kernel's name is missing");
-        return;
+        return None;
     };
     let mut sizes = Vec::new();
     for argument in &list[1..] {
@@ -40,7 +45,7 @@ pub(super) fn open(draft: &mut Draft, list: &[Argument], span: Span, findings: &
             Expression::Number(size @ 1..=4096) => sizes.push(size as u64),
             _ => {
                 findings.error(codes::RANGE, argument.span, "a parameter has 1 to 4096 bytes");
-                return;
+                return None;
             }
         }
     }
@@ -54,7 +59,7 @@ pub(super) fn open(draft: &mut Draft, list: &[Argument], span: Span, findings: &
     }
     if end > MOST_BYTES {
         findings.error(codes::RANGE, span, "the parameters have more bytes than a kernel may have");
-        return;
+        return None;
     }
     let name = name.to_owned();
     about(draft, &name, span);
@@ -67,7 +72,7 @@ pub(super) fn open(draft: &mut Draft, list: &[Argument], span: Span, findings: &
             arguments.iter_mut().for_each(|argument| argument.span = span);
         }
     }
-    draft.read(lines, findings);
+    Some(lines)
 }
 
 /// Puts what the file says about the function into `.nv.info`, wherever that stands.

@@ -2,7 +2,7 @@
 //!
 //! | step | what is known behind it |
 //! | --- | --- |
-//! | [`draft`] | which sections, symbols and labels there are, and what they hold, as written |
+//! | [`read`] | the [`draft`]: which sections, symbols and labels there are, and what they hold, as written |
 //! | [`sizes`] | how large everything is, so what every label is |
 //! | [`emit`] | bytes, and relocations |
 //! | [`tables`] | symbols, strings, references between sections, segments |
@@ -19,10 +19,12 @@ mod evaluate;
 mod file;
 mod kernel;
 mod lint;
+mod payload;
+mod read;
+mod relocations;
 mod sizes;
+mod symbols;
 mod tables;
-
-pub(crate) use tables::{EXECUTABLE, usual_segments};
 
 use crate::codes::{self, Findings};
 use crate::syntax;
@@ -73,7 +75,7 @@ fn build(source: &Source, options: Options, findings: &mut Findings) -> Option<V
     let lines = syntax::parse(source.text(), findings);
     let mut draft = draft::Draft::default();
     file::begin(&mut draft, &lines);
-    draft.read(lines, findings);
+    read::read(&mut draft, lines, findings);
     file::complete(&mut draft);
     let places = sizes::measure(&draft, findings)?;
     let emitted = emit::emit(&draft, &places, findings);
@@ -88,13 +90,4 @@ fn build(source: &Source, options: Options, findings: &mut Findings) -> Option<V
             None
         }
     }
-}
-
-/// The order of a table of relocations if nothing is said: those at higher places first. At each position stands the number
-/// of a place in the order of the text.
-pub(crate) fn descending(places: impl Iterator<Item = u64>) -> Vec<usize> {
-    let places: Vec<u64> = places.collect();
-    let mut order: Vec<usize> = (0..places.len()).collect();
-    order.sort_by_key(|&index| std::cmp::Reverse(places[index]));
-    order
 }

@@ -1,77 +1,21 @@
 //! Symbols, strings, references between sections and segments: the draft as an [`Elf`].
 
-use super::draft::{Draft, Order, Section, bytes};
+use super::draft::{Draft, Order, Section};
 use super::emit::Emitted;
 use super::evaluate::Names;
 use super::sizes::Places;
+use super::{relocations, symbols};
 use crate::codes::{self, Findings};
-use crate::defaults::{self, Facts, Reference};
+use crate::defaults::{self, Reference};
+use crate::strings::bytes;
 use crate::syntax::{Argument, Expression};
 use cubin::elf::section as kind;
 use cubin::elf::{self, Contents, Covers, Elf, Place, Relocation};
 use ptx::source::Span;
 use std::collections::HashMap;
 
-/// `ET_EXEC`.
-pub(crate) const EXECUTABLE: u16 = 2;
-
 /// `STT_FUNC`.
 const FUNCTION: u8 = 2;
-
-/// For each symbol of the draft its number in the symbol table: those that the table lists first, in its order.
-pub(super) fn symbol_numbers(draft: &Draft) -> Vec<u32> {
-    let mut numbers = vec![0; draft.symbols.len()];
-    for (position, symbol) in order(draft).into_iter().enumerate() {
-        numbers[symbol] = (position + usize::from(needs_null(draft))) as u32;
-    }
-    numbers
-}
-
-/// The symbols in the order of the symbol table.
-fn order(draft: &Draft) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..draft.symbols.len()).collect();
-    order.sort_by_key(|&symbol| match draft.symbols[symbol].listed {
-        Some(position) => (0, position),
-        None => (1, symbol),
-    });
-    order
-}
-
-/// Whether the null symbol has to be put in front of the others: it has no name, and no text need list it.
-fn needs_null(draft: &Draft) -> bool {
-    let first = draft.symbols.iter().find(|symbol| symbol.listed == Some(0));
-    !draft.without_null && first.is_none_or(|first| first.real_name.as_deref() != Some(""))
-}
-
-/// For each section whether the table of its relocations has addends.
-pub(super) fn addends(draft: &Draft) -> Vec<bool> {
-    let mut addends = vec![false; draft.sections.len()];
-    for table in (0..draft.sections.len()).rev() {
-        if let Some(target) = relocated(draft, table) {
-            addends[target] = draft.sections[table].kind == kind::RELA;
-        }
-    }
-    addends
-}
-
-/// The section that a table of relocations is about.
-fn relocated(draft: &Draft, table: usize) -> Option<usize> {
-    let section = &draft.sections[table];
-    if !matches!(section.kind, kind::REL | kind::RELA) {
-        return None;
-    }
-    match &section.info {
-        Some(info) => info.expression.name().and_then(|name| draft.section(name)),
-        None => match defaults::info(facts(section)) {
-            Reference::Section(name) => draft.section(&name),
-            _ => None,
-        },
-    }
-}
-
-fn facts(section: &Section) -> Facts<'_> {
-    Facts { name: &section.name, kind: section.kind, flags: section.flags }
-}
 
 /// Puts everything together.
 pub(super) fn build(
@@ -80,7 +24,7 @@ pub(super) fn build(
     mut emitted: Vec<Emitted>,
     findings: &mut Findings,
 ) -> Option<Elf> {
-    let indices = symbol_numbers(draft);
+    let indices = symbols::numbers(draft);
     let names = Names { draft, places, indices: &indices };
     tables_of_relocations(draft, &mut emitted, findings);
     let symtab = draft.sections.iter().position(|section| section.kind == kind::SYMTAB);
@@ -89,7 +33,7 @@ pub(super) fn build(
         (link as usize).checked_sub(1).filter(|&strings| strings < draft.sections.len())
     });
     if let (Some(symtab), Some(strings)) = (symtab, strings) {
-        let records = symbols(&names, &mut emitted[strings].bytes, findings);
+        let records = records(&names, &mut emitted[strings].bytes, findings);
         emitted[symtab].bytes = elf::symbol::encode(&records);
     }
     let name_table = match &draft.names {
@@ -145,7 +89,7 @@ pub(super) fn build(
 fn tables_of_relocations(draft: &Draft, emitted: &mut [Emitted], findings: &mut Findings) {
     let mut done = vec![false; draft.sections.len()];
     for table in 0..draft.sections.len() {
-        let Some(target) = relocated(draft, table) else { continue };
+        let Some(target) = relocations::target(draft, table) else { continue };
         let section = &draft.sections[table];
         let mut entries = std::mem::take(&mut emitted[table].entries);
         if !std::mem::replace(&mut done[target], true) {
@@ -176,7 +120,7 @@ fn ordered(order: Option<&Order>, found: &[Relocation]) -> Vec<Relocation> {
     let mut by_place: Vec<Relocation> = found.to_vec();
     by_place.sort_by_key(|relocation| relocation.offset);
     let positions = match order {
-        None => super::descending(by_place.iter().map(|relocation| relocation.offset)),
+        None => crate::relocations::descending(by_place.iter().map(|relocation| relocation.offset)),
         Some(Order::Ascending) => (0..by_place.len()).collect(),
         Some(Order::Numbers(numbers)) => {
             let mut left = vec![true; by_place.len()];
@@ -207,8 +151,8 @@ fn section_number(draft: &Draft, argument: &Argument, findings: &mut Findings) -
 fn reference(names: &Names<'_>, section: &Section, link: bool, findings: &mut Findings) -> Option<u32> {
     let draft = names.draft;
     let (written, usual) = match link {
-        true => (&section.link, defaults::link(facts(section))),
-        false => (&section.info, defaults::info(facts(section))),
+        true => (&section.link, defaults::link(section.facts())),
+        false => (&section.info, defaults::info(section.facts())),
     };
     if let Some(argument) = written {
         return match &argument.expression {
@@ -227,7 +171,7 @@ fn reference(names: &Names<'_>, section: &Section, link: bool, findings: &mut Fi
         Reference::Number(number) => number,
         Reference::Section(name) => draft.section(&name).map_or(0, |number| number as u32 + 1),
         Reference::Symbol(name) => draft.symbol(&name).map_or(0, |number| names.indices[number]),
-        Reference::SymbolCount => (draft.symbols.len() + usize::from(needs_null(draft))) as u32,
+        Reference::SymbolCount => (draft.symbols.len() + usize::from(symbols::needs_null(draft))) as u32,
     })
 }
 
@@ -247,7 +191,7 @@ impl<'a> Strings<'a> {
     }
 
     fn offset(&mut self, name: &str) -> u32 {
-        let text = bytes(name, false);
+        let text = bytes(name).collect::<Vec<_>>();
         if let Some(&found) = self.found.get(&text) {
             return found;
         }
@@ -268,14 +212,14 @@ fn section_names(draft: &Draft, table: usize, emitted: &mut [Emitted]) -> Vec<u3
     draft.sections.iter().map(name).collect()
 }
 
-fn symbols(names: &Names<'_>, strings: &mut Vec<u8>, findings: &mut Findings) -> Vec<elf::Symbol> {
+fn records(names: &Names<'_>, strings: &mut Vec<u8>, findings: &mut Findings) -> Vec<elf::Symbol> {
     let draft = names.draft;
     let mut strings = Strings::new(strings);
     let mut records = Vec::new();
-    if needs_null(draft) {
+    if symbols::needs_null(draft) {
         records.push(elf::Symbol::default());
     }
-    for number in order(draft) {
+    for number in symbols::order(draft) {
         let symbol = &draft.symbols[number];
         let name = match symbol.name_offset {
             Some(offset) => offset,
@@ -321,8 +265,8 @@ fn segments(
     findings: &mut Findings,
 ) -> Vec<elf::Segment> {
     if draft.segments.is_empty() {
-        let usual = file_kind == EXECUTABLE && !draft.stated && !draft.without_segments;
-        return if usual { usual_segments(sections) } else { Vec::new() };
+        let usual = file_kind == defaults::EXECUTABLE && !draft.stated && !draft.without_segments;
+        return if usual { defaults::segments(sections) } else { Vec::new() };
     }
     let mut segments = Vec::new();
     for segment in &draft.segments {
@@ -337,36 +281,6 @@ fn segments(
             _ => Covers::Stated,
         };
         segments.push(header);
-    }
-    segments
-}
-
-/// What ptxas writes: the table itself twice, then each run of sections in memory with the same rights.
-pub(crate) fn usual_segments(sections: &[elf::Section]) -> Vec<elf::Segment> {
-    const READ: u32 = 4;
-    let segment =
-        |kind, flags, covers| elf::Segment { kind, flags, align: 8, covers, ..elf::Segment::default() };
-    let mut segments = vec![segment(6, READ, Covers::Table), segment(1, READ, Covers::Table)];
-    let rights = |section: &elf::Section| {
-        let write = if section.flags & kind::WRITE != 0 { 2 } else { 0 };
-        let execute = if section.flags & kind::EXECUTE != 0 { 1 } else { 0 };
-        (section.flags & kind::ALLOC != 0).then_some(READ | write | execute)
-    };
-    let mut run: Option<(u32, u32)> = None;
-    for (number, section) in sections.iter().enumerate() {
-        let number = number as u32;
-        match (rights(section), run) {
-            (Some(flags), Some((before, first))) if flags == before => {
-                if let Some(last) = segments.last_mut() {
-                    last.covers = Covers::Sections { first, last: number };
-                }
-            }
-            (Some(flags), _) => {
-                segments.push(segment(1, flags, Covers::Sections { first: number, last: number }));
-                run = Some((flags, number));
-            }
-            (None, _) => run = None,
-        }
     }
     segments
 }

@@ -1,45 +1,37 @@
 //! Instructions.
 
+use super::labels::{self, Labels};
 use super::plan::Plan;
 use super::{relocations, symbols};
 use crate::isa;
 use cubin::elf::Relocation;
 use std::fmt::Write;
 
-/// Bytes of an instruction.
-const WORD: usize = 16;
-
-/// The words of a section of code with their offsets.
-pub(super) fn words(data: &[u8]) -> impl Iterator<Item = (u64, u128)> {
-    let words = data.as_chunks::<WORD>().0.iter();
-    words.enumerate().map(|(index, word)| ((index * WORD) as u64, u128::from_le_bytes(*word)))
-}
-
-pub(super) fn print(plan: &Plan<'_>, index: usize, out: &mut String) {
+pub(super) fn print(plan: &Plan<'_>, labels: &Labels, index: usize, out: &mut String) {
     let data = plan.elf.sections[index].data();
     let mut symbols = plan.placed[index].iter().peekable();
     let mut sites = plan.sites[index].iter().map(|(_, site)| site).peekable();
     let addends = relocations::has_addends(plan, index);
-    let returns = return_addresses(plan, index);
+    let returns = labels::return_addresses(plan, index);
     let mut returns = returns.iter().peekable();
     let mut place = |offset: u64, out: &mut String| {
         while let Some((_, symbol)) = symbols.next_if(|symbol| symbol.0 == offset) {
-            symbols::declare(plan, index, *symbol, out);
+            symbols::declare(plan, labels, index, *symbol, out);
         }
-        for label in plan.labels.at(index, offset) {
+        for label in labels.at(index, offset) {
             let _ = writeln!(out, "{label}:");
         }
     };
     let mut end = 0;
-    for (offset, word) in words(data) {
+    for (offset, word) in isa::words(data) {
         place(offset, out);
         let mut here = Vec::new();
         while let Some(site) = sites.next_if(|site| site.offset == offset) {
             here.push(site);
         }
         let target = returns.next_if(|found| found.0 == offset).map(|found| found.1);
-        instruction(plan, index, &Place { offset, word, sites: &here, addends, target }, out);
-        end = offset + WORD as u64;
+        instruction(plan, labels, index, &Place { offset, word, sites: &here, addends, target }, out);
+        end = offset + isa::WORD as u64;
     }
     for byte in &data[end as usize..] {
         let _ = writeln!(out, "\t.byte\t{byte:#04x}");
@@ -57,8 +49,8 @@ struct Place<'a> {
     target: Option<u64>,
 }
 
-fn instruction(plan: &Plan<'_>, section: usize, place: &Place<'_>, out: &mut String) {
-    let plain = text(plan, section, place);
+fn instruction(plan: &Plan<'_>, labels: &Labels, section: usize, place: &Place<'_>, out: &mut String) {
+    let plain = text(plan, labels, section, place);
     let (explicit, text) = match place.sites.split_last() {
         None => (place.sites, plain),
         Some((site, others)) => match with_relocation(plan, place, site) {
@@ -73,21 +65,21 @@ fn instruction(plan: &Plan<'_>, section: usize, place: &Place<'_>, out: &mut Str
     let _ = match text {
         Some(text) => writeln!(out, "{control}         /*{:04x}*/  {text} ;", place.offset),
         None => {
-            let raw = place.word & !crate::isa::CONTROL;
+            let raw = place.word & !isa::CONTROL;
             writeln!(out, "{control}         /*{:04x}*/  .raw {raw:#034x} ;", place.offset)
         }
     };
 }
 
 /// An instruction's text with labels in it; none if the word is unknown.
-fn text(plan: &Plan<'_>, section: usize, place: &Place<'_>) -> Option<String> {
+fn text(plan: &Plan<'_>, labels: &Labels, section: usize, place: &Place<'_>) -> Option<String> {
     let decoded = plan.isa?.decode(place.word)?;
     let mut text = String::new();
     plan.residues.print(decoded, place.offset, &mut text, |target, out| {
-        let label = plan.labels.code(section, target);
+        let label = labels.code(section, target);
         label.is_some_and(|label| write!(out, "`({label})").is_ok())
     });
-    let return_to = place.target.and_then(|address| Some((address, plan.labels.plain(section, address)?)));
+    let return_to = place.target.and_then(|address| Some((address, labels.plain(section, address)?)));
     Some(match return_to {
         Some((address, label)) => {
             isa::with_last_number(&text, address, &format!("32@lo({label})")).unwrap_or(text)
@@ -106,24 +98,4 @@ fn with_relocation(plan: &Plan<'_>, place: &Place<'_>, site: &Relocation) -> Opt
     }
     let text = relocations::sum(plan, site.symbol, addend);
     plan.isa?.with_field(place.word, place.offset, field, &format!("{function}({text})"))
-}
-
-/// Instructions that load the address behind the next call, and that address.
-pub(super) fn return_addresses(plan: &Plan<'_>, section: usize) -> Vec<(u64, u64)> {
-    let mut loads: Vec<(u64, u32)> = Vec::new();
-    let mut found = Vec::new();
-    for (offset, word) in words(plan.elf.sections[section].data()) {
-        if isa::is_relative_call(word) {
-            let behind = offset + WORD as u64;
-            found
-                .extend(loads.iter().filter(|load| u64::from(load.1) == behind).map(|load| (load.0, behind)));
-        }
-        if isa::ends_block(word) {
-            loads.clear();
-        } else if let Some(number) = isa::loaded_number(word) {
-            loads.push((offset, number));
-        }
-    }
-    found.sort_unstable();
-    found
 }

@@ -1,5 +1,6 @@
 //! Bytes that are no instructions.
 
+use super::labels::Labels;
 use super::plan::Plan;
 use super::symbols;
 use crate::syntax::string;
@@ -22,7 +23,7 @@ pub(super) fn strings(plan: &Plan<'_>, index: usize, out: &mut String) {
             continue;
         }
         let length = rest.iter().position(|&byte| byte == 0);
-        let text = super::plan::latin1(&rest[..length.unwrap_or(rest.len())]);
+        let text = crate::strings::latin1(&rest[..length.unwrap_or(rest.len())]);
         // `.ascii` ends without a zero.
         let directive = if length.is_some() { ".string" } else { ".ascii" };
         let _ = writeln!(out, "\t{directive}\t{}", string(&text));
@@ -31,10 +32,10 @@ pub(super) fn strings(plan: &Plan<'_>, index: usize, out: &mut String) {
 }
 
 /// Bytes with labels and relocations between them, or the size of a section without bytes.
-pub(super) fn print(plan: &Plan<'_>, index: usize, out: &mut String) {
+pub(super) fn print(plan: &Plan<'_>, labels: &Labels, index: usize, out: &mut String) {
     let section = &plan.elf.sections[index];
     let mut symbols = plan.placed[index].iter().peekable();
-    let places = symbols.clone().map(|&(at, _)| at).chain(plan.labels.places(index));
+    let places = symbols.clone().map(|&(at, _)| at).chain(labels.places(index));
     let sites = plan.sites[index].iter().map(|(_, site)| site.offset);
     let mut places: Vec<u64> = places.chain(sites).chain([section.size()]).collect();
     places.sort_unstable();
@@ -46,9 +47,9 @@ pub(super) fn print(plan: &Plan<'_>, index: usize, out: &mut String) {
         bytes(plan, index, at, place, out);
         at = at.max(place);
         while let Some((_, symbol)) = symbols.next_if(|symbol| symbol.0 == place) {
-            symbols::declare(plan, index, *symbol, out);
+            symbols::declare(plan, labels, index, *symbol, out);
         }
-        for label in plan.labels.at(index, place) {
+        for label in labels.at(index, place) {
             let _ = writeln!(out, "{label}:");
         }
         let rela = super::relocations::has_addends(plan, index);

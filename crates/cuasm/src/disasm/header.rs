@@ -1,7 +1,6 @@
 //! Headers: of the file, of sections, of segments.
 
 use super::plan::{Content, Plan};
-use crate::asm::{EXECUTABLE, usual_segments};
 use crate::defaults::{self, Facts, Reference};
 use crate::names::{self, Kind};
 use crate::syntax::{quoted, string};
@@ -73,7 +72,7 @@ pub(super) fn section(plan: &Plan<'_>, index: usize, out: &mut String) {
         let _ = writeln!(out, "\t.sectionflags\t@\"SHF_BARRIERS={barriers}\"");
     }
     let bytes = plan.elf.section_name(index as u32).unwrap_or_default();
-    let real = super::plan::latin1(bytes);
+    let real = crate::strings::latin1(bytes);
     if real != *name {
         let _ = writeln!(out, "\t.__section_name\t{}", string(&real));
     }
@@ -158,7 +157,7 @@ fn references(plan: &Plan<'_>, index: usize, facts: Facts<'_>, out: &mut String)
 
 /// The segments, if they are not those that the sections let expect.
 pub(super) fn segments(plan: &Plan<'_>, out: &mut String) {
-    let executable = plan.elf.header.kind == EXECUTABLE && !plan.stated;
+    let executable = plan.elf.header.kind == defaults::EXECUTABLE && !plan.stated;
     if plan.elf.segments.is_empty() {
         if executable {
             out.push_str("\n\t.__without_segments\n");
@@ -167,7 +166,7 @@ pub(super) fn segments(plan: &Plan<'_>, out: &mut String) {
     }
     // Offsets and sizes follow from what a segment covers.
     let said = |segment: &Segment| Segment { offset: 0, file_size: 0, memory_size: 0, ..*segment };
-    let usual = usual_segments(&plan.elf.sections);
+    let usual = defaults::segments(&plan.elf.sections);
     if executable && plan.elf.segments.iter().map(said).eq(usual.iter().map(said)) {
         return;
     }

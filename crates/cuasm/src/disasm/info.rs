@@ -1,19 +1,13 @@
 //! Attributes of nv.info.
 
-use super::labels::{code_of, is_auto, is_ordered, words};
+use super::labels::{Labels, code_of, is_auto, is_ordered, words};
 use super::plan::{Content, Plan};
 use crate::flow::counts;
 use crate::info::{self, SMALL, Word};
 use cubin::info::{Attribute, Value};
 use std::fmt::Write;
 
-/// Whether a section's bytes are attributes that are written as they are read.
-pub(super) fn reads_back(bytes: &[u8]) -> bool {
-    let Ok(attributes) = cubin::info::decode(bytes) else { return false };
-    cubin::info::encode(&attributes).is_ok_and(|again| again == bytes)
-}
-
-pub(super) fn print(plan: &Plan<'_>, index: usize, out: &mut String) {
+pub(super) fn print(plan: &Plan<'_>, labels: &Labels, index: usize, out: &mut String) {
     for attribute in cubin::info::decode(plan.elf.sections[index].data()).unwrap_or_default() {
         let name = info::name(attribute.code);
         let small = |format: usize, value: u16| {
@@ -28,7 +22,7 @@ pub(super) fn print(plan: &Plan<'_>, index: usize, out: &mut String) {
             Value::Byte(value, second) => small(1, u16::from_le_bytes([*value, *second])),
             Value::Half(value) => small(2, *value),
             Value::Sized(payload) => {
-                let arguments = arguments(plan, index, &attribute, payload);
+                let arguments = arguments(plan, labels, index, &attribute, payload);
                 let comma = if arguments.is_empty() { "" } else { ", " };
                 format!(".attr\t{name}{comma}{}", arguments.join(", "))
             }
@@ -43,7 +37,13 @@ fn is_barrier_count(plan: &Plan<'_>, index: usize, value: u16) -> bool {
     count == Some(value.into())
 }
 
-fn arguments(plan: &Plan<'_>, index: usize, attribute: &Attribute, payload: &[u8]) -> Vec<String> {
+fn arguments(
+    plan: &Plan<'_>,
+    labels: &Labels,
+    index: usize,
+    attribute: &Attribute,
+    payload: &[u8],
+) -> Vec<String> {
     let words = words(payload);
     let code = code_of(plan, index).map(|(_, code)| code);
     if let Some(code) = code
@@ -61,8 +61,7 @@ fn arguments(plan: &Plan<'_>, index: usize, attribute: &Attribute, payload: &[u8
         if attribute.code == info::REGISTERS && at == 1 && is_register_count(plan, words[0], word) {
             return "auto".to_owned();
         }
-        let label =
-            code.filter(|_| kind == Word::Offset).and_then(|code| plan.labels.plain(code, word.into()));
+        let label = code.filter(|_| kind == Word::Offset).and_then(|code| labels.plain(code, word.into()));
         match label {
             Some(label) => format!("{label}@srel"),
             None if kind == Word::Symbol && (word as usize) < plan.symbols.len() => {

@@ -1,8 +1,7 @@
 //! Labels: the places of code and data that something refers to.
 
 use super::plan::{Content, Plan};
-use crate::defaults;
-use crate::info;
+use crate::{defaults, info, isa};
 use cubin::info::Value;
 use std::collections::BTreeMap;
 
@@ -65,14 +64,14 @@ impl Labels {
 
     fn branches(&mut self, plan: &Plan<'_>, section: usize) {
         let Some(isa) = plan.isa else { return };
-        for (offset, word) in super::code::words(plan.elf.sections[section].data()) {
+        for (offset, word) in isa::words(plan.elf.sections[section].data()) {
             if let Some(target) = isa.target(word, offset)
                 && !self.functions.contains_key(&(section, target))
             {
                 self.want(plan, section, target);
             }
         }
-        for (_, target) in super::code::return_addresses(plan, section) {
+        for (_, target) in return_addresses(plan, section) {
             self.want(plan, section, target);
         }
     }
@@ -139,8 +138,8 @@ pub(super) fn words(payload: &[u8]) -> Vec<u32> {
 /// Whether a list of offsets is that of all exits, which the assembler makes by itself.
 pub(super) fn is_auto(plan: &Plan<'_>, code: usize, attribute: u8, words: &[u32]) -> bool {
     let exits = || {
-        super::code::words(plan.elf.sections[code].data())
-            .filter(|&(_, word)| crate::isa::is_exit(word))
+        isa::words(plan.elf.sections[code].data())
+            .filter(|&(_, word)| isa::is_exit(word))
             .map(|(offset, _)| offset)
     };
     attribute == info::EXIT_OFFSETS && exits().eq(words.iter().map(|&word| u64::from(word)))
@@ -150,4 +149,24 @@ pub(super) fn is_auto(plan: &Plan<'_>, code: usize, attribute: u8, words: &[u32]
 pub(super) fn is_ordered(plan: &Plan<'_>, code: usize, words: &[u32]) -> bool {
     let size = plan.elf.sections[code].size();
     words.is_sorted_by(|a, b| a < b) && words.iter().all(|&word| word % 16 == 0 && u64::from(word) < size)
+}
+
+/// Instructions that load the address behind the next call, and that address.
+pub(super) fn return_addresses(plan: &Plan<'_>, section: usize) -> Vec<(u64, u64)> {
+    let mut loads: Vec<(u64, u32)> = Vec::new();
+    let mut found = Vec::new();
+    for (offset, word) in isa::words(plan.elf.sections[section].data()) {
+        if isa::is_relative_call(word) {
+            let behind = offset + isa::WORD as u64;
+            found
+                .extend(loads.iter().filter(|load| u64::from(load.1) == behind).map(|load| (load.0, behind)));
+        }
+        if isa::ends_block(word) {
+            loads.clear();
+        } else if let Some(number) = isa::loaded_number(word) {
+            loads.push((offset, number));
+        }
+    }
+    found.sort_unstable();
+    found
 }

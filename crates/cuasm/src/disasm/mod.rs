@@ -15,6 +15,7 @@ mod symbols;
 use crate::Malformed;
 use crate::syntax::quoted;
 use cubin::elf::Elf;
+use labels::Labels;
 use plan::{Content, Plan};
 use std::fmt::Write;
 
@@ -35,16 +36,17 @@ pub fn disassemble(bytes: &[u8]) -> Result<String, Malformed> {
 /// The text, not yet checked. A cubin of so many bytes has a text about four times as long.
 pub(crate) fn write(elf: &Elf, size: usize) -> Result<String, Malformed> {
     let plan = Plan::new(elf)?;
+    let labels = Labels::new(&plan);
     let mut out = String::with_capacity(size * 4);
     header::file(&plan, &mut out);
     for index in 1..elf.sections.len() {
-        section(&plan, index, &mut out);
+        section(&plan, &labels, index, &mut out);
     }
     header::segments(&plan, &mut out);
     Ok(out)
 }
 
-fn section(plan: &Plan<'_>, index: usize, out: &mut String) {
+fn section(plan: &Plan<'_>, labels: &Labels, index: usize, out: &mut String) {
     let name = &plan.names.sections[index];
     let printable = name.replace(|letter: char| !matches!(letter, ' '..='~'), "?");
     let _ = writeln!(out, "\n//--------------------- {printable:<24} --------------------------");
@@ -53,9 +55,9 @@ fn section(plan: &Plan<'_>, index: usize, out: &mut String) {
         Content::Strings => data::strings(plan, index, out),
         Content::Symbols => symbols::table(plan, out),
         Content::Relocations => relocations::table(plan, index, out),
-        Content::Info => info::print(plan, index, out),
-        Content::Code => code::print(plan, index, out),
-        Content::Data => data::print(plan, index, out),
+        Content::Info => info::print(plan, labels, index, out),
+        Content::Code => code::print(plan, labels, index, out),
+        Content::Data => data::print(plan, labels, index, out),
         Content::Overlay(other) => {
             let _ = writeln!(out, "\t.__section_overlay\t{}", quoted(&plan.names.sections[other]));
         }

@@ -1,9 +1,9 @@
-//! What must be known of the whole file before the first line is written: names, what each section holds, labels.
+//! What must be known of the whole file before the first line is written: names, what each section holds.
 
-use super::labels::Labels;
 use crate::Malformed;
 use crate::flow::counts::Counts;
-use crate::isa::{Isa, Residues};
+use crate::isa::{self, Isa, Residues};
+use crate::strings::{first_offsets, latin1};
 use cubin::elf::section as kind;
 use cubin::elf::{Elf, Place, Relocation, Section, Symbol};
 use std::cell::OnceCell;
@@ -48,7 +48,6 @@ pub(crate) struct Plan<'a> {
     pub(crate) sites: Vec<Vec<(usize, Relocation)>>,
     /// For each section the table of those, if it has one.
     pub(crate) companion: Vec<Option<usize>>,
-    pub(crate) labels: Labels,
     /// The instruction set; none if it is not known, or has not 128 bits for an instruction.
     pub(crate) isa: Option<Isa>,
     pub(crate) residues: Residues,
@@ -90,7 +89,6 @@ impl<'a> Plan<'a> {
             symbols: symbols.unwrap_or_default(),
             sites: vec![Vec::new(); count],
             companion: vec![None; count],
-            labels: Labels::default(),
             isa: Isa::of(sm),
             residues: Residues::default(),
             sm,
@@ -98,7 +96,7 @@ impl<'a> Plan<'a> {
             placed: vec![Vec::new(); count],
             section_numbers: HashMap::new(),
             symbol_numbers: HashMap::new(),
-            section_strings: crate::strings::first_offsets(data_of(elf, elf.header.names)),
+            section_strings: first_offsets(data_of(elf, elf.header.names)),
             symbol_strings: HashMap::new(),
             counted: vec![OnceCell::new(); count],
         };
@@ -108,7 +106,7 @@ impl<'a> Plan<'a> {
         plan.section_numbers = numbers(&plan.names.sections);
         plan.symbol_numbers = numbers(&plan.names.symbols);
         if let Some(table) = plan.symtab {
-            plan.symbol_strings = crate::strings::first_offsets(data_of(elf, elf.sections[table].link));
+            plan.symbol_strings = first_offsets(data_of(elf, elf.sections[table].link));
         }
         for index in 0..plan.symbols.len() {
             if plan.is_label(index) {
@@ -118,7 +116,6 @@ impl<'a> Plan<'a> {
         }
         plan.placed.iter_mut().for_each(|placed| placed.sort_unstable());
         plan.find_sites();
-        plan.labels = Labels::new(&plan);
         Ok(plan)
     }
 
@@ -143,7 +140,7 @@ impl<'a> Plan<'a> {
             kind::STRTAB => Content::Strings,
             kind::SYMTAB if self.symtab == Some(index) => Content::Symbols,
             kind::REL | kind::RELA if self.are_relocations(index) => Content::Relocations,
-            kind::CUDA_INFO if super::info::reads_back(section.data()) => Content::Info,
+            kind::CUDA_INFO if crate::info::reads_back(section.data()) => Content::Info,
             kind::PROGBITS if section.flags & kind::EXECUTE != 0 && self.isa.is_some() => Content::Code,
             _ => Content::Data,
         }
@@ -196,7 +193,7 @@ impl<'a> Plan<'a> {
     pub(crate) fn counts(&self, code: usize) -> Option<Counts> {
         *self.counted[code].get_or_init(|| {
             let mut counts = Counts::default();
-            for (_, word) in super::code::words(self.elf.sections[code].data()) {
+            for (_, word) in isa::words(self.elf.sections[code].data()) {
                 counts.add(&self.isa?.decode(word)?);
             }
             Some(counts)
@@ -259,11 +256,6 @@ fn is_null(section: &Section) -> bool {
 fn follows_the_rule(elf: &Elf) -> bool {
     let mut other = elf.clone();
     elf.filler.is_empty() && other.lay_out().is_ok() && other == *elf
-}
-
-/// Bytes as characters of the same numbers.
-pub(crate) fn latin1(bytes: &[u8]) -> String {
-    bytes.iter().map(|&byte| char::from(byte)).collect()
 }
 
 /// Names as they are where they are there once, and made-up ones for the others.

@@ -63,7 +63,8 @@ pub(super) fn table(plan: &Plan<'_>, index: usize, out: &mut String) {
     for (place, &(entry, _)) in sites.iter().enumerate() {
         order[entry] = place;
     }
-    if order.is_empty() || order == crate::asm::descending(sites.iter().map(|(_, site)| site.offset)) {
+    if order.is_empty() || order == crate::relocations::descending(sites.iter().map(|(_, site)| site.offset))
+    {
         return;
     }
     if order.is_sorted() {

@@ -1,5 +1,6 @@
 //! Symbols: as labels where they lie, the others in the symbol table.
 
+use super::labels::Labels;
 use super::plan::Plan;
 use crate::names::{self, Kind};
 use crate::syntax::{quoted, string};
@@ -24,7 +25,7 @@ pub(super) fn table(plan: &Plan<'_>, out: &mut String) {
         }
         let bytes = plan.elf.symbol_name(symbol).ok();
         let found = bytes.and_then(|name| plan.symbol_strings.get(name).copied());
-        let real = bytes.map(super::plan::latin1);
+        let real = bytes.map(crate::strings::latin1);
         let _ = writeln!(out, "\t// {index}");
         if real.as_deref() != Some(&plan.names.symbols[index]) {
             let _ = writeln!(out, "\t.__symbol_name\t{}", string(&real.unwrap_or_default()));
@@ -36,7 +37,7 @@ pub(super) fn table(plan: &Plan<'_>, out: &mut String) {
 }
 
 /// What stands before the place of a symbol: what it is, and its name.
-pub(super) fn declare(plan: &Plan<'_>, section: usize, index: usize, out: &mut String) {
+pub(super) fn declare(plan: &Plan<'_>, labels: &Labels, section: usize, index: usize, out: &mut String) {
     let symbol = &plan.symbols[index];
     let name = quoted(&plan.names.symbols[index]);
     let binding = match symbol.binding() {
@@ -47,7 +48,7 @@ pub(super) fn declare(plan: &Plan<'_>, section: usize, index: usize, out: &mut S
     let _ = writeln!(out, "\t{binding}\t{name}");
     let _ = writeln!(out, "\t.type\t{name},{}", names::argument(Kind::Symbol, symbol.kind().into()));
     let end = symbol.value.checked_add(symbol.size);
-    let end = end.filter(|_| symbol.size != 0).and_then(|end| plan.labels.plain(section, end));
+    let end = end.filter(|_| symbol.size != 0).and_then(|end| labels.plain(section, end));
     let _ = match end {
         Some(end) => writeln!(out, "\t.size\t{name},({end} - {name})"),
         None => writeln!(out, "\t.size\t{name},{:#x}", symbol.size),
