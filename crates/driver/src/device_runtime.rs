@@ -5,7 +5,7 @@ use crate::context::Context;
 use crate::health::Health;
 use crate::limits::{Limit, Limits};
 use crate::module::Function;
-use machine::system::{GraphLaunched, GraphStream, KernelAttributes, RunGrid, System};
+use machine::system::{GraphAnswer, GraphStream, KernelAttributes, NodeChange, RunGrid, System};
 use machine::{Kernel, Launch};
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ pub(crate) trait EnclosingGraph: Sync {
     /// The handle of the graph, if kernels may launch it.
     fn current(&self) -> u64;
     /// A kernel of the graph launches the one with a handle.
-    fn launch(&self, context: &Context, handle: u64, stream: GraphStream) -> GraphLaunched;
+    fn launch(&self, context: &Context, handle: u64, stream: GraphStream) -> GraphAnswer;
 }
 
 /// The driver behind a launch of the host's.
@@ -111,13 +111,17 @@ impl System for DeviceRuntime<'_> {
         self.graph.map_or(0, |graph| graph.current())
     }
 
-    fn launch_graph(&self, handle: u64, stream: GraphStream) -> GraphLaunched {
+    fn launch_graph(&self, handle: u64, stream: GraphStream) -> GraphAnswer {
         let (Some(graph), Some(context)) = (self.graph, self.context()) else {
-            return GraphLaunched::Refused;
+            return GraphAnswer::Refused;
         };
         if handle == 0 {
-            return GraphLaunched::Refused;
+            return GraphAnswer::Refused;
         }
         graph.launch(&context, handle, stream)
+    }
+
+    fn change_node(&self, node: u64, change: NodeChange<'_>) -> GraphAnswer {
+        self.context().map_or(GraphAnswer::Refused, |context| context.change_node(node, change))
     }
 }

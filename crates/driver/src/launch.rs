@@ -60,6 +60,18 @@ impl PreparedLaunch {
         self
     }
 
+    /// A launch of the same kernel in another configuration or with other parameters, as urgent.
+    pub(crate) fn changed(&self, configuration: Configuration, params: Vec<u8>) -> Result<Arc<Self>> {
+        let context = self.function.module().context()?;
+        let made = context.prepare_launch(&self.function, configuration, params)?;
+        Ok(made.with_attributes_of(self))
+    }
+
+    /// The same, as urgent as another and overlapping if that does.
+    pub fn with_attributes_of(self: Arc<Self>, other: &Self) -> Arc<Self> {
+        self.with_priority(other.priority).with_overlap(other.overlaps)
+    }
+
     /// Whether it may do so.
     pub fn overlaps(&self) -> bool {
         self.overlaps

@@ -25,6 +25,9 @@ fn is_device_runtime(image: &Image) -> bool {
     elf.is_some_and(|elf| Program::new(&elf).functions().iter().any(|f| machine::provides(&f.name)))
 }
 
+/// What nothing is linked to.
+const NOTHING: &str = ".version 6.3\n.target sm_70\n.address_size 64\n";
+
 /// Images on their way to be one.
 #[derive(Debug, Default)]
 pub struct Link {
@@ -88,9 +91,12 @@ impl Link {
     /// # Errors
     /// If symbols are missing, or contradict one another.
     pub fn complete(&mut self) -> Result<String, LoadFailure> {
-        if self.inputs.is_empty() {
+        if self.inputs.is_empty() && !self.remarks.is_empty() {
             let log = format!("{}nothing to link", self.remarks);
             return Err(LoadFailure::new(Error::InvalidImage, log));
+        }
+        if self.inputs.is_empty() {
+            return Ok(NOTHING.to_owned());
         }
         self.provide_runtime();
         let text = link::link(&self.inputs, &machine::provides).map_err(|problems| {

@@ -12,10 +12,11 @@
 //! | `usable` | the current context can be used, if there is one | what is wrong with it |
 //! | `without(x)` | the flags `x` are zero: there are none | `INVALID_VALUE` |
 //! | `no_capture` | no capture forbids what might wait in secret | `STREAM_CAPTURE_UNSUPPORTED`, and the capture is over |
+//! | `not_legacy(x)` | the stream `x` is not the legacy default stream | `INVALID_VALUE` |
 //! | `uncaptured(x)` | the stream `x` is not captured | the same |
 
 use crate::pointers::{Array, In, Out, Room};
-use crate::state::{current, driver, stream};
+use crate::state::{current, driver, is_legacy, stream};
 use crate::sys;
 use driver::{Error, Result, current};
 
@@ -113,6 +114,10 @@ pub(crate) fn usable() -> Result<()> {
 
 pub(crate) fn no_capture() -> Result<()> {
     driver()?.permit_unsafe()
+}
+
+pub(crate) fn not_legacy(on: &sys::CUstream) -> Result<()> {
+    if is_legacy(*on) { Err(Error::InvalidValue) } else { Ok(()) }
 }
 
 pub(crate) fn uncaptured(on: &sys::CUstream) -> Result<()> {

@@ -72,6 +72,11 @@ fn kernels_launch_kernels_and_graphs() {
 }
 
 #[test]
+fn kernels_change_graphs() {
+    run("updates", &[]);
+}
+
+#[test]
 fn streams_become_graphs() {
     run("capture", &[]);
 }

@@ -28,18 +28,36 @@ pub trait System: Sync {
     /// The handle of the graph that a kernel is in, if kernels may launch that graph; otherwise 0.
     fn current_graph(&self) -> u64;
     /// Launches the graph with a handle.
-    fn launch_graph(&self, graph: u64, stream: GraphStream) -> GraphLaunched;
+    fn launch_graph(&self, graph: u64, stream: GraphStream) -> GraphAnswer;
+    /// Changes what the kernel node of a graph with a handle does from now on.
+    fn change_node(&self, node: u64, change: NodeChange<'_>) -> GraphAnswer;
 }
 
-/// What came of the launch of a graph.
+/// What came of the launch of a graph, or of the change of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GraphLaunched {
-    /// It will run.
-    Yes,
-    /// It may not be launched from here, or not so often.
+pub enum GraphAnswer {
+    /// The graph will run; the node is changed.
+    Done,
+    /// The graph may not be launched from here, or not so often; the node cannot be changed so.
     Refused,
-    /// The handle names no graph that kernels can launch.
-    NoGraph,
+    /// The handle names no graph that kernels can launch, and no node that they can change.
+    Unknown,
+}
+
+/// A change of a kernel node (`cudaGraphKernelNodeField`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NodeChange<'b> {
+    /// The CTAs of its grid.
+    Grid([u32; 3]),
+    /// Bytes of its parameters.
+    Parameters {
+        /// Where they begin.
+        offset: u64,
+        /// What they become.
+        bytes: &'b [u8],
+    },
+    /// Whether it does anything.
+    Enabled(bool),
 }
 
 /// Where kernels launch graphs to (CUDA programming guide, "Device Launch Modes").

@@ -50,6 +50,7 @@ impl Graph {
                 task => task,
             };
             let node = Node::new(&copy, task, links.node.attachment());
+            *lock(&node.updatable) = links.node.updatable();
             ids.insert(id, node.id());
             copied.copies.insert(id, node.id());
             copied.nodes.insert(node.id(), Links { node, before: Vec::new(), after: Vec::new() });

@@ -19,7 +19,7 @@ use crate::operation::Operation;
 use crate::stream::Marker;
 use machine::Neighbours;
 use machine::order::{Id, Order, ROOT, Stream};
-use machine::system::{GraphLaunched, GraphStream};
+use machine::system::{GraphAnswer, GraphStream};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{Builder, Scope};
 
@@ -109,10 +109,10 @@ impl EnclosingGraph for Member<'_> {
         self.launch.exec().map_or(0, |exec| exec.id().handle())
     }
 
-    fn launch(&self, context: &Context, handle: u64, stream: GraphStream) -> GraphLaunched {
-        let Some(exec) = context.launchable_by(handle) else { return GraphLaunched::NoGraph };
+    fn launch(&self, context: &Context, handle: u64, stream: GraphStream) -> GraphAnswer {
+        let Some(exec) = context.launchable_by(handle) else { return GraphAnswer::Unknown };
         let behind_itself = stream == GraphStream::Tail && exec.id().handle() == self.current();
-        let Some(plan) = exec.begins_by_kernel(behind_itself) else { return GraphLaunched::Refused };
+        let Some(plan) = exec.begins_by_kernel(behind_itself) else { return GraphAnswer::Refused };
         let launch = GraphLaunch::new(&exec, plan, Some(Arc::clone(&exec)));
         let environment = self.environment;
         let mut state = lock(&environment.state);
@@ -130,6 +130,6 @@ impl EnclosingGraph for Member<'_> {
             true => (self.help)(),
             false => environment.changed.notify_one(),
         }
-        GraphLaunched::Yes
+        GraphAnswer::Done
     }
 }

@@ -75,7 +75,8 @@ impl Graph {
         graphs.flatten().find(|node| !fit(node.task()))
     }
 
-    /// Makes it launchable. Of a graph that allocates memory there can be one instance at a time.
+    /// Makes it launchable. Of a graph that allocates memory, or that kernels change, there can
+    /// be one instance at a time.
     pub fn instantiate(&self, flags: u64) -> std::result::Result<Arc<Exec>, Refusal> {
         let both = AUTO_FREE | DEVICE_LAUNCH;
         if flags & !(AUTO_FREE | UPLOAD | DEVICE_LAUNCH | NODE_PRIORITY) != 0 || flags & both == both {
@@ -89,10 +90,11 @@ impl Graph {
             return Err(Refusal { error: Error::InvalidValue, reason, node });
         }
         let there = lock(&self.contents).instance.upgrade().is_some();
-        if self.has_memory() && there {
+        if there && (self.has_memory() || self.has_updatable()) {
             return Err(Error::NotSupported.into());
         }
         let plan = Arc::new(Plan::new(self)?);
+        plan.set_updatable();
         let (allocated, freed) = self.memory();
         let source = self.copied(0, false);
         let state = Mutex::new(State { plan, last: None, running: 0, uploaded: flags & UPLOAD != 0 });
@@ -147,7 +149,8 @@ impl Exec {
     pub fn enabled(&self, node: &Node) -> Result<bool> {
         let mut state = lock(&self.state);
         let step = Arc::make_mut(&mut state.plan).step(node.id());
-        step.map(|step| step.enabled).ok_or(Error::InvalidValue)
+        let step = step.ok_or(Error::InvalidValue)?;
+        Ok(step.updatable.as_ref().map_or(step.enabled, |updatable| updatable.enabled()))
     }
 
     /// Lets the step of a kernel, a copy or a fill be done, or not.
@@ -157,7 +160,10 @@ impl Exec {
         if !matches!(step.task, Task::Kernel(_) | Task::Copy(_) | Task::Fill(_)) {
             return Err(Error::InvalidValue);
         }
-        step.enabled = enabled;
+        match &step.updatable {
+            Some(updatable) => updatable.enable(enabled),
+            None => step.enabled = enabled,
+        }
         Ok(())
     }
 
@@ -167,6 +173,9 @@ impl Exec {
         let step = Arc::make_mut(&mut state.plan).step(node).ok_or(Error::InvalidValue)?;
         compatible(&step.task, &task).map_err(|_| Error::InvalidValue)?;
         step.task = task.clone().with_bodies_of(&step.task);
+        if let (Some(updatable), Task::Kernel(work)) = (&step.updatable, &step.task) {
+            updatable.set(work);
+        }
         drop(state);
         let graphs = [Arc::clone(&self.source)].into_iter().chain(self.source.inner_graphs());
         for graph in graphs {

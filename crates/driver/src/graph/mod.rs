@@ -13,6 +13,7 @@
 //! | `plan` | the steps that are run, and why there may be none |
 //! | [`exec`] | instantiation, updates of single nodes |
 //! | `difference` | what may become of a node in an update |
+//! | [`updatable`] | kernel nodes that kernels change |
 //! | [`update`] | updates from another graph |
 //! | [`run`] | running a plan: order, independent branches at the same time, conditional bodies |
 //! | `environment` | what kernels of a graph launch |
@@ -35,6 +36,7 @@ mod nodes;
 mod plan;
 pub mod run;
 pub mod task;
+pub mod updatable;
 pub mod update;
 pub mod user_object;
 

@@ -2,6 +2,7 @@
 
 use super::memory::GraphAllocation;
 use super::task::{Condition, Task, TaskKind};
+use super::updatable::Updatable;
 use super::user_object::UserObject;
 use crate::error::{Error, Result};
 use crate::{Id, lock};
@@ -44,6 +45,8 @@ pub struct Node {
     graph: Weak<Graph>,
     pub(super) task: Mutex<Task>,
     attachment: Mutex<Option<Attachment>>,
+    /// If kernels may change it.
+    pub(super) updatable: Mutex<Option<Arc<Updatable>>>,
 }
 
 impl std::fmt::Debug for Node {
@@ -55,7 +58,8 @@ impl std::fmt::Debug for Node {
 impl Node {
     pub(super) fn new(graph: &Arc<Graph>, task: Task, attachment: Option<Attachment>) -> Arc<Self> {
         let (task, attachment) = (Mutex::new(task), Mutex::new(attachment));
-        Arc::new(Self { id: Id::next(), graph: Arc::downgrade(graph), task, attachment })
+        let updatable = Mutex::new(None);
+        Arc::new(Self { id: Id::next(), graph: Arc::downgrade(graph), task, attachment, updatable })
     }
 
     /// Its identity.
@@ -90,6 +94,11 @@ impl Node {
         drop(present);
         *lock(&self.attachment) = None;
         Ok(())
+    }
+
+    /// What kernels change it by, if they may.
+    pub fn updatable(&self) -> Option<Arc<Updatable>> {
+        lock(&self.updatable).clone()
     }
 
     /// Keeps something of the C library's.
@@ -287,8 +296,8 @@ impl Graph {
 
     /// Takes a node and its edges away.
     pub fn remove(&self, node: &Node) -> Result<()> {
-        // Memory that a graph allocates must be freed where it says so.
-        if matches!(node.task().kind(), TaskKind::Allocate | TaskKind::Free) {
+        // Memory that a graph allocates must be freed where it says so, and kernels may know the node.
+        if matches!(node.task().kind(), TaskKind::Allocate | TaskKind::Free) || node.updatable().is_some() {
             return Err(Error::NotSupported);
         }
         let mut contents = lock(&self.contents);

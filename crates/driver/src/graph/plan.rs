@@ -7,6 +7,7 @@
 
 use super::nodes::{Graph, Node};
 use super::task::{Condition, Task};
+use super::updatable::Updatable;
 use crate::error::Error;
 use crate::{Id, lock};
 use std::collections::HashMap;
@@ -25,6 +26,8 @@ pub(crate) struct Step {
     origin: Option<Id>,
     pub(super) task: Task,
     pub(super) enabled: bool,
+    /// Where what it does stands instead, if kernels may change it.
+    pub(super) updatable: Option<Arc<Updatable>>,
     /// Steps right before it.
     pub(super) needs: usize,
     /// Steps right behind it.
@@ -82,7 +85,8 @@ impl Plan {
     }
 
     fn push(&mut self, origin: Option<Id>, task: Task, bodies: Vec<Self>) -> usize {
-        self.steps.push(Step { origin, task, enabled: true, needs: 0, then: Vec::new(), bodies });
+        let (enabled, updatable, then) = (true, None, Vec::new());
+        self.steps.push(Step { origin, task, enabled, updatable, needs: 0, then, bodies });
         self.steps.len() - 1
     }
 
@@ -136,6 +140,7 @@ impl Plan {
                 }
                 task => {
                     let step = self.push(origin, task, Vec::new());
+                    self.steps[step].updatable = node.updatable();
                     (step, step)
                 }
             };

@@ -90,7 +90,12 @@ impl GraphLaunch {
             Task::Wait(_) => self.waits.get(&index).into_iter().for_each(Marker::stand_by),
             Task::Record(_) => self.records.get(&index).into_iter().for_each(|record| record.stamp()),
             _ if health.error().is_some() || !step.enabled => {}
-            Task::Kernel(work) => work.run(health, None, Some(member)),
+            Task::Kernel(work) => match &step.updatable {
+                None => work.run(health, None, Some(member)),
+                Some(updatable) => {
+                    updatable.current().iter().for_each(|work| work.run(health, None, Some(member)));
+                }
+            },
             Task::Copy(copy) => health.note(copy.run()),
             Task::Fill(fill) => health.note(fill.run()),
             Task::Host(call) => (call.call)(),

@@ -69,6 +69,9 @@ fn pair(old: &Graph, new: &Graph, pairs: &mut Vec<(Id, Task)>) -> Result<(), Upd
 impl Exec {
     /// Lets it do what a graph of the same shape says: all of it or nothing.
     pub fn update(&self, graph: &Graph) -> Result<(), UpdateFailure> {
+        if self.source().has_updatable() || graph.has_updatable() {
+            return Err(UpdateFailure { difference: Difference::NotSupported, node: None, from: None });
+        }
         self.update_part(self.source(), graph)
     }
 

@@ -182,7 +182,7 @@ api! {
         dev: CUdevice,
     ) {
         device(dev)?;
-        format(stated, channels)?;
+        format(stated, channels).map_err(|_| Error::InvalidValue)?;
         put(out, MOST_LINEAR as usize)
     }
 }

@@ -157,7 +157,7 @@ fn tell(done: Done, at: Out<usize>) -> Result<()> {
 }
 
 api! {
-    #[order(usable)]
+    #[order(not_legacy(on), usable)]
     fn cuMemcpyBatchAsync_v2(
         #[elements(count)]
         to: *mut CUdeviceptr,
@@ -177,7 +177,7 @@ api! {
         batch.copy(on).map_err(|refused| refused.error)
     }
 
-    #[order(usable)]
+    #[order(not_legacy(on), usable)]
     fn cuMemcpy3DBatchAsync_v2(
         count: usize,
         #[elements(count)]
@@ -191,7 +191,7 @@ api! {
 
 // The forms of CUDA 12.8, which tell the copy that was refused.
 api! {
-    #[order(usable)]
+    #[order(not_legacy(on), usable)]
     fn cuMemcpyBatchAsync(
         #[elements(count)]
         to: *mut CUdeviceptr,
@@ -212,7 +212,7 @@ api! {
         tell(batch.copy(on), failed)
     }
 
-    #[order(usable)]
+    #[order(not_legacy(on), usable)]
     fn cuMemcpy3DBatchAsync(
         count: usize,
         #[elements(count)]

@@ -146,6 +146,29 @@ pub(crate) struct Wanted {
     pub(crate) overlaps: bool,
 }
 
+/// Whether an attribute asks for a node that kernels may change.
+pub(crate) fn asks_for_updates(value: &CUlaunchAttributeValue) -> Result<bool> {
+    // SAFETY: the attribute's number says that this member is meant, and it is an integer.
+    match unsafe { value.deviceUpdatableKernelNode.deviceUpdatable } {
+        0 => Ok(false),
+        1 => Ok(true),
+        _ => Err(Error::InvalidValue),
+    }
+}
+
+/// The same attribute with the handle of a node.
+pub(crate) fn updatable(handle: Option<u64>) -> CUlaunchAttributeValue {
+    let mut value = CUlaunchAttributeValue { pad: [0; 64] };
+    value.deviceUpdatableKernelNode = CUlaunchAttributeValue_union__bindgen_ty_5 {
+        deviceUpdatable: handle.is_some().into(),
+        devNode: std::ptr::without_provenance_mut(handle.unwrap_or(0) as usize),
+    };
+    value
+}
+
+/// Where a launch wants the handle of its node, which kernels are to change.
+type NodeWanted = Option<Out<CUlaunchAttributeValue>>;
+
 /// Applies an attribute of a launch.
 pub(crate) fn apply_attribute(
     wanted: &mut Wanted,
@@ -193,11 +216,11 @@ fn completion_event(id: CUlaunchAttributeID, value: &CUlaunchAttributeValue) -> 
     }
 }
 
-/// How a launch is configured, and the events that it records.
+/// How a launch is configured, the events that it records, and where it wants the handle of its node.
 ///
 /// # Safety
 /// The pointer is null or points to a configuration with as many attributes as it says.
-unsafe fn wanted(config: In<CUlaunchConfig>) -> Result<(Wanted, Vec<CUevent>)> {
+unsafe fn wanted(config: In<CUlaunchConfig>) -> Result<(Wanted, Vec<CUevent>, NodeWanted)> {
     let config = get(config)?;
     let configuration = Configuration {
         grid: [config.gridDimX, config.gridDimY, config.gridDimZ],
@@ -207,17 +230,25 @@ unsafe fn wanted(config: In<CUlaunchConfig>) -> Result<(Wanted, Vec<CUevent>)> {
         cooperative: false,
     };
     let mut wanted = Wanted { configuration, priority: None, overlaps: false };
-    let mut events = Vec::new();
+    let (mut events, mut node) = (Vec::new(), None);
     // SAFETY: by contract.
     let attributes = unsafe { Array::new(config.attrs, config.numAttrs as usize) };
     for index in 0..attributes.count() {
         let attribute = element(attributes, index)?;
+        if attribute.id == CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE {
+            if asks_for_updates(&attribute.value)? {
+                let there = config.attrs.wrapping_add(index);
+                // SAFETY: the attribute was read; this one is also written, as its manual says.
+                node = Some(unsafe { Out::new(&raw mut (*there).value) });
+            }
+            continue;
+        }
         match completion_event(attribute.id, &attribute.value) {
             Some(event) => events.push(event),
             None => apply_attribute(&mut wanted, attribute.id, &attribute.value)?,
         }
     }
-    Ok((wanted, events))
+    Ok((wanted, events, node))
 }
 
 /// How a launch is configured.
@@ -332,9 +363,12 @@ api! {
         extra: *mut *mut c_void,
     ) {
         // SAFETY: the configuration is the program's, with as many attributes as it says.
-        let (wanted, events) = unsafe { wanted(config)? };
+        let (wanted, events, node) = unsafe { wanted(config)? };
         let events: Vec<_> = events.into_iter().map(|event| EVENTS.get(event)).collect::<Result<_>>()?;
         let (context, stream) = stream(get(config)?.hStream)?;
+        if node.is_some() {
+            context.require_capture(&stream)?;
+        }
         let function = function(f, Some(&context))?;
         // SAFETY: the arrays are the program's, which its kernel's parameters say the lengths of.
         let buffer = unsafe { parameters(&function, params, extra)? };
@@ -342,6 +376,9 @@ api! {
         let priority = wanted.priority.unwrap_or(stream.priority());
         let work = work.with_priority(priority).with_overlap(wanted.overlaps);
         context.submit(&stream, work)?;
+        if let Some(there) = node {
+            put(there, updatable(Some(context.make_captured_updatable(&stream)?)))?;
+        }
         events.iter().try_for_each(|event| context.record(event, &stream))
     }
 

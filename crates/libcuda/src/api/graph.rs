@@ -266,6 +266,9 @@ api! {
         if flags & !CU_GRAPH_COND_ASSIGN_DEFAULT != 0 || out.is_null() {
             return Err(Error::InvalidValue);
         }
+        if ctx.is_null() {
+            return Err(Error::InvalidContext);
+        }
         let context = super::graph_node::context_of(ctx)?;
         let default = (flags & CU_GRAPH_COND_ASSIGN_DEFAULT != 0).then_some(value);
         put(out, GRAPHS.get(graph)?.add_condition(&context, default)?.handle())
@@ -279,7 +282,6 @@ api! {
         count: c_uint,
         flags: c_uint,
     ) {
-        crate::state::driver()?;
         if flags != CU_USER_OBJECT_NO_DESTRUCTOR_SYNC || out.is_null() {
             return Err(Error::InvalidValue);
         }

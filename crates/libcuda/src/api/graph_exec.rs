@@ -2,7 +2,7 @@
 
 use crate::api::graph::node_handle;
 use crate::api::graph_node::{
-    copy_task, fill_task, host_task, kernel_task, newer_kernel, same_kernel, task, values_task,
+    copy_task, fill_task, host_task, kernel_task, newer_kernel, same_kernel, same_kind, task, values_task,
 };
 use crate::ffi::api;
 use crate::pointers::{Out, Room, get, put, put_if};
@@ -116,9 +116,11 @@ api! {
         if failure.is_some() { Err(Error::GraphExecUpdateFailure) } else { Ok(()) }
     }
 
+    #[order(given(exec), given(node), initialised, given(params))]
     fn cuGraphExecNodeSetParams(exec: CUgraphExec, node: CUgraphNode, params: *mut CUgraphNodeParams) {
         let params = get(params)?;
         let found = NODES.get(node)?;
+        same_kind(&found, &params)?;
         if params.type_ == CU_GRAPH_NODE_TYPE_GRAPH {
             let child = {
                 // SAFETY: which member of the union there is is what the type says.
@@ -185,6 +187,7 @@ api! {
         update(exec, node, |_| Ok(Task::Wait(EVENTS.get(event)?)))
     }
 
+    #[order(given(exec), given(node), initialised, given(params))]
     fn cuGraphExecBatchMemOpNodeSetParams(
         exec: CUgraphExec,
         node: CUgraphNode,
@@ -228,7 +231,7 @@ api! {
         let failure = update_whole(exec, graph)?;
         let found = failure.as_ref().and_then(|failure| failure.node.as_ref());
         put_if(node, found.map_or(std::ptr::null_mut(), node_handle));
-        put(result, failure.as_ref().map_or(CU_GRAPH_EXEC_UPDATE_SUCCESS, |f| f.difference as u32))?;
+        put_if(result, failure.as_ref().map_or(CU_GRAPH_EXEC_UPDATE_SUCCESS, |f| f.difference as u32));
         if failure.is_some() { Err(Error::GraphExecUpdateFailure) } else { Ok(()) }
     }
 

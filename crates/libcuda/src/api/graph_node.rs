@@ -3,7 +3,7 @@
 //! Each kind of node has one function here that makes its task from C's parameters and one that shows it; adding, setting
 //! and updating nodes of all kinds go through them.
 
-use crate::api::execution::{Wanted, apply_attribute, host_call, parameters};
+use crate::api::execution::{Wanted, apply_attribute, asks_for_updates, host_call, parameters, updatable};
 use crate::api::graph::{front, graph_handle, node_handle};
 use crate::api::transfer::request_3d;
 use crate::api::values::operations;
@@ -72,8 +72,9 @@ pub(super) unsafe fn kernel(
     p: &CUDA_KERNEL_NODE_PARAMS_v3,
     before: Option<&PreparedLaunch>,
 ) -> Result<Arc<PreparedLaunch>> {
-    let context = context_of(p.ctx)?;
     let handle = if p.func.is_null() { p.kern.cast() } else { p.func };
+    crate::order::handle(&handle)?;
+    let context = context_of(p.ctx)?;
     let function = function(handle, Some(&context))?;
     let old = before.map(PreparedLaunch::configuration);
     let configuration = Configuration {
@@ -86,7 +87,10 @@ pub(super) unsafe fn kernel(
     // SAFETY: by contract.
     let buffer = unsafe { parameters(&function, Out::new(p.kernelParams), Out::new(p.extra))? };
     let work = function.module().context()?.prepare_launch(&function, configuration, buffer)?;
-    Ok(before.map_or_else(|| Arc::clone(&work), |before| Arc::clone(&work).with_priority(before.priority())))
+    Ok(match before {
+        Some(before) => work.with_attributes_of(before),
+        None => work,
+    })
 }
 
 /// A kernel node's parameters in another form of the structure, which has these fields besides.
@@ -443,6 +447,11 @@ fn work_of(node: &Node) -> Result<Arc<PreparedLaunch>> {
     if let Task::Kernel(work) = node.task() { Ok(work) } else { Err(Error::InvalidValue) }
 }
 
+/// That parameters are those of a node of this kind.
+pub(crate) fn same_kind(node: &Node, params: &CUgraphNodeParams) -> Result<()> {
+    if node.task().kind() as u32 == params.type_ { Ok(()) } else { Err(Error::InvalidValue) }
+}
+
 /// A kernel's task that replaces a node's.
 ///
 /// # Safety
@@ -475,8 +484,12 @@ pub(crate) fn host_task(p: In<CUDA_HOST_NODE_PARAMS>) -> Result<(Task, Attachmen
 /// # Safety
 /// The pointer is null or may be read; so may its array.
 pub(crate) unsafe fn values_task(p: In<CUDA_BATCH_MEM_OP_NODE_PARAMS>) -> Result<Task> {
+    let params = get(p)?;
+    if params.count == 0 {
+        return Err(Error::InvalidValue);
+    }
     // SAFETY: by contract.
-    unsafe { values(&get(p)?) }
+    unsafe { values(&params) }
 }
 
 /// Both at once.
@@ -501,8 +514,10 @@ api! {
         unsafe { add_any(out, graph, (behind, edges), params) }
     }
 
+    #[order(given(node), initialised, given(params))]
     fn cuGraphNodeSetParams(node: CUgraphNode, params: *mut CUgraphNodeParams) {
         let params = get(params)?;
+        same_kind(&*NODES.get(node)?, &params)?;
         // SAFETY: the parameters are the program's, as their manual wants them.
         set(node, |node| unsafe { task(None, &params, Some(node)) })
     }
@@ -537,12 +552,16 @@ api! {
         which: CUkernelNodeAttrID,
         value: *mut CUkernelNodeAttrValue,
     ) {
-        let work = work_of(&*NODES.get(node)?)?;
+        let node = NODES.get(node)?;
+        let work = work_of(&node)?;
         let mut shown = CUkernelNodeAttrValue { pad: [0; 64] };
         let Configuration { cluster, cooperative, .. } = work.configuration();
         match which {
             CU_LAUNCH_ATTRIBUTE_COOPERATIVE => shown.cooperative = cooperative.into(),
             CU_LAUNCH_ATTRIBUTE_PRIORITY => shown.priority = work.priority(),
+            CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE => {
+                shown = updatable(node.updatable().map(|updatable| updatable.handle()));
+            }
             CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION => {
                 let [x, y, z] = cluster.unwrap_or([0; 3]);
                 shown.clusterDim = CUlaunchAttributeValue_union__bindgen_ty_1 { x, y, z };
@@ -564,18 +583,31 @@ api! {
     ) {
         let node = NODES.get(node)?;
         let work = work_of(&node)?;
+        if which == CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE {
+            if !asks_for_updates(&get(value)?)? {
+                return if node.updatable().is_none() { Ok(()) } else { Err(Error::InvalidValue) };
+            }
+            let handle = work.function().module().context()?.make_updatable(&node)?;
+            // SAFETY: the value was read; this one is also written, as its manual says.
+            return put(unsafe { Out::new(value.raw().cast_mut()) }, updatable(Some(handle)));
+        }
         let mut wanted = Wanted {
             configuration: work.configuration(),
             priority: Some(work.priority()),
             overlaps: work.overlaps(),
         };
-        apply_attribute(&mut wanted, which, &get(value)?)?;
+        // What only launches have is nothing that a node could be given.
+        apply_attribute(&mut wanted, which, &get(value)?).map_err(|_| Error::InvalidValue)?;
         set_attributes(&node, &work, wanted)
     }
 
     fn cuGraphKernelNodeCopyAttributes(to: CUgraphNode, from: CUgraphNode) {
         let node = NODES.get(to)?;
-        let (work, from) = (work_of(&node)?, work_of(&*NODES.get(from)?)?);
+        let from = NODES.get(from)?;
+        if node.updatable().is_some() || from.updatable().is_some() {
+            return Err(Error::InvalidValue);
+        }
+        let (work, from) = (work_of(&node)?, work_of(&from)?);
         let Configuration { cluster, cooperative, .. } = from.configuration();
         let configuration = Configuration { cluster, cooperative, ..work.configuration() };
         set_attributes(&node, &work, Wanted { configuration, priority: Some(from.priority()), overlaps: from.overlaps() })
@@ -727,6 +759,7 @@ api! {
         put(params, given)
     }
 
+    #[order(given(node), initialised, given(params))]
     fn cuGraphMemAllocNodeGetParams(node: CUgraphNode, params: *mut CUDA_MEM_ALLOC_NODE_PARAMS) {
         put(params, shown_allocation(&*NODES.get(node)?)?)
     }
@@ -742,6 +775,7 @@ api! {
         add(out, graph, (behind, PLAIN), (Task::Free(address), None)).map(drop)
     }
 
+    #[order(given(node), initialised, given(address))]
     fn cuGraphMemFreeNodeGetParams(node: CUgraphNode, address: *mut CUdeviceptr) {
         match NODES.get(node)?.task() {
             Task::Free(freed) => put(address, freed),
@@ -762,10 +796,12 @@ api! {
         add(out, graph, (behind, PLAIN), (task, None)).map(drop)
     }
 
+    #[order(given(node), initialised, given(params))]
     fn cuGraphBatchMemOpNodeGetParams(node: CUgraphNode, params: *mut CUDA_BATCH_MEM_OP_NODE_PARAMS) {
         put(params, shown_values(&*NODES.get(node)?)?)
     }
 
+    #[order(given(node), initialised, given(params))]
     fn cuGraphBatchMemOpNodeSetParams(node: CUgraphNode, params: *const CUDA_BATCH_MEM_OP_NODE_PARAMS) {
         // SAFETY: the parameters are the program's, as their manual wants them.
         set(node, |_| Ok((unsafe { values_task(params)? }, None)))

@@ -61,9 +61,9 @@ api! {
         _library_values: *mut *mut c_void,
         _library_count: c_uint,
     ) {
-        let image = read_file(text(path)?)?;
         // SAFETY: the logs that the options name are the program's.
-        load(out, image, &unsafe { Logs::new(options, values)? })
+        let logs = unsafe { Logs::new(options, values)? };
+        load(out, read_file(text(path)?)?, &logs)
     }
 
     #[order(handle(library), initialised, no_capture)]
@@ -149,6 +149,7 @@ api! {
 
     #[order(handle(kernel), initialised, given(value))]
     fn cuKernelGetAttribute(value: *mut c_int, attribute: CUfunction_attribute, kernel: CUkernel, dev: CUdevice) {
+        device(dev)?;
         let function = KERNELS.get(kernel)?.function(&somewhere(dev)?)?;
         put(value, crate::api::execution::attribute(&function, attribute)?)
     }

@@ -2,7 +2,7 @@
 
 use crate::ffi::api;
 use crate::pointers::{Array, Room, element, get, put};
-use crate::state::{current, device, is_legacy, stream};
+use crate::state::{current, device, stream};
 use crate::sys::*;
 use driver::managed::{Advice, Location, Wishes};
 use driver::memory::MemoryKind;
@@ -112,9 +112,8 @@ fn batch_places(
     count: usize,
     (places, first): (Array<CUmemLocation>, Array<usize>),
     flags: c_ulonglong,
-    on: CUstream,
 ) -> Result<Vec<Location>> {
-    if flags != 0 || count == 0 || is_legacy(on) {
+    if flags != 0 || count == 0 {
         return Err(Error::InvalidValue);
     }
     let mut to: Vec<Location> = Vec::new();
@@ -164,7 +163,7 @@ api! {
         prefetch(at, bytes, location(to)?, on)
     }
 
-    #[order(uncaptured(on))]
+    #[order(not_legacy(on), uncaptured(on))]
     fn cuMemPrefetchBatchAsync(
         #[elements(count)] at: *mut CUdeviceptr,
         #[elements(count)] bytes: *mut usize,
@@ -175,12 +174,12 @@ api! {
         flags: c_ulonglong,
         on: CUstream,
     ) {
-        let to = batch_places(count, (places.input(), first.input()), flags, on)?;
+        let to = batch_places(count, (places.input(), first.input()), flags)?;
         prefetch_batch(at.input(), bytes.input(), &to, on)
     }
 
     // What is discarded may keep its bytes.
-    #[order(uncaptured(on))]
+    #[order(not_legacy(on), uncaptured(on))]
     fn cuMemDiscardBatchAsync(
         #[elements(count)] at: *mut CUdeviceptr,
         #[elements(count)] bytes: *mut usize,
@@ -188,7 +187,7 @@ api! {
         flags: c_ulonglong,
         on: CUstream,
     ) {
-        if flags != 0 || count == 0 || is_legacy(on) {
+        if flags != 0 || count == 0 {
             return Err(Error::InvalidValue);
         }
         stream(on)?;
@@ -198,7 +197,7 @@ api! {
         Ok(())
     }
 
-    #[order(uncaptured(on))]
+    #[order(not_legacy(on), uncaptured(on))]
     fn cuMemDiscardAndPrefetchBatchAsync(
         #[elements(count)] at: *mut CUdeviceptr,
         #[elements(count)] bytes: *mut usize,
@@ -209,7 +208,7 @@ api! {
         flags: c_ulonglong,
         on: CUstream,
     ) {
-        let to = batch_places(count, (places.input(), first.input()), flags, on)?;
+        let to = batch_places(count, (places.input(), first.input()), flags)?;
         prefetch_batch(at.input(), bytes.input(), &to, on)
     }
 

@@ -85,6 +85,7 @@ api! {
 
     fn cuMemHostGetDevicePointer_v2(out: *mut CUdeviceptr, pointer: *mut c_void, flags: c_uint) {
         let allocation = current()?.allocation_of(pointer.addr() as u64).ok_or(Error::InvalidValue)?;
+        crate::order::without(&flags)?;
         // All devices can use the program's pointers for such memory, so that theirs are the same.
         match allocation.kind {
             MemoryKind::Host | MemoryKind::Managed | MemoryKind::Registered => put(out, pointer.addr() as u64),

@@ -206,7 +206,7 @@ api! {
                     return Err(Error::NotSupported);
                 }
                 (CU_MEM_LOCATION_TYPE_HOST | CU_MEM_LOCATION_TYPE_HOST_NUMA, _) => {}
-                _ => return Err(Error::InvalidValue),
+                _ => return Err(Error::NotSupported),
             }
         }
         Ok(())

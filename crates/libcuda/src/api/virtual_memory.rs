@@ -145,8 +145,10 @@ api! {
         }
         for index in 0..count {
             let place = element(places, index)?;
-            if place.location.type_ != CU_MEM_LOCATION_TYPE_DEVICE {
-                return Err(Error::NotSupported);
+            match place.location.type_ {
+                CU_MEM_LOCATION_TYPE_DEVICE => {}
+                CU_MEM_LOCATION_TYPE_INVALID => return Err(Error::InvalidValue),
+                _ => return Err(Error::NotSupported),
             }
             let usable = match place.flags {
                 CU_MEM_ACCESS_FLAGS_PROT_NONE => false,

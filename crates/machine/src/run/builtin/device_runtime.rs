@@ -5,7 +5,9 @@
 //! `cuda...` in older code; those that end in `_ptsz` are for code in which every thread has a default stream of its own.
 //! What they answer is recorded from an H200 (driver 580.159.04) where the guide does not say it: a launch that cannot be
 //! is always `cudaErrorInvalidConfiguration`, a stream or event that cannot be used `cudaErrorInvalidValue`, and an error
-//! is remembered for the thread alone. Graphs are the driver's, so it launches them.
+//! is remembered for the thread alone. Graphs are the driver's, so it launches and [changes](graph_node) them.
+
+mod graph_node;
 
 use super::Caller;
 use super::error::{Error, texts};
@@ -15,7 +17,8 @@ use crate::memory::Cell;
 use crate::ops::address::{Generic, Space};
 use crate::order::{InOrder, Stream};
 use crate::run::family::{BUFFER, Member, Request, Rows};
-use crate::system::{GraphLaunched, GraphStream, System};
+use crate::system::{GraphAnswer, GraphStream, System};
+use graph_node::NodeCall;
 
 /// A function of the device runtime. Those with a `bool` are told whether each thread has a default stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +55,7 @@ pub(crate) enum RuntimeCall {
     FuncGetAttributes,
     Occupancy,
     GraphLaunch,
+    GraphNode(NodeCall),
 }
 
 impl RuntimeCall {
@@ -95,7 +99,7 @@ impl RuntimeCall {
             "OccupancyMaxActiveBlocksPerMultiprocessor"
             | "OccupancyMaxActiveBlocksPerMultiprocessorWithFlags" => Self::Occupancy,
             "GraphLaunch" => Self::GraphLaunch,
-            _ => return None,
+            _ => return NodeCall::from_name(name).map(Self::GraphNode),
         };
         Some(call)
     }
@@ -345,15 +349,10 @@ impl<'a> Lane<'_, 'a, '_> {
             RuntimeCall::GraphLaunch => {
                 let (graph, handle) = (self.argument(0)?, self.argument(1)?);
                 let stream = stream::of_graphs(handle).ok_or(Error::InvalidValue)?;
-                match self.system()?.launch_graph(graph, stream) {
-                    GraphLaunched::Yes => {}
-                    GraphLaunched::Refused => return Err(Error::InvalidValue.into()),
-                    // An H200 looks at what the handle points to.
-                    GraphLaunched::NoGraph => {
-                        return Err(self.caller.x.bad_access(graph, 8, Access::Load).into());
-                    }
-                }
+                let answer = self.system()?.launch_graph(graph, stream);
+                self.graph_answer(graph, answer)?;
             }
+            RuntimeCall::GraphNode(call) => self.change_node(call)?,
         }
         Ok(0)
     }
@@ -385,6 +384,16 @@ impl<'a> Lane<'_, 'a, '_> {
     /// The kernel whose address an argument is.
     fn kernel(&self, i: usize) -> Answer<Kernel<'a>> {
         Ok(self.member.kernel(self.argument(i)?).ok_or(Error::InvalidValue)?)
+    }
+
+    /// What is made of the driver's answer to a call with the handle of a graph or node.
+    fn graph_answer(&self, handle: u64, answer: GraphAnswer) -> Answer<()> {
+        match answer {
+            GraphAnswer::Done => Ok(()),
+            GraphAnswer::Refused => Err(Error::InvalidValue.into()),
+            // An H200 looks at what the handle points to.
+            GraphAnswer::Unknown => Err(self.caller.x.bad_access(handle, 8, Access::Load).into()),
+        }
     }
 
     fn system(&self) -> Answer<&'a dyn System> {
