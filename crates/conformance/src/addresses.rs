@@ -1,8 +1,8 @@
 //! Instructions on addresses. An address itself means something to the implementation alone; what is recorded is what
 //! an address leads to, where it lies, and whose memory it is.
 
+use crate::builder::Builder;
 use crate::domain::Domain;
-use crate::kernel::Builder;
 use ptx::isa::{Mnemonic, Modifier, OperandSpec, Slot};
 use ptx::types::{ScalarType, StateSpace};
 

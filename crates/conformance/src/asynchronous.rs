@@ -4,10 +4,10 @@
 //! wins a race. Operations on the shared memory of a cluster are illegal where a launch has none, so that for them two
 //! CTAs are one; the address of a variable there is that of the CTA's own.
 
+use crate::builder::Builder;
 use crate::domain::Domain;
 use crate::inputs::THREADS;
-use crate::kernel::Builder;
-use ptx::isa::{Mnemonic, Modifier, OperandSpec, Slot};
+use ptx::isa::{Access, Mnemonic, Modifier, OperandSpec, Slot};
 use ptx::types::{ScalarType, StateSpace};
 
 /// Bytes that a bulk copy moves: the least there are.
@@ -155,9 +155,10 @@ impl Builder<'_> {
         self.use_cluster();
         let address = self.slot(StateSpace::Shared, words)?;
         let domain = self.opcode.ty(Slot::Type).filter(|ty| ty.bits() == 64).unwrap_or(ScalarType::B64);
-        let inputs: Vec<_> = match self.opcode.mnemonic() {
-            Mnemonic::Red => (0..words).map(|_| self.input(Domain::Of(domain), 64)).collect(),
-            _ => Vec::new(),
+        let reduces = self.effects.on(spec.identifier()).is_some_and(|it| it.access == Access::Reduce);
+        let inputs: Vec<_> = match reduces {
+            true => (0..words).map(|_| self.input(Domain::Of(domain), 64)).collect(),
+            false => Vec::new(),
         };
         self.fill(StateSpace::Shared, &address, &inputs, words);
         self.read_back(StateSpace::Shared, &address, words);

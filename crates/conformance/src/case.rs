@@ -1,9 +1,10 @@
 //! The cases of a form: its opcodes, each with every way to write its operands that matters.
 
+use crate::builder::{Builder, Variant, effects};
 use crate::inputs::Inputs;
-use crate::kernel::{Builder, Kernel, Variant};
-use crate::{tensor, texture};
-use ptx::isa::{self, FormData, FormId, Mnemonic, Modifier, Opcode, OperandKind, Role, Slot};
+use crate::kernel::Kernel;
+use crate::{operands, tensor, texture};
+use ptx::isa::{self, Flow, FormData, FormId, Mnemonic, Modifier, Opcode, OperandKind, Role, Slot};
 use ptx::types::{Arch, ArchVariant, Version};
 
 /// What is recorded: everything that this target has.
@@ -73,20 +74,21 @@ fn absent(form: FormId) -> Option<Absent> {
     if !data.gate.permits(version, arch) || isa::opcodes_of_target(form, version, arch, 1).is_empty() {
         return Some(Absent::Target);
     }
+    let effects = effects(form);
+    match effects.flow {
+        Flow::Next => {}
+        Flow::Trap => return Some(Absent::Fault),
+        Flow::Branch | Flow::Switch | Flow::Call | Flow::Return | Flow::Exit => return Some(Absent::ByFile),
+    }
     let writes = data.operands.iter().any(|operand| operand.role != Role::Read);
     match data.mnemonic {
-        Bra | Brx | Call | Ret | Exit => Some(Absent::ByFile),
-        Trap | Brkpt => Some(Absent::Fault),
+        Brkpt => Some(Absent::Fault),
         Createpolicy | Stacksave | Stackrestore | Alloca => Some(Absent::Opaque),
-        Bar | Barrier if !writes => Some(Absent::NothingToObserve),
-        Fence | Membar | Prefetch | Prefetchu | Applypriority | Discard | Nanosleep | Pmevent
-        | Griddepcontrol | Setmaxnreg => Some(Absent::NothingToObserve),
         // Multi-sample textures.
         Tex if one_of(data, Slot::Geom, &[".2dms", ".a2dms"]) => Some(Absent::NoObject),
         Multimem => Some(Absent::SeveralDevices),
-        Cp if !has_observer(data) => Some(Absent::NothingToObserve),
         Mbarrier if one_of(data, Slot::Action, &[".inval"]) => Some(Absent::NothingToObserve),
-        Wgmma if !writes => Some(Absent::NothingToObserve),
+        _ if !writes && effects.memory.is_empty() => Some(Absent::NothingToObserve),
         _ => None,
     }
 }
@@ -95,12 +97,6 @@ fn absent(form: FormId) -> Option<Absent> {
 fn one_of(data: &FormData, slot: Slot, names: &[&str]) -> bool {
     let spec = data.slots.iter().find(|spec| spec.slot == slot);
     spec.is_some_and(|spec| spec.choices.iter().all(|choice| names.contains(&choice.modifier.text())))
-}
-
-/// Whether a copy writes anywhere: prefetches, and what groups and awaits copies, do not.
-fn has_observer(data: &FormData) -> bool {
-    !one_of(data, Slot::Prefetch, &[".prefetch"])
-        && data.operands.iter().any(|operand| matches!(operand.kind, OperandKind::Address { .. }))
 }
 
 /// Every case of a form, or why there is none.
@@ -146,10 +142,10 @@ fn is_misassembled(opcode: &Opcode) -> bool {
 
 /// Ways to write the operands of an opcode. What no result depends on alternates from opcode to opcode.
 fn variants(opcode: &Opcode, index: usize) -> Vec<Variant> {
-    let operands = opcode.data().operands;
-    let optional = operands.iter().any(|operand| operand.optional && operand.with.is_none());
-    let alternatives = operands.iter().map(|operand| match operand.kind {
-        OperandKind::Immediate => crate::kernel::immediates(opcode, operand.limit).len(),
+    let specs = opcode.data().operands;
+    let optional = specs.iter().any(|operand| operand.optional && operand.with.is_none());
+    let alternatives = specs.iter().map(|operand| match operand.kind {
+        OperandKind::Immediate => operands::immediates(opcode, operand).len(),
         OperandKind::Vector { count: isa::Count::Parts, .. } => 3,
         OperandKind::Selected(_) => 6,
         _ => 1,

@@ -10,7 +10,7 @@
 //! | --- | --- |
 //! | [`case`](mod@case) | which cases a form has, and which forms have none |
 //! | `domain`, [`inputs`] | the values that operands take |
-//! | [`kernel`], `memory`, `addresses`, `asynchronous`, `warpgroup`, `texture`, `tensor` | the PTX around an instruction |
+//! | [`kernel`], `builder`, `operands`, `memory`, `addresses`, `asynchronous`, `warpgroup`, `texture`, `tensor` | the PTX around an instruction |
 //! | [`object`] | textures, surfaces and tensor maps that the host makes for a kernel |
 //! | [`engine`] | running a case on the machine and on a GPU |
 //! | [`recording`] | the file of digests, and files of whole results |
@@ -22,6 +22,7 @@
 
 mod addresses;
 mod asynchronous;
+mod builder;
 pub mod case;
 pub mod coverage;
 mod domain;
@@ -30,6 +31,7 @@ pub mod inputs;
 pub mod kernel;
 mod memory;
 pub mod object;
+mod operands;
 mod random;
 pub mod recording;
 mod tensor;

@@ -1,9 +1,9 @@
 //! Address operands: a slot of memory for every thread, filled before the instruction and read back after it.
 
+use crate::builder::Builder;
 use crate::domain::Domain;
 use crate::inputs::THREADS;
-use crate::kernel::Builder;
-use ptx::isa::{Mnemonic, Opcode, OperandKind, Role, Slot};
+use ptx::isa::{Access, Footprint, Group, GroupEffect, Opcode, OperandKind, Role, Slot};
 use ptx::types::{ScalarType, StateSpace};
 
 /// Bytes that an instruction accesses behind its address.
@@ -34,18 +34,30 @@ impl Builder<'_> {
     pub(crate) fn address(&mut self, i: usize) -> Option<String> {
         let space = self.opcode.operand_space(i)?;
         let words = accessed(self.opcode).div_ceil(8) as usize;
-        match self.opcode.mnemonic() {
-            Mnemonic::Ld | Mnemonic::Ldu => self.load(space, words),
-            Mnemonic::St | Mnemonic::Red if self.opcode.get(Slot::Async).is_some() => {
-                self.remote(&self.opcode.data().operands[i], space, words, accessed(self.opcode))
-            }
-            Mnemonic::St => {
+        let spec = &self.opcode.data().operands[i];
+        let effects = self.effects;
+        let effect = effects.on(spec.identifier())?;
+        match (effects.asynchronous, effect.access, effect.footprint) {
+            _ if effects.groups == Some(GroupEffect::Arrive(Group::Copy)) => self.arrival_of_copies(space),
+            (Some(Group::Mbarrier), ..) => self.remote(spec, space, words, accessed(self.opcode)),
+            (Some(Group::Bulk), ..) => self.bulk(i),
+            (Some(Group::Copy), ..) => self.copied(i),
+            // Its operands are descriptors.
+            (Some(Group::Wgmma), ..) => None,
+            (None, Access::Mbarrier(_), _) => self.mbarrier(space),
+            (None, access, Footprint::Rows) => self.matrix_row(space, access),
+            (None, _, Footprint::Matrix) => self.matrix(space),
+            // Tensor maps.
+            (None, _, Footprint::Block) => self.replaced(i, space),
+            (None, Access::Store, _) if self.opcode.get(Slot::Field).is_some() => self.replaced(i, space),
+            (None, Access::Load, Footprint::Lane) => self.load(space, words),
+            (None, Access::Store, Footprint::Lane) => {
                 let address = self.slot(space, words)?;
                 self.fill(space, &address, &[], words);
                 self.read_back(space, &address, words);
                 Some(format!("[{address}]"))
             }
-            Mnemonic::Atom | Mnemonic::Red => {
+            (None, Access::Atomic | Access::CompareAndSwap | Access::Reduce, Footprint::Lane) => {
                 let address = self.slot(space, words)?;
                 let domain = contents(self.opcode);
                 let inputs: Vec<_> = (0..words).map(|_| self.input(domain, 64)).collect();
@@ -53,14 +65,7 @@ impl Builder<'_> {
                 self.read_back(space, &address, words);
                 Some(format!("[{address}]"))
             }
-            Mnemonic::Cp if self.opcode.get(Slot::Bulk).is_some() => self.bulk(i),
-            Mnemonic::Cp if self.opcode.get(Slot::Mbarrier).is_some() => self.arrival_of_copies(space),
-            Mnemonic::Cp => self.copied(i),
-            Mnemonic::Mbarrier => self.mbarrier(space),
-            Mnemonic::Tensormap => self.replaced(i, space),
-            Mnemonic::Ldmatrix | Mnemonic::Stmatrix => self.matrix_row(space),
-            Mnemonic::Wmma => self.matrix(space),
-            _ => None,
+            (None, _, Footprint::Descriptor) => None,
         }
     }
 
@@ -177,8 +182,8 @@ impl Builder<'_> {
     }
 
     /// `ldmatrix` and `stmatrix`: every thread's slot is a row of 16 bytes.
-    fn matrix_row(&mut self, space: StateSpace) -> Option<String> {
-        let loads = self.opcode.mnemonic() == Mnemonic::Ldmatrix;
+    fn matrix_row(&mut self, space: StateSpace, access: Access) -> Option<String> {
+        let loads = access == Access::Load;
         let address = self.slot(StateSpace::Shared, 2)?;
         let inputs: Vec<_> = match loads {
             true => (0..2).map(|_| self.input(Domain::Of(ScalarType::B64), 64)).collect(),

@@ -3,8 +3,8 @@
 //! Every thread copies a box of 16 bytes: from a pattern, at coordinates of its own inside and outside of the tensor; or
 //! to its own row of results, which together are the tensor.
 
+use crate::builder::Builder;
 use crate::domain::Domain;
-use crate::kernel::Builder;
 use crate::object::{BOX, Object, TensorShape};
 use machine::tensormap::DataType;
 use ptx::isa::{Modifier, OperandSpec, Slot};

@@ -3,9 +3,9 @@
 //! What writes to a surface has a texel for each thread, which is filled before the instruction and read back after it;
 //! coordinates outside are the matter of the texture tests of the machine, which run such cases thread by thread.
 
+use crate::builder::Builder;
 use crate::domain::Domain;
 use crate::inputs::THREADS;
-use crate::kernel::Builder;
 use crate::object::Object;
 use machine::texture::{
     AddressMode, ArrayDescriptor, Element, Format, Kind, SamplerDescriptor, TextureDescriptor,

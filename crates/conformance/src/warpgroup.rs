@@ -4,9 +4,9 @@
 //! swizzling modes (PTX ISA, "Matrix Descriptor Format"); leading and stride offsets are those of matrices that lie
 //! along K. Where the instruction reads them along M or N, the same bytes are other elements.
 
+use crate::builder::Builder;
 use crate::domain::Domain;
 use crate::inputs::THREADS;
-use crate::kernel::Builder;
 use ptx::isa::{Modifier, OperandSpec, Slot};
 
 /// Bytes of the two matrices: the first is 64 rows, the second up to 256, of 128 bytes where they are swizzled.
