@@ -1,7 +1,7 @@
 //! Asynchronous copies. Each is performed by an agent, a thread of its own (PTX ISA, "Asynchronous operations"): what its
 //! thread did before the copy happens before it, and nothing happens after it but by what completes it.
 
-use crate::check::Accessor;
+use crate::accessor::Accessor;
 use crate::clock::Time;
 use crate::detector::{Detector, Who, lanes_of};
 use crate::order::{ASYNC_STORES, BULK_READS, BULK_WRITES};

@@ -5,7 +5,8 @@
 //! was the last. That is noted here, lane by lane, until something else is done to the row or some time passes; then it is
 //! put where it belongs.
 
-use crate::check::{Accessor, Checker};
+use crate::accessor::Accessor;
+use crate::check::Checker;
 use crate::clock::Time;
 use crate::release::Home;
 use crate::row::{CELLS, ROW, Row, is_aligned};

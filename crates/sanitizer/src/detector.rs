@@ -1,10 +1,12 @@
 //! The detector: from accesses of warps to races and to reads of memory that nobody wrote.
 
-use crate::check::{Accessor, Checker, Conflict};
+use crate::accessor::Accessor;
+use crate::check::Checker;
 use crate::clock::{Clock, Knowledge, Time};
 use crate::diagnose;
 use crate::global::{Global, PAGE};
 use crate::observed::Observed;
+use crate::race::Conflict;
 use crate::release::{Home, Released};
 use crate::report::{Checks, Reports};
 use crate::runs::Run;

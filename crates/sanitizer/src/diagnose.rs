@@ -1,13 +1,13 @@
 //! From two accesses that race to what a person is told: who they are, and what is missing between them.
 
-use crate::check::{Conflict, Why, home_of, launch_of};
 use crate::clock::Time;
 use crate::detector::{Detector, Target, Who};
 use crate::litmus;
+use crate::race::{Conflict, Why};
 use crate::report::{Actor, Misuse, Report};
 use crate::shadow::Entry;
 use crate::site::{Action, DRIVER, Site};
-use crate::state::Failure;
+use crate::state::{Failure, home_of, launch_of};
 use machine::Location;
 use machine::fault::Access;
 use machine::observe::Lanes;

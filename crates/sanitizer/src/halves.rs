@@ -1,7 +1,8 @@
 //! Halves: a row of which each half is accessed as a whole, as by warps whose lanes access a byte each. A half is a [`Row`]
 //! of its own, with a pattern for its bytes; whatever takes more than comparing patterns makes cells of both.
 
-use crate::check::{Accessor, Checker};
+use crate::accessor::Accessor;
+use crate::check::Checker;
 use crate::row::{Pattern, ROW, Row, is_aligned};
 use crate::runs::Run;
 use crate::shadow::GRANULE;

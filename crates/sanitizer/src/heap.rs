@@ -1,6 +1,6 @@
 //! Allocations: which bytes nobody has written, what was freed, what has leaked. And what the driver copies.
 
-use crate::check::Accessor;
+use crate::accessor::Accessor;
 use crate::clock::Knowledge;
 use crate::detector::{Detector, Target, Who};
 use crate::release::Home;

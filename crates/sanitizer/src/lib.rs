@@ -18,7 +18,7 @@
 //! | `runs` | which lanes access memory one after the other |
 //! | `shadow`, `pool`, `row`, `words`, `halves`, `global` | who accessed every byte last |
 //! | `state` | threads, CTAs, launches |
-//! | `check` | whether an access races, and what is remembered of it |
+//! | `accessor`, `check`, `race` | who accesses; rows, cells and bytes; whether an access races, and what is remembered of it |
 //! | `detector`, `weak`, `strong`, `counters` | accesses of warps; those without an order, the usual ones with one |
 //! | `order` | fences, barriers, mbarriers |
 //! | `copies` | asynchronous copies |
@@ -28,6 +28,7 @@
 //! The definitions are those of the `memory-model` crate, whose text says which operations are strong, release, acquire, and
 //! have scopes that meet ([`memory_model::definitions`]); its axioms judge the litmus tests that reports come with.
 
+mod accessor;
 mod check;
 mod clock;
 mod copies;
@@ -41,6 +42,7 @@ mod litmus;
 mod observed;
 mod order;
 mod pool;
+mod race;
 mod release;
 mod report;
 mod row;

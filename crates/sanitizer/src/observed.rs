@@ -4,7 +4,7 @@
 //! that accesses the same location. No release is needed for this: it orders the accesses of a flag itself, not what came
 //! before the write. An atomic that observes a write and is observed passes it on.
 
-use crate::check::Accessor;
+use crate::accessor::Accessor;
 use crate::clock::Time;
 use crate::shadow::{Cell, Entry, Extra, Extras};
 

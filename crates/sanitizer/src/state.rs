@@ -332,3 +332,14 @@ pub(crate) fn with_own(knowledge: &Knowledge, cta: u32, warp: u16, mask: u32, ti
     own.learn(cta, warp, mask, time);
     own
 }
+
+/// The launch that a CTA belongs to.
+pub(crate) fn launch_of(launches: &[Launch], cta: u32) -> Option<&Launch> {
+    let behind = launches.partition_point(|launch| launch.first <= cta);
+    launches[..behind].last()
+}
+
+/// Where a CTA is.
+pub(crate) fn home_of(launches: &[Launch], cta: u32) -> Option<Home> {
+    launch_of(launches, cta).map(|launch| launch.home(launch.block_of(cta)))
+}

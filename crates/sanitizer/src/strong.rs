@@ -5,7 +5,8 @@
 //! Once a counter is *steady*, a further write of the threads that write to it anyway changes nothing that is remembered
 //! but who was the last: until some time passes, or something else is done to it.
 
-use crate::check::{Accessor, Checker};
+use crate::accessor::Accessor;
+use crate::check::Checker;
 use crate::clock::Time;
 use crate::detector::{Detector, Target, Who, begin_of_own, lanes_of, target_of};
 use crate::observed::{Observed, Thread};

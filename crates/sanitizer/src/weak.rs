@@ -1,10 +1,12 @@
 //! Weak loads and stores: what must be fast. A pack's block, groups and pages are looked up once; warps that load the same,
 //! and know the same, are taken together; lanes one after the other are one run.
 
-use crate::check::{Accessor, Checker, Conflict};
+use crate::accessor::Accessor;
+use crate::check::Checker;
 use crate::clock::Clock;
 use crate::detector::{Detector, Target, Who, begin_of_own, block_of, target_of};
 use crate::global::{Global, PAGE};
+use crate::race::Conflict;
 use crate::row::ROW;
 use crate::runs::{Halves, Run, Scattered, are_alike, each_lane, halves_of, is_dense};
 use crate::shadow::Entry;

@@ -5,7 +5,8 @@
 //! for most of what there is to compare. Whatever does not fit, such as strong operations, asynchronous copies, accesses
 //! of single bytes and by other CTAs, readers that do not know of one another, makes cells of the words first.
 
-use crate::check::{Accessor, Checker};
+use crate::accessor::Accessor;
+use crate::check::Checker;
 use crate::clock::Time;
 use crate::row::{CELLS, Pattern, ROW, Row, is_aligned};
 use crate::shadow::{Cell, Entry, GRANULE, WHOLE};

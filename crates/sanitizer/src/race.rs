@@ -1,0 +1,228 @@
+//! Whether an access races with one that a cell remembers, and what the cell remembers afterwards.
+//!
+//! Two accesses race if they conflict, neither is ordered before the other by causality, and they are not morally strong
+//! (PTX ISA, "Data-race freedom"). An earlier access is forgotten only when every later one that would race with it races
+//! with its successor too.
+
+use crate::accessor::Accessor;
+use crate::check::Checker;
+use crate::shadow::{Cell, Entry, Extra, Kind, WHOLE};
+use crate::state::home_of;
+use machine::fault::Access;
+use memory_model::definitions::NEWEST;
+use memory_model::event::Scope;
+
+/// Readers of a cell that are kept apart. More become a range of CTAs.
+const READERS: usize = 4;
+/// The same for strong operations.
+const STRONG: usize = 16;
+
+/// Why two accesses race.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Why {
+    /// Nothing orders them.
+    Unordered,
+    /// They are ordered, but a proxy fence is missing.
+    Proxy,
+}
+
+/// Two accesses that race.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Conflict {
+    pub(crate) earlier: Entry,
+    pub(crate) later: Entry,
+    pub(crate) later_access: Access,
+    pub(crate) why: Why,
+}
+
+impl Checker<'_> {
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn slowly(&mut self, cell: &mut Cell, by: &Accessor<'_>) {
+        // Its bytes are not told apart.
+        cell.shifts = [WHOLE; 2];
+        let writes = by.access != Access::Load;
+        self.compare(&cell.write, true, by);
+        if writes {
+            self.compare(&cell.read, false, by);
+        }
+        if cell.extra != 0 {
+            let mut extra = std::mem::take(self.extras.get_mut(cell.extra));
+            extra.steady = None;
+            extra.strong_writes.iter().for_each(|entry| self.compare_strong(entry, &extra, by));
+            if by.site.is_strong() && by.site.scope < Scope::Gpu {
+                let behind = extra.behind.iter().filter(|(_, wrote)| *wrote || writes);
+                let unseen = behind.filter(|(entry, wrote)| !wrote || !extra.has_observers(entry, by));
+                unseen.for_each(|(entry, wrote)| self.compare(entry, *wrote, by));
+            }
+            if writes {
+                let reads = extra.reads.iter().chain(&extra.strong_reads);
+                reads.for_each(|entry| self.compare(entry, false, by));
+            }
+            *self.extras.get_mut(cell.extra) = extra;
+        }
+        match (writes, by.site.is_strong()) {
+            (true, false) => {
+                self.extras.release(cell);
+                (cell.unwritten, cell.write, cell.read) = (0, by.entry, Entry::default());
+            }
+            (true, true) => {
+                cell.unwritten = 0;
+                self.remember_strong(cell, by, true);
+            }
+            (false, true) => self.remember_strong(cell, by, false),
+            (false, false) => self.remember_read(cell, by),
+        }
+    }
+
+    /// Whether an earlier strong write races with this access, which may come after one that observed it.
+    fn compare_strong(&mut self, entry: &Entry, extra: &Extra, by: &Accessor<'_>) {
+        let before = self.conflict;
+        self.compare(entry, true, by);
+        let found = self.conflict.filter(|_| before.is_none());
+        if found.is_some_and(|(found, _)| found.why == Why::Unordered) && extra.is_past(entry, by) {
+            self.conflict = None;
+        }
+    }
+
+    /// Whether an earlier access races with this one. The first of an instruction is enough.
+    fn compare(&mut self, entry: &Entry, wrote: bool, by: &Accessor<'_>) {
+        if !entry.exists() || self.conflict.is_some() || is_same_copy(entry, &by.entry) {
+            return;
+        }
+        // Through another proxy only what its fences have passed on is ordered before; agents are of the async proxy
+        // themselves, and readers of other proxies need no fence.
+        let why = match by.proxied {
+            None if by.is_after(entry, by.clock, true) => return,
+            Some(proxied) => {
+                let generic = by.is_after(entry, by.clock, true);
+                match generic && (!wrote || entry.agent().is_some() || by.is_after(entry, proxied, false)) {
+                    true => return,
+                    false if generic => Why::Proxy,
+                    false => Why::Unordered,
+                }
+            }
+            None => Why::Unordered,
+        };
+        if why == Why::Unordered && self.is_morally_strong(entry, by) {
+            return;
+        }
+        let (earlier, later) = by.two_threads(entry);
+        let conflict = Conflict { earlier, later, later_access: by.access, why };
+        self.conflict = Some((conflict, self.element));
+    }
+
+    fn is_morally_strong(&self, entry: &Entry, by: &Accessor<'_>) -> bool {
+        let site = self.sites.get(entry.site());
+        let scope = NEWEST.common_scope(site.scope, by.site.scope);
+        let home = match entry.range() {
+            Some(_) if scope < Scope::Gpu => return false,
+            _ => home_of(self.launches, entry.cta),
+        };
+        site.is_strong()
+            && by.site.is_strong()
+            && site.element == by.site.element
+            && entry.agent().is_some() == by.proxied.is_some()
+            && home.is_some_and(|home| home.shares(by.home, scope))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn remember_read(&mut self, cell: &mut Cell, by: &Accessor<'_>) {
+        let over = |entry: &Entry| {
+            by.entry.is_of_threads()
+                && (by.plainly_after(entry)
+                    || by.repeats(entry, by.lanes)
+                    || by.is_after(entry, by.clock, true))
+        };
+        if cell.read.merge(&by.entry) || cell.read == by.entry {
+            return;
+        }
+        // The latest stands in the cell: the same threads will often read again.
+        let earlier = std::mem::replace(&mut cell.read, by.entry);
+        if earlier.exists() && !over(&earlier) {
+            keep_read(self.extras.reads_of(&mut cell.extra), earlier, over);
+        }
+    }
+
+    pub(crate) fn remember_strong(&mut self, cell: &mut Cell, by: &Accessor<'_>, wrote: bool) {
+        let sites = self.sites;
+        let extra = self.extras.of(cell);
+        // Agents are through another proxy, and ranges of CTAs may have threads that do not share a scope.
+        let kind =
+            Some(Kind::of(by.site, by.home)).filter(|_| by.entry.is_of_threads() && by.proxied.is_none());
+        let first = extra.strong_writes.is_empty() && extra.strong_reads.is_empty();
+        extra.kind = kind.filter(|_| first || extra.kind == kind);
+        let list = if wrote { &mut extra.strong_writes } else { &mut extra.strong_reads };
+        let same = |entry: &Entry| {
+            let site = sites.get(entry.site());
+            site.scope == by.site.scope && site.element == by.site.element
+        };
+        if wrote && list.iter().any(|entry| entry.is_again(&by.entry)) {
+            extra.repeated = by.entry.time;
+        }
+        if list.iter_mut().any(|entry| same(entry) && entry.merge(&by.entry)) {
+            return;
+        }
+        // Who is morally strong to this access is so to the earlier one; if it is of another CTA, only with a wide scope.
+        let wide = by.site.scope >= Scope::Gpu;
+        let behind = &mut extra.behind;
+        list.retain(|entry| {
+            let site = sites.get(entry.site());
+            let covers = site.scope >= by.site.scope && site.element == by.site.element;
+            let near = entry.range().is_none() && entry.cta == by.home.cta;
+            let over = covers && (near || wide) && by.is_after(entry, by.clock, true);
+            if over {
+                if behind.len() == STRONG {
+                    behind.remove(0);
+                }
+                behind.push((*entry, wrote));
+            }
+            !over
+        });
+        list.push(by.entry);
+        if list.len() > STRONG {
+            let (mut alike, others): (Vec<Entry>, Vec<Entry>) = list.iter().partition(|entry| same(entry));
+            if alike.len() > STRONG {
+                let wide = widen(&mut alike);
+                *list = others.into_iter().chain(alike).chain(wide).collect();
+            }
+        }
+    }
+}
+
+/// Adds a read to those that are remembered besides the latest, without those that are over.
+pub(crate) fn keep_read(reads: &mut Vec<Entry>, read: Entry, over: impl Fn(&Entry) -> bool) {
+    if reads.iter().any(&over) {
+        reads.retain(|entry| !over(entry));
+    }
+    if !reads.iter_mut().any(|entry| entry.merge(&read)) {
+        reads.push(read);
+    }
+    if reads.len() > READERS {
+        let wide = widen(reads);
+        reads.extend(wide);
+    }
+}
+
+/// Whether both are parts of one asynchronous copy.
+fn is_same_copy(a: &Entry, b: &Entry) -> bool {
+    a.agent().is_some()
+        && (a.time, a.cta, a.warps, a.lanes, a.site) == (b.time, b.cta, b.warps, b.lanes, b.site)
+}
+
+/// Takes entries of threads out of a list, and gives one that stands for all of them.
+fn widen(list: &mut Vec<Entry>) -> Option<Entry> {
+    let mut wide: Option<Entry> = None;
+    list.retain(|entry| {
+        if entry.agent().is_some() {
+            return true;
+        }
+        wide = Some(match wide {
+            Some(wide) => wide.widened(entry),
+            None => entry.widened(entry),
+        });
+        false
+    });
+    wide
+}
