@@ -151,7 +151,34 @@ fn structure(out: &mut String, function: &Function) {
         };
         let _ = writeln!(out, "        {line}");
     }
+    out.push_str("    }\n\n");
+    let operands: Vec<String> = fields.iter().filter_map(exchanging).collect();
+    let show = if operands.is_empty() { "_show" } else { "show" };
+    let _ = writeln!(out, "    fn operands_mut(&mut self, {show}: &mut dyn FnMut(OperandMut<'_>)) {{");
+    operands.iter().for_each(|line| out.push_str(line));
     out.push_str("    }\n}\n\n");
+}
+
+/// The line that shows the operands of a field to be exchanged, if it can have any.
+fn exchanging(field: &Field) -> Option<String> {
+    let name = &field.name;
+    let list = |function: &str| match field.optional {
+        true => format!("        self.{name}.iter_mut().for_each(|all| exchange::{function}(all, show));\n"),
+        false => format!("        exchange::{function}(&mut self.{name}, show);\n"),
+    };
+    match &field.kind {
+        Kind::Operand("Constant" | "Label" | "Targets" | "Function") => None,
+        Kind::Operand("Updates") => Some(list("updates")),
+        Kind::Operand("Results") => Some(list("results")),
+        Kind::Operand(_) => Some(format!("        self.{name}.show(show);\n")),
+        Kind::Type(_)
+        | Kind::Order(_)
+        | Kind::Scope(_)
+        | Kind::Space(_)
+        | Kind::Shape(_)
+        | Kind::Flag(..)
+        | Kind::Choice(..) => None,
+    }
 }
 
 fn enumeration(out: &mut String, functions: &Functions) {
@@ -187,6 +214,11 @@ fn enumeration(out: &mut String, functions: &Functions) {
     out.push_str("    pub fn fields<'a>(&'a self, show: &mut dyn FnMut(&'static str, FieldValue<'a>)) {\n        match self {\n");
     for function in &functions.all {
         let _ = writeln!(out, "            Self::{}(op) => op.fields(show),", function.name);
+    }
+    out.push_str("        }\n    }\n\n    /// Shows its operands, to be exchanged.\n");
+    out.push_str("    pub(crate) fn operands_mut(&mut self, show: &mut dyn FnMut(OperandMut<'_>)) {\n        match self {\n");
+    for function in &functions.all {
+        let _ = writeln!(out, "            Self::{}(op) => op.operands_mut(show),", function.name);
     }
     out.push_str("        }\n    }\n}\n");
 }

@@ -8,11 +8,12 @@
 //! function as `ret` does. Where that can happen, the graph's last block is an empty one that starts and ends there.
 
 use crate::dominance::{self, Graph};
-use crate::instruction::Op;
+use crate::instruction::{Instruction, Op};
 use crate::lower::Function;
 use crate::operand::Callees;
 use ptx::isa::Flow;
-use ptx::module::{Body, LabelId, Table, TableId};
+use ptx::module::{LabelId, Table, TableId};
+use std::collections::HashSet;
 
 /// A block: an index into [`Cfg::blocks`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -70,8 +71,7 @@ enum Way<'a> {
     Leave(Exit),
 }
 
-fn way<'a>(function: &Function<'a>, index: u32) -> Way<'a> {
-    let Some(instruction) = function.instruction(index) else { return Way::Next };
+fn way<'a>(function: &Function<'a>, instruction: &Instruction) -> Way<'a> {
     let labels = |table: TableId| match &function.body.tables[table.index()] {
         Table::Branch(labels) => Way::Switch(labels),
         Table::Call(_) => Way::Next,
@@ -107,10 +107,11 @@ fn never_returns(function: &Function<'_>, callees: Callees) -> bool {
 impl Cfg {
     /// The graph of a function.
     pub fn new(function: &Function<'_>) -> Self {
-        let body = function.body;
-        let count = body.instructions.len();
-        let ways: Vec<_> = (0..count as u32).map(|i| way(function, i)).collect();
-        let leaders = leaders(body, &ways);
+        let count = function.body.instructions.len();
+        let ways: Vec<_> = (0..count as u32)
+            .map(|i| function.instruction(i).map_or(Way::Next, |instruction| way(function, instruction)))
+            .collect();
+        let leaders = leaders(function, &ways);
 
         let mut blocks = Vec::new();
         let mut block_of = Vec::with_capacity(count + 1);
@@ -135,12 +136,12 @@ impl Cfg {
         }
 
         let mut graph = Self { blocks, block_of };
-        graph.connect(body, &ways);
+        graph.connect(function, &ways);
         graph
     }
 
     /// Fills in the edges.
-    fn connect(&mut self, body: &Body, ways: &[Way<'_>]) {
+    fn connect(&mut self, function: &Function<'_>, ways: &[Way<'_>]) {
         // The last block that has each block as a successor so far.
         let mut seen = vec![u32::MAX; self.blocks.len()];
         for block in 0..self.blocks.len() as u32 {
@@ -149,27 +150,17 @@ impl Cfg {
                 self.blocks[block as usize].exit = Some(Exit::Return);
                 continue;
             }
-            let (mut successors, mut exits) = (Vec::new(), None);
-            let mut add = |target: u32| {
-                let to = self.block_of[target as usize];
+            let mut successors = Vec::new();
+            let add = |to: BlockId| {
                 if seen[to.index()] != block {
                     seen[to.index()] = block;
                     successors.push(to);
                 }
             };
-            let last = end as usize - 1;
-            let target = |label: LabelId| body.labels[label.index()].target;
-            match &ways[last] {
-                Way::Next => add(end),
-                Way::Branch(label) => add(target(*label)),
-                Way::Switch(labels) => labels.iter().for_each(|label| add(target(*label))),
-                Way::Leave(exit) => exits = Some(*exit),
-            }
-            if body.instructions[last].guard.is_some() {
-                add(end);
-            }
+            let way = &ways[end as usize - 1];
+            let exit = self.leads(function, way, is_guarded(function, end - 1), end, add);
             self.blocks[block as usize].successors = successors;
-            self.blocks[block as usize].exit = exits;
+            self.blocks[block as usize].exit = exit;
         }
         let mut reached = vec![false; self.blocks.len()];
         reached[0] = true;
@@ -188,6 +179,54 @@ impl Cfg {
                 self.blocks[to.index()].predecessors.push(BlockId(block as u32));
             }
         }
+    }
+
+    /// Shows where a block's last instruction leads, the block ending at `end`: its successors in order, perhaps with
+    /// duplicates, and how it leaves the function.
+    fn leads(
+        &self,
+        function: &Function<'_>,
+        way: &Way<'_>,
+        guarded: bool,
+        end: u32,
+        mut show: impl FnMut(BlockId),
+    ) -> Option<Exit> {
+        let target = |label: LabelId| self.block_of(function.body.labels[label.index()].target);
+        match way {
+            Way::Next => show(self.block_of(end)),
+            Way::Branch(label) => show(target(*label)),
+            Way::Switch(labels) => labels.iter().for_each(|label| show(target(*label))),
+            Way::Leave(_) => {}
+        }
+        if guarded {
+            show(self.block_of(end));
+        }
+        match way {
+            Way::Leave(exit) => Some(*exit),
+            Way::Next | Way::Branch(_) | Way::Switch(_) => None,
+        }
+    }
+
+    /// Whether a block leads where it would if it ended with `last`, or with nothing.
+    pub(crate) fn ends_with(
+        &self,
+        function: &Function<'_>,
+        block: BlockId,
+        last: Option<&Instruction>,
+    ) -> bool {
+        let known = &self.blocks[block.index()];
+        if known.first == known.end {
+            return last.is_none();
+        }
+        let way = last.map_or(Way::Next, |last| way(function, last));
+        let guarded = last.is_some_and(|last| last.guard.is_some());
+        let (mut successors, mut seen) = (Vec::new(), HashSet::new());
+        let exit = self.leads(function, &way, guarded, known.end, |to| {
+            if seen.insert(to) {
+                successors.push(to);
+            }
+        });
+        exit == known.exit && successors == known.successors
     }
 
     /// The block of an instruction. The index one past the last instruction is in the last block.
@@ -271,19 +310,23 @@ impl Cfg {
     }
 }
 
+fn is_guarded(function: &Function<'_>, index: u32) -> bool {
+    function.instruction(index).is_some_and(|instruction| instruction.guard.is_some())
+}
+
 /// For each instruction and the end of the body, whether a block begins there.
-fn leaders(body: &Body, ways: &[Way<'_>]) -> Vec<bool> {
+fn leaders(function: &Function<'_>, ways: &[Way<'_>]) -> Vec<bool> {
     let count = ways.len();
     let mut leaders = vec![false; count + 1];
     leaders[0] = true;
     for (index, way) in ways.iter().enumerate() {
-        let mut mark = |label: &LabelId| leaders[body.labels[label.index()].target as usize] = true;
+        let mut mark = |label: &LabelId| leaders[function.body.labels[label.index()].target as usize] = true;
         match way {
             Way::Next | Way::Leave(_) => {}
             Way::Branch(label) => mark(label),
             Way::Switch(labels) => labels.iter().for_each(mark),
         }
-        let guarded = body.instructions[index].guard.is_some();
+        let guarded = is_guarded(function, index as u32);
         let splits = !matches!(way, Way::Next);
         let falls_off = index + 1 == count && (!splits || guarded);
         if (splits && index + 1 < count) || falls_off {

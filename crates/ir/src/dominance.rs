@@ -147,6 +147,7 @@ pub(crate) fn immediate_dominators(graph: &Graph, root: u32) -> Vec<Option<u32>>
 }
 
 /// Dominators as a tree, to ask whether one node dominates another.
+#[derive(Clone, Debug)]
 pub(crate) struct DominatorTree {
     /// The reachable nodes, each after its dominators.
     pub(crate) order: Vec<u32>,
@@ -177,6 +178,11 @@ impl DominatorTree {
             spans[node as usize] = (place as u32, place as u32 + sizes[place]);
         }
         Self { order, spans }
+    }
+
+    /// The place in `order` of a reachable node.
+    pub(crate) fn place(&self, node: u32) -> u32 {
+        self.spans[node as usize].0
     }
 
     /// One past the last place in `order` of a node that `node` dominates.

@@ -4,6 +4,7 @@
 //! `match` over one is exhaustive. What names nothing but a state space or a length is part of the operand that has it.
 //! What an instruction does beside computing results is [`Op::effects`].
 
+use crate::exchange::{self, OperandMut, Operands};
 use crate::operand::{
     Address, Argument, Callees, Def, Lookup, MatrixShape, Part, PartDef, Predicate, Space, Value,
 };

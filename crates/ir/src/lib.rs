@@ -1,21 +1,26 @@
 //! A checked PTX function as a control-flow graph, with the analyses that engines build on.
 //!
 //! ```text
-//! ptx::module::Body --Cfg::new--> Cfg --+-- dominators, reconvergence points
-//!                                       +-- Liveness --intervals--> allocate_slots
-//!                                       +-- Shapes
+//! ptx::module::Body --lower--> Function --Cfg::new--> Cfg --+-- dominators, reconvergence points
+//!                                                           +-- Liveness --intervals--> allocate_slots
+//!                                                           +-- Shapes
+//!                                                           +-- Ssa --+-- pass
 //! ```
 //!
-//! | `instruction`, `operand` | what is an instruction, with its operands and modifiers by name |
-//! | `lower` | which typed instruction is one of PTX |
 //! | file | question it answers |
 //! | --- | --- |
+//! | `instruction`, `operand` | what is an instruction, with its operands and modifiers by name |
+//! | `exchange` | which operands of an instruction can be exchanged |
+//! | `lower` | which typed instruction is one of PTX |
+//! | `print`, `parse` | how is an instruction, or a function, written as text |
 //! | `cfg` | where can control go, and which instructions run one after another |
-//! | `dominance` | which blocks does every path pass through |
-//! | `access` | which registers does an instruction read and write |
+//! | `dominance`, `joins` | which blocks does every path pass through; where do definitions meet |
 //! | `liveness` | where does a register's value still matter |
 //! | `slots` | which registers can share storage |
 //! | `shape` | which values are equal, or a fixed step apart, in all lanes |
+//! | `ssa` | which definition does a use read |
+//! | `pass` | what can be computed, shared or left out before an engine sees it |
+//! | `signature`, `verify` | which form of the table is a typed instruction; is a function in either form sound |
 //!
 //! The input is a checked module, so handles are in range and operands stand where the instruction table says. Nothing
 //! here panics on one, and everything is near-linear in the size of the body: a kernel of 100,000 instructions must not
@@ -23,19 +28,28 @@
 
 mod cfg;
 mod dominance;
+pub mod exchange;
 pub mod instruction;
+mod joins;
 mod liveness;
 mod lower;
 pub mod operand;
 mod parse;
+pub mod pass;
 mod print;
 mod shape;
+mod signature;
 mod slots;
+pub mod ssa;
+mod verify;
 
 pub use cfg::{Block, BlockId, Cfg, Exit};
 pub use instruction::{Access, Instruction, Op};
 pub use liveness::{Interval, Liveness};
 pub use lower::Function;
+pub use parse::TextError;
 pub use print::Notation;
 pub use shape::{LaneOrder, Shape, Shapes};
 pub use slots::{Slots, allocate_slots};
+pub use ssa::Ssa;
+pub use verify::Violation;

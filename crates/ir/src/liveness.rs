@@ -145,6 +145,11 @@ impl Liveness {
         kept.chain(possible)
     }
 
+    /// The registers that are live where some block begins; all others live within blocks alone.
+    pub fn crossing(&self) -> &[RegId] {
+        &self.crossing
+    }
+
     /// For each register the smallest range of instructions that covers every one which names it and every one before
     /// or after which it is live, so a loop that needs the value in its next round is covered to its end. `None` if
     /// nothing names it.

@@ -54,6 +54,15 @@ impl<'a> Function<'a> {
         self.instructions[index as usize].as_ref().ok()
     }
 
+    /// The place of an instruction in the source and its text: `12: add.s32 %r1, %r2, 4;`.
+    pub fn source_line(&self, index: u32) -> String {
+        let source = &self.module.source;
+        let span = self.body.instructions[index as usize].span;
+        let text = source.text().get(span.start as usize..span.end as usize).unwrap_or_default();
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        format!("{}: {text}", source.line_column(span.start).0)
+    }
+
     /// Visits the registers of an instruction, as [`Instruction::registers`] does.
     pub fn registers(&self, index: u32, visit: &mut dyn FnMut(RegId, Access)) {
         if let Some(instruction) = self.instruction(index) {

@@ -1,15 +1,18 @@
-//! Typed instructions from the lines that [`Notation`] prints.
+//! Typed instructions from the lines that [`Notation`] prints, and functions from blocks of them.
 //!
 //! Names are those of a function of a checked module, which the text may change but not extend: its registers, labels'
 //! blocks, variables, tables and prototypes. So a pass can be tested by what it makes of a text, and whatever is printed
 //! can be read back.
 
+use crate::cfg::Cfg;
 use crate::instruction::{Instruction, Op, Reject, Source};
+use crate::lower::Function;
 use crate::operand::{Address, Argument, Callees, Def, Lookup, Part, PartDef, Predicate, Space, Value};
-use crate::print::Notation;
+use crate::print::{Notation, UNTYPED, header};
 use ptx::ast::Selector;
 use ptx::isa::{Effects, Modifier, Sem, Slot, SpecialRegister};
 use ptx::module::{AddressBase, FuncId, Guard, LabelId, PrototypeId, RegId, Symbol, TableId, VarId};
+use std::fmt;
 
 impl Notation<'_> {
     /// The instruction that a line is.
@@ -39,13 +42,119 @@ impl Notation<'_> {
         }
     }
 
-    fn parse_register(&self, name: &str) -> Result<RegId, Reject> {
+    pub(crate) fn parse_register(&self, name: &str) -> Result<RegId, Reject> {
         self.register_named(name).ok_or_else(|| format!("there is no register `{name}`"))
+    }
+
+    pub(crate) fn parse_value(&self, text: &str) -> Result<Value, Reject> {
+        if text == "_" {
+            return Ok(Value::Unused);
+        }
+        if let Some(name) = text.strip_prefix('&') {
+            let (name, offset) = offset_of(name)?;
+            return Ok(Value::Symbol { symbol: self.parse_symbol(name)?, offset });
+        }
+        if text.starts_with(|c: char| c.is_ascii_digit()) {
+            return Ok(Value::Constant(number(text)?));
+        }
+        match self.parse_register(text) {
+            Ok(register) => Ok(Value::Register(register)),
+            Err(none) => special(text).ok_or(none),
+        }
+    }
+
+    fn parse_symbol(&self, name: &str) -> Result<Symbol, Reject> {
+        match self.parse_variable(name) {
+            Ok(variable) => Ok(Symbol::Variable(variable)),
+            Err(none) => self.parse_callee(name).map(Symbol::Function).map_err(|_| none),
+        }
+    }
+
+    fn parse_variable(&self, name: &str) -> Result<VarId, Reject> {
+        self.variable_named(name).ok_or_else(|| format!("there is no variable `{name}`"))
+    }
+
+    fn parse_callee(&self, name: &str) -> Result<FuncId, Reject> {
+        self.function.module.function(name).ok_or_else(|| format!("there is no function `{name}`"))
+    }
+}
+
+/// What is wrong with a text, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TextError {
+    /// The line, from 1.
+    pub line: u32,
+    /// What is wrong.
+    pub why: String,
+}
+
+impl fmt::Display for TextError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: {}", self.line, self.why)
+    }
+}
+
+impl std::error::Error for TextError {}
+
+/// The lines of a text that say something, with their numbers.
+pub(crate) fn lines(text: &str) -> impl Iterator<Item = (u32, &str)> {
+    let lines = (1..).zip(text.lines()).map(|(number, line)| (number, line.trim()));
+    lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
+}
+
+impl<'a> Function<'a> {
+    /// The function that a text is, as [`Display`](fmt::Display) prints it. It has the names, the labels and the length of
+    /// this one, and other instructions.
+    ///
+    /// # Errors
+    /// If the text is none, or its blocks are not where its instructions say.
+    pub fn parse(&self, text: &str) -> Result<Self, TextError> {
+        let notation = Notation::new(self);
+        let mut expected = vec![format!("function {}", self.declaration.name)];
+        expected.extend(notation.registers_by_type());
+        let mut expected = expected.into_iter();
+        let mut headers = Vec::new();
+        let mut instructions = Vec::new();
+        for (line, content) in lines(text) {
+            let error = |why: String| TextError { line, why };
+            if let Some(expected) = expected.next() {
+                if content != expected {
+                    return Err(error(format!("`{expected}` is expected")));
+                }
+            } else if content.starts_with("block") {
+                headers.push((line, content, instructions.len() as u32));
+            } else if let Some(reject) = content.strip_prefix(UNTYPED) {
+                instructions.push(Err(reject.to_owned()));
+            } else {
+                instructions.push(Ok(notation.parse(content).map_err(error)?));
+            }
+        }
+        let last = text.lines().count() as u32;
+        if instructions.len() != self.instructions.len() {
+            let (found, count) = (instructions.len(), self.instructions.len());
+            return Err(TextError { line: last, why: format!("{found} instructions in place of {count}") });
+        }
+        let function = Self { instructions, ..self.clone() };
+        let cfg = Cfg::new(&function);
+        let mut blocks = cfg.blocks.iter().enumerate();
+        for (line, content, first) in headers {
+            let known = blocks.next().filter(|(_, block)| block.first == first);
+            let known = known.map(|(index, block)| header(index, block));
+            if known.as_deref() != Some(content) {
+                let why =
+                    known.map_or("no block begins here".to_owned(), |header| format!("it is `{header}`"));
+                return Err(TextError { line, why });
+            }
+        }
+        match blocks.next() {
+            Some((index, _)) => Err(TextError { line: last, why: format!("block{index} is missing") }),
+            None => Ok(function),
+        }
     }
 }
 
 /// The words of a line; blanks within brackets and braces do not part them.
-fn words(line: &str) -> Vec<String> {
+pub(crate) fn words(line: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut depth = 0_usize;
     for c in line.trim().chars() {
@@ -98,36 +207,8 @@ impl<'a> Text<'a> {
         }
     }
 
-    fn one_value(&self, text: &str) -> Result<Value, Reject> {
-        if text == "_" {
-            return Ok(Value::Unused);
-        }
-        if let Some(name) = text.strip_prefix('&') {
-            let (name, offset) = offset_of(name)?;
-            return Ok(Value::Symbol { symbol: self.symbol(name)?, offset });
-        }
-        if text.starts_with(|c: char| c.is_ascii_digit()) {
-            return Ok(Value::Constant(number(text)?));
-        }
-        match self.notation.parse_register(text) {
-            Ok(register) => Ok(Value::Register(register)),
-            Err(none) => special(text).ok_or(none),
-        }
-    }
-
-    fn symbol(&self, name: &str) -> Result<Symbol, Reject> {
-        match self.variable(name) {
-            Ok(variable) => Ok(Symbol::Variable(variable)),
-            Err(none) => self.callee(name).map(Symbol::Function).map_err(|_| none),
-        }
-    }
-
-    fn variable(&self, name: &str) -> Result<VarId, Reject> {
-        self.notation.variable_named(name).ok_or_else(|| format!("there is no variable `{name}`"))
-    }
-
-    fn callee(&self, name: &str) -> Result<FuncId, Reject> {
-        self.notation.function.module.function(name).ok_or_else(|| format!("there is no function `{name}`"))
+    fn value_of(&self, text: &str) -> Result<Value, Reject> {
+        self.notation.parse_value(text)
     }
 
     fn list<T>(
@@ -142,7 +223,7 @@ impl<'a> Text<'a> {
 }
 
 /// The parts of a list between commas that no bracket encloses.
-fn parts(text: &str) -> Vec<&str> {
+pub(crate) fn parts(text: &str) -> Vec<&str> {
     let (mut parts, mut depth, mut start) = (Vec::new(), 0_usize, 0);
     for (at, c) in text.char_indices() {
         match c {
@@ -222,17 +303,17 @@ impl Source for Text<'_> {
     }
 
     fn value(&mut self, name: &str) -> Result<Option<Value>, Reject> {
-        self.convert(name, Self::one_value)
+        self.convert(name, Self::value_of)
     }
 
     fn values(&mut self, name: &str) -> Result<Option<Box<[Value]>>, Reject> {
-        self.convert(name, |this, text| this.list(text, Self::one_value))
+        self.convert(name, |this, text| this.list(text, Self::value_of))
     }
 
     fn predicate(&mut self, name: &str) -> Result<Option<Predicate>, Reject> {
         self.convert(name, |this, text| {
             let (negated, value) = text.strip_prefix('!').map_or((false, text), |value| (true, value));
-            Ok(Predicate { value: this.one_value(value)?, negated })
+            Ok(Predicate { value: this.notation.parse_value(value)?, negated })
         })
     }
 
@@ -253,7 +334,7 @@ impl Source for Text<'_> {
             let (base, offset) = offset_of(place)?;
             let base = match this.notation.parse_register(base) {
                 Ok(register) => AddressBase::Register(register),
-                Err(_) => AddressBase::Variable(this.variable(base)?),
+                Err(_) => AddressBase::Variable(this.notation.parse_variable(base)?),
             };
             Ok(Address { base, offset, space })
         })
@@ -269,9 +350,9 @@ impl Source for Text<'_> {
                 _ => return Err(wrong()),
             };
             Ok(Lookup {
-                object: this.one_value(object)?,
-                sampler: sampler.map(|sampler| this.one_value(sampler)).transpose()?,
-                coordinates: this.list(coordinates, Self::one_value)?,
+                object: this.notation.parse_value(object)?,
+                sampler: sampler.map(|sampler| this.notation.parse_value(sampler)).transpose()?,
+                coordinates: this.list(coordinates, Self::value_of)?,
             })
         })
     }
@@ -280,7 +361,7 @@ impl Source for Text<'_> {
         self.convert(name, |this, text| {
             let (negated, text) = text.strip_prefix('-').map_or((false, text), |text| (true, text));
             let (value, selector) = selected(text);
-            Ok(Part { value: this.one_value(value)?, selector, negated })
+            Ok(Part { value: this.notation.parse_value(value)?, selector, negated })
         })
     }
 
@@ -302,14 +383,14 @@ impl Source for Text<'_> {
     }
 
     fn function(&mut self, name: &str) -> Result<Option<FuncId>, Reject> {
-        self.convert(name, Self::callee)
+        self.convert(name, |this, text| this.notation.parse_callee(text))
     }
 
     fn arguments(&mut self, name: &str) -> Result<Option<Box<[Argument]>>, Reject> {
         self.convert(name, |this, text| {
-            this.list(text, |this, one| match this.variable(one) {
+            this.list(text, |this, one| match this.notation.parse_variable(one) {
                 Ok(variable) => Ok(Argument::Variable(variable)),
-                Err(_) => this.one_value(one).map(Argument::Value),
+                Err(_) => this.notation.parse_value(one).map(Argument::Value),
             })
         })
     }

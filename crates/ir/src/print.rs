@@ -2,45 +2,51 @@
 //!
 //! Fields stand in the order of the instruction table, with their names. What is not there is not printed.
 
-use crate::cfg::Cfg;
+use crate::cfg::{Block, Cfg};
 use crate::instruction::{FieldValue, Instruction};
 use crate::lower::Function;
 use crate::operand::{Address, Argument, Callees, Def, Lookup, Part, PartDef, Predicate, Value};
 use ptx::ast::Selector;
 use ptx::module::{AddressBase, Guard, RegId, Symbol, VarId};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
 /// Constants below this are printed as decimal numbers, others in hexadecimal.
 const SMALL: u64 = 1 << 16;
 
 impl fmt::Display for Function<'_> {
-    /// Block by block; with `{:#}` each instruction below its text in PTX. One that has no typed form is a comment.
+    /// Its registers, then block by block; with `{:#}` each instruction below its text in PTX.
+    /// [`Function::parse`] reads it back.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "function {}", self.declaration.name)?;
         let notation = Notation::new(self);
-        let source = &self.module.source;
+        for line in notation.registers_by_type() {
+            writeln!(f, "{line}")?;
+        }
         for (index, block) in notation.cfg.blocks.iter().enumerate() {
-            write!(f, "block{index}:")?;
-            for (i, successor) in block.successors.iter().enumerate() {
-                write!(f, "{}block{}", if i == 0 { " -> " } else { ", " }, successor.0)?;
-            }
-            writeln!(f)?;
+            writeln!(f, "{}", header(index, block))?;
             for i in block.first..block.end {
                 if f.alternate() {
-                    let span = self.body.instructions[i as usize].span;
-                    let text = source.text().get(span.start as usize..span.end as usize).unwrap_or_default();
-                    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-                    writeln!(f, "    # {}: {text}", source.line_column(span.start).0)?;
+                    writeln!(f, "    # {}", self.source_line(i))?;
                 }
                 match &self.instructions[i as usize] {
                     Ok(typed) => writeln!(f, "    {}", notation.line(typed))?,
-                    Err(reject) => writeln!(f, "    # no typed form: {reject}")?,
+                    Err(reject) => writeln!(f, "    {UNTYPED}{reject}")?,
                 }
             }
         }
         Ok(())
     }
+}
+
+/// What stands before the reason why an instruction has no typed form.
+pub(crate) const UNTYPED: &str = "untyped: ";
+
+/// `block2: -> block3, block0`.
+pub(crate) fn header(index: usize, block: &Block) -> String {
+    let successors: Vec<_> = block.successors.iter().map(|to| format!("block{}", to.0)).collect();
+    let arrow = if successors.is_empty() { "" } else { " -> " };
+    format!("block{index}:{arrow}{}", successors.join(", "))
 }
 
 /// How a function's registers, variables and blocks are called in text.
@@ -64,14 +70,32 @@ fn distinct<'n>(names: impl Iterator<Item = &'n str> + Clone) -> Vec<String> {
     names.enumerate().map(name).collect()
 }
 
+/// A name for each register of a function.
+pub(crate) fn register_names(function: &Function<'_>) -> Vec<String> {
+    distinct(function.body.registers.iter().map(|r| function.module.text(r.name)))
+}
+
 impl<'a> Notation<'a> {
     /// The names in a function.
     pub fn new(function: &'a Function<'a>) -> Self {
-        let registers = distinct(function.body.registers.iter().map(|r| function.module.text(r.name)));
+        Self::with_registers(function, Cfg::new(function), register_names(function))
+    }
+
+    /// The names in a function that has other registers than its body.
+    pub(crate) fn with_registers(function: &'a Function<'a>, cfg: Cfg, registers: Vec<String>) -> Self {
         let variables = distinct(function.module.variables.iter().map(|variable| &*variable.name));
         let register_of = registers.iter().cloned().zip((0..).map(RegId)).collect();
         let variable_of = variables.iter().cloned().zip((0..).map(VarId)).collect();
-        Self { function, cfg: Cfg::new(function), registers, variables, register_of, variable_of }
+        Self { function, cfg, registers, variables, register_of, variable_of }
+    }
+
+    /// `registers b32 %r1, %r2`: a line for each type.
+    pub(crate) fn registers_by_type(&self) -> Vec<String> {
+        let mut by_type: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for (name, register) in self.registers.iter().zip(&self.function.body.registers) {
+            by_type.entry(register.ty.name()).or_default().push(name);
+        }
+        by_type.into_iter().map(|(ty, names)| format!("registers {ty} {}", names.join(", "))).collect()
     }
 
     /// An instruction as a line.
@@ -100,7 +124,7 @@ impl<'a> Notation<'a> {
         self.variable_of.get(name).copied()
     }
 
-    fn register(&self, register: RegId) -> &str {
+    pub(crate) fn register(&self, register: RegId) -> &str {
         &self.registers[register.index()]
     }
 
@@ -152,7 +176,7 @@ impl<'a> Notation<'a> {
         def.0.map_or("_", |register| self.register(register)).to_owned()
     }
 
-    fn source(&self, value: &Value) -> String {
+    pub(crate) fn source(&self, value: &Value) -> String {
         match *value {
             Value::Register(register) => self.register(register).to_owned(),
             Value::Constant(bits) => constant(bits),

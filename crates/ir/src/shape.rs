@@ -45,10 +45,11 @@ mod transfer;
 mod value;
 
 use crate::cfg::{Block, BlockId, Cfg};
-use crate::dominance::{self, DominatorTree, Graph};
+use crate::dominance::DominatorTree;
 use crate::instruction::Access;
+use crate::joins::Joins;
 use crate::lower::Function;
-use ptx::module::{Body, Param, RegId};
+use ptx::module::{Param, RegId};
 use value::{Value, WARP};
 
 /// How the values of a register relate, whenever and in whatever order threads run.
@@ -113,9 +114,6 @@ pub struct Shapes {
 /// A shape, and the size of the groups of lanes in which it holds.
 type Known = (Shape, u32);
 
-/// The work that joins may cost for each instruction; beyond it, reused registers are not described.
-const JOINS_PER_INSTRUCTION: usize = 64;
-
 impl Shapes {
     /// The shapes in a function with the graph of its body.
     pub fn new(function: &Function<'_>, cfg: &Cfg, lanes: LaneOrder) -> Self {
@@ -124,7 +122,8 @@ impl Shapes {
         let tree = DominatorTree::new(&dominators, 0);
         let definitions = Definitions::new(function, cfg);
         let whole = definitions.whole(function, cfg, &tree);
-        let joins = definitions.joins(body, cfg, &dominators);
+        let blocks = definitions.blocks();
+        let joins = Joins::new(cfg, &dominators, body.instructions.len(), &blocks);
 
         let unknown = |register: RegId| Value::unknown(body.registers[register.index()].ty.bits());
         let mut shapes =
@@ -207,14 +206,6 @@ struct Definitions {
     of: Vec<Vec<(BlockId, Option<u32>)>>,
 }
 
-/// Where paths with different definitions of a register meet.
-struct Joins {
-    /// For each block the registers of which it is true.
-    at: Vec<Vec<RegId>>,
-    /// The registers for which that was too much work to find out.
-    too_many: Vec<bool>,
-}
-
 impl Definitions {
     fn new(function: &Function<'_>, cfg: &Cfg) -> Self {
         let mut of = vec![vec![]; function.body.registers.len()];
@@ -236,6 +227,11 @@ impl Definitions {
         Self { of }
     }
 
+    /// The blocks that define each register.
+    fn blocks(&self) -> Vec<Vec<BlockId>> {
+        self.of.iter().map(|definitions| definitions.iter().map(|(block, _)| *block).collect()).collect()
+    }
+
     /// The registers with one definition, a whole one, that dominates every use.
     fn whole(&self, function: &Function<'_>, cfg: &Cfg, tree: &DominatorTree) -> Vec<bool> {
         let mut whole: Vec<bool> =
@@ -251,43 +247,6 @@ impl Definitions {
             }
         }
         whole
-    }
-
-    /// The joins of registers with several definitions. One alone needs none: above it the value is unknown anyway.
-    fn joins(&self, body: &Body, cfg: &Cfg, dominators: &[Option<u32>]) -> Joins {
-        let blocks = cfg.blocks.len();
-        let mut joins = Joins { at: vec![vec![]; blocks], too_many: vec![false; self.of.len()] };
-        let mut limit = JOINS_PER_INSTRUCTION * (body.instructions.len() + 1);
-        let predecessors = Graph::new(blocks, |block, add| {
-            cfg.blocks[block as usize].predecessors.iter().for_each(|from| add(from.0));
-        });
-        let frontiers = dominance::frontiers(&predecessors, dominators, limit);
-        // The last register that has a join or was found to be defined at each block.
-        let (mut joined, mut pended) = (vec![usize::MAX; blocks], vec![usize::MAX; blocks]);
-        for (register, definitions) in self.of.iter().enumerate().filter(|(_, of)| of.len() > 1) {
-            let Some(frontiers) = frontiers.as_ref().filter(|_| limit > 0) else {
-                joins.too_many[register] = true;
-                continue;
-            };
-            let mut pending = Vec::new();
-            for (block, _) in definitions {
-                if std::mem::replace(&mut pended[block.index()], register) != register {
-                    pending.push(block.0);
-                }
-            }
-            while let Some(block) = pending.pop() {
-                for &join in &frontiers[block as usize] {
-                    limit = limit.saturating_sub(1);
-                    if std::mem::replace(&mut joined[join as usize], register) != register {
-                        joins.at[join as usize].push(RegId(register as u32));
-                        if std::mem::replace(&mut pended[join as usize], register) != register {
-                            pending.push(join);
-                        }
-                    }
-                }
-            }
-        }
-        joins
     }
 }
 

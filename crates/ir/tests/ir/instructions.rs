@@ -36,7 +36,7 @@ fn by_roles(module: &Module, body: &Body, instruction: &Instruction) -> Vec<(Reg
 
 #[test]
 fn every_executed_form_has_a_typed_instruction_that_can_be_printed_and_read() {
-    let mut count = 0;
+    let (mut count, mut unsound) = (0, Vec::new());
     for form in FormId::all().filter(|form| form.data().sem.is_some()) {
         for opcode in isa::sample_opcodes(form) {
             // Modules have 64-bit addresses.
@@ -48,6 +48,7 @@ fn every_executed_form_has_a_typed_instruction_that_can_be_printed_and_read() {
                 let module = crate::compile::compile("instance.ptx", &text);
                 for id in (0..module.functions.len() as u32).map(FuncId) {
                     let Some(function) = Function::lower(&module, id) else { continue };
+                    unsound.extend(function.verify());
                     let notation = Notation::new(&function);
                     for (index, typed) in (0..).zip(&function.instructions) {
                         let typed = typed.as_ref().unwrap_or_else(|reject| panic!("{reject}\n{text}"));
@@ -65,6 +66,8 @@ fn every_executed_form_has_a_typed_instruction_that_can_be_printed_and_read() {
         }
     }
     assert!(count > 5000, "too few instructions: {count}");
+    let lines: Vec<String> = unsound.iter().map(ToString::to_string).collect();
+    assert!(lines.is_empty(), "{}", lines.join("\n"));
 }
 
 #[test]

@@ -2,8 +2,11 @@
 
 mod cfg;
 mod compile;
+mod corpus;
+mod files;
 mod instructions;
 mod liveness;
 mod shape_expressions;
 mod shape_paths;
 mod shapes;
+mod ssa;
