@@ -11,13 +11,11 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 /// Older forms whose parameters are those of a newer one.
-const OLDER: [(&str, &str); 15] = [
+const OLDER: [(&str, &str); 13] = [
     ("cuCtxDestroy", "cuCtxDestroy_v2"),
     ("cuCtxPopCurrent", "cuCtxPopCurrent_v2"),
-    ("cuCtxPushCurrent", "cuCtxPushCurrent_v2"),
     ("cuDevicePrimaryCtxRelease", "cuDevicePrimaryCtxRelease_v2"),
     ("cuDevicePrimaryCtxReset", "cuDevicePrimaryCtxReset_v2"),
-    ("cuDevicePrimaryCtxSetFlags", "cuDevicePrimaryCtxSetFlags_v2"),
     ("cuEventDestroy", "cuEventDestroy_v2"),
     ("cuEventElapsedTime", "cuEventElapsedTime_v2"),
     ("cuStreamDestroy", "cuStreamDestroy_v2"),

@@ -33,6 +33,8 @@ const NOTHING: &str = ".version 6.3\n.target sm_70\n.address_size 64\n";
 pub struct Link {
     inputs: Vec<Input>,
     remarks: String,
+    /// Whether anything was to be linked.
+    asked: bool,
 }
 
 impl Link {
@@ -41,6 +43,7 @@ impl Link {
     /// # Errors
     /// If it holds no PTX for the device, or PTX that is wrong.
     pub fn add(&mut self, image: &Image, name: &str, profile: &Profile) -> Result<(), LoadFailure> {
+        self.asked = true;
         if is_device_runtime(image) {
             return Ok(());
         }
@@ -61,6 +64,7 @@ impl Link {
     /// # Errors
     /// If it is neither, or if PTX in it is wrong.
     pub fn add_object(&mut self, bytes: &[u8], name: &str, profile: &Profile) -> Result<(), LoadFailure> {
+        self.asked = true;
         let invalid = |error: cubin::object::Error| LoadFailure::new(Error::InvalidImage, error.to_string());
         for member in cubin::object::members(bytes).map_err(invalid)? {
             for fatbin in member.fatbins {
@@ -91,7 +95,7 @@ impl Link {
     /// # Errors
     /// If symbols are missing, or contradict one another.
     pub fn complete(&mut self) -> Result<String, LoadFailure> {
-        if self.inputs.is_empty() && !self.remarks.is_empty() {
+        if self.inputs.is_empty() && self.asked {
             let log = format!("{}nothing to link", self.remarks);
             return Err(LoadFailure::new(Error::InvalidImage, log));
         }

@@ -114,6 +114,17 @@ api! {
         Ok(())
     }
 
+    // Before CUDA 4, a thread could not push what it had already.
+    #[order(initialised, given(ctx))]
+    fn cuCtxPushCurrent(ctx: CUcontext) {
+        let pushed = CONTEXTS.get(ctx)?;
+        if current::context().is_some_and(|current| current.id() == pushed.id()) {
+            return Err(Error::InvalidContext);
+        }
+        current::push(pushed);
+        Ok(())
+    }
+
     #[order(initialised, given(ctx))]
     fn cuCtxPushCurrent_v2(ctx: CUcontext) {
         current::push(CONTEXTS.get(ctx)?);

@@ -138,6 +138,11 @@ fn has_ecc(profile: &Profile) -> bool {
     !profile.device_name.contains("GeForce")
 }
 
+/// That a context can have these flags.
+fn primary_flags(flags: c_uint) -> Result<()> {
+    if flags & !CU_CTX_FLAGS_MASK == 0 { Ok(()) } else { Err(Error::InvalidValue) }
+}
+
 api! {
     fn cuDeviceGet(out: *mut CUdevice, ordinal: c_int) {
         device(ordinal)?;
@@ -220,10 +225,19 @@ api! {
         put(active, exists.into())
     }
 
-    fn cuDevicePrimaryCtxSetFlags_v2(dev: CUdevice, flags: c_uint) {
-        if flags & !CU_CTX_FLAGS_MASK != 0 {
-            return Err(Error::InvalidValue);
+    // Before CUDA 11, for contexts to come alone.
+    fn cuDevicePrimaryCtxSetFlags(dev: CUdevice, flags: c_uint) {
+        primary_flags(flags)?;
+        let device = device(dev)?;
+        if device.primary_state().1 {
+            return Err(Error::PrimaryContextActive);
         }
+        device.set_primary_flags(flags);
+        Ok(())
+    }
+
+    fn cuDevicePrimaryCtxSetFlags_v2(dev: CUdevice, flags: c_uint) {
+        primary_flags(flags)?;
         device(dev)?.set_primary_flags(flags);
         Ok(())
     }

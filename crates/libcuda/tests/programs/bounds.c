@@ -66,7 +66,9 @@ int main(void) {
     OK(cuMemAlloc_v2(&word, 4));
     OK(cuMemsetD32_v2(word, 5, 1));
     OK(cuGraphCreate((void **)&graph, 0));
-    OK(cuGraphConditionalHandleCreate(&handle, graph, NULL, 1, 1));
+    CUcontext context;
+    OK(cuCtxGetCurrent(&context));
+    OK(cuGraphConditionalHandleCreate(&handle, graph, context, 1, 1));
     NodeParams params = {.type = CONDITIONAL, .conditional = {.handle = handle, .type = 1, .size = 1}};
     OK(cuGraphAddNode(&node, graph, NULL, 0, &params));
     void *arguments[] = {&handle, &word};

@@ -252,13 +252,20 @@ static void add_conditional(CUgraph graph, uint64_t handle, unsigned type, unsig
     *bodies = params.conditional.graphs;
 }
 
+static CUcontext context(void) {
+    CUcontext current;
+    OK(cuCtxGetCurrent(&current));
+    return current;
+}
+
 static void conditions(void) {
     CUgraph graph, *bodies;
     CUgraphNode node;
     uint64_t handle;
     /* While the word is not 0: `step` on the condition itself: c * 2 + k wraps to 0 after some rounds. */
     OK(cuGraphCreate((void **)&graph, 0));
-    OK(cuGraphConditionalHandleCreate(&handle, graph, NULL, 1, 1));
+    EXPECT(201, cuGraphConditionalHandleCreate(&handle, graph, NULL, 1, 1));
+    OK(cuGraphConditionalHandleCreate(&handle, graph, context(), 1, 1));
     CUgraphExec exec;
     InstantiateParams params = {0};
     EXPECT(1, cuGraphInstantiateWithParams(&exec, graph, &params));
@@ -286,7 +293,7 @@ static void conditions(void) {
     /* If and switch. */
     for (unsigned value = 0; value < 4; value++) {
         OK(cuGraphCreate((void **)&graph, 0));
-        OK(cuGraphConditionalHandleCreate(&handle, graph, NULL, value, 1));
+        OK(cuGraphConditionalHandleCreate(&handle, graph, context(), value, 1));
         add_conditional(graph, handle, 0, 2, &bodies, &node);
         step(bodies[0], NULL, 0, 10, 1);
         step(bodies[1], NULL, 0, 20, 1);
@@ -296,7 +303,7 @@ static void conditions(void) {
         OK(cuGraphDestroy(graph));
 
         OK(cuGraphCreate((void **)&graph, 0));
-        OK(cuGraphConditionalHandleCreate(&handle, graph, NULL, value, 1));
+        OK(cuGraphConditionalHandleCreate(&handle, graph, context(), value, 1));
         add_conditional(graph, handle, 2, 3, &bodies, &node);
         for (unsigned i = 0; i < 3; i++) step(bodies[i], NULL, 0, 10 + i, 1);
         exec = instantiate(graph);
@@ -308,13 +315,13 @@ static void conditions(void) {
     uint64_t inner;
     CUgraph *nested;
     OK(cuGraphCreate((void **)&graph, 0));
-    OK(cuGraphConditionalHandleCreate(&handle, graph, NULL, 1, 1));
-    OK(cuGraphConditionalHandleCreate(&inner, graph, NULL, 1, 1));
+    OK(cuGraphConditionalHandleCreate(&handle, graph, context(), 1, 1));
+    OK(cuGraphConditionalHandleCreate(&inner, graph, context(), 1, 1));
     add_conditional(graph, handle, 0, 1, &bodies, &node);
     CUgraphExec exec_of_unused;
     EXPECT(1, cuGraphInstantiateWithFlags(&exec_of_unused, graph, 0));
     add_conditional(bodies[0], inner, 0, 1, &nested, &node);
-    OK(cuGraphConditionalHandleCreate(&inner, nested[0], NULL, 0, 1));
+    OK(cuGraphConditionalHandleCreate(&inner, nested[0], context(), 0, 1));
     add_conditional(graph, inner, 0, 1, &nested, &node);
     CUgraphExec nest = instantiate(graph);
     OK(cuGraphLaunch(nest, NULL));

@@ -29,6 +29,8 @@ static const char CODE[] =
 static const char RUNTIME[] = HEAD
     ".extern .func (.param .b64 h) cudaCGGetIntrinsicHandle(.param .b32 scope);\n"
     ".extern .func (.param .b32 e) cudaCGSynchronize(.param .b64 h, .param .b32 flags);\n"
+    ".extern .func (.param .b32 e) cudaCGGetSize(.param .b64 threads, .param .b64 grids, .param .b64 h);\n"
+    ".extern .func (.param .b32 e) cudaCGGetRank(.param .b64 thread, .param .b64 grid, .param .b64 h);\n"
     ".visible .global .align 4 .u32 count = 0;\n"
     ".visible .entry sync(.param .u64 out) {\n"
     "  .reg .pred %p; .reg .b32 %r<5>; .reg .b64 %d<4>; .param .b32 a; .param .b64 h; .param .b32 e;\n"
@@ -37,9 +39,21 @@ static const char RUNTIME[] = HEAD
     "  call (e), cudaCGSynchronize, (h, a); ld.param.b32 %r2, [e]; ld.relaxed.gpu.global.u32 %r3, [count];\n"
     "  setp.ne.u32 %p, %r2, 0; @%p mov.u32 %r3, 7777;\n"
     "  mov.u32 %r4, %ctaid.x; ld.param.u64 %d1, [out]; mul.wide.u32 %d2, %r4, 4; add.s64 %d1, %d1, %d2;\n"
-    "  st.global.u32 [%d1], %r3; ret; }\n";
+    "  st.global.u32 [%d1], %r3; ret; }\n"
+    /* The word with its rank grows by the number of threads, once for each grid, or by 7777. */
+    ".visible .entry ranks(.param .u64 out) {\n"
+    "  .reg .pred %p; .reg .b32 %r<5>; .reg .b64 %d<5>; .param .b32 a; .param .b64 h; .param .b32 e;\n"
+    "  .param .b64 x; .param .b64 y; .local .align 4 .b32 words[4];\n"
+    "  mov.u64 %d2, words; cvta.local.u64 %d2, %d2; add.u64 %d3, %d2, 4; ld.param.u64 %d1, [out];\n"
+    "  st.param.b32 [a], 1; call (h), cudaCGGetIntrinsicHandle, (a); ld.param.b64 %d0, [h];\n"
+    "  st.param.b64 [x], %d2; st.param.b64 [y], %d3; st.param.b64 [h], %d0; call (e), cudaCGGetSize, (x, y, h);\n"
+    "  ld.local.u32 %r0, [words]; ld.local.u32 %r1, [words+4]; mul.lo.u32 %r0, %r0, %r1; ld.param.b32 %r2, [e];\n"
+    "  setp.ne.u32 %p, %r2, 0; @%p mov.u32 %r0, 7777;\n"
+    "  st.param.b64 [x], %d2; st.param.b64 [y], 0; st.param.b64 [h], %d0; st.local.u32 [words], 0;\n"
+    "  call (e), cudaCGGetRank, (x, y, h); ld.local.u32 %r1, [words];\n"
+    "  mul.wide.u32 %d2, %r1, 4; add.u64 %d1, %d1, %d2; red.global.add.u32 [%d1], %r0; ret; }\n";
 
-static CUfunction runtime(void) {
+static CUfunction runtime(CUfunction *ranks) {
     CUlinkState state;
     void *image;
     size_t size;
@@ -51,13 +65,14 @@ static CUfunction runtime(void) {
     OK(cuModuleLoadData(&module, image));
     OK(cuLinkDestroy(state));
     OK(cuModuleGetFunction(&sync, module, "sync"));
+    OK(cuModuleGetFunction(ranks, module, "ranks"));
     return sync;
 }
 
 int main(void) {
     begin();
     CUmodule module;
-    CUfunction meet, alone, sync = runtime();
+    CUfunction meet, alone, ranks, sync = runtime(&ranks);
     CUdeviceptr out;
     OK(cuModuleLoadData(&module, CODE));
     OK(cuModuleGetFunction(&meet, module, "meet"));
@@ -90,6 +105,17 @@ int main(void) {
     for (unsigned i = 0; i < 40; i++)
         TRUE(seen[i] == 40 * 64);
     OK(cuLaunchKernel(sync, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL));
+    OK(cuMemcpyDtoH_v2(seen, out, 4));
+    TRUE(seen[0] == 7777);
+
+    /* Ranks count all threads of the grid, and without a grid there are none. */
+    OK(cuMemsetD32_v2(out, 0, 288));
+    OK(cuLaunchCooperativeKernel(ranks, 2, 3, 2, 4, 2, 3, 0, NULL, params));
+    OK(cuMemcpyDtoH_v2(seen, out, 288 * 4));
+    for (unsigned i = 0; i < 288; i++)
+        TRUE(seen[i] == 288);
+    OK(cuMemsetD32_v2(out, 0, 1));
+    OK(cuLaunchKernel(ranks, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL));
     OK(cuMemcpyDtoH_v2(seen, out, 4));
     TRUE(seen[0] == 7777);
 
