@@ -87,8 +87,13 @@ fn exports() -> String {
         let base = name.strip_suffix("_ptsz").or(name.strip_suffix("_ptds"));
         let original = renamed(base.unwrap_or(name)).or(base);
         if let Some(target) = forwards.get(name) {
-            let contextual = !["cuDevice", "cuLibrary", "cuLogs"].iter().any(|none| target.starts_with(none));
-            line(format!("crate::ffi::forward! {{ {name}, {target}, {contextual}, ({}) }}", typed(name)));
+            let (target, context) = match target.split_once(' ') {
+                Some((target, "any")) => (target, "crate::context::some"),
+                Some((target, "none")) => (target, "driver_api::initialise"),
+                Some((_, other)) => panic!("{name}: `{other}` is no kind of context"),
+                None => (*target, "crate::context::ensure"),
+            };
+            line(format!("crate::ffi::forward! {{ {name}, {target}, {context}, ({}) }}", typed(name)));
         } else if let Some(original) = original.filter(|original| exists(original)) {
             let (per_thread, typed) = (base.is_some(), typed(original));
             line(format!("crate::ffi::twin! {{ {name}, {original}, {per_thread}, ({typed}) }}"));

@@ -55,6 +55,11 @@ fn current() -> Result<CUcontext> {
     Ok(context)
 }
 
+/// Makes sure that there is a current context; whether it can be used is the driver's to say.
+pub(crate) fn some() -> Result<()> {
+    if current()?.is_null() { bind(CHOSEN.get()) } else { Ok(()) }
+}
+
 /// Makes sure that there is a current context, which the program has not destroyed.
 pub(crate) fn ensure() -> Result<()> {
     let context = current()?;

@@ -42,10 +42,10 @@ pub(crate) unsafe fn same<A: Copy, B: Copy>(value: A) -> B {
 
 /// A function that is one of the driver's.
 macro_rules! forward {
-    ($name:ident, $target:ident, $contextual:literal, ($($arg:ident: $ty:ty),* $(,)?)) => {
+    ($name:ident, $target:ident, $context:path, ($($arg:ident: $ty:ty),* $(,)?)) => {
         $crate::ffi::api! {
             fn $name($($arg: $ty),*) {
-                if $contextual { $crate::context::ensure()? } else { driver_api::initialise()? };
+                $context()?;
                 // SAFETY: the other function's manual asks the same of the same pointers, and its types are of the same size.
                 unsafe { Ok(driver_api::cu::$target($($crate::ffi::same($arg)),*)?) }
             }

@@ -37,7 +37,9 @@ use cuda_headers::cuda_runtime_api_12 as sys12;
 /// The functions that are made by the build script.
 mod exports {
     #![allow(unused_imports, clippy::wildcard_imports)]
-    use crate::api::{array::*, device::*, execution::*, general::*, graph::*, older::*, transfer::*};
+    use crate::api::{
+        array::*, device::*, event::*, execution::*, general::*, graph::*, older::*, transfer::*,
+    };
     use crate::sys::*;
     use std::ffi::*;
     include!(concat!(env!("OUT_DIR"), "/exports.rs"));

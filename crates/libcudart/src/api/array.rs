@@ -1,7 +1,7 @@
 //! Arrays and their channels, and copies of rows from and to them.
 
 use crate::api::transfer::{End, flat, rows};
-use crate::context::ensure;
+use crate::context::{ensure, some};
 use crate::error::{Error, Result};
 use crate::ffi::api;
 use crate::ffi::pointers::{In, get, put, put_if};
@@ -153,13 +153,31 @@ api! {
         Ok(unsafe { cu::cuMipmappedArrayCreate(out.raw().cast(), &raw const wanted, levels) }?)
     }
 
+    fn cudaFreeArray(array: cudaArray_t) {
+        ensure()?;
+        if array.is_null() {
+            return Ok(());
+        }
+        // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
+        Ok(unsafe { cu::cuArrayDestroy(array.cast()) }?)
+    }
+
+    fn cudaFreeMipmappedArray(array: cudaMipmappedArray_t) {
+        ensure()?;
+        if array.is_null() {
+            return Ok(());
+        }
+        // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
+        Ok(unsafe { cu::cuMipmappedArrayDestroy(array.cast()) }?)
+    }
+
     fn cudaArrayGetInfo(
         of: *mut cudaChannelFormatDesc,
         extent: *mut cudaExtent,
         flags: *mut c_uint,
         array: cudaArray_t,
     ) {
-        ensure()?;
+        some()?;
         let found = descriptor(array.cast())?;
         put_if(of, channel(found.Format, found.NumChannels)?);
         put_if(extent, cudaExtent { width: found.Width, height: found.Height, depth: found.Depth });

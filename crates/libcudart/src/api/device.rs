@@ -8,6 +8,16 @@ use crate::sys::*;
 use driver_api::cu;
 use std::ffi::{c_int, c_uint};
 
+/// Banks have one size; others are wishes that are heard and not followed.
+pub(crate) fn bank_size(config: cudaSharedMemConfig) -> Result<()> {
+    match config {
+        cudaSharedMemBankSizeDefault | cudaSharedMemBankSizeFourByte | cudaSharedMemBankSizeEightByte => {
+            Ok(())
+        }
+        _ => Err(Error::INVALID_VALUE),
+    }
+}
+
 /// An attribute of a device.
 pub(crate) fn attribute(device: c_int, which: cudaDeviceAttr) -> Result<c_int> {
     let mut value = 0;
@@ -255,8 +265,9 @@ api! {
         put(out, cudaSharedMemBankSizeFourByte)
     }
 
-    fn cudaDeviceSetSharedMemConfig(_config: cudaSharedMemConfig) {
-        context::ensure()
+    fn cudaDeviceSetSharedMemConfig(config: cudaSharedMemConfig) {
+        context::ensure()?;
+        bank_size(config)
     }
 
     fn cudaDeviceEnablePeerAccess(peer: c_int, flags: c_uint) {

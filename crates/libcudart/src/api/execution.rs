@@ -1,7 +1,7 @@
 //! Launches, and what functions are.
 
 use crate::api::device::attribute;
-use crate::context::{self, ensure};
+use crate::context::{self, ensure, some};
 use crate::error::{Error, Result};
 use crate::ffi::pointers::{In, get, put};
 use crate::ffi::{api, define};
@@ -229,8 +229,9 @@ api! {
         Ok(unsafe { cu::cuFuncSetCacheConfig(function(symbol.raw())?, config) }?)
     }
 
-    fn cudaFuncSetSharedMemConfig(symbol: *const c_void, _config: cudaSharedMemConfig) {
-        function(symbol.raw()).map(drop)
+    fn cudaFuncSetSharedMemConfig(symbol: *const c_void, config: cudaSharedMemConfig) {
+        function(symbol.raw())?;
+        super::device::bank_size(config)
     }
 
     fn cudaFuncGetName(out: *mut *const c_char, symbol: *const c_void) {
@@ -249,12 +250,15 @@ api! {
     }
 
     fn cudaGetKernel(out: *mut cudaKernel_t, symbol: *const c_void) {
+        if out.is_null() {
+            return Err(Error::INVALID_VALUE);
+        }
         ensure()?;
         put(out, kernel(symbol.raw())?.cast())
     }
 
     fn cudaKernelSetAttributeForDevice(kernel: cudaKernel_t, which: cudaFuncAttribute, value: c_int, device: c_int) {
-        ensure()?;
+        some()?;
         // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
         Ok(unsafe { cu::cuKernelSetAttribute(which, value, kernel.cast(), device) }?)
     }
@@ -266,7 +270,7 @@ api! {
     }
 
     fn cudaLibraryGetManaged(out: *mut *mut c_void, bytes: *mut usize, library: cudaLibrary_t, name: *const c_char) {
-        ensure()?;
+        some()?;
         // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
         Ok(unsafe { cu::cuLibraryGetManaged(out.raw().cast(), bytes.raw(), library.cast(), name.raw()) }?)
     }
@@ -277,7 +281,7 @@ api! {
         default: c_uint,
         flags: c_uint,
     ) {
-        ensure()?;
+        driver_api::initialise()?;
         let mut context = null_mut();
         // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
         unsafe { cu::cuCtxGetCurrent(&raw mut context) }?;

@@ -122,6 +122,9 @@ pub(crate) unsafe fn add_node(
 
 /// A copy of bytes in a row.
 fn row(to: *mut c_void, from: *const c_void, bytes: usize, kind: cudaMemcpyKind) -> Result<CUDA_MEMCPY3D> {
+    if bytes == 0 {
+        return Err(Error::INVALID_VALUE);
+    }
     let ((to, _), (from, _)) = (rows(to, bytes), rows(from, bytes));
     description((to, [0; 3]), (from, [0; 3]), [bytes, 1, 1], kind)
 }

@@ -63,6 +63,9 @@ api! {
 
     fn cudaMallocManaged(out: *mut *mut c_void, bytes: usize, flags: c_uint) {
         ensure()?;
+        if bytes == 0 {
+            return put(out, null_mut());
+        }
         // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
         Ok(unsafe { cu::cuMemAllocManaged(out.raw().cast(), bytes, flags) }?)
     }

@@ -1,6 +1,6 @@
 //! What a pointer is.
 
-use crate::context::ensure;
+use crate::context::some;
 use crate::error::Error;
 use crate::ffi::api;
 use crate::ffi::pointers::{Out, put};
@@ -14,7 +14,7 @@ api! {
         if out.is_null() {
             return Err(Error::INVALID_VALUE);
         }
-        ensure()?;
+        some()?;
         let (mut kind, mut managed): (c_uint, c_uint) = (0, 0);
         let mut device: c_int = 0;
         let (mut on_device, mut on_host): (*mut c_void, *mut c_void) = (null_mut(), null_mut());
@@ -33,8 +33,11 @@ api! {
             (&raw mut on_host).cast(),
         ];
         let address = pointer.raw().expose_provenance() as u64;
-        // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
-        unsafe { cu::cuPointerGetAttributes(which.len() as c_uint, which.as_mut_ptr(), places.as_mut_ptr(), address) }?;
+        // Nothing lies at no address.
+        if address != 0 {
+            // SAFETY: the places are this function's own, one for each attribute.
+            unsafe { cu::cuPointerGetAttributes(which.len() as c_uint, which.as_mut_ptr(), places.as_mut_ptr(), address) }?;
+        }
         let kind = match kind {
             _ if managed != 0 => cudaMemoryTypeManaged,
             sys::CU_MEMORYTYPE_HOST => cudaMemoryTypeHost,

@@ -130,6 +130,11 @@ pub(crate) fn description(
     })
 }
 
+/// Whether there is nothing to copy: then the ends of a copy are not looked at.
+fn is_empty(extent: cudaExtent) -> bool {
+    extent.width == 0 || extent.height == 0 || extent.depth == 0
+}
+
 /// The driver's description of a copy that the runtime's structure describes.
 pub(crate) fn described(copy: In<cudaMemcpy3DParms>) -> Result<CUDA_MEMCPY3D> {
     let copy = get(copy)?;
@@ -213,6 +218,10 @@ unsafe fn symbol(
     into: bool,
     on: On,
 ) -> Result<()> {
+    ensure()?;
+    if bytes == 0 {
+        return Ok(());
+    }
     let (start, size) = variable(which)?;
     if offset.checked_add(bytes).is_none_or(|end| end > size) {
         return Err(Error::INVALID_VALUE);
@@ -336,12 +345,18 @@ api! {
 
     fn cudaMemcpy3D(what: *const cudaMemcpy3DParms) {
         ensure()?;
+        if is_empty(get(what)?.extent) {
+            return Ok(());
+        }
         // SAFETY: the program's memory is as it says.
         unsafe { copy(described(what)?, None) }
     }
 
     fn cudaMemcpy3DAsync(what: *const cudaMemcpy3DParms, on: cudaStream_t) {
         ensure()?;
+        if is_empty(get(what)?.extent) {
+            return Ok(());
+        }
         // SAFETY: the program's memory is as it says.
         unsafe { copy(described(what)?, Some(on)) }
     }
@@ -369,6 +384,9 @@ api! {
 
     fn cudaMemcpy3DPeer(what: *const cudaMemcpy3DPeerParms) {
         ensure()?;
+        if is_empty(get(what)?.extent) {
+            return Ok(());
+        }
         let what = between(what)?;
         // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
         Ok(unsafe { cu::cuMemcpy3DPeer(&raw const what) }?)
@@ -376,6 +394,9 @@ api! {
 
     fn cudaMemcpy3DPeerAsync(what: *const cudaMemcpy3DPeerParms, on: cudaStream_t) {
         ensure()?;
+        if is_empty(get(what)?.extent) {
+            return Ok(());
+        }
         let what = between(what)?;
         // SAFETY: the pointers are the program's, of whom the driver asks what CUDA's manual does, or this function's own.
         Ok(unsafe { cu::cuMemcpy3DPeerAsync(&raw const what, on.cast()) }?)
