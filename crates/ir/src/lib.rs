@@ -16,8 +16,14 @@
 //! | `cfg` | where can control go, and which instructions run one after another |
 //! | `dominance`, `joins` | which blocks does every path pass through; where do definitions meet |
 //! | `liveness` | where does a register's value still matter |
+//! | `live_ranges` | what is live behind a barrier |
+//! | `loops`, `induction` | which blocks are loops; what do they count, and how far |
+//! | `analysis` | all of that, as notes for people |
+//! | `arms` | which branches can be executed without one |
 //! | `slots` | which registers can share storage |
 //! | `shape` | which values are equal, or a fixed step apart, in all lanes |
+//! | `shape/converged` | the same, and what is the same in a CTA or the grid, where lanes run together |
+//! | `progress` | which functions wait for other threads, or part lanes that must meet |
 //! | `ssa` | which definition does a use read |
 //! | `pass` | what can be computed, shared or left out before an engine sees it |
 //! | `signature`, `verify` | which form of the table is a typed instruction; is a function in either form sound |
@@ -26,18 +32,24 @@
 //! here panics on one, and everything is near-linear in the size of the body: a kernel of 100,000 instructions must not
 //! be felt when its module is loaded.
 
+pub mod analysis;
+pub mod arms;
 mod cfg;
 mod dominance;
 pub mod exchange;
+pub mod induction;
 pub mod instruction;
 mod joins;
+pub mod live_ranges;
 mod liveness;
+pub mod loops;
 mod lower;
 pub mod operand;
 mod parse;
 pub mod pass;
 mod print;
-mod shape;
+pub mod progress;
+pub mod shape;
 mod signature;
 mod slots;
 pub mod ssa;
@@ -49,7 +61,8 @@ pub use liveness::{Interval, Liveness};
 pub use lower::Function;
 pub use parse::TextError;
 pub use print::Notation;
-pub use shape::{LaneOrder, Shape, Shapes};
+pub use shape::converged::Converged;
+pub use shape::{Group, LaneOrder, Shape, Shapes};
 pub use slots::{Slots, allocate_slots};
 pub use ssa::Ssa;
 pub use verify::Violation;

@@ -13,9 +13,8 @@
 //! register as a whole: it has one definition, not guarded, that dominates every use. So an [`Shape::Invariant`] one can
 //! be stored once for the whole CTA, by whichever thread comes first.
 //!
-//! In a warp whose lanes are known to run together, a pointer that a loop advances is affine again. An analysis for that
-//! case would start from these values, add the joins at loop heads, and hold only until the warp diverges; it belongs
-//! beside this one, because its results need another contract.
+//! In a warp whose lanes are known to run together, a pointer that a loop advances is affine again. That is
+//! [`converged`], which knows the same of instructions, but whose results hold under another contract.
 //!
 //! # Rows
 //!
@@ -41,6 +40,8 @@
 //!
 //! Predicates are not described.
 
+pub mod converged;
+mod threads;
 mod transfer;
 mod value;
 
@@ -50,6 +51,7 @@ use crate::instruction::Access;
 use crate::joins::Joins;
 use crate::lower::Function;
 use ptx::module::{Param, RegId};
+use ptx::types::ScalarType;
 use value::{Value, WARP};
 
 /// How the values of a register relate, whenever and in whatever order threads run.
@@ -66,6 +68,17 @@ pub enum Shape {
     },
     /// Nothing is known.
     Varying,
+}
+
+/// Threads that hold the same value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Group {
+    /// Those of a warp.
+    Warp,
+    /// Those of a CTA.
+    Cta,
+    /// All of the grid.
+    Grid,
 }
 
 /// How the threads of a CTA are numbered into lanes.
@@ -125,6 +138,7 @@ impl Shapes {
         let blocks = definitions.blocks();
         let joins = Joins::new(cfg, &dominators, body.instructions.len(), &blocks);
 
+        let types: Vec<ScalarType> = body.registers.iter().map(|register| register.ty).collect();
         let unknown = |register: RegId| Value::unknown(body.registers[register.index()].ty.bits());
         let mut shapes =
             Self { registers: vec![(Shape::Varying, WARP); body.registers.len()], reads: vec![] };
@@ -149,8 +163,12 @@ impl Shapes {
             let block = &cfg.blocks[id as usize];
             for index in block.first..block.end {
                 let Some(instruction) = function.instruction(index) else { continue };
-                let context = transfer::Context { function, lanes, values: &values };
-                let results = context.results(index, &instruction.op);
+                let opcode = function.module.opcode(&body.instructions[index as usize]);
+                let context =
+                    transfer::Context { function, lanes, types: &types, values: &values, together: false };
+                let mut results = context.results(opcode, &instruction.op);
+                // Predicates are not described.
+                results.retain(|(register, _)| types[register.index()] != ScalarType::Pred);
                 instruction.registers(&mut |register, access| match access {
                     Access::Read => {
                         let value = &values[register.index()];

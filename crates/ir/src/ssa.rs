@@ -82,6 +82,49 @@ pub struct Instruction {
     pub kept: Box<[Value]>,
 }
 
+/// Where the values of a form are defined, as long as no pass changes it.
+#[derive(Clone, Debug)]
+pub struct Definitions {
+    places: Vec<Option<(BlockId, u32)>>,
+    parameters: Vec<Option<(BlockId, u32)>>,
+}
+
+impl Definitions {
+    /// Those of a form.
+    pub fn new(ssa: &Ssa<'_>) -> Self {
+        let (mut places, mut parameters) = (vec![None; ssa.values.len()], vec![None; ssa.values.len()]);
+        for id in ssa.order() {
+            for (position, parameter) in (0..).zip(&ssa.blocks[id.index()].parameters) {
+                parameters[parameter.index()] = Some((id, position));
+            }
+            for (place, instruction) in (0..).zip(&ssa.blocks[id.index()].instructions) {
+                instruction.writes(&mut |value| places[value.index()] = Some((id, place)));
+            }
+        }
+        Self { places, parameters }
+    }
+
+    /// What edges give a value that is a parameter, with the blocks that they come from.
+    pub fn arguments<'s>(
+        &self,
+        ssa: &'s Ssa<'_>,
+        value: RegId,
+    ) -> impl Iterator<Item = (BlockId, &'s Value)> + use<'s> {
+        let parameter = self.parameters.get(value.index()).copied().flatten();
+        parameter.into_iter().flat_map(move |(block, position)| {
+            let predecessors = ssa.cfg.blocks[block.index()].predecessors.iter();
+            predecessors
+                .filter_map(move |from| Some((*from, ssa.edge(*from, block)?.get(position as usize)?)))
+        })
+    }
+
+    /// The instruction that defines a value, if it is no parameter.
+    pub fn of<'s>(&self, ssa: &'s Ssa<'_>, value: RegId) -> Option<&'s Instruction> {
+        let (block, place) = self.places.get(value.index()).copied().flatten()?;
+        ssa.blocks[block.index()].instructions.get(place as usize)
+    }
+}
+
 /// Why a function has no SSA form: finding where its registers' definitions meet would take time out of proportion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooManyJoins;
@@ -126,6 +169,13 @@ impl Ssa<'_> {
     /// Whether every path to `block` passes through `dominator`; both are reachable.
     pub fn dominates(&self, dominator: BlockId, block: BlockId) -> bool {
         self.tree.dominates(dominator.0, block.0)
+    }
+
+    /// The arguments that an edge passes.
+    pub fn edge(&self, from: BlockId, to: BlockId) -> Option<&[Value]> {
+        let successors = self.cfg.blocks[from.index()].successors.iter();
+        let index = successors.into_iter().position(|successor| *successor == to)?;
+        self.blocks[from.index()].arguments.get(index).map(Vec::as_slice)
     }
 
     /// Whether a parameter of the entry comes from the caller; the others are undefined.

@@ -1,11 +1,12 @@
 //! From an instruction to the values that it defines.
 
-use super::LaneOrder;
+use super::threads::Threads;
 use super::value::{Value, WARP, mask};
-use crate::instruction::{AddInt, Bfe, CvtInt, FieldValue, Ld, MadIntMode, Op, SubInt};
+use super::{Group, LaneOrder};
+use crate::instruction::{AddInt, Bfe, CvtInt, FieldValue, Ld, MadIntMode, Op, ShflMode, SubInt};
 use crate::lower::Function;
-use crate::operand::{Def, Value as Source};
-use ptx::isa::{Opcode, Role, SpecialRegister};
+use crate::operand::{Def, Space, Value as Source};
+use ptx::isa::{Opcode, Order, Role, SpecialRegister};
 use ptx::module::{AddressBase, FunctionKind, RegId, Symbol};
 use ptx::types::{ScalarType, StateSpace, TypeKind};
 
@@ -19,8 +20,12 @@ const MOST_CTAS_YZ: u64 = u16::MAX as u64;
 pub(super) struct Context<'a> {
     pub(super) function: &'a Function<'a>,
     pub(super) lanes: LaneOrder,
-    /// The values of registers.
+    /// The types of registers, or of the values in SSA form.
+    pub(super) types: &'a [ScalarType],
+    /// What is known of them.
     pub(super) values: &'a [Value],
+    /// Whether the lanes that execute an instruction do so together. Otherwise each may come at any time.
+    pub(super) together: bool,
 }
 
 /// What is known of the results of an instruction.
@@ -35,8 +40,7 @@ enum Known {
 
 impl Context<'_> {
     /// The registers that an instruction defines, with their values.
-    pub(super) fn results(&self, index: u32, op: &Op) -> Vec<(RegId, Value)> {
-        let opcode = self.function.module.opcode(&self.function.body.instructions[index as usize]);
+    pub(super) fn results(&self, opcode: &Opcode, op: &Op) -> Vec<(RegId, Value)> {
         let mut results = Vec::new();
         let Some(value) = self.result(opcode, op) else { return results };
         op.fields(&mut |name, field| {
@@ -53,8 +57,8 @@ impl Context<'_> {
 
     /// Puts a result of type `ty` into a register.
     fn define(&self, def: Def, ty: Option<ScalarType>, value: &Value, results: &mut Vec<(RegId, Value)>) {
-        let Some(register) = def.0.filter(|_| ty != Some(ScalarType::Pred)) else { return };
-        let width = self.function.body.registers[register.index()].ty.bits();
+        let Some(register) = def.0 else { return };
+        let width = self.types[register.index()].bits();
         let value = match ty {
             Some(ty) if ty.bits() < width => {
                 value.extend(ty.bits(), width, ty.kind() == TypeKind::Signed, None)
@@ -70,6 +74,7 @@ impl Context<'_> {
             Known::Value(value) => Some(value),
             Known::Nothing => None,
             Known::FunctionOfOperands if op.effects().is_pure() => self.pure(opcode, op),
+            Known::FunctionOfOperands if self.together => self.of_warp(op),
             Known::FunctionOfOperands => None,
         }
     }
@@ -84,7 +89,12 @@ impl Context<'_> {
             // The bits of a window's base are nobody's business, so it counts as any invariant.
             Op::Cvta(cvta) => {
                 let width = cvta.ty.bits();
-                known(self.operand(&cvta.a, cvta.ty).map(|a| a.add(&Value::invariant(mask(width)), width)))
+                let of = match cvta.space {
+                    Space::Global | Space::Const => Group::Grid,
+                    _ => Group::Cta,
+                };
+                let window = Value::invariant(mask(width)).with_threads(Threads::uniform(of));
+                known(self.operand(&cvta.a, cvta.ty).map(|a| a.add(&window, width)))
             }
             Op::AddInt(AddInt { sat: false, ty, a, b, .. }) => {
                 known(self.binary(*ty, a, b, |a, b, width| a.add(b, width)))
@@ -237,19 +247,56 @@ impl Context<'_> {
     /// An operand that is read as a `ty`, or in the type that it has.
     fn any(&self, operand: &Source, ty: Option<ScalarType>) -> Option<Value> {
         match (operand, ty) {
-            (Source::Register(register), None) => {
-                self.operand(operand, self.function.body.registers[register.index()].ty)
-            }
+            (Source::Register(register), None) => self.operand(operand, self.types[register.index()]),
             (_, ty) => self.operand(operand, ty.unwrap_or(ScalarType::B64)),
         }
     }
 
-    /// A kernel parameter is the same for the whole grid; everything else in memory may be anything.
+    /// A kernel parameter is the same for the whole grid; everything else in memory may be anything. But lanes that load
+    /// from one address together get one value, and what nothing writes while the kernel runs is the same at any time.
     fn load(&self, ld: &Ld) -> Option<Value> {
-        let AddressBase::Variable(variable) = ld.a.base else { return None };
-        let is_parameter = self.function.declaration.kind == FunctionKind::Entry
-            && self.function.module.variables[variable.index()].space == StateSpace::ParamEntry;
-        is_parameter.then(|| Value::invariant(mask(ld.ty.bits())))
+        let width = ld.ty.bits();
+        if let AddressBase::Variable(variable) = ld.a.base
+            && self.function.declaration.kind == FunctionKind::Entry
+            && self.function.module.variables[variable.index()].space == StateSpace::ParamEntry
+        {
+            return Some(Value::invariant(mask(width)).with_threads(Threads::uniform(Group::Grid)));
+        }
+        if !self.together || ld.order != Order::Weak {
+            return None;
+        }
+        let group = match ld.a.base {
+            AddressBase::Register(base) => self.values[base.index()].group()?,
+            AddressBase::Variable(_) | AddressBase::Absolute => Group::Grid,
+        };
+        let each_has_its_own =
+            matches!(ld.a.space, Space::Local | Space::ParamFunc | Space::Param | Space::Generic);
+        match ld.a.space {
+            Space::Const => Some(Value::same_for(group, width)),
+            Space::Global if ld.nc => Some(Value::same_for(group, width)),
+            // A generic address can lead into a thread's own local memory.
+            _ if each_has_its_own => None,
+            _ => Some(Value::same_for(Group::Warp, width)),
+        }
+    }
+
+    /// The result of an instruction that the lanes of a warp execute together with one mask: it is the same for all of them
+    /// if it tells of all of them.
+    fn of_warp(&self, op: &Op) -> Option<Value> {
+        let same = |operand: &Source| self.any(operand, None).is_some_and(|value| value.group().is_some());
+        let one_mask = |mask: &Option<Source>| mask.as_ref().is_some_and(same);
+        let of_all = match op {
+            Op::Vote(vote) => one_mask(&vote.membermask),
+            Op::Redux(redux) => same(&redux.membermask),
+            // One lane's value, in segments of the whole warp.
+            Op::Shfl(shfl) => {
+                let whole_warp = self.constant(&shfl.c, ScalarType::U32) == Some(u64::from(WARP) - 1);
+                let from_one = shfl.mode == ShflMode::Idx && shfl.p.is_none() && same(&shfl.b);
+                whole_warp && from_one && one_mask(&shfl.membermask)
+            }
+            _ => false,
+        };
+        of_all.then(|| Value::same_for(Group::Warp, 64))
     }
 
     /// An operand that is read as a `ty`.
@@ -273,7 +320,7 @@ impl Context<'_> {
     /// The address of a symbol, as a value.
     fn address(&self, symbol: Symbol, offset: i64, width: u32) -> Value {
         let Symbol::Variable(variable) = symbol else {
-            return Value::invariant(mask(width));
+            return Value::invariant(mask(width)).with_threads(Threads::uniform(Group::Grid));
         };
         let variable = &self.function.module.variables[variable.index()];
         let on_stack = matches!(variable.space, StateSpace::Local | StateSpace::ParamFunc);
@@ -282,7 +329,12 @@ impl Context<'_> {
             return Value::unknown(width);
         }
         let aligned = variable.align.trailing_zeros().min(offset.trailing_zeros());
-        Value::invariant(mask(width)).with_zeros(if variable.align == 0 { 0 } else { mask(aligned) })
+        let of = match variable.space {
+            StateSpace::Global | StateSpace::Const | StateSpace::ParamEntry => Group::Grid,
+            _ => Group::Cta,
+        };
+        let address = Value::invariant(mask(width)).with_threads(Threads::uniform(of));
+        address.with_zeros(if variable.align == 0 { 0 } else { mask(aligned) })
     }
 
     /// A special register, in the type that it has.
@@ -302,18 +354,21 @@ impl Context<'_> {
             }
             SpecialRegister::Tid => {
                 let most = MOST_THREADS - 1;
-                match (self.lanes.row(), axis) {
+                let value = match (self.lanes.row(), axis) {
                     (None, _) => Value::varying(most),
                     (Some(row), 0) => Value::affine(1, row, most, u64::from(row)),
                     (Some(row), _) => Value::affine(0, row, most, 1),
-                }
+                };
+                value.with_threads(Threads::axis(axis))
             }
             SpecialRegister::Ntid => match self.function.declaration.bounds.req_ntid {
                 Some(threads) => Value::constant(u64::from(threads[axis]), width),
-                None => Value::invariant(MOST_THREADS),
+                None => Value::invariant(MOST_THREADS).with_threads(Threads::uniform(Group::Grid)),
             },
             SpecialRegister::Ctaid | SpecialRegister::Nctaid => {
-                Value::invariant(if axis == 0 { MOST_CTAS_X } else { MOST_CTAS_YZ })
+                let of = if register == SpecialRegister::Ctaid { Group::Cta } else { Group::Grid };
+                let most = if axis == 0 { MOST_CTAS_X } else { MOST_CTAS_YZ };
+                Value::invariant(most).with_threads(Threads::uniform(of))
             }
             SpecialRegister::Nwarpid
             | SpecialRegister::Nsmid

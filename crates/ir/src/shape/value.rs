@@ -8,7 +8,8 @@
 //! bits from `a` on are the same in the group, and the low `a` bits are `s*l`. Such a value is called *separable* below;
 //! `%tid.x` is, with `2^a = n`.
 
-use super::Shape;
+use super::threads::Threads;
+use super::{Group, Shape};
 use ptx::module::RegId;
 
 /// The register whose extension may have gone wrong, and whether it was signed.
@@ -18,7 +19,7 @@ pub(super) type Extended = (RegId, bool);
 pub(super) const WARP: u32 = 32;
 
 /// A value in all lanes of a warp.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Value {
     shape: Shape,
     /// The size of the groups of lanes in which it has that shape, a power of two.
@@ -31,6 +32,8 @@ pub(super) struct Value {
     base_zeros: u64,
     /// The extension on whose not wrapping the shape depends.
     extended: Option<Extended>,
+    /// What it is in terms of thread numbers.
+    threads: Option<Threads>,
 }
 
 /// The low `width` bits.
@@ -38,7 +41,7 @@ pub(super) fn mask(width: u32) -> u64 {
     if width >= 64 { u64::MAX } else { (1 << width) - 1 }
 }
 
-fn sign_extend(value: u64, width: u32) -> i64 {
+pub(super) fn sign_extend(value: u64, width: u32) -> i64 {
     let unused = 64 - width.clamp(1, 64);
     ((value << unused) as i64) >> unused
 }
@@ -51,25 +54,102 @@ impl Value {
 
     fn new(shape: Shape, zeros: u64, base_zeros: u64) -> Self {
         let base_zeros = base_zeros | zeros;
-        Self { shape, lanes: WARP, constant: None, zeros, base_zeros, extended: None }
+        Self { shape, lanes: WARP, constant: None, zeros, base_zeros, extended: None, threads: None }
     }
 
     /// The same constant in all lanes.
     pub(super) fn constant(value: u64, width: u32) -> Self {
         let value = value & mask(width);
-        Self { constant: Some(value), ..Self::new(Shape::Invariant, !value, !value) }
+        let threads = Some(Threads::uniform(Group::Grid));
+        Self { constant: Some(value), threads, ..Self::new(Shape::Invariant, !value, !value) }
     }
 
     /// An unknown value, the same for the whole CTA, that is at most `limit`.
     pub(super) fn invariant(limit: u64) -> Self {
         let zeros = !bound(limit);
-        Self::new(Shape::Invariant, zeros, zeros)
+        Self { threads: Some(Threads::uniform(Group::Cta)), ..Self::new(Shape::Invariant, zeros, zeros) }
     }
 
     /// An unknown value of at most `limit` that advances by `stride` in groups of `lanes`, the first of each having a
     /// multiple of `aligned`, a power of two.
     pub(super) fn affine(stride: i64, lanes: u32, limit: u64, aligned: u64) -> Self {
         Self { lanes, ..Self::new(Shape::Affine { stride }, !bound(limit), aligned - 1) }
+    }
+
+    /// The same, if it is known in terms of thread numbers.
+    pub(super) fn with_threads(self, threads: Threads) -> Self {
+        Self { threads: Some(threads), ..self }
+    }
+
+    /// What it is in terms of thread numbers.
+    pub(super) fn threads(&self) -> Option<Threads> {
+        self.threads
+    }
+
+    /// The threads for which it is the same, if it is for any group.
+    pub(super) fn group(&self) -> Option<Group> {
+        let by_lanes = match self.shape {
+            Shape::Invariant => Some(Group::Cta),
+            Shape::Affine { stride: 0 } if self.lanes == WARP => Some(Group::Warp),
+            Shape::Affine { .. } | Shape::Varying => None,
+        };
+        self.threads.filter(Threads::is_uniform).map(|threads| threads.of).max(by_lanes)
+    }
+
+    /// A value that is the same for a group of threads, and of which nothing else is known.
+    pub(super) fn same_for(group: Group, width: u32) -> Self {
+        let shape = match group {
+            Group::Warp => Shape::Affine { stride: 0 },
+            Group::Cta | Group::Grid => Shape::Invariant,
+        };
+        Self { shape, threads: Some(Threads::uniform(group)), ..Self::unknown(width) }
+    }
+
+    /// The low bits that are zero in all lanes.
+    pub(super) fn alignment(&self) -> u32 {
+        self.zeros.trailing_ones()
+    }
+
+    /// Whether it holds its shape only if a number of fewer bits did not wrap.
+    pub(super) fn is_hint(&self) -> bool {
+        self.extended.is_some()
+    }
+
+    /// What holds of either of two values, where all threads of a group choose alike, or each thread for itself. With
+    /// `few_bits`, only low bits are remembered: those that alternate would take many rounds to settle.
+    pub(super) fn join(&self, other: &Self, choose_alike: Option<Group>, width: u32, few_bits: bool) -> Self {
+        if self.constant.is_some() && self.constant == other.constant {
+            return *self;
+        }
+        let (a, b) = self.common(other);
+        let kept = |zeros: u64| match few_bits {
+            true => mask(zeros.trailing_ones()) | !mask(width),
+            false => zeros,
+        };
+        let bits = Self::new(Shape::Varying, kept(a.zeros & b.zeros), kept(a.base_zeros & b.base_zeros));
+        let Some(group) = choose_alike else { return bits };
+        let shape = match (a.shape, b.shape) {
+            (Shape::Invariant, Shape::Invariant) if group >= Group::Cta => Shape::Invariant,
+            _ => match (a.stride(), b.stride()) {
+                (Some(a), Some(b)) if a == b => Shape::Affine { stride: a },
+                _ => Shape::Varying,
+            },
+        };
+        let (extended, agree) = match (a.extended, b.extended) {
+            (Some(a), Some(b)) => (Some(a), a == b),
+            (a, b) => (a.or(b), true),
+        };
+        let threads = a.threads.zip(b.threads).and_then(|(a, b)| Threads::join(a, b, group));
+        let known = Self { threads, ..bits };
+        if agree { Self { shape, lanes: a.lanes, extended, ..known } } else { known }
+    }
+
+    /// What is left of it where a group of threads, or each thread for itself, can hold it from different rounds of a loop.
+    pub(super) fn from_different_rounds(&self, together: Option<Group>) -> Self {
+        match self.constant {
+            Some(_) => *self,
+            None => self.join(self, together, 64, false),
+        }
     }
 
     /// An unknown value of at most `limit`.
@@ -148,15 +228,18 @@ impl Value {
     /// The result of any pure function of the operands, nothing else known of it.
     pub(super) fn of_function<'a>(operands: impl IntoIterator<Item = &'a Value>, width: u32) -> Self {
         let (mut shape, mut lanes) = (Shape::Invariant, WARP);
+        let mut threads = Some(Threads::uniform(Group::Grid));
         for operand in operands {
             lanes = lanes.min(operand.lanes);
+            let of = operand.group();
+            threads = threads.zip(of).map(|(all, of)| Threads::uniform(all.of.min(of)));
             shape = match operand.shape {
                 Shape::Invariant => shape,
                 Shape::Affine { stride: 0 } if shape != Shape::Varying => Shape::Affine { stride: 0 },
                 Shape::Affine { .. } | Shape::Varying => Shape::Varying,
             };
         }
-        Self { shape, lanes, ..Self::unknown(width) }
+        Self { shape, lanes, threads, ..Self::unknown(width) }
     }
 
     /// `a op b` for a linear operation, both in the same groups.
@@ -165,7 +248,8 @@ impl Value {
         if let Some(constant) = constant {
             return Self::constant(constant, width);
         }
-        let result = Self::unknown(width);
+        let threads = a.threads.zip(b.threads).and_then(|(a, b)| Threads::linear(a, b, width, op));
+        let result = Self { threads, ..Self::unknown(width) };
         if a.shape == Shape::Invariant && b.shape == Shape::Invariant {
             return Self { shape: Shape::Invariant, ..result };
         }
@@ -231,7 +315,8 @@ impl Value {
 
     /// The shape of the product with a known factor.
     fn scale(&self, factor: u64, width: u32) -> Self {
-        let unknown = Self::unknown(width);
+        let threads = self.threads.and_then(|threads| threads.scale(factor, width));
+        let unknown = Self { threads, ..Self::unknown(width) };
         match self.shape {
             Shape::Invariant => Self { shape: Shape::Invariant, ..unknown },
             Shape::Varying => unknown,
@@ -286,7 +371,8 @@ impl Value {
                 } else {
                     Shape::Varying
                 };
-                Self { shape, lanes: self.lanes, ..Self::unknown(width) }
+                let threads = Self::of_function([self], width).threads;
+                Self { shape, lanes: self.lanes, threads, ..Self::unknown(width) }
             }
             _ => Self::of_function([self], width),
         };
@@ -304,7 +390,14 @@ impl Value {
             (false, true) => a.and_uniform(&b, width),
             _ => Self::of_function([&a, &b], width),
         };
-        result.with_bits(a.zeros | b.zeros, a.base_zeros | b.base_zeros)
+        // Nothing is taken away if all bits that can be set are kept.
+        let keeps = |value: &Self, kept: &Self| kept.constant.is_some_and(|kept| !value.zeros & !kept == 0);
+        let threads = match () {
+            () if keeps(&a, &b) => a.threads,
+            () if keeps(&b, &a) => b.threads,
+            () => Self::of_function([&a, &b], width).threads,
+        };
+        Self { threads, ..result.with_bits(a.zeros | b.zeros, a.base_zeros | b.base_zeros) }
     }
 
     /// The shape of `a & b` for a uniform `b`.
@@ -353,10 +446,11 @@ impl Value {
             Shape::Affine { stride } => Shape::Affine { stride: sign_extend(stride as u64, width) },
             shape => shape,
         };
+        let threads = self.threads.and_then(|threads| threads.truncate(width));
         if self.extended.is_some() && shape == (Shape::Affine { stride: 0 }) {
-            return Self::unknown(width);
+            return Self { threads, ..Self::unknown(width) };
         }
-        Self { shape, constant: self.constant.map(|c| c & !high), ..*self }.with_zeros(high)
+        Self { shape, constant: self.constant.map(|c| c & !high), threads, ..*self }.with_zeros(high)
     }
 
     /// Its extension from `from` to more bits; `source` is the register it comes from.
@@ -370,7 +464,9 @@ impl Value {
         let base_sign = !signed || self.base_zeros & sign(from) != 0;
         let base_kept = if base_sign { u64::MAX } else { mask(from - 1) | !mask(to) };
         let bits = Self::new(self.shape, self.zeros & kept, self.base_zeros & base_kept);
-        let result = Self { lanes: self.lanes, ..bits };
+        let stays_low = self.zeros & sign(from) != 0;
+        let threads = self.threads.map(|threads| threads.extend(from, stays_low));
+        let result = Self { lanes: self.lanes, threads, ..bits };
         let Shape::Affine { stride } = self.shape else { return result };
         let Some(reach) = stride.unsigned_abs().checked_mul(u64::from(self.lanes)) else {
             return Self { shape: Shape::Varying, ..result };

@@ -11,14 +11,19 @@
 //!
 //! Lines are compared without their indentation; empty ones and those that begin with `#` are for people.
 
-use ir::{Cfg, Function, Liveness, Ssa, pass};
-use ptx::module::FuncId;
+use ir::analysis::Analysis;
+use ir::{Cfg, Function, LaneOrder, Liveness, Ssa, pass};
+use ptx::module::{FuncId, RegId};
 use std::path::Path;
 
 /// What is done with a function.
 fn text(action: &str, function: &Function<'_>, form: &str) -> String {
     if action == "print" {
         return function.to_string();
+    }
+    if let Some(dimensions) = action.strip_prefix("analyze block=") {
+        let dimensions: Vec<u32> = dimensions.split(',').map(|size| size.parse().unwrap()).collect();
+        return notes(function, LaneOrder::of_block([dimensions[0], dimensions[1], dimensions[2]]));
     }
     let cfg = Cfg::new(function);
     let mut ssa = match form.is_empty() {
@@ -44,11 +49,41 @@ fn text(action: &str, function: &Function<'_>, form: &str) -> String {
     ssa.to_string()
 }
 
+/// A line for each instruction that there is something to know of, and for each loop.
+fn notes(function: &Function<'_>, lanes: LaneOrder) -> String {
+    let analysis = Analysis::new(function, lanes).unwrap();
+    let registers = &function.body.registers;
+    let name = |register: RegId| function.module.text(registers[register.index()].name).to_owned();
+    let mut text = String::new();
+    for (index, notes) in analysis.notes().into_iter().filter(|(_, notes)| !notes.is_empty()) {
+        let notes: Vec<String> = notes.iter().map(|note| note.text(name)).collect();
+        text.push_str(&format!("{index}: {}\n", notes.join("; ")));
+    }
+    for (id, inductions, count) in analysis.loops() {
+        let one = &analysis.facts.loops().all[id.index()];
+        let counted: Vec<_> = inductions
+            .iter()
+            .map(|one| {
+                format!("{} by {}", name(analysis.ssa.values[one.parameter.index()].register), one.step)
+            })
+            .collect();
+        let times = count.map_or(String::new(), |count| format!(", {count} times"));
+        text.push_str(&format!(
+            "loop block{} depth {}: {}{times}\n",
+            one.header.0,
+            one.depth,
+            counted.join(", ")
+        ));
+    }
+    text
+}
+
 fn lines(text: &str) -> Vec<&str> {
     text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')).collect()
 }
 
-fn check(path: &Path) {
+/// What a file gives, if that is not what it says.
+fn check(path: &Path) -> Option<String> {
     let text_of_file = std::fs::read_to_string(path).unwrap();
     let name = path.file_name().unwrap().to_str().unwrap();
     let (mut action, mut form, mut source, mut expected) = ("", String::new(), String::new(), String::new());
@@ -68,16 +103,14 @@ fn check(path: &Path) {
     let module = crate::compile::compile(name, &source);
     let functions = (0..module.functions.len() as u32).filter_map(|id| Function::lower(&module, FuncId(id)));
     let found: String = functions.map(|function| text(action, &function, &form)).collect();
-    assert_eq!(lines(&found), lines(&expected), "{name} gives\n{found}");
+    (lines(&found) != lines(&expected)).then(|| format!("{name} gives\n{found}"))
 }
 
 #[test]
 fn texts_are_what_files_say() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/ir");
-    let mut count = 0;
-    for entry in std::fs::read_dir(folder).unwrap() {
-        check(&entry.unwrap().path());
-        count += 1;
-    }
-    assert!(count >= 8, "only {count} files");
+    let files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert!(files.len() >= 8, "only {} files", files.len());
+    let wrong: Vec<_> = files.iter().filter_map(|path| check(path)).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
