@@ -10,13 +10,18 @@
 //! | [`memory`] | global memory, address windows |
 //! | [`launch`] | devices, loaded modules, launch checks |
 //! | [`texture`] | arrays, texture and surface objects |
-//! | `decode` | from PTX instructions to operations |
-//! | `program` | decoded code |
+//! | `matrix` | how matrices lie in registers and in memory |
+//! | `decode` | from typed instructions to operations |
+//! | `build` | from functions to decoded code |
+//! | `operation` | operations as data |
+//! | `image` | decoded code |
 //! | [`lanes`] | registers as planes; host vector levels |
 //! | `ops` | what operations do |
 //! | `location` | where instructions stand, for people |
+//! | `listing` | a kernel as text, with its operations |
 //! | `looks` | threads that spin |
 //! | `common` | what the CTAs of a cluster share |
+//! | `device_runtime` | what device code asks of what stands around its grid |
 //! | `dependents` | grids that begin before the one before them has ended |
 //! | `run` | groups of lanes, packs, CTAs, clusters, grids, and grids that launch grids |
 //! | [`order`] | what comes after what of all that is launched on the device |
@@ -33,42 +38,48 @@
 #[cfg(target_endian = "big")]
 compile_error!("guest memory is little-endian and is accessed in place");
 
+mod build;
 mod common;
 mod decode;
 mod dependents;
+mod device_runtime;
 mod exec;
 pub mod fault;
+mod image;
 pub mod lanes;
 pub mod launch;
+mod listing;
 mod location;
 mod looks;
+mod matrix;
 pub mod memory;
 pub mod misuse;
 pub mod observe;
+mod operation;
 mod ops;
 pub mod order;
 pub mod output;
 pub mod profile;
-mod program;
 mod run;
 pub mod schedule;
 pub mod stats;
 pub mod system;
 pub mod tensormap;
 pub mod texture;
+mod time;
 pub mod trace;
 
-pub use decode::Unsupported;
+pub use build::Unsupported;
 pub use dependents::Neighbours;
 pub use fault::{Fault, Trap};
+pub use image::builtin::provides;
 pub use launch::{
     Device, DeviceOptions, Kernel, Launch, LaunchError, LaunchOptions, LaunchReport, LoadError, LoadedModule,
     ParameterLayout, Usage, parameter_layout,
 };
 pub use location::Location;
 pub use misuse::{Masks, Misuse};
-pub use ops::time::Time;
 pub use profile::Profile;
-pub use program::provides;
 pub use schedule::SchedulerKind;
 pub use system::System;
+pub use time::Time;

@@ -4,12 +4,7 @@
 //! some allocation ([`crate::memory::Bounds::Granules`]): it reads and writes what is there. A `.sync` operation executed
 //! by a lane that its member mask leaves out: the lanes that execute it together take part ([`Masks::Converged`]).
 
-use crate::exec::Exec;
 use crate::fault::{Access, Place};
-use crate::launch::Kernel;
-use crate::location::Location;
-use crate::memory::Cell;
-use crate::program::Image;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
@@ -107,7 +102,7 @@ struct Seen {
 
 impl Misuses {
     /// Notes one more of a kind that stands for the farthest at its operation.
-    fn note(&self, pc: u32, distance: u64, kind: impl FnOnce() -> Kind) {
+    pub(crate) fn note(&self, pc: u32, distance: u64, kind: impl FnOnce() -> Kind) {
         let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match seen.get_mut(&pc) {
             Some(seen) => {
@@ -122,36 +117,9 @@ impl Misuses {
         }
     }
 
-    /// All that was noted in a launch, with everything that can be told of its places.
-    pub(crate) fn described(self, kernel: Kernel<'_>, image: &Image) -> Vec<Misuse> {
+    /// All that was noted in a launch, by operation: what, and how often.
+    pub(crate) fn noted(self) -> impl Iterator<Item = (u32, Kind, u64)> {
         let seen = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let describe = |(pc, Seen { kind, times, .. }): (u32, Seen)| {
-            let origin = image.origins[pc as usize];
-            let place = Location::of(kernel.module().module(), origin.function, origin.instruction);
-            let kernel = kernel.name().to_owned();
-            Misuse { kind, times, kernel, ptx: place.ptx, instruction: place.text, source: place.source }
-        };
-        seen.into_iter().map(describe).collect()
-    }
-}
-
-impl Exec<'_> {
-    /// The cell of global memory at an address that no allocation has but that kernels reach all the same.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn stray<T: Cell>(&self, address: u64, access: Access) -> Option<&T::Atomic> {
-        let (cell, distance) = self.grid.memory.cell_in_granule::<T>(address)?;
-        self.grid.misuses.note(self.at, distance, || Kind::Stray {
-            bytes: T::BYTES,
-            access,
-            farthest: self.near_global(address).unwrap_or_else(|| format!("at {address:#x}")),
-        });
-        Some(cell)
-    }
-
-    /// Notes that a lane executes a `.sync` operation whose member mask leaves it out.
-    #[cold]
-    pub(crate) fn note_mask(&self, mask: u32, lane: usize) {
-        self.grid.misuses.note(self.at, 0, || Kind::Mask { mask, lane });
+        seen.into_iter().map(|(pc, Seen { kind, times, .. })| (pc, kind, times))
     }
 }

@@ -1,13 +1,9 @@
 //! Observers: who wants to know what a launch does. They cost nothing when absent: the dispatch loop is compiled twice.
 
-use crate::exec::{Exec, Grid};
 use crate::fault::Access;
-use crate::lanes::{LANES, Mask, Plane};
+use crate::lanes::{LANES, Plane};
 use crate::memory::SpaceKind;
 use crate::memory::mbarrier::Mbarrier;
-use crate::ops::address::addresses_of_pack;
-use crate::ops::shape::NEGATE;
-use crate::program::{Image, Meta, Origin};
 use ptx::module::FuncId;
 
 /// One warp is about to execute one instruction.
@@ -304,121 +300,4 @@ pub trait Observer: Sync {
 
     /// Called for everything else that happens.
     fn happening(&self, _happening: &Happening<'_>) {}
-}
-
-/// What the dispatch loop is compiled for: with an observer or without.
-pub(crate) trait Watch {
-    const ACTIVE: bool;
-    fn before(&mut self, x: &Exec<'_>, pc: u32);
-}
-
-/// Nobody watches.
-pub(crate) struct Unwatched;
-
-impl Watch for Unwatched {
-    const ACTIVE: bool = false;
-    fn before(&mut self, _: &Exec<'_>, _: u32) {}
-}
-
-/// Somebody does.
-pub(crate) struct Watched<'a> {
-    observer: &'a dyn Observer,
-    image: &'a Image,
-    /// Whether the observer wants to hear of an operation.
-    wanted: Vec<bool>,
-}
-
-impl<'a> Watched<'a> {
-    pub(crate) fn new(observer: &'a dyn Observer, image: &'a Image) -> Self {
-        let wants = |(meta, origin): (&Meta, &Origin)| {
-            *meta != Meta::Part && observer.watches(origin.function, origin.instruction)
-        };
-        let wanted = image.metas.iter().zip(&image.origins).map(wants).collect();
-        Self { observer, image, wanted }
-    }
-}
-
-impl Grid<'_> {
-    /// The launch begins.
-    pub(crate) fn tell_begin(&self) {
-        if let Some(observer) = self.observer {
-            let Grid { grid, block, cluster, .. } = *self;
-            observer.happening(&Happening::Began { grid, block, cluster });
-        }
-    }
-}
-
-impl Exec<'_> {
-    /// Lanes of a warp of the pack at an operation.
-    #[cold]
-    pub(crate) fn lanes_at(&self, pc: u32, warp: usize, mask: u32) -> Lanes {
-        let origin = self.grid.image.origins[pc as usize];
-        Lanes {
-            block: self.threads.ctaid,
-            warp: self.threads.first_warp + warp as u32,
-            mask,
-            place: (origin.function, origin.instruction),
-        }
-    }
-
-    /// Tells the observer, if there is one, what happens.
-    #[inline(always)]
-    pub(crate) fn tell<'h>(&self, happening: impl FnOnce(&Self) -> Happening<'h>) {
-        if let Some(observer) = self.grid.observer {
-            observer.happening(&happening(self));
-        }
-    }
-}
-
-impl Watch for Watched<'_> {
-    const ACTIVE: bool = true;
-
-    #[inline(always)]
-    fn before(&mut self, x: &Exec<'_>, pc: u32) {
-        if self.wanted[pc as usize] {
-            self.tell(x, pc);
-        }
-    }
-}
-
-impl Watched<'_> {
-    #[inline(never)]
-    fn tell(&self, x: &Exec<'_>, pc: u32) {
-        let mut meta = self.image.metas[pc as usize];
-        let mut op = &self.image.ops[pc as usize];
-        let warps = x.warps;
-        let holds = |p: u32, negated: bool, masks: &mut Mask| {
-            for (mask, p) in masks[..warps].iter_mut().zip(&x.files.p[p as usize..]) {
-                *mask &= p ^ if negated { !0 } else { 0 };
-            }
-        };
-        let mut masks = x.mask;
-        if meta == Meta::Guard {
-            holds(op.b, op.y & NEGATE != 0, &mut masks);
-            meta = self.image.metas[pc as usize + 1];
-            op = &self.image.ops[pc as usize + 1];
-        }
-        let mut taken = x.mask;
-        if meta == Meta::Branch {
-            holds(op.b, op.y & NEGATE != 0, &mut taken);
-        }
-        let access = match meta {
-            Meta::Memory { space, access, bytes } => {
-                let addresses = addresses_of_pack(x, op);
-                Some(PackAccess { space, access, bytes, addresses })
-            }
-            Meta::Part | Meta::Plain | Meta::Guard | Meta::Branch => None,
-        };
-        let origin = self.image.origins[pc as usize];
-        self.observer.issue(&Issue {
-            function: origin.function,
-            instruction: origin.instruction,
-            block: x.threads.ctaid,
-            first_warp: x.threads.first_warp,
-            masks: &masks[..warps],
-            active: &x.mask[..warps],
-            access,
-            taken: (meta == Meta::Branch).then_some(&taken[..warps]),
-        });
-    }
 }

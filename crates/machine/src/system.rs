@@ -1,5 +1,7 @@
 //! What device code asks of more than the machine: of the driver, if there is one.
 
+pub use crate::device_runtime::{GraphAnswer, GraphStream, KernelAttributes, NodeChange};
+
 use crate::fault::Fault;
 use crate::launch::{Kernel, Launch};
 use crate::observe::Observer;
@@ -31,59 +33,4 @@ pub trait System: Sync {
     fn launch_graph(&self, graph: u64, stream: GraphStream) -> GraphAnswer;
     /// Changes what the kernel node of a graph with a handle does from now on.
     fn change_node(&self, node: u64, change: NodeChange<'_>) -> GraphAnswer;
-}
-
-/// What came of the launch of a graph, or of the change of a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GraphAnswer {
-    /// The graph will run; the node is changed.
-    Done,
-    /// The graph may not be launched from here, or not so often; the node cannot be changed so.
-    Refused,
-    /// The handle names no graph that kernels can launch, and no node that they can change.
-    Unknown,
-}
-
-/// A change of a kernel node (`cudaGraphKernelNodeField`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NodeChange<'b> {
-    /// The CTAs of its grid.
-    Grid([u32; 3]),
-    /// Bytes of its parameters.
-    Parameters {
-        /// Where they begin.
-        offset: u64,
-        /// What they become.
-        bytes: &'b [u8],
-    },
-    /// Whether it does anything.
-    Enabled(bool),
-}
-
-/// Where kernels launch graphs to (CUDA programming guide, "Device Launch Modes").
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GraphStream {
-    /// At once; the launching graph is complete when it is.
-    FireAndForget,
-    /// When the launching graph, and all that it has fired, is complete.
-    Tail,
-    /// At once, as if what has launched the launching graph had launched it.
-    Sibling,
-}
-
-/// What `cudaFuncGetAttributes` tells.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct KernelAttributes {
-    /// Bytes of shared memory of its variables.
-    pub shared: u64,
-    /// Bytes of constant memory of its module.
-    pub constant: u64,
-    /// Bytes of local memory of a thread.
-    pub local: u64,
-    /// The most threads of a CTA.
-    pub threads: u32,
-    /// Registers of a thread.
-    pub registers: u32,
-    /// The target of its PTX and that of its code, compute capability times ten.
-    pub target: u32,
 }

@@ -154,6 +154,8 @@ enum Engine {
 enum Emit {
     /// Typed instructions
     Ir,
+    /// Operations of the virtual GPU, with their fields
+    Ops,
 }
 
 /// Extents in three dimensions; those left out are 1.
@@ -229,6 +231,13 @@ pub(crate) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
         dynamic_shared: arguments.shared,
         params: binding.params,
     };
+    if let Some(Emit::Ops) = arguments.emit {
+        let listing = device
+            .listing(&launch)
+            .map_err(|error| Failure::new(exit_of(&error), error_text(&error, &source, None)))?;
+        terminal::result(&listing)?;
+        return Ok(Exit::Ok);
+    }
     let launched = launch::run(arguments, &device, &loaded, &launch, &binding.buffers)?;
     let mut report = arguments.json.then(Vec::new);
     let mut exit = match &launched.result {

@@ -1,7 +1,7 @@
 //! What the decoders of arithmetic share: tables of decoders, and the choice of a lane function by what an instruction
 //! says.
 //!
-//! A decoder is an expression over `d`, the [`Decoder`](super::function::Decoder), and `op`, the typed instruction. Its
+//! A decoder is an expression over `d`, the [`Decoder`](super::decoder::Decoder), and `op`, the typed instruction. Its
 //! lane function's parameters are the instruction's operands, by name; what modifiers say are types and constants, so that
 //! no lane tests one.
 
@@ -14,9 +14,9 @@ macro_rules! decoders {
     ($d:ident, $op:ident: $($(#[$doc:meta])* $name:ident($of:ident) => $body:expr;)+) => {$(
         $(#[$doc])*
         pub(super) fn $name(
-            $d: &mut $crate::decode::function::Decoder<'_>,
+            $d: &mut $crate::decode::decoder::Decoder<'_>,
             $op: &ir::instruction::$of,
-        ) -> $crate::decode::Decoded {
+        ) -> $crate::decode::decoder::Decoded {
             $body
         }
     )+};

@@ -1,18 +1,17 @@
 //! Bulk and tensor copies, changes of tensor maps, and multicast memory (PTX ISA, "Data Movement and Conversion":
 //! cp.async.bulk and its relatives, tensormap.replace, multimem; tensormap.cp_fenceproxy).
 
-use super::emit::op;
-use super::function::Decoder;
+use super::decoder::{Decoded, Decoder, Memory, Missing};
 use super::movement::order;
-use super::{Decoded, Missing};
 use crate::fault::Access;
+use crate::image::copy::{Action, Bulk, End, Multimem, Replacement, Sum, TensorCopy};
+use crate::lanes::PlaneId;
 use crate::memory::SpaceKind;
-use crate::ops::bulk::{Bulk, End, Pointer, bulk, copy_tensor_map};
-use crate::ops::combine::combine;
-use crate::ops::multimem::{self, Multimem, Sum};
-use crate::ops::tensor::{Action, TensorCopy, tensor};
-use crate::ops::tensor_map::{Replacement, add, replace};
-use crate::ops::{Execute, NONE, Op};
+use crate::operation::kinds::{
+    AddOffset, CopyBulk, CopyTensor, CopyTensorMap, LoadMultimem, ReplaceField, StoreMultimem,
+};
+use crate::operation::{Address as Pointer, Immediate};
+use crate::ops::combine::reduction;
 use crate::tensormap::{self, MAX_RANK};
 use ir::instruction::CpAsyncBulkPrefetchTensorLoadMode as LoadMode;
 use ir::instruction::CpAsyncBulkTensorStoreLoadMode as StoreMode;
@@ -26,8 +25,7 @@ use ptx::module::Symbol;
 use ptx::types::ScalarType;
 
 fn pointer(d: &mut Decoder<'_>, address: &Address) -> Result<Pointer, Missing> {
-    let address = d.memory(address, 1)?;
-    Ok(Pointer { a: address.a, y: address.y, imm: address.imm })
+    Ok(d.memory(address, 1)?.address)
 }
 
 /// Where a copy ends, in global or in shared memory.
@@ -36,16 +34,16 @@ fn end(d: &mut Decoder<'_>, address: &Address) -> Result<(End, Pointer), Missing
     Ok((end, pointer(d, address)?))
 }
 
-/// A plane with the CTAs that get the data, or [`NONE`].
-fn ranks(d: &mut Decoder<'_>, mask: Option<&Value>) -> Result<u32, Missing> {
-    mask.map_or(Ok(NONE), |mask| d.read_plane(mask, 16))
+/// The mask of the CTAs that get the data.
+fn ranks(d: &mut Decoder<'_>, mask: Option<&Value>) -> Result<Option<PlaneId>, Missing> {
+    mask.map(|mask| d.read_plane(mask, 16)).transpose()
 }
 
 /// A copy of so many bytes and nothing else, or a prefetch.
 fn plain(d: &mut Decoder<'_>, to: Option<&Address>, from: &Address, size: &Value) -> Result<Bulk, Missing> {
     let (from, to) = (end(d, from)?, to.map(|to| end(d, to)).transpose()?);
     let size = d.read_plane(size, 32)?;
-    Ok(Bulk { from, to, size, barrier: None, ranks: NONE, multicast: false, combine: None })
+    Ok(Bulk { from, to, size, barrier: None, ranks: None, multicast: false, reduction: None })
 }
 
 /// `cp.async.bulk`.
@@ -56,21 +54,24 @@ pub(super) fn copy(d: &mut Decoder<'_>, cp: &CpAsyncBulk) -> Decoded {
     let copy = plain(d, Some(&cp.dst), &cp.src, &cp.size)?;
     let barrier = cp.mbar.as_ref().map(|mbar| pointer(d, mbar)).transpose()?;
     let ranks = ranks(d, cp.cta_mask.as_ref())?;
-    d.emit_site(bulk, |image| &mut image.bulks, Bulk { barrier, ranks, ..copy })
+    let site = d.site(Bulk { barrier, ranks, ..copy });
+    d.emit(CopyBulk { site })
 }
 
 /// `multimem.cp.async.bulk`.
 pub(super) fn copy_to_all(d: &mut Decoder<'_>, cp: &MultimemCpAsyncBulk) -> Decoded {
     let copy = plain(d, Some(&cp.dst), &cp.src, &cp.size)?;
-    d.emit_site(bulk, |image| &mut image.bulks, Bulk { multicast: true, ..copy })
+    let site = d.site(Bulk { multicast: true, ..copy });
+    d.emit(CopyBulk { site })
 }
 
 /// `cp.reduce.async.bulk`.
 pub(super) fn reduce(d: &mut Decoder<'_>, cp: &CpReduceAsyncBulk) -> Decoded {
-    let how = combine(cp.op.into(), cp.ty, false).ok_or_else(|| no_reduction(cp.ty))?;
+    let how = reduction(cp.op.into(), cp.ty, false).ok_or_else(|| no_reduction(cp.ty))?;
     let copy = plain(d, Some(&cp.dst), &cp.src, &cp.size)?;
     let barrier = cp.mbar.as_ref().map(|mbar| pointer(d, mbar)).transpose()?;
-    d.emit_site(bulk, |image| &mut image.bulks, Bulk { barrier, combine: Some(how), ..copy })
+    let site = d.site(Bulk { barrier, reduction: Some(how), ..copy });
+    d.emit(CopyBulk { site })
 }
 
 fn no_reduction(ty: ScalarType) -> Missing {
@@ -80,13 +81,15 @@ fn no_reduction(ty: ScalarType) -> Missing {
 /// `cp.async.bulk.prefetch`.
 pub(super) fn prefetch(d: &mut Decoder<'_>, cp: &CpAsyncBulkPrefetch) -> Decoded {
     let copy = plain(d, None, &cp.src, &cp.size)?;
-    d.emit_site(bulk, |image| &mut image.bulks, copy)
+    let site = d.site(copy);
+    d.emit(CopyBulk { site })
 }
 
 /// `tensormap.cp_fenceproxy`.
 pub(super) fn copy_map(d: &mut Decoder<'_>, cp: &TensormapCpFenceproxy) -> Decoded {
     let copy = plain(d, Some(&cp.dst), &cp.src, &Value::Constant(cp.size))?;
-    d.emit_site(copy_tensor_map, |image| &mut image.bulks, copy)
+    let site = d.site(copy);
+    d.emit(CopyTensorMap { site })
 }
 
 /// What all tensor copies have, with the offsets of im2col mode: prefetches have nothing else.
@@ -98,18 +101,18 @@ fn of_tensor(
     (im2col, values): (bool, Option<&[Value]>),
 ) -> Result<TensorCopy, Missing> {
     let rank = dim as usize + 1;
-    let mut coordinates = [NONE; MAX_RANK];
+    let mut coordinates = [None; MAX_RANK];
     for (to, value) in coordinates.iter_mut().zip(on_each(rank, "coordinates", &tensor.coordinates)?) {
-        *to = d.read_plane(value, 32)?;
+        *to = Some(d.read_plane(value, 32)?);
     }
     let map = generic_address(d, &tensor.object)?;
-    let mut offsets = [NONE; MAX_RANK - 2];
+    let mut offsets = [None; MAX_RANK - 2];
     if let Some(values) = values {
         for (to, value) in offsets.iter_mut().zip(on_each(rank - 2, "im2col offsets", values)?) {
-            *to = d.read_plane(value, 16)?;
+            *to = Some(d.read_plane(value, 16)?);
         }
     }
-    Ok(TensorCopy { action, map, coordinates, rank, im2col, offsets, tile: None, barrier: None, ranks: NONE })
+    Ok(TensorCopy { action, map, coordinates, rank, im2col, offsets, tile: None, barrier: None, ranks: None })
 }
 
 /// Values of which there must be so many.
@@ -149,7 +152,8 @@ pub(super) fn load_tensor(d: &mut Decoder<'_>, cp: &CpAsyncBulkTensorLoad) -> De
     let copy = of_tensor(d, Action::Load, cp.dim, &cp.tensor_map, im2col)?;
     let (tile, barrier) = (Some(pointer(d, &cp.dst)?), Some(pointer(d, &cp.mbar)?));
     let ranks = ranks(d, cp.cta_mask.as_ref())?;
-    d.emit_site(tensor, |image| &mut image.tensor_copies, TensorCopy { tile, barrier, ranks, ..copy })
+    let site = d.site(TensorCopy { tile, barrier, ranks, ..copy });
+    d.emit(CopyTensor { site })
 }
 
 /// `cp.async.bulk.tensor` to global memory.
@@ -157,7 +161,8 @@ pub(super) fn store_tensor(d: &mut Decoder<'_>, cp: &CpAsyncBulkTensorStore) -> 
     let im2col = (stores_im2col(cp.load_mode)?, None);
     let copy = of_tensor(d, Action::Store, cp.dim, &cp.tensor_map, im2col)?;
     let tile = Some(pointer(d, &cp.src)?);
-    d.emit_site(tensor, |image| &mut image.tensor_copies, TensorCopy { tile, ..copy })
+    let site = d.site(TensorCopy { tile, ..copy });
+    d.emit(CopyTensor { site })
 }
 
 /// `cp.reduce.async.bulk.tensor`.
@@ -165,27 +170,31 @@ pub(super) fn reduce_tensor(d: &mut Decoder<'_>, cp: &CpReduceAsyncBulkTensor) -
     let im2col = (stores_im2col(cp.load_mode.map(StoreMode::from))?, None);
     let copy = of_tensor(d, Action::Reduce(cp.op.into()), cp.dim, &cp.tensor_map, im2col)?;
     let tile = Some(pointer(d, &cp.src)?);
-    d.emit_site(tensor, |image| &mut image.tensor_copies, TensorCopy { tile, ..copy })
+    let site = d.site(TensorCopy { tile, ..copy });
+    d.emit(CopyTensor { site })
 }
 
 /// `cp.async.bulk.prefetch.tensor`.
 pub(super) fn prefetch_tensor(d: &mut Decoder<'_>, cp: &CpAsyncBulkPrefetchTensor) -> Decoded {
     let im2col = (is_im2col(cp.load_mode)?, cp.im2col.as_deref());
     let copy = of_tensor(d, Action::Prefetch, cp.dim, &cp.tensor_map, im2col)?;
-    d.emit_site(tensor, |image| &mut image.tensor_copies, copy)
+    let site = d.site(copy);
+    d.emit(CopyTensor { site })
 }
 
 /// A plane with the generic address that a value is, or that a variable has.
-fn generic_address(d: &mut Decoder<'_>, value: &Value) -> Result<u32, Missing> {
-    let a = d.read_plane(value, 64)?;
-    let Value::Symbol { symbol: Symbol::Variable(id), .. } = *value else { return Ok(a) };
-    let imm = Decoder::window(d.space(d.module.variables[id.index()].space)?);
-    if imm == 0 {
-        return Ok(a);
+fn generic_address(d: &mut Decoder<'_>, value: &Value) -> Result<PlaneId, Missing> {
+    let Value::Symbol { symbol: Symbol::Variable(id), .. } = *value else { return d.read_plane(value, 64) };
+    let window = d.space(d.module.variables[id.index()].space)?.window();
+    if window == 0 {
+        return d.read_plane(value, 64);
     }
-    let to = d.temporary(64);
-    d.emit_part(Op { d: to, a, imm, ..op(add) });
-    Ok(to)
+    let Some(a) = d.read(value, 64)?.as_scalar() else {
+        return Err("a variable whose address differs between threads".to_owned());
+    };
+    let address = d.frame.new_scalar();
+    d.emit_part(AddOffset { d: address, a, offset: Immediate(window) });
+    Ok(d.plane_of(address.into(), 64))
 }
 
 /// `tensormap.replace`.
@@ -196,56 +205,63 @@ pub(super) fn replace_field(d: &mut Decoder<'_>, cp: &TensormapReplace) -> Decod
     }
     let field = tensormap::Field::new(cp.field, ordinal)
         .ok_or_else(|| format!("tensormap.replace of {}", cp.field.modifier().text()))?;
-    let address = d.memory(&cp.addr, 1)?;
-    let at = Pointer { a: address.a, y: address.y, imm: address.imm };
-    let bits = cp.ty.bits();
-    let value = d.read_plane(&cp.value, bits)?;
-    let site = Replacement { address: at, space: address.space, field, value, bits };
-    d.emit_site(replace, |image| &mut image.replacements, site)
+    let Memory { address, space, .. } = d.memory(&cp.addr, 1)?;
+    let value = d.read_plane(&cp.value, cp.ty.bits())?;
+    let site = d.site(Replacement { address, space, field, value });
+    d.emit(ReplaceField { site })
 }
 
 fn sum(by: MultimemLoadOp, ty: ScalarType, in_f32: bool) -> Result<Sum, Missing> {
     Sum::new(by, ty, in_f32).ok_or_else(|| no_reduction(ty))
 }
 
-/// Emits an instruction on planes of `width` bits.
-fn emit_multimem(
+/// Where an access of multicast memory is, and what it is to do.
+fn multimem(
     d: &mut Decoder<'_>,
-    execute: Execute,
-    (address, access): (&Address, Access),
-    (planes, width): (&[u32], u32),
+    address: &Address,
+    planes: impl IntoIterator<Item = Option<PlaneId>>,
     ty: ScalarType,
     sum: Sum,
-) -> Decoded {
-    let (count, bytes) = (planes.len() as u32, ty.bytes() * planes.len() as u32);
+) -> Result<(Pointer, Multimem), Missing> {
+    let planes = d.code.image.add_planes(planes);
+    let bytes = ty.bytes() * planes.count;
     let at = d.memory_in_one_of(address, bytes, &[SpaceKind::Global, SpaceKind::Generic])?;
-    let (list, x) = (d.list(planes), d.image.multimems.len() as u32);
-    d.image.multimems.push(Multimem { list, count, width, bytes: ty.bytes(), sum });
-    let at = super::operand::Address { space: SpaceKind::Global, ..at };
-    d.emit_access(at, access, bytes, Op { x, ..op(execute) });
-    Ok(())
+    Ok((at.address, Multimem { planes, bytes: ty.bytes(), sum }))
 }
 
 /// `multimem.ld_reduce`.
 pub(super) fn load_multimem(d: &mut Decoder<'_>, ld: &MultimemLoad) -> Decoded {
     order(d, ld.order);
-    let (planes, width) = d.write_elements(&ld.d, ld.ty.bits(), false)?;
+    let (planes, _) = d.write_elements(&ld.d, ld.ty.bits(), false)?;
     let sum = sum(ld.op, ld.ty, ld.accumulator)?;
-    emit_multimem(d, multimem::load, (&ld.a, Access::Load), (&planes, width), ld.ty, sum)
+    let bytes = ld.ty.bytes() * planes.len() as u32;
+    let (address, site) = multimem(d, &ld.a, planes, ld.ty, sum)?;
+    let site = d.site(site);
+    d.emit_access((SpaceKind::Global, address), Access::Load, bytes, LoadMultimem { address, site })
 }
 
 /// `multimem.st`.
 pub(super) fn store_multimem(d: &mut Decoder<'_>, st: &MultimemStore) -> Decoded {
     order(d, st.order);
-    let planes = d.read_planes(&st.b, st.ty.bits())?;
-    let on = (&*planes, st.ty.bits());
-    emit_multimem(d, multimem::store, (&st.a, Access::Store), on, st.ty, Sum::None)
+    scatter(d, (&st.a, Access::Store), &st.b, st.ty, Sum::None)
 }
 
 /// `multimem.red`.
 pub(super) fn reduce_multimem(d: &mut Decoder<'_>, red: &MultimemReduce) -> Decoded {
     order(d, red.order);
-    let planes = d.read_planes(&red.b, red.ty.bits())?;
-    let (on, sum) = ((&*planes, red.ty.bits()), sum(red.op, red.ty, false)?);
-    emit_multimem(d, multimem::store, (&red.a, Access::Atomic), on, red.ty, sum)
+    let sum = sum(red.op, red.ty, false)?;
+    scatter(d, (&red.a, Access::Atomic), &red.b, red.ty, sum)
+}
+
+fn scatter(
+    d: &mut Decoder<'_>,
+    (address, access): (&Address, Access),
+    values: &[Value],
+    ty: ScalarType,
+    sum: Sum,
+) -> Decoded {
+    let planes = d.read_planes(values, ty.bits())?;
+    let (address, site) = multimem(d, address, planes.into_iter().map(Some), ty, sum)?;
+    let (site, bytes) = (d.site(site), ty.bytes() * values.len() as u32);
+    d.emit_access((SpaceKind::Global, address), access, bytes, StoreMultimem { address, site })
 }

@@ -5,13 +5,12 @@
 //! selects between two constants. `a > b` is decoded as `b < a`, so that half of the comparisons need no code.
 
 use super::arithmetic::{by_flags, by_half, by_type, decoders, lanes};
-use super::emit::op;
-use super::function::Decoder;
-use super::operand::Source;
-use super::{Decoded, Missing};
-use crate::ops::shape::{COLD, Combine, HOT, lane_fn, select_by_predicate};
-use crate::ops::{NONE, Op};
-use crate::program::{Meta, ZERO};
+use super::decoder::{Decoded, Decoder, Missing};
+use crate::image::{Meta, ZERO};
+use crate::lanes::{Condition, Operand, PredicateId};
+use crate::operation::Combine;
+use crate::operation::kinds::Outcome;
+use crate::ops::shape::{COLD, HOT, lane_fn};
 use ir::instruction::{SetFloatBool, SetFloatCmp, SetIntCmp};
 use ir::operand::{Def, Predicate, Value};
 use numerics::compare;
@@ -49,11 +48,10 @@ impl Comparison {
 struct Test {
     comparison: Comparison,
     ty: ScalarType,
-    sources: [Source; 2],
-    /// The predicate to combine with, or [`NONE`].
-    c: u32,
-    /// How: [`Op::y`] of a comparison.
-    combine: u32,
+    sources: [Operand; 2],
+    /// What to combine with, and how.
+    with: Option<Condition>,
+    combine: Option<Combine>,
 }
 
 impl Test {
@@ -65,16 +63,15 @@ impl Test {
         combine: Option<SetFloatBool>,
         c: Option<&Predicate>,
     ) -> Result<Self, Missing> {
-        let combine = match combine {
-            None => Combine::None,
-            Some(SetFloatBool::And) => Combine::And,
-            Some(SetFloatBool::Or) => Combine::Or,
-            Some(SetFloatBool::Xor) => Combine::Xor,
-        };
+        let combine = combine.map(|combine| match combine {
+            SetFloatBool::And => Combine::And,
+            SetFloatBool::Or => Combine::Or,
+            SetFloatBool::Xor => Combine::Xor,
+        });
         let (a, b) = (d.read(a, ty.bits())?, d.read(b, ty.bits())?);
-        let (c, negate) = c.map_or(Ok((NONE, 0)), |c| d.read_predicate(c))?;
+        let with = c.map(|c| d.read_predicate(c)).transpose()?;
         let sources = if comparison.swaps() { [b, a] } else { [a, b] };
-        Ok(Self { comparison, ty, sources, c, combine: combine as u32 | negate })
+        Ok(Self { comparison, ty, sources, with, combine })
     }
 
     fn is_packed(&self) -> bool {
@@ -82,13 +79,13 @@ impl Test {
     }
 
     /// Emits it: the result goes to predicate `p`, that of the complement to `q`.
-    fn emit(&self, d: &mut Decoder<'_>, [p, q]: [u32; 2], part: Part, meta: Meta) -> Decoded {
-        let &Self { comparison, sources, c, combine, .. } = self;
+    fn emit(&self, d: &mut Decoder<'_>, [p, q]: [Option<PredicateId>; 2], part: Part, meta: Meta) -> Decoded {
+        let &Self { comparison, sources, with, combine, .. } = self;
+        let outcome = Outcome { p, q, with, combine };
         macro_rules! relation {
             ($heat:expr, |$a:ident, $b:ident: $t:ty| $body:expr) => {{
                 lane_fn!(Test: Relation($a, $b: $t) { $body });
-                d.relation::<Test, { $heat }>([p, q, c], combine, sources, meta);
-                Ok(())
+                d.relation::<Test, { $heat }>(outcome, sources, meta)
             }};
         }
         macro_rules! by_comparison {
@@ -134,7 +131,7 @@ impl Test {
 macro_rules! setp {
     ($d:ident, $op:ident, $comparison:expr) => {{
         let test = Test::new($d, $comparison, $op.ty, [&$op.a, &$op.b], $op.combine, $op.c.as_ref())?;
-        setp($d, $op.p, $op.q.unwrap_or(Def(None)), &test)
+        setp($d, $op.p, $op.q, &test)
     }};
 }
 
@@ -156,8 +153,8 @@ decoders! { d, op:
         let bits = op.ty.bits();
         let to = d.write_plane(op.d, bits)?;
         let (a, b) = (d.read(&op.a, bits)?, d.read(&op.b, bits)?);
-        let (c, negate) = d.read_predicate(&op.c)?;
-        select(d, to, if negate == 0 { [a, b] } else { [b, a] }, c, bits, Meta::Plain);
+        let c = d.read_predicate(&op.c)?;
+        d.select(to, if c.negated() { [b, a] } else { [a, b] }, c.predicate(), Meta::Plain);
         Ok(())
     };
     slct(Slct) => by_type!(op.dtype, T in [
@@ -170,17 +167,17 @@ decoders! { d, op:
     });
 }
 
-fn setp(d: &mut Decoder<'_>, p: Def, q: Def, test: &Test) -> Decoded {
-    let (p, q) = (d.write_predicate(p)?, d.write_predicate(q)?);
+fn setp(d: &mut Decoder<'_>, p: Def, q: Option<Def>, test: &Test) -> Decoded {
+    let (p, q) = (d.write_predicate(Some(p))?, d.write_predicate(q)?);
     if !test.is_packed() {
         return test.emit(d, [p, q], Part::Low, Meta::Plain);
     }
     // One result for each half. The first to be written must not be what the other is combined with.
     let mut results = [(p, Part::Low), (q, Part::High)];
-    if test.c == p {
+    if p.is_some() && test.with.map(Condition::predicate) == p {
         results.reverse();
     }
-    results.into_iter().try_for_each(|(p, part)| test.emit(d, [p, NONE], part, Meta::Plain))
+    results.into_iter().try_for_each(|(p, part)| test.emit(d, [p, None], part, Meta::Plain))
 }
 
 /// What `set` writes for true into one value.
@@ -201,33 +198,19 @@ fn set(d: &mut Decoder<'_>, to: Def, dtype: ScalarType, test: &Test) -> Decoded 
     let bits = dtype.bits();
     let to = d.write_plane(to, bits)?;
     let truth = truth(dtype, test.is_packed())?;
-    let p = d.scratch_predicate();
-    let low = Source::Scalar(d.constant(truth));
-    let zero = Source::Scalar(ZERO);
-    test.emit(d, [p, NONE], Part::Low, Meta::Part)?;
+    let p = d.frame.scratch_predicate();
+    let (low, zero) = (d.constant(truth), ZERO.into());
+    test.emit(d, [Some(p), None], Part::Low, Meta::Part)?;
     if !test.is_packed() {
-        select(d, to, [low, zero], p, bits, Meta::Plain);
+        d.select(to, [low, zero], p, Meta::Plain);
         return Ok(());
     }
     // The lower half decides between the results for either outcome of the upper half.
-    let high = Source::Scalar(d.constant(truth << 16));
-    let both = Source::Scalar(d.constant(truth << 16 | truth));
-    let [with, without] = [d.temporary(bits), d.temporary(bits)];
-    select(d, with, [both, high], p, bits, Meta::Part);
-    select(d, without, [low, zero], p, bits, Meta::Part);
-    test.emit(d, [p, NONE], Part::High, Meta::Part)?;
-    select(d, to, [Source::Plane(with), Source::Plane(without)], p, bits, Meta::Plain);
+    let (high, both) = (d.constant(truth << 16), d.constant(truth << 16 | truth));
+    let [with, without] = [d.frame.temporary(bits), d.frame.temporary(bits)];
+    d.select(with, [both, high], p, Meta::Part);
+    d.select(without, [low, zero], p, Meta::Part);
+    test.emit(d, [Some(p), None], Part::High, Meta::Part)?;
+    d.select(to, [with.into(), without.into()], p, Meta::Plain);
     Ok(())
-}
-
-/// Emits plane `to` = predicate `c` ? `a` : `b`.
-fn select(d: &mut Decoder<'_>, to: u32, [a, b]: [Source; 2], c: u32, bits: u32, meta: Meta) {
-    let members = match bits {
-        16 => select_by_predicate::<u16>(d.level),
-        32 => select_by_predicate::<u32>(d.level),
-        _ => select_by_predicate::<u64>(d.level),
-    };
-    let is_scalar = |source| usize::from(matches!(source, Source::Scalar(_)));
-    let execute = members[is_scalar(a) | is_scalar(b) << 1];
-    d.emit_as(Op { d: to, a: a.index(), b: b.index(), c, ..op(execute) }, meta);
 }

@@ -6,11 +6,10 @@
 //! function, [`Extend`], serves them all: it is chosen by the widths of the registers and by what survives of the
 //! value.
 
-use super::Decoded;
 use super::arithmetic::{by_flags, by_half, by_rounding, by_type, decoders, is_nearest, is_signed, lanes};
-use super::function::Decoder;
-use crate::lanes::{Lane, Register};
-use crate::ops::shape::{COLD, HOT, Unary, lane_fn, unary};
+use super::decoder::{Decoded, Decoder};
+use crate::ops::shape::{COLD, HOT, lane_fn, unary};
+use crate::ops::width::Extend;
 use ir::instruction::{CvtFloat, CvtFloatRnd, CvtInt, CvtPackInt, Dtype};
 use ir::operand::Value;
 use numerics::format::{E4m3, E5m2, F16};
@@ -18,7 +17,6 @@ use numerics::rounding::{Mode, Rn, Rounding};
 use numerics::{convert, fp8, packed};
 use ptx::module::RegId;
 use ptx::types::ScalarType;
-use std::marker::PhantomData;
 
 /// Evaluates an expression with a type standing for the Rust integer of a PTX integer type.
 macro_rules! by_integer {
@@ -114,20 +112,9 @@ decoders! { d, op:
     };
 }
 
-/// The low bits of a lane as a `T`, extended to a lane of another width (or cut) as the signedness of `T` says.
-struct Extend<T, A, R>(PhantomData<(T, A, R)>);
-impl<T: Register, A: Lane, R: Lane> Unary for Extend<T, A, R> {
-    type A = A;
-    type R = R;
-    #[inline(always)]
-    fn lane(a: A) -> R {
-        R::from_scalar(T::from_u64(a.to_scalar()).to_u64())
-    }
-}
-
 /// The width of a register's plane, of 128 bits the lower half.
 fn width(d: &Decoder<'_>, register: RegId) -> u32 {
-    d.body.registers[register.index()].ty.bits().clamp(16, 64)
+    d.bits_of(register).clamp(16, 64)
 }
 
 /// `cvt` between integers. What survives of the value is the narrower of the two types.
@@ -149,7 +136,7 @@ fn extend(d: &mut Decoder<'_>, cvt: &CvtInt) -> Decoded {
     let from = d.read(&cvt.a, a)?;
     macro_rules! extend {
         ($t:ty, $a:ty, $r:ty) => {
-            d.emit_family(unary::<Extend<$t, $a, $r>, HOT>(d.level), (to, r), &[(from, a)])
+            d.emit_family(unary::<Extend<$t, $a, $r>, HOT>(d.level), to, [from], [a])
         };
     }
     // Values below 32 bits stand in registers of any width, greater ones in what holds them.

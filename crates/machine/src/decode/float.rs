@@ -4,9 +4,9 @@
 //! [`numerics::special`]. `mad` with a rounding modifier, the only one that targets since `sm_20` have, is `fma`.
 
 use super::arithmetic::{by_flags, by_rounding, decoders, is_nearest, lanes};
-use crate::ops::NONE;
-use crate::ops::shape::{COLD, Combine, HOT, lane_fn};
-use crate::program::Meta;
+use crate::image::Meta;
+use crate::operation::kinds::Outcome;
+use crate::ops::shape::{COLD, HOT, lane_fn};
 use ir::instruction::TestpOp;
 use numerics::float::{self, Property};
 use numerics::format::{F32, F64};
@@ -105,16 +105,16 @@ decoders! { d, op:
     };
     /// A property is a relation of a value to itself.
     testp(Testp) => {
-        let p = d.write_predicate(op.p)?;
+        let p = d.write_predicate(Some(op.p))?;
         let a = d.read(&op.a, op.ty.bits())?;
         macro_rules! property {
             ($property:ident) => {{
                 lane_fn!(Single: Relation(a, _b: u32) { float::testp::<F32>(Property::$property, a.into()) });
                 lane_fn!(Double: Relation(a, _b: u64) { float::testp::<F64>(Property::$property, a) });
-                let (fields, y) = ([p, NONE, NONE], Combine::None as u32);
+                let outcome = Outcome { p, q: None, with: None, combine: None };
                 match op.ty {
-                    ScalarType::F64 => d.relation::<Double, COLD>(fields, y, [a, a], Meta::Plain),
-                    _ => d.relation::<Single, COLD>(fields, y, [a, a], Meta::Plain),
+                    ScalarType::F64 => d.relation::<Double, COLD>(outcome, [a, a], Meta::Plain),
+                    _ => d.relation::<Single, COLD>(outcome, [a, a], Meta::Plain),
                 }
             }};
         }
@@ -126,6 +126,5 @@ decoders! { d, op:
             TestpOp::Normal => property!(Normal),
             TestpOp::Subnormal => property!(Subnormal),
         }
-        Ok(())
     };
 }

@@ -1,13 +1,13 @@
 //! Integer arithmetic, with and without carry (PTX ISA, "Integer Arithmetic Instructions" and "Extended-Precision
 //! Integer Arithmetic Instructions").
 
-use super::Decoded;
 use super::arithmetic::{by_flags, by_type, decoders, integers, is_signed, lanes};
-use super::emit::op;
-use super::function::Decoder;
+use super::decoder::{Decoded, Decoder};
+use crate::operation::CarryIn;
+use crate::operation::kinds::Carry as CarryOperation;
+use crate::ops::body::select;
 use crate::ops::carry::{Add, CarryBody, MadHi, MadLo, Sub, WithCarry};
 use crate::ops::shape::{COLD, HOT};
-use crate::ops::{NONE, Op, select};
 use ir::instruction::{Dp2aMode, MadIntMode};
 use ir::operand::{Def, Value};
 use numerics::integer::{self, Int};
@@ -124,16 +124,15 @@ fn carry<F: WithCarry, const N: usize>(
     carry: Carry,
 ) -> Decoded {
     let to = d.write_plane(to, ty.bits())?;
-    let mut sources = [None; 3];
-    for (source, value) in sources.iter_mut().zip(values) {
-        *source = Some(d.read_plane(value, ty.bits())?);
-    }
+    let first = d.read_plane(values[0], ty.bits())?;
     // An instruction of two has its first in the place of the third.
-    let [a, b, c] = sources.map(|source| source.or(sources[0]).unwrap_or(NONE));
-    let execute = by_type!(ty, T => Ok(select::<CarryBody<F, T>>(d.level)))?;
-    let x = if carry.first.is_some() { NONE } else { d.carry() };
-    let y = if carry.out { d.carry() } else { NONE };
-    let imm = u64::from(carry.first.unwrap_or(false));
-    d.emit(Op { d: to, a, b, c, x, y, imm, ..op(execute) });
-    Ok(())
+    let mut sources = [first; 3];
+    for (source, value) in sources.iter_mut().zip(values).skip(1) {
+        *source = d.read_plane(value, ty.bits())?;
+    }
+    let [a, b, c] = sources;
+    let carry_in = carry.first.map_or(CarryIn::Predicate(d.frame.carry()), CarryIn::Constant);
+    let carry_out = carry.out.then(|| d.frame.carry());
+    let function = by_type!(ty, T => Ok(select::<CarryBody<F, T>>(d.level)))?;
+    d.emit(function.with(CarryOperation { d: to, a, b, c, carry_in, carry_out }))
 }

@@ -1,15 +1,16 @@
 //! Logic, shifts and bit fields (PTX ISA, "Logic and Shift Instructions" and the bit operations of "Integer Arithmetic
 //! Instructions").
 
-use super::Decoded;
 use super::arithmetic::{by_flags, decoders, integers, lanes};
-use super::emit::op;
-use super::function::Decoder;
+use super::decoder::{Decoded, Decoder};
 use crate::lanes::Lane;
-use crate::ops::logic::{BfiBody, Lop3Body, lop3_predicate};
-use crate::ops::predicate::{NEGATE_SECOND, combine_predicates, set_predicate};
-use crate::ops::shape::{COLD, Combine, HOT, NEGATE};
-use crate::ops::{Op, select};
+use crate::operation::Combine;
+use crate::operation::kinds::{
+    CombinePredicates, InsertBits, Lop3 as Lop3Operation, MovePredicate, Nonzero, Outcome,
+};
+use crate::ops::body::select;
+use crate::ops::logic::BfiBody;
+use crate::ops::shape::{COLD, HOT};
 use ir::instruction::{Bfi, BmskMode, Direction, Lop3, Lop3Bool, PrmtMode};
 use ir::operand::{Def, Predicate};
 use numerics::bits::{self, Clamp, PermuteMode, Wrap};
@@ -87,10 +88,9 @@ decoders! { d, op:
     or_predicates(OrPred) => predicates(d, op.d, [&op.a, &op.b], Combine::Or);
     xor_predicates(XorPred) => predicates(d, op.d, [&op.a, &op.b], Combine::Xor);
     not_predicate(NotPred) => {
-        let p = d.write_predicate(op.d)?;
-        let (a, negated) = d.read_predicate(&op.a)?;
-        move_predicate(d, p, a, negated ^ NEGATE);
-        Ok(())
+        let to = d.write_predicate(Some(op.d))?;
+        let a = !d.read_predicate(&op.a)?;
+        d.emit(MovePredicate { d: to, a })
     };
 }
 
@@ -98,42 +98,29 @@ fn insert<T: Int + Lane>(d: &mut Decoder<'_>, bfi: &Bfi) -> Decoded {
     let bits = <T as Lane>::BITS;
     let to = d.write_plane(bfi.d, bits)?;
     let [a, b] = [d.read_plane(&bfi.a, bits)?, d.read_plane(&bfi.b, bits)?];
-    let [c, x] = [d.read_plane(&bfi.c, 32)?, d.read_plane(&bfi.e, 32)?];
-    d.emit(Op { d: to, a, b, c, x, ..op(select::<BfiBody<T>>(d.level)) });
-    Ok(())
+    let [position, length] = [d.read_plane(&bfi.c, 32)?, d.read_plane(&bfi.e, 32)?];
+    d.emit(select::<BfiBody<T>>(d.level).with(InsertBits { d: to, a, b, position, length }))
 }
 
 /// `lop3`, of which `lop3.bool` also tells whether the result is not zero, combined with a predicate.
 pub(super) fn lop3(d: &mut Decoder<'_>, lop3: &Lop3) -> Decoded {
     let to = d.write_plane(lop3.d, 32)?;
     let [a, b, c] = [d.read_plane(&lop3.a, 32)?, d.read_plane(&lop3.b, 32)?, d.read_plane(&lop3.c, 32)?];
-    d.emit(Op { d: to, a, b, c, imm: lop3.imm_lut, ..op(select::<Lop3Body>(d.level)) });
+    let table = lop3.imm_lut as u8;
+    d.emit(select::<Lop3Operation>(d.level).with(Lop3Operation { d: to, a, b, c, table }))?;
     let (Some(combine), Some(p), Some(q)) = (lop3.combine, lop3.p, &lop3.q) else { return Ok(()) };
     let combine = match combine {
         Lop3Bool::And => Combine::And,
         Lop3Bool::Or => Combine::Or,
     };
-    let p = d.write_predicate(p)?;
-    let (c, negated) = d.read_predicate(q)?;
-    d.emit(Op { d: p, a: to, c, y: combine as u32 | negated, ..op(lop3_predicate) });
-    Ok(())
+    let p = d.write_predicate(Some(p))?;
+    let with = d.read_predicate(q)?;
+    let outcome = Outcome { p, q: None, with: Some(with), combine: Some(combine) };
+    d.emit(Nonzero { a: to, outcome })
 }
 
 fn predicates(d: &mut Decoder<'_>, to: Def, [a, b]: [&Predicate; 2], combine: Combine) -> Decoded {
-    let p = d.write_predicate(to)?;
-    let ((a, first), (b, second)) = (d.read_predicate(a)?, d.read_predicate(b)?);
-    // `p xor p` and the like of one register with itself keep their meaning only when both flips agree.
-    if a == b && first != second {
-        let value = !matches!(combine, Combine::And | Combine::None);
-        d.emit(Op { d: p, y: u32::from(value), ..op(set_predicate) });
-        return Ok(());
-    }
-    let second = if second != 0 { NEGATE_SECOND } else { 0 };
-    d.emit(Op { d: p, a, b, y: combine as u32 | first | second, ..op(combine_predicates) });
-    Ok(())
-}
-
-/// Predicate `p` = predicate `a` (negated?) in the active lanes.
-pub(super) fn move_predicate(d: &mut Decoder<'_>, p: u32, a: u32, negated: u32) {
-    d.emit(Op { d: p, a, b: a, y: Combine::And as u32 | negated, ..op(combine_predicates) });
+    let to = d.write_predicate(Some(to))?;
+    let (a, b) = (d.read_predicate(a)?, d.read_predicate(b)?);
+    d.emit(CombinePredicates { d: to, a, b, combine })
 }

@@ -1,23 +1,21 @@
 //! Matrix instructions (PTX ISA, "Warp Level Matrix Multiply-Accumulate Instructions", "Asynchronous Warpgroup Level
 //! Matrix Multiply-Accumulate Instructions").
 
-use super::emit::op;
-use super::function::Decoder;
-use super::operand::{self, Source};
-use super::{Decoded, Missing};
+use super::decoder::{Decoded, Decoder, Memory, Missing};
 use crate::fault::Access;
+use crate::image::matrix::{Factor, Place, Product, Stored};
+use crate::lanes::{Operand as Source, PlaneId};
+use crate::matrix::WARPGROUP;
+use crate::matrix::fragment::Fragment;
+use crate::matrix::layout::{Layout, Layouts, Order};
+use crate::matrix::moved::Moved;
+use crate::matrix::sparsity::Sparsity;
+use crate::matrix::types::{self, accumulator_bits, element_bits, register_bits};
 use crate::memory::SpaceKind;
-use crate::ops::matrix::WARPGROUP;
-use crate::ops::matrix::fragment::Fragment;
-use crate::ops::matrix::layout::{Layout, Layouts, Order};
-use crate::ops::matrix::product::{Factor, Place, Product, multiply};
-use crate::ops::matrix::sparsity::Sparsity;
-use crate::ops::matrix::transfer::{
-    self, GENERIC_ROWS, Moved, SHARED_ROWS, Stored, Stride, TRANSPOSED, load_matrix, load_rows, store_matrix,
-    store_rows,
+use crate::operation::kinds::{
+    LoadMatrix, LoadRows, MultiplyMatrices, StoreMatrix, StoreRows, TransposeMatrix,
 };
-use crate::ops::matrix::types::{self, accumulator_bits, element_bits, register_bits};
-use crate::ops::{NONE, Op};
+use crate::ops::matrix::product::multiply;
 use ir::instruction::{
     Alayout, Blayout, Ldmatrix, Matrix, Mma, MmaAtype, MmaSparse, Movmatrix, Stmatrix, Wgmma, WmmaLoad,
     WmmaMma, WmmaStore,
@@ -32,49 +30,36 @@ const ROW_BYTES: u32 = 16;
 const WARP_ROWS: u32 = 16;
 
 /// Planes that are written.
-fn destinations(d: &mut Decoder<'_>, defs: &[Def], bits: u32) -> Result<Vec<u32>, Missing> {
+fn destinations(d: &mut Decoder<'_>, defs: &[Def], bits: u32) -> Result<Vec<PlaneId>, Missing> {
     let (planes, width) = d.write_elements(defs, bits, false)?;
     match width == bits {
-        true => Ok(planes.into_iter().map(|p| if p == NONE { d.temporary(bits) } else { p }).collect()),
+        true => Ok(planes.into_iter().map(|p| p.unwrap_or_else(|| d.frame.temporary(bits))).collect()),
         false => Err(format!("a matrix in registers of {width} bits")),
     }
 }
 
-/// The addresses of rows, as they are in a field of an operation.
-fn rows(d: &mut Decoder<'_>, address: &Address) -> Result<(operand::Address, u32), Missing> {
-    let address = d.memory(address, ROW_BYTES)?;
-    let x = if address.space == SpaceKind::Shared { SHARED_ROWS } else { GENERIC_ROWS };
-    Ok((address, x))
-}
-
-/// How many matrices, and how they lie.
-fn count(planes: &[u32], transposed: bool) -> u32 {
-    planes.len() as u32 | if transposed { TRANSPOSED } else { 0 }
-}
-
 /// `ldmatrix`.
 pub(super) fn load_matrices(d: &mut Decoder<'_>, load: &Ldmatrix) -> Decoded {
-    let (address, x) = rows(d, &load.p)?;
+    let Memory { address, space, .. } = d.memory(&load.p, ROW_BYTES)?;
     let planes = destinations(d, &load.d, 32)?;
-    let (list, c) = (d.list(&planes), count(&planes, load.trans));
-    d.emit_access(address, Access::Load, ROW_BYTES, Op { d: list, c, x, ..op(load_rows) });
-    Ok(())
+    let to = d.code.image.add_planes(planes.into_iter().map(Some));
+    let (transposed, generic) = (load.trans, space != SpaceKind::Shared);
+    d.emit_access((space, address), Access::Load, ROW_BYTES, LoadRows { d: to, transposed, generic, address })
 }
 
 /// `stmatrix`.
 pub(super) fn store_matrices(d: &mut Decoder<'_>, store: &Stmatrix) -> Decoded {
-    let (address, x) = rows(d, &store.p)?;
+    let Memory { address, space, .. } = d.memory(&store.p, ROW_BYTES)?;
     let planes = d.read_planes(&store.r, 32)?;
-    let (b, c) = (d.list(&planes), count(&planes, store.trans));
-    d.emit_access(address, Access::Store, ROW_BYTES, Op { b, c, x, ..op(store_rows) });
-    Ok(())
+    let a = d.code.image.add_planes(planes.into_iter().map(Some));
+    let (transposed, generic) = (store.trans, space != SpaceKind::Shared);
+    d.emit_access((space, address), Access::Store, ROW_BYTES, StoreRows { a, transposed, generic, address })
 }
 
 /// `movmatrix`.
 pub(super) fn transpose(d: &mut Decoder<'_>, movmatrix: &Movmatrix) -> Decoded {
     let (to, a) = (d.write_plane(movmatrix.d, 32)?, d.read_plane(&movmatrix.a, 32)?);
-    d.emit(Op { d: to, a, ..op(transfer::transpose) });
-    Ok(())
+    d.emit(TransposeMatrix { d: to, a })
 }
 
 /// `mma`.
@@ -156,11 +141,9 @@ fn product(
 }
 
 /// Emits a product of so many warps.
-fn emit_product(d: &mut Decoder<'_>, product: Product, warps: u32) -> Decoded {
-    let a = d.image.products.len() as u32;
-    d.image.products.push(product);
-    d.emit(Op { a, x: warps, ..op(multiply(d.level)) });
-    Ok(())
+fn emit_product(d: &mut Decoder<'_>, product: Product, warps: u8) -> Decoded {
+    let site = d.site(product);
+    d.emit(multiply(d.level).with(MultiplyMatrices { site, warps }))
 }
 
 /// `wgmma.mma_async` and `wgmma.mma_async.sp`.
@@ -200,7 +183,7 @@ pub(super) fn multiply_group(d: &mut Decoder<'_>, wgmma: &Wgmma) -> Decoded {
         scale_d: Some(d.read_predicate(&wgmma.scaled)?),
         config,
     };
-    emit_product(d, product, WARPGROUP as u32)
+    emit_product(d, product, WARPGROUP as u8)
 }
 
 /// `wmma.load`.
@@ -230,12 +213,9 @@ fn stride(
     moved: &Moved,
     row_major: bool,
     stride: Option<&Value>,
-) -> Result<Stride, Missing> {
+) -> Result<Source, Missing> {
     let least = Value::Constant(u64::from(if row_major { moved.columns } else { moved.rows }));
-    Ok(match d.read(stride.unwrap_or(&least), 32)? {
-        Source::Scalar(index) => Stride::Scalar(index),
-        Source::Plane(index) => Stride::Plane(index),
-    })
+    d.read(stride.unwrap_or(&least), 32)
 }
 
 fn move_fragment(
@@ -243,15 +223,14 @@ fn move_fragment(
     (address, access): (&Address, Access),
     Moved { layout, bits, packed, lines_are_rows, .. }: Moved,
     row_major: bool,
-    stride: Stride,
-    planes: Vec<u32>,
+    stride: Source,
+    planes: Vec<PlaneId>,
 ) -> Decoded {
-    let address = d.memory(address, bits / 8)?;
+    let Memory { address, space, .. } = d.memory(address, bits / 8)?;
     let (lines_contiguous, packed) = (lines_are_rows == row_major, packed.into());
-    let c = d.image.matrices.len() as u32;
-    let space = address.space;
-    d.image.matrices.push(Stored { layout, planes, bits, lines_contiguous, stride, packed, space });
-    let execute = if access == Access::Load { load_matrix } else { store_matrix };
-    d.emit_access(address, access, bits / 8, Op { c, ..op(execute) });
-    Ok(())
+    let site = d.site(Stored { layout, planes, bits, lines_contiguous, stride, packed, space });
+    match access {
+        Access::Load => d.emit_access((space, address), access, bits / 8, LoadMatrix { address, site }),
+        _ => d.emit_access((space, address), access, bits / 8, StoreMatrix { address, site }),
+    }
 }

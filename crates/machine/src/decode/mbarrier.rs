@@ -1,103 +1,106 @@
 //! mbarrier objects (PTX ISA, "mbarrier").
 
-use super::emit::op;
-use super::function::Decoder;
-use super::operand::Source;
-use super::{Decoded, Missing};
+use super::decoder::{Decoded, Decoder, Memory, Missing};
 use crate::fault::Access;
+use crate::image::Op;
 use crate::memory::SpaceKind;
 use crate::memory::mbarrier::pending_count;
-use crate::ops::control::nothing;
-use crate::ops::mbarrier::{Action, DROP, EXPECT, IN_TURN, PARITY, SUSPEND, operation};
+use crate::operation::kinds::{ArriveMbarrier, ChangeMbarrier, WaitMbarrier};
+use crate::ops::mbarrier::{Change, arrives, changes, waits};
 use crate::ops::shape::{COLD, lane_fn};
-use crate::ops::{Execute, NONE, Op};
 use ir::instruction::{MbarrierArrive, MbarrierArriveAction, MbarrierWait, MbarrierWaitAction};
 use ir::operand::{Address, Def, Value};
 
 /// Where objects can be.
 const SPACES: [SpaceKind; 3] = [SpaceKind::Shared, SpaceKind::Cluster, SpaceKind::Generic];
 
-/// No operand but the address, and no flags.
-fn plain() -> Op {
-    Op { x: 0, ..op(nothing) }
+/// Where an object is.
+fn object(d: &mut Decoder<'_>, address: &Address) -> Result<Memory, Missing> {
+    d.memory_in_one_of(address, 8, &SPACES)
 }
 
-/// The address of an object, and the operation on one there.
-fn object(
+fn elsewhere(space: SpaceKind) -> Missing {
+    format!("an mbarrier object in {space:?} memory")
+}
+
+/// The operation that changes an object, with the plane of its count.
+fn changed(
     d: &mut Decoder<'_>,
-    action: Action,
+    change: Change,
     address: &Address,
-) -> Result<(super::operand::Address, Execute), Missing> {
-    let address = d.memory_in_one_of(address, 8, &SPACES)?;
-    let execute = operation(action, address.space)
-        .ok_or_else(|| format!("an mbarrier object in {:?} memory", address.space))?;
-    Ok((address, execute))
+    count: Option<&Value>,
+) -> Result<(Op, Memory), Missing> {
+    let count = count.map(|count| d.read_plane(count, 32)).transpose()?;
+    let at = object(d, address)?;
+    let function = changes(change, at.space).ok_or_else(|| elsewhere(at.space))?;
+    Ok((function.with(ChangeMbarrier { count, address: at.address }), at))
 }
 
-/// Emits an action on an object; the other fields of the operation are given.
-fn emit(d: &mut Decoder<'_>, action: Action, address: &Address, fields: Op) -> Decoded {
-    let (address, execute) = object(d, action, address)?;
-    let access = if action == Action::Wait { Access::Load } else { Access::Atomic };
-    d.emit_access(address, access, 8, Op { execute, ..fields });
-    Ok(())
-}
-
-/// `mbarrier.inval`.
-pub(super) fn inval(d: &mut Decoder<'_>, object: &Address) -> Decoded {
-    emit(d, Action::Touch, object, plain())
-}
-
-/// `mbarrier.init`, `.expect_tx` and `.complete_tx`.
-pub(super) fn change(d: &mut Decoder<'_>, action: Action, object: &Address, count: &Value) -> Decoded {
-    let b = d.read_plane(count, 32)?;
-    emit(d, action, object, Op { b, ..plain() })
+/// `mbarrier.init`, `.inval`, `.expect_tx` and `.complete_tx`.
+pub(super) fn change(
+    d: &mut Decoder<'_>,
+    change: Change,
+    object: &Address,
+    count: Option<&Value>,
+) -> Decoded {
+    let (op, Memory { address, space, .. }) = changed(d, change, object, count)?;
+    d.emit_access((space, address), Access::Atomic, 8, op)
 }
 
 /// The bytes that the current instruction writes are complete for an object.
-pub(super) fn complete(d: &mut Decoder<'_>, address: &Address, bytes: u32) -> Decoded {
-    let bytes = d.constant(u64::from(bytes));
-    let b = d.plane_of(Source::Scalar(bytes), 32);
-    let (address, execute) = object(d, Action::CompleteTx, address)?;
-    d.emit_part(Op { a: address.a, b, y: address.y, imm: address.imm, ..op(execute) });
+pub(super) fn complete(d: &mut Decoder<'_>, object: &Address, bytes: u32) -> Decoded {
+    let bytes = Value::Constant(bytes.into());
+    let (op, _) = changed(d, Change::CompleteTx, object, Some(&bytes))?;
+    d.emit_part(op);
     Ok(())
 }
 
 /// `mbarrier.arrive` and `.arrive_drop`.
 pub(super) fn arrive(d: &mut Decoder<'_>, arrive: &MbarrierArrive) -> Decoded {
     let to = d.write_or_drop(arrive.d, 64)?;
-    let b = match &arrive.count {
-        None => NONE,
-        Some(count) => d.read_plane(count, 32)?,
+    let count = arrive.count.as_ref().map(|count| d.read_plane(count, 32)).transpose()?;
+    let Memory { address, space, .. } = object(d, &arrive.addr)?;
+    let fields = ArriveMbarrier {
+        d: to,
+        count,
+        drop: arrive.action == MbarrierArriveAction::ArriveDrop,
+        expect: arrive.expect_tx,
+        in_turn: arrive.no_complete,
+        address,
     };
-    let drop = match arrive.action {
-        MbarrierArriveAction::Arrive => 0,
-        MbarrierArriveAction::ArriveDrop => DROP,
-    };
-    let flag = |is, bit| if is { bit } else { 0 };
-    let x = drop | flag(arrive.expect_tx, EXPECT) | flag(arrive.no_complete, IN_TURN);
-    emit(d, Action::Arrive, &arrive.addr, Op { d: to, b, x, ..plain() })
+    let function = arrives(space).ok_or_else(|| elsewhere(space))?;
+    d.emit_access((space, address), Access::Atomic, 8, function.with(fields))
 }
 
 /// `cp.async.mbarrier.arrive`. Copies are done when they are issued: the arrival that one more is expected of comes at
 /// once.
-pub(super) fn copies_arrive(d: &mut Decoder<'_>, object: &Address, noinc: bool) -> Decoded {
-    let action = if noinc { Action::Arrive } else { Action::Touch };
-    emit(d, action, object, plain())
+pub(super) fn copies_arrive(d: &mut Decoder<'_>, address: &Address, noinc: bool) -> Decoded {
+    if !noinc {
+        return change(d, Change::Touch, address, None);
+    }
+    let Memory { address, space, .. } = object(d, address)?;
+    let function = arrives(space).ok_or_else(|| elsewhere(space))?;
+    let fields = ArriveMbarrier { d: None, count: None, drop: false, expect: false, in_turn: false, address };
+    d.emit_access((space, address), Access::Atomic, 8, function.with(fields))
 }
 
 /// `mbarrier.test_wait` and `.try_wait`, for a phase that its state or its parity tells.
 pub(super) fn wait(d: &mut Decoder<'_>, wait: &MbarrierWait) -> Decoded {
-    let p = d.write_predicate_somewhere(wait.p)?;
-    let (c, by_parity) = match (&wait.state, &wait.parity) {
-        (_, Some(parity)) => (d.read_plane(parity, 32)?, PARITY),
-        (Some(state), None) => (d.read_plane(state, 64)?, 0),
+    let to = d.write_predicate_somewhere(Some(wait.p))?;
+    let phase = match (&wait.state, &wait.parity) {
+        (_, Some(parity)) => d.read_plane(parity, 32)?,
+        (Some(state), None) => d.read_plane(state, 64)?,
         (None, None) => return Err("a wait for no phase".to_owned()),
     };
-    let suspend = match wait.action {
-        MbarrierWaitAction::TryWait => SUSPEND,
-        MbarrierWaitAction::TestWait => 0,
-    };
-    emit(d, Action::Wait, &wait.addr, Op { d: p, c, x: suspend | by_parity, ..plain() })
+    let suspend = wait.action == MbarrierWaitAction::TryWait;
+    let Memory { address, space, .. } = object(d, &wait.addr)?;
+    let function = waits(space).ok_or_else(|| elsewhere(space))?;
+    d.emit_access(
+        (space, address),
+        Access::Load,
+        8,
+        function.with(WaitMbarrier { d: to, phase, suspend, address }),
+    )
 }
 
 /// `mbarrier.pending_count`.

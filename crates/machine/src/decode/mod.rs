@@ -1,31 +1,30 @@
-//! From checked PTX to the operations that the interpreter runs.
+//! From typed instructions to operations: selection, and nothing else.
 //!
 //! Decoding is where everything that is known before a launch is spent: names are gone, types and modifiers have chosen
 //! a function, registers have slots, constants and launch-wide values stand in the scalar file, addresses know their
-//! shape. A form without semantics stops here with its name, never at run time.
+//! shape. A form without semantics stops here with its name, never at run time. How operations become functions and an image,
+//! [`crate::build`] knows.
 //!
 //! | file | decodes |
 //! | --- | --- |
-//! | `layout` | where variables lie: shared memory, frames of local memory |
-//! | `function` | a function: registers to planes, blocks, branches to patch |
+//! | `decoder` | what a decoder works on |
 //! | `operand` | operands to planes, scalars and addresses |
 //! | `emit` | an operation of a family, with splats where a member is missing |
 //! | `arithmetic` | what the chapters of arithmetic share |
 //! | `integer`, `float`, `half`, `compare`, `logic`, `convert` | arithmetic by chapter |
-//! | `movement`, `spaces`, `bulk`, `atomic`, `mbarrier`, `warp`, `matrix`, `control`, `video` | the rest by chapter |
+//! | `movement`, `spaces`, `bulk`, `atomic`, `mbarrier`, `warp`, `matrix`, `control`, `texture`, `video` | the rest by chapter |
 
 mod arithmetic;
 mod atomic;
 mod bulk;
 mod compare;
-mod control;
+pub(crate) mod control;
 mod convert;
+pub(crate) mod decoder;
 mod emit;
 mod float;
-mod function;
 mod half;
 mod integer;
-pub(crate) mod layout;
 mod logic;
 mod matrix;
 mod mbarrier;
@@ -36,137 +35,13 @@ mod texture;
 mod video;
 mod warp;
 
-use crate::fault::Place;
-use crate::lanes::simd::Level;
-use crate::launch::LoadedModule;
-use crate::location::Location;
-use crate::ops::mbarrier::Action;
-use crate::program::{BarrierKind, Callee, Image};
-use function::Decoder;
-use ir::LaneOrder;
-use layout::Layout;
-use ptx::module::{FuncId, Module};
-use ptx::source::Span;
-
-/// An instruction that the machine does not execute.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unsupported {
-    /// What is missing: the instruction, or what about it.
-    pub what: String,
-    /// The kernel that needs it.
-    pub kernel: String,
-    /// The function that has it.
-    pub function: String,
-    /// The instruction's text.
-    pub instruction: Option<String>,
-    /// Where the instruction stands in the module's source.
-    pub span: Span,
-    /// The PTX line.
-    pub ptx: Option<Place>,
-    /// The source line, where `.loc` tells it.
-    pub source: Option<Place>,
-}
-
-impl std::fmt::Display for Unsupported {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "unsupported: {}\n  kernel {}", self.what, self.kernel)?;
-        if self.function != self.kernel {
-            write!(f, ", in function {}", self.function)?;
-        }
-        if let Some(ptx) = &self.ptx {
-            write!(f, "\n  at {ptx}")?;
-        }
-        if let Some(text) = &self.instruction {
-            write!(f, ": {text}")?;
-        }
-        if let Some(source) = &self.source {
-            write!(f, "\n  source {source}")?;
-        }
-        Ok(())
-    }
-}
-
-impl std::error::Error for Unsupported {}
-
-/// What one instruction lacks; [`image`] adds where.
-pub(crate) type Missing = String;
-
-/// The result of decoding one instruction.
-pub(crate) type Decoded = Result<(), Missing>;
-
-/// Decodes a kernel and everything that it can reach, or tells every instruction that keeps it from being decoded.
-pub(crate) fn image(
-    loaded: &LoadedModule,
-    kernel: FuncId,
-    warps: usize,
-    order: LaneOrder,
-    level: Level,
-) -> Result<Image, Vec<Unsupported>> {
-    let module = loaded.module();
-    let layout = Layout::new(module, kernel);
-    let mut image = Image::empty(module.functions.len(), kernel, warps, &layout);
-    let mut unsupported = Vec::new();
-    for &function in layout.reachable() {
-        let Some(lowered) = ir::Function::lower(module, function) else { continue };
-        let decoder = Decoder::new(loaded, &layout, &lowered, order, level, &mut image);
-        let Err(missing) = decoder.decode() else { continue };
-        unsupported.extend(missing.into_iter().map(|(what, instruction)| {
-            let place = Location::of(module, function, instruction);
-            Unsupported {
-                what,
-                kernel: module.functions[kernel.index()].name.clone(),
-                function: module.functions[function.index()].name.clone(),
-                instruction: place.text,
-                span: lowered.body.instructions[instruction as usize].span,
-                ptx: place.ptx,
-                source: place.source,
-            }
-        }));
-    }
-    if !unsupported.is_empty() {
-        return Err(unsupported);
-    }
-    image.frame_bytes = deepest_stack(module, &layout, kernel, &image);
-    Ok(image)
-}
-
-/// Bytes of local memory that the frames of the deepest chain of calls need, or `None` if calls can recurse or reach a
-/// function that is only known at run time.
-fn deepest_stack(module: &Module, layout: &Layout, kernel: FuncId, image: &Image) -> Option<u32> {
-    fn visit(
-        f: FuncId,
-        layout: &Layout,
-        image: &Image,
-        path: &mut Vec<FuncId>,
-        known: &mut std::collections::HashMap<FuncId, u32>,
-    ) -> Option<u32> {
-        if let Some(&bytes) = known.get(&f) {
-            return Some(bytes);
-        }
-        if path.contains(&f) || path.len() > 256 {
-            return None;
-        }
-        path.push(f);
-        let mut deepest = 0;
-        for &callee in layout.callees(f) {
-            deepest = deepest.max(visit(callee, layout, image, path, known)?);
-        }
-        path.pop();
-        let own = image.functions[f.index()].as_ref().map_or(0, |code| code.frame);
-        // Saturates at more than any launch may have.
-        let all = own.saturating_add(deepest).min(layout::FAR);
-        known.insert(f, all);
-        Some(all)
-    }
-    if image.calls.iter().any(|call| call.callee == Callee::Indirect) {
-        return None;
-    }
-    let mut known = std::collections::HashMap::with_capacity(module.functions.len());
-    visit(kernel, layout, image, &mut Vec::new(), &mut known)
-}
+use crate::image::control::BarrierKind;
+use crate::operation::kinds::{ArriveCluster, Breakpoint, Exit, Fence, Nothing, Pause, Trap, WaitCluster};
+use crate::ops::mbarrier::Change;
+use decoder::{Decoded, Decoder};
 
 /// Chooses the decoder of an instruction. A missing case does not compile.
-fn dispatch(d: &mut Decoder<'_>, op: &ir::Op) -> Decoded {
+pub(crate) fn dispatch(d: &mut Decoder<'_>, op: &ir::Op) -> Decoded {
     use ir::Op;
     match op {
         Op::AddInt(op) => integer::add(d, op),
@@ -279,12 +154,13 @@ fn dispatch(d: &mut Decoder<'_>, op: &ir::Op) -> Decoded {
         Op::St(st) => movement::store(d, st),
         Op::StAsync(st) => movement::store_async(d, st),
         Op::CpAsync(cp) => movement::copy_async(d, cp),
+        // Prefetches change nothing, and copies are done when they are issued.
         Op::Prefetch(_)
         | Op::CpAsyncCommitGroup(_)
         | Op::CpAsyncWaitGroup(_)
         | Op::CpAsyncWaitAll(_)
         | Op::CpAsyncBulkCommitGroup(_)
-        | Op::CpAsyncBulkWaitGroup(_) => movement::hint(d),
+        | Op::CpAsyncBulkWaitGroup(_) => d.emit(Nothing {}),
         Op::Createpolicy(create) => movement::policy(d, create.d),
         Op::CreatepolicyCvt(create) => movement::policy(d, create.d),
         Op::Alloca(alloca) => movement::allocate(d, alloca),
@@ -326,10 +202,12 @@ fn dispatch(d: &mut Decoder<'_>, op: &ir::Op) -> Decoded {
         Op::RedVector(red) => atomic::red_vector(d, red),
         Op::RedAsync(red) => atomic::red_async(d, red),
 
-        Op::MbarrierInit(init) => mbarrier::change(d, Action::Init, &init.addr, &init.count),
-        Op::MbarrierInval(inval) => mbarrier::inval(d, &inval.addr),
-        Op::MbarrierExpectTx(expect) => mbarrier::change(d, Action::ExpectTx, &expect.addr, &expect.count),
-        Op::MbarrierCompleteTx(tx) => mbarrier::change(d, Action::CompleteTx, &tx.addr, &tx.count),
+        Op::MbarrierInit(init) => mbarrier::change(d, Change::Init, &init.addr, Some(&init.count)),
+        Op::MbarrierInval(inval) => mbarrier::change(d, Change::Touch, &inval.addr, None),
+        Op::MbarrierExpectTx(expect) => {
+            mbarrier::change(d, Change::ExpectTx, &expect.addr, Some(&expect.count))
+        }
+        Op::MbarrierCompleteTx(tx) => mbarrier::change(d, Change::CompleteTx, &tx.addr, Some(&tx.count)),
         Op::MbarrierArrive(arrive) => mbarrier::arrive(d, arrive),
         Op::CpAsyncMbarrierArrive(arrive) => mbarrier::copies_arrive(d, &arrive.addr, arrive.noinc),
         Op::MbarrierWait(wait) => mbarrier::wait(d, wait),
@@ -353,25 +231,35 @@ fn dispatch(d: &mut Decoder<'_>, op: &ir::Op) -> Decoded {
         Op::MmaSparse(mma) => matrix::multiply_sparse(d, mma),
         Op::Wgmma(wgmma) => matrix::multiply_group(d, wgmma),
         // A product is done when it is issued, so there is nothing to order or to wait for.
-        Op::WgmmaFence(_) | Op::WgmmaCommitGroup(_) | Op::WgmmaWaitGroup(_) => movement::hint(d),
+        Op::WgmmaFence(_) | Op::WgmmaCommitGroup(_) | Op::WgmmaWaitGroup(_) => d.emit(Nothing {}),
 
         // Branches lead to blocks, whose places the function's decoder knows.
         Op::Bra(_) | Op::BrxIdx(_) => Err("a branch in a run of instructions".to_owned()),
         Op::Call(call) => control::call(d, call),
         Op::CallIndirect(call) => control::call_indirect(d, call),
         Op::Ret(_) => control::ret(d),
-        Op::Exit(_) => control::exit(d),
+        Op::Exit(_) => {
+            let run = d.code.take_run();
+            d.emit(Exit { run })
+        }
         Op::BarSync(bar) => control::barrier(d, BarrierKind::Sync, &bar.a, bar.b.as_ref()),
         Op::BarArrive(bar) => control::barrier(d, BarrierKind::Arrive, &bar.a, Some(&bar.b)),
         Op::BarRed(bar) => control::barrier_reduction(d, bar),
-        Op::Fence(_) | Op::Membar(_) | Op::FenceProxy(_) => control::fence(d),
-        Op::Trap(_) => control::trap(d),
-        Op::Brkpt(_) => control::brkpt(d),
+        // There is one path to memory here, so proxies always agree; the fence still orders.
+        Op::Fence(_) | Op::Membar(_) | Op::FenceProxy(_) => d.emit(Fence {}),
+        Op::Trap(_) => {
+            let run = d.code.take_run();
+            d.emit(Trap { run })
+        }
+        Op::Brkpt(_) => {
+            let run = d.code.take_run();
+            d.emit(Breakpoint { run })
+        }
         Op::Nanosleep(sleep) => control::nanosleep(d, &sleep.t),
-        Op::Pmevent(_) => control::pmevent(d),
+        Op::Pmevent(_) => d.emit(Pause {}),
         Op::Griddepcontrol(control) => control::griddepcontrol(d, control.action),
-        Op::BarClusterArrive(_) => control::cluster_arrive(d),
-        Op::BarClusterWait(_) => control::cluster_wait(d),
+        Op::BarClusterArrive(_) => d.emit(ArriveCluster {}),
+        Op::BarClusterWait(_) => d.emit(WaitCluster {}),
         Op::Setmaxnreg(set) => control::setmaxnreg(d, set.count),
 
         Op::VideoAdd(op) => video::add(d, op),

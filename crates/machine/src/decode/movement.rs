@@ -1,19 +1,22 @@
 //! Data movement (PTX ISA, "Data Movement and Conversion Instructions" without cvt, and "Stack Manipulation
 //! Instructions").
 
-use super::emit::op;
-use super::function::{Decoder, Home};
-use super::operand::plane_bits;
-use super::{Decoded, Missing};
+use super::decoder::{Decoded, Decoder, Memory, Missing};
+use super::mbarrier::complete;
+use super::operand::{plane_bits, resized};
 use crate::fault::Access;
-use crate::ops::address::base;
-use crate::ops::control::nothing;
-use crate::ops::memory::{self, Transfer};
-use crate::ops::order::LANE_BY_LANE;
-use crate::ops::shape::{self, HOT, NEGATE, lane_fn};
-use crate::ops::width::resize;
-use crate::ops::{NONE, Op, control, copy_async, element, stack};
-use crate::program::ZERO;
+use crate::image::copy::AsyncCopy;
+use crate::image::places::Home;
+use crate::image::{Meta, ZERO};
+use crate::lanes::PlaneId;
+use crate::operation::Immediate;
+use crate::operation::kinds::{
+    Allocate, CopyAsync, ExtractElement, Fence, InsertElement, Load, LoadPair, LoadParameter, LoadVector,
+    Look, MovePredicate, Pause, RestoreStack, SaveStack, Store, StorePair, StoreVector,
+};
+use crate::ops::element;
+use crate::ops::memory::{self, Loads, Stores, Transfer, transfer};
+use crate::ops::shape::{HOT, lane_fn};
 use ir::instruction::{Alloca, CpAsync, CpAsyncCop, Ld, Mov, MovPack, MovPred, MovUnpack, St, StAsync};
 use ir::instruction::{Stackrestore, Stacksave};
 use ir::operand::{Address, Def, Predicate, Value};
@@ -21,17 +24,10 @@ use ptx::isa::Order;
 use ptx::module::AddressBase;
 use ptx::types::{ScalarType, StateSpace, TypeKind};
 
-/// What has no effect: a prefetch, or what commits or awaits copies, since these are done when they are issued.
-pub(super) fn hint(d: &mut Decoder<'_>) -> Decoded {
-    d.emit(op(nothing));
-    Ok(())
-}
-
 /// A cache policy, which is opaque and changes no value: zero is as good as any.
 pub(super) fn policy(d: &mut Decoder<'_>, to: Def) -> Decoded {
     let to = d.write_plane(to, 64)?;
-    d.emit_splat(to, ZERO, 64);
-    Ok(())
+    d.emit_splat(to, ZERO)
 }
 
 /// `to = a`, both of `bits`.
@@ -46,45 +42,38 @@ pub(super) fn copy(d: &mut Decoder<'_>, to: Def, a: &Value, bits: u32) -> Decode
     }
 }
 
-/// A copy of plane `a` to plane `to`.
-fn copy_plane(to: u32, a: u32, bits: u32) -> Op {
-    Op { d: to, a, ..op(resize(bits, bits)) }
-}
-
 /// `mov`. A special register goes straight to its destination.
 pub(super) fn mov(d: &mut Decoder<'_>, mov: &Mov) -> Decoded {
     if mov.ty.bits() < 128 {
         return copy(d, mov.d, &mov.a, mov.ty.bits());
     }
     let (to, from) = (d.write_pair(mov.d)?, d.read_pair(&mov.a)?);
-    to.into_iter().zip(from).for_each(|(to, from)| d.emit(copy_plane(to, from, 64)));
-    Ok(())
+    to.into_iter().zip(from).try_for_each(|(to, from)| d.emit(resized(to, from)))
 }
 
 /// `mov.pred`.
 pub(super) fn mov_predicate(d: &mut Decoder<'_>, mov: &MovPred) -> Decoded {
-    let p = d.write_predicate(mov.d)?;
-    let (a, negated) = d.read_predicate(&Predicate { value: mov.a, negated: false })?;
-    super::logic::move_predicate(d, p, a, negated);
-    Ok(())
+    let to = d.write_predicate(Some(mov.d))?;
+    let a = d.read_predicate(&Predicate { value: mov.a, negated: false })?;
+    d.emit(MovePredicate { d: to, a })
 }
 
 /// `mov.b64 d, {a, b}`: element 0 is the lowest. It goes through temporaries: a destination may be one of the parts.
 pub(super) fn pack(d: &mut Decoder<'_>, mov: &MovPack) -> Decoded {
     let (bits, word) = (mov.ty.bits(), plane_bits(mov.ty.bits().min(64)));
     let part = (bits / mov.a.len().max(1) as u32).max(1);
-    let words: Vec<u32> = (0..bits.div_ceil(64)).map(|_| d.temporary(word)).collect();
-    for (value, at) in mov.a.iter().zip((0..).step_by(part as usize)) {
+    let words: Vec<PlaneId> = (0..bits.div_ceil(64)).map(|_| d.frame.temporary(word)).collect();
+    for (value, bit) in mov.a.iter().zip((0..).step_by(part as usize)) {
         let a = d.read_plane(value, plane_bits(part))?;
-        let (to, c, imm) = (words[at / 64], u32::from(at % 64 == 0), at as u64 % 64);
-        d.emit_part(Op { d: to, a, c, x: part, imm, ..op(element::insert(plane_bits(part), word)) });
+        let (at, whole) = ((bit % 64) as u8, bit % 64 == 0);
+        let insert = InsertElement { d: words[bit / 64], a, at, bits: part as u8, whole };
+        d.emit_part(element::insert(plane_bits(part), word).with(insert));
     }
     let to = match bits {
         128 => d.write_pair(mov.d)?.to_vec(),
         _ => vec![d.write_plane(mov.d, word)?],
     };
-    to.into_iter().zip(words).for_each(|(to, from)| d.emit(copy_plane(to, from, word)));
-    Ok(())
+    to.into_iter().zip(words).try_for_each(|(to, from)| d.emit(resized(to, from)))
 }
 
 /// `mov.b64 {a, b}, d`: element 0 is the lowest. It reads a copy: the source may be one of the parts.
@@ -96,15 +85,15 @@ pub(super) fn unpack(d: &mut Decoder<'_>, mov: &MovUnpack) -> Decoded {
         _ => vec![d.read_plane(&mov.a, word)?],
     };
     for from in &mut words {
-        let copy = d.temporary(word);
-        d.emit_part(copy_plane(copy, *from, word));
+        let copy = d.frame.temporary(word);
+        d.emit_part(resized(copy, *from));
         *from = copy;
     }
-    for (&def, at) in mov.d.iter().zip((0..).step_by(part as usize)) {
-        let to = d.write_or_drop(def, plane_bits(part))?;
-        if to != NONE {
-            let execute = element::extract(word, plane_bits(part));
-            d.emit(Op { d: to, a: words[at / 64], x: part, imm: at as u64 % 64, ..op(execute) });
+    for (&def, bit) in mov.d.iter().zip((0..).step_by(part as usize)) {
+        if let Some(to) = d.write_or_drop(def, plane_bits(part))? {
+            let extract =
+                ExtractElement { d: to, a: words[bit / 64], at: (bit % 64) as u8, bits: part as u8 };
+            d.emit(element::extract(word, plane_bits(part)).with(extract))?;
         }
     }
     Ok(())
@@ -121,12 +110,12 @@ fn is_parameter(d: &Decoder<'_>, ld: &Ld) -> bool {
 /// The order of a strong access: a release fences before it, an acquire behind it. Others may be waiting for either.
 pub(super) fn order(d: &mut Decoder<'_>, order: Order) {
     match order {
-        Order::Release => d.emit_part(op(control::fence)),
+        Order::Release => d.emit_part(Fence {}),
         Order::Acquire => {
-            d.emit_part(op(control::pause));
-            d.after(op(control::fence));
+            d.emit_part(Pause {});
+            d.code.after(Fence {});
         }
-        Order::Volatile | Order::Relaxed => d.emit_part(op(control::pause)),
+        Order::Volatile | Order::Relaxed => d.emit_part(Pause {}),
         // The last two are of fences and atomics, which are as strong as they can be.
         Order::Weak | Order::AcqRel | Order::Sc => {}
     }
@@ -134,9 +123,9 @@ pub(super) fn order(d: &mut Decoder<'_>, order: Order) {
 
 /// The current instruction has looked at what others change, and put what it saw in a plane. With a guard it remains one
 /// operation: loops that spin branch.
-pub(super) fn look(d: &mut Decoder<'_>, plane: u32, bits: u32) {
-    if plane != NONE && d.guard.is_none() {
-        d.after(Op { d: plane, x: bits, ..op(control::look) });
+pub(super) fn look(d: &mut Decoder<'_>, plane: Option<PlaneId>) {
+    if let (Some(a), None) = (plane, d.guard) {
+        d.code.after(Look { a });
     }
 }
 
@@ -145,45 +134,48 @@ pub(super) fn load(d: &mut Decoder<'_>, ld: &Ld) -> Decoded {
     order(d, ld.order);
     let (bits, bytes) = (ld.ty.bits(), ld.ty.bytes() * ld.d.len() as u32);
     if bits == 128 {
-        let pair = d.write_pair(ld.d.first().copied().unwrap_or(Def(None)))?;
-        return wide(d, &ld.a, pair, Access::Load);
+        let [low, high] = d.write_pair(ld.d.first().copied().unwrap_or(Def(None)))?;
+        let Memory { address, space, .. } = d.memory(&ld.a, 16)?;
+        let load = memory::pair_load(space).with(LoadPair { low, high, address });
+        return d.emit_access((space, address), Access::Load, 16, load);
     }
     if let [Def(Some(register))] = *ld.d
-        && let Home::Scalar(index) = d.home(register)
+        && let Home::Scalar(to) = d.home(register)
     {
         if !is_parameter(d, ld) {
             return Err("a scalar from memory".to_owned());
         }
-        let address = d.memory(&ld.a, bytes)?;
-        let execute = memory::parameter(bytes).ok_or("a parameter of this width")?;
-        d.emit_access(address, Access::Load, bytes, Op { d: index, ..op(execute) });
-        return Ok(());
+        let Memory { address, space, .. } = d.memory(&ld.a, bytes)?;
+        let function = memory::parameter(bytes).ok_or("a parameter of this width")?;
+        return d.emit_access(
+            (space, address),
+            Access::Load,
+            bytes,
+            function.with(LoadParameter { d: to, address }),
+        );
     }
     let signed = ld.ty.kind() == TypeKind::Signed;
     let (planes, width) = d.write_elements(&ld.d, bits, signed)?;
-    let (address, vector) = (d.memory(&ld.a, bytes)?, planes.len() > 1);
-    let transfer = Transfer { space: address.space, memory: bits, register: width, signed, vector };
+    let Memory { address, pattern, space } = d.memory(&ld.a, bytes)?;
+    let moved = Transfer { space, memory: bits, register: width };
     let missing = || format!("a load of {bits} bits to {width}");
-    let execute = memory::load(transfer, d.level).ok_or_else(missing)?;
-    let to = match planes[..] {
-        // A load whose value is dropped still accesses memory.
-        [NONE] => d.temporary(width),
-        [plane] => plane,
-        _ => d.list(&planes),
+    let op = match planes[..] {
+        [plane] => {
+            // A load whose value is dropped still accesses memory.
+            let to = plane.unwrap_or_else(|| d.frame.temporary(width));
+            let function = transfer(moved, Loads { signed }, d.level).ok_or_else(missing)?;
+            function.with(Load { d: to, pattern, address })
+        }
+        _ => {
+            let to = d.code.image.add_planes(planes.iter().copied());
+            let function = transfer(moved, Loads { signed }, d.level).ok_or_else(missing)?;
+            function.with(LoadVector { d: to, pattern, address })
+        }
     };
-    let fields = Op { d: to, c: planes.len() as u32, ..op(execute) };
-    d.emit_access(address, Access::Load, bytes, fields);
+    d.emit_access((space, address), Access::Load, bytes, op)?;
     if ld.order != Order::Weak {
-        look(d, planes[0], width);
+        look(d, planes[0]);
     }
-    Ok(())
-}
-
-/// A load or store of one element of 128 bits.
-fn wide(d: &mut Decoder<'_>, address: &Address, [b, c]: [u32; 2], access: Access) -> Decoded {
-    let address = d.memory(address, 16)?;
-    let execute = memory::wide(access == Access::Store, address.space);
-    d.emit_access(address, access, 16, Op { b, c, ..op(execute) });
     Ok(())
 }
 
@@ -192,27 +184,28 @@ pub(super) fn store(d: &mut Decoder<'_>, st: &St) -> Decoded {
     order(d, st.order);
     match (st.ty.bits(), &*st.b) {
         (128, [value]) => {
-            let pair = d.read_pair(value)?;
-            wide(d, &st.a, pair, Access::Store)
+            let [low, high] = d.read_pair(value)?;
+            let Memory { address, space, .. } = d.memory(&st.a, 16)?;
+            let store = memory::pair_store(space).with(StorePair { low, high, address });
+            d.emit_access((space, address), Access::Store, 16, store)
         }
-        _ => store_elements(d, st.ty, &st.a, &st.b, 0),
+        _ => store_elements(d, st.ty, &st.a, &st.b, false),
     }
 }
 
 /// `st.async`.
 pub(super) fn store_async(d: &mut Decoder<'_>, st: &StAsync) -> Decoded {
     order(d, st.order);
-    store_elements(d, st.ty, &st.a, &st.b, base::LANE_BY_LANE)?;
-    super::mbarrier::complete(d, &st.mbar, st.ty.bytes() * st.b.len() as u32)
+    store_elements(d, st.ty, &st.a, &st.b, true)?;
+    complete(d, &st.mbar, st.ty.bytes() * st.b.len() as u32)
 }
 
-/// `lanes` is 0, or what of [`base`] tells the order of the lanes.
 fn store_elements(
     d: &mut Decoder<'_>,
     ty: ScalarType,
     address: &Address,
     values: &[Value],
-    lanes: u32,
+    in_turn: bool,
 ) -> Decoded {
     let (bits, bytes) = (ty.bits(), ty.bytes() * values.len() as u32);
     let registers = values.iter().filter_map(|value| match value {
@@ -221,70 +214,65 @@ fn store_elements(
     });
     let width = d.width_of(registers, bits);
     let planes = d.read_planes(values, width)?;
-    let address = d.memory(address, bytes)?;
-    let vector = planes.len() > 1;
-    let transfer = Transfer { space: address.space, memory: bits, register: width, signed: false, vector };
+    let Memory { address, pattern, space } = d.memory(address, bytes)?;
+    let moved = Transfer { space, memory: bits, register: width };
     let missing = || format!("a store of {bits} bits from {width}");
-    let execute = memory::store(transfer, d.level).ok_or_else(missing)?;
-    let b = match planes[..] {
-        [plane] => plane,
-        _ => d.list(&planes),
+    let op = match planes[..] {
+        [a] => {
+            let function = transfer(moved, Stores, d.level).ok_or_else(missing)?;
+            function.with(Store { a, pattern, in_turn, address })
+        }
+        _ => {
+            let a = d.code.image.add_planes(planes.into_iter().map(Some));
+            let function = transfer(moved, Stores, d.level).ok_or_else(missing)?;
+            function.with(StoreVector { a, pattern, in_turn, address })
+        }
     };
-    let fields = Op { b, c: planes.len() as u32, y: lanes, ..op(execute) };
-    d.emit_access(address, Access::Store, bytes, fields);
-    Ok(())
+    d.emit_access((space, address), Access::Store, bytes, op)
 }
 
 /// `cp.async`.
 pub(super) fn copy_async(d: &mut Decoder<'_>, cp: &CpAsync) -> Decoded {
     let size = cp.size as u32;
     let (to, from) = (d.memory(&cp.dst, size)?, d.memory(&cp.src, size)?);
-    let b = match (&cp.srcsize, &cp.ignore) {
-        (Some(bytes), _) => d.read_plane(bytes, 32)?,
-        (None, Some(ignore)) => bytes_unless(d, ignore, cp.size)?,
-        (None, None) => NONE,
+    let read = match (&cp.srcsize, &cp.ignore) {
+        (Some(bytes), _) => Some(d.read_plane(bytes, 32)?),
+        (None, Some(ignore)) => Some(bytes_unless(d, ignore, cp.size)?),
+        (None, None) => None,
     };
-    let list = d.list(&[to.a, to.y, to.imm as u32, (to.imm >> 32) as u32]);
-    let x = match cp.cop {
-        CpAsyncCop::Cg => size,
-        CpAsyncCop::Ca => LANE_BY_LANE as u32,
-    };
-    d.emit_access(from, Access::Load, size, Op { d: list, b, c: size, x, ..op(copy_async::copy) });
-    Ok(())
+    let in_turn = cp.cop == CpAsyncCop::Ca;
+    let site = d.site(AsyncCopy { target: to.address, size, read, in_turn });
+    d.emit_access((from.space, from.address), Access::Load, size, CopyAsync { source: from.address, site })
 }
 
 /// A plane with the bytes that are read: none where the source is ignored, which makes zeros of it.
-fn bytes_unless(d: &mut Decoder<'_>, ignore: &Predicate, size: u64) -> Result<u32, Missing> {
-    let (c, negated) = d.read_predicate(ignore)?;
-    let (zero, all) = (d.constant(0), d.constant(size));
-    let (a, b) = if negated == NEGATE { (all, zero) } else { (zero, all) };
-    let plane = d.temporary(32);
-    let choose = shape::select_by_predicate::<u32>(d.level)[0b11];
-    d.emit_part(Op { d: plane, a, b, c, ..op(choose) });
+fn bytes_unless(d: &mut Decoder<'_>, ignore: &Predicate, size: u64) -> Result<PlaneId, Missing> {
+    let ignored = d.read_predicate(ignore)?;
+    let (zero, all) = (ZERO.into(), d.constant(size));
+    let plane = d.frame.temporary(32);
+    let sources = if ignored.negated() { [all, zero] } else { [zero, all] };
+    d.select(plane, sources, ignored.predicate(), Meta::Part);
     Ok(plane)
 }
 
 /// `alloca`.
 pub(super) fn allocate(d: &mut Decoder<'_>, alloca: &Alloca) -> Decoded {
-    d.image.allocates = true;
+    d.code.image.allocates = true;
     let bits = alloca.ty.bits();
-    let (to, a) = (d.write_plane(alloca.d, bits)?, d.read_plane(&alloca.size, bits)?);
+    let (to, size) = (d.write_plane(alloca.d, bits)?, d.read_plane(&alloca.size, bits)?);
     let align = alloca.align.filter(|align| align.is_power_of_two()).map_or(8, |align| align.max(8));
-    d.emit(Op { d: to, a, x: d.id.0, y: bits, imm: align, ..op(stack::allocate) });
-    Ok(())
+    d.emit(Allocate { d: to, size, function: d.function.id, align: Immediate(align) })
 }
 
 /// `stacksave`.
 pub(super) fn save_stack(d: &mut Decoder<'_>, save: &Stacksave) -> Decoded {
-    d.image.allocates = true;
+    d.code.image.allocates = true;
     let to = d.write_plane(save.d, save.ty.bits())?;
-    d.emit(Op { d: to, x: d.id.0, y: save.ty.bits(), ..op(stack::save) });
-    Ok(())
+    d.emit(SaveStack { d: to, function: d.function.id })
 }
 
 /// `stackrestore`.
 pub(super) fn restore_stack(d: &mut Decoder<'_>, restore: &Stackrestore) -> Decoded {
     let a = d.read_plane(&restore.a, restore.ty.bits())?;
-    d.emit(Op { a, x: d.id.0, y: restore.ty.bits(), ..op(stack::restore) });
-    Ok(())
+    d.emit(RestoreStack { a, function: d.function.id })
 }

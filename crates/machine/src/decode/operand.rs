@@ -1,62 +1,26 @@
 //! Operands: registers, constants, special registers and addresses as planes, scalars and memory bases.
 
-use super::Missing;
-use super::emit::op;
-use super::function::{Decoder, Home};
-use super::layout;
+use super::decoder::{Decoder, Memory, Missing};
+use super::emit::spread;
+use crate::build::layout;
 use crate::exec::code_address;
-use crate::lanes::LANES;
+use crate::image::places::Home;
+use crate::image::{LOCAL_BASE, Op, ZERO};
+use crate::lanes::{Condition, LANES, Operand, PlaneId, PredicateId, ScalarId, Source};
 use crate::memory::SpaceKind;
-use crate::memory::{PARAM_WINDOW, SHARED_WINDOW};
-use crate::ops::address::{ROW, add_immediate, base};
-use crate::ops::shape::NEGATE;
-use crate::ops::special::{Reading, plane_reader, read_scalar, reading};
-use crate::ops::time::clock_was_read;
-use crate::ops::width::{resize, sign_extend, sign_extend_scalar, signs, zeros};
-use crate::ops::{NONE, Op};
-use crate::program::{LOCAL_BASE, ZERO};
+use crate::operation::kinds::{AddOffset, ClockRead, PredicateFromScalar, ReadSpecial, SetPredicate, Unary};
+use crate::operation::{Address, Immediate, Pattern, ROW};
+use crate::ops::special::{Reading, reader, reading};
+use crate::ops::width::{resize, sign_extend, sign_extend_scalar, signs};
 use ir::Shape;
 use ir::operand::{Def, Predicate, Space, Value};
 use ptx::isa::SpecialRegister;
 use ptx::module::{AddressBase, RegId, Symbol, VarId};
 use ptx::types::StateSpace;
 
-/// Where a value comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Source {
-    Plane(u32),
-    Scalar(u32),
-}
-
-impl Source {
-    /// The index, whichever file it is in.
-    pub(crate) fn index(self) -> u32 {
-        match self {
-            Self::Plane(index) | Self::Scalar(index) => index,
-        }
-    }
-}
-
-/// Where a result goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Destination {
-    Plane(u32),
-    Scalar(u32),
-}
-
-/// A memory operand: fields `a`, `y` and `imm` of the operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Address {
-    pub(crate) a: u32,
-    pub(crate) y: u32,
-    pub(crate) imm: u64,
-    /// The space that it really leads into: that of the variable, if the instruction leaves it open.
-    pub(crate) space: SpaceKind,
-}
-
 /// A symbol's address in its own state space.
 struct SymbolValue {
-    base: u32,
+    base: ScalarId,
     offset: u64,
 }
 
@@ -65,78 +29,84 @@ pub(crate) fn plane_bits(bits: u32) -> u32 {
     bits.max(16)
 }
 
+/// Plane `d` = plane `a`, cut or zero-extended.
+pub(crate) fn resized(d: PlaneId, a: PlaneId) -> Op {
+    resize(a.bits(), d.bits()).with(Unary { d: d.into(), a: a.into() })
+}
+
+/// The same, extended by its sign if that is `signed`.
+fn extended(d: PlaneId, a: PlaneId, signed: bool) -> Op {
+    match signed && d.bits() > a.bits() {
+        true => sign_extend(a.bits(), d.bits()).with(Unary { d: d.into(), a: a.into() }),
+        false => resized(d, a),
+    }
+}
+
 impl Decoder<'_> {
     /// A value of `bits`.
-    pub(crate) fn read(&mut self, value: &Value, bits: u32) -> Result<Source, Missing> {
+    pub(crate) fn read(&mut self, value: &Value, bits: u32) -> Result<Operand, Missing> {
         match *value {
             Value::Register(register) => self.register_value(register, bits),
-            Value::Constant(value) => Ok(Source::Scalar(self.constant(value))),
+            Value::Constant(value) => Ok(self.constant(value)),
             Value::Special { register, component } => self.special(register, component, bits),
             Value::Symbol { symbol: Symbol::Variable(id), offset } if self.is_shared(id) => {
                 let at = self.shared_offset(id)?.wrapping_add_signed(offset);
-                Ok(Source::Scalar(self.shared_address(at)))
+                Ok(self.frame.shared_address(at).into())
             }
             Value::Symbol { symbol, offset } => {
                 let SymbolValue { base, offset: at } = self.symbol(symbol)?;
                 let offset = at.wrapping_add_signed(offset);
                 if base == ZERO {
-                    return Ok(Source::Scalar(self.constant(offset)));
+                    return Ok(self.constant(offset));
                 }
-                let d = self.new_scalar();
-                self.emit_part(Op { d, a: base, imm: offset, ..op(add_immediate) });
-                Ok(Source::Scalar(d))
+                let d = self.frame.new_scalar();
+                self.emit_part(AddOffset { d, a: base, offset: Immediate(offset) });
+                Ok(d.into())
             }
-            Value::Unused => Ok(Source::Scalar(ZERO)),
+            Value::Unused => Ok(ZERO.into()),
         }
     }
 
     /// A plane of `bits` with a value.
-    pub(crate) fn read_plane(&mut self, value: &Value, bits: u32) -> Result<u32, Missing> {
+    pub(crate) fn read_plane(&mut self, value: &Value, bits: u32) -> Result<PlaneId, Missing> {
         let source = self.read(value, bits)?;
         Ok(self.plane_of(source, bits))
     }
 
-    /// A destination of `bits`. What is dropped goes to a temporary.
-    pub(crate) fn write(&mut self, def: Def, bits: u32) -> Result<Destination, Missing> {
-        self.write_extended(def, bits, false)
-    }
-
-    /// A destination of `bits`. A wider register gets the result's sign above them if that is `signed`, else zeros.
-    pub(crate) fn write_extended(
-        &mut self,
-        def: Def,
-        bits: u32,
-        signed: bool,
-    ) -> Result<Destination, Missing> {
-        let Some(register) = def.0 else { return Ok(Destination::Plane(self.temporary(bits))) };
+    /// A destination of `bits`. A wider register gets the result's sign above them if that is `signed`, else zeros. What is
+    /// dropped goes to a temporary.
+    pub(crate) fn write_extended(&mut self, def: Def, bits: u32, signed: bool) -> Result<Operand, Missing> {
+        let Some(register) = def.0 else { return Ok(self.frame.temporary(bits).into()) };
         // Computed in the type's width, then widened (or cut) into the register.
-        let resized =
-            |own: u32| if signed && own > bits { sign_extend(bits, own) } else { resize(bits, own) };
         Ok(match self.home(register) {
-            Home::Plane { index, bits: own } if own == bits => Destination::Plane(index),
-            Home::Plane { index, bits: own } => {
-                let temporary = self.temporary(bits);
-                self.after(Op { d: index, a: temporary, ..op(resized(own)) });
-                Destination::Plane(temporary)
+            Home::Plane(plane) if plane.bits() == bits => plane.into(),
+            Home::Plane(plane) => {
+                let temporary = self.frame.temporary(bits);
+                self.code.after(extended(plane, temporary, signed));
+                temporary.into()
             }
-            Home::Scalar(index) => {
-                let own = self.body.registers[register.index()].ty.bits();
+            Home::Scalar(scalar) => {
+                let own = self.bits_of(register);
                 if !signed || own <= bits {
-                    return Ok(Destination::Scalar(index));
+                    return Ok(scalar.into());
                 }
-                let scalar = self.new_scalar();
-                self.after(Op { d: index, a: scalar, ..op(sign_extend_scalar(bits, own)) });
-                Destination::Scalar(scalar)
+                let narrow = self.frame.new_scalar();
+                let widened = Unary { d: scalar.into(), a: narrow.into() };
+                self.code.after(sign_extend_scalar(bits, own).with(widened));
+                narrow.into()
             }
-            Home::Unused => Destination::Plane(self.temporary(bits)),
-            Home::Pair(low, high) => {
+            Home::Unused => self.frame.temporary(bits).into(),
+            Home::Pair([low, high]) => {
                 let mut to = low;
                 if bits != 64 {
-                    to = self.temporary(bits);
-                    self.after(Op { d: low, a: to, ..op(resized(64)) });
+                    to = self.frame.temporary(bits);
+                    self.code.after(extended(low, to, signed));
                 }
-                self.after(Op { d: high, a: low, ..op(if signed { signs } else { zeros }) });
-                Destination::Plane(to)
+                match signed {
+                    true => self.code.after(signs().with(Unary { d: high.into(), a: low.into() })),
+                    false => self.code.after(spread(self.level, high, ZERO)),
+                }
+                to.into()
             }
             Home::Predicate(_) => {
                 return Err(format!("register {} as a {bits}-bit result", self.register_name(register)));
@@ -145,52 +115,53 @@ impl Decoder<'_> {
     }
 
     /// A destination plane of `bits`.
-    pub(crate) fn write_plane(&mut self, def: Def, bits: u32) -> Result<u32, Missing> {
-        match self.write(def, bits)? {
-            Destination::Plane(index) => Ok(index),
-            Destination::Scalar(_) => Err("a result that is the same for all threads".to_owned()),
+    pub(crate) fn write_plane(&mut self, def: Def, bits: u32) -> Result<PlaneId, Missing> {
+        match self.write_extended(def, bits, false)?.source() {
+            Source::Plane(plane) => Ok(plane),
+            Source::Scalar(_) => Err("a result that is the same for all threads".to_owned()),
         }
     }
 
     /// Planes of `bits` with some values.
-    pub(crate) fn read_planes(&mut self, values: &[Value], bits: u32) -> Result<Vec<u32>, Missing> {
+    pub(crate) fn read_planes(&mut self, values: &[Value], bits: u32) -> Result<Vec<PlaneId>, Missing> {
         values.iter().map(|value| self.read_plane(value, bits)).collect()
     }
 
-    /// A destination plane of `bits`, [`NONE`] if it is dropped.
-    pub(crate) fn write_or_drop(&mut self, def: Def, bits: u32) -> Result<u32, Missing> {
-        if def.0.is_none() { Ok(NONE) } else { self.write_plane(def, bits) }
+    /// A destination plane of `bits`, if it is not dropped.
+    pub(crate) fn write_or_drop(&mut self, def: Def, bits: u32) -> Result<Option<PlaneId>, Missing> {
+        def.0.map(|_| self.write_plane(def, bits)).transpose()
     }
 
-    /// Destination planes of `bits`; those that are dropped are [`NONE`].
-    pub(crate) fn write_planes(&mut self, defs: &[Def], bits: u32) -> Result<Vec<u32>, Missing> {
+    /// Destination planes of `bits`; some may be dropped.
+    pub(crate) fn write_planes(&mut self, defs: &[Def], bits: u32) -> Result<Vec<Option<PlaneId>>, Missing> {
         defs.iter().map(|&def| self.write_or_drop(def, bits)).collect()
     }
 
     /// The width of the planes for a vector's elements of `bits`: that of the widest register among them.
     pub(crate) fn width_of(&self, registers: impl Iterator<Item = RegId>, bits: u32) -> u32 {
         let widths = registers.map(|register| match self.home(register) {
-            Home::Plane { bits, .. } => bits,
-            Home::Pair(..) => 64,
+            Home::Plane(plane) => plane.bits(),
+            Home::Pair(_) => 64,
             Home::Scalar(_) | Home::Predicate(_) | Home::Unused => 0,
         });
         widths.fold(plane_bits(bits), u32::max)
     }
 
-    /// The planes of a vector's elements, all of one width, and that; those that are dropped are [`NONE`].
+    /// The planes of a vector's elements, all of one width, and that; some may be dropped.
     pub(crate) fn write_elements(
         &mut self,
         defs: &[Def],
         bits: u32,
         signed: bool,
-    ) -> Result<(Vec<u32>, u32), Missing> {
+    ) -> Result<(Vec<Option<PlaneId>>, u32), Missing> {
         let width = self.width_of(defs.iter().filter_map(|def| def.0), bits);
         let mut planes = Vec::with_capacity(defs.len());
         for &def in defs {
-            planes.push(match def.0.map(|_| self.write_extended(def, width, signed)).transpose()? {
-                None => NONE,
-                Some(Destination::Plane(index)) => index,
-                Some(Destination::Scalar(_)) => {
+            let to = def.0.map(|_| self.write_extended(def, width, signed)).transpose()?;
+            planes.push(match to.map(Operand::source) {
+                None => None,
+                Some(Source::Plane(plane)) => Some(plane),
+                Some(Source::Scalar(_)) => {
                     return Err("an element that is the same for all threads".to_owned());
                 }
             });
@@ -200,108 +171,116 @@ impl Decoder<'_> {
 
     /// The halves of a 128-bit value. A constant has 64 bits, and zeros above them (as ptxas has it, also of a negative
     /// one).
-    pub(crate) fn read_pair(&mut self, value: &Value) -> Result<[u32; 2], Missing> {
+    pub(crate) fn read_pair(&mut self, value: &Value) -> Result<[PlaneId; 2], Missing> {
         match *value {
             Value::Register(register) => self.write_pair(Def(Some(register))),
-            Value::Constant(_) => Ok([self.read_plane(value, 64)?, self.plane_of(Source::Scalar(ZERO), 64)]),
+            Value::Constant(_) => Ok([self.read_plane(value, 64)?, self.plane_of(ZERO.into(), 64)]),
             other => Err(format!("{other:?} as a 128-bit value")),
         }
     }
 
     /// The halves of a 128-bit destination. What is dropped goes to temporaries.
-    pub(crate) fn write_pair(&mut self, def: Def) -> Result<[u32; 2], Missing> {
+    pub(crate) fn write_pair(&mut self, def: Def) -> Result<[PlaneId; 2], Missing> {
         match def.0.map(|register| (register, self.home(register))) {
-            Some((_, Home::Pair(low, high))) => Ok([low, high]),
-            None | Some((_, Home::Unused)) => Ok([self.temporary(64), self.temporary(64)]),
+            Some((_, Home::Pair(pair))) => Ok(pair),
+            None | Some((_, Home::Unused)) => Ok([self.frame.temporary(64), self.frame.temporary(64)]),
             Some((register, _)) => {
                 Err(format!("register {} as a 128-bit value", self.register_name(register)))
             }
         }
     }
 
-    /// A predicate that is read: its index and [`NEGATE`] or 0.
-    pub(crate) fn read_predicate(&mut self, predicate: &Predicate) -> Result<(u32, u32), Missing> {
-        let negated = if predicate.negated { NEGATE } else { 0 };
-        match predicate.value {
-            Value::Register(register) => Ok((self.predicate_of(register)?, negated)),
-            Value::Constant(value) => Ok((self.constant_predicate(value != 0), negated)),
+    /// A predicate that is read.
+    pub(crate) fn read_predicate(&mut self, predicate: &Predicate) -> Result<Condition, Missing> {
+        let p = match predicate.value {
+            Value::Register(register) => self.predicate_of(register)?,
+            Value::Constant(value) => {
+                let p = self.frame.constant_predicate(value != 0);
+                self.emit_part(SetPredicate { d: Some(p), value: value != 0 });
+                p
+            }
             Value::Special { register, component } => {
-                let Source::Scalar(a) = self.special(register, component, 32)? else {
+                let Source::Scalar(a) = self.special(register, component, 32)?.source() else {
                     return Err(format!("{} as a predicate", register.text()));
                 };
-                Ok((self.predicate_from_scalar(a), negated))
+                let d = self.frame.predicate_of_scalar();
+                self.emit_part(PredicateFromScalar { d, a });
+                d
             }
             Value::Symbol { .. } | Value::Unused => {
-                Err(format!("operand {:?} as a predicate", predicate.value))
+                return Err(format!("operand {:?} as a predicate", predicate.value));
             }
-        }
+        };
+        Ok(p.is(predicate.negated))
     }
 
-    /// A destination predicate, [`NONE`] if it is dropped.
-    pub(crate) fn write_predicate(&mut self, def: Def) -> Result<u32, Missing> {
-        def.0.map_or(Ok(NONE), |register| self.predicate_of(register))
+    /// A destination predicate, if it is not dropped.
+    pub(crate) fn write_predicate(&mut self, def: Option<Def>) -> Result<Option<PredicateId>, Missing> {
+        def.and_then(|def| def.0).map(|register| self.predicate_of(register)).transpose()
     }
 
     /// The same, but what is dropped goes to a predicate that nobody reads.
-    pub(crate) fn write_predicate_somewhere(&mut self, def: Def) -> Result<u32, Missing> {
-        def.0.map_or(Ok(self.scratch_predicate()), |register| self.predicate_of(register))
+    pub(crate) fn write_predicate_somewhere(&mut self, def: Option<Def>) -> Result<PredicateId, Missing> {
+        Ok(self.write_predicate(def)?.unwrap_or(self.frame.scratch_predicate()))
     }
 
     /// A memory operand, for an access of `bytes` a lane in the state space that it names.
-    pub(crate) fn memory(&mut self, address: &ir::operand::Address, bytes: u32) -> Result<Address, Missing> {
-        let entry = crate::launch::is_entry(self.module, self.id);
-        let named = self.space_of(address.space);
-        let imm = address.offset as u64;
-        let found = match address.base {
-            AddressBase::Absolute => Address { a: ZERO, y: base::SCALAR, imm, space: named },
+    pub(crate) fn memory(&mut self, operand: &ir::operand::Address, bytes: u32) -> Result<Memory, Missing> {
+        let named = self.space_of(operand.space);
+        let offset = operand.offset as u64;
+        let mut pattern = Pattern::Any;
+        let (address, space) = match operand.base {
+            AddressBase::Absolute => (Address::new(ZERO, offset), named),
             AddressBase::Variable(id) => {
                 let own = self.module.variables[id.index()].space;
                 let SymbolValue { base, offset: at } = self.variable(id)?;
                 // Without a named space the symbol's generic address is meant.
-                let space = if address.space == Space::Generic { self.space(own)? } else { named };
+                let space = if operand.space == Space::Generic { self.space(own)? } else { named };
                 let space = if own == StateSpace::ParamFunc { SpaceKind::Local } else { space };
-                Address { a: base, y: base::SCALAR, imm: at.wrapping_add(imm), space }
+                (Address::new(base, at.wrapping_add(offset)), space)
             }
             AddressBase::Register(register) => {
                 let space = match named {
                     // The address of one of this function's own parameters, or of a call's.
-                    SpaceKind::Param if !entry && address.space == Space::Param => SpaceKind::Local,
+                    SpaceKind::Param if !self.is_entry() && operand.space == Space::Param => SpaceKind::Local,
                     space => space,
                 };
-                let (a, y) = match self.home(register) {
-                    Home::Plane { index, bits: 64 } => (index, base::WIDE),
-                    Home::Plane { index, bits: 32 } => (index, base::NARROW),
-                    Home::Scalar(index) => (index, base::SCALAR),
-                    Home::Unused => (ZERO, base::SCALAR),
-                    Home::Plane { .. } | Home::Predicate(_) | Home::Pair(..) => {
+                let base = match self.home(register) {
+                    Home::Plane(plane) if plane.bits() > 16 => {
+                        pattern = self.pattern_of(register, bytes);
+                        plane.into()
+                    }
+                    Home::Scalar(scalar) => scalar.into(),
+                    Home::Unused => ZERO.into(),
+                    Home::Plane(_) | Home::Predicate(_) | Home::Pair(_) => {
                         return Err(format!("register {} as an address", self.register_name(register)));
                     }
                 };
-                let y = if y == base::SCALAR { y } else { y | self.address_shape(register, bytes) };
-                Address { a, y, imm, space }
+                (Address { base, offset: Immediate(offset) }, space)
             }
         };
-        let space = match found.space {
-            SpaceKind::Shared if address.space == Space::SharedCluster => SpaceKind::Cluster,
+        let space = match space {
+            SpaceKind::Shared if operand.space == Space::SharedCluster => SpaceKind::Cluster,
             space => space,
         };
-        Ok(Address { space, ..found })
+        Ok(Memory { address, pattern, space })
     }
 
     /// The same for an instruction that only some memories have: a variable in another one is meant by its generic
     /// address.
     pub(crate) fn memory_in_one_of(
         &mut self,
-        address: &ir::operand::Address,
+        operand: &ir::operand::Address,
         bytes: u32,
         spaces: &[SpaceKind],
-    ) -> Result<Address, Missing> {
-        let found = self.memory(address, bytes)?;
+    ) -> Result<Memory, Missing> {
+        let found = self.memory(operand, bytes)?;
         if spaces.contains(&found.space) {
             return Ok(found);
         }
-        let imm = found.imm.wrapping_add(Self::window(found.space));
-        Ok(Address { imm, space: SpaceKind::Generic, ..found })
+        let offset = found.address.offset.0.wrapping_add(found.space.window());
+        let address = Address { offset: Immediate(offset), ..found.address };
+        Ok(Memory { address, space: SpaceKind::Generic, ..found })
     }
 
     /// The memory behind a state space that an instruction of this function names.
@@ -312,64 +291,52 @@ impl Decoder<'_> {
             Space::Local => SpaceKind::Local,
             Space::Shared | Space::SharedCta | Space::SharedCluster => SpaceKind::Shared,
             Space::Param | Space::ParamEntry => SpaceKind::Param,
-            Space::ParamFunc if crate::launch::is_entry(self.module, self.id) => SpaceKind::Param,
+            Space::ParamFunc if self.is_entry() => SpaceKind::Param,
             Space::ParamFunc => SpaceKind::Local,
         }
     }
 
-    fn register_value(&mut self, register: RegId, bits: u32) -> Result<Source, Missing> {
-        match self.home(register) {
-            Home::Plane { index, bits: own } if own == bits => Ok(Source::Plane(index)),
-            Home::Scalar(index) => Ok(Source::Scalar(index)),
-            // A wider or narrower register than the instruction's type: its low bits, or zero-extended.
-            Home::Plane { index, bits: own } => {
-                let d = self.temporary(bits);
-                self.emit_part(Op { d, a: index, ..op(resize(own, bits)) });
-                Ok(Source::Plane(d))
-            }
-            Home::Pair(low, _) if bits == 64 => Ok(Source::Plane(low)),
-            Home::Pair(low, _) => {
-                let d = self.temporary(bits);
-                self.emit_part(Op { d, a: low, ..op(resize(64, bits)) });
-                Ok(Source::Plane(d))
-            }
+    fn register_value(&mut self, register: RegId, bits: u32) -> Result<Operand, Missing> {
+        let plane = match self.home(register) {
+            Home::Scalar(scalar) => return Ok(scalar.into()),
+            Home::Plane(plane) | Home::Pair([plane, _]) => plane,
             Home::Predicate(_) | Home::Unused => {
-                Err(format!("register {} as a {bits}-bit value", self.register_name(register)))
+                return Err(format!("register {} as a {bits}-bit value", self.register_name(register)));
             }
+        };
+        if plane.bits() == bits {
+            return Ok(plane.into());
         }
+        // A wider or narrower register than the instruction's type: its low bits, or zero-extended.
+        let d = self.frame.temporary(bits);
+        self.emit_part(resized(d, plane));
+        Ok(d.into())
     }
 
-    pub(crate) fn predicate_of(&self, register: RegId) -> Result<u32, Missing> {
+    /// The predicate that a register is.
+    pub(crate) fn predicate_of(&self, register: RegId) -> Result<PredicateId, Missing> {
         match self.home(register) {
-            Home::Predicate(index) => Ok(index),
+            Home::Predicate(predicate) => Ok(predicate),
             // Never live: any predicate will do, and nobody reads it.
-            Home::Unused => Ok(self.scratch_predicate()),
+            Home::Unused => Ok(self.frame.scratch_predicate()),
             _ => Err(format!("register {} as a predicate", self.register_name(register))),
         }
     }
 
-    fn special(&mut self, register: SpecialRegister, component: u8, bits: u32) -> Result<Source, Missing> {
+    fn special(&mut self, register: SpecialRegister, component: u8, bits: u32) -> Result<Operand, Missing> {
         // The fourth component of a vector is zero for every thread, and may be wanted as a scalar.
         if component == 3 {
-            return Ok(Source::Scalar(ZERO));
+            return Ok(ZERO.into());
         }
-        let x = SpecialRegister::ALL.iter().position(|&r| r == register).unwrap_or(0) as u32;
-        let y = u32::from(component);
-        match reading(register) {
-            Reading::Scalar(_) => {
-                let d = self.new_scalar();
-                self.emit_part(Op { d, x, y, ..op(read_scalar) });
-                Ok(Source::Scalar(d))
-            }
-            Reading::Plane(_) | Reading::Common(_) => {
-                let d = self.temporary(bits);
-                self.emit_part(Op { d, x, y, ..op(plane_reader(bits)) });
-                if matches!(register, SpecialRegister::Clock | SpecialRegister::Clock64) {
-                    self.emit_part(op(clock_was_read));
-                }
-                Ok(Source::Plane(d))
-            }
+        let d: Operand = match reading(register) {
+            Reading::Scalar(_) => self.frame.new_scalar().into(),
+            Reading::Plane(_) | Reading::Common(_) => self.frame.temporary(bits).into(),
+        };
+        self.emit_part(reader(d).with(ReadSpecial { d, register, component }));
+        if matches!(register, SpecialRegister::Clock | SpecialRegister::Clock64) {
+            self.emit_part(ClockRead {});
         }
+        Ok(d)
     }
 
     fn symbol(&mut self, symbol: Symbol) -> Result<SymbolValue, Missing> {
@@ -381,25 +348,20 @@ impl Decoder<'_> {
 
     fn variable(&mut self, id: VarId) -> Result<SymbolValue, Missing> {
         let variable = &self.module.variables[id.index()];
-        let unplaced = || format!("variable {}", variable.name);
+        let placed = |offset: Option<u32>| offset.map(u64::from).ok_or_else(|| self.unplaced(id));
         let (base, offset) = match variable.space {
-            StateSpace::Global | StateSpace::Const => (ZERO, self.loaded.address(id).ok_or_else(unplaced)?),
+            StateSpace::Global | StateSpace::Const => (ZERO, self.global_address(id)?),
             StateSpace::Shared => {
-                let offset = self.shared_offset(id)?;
-                (self.shared_address(offset), 0)
+                let offset = placed(self.layout.offset(id))?;
+                (self.frame.shared_address(offset), 0)
             }
-            StateSpace::Local if variable.function.is_none() => {
-                (ZERO, self.layout.offset(id).ok_or_else(unplaced)?.into())
-            }
-            StateSpace::Local | StateSpace::ParamFunc => {
-                (LOCAL_BASE, self.layout.offset(id).ok_or_else(unplaced)?.into())
-            }
+            StateSpace::Local if variable.function.is_none() => (ZERO, placed(self.layout.offset(id))?),
+            StateSpace::Local | StateSpace::ParamFunc => (LOCAL_BASE, placed(self.layout.offset(id))?),
             StateSpace::ParamEntry => {
-                let offset = layout::entry_parameter(self.module, self.id, id).ok_or_else(unplaced)?;
-                (ZERO, offset.into())
+                (ZERO, placed(layout::entry_parameter(self.module, self.function.id, id))?)
             }
             StateSpace::Reg | StateSpace::Sreg | StateSpace::Tex | StateSpace::Generic => {
-                return Err(unplaced());
+                return Err(self.unplaced(id));
             }
         };
         Ok(SymbolValue { base, offset })
@@ -411,22 +373,20 @@ impl Decoder<'_> {
 
     /// Where a variable lies in the CTA's shared memory.
     fn shared_offset(&self, id: VarId) -> Result<u64, Missing> {
-        let variable = &self.module.variables[id.index()];
-        let offset = self.layout.offset(id).ok_or_else(|| format!("variable {}", variable.name))?;
-        Ok(offset.into())
+        Ok(self.layout.offset(id).ok_or_else(|| self.unplaced(id))?.into())
     }
 
-    /// The flag of [`base`] for what is known of an address register's lanes, for an access of `bytes` a lane.
-    fn address_shape(&self, register: RegId, bytes: u32) -> u32 {
-        let (shape, lanes) = self.shapes.at(self.current(), register);
+    /// What is known of an address register's lanes, for an access of `bytes` a lane.
+    fn pattern_of(&self, register: RegId, bytes: u32) -> Pattern {
+        let (shape, lanes) = self.shapes.at(self.code.current(), register);
         match shape {
             Shape::Affine { stride } if stride == i64::from(bytes) => match lanes as usize {
-                LANES.. => base::CONTIGUOUS,
-                ROW.. => base::ROWS_CONTIGUOUS,
-                _ => 0,
+                LANES.. => Pattern::Contiguous,
+                ROW.. => Pattern::RowsContiguous,
+                _ => Pattern::Any,
             },
-            Shape::Affine { stride: 0 } if lanes as usize >= ROW => base::ROWS_UNIFORM,
-            Shape::Invariant | Shape::Affine { .. } | Shape::Varying => 0,
+            Shape::Affine { stride: 0 } if lanes as usize >= ROW => Pattern::RowsUniform,
+            Shape::Invariant | Shape::Affine { .. } | Shape::Varying => Pattern::Any,
         }
     }
 
@@ -437,22 +397,12 @@ impl Decoder<'_> {
             StateSpace::Shared => SpaceKind::Shared,
             StateSpace::Local => SpaceKind::Local,
             StateSpace::ParamEntry => SpaceKind::Param,
-            StateSpace::ParamFunc if crate::launch::is_entry(self.module, self.id) => SpaceKind::Param,
+            StateSpace::ParamFunc if self.is_entry() => SpaceKind::Param,
             StateSpace::ParamFunc => SpaceKind::Local,
             StateSpace::Generic => SpaceKind::Generic,
             StateSpace::Reg | StateSpace::Sreg | StateSpace::Tex => {
                 return Err(format!("state space {space:?}"));
             }
         })
-    }
-
-    /// What to add to an address of a state space to make it generic.
-    pub(crate) fn window(space: SpaceKind) -> u64 {
-        match space {
-            SpaceKind::Global | SpaceKind::Generic => 0,
-            SpaceKind::Shared | SpaceKind::Cluster => SHARED_WINDOW,
-            SpaceKind::Local => crate::memory::LOCAL_WINDOW,
-            SpaceKind::Param => PARAM_WINDOW,
-        }
     }
 }

@@ -1,21 +1,18 @@
 //! Addresses between the state spaces (PTX ISA, "isspacep", "cvta", "mapa", "getctarank").
 
-use super::Decoded;
-use super::emit::op;
-use super::function::Decoder;
+use super::decoder::{Decoded, Decoder};
 use super::movement::copy;
 use crate::memory::SpaceKind;
-use crate::ops::Op;
+use crate::operation::kinds::IsInSpace;
 use crate::ops::shape::{COLD, HOT};
-use crate::ops::space::{Map32, Map64, Rank32, Rank64, Relocate, is_in_space, number};
+use crate::ops::space::{Map32, Map64, Rank32, Rank64, Relocate};
 use ir::instruction::{Cvta, Getctarank, Isspacep, Mapa};
 use ir::operand::{Space, Value};
 
 /// `isspacep`.
 pub(super) fn is_in(d: &mut Decoder<'_>, isspacep: &Isspacep) -> Decoded {
-    let (p, a) = (d.write_predicate_somewhere(isspacep.p)?, d.read_plane(&isspacep.a, 64)?);
-    d.emit(Op { d: p, a, x: number(isspacep.space), ..op(is_in_space) });
-    Ok(())
+    let (to, a) = (d.write_predicate_somewhere(Some(isspacep.p))?, d.read_plane(&isspacep.a, 64)?);
+    d.emit(IsInSpace { d: to, a, space: isspacep.space })
 }
 
 /// `cvta`.
@@ -23,11 +20,12 @@ pub(super) fn convert(d: &mut Decoder<'_>, cvta: &Cvta) -> Decoded {
     if cvta.ty.bits() != 64 {
         return Err("32-bit generic addresses".to_owned());
     }
-    let window = Decoder::window(match cvta.space {
+    let window = match cvta.space {
         // Parameters whose address is taken are the kernel's own.
         Space::ParamFunc => SpaceKind::Param,
         space => d.space_of(space),
-    });
+    }
+    .window();
     if window == 0 {
         return copy(d, cvta.d, &cvta.a, 64);
     }

@@ -1,12 +1,12 @@
 //! Texture and surface instructions (PTX ISA, "Texture Instructions", "Surface Instructions").
 
-use super::emit::op;
-use super::function::{Decoder, Home};
-use super::operand::{Source, plane_bits};
-use super::{Decoded, Missing};
-use crate::ops::Op;
-use crate::ops::texture::{self, ObjectKind};
-use crate::program::{self, LookupSite, ObjectName, QuerySite, SurfaceAction, SurfaceSite};
+use super::decoder::{Decoded, Decoder, Missing};
+use super::operand::plane_bits;
+use crate::image::places::Home;
+use crate::image::texture::{LookupSite, ObjectName, QuerySite, SurfaceAction, SurfaceSite};
+use crate::lanes::{Operand, PlaneId};
+use crate::operation::ObjectKind;
+use crate::operation::kinds::{AccessSurface, IsType, LookUp, QueryObject};
 use crate::texture::lookup::{Geometry, Lookup, Mip, Results};
 use crate::texture::query::Query;
 use ir::instruction::{self, Clamp, Istypep, Suld, Suq, Sured, SuredComp, Sust, Tex, TexGeom, Tld4, Txq};
@@ -14,30 +14,20 @@ use ir::operand::{self, Def, Value};
 use ptx::module::Symbol;
 use ptx::types::ScalarType;
 
-/// A 32-bit operand.
-fn word(d: &mut Decoder<'_>, value: &Value) -> Result<program::Value, Missing> {
-    Ok(match d.read(value, 32)? {
-        Source::Plane(plane) => program::Value::Plane(plane),
-        Source::Scalar(scalar) => program::Value::Scalar(scalar),
-    })
-}
-
-fn words(d: &mut Decoder<'_>, values: &[Value]) -> Result<Vec<program::Value>, Missing> {
-    values.iter().map(|value| word(d, value)).collect()
+fn words(d: &mut Decoder<'_>, values: &[Value]) -> Result<Vec<Operand>, Missing> {
+    values.iter().map(|value| d.read(value, 32)).collect()
 }
 
 /// An opaque variable, or a register with a handle or the address of one.
 fn object(d: &mut Decoder<'_>, value: &Value) -> Result<ObjectName, Missing> {
     match *value {
         Value::Register(register) => match d.home(register) {
-            Home::Plane { index, bits: 64 } => Ok(ObjectName::Plane(index)),
-            Home::Scalar(index) => Ok(ObjectName::Scalar(index)),
+            Home::Plane(plane) if plane.bits() == 64 => Ok(ObjectName::Register(plane.into())),
+            Home::Scalar(scalar) => Ok(ObjectName::Register(scalar.into())),
             _ => Err(format!("register {} as an object", d.register_name(register))),
         },
         Value::Symbol { symbol: Symbol::Variable(id), offset } => {
-            let unplaced = || format!("variable {}", d.module.variables[id.index()].name);
-            let address = d.loaded.address(id).ok_or_else(unplaced)?;
-            Ok(ObjectName::Address(address.wrapping_add_signed(offset)))
+            Ok(ObjectName::Address(d.global_address(id)?.wrapping_add_signed(offset)))
         }
         other => Err(format!("{other:?} as an object")),
     }
@@ -66,7 +56,7 @@ fn lookup(
         gradients: [Vec::new(), Vec::new()],
         offsets,
         destinations: d.write_planes(results.0, bits)?,
-        resident: d.write_predicate(results.1.unwrap_or(Def(None)))?,
+        resident: d.write_predicate(results.1)?,
     })
 }
 
@@ -87,11 +77,12 @@ pub(super) fn tex(d: &mut Decoder<'_>, tex: &Tex) -> Decoded {
     let integer = tex.ctype == ScalarType::S32;
     let kind = Lookup { geometry, integer, mip, gather: None, results };
     let site = lookup(d, kind, (&tex.d, tex.p), &tex.t, tex.e.as_deref())?;
-    let lod = tex.lod.as_ref().map(|lod| word(d, lod)).transpose()?;
+    let lod = tex.lod.as_ref().map(|lod| d.read(lod, 32)).transpose()?;
     let [dx, dy] = [&tex.d_pdx, &tex.d_pdy].map(|along| along.as_deref().unwrap_or_default());
     let gradients = [words(d, dx)?, words(d, dy)?];
     let site = LookupSite { lod, gradients, ..site };
-    d.emit_site(texture::lookup, |image| &mut image.lookups, site)
+    let site = d.site(site);
+    d.emit(LookUp { site })
 }
 
 /// `tld4`.
@@ -105,7 +96,8 @@ pub(super) fn gather(d: &mut Decoder<'_>, tld4: &Tld4) -> Decoded {
     let geometry = Geometry::from(TexGeom::from(tld4.geom));
     let kind = Lookup { geometry, integer: false, mip: Mip::Base, gather, results: Results::Words };
     let site = lookup(d, kind, (&tld4.d, tld4.p), &tld4.t, tld4.e.as_deref())?;
-    d.emit_site(texture::lookup, |image| &mut image.lookups, site)
+    let site = d.site(site);
+    d.emit(LookUp { site })
 }
 
 /// `txq`.
@@ -120,21 +112,20 @@ pub(super) fn query_surface(d: &mut Decoder<'_>, suq: &Suq) -> Decoded {
 
 fn query(d: &mut Decoder<'_>, query: Query, to: Def, of: &Value, lod: Option<&Value>) -> Decoded {
     let (destination, object) = (d.write_plane(to, 32)?, object(d, of)?);
-    let lod = lod.map(|lod| word(d, lod)).transpose()?;
-    let site = QuerySite { query, object, lod, destination };
-    d.emit_site(texture::query, |image| &mut image.queries, site)
+    let lod = lod.map(|lod| d.read(lod, 32)).transpose()?;
+    let site = d.site(QuerySite { query, object, lod, destination });
+    d.emit(QueryObject { site })
 }
 
 /// `istypep`.
 pub(super) fn is_type(d: &mut Decoder<'_>, istypep: &Istypep) -> Decoded {
-    let kind = match istypep.ty {
+    let object = match istypep.ty {
         ScalarType::SamplerRef => ObjectKind::Sampler,
         ScalarType::SurfRef => ObjectKind::Surface,
         _ => ObjectKind::Texture,
     };
-    let (p, a) = (d.write_predicate_somewhere(istypep.p)?, d.read_plane(&istypep.a, 64)?);
-    d.emit(Op { d: p, a, x: kind as u32, ..op(texture::istypep) });
-    Ok(())
+    let (to, a) = (d.write_predicate_somewhere(Some(istypep.p))?, d.read_plane(&istypep.a, 64)?);
+    d.emit(IsType { d: to, a, object })
 }
 
 /// `suld`.
@@ -146,14 +137,14 @@ pub(super) fn load(d: &mut Decoder<'_>, suld: &Suld) -> Decoded {
 
 /// `sust`.
 pub(super) fn store(d: &mut Decoder<'_>, sust: &Sust) -> Decoded {
-    let data = d.read_planes(&sust.b, plane_bits(sust.ctype.bits()))?;
+    let data = d.read_planes(&sust.b, plane_bits(sust.ctype.bits()))?.into_iter().map(Some).collect();
     let how = (SurfaceAction::Store, sust.ctype, sust.comp, sust.clamp);
     surface(d, how, sust.geom.into(), &sust.a, data)
 }
 
 /// `sured`.
 pub(super) fn reduce(d: &mut Decoder<'_>, sured: &Sured) -> Decoded {
-    let data = vec![d.read_plane(&sured.b, plane_bits(sured.ctype.bits()))?];
+    let data = vec![Some(d.read_plane(&sured.b, plane_bits(sured.ctype.bits()))?)];
     let how = (SurfaceAction::Reduce(sured.op), sured.ctype, sured.comp, sured.clamp);
     surface(d, how, sured.geom.into(), &sured.a, data)
 }
@@ -163,10 +154,10 @@ fn surface(
     (action, ty, comp, clamp): (SurfaceAction, ScalarType, SuredComp, Clamp),
     geom: TexGeom,
     place: &operand::Lookup,
-    data: Vec<u32>,
+    data: Vec<Option<PlaneId>>,
 ) -> Decoded {
     let (geometry, formatted, beyond) = (geom.into(), comp == SuredComp::P, clamp.into());
     let (surface, coordinates) = (object(d, &place.object)?, words(d, &place.coordinates)?);
-    let site = SurfaceSite { action, ty, formatted, beyond, geometry, surface, coordinates, data };
-    d.emit_site(texture::surface, |image| &mut image.surfaces, site)
+    let site = d.site(SurfaceSite { action, ty, formatted, beyond, geometry, surface, coordinates, data });
+    d.emit(AccessSurface { site })
 }

@@ -2,11 +2,8 @@
 //! as the values that [`numerics::video`] computes with.
 
 use super::arithmetic::{decoders, is_signed};
-use super::emit::op;
-use super::function::Decoder;
-use super::{Decoded, Missing};
-use crate::ops::Op;
-use crate::ops::video::compute;
+use super::decoder::{Decoded, Decoder, Missing};
+use crate::operation::kinds::Video;
 use ir::instruction::{BmskMode, Op2, Scale, VideoSetCmp};
 use ir::operand::{Def, Part, PartDef, Value};
 use numerics::video::{self, Comparison, Instruction, MultiplyAdd, Operation, Packed, Secondary, Source};
@@ -104,10 +101,8 @@ decoders! { d, op:
 fn emit(d: &mut Decoder<'_>, instruction: Instruction, to: Def, [a, b, c]: [Value; 3]) -> Decoded {
     let to = d.write_plane(to, 32)?;
     let [a, b, c] = [d.read_plane(&a, 32)?, d.read_plane(&b, 32)?, d.read_plane(&c, 32)?];
-    let imm = d.image.videos.len() as u64;
-    d.image.videos.push(instruction);
-    d.emit(Op { d: to, a, b, c, imm, ..op(compute) });
-    Ok(())
+    let site = d.site(instruction);
+    d.emit(Video { d: to, a, b, c, site })
 }
 
 fn source(operand: &Part, ty: ScalarType) -> Result<Source, Missing> {

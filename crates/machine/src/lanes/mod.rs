@@ -8,7 +8,10 @@
 //! Registers live in one file for each width: 16, 32 and 64 bits as planes, predicates as one mask of 32 bits a warp.
 //! 8-bit registers use the 16-bit file, 128-bit registers a pair of 64-bit ones.
 
+mod place;
 pub mod simd;
+
+pub use place::{Condition, Operand, PlaneId, PredicateId, ScalarId, Source};
 
 use simd::Simd;
 use std::cell::Cell;
@@ -58,15 +61,6 @@ pub struct FileSizes {
     pub p: u32,
 }
 
-/// The planes of a register: their index, and their width in bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Planes {
-    /// The first of them.
-    pub index: u32,
-    /// 16, 32 or 64.
-    pub bits: u32,
-}
-
 impl Files {
     /// Zeroed registers for `warps` warps.
     pub fn new(sizes: FileSizes, warps: usize, scalars: usize) -> Self {
@@ -81,15 +75,15 @@ impl Files {
 
     /// Makes them fit for other threads, which write all planes before they read them but the `exposed` ones: these
     /// become zero, as all predicates do. Scalars start as given.
-    pub fn begin(&mut self, exposed: &[Planes], warps: usize, scalars: &[u64]) {
-        fn zero<T: Lane>(files: &mut Files, index: u32, warps: usize) {
-            T::planes_mut(files)[index as usize..][..warps].fill(Plane([T::default(); LANES]));
+    pub fn begin(&mut self, exposed: &[PlaneId], warps: usize, scalars: &[u64]) {
+        fn zero<T: Lane>(files: &mut Files, index: usize, warps: usize) {
+            T::planes_mut(files)[index..][..warps].fill(Plane([T::default(); LANES]));
         }
         for planes in exposed {
-            match planes.bits {
-                16 => zero::<u16>(self, planes.index, warps),
-                32 => zero::<u32>(self, planes.index, warps),
-                _ => zero::<u64>(self, planes.index, warps),
+            match planes.bits() {
+                16 => zero::<u16>(self, planes.index(), warps),
+                32 => zero::<u32>(self, planes.index(), warps),
+                _ => zero::<u64>(self, planes.index(), warps),
             }
         }
         self.p.fill(0);
@@ -126,20 +120,20 @@ impl Files {
 impl<'f> Cells<'f> {
     /// The planes of a register, one a warp.
     #[inline(always)]
-    pub fn planes<T: Lane>(self, index: u32) -> &'f [Cell<Plane<T>>] {
-        &T::file(self)[index as usize..][..self.warps]
+    pub fn planes<T: Lane>(self, index: usize) -> &'f [Cell<Plane<T>>] {
+        &T::file(self)[index..][..self.warps]
     }
 
     /// A predicate, a mask a warp.
     #[inline(always)]
-    pub fn predicate(self, index: u32) -> &'f [Cell<u32>] {
-        &self.p[index as usize..][..self.warps]
+    pub fn predicate(self, index: usize) -> &'f [Cell<u32>] {
+        &self.p[index..][..self.warps]
     }
 
     /// A scalar.
     #[inline(always)]
-    pub fn scalar<T: Lane>(self, index: u32) -> T {
-        T::from_scalar(self.s[index as usize].get())
+    pub fn scalar<T: Lane>(self, index: usize) -> T {
+        T::from_scalar(self.s[index].get())
     }
 }
 

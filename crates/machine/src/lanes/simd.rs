@@ -129,7 +129,7 @@ pub use x86::{Avx2, Avx512};
 ///
 /// The bodies use intrinsics of features that the level stands for. They are sound because a [`Level`] other than
 /// `Baseline` exists only where [`Level::detect`] found those features, and only functions that were selected by that
-/// level are instantiated with these types (see [`crate::ops::select`]).
+/// level are instantiated with these types (see [`crate::ops::body::select`]).
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use super::Simd;

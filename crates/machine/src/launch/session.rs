@@ -1,21 +1,29 @@
 //! Running what the host launches: a grid, and all that its threads lead to.
 
-use super::{Device, HEAP, Launch, LaunchError, LaunchOptions, LaunchReport, STACK, Shape, check_extents};
+use super::check::{STACK, Shape, check_extents};
+use super::device::Device;
+use super::family::{self, Member};
+use super::kernel::Kernel;
+use super::request::{Launch, LaunchError, LaunchOptions, LaunchReport};
 use crate::dependents::Dependents;
+use crate::device_runtime::DeviceRuntime;
 use crate::exec::{Grid, thread_numbers};
 use crate::fault::{Fault, Trap};
+use crate::image::Image;
 use crate::lanes::LANES;
 use crate::location::Location;
 use crate::memory::View;
 use crate::misuse::{Misuse, Misuses};
 use crate::observe::Observer;
-use crate::program::Image;
-use crate::run::family::{self, Member};
 use crate::run::grid::{self, Plan, Stop};
+use crate::system::System;
 use crate::texture::table::{Handle, Object};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+
+/// Bytes that device-side `malloc` may take, as `cudaLimitMallocHeapSize` by default.
+const HEAP: i64 = 8 << 20;
 
 impl Device {
     /// Checks a launch and finds what it runs.
@@ -157,15 +165,15 @@ impl Session<'_> {
             clock_khz: device.profile.clock_khz,
             output: &device.output,
             objects: self.objects,
-            opaque: &launch.kernel.module.opaque,
-            constants: &launch.kernel.module.constants,
+            opaque: &launch.kernel.module().opaque,
+            constants: &launch.kernel.module().constants,
             dependents: Dependents::new(options.neighbours.filter(|_| first), shape.grid),
             heap: &self.heap,
             masks: options.masks,
             misuses: &misuses,
             observer,
-            system: options.system,
-            member,
+            graph: options.system.map_or(0, System::current_graph),
+            runtime: member.as_ref().map(|member| member as &dyn DeviceRuntime),
         };
         let per_multiprocessor = device.profile.resident_ctas(threads_per_cta, shared).max(1);
         let plan = Plan {
@@ -181,7 +189,7 @@ impl Session<'_> {
         grid.tell_begin();
         let issued = grid::run(&grid, &plan)
             .map_err(|stop| LaunchError::Fault(Box::new(describe(*stop, launch, image, options))))?;
-        self.note(misuses.described(launch.kernel, image));
+        self.note(described(misuses, launch.kernel, image));
         Ok(issued)
     }
 
@@ -196,6 +204,17 @@ impl Session<'_> {
             }
         }
     }
+}
+
+/// All that a grid has done wrong, with everything that can be told of its places.
+fn described(misuses: Misuses, kernel: Kernel<'_>, image: &Image) -> Vec<Misuse> {
+    let describe = |(pc, kind, times): (u32, _, u64)| {
+        let origin = image.origins[pc as usize];
+        let place = Location::of(kernel.module().module(), origin.function, origin.instruction);
+        let kernel = kernel.name().to_owned();
+        Misuse { kind, times, kernel, ptx: place.ptx, instruction: place.text, source: place.source }
+    };
+    misuses.noted().map(describe).collect()
 }
 
 /// The fault of a stopped grid, with everything that can be told of its place.
@@ -222,8 +241,8 @@ fn describe(stop: Stop, launch: &Launch<'_>, image: &Image, options: &LaunchOpti
             fault.block = Some(cta);
             fault.thread = thread;
             let origin = image.origins[pc as usize];
-            let module = &kernel.module.module;
-            if origin.function != kernel.function {
+            let module = kernel.module().module();
+            if origin.function != kernel.id() {
                 fault.function = Some(module.functions[origin.function.index()].name.clone());
             }
             let place = Location::of(module, origin.function, origin.instruction);

@@ -64,6 +64,18 @@ pub enum SpaceKind {
     Generic,
 }
 
+impl SpaceKind {
+    /// What to add to an address of it to make it generic.
+    pub(crate) fn window(self) -> u64 {
+        match self {
+            Self::Global | Self::Generic => 0,
+            Self::Shared | Self::Cluster => SHARED_WINDOW,
+            Self::Local => LOCAL_WINDOW,
+            Self::Param => PARAM_WINDOW,
+        }
+    }
+}
+
 /// The alignment that allocations have at least, as `cudaMalloc` promises.
 pub const ALLOCATION_ALIGN: u64 = 256;
 

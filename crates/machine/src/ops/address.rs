@@ -1,37 +1,11 @@
 //! Addresses of a memory operation, and the state spaces that they lead into.
 
-use super::Op;
 use crate::exec::{Exec, Resolved, resolve};
 use crate::fault::Access;
-use crate::lanes::{LANES, Lane, Plane};
+use crate::lanes::{LANES, Lane, Plane, PlaneId, Source};
 use crate::memory::{AtomicCell, Cell, LOCAL_WINDOW, PARAM_WINDOW, RANK_SHIFT, SHARED_WINDOW};
-use crate::observe::PackAddresses;
-
-/// [`Op::y`] of a memory operation: where the base address in [`Op::a`] comes from.
-pub(crate) mod base {
-    /// A scalar: all lanes access one address.
-    pub(crate) const SCALAR: u32 = 0;
-    /// A 64-bit plane.
-    pub(crate) const WIDE: u32 = 1;
-    /// A 32-bit plane (shared, local and parameter addresses).
-    pub(crate) const NARROW: u32 = 2;
-    /// Mask of the above.
-    pub(crate) const KIND: u32 = 3;
-    /// The address shape is known from the program: lane after lane, without a gap. Only the first and the last lane
-    /// are compared, since 32-bit arithmetic that wraps between them is all that can still break it.
-    pub(crate) const CONTIGUOUS: u32 = 1 << 2;
-    /// The same in each row of [`super::ROW`] lanes.
-    pub(crate) const ROWS_CONTIGUOUS: u32 = 1 << 3;
-    /// Each row of [`super::ROW`] lanes, or the warp, has one address.
-    pub(crate) const ROWS_UNIFORM: u32 = 1 << 4;
-    /// A store that goes lane by lane, in the order of the lanes.
-    pub(crate) const LANE_BY_LANE: u32 = 1 << 5;
-    /// Mask of the known shapes.
-    pub(crate) const SHAPE: u32 = CONTIGUOUS | ROWS_CONTIGUOUS | ROWS_UNIFORM;
-}
-
-/// Lanes of a row: in blocks of 16 threads by so many a warp has two, and tiles are often that wide.
-pub(crate) const ROW: usize = 16;
+use crate::operation::kinds::AddOffset;
+use crate::operation::{Address, Pattern};
 
 /// The addresses of one warp.
 #[allow(clippy::large_enum_variant, reason = "lives in vector registers for the length of one loop")]
@@ -51,48 +25,38 @@ impl Addresses {
     }
 }
 
-/// Reads the addresses of a warp; [`Op::imm`] is the offset.
+/// Reads the addresses of a warp.
 #[inline(always)]
-pub(crate) fn addresses(x: &Exec<'_>, op: &Op, warp: usize) -> Addresses {
-    let index = op.a as usize;
-    match op.y & base::KIND {
-        base::SCALAR => Addresses::Uniform(x.files.s[index].wrapping_add(op.imm)),
-        base::WIDE => {
-            let mut lanes = x.files.d[index + warp].0;
+pub(crate) fn addresses(x: &Exec<'_>, address: Address, warp: usize) -> Addresses {
+    let offset = address.offset.0;
+    match address.base.source() {
+        Source::Scalar(base) => Addresses::Uniform(x.files.s[base.index()].wrapping_add(offset)),
+        Source::Plane(base) if base.bits() == 64 => {
+            let mut lanes = x.files.d[base.index() + warp].0;
             for lane in &mut lanes {
-                *lane = lane.wrapping_add(op.imm);
+                *lane = lane.wrapping_add(offset);
             }
             Addresses::Lanes(lanes)
         }
-        _ => {
-            let plane = &x.files.w[index + warp].0;
+        Source::Plane(base) => {
+            let plane = &x.files.w[base.index() + warp].0;
             let mut lanes = [0; LANES];
             for l in 0..LANES {
-                lanes[l] = u64::from(plane[l].wrapping_add(op.imm as u32));
+                lanes[l] = u64::from(plane[l].wrapping_add(offset as u32));
             }
             Addresses::Lanes(lanes)
         }
-    }
-}
-
-/// The addresses of all warps, for who watches.
-pub(crate) fn addresses_of_pack<'x>(x: &'x Exec<'_>, op: &Op) -> PackAddresses<'x> {
-    let index = op.a as usize;
-    match op.y & base::KIND {
-        base::SCALAR => PackAddresses::Uniform(x.files.s[index].wrapping_add(op.imm)),
-        base::WIDE => PackAddresses::Wide(&x.files.d[index..][..x.warps], op.imm),
-        _ => PackAddresses::Narrow(&x.files.w[index..][..x.warps], op.imm as u32),
     }
 }
 
 /// Whether the lanes access `bytes` each, one after the other.
 #[inline(always)]
-pub(crate) fn contiguous(lanes: &[u64; LANES], bytes: u64, op: &Op) -> bool {
+pub(crate) fn contiguous(lanes: &[u64; LANES], bytes: u64, pattern: Pattern) -> bool {
     let first = lanes[0];
     if lanes[LANES - 1].wrapping_sub(first) != bytes * (LANES as u64 - 1) {
         return false;
     }
-    if op.y & base::SHAPE == base::CONTIGUOUS {
+    if pattern == Pattern::Contiguous {
         return true;
     }
     let mut differs = 0;
@@ -104,12 +68,14 @@ pub(crate) fn contiguous(lanes: &[u64; LANES], bytes: u64, op: &Op) -> bool {
 
 /// The address of one lane.
 #[inline(always)]
-pub(crate) fn lane_address(x: &Exec<'_>, op: &Op, warp: usize, lane: usize) -> u64 {
-    let index = op.a as usize;
-    match op.y & base::KIND {
-        base::SCALAR => x.files.s[index].wrapping_add(op.imm),
-        base::WIDE => x.files.d[index + warp].0[lane].wrapping_add(op.imm),
-        _ => u64::from(x.files.w[index + warp].0[lane].wrapping_add(op.imm as u32)),
+pub(crate) fn lane_address(x: &Exec<'_>, address: Address, warp: usize, lane: usize) -> u64 {
+    let offset = address.offset.0;
+    match address.base.source() {
+        Source::Scalar(base) => x.files.s[base.index()].wrapping_add(offset),
+        Source::Plane(base) if base.bits() == 64 => {
+            x.files.d[base.index() + warp].0[lane].wrapping_add(offset)
+        }
+        Source::Plane(base) => u64::from(x.files.w[base.index() + warp].0[lane].wrapping_add(offset as u32)),
     }
 }
 
@@ -118,25 +84,25 @@ pub(crate) fn lane_address(x: &Exec<'_>, op: &Op, warp: usize, lane: usize) -> u
 #[inline(always)]
 pub(crate) fn known_block<const N: usize>(
     x: &Exec<'_>,
-    op: &Op,
+    address: Address,
     warp: usize,
     first: usize,
     bytes: u64,
 ) -> Option<u64> {
-    let start = lane_address(x, op, warp, first);
-    let end = lane_address(x, op, warp, first + N - 1);
+    let start = lane_address(x, address, warp, first);
+    let end = lane_address(x, address, warp, first + N - 1);
     (end.wrapping_sub(start) == bytes * (N as u64 - 1)).then_some(start)
 }
 
 /// The address of the first lane of a pack whose lanes all access `bytes` each, one after the other. The program says so
 /// of each warp.
 #[inline(always)]
-pub(crate) fn known_pack(x: &Exec<'_>, op: &Op, bytes: u64) -> Option<u64> {
-    let start = lane_address(x, op, 0, 0);
+pub(crate) fn known_pack(x: &Exec<'_>, address: Address, bytes: u64) -> Option<u64> {
+    let start = lane_address(x, address, 0, 0);
     let (mut differs, mut at) = (0, start);
     for warp in 0..x.warps {
-        differs |= lane_address(x, op, warp, 0) ^ at;
-        differs |= lane_address(x, op, warp, LANES - 1) ^ at.wrapping_add(bytes * (LANES as u64 - 1));
+        differs |= lane_address(x, address, warp, 0) ^ at;
+        differs |= lane_address(x, address, warp, LANES - 1) ^ at.wrapping_add(bytes * (LANES as u64 - 1));
         at = at.wrapping_add(bytes * LANES as u64);
     }
     (differs == 0).then_some(start)
@@ -352,13 +318,13 @@ pub(crate) trait Space: 'static {
 
     /// Loads consecutive planes at once; `false` if that is not possible here, which need not be a fault.
     #[inline(always)]
-    fn load_planes<M: Cell + Lane>(x: &mut Exec<'_>, address: u64, first: u32) -> bool {
+    fn load_planes<M: Cell + Lane>(x: &mut Exec<'_>, address: u64, first: PlaneId) -> bool {
         let bytes = x.warps * size_of::<Plane<M>>();
         if !Self::is_common(address) || !address.is_multiple_of(M::BYTES) {
             return false;
         }
         let place = Self::locate(x, 0, 0, address, bytes as u64);
-        let planes = &mut M::planes_mut(&mut x.files)[first as usize..][..x.warps];
+        let planes = &mut M::planes_mut(&mut x.files)[first.index()..][..x.warps];
         match place {
             Some(Place::Global(address)) => x.grid.memory.read_planes(address, planes),
             Some(Place::Own(start)) => match x.shared.get(start..start.wrapping_add(bytes)) {
@@ -376,13 +342,13 @@ pub(crate) trait Space: 'static {
 
     /// Stores consecutive planes at once; `false` if that is not possible here, which need not be a fault.
     #[inline(always)]
-    fn store_planes<M: Cell + Lane>(x: &mut Exec<'_>, address: u64, first: u32) -> bool {
+    fn store_planes<M: Cell + Lane>(x: &mut Exec<'_>, address: u64, first: PlaneId) -> bool {
         let bytes = x.warps * size_of::<Plane<M>>();
         if !Self::is_common(address) || !address.is_multiple_of(M::BYTES) {
             return false;
         }
         let place = Self::locate(x, 0, 0, address, bytes as u64);
-        let planes = &M::planes(&x.files)[first as usize..][..x.warps];
+        let planes = &M::planes(&x.files)[first.index()..][..x.warps];
         match place {
             Some(Place::Global(address)) => x.grid.memory.write_planes(address, planes),
             Some(Place::Own(start)) => match x.shared.get_mut(start..start.wrapping_add(bytes)) {
@@ -488,8 +454,8 @@ space!(
     }
 );
 
-/// Scalar `d` = scalar `a` + `imm`: an address, of which only the launch knows the base.
-pub(crate) fn add_immediate(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
-    x.files.s[op.d as usize] = x.files.s[op.a as usize].wrapping_add(op.imm);
+/// [`AddOffset`].
+pub(crate) fn add_offset(x: &mut Exec<'_>, op: &AddOffset, pc: u32) -> u32 {
+    x.files.s[op.d.index()] = x.files.s[op.a.index()].wrapping_add(op.offset.0);
     pc + 1
 }

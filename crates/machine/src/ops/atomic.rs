@@ -3,29 +3,31 @@
 //! Lanes go in order, each in one indivisible step. The host operation is sequentially consistent, which is at least
 //! as strong as every `.sem` and `.scope` asks.
 
-use super::address::{Cluster, Generic, Global, Shared, Space, addresses};
-use super::combine::{Cas16, Cas32, Cas64, Rmw, Use, function};
-use super::{Execute, NONE, Op};
+use super::address::{Cluster, Generic, Global, Shared, Space, addresses, lane_address};
+use super::body::function;
+use super::combine::{self, Cas16, Cas32, Cas64, Rmw, Use};
 use crate::exec::Exec;
 use crate::fault::Access;
+use crate::image::Function;
 use crate::lanes::simd::Baseline;
-use crate::lanes::{EMPTY, LANES, Lane};
+use crate::lanes::{EMPTY, LANES, Lane, PlaneId};
 use crate::memory::{Cell, SpaceKind};
 use crate::observe::Happening;
+use crate::operation::kinds::{Atomic, AtomicPair, AtomicVector};
 use ir::instruction::AtomOp;
 use ptx::types::ScalarType;
 
-/// `d = [a]; [a] = new([a], b, c)` with planes `b` and `c`; `d` may be [`NONE`] (`red`).
-fn rmw<P: Space, F: Rmw>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+/// `d = [a]; [a] = new([a], b, c)`; `red` has no `d`.
+fn rmw<P: Space, F: Rmw>(x: &mut Exec<'_>, op: &Atomic, pc: u32) -> u32 {
     x.communicated = true;
     for warp in 0..x.warps {
         let mask = x.mask[warp];
         if mask == 0 {
             continue;
         }
-        let lanes = addresses(x, op, warp).lanes();
-        let b = F::M::planes(&x.files)[op.b as usize + warp].0;
-        let c = F::M::planes(&x.files)[op.c as usize + warp].0;
+        let lanes = addresses(x, op.address, warp).lanes();
+        let b = F::M::planes(&x.files)[op.b.index() + warp].0;
+        let c = F::M::planes(&x.files)[op.c.index() + warp].0;
         let mut old = [F::M::default(); LANES];
         let mut rest = mask;
         while rest != 0 {
@@ -45,35 +47,35 @@ fn rmw<P: Space, F: Rmw>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
             let swapped = (0..LANES).fold(0, |swapped, l| swapped | u32::from(old[l] == b[l]) << l);
             x.tell(|x| Happening::Swapped(x.lanes_at(pc, warp, swapped & mask)));
         }
-        if op.d != NONE {
-            x.store_plane::<Baseline, F::M>(op.d, warp, old);
+        if let Some(d) = op.d {
+            x.store_plane::<Baseline, F::M>(d, warp, old);
         }
     }
     pc + 1
 }
 
-/// The same on vectors of `Op::c` cells, each by itself in one indivisible step: planes by the lists at `Op::b` and
-/// `Op::d`.
-fn rmw_vector<P: Space, F: Rmw>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+/// The same on vectors, each of whose cells is by itself in one indivisible step.
+fn rmw_vector<P: Space, F: Rmw>(x: &mut Exec<'_>, op: &AtomicVector, pc: u32) -> u32 {
     x.communicated = true;
-    let count = u64::from(op.c);
+    let planes = x.grid.image.planes(op.planes);
+    let (to, from) = planes.split_at(planes.len() / 2);
+    let bytes = from.len() as u64 * F::M::BYTES;
     for warp in 0..x.warps {
-        let lanes = addresses(x, op, warp).lanes();
+        let lanes = addresses(x, op.address, warp).lanes();
         let mask = x.mask[warp];
         for l in (0..LANES).filter(|l| mask >> l & 1 != 0) {
-            let aligned = lanes[l].is_multiple_of(count * F::M::BYTES);
-            for e in 0..op.c {
-                let b = F::M::planes(&x.files)[x.grid.image.lists[(op.b + e) as usize] as usize + warp].0[l];
-                let at = lanes[l].wrapping_add(u64::from(e) * F::M::BYTES);
+            let aligned = lanes[l].is_multiple_of(bytes);
+            for (e, (d, b)) in to.iter().zip(from).enumerate() {
+                let b = b.map_or(F::M::default(), |b| F::M::planes(&x.files)[b.index() + warp].0[l]);
+                let at = lanes[l].wrapping_add(e as u64 * F::M::BYTES);
                 let new = |now| F::new(now, b, b, P::is_global(at));
                 let Some(old) = aligned.then(|| P::update::<F::M>(x, warp, l, at, new)).flatten() else {
                     let start = lanes[l].wrapping_add(P::WINDOW);
-                    let trap = x.bad_access(start, count * F::M::BYTES, Access::Atomic);
+                    let trap = x.bad_access(start, bytes, Access::Atomic);
                     return x.raise(warp, l, trap);
                 };
-                if op.d != NONE {
-                    let d = x.grid.image.lists[(op.d + e) as usize] as usize + warp;
-                    F::M::planes_mut(&mut x.files)[d].0[l] = old;
+                if let Some(d) = d {
+                    F::M::planes_mut(&mut x.files)[d.index() + warp].0[l] = old;
                 }
             }
         }
@@ -85,11 +87,11 @@ fn rmw_vector<P: Space, F: Rmw>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
 struct Vectors(SpaceKind);
 
 impl Use for Vectors {
-    type As = Execute;
-    fn of<F: Rmw>(self) -> Option<Execute> {
+    type As = Function<AtomicVector>;
+    fn of<F: Rmw>(self) -> Option<Self::As> {
         match self.0 {
-            SpaceKind::Global => Some(rmw_vector::<Global, F>),
-            SpaceKind::Generic => Some(rmw_vector::<Generic, F>),
+            SpaceKind::Global => Some(function!(rmw_vector::<Global, F>)),
+            SpaceKind::Generic => Some(function!(rmw_vector::<Generic, F>)),
             SpaceKind::Shared | SpaceKind::Cluster | SpaceKind::Local | SpaceKind::Param => None,
         }
     }
@@ -99,30 +101,30 @@ impl Use for Vectors {
 struct Cells(SpaceKind);
 
 impl Use for Cells {
-    type As = Execute;
-    fn of<F: Rmw>(self) -> Option<Execute> {
+    type As = Function<Atomic>;
+    fn of<F: Rmw>(self) -> Option<Self::As> {
         match self.0 {
-            SpaceKind::Global => Some(rmw::<Global, F>),
-            SpaceKind::Shared => Some(rmw::<Shared, F>),
-            SpaceKind::Cluster => Some(rmw::<Cluster, F>),
-            SpaceKind::Generic => Some(rmw::<Generic, F>),
+            SpaceKind::Global => Some(function!(rmw::<Global, F>)),
+            SpaceKind::Shared => Some(function!(rmw::<Shared, F>)),
+            SpaceKind::Cluster => Some(function!(rmw::<Cluster, F>)),
+            SpaceKind::Generic => Some(function!(rmw::<Generic, F>)),
             SpaceKind::Local | SpaceKind::Param => None,
         }
     }
 }
 
 /// The operation in a state space.
-pub(crate) fn atomic(op: AtomOp, ty: ScalarType, space: SpaceKind) -> Option<Execute> {
-    function(op, ty, Cells(space))
+pub(crate) fn atomic(op: AtomOp, ty: ScalarType, space: SpaceKind) -> Option<Function<Atomic>> {
+    combine::function(op, ty, Cells(space))
 }
 
 /// The operation on vectors.
-pub(crate) fn vector(op: AtomOp, ty: ScalarType, space: SpaceKind) -> Option<Execute> {
-    function(op, ty, Vectors(space))
+pub(crate) fn vector(op: AtomOp, ty: ScalarType, space: SpaceKind) -> Option<Function<AtomicVector>> {
+    combine::function(op, ty, Vectors(space))
 }
 
 /// `atom.cas`.
-pub(crate) fn compare_and_swap(bits: u32, space: SpaceKind) -> Option<Execute> {
+pub(crate) fn compare_and_swap(bits: u32, space: SpaceKind) -> Option<Function<Atomic>> {
     match bits {
         16 => Cells(space).of::<Cas16>(),
         32 => Cells(space).of::<Cas32>(),
@@ -130,18 +132,18 @@ pub(crate) fn compare_and_swap(bits: u32, space: SpaceKind) -> Option<Execute> {
     }
 }
 
-/// `atom.exch` and `atom.cas` of 128 bits. The list at `b` names the low and the high planes of the destination (or
-/// [`NONE`]), of the second operand and of the third.
-fn rmw_wide<P: Space, const CAS: bool>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+/// `atom.exch` and `atom.cas` of 128 bits.
+fn rmw_pair<P: Space, const CAS: bool>(x: &mut Exec<'_>, op: &AtomicPair, pc: u32) -> u32 {
     x.communicated = true;
-    let planes: [u32; 6] = std::array::from_fn(|i| x.grid.image.lists[op.b as usize + i]);
+    let planes = x.grid.image.planes(op.planes);
     let read = |x: &Exec<'_>, which: usize, warp: usize, lane: usize| {
-        let half = |plane: u32| u128::from(x.files.d[plane as usize + warp].0[lane]);
+        let half =
+            |plane: Option<PlaneId>| plane.map_or(0, |p| u128::from(x.files.d[p.index() + warp].0[lane]));
         half(planes[which]) | half(planes[which + 1]) << 64
     };
     let mut swapped = EMPTY;
     for (warp, lane) in x.active_lanes() {
-        let address = addresses(x, op, warp).lanes()[lane];
+        let address = lane_address(x, op.address, warp, lane);
         let (b, c) = (read(x, 2, warp, lane), read(x, 4, warp, lane));
         let new = |old: u128| match CAS {
             true if old != b => old,
@@ -153,9 +155,10 @@ fn rmw_wide<P: Space, const CAS: bool>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u3
             return x.raise(warp, lane, trap);
         };
         swapped[warp] |= u32::from(old == b) << lane;
-        if planes[0] != NONE {
-            x.files.d[planes[0] as usize + warp].0[lane] = old as u64;
-            x.files.d[planes[1] as usize + warp].0[lane] = (old >> 64) as u64;
+        for (plane, half) in planes.iter().zip([old as u64, (old >> 64) as u64]) {
+            if let Some(plane) = plane {
+                x.files.d[plane.index() + warp].0[lane] = half;
+            }
         }
     }
     for warp in (0..x.warps).filter(|&w| CAS && x.mask[w] != 0) {
@@ -165,9 +168,9 @@ fn rmw_wide<P: Space, const CAS: bool>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u3
 }
 
 /// The 128-bit operation in a state space.
-pub(crate) fn wide(cas: bool, space: SpaceKind) -> Option<Execute> {
-    fn of<P: Space>(cas: bool) -> Execute {
-        if cas { rmw_wide::<P, true> } else { rmw_wide::<P, false> }
+pub(crate) fn pair(cas: bool, space: SpaceKind) -> Option<Function<AtomicPair>> {
+    fn of<P: Space>(cas: bool) -> Function<AtomicPair> {
+        if cas { function!(rmw_pair::<P, true>) } else { function!(rmw_pair::<P, false>) }
     }
     match space {
         SpaceKind::Global => Some(of::<Global>(cas)),

@@ -4,41 +4,20 @@
 //! complete, and an mbarrier object gets its bytes at once. Each active lane copies in turn.
 
 use super::address::{Cluster, Generic, Global, Space, lane_address};
-use super::combine::Combine;
 use super::mbarrier;
-use super::{NONE, Op};
 use crate::exec::Exec;
 use crate::fault::{Access, Trap};
+use crate::image::copy::{Bulk, End, Reduction};
+use crate::lanes::PlaneId;
 use crate::memory::{RANK_SHIFT, SHARED_WINDOW};
 use crate::observe::Happening;
+use crate::operation::kinds::{CopyBulk, CopyTensorMap};
 
 /// Bytes that are moved at a time.
 const PIECE: usize = 1024;
 
 /// What the addresses and the size of a bulk copy must be multiples of.
 const GRANULE: u64 = 16;
-
-/// An address operand, as the fields of an [`Op`] hold it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Pointer {
-    pub(crate) a: u32,
-    pub(crate) y: u32,
-    pub(crate) imm: u64,
-}
-
-impl Pointer {
-    /// The address of a lane.
-    pub(crate) fn of(self, x: &Exec<'_>, op: &Op, warp: usize, lane: usize) -> u64 {
-        lane_address(x, &Op { a: self.a, y: self.y, imm: self.imm, ..*op }, warp, lane)
-    }
-}
-
-/// A memory that a copy ends in. Shared memory is that of the cluster, of which a CTA's own is a part.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum End {
-    Global,
-    Shared,
-}
 
 impl End {
     fn window(self) -> u64 {
@@ -74,7 +53,7 @@ impl End {
         x: &mut Exec<'_>,
         address: u64,
         from: &[u8],
-        how: &Combine,
+        how: &Reduction,
     ) -> Result<(), Trap> {
         self.tell(x, address, from.len(), Access::Atomic);
         for (i, element) in from.chunks_exact(how.bytes).enumerate() {
@@ -111,24 +90,6 @@ impl End {
     }
 }
 
-/// A bulk copy instruction; [`Op::x`] is its index in the image.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Bulk {
-    pub(crate) from: (End, Pointer),
-    /// `None` for a prefetch.
-    pub(crate) to: Option<(End, Pointer)>,
-    /// A 32-bit plane.
-    pub(crate) size: u32,
-    /// The mbarrier object that is told.
-    pub(crate) barrier: Option<Pointer>,
-    /// A 16-bit plane with the ranks of the CTAs that get the data, or [`NONE`].
-    pub(crate) ranks: u32,
-    /// Whether it goes to all members of a multicast object.
-    pub(crate) multicast: bool,
-    /// What happens to what is there, if it is not overwritten.
-    pub(crate) combine: Option<Combine>,
-}
-
 /// Refuses an address that is not aligned, with the operand's name.
 pub(crate) fn aligned(operand: &'static str, address: u64, alignment: u64) -> Result<(), Trap> {
     match address.is_multiple_of(alignment) {
@@ -144,17 +105,17 @@ pub(crate) fn in_ranks(mask: u16, address: u64) -> impl Iterator<Item = u64> {
 }
 
 /// A lane's `ctaMask`, and whether there is one.
-pub(crate) fn ranks_of(x: &Exec<'_>, plane: u32, warp: usize, lane: usize) -> Option<u16> {
-    (plane != NONE).then(|| x.files.h[plane as usize + warp].0[lane])
+pub(crate) fn ranks_of(x: &Exec<'_>, plane: Option<PlaneId>, warp: usize, lane: usize) -> Option<u16> {
+    plane.map(|plane| x.files.h[plane.index() + warp].0[lane])
 }
 
 /// A bulk copy or prefetch.
-pub(crate) fn bulk(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+pub(crate) fn bulk(x: &mut Exec<'_>, op: &CopyBulk, pc: u32) -> u32 {
     x.communicated = true;
-    let copy = x.grid.image.bulks[op.x as usize];
+    let copy = *x.grid.image.site(op.site);
     for (warp, lane) in x.active_lanes() {
         x.tell(|x| Happening::BulkCopy(x.lanes_at(pc, warp, 1 << lane)));
-        if let Err(trap) = copy.execute(x, op, warp, lane) {
+        if let Err(trap) = copy.execute(x, warp, lane) {
             return x.raise(warp, lane, trap);
         }
     }
@@ -162,18 +123,18 @@ pub(crate) fn bulk(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
 }
 
 impl Bulk {
-    fn execute(&self, x: &mut Exec<'_>, op: &Op, warp: usize, lane: usize) -> Result<(), Trap> {
-        let size = x.files.w[self.size as usize + warp].0[lane];
+    fn execute(&self, x: &mut Exec<'_>, warp: usize, lane: usize) -> Result<(), Trap> {
+        let size = x.files.w[self.size.index() + warp].0[lane];
         let (source, from) = self.from;
-        let from = from.of(x, op, warp, lane);
+        let from = lane_address(x, from, warp, lane);
         aligned("source", from, GRANULE)?;
         let Some((target, to)) = self.to else {
             return whole(size);
         };
-        let to = to.of(x, op, warp, lane);
+        let to = lane_address(x, to, warp, lane);
         aligned("destination", to, GRANULE)?;
         whole(size)?;
-        let barrier = self.barrier.map(|barrier| barrier.of(x, op, warp, lane));
+        let barrier = self.barrier.map(|barrier| lane_address(x, barrier, warp, lane));
         if let Some(barrier) = barrier {
             aligned("mbarrier", barrier, 8)?;
         }
@@ -197,7 +158,7 @@ impl Bulk {
             let piece = &mut piece[..PIECE.min((bytes - start) as usize)];
             source.read(x, from + start, piece)?;
             for to in places {
-                match self.combine {
+                match self.reduction {
                     Some(how) => target.combine(x, to + start, piece, &how)?,
                     None => target.write(x, to + start, piece)?,
                 }
@@ -233,17 +194,17 @@ pub(crate) fn complete(
     }
 }
 
-/// `tensormap.cp_fenceproxy`: a tensor map from shared memory at site [`Op::x`] to global memory.
+/// `tensormap.cp_fenceproxy`: a tensor map from shared to global memory.
 /// All lanes of a warp name the same addresses, and the first one copies.
-pub(crate) fn copy_tensor_map(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+pub(crate) fn copy_tensor_map(x: &mut Exec<'_>, op: &CopyTensorMap, pc: u32) -> u32 {
     x.communicated = true;
-    let copy = x.grid.image.bulks[op.x as usize];
+    let copy = *x.grid.image.site(op.site);
     for warp in 0..x.warps {
         if x.mask[warp] == 0 {
             continue;
         }
         let lane = x.mask[warp].trailing_zeros() as usize;
-        if let Err(trap) = copy.move_tensor_map(x, op, warp, lane) {
+        if let Err(trap) = copy.move_tensor_map(x, warp, lane) {
             return x.raise(warp, lane, trap);
         }
     }
@@ -252,12 +213,12 @@ pub(crate) fn copy_tensor_map(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
 }
 
 impl Bulk {
-    fn move_tensor_map(&self, x: &mut Exec<'_>, op: &Op, warp: usize, lane: usize) -> Result<(), Trap> {
+    fn move_tensor_map(&self, x: &mut Exec<'_>, warp: usize, lane: usize) -> Result<(), Trap> {
         let (source, from) = self.from;
-        let from = from.of(x, op, warp, lane);
+        let from = lane_address(x, from, warp, lane);
         aligned("source", from, crate::tensormap::BYTES as u64)?;
         let Some((target, to)) = self.to else { return Ok(()) };
-        let to = to.of(x, op, warp, lane);
+        let to = lane_address(x, to, warp, lane);
         aligned("destination", to, crate::tensormap::BYTES as u64)?;
         let mut map = [0; crate::tensormap::BYTES];
         source.read(x, from, &mut map)?;

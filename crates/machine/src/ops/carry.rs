@@ -1,10 +1,12 @@
 //! Integers with a carry in and out.
 
+use super::body::Body;
 use super::shape::map;
-use super::{Body, NONE, Op};
 use crate::exec::Exec;
 use crate::lanes::simd::Simd;
 use crate::lanes::{LANES, Lane, LaneOf, MAX_WARPS, Register};
+use crate::operation::CarryIn;
+use crate::operation::kinds::Carry as CarryFields;
 use numerics::extended::{self, Carry};
 use std::marker::PhantomData;
 
@@ -31,26 +33,26 @@ with_carry! {
     MadHi |a, b, c, carry| extended::madc_hi(a, b, c, carry);
 }
 
-/// `d = f(a, b, c, carry)`: the carry comes from predicate `x`, or is `imm` if that is [`NONE`]; it goes to predicate
-/// `y`, unless that is [`NONE`].
+/// `d = f(a, b, c, carry)`.
 pub(crate) struct CarryBody<F, T>(PhantomData<(F, T)>);
 
 impl<F: WithCarry, T: Carry + Register> Body for CarryBody<F, T> {
+    type Fields = CarryFields;
     #[inline(always)]
-    fn run<I: Simd>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
-        let &Op { d, a, b, c, x: carry_in, y: carry_out, imm, .. } = op;
+    fn run<I: Simd>(x: &mut Exec<'_>, op: &CarryFields, pc: u32) -> u32 {
+        let &CarryFields { d, a, b, c, carry_in, carry_out } = op;
         // The carry in before anything is written: the carry out may go to the same predicate.
         let mut carries = [0; MAX_WARPS];
         for warp in 0..x.warps {
             carries[warp] = match carry_in {
-                NONE => 0u32.wrapping_sub(imm as u32),
-                p => x.files.p[p as usize + warp],
+                CarryIn::Constant(carry) => 0u32.wrapping_sub(carry.into()),
+                CarryIn::Predicate(p) => x.files.p[p.index() + warp],
             };
         }
         map!(I, LaneOf<T>, x, d, |cells, warp| {
-            a = cells.planes::<LaneOf<T>>(a);
-            b = cells.planes::<LaneOf<T>>(b);
-            c = cells.planes::<LaneOf<T>>(c);
+            a = cells.planes::<LaneOf<T>>(a.index());
+            b = cells.planes::<LaneOf<T>>(b.index());
+            c = cells.planes::<LaneOf<T>>(c.index());
             {
                 let (a, b, c) = (a[warp].get().0, b[warp].get().0, c[warp].get().0);
                 let carry = carries[warp];
@@ -66,11 +68,9 @@ impl<F: WithCarry, T: Carry + Register> Body for CarryBody<F, T> {
                 sums
             }
         });
-        if carry_out != NONE {
+        if let Some(carry_out) = carry_out {
             for warp in 0..x.warps {
-                let mask = x.mask[warp];
-                let p = &mut x.files.p[carry_out as usize + warp];
-                *p = (*p & !mask) | (carries[warp] & mask);
+                x.files.write_predicate(carry_out, warp, x.mask[warp], carries[warp]);
             }
         }
         pc + 1

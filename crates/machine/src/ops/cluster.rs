@@ -1,9 +1,9 @@
 //! Clusters: the barrier that their threads meet at (PTX ISA, "barrier.cluster").
 
-use super::{Op, event};
-use crate::exec::{Awaited, Exec};
+use crate::exec::{Awaited, Exec, event};
 use crate::fault::Trap;
 use crate::observe::Happening;
+use crate::operation::kinds::{ArriveCluster, WaitCluster};
 
 #[cold]
 fn misused(x: &mut Exec<'_>, warp: usize, lanes: u32, why: &str) -> u32 {
@@ -11,7 +11,7 @@ fn misused(x: &mut Exec<'_>, warp: usize, lanes: u32, why: &str) -> u32 {
 }
 
 /// `barrier.cluster.arrive`.
-pub(crate) fn arrive(x: &mut Exec<'_>, _: &Op, pc: u32) -> u32 {
+pub(crate) fn arrive(x: &mut Exec<'_>, _: &ArriveCluster, pc: u32) -> u32 {
     x.communicated = true;
     for warp in 0..x.warps {
         let mask = x.mask[warp];
@@ -32,7 +32,7 @@ pub(crate) fn arrive(x: &mut Exec<'_>, _: &Op, pc: u32) -> u32 {
 }
 
 /// `barrier.cluster.wait`.
-pub(crate) fn wait(x: &mut Exec<'_>, _: &Op, pc: u32) -> u32 {
+pub(crate) fn wait(x: &mut Exec<'_>, _: &WaitCluster, pc: u32) -> u32 {
     x.communicated = true;
     let current = if x.cluster_barrier.phase() { !0 } else { 0 };
     let mut waits = false;

@@ -3,6 +3,7 @@
 
 use super::address::Space;
 use crate::exec::Exec;
+use crate::image::copy::Reduction;
 use crate::lanes::Lane;
 use crate::memory::Cell;
 use ir::instruction::AtomOp;
@@ -133,22 +134,7 @@ pub(crate) fn function<U: Use>(op: AtomOp, ty: ScalarType, using: U) -> Option<U
     }
 }
 
-/// An element's new value from its old one and another: what bulk copies and multimem do.
-#[derive(Clone, Copy)]
-pub(crate) struct Combine {
-    /// Bytes of an element.
-    pub(crate) bytes: usize,
-    /// The function, on bits.
-    pub(crate) function: fn(u64, u64) -> u64,
-}
-
-impl std::fmt::Debug for Combine {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Combine of {} bytes", self.bytes)
-    }
-}
-
-impl Combine {
+impl Reduction {
     /// Updates an element in one indivisible step; whether it is there.
     pub(crate) fn update<P: Space>(&self, x: &mut Exec<'_>, address: u64, element: &[u8]) -> bool {
         fn cell<P: Space, M: Cell + PartialEq + Into<u64>>(
@@ -175,19 +161,19 @@ struct Alone {
 }
 
 impl Use for Alone {
-    type As = Combine;
-    fn of<F: Rmw>(self) -> Option<Combine> {
+    type As = Reduction;
+    fn of<F: Rmw>(self) -> Option<Reduction> {
         fn on_bits<F: Rmw, const GLOBAL: bool>(old: u64, new: u64) -> u64 {
             let new = F::M::from_scalar(new);
             F::new(F::M::from_scalar(old), new, new, GLOBAL).to_scalar()
         }
         let function = if self.global { on_bits::<F, true> } else { on_bits::<F, false> };
-        Some(Combine { bytes: F::M::BYTES as usize, function })
+        Some(Reduction { bytes: F::M::BYTES as usize, function })
     }
 }
 
 /// The reduction of an `.op` and a type, if there is one. They differ from atomic operations where an H200 does: an
 /// addition of `.f32` keeps subnormals unless the tensor's type says to `flush` them.
-pub(crate) fn combine(op: AtomOp, ty: ScalarType, flush: bool) -> Option<Combine> {
+pub(crate) fn reduction(op: AtomOp, ty: ScalarType, flush: bool) -> Option<Reduction> {
     function(op, ty, Alone { global: flush || ty == ScalarType::F64 })
 }

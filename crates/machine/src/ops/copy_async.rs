@@ -1,38 +1,32 @@
 //! Asynchronous copies of a few bytes (PTX ISA, "cp.async"). They are done when they are issued.
 
 use super::address::{Global, Shared, Space, addresses};
-use super::order::in_store_order;
-use super::{NONE, Op};
+use super::order::{LANE_BY_LANE, in_store_order};
 use crate::exec::Exec;
 use crate::fault::{Access, Trap};
+use crate::image::copy::AsyncCopy;
 use crate::lanes::LANES;
 use crate::memory::SHARED_WINDOW;
 use crate::observe::Happening;
+use crate::operation::kinds::CopyAsync;
 
-/// `cp.async`: the list at `d` holds the destination's address operand (index, kind, offset low and high), `a`, `y` and
-/// `imm` the source's; `c` is the size, plane `b` the bytes to read ([`NONE`]: all), `x` what orders the lanes: a copy
-/// that goes past the L1 cache (`.cg`) writes as a store does, one that goes through it (`.ca`) lane by lane, as on an
-/// H200.
-pub(crate) fn copy(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
-    let list: [u32; 4] = std::array::from_fn(|i| x.grid.image.lists[op.d as usize + i]);
-    let imm = u64::from(list[2]) | u64::from(list[3]) << 32;
-    let target = Op { a: list[0], y: list[1], imm, ..*op };
-    let size = u64::from(op.c);
+/// `cp.async`.
+pub(crate) fn copy(x: &mut Exec<'_>, op: &CopyAsync, pc: u32) -> u32 {
+    let &AsyncCopy { target, size, read, in_turn } = x.grid.image.site(op.site);
+    let order = if in_turn { LANE_BY_LANE } else { u64::from(size) };
     for warp in 0..x.warps {
         if x.mask[warp] == 0 {
             continue;
         }
-        let to = addresses(x, &target, warp).lanes();
-        let from = addresses(x, op, warp).lanes();
+        let to = addresses(x, target, warp).lanes();
+        let from = addresses(x, op.source, warp).lanes();
+        let read =
+            read.map_or([size; LANES], |read| x.files.w[read.index() + warp].0.map(|bytes| bytes.min(size)));
         if x.grid.observer.is_some() {
-            tell(x, op, pc, warp, &to);
+            tell(x, pc, warp, (&to, size, &read));
         }
-        for l in in_store_order(x.mask[warp], u64::from(op.x)) {
-            let read = match op.b {
-                NONE => size,
-                plane => size.min(u64::from(x.files.w[plane as usize + warp].0[l])),
-            };
-            if let Err(trap) = copy_bytes(x, (warp, l), [to[l], from[l]], size, read) {
+        for l in in_store_order(x.mask[warp], order) {
+            if let Err(trap) = copy_bytes(x, (warp, l), [to[l], from[l]], size.into(), read[l].into()) {
                 return x.raise(warp, l, trap);
             }
         }
@@ -65,12 +59,8 @@ fn copy_bytes(
 }
 
 #[cold]
-fn tell(x: &Exec<'_>, op: &Op, pc: u32, warp: usize, to: &[u64; LANES]) {
-    let read = match op.b {
-        NONE => [op.c; LANES],
-        plane => x.files.w[plane as usize + warp].0.map(|bytes| bytes.min(op.c)),
-    };
+fn tell(x: &Exec<'_>, pc: u32, warp: usize, (to, bytes, read): (&[u64; LANES], u32, &[u32; LANES])) {
     let to = to.map(|address| address.wrapping_add(SHARED_WINDOW));
     let lanes = x.lanes_at(pc, warp, x.mask[warp]);
-    x.tell(|_| Happening::CopiedAsync { lanes, to: &to, bytes: op.c, read: &read });
+    x.tell(|_| Happening::CopiedAsync { lanes, to: &to, bytes, read });
 }

@@ -4,25 +4,16 @@
 //! together they must not be more than are pending.
 
 use super::address::{Cluster, Generic, Shared, Space, addresses};
-use super::{Execute, NONE, Op, event};
-use crate::exec::{Awaited, Exec};
+use super::body::function;
+use crate::exec::{Awaited, Exec, event};
 use crate::fault::{Access, Trap};
+use crate::image::Function;
 use crate::lanes::simd::Baseline;
 use crate::lanes::{EMPTY, LANES};
 use crate::memory::mbarrier::{Arrival, Mbarrier, Misuse, parity_of_state};
 use crate::memory::{SHARED_WINDOW, SpaceKind, WINDOW_SIZE};
 use crate::observe::{Happening, MbarrierEvent};
-
-/// In [`Op::x`] of an arrival: `.arrive_drop`.
-pub(crate) const DROP: u32 = 1;
-/// In [`Op::x`] of an arrival: the count in [`Op::b`] is of bytes, and one thread arrives (`.expect_tx`).
-pub(crate) const EXPECT: u32 = 2;
-/// In [`Op::x`] of an arrival: one lane after the other (`.noComplete`).
-pub(crate) const IN_TURN: u32 = 4;
-/// In [`Op::x`] of a wait: until it succeeds, or its time is over (`try_wait`).
-pub(crate) const SUSPEND: u32 = 1;
-/// In [`Op::x`] of a wait: [`Op::c`] is a 32-bit plane with a parity, not a 64-bit one with a state.
-pub(crate) const PARITY: u32 = 2;
+use crate::operation::kinds::{ArriveMbarrier, ChangeMbarrier, WaitMbarrier};
 
 /// The lanes of a mask, in order.
 fn lanes_of(mask: u32) -> impl Iterator<Item = usize> {
@@ -75,19 +66,19 @@ pub(crate) fn complete<P: Space>(
     change::<P, ()>(x, (None, warp, 1 << lane), address, |object| object.complete_tx(bytes as u32))
 }
 
-/// Does something with the object of every active lane; `b` is its 32-bit operand.
+/// Does something with the object of every active lane.
 #[inline(always)]
 fn each<P: Space>(
     x: &mut Exec<'_>,
-    op: &Op,
+    op: &ChangeMbarrier,
     pc: u32,
     act: impl Fn(&mut Mbarrier, u32) -> Result<(), Misuse>,
 ) -> u32 {
     x.communicated = true;
     for warp in 0..x.warps {
-        let at = addresses(x, op, warp).lanes();
+        let at = addresses(x, op.address, warp).lanes();
         for lane in lanes_of(x.mask[warp]) {
-            let operand = if op.b == NONE { 0 } else { x.files.w[op.b as usize + warp].0[lane] };
+            let operand = op.count.map_or(0, |count| x.files.w[count.index() + warp].0[lane]);
             let who = (Some(pc), warp, 1 << lane);
             if let Err(trap) = change::<P, ()>(x, who, at[lane], |object| act(object, operand)) {
                 return x.raise(warp, lane, trap);
@@ -98,7 +89,7 @@ fn each<P: Space>(
 }
 
 /// `mbarrier.init [a], b`.
-fn init<P: Space>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+fn init<P: Space>(x: &mut Exec<'_>, op: &ChangeMbarrier, pc: u32) -> u32 {
     each::<P>(x, op, pc, |object, count| {
         *object = Mbarrier::new(count);
         Ok(())
@@ -107,39 +98,39 @@ fn init<P: Space>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
 
 /// `mbarrier.inval [a]`, and `cp.async.mbarrier.arrive [a]` where copies are done when they are issued: nothing changes,
 /// but the object must be there.
-fn touch<P: Space>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+fn touch<P: Space>(x: &mut Exec<'_>, op: &ChangeMbarrier, pc: u32) -> u32 {
     each::<P>(x, op, pc, |_, _| Ok(()))
 }
 
 /// `mbarrier.expect_tx [a], b`.
-fn expect_tx<P: Space>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+fn expect_tx<P: Space>(x: &mut Exec<'_>, op: &ChangeMbarrier, pc: u32) -> u32 {
     each::<P>(x, op, pc, |object, bytes| object.expect_tx(bytes))
 }
 
 /// `mbarrier.complete_tx [a], b`.
-fn complete_tx<P: Space>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+fn complete_tx<P: Space>(x: &mut Exec<'_>, op: &ChangeMbarrier, pc: u32) -> u32 {
     each::<P>(x, op, pc, |object, bytes| object.complete_tx(bytes))
 }
 
-/// `mbarrier.arrive d, [a], b`: 64-bit plane `d` and 32-bit plane `b` may be [`NONE`]; flags are in `x`.
-fn arrive<P: Space>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+/// `mbarrier.arrive d, [a], count`.
+fn arrive<P: Space>(x: &mut Exec<'_>, op: &ArriveMbarrier, pc: u32) -> u32 {
     x.communicated = true;
     for warp in 0..x.warps {
-        let at = addresses(x, op, warp).lanes();
+        let at = addresses(x, op.address, warp).lanes();
         let mut states = [0; LANES];
         let mut rest = x.mask[warp];
         while rest != 0 {
             let first = rest.trailing_zeros() as usize;
             let here = lanes_of(rest).filter(|&lane| at[lane] == at[first]);
-            let team = match op.x & IN_TURN {
-                0 => here.fold(0, |team, lane| team | 1 << lane),
-                _ => 1 << first,
+            let team = match op.in_turn {
+                false => here.fold(0, |team, lane| team | 1 << lane),
+                true => 1 << first,
             };
             rest &= !team;
-            let mut arrival = Arrival { drop: op.x & DROP != 0, ..Arrival::default() };
+            let mut arrival = Arrival { drop: op.drop, ..Arrival::default() };
             for lane in lanes_of(team) {
-                let operand = if op.b == NONE { 1 } else { x.files.w[op.b as usize + warp].0[lane] };
-                let (count, bytes) = if op.x & EXPECT != 0 { (1, operand) } else { (operand, 0) };
+                let operand = op.count.map_or(1, |count| x.files.w[count.index() + warp].0[lane]);
+                let (count, bytes) = if op.expect { (1, operand) } else { (operand, 0) };
                 arrival.count += u64::from(count);
                 arrival.expect += u64::from(bytes);
             }
@@ -148,30 +139,30 @@ fn arrive<P: Space>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
                 Err(trap) => return x.raise(warp, first, trap),
             }
         }
-        if op.d != NONE {
-            x.store_plane::<Baseline, u64>(op.d, warp, states);
+        if let Some(d) = op.d {
+            x.store_plane::<Baseline, u64>(d, warp, states);
         }
     }
     pc + 1
 }
 
-/// `mbarrier.test_wait` and `try_wait`: predicate `d` = whether the phase that `c` names is over; flags are in `x`.
+/// `mbarrier.test_wait` and `try_wait`: whether the phase that is named is over.
 ///
 /// `try_wait` returns when the phase of any lane is over; the others are told that theirs is not, and will ask again.
-fn wait<P: Space>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+fn wait<P: Space>(x: &mut Exec<'_>, op: &WaitMbarrier, pc: u32) -> u32 {
     x.communicated = true;
     let mut over = EMPTY;
     let mut awaited = None;
     for warp in 0..x.warps {
-        let at = addresses(x, op, warp).lanes();
+        let at = addresses(x, op.address, warp).lanes();
         for lane in lanes_of(x.mask[warp]) {
             let object = match object::<P>(x, warp, lane, at[lane]) {
                 Ok(object) => object,
                 Err(trap) => return x.raise(warp, lane, trap),
             };
-            let parity = match op.x & PARITY {
-                0 => parity_of_state(x.files.d[op.c as usize + warp].0[lane]),
-                _ => x.files.w[op.c as usize + warp].0[lane] & 1 != 0,
+            let parity = match op.phase.bits() {
+                64 => parity_of_state(x.files.d[op.phase.index() + warp].0[lane]),
+                _ => x.files.w[op.phase.index() + warp].0[lane] & 1 != 0,
             };
             match object.is_over(parity) {
                 true => {
@@ -193,13 +184,12 @@ fn wait<P: Space>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
         }
     }
     let in_vain = over == EMPTY;
-    if in_vain && op.x & SUSPEND != 0 && !x.expired {
+    if in_vain && op.suspend && !x.expired {
         x.awaited = awaited;
         return event::WAIT;
     }
     for warp in 0..x.warps {
-        let p = &mut x.files.p[op.d as usize + warp];
-        *p = (*p & !x.mask[warp]) | over[warp];
+        x.files.write_predicate(op.d, warp, x.mask[warp], over[warp]);
     }
     if in_vain {
         x.awaited = awaited;
@@ -209,33 +199,53 @@ fn wait<P: Space>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
     pc + 1
 }
 
-/// What to do with an object.
+/// What an operation changes of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Action {
+pub(crate) enum Change {
     Init,
+    /// Nothing, but the object must be there.
     Touch,
     ExpectTx,
     CompleteTx,
-    Arrive,
-    Wait,
 }
 
-/// The operation in a state space.
-pub(crate) fn operation(action: Action, space: SpaceKind) -> Option<Execute> {
-    fn of<P: Space>(action: Action) -> Execute {
-        match action {
-            Action::Init => init::<P>,
-            Action::Touch => touch::<P>,
-            Action::ExpectTx => expect_tx::<P>,
-            Action::CompleteTx => complete_tx::<P>,
-            Action::Arrive => arrive::<P>,
-            Action::Wait => wait::<P>,
+/// Evaluates an expression with a type standing for a state space that objects can be in.
+macro_rules! in_space {
+    ($space:expr, $p:ident => $e:expr) => {
+        match $space {
+            SpaceKind::Shared => {
+                type $p = Shared;
+                Some($e)
+            }
+            SpaceKind::Cluster => {
+                type $p = Cluster;
+                Some($e)
+            }
+            SpaceKind::Generic => {
+                type $p = Generic;
+                Some($e)
+            }
+            SpaceKind::Global | SpaceKind::Local | SpaceKind::Param => None,
         }
-    }
-    match space {
-        SpaceKind::Shared => Some(of::<Shared>(action)),
-        SpaceKind::Cluster => Some(of::<Cluster>(action)),
-        SpaceKind::Generic => Some(of::<Generic>(action)),
-        SpaceKind::Global | SpaceKind::Local | SpaceKind::Param => None,
-    }
+    };
+}
+
+/// The operation that changes an object in a state space.
+pub(crate) fn changes(change: Change, space: SpaceKind) -> Option<Function<ChangeMbarrier>> {
+    in_space!(space, P => match change {
+        Change::Init => function!(init::<P>),
+        Change::Touch => function!(touch::<P>),
+        Change::ExpectTx => function!(expect_tx::<P>),
+        Change::CompleteTx => function!(complete_tx::<P>),
+    })
+}
+
+/// The arrival at an object in a state space.
+pub(crate) fn arrives(space: SpaceKind) -> Option<Function<ArriveMbarrier>> {
+    in_space!(space, P => function!(arrive::<P>))
+}
+
+/// The wait for an object in a state space.
+pub(crate) fn waits(space: SpaceKind) -> Option<Function<WaitMbarrier>> {
+    in_space!(space, P => function!(wait::<P>))
 }

@@ -4,16 +4,19 @@
 //! narrow type zero- or sign-extends to its register; a store takes the register's low bits.
 
 use super::address::{
-    Addresses, Cluster, Generic, Global, Local, Param, ROW, Shared, Space, addresses, base, contiguous,
-    known_block, known_pack, lane_address,
+    Addresses, Cluster, Generic, Global, Local, Param, Shared, Space, addresses, contiguous, known_block,
+    known_pack, lane_address,
 };
+use super::body::{Body, function, plain, select};
 use super::order::{LANE_BY_LANE, group, in_store_order, winner};
-use super::{Body, Execute, NONE, Op, plain, select};
 use crate::exec::Exec;
 use crate::fault::Access;
+use crate::image::Function;
 use crate::lanes::simd::{Level, Simd};
 use crate::lanes::{LANES, Lane};
 use crate::memory::{Cell, SpaceKind};
+use crate::operation::kinds::{Load, LoadPair, LoadParameter, LoadVector, Store, StorePair, StoreVector};
+use crate::operation::{Address, Pattern, ROW};
 use std::marker::PhantomData;
 
 /// The longest vector: `.v8` of 32-bit elements.
@@ -40,20 +43,22 @@ macro_rules! extend {
 }
 extend! { u8, i8 => u16 u32 u64; u16, i16 => u16 u32 u64; u32, i32 => u32 u64; u64, i64 => u64; }
 
-struct Load<P, M, R, const SIGNED: bool>(PhantomData<(P, M, R)>);
+struct LoadBody<P, M, R, const SIGNED: bool>(PhantomData<(P, M, R)>);
 
-impl<P: Space, M: Extend<R>, R: Lane, const SIGNED: bool> Load<P, M, R, SIGNED> {
+impl<P: Space, M: Extend<R>, R: Lane, const SIGNED: bool> LoadBody<P, M, R, SIGNED> {
     #[inline(always)]
     fn register(cell: M) -> R {
         if SIGNED { cell.sign_extend() } else { cell.zero_extend() }
     }
 }
 
-impl<P: Space, M: Extend<R>, R: Lane + Cell, const SIGNED: bool> Body for Load<P, M, R, SIGNED> {
+impl<P: Space, M: Extend<R>, R: Lane + Cell, const SIGNED: bool> Body for LoadBody<P, M, R, SIGNED> {
+    type Fields = Load;
     #[inline(always)]
-    fn run<I: Simd>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+    fn run<I: Simd>(x: &mut Exec<'_>, op: &Load, pc: u32) -> u32 {
         if M::BYTES * 8 == R::BITS.into()
-            && known_row(x, op, R::BYTES).is_some_and(|start| P::load_planes::<R>(x, start, op.d))
+            && known_row(x, op.address, op.pattern, R::BYTES)
+                .is_some_and(|start| P::load_planes::<R>(x, start, op.d))
         {
             return pc + 1;
         }
@@ -65,7 +70,7 @@ impl<P: Space, M: Extend<R>, R: Lane + Cell, const SIGNED: bool> Body for Load<P
             if mask == !0
                 && let Some([low, high]) = load_known::<P, M>(x, op, warp)
             {
-                let plane = &mut R::planes_mut(&mut x.files)[op.d as usize + warp].0;
+                let plane = &mut R::planes_mut(&mut x.files)[op.d.index() + warp].0;
                 for l in 0..ROW {
                     plane[l] = Self::register(low[l]);
                 }
@@ -75,7 +80,7 @@ impl<P: Space, M: Extend<R>, R: Lane + Cell, const SIGNED: bool> Body for Load<P
                 continue;
             }
             let mut result = [R::default(); LANES];
-            match addresses(x, op, warp) {
+            match addresses(x, op.address, warp) {
                 Addresses::Uniform(address) if P::is_common(address) => {
                     let lane = mask.trailing_zeros() as usize;
                     match P::load::<M>(x, warp, lane, address) {
@@ -87,7 +92,7 @@ impl<P: Space, M: Extend<R>, R: Lane + Cell, const SIGNED: bool> Body for Load<P
                     let lanes = scattered.lanes();
                     let mut cells = [M::zeroed(); LANES];
                     let whole = mask == !0
-                        && contiguous(&lanes, M::BYTES, op)
+                        && contiguous(&lanes, M::BYTES, op.pattern)
                         && P::load_block(x, lanes[0], &mut cells);
                     let near = if whole { Some(cells) } else { P::load_lanes(x, &active(mask, &lanes)) };
                     if let Some(near) = near {
@@ -109,7 +114,7 @@ impl<P: Space, M: Extend<R>, R: Lane + Cell, const SIGNED: bool> Body for Load<P
                 }
             }
             if mask == !0 {
-                R::planes_mut(&mut x.files)[op.d as usize + warp].0 = result;
+                R::planes_mut(&mut x.files)[op.d.index() + warp].0 = result;
             } else {
                 x.store_plane::<I, R>(op.d, warp, result);
             }
@@ -134,27 +139,27 @@ fn active(mask: u32, lanes: &[u64; LANES]) -> [u64; LANES] {
 
 /// The address at which a full pack accesses one row of memory, `bytes` a lane.
 #[inline(always)]
-fn known_row(x: &Exec<'_>, op: &Op, bytes: u64) -> Option<u64> {
-    let whole = x.full && op.y & base::SHAPE == base::CONTIGUOUS;
-    if whole { known_pack(x, op, bytes) } else { None }
+fn known_row(x: &Exec<'_>, address: Address, pattern: Pattern, bytes: u64) -> Option<u64> {
+    let whole = x.full && pattern == Pattern::Contiguous;
+    if whole { known_pack(x, address, bytes) } else { None }
 }
 
 /// Loads a full warp whose address shape the program tells, in two rows; `None` if it is not so after all, or faults.
 #[inline(always)]
-fn load_known<P: Space, M: Cell>(x: &Exec<'_>, op: &Op, warp: usize) -> Option<[[M; ROW]; 2]> {
-    match op.y & base::SHAPE {
-        base::CONTIGUOUS => {
-            let start = known_block::<LANES>(x, op, warp, 0, M::BYTES)?;
+fn load_known<P: Space, M: Cell>(x: &Exec<'_>, op: &Load, warp: usize) -> Option<[[M; ROW]; 2]> {
+    match op.pattern {
+        Pattern::Contiguous => {
+            let start = known_block::<LANES>(x, op.address, warp, 0, M::BYTES)?;
             let second = start.wrapping_add(M::BYTES * ROW as u64);
             Some([P::load_array::<M, ROW>(x, start)?, P::load_array::<M, ROW>(x, second)?])
         }
-        base::ROWS_CONTIGUOUS => {
-            let low = known_block::<ROW>(x, op, warp, 0, M::BYTES)?;
-            let high = known_block::<ROW>(x, op, warp, ROW, M::BYTES)?;
+        Pattern::RowsContiguous => {
+            let low = known_block::<ROW>(x, op.address, warp, 0, M::BYTES)?;
+            let high = known_block::<ROW>(x, op.address, warp, ROW, M::BYTES)?;
             Some([P::load_array::<M, ROW>(x, low)?, P::load_array::<M, ROW>(x, high)?])
         }
-        base::ROWS_UNIFORM => {
-            let (low, high) = (lane_address(x, op, warp, 0), lane_address(x, op, warp, ROW));
+        Pattern::RowsUniform => {
+            let (low, high) = (lane_address(x, op.address, warp, 0), lane_address(x, op.address, warp, ROW));
             if !P::is_common(low) || !P::is_common(high) {
                 return None;
             }
@@ -170,13 +175,14 @@ fn aligned(address: u64, bytes: u64) -> Option<u64> {
     address.is_multiple_of(bytes).then_some(address)
 }
 
-/// `Op::c` elements into the planes that the list at `Op::d` names.
-struct LoadVector<P, M, R, const SIGNED: bool>(PhantomData<(P, M, R)>);
+struct LoadVectorBody<P, M, R, const SIGNED: bool>(PhantomData<(P, M, R)>);
 
-impl<P: Space, M: Extend<R>, R: Lane, const SIGNED: bool> Body for LoadVector<P, M, R, SIGNED> {
+impl<P: Space, M: Extend<R>, R: Lane, const SIGNED: bool> Body for LoadVectorBody<P, M, R, SIGNED> {
+    type Fields = LoadVector;
     #[inline(always)]
-    fn run<I: Simd>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
-        let n = op.c as usize;
+    fn run<I: Simd>(x: &mut Exec<'_>, op: &LoadVector, pc: u32) -> u32 {
+        let planes = x.grid.image.planes(op.d);
+        let n = planes.len();
         let bytes = M::BYTES * n as u64;
         for warp in 0..x.warps {
             let mask = x.mask[warp];
@@ -184,10 +190,10 @@ impl<P: Space, M: Extend<R>, R: Lane, const SIGNED: bool> Body for LoadVector<P,
                 continue;
             }
             let mut cells = [M::zeroed(); LANES * MAX_ELEMENTS];
-            let lanes = addresses(x, op, warp).lanes();
+            let lanes = addresses(x, op.address, warp).lanes();
             let whole = mask == !0
                 && lanes[0].is_multiple_of(bytes)
-                && contiguous(&lanes, bytes, op)
+                && contiguous(&lanes, bytes, op.pattern)
                 && P::load_block(x, lanes[0], &mut cells[..LANES * n]);
             if !whole {
                 let mut rest = mask;
@@ -203,9 +209,8 @@ impl<P: Space, M: Extend<R>, R: Lane, const SIGNED: bool> Body for LoadVector<P,
                     }
                 }
             }
-            for e in 0..n {
-                let d = x.grid.image.lists[op.d as usize + e];
-                if d != NONE {
+            for (e, &d) in planes.iter().enumerate() {
+                if let Some(d) = d {
                     let mut result = [R::default(); LANES];
                     for l in 0..LANES {
                         let cell = cells[l * n + e];
@@ -222,19 +227,20 @@ impl<P: Space, M: Extend<R>, R: Lane, const SIGNED: bool> Body for LoadVector<P,
 /// Stores a full warp whose address shape the program tells; `false` if it is not so after all, or faults. Rows that
 /// were stored before one that could not be are stored again by the caller, with the same values.
 #[inline(always)]
-fn store_known<P: Space, M: Cell>(x: &mut Exec<'_>, op: &Op, warp: usize, cells: &[M; LANES]) -> bool {
-    match op.y & base::SHAPE {
-        base::CONTIGUOUS => match known_block::<LANES>(x, op, warp, 0, M::BYTES) {
+fn store_known<P: Space, M: Cell>(x: &mut Exec<'_>, op: &Store, warp: usize, cells: &[M; LANES]) -> bool {
+    match op.pattern {
+        Pattern::Contiguous => match known_block::<LANES>(x, op.address, warp, 0, M::BYTES) {
             Some(address) => P::store_block(x, address, cells),
             None => false,
         },
-        base::ROWS_CONTIGUOUS => {
+        Pattern::RowsContiguous => {
             store_row::<P, M>(x, op, warp, cells, 0) && store_row::<P, M>(x, op, warp, cells, ROW)
         }
-        base::ROWS_UNIFORM if op.y & base::LANE_BY_LANE == 0 => {
+        Pattern::RowsUniform if !op.in_turn => {
             let rows = if group(M::BYTES) > ROW { [ROW, 0] } else { [0, ROW] };
             rows.into_iter().all(|first| {
-                let (address, lane) = (lane_address(x, op, warp, first), winner(0xffff << first, M::BYTES));
+                let (address, lane) =
+                    (lane_address(x, op.address, warp, first), winner(0xffff << first, M::BYTES));
                 P::is_common(address) && P::store::<M>(x, warp, lane, address, cells[lane]).is_some()
             })
         }
@@ -246,12 +252,12 @@ fn store_known<P: Space, M: Cell>(x: &mut Exec<'_>, op: &Op, warp: usize, cells:
 #[inline(always)]
 fn store_row<P: Space, M: Cell>(
     x: &mut Exec<'_>,
-    op: &Op,
+    op: &Store,
     warp: usize,
     cells: &[M; LANES],
     first: usize,
 ) -> bool {
-    match known_block::<ROW>(x, op, warp, first, M::BYTES) {
+    match known_block::<ROW>(x, op.address, warp, first, M::BYTES) {
         Some(address) => P::store_block(x, address, &cells[first..first + ROW]),
         None => false,
     }
@@ -259,18 +265,19 @@ fn store_row<P: Space, M: Cell>(
 
 /// What decides on the order of the lanes: the bytes that each stores.
 #[inline(always)]
-fn order_of(op: &Op, bytes: u64) -> u64 {
-    if op.y & base::LANE_BY_LANE == 0 { bytes } else { LANE_BY_LANE }
+fn order_of(in_turn: bool, bytes: u64) -> u64 {
+    if in_turn { LANE_BY_LANE } else { bytes }
 }
 
-/// `Op::b` is the plane stored.
-struct Store<P, M, R>(PhantomData<(P, M, R)>);
+struct StoreBody<P, M, R>(PhantomData<(P, M, R)>);
 
-impl<P: Space, M: Extend<R>, R: Lane + Cell> Body for Store<P, M, R> {
+impl<P: Space, M: Extend<R>, R: Lane + Cell> Body for StoreBody<P, M, R> {
+    type Fields = Store;
     #[inline(always)]
-    fn run<I: Simd>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+    fn run<I: Simd>(x: &mut Exec<'_>, op: &Store, pc: u32) -> u32 {
         if M::BYTES * 8 == R::BITS.into()
-            && known_row(x, op, R::BYTES).is_some_and(|start| P::store_planes::<R>(x, start, op.b))
+            && known_row(x, op.address, op.pattern, R::BYTES)
+                .is_some_and(|start| P::store_planes::<R>(x, start, op.a))
         {
             return pc + 1;
         }
@@ -280,16 +287,16 @@ impl<P: Space, M: Extend<R>, R: Lane + Cell> Body for Store<P, M, R> {
                 continue;
             }
             let mut cells = [M::zeroed(); LANES];
-            let registers = &R::planes(&x.files)[op.b as usize + warp].0;
+            let registers = &R::planes(&x.files)[op.a.index() + warp].0;
             for l in 0..LANES {
                 cells[l] = M::truncate(registers[l]);
             }
             if mask == !0 && store_known::<P, M>(x, op, warp, &cells) {
                 continue;
             }
-            let lanes = match addresses(x, op, warp) {
+            let lanes = match addresses(x, op.address, warp) {
                 Addresses::Uniform(address) if P::is_common(address) => {
-                    let lane = winner(mask, order_of(op, M::BYTES));
+                    let lane = winner(mask, order_of(op.in_turn, M::BYTES));
                     if P::store::<M>(x, warp, lane, address, cells[lane]).is_none() {
                         let first = mask.trailing_zeros() as usize;
                         return bad::<P>(x, warp, first, address, M::BYTES, Access::Store);
@@ -298,10 +305,15 @@ impl<P: Space, M: Extend<R>, R: Lane + Cell> Body for Store<P, M, R> {
                 }
                 scattered => scattered.lanes(),
             };
-            let mut order = in_store_order(mask, order_of(op, M::BYTES));
+            let mut order = in_store_order(mask, order_of(op.in_turn, M::BYTES));
             let whole = mask == !0
-                && (contiguous(&lanes, M::BYTES, op) && P::store_block(x, lanes[0], &cells)
-                    || P::store_lanes(x, &lanes, &cells, in_store_order(mask, order_of(op, M::BYTES))));
+                && (contiguous(&lanes, M::BYTES, op.pattern) && P::store_block(x, lanes[0], &cells)
+                    || P::store_lanes(
+                        x,
+                        &lanes,
+                        &cells,
+                        in_store_order(mask, order_of(op.in_turn, M::BYTES)),
+                    ));
             if !whole && !order.all(|l| P::store(x, warp, l, lanes[l], cells[l]).is_some()) {
                 return bad_store::<P, M>(x, warp, &lanes, &cells, 1);
             }
@@ -310,13 +322,14 @@ impl<P: Space, M: Extend<R>, R: Lane + Cell> Body for Store<P, M, R> {
     }
 }
 
-/// `Op::c` planes that the list at `Op::b` names.
-struct StoreVector<P, M, R>(PhantomData<(P, M, R)>);
+struct StoreVectorBody<P, M, R>(PhantomData<(P, M, R)>);
 
-impl<P: Space, M: Extend<R>, R: Lane> Body for StoreVector<P, M, R> {
+impl<P: Space, M: Extend<R>, R: Lane> Body for StoreVectorBody<P, M, R> {
+    type Fields = StoreVector;
     #[inline(always)]
-    fn run<I: Simd>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
-        let n = op.c as usize;
+    fn run<I: Simd>(x: &mut Exec<'_>, op: &StoreVector, pc: u32) -> u32 {
+        let planes = x.grid.image.planes(op.a);
+        let n = planes.len();
         let bytes = M::BYTES * n as u64;
         for warp in 0..x.warps {
             let mask = x.mask[warp];
@@ -324,20 +337,19 @@ impl<P: Space, M: Extend<R>, R: Lane> Body for StoreVector<P, M, R> {
                 continue;
             }
             let mut cells = [M::zeroed(); LANES * MAX_ELEMENTS];
-            for e in 0..n {
-                let source = x.grid.image.lists[op.b as usize + e];
-                let registers = &R::planes(&x.files)[source as usize + warp].0;
+            for (e, source) in planes.iter().enumerate().filter_map(|(e, plane)| Some((e, (*plane)?))) {
+                let registers = &R::planes(&x.files)[source.index() + warp].0;
                 for l in 0..LANES {
                     cells[l * n + e] = M::truncate(registers[l]);
                 }
             }
-            let lanes = addresses(x, op, warp).lanes();
+            let lanes = addresses(x, op.address, warp).lanes();
             let whole = mask == !0
                 && lanes[0].is_multiple_of(bytes)
-                && contiguous(&lanes, bytes, op)
+                && contiguous(&lanes, bytes, op.pattern)
                 && P::store_block(x, lanes[0], &cells[..LANES * n]);
             let vector = |l: usize| &cells[l * n..][..n];
-            let mut order = in_store_order(mask, order_of(op, bytes));
+            let mut order = in_store_order(mask, order_of(op.in_turn, bytes));
             if !whole && !order.all(|l| store_vector::<P, M>(x, warp, l, lanes[l], vector(l))) {
                 return bad_store::<P, M>(x, warp, &lanes, &cells, n);
             }
@@ -376,25 +388,25 @@ fn bad_store<P: Space, M: Cell>(
     bad::<P>(x, warp, lane, lanes[lane], M::BYTES * n as u64, Access::Store)
 }
 
-/// One cell of 128 bits, in one step: the low half is in plane `Op::b`, the high half in plane `Op::c`.
-fn load_wide<P: Space>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+/// One cell of 128 bits, in one step.
+fn load_pair<P: Space>(x: &mut Exec<'_>, op: &LoadPair, pc: u32) -> u32 {
     for (warp, lane) in x.active_lanes() {
-        let address = lane_address(x, op, warp, lane);
+        let address = lane_address(x, op.address, warp, lane);
         let Some(cell) = P::load::<u128>(x, warp, lane, address) else {
             return bad::<P>(x, warp, lane, address, 16, Access::Load);
         };
-        for (plane, half) in [(op.b, cell as u64), (op.c, (cell >> 64) as u64)] {
-            x.files.d[plane as usize + warp].0[lane] = half;
+        for (plane, half) in [(op.low, cell as u64), (op.high, (cell >> 64) as u64)] {
+            x.files.d[plane.index() + warp].0[lane] = half;
         }
     }
     pc + 1
 }
 
-fn store_wide<P: Space>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+fn store_pair<P: Space>(x: &mut Exec<'_>, op: &StorePair, pc: u32) -> u32 {
     for warp in 0..x.warps {
-        let [low, high] = [op.b, op.c].map(|plane| x.files.d[plane as usize + warp].0);
+        let [low, high] = [op.low, op.high].map(|plane| x.files.d[plane.index() + warp].0);
         let cells: [u128; LANES] = std::array::from_fn(|l| u128::from(low[l]) | u128::from(high[l]) << 64);
-        let lanes = addresses(x, op, warp).lanes();
+        let lanes = addresses(x, op.address, warp).lanes();
         let mut order = in_store_order(x.mask[warp], u128::BYTES);
         if !order.all(|l| P::store(x, warp, l, lanes[l], cells[l]).is_some()) {
             return bad_store::<P, u128>(x, warp, &lanes, &cells, 1);
@@ -403,19 +415,46 @@ fn store_wide<P: Space>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
     pc + 1
 }
 
-/// The load or store of one element of 128 bits.
-pub(crate) fn wide(stores: bool, space: SpaceKind) -> Execute {
-    fn of<P: Space>(stores: bool) -> Execute {
-        if stores { store_wide::<P> } else { load_wide::<P> }
-    }
-    match space {
-        SpaceKind::Global => of::<Global>(stores),
-        SpaceKind::Shared => of::<Shared>(stores),
-        SpaceKind::Cluster => of::<Cluster>(stores),
-        SpaceKind::Local => of::<Local>(stores),
-        SpaceKind::Param => of::<Param>(stores),
-        SpaceKind::Generic => of::<Generic>(stores),
-    }
+/// Evaluates an expression with a type standing for a state space.
+macro_rules! in_space {
+    ($space:expr, $p:ident => $e:expr) => {
+        match $space {
+            SpaceKind::Global => {
+                type $p = Global;
+                $e
+            }
+            SpaceKind::Shared => {
+                type $p = Shared;
+                $e
+            }
+            SpaceKind::Cluster => {
+                type $p = Cluster;
+                $e
+            }
+            SpaceKind::Local => {
+                type $p = Local;
+                $e
+            }
+            SpaceKind::Param => {
+                type $p = Param;
+                $e
+            }
+            SpaceKind::Generic => {
+                type $p = Generic;
+                $e
+            }
+        }
+    };
+}
+
+/// The load of one element of 128 bits.
+pub(crate) fn pair_load(space: SpaceKind) -> Function<LoadPair> {
+    in_space!(space, P => function!(load_pair::<P>))
+}
+
+/// The store of one element of 128 bits.
+pub(crate) fn pair_store(space: SpaceKind) -> Function<StorePair> {
+    in_space!(space, P => function!(store_pair::<P>))
 }
 
 #[cold]
@@ -431,24 +470,25 @@ fn bad<P: Space>(
     x.raise(warp, lane, trap)
 }
 
-/// A kernel parameter, the same for all threads, into scalar `d`; `Op::imm` is its offset.
-fn load_param_scalar<M: Cell + Into<u64>>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
-    match Param::load::<M>(x, 0, 0, op.imm) {
-        Some(cell) => x.files.s[op.d as usize] = cell.into(),
+/// A kernel parameter, the same for all threads, zero-extended.
+fn load_parameter<M: Cell + Into<u64>>(x: &mut Exec<'_>, op: &LoadParameter, pc: u32) -> u32 {
+    let offset = lane_address(x, op.address, 0, 0);
+    match Param::load::<M>(x, 0, 0, offset) {
+        Some(cell) => x.files.s[op.d.index()] = cell.into(),
         None => {
-            return x.raise_first(x.bad_access(Param::WINDOW.wrapping_add(op.imm), M::BYTES, Access::Load));
+            return x.raise_first(x.bad_access(Param::WINDOW.wrapping_add(offset), M::BYTES, Access::Load));
         }
     }
     pc + 1
 }
 
-/// Loads a kernel parameter of `bytes` into a scalar, zero-extended.
-pub(crate) fn parameter(bytes: u32) -> Option<Execute> {
+/// The load of a kernel parameter of `bytes` into a scalar.
+pub(crate) fn parameter(bytes: u32) -> Option<Function<LoadParameter>> {
     Some(match bytes {
-        1 => load_param_scalar::<u8>,
-        2 => load_param_scalar::<u16>,
-        4 => load_param_scalar::<u32>,
-        8 => load_param_scalar::<u64>,
+        1 => function!(load_parameter::<u8>),
+        2 => function!(load_parameter::<u16>),
+        4 => function!(load_parameter::<u32>),
+        8 => function!(load_parameter::<u64>),
         _ => return None,
     })
 }
@@ -461,47 +501,54 @@ pub(crate) struct Transfer {
     pub(crate) memory: u32,
     /// Bits of the register's plane: 16, 32 or 64.
     pub(crate) register: u32,
-    /// Whether a load sign-extends.
+}
+
+/// The functions of kind `F`, one for each space, element and register.
+pub(crate) trait Pick<F> {
+    fn pick<P: Space, M: Extend<R>, R: Lane + Cell>(self, level: Level) -> Function<F>;
+}
+
+/// Loads, which may sign-extend.
+pub(crate) struct Loads {
     pub(crate) signed: bool,
-    /// Whether `Op::c` elements are moved through a list.
-    pub(crate) vector: bool,
 }
 
-trait Pick {
-    fn pick<P: Space, M: Extend<R>, R: Lane + Cell>(self, level: Level) -> Execute;
-}
-
-struct PickLoad {
-    signed: bool,
-    vector: bool,
-}
-
-impl Pick for PickLoad {
-    fn pick<P: Space, M: Extend<R>, R: Lane + Cell>(self, level: Level) -> Execute {
-        match (self.signed, self.vector) {
-            (false, false) => select::<Load<P, M, R, false>>(level),
-            (true, false) => plain::<Load<P, M, R, true>>,
-            (false, true) => select::<LoadVector<P, M, R, false>>(level),
-            (true, true) => plain::<LoadVector<P, M, R, true>>,
+impl Pick<Load> for Loads {
+    fn pick<P: Space, M: Extend<R>, R: Lane + Cell>(self, level: Level) -> Function<Load> {
+        if self.signed {
+            plain::<LoadBody<P, M, R, true>>()
+        } else {
+            select::<LoadBody<P, M, R, false>>(level)
         }
     }
 }
 
-struct PickStore {
-    vector: bool,
-}
-
-impl Pick for PickStore {
-    fn pick<P: Space, M: Extend<R>, R: Lane + Cell>(self, level: Level) -> Execute {
-        match self.vector {
-            false => select::<Store<P, M, R>>(level),
-            true => select::<StoreVector<P, M, R>>(level),
+impl Pick<LoadVector> for Loads {
+    fn pick<P: Space, M: Extend<R>, R: Lane + Cell>(self, level: Level) -> Function<LoadVector> {
+        match self.signed {
+            true => plain::<LoadVectorBody<P, M, R, true>>(),
+            false => select::<LoadVectorBody<P, M, R, false>>(level),
         }
     }
 }
 
-fn by_width<P: Space>(access: Transfer, pick: impl Pick, level: Level) -> Option<Execute> {
-    Some(match (access.memory, access.register) {
+/// Stores.
+pub(crate) struct Stores;
+
+impl Pick<Store> for Stores {
+    fn pick<P: Space, M: Extend<R>, R: Lane + Cell>(self, level: Level) -> Function<Store> {
+        select::<StoreBody<P, M, R>>(level)
+    }
+}
+
+impl Pick<StoreVector> for Stores {
+    fn pick<P: Space, M: Extend<R>, R: Lane + Cell>(self, level: Level) -> Function<StoreVector> {
+        select::<StoreVectorBody<P, M, R>>(level)
+    }
+}
+
+fn by_width<P: Space, F>(transfer: Transfer, pick: impl Pick<F>, level: Level) -> Option<Function<F>> {
+    Some(match (transfer.memory, transfer.register) {
         (8, 16) => pick.pick::<P, u8, u16>(level),
         (8, 32) => pick.pick::<P, u8, u32>(level),
         (8, 64) => pick.pick::<P, u8, u64>(level),
@@ -515,23 +562,12 @@ fn by_width<P: Space>(access: Transfer, pick: impl Pick, level: Level) -> Option
     })
 }
 
-fn by_space(access: Transfer, pick: impl Pick, level: Level) -> Option<Execute> {
-    match access.space {
-        SpaceKind::Global => by_width::<Global>(access, pick, level),
-        SpaceKind::Shared => by_width::<Shared>(access, pick, level),
-        SpaceKind::Cluster => by_width::<Cluster>(access, pick, Level::Baseline),
-        SpaceKind::Local => by_width::<Local>(access, pick, level),
-        SpaceKind::Param => by_width::<Param>(access, pick, Level::Baseline),
-        SpaceKind::Generic => by_width::<Generic>(access, pick, level),
-    }
-}
-
-/// The load for an access, if registers of that width can hold it.
-pub(crate) fn load(access: Transfer, level: Level) -> Option<Execute> {
-    by_space(access, PickLoad { signed: access.signed, vector: access.vector }, level)
-}
-
-/// The store for an access, if registers of that width can hold it.
-pub(crate) fn store(access: Transfer, level: Level) -> Option<Execute> {
-    by_space(access, PickStore { vector: access.vector }, level)
+/// The function for a transfer, if registers of that width can hold its elements.
+pub(crate) fn transfer<F>(transfer: Transfer, pick: impl Pick<F>, level: Level) -> Option<Function<F>> {
+    // What is rare has no copy for each level.
+    let level = match transfer.space {
+        SpaceKind::Cluster | SpaceKind::Param => Level::Baseline,
+        SpaceKind::Global | SpaceKind::Shared | SpaceKind::Local | SpaceKind::Generic => level,
+    };
+    in_space!(transfer.space, P => by_width::<P, F>(transfer, pick, level))
 }

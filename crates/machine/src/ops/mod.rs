@@ -1,8 +1,8 @@
 //! What a decoded operation does to a pack: one file for each kind.
 //!
-//! An [`Op`] is a function pointer and the indices it works on. The function is a loop over the warps of the pack and,
-//! inside, over 32 lanes; it is compiled once for each host vector level ([`select`]). All indices are into the files
-//! of [`crate::lanes`], already multiplied by the pack's number of warps, so an operand is one addition away.
+//! A function takes the fields of one kind of operations ([`crate::operation`]). It is a loop over the warps of the pack and,
+//! inside, over 32 lanes, compiled once for each host vector level where that pays ([`body`]). Many kinds have one function
+//! ([`Executed`]); of the others it is chosen by the lane function, the state space or the widths of operands.
 //!
 //! | file | operations |
 //! | --- | --- |
@@ -17,13 +17,15 @@
 //! | `warp` | shuffles, votes, matches, reductions |
 //! | `mbarrier` | mbarrier objects |
 //! | `cluster` | ranks in a cluster, the cluster barrier |
-//! | `control` | branches, calls, barriers, everything that ends a straight run |
+//! | `control`, `barrier` | branches, calls, barriers, everything that ends a straight run |
 //! | `width` | values between registers of different widths |
 //! | `special` | special registers |
 //! | `texture` | textures and surfaces |
 
 pub(crate) mod address;
 pub(crate) mod atomic;
+pub(crate) mod barrier;
+pub(crate) mod body;
 pub(crate) mod bulk;
 pub(crate) mod carry;
 pub(crate) mod cluster;
@@ -50,100 +52,89 @@ pub(crate) mod video;
 pub(crate) mod warp;
 pub(crate) mod width;
 
-use crate::exec::Exec;
-use crate::lanes::simd::{Baseline, Level, Simd};
+use crate::image::{Function, Op};
+use crate::operation::Fields;
+use crate::operation::kinds::*;
+use body::function;
 
-/// Executes one operation and says where to go on: the next operation, or one of [`event`].
-///
-/// It is `unsafe` to call because it may need host features; [`select`] hands out only what the host has.
-pub(crate) type Execute = unsafe fn(&mut Exec<'_>, &Op, u32) -> u32;
-
-/// A decoded operation. What the fields mean depends on the operation; the usual reading is in their names.
-#[derive(Clone, Copy)]
-pub(crate) struct Op {
-    /// What to do.
-    pub(crate) execute: Execute,
-    /// Destination.
-    pub(crate) d: u32,
-    /// First source.
-    pub(crate) a: u32,
-    /// Second source.
-    pub(crate) b: u32,
-    /// Third source.
-    pub(crate) c: u32,
-    /// Further index or flags.
-    pub(crate) x: u32,
-    /// Further index or flags.
-    pub(crate) y: u32,
-    /// An immediate.
-    pub(crate) imm: u64,
+/// A kind of operations that one function executes, whatever their fields.
+pub(crate) trait Executed: Fields {
+    /// That function.
+    fn function() -> Function<Self>;
 }
 
-/// Stands for an operand that is not there.
-pub(crate) const NONE: u32 = u32::MAX;
-
-/// What an operation returns instead of the next program counter when the run loop must act.
-pub(crate) mod event {
-    /// Values from here on are events.
-    pub(crate) const FIRST: u32 = 0xffff_ff00;
-    /// A branch split the group: `Exec::taken` goes to `Op::a`.
-    pub(crate) const DIVERGE: u32 = FIRST;
-    /// The group reached its reconvergence point.
-    pub(crate) const JOIN: u32 = FIRST + 1;
-    /// An indexed branch or indirect call with several targets.
-    pub(crate) const SCATTER: u32 = FIRST + 2;
-    /// Arrived at a CTA barrier.
-    pub(crate) const BARRIER: u32 = FIRST + 3;
-    /// Lanes named by a member mask are elsewhere.
-    pub(crate) const CONVERGE: u32 = FIRST + 4;
-    /// A call.
-    pub(crate) const CALL: u32 = FIRST + 5;
-    /// A return.
-    pub(crate) const RETURN: u32 = FIRST + 6;
-    /// The active lanes are done.
-    pub(crate) const EXIT: u32 = FIRST + 7;
-    /// `Exec::trap` says what went wrong.
-    pub(crate) const FAULT: u32 = FIRST + 8;
-    /// The time slice is used up; `Exec::resume` is where to go on.
-    pub(crate) const YIELD: u32 = FIRST + 9;
-    /// The operation waits for what `Exec::awaited` says, and is to be executed again.
-    pub(crate) const WAIT: u32 = FIRST + 10;
-    /// As [`CONVERGE`], but the lanes may also be at another operation that returns this.
-    pub(crate) const MEET: u32 = FIRST + 11;
-}
-
-/// A loop over lanes that may be compiled for each vector level.
-pub(crate) trait Body: 'static {
-    /// Executes the operation.
-    fn run<S: Simd>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32;
-}
-
-/// The body compiled for a level.
-pub(crate) fn select<B: Body>(level: Level) -> Execute {
-    match level {
-        Level::Baseline => plain::<B>,
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => avx2::<B>,
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => avx512::<B>,
-        #[cfg(not(target_arch = "x86_64"))]
-        _ => plain::<B>,
+impl<F: Executed> From<F> for Op {
+    fn from(fields: F) -> Self {
+        F::function().with(fields)
     }
 }
 
-/// The body for any host: for operations too rare to be worth a copy for each level.
-pub(crate) fn plain<B: Body>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
-    B::run::<Baseline>(x, op, pc)
+macro_rules! executed {
+    ($($kind:ident => $f:expr;)+) => {$(
+        impl Executed for $kind {
+            fn function() -> Function<Self> {
+                function!($f)
+            }
+        }
+    )+};
 }
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
-fn avx2<B: Body>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
-    B::run::<crate::lanes::simd::Avx2>(x, op, pc)
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
-fn avx512<B: Body>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
-    B::run::<crate::lanes::simd::Avx512>(x, op, pc)
+executed! {
+    Nonzero => logic::nonzero;
+    Video => video::compute;
+    AddOffset => address::add_offset;
+    ClockRead => time::clock_was_read;
+    CombinePredicates => predicate::combine;
+    MovePredicate => predicate::copy;
+    SetPredicate => predicate::set;
+    PredicateFromScalar => predicate::from_scalar;
+    IsInSpace => space::is_in_space;
+    IsType => texture::is_type;
+    CopyAsync => copy_async::copy;
+    CopyBulk => bulk::bulk;
+    CopyTensorMap => bulk::copy_tensor_map;
+    CopyTensor => tensor::tensor;
+    ReplaceField => tensor_map::replace;
+    LoadMultimem => multimem::load;
+    StoreMultimem => multimem::store;
+    Allocate => stack::allocate;
+    SaveStack => stack::save;
+    RestoreStack => stack::restore;
+    LookUp => texture::lookup;
+    QueryObject => texture::query;
+    AccessSurface => texture::surface;
+    Shuffle => warp::shuffle;
+    Vote => warp::vote;
+    Ballot => warp::ballot;
+    ActiveMask => warp::active_mask;
+    Elect => warp::elect;
+    WarpBarrier => warp::barrier;
+    LoadRows => matrix::transfer::load_rows;
+    StoreRows => matrix::transfer::store_rows;
+    TransposeMatrix => matrix::transfer::transpose;
+    LoadMatrix => matrix::transfer::load_matrix;
+    StoreMatrix => matrix::transfer::store_matrix;
+    Jump => control::jump;
+    Branch => control::branch;
+    BranchIndexed => control::branch_indexed;
+    Guard => control::guard;
+    Join => control::join;
+    Account => control::account;
+    Exit => control::exit;
+    Return => control::ret;
+    Call => control::call;
+    CallIndirect => control::call_indirect;
+    Barrier => control::barrier;
+    Trap => control::trap;
+    Breakpoint => control::breakpoint;
+    WaitForGrids => control::wait_for_grids;
+    LaunchDependents => control::launch_dependents;
+    ArriveCluster => cluster::arrive;
+    WaitCluster => cluster::wait;
+    Fence => control::fence;
+    Pause => control::pause;
+    Nothing => control::nothing;
+    Look => control::look;
+    BeginSleep => time::begin_sleep;
+    Sleep => time::sleep;
 }

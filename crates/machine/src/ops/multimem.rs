@@ -4,30 +4,19 @@
 //! in which they were bound, each element in one step.
 
 use super::address::{Global, Space, lane_address};
-use super::bulk::{End, aligned};
-use super::combine::{Combine, combine};
-use super::{NONE, Op};
+use super::bulk::aligned;
+use super::combine::reduction;
 use crate::exec::Exec;
 use crate::fault::{Access, Trap};
+use crate::image::copy::{End, Multimem, Sum};
+use crate::operation::Address;
+use crate::operation::kinds::{LoadMultimem, StoreMultimem};
 use ir::instruction::MultimemLoadOp;
 use numerics::convert::{f32_to_half, half_to_f32};
 use numerics::float;
 use numerics::format::{Bf16, F16, Format};
 use numerics::rounding::Rn;
 use ptx::types::ScalarType;
-
-/// How elements of several members become one.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Sum {
-    /// They do not: a store.
-    None,
-    /// One after the other.
-    Each(Combine),
-    /// `.f16`, added in `.f32`.
-    HalfInF32,
-    /// `.bf16`, added in `.f32`.
-    Bf16InF32,
-}
 
 impl Sum {
     /// Of a type by an `.op`, in `.f32` or in the type itself, if there is one.
@@ -41,35 +30,18 @@ impl Sum {
         match (in_f32, element) {
             (true, ScalarType::F16) => Some(Self::HalfInF32),
             (true, _) => Some(Self::Bf16InF32),
-            (false, _) => combine(by.into(), element, false).map(Self::Each),
+            (false, _) => reduction(by.into(), element, false).map(Self::Each),
         }
     }
 }
 
-/// A multimem instruction; [`Op::x`] is its index in the image. The operation has the address.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Multimem {
-    /// The planes of the vector, in the image's lists; those of a load may be [`NONE`].
-    pub(crate) list: u32,
-    pub(crate) count: u32,
-    /// Bits of a plane.
-    pub(crate) width: u32,
-    /// Bytes of what one plane holds.
-    pub(crate) bytes: u32,
-    pub(crate) sum: Sum,
-}
-
 impl Multimem {
     /// The members' addresses of what a lane accesses.
-    fn members(&self, x: &Exec<'_>, op: &Op, warp: usize, lane: usize) -> Result<Vec<u64>, Trap> {
-        let address = lane_address(x, op, warp, lane);
-        let bytes = u64::from(self.bytes * self.count);
+    fn members(&self, x: &Exec<'_>, at: Address, warp: usize, lane: usize) -> Result<Vec<u64>, Trap> {
+        let address = lane_address(x, at, warp, lane);
+        let bytes = u64::from(self.bytes * self.planes.count);
         aligned("address", address, bytes)?;
         x.grid.memory.multicast_members(address, bytes).ok_or(Trap::NotMulticast { address, bytes })
-    }
-
-    fn plane(&self, x: &Exec<'_>, i: u32) -> u32 {
-        x.grid.image.lists[(self.list + i) as usize]
     }
 
     /// What the members hold at one place, as one.
@@ -113,52 +85,62 @@ fn in_f32<F: Format>(values: impl Iterator<Item = u64>) -> u64 {
     u64::from(f32_to_half::<F, Rn, false, false, false, false>(sum))
 }
 
+/// The most elements of a vector.
+const MAX_ELEMENTS: usize = 8;
+
 /// `multimem.ld_reduce`.
-pub(crate) fn load(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+pub(crate) fn load(x: &mut Exec<'_>, op: &LoadMultimem, pc: u32) -> u32 {
     x.communicated = true;
-    let site = x.grid.image.multimems[op.x as usize];
+    let site = *x.grid.image.site(op.site);
+    let planes = x.grid.image.planes(site.planes);
     for (warp, lane) in x.active_lanes() {
-        let members = match site.members(x, op, warp, lane) {
-            Ok(members) => members,
-            Err(trap) => return x.raise(warp, lane, trap),
-        };
-        let gathered: Result<Vec<u64>, Trap> = (0..site.count)
-            .map(|i| site.gather(x, members.iter().map(|at| at + u64::from(i * site.bytes))))
-            .collect();
-        let values = match gathered {
-            Ok(values) => values,
-            Err(trap) => return x.raise(warp, lane, trap),
-        };
-        for (i, value) in (0..site.count).zip(values) {
-            let plane = site.plane(x, i);
-            if plane != NONE {
-                crate::run::frame::write_register(&mut x.files, plane, site.width, warp, lane, value);
+        // The address may be in a register that is written.
+        let mut values = [0; MAX_ELEMENTS];
+        if let Err(trap) = gather(x, op.address, &site, (warp, lane), &mut values[..planes.len()]) {
+            return x.raise(warp, lane, trap);
+        }
+        for (plane, value) in planes.iter().zip(values) {
+            if let Some(plane) = *plane {
+                x.files.write(plane, warp, lane, value);
             }
         }
     }
     pc + 1
 }
 
+fn gather(
+    x: &Exec<'_>,
+    at: Address,
+    site: &Multimem,
+    (warp, lane): (usize, usize),
+    values: &mut [u64],
+) -> Result<(), Trap> {
+    let members = site.members(x, at, warp, lane)?;
+    for (i, value) in (0..).zip(values) {
+        *value = site.gather(x, members.iter().map(|at| at + i * u64::from(site.bytes)))?;
+    }
+    Ok(())
+}
+
 /// `multimem.st` and `multimem.red`.
-pub(crate) fn store(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+pub(crate) fn store(x: &mut Exec<'_>, op: &StoreMultimem, pc: u32) -> u32 {
     x.communicated = true;
-    let site = x.grid.image.multimems[op.x as usize];
+    let site = *x.grid.image.site(op.site);
     for (warp, lane) in x.active_lanes() {
-        if let Err(trap) = scatter(x, op, &site, warp, lane) {
+        if let Err(trap) = scatter(x, op.address, &site, warp, lane) {
             return x.raise(warp, lane, trap);
         }
     }
     pc + 1
 }
 
-fn scatter(x: &mut Exec<'_>, op: &Op, site: &Multimem, warp: usize, lane: usize) -> Result<(), Trap> {
-    let members = site.members(x, op, warp, lane)?;
-    for i in 0..site.count {
-        let plane = site.plane(x, i);
-        let value = crate::run::frame::read_register(&x.files, plane, site.width, warp, lane).to_le_bytes();
+fn scatter(x: &mut Exec<'_>, at: Address, site: &Multimem, warp: usize, lane: usize) -> Result<(), Trap> {
+    let members = site.members(x, at, warp, lane)?;
+    for (i, plane) in (0..).zip(x.grid.image.planes(site.planes)) {
+        let value = plane.map_or(0, |plane| x.files.read(plane, warp, lane)).to_le_bytes();
         let value = &value[..site.bytes as usize];
         for member in &members {
-            let at = member + u64::from(i * site.bytes);
+            let at = member + i * u64::from(site.bytes);
             match site.sum {
                 Sum::Each(how) => End::Global.combine(x, at, value, &how)?,
                 Sum::None | Sum::HalfInF32 | Sum::Bf16InF32 => whole(x, at, value)?,

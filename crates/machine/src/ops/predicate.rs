@@ -1,48 +1,51 @@
 //! Predicates from predicates, constants and scalars.
 
-use super::shape::NEGATE;
-use super::{NONE, Op};
 use crate::exec::Exec;
+use crate::lanes::Condition;
+use crate::operation::Combine;
+use crate::operation::kinds::{CombinePredicates, MovePredicate, PredicateFromScalar, SetPredicate};
 
-/// [`Op::y`] of [`combine_predicates`]: the second source is negated.
-pub(crate) const NEGATE_SECOND: u32 = 1 << 9;
+/// The lanes of a warp where a condition is met.
+fn met(x: &Exec<'_>, condition: Condition, warp: usize) -> u32 {
+    x.files.p[condition.index() + warp] ^ condition.flip()
+}
 
-/// Predicate `d` = `a` (negated?) combined with `b` (negated?), in the active lanes.
-pub(crate) fn combine_predicates(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
-    let flip = |bit| if op.y & bit != 0 { !0 } else { 0 };
-    // `not p` is `!p and !p`: one flip serves both.
-    let same = op.a == op.b;
+/// [`CombinePredicates`].
+pub(crate) fn combine(x: &mut Exec<'_>, op: &CombinePredicates, pc: u32) -> u32 {
+    let Some(d) = op.d else { return pc + 1 };
     for warp in 0..x.warps {
-        let a = x.files.p[op.a as usize + warp] ^ flip(NEGATE);
-        let b = if same { a } else { x.files.p[op.b as usize + warp] ^ flip(NEGATE_SECOND) };
-        let result = match op.y & 0xff {
-            1 => a & b,
-            2 => a | b,
-            _ => a ^ b,
+        let (a, b) = (met(x, op.a, warp), met(x, op.b, warp));
+        let result = match op.combine {
+            Combine::And => a & b,
+            Combine::Or => a | b,
+            Combine::Xor => a ^ b,
         };
-        if op.d != NONE {
-            let mask = x.mask[warp];
-            let p = &mut x.files.p[op.d as usize + warp];
-            *p = (*p & !mask) | (result & mask);
-        }
+        x.files.write_predicate(d, warp, x.mask[warp], result);
     }
     pc + 1
 }
 
-/// Predicate `d` = constant `y` in the active lanes.
-pub(crate) fn set_predicate(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
-    if op.d != NONE {
-        for warp in 0..x.warps {
-            let mask = x.mask[warp];
-            let p = &mut x.files.p[op.d as usize + warp];
-            *p = (*p & !mask) | if op.y != 0 { mask } else { 0 };
-        }
+/// [`MovePredicate`].
+pub(crate) fn copy(x: &mut Exec<'_>, op: &MovePredicate, pc: u32) -> u32 {
+    let Some(d) = op.d else { return pc + 1 };
+    for warp in 0..x.warps {
+        let a = met(x, op.a, warp);
+        x.files.write_predicate(d, warp, x.mask[warp], a);
     }
     pc + 1
 }
 
-/// Predicate `d` = whether scalar `a` is not zero, in the active lanes.
-pub(crate) fn predicate_from_scalar(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
-    let y = u32::from(x.files.s[op.a as usize] != 0);
-    set_predicate(x, &Op { y, ..*op }, pc)
+/// [`SetPredicate`].
+pub(crate) fn set(x: &mut Exec<'_>, op: &SetPredicate, pc: u32) -> u32 {
+    let Some(d) = op.d else { return pc + 1 };
+    for warp in 0..x.warps {
+        x.files.write_predicate(d, warp, x.mask[warp], if op.value { !0 } else { 0 });
+    }
+    pc + 1
+}
+
+/// [`PredicateFromScalar`], in the active lanes.
+pub(crate) fn from_scalar(x: &mut Exec<'_>, op: &PredicateFromScalar, pc: u32) -> u32 {
+    let value = x.files.s[op.a.index()] != 0;
+    set(x, &SetPredicate { d: Some(op.d), value }, pc)
 }

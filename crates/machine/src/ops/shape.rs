@@ -3,10 +3,15 @@
 //! A lane function is a type with an associated function ([`Unary`], [`Binary`], [`Ternary`], [`Relation`]); a family
 //! is that function compiled for the operand kinds that occur: planes, scalars, or both. The decoder picks a member.
 
-use super::{Body, Execute, Op, plain, select};
+use super::body::{Body, function, plain, select};
 use crate::exec::Exec;
+use crate::image::Function;
 use crate::lanes::simd::{Level, Simd, warp_by_warp};
-use crate::lanes::{Cells, LANES, Lane, Plane};
+use crate::lanes::{Cells, Condition, LANES, Lane, Operand, Plane};
+use crate::operation::kinds::{
+    Binary as BinaryFields, Compare, Outcome, Select, Splat, Ternary as TernaryFields, Unary as UnaryFields,
+};
+use crate::operation::{Combine, Fields};
 use std::cell::Cell;
 use std::marker::PhantomData;
 
@@ -50,7 +55,7 @@ pub(crate) trait Kind: 'static {
     type Source<'f, T: Lane>: Copy;
     /// The lanes of one warp.
     type Lanes<T: Lane>: Copy;
-    fn source<T: Lane>(cells: Cells<'_>, index: u32) -> Self::Source<'_, T>;
+    fn source<T: Lane>(cells: Cells<'_>, operand: Operand) -> Self::Source<'_, T>;
     fn lanes<T: Lane>(source: Self::Source<'_, T>, warp: usize) -> Self::Lanes<T>;
     fn lane<T: Lane>(lanes: &Self::Lanes<T>, lane: usize) -> T;
 }
@@ -64,8 +69,8 @@ impl Kind for V {
     type Source<'f, T: Lane> = &'f [Cell<Plane<T>>];
     type Lanes<T: Lane> = [T; LANES];
     #[inline(always)]
-    fn source<T: Lane>(cells: Cells<'_>, index: u32) -> &[Cell<Plane<T>>] {
-        cells.planes(index)
+    fn source<T: Lane>(cells: Cells<'_>, operand: Operand) -> &[Cell<Plane<T>>] {
+        cells.planes(operand.index())
     }
     #[inline(always)]
     fn lanes<T: Lane>(source: &[Cell<Plane<T>>], warp: usize) -> [T; LANES] {
@@ -81,8 +86,8 @@ impl Kind for S {
     type Source<'f, T: Lane> = T;
     type Lanes<T: Lane> = T;
     #[inline(always)]
-    fn source<T: Lane>(cells: Cells<'_>, index: u32) -> T {
-        cells.scalar(index)
+    fn source<T: Lane>(cells: Cells<'_>, operand: Operand) -> T {
+        cells.scalar(operand.index())
     }
     #[inline(always)]
     fn lanes<T: Lane>(source: T, _warp: usize) -> T {
@@ -106,7 +111,7 @@ macro_rules! map {
         let x = &mut *$x;
         let (mask, full, warps) = (&x.mask, x.full, x.warps);
         let $cells = x.files.cells(warps);
-        let to = $cells.planes::<$r>($d);
+        let to = $cells.planes::<$r>($d.index());
         $(let $source = $from;)*
         // Two loops: the full one must not carry the mask tests along.
         if full {
@@ -132,10 +137,11 @@ pub(crate) use map;
 
 struct UnaryBody<F>(PhantomData<F>);
 impl<F: Unary> Body for UnaryBody<F> {
+    type Fields = UnaryFields;
     #[inline(always)]
-    fn run<I: Simd>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+    fn run<I: Simd>(x: &mut Exec<'_>, op: &UnaryFields, pc: u32) -> u32 {
         map!(I, F::R, x, op.d, |cells, warp| {
-            a = cells.planes::<F::A>(op.a);
+            a = cells.planes::<F::A>(op.a.index());
             {
                 let a = a[warp].get().0;
                 let mut result = [F::R::default(); LANES];
@@ -151,8 +157,9 @@ impl<F: Unary> Body for UnaryBody<F> {
 
 struct BinaryBody<F, A, B>(PhantomData<(F, A, B)>);
 impl<F: Binary, A: Kind, B: Kind> Body for BinaryBody<F, A, B> {
+    type Fields = BinaryFields;
     #[inline(always)]
-    fn run<I: Simd>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+    fn run<I: Simd>(x: &mut Exec<'_>, op: &BinaryFields, pc: u32) -> u32 {
         map!(I, F::R, x, op.d, |cells, warp| {
             a = A::source::<F::A>(cells, op.a);
             b = B::source::<F::B>(cells, op.b);
@@ -171,8 +178,9 @@ impl<F: Binary, A: Kind, B: Kind> Body for BinaryBody<F, A, B> {
 
 struct TernaryBody<F, A, B, C>(PhantomData<(F, A, B, C)>);
 impl<F: Ternary, A: Kind, B: Kind, C: Kind> Body for TernaryBody<F, A, B, C> {
+    type Fields = TernaryFields;
     #[inline(always)]
-    fn run<I: Simd>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+    fn run<I: Simd>(x: &mut Exec<'_>, op: &TernaryFields, pc: u32) -> u32 {
         map!(I, F::R, x, op.d, |cells, warp| {
             a = A::source::<F::A>(cells, op.a);
             b = B::source::<F::B>(cells, op.b);
@@ -190,34 +198,33 @@ impl<F: Ternary, A: Kind, B: Kind, C: Kind> Body for TernaryBody<F, A, B, C> {
     }
 }
 
-fn unary_scalar<F: Unary>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+fn unary_scalar<F: Unary>(x: &mut Exec<'_>, op: &UnaryFields, pc: u32) -> u32 {
     let s = &mut x.files.s;
-    s[op.d as usize] = F::lane(F::A::from_scalar(s[op.a as usize])).to_scalar();
+    s[op.d.index()] = F::lane(F::A::from_scalar(s[op.a.index()])).to_scalar();
     pc + 1
 }
 
-fn binary_scalar<F: Binary>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+fn binary_scalar<F: Binary>(x: &mut Exec<'_>, op: &BinaryFields, pc: u32) -> u32 {
     let s = &mut x.files.s;
-    let (a, b) = (F::A::from_scalar(s[op.a as usize]), F::B::from_scalar(s[op.b as usize]));
-    s[op.d as usize] = F::lane(a, b).to_scalar();
+    let (a, b) = (F::A::from_scalar(s[op.a.index()]), F::B::from_scalar(s[op.b.index()]));
+    s[op.d.index()] = F::lane(a, b).to_scalar();
     pc + 1
 }
 
-fn ternary_scalar<F: Ternary>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+fn ternary_scalar<F: Ternary>(x: &mut Exec<'_>, op: &TernaryFields, pc: u32) -> u32 {
     let s = &mut x.files.s;
-    let (a, b) = (F::A::from_scalar(s[op.a as usize]), F::B::from_scalar(s[op.b as usize]));
-    s[op.d as usize] = F::lane(a, b, F::C::from_scalar(s[op.c as usize])).to_scalar();
+    let (a, b) = (F::A::from_scalar(s[op.a.index()]), F::B::from_scalar(s[op.b.index()]));
+    s[op.d.index()] = F::lane(a, b, F::C::from_scalar(s[op.c.index()])).to_scalar();
     pc + 1
 }
 
 /// The compiled members of a family with up to three sources. Bit `i` of an index into `planes` means that source `i`
 /// is a scalar; `None` where that member is not worth its code and the decoder must splat the scalar first.
-#[derive(Clone, Copy)]
-pub(crate) struct Family {
+pub(crate) struct Family<F> {
     /// All sources and the destination are scalars.
-    pub(crate) scalar: Execute,
+    pub(crate) scalar: Function<F>,
     /// The destination is a plane.
-    pub(crate) planes: [Option<Execute>; 8],
+    pub(crate) planes: [Option<Function<F>>; 8],
 }
 
 /// A family that occurs often: it gets the members that compilers' output needs, for every level. Whether it does is a constant, so that members
@@ -227,43 +234,69 @@ pub(crate) const HOT: bool = true;
 pub(crate) const COLD: bool = false;
 
 /// The family of a unary function.
-pub(crate) fn unary<F: Unary, const HOT: bool>(level: Level) -> Family {
+pub(crate) fn unary<F: Unary, const HOT: bool>(level: Level) -> Family<UnaryFields> {
     let mut planes = [None; 8];
     if HOT {
         planes[0] = Some(select::<UnaryBody<F>>(level));
     } else {
-        planes[0] = Some(plain::<UnaryBody<F>> as Execute);
+        planes[0] = Some(plain::<UnaryBody<F>>());
     }
-    Family { scalar: unary_scalar::<F>, planes }
+    Family { scalar: function!(unary_scalar::<F>), planes }
 }
 
 /// The family of a binary function.
-pub(crate) fn binary<F: Binary, const HOT: bool>(level: Level) -> Family {
+pub(crate) fn binary<F: Binary, const HOT: bool>(level: Level) -> Family<BinaryFields> {
     let mut planes = [None; 8];
     if HOT {
         planes[0b00] = Some(select::<BinaryBody<F, V, V>>(level));
         planes[0b10] = Some(select::<BinaryBody<F, V, S>>(level));
     } else {
-        planes[0] = Some(plain::<BinaryBody<F, V, V>> as Execute);
+        planes[0] = Some(plain::<BinaryBody<F, V, V>>());
     }
-    Family { scalar: binary_scalar::<F>, planes }
+    Family { scalar: function!(binary_scalar::<F>), planes }
 }
 
 /// The family of a ternary function.
-pub(crate) fn ternary<F: Ternary, const HOT: bool>(level: Level) -> Family {
+pub(crate) fn ternary<F: Ternary, const HOT: bool>(level: Level) -> Family<TernaryFields> {
     let mut planes = [None; 8];
     if HOT {
         planes[0b000] = Some(select::<TernaryBody<F, V, V, V>>(level));
         planes[0b010] = Some(select::<TernaryBody<F, V, S, V>>(level));
         planes[0b100] = Some(select::<TernaryBody<F, V, V, S>>(level));
     } else {
-        planes[0] = Some(plain::<TernaryBody<F, V, V, V>> as Execute);
+        planes[0] = Some(plain::<TernaryBody<F, V, V, V>>());
     }
-    Family { scalar: ternary_scalar::<F>, planes }
+    Family { scalar: function!(ternary_scalar::<F>), planes }
+}
+
+/// The kind of operations that compute lane by lane from `N` operands.
+pub(crate) trait Lanewise<const N: usize>: Fields {
+    /// `d` = a function of the sources.
+    fn new(d: Operand, sources: [Operand; N]) -> Self;
+}
+
+impl Lanewise<1> for UnaryFields {
+    fn new(d: Operand, [a]: [Operand; 1]) -> Self {
+        Self { d, a }
+    }
+}
+
+impl Lanewise<2> for BinaryFields {
+    fn new(d: Operand, [a, b]: [Operand; 2]) -> Self {
+        Self { d, a, b }
+    }
+}
+
+impl Lanewise<3> for TernaryFields {
+    fn new(d: Operand, [a, b, c]: [Operand; 3]) -> Self {
+        Self { d, a, b, c }
+    }
 }
 
 /// A lane function of `N` values, whichever of the three it is: what decoding asks of it.
 pub(crate) trait LaneFunction<const N: usize> {
+    /// The kind of its operations.
+    type Fields: Lanewise<N>;
     /// The width of its result.
     const RESULT: u32;
     /// See [`Unary::SIGNED`].
@@ -271,69 +304,58 @@ pub(crate) trait LaneFunction<const N: usize> {
     /// The widths of its values.
     const VALUES: [u32; N];
     /// Its family.
-    fn family<const HOT: bool>(level: Level) -> Family;
+    fn family<const HOT: bool>(level: Level) -> Family<Self::Fields>;
 }
 
 macro_rules! lane_function {
-    ($n:literal, $arity:ident, $family:ident, $($value:ident),+) => {
+    ($n:literal, $arity:ident, $fields:ident, $family:ident, $($value:ident),+) => {
         impl<F: $arity> LaneFunction<$n> for F {
+            type Fields = $fields;
             const RESULT: u32 = F::R::BITS;
             const SIGNED: bool = F::SIGNED;
             const VALUES: [u32; $n] = [$(F::$value::BITS),+];
-            fn family<const HOT: bool>(level: Level) -> Family {
+            fn family<const HOT: bool>(level: Level) -> Family<$fields> {
                 $family::<F, HOT>(level)
             }
         }
     };
 }
-lane_function!(1, Unary, unary, A);
-lane_function!(2, Binary, binary, A, B);
-lane_function!(3, Ternary, ternary, A, B, C);
+lane_function!(1, Unary, UnaryFields, unary, A);
+lane_function!(2, Binary, BinaryFields, binary, A, B);
+lane_function!(3, Ternary, TernaryFields, ternary, A, B, C);
 
-/// How a comparison's result is combined with a predicate before it is stored: `setp.lt.and`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u32)]
-pub(crate) enum Combine {
-    None = 0,
-    And = 1,
-    Or = 2,
-    Xor = 3,
-}
-
-/// [`Op::y`] of a comparison: a [`Combine`] in the low bits, and this for a negated predicate.
-pub(crate) const NEGATE: u32 = 1 << 8;
-
-/// Where the results of a comparison go: `p[d] = r combined with p[c]`, and `p[x]` the same of `!r`, in the active
-/// lanes.
+/// Where the results of a comparison go, in the active lanes.
 #[derive(Clone, Copy)]
 pub(crate) struct Predicates<'f> {
     to: [Option<&'f [Cell<u32>]>; 2],
     with: Option<&'f [Cell<u32>]>,
     flip: u32,
-    combine: u32,
+    combine: Option<Combine>,
 }
 
 impl<'f> Predicates<'f> {
     /// Those that a comparison names.
     #[inline(always)]
-    pub(crate) fn of(cells: Cells<'f>, op: &Op) -> Self {
-        let predicate = |index| (index != super::NONE).then(|| cells.predicate(index));
-        let flip = if op.y & NEGATE != 0 { !0 } else { 0 };
-        Self { to: [op.d, op.x].map(predicate), with: predicate(op.c), flip, combine: op.y & 0xff }
+    pub(crate) fn of(cells: Cells<'f>, outcome: &Outcome) -> Self {
+        Self {
+            to: [outcome.p, outcome.q].map(|predicate| predicate.map(|p| cells.predicate(p.index()))),
+            with: outcome.with.map(|condition| cells.predicate(condition.index())),
+            flip: outcome.with.map_or(0, Condition::flip),
+            combine: outcome.combine,
+        }
     }
 
     /// Stores what a warp's comparison gave.
     #[inline(always)]
     pub(crate) fn store(self, warp: usize, mask: u32, relation: u32) {
         let mut results = [relation, !relation];
-        if let Some(with) = self.with {
+        if let (Some(with), Some(combine)) = (self.with, self.combine) {
             let c = with[warp].get() ^ self.flip;
             for r in &mut results {
-                *r = match self.combine {
-                    1 => *r & c,
-                    2 => *r | c,
-                    3 => *r ^ c,
-                    _ => *r,
+                *r = match combine {
+                    Combine::And => *r & c,
+                    Combine::Or => *r | c,
+                    Combine::Xor => *r ^ c,
                 };
             }
         }
@@ -347,11 +369,12 @@ impl<'f> Predicates<'f> {
 
 struct CompareBody<F, A, B>(PhantomData<(F, A, B)>);
 impl<F: Relation, A: Kind, B: Kind> Body for CompareBody<F, A, B> {
+    type Fields = Compare;
     #[inline(always)]
-    fn run<I: Simd>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+    fn run<I: Simd>(x: &mut Exec<'_>, op: &Compare, pc: u32) -> u32 {
         let cells = x.files.cells(x.warps);
         let (a, b) = (A::source::<F::T>(cells, op.a), B::source::<F::T>(cells, op.b));
-        let to = Predicates::of(cells, op);
+        let to = Predicates::of(cells, &op.outcome);
         for warp in 0..x.warps {
             let mask = x.mask[warp];
             if mask != 0 {
@@ -369,10 +392,10 @@ impl<F: Relation, A: Kind, B: Kind> Body for CompareBody<F, A, B> {
 }
 
 /// A comparison of scalars whose predicate is still stored for every warp.
-fn compare_scalars<F: Relation>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+fn compare_scalars<F: Relation>(x: &mut Exec<'_>, op: &Compare, pc: u32) -> u32 {
     let cells = x.files.cells(x.warps);
-    let relation = if F::lane(cells.scalar(op.a), cells.scalar(op.b)) { !0 } else { 0 };
-    let to = Predicates::of(cells, op);
+    let relation = if F::lane(cells.scalar(op.a.index()), cells.scalar(op.b.index())) { !0 } else { 0 };
+    let to = Predicates::of(cells, &op.outcome);
     for warp in 0..x.warps {
         to.store(warp, x.mask[warp], relation);
     }
@@ -380,25 +403,26 @@ fn compare_scalars<F: Relation>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
 }
 
 /// The family of a comparison; `scalar` compares scalars into a predicate.
-pub(crate) fn compare<F: Relation, const HOT: bool>(level: Level) -> Family {
+pub(crate) fn compare<F: Relation, const HOT: bool>(level: Level) -> Family<Compare> {
     let mut planes = [None; 8];
     if HOT {
         planes[0b00] = Some(select::<CompareBody<F, V, V>>(level));
         planes[0b10] = Some(select::<CompareBody<F, V, S>>(level));
     } else {
-        planes[0] = Some(plain::<CompareBody<F, V, V>> as Execute);
+        planes[0] = Some(plain::<CompareBody<F, V, V>>());
     }
-    Family { scalar: compare_scalars::<F>, planes }
+    Family { scalar: function!(compare_scalars::<F>), planes }
 }
 
 struct SelectBody<T, A, B>(PhantomData<(T, A, B)>);
 impl<T: Lane, A: Kind, B: Kind> Body for SelectBody<T, A, B> {
+    type Fields = Select;
     #[inline(always)]
-    fn run<I: Simd>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+    fn run<I: Simd>(x: &mut Exec<'_>, op: &Select, pc: u32) -> u32 {
         map!(I, T, x, op.d, |cells, warp| {
             a = A::source::<T>(cells, op.a);
             b = B::source::<T>(cells, op.b);
-            choose = cells.predicate(op.c);
+            choose = cells.predicate(op.predicate.index());
             {
                 let (a, b) = (A::lanes(a, warp), B::lanes(b, warp));
                 let (mut yes, mut no) = ([T::default(); LANES], [T::default(); LANES]);
@@ -413,8 +437,8 @@ impl<T: Lane, A: Kind, B: Kind> Body for SelectBody<T, A, B> {
     }
 }
 
-/// `d = p[c] ? a : b`; there is no scalar member, since a predicate is never a scalar.
-pub(crate) fn select_by_predicate<T: Lane>(level: Level) -> [Execute; 4] {
+/// `d = predicate ? a : b`, by which of `a` and `b` are scalars; there is no scalar member, since a predicate is never a scalar.
+pub(crate) fn select_by_predicate<T: Lane>(level: Level) -> [Function<Select>; 4] {
     [
         select::<SelectBody<T, V, V>>(level),
         select::<SelectBody<T, S, V>>(level),
@@ -425,10 +449,11 @@ pub(crate) fn select_by_predicate<T: Lane>(level: Level) -> [Execute; 4] {
 
 struct SplatBody<T>(PhantomData<T>);
 impl<T: Lane> Body for SplatBody<T> {
+    type Fields = Splat;
     #[inline(always)]
-    fn run<I: Simd>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+    fn run<I: Simd>(x: &mut Exec<'_>, op: &Splat, pc: u32) -> u32 {
         map!(I, T, x, op.d, |cells, warp| {
-            a = cells.scalar::<T>(op.a);
+            a = cells.scalar::<T>(op.a.index());
             { [a; LANES] }
         });
         pc + 1
@@ -436,7 +461,7 @@ impl<T: Lane> Body for SplatBody<T> {
 }
 
 /// Plane `d` = scalar `a` in every active lane.
-pub(crate) fn splat<T: Lane>(level: Level) -> Execute {
+pub(crate) fn splat<T: Lane>(level: Level) -> Function<Splat> {
     select::<SplatBody<T>>(level)
 }
 

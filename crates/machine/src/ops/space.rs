@@ -1,10 +1,10 @@
 //! Addresses between the state spaces (PTX ISA, "isspacep", "cvta", "mapa", "getctarank").
 
-use super::Op;
 use super::shape::lane_fn;
 use crate::exec::{Exec, Resolved, resolve};
 use crate::lanes::LANES;
 use crate::memory::{RANK_SHIFT, SHARED_WINDOW};
+use crate::operation::kinds::IsInSpace;
 use ir::operand::Space;
 
 /// Whether a generic address is in a state space. An H200 asks likewise: constant is what lies in the module's own
@@ -23,20 +23,12 @@ fn has(x: &Exec<'_>, space: Space, address: u64) -> bool {
     }
 }
 
-/// A state space in a field of an operation.
-pub(crate) fn number(space: Space) -> u32 {
-    Space::ALL.iter().position(|&s| s == space).unwrap_or(0) as u32
-}
-
-/// Predicate `d` = whether generic address plane `a` is in space [`number`] `x`.
-pub(crate) fn is_in_space(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
-    let space = Space::ALL[op.x as usize];
+/// [`IsInSpace`].
+pub(crate) fn is_in_space(x: &mut Exec<'_>, op: &IsInSpace, pc: u32) -> u32 {
     for warp in 0..x.warps {
-        let a = &x.files.d[op.a as usize + warp].0;
-        let truth = (0..LANES).fold(0, |mask, l| mask | u32::from(has(x, space, a[l])) << l);
-        let mask = x.mask[warp];
-        let p = &mut x.files.p[op.d as usize + warp];
-        *p = (*p & !mask) | (truth & mask);
+        let a = &x.files.d[op.a.index() + warp].0;
+        let truth = (0..LANES).fold(0, |mask, l| mask | u32::from(has(x, op.space, a[l])) << l);
+        x.files.write_predicate(op.d, warp, x.mask[warp], truth);
     }
     pc + 1
 }

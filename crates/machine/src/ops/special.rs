@@ -2,11 +2,13 @@
 //!
 //! What is the same for every thread of a CTA goes to a scalar; the rest to a plane.
 
+use super::body::function;
 use super::time::{clock, elapsed};
-use super::{Execute, Op};
 use crate::exec::{Exec, Grid};
-use crate::lanes::LANES;
+use crate::image::Function;
 use crate::lanes::simd::Baseline;
+use crate::lanes::{LANES, Lane, Operand, Source};
+use crate::operation::kinds::ReadSpecial;
 use ptx::isa::SpecialRegister;
 
 /// A special register's scalar value; `component` is 0 to 3.
@@ -99,7 +101,7 @@ pub(crate) fn reading(register: SpecialRegister) -> Reading {
         R::ReservedSmemOffsetEnd => Scalar(|x, _| reserved_start(x) + RESERVED_IN_USE),
         R::ReservedSmemOffsetCap => Scalar(|x, _| reserved_start(x) + u64::from(x.grid.reserved_shared)),
         R::ReservedSmemOffset0 | R::ReservedSmemOffset1 => Scalar(|x, _| reserved_start(x)),
-        R::CurrentGraphExec => Scalar(|x, _| x.grid.system.map_or(0, |system| system.current_graph())),
+        R::CurrentGraphExec => Scalar(|x, _| x.grid.graph),
         // The driver sets these for its own purposes: two hold an address, the others read as zero.
         R::Envreg1 => Scalar(|x, _| x.grid.workspace >> 32),
         R::Envreg2 => Scalar(|x, _| x.grid.workspace & 0xffff_ffff),
@@ -153,21 +155,22 @@ pub(crate) fn reading(register: SpecialRegister) -> Reading {
     }
 }
 
-/// Reads a register into scalar `d`: `x` is the register's index in [`SpecialRegister::ALL`], `y` the component.
-pub(crate) fn read_scalar(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
-    if let Reading::Scalar(value) = reading(SpecialRegister::ALL[op.x as usize]) {
-        x.files.s[op.d as usize] = value(x, op.y as usize);
+/// Reads a register into a scalar.
+fn read_scalar(x: &mut Exec<'_>, op: &ReadSpecial, pc: u32) -> u32 {
+    if let Reading::Scalar(value) = reading(op.register) {
+        x.files.s[op.d.index()] = value(x, op.component.into());
     }
     pc + 1
 }
 
-fn read_plane<T: crate::lanes::Lane>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
-    let component = op.y as usize;
-    match reading(SpecialRegister::ALL[op.x as usize]) {
+fn read_plane<T: Lane>(x: &mut Exec<'_>, op: &ReadSpecial, pc: u32) -> u32 {
+    let component = usize::from(op.component);
+    let Source::Plane(d) = op.d.source() else { return pc + 1 };
+    match reading(op.register) {
         Reading::Plane(value) => {
             for warp in 0..x.warps {
                 let values = value(x, warp, component);
-                x.store_plane::<Baseline, T>(op.d, warp, values.map(T::from_scalar));
+                x.store_plane::<Baseline, T>(d, warp, values.map(T::from_scalar));
             }
         }
         Reading::Common(planes) => {
@@ -175,8 +178,8 @@ fn read_plane<T: crate::lanes::Lane>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 
             for (warp, values) in planes.iter().enumerate().take(x.warps) {
                 let values = values.map(|value| T::from_scalar(value.into()));
                 match x.mask[warp] {
-                    0xffff_ffff => T::planes_mut(&mut x.files)[op.d as usize + warp].0 = values,
-                    _ => x.store_plane::<Baseline, T>(op.d, warp, values),
+                    0xffff_ffff => T::planes_mut(&mut x.files)[d.index() + warp].0 = values,
+                    _ => x.store_plane::<Baseline, T>(d, warp, values),
                 }
             }
         }
@@ -185,11 +188,14 @@ fn read_plane<T: crate::lanes::Lane>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 
     pc + 1
 }
 
-/// Reads a register into a plane of `bits`.
-pub(crate) fn plane_reader(bits: u32) -> Execute {
-    match bits {
-        16 => read_plane::<u16>,
-        32 => read_plane::<u32>,
-        _ => read_plane::<u64>,
+/// Reads a register into an operand.
+pub(crate) fn reader(d: Operand) -> Function<ReadSpecial> {
+    match d.source() {
+        Source::Scalar(_) => function!(read_scalar),
+        Source::Plane(d) => match d.bits() {
+            16 => function!(read_plane::<u16>),
+            32 => function!(read_plane::<u32>),
+            _ => function!(read_plane::<u64>),
+        },
     }
 }

@@ -4,13 +4,15 @@
 //! Like bulk copies they are done when they are issued. What a map or a coordinate must not be is refused as an illegal
 //! instruction, which is what an H200 reports.
 
-use super::bulk::{End, Pointer, aligned, complete, in_ranks, ranks_of, tensor_map};
-use super::combine::{Combine, combine};
-use super::{NONE, Op};
+use super::address::lane_address;
+use super::bulk::{aligned, complete, in_ranks, ranks_of, tensor_map};
+use super::combine;
 use crate::exec::Exec;
 use crate::fault::{Access, Trap};
+use crate::image::copy::{Action, End, Reduction, TensorCopy};
 use crate::memory::SHARED_WINDOW;
 use crate::observe::Happening;
+use crate::operation::kinds::CopyTensor;
 use crate::tensormap::{DataType, Direction, Fill, MAX_RANK, Run, Start, Swizzle, TensorMap, Walk};
 use ir::instruction::AtomOp;
 use numerics::convert::f32_to_tf32;
@@ -29,44 +31,13 @@ const PIECE: u64 = 1024;
 /// Bytes that swizzling keeps together.
 const CHUNK: u64 = 16;
 
-/// What a tensor copy does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Action {
-    Load,
-    Store,
-    /// With an `.op`.
-    Reduce(AtomOp),
-    Prefetch,
-}
-
-/// A tensor copy instruction; [`Op::x`] is its index in the image.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct TensorCopy {
-    pub(crate) action: Action,
-    /// A 64-bit plane with the generic address of the map.
-    pub(crate) map: u32,
-    /// 32-bit planes, as many as the rank says.
-    pub(crate) coordinates: [u32; MAX_RANK],
-    pub(crate) rank: usize,
-    /// Whether it is in im2col mode.
-    pub(crate) im2col: bool,
-    /// 16-bit planes, or [`NONE`].
-    pub(crate) offsets: [u32; MAX_RANK - 2],
-    /// The tile in shared memory; `None` for a prefetch.
-    pub(crate) tile: Option<Pointer>,
-    /// The mbarrier object that is told.
-    pub(crate) barrier: Option<Pointer>,
-    /// A 16-bit plane with the ranks of the CTAs that get the data, or [`NONE`].
-    pub(crate) ranks: u32,
-}
-
 /// A tensor copy.
-pub(crate) fn tensor(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+pub(crate) fn tensor(x: &mut Exec<'_>, op: &CopyTensor, pc: u32) -> u32 {
     x.communicated = true;
-    let copy = x.grid.image.tensor_copies[op.x as usize];
+    let copy = *x.grid.image.site(op.site);
     for (warp, lane) in x.active_lanes() {
         x.tell(|x| Happening::BulkCopy(x.lanes_at(pc, warp, 1 << lane)));
-        if let Err(trap) = copy.execute(x, op, warp, lane) {
+        if let Err(trap) = copy.execute(x, warp, lane) {
             return x.raise(warp, lane, trap);
         }
     }
@@ -74,8 +45,8 @@ pub(crate) fn tensor(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
 }
 
 impl TensorCopy {
-    fn execute(&self, x: &mut Exec<'_>, op: &Op, warp: usize, lane: usize) -> Result<(), Trap> {
-        let map_address = x.files.d[self.map as usize + warp].0[lane];
+    fn execute(&self, x: &mut Exec<'_>, warp: usize, lane: usize) -> Result<(), Trap> {
+        let map_address = x.files.d[self.map.index() + warp].0[lane];
         aligned("tensor map", map_address, MAP_ALIGNMENT)?;
         let map = tensor_map(x, warp, lane, map_address)?;
         let direction = match self.action {
@@ -89,9 +60,9 @@ impl TensorCopy {
             Action::Load | Action::Store | Action::Prefetch => None,
         };
         let Some(tile) = self.tile else { return Ok(()) };
-        let tile = tile.of(x, op, warp, lane);
+        let tile = lane_address(x, tile, warp, lane);
         aligned("shared memory operand", tile, TILE_ALIGNMENT)?;
-        let barrier = self.barrier.map(|barrier| barrier.of(x, op, warp, lane));
+        let barrier = self.barrier.map(|barrier| lane_address(x, barrier, warp, lane));
         if let Some(barrier) = barrier {
             aligned("mbarrier", barrier, 8)?;
         }
@@ -116,13 +87,11 @@ impl TensorCopy {
     fn start(&self, x: &Exec<'_>, warp: usize, lane: usize) -> Start {
         let mut start =
             Start { rank: self.rank, im2col: self.im2col, coordinates: [0; MAX_RANK], offsets: [0; 3] };
-        for (to, &plane) in start.coordinates.iter_mut().zip(&self.coordinates[..self.rank]) {
-            *to = x.files.w[plane as usize + warp].0[lane] as i32;
+        for (to, plane) in start.coordinates.iter_mut().zip(self.coordinates.into_iter().flatten()) {
+            *to = x.files.w[plane.index() + warp].0[lane] as i32;
         }
-        for (to, &plane) in start.offsets.iter_mut().zip(&self.offsets) {
-            if plane != NONE {
-                *to = x.files.h[plane as usize + warp].0[lane];
-            }
+        for (to, plane) in start.offsets.iter_mut().zip(self.offsets.into_iter().flatten()) {
+            *to = x.files.h[plane.index() + warp].0[lane];
         }
         start
     }
@@ -184,7 +153,7 @@ impl Side {
         Ok(())
     }
 
-    fn store(&self, x: &mut Exec<'_>, walk: Walk, how: Option<&Combine>) -> Result<(), Trap> {
+    fn store(&self, x: &mut Exec<'_>, walk: Walk, how: Option<&Reduction>) -> Result<(), Trap> {
         let mut buffer = [0; PIECE as usize];
         let run_bytes = walk.run_bytes();
         for run in walk {
@@ -232,7 +201,7 @@ fn round_to_tf32(bytes: &mut [u8]) {
 }
 
 /// The reduction of elements of a map's type, if the hardware has it.
-fn reduction(map: &TensorMap, by: AtomOp) -> Option<Combine> {
+fn reduction(map: &TensorMap, by: AtomOp) -> Option<Reduction> {
     let ty = map.data_type()?;
     let logic = matches!(by, AtomOp::And | AtomOp::Or | AtomOp::Xor);
     let scalar = match ty {
@@ -248,7 +217,7 @@ fn reduction(map: &TensorMap, by: AtomOp) -> Option<Combine> {
         DataType::F64 if by == AtomOp::Add => ScalarType::F64,
         _ => return None,
     };
-    combine(by, scalar, matches!(ty, DataType::F32Ftz | DataType::Tf32Ftz))
+    combine::reduction(by, scalar, matches!(ty, DataType::F32Ftz | DataType::Tf32Ftz))
 }
 
 fn no_reduction(map: &TensorMap, by: AtomOp) -> String {

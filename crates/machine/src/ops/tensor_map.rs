@@ -1,34 +1,18 @@
 //! Changing tensor maps in memory (PTX ISA, "tensormap.replace").
 
-use super::Op;
-use super::address::{Cluster, Generic, Global, Space};
-use super::bulk::Pointer;
+use super::address::{Cluster, Generic, Global, Space, lane_address};
 use crate::exec::Exec;
 use crate::fault::{Access, Trap};
 use crate::memory::SpaceKind;
+use crate::operation::kinds::ReplaceField;
 use crate::tensormap::{BYTES, Field, TensorMap};
 
-/// A `tensormap.replace`; [`Op::x`] is its index in the image.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Replacement {
-    pub(crate) address: Pointer,
-    pub(crate) space: SpaceKind,
-    pub(crate) field: Field,
-    /// A plane of `bits`.
-    pub(crate) value: u32,
-    pub(crate) bits: u32,
-}
-
 /// `tensormap.replace`.
-pub(crate) fn replace(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
-    let site = x.grid.image.replacements[op.x as usize];
+pub(crate) fn replace(x: &mut Exec<'_>, op: &ReplaceField, pc: u32) -> u32 {
+    let site = *x.grid.image.site(op.site);
     for (warp, lane) in x.active_lanes() {
-        let address = site.address.of(x, op, warp, lane);
-        let index = site.value as usize + warp;
-        let value = match site.bits {
-            32 => u64::from(x.files.w[index].0[lane]),
-            _ => x.files.d[index].0[lane],
-        };
+        let address = lane_address(x, site.address, warp, lane);
+        let value = x.files.read(site.value, warp, lane);
         let done = match site.space {
             SpaceKind::Global => in_memory::<Global>(x, warp, lane, address, site.field, value),
             SpaceKind::Generic => in_memory::<Generic>(x, warp, lane, address, site.field, value),
@@ -68,16 +52,4 @@ fn in_memory<P: Space>(
         }
     }
     Ok(())
-}
-
-/// 64-bit plane `d` = plane `a` + `imm`.
-pub(crate) fn add(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
-    for warp in 0..x.warps {
-        let mut values = x.files.d[op.a as usize + warp].0;
-        for value in &mut values {
-            *value = value.wrapping_add(op.imm);
-        }
-        x.store_plane::<crate::lanes::simd::Baseline, u64>(op.d, warp, values);
-    }
-    pc + 1
 }

@@ -1,13 +1,14 @@
 //! Texture and surface operations: lane by lane, as each is a calculation of its own.
 
-use super::Op;
 use crate::exec::Exec;
 use crate::fault::{Access, Trap};
-use crate::lanes::LANES;
+use crate::image::Image;
+use crate::image::texture::{LookupSite, ObjectName, SurfaceAction, SurfaceSite};
 use crate::lanes::simd::Baseline;
-use crate::ops::NONE;
+use crate::lanes::{LANES, Operand};
+use crate::operation::ObjectKind;
+use crate::operation::kinds::{AccessSurface, IsType, LookUp, QueryObject};
 use crate::ops::order::in_store_order;
-use crate::program::{Image, LookupSite, ObjectName, SurfaceAction, SurfaceSite, Value};
 use crate::texture::lookup::{Failure, Request, Results};
 use crate::texture::object::{Sampler, Surface, Texture};
 use crate::texture::query;
@@ -17,28 +18,16 @@ use ir::instruction::SuredOp;
 use ptx::types::{ScalarType, TypeKind};
 use std::sync::Arc;
 
-/// What `istypep` asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ObjectKind {
-    Texture,
-    Sampler,
-    Surface,
-}
-
 /// A lane's value of a 32-bit operand.
-fn word(x: &Exec<'_>, value: Value, warp: usize, lane: usize) -> u32 {
-    match value {
-        Value::Scalar(index) => x.files.s[index as usize] as u32,
-        Value::Plane(index) => x.files.w[index as usize + warp].0[lane],
-    }
+fn word(x: &Exec<'_>, operand: Operand, warp: usize, lane: usize) -> u32 {
+    x.files.read(operand, warp, lane) as u32
 }
 
 /// The number by which a lane names an object: its handle, or the address of a variable.
 fn number(x: &Exec<'_>, name: ObjectName, warp: usize, lane: usize) -> u64 {
     match name {
         ObjectName::Address(address) => address,
-        ObjectName::Scalar(index) => x.files.s[index as usize],
-        ObjectName::Plane(index) => x.files.d[index as usize + warp].0[lane],
+        ObjectName::Register(operand) => x.files.read(operand, warp, lane),
     }
 }
 
@@ -89,10 +78,10 @@ fn sampler<'a>(x: &Exec<'a>, name: ObjectName, warp: usize, lane: usize) -> Resu
     }
 }
 
-/// `tex`, `tld4`: `x` is the site.
-pub(crate) fn lookup(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+/// `tex`, `tld4`.
+pub(crate) fn lookup(x: &mut Exec<'_>, op: &LookUp, pc: u32) -> u32 {
     let image: &Image = x.grid.image;
-    let site = &image.lookups[op.x as usize];
+    let site = image.site(op.site);
     for warp in 0..x.warps {
         let mut results = [[0u32; LANES]; 4];
         let mut rest = x.mask[warp];
@@ -108,15 +97,16 @@ pub(crate) fn lookup(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
                 Err(trap) => return x.raise(warp, lane, trap),
             }
         }
-        for (values, &d) in results.iter().zip(&site.destinations).filter(|&(_, &d)| d != NONE) {
+        for (values, &d) in results.iter().zip(&site.destinations) {
+            let Some(d) = d else { continue };
             match site.kind.results {
                 Results::Halves => x.store_plane::<Baseline, u16>(d, warp, values.map(|v| v as u16)),
                 Results::Words | Results::Packed => x.store_plane::<Baseline, u32>(d, warp, *values),
             }
         }
-        if site.resident != NONE {
+        if let Some(resident) = site.resident {
             // There is no sparse texture: every texel is resident.
-            x.files.p[site.resident as usize + warp] |= x.mask[warp];
+            x.files.write_predicate(resident, warp, x.mask[warp], !0);
         }
     }
     pc + 1
@@ -129,7 +119,7 @@ fn look(x: &Exec<'_>, site: &LookupSite, warp: usize, lane: usize) -> Result<[u3
         None => &texture.sampler,
     };
     let mut request = Request::default();
-    let fill = |into: &mut [u32], from: &[Value]| {
+    let fill = |into: &mut [u32], from: &[Operand]| {
         for (into, &value) in into.iter_mut().zip(from) {
             *into = word(x, value, warp, lane);
         }
@@ -150,10 +140,10 @@ fn look(x: &Exec<'_>, site: &LookupSite, warp: usize, lane: usize) -> Result<[u3
     })
 }
 
-/// `txq`, `suq`: `x` is the site.
-pub(crate) fn query(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+/// `txq`, `suq`.
+pub(crate) fn query(x: &mut Exec<'_>, op: &QueryObject, pc: u32) -> u32 {
     let image: &Image = x.grid.image;
-    let site = &image.queries[op.x as usize];
+    let site = image.site(op.site);
     for (warp, lane) in x.active_lanes() {
         let lod = site.lod.map_or(0, |value| word(x, value, warp, lane));
         let answer = match object(x, site.object, warp, lane) {
@@ -171,34 +161,31 @@ pub(crate) fn query(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
             let why = format!("the object has no attribute {:?}", site.query);
             return x.raise(warp, lane, Trap::InvalidObject(why));
         };
-        x.files.w[site.destination as usize + warp].0[lane] = answer;
+        x.files.w[site.destination.index() + warp].0[lane] = answer;
     }
     pc + 1
 }
 
-/// `istypep`: predicate `d`, whether plane `a` is the address of a variable of [`ObjectKind`] `x`. On hardware such an
-/// address has a bit of its own, and the instruction asks for nothing else.
-pub(crate) fn istypep(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+/// `istypep`. On hardware the address of an opaque variable has a bit of its own, and the instruction asks for nothing else.
+pub(crate) fn is_type(x: &mut Exec<'_>, op: &IsType, pc: u32) -> u32 {
     for (warp, lane) in x.active_lanes() {
-        let address = x.files.d[op.a as usize + warp].0[lane];
-        let kind = match opaque(x, address) {
+        let address = x.files.d[op.a.index() + warp].0[lane];
+        let object = match opaque(x, address) {
             Some(ScalarType::TexRef) => Some(ObjectKind::Texture),
             Some(ScalarType::SamplerRef) => Some(ObjectKind::Sampler),
             Some(ScalarType::SurfRef) => Some(ObjectKind::Surface),
             _ => None,
         };
-        let is = kind.is_some_and(|kind| kind as u32 == op.x) || address >> (61 + op.x) & 1 == 1;
-        let bit = 1 << lane;
-        let p = &mut x.files.p[op.d as usize + warp];
-        *p = if is { *p | bit } else { *p & !bit };
+        let is = object == Some(op.object) || address >> (61 + op.object as u32) & 1 == 1;
+        x.files.write_predicate(op.d, warp, 1 << lane, if is { !0 } else { 0 });
     }
     pc + 1
 }
 
-/// `suld`, `sust`, `sured`: `x` is the site.
-pub(crate) fn surface(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+/// `suld`, `sust`, `sured`.
+pub(crate) fn surface(x: &mut Exec<'_>, op: &AccessSurface, pc: u32) -> u32 {
     let image: &Image = x.grid.image;
-    let site = &image.surfaces[op.x as usize];
+    let site = image.site(op.site);
     x.communicated |= matches!(site.action, SurfaceAction::Reduce(_));
     for warp in 0..x.warps {
         let mask = x.mask[warp];
@@ -271,12 +258,7 @@ fn is_aligned(address: u64, bytes: usize) -> bool {
 
 /// A lane of the `i`th register of data, zero-extended.
 fn register(x: &Exec<'_>, site: &SurfaceSite, i: usize, warp: usize, lane: usize) -> u64 {
-    let plane = site.data[i] as usize + warp;
-    match site.ty.bits() {
-        8 | 16 => x.files.h[plane].0[lane].into(),
-        32 => x.files.w[plane].0[lane].into(),
-        _ => x.files.d[plane].0[lane],
-    }
+    site.data[i].map_or(0, |plane| x.files.read(plane, warp, lane))
 }
 
 fn load(
@@ -295,18 +277,10 @@ fn load(
         return Err(x.bad_access(address, bytes as u64, Access::Load));
     }
     for (&plane, stored) in site.data.iter().zip(buffer.chunks_exact(element)) {
-        if plane == NONE {
-            continue;
-        }
+        let Some(plane) = plane else { continue };
         let mut word = [0; 8];
         word[..element].copy_from_slice(stored);
-        let value = u64::from_le_bytes(word);
-        let plane = plane as usize + warp;
-        match site.ty.bits() {
-            8 | 16 => x.files.h[plane].0[lane] = value as u16,
-            32 => x.files.w[plane].0[lane] = value as u32,
-            _ => x.files.d[plane].0[lane] = value,
-        }
+        x.files.write(plane, warp, lane, u64::from_le_bytes(word));
     }
     Ok(())
 }

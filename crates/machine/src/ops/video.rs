@@ -1,15 +1,15 @@
 //! Video instructions.
 
-use super::Op;
 use crate::exec::Exec;
-use crate::lanes::LANES;
 use crate::lanes::simd::Baseline;
+use crate::lanes::{LANES, PlaneId};
+use crate::operation::kinds::Video;
 
-/// `d = video instruction imm of (a, b, c)`.
-pub(crate) fn compute(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
-    let instruction = x.grid.image.videos[op.imm as usize];
+/// [`Video`].
+pub(crate) fn compute(x: &mut Exec<'_>, op: &Video, pc: u32) -> u32 {
+    let instruction = *x.grid.image.site(op.site);
     for warp in 0..x.warps {
-        let plane = |index: u32| &x.files.w[index as usize + warp].0;
+        let plane = |plane: PlaneId| &x.files.w[plane.index() + warp].0;
         let (a, b, c) = (plane(op.a), plane(op.b), plane(op.c));
         let mut result = [0; LANES];
         for l in 0..LANES {

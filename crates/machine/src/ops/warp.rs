@@ -6,18 +6,17 @@
 //! a fault only with [`Masks::Exact`]. Otherwise all lanes that execute the operation together take part, whatever their
 //! masks say, as on an H200.
 
+use super::body::function;
 use super::combine::{Add32, And32, MaxS32, MaxU32, MinS32, MinU32, Or32, Rmw, Xor32};
-use super::{Execute, NONE, Op, event};
-use crate::exec::Exec;
+use crate::exec::{Exec, event};
 use crate::fault::Trap;
+use crate::image::Function;
 use crate::lanes::simd::Baseline;
-use crate::lanes::{EMPTY, Files, LANES, Lane};
+use crate::lanes::{EMPTY, Files, LANES, Lane, Operand, PlaneId, Source};
 use crate::misuse::Masks;
 use crate::observe::Happening;
+use crate::operation::kinds::{ActiveMask, Ballot, Elect, Match, Redux, Shuffle, Vote, WarpBarrier};
 use ir::instruction::{MultimemLoadOp, ShflMode, VoteMode};
-
-/// In [`Op::y`]: the member mask stands in a plane, not in a scalar.
-pub(crate) const MASK_IN_PLANE: u32 = 1 << 16;
 
 /// Lanes that execute an operation together.
 struct Team {
@@ -32,12 +31,15 @@ struct Team {
 ///
 /// Lanes that execute one instruction together may name different members: the halves of a warp that work apart, say.
 /// Where a mask leaves out its own lane, there are no such parts, and all are one team.
-fn team(x: &Exec<'_>, warp: usize, rest: u32, index: u32, in_plane: bool) -> Team {
-    if !in_plane {
-        let named = x.files.s[index as usize] as u32;
-        return Team { lanes: rest, named, left_out: rest & !named };
-    }
-    let plane = &x.files.w[index as usize + warp].0;
+fn team(x: &Exec<'_>, warp: usize, rest: u32, members: Operand) -> Team {
+    let members = match members.source() {
+        Source::Plane(members) => members,
+        Source::Scalar(members) => {
+            let named = x.files.s[members.index()] as u32;
+            return Team { lanes: rest, named, left_out: rest & !named };
+        }
+    };
+    let plane = &x.files.w[members.index() + warp].0;
     let left_out = (0..LANES).fold(0, |outside, l| outside | (!plane[l] & 1 << l)) & rest;
     if left_out != 0 {
         let members = (0..LANES).filter(|l| rest & !left_out & 1 << l != 0);
@@ -50,21 +52,21 @@ fn team(x: &Exec<'_>, warp: usize, rest: u32, index: u32, in_plane: bool) -> Tea
 
 /// Checks that the members of every team are here. `Some` is what the operation must return instead of going on:
 /// [`event::CONVERGE`], with the lanes of the teams that are complete in [`Exec::taken`], or a fault.
-fn gather(x: &mut Exec<'_>, index: u32, in_plane: bool) -> Option<u32> {
+fn gather(x: &mut Exec<'_>, members: Operand) -> Option<u32> {
     let mut complete = EMPTY;
     let mut waits = false;
     let mut outside = None;
     for (warp, complete) in complete.iter_mut().enumerate().take(x.warps) {
         let mut rest = x.mask[warp];
         while rest != 0 {
-            let Team { lanes, named, left_out } = team(x, warp, rest, index, in_plane);
+            let Team { lanes, named, left_out } = team(x, warp, rest, members);
             rest &= !lanes;
             if left_out != 0 {
                 outside = Some((warp, left_out.trailing_zeros() as usize));
             }
             // Lanes that are all left out wait for nobody.
-            let members = if lanes == left_out { 0 } else { named & x.threads.live[warp] };
-            match members & !lanes == 0 {
+            let needed = if lanes == left_out { 0 } else { named & x.threads.live[warp] };
+            match needed & !lanes == 0 {
                 true => *complete |= lanes,
                 false => waits = true,
             }
@@ -73,7 +75,7 @@ fn gather(x: &mut Exec<'_>, index: u32, in_plane: bool) -> Option<u32> {
     x.taken = complete;
     match outside {
         Some((warp, lane)) if x.grid.masks == Masks::Exact || !waits => {
-            left_out(x, (warp, lane), index, in_plane).or_else(|| waits.then_some(event::CONVERGE))
+            left_out(x, (warp, lane), members).or_else(|| waits.then_some(event::CONVERGE))
         }
         _ => waits.then_some(event::CONVERGE),
     }
@@ -81,11 +83,8 @@ fn gather(x: &mut Exec<'_>, index: u32, in_plane: bool) -> Option<u32> {
 
 /// A lane executes an operation whose member mask leaves it out: a fault, or one more to be told of.
 #[cold]
-fn left_out(x: &mut Exec<'_>, (warp, lane): (usize, usize), index: u32, in_plane: bool) -> Option<u32> {
-    let mask = match in_plane {
-        true => x.files.w[index as usize + warp].0[lane],
-        false => x.files.s[index as usize] as u32,
-    };
+fn left_out(x: &mut Exec<'_>, (warp, lane): (usize, usize), members: Operand) -> Option<u32> {
+    let mask = members_named(&x.files, members, warp, lane);
     match x.grid.masks {
         Masks::Converged => {
             x.note_mask(mask, lane);
@@ -100,15 +99,15 @@ fn left_out(x: &mut Exec<'_>, (warp, lane): (usize, usize), index: u32, in_plane
     }
 }
 
-/// Runs the body for the lanes of every team of every warp; without a member mask (index [`NONE`]) a warp is one team.
+/// Runs the body for the lanes of every team of every warp; without a member mask a warp is one team.
 macro_rules! for_teams {
-    ($x:ident, $index:expr, $in_plane:expr, |$warp:ident, $mask:ident| $body:block) => {
+    ($x:ident, $members:expr, |$warp:ident, $mask:ident| $body:block) => {
         for $warp in 0..$x.warps {
             let mut rest = $x.mask[$warp];
             while rest != 0 {
-                let $mask = match $index {
-                    NONE => rest,
-                    index => team($x, $warp, rest, index, $in_plane).lanes,
+                let $mask = match $members {
+                    None => rest,
+                    Some(members) => team($x, $warp, rest, members).lanes,
                 };
                 rest &= !$mask;
                 $body
@@ -118,29 +117,18 @@ macro_rules! for_teams {
 }
 
 /// Writes one scalar result into the lanes of a team.
-fn store(x: &mut Exec<'_>, d: u32, warp: usize, mask: u32, values: [u32; LANES]) {
-    let plane = &mut x.files.w[d as usize + warp].0;
+fn store(x: &mut Exec<'_>, d: PlaneId, warp: usize, mask: u32, values: [u32; LANES]) {
+    let plane = &mut x.files.w[d.index() + warp].0;
     *plane = u32::blend::<Baseline>(mask, values, *plane);
 }
 
-/// [`ShflMode`] in the low bits of [`Op::y`].
-mod shuffle {
-    use super::ShflMode;
-    pub(super) const UP: u32 = ShflMode::Up as u32;
-    pub(super) const DOWN: u32 = ShflMode::Down as u32;
-    pub(super) const BFLY: u32 = ShflMode::Bfly as u32;
-}
-
-/// `shfl[.sync].mode.b32 d|x, a, b, c[, members]`: planes `a`, `b`, `c`; the member mask's index is in `imm`,
-/// `u64::MAX` for the form without `.sync`.
-pub(crate) fn shfl(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
-    if op.imm != u64::MAX
-        && let Some(next) = gather(x, op.imm as u32, op.y & MASK_IN_PLANE != 0)
-    {
+/// `shfl[.sync].mode.b32 d|p, a, b, c[, members]`.
+pub(crate) fn shuffle(x: &mut Exec<'_>, op: &Shuffle, pc: u32) -> u32 {
+    if let Some(next) = op.members.and_then(|members| gather(x, members)) {
         return next;
     }
-    for_teams!(x, NONE, false, |warp, mask| {
-        let plane = |index: u32| x.files.w[index as usize + warp].0;
+    for_teams!(x, None, |warp, mask| {
+        let plane = |plane: PlaneId| x.files.w[plane.index() + warp].0;
         let (a, b, c) = (plane(op.a), plane(op.b), plane(op.c));
         let (mut result, mut sources) = ([0; LANES], [0; LANES]);
         let mut valid = 0;
@@ -149,14 +137,14 @@ pub(crate) fn shfl(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
             let segment = c[lane as usize] >> 8 & 0x1f;
             let max_lane = (lane & segment) | (cval & !segment);
             let min_lane = lane & segment;
-            let (source, inside) = match op.y & 0xff {
-                shuffle::UP => {
+            let (source, inside) = match op.mode {
+                ShflMode::Up => {
                     let source = lane.wrapping_sub(bval);
                     (source, source as i32 >= max_lane as i32)
                 }
-                shuffle::DOWN => (lane + bval, lane + bval <= max_lane),
-                shuffle::BFLY => (lane ^ bval, lane ^ bval <= max_lane),
-                _ => {
+                ShflMode::Down => (lane + bval, lane + bval <= max_lane),
+                ShflMode::Bfly => (lane ^ bval, lane ^ bval <= max_lane),
+                ShflMode::Idx => {
                     let source = min_lane | (bval & !segment);
                     (source, source <= max_lane)
                 }
@@ -175,47 +163,43 @@ pub(crate) fn shfl(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
                 x.tell(|x| Happening::ShuffledFromOutside(x.lanes_at(pc, warp, lanes)));
             }
         }
-        if op.d != NONE {
-            store(x, op.d, warp, mask, result);
+        if let Some(d) = op.d {
+            store(x, d, warp, mask, result);
         }
-        if op.x != NONE {
-            let p = &mut x.files.p[op.x as usize + warp];
-            *p = (*p & !mask) | (valid & mask);
+        if let Some(p) = op.p {
+            x.files.write_predicate(p, warp, mask, valid);
         }
     });
     pc + 1
 }
 
-/// [`VoteMode`] in the low bits of [`Op::y`].
-mod vote_mode {
-    use super::VoteMode;
-    pub(super) const ALL: u32 = VoteMode::All as u32;
-    pub(super) const ANY: u32 = VoteMode::Any as u32;
-    pub(super) const UNI: u32 = VoteMode::Uni as u32;
-}
-
-/// `vote[.sync].mode d, p[, members]`: predicate `a`, negated by [`super::shape::NEGATE`]; the member mask's index is
-/// `b`, or [`NONE`]. `d` is a predicate, or a 32-bit plane for `.ballot`.
-pub(crate) fn vote(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
-    if op.b != NONE
-        && let Some(next) = gather(x, op.b, op.y & MASK_IN_PLANE != 0)
-    {
+/// `vote[.sync].mode d, a[, members]` with a predicate as `d`.
+pub(crate) fn vote(x: &mut Exec<'_>, op: &Vote, pc: u32) -> u32 {
+    if let Some(next) = op.members.and_then(|members| gather(x, members)) {
         return next;
     }
-    let flip = if op.y & super::shape::NEGATE != 0 { !0 } else { 0 };
-    for_teams!(x, op.b, op.y & MASK_IN_PLANE != 0, |warp, mask| {
-        let votes = (x.files.p[op.a as usize + warp] ^ flip) & mask;
-        let verdict = match op.y & 0xff {
-            vote_mode::ALL => votes == mask,
-            vote_mode::ANY => votes != 0,
-            vote_mode::UNI => votes == mask || votes == 0,
-            _ => {
-                store(x, op.d, warp, mask, [votes; LANES]);
-                continue;
-            }
+    for_teams!(x, op.members, |warp, mask| {
+        let votes = (x.files.p[op.a.index() + warp] ^ op.a.flip()) & mask;
+        let verdict = match op.mode {
+            VoteMode::All => votes == mask,
+            VoteMode::Any => votes != 0,
+            VoteMode::Uni => votes == mask || votes == 0,
+            // An operation of its own.
+            VoteMode::Ballot => false,
         };
-        let p = &mut x.files.p[op.d as usize + warp];
-        *p = (*p & !mask) | (if verdict { mask } else { 0 });
+        x.files.write_predicate(op.d, warp, mask, if verdict { !0 } else { 0 });
+    });
+    pc + 1
+}
+
+/// `vote[.sync].ballot d, a[, members]`.
+pub(crate) fn ballot(x: &mut Exec<'_>, op: &Ballot, pc: u32) -> u32 {
+    if let Some(next) = op.members.and_then(|members| gather(x, members)) {
+        return next;
+    }
+    for_teams!(x, op.members, |warp, mask| {
+        let votes = (x.files.p[op.a.index() + warp] ^ op.a.flip()) & mask;
+        store(x, op.d, warp, mask, [votes; LANES]);
     });
     pc + 1
 }
@@ -225,72 +209,73 @@ trait Key: Lane + Eq {}
 impl Key for u32 {}
 impl Key for u64 {}
 
-/// `match.any.sync d, a, members`; the member mask's index is `b`.
-fn match_any<T: Key>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
-    if let Some(next) = gather(x, op.b, op.y & MASK_IN_PLANE != 0) {
+/// `match.any.sync d, a, members`.
+fn match_any<T: Key>(x: &mut Exec<'_>, op: &Match, pc: u32) -> u32 {
+    if let Some(next) = gather(x, op.members) {
         return next;
     }
-    for_teams!(x, op.b, op.y & MASK_IN_PLANE != 0, |warp, mask| {
-        let a = T::planes(&x.files)[op.a as usize + warp].0;
+    for_teams!(x, Some(op.members), |warp, mask| {
+        let a = T::planes(&x.files)[op.a.index() + warp].0;
         let result =
             std::array::from_fn(|l| (0..LANES).fold(0, |same, k| same | u32::from(a[k] == a[l]) << k) & mask);
-        store(x, op.d, warp, mask, result);
+        if let Some(d) = op.d {
+            store(x, d, warp, mask, result);
+        }
     });
     pc + 1
 }
 
-/// `match.all.sync d|x, a, members`; the member mask's index is `b`.
-fn match_all<T: Key>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
-    if let Some(next) = gather(x, op.b, op.y & MASK_IN_PLANE != 0) {
+/// `match.all.sync d|p, a, members`.
+fn match_all<T: Key>(x: &mut Exec<'_>, op: &Match, pc: u32) -> u32 {
+    if let Some(next) = gather(x, op.members) {
         return next;
     }
-    for_teams!(x, op.b, op.y & MASK_IN_PLANE != 0, |warp, mask| {
-        let a = T::planes(&x.files)[op.a as usize + warp].0;
+    for_teams!(x, Some(op.members), |warp, mask| {
+        let a = T::planes(&x.files)[op.a.index() + warp].0;
         let first = a[mask.trailing_zeros() as usize];
         let all = (0..LANES).all(|l| mask >> l & 1 == 0 || a[l] == first);
         let result = if all { mask } else { 0 };
-        if op.d != NONE {
-            store(x, op.d, warp, mask, [result; LANES]);
+        if let Some(d) = op.d {
+            store(x, d, warp, mask, [result; LANES]);
         }
-        if op.x != NONE {
-            let p = &mut x.files.p[op.x as usize + warp];
-            *p = (*p & !mask) | result;
+        if let Some(p) = op.p {
+            x.files.write_predicate(p, warp, mask, result);
         }
     });
     pc + 1
 }
 
 /// `match.sync` for a 32- or 64-bit source.
-pub(crate) fn matching(all: bool, wide: bool) -> Execute {
+pub(crate) fn matching(all: bool, wide: bool) -> Function<Match> {
     match (all, wide) {
-        (false, false) => match_any::<u32>,
-        (false, true) => match_any::<u64>,
-        (true, false) => match_all::<u32>,
-        (true, true) => match_all::<u64>,
+        (false, false) => function!(match_any::<u32>),
+        (false, true) => function!(match_any::<u64>),
+        (true, false) => function!(match_all::<u32>),
+        (true, true) => function!(match_all::<u64>),
     }
 }
 
 /// `redux.sync` of an `.op`, on signed values or not.
-pub(crate) fn redux(op: MultimemLoadOp, signed: bool) -> Execute {
+pub(crate) fn redux(op: MultimemLoadOp, signed: bool) -> Function<Redux> {
     match op {
-        MultimemLoadOp::Add => reduce::<Add32>,
-        MultimemLoadOp::Min if signed => reduce::<MinS32>,
-        MultimemLoadOp::Min => reduce::<MinU32>,
-        MultimemLoadOp::Max if signed => reduce::<MaxS32>,
-        MultimemLoadOp::Max => reduce::<MaxU32>,
-        MultimemLoadOp::And => reduce::<And32>,
-        MultimemLoadOp::Or => reduce::<Or32>,
-        MultimemLoadOp::Xor => reduce::<Xor32>,
+        MultimemLoadOp::Add => function!(reduce::<Add32>),
+        MultimemLoadOp::Min if signed => function!(reduce::<MinS32>),
+        MultimemLoadOp::Min => function!(reduce::<MinU32>),
+        MultimemLoadOp::Max if signed => function!(reduce::<MaxS32>),
+        MultimemLoadOp::Max => function!(reduce::<MaxU32>),
+        MultimemLoadOp::And => function!(reduce::<And32>),
+        MultimemLoadOp::Or => function!(reduce::<Or32>),
+        MultimemLoadOp::Xor => function!(reduce::<Xor32>),
     }
 }
 
-/// `redux.sync.op d, a, members`; the member mask's index is `b`.
-fn reduce<F: Rmw<M = u32>>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
-    if let Some(next) = gather(x, op.b, op.y & MASK_IN_PLANE != 0) {
+/// `redux.sync.op d, a, members`.
+fn reduce<F: Rmw<M = u32>>(x: &mut Exec<'_>, op: &Redux, pc: u32) -> u32 {
+    if let Some(next) = gather(x, op.members) {
         return next;
     }
-    for_teams!(x, op.b, op.y & MASK_IN_PLANE != 0, |warp, mask| {
-        let a = x.files.w[op.a as usize + warp].0;
+    for_teams!(x, Some(op.members), |warp, mask| {
+        let a = x.files.w[op.a.index() + warp].0;
         let lanes = (0..LANES).filter(|l| mask >> l & 1 != 0).map(|l| a[l]);
         if let Some(result) = lanes.reduce(|a, b| F::new(a, b, b, false)) {
             store(x, op.d, warp, mask, [result; LANES]);
@@ -300,49 +285,45 @@ fn reduce<F: Rmw<M = u32>>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
 }
 
 /// `activemask d`.
-pub(crate) fn activemask(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
-    for_teams!(x, NONE, false, |warp, mask| {
+pub(crate) fn active_mask(x: &mut Exec<'_>, op: &ActiveMask, pc: u32) -> u32 {
+    for_teams!(x, None, |warp, mask| {
         store(x, op.d, warp, mask, [mask; LANES]);
     });
     pc + 1
 }
 
-/// `elect.sync d|x, members`: the lowest member leads.
-pub(crate) fn elect(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
-    if let Some(next) = gather(x, op.b, op.y & MASK_IN_PLANE != 0) {
+/// `elect.sync d|p, members`: the lowest member leads.
+pub(crate) fn elect(x: &mut Exec<'_>, op: &Elect, pc: u32) -> u32 {
+    if let Some(next) = gather(x, op.members) {
         return next;
     }
-    for_teams!(x, op.b, op.y & MASK_IN_PLANE != 0, |warp, mask| {
+    for_teams!(x, Some(op.members), |warp, mask| {
         let leader = mask.trailing_zeros();
-        if op.d != NONE {
-            store(x, op.d, warp, mask, [leader; LANES]);
+        if let Some(d) = op.d {
+            store(x, d, warp, mask, [leader; LANES]);
         }
-        let p = &mut x.files.p[op.x as usize + warp];
-        *p = (*p & !mask) | 1 << leader;
+        x.files.write_predicate(op.p, warp, mask, 1 << leader);
     });
     pc + 1
 }
 
-/// `bar.warp.sync members`: the member mask's index is `b`. Members meet wherever each of them executes one.
-pub(crate) fn bar_warp(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+/// `bar.warp.sync members`. Members meet wherever each of them executes one.
+pub(crate) fn barrier(x: &mut Exec<'_>, op: &WarpBarrier, pc: u32) -> u32 {
     x.communicated = true;
-    match gather(x, op.b, op.y & MASK_IN_PLANE != 0) {
+    match gather(x, op.members) {
         Some(event::CONVERGE) => return event::MEET,
         Some(fault) => return fault,
         None => {}
     }
     if x.grid.observer.is_some() {
-        for_teams!(x, op.b, op.y & MASK_IN_PLANE != 0, |warp, mask| {
+        for_teams!(x, Some(op.members), |warp, mask| {
             x.tell(|x| Happening::WarpBarrier(x.lanes_at(pc, warp, mask)));
         });
     }
     pc + 1
 }
 
-/// The members that a lane names which waits at a [`bar_warp`].
-pub(crate) fn members_named(files: &Files, op: &Op, warp: usize, lane: usize) -> u32 {
-    match op.y & MASK_IN_PLANE != 0 {
-        true => files.w[op.b as usize + warp].0[lane],
-        false => files.s[op.b as usize] as u32,
-    }
+/// The members that a lane names.
+fn members_named(files: &Files, members: Operand, warp: usize, lane: usize) -> u32 {
+    files.read(members, warp, lane) as u32
 }

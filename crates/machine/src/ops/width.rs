@@ -1,16 +1,19 @@
 //! Values between registers of different widths.
 
-use super::shape::map;
-use super::{Execute, Op};
+use super::body::function;
+use super::shape::{self, map};
 use crate::exec::Exec;
+use crate::image::Function;
 use crate::lanes::simd::Baseline;
 use crate::lanes::{LANES, Lane, LaneOf, Register};
+use crate::operation::kinds::Unary;
 use numerics::integer::Int;
+use std::marker::PhantomData;
 
 /// `T` is how a lane of plane `a` is read, `R` the lane type of plane `d`.
-fn resize_lanes<T: Register, R: Lane>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+fn resize_lanes<T: Register, R: Lane>(x: &mut Exec<'_>, op: &Unary, pc: u32) -> u32 {
     map!(Baseline, R, x, op.d, |cells, warp| {
-        a = cells.planes::<LaneOf<T>>(op.a);
+        a = cells.planes::<LaneOf<T>>(op.a.index());
         {
             let a = a[warp].get().0;
             let mut result = [R::default(); LANES];
@@ -24,56 +27,62 @@ fn resize_lanes<T: Register, R: Lane>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32
 }
 
 /// Plane `d` of `to` bits = plane `a` of `from` bits, cut or zero-extended.
-pub(crate) fn resize(from: u32, to: u32) -> Execute {
+pub(crate) fn resize(from: u32, to: u32) -> Function<Unary> {
     match (from, to) {
-        (16, 32) => resize_lanes::<u16, u32>,
-        (16, 64) => resize_lanes::<u16, u64>,
-        (32, 16) => resize_lanes::<u32, u16>,
-        (32, 64) => resize_lanes::<u32, u64>,
-        (64, 16) => resize_lanes::<u64, u16>,
-        (64, 32) => resize_lanes::<u64, u32>,
-        (16, _) => resize_lanes::<u16, u16>,
-        (32, _) => resize_lanes::<u32, u32>,
-        _ => resize_lanes::<u64, u64>,
+        (16, 32) => function!(resize_lanes::<u16, u32>),
+        (16, 64) => function!(resize_lanes::<u16, u64>),
+        (32, 16) => function!(resize_lanes::<u32, u16>),
+        (32, 64) => function!(resize_lanes::<u32, u64>),
+        (64, 16) => function!(resize_lanes::<u64, u16>),
+        (64, 32) => function!(resize_lanes::<u64, u32>),
+        (16, _) => function!(resize_lanes::<u16, u16>),
+        (32, _) => function!(resize_lanes::<u32, u32>),
+        _ => function!(resize_lanes::<u64, u64>),
     }
 }
 
 /// Plane `d` of `to` bits = plane `a` of fewer bits, `from`, sign-extended.
-pub(crate) fn sign_extend(from: u32, to: u32) -> Execute {
+pub(crate) fn sign_extend(from: u32, to: u32) -> Function<Unary> {
     match (from, to) {
-        (16, 32) => resize_lanes::<i16, u32>,
-        (16, _) => resize_lanes::<i16, u64>,
-        _ => resize_lanes::<i32, u64>,
+        (16, 32) => function!(resize_lanes::<i16, u32>),
+        (16, _) => function!(resize_lanes::<i16, u64>),
+        _ => function!(resize_lanes::<i32, u64>),
     }
 }
 
 /// Scalar `d` of `to` bits = scalar `a` of fewer bits, `from`, sign-extended.
-pub(crate) fn sign_extend_scalar(from: u32, to: u32) -> Execute {
-    fn extend<T: Int, R: Lane>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+pub(crate) fn sign_extend_scalar(from: u32, to: u32) -> Function<Unary> {
+    fn extend<T: Int, R: Lane>(x: &mut Exec<'_>, op: &Unary, pc: u32) -> u32 {
         let s = &mut x.files.s;
-        s[op.d as usize] = R::from_scalar(T::from_u64(s[op.a as usize]).to_u64()).to_scalar();
+        s[op.d.index()] = R::from_scalar(T::from_u64(s[op.a.index()]).to_u64()).to_scalar();
         pc + 1
     }
     match (from, to) {
-        (16, 32) => extend::<i16, u32>,
-        (16, _) => extend::<i16, u64>,
-        _ => extend::<i32, u64>,
+        (16, 32) => function!(extend::<i16, u32>),
+        (16, _) => function!(extend::<i16, u64>),
+        _ => function!(extend::<i32, u64>),
     }
 }
 
-/// Plane `d` = the sign of 64-bit plane `a` in every bit.
-pub(crate) fn signs(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
-    for warp in 0..x.warps {
-        let values = x.files.d[op.a as usize + warp].0.map(|lane| (lane as i64 >> 63) as u64);
-        x.store_plane::<Baseline, u64>(op.d, warp, values);
+/// The low bits of a lane as a `T`, extended to a lane of another width (or cut) as the signedness of `T` says.
+pub(crate) struct Extend<T, A, R>(PhantomData<(T, A, R)>);
+impl<T: Register, A: Lane, R: Lane> shape::Unary for Extend<T, A, R> {
+    type A = A;
+    type R = R;
+    #[inline(always)]
+    fn lane(a: A) -> R {
+        R::from_scalar(T::from_u64(a.to_scalar()).to_u64())
     }
-    pc + 1
 }
 
-/// 64-bit plane `d` = 0.
-pub(crate) fn zeros(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
-    for warp in 0..x.warps {
-        x.store_plane::<Baseline, u64>(op.d, warp, [0; LANES]);
+/// 64-bit plane `d` = the sign of 64-bit plane `a` in every bit.
+pub(crate) fn signs() -> Function<Unary> {
+    fn signs(x: &mut Exec<'_>, op: &Unary, pc: u32) -> u32 {
+        map!(Baseline, u64, x, op.d, |cells, warp| {
+            a = cells.planes::<u64>(op.a.index());
+            { a[warp].get().0.map(|lane| (lane as i64 >> 63) as u64) }
+        });
+        pc + 1
     }
-    pc + 1
+    function!(signs)
 }

@@ -4,14 +4,13 @@
 //! a thread count the barrier completes when that many threads have; without, when every warp with a living lane has.
 
 use super::pack::{Group, Pack, Wait};
-use crate::exec::{Exec, Grid, LaneTrap};
+use crate::exec::{Grid, LaneTrap};
 use crate::fault::Trap;
-use crate::lanes::{EMPTY, Files, LANES, Mask};
+use crate::image::Image;
+use crate::image::control::{BarrierKind, BarrierSite, Reduction};
+use crate::lanes::{EMPTY, Files, LANES};
 use crate::observe::{Happening, Lanes};
-use crate::program::{BarrierKind, BarrierSite, Image, Reduction, Value};
-
-/// Barriers of a CTA.
-pub(crate) const BARRIERS: usize = 16;
+use crate::ops::barrier::{BARRIERS, store_reduction, votes};
 
 /// The barriers of a CTA.
 #[derive(Debug, Default)]
@@ -85,84 +84,19 @@ impl Barrier {
     }
 }
 
-impl Reduction {
-    /// What threads get of whom so many voted, and the predicate of so many held.
-    fn result(self, held: u32, voted: u32) -> u32 {
-        match self {
-            Self::Popc => held,
-            Self::And => u32::from(held == voted),
-            Self::Or => u32::from(held != 0),
-        }
-    }
-}
-
-fn read(files: &Files, value: Value, warp: usize, lane: usize) -> u32 {
-    match value {
-        Value::Scalar(index) => files.s[index as usize] as u32,
-        Value::Plane(index) => files.w[index as usize + warp].0[lane],
-    }
-}
-
 /// What a warp of a group asks of a barrier, or why that is not allowed.
 fn arrival(files: &Files, site: &BarrierSite, warp: usize, mask: u32) -> Result<Arrival, String> {
     let lane = mask.trailing_zeros() as usize;
-    let barrier = read(files, site.barrier, warp, lane);
+    let barrier = files.read(site.barrier, warp, lane) as u32;
     if barrier as usize >= BARRIERS {
         return Err(format!("barrier {barrier}; a CTA has barriers 0 to 15"));
     }
-    let threads = site.threads.map(|value| read(files, value, warp, lane));
+    let threads = site.threads.map(|threads| files.read(threads, warp, lane) as u32);
     match threads {
         Some(n) if n == 0 || n % LANES as u32 != 0 => {
             Err(format!("a count of {n} threads, which is not a positive multiple of 32"))
         }
         _ => Ok(Arrival { barrier: barrier as usize, threads }),
-    }
-}
-
-/// Lets the active lanes of a pack pass a barrier, if they are all that its CTA has
-/// ([`Grid::packs_pass_barriers`](crate::exec::Grid)). `false` if the CTA must count them.
-#[inline]
-pub(crate) fn pass(x: &mut Exec<'_>, site: &BarrierSite) -> bool {
-    if !x.grid.packs_pass_barriers || x.mask != x.threads.live {
-        return false;
-    }
-    let Value::Scalar(number) = site.barrier else { return false };
-    if x.files.s[number as usize] as u32 as usize >= BARRIERS {
-        return false;
-    }
-    if let BarrierKind::Reduce { op, .. } = site.kind {
-        let (held, voted) = votes(&x.files, site.kind, &x.mask);
-        store_reduction(&mut x.files, &x.mask, site.kind, op.result(held, voted));
-    }
-    true
-}
-
-/// How many lanes' predicates hold, and how many lanes vote.
-fn votes(files: &Files, kind: BarrierKind, lanes: &Mask) -> (u32, u32) {
-    let BarrierKind::Reduce { predicate, negated, .. } = kind else { return (0, 0) };
-    let flip = if negated { !0 } else { 0 };
-    let active = lanes.iter().enumerate().filter(|(_, mask)| **mask != 0);
-    active.fold((0, 0), |(held, voted), (warp, &mask)| {
-        let holds = files.p[predicate as usize + warp] ^ flip;
-        (held + (holds & mask).count_ones(), voted + mask.count_ones())
-    })
-}
-
-/// Lanes get the result of their `bar.red`.
-fn store_reduction(files: &mut Files, lanes: &Mask, kind: BarrierKind, result: u32) {
-    let BarrierKind::Reduce { op, destination, .. } = kind else { return };
-    for (warp, &mask) in lanes.iter().enumerate().filter(|(_, mask)| **mask != 0) {
-        match op {
-            Reduction::Popc => {
-                for lane in (0..LANES).filter(|l| mask >> l & 1 != 0) {
-                    files.w[destination as usize + warp].0[lane] = result;
-                }
-            }
-            Reduction::And | Reduction::Or => {
-                let p = &mut files.p[destination as usize + warp];
-                *p = (*p & !mask) | if result != 0 { mask } else { 0 };
-            }
-        }
     }
 }
 
@@ -184,7 +118,7 @@ impl Barriers {
     fn count(&mut self, pack: &mut Pack, group: &Group, grid: &Grid<'_>) -> Result<(), (LaneTrap, u32)> {
         let Wait::Barrier { site: index, .. } = group.wait else { return Ok(()) };
         let image = grid.image;
-        let site = &image.barriers[index];
+        let site = image.site(index);
         let mut parts = [EMPTY; BARRIERS];
         for warp in (0..image.warps).filter(|&w| group.mask[w] != 0) {
             let mask = group.mask[warp];
@@ -285,7 +219,7 @@ fn release(pack: &mut Pack, number: usize, barrier: &Barrier, image: &Image) {
         }
         group.wait = Wait::Ready;
         woken += 1;
-        let kind = image.barriers[site].kind;
+        let kind = image.site(site).kind;
         if let BarrierKind::Reduce { op, .. } = kind {
             store_reduction(&mut pack.frames[group.frame].files, &group.mask, kind, barrier.result(op));
         }

@@ -7,16 +7,16 @@ mod device_runtime;
 mod error;
 mod format;
 
-pub(crate) use device_runtime::RuntimeCall;
-
 use super::pack::{Group, Pack};
 use crate::common::Common;
 use crate::exec::{Exec, Grid, LaneTrap, lanes_of};
 use crate::fault::Trap;
+use crate::image::builtin::Builtin;
+use crate::image::control::{CallSite, Place};
 use crate::lanes::Files;
 use crate::observe::Happening;
 use crate::ops::address::{Generic, Space};
-use crate::program::{Builtin, Place};
+
 use std::sync::atomic::Ordering::Relaxed;
 
 /// The longest string that is read from device memory.
@@ -36,12 +36,11 @@ impl Pack {
     pub(super) fn call_builtin(
         &mut self,
         builtin: Builtin,
-        call: usize,
+        site: &CallSite,
         group: &Group,
         grid: &Grid<'_>,
         common: &mut Common,
     ) -> Result<(), LaneTrap> {
-        let site = &grid.image.calls[call];
         let frame = &mut self.frames[group.frame];
         let files = std::mem::take(&mut frame.files);
         let mut caller = Caller {
@@ -153,9 +152,7 @@ impl Caller<'_, '_> {
 
     fn argument(&self, i: usize, warp: usize, lane: usize) -> Result<u64, Trap> {
         match self.place(self.args, i)? {
-            Place::Register { index, bits } => {
-                Ok(super::frame::read_register(&self.x.files, index, bits, warp, lane))
-            }
+            Place::Register(plane) => Ok(self.x.files.read(plane, warp, lane)),
             Place::Memory { offset, bytes } => {
                 let mut value = [0; 8];
                 let passed = self.passed(offset, bytes.min(8), warp, lane)?;
@@ -189,8 +186,8 @@ impl Caller<'_, '_> {
     fn give(&mut self, value: u64, warp: usize, lane: usize) -> Result<(), Trap> {
         match self.returns.first() {
             None => Ok(()),
-            Some(&Place::Register { index, bits }) => {
-                super::frame::write_register(&mut self.x.files, index, bits, warp, lane, value);
+            Some(&Place::Register(plane)) => {
+                self.x.files.write(plane, warp, lane, value);
                 Ok(())
             }
             Some(&Place::Memory { offset, bytes }) => {

@@ -4,12 +4,12 @@
 //! reason: barriers that threads have since left, lanes that wait to reconverge, waits with a time limit; and if nothing
 //! of that helps, nothing ever will.
 
-use super::cta::{Cta, Position};
-use super::pack::{FAIR_TURNS, Outcome, Pack};
+use super::cta::Cta;
+use super::pack::{FAIR_TURNS, Outcome, Pack, Position};
 use super::wait;
+use super::watch::Watch;
 use crate::common::Common;
 use crate::exec::{Grid, LaneTrap};
-use crate::observe::Watch;
 use crate::schedule::{Scheduler, SchedulerKind};
 
 /// Operations after which a cluster that communicates ends its turn, in case it waits for another one.

@@ -8,12 +8,11 @@
 
 use super::pack::{Group, Pack, Wait};
 use crate::common::Common;
-use crate::exec::{Exec, Grid, LaneTrap};
+use crate::exec::{Exec, Grid, LaneTrap, event};
 use crate::fault::Trap;
 use crate::lanes::{EMPTY, Mask};
 use crate::observe::{Happening, Lanes};
-use crate::ops::event;
-use crate::ops::warp::members_named;
+use crate::operation::Operation;
 
 impl Pack {
     /// Executes every waiting operation whose members have arrived.
@@ -59,9 +58,12 @@ impl Pack {
             // The lanes by the members that they name.
             let mut teams: Vec<(u32, u32)> = Vec::new();
             for (&(frame, pc), waiting) in places.iter().zip(&waiting) {
-                let (files, op) = (&self.frames[frame].files, &grid.image.ops[pc as usize]);
+                let Operation::WarpBarrier(barrier) = grid.image.ops[pc as usize].operation() else {
+                    continue;
+                };
+                let files = &self.frames[frame].files;
                 for lane in (0..32).filter(|lane| waiting[warp] >> lane & 1 != 0) {
-                    let named = members_named(files, op, warp, lane);
+                    let named = files.read(barrier.members, warp, lane) as u32;
                     match teams.iter_mut().find(|(members, _)| *members == named) {
                         Some((_, lanes)) => *lanes |= 1 << lane,
                         None => teams.push((named, 1 << lane)),
@@ -108,14 +110,14 @@ impl Pack {
         x.at = pc;
         x.set_mask(here);
         // SAFETY: operations of an image were selected for this host (see `ops::select`).
-        let mut outcome = unsafe { (op.execute)(&mut x, op, pc) };
+        let mut outcome = unsafe { (op.execute)(&mut x, op.operation(), pc) };
         let meets = outcome == event::MEET;
         if matches!(outcome, event::CONVERGE | event::MEET) {
             done = x.taken;
             if done != EMPTY {
                 x.set_mask(done);
                 // SAFETY: as above.
-                outcome = unsafe { (op.execute)(&mut x, op, pc) };
+                outcome = unsafe { (op.execute)(&mut x, op.operation(), pc) };
             }
         }
         let trap = if outcome == event::FAULT { x.trap.take() } else { None };

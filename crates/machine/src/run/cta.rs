@@ -1,12 +1,12 @@
 //! A CTA: its packs and its barriers. Its shared memory is in [`crate::common`].
 
 use super::barrier::Barriers;
-use super::pack::Pack;
+use super::pack::{Pack, Position};
 use crate::exec::{Grid, LaneTrap, Threads};
 use crate::lanes::{EMPTY, LANES};
 use crate::looks::Looks;
 use crate::observe::Happening;
-use crate::ops::time::Clock;
+use crate::time::Clock;
 use std::collections::HashMap;
 
 /// A resident CTA.
@@ -15,17 +15,6 @@ pub(crate) struct Cta {
     barriers: Barriers,
     /// Packs with a thread that has not exited.
     running: usize,
-}
-
-/// Where a CTA is.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Position {
-    /// `%ctaid`.
-    pub(super) ctaid: [u32; 3],
-    /// `%cluster_ctarank`.
-    pub(super) rank: u32,
-    /// The place in residency, from which `%smid` follows.
-    pub(super) slot: u32,
 }
 
 impl Cta {
@@ -86,6 +75,7 @@ impl Threads {
             live: EMPTY,
             at_cluster_barrier: EMPTY,
             cluster_phase: EMPTY,
+            targets: vec![[0; LANES]; grid.image.warps],
             local: vec![0; grid.local as usize * LANES * grid.image.warps],
             last_errors: HashMap::new(),
             looks: Looks::default(),

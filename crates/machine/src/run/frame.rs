@@ -1,7 +1,9 @@
 //! The function activations of a pack: registers, and where they return to.
 
-use crate::lanes::{EMPTY, Files, LANES, Lane, Mask};
-use crate::program::{Image, LOCAL_BASE};
+use crate::image::control::CallSite;
+use crate::image::{Image, LOCAL_BASE};
+use crate::lanes::{EMPTY, Files, LANES, Mask};
+use crate::operation::Site;
 use ptx::module::FuncId;
 use slab::Slab;
 use std::ops::{Index, IndexMut};
@@ -22,7 +24,7 @@ pub(crate) struct Frame {
 #[derive(Clone, Copy)]
 pub(crate) struct Caller {
     pub(crate) frame: usize,
-    pub(crate) call: usize,
+    pub(crate) call: Site<CallSite>,
     pub(crate) join: usize,
 }
 
@@ -103,38 +105,13 @@ impl Frame {
     fn begin(&mut self, image: &Image, (local_base, shared_base): (u32, u64)) {
         let code = image.code(self.function);
         self.files.begin(&code.exposed, image.warps, &code.scalars);
-        self.files.s[LOCAL_BASE as usize] = u64::from(local_base);
+        self.files.s[LOCAL_BASE.index()] = u64::from(local_base);
         for &scalar in &code.shared_addresses {
-            self.files.s[scalar as usize] += shared_base;
+            self.files.s[scalar.index()] += shared_base;
         }
         self.local_base = local_base;
         if image.allocates {
             self.stack.fill([0; LANES]);
         }
-    }
-}
-
-/// One lane of a register's plane.
-pub(crate) fn read_register(files: &Files, index: u32, bits: u32, warp: usize, lane: usize) -> u64 {
-    fn get<T: Lane>(files: &Files, index: usize, lane: usize) -> u64 {
-        T::planes(files)[index].0[lane].to_scalar()
-    }
-    let index = index as usize + warp;
-    match bits {
-        16 => get::<u16>(files, index, lane),
-        32 => get::<u32>(files, index, lane),
-        _ => get::<u64>(files, index, lane),
-    }
-}
-
-pub(crate) fn write_register(files: &mut Files, index: u32, bits: u32, warp: usize, lane: usize, value: u64) {
-    fn set<T: Lane>(files: &mut Files, index: usize, lane: usize, value: u64) {
-        T::planes_mut(files)[index].0[lane] = T::from_scalar(value);
-    }
-    let index = index as usize + warp;
-    match bits {
-        16 => set::<u16>(files, index, lane, value),
-        32 => set::<u32>(files, index, lane, value),
-        _ => set::<u64>(files, index, lane, value),
     }
 }

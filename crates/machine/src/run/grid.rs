@@ -6,8 +6,8 @@
 //! number of host threads.
 
 use super::cluster::{Cluster, Fault, Turn};
+use super::watch::{Unwatched, Watch, Watched};
 use crate::exec::{Grid, LaneTrap};
-use crate::observe::{Unwatched, Watch, Watched};
 use crate::schedule::SchedulerKind;
 use std::collections::VecDeque;
 use std::ops::Range;

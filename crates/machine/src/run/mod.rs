@@ -6,11 +6,11 @@
 //! | `frame` | function activations and their registers |
 //! | `converge` | lanes of a warp brought together for a `.sync` operation |
 //! | `barrier` | CTA barriers |
+//! | `watch` | who watches the dispatch loop |
 //! | `wait` | groups that wait for an mbarrier or for their cluster |
 //! | `cta` | the packs of a CTA |
 //! | `cluster` | the CTAs of a cluster in turn, until all threads are done or somebody else must move first |
 //! | `grid` | the clusters of a launch on a pool of host threads |
-//! | `family` | a grid and those that it launches |
 //! | `builtin` | functions that the system provides, the device runtime's among them |
 //!
 //! **Progress.** Every thread of every resident CTA eventually runs. A group gives up its turn when its time slice ends;
@@ -22,8 +22,8 @@ pub(crate) mod builtin;
 pub(crate) mod cluster;
 mod converge;
 mod cta;
-pub(crate) mod family;
 pub(crate) mod frame;
 pub(crate) mod grid;
 pub(crate) mod pack;
 mod wait;
+pub(crate) mod watch;

@@ -4,15 +4,18 @@
 //! both then reconverge at the branch's immediate post-dominator, where a [`Join`] collects them. Joins nest through
 //! `parent`, one chain a group, so that an exiting lane can be taken out of every join that expects it.
 
-use super::cta::Position;
-use super::frame::{Caller, Frames, read_register, write_register};
+use super::frame::{Caller, Frames};
+use super::watch::Watch;
 use crate::common::{Common, shared_base};
-use crate::exec::{Awaited, Exec, Grid, LaneTrap, Threads};
+use crate::exec::{Awaited, Exec, Grid, LaneTrap, Threads, event};
 use crate::fault::Trap;
+use crate::image::control::{BarrierSite, CallSite, Callee, Place};
+use crate::image::{Image, Op};
 use crate::lanes::{EMPTY, LANES, Mask};
-use crate::observe::{Happening, Lanes, Observer, Watch};
-use crate::ops::{Op, event};
-use crate::program::{Callee, Image, Place};
+use crate::observe::{Happening, Lanes, Observer};
+use crate::operation::kinds::{Barrier, Call, CallIndirect};
+use crate::operation::{Operation, Site, Target};
+
 use crate::schedule::Scheduler;
 use ptx::module::FuncId;
 use slab::Slab;
@@ -31,6 +34,17 @@ const LONG_PATIENCE: i64 = 5_000_000;
 /// Operations that a group runs between two looks at what it waits for, at most.
 const LOOKS_BUSY: i64 = 1_000;
 
+/// Where a CTA is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Position {
+    /// `%ctaid`.
+    pub(super) ctaid: [u32; 3],
+    /// `%cluster_ctarank`.
+    pub(super) rank: u32,
+    /// The place in residency, from which `%smid` follows.
+    pub(super) slot: u32,
+}
+
 /// Where lanes that went different ways meet again.
 #[derive(Clone, Debug)]
 pub(crate) struct Join {
@@ -47,7 +61,7 @@ pub(crate) enum Wait {
     /// It does.
     Ready,
     /// At the barrier with this number, of this site of the image.
-    Barrier { number: usize, site: usize },
+    Barrier { number: usize, site: Site<BarrierSite> },
     /// For lanes named by the member mask of the operation at its program counter.
     Members,
     /// For what the operation at its program counter asks for; it has asked so often in vain.
@@ -246,27 +260,24 @@ impl Pack {
             match event {
                 event::DIVERGE => {
                     // The branch is at `pc`; both sides become groups, and one of them goes on here.
-                    let op = &ops[pc as usize];
+                    let Operation::Branch(branch) = ops[pc as usize].operation() else { break event };
                     let mut rest = group.mask;
                     remove(&mut rest, &x.taken);
-                    let join = join_at(&mut self.joins, &group, op.x);
-                    let mut sides = [(op.a, x.taken), (pc + 1, rest)];
+                    let join = join_at(&mut self.joins, &group, branch.meet);
+                    let mut sides = [(branch.target, x.taken), (Target(pc + 1), rest)];
                     // The side that is at the reconvergence point already only waits there.
                     if let Some(j) = join.filter(|&j| self.joins[j].frame == group.frame)
-                        && op.x != u32::MAX
-                        && let Some(at) = sides.iter().position(|&(target, _)| target == op.x)
+                        && let Some(meet) = branch.meet
+                        && let Some(at) = sides.iter().position(|&(target, _)| target == meet)
                     {
                         add(&mut self.joins[j].arrived, &sides[at].1);
                         sides.swap(0, at);
-                        (group.pc, group.mask) = sides[1];
-                        group.join = join;
                     } else {
-                        let (target, mask) = sides[0];
-                        let other = Group { pc: target, mask, join, ..group.clone() };
-                        (group.pc, group.mask) = sides[1];
-                        group.join = join;
-                        self.groups.push(other);
+                        let (Target(pc), mask) = sides[0];
+                        self.groups.push(Group { pc, mask, join, ..group.clone() });
                     }
+                    (group.pc, group.mask) = (sides[1].0.0, sides[1].1);
+                    group.join = join;
                     pc = group.pc;
                     x.set_mask(group.mask);
                     if x.fuel < 0 {
@@ -274,12 +285,12 @@ impl Pack {
                     }
                 }
                 event::SCATTER => {
-                    let op = &ops[pc as usize];
-                    let join = join_at(&mut self.joins, &group, op.x);
-                    let targets = std::mem::take(&mut x.targets);
-                    for (target, mask) in by_target(&targets, group.mask) {
-                        let part = Group { pc: target as u32, mask, join, ..group.clone() };
-                        self.groups.push(part);
+                    if let Operation::BranchIndexed(branch) = ops[pc as usize].operation() {
+                        let join = join_at(&mut self.joins, &group, branch.meet);
+                        for (target, mask) in by_target(&x.threads.targets, group.mask) {
+                            let part = Group { pc: target as u32, mask, join, ..group.clone() };
+                            self.groups.push(part);
+                        }
                     }
                     break event::SCATTER;
                 }
@@ -301,7 +312,7 @@ impl Pack {
         if x.awaited.is_some() || spent > LOOKS_BUSY {
             self.awaited = x.awaited.map(|awaited| (awaited, pc));
         }
-        let (trap, targets) = (x.trap.take(), std::mem::take(&mut x.targets));
+        let trap = x.trap.take();
         let frame = &mut self.frames[group.frame];
         (frame.files, frame.stack) = (x.files, x.stack);
         self.impatience += spent;
@@ -321,15 +332,16 @@ impl Pack {
             event::RETURN => self.return_from(group, grid.image),
             event::CALL => {
                 let pc = group.pc;
-                if let Err(trap) = self.call(group, targets, grid, common) {
+                if let Err(trap) = self.call(group, grid, common) {
                     return Step::Fault(trap, pc);
                 }
             }
             event::BARRIER => {
-                let site = ops[group.pc as usize].a as usize;
-                group.pc += 1;
-                group.wait = Wait::Barrier { number: 0, site };
-                self.arrivals.push(group);
+                if let &Operation::Barrier(Barrier { site, .. }) = ops[group.pc as usize].operation() {
+                    group.pc += 1;
+                    group.wait = Wait::Barrier { number: 0, site };
+                    self.arrivals.push(group);
+                }
             }
             event::CONVERGE | event::MEET => {
                 group.wait = Wait::Members;
@@ -431,24 +443,21 @@ impl Pack {
     }
 
     /// Enters a function.
-    fn call(
-        &mut self,
-        group: Group,
-        targets: Vec<[u64; LANES]>,
-        grid: &Grid<'_>,
-        common: &mut Common,
-    ) -> Result<(), LaneTrap> {
+    fn call(&mut self, group: Group, grid: &Grid<'_>, common: &mut Common) -> Result<(), LaneTrap> {
         let image = grid.image;
-        let call = image.ops[group.pc as usize].a as usize;
-        let function = match image.calls[call].callee {
+        let call = match *image.ops[group.pc as usize].operation() {
+            Operation::Call(Call { site, .. }) | Operation::CallIndirect(CallIndirect { site, .. }) => site,
+            _ => return Ok(()),
+        };
+        let function = match image.site(call).callee {
             Callee::Function(function) => function,
             Callee::Builtin(builtin) => {
-                self.call_builtin(builtin, call, &group, grid, common)?;
+                self.call_builtin(builtin, image.site(call), &group, grid, common)?;
                 self.groups.push(Group { pc: group.pc + 1, ..group });
                 return Ok(());
             }
             Callee::Indirect => {
-                let mut parts = by_target(&targets, group.mask);
+                let mut parts = by_target(&self.threads.targets, group.mask);
                 if parts.len() > 1 {
                     // Each target in a turn of its own; they meet again behind the call.
                     let join = self.joins.insert(Join {
@@ -474,12 +483,12 @@ impl Pack {
     fn enter(
         &mut self,
         group: Group,
-        call: usize,
+        call: Site<CallSite>,
         function: FuncId,
         grid: &Grid<'_>,
     ) -> Result<(), LaneTrap> {
         let image = grid.image;
-        let (code, site) = (image.code(function), &image.calls[call]);
+        let (code, site) = (image.code(function), image.site(call));
         let lane = crate::exec::lanes_of(group.mask).next();
         let takes = code.params.len() - usize::from(code.variadic)..=code.params.len();
         if !takes.contains(&site.args.len()) || code.returns.len() != site.returns.len() {
@@ -515,7 +524,7 @@ impl Pack {
         self.impatience = 0;
         let frame = &self.frames[group.frame];
         let Some(caller) = frame.caller else { return };
-        let (code, site) = (image.code(frame.function), &image.calls[caller.call]);
+        let (code, site) = (image.code(frame.function), image.site(caller.call));
         for (&from, &to) in code.returns.iter().zip(&site.returns) {
             self.copy_between((group.frame, from), (caller.frame, to), &group.mask);
         }
@@ -545,13 +554,12 @@ impl Pack {
                         .local
                         .copy_within(start..start + n.min(m) as usize, thread + (bases.1 + b) as usize);
                 }
-                (Place::Register { index: a, bits: held }, Place::Register { index: b, bits }) => {
-                    let value = read_register(&self.frames[from].files, a, held, warp, lane);
-                    write_register(&mut self.frames[to].files, b, bits, warp, lane, value);
+                (Place::Register(a), Place::Register(b)) => {
+                    let value = self.frames[from].files.read(a, warp, lane);
+                    self.frames[to].files.write(b, warp, lane, value);
                 }
                 // The checker refuses calls that mix the two kinds.
-                (Place::Memory { .. }, Place::Register { .. })
-                | (Place::Register { .. }, Place::Memory { .. }) => {}
+                (Place::Memory { .. }, Place::Register(_)) | (Place::Register(_), Place::Memory { .. }) => {}
             }
         }
     }
@@ -594,11 +602,12 @@ fn indirect_target(image: &Image, address: u64, lanes: &Mask) -> Result<FuncId, 
     })
 }
 
-/// The join of a split whose lanes meet at `pc`: the group's own if it meets there anyway, a new one otherwise. A
-/// `pc` of `u32::MAX` means that they meet only where the function ends.
-fn join_at(joins: &mut Slab<Join>, group: &Group, pc: u32) -> Option<usize> {
+/// The join of a split whose lanes meet at a place: the group's own if it meets there anyway, a new one otherwise. If they
+/// meet only where the function ends, there is no place.
+fn join_at(joins: &mut Slab<Join>, group: &Group, meet: Option<Target>) -> Option<usize> {
+    let Some(Target(pc)) = meet else { return group.join };
     let here = |j: usize| joins[j].pc == pc && joins[j].frame == group.frame;
-    if pc == u32::MAX || group.join.is_some_and(here) {
+    if group.join.is_some_and(here) {
         return group.join;
     }
     let join = Join { pc, frame: group.frame, expected: group.mask, arrived: EMPTY, parent: group.join };
@@ -651,7 +660,7 @@ fn interpret<W: Watch>(x: &mut Exec<'_>, ops: &[Op], pc: &mut u32, watch: &mut W
         }
         x.at = at;
         // SAFETY: operations of an image were selected for this host (see `ops::select`).
-        let next = unsafe { (op.execute)(x, op, at) };
+        let next = unsafe { (op.execute)(x, op.operation(), at) };
         if next >= event::FIRST {
             *pc = at;
             return next;

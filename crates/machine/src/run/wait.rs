@@ -7,11 +7,11 @@
 
 use super::pack::{Pack, Wait};
 use crate::common::Common;
-use crate::exec::{Awaited, Exec, Grid, LaneTrap};
+use crate::exec::{Awaited, Exec, Grid, LaneTrap, event};
 use crate::fault::Trap;
+use crate::image::Meta;
 use crate::memory::mbarrier::Mbarrier;
-use crate::ops::event;
-use crate::program::Meta;
+use crate::operation::Operation;
 
 /// How often a wait with a time limit asks before it gives up, while others run.
 const LIMIT: u32 = 64;
@@ -79,7 +79,8 @@ impl Pack {
         let mut fault = None;
         for step in 0..most {
             let is_memory = |pc: u32| matches!(image.metas.get(pc as usize), Some(Meta::Memory { .. }));
-            let guarded = image.metas[pc as usize] == Meta::Guard && is_memory(pc + 1);
+            let is_guard = matches!(image.ops[pc as usize].operation(), Operation::Guard(_));
+            let guarded = is_guard && is_memory(pc + 1);
             if pc != group.pc && (is_memory(pc) || guarded) {
                 break;
             }
@@ -88,7 +89,7 @@ impl Pack {
             x.at = pc;
             let issued = x.issued;
             // SAFETY: operations of an image were selected for this host (see `ops::select`).
-            let next = unsafe { (op.execute)(&mut x, op, pc) };
+            let next = unsafe { (op.execute)(&mut x, op.operation(), pc) };
             x.expired = false;
             let stop = match next {
                 event::WAIT => {

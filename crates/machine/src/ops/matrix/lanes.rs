@@ -2,11 +2,11 @@
 //! ([`numerics::tensor::lanes`]), without a matrix that is put together element by element.
 //!
 //! Lane l has rows l / 4 and l / 4 + 8 of A and D, columns 2 * (l % 4) and the next of each block of D, and column l / 4
-//! of each block of B ([`super::layout`]).
+//! of each block of B ([`crate::matrix::layout`]).
 
-use super::product::{Place, Product};
 use crate::exec::Exec;
-use crate::lanes::LANES;
+use crate::image::matrix::{Place, Product};
+use crate::lanes::{LANES, PlaneId};
 use numerics::tensor::lanes::{Factor, Factors, ROWS, TERMS, sums, sums_are};
 
 /// Rows and columns of a block.
@@ -36,7 +36,7 @@ impl Product {
         if !fits || self.sparsity.is_some() || self.scale_d.is_some() || !sums_are(&self.config, self.k) {
             return false;
         }
-        let word = |plane: u32| x.files.w[plane as usize + warp].0;
+        let word = |plane: PlaneId| x.files.w[plane.index() + warp].0;
         let mut rows = [Factors::<ROWS>::ZERO; TERMS];
         for (i, &plane) in a.iter().enumerate() {
             for j in 0..2 {
@@ -72,7 +72,7 @@ impl Product {
             }
         }
         for (&plane, result) in d.iter().zip(results) {
-            x.files.w[plane as usize + warp].0 = result;
+            x.files.w[plane.index() + warp].0 = result;
         }
         true
     }

@@ -3,36 +3,22 @@
 //!
 //! | file | what it knows |
 //! | --- | --- |
-//! | `types` | the types of elements, and the space they take |
-//! | `layout` | which element each register of each lane holds |
-//! | `fragment` | reading and writing matrices in registers |
-//! | `sparsity` | what the metadata of sparse factors chooses |
-//! | `descriptor` | matrices of `wgmma` in shared memory |
 //! | `product` | `D = A * B + C` of a warp |
 //! | `lanes` | the same of 16-bit floats in registers, all lanes side by side |
 //! | `transfer` | matrices between registers and memory |
 //!
-//! What one element of D is, `numerics::tensor` knows.
+//! How matrices lie in registers and in memory, [`crate::matrix`] knows; what one element of D is, `numerics::tensor`.
 //!
 //! `wgmma` multiplies when it is issued. Its four warps meet first, so that none of them goes on to overwrite what
 //! another has yet to read; beyond that each computes its own 16 rows of D.
 
-pub(crate) mod descriptor;
-pub(crate) mod fragment;
 mod lanes;
-pub(crate) mod layout;
 pub(crate) mod product;
-pub(crate) mod sparsity;
 pub(crate) mod transfer;
-pub(crate) mod types;
 
-use super::event;
-use crate::exec::Exec;
+use crate::exec::{Exec, event};
 use crate::fault::Trap;
 use crate::lanes::EMPTY;
-
-/// Warps of a warpgroup.
-pub(crate) const WARPGROUP: usize = 4;
 
 /// Checks that all lanes of every team of `together` warps are here. `Some` is what the operation must return instead
 /// of going on: [`event::CONVERGE`], with the teams that are complete in [`Exec::taken`], or a fault.

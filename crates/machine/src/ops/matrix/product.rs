@@ -1,52 +1,16 @@
 //! `mma`, `wmma.mma` and `wgmma.mma_async`: `D = A * B + C`.
 
 use super::assemble;
-use super::descriptor::Descriptor;
-use super::fragment::Fragment;
-use super::sparsity::Sparsity;
 use crate::exec::Exec;
 use crate::fault::Access;
+use crate::image::Function;
+use crate::image::matrix::{Factor, Place, Product};
 use crate::lanes::simd::{Level, Simd};
+use crate::matrix::descriptor::Descriptor;
 use crate::memory::SHARED_WINDOW;
-use crate::ops::shape::NEGATE;
-use crate::ops::{Body, Execute, Op, select};
-use numerics::tensor::{Config, Element, Operand, dot};
-
-/// A matrix multiplication of a warp. Elements of `.b1` are words of 32 of them.
-#[derive(Debug)]
-pub(crate) struct Product {
-    pub(crate) config: Config,
-    /// Rows of A that a warp has.
-    pub(crate) m: usize,
-    pub(crate) n: usize,
-    pub(crate) k: usize,
-    pub(crate) a: Factor,
-    pub(crate) b: Factor,
-    pub(crate) c: Fragment,
-    pub(crate) d: Fragment,
-    pub(crate) sparsity: Option<Sparsity>,
-    /// The predicate that says whether C counts, and whether it is negated.
-    pub(crate) scale_d: Option<(u32, u32)>,
-}
-
-/// A or B.
-#[derive(Debug)]
-pub(crate) struct Factor {
-    pub(crate) place: Place,
-    /// Whether every element is negated.
-    pub(crate) negated: bool,
-}
-
-/// Where a factor is.
-#[derive(Debug)]
-pub(crate) enum Place {
-    Registers(Fragment),
-    /// In shared memory, as a descriptor in this 64-bit plane says.
-    Shared {
-        descriptor: u32,
-        transposed: bool,
-    },
-}
+use crate::operation::kinds::MultiplyMatrices;
+use crate::ops::body::{Body, select};
+use numerics::tensor::{Element, Operand, dot};
 
 /// A matrix in shared memory.
 struct Tile {
@@ -114,29 +78,26 @@ fn bytes_of(operand: Operand) -> u32 {
     }
 }
 
-struct Multiply;
-
-impl Body for Multiply {
+impl Body for MultiplyMatrices {
+    type Fields = Self;
     #[inline(always)]
-    fn run<S: Simd>(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+    fn run<S: Simd>(x: &mut Exec<'_>, op: &Self, pc: u32) -> u32 {
         multiply_matrices(x, op, pc)
     }
 }
 
-/// `mma.sync`, `mma.sp.sync`, `wmma.mma.sync` and `wgmma.mma_async`: product [`Op::a`] of the image, by [`Op::x`] warps
-/// together, one or the four of a warpgroup.
-pub(crate) fn multiply(level: Level) -> Execute {
-    select::<Multiply>(level)
+/// `mma.sync`, `mma.sp.sync`, `wmma.mma.sync` and `wgmma.mma_async`: of a warp, or of the four of a warpgroup together.
+pub(crate) fn multiply(level: Level) -> Function<MultiplyMatrices> {
+    select::<MultiplyMatrices>(level)
 }
 
 #[inline(always)]
-fn multiply_matrices(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
-    let together = op.x as usize;
+fn multiply_matrices(x: &mut Exec<'_>, op: &MultiplyMatrices, pc: u32) -> u32 {
+    let together = usize::from(op.warps);
     if let Some(next) = assemble(x, together) {
         return next;
     }
-    let grid = x.grid;
-    let product = &grid.image.products[op.a as usize];
+    let product = x.grid.image.site(op.site);
     for first in (0..x.warps).step_by(together) {
         if x.mask[first] == 0 || together == 1 && product.compute_in_registers(x, first) {
             continue;
@@ -180,7 +141,7 @@ impl Product {
         let mut elements = match factor.place {
             Place::Registers(ref fragment) => fragment.decode(&x.files, warp, operand),
             Place::Shared { descriptor, transposed } => {
-                let bits = x.files.d[descriptor as usize + warp].0[0];
+                let bits = x.files.d[descriptor.index() + warp].0[0];
                 let tile = Tile {
                     descriptor: Descriptor::new(bits),
                     transposed,
@@ -205,8 +166,8 @@ impl Product {
     #[inline(always)]
     fn compute(&self, x: &Exec<'_>, warp: usize, a: &[Element], b: &[Element]) -> Vec<u64> {
         let mut matrix = match self.scale_d {
-            Some((predicate, negated)) => {
-                let holds = x.files.p[predicate as usize + warp] & 1 != u32::from(negated == NEGATE);
+            Some(condition) => {
+                let holds = (x.files.p[condition.index() + warp] ^ condition.flip()) & 1 != 0;
                 if holds { self.c.read(&x.files, warp) } else { vec![0; self.c.len()] }
             }
             None => self.c.read(&x.files, warp),

@@ -1,18 +1,14 @@
 //! Matrices between registers and memory: `ldmatrix`, `stmatrix`, `movmatrix`, `wmma.load` and `wmma.store`.
 
 use super::assemble;
-use super::layout::{Layout, Layouts};
-use super::types::{self, accumulator_bits, element_bits};
 use crate::exec::{Exec, Resolved, resolve};
 use crate::fault::Access;
+use crate::image::matrix::Stored;
 use crate::lanes::LANES;
 use crate::memory::{Cell, SHARED_WINDOW, SpaceKind};
+use crate::operation::Address;
+use crate::operation::kinds::{LoadMatrix, LoadRows, StoreMatrix, StoreRows, TransposeMatrix};
 use crate::ops::address::{Cluster, Generic, Global, Shared, Space, lane_address};
-use crate::ops::{NONE, Op};
-use ir::instruction::MmaAtype;
-use ir::operand::MatrixShape;
-use numerics::tensor::Operand;
-use ptx::types::ScalarType;
 
 /// Rows of an 8x8 matrix of 16-bit elements.
 const ROWS: usize = 8;
@@ -26,11 +22,11 @@ fn element(lane: usize, h: usize, transposed: bool) -> usize {
 }
 
 /// Where in the CTA's shared memory a row begins whose address a lane has.
-fn row_offset(x: &Exec<'_>, op: &Op, warp: usize, lane: usize) -> Result<u64, u64> {
-    let address = lane_address(x, op, warp, lane);
-    let shared = match op.x {
-        SHARED_ROWS => address,
-        _ => match resolve(address) {
+fn row_offset(x: &Exec<'_>, at: Address, generic: bool, warp: usize, lane: usize) -> Result<u64, u64> {
+    let address = lane_address(x, at, warp, lane);
+    let shared = match generic {
+        false => address,
+        true => match resolve(address) {
             Resolved::Shared(shared) => shared,
             _ => return Err(address),
         },
@@ -41,31 +37,22 @@ fn row_offset(x: &Exec<'_>, op: &Op, warp: usize, lane: usize) -> Result<u64, u6
     valid.then_some(offset).ok_or(SHARED_WINDOW.wrapping_add(shared))
 }
 
-/// [`Op::x`] of `ldmatrix` and `stmatrix`: addresses are of shared memory.
-pub(crate) const SHARED_ROWS: u32 = 0;
-/// Addresses are generic; they must lead to shared memory.
-pub(crate) const GENERIC_ROWS: u32 = 1;
-
-/// In [`Op::c`] of `ldmatrix` and `stmatrix`: the matrices are transposed. The low bits count them.
-pub(crate) const TRANSPOSED: u32 = 1 << 8;
-
-/// `ldmatrix`: `c` matrices, into the planes of list `d`; lanes 8i to 8i+7 have the addresses of the rows of matrix i.
-pub(crate) fn load_rows(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+/// `ldmatrix`.
+pub(crate) fn load_rows(x: &mut Exec<'_>, op: &LoadRows, pc: u32) -> u32 {
     if let Some(next) = assemble(x, 1) {
         return next;
     }
-    let transposed = op.c & TRANSPOSED != 0;
+    let planes = x.grid.image.planes(op.d);
     for warp in 0..x.warps {
         if x.mask[warp] == 0 {
             continue;
         }
         // The addresses may be in a register that is written.
         let mut matrices = [[0u16; ROWS * ROWS]; 4];
-        let count = (op.c & 0xff) as usize;
-        for (i, matrix) in matrices.iter_mut().enumerate().take(count) {
+        for (i, matrix) in matrices.iter_mut().enumerate().take(planes.len()) {
             for (row, elements) in matrix.chunks_exact_mut(ROWS).enumerate() {
                 let lane = i * ROWS + row;
-                match row_offset(x, op, warp, lane) {
+                match row_offset(x, op.address, op.generic, warp, lane) {
                     Ok(offset) => {
                         let bytes = &x.shared[offset as usize..][..ROW_BYTES as usize];
                         for (element, bytes) in elements.iter_mut().zip(bytes.chunks_exact(2)) {
@@ -79,14 +66,11 @@ pub(crate) fn load_rows(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
                 }
             }
         }
-        for (i, matrix) in matrices.iter().enumerate().take(count) {
-            let plane = x.grid.image.lists[op.d as usize + i];
-            if plane == NONE {
-                continue;
-            }
-            let registers = &mut x.files.w[plane as usize + warp].0;
+        for (matrix, plane) in matrices.iter().zip(planes) {
+            let Some(plane) = plane else { continue };
+            let registers = &mut x.files.w[plane.index() + warp].0;
             for (lane, register) in registers.iter_mut().enumerate() {
-                let half = |h| u32::from(matrix[element(lane, h, transposed)]);
+                let half = |h| u32::from(matrix[element(lane, h, op.transposed)]);
                 *register = half(0) | half(1) << 16;
             }
         }
@@ -104,9 +88,9 @@ fn matrix_of(registers: &[u32; LANES], transposed: bool) -> [u16; ROWS * ROWS] {
     matrix
 }
 
-/// `stmatrix`: `c` matrices, from the planes of list `b`. Where rows have one address, the last matrix wins, and in it the
+/// `stmatrix`. Where rows have one address, the last matrix wins, and in it the
 /// first row, as on an H200.
-pub(crate) fn store_rows(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+pub(crate) fn store_rows(x: &mut Exec<'_>, op: &StoreRows, pc: u32) -> u32 {
     if let Some(next) = assemble(x, 1) {
         return next;
     }
@@ -114,12 +98,12 @@ pub(crate) fn store_rows(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
         if x.mask[warp] == 0 {
             continue;
         }
-        for i in 0..(op.c & 0xff) as usize {
-            let plane = x.grid.image.lists[op.b as usize + i];
-            let matrix = matrix_of(&x.files.w[plane as usize + warp].0, op.c & TRANSPOSED != 0);
+        for (i, plane) in x.grid.image.planes(op.a).iter().enumerate() {
+            let Some(plane) = plane else { continue };
+            let matrix = matrix_of(&x.files.w[plane.index() + warp].0, op.transposed);
             for (row, elements) in matrix.chunks_exact(ROWS).enumerate().rev() {
                 let lane = i * ROWS + row;
-                match row_offset(x, op, warp, lane) {
+                match row_offset(x, op.address, op.generic, warp, lane) {
                     Ok(offset) => {
                         let bytes = &mut x.shared[offset as usize..][..ROW_BYTES as usize];
                         for (bytes, element) in bytes.chunks_exact_mut(2).zip(elements) {
@@ -138,7 +122,7 @@ pub(crate) fn store_rows(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
 }
 
 /// `movmatrix.trans d, a`.
-pub(crate) fn transpose(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+pub(crate) fn transpose(x: &mut Exec<'_>, op: &TransposeMatrix, pc: u32) -> u32 {
     if let Some(next) = assemble(x, 1) {
         return next;
     }
@@ -146,76 +130,14 @@ pub(crate) fn transpose(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
         if x.mask[warp] == 0 {
             continue;
         }
-        let matrix = matrix_of(&x.files.w[op.a as usize + warp].0, false);
-        let registers = &mut x.files.w[op.d as usize + warp].0;
+        let matrix = matrix_of(&x.files.w[op.a.index() + warp].0, false);
+        let registers = &mut x.files.w[op.d.index() + warp].0;
         for (lane, register) in registers.iter_mut().enumerate() {
             let half = |h| u32::from(matrix[element(lane, h, true)]);
             *register = half(0) | half(1) << 16;
         }
     }
     pc + 1
-}
-
-/// A matrix of `wmma` that is loaded or stored.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Moved {
-    pub(crate) layout: Layout,
-    /// Of what counts as an element.
-    pub(crate) bits: u32,
-    /// How many elements that is.
-    pub(crate) packed: u32,
-    pub(crate) rows: u32,
-    pub(crate) columns: u32,
-    /// Whether the lines of the layout are rows.
-    pub(crate) lines_are_rows: bool,
-}
-
-impl Moved {
-    /// A factor, A or B.
-    pub(crate) fn factor(shape: MatrixShape, ty: MmaAtype, is_b: bool) -> Self {
-        let (bits, packed) = match types::factor(ty) {
-            Operand::B1 => (32, 32),
-            Operand::S4 | Operand::U4 => (32, 8),
-            ty => (element_bits(ty), 1),
-        };
-        let MatrixShape { m, n, k } = shape;
-        let layouts = Layouts::new(MatrixShape { k: k / packed, ..shape }, [bits; 2], [true; 2]);
-        let (layout, rows, columns) = if is_b { (layouts.b, k, n) } else { (layouts.a, m, k) };
-        Self { layout, bits, packed, rows, columns, lines_are_rows: !is_b }
-    }
-
-    /// C or D.
-    pub(crate) fn accumulator(shape: MatrixShape, ty: ScalarType) -> Self {
-        let ty = types::accumulator(ty);
-        let bits = accumulator_bits(ty);
-        let layout = Layouts::new(shape, [bits; 2], [true; 2]).accumulator(ty);
-        let lines_are_rows = !matches!(layout, Layout::Blocks { transposed: true, .. });
-        Self { layout, bits, packed: 1, rows: shape.m, columns: shape.n, lines_are_rows }
-    }
-}
-
-/// A matrix that `wmma.load` or `wmma.store` moves, with its registers. Elements of less than 8 bits count as words of 32 bits.
-#[derive(Debug)]
-pub(crate) struct Stored {
-    pub(crate) layout: Layout,
-    /// Planes of 32 bits, or of 64 for `.f64`.
-    pub(crate) planes: Vec<u32>,
-    /// Bits of an element.
-    pub(crate) bits: u32,
-    /// Whether elements of a line lie side by side in memory; else those of different lines do.
-    pub(crate) lines_contiguous: bool,
-    /// The scalar or plane of the stride in elements.
-    pub(crate) stride: Stride,
-    /// How many elements of the instruction's type make one here.
-    pub(crate) packed: u64,
-    pub(crate) space: SpaceKind,
-}
-
-/// The leading dimension of a matrix in memory, in elements.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Stride {
-    Scalar(u32),
-    Plane(u32),
 }
 
 impl Stored {
@@ -232,16 +154,13 @@ impl Stored {
     }
 
     /// The address of element `i` of a lane.
-    fn address(&self, x: &Exec<'_>, op: &Op, warp: usize, lane: usize, i: u32) -> u64 {
-        let stride = match self.stride {
-            Stride::Scalar(index) => x.files.s[index as usize] as u32,
-            Stride::Plane(index) => x.files.w[index as usize + warp].0[lane],
-        };
+    fn address(&self, x: &Exec<'_>, base: Address, (warp, lane): (usize, usize), i: u32) -> u64 {
+        let stride = x.files.read(self.stride, warp, lane) as u32;
         let (line, along) = self.layout.line(lane as u32, i % self.layout.elements());
         let (near, far) = if self.lines_contiguous { (along, line) } else { (line, along) };
         let bytes = u64::from(self.bits / 8);
         let offset = u64::from(near) * bytes + u64::from(far) * (u64::from(stride) / self.packed) * bytes;
-        lane_address(x, op, warp, lane).wrapping_add(offset)
+        lane_address(x, base, warp, lane).wrapping_add(offset)
     }
 
     /// Elements that a register holds.
@@ -249,6 +168,9 @@ impl Stored {
         if self.bits == 64 { 1 } else { 32 / self.bits }
     }
 }
+
+/// The most registers that a lane has of one matrix.
+const MAX_REGISTERS: usize = 8;
 
 /// A cell of a state space that is known only now.
 fn load<M: Cell + Into<u64>>(
@@ -285,26 +207,25 @@ fn store<M: Cell>(
     }
 }
 
-/// `wmma.load`: matrix `c` of the image.
-pub(crate) fn load_matrix(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+/// `wmma.load`.
+pub(crate) fn load_matrix(x: &mut Exec<'_>, op: &LoadMatrix, pc: u32) -> u32 {
     if let Some(next) = assemble(x, 1) {
         return next;
     }
-    let grid = x.grid;
-    let stored = &grid.image.matrices[op.c as usize];
+    let stored = x.grid.image.site(op.site);
     let held = stored.held();
     for warp in 0..x.warps {
         if x.mask[warp] == 0 {
             continue;
         }
         // The address or the stride may be in a register that is written.
-        let mut words = vec![[0u64; LANES]; stored.planes.len()];
-        for (register, words) in words.iter_mut().enumerate() {
+        let mut words = [[0u64; LANES]; MAX_REGISTERS];
+        for (register, words) in words.iter_mut().enumerate().take(stored.planes.len()) {
             for (lane, word) in words.iter_mut().enumerate() {
                 for j in 0..held {
                     let i = register as u32 * held + j;
-                    let address = stored.address(x, op, warp, lane, i);
                     let at = (warp, lane);
+                    let address = stored.address(x, op.address, at, i);
                     let bits = match stored.bits {
                         8 => load::<u8>(stored.space, x, at, address),
                         16 => load::<u16>(stored.space, x, at, address),
@@ -320,23 +241,19 @@ pub(crate) fn load_matrix(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
         }
         for (words, &plane) in words.iter().zip(&stored.planes) {
             for (lane, &word) in words.iter().enumerate() {
-                match stored.bits {
-                    64 => x.files.d[plane as usize + warp].0[lane] = word,
-                    _ => x.files.w[plane as usize + warp].0[lane] = word as u32,
-                }
+                x.files.write(plane, warp, lane, word);
             }
         }
     }
     pc + 1
 }
 
-/// `wmma.store`: matrix `c` of the image.
-pub(crate) fn store_matrix(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
+/// `wmma.store`.
+pub(crate) fn store_matrix(x: &mut Exec<'_>, op: &StoreMatrix, pc: u32) -> u32 {
     if let Some(next) = assemble(x, 1) {
         return next;
     }
-    let grid = x.grid;
-    let stored = &grid.image.matrices[op.c as usize];
+    let stored = x.grid.image.site(op.site);
     let held = stored.held();
     for warp in 0..x.warps {
         if x.mask[warp] == 0 {
@@ -344,14 +261,11 @@ pub(crate) fn store_matrix(x: &mut Exec<'_>, op: &Op, pc: u32) -> u32 {
         }
         for (register, &plane) in stored.planes.iter().enumerate() {
             for lane in 0..LANES {
-                let word = match stored.bits {
-                    64 => x.files.d[plane as usize + warp].0[lane],
-                    _ => u64::from(x.files.w[plane as usize + warp].0[lane]),
-                };
+                let word = x.files.read(plane, warp, lane);
                 for j in 0..held {
                     let i = register as u32 * held + j;
-                    let address = stored.address(x, op, warp, lane, i);
                     let at = (warp, lane);
+                    let address = stored.address(x, op.address, at, i);
                     let bits = word >> (j * stored.bits);
                     if stored.is_misaligned(address, i) {
                         return bad(x, stored, at, address, Access::Store);

@@ -11,99 +11,13 @@ mod graph_node;
 
 use super::Caller;
 use super::error::{Error, texts};
+use crate::device_runtime::{BUFFER, DeviceRuntime, GraphAnswer, GraphStream, Refusal, Request, Rows};
 use crate::fault::{Access, Trap};
-use crate::launch::Kernel;
+use crate::image::builtin::RuntimeCall;
 use crate::memory::Cell;
 use crate::ops::address::{Generic, Space};
 use crate::order::{InOrder, Stream};
-use crate::run::family::{BUFFER, Member, Request, Rows};
-use crate::system::{GraphAnswer, GraphStream, System};
-use graph_node::NodeCall;
-
-/// A function of the device runtime. Those with a `bool` are told whether each thread has a default stream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum RuntimeCall {
-    GetParameterBuffer,
-    GetParameterBufferV2,
-    LaunchDevice(bool),
-    LaunchDeviceV2(bool),
-    StreamCreate,
-    StreamDestroy,
-    StreamWaitEvent(bool),
-    EventCreate,
-    EventRecord(bool),
-    EventDestroy,
-    Memcpy(bool),
-    Memcpy2D(bool),
-    Memcpy3D(bool),
-    Memset(bool),
-    Memset2D(bool),
-    Memset3D(bool),
-    Malloc,
-    Free,
-    GetLastError,
-    PeekAtLastError,
-    GetErrorName,
-    GetErrorString,
-    GetDevice,
-    GetDeviceCount,
-    GetAttribute,
-    GetLimit,
-    GetCacheConfig,
-    GetSharedMemConfig,
-    RuntimeGetVersion,
-    FuncGetAttributes,
-    Occupancy,
-    GraphLaunch,
-    GraphNode(NodeCall),
-}
-
-impl RuntimeCall {
-    /// The function called `name`.
-    pub(crate) fn from_name(name: &str) -> Option<Self> {
-        let name = name.strip_prefix("__cudaCDP2").or_else(|| name.strip_prefix("cuda"))?;
-        let (name, own) = name.strip_suffix("_ptsz").map_or((name, false), |name| (name, true));
-        let call = match name {
-            "LaunchDevice" => Self::LaunchDevice(own),
-            "LaunchDeviceV2" => Self::LaunchDeviceV2(own),
-            "StreamWaitEvent" => Self::StreamWaitEvent(own),
-            "EventRecord" | "EventRecordWithFlags" => Self::EventRecord(own),
-            "MemcpyAsync" => Self::Memcpy(own),
-            "Memcpy2DAsync" => Self::Memcpy2D(own),
-            "Memcpy3DAsync" => Self::Memcpy3D(own),
-            "MemsetAsync" => Self::Memset(own),
-            "Memset2DAsync" => Self::Memset2D(own),
-            "Memset3DAsync" => Self::Memset3D(own),
-            _ if own => return None,
-            "GetParameterBuffer" => Self::GetParameterBuffer,
-            "GetParameterBufferV2" => Self::GetParameterBufferV2,
-            "StreamCreateWithFlags" => Self::StreamCreate,
-            "StreamDestroy" => Self::StreamDestroy,
-            "EventCreateWithFlags" => Self::EventCreate,
-            "EventDestroy" => Self::EventDestroy,
-            "Malloc" => Self::Malloc,
-            "Free" => Self::Free,
-            "GetLastError" => Self::GetLastError,
-            "PeekAtLastError" => Self::PeekAtLastError,
-            "GetErrorName" => Self::GetErrorName,
-            "GetErrorString" => Self::GetErrorString,
-            "GetDevice" => Self::GetDevice,
-            "GetDeviceCount" => Self::GetDeviceCount,
-            "DeviceGetAttribute" => Self::GetAttribute,
-            "DeviceGetLimit" => Self::GetLimit,
-            "DeviceGetCacheConfig" => Self::GetCacheConfig,
-            "DeviceGetSharedMemConfig" => Self::GetSharedMemConfig,
-            "RuntimeGetVersion" => Self::RuntimeGetVersion,
-            "FuncGetAttributes" => Self::FuncGetAttributes,
-            // Without flags there is one parameter less, and flags change nothing.
-            "OccupancyMaxActiveBlocksPerMultiprocessor"
-            | "OccupancyMaxActiveBlocksPerMultiprocessorWithFlags" => Self::Occupancy,
-            "GraphLaunch" => Self::GraphLaunch,
-            _ => return NodeCall::from_name(name).map(Self::GraphNode),
-        };
-        Some(call)
-    }
-}
+use ptx::module::FuncId;
 
 /// Streams that are always there, by their handles; zero is the default stream.
 mod stream {
@@ -157,8 +71,8 @@ impl From<Trap> for Failure {
     }
 }
 
-impl From<crate::run::family::Refusal> for Failure {
-    fn from(refusal: crate::run::family::Refusal) -> Self {
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
         Self::Refused(refusal.into())
     }
 }
@@ -168,7 +82,7 @@ type Answer<T> = Result<T, Failure>;
 /// A lane that calls.
 struct Lane<'c, 'a, 'b> {
     caller: &'c mut Caller<'a, 'b>,
-    member: Member<'a>,
+    runtime: &'a dyn DeviceRuntime,
     warp: usize,
     lane: usize,
 }
@@ -178,8 +92,8 @@ impl Caller<'_, '_> {
     pub(super) fn run_runtime(&mut self, call: RuntimeCall, warp: usize, lane: usize) -> Result<(), Trap> {
         let outside =
             || Trap::InvalidCall("the device runtime is called outside of a family of grids".to_owned());
-        let member = self.x.grid.member.ok_or_else(outside)?;
-        let value = match (Lane { caller: self, member, warp, lane }).run(call) {
+        let runtime = self.x.grid.runtime.ok_or_else(outside)?;
+        let value = match (Lane { caller: self, runtime, warp, lane }).run(call) {
             Ok(value) => value,
             Err(Failure::Trap(trap)) => return Err(trap),
             Err(Failure::Refused(error)) => {
@@ -194,7 +108,7 @@ impl Caller<'_, '_> {
     }
 }
 
-impl<'a> Lane<'_, 'a, '_> {
+impl Lane<'_, '_, '_> {
     /// What the function returns.
     fn run(&mut self, call: RuntimeCall) -> Answer<u64> {
         match call {
@@ -203,53 +117,53 @@ impl<'a> Lane<'_, 'a, '_> {
                 if bytes > BUFFER.into() {
                     return Err(Error::InvalidValue.into());
                 }
-                return Ok(self.member.buffer(None)?);
+                return Ok(self.runtime.buffer(None)?);
             }
             RuntimeCall::GetParameterBufferV2 => {
                 let (grid, block) = (self.words(1)?, self.words(2)?);
                 let dynamic_shared = self.argument(3)? as u32;
-                let kernel = self.kernel(0)?.id();
-                return Ok(self.member.buffer(Some(Request { kernel, grid, block, dynamic_shared }))?);
+                let kernel = self.kernel(0)?;
+                return Ok(self.runtime.buffer(Some(Request { kernel, grid, block, dynamic_shared }))?);
             }
             RuntimeCall::LaunchDevice(own) => {
                 let (grid, block) = (self.words(2)?, self.words(3)?);
                 let dynamic_shared = self.argument(4)? as u32;
-                let kernel = self.kernel(0)?.id();
+                let kernel = self.kernel(0)?;
                 let (buffer, stream) = (self.argument(1)?, self.stream(5, own)?);
-                self.member.launch(Some(Request { kernel, grid, block, dynamic_shared }), buffer, stream)?;
+                self.runtime.launch(Some(Request { kernel, grid, block, dynamic_shared }), buffer, stream)?;
             }
             RuntimeCall::LaunchDeviceV2(own) => {
                 let (buffer, stream) = (self.argument(0)?, self.stream(1, own)?);
-                self.member.launch(None, buffer, stream)?;
+                self.runtime.launch(None, buffer, stream)?;
             }
             RuntimeCall::StreamCreate => {
-                let handle = self.member.make_stream()?;
+                let handle = self.runtime.make_stream()?;
                 self.store(0, handle)?;
             }
             RuntimeCall::StreamDestroy => {
                 let handle = self.argument(0)?;
-                self.member.destroy_stream(handle)?;
+                self.runtime.destroy_stream(handle)?;
             }
             RuntimeCall::StreamWaitEvent(own) => {
                 let stream = self.ordered_stream(0, own)?;
                 let event = self.argument(1)?;
-                self.member.wait(event, stream)?;
+                self.runtime.wait(event, stream)?;
             }
             RuntimeCall::EventCreate => {
                 if self.argument(1)? & DISABLE_TIMING == 0 {
                     return Err(Error::InvalidValue.into());
                 }
-                let made = self.member.make_event();
+                let made = self.runtime.make_event();
                 self.store(0, made.map_err(|_| Error::MemoryAllocation)?)?;
             }
             RuntimeCall::EventRecord(own) => {
                 let stream = self.ordered_stream(1, own)?;
                 let event = self.argument(0)?;
-                self.member.record(event, stream)?;
+                self.runtime.record(event, stream)?;
             }
             RuntimeCall::EventDestroy => {
                 let event = self.argument(0)?;
-                self.member.destroy_event(event)?;
+                self.runtime.destroy_event(event)?;
             }
             RuntimeCall::Memcpy(own) => {
                 self.copies_within(3)?;
@@ -306,28 +220,28 @@ impl<'a> Lane<'_, 'a, '_> {
             RuntimeCall::GetErrorName | RuntimeCall::GetErrorString => {
                 let [name, text] = texts(self.argument(0)? as u32);
                 let text = if call == RuntimeCall::GetErrorName { name } else { text };
-                return Ok(self.member.text(text).unwrap_or(0));
+                return Ok(self.runtime.text(text).unwrap_or(0));
             }
             RuntimeCall::GetDevice => {
-                let (device, _) = self.system()?.device();
+                let (device, _) = self.device()?;
                 self.store(0, device)?;
             }
             RuntimeCall::GetDeviceCount => {
-                let (_, count) = self.system()?.device();
+                let (_, count) = self.device()?;
                 self.store(0, count)?;
             }
             RuntimeCall::GetAttribute => {
                 let (attribute, device) = (self.argument(1)? as u32, self.argument(2)? as u32);
-                let system = self.system()?;
-                if device != system.device().0 {
+                if device != self.device()?.0 {
                     return Err(Error::InvalidDevice.into());
                 }
-                let value = system.attribute(attribute).ok_or(Error::InvalidValue)?;
+                let value = self.runtime.attribute(attribute).ok_or(Error::InvalidValue)?;
                 self.store(0, value as u32)?;
             }
             RuntimeCall::GetLimit => {
                 let limit = self.argument(1)? as u32;
-                match self.system()?.limit(limit) {
+                self.device()?;
+                match self.runtime.limit(limit) {
                     Some(value) => self.store(0, value)?,
                     None => {
                         self.store(0, u64::MAX)?;
@@ -343,13 +257,14 @@ impl<'a> Lane<'_, 'a, '_> {
             RuntimeCall::Occupancy => {
                 let (kernel, threads, dynamic) = (self.kernel(1)?, self.argument(2)?, self.argument(3)?);
                 let dynamic = u32::try_from(dynamic).unwrap_or(u32::MAX);
-                let blocks = self.system()?.resident_ctas(kernel, threads as u32, dynamic);
+                let blocks = self.runtime.resident_ctas(kernel, threads as u32, dynamic);
+                let blocks = blocks.ok_or(Error::NotSupported)?;
                 self.store(0, blocks)?;
             }
             RuntimeCall::GraphLaunch => {
                 let (graph, handle) = (self.argument(0)?, self.argument(1)?);
                 let stream = stream::of_graphs(handle).ok_or(Error::InvalidValue)?;
-                let answer = self.system()?.launch_graph(graph, stream);
+                let answer = self.runtime.launch_graph(graph, stream).ok_or(Error::NotSupported)?;
                 self.graph_answer(graph, answer)?;
             }
             RuntimeCall::GraphNode(call) => self.change_node(call)?,
@@ -382,8 +297,8 @@ impl<'a> Lane<'_, 'a, '_> {
     }
 
     /// The kernel whose address an argument is.
-    fn kernel(&self, i: usize) -> Answer<Kernel<'a>> {
-        Ok(self.member.kernel(self.argument(i)?).ok_or(Error::InvalidValue)?)
+    fn kernel(&self, i: usize) -> Answer<FuncId> {
+        Ok(self.runtime.kernel(self.argument(i)?).ok_or(Error::InvalidValue)?)
     }
 
     /// What is made of the driver's answer to a call with the handle of a graph or node.
@@ -396,8 +311,9 @@ impl<'a> Lane<'_, 'a, '_> {
         }
     }
 
-    fn system(&self) -> Answer<&'a dyn System> {
-        Ok(self.caller.x.grid.system.ok_or(Error::NotSupported)?)
+    /// Which device it is and how many there are, if there is a system to say so.
+    fn device(&self) -> Answer<(u32, u32)> {
+        Ok(self.runtime.device().ok_or(Error::NotSupported)?)
     }
 
     /// The stream whose handle an argument is.
@@ -418,7 +334,7 @@ impl<'a> Lane<'_, 'a, '_> {
             stream::PER_THREAD => Ok(InOrder::Thread(block, self.thread())),
             stream::DEFAULT if own => Ok(InOrder::Thread(block, self.thread())),
             stream::DEFAULT | stream::LEGACY => Ok(InOrder::Block(block)),
-            made if self.member.has_stream(made) => Ok(InOrder::Made(made)),
+            made if self.runtime.has_stream(made) => Ok(InOrder::Made(made)),
             _ => Err(Error::InvalidValue.into()),
         }
     }
@@ -458,7 +374,7 @@ impl<'a> Lane<'_, 'a, '_> {
         if extent.contains(&0) {
             return Ok(());
         }
-        Ok(self.member.move_bytes(to, from, value, extent, stream)?)
+        Ok(self.runtime.move_bytes(to, from, value, extent, stream)?)
     }
 
     /// `cudaMemcpy3DAsync`: from pointer to pointer, no arrays.
@@ -488,7 +404,7 @@ impl<'a> Lane<'_, 'a, '_> {
     /// `cudaFuncGetAttributes`: the fields that the structure has had from its beginning.
     fn attributes(&mut self) -> Answer<()> {
         let (at, kernel) = (self.argument(0)?, self.kernel(1)?);
-        let found = self.system()?.kernel(kernel);
+        let found = self.runtime.attributes(kernel).ok_or(Error::NotSupported)?;
         for (i, size) in (0..).zip([found.shared, found.constant, found.local]) {
             self.store_at(at.wrapping_add(8 * i), size)?;
         }

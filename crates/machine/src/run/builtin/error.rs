@@ -1,6 +1,6 @@
 //! What the device runtime tells device code of what it refused, numbered and worded as `cudaError_t`.
 
-use crate::run::family::Refusal;
+use crate::device_runtime::Refusal;
 
 /// Why a call of the device runtime failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

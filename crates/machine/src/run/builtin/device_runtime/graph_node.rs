@@ -3,32 +3,11 @@
 //! A batch is applied in order, up to the first change that is refused.
 
 use super::{Answer, Error, Lane};
+use crate::device_runtime::NodeChange;
 use crate::fault::Access;
+use crate::image::builtin::NodeCall;
 use crate::memory::Cell;
 use crate::ops::address::{Generic, Space};
-use crate::system::NodeChange;
-
-/// A function that changes kernel nodes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum NodeCall {
-    SetParam,
-    SetEnabled,
-    SetGridDim,
-    UpdatesApply,
-}
-
-impl NodeCall {
-    /// The function called `name` behind its prefix.
-    pub(super) fn from_name(name: &str) -> Option<Self> {
-        Some(match name.strip_prefix("GraphKernelNode")? {
-            "SetParam" => Self::SetParam,
-            "SetEnabled" => Self::SetEnabled,
-            "SetGridDim" => Self::SetGridDim,
-            "UpdatesApply" => Self::UpdatesApply,
-            _ => return None,
-        })
-    }
-}
 
 /// The most bytes of parameters that a kernel has.
 const MOST_PARAMETERS: u64 = 32764;
@@ -93,7 +72,7 @@ impl Lane<'_, '_, '_> {
     }
 
     fn change(&self, node: u64, change: NodeChange<'_>) -> Answer<()> {
-        let answer = self.system()?.change_node(node, change);
+        let answer = self.runtime.change_node(node, change).ok_or(Error::NotSupported)?;
         self.graph_answer(node, answer)
     }
 

@@ -1,13 +1,16 @@
 //! What an operation sees while it runs: the registers of the current frame, the active lanes, and the memories.
 
+pub(crate) mod event;
+mod tell;
+
 use crate::common::{ClusterBarrier, Common};
 use crate::fault::{Access, Trap};
+use crate::image::Image;
 use crate::lanes::simd::Simd;
-use crate::lanes::{EMPTY, Files, LANES, Lane, MAX_WARPS, Mask};
+use crate::lanes::{EMPTY, Files, LANES, Lane, MAX_WARPS, Mask, PlaneId};
 use crate::memory::{CODE_WINDOW, LOCAL_WINDOW, PARAM_WINDOW, RANK_SHIFT, SHARED_WINDOW, View, WINDOW_SIZE};
 use crate::misuse::{Masks, Misuses};
 use crate::output::Output;
-use crate::program::Image;
 use crate::texture::table::{Handle, Object};
 use ptx::module::FuncId;
 use ptx::types::ScalarType;
@@ -49,7 +52,7 @@ pub(crate) struct Grid<'a> {
     pub(crate) workspace: u64,
     pub(crate) started: std::time::Instant,
     /// What clocks go by, and how fast.
-    pub(crate) time: crate::ops::time::Time,
+    pub(crate) time: crate::time::Time,
     pub(crate) clock_khz: u32,
     /// Where `vprintf` writes.
     pub(crate) output: &'a Output,
@@ -69,10 +72,10 @@ pub(crate) struct Grid<'a> {
     pub(crate) misuses: &'a Misuses,
     /// Who is told what orders threads.
     pub(crate) observer: Option<&'a dyn crate::observe::Observer>,
-    /// Of whom device code asks what the machine does not know.
-    pub(crate) system: Option<&'a dyn crate::system::System>,
-    /// Its place among the grids that launch one another, if it can launch any.
-    pub(crate) member: Option<crate::run::family::Member<'a>>,
+    /// The handle of the graph that it is in, if kernels may launch that graph; otherwise 0.
+    pub(crate) graph: u64,
+    /// What stands around it, if it can launch others.
+    pub(crate) runtime: Option<&'a dyn crate::device_runtime::DeviceRuntime>,
 }
 
 impl Grid<'_> {
@@ -130,6 +133,8 @@ pub(crate) struct Threads {
     /// arrived in.
     pub(crate) at_cluster_barrier: Mask,
     pub(crate) cluster_phase: Mask,
+    /// Where each lane goes that has come to [`event::SCATTER`], or to a call through an address.
+    pub(crate) targets: Vec<[u64; LANES]>,
     /// Local memory: thread-major.
     pub(crate) local: Vec<u8>,
     /// What the device runtime last refused them, by warp of the pack and lane.
@@ -137,7 +142,7 @@ pub(crate) struct Threads {
     /// What they have seen of memory that others change.
     pub(crate) looks: crate::looks::Looks,
     /// Their clock.
-    pub(crate) clock: crate::ops::time::Clock,
+    pub(crate) clock: crate::time::Clock,
 }
 
 /// A trap and the lane that raised it.
@@ -189,10 +194,8 @@ pub(crate) struct Exec<'a> {
     pub(crate) awaited: Option<Awaited>,
     /// Whether an operation with a time limit, which returned `WAIT` before, has reached it.
     pub(crate) expired: bool,
-    /// With [`crate::ops::event::DIVERGE`]: the lanes that take the branch.
+    /// With [`event::DIVERGE`]: the lanes that take the branch.
     pub(crate) taken: Mask,
-    /// With `SCATTER`: the target of every lane.
-    pub(crate) targets: Vec<[u64; LANES]>,
     /// With `YIELD`: where to go on.
     pub(crate) resume: u32,
     /// With `FAULT`.
@@ -268,7 +271,6 @@ impl<'a> Exec<'a> {
             awaited: None,
             expired: false,
             taken: EMPTY,
-            targets: Vec::new(),
             resume: 0,
             trap: None,
             threads,
@@ -300,7 +302,7 @@ impl Exec<'_> {
     #[cold]
     pub(crate) fn raise(&mut self, warp: usize, lane: usize, trap: Trap) -> u32 {
         self.trap = Some(LaneTrap { trap, lane: Some((warp, lane)) });
-        crate::ops::event::FAULT
+        event::FAULT
     }
 
     /// Raises a trap of the first active lane.
@@ -384,9 +386,9 @@ impl Exec<'_> {
     }
 
     /// Writes one scalar result into the active lanes of a plane.
-    pub(crate) fn store_plane<I: Simd, T: Lane>(&mut self, d: u32, warp: usize, values: [T; LANES]) {
+    pub(crate) fn store_plane<I: Simd, T: Lane>(&mut self, d: PlaneId, warp: usize, values: [T; LANES]) {
         let mask = self.mask[warp];
-        let plane = &mut T::planes_mut(&mut self.files)[d as usize + warp].0;
+        let plane = &mut T::planes_mut(&mut self.files)[d.index() + warp].0;
         *plane = T::blend::<I>(mask, values, *plane);
     }
 

@@ -4,8 +4,9 @@
 //! use; dynamic shared memory (`.extern .shared x[]`) starts behind them. A thread's local memory holds module-scope
 //! `.local` variables, then one frame a call.
 
-use crate::launch::is_entry;
-use ptx::module::{AddressBase, Body, FuncId, Module, Operand, Param, Symbol, Table, VarId, Variable};
+use ptx::module::{
+    AddressBase, Body, FuncId, FunctionKind, Module, Operand, Param, Symbol, Table, VarId, Variable,
+};
 use ptx::types::StateSpace;
 use std::collections::HashMap;
 
@@ -213,4 +214,9 @@ pub(crate) fn entry_parameter(module: &Module, function: FuncId, variable: VarId
         }
     }
     None
+}
+
+/// Whether a function is an entry, and not a device function.
+pub(crate) fn is_entry(module: &Module, function: FuncId) -> bool {
+    module.functions[function.index()].kind == FunctionKind::Entry
 }

@@ -8,7 +8,7 @@
 //! these. Else a lane has 32 bits for one row, and its neighbour for the other.
 
 use super::types::element_bits;
-use crate::lanes::Files;
+use crate::lanes::{Files, PlaneId};
 use numerics::tensor::Operand;
 
 /// What a granule is.
@@ -26,14 +26,14 @@ pub(crate) struct Sparsity {
     /// Whether a lane has 16 bits for each of two rows, not 32 for one.
     pub(crate) by_halves: bool,
     /// The plane of the metadata.
-    pub(crate) plane: u32,
+    pub(crate) plane: PlaneId,
     /// The sparsity selector.
     pub(crate) selector: u32,
 }
 
 impl Sparsity {
     /// Of a factor of a type.
-    pub(crate) fn new(ty: Operand, plane: u32, selector: u32) -> Self {
+    pub(crate) fn new(ty: Operand, plane: PlaneId, selector: u32) -> Self {
         let granule = match ty {
             Operand::Tf32 => Granule::HalfElement,
             Operand::S4 | Operand::U4 => Granule::TwoElements,
@@ -53,7 +53,7 @@ impl Sparsity {
 
     /// Fills `chosen` with the place along k of each stored element of a row of the warp's 16.
     pub(crate) fn places(&self, files: &Files, warp: usize, row: usize, chosen: &mut [u16]) {
-        let plane = &files.w[self.plane as usize + warp].0;
+        let plane = &files.w[self.plane.index() + warp].0;
         let (group, upper) = (row % 8 * 4, row / 8);
         let mut numbers = 0u64;
         if self.by_halves {

@@ -11,18 +11,23 @@
 //! launches; then its own thread joins them, until all is complete. With one host thread that alone does everything, in
 //! the order of the launches. The first failure, of whichever grid, stops all.
 
+use super::kernel::Kernel;
+use super::module::LoadedModule;
+use super::request::{Launch, LaunchError};
+use super::session::{Prepared, Session};
+use crate::device_runtime::{
+    BUFFER, DeviceRuntime, GraphAnswer, GraphStream, KernelAttributes, NodeChange, Refusal, Request, Rows,
+};
+use crate::exec::function_at;
 use crate::fault::{Access, Fault, Trap};
-use crate::launch::{Launch, LaunchError, LoadedModule, Prepared, Session};
 use crate::order::{Id, InOrder, Order, ROOT, Stream};
+use crate::system::System;
 use ptx::module::FuncId;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, Scope};
 use std::time::Duration;
-
-/// Bytes of a buffer for parameters: the most that a grid launched by another can have.
-pub(crate) const BUFFER: u32 = 4096;
 
 /// Grids that may be launched and not begun, if nobody says another number (`cudaLimitDevRuntimePendingLaunchCount`).
 const PENDING: usize = 2048;
@@ -43,24 +48,6 @@ const PATIENCE: Duration = Duration::from_millis(50);
 /// Grids that may be pending where there is one host thread, which begins none before the launching grid has ended.
 const PENDING_ALONE: usize = 1 << 16;
 
-/// A grid to be launched, as device code describes it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Request {
-    pub(crate) kernel: FuncId,
-    pub(crate) grid: [u32; 3],
-    pub(crate) block: [u32; 3],
-    pub(crate) dynamic_shared: u32,
-}
-
-/// Rows of bytes in memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Rows {
-    pub(crate) address: u64,
-    /// From the beginning of one row to the next, and from one slice of rows to the next.
-    pub(crate) pitch: u64,
-    pub(crate) slice: u64,
-}
-
 /// What comes after what.
 #[derive(Debug)]
 enum Task {
@@ -72,21 +59,6 @@ enum Task {
         value: u8,
         extent: [u64; 3],
     },
-}
-
-/// Why something cannot be launched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Refusal {
-    /// The machine or the system does not take it.
-    Configuration,
-    /// Too much is pending.
-    Pending,
-    /// There is no memory, or too many streams or events.
-    Resources,
-    /// A stream, an event or a buffer that is not there.
-    Handle,
-    /// It cannot be run at all, and with it the launching grid.
-    Fatal,
 }
 
 struct State {
@@ -317,11 +289,6 @@ impl<'a> Member<'a> {
         self.id == ROOT
     }
 
-    /// The kernel that a code address names.
-    pub(crate) fn kernel(&self, address: u64) -> Option<crate::launch::Kernel<'a>> {
-        self.family.module.entry(crate::exec::function_at(address)?)
-    }
-
     /// Waits until another launch may be pending. Silicon runs what is launched while the launching grid goes on, faster
     /// than one thread launches; a host must be given time for that. Nobody waits for what cannot come.
     fn room(&self) -> Result<MutexGuard<'a, State>, Refusal> {
@@ -340,8 +307,45 @@ impl<'a> Member<'a> {
         Ok(state)
     }
 
-    /// A buffer for parameters, of what is launched if that is known already.
-    pub(crate) fn buffer(&self, request: Option<Request>) -> Result<u64, Refusal> {
+    fn submit(&self, stream: Stream, task: Option<Task>, point: Option<Id>) -> Result<(), Refusal> {
+        let family = self.family;
+        let mut state = self.room()?;
+        state.order.submit(self.id, stream, task, point);
+        let helpers = family.session.threads.saturating_sub(1);
+        let wants_help = state.order.any_ready() && state.idle == 0 && state.helpers < helpers;
+        state.helpers += usize::from(wants_help);
+        drop(state);
+        match wants_help {
+            true => (self.help)(),
+            false => family.changed.notify_one(),
+        }
+        Ok(())
+    }
+
+    /// An event of this grid: what was last launched where it was recorded.
+    fn event<'s>(&self, state: &'s mut State, handle: u64) -> Result<&'s mut Option<Id>, Refusal> {
+        match state.events.get_mut(&handle) {
+            Some((owner, point)) if *owner == self.id => Ok(point),
+            _ => Err(Refusal::Handle),
+        }
+    }
+
+    fn system(&self) -> Option<&'a dyn System> {
+        self.family.session.options.system
+    }
+
+    /// What the system says of a kernel.
+    fn of_kernel<T>(&self, kernel: FuncId, ask: impl Fn(&dyn System, Kernel<'_>) -> T) -> Option<T> {
+        Some(ask(self.system()?, self.family.module.entry(kernel)?))
+    }
+}
+
+impl DeviceRuntime for Member<'_> {
+    fn kernel(&self, address: u64) -> Option<FuncId> {
+        self.family.module.entry(function_at(address)?).map(|kernel| kernel.id())
+    }
+
+    fn buffer(&self, request: Option<Request>) -> Result<u64, Refusal> {
         let family = self.family;
         let mut state = self.room()?;
         let address = match state.free.pop() {
@@ -352,13 +356,7 @@ impl<'a> Member<'a> {
         Ok(address)
     }
 
-    /// Launches a grid with the parameters in a buffer, which is then free.
-    pub(crate) fn launch(
-        &self,
-        request: Option<Request>,
-        buffer: u64,
-        stream: Stream,
-    ) -> Result<(), Refusal> {
+    fn launch(&self, request: Option<Request>, buffer: u64, stream: Stream) -> Result<(), Refusal> {
         let family = self.family;
         let asked = family.state().taken.remove(&buffer).ok_or(Refusal::Handle)?;
         let mut params = vec![0; BUFFER as usize];
@@ -387,8 +385,7 @@ impl<'a> Member<'a> {
         self.submit(stream, Some(Task::Grid(Box::new((request, prepared, launch.params)))), None)
     }
 
-    /// Copies, or fills with a value if there is nothing to copy.
-    pub(crate) fn move_bytes(
+    fn move_bytes(
         &self,
         to: Rows,
         from: Option<Rows>,
@@ -399,8 +396,7 @@ impl<'a> Member<'a> {
         self.submit(stream, Some(Task::Move { to, from, value, extent }), None)
     }
 
-    /// Where a text is in memory.
-    pub(crate) fn text(&self, text: &'static str) -> Result<u64, Refusal> {
+    fn text(&self, text: &'static str) -> Result<u64, Refusal> {
         let memory = &self.family.session.memory;
         let mut state = self.family.state();
         if let Some(&address) = state.texts.get(text) {
@@ -411,23 +407,7 @@ impl<'a> Member<'a> {
         if memory.write_block(address, text.as_bytes()) { Ok(address) } else { Err(Refusal::Resources) }
     }
 
-    fn submit(&self, stream: Stream, task: Option<Task>, point: Option<Id>) -> Result<(), Refusal> {
-        let family = self.family;
-        let mut state = self.room()?;
-        state.order.submit(self.id, stream, task, point);
-        let helpers = family.session.threads.saturating_sub(1);
-        let wants_help = state.order.any_ready() && state.idle == 0 && state.helpers < helpers;
-        state.helpers += usize::from(wants_help);
-        drop(state);
-        match wants_help {
-            true => (self.help)(),
-            false => family.changed.notify_one(),
-        }
-        Ok(())
-    }
-
-    /// A new stream of this grid.
-    pub(crate) fn make_stream(&self) -> Result<u64, Refusal> {
+    fn make_stream(&self) -> Result<u64, Refusal> {
         let mut state = self.family.state();
         if state.streams.len() >= MOST_STREAMS {
             return Err(Refusal::Resources);
@@ -437,13 +417,11 @@ impl<'a> Member<'a> {
         Ok(handle)
     }
 
-    /// Whether it is a stream of this grid.
-    pub(crate) fn has_stream(&self, handle: u64) -> bool {
+    fn has_stream(&self, handle: u64) -> bool {
         self.family.state().streams.get(&handle) == Some(&self.id)
     }
 
-    /// Forgets a stream; what was launched there goes on.
-    pub(crate) fn destroy_stream(&self, handle: u64) -> Result<(), Refusal> {
+    fn destroy_stream(&self, handle: u64) -> Result<(), Refusal> {
         let mut state = self.family.state();
         match state.streams.get(&handle) {
             Some(&owner) if owner == self.id => drop(state.streams.remove(&handle)),
@@ -452,8 +430,7 @@ impl<'a> Member<'a> {
         Ok(())
     }
 
-    /// A new event, which was not recorded yet.
-    pub(crate) fn make_event(&self) -> Result<u64, Refusal> {
+    fn make_event(&self) -> Result<u64, Refusal> {
         let mut state = self.family.state();
         if state.events.len() >= EVENTS_PER_LAUNCH.saturating_mul(self.family.pending) {
             return Err(Refusal::Resources);
@@ -463,36 +440,53 @@ impl<'a> Member<'a> {
         Ok(handle)
     }
 
-    /// An event of this grid: what was last launched where it was recorded.
-    fn event<'s>(&self, state: &'s mut State, handle: u64) -> Result<&'s mut Option<Id>, Refusal> {
-        match state.events.get_mut(&handle) {
-            Some((owner, point)) if *owner == self.id => Ok(point),
-            _ => Err(Refusal::Handle),
-        }
-    }
-
-    /// Forgets an event.
-    pub(crate) fn destroy_event(&self, handle: u64) -> Result<(), Refusal> {
+    fn destroy_event(&self, handle: u64) -> Result<(), Refusal> {
         let mut state = self.family.state();
         self.event(&mut state, handle)?;
         state.events.remove(&handle);
         Ok(())
     }
 
-    /// Lets an event name the place behind all that is in a stream.
-    pub(crate) fn record(&self, event: u64, stream: InOrder) -> Result<(), Refusal> {
+    fn record(&self, event: u64, stream: InOrder) -> Result<(), Refusal> {
         let mut state = self.family.state();
         let point = state.order.last(self.id, stream);
         *self.event(&mut state, event)? = point;
         Ok(())
     }
 
-    /// Lets what is launched into a stream come after that place.
-    pub(crate) fn wait(&self, event: u64, stream: InOrder) -> Result<(), Refusal> {
+    fn wait(&self, event: u64, stream: InOrder) -> Result<(), Refusal> {
         let point = *self.event(&mut self.family.state(), event)?;
         match point {
             Some(_) => self.submit(Stream::InOrder(stream), None, point),
             None => Ok(()),
         }
+    }
+
+    fn device(&self) -> Option<(u32, u32)> {
+        self.system().map(System::device)
+    }
+
+    fn attribute(&self, attribute: u32) -> Option<i32> {
+        self.system()?.attribute(attribute)
+    }
+
+    fn limit(&self, limit: u32) -> Option<u64> {
+        self.system()?.limit(limit)
+    }
+
+    fn attributes(&self, kernel: FuncId) -> Option<KernelAttributes> {
+        self.of_kernel(kernel, |system, kernel| system.kernel(kernel))
+    }
+
+    fn resident_ctas(&self, kernel: FuncId, threads: u32, dynamic_shared: u32) -> Option<u32> {
+        self.of_kernel(kernel, |system, kernel| system.resident_ctas(kernel, threads, dynamic_shared))
+    }
+
+    fn launch_graph(&self, graph: u64, stream: GraphStream) -> Option<GraphAnswer> {
+        Some(self.system()?.launch_graph(graph, stream))
+    }
+
+    fn change_node(&self, node: u64, change: NodeChange<'_>) -> Option<GraphAnswer> {
+        Some(self.system()?.change_node(node, change))
     }
 }

@@ -1,14 +1,14 @@
 //! The registers of a warp that hold a matrix.
 
 use super::layout::Layout;
-use crate::lanes::{Files, LANES};
+use crate::lanes::{Files, LANES, PlaneId};
 use numerics::tensor::{Element, Operand};
 
 /// Registers that hold a matrix, and where their elements go.
 #[derive(Debug)]
 pub(crate) struct Fragment {
     /// Planes of 32 bits, or of 64 for `.f64`.
-    planes: Vec<u32>,
+    planes: Vec<PlaneId>,
     /// Bits of an element.
     bits: u32,
     /// Where each element belongs in an array of the matrix: register by register, lane by lane, from the low bits up.
@@ -17,7 +17,7 @@ pub(crate) struct Fragment {
 
 impl Fragment {
     /// A fragment of `bits` an element in these planes.
-    pub(crate) fn new(layout: Layout, planes: Vec<u32>, bits: u32) -> Self {
+    pub(crate) fn new(layout: Layout, planes: Vec<PlaneId>, bits: u32) -> Self {
         let held = Self::held(bits);
         let mut positions = Vec::with_capacity(planes.len() * LANES * held as usize);
         for register in 0..planes.len() as u32 {
@@ -29,7 +29,7 @@ impl Fragment {
     }
 
     /// The same with nothing but the first of the registers that hold the same: the others do not count.
-    pub(crate) fn distinct(layout: Layout, mut planes: Vec<u32>, bits: u32) -> Self {
+    pub(crate) fn distinct(layout: Layout, mut planes: Vec<PlaneId>, bits: u32) -> Self {
         planes.truncate((layout.elements() / Self::held(bits)) as usize);
         Self::new(layout, planes, bits)
     }
@@ -45,14 +45,14 @@ impl Fragment {
     }
 
     /// Its registers.
-    pub(crate) fn planes(&self) -> &[u32] {
+    pub(crate) fn planes(&self) -> &[PlaneId] {
         &self.planes
     }
 
     /// Registers, lane by lane, as words.
     fn words<'a>(&'a self, files: &'a Files, warp: usize) -> impl Iterator<Item = u64> + 'a {
         self.planes.iter().flat_map(move |&plane| {
-            let index = plane as usize + warp;
+            let index = plane.index() + warp;
             (0..LANES).map(move |lane| match self.bits {
                 64 => files.d[index].0[lane],
                 _ => u64::from(files.w[index].0[lane]),
@@ -92,7 +92,7 @@ impl Fragment {
         let held = Self::held(self.bits) as usize;
         let mut elements = self.positions.iter().map(|&position| matrix[position as usize]);
         for &plane in &self.planes {
-            let index = plane as usize + warp;
+            let index = plane.index() + warp;
             for lane in 0..LANES {
                 let mut word = 0;
                 for j in 0..held {

@@ -1,0 +1,116 @@
+//! What the decoder of an instruction works on.
+
+use crate::build::code::Code;
+use crate::build::frame::Frame;
+use crate::build::layout::{Layout, is_entry};
+use crate::fault::Access;
+use crate::image::places::Home;
+use crate::image::{Meta, Op, Tabled};
+use crate::lanes::simd::Level;
+use crate::lanes::{Condition, Operand};
+use crate::memory::SpaceKind;
+use crate::operation::{Address, Pattern, Site};
+use ir::{Cfg, Shapes};
+use ptx::module::{Body, Guard, Module, RegId, VarId};
+
+/// What one instruction lacks; who asks knows where.
+pub(crate) type Missing = String;
+
+/// The result of decoding one instruction.
+pub(crate) type Decoded = Result<(), Missing>;
+
+/// A memory operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Memory {
+    pub(crate) address: Address,
+    pub(crate) pattern: Pattern,
+    /// The space that it really leads into: that of the variable, if the instruction leaves it open.
+    pub(crate) space: SpaceKind,
+}
+
+/// The state of decoding a function.
+pub(crate) struct Decoder<'a> {
+    pub(crate) module: &'a Module,
+    /// Where the module's variables are in global memory.
+    pub(crate) addresses: &'a [Option<u64>],
+    pub(crate) layout: &'a Layout,
+    pub(crate) function: &'a ir::Function<'a>,
+    pub(crate) body: &'a Body,
+    pub(crate) shapes: Shapes,
+    pub(crate) cfg: Cfg,
+    pub(crate) level: Level,
+    pub(crate) guard: Option<Guard>,
+    pub(crate) frame: Frame,
+    pub(crate) code: Code<'a>,
+}
+
+impl Decoder<'_> {
+    /// Whether the function is a kernel.
+    pub(crate) fn is_entry(&self) -> bool {
+        is_entry(self.module, self.function.id)
+    }
+
+    /// Emits an operation that stands for the current instruction.
+    pub(crate) fn emit(&mut self, op: impl Into<Op>) -> Decoded {
+        self.code.emit(op, Meta::Plain);
+        Ok(())
+    }
+
+    /// Emits an operation that only prepares operands.
+    pub(crate) fn emit_part(&mut self, op: impl Into<Op>) {
+        self.code.emit(op, Meta::Part);
+    }
+
+    /// Emits an access of `bytes` a lane to memory.
+    pub(crate) fn emit_access(
+        &mut self,
+        (space, address): (SpaceKind, Address),
+        access: Access,
+        bytes: u32,
+        op: impl Into<Op>,
+    ) -> Decoded {
+        self.code.emit(op, Meta::Memory { space, access, bytes, address });
+        Ok(())
+    }
+
+    /// Adds to the image what an operation needs to know.
+    pub(crate) fn site<T: Tabled>(&mut self, site: T) -> Site<T> {
+        self.code.image.add(site)
+    }
+
+    /// Where a register lives.
+    pub(crate) fn home(&self, register: RegId) -> Home {
+        self.frame.home(register)
+    }
+
+    /// The bits of a register's type.
+    pub(crate) fn bits_of(&self, register: RegId) -> u32 {
+        self.body.registers[register.index()].ty.bits()
+    }
+
+    /// A register's name, for messages.
+    pub(crate) fn register_name(&self, register: RegId) -> String {
+        self.module.text(self.body.registers[register.index()].name).to_owned()
+    }
+
+    /// A variable that has no place, for messages.
+    pub(crate) fn unplaced(&self, variable: VarId) -> Missing {
+        format!("variable {}", self.module.variables[variable.index()].name)
+    }
+
+    /// Where a variable is in global memory.
+    pub(crate) fn global_address(&self, variable: VarId) -> Result<u64, Missing> {
+        self.addresses[variable.index()].ok_or_else(|| self.unplaced(variable))
+    }
+
+    /// What the current instruction's guard asks.
+    pub(crate) fn condition(&self) -> Result<Option<Condition>, Missing> {
+        let Some(Guard { register, negated }) = self.guard else { return Ok(None) };
+        Ok(Some(self.predicate_of(register)?.is(negated)))
+    }
+
+    /// The scalar that holds a constant, as an operand.
+    pub(crate) fn constant(&mut self, value: u64) -> Operand {
+        self.frame.constant(value).into()
+    }
+}

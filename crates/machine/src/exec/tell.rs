@@ -1,0 +1,60 @@
+//! How operations tell what happens, and note what a GPU would not have noticed.
+
+use super::{Exec, Grid};
+use crate::fault::Access;
+use crate::memory::Cell;
+use crate::misuse::Kind;
+use crate::observe::{Happening, Lanes};
+
+impl Grid<'_> {
+    /// The launch begins.
+    pub(crate) fn tell_begin(&self) {
+        if let Some(observer) = self.observer {
+            let Grid { grid, block, cluster, .. } = *self;
+            observer.happening(&Happening::Began { grid, block, cluster });
+        }
+    }
+}
+
+impl Exec<'_> {
+    /// Lanes of a warp of the pack at an operation.
+    #[cold]
+    pub(crate) fn lanes_at(&self, pc: u32, warp: usize, mask: u32) -> Lanes {
+        let origin = self.grid.image.origins[pc as usize];
+        Lanes {
+            block: self.threads.ctaid,
+            warp: self.threads.first_warp + warp as u32,
+            mask,
+            place: (origin.function, origin.instruction),
+        }
+    }
+
+    /// Tells the observer, if there is one, what happens.
+    #[inline(always)]
+    pub(crate) fn tell<'h>(&self, happening: impl FnOnce(&Self) -> Happening<'h>) {
+        if let Some(observer) = self.grid.observer {
+            observer.happening(&happening(self));
+        }
+    }
+}
+
+impl Exec<'_> {
+    /// The cell of global memory at an address that no allocation has but that kernels reach all the same.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn stray<T: Cell>(&self, address: u64, access: Access) -> Option<&T::Atomic> {
+        let (cell, distance) = self.grid.memory.cell_in_granule::<T>(address)?;
+        self.grid.misuses.note(self.at, distance, || Kind::Stray {
+            bytes: T::BYTES,
+            access,
+            farthest: self.near_global(address).unwrap_or_else(|| format!("at {address:#x}")),
+        });
+        Some(cell)
+    }
+
+    /// Notes that a lane executes a `.sync` operation whose member mask leaves it out.
+    #[cold]
+    pub(crate) fn note_mask(&self, mask: u32, lane: usize) {
+        self.grid.misuses.note(self.at, 0, || Kind::Mask { mask, lane });
+    }
+}

@@ -1,0 +1,104 @@
+//! Who watches the dispatch loop, if anybody does.
+
+use crate::exec::Exec;
+use crate::image::{Image, Meta, Origin};
+use crate::lanes::{Condition, Mask, Source};
+use crate::observe::{Issue, Observer, PackAccess, PackAddresses};
+use crate::operation::{Address, Operation};
+
+/// What the dispatch loop is compiled for: with an observer or without.
+pub(crate) trait Watch {
+    const ACTIVE: bool;
+    fn before(&mut self, x: &Exec<'_>, pc: u32);
+}
+
+/// Nobody watches.
+pub(crate) struct Unwatched;
+
+impl Watch for Unwatched {
+    const ACTIVE: bool = false;
+    fn before(&mut self, _: &Exec<'_>, _: u32) {}
+}
+
+/// Somebody does.
+pub(crate) struct Watched<'a> {
+    observer: &'a dyn Observer,
+    image: &'a Image,
+    /// Whether the observer wants to hear of an operation.
+    wanted: Vec<bool>,
+}
+
+impl<'a> Watched<'a> {
+    pub(crate) fn new(observer: &'a dyn Observer, image: &'a Image) -> Self {
+        let wants = |(meta, origin): (&Meta, &Origin)| {
+            *meta != Meta::Part && observer.watches(origin.function, origin.instruction)
+        };
+        let wanted = image.metas.iter().zip(&image.origins).map(wants).collect();
+        Self { observer, image, wanted }
+    }
+}
+
+impl Watch for Watched<'_> {
+    const ACTIVE: bool = true;
+
+    #[inline(always)]
+    fn before(&mut self, x: &Exec<'_>, pc: u32) {
+        if self.wanted[pc as usize] {
+            self.tell(x, pc);
+        }
+    }
+}
+
+impl Watched<'_> {
+    #[inline(never)]
+    fn tell(&self, x: &Exec<'_>, pc: u32) {
+        let mut meta = self.image.metas[pc as usize];
+        let mut op = self.image.ops[pc as usize].operation();
+        let warps = x.warps;
+        let holds = |condition: Condition, masks: &mut Mask| {
+            for (mask, p) in masks[..warps].iter_mut().zip(&x.files.p[condition.index()..]) {
+                *mask &= p ^ condition.flip();
+            }
+        };
+        let mut masks = x.mask;
+        if let Operation::Guard(guard) = op {
+            holds(guard.condition, &mut masks);
+            meta = self.image.metas[pc as usize + 1];
+            op = self.image.ops[pc as usize + 1].operation();
+        }
+        let mut taken = None;
+        if let Operation::Branch(branch) = op {
+            holds(branch.condition, taken.insert(x.mask));
+        }
+        let access = match meta {
+            Meta::Memory { space, access, bytes, address } => {
+                let addresses = addresses_of_pack(x, address);
+                Some(PackAccess { space, access, bytes, addresses })
+            }
+            Meta::Part | Meta::Plain => None,
+        };
+        let origin = self.image.origins[pc as usize];
+        self.observer.issue(&Issue {
+            function: origin.function,
+            instruction: origin.instruction,
+            block: x.threads.ctaid,
+            first_warp: x.threads.first_warp,
+            masks: &masks[..warps],
+            active: &x.mask[..warps],
+            access,
+            taken: taken.as_ref().map(|taken| &taken[..warps]),
+        });
+    }
+}
+
+/// The addresses of all warps.
+fn addresses_of_pack<'x>(x: &'x Exec<'_>, address: Address) -> PackAddresses<'x> {
+    let offset = address.offset.0;
+    match address.base.source() {
+        Source::Scalar(base) => PackAddresses::Uniform(x.files.s[base.index()].wrapping_add(offset)),
+        Source::Plane(base) if base.bits() == 64 => {
+            PackAddresses::Wide(&x.files.d[base.index()..][..x.warps], offset)
+        }
+        Source::Plane(base) => PackAddresses::Narrow(&x.files.w[base.index()..][..x.warps], offset as u32),
+    }
+}
