@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 
 /// 64 bits that need no more than the alignment of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(packed(4))]
+#[repr(C, packed(4))]
 pub(crate) struct Immediate(pub(crate) u64);
 
 /// An address operand.
