@@ -18,7 +18,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("warploom-cubin", &[]),
     ("warploom-sass-table", &[]),
     ("warploom-sass", &["warploom-sass-table"]),
-    ("warploom-sass-learn", &["warploom-sass", "warploom-sass-table"]),
+    ("warploom-sass-learn", &["warploom-cubin", "warploom-sass", "warploom-sass-table"]),
     ("warploom-cuasm", &["warploom-cubin", "warploom-ptx", "warploom-sass"]),
     ("warploom-memory-model", &["warploom-ir", "warploom-ptx"]),
     ("warploom-sanitizer", &["warploom-machine", "warploom-memory-model", "warploom-ptx"]),

@@ -1,44 +1,14 @@
 //! The cubins and PTX in a file: it may be one, or a fatbin, an object, a program, a library or an archive with fatbins.
 
 use crate::failure::{Exit, Failure};
-use ::cubin::fatbin::{self, CONTAINER_MAGIC, Kind, Reach};
-use ::cubin::object;
+use ::cubin::fatbin::{self, Kind, Reach};
+pub(crate) use ::cubin::images::{fatbins, is_cubin};
 use std::borrow::Cow;
 use std::path::Path;
-
-/// The bytes that an ELF file begins with.
-const ELF: &[u8] = b"\x7fELF";
-
-/// Where the machine stands in an ELF file: [`::cubin::elf::EM_CUDA`] makes it a cubin.
-const MACHINE: std::ops::Range<usize> = 18..20;
 
 /// A file's bytes.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     std::fs::read(path).map_err(|error| Failure::usage(format!("cannot read {}: {error}", path.display())))
-}
-
-/// A fatbin, and where it was.
-pub(crate) struct Found<'b> {
-    /// The archive's member; empty if there is none.
-    pub(crate) member: String,
-    pub(crate) bytes: &'b [u8],
-}
-
-/// The fatbins in bytes.
-pub(crate) fn fatbins<'b>(bytes: &'b [u8]) -> Result<Vec<Found<'b>>, object::Error> {
-    if bytes.starts_with(&CONTAINER_MAGIC.to_le_bytes()) {
-        return Ok(vec![Found { member: String::new(), bytes }]);
-    }
-    let found = |member: object::Member<'b>| {
-        let object::Member { name, fatbins, .. } = member;
-        fatbins.into_iter().map(move |bytes| Found { member: name.clone(), bytes })
-    };
-    Ok(object::members(bytes)?.into_iter().flat_map(found).collect())
-}
-
-/// Whether bytes are a cubin.
-pub(crate) fn is_cubin(bytes: &[u8]) -> bool {
-    bytes.starts_with(ELF) && bytes.get(MACHINE) == Some(&::cubin::elf::EM_CUDA.to_le_bytes())
 }
 
 /// A cubin of a file that holds one, or of one that holds several the one with a number.

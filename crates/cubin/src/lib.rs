@@ -7,11 +7,12 @@
 //! | [`elf`] | raw | an ELF cubin as it stands: read, changed, written |
 //! | [`fatbin`] | raw | containers of PTX and cubins |
 //! | [`carrier`] | both | ELF cubins that carry PTX in the place of machine code |
-//! | [`object`] | read | fatbins in host objects and archives |
+//! | [`object`], [`images`] | read | fatbins in host objects and archives; in whatever a file is |
 
 pub mod carrier;
 pub mod elf;
 pub mod fatbin;
+pub mod images;
 pub mod info;
 pub mod object;
 pub mod read;

@@ -4,7 +4,7 @@ use super::oracle::Oracle;
 use super::random::Random;
 use super::report::Report;
 use super::scoreboards::{ALL, QUIET};
-use super::tables;
+use super::tables::Tables;
 use sass::Arch;
 use sass::control::BELOW;
 use sass_table::source::{Piece, Source};
@@ -15,13 +15,14 @@ use sass_table::table::{OPCODE_MASK, opcode_bits};
 /// none. What comes out is added to the report.
 pub fn compare(
     oracle: &dyn Oracle,
+    tables: &Tables,
     arch: Arch,
     each: usize,
     seed: u64,
     examples: usize,
     report: &mut Report,
 ) -> Result<(), String> {
-    let table = tables::table(arch)?;
+    let table = tables.table(arch)?;
     let mut words = random_words(&table, each, seed);
     let mut random = Random::new(seed ^ 0xadd);
     for opcode in 0..8192 {

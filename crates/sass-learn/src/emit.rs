@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write;
 
-use super::form::{Component, Draft, Effect, Format, Place};
+use super::form::{Component, Draft, Effect, Format, TokenPosition};
 use super::habits::Habit;
 use super::opcode::Learned;
 use super::scoreboards;
@@ -292,9 +292,9 @@ pub(crate) fn form_line(opcode: usize, learned: &Learned, sets: &mut Sets) -> Re
 
 /// The text's items from the base's tokens and the components' places.
 fn items_of(draft: &Draft) -> Vec<Item> {
-    let mut at: BTreeMap<Place, Vec<(u128, Item)>> = BTreeMap::new();
-    let mut covered: BTreeSet<Place> = BTreeSet::new();
-    let all: BTreeMap<Place, usize> =
+    let mut at: BTreeMap<TokenPosition, Vec<(u128, Item)>> = BTreeMap::new();
+    let mut covered: BTreeSet<TokenPosition> = BTreeSet::new();
+    let all: BTreeMap<TokenPosition, usize> =
         draft.components.iter().flat_map(Component::places).fold(BTreeMap::new(), |mut counts, place| {
             *counts.entry(place).or_default() += 1;
             counts
@@ -303,12 +303,12 @@ fn items_of(draft: &Draft) -> Vec<Item> {
         let mask = component.bits.mask();
         match &component.effect {
             Effect::Number { token, format } => {
-                let place = 2 * *token as Place + 1;
+                let place = 2 * *token as TokenPosition + 1;
                 at.entry(place).or_default().push((mask, Item::Number(component.bits, *format)));
                 covered.insert(place);
             }
             Effect::Listed(codes) => {
-                let places: Vec<Place> = component.places().into_iter().collect();
+                let places: Vec<TokenPosition> = component.places().into_iter().collect();
                 let mut from = 0;
                 while from < places.len() {
                     // Neighbouring places that only this component edits become one piece.
@@ -341,7 +341,7 @@ fn items_of(draft: &Draft) -> Vec<Item> {
         }
     }
     let mut items = Vec::new();
-    for place in 0..=2 * draft.tokens.len() as Place {
+    for place in 0..=2 * draft.tokens.len() as TokenPosition {
         if let Some(mut here) = at.remove(&place) {
             draft.sort_gap(&mut here);
             items.extend(here.into_iter().map(|it| it.1));
@@ -352,7 +352,7 @@ fn items_of(draft: &Draft) -> Vec<Item> {
     items
 }
 
-fn text_at<'a>(draft: &'a Draft, edits: &'a [(Place, String)], place: Place) -> &'a str {
+fn text_at<'a>(draft: &'a Draft, edits: &'a [(TokenPosition, String)], place: TokenPosition) -> &'a str {
     match edits.iter().find(|it| it.0 == place) {
         Some((_, text)) => text,
         None if place % 2 == 1 => &draft.tokens[usize::from(place / 2)],

@@ -12,9 +12,9 @@ use sass_table::Bits;
 use sass_table::Float;
 
 /// A place among the base's tokens: 2k is the gap before token k, 2k+1 is token k.
-pub(crate) type Place = u16;
+pub(crate) type TokenPosition = u16;
 /// What a code does to the base's tokens.
-pub(crate) type Edits = Vec<(Place, String)>;
+pub(crate) type Edits = Vec<(TokenPosition, String)>;
 
 /// How a field of many bits prints as a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,7 +81,7 @@ impl Component {
                         text.trim_end().to_string()
                     }
                 };
-                Some(vec![(2 * *token as Place + 1, text)])
+                Some(vec![(2 * *token as TokenPosition + 1, text)])
             }
         }
     }
@@ -106,10 +106,10 @@ impl Component {
     }
 
     /// The places that some code edits.
-    pub(crate) fn places(&self) -> BTreeSet<Place> {
+    pub(crate) fn places(&self) -> BTreeSet<TokenPosition> {
         match &self.effect {
             Effect::Listed(codes) => codes.values().flatten().map(|it| it.0).collect(),
-            Effect::Number { token, .. } => [2 * *token as Place + 1].into(),
+            Effect::Number { token, .. } => [2 * *token as TokenPosition + 1].into(),
         }
     }
 }
@@ -121,7 +121,7 @@ impl Draft {
 
     /// The tokens that the components predict for the word, joined; `None` if illegal.
     pub(crate) fn predict(&self, word: u128) -> Option<String> {
-        let mut edits: BTreeMap<Place, Vec<(u128, String)>> = BTreeMap::new();
+        let mut edits: BTreeMap<TokenPosition, Vec<(u128, String)>> = BTreeMap::new();
         for component in &self.components {
             for (place, text) in component.edits(word)? {
                 edits.entry(place).or_default().push((component.bits.mask(), text));
@@ -129,12 +129,12 @@ impl Draft {
         }
         let mut out = String::new();
         for at in 0..=self.tokens.len() {
-            if let Some(inserted) = edits.get_mut(&(2 * at as Place)) {
+            if let Some(inserted) = edits.get_mut(&(2 * at as TokenPosition)) {
                 self.sort_gap(inserted);
                 inserted.iter().for_each(|it| out.push_str(&it.1));
             }
             if let Some(token) = self.tokens.get(at) {
-                match edits.get(&(2 * at as Place + 1)) {
+                match edits.get(&(2 * at as TokenPosition + 1)) {
                     Some(replaced) => out.push_str(&replaced[0].1),
                     None => out.push_str(token),
                 }
@@ -207,7 +207,7 @@ fn hunk(
 ) {
     if from.is_empty() {
         if !to.is_empty() {
-            edits.push((2 * from.start as Place, other[to].concat()));
+            edits.push((2 * from.start as TokenPosition, other[to].concat()));
         }
         return;
     }
@@ -219,7 +219,7 @@ fn hunk(
             (false, _) => String::new(),
         };
         if text != base[token] {
-            edits.push((2 * token as Place + 1, text));
+            edits.push((2 * token as TokenPosition + 1, text));
         }
     }
 }

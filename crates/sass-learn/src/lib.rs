@@ -5,8 +5,8 @@
 //! component is tried, and random words are predicted. A wrong prediction is reduced to the components that interact,
 //! which are joined or make a form of their own. What comes out is the table's text (`emit.rs`).
 //!
-//! This is a tool for development: it alone of the crates below `cli` runs another program and writes files. The tables that it makes
-//! are those of `sass`.
+//! This is a tool for development, with a program of its own, `sass-learn`: it alone of the crates below `cli` runs another
+//! program, and reads the tables of `sass` as they are written.
 
 mod apart;
 mod code;
@@ -29,11 +29,12 @@ mod tokens;
 use std::collections::HashMap;
 use std::sync::Mutex;
 
-pub use code::compare_code;
+pub use code::{compare_code, sections};
 pub use compare::compare;
 pub use oracle::{Nvdisasm, Oracle};
 pub use report::{Example, Fault, Group, Report};
 pub use rivals::{Renewed, merge, renew};
+pub use tables::Tables;
 
 use compare::random_words;
 use emit::{Sets, adopted_line, form_line, joined, rewritten};
@@ -58,9 +59,9 @@ pub struct Outcome {
 }
 
 /// The opcodes of an architecture: those of which random words are legal, and those of its hints, whose legal words may be rare.
-pub fn opcodes(oracle: &dyn Oracle, arch: sass::Arch) -> Result<Vec<usize>, String> {
-    let [own, _] = tables::hints(arch);
-    let hints = tables::read(own)?;
+pub fn opcodes(oracle: &dyn Oracle, tables: &Tables, arch: sass::Arch) -> Result<Vec<usize>, String> {
+    let [own, _] = tables.hints(arch)?;
+    let hints = tables.read(&own)?;
     let scanned = scan(oracle)?;
     let hinted = |it: &usize| !hints.forms_of(*it).is_empty();
     Ok((0..8192).filter(|it| scanned[*it] || hinted(it)).collect())
@@ -88,11 +89,12 @@ fn scan(oracle: &dyn Oracle) -> Result<Vec<bool>, String> {
 /// followed. `note` hears of progress.
 pub fn learn(
     oracle: &dyn Oracle,
+    folder: &Tables,
     opcodes: &[usize],
     known: &[String],
     note: &(dyn Fn(&str) + Sync),
 ) -> Result<Outcome, String> {
-    let tables = known.iter().map(|it| tables::read(it)).collect::<Result<Vec<_>, _>>()?;
+    let tables = known.iter().map(|it| folder.read(it)).collect::<Result<Vec<_>, _>>()?;
     let mut adopted = fits(oracle, opcodes, &tables)?;
     adopted.retain(|_, fit| fit.wrong == 0);
     note(&format!("{} of {} opcodes are as in a known table", adopted.len(), opcodes.len()));
@@ -110,11 +112,10 @@ pub fn learn(
                 let result =
                     std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| -> Result<Found, String> {
                         let forms = learner.learn()?;
-                        let tables = forms.iter().map(|it| settled(&mut learner, it)).collect::<Result<
-                            Vec<_>,
-                            String,
-                        >>(
-                        )?;
+                        let tables = forms
+                            .iter()
+                            .map(|it| settled(folder, &mut learner, it))
+                            .collect::<Result<Vec<_>, String>>()?;
                         Ok((forms, tables))
                     }))
                     .unwrap_or_else(|_| Err(format!("the learner of opcode {opcode:#x} panicked")));
@@ -179,13 +180,17 @@ pub fn learn(
 }
 
 /// A learned form as a table, its memory operands with the habits that read random words best; or what of it no table can have.
-fn settled(learner: &mut Learner<'_>, learned: &Learned) -> Result<Result<Source, String>, String> {
+fn settled(
+    tables: &Tables,
+    learner: &mut Learner<'_>,
+    learned: &Learned,
+) -> Result<Result<Source, String>, String> {
     let mut sets = Sets::default();
     let line = match form_line(learner.opcode, learned, &mut sets) {
         Ok(line) => line,
         Err(error) => return Ok(Err(error)),
     };
-    let mut table = tables::read(&joined(&sets, &[line]))?;
+    let mut table = tables.read(&joined(&sets, &[line]))?;
     let words = habits::words(&table, 0, &mut learner.random);
     let words: Vec<u128> = words.into_iter().filter(|&it| learned.draft.matches(it)).collect();
     let answers = learner.ask(words.clone())?;
@@ -194,8 +199,8 @@ fn settled(learner: &mut Learner<'_>, learned: &Learned) -> Result<Result<Source
 }
 
 /// The table in use with `rest` bits from a compiler's words: those that most words of a form have where their text does not say.
-pub fn settle(arch: sass::Arch, words: &[u128]) -> Result<String, String> {
-    let table = tables::table(arch)?;
+pub fn settle(tables: &Tables, arch: sass::Arch, words: &[u128]) -> Result<String, String> {
+    let table = tables.table(arch)?;
     let mut residues: HashMap<u32, Vec<u128>> = HashMap::new();
     for instruction in words.iter().filter_map(|&word| sass::decode(arch, word)) {
         // Where the residue is the whole word, the text makes none.
@@ -204,18 +209,13 @@ pub fn settle(arch: sass::Arch, words: &[u128]) -> Result<String, String> {
             residues.entry(instruction.form_number()).or_default().push(residue & BELOW & !OPCODE_MASK);
         }
     }
-    Ok(rewritten(tables::text(arch), &table, tables::sets()?, |at| {
+    Ok(rewritten(&tables.text(arch)?, &table, tables.sets()?, |at| {
         let form = &table.forms[at];
         let seen = residues.get(&(at as u32)).map_or(&[][..], Vec::as_slice);
         let often = |bit: &u32| 2 * seen.iter().filter(|it| **it >> bit & 1 == 1).count() > seen.len();
         let rest = (0..BELOW.count_ones()).filter(often).fold(form.rest, |rest, bit| rest ^ 1 << bit);
         vec![Form { rest, ..form.clone() }]
     }))
-}
-
-/// What is known of an architecture that its learner does not find by itself, as tables to go by.
-pub fn hints(arch: sass::Arch) -> Vec<String> {
-    tables::hints(arch).map(str::to_string).to_vec()
 }
 
 /// An opcode learned again.
@@ -240,14 +240,16 @@ impl Checked {
 /// Learns opcodes from nothing but the oracle and the hints, and puts what comes out beside the table in use.
 pub fn check(
     oracle: &dyn Oracle,
+    tables: &Tables,
     arch: sass::Arch,
     opcodes: &[usize],
     note: &(dyn Fn(&str) + Sync),
 ) -> Result<Vec<Checked>, String> {
-    let mut all = vec![learn(oracle, opcodes, &hints(arch), note)?.table];
-    all.extend(hints(arch));
-    let learned = tables::read(&merge(oracle, opcodes, &all)?.table)?;
-    let committed = tables::table(arch)?;
+    let hints = tables.hints(arch)?;
+    let mut all = vec![learn(oracle, tables, opcodes, &hints, note)?.table];
+    all.extend(hints);
+    let learned = tables.read(&merge(oracle, tables, opcodes, &all)?.table)?;
+    let committed = tables.table(arch)?;
     let forms = |table: &Source, opcode: usize| {
         let mut sets = Sets::default();
         let lines: Vec<String> = table
@@ -268,9 +270,9 @@ pub fn check(
 }
 
 /// A word of each form of the table in use with the oracle's text at address 0, a line each.
-pub fn samples(oracle: &dyn Oracle, arch: sass::Arch) -> Result<String, String> {
+pub fn samples(oracle: &dyn Oracle, tables: &Tables, arch: sass::Arch) -> Result<String, String> {
     const TRIES: usize = 4;
-    let words = random_words(&tables::table(arch)?, TRIES, 3);
+    let words = random_words(&tables.table(arch)?, TRIES, 3);
     // Every address but the first would show in the targets of branches.
     let texts = oracle.ask(&words, 0)?;
     let mut lines = String::new();

@@ -16,7 +16,7 @@ pub trait Oracle: Sync {
     fn ask(&self, words: &[u128], first: usize) -> Result<Vec<Option<String>>, String>;
 }
 
-/// NVIDIA's disassembler.
+/// NVIDIA's disassembler, and a folder for what it reads, which goes with it.
 #[derive(Debug)]
 pub struct Nvdisasm {
     program: PathBuf,
@@ -33,9 +33,18 @@ const FATAL_ON_TURING: [u128; 2] = [0x321, 0x322];
 const NOP: u128 = 0x7918 | 0xfc000 << 96;
 
 impl Nvdisasm {
-    /// Runs the program at the path; files go into the scratch folder.
-    pub fn new(program: &Path, arch: Arch, scratch: &Path) -> Nvdisasm {
-        Nvdisasm { program: program.to_path_buf(), arch, scratch: scratch.to_path_buf() }
+    /// The program at a path.
+    ///
+    /// # Errors
+    /// There is no such program, or no folder for what it reads.
+    pub fn open(program: &Path, arch: Arch) -> Result<Self, String> {
+        if !program.is_file() {
+            return Err(format!("there is no program {}", program.display()));
+        }
+        let scratch = std::env::temp_dir().join(format!("warploom-{arch}-{}", std::process::id()));
+        std::fs::create_dir_all(&scratch)
+            .map_err(|error| format!("cannot make {}: {error}", scratch.display()))?;
+        Ok(Self { program: program.to_path_buf(), arch, scratch })
     }
 
     /// One run: its listing, its complaints.
@@ -130,6 +139,13 @@ fn read_listing(listing: &str, first: usize, illegal: &[bool]) -> Vec<Option<Str
         }
     }
     texts
+}
+
+impl Drop for Nvdisasm {
+    fn drop(&mut self) {
+        // What is left in the folder for temporary files does no harm.
+        let _ = std::fs::remove_dir_all(&self.scratch);
+    }
 }
 
 impl Oracle for Nvdisasm {

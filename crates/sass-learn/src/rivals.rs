@@ -7,7 +7,7 @@ use super::emit::{Sets, adopted_line, joined};
 use super::oracle::Oracle;
 use super::random::Random;
 use super::scoreboards::QUIET;
-use super::tables::{self, Reader};
+use super::tables::{Reader, Tables};
 use super::{Outcome, scoreboards, shadows};
 use sass::control::{BELOW, Control};
 use sass_table::source::{Form, Source};
@@ -78,8 +78,13 @@ pub(super) fn fits(
 }
 
 /// One table out of several of the same architecture: for each opcode the forms that read random words best.
-pub fn merge(oracle: &dyn Oracle, opcodes: &[usize], known: &[String]) -> Result<Outcome, String> {
-    let tables = known.iter().map(|it| tables::read(it)).collect::<Result<Vec<_>, _>>()?;
+pub fn merge(
+    oracle: &dyn Oracle,
+    folder: &Tables,
+    opcodes: &[usize],
+    known: &[String],
+) -> Result<Outcome, String> {
+    let tables = known.iter().map(|it| folder.read(it)).collect::<Result<Vec<_>, _>>()?;
     let fits = fits(oracle, opcodes, &tables)?;
     let mut merged = Merged::default();
     for &opcode in opcodes {
@@ -92,7 +97,7 @@ pub fn merge(oracle: &dyn Oracle, opcodes: &[usize], known: &[String]) -> Result
             None => merged.open.push(format!("{opcode:#05x} is not known")),
         }
     }
-    merged.outcome(oracle)
+    merged.outcome(oracle, folder)
 }
 
 /// A table that is put together opcode by opcode.
@@ -118,10 +123,10 @@ impl Merged {
     }
 
     /// The table, with what its forms may say of scoreboards, and without codes that no word of a form has.
-    fn outcome(mut self, oracle: &dyn Oracle) -> Result<Outcome, String> {
-        let (table, open) = scoreboards::settle(oracle, &self.text())?;
+    fn outcome(mut self, oracle: &dyn Oracle, folder: &Tables) -> Result<Outcome, String> {
+        let (table, open) = scoreboards::settle(oracle, folder, &self.text())?;
         self.open.extend(open);
-        Ok(Outcome { table: shadows::remove(&table)?, open: self.open, asked: 0 })
+        Ok(Outcome { table: shadows::remove(folder, &table)?, open: self.open, asked: 0 })
     }
 }
 
@@ -139,11 +144,11 @@ pub struct Renewed {
 /// A table with what was learned of some of its opcodes. Where the two read words differently, the oracle says which is right:
 /// the opcode keeps its forms only if they are right more often. All other opcodes stay as they are, and so do bits that come
 /// from compiled code.
-pub fn renew(oracle: &dyn Oracle, known: &str, learned: &str) -> Result<Renewed, String> {
+pub fn renew(oracle: &dyn Oracle, folder: &Tables, known: &str, learned: &str) -> Result<Renewed, String> {
     const EACH: usize = 3000;
     const ANY: usize = 3000;
     const ASKED: usize = 400;
-    let tables = [tables::read(learned)?, tables::read(known)?];
+    let tables = [folder.read(learned)?, folder.read(known)?];
     let readers = [Reader::new(&tables[0])?, Reader::new(&tables[1])?];
     let mut words = Vec::new();
     let mut ranges = Vec::new();
@@ -179,7 +184,7 @@ pub fn renew(oracle: &dyn Oracle, known: &str, learned: &str) -> Result<Renewed,
         }
     }
     // What it says of itself is asked of the whole.
-    let renewed = [tables::read(&merged.text())?];
+    let renewed = [folder.read(&merged.text())?];
     let opcodes: Vec<usize> = (0..8192).filter(|&it| !renewed[0].forms_of(it).is_empty()).collect();
     let fits = fits(oracle, &opcodes, &renewed)?;
     let mut noted = Merged::default();
@@ -187,7 +192,7 @@ pub fn renew(oracle: &dyn Oracle, known: &str, learned: &str) -> Result<Renewed,
         let note = fits.get(&opcode).filter(|it| it.wrong > 0).map(Fit::note);
         noted.add(opcode, &renewed[0], &renewed[0].forms[renewed[0].forms_of(opcode)], note);
     }
-    Ok(Renewed { outcome: noted.outcome(oracle)?, kept, hints: hints.text() })
+    Ok(Renewed { outcome: noted.outcome(oracle, folder)?, kept, hints: hints.text() })
 }
 
 /// The `rest` bits that a known table has for most words of a form: they come from compiled code, which the oracle does not show.

@@ -8,7 +8,7 @@ use super::compare::random_words_of;
 use super::emit::rewritten;
 use super::oracle::Oracle;
 use super::random::Random;
-use super::tables::{self, Reader};
+use super::tables::{Reader, Tables};
 use sass::control::{SCOREBOARDS, Scoreboards};
 use sass_table::Bits;
 use sass_table::source::{Form, Piece, Source};
@@ -67,8 +67,12 @@ fn samples_of(
 }
 
 /// The table with what its forms may say of scoreboards as conditions; and where that depends on more than a field.
-pub(super) fn settle(oracle: &dyn Oracle, text: &str) -> Result<(String, Vec<String>), String> {
-    let mut table = tables::read(text)?;
+pub(super) fn settle(
+    oracle: &dyn Oracle,
+    tables: &Tables,
+    text: &str,
+) -> Result<(String, Vec<String>), String> {
+    let mut table = tables.read(text)?;
     let all: Vec<usize> = (0..table.forms.len()).collect();
     let mut samples = samples_of(oracle, &table, &all, WORDS)?;
     let uneven = |samples: &Vec<Sample>| {

@@ -2,13 +2,13 @@
 //! assembler may choose one where the text leaves a choice.
 
 use super::emit::rewritten;
-use super::tables;
+use super::tables::Tables;
 use sass_table::source::{Form, Piece, Source};
 use sass_table::table::opcode;
 
 /// The table without them, and without the sets that all tables share.
-pub(super) fn remove(text: &str) -> Result<String, String> {
-    let mut table = tables::read(text)?;
+pub(super) fn remove(tables: &Tables, text: &str) -> Result<String, String> {
+    let mut table = tables.read(text)?;
     let mut forms = table.forms.clone();
     for at in 0..forms.len() {
         let first = table.forms_of(opcode(forms[at].value)).start;
@@ -17,7 +17,7 @@ pub(super) fn remove(text: &str) -> Result<String, String> {
             lighten(&mut table, &earlier[first..], &mut form[0], nth);
         }
     }
-    Ok(rewritten(text, &table, tables::sets()?, |at| vec![forms[at].clone()]))
+    Ok(rewritten(text, &table, tables.sets()?, |at| vec![forms[at].clone()]))
 }
 
 /// Makes those codes of a piece illegal that are all that an earlier form asks for.

@@ -3,52 +3,63 @@
 use sass::Arch;
 use sass_table::pack::Packed;
 use sass_table::source::{BadLine, Source};
+use std::path::{Path, PathBuf};
 
-/// The sets that all tables share.
-const SETS: &str = include_str!("../../sass/isa/sets.sass");
+/// The folder of the tables, `crates/sass/isa`.
+#[derive(Clone, Debug)]
+pub struct Tables {
+    folder: PathBuf,
+    /// The sets that all tables share.
+    sets: String,
+}
 
-/// The text of an architecture's table, without the shared sets.
-pub(crate) fn text(arch: Arch) -> &'static str {
-    match arch {
-        Arch::Sm75 => include_str!("../../sass/isa/sm_75.sass"),
-        Arch::Sm80 => include_str!("../../sass/isa/sm_80.sass"),
-        Arch::Sm86 => include_str!("../../sass/isa/sm_86.sass"),
-        Arch::Sm89 => include_str!("../../sass/isa/sm_89.sass"),
-        Arch::Sm90 => include_str!("../../sass/isa/sm_90.sass"),
-        Arch::Sm100 => include_str!("../../sass/isa/sm_100.sass"),
-        Arch::Sm120 => include_str!("../../sass/isa/sm_120.sass"),
+impl Tables {
+    /// Those of a folder.
+    ///
+    /// # Errors
+    /// It has no file of sets.
+    pub fn open(folder: &Path) -> Result<Self, String> {
+        Ok(Self { folder: folder.to_path_buf(), sets: file(&folder.join(SETS))? })
+    }
+
+    /// The text of an architecture's table, without the shared sets.
+    pub(crate) fn text(&self, arch: Arch) -> Result<String, String> {
+        file(&self.folder.join(format!("{arch}.sass")))
+    }
+
+    /// What is known of an architecture that its learner does not find by itself, as tables to go by: of it alone, and of all.
+    ///
+    /// # Errors
+    /// A file that is not there.
+    pub fn hints(&self, arch: Arch) -> Result<[String; 2], String> {
+        let hints = |name: &str| file(&self.folder.join(format!("hints/{name}.sass")));
+        Ok([hints(&arch.to_string())?, hints("all")?])
+    }
+
+    /// The shared sets alone.
+    pub(crate) fn sets(&self) -> Result<Source, String> {
+        Source::read(&[(SETS, &self.sets)]).map_err(said)
+    }
+
+    /// An architecture's table.
+    pub(crate) fn table(&self, arch: Arch) -> Result<Source, String> {
+        let text = self.text(arch)?;
+        Source::read(&[(SETS, &self.sets), (&format!("{arch}.sass"), &text)]).map_err(said)
+    }
+
+    /// A table: one that uses the shared sets, or one with only its own.
+    pub(crate) fn read(&self, text: &str) -> Result<Source, String> {
+        let texts = [(SETS, self.sets.as_str()), ("a table", text)];
+        // No two sets may be the same.
+        Source::read(&texts).or_else(|_| Source::read(&texts[1..])).map_err(said)
     }
 }
 
-/// What the learner is told: of one architecture, and of all.
-pub(crate) fn hints(arch: Arch) -> [&'static str; 2] {
-    let own = match arch {
-        Arch::Sm75 => include_str!("../../sass/isa/hints/sm_75.sass"),
-        Arch::Sm80 => include_str!("../../sass/isa/hints/sm_80.sass"),
-        Arch::Sm86 => include_str!("../../sass/isa/hints/sm_86.sass"),
-        Arch::Sm89 => include_str!("../../sass/isa/hints/sm_89.sass"),
-        Arch::Sm90 => include_str!("../../sass/isa/hints/sm_90.sass"),
-        Arch::Sm100 => include_str!("../../sass/isa/hints/sm_100.sass"),
-        Arch::Sm120 => include_str!("../../sass/isa/hints/sm_120.sass"),
-    };
-    [own, include_str!("../../sass/isa/hints/all.sass")]
-}
+/// The file of shared sets.
+const SETS: &str = "sets.sass";
 
-/// The shared sets alone.
-pub(crate) fn sets() -> Result<Source, String> {
-    Source::read(&[("sets.sass", SETS)]).map_err(said)
-}
-
-/// An architecture's table.
-pub(crate) fn table(arch: Arch) -> Result<Source, String> {
-    Source::read(&[("sets.sass", SETS), (&format!("{arch}.sass"), text(arch))]).map_err(said)
-}
-
-/// A table: one that uses the shared sets, or one with only its own.
-pub(crate) fn read(text: &str) -> Result<Source, String> {
-    let texts = [("sets.sass", SETS), ("a table", text)];
-    // No two sets may be the same.
-    Source::read(&texts).or_else(|_| Source::read(&texts[1..])).map_err(said)
+fn file(path: &Path) -> Result<String, String> {
+    std::fs::read_to_string(path).map_err(|error| format!("cannot read {}: {error}", path.display()))
 }
 
 fn said(bad: BadLine) -> String {
@@ -85,10 +96,12 @@ mod tests {
 
     #[test]
     fn tables_and_hints_are_read() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../sass/isa");
+        let tables = Tables::open(&folder).expect("sets");
         for arch in Arch::ALL {
-            assert!(table(arch).expect("a table").forms.len() > 500, "{arch}");
-            for text in hints(arch) {
-                read(text).expect("hints");
+            assert!(tables.table(arch).expect("a table").forms.len() > 500, "{arch}");
+            for text in tables.hints(arch).expect("hints") {
+                tables.read(&text).expect("hints");
             }
         }
     }

@@ -1,11 +1,11 @@
 //! `warploom sass gather`, `verify`, `merge` and `keys`: what dumped code says of encodings.
 
-use super::{Oracle as Nvdisasm, arch, code};
+use super::arch;
 use crate::failure::{Exit, Failure};
 use crate::{images, terminal};
 use ::sass::Arch;
-use ::sass_learn::Oracle;
 use ::sass_learn::dump::{self, KeySummary, Repository, Sample, Update, Verdict, Verification, Weight};
+use ::sass_learn::{Nvdisasm, Oracle, sections};
 use serde_json::json;
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -146,16 +146,18 @@ impl Listings {
     /// The code of a binary file with the oracle's texts.
     fn code(&self, bytes: &[u8], path: &Path, arch: Arch) -> Result<(Vec<Sample<'static>>, usize), Failure> {
         let name = path.display();
-        let Some(sections) = code::sections(bytes, path, arch)? else {
+        let found = sections(bytes, arch).map_err(|error| Failure::usage(format!("{name}: {error}")))?;
+        let Some(sections) = found else {
             return Err(Failure::usage(format!("{name} is neither a listing nor a file with device code")));
         };
         let Some(oracle) = &self.oracle else {
             let hint = "name NVIDIA's disassembler with --oracle, or dump the file with `cuobjdump -sass`";
             return Err(Failure::usage(format!("{name} has no texts")).hint(hint));
         };
-        let oracle = Nvdisasm::open(oracle, arch)?;
+        let oracle = Nvdisasm::open(oracle, arch)
+            .map_err(|error| Failure::usage(error).hint("--oracle takes the path of NVIDIA's nvdisasm"))?;
         let words: Vec<u128> = sections.iter().flatten().copied().collect();
-        let texts = oracle.nvdisasm.ask(&words, 0).map_err(Failure::usage)?;
+        let texts = oracle.ask(&words, 0).map_err(Failure::usage)?;
         let numbers =
             sections.iter().enumerate().flat_map(|(number, it)| std::iter::repeat_n(number, it.len()));
         let samples = words.iter().zip(texts).zip(numbers).enumerate();

@@ -1,16 +1,15 @@
-//! `warploom sass table`: work on a table that is there.
+//! `sass-learn table`: work on a table that is there.
 
-use super::learn::{opcode, text};
-use super::{Asked, arch, code};
-use crate::failure::{Exit, Failure};
-use crate::{images, terminal};
-use ::sass::Arch;
-use ::sass_learn::{check, opcodes, renew, samples, settle};
-use std::path::{Path, PathBuf};
+use crate::learn::{opcode, text};
+use crate::{Asked, Findings, folder, write};
+use anyhow::{Context, Error, Result};
+use sass::Arch;
+use sass_learn::{Tables, check, opcodes, renew, samples, sections, settle};
+use std::path::PathBuf;
 
 /// Work on a table: put what was learned into it, check it, complete it
 #[derive(Debug, clap::Args)]
-pub(super) struct Arguments {
+pub(crate) struct Arguments {
     #[command(subcommand)]
     command: Command,
 }
@@ -59,8 +58,11 @@ struct Check {
 #[derive(Debug, clap::Args)]
 struct Settle {
     /// The architecture: sm_75, sm_80, sm_86, sm_89, sm_90, sm_100, sm_120
-    #[arg(long, value_parser = arch)]
+    #[arg(long)]
     arch: Arch,
+    /// The folder of the tables
+    #[arg(long, value_name = "FOLDER", default_value_os_t = folder())]
+    tables: PathBuf,
     /// Where the new table goes [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -76,63 +78,57 @@ struct Samples {
     asked: Asked,
 }
 
-pub(super) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
+pub(crate) fn execute(arguments: &Arguments) -> Result<Findings> {
     match &arguments.command {
         Command::Renew(it) => {
-            let oracle = it.asked.open()?;
+            let (oracle, tables) = (it.asked.open()?, it.asked.tables()?);
             let renewed =
-                renew(&oracle.nvdisasm, &text(&it.table)?, &text(&it.learned)?).map_err(Failure::usage)?;
-            renewed.outcome.open.iter().for_each(|line| terminal::note(line));
+                renew(&oracle, &tables, &text(&it.table)?, &text(&it.learned)?).map_err(Error::msg)?;
+            renewed.outcome.open.iter().for_each(|line| eprintln!("{line}"));
             let kept: Vec<String> = renewed.kept.iter().map(|it| format!("{it:#x}")).collect();
-            terminal::note(&format!("kept as they were: {} ({})", kept.join(" "), kept.len()));
+            eprintln!("kept as they were: {} ({})", kept.join(" "), kept.len());
             if let Some(path) = &it.hints {
                 write(Some(path), &renewed.hints)?;
             }
             write(it.output.as_deref(), &renewed.outcome.table)?;
-            Ok(Exit::Ok)
+            Ok(Findings::None)
         }
         Command::Check(it) => checked(it),
         Command::Settle(it) => {
             let mut words = Vec::new();
             for path in &it.files {
-                let sections = code::sections(&images::read(path)?, path, it.arch)?;
+                let bytes = std::fs::read(path).with_context(|| path.display().to_string())?;
+                let sections = sections(&bytes, it.arch).map_err(Error::msg);
+                let sections = sections.with_context(|| path.display().to_string())?;
                 words.extend(sections.into_iter().flatten().flatten());
             }
-            let table = settle(it.arch, &words).map_err(Failure::usage)?;
+            let tables = Tables::open(&it.tables).map_err(Error::msg)?;
+            let table = settle(&tables, it.arch, &words).map_err(Error::msg)?;
             write(it.output.as_deref(), &table)?;
-            Ok(Exit::Ok)
+            Ok(Findings::None)
         }
         Command::Samples(it) => {
-            let oracle = it.asked.open()?;
-            terminal::result(&samples(&oracle.nvdisasm, it.asked.arch).map_err(Failure::usage)?)?;
-            Ok(Exit::Ok)
+            let (oracle, tables) = (it.asked.open()?, it.asked.tables()?);
+            print!("{}", samples(&oracle, &tables, it.asked.arch).map_err(Error::msg)?);
+            Ok(Findings::None)
         }
     }
 }
 
-fn checked(arguments: &Check) -> Result<Exit, Failure> {
-    let oracle = arguments.asked.open()?;
+fn checked(arguments: &Check) -> Result<Findings> {
+    let (oracle, tables) = (arguments.asked.open()?, arguments.asked.tables()?);
     let arch = arguments.asked.arch;
     let opcodes = match &arguments.opcode[..] {
-        [] => opcodes(&oracle.nvdisasm, arch).map_err(Failure::usage)?,
+        [] => opcodes(&oracle, &tables, arch).map_err(Error::msg)?,
         some => some.to_vec(),
     };
-    let checked =
-        check(&oracle.nvdisasm, arch, &opcodes, &|line| terminal::note(line)).map_err(Failure::usage)?;
+    let checked = check(&oracle, &tables, arch, &opcodes, &|line| eprintln!("{line}")).map_err(Error::msg)?;
     let other: Vec<String> =
         checked.iter().filter(|it| !it.same()).map(|it| format!("{:#x}", it.opcode)).collect();
     let same = checked.len() - other.len();
-    terminal::result(&format!("{arch}: {same} of {} opcodes come out as they are\n", checked.len()))?;
+    println!("{arch}: {same} of {} opcodes come out as they are", checked.len());
     if !other.is_empty() {
-        terminal::result(&format!("other: {}\n", other.join(" ")))?;
+        println!("other: {}", other.join(" "));
     }
-    Ok(if other.is_empty() { Exit::Ok } else { Exit::Findings })
-}
-
-fn write(output: Option<&Path>, table: &str) -> Result<(), Failure> {
-    match output {
-        Some(path) => std::fs::write(path, table)
-            .map_err(|error| Failure::usage(format!("cannot write {}: {error}", path.display()))),
-        None => terminal::result(table),
-    }
+    Ok(Findings::unless(other.is_empty()))
 }

@@ -1,10 +1,9 @@
-//! `warploom sass compare`: the built-in table against nvdisasm.
+//! `sass-learn compare`: the built-in table against nvdisasm.
 
-use super::{Asked, Oracle, code};
-use crate::failure::{Exit, Failure};
-use crate::{images, terminal};
-use ::sass_learn::{Example, Fault, Report, compare, compare_code};
-use indicatif::{ProgressBar, ProgressStyle};
+use crate::{Asked, Findings};
+use anyhow::{Context, Error, Result, bail};
+use indicatif::{HumanCount, ProgressBar, ProgressStyle};
+use sass_learn::{Example, Fault, Nvdisasm, Report, compare, compare_code, sections};
 use serde_json::json;
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -17,7 +16,7 @@ use std::path::PathBuf;
 /// have is also made again from its text. What differs is listed in groups: by opcode, what is wrong, and where the texts differ. The
 /// exit code is 1 if anything differs.
 #[derive(Debug, clap::Args)]
-pub(super) struct Arguments {
+pub(crate) struct Arguments {
     #[command(flatten)]
     asked: Asked,
     /// How many random words that nvdisasm takes
@@ -39,15 +38,15 @@ pub(super) struct Arguments {
     files: Vec<PathBuf>,
 }
 
-pub(super) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
+pub(crate) fn execute(arguments: &Arguments) -> Result<Findings> {
     let oracle = arguments.asked.open()?;
     if arguments.files.is_empty() { random(arguments, &oracle) } else { files(arguments, &oracle) }
 }
 
-fn random(arguments: &Arguments, oracle: &Oracle) -> Result<Exit, Failure> {
+fn random(arguments: &Arguments, oracle: &Nvdisasm) -> Result<Findings> {
     /// Words of every form in a round.
     const EACH: usize = 40;
-    let arch = arguments.asked.arch;
+    let (arch, tables) = (arguments.asked.arch, arguments.asked.tables()?);
     let template = "{msg} [{wide_bar}] {human_pos}/{human_len} words, {elapsed} + {eta}";
     let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
     let bar = ProgressBar::new(arguments.words as u64).with_style(style.progress_chars("=> "));
@@ -57,39 +56,39 @@ fn random(arguments: &Arguments, oracle: &Oracle) -> Result<Exit, Failure> {
     while report.legal < arguments.words {
         let seed = arguments.seed.wrapping_add(round << 32);
         let before = report.legal;
-        compare(&oracle.nvdisasm, arch, EACH, seed, arguments.examples, &mut report)
-            .map_err(Failure::usage)?;
+        compare(oracle, &tables, arch, EACH, seed, arguments.examples, &mut report).map_err(Error::msg)?;
         if report.legal == before {
-            return Err(Failure::usage(format!("nvdisasm takes none of the words made for {arch}")));
+            bail!("nvdisasm takes none of the words made for {arch}");
         }
         bar.set_position((report.legal as u64).min(arguments.words as u64));
         round += 1;
     }
     bar.finish_and_clear();
-    print(arguments, &report)?;
-    Ok(if report.groups.is_empty() { Exit::Ok } else { Exit::Findings })
+    print(arguments, &report);
+    Ok(Findings::unless(report.groups.is_empty()))
 }
 
-fn files(arguments: &Arguments, oracle: &Oracle) -> Result<Exit, Failure> {
+fn files(arguments: &Arguments, oracle: &Nvdisasm) -> Result<Findings> {
     let arch = arguments.asked.arch;
     let mut uses: HashMap<u128, u64> = HashMap::new();
     for path in &arguments.files {
-        let bytes = images::read(path)?;
-        let Some(sections) = code::sections(&bytes, path, arch)? else {
-            return Err(Failure::usage(format!("{} holds no device code", path.display())));
+        let bytes = std::fs::read(path).with_context(|| path.display().to_string())?;
+        let found = sections(&bytes, arch).map_err(Error::msg);
+        let Some(sections) = found.with_context(|| path.display().to_string())? else {
+            bail!("{} holds no device code", path.display());
         };
         sections.into_iter().flatten().for_each(|word| *uses.entry(word).or_default() += 1);
     }
     if uses.is_empty() {
-        return Err(Failure::usage(format!("there is no code for {arch} in these files")));
+        bail!("there is no code for {arch} in these files");
     }
     let mut words: Vec<(u128, u64)> = uses.into_iter().collect();
     words.sort_unstable();
-    terminal::note(&format!("{} different words", terminal::thousands(words.len() as u64)));
-    let report = compare_code(&oracle.nvdisasm, arch, &words, arguments.each, arguments.examples)
-        .map_err(Failure::usage)?;
-    print(arguments, &report)?;
-    Ok(if report.groups.is_empty() { Exit::Ok } else { Exit::Findings })
+    eprintln!("{} different words", HumanCount(words.len() as u64));
+    let report =
+        compare_code(oracle, arch, &words, arguments.each, arguments.examples).map_err(Error::msg)?;
+    print(arguments, &report);
+    Ok(Findings::unless(report.groups.is_empty()))
 }
 
 /// Every kind of difference, with its name in JSON and in text.
@@ -100,7 +99,7 @@ const FAULTS: [(Fault, &str, &str); 4] = [
     (Fault::NotBack, "not_back", "does not come back from its text"),
 ];
 
-fn print(arguments: &Arguments, report: &Report) -> Result<(), Failure> {
+fn print(arguments: &Arguments, report: &Report) {
     let arch = arguments.asked.arch;
     if arguments.json {
         let groups: Vec<_> = report
@@ -124,7 +123,7 @@ fn print(arguments: &Arguments, report: &Report) -> Result<(), Failure> {
             .iter()
             .map(|(fault, name, _)| ((*name).to_owned(), json!(report.count(*fault).0)))
             .collect();
-        return terminal::json(&json!({
+        let report = json!({
             "arch": arch.to_string(),
             "words": report.words,
             "uses": report.uses,
@@ -134,9 +133,11 @@ fn print(arguments: &Arguments, report: &Report) -> Result<(), Failure> {
             "residues": report.residues,
             "faults": counts,
             "differences": groups,
-        }));
+        });
+        println!("{report}");
+        return;
     }
-    let n = |it: u64| terminal::thousands(it);
+    let n = HumanCount;
     let mut out = String::new();
     for (fault, _, what) in FAULTS {
         for it in report.sorted().iter().filter(|it| it.fault == fault) {
@@ -177,5 +178,5 @@ fn print(arguments: &Arguments, report: &Report) -> Result<(), Failure> {
         let _ = write!(out, "; {} {} ({} uses)", name.replace('_', " "), n(words as u64), n(uses));
     }
     let _ = writeln!(out, "; with a residue {}", n(report.residues as u64));
-    terminal::result(&out)
+    print!("{out}");
 }

@@ -1,13 +1,12 @@
-//! `warploom sass learn`: a table made by asking nvdisasm.
+//! `sass-learn learn`: a table made by asking nvdisasm.
 //!
 //! Opcodes are learned in portions; each portion's forms go into a folder beside the output as soon as they are known, so that
 //! a run that was stopped goes on where it was. At the end the portions are joined, and judged once more on random words.
 
-use super::Asked;
-use crate::failure::{Exit, Failure};
-use crate::terminal;
-use ::sass_learn::{self as learning, Oracle, hints, learn, merge};
-use indicatif::{ProgressBar, ProgressStyle};
+use crate::{Asked, Findings, write};
+use anyhow::{Context, Error, Result};
+use indicatif::{HumanCount, ProgressBar, ProgressStyle};
+use sass_learn::{self as learning, Oracle, learn, merge};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -20,7 +19,7 @@ use std::time::Duration;
 /// hundreds in a row are right, with the hints that are built in. What stays undetermined is said, and stands in the table as a comment. With -o, what is learned is kept
 /// in FILE.parts until all of it is: the same command goes on with a run that was stopped.
 #[derive(Debug, clap::Args)]
-pub(super) struct Arguments {
+pub(crate) struct Arguments {
     #[command(flatten)]
     asked: Asked,
     /// Only these opcodes, hexadecimal, of 13 bits
@@ -37,7 +36,7 @@ pub(super) struct Arguments {
     output: Option<PathBuf>,
 }
 
-pub(super) fn opcode(text: &str) -> Result<usize, String> {
+pub(crate) fn opcode(text: &str) -> Result<usize, String> {
     let digits = text.strip_prefix("0x").unwrap_or(text);
     let number = usize::from_str_radix(digits, 16).ok().filter(|&it| it < 1 << 13);
     number.ok_or_else(|| "an opcode is a hexadecimal number of 13 bits".to_owned())
@@ -56,16 +55,17 @@ impl Oracle for Counting<'_> {
     }
 }
 
-pub(super) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
+pub(crate) fn execute(arguments: &Arguments) -> Result<Findings> {
     let nvdisasm = arguments.asked.open()?;
-    let oracle = Counting { oracle: &nvdisasm.nvdisasm, asked: AtomicU64::new(0) };
-    let mut like = hints(arguments.asked.arch);
+    let oracle = Counting { oracle: &nvdisasm, asked: AtomicU64::new(0) };
+    let folder = arguments.asked.tables()?;
+    let mut like = folder.hints(arguments.asked.arch).map_err(Error::msg)?.to_vec();
     for path in &arguments.like {
         like.push(text(path)?);
     }
     let opcodes: Vec<usize> = if arguments.opcode.is_empty() {
-        terminal::note(&format!("scanning the opcodes of {}", arguments.asked.arch));
-        learning::opcodes(&oracle, arguments.asked.arch).map_err(Failure::usage)?
+        eprintln!("scanning the opcodes of {}", arguments.asked.arch);
+        learning::opcodes(&oracle, &folder, arguments.asked.arch).map_err(Error::msg)?
     } else {
         let all: BTreeSet<usize> = arguments.opcode.iter().copied().collect();
         all.into_iter().collect()
@@ -74,26 +74,22 @@ pub(super) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
     let left: Vec<usize> = opcodes.iter().copied().filter(|it| !parts.known.contains(it)).collect();
     if left.len() < opcodes.len() {
         let known = opcodes.len() - left.len();
-        terminal::note(&format!("learned before: {}", terminal::count(known, "opcode")));
+        eprintln!("learned before: {known} opcodes");
     }
     let mut tables = parts.tables.clone();
     let bar = bar(opcodes.len() as u64);
     bar.set_position((opcodes.len() - left.len()) as u64);
     for portion in left.chunks(arguments.portion.into()) {
         let note = |line: &str| bar.set_message(line.to_owned());
-        let outcome = learn(&oracle, portion, &like, &note).map_err(Failure::usage)?;
+        let outcome = learn(&oracle, &folder, portion, &like, &note).map_err(Error::msg)?;
         parts.keep(portion, &outcome.table)?;
         tables.push(outcome.table);
         bar.inc(portion.len() as u64);
     }
     bar.finish_and_clear();
     tables.extend(like);
-    let outcome = merge(&oracle, &opcodes, &tables).map_err(Failure::usage)?;
-    match &arguments.output {
-        Some(path) => std::fs::write(path, &outcome.table)
-            .map_err(|error| Failure::usage(format!("cannot write {}: {error}", path.display())))?,
-        None => terminal::result(&outcome.table)?,
-    }
+    let outcome = merge(&oracle, &folder, &opcodes, &tables).map_err(Error::msg)?;
+    write(arguments.output.as_deref(), &outcome.table)?;
     parts.remove();
     let mut report = String::new();
     outcome.open.iter().for_each(|line| {
@@ -105,15 +101,14 @@ pub(super) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
         arguments.asked.arch,
         opcodes.len(),
         outcome.open.len(),
-        terminal::thousands(oracle.asked.load(Relaxed))
+        HumanCount(oracle.asked.load(Relaxed))
     );
-    terminal::note(&report);
-    Ok(if outcome.open.is_empty() { Exit::Ok } else { Exit::Findings })
+    eprintln!("{report}");
+    Ok(Findings::unless(outcome.open.is_empty()))
 }
 
-pub(super) fn text(path: &Path) -> Result<String, Failure> {
-    std::fs::read_to_string(path)
-        .map_err(|error| Failure::usage(format!("cannot read {}: {error}", path.display())))
+pub(crate) fn text(path: &Path) -> Result<String> {
+    std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
 }
 
 fn bar(opcodes: u64) -> ProgressBar {
@@ -136,18 +131,17 @@ struct Parts {
 const OPCODES: &str = "# opcodes ";
 
 impl Parts {
-    fn open(output: Option<&Path>) -> Result<Self, Failure> {
+    fn open(output: Option<&Path>) -> Result<Self> {
         let mut parts = Self { folder: None, tables: Vec::new(), known: BTreeSet::new() };
         let Some(output) = output else { return Ok(parts) };
         let mut name = output.as_os_str().to_owned();
         name.push(".parts");
         let folder = PathBuf::from(name);
-        let failed =
-            |error: std::io::Error| Failure::usage(format!("cannot use {}: {error}", folder.display()));
-        std::fs::create_dir_all(&folder).map_err(failed)?;
+        let failed = || format!("cannot use {}", folder.display());
+        std::fs::create_dir_all(&folder).with_context(failed)?;
         let mut paths = Vec::new();
-        for entry in std::fs::read_dir(&folder).map_err(failed)? {
-            paths.push(entry.map_err(failed)?.path());
+        for entry in std::fs::read_dir(&folder).with_context(failed)? {
+            paths.push(entry.with_context(failed)?.path());
         }
         paths.sort();
         for path in paths.iter().filter(|it| it.extension().is_some_and(|it| it == "sass")) {
@@ -160,7 +154,7 @@ impl Parts {
         Ok(parts)
     }
 
-    fn keep(&self, opcodes: &[usize], table: &str) -> Result<(), Failure> {
+    fn keep(&self, opcodes: &[usize], table: &str) -> Result<()> {
         let Some(folder) = &self.folder else { return Ok(()) };
         let listed: Vec<String> = opcodes.iter().map(|it| format!("{it:#x}")).collect();
         let path = folder.join(format!("{:04x}.sass", opcodes.first().copied().unwrap_or_default()));
@@ -169,7 +163,7 @@ impl Parts {
         // A name that appears when the file is whole: a run may be stopped while it is written.
         std::fs::write(&part, text)
             .and_then(|()| std::fs::rename(&part, &path))
-            .map_err(|error| Failure::usage(format!("cannot write {}: {error}", path.display())))
+            .with_context(|| format!("cannot write {}", path.display()))
     }
 
     fn remove(&self) {
