@@ -2,7 +2,7 @@
 
 mod header;
 
-use cubin::elf::{self, Contents, Covers, Elf, Error, Filler, Place, Section, Segment, Symbol, section};
+use cubin::elf::{self, Contents, Covers, Elf, Error, Filler, Placement, Section, Segment, Symbol, section};
 use header::header;
 use proptest::prelude::*;
 
@@ -121,8 +121,8 @@ fn numbers_follow_their_sections() {
 #[test]
 fn gaps_shared_bytes_and_filler_are_kept() {
     let mut elf = cubin();
-    elf.sections[2].place = Place::Behind { gap: 9 };
-    let copy = Section { place: Place::On(6), ..elf.sections[6].clone() };
+    elf.sections[2].place = Placement::Behind { gap: 9 };
+    let copy = Section { place: Placement::On(6), ..elf.sections[6].clone() };
     elf.insert_section(7, ".nv.merc.copy", copy).unwrap();
     elf.lay_out().unwrap();
     assert_eq!(elf.sections[7].offset, elf.sections[6].offset);

@@ -93,7 +93,7 @@ pub struct Expected {
     /// Where the directive stands.
     pub line: u32,
     /// What.
-    pub place: Place,
+    pub place: OutputBuffer,
     /// Its elements.
     pub values: Values,
     /// How far off they may be.
@@ -104,7 +104,7 @@ pub struct Expected {
 
 /// What `out` names.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum OutputBuffer {
     /// The buffer of the parameter with this index.
     Parameter(usize),
     /// A module variable.
@@ -375,12 +375,12 @@ impl Parser<'_> {
             values.bits.fill(None);
         }
         let place = match (name.strip_prefix('&'), self.names.iter().position(|known| *known == name)) {
-            (Some(variable), _) => Place::Variable(variable.to_owned()),
-            (None, Some(index)) => Place::Parameter(index),
+            (Some(variable), _) => OutputBuffer::Variable(variable.to_owned()),
+            (None, Some(index)) => OutputBuffer::Parameter(index),
             (None, None) => {
                 let bytes = vec![0; values.bits.len() * values.ty.bytes];
                 self.parameter(name.clone(), Parameter::Buffer { name, bytes, freed: false, passed: true })?;
-                Place::Parameter(self.names.len() - 1)
+                OutputBuffer::Parameter(self.names.len() - 1)
             }
         };
         let expected = Expected { line: directive.line, place, values, tolerance: Tolerance::Exact, is_open };

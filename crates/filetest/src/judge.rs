@@ -1,6 +1,6 @@
 //! Comparing what came out of a run with what its case expects.
 
-use super::case::{Case, End as Wanted, Expected, Fault, Parameter, Place, Printed, Tolerance};
+use super::case::{Case, End as Wanted, Expected, Fault, OutputBuffer, Parameter, Printed, Tolerance};
 use super::execute::{End, Outcome};
 use super::value::{Kind, Type};
 
@@ -72,8 +72,8 @@ fn fault(wanted: &Fault, fault: &machine::Fault, differences: &mut Vec<String>) 
 fn memory(case: &Case, expected: &Expected, bytes: &[u8], differences: &mut Vec<String>) {
     let ty = expected.values.ty;
     let name = match &expected.place {
-        Place::Variable(name) => name.as_str(),
-        Place::Parameter(index) => match &case.parameters[*index] {
+        OutputBuffer::Variable(name) => name.as_str(),
+        OutputBuffer::Parameter(index) => match &case.parameters[*index] {
             Parameter::Buffer { name, .. } | Parameter::TensorMap { name, .. } => name.as_str(),
             Parameter::Object(_) => "the surface",
             Parameter::Value(_) | Parameter::Multicast { .. } => return,

@@ -1,6 +1,6 @@
 //! A case's inputs in an engine's memory, and what is found there afterwards.
 
-use super::case::{Case, Parameter, Place};
+use super::case::{Case, OutputBuffer, Parameter};
 use super::texture::Object;
 use machine::memory::Buffers;
 use machine::{Device, LoadedModule, ParameterLayout};
@@ -166,15 +166,15 @@ impl Placed {
         let mut contents = Vec::new();
         for expected in &case.expected {
             let length = expected.values.bits.len() * expected.values.ty.bytes;
-            if let Place::Parameter(index) = expected.place
+            if let OutputBuffer::Parameter(index) = expected.place
                 && let Parameter::Object(object) = &case.parameters[index]
             {
                 contents.push(engine.array(object, self.addresses[index].unwrap_or(0), length)?);
                 continue;
             }
             let address = match &expected.place {
-                Place::Variable(name) => engine.variable(name)?,
-                Place::Parameter(index) => {
+                OutputBuffer::Variable(name) => engine.variable(name)?,
+                OutputBuffer::Parameter(index) => {
                     self.addresses[*index].ok_or("`out` names a value, not a buffer")?
                 }
             };

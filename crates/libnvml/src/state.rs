@@ -31,7 +31,7 @@ pub(crate) struct Memory {
 
 /// Where a device is on the bus.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
+pub(crate) struct PciAddress {
     pub(crate) domain: u32,
     pub(crate) bus: u32,
     pub(crate) device: u32,
@@ -117,8 +117,8 @@ impl Device {
     }
 
     /// Where it is on the bus.
-    pub(crate) fn place(self) -> Result<Place> {
-        Ok(Place {
+    pub(crate) fn place(self) -> Result<PciAddress> {
+        Ok(PciAddress {
             domain: self.attribute(driver::CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID)?,
             bus: self.attribute(driver::CU_DEVICE_ATTRIBUTE_PCI_BUS_ID)?,
             device: self.attribute(driver::CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID)?,

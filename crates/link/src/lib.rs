@@ -95,7 +95,7 @@ impl Input {
 
 /// A place in one of the modules, with a few words.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct SourceLocation {
     /// Which module, by its position.
     pub input: usize,
     /// Where in it.
@@ -112,7 +112,7 @@ pub struct Problem {
     /// One sentence, lower case, no full stop.
     pub message: String,
     /// The offending place, then others that explain it.
-    pub places: Vec<Place>,
+    pub places: Vec<SourceLocation>,
     /// What to do about it.
     pub hint: Option<String>,
 }
@@ -123,7 +123,7 @@ impl Problem {
     }
 
     fn at(mut self, input: usize, span: Span, label: impl Into<String>) -> Self {
-        self.places.push(Place { input, span, label: label.into() });
+        self.places.push(SourceLocation { input, span, label: label.into() });
         self
     }
 

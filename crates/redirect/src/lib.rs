@@ -35,15 +35,15 @@ const ORIGINAL: c_uint = 1;
 const LONGEST: usize = 4096;
 
 /// The folder's path with a slash at its end, behind which the names of files are put.
-struct Place {
+struct Folder {
     path: UnsafeCell<[u8; LONGEST]>,
     folder: UnsafeCell<usize>,
 }
 
 // SAFETY: the linker calls an auditor while it holds its lock, and the constructor before there is another thread.
-unsafe impl Sync for Place {}
+unsafe impl Sync for Folder {}
 
-static PLACE: Place = Place { path: UnsafeCell::new([0; LONGEST]), folder: UnsafeCell::new(0) };
+static FOLDER: Folder = Folder { path: UnsafeCell::new([0; LONGEST]), folder: UnsafeCell::new(0) };
 
 /// Puts bytes into a path at a place, with a zero behind them; where they end, if they fit.
 fn put(path: &mut [u8; LONGEST], at: usize, bytes: &[u8]) -> Option<usize> {
@@ -94,7 +94,7 @@ extern "C" fn constructor(_: c_int, _: *const *const c_char, environment: *const
         while !variable.is_null() && !(*variable).is_null() {
             if let Some(folder) = behind(bytes(*variable), VARIABLE).and_then(folder) {
                 // Copied, because programs write into their first environment to change what `ps` shows.
-                *PLACE.folder.get() = put(&mut *PLACE.path.get(), 0, folder).unwrap_or(0);
+                *FOLDER.folder.get() = put(&mut *FOLDER.path.get(), 0, folder).unwrap_or(0);
                 return;
             }
             variable = variable.add(1);
@@ -109,8 +109,8 @@ static CONSTRUCTOR: extern "C" fn(c_int, *const *const c_char, *const *const c_c
 /// The version of the interface that is spoken; 0 sends the auditor away, for want of a folder.
 #[unsafe(no_mangle)]
 pub extern "C" fn la_version(offered: c_uint) -> c_uint {
-    // SAFETY: as for `Place`.
-    let known = unsafe { *PLACE.folder.get() } != 0;
+    // SAFETY: as for `Folder`.
+    let known = unsafe { *FOLDER.folder.get() } != 0;
     if known { offered.min(VERSION) } else { 0 }
 }
 
@@ -129,8 +129,8 @@ pub unsafe extern "C" fn la_objsearch(
     }
     // SAFETY: the linker's text; the linker's lock, and it has made its copy of the last answer.
     unsafe {
-        let path = &mut *PLACE.path.get();
-        match replaced(bytes(name), path, *PLACE.folder.get()) {
+        let path = &mut *FOLDER.path.get();
+        match replaced(bytes(name), path, *FOLDER.folder.get()) {
             true => ptr::from_ref(path).cast(),
             false => name,
         }

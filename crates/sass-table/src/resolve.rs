@@ -55,7 +55,7 @@ struct Part {
 
 /// What stands between two commas.
 #[derive(Clone, Debug, Default)]
-struct Place {
+struct Slot {
     parts: Vec<Part>,
 }
 
@@ -63,7 +63,7 @@ struct Place {
 struct Cut {
     guard: Option<Part>,
     head: Vec<Part>,
-    places: Vec<Place>,
+    places: Vec<Slot>,
 }
 
 /// A register in a place.
@@ -109,7 +109,7 @@ pub(crate) fn operands(
     {
         return Err(format!("{} have different operands, but share a form", mnemonics.join(" ")));
     }
-    let named: Vec<Vec<Named>> = cut.places.iter().map(Place::named).collect();
+    let named: Vec<Vec<Named>> = cut.places.iter().map(Slot::named).collect();
     if signatures.is_empty() {
         return match named.iter().all(Vec::is_empty) {
             true => Ok(found),
@@ -154,12 +154,7 @@ pub(crate) fn operands(
 }
 
 /// The roles of the places, each in turn; a role that may be left out is, if the others fit only so.
-fn matched<'r>(
-    roles: &'r [Role],
-    places: &[Place],
-    named: &[Vec<Named>],
-    at: usize,
-) -> Option<Vec<&'r Role>> {
+fn matched<'r>(roles: &'r [Role], places: &[Slot], named: &[Vec<Named>], at: usize) -> Option<Vec<&'r Role>> {
     let Some(place) = places.get(at) else {
         return roles.iter().all(|it| it.optional || it.kind == Kind::Rest).then(Vec::new);
     };
@@ -175,7 +170,7 @@ fn matched<'r>(
 }
 
 /// Whether a role may be that of a place.
-fn fits(role: &Role, place: &Place, named: &[Named]) -> bool {
+fn fits(role: &Role, place: &Slot, named: &[Named]) -> bool {
     let predicates = !named.is_empty() && named.iter().all(|it| it.class.is_predicate() && !it.bracketed);
     let address = named.iter().any(|it| it.bracketed) || place.has("[");
     match role.kind {
@@ -254,7 +249,7 @@ impl Cut {
             match (nth, self.places.last_mut()) {
                 (0, None) => self.head.push(part),
                 (0, Some(place)) => place.parts.push(part),
-                _ => self.places.push(Place { parts: vec![part] }),
+                _ => self.places.push(Slot { parts: vec![part] }),
             }
         }
     }
@@ -328,7 +323,7 @@ impl Cut {
     /// What a width says for every code of the fields whose words matter to it.
     fn by_words(&self, rule: &Width) -> Result<Values, String> {
         let parts =
-            self.head.iter().chain(self.places.iter().flat_map(Place::outside)).filter(|it| !it.number);
+            self.head.iter().chain(self.places.iter().flat_map(Slot::outside)).filter(|it| !it.number);
         // For each part its field and the words that matter.
         let said: Vec<(Bits, Vec<Option<Vec<&str>>>)> = parts
             .map(|part| {
@@ -431,7 +426,7 @@ fn parts(source: &Source, piece: &Piece) -> Vec<Part> {
     }
 }
 
-impl Place {
+impl Slot {
     /// What stands outside brackets: what is said in an address is said of the address.
     fn outside(&self) -> impl Iterator<Item = &Part> {
         let mut depth = 0usize;

@@ -12,7 +12,7 @@ use std::process::Command;
 use walkdir::WalkDir;
 
 /// Where a client is.
-pub(crate) struct Place {
+pub(crate) struct Installation {
     /// Its environment of Python.
     pub(crate) environment: PathBuf,
     /// A toolkit of NVIDIA's packages in it and our libraries.
@@ -38,10 +38,10 @@ pub(crate) fn install(
     client: &Client,
     libraries: &Path,
     command: &Path,
-) -> Result<Result<Place, String>> {
+) -> Result<Result<Installation, String>> {
     let base = cache().join(name);
     fs::create_dir_all(base.join("work"))?;
-    let mut place = Place {
+    let mut place = Installation {
         environment: base.join("env"),
         toolkit: base.join("toolkit"),
         folder: base.join("work"),
@@ -72,7 +72,7 @@ pub(crate) fn install(
     Ok(Ok(place))
 }
 
-impl Place {
+impl Installation {
     /// A variable's value with the folders that it names.
     pub(crate) fn fill(&self, value: &str) -> String {
         let places = [("{env}", &self.environment), ("{toolkit}", &self.toolkit), ("{root}", &root())];
@@ -84,7 +84,7 @@ impl Place {
 }
 
 /// Compiles a package, unless that was done.
-fn compile(place: &Place, built: &Built) -> Result<()> {
+fn compile(place: &Installation, built: &Built) -> Result<()> {
     let stamp = place.environment.join("built.txt");
     if fs::read_to_string(&stamp).is_ok_and(|found| found == built.package) {
         return Ok(());

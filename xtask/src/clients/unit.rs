@@ -1,7 +1,7 @@
 //! Running tests in a process, and counting what came of them.
 
 use super::cache;
-use super::install::Place;
+use super::install::Installation;
 use super::ledger::Tally;
 use super::suite::{Client, Unit};
 use crate::root;
@@ -18,7 +18,7 @@ use std::time::Duration;
 pub(crate) struct Runner<'a> {
     pub(crate) name: &'a str,
     pub(crate) client: &'a Client,
-    pub(crate) place: &'a Place,
+    pub(crate) place: &'a Installation,
     pub(crate) libraries: &'a Path,
     /// `warploom`.
     pub(crate) command: &'a Path,

@@ -1,6 +1,6 @@
 //! How large attributes of nv.info are, and which lists in them follow from the code.
 
-use super::draft::{Body, Draft, LabelPlace};
+use super::draft::{Body, Draft, LabelPosition};
 use crate::syntax::{Argument, Expression, Instruction};
 use crate::{defaults, info, isa};
 
@@ -42,7 +42,7 @@ pub(super) fn exits<'a>(draft: &'a Draft, section: &str) -> impl Iterator<Item =
     })
 }
 
-pub(super) fn offset_labels<'a>(draft: &'a Draft, section: &str, attribute: u8) -> &'a [LabelPlace] {
+pub(super) fn offset_labels<'a>(draft: &'a Draft, section: &str, attribute: u8) -> &'a [LabelPosition] {
     let function = defaults::function(section).and_then(|name| name.strip_prefix('.'));
     let key = function.map(|function| (function.to_owned(), info::name(attribute)));
     key.and_then(|key| draft.offset_labels.get(&key)).map_or(&[], Vec::as_slice)

@@ -114,7 +114,7 @@ pub(super) struct Segment {
 
 /// A place in the text's order: in front of an item of a section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct LabelPlace {
+pub(super) struct LabelPosition {
     pub(super) section: usize,
     pub(super) item: usize,
     pub(super) span: Span,
@@ -135,9 +135,9 @@ pub(super) struct Draft {
     pub(super) sections: Vec<Section>,
     pub(super) symbols: Vec<Symbol>,
     pub(super) segments: Vec<Segment>,
-    pub(super) labels: HashMap<String, LabelPlace>,
+    pub(super) labels: HashMap<String, LabelPosition>,
     /// For a function and an attribute the instructions whose offsets the attribute lists.
-    pub(super) offset_labels: HashMap<(String, String), Vec<LabelPlace>>,
+    pub(super) offset_labels: HashMap<(String, String), Vec<LabelPosition>>,
     /// Whether the text has begun a section.
     pub(super) opened: bool,
     /// Whether the symbol table does not begin with the null symbol.

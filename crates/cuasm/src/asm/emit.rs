@@ -2,7 +2,7 @@
 
 use super::draft::{Body, Draft};
 use super::evaluate::{Meaning, Names, symbol_in};
-use super::sizes::Places;
+use super::sizes::Offsets;
 use super::{encode, payload};
 use crate::codes::{self, Findings};
 use crate::isa::Words;
@@ -28,7 +28,7 @@ pub(super) struct Emitted {
 const ADDRESSES: [(u64, u32); 2] = [(4, 1), (8, crate::relocations::ADDRESS)];
 
 /// All sections' bytes. The symbols' numbers are those of the symbol table.
-pub(super) fn emit(draft: &Draft, places: &Places, findings: &mut Findings) -> Vec<Emitted> {
+pub(super) fn emit(draft: &Draft, places: &Offsets, findings: &mut Findings) -> Vec<Emitted> {
     let indices = super::symbols::numbers(draft);
     let names = Names { draft, places, indices: &indices };
     let addends = super::relocations::with_addends(draft);
@@ -77,7 +77,7 @@ fn section<'a>(
                 }
             }
             Body::Instruction(instruction) => {
-                let place = encode::Place { section: number, at, span: item.span };
+                let place = encode::Location { section: number, at, span: item.span };
                 let (word, relocations) = encode::encode(names, words, instruction, place, findings);
                 out.bytes.extend(word.to_le_bytes());
                 for found in relocations {

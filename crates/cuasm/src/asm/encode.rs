@@ -12,7 +12,7 @@ use sass::Control;
 
 /// Where an instruction stands.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct Location {
     pub(super) section: usize,
     pub(super) at: u64,
     pub(super) span: Span,
@@ -23,7 +23,7 @@ pub(super) fn encode<'a>(
     names: &Names<'a>,
     words: &Words<'a>,
     instruction: &'a Instruction,
-    place: Place,
+    place: Location,
     findings: &mut Findings,
 ) -> (u128, Vec<Relocation>) {
     let section = &names.draft.sections[place.section];
@@ -91,7 +91,7 @@ pub(super) fn encode<'a>(
 struct Values<'a, 'n> {
     names: &'a Names<'n>,
     instruction: &'a Instruction,
-    place: Place,
+    place: Location,
     relocations: Vec<Relocation>,
     /// Whether something has been reported.
     failed: bool,

@@ -1,7 +1,7 @@
 //! What expressions mean: numbers, or a symbol and an addend.
 
 use super::draft::Draft;
-use super::sizes::Places;
+use super::sizes::Offsets;
 use crate::codes::{self, Findings};
 use crate::syntax::{Argument, Expression};
 use ptx::source::Span;
@@ -17,7 +17,7 @@ pub(super) enum Meaning {
 /// The number of a symbol, in whose table it is.
 pub(super) struct Names<'a> {
     pub(super) draft: &'a Draft,
-    pub(super) places: &'a Places,
+    pub(super) places: &'a Offsets,
     /// For each symbol of the draft its number in the symbol table.
     pub(super) indices: &'a [u32],
 }

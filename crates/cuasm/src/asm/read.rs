@@ -1,7 +1,7 @@
 //! Statements, as the draft has them.
 
 use super::arguments::Arguments;
-use super::draft::{Body, Draft, Item, LabelPlace, Section};
+use super::draft::{Body, Draft, Item, LabelPosition, Section};
 use super::{file, kernel};
 use crate::codes::{self, Findings};
 use crate::names::{self, Kind};
@@ -41,7 +41,7 @@ fn label(draft: &mut Draft, name: String, span: Span, findings: &mut Findings) {
         findings.error(codes::OUTSIDE, span, "there is no section yet for this label to stand in");
         return;
     };
-    let place = LabelPlace { section, item: draft.sections[section].items.len(), span };
+    let place = LabelPosition { section, item: draft.sections[section].items.len(), span };
     if let Some(rest) = name.strip_prefix(OFFSET_LABEL) {
         match rest.strip_suffix(".#").and_then(|rest| rest.rsplit_once('.')) {
             Some((function, attribute)) => {

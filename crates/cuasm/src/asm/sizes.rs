@@ -1,6 +1,6 @@
 //! How large everything is, and so where every label is.
 
-use super::draft::{Body, Draft, LabelPlace};
+use super::draft::{Body, Draft, LabelPosition};
 use crate::codes::{self, Findings};
 use crate::info;
 use cubin::elf::section as kind;
@@ -10,14 +10,14 @@ const LARGEST: u64 = 1 << 30;
 
 /// Offsets in sections.
 #[derive(Debug, Default)]
-pub(super) struct Places {
+pub(super) struct Offsets {
     /// For each section the offset of each item, and its size behind them.
     pub(super) offsets: Vec<Vec<u64>>,
 }
 
-impl Places {
+impl Offsets {
     /// The offset of a label in its section.
-    pub(super) fn offset(&self, label: LabelPlace) -> u64 {
+    pub(super) fn offset(&self, label: LabelPosition) -> u64 {
         self.offsets[label.section][label.item]
     }
 
@@ -28,8 +28,8 @@ impl Places {
 }
 
 /// Gives every item its offset; none if the file would be too large.
-pub(super) fn measure(draft: &Draft, findings: &mut Findings) -> Option<Places> {
-    let mut places = Places::default();
+pub(super) fn measure(draft: &Draft, findings: &mut Findings) -> Option<Offsets> {
+    let mut places = Offsets::default();
     let mut whole: u64 = 0;
     for section in &draft.sections {
         let mut offsets = Vec::with_capacity(section.items.len() + 1);

@@ -3,14 +3,14 @@
 use super::draft::{Draft, Order, Section};
 use super::emit::Emitted;
 use super::evaluate::Names;
-use super::sizes::Places;
+use super::sizes::Offsets;
 use super::{relocations, symbols};
 use crate::codes::{self, Findings};
 use crate::defaults::{self, Reference};
 use crate::strings::bytes;
 use crate::syntax::{Argument, Expression};
 use cubin::elf::section as kind;
-use cubin::elf::{self, Contents, Covers, Elf, Place, Relocation};
+use cubin::elf::{self, Contents, Covers, Elf, Placement, Relocation};
 use ptx::source::Span;
 use std::collections::HashMap;
 
@@ -20,7 +20,7 @@ const FUNCTION: u8 = 2;
 /// Puts everything together.
 pub(super) fn build(
     draft: &Draft,
-    places: &Places,
+    places: &Offsets,
     mut emitted: Vec<Emitted>,
     findings: &mut Findings,
 ) -> Option<Elf> {
@@ -62,7 +62,7 @@ pub(super) fn build(
             info,
             align: section.align,
             entry_size: section.entry_size,
-            place: Place::Behind { gap: section.gap },
+            place: Placement::Behind { gap: section.gap },
             contents,
         });
     }
@@ -70,7 +70,7 @@ pub(super) fn build(
         if let Some(other) = &section.overlay {
             let other = section_number(draft, other, findings)?;
             sections[number + 1].contents = sections[other as usize].contents.clone();
-            sections[number + 1].place = Place::On(other);
+            sections[number + 1].place = Placement::On(other);
         }
     }
     let mut header = draft.header.clone()?;

@@ -30,7 +30,7 @@ pub(super) fn print(plan: &Plan<'_>, labels: &Labels, index: usize, out: &mut St
             here.push(site);
         }
         let target = returns.next_if(|found| found.0 == offset).map(|found| found.1);
-        instruction(plan, labels, index, &Place { offset, word, sites: &here, addends, target }, out);
+        instruction(plan, labels, index, &Placed { offset, word, sites: &here, addends, target }, out);
         end = offset + isa::WORD as u64;
     }
     for byte in &data[end as usize..] {
@@ -40,7 +40,7 @@ pub(super) fn print(plan: &Plan<'_>, labels: &Labels, index: usize, out: &mut St
 }
 
 /// An instruction with what applies to it.
-struct Place<'a> {
+struct Placed<'a> {
     offset: u64,
     word: u128,
     sites: &'a [&'a Relocation],
@@ -49,7 +49,7 @@ struct Place<'a> {
     target: Option<u64>,
 }
 
-fn instruction(plan: &Plan<'_>, labels: &Labels, section: usize, place: &Place<'_>, out: &mut String) {
+fn instruction(plan: &Plan<'_>, labels: &Labels, section: usize, place: &Placed<'_>, out: &mut String) {
     let plain = text(plan, labels, section, place);
     let (explicit, text) = match place.sites.split_last() {
         None => (place.sites, plain),
@@ -72,7 +72,7 @@ fn instruction(plan: &Plan<'_>, labels: &Labels, section: usize, place: &Place<'
 }
 
 /// An instruction's text with labels in it; none if the word is unknown.
-fn text(plan: &Plan<'_>, labels: &Labels, section: usize, place: &Place<'_>) -> Option<String> {
+fn text(plan: &Plan<'_>, labels: &Labels, section: usize, place: &Placed<'_>) -> Option<String> {
     let decoded = plan.isa?.decode(place.word)?;
     let mut text = String::new();
     plan.residues.print(decoded, place.offset, &mut text, |target, out| {
@@ -89,7 +89,7 @@ fn text(plan: &Plan<'_>, labels: &Labels, section: usize, place: &Place<'_>) -> 
 }
 
 /// An instruction's text with a relocation as its operand.
-fn with_relocation(plan: &Plan<'_>, place: &Place<'_>, site: &Relocation) -> Option<String> {
+fn with_relocation(plan: &Plan<'_>, place: &Placed<'_>, site: &Relocation) -> Option<String> {
     let (function, field) = crate::relocations::operand(site.kind)?;
     let empty = place.word & field.mask() == 0;
     let addend = if place.addends { site.addend? } else { 0 };

@@ -5,7 +5,7 @@ use crate::defaults::{self, Facts, Reference};
 use crate::names::{self, Kind};
 use crate::syntax::{quoted, string};
 use cubin::elf::section as kind;
-use cubin::elf::{Covers, Place, Segment};
+use cubin::elf::{Covers, Placement, Segment};
 use std::fmt::Write;
 
 /// The file header: what it says beyond what a header of ptxas 13 for the same device says.
@@ -97,7 +97,7 @@ pub(super) fn section(plan: &Plan<'_>, index: usize, out: &mut String) {
     }
     if plan.stated {
         let _ = writeln!(out, "\t.__section_offset\t{:#x}", section.offset);
-    } else if let Place::Behind { gap } = section.place
+    } else if let Placement::Behind { gap } = section.place
         && gap != 0
     {
         let _ = writeln!(out, "\t.__section_gap\t{gap:#x}");

@@ -5,7 +5,7 @@ use crate::flow::counts::Counts;
 use crate::isa::{self, Isa, Residues};
 use crate::strings::{first_offsets, latin1};
 use cubin::elf::section as kind;
-use cubin::elf::{Elf, Place, Relocation, Section, Symbol};
+use cubin::elf::{Elf, Placement, Relocation, Section, Symbol};
 use std::cell::OnceCell;
 use std::collections::HashMap;
 
@@ -133,7 +133,7 @@ impl<'a> Plan<'a> {
 
     fn content(&self, index: usize) -> Content {
         let section = &self.elf.sections[index];
-        if let (Place::On(other), false) = (section.place, self.stated) {
+        if let (Placement::On(other), false) = (section.place, self.stated) {
             return Content::Overlay(other as usize);
         }
         match section.kind {

@@ -2,7 +2,7 @@
 //! follows. Offsets do not: that is what [`Elf::lay_out`] is for.
 
 use super::section::{INFO_LINK, REL, RELA, SYMTAB_SHNDX, Section};
-use super::{Contents, Covers, Elf, Error, Place, Symbol};
+use super::{Contents, Covers, Elf, Error, Placement, Symbol};
 use object::elf::{SHN_LORESERVE, SHN_XINDEX};
 
 impl Elf {
@@ -82,10 +82,10 @@ impl Elf {
             if section.flags & INFO_LINK != 0 || matches!(section.kind, REL | RELA) {
                 section.info = renumber(section.info);
             }
-            if let Place::On(other) = section.place {
+            if let Placement::On(other) = section.place {
                 section.place = match renumber(other) {
-                    0 => Place::default(),
-                    other => Place::On(other),
+                    0 => Placement::default(),
+                    other => Placement::On(other),
                 };
             }
             if section.kind == SYMTAB_SHNDX

@@ -11,7 +11,7 @@
 //! A segment covers the program headers, or sections that follow one another: in the file up to where the last one ends
 //! or would stand, in memory with all that only reserve it laid out behind that.
 
-use super::section::{ALLOC, Contents, Place, Section, WRITE};
+use super::section::{ALLOC, Contents, Placement, Section, WRITE};
 use super::{Covers, Elf, Error, HEADER_SIZE, SECTION_HEADER_SIZE, SEGMENT_HEADER_SIZE, Segment};
 use object::elf::{PF_W, SHN_LORESERVE};
 use std::collections::HashMap;
@@ -40,18 +40,18 @@ impl Elf {
         for number in 1..self.sections.len() {
             let section = &self.sections[number];
             let shared = match section.place {
-                Place::On(other) => {
+                Placement::On(other) => {
                     self.sections.get(other as usize).filter(|other| other.data() == section.data())
                 }
-                Place::Behind { .. } => None,
+                Placement::Behind { .. } => None,
             };
             if let Some(offset) = shared.map(|other| other.offset) {
                 self.sections[number].offset = offset;
                 continue;
             }
             let gap = match section.place {
-                Place::Behind { gap } => gap,
-                Place::On(_) => 0,
+                Placement::Behind { gap } => gap,
+                Placement::On(_) => 0,
             };
             let offset = place(cursor, section)?.saturating_add(gap);
             cursor = offset.saturating_add(section.data().len() as u64);
@@ -89,13 +89,13 @@ impl Elf {
             let section = &self.sections[number];
             let Ok(natural) = place(cursor, section) else { return };
             let place = match section.offset.checked_sub(natural) {
-                Some(gap) => Place::Behind { gap },
+                Some(gap) => Placement::Behind { gap },
                 None => match starts.get(&(section.offset, section.data().len())) {
-                    Some(&other) => Place::On(other),
+                    Some(&other) => Placement::On(other),
                     None => return,
                 },
             };
-            if matches!(place, Place::Behind { .. }) {
+            if matches!(place, Placement::Behind { .. }) {
                 cursor = section.offset.saturating_add(section.data().len() as u64);
             }
             starts.entry((section.offset, section.data().len())).or_insert(number as u32);

@@ -21,7 +21,7 @@ pub mod symbol;
 mod write;
 
 pub use relocation::Relocation;
-pub use section::{Contents, Place, Section};
+pub use section::{Contents, Placement, Section};
 pub use symbol::Symbol;
 
 /// `e_machine` of device code.

@@ -1,6 +1,6 @@
 //! From bytes to an [`Elf`]. The `object` crate knows the records and finds the tables, extended numbers included.
 
-use super::section::{self, Contents, Place, Section};
+use super::section::{self, Contents, Placement, Section};
 use super::{
     Covers, Elf, Error, Filler, HEADER_SIZE, Header, SECTION_HEADER_SIZE, SEGMENT_HEADER_SIZE, Segment,
 };
@@ -176,7 +176,7 @@ fn sections(headers: &[SectionHeader64<LE>], bytes: &[u8]) -> Result<Vec<Section
             info: header.sh_info.get(LE),
             align: header.sh_addralign.get(LE),
             entry_size: header.sh_entsize.get(LE),
-            place: Place::default(),
+            place: Placement::default(),
             contents,
         });
     }

@@ -134,14 +134,14 @@ pub struct Section {
     /// `sh_entsize`.
     pub entry_size: u64,
     /// Where [`super::Elf::lay_out`] puts it.
-    pub place: Place,
+    pub place: Placement,
     /// What it holds; its size is `sh_size`.
     pub contents: Contents,
 }
 
 /// Where a section goes in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum Placement {
     /// Behind the section before it.
     Behind {
         /// Bytes in front of it that alignment does not ask for.
@@ -152,7 +152,7 @@ pub enum Place {
     On(u32),
 }
 
-impl Default for Place {
+impl Default for Placement {
     fn default() -> Self {
         Self::Behind { gap: 0 }
     }

@@ -3,7 +3,7 @@
 use crate::api::system::put_whole;
 use crate::ffi::pointers::{In, Out, get, put};
 use crate::ffi::{Error, Result, api};
-use crate::state::{Device, Place, device, devices, find};
+use crate::state::{Device, PciAddress, device, devices, find};
 use crate::sys::*;
 use driver_api::sys as driver;
 use std::ffi::{c_char, c_int, c_uint};
@@ -21,8 +21,8 @@ const VENDOR: c_uint = 0x10de;
 const OLDER: usize = 4;
 const DIGITS: usize = 8;
 
-fn bus_id(place: Place, digits: usize) -> String {
-    let Place { domain, bus, device } = place;
+fn bus_id(place: PciAddress, digits: usize) -> String {
+    let PciAddress { domain, bus, device } = place;
     format!("{domain:0digits$X}:{bus:02X}:{device:02X}.0")
 }
 

@@ -24,9 +24,9 @@ impl Resolver<'_> {
         for directive in &function.directives {
             let (name, needs, place) = facts(&directive.value);
             let allowed = match place {
-                Place::Entry => is_entry,
-                Place::Func => !is_entry,
-                Place::Both => true,
+                AppliesTo::Entry => is_entry,
+                AppliesTo::Func => !is_entry,
+                AppliesTo::Both => true,
             };
             if !allowed {
                 let owner = if is_entry { "an entry" } else { "a device function" };
@@ -148,32 +148,34 @@ impl Resolver<'_> {
 }
 
 /// The kind of function that a directive is for.
-enum Place {
+enum AppliesTo {
     Entry,
     Func,
     Both,
 }
 
 /// A directive's name, what introduced it, and where it may stand.
-fn facts(directive: &FunctionDirectiveKind) -> (&'static str, Gate, Place) {
+fn facts(directive: &FunctionDirectiveKind) -> (&'static str, Gate, AppliesTo) {
     match directive {
-        FunctionDirectiveKind::MaxNtid(_) => (".maxntid", gate(1, 3, &[]), Place::Entry),
-        FunctionDirectiveKind::ReqNtid(_) => (".reqntid", gate(2, 1, &[]), Place::Entry),
-        FunctionDirectiveKind::MinNctaPerSm(_) => (".minnctapersm", gate(2, 0, SM_20), Place::Entry),
-        FunctionDirectiveKind::MaxNctaPerSm(_) => (".maxnctapersm", gate(2, 0, &[]), Place::Entry),
-        FunctionDirectiveKind::MaxNreg(_) => (".maxnreg", gate(1, 3, &[]), Place::Entry),
-        FunctionDirectiveKind::NoReturn => (".noreturn", gate(6, 4, &[]), Place::Func),
-        FunctionDirectiveKind::ExplicitCluster => (".explicitcluster", gate(7, 8, SM_90), Place::Entry),
+        FunctionDirectiveKind::MaxNtid(_) => (".maxntid", gate(1, 3, &[]), AppliesTo::Entry),
+        FunctionDirectiveKind::ReqNtid(_) => (".reqntid", gate(2, 1, &[]), AppliesTo::Entry),
+        FunctionDirectiveKind::MinNctaPerSm(_) => (".minnctapersm", gate(2, 0, SM_20), AppliesTo::Entry),
+        FunctionDirectiveKind::MaxNctaPerSm(_) => (".maxnctapersm", gate(2, 0, &[]), AppliesTo::Entry),
+        FunctionDirectiveKind::MaxNreg(_) => (".maxnreg", gate(1, 3, &[]), AppliesTo::Entry),
+        FunctionDirectiveKind::NoReturn => (".noreturn", gate(6, 4, &[]), AppliesTo::Func),
+        FunctionDirectiveKind::ExplicitCluster => (".explicitcluster", gate(7, 8, SM_90), AppliesTo::Entry),
         FunctionDirectiveKind::ReqNctaPerCluster(_) => {
-            (".reqnctapercluster", gate(7, 8, SM_90), Place::Entry)
+            (".reqnctapercluster", gate(7, 8, SM_90), AppliesTo::Entry)
         }
-        FunctionDirectiveKind::MaxClusterRank(_) => (".maxclusterrank", gate(7, 8, SM_90), Place::Entry),
-        FunctionDirectiveKind::BlocksAreClusters => (".blocksareclusters", gate(9, 0, SM_90), Place::Entry),
-        FunctionDirectiveKind::AbiPreserve(_) => (".abi_preserve", gate(9, 0, SM_80), Place::Func),
+        FunctionDirectiveKind::MaxClusterRank(_) => (".maxclusterrank", gate(7, 8, SM_90), AppliesTo::Entry),
+        FunctionDirectiveKind::BlocksAreClusters => {
+            (".blocksareclusters", gate(9, 0, SM_90), AppliesTo::Entry)
+        }
+        FunctionDirectiveKind::AbiPreserve(_) => (".abi_preserve", gate(9, 0, SM_80), AppliesTo::Func),
         FunctionDirectiveKind::AbiPreserveControl(_) => {
-            (".abi_preserve_control", gate(9, 0, SM_80), Place::Func)
+            (".abi_preserve_control", gate(9, 0, SM_80), AppliesTo::Func)
         }
-        FunctionDirectiveKind::LocalMaxNreg(_) => (".local_maxnreg", gate(8, 8, &[]), Place::Both),
-        FunctionDirectiveKind::Pragma(_) => (".pragma", gate(2, 0, &[]), Place::Entry),
+        FunctionDirectiveKind::LocalMaxNreg(_) => (".local_maxnreg", gate(8, 8, &[]), AppliesTo::Both),
+        FunctionDirectiveKind::Pragma(_) => (".pragma", gate(2, 0, &[]), AppliesTo::Entry),
     }
 }
