@@ -1,6 +1,7 @@
-//! Laws of ARCHITECTURE.md that are tables there: the files with `unsafe`, the files without a catch-all over semantic functions,
-//! how large circles of modules may be. The tables are read from the page, so that each fact stands once.
+//! Laws of ARCHITECTURE.md that are tables there: the files with `unsafe`, the types over which no match has a catch-all, how
+//! large circles of modules may be. The tables are read from the page, so that each fact stands once.
 
+use crate::exhaustive::catch_alls;
 use crate::modules::Modules;
 use crate::root;
 use anyhow::{Context, Result, bail};
@@ -8,12 +9,12 @@ use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
 use std::fs;
 use std::path::Path;
-use syn::visit::{self, Visit};
 use walkdir::WalkDir;
 
 /// How the head of each table begins.
 const UNSAFE: &str = "| `unsafe` in |";
-const EXHAUSTIVE: &str = "| no catch-all in |";
+const EXHAUSTIVE: &str = "| no catch-all over |";
+const EXCEPTIONS: &str = "| catch-all in |";
 const CIRCLES: &str = "| modules of |";
 
 /// Circles of so many files are no circles: two or three files that know one another can be read together.
@@ -23,19 +24,7 @@ pub(crate) fn check(wrong: &mut Vec<String>) -> Result<()> {
     let page = fs::read_to_string(root().join("ARCHITECTURE.md")).context("ARCHITECTURE.md")?;
     circles(&table(&page, CIRCLES)?, wrong)?;
     unsafety(&table(&page, UNSAFE)?, wrong)?;
-    for row in table(&page, EXHAUSTIVE)? {
-        let ([file], [ty]) = (&quoted(&row[0])[..], &quoted(&row[1])[..]) else {
-            bail!("ARCHITECTURE.md: `{}` is to name a file, `{}` a type", row[0], row[1]);
-        };
-        let text = fs::read_to_string(root().join(file)).with_context(|| file.clone())?;
-        let file_of = syn::parse_file(&text).with_context(|| file.clone())?;
-        wrong.extend(
-            catch_alls(&file_of, ty)
-                .iter()
-                .map(|line| format!("{file}, line {line}: a match over {ty} leaves cases to a catch-all")),
-        );
-    }
-    Ok(())
+    exhaustive(&table(&page, EXHAUSTIVE)?, &table(&page, EXCEPTIONS)?, wrong)
 }
 
 /// The cells of the rows of a table, by how its head begins.
@@ -52,6 +41,11 @@ fn table(page: &str, head: &str) -> Result<Vec<Vec<String>>> {
 /// What stands in backquotes.
 fn quoted(cell: &str) -> Vec<String> {
     cell.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
+/// Whether a file is the one that a table names, or in the folder.
+fn is_in(file: &str, place: &str) -> bool {
+    file == place || place.ends_with('/') && file.starts_with(place)
 }
 
 fn circles(rows: &[Vec<String>], wrong: &mut Vec<String>) -> Result<()> {
@@ -98,10 +92,7 @@ fn unsafety(rows: &[Vec<String>], wrong: &mut Vec<String>) -> Result<()> {
         {
             continue;
         }
-        match allowed
-            .iter()
-            .position(|place| name == *place || (place.ends_with('/') && name.starts_with(place.as_str())))
-        {
+        match allowed.iter().position(|place| is_in(&name, place)) {
             Some(place) => found[place] = true,
             None => {
                 wrong.push(format!("{name} has `unsafe`, which the table of ARCHITECTURE.md does not allow"))
@@ -110,6 +101,38 @@ fn unsafety(rows: &[Vec<String>], wrong: &mut Vec<String>) -> Result<()> {
     }
     let unused = allowed.iter().zip(found).filter(|(_, found)| !found);
     wrong.extend(unused.map(|(place, _)| format!("{place} has no `unsafe`, though ARCHITECTURE.md says so")));
+    Ok(())
+}
+
+/// A match over these types, or a type of these modules, names all variants; the exceptions are files that still need to be.
+fn exhaustive(rows: &[Vec<String>], exceptions: &[Vec<String>], wrong: &mut Vec<String>) -> Result<()> {
+    let over: Vec<String> = rows.iter().flat_map(|row| quoted(&row[0])).collect();
+    let excepted: Vec<String> = exceptions.iter().flat_map(|row| quoted(&row[0])).collect();
+    let mut found = vec![false; excepted.len()];
+    let crates = root().join("crates");
+    for entry in WalkDir::new(&crates).sort_by_file_name() {
+        let entry = entry?;
+        let path = entry.path();
+        let inside = path.strip_prefix(&crates).unwrap_or(path);
+        let name = format!("crates/{}", inside.display());
+        // What tests leave out is their own business.
+        if !name.ends_with(".rs") || name.contains("/tests") || name.contains("/benches/") {
+            continue;
+        }
+        let file = syn::parse_file(&fs::read_to_string(path)?).with_context(|| name.clone())?;
+        let library = inside.iter().next().unwrap_or_default().to_string_lossy().replace('-', "_");
+        let lines = catch_alls(&file, &library, &over);
+        match excepted.iter().position(|excepted| is_in(&name, excepted)) {
+            Some(place) => found[place] |= !lines.is_empty(),
+            None => wrong.extend(
+                lines
+                    .iter()
+                    .map(|line| format!("{name}, line {line}: a match leaves variants to a catch-all")),
+            ),
+        }
+    }
+    let unused = excepted.iter().zip(found).filter(|(_, found)| !found);
+    wrong.extend(unused.map(|(file, _)| format!("{file} has no catch-all, though ARCHITECTURE.md says so")));
     Ok(())
 }
 
@@ -131,65 +154,9 @@ fn has_unsafe(path: &Path) -> Result<bool> {
     Ok(file.items.iter().filter(tests).any(|item| says(item.to_token_stream())))
 }
 
-/// The lines of matches over a type that have an arm for everything else.
-fn catch_alls(file: &syn::File, ty: &str) -> Vec<usize> {
-    struct Matches<'a> {
-        ty: &'a str,
-        lines: Vec<usize>,
-    }
-    impl<'a> Visit<'a> for Matches<'_> {
-        fn visit_expr_match(&mut self, found: &'a syn::ExprMatch) {
-            let over = found.arms.iter().any(|arm| names(arm.pat.to_token_stream(), self.ty));
-            let rest = found.arms.iter().find(|arm| arm.guard.is_none() && takes_all(&arm.pat));
-            if let (true, Some(rest)) = (over, rest) {
-                self.lines.push(rest.fat_arrow_token.spans[0].start().line);
-            }
-            visit::visit_expr_match(self, found);
-        }
-    }
-    /// Whether a pattern names a variant of the type: `Type::`.
-    fn names(pattern: TokenStream, ty: &str) -> bool {
-        let mut before = None;
-        pattern.into_iter().any(|token| {
-            let variant = matches!(&token, TokenTree::Punct(punct) if punct.as_char() == ':')
-                && before.as_deref() == Some(ty);
-            before = if let TokenTree::Ident(word) = &token { Some(word.to_string()) } else { None };
-            variant || matches!(token, TokenTree::Group(group) if names(group.stream(), ty))
-        })
-    }
-    /// `_`, a name alone, or a tuple of them.
-    fn takes_all(pattern: &syn::Pat) -> bool {
-        match pattern {
-            syn::Pat::Wild(_) => true,
-            syn::Pat::Ident(name) => {
-                name.subpat.is_none() && name.ident.to_string().starts_with(char::is_lowercase)
-            }
-            syn::Pat::Tuple(tuple) => tuple.elems.iter().all(takes_all),
-            syn::Pat::Or(or) => or.cases.iter().any(takes_all),
-            _ => false,
-        }
-    }
-    let mut matches = Matches { ty, lines: Vec::new() };
-    matches.visit_file(file);
-    matches.lines
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn catch_alls_are_found_by_type() {
-        let text = "fn f(a: A, b: u32) {\n\
-                    match a { A::X => {}\n _ => {} }\n\
-                    match b { 1 => {} _ => {} }\n\
-                    match a { A::X => {} A::Y => match b { 1 => {} _ => {} } }\n\
-                    match (a, b) { (A::X, 1) => {}\n other => {} }\n\
-                    match a { x if g(x) => {} A::X => {} A::Y => {} }\n}";
-        let file = syn::parse_file(text).unwrap();
-        assert_eq!(catch_alls(&file, "A"), [3, 7]);
-        assert_eq!(catch_alls(&file, "B"), [0; 0]);
-    }
 
     #[test]
     fn tables_are_read_by_their_heads() {

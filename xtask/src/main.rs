@@ -4,6 +4,7 @@
 mod calls;
 mod clients;
 mod corpus;
+mod exhaustive;
 mod fingerprints;
 mod headers;
 mod laws;

@@ -74,10 +74,8 @@ impl Site {
 }
 
 fn scope_of(opcode: &Opcode) -> Scope {
-    opcode.scope().unwrap_or(match opcode.order() {
-        Some(isa::Order::Volatile) => Scope::Sys,
-        _ => Scope::Gpu,
-    })
+    let volatile = opcode.order() == Some(isa::Order::Volatile);
+    opcode.scope().unwrap_or(if volatile { Scope::Sys } else { Scope::Gpu })
 }
 
 fn action_of(opcode: &Opcode, effects: &Effects, count: Option<u32>) -> Action {
@@ -118,14 +116,16 @@ fn action_of(opcode: &Opcode, effects: &Effects, count: Option<u32>) -> Action {
         None => {}
     }
     match (first.proxy, first.footprint, access_of(first.access)) {
-        (Proxy::Generic, Footprint::Lane, Some(access)) => match first.access {
-            isa::Access::CompareAndSwap => Action::CompareAndSwap,
-            _ => Action::Access(access),
-        },
-        (Proxy::Generic, Footprint::Lane, None) => match first.access {
-            isa::Access::Mbarrier(MbarrierAction::Init) => Action::MbarrierInit,
-            _ => Action::None,
-        },
+        (Proxy::Generic, Footprint::Lane, Some(_)) if first.access == isa::Access::CompareAndSwap => {
+            Action::CompareAndSwap
+        }
+        (Proxy::Generic, Footprint::Lane, Some(access)) => Action::Access(access),
+        (Proxy::Generic, Footprint::Lane, None)
+            if first.access == isa::Access::Mbarrier(MbarrierAction::Init) =>
+        {
+            Action::MbarrierInit
+        }
+        (Proxy::Generic, Footprint::Lane, None) => Action::None,
         (Proxy::Generic, Footprint::Rows, Some(access)) => {
             let matrices = opcode.get(Slot::Vec).and_then(Modifier::vector_length).unwrap_or(4);
             Action::Rows { access, lanes: if matrices >= 4 { !0 } else { (1 << (8 * matrices)) - 1 } }
