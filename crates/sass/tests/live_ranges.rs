@@ -9,18 +9,13 @@ const APART: &[(&str, &[&str])] = &[
     ("masks", &["P2R", "R2P", "UP2UR", "UR2UP"]),
     // How many registers coordinates and texels are depends on the kind of texture, on the mask and on what is sampled: the table has one.
     ("textures", &["TEX", "TLD", "TLD4", "TXD", "TXQ", "TMML", "FOOTPRINT"]),
-    ("surfaces", &["SUATOM", "SULD", "SUQUERY", "SURED", "SUST"]),
-    // Single registers for factors with `.F32`; 256 bits in two operands by a mask; coordinates of tensors; and what is not
-    // understood: LDL and STL with a pair as their address.
+    // Single registers for factors with `.F32`. Of 256 bits each half is as many registers as its bits in the mask say, one at least:
+    // for stores the lower four bits are the first operand's, for loads the second's. Both have four in the table.
     ("packed floats", &["FADD2", "FFMA2", "FMUL2"]),
-    ("256 bits", &["LDG", "STG", "LDCU"]),
+    ("256 bits by a mask", &["LDG", "STG"]),
     (
-        "tensors",
+        "tensor memory",
         &[
-            "UTMALDG",
-            "UTMAPF",
-            "UTMAREDG",
-            "UTMASTG",
             "UTCATOMSWS",
             "UTCHMMA",
             "UTCIMMA",
