@@ -49,7 +49,7 @@ impl Progress {
                 if op.effects().convergence == Convergence::Thread {
                     continue;
                 }
-                if has_partial_mask(op) {
+                if has_partial_mask(op, facts) {
                     progress.partial_masks.push(instruction.origin);
                 }
                 if instruction.typed.guard.is_some_and(|guard| facts.read(guard.register, id).group.is_none())
@@ -76,12 +76,17 @@ impl Progress {
     }
 }
 
-/// Whether a mask of lanes is not the constant of all.
-fn has_partial_mask(op: &Op) -> bool {
+/// Whether a mask of lanes is not known to be of all.
+fn has_partial_mask(op: &Op, facts: &Converged) -> bool {
     let mut partial = false;
     op.fields(&mut |name, field| {
         if let ("membermask", FieldValue::Value(mask)) = (name, field) {
-            partial |= !matches!(mask, Value::Constant(bits) if *bits as u32 == u32::MAX);
+            let known = match mask {
+                Value::Constant(bits) => Some(*bits),
+                Value::Register(register) => facts.constant(*register),
+                Value::Special { .. } | Value::Symbol { .. } | Value::Unused => None,
+            };
+            partial |= known.map(|bits| bits as u32) != Some(u32::MAX);
         }
     });
     partial

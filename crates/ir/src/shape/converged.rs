@@ -120,6 +120,11 @@ impl Converged {
         fact(&self.value_in(value, block))
     }
 
+    /// What a value always is, if that is known.
+    pub fn constant(&self, value: RegId) -> Option<u64> {
+        self.values[value.index()].known()
+    }
+
     /// The threads that go the same way at the end of a block; all of the grid if there is one way.
     pub fn branch(&self, block: BlockId) -> Option<Group> {
         self.divergence.branch(block)

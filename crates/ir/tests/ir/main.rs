@@ -2,6 +2,7 @@
 
 mod cfg;
 mod compile;
+mod compilers;
 mod corpus;
 mod files;
 mod instructions;

@@ -4,7 +4,7 @@ use crate::cfg::{BlockId, Cfg};
 use crate::loops::{LoopId, Loops};
 use crate::shape::Group;
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, HashMap};
 
 /// The work that all branches together may cost for each block.
 const WORK_PER_BLOCK: usize = 256;
@@ -94,22 +94,24 @@ impl Divergence {
 
     /// Lets each way from a branch carry a label, a block being a join where labels meet. From there on its own goes on.
     fn spread(&mut self, cfg: &Cfg, branch: BlockId, meeting: Option<BlockId>, group: Option<Group>) {
-        let mut labels = std::collections::HashMap::new();
+        let mut labels = HashMap::new();
         let mut pending = BinaryHeap::new();
-        let mut give = |labels: &mut std::collections::HashMap<BlockId, BlockId>,
+        let mut give = |labels: &mut HashMap<BlockId, BlockId>,
                         pending: &mut BinaryHeap<Reverse<(u32, BlockId)>>,
                         to: BlockId,
                         label: BlockId| {
-            let old = labels.get(&to).copied();
-            let label = match old {
+            let label = match labels.get(&to) {
                 None => label,
-                Some(old) if old == label || old == to => return,
+                Some(known) if *known == label => return,
                 Some(_) => {
                     self.joins[to.index()] = self.joins[to.index()].min(group);
                     to
                 }
             };
-            labels.insert(to, label);
+            // A way may be called as the block is that it begins with.
+            if labels.insert(to, label) == Some(label) {
+                return;
+            }
             if to != branch && Some(to) != meeting {
                 pending.push(Reverse((self.places[to.index()], to)));
             }
