@@ -2,8 +2,8 @@
 //!
 //! The instructions are those of a loop that nvcc makes of saxpy, over and over.
 
-use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use ir::{Cfg, Function, LaneOrder, Liveness, Shapes};
+use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
+use ir::{Cfg, Converged, Function, LaneOrder, Liveness, Shapes, Ssa, pass};
 use ptx::module::{Checked, FuncId, Module};
 use ptx::source::Source;
 use std::fmt::Write;
@@ -47,6 +47,16 @@ fn benchmark(criterion: &mut Criterion) {
     group.bench_function("liveness", |b| b.iter(|| black_box(Liveness::new(&lowered, &cfg))));
     group.bench_function("shapes", |b| {
         b.iter(|| black_box(Shapes::new(&lowered, &cfg, LaneOrder::ConsecutiveX)));
+    });
+    let liveness = Liveness::new(&lowered, &cfg);
+    let ssa = || Ssa::new(&lowered, cfg.clone(), &liveness).expect("few definitions meet");
+    group.bench_function("ssa", |b| b.iter(|| black_box(ssa())));
+    group.bench_function("simplify", |b| {
+        b.iter_batched_ref(ssa, |ssa| pass::simplify(ssa), BatchSize::LargeInput);
+    });
+    let form = ssa();
+    group.bench_function("shapes, lanes together", |b| {
+        b.iter(|| black_box(Converged::new(&form, LaneOrder::ConsecutiveX)));
     });
     group.finish();
 }
