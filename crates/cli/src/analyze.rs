@@ -56,8 +56,9 @@ pub(crate) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
     let (mut values, mut texts) = (Vec::new(), Vec::new());
     for function in &functions {
         let lanes = LaneOrder::of_block(function.declaration.bounds.req_ntid.unwrap_or(block));
-        let analysis = Analysis::new(function, lanes)
-            .map_err(|error| Failure::new(Exit::Unsupported, format!("{}: {error}", function.declaration.name)))?;
+        let analysis = Analysis::new(function, lanes).map_err(|error| {
+            Failure::new(Exit::Unsupported, format!("{}: {error}", function.declaration.name))
+        })?;
         match arguments.json {
             true => values.push(value(&module, &analysis)),
             false => texts.push(text(&module, &analysis)),
@@ -134,7 +135,9 @@ fn style(note: &Note) -> Style {
     let color = match note {
         Note::Branch(None) | Note::Access(Pattern::Scattered, ..) | Note::Spins { .. } => AnsiColor::Red,
         Note::PartialMask | Note::Apart | Note::Access(Pattern::Strided(..), ..) => AnsiColor::Yellow,
-        Note::Access(Pattern::Contiguous(_) | Pattern::Uniform(_), ..) | Note::Branch(Some(_)) => AnsiColor::Green,
+        Note::Access(Pattern::Contiguous(_) | Pattern::Uniform(_), ..) | Note::Branch(Some(_)) => {
+            AnsiColor::Green
+        }
         Note::Value(..) | Note::Barrier(_) | Note::Conditional(..) => return Style::new().dimmed(),
     };
     color.on_default()

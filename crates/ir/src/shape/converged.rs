@@ -145,7 +145,7 @@ impl Converged {
         for left in self.loops.around(from).take_while(|left| !self.loops.contains(*left, block)) {
             together = together.min(self.divergence.leave_together(left));
         }
-        if together == Some(Group::Grid) { *known } else { known.from_different_rounds(together) }
+        if together == Some(Group::Grid) { *known } else { known.of_different_rounds(together) }
     }
 }
 

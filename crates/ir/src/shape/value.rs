@@ -145,7 +145,7 @@ impl Value {
     }
 
     /// What is left of it where a group of threads, or each thread for itself, can hold it from different rounds of a loop.
-    pub(super) fn from_different_rounds(&self, together: Option<Group>) -> Self {
+    pub(super) fn of_different_rounds(&self, together: Option<Group>) -> Self {
         match self.constant {
             Some(_) => *self,
             None => self.join(self, together, 64, false),
