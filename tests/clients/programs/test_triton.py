@@ -62,7 +62,7 @@ def launch(function, grid, arguments, num_warps=4, **constants):
     source = ASTSource(function, signature, constexprs=constants, attrs=attributes)
     compiled = triton.compile(source, target=TARGET, options={"num_warps": num_warps})
     image = compiled.asm["cubin"]
-    assert image[:4] == b"\x50\xed\x55\xba", "this was not packed by `warploom ptxas`"
+    assert image[:4] == b"\x7fELF" and b".warploom.ptx" in image, "this was not packed by `warploom ptxas`"
     module, entry = ctypes.c_void_p(), ctypes.c_void_p()
     check(cuda.cuModuleLoadData(ctypes.byref(module), image))
     check(cuda.cuModuleGetFunction(ctypes.byref(entry), module, compiled.metadata.name.encode()))
