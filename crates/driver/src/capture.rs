@@ -392,6 +392,12 @@ impl Context {
         })
     }
 
+    /// Lets kernels change the kernel that was captured last in a stream: the handle that they know its node by.
+    pub fn make_captured_updatable(&self, stream: &Arc<Stream>) -> Result<u64> {
+        let last = self.capture_info(stream).and_then(|info| info.front.into_iter().next());
+        last.ok_or(Error::InvalidValue)?.0.make_updatable(self)
+    }
+
     /// That a stream is captured.
     pub fn require_capture(&self, stream: &Arc<Stream>) -> Result<()> {
         self.capture_of(stream)?.map(drop).ok_or(Error::IllegalState)

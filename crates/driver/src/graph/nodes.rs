@@ -101,6 +101,15 @@ impl Node {
         lock(&self.updatable).clone()
     }
 
+    /// Lets kernels change it, if it is a kernel, which cannot be taken back: the handle that they know it by.
+    pub fn make_updatable(&self, context: &crate::Context) -> Result<u64> {
+        if !matches!(self.task(), Task::Kernel(_)) {
+            return Err(Error::InvalidValue);
+        }
+        let mut updatable = lock(&self.updatable);
+        Ok(updatable.get_or_insert_with(|| context.new_updatable()).handle())
+    }
+
     /// Keeps something of the C library's.
     pub fn attach(&self, attachment: Attachment) {
         *lock(&self.attachment) = Some(attachment);
@@ -351,6 +360,14 @@ impl Graph {
             let task = node.task();
             matches!(task.kind(), TaskKind::Allocate | TaskKind::Free)
                 || task.graphs().iter().any(|graph| graph.has_memory())
+        };
+        self.nodes().iter().any(of)
+    }
+
+    /// Whether kernels may change one of its nodes.
+    pub(super) fn has_updatable(&self) -> bool {
+        let of = |node: &Arc<Node>| {
+            node.updatable().is_some() || node.task().graphs().iter().any(|graph| graph.has_updatable())
         };
         self.nodes().iter().any(of)
     }

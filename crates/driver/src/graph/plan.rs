@@ -152,6 +152,17 @@ impl Plan {
         Ok(())
     }
 
+    /// Lets all that kernels may change be what the host says.
+    pub(super) fn set_updatable(&self) {
+        for step in &self.steps {
+            if let (Some(updatable), Task::Kernel(work)) = (&step.updatable, &step.task) {
+                updatable.set(work);
+                updatable.enable(step.enabled);
+            }
+            step.bodies.iter().for_each(Self::set_updatable);
+        }
+    }
+
     fn has_circle(&self) -> bool {
         let mut needs: Vec<usize> = self.steps.iter().map(|step| step.needs).collect();
         let mut ready: Vec<usize> = (0..needs.len()).filter(|&step| needs[step] == 0).collect();

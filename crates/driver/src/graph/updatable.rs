@@ -5,12 +5,8 @@
 //! time of a graph that has such nodes; what the handle of a node names in a copy of its graph is that of the copy which
 //! was instantiated last.
 
-use super::nodes::{Graph, Node};
-use super::plan::Plan;
-use super::task::Task;
 use crate::error::{Error, Result};
 use crate::launch::{Configuration, PreparedLaunch};
-use crate::stream::Stream;
 use crate::{Context, Id, lock};
 use machine::system::{GraphAnswer, NodeChange};
 use std::collections::HashMap;
@@ -88,48 +84,15 @@ impl Updatable {
     }
 }
 
-impl Plan {
-    /// Lets all that kernels may change be what the host says.
-    pub(super) fn set_updatable(&self) {
-        for step in &self.steps {
-            if let (Some(updatable), Task::Kernel(work)) = (&step.updatable, &step.task) {
-                updatable.set(work);
-                updatable.enable(step.enabled);
-            }
-            step.bodies.iter().for_each(Self::set_updatable);
-        }
-    }
-}
-
-impl Graph {
-    /// Whether kernels may change one of its nodes.
-    pub(super) fn has_updatable(&self) -> bool {
-        let of = |node: &Arc<Node>| {
-            node.updatable().is_some() || node.task().graphs().iter().any(|graph| graph.has_updatable())
-        };
-        self.nodes().iter().any(of)
-    }
-}
-
 impl Context {
-    /// Lets kernels change a kernel node, which cannot be taken back: the handle that they know it by.
-    pub fn make_updatable(&self, node: &Node) -> Result<u64> {
-        if !matches!(node.task(), Task::Kernel(_)) {
-            return Err(Error::InvalidValue);
-        }
-        let make = || Arc::new(Updatable { id: Id::next(), state: Mutex::new(None) });
-        let updatable = Arc::clone(lock(&node.updatable).get_or_insert_with(make));
+    /// Something new that kernels know.
+    pub(super) fn new_updatable(&self) -> Arc<Updatable> {
+        let made = Arc::new(Updatable { id: Id::next(), state: Mutex::new(None) });
         let known = self.device().process().extensions.get::<Updatables>();
         let mut known = lock(&known.0);
         known.retain(|_, updatable| updatable.strong_count() > 0);
-        known.insert(updatable.handle(), Arc::downgrade(&updatable));
-        Ok(updatable.handle())
-    }
-
-    /// The same for the kernel that was captured last in a stream.
-    pub fn make_captured_updatable(&self, stream: &Arc<Stream>) -> Result<u64> {
-        let last = self.capture_info(stream).and_then(|info| info.front.into_iter().next());
-        self.make_updatable(&*last.ok_or(Error::InvalidValue)?.0)
+        known.insert(made.handle(), Arc::downgrade(&made));
+        made
     }
 
     /// A kernel changes the node with a handle.

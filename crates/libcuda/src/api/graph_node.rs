@@ -587,7 +587,7 @@ api! {
             if !asks_for_updates(&get(value)?)? {
                 return if node.updatable().is_none() { Ok(()) } else { Err(Error::InvalidValue) };
             }
-            let handle = work.function().module().context()?.make_updatable(&node)?;
+            let handle = node.make_updatable(&*work.function().module().context()?)?;
             // SAFETY: the value was read; this one is also written, as its manual says.
             return put(unsafe { Out::new(value.raw().cast_mut()) }, updatable(Some(handle)));
         }
