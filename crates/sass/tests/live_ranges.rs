@@ -13,18 +13,7 @@ const APART: &[(&str, &[&str])] = &[
     // for stores the lower four bits are the first operand's, for loads the second's. Both have four in the table.
     ("packed floats", &["FADD2", "FFMA2", "FMUL2"]),
     ("256 bits by a mask", &["LDG", "STG"]),
-    (
-        "tensor memory",
-        &[
-            "UTCATOMSWS",
-            "UTCHMMA",
-            "UTCIMMA",
-            "UTCOMMA",
-            "UTCQMMA",
-            "LDTM",
-            "STTM",
-        ],
-    ),
+    ("tensor memory", &["UTCATOMSWS", "UTCHMMA", "UTCIMMA", "UTCOMMA", "UTCQMMA", "LDTM", "STTM"]),
     (
         "not understood",
         &[
