@@ -60,7 +60,9 @@ fn operations_stand_below_their_line_and_name_its_registers() {
     assert!(only("ld.param.u64 %base").starts_with("load.parameter d=%base address=["));
     assert_eq!(only("mul.f32"), "binary d=%value a=%value b=%by");
     assert_eq!(only("add.s64"), "binary d=%at a=%offset b=%base");
-    assert_eq!(only("st.global.f32"), "store a=%value pattern=Contiguous address=[%at+0x4]");
+    // The block has seven instructions, which are accounted for where it ends.
+    let last = below(&listing, "st.global.f32");
+    assert_eq!(last, ["store a=%value pattern=Contiguous address=[%at+0x4]", "account run=7"]);
     assert_eq!(only("ld.global.f32"), "load d=%value pattern=Contiguous address=[%at]");
     assert!(only("setp.lt.u32").starts_with("compare a=%thread b=0x14 outcome=( p=%inside"));
     assert!(only("@!%inside bra").starts_with("branch condition=!%inside target=@"));

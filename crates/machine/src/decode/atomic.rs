@@ -6,7 +6,7 @@ use crate::fault::Access;
 use crate::image::Function;
 use crate::lanes::PlaneId;
 use crate::memory::SpaceKind;
-use crate::operation::kinds::{Atomic, AtomicPair, AtomicVector};
+use crate::operation::kinds::{Atomic, AtomicPair, AtomicVector, ClusterLaunch};
 use crate::ops::atomic::{self, compare_and_swap};
 use ir::instruction::{Atom, AtomCas, AtomOp, AtomVector, Red, RedAsync, RedVector};
 use ir::operand::{Address, Def, Value};
@@ -44,6 +44,7 @@ pub(super) fn red(d: &mut Decoder<'_>, red: &Red) -> Decoded {
 
 /// `red.async`.
 pub(super) fn red_async(d: &mut Decoder<'_>, red: &RedAsync) -> Decoded {
+    d.emit(ClusterLaunch {})?;
     reduce(d, red.op.into(), red.ty, &red.a, &red.b)?;
     super::mbarrier::complete(d, &red.mbar, red.ty.bytes())
 }

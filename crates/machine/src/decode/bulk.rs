@@ -8,7 +8,7 @@ use crate::image::copy::{Action, Bulk, End, Multimem, Replacement, Sum, TensorCo
 use crate::lanes::PlaneId;
 use crate::memory::SpaceKind;
 use crate::operation::kinds::{
-    AddOffset, CopyBulk, CopyTensor, CopyTensorMap, LoadMultimem, ReplaceField, StoreMultimem,
+    AddOffset, ClusterLaunch, CopyBulk, CopyTensor, CopyTensorMap, LoadMultimem, ReplaceField, StoreMultimem,
 };
 use crate::operation::{Address as Pointer, Immediate};
 use crate::ops::combine::reduction;
@@ -42,6 +42,9 @@ fn ranks(d: &mut Decoder<'_>, mask: Option<&Value>) -> Result<Option<PlaneId>, M
 /// A copy of so many bytes and nothing else, or a prefetch.
 fn plain(d: &mut Decoder<'_>, to: Option<&Address>, from: &Address, size: &Value) -> Result<Bulk, Missing> {
     let (from, to) = (end(d, from)?, to.map(|to| end(d, to)).transpose()?);
+    if let (End::Shared, Some((End::Shared, _))) = (from.0, to) {
+        d.emit(ClusterLaunch {})?;
+    }
     let size = d.read_plane(size, 32)?;
     Ok(Bulk { from, to, size, barrier: None, ranks: None, multicast: false, reduction: None })
 }

@@ -11,8 +11,8 @@ use crate::image::{Meta, ZERO};
 use crate::lanes::PlaneId;
 use crate::operation::Immediate;
 use crate::operation::kinds::{
-    Allocate, CopyAsync, ExtractElement, Fence, InsertElement, Load, LoadPair, LoadParameter, LoadVector,
-    Look, MovePredicate, Pause, RestoreStack, SaveStack, Store, StorePair, StoreVector,
+    Allocate, ClusterLaunch, CopyAsync, ExtractElement, Fence, InsertElement, Load, LoadPair, LoadParameter,
+    LoadVector, Look, MovePredicate, Pause, RestoreStack, SaveStack, Store, StorePair, StoreVector,
 };
 use crate::ops::element;
 use crate::ops::memory::{self, Loads, Stores, Transfer, transfer};
@@ -196,6 +196,7 @@ pub(super) fn store(d: &mut Decoder<'_>, st: &St) -> Decoded {
 /// `st.async`.
 pub(super) fn store_async(d: &mut Decoder<'_>, st: &StAsync) -> Decoded {
     order(d, st.order);
+    d.emit(ClusterLaunch {})?;
     store_elements(d, st.ty, &st.a, &st.b, true)?;
     complete(d, &st.mbar, st.ty.bytes() * st.b.len() as u32)
 }

@@ -321,6 +321,8 @@ operations! {
     "barrier.cluster.arrive" ArriveCluster {}
     /// `barrier.cluster.wait`.
     "barrier.cluster.wait" WaitCluster {}
+    /// What the next operation does takes a launch with clusters.
+    "cluster launch" ClusterLaunch {}
     /// Orders memory.
     "fence" Fence {}
     /// Others get a turn soon.

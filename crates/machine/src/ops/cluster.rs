@@ -1,9 +1,9 @@
-//! Clusters: the barrier that their threads meet at (PTX ISA, "barrier.cluster").
+//! Clusters: the barrier that their threads meet at (PTX ISA, "barrier.cluster"), and what takes a launch with them.
 
 use crate::exec::{Awaited, Exec, event};
 use crate::fault::Trap;
 use crate::observe::Happening;
-use crate::operation::kinds::{ArriveCluster, WaitCluster};
+use crate::operation::kinds::{ArriveCluster, ClusterLaunch, WaitCluster};
 
 #[cold]
 fn misused(x: &mut Exec<'_>, warp: usize, lanes: u32, why: &str) -> u32 {
@@ -57,4 +57,20 @@ pub(crate) fn wait(x: &mut Exec<'_>, _: &WaitCluster, pc: u32) -> u32 {
         x.threads.at_cluster_barrier[warp] &= !x.mask[warp];
     }
     pc + 1
+}
+
+/// What sends from a CTA into the shared memory of its cluster while the thread goes on (`st.async`, `red.async`, bulk copies and
+/// reductions from shared memory): in a launch without clusters an H200 does not execute it, not even on the CTA's own
+/// memory. A cluster of one CTA is enough. Loads, stores, atomics and copies from global memory need none.
+pub(crate) fn launched_with(x: &mut Exec<'_>, _: &ClusterLaunch, pc: u32) -> u32 {
+    if x.grid.explicit_cluster {
+        return pc + 1;
+    }
+    match x.active_lanes().next() {
+        Some((warp, lane)) => {
+            let why = "it needs a launch with clusters".to_owned();
+            x.raise(warp, lane, Trap::IllegalInstruction(why))
+        }
+        None => pc + 1,
+    }
 }

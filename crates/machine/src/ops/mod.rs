@@ -131,6 +131,7 @@ executed! {
     LaunchDependents => control::launch_dependents;
     ArriveCluster => cluster::arrive;
     WaitCluster => cluster::wait;
+    ClusterLaunch => cluster::launched_with;
     Fence => control::fence;
     Pause => control::pause;
     Nothing => control::nothing;
