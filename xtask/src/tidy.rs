@@ -13,7 +13,7 @@ use walkdir::WalkDir;
 const MAY_USE: &[(&str, &[&str])] = &[
     ("warploom-numerics", &[]),
     ("warploom-ptx", &[]),
-    ("warploom-ir", &["warploom-ptx"]),
+    ("warploom-ir", &["warploom-numerics", "warploom-ptx"]),
     ("warploom-machine", &["warploom-ir", "warploom-numerics", "warploom-ptx"]),
     ("warploom-cubin", &[]),
     ("warploom-sass-table", &[]),
