@@ -20,6 +20,7 @@
 //! | `location` | where instructions stand, for people |
 //! | `listing` | a kernel as text, with its operations |
 //! | `looks` | threads that spin |
+//! | [`compiled`] | engines that compile kernels, and grids that they run |
 //! | `common` | what the CTAs of a cluster share |
 //! | `device_runtime` | what device code asks of what stands around its grid |
 //! | `dependents` | grids that begin before the one before them has ended |
@@ -40,6 +41,7 @@ compile_error!("guest memory is little-endian and is accessed in place");
 
 mod build;
 mod common;
+pub mod compiled;
 mod decode;
 mod dependents;
 mod device_runtime;

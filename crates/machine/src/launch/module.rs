@@ -4,6 +4,7 @@ use super::device::Device;
 use super::kernel::Kernel;
 use crate::build::layout::is_entry;
 use crate::build::{self, Unsupported};
+use crate::compiled::{Code, Engine, Source};
 use crate::exec::code_address;
 use crate::image::Image;
 use crate::lanes::simd::Level;
@@ -72,6 +73,7 @@ impl Device {
             addresses,
             allocations: addresses_owned,
             images: Mutex::new(HashMap::new()),
+            compiled: Mutex::new(HashMap::new()),
         })
     }
 
@@ -147,6 +149,9 @@ pub enum LoadError {
     Memory(#[from] MemoryError),
 }
 
+/// What an engine has made of kernels in blocks of some shape, or why it has not.
+type Compiled = HashMap<(FuncId, [u32; 3]), Result<Arc<dyn Code>, String>>;
+
 /// A module whose variables have addresses.
 #[derive(Debug)]
 pub struct LoadedModule {
@@ -161,6 +166,7 @@ pub struct LoadedModule {
     /// Samplers that variables were initialised with.
     pub(super) samplers: Vec<Handle>,
     pub(super) images: Mutex<HashMap<(FuncId, usize, LaneOrder), Arc<Image>>>,
+    compiled: Mutex<Compiled>,
 }
 
 impl Drop for LoadedModule {
@@ -214,6 +220,21 @@ impl LoadedModule {
         })?;
         self.device.objects().check(object, ty)?;
         Ok(self.device.memory().write(address, &object.to_le_bytes())?)
+    }
+
+    /// What an engine makes of a kernel in blocks of this shape. It is asked once.
+    pub(super) fn compiled(
+        &self,
+        engine: &dyn Engine,
+        kernel: FuncId,
+        block: [u32; 3],
+    ) -> Result<Arc<dyn Code>, String> {
+        let mut compiled = self.compiled.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let compile = || {
+            let shared_start = self.device.profile().shared_start();
+            engine.compile(&Source::new(&self.module, &self.addresses, kernel, block, shared_start))
+        };
+        compiled.entry((kernel, block)).or_insert_with(compile).clone()
     }
 
     /// A kernel's code for packs of so many warps.

@@ -2,6 +2,7 @@
 
 use super::kernel::Kernel;
 use crate::build::Unsupported;
+use crate::compiled::Engine;
 use crate::dependents::Neighbours;
 use crate::fault::Fault;
 use crate::misuse::{Masks, Misuse};
@@ -58,6 +59,8 @@ pub struct LaunchOptions<'a> {
     pub progress: Option<&'a (dyn Fn(u64) + Sync)>,
     /// The grids before and behind it, if they may overlap with it.
     pub neighbours: Option<Neighbours<'a>>,
+    /// What compiles the kernel, if it is not to be interpreted.
+    pub engine: Option<&'a dyn Engine>,
     /// Of whom device code asks what the machine does not know. It then decides who watches, too.
     pub system: Option<&'a dyn System>,
 }
@@ -81,6 +84,8 @@ pub struct LaunchReport {
     pub elapsed: std::time::Duration,
     /// Host threads used.
     pub threads: usize,
+    /// Whether an engine's code ran, or why the interpreter did; `None` if no engine was given.
+    pub compiled: Option<Result<(), String>>,
     /// What a GPU would not have noticed, by place in the code.
     pub misuses: Vec<Misuse>,
 }

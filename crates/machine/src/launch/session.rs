@@ -5,6 +5,7 @@ use super::device::Device;
 use super::family::{self, Member};
 use super::kernel::Kernel;
 use super::request::{Launch, LaunchError, LaunchOptions, LaunchReport};
+use crate::compiled::{self, Code};
 use crate::dependents::Dependents;
 use crate::device_runtime::DeviceRuntime;
 use crate::exec::{Grid, thread_numbers};
@@ -13,7 +14,7 @@ use crate::image::Image;
 use crate::lanes::LANES;
 use crate::location::Location;
 use crate::memory::View;
-use crate::misuse::{Misuse, Misuses};
+use crate::misuse::{Masks, Misuse, Misuses};
 use crate::observe::Observer;
 use crate::run::grid::{self, Plan, Stop};
 use crate::system::System;
@@ -64,6 +65,7 @@ impl Device {
             threads,
             started: std::time::Instant::now(),
             misuses: Mutex::default(),
+            compiled: Mutex::default(),
             options,
         };
         let warp_instructions = match prepared.image.launches_grids() {
@@ -72,7 +74,8 @@ impl Device {
         };
         let elapsed = session.started.elapsed();
         let misuses = session.misuses.into_inner().unwrap_or_else(PoisonError::into_inner);
-        Ok(LaunchReport { warp_instructions, elapsed, threads, misuses })
+        let compiled = session.compiled.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Ok(LaunchReport { warp_instructions, elapsed, threads, compiled, misuses })
     }
 }
 
@@ -97,6 +100,8 @@ pub(crate) struct Session<'a> {
     started: std::time::Instant,
     /// What the grids have done wrong.
     misuses: Mutex<Vec<Misuse>>,
+    /// What became of the engine.
+    compiled: Mutex<Option<Result<(), String>>>,
     pub(crate) options: &'a LaunchOptions<'a>,
 }
 
@@ -187,10 +192,32 @@ impl Session<'_> {
             progress: options.progress.filter(|_| first),
         };
         grid.tell_begin();
-        let issued = grid::run(&grid, &plan)
-            .map_err(|stop| LaunchError::Fault(Box::new(describe(*stop, launch, image, options))))?;
+        let result = match self.code(launch.kernel, &grid) {
+            Some(code) => compiled::run(&grid, &plan, &*code),
+            None => grid::run(&grid, &plan),
+        };
+        let issued =
+            result.map_err(|stop| LaunchError::Fault(Box::new(describe(*stop, launch, image, options))))?;
         self.note(described(misuses, launch.kernel, image));
         Ok(issued)
+    }
+
+    /// The code that runs a grid, if an engine was given and compiles its kernel.
+    fn code(&self, kernel: Kernel<'_>, grid: &Grid<'_>) -> Option<Arc<dyn Code>> {
+        let engine = self.options.engine?;
+        let observed = grid.observer.is_some() || self.options.masks == Masks::Exact;
+        let code = match () {
+            () if observed => Err("somebody observes its instructions".to_owned()),
+            () if grid.runtime.is_some() => Err("it can launch grids".to_owned()),
+            () if grid.explicit_cluster => Err("a launch in clusters".to_owned()),
+            () => kernel.module().compiled(engine, kernel.id(), grid.block),
+        };
+        if let Err(why) = &code {
+            engine.declined(kernel.name(), why);
+        }
+        let mut compiled = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
+        *compiled = Some(code.as_ref().map(|_| ()).map_err(String::clone));
+        code.ok()
     }
 
     /// Adds what a grid has done wrong to what others of the same kernel have.

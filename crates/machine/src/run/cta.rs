@@ -65,7 +65,7 @@ impl Cta {
 
 impl Threads {
     /// The storage of the threads of the pack that begins with a warp of its CTA.
-    pub(super) fn new(grid: &Grid<'_>, first_warp: usize) -> Self {
+    pub(crate) fn new(grid: &Grid<'_>, first_warp: usize) -> Self {
         Self {
             ctaid: [0; 3],
             rank: 0,
@@ -84,7 +84,7 @@ impl Threads {
     }
 
     /// Makes them those of a CTA. Nothing is left of those that were here before.
-    pub(super) fn begin(&mut self, grid: &Grid<'_>, Position { ctaid, rank, slot }: Position) {
+    pub(crate) fn begin(&mut self, grid: &Grid<'_>, Position { ctaid, rank, slot }: Position) {
         (self.ctaid, self.rank, self.slot) = (ctaid, rank, slot);
         let mut threads = grid.threads() - self.first_warp as usize * LANES;
         for live in &mut self.live[..grid.image.warps] {

@@ -36,13 +36,13 @@ const LOOKS_BUSY: i64 = 1_000;
 
 /// Where a CTA is.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Position {
+pub(crate) struct Position {
     /// `%ctaid`.
-    pub(super) ctaid: [u32; 3],
+    pub(crate) ctaid: [u32; 3],
     /// `%cluster_ctarank`.
-    pub(super) rank: u32,
+    pub(crate) rank: u32,
     /// The place in residency, from which `%smid` follows.
-    pub(super) slot: u32,
+    pub(crate) slot: u32,
 }
 
 /// Where lanes that went different ways meet again.

@@ -1,0 +1,336 @@
+//! What the machine does for the compiled code of a CTA: it has the CTA's memory, and accesses it as the interpreter does.
+
+use crate::common::Common;
+use crate::exec::{Exec, Grid, Threads};
+use crate::fault::{Access, Trap};
+use crate::lanes::{Files, LANES, Lane};
+use crate::memory::{Cell, Pages, SpaceKind};
+use crate::ops::address::{Cluster, Generic, Global, Local, Param, Shared, Space};
+use crate::ops::combine::{Cas16, Cas32, Cas64, Rmw, Use, function};
+use crate::ops::order::in_store_order;
+use crate::run::pack::Position;
+use ir::instruction::AtomOp;
+use ptx::types::ScalarType;
+
+/// A row of accesses: by threads of one warp, one after the other.
+#[derive(Clone, Copy, Debug)]
+pub struct Row<'a> {
+    /// The number of the first thread in the CTA.
+    pub first: u32,
+    /// Which of the threads access.
+    pub mask: u32,
+    /// Their addresses.
+    pub addresses: &'a [u64],
+    /// The memory that they are addresses of.
+    pub space: SpaceKind,
+    /// Bytes of an element: 1, 2, 4 or 8.
+    pub bytes: u32,
+    /// Elements that each thread accesses.
+    pub elements: usize,
+}
+
+/// A trap, and which thread of a row ran into it.
+pub type RowTrap = (usize, Trap);
+
+/// A CTA as compiled code sees it.
+pub struct Cta<'a> {
+    grid: &'a Grid<'a>,
+    /// See [`Cta::spend`].
+    spend: &'a dyn Fn(u64) -> bool,
+    /// A part for each pack.
+    threads: Vec<Threads>,
+    common: Common,
+    ctaid: [u32; 3],
+}
+
+macro_rules! in_space {
+    ($space:expr, $p:ident => $e:expr) => {
+        match $space {
+            SpaceKind::Global => {
+                type $p = Global;
+                $e
+            }
+            SpaceKind::Shared => {
+                type $p = Shared;
+                $e
+            }
+            SpaceKind::Cluster => {
+                type $p = Cluster;
+                $e
+            }
+            SpaceKind::Local => {
+                type $p = Local;
+                $e
+            }
+            SpaceKind::Param => {
+                type $p = Param;
+                $e
+            }
+            SpaceKind::Generic => {
+                type $p = Generic;
+                $e
+            }
+        }
+    };
+}
+
+macro_rules! of_bytes {
+    ($bytes:expr, $m:ident => $e:expr) => {
+        match $bytes {
+            1 => {
+                type $m = u8;
+                $e
+            }
+            2 => {
+                type $m = u16;
+                $e
+            }
+            4 => {
+                type $m = u32;
+                $e
+            }
+            _ => {
+                type $m = u64;
+                $e
+            }
+        }
+    };
+}
+
+impl<'a> Cta<'a> {
+    pub(super) fn new(grid: &'a Grid<'a>, spend: &'a dyn Fn(u64) -> bool) -> Self {
+        let packs = (0..grid.warps()).step_by(grid.image.warps);
+        Self {
+            grid,
+            spend,
+            threads: packs.map(|first_warp| Threads::new(grid, first_warp)).collect(),
+            common: Common::new(1, grid.threads() as u32, grid.shared_start, grid.shared_end),
+            ctaid: [0; 3],
+        }
+    }
+
+    /// Puts the threads of the CTA with this index in the grid at the kernel's entry.
+    pub(super) fn begin(&mut self, index: u64) {
+        let [gx, gy] = [self.grid.grid[0], self.grid.grid[1]].map(u64::from);
+        self.ctaid = [index % gx, index / gx % gy, index / (gx * gy)].map(|n| n as u32);
+        if self.grid.local != 0 {
+            let position = Position { ctaid: self.ctaid, rank: 0, slot: 0 };
+            self.threads.iter_mut().for_each(|threads| threads.begin(self.grid, position));
+        }
+        self.common.begin();
+    }
+
+    /// `%ctaid`.
+    pub fn ctaid(&self) -> [u32; 3] {
+        self.ctaid
+    }
+
+    /// `%nctaid`.
+    pub fn nctaid(&self) -> [u32; 3] {
+        self.grid.grid
+    }
+
+    /// The kernel's parameters.
+    pub fn params(&self) -> &[u8] {
+        self.grid.params
+    }
+
+    /// The CTA's shared memory.
+    pub fn shared(&mut self) -> &mut [u8] {
+        &mut self.common.own
+    }
+
+    /// Which bytes of global memory are valid.
+    pub fn pages(&self) -> Pages {
+        self.grid.memory.pages()
+    }
+
+    /// Accounts for warp instructions; whether the CTA may go on.
+    pub fn spend(&mut self, instructions: u64) -> bool {
+        (self.spend)(instructions)
+    }
+
+    /// The state that the interpreter's accesses work on, and the warp and lane in it of the first thread of a row.
+    fn exec<R>(&mut self, first: u32, run: impl FnOnce(&mut Exec<'_>, usize, usize) -> R) -> R {
+        let (warp, lane) = (first as usize / LANES, first as usize % LANES);
+        let pack = warp / self.grid.image.warps;
+        let threads = &mut self.threads[pack];
+        let mut x = Exec::new(Files::default(), self.grid, threads, &mut self.common);
+        run(&mut x, warp % self.grid.image.warps, lane)
+    }
+
+    /// Loads elements, zero-extended: `into` has a list of lanes for each element of a thread.
+    ///
+    /// # Errors
+    /// The first thread of the row whose access is not valid.
+    pub fn load(&mut self, row: &Row<'_>, into: &mut [&mut [u64]]) -> Result<(), RowTrap> {
+        fn lane<P: Space, M: Cell + Lane>(
+            x: &Exec<'_>,
+            (warp, lane): (usize, usize),
+            address: u64,
+            place: usize,
+            into: &mut [&mut [u64]],
+        ) -> bool {
+            let aligned = address.is_multiple_of(M::BYTES * into.len() as u64);
+            let mut load = |(e, to): (usize, &mut &mut [u64])| {
+                let cell = P::load::<M>(x, warp, lane, address.wrapping_add(M::BYTES * e as u64));
+                cell.map(|cell| to[place] = cell.to_scalar()).is_some()
+            };
+            aligned && into.iter_mut().enumerate().all(&mut load)
+        }
+        self.exec(row.first, |x, warp, first| {
+            for l in row.lanes() {
+                let (at, address) = ((warp, first + l), row.addresses[l]);
+                let done = in_space!(row.space, P => match row.bytes {
+                    1 => byte::<P>(x, at, address, l, into),
+                    2 => lane::<P, u16>(x, at, address, l, into),
+                    4 => lane::<P, u32>(x, at, address, l, into),
+                    _ => lane::<P, u64>(x, at, address, l, into),
+                });
+                if !done {
+                    return Err(row.bad(x, l, Access::Load));
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Stores the low bits of elements: `from` has a list of lanes for each element of a thread.
+    ///
+    /// # Errors
+    /// The first thread of the row whose access is not valid.
+    pub fn store(&mut self, row: &Row<'_>, from: &[&[u64]]) -> Result<(), RowTrap> {
+        fn lane<P: Space>(
+            x: &mut Exec<'_>,
+            (warp, lane): (usize, usize),
+            row: &Row<'_>,
+            place: usize,
+            from: &[&[u64]],
+        ) -> bool {
+            let address = row.addresses[place];
+            let mut store = |(e, from): (usize, &&[u64])| {
+                let at = address.wrapping_add(u64::from(row.bytes) * e as u64);
+                of_bytes!(row.bytes, M => P::store::<M>(x, warp, lane, at, from[place] as M)).is_some()
+            };
+            let aligned = address.is_multiple_of(u64::from(row.bytes) * from.len() as u64);
+            aligned && from.iter().enumerate().all(&mut store)
+        }
+        let bytes = u64::from(row.bytes) * row.elements as u64;
+        self.exec(row.first, |x, warp, first| {
+            let mask = row.mask << first;
+            let mut failed = false;
+            for l in in_store_order(mask, bytes) {
+                let place = l - first;
+                failed |= !in_space!(row.space, P => lane::<P>(x, (warp, l), row, place, from));
+            }
+            // As on a GPU the first thread is to blame.
+            let fails = |&l: &usize, x: &mut Exec<'_>| {
+                !in_space!(row.space, P => lane::<P>(x, (warp, first + l), row, l, from))
+            };
+            match failed.then(|| row.lanes().find(|l| fails(l, x))).flatten() {
+                Some(l) => Err(row.bad(x, l, Access::Store)),
+                None => Ok(()),
+            }
+        })
+    }
+
+    /// Updates one element of each thread in an indivisible step, in the order of the threads, and gives the old ones.
+    ///
+    /// # Errors
+    /// The first thread of the row whose access is not valid.
+    pub fn update(
+        &mut self,
+        row: &Row<'_>,
+        atomic: Atomic,
+        b: &[u64],
+        c: &[u64],
+        old: &mut [u64],
+    ) -> Result<(), RowTrap> {
+        self.exec(row.first, |x, warp, first| {
+            for l in row.lanes() {
+                match (atomic.0)(x, warp, first + l, row.addresses[l], b[l], c[l]) {
+                    Some(value) => old[l] = value,
+                    None => return Err(row.bad(x, l, Access::Atomic)),
+                }
+            }
+            Ok(())
+        })
+    }
+}
+
+/// A byte of each lane, which no register is as narrow as.
+fn byte<P: Space>(
+    x: &Exec<'_>,
+    (warp, lane): (usize, usize),
+    address: u64,
+    place: usize,
+    into: &mut [&mut [u64]],
+) -> bool {
+    let aligned = address.is_multiple_of(into.len() as u64);
+    let mut load = |(e, to): (usize, &mut &mut [u64])| {
+        let cell = P::load::<u8>(x, warp, lane, address.wrapping_add(e as u64));
+        cell.map(|cell| to[place] = cell.into()).is_some()
+    };
+    aligned && into.iter_mut().enumerate().all(&mut load)
+}
+
+impl Row<'_> {
+    fn lanes(&self) -> impl Iterator<Item = usize> + use<> {
+        let mask = self.mask;
+        (0..LANES).filter(move |l| mask >> l & 1 != 0)
+    }
+
+    fn bad(&self, x: &Exec<'_>, lane: usize, access: Access) -> RowTrap {
+        let window = in_space!(self.space, P => P::WINDOW);
+        let bytes = u64::from(self.bytes) * self.elements as u64;
+        (lane, x.bad_access(self.addresses[lane].wrapping_add(window), bytes, access))
+    }
+}
+
+type Update = fn(&mut Exec<'_>, usize, usize, u64, u64, u64) -> Option<u64>;
+
+/// What an atomic operation does to an element.
+#[derive(Clone, Copy, Debug)]
+pub struct Atomic(Update);
+
+/// Functions on single cells of a memory.
+struct Cells(SpaceKind);
+
+impl Use for Cells {
+    type As = Atomic;
+    fn of<F: Rmw>(self) -> Option<Atomic> {
+        fn update<P: Space, F: Rmw>(
+            x: &mut Exec<'_>,
+            warp: usize,
+            lane: usize,
+            address: u64,
+            b: u64,
+            c: u64,
+        ) -> Option<u64> {
+            let (b, c) = (F::M::from_scalar(b), F::M::from_scalar(c));
+            let new = |old| F::new(old, b, c, P::is_global(address));
+            P::update::<F::M>(x, warp, lane, address, new).map(Lane::to_scalar)
+        }
+        match self.0 {
+            SpaceKind::Local | SpaceKind::Param => None,
+            space => Some(Atomic(in_space!(space, P => update::<P, F>))),
+        }
+    }
+}
+
+impl Atomic {
+    /// `atom` and `red`, if there is such an operation in this memory.
+    pub fn new(op: AtomOp, ty: ScalarType, space: SpaceKind) -> Option<Self> {
+        function(op, ty, Cells(space))
+    }
+
+    /// `atom.cas`.
+    pub fn compare_and_swap(bits: u32, space: SpaceKind) -> Option<Self> {
+        match bits {
+            16 => Cells(space).of::<Cas16>(),
+            32 => Cells(space).of::<Cas32>(),
+            64 => Cells(space).of::<Cas64>(),
+            _ => None,
+        }
+    }
+}

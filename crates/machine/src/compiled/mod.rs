@@ -1,0 +1,143 @@
+//! The interface to an engine that compiles kernels instead of interpreting them.
+//!
+//! The machine checks launches, hands out CTAs to host threads, stops them and describes faults, whoever executes; an
+//! [`Engine`] gives it [`Code`] for a kernel, which runs one CTA at a time from its first to its last instruction. A
+//! compiled CTA does not take turns with others, so an engine must refuse a kernel whose CTAs can wait for one another.
+//!
+//! Code accesses memory in one of two ways. It may do so itself where [`Cta::pages`] tells that bytes are valid, and in
+//! the CTA's shared memory and parameters between their bounds. Everything else it asks of a [`Cta`], row by row, which
+//! does what the interpreter does, refuses what the interpreter refuses, and says why.
+//!
+//! | file | what it knows |
+//! | --- | --- |
+//! | `cta` | what the machine does for the code of a CTA |
+//! | `grid` | the CTAs of a launch on host threads |
+
+mod cta;
+mod grid;
+
+use crate::build::layout::{Layout, entry_parameter, place};
+use crate::fault::Trap;
+pub use cta::{Atomic, Cta, Row, RowTrap};
+pub(crate) use grid::run;
+use ptx::module::{Checked, FuncId, Function, Module, Param, VarId};
+use ptx::types::StateSpace;
+use std::sync::Arc;
+
+/// What compiles kernels.
+pub trait Engine: Send + Sync {
+    /// Code for a kernel in blocks of some shape.
+    ///
+    /// # Errors
+    /// What of the kernel it does not compile, by name: the interpreter then runs it.
+    fn compile(&self, source: &Source<'_>) -> Result<Arc<dyn Code>, String>;
+
+    /// Told when the interpreter runs a kernel, and why.
+    fn declined(&self, kernel: &str, why: &str);
+}
+
+/// A compiled kernel.
+pub trait Code: Send + Sync {
+    /// Runs a CTA to its end. `scratch` is the host thread's, kept from CTA to CTA.
+    ///
+    /// # Errors
+    /// Why the grid must stop.
+    fn run(&self, cta: &mut Cta<'_>, scratch: &mut Vec<u64>) -> Result<(), Stopped>;
+}
+
+impl std::fmt::Debug for dyn Code {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Code")
+    }
+}
+
+/// Why a CTA did not run to its end.
+#[derive(Debug)]
+pub enum Stopped {
+    /// A thread did something that stops a kernel.
+    Trap {
+        /// What.
+        trap: Trap,
+        /// Its number in the CTA, if one is to blame.
+        thread: Option<u32>,
+        /// The instruction of the kernel's body.
+        instruction: u32,
+    },
+    /// [`Cta::spend`] said so.
+    Told,
+}
+
+/// A kernel to be compiled.
+pub struct Source<'a> {
+    module: &'a Checked<Module>,
+    /// Where its variables are in memory.
+    addresses: &'a [Option<u64>],
+    kernel: FuncId,
+    block: [u32; 3],
+    layout: Layout,
+    shared_start: u32,
+}
+
+impl<'a> Source<'a> {
+    pub(crate) fn new(
+        module: &'a Checked<Module>,
+        addresses: &'a [Option<u64>],
+        kernel: FuncId,
+        block: [u32; 3],
+        shared_start: u32,
+    ) -> Self {
+        let layout = Layout::new(module, kernel);
+        Self { module, addresses, kernel, block, layout, shared_start }
+    }
+
+    /// The module that the kernel is in.
+    pub fn module(&self) -> &'a Checked<Module> {
+        self.module
+    }
+
+    /// The kernel's handle in it.
+    pub fn kernel(&self) -> FuncId {
+        self.kernel
+    }
+
+    /// The kernel's name.
+    pub fn name(&self) -> &'a str {
+        &self.function().name
+    }
+
+    fn function(&self) -> &'a Function {
+        &self.module.functions[self.kernel.index()]
+    }
+
+    /// Threads of a CTA in each dimension.
+    pub fn block(&self) -> [u32; 3] {
+        self.block
+    }
+
+    /// The address of a variable in its own state space, where that is the same for all threads: global and constant
+    /// variables, shared ones, parameters of the kernel.
+    pub fn address_of(&self, variable: VarId) -> Option<u64> {
+        match self.module.variables[variable.index()].space {
+            StateSpace::Global | StateSpace::Const => self.addresses[variable.index()],
+            StateSpace::Shared => self.layout.offset(variable).map(|at| u64::from(at + self.shared_start)),
+            StateSpace::ParamEntry => entry_parameter(self.module, self.kernel, variable).map(u64::from),
+            _ => None,
+        }
+    }
+
+    /// Bytes of the kernel's parameters.
+    pub fn parameter_bytes(&self) -> u32 {
+        let mut bytes = 0;
+        for param in &self.function().params {
+            if let Param::Memory(id) = *param {
+                place(&mut bytes, &self.module.variables[id.index()]);
+            }
+        }
+        bytes
+    }
+
+    /// The address of the first byte of a CTA's shared memory.
+    pub fn shared_start(&self) -> u32 {
+        self.shared_start
+    }
+}
