@@ -4,6 +4,7 @@ use super::case::{Case, Parameter};
 use super::directive::Program;
 use super::place::{OnGpu, OnMachine, Placed};
 use super::schedule::Schedule;
+use machine::compiled::Engine;
 use machine::observe::Observer;
 use machine::output::Output;
 use machine::{Device, DeviceOptions, Launch, LaunchError, LaunchOptions, LoadedModule, Masks};
@@ -76,6 +77,19 @@ pub fn run(program: &Program, case: &Case, schedule: Schedule) -> Result<Outcome
     run_watched(program, case, schedule, &mut |_, run| run(None))
 }
 
+/// As [`run`], by code of an engine where it compiles the kernel.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_by(
+    engine: &dyn Engine,
+    program: &Program,
+    case: &Case,
+    schedule: Schedule,
+) -> Result<Outcome, String> {
+    run_with(program, case, schedule, Some(engine), &mut |_, run| run(None))
+}
+
 /// Launches with an observer; the fault, if it ends with one.
 pub type Run<'a> = dyn FnMut(Option<&dyn Observer>) -> Option<Box<machine::Fault>> + 'a;
 
@@ -90,6 +104,16 @@ pub fn run_watched(
     program: &Program,
     case: &Case,
     schedule: Schedule,
+    watch: &mut Watched<'_>,
+) -> Result<Outcome, String> {
+    run_with(program, case, schedule, None, watch)
+}
+
+fn run_with(
+    program: &Program,
+    case: &Case,
+    schedule: Schedule,
+    engine: Option<&dyn Engine>,
     watch: &mut Watched<'_>,
 ) -> Result<Outcome, String> {
     let at = |why: String| format!("{}:{}: {why}", program.name, case.line);
@@ -107,14 +131,22 @@ pub fn run_watched(
             return Ok(Outcome { end: End::NotLoaded(error.to_string()), printed: None, memory: Vec::new() });
         }
     };
-    launch(&device, &loaded, case, schedule, &capture, watch).map_err(at)
+    let by = By { schedule, engine };
+    launch(&device, &loaded, case, by, &capture, watch).map_err(at)
+}
+
+/// What runs a case, and how.
+#[derive(Clone, Copy)]
+struct By<'a> {
+    schedule: Schedule,
+    engine: Option<&'a dyn Engine>,
 }
 
 fn launch(
     device: &Device,
     loaded: &LoadedModule,
     case: &Case,
-    schedule: Schedule,
+    By { schedule, engine: compiler }: By<'_>,
     capture: &Capture,
     watch: &mut Watched<'_>,
 ) -> Result<Outcome, String> {
@@ -137,6 +169,7 @@ fn launch(
             scheduler: schedule.scheduler,
             budget: Some(case.budget),
             observer,
+            engine: compiler,
             // Who watches wants to be told.
             masks: if observer.is_some() { Masks::Exact } else { Masks::Converged },
             ..LaunchOptions::default()

@@ -1,12 +1,13 @@
 //! Launching: observers, cancellation, repetition and what the launches together tell.
 
-use super::Arguments;
 use super::binding::Buffer;
 use super::check;
 use super::progress;
 use super::statistics;
+use super::{Arguments, Engine};
 use crate::failure::{Exit, Failure};
 use crate::terminal::thousands;
+use jit::Jit;
 use machine::observe::{Happening, Issue, Observer};
 use machine::stats::{Report, Stats};
 use machine::trace::Trace;
@@ -86,6 +87,14 @@ pub(crate) fn run(
         }
     });
     let total = launch.grid.iter().map(|&extent| u64::from(extent)).product();
+    let compiler = match arguments.engine {
+        Engine::Jit => {
+            let found = Jit::find();
+            Some(found.map_err(|why| Failure::new(Exit::Unsupported, why.to_string()))?)
+        }
+        Engine::Auto => Jit::find().ok(),
+        Engine::Machine | Engine::Cuda => None,
+    };
     let mut times = Vec::new();
     let mut result = None;
     for round in 0..arguments.repeat {
@@ -107,6 +116,7 @@ pub(crate) fn run(
         };
         // What lies between two accesses is told in their order only if there is one.
         let one = arguments.trace.is_some() || watch.is_some();
+        let engine = compiler.as_ref().map(|jit| jit as &dyn machine::compiled::Engine);
         progress::watch(total, launch.kernel.name(), |progress| {
             let options = LaunchOptions {
                 threads: arguments.threads.unwrap_or(usize::from(one)),
@@ -117,6 +127,7 @@ pub(crate) fn run(
                 grid_workspace: 0,
                 cancel: Some(&CANCEL),
                 progress,
+                engine,
                 ..LaunchOptions::default()
             };
             result = Some(device.launch(launch, &options));
@@ -171,6 +182,11 @@ impl Launched {
             self.median(),
             crate::terminal::count(report.threads, "host thread"),
         );
+        match &report.compiled {
+            Some(Ok(())) => text += ", compiled",
+            Some(Err(why)) => text += &format!(", interpreted: {why}"),
+            None => {}
+        }
         if let [least, .., most] = self.times[..] {
             text += &format!(" (median of {}, {least:?} to {most:?})", self.times.len());
         }

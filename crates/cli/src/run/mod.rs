@@ -144,7 +144,12 @@ pub(crate) struct Arguments {
 enum Engine {
     /// The virtual GPU
     #[default]
+    #[value(alias = "interp")]
     Machine,
+    /// The virtual GPU, which compiles kernels with LLVM where it can
+    Jit,
+    /// As `jit` where an LLVM is found, else as `machine`
+    Auto,
     /// This machine's NVIDIA GPU, through its driver
     Cuda,
 }

@@ -1,0 +1,277 @@
+//! What is known of a value in the lanes of a row that run together.
+//!
+//! Unlike [`ir::Shapes`], which holds for whatever order lanes run in, this is about lanes in lockstep: a counter that all
+//! lanes of a row advance together is uniform, and a pointer that they advance together stays affine.
+//!
+//! [`Class::Affine`] is a fact, modulo the width of the value. Widened to 64 bits it holds only if no lane wraps in 32
+//! bits; then it is [`Class::Hinted`], and a flag beside the value tells at run time whether it holds.
+
+use ir::instruction::{MadIntMode, Op};
+use ir::operand::{Address, Def, Space, Value};
+use ptx::isa::SpecialRegister;
+use ptx::module::{AddressBase, RegId};
+use ptx::types::ScalarType;
+
+/// See the module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Class {
+    /// No definition has been seen yet.
+    Unknown,
+    /// `value(lane) = value(lane 0) + stride * lane`. With a stride of 0 the value is uniform.
+    Affine(i64),
+    /// The same if its flag is set. The stride is not 0.
+    Hinted(i64),
+    Varying,
+}
+
+pub(crate) const UNIFORM: Class = Class::Affine(0);
+
+/// Strides are kept where a row of them is far from wrapping.
+const MAX_STRIDE: i64 = 1 << 24;
+
+impl Class {
+    /// What holds of either.
+    pub(crate) fn join(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Unknown, other) | (other, Self::Unknown) => other,
+            (a, b) if a == b => a,
+            (Self::Affine(a) | Self::Hinted(a), Self::Affine(b) | Self::Hinted(b)) if a == b => {
+                Self::Hinted(a)
+            }
+            _ => Self::Varying,
+        }
+    }
+
+    /// Of values that are combined lane by lane with nothing known of how.
+    pub(crate) fn any(classes: impl IntoIterator<Item = Self>) -> Self {
+        classes.into_iter().fold(UNIFORM, |all, class| match class {
+            Self::Unknown => {
+                if all == UNIFORM {
+                    Self::Unknown
+                } else {
+                    all
+                }
+            }
+            UNIFORM => all,
+            _ => Self::Varying,
+        })
+    }
+
+    fn stride(self) -> Option<i64> {
+        match self {
+            Self::Affine(stride) | Self::Hinted(stride) => Some(stride),
+            Self::Unknown | Self::Varying => None,
+        }
+    }
+
+    fn of(stride: Option<i64>, exact: bool) -> Self {
+        match stride {
+            Some(0) if exact => UNIFORM,
+            // Whether a hinted difference is uniform, only its flag would tell.
+            Some(0) | None => Self::Varying,
+            Some(stride) if stride.abs() > MAX_STRIDE => Self::Varying,
+            Some(stride) if exact => Self::Affine(stride),
+            Some(stride) => Self::Hinted(stride),
+        }
+    }
+
+    fn is_exact(self) -> bool {
+        !matches!(self, Self::Hinted(_))
+    }
+
+    fn sum(self, other: Self, sign: i64) -> Self {
+        if self == Self::Unknown || other == Self::Unknown {
+            return Self::Unknown;
+        }
+        let stride = self.stride().zip(other.stride()).map(|(a, b)| a + sign * b);
+        Self::of(stride, self.is_exact() && other.is_exact())
+    }
+
+    fn times(self, factor: i64) -> Self {
+        if self == Self::Unknown {
+            return Self::Unknown;
+        }
+        Self::of(self.stride().and_then(|stride| stride.checked_mul(factor)), self.is_exact())
+    }
+
+    /// Widened from 32 bits.
+    fn widened(self) -> Self {
+        match self {
+            Self::Affine(stride) if stride != 0 => Self::Hinted(stride),
+            other => other,
+        }
+    }
+}
+
+/// How the threads of a block lie in rows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rows {
+    /// Lanes of a row.
+    pub(crate) width: u32,
+    /// Threads of the block in each dimension.
+    pub(crate) block: [u32; 3],
+}
+
+impl Rows {
+    /// Whether `%tid.x` counts in every row, and `%tid.y` and `%tid.z` are the same in all its lanes.
+    pub(crate) fn are_straight(&self) -> bool {
+        let [x, y, z] = self.block;
+        y * z == 1 || x.is_multiple_of(self.width)
+    }
+
+    /// A special register that compiled code reads.
+    pub(crate) fn special(&self, register: SpecialRegister, component: u8) -> Option<Class> {
+        use SpecialRegister as R;
+        if component == 3 {
+            return Some(UNIFORM);
+        }
+        Some(match (register, component) {
+            (R::Tid, 0) if self.are_straight() => Class::Affine(1),
+            (R::Tid, _) if self.are_straight() => UNIFORM,
+            (R::Tid, _) => Class::Varying,
+            (R::Ntid | R::Ctaid | R::Nctaid | R::Warpid, _) => UNIFORM,
+            (R::Laneid, _) => Class::Affine(1),
+            (R::LanemaskEq | R::LanemaskLe | R::LanemaskLt | R::LanemaskGe | R::LanemaskGt, _) => {
+                Class::Varying
+            }
+            _ => return None,
+        })
+    }
+}
+
+/// The classes of a function's registers, as far as they are known.
+pub(crate) struct Known<'a> {
+    pub(crate) rows: Rows,
+    pub(crate) registers: &'a [Class],
+    pub(crate) types: &'a dyn Fn(RegId) -> ScalarType,
+}
+
+impl Known<'_> {
+    /// A value read in so many bits.
+    pub(crate) fn value(&self, value: &Value, bits: u32) -> Class {
+        match *value {
+            Value::Register(register) => {
+                let class = self.registers[register.index()];
+                match (self.types)(register).bits() == bits {
+                    true => class,
+                    false => Class::any([class]),
+                }
+            }
+            Value::Special { register, component } => match self.rows.special(register, component) {
+                Some(class) if bits == 32 => class,
+                Some(class) => Class::any([class]),
+                None => Class::Varying,
+            },
+            Value::Constant(_) | Value::Symbol { .. } | Value::Unused => UNIFORM,
+        }
+    }
+
+    /// The address of an access, in 64 bits.
+    pub(crate) fn address(&self, address: &Address) -> Class {
+        match address.base {
+            AddressBase::Register(register) => match (self.types)(register).bits() {
+                64 => self.registers[register.index()],
+                _ => self.registers[register.index()].widened(),
+            },
+            AddressBase::Variable(_) | AddressBase::Absolute => UNIFORM,
+        }
+    }
+
+    /// What an instruction computes, before its guard is looked at.
+    pub(crate) fn result(&self, op: &Op) -> Class {
+        let constant = |value: &Value, ty: ScalarType| match *value {
+            Value::Constant(bits) if ty.bits() == 32 => Some(i64::from(bits as u32 as i32)),
+            Value::Constant(bits) => Some(bits as i64),
+            _ => None,
+        };
+        let product = |a: &Value, b: &Value, ty: ScalarType| {
+            let (x, y) = (self.value(a, ty.bits()), self.value(b, ty.bits()));
+            match (constant(a, ty), constant(b, ty)) {
+                (_, Some(factor)) => x.times(factor),
+                (Some(factor), _) => y.times(factor),
+                _ => Class::any([x, y]),
+            }
+        };
+        let wide = |a: &Value, b: &Value, ty: ScalarType| {
+            let unsigned = ty.kind() != ptx::types::TypeKind::Signed;
+            let factor = |value| constant(value, ty).map(|c| if unsigned { i64::from(c as u32) } else { c });
+            let (x, y) = (self.value(a, ty.bits()), self.value(b, ty.bits()));
+            match (ty.bits(), factor(a), factor(b)) {
+                (32, _, Some(factor)) => x.widened().times(factor),
+                (32, Some(factor), _) => y.widened().times(factor),
+                _ => Class::any([x, y]),
+            }
+        };
+        let wholes = |ty: ScalarType| ty.bits() >= 32;
+        match op {
+            Op::Mov(mov) => self.value(&mov.a, mov.ty.bits()),
+            Op::AddInt(add) if !add.sat && wholes(add.ty) => {
+                self.value(&add.a, add.ty.bits()).sum(self.value(&add.b, add.ty.bits()), 1)
+            }
+            Op::SubInt(sub) if !sub.sat && wholes(sub.ty) => {
+                self.value(&sub.a, sub.ty.bits()).sum(self.value(&sub.b, sub.ty.bits()), -1)
+            }
+            Op::MulInt(mul) if mul.mode == MadIntMode::Lo && wholes(mul.ty) => {
+                product(&mul.a, &mul.b, mul.ty)
+            }
+            Op::MulInt(mul) if mul.mode == MadIntMode::Wide => wide(&mul.a, &mul.b, mul.ty),
+            Op::MadInt(mad) if mad.mode == MadIntMode::Lo && wholes(mad.ty) => {
+                product(&mad.a, &mad.b, mad.ty).sum(self.value(&mad.c, mad.ty.bits()), 1)
+            }
+            Op::MadInt(mad) if mad.mode == MadIntMode::Wide && mad.ty.bits() == 32 => {
+                wide(&mad.a, &mad.b, mad.ty).sum(self.value(&mad.c, 64), 1)
+            }
+            Op::Shl(shl) if wholes(shl.ty) => match shl.b {
+                Value::Constant(amount) if amount < 24 => {
+                    self.value(&shl.a, shl.ty.bits()).times(1 << amount)
+                }
+                _ => self.sources(op),
+            },
+            Op::CvtInt(cvt) if !cvt.sat && cvt.atype.bits() == 32 && cvt.dtype.bits() == 64 => {
+                self.value(&cvt.a, 32).widened()
+            }
+            Op::CvtInt(cvt) if !cvt.sat && cvt.atype.bits() == cvt.dtype.bits() && wholes(cvt.dtype) => {
+                self.value(&cvt.a, cvt.atype.bits())
+            }
+            Op::Cvta(cvta) if cvta.ty.bits() == 64 => self.value(&cvta.a, 64),
+            Op::Ld(ld) => match self.address(&ld.a) {
+                UNIFORM if ld.a.space != Space::Local => UNIFORM,
+                Class::Unknown => Class::Unknown,
+                _ => Class::Varying,
+            },
+            // What each lane gets is its own.
+            Op::Atom(_) | Op::AtomCas(_) | Op::Activemask(_) => Class::Varying,
+            Op::Shfl(_) => Class::Varying,
+            Op::Vote(_) => UNIFORM,
+            _ => self.sources(op),
+        }
+    }
+
+    /// Of a result that may depend on all that is read.
+    fn sources(&self, op: &Op) -> Class {
+        let mut all = UNIFORM;
+        op.fields(&mut |_, field| {
+            use ir::instruction::FieldValue as F;
+            let mut add = |value: &Value| {
+                let class = match *value {
+                    Value::Register(register) => self.registers[register.index()],
+                    Value::Special { register, component } => {
+                        self.rows.special(register, component).unwrap_or(Class::Varying)
+                    }
+                    _ => UNIFORM,
+                };
+                all = Class::any([all, class]);
+            };
+            match field {
+                F::Value(value) => add(value),
+                F::Values(values) => values.iter().for_each(add),
+                F::Predicate(predicate) => add(&predicate.value),
+                F::Updates(defs) => defs.iter().for_each(|Def(register)| {
+                    register.iter().for_each(|&register| add(&Value::Register(register)));
+                }),
+                _ => {}
+            }
+        });
+        all
+    }
+}

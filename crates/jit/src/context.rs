@@ -1,0 +1,45 @@
+//! What compiled code and the host tell each other.
+//!
+//! A structure in memory, read and written by the compiled code at the offsets of its fields. Its pointers are valid
+//! while a CTA runs; the code uses them for accesses that it has checked (see [`crate::emit`]), and hands the structure's
+//! own address back when it calls the host.
+
+use std::ffi::c_void;
+
+/// See the module.
+#[repr(C)]
+pub(crate) struct Context {
+    /// Where global memory begins, its bytes, and its page map ([`machine::compiled::Cta::pages`]).
+    pub(crate) base: u64,
+    pub(crate) size: u64,
+    pub(crate) valid: u64,
+    /// The kernel's parameters.
+    pub(crate) params: *const u8,
+    /// The CTA's shared memory and its bytes.
+    pub(crate) shared: *mut u8,
+    pub(crate) shared_bytes: u64,
+    /// Instructions of rows that may still be executed before the host is asked.
+    pub(crate) fuel: i64,
+    pub(crate) ctaid: [u32; 4],
+    pub(crate) nctaid: [u32; 4],
+    /// [`Call`] and [`Poll`].
+    pub(crate) call: Call,
+    pub(crate) poll: Poll,
+    /// The host's own.
+    pub(crate) host: *mut c_void,
+}
+
+/// Executes an instruction for a row: by the number of its site, of the row, the bits of the lanes that are active, and
+/// lists of lanes with operands and places for results. Not zero if the CTA must stop.
+pub(crate) type Call = unsafe extern "C" fn(*mut Context, u32, u32, u32, *mut u64) -> i32;
+
+/// Asks whether the CTA may go on, when there is no fuel left. Not zero if not.
+pub(crate) type Poll = unsafe extern "C" fn(*mut Context) -> i32;
+
+/// What a row of threads ended with.
+pub(crate) mod end {
+    /// All threads have exited.
+    pub(crate) const DONE: i32 = 0;
+    /// The CTA must stop. Greater numbers are barriers, at which the row goes on.
+    pub(crate) const STOP: i32 = -1;
+}

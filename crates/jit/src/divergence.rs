@@ -1,0 +1,240 @@
+//! Where the lanes of a row part, what they must not lose while others run, and so of which class each register is.
+//!
+//! A branch is divergent if its predicate varies. Lanes that go one way wait while others go the other way, up to the
+//! block where all paths meet again (the branch's nearest post-dominator). While a block of one arm runs, the registers
+//! that are live in a block of the other arm, or where they meet, belong to lanes that wait: there a write must blend, and
+//! a register with such a write cannot be uniform. Every other write may go to all lanes, since nobody reads what is in
+//! those that are not active. So values in one definition cost no blending, and the counter of a loop is a scalar even
+//! where lanes that left the function no longer take part.
+//!
+//! A block that does nothing but end the thread is no arm: lanes that go there are dead, and the rest go on as one.
+
+use crate::class::{Class, Known, Rows, UNIFORM};
+use crate::order::{Order, successors};
+use ir::instruction::Op;
+use ir::{Access, BlockId, Cfg, Function, Liveness};
+use ptx::module::RegId;
+
+/// A set of small numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Bits(Vec<u64>);
+
+impl Bits {
+    pub(crate) fn new(count: usize) -> Self {
+        Self(vec![0; count.div_ceil(64)])
+    }
+
+    pub(crate) fn has(&self, at: usize) -> bool {
+        self.0[at / 64] >> (at % 64) & 1 != 0
+    }
+
+    pub(crate) fn add(&mut self, at: usize) {
+        self.0[at / 64] |= 1 << (at % 64);
+    }
+
+    fn extend(&mut self, other: &Self) {
+        self.0.iter_mut().zip(&other.0).for_each(|(all, more)| *all |= more);
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.0.len() * 64).filter(|&at| self.has(at))
+    }
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Divergence {
+    pub(crate) classes: Vec<Class>,
+    /// Blocks that only a part of the live lanes may run.
+    pub(crate) divergent: Vec<bool>,
+    /// For each block the registers whose old values lanes that wait may need.
+    kept: Vec<Bits>,
+    /// Blocks that do nothing but end the thread.
+    pub(crate) ends: Vec<bool>,
+}
+
+impl Divergence {
+    pub(crate) fn new(
+        function: &Function<'_>,
+        cfg: &Cfg,
+        order: &Order,
+        live: &Liveness,
+        rows: Rows,
+    ) -> Self {
+        let (blocks, registers) = (cfg.blocks.len(), function.body.registers.len());
+        let live_in: Vec<Bits> = (0..blocks)
+            .map(|block| {
+                let mut bits = Bits::new(registers);
+                live.live_in(BlockId(block as u32)).for_each(|register| bits.add(register.index()));
+                bits
+            })
+            .collect();
+        let ends = (0..blocks).map(|block| only_ends(function, cfg, block)).collect();
+        let mut this = Self {
+            classes: vec![Class::Unknown; registers],
+            divergent: vec![false; blocks],
+            kept: vec![Bits::new(registers); blocks],
+            ends,
+        };
+        // A register that is read before it is written is zero.
+        live_in[0].iter().for_each(|register| this.classes[register] = UNIFORM);
+        let meets = this.meeting_points(cfg, order);
+        let mut parted = vec![false; blocks];
+        loop {
+            let mut changed = this.classify(function, cfg, order, rows);
+            for &block in &order.blocks {
+                if !parted[block] && this.parts(function, cfg, block) {
+                    parted[block] = true;
+                    changed = true;
+                    this.part(cfg, block, meets[block], &live_in);
+                }
+            }
+            if !changed {
+                return this;
+            }
+        }
+    }
+
+    /// Whether a write to a register in a block must leave the lanes alone that are not active.
+    pub(crate) fn blends(&self, block: usize, register: RegId) -> bool {
+        self.kept[block].has(register.index())
+    }
+
+    /// Whether lanes part at the end of a block, to go on in different places.
+    fn parts(&self, function: &Function<'_>, cfg: &Cfg, block: usize) -> bool {
+        let last = cfg.blocks[block].end.wrapping_sub(1);
+        let going_on = successors(cfg, block).filter(|&to| !self.ends[to]).count();
+        going_on > 1 && last >= cfg.blocks[block].first && self.varies(function, last)
+    }
+
+    /// Whether the guard of an instruction varies, or the index of a switch.
+    pub(crate) fn varies(&self, function: &Function<'_>, index: u32) -> bool {
+        let Some(instruction) = function.instruction(index) else { return false };
+        let varies = |register: RegId| self.classes[register.index()] == Class::Varying;
+        let index = matches!(&instruction.op, Op::BrxIdx(_));
+        index || instruction.guard.is_some_and(|guard| varies(guard.register))
+    }
+
+    /// One round over all definitions; whether anything is known less well now.
+    fn classify(&mut self, function: &Function<'_>, cfg: &Cfg, order: &Order, rows: Rows) -> bool {
+        let types = |register: RegId| function.body.registers[register.index()].ty;
+        let mut changed = false;
+        for &block in &order.blocks {
+            for index in cfg.blocks[block].first..cfg.blocks[block].end {
+                let Some(instruction) = function.instruction(index) else { continue };
+                let known = Known { rows, registers: &self.classes, types: &types };
+                let mut class = known.result(&instruction.op);
+                let guard = instruction.guard.map(|guard| self.classes[guard.register.index()]);
+                let mut results = Vec::new();
+                instruction.registers(&mut |register, access| {
+                    if access != Access::Read {
+                        results.push(register);
+                    }
+                });
+                if guard == Some(Class::Unknown) {
+                    class = Class::Unknown;
+                }
+                for register in results {
+                    let old = self.classes[register.index()];
+                    let blends = guard == Some(Class::Varying) || self.blends(block, register);
+                    let narrow = types(register).bits() < 32 || types(register).bits() > 64;
+                    let class = match class {
+                        _ if blends => Class::Varying,
+                        Class::Affine(stride) if stride != 0 && narrow => Class::Varying,
+                        Class::Hinted(_) if types(register).bits() != 64 => Class::Varying,
+                        class => class,
+                    };
+                    let joined = old.join(class);
+                    changed |= joined != old;
+                    self.classes[register.index()] = joined;
+                }
+            }
+        }
+        changed
+    }
+
+    /// Marks what follows from lanes parting at the end of a block.
+    fn part(&mut self, cfg: &Cfg, block: usize, meet: Option<usize>, live_in: &[Bits]) {
+        let arms: Vec<Bits> =
+            successors(cfg, block).filter(|&to| !self.ends[to]).map(|to| self.reach(cfg, to, meet)).collect();
+        let needs = |arm: &Bits| {
+            let mut needed = Bits::new(self.classes.len());
+            arm.iter().chain(meet).for_each(|at| needed.extend(&live_in[at]));
+            needed
+        };
+        let needed: Vec<Bits> = arms.iter().map(needs).collect();
+        for (this, arm) in arms.iter().enumerate() {
+            for at in arm.iter() {
+                self.divergent[at] = true;
+                for (other, needed) in needed.iter().enumerate() {
+                    if other != this {
+                        self.kept[at].extend(needed);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The blocks from one on to where paths meet.
+    fn reach(&self, cfg: &Cfg, from: usize, meet: Option<usize>) -> Bits {
+        let mut reached = Bits::new(cfg.blocks.len());
+        let mut pending = vec![from];
+        while let Some(block) = pending.pop() {
+            if Some(block) == meet || reached.has(block) || self.ends[block] {
+                continue;
+            }
+            reached.add(block);
+            pending.extend(successors(cfg, block));
+        }
+        reached
+    }
+
+    /// For each block the nearest one that all paths from it pass, those left out that only end the thread.
+    fn meeting_points(&self, cfg: &Cfg, order: &Order) -> Vec<Option<usize>> {
+        let count = cfg.blocks.len();
+        // The blocks on all paths from each, by iteration: a block's own number and what its successors agree on.
+        let all = {
+            let mut all = Bits::new(count);
+            (0..count).for_each(|at| all.add(at));
+            all
+        };
+        let mut passed = vec![all; count];
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for &block in order.blocks.iter().rev() {
+                let mut common: Option<Bits> = None;
+                for to in successors(cfg, block).filter(|&to| !self.ends[to]) {
+                    let next = &passed[to];
+                    match &mut common {
+                        None => common = Some(next.clone()),
+                        Some(common) => common.0.iter_mut().zip(&next.0).for_each(|(a, b)| *a &= b),
+                    }
+                }
+                let leaves = cfg.blocks[block].successors.is_empty();
+                let mut new = common.filter(|_| !leaves).unwrap_or_else(|| Bits::new(count));
+                new.add(block);
+                if new != passed[block] {
+                    passed[block] = new;
+                    changed = true;
+                }
+            }
+        }
+        // Of those the nearest is passed by none of the others: it has the most blocks behind it.
+        let nearest = |block: usize| {
+            let others = passed[block].iter().filter(|&at| at != block && order.place[at].is_some());
+            others.max_by_key(|&at| passed[at].iter().count())
+        };
+        (0..count).map(|block| order.place[block].and_then(|_| nearest(block))).collect()
+    }
+}
+
+/// Whether a block does nothing but end the thread.
+fn only_ends(function: &Function<'_>, cfg: &Cfg, block: usize) -> bool {
+    let ir::Block { first, end, ref successors, .. } = cfg.blocks[block];
+    let ends = |index| {
+        let instruction = function.instruction(index);
+        instruction.is_some_and(|i| i.guard.is_none() && matches!(i.op, Op::Ret(_) | Op::Exit(_)))
+    };
+    successors.is_empty() && (first == end || (end - first == 1 && ends(first)))
+}

@@ -1,0 +1,635 @@
+//! Blocks, branches, masks, barriers: the row's function around its instructions.
+
+use super::text::{Kind, Text};
+use super::values::Lanes;
+use super::{Emitted, Emitter, context};
+use crate::Refusal;
+use crate::class::{Class, Rows};
+use crate::context::end;
+use crate::divergence::{Bits, Divergence};
+use crate::order::{Order, successors};
+use ir::instruction::Op;
+use ir::operand::{Predicate, Value};
+use ir::{Access, BlockId, Cfg, Function, Liveness};
+use machine::compiled::Source;
+use ptx::module::RegId;
+
+/// Barriers of a CTA.
+const BARRIERS: u64 = 16;
+
+/// Metadata that stands in every text.
+const METADATA: &str = "!0 = !{!\"branch_weights\", i32 100000, i32 1}\n!1 = !{}\n";
+
+/// Writes a kernel.
+pub(crate) fn emit(source: &Source<'_>, function: &Function<'_>, rows: Rows) -> Result<Emitted, Refusal> {
+    let cfg = Cfg::new(function);
+    let order = Order::new(&cfg)?;
+    crate::waiting::refuse(function, &cfg, &order)?;
+    let live = Liveness::new(function, &cfg);
+    let divergence = Divergence::new(function, &cfg, &order, &live, rows);
+    let emitter = Emitter {
+        source,
+        function,
+        cfg: &cfg,
+        order: &order,
+        live: &live,
+        divergence: &divergence,
+        rows,
+        text: Text::new(rows.width),
+        lazy: super::float::lazy_registers(function),
+        sites: Vec::new(),
+        block: 0,
+        index: 0,
+        guard: None,
+        mask: String::new(),
+        full: false,
+        lists: 1,
+        barriers: 0,
+        frame: 0,
+        kills: false,
+        edges: String::new(),
+        intrinsics: Vec::new(),
+        reach: reach(&cfg, &order),
+    };
+    emitter.write_function()
+}
+
+/// The blocks that each can reach.
+fn reach(cfg: &Cfg, order: &Order) -> Vec<Bits> {
+    let count = cfg.blocks.len();
+    (0..count)
+        .map(|from| {
+            let mut reached = Bits::new(count);
+            let mut pending: Vec<usize> = match order.place[from] {
+                Some(_) => successors(cfg, from).collect(),
+                None => Vec::new(),
+            };
+            while let Some(block) = pending.pop() {
+                if !reached.has(block) {
+                    reached.add(block);
+                    pending.extend(successors(cfg, block));
+                }
+            }
+            reached
+        })
+        .collect()
+}
+
+impl Emitter<'_> {
+    fn write_function(mut self) -> Result<Emitted, Refusal> {
+        let threads: u32 = self.rows.block.iter().product();
+        let whole = threads.is_multiple_of(self.rows.width);
+        let instructions = self.function.instructions.iter().flatten();
+        let leaves = |op: &Op| matches!(op, Op::Ret(_) | Op::Exit(_));
+        self.kills = instructions.clone().any(|i| i.guard.is_some() && leaves(&i.op))
+            || self.order.blocks.iter().any(|&block| {
+                let ends = successors(self.cfg, block).any(|to| self.divergence.ends[to]);
+                let leaves = ends || self.cfg.blocks[block].exit.is_some();
+                let last = self.cfg.blocks[block].end.wrapping_sub(1);
+                leaves
+                    && (self.divergence.divergent[block]
+                        || ends && self.divergence.varies(self.function, last))
+            });
+        self.full = whole && !self.kills;
+
+        let mask = self.text.int(1, Kind::Vector);
+        let all = if whole { self.text.all() } else { "%present".to_owned() };
+        self.text.line(&format!("store {mask} {all}, ptr %live"));
+        if self.divergence.divergent[0] {
+            self.text.line(&format!("store {mask} {all}, ptr %m0"));
+        }
+        let first = self.block_label(0);
+        self.text.jump(&first);
+        for place in 0..self.order.blocks.len() {
+            self.write_block(self.order.blocks[place])?;
+            self.close_loops(place + 1);
+        }
+        self.text.begin("done");
+        let place = self.field(context::FUEL);
+        let fuel = self.text.value("load i64, ptr %fuel");
+        let count = self.function.instructions.len();
+        let fuel = self.text.value(&format!("sub i64 {fuel}, {count}"));
+        self.text.line(&format!("store i64 {fuel}, ptr {place}"));
+        self.text.line(&format!("ret i32 {}", end::DONE));
+        self.text.begin("stop");
+        self.text.line(&format!("ret i32 {}", end::STOP));
+        Ok(self.finish(whole))
+    }
+
+    /// Puts the function's head before its blocks.
+    fn finish(mut self, whole: bool) -> Emitted {
+        let slots = self.slots();
+        let width = self.rows.width;
+        let [bx, by, _] = self.rows.block;
+        let mut head = Text::numbered(width, 1 << 24);
+        head.begin("entry");
+        head.lines += &slots;
+        head.line(&format!("%args = alloca [{} x i64], align 64", self.lists * width as usize));
+        head.line(&format!("%fuel.at = getelementptr i8, ptr %ctx, i64 {}", context::FUEL));
+        head.line("%fuel.first = load i64, ptr %fuel.at");
+        head.line("store i64 %fuel.first, ptr %fuel");
+        head.line(&format!("%thread = mul i32 %row, {width}"));
+        let (straight, vector) = (self.rows.are_straight(), head.int(32, Kind::Vector));
+        let threads = match straight && whole {
+            true => String::new(),
+            false => {
+                let splat = head.splat("%thread", "i32");
+                let steps = head.list(32, |l| l);
+                head.value(&format!("add {vector} {splat}, {steps}"))
+            }
+        };
+        if !whole {
+            let threads_of_block: u32 = self.rows.block.iter().product();
+            let limit = head.constant(i64::from(threads_of_block), 32, Kind::Vector);
+            head.line(&format!("%present = icmp ult {vector} {threads}, {limit}"));
+        }
+        let (kind, from) = match straight {
+            true => (Kind::Scalar, "%thread".to_owned()),
+            false => (Kind::Vector, threads),
+        };
+        let ty = head.int(32, kind);
+        let (x, y) = (head.constant(i64::from(bx), 32, kind), head.constant(i64::from(by), 32, kind));
+        head.line(&format!("%tid.x = urem {ty} {from}, {x}"));
+        head.line(&format!("%tid.rest = udiv {ty} {from}, {x}"));
+        head.line(&format!("%tid.y = urem {ty} %tid.rest, {y}"));
+        head.line(&format!("%tid.z = udiv {ty} %tid.rest, {y}"));
+        let resumes: Vec<_> = (1..=self.barriers).map(|n| format!("i32 {n}, label %resume{n}")).collect();
+        head.line(&format!("switch i32 %state, label %start [{}]", resumes.join(" ")));
+        let text = format!(
+            "{}\n\ndefine internal i32 @row(ptr noalias %ctx, ptr noalias %frame, i32 %state, i32 %row) alwaysinline {{\n{}start:\n{}}}\n\n{}{METADATA}",
+            self.intrinsics.join("\n"),
+            head.lines,
+            self.text.lines,
+            entry_point(self.barriers != 0),
+        );
+        Emitted {
+            text,
+            sites: self.sites,
+            frame: self.frame.next_multiple_of(64),
+            has_barriers: self.barriers != 0,
+        }
+    }
+
+    fn block_label(&self, block: usize) -> String {
+        format!("b{block}")
+    }
+
+    fn write_block(&mut self, block: usize) -> Result<(), Refusal> {
+        self.block = block;
+        let divergent = self.divergence.divergent[block];
+        let mask = self.text.int(1, Kind::Vector);
+        let label = self.block_label(block);
+        if divergent {
+            // The mask is taken, then the block is run unless it is empty.
+            self.text.begin(&format!("c{block}"));
+            let some = self.text.value(&format!("load {mask}, ptr %m{block}"));
+            let any = self.text.any(&some);
+            let skip = self.chain(block);
+            self.text.branch(&any, &label, &skip);
+        }
+        self.text.begin(&label);
+        self.take_mask(block);
+        let ir::Block { first, end, .. } = self.cfg.blocks[block];
+        for index in first..end {
+            self.index = index;
+            let instruction = self.function.instructions[index as usize].as_ref();
+            let instruction = instruction.map_err(|why| Refusal::Instruction(why.clone()))?;
+            self.guard = match instruction.guard {
+                Some(guard) => {
+                    let value = Value::Register(guard.register);
+                    Some(self.predicate(&Predicate { value, negated: guard.negated })?)
+                }
+                None => None,
+            };
+            match &instruction.op {
+                Op::Bra(_) | Op::Ret(_) | Op::Exit(_) => {}
+                Op::BrxIdx(_) | Op::Call(_) | Op::CallIndirect(_) => return Err(self.unsupported()),
+                Op::BarSync(bar) => {
+                    let one_for_all = bar.b.is_none() && self.is_only_barrier(bar.a);
+                    if !one_for_all || self.guard.is_some() || self.divergence.divergent[block] {
+                        return Err(Refusal::Barrier);
+                    }
+                    self.barrier(index)?;
+                }
+                op => self.instruction(op)?,
+            }
+        }
+        self.leave(block)?;
+        self.flush_edges();
+        Ok(())
+    }
+
+    /// Makes the lanes that have come to a block those that run.
+    fn take_mask(&mut self, block: usize) {
+        let mask = self.text.int(1, Kind::Vector);
+        if self.divergence.divergent[block] {
+            self.full = false;
+            self.mask = self.text.value(&format!("load {mask}, ptr %m{block}"));
+            self.text.line(&format!("store {mask} zeroinitializer, ptr %m{block}"));
+        } else {
+            let threads: u32 = self.rows.block.iter().product();
+            self.full = threads.is_multiple_of(self.rows.width) && !self.kills;
+            self.mask = match self.full {
+                true => self.text.all(),
+                false => self.text.value(&format!("load {mask}, ptr %live")),
+            };
+        }
+    }
+
+    /// The current instruction is not compiled.
+    pub(crate) fn unsupported(&self) -> Refusal {
+        let instruction = &self.function.body.instructions[self.index as usize];
+        Refusal::Instruction(self.function.module.opcode(instruction).text())
+    }
+
+    /// The end of a block: its branch, or the way on.
+    fn leave(&mut self, block: usize) -> Result<(), Refusal> {
+        let ir::Block { first, end, .. } = self.cfg.blocks[block];
+        let successors: Vec<usize> = successors(self.cfg, block).collect();
+        let last = (end > first).then(|| self.function.instruction(end - 1)).flatten();
+        let leaves = last.is_some_and(|i| matches!(i.op, Op::Ret(_) | Op::Exit(_)));
+        let guard = match last {
+            Some(i) if leaves || matches!(i.op, Op::Bra(_)) => self.guard.clone(),
+            _ => None,
+        };
+        self.guard = None;
+        match (successors.as_slice(), guard, leaves) {
+            // All that are here end.
+            ([], _, _) => {
+                let active = self.mask.clone();
+                self.kill_and_chain(block, &active);
+            }
+            // Those for which the guard holds end.
+            (&[next], Some(guard), true) => self.part_with_end(block, &guard, next),
+            (&[next], _, _) => self.go(block, next),
+            (&[yes, no], Some(guard), _) => match (self.divergence.ends[yes], self.divergence.ends[no]) {
+                _ if guard.is_uniform() => self.go_either(block, &guard, yes, no),
+                (true, false) => self.part_with_end(block, &guard, no),
+                (false, true) => {
+                    let guard = self.negated(&guard);
+                    self.part_with_end(block, &guard, yes);
+                }
+                (true, true) => {
+                    let active = self.mask.clone();
+                    self.kill_and_chain(block, &active);
+                }
+                (false, false) => self.part(block, &guard, yes, no),
+            },
+            _ => return Err(Refusal::Irreducible),
+        }
+        Ok(())
+    }
+
+    fn negated(&mut self, guard: &Lanes) -> Lanes {
+        let (ty, all, vector) = (self.text.int(1, Kind::Vector), self.text.all(), self.vector(guard));
+        Lanes::varying(1, self.text.value(&format!("xor {ty} {vector}, {all}")))
+    }
+
+    /// All lanes of a block go on to another.
+    fn go(&mut self, block: usize, to: usize) {
+        let label = self.edge(block, to);
+        self.text.jump(&label);
+    }
+
+    /// The label by which all lanes of the block go to another: what there is to do on the way is written first.
+    fn edge(&mut self, block: usize, to: usize) -> String {
+        let divergent = self.divergence.divergent[block];
+        let back = self.is_back(block, to);
+        let ends = divergent && self.divergence.ends[to];
+        if !divergent && !self.divergence.divergent[to] && !back {
+            return self.block_label(to);
+        }
+        // The edge's text stands behind the block's own, which is to be ended by the caller: it is written apart.
+        let label = self.text.new_label();
+        let main = (std::mem::take(&mut self.text.lines), self.text.label.clone());
+        self.text.begin(&label);
+        let active = self.mask.clone();
+        if ends {
+            self.kill(&active);
+        } else if self.divergence.divergent[to] {
+            self.send(&active, to);
+        }
+        match (divergent, back) {
+            (false, true) => {
+                self.burn(to);
+                let target = self.block_label(to);
+                self.text.jump(&target);
+            }
+            (false, false) => {
+                let target = self.block_label(to);
+                self.text.jump(&target);
+            }
+            (true, _) => {
+                let next = self.chain(block);
+                self.text.jump(&next);
+            }
+        }
+        let edge = std::mem::replace(&mut self.text.lines, main.0);
+        self.edges.push_str(&edge);
+        self.text.label = main.1;
+        label
+    }
+
+    /// Whether going from one block to another goes back to the head of a loop.
+    fn is_back(&self, block: usize, to: usize) -> bool {
+        self.order.place[to] <= self.order.place[block]
+    }
+
+    /// Sends lanes to a block that waits for its turn.
+    fn send(&mut self, lanes: &str, to: usize) {
+        let mask = self.text.int(1, Kind::Vector);
+        let waiting = self.text.value(&format!("load {mask}, ptr %m{to}"));
+        let all = self.text.value(&format!("or {mask} {waiting}, {lanes}"));
+        self.text.line(&format!("store {mask} {all}, ptr %m{to}"));
+    }
+
+    /// Accounts for a round of the loop with this head, and asks the host when it is time.
+    fn burn(&mut self, head: usize) {
+        let blocks = self.order.loops.iter().find(|l| l.head == head);
+        let blocks = blocks.map_or(0..0, |l| l.first..l.end);
+        let cost: u32 = blocks.map(|p| &self.cfg.blocks[self.order.blocks[p]]).map(|b| b.end - b.first).sum();
+        let fuel = self.text.value("load i64, ptr %fuel");
+        let fuel = self.text.value(&format!("sub i64 {fuel}, {}", cost.max(1)));
+        self.text.line(&format!("store i64 {fuel}, ptr %fuel"));
+        let enough = self.text.value(&format!("icmp sge i64 {fuel}, 0"));
+        let (ask, on) = (self.text.new_label(), self.text.new_label());
+        self.text.likely(&enough, &on, &ask);
+        self.text.begin(&ask);
+        let place = self.field(context::FUEL);
+        self.text.line(&format!("store i64 {fuel}, ptr {place}"));
+        let poll = self.constant_field(context::POLL, "ptr");
+        let answer = self.text.value(&format!("call i32 {poll}(ptr %ctx)"));
+        let fuel = self.text.value(&format!("load i64, ptr {place}"));
+        self.text.line(&format!("store i64 {fuel}, ptr %fuel"));
+        let goes_on = self.text.value(&format!("icmp eq i32 {answer}, 0"));
+        self.text.likely(&goes_on, &on, "stop");
+        self.text.begin(&on);
+    }
+
+    fn go_either(&mut self, block: usize, guard: &Lanes, yes: usize, no: usize) {
+        let condition = self.of_kind(guard, Kind::Scalar);
+        let (yes, no) = (self.edge(block, yes), self.edge(block, no));
+        self.text.branch(&condition, &yes, &no);
+    }
+
+    /// Lanes go on in two places.
+    fn part(&mut self, block: usize, guard: &Lanes, yes: usize, no: usize) {
+        let (ty, all) = (self.text.int(1, Kind::Vector), self.text.all());
+        let (guard, active) = (self.vector(guard), self.mask.clone());
+        let taken = self.text.value(&format!("and {ty} {active}, {guard}"));
+        let not = self.text.value(&format!("xor {ty} {guard}, {all}"));
+        let rest = self.text.value(&format!("and {ty} {active}, {not}"));
+        for (lanes, to) in [(taken, yes), (rest, no)] {
+            if self.divergence.divergent[to] {
+                self.send(&lanes, to);
+            }
+        }
+        let next = self.chain(block);
+        self.text.jump(&next);
+    }
+
+    /// Some lanes end, the others go on.
+    fn part_with_end(&mut self, block: usize, guard: &Lanes, next: usize) {
+        let (ty, all) = (self.text.int(1, Kind::Vector), self.text.all());
+        let (guard, active) = (self.vector(guard), self.mask.clone());
+        let ended = self.text.value(&format!("and {ty} {active}, {guard}"));
+        self.kill(&ended);
+        let not = self.text.value(&format!("xor {ty} {guard}, {all}"));
+        self.mask = self.text.value(&format!("and {ty} {active}, {not}"));
+        match self.divergence.divergent[block] {
+            true => self.go(block, next),
+            false => {
+                let any = self.text.any(&self.mask.clone());
+                let on = self.edge(block, next);
+                self.text.branch(&any, &on, "done");
+            }
+        }
+    }
+
+    fn kill(&mut self, lanes: &str) {
+        let (ty, all) = (self.text.int(1, Kind::Vector), self.text.all());
+        let live = self.text.value(&format!("load {ty}, ptr %live"));
+        let not = self.text.value(&format!("xor {ty} {lanes}, {all}"));
+        let left = self.text.value(&format!("and {ty} {live}, {not}"));
+        self.text.line(&format!("store {ty} {left}, ptr %live"));
+    }
+
+    fn kill_and_chain(&mut self, block: usize, lanes: &str) {
+        match self.divergence.divergent[block] {
+            false => self.text.jump("done"),
+            true => {
+                self.kill(lanes);
+                let next = self.chain(block);
+                self.text.jump(&next);
+            }
+        }
+    }
+
+    /// Where control goes when the turn of a block that only some lanes run is over: to the next such block, to the head
+    /// of a loop where lanes wait, or to where all lanes meet again.
+    fn chain(&mut self, block: usize) -> String {
+        let place = self.order.place[block].unwrap_or(0);
+        self.chain_from(block, place + 1, self.order.loop_of[block])
+    }
+
+    fn chain_from(&mut self, block: usize, mut place: usize, mut around: Option<usize>) -> String {
+        loop {
+            if let Some(number) = around {
+                let ir_loop = self.order.loops[number].clone();
+                if place >= ir_loop.end {
+                    if self.divergence.divergent[ir_loop.head] {
+                        return format!("again{number}");
+                    }
+                    return self.meet(ir_loop.head, true);
+                }
+            }
+            let Some(&next) = self.order.blocks.get(place) else { return "done".to_owned() };
+            if self.divergence.divergent[next] {
+                return format!("c{next}");
+            }
+            if self.reach[block].has(next) && !self.divergence.ends[next] {
+                return self.meet(next, false);
+            }
+            place += 1;
+            while let Some(number) = around.filter(|&n| self.order.loops[n].end < place) {
+                around = self.order.loops[number].parent;
+            }
+        }
+    }
+
+    /// The label by which lanes come to a block where all of them meet; none may be left.
+    fn meet(&mut self, block: usize, back: bool) -> String {
+        if !self.kills && !back {
+            return self.block_label(block);
+        }
+        let label = self.text.new_label();
+        let main = (std::mem::take(&mut self.text.lines), self.text.label.clone());
+        self.text.begin(&label);
+        if back {
+            self.burn(block);
+        }
+        let target = self.block_label(block);
+        let ty = self.text.int(1, Kind::Vector);
+        let live = self.text.value(&format!("load {ty}, ptr %live"));
+        let any = self.text.any(&live);
+        self.text.branch(&any, &target, "done");
+        let edge = std::mem::replace(&mut self.text.lines, main.0);
+        self.edges.push_str(&edge);
+        self.text.label = main.1;
+        label
+    }
+
+    /// After the last block of loops: lanes that have gone back to the head are run again.
+    fn close_loops(&mut self, place: usize) {
+        for number in (0..self.order.loops.len()).rev() {
+            let ended = self.order.loops[number].clone();
+            if ended.end != place || !self.divergence.divergent[ended.head] {
+                continue;
+            }
+            self.text.begin(&format!("again{number}"));
+            let mask = self.text.int(1, Kind::Vector);
+            let waiting = self.text.value(&format!("load {mask}, ptr %m{}", ended.head));
+            let any = self.text.any(&waiting);
+            let round = self.text.new_label();
+            let on = self.chain_from(ended.head, ended.end, ended.parent);
+            self.text.branch(&any, &round, &on);
+            self.text.begin(&round);
+            self.burn(ended.head);
+            let head = self.block_label(ended.head);
+            self.text.jump(&head);
+            self.flush_edges();
+        }
+    }
+
+    /// Whether a barrier is the same at all sites: rows of a CTA may then stand at different ones.
+    fn is_only_barrier(&self, barrier: Value) -> bool {
+        let others = self.function.instructions.iter().flatten();
+        let mut others = others.filter_map(|i| match &i.op {
+            Op::BarSync(bar) => Some(bar.a),
+            _ => None,
+        });
+        matches!(barrier, Value::Constant(number) if number < BARRIERS)
+            && others.all(|other| other == barrier)
+    }
+
+    /// The row waits here for all others.
+    fn barrier(&mut self, index: u32) -> Result<(), Refusal> {
+        self.barriers += 1;
+        let number = self.barriers;
+        let live = self.live_behind(index);
+        let mask = self.text.int(1, Kind::Vector);
+        let width = self.rows.width;
+        let mut at = 0;
+        let mut parts: Vec<(String, String, usize)> = Vec::new();
+        let mut place = |name: String, ty: String, bytes: usize| {
+            at = usize::next_multiple_of(at, bytes.min(64));
+            parts.push((name, ty, at));
+            at += bytes;
+        };
+        if self.kills || !self.full {
+            place("%live".to_owned(), mask, (width / 8) as usize);
+        }
+        for register in live {
+            let (bits, name) = (self.bits_of(register), format!("%r{}", register.index()));
+            let vector = self.text.int(bits, Kind::Vector);
+            let bytes = (bits as usize).div_ceil(8);
+            let whole = (bits * width) as usize / 8;
+            match self.class_of(register) {
+                Class::Affine(_) => place(name, format!("i{bits}"), bytes),
+                Class::Hinted(_) => {
+                    place(format!("{name}.k"), "i1".to_owned(), 1);
+                    place(format!("{name}.v"), vector, whole);
+                    place(name, format!("i{bits}"), bytes);
+                }
+                Class::Varying | Class::Unknown => place(name, vector, whole),
+            }
+        }
+        self.frame = self.frame.max(at);
+        for (name, ty, at) in &parts {
+            let value = self.text.value(&format!("load {ty}, ptr {name}"));
+            let to = self.text.value(&format!("getelementptr i8, ptr %frame, i64 {at}"));
+            self.text.line(&format!("store {ty} {value}, ptr {to}, align {}", align(ty)));
+        }
+        let place = self.field(context::FUEL);
+        let fuel = self.text.value("load i64, ptr %fuel");
+        self.text.line(&format!("store i64 {fuel}, ptr {place}"));
+        self.text.line(&format!("ret i32 {number}"));
+        self.text.begin(&format!("resume{number}"));
+        for (name, ty, at) in &parts {
+            let from = self.text.value(&format!("getelementptr i8, ptr %frame, i64 {at}"));
+            let value = self.text.value(&format!("load {ty}, ptr {from}, align {}", align(ty)));
+            self.text.line(&format!("store {ty} {value}, ptr {name}"));
+        }
+        self.take_mask(self.block);
+        Ok(())
+    }
+
+    /// The registers whose values matter behind an instruction of the current block.
+    fn live_behind(&self, index: u32) -> Vec<RegId> {
+        let count = self.function.body.registers.len();
+        let mut live = Bits::new(count);
+        for to in successors(self.cfg, self.block) {
+            self.live.live_in(BlockId(to as u32)).for_each(|register| live.add(register.index()));
+        }
+        let mut alive: Vec<bool> = (0..count).map(|register| live.has(register)).collect();
+        for at in (index + 1..self.cfg.blocks[self.block].end).rev() {
+            let mut read = Vec::new();
+            self.function.registers(at, &mut |register, access| match access {
+                Access::Write => alive[register.index()] = false,
+                Access::Read | Access::ReadWrite => read.push(register),
+            });
+            read.iter().for_each(|register| alive[register.index()] = true);
+        }
+        (0..count as u32).map(RegId).filter(|register| alive[register.index()]).collect()
+    }
+
+    /// Writes what stands beside the way: labels that branches of the last block name.
+    pub(crate) fn flush_edges(&mut self) {
+        let edges = std::mem::take(&mut self.edges);
+        self.text.lines += &edges;
+    }
+}
+
+/// The alignment of a type in a frame.
+fn align(ty: &str) -> u32 {
+    match ty {
+        "i1" | "i8" => 1,
+        "i16" => 2,
+        "i32" => 4,
+        "i64" => 8,
+        _ => 4,
+    }
+}
+
+/// The function that the host calls: for one row from a barrier to the next, or for all rows of a kernel without barriers.
+fn entry_point(has_barriers: bool) -> String {
+    if has_barriers {
+        return "define i32 @resume(ptr noalias %ctx, ptr noalias %frame, i32 %state, i32 %row) {
+  %end = call i32 @row(ptr %ctx, ptr %frame, i32 %state, i32 %row)
+  ret i32 %end
+}
+"
+        .to_owned();
+    }
+    let stop = end::STOP;
+    format!(
+        "define i32 @all(ptr noalias %ctx, i32 %count) {{
+entry:
+  br label %loop
+loop:
+  %row = phi i32 [ 0, %entry ], [ %next, %on ]
+  %end = call i32 @row(ptr %ctx, ptr null, i32 0, i32 %row)
+  %stops = icmp eq i32 %end, {stop}
+  br i1 %stops, label %stopped, label %on
+on:
+  %next = add i32 %row, 1
+  %more = icmp ult i32 %next, %count
+  br i1 %more, label %loop, label %done
+stopped:
+  ret i32 {stop}
+done:
+  ret i32 0
+}}
+"
+    )
+}

@@ -1,0 +1,287 @@
+//! Arithmetic and comparison in `.f32` and `.f64` to nearest, and the conversions that hosts have.
+//!
+//! Never is anything contracted or reordered: an `fma` is one because PTX says so. Directed roundings, `.ftz`, `.sat` and
+//! the approximations are lane functions of the host ([`super::call`]).
+//!
+//! # NaN
+//!
+//! An `.f32` result that is a NaN is always the same one. Arithmetic does not care which NaN its operands are, so the
+//! results are made canonical where their bits are looked at, by a store, a comparison of bits, or a move: the registers that
+//! only hold such results are **lazy**. An `.f64` NaN keeps the payload of an operand, in an order of the hardware's, so it
+//! is chosen at once.
+
+use super::Emitter;
+use super::integer::is_signed;
+use super::text::Kind;
+use super::values::Lanes;
+use crate::Refusal;
+use crate::class::Class;
+use ir::Function;
+use ir::instruction::{AddFloatRnd, CvtFloatToIntRnd, Op, SetFloatCmp};
+use ir::operand::{Def, Value};
+use ptx::module::RegId;
+use ptx::types::ScalarType;
+
+const DEFAULT_NAN_F64: i64 = 0xfff8_0000_0000_0000_u64 as i64;
+const QUIET_F64: i64 = 1 << 51;
+
+/// An operation of one of LLVM's float instructions or functions.
+struct Arithmetic<'a> {
+    d: Def,
+    ty: ScalarType,
+    operands: Vec<&'a Value>,
+    /// The operand that comes first in the choice of a NaN, and so on.
+    order: &'static [usize],
+    how: How,
+}
+
+#[derive(Clone, Copy)]
+enum How {
+    Instruction(&'static str),
+    Function(&'static str),
+}
+
+/// What of the instruction set is arithmetic here; `None` for what is not, or is the host's.
+fn arithmetic(op: &Op) -> Option<Arithmetic<'_>> {
+    let nearest = |rnd: Option<AddFloatRnd>| matches!(rnd, None | Some(AddFloatRnd::Rn));
+    let plain = |rnd, ftz: bool, sat: bool| nearest(rnd) && !ftz && !sat;
+    use How::{Function, Instruction};
+    let (d, ty, operands, order, how): (_, _, Vec<&Value>, &'static [usize], _) = match op {
+        Op::AddFloat(i) if plain(i.rnd, i.ftz, i.sat) => {
+            (i.d, i.ty, vec![&i.a, &i.b], &[1, 0], Instruction("fadd"))
+        }
+        Op::SubFloat(i) if plain(i.rnd, i.ftz, i.sat) => {
+            (i.d, i.ty, vec![&i.a, &i.b], &[1, 0], Instruction("fsub"))
+        }
+        Op::MulFloat(i) if plain(i.rnd, i.ftz, i.sat) => {
+            (i.d, i.ty, vec![&i.a, &i.b], &[1, 0], Instruction("fmul"))
+        }
+        Op::DivFloat(i) if plain(Some(i.rnd), i.ftz, false) => {
+            (i.d, i.ty, vec![&i.a, &i.b], &[0, 1], Instruction("fdiv"))
+        }
+        Op::FmaFloat(i) if plain(Some(i.rnd), i.ftz, i.sat) => {
+            (i.d, i.ty, vec![&i.a, &i.b, &i.c], &[1, 2, 0], Function("fma"))
+        }
+        Op::MadFloat(i) if plain(Some(i.rnd), i.ftz, i.sat) => {
+            (i.d, i.ty, vec![&i.a, &i.b, &i.c], &[1, 2, 0], Function("fma"))
+        }
+        Op::Sqrt(i) if plain(Some(i.rnd), i.ftz, false) => (i.d, i.ty, vec![&i.a], &[0], Function("sqrt")),
+        _ => return None,
+    };
+    matches!(ty, ScalarType::F32 | ScalarType::F64).then_some(Arithmetic { d, ty, operands, order, how })
+}
+
+/// Registers with nothing but `.f32` results that may be any NaN; numbers may be moved there, too.
+pub(crate) fn lazy_registers(function: &Function<'_>) -> Vec<bool> {
+    let mut lazy = vec![true; function.body.registers.len()];
+    for (index, register) in function.body.registers.iter().enumerate() {
+        lazy[index] = register.ty.bits() == 32;
+    }
+    let is_number = |bits: u64| !numerics::float::is_nan_f32(bits as u32);
+    for instruction in function.instructions.iter().flatten() {
+        let float = arithmetic(&instruction.op).is_some_and(|a| a.ty == ScalarType::F32)
+            || is_extremum(&instruction.op)
+            || matches!(&instruction.op, Op::NegFloat(i) if i.ty == ScalarType::F32 && !i.ftz)
+            || matches!(&instruction.op, Op::AbsFloat(i) if i.ty == ScalarType::F32 && !i.ftz)
+            || matches!(&instruction.op, Op::Mov(mov) if matches!(mov.a, Value::Constant(bits) if is_number(bits)));
+        if !float {
+            instruction.registers(&mut |register: RegId, access| {
+                if access != ir::Access::Read {
+                    lazy[register.index()] = false;
+                }
+            });
+        }
+    }
+    lazy
+}
+
+fn is_extremum(op: &Op) -> bool {
+    match op {
+        Op::MinFloat(i) => i.ty == ScalarType::F32 && !i.ftz && !i.nan && !i.xorsign,
+        Op::MaxFloat(i) => i.ty == ScalarType::F32 && !i.ftz && !i.nan && !i.xorsign,
+        _ => false,
+    }
+}
+
+impl Emitter<'_> {
+    /// An instruction of this chapter; `false` if it is not.
+    pub(crate) fn float(&mut self, op: &Op) -> Result<bool, Refusal> {
+        if let Some(arithmetic) = arithmetic(op) {
+            self.arithmetic(op, &arithmetic)?;
+            return Ok(true);
+        }
+        match op {
+            Op::NegFloat(i) if i.ty == ScalarType::F32 && !i.ftz => {
+                self.on_sign(op, i.d, &i.a, "xor", i64::from(i32::MIN))?;
+            }
+            Op::AbsFloat(i) if i.ty == ScalarType::F32 && !i.ftz => {
+                self.on_sign(op, i.d, &i.a, "and", i64::from(i32::MAX))?;
+            }
+            Op::MinFloat(i) if is_extremum(op) => self.float_extremum(op, i.d, &i.a, &i.b, "slt")?,
+            Op::MaxFloat(i) if is_extremum(op) => self.float_extremum(op, i.d, &i.a, &i.b, "sgt")?,
+            Op::SetpFloat(i) if !i.ftz => {
+                let holds = self.compare_float(op, i.cmp, i.ty, &i.a, &i.b)?;
+                self.combine(op, holds, i.combine, i.c.as_ref(), i.p, i.q)?;
+            }
+            Op::CvtIntToFloat(i)
+                if !i.sat
+                    && i.rnd == AddFloatRnd::Rn
+                    && matches!(i.dtype, ScalarType::F32 | ScalarType::F64) =>
+            {
+                let (from, to) = (i.atype.bits(), i.dtype.bits());
+                let own = match i.a {
+                    Value::Register(register) => self.bits_of(register).max(from),
+                    _ => from,
+                };
+                let source = self.read(&i.a, own)?;
+                let source = self.resized(source, from, false);
+                let class = self.uniform_or_varying(op, std::slice::from_ref(&source));
+                let how = if is_signed(i.atype) { "sitofp" } else { "uitofp" };
+                let value = self.compute(class, to, &[source], None, |e, kind, s| {
+                    let (int, float) = (e.text.int(from, kind), e.text.float(to, kind));
+                    let number = e.text.value(&format!("{how} {int} {} to {float}", s[0]));
+                    let bits = e.text.int(to, kind);
+                    e.text.value(&format!("bitcast {float} {number} to {bits}"))
+                });
+                self.write(i.d, value, false)?;
+            }
+            Op::CvtFloatToInt(i)
+                if i.rnd == CvtFloatToIntRnd::Rzi
+                    && !i.ftz
+                    && i.atype == ScalarType::F32
+                    && i.dtype.bits() == 32 =>
+            {
+                let source = self.read_raw(&i.a, 32)?;
+                let class = self.uniform_or_varying(op, std::slice::from_ref(&source));
+                let how = if is_signed(i.dtype) { "fptosi" } else { "fptoui" };
+                let value = self.compute(class, 32, &[source], None, |e, kind, s| {
+                    let number = e.number(&s[0], 32, kind);
+                    let (int, float) = (e.text.int(32, kind), e.text.float(32, kind));
+                    let name = format!("{}.{}", e.text.suffix("i32", kind), e.text.suffix("f32", kind));
+                    e.intrinsic(&format!("declare {int} @llvm.{how}.sat.{name}({float})"));
+                    e.text.value(&format!("call {int} @llvm.{how}.sat.{name}({float} {number})"))
+                });
+                self.write(i.d, value, is_signed(i.dtype))?;
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// Bits as a number.
+    fn number(&mut self, bits: &str, width: u32, kind: Kind) -> String {
+        let (int, float) = (self.text.int(width, kind), self.text.float(width, kind));
+        self.text.value(&format!("bitcast {int} {bits} to {float}"))
+    }
+
+    fn arithmetic(&mut self, op: &Op, a: &Arithmetic<'_>) -> Result<(), Refusal> {
+        let bits = a.ty.bits();
+        let sources: Vec<Lanes> =
+            a.operands.iter().map(|value| self.read_raw(value, bits)).collect::<Result<_, _>>()?;
+        let class: Class = self.uniform_or_varying(op, &sources);
+        let mut value = self.compute(class, bits, &sources, None, |e, kind, s| {
+            let (int, float) = (e.text.int(bits, kind), e.text.float(bits, kind));
+            let numbers: Vec<String> = s.iter().map(|s| e.number(s, bits, kind)).collect();
+            let result = match a.how {
+                How::Instruction(name) => e.text.value(&format!("{name} {float} {}", numbers.join(", "))),
+                How::Function(name) => {
+                    let suffix = e.text.suffix(&format!("f{bits}"), kind);
+                    let types = vec![float.as_str(); numbers.len()].join(", ");
+                    e.intrinsic(&format!("declare {float} @llvm.{name}.{suffix}({types})"));
+                    let arguments: Vec<_> = numbers.iter().map(|n| format!("{float} {n}")).collect();
+                    e.text.value(&format!("call {float} @llvm.{name}.{suffix}({})", arguments.join(", ")))
+                }
+            };
+            let of_bits = e.text.value(&format!("bitcast {float} {result} to {int}"));
+            if bits == 32 {
+                return of_bits;
+            }
+            let bit = e.text.int(1, kind);
+            let mut nan = e.text.constant(DEFAULT_NAN_F64, 64, kind);
+            let quiet = e.text.constant(QUIET_F64, 64, kind);
+            for &at in a.order.iter().rev() {
+                let is = e.text.value(&format!("fcmp uno {float} {n}, {n}", n = numbers[at]));
+                let quieted = e.text.value(&format!("or {int} {}, {quiet}", s[at]));
+                nan = e.text.value(&format!("select {bit} {is}, {int} {quieted}, {int} {nan}"));
+            }
+            let is = e.text.value(&format!("fcmp uno {float} {result}, {result}"));
+            e.text.value(&format!("select {bit} {is}, {int} {nan}, {int} {of_bits}"))
+        });
+        value.raw = bits == 32;
+        self.write(a.d, value, false)
+    }
+
+    fn on_sign(&mut self, op: &Op, d: Def, a: &Value, how: &str, mask: i64) -> Result<(), Refusal> {
+        let source = [self.read_raw(a, 32)?];
+        let class = self.uniform_or_varying(op, &source);
+        let mut value = self.compute(class, 32, &source, None, |e, kind, s| {
+            let (int, mask) = (e.text.int(32, kind), e.text.constant(mask, 32, kind));
+            e.text.value(&format!("{how} {int} {}, {mask}", s[0]))
+        });
+        value.raw = true;
+        self.write(d, value, false)
+    }
+
+    /// The number of two, if one is none; -0 is below +0.
+    fn float_extremum(&mut self, op: &Op, d: Def, a: &Value, b: &Value, than: &str) -> Result<(), Refusal> {
+        let sources = [self.read_raw(a, 32)?, self.read_raw(b, 32)?];
+        let class = self.uniform_or_varying(op, &sources);
+        let mut value = self.compute(class, 32, &sources, None, |e, kind, s| {
+            let (int, float, bit) = (e.text.int(32, kind), e.text.float(32, kind), e.text.int(1, kind));
+            let order = |e: &mut Self, x: &str| {
+                let (all, one) = (e.text.constant(31, 32, kind), e.text.constant(1, 32, kind));
+                let sign = e.text.value(&format!("ashr {int} {x}, {all}"));
+                let flips = e.text.value(&format!("lshr {int} {sign}, {one}"));
+                e.text.value(&format!("xor {int} {x}, {flips}"))
+            };
+            let (x, y) = (order(e, &s[0]), order(e, &s[1]));
+            let first = e.text.value(&format!("icmp {than} {int} {x}, {y}"));
+            let (a, b) = (e.number(&s[0], 32, kind), e.number(&s[1], 32, kind));
+            let is_number = e.text.value(&format!("fcmp ord {float} {a}, {a}"));
+            let other_is_none = e.text.value(&format!("fcmp uno {float} {b}, {b}"));
+            let wins = e.text.value(&format!("and {bit} {first}, {is_number}"));
+            let takes = e.text.value(&format!("or {bit} {wins}, {other_is_none}"));
+            e.text.value(&format!("select {bit} {takes}, {int} {}, {int} {}", s[0], s[1]))
+        });
+        value.raw = true;
+        self.write(d, value, false)
+    }
+
+    fn compare_float(
+        &mut self,
+        op: &Op,
+        cmp: SetFloatCmp,
+        ty: ScalarType,
+        a: &Value,
+        b: &Value,
+    ) -> Result<Lanes, Refusal> {
+        use SetFloatCmp as C;
+        let bits = ty.bits();
+        if !matches!(ty, ScalarType::F32 | ScalarType::F64) {
+            return Err(self.unsupported());
+        }
+        let sources = [self.read_raw(a, bits)?, self.read_raw(b, bits)?];
+        let condition = match cmp {
+            C::Eq => "oeq",
+            C::Ne => "one",
+            C::Lt => "olt",
+            C::Le => "ole",
+            C::Gt => "ogt",
+            C::Ge => "oge",
+            C::Equ => "ueq",
+            C::Neu => "une",
+            C::Ltu => "ult",
+            C::Leu => "ule",
+            C::Gtu => "ugt",
+            C::Geu => "uge",
+            C::Num => "ord",
+            C::Nan => "uno",
+        };
+        let class = self.uniform_or_varying(op, &sources);
+        Ok(self.compute(class, 1, &sources, None, |e, kind, s| {
+            let (a, b) = (e.number(&s[0], bits, kind), e.number(&s[1], bits, kind));
+            let float = e.text.float(bits, kind);
+            e.text.value(&format!("fcmp {condition} {float} {a}, {b}"))
+        }))
+    }
+}

@@ -1,0 +1,189 @@
+//! From a kernel's typed instructions to LLVM's text.
+//!
+//! The text has a function for a **row**: the threads of a CTA that run in lockstep, as many as a vector has lanes. PTX
+//! registers are stack slots, which LLVM makes values of; what all lanes have in common is a scalar ([`crate::class`]). Blocks
+//! stand in the order of [`crate::order`]. A block that all live lanes run together is an ordinary block; one that only some
+//! run has a mask, collects those that come to it, and is skipped while the mask is empty.
+//!
+//! # Barriers
+//!
+//! At a barrier the row stores what is live in its frame and returns; the host calls it again when all rows of the CTA are
+//! there, and it goes on behind. Barriers that some lanes reach without the others are refused.
+//!
+//! # No access leaves the guest's memory
+//!
+//! There are three kinds of accesses in the text, and each is behind a test that the interpreter's memory would pass:
+//!
+//! * *Global memory*, at a row's common address or at addresses one element apart ([`memory`]): the first byte is inside the
+//!   reserved range, so is the last, the page of the last byte has more valid bytes than its place, and that of the first,
+//!   if it is another, is valid to its end. A row has at most 1,024 bytes, so there are no pages between the two.
+//! * *Shared memory*: the first and the last byte, or those of each active lane, are below the CTA's bytes.
+//! * *Parameters* at constant offsets, compared with their size when the text is written.
+//!
+//! Any access that fails its test, and every access of another kind, is the host's ([`crate::context::Call`]), which does
+//! what the interpreter does. What is computed is never used as an address otherwise. The test and the access
+//! are not one step: memory that is freed meanwhile stays mapped and is given to nobody while a kernel runs, as for the
+//! interpreter.
+
+mod call;
+mod control;
+mod float;
+mod integer;
+mod logic;
+mod memory;
+mod text;
+mod values;
+
+use crate::Refusal;
+use crate::class::{Class, Rows};
+use crate::divergence::Divergence;
+use crate::order::Order;
+use crate::sites::Site;
+pub(crate) use control::emit;
+use ir::instruction::Op;
+use ir::{Cfg, Function, Liveness};
+use machine::compiled::Source;
+use text::{Kind, Text};
+use values::Lanes;
+
+/// Offsets of the context's fields.
+pub(crate) mod context {
+    use crate::context::Context;
+    use std::mem::offset_of;
+    pub(crate) const BASE: usize = offset_of!(Context, base);
+    pub(crate) const SIZE: usize = offset_of!(Context, size);
+    pub(crate) const VALID: usize = offset_of!(Context, valid);
+    pub(crate) const PARAMS: usize = offset_of!(Context, params);
+    pub(crate) const SHARED: usize = offset_of!(Context, shared);
+    pub(crate) const SHARED_BYTES: usize = offset_of!(Context, shared_bytes);
+    pub(crate) const FUEL: usize = offset_of!(Context, fuel);
+    pub(crate) const CTAID: usize = offset_of!(Context, ctaid);
+    pub(crate) const NCTAID: usize = offset_of!(Context, nctaid);
+    pub(crate) const CALL: usize = offset_of!(Context, call);
+    pub(crate) const POLL: usize = offset_of!(Context, poll);
+}
+
+/// The text of a kernel, and what it needs.
+pub(crate) struct Emitted {
+    pub(crate) text: String,
+    /// What the host executes.
+    pub(crate) sites: Vec<Site>,
+    /// Bytes of a row's frame.
+    pub(crate) frame: usize,
+    pub(crate) has_barriers: bool,
+}
+
+/// The state of writing a kernel.
+pub(crate) struct Emitter<'a> {
+    pub(crate) source: &'a Source<'a>,
+    pub(crate) function: &'a Function<'a>,
+    pub(crate) cfg: &'a Cfg,
+    pub(crate) order: &'a Order,
+    pub(crate) live: &'a Liveness,
+    pub(crate) divergence: &'a Divergence,
+    pub(crate) rows: Rows,
+    pub(crate) text: Text,
+    /// Registers with `.f32` results whose NaN is made canonical where their bits are looked at.
+    pub(crate) lazy: Vec<bool>,
+    pub(crate) sites: Vec<Site>,
+    /// The block, the instruction, its guard, and which lanes run the block.
+    pub(crate) block: usize,
+    pub(crate) index: u32,
+    pub(crate) guard: Option<Lanes>,
+    pub(crate) mask: String,
+    /// Whether `mask` is all lanes of the row, known when the text is written.
+    pub(crate) full: bool,
+    /// Lists of lanes that calls of the host need at most.
+    pub(crate) lists: usize,
+    /// Numbers of barriers, and where their rows go on.
+    pub(crate) barriers: u32,
+    pub(crate) frame: usize,
+    /// Whether threads can end before others of their row.
+    pub(crate) kills: bool,
+    /// Text that stands beside the way, until the block that is being written has ended.
+    pub(crate) edges: String,
+    /// Declarations of intrinsic functions.
+    pub(crate) intrinsics: Vec<String>,
+    /// The blocks that can be reached from each.
+    pub(crate) reach: Vec<crate::divergence::Bits>,
+}
+
+impl Emitter<'_> {
+    /// The mask of the lanes that execute the current instruction, and whether that is known to be all.
+    pub(crate) fn active(&mut self) -> (String, bool) {
+        let Some(guard) = self.guard.clone() else { return (self.mask.clone(), self.full) };
+        let guard = self.vector(&guard);
+        if self.full {
+            return (guard, false);
+        }
+        let (ty, mask) = (self.text.int(1, Kind::Vector), self.mask.clone());
+        (self.text.value(&format!("and {ty} {guard}, {mask}")), false)
+    }
+
+    /// An instruction that only computes, or accesses memory.
+    fn instruction(&mut self, op: &Op) -> Result<(), Refusal> {
+        match op {
+            Op::Ld(ld) => self.load(op, ld),
+            Op::St(st) => self.store(st),
+            Op::Atom(_) | Op::AtomCas(_) | Op::Red(_) => self.atomic(op),
+            Op::Shfl(_) | Op::Vote(_) | Op::BarWarpSync(_) | Op::Activemask(_) => self.across(op),
+            Op::Membar(_) | Op::Fence(_) => {
+                self.text.line("fence seq_cst");
+                Ok(())
+            }
+            Op::Prefetch(_) | Op::Pmevent(_) => Ok(()),
+            Op::Trap(_) => self.trap(),
+            _ => {
+                if self.integer(op)? || self.logic(op)? || self.float(op)? {
+                    return Ok(());
+                }
+                self.lane_function(op)
+            }
+        }
+    }
+
+    /// The address of a field of the context.
+    pub(crate) fn field(&mut self, offset: usize) -> String {
+        self.text.value(&format!("getelementptr i8, ptr %ctx, i64 {offset}"))
+    }
+
+    /// A field of the context that does not change while the row runs.
+    pub(crate) fn constant_field(&mut self, offset: usize, ty: &str) -> String {
+        let place = self.field(offset);
+        self.text.value(&format!("load {ty}, ptr {place}, !invariant.load !1"))
+    }
+
+    /// The slots of registers, zeroed.
+    fn slots(&mut self) -> String {
+        let mut slots = String::new();
+        let mut slot = |name: &str, ty: &str| {
+            slots += &format!("  {name} = alloca {ty}\n  store {ty} zeroinitializer, ptr {name}\n");
+        };
+        for (index, register) in self.function.body.registers.iter().enumerate() {
+            let bits = register.ty.bits();
+            let vector = self.text.int(bits, Kind::Vector);
+            let id = ptx::module::RegId(index as u32);
+            if bits > 64 {
+                continue;
+            }
+            match self.class_of(id) {
+                Class::Affine(_) => slot(&format!("%r{index}"), &format!("i{bits}")),
+                Class::Hinted(_) => {
+                    slot(&format!("%r{index}"), &format!("i{bits}"));
+                    slot(&format!("%r{index}.k"), "i1");
+                    slot(&format!("%r{index}.v"), &vector);
+                }
+                Class::Varying | Class::Unknown => slot(&format!("%r{index}"), &vector),
+            }
+        }
+        let mask = self.text.int(1, Kind::Vector);
+        for &block in &self.order.blocks {
+            if self.divergence.divergent[block] {
+                slot(&format!("%m{block}"), &mask);
+            }
+        }
+        slot("%live", &mask);
+        slot("%fuel", "i64");
+        slots
+    }
+}

@@ -1,0 +1,386 @@
+//! Values as they are read, computed and written: lane by lane, or by what the lanes have in common.
+
+use super::Emitter;
+use super::text::Kind;
+use crate::Refusal;
+use crate::class::{Class, Known, UNIFORM};
+use ir::instruction::Op;
+use ir::operand::{Def, Predicate, Value};
+use ptx::isa::SpecialRegister;
+use ptx::module::{RegId, Symbol};
+
+/// The only NaN that `.f32` arithmetic produces.
+const NAN_F32: u32 = numerics::float::NAN_F32;
+
+/// A value in the lanes of a row.
+#[derive(Clone, Debug)]
+pub(crate) struct Lanes {
+    pub(crate) bits: u32,
+    /// Lane 0's, from which the others are `stride` apart.
+    pub(crate) base: Option<String>,
+    pub(crate) stride: i64,
+    /// Whether that holds, if it does not always.
+    pub(crate) flag: Option<String>,
+    /// All of them, if the base does not tell.
+    pub(crate) vector: Option<String>,
+    /// An `.f32` whose NaN is not yet the canonical one.
+    pub(crate) raw: bool,
+}
+
+impl Lanes {
+    pub(crate) fn uniform(bits: u32, base: impl Into<String>) -> Self {
+        Self { bits, base: Some(base.into()), stride: 0, flag: None, vector: None, raw: false }
+    }
+
+    pub(crate) fn affine(bits: u32, base: impl Into<String>, stride: i64) -> Self {
+        Self { stride, ..Self::uniform(bits, base) }
+    }
+
+    pub(crate) fn varying(bits: u32, vector: impl Into<String>) -> Self {
+        Self { bits, base: None, stride: 0, flag: None, vector: Some(vector.into()), raw: false }
+    }
+
+    pub(crate) fn is_uniform(&self) -> bool {
+        self.base.is_some() && self.stride == 0 && self.flag.is_none()
+    }
+}
+
+impl Emitter<'_> {
+    pub(crate) fn bits_of(&self, register: RegId) -> u32 {
+        self.function.body.registers[register.index()].ty.bits()
+    }
+
+    pub(crate) fn class_of(&self, register: RegId) -> Class {
+        match self.divergence.classes[register.index()] {
+            Class::Unknown => UNIFORM,
+            class => class,
+        }
+    }
+
+    /// What an instruction computes is of this class.
+    pub(crate) fn class_of_result(&self, op: &Op) -> Class {
+        let types = |register: RegId| self.function.body.registers[register.index()].ty;
+        let known = Known { rows: self.rows, registers: &self.divergence.classes, types: &types };
+        match known.result(op) {
+            Class::Unknown => Class::Varying,
+            class => class,
+        }
+    }
+
+    /// A register as it stands.
+    pub(crate) fn register(&mut self, register: RegId) -> Lanes {
+        let (index, bits) = (register.index(), self.bits_of(register));
+        let raw = self.lazy[index];
+        let vector = self.text.int(bits, Kind::Vector);
+        let mut lanes = match self.class_of(register) {
+            Class::Affine(stride) => {
+                let base = self.text.value(&format!("load i{bits}, ptr %r{index}"));
+                Lanes::affine(bits, base, stride)
+            }
+            Class::Hinted(stride) => {
+                let base = self.text.value(&format!("load i{bits}, ptr %r{index}"));
+                let flag = self.text.value(&format!("load i1, ptr %r{index}.k"));
+                let vector = self.text.value(&format!("load {vector}, ptr %r{index}.v"));
+                Lanes { flag: Some(flag), vector: Some(vector), ..Lanes::affine(bits, base, stride) }
+            }
+            Class::Varying | Class::Unknown => {
+                let value = self.text.value(&format!("load {vector}, ptr %r{index}"));
+                Lanes::varying(bits, value)
+            }
+        };
+        lanes.raw = raw;
+        lanes
+    }
+
+    /// An operand in so many bits, of which an `.f32` NaN may not be canonical.
+    pub(crate) fn read_raw(&mut self, value: &Value, bits: u32) -> Result<Lanes, Refusal> {
+        match *value {
+            Value::Register(register) if self.bits_of(register) == bits => Ok(self.register(register)),
+            Value::Register(register) => {
+                if self.bits_of(register) > 64 || self.bits_of(register) == 1 {
+                    return Err(Refusal::Operand(format!("a register of {} bits", self.bits_of(register))));
+                }
+                let lanes = self.register(register);
+                let lanes = self.canonical(lanes);
+                Ok(self.resized(lanes, bits, false))
+            }
+            Value::Constant(value) => {
+                let value = if bits >= 64 { value as i64 } else { (value & ((1 << bits) - 1)) as i64 };
+                Ok(Lanes::uniform(bits, self.text.constant(value, bits, Kind::Scalar)))
+            }
+            Value::Special { register, component } => {
+                let lanes = self.special(register, component)?;
+                Ok(match bits {
+                    32 => lanes,
+                    _ => self.resized(lanes, bits, false),
+                })
+            }
+            Value::Symbol { symbol: Symbol::Variable(id), offset } => {
+                let missing = || Refusal::Operand("the address of a local variable".to_owned());
+                let address = self.source.address_of(id).ok_or_else(missing)?;
+                let address = address.wrapping_add_signed(offset) as i64;
+                let address = if bits == 32 { i64::from(address as i32) } else { address };
+                Ok(Lanes::uniform(bits, address.to_string()))
+            }
+            Value::Symbol { symbol: Symbol::Function(_), .. } => {
+                Err(Refusal::Operand("the address of a function".to_owned()))
+            }
+            Value::Unused => Ok(Lanes::uniform(bits, "0")),
+        }
+    }
+
+    /// An operand in so many bits.
+    pub(crate) fn read(&mut self, value: &Value, bits: u32) -> Result<Lanes, Refusal> {
+        let lanes = self.read_raw(value, bits)?;
+        Ok(self.canonical(lanes))
+    }
+
+    /// A predicate.
+    pub(crate) fn predicate(&mut self, predicate: &Predicate) -> Result<Lanes, Refusal> {
+        let mut lanes = match predicate.value {
+            Value::Register(register) => self.register(register),
+            Value::Constant(value) => Lanes::uniform(1, if value == 0 { "false" } else { "true" }),
+            ref other => return Err(Refusal::Operand(format!("{other:?} as a predicate"))),
+        };
+        if predicate.negated {
+            if let Some(base) = &lanes.base {
+                lanes.base = Some(self.text.value(&format!("xor i1 {base}, true")));
+            }
+            if let Some(vector) = &lanes.vector {
+                let (ty, all) = (self.text.int(1, Kind::Vector), self.text.all());
+                lanes.vector = Some(self.text.value(&format!("xor {ty} {vector}, {all}")));
+            }
+        }
+        Ok(lanes)
+    }
+
+    fn special(&mut self, register: SpecialRegister, component: u8) -> Result<Lanes, Refusal> {
+        use SpecialRegister as R;
+        let width = self.rows.width;
+        let missing = || Refusal::Operand(register.text().to_owned());
+        self.rows.special(register, component).ok_or_else(missing)?;
+        let c = usize::from(component);
+        let uniform = |text: String| Lanes::uniform(32, text);
+        Ok(match register {
+            _ if component == 3 => uniform("0".to_owned()),
+            R::Tid if self.rows.are_straight() => {
+                let tid = format!("%tid.{}", ["x", "y", "z"][c]);
+                if c == 0 { Lanes::affine(32, tid, 1) } else { uniform(tid) }
+            }
+            R::Tid => Lanes::varying(32, format!("%tid.{}", ["x", "y", "z"][c])),
+            R::Ntid => uniform(self.rows.block[c].to_string()),
+            R::Ctaid | R::Nctaid => {
+                let at = if register == R::Ctaid { super::context::CTAID } else { super::context::NCTAID };
+                let place = self.text.value(&format!("getelementptr i8, ptr %ctx, i64 {}", at + 4 * c));
+                uniform(self.text.value(&format!("load i32, ptr {place}, !invariant.load !1")))
+            }
+            R::Warpid => uniform(self.text.value("udiv i32 %thread, 32")),
+            R::Laneid => {
+                let first = self.text.value("urem i32 %thread, 32");
+                Lanes::affine(32, first, 1)
+            }
+            _ => {
+                if width != 32 {
+                    return Err(missing());
+                }
+                let list = |element: fn(u32) -> u32| move |l: i64| i64::from(element(l as u32) as i32);
+                let list = match register {
+                    R::LanemaskEq => self.text.list(32, list(|l| 1 << l)),
+                    R::LanemaskLt => self.text.list(32, list(|l| (1 << l) - 1)),
+                    R::LanemaskLe => self.text.list(32, list(|l| ((2u64 << l) - 1) as u32)),
+                    R::LanemaskGe => self.text.list(32, list(|l| !((1 << l) - 1))),
+                    _ => self.text.list(32, list(|l| !(((2u64 << l) - 1) as u32))),
+                };
+                Lanes::varying(32, list)
+            }
+        })
+    }
+
+    /// The value in each lane.
+    pub(crate) fn vector(&mut self, lanes: &Lanes) -> String {
+        if let Some(vector) = &lanes.vector {
+            return vector.clone();
+        }
+        let (bits, base) = (lanes.bits, lanes.base.clone().unwrap_or_default());
+        let splat = self.text.splat(&base, &format!("i{bits}"));
+        if lanes.stride == 0 {
+            return splat;
+        }
+        let ty = self.text.int(bits, Kind::Vector);
+        let steps = self.text.list(bits, |l| l * lanes.stride);
+        self.text.value(&format!("add {ty} {splat}, {steps}"))
+    }
+
+    /// What it is computed with: all lanes, or the base.
+    pub(crate) fn of_kind(&mut self, lanes: &Lanes, kind: Kind) -> String {
+        match (kind, &lanes.base) {
+            (Kind::Scalar, Some(base)) => base.clone(),
+            (Kind::Scalar, None) => {
+                // Only where the analysis and the text disagree, which a test would show.
+                let ty = self.text.int(lanes.bits, Kind::Vector);
+                let vector = self.vector(lanes);
+                self.text.value(&format!("extractelement {ty} {vector}, i32 0"))
+            }
+            (Kind::Vector, _) => self.vector(lanes),
+        }
+    }
+
+    /// Every part of a value, changed.
+    fn map(&mut self, lanes: &Lanes, mut change: impl FnMut(&mut Self, Kind, &str) -> String) -> Lanes {
+        let base = lanes.base.as_ref().map(|base| change(self, Kind::Scalar, base));
+        let vector = lanes.vector.as_ref().map(|vector| change(self, Kind::Vector, vector));
+        Lanes { base, vector, ..lanes.clone() }
+    }
+
+    /// Cut, or extended with its sign or with zeros.
+    pub(crate) fn resized(&mut self, lanes: Lanes, bits: u32, signed: bool) -> Lanes {
+        if lanes.bits == bits {
+            return lanes;
+        }
+        let lanes = match lanes.is_uniform() {
+            true => lanes,
+            false => Lanes::varying(lanes.bits, self.vector(&lanes)),
+        };
+        let from = lanes.bits;
+        let how = if bits < from {
+            "trunc"
+        } else if signed {
+            "sext"
+        } else {
+            "zext"
+        };
+        let resized = self.map(&lanes, |e, kind, value| {
+            let (a, b) = (e.text.int(from, kind), e.text.int(bits, kind));
+            e.text.value(&format!("{how} {a} {value} to {b}"))
+        });
+        Lanes { bits, raw: false, ..resized }
+    }
+
+    /// An `.f32` with the one NaN that there is.
+    pub(crate) fn canonical(&mut self, lanes: Lanes) -> Lanes {
+        if !lanes.raw {
+            return lanes;
+        }
+        let canonical = self.map(&lanes, |e, kind, value| {
+            let (int, float) = (e.text.int(32, kind), e.text.float(32, kind));
+            let nan = e.text.constant(i64::from(NAN_F32 as i32), 32, kind);
+            let number = e.text.value(&format!("bitcast {int} {value} to {float}"));
+            let test = e.text.value(&format!("fcmp uno {float} {number}, {number}"));
+            let mask = e.text.int(1, kind);
+            e.text.value(&format!("select {mask} {test}, {int} {nan}, {int} {value}"))
+        });
+        Lanes { raw: false, ..canonical }
+    }
+
+    /// Computes lane by lane, or by what the lanes have in common where the instruction's class allows it.
+    pub(crate) fn compute(
+        &mut self,
+        class: Class,
+        bits: u32,
+        sources: &[Lanes],
+        widened: Option<bool>,
+        mut compute: impl FnMut(&mut Self, Kind, &[String]) -> String,
+    ) -> Lanes {
+        let mut once = |e: &mut Self, kind| {
+            let sources: Vec<_> = sources.iter().map(|source| e.of_kind(source, kind)).collect();
+            compute(e, kind, &sources)
+        };
+        match class {
+            Class::Affine(stride) => Lanes::affine(bits, once(self, Kind::Scalar), stride),
+            Class::Hinted(stride) => {
+                let mut flags: Vec<String> =
+                    sources.iter().filter_map(|source| source.flag.clone()).collect();
+                for source in sources {
+                    if let (Some(signed), 32, Some(base), true) =
+                        (widened, source.bits, &source.base, source.stride != 0)
+                    {
+                        flags.push(self.never_wraps(base, source.stride, signed));
+                    }
+                }
+                let flag = flags.into_iter().reduce(|a, b| self.text.value(&format!("and i1 {a}, {b}")));
+                let base = once(self, Kind::Scalar);
+                let vector = Some(once(self, Kind::Vector));
+                let flag = Some(flag.unwrap_or_else(|| "true".to_owned()));
+                Lanes { flag, vector, ..Lanes::affine(bits, base, stride) }
+            }
+            Class::Varying | Class::Unknown => Lanes::varying(bits, once(self, Kind::Vector)),
+        }
+    }
+
+    /// Whether no lane of a 32-bit value is across the wrap from lane 0.
+    pub(crate) fn never_wraps(&mut self, base: &str, stride: i64, signed: bool) -> String {
+        let how = if signed { "sext" } else { "zext" };
+        let wide = self.text.value(&format!("{how} i32 {base} to i64"));
+        let last = self.text.value(&format!("add i64 {wide}, {}", stride * i64::from(self.rows.width - 1)));
+        let least = if signed { i64::from(i32::MIN) } else { 0 };
+        let above = self.text.value(&format!("sub i64 {last}, {least}"));
+        self.text.value(&format!("icmp ule i64 {above}, {}", u32::MAX))
+    }
+
+    /// Writes a result. A wider register gets its sign if it is `signed`, else zeros.
+    pub(crate) fn write(&mut self, def: Def, lanes: Lanes, signed: bool) -> Result<(), Refusal> {
+        let Some(register) = def.0 else { return Ok(()) };
+        let (index, own) = (register.index(), self.bits_of(register));
+        if own > 64 {
+            return Err(Refusal::Operand(format!("a register of {own} bits")));
+        }
+        let lanes = if self.lazy[index] && lanes.bits == own { lanes } else { self.canonical(lanes) };
+        let lanes = self.resized(lanes, own, signed);
+        let guard = self.guard.clone();
+        let old = guard.is_some().then(|| self.register(register));
+        match self.class_of(register) {
+            Class::Affine(_) => {
+                let base = self.of_kind(&lanes, Kind::Scalar);
+                self.store_part(
+                    &format!("i{own}"),
+                    &format!("%r{index}"),
+                    base,
+                    &guard,
+                    old.and_then(|o| o.base),
+                );
+            }
+            Class::Hinted(_) => {
+                let base = self.of_kind(&lanes, Kind::Scalar);
+                let flag = lanes.flag.clone().unwrap_or_else(|| "true".to_owned());
+                let vector = self.vector(&lanes);
+                let ty = self.text.int(own, Kind::Vector);
+                let old = old.map_or((None, None, None), |o| (o.base, o.flag, o.vector));
+                self.store_part(&format!("i{own}"), &format!("%r{index}"), base, &guard, old.0);
+                self.store_part("i1", &format!("%r{index}.k"), flag, &guard, old.1);
+                self.store_part(&ty, &format!("%r{index}.v"), vector, &guard, old.2);
+            }
+            Class::Varying | Class::Unknown => {
+                let mut vector = self.vector(&lanes);
+                let ty = self.text.int(own, Kind::Vector);
+                let mask = self.text.int(1, Kind::Vector);
+                let mut keep = guard.as_ref().map(|guard| self.vector(guard));
+                if self.divergence.blends(self.block, register) {
+                    let active = self.mask.clone();
+                    keep = Some(match keep {
+                        Some(guard) => self.text.value(&format!("and {mask} {guard}, {active}")),
+                        None => active,
+                    });
+                }
+                if let Some(keep) = keep {
+                    let old = self.text.value(&format!("load {ty}, ptr %r{index}"));
+                    vector = self.text.value(&format!("select {mask} {keep}, {ty} {vector}, {ty} {old}"));
+                }
+                self.text.line(&format!("store {ty} {vector}, ptr %r{index}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Stores a part of a register that all lanes have in common: under a guard only if it holds, which then does or does
+    /// not in all lanes.
+    fn store_part(&mut self, ty: &str, place: &str, new: String, guard: &Option<Lanes>, old: Option<String>) {
+        let value = match (guard, old) {
+            (Some(guard), Some(old)) => {
+                let holds = self.of_kind(guard, Kind::Scalar);
+                self.text.value(&format!("select i1 {holds}, {ty} {new}, {ty} {old}"))
+            }
+            _ => new,
+        };
+        self.text.line(&format!("store {ty} {value}, ptr {place}"));
+    }
+}

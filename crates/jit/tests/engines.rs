@@ -1,0 +1,121 @@
+//! Kernels on both engines: memory must be the same afterwards.
+
+use jit::Jit;
+use machine::compiled::Engine;
+use machine::{Device, DeviceOptions, Launch, LaunchOptions, Profile};
+
+/// A device with a module, buffers filled with a pattern, and what is in them after a launch.
+fn run(
+    text: &str,
+    kernel: &str,
+    grid: [u32; 3],
+    block: [u32; 3],
+    buffers: &[usize],
+    numbers: &[u32],
+    engine: Option<&dyn Engine>,
+) -> Vec<Vec<u8>> {
+    let source = ptx::source::Source::new("kernel.ptx", text);
+    let (module, _) = ptx::compile(&source).into_result().expect("a correct module");
+    let device = Device::new(Profile::default(), DeviceOptions::default()).expect("a device");
+    let module = device.load(module).expect("a loaded module");
+    let mut params = Vec::new();
+    let mut places = Vec::new();
+    for (seed, &bytes) in buffers.iter().enumerate() {
+        let address = device.memory().allocate(bytes as u64).expect("memory");
+        let pattern: Vec<u8> = (0..bytes / 4)
+            .flat_map(|i| (1.0 + ((i * 7 + seed * 13) % 1000) as f32 / 64.0).to_le_bytes())
+            .collect();
+        device.memory().write(address, &pattern).expect("memory");
+        params.extend(address.to_le_bytes());
+        places.push((address, bytes));
+    }
+    numbers.iter().for_each(|n| params.extend(n.to_le_bytes()));
+    let launch = Launch {
+        kernel: module.kernel(kernel).expect("the kernel"),
+        grid,
+        block,
+        cluster: None,
+        nonportable_cluster: false,
+        dynamic_shared: 0,
+        params,
+    };
+    let options = LaunchOptions { threads: 1, engine, budget: Some(1 << 32), ..LaunchOptions::default() };
+    let begun = std::time::Instant::now();
+    let report = device.launch(&launch, &options).expect("a launch without fault");
+    eprintln!(
+        "{kernel}: {:?} first launch, {:?} of it running, {:?}",
+        begun.elapsed(),
+        report.elapsed,
+        report.compiled
+    );
+    let mut times: Vec<_> = (0..5).map(|_| device.launch(&launch, &options).unwrap().elapsed).collect();
+    times.sort();
+    eprintln!("   median {:?}", times[2]);
+    if engine.is_some() {
+        assert_eq!(report.compiled, Some(Ok(())));
+    }
+    places
+        .iter()
+        .map(|&(address, bytes)| {
+            let mut back = vec![0; bytes];
+            device.memory().read(address, &mut back).expect("memory");
+            back
+        })
+        .collect()
+}
+
+const SAXPY: &str = include_str!("kernels/saxpy.ptx");
+
+fn both(text: &str, kernel: &str, grid: [u32; 3], block: [u32; 3], buffers: &[usize], numbers: &[u32]) {
+    let jit = match Jit::find() {
+        Ok(jit) => jit,
+        Err(why) => return eprintln!("skipped: {why}"),
+    };
+    let expected = run(text, kernel, grid, block, buffers, numbers, None);
+    let found = run(text, kernel, grid, block, buffers, numbers, Some(&jit));
+    for (e, f) in expected.iter().zip(&found) {
+        let differs = e.iter().zip(f).position(|(e, f)| e != f);
+        assert_eq!(differs, None, "{kernel}");
+    }
+}
+
+#[test]
+fn saxpy() {
+    both(SAXPY, "saxpy", [65536, 1, 1], [256, 1, 1], &[1 << 26, 1 << 26], &[2.0f32.to_bits(), (1 << 24) - 5]);
+}
+
+#[test]
+fn bench_kernels() {
+    let text = include_str!("../../bench-kernels/src/kernels.ptx");
+    both(text, "integer", [8, 1, 1], [256, 1, 1], &[1 << 22], &[2000]);
+    both(text, "floating", [8, 1, 1], [256, 1, 1], &[1 << 22], &[2000]);
+    both(text, "divergent", [64, 1, 1], [256, 1, 1], &[1 << 22], &[128, 512]);
+    both(text, "shared", [16, 16, 1], [16, 16, 1], &[1 << 18, 1 << 18, 1 << 22], &[256]);
+}
+
+/// The first warp waits by plain loads for what the second stores: the interpreter lets both run.
+#[test]
+fn a_loop_that_only_memory_ends_is_interpreted() {
+    let jit = match Jit::find() {
+        Ok(jit) => jit,
+        Err(why) => return eprintln!("skipped: {why}"),
+    };
+    let source = ptx::source::Source::new("waits.ptx", include_str!("kernels/waits.ptx"));
+    let (module, _) = ptx::compile(&source).into_result().expect("a correct module");
+    let device = Device::new(Profile::default(), DeviceOptions::default()).expect("a device");
+    let module = device.load(module).expect("a loaded module");
+    let flag = device.memory().allocate(4).expect("memory");
+    device.memory().write(flag, &[0; 4]).expect("memory");
+    let launch = Launch {
+        kernel: module.kernel("waits").expect("the kernel"),
+        grid: [1, 1, 1],
+        block: [64, 1, 1],
+        cluster: None,
+        nonportable_cluster: false,
+        dynamic_shared: 0,
+        params: flag.to_le_bytes().to_vec(),
+    };
+    let options = LaunchOptions { engine: Some(&jit), budget: Some(1 << 28), ..LaunchOptions::default() };
+    let report = device.launch(&launch, &options).expect("a launch without fault");
+    assert_eq!(report.compiled, Some(Err("a loop that may wait for other threads".to_owned())));
+}
