@@ -8,14 +8,14 @@ use std::sync::Arc;
 
 /// A device.
 pub(crate) enum Engine {
-    Silicon(Box<Gpu>),
+    RealGpu(Box<Gpu>),
     Machine(Arc<Device>),
 }
 
 /// A module on a device.
 pub(crate) enum Module<'a> {
-    Silicon(real_gpu::Module<'a>),
-    Machine(Arc<Device>, LoadedModule),
+    RealGpu(real_gpu::Module<'a>),
+    Machine(Arc<Device>, Box<LoadedModule>),
 }
 
 /// The extents of a launch.
@@ -28,7 +28,7 @@ pub(crate) struct Extents {
 
 impl Engine {
     pub(crate) fn gpu() -> Result<Self> {
-        Ok(Self::Silicon(Box::new(Gpu::open()?)))
+        Ok(Self::RealGpu(Box::new(Gpu::open()?)))
     }
 
     pub(crate) fn machine() -> Result<Self> {
@@ -38,7 +38,7 @@ impl Engine {
 
     pub(crate) fn description(&self) -> String {
         match self {
-            Self::Silicon(gpu) => {
+            Self::RealGpu(gpu) => {
                 let (major, minor) = gpu.driver_version();
                 format!("{}, driver of CUDA {major}.{minor}", gpu.name())
             }
@@ -49,21 +49,21 @@ impl Engine {
     /// Loads PTX, or for a GPU what ptxas made of it.
     pub(crate) fn load(&self, text: &str, assembled: Option<&[u8]>) -> Result<Module<'_>> {
         match self {
-            Self::Silicon(gpu) => Ok(Module::Silicon(gpu.load(assembled.unwrap_or(text.as_bytes()))?)),
+            Self::RealGpu(gpu) => Ok(Module::RealGpu(gpu.load(assembled.unwrap_or(text.as_bytes()))?)),
             Self::Machine(device) => {
                 let source = ptx::source::Source::new("litmus.ptx", text.to_owned());
                 let module = ptx::compile(&source).into_result().map_err(|wrong| {
                     let (line, column) = source.line_column(wrong[0].span.start);
                     anyhow!("{line}:{column}: {} {}", wrong[0].code, wrong[0].message)
                 })?;
-                Ok(Module::Machine(device.clone(), device.load(module.0)?))
+                Ok(Module::Machine(device.clone(), Box::new(device.load(module.0)?)))
             }
         }
     }
 
     fn buffers(&self) -> &dyn Buffers {
         match self {
-            Self::Silicon(gpu) => &**gpu,
+            Self::RealGpu(gpu) => &**gpu,
             Self::Machine(device) => device.memory(),
         }
     }
@@ -82,7 +82,7 @@ impl Engine {
 
     pub(crate) fn clear(&self, address: u64, bytes: usize) -> Result<()> {
         match self {
-            Self::Silicon(gpu) => Ok(gpu.fill(address, 0, bytes)?),
+            Self::RealGpu(gpu) => Ok(gpu.fill(address, 0, bytes)?),
             Self::Machine(_) => self.write(address, &vec![0; bytes]),
         }
     }
@@ -94,7 +94,7 @@ impl Module<'_> {
         let block = [extents.threads, 1, 1];
         let cluster = extents.cluster.map(|ctas| [ctas, 1, 1]);
         match self {
-            Self::Silicon(module) => module
+            Self::RealGpu(module) => module
                 .launch(&real_gpu::Launch {
                     kernel,
                     grid,
