@@ -61,7 +61,7 @@ impl Emitter<'_> {
         let sources: Vec<Lanes> = function
             .operands
             .iter()
-            .map(|(value, bits)| self.read_low(value, *bits))
+            .map(|(value, bits)| self.read_bits(value, *bits))
             .collect::<Result<_, _>>()?;
         let uniform = sources.iter().all(Lanes::is_uniform);
         let lists: Vec<String> = sources.iter().map(|source| self.list_of(source)).collect();
@@ -82,8 +82,8 @@ impl Emitter<'_> {
         self.write(d, result, signed)
     }
 
-    /// The low bits of a register that may be wider.
-    fn read_low(&mut self, value: &Value, bits: u32) -> Result<Lanes, Refusal> {
+    /// A value, or a predicate, which has one bit.
+    fn read_bits(&mut self, value: &Value, bits: u32) -> Result<Lanes, Refusal> {
         if bits != 1 {
             return self.read(value, bits);
         }

@@ -129,12 +129,7 @@ impl Emitter<'_> {
                     && matches!(i.dtype, ScalarType::F32 | ScalarType::F64) =>
             {
                 let (from, to) = (i.atype.bits(), i.dtype.bits());
-                let own = match i.a {
-                    Value::Register(register) => self.bits_of(register).max(from),
-                    _ => from,
-                };
-                let source = self.read(&i.a, own)?;
-                let source = self.resized(source, from, false);
+                let source = self.read_low(&i.a, from)?;
                 let class = self.uniform_or_varying(op, std::slice::from_ref(&source));
                 let how = if is_signed(i.atype) { "sitofp" } else { "uitofp" };
                 let value = self.compute(class, to, &[source], None, |e, kind, s| {

@@ -113,12 +113,7 @@ impl Emitter<'_> {
             }
             Op::CvtInt(i) if !i.sat => {
                 let (from, to) = (i.atype.bits(), i.dtype.bits());
-                let own = match i.a {
-                    Value::Register(register) => self.bits_of(register).max(from),
-                    _ => from,
-                };
-                let source = self.read(&i.a, own)?;
-                let source = self.resized(source, from, false);
+                let source = self.read_low(&i.a, from)?;
                 let class = self.class_of_result(op);
                 let signed = is_signed(i.atype);
                 let how = if to < from {

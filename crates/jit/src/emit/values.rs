@@ -135,6 +135,16 @@ impl Emitter<'_> {
         Ok(self.canonical(lanes))
     }
 
+    /// The low bits of a source whose register may be wider.
+    pub(crate) fn read_low(&mut self, value: &Value, bits: u32) -> Result<Lanes, Refusal> {
+        let own = match value {
+            Value::Register(register) => self.bits_of(*register).max(bits),
+            _ => bits,
+        };
+        let source = self.read(value, own)?;
+        Ok(self.resized(source, bits, false))
+    }
+
     /// A predicate.
     pub(crate) fn predicate(&mut self, predicate: &Predicate) -> Result<Lanes, Refusal> {
         let mut lanes = match predicate.value {

@@ -5,7 +5,7 @@ use crate::exec::{Exec, Grid, Threads};
 use crate::fault::{Access, Trap};
 use crate::lanes::{Files, LANES, Lane};
 use crate::memory::{Cell, Pages, SpaceKind};
-use crate::ops::address::{Cluster, Generic, Global, Local, Param, Shared, Space};
+use crate::ops::address::{Space, in_space};
 use crate::ops::combine::{Cas16, Cas32, Cas64, Rmw, Use, function};
 use crate::ops::order::in_store_order;
 use crate::run::pack::Position;
@@ -41,37 +41,6 @@ pub struct Cta<'a> {
     threads: Vec<Threads>,
     common: Common,
     ctaid: [u32; 3],
-}
-
-macro_rules! in_space {
-    ($space:expr, $p:ident => $e:expr) => {
-        match $space {
-            SpaceKind::Global => {
-                type $p = Global;
-                $e
-            }
-            SpaceKind::Shared => {
-                type $p = Shared;
-                $e
-            }
-            SpaceKind::Cluster => {
-                type $p = Cluster;
-                $e
-            }
-            SpaceKind::Local => {
-                type $p = Local;
-                $e
-            }
-            SpaceKind::Param => {
-                type $p = Param;
-                $e
-            }
-            SpaceKind::Generic => {
-                type $p = Generic;
-                $e
-            }
-        }
-    };
 }
 
 macro_rules! of_bytes {

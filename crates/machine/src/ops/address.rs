@@ -392,6 +392,39 @@ pub(crate) struct Param;
 /// No state space: any of the above by address.
 pub(crate) struct Generic;
 
+/// Evaluates an expression with a type standing for a state space.
+macro_rules! in_space {
+    ($space:expr, $p:ident => $e:expr) => {
+        match $space {
+            $crate::memory::SpaceKind::Global => {
+                type $p = $crate::ops::address::Global;
+                $e
+            }
+            $crate::memory::SpaceKind::Shared => {
+                type $p = $crate::ops::address::Shared;
+                $e
+            }
+            $crate::memory::SpaceKind::Cluster => {
+                type $p = $crate::ops::address::Cluster;
+                $e
+            }
+            $crate::memory::SpaceKind::Local => {
+                type $p = $crate::ops::address::Local;
+                $e
+            }
+            $crate::memory::SpaceKind::Param => {
+                type $p = $crate::ops::address::Param;
+                $e
+            }
+            $crate::memory::SpaceKind::Generic => {
+                type $p = $crate::ops::address::Generic;
+                $e
+            }
+        }
+    };
+}
+pub(crate) use in_space;
+
 macro_rules! space {
     ($space:ident, $window:expr, common: $common:expr, global: $global:expr,
      |$x:ident, $warp:ident, $lane:ident, $address:ident, $bytes:ident| $place:expr) => {

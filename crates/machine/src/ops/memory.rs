@@ -4,8 +4,7 @@
 //! narrow type zero- or sign-extends to its register; a store takes the register's low bits.
 
 use super::address::{
-    Addresses, Cluster, Generic, Global, Local, Param, Shared, Space, addresses, contiguous, known_block,
-    known_pack, lane_address,
+    Addresses, Param, Space, addresses, contiguous, in_space, known_block, known_pack, lane_address,
 };
 use super::body::{Body, function, plain, select};
 use super::order::{LANE_BY_LANE, group, in_store_order, winner};
@@ -413,38 +412,6 @@ fn store_pair<P: Space>(x: &mut Exec<'_>, op: &StorePair, pc: u32) -> u32 {
         }
     }
     pc + 1
-}
-
-/// Evaluates an expression with a type standing for a state space.
-macro_rules! in_space {
-    ($space:expr, $p:ident => $e:expr) => {
-        match $space {
-            SpaceKind::Global => {
-                type $p = Global;
-                $e
-            }
-            SpaceKind::Shared => {
-                type $p = Shared;
-                $e
-            }
-            SpaceKind::Cluster => {
-                type $p = Cluster;
-                $e
-            }
-            SpaceKind::Local => {
-                type $p = Local;
-                $e
-            }
-            SpaceKind::Param => {
-                type $p = Param;
-                $e
-            }
-            SpaceKind::Generic => {
-                type $p = Generic;
-                $e
-            }
-        }
-    };
 }
 
 /// The load of one element of 128 bits.
