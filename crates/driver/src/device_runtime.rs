@@ -121,7 +121,7 @@ impl System for DeviceRuntime<'_> {
         graph.launch(&context, handle, stream)
     }
 
-    fn change_node(&self, node: u64, change: NodeChange<'_>) -> GraphAnswer {
-        self.context().map_or(GraphAnswer::Refused, |context| context.change_node(node, change))
+    fn change_nodes(&self, changes: &[NodeChange]) -> GraphAnswer {
+        self.context().map_or(GraphAnswer::Refused, |context| context.change_nodes(changes))
     }
 }

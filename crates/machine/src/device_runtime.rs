@@ -85,24 +85,33 @@ pub(crate) trait DeviceRuntime: Sync {
     fn resident_ctas(&self, kernel: FuncId, threads: u32, dynamic_shared: u32) -> Option<u32>;
     /// Launches the graph with a handle.
     fn launch_graph(&self, graph: u64, stream: GraphStream) -> Option<GraphAnswer>;
-    /// Changes what the kernel node of a graph with a handle does from now on.
-    fn change_node(&self, node: u64, change: NodeChange<'_>) -> Option<GraphAnswer>;
+    /// Changes what kernel nodes of graphs do from now on: all of them, or none if one is refused.
+    fn change_nodes(&self, changes: &[NodeChange]) -> Option<GraphAnswer>;
 }
 
-/// What came of the launch of a graph, or of the change of a node.
+/// What came of the launch of a graph, or of changes of nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GraphAnswer {
-    /// The graph will run; the node is changed.
+    /// The graph will run; the nodes are changed.
     Done,
-    /// The graph may not be launched from here, or not so often; the node cannot be changed so.
+    /// The graph may not be launched from here, or not so often; a node cannot be changed so.
     Refused,
-    /// The handle names no graph that kernels can launch, and no node that they can change.
-    Unknown,
+    /// A handle that names no graph that kernels can launch, or no node that they can change.
+    Unknown(u64),
 }
 
-/// A change of a kernel node (`cudaGraphKernelNodeField`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NodeChange<'b> {
+/// A change of a kernel node (`cudaGraphKernelNodeUpdate`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeChange {
+    /// The node's handle.
+    pub node: u64,
+    /// What changes.
+    pub field: NodeField,
+}
+
+/// What of a kernel node changes (`cudaGraphKernelNodeField`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NodeField {
     /// The CTAs of its grid.
     Grid([u32; 3]),
     /// Bytes of its parameters.
@@ -110,7 +119,7 @@ pub enum NodeChange<'b> {
         /// Where they begin.
         offset: u64,
         /// What they become.
-        bytes: &'b [u8],
+        bytes: Vec<u8>,
     },
     /// Whether it does anything.
     Enabled(bool),

@@ -1,6 +1,6 @@
 //! What device code asks of more than the machine: of the driver, if there is one.
 
-pub use crate::device_runtime::{GraphAnswer, GraphStream, KernelAttributes, NodeChange};
+pub use crate::device_runtime::{GraphAnswer, GraphStream, KernelAttributes, NodeChange, NodeField};
 
 use crate::fault::Fault;
 use crate::launch::{Kernel, Launch};
@@ -31,6 +31,6 @@ pub trait System: Sync {
     fn current_graph(&self) -> u64;
     /// Launches the graph with a handle.
     fn launch_graph(&self, graph: u64, stream: GraphStream) -> GraphAnswer;
-    /// Changes what the kernel node of a graph with a handle does from now on.
-    fn change_node(&self, node: u64, change: NodeChange<'_>) -> GraphAnswer;
+    /// Changes what kernel nodes of graphs do from now on: all of them, or none if one is refused.
+    fn change_nodes(&self, changes: &[NodeChange]) -> GraphAnswer;
 }

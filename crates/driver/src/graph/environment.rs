@@ -110,7 +110,7 @@ impl EnclosingGraph for Member<'_> {
     }
 
     fn launch(&self, context: &Context, handle: u64, stream: GraphStream) -> GraphAnswer {
-        let Some(exec) = context.launchable_by(handle) else { return GraphAnswer::Unknown };
+        let Some(exec) = context.launchable_by(handle) else { return GraphAnswer::Unknown(handle) };
         let behind_itself = stream == GraphStream::Tail && exec.id().handle() == self.current();
         let Some(plan) = exec.begins_by_kernel(behind_itself) else { return GraphAnswer::Refused };
         let launch = GraphLaunch::new(&exec, plan, Some(Arc::clone(&exec)));

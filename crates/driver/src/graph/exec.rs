@@ -145,12 +145,11 @@ impl Exec {
         lock(&self.state).running -= 1;
     }
 
-    /// Whether the step of a node is done.
+    /// Whether the step of a node is done, as far as the host has said.
     pub fn enabled(&self, node: &Node) -> Result<bool> {
         let mut state = lock(&self.state);
         let step = Arc::make_mut(&mut state.plan).step(node.id());
-        let step = step.ok_or(Error::InvalidValue)?;
-        Ok(step.updatable.as_ref().map_or(step.enabled, |updatable| updatable.enabled()))
+        Ok(step.ok_or(Error::InvalidValue)?.enabled)
     }
 
     /// Lets the step of a kernel, a copy or a fill be done, or not.
@@ -160,10 +159,8 @@ impl Exec {
         if !matches!(step.task, Task::Kernel(_) | Task::Copy(_) | Task::Fill(_)) {
             return Err(Error::InvalidValue);
         }
-        match &step.updatable {
-            Some(updatable) => updatable.enable(enabled),
-            None => step.enabled = enabled,
-        }
+        step.enabled = enabled;
+        step.set_updatable();
         Ok(())
     }
 
@@ -173,9 +170,7 @@ impl Exec {
         let step = Arc::make_mut(&mut state.plan).step(node).ok_or(Error::InvalidValue)?;
         compatible(&step.task, &task).map_err(|_| Error::InvalidValue)?;
         step.task = task.clone().with_bodies_of(&step.task);
-        if let (Some(updatable), Task::Kernel(work)) = (&step.updatable, &step.task) {
-            updatable.set(work);
-        }
+        step.set_updatable();
         drop(state);
         let graphs = [Arc::clone(&self.source)].into_iter().chain(self.source.inner_graphs());
         for graph in graphs {

@@ -36,6 +36,15 @@ pub(crate) struct Step {
     pub(super) bodies: Vec<Plan>,
 }
 
+impl Step {
+    /// Lets what kernels may change be what the host says.
+    pub(super) fn set_updatable(&self) {
+        if let (Some(updatable), Task::Kernel(work)) = (&self.updatable, &self.task) {
+            updatable.set(work, self.enabled);
+        }
+    }
+}
+
 impl std::fmt::Debug for Step {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{:?} then {:?}", self.task.kind(), self.then)
@@ -155,10 +164,7 @@ impl Plan {
     /// Lets all that kernels may change be what the host says.
     pub(super) fn set_updatable(&self) {
         for step in &self.steps {
-            if let (Some(updatable), Task::Kernel(work)) = (&step.updatable, &step.task) {
-                updatable.set(work);
-                updatable.enable(step.enabled);
-            }
+            step.set_updatable();
             step.bodies.iter().for_each(Self::set_updatable);
         }
     }

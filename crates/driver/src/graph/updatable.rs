@@ -8,8 +8,9 @@
 use crate::error::{Error, Result};
 use crate::launch::{Configuration, PreparedLaunch};
 use crate::{Context, Id, lock};
-use machine::system::{GraphAnswer, NodeChange};
+use machine::system::{GraphAnswer, NodeChange, NodeField};
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, Weak};
 
 /// What kernels know by a handle.
@@ -21,6 +22,7 @@ pub struct Updatable {
 }
 
 /// What an instance does.
+#[derive(Clone)]
 struct State {
     work: Arc<PreparedLaunch>,
     enabled: bool,
@@ -42,19 +44,9 @@ impl Updatable {
         self.id.handle()
     }
 
-    /// Lets it be a launch that the host has given.
-    pub(super) fn set(&self, work: &Arc<PreparedLaunch>) {
-        let mut state = lock(&self.state);
-        let enabled = state.as_ref().is_none_or(|state| state.enabled);
-        *state = Some(State { work: Arc::clone(work), enabled });
-    }
-
-    pub(super) fn enabled(&self) -> bool {
-        lock(&self.state).as_ref().is_some_and(|state| state.enabled)
-    }
-
-    pub(super) fn enable(&self, enabled: bool) {
-        lock(&self.state).iter_mut().for_each(|state| state.enabled = enabled);
+    /// Lets it be what the host has given, whatever kernels have made of it.
+    pub(super) fn set(&self, work: &Arc<PreparedLaunch>, enabled: bool) {
+        *lock(&self.state) = Some(State { work: Arc::clone(work), enabled });
     }
 
     /// What is launched now, if anything is.
@@ -62,19 +54,20 @@ impl Updatable {
         let state = lock(&self.state);
         state.as_ref().filter(|state| state.enabled).map(|state| Arc::clone(&state.work))
     }
+}
 
-    fn change(&self, change: NodeChange<'_>) -> Result<()> {
-        let mut state = lock(&self.state);
-        let State { work, enabled } = state.as_mut().ok_or(Error::InvalidValue)?;
-        match change {
-            NodeChange::Enabled(now) => *enabled = now,
-            NodeChange::Grid(grid) => {
-                let configuration = Configuration { grid, ..work.configuration() };
+impl State {
+    fn change(&mut self, field: &NodeField) -> Result<()> {
+        let Self { work, enabled } = self;
+        match field {
+            NodeField::Enabled(now) => *enabled = *now,
+            NodeField::Grid(grid) => {
+                let configuration = Configuration { grid: *grid, ..work.configuration() };
                 *work = work.changed(configuration, work.params().to_vec())?;
             }
-            NodeChange::Parameters { offset, bytes } => {
+            NodeField::Parameters { offset, bytes } => {
                 let mut params = work.params().to_vec();
-                let start = usize::try_from(offset).map_err(|_| Error::InvalidValue)?;
+                let start = usize::try_from(*offset).map_err(|_| Error::InvalidValue)?;
                 let end = start.checked_add(bytes.len()).ok_or(Error::InvalidValue)?;
                 params.get_mut(start..end).ok_or(Error::InvalidValue)?.copy_from_slice(bytes);
                 *work = work.changed(work.configuration(), params)?;
@@ -95,11 +88,30 @@ impl Context {
         made
     }
 
-    /// A kernel changes the node with a handle.
-    pub(crate) fn change_node(&self, handle: u64, change: NodeChange<'_>) -> GraphAnswer {
+    /// A kernel changes nodes: all as it wants, or none.
+    pub(crate) fn change_nodes(&self, changes: &[NodeChange]) -> GraphAnswer {
         let known = self.device().process().extensions.get::<Updatables>();
-        let updatable = lock(&known.0).get(&handle).and_then(Weak::upgrade);
-        let Some(updatable) = updatable else { return GraphAnswer::Unknown };
-        if updatable.change(change).is_ok() { GraphAnswer::Done } else { GraphAnswer::Refused }
+        // Locked to the end, so that batches come one after the other.
+        let known = lock(&known.0);
+        let mut changed = HashMap::new();
+        for change in changes {
+            let (_, state) = match changed.entry(change.node) {
+                Entry::Occupied(there) => there.into_mut(),
+                Entry::Vacant(free) => {
+                    let updatable = known.get(&change.node).and_then(Weak::upgrade);
+                    let Some(updatable) = updatable else { return GraphAnswer::Unknown(change.node) };
+                    let state = lock(&updatable.state).clone();
+                    let Some(state) = state else { return GraphAnswer::Refused };
+                    free.insert((updatable, state))
+                }
+            };
+            if state.change(&change.field).is_err() {
+                return GraphAnswer::Refused;
+            }
+        }
+        for (updatable, state) in changed.into_values() {
+            *lock(&updatable.state) = Some(state);
+        }
+        GraphAnswer::Done
     }
 }

@@ -59,8 +59,13 @@ api! {
         let node = NODES.get(node)?;
         let work = work_of(&node)?;
         if which == CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE {
-            if !asks_for_updates(&get(value)?)? {
-                return if node.updatable().is_none() { Ok(()) } else { Err(Error::InvalidValue) };
+            let given = get(value)?;
+            // SAFETY: the attribute's number says that this member is meant.
+            if !unsafe { given.deviceUpdatableKernelNode.devNode }.is_null() {
+                return Err(Error::InvalidValue);
+            }
+            if !asks_for_updates(&given)? {
+                return if node.updatable().is_none() { Ok(()) } else { Err(Error::NotSupported) };
             }
             let handle = node.make_updatable(&*work.function().module().context()?)?;
             // SAFETY: the value was read; this one is also written, as its manual says.
@@ -80,7 +85,7 @@ api! {
         let node = NODES.get(to)?;
         let from = NODES.get(from)?;
         if node.updatable().is_some() || from.updatable().is_some() {
-            return Err(Error::InvalidValue);
+            return Err(Error::NotSupported);
         }
         let (work, from) = (work_of(&node)?, work_of(&from)?);
         let Configuration { cluster, cooperative, .. } = from.configuration();

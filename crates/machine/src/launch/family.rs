@@ -486,7 +486,7 @@ impl DeviceRuntime for Member<'_> {
         Some(self.system()?.launch_graph(graph, stream))
     }
 
-    fn change_node(&self, node: u64, change: NodeChange<'_>) -> Option<GraphAnswer> {
-        Some(self.system()?.change_node(node, change))
+    fn change_nodes(&self, changes: &[NodeChange]) -> Option<GraphAnswer> {
+        Some(self.system()?.change_nodes(changes))
     }
 }

@@ -265,9 +265,9 @@ impl Lane<'_, '_, '_> {
                 let (graph, handle) = (self.argument(0)?, self.argument(1)?);
                 let stream = stream::of_graphs(handle).ok_or(Error::InvalidValue)?;
                 let answer = self.runtime.launch_graph(graph, stream).ok_or(Error::NotSupported)?;
-                self.graph_answer(graph, answer)?;
+                self.graph_answer(answer)?;
             }
-            RuntimeCall::GraphNode(call) => self.change_node(call)?,
+            RuntimeCall::GraphNode(call) => self.change_nodes(call)?,
         }
         Ok(0)
     }
@@ -301,13 +301,13 @@ impl Lane<'_, '_, '_> {
         Ok(self.runtime.kernel(self.argument(i)?).ok_or(Error::InvalidValue)?)
     }
 
-    /// What is made of the driver's answer to a call with the handle of a graph or node.
-    fn graph_answer(&self, handle: u64, answer: GraphAnswer) -> Answer<()> {
+    /// What is made of the driver's answer to a call with handles of graphs or nodes.
+    fn graph_answer(&self, answer: GraphAnswer) -> Answer<()> {
         match answer {
             GraphAnswer::Done => Ok(()),
             GraphAnswer::Refused => Err(Error::InvalidValue.into()),
             // An H200 looks at what the handle points to.
-            GraphAnswer::Unknown => Err(self.caller.x.bad_access(handle, 8, Access::Load).into()),
+            GraphAnswer::Unknown(handle) => Err(self.caller.x.bad_access(handle, 8, Access::Load).into()),
         }
     }
 

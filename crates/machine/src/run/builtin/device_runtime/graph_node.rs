@@ -1,9 +1,9 @@
 //! Changes of graphs by kernels: `cudaGraphKernelNodeSetParam` and its like (CUDA runtime, "Graph Management").
 //!
-//! A batch is applied in order, up to the first change that is refused.
+//! Of a batch all changes are made, or none if one of them is refused, as on an H200.
 
 use super::{Answer, Error, Lane};
-use crate::device_runtime::NodeChange;
+use crate::device_runtime::{NodeChange, NodeField};
 use crate::fault::Access;
 use crate::image::builtin::NodeCall;
 use crate::memory::Cell;
@@ -11,6 +11,9 @@ use crate::ops::address::{Generic, Space};
 
 /// The most bytes of parameters that a kernel has.
 const MOST_PARAMETERS: u64 = 32764;
+
+/// The most bytes of parameters that one call changes, so that none makes the host run out of memory.
+const MOST_AT_ONCE: usize = 256 << 20;
 
 /// `cudaGraphKernelNodeUpdate`: its size and where its fields are. What is at `DATA` depends on the field that it changes.
 mod update {
@@ -29,51 +32,66 @@ mod field {
 
 impl Lane<'_, '_, '_> {
     /// Executes a function that changes nodes.
-    pub(super) fn change_node(&self, call: NodeCall) -> Answer<()> {
-        let handle = self.argument(0)?;
-        match call {
-            NodeCall::SetParam => {
-                let (offset, value, size) = (self.argument(1)?, self.argument(2)?, self.argument(3)?);
-                self.set_parameters(handle, offset, value, size)
-            }
-            NodeCall::SetEnabled => self.change(handle, NodeChange::Enabled(self.argument(1)? as u8 != 0)),
-            NodeCall::SetGridDim => self.change(handle, NodeChange::Grid(self.words(1)?)),
-            NodeCall::UpdatesApply => {
-                let count = self.argument(1)?;
-                (0..count).try_for_each(|i| self.apply(handle.wrapping_add(update::BYTES.wrapping_mul(i))))
-            }
+    pub(super) fn change_nodes(&self, call: NodeCall) -> Answer<()> {
+        let first = self.argument(0)?;
+        let one = |field| Ok(vec![NodeChange { node: first, field }]);
+        let changes = match call {
+            NodeCall::SetParam => one(self.parameters(self.argument(1)?, self.argument(2)?, self.argument(3)?)?),
+            NodeCall::SetEnabled => one(NodeField::Enabled(self.argument(1)? as u8 != 0)),
+            NodeCall::SetGridDim => one(NodeField::Grid(self.words(1)?)),
+            NodeCall::UpdatesApply => self.updates(first, self.argument(1)?),
+        }?;
+        if changes.iter().any(|change| change.node == 0) {
+            return Err(Error::InvalidValue.into());
         }
+        let answer = self.runtime.change_nodes(&changes).ok_or(Error::NotSupported)?;
+        self.graph_answer(answer)
     }
 
-    /// Applies the update at an address.
-    fn apply(&self, at: u64) -> Answer<()> {
+    /// The changes that an array in memory asks for.
+    fn updates(&self, array: u64, count: u64) -> Answer<Vec<NodeChange>> {
+        if array == 0 {
+            return Err(Error::InvalidValue.into());
+        }
+        let mut changes = Vec::new();
+        let mut bytes = 0;
+        for i in 0..count {
+            let change = self.update(array.wrapping_add(update::BYTES.wrapping_mul(i)))?;
+            bytes += size_of_val(&change) + if let NodeField::Parameters { bytes, .. } = &change.field { bytes.len() } else { 0 };
+            if bytes > MOST_AT_ONCE {
+                return Err(Error::InvalidValue.into());
+            }
+            changes.push(change);
+        }
+        Ok(changes)
+    }
+
+    /// The change that a structure in memory asks for.
+    fn update(&self, at: u64) -> Answer<NodeChange> {
         let data = at.wrapping_add(update::DATA);
         let node = self.load(at.wrapping_add(update::NODE))?;
-        match self.load::<u32>(at.wrapping_add(update::FIELD))? {
+        let field = match self.load::<u32>(at.wrapping_add(update::FIELD))? {
             field::GRID_DIM => {
                 let extent = |i: u64| self.load::<u32>(data.wrapping_add(4 * i));
-                self.change(node, NodeChange::Grid([extent(0)?, extent(1)?, extent(2)?]))
+                NodeField::Grid([extent(0)?, extent(1)?, extent(2)?])
             }
             field::PARAM => {
                 let [value, offset, size] = [0, 8, 16].map(|i| self.load::<u64>(data.wrapping_add(i)));
-                self.set_parameters(node, offset?, value?, size?)
+                self.parameters(offset?, value?, size?)?
             }
-            field::ENABLED => self.change(node, NodeChange::Enabled(self.load::<u32>(data)? != 0)),
-            _ => Err(Error::InvalidValue.into()),
-        }
+            field::ENABLED => NodeField::Enabled(self.load::<u32>(data)? != 0),
+            _ => return Err(Error::InvalidValue.into()),
+        };
+        Ok(NodeChange { node, field })
     }
 
-    fn set_parameters(&self, node: u64, offset: u64, value: u64, size: u64) -> Answer<()> {
-        if size > MOST_PARAMETERS {
+    /// Parameters that become what is in memory.
+    fn parameters(&self, offset: u64, value: u64, size: u64) -> Answer<NodeField> {
+        if size > MOST_PARAMETERS || value == 0 {
             return Err(Error::InvalidValue.into());
         }
         let bytes: Answer<Vec<u8>> = (0..size).map(|i| self.load(value.wrapping_add(i))).collect();
-        self.change(node, NodeChange::Parameters { offset, bytes: &bytes? })
-    }
-
-    fn change(&self, node: u64, change: NodeChange<'_>) -> Answer<()> {
-        let answer = self.runtime.change_node(node, change).ok_or(Error::NotSupported)?;
-        self.graph_answer(node, answer)
+        Ok(NodeField::Parameters { offset, bytes: bytes? })
     }
 
     fn load<T: Cell>(&self, address: u64) -> Answer<T> {
