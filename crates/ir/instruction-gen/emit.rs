@@ -19,6 +19,7 @@ pub(crate) fn instructions(functions: &Functions) -> String {
     conversions(&mut out, functions);
     functions.all.iter().for_each(|function| structure(&mut out, function));
     enumeration(&mut out, functions);
+    selection(&mut out, functions);
     out
 }
 
@@ -221,4 +222,17 @@ fn enumeration(out: &mut String, functions: &Functions) {
         let _ = writeln!(out, "            Self::{}(op) => op.operands_mut(show),", function.name);
     }
     out.push_str("        }\n    }\n}\n");
+}
+
+/// The macro for what is done for each instruction by its own type.
+fn selection(out: &mut String, functions: &Functions) {
+    out.push_str(
+        "\n/// Evaluates an expression with a name for the typed instruction in an `Op`: `by_instruction!(op, it => it.decode())`\n\
+         /// calls the method that the type of each instruction has. One without it does not compile.\n\
+         #[macro_export]\nmacro_rules! by_instruction {\n    ($op:expr, $typed:ident => $e:expr) => {\n        match $op {\n",
+    );
+    for function in &functions.all {
+        let _ = writeln!(out, "            $crate::Op::{}($typed) => $e,", function.name);
+    }
+    out.push_str("        }\n    };\n}\n");
 }

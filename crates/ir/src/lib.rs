@@ -10,6 +10,7 @@
 //! | file | question it answers |
 //! | --- | --- |
 //! | `instruction`, `operand` | what is an instruction, with its operands and modifiers by name |
+//! | `rounding` | which rounding does a modifier say |
 //! | `exchange` | which operands of an instruction can be exchanged |
 //! | `lower` | which typed instruction is one of PTX |
 //! | `print`, `parse` | how is an instruction, or a function, written as text |
@@ -49,6 +50,7 @@ mod parse;
 pub mod pass;
 mod print;
 pub mod progress;
+mod rounding;
 pub mod shape;
 mod signature;
 mod slots;
@@ -61,6 +63,7 @@ pub use liveness::{Interval, Liveness};
 pub use lower::Function;
 pub use parse::TextError;
 pub use print::Notation;
+pub use rounding::Rounds;
 pub use shape::converged::Converged;
 pub use shape::{Group, LaneOrder, Shape, Shapes};
 pub use slots::{Slots, allocate_slots};

@@ -7,7 +7,7 @@ use crate::instruction::{Access, Instruction, Op, Reject, Source};
 use crate::operand::{Address, Argument, Callees, Def, Lookup, Part, PartDef, Predicate, Space, Value};
 use ptx::isa::{Count, Effects, Modifier, Opcode, OperandKind, Sem, Slot, SpaceRule};
 use ptx::module::{AddressBase, Body, FuncId, LabelId, Module, Operand, RegId, Symbol, TableId};
-use ptx::types::{StateSpace, TypeKind};
+use ptx::types::TypeKind;
 
 /// A function of a checked module with its typed instructions.
 #[derive(Clone, Debug)]
@@ -269,15 +269,7 @@ impl Source for Checked<'_> {
             OperandKind::Address { space: SpaceRule::Of(slot) | SpaceRule::Mbarrier(slot) } => {
                 self.opcode.get(slot).and_then(Space::from_modifier)
             }
-            OperandKind::Address { space: SpaceRule::Fixed(space) } => match space {
-                StateSpace::Const => Some(Space::Const),
-                StateSpace::Global => Some(Space::Global),
-                StateSpace::Local => Some(Space::Local),
-                StateSpace::Shared => Some(Space::Shared),
-                StateSpace::ParamEntry => Some(Space::ParamEntry),
-                StateSpace::ParamFunc => Some(Space::ParamFunc),
-                StateSpace::Generic | StateSpace::Reg | StateSpace::Sreg | StateSpace::Tex => None,
-            },
+            OperandKind::Address { space: SpaceRule::Fixed(space) } => Space::of_variables(space),
             _ => None,
         };
         match operand {

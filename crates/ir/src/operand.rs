@@ -3,6 +3,7 @@
 use ptx::ast::Selector;
 use ptx::isa::{Modifier, SpecialRegister};
 use ptx::module::{AddressBase, PrototypeId, RegId, Symbol, TableId, VarId};
+use ptx::types::StateSpace;
 
 /// A register that is written, or nothing: `_`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -100,6 +101,19 @@ impl Space {
             Self::Shared => "shared",
             Self::SharedCta => "shared::cta",
             Self::SharedCluster => "shared::cluster",
+        }
+    }
+
+    /// The one that a state space of variables is, if addresses lead into it.
+    pub fn of_variables(space: StateSpace) -> Option<Self> {
+        match space {
+            StateSpace::Const => Some(Self::Const),
+            StateSpace::Global => Some(Self::Global),
+            StateSpace::Local => Some(Self::Local),
+            StateSpace::Shared => Some(Self::Shared),
+            StateSpace::ParamEntry => Some(Self::ParamEntry),
+            StateSpace::ParamFunc => Some(Self::ParamFunc),
+            StateSpace::Generic | StateSpace::Reg | StateSpace::Sreg | StateSpace::Tex => None,
         }
     }
 
