@@ -1,12 +1,11 @@
 //! The frame of a function: which plane, scalar or predicate each register lives in, and what instructions need besides.
 
 use super::layout::{Layout, is_entry};
-use crate::image::control::Place;
 use crate::image::places::{Home, Places};
 use crate::image::{Code, OWN_SCALARS, ZERO};
 use crate::lanes::{FileSizes, PlaneId, PredicateId, ScalarId};
 use ir::{BlockId, Cfg, Interval, Liveness, allocate_slots};
-use ptx::module::{Module, Param, RegId};
+use ptx::module::{Param, RegId};
 use ptx::types::ScalarType;
 use std::collections::HashMap;
 
@@ -16,9 +15,6 @@ const OWN_PREDICATES: u32 = 5;
 
 /// The least that a call takes of the stack, so that endless recursion ends.
 const CALL_FRAME: u32 = 16;
-
-/// The place of a parameter that nobody reads.
-const NOWHERE: Place = Place::Memory { offset: 0, bytes: 0 };
 
 /// Register classes for slot allocation.
 const CLASSES: usize = 5;
@@ -212,35 +208,6 @@ impl Frame {
     /// The predicate for a scalar, which is set where it is needed.
     pub(crate) fn predicate_of_scalar(&self) -> PredicateId {
         self.own_predicate(4)
-    }
-
-    /// The places of a parameter in this function's frame.
-    fn formal(
-        &self,
-        module: &Module,
-        function: &ir::Function<'_>,
-        layout: &Layout,
-        param: &Param,
-    ) -> Vec<Place> {
-        match *param {
-            Param::Memory(id) => vec![Place::Memory {
-                offset: layout.offset(id).unwrap_or(0),
-                bytes: layout.parameter_bytes(&module.variables[id.index()]),
-            }],
-            Param::Register(register) => {
-                self.register_places(register, function.body.registers[register.index()].ty.bits())
-            }
-            Param::RegisterType(_) => vec![NOWHERE],
-        }
-    }
-
-    /// A register of `bits` as the place of a parameter, one of 128 bits as two.
-    pub(crate) fn register_places(&self, register: RegId, bits: u32) -> Vec<Place> {
-        match self.home(register) {
-            Home::Plane(plane) => vec![Place::Register(plane)],
-            Home::Pair(pair) => pair.map(Place::Register).to_vec(),
-            Home::Scalar(_) | Home::Predicate(_) | Home::Unused => vec![NOWHERE; bits.div_ceil(64) as usize],
-        }
     }
 
     /// The function with its frame, when all of it is decoded.

@@ -1,10 +1,11 @@
 //! Building one function: which registers are scalars, then its blocks, instruction by instruction.
 
+use super::branch::{branch, branch_indexed};
 use super::code::Code;
 use super::frame::Frame;
 use super::layout::Layout;
 use crate::decode::decoder::{Decoder, Missing};
-use crate::decode::{control, dispatch};
+use crate::decode::dispatch;
 use crate::image::Image;
 use crate::lanes::simd::Level;
 use ir::{BlockId, Cfg, LaneOrder, Shape, Shapes};
@@ -136,14 +137,14 @@ fn instruction(d: &mut Decoder<'_>, index: u32, meet: Option<BlockId>) -> Result
     d.code.count();
     let typed = turn_to(d, index)?;
     // Where lanes part, they have to know where they meet again.
-    if let ir::Op::Bra(branch) = &typed.op {
-        return control::branch(d, branch, meet);
+    if let ir::Op::Bra(bra) = &typed.op {
+        return branch(d, bra, meet);
     }
     let condition = d.condition()?;
     if leaves_run(typed.op.effects()) {
         let guard = d.code.open_guard(condition);
         match &typed.op {
-            ir::Op::BrxIdx(branch) => control::branch_indexed(d, branch, meet)?,
+            ir::Op::BrxIdx(brx) => branch_indexed(d, brx, meet)?,
             op => dispatch(d, op)?,
         }
         d.code.flush();

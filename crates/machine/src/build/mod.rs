@@ -4,15 +4,19 @@
 //! | --- | --- |
 //! | `layout` | where variables lie: shared memory, frames of local memory |
 //! | `frame` | where registers live; constants and temporaries |
+//! | `parameter` | where parameters lie in frames |
 //! | `code` | operations in order; guards, accounts, branches that are led to blocks |
+//! | `branch` | branches, which lead to blocks |
 //! | `function` | a function: which registers are scalars, then block by block |
 //!
 //! Which operations an instruction becomes, [`crate::decode`] knows.
 
+mod branch;
 pub(crate) mod code;
 pub(crate) mod frame;
 mod function;
 pub(crate) mod layout;
+mod parameter;
 
 use crate::fault::Place;
 use crate::image::Image;

@@ -1,26 +1,10 @@
-//! What the decoders of arithmetic share: tables of decoders, and the choice of a lane function by what an instruction
-//! says.
+//! What the decoders of arithmetic share: the choice of a lane function by what an instruction says.
 //!
-//! A decoder is an expression over `d`, the [`Decoder`](super::decoder::Decoder), and `op`, the typed instruction. Its
-//! lane function's parameters are the instruction's operands, by name; what modifiers say are types and constants, so that
-//! no lane tests one.
+//! A lane function's parameters are the instruction's operands, by name; what modifiers say are types and constants, so
+//! that no lane tests one.
 
-use ir::instruction::{AddFloatRnd, CvtFloatRnd, CvtFloatToIntRnd, CvtPackFloatRnd};
 use numerics::rounding::{Mode, Rounding};
 use ptx::types::ScalarType;
-
-/// Defines decoders: `name(Instruction) => expression;`.
-macro_rules! decoders {
-    ($d:ident, $op:ident: $($(#[$doc:meta])* $name:ident($of:ident) => $body:expr;)+) => {$(
-        $(#[$doc])*
-        pub(super) fn $name(
-            $d: &mut $crate::decode::decoder::Decoder<'_>,
-            $op: &ir::instruction::$of,
-        ) -> $crate::decode::decoder::Decoded {
-            $body
-        }
-    )+};
-}
 
 /// Emits an operation: `lanes!(d, op, HOT, (a: u32, b: i32) -> u32 { body })` computes `op.d` from `op.a` and `op.b`.
 macro_rules! lanes {
@@ -105,7 +89,7 @@ macro_rules! by_flags {
 /// Evaluates an expression with a type standing for a rounding modifier.
 macro_rules! by_rounding {
     ($modifier:expr, $r:ident => $e:expr) => {
-        match $crate::decode::arithmetic::Rounds::mode($modifier) {
+        match ir::Rounds::mode($modifier) {
             numerics::rounding::Mode::NearestEven => { type $r = numerics::rounding::Rn; $e }
             numerics::rounding::Mode::TowardZero => { type $r = numerics::rounding::Rz; $e }
             numerics::rounding::Mode::Down => { type $r = numerics::rounding::Rm; $e }
@@ -115,39 +99,7 @@ macro_rules! by_rounding {
     };
 }
 
-pub(crate) use {by_flags, by_half, by_rounding, by_type, decoders, integers, lanes, stated};
-
-/// A rounding modifier.
-pub(crate) trait Rounds {
-    fn mode(self) -> Mode;
-}
-
-macro_rules! rounds {
-    ($($modifiers:ident { $($($name:ident)|+ => $mode:ident),+ })+) => {$(
-        impl Rounds for $modifiers {
-            fn mode(self) -> Mode {
-                match self {
-                    $($(Self::$name)|+ => Mode::$mode,)+
-                }
-            }
-        }
-    )+};
-}
-rounds! {
-    AddFloatRnd { Rn => NearestEven, Rz => TowardZero, Rm => Down, Rp => Up }
-    CvtFloatToIntRnd { Rni => NearestEven, Rzi => TowardZero, Rmi => Down, Rpi => Up }
-    CvtPackFloatRnd { Rn => NearestEven, Rz => TowardZero }
-    CvtFloatRnd {
-        Rn | Rni => NearestEven, Rna => NearestAway, Rz | Rzi => TowardZero, Rm | Rmi => Down, Rp | Rpi => Up
-    }
-}
-
-/// Without one it is to nearest even.
-impl<R: Rounds> Rounds for Option<R> {
-    fn mode(self) -> Mode {
-        self.map_or(Mode::NearestEven, R::mode)
-    }
-}
+pub(crate) use {by_flags, by_half, by_rounding, by_type, integers, lanes, stated};
 
 /// Whether a rounding is to nearest even, as nearly every instruction has it.
 pub(crate) const fn is_nearest<R: Rounding>() -> bool {
@@ -156,4 +108,9 @@ pub(crate) const fn is_nearest<R: Rounding>() -> bool {
 
 pub(crate) fn is_signed(ty: ScalarType) -> bool {
     ty.kind() == ptx::types::TypeKind::Signed
+}
+
+/// Whether a register has two halves of this type.
+pub(crate) fn is_packed(ty: ScalarType) -> bool {
+    matches!(ty, ScalarType::F16x2 | ScalarType::Bf16x2)
 }

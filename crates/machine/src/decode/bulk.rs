@@ -1,28 +1,105 @@
 //! Bulk and tensor copies, changes of tensor maps, and multicast memory (PTX ISA, "Data Movement and Conversion":
 //! cp.async.bulk and its relatives, tensormap.replace, multimem; tensormap.cp_fenceproxy).
 
-use super::decoder::{Decoded, Decoder, Memory, Missing};
+use super::decoder::{Decoded, Decoder, Memory, Missing, decoders};
 use super::movement::order;
 use crate::fault::Access;
 use crate::image::copy::{Action, Bulk, End, Multimem, Replacement, Sum, TensorCopy};
 use crate::lanes::PlaneId;
 use crate::memory::SpaceKind;
 use crate::operation::kinds::{
-    AddOffset, ClusterLaunch, CopyBulk, CopyTensor, CopyTensorMap, LoadMultimem, ReplaceField, StoreMultimem,
+    ClusterLaunch, CopyBulk, CopyTensor, CopyTensorMap, LoadMultimem, ReplaceField, StoreMultimem,
 };
-use crate::operation::{Address as Pointer, Immediate};
+use crate::operation::{Address as Pointer, Site};
 use crate::ops::combine::reduction;
-use crate::tensormap::{self, MAX_RANK};
+use crate::tensormap::{Field, MAX_RANK};
 use ir::instruction::CpAsyncBulkPrefetchTensorLoadMode as LoadMode;
 use ir::instruction::CpAsyncBulkTensorStoreLoadMode as StoreMode;
-use ir::instruction::{
-    CpAsyncBulk, CpAsyncBulkPrefetch, CpAsyncBulkPrefetchTensor, CpAsyncBulkTensorLoad,
-    CpAsyncBulkTensorStore, CpReduceAsyncBulk, CpReduceAsyncBulkTensor, Dim, MultimemCpAsyncBulk,
-    MultimemLoad, MultimemLoadOp, MultimemReduce, MultimemStore, TensormapCpFenceproxy, TensormapReplace,
-};
+use ir::instruction::{Dim, MultimemLoadOp};
 use ir::operand::{Address, Lookup, Space, Value};
 use ptx::module::Symbol;
 use ptx::types::ScalarType;
+
+decoders! { d, op:
+    CpAsyncBulk => {
+        if op.byte_mask.is_some() {
+            return Err("cp.async.bulk with .cp_mask".to_owned());
+        }
+        let copy = plain(d, Some(&op.dst), &op.src, &op.size)?;
+        let barrier = op.mbar.as_ref().map(|mbar| pointer(d, mbar)).transpose()?;
+        let ranks = ranks(d, op.cta_mask.as_ref())?;
+        d.emit_with(Bulk { barrier, ranks, ..copy }, |site| CopyBulk { site })
+    };
+    MultimemCpAsyncBulk => {
+        let copy = plain(d, Some(&op.dst), &op.src, &op.size)?;
+        d.emit_with(Bulk { multicast: true, ..copy }, |site| CopyBulk { site })
+    };
+    CpReduceAsyncBulk => {
+        let reduction = Some(reduction(op.op.into(), op.ty, false).ok_or_else(|| no_reduction(op.ty))?);
+        let copy = plain(d, Some(&op.dst), &op.src, &op.size)?;
+        let barrier = op.mbar.as_ref().map(|mbar| pointer(d, mbar)).transpose()?;
+        d.emit_with(Bulk { barrier, reduction, ..copy }, |site| CopyBulk { site })
+    };
+    CpAsyncBulkPrefetch => {
+        let copy = plain(d, None, &op.src, &op.size)?;
+        d.emit_with(copy, |site| CopyBulk { site })
+    };
+    TensormapCpFenceproxy => {
+        let copy = plain(d, Some(&op.dst), &op.src, &Value::Constant(op.size))?;
+        d.emit_with(copy, |site| CopyTensorMap { site })
+    };
+    CpAsyncBulkTensorLoad => {
+        if let Some(group) = op.cta_group {
+            return Err(format!("tensor copies with {}", group.modifier().text()));
+        }
+        let im2col = (is_im2col(op.load_mode)?, op.im2col.as_deref());
+        let copy = of_tensor(d, Action::Load, op.dim, &op.tensor_map, im2col)?;
+        let (tile, barrier) = (Some(pointer(d, &op.dst)?), Some(pointer(d, &op.mbar)?));
+        let ranks = ranks(d, op.cta_mask.as_ref())?;
+        d.emit_with(TensorCopy { tile, barrier, ranks, ..copy }, |site| CopyTensor { site })
+    };
+    CpAsyncBulkTensorStore => {
+        let im2col = stores_im2col(op.load_mode)?;
+        from_tile(d, Action::Store, op.dim, &op.tensor_map, im2col, &op.src)
+    };
+    CpReduceAsyncBulkTensor => {
+        let im2col = stores_im2col(op.load_mode.map(StoreMode::from))?;
+        from_tile(d, Action::Reduce(op.op.into()), op.dim, &op.tensor_map, im2col, &op.src)
+    };
+    CpAsyncBulkPrefetchTensor => {
+        let im2col = (is_im2col(op.load_mode)?, op.im2col.as_deref());
+        let copy = of_tensor(d, Action::Prefetch, op.dim, &op.tensor_map, im2col)?;
+        d.emit_with(copy, |site| CopyTensor { site })
+    };
+    TensormapReplace => {
+        let ordinal = op.ord.unwrap_or(0) as usize;
+        if ordinal >= MAX_RANK {
+            return Err(format!("ordinal {ordinal} of a field of {MAX_RANK}"));
+        }
+        let field = Field::new(op.field, ordinal)
+            .ok_or_else(|| format!("tensormap.replace of {}", op.field.modifier().text()))?;
+        let at = d.memory(&op.addr, 1)?;
+        let value = d.read_plane(&op.value, op.ty.bits())?;
+        let replacement = Replacement { address: at.address, space: at.space, field, value };
+        d.emit_with(replacement, |site| ReplaceField { site })
+    };
+    MultimemLoad => {
+        order(d, op.order);
+        let (planes, _) = d.write_elements(&op.d, op.ty.bits(), false)?;
+        let sum = sum(op.op, op.ty, op.accumulator)?;
+        let (at, bytes, site) = multimem(d, &op.a, planes, op.ty, sum)?;
+        d.emit_access(at, Access::Load, bytes, LoadMultimem { address: at.address, site })
+    };
+    MultimemStore => {
+        order(d, op.order);
+        scatter(d, (&op.a, Access::Store), &op.b, op.ty, Sum::None)
+    };
+    MultimemReduce => {
+        order(d, op.order);
+        let sum = sum(op.op, op.ty, false)?;
+        scatter(d, (&op.a, Access::Atomic), &op.b, op.ty, sum)
+    };
+}
 
 fn pointer(d: &mut Decoder<'_>, address: &Address) -> Result<Pointer, Missing> {
     Ok(d.memory(address, 1)?.address)
@@ -49,50 +126,8 @@ fn plain(d: &mut Decoder<'_>, to: Option<&Address>, from: &Address, size: &Value
     Ok(Bulk { from, to, size, barrier: None, ranks: None, multicast: false, reduction: None })
 }
 
-/// `cp.async.bulk`.
-pub(super) fn copy(d: &mut Decoder<'_>, cp: &CpAsyncBulk) -> Decoded {
-    if cp.byte_mask.is_some() {
-        return Err("cp.async.bulk with .cp_mask".to_owned());
-    }
-    let copy = plain(d, Some(&cp.dst), &cp.src, &cp.size)?;
-    let barrier = cp.mbar.as_ref().map(|mbar| pointer(d, mbar)).transpose()?;
-    let ranks = ranks(d, cp.cta_mask.as_ref())?;
-    let site = d.site(Bulk { barrier, ranks, ..copy });
-    d.emit(CopyBulk { site })
-}
-
-/// `multimem.cp.async.bulk`.
-pub(super) fn copy_to_all(d: &mut Decoder<'_>, cp: &MultimemCpAsyncBulk) -> Decoded {
-    let copy = plain(d, Some(&cp.dst), &cp.src, &cp.size)?;
-    let site = d.site(Bulk { multicast: true, ..copy });
-    d.emit(CopyBulk { site })
-}
-
-/// `cp.reduce.async.bulk`.
-pub(super) fn reduce(d: &mut Decoder<'_>, cp: &CpReduceAsyncBulk) -> Decoded {
-    let how = reduction(cp.op.into(), cp.ty, false).ok_or_else(|| no_reduction(cp.ty))?;
-    let copy = plain(d, Some(&cp.dst), &cp.src, &cp.size)?;
-    let barrier = cp.mbar.as_ref().map(|mbar| pointer(d, mbar)).transpose()?;
-    let site = d.site(Bulk { barrier, reduction: Some(how), ..copy });
-    d.emit(CopyBulk { site })
-}
-
 fn no_reduction(ty: ScalarType) -> Missing {
     format!("a reduction of .{ty}")
-}
-
-/// `cp.async.bulk.prefetch`.
-pub(super) fn prefetch(d: &mut Decoder<'_>, cp: &CpAsyncBulkPrefetch) -> Decoded {
-    let copy = plain(d, None, &cp.src, &cp.size)?;
-    let site = d.site(copy);
-    d.emit(CopyBulk { site })
-}
-
-/// `tensormap.cp_fenceproxy`.
-pub(super) fn copy_map(d: &mut Decoder<'_>, cp: &TensormapCpFenceproxy) -> Decoded {
-    let copy = plain(d, Some(&cp.dst), &cp.src, &Value::Constant(cp.size))?;
-    let site = d.site(copy);
-    d.emit(CopyTensorMap { site })
 }
 
 /// What all tensor copies have, with the offsets of im2col mode: prefetches have nothing else.
@@ -146,114 +181,51 @@ fn stores_im2col(mode: Option<StoreMode>) -> Result<bool, Missing> {
     }
 }
 
-/// `cp.async.bulk.tensor` to shared memory.
-pub(super) fn load_tensor(d: &mut Decoder<'_>, cp: &CpAsyncBulkTensorLoad) -> Decoded {
-    if let Some(group) = cp.cta_group {
-        return Err(format!("tensor copies with {}", group.modifier().text()));
-    }
-    let im2col = (is_im2col(cp.load_mode)?, cp.im2col.as_deref());
-    let copy = of_tensor(d, Action::Load, cp.dim, &cp.tensor_map, im2col)?;
-    let (tile, barrier) = (Some(pointer(d, &cp.dst)?), Some(pointer(d, &cp.mbar)?));
-    let ranks = ranks(d, cp.cta_mask.as_ref())?;
-    let site = d.site(TensorCopy { tile, barrier, ranks, ..copy });
-    d.emit(CopyTensor { site })
-}
-
-/// `cp.async.bulk.tensor` to global memory.
-pub(super) fn store_tensor(d: &mut Decoder<'_>, cp: &CpAsyncBulkTensorStore) -> Decoded {
-    let im2col = (stores_im2col(cp.load_mode)?, None);
-    let copy = of_tensor(d, Action::Store, cp.dim, &cp.tensor_map, im2col)?;
-    let tile = Some(pointer(d, &cp.src)?);
-    let site = d.site(TensorCopy { tile, ..copy });
-    d.emit(CopyTensor { site })
-}
-
-/// `cp.reduce.async.bulk.tensor`.
-pub(super) fn reduce_tensor(d: &mut Decoder<'_>, cp: &CpReduceAsyncBulkTensor) -> Decoded {
-    let im2col = (stores_im2col(cp.load_mode.map(StoreMode::from))?, None);
-    let copy = of_tensor(d, Action::Reduce(cp.op.into()), cp.dim, &cp.tensor_map, im2col)?;
-    let tile = Some(pointer(d, &cp.src)?);
-    let site = d.site(TensorCopy { tile, ..copy });
-    d.emit(CopyTensor { site })
-}
-
-/// `cp.async.bulk.prefetch.tensor`.
-pub(super) fn prefetch_tensor(d: &mut Decoder<'_>, cp: &CpAsyncBulkPrefetchTensor) -> Decoded {
-    let im2col = (is_im2col(cp.load_mode)?, cp.im2col.as_deref());
-    let copy = of_tensor(d, Action::Prefetch, cp.dim, &cp.tensor_map, im2col)?;
-    let site = d.site(copy);
-    d.emit(CopyTensor { site })
+/// A copy of a tile to global memory.
+fn from_tile(
+    d: &mut Decoder<'_>,
+    action: Action,
+    dim: Dim,
+    tensor: &Lookup,
+    im2col: bool,
+    tile: &Address,
+) -> Decoded {
+    let copy = of_tensor(d, action, dim, tensor, (im2col, None))?;
+    let tile = Some(pointer(d, tile)?);
+    d.emit_with(TensorCopy { tile, ..copy }, |site| CopyTensor { site })
 }
 
 /// A plane with the generic address that a value is, or that a variable has.
 fn generic_address(d: &mut Decoder<'_>, value: &Value) -> Result<PlaneId, Missing> {
     let Value::Symbol { symbol: Symbol::Variable(id), .. } = *value else { return d.read_plane(value, 64) };
-    let window = d.space(d.module.variables[id.index()].space)?.window();
-    if window == 0 {
-        return d.read_plane(value, 64);
+    let window = d.space_of_variable(id).window();
+    match d.read(value, 64)?.as_scalar() {
+        Some(address) if window != 0 => {
+            let address = d.offset(address, window);
+            Ok(d.plane_of(address.into(), 64))
+        }
+        _ => d.read_plane(value, 64),
     }
-    let Some(a) = d.read(value, 64)?.as_scalar() else {
-        return Err("a variable whose address differs between threads".to_owned());
-    };
-    let address = d.frame.new_scalar();
-    d.emit_part(AddOffset { d: address, a, offset: Immediate(window) });
-    Ok(d.plane_of(address.into(), 64))
-}
-
-/// `tensormap.replace`.
-pub(super) fn replace_field(d: &mut Decoder<'_>, cp: &TensormapReplace) -> Decoded {
-    let ordinal = cp.ord.unwrap_or(0) as usize;
-    if ordinal >= MAX_RANK {
-        return Err(format!("ordinal {ordinal} of a field of {MAX_RANK}"));
-    }
-    let field = tensormap::Field::new(cp.field, ordinal)
-        .ok_or_else(|| format!("tensormap.replace of {}", cp.field.modifier().text()))?;
-    let Memory { address, space, .. } = d.memory(&cp.addr, 1)?;
-    let value = d.read_plane(&cp.value, cp.ty.bits())?;
-    let site = d.site(Replacement { address, space, field, value });
-    d.emit(ReplaceField { site })
 }
 
 fn sum(by: MultimemLoadOp, ty: ScalarType, in_f32: bool) -> Result<Sum, Missing> {
     Sum::new(by, ty, in_f32).ok_or_else(|| no_reduction(ty))
 }
 
-/// Where an access of multicast memory is, and what it is to do.
+/// Where an access of multicast memory is, how many bytes a lane has of it, and what it is to do.
 fn multimem(
     d: &mut Decoder<'_>,
     address: &Address,
     planes: impl IntoIterator<Item = Option<PlaneId>>,
     ty: ScalarType,
     sum: Sum,
-) -> Result<(Pointer, Multimem), Missing> {
+) -> Result<(Memory, u32, Site<Multimem>), Missing> {
     let planes = d.code.image.add_planes(planes);
     let bytes = ty.bytes() * planes.count;
     let at = d.memory_in_one_of(address, bytes, &[SpaceKind::Global, SpaceKind::Generic])?;
-    Ok((at.address, Multimem { planes, bytes: ty.bytes(), sum }))
-}
-
-/// `multimem.ld_reduce`.
-pub(super) fn load_multimem(d: &mut Decoder<'_>, ld: &MultimemLoad) -> Decoded {
-    order(d, ld.order);
-    let (planes, _) = d.write_elements(&ld.d, ld.ty.bits(), false)?;
-    let sum = sum(ld.op, ld.ty, ld.accumulator)?;
-    let bytes = ld.ty.bytes() * planes.len() as u32;
-    let (address, site) = multimem(d, &ld.a, planes, ld.ty, sum)?;
-    let site = d.site(site);
-    d.emit_access((SpaceKind::Global, address), Access::Load, bytes, LoadMultimem { address, site })
-}
-
-/// `multimem.st`.
-pub(super) fn store_multimem(d: &mut Decoder<'_>, st: &MultimemStore) -> Decoded {
-    order(d, st.order);
-    scatter(d, (&st.a, Access::Store), &st.b, st.ty, Sum::None)
-}
-
-/// `multimem.red`.
-pub(super) fn reduce_multimem(d: &mut Decoder<'_>, red: &MultimemReduce) -> Decoded {
-    order(d, red.order);
-    let sum = sum(red.op, red.ty, false)?;
-    scatter(d, (&red.a, Access::Atomic), &red.b, red.ty, sum)
+    let site = d.site(Multimem { planes, bytes: ty.bytes(), sum });
+    // Whatever names it, a multicast address is global.
+    Ok((Memory { space: SpaceKind::Global, ..at }, bytes, site))
 }
 
 fn scatter(
@@ -264,7 +236,6 @@ fn scatter(
     sum: Sum,
 ) -> Decoded {
     let planes = d.read_planes(values, ty.bits())?;
-    let (address, site) = multimem(d, address, planes.into_iter().map(Some), ty, sum)?;
-    let (site, bytes) = (d.site(site), ty.bytes() * values.len() as u32);
-    d.emit_access((SpaceKind::Global, address), access, bytes, StoreMultimem { address, site })
+    let (at, bytes, site) = multimem(d, address, planes.into_iter().map(Some), ty, sum)?;
+    d.emit_access(at, access, bytes, StoreMultimem { address: at.address, site })
 }

@@ -4,8 +4,8 @@
 //! A comparison writes predicates. `set`, which writes a register, compares into the scratch predicate and then
 //! selects between two constants. `a > b` is decoded as `b < a`, so that half of the comparisons need no code.
 
-use super::arithmetic::{by_flags, by_half, by_type, decoders, lanes};
-use super::decoder::{Decoded, Decoder, Missing};
+use super::arithmetic::{by_flags, by_half, by_type, is_packed, lanes};
+use super::decoder::{Decoded, Decoder, Missing, decoders};
 use crate::image::{Meta, ZERO};
 use crate::lanes::{Condition, Operand, PredicateId};
 use crate::operation::Combine;
@@ -63,19 +63,10 @@ impl Test {
         combine: Option<SetFloatBool>,
         c: Option<&Predicate>,
     ) -> Result<Self, Missing> {
-        let combine = combine.map(|combine| match combine {
-            SetFloatBool::And => Combine::And,
-            SetFloatBool::Or => Combine::Or,
-            SetFloatBool::Xor => Combine::Xor,
-        });
         let (a, b) = (d.read(a, ty.bits())?, d.read(b, ty.bits())?);
         let with = c.map(|c| d.read_predicate(c)).transpose()?;
         let sources = if comparison.swaps() { [b, a] } else { [a, b] };
-        Ok(Self { comparison, ty, sources, with, combine })
-    }
-
-    fn is_packed(&self) -> bool {
-        matches!(self.ty, ScalarType::F16x2 | ScalarType::Bf16x2)
+        Ok(Self { comparison, ty, sources, with, combine: combine.map(Combine::from) })
     }
 
     /// Emits it: the result goes to predicate `p`, that of the complement to `q`.
@@ -113,7 +104,7 @@ impl Test {
                         relation!(HOT, |a, b: u32| compare::setp_f32::<C, FTZ>(a, b))
                     }),
                     // One value, or two in a register.
-                    _ => by_half!(self.ty, H => by_flags!(ftz as FTZ => match (self.is_packed(), part) {
+                    _ => by_half!(self.ty, H => by_flags!(ftz as FTZ => match (is_packed(self.ty), part) {
                         (false, _) => relation!(COLD, |a, b: u16| compare::setp_half::<C, H, FTZ>(a, b)),
                         (true, Part::Low) => relation!(COLD, |a, b: u32| {
                             compare::setp_half::<C, H, FTZ>(packed::unpack(a).0, packed::unpack(b).0)
@@ -128,28 +119,21 @@ impl Test {
     }
 }
 
-macro_rules! setp {
-    ($d:ident, $op:ident, $comparison:expr) => {{
-        let test = Test::new($d, $comparison, $op.ty, [&$op.a, &$op.b], $op.combine, $op.c.as_ref())?;
-        setp($d, $op.p, $op.q, &test)
-    }};
-}
-
-macro_rules! set {
-    ($d:ident, $op:ident, $comparison:expr) => {{
-        let test = Test::new($d, $comparison, $op.stype, [&$op.a, &$op.b], $op.combine, $op.c.as_ref())?;
-        set($d, $op.d, $op.dtype, &test)
-    }};
+/// What an instruction compares, in values of a type.
+macro_rules! test {
+    ($d:ident, $op:ident, $ty:ident, $comparison:expr) => {
+        Test::new($d, $comparison, $op.$ty, [&$op.a, &$op.b], $op.combine, $op.c.as_ref())?
+    };
 }
 
 decoders! { d, op:
-    setp_int(SetpInt) => setp!(d, op, Comparison::Int(op.cmp));
-    setp_float(SetpFloat) => setp!(d, op, Comparison::Float { cmp: op.cmp, ftz: op.ftz });
-    setp_half(SetpHalf) => setp!(d, op, Comparison::Float { cmp: op.cmp, ftz: op.ftz });
-    set_int(SetInt) => set!(d, op, Comparison::Int(op.cmp));
-    set_float(SetFloat) => set!(d, op, Comparison::Float { cmp: op.cmp, ftz: op.ftz });
-    set_half(SetHalf) => set!(d, op, Comparison::Float { cmp: op.cmp, ftz: op.ftz });
-    selp(Selp) => {
+    SetpInt => test!(d, op, ty, Comparison::Int(op.cmp)).setp(d, op.p, op.q);
+    SetpFloat => test!(d, op, ty, Comparison::Float { cmp: op.cmp, ftz: op.ftz }).setp(d, op.p, op.q);
+    SetpHalf => test!(d, op, ty, Comparison::Float { cmp: op.cmp, ftz: op.ftz }).setp(d, op.p, op.q);
+    SetInt => test!(d, op, stype, Comparison::Int(op.cmp)).set(d, op.d, op.dtype);
+    SetFloat => test!(d, op, stype, Comparison::Float { cmp: op.cmp, ftz: op.ftz }).set(d, op.d, op.dtype);
+    SetHalf => test!(d, op, stype, Comparison::Float { cmp: op.cmp, ftz: op.ftz }).set(d, op.d, op.dtype);
+    Selp => {
         let bits = op.ty.bits();
         let to = d.write_plane(op.d, bits)?;
         let (a, b) = (d.read(&op.a, bits)?, d.read(&op.b, bits)?);
@@ -157,7 +141,7 @@ decoders! { d, op:
         d.select(to, if c.negated() { [b, a] } else { [a, b] }, c.predicate(), Meta::Plain);
         Ok(())
     };
-    slct(Slct) => by_type!(op.dtype, T in [
+    Slct => by_type!(op.dtype, T in [
         B16 | U16 | S16: u16, B32 | U32 | S32 | F32: u32, B64 | U64 | S64 | F64: u64
     ] => match op.ctype {
         ScalarType::F32 => by_flags!(op.ftz as FTZ => {
@@ -167,17 +151,40 @@ decoders! { d, op:
     });
 }
 
-fn setp(d: &mut Decoder<'_>, p: Def, q: Option<Def>, test: &Test) -> Decoded {
-    let (p, q) = (d.write_predicate(Some(p))?, d.write_predicate(q)?);
-    if !test.is_packed() {
-        return test.emit(d, [p, q], Part::Low, Meta::Plain);
+impl Test {
+    fn setp(&self, d: &mut Decoder<'_>, p: Def, q: Option<Def>) -> Decoded {
+        let (p, q) = (d.write_predicate(Some(p))?, d.write_predicate(q)?);
+        if !is_packed(self.ty) {
+            return self.emit(d, [p, q], Part::Low, Meta::Plain);
+        }
+        // One result for each half. The first to be written must not be what the other is combined with.
+        let mut results = [(p, Part::Low), (q, Part::High)];
+        if p.is_some() && self.with.map(Condition::predicate) == p {
+            results.reverse();
+        }
+        results.into_iter().try_for_each(|(p, part)| self.emit(d, [p, None], part, Meta::Plain))
     }
-    // One result for each half. The first to be written must not be what the other is combined with.
-    let mut results = [(p, Part::Low), (q, Part::High)];
-    if p.is_some() && test.with.map(Condition::predicate) == p {
-        results.reverse();
+
+    fn set(&self, d: &mut Decoder<'_>, to: Def, dtype: ScalarType) -> Decoded {
+        let bits = dtype.bits();
+        let to = d.write_plane(to, bits)?;
+        let truth = truth(dtype, is_packed(self.ty))?;
+        let p = d.frame.scratch_predicate();
+        let (low, zero) = (d.constant(truth), ZERO.into());
+        self.emit(d, [Some(p), None], Part::Low, Meta::Part)?;
+        if !is_packed(self.ty) {
+            d.select(to, [low, zero], p, Meta::Plain);
+            return Ok(());
+        }
+        // The lower half decides between the results for either outcome of the upper half.
+        let (high, both) = (d.constant(truth << 16), d.constant(truth << 16 | truth));
+        let [with, without] = [d.frame.temporary(bits), d.frame.temporary(bits)];
+        d.select(with, [both, high], p, Meta::Part);
+        d.select(without, [low, zero], p, Meta::Part);
+        self.emit(d, [Some(p), None], Part::High, Meta::Part)?;
+        d.select(to, [with.into(), without.into()], p, Meta::Plain);
+        Ok(())
     }
-    results.into_iter().try_for_each(|(p, part)| test.emit(d, [p, None], part, Meta::Plain))
 }
 
 /// What `set` writes for true into one value.
@@ -192,25 +199,4 @@ fn truth(dtype: ScalarType, packed: bool) -> Result<u64, Missing> {
         Ty::U32 | Ty::S32 => compare::set_int::<u32>(true).into(),
         other => return Err(format!("set into {other}")),
     })
-}
-
-fn set(d: &mut Decoder<'_>, to: Def, dtype: ScalarType, test: &Test) -> Decoded {
-    let bits = dtype.bits();
-    let to = d.write_plane(to, bits)?;
-    let truth = truth(dtype, test.is_packed())?;
-    let p = d.frame.scratch_predicate();
-    let (low, zero) = (d.constant(truth), ZERO.into());
-    test.emit(d, [Some(p), None], Part::Low, Meta::Part)?;
-    if !test.is_packed() {
-        d.select(to, [low, zero], p, Meta::Plain);
-        return Ok(());
-    }
-    // The lower half decides between the results for either outcome of the upper half.
-    let (high, both) = (d.constant(truth << 16), d.constant(truth << 16 | truth));
-    let [with, without] = [d.frame.temporary(bits), d.frame.temporary(bits)];
-    d.select(with, [both, high], p, Meta::Part);
-    d.select(without, [low, zero], p, Meta::Part);
-    test.emit(d, [Some(p), None], Part::High, Meta::Part)?;
-    d.select(to, [with.into(), without.into()], p, Meta::Plain);
-    Ok(())
 }

@@ -3,14 +3,14 @@
 //! `cvt` alone among the arithmetic instructions takes registers wider than its types ("Operand Size Exceeding
 //! Instruction-Type Size"): of a source the low bits count, and a signed result is extended with its sign to the whole
 //! destination register, any other with zeros. Between integers without `.sat` that is all there is to do, so one lane
-//! function, [`Extend`], serves them all: it is chosen by the widths of the registers and by what survives of the
+//! function serves them all: it is chosen by the widths of the registers and by what survives of the
 //! value.
 
-use super::arithmetic::{by_flags, by_half, by_rounding, by_type, decoders, is_nearest, is_signed, lanes};
-use super::decoder::{Decoded, Decoder};
-use crate::ops::shape::{COLD, HOT, lane_fn, unary};
-use crate::ops::width::Extend;
-use ir::instruction::{CvtFloat, CvtFloatRnd, CvtInt, CvtPackInt, Dtype};
+use super::arithmetic::{by_flags, by_half, by_rounding, by_type, is_nearest, is_signed, lanes};
+use super::decoder::{Decoded, Decoder, decoders};
+use crate::ops;
+use crate::ops::shape::{COLD, HOT, lane_fn};
+use ir::instruction::{CvtFloatRnd, CvtInt, Dtype};
 use ir::operand::Value;
 use numerics::format::{E4m3, E5m2, F16};
 use numerics::rounding::{Mode, Rn, Rounding};
@@ -27,30 +27,20 @@ macro_rules! by_integer {
     };
 }
 
-/// Evaluates an expression with a type standing for the lane of a width: one of those listed.
-macro_rules! by_width {
-    ($bits:expr, $l:ident in [$($width:literal: $lane:ty),+] => $e:expr) => {
-        match $bits {
-            $($width => { type $l = $lane; $e })+
-            other => Err(format!("a conversion with {other} bits")),
-        }
-    };
-}
-
 /// Whether a rounding is `.rni` or `.rzi`, as compilers write for `rint` and casts.
 const fn is_common<R: Rounding>() -> bool {
     matches!(R::MODE, Mode::NearestEven | Mode::TowardZero)
 }
 
 decoders! { d, op:
-    integer(CvtInt) => match op.sat {
+    CvtInt => match op.sat {
         true => by_integer!(op.dtype, T => by_integer!(op.atype, S => {
             lanes!(d, op, COLD, (a: S) -> T { convert::int_to_int::<S, T, true>(a) })
         })),
         false => extend(d, op),
     };
-    /// It is always clamped: `.sat` adds nothing.
-    float_to_integer(CvtFloatToInt) => by_integer!(op.dtype, T => by_rounding!(op.rnd, R => {
+    // It is always clamped: `.sat` adds nothing.
+    CvtFloatToInt => by_integer!(op.dtype, T => by_rounding!(op.rnd, R => {
         const HEAT: bool = T::BITS >= 32 && is_common::<R>();
         match op.atype {
             ScalarType::F32 => by_flags!(op.ftz as FTZ => {
@@ -62,8 +52,8 @@ decoders! { d, op:
             }),
         }
     }));
-    /// `.ftz` has nothing to flush. Clamped to [0, 1], an integer is 0 or 1 whatever the rounding.
-    integer_to_float(CvtIntToFloat) => match op.sat {
+    // `.ftz` has nothing to flush. Clamped to [0, 1], an integer is 0 or 1 whatever the rounding.
+    CvtIntToFloat => match op.sat {
         true => by_integer!(op.atype, T => match op.dtype {
             ScalarType::F32 => lanes!(d, op, COLD, (a: T) -> u32 {
                 convert::f32_to_f32::<false, true>(convert::int_to_f32::<T, Rn>(a))
@@ -86,8 +76,8 @@ decoders! { d, op:
             }
         })),
     };
-    /// Two `.f32` to a packed format: the first operand goes to the upper element.
-    pack_floats(CvtPackFloat) => match op.dtype {
+    // Two `.f32` to a packed format: the first operand goes to the upper element.
+    CvtPackFloat => match op.dtype {
         ScalarType::F16x2 | ScalarType::Bf16x2 => by_half!(op.dtype, H => by_rounding!(op.rnd, R => {
             by_flags!(op.relu as RELU, op.satfinite as SATFINITE => {
                 const HEAT: bool = is_nearest::<R>() && !RELU && !SATFINITE;
@@ -101,14 +91,100 @@ decoders! { d, op:
             lanes!(d, op, COLD, (a: u32, b: u32) -> u16 { fp8::pair_from_f32::<E, RELU>(a, b) })
         })),
     };
-    /// Between `.f16x2` and a pair of 8-bit floats.
-    float_x2(CvtFloatX2) => match op.dtype {
+    // Between `.f16x2` and a pair of 8-bit floats.
+    CvtFloatX2 => match op.dtype {
         ScalarType::F16x2 => by_type!(op.atype, E in [E4m3x2: E4m3, E5m2x2: E5m2] => by_flags!(op.relu as RELU => {
             lanes!(d, op, COLD, (a: u16) -> u32 { fp8::pair_to_half::<E, F16, RELU>(a) })
         })),
         _ => by_type!(op.dtype, E in [E4m3x2: E4m3, E5m2x2: E5m2] => by_flags!(op.relu as RELU => {
             lanes!(d, op, COLD, (a: u32) -> u16 { fp8::pair_from_half::<F16, E, RELU>(a) })
         })),
+    };
+    // Between `.f16`, `.bf16`, `.f32` and `.f64`, and to `.tf32`.
+    CvtFloat => {
+        use CvtFloatRnd as Rnd;
+        use ScalarType as Ty;
+        // A conversion of its two formats, the rounding and the flags that are named.
+        macro_rules! conversion {
+            ($heat:expr, $a:ty => $r:ty, $function:ident($($format:ident)*; $($rounding:ident)?; $($flag:ident as $FLAG:ident),*)) => {
+                conversion!(@ $($rounding)? => by_flags!($(op.$flag as $FLAG),* => lanes!(d, op, $heat, (a: $a) -> $r {
+                    convert::$function::<$($format,)* $($rounding,)? $($FLAG),*>(a)
+                })))
+            };
+            (@ => $e:expr) => { $e };
+            (@ $rounding:ident => $e:expr) => { by_rounding!(op.rnd, $rounding => $e) };
+        }
+        let whole = matches!(op.rnd, Some(Rnd::Rni | Rnd::Rzi | Rnd::Rmi | Rnd::Rpi));
+        match (op.dtype, op.atype) {
+            (Ty::F32, Ty::F32) if whole => {
+                conversion!(!SAT, u32 => u32, f32_to_whole(; R; ftz as FTZ, sat as SAT))
+            }
+            (Ty::F32, Ty::F32) => conversion!(HOT, u32 => u32, f32_to_f32(;; ftz as FTZ, sat as SAT)),
+            (Ty::F32, Ty::F64) => {
+                conversion!(is_nearest::<R>() && !SAT, u64 => u32, f64_to_f32(; R; ftz as FTZ, sat as SAT))
+            }
+            (Ty::F32, half) => by_half!(half, H => {
+                conversion!(!SAT, u16 => u32, half_to_f32(H;; ftz as FTZ, sat as SAT))
+            }),
+            (Ty::F64, Ty::F64) if whole => conversion!(!SAT, u64 => u64, f64_to_whole(; R; sat as SAT)),
+            (Ty::F64, Ty::F64) => conversion!(COLD, u64 => u64, f64_to_f64(;; sat as SAT)),
+            (Ty::F64, Ty::F32) => conversion!(!SAT, u32 => u64, f32_to_f64(;; ftz as FTZ, sat as SAT)),
+            (Ty::F64, half) => by_half!(half, H => conversion!(COLD, u16 => u64, half_to_f64(H;; sat as SAT))),
+            (Ty::Tf32, _) if op.rnd == Some(Rnd::Rna) => {
+                conversion!(COLD, u32 => u32, f32_to_tf32_rna(;; satfinite as SATFINITE))
+            }
+            (Ty::Tf32, _) => {
+                conversion!(COLD, u32 => u32, f32_to_tf32(; R; relu as RELU, satfinite as SATFINITE))
+            }
+            (half, Ty::F64) => by_half!(half, H => conversion!(COLD, u64 => u16, f64_to_half(H; R; sat as SAT))),
+            // `.ftz` and `.sat` are not written together with the newer `.relu` and `.satfinite`.
+            (half, Ty::F32) if op.ftz || op.sat => by_half!(half, H => by_rounding!(op.rnd, R => {
+                by_flags!(op.ftz as FTZ, op.sat as SAT => lanes!(d, op, COLD, (a: u32) -> u16 {
+                    convert::f32_to_half::<H, R, FTZ, SAT, false, false>(a)
+                }))
+            })),
+            (half, Ty::F32) => by_half!(half, H => by_rounding!(op.rnd, R => {
+                by_flags!(op.relu as RELU, op.satfinite as SATFINITE => {
+                    const HEAT: bool = is_nearest::<R>() && !RELU && !SATFINITE;
+                    lanes!(d, op, HEAT, (a: u32) -> u16 {
+                        convert::f32_to_half::<H, R, false, false, RELU, SATFINITE>(a)
+                    })
+                })
+            })),
+            (to, from) if to != from => by_half!(from, S => by_half!(to, H => {
+                conversion!(COLD, u16 => u16, half_to_half(S H; R; sat as SAT))
+            })),
+            (half, _) if whole => by_half!(half, H => {
+                conversion!(COLD, u16 => u16, half_to_whole(H; R; sat as SAT))
+            }),
+            (half, _) => by_half!(half, H => conversion!(COLD, u16 => u16, half_to_same(H;; sat as SAT))),
+        }
+    };
+    // Two `.s32`, clamped, and below narrow ones the lower part of a third operand.
+    CvtPackInt => {
+        macro_rules! words {
+            ($t:ty) => {
+                lanes!(d, op, COLD, (a: i32, b: i32) -> u32 { convert::pack16::<$t>(a, b) })
+            };
+        }
+        macro_rules! below {
+            ($bits:literal, $signed:literal) => {{
+                lane_fn!(Below: Ternary(a: i32, b: i32, c: u32) -> u32 {
+                    convert::pack_below::<$bits, $signed>(a, b, c)
+                });
+                d.lanewise::<Below, 3, COLD>(op.d, [&op.a, &op.b, &op.c.unwrap_or(Value::Unused)])
+            }};
+        }
+        match op.dtype {
+            Dtype::U16 => words!(u16),
+            Dtype::S16 => words!(i16),
+            Dtype::U8 => below!(8, false),
+            Dtype::S8 => below!(8, true),
+            Dtype::U4 => below!(4, false),
+            Dtype::S4 => below!(4, true),
+            Dtype::U2 => below!(2, false),
+            Dtype::S2 => below!(2, true),
+        }
     };
 }
 
@@ -134,111 +210,7 @@ fn extend(d: &mut Decoder<'_>, cvt: &CvtInt) -> Decoded {
     };
     let to = d.write_extended(cvt.d, r, is_signed(to))?;
     let from = d.read(&cvt.a, a)?;
-    macro_rules! extend {
-        ($t:ty, $a:ty, $r:ty) => {
-            d.emit_family(unary::<Extend<$t, $a, $r>, HOT>(d.level), to, [from], [a])
-        };
-    }
-    // Values below 32 bits stand in registers of any width, greater ones in what holds them.
-    match kept {
-        ScalarType::U8 | ScalarType::S8 | ScalarType::U16 | ScalarType::S16 => {
-            by_type!(kept, T in [U8: u8, S8: i8, U16: u16, S16: i16] => {
-                by_width!(a, A in [16: u16, 32: u32, 64: u64] => {
-                    by_width!(r, R in [16: u16, 32: u32, 64: u64] => extend!(T, A, R))
-                })
-            })
-        }
-        ScalarType::U32 | ScalarType::S32 => by_type!(kept, T in [U32: u32, S32: i32] => {
-            by_width!(a, A in [32: u32, 64: u64] => by_width!(r, R in [32: u32, 64: u64] => extend!(T, A, R)))
-        }),
-        _ => extend!(u64, u64, u64),
-    }
-}
-
-/// Between `.f16`, `.bf16`, `.f32` and `.f64`, and to `.tf32`.
-pub(super) fn float(d: &mut Decoder<'_>, op: &CvtFloat) -> Decoded {
-    use CvtFloatRnd as Rnd;
-    use ScalarType as Ty;
-    // A conversion of its two formats, the rounding and the flags that are named.
-    macro_rules! conversion {
-        ($heat:expr, $a:ty => $r:ty, $function:ident($($format:ident)*; $($rounding:ident)?; $($flag:ident as $FLAG:ident),*)) => {
-            conversion!(@ $($rounding)? => by_flags!($(op.$flag as $FLAG),* => lanes!(d, op, $heat, (a: $a) -> $r {
-                convert::$function::<$($format,)* $($rounding,)? $($FLAG),*>(a)
-            })))
-        };
-        (@ => $e:expr) => { $e };
-        (@ $rounding:ident => $e:expr) => { by_rounding!(op.rnd, $rounding => $e) };
-    }
-    let whole = matches!(op.rnd, Some(Rnd::Rni | Rnd::Rzi | Rnd::Rmi | Rnd::Rpi));
-    match (op.dtype, op.atype) {
-        (Ty::F32, Ty::F32) if whole => {
-            conversion!(!SAT, u32 => u32, f32_to_whole(; R; ftz as FTZ, sat as SAT))
-        }
-        (Ty::F32, Ty::F32) => conversion!(HOT, u32 => u32, f32_to_f32(;; ftz as FTZ, sat as SAT)),
-        (Ty::F32, Ty::F64) => {
-            conversion!(is_nearest::<R>() && !SAT, u64 => u32, f64_to_f32(; R; ftz as FTZ, sat as SAT))
-        }
-        (Ty::F32, half) => by_half!(half, H => {
-            conversion!(!SAT, u16 => u32, half_to_f32(H;; ftz as FTZ, sat as SAT))
-        }),
-        (Ty::F64, Ty::F64) if whole => conversion!(!SAT, u64 => u64, f64_to_whole(; R; sat as SAT)),
-        (Ty::F64, Ty::F64) => conversion!(COLD, u64 => u64, f64_to_f64(;; sat as SAT)),
-        (Ty::F64, Ty::F32) => conversion!(!SAT, u32 => u64, f32_to_f64(;; ftz as FTZ, sat as SAT)),
-        (Ty::F64, half) => by_half!(half, H => conversion!(COLD, u16 => u64, half_to_f64(H;; sat as SAT))),
-        (Ty::Tf32, _) if op.rnd == Some(Rnd::Rna) => {
-            conversion!(COLD, u32 => u32, f32_to_tf32_rna(;; satfinite as SATFINITE))
-        }
-        (Ty::Tf32, _) => {
-            conversion!(COLD, u32 => u32, f32_to_tf32(; R; relu as RELU, satfinite as SATFINITE))
-        }
-        (half, Ty::F64) => by_half!(half, H => conversion!(COLD, u64 => u16, f64_to_half(H; R; sat as SAT))),
-        // `.ftz` and `.sat` are not written together with the newer `.relu` and `.satfinite`.
-        (half, Ty::F32) if op.ftz || op.sat => by_half!(half, H => by_rounding!(op.rnd, R => {
-            by_flags!(op.ftz as FTZ, op.sat as SAT => lanes!(d, op, COLD, (a: u32) -> u16 {
-                convert::f32_to_half::<H, R, FTZ, SAT, false, false>(a)
-            }))
-        })),
-        (half, Ty::F32) => by_half!(half, H => by_rounding!(op.rnd, R => {
-            by_flags!(op.relu as RELU, op.satfinite as SATFINITE => {
-                const HEAT: bool = is_nearest::<R>() && !RELU && !SATFINITE;
-                lanes!(d, op, HEAT, (a: u32) -> u16 {
-                    convert::f32_to_half::<H, R, false, false, RELU, SATFINITE>(a)
-                })
-            })
-        })),
-        (to, from) if to != from => by_half!(from, S => by_half!(to, H => {
-            conversion!(COLD, u16 => u16, half_to_half(S H; R; sat as SAT))
-        })),
-        (half, _) if whole => by_half!(half, H => {
-            conversion!(COLD, u16 => u16, half_to_whole(H; R; sat as SAT))
-        }),
-        (half, _) => by_half!(half, H => conversion!(COLD, u16 => u16, half_to_same(H;; sat as SAT))),
-    }
-}
-
-/// `cvt.pack`: two `.s32`, clamped, and below narrow ones the lower part of a third operand.
-pub(super) fn pack_integers(d: &mut Decoder<'_>, op: &CvtPackInt) -> Decoded {
-    macro_rules! words {
-        ($t:ty) => {
-            lanes!(d, op, COLD, (a: i32, b: i32) -> u32 { convert::pack16::<$t>(a, b) })
-        };
-    }
-    macro_rules! below {
-        ($bits:literal, $signed:literal) => {{
-            lane_fn!(Below: Ternary(a: i32, b: i32, c: u32) -> u32 {
-                convert::pack_below::<$bits, $signed>(a, b, c)
-            });
-            d.lanewise::<Below, 3, COLD>(op.d, [&op.a, &op.b, &op.c.unwrap_or(Value::Unused)])
-        }};
-    }
-    match op.dtype {
-        Dtype::U16 => words!(u16),
-        Dtype::S16 => words!(i16),
-        Dtype::U8 => below!(8, false),
-        Dtype::S8 => below!(8, true),
-        Dtype::U4 => below!(4, false),
-        Dtype::S4 => below!(4, true),
-        Dtype::U2 => below!(2, false),
-        Dtype::S2 => below!(2, true),
-    }
+    let family = ops::width::extend(kept, a, r, d.level);
+    let family = family.ok_or_else(|| format!("a conversion of .{kept} from {a} bits to {r}"))?;
+    d.emit_family(family, to, [from], [a])
 }

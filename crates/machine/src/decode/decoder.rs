@@ -9,7 +9,7 @@ use crate::image::{Meta, Op, Tabled};
 use crate::lanes::simd::Level;
 use crate::lanes::{Condition, Operand};
 use crate::memory::SpaceKind;
-use crate::operation::{Address, Pattern, Site};
+use crate::operation::{Address, Pattern, Run, Site};
 use ir::{Cfg, Shapes};
 use ptx::module::{Body, Guard, Module, RegId, VarId};
 
@@ -18,6 +18,30 @@ pub(crate) type Missing = String;
 
 /// The result of decoding one instruction.
 pub(crate) type Decoded = Result<(), Missing>;
+
+/// A typed instruction, which says what operations it is.
+pub(crate) trait Decode {
+    /// Emits them.
+    fn decode(&self, d: &mut Decoder<'_>) -> Decoded;
+}
+
+/// Says how instructions are decoded that take a few lines, or that are decoded alike: `Instruction => expression;`. The
+/// expression is over `d`, the [`Decoder`], and `op`, the typed instruction.
+macro_rules! decoders {
+    ($d:ident, $op:ident: $($($of:ident)|+ => $body:expr;)+) => {$($(
+        impl $crate::decode::decoder::Decode for ir::instruction::$of {
+            #[allow(unused_variables)] // Some instructions say nothing but what they are.
+            fn decode(
+                &self,
+                $d: &mut $crate::decode::decoder::Decoder<'_>,
+            ) -> $crate::decode::decoder::Decoded {
+                let $op = self;
+                $body
+            }
+        }
+    )+)+};
+}
+pub(crate) use decoders;
 
 /// A memory operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,13 +88,29 @@ impl Decoder<'_> {
     /// Emits an access of `bytes` a lane to memory.
     pub(crate) fn emit_access(
         &mut self,
-        (space, address): (SpaceKind, Address),
+        Memory { space, address, .. }: Memory,
         access: Access,
         bytes: u32,
         op: impl Into<Op>,
     ) -> Decoded {
         self.code.emit(op, Meta::Memory { space, access, bytes, address });
         Ok(())
+    }
+
+    /// Emits an operation that hands over to the run loop, with the instructions that it accounts for.
+    pub(crate) fn emit_leaving<O: Into<Op>>(&mut self, op: impl FnOnce(Run) -> O) -> Decoded {
+        let run = self.code.take_run();
+        self.emit(op(run))
+    }
+
+    /// Emits an operation that needs to know something besides its fields.
+    pub(crate) fn emit_with<T: Tabled, O: Into<Op>>(
+        &mut self,
+        site: T,
+        op: impl FnOnce(Site<T>) -> O,
+    ) -> Decoded {
+        let site = self.site(site);
+        self.emit(op(site))
     }
 
     /// Adds to the image what an operation needs to know.

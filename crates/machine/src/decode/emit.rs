@@ -1,7 +1,7 @@
 //! Emitting operations of families, with splats where a member is missing.
 
 use super::decoder::{Decoded, Decoder};
-use crate::image::{Meta, Op, ZERO};
+use crate::image::{Function, Meta, Op, ZERO};
 use crate::lanes::simd::Level;
 use crate::lanes::{Lane, Operand, PlaneId, PredicateId, ScalarId, Source};
 use crate::operation::kinds::{Compare, Outcome, Select, Splat};
@@ -10,12 +10,7 @@ use ir::operand::{Def, Value};
 
 /// The operation that spreads a scalar over a plane.
 pub(super) fn spread(level: Level, d: PlaneId, a: ScalarId) -> Op {
-    let function = match d.bits() {
-        16 => splat::<u16>(level),
-        32 => splat::<u32>(level),
-        _ => splat::<u64>(level),
-    };
-    function.with(Splat { d, a })
+    splat(d.bits(), level).with(Splat { d, a })
 }
 
 /// Which operands are scalars, a bit each.
@@ -62,11 +57,22 @@ impl Decoder<'_> {
         if destination.is_scalar() {
             return Err("a scalar from what may differ between threads".to_owned());
         }
-        // Where a member is missing, scalars become planes, the first one first.
+        let function = self.member(&family, &mut sources, widths);
+        self.emit(function.with(F::new(destination, sources)))
+    }
+
+    /// The member of a family for planes and scalars as the sources are. Where it is missing, scalars become planes, the first
+    /// one first.
+    fn member<F, const N: usize>(
+        &mut self,
+        family: &Family<F>,
+        sources: &mut [Operand; N],
+        widths: [u32; N],
+    ) -> Function<F> {
         let mut rest = 0..N;
         loop {
-            if let Some(function) = family.planes[scalars(&sources)] {
-                return self.emit(function.with(F::new(destination, sources)));
+            if let Some(function) = family.planes[scalars(sources)] {
+                return function;
             }
             let i = rest.next().expect("a family has a member for planes");
             sources[i] = self.plane_of(sources[i], widths[i]).into();
@@ -95,28 +101,18 @@ impl Decoder<'_> {
         meta: Meta,
     ) -> Decoded {
         let family = compare::<F, HOT>(self.level);
-        let mut function = match sources.iter().all(|source| source.is_scalar()) {
-            true => Some(family.scalar),
-            false => family.planes[scalars(&sources)],
+        let function = match sources.iter().all(|source| source.is_scalar()) {
+            true => family.scalar,
+            false => self.member(&family, &mut sources, [F::T::BITS; 2]),
         };
-        if function.is_none() {
-            sources = sources.map(|source| self.plane_of(source, F::T::BITS).into());
-            function = family.planes[0];
-        }
         let [a, b] = sources;
-        let function = function.expect("a family has a member for planes");
         self.code.emit(function.with(Compare { a, b, outcome }), meta);
         Ok(())
     }
 
     /// Emits `d` = `a` where a predicate holds, `b` elsewhere.
     pub(crate) fn select(&mut self, d: PlaneId, [a, b]: [Operand; 2], predicate: PredicateId, meta: Meta) {
-        let members = match d.bits() {
-            16 => select_by_predicate::<u16>(self.level),
-            32 => select_by_predicate::<u32>(self.level),
-            _ => select_by_predicate::<u64>(self.level),
-        };
-        let function = members[scalars(&[a, b])];
+        let function = select_by_predicate(d.bits(), self.level)[scalars(&[a, b])];
         self.code.emit(function.with(Select { d, a, b, predicate }), meta);
     }
 }

@@ -3,7 +3,8 @@
 //! Rounding, `.ftz`, `.sat` and the rest are parameters of the lane functions in [`numerics::float`] and
 //! [`numerics::special`]. `mad` with a rounding modifier, the only one that targets since `sm_20` have, is `fma`.
 
-use super::arithmetic::{by_flags, by_rounding, decoders, is_nearest, lanes};
+use super::arithmetic::{by_flags, by_rounding, is_nearest, lanes};
+use super::decoder::decoders;
 use crate::image::Meta;
 use crate::operation::kinds::Outcome;
 use crate::ops::shape::{COLD, HOT, lane_fn};
@@ -64,47 +65,47 @@ macro_rules! extremum {
 }
 
 decoders! { d, op:
-    add(AddFloat) => rounded!(d, op, (a, b) add_f32[sat as SAT], add_f64);
-    sub(SubFloat) => rounded!(d, op, (a, b) sub_f32[sat as SAT], sub_f64);
-    mul(MulFloat) => rounded!(d, op, (a, b) mul_f32[sat as SAT], mul_f64);
-    fma(FmaFloat) => rounded!(d, op, (a, b, c) fma_f32[sat as SAT], fma_f64);
-    mad(MadFloat) => rounded!(d, op, (a, b, c) fma_f32[sat as SAT], fma_f64);
-    div(DivFloat) => rounded!(d, op, (a, b) div_f32, div_f64);
-    rcp(Rcp) => rounded!(d, op, (a) rcp_f32, rcp_f64);
-    sqrt(Sqrt) => rounded!(d, op, (a) sqrt_f32, sqrt_f64);
-    neg(NegFloat) => match op.ty {
+    AddFloat => rounded!(d, op, (a, b) add_f32[sat as SAT], add_f64);
+    SubFloat => rounded!(d, op, (a, b) sub_f32[sat as SAT], sub_f64);
+    MulFloat => rounded!(d, op, (a, b) mul_f32[sat as SAT], mul_f64);
+    FmaFloat => rounded!(d, op, (a, b, c) fma_f32[sat as SAT], fma_f64);
+    MadFloat => rounded!(d, op, (a, b, c) fma_f32[sat as SAT], fma_f64);
+    DivFloat => rounded!(d, op, (a, b) div_f32, div_f64);
+    Rcp => rounded!(d, op, (a) rcp_f32, rcp_f64);
+    Sqrt => rounded!(d, op, (a) sqrt_f32, sqrt_f64);
+    NegFloat => match op.ty {
         ScalarType::F64 => double!(d, op, HOT, (a) float::neg_f64),
         _ => single!(d, op, (a) float::neg_f32),
     };
-    abs(AbsFloat) => match op.ty {
+    AbsFloat => match op.ty {
         ScalarType::F64 => double!(d, op, HOT, (a) float::abs_f64),
         _ => single!(d, op, (a) float::abs_f32),
     };
-    min(MinFloat) => extremum!(d, op, min_f32, min_f64);
-    max(MaxFloat) => extremum!(d, op, max_f32, max_f64);
-    div_approx(DivFloatApprox) => single!(d, op, (a, b) special::div_approx_f32);
-    div_full(DivFloatFull) => single!(d, op, (a, b) special::div_full_f32);
-    rcp_approx(RcpApprox) => match op.ty {
+    MinFloat => extremum!(d, op, min_f32, min_f64);
+    MaxFloat => extremum!(d, op, max_f32, max_f64);
+    DivFloatApprox => single!(d, op, (a, b) special::div_approx_f32);
+    DivFloatFull => single!(d, op, (a, b) special::div_full_f32);
+    RcpApprox => match op.ty {
         ScalarType::F64 => double!(d, op, COLD, (a) special::rcp_approx_ftz_f64),
         _ => single!(d, op, (a) special::rcp_approx_f32),
     };
-    rsqrt_approx(RsqrtApprox) => match (op.ty, op.ftz) {
+    RsqrtApprox => match (op.ty, op.ftz) {
         (ScalarType::F64, true) => double!(d, op, COLD, (a) special::rsqrt_approx_ftz_f64),
         (ScalarType::F64, false) => double!(d, op, COLD, (a) special::rsqrt_approx_f64),
         _ => single!(d, op, (a) special::rsqrt_approx_f32),
     };
-    sqrt_approx(SqrtApprox) => single!(d, op, (a) special::sqrt_approx_f32);
-    ex2(Ex2Float) => single!(d, op, (a) special::ex2_approx_f32);
-    lg2(Lg2) => single!(d, op, (a) special::lg2_approx_f32);
-    sin(Sin) => approximate!(d, op, sin_approx_f32);
-    cos(Cos) => approximate!(d, op, cos_approx_f32);
-    tanh(TanhFloat) => approximate!(d, op, tanh_approx_f32);
-    copysign(Copysign) => match op.ty {
+    SqrtApprox => single!(d, op, (a) special::sqrt_approx_f32);
+    Ex2Float => single!(d, op, (a) special::ex2_approx_f32);
+    Lg2 => single!(d, op, (a) special::lg2_approx_f32);
+    Sin => approximate!(d, op, sin_approx_f32);
+    Cos => approximate!(d, op, cos_approx_f32);
+    TanhFloat => approximate!(d, op, tanh_approx_f32);
+    Copysign => match op.ty {
         ScalarType::F64 => double!(d, op, COLD, (a, b) float::copysign_f64),
         _ => lanes!(d, op, COLD, (a: u32, b: u32) -> u32 { float::copysign_f32(a, b) }),
     };
-    /// A property is a relation of a value to itself.
-    testp(Testp) => {
+    // A property is a relation of a value to itself.
+    Testp => {
         let p = d.write_predicate(Some(op.p))?;
         let a = d.read(&op.a, op.ty.bits())?;
         macro_rules! property {

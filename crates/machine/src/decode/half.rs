@@ -4,15 +4,12 @@
 //! A lane function is written once, for the format `H`; [`halves!`] makes of it the instruction on one value and the
 //! one on both halves of a register.
 
-use super::arithmetic::{by_flags, by_rounding, decoders, lanes};
+use super::arithmetic::{by_flags, by_rounding, is_packed, lanes};
+use super::decoder::decoders;
 use crate::ops::shape::COLD;
 use ir::instruction::AddFloatRnd;
 use numerics::{format, half, packed, special};
 use ptx::types::ScalarType;
-
-fn is_packed(ty: ScalarType) -> bool {
-    matches!(ty, ScalarType::F16x2 | ScalarType::Bf16x2)
-}
 
 fn is_bf16(ty: ScalarType) -> bool {
     matches!(ty, ScalarType::Bf16 | ScalarType::Bf16x2)
@@ -66,10 +63,10 @@ macro_rules! sign {
 }
 
 decoders! { d, op:
-    add(AddHalf) => arithmetic!(d, op, add);
-    sub(SubHalf) => arithmetic!(d, op, sub);
-    mul(MulHalf) => arithmetic!(d, op, mul);
-    fma(FmaHalf) => match op.rnd {
+    AddHalf => arithmetic!(d, op, add);
+    SubHalf => arithmetic!(d, op, sub);
+    MulHalf => arithmetic!(d, op, mul);
+    FmaHalf => match op.rnd {
         // Rounded otherwise, two values are rounded to nearest all the same (measured); one is not.
         AddFloatRnd::Rz | AddFloatRnd::Rm | AddFloatRnd::Rp if !is_packed(op.ty) => by_rounding!(op.rnd, R => {
             lanes!(d, op, COLD, (a: u16, b: u16, c: u16) -> u16 { half::fma_directed::<R>(a, b, c) })
@@ -82,13 +79,13 @@ decoders! { d, op:
             halves!(d, op, HEAT, map3(a, b, c) half::fma::<H, FTZ, SAT, RELU>(a, b, c))
         })),
     };
-    neg(NegHalf) => sign!(d, op, neg);
-    abs(AbsHalf) => sign!(d, op, abs);
-    min(MinHalf) => extremum!(d, op, min);
-    max(MaxHalf) => extremum!(d, op, max);
-    tanh(TanhHalf) => by_format!(op => halves!(d, op, COLD, map1(a) special::tanh_approx_half::<H>(a)));
+    NegHalf => sign!(d, op, neg);
+    AbsHalf => sign!(d, op, abs);
+    MinHalf => extremum!(d, op, min);
+    MaxHalf => extremum!(d, op, max);
+    TanhHalf => by_format!(op => halves!(d, op, COLD, map1(a) special::tanh_approx_half::<H>(a)));
     // `.ftz` is written with every `.bf16` and no `.f16`.
-    ex2(Ex2Half) => match is_bf16(op.ty) {
+    Ex2Half => match is_bf16(op.ty) {
         true => halves!(d, op, COLD, map1(a) special::ex2_approx_half::<format::Bf16, true>(a)),
         false => halves!(d, op, COLD, map1(a) special::ex2_approx_half::<format::F16, false>(a)),
     };

@@ -6,19 +6,18 @@ use crate::build::layout;
 use crate::exec::code_address;
 use crate::image::places::Home;
 use crate::image::{LOCAL_BASE, Op, ZERO};
-use crate::lanes::{Condition, LANES, Operand, PlaneId, PredicateId, ScalarId, Source};
+use crate::lanes::{Condition, Operand, PlaneId, PredicateId, ScalarId, Source};
 use crate::memory::SpaceKind;
 use crate::operation::kinds::{AddOffset, ClockRead, PredicateFromScalar, ReadSpecial, SetPredicate, Unary};
-use crate::operation::{Address, Immediate, Pattern, ROW};
+use crate::operation::{Address, Immediate, Pattern};
 use crate::ops::special::{Reading, reader, reading};
 use crate::ops::width::{resize, sign_extend, sign_extend_scalar, signs};
-use ir::Shape;
 use ir::operand::{Def, Predicate, Space, Value};
 use ptx::isa::SpecialRegister;
 use ptx::module::{AddressBase, RegId, Symbol, VarId};
 use ptx::types::StateSpace;
 
-/// A symbol's address in its own state space.
+/// An address in a symbol's own state space.
 struct SymbolValue {
     base: ScalarId,
     offset: u64,
@@ -49,19 +48,19 @@ impl Decoder<'_> {
             Value::Register(register) => self.register_value(register, bits),
             Value::Constant(value) => Ok(self.constant(value)),
             Value::Special { register, component } => self.special(register, component, bits),
-            Value::Symbol { symbol: Symbol::Variable(id), offset } if self.is_shared(id) => {
-                let at = self.shared_offset(id)?.wrapping_add_signed(offset);
-                Ok(self.frame.shared_address(at).into())
-            }
             Value::Symbol { symbol, offset } => {
-                let SymbolValue { base, offset: at } = self.symbol(symbol)?;
-                let offset = at.wrapping_add_signed(offset);
-                if base == ZERO {
-                    return Ok(self.constant(offset));
+                let SymbolValue { base, offset } = match symbol {
+                    Symbol::Function(function) => {
+                        let offset = code_address(function.0).wrapping_add_signed(offset);
+                        SymbolValue { base: ZERO, offset }
+                    }
+                    Symbol::Variable(id) => self.variable(id, offset as u64)?,
+                };
+                match offset {
+                    _ if base == ZERO => Ok(self.constant(offset)),
+                    0 => Ok(base.into()),
+                    _ => Ok(self.offset(base, offset).into()),
                 }
-                let d = self.frame.new_scalar();
-                self.emit_part(AddOffset { d, a: base, offset: Immediate(offset) });
-                Ok(d.into())
             }
             Value::Unused => Ok(ZERO.into()),
         }
@@ -116,7 +115,11 @@ impl Decoder<'_> {
 
     /// A destination plane of `bits`.
     pub(crate) fn write_plane(&mut self, def: Def, bits: u32) -> Result<PlaneId, Missing> {
-        match self.write_extended(def, bits, false)?.source() {
+        self.write_extended_plane(def, bits, false)
+    }
+
+    fn write_extended_plane(&mut self, def: Def, bits: u32, signed: bool) -> Result<PlaneId, Missing> {
+        match self.write_extended(def, bits, signed)?.source() {
             Source::Plane(plane) => Ok(plane),
             Source::Scalar(_) => Err("a result that is the same for all threads".to_owned()),
         }
@@ -155,18 +158,11 @@ impl Decoder<'_> {
         signed: bool,
     ) -> Result<(Vec<Option<PlaneId>>, u32), Missing> {
         let width = self.width_of(defs.iter().filter_map(|def| def.0), bits);
-        let mut planes = Vec::with_capacity(defs.len());
-        for &def in defs {
-            let to = def.0.map(|_| self.write_extended(def, width, signed)).transpose()?;
-            planes.push(match to.map(Operand::source) {
-                None => None,
-                Some(Source::Plane(plane)) => Some(plane),
-                Some(Source::Scalar(_)) => {
-                    return Err("an element that is the same for all threads".to_owned());
-                }
-            });
-        }
-        Ok((planes, width))
+        let planes = defs.iter().map(|&def| {
+            let plane = def.0.map(|_| self.write_extended_plane(def, width, signed));
+            plane.transpose()
+        });
+        Ok((planes.collect::<Result<_, _>>()?, width))
     }
 
     /// The halves of a 128-bit value. A constant has 64 bits, and zeros above them (as ptxas has it, also of a negative
@@ -233,9 +229,9 @@ impl Decoder<'_> {
             AddressBase::Absolute => (Address::new(ZERO, offset), named),
             AddressBase::Variable(id) => {
                 let own = self.module.variables[id.index()].space;
-                let SymbolValue { base, offset: at } = self.variable(id)?;
+                let SymbolValue { base, offset: at } = self.variable(id, 0)?;
                 // Without a named space the symbol's generic address is meant.
-                let space = if operand.space == Space::Generic { self.space(own)? } else { named };
+                let space = if operand.space == Space::Generic { self.space_of_variable(id) } else { named };
                 let space = if own == StateSpace::ParamFunc { SpaceKind::Local } else { space };
                 (Address::new(base, at.wrapping_add(offset)), space)
             }
@@ -247,7 +243,7 @@ impl Decoder<'_> {
                 };
                 let base = match self.home(register) {
                     Home::Plane(plane) if plane.bits() > 16 => {
-                        pattern = self.pattern_of(register, bytes);
+                        pattern = Pattern::of(self.shapes.at(self.code.current(), register), bytes);
                         plane.into()
                     }
                     Home::Scalar(scalar) => scalar.into(),
@@ -339,21 +335,15 @@ impl Decoder<'_> {
         Ok(d)
     }
 
-    fn symbol(&mut self, symbol: Symbol) -> Result<SymbolValue, Missing> {
-        match symbol {
-            Symbol::Function(function) => Ok(SymbolValue { base: ZERO, offset: code_address(function.0) }),
-            Symbol::Variable(id) => self.variable(id),
-        }
-    }
-
-    fn variable(&mut self, id: VarId) -> Result<SymbolValue, Missing> {
+    /// The address that lies `offset` bytes behind that of a variable.
+    fn variable(&mut self, id: VarId, offset: u64) -> Result<SymbolValue, Missing> {
         let variable = &self.module.variables[id.index()];
-        let placed = |offset: Option<u32>| offset.map(u64::from).ok_or_else(|| self.unplaced(id));
-        let (base, offset) = match variable.space {
+        let placed = |at: Option<u32>| at.map(u64::from).ok_or_else(|| self.unplaced(id));
+        let (base, at) = match variable.space {
             StateSpace::Global | StateSpace::Const => (ZERO, self.global_address(id)?),
             StateSpace::Shared => {
-                let offset = placed(self.layout.offset(id))?;
-                (self.frame.shared_address(offset), 0)
+                let at = placed(self.layout.offset(id))?.wrapping_add(offset);
+                return Ok(SymbolValue { base: self.frame.shared_address(at), offset: 0 });
             }
             StateSpace::Local if variable.function.is_none() => (ZERO, placed(self.layout.offset(id))?),
             StateSpace::Local | StateSpace::ParamFunc => (LOCAL_BASE, placed(self.layout.offset(id))?),
@@ -364,45 +354,19 @@ impl Decoder<'_> {
                 return Err(self.unplaced(id));
             }
         };
-        Ok(SymbolValue { base, offset })
+        Ok(SymbolValue { base, offset: at.wrapping_add(offset) })
     }
 
-    fn is_shared(&self, id: VarId) -> bool {
-        self.module.variables[id.index()].space == StateSpace::Shared
+    /// The scalar `base + offset`.
+    pub(crate) fn offset(&mut self, a: ScalarId, offset: u64) -> ScalarId {
+        let d = self.frame.new_scalar();
+        self.emit_part(AddOffset { d, a, offset: Immediate(offset) });
+        d
     }
 
-    /// Where a variable lies in the CTA's shared memory.
-    fn shared_offset(&self, id: VarId) -> Result<u64, Missing> {
-        Ok(self.layout.offset(id).ok_or_else(|| self.unplaced(id))?.into())
-    }
-
-    /// What is known of an address register's lanes, for an access of `bytes` a lane.
-    fn pattern_of(&self, register: RegId, bytes: u32) -> Pattern {
-        let (shape, lanes) = self.shapes.at(self.code.current(), register);
-        match shape {
-            Shape::Affine { stride } if stride == i64::from(bytes) => match lanes as usize {
-                LANES.. => Pattern::Contiguous,
-                ROW.. => Pattern::RowsContiguous,
-                _ => Pattern::Any,
-            },
-            Shape::Affine { stride: 0 } if lanes as usize >= ROW => Pattern::RowsUniform,
-            Shape::Invariant | Shape::Affine { .. } | Shape::Varying => Pattern::Any,
-        }
-    }
-
-    /// The memory behind a state space, in this function.
-    pub(crate) fn space(&self, space: StateSpace) -> Result<SpaceKind, Missing> {
-        Ok(match space {
-            StateSpace::Global | StateSpace::Const => SpaceKind::Global,
-            StateSpace::Shared => SpaceKind::Shared,
-            StateSpace::Local => SpaceKind::Local,
-            StateSpace::ParamEntry => SpaceKind::Param,
-            StateSpace::ParamFunc if self.is_entry() => SpaceKind::Param,
-            StateSpace::ParamFunc => SpaceKind::Local,
-            StateSpace::Generic => SpaceKind::Generic,
-            StateSpace::Reg | StateSpace::Sreg | StateSpace::Tex => {
-                return Err(format!("state space {space:?}"));
-            }
-        })
+    /// The memory that a variable is in.
+    pub(crate) fn space_of_variable(&self, id: VarId) -> SpaceKind {
+        let space = self.module.variables[id.index()].space;
+        self.space_of(Space::of_variables(space).unwrap_or(Space::Generic))
     }
 }

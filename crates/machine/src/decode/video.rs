@@ -1,8 +1,8 @@
 //! Video instructions (PTX ISA, "Scalar Video Instructions" and "SIMD Video Instructions"): their modifiers and selectors
 //! as the values that [`numerics::video`] computes with.
 
-use super::arithmetic::{decoders, is_signed};
-use super::decoder::{Decoded, Decoder, Missing};
+use super::arithmetic::is_signed;
+use super::decoder::{Decoded, Decoder, Missing, decoders};
 use crate::operation::kinds::Video;
 use ir::instruction::{BmskMode, Op2, Scale, VideoSetCmp};
 use ir::operand::{Def, Part, PartDef, Value};
@@ -52,21 +52,21 @@ macro_rules! packed {
 }
 
 decoders! { d, op:
-    add(VideoAdd) => scalar!(d, op, Operation::Add);
-    sub(VideoSub) => scalar!(d, op, Operation::Sub);
-    absdiff(VideoAbsdiff) => scalar!(d, op, Operation::AbsoluteDifference);
-    min(VideoMin) => scalar!(d, op, Operation::Min);
-    max(VideoMax) => scalar!(d, op, Operation::Max);
-    shl(VideoShl) => {
+    VideoAdd => scalar!(d, op, Operation::Add);
+    VideoSub => scalar!(d, op, Operation::Sub);
+    VideoAbsdiff => scalar!(d, op, Operation::AbsoluteDifference);
+    VideoMin => scalar!(d, op, Operation::Min);
+    VideoMax => scalar!(d, op, Operation::Max);
+    VideoShl => {
         let wrap = op.mode == BmskMode::Wrap;
         scalar!(d, op, Operation::ShiftLeft { wrap }, ScalarType::U32, op.dtype, op.sat)
     };
-    shr(VideoShr) => {
+    VideoShr => {
         let wrap = op.mode == BmskMode::Wrap;
         scalar!(d, op, Operation::ShiftRight { wrap }, ScalarType::U32, op.dtype, op.sat)
     };
-    set(VideoSet) => scalar!(d, op, Operation::Set(comparison(op.cmp)), op.btype, op.atype, false);
-    mad(VideoMad) => {
+    VideoSet => scalar!(d, op, Operation::Set(comparison(op.cmp)), op.btype, op.atype, false);
+    VideoMad => {
         let mad = MultiplyAdd {
             a: source(&op.a, op.atype)?,
             b: source(&op.b, op.btype)?,
@@ -82,20 +82,20 @@ decoders! { d, op:
         };
         emit(d, Instruction::MultiplyAdd(mad), op.d, [op.a.value, op.b.value, op.c.value])
     };
-    add2(VideoAdd2) => packed!(d, op, 2, Operation::Add);
-    sub2(VideoSub2) => packed!(d, op, 2, Operation::Sub);
-    avrg2(VideoAvrg2) => packed!(d, op, 2, Operation::Average);
-    absdiff2(VideoAbsdiff2) => packed!(d, op, 2, Operation::AbsoluteDifference);
-    min2(VideoMin2) => packed!(d, op, 2, Operation::Min);
-    max2(VideoMax2) => packed!(d, op, 2, Operation::Max);
-    set2(VideoSet2) => packed!(d, op, 2, Operation::Set(comparison(op.cmp)), false, false);
-    add4(VideoAdd4) => packed!(d, op, 4, Operation::Add);
-    sub4(VideoSub4) => packed!(d, op, 4, Operation::Sub);
-    avrg4(VideoAvrg4) => packed!(d, op, 4, Operation::Average);
-    absdiff4(VideoAbsdiff4) => packed!(d, op, 4, Operation::AbsoluteDifference);
-    min4(VideoMin4) => packed!(d, op, 4, Operation::Min);
-    max4(VideoMax4) => packed!(d, op, 4, Operation::Max);
-    set4(VideoSet4) => packed!(d, op, 4, Operation::Set(comparison(op.cmp)), false, false);
+    VideoAdd2 => packed!(d, op, 2, Operation::Add);
+    VideoSub2 => packed!(d, op, 2, Operation::Sub);
+    VideoAvrg2 => packed!(d, op, 2, Operation::Average);
+    VideoAbsdiff2 => packed!(d, op, 2, Operation::AbsoluteDifference);
+    VideoMin2 => packed!(d, op, 2, Operation::Min);
+    VideoMax2 => packed!(d, op, 2, Operation::Max);
+    VideoSet2 => packed!(d, op, 2, Operation::Set(comparison(op.cmp)), false, false);
+    VideoAdd4 => packed!(d, op, 4, Operation::Add);
+    VideoSub4 => packed!(d, op, 4, Operation::Sub);
+    VideoAvrg4 => packed!(d, op, 4, Operation::Average);
+    VideoAbsdiff4 => packed!(d, op, 4, Operation::AbsoluteDifference);
+    VideoMin4 => packed!(d, op, 4, Operation::Min);
+    VideoMax4 => packed!(d, op, 4, Operation::Max);
+    VideoSet4 => packed!(d, op, 4, Operation::Set(comparison(op.cmp)), false, false);
 }
 
 fn emit(d: &mut Decoder<'_>, instruction: Instruction, to: Def, [a, b, c]: [Value; 3]) -> Decoded {

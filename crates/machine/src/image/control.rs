@@ -6,7 +6,7 @@ use ptx::module::FuncId;
 
 /// Where a parameter lies in a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum ParameterLocation {
     /// Bytes of local memory, from the frame's base.
     Memory { offset: u32, bytes: u32 },
     /// A register's plane.
@@ -27,9 +27,9 @@ pub(crate) enum Callee {
 pub(crate) struct CallSite {
     pub(crate) callee: Callee,
     /// Actual parameters in the caller's frame.
-    pub(crate) args: Vec<Place>,
+    pub(crate) args: Vec<ParameterLocation>,
     /// Where results go in the caller's frame.
-    pub(crate) returns: Vec<Place>,
+    pub(crate) returns: Vec<ParameterLocation>,
 }
 
 /// What a barrier does besides waiting.

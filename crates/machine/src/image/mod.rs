@@ -16,7 +16,7 @@ use crate::lanes::{FileSizes, PlaneId, ScalarId};
 use crate::memory::{CODE_WINDOW, SpaceKind};
 use crate::operation::{Address, Fields, List, Operation, Site, Target};
 use builtin::{Builtin, RuntimeCall};
-use control::{BarrierKind, BarrierSite, CallSite, Callee, Place};
+use control::{BarrierKind, BarrierSite, CallSite, Callee, ParameterLocation};
 use copy::{AsyncCopy, Bulk, Multimem, Replacement, TensorCopy};
 use matrix::{Product, Stored};
 use places::Places;
@@ -315,9 +315,9 @@ pub(crate) struct Code {
     /// Bytes of local memory of a frame: formal parameters, call-site parameters, `.local` variables.
     pub(crate) frame: u32,
     /// Formal input parameters.
-    pub(crate) params: Vec<Place>,
+    pub(crate) params: Vec<ParameterLocation>,
     /// Whether the last of them is an array without a size, for which a call may pass nothing.
     pub(crate) variadic: bool,
     /// Formal return parameters.
-    pub(crate) returns: Vec<Place>,
+    pub(crate) returns: Vec<ParameterLocation>,
 }

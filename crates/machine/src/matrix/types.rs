@@ -1,6 +1,6 @@
 //! The types of matrices as instructions name them, and the space that their elements take.
 
-use ir::instruction::{AddFloatRnd, MmaAtype, MmaOp};
+use ir::instruction::{MmaAtype, MmaOp};
 use numerics::rounding::Mode;
 use numerics::tensor::{Accumulator, BitOperation, Config, Operand, Unit};
 use ptx::types::ScalarType;
@@ -29,16 +29,6 @@ pub(crate) fn accumulator(ty: ScalarType) -> Accumulator {
         ScalarType::F64 => Accumulator::F64,
         ScalarType::S32 => Accumulator::S32,
         _ => Accumulator::F32,
-    }
-}
-
-/// The rounding of the forms that have one.
-pub(crate) fn rounding(modifier: Option<AddFloatRnd>) -> Mode {
-    match modifier {
-        None | Some(AddFloatRnd::Rn) => Mode::NearestEven,
-        Some(AddFloatRnd::Rz) => Mode::TowardZero,
-        Some(AddFloatRnd::Rm) => Mode::Down,
-        Some(AddFloatRnd::Rp) => Mode::Up,
     }
 }
 

@@ -1,6 +1,8 @@
 //! What the fields of operations are made of, besides places.
 
-use crate::lanes::{Operand, PredicateId};
+use crate::lanes::{LANES, Operand, PredicateId};
+use ir::Shape;
+use ir::instruction::SetFloatBool;
 use std::fmt::{Debug, Formatter};
 use std::marker::PhantomData;
 
@@ -38,6 +40,21 @@ pub(crate) enum Pattern {
     RowsUniform,
 }
 
+impl Pattern {
+    /// What the shape of an address, in so many lanes, tells of accesses of `bytes` each.
+    pub(crate) fn of((shape, lanes): (Shape, u32), bytes: u32) -> Self {
+        match shape {
+            Shape::Affine { stride } if stride == i64::from(bytes) => match lanes as usize {
+                LANES.. => Self::Contiguous,
+                ROW.. => Self::RowsContiguous,
+                _ => Self::Any,
+            },
+            Shape::Affine { stride: 0 } if lanes as usize >= ROW => Self::RowsUniform,
+            Shape::Invariant | Shape::Affine { .. } | Shape::Varying => Self::Any,
+        }
+    }
+}
+
 /// Lanes of a row: in blocks of 16 threads by so many a warp has two, and tiles are often that wide.
 pub(crate) const ROW: usize = 16;
 
@@ -47,6 +64,16 @@ pub(crate) enum Combine {
     And,
     Or,
     Xor,
+}
+
+impl From<SetFloatBool> for Combine {
+    fn from(by: SetFloatBool) -> Self {
+        match by {
+            SetFloatBool::And => Self::And,
+            SetFloatBool::Or => Self::Or,
+            SetFloatBool::Xor => Self::Xor,
+        }
+    }
 }
 
 /// Where an operation finds a carry.

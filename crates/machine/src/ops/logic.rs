@@ -1,17 +1,17 @@
 //! Logic on more operands than a lane function has.
 
-use super::body::Body;
+use super::body::{Body, select};
 use super::shape::{Predicates, map};
 use crate::exec::Exec;
-use crate::lanes::simd::{Baseline, Simd};
+use crate::image::Function;
+use crate::lanes::simd::{Baseline, Level, Simd};
 use crate::lanes::{LANES, Lane};
 use crate::operation::kinds::{InsertBits, Lop3, Nonzero};
 use numerics::bits;
 use numerics::integer::Int;
 use std::marker::PhantomData;
 
-/// `bfi`.
-pub(crate) struct BfiBody<T>(PhantomData<T>);
+struct BfiBody<T>(PhantomData<T>);
 impl<T: Int + Lane> Body for BfiBody<T> {
     type Fields = InsertBits;
     #[inline(always)]
@@ -32,6 +32,14 @@ impl<T: Int + Lane> Body for BfiBody<T> {
             }
         });
         pc + 1
+    }
+}
+
+/// `bfi` of `bits`.
+pub(crate) fn insert_bits(bits: u32, level: Level) -> Function<InsertBits> {
+    match bits {
+        32 => select::<BfiBody<u32>>(level),
+        _ => select::<BfiBody<u64>>(level),
     }
 }
 

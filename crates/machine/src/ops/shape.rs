@@ -437,14 +437,22 @@ impl<T: Lane, A: Kind, B: Kind> Body for SelectBody<T, A, B> {
     }
 }
 
-/// `d = predicate ? a : b`, by which of `a` and `b` are scalars; there is no scalar member, since a predicate is never a scalar.
-pub(crate) fn select_by_predicate<T: Lane>(level: Level) -> [Function<Select>; 4] {
-    [
-        select::<SelectBody<T, V, V>>(level),
-        select::<SelectBody<T, S, V>>(level),
-        select::<SelectBody<T, V, S>>(level),
-        select::<SelectBody<T, S, S>>(level),
-    ]
+/// `d = predicate ? a : b` of lanes of `bits`, by which of `a` and `b` are scalars; there is no scalar member, since a
+/// predicate is never a scalar.
+pub(crate) fn select_by_predicate(bits: u32, level: Level) -> [Function<Select>; 4] {
+    fn members<T: Lane>(level: Level) -> [Function<Select>; 4] {
+        [
+            select::<SelectBody<T, V, V>>(level),
+            select::<SelectBody<T, S, V>>(level),
+            select::<SelectBody<T, V, S>>(level),
+            select::<SelectBody<T, S, S>>(level),
+        ]
+    }
+    match bits {
+        16 => members::<u16>(level),
+        32 => members::<u32>(level),
+        _ => members::<u64>(level),
+    }
 }
 
 struct SplatBody<T>(PhantomData<T>);
@@ -460,9 +468,13 @@ impl<T: Lane> Body for SplatBody<T> {
     }
 }
 
-/// Plane `d` = scalar `a` in every active lane.
-pub(crate) fn splat<T: Lane>(level: Level) -> Function<Splat> {
-    select::<SplatBody<T>>(level)
+/// Plane `d` of `bits` = scalar `a` in every active lane.
+pub(crate) fn splat(bits: u32, level: Level) -> Function<Splat> {
+    match bits {
+        16 => select::<SplatBody<u16>>(level),
+        32 => select::<SplatBody<u32>>(level),
+        _ => select::<SplatBody<u64>>(level),
+    }
 }
 
 /// Defines a lane function where it is used: `lane_fn!(Add: Binary(a: i32, b: i32) -> i32 { a.wrapping_add(b) })` is a

@@ -1,13 +1,14 @@
 //! Values between registers of different widths.
 
 use super::body::function;
-use super::shape::{self, map};
+use super::shape::{self, Family, HOT, map};
 use crate::exec::Exec;
 use crate::image::Function;
-use crate::lanes::simd::Baseline;
+use crate::lanes::simd::{Baseline, Level};
 use crate::lanes::{LANES, Lane, LaneOf, Register};
 use crate::operation::kinds::Unary;
 use numerics::integer::Int;
+use ptx::types::ScalarType;
 use std::marker::PhantomData;
 
 /// `T` is how a lane of plane `a` is read, `R` the lane type of plane `d`.
@@ -65,7 +66,7 @@ pub(crate) fn sign_extend_scalar(from: u32, to: u32) -> Function<Unary> {
 }
 
 /// The low bits of a lane as a `T`, extended to a lane of another width (or cut) as the signedness of `T` says.
-pub(crate) struct Extend<T, A, R>(PhantomData<(T, A, R)>);
+struct Extend<T, A, R>(PhantomData<(T, A, R)>);
 impl<T: Register, A: Lane, R: Lane> shape::Unary for Extend<T, A, R> {
     type A = A;
     type R = R;
@@ -73,6 +74,41 @@ impl<T: Register, A: Lane, R: Lane> shape::Unary for Extend<T, A, R> {
     fn lane(a: A) -> R {
         R::from_scalar(T::from_u64(a.to_scalar()).to_u64())
     }
+}
+
+/// `d` of `to` bits = what of `a` of `from` bits is a value of type `kept`, extended as that type says. Values below 32 bits stand
+/// in registers of any width, greater ones in what holds them.
+pub(crate) fn extend(kept: ScalarType, from: u32, to: u32, level: Level) -> Option<Family<Unary>> {
+    macro_rules! between {
+        ($t:ty) => {
+            match (from, to) {
+                (16, 16) => shape::unary::<Extend<$t, u16, u16>, HOT>(level),
+                (16, 32) => shape::unary::<Extend<$t, u16, u32>, HOT>(level),
+                (16, 64) => shape::unary::<Extend<$t, u16, u64>, HOT>(level),
+                (32, 16) => shape::unary::<Extend<$t, u32, u16>, HOT>(level),
+                (64, 16) => shape::unary::<Extend<$t, u64, u16>, HOT>(level),
+                _ => between!(@ $t),
+            }
+        };
+        (@ $t:ty) => {
+            match (from, to) {
+                (32, 32) => shape::unary::<Extend<$t, u32, u32>, HOT>(level),
+                (32, 64) => shape::unary::<Extend<$t, u32, u64>, HOT>(level),
+                (64, 32) => shape::unary::<Extend<$t, u64, u32>, HOT>(level),
+                (64, 64) => shape::unary::<Extend<$t, u64, u64>, HOT>(level),
+                _ => return None,
+            }
+        };
+    }
+    Some(match kept {
+        ScalarType::U8 => between!(u8),
+        ScalarType::S8 => between!(i8),
+        ScalarType::U16 => between!(u16),
+        ScalarType::S16 => between!(i16),
+        ScalarType::U32 => between!(@ u32),
+        ScalarType::S32 => between!(@ i32),
+        _ => shape::unary::<Extend<u64, u64, u64>, HOT>(level),
+    })
 }
 
 /// 64-bit plane `d` = the sign of 64-bit plane `a` in every bit.

@@ -12,7 +12,7 @@ use crate::common::Common;
 use crate::exec::{Exec, Grid, LaneTrap, lanes_of};
 use crate::fault::Trap;
 use crate::image::builtin::Builtin;
-use crate::image::control::{CallSite, Place};
+use crate::image::control::{CallSite, ParameterLocation};
 use crate::lanes::Files;
 use crate::observe::Happening;
 use crate::ops::address::{Generic, Space};
@@ -27,8 +27,8 @@ struct Caller<'a, 'b> {
     x: Exec<'a>,
     pack_local: u32,
     pc: u32,
-    args: &'b [Place],
-    returns: &'b [Place],
+    args: &'b [ParameterLocation],
+    returns: &'b [ParameterLocation],
 }
 
 impl Pack {
@@ -145,15 +145,15 @@ impl Caller<'_, '_> {
         freed.map_err(|_| self.x.bad_access(address, 1, crate::fault::Access::Store))
     }
 
-    fn place(&self, places: &[Place], i: usize) -> Result<Place, Trap> {
+    fn place(&self, places: &[ParameterLocation], i: usize) -> Result<ParameterLocation, Trap> {
         let missing = || Trap::InvalidCall("a system function called with too few parameters".to_owned());
         places.get(i).copied().ok_or_else(missing)
     }
 
     fn argument(&self, i: usize, warp: usize, lane: usize) -> Result<u64, Trap> {
         match self.place(self.args, i)? {
-            Place::Register(plane) => Ok(self.x.files.read(plane, warp, lane)),
-            Place::Memory { offset, bytes } => {
+            ParameterLocation::Register(plane) => Ok(self.x.files.read(plane, warp, lane)),
+            ParameterLocation::Memory { offset, bytes } => {
                 let mut value = [0; 8];
                 let passed = self.passed(offset, bytes.min(8), warp, lane)?;
                 value[..passed.len()].copy_from_slice(passed);
@@ -166,7 +166,7 @@ impl Caller<'_, '_> {
     fn words<const N: usize>(&self, i: usize, warp: usize, lane: usize) -> Result<[u32; N], Trap> {
         let mut words = [0; N];
         match self.place(self.args, i)? {
-            Place::Memory { offset, bytes } if bytes as usize == size_of_val(&words) => {
+            ParameterLocation::Memory { offset, bytes } if bytes as usize == size_of_val(&words) => {
                 bytemuck::cast_slice_mut(&mut words).copy_from_slice(self.passed(offset, bytes, warp, lane)?);
                 Ok(words)
             }
@@ -186,11 +186,11 @@ impl Caller<'_, '_> {
     fn give(&mut self, value: u64, warp: usize, lane: usize) -> Result<(), Trap> {
         match self.returns.first() {
             None => Ok(()),
-            Some(&Place::Register(plane)) => {
+            Some(&ParameterLocation::Register(plane)) => {
                 self.x.files.write(plane, warp, lane, value);
                 Ok(())
             }
-            Some(&Place::Memory { offset, bytes }) => {
+            Some(&ParameterLocation::Memory { offset, bytes }) => {
                 let bytes = bytes.min(8);
                 let at = u64::from(self.pack_local + offset);
                 let range = self.x.local_range(warp, lane, at, bytes.into());

@@ -9,7 +9,7 @@ use super::watch::Watch;
 use crate::common::{Common, shared_base};
 use crate::exec::{Awaited, Exec, Grid, LaneTrap, Threads, event};
 use crate::fault::Trap;
-use crate::image::control::{BarrierSite, CallSite, Callee, Place};
+use crate::image::control::{BarrierSite, CallSite, Callee, ParameterLocation};
 use crate::image::{Image, Op};
 use crate::lanes::{EMPTY, LANES, Mask};
 use crate::observe::{Happening, Lanes, Observer};
@@ -542,24 +542,33 @@ impl Pack {
     }
 
     /// Copies a parameter from one frame to another, lane by lane.
-    fn copy_between(&mut self, (from, source): (usize, Place), (to, target): (usize, Place), lanes: &Mask) {
+    fn copy_between(
+        &mut self,
+        (from, source): (usize, ParameterLocation),
+        (to, target): (usize, ParameterLocation),
+        lanes: &Mask,
+    ) {
         let size = self.threads.local.len() / (self.frames[from].stack.len() * LANES).max(1);
         let bases = (self.frames[from].local_base, self.frames[to].local_base);
         for (warp, lane) in crate::exec::lanes_of(*lanes) {
             let thread = (warp * LANES + lane) * size;
             match (source, target) {
-                (Place::Memory { offset: a, bytes: n }, Place::Memory { offset: b, bytes: m }) => {
+                (
+                    ParameterLocation::Memory { offset: a, bytes: n },
+                    ParameterLocation::Memory { offset: b, bytes: m },
+                ) => {
                     let start = thread + (bases.0 + a) as usize;
                     self.threads
                         .local
                         .copy_within(start..start + n.min(m) as usize, thread + (bases.1 + b) as usize);
                 }
-                (Place::Register(a), Place::Register(b)) => {
+                (ParameterLocation::Register(a), ParameterLocation::Register(b)) => {
                     let value = self.frames[from].files.read(a, warp, lane);
                     self.frames[to].files.write(b, warp, lane, value);
                 }
                 // The checker refuses calls that mix the two kinds.
-                (Place::Memory { .. }, Place::Register(_)) | (Place::Register(_), Place::Memory { .. }) => {}
+                (ParameterLocation::Memory { .. }, ParameterLocation::Register(_))
+                | (ParameterLocation::Register(_), ParameterLocation::Memory { .. }) => {}
             }
         }
     }
