@@ -16,7 +16,7 @@ pub(crate) struct Warnings(Mutex<HashSet<Place>>);
 impl Warnings {
     /// Whether it is the first of its kernel and instruction.
     pub(crate) fn is_new(&self, misuse: &Misuse) -> bool {
-        let ptx = misuse.ptx.as_ref();
+        let ptx = misuse.location.ptx.as_ref();
         let (file, line, column) =
             ptx.map_or((String::new(), 0, 0), |place| (place.file.clone(), place.line, place.column));
         lock(&self.0).insert((misuse.kernel.clone(), file, line, column))

@@ -57,7 +57,7 @@ fn end(wanted: &Wanted, end: &End, differences: &mut Vec<String>) {
 }
 
 fn fault(wanted: &Fault, fault: &machine::Fault, differences: &mut Vec<String>) {
-    let line = fault.ptx.as_ref().map(|place| place.line);
+    let line = fault.location.ptx.as_ref().map(|place| place.line);
     let message = fault.to_string();
     let wrong = wanted.name != fault.trap.name()
         || wanted.block.is_some() && wanted.block != fault.block

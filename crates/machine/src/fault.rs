@@ -1,5 +1,6 @@
 //! Faults: what stops a kernel, and where. A fault is a value; the host never crashes with the guest.
 
+use crate::location::Location;
 use std::fmt;
 
 /// What a thread did that stops the kernel.
@@ -165,23 +166,6 @@ impl fmt::Display for Trap {
     }
 }
 
-/// A place in a source text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
-    /// File name as the module has it.
-    pub file: String,
-    /// Line, from 1.
-    pub line: u32,
-    /// Column, from 1; 0 if unknown.
-    pub column: u32,
-}
-
-impl fmt::Display for Place {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.file, self.line)
-    }
-}
-
 /// A trap with the place and the thread it happened in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
@@ -191,12 +175,8 @@ pub struct Fault {
     pub kernel: String,
     /// The function that was executing, if another than the kernel.
     pub function: Option<String>,
-    /// The PTX line.
-    pub ptx: Option<Place>,
-    /// The text of the PTX instruction.
-    pub instruction: Option<String>,
-    /// The source line, where `.loc` tells it.
-    pub source: Option<Place>,
+    /// Where the instruction stands.
+    pub location: Location,
     /// `%ctaid`.
     pub block: Option<[u32; 3]>,
     /// `%tid`.
@@ -212,9 +192,7 @@ impl Fault {
             trap,
             kernel: what.to_owned(),
             function: None,
-            ptx: None,
-            instruction: None,
-            source: None,
+            location: Location::default(),
             block: None,
             thread: None,
             scheduler: String::new(),
@@ -232,16 +210,7 @@ impl fmt::Display for Fault {
         if let (Some(b), Some(t)) = (self.block, self.thread) {
             write!(f, "\n  block ({}, {}, {}), thread ({}, {}, {})", b[0], b[1], b[2], t[0], t[1], t[2])?;
         }
-        if let Some(ptx) = &self.ptx {
-            write!(f, "\n  at {ptx}")?;
-            if let Some(text) = &self.instruction {
-                write!(f, ": {text}")?;
-            }
-        }
-        if let Some(source) = &self.source {
-            write!(f, "\n  source {source}")?;
-        }
-        Ok(())
+        write!(f, "{}", self.location)
     }
 }
 

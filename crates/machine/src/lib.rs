@@ -79,7 +79,7 @@ pub use launch::{
     Device, DeviceOptions, Kernel, Launch, LaunchError, LaunchOptions, LaunchReport, LoadError, LoadedModule,
     ParameterLayout, Usage, parameter_layout,
 };
-pub use location::Location;
+pub use location::{Location, SourceLocation};
 pub use misuse::{Masks, Misuse};
 pub use profile::Profile;
 pub use schedule::SchedulerKind;

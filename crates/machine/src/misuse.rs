@@ -4,7 +4,8 @@
 //! some allocation ([`crate::memory::Bounds::Granules`]): it reads and writes what is there. A `.sync` operation executed
 //! by a lane that its member mask leaves out: the lanes that execute it together take part ([`Masks::Converged`]).
 
-use crate::fault::{Access, Place};
+use crate::fault::Access;
+use crate::location::Location;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
@@ -49,12 +50,8 @@ pub struct Misuse {
     pub times: u64,
     /// The kernel that was launched.
     pub kernel: String,
-    /// The PTX line.
-    pub ptx: Option<Place>,
-    /// The text of the PTX instruction.
-    pub instruction: Option<String>,
-    /// The source line, where `.loc` tells it.
-    pub source: Option<Place>,
+    /// Where the instruction stands.
+    pub location: Location,
 }
 
 impl fmt::Display for Misuse {
@@ -74,17 +71,7 @@ impl fmt::Display for Misuse {
             1 => write!(f, "; once")?,
             times => write!(f, "; {times} times")?,
         }
-        write!(f, "\n  kernel {}", self.kernel)?;
-        if let Some(ptx) = &self.ptx {
-            write!(f, "\n  at {ptx}")?;
-            if let Some(text) = &self.instruction {
-                write!(f, ": {text}")?;
-            }
-        }
-        if let Some(source) = &self.source {
-            write!(f, "\n  source {source}")?;
-        }
-        Ok(())
+        write!(f, "\n  kernel {}{}", self.kernel, self.location)
     }
 }
 

@@ -9,7 +9,7 @@ use crate::shadow::Entry;
 use crate::site::{DRIVER, DRIVER_READ, DRIVER_WRITE};
 use crate::state::Launch;
 use machine::fault::Access;
-use machine::{Fault, Location, Trap};
+use machine::{Fault, Trap};
 use std::sync::Arc;
 
 /// Freed ranges that are remembered.
@@ -110,15 +110,11 @@ impl Detector {
         let actor = Actor {
             what: "access".to_owned(),
             kernel: fault.kernel.clone(),
-            location: Location {
-                ptx: fault.ptx.clone(),
-                text: fault.instruction.clone(),
-                source: fault.source.clone(),
-            },
+            location: fault.location.clone(),
             block: fault.block.unwrap_or_default(),
             thread: fault.thread.unwrap_or_default(),
         };
-        let line = fault.ptx.as_ref().map_or(0, |place| place.line);
+        let line = fault.location.ptx.as_ref().map_or(0, |place| place.line);
         let report = Report { kind, title, missing: None, actors: vec![actor], count: 1, litmus: None };
         self.reports.add((kind, line, self.launches.len() as u32), || report);
     }

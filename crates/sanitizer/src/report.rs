@@ -1,8 +1,7 @@
 //! Reports: what was found, for people and for programs.
 
 use crate::suppress::Suppressions;
-use machine::Location;
-use machine::fault::Place;
+use machine::{Location, SourceLocation};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -105,7 +104,7 @@ pub struct Report {
     pub litmus: Option<(String, String)>,
 }
 
-fn place(place: &Place) -> Value {
+fn place(place: &SourceLocation) -> Value {
     json!({ "file": place.file, "line": place.line, "column": place.column })
 }
 

@@ -120,7 +120,7 @@ mod tests {
     use machine::Location;
 
     fn report(kernel: &str, line: u32) -> Report {
-        let ptx = Some(machine::fault::Place { file: "k.ptx".into(), line, column: 1 });
+        let ptx = Some(machine::SourceLocation { file: "k.ptx".into(), line, column: 1 });
         let location = Location { ptx, text: Some("st.global.u32 [%rd1], 1;".into()), source: None };
         let actor =
             Actor { what: String::new(), kernel: kernel.into(), location, block: [0; 3], thread: [0; 3] };

@@ -3,8 +3,7 @@
 
 use crate::diagnostics::{self, Mark};
 use annotate_snippets::{AnnotationKind, Level};
-use machine::fault::Place;
-use machine::{Fault, Unsupported};
+use machine::{Fault, Location, SourceLocation, Unsupported};
 use ptx::source::{Source, Span};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -15,7 +14,8 @@ const LARGEST_SOURCE: u64 = 16 << 20;
 
 /// A fault for people.
 pub(crate) fn text(source: &Source, fault: &Fault, replay: Option<&str>) -> String {
-    let span = fault.ptx.as_ref().map(|place| span(source, place, fault.instruction.as_deref()));
+    let Location { ptx, text, source: compiled_from } = &fault.location;
+    let span = ptx.as_ref().map(|place| span(source, place, text.as_deref()));
     let title = fault.trap.to_string();
     let thread = fault.thread.map(|[x, y, z]| format!("thread ({x}, {y}, {z})"));
     let mut group = Level::ERROR.primary_title(title.as_str()).id(fault.trap.name()).elements(excerpt(
@@ -23,8 +23,8 @@ pub(crate) fn text(source: &Source, fault: &Fault, replay: Option<&str>) -> Stri
         span,
         thread.as_deref().unwrap_or_default(),
     ));
-    let original = fault.source.as_ref().and_then(original);
-    if let (Some(original), Some(place)) = (&original, &fault.source) {
+    let original = compiled_from.as_ref().and_then(original);
+    if let (Some(original), Some(place)) = (&original, compiled_from) {
         group = group.elements(excerpt(original, Some(span_of_place(original, place)), "compiled from this"));
     }
     let mut notes = vec![format!("in kernel {}{}", fault.kernel, called(fault.function.as_deref()))];
@@ -34,7 +34,7 @@ pub(crate) fn text(source: &Source, fault: &Fault, replay: Option<&str>) -> Stri
             thread.as_ref().map(|t| format!(", {t}")).unwrap_or_default()
         ));
     }
-    if let (None, Some(place)) = (&original, &fault.source) {
+    if let (None, Some(place)) = (&original, compiled_from) {
         notes.push(format!("compiled from {place}"));
     }
     group = group.elements(notes.iter().map(|note| Level::NOTE.message(note.as_str())));
@@ -69,18 +69,18 @@ fn excerpt<'a>(
 }
 
 /// The bytes of an instruction that begins at a place.
-fn span(source: &Source, place: &Place, instruction: Option<&str>) -> Span {
+fn span(source: &Source, place: &SourceLocation, instruction: Option<&str>) -> Span {
     let start = offset(source, place);
     Span::new(start, start + instruction.map_or(0, |text| text.len() as u32))
 }
 
-fn offset(source: &Source, place: &Place) -> u32 {
+fn offset(source: &Source, place: &SourceLocation) -> u32 {
     let before = source.text().split_inclusive('\n').take(place.line.saturating_sub(1) as usize);
     before.map(|line| line.len() as u32).sum::<u32>() + place.column.saturating_sub(1)
 }
 
 /// The place in the file that the PTX was compiled from, if it can be read here.
-fn original(place: &Place) -> Option<Arc<Source>> {
+fn original(place: &SourceLocation) -> Option<Arc<Source>> {
     let path = Path::new(&place.file);
     let data = std::fs::metadata(path).ok()?;
     let text =
@@ -91,8 +91,8 @@ fn original(place: &Place) -> Option<Arc<Source>> {
 }
 
 /// From the column, or the beginning of the line, to its end.
-fn span_of_place(source: &Source, place: &Place) -> Span {
-    let line = offset(source, &Place { column: 1, ..place.clone() });
+fn span_of_place(source: &Source, place: &SourceLocation) -> Span {
+    let line = offset(source, &SourceLocation { column: 1, ..place.clone() });
     let text = source.text()[line as usize..].lines().next().unwrap_or_default();
     let indent = (text.len() - text.trim_start().len()) as u32;
     let column = if place.column > 0 { place.column - 1 } else { indent };
@@ -109,9 +109,9 @@ pub(crate) fn json(fault: &Fault, replay: Option<&str>) -> Value {
         "function": fault.function,
         "block": fault.block,
         "thread": fault.thread,
-        "ptx": fault.ptx.as_ref().map(place),
-        "instruction": fault.instruction,
-        "source": fault.source.as_ref().map(place),
+        "ptx": fault.location.ptx.as_ref().map(place),
+        "instruction": fault.location.text,
+        "source": fault.location.source.as_ref().map(place),
         "scheduler": fault.scheduler,
         "replay": replay,
     })
@@ -123,13 +123,13 @@ pub(crate) fn unsupported_json(unsupported: &Unsupported) -> Value {
         "what": unsupported.what,
         "kernel": unsupported.kernel,
         "function": unsupported.function,
-        "ptx": unsupported.ptx.as_ref().map(place),
-        "instruction": unsupported.instruction,
-        "source": unsupported.source.as_ref().map(place),
+        "ptx": unsupported.location.ptx.as_ref().map(place),
+        "instruction": unsupported.location.text,
+        "source": unsupported.location.source.as_ref().map(place),
     })
 }
 
-fn place(place: &Place) -> Value {
+fn place(place: &SourceLocation) -> Value {
     json!({ "file": place.file, "line": place.line, "column": place.column })
 }
 
@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn places_become_spans() {
         let source = Source::new("x", "ab\n  cde f\n");
-        let place = |line, column| Place { file: "x".into(), line, column };
+        let place = |line, column| SourceLocation { file: "x".into(), line, column };
         assert_eq!(source.slice(span(&source, &place(2, 3), Some("cde"))), "cde");
         assert_eq!(source.slice(span_of_place(&source, &place(2, 0))), "cde f");
         assert_eq!(source.slice(span_of_place(&source, &place(2, 5))), "e f");

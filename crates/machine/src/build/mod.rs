@@ -18,7 +18,6 @@ mod function;
 pub(crate) mod layout;
 mod parameter;
 
-use crate::fault::Place;
 use crate::image::Image;
 use crate::lanes::simd::Level;
 use crate::location::Location;
@@ -37,14 +36,10 @@ pub struct Unsupported {
     pub kernel: String,
     /// The function that has it.
     pub function: String,
-    /// The instruction's text.
-    pub instruction: Option<String>,
     /// Where the instruction stands in the module's source.
     pub span: Span,
-    /// The PTX line.
-    pub ptx: Option<Place>,
-    /// The source line, where `.loc` tells it.
-    pub source: Option<Place>,
+    /// The same for people.
+    pub location: Location,
 }
 
 impl std::fmt::Display for Unsupported {
@@ -53,16 +48,7 @@ impl std::fmt::Display for Unsupported {
         if self.function != self.kernel {
             write!(f, ", in function {}", self.function)?;
         }
-        if let Some(ptx) = &self.ptx {
-            write!(f, "\n  at {ptx}")?;
-        }
-        if let Some(text) = &self.instruction {
-            write!(f, ": {text}")?;
-        }
-        if let Some(source) = &self.source {
-            write!(f, "\n  source {source}")?;
-        }
-        Ok(())
+        write!(f, "{}", self.location)
     }
 }
 
@@ -85,17 +71,12 @@ pub(crate) fn image(
     for &reached in layout.reachable() {
         let Some(lowered) = ir::Function::lower(module, reached) else { continue };
         let Err(missing) = function::build(&lowered, surroundings, &mut image) else { continue };
-        unsupported.extend(missing.into_iter().map(|(what, instruction)| {
-            let place = Location::of(module, reached, instruction);
-            Unsupported {
-                what,
-                kernel: module.functions[kernel.index()].name.clone(),
-                function: module.functions[reached.index()].name.clone(),
-                instruction: place.text,
-                span: lowered.body.instructions[instruction as usize].span,
-                ptx: place.ptx,
-                source: place.source,
-            }
+        unsupported.extend(missing.into_iter().map(|(what, instruction)| Unsupported {
+            what,
+            kernel: module.functions[kernel.index()].name.clone(),
+            function: module.functions[reached.index()].name.clone(),
+            span: lowered.body.instructions[instruction as usize].span,
+            location: Location::of(module, reached, instruction),
         }));
     }
     if !unsupported.is_empty() {

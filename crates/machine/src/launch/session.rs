@@ -224,7 +224,9 @@ impl Session<'_> {
     fn note(&self, found: Vec<Misuse>) {
         let mut all = self.misuses.lock().unwrap_or_else(PoisonError::into_inner);
         for misuse in found {
-            let same = |known: &&mut Misuse| known.kernel == misuse.kernel && known.ptx == misuse.ptx;
+            let same = |known: &&mut Misuse| {
+                known.kernel == misuse.kernel && known.location.ptx == misuse.location.ptx
+            };
             match all.iter_mut().find(same) {
                 Some(known) => known.times += misuse.times,
                 None => all.push(misuse),
@@ -237,9 +239,8 @@ impl Session<'_> {
 fn described(misuses: Misuses, kernel: Kernel<'_>, image: &Image) -> Vec<Misuse> {
     let describe = |(pc, kind, times): (u32, _, u64)| {
         let origin = image.origins[pc as usize];
-        let place = Location::of(kernel.module().module(), origin.function, origin.instruction);
-        let kernel = kernel.name().to_owned();
-        Misuse { kind, times, kernel, ptx: place.ptx, instruction: place.text, source: place.source }
+        let location = Location::of(kernel.module().module(), origin.function, origin.instruction);
+        Misuse { kind, times, kernel: kernel.name().to_owned(), location }
     };
     misuses.noted().map(describe).collect()
 }
@@ -251,9 +252,7 @@ fn describe(stop: Stop, launch: &Launch<'_>, image: &Image, options: &LaunchOpti
         trap: Trap::Cancelled,
         kernel: kernel.name().to_owned(),
         function: None,
-        ptx: None,
-        instruction: None,
-        source: None,
+        location: Location::default(),
         block: None,
         thread: None,
         scheduler: options.scheduler.to_string(),
@@ -272,10 +271,7 @@ fn describe(stop: Stop, launch: &Launch<'_>, image: &Image, options: &LaunchOpti
             if origin.function != kernel.id() {
                 fault.function = Some(module.functions[origin.function.index()].name.clone());
             }
-            let place = Location::of(module, origin.function, origin.instruction);
-            fault.ptx = place.ptx;
-            fault.instruction = place.text;
-            fault.source = place.source;
+            fault.location = Location::of(module, origin.function, origin.instruction);
         }
     }
     fault

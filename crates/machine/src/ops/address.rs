@@ -124,7 +124,7 @@ fn cells_from<M: Cell>(lanes: &[u64; LANES], start: usize) -> Option<[usize; LAN
 
 /// Where an access goes. Offsets are not checked yet, except in local memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum MemoryLocation {
     /// An address of global memory.
     Global(u64),
     /// An offset in the shared memory of the CTA.
@@ -140,25 +140,25 @@ pub(crate) enum Place {
 impl Exec<'_> {
     /// The bytes of a place that is not in global memory; `None` if they are not all there.
     #[inline(always)]
-    fn bytes(&self, place: Place, count: usize) -> Option<&[u8]> {
+    fn bytes(&self, place: MemoryLocation, count: usize) -> Option<&[u8]> {
         let (memory, start): (&[u8], _) = match place {
-            Place::Global(_) => return None,
-            Place::Own(start) => (self.shared, start),
-            Place::Peer(rank, start) => (self.peers.get(rank)?, start),
-            Place::Local(start) => (&self.threads.local, start),
-            Place::Param(start) => (self.grid.params, start),
+            MemoryLocation::Global(_) => return None,
+            MemoryLocation::Own(start) => (self.shared, start),
+            MemoryLocation::Peer(rank, start) => (self.peers.get(rank)?, start),
+            MemoryLocation::Local(start) => (&self.threads.local, start),
+            MemoryLocation::Param(start) => (self.grid.params, start),
         };
         memory.get(start..start.wrapping_add(count))
     }
 
     /// The same to be written, which parameters cannot be.
     #[inline(always)]
-    fn bytes_mut(&mut self, place: Place, count: usize) -> Option<&mut [u8]> {
+    fn bytes_mut(&mut self, place: MemoryLocation, count: usize) -> Option<&mut [u8]> {
         let (memory, start): (&mut [u8], _) = match place {
-            Place::Global(_) | Place::Param(_) => return None,
-            Place::Own(start) => (self.shared, start),
-            Place::Peer(rank, start) => (self.peers.get_mut(rank)?, start),
-            Place::Local(start) => (&mut self.threads.local, start),
+            MemoryLocation::Global(_) | MemoryLocation::Param(_) => return None,
+            MemoryLocation::Own(start) => (self.shared, start),
+            MemoryLocation::Peer(rank, start) => (self.peers.get_mut(rank)?, start),
+            MemoryLocation::Local(start) => (&mut self.threads.local, start),
         };
         memory.get_mut(start..start.wrapping_add(count))
     }
@@ -177,7 +177,7 @@ pub(crate) trait Space: 'static {
     /// What an address of this space becomes a generic address by.
     const WINDOW: u64;
     /// Where the `bytes` at an address are, for a lane.
-    fn locate(x: &Exec<'_>, warp: usize, lane: usize, address: u64, bytes: u64) -> Option<Place>;
+    fn locate(x: &Exec<'_>, warp: usize, lane: usize, address: u64, bytes: u64) -> Option<MemoryLocation>;
     /// Whether all lanes that access `address` access the same bytes; local memory is each thread's own.
     fn is_common(address: u64) -> bool;
     /// Whether an address leads to global memory, whose atomics are executed elsewhere than those of shared memory.
@@ -187,7 +187,7 @@ pub(crate) trait Space: 'static {
     #[inline(always)]
     fn load<M: Cell>(x: &Exec<'_>, warp: usize, lane: usize, address: u64) -> Option<M> {
         match Self::locate(x, warp, lane, address, M::BYTES)? {
-            Place::Global(address) => match x.grid.memory.cell::<M>(address) {
+            MemoryLocation::Global(address) => match x.grid.memory.cell::<M>(address) {
                 Some(cell) => Some(cell.load_relaxed()),
                 None => match x.stray::<M>(address, Access::Load) {
                     Some(cell) => Some(cell.load_relaxed()),
@@ -203,7 +203,7 @@ pub(crate) trait Space: 'static {
     #[inline(always)]
     fn store<M: Cell>(x: &mut Exec<'_>, warp: usize, lane: usize, address: u64, value: M) -> Option<()> {
         match Self::locate(x, warp, lane, address, M::BYTES)? {
-            Place::Global(address) => {
+            MemoryLocation::Global(address) => {
                 let cell = x.grid.memory.cell::<M>(address).or_else(|| x.stray::<M>(address, Access::Store));
                 cell.map(|cell| cell.store_relaxed(value))
             }
@@ -225,7 +225,7 @@ pub(crate) trait Space: 'static {
         new: impl Fn(M) -> M,
     ) -> Option<M> {
         match Self::locate(x, warp, lane, address, M::BYTES)? {
-            Place::Global(address) => {
+            MemoryLocation::Global(address) => {
                 let cell = x.grid.memory.cell::<M>(address);
                 let cell = cell.or_else(|| x.stray::<M>(address, Access::Atomic))?;
                 let mut old = cell.load_relaxed();
@@ -255,7 +255,7 @@ pub(crate) trait Space: 'static {
             return false;
         }
         match Self::locate(x, 0, 0, address, into.len() as u64) {
-            Some(Place::Global(address)) => x.grid.memory.read_block(address, into),
+            Some(MemoryLocation::Global(address)) => x.grid.memory.read_block(address, into),
             Some(place) => x.bytes(place, into.len()).map(|bytes| into.copy_from_slice(bytes)).is_some(),
             None => false,
         }
@@ -275,8 +275,8 @@ pub(crate) trait Space: 'static {
             return None;
         }
         match Self::locate(x, 0, 0, lanes[0], M::BYTES)? {
-            Place::Global(_) => x.grid.memory.read_near(lanes),
-            Place::Own(start) => {
+            MemoryLocation::Global(_) => x.grid.memory.read_near(lanes),
+            MemoryLocation::Own(start) => {
                 let places = cells_from::<M>(lanes, start)?;
                 let whole = x.shared.len() / M::BYTES as usize * M::BYTES as usize;
                 let cells: &[M] = bytemuck::try_cast_slice(&x.shared[..whole]).ok()?;
@@ -286,7 +286,7 @@ pub(crate) trait Space: 'static {
                 }
                 Some(values)
             }
-            Place::Peer(..) | Place::Local(_) | Place::Param(_) => None,
+            MemoryLocation::Peer(..) | MemoryLocation::Local(_) | MemoryLocation::Param(_) => None,
         }
     }
 
@@ -303,8 +303,8 @@ pub(crate) trait Space: 'static {
             return false;
         }
         match Self::locate(x, 0, 0, lanes[0], M::BYTES) {
-            Some(Place::Global(_)) => x.grid.memory.write_near(lanes, values, order),
-            Some(Place::Own(start)) => {
+            Some(MemoryLocation::Global(_)) => x.grid.memory.write_near(lanes, values, order),
+            Some(MemoryLocation::Own(start)) => {
                 let Some(places) = cells_from::<M>(lanes, start) else { return false };
                 let whole = x.shared.len() / M::BYTES as usize * M::BYTES as usize;
                 let Ok(cells) = bytemuck::try_cast_slice_mut::<u8, M>(&mut x.shared[..whole]) else {
@@ -326,8 +326,8 @@ pub(crate) trait Space: 'static {
         let place = Self::locate(x, 0, 0, address, bytes as u64);
         let planes = &mut M::planes_mut(&mut x.files)[first.index()..][..x.warps];
         match place {
-            Some(Place::Global(address)) => x.grid.memory.read_planes(address, planes),
-            Some(Place::Own(start)) => match x.shared.get(start..start.wrapping_add(bytes)) {
+            Some(MemoryLocation::Global(address)) => x.grid.memory.read_planes(address, planes),
+            Some(MemoryLocation::Own(start)) => match x.shared.get(start..start.wrapping_add(bytes)) {
                 Some(memory) => {
                     for (plane, row) in planes.iter_mut().zip(memory.chunks_exact(size_of::<Plane<M>>())) {
                         bytemuck::cast_slice_mut(&mut plane.0).copy_from_slice(row);
@@ -350,8 +350,8 @@ pub(crate) trait Space: 'static {
         let place = Self::locate(x, 0, 0, address, bytes as u64);
         let planes = &M::planes(&x.files)[first.index()..][..x.warps];
         match place {
-            Some(Place::Global(address)) => x.grid.memory.write_planes(address, planes),
-            Some(Place::Own(start)) => match x.shared.get_mut(start..start.wrapping_add(bytes)) {
+            Some(MemoryLocation::Global(address)) => x.grid.memory.write_planes(address, planes),
+            Some(MemoryLocation::Own(start)) => match x.shared.get_mut(start..start.wrapping_add(bytes)) {
                 Some(memory) => {
                     for (plane, row) in planes.iter().zip(memory.chunks_exact_mut(size_of::<Plane<M>>())) {
                         row.copy_from_slice(bytemuck::cast_slice(&plane.0));
@@ -372,7 +372,7 @@ pub(crate) trait Space: 'static {
             return false;
         }
         match Self::locate(x, 0, 0, address, from.len() as u64) {
-            Some(Place::Global(address)) => x.grid.memory.write_block(address, from),
+            Some(MemoryLocation::Global(address)) => x.grid.memory.write_block(address, from),
             Some(place) => x.bytes_mut(place, from.len()).map(|bytes| bytes.copy_from_slice(from)).is_some(),
             None => false,
         }
@@ -447,7 +447,7 @@ macro_rules! space {
                 $lane: usize,
                 $address: u64,
                 $bytes: u64,
-            ) -> Option<Place> {
+            ) -> Option<MemoryLocation> {
                 $place
             }
         }
@@ -455,11 +455,11 @@ macro_rules! space {
 }
 
 space!(Global, 0, common: |_| true, global: |_| true, |_x, _warp, _lane, address, _bytes| {
-    Some(Place::Global(address))
+    Some(MemoryLocation::Global(address))
 });
 // An address of another CTA is far outside.
 space!(Shared, SHARED_WINDOW, common: |_| true, global: |_| false, |x, _warp, _lane, address, _bytes| {
-    Some(Place::Own(address.wrapping_sub(x.shared_base) as usize))
+    Some(MemoryLocation::Own(address.wrapping_sub(x.shared_base) as usize))
 });
 space!(Cluster, SHARED_WINDOW, common: |_| true, global: |_| false, |x, warp, lane, address, bytes| {
     let rank = address >> RANK_SHIFT;
@@ -467,13 +467,13 @@ space!(Cluster, SHARED_WINDOW, common: |_| true, global: |_| false, |x, warp, la
         return Shared::locate(x, warp, lane, address, bytes);
     }
     let base = crate::common::shared_base(rank as u32, x.grid.shared_start);
-    Some(Place::Peer(rank as usize, address.wrapping_sub(base) as usize))
+    Some(MemoryLocation::Peer(rank as usize, address.wrapping_sub(base) as usize))
 });
 space!(Local, LOCAL_WINDOW, common: |_| false, global: |_| false, |x, warp, lane, address, bytes| {
-    Some(Place::Local(x.local_range(warp, lane, address, bytes)?.start))
+    Some(MemoryLocation::Local(x.local_range(warp, lane, address, bytes)?.start))
 });
 space!(Param, PARAM_WINDOW, common: |_| true, global: |_| false, |_x, _warp, _lane, address, _bytes| {
-    Some(Place::Param(address as usize))
+    Some(MemoryLocation::Param(address as usize))
 });
 space!(
     Generic, 0,

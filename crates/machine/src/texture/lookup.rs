@@ -7,7 +7,7 @@ use ir::instruction::TexGeom;
 use numerics::texture::address::{AddressMode, Axis, Pair, fetch, fetch_clamped};
 use numerics::texture::anisotropy::{self, Probe, Probes};
 use numerics::texture::blend::{Quad, blend, split, term, weights};
-use numerics::texture::cube::{self, Place};
+use numerics::texture::cube::{self, FaceCoordinates};
 use numerics::texture::footprint::{self, Footprint as Gradients};
 use numerics::texture::level::{self, Levels};
 use numerics::texture::{coordinate, format};
@@ -286,18 +286,24 @@ impl Unit<'_> {
         self.read(plane, position, sample).map(|stored| self.values(stored))
     }
 
-    /// The place on a cube that the coordinates name.
-    fn cube_place(&self) -> Option<Place> {
+    /// The point of a cube that the coordinates name.
+    fn cube_point(&self) -> Option<FaceCoordinates> {
         let direction = || [0, 1, 2].map(|axis| self.axis_coordinate(axis));
-        self.lookup.geometry.cube.then(|| cube::place(cube::project(direction())))
+        self.lookup.geometry.cube.then(|| cube::face_coordinates(cube::project(direction())))
     }
 
     /// The texels of a level around the coordinates, moved by what a probe says, with its weight.
-    fn footprint(&self, plane: &Plane, place: Option<Place>, probe: Probe, linear: bool) -> Footprint {
+    fn footprint(
+        &self,
+        plane: &Plane,
+        point: Option<FaceCoordinates>,
+        probe: Probe,
+        linear: bool,
+    ) -> Footprint {
         let slice_weight = probe.weight;
         let dimensions = self.lookup.geometry.dimensions;
-        if let Some(place) = place {
-            let (texels, [s, t]) = cube_quad(self, plane, place, linear);
+        if let Some(point) = point {
+            let (texels, [s, t]) = cube_quad(self, plane, point, linear);
             let mut shares = weights(slice_weight, s, t);
             if self.sampler.descriptor.seamless_cube
                 && let Some(corner) = texels.iter().position(Option::is_none)
@@ -402,7 +408,7 @@ impl Unit<'_> {
 
     /// The blend of all probes, which are at most `QUADS` quads of texels.
     fn blended<const QUADS: usize>(&self, levels: Levels, probes: &Probes) -> Result<[u32; 4], Failure> {
-        let place = self.cube_place();
+        let point = self.cube_point();
         let linear = self.sampler.descriptor.linear && !self.texels.meanings[0].is_integer();
         let mut quads: [[Quad; QUADS]; 4] = [[[(0, 0); 4]; QUADS]; 4];
         let mut count = 0;
@@ -411,7 +417,7 @@ impl Unit<'_> {
             for (i, &weight) in shares.iter().enumerate().filter(|&(_, &share)| share != 0) {
                 let plane = &self.texels.planes[levels.first as usize + i];
                 let probe = Probe { weight, ..probe.between(levels.weight, i == 1) };
-                let footprint = self.footprint(plane, place, probe, linear);
+                let footprint = self.footprint(plane, point, probe, linear);
                 if probes.list().len() == 1 && weight == 256 && !linear {
                     return match footprint.texels[0][0] {
                         Some(position) => self.read(plane, position, 0).map(|stored| self.values(stored)),
@@ -458,10 +464,10 @@ impl Unit<'_> {
 
     /// The texels that a bilinear lookup would blend, counter-clockwise from the lower left.
     fn gather(&self, channel: usize) -> Result<[u32; 4], Failure> {
-        let place = self.cube_place();
+        let point = self.cube_point();
         let (levels, _) = self.levels();
         let plane = &self.texels.planes[levels.first as usize];
-        let footprint = self.footprint(plane, place, Probes::ONE.list()[0], true);
+        let footprint = self.footprint(plane, point, Probes::ONE.list()[0], true);
         let mut values = [[0; 4]; 4];
         for (values, texel) in values.iter_mut().zip(footprint.texels[0]) {
             *values = match texel {
@@ -479,7 +485,7 @@ impl Unit<'_> {
             // What is gathered passes through the blender.
             let mut shares = [0; 4];
             shares[corner] = 256;
-            if place.is_some()
+            if point.is_some()
                 && self.sampler.descriptor.seamless_cube
                 && footprint.texels[0][corner].is_none()
             {
@@ -497,20 +503,20 @@ impl Unit<'_> {
     }
 }
 
-/// The four texels around a place on a cube, with their faces, and the weights of the second column and row.
+/// The four texels around a point of a cube, with their faces, and the weights of the second column and row.
 fn cube_quad(
     unit: &Unit<'_>,
     plane: &Plane,
-    place: Place,
+    point: FaceCoordinates,
     linear: bool,
 ) -> ([Option<Position>; 4], [u32; 2]) {
     let axis = |axis| Axis { normalized: true, ..unit.axis(plane, axis) };
     let (across, down) = (axis(0), axis(1));
     if linear && unit.sampler.descriptor.seamless_cube {
         let edges = |axis: Axis| Axis { mode: AddressMode::Border, ..axis };
-        let [s, t] = [edges(across).position(place.s), edges(down).position(place.t)];
+        let [s, t] = [edges(across).position(point.s), edges(down).position(point.t)];
         let corner = |i: i64| {
-            cube::across_edges(place.face, (s >> 8) + (i & 1), (t >> 8) + (i >> 1), plane.extents[0])
+            cube::across_edges(point.face, (s >> 8) + (i & 1), (t >> 8) + (i >> 1), plane.extents[0])
         };
         return ([corner(0), corner(1), corner(2), corner(3)], [(s & 255) as u32, (t & 255) as u32]);
     }
@@ -518,8 +524,8 @@ fn cube_quad(
         true => axis.linear(x, 0),
         false => Pair { texels: [axis.nearest(x, 0); 2], weight: 0 },
     };
-    let (s, t) = (pair(across, place.s), pair(down, place.t));
-    let corner = |i: usize| Some([s.texels[i & 1]?, t.texels[i >> 1]?, place.face]);
+    let (s, t) = (pair(across, point.s), pair(down, point.t));
+    let corner = |i: usize| Some([s.texels[i & 1]?, t.texels[i >> 1]?, point.face]);
     ([corner(0), corner(1), corner(2), corner(3)], [s.weight, t.weight])
 }
 

@@ -8,9 +8,9 @@ use crate::float::{max_f32, mul_f32};
 use crate::rounding::Rn;
 use crate::special::rcp_approx_f32;
 
-/// A place on a cube.
+/// A point of a cube.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Place {
+pub struct FaceCoordinates {
     /// The face: +x, -x, +y, -y, +z, -z.
     pub face: u32,
     /// The normalized coordinate across it.
@@ -51,11 +51,11 @@ fn meet(direction: [u32; 3]) -> ([Option<f64>; 3], usize) {
 }
 
 /// The face that a projected direction meets, and where: in the middle of it where nothing is a number.
-pub fn place(direction: [u32; 3]) -> Place {
+pub fn face_coordinates(direction: [u32; 3]) -> FaceCoordinates {
     let (components, face) = meet(direction);
     let [_, across, down] = FACES[face];
     let along = |(axis, sign): (usize, i64)| components[axis].unwrap_or(0.0) * sign as f64;
-    Place { face: face as u32, s: normalized(along(across)), t: normalized(along(down)) }
+    FaceCoordinates { face: face as u32, s: normalized(along(across)), t: normalized(along(down)) }
 }
 
 /// A coordinate from -1 to 1 as one from 0 to 1: cut to 2^-41, which is finer than whatever follows, as a tiny one must
