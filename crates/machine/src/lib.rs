@@ -19,7 +19,7 @@
 //! | `ops` | what operations do |
 //! | `location` | where instructions stand, for people |
 //! | `listing` | a kernel as text, with its operations |
-//! | `looks` | threads that spin |
+//! | `spinning` | which threads spin |
 //! | [`compiled`] | engines that compile kernels, and grids that they run |
 //! | `common` | what the CTAs of a cluster share |
 //! | `device_runtime` | what device code asks of what stands around its grid |
@@ -52,7 +52,6 @@ pub mod lanes;
 pub mod launch;
 mod listing;
 mod location;
-mod looks;
 mod matrix;
 pub mod memory;
 pub mod misuse;
@@ -64,6 +63,7 @@ pub mod output;
 pub mod profile;
 mod run;
 pub mod schedule;
+mod spinning;
 pub mod stats;
 pub mod system;
 pub mod tensormap;

@@ -8,9 +8,11 @@ use crate::fault::{Access, Trap};
 use crate::image::Image;
 use crate::lanes::simd::Simd;
 use crate::lanes::{EMPTY, Files, LANES, Lane, MAX_WARPS, Mask, PlaneId};
+use crate::matrix::workspace::Workspace;
 use crate::memory::{CODE_WINDOW, LOCAL_WINDOW, PARAM_WINDOW, RANK_SHIFT, SHARED_WINDOW, View, WINDOW_SIZE};
 use crate::misuse::{Masks, Misuses};
 use crate::output::Output;
+use crate::spinning::SpinDetector;
 use crate::texture::table::{Handle, Object};
 use ptx::module::FuncId;
 use ptx::types::ScalarType;
@@ -140,7 +142,9 @@ pub(crate) struct Threads {
     /// What the device runtime last refused them, by warp of the pack and lane.
     pub(crate) last_errors: HashMap<(usize, usize), u32>,
     /// What they have seen of memory that others change.
-    pub(crate) looks: crate::looks::Looks,
+    pub(crate) spinning: SpinDetector,
+    /// What their matrix products work on.
+    pub(crate) matrices: Workspace,
     /// Their clock.
     pub(crate) clock: crate::time::Clock,
 }

@@ -32,14 +32,14 @@ pub(crate) struct Product {
 /// A or B.
 #[derive(Debug)]
 pub(crate) struct Factor {
-    pub(crate) place: Place,
+    pub(crate) source: FactorSource,
     /// Whether every element is negated.
     pub(crate) negated: bool,
 }
 
 impl Factor {
     fn in_registers(layout: Layout, planes: Vec<PlaneId>, bits: u32) -> Self {
-        Self { place: Place::Registers(Fragment::distinct(layout, planes, bits)), negated: false }
+        Self { source: FactorSource::Registers(Fragment::distinct(layout, planes, bits)), negated: false }
     }
 
     /// What a warp of a warpgroup has in registers of A.
@@ -57,7 +57,7 @@ impl Factor {
 
     /// A factor of a warpgroup in shared memory.
     pub(crate) fn in_shared(descriptor: PlaneId, transposed: bool, negated: bool) -> Self {
-        Self { place: Place::Shared { descriptor, transposed }, negated }
+        Self { source: FactorSource::Shared { descriptor, transposed }, negated }
     }
 }
 
@@ -119,7 +119,7 @@ impl Product {
 
 /// Where a factor is.
 #[derive(Debug)]
-pub(crate) enum Place {
+pub(crate) enum FactorSource {
     Registers(Fragment),
     /// In shared memory, as a descriptor of 64 bits says.
     Shared {

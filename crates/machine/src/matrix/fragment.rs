@@ -61,8 +61,9 @@ impl Fragment {
     }
 
     /// Reads the matrix: the bits of its elements.
-    pub(crate) fn read(&self, files: &Files, warp: usize) -> Vec<u64> {
-        let mut matrix = vec![0; self.len()];
+    pub(crate) fn read(&self, files: &Files, warp: usize, matrix: &mut Vec<u64>) {
+        matrix.clear();
+        matrix.resize(self.len(), 0);
         let held = Self::held(self.bits) as usize;
         let mask = u64::MAX >> (64 - self.bits);
         for (mut word, positions) in self.words(files, warp).zip(self.positions.chunks_exact(held)) {
@@ -71,12 +72,12 @@ impl Fragment {
                 word = word.checked_shr(self.bits).unwrap_or(0);
             }
         }
-        matrix
     }
 
     /// Reads the matrix as a factor.
-    pub(crate) fn decode(&self, files: &Files, warp: usize, operand: Operand) -> Vec<Element> {
-        let mut matrix = vec![operand.decode(0); self.len()];
+    pub(crate) fn decode(&self, files: &Files, warp: usize, operand: Operand, matrix: &mut Vec<Element>) {
+        matrix.clear();
+        matrix.resize(self.len(), operand.decode(0));
         let held = Self::held(self.bits) as usize;
         for (mut word, positions) in self.words(files, warp).zip(self.positions.chunks_exact(held)) {
             for &position in positions {
@@ -84,7 +85,6 @@ impl Fragment {
                 word = word.checked_shr(self.bits).unwrap_or(0);
             }
         }
-        matrix
     }
 
     /// Writes the matrix into all lanes of a warp.

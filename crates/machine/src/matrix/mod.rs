@@ -8,6 +8,7 @@
 //! | `fragment` | reading and writing matrices in registers |
 //! | `sparsity` | what the metadata of sparse factors chooses |
 //! | `moved` | the matrices that `wmma.load` and `wmma.store` move |
+//! | `workspace` | the matrices of a product that is computed |
 //! | `descriptor` | matrices of `wgmma` in shared memory |
 //!
 //! What one element of D is, `numerics::tensor` knows; what instructions do with matrices, `ops::matrix`.
@@ -18,6 +19,7 @@ pub(crate) mod layout;
 pub(crate) mod moved;
 pub(crate) mod sparsity;
 pub(crate) mod types;
+pub(crate) mod workspace;
 
 /// Warps of a warpgroup.
 pub(crate) const WARPGROUP: usize = 4;

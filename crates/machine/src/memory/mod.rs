@@ -22,6 +22,7 @@ pub use bounds::Bounds;
 use bounds::Footprint;
 pub use buffers::Buffers;
 pub use host::HostRange;
+pub(crate) use multicast::Members;
 pub use reach::Reach;
 pub(crate) use reach::View;
 use region::Region;

@@ -6,7 +6,7 @@
 use super::bounds::Footprint;
 use super::{DeviceMemory, MemoryError, Retired};
 use std::collections::BTreeMap;
-use std::sync::{PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 
 /// Objects by the offset of their range.
 #[derive(Debug, Default)]
@@ -15,7 +15,21 @@ pub(super) struct Objects(RwLock<BTreeMap<u64, Object>>);
 #[derive(Debug)]
 struct Object {
     bytes: u64,
-    members: Vec<u64>,
+    members: Arc<[u64]>,
+}
+
+/// The places that an address of a multicast object stands for.
+#[derive(Clone, Debug)]
+pub(crate) struct Members {
+    starts: Arc<[u64]>,
+    within: u64,
+}
+
+impl Members {
+    /// Each of them, in the order in which they were bound.
+    pub(crate) fn addresses(&self) -> impl Iterator<Item = u64> + '_ {
+        self.starts.iter().map(|start| start + self.within)
+    }
 }
 
 impl DeviceMemory {
@@ -31,7 +45,7 @@ impl DeviceMemory {
         let full = MemoryError::OutOfMemory { requested: bytes, free: 0, limit: self.limit };
         let offset = allocator.take(Footprint::of_reserved(bytes), self.region.base()).ok_or(full)?;
         let mut objects = self.multicast.0.write().unwrap_or_else(PoisonError::into_inner);
-        objects.insert(offset, Object { bytes, members: members.to_vec() });
+        objects.insert(offset, Object { bytes, members: members.into() });
         Ok(self.region.base() + offset)
     }
 
@@ -50,13 +64,13 @@ impl DeviceMemory {
     }
 
     /// The places that `bytes` at an address of a multicast object stand for; `None` if they are not all in one.
-    pub(crate) fn multicast_members(&self, address: u64, bytes: u64) -> Option<Vec<u64>> {
+    pub(crate) fn multicast_members(&self, address: u64, bytes: u64) -> Option<Members> {
         let offset = address.checked_sub(self.region.base())?;
         let objects = self.multicast.0.read().unwrap_or_else(PoisonError::into_inner);
         let (start, object) = objects.range(..=offset).next_back()?;
         let within = offset - start;
         let fits = bytes <= object.bytes && within <= object.bytes - bytes;
-        fits.then(|| object.members.iter().map(|member| member + within).collect())
+        fits.then(|| Members { starts: Arc::clone(&object.members), within })
     }
 }
 
@@ -69,13 +83,16 @@ mod tests {
         let memory = DeviceMemory::new(1 << 20, 1 << 20).unwrap();
         let (a, b) = (memory.allocate(64).unwrap(), memory.allocate(64).unwrap());
         let object = memory.bind_multicast(&[a, b + 16], 48).unwrap();
-        assert_eq!(memory.multicast_members(object + 8, 40), Some(vec![a + 8, b + 24]));
-        assert_eq!(memory.multicast_members(object + 8, 41), None);
-        assert_eq!(memory.multicast_members(a, 4), None);
+        let members = |address, bytes| {
+            memory.multicast_members(address, bytes).map(|members| members.addresses().collect::<Vec<_>>())
+        };
+        assert_eq!(members(object + 8, 40), Some(vec![a + 8, b + 24]));
+        assert_eq!(members(object + 8, 41), None);
+        assert_eq!(members(a, 4), None);
         assert!(!memory.is_valid(object, 1));
         assert!(memory.bind_multicast(&[a + 32], 48).is_err());
         memory.unbind_multicast(object).unwrap();
-        assert_eq!(memory.multicast_members(object, 4), None);
+        assert_eq!(members(object, 4), None);
         assert!(memory.unbind_multicast(object).is_err());
     }
 }

@@ -9,7 +9,7 @@ use crate::exec::Exec;
 use crate::fault::{Access, Trap};
 use crate::image::copy::{Bulk, End, Reduction};
 use crate::lanes::PlaneId;
-use crate::memory::{RANK_SHIFT, SHARED_WINDOW};
+use crate::memory::{Members, RANK_SHIFT, SHARED_WINDOW};
 use crate::observe::Happening;
 use crate::operation::kinds::{CopyBulk, CopyTensorMap};
 
@@ -104,6 +104,16 @@ pub(crate) fn in_ranks(mask: u16, address: u64) -> impl Iterator<Item = u64> {
     (0..16).filter(move |rank| mask >> rank & 1 != 0).map(move |rank| rank << RANK_SHIFT | place)
 }
 
+/// Where the data of a bulk copy go.
+enum Copies {
+    /// To the destination.
+    One,
+    /// To the same place in each CTA of a mask.
+    Ranks(u16),
+    /// To all that a multicast address stands for.
+    Members(Members),
+}
+
 /// A lane's `ctaMask`, and whether there is one.
 pub(crate) fn ranks_of(x: &Exec<'_>, plane: Option<PlaneId>, warp: usize, lane: usize) -> Option<u16> {
     plane.map(|plane| x.files.h[plane.index() + warp].0[lane])
@@ -140,28 +150,26 @@ impl Bulk {
         }
         let mask = ranks_of(x, self.ranks, warp, lane);
         let bytes = u64::from(size);
-        let several: Vec<u64>;
-        let places = match (mask, self.multicast) {
-            (Some(mask), _) => {
-                several = in_ranks(mask, to).collect();
-                &*several
-            }
+        let copies = match (mask, self.multicast) {
+            (Some(mask), _) => Copies::Ranks(mask),
             (None, true) => {
                 let members = x.grid.memory.multicast_members(to, bytes);
-                several = members.ok_or(Trap::NotMulticast { address: to, bytes })?;
-                &*several
+                Copies::Members(members.ok_or(Trap::NotMulticast { address: to, bytes })?)
             }
-            (None, false) => std::slice::from_ref(&to),
+            (None, false) => Copies::One,
         };
         let mut piece = [0; PIECE];
         for start in (0..bytes).step_by(PIECE) {
             let piece = &mut piece[..PIECE.min((bytes - start) as usize)];
             source.read(x, from + start, piece)?;
-            for to in places {
-                match self.reduction {
-                    Some(how) => target.combine(x, to + start, piece, &how)?,
-                    None => target.write(x, to + start, piece)?,
-                }
+            let mut put = |to| match self.reduction {
+                Some(how) => target.combine(x, to + start, piece, &how),
+                None => target.write(x, to + start, piece),
+            };
+            match &copies {
+                Copies::One => put(to)?,
+                Copies::Ranks(mask) => in_ranks(*mask, to).try_for_each(put)?,
+                Copies::Members(members) => members.addresses().try_for_each(put)?,
             }
         }
         barrier.map_or(Ok(()), |barrier| complete(x, warp, lane, barrier, mask, bytes))

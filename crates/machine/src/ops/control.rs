@@ -188,7 +188,7 @@ pub(crate) fn launch_dependents(x: &mut Exec<'_>, op: &LaunchDependents, pc: u32
 pub(crate) fn look(x: &mut Exec<'_>, op: &Look, pc: u32) -> u32 {
     if let Some((warp, lane)) = x.active_lanes().next() {
         let seen = x.files.read(op.a, warp, lane);
-        if x.threads.looks.note(pc, seen) {
+        if x.threads.spinning.note(pc, seen) {
             x.fuel = -1;
         }
     }

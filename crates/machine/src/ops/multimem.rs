@@ -9,12 +9,13 @@ use super::combine::reduction;
 use crate::exec::Exec;
 use crate::fault::{Access, Trap};
 use crate::image::copy::{End, Multimem, Sum};
+use crate::memory::Members;
 use crate::operation::Address;
 use crate::operation::kinds::{LoadMultimem, StoreMultimem};
 use ir::instruction::MultimemLoadOp;
 use numerics::convert::{f32_to_half, half_to_f32};
 use numerics::float;
-use numerics::format::{Bf16, F16, Format};
+use numerics::format::{Bf16, F16};
 use numerics::rounding::Rn;
 use ptx::types::ScalarType;
 
@@ -35,9 +36,51 @@ impl Sum {
     }
 }
 
+/// The most elements that a register has: halves in 64 bits.
+const MOST_PARTS: usize = 4;
+
+impl Sum {
+    /// Bits of the elements that are added up, in a register of so many bytes.
+    fn bits(&self, bytes: u32) -> u32 {
+        match self {
+            Self::None => bytes * 8,
+            Self::Each(how) => how.bytes as u32 * 8,
+            Self::HalfInF32 | Self::Bf16InF32 => 16,
+        }
+    }
+
+    /// An element in the type that it is added up in.
+    fn widen(&self, element: u64) -> u64 {
+        match self {
+            Self::None | Self::Each(_) => element,
+            Self::HalfInF32 => half_to_f32::<F16, false, false>(element as u16).into(),
+            Self::Bf16InF32 => half_to_f32::<Bf16, false, false>(element as u16).into(),
+        }
+    }
+
+    fn join(&self, sum: u64, element: u64) -> u64 {
+        match self {
+            Self::None => sum,
+            Self::Each(how) => (how.function)(sum, element),
+            Self::HalfInF32 | Self::Bf16InF32 => {
+                float::add_f32::<Rn, false, false>(sum as u32, element as u32).into()
+            }
+        }
+    }
+
+    /// A sum in the element's type.
+    fn narrow(&self, sum: u64) -> u64 {
+        match self {
+            Self::None | Self::Each(_) => sum,
+            Self::HalfInF32 => f32_to_half::<F16, Rn, false, false, false, false>(sum as u32).into(),
+            Self::Bf16InF32 => f32_to_half::<Bf16, Rn, false, false, false, false>(sum as u32).into(),
+        }
+    }
+}
+
 impl Multimem {
     /// The members' addresses of what a lane accesses.
-    fn members(&self, x: &Exec<'_>, at: Address, warp: usize, lane: usize) -> Result<Vec<u64>, Trap> {
+    fn members(&self, x: &Exec<'_>, at: Address, warp: usize, lane: usize) -> Result<Members, Trap> {
         let address = lane_address(x, at, warp, lane);
         let bytes = u64::from(self.bytes * self.planes.count);
         aligned("address", address, bytes)?;
@@ -46,43 +89,29 @@ impl Multimem {
 
     /// What the members hold at one place, as one.
     fn gather(&self, x: &Exec<'_>, places: impl Iterator<Item = u64>) -> Result<u64, Trap> {
-        let mut values = Vec::new();
+        let bits = self.sum.bits(self.bytes);
+        let (count, mask) = ((self.bytes * 8 / bits) as usize, u64::MAX >> (64 - bits));
+        let mut sums: Option<[u64; MOST_PARTS]> = None;
         for place in places {
             let mut bytes = [0; 8];
             End::Global.read(x, place, &mut bytes[..self.bytes as usize])?;
-            values.push(u64::from_le_bytes(bytes));
+            let value = u64::from_le_bytes(bytes);
+            let mut parts = [0; MOST_PARTS];
+            for (i, part) in (0..).zip(&mut parts[..count]) {
+                *part = self.sum.widen(value >> (i * bits) & mask);
+            }
+            if let Some(sums) = sums {
+                for (part, sum) in parts.iter_mut().zip(sums) {
+                    *part = self.sum.join(sum, *part);
+                }
+            }
+            sums = Some(parts);
         }
-        Ok(match self.sum {
-            Sum::None => values.first().copied().unwrap_or(0),
-            Sum::Each(how) => {
-                let bits = how.bytes as u32 * 8;
-                by_parts(self.bytes, bits, |part| fold(values.iter().map(|&v| part(v)), how.function))
-            }
-            Sum::HalfInF32 => by_parts(self.bytes, 16, |part| in_f32::<F16>(values.iter().map(|&v| part(v)))),
-            Sum::Bf16InF32 => {
-                by_parts(self.bytes, 16, |part| in_f32::<Bf16>(values.iter().map(|&v| part(v))))
-            }
-        })
+        let sums = sums.unwrap_or_default();
+        Ok((0..)
+            .zip(&sums[..count])
+            .fold(0, |value, (i, &sum)| value | (self.sum.narrow(sum) & mask) << (i * bits)))
     }
-}
-
-/// A value of `bytes` made of parts of `bits`, each computed from a function that picks it out of a value.
-fn by_parts(bytes: u32, bits: u32, compute: impl Fn(&dyn Fn(u64) -> u64) -> u64) -> u64 {
-    let mask = u64::MAX >> (64 - bits);
-    (0..bytes * 8).step_by(bits as usize).fold(0, |value, from| {
-        let part = move |value: u64| value >> from & mask;
-        value | (compute(&part) & mask) << from
-    })
-}
-
-fn fold(values: impl Iterator<Item = u64>, function: fn(u64, u64) -> u64) -> u64 {
-    values.reduce(function).unwrap_or(0)
-}
-
-fn in_f32<F: Format>(values: impl Iterator<Item = u64>) -> u64 {
-    let wide = values.map(|value| half_to_f32::<F, false, false>(value as u16));
-    let sum = wide.reduce(float::add_f32::<Rn, false, false>).unwrap_or(0);
-    u64::from(f32_to_half::<F, Rn, false, false, false, false>(sum))
 }
 
 /// The most elements of a vector.
@@ -117,7 +146,7 @@ fn gather(
 ) -> Result<(), Trap> {
     let members = site.members(x, at, warp, lane)?;
     for (i, value) in (0..).zip(values) {
-        *value = site.gather(x, members.iter().map(|at| at + i * u64::from(site.bytes)))?;
+        *value = site.gather(x, members.addresses().map(|at| at + i * u64::from(site.bytes)))?;
     }
     Ok(())
 }
@@ -139,7 +168,7 @@ fn scatter(x: &mut Exec<'_>, at: Address, site: &Multimem, warp: usize, lane: us
     for (i, plane) in (0..).zip(x.grid.image.planes(site.planes)) {
         let value = plane.map_or(0, |plane| x.files.read(plane, warp, lane)).to_le_bytes();
         let value = &value[..site.bytes as usize];
-        for member in &members {
+        for member in members.addresses() {
             let at = member + i * u64::from(site.bytes);
             match site.sum {
                 Sum::Each(how) => End::Global.combine(x, at, value, &how)?,

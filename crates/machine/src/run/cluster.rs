@@ -125,7 +125,7 @@ impl Cluster {
             let outcome = pack.run(grid, &mut self.common, self.scheduler.as_mut(), watch, quantum);
             rest -= (pack.issued - before).max(1) as i64;
             communicated |= pack.communicated;
-            match pack.threads.looks.take_spins() {
+            match pack.threads.spinning.take_spins() {
                 true => (idle, spins) = (idle + 1, true),
                 false if matches!(outcome, Outcome::Blocked) => idle += 1,
                 false => (idle, spins) = (0, false),

@@ -4,8 +4,9 @@ use super::barrier::Barriers;
 use super::pack::{Pack, Position};
 use crate::exec::{Grid, LaneTrap, Threads};
 use crate::lanes::{EMPTY, LANES};
-use crate::looks::Looks;
+use crate::matrix::workspace::Workspace;
 use crate::observe::Happening;
+use crate::spinning::SpinDetector;
 use crate::time::Clock;
 use std::collections::HashMap;
 
@@ -78,7 +79,8 @@ impl Threads {
             targets: vec![[0; LANES]; grid.image.warps],
             local: vec![0; grid.local as usize * LANES * grid.image.warps],
             last_errors: HashMap::new(),
-            looks: Looks::default(),
+            spinning: SpinDetector::default(),
+            matrices: Workspace::default(),
             clock: Clock::default(),
         }
     }
@@ -95,6 +97,6 @@ impl Threads {
         (self.at_cluster_barrier, self.cluster_phase) = (EMPTY, EMPTY);
         self.local.fill(0);
         self.last_errors.clear();
-        (self.looks, self.clock) = (Looks::default(), Clock::default());
+        (self.spinning, self.clock) = (SpinDetector::default(), Clock::default());
     }
 }

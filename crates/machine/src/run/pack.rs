@@ -575,8 +575,10 @@ impl Pack {
 
     /// Groups at the same place that nothing keeps apart become one.
     pub(crate) fn coalesce(&mut self) {
-        let mut merged: Vec<Group> = Vec::with_capacity(self.groups.len());
-        for group in self.groups.drain(..) {
+        let mut kept = 0;
+        for i in 0..self.groups.len() {
+            let (merged, rest) = self.groups.split_at_mut(kept);
+            let group = &rest[i - kept];
             let same = |g: &&mut Group| {
                 g.wait == Wait::Ready
                     && group.wait == Wait::Ready
@@ -584,10 +586,13 @@ impl Pack {
             };
             match merged.iter_mut().find(same) {
                 Some(g) => add(&mut g.mask, &group.mask),
-                None => merged.push(group),
+                None => {
+                    self.groups.swap(kept, i);
+                    kept += 1;
+                }
             }
         }
-        self.groups = merged;
+        self.groups.truncate(kept);
     }
 }
 

@@ -5,7 +5,7 @@
 //! of each block of B ([`crate::matrix::layout`]).
 
 use crate::exec::Exec;
-use crate::image::matrix::{Place, Product};
+use crate::image::matrix::{FactorSource, Product};
 use crate::lanes::{LANES, PlaneId};
 use numerics::tensor::lanes::{Factor, Factors, ROWS, TERMS, sums, sums_are};
 
@@ -25,7 +25,10 @@ impl Product {
     /// Computes D of a warp, if A, B and C are in registers and of 16-bit floats, all of them finite: `false` otherwise.
     #[inline(always)]
     pub(super) fn compute_in_registers(&self, x: &mut Exec<'_>, warp: usize) -> bool {
-        let (Place::Registers(a), Place::Registers(b)) = (&self.a.place, &self.b.place) else { return false };
+        let (FactorSource::Registers(a), FactorSource::Registers(b)) = (&self.a.source, &self.b.source)
+        else {
+            return false;
+        };
         let [a, b, c, d] = [a, b, &self.c, &self.d].map(|fragment| fragment.planes());
         let along = self.k / HELD;
         let fits = self.m == ROWS

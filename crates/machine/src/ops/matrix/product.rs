@@ -4,9 +4,10 @@ use super::assemble;
 use crate::exec::Exec;
 use crate::fault::Access;
 use crate::image::Function;
-use crate::image::matrix::{Factor, Place, Product};
+use crate::image::matrix::{Factor, FactorSource, Product};
 use crate::lanes::simd::{Level, Simd};
 use crate::matrix::descriptor::Descriptor;
+use crate::matrix::workspace::Workspace;
 use crate::memory::SHARED_WINDOW;
 use crate::operation::kinds::MultiplyMatrices;
 use crate::ops::body::{Body, select};
@@ -26,9 +27,10 @@ struct Tile {
 }
 
 impl Tile {
-    /// The elements line by line, or the address that is not valid.
-    fn read(&self, x: &Exec<'_>) -> Result<Vec<Element>, u32> {
-        let mut elements = vec![self.operand.decode(0); (self.lines * self.length) as usize];
+    /// Reads the elements line by line, or tells the address that is not valid.
+    fn read(&self, x: &Exec<'_>, elements: &mut Vec<Element>) -> Result<(), u32> {
+        elements.clear();
+        elements.resize((self.lines * self.length) as usize, self.operand.decode(0));
         let held = 16 / self.bytes;
         let mut put = |line: u32, along: u32, bits: u64| {
             elements[(line * self.length + along) as usize] = self.operand.decode(bits);
@@ -49,7 +51,7 @@ impl Tile {
                 }
             }
         }
-        Ok(elements)
+        Ok(())
     }
 }
 
@@ -93,33 +95,48 @@ pub(crate) fn multiply(level: Level) -> Function<MultiplyMatrices> {
 
 #[inline(always)]
 fn multiply_matrices(x: &mut Exec<'_>, op: &MultiplyMatrices, pc: u32) -> u32 {
-    let together = usize::from(op.warps);
-    if let Some(next) = assemble(x, together) {
+    if let Some(next) = assemble(x, usize::from(op.warps)) {
         return next;
     }
+    let mut workspace = std::mem::take(&mut x.threads.matrices);
+    let done = multiply_teams(x, op, &mut workspace);
+    x.threads.matrices = workspace;
+    match done {
+        Ok(()) => pc + 1,
+        Err((warp, address)) => bad_tile(x, warp, address),
+    }
+}
+
+/// The products of all teams of warps that are here, or the warp and the address of one that cannot be read.
+#[inline(always)]
+fn multiply_teams(
+    x: &mut Exec<'_>,
+    op: &MultiplyMatrices,
+    workspace: &mut Workspace,
+) -> Result<(), (usize, u32)> {
+    let together = usize::from(op.warps);
     let product = x.grid.image.site(op.site);
     for first in (0..x.warps).step_by(together) {
         if x.mask[first] == 0 || together == 1 && product.compute_in_registers(x, first) {
             continue;
         }
         // The warps of a group have the same B.
-        let b = match product.factor(x, &product.b, product.config.b, first, (0, product.n, product.k)) {
-            Ok(b) => b,
-            Err(address) => return bad_tile(x, first, address),
-        };
+        let lines = (0, product.n, product.k);
+        product
+            .factor(x, &product.b, product.config.b, first, lines, &mut workspace.b)
+            .map_err(|address| (first, address))?;
         let stored = if product.sparsity.is_some() { product.k / 2 } else { product.k };
         for warp in first..first + together {
             let rank = if together == 1 { 0 } else { warp - first };
             let lines = (rank * product.m, product.m, stored);
-            let a = match product.factor(x, &product.a, product.config.a, warp, lines) {
-                Ok(a) => a,
-                Err(address) => return bad_tile(x, warp, address),
-            };
-            let d = product.compute(x, warp, &a, &b);
-            product.d.write(&mut x.files, warp, &d);
+            product
+                .factor(x, &product.a, product.config.a, warp, lines, &mut workspace.a)
+                .map_err(|address| (warp, address))?;
+            product.compute(x, warp, workspace);
+            product.d.write(&mut x.files, warp, &workspace.d);
         }
     }
-    pc + 1
+    Ok(())
 }
 
 #[cold]
@@ -129,7 +146,7 @@ fn bad_tile(x: &mut Exec<'_>, warp: usize, address: u32) -> u32 {
 }
 
 impl Product {
-    /// The elements of a factor, line by line: `lines` of them from `first` on, of `length` elements.
+    /// Reads the elements of a factor, line by line: `lines` of them from `first` on, of `length` elements.
     fn factor(
         &self,
         x: &Exec<'_>,
@@ -137,10 +154,11 @@ impl Product {
         operand: Operand,
         warp: usize,
         (first, lines, length): (usize, usize, usize),
-    ) -> Result<Vec<Element>, u32> {
-        let mut elements = match factor.place {
-            Place::Registers(ref fragment) => fragment.decode(&x.files, warp, operand),
-            Place::Shared { descriptor, transposed } => {
+        elements: &mut Vec<Element>,
+    ) -> Result<(), u32> {
+        match factor.source {
+            FactorSource::Registers(ref fragment) => fragment.decode(&x.files, warp, operand, elements),
+            FactorSource::Shared { descriptor, transposed } => {
                 let bits = x.files.d[descriptor.index() + warp].0[0];
                 let tile = Tile {
                     descriptor: Descriptor::new(bits),
@@ -151,47 +169,45 @@ impl Product {
                     lines: lines as u32,
                     length: length as u32,
                 };
-                tile.read(x)?
+                tile.read(x, elements)?;
             }
-        };
+        }
         if factor.negated {
-            for element in &mut elements {
+            for element in elements {
                 *element = operand.negate(*element);
             }
         }
-        Ok(elements)
+        Ok(())
     }
 
     /// D of one warp, row by row.
     #[inline(always)]
-    fn compute(&self, x: &Exec<'_>, warp: usize, a: &[Element], b: &[Element]) -> Vec<u64> {
-        let mut matrix = match self.scale_d {
-            Some(condition) => {
-                let holds = (x.files.p[condition.index() + warp] ^ condition.flip()) & 1 != 0;
-                if holds { self.c.read(&x.files, warp) } else { vec![0; self.c.len()] }
-            }
-            None => self.c.read(&x.files, warp),
-        };
+    fn compute(&self, x: &Exec<'_>, warp: usize, workspace: &mut Workspace) {
+        let Workspace { a, b, d, places, met } = workspace;
+        let counts =
+            self.scale_d.is_none_or(|scale| (x.files.p[scale.index() + warp] ^ scale.flip()) & 1 != 0);
+        self.c.read(&x.files, warp, d);
+        if !counts {
+            d.fill(0);
+        }
         let (n, k) = (self.n, self.k);
         let stored = if self.sparsity.is_some() { k / 2 } else { k };
-        let (mut places, mut met) = (vec![0; stored], Vec::new());
-        for (row, (a, d)) in a.chunks_exact(stored).zip(matrix.chunks_exact_mut(n)).enumerate() {
+        places.clear();
+        places.resize(stored, 0);
+        for (row, (a, d)) in a.chunks_exact(stored).zip(d.chunks_exact_mut(n)).enumerate() {
             // Products that are computed side by side have columns of their own.
             let mut columns = &b[row / self.m * n * k..][..n * k];
             if let Some(sparsity) = &self.sparsity {
-                sparsity.places(&x.files, warp, row, &mut places);
+                sparsity.places(&x.files, warp, row, places);
                 met.clear();
                 for column in columns.chunks_exact(k) {
-                    for &place in &places {
-                        met.push(column[place as usize]);
-                    }
+                    met.extend(places.iter().map(|&place| column[place as usize]));
                 }
-                columns = &met;
+                columns = met;
             }
             for (column, d) in columns.chunks_exact(stored).zip(d) {
                 *d = dot(&self.config, a, column, *d);
             }
         }
-        matrix
     }
 }

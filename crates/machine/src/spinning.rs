@@ -3,7 +3,7 @@
 //! Who spins gives up its turn at once, since what it waits for can only come from somebody else. Nothing depends on it:
 //! a program that looks often at what does not change only has shorter turns.
 
-/// Looks that a pack may take at the same before it counts as spinning.
+/// SpinDetector that a pack may take at the same before it counts as spinning.
 const PATIENCE: u32 = 16;
 
 /// The same in the turns after that.
@@ -14,7 +14,7 @@ const PLACES: usize = 4;
 
 /// What a pack has seen by its latest looks.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Looks {
+pub(crate) struct SpinDetector {
     /// Operations, and what the first active lane saw.
     seen: [(u32, u64); PLACES],
     next: usize,
@@ -22,7 +22,7 @@ pub(crate) struct Looks {
     spins: bool,
 }
 
-impl Looks {
+impl SpinDetector {
     /// Notes what the operation at `pc` saw. Returns whether the turn should end.
     pub(crate) fn note(&mut self, pc: u32, value: u64) -> bool {
         if !self.seen.contains(&(pc, value)) {
@@ -52,13 +52,15 @@ mod tests {
 
     #[test]
     fn the_same_again_and_again() {
-        let mut looks = Looks::default();
+        let mut detector = SpinDetector::default();
         // What changes is no spinning, however often it is looked at.
-        assert!(!(0..1000).any(|value| looks.note(7, value)));
-        let turn = |looks: &mut Looks| (1..1000).find(|_| looks.note(7, 5) | looks.note(9, 1)).unwrap_or(0);
-        let (first, second) = (turn(&mut looks), turn(&mut looks));
-        assert!(looks.take_spins() && !looks.take_spins());
+        assert!(!(0..1000).any(|value| detector.note(7, value)));
+        let turn = |detector: &mut SpinDetector| {
+            (1..1000).find(|_| detector.note(7, 5) | detector.note(9, 1)).unwrap_or(0)
+        };
+        let (first, second) = (turn(&mut detector), turn(&mut detector));
+        assert!(detector.take_spins() && !detector.take_spins());
         assert!(second < first && first < 20, "{first} {second}");
-        assert!(!looks.note(7, 6));
+        assert!(!detector.note(7, 6));
     }
 }
