@@ -262,28 +262,28 @@ pub(crate) fn dispatch(d: &mut Decoder<'_>, op: &ir::Op) -> Decoded {
         Op::BarClusterWait(_) => d.emit(WaitCluster {}),
         Op::Setmaxnreg(set) => control::setmaxnreg(d, set.count),
 
-        Op::VideoAdd(op) => video::add(d, op),
-        Op::VideoSub(op) => video::sub(d, op),
-        Op::VideoAbsdiff(op) => video::absdiff(d, op),
-        Op::VideoMin(op) => video::min(d, op),
-        Op::VideoMax(op) => video::max(d, op),
-        Op::VideoShl(op) => video::shl(d, op),
-        Op::VideoShr(op) => video::shr(d, op),
-        Op::VideoMad(op) => video::mad(d, op),
-        Op::VideoSet(op) => video::set(d, op),
-        Op::VideoAdd2(op) => video::add2(d, op),
-        Op::VideoSub2(op) => video::sub2(d, op),
-        Op::VideoAvrg2(op) => video::avrg2(d, op),
-        Op::VideoAbsdiff2(op) => video::absdiff2(d, op),
-        Op::VideoMin2(op) => video::min2(d, op),
-        Op::VideoMax2(op) => video::max2(d, op),
-        Op::VideoSet2(op) => video::set2(d, op),
-        Op::VideoAdd4(op) => video::add4(d, op),
-        Op::VideoSub4(op) => video::sub4(d, op),
-        Op::VideoAvrg4(op) => video::avrg4(d, op),
-        Op::VideoAbsdiff4(op) => video::absdiff4(d, op),
-        Op::VideoMin4(op) => video::min4(d, op),
-        Op::VideoMax4(op) => video::max4(d, op),
-        Op::VideoSet4(op) => video::set4(d, op),
+        Op::VideoAdd(_)
+        | Op::VideoSub(_)
+        | Op::VideoAbsdiff(_)
+        | Op::VideoMin(_)
+        | Op::VideoMax(_)
+        | Op::VideoShl(_)
+        | Op::VideoShr(_)
+        | Op::VideoMad(_)
+        | Op::VideoSet(_)
+        | Op::VideoAdd2(_)
+        | Op::VideoSub2(_)
+        | Op::VideoAvrg2(_)
+        | Op::VideoAbsdiff2(_)
+        | Op::VideoMin2(_)
+        | Op::VideoMax2(_)
+        | Op::VideoSet2(_)
+        | Op::VideoAdd4(_)
+        | Op::VideoSub4(_)
+        | Op::VideoAvrg4(_)
+        | Op::VideoAbsdiff4(_)
+        | Op::VideoMin4(_)
+        | Op::VideoMax4(_)
+        | Op::VideoSet4(_) => video::video(d, op),
     }
 }
