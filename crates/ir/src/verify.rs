@@ -144,13 +144,13 @@ impl Ssa<'_> {
     }
 }
 
-/// Where a value is defined: parameters stand before all instructions.
-type Place = (BlockId, Option<u32>);
+/// Where a value is defined, by block and instruction: parameters stand before all instructions.
+type Definition = (BlockId, Option<u32>);
 
 struct Verifier<'v, 'a> {
     ssa: &'v Ssa<'a>,
     violations: Vec<Violation>,
-    places: Vec<Option<Place>>,
+    places: Vec<Option<Definition>>,
 }
 
 impl Verifier<'_, '_> {
