@@ -62,7 +62,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("warploom-real-gpu", &["warploom-driver-api", "warploom-machine"]),
     ("warploom-replay", &["warploom-numerics", "warploom-ptx"]),
     ("warploom-bench-kernels", &["warploom-machine", "warploom-ptx"]),
-    ("warploom-conformance", &["warploom-machine", "warploom-ptx", "warploom-real-gpu"]),
+    ("warploom-conformance", &["warploom-ir", "warploom-machine", "warploom-ptx", "warploom-real-gpu"]),
     (
         "xtask",
         &[

@@ -4,7 +4,7 @@ use crate::failure::{EXIT_CODES, Exit, Failure};
 use crate::{input, terminal};
 use clap::{Subcommand, ValueEnum};
 use memory_model::answer::{Liveness, Options, Outcomes, Question, Race, Undecided, Verdict};
-use memory_model::catalogue::{self, Place};
+use memory_model::catalogue::{self, ThreadPosition};
 use memory_model::checker::Checker;
 use memory_model::generate::{self, Annotation, Edge, Shape};
 use memory_model::language::{Version, parse_version};
@@ -436,8 +436,9 @@ fn generate_tests(arguments: &Generate) -> Result<Exit, Failure> {
     if arguments.classics {
         for (shape, style, columns) in catalogue::classics() {
             let name = format!("{shape}+{style}").replace([';', ','], "").replace(' ', "-");
-            let apart: Vec<Place> =
-                (0..columns.len() as u32).map(|cluster| Place { cluster, ..Place::default() }).collect();
+            let apart: Vec<ThreadPosition> = (0..columns.len() as u32)
+                .map(|cluster| ThreadPosition { cluster, ..ThreadPosition::default() })
+                .collect();
             emit(catalogue::text(&name, &columns, &apart))?;
         }
         return Ok(Exit::Ok);

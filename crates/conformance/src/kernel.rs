@@ -104,6 +104,17 @@ impl Kernel {
             && self.stores.iter().all(|store| store.guarded)
     }
 
+    /// The word of a row that an operand's register is loaded from, with the bits that are loaded.
+    pub fn operand(&self, register: &str) -> Option<(usize, u32)> {
+        let load = self.loads.iter().find(|load| load.register == register)?;
+        Some((load.word, load.bits))
+    }
+
+    /// The bits of the register that each result word is stored from.
+    pub fn result_bits(&self) -> impl Iterator<Item = u32> {
+        self.stores.iter().map(|store| store.bits)
+    }
+
     /// What result word `word` is where the guard does not hold.
     pub fn skipped(&self, word: usize) -> u64 {
         match self.stores.get(word).map_or(64, |store| store.bits) {

@@ -7,11 +7,11 @@ use std::collections::HashSet;
 use std::sync::Mutex;
 
 /// A kernel, and a line and column of its module's text.
-type Place = (String, String, u32, u32);
+type SourceLocation = (String, String, u32, u32);
 
 /// What the program has been told of.
 #[derive(Debug, Default)]
-pub(crate) struct Warnings(Mutex<HashSet<Place>>);
+pub(crate) struct Warnings(Mutex<HashSet<SourceLocation>>);
 
 impl Warnings {
     /// Whether it is the first of its kernel and instruction.

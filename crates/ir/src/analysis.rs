@@ -3,7 +3,7 @@
 use crate::arms::{self, Conditional};
 use crate::cfg::{BlockId, Cfg};
 use crate::induction::{Induction, Inductions};
-use crate::live_ranges::{self, AtBarrier};
+use crate::live_ranges::{AtBarrier, LiveRanges};
 use crate::liveness::Liveness;
 use crate::loops::LoopId;
 use crate::lower::Function;
@@ -61,7 +61,8 @@ impl<'a> Analysis<'a> {
     pub fn new(function: &'a Function<'a>, lanes: LaneOrder) -> Result<Self, TooManyJoins> {
         let cfg = Cfg::new(function);
         let liveness = Liveness::new(function, &cfg);
-        let barriers = live_ranges::across_barriers(function, &cfg, &liveness);
+        let ranges = LiveRanges::new(function, &cfg, &liveness);
+        let barriers = ranges.map_or_else(Vec::new, |ranges| ranges.across_barriers(function, &cfg));
         let conditionals = arms::conditionals(function, &cfg);
         let ssa = Ssa::new(function, cfg, &liveness)?;
         let facts = Converged::new(&ssa, lanes);

@@ -1,6 +1,6 @@
 //! What loops count: values that advance by a constant in every round, and how many rounds there are.
 
-use crate::instruction::{AddInt, Op, SetIntCmp, SetpInt, SubInt};
+use crate::instruction::{AddInt, Mov, Op, SetIntCmp, SetpInt, SubInt};
 use crate::loops::Loop;
 use crate::operand::Value;
 use crate::ssa::{Definitions, Ssa};
@@ -55,10 +55,7 @@ impl<'s, 'a> Inductions<'s, 'a> {
     fn step(&self, from: RegId, to: RegId) -> Option<i64> {
         let instruction =
             self.definitions.of(self.ssa, to).filter(|instruction| instruction.typed.guard.is_none())?;
-        let sum = |a: &Value, b: &Value| match (a, b) {
-            (Value::Register(a), Value::Constant(b)) if *a == from => Some(*b),
-            _ => None,
-        };
+        let sum = |a: &Value, b: &Value| self.constant(b).filter(|_| *a == Value::Register(from));
         let (ty, step) = match &instruction.typed.op {
             Op::AddInt(AddInt { sat: false, ty, a, b, .. }) => (*ty, sum(a, b).or_else(|| sum(b, a))?),
             Op::SubInt(SubInt { sat: false, ty, a, b, .. }) => (*ty, sum(a, b)?.wrapping_neg()),
@@ -66,6 +63,17 @@ impl<'s, 'a> Inductions<'s, 'a> {
         };
         let unused = 64 - ty.bits().clamp(1, 64);
         Some(((step << unused) as i64) >> unused)
+    }
+
+    /// What a value is, if that is a constant or a copy of one.
+    fn constant(&self, value: &Value) -> Option<u64> {
+        let register = match value {
+            Value::Constant(bits) => return Some(*bits),
+            Value::Register(register) => *register,
+            Value::Special { .. } | Value::Symbol { .. } | Value::Unused => return None,
+        };
+        let copy = self.definitions.of(self.ssa, register).filter(|copy| copy.typed.guard.is_none())?;
+        if let Op::Mov(Mov { a: Value::Constant(bits), .. }) = &copy.typed.op { Some(*bits) } else { None }
     }
 
     /// How often the header of a loop runs each time the loop is entered, if that is known: the loop has one exit, at its
@@ -76,10 +84,8 @@ impl<'s, 'a> Inductions<'s, 'a> {
         let branch = instructions.last().filter(|last| matches!(last.typed.op, Op::Bra(_)))?;
         let guard = branch.typed.guard?;
         let Op::SetpInt(setp) = &self.definitions.of(self.ssa, guard.register)?.typed.op else { return None };
-        let SetpInt { cmp, ty, combine: None, a: Value::Register(a), b: Value::Constant(b), .. } = &**setp
-        else {
-            return None;
-        };
+        let SetpInt { cmp, ty, combine: None, a: Value::Register(a), b, .. } = &**setp else { return None };
+        let bound = self.constant(b)?;
         let Op::Bra(bra) = &branch.typed.op else { return None };
         let target = self.ssa.cfg.block_of(self.ssa.function.body.labels[bra.target.index()].target);
         let leaves = target == of.exits[0].1;
@@ -90,7 +96,7 @@ impl<'s, 'a> Inductions<'s, 'a> {
         let before = inductions.iter().find(|one| one.parameter == *a);
         let (induction, advanced) = after.map(|one| (one, 1)).or(before.map(|one| (one, 0)))?;
         let once = of.latches.contains(&from) || from == of.header;
-        let Value::Constant(start) = induction.start else { return None };
+        let start = self.constant(&induction.start)?;
         let bits = ty.bits();
         let number = |raw: u64| {
             let unused = 64 - bits.clamp(1, 64);
@@ -99,7 +105,7 @@ impl<'s, 'a> Inductions<'s, 'a> {
                 _ => i128::from((raw << unused) >> unused),
             }
         };
-        let (start, bound, step) = (number(start), number(*b), i128::from(induction.step));
+        let (start, bound, step) = (number(start), number(bound), i128::from(induction.step));
         let rounds = rounds(*cmp, goes_on, start + step * advanced, bound, step)?;
         // The sequence must not wrap before it ends.
         let last = start + step * (rounds + advanced);

@@ -12,12 +12,13 @@
 //! | `instruction`, `operand` | what is an instruction, with its operands and modifiers by name |
 //! | `rounding` | which rounding does a modifier say |
 //! | `exchange` | which operands of an instruction can be exchanged |
+//! | `lanewise` | what does an instruction compute, lane by lane |
 //! | `lower` | which typed instruction is one of PTX |
 //! | `print`, `parse` | how is an instruction, or a function, written as text |
 //! | `cfg` | where can control go, and which instructions run one after another |
 //! | `dominance`, `joins` | which blocks does every path pass through; where do definitions meet |
 //! | `liveness` | where does a register's value still matter |
-//! | `live_ranges` | what is live behind a barrier |
+//! | `live_ranges` | what is live before each instruction, how much at once, and what behind a barrier |
 //! | `loops`, `induction` | which blocks are loops; what do they count, and how far |
 //! | `analysis` | all of that, as notes for people |
 //! | `arms` | which branches can be executed without one |
@@ -26,7 +27,7 @@
 //! | `shape/converged` | the same, and what is the same in a CTA or the grid, where lanes run together |
 //! | `progress` | which functions wait for other threads, or part lanes that must meet |
 //! | `ssa` | which definition does a use read |
-//! | `pass` | what can be computed, shared or left out before an engine sees it |
+//! | `pass` | what can be folded, shared or left out before an engine sees it |
 //! | `signature`, `verify` | which form of the table is a typed instruction; is a function in either form sound |
 //!
 //! The input is a checked module, so handles are in range and operands stand where the instruction table says. Nothing
@@ -41,6 +42,7 @@ pub mod exchange;
 pub mod induction;
 pub mod instruction;
 mod joins;
+pub mod lanewise;
 pub mod live_ranges;
 mod liveness;
 pub mod loops;

@@ -2,7 +2,7 @@
 //!
 //! | file | what it does |
 //! | --- | --- |
-//! | `fold` | an instruction whose operands are known becomes its result (`evaluate`), or one of its operands (`identity`) |
+//! | `fold` | an instruction whose operands are known becomes its result (`lanewise`), or one of its operands (`identity`) |
 //! | `copies` | uses of a copy, or of a parameter that always gets one value, become uses of what is copied |
 //! | `dead_code` | what computes results that nothing reads goes away |
 //!
@@ -11,7 +11,6 @@
 
 mod copies;
 mod dead_code;
-mod evaluate;
 mod fold;
 mod identity;
 

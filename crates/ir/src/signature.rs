@@ -84,7 +84,14 @@ fn names(modifier: Modifier, value: &FieldValue<'_>) -> bool {
         FieldValue::Space(space) => Space::from_modifier(modifier) == Some(space),
         FieldValue::Shape(shape) => modifier.matrix_shape() == Some([shape.m, shape.n, shape.k]),
         FieldValue::Flag(other) | FieldValue::Modifier(other) => modifier == other,
-        _ => false,
+        FieldValue::Def(_) | FieldValue::Defs(_) | FieldValue::Updates(_) | FieldValue::PartDef(_) => false,
+        FieldValue::Value(_) | FieldValue::Values(_) | FieldValue::Predicate(_) | FieldValue::Part(_) => {
+            false
+        }
+        FieldValue::Constant(_) | FieldValue::Address(_) | FieldValue::Lookup(_) => false,
+        FieldValue::Label(_) | FieldValue::Targets(_) => false,
+        FieldValue::Function(_) | FieldValue::Callees(_) => false,
+        FieldValue::Results(_) | FieldValue::Arguments(_) => false,
     }
 }
 

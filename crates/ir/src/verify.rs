@@ -8,6 +8,11 @@
 //! - what does more than compute results is what the register form has, in its blocks and in its order. So nothing that
 //!   lanes execute together, that accesses memory or that ends a block is added, left out, doubled or moved to where other
 //!   lanes would execute it.
+//!
+//! Whether all threads that must meet at a barrier get there is no such law. A program may have a barrier in a branch on which
+//! threads could disagree and never do, or that threads which have ended need not reach, and PTX allows it: so nothing that
+//! passes do could be told from what was there. Where lanes that execute something together may have been parted is a fact for
+//! engines, [`Progress::apart`](crate::progress::Progress::apart); threads that do not meet are a fault when they run.
 
 use crate::cfg::{BlockId, Cfg, Exit};
 use crate::instruction::{FieldValue, Instruction};
@@ -144,13 +149,13 @@ impl Ssa<'_> {
     }
 }
 
-/// Where a value is defined: parameters stand before all instructions.
-type Place = (BlockId, Option<u32>);
+/// Where a value is defined, by block and instruction: parameters stand before all instructions.
+type Definition = (BlockId, Option<u32>);
 
 struct Verifier<'v, 'a> {
     ssa: &'v Ssa<'a>,
     violations: Vec<Violation>,
-    places: Vec<Option<Place>>,
+    places: Vec<Option<Definition>>,
 }
 
 impl Verifier<'_, '_> {

@@ -16,7 +16,7 @@ use std::str::FromStr;
 
 /// Where a thread runs: in which cluster, CTA of the cluster and warp of the CTA. Equal numbers are one warp.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Place {
+pub struct ThreadPosition {
     /// The cluster.
     pub cluster: u32,
     /// The CTA.
@@ -25,20 +25,20 @@ pub struct Place {
     pub warp: u32,
 }
 
-impl Place {
+impl ThreadPosition {
     /// As the model has it, which knows no warps.
     pub fn text(self) -> String {
         format!("cta {},cluster {},gpu 0", self.cta, self.cluster)
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for ThreadPosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}.{}", self.cluster, self.cta, self.warp)
     }
 }
 
-impl FromStr for Place {
+impl FromStr for ThreadPosition {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -54,7 +54,7 @@ impl FromStr for Place {
 pub type Columns = Vec<String>;
 
 /// The test of these columns in these places, in the dialect.
-pub fn text(name: &str, columns: &[String], places: &[Place]) -> String {
+pub fn text(name: &str, columns: &[String], places: &[ThreadPosition]) -> String {
     let places: Vec<String> = places.iter().map(|place| place.text()).collect();
     let places: Vec<&str> = places.iter().map(String::as_str).collect();
     let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
@@ -65,7 +65,7 @@ pub fn text(name: &str, columns: &[String], places: &[Place]) -> String {
 ///
 /// # Errors
 /// If an instruction is none of the dialect.
-pub fn program(name: &str, columns: &[String], places: &[Place]) -> Result<Program, Problem> {
+pub fn program(name: &str, columns: &[String], places: &[ThreadPosition]) -> Result<Program, Problem> {
     let mut program = dialect::parse(&text(name, columns, places))?;
     let is_zero = |term: Term| Condition::Compare(Comparison::Eq, term, Term::Constant(0));
     let all = kernel::terms(&program).into_iter().map(is_zero);
@@ -220,13 +220,13 @@ fn columns(shape: &str, styles: &[&Style]) -> Columns {
 }
 
 /// Places for so many threads, written as clusters, CTAs and warps: alike from the nearest to the farthest, then mixed.
-fn places(threads: usize) -> Vec<Vec<Place>> {
-    let alike = |place: fn(u32) -> Place| (0..threads as u32).map(place).collect::<Vec<_>>();
+fn places(threads: usize) -> Vec<Vec<ThreadPosition>> {
+    let alike = |place: fn(u32) -> ThreadPosition| (0..threads as u32).map(place).collect::<Vec<_>>();
     let mut all = vec![
-        alike(|_| Place::default()),
-        alike(|n| Place { warp: n, ..Place::default() }),
-        alike(|n| Place { cta: n, ..Place::default() }),
-        alike(|n| Place { cluster: n, ..Place::default() }),
+        alike(|_| ThreadPosition::default()),
+        alike(|n| ThreadPosition { warp: n, ..ThreadPosition::default() }),
+        alike(|n| ThreadPosition { cta: n, ..ThreadPosition::default() }),
+        alike(|n| ThreadPosition { cluster: n, ..ThreadPosition::default() }),
     ];
     let mixed: &[&str] = match threads {
         3 => &["0.0.0 0.0.1 1.0.0", "0.0.0 1.0.0 1.0.1", "0.0.0 0.1.0 1.0.0"],
@@ -301,7 +301,7 @@ fn small(accesses: usize, others: usize, found: &mut BTreeSet<Columns>) {
 
 /// Every program of the catalogue with the places that it runs in: those of a small shape only in one CTA and far apart.
 /// All that is for threads of one CTA or cluster alone stands at the end.
-pub fn all() -> Vec<(Columns, Vec<Vec<Place>>)> {
+pub fn all() -> Vec<(Columns, Vec<Vec<ThreadPosition>>)> {
     let mut programs = BTreeSet::new();
     for (_, shape) in SHAPES {
         programs.extend(Style::all().iter().map(|style| columns(shape, &[style])));
@@ -368,8 +368,8 @@ mod tests {
 
     #[test]
     fn places_are_written_and_read() {
-        let place = Place { cluster: 1, cta: 2, warp: 3 };
+        let place = ThreadPosition { cluster: 1, cta: 2, warp: 3 };
         assert_eq!(place.to_string().parse(), Ok(place));
-        assert!("1.2".parse::<Place>().is_err());
+        assert!("1.2".parse::<ThreadPosition>().is_err());
     }
 }

@@ -6,11 +6,11 @@
 //!   0.0.0 1.0.0: 0011=52311 0111=7 1111=2911
 //! ```
 //!
-//! A program stands on a line of its own, a thread a column; then the places that it ran in ([`Place`]), with the ways to
+//! A program stands on a line of its own, a thread a column; then the places that it ran in ([`ThreadPosition`]), with the ways to
 //! end that were seen and how often. A way is a digit for each of [`crate::kernel::terms`], or `great` for a value that no
 //! digit has.
 
-use crate::catalogue::{self, Columns, Place};
+use crate::catalogue::{self, Columns, ThreadPosition};
 use crate::program::Program;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -28,7 +28,7 @@ pub struct Histograms {
     /// What it was seen on.
     pub remarks: Vec<String>,
     /// By program and places.
-    pub tests: BTreeMap<Columns, BTreeMap<Vec<Place>, Seen>>,
+    pub tests: BTreeMap<Columns, BTreeMap<Vec<ThreadPosition>, Seen>>,
 }
 
 impl Seen {
@@ -57,7 +57,7 @@ impl Histograms {
                 read.remarks.push(remark.to_owned());
             } else if let Some(line) = line.strip_prefix("  ") {
                 let (places, ways) = line.split_once(": ").ok_or_else(wrong)?;
-                let places: Result<Vec<Place>, _> = places.split(' ').map(str::parse).collect();
+                let places: Result<Vec<ThreadPosition>, _> = places.split(' ').map(str::parse).collect();
                 let mut seen = Seen::default();
                 for way in ways.split(' ') {
                     let (values, count) = way.split_once('=').ok_or_else(wrong)?;
@@ -83,7 +83,7 @@ impl Histograms {
     ///
     /// # Errors
     /// The program that is not understood.
-    pub fn programs(&self) -> impl Iterator<Item = Result<(Program, &[Place], &Seen), String>> {
+    pub fn programs(&self) -> impl Iterator<Item = Result<(Program, &[ThreadPosition], &Seen), String>> {
         self.tests.iter().flat_map(|(columns, by_places)| {
             by_places.iter().map(move |(places, seen)| {
                 let name = columns.join(" | ");
@@ -102,7 +102,7 @@ impl fmt::Display for Histograms {
         for (columns, by_places) in &self.tests {
             writeln!(f, "{}", columns.join(" | "))?;
             for (places, seen) in by_places {
-                let places: Vec<String> = places.iter().map(Place::to_string).collect();
+                let places: Vec<String> = places.iter().map(ThreadPosition::to_string).collect();
                 write!(f, "  {}:", places.join(" "))?;
                 for (way, count) in &seen.ways {
                     match way {

@@ -119,11 +119,11 @@ fn all_came(program: &Program, state: &State, (instance, scope): (u32, Scope), p
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalogue::{self, Place};
+    use crate::catalogue::{self, ThreadPosition};
     use crate::kernel;
 
     fn ends(columns: [&str; 2]) -> BTreeSet<Vec<i64>> {
-        let places = [Place::default(), Place { warp: 1, ..Place::default() }];
+        let places = [ThreadPosition::default(), ThreadPosition { warp: 1, ..ThreadPosition::default() }];
         let program = catalogue::program("test", &columns.map(str::to_owned), &places).unwrap();
         outcomes(&program, &kernel::terms(&program)).unwrap()
     }

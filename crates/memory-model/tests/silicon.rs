@@ -2,7 +2,7 @@
 
 use flate2::read::GzDecoder;
 use memory_model::answer::{Options, Question};
-use memory_model::catalogue::Place;
+use memory_model::catalogue::ThreadPosition;
 use memory_model::histogram::{Histograms, Seen};
 use memory_model::language::Version;
 use memory_model::model::{Family, Model};
@@ -26,7 +26,7 @@ fn tests(recorded: &Histograms) -> Vec<(Program, Seen)> {
     for test in recorded.programs() {
         let (program, places, seen) = test.unwrap();
         let texts: Vec<Vec<String>> = program.threads.iter().map(|thread| thread.texts.clone()).collect();
-        let key = (texts, places.iter().map(|place: &Place| place.text()).collect::<Vec<_>>());
+        let key = (texts, places.iter().map(|place: &ThreadPosition| place.text()).collect::<Vec<_>>());
         let (_, all) = joined.entry(key).or_insert((program, Seen::default()));
         seen.ways.iter().for_each(|(way, count)| all.add(way.clone(), *count));
     }

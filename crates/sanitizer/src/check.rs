@@ -3,7 +3,7 @@
 
 use crate::accessor::Accessor;
 use crate::global::byte_mask;
-use crate::halves::HALF;
+use crate::half_rows::HALF_ROW;
 use crate::race::{Conflict, keep_read};
 use crate::row::{Pattern, ROW, Row, is_aligned};
 use crate::runs::Run;
@@ -44,7 +44,7 @@ impl<'a> Checker<'a> {
             let whole = if next - at == ROW { run.pattern_at(at) } else { None };
             match whole {
                 Some(pattern) if self.whole_row(row, at, pattern, by) => {}
-                None if next - at == HALF && self.half(row, at, run, by) => {}
+                None if next - at == HALF_ROW && self.half(row, at, run, by) => {}
                 _ if self.few(row, (at, next), run, by) => {}
                 _ => self.part(row, (at, next), run, by),
             }
@@ -93,7 +93,7 @@ impl<'a> Checker<'a> {
             return by.access == Access::Store
                 && match row.is_in_words() {
                     true => self.own && self.mend_words(row, (lanes, shift), by),
-                    false if row.is_in_halves() => self.mend_halves(row, (lanes, shift), by),
+                    false if row.is_in_half_rows() => self.mend_half_rows(row, (lanes, shift), by),
                     false => {
                         self.extras.split(row);
                         self.mend(row, (lanes, shift), by)

@@ -16,7 +16,7 @@
 //! | `observed` | which strong writes were observed, for later accesses of their location |
 //! | `site` | what an instruction is to the memory model |
 //! | `runs` | which lanes access memory one after the other |
-//! | `shadow`, `pool`, `row`, `words`, `halves`, `global` | who accessed every byte last |
+//! | `shadow`, `pool`, `row`, `words`, `half_rows`, `global` | who accessed every byte last |
 //! | `state` | threads, CTAs, launches |
 //! | `accessor`, `check`, `race` | who accesses; rows, cells and bytes; whether an access races, and what is remembered of it |
 //! | `detector`, `weak`, `strong`, `counters` | accesses of warps; those without an order, the usual ones with one |
@@ -36,7 +36,7 @@ mod counters;
 mod detector;
 mod diagnose;
 mod global;
-mod halves;
+mod half_rows;
 mod heap;
 mod litmus;
 mod observed;

@@ -2,7 +2,7 @@
 //!
 //! Warps mostly access memory lane after lane. A [`Pattern`] then says of every byte whose it is, and one comparison
 //! stands for those of all bytes. A row of which parts are accessed apart is *split*: it has a [`Cell`](crate::shadow::Cell)
-//! for every four bytes, or in simple cases a [`Word`](crate::words::Word) or two [halves](crate::halves), until all of it
+//! for every four bytes, or in simple cases a [`Word`](crate::words::Word) or two [half rows](crate::half_rows), until all of it
 //! is written over again.
 
 use crate::shadow::{Entry, GRANULE};
@@ -15,8 +15,8 @@ pub(crate) const CELLS: usize = (ROW / GRANULE) as usize;
 const WORDS: u32 = 1 << 31;
 /// In [`Row::split`]: the cells have [counters](crate::counters).
 const COUNTERS: u32 = 1 << 30;
-/// In [`Row::split`]: the number is one of [halves](crate::halves).
-const HALVES: u32 = 1 << 29;
+/// In [`Row::split`]: the number is one of [half rows](crate::half_rows).
+const HALF_ROWS: u32 = 1 << 29;
 
 /// Whether an address is a multiple of a power of two.
 #[inline(always)]
@@ -56,7 +56,7 @@ pub(crate) struct Row {
     pub(crate) read: Pattern,
     /// The number of an [`Extra`](crate::shadow::Extra) that has the other reads, with the shift of the latest; 0 for none.
     pub(crate) extra: u32,
-    /// The number of its cells, of its [words](crate::words) or halves, and which of these; 0 if it is in one piece.
+    /// The number of its cells, of its [words](crate::words) or half rows, and which of these; 0 if it is in one piece.
     pub(crate) split: u32,
     /// Whether nobody has written any of it, if it is in one piece.
     pub(crate) unwritten: bool,
@@ -71,18 +71,18 @@ impl Row {
     /// Whether it has cells, and no counters.
     #[inline(always)]
     pub(crate) fn is_in_cells(&self) -> bool {
-        self.split.wrapping_sub(1) < HALVES - 1
+        self.split.wrapping_sub(1) < HALF_ROWS - 1
     }
 
-    /// Whether it has halves.
+    /// Whether it is in half rows.
     #[inline(always)]
-    pub(crate) fn is_in_halves(&self) -> bool {
-        self.split & HALVES != 0
+    pub(crate) fn is_in_half_rows(&self) -> bool {
+        self.split & HALF_ROWS != 0
     }
 
-    /// One that has the halves of a number.
-    pub(crate) fn in_halves(number: u32) -> Self {
-        Self { split: number | HALVES, ..Self::default() }
+    /// One that has the half rows of a number.
+    pub(crate) fn in_half_rows(number: u32) -> Self {
+        Self { split: number | HALF_ROWS, ..Self::default() }
     }
 
     /// Whether its cells have counters.
@@ -111,10 +111,10 @@ impl Row {
         Self { split: number | WORDS, write, ..Self::default() }
     }
 
-    /// The number of its cells, words or halves.
+    /// The number of its cells, words or half rows.
     #[inline(always)]
     pub(crate) fn number(&self) -> u32 {
-        self.split & !(WORDS | COUNTERS | HALVES)
+        self.split & !(WORDS | COUNTERS | HALF_ROWS)
     }
 
     /// The CTA that its words are of.

@@ -64,14 +64,14 @@ impl Run {
 
 /// Runs of whole halves of a warp: none, one or two of so many elements each.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Halves {
+pub(crate) struct HalfWarps {
     pub(crate) runs: usize,
     pub(crate) count: u64,
     addresses: [u64; 2],
     lanes: [u32; 2],
 }
 
-impl Halves {
+impl HalfWarps {
     /// The lanes and the address of a run.
     #[inline(always)]
     pub(crate) fn element(&self, at: usize) -> (u32, u64) {
@@ -92,7 +92,8 @@ pub(crate) struct Scattered {
     bytes: u64,
     rest: u32,
     together: bool,
-    halves: bool,
+    /// Whether the upper half of the warp accesses what the lower one does.
+    low_as_high: bool,
 }
 
 /// Whether the addresses of half a warp are all the same, or each so many bytes behind the one before. They are given side
@@ -144,7 +145,12 @@ type Shapes = [(bool, bool); 2];
 
 /// The runs of a whole warp of a pack, if it has a simple pattern.
 #[inline(always)]
-pub(crate) fn halves_of(addresses: &PackAddresses<'_>, warp: usize, bytes: u64, together: bool) -> Halves {
+pub(crate) fn half_warps_of(
+    addresses: &PackAddresses<'_>,
+    warp: usize,
+    bytes: u64,
+    together: bool,
+) -> HalfWarps {
     let (ends, shapes): ([u64; 2], Shapes) = match *addresses {
         PackAddresses::Uniform(address) => ([address; 2], [(true, false); 2]),
         PackAddresses::Narrow(planes, offset) => {
@@ -168,7 +174,7 @@ fn of_halves(
     [(low_same, low_rises), (high_same, high_rises)]: Shapes,
     bytes: u64,
     together: bool,
-) -> Halves {
+) -> HalfWarps {
     let equal = together && low == high;
     let (runs, count, lanes) = if together && low_same && high_same {
         if equal { (1, 1, [!0; 2]) } else { (2, 1, [0xffff, 0xffff_0000]) }
@@ -181,7 +187,7 @@ fn of_halves(
     } else {
         (0, 0, [0; 2])
     };
-    Halves { runs, count, addresses, lanes }
+    HalfWarps { runs, count, addresses, lanes }
 }
 
 /// Whether the accesses of two warps are the same.
@@ -219,9 +225,9 @@ pub(crate) fn is_dense(addresses: &[u64; 32], bytes: u64, mask: u32) -> bool {
 impl Scattered {
     pub(crate) fn new(addresses: [u64; 32], bytes: u64, mask: u32, together: bool) -> Self {
         let (low, high) = addresses.split_at(16);
-        let halves = together && mask == !0 && low == high;
-        let rest = if halves { 0xffff } else { mask };
-        Self { addresses, bytes, rest, together, halves }
+        let low_as_high = together && mask == !0 && low == high;
+        let rest = if low_as_high { 0xffff } else { mask };
+        Self { addresses, bytes, rest, together, low_as_high }
     }
 }
 
@@ -264,7 +270,7 @@ impl Iterator for Scattered {
             _ => {}
         }
         self.rest &= !taken;
-        if self.halves {
+        if self.low_as_high {
             lanes |= lanes << 16;
         }
         Some(Run { address, lanes, count, bytes: self.bytes })
@@ -315,7 +321,7 @@ mod tests {
         let wide = [Plane(addresses)];
         let narrow = [Plane(addresses.map(|address| address as u32 - 8))];
         for planes in [PackAddresses::Wide(&wide, 0), PackAddresses::Narrow(&narrow, 8)] {
-            let halves = halves_of(&planes, 0, 4, together);
+            let halves = half_warps_of(&planes, 0, 4, together);
             if mask == !0 && halves.runs > 0 {
                 let halves: Vec<_> = (0..halves.runs).map(|at| told(halves.run(at, 4))).collect();
                 assert_eq!(halves, lanes);

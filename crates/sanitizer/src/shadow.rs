@@ -226,7 +226,7 @@ impl Extra {
     }
 }
 
-/// All extras, and the cells, words and halves of rows that are split. Of extras and cells number 0 stands for none.
+/// All extras, and the cells, words and half rows of rows that are split. Of extras and cells number 0 stands for none.
 #[derive(Debug)]
 pub(crate) struct Extras {
     all: Vec<Extra>,
@@ -235,7 +235,7 @@ pub(crate) struct Extras {
     /// By the number of a row's cells, as far as some row of such a number had counters.
     pub(crate) counters: Vec<Counters>,
     pub(crate) words: Pool<[Word; CELLS]>,
-    pub(crate) halves: Pool<[Row; 2]>,
+    pub(crate) half_rows: Pool<[Row; 2]>,
 }
 
 impl Default for Extras {
@@ -248,7 +248,7 @@ impl Default for Extras {
             cells,
             counters: Vec::new(),
             words: Pool::default(),
-            halves: Pool::default(),
+            half_rows: Pool::default(),
         }
     }
 }
@@ -325,8 +325,8 @@ impl Extras {
         let number = row.number();
         if row.is_in_words() {
             self.words.release(number);
-        } else if row.is_in_halves() {
-            self.halves.release(number);
+        } else if row.is_in_half_rows() {
+            self.half_rows.release(number);
         } else if row.split != 0 {
             for place in 0..CELLS {
                 let mut extra = std::mem::take(&mut self.cells.get_mut(number)[place].extra);
@@ -378,7 +378,7 @@ impl Extras {
         if !row.is_in_cells() {
             if row.is_in_words() {
                 self.words_to_cells(row);
-            } else if row.is_in_halves() {
+            } else if row.is_in_half_rows() {
                 self.halves_to_cells(row);
             } else if row.is_counting() {
                 self.settle(row);
@@ -401,8 +401,8 @@ impl Extras {
     #[cold]
     #[inline(never)]
     fn halves_to_cells(&mut self, row: &mut Row) {
-        let halves = *self.halves.get(row.number());
-        self.halves.release(row.number());
+        let halves = *self.half_rows.get(row.number());
+        self.half_rows.release(row.number());
         *row = Row { split: self.cells.make(), ..Row::default() };
         let cells = self.cells.get_mut(row.split);
         halves.iter().zip(cells.chunks_mut(CELLS / 2)).for_each(|(half, cells)| half.fill_cells(cells));
@@ -457,8 +457,8 @@ impl Extras {
         row.unwritten = false;
         if row.is_in_words() {
             self.words_mut(row).iter_mut().for_each(Word::mark_written);
-        } else if row.is_in_halves() {
-            self.halves.get_mut(row.number()).iter_mut().for_each(|half| half.unwritten = false);
+        } else if row.is_in_half_rows() {
+            self.half_rows.get_mut(row.number()).iter_mut().for_each(|half| half.unwritten = false);
         } else if row.split != 0 {
             self.cells_mut(row.number()).iter_mut().for_each(|cell| cell.unwritten = 0);
         }

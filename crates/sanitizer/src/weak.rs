@@ -8,7 +8,7 @@ use crate::detector::{Detector, Target, Who, begin_of_own, block_of, target_of};
 use crate::global::{Global, PAGE};
 use crate::race::Conflict;
 use crate::row::ROW;
-use crate::runs::{Halves, Run, Scattered, are_alike, each_lane, halves_of, is_dense};
+use crate::runs::{HalfWarps, Run, Scattered, are_alike, each_lane, half_warps_of, is_dense};
 use crate::shadow::Entry;
 use crate::site::Site;
 use crate::state::{Block, Group};
@@ -91,12 +91,12 @@ impl Detector {
                 };
                 by.entry.warps = team;
                 let by = &*by;
-                let mut halves = match mask == !0 {
-                    true => halves_of(&access.addresses, first, bytes, loads),
-                    false => Halves::default(),
+                let mut half_warps = match mask == !0 {
+                    true => half_warps_of(&access.addresses, first, bytes, loads),
+                    false => HalfWarps::default(),
                 };
                 let mut scattered = None;
-                match (halves.runs, begin) {
+                match (half_warps.runs, begin) {
                     (0, begin) => {
                         let addresses = access.addresses.lanes(first);
                         let mut left = mask;
@@ -109,10 +109,10 @@ impl Detector {
                         }
                     }
                     // The same for all lanes of a half.
-                    (runs, Some(begin)) if halves.count == 1 => {
-                        let elements = (0..runs).map(|at| halves.element(at));
+                    (runs, Some(begin)) if half_warps.count == 1 => {
+                        let elements = (0..runs).map(|at| half_warps.element(at));
                         if checker.elements(shared, (elements, begin, bytes), by) == 0 {
-                            halves.runs = 0;
+                            half_warps.runs = 0;
                         }
                     }
                     _ => {}
@@ -150,7 +150,7 @@ impl Detector {
                 let mut at = 0;
                 loop {
                     act(match &mut scattered {
-                        _ if at < halves.runs => halves.run(at, bytes),
+                        _ if at < half_warps.runs => half_warps.run(at, bytes),
                         Some(scattered) => match scattered.next() {
                             Some(run) => run,
                             None => break,

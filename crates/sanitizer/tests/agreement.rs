@@ -17,7 +17,7 @@ mod schedulers;
 
 use machine::{Device, DeviceOptions, Launch, LaunchOptions, LoadedModule, Profile, SchedulerKind};
 use memory_model::answer::{Options, Question, races_of_trace};
-use memory_model::catalogue::{self, Place};
+use memory_model::catalogue::{self, ThreadPosition};
 use memory_model::event::Order;
 use memory_model::facts::Base;
 use memory_model::language::Version;
@@ -284,8 +284,9 @@ fn random(random: &mut Random) -> Option<Program> {
         }
     }
     let columns: Vec<String> = columns.iter().map(|lines| lines.join("; ")).collect();
-    let places: Vec<Place> =
-        (0..threads).map(|_| Place { cluster: random.below(ctas) as u32, ..Place::default() }).collect();
+    let places: Vec<ThreadPosition> = (0..threads)
+        .map(|_| ThreadPosition { cluster: random.below(ctas) as u32, ..ThreadPosition::default() })
+        .collect();
     catalogue::program("test", &columns, &places).ok()
 }
 

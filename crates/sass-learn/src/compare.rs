@@ -7,7 +7,7 @@ use super::scoreboards::{ALL, QUIET};
 use super::tables::Tables;
 use sass::Arch;
 use sass::control::BELOW;
-use sass_table::source::{Piece, Source};
+use sass_table::source::{Listed, Piece, Source};
 use sass_table::table::{OPCODE_MASK, opcode_bits};
 
 /// Compares the table in use with the oracle on random words: `each` for every form, half of them drawn from the table's
@@ -65,17 +65,14 @@ pub(super) fn random_words_of(table: &Source, at: usize, each: usize, random: &m
         if nth % 2 == 0 {
             for piece in &form.pieces {
                 let (fields, number) = match piece {
-                    Piece::Set { set, bits } => (vec![(*set, *bits)], None),
-                    Piece::Memory(memory) => {
-                        let fields = [memory.register, memory.suffix, memory.uniform];
-                        (fields.into_iter().flatten().collect(), memory.offset)
-                    }
+                    Piece::Set(field) => (vec![*field], None),
+                    Piece::Memory(memory) => (memory.listed().collect(), memory.offset),
                     Piece::Hex { bits, .. } | Piece::Relative { bits, .. } | Piece::Float { bits, .. } => {
                         (Vec::new(), Some(*bits))
                     }
                     Piece::Text(_) => continue,
                 };
-                for (set, bits) in fields {
+                for Listed { set, bits } in fields {
                     let strings = &table.sets[set as usize].strings;
                     let last = strings.len() - 1;
                     let legal = |code: usize| {

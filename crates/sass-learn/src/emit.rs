@@ -9,7 +9,7 @@ use super::opcode::Learned;
 use super::scoreboards;
 use super::tokens::Number;
 use sass_table::Bits;
-use sass_table::source::{Form, Piece, Set, Source};
+use sass_table::source::{Form, Listed, Piece, Set, Source};
 use sass_table::table::{OPCODE_MASK, opcode};
 
 /// The strings of a set, by code.
@@ -203,7 +203,7 @@ pub(crate) fn adopted_line(opcode: usize, table: &Source, form: &Form, sets: &mu
     for piece in &form.pieces {
         let text = match piece {
             Piece::Text(text) => text.replace('{', "{{").replace('}', "}}"),
-            Piece::Set { set, bits } => format!("{{{}@{bits}}}", name(*set)),
+            Piece::Set(Listed { set, bits }) => format!("{{{}@{bits}}}", name(*set)),
             Piece::Hex { bits, shift, signed: false } => format!("{{hex@{bits}{}}}", shifted(*shift)),
             Piece::Hex { bits, shift, signed: true } => format!("{{shex@{bits}{}}}", shifted(*shift)),
             Piece::Relative { bits, shift } => format!("{{rel@{bits}{}}}", shifted(*shift)),
@@ -215,7 +215,7 @@ pub(crate) fn adopted_line(opcode: usize, table: &Source, form: &Form, sets: &mu
                 }
                 let mut text = String::from("{mem");
                 for (letter, field) in [('r', memory.register), ('s', memory.suffix), ('u', memory.uniform)] {
-                    if let Some((set, bits)) = field {
+                    if let Some(Listed { set, bits }) = field {
                         let _ = write!(text, " {letter}:{}@{bits}", name(set));
                     }
                 }

@@ -5,7 +5,7 @@ use super::compare::random_words_of;
 use super::random::Random;
 use super::tables::Reader;
 use sass_table::Bits;
-use sass_table::source::{Memory, Piece, Source};
+use sass_table::source::{Listed, Memory, Piece, Source};
 
 /// How a memory operand treats RZ, found by asking.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -58,7 +58,7 @@ pub(super) fn words(table: &Source, form: usize, random: &mut Random) -> Vec<u12
     for word in &mut words {
         for piece in &forms[form].pieces {
             let Piece::Memory(memory) = piece else { continue };
-            for (set, bits) in [memory.register, memory.uniform].into_iter().flatten() {
+            for Listed { set, bits } in [memory.register, memory.uniform].into_iter().flatten() {
                 let last = sets[set as usize].strings.len() as u64 - 1;
                 if random.below(2) == 0 {
                     *word = put(*word, bits, last, forms[form].mask);

@@ -11,7 +11,7 @@ use super::random::Random;
 use super::tables::{Reader, Tables};
 use sass::control::{SCOREBOARDS, Scoreboards};
 use sass_table::Bits;
-use sass_table::source::{Form, Piece, Source};
+use sass_table::source::{Form, Listed, Piece, Source};
 use sass_table::table::opcode;
 
 /// All bits about scoreboards.
@@ -130,7 +130,7 @@ fn split(form: &Form, table: &mut Source, field: &Scoreboards, legal: &[(u128, b
         return Some(vec![quiet(form, field)]);
     }
     form.pieces.iter().enumerate().find_map(|(nth, piece)| {
-        let &Piece::Set { set, bits } = piece else { return None };
+        let &Piece::Set(Listed { set, bits }) = piece else { return None };
         let strange = strange(bits, legal)?;
         let mut strings = table.sets[set as usize].strings.clone();
         for (&code, _) in strange.iter().filter(|it| *it.1) {
@@ -144,7 +144,7 @@ fn split(form: &Form, table: &mut Source, field: &Scoreboards, legal: &[(u128, b
             })
             .collect();
         let mut general = form.clone();
-        general.pieces[nth] = Piece::Set { set: table.set_of(strings), bits };
+        general.pieces[nth] = Piece::Set(Listed { set: table.set_of(strings), bits });
         forms.push(general);
         Some(forms)
     })

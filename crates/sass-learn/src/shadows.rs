@@ -3,7 +3,7 @@
 
 use super::emit::rewritten;
 use super::tables::Tables;
-use sass_table::source::{Form, Piece, Source};
+use sass_table::source::{Form, Listed, Piece, Source};
 use sass_table::table::opcode;
 
 /// The table without them, and without the sets that all tables share.
@@ -22,7 +22,7 @@ pub(super) fn remove(tables: &Tables, text: &str) -> Result<String, String> {
 
 /// Makes those codes of a piece illegal that are all that an earlier form asks for.
 fn lighten(table: &mut Source, earlier: &[Form], form: &mut Form, nth: usize) {
-    let &Piece::Set { set, bits } = &form.pieces[nth] else { return };
+    let &Piece::Set(Listed { set, bits }) = &form.pieces[nth] else { return };
     let taken = |code: usize| {
         let word = bits.put(form.value, code as u64);
         let known = form.mask | bits.mask();
@@ -39,6 +39,6 @@ fn lighten(table: &mut Source, earlier: &[Form], form: &mut Form, nth: usize) {
         }
     }
     if changed {
-        form.pieces[nth] = Piece::Set { set: table.set_of(strings), bits };
+        form.pieces[nth] = Piece::Set(Listed { set: table.set_of(strings), bits });
     }
 }

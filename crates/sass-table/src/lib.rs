@@ -14,6 +14,7 @@ mod resolve;
 pub mod roles;
 pub mod source;
 pub mod table;
+mod template;
 
 pub use bits::Bits;
 pub use float::Float;

@@ -190,7 +190,7 @@ impl<'s> Packed<'s> {
         for piece in &form.pieces {
             let number = self.piece(source, piece)?;
             template.push(number);
-            if let &source::Piece::Set { set, .. } = piece
+            if let &source::Piece::Set(source::Listed { set, .. }) = piece
                 && source.sets[set as usize].strings.iter().any(Option::is_none)
             {
                 partial.push(number);
@@ -212,24 +212,20 @@ impl<'s> Packed<'s> {
     fn piece(&mut self, source: &'s Source, piece: &'s source::Piece) -> Result<u16, String> {
         let piece = match piece {
             source::Piece::Text(text) => Piece::Text(self.strings.number(text)?),
-            &source::Piece::Set { set, bits } => Piece::Set(self.listed(source, (set, bits))?),
+            source::Piece::Set(field) => Piece::Set(self.listed(source, *field)?),
             &source::Piece::Hex { bits, shift, signed } => Piece::Hex { bits, shift, signed },
             &source::Piece::Relative { bits, shift } => Piece::Relative { bits, shift },
             &source::Piece::Float { bits, format } => Piece::Float { bits, format },
             source::Piece::Memory(memory) => {
-                let source::Memory { register, suffix, uniform, offset, shift, signed, keep, wrap, none } =
-                    **memory;
-                let mut listed = |field: Option<_>| field.map(|it| self.listed(source, it)).transpose();
-                let (register, suffix, uniform) = (listed(register)?, listed(suffix)?, listed(uniform)?);
-                let memory = Memory { register, suffix, uniform, offset, shift, signed, keep, wrap, none };
+                let memory = memory.renumbered(|field| self.listed(source, field))?;
                 Piece::Memory(self.memories.number(memory)?)
             }
         };
         self.pieces.number(piece)
     }
 
-    fn listed(&mut self, source: &'s Source, (set, bits): (u32, crate::Bits)) -> Result<Listed, String> {
-        let set = &source.sets[set as usize];
+    fn listed(&mut self, source: &'s Source, field: source::Listed) -> Result<Listed, String> {
+        let (set, bits) = (&source.sets[field.set as usize], field.bits);
         if let Some(&number) = self.known.get(set) {
             return Ok(Listed { set: number, bits });
         }

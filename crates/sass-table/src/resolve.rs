@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use crate::bits::Bits;
 use crate::operand::{ABSENT, Access, Class, NEGATED, TRUE};
 use crate::roles::{Count, Kind, Role, Roles, Width};
-use crate::source::{Form, Memory, Piece, Source};
+use crate::source::{Form, Listed, Memory, Piece, Source};
 
 /// What a field says, code by code.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -196,7 +196,7 @@ impl Part {
         Part { bits, texts: Vec::new(), number: true, suffix: false }
     }
 
-    fn listed(source: &Source, (set, bits): (u32, Bits)) -> Part {
+    fn listed(source: &Source, Listed { set, bits }: Listed) -> Part {
         let strings = source.sets[set as usize].strings.iter();
         let texts = strings.map(|it| it.as_ref().map(|it| it.to_string())).collect();
         Part { bits, texts, number: false, suffix: false }
@@ -409,7 +409,7 @@ fn cut_text(text: &str, begun: bool, mut depth: usize) -> (Vec<String>, usize) {
 fn parts(source: &Source, piece: &Piece) -> Vec<Part> {
     match piece {
         Piece::Text(text) => vec![Part::text(text)],
-        Piece::Set { set, bits } => vec![Part::listed(source, (*set, *bits))],
+        Piece::Set(field) => vec![Part::listed(source, *field)],
         Piece::Hex { bits, .. } | Piece::Relative { bits, .. } | Piece::Float { bits, .. } => {
             vec![Part::number(*bits)]
         }

@@ -24,6 +24,7 @@ use std::fmt;
 use crate::bits::Bits;
 use crate::float::Float;
 use crate::table::{OPCODE_MASK, opcode_bits};
+use crate::template;
 
 /// What a field of few bits prints for each code; `None` where no legal instruction has the code.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -41,75 +42,14 @@ impl Set {
     }
 }
 
-/// The inside of a memory operand; the numbers are those of sets.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Memory {
-    /// The register.
-    pub register: Option<(u32, Bits)>,
-    /// What stands behind it.
-    pub suffix: Option<(u32, Bits)>,
-    /// The uniform register.
-    pub uniform: Option<(u32, Bits)>,
-    /// The offset.
-    pub offset: Option<Bits>,
-    /// The offset counts units of two to this power.
-    pub shift: u8,
-    /// The offset has a sign.
-    pub signed: bool,
-    /// RZ is printed.
-    pub keep: bool,
-    /// The offset is printed unsigned where RZ is left out.
-    pub wrap: bool,
-    /// Where nothing is left, the register is printed.
-    pub none: bool,
-}
+/// A field and the number of the set that it prints.
+pub type Listed = template::Listed<u32>;
 
-impl Memory {
-    /// What it always prints, if it has no terms.
-    pub fn constant(&self) -> Option<&'static str> {
-        let terms = [self.register, self.suffix, self.uniform].iter().any(Option::is_some);
-        (!terms && self.offset.is_none()).then_some(if self.none { "RZ" } else { "0x0" })
-    }
-}
+/// The inside of a memory operand.
+pub type Memory = template::Memory<u32>;
 
-/// What stands at one place of a form's text; the numbers are those of sets.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Piece {
-    /// The same in all words.
-    Text(Box<str>),
-    /// What a set says.
-    Set {
-        /// The number of the set.
-        set: u32,
-        /// The field.
-        bits: Bits,
-    },
-    /// A hexadecimal number.
-    Hex {
-        /// The field.
-        bits: Bits,
-        /// It counts units of two to this power.
-        shift: u8,
-        /// It has a sign.
-        signed: bool,
-    },
-    /// The target of a branch: an offset from the next instruction.
-    Relative {
-        /// The field.
-        bits: Bits,
-        /// It counts units of two to this power.
-        shift: u8,
-    },
-    /// A floating-point number.
-    Float {
-        /// The field.
-        bits: Bits,
-        /// Its format.
-        format: Float,
-    },
-    /// The inside of a memory operand.
-    Memory(Box<Memory>),
-}
+/// What stands at one place of a form's text.
+pub type Piece = template::Piece<Box<str>, u32, Box<Memory>>;
 
 /// The words that share one template.
 #[derive(Clone, Debug)]
@@ -312,10 +252,10 @@ impl Source {
         Ok(pieces)
     }
 
-    fn read_set(&self, name: &str, bits: &str) -> Option<(u32, Bits)> {
+    fn read_set(&self, name: &str, bits: &str) -> Option<Listed> {
         let &set = self.names.get(name)?;
         let bits: Bits = bits.parse().ok()?;
-        (self.sets[set as usize].width() == bits.width()).then_some((set, bits))
+        (self.sets[set as usize].width() == bits.width()).then_some(Listed { set, bits })
     }
 
     fn read_piece(&self, inside: &str) -> Option<Piece> {
@@ -371,10 +311,7 @@ impl Source {
                 let (bits, shift) = read_shift(bits)?;
                 Some(Piece::Relative { bits, shift })
             }
-            _ => {
-                let (set, bits) = self.read_set(name, bits)?;
-                Some(Piece::Set { set, bits })
-            }
+            _ => self.read_set(name, bits).map(Piece::Set),
         }
     }
 
@@ -385,7 +322,7 @@ impl Source {
         for piece in &self.forms[form].pieces {
             let options: Vec<&str> = match piece {
                 Piece::Text(text) => vec![text],
-                Piece::Set { set, .. } => {
+                Piece::Set(Listed { set, .. }) => {
                     let strings = &self.sets[*set as usize].strings;
                     let mut options: Vec<&str> = strings.iter().flatten().map(|it| &**it).collect();
                     if options.iter().any(|it| it.starts_with('@')) {

@@ -3,10 +3,9 @@
 //! What several forms, or several architectures, have in common stands once, in the [`Vocabulary`]: the strings, the sets that
 //! fields print, the pieces of templates, the templates. A [`Table`] is an architecture's forms over a vocabulary.
 
-use crate::bits::Bits;
-use crate::float::Float;
 use crate::operand::Operand;
 use crate::roles::Flow;
+pub use crate::template::{Listed, Memory, Piece};
 
 /// What a code prints that no legal instruction has.
 pub const ILLEGAL: u16 = u16::MAX;
@@ -38,84 +37,6 @@ pub struct Set {
     pub width: u8,
     /// Where its codes begin, in [`Vocabulary::codes`] and in [`Vocabulary::order`].
     pub first: u32,
-}
-
-/// A field and the set that it prints.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Listed {
-    /// The number of the set.
-    pub set: u16,
-    /// The field.
-    pub bits: Bits,
-}
-
-/// The inside of a memory operand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Memory {
-    /// The register.
-    pub register: Option<Listed>,
-    /// What stands behind it.
-    pub suffix: Option<Listed>,
-    /// The uniform register.
-    pub uniform: Option<Listed>,
-    /// The offset.
-    pub offset: Option<Bits>,
-    /// The offset counts units of two to this power.
-    pub shift: u8,
-    /// The offset has a sign.
-    pub signed: bool,
-    /// RZ is printed.
-    pub keep: bool,
-    /// The offset is printed unsigned where RZ is left out.
-    pub wrap: bool,
-    /// Where nothing is left, the register is printed.
-    pub none: bool,
-}
-
-impl Memory {
-    /// The registers that are left out where they have no suffix.
-    pub fn left_out(&self) -> &'static [&'static str] {
-        if self.keep { &[] } else { &["RZ", "URZ"] }
-    }
-
-    /// Whether it always prints the same.
-    pub fn is_empty(&self) -> bool {
-        self.register.is_none() && self.suffix.is_none() && self.uniform.is_none() && self.offset.is_none()
-    }
-}
-
-/// What stands at one place of a form's text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Piece {
-    /// The same in all words: the number of a string.
-    Text(u16),
-    /// What a set says.
-    Set(Listed),
-    /// A hexadecimal number.
-    Hex {
-        /// The field.
-        bits: Bits,
-        /// It counts units of two to this power.
-        shift: u8,
-        /// It has a sign.
-        signed: bool,
-    },
-    /// The target of a branch: an offset from the next instruction.
-    Relative {
-        /// The field.
-        bits: Bits,
-        /// It counts units of two to this power.
-        shift: u8,
-    },
-    /// A floating-point number.
-    Float {
-        /// The field.
-        bits: Bits,
-        /// Its format.
-        format: Float,
-    },
-    /// The inside of a memory operand, by its number.
-    Memory(u16),
 }
 
 /// The words that share one template.
@@ -203,25 +124,6 @@ pub fn opcode_bits(opcode: usize) -> u128 {
 
 /// The bits of a word that are its opcode.
 pub const OPCODE_MASK: u128 = 0xfff | 1 << 91;
-
-impl Piece {
-    /// The bits of the word that the piece shows.
-    pub fn mask(&self, memories: &[Memory]) -> u128 {
-        match self {
-            Piece::Text(_) => 0,
-            Piece::Set(Listed { bits, .. })
-            | Piece::Hex { bits, .. }
-            | Piece::Relative { bits, .. }
-            | Piece::Float { bits, .. } => bits.mask(),
-            Piece::Memory(number) => {
-                let memory = &memories[usize::from(*number)];
-                let sets = [memory.register, memory.suffix, memory.uniform];
-                let bits = sets.into_iter().flatten().map(|it| it.bits).chain(memory.offset);
-                bits.fold(0, |mask, bits| mask | bits.mask())
-            }
-        }
-    }
-}
 
 impl<'a> Vocabulary<'a> {
     /// What a field prints in a word; `None` if no legal instruction has the code.

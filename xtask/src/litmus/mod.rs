@@ -14,7 +14,7 @@ use clap::{Args, Subcommand};
 use engine::{Engine, Extents, Module};
 use fastrand::Rng;
 use flate2::{Compression, read::GzDecoder, write::GzEncoder};
-use memory_model::catalogue::{self, Columns, Place};
+use memory_model::catalogue::{self, Columns, ThreadPosition};
 use memory_model::histogram::{Histograms, Seen};
 use memory_model::kernel::{self, Arguments, Count, HEADER, MAX_LOCATIONS, MAX_TERMS, STRESS_WORDS};
 use memory_model::program::{Program, Term};
@@ -105,14 +105,14 @@ pub(crate) fn run(choice: &Choice) -> Result<()> {
 /// A program with the places that it runs in.
 struct Test {
     columns: Columns,
-    places: Vec<Vec<Place>>,
+    places: Vec<Vec<ThreadPosition>>,
     program: Program,
     terms: Vec<Term>,
     barriers: bool,
 }
 
 impl Test {
-    fn new((columns, places): (Columns, Vec<Vec<Place>>)) -> Result<Self> {
+    fn new((columns, places): (Columns, Vec<Vec<ThreadPosition>>)) -> Result<Self> {
         let program =
             catalogue::program("test", &columns, &places[0]).map_err(|problem| anyhow!("{problem}"))?;
         let terms = kernel::terms(&program);
@@ -128,7 +128,7 @@ type Placed = (u64, u32);
 struct Bench<'a> {
     engine: &'a Engine,
     counting: Module<'a>,
-    tables: BTreeMap<(Vec<Place>, bool), Vec<Placed>>,
+    tables: BTreeMap<(Vec<ThreadPosition>, bool), Vec<Placed>>,
     memory: u64,
     results: u64,
     stress: u64,
@@ -276,7 +276,7 @@ impl<'a> Bench<'a> {
         module: &Module,
         name: &str,
         test: &Test,
-        places: &[Place],
+        places: &[ThreadPosition],
         seen: &mut Seen,
         random: &mut Rng,
     ) -> Result<()> {

@@ -3,7 +3,7 @@
 use crate::root;
 use anyhow::{Context, Result, anyhow, ensure};
 use memory_model::answer::{Options, Question};
-use memory_model::catalogue::{self, Columns, Place};
+use memory_model::catalogue::{self, Columns, ThreadPosition};
 use memory_model::histogram::{Histograms, Seen};
 use memory_model::model::{Family, Model};
 use memory_model::program::Program;
@@ -27,13 +27,13 @@ pub(super) struct Judged {
     pub(super) forbidden: Vec<String>,
 }
 
-type Key = (Columns, Vec<Place>);
+type Key = (Columns, Vec<ThreadPosition>);
 
 /// Asks the newest model about every test.
 pub(super) fn judge(seen: &Histograms) -> Result<BTreeMap<Key, Judged>> {
     let newest = Family::Isa.versions().last().context("a version")?;
     let model = Model::new(Family::Isa, *newest).context("a model")?;
-    let tests: Vec<(&Columns, &Vec<Place>, &Seen)> = seen
+    let tests: Vec<(&Columns, &Vec<ThreadPosition>, &Seen)> = seen
         .tests
         .iter()
         .flat_map(|(columns, by_places)| by_places.iter().map(move |(places, seen)| (columns, places, seen)))
@@ -51,7 +51,7 @@ pub(super) fn judge(seen: &Histograms) -> Result<BTreeMap<Key, Judged>> {
 fn judge_one(
     program: &Program,
     columns: &Columns,
-    places: &[Place],
+    places: &[ThreadPosition],
     seen: &Seen,
     model: &Model,
 ) -> Result<Judged> {
@@ -85,16 +85,18 @@ fn judge_one(
     Ok(judged)
 }
 
-fn written(places: &[Place]) -> String {
-    places.iter().map(Place::to_string).collect::<Vec<_>>().join(" ")
+fn written(places: &[ThreadPosition]) -> String {
+    places.iter().map(ThreadPosition::to_string).collect::<Vec<_>>().join(" ")
 }
 
 /// Where all threads of a test are, in words.
-fn distance(places: &[Place]) -> &'static str {
-    let alike = |part: fn(&Place) -> u32| places.iter().all(|place| part(place) == part(&places[0]));
-    let apart =
-        |part: fn(&Place) -> u32| places.iter().map(part).collect::<BTreeSet<_>>().len() == places.len();
-    let (cluster, cta, warp) = (|p: &Place| p.cluster, |p: &Place| p.cta, |p: &Place| p.warp);
+fn distance(places: &[ThreadPosition]) -> &'static str {
+    let alike = |part: fn(&ThreadPosition) -> u32| places.iter().all(|place| part(place) == part(&places[0]));
+    let apart = |part: fn(&ThreadPosition) -> u32| {
+        places.iter().map(part).collect::<BTreeSet<_>>().len() == places.len()
+    };
+    let (cluster, cta, warp) =
+        (|p: &ThreadPosition| p.cluster, |p: &ThreadPosition| p.cta, |p: &ThreadPosition| p.warp);
     match () {
         () if alike(cluster) && alike(cta) && alike(warp) => "one warp",
         () if alike(cluster) && alike(cta) => "warps of a CTA",

@@ -5,7 +5,7 @@
 //! anywhere.
 
 use fastrand::Rng;
-use memory_model::catalogue::Place;
+use memory_model::catalogue::ThreadPosition;
 use memory_model::kernel::{self, IDLE, STRESS};
 
 /// CTAs of a cluster.
@@ -54,7 +54,7 @@ struct Pattern {
 }
 
 impl Pattern {
-    fn new(places: &[Place]) -> Self {
+    fn new(places: &[ThreadPosition]) -> Self {
         let mut of = vec![[0; 4]; places.len()];
         let mut needs = [0; 4];
         // Threads of one unit are numbered among those of the unit that contains it.
@@ -85,7 +85,7 @@ impl Pattern {
 
 /// A table for a test whose threads are in these places, over so many clusters. With barriers every thread of a cluster
 /// takes part or none does.
-pub(crate) fn table(places: &[Place], clusters: usize, barriers: bool, random: &mut Rng) -> Table {
+pub(crate) fn table(places: &[ThreadPosition], clusters: usize, barriers: bool, random: &mut Rng) -> Table {
     let pattern = Pattern::new(places);
     let [bundle, ctas, warps, lanes] = pattern.needs;
     let traffic = if random.bool() { STRESS } else { IDLE };
@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn every_instance_has_all_its_threads_where_they_belong() {
         let mut random = Rng::with_seed(7);
-        let choices: BTreeSet<Vec<Place>> =
+        let choices: BTreeSet<Vec<ThreadPosition>> =
             catalogue::all().into_iter().flat_map(|(_, places)| places).collect();
         assert!(choices.len() > 12);
         for places in choices {

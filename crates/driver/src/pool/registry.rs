@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, Weak};
 /// The pools of a process.
 #[derive(Debug, Default)]
 pub(crate) struct Pools {
-    places: Mutex<BTreeMap<Home, Place>>,
+    by_home: Mutex<BTreeMap<Home, HomePools>>,
     all: Mutex<Vec<Weak<Pool>>>,
     /// The pools that allocations are from, by address.
     pooled: Mutex<HashMap<u64, Arc<Pool>>>,
@@ -24,7 +24,7 @@ pub(crate) struct Pools {
 
 /// The pools for memory of one kind and place.
 #[derive(Debug)]
-struct Place {
+struct HomePools {
     /// The one that is there from the beginning.
     default: Arc<Pool>,
     /// The one that is used where none is named.
@@ -46,21 +46,21 @@ impl Pools {
         pool
     }
 
-    /// What there is at a place; its memory is asked for if nothing has been there.
+    /// The pools of a home; its memory is asked for if nothing has been there.
     fn at<T>(
         &self,
         home: Home,
         memory: impl FnOnce() -> Result<Arc<DeviceMemory>>,
-        use_: impl FnOnce(&mut Place) -> T,
+        use_: impl FnOnce(&mut HomePools) -> T,
     ) -> Result<T> {
-        let mut places = lock(&self.places);
-        if let Some(place) = places.get_mut(&home) {
-            return Ok(use_(place));
+        let mut by_home = lock(&self.by_home);
+        if let Some(pools) = by_home.get_mut(&home) {
+            return Ok(use_(pools));
         }
         let default = self.make(home, Sharing::Private, memory()?, 0);
-        let mut place = Place { current: Arc::clone(&default), default };
-        let used = use_(&mut place);
-        places.insert(home, place);
+        let mut pools = HomePools { current: Arc::clone(&default), default };
+        let used = use_(&mut pools);
+        by_home.insert(home, pools);
         Ok(used)
     }
 }
@@ -106,7 +106,7 @@ impl Device {
     /// The pool that allocations are from which name none.
     pub(super) fn current_pool(&self) -> Result<Arc<Pool>> {
         let memory = || Ok(Arc::clone(self.machine()?.shared_memory()));
-        self.process().pools().at(Home::Device(self.ordinal()), memory, |place| Arc::clone(&place.current))
+        self.process().pools().at(Home::Device(self.ordinal()), memory, |pools| Arc::clone(&pools.current))
     }
 }
 
@@ -127,7 +127,7 @@ impl Driver {
         }
     }
 
-    fn at<T>(&self, home: Home, use_: impl FnOnce(&mut Place) -> T) -> Result<T> {
+    fn at<T>(&self, home: Home, use_: impl FnOnce(&mut HomePools) -> T) -> Result<T> {
         self.process().pools().at(home, || self.memory_at(home), use_)
     }
 
@@ -138,12 +138,12 @@ impl Driver {
 
     /// The pool that is there from the beginning.
     pub fn default_pool(&self, home: Home) -> Result<Arc<Pool>> {
-        self.at(home, |place| Arc::clone(&place.default))
+        self.at(home, |pools| Arc::clone(&pools.default))
     }
 
     /// The pool that is used where none is named.
     pub fn current_pool(&self, home: Home) -> Result<Arc<Pool>> {
-        self.at(home, |place| Arc::clone(&place.current))
+        self.at(home, |pools| Arc::clone(&pools.current))
     }
 
     /// Sets it.
@@ -151,7 +151,7 @@ impl Driver {
         if pool.home != home || pool.sharing().imported() {
             return Err(Error::InvalidValue);
         }
-        self.at(home, |place| place.current = Arc::clone(pool))
+        self.at(home, |pools| pools.current = Arc::clone(pool))
     }
 
     /// The pool that an allocation is of.
@@ -161,12 +161,12 @@ impl Driver {
 
     /// A pool is to be used no more, except for what is allocated from it.
     pub fn forget_pool(&self, pool: &Pool) -> Result<()> {
-        if let Some(place) = lock(&self.process().pools().places).get_mut(&pool.home) {
-            if place.default.id == pool.id {
+        if let Some(pools) = lock(&self.process().pools().by_home).get_mut(&pool.home) {
+            if pools.default.id == pool.id {
                 return Err(Error::InvalidValue);
             }
-            if place.current.id == pool.id {
-                place.current = Arc::clone(&place.default);
+            if pools.current.id == pool.id {
+                pools.current = Arc::clone(&pools.default);
             }
         }
         pool.trim(0);

@@ -20,10 +20,10 @@ pub(crate) trait Point: Debug + Send + Sync {
 
 /// A place in a stream's order: it is passed when everything submitted before it is done. Or another [`Point`].
 #[derive(Clone, Debug)]
-pub struct Marker(Place);
+pub struct Marker(Position);
 
 #[derive(Clone, Debug)]
-enum Place {
+enum Position {
     Behind { stream: Arc<Stream>, after: u64 },
     At(Arc<dyn Point>),
 }
@@ -31,26 +31,26 @@ enum Place {
 impl Marker {
     /// The place behind so many operations of a stream.
     pub(super) fn behind(stream: &Arc<Stream>, after: u64) -> Self {
-        Self(Place::Behind { stream: Arc::clone(stream), after })
+        Self(Position::Behind { stream: Arc::clone(stream), after })
     }
 
     /// A point that is in no stream's order.
     pub(crate) fn at(point: Arc<dyn Point>) -> Self {
-        Self(Place::At(point))
+        Self(Position::At(point))
     }
 
     /// Whether it is passed, for a purpose of the driver's own: the program learns nothing.
     pub(crate) fn reached(&self) -> bool {
         match &self.0 {
-            Place::Behind { stream, after } => stream.done() >= *after,
-            Place::At(point) => point.reached(),
+            Position::Behind { stream, after } => stream.done() >= *after,
+            Position::At(point) => point.reached(),
         }
     }
 
     /// Whether it is passed.
     pub fn passed(&self) -> bool {
         let passed = self.reached();
-        if let Place::Behind { stream, .. } = &self.0
+        if let Position::Behind { stream, .. } = &self.0
             && passed
             && let Some(checking) = stream.health.checking()
         {
@@ -63,7 +63,7 @@ impl Marker {
     /// Waits until it is passed, on a thread of the program. If the stream's own thread has not begun what is to be done,
     /// this one does it: to wake the other takes longer than most kernels do.
     pub fn wait(&self) {
-        if let Place::Behind { stream, after } = &self.0 {
+        if let Position::Behind { stream, after } = &self.0 {
             stream.help(*after);
         }
         self.stand_by();
@@ -78,14 +78,14 @@ impl Marker {
             sync::spin_loop();
         }
         match &self.0 {
-            Place::Behind { stream, .. } => stream.wait_until(|_| self.passed()),
-            Place::At(point) => point.wait(),
+            Position::Behind { stream, .. } => stream.wait_until(|_| self.passed()),
+            Position::At(point) => point.wait(),
         }
     }
 
     /// Whether it is a place in this stream's own order.
     pub(crate) fn is_of(&self, of: &Stream) -> bool {
-        matches!(&self.0, Place::Behind { stream, .. } if stream.id() == of.id())
+        matches!(&self.0, Position::Behind { stream, .. } if stream.id() == of.id())
     }
 }
 
@@ -105,7 +105,7 @@ impl Operation for Wait {
         let Self(marker) = *self;
         marker.stand_by();
         // Where somebody watches: what is not followed (events of graphs, and of other processes) comes after everything.
-        if let (Place::At(_), Some(checking)) = (&marker.0, health.checking()) {
+        if let (Position::At(_), Some(checking)) = (&marker.0, health.checking()) {
             checking.learn_everything();
         }
     }

@@ -1,8 +1,9 @@
 //! Folding: in the order of the dominator tree, so that what is known of a value is known where it is read.
 
-use super::{evaluate, identity};
+use super::identity;
 use crate::exchange::OperandMut;
 use crate::instruction::{Mov, MovPred, Op};
+use crate::lanewise::Lanewise;
 use crate::operand::{Def, Value};
 use crate::ssa::Ssa;
 use ptx::module::RegId;
@@ -22,12 +23,10 @@ pub fn fold(ssa: &mut Ssa<'_>) -> bool {
             let Some(value) = only_result(instruction) else { continue };
             let ty = ssa.values[value.index()].ty;
             let known = with_constants(op, &constants);
-            let source = match &known {
-                Op::Mov(Mov { a, .. }) | Op::MovPred(MovPred { a, .. }) => Some(*a),
-                other => {
-                    evaluate::result(other, ty).map(Value::Constant).or_else(|| identity::operand(other))
-                }
-            };
+            let source = copied(&known).or_else(|| {
+                let result = Lanewise::new(&known).and_then(|lanewise| lanewise.of_constants(ty.bits()));
+                result.map(Value::Constant).or_else(|| identity::operand(&known))
+            });
             if let Some(Value::Constant(bits)) = source {
                 constants[value.index()] = Some(bits);
             }
@@ -48,6 +47,11 @@ pub fn fold(ssa: &mut Ssa<'_>) -> bool {
         }
     }
     changed
+}
+
+/// What a copy has for its result.
+fn copied(op: &Op) -> Option<Value> {
+    if let Op::Mov(Mov { a, .. }) | Op::MovPred(MovPred { a, .. }) = op { Some(*a) } else { None }
 }
 
 /// The one value that an instruction defines.

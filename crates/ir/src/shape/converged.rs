@@ -300,14 +300,12 @@ impl Walk<'_, '_> {
         let group = |value: RegId| self.converged.value_in(value, id).group();
         let Some(last) = self.ssa.blocks[id.index()].instructions.last() else { return Some(Group::Grid) };
         let guard = last.typed.guard.map_or(Some(Group::Grid), |guard| group(guard.register));
-        let index = match &last.typed.op {
-            Op::BrxIdx(brx) => match brx.index {
-                Source::Register(register) => group(register),
-                _ => Some(Group::Grid),
-            },
-            _ => Some(Group::Grid),
-        };
-        guard.min(index)
+        if let Op::BrxIdx(brx) = &last.typed.op
+            && let Source::Register(index) = brx.index
+        {
+            return guard.min(group(index));
+        }
+        guard
     }
 }
 
@@ -329,12 +327,19 @@ impl Converged {
     /// its addresses are aligned.
     pub fn access(&self, instruction: &Instruction, block: BlockId) -> Option<(Pattern, Fact, u64)> {
         let (mut address, mut bits, mut elements) = (None, None, 1);
-        instruction.typed.op.fields(&mut |name, field| match field {
-            FieldValue::Address(found) if address.is_none() => address = Some(*found),
-            FieldValue::Type(ty) if name == "type" => bits = Some(ty.bits()),
-            FieldValue::Defs(all) => elements = elements.max(all.len()),
-            FieldValue::Values(all) => elements = elements.max(all.len()),
-            _ => {}
+        instruction.typed.op.fields(&mut |name, field| {
+            if let FieldValue::Address(found) = field {
+                address = address.or(Some(*found));
+            }
+            if let (FieldValue::Type(ty), "type") = (&field, name) {
+                bits = Some(ty.bits());
+            }
+            if let FieldValue::Defs(all) = field {
+                elements = elements.max(all.len());
+            }
+            if let FieldValue::Values(all) = field {
+                elements = elements.max(all.len());
+            }
         });
         let address = address?;
         let ptx::module::AddressBase::Register(base) = address.base else { return None };

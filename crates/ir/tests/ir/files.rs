@@ -23,7 +23,12 @@ fn text(action: &str, function: &Function<'_>, form: &str) -> String {
     }
     if let Some(dimensions) = action.strip_prefix("analyze block=") {
         let dimensions: Vec<u32> = dimensions.split(',').map(|size| size.parse().unwrap()).collect();
-        return notes(function, LaneOrder::of_block([dimensions[0], dimensions[1], dimensions[2]]));
+        let lanes = LaneOrder::of_block([dimensions[0], dimensions[1], dimensions[2]]);
+        let analysis = Analysis::new(function, lanes).unwrap();
+        return notes(function, &analysis) + &loops(function, &analysis);
+    }
+    if action == "loops" {
+        return loops(function, &Analysis::new(function, LaneOrder::ConsecutiveX).unwrap());
     }
     let cfg = Cfg::new(function);
     let mut ssa = match form.is_empty() {
@@ -49,9 +54,8 @@ fn text(action: &str, function: &Function<'_>, form: &str) -> String {
     ssa.to_string()
 }
 
-/// A line for each instruction that there is something to know of, and for each loop.
-fn notes(function: &Function<'_>, lanes: LaneOrder) -> String {
-    let analysis = Analysis::new(function, lanes).unwrap();
+/// A line for each instruction that there is something to know of.
+fn notes(function: &Function<'_>, analysis: &Analysis<'_>) -> String {
     let registers = &function.body.registers;
     let name = |register: RegId| function.module.text(registers[register.index()].name).to_owned();
     let mut text = String::new();
@@ -59,6 +63,14 @@ fn notes(function: &Function<'_>, lanes: LaneOrder) -> String {
         let notes: Vec<String> = notes.iter().map(|note| note.text(name)).collect();
         text.push_str(&format!("{index}: {}\n", notes.join("; ")));
     }
+    text
+}
+
+/// A line for each loop: what it counts, and how often its header runs.
+fn loops(function: &Function<'_>, analysis: &Analysis<'_>) -> String {
+    let registers = &function.body.registers;
+    let name = |register: RegId| function.module.text(registers[register.index()].name).to_owned();
+    let mut text = String::new();
     for (id, inductions, count) in analysis.loops() {
         let one = &analysis.facts.loops().all[id.index()];
         let counted: Vec<_> = inductions

@@ -1,5 +1,6 @@
 //! Liveness, and with it the graph and the accesses, against their definitions on random functions.
 
+use ir::live_ranges::LiveRanges;
 use ir::{BlockId, Cfg, Function, Interval, Liveness, allocate_slots};
 use ptx::module::{FuncId, RegId, Register};
 use std::collections::{BTreeSet, HashMap};
@@ -179,6 +180,8 @@ fn agrees_with_the_definition_on_random_functions() {
         let cfg = Cfg::new(&function);
         let liveness = Liveness::new(&function, &cfg);
         let intervals = liveness.intervals();
+        let ranges = LiveRanges::new(&function, &cfg, &liveness).unwrap();
+        let pressure = ranges.pressure(&function);
         let reachable = program.reachable();
         let end = program.lines.len();
 
@@ -197,7 +200,22 @@ fn agrees_with_the_definition_on_random_functions() {
             assert_eq!(to, program.next(last), "{text}");
         }
 
-        for (name, id) in registers(&function) {
+        let names = registers(&function);
+        for index in (0..end).filter(|index| reachable.contains(index)) {
+            let live: Vec<_> = names.iter().filter(|(name, _)| program.is_live(name, index)).collect();
+            for (name, id) in &names {
+                let expected = live.iter().any(|(live, _)| *live == name);
+                assert_eq!(ranges.is_live(*id, index as u32), expected, "{name} before {index}\n{text}");
+            }
+            let predicates = live.iter().filter(|(name, _)| name.starts_with("%p")).count() as u32;
+            let words = live.len() as u32 - predicates;
+            assert_eq!(
+                (pressure[index].bits, pressure[index].predicates),
+                (32 * words, predicates),
+                "{text}"
+            );
+        }
+        for (name, id) in names {
             for (block, bounds) in (0..).map(BlockId).zip(&cfg.blocks) {
                 if cfg.is_reachable(block) {
                     let found = liveness.live_in(block).any(|register| register == id);

@@ -26,7 +26,7 @@ fn address(pointer: *const c_void) -> u64 {
 }
 
 /// An end of a copy in several dimensions, as its descriptor says.
-struct Place {
+struct CopyEndpoint {
     kind: CUmemorytype,
     host: *const c_void,
     device: CUdeviceptr,
@@ -37,7 +37,7 @@ struct Place {
     height: usize,
 }
 
-impl Place {
+impl CopyEndpoint {
     fn end(&self, extent: [usize; 3]) -> Result<End> {
         let (side, base) = match self.kind {
             CU_MEMORYTYPE_HOST => (Side::Host, address(self.host)),
@@ -75,14 +75,14 @@ pub(crate) fn pointer_end(
     Ok(End { side, address, pitch, slice })
 }
 
-fn request(to: &Place, from: &Place, extent: [usize; 3]) -> Result<Request> {
+fn request(to: &CopyEndpoint, from: &CopyEndpoint, extent: [usize; 3]) -> Result<Request> {
     let (to, from) = (to.end(extent)?, from.end(extent)?);
     Ok(Request { to, from, extent: extent.map(|extent| extent as u64) })
 }
 
 fn copy_2d(descriptor: In<CUDA_MEMCPY2D>, on: CUstream, wait: bool) -> Result<()> {
     let d = get(descriptor)?;
-    let from = Place {
+    let from = CopyEndpoint {
         kind: d.srcMemoryType,
         host: d.srcHost,
         device: d.srcDevice,
@@ -91,7 +91,7 @@ fn copy_2d(descriptor: In<CUDA_MEMCPY2D>, on: CUstream, wait: bool) -> Result<()
         pitch: d.srcPitch,
         height: 0,
     };
-    let to = Place {
+    let to = CopyEndpoint {
         kind: d.dstMemoryType,
         host: d.dstHost,
         device: d.dstDevice,
@@ -111,7 +111,7 @@ fn copy_3d(descriptor: In<CUDA_MEMCPY3D>, on: CUstream, wait: bool) -> Result<()
 macro_rules! places {
     ($d:expr) => {{
         let d = $d;
-        let from = Place {
+        let from = CopyEndpoint {
             kind: d.srcMemoryType,
             host: d.srcHost,
             device: d.srcDevice,
@@ -120,7 +120,7 @@ macro_rules! places {
             pitch: d.srcPitch,
             height: d.srcHeight,
         };
-        let to = Place {
+        let to = CopyEndpoint {
             kind: d.dstMemoryType,
             host: d.dstHost,
             device: d.dstDevice,
