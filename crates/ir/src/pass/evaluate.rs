@@ -2,7 +2,7 @@
 //! engines execute too. What is not here is not folded; floating point stays with the engines, whose modes (`.ftz`,
 //! rounding, NaNs) they choose functions for.
 
-use crate::instruction::{MadInt, MadIntMode, MulInt, Op, SetIntCmp};
+use crate::instruction::{MadInt, MulInt, MulIntMode, Op, SetIntCmp};
 use crate::operand::{Predicate, Value};
 use numerics::integer::Int;
 use numerics::{bits, compare, convert, integer};
@@ -149,9 +149,9 @@ fn multiply(op: &MulInt) -> Option<u64> {
     with_int!(op.ty, T => {
         let (a, b) = (T::from_u64(a), T::from_u64(b));
         match op.mode {
-            MadIntMode::Lo => integer::mul_lo(a, b).to_u64(),
-            MadIntMode::Hi => integer::mul_hi(a, b).to_u64(),
-            MadIntMode::Wide => integer::mul_wide(a, b) as u64,
+            MulIntMode::Lo => integer::mul_lo(a, b).to_u64(),
+            MulIntMode::Hi => integer::mul_hi(a, b).to_u64(),
+            MulIntMode::Wide => integer::mul_wide(a, b) as u64,
         }
     })
 }
@@ -161,9 +161,9 @@ fn multiply_add(op: &MadInt) -> Option<u64> {
     with_int!(op.ty, T => {
         let (a, b) = (T::from_u64(a), T::from_u64(b));
         match op.mode {
-            MadIntMode::Lo => integer::mad_lo(a, b, T::from_u64(c)).to_u64(),
-            MadIntMode::Hi => integer::mad_hi::<T, false>(a, b, T::from_u64(c)).to_u64(),
-            MadIntMode::Wide => integer::mad_wide(a, b, c as <T as Int>::Wide) as u64,
+            MulIntMode::Lo => integer::mad_lo(a, b, T::from_u64(c)).to_u64(),
+            MulIntMode::Hi => integer::mad_hi::<T, false>(a, b, T::from_u64(c)).to_u64(),
+            MulIntMode::Wide => integer::mad_wide(a, b, c as <T as Int>::Wide) as u64,
         }
     })
 }

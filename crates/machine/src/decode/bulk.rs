@@ -9,16 +9,19 @@ use crate::lanes::PlaneId;
 use crate::memory::SpaceKind;
 use crate::operation::kinds::{
     AddOffset, ClusterLaunch, CopyBulk, CopyTensor, CopyTensorMap, LoadMultimem, ReplaceField, StoreMultimem,
+    StoreZeros,
 };
 use crate::operation::{Address as Pointer, Immediate};
+use crate::ops::bulk;
 use crate::ops::combine::reduction;
 use crate::tensormap::{self, MAX_RANK};
-use ir::instruction::CpAsyncBulkPrefetchTensorLoadMode as LoadMode;
+use ir::instruction::CpAsyncBulkTensorLoadLoadMode as LoadMode;
 use ir::instruction::CpAsyncBulkTensorStoreLoadMode as StoreMode;
 use ir::instruction::{
     CpAsyncBulk, CpAsyncBulkPrefetch, CpAsyncBulkPrefetchTensor, CpAsyncBulkTensorLoad,
     CpAsyncBulkTensorStore, CpReduceAsyncBulk, CpReduceAsyncBulkTensor, Dim, MultimemCpAsyncBulk,
-    MultimemLoad, MultimemLoadOp, MultimemReduce, MultimemStore, TensormapCpFenceproxy, TensormapReplace,
+    MultimemLoad, MultimemLoadOp, MultimemReduce, MultimemStore, StBulk, TensormapCpFenceproxy,
+    TensormapReplace,
 };
 use ir::operand::{Address, Lookup, Space, Value};
 use ptx::module::Symbol;
@@ -86,6 +89,13 @@ pub(super) fn prefetch(d: &mut Decoder<'_>, cp: &CpAsyncBulkPrefetch) -> Decoded
     let copy = plain(d, None, &cp.src, &cp.size)?;
     let site = d.site(copy);
     d.emit(CopyBulk { site })
+}
+
+/// `st.bulk`.
+pub(super) fn store(d: &mut Decoder<'_>, st: &StBulk) -> Decoded {
+    let (address, bytes) = (d.memory(&st.a, 1)?, d.read_plane(&st.size, 64)?);
+    let function = bulk::store_zeros(address.space);
+    d.emit(function.with(StoreZeros { address: address.address, bytes }))
 }
 
 /// `tensormap.cp_fenceproxy`.

@@ -11,7 +11,7 @@ use crate::operation::kinds::{
 use crate::ops::body::select;
 use crate::ops::logic::BfiBody;
 use crate::ops::shape::{COLD, HOT};
-use ir::instruction::{Bfi, BmskMode, Direction, Lop3, Lop3Bool, PrmtMode};
+use ir::instruction::{Bfi, Direction, Lop3, Lop3Bool, PrmtMode, SzextMode};
 use ir::operand::{Def, Predicate};
 use numerics::bits::{self, Clamp, PermuteMode, Wrap};
 use numerics::integer::Int;
@@ -27,11 +27,11 @@ macro_rules! words {
 macro_rules! by_mode {
     ($mode:expr, $m:ident => $e:expr) => {
         match $mode {
-            BmskMode::Clamp => {
+            SzextMode::Clamp => {
                 type $m = Clamp;
                 $e
             }
-            BmskMode::Wrap => {
+            SzextMode::Wrap => {
                 type $m = Wrap;
                 $e
             }

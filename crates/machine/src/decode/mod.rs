@@ -97,6 +97,10 @@ pub(crate) fn dispatch(d: &mut Decoder<'_>, op: &ir::Op) -> Decoded {
         Op::SubFloat(op) => float::sub(d, op),
         Op::MulFloat(op) => float::mul(d, op),
         Op::FmaFloat(op) => float::fma(d, op),
+        Op::AddF32x2(op) => float::add_f32x2(d, op),
+        Op::SubF32x2(op) => float::sub_f32x2(d, op),
+        Op::MulF32x2(op) => float::mul_f32x2(d, op),
+        Op::FmaF32x2(op) => float::fma_f32x2(d, op),
         Op::MadFloat(op) => float::mad(d, op),
         Op::DivFloat(op) => float::div(d, op),
         Op::DivFloatApprox(op) => float::div_approx(d, op),
@@ -152,6 +156,7 @@ pub(crate) fn dispatch(d: &mut Decoder<'_>, op: &ir::Op) -> Decoded {
         Op::MovUnpack(mov) => movement::unpack(d, mov),
         Op::Ld(ld) => movement::load(d, ld),
         Op::St(st) => movement::store(d, st),
+        Op::StBulk(st) => bulk::store(d, st),
         Op::StAsync(st) => movement::store_async(d, st),
         Op::CpAsync(cp) => movement::copy_async(d, cp),
         // Prefetches change nothing, and copies are done when they are issued.
@@ -218,6 +223,7 @@ pub(crate) fn dispatch(d: &mut Decoder<'_>, op: &ir::Op) -> Decoded {
         Op::MatchSync(matching) => warp::matching(d, matching),
         Op::Activemask(mask) => warp::active_mask(d, mask.d),
         Op::Redux(redux) => warp::reduce(d, redux),
+        Op::ReduxFloat(redux) => warp::reduce_float(d, redux),
         Op::Elect(elect) => warp::elect(d, elect),
         Op::BarWarpSync(bar) => warp::barrier(d, &bar.membermask),
 

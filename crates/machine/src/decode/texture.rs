@@ -9,7 +9,7 @@ use crate::operation::ObjectKind;
 use crate::operation::kinds::{AccessSurface, IsType, LookUp, QueryObject};
 use crate::texture::lookup::{Geometry, Lookup, Mip, Results};
 use crate::texture::query::Query;
-use ir::instruction::{self, Clamp, Istypep, Suld, Suq, Sured, SuredComp, Sust, Tex, TexGeom, Tld4, Txq};
+use ir::instruction::{self, Clamp, Istypep, Suld, Suq, Sured, Sust, SustComp, Tex, TexGeom, Tld4, Txq};
 use ir::operand::{self, Def, Value};
 use ptx::module::Symbol;
 use ptx::types::ScalarType;
@@ -131,7 +131,7 @@ pub(super) fn is_type(d: &mut Decoder<'_>, istypep: &Istypep) -> Decoded {
 /// `suld`.
 pub(super) fn load(d: &mut Decoder<'_>, suld: &Suld) -> Decoded {
     let data = d.write_planes(&suld.d, plane_bits(suld.dtype.bits()))?;
-    let how = (SurfaceAction::Load, suld.dtype, SuredComp::B, suld.clamp);
+    let how = (SurfaceAction::Load, suld.dtype, SustComp::B, suld.clamp);
     surface(d, how, suld.geom.into(), &suld.a, data)
 }
 
@@ -151,12 +151,12 @@ pub(super) fn reduce(d: &mut Decoder<'_>, sured: &Sured) -> Decoded {
 
 fn surface(
     d: &mut Decoder<'_>,
-    (action, ty, comp, clamp): (SurfaceAction, ScalarType, SuredComp, Clamp),
+    (action, ty, comp, clamp): (SurfaceAction, ScalarType, SustComp, Clamp),
     geom: TexGeom,
     place: &operand::Lookup,
     data: Vec<Option<PlaneId>>,
 ) -> Decoded {
-    let (geometry, formatted, beyond) = (geom.into(), comp == SuredComp::P, clamp.into());
+    let (geometry, formatted, beyond) = (geom.into(), comp == SustComp::P, clamp.into());
     let (surface, coordinates) = (object(d, &place.object)?, words(d, &place.coordinates)?);
     let site = d.site(SurfaceSite { action, ty, formatted, beyond, geometry, surface, coordinates, data });
     d.emit(AccessSurface { site })

@@ -4,7 +4,7 @@
 use super::arithmetic::{decoders, is_signed};
 use super::decoder::{Decoded, Decoder, Missing};
 use crate::operation::kinds::Video;
-use ir::instruction::{BmskMode, Op2, Scale, VideoSetCmp};
+use ir::instruction::{Op2, Scale, SzextMode, VideoSetCmp};
 use ir::operand::{Def, Part, PartDef, Value};
 use numerics::video::{self, Comparison, Instruction, MultiplyAdd, Operation, Packed, Secondary, Source};
 use ptx::ast::Selector;
@@ -58,11 +58,11 @@ decoders! { d, op:
     min(VideoMin) => scalar!(d, op, Operation::Min);
     max(VideoMax) => scalar!(d, op, Operation::Max);
     shl(VideoShl) => {
-        let wrap = op.mode == BmskMode::Wrap;
+        let wrap = op.mode == SzextMode::Wrap;
         scalar!(d, op, Operation::ShiftLeft { wrap }, ScalarType::U32, op.dtype, op.sat)
     };
     shr(VideoShr) => {
-        let wrap = op.mode == BmskMode::Wrap;
+        let wrap = op.mode == SzextMode::Wrap;
         scalar!(d, op, Operation::ShiftRight { wrap }, ScalarType::U32, op.dtype, op.sat)
     };
     set(VideoSet) => scalar!(d, op, Operation::Set(comparison(op.cmp)), op.btype, op.atype, false);

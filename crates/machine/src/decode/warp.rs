@@ -6,8 +6,8 @@ use crate::operation::kinds::{
     ActiveMask, Ballot, Elect as ElectOperation, Match, Redux as ReduxOperation, Shuffle,
     Vote as VoteOperation, WarpBarrier,
 };
-use crate::ops::warp::{matching as match_function, redux};
-use ir::instruction::{Elect, MatchSync, MatchSyncMode, Redux, Shfl, Vote, VoteMode};
+use crate::ops::warp::{matching as match_function, redux, redux_float};
+use ir::instruction::{Elect, MatchSync, MatchSyncMode, Redux, ReduxFloat, Shfl, Vote, VoteMode};
 use ir::operand::{Def, Value};
 use ptx::types::TypeKind;
 
@@ -60,6 +60,14 @@ pub(super) fn reduce(d: &mut Decoder<'_>, reduce: &Redux) -> Decoded {
     let (to, a) = (d.write_plane(reduce.d, 32)?, d.read_plane(&reduce.a, 32)?);
     let members = d.read(&reduce.membermask, 32)?;
     let function = redux(reduce.op, reduce.ty.kind() == TypeKind::Signed);
+    d.emit(function.with(ReduxOperation { d: to, a, members }))
+}
+
+/// `redux.sync` of `.f32`.
+pub(super) fn reduce_float(d: &mut Decoder<'_>, reduce: &ReduxFloat) -> Decoded {
+    let (to, a) = (d.write_plane(reduce.d, 32)?, d.read_plane(&reduce.a, 32)?);
+    let members = d.read(&reduce.membermask, 32)?;
+    let function = redux_float(reduce.op, reduce.nan, reduce.abs);
     d.emit(function.with(ReduxOperation { d: to, a, members }))
 }
 

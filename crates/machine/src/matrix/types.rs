@@ -1,6 +1,6 @@
 //! The types of matrices as instructions name them, and the space that their elements take.
 
-use ir::instruction::{AddFloatRnd, MmaAtype, MmaOp};
+use ir::instruction::{AddFloatRnd, MmaAtype, WmmaMmaOp};
 use numerics::rounding::Mode;
 use numerics::tensor::{Accumulator, BitOperation, Config, Operand, Unit};
 use ptx::types::ScalarType;
@@ -43,10 +43,10 @@ pub(crate) fn rounding(modifier: Option<AddFloatRnd>) -> Mode {
 }
 
 /// What joins bits.
-pub(crate) fn bit_operation(modifier: Option<MmaOp>) -> BitOperation {
+pub(crate) fn bit_operation(modifier: Option<WmmaMmaOp>) -> BitOperation {
     match modifier {
-        Some(MmaOp::Xor) => BitOperation::Xor,
-        None | Some(MmaOp::And) => BitOperation::And,
+        Some(WmmaMmaOp::Xor) => BitOperation::Xor,
+        None | Some(WmmaMmaOp::And) => BitOperation::And,
     }
 }
 

@@ -36,7 +36,9 @@ impl Lane<'_, '_, '_> {
         let first = self.argument(0)?;
         let one = |field| Ok(vec![NodeChange { node: first, field }]);
         let changes = match call {
-            NodeCall::SetParam => one(self.parameters(self.argument(1)?, self.argument(2)?, self.argument(3)?)?),
+            NodeCall::SetParam => {
+                one(self.parameters(self.argument(1)?, self.argument(2)?, self.argument(3)?)?)
+            }
             NodeCall::SetEnabled => one(NodeField::Enabled(self.argument(1)? as u8 != 0)),
             NodeCall::SetGridDim => one(NodeField::Grid(self.words(1)?)),
             NodeCall::UpdatesApply => self.updates(first, self.argument(1)?),
@@ -57,7 +59,8 @@ impl Lane<'_, '_, '_> {
         let mut bytes = 0;
         for i in 0..count {
             let change = self.update(array.wrapping_add(update::BYTES.wrapping_mul(i)))?;
-            bytes += size_of_val(&change) + if let NodeField::Parameters { bytes, .. } = &change.field { bytes.len() } else { 0 };
+            bytes += size_of_val(&change)
+                + if let NodeField::Parameters { bytes, .. } = &change.field { bytes.len() } else { 0 };
             if bytes > MOST_AT_ONCE {
                 return Err(Error::InvalidValue.into());
             }
