@@ -132,10 +132,12 @@ fn kind_of(slot: Slot, modifiers: &BTreeSet<Modifier>) -> Option<Kind> {
 }
 
 /// The name of each set of modifiers that needs an enum: that of its slot where no other function has another set there,
-/// and else that of the first function with it and the slot.
+/// and else that of the first function with it in the table, and the slot.
 fn names_of_choices() -> BTreeMap<(Slot, BTreeSet<Modifier>), String> {
     let mut sets: BTreeMap<Slot, Vec<(BTreeSet<Modifier>, Sem)>> = BTreeMap::new();
-    for sem in Sem::ALL {
+    // In the table's order, where what is added below changes no name.
+    let mut named = BTreeSet::new();
+    for sem in FORMS.iter().filter_map(|form| form.sem).filter(|&sem| named.insert(sem)) {
         let forms: Vec<&FormData> = FORMS.iter().filter(|form| form.sem == Some(sem)).collect();
         for slot in slots(&forms) {
             let (modifiers, _) = slot_of(&forms, slot);

@@ -6,7 +6,7 @@
 //! [`Class::Affine`] is a fact, modulo the width of the value. Widened to 64 bits it holds only if no lane wraps in 32
 //! bits; then it is [`Class::Hinted`], and a flag beside the value tells at run time whether it holds.
 
-use ir::instruction::{MadIntMode, Op};
+use ir::instruction::{MulIntMode, Op};
 use ir::operand::{Address, Def, Space, Value};
 use ptx::isa::SpecialRegister;
 use ptx::module::{AddressBase, RegId};
@@ -211,14 +211,14 @@ impl Known<'_> {
             Op::SubInt(sub) if !sub.sat && wholes(sub.ty) => {
                 self.value(&sub.a, sub.ty.bits()).sum(self.value(&sub.b, sub.ty.bits()), -1)
             }
-            Op::MulInt(mul) if mul.mode == MadIntMode::Lo && wholes(mul.ty) => {
+            Op::MulInt(mul) if mul.mode == MulIntMode::Lo && wholes(mul.ty) => {
                 product(&mul.a, &mul.b, mul.ty)
             }
-            Op::MulInt(mul) if mul.mode == MadIntMode::Wide => wide(&mul.a, &mul.b, mul.ty),
-            Op::MadInt(mad) if mad.mode == MadIntMode::Lo && wholes(mad.ty) => {
+            Op::MulInt(mul) if mul.mode == MulIntMode::Wide => wide(&mul.a, &mul.b, mul.ty),
+            Op::MadInt(mad) if mad.mode == MulIntMode::Lo && wholes(mad.ty) => {
                 product(&mad.a, &mad.b, mad.ty).sum(self.value(&mad.c, mad.ty.bits()), 1)
             }
-            Op::MadInt(mad) if mad.mode == MadIntMode::Wide && mad.ty.bits() == 32 => {
+            Op::MadInt(mad) if mad.mode == MulIntMode::Wide && mad.ty.bits() == 32 => {
                 wide(&mad.a, &mad.b, mad.ty).sum(self.value(&mad.c, 64), 1)
             }
             Op::Shl(shl) if wholes(shl.ty) => match shl.b {

@@ -1,6 +1,6 @@
 //! Instructions that the host computes lane by lane: what hosts have no vector instructions for, from `numerics`.
 
-use ir::instruction::{AddFloatRnd, BmskMode, CvtFloatToIntRnd, Op, PrmtMode};
+use ir::instruction::{AddFloatRnd, CvtFloatToIntRnd, Op, PrmtMode, SzextMode};
 use ir::operand::{Def, Value};
 use numerics::bits::{self, Clamp, PermuteMode, Wrap};
 use numerics::rounding::{Rm, Rn, Rp, Rz};
@@ -304,7 +304,7 @@ fn of_bits(op: &Op) -> Option<Call> {
             })
         }
         Op::Bmsk(i) => {
-            let clamps = i.mode == BmskMode::Clamp;
+            let clamps = i.mode == SzextMode::Clamp;
             call(i.d, 32, &[(&i.a, 32), (&i.b, 32)], move |w| {
                 let (a, b) = (w[0] as u32, w[1] as u32);
                 if clamps { bits::bmsk::<Clamp>(a, b) } else { bits::bmsk::<Wrap>(a, b) }.into()

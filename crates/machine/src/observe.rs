@@ -250,6 +250,15 @@ pub enum Happening<'a> {
         /// Bytes read, by lane.
         read: &'a [u32; LANES],
     },
+    /// A lane has stored a block of bytes, by itself and at once.
+    StoredBlock {
+        /// Who.
+        lanes: Lanes,
+        /// The first byte.
+        address: u64,
+        /// How many.
+        bytes: u64,
+    },
     /// A lane begins a bulk or tensor copy: what follows belongs to it.
     BulkCopy(Lanes),
     /// A part of that copy: generic address and bytes.

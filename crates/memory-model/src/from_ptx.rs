@@ -30,7 +30,7 @@ use crate::program::{
     Access, Arithmetic, Comparison, Instruction, Location, Operand, Program, Register, Term, Thread, Update,
 };
 use crate::text::{self, Names, Problem, Tokens};
-use ir::instruction::{AtomOp, MadIntMode, ProxyKind, SetIntCmp};
+use ir::instruction::{AtomOp, MulIntMode, ProxyKind, SetIntCmp};
 use ir::operand::{Address, Def, Value};
 use ir::{Function, Op};
 use ptx::isa::{self, Flow};
@@ -679,7 +679,7 @@ fn arithmetic(op: &Op) -> Option<(Arithmetic, Def, &Value, &Value)> {
     Some(match op {
         Op::AddInt(add) => (Arithmetic::Add, add.d, &add.a, &add.b),
         Op::SubInt(sub) => (Arithmetic::Sub, sub.d, &sub.a, &sub.b),
-        Op::MulInt(mul) if mul.mode != MadIntMode::Hi => (Arithmetic::Mul, mul.d, &mul.a, &mul.b),
+        Op::MulInt(mul) if mul.mode != MulIntMode::Hi => (Arithmetic::Mul, mul.d, &mul.a, &mul.b),
         Op::DivInt(div) => (Arithmetic::Div, div.d, &div.a, &div.b),
         Op::And(and) => (Arithmetic::And, and.d, &and.a, &and.b),
         Op::Or(or) => (Arithmetic::Or, or.d, &or.a, &or.b),

@@ -345,6 +345,18 @@ pub fn max3_f32<const FTZ: bool, const NAN: bool, const ABS: bool>(a: u32, b: u3
     max_f32::<FTZ, NAN, false>(max_f32::<FTZ, NAN, false>(a, b), c)
 }
 
+/// What `redux.sync.min.f32` makes of two lanes, or of one with itself.
+#[inline(always)]
+pub fn redux_min_f32<const NAN: bool, const ABS: bool>(a: u32, b: u32) -> u32 {
+    min_f32::<false, NAN, false>(magnitude_if::<ABS>(a), magnitude_if::<ABS>(b))
+}
+
+/// What `redux.sync.max.f32` makes of two lanes, or of one with itself.
+#[inline(always)]
+pub fn redux_max_f32<const NAN: bool, const ABS: bool>(a: u32, b: u32) -> u32 {
+    max_f32::<false, NAN, false>(magnitude_if::<ABS>(a), magnitude_if::<ABS>(b))
+}
+
 /// The smaller (or greater) number by `a_wins`; one NaN loses; of two, the second is kept.
 #[inline(always)]
 fn choose_f64(a: u64, b: u64, a_wins: bool) -> u64 {

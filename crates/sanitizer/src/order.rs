@@ -8,6 +8,7 @@ use crate::report::Misuse;
 use crate::site::{Action, Site};
 use crate::state::{Arrival, Block, Fences, WARPS, scope_index, with_own};
 use crate::trail::Step;
+use machine::fault::Access;
 use machine::memory::mbarrier::Mbarrier;
 use machine::observe::{Happening, Lanes, MbarrierEvent};
 use memory_model::event::{Order, Scope};
@@ -120,6 +121,11 @@ impl Detector {
                 if let Some(copy) = self.copies.get_mut(&launch) {
                     copy.accesses.push((address, bytes, access));
                 }
+            }
+            Happening::StoredBlock { lanes, address, bytes } => {
+                let who = self.who(launch, lanes.block, lanes.warp, lanes.place);
+                let (site, target) = (*self.sites.get(who.site), self.generic_target(who, address));
+                self.plain(who, &site, (target, bytes), lanes.mask, Access::Store);
             }
             Happening::Swapped(lanes) => self.swapped(launch, &lanes),
             Happening::ShuffledFromOutside(lanes) => {

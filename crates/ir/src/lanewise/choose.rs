@@ -117,11 +117,11 @@ macro_rules! by_rounding {
 macro_rules! by_excess {
     ($mode:expr, $m:ident => $e:expr) => {
         match $mode {
-            $crate::instruction::BmskMode::Clamp => {
+            $crate::instruction::SzextMode::Clamp => {
                 type $m = numerics::bits::Clamp;
                 $e
             }
-            $crate::instruction::BmskMode::Wrap => {
+            $crate::instruction::SzextMode::Wrap => {
                 type $m = numerics::bits::Wrap;
                 $e
             }

@@ -6,7 +6,7 @@
 
 use super::choose::{by_flags, by_half, by_type, is_pair, lanes};
 use super::{LaneFunction, Lanewise, Operand, Read, Word};
-use crate::instruction::{Op, SetFloatBool, SetFloatCmp, SetIntCmp};
+use crate::instruction::{Op, SetFloatCmp, SetIntBool, SetIntCmp};
 use crate::operand::{Def, Predicate, Value};
 use numerics::{compare, format, packed};
 use ptx::types::ScalarType;
@@ -19,7 +19,7 @@ struct Test<'a> {
     holds: Holds,
     ty: ScalarType,
     sources: [&'a Value; 2],
-    combine: Option<SetFloatBool>,
+    combine: Option<SetIntBool>,
     with: Option<&'a Predicate>,
 }
 
@@ -77,9 +77,9 @@ impl Test<'_> {
             let with = bool::from_word(with);
             let combined = |holds: bool| match combine {
                 None => holds,
-                Some(SetFloatBool::And) => holds & with,
-                Some(SetFloatBool::Or) => holds | with,
-                Some(SetFloatBool::Xor) => holds ^ with,
+                Some(SetIntBool::And) => holds & with,
+                Some(SetIntBool::Or) => holds | with,
+                Some(SetIntBool::Xor) => holds ^ with,
             };
             let (low, high) = holds(a, b);
             result((combined(low), combined(high)))

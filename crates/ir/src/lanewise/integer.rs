@@ -2,7 +2,7 @@
 
 use super::Lanewise;
 use super::choose::{by_flags, by_type, integers, is_signed, lanes};
-use crate::instruction::{Dp2aMode, MadIntMode, Op};
+use crate::instruction::{Mul24Mode, MulIntMode, Op};
 use numerics::integer::{self, Int};
 use numerics::packed;
 
@@ -32,26 +32,26 @@ pub(super) fn function(op: &Op) -> Option<Lanewise> {
         Op::AddInt(op) => by_flags!(op.sat as SAT => integers!(op, (a, b) { integer::add::<T, SAT>(a, b) })),
         Op::SubInt(op) => by_flags!(op.sat as SAT => integers!(op, (a, b) { integer::sub::<T, SAT>(a, b) })),
         Op::MulInt(op) => match op.mode {
-            MadIntMode::Wide => wide!(op, (a: T, b: T) { integer::mul_wide::<T>(a, b) }),
-            MadIntMode::Hi => integers!(op, (a, b) { integer::mul_hi::<T>(a, b) }),
-            MadIntMode::Lo => integers!(op, (a, b) { integer::mul_lo::<T>(a, b) }),
+            MulIntMode::Wide => wide!(op, (a: T, b: T) { integer::mul_wide::<T>(a, b) }),
+            MulIntMode::Hi => integers!(op, (a, b) { integer::mul_hi::<T>(a, b) }),
+            MulIntMode::Lo => integers!(op, (a, b) { integer::mul_lo::<T>(a, b) }),
         },
         Op::MadInt(op) => match op.mode {
-            MadIntMode::Wide => wide!(op, (a: T, b: T, c: Wide<T>) { integer::mad_wide::<T>(a, b, c) }),
-            MadIntMode::Hi => by_flags!(op.sat as SAT => {
+            MulIntMode::Wide => wide!(op, (a: T, b: T, c: Wide<T>) { integer::mad_wide::<T>(a, b, c) }),
+            MulIntMode::Hi => by_flags!(op.sat as SAT => {
                 integers!(op, (a, b, c) { integer::mad_hi::<T, SAT>(a, b, c) })
             }),
-            MadIntMode::Lo => integers!(op, (a, b, c) { integer::mad_lo::<T>(a, b, c) }),
+            MulIntMode::Lo => integers!(op, (a, b, c) { integer::mad_lo::<T>(a, b, c) }),
         },
         Op::Mul24(op) => match op.mode {
-            Dp2aMode::Hi => integers!(op, (a, b) { integer::mul24_hi::<T>(a, b) }),
-            Dp2aMode::Lo => integers!(op, (a, b) { integer::mul24_lo::<T>(a, b) }),
+            Mul24Mode::Hi => integers!(op, (a, b) { integer::mul24_hi::<T>(a, b) }),
+            Mul24Mode::Lo => integers!(op, (a, b) { integer::mul24_lo::<T>(a, b) }),
         },
         Op::Mad24(op) => match op.mode {
-            Dp2aMode::Hi => by_flags!(op.sat as SAT => {
+            Mul24Mode::Hi => by_flags!(op.sat as SAT => {
                 integers!(op, (a, b, c) { integer::mad24_hi::<T, SAT>(a, b, c) })
             }),
-            Dp2aMode::Lo => integers!(op, (a, b, c) { integer::mad24_lo::<T>(a, b, c) }),
+            Mul24Mode::Lo => integers!(op, (a, b, c) { integer::mad24_lo::<T>(a, b, c) }),
         },
         Op::Sad(op) => integers!(op, (a, b, c) { integer::sad::<T>(a, b, c) }),
         Op::DivInt(op) => integers!(op, (a, b) { integer::div::<T>(a, b) }),
@@ -75,7 +75,7 @@ pub(super) fn function(op: &Op) -> Option<Lanewise> {
         }
         Op::Dp2a(op) => {
             let [a, b] = [op.atype, op.btype].map(is_signed);
-            let hi = op.mode == Dp2aMode::Hi;
+            let hi = op.mode == Mul24Mode::Hi;
             by_flags!(hi as HI, a as A, b as B => {
                 lanes!(op, (a: u32, b: u32, c: u32) -> u32 { packed::dp2a::<HI, A, B>(a, b, c) })
             })

@@ -3,7 +3,7 @@
 
 use super::choose::is_signed;
 use super::{Lanewise, MOST_OPERANDS, Read};
-use crate::instruction::{self, BmskMode, Op, Op2, Scale, VideoSetCmp};
+use crate::instruction::{self, Op, Op2, Scale, SzextMode, VideoSetCmp};
 use crate::operand::{Def, Part, PartDef, Value};
 use numerics::video::{self, Comparison, Instruction, MultiplyAdd, Operation, Packed, Secondary, Source};
 use ptx::ast::Selector;
@@ -95,11 +95,11 @@ videos! { op:
     VideoMin => scalar!(op, Operation::Min);
     VideoMax => scalar!(op, Operation::Max);
     VideoShl => {
-        let wrap = op.mode == BmskMode::Wrap;
+        let wrap = op.mode == SzextMode::Wrap;
         scalar!(op, Operation::ShiftLeft { wrap }, ScalarType::U32, op.dtype, op.sat)
     };
     VideoShr => {
-        let wrap = op.mode == BmskMode::Wrap;
+        let wrap = op.mode == SzextMode::Wrap;
         scalar!(op, Operation::ShiftRight { wrap }, ScalarType::U32, op.dtype, op.sat)
     };
     VideoSet => scalar!(op, Operation::Set(comparison(op.cmp)), op.btype, op.atype, false);

@@ -4,7 +4,7 @@
 //! NaNs replace others.
 
 use crate::instruction::{
-    AddInt, And, AndPred, DivInt, MadIntMode, MaxInt, MinInt, MulInt, Op, Or, OrPred, Selp, Shl, Shr, SubInt,
+    AddInt, And, AndPred, DivInt, MaxInt, MinInt, MulInt, MulIntMode, Op, Or, OrPred, Selp, Shl, Shr, SubInt,
     Xor,
 };
 use crate::operand::{Predicate, Value};
@@ -21,7 +21,7 @@ pub(super) fn operand(op: &Op) -> Option<Value> {
             (_, &ZERO) => Some(*a),
             _ => same(a, b).map(|_| ZERO),
         },
-        Op::MulInt(MulInt { mode: MadIntMode::Lo, a, b, .. }) => {
+        Op::MulInt(MulInt { mode: MulIntMode::Lo, a, b, .. }) => {
             neutral(a, b, ONE).or_else(|| absorbing(a, b, ZERO))
         }
         Op::MulInt(MulInt { a, b, .. }) => absorbing(a, b, ZERO),

@@ -3,7 +3,7 @@
 use super::threads::Threads;
 use super::value::{Value, WARP, mask};
 use super::{Group, LaneOrder};
-use crate::instruction::{AddInt, Bfe, CvtInt, FieldValue, Ld, MadIntMode, Op, ShflMode, SubInt};
+use crate::instruction::{AddInt, Bfe, CvtInt, FieldValue, Ld, MulIntMode, Op, ShflMode, SubInt};
 use crate::lower::Function;
 use crate::operand::{Def, Space, Value as Source};
 use ptx::isa::{Opcode, Order, Role, SpecialRegister};
@@ -190,15 +190,15 @@ impl Context<'_> {
     /// `mul` and `mad`, unless they give the high half.
     fn multiply(
         &self,
-        mode: MadIntMode,
+        mode: MulIntMode,
         from: ScalarType,
         factors: [&Source; 2],
         summand: Option<&Source>,
     ) -> Option<Value> {
         let (wide, to) = match mode {
-            MadIntMode::Hi => return None,
-            MadIntMode::Lo => (false, from.bits()),
-            MadIntMode::Wide => (true, from.bits() * 2),
+            MulIntMode::Hi => return None,
+            MulIntMode::Lo => (false, from.bits()),
+            MulIntMode::Wide => (true, from.bits() * 2),
         };
         let factor = |operand: &Source| {
             let value = self.operand(operand, from)?;

@@ -4,7 +4,7 @@ use super::Emitter;
 use super::text::Kind;
 use super::values::Lanes;
 use crate::Refusal;
-use ir::instruction::{MadIntMode, Op, SetFloatBool, SetIntCmp};
+use ir::instruction::{MulIntMode, Op, SetIntBool, SetIntCmp};
 use ir::operand::{Def, Predicate, Value};
 use ptx::types::{ScalarType, TypeKind};
 
@@ -13,10 +13,10 @@ pub(crate) fn is_signed(ty: ScalarType) -> bool {
 }
 
 /// A product of two values: of their width, its upper half, or of twice the width.
-fn product(e: &mut Emitter<'_>, kind: Kind, mode: MadIntMode, ty: ScalarType, a: &str, b: &str) -> String {
+fn product(e: &mut Emitter<'_>, kind: Kind, mode: MulIntMode, ty: ScalarType, a: &str, b: &str) -> String {
     let bits = ty.bits();
     let int = e.text.int(bits, kind);
-    if mode == MadIntMode::Lo {
+    if mode == MulIntMode::Lo {
         return e.text.value(&format!("mul {int} {a}, {b}"));
     }
     let how = if is_signed(ty) { "sext" } else { "zext" };
@@ -24,7 +24,7 @@ fn product(e: &mut Emitter<'_>, kind: Kind, mode: MadIntMode, ty: ScalarType, a:
     let a = e.text.value(&format!("{how} {int} {a} to {wide}"));
     let b = e.text.value(&format!("{how} {int} {b} to {wide}"));
     let all = e.text.value(&format!("mul {wide} {a}, {b}"));
-    if mode == MadIntMode::Wide {
+    if mode == MulIntMode::Wide {
         return all;
     }
     let shift = e.text.constant(i64::from(bits), 2 * bits, kind);
@@ -65,7 +65,7 @@ impl Emitter<'_> {
                 let bits = i.ty.bits();
                 let sources = [self.read(&i.a, bits)?, self.read(&i.b, bits)?];
                 let (class, signed) = (self.class_of_result(op), is_signed(i.ty));
-                let of = if i.mode == MadIntMode::Wide { 2 * bits } else { bits };
+                let of = if i.mode == MulIntMode::Wide { 2 * bits } else { bits };
                 let result = self.compute(class, of, &sources, Some(signed), |e, kind, s| {
                     product(e, kind, i.mode, i.ty, &s[0], &s[1])
                 });
@@ -73,10 +73,10 @@ impl Emitter<'_> {
             }
             Op::MadInt(i) if !i.sat => {
                 let bits = i.ty.bits();
-                let of = if i.mode == MadIntMode::Wide { 2 * bits } else { bits };
+                let of = if i.mode == MulIntMode::Wide { 2 * bits } else { bits };
                 let sources = [self.read(&i.a, bits)?, self.read(&i.b, bits)?, self.read(&i.c, of)?];
                 let (class, signed) = (self.class_of_result(op), is_signed(i.ty));
-                let widened = (i.mode == MadIntMode::Wide).then_some(signed);
+                let widened = (i.mode == MulIntMode::Wide).then_some(signed);
                 let result = self.compute(class, of, &sources, widened, |e, kind, s| {
                     let product = product(e, kind, i.mode, i.ty, &s[0], &s[1]);
                     let int = e.text.int(of, kind);
@@ -249,15 +249,15 @@ impl Emitter<'_> {
         &mut self,
         op: &Op,
         holds: Lanes,
-        how: Option<SetFloatBool>,
+        how: Option<SetIntBool>,
         with: Option<&Predicate>,
         p: Def,
         q: Option<Def>,
     ) -> Result<(), Refusal> {
         let how = how.map(|how| match how {
-            SetFloatBool::And => "and",
-            SetFloatBool::Or => "or",
-            SetFloatBool::Xor => "xor",
+            SetIntBool::And => "and",
+            SetIntBool::Or => "or",
+            SetIntBool::Xor => "xor",
         });
         let with = with.map(|with| self.predicate(with)).transpose()?;
         let complement = match q {

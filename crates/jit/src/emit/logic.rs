@@ -6,7 +6,7 @@ use super::text::Kind;
 use super::values::Lanes;
 use crate::Refusal;
 use crate::class::Class;
-use ir::instruction::{BmskMode, Direction, Lop3, Lop3Bool, Op};
+use ir::instruction::{Direction, Lop3, Lop3Bool, Op, SzextMode};
 use ir::operand::{Def, Predicate, Space, Value};
 use machine::memory::SHARED_WINDOW;
 
@@ -96,8 +96,8 @@ impl Emitter<'_> {
                     let (word, wide) = (e.text.int(32, kind), e.text.int(64, kind));
                     let (most, mask) = (e.text.constant(32, 32, kind), e.text.constant(31, 32, kind));
                     let amount = match i.mode {
-                        BmskMode::Wrap => e.text.value(&format!("and {word} {}, {mask}", s[2])),
-                        BmskMode::Clamp => {
+                        SzextMode::Wrap => e.text.value(&format!("and {word} {}, {mask}", s[2])),
+                        SzextMode::Clamp => {
                             let bit = e.text.int(1, kind);
                             let less = e.text.value(&format!("icmp ult {word} {}, {most}", s[2]));
                             e.text.value(&format!("select {bit} {less}, {word} {}, {word} {most}", s[2]))

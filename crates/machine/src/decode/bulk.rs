@@ -8,12 +8,13 @@ use crate::image::copy::{Action, Bulk, End, Multimem, Replacement, Sum, TensorCo
 use crate::lanes::PlaneId;
 use crate::memory::SpaceKind;
 use crate::operation::kinds::{
-    ClusterLaunch, CopyBulk, CopyTensor, CopyTensorMap, LoadMultimem, ReplaceField, StoreMultimem,
+    ClusterLaunch, CopyBulk, CopyTensor, CopyTensorMap, LoadMultimem, ReplaceField, StoreMultimem, StoreZeros,
 };
 use crate::operation::{Address as Pointer, Site};
+use crate::ops::bulk::store_zeros;
 use crate::ops::combine::reduction;
 use crate::tensormap::{Field, MAX_RANK};
-use ir::instruction::CpAsyncBulkPrefetchTensorLoadMode as LoadMode;
+use ir::instruction::CpAsyncBulkTensorLoadLoadMode as LoadMode;
 use ir::instruction::CpAsyncBulkTensorStoreLoadMode as StoreMode;
 use ir::instruction::{Dim, MultimemLoadOp};
 use ir::operand::{Address, Lookup, Space, Value};
@@ -43,6 +44,10 @@ decoders! { d, op:
     CpAsyncBulkPrefetch => {
         let copy = plain(d, None, &op.src, &op.size)?;
         d.emit_with(copy, |site| CopyBulk { site })
+    };
+    StBulk => {
+        let (at, bytes) = (d.memory(&op.a, 1)?, d.read_plane(&op.size, 64)?);
+        d.emit(store_zeros(at.space).with(StoreZeros { address: at.address, bytes }))
     };
     TensormapCpFenceproxy => {
         let copy = plain(d, Some(&op.dst), &op.src, &Value::Constant(op.size))?;

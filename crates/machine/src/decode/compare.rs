@@ -11,7 +11,7 @@ use crate::lanes::{Condition, Operand, PredicateId};
 use crate::operation::Combine;
 use crate::operation::kinds::Outcome;
 use crate::ops::shape::{COLD, HOT, lane_fn};
-use ir::instruction::{SetFloatBool, SetFloatCmp, SetIntCmp};
+use ir::instruction::{SetFloatCmp, SetIntBool, SetIntCmp};
 use ir::operand::{Def, Predicate, Value};
 use numerics::compare;
 use numerics::{format, packed};
@@ -60,7 +60,7 @@ impl Test {
         comparison: Comparison,
         ty: ScalarType,
         [a, b]: [&Value; 2],
-        combine: Option<SetFloatBool>,
+        combine: Option<SetIntBool>,
         c: Option<&Predicate>,
     ) -> Result<Self, Missing> {
         let (a, b) = (d.read(a, ty.bits())?, d.read(b, ty.bits())?);

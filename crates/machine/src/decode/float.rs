@@ -11,7 +11,7 @@ use crate::ops::shape::{COLD, HOT, lane_fn};
 use ir::instruction::TestpOp;
 use numerics::float::{self, Property};
 use numerics::format::{F32, F64};
-use numerics::special;
+use numerics::{packed, special};
 use ptx::types::ScalarType;
 
 /// An instruction that rounds. Of `.f32` it has `.ftz`, and `.sat` if that is named.
@@ -25,6 +25,17 @@ macro_rules! rounded {
                 lanes!($d, $op, HEAT, ($($x: u32),+) -> u32 { float::$single::<R, FTZ $(, $SAT)?>($($x),+) })
             })
         })
+    };
+}
+
+/// An instruction on two `.f32` in a register that rounds.
+macro_rules! rounded_pair {
+    ($d:ident, $op:ident, $map:ident($($x:ident),+) $function:ident) => {
+        by_rounding!($op.rnd, R => by_flags!($op.ftz as FTZ => {
+            lanes!($d, $op, COLD, ($($x: u64),+) -> u64 {
+                packed::$map(float::$function::<R, FTZ, false>, $($x),+)
+            })
+        }))
     };
 }
 
@@ -69,6 +80,10 @@ decoders! { d, op:
     SubFloat => rounded!(d, op, (a, b) sub_f32[sat as SAT], sub_f64);
     MulFloat => rounded!(d, op, (a, b) mul_f32[sat as SAT], mul_f64);
     FmaFloat => rounded!(d, op, (a, b, c) fma_f32[sat as SAT], fma_f64);
+    AddF32x2 => rounded_pair!(d, op, map2_wide(a, b) add_f32);
+    SubF32x2 => rounded_pair!(d, op, map2_wide(a, b) sub_f32);
+    MulF32x2 => rounded_pair!(d, op, map2_wide(a, b) mul_f32);
+    FmaF32x2 => rounded_pair!(d, op, map3_wide(a, b, c) fma_f32);
     MadFloat => rounded!(d, op, (a, b, c) fma_f32[sat as SAT], fma_f64);
     DivFloat => rounded!(d, op, (a, b) div_f32, div_f64);
     Rcp => rounded!(d, op, (a) rcp_f32, rcp_f64);

@@ -8,7 +8,7 @@ use crate::operation::kinds::Carry;
 use crate::ops::body::select;
 use crate::ops::carry::{Add, CarryBody, MadHi, MadLo, Sub, WithCarry};
 use crate::ops::shape::{COLD, HOT};
-use ir::instruction::{Dp2aMode, MadIntMode};
+use ir::instruction::{Mul24Mode, MulIntMode};
 use ir::operand::{Def, Value};
 use numerics::integer::{self, Int};
 use numerics::packed;
@@ -39,26 +39,26 @@ decoders! { d, op:
     AddInt => by_flags!(op.sat as SAT => integers!(d, op, !SAT, (a, b) { integer::add::<T, SAT>(a, b) }));
     SubInt => by_flags!(op.sat as SAT => integers!(d, op, !SAT, (a, b) { integer::sub::<T, SAT>(a, b) }));
     MulInt => match op.mode {
-        MadIntMode::Wide => wide!(d, op, (a: T, b: T) { integer::mul_wide::<T>(a, b) }),
-        MadIntMode::Hi => integers!(d, op, HOT, (a, b) { integer::mul_hi::<T>(a, b) }),
-        MadIntMode::Lo => integers!(d, op, HOT, (a, b) { integer::mul_lo::<T>(a, b) }),
+        MulIntMode::Wide => wide!(d, op, (a: T, b: T) { integer::mul_wide::<T>(a, b) }),
+        MulIntMode::Hi => integers!(d, op, HOT, (a, b) { integer::mul_hi::<T>(a, b) }),
+        MulIntMode::Lo => integers!(d, op, HOT, (a, b) { integer::mul_lo::<T>(a, b) }),
     };
     MadInt => match op.mode {
-        MadIntMode::Wide => wide!(d, op, (a: T, b: T, c: Wide<T>) { integer::mad_wide::<T>(a, b, c) }),
-        MadIntMode::Hi => by_flags!(op.sat as SAT => {
+        MulIntMode::Wide => wide!(d, op, (a: T, b: T, c: Wide<T>) { integer::mad_wide::<T>(a, b, c) }),
+        MulIntMode::Hi => by_flags!(op.sat as SAT => {
             integers!(d, op, COLD, (a, b, c) { integer::mad_hi::<T, SAT>(a, b, c) })
         }),
-        MadIntMode::Lo => integers!(d, op, HOT, (a, b, c) { integer::mad_lo::<T>(a, b, c) }),
+        MulIntMode::Lo => integers!(d, op, HOT, (a, b, c) { integer::mad_lo::<T>(a, b, c) }),
     };
     Mul24 => match op.mode {
-        Dp2aMode::Hi => integers!(d, op, COLD, (a, b) { integer::mul24_hi::<T>(a, b) }),
-        Dp2aMode::Lo => integers!(d, op, COLD, (a, b) { integer::mul24_lo::<T>(a, b) }),
+        Mul24Mode::Hi => integers!(d, op, COLD, (a, b) { integer::mul24_hi::<T>(a, b) }),
+        Mul24Mode::Lo => integers!(d, op, COLD, (a, b) { integer::mul24_lo::<T>(a, b) }),
     };
     Mad24 => match op.mode {
-        Dp2aMode::Hi => by_flags!(op.sat as SAT => {
+        Mul24Mode::Hi => by_flags!(op.sat as SAT => {
             integers!(d, op, COLD, (a, b, c) { integer::mad24_hi::<T, SAT>(a, b, c) })
         }),
-        Dp2aMode::Lo => integers!(d, op, COLD, (a, b, c) { integer::mad24_lo::<T>(a, b, c) }),
+        Mul24Mode::Lo => integers!(d, op, COLD, (a, b, c) { integer::mad24_lo::<T>(a, b, c) }),
     };
     Sad => integers!(d, op, COLD, (a, b, c) { integer::sad::<T>(a, b, c) });
     DivInt => integers!(d, op, COLD, (a, b) { integer::div::<T>(a, b) });
@@ -78,7 +78,7 @@ decoders! { d, op:
     };
     Dp2a => {
         let [a, b] = [op.atype, op.btype].map(is_signed);
-        let hi = op.mode == Dp2aMode::Hi;
+        let hi = op.mode == Mul24Mode::Hi;
         by_flags!(hi as HI, a as A, b as B => {
             lanes!(d, op, COLD, (a: u32, b: u32, c: u32) -> u32 { packed::dp2a::<HI, A, B>(a, b, c) })
         })
@@ -89,12 +89,12 @@ decoders! { d, op:
     SubBorrowOut => carry::<Sub, 2>(d, op.ty, op.d, [&op.a, &op.b], Some(true), true);
     SubBorrowIn => carry::<Sub, 2>(d, op.ty, op.d, [&op.a, &op.b], None, op.cc);
     MadCarryOut => match op.mode {
-        Dp2aMode::Hi => carry::<MadHi, 3>(d, op.ty, op.d, [&op.a, &op.b, &op.c], Some(false), true),
-        Dp2aMode::Lo => carry::<MadLo, 3>(d, op.ty, op.d, [&op.a, &op.b, &op.c], Some(false), true),
+        Mul24Mode::Hi => carry::<MadHi, 3>(d, op.ty, op.d, [&op.a, &op.b, &op.c], Some(false), true),
+        Mul24Mode::Lo => carry::<MadLo, 3>(d, op.ty, op.d, [&op.a, &op.b, &op.c], Some(false), true),
     };
     MadCarryIn => match op.mode {
-        Dp2aMode::Hi => carry::<MadHi, 3>(d, op.ty, op.d, [&op.a, &op.b, &op.c], None, op.cc),
-        Dp2aMode::Lo => carry::<MadLo, 3>(d, op.ty, op.d, [&op.a, &op.b, &op.c], None, op.cc),
+        Mul24Mode::Hi => carry::<MadHi, 3>(d, op.ty, op.d, [&op.a, &op.b, &op.c], None, op.cc),
+        Mul24Mode::Lo => carry::<MadLo, 3>(d, op.ty, op.d, [&op.a, &op.b, &op.c], None, op.cc),
     };
 }
 

@@ -8,7 +8,7 @@ use crate::operation::kinds::{CombinePredicates, InsertBits, Lop3, MovePredicate
 use crate::ops::body::select;
 use crate::ops::logic::insert_bits;
 use crate::ops::shape::{COLD, HOT};
-use ir::instruction::{BmskMode, Direction, PrmtMode, SetFloatBool};
+use ir::instruction::{Direction, PrmtMode, SetIntBool, SzextMode};
 use ir::operand::{Def, Predicate};
 use numerics::bits::{self, Clamp, PermuteMode, Wrap};
 
@@ -23,11 +23,11 @@ macro_rules! words {
 macro_rules! by_mode {
     ($mode:expr, $m:ident => $e:expr) => {
         match $mode {
-            BmskMode::Clamp => {
+            SzextMode::Clamp => {
                 type $m = Clamp;
                 $e
             }
-            BmskMode::Wrap => {
+            SzextMode::Wrap => {
                 type $m = Wrap;
                 $e
             }
@@ -97,7 +97,7 @@ decoders! { d, op:
         let table = op.imm_lut as u8;
         d.emit(select::<Lop3>(d.level).with(Lop3 { d: to, a, b, c, table }))?;
         let (Some(combine), Some(p), Some(q)) = (op.combine, op.p, &op.q) else { return Ok(()) };
-        let combine = Some(Combine::from(SetFloatBool::from(combine)));
+        let combine = Some(Combine::from(SetIntBool::from(combine)));
         let (p, with) = (d.write_predicate(Some(p))?, Some(d.read_predicate(q)?));
         let outcome = Outcome { p, q: None, with, combine };
         d.emit(Nonzero { a: to, outcome })

@@ -9,7 +9,7 @@ use crate::operation::ObjectKind;
 use crate::operation::kinds::{AccessSurface, IsType, LookUp, QueryObject};
 use crate::texture::lookup::{Geometry, Lookup, Mip, Results};
 use crate::texture::query::Query;
-use ir::instruction::{self, Clamp, SuredComp, TexGeom};
+use ir::instruction::{self, Clamp, SustComp, TexGeom};
 use ir::operand::{self, Def, Value};
 use ptx::module::Symbol;
 use ptx::types::ScalarType;
@@ -40,7 +40,7 @@ decoders! { d, op:
     };
     Suld => {
         let data = d.write_planes(&op.d, plane_bits(op.dtype.bits()))?;
-        let how = (SurfaceAction::Load, op.dtype, SuredComp::B, op.clamp);
+        let how = (SurfaceAction::Load, op.dtype, SustComp::B, op.clamp);
         surface(d, how, op.geom.into(), &op.a, data)
     };
     Sust => {
@@ -134,12 +134,12 @@ fn query(d: &mut Decoder<'_>, query: Query, to: Def, of: &Value, lod: Option<&Va
 
 fn surface(
     d: &mut Decoder<'_>,
-    (action, ty, comp, clamp): (SurfaceAction, ScalarType, SuredComp, Clamp),
+    (action, ty, comp, clamp): (SurfaceAction, ScalarType, SustComp, Clamp),
     geom: TexGeom,
     place: &operand::Lookup,
     data: Vec<Option<PlaneId>>,
 ) -> Decoded {
-    let (geometry, formatted, beyond) = (geom.into(), comp == SuredComp::P, clamp.into());
+    let (geometry, formatted, beyond) = (geom.into(), comp == SustComp::P, clamp.into());
     let (surface, coordinates) = (object(d, &place.object)?, words(d, &place.coordinates)?);
     let access = SurfaceSite { action, ty, formatted, beyond, geometry, surface, coordinates, data };
     d.emit_with(access, |site| AccessSurface { site })

@@ -3,7 +3,7 @@
 use super::decoder::{Decoder, Missing, decoders};
 use crate::lanes::Operand;
 use crate::operation::kinds::{ActiveMask, Ballot, Elect, Match, Redux, Shuffle, Vote, WarpBarrier};
-use crate::ops::warp::{matching, redux};
+use crate::ops::warp::{matching, redux, redux_float};
 use ir::instruction::{MatchSyncMode, VoteMode};
 use ir::operand::Value;
 use ptx::types::TypeKind;
@@ -49,6 +49,12 @@ decoders! { d, op:
         let (to, a) = (d.write_plane(op.d, 32)?, d.read_plane(&op.a, 32)?);
         let members = d.read(&op.membermask, 32)?;
         let function = redux(op.op, op.ty.kind() == TypeKind::Signed);
+        d.emit(function.with(Redux { d: to, a, members }))
+    };
+    ReduxFloat => {
+        let (to, a) = (d.write_plane(op.d, 32)?, d.read_plane(&op.a, 32)?);
+        let members = d.read(&op.membermask, 32)?;
+        let function = redux_float(op.op, op.nan, op.abs);
         d.emit(function.with(Redux { d: to, a, members }))
     };
     Elect => {

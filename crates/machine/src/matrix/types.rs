@@ -1,6 +1,6 @@
 //! The types of matrices as instructions name them, and the space that their elements take.
 
-use ir::instruction::{MmaAtype, MmaOp};
+use ir::instruction::{MmaAtype, WmmaMmaOp};
 use numerics::rounding::Mode;
 use numerics::tensor::{Accumulator, BitOperation, Config, Operand, Unit};
 use ptx::types::ScalarType;
@@ -33,10 +33,10 @@ pub(crate) fn accumulator(ty: ScalarType) -> Accumulator {
 }
 
 /// What joins bits.
-pub(crate) fn bit_operation(modifier: Option<MmaOp>) -> BitOperation {
+pub(crate) fn bit_operation(modifier: Option<WmmaMmaOp>) -> BitOperation {
     match modifier {
-        Some(MmaOp::Xor) => BitOperation::Xor,
-        None | Some(MmaOp::And) => BitOperation::And,
+        Some(WmmaMmaOp::Xor) => BitOperation::Xor,
+        None | Some(WmmaMmaOp::And) => BitOperation::And,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::lanes::{LANES, Operand, PredicateId};
 use ir::Shape;
-use ir::instruction::SetFloatBool;
+use ir::instruction::SetIntBool;
 use std::fmt::{Debug, Formatter};
 use std::marker::PhantomData;
 
@@ -66,12 +66,12 @@ pub(crate) enum Combine {
     Xor,
 }
 
-impl From<SetFloatBool> for Combine {
-    fn from(by: SetFloatBool) -> Self {
+impl From<SetIntBool> for Combine {
+    fn from(by: SetIntBool) -> Self {
         match by {
-            SetFloatBool::And => Self::And,
-            SetFloatBool::Or => Self::Or,
-            SetFloatBool::Xor => Self::Xor,
+            SetIntBool::And => Self::And,
+            SetIntBool::Or => Self::Or,
+            SetIntBool::Xor => Self::Xor,
         }
     }
 }

@@ -190,6 +190,8 @@ operations! {
     "store.vector" StoreVector { a: List, pattern: Pattern, in_turn: bool, address: Address }
     /// `st.b128`.
     "store.pair" StorePair { low: PlaneId, high: PlaneId, address: Address }
+    /// `st.bulk`, which stores zeros.
+    "store.zeros" StoreZeros { address: Address, bytes: PlaneId }
     /// `atom` and `red`.
     "atomic" Atomic { d: Option<PlaneId>, b: PlaneId, c: PlaneId, address: Address }
     /// `atom` and `red` on vectors. The list names the planes of the destination, of which any may be missing, then those of

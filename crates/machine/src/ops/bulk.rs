@@ -3,15 +3,17 @@
 //! A copy is done when it is issued, which is one of the orders that the manual allows; so bulk groups are always
 //! complete, and an mbarrier object gets its bytes at once. Each active lane copies in turn.
 
-use super::address::{Cluster, Generic, Global, Space, lane_address};
+use super::address::{Cluster, Generic, Global, Shared, Space, lane_address};
+use super::body::function;
 use super::mbarrier;
 use crate::exec::Exec;
 use crate::fault::{Access, Trap};
+use crate::image::Function;
 use crate::image::copy::{Bulk, End, Reduction};
 use crate::lanes::PlaneId;
-use crate::memory::{Members, RANK_SHIFT, SHARED_WINDOW};
+use crate::memory::{Members, RANK_SHIFT, SHARED_WINDOW, SpaceKind};
 use crate::observe::Happening;
-use crate::operation::kinds::{CopyBulk, CopyTensorMap};
+use crate::operation::kinds::{CopyBulk, CopyTensorMap, StoreZeros};
 
 /// Bytes that are moved at a time.
 const PIECE: usize = 1024;
@@ -200,6 +202,50 @@ pub(crate) fn complete(
         Some(mask) => in_ranks(mask, barrier)
             .try_for_each(|barrier| mbarrier::complete::<Cluster>(x, warp, lane, barrier, bytes)),
     }
+}
+
+/// The most bytes that `st.bulk` stores (PTX ISA, "st.bulk").
+const MOST_ZEROS: u64 = 16_777_216;
+
+/// `st.bulk` by addresses of a space.
+pub(crate) fn store_zeros(space: SpaceKind) -> Function<StoreZeros> {
+    match space {
+        SpaceKind::Shared => function!(store_zeros_in::<Shared>),
+        _ => function!(store_zeros_in::<Generic>),
+    }
+}
+
+fn store_zeros_in<P: Space>(x: &mut Exec<'_>, op: &StoreZeros, pc: u32) -> u32 {
+    for (warp, lane) in x.active_lanes() {
+        let address = lane_address(x, op.address, warp, lane).wrapping_add(P::WINDOW);
+        let bytes = x.files.d[op.bytes.index() + warp].0[lane];
+        if let Err(trap) = zeros(x, address, bytes) {
+            return x.raise(warp, lane, trap);
+        }
+        x.tell(|x| Happening::StoredBlock { lanes: x.lanes_at(pc, warp, 1 << lane), address, bytes });
+    }
+    pc + 1
+}
+
+/// Stores zeros in shared memory, which a generic address is of.
+fn zeros(x: &mut Exec<'_>, address: u64, bytes: u64) -> Result<(), Trap> {
+    aligned("destination", address, 8)?;
+    if !bytes.is_multiple_of(8) || bytes > MOST_ZEROS {
+        return Err(Trap::IllegalInstruction(format!(
+            "size {bytes} of st.bulk is no multiple of 8, or more than {MOST_ZEROS}"
+        )));
+    }
+    let start = address.wrapping_sub(SHARED_WINDOW);
+    for at in (0..bytes).step_by(PIECE) {
+        let piece = &[0; PIECE][..PIECE.min((bytes - at) as usize)];
+        let offset = start.wrapping_add(at);
+        if !Shared::store_block::<u8>(x, offset, piece) {
+            let missing = |&i: &u64| Shared::load::<u8>(x, 0, 0, offset.wrapping_add(i)).is_none();
+            let first = (0..piece.len() as u64).find(missing).unwrap_or(0);
+            return Err(x.bad_access(address.wrapping_add(at + first), 1, Access::Store));
+        }
+    }
+    Ok(())
 }
 
 /// `tensormap.cp_fenceproxy`: a tensor map from shared to global memory.

@@ -16,7 +16,8 @@ use crate::lanes::{EMPTY, Files, LANES, Lane, Operand, PlaneId, Source};
 use crate::misuse::Masks;
 use crate::observe::Happening;
 use crate::operation::kinds::{ActiveMask, Ballot, Elect, Match, Redux, Shuffle, Vote, WarpBarrier};
-use ir::instruction::{MultimemLoadOp, ShflMode, VoteMode};
+use ir::instruction::{MultimemLoadOp, ReduxFloatOp, ShflMode, VoteMode};
+use numerics::float;
 
 /// Lanes that execute an operation together.
 struct Team {
@@ -269,15 +270,50 @@ pub(crate) fn redux(op: MultimemLoadOp, signed: bool) -> Function<Redux> {
     }
 }
 
-/// `redux.sync.op d, a, members`.
+/// `redux.sync` of `.f32`, of values or their magnitudes. With `nan`, a NaN is the result where there is one.
+pub(crate) fn redux_float(op: ReduxFloatOp, nan: bool, abs: bool) -> Function<Redux> {
+    match (op, nan, abs) {
+        (ReduxFloatOp::Min, false, false) => function!(reduce_float::<false, false, false>),
+        (ReduxFloatOp::Min, false, true) => function!(reduce_float::<false, false, true>),
+        (ReduxFloatOp::Min, true, false) => function!(reduce_float::<false, true, false>),
+        (ReduxFloatOp::Min, true, true) => function!(reduce_float::<false, true, true>),
+        (ReduxFloatOp::Max, false, false) => function!(reduce_float::<true, false, false>),
+        (ReduxFloatOp::Max, false, true) => function!(reduce_float::<true, false, true>),
+        (ReduxFloatOp::Max, true, false) => function!(reduce_float::<true, true, false>),
+        (ReduxFloatOp::Max, true, true) => function!(reduce_float::<true, true, true>),
+    }
+}
+
+/// `redux.sync.op d, a, members` on integers.
 fn reduce<F: Rmw<M = u32>>(x: &mut Exec<'_>, op: &Redux, pc: u32) -> u32 {
+    reduce_members(x, op, pc, |a| a, |a, b| F::new(a, b, b, false))
+}
+
+/// `redux.sync.op.f32 d, a, members`.
+fn reduce_float<const MAX: bool, const NAN: bool, const ABS: bool>(
+    x: &mut Exec<'_>,
+    op: &Redux,
+    pc: u32,
+) -> u32 {
+    let combine = if MAX { float::redux_max_f32::<NAN, ABS> } else { float::redux_min_f32::<NAN, ABS> };
+    reduce_members(x, op, pc, |a| combine(a, a), combine)
+}
+
+/// Reduces the values of each team: what `first` makes of a lane's, and `combine` of two.
+fn reduce_members(
+    x: &mut Exec<'_>,
+    op: &Redux,
+    pc: u32,
+    first: impl Fn(u32) -> u32,
+    combine: impl Fn(u32, u32) -> u32,
+) -> u32 {
     if let Some(next) = gather(x, op.members) {
         return next;
     }
     for_teams!(x, Some(op.members), |warp, mask| {
         let a = x.files.w[op.a.index() + warp].0;
-        let lanes = (0..LANES).filter(|l| mask >> l & 1 != 0).map(|l| a[l]);
-        if let Some(result) = lanes.reduce(|a, b| F::new(a, b, b, false)) {
+        let lanes = (0..LANES).filter(|l| mask >> l & 1 != 0).map(|l| first(a[l]));
+        if let Some(result) = lanes.reduce(&combine) {
             store(x, op.d, warp, mask, [result; LANES]);
         }
     });

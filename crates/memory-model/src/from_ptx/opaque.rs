@@ -8,7 +8,7 @@ use super::{Lowering, Test};
 use crate::event::{Order, Proxy};
 use crate::program::{Access, Arithmetic, Instruction, Operand};
 use crate::text::{self, Problem};
-use ir::instruction::{Suld, SuldGeom, SuredComp, Sust, Tex, TexGeom};
+use ir::instruction::{Suld, SuldGeom, Sust, SustComp, Tex, TexGeom};
 use ir::operand::{Lookup, Value};
 use ptx::module::{Symbol, VarId};
 
@@ -49,7 +49,7 @@ impl Lowering<'_, '_> {
 
     /// `sust.b.1d` at a constant coordinate.
     pub(super) fn store_surface(&mut self, sust: &Sust) -> Result<Vec<Instruction>, String> {
-        let one_dimension = sust.geom == SuldGeom::N1d && sust.comp == SuredComp::B;
+        let one_dimension = sust.geom == SuldGeom::N1d && sust.comp == SustComp::B;
         let access = self.opaque(&sust.a, one_dimension, Proxy::Surface, (1, sust.ctype.bytes()))?;
         Ok(vec![Instruction::Store { values: self.values(&sust.b)?, access }])
     }
