@@ -30,11 +30,15 @@ pub(crate) struct Arguments {
 }
 
 /// Variables that change what happens.
-const VARIABLES: [&str; 12] = [
+const VARIABLES: [&str; 16] = [
     "WARPLOOM_LIB",
     "WARPLOOM_DEVICES",
     "WARPLOOM_MEMORY",
     "WARPLOOM_STRICT",
+    "WARPLOOM_ENGINE",
+    "WARPLOOM_LLVM",
+    "WARPLOOM_CACHE",
+    "WARPLOOM_CACHE_DIR",
     "WARPLOOM_LOG",
     "WARPLOOM_TRACE",
     "WARPLOOM_SIMD",
@@ -119,6 +123,7 @@ fn report() -> Value {
             gibibytes(bytes)
         ));
     }
+    let llvm = jit::Jit::find().map_or_else(|why| format!("none: {why}"), |jit| jit.compiler());
     let variables: serde_json::Map<String, Value> =
         VARIABLES.iter().filter_map(|&name| Some((name.to_owned(), env::var(name).ok()?.into()))).collect();
     json!({
@@ -134,6 +139,7 @@ fn report() -> Value {
             "vectors": vectors(),
             "threads": std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
             "memory": memory,
+            "llvm": llvm,
         },
         "variables": variables,
         "problems": problems,
@@ -200,6 +206,7 @@ fn text(report: &Value) -> String {
         ("vectors", words(&host["vectors"])),
         ("threads", host["threads"].to_string()),
         ("free memory", memory),
+        ("compiled engine", words(&host["llvm"])),
     ];
     for library in report["libraries"].as_array().into_iter().flatten() {
         rows.push((library["name"].as_str().unwrap_or("-"), words(&library["file"])));

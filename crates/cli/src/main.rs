@@ -5,6 +5,7 @@
 
 mod analyze;
 mod asm;
+mod cache;
 mod check;
 mod cubin;
 mod devices;
@@ -54,6 +55,7 @@ enum Command {
     Devices(devices::Arguments),
     Run(run::Arguments),
     Exec(exec::Arguments),
+    Cache(cache::Arguments),
     Doctor(doctor::Arguments),
     Ptxas(ptxas::Arguments),
     Litmus(litmus::Arguments),
@@ -75,6 +77,7 @@ impl Command {
             Self::Devices(arguments) => devices::execute(&arguments),
             Self::Run(arguments) => run::execute(&arguments),
             Self::Exec(arguments) => exec::execute(&arguments),
+            Self::Cache(arguments) => cache::execute(&arguments),
             Self::Doctor(arguments) => doctor::execute(&arguments),
             Self::Ptxas(arguments) => ptxas::execute(&arguments),
             Self::Litmus(arguments) => litmus::execute(&arguments),

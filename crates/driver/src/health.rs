@@ -5,6 +5,7 @@ use crate::error::{Error, Result};
 use crate::process::Process;
 use crate::settings::Execution;
 use machine::Fault;
+use machine::compiled::Engine;
 use std::sync::{Arc, OnceLock};
 
 /// Whether a context has failed, and of what.
@@ -45,6 +46,11 @@ impl Health {
         if let Err(error) = result {
             self.error.get_or_init(|| error);
         }
+    }
+
+    /// What compiles kernels, if something does.
+    pub(crate) fn engine(&self) -> Option<&dyn Engine> {
+        self.process.settings.engine.as_deref()
     }
 
     /// What is done with lanes that member masks leave out.

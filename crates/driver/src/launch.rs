@@ -120,6 +120,7 @@ impl PreparedLaunch {
             neighbours,
             masks: health.masks(),
             time: Time::Host,
+            engine: health.engine(),
             system: Some(&DeviceRuntime { function: &self.function, limits: &self.limits, health, graph }),
             ..LaunchOptions::default()
         };

@@ -1,6 +1,7 @@
 //! What a program may want otherwise than usual.
 
 use crate::check::Checking;
+use machine::compiled::Engine;
 use machine::memory::Bounds;
 use machine::{Masks, Profile};
 use std::fmt::Display;
@@ -37,6 +38,8 @@ pub struct Settings {
     pub bounds: Bounds,
     /// What is done with lanes that execute a `.sync` operation whose member mask leaves them out.
     pub masks: Masks,
+    /// What compiles kernels; `None` if all are interpreted.
+    pub engine: Option<Arc<dyn Engine>>,
     /// The attributes of devices, for kernels that ask.
     pub attribute: Option<AttributeOf>,
 }

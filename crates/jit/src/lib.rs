@@ -1,7 +1,8 @@
 //! The compiled engine: kernels as explicit vector code, made by LLVM, which is loaded at run time.
 //!
 //! ```text
-//! ir::Function --order, divergence--> classes of values, masks --emit--> LLVM's text --llvm--> code --run--> CTAs
+//! ir::Function --order, divergence--> classes of values, masks --emit--> LLVM's text --llvm, cache--> object file
+//!                                                                        --code--> functions --run--> CTAs
 //! ```
 //!
 //! | module | what it alone knows |
@@ -11,16 +12,26 @@
 //! | `divergence` | where lanes part, and what those that wait must not lose |
 //! | `waiting` | kernels whose threads may wait for one another |
 //! | `emit` | what an instruction is in LLVM's text, and why no access leaves the guest's memory |
-//! | `llvm` | LLVM's C API; from text to code |
+//! | `llvm` | LLVM's C API; from text to object files |
+//! | `cache` | object files that are kept on disk |
+//! | `code` | machine code in memory: object files, linked |
+//! | `compiler` | all of that, in order |
+//! | `beside` | compiling beside the launches |
+//! | `choice` | which engine, as users say it |
 //! | `context`, `sites` | what code and host tell each other |
 //! | `lanes`, `warp` | what the host computes for it |
 //! | `run` | a CTA's rows, from barrier to barrier |
 //!
 //! The machine has CTAs, memory, faults and host threads ([`machine::compiled`]); results are those of its interpreter, bit
 //! for bit. What is not compiled is refused by name ([`Refusal`]), kernel by kernel, and interpreted.
-//! The crate calls LLVM and the code that it makes, which needs `unsafe`: in `llvm/` and `run.rs`, nowhere else.
+//! The crate calls LLVM and the code that it makes, which needs `unsafe`: in `llvm/`, `code.rs` and `run.rs`, nowhere else.
 
+mod beside;
+mod cache;
+mod choice;
 mod class;
+mod code;
+mod compiler;
 mod context;
 mod divergence;
 mod emit;
@@ -32,13 +43,15 @@ mod sites;
 mod waiting;
 mod warp;
 
-use class::Rows;
+use beside::Beside;
+pub use cache::{Cache, Kept};
+pub use choice::Choice;
+use compiler::Compiler;
 use ir::Function;
 use ir::instruction::Op;
 pub use llvm::NoLlvm;
-use machine::compiled::{Code, Engine, Source};
+use machine::compiled::{Background, Code, Engine, EngineId, Source};
 use std::sync::Arc;
-use std::time::Instant;
 
 /// Why a kernel is not compiled.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -78,19 +91,48 @@ pub enum Refusal {
 /// The engine.
 #[derive(Debug)]
 pub struct Jit {
-    _found: (),
+    compiler: Arc<Compiler>,
+    beside: Option<Beside>,
 }
 
 impl Jit {
-    /// The engine, if there is an LLVM.
+    /// An engine that compiles kernels when they are first launched, if there is an LLVM.
     ///
     /// # Errors
     /// Why there is none that can be used.
     pub fn find() -> Result<Self, NoLlvm> {
-        if !has_vectors() {
-            return Err(NoLlvm::Host("it has no AVX2 and FMA".to_owned()));
-        }
-        llvm::available().map(|()| Self { _found: () })
+        suits_host()?;
+        llvm::available().map(|()| Self { compiler: Arc::new(Compiler::new(None)), beside: None })
+    }
+
+    /// An engine that compiles kernels beside the launches, once they have run for a while. LLVM is looked for when
+    /// the first one has.
+    ///
+    /// # Errors
+    /// Why it cannot make code for this host.
+    pub fn beside() -> Result<Self, NoLlvm> {
+        suits_host()?;
+        let compiler = Arc::new(Compiler::new(None));
+        Ok(Self { beside: Some(Beside::new(&compiler)), compiler })
+    }
+
+    /// The file of the LLVM that compiles for it, as far as that is known.
+    pub fn compiler(&self) -> String {
+        llvm::opened_file().map_or_else(String::new, |path| path.display().to_string())
+    }
+
+    /// The same, which keeps what it has compiled.
+    #[must_use]
+    pub fn with_cache(self, cache: Option<Cache>) -> Self {
+        let compiler = Arc::new(Compiler::new(cache));
+        Self { beside: self.beside.map(|_| Beside::new(&compiler)), compiler }
+    }
+}
+
+fn suits_host() -> Result<(), NoLlvm> {
+    match has_vectors() {
+        true => Ok(()),
+        false => Err(NoLlvm::Host("it is not x86-64 with AVX2 and FMA".to_owned())),
     }
 }
 
@@ -101,7 +143,7 @@ fn has_vectors() -> bool {
 
 #[cfg(not(target_arch = "x86_64"))]
 fn has_vectors() -> bool {
-    true
+    false
 }
 
 /// Whether lanes of a whole warp work together.
@@ -117,29 +159,20 @@ fn width(function: &Function<'_>, block: [u32; 3]) -> u32 {
     if rows_of_16 && !needs_warps(function) { 16 } else { 32 }
 }
 
-/// The text that a kernel becomes.
-fn emit_kernel(source: &Source<'_>) -> Result<(emit::Emitted, Rows), Refusal> {
-    let missing = || Refusal::Instruction("a kernel without code".to_owned());
-    let function = Function::lower(source.module(), source.kernel()).ok_or_else(missing)?;
-    let rows = Rows { width: width(&function, source.block()), block: source.block() };
-    emit::emit(source, &function, rows).map(|emitted| (emitted, rows))
-}
-
 impl Engine for Jit {
+    fn id(&self) -> EngineId {
+        self.compiler.id()
+    }
+
+    fn background(&self) -> Option<&dyn Background> {
+        self.beside.as_ref().map(|beside| beside as &dyn Background)
+    }
+
     fn compile(&self, source: &Source<'_>) -> Result<Arc<dyn Code>, String> {
-        let begun = Instant::now();
-        let (emitted, rows) = emit_kernel(source).map_err(|refusal| refusal.to_string())?;
-        let threads: u32 = rows.block.iter().product();
-        let name = source.name();
-        log::trace!("{name} as LLVM's text:\n{}", emitted.text);
-        let written = begun.elapsed();
-        let code = run::Compiled::new(emitted, threads.div_ceil(rows.width), rows.width)
-            .map_err(|why| format!("LLVM: {why}"))?;
-        log::debug!("{name}: compiled in {:?}, {written:?} of it without LLVM", begun.elapsed());
-        Ok(Arc::new(code))
+        self.compiler.compile(source)
     }
 
     fn declined(&self, kernel: &str, why: &str) {
-        log::info!("kernel {kernel} is interpreted: {why}");
+        self.compiler.declined(kernel, why);
     }
 }

@@ -1,15 +1,12 @@
 //! Running compiled code: a CTA's rows, from barrier to barrier, and what they ask of the host.
 
+use crate::code::Loaded;
 use crate::context::{Context, end};
 use crate::emit::Emitted;
-use crate::llvm::Object;
 use crate::sites::{Action, Site};
 use machine::Trap;
 use machine::compiled::{Code, Cta, Row, RowTrap, Stopped};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-
-/// Rows' instructions between two questions to the machine.
-const FUEL: i64 = 1 << 20;
 
 /// Bytes to which frames are aligned.
 const FRAME_ALIGN: usize = 64;
@@ -35,26 +32,22 @@ pub(crate) struct Compiled {
     rows: u32,
     width: u32,
     /// What `entry` is in.
-    _object: Object,
+    _loaded: Loaded,
 }
 
 impl Compiled {
-    /// Compiles a text.
-    pub(crate) fn new(emitted: Emitted, rows: u32, width: u32) -> Result<Self, String> {
-        let object = Object::compile(&emitted.text)?;
+    /// A kernel whose text has been compiled.
+    pub(crate) fn new(emitted: Emitted, loaded: Loaded, rows: u32, width: u32) -> Result<Self, String> {
         let name = if emitted.has_barriers { "resume" } else { "all" };
-        let address = object.address_of(name)? as usize;
-        if address == 0 {
-            return Err(format!("{name} has no address"));
-        }
-        // SAFETY: the text defines the function with this type, and the object lives as long as the entry.
+        let address = loaded.address_of(name).ok_or_else(|| format!("there is no function `{name}`"))?;
+        // SAFETY: the text defines the function with this type, and its code lives as long as the entry.
         let entry = unsafe {
             match emitted.has_barriers {
                 true => Entry::Resume(std::mem::transmute::<usize, Resume>(address)),
                 false => Entry::All(std::mem::transmute::<usize, All>(address)),
             }
         };
-        Ok(Self { entry, sites: emitted.sites, frame: emitted.frame, rows, width, _object: object })
+        Ok(Self { entry, sites: emitted.sites, frame: emitted.frame, rows, width, _loaded: loaded })
     }
 }
 
@@ -63,6 +56,21 @@ struct Host<'a, 'b> {
     code: &'a Compiled,
     cta: &'a mut Cta<'b>,
     stopped: Option<Stopped>,
+    /// What fuel there was when the machine was last asked.
+    fuel: i64,
+}
+
+impl Host<'_, '_> {
+    /// Fuel for the time until the machine is asked again.
+    fn refuel(&mut self) -> i64 {
+        self.fuel = i64::try_from(self.cta.allowance()).unwrap_or(i64::MAX);
+        self.fuel
+    }
+
+    /// Accounts for what was burnt; whether the CTA may go on.
+    fn account(&mut self, left: i64) -> bool {
+        self.cta.spend(u64::try_from(self.fuel.saturating_sub(left)).unwrap_or(0))
+    }
 }
 
 impl Code for Compiled {
@@ -79,7 +87,8 @@ impl Code for Compiled {
         let params = cta.params().as_ptr();
         let shared = cta.shared();
         let (shared, shared_bytes) = (shared.as_mut_ptr(), shared.len() as u64);
-        let mut host = Host { code: self, cta, stopped: None };
+        let mut host = Host { code: self, cta, stopped: None, fuel: 0 };
+        let fuel = host.refuel();
         let mut context = Context {
             base: pages.base,
             size: pages.size,
@@ -87,7 +96,7 @@ impl Code for Compiled {
             params,
             shared,
             shared_bytes,
-            fuel: FUEL,
+            fuel,
             ctaid: [ctaid[0], ctaid[1], ctaid[2], 0],
             nctaid: [nctaid[0], nctaid[1], nctaid[2], 0],
             call,
@@ -135,8 +144,7 @@ impl Code for Compiled {
         if stops {
             return Err(host.stopped.take().unwrap_or(Stopped::Told));
         }
-        let spent = u64::try_from(FUEL - context.fuel).unwrap_or(0);
-        match cta.spend(spent) {
+        match host.account(context.fuel) {
             true => Ok(()),
             false => Err(Stopped::Told),
         }
@@ -173,10 +181,12 @@ unsafe extern "C" fn call(context: *mut Context, site: u32, row: u32, mask: u32,
 unsafe extern "C" fn poll(context: *mut Context) -> i32 {
     // SAFETY: as in `call`.
     let (context, host) = unsafe { (&mut *context, &mut *(*context).host.cast::<Host<'_, '_>>()) };
-    let spent = u64::try_from(FUEL - context.fuel).unwrap_or(0);
-    context.fuel = FUEL;
-    let goes_on = catch_unwind(AssertUnwindSafe(|| host.cta.spend(spent))).unwrap_or(false);
-    i32::from(!goes_on)
+    let asked = catch_unwind(AssertUnwindSafe(|| {
+        let goes_on = host.account(context.fuel);
+        context.fuel = host.refuel();
+        goes_on
+    }));
+    i32::from(!asked.unwrap_or(false))
 }
 
 impl Action {

@@ -5,7 +5,7 @@ use filetest::schedule::Schedule;
 use filetest::{case, directive, execute, judge};
 use jit::Jit;
 use machine::SchedulerKind;
-use machine::compiled::{Code, Engine, Source};
+use machine::compiled::{Background, Code, Engine, EngineId, Source};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -19,6 +19,14 @@ struct Noted {
 }
 
 impl Engine for Noted {
+    fn id(&self) -> EngineId {
+        self.jit.id()
+    }
+
+    fn background(&self) -> Option<&dyn Background> {
+        self.jit.background()
+    }
+
     fn compile(&self, source: &Source<'_>) -> Result<Arc<dyn Code>, String> {
         let code = self.jit.compile(source);
         if code.is_ok() {

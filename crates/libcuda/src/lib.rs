@@ -8,6 +8,7 @@
 //! | `order` | what a function looks at before it does anything |
 //! | `state` | the process's driver, and which handle means what |
 //! | `pointers` | reading and writing through the program's pointers |
+//! | `checks`, `engine` | who watches kernels; what compiles them |
 //! | `caller` | which library of the program's a call comes from |
 //! | `symbols` | all symbols: those that are not implemented, and looking them up by name and version |
 //! | `api` | the functions, a file a chapter of the driver's manual |
@@ -23,6 +24,8 @@
 //! | `WARPLOOM_DEVICES` | the devices: `h200:4`, or `h100,l40s:2` |
 //! | `CUDA_VISIBLE_DEVICES` | which of them the program sees, in which order: `1,0` |
 //! | `WARPLOOM_MEMORY` | the most global memory that each device may have: `512M`, `2G` |
+//! | `WARPLOOM_ENGINE` | what runs kernels: `interp`, `jit` or `auto`; see [`jit::Choice`] |
+//! | `WARPLOOM_LLVM`, `WARPLOOM_CACHE`, `WARPLOOM_CACHE_DIR` | with which LLVM they are compiled; whether that is kept, and where |
 //! | `WARPLOOM_STRICT` | `1` stops kernels for what a GPU would not notice: accesses behind an allocation, wrong member masks |
 //! | `WARPLOOM_LOG` | what is logged, and where to; see [`ffi::journal`] |
 //! | `WARPLOOM_TRACE` | `api` logs every call with its arguments, its result and what it has written for the program |
@@ -33,6 +36,7 @@
 mod api;
 mod caller;
 mod checks;
+mod engine;
 mod ffi;
 mod order;
 mod pointers;

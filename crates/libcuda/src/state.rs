@@ -88,6 +88,7 @@ pub(crate) fn initialise() -> Result<()> {
     let checks = checks.unwrap_or_default();
     let bounds = if strict || checks.memory { Bounds::Exact } else { Bounds::Granules };
     let masks = if strict || checks.sync { Masks::Exact } else { Masks::Converged };
+    let engine = crate::engine::wanted();
     DRIVER.get_or_init(|| {
         watch_forks();
         let settings = Settings {
@@ -96,6 +97,7 @@ pub(crate) fn initialise() -> Result<()> {
             checking,
             bounds,
             masks,
+            engine,
             attribute: Some(crate::api::device::attribute_for_kernels),
         };
         Driver::with_settings(

@@ -262,3 +262,56 @@ fn python_through_ctypes() {
     assert!(output.status.success(), "{errors}");
     assert_eq!(String::from_utf8_lossy(&output.stdout), "scale: passed\n");
 }
+
+/// Whether there is an LLVM of this name.
+fn is_there(library: &str) -> bool {
+    Path::new("/usr/lib/x86_64-linux-gnu").join(library).exists()
+}
+
+#[test]
+fn kernels_come_to_be_compiled() {
+    let environment = [("WARPLOOM_ENGINE", "auto"), ("WARPLOOM_CACHE", "0"), ("WARPLOOM_LOG", "debug")];
+    let output = run("engines", &environment);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    match errors.contains("kernels are compiled by") {
+        true => assert_eq!(errors.matches("first: compiled in").count(), 1, "{errors}"),
+        false => eprintln!("skipped: no LLVM"),
+    }
+}
+
+#[test]
+fn another_llvm_is_in_the_process() {
+    let [ours, other] = ["libLLVM.so.19.1", "libLLVM-15.so.1"];
+    if !is_there(ours) || !is_there(other) {
+        return eprintln!("skipped: there are no two versions of LLVM");
+    }
+    for (ours, other) in [(ours, other), (other, ours)] {
+        let environment = [
+            ("OTHER_LLVM", other),
+            ("WARPLOOM_LLVM", ours),
+            ("WARPLOOM_ENGINE", "auto"),
+            ("WARPLOOM_CACHE", "0"),
+            ("WARPLOOM_LOG", "debug"),
+        ];
+        let output = run("engines", &environment);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(errors.contains("first: compiled in"), "{errors}");
+    }
+}
+
+#[test]
+fn without_llvm_all_is_interpreted() {
+    let nowhere = ("WARPLOOM_LLVM", "/nowhere/libLLVM.so");
+    let output = run("engines", &[nowhere, ("WARPLOOM_ENGINE", "auto")]);
+    assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+    let output = run("vector", &[nowhere, ("WARPLOOM_ENGINE", "jit")]);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(errors.matches("kernels are interpreted").count(), 1, "{errors}");
+}
+
+#[test]
+fn faults_of_compiled_kernels() {
+    let output = run("faults", &[("WARPLOOM_ENGINE", "jit"), ("WARPLOOM_CACHE", "0")]);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(errors.contains("illegal address: store of 4 bytes at 0x1000"), "{errors}");
+}

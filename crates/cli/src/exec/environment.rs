@@ -49,6 +49,9 @@ pub(super) fn variables(arguments: &Arguments, prepared: &Prepared) -> Vec<(&'st
     if let Some(memory) = &arguments.memory {
         variables.push(("WARPLOOM_MEMORY", memory.into()));
     }
+    if let Some(engine) = arguments.engine {
+        variables.push(("WARPLOOM_ENGINE", engine.name().into()));
+    }
     if arguments.strict {
         variables.push(("WARPLOOM_STRICT", "1".into()));
     }

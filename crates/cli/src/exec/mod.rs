@@ -25,6 +25,7 @@ Examples:
   warploom exec --device h100 --count 4 --memory 8G -- python train.py
   warploom exec --dry-run -- ./vector-add     # only say what will not work
   warploom exec --check race -- ./vector-add  # look for data races
+  warploom exec --engine auto -- ./vector-add # compile the kernels that run for long
   eval \"$(warploom exec --env)\"               # this shell, and all that it starts
 
 Environment:
@@ -32,6 +33,9 @@ Environment:
   WARPLOOM_DEVICES       what --device and --count set: h200:4, or h100,l40s:2
   CUDA_VISIBLE_DEVICES   which of the devices the program sees, and in which order
   WARPLOOM_MEMORY        what --memory sets: bytes, or 512M, 8G
+  WARPLOOM_ENGINE        what --engine sets: interp (the default), jit or auto
+  WARPLOOM_LLVM          the library with LLVM, if not the newest that is installed
+  WARPLOOM_CACHE=0       do not keep compiled kernels; WARPLOOM_CACHE_DIR is where they are kept
   WARPLOOM_LOG           LEVEL or LEVEL:FILE; off, error, warn (the default), info, debug or trace
   WARPLOOM_TRACE=api     log every call of the driver with its arguments and its result
 
@@ -62,6 +66,9 @@ pub(crate) struct Arguments {
     /// How much memory each device has: 512M, 8G [default: half of the host's]
     #[arg(long, value_name = "SIZE", value_parser = memory)]
     memory: Option<String>,
+    /// What runs its kernels: interp, jit or auto
+    #[arg(long, value_name = "NAME")]
+    engine: Option<jit::Choice>,
     /// Run it even if it will not work
     #[arg(long)]
     force: bool,

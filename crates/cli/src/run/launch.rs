@@ -7,7 +7,7 @@ use super::statistics;
 use super::{Arguments, Engine};
 use crate::failure::{Exit, Failure};
 use crate::terminal::thousands;
-use jit::Jit;
+use jit::Choice;
 use machine::observe::{Happening, Issue, Observer};
 use machine::stats::{Report, Stats};
 use machine::trace::Trace;
@@ -27,6 +27,8 @@ pub(crate) struct Launched {
     /// The times of all launches that ended well, sorted.
     times: Vec<Duration>,
     pub(crate) statistics: Option<Report>,
+    /// Whether the engine compiles the kernel, where statistics have kept it from running the code.
+    pub(crate) compiles: Option<Result<(), String>>,
     pub(crate) trace_error: Option<io::Error>,
     /// What the checks have found, if there were any.
     pub(crate) reports: Option<Vec<sanitizer::Report>>,
@@ -87,14 +89,12 @@ pub(crate) fn run(
         }
     });
     let total = launch.grid.iter().map(|&extent| u64::from(extent)).product();
-    let compiler = match arguments.engine {
-        Engine::Jit => {
-            let found = Jit::find();
-            Some(found.map_err(|why| Failure::new(Exit::Unsupported, why.to_string()))?)
-        }
-        Engine::Auto => Jit::find().ok(),
-        Engine::Machine | Engine::Cuda => None,
+    let choice = match arguments.engine {
+        Engine::Jit => Choice::Compiled,
+        Engine::Auto => Choice::Automatic,
+        Engine::Interp | Engine::Cuda => Choice::Interpreter,
     };
+    let engine = choice.engine().map_err(|why| Failure::new(Exit::Unsupported, why.to_string()))?;
     let mut times = Vec::new();
     let mut result = None;
     for round in 0..arguments.repeat {
@@ -116,7 +116,6 @@ pub(crate) fn run(
         };
         // What lies between two accesses is told in their order only if there is one.
         let one = arguments.trace.is_some() || watch.is_some();
-        let engine = compiler.as_ref().map(|jit| jit as &dyn machine::compiled::Engine);
         progress::watch(total, launch.kernel.name(), |progress| {
             let options = LaunchOptions {
                 threads: arguments.threads.unwrap_or(usize::from(one)),
@@ -127,7 +126,7 @@ pub(crate) fn run(
                 grid_workspace: 0,
                 cancel: Some(&CANCEL),
                 progress,
-                engine,
+                engine: engine.as_deref(),
                 ..LaunchOptions::default()
             };
             result = Some(device.launch(launch, &options));
@@ -153,7 +152,9 @@ pub(crate) fn run(
         sanitizer.finish();
         sanitizer.reports()
     });
-    Ok(Launched { result, times, statistics, trace_error, reports })
+    let of_engine = engine.as_deref().filter(|_| arguments.stats);
+    let compiles = of_engine.map(|engine| launch.kernel.compiles(engine, launch.block));
+    Ok(Launched { result, times, statistics, compiles, trace_error, reports })
 }
 
 fn trace_writer(path: &Path) -> io::Result<Box<dyn io::Write + Send>> {
@@ -210,6 +211,10 @@ impl Launched {
             "warp_instructions": report.map(|r| r.warp_instructions),
             "time_ns": report.map(|_| nanoseconds(&self.median())),
             "times_ns": self.times.iter().map(nanoseconds).collect::<Vec<_>>(),
+            "compiled": report.and_then(|r| r.compiled.as_ref()).map(Result::is_ok),
+            "interpreted_because": report.and_then(|r| r.compiled.as_ref()?.as_ref().err()),
+            "compiles": self.compiles.as_ref().map(Result::is_ok),
+            "refused_because": self.compiles.as_ref().and_then(|compiles| compiles.as_ref().err()),
             "stats": self.statistics.as_ref().map(|stats| statistics::json(stats, loaded.module())),
         })
     }

@@ -95,7 +95,14 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "BYTES", default_value_t = 0)]
     shared: u32,
     /// What runs the kernel
-    #[arg(long, value_enum, default_value_t, value_name = "NAME")]
+    #[arg(
+        long,
+        value_enum,
+        env = "WARPLOOM_ENGINE",
+        hide_env_values = true,
+        default_value_t,
+        value_name = "NAME"
+    )]
     engine: Engine,
     /// The device to be; `warploom devices` lists them
     #[arg(long, value_name = "NAME", value_parser = devices::profile, default_value = "h200")]
@@ -144,11 +151,11 @@ pub(crate) struct Arguments {
 enum Engine {
     /// The virtual GPU
     #[default]
-    #[value(alias = "interp")]
-    Machine,
+    #[value(alias = "machine")]
+    Interp,
     /// The virtual GPU, which compiles kernels with LLVM where it can
     Jit,
-    /// As `jit` where an LLVM is found, else as `machine`
+    /// The virtual GPU, which compiles kernels that run for long, where an LLVM is found
     Auto,
     /// This machine's NVIDIA GPU, through its driver
     Cuda,
@@ -205,6 +212,7 @@ impl Capture {
 }
 
 pub(crate) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
+    ffi::journal::calls_are_logged();
     let (source, module) = input::module(&arguments.file)?;
     if let Some(Emit::Ir) = arguments.emit {
         let kernel = choose(&module, arguments.kernel.as_deref(), &source)?;
@@ -273,6 +281,11 @@ pub(crate) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
         }
         if let Some(statistics) = &launched.statistics {
             terminal::result(&statistics::text(statistics, loaded.module()))?;
+        }
+        match &launched.compiles {
+            Some(Ok(())) => terminal::result("engine: without --stats the kernel is compiled\n")?,
+            Some(Err(why)) => terminal::result(&format!("engine: the kernel is not compiled: {why}\n"))?,
+            None => {}
         }
     }
     if let Some(error) = launched.trace_error {

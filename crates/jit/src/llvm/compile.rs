@@ -1,119 +1,84 @@
-//! A module of LLVM's text, optimised and loaded.
+//! A module of LLVM's text, optimised and assembled into an object file.
 //!
 //! `O1` with code generation level 1: on the prototypes as fast as `O3`, in a third of the time. Level 0 doubles the time
 //! of divergent kernels. The host is described by its features rather than by its name, and vectors of 512 bits are
 //! wanted where there are any, which LLVM avoids by default on many CPUs.
 
-use super::library::{Llvm, NoLlvm, OwnContext, Ref, c};
+use super::library::{Llvm, NoLlvm, Ref, c};
+use super::thread;
 use std::ffi::{CString, c_char};
-use std::ptr::{null, null_mut};
+use std::ptr::null_mut;
 
+/// How everything is compiled, beside the host's features: one cannot change without the other.
+pub(crate) const OPTIONS: &str = "default<O1>, -prefer-256-bit, code generation level 1, PIC, small";
+const PASSES: &str = "default<O1>";
+const FEATURES: &str = "-prefer-256-bit";
 const CODEGEN_LESS: i32 = 1;
 const RELOC_PIC: i32 = 2;
-const CODE_MODEL_JIT: i32 = 1;
+const CODE_MODEL_SMALL: i32 = 3;
+const OBJECT_FILE: i32 = 1;
 
-/// Loaded machine code.
-pub(crate) struct Object {
-    llvm: &'static Llvm,
-    jit: Ref,
-}
-
-// SAFETY: the code is never changed once it is loaded; the only other use of the JIT is to dispose of it, when nobody has
-// the object any more.
-unsafe impl Send for Object {}
-// SAFETY: as above.
-unsafe impl Sync for Object {}
-
-impl Drop for Object {
-    fn drop(&mut self) {
-        // SAFETY: the JIT is ours, and code of it runs only while somebody borrows the object.
-        let error = unsafe { (self.llvm.LLVMOrcDisposeLLJIT)(self.jit) };
-        if let Err(why) = self.llvm.check(error) {
-            log::warn!("LLVM: {why}");
-        }
-    }
-}
-
-/// Whether there is an LLVM, and if not, why.
-pub(crate) fn available() -> Result<(), NoLlvm> {
-    Llvm::get().map(|_| ())
-}
-
-impl Object {
-    /// Compiles a text.
-    ///
-    /// # Errors
-    /// What LLVM says.
-    pub(crate) fn compile(text: &str) -> Result<Self, String> {
-        let llvm = Llvm::get().map_err(|why| why.to_string())?;
-        // SAFETY: each object goes to the functions that take it, once to the one that consumes it: the buffer to the
-        // parser, the module to the thread-safe module, this to the JIT, the second target machine to its builder, and the
-        // builders to the JIT.
+/// Compiles a text.
+///
+/// # Errors
+/// What LLVM says.
+pub(crate) fn compile(text: &str) -> Result<Vec<u8>, String> {
+    let llvm = Llvm::get().map_err(|why| why.to_string())?;
+    let text = text.to_owned();
+    thread::run(move || {
+        // SAFETY: a context of our own that nobody else uses, and a module in it that is gone before.
         unsafe {
-            let triple = c(&llvm.message((llvm.LLVMGetDefaultTargetTriple)()));
-            let features = llvm.message((llvm.LLVMGetHostCPUFeatures)());
-            let features = c(&format!("{features},-prefer-256-bit"));
-            let of_passes = machine(llvm, &triple, &features)?;
-            let (context, safe) = match llvm.own_context {
-                OwnContext::Wrapped { create, wrap } => {
-                    let context = create();
-                    (context, wrap(context))
-                }
-                OwnContext::Made { create, context } => {
-                    let safe = create();
-                    (context(safe), safe)
-                }
-            };
-            let module = parse(llvm, context, text).and_then(|module| {
-                (llvm.LLVMSetTarget)(module, triple.as_ptr());
-                let layout = (llvm.LLVMCreateTargetDataLayout)(of_passes);
-                (llvm.LLVMSetModuleDataLayout)(module, layout);
-                (llvm.LLVMDisposeTargetData)(layout);
-                let options = (llvm.LLVMCreatePassBuilderOptions)();
-                let passes = c("default<O1>");
-                let done = (llvm.LLVMRunPasses)(module, passes.as_ptr(), of_passes, options);
-                (llvm.LLVMDisposePassBuilderOptions)(options);
-                llvm.check(done).map(|()| module).inspect_err(|_| (llvm.LLVMDisposeModule)(module))
-            });
-            (llvm.LLVMDisposeTargetMachine)(of_passes);
-            let object = module.and_then(|module| {
-                let module = (llvm.LLVMOrcCreateNewThreadSafeModule)(module, safe);
-                let builder = (llvm.LLVMOrcCreateLLJITBuilder)();
-                let of_host = machine(llvm, &triple, &features)?;
-                let target = (llvm.LLVMOrcJITTargetMachineBuilderCreateFromTargetMachine)(of_host);
-                (llvm.LLVMOrcLLJITBuilderSetJITTargetMachineBuilder)(builder, target);
-                let mut jit = null_mut();
-                llvm.check((llvm.LLVMOrcCreateLLJIT)(&raw mut jit, builder))?;
-                let object = Self { llvm, jit };
-                let library = (llvm.LLVMOrcLLJITGetMainJITDylib)(jit);
-                let mut generator = null_mut();
-                let prefix = (llvm.LLVMOrcLLJITGetGlobalPrefix)(jit);
-                // Copies and fills of memory are calls of the C library's.
-                llvm.check((llvm.LLVMOrcCreateDynamicLibrarySearchGeneratorForProcess)(
-                    &raw mut generator,
-                    prefix,
-                    null(),
-                    null_mut(),
-                ))?;
-                (llvm.LLVMOrcJITDylibAddGenerator)(library, generator);
-                llvm.check((llvm.LLVMOrcLLJITAddLLVMIRModule)(jit, library, module))?;
-                Ok(object)
-            });
-            (llvm.LLVMOrcDisposeThreadSafeContext)(safe);
+            let context = (llvm.LLVMContextCreate)();
+            let object = assemble(llvm, context, &text);
+            (llvm.LLVMContextDispose)(context);
             object
         }
-    }
+    })
+}
 
-    /// The address of a function.
-    ///
-    /// # Errors
-    /// What LLVM says: it makes the code now.
-    pub(crate) fn address_of(&self, function: &str) -> Result<u64, String> {
-        let mut address = 0;
-        let name = c(function);
-        // SAFETY: the JIT is alive, and the address is written before it is read.
-        let error = unsafe { (self.llvm.LLVMOrcLLJITLookup)(self.jit, &raw mut address, name.as_ptr()) };
-        self.llvm.check(error).map(|()| address)
+/// # Safety
+/// The context is one of LLVM's that nobody else uses.
+unsafe fn assemble(llvm: &Llvm, context: Ref, text: &str) -> Result<Vec<u8>, String> {
+    // SAFETY: every object goes to functions that take one of its kind, and is disposed of once; the buffer of the text is the
+    // parser's.
+    unsafe {
+        let triple = c(&llvm.message((llvm.LLVMGetDefaultTargetTriple)()));
+        let features = llvm.message((llvm.LLVMGetHostCPUFeatures)());
+        let features = c(&format!("{features},{FEATURES}"));
+        let host = machine(llvm, &triple, &features)?;
+        let object = parse(llvm, context, text).and_then(|module| {
+            (llvm.LLVMSetTarget)(module, triple.as_ptr());
+            let layout = (llvm.LLVMCreateTargetDataLayout)(host);
+            (llvm.LLVMSetModuleDataLayout)(module, layout);
+            (llvm.LLVMDisposeTargetData)(layout);
+            let options = (llvm.LLVMCreatePassBuilderOptions)();
+            let done = (llvm.LLVMRunPasses)(module, c(PASSES).as_ptr(), host, options);
+            (llvm.LLVMDisposePassBuilderOptions)(options);
+            let object = llvm.check(done).and_then(|()| emit(llvm, host, module));
+            (llvm.LLVMDisposeModule)(module);
+            object
+        });
+        (llvm.LLVMDisposeTargetMachine)(host);
+        object
+    }
+}
+
+/// The object file of a module.
+///
+/// # Safety
+/// The target machine and the module are LLVM's, and nobody else uses them.
+unsafe fn emit(llvm: &Llvm, host: Ref, module: Ref) -> Result<Vec<u8>, String> {
+    let (mut buffer, mut message) = (null_mut(), null_mut());
+    // SAFETY: the buffer is read before it is disposed of.
+    unsafe {
+        let place = (&raw mut message, &raw mut buffer);
+        if (llvm.LLVMTargetMachineEmitToMemoryBuffer)(host, module, OBJECT_FILE, place.0, place.1) != 0 {
+            return Err(llvm.message(message));
+        }
+        let (start, size) = ((llvm.LLVMGetBufferStart)(buffer), (llvm.LLVMGetBufferSize)(buffer));
+        let object = std::slice::from_raw_parts(start.cast::<u8>(), size).to_vec();
+        (llvm.LLVMDisposeMemoryBuffer)(buffer);
+        Ok(object)
     }
 }
 
@@ -137,7 +102,7 @@ unsafe fn machine(llvm: &Llvm, triple: &CString, features: &CString) -> Result<R
             features.as_ptr(),
             CODEGEN_LESS,
             RELOC_PIC,
-            CODE_MODEL_JIT,
+            CODE_MODEL_SMALL,
         ))
     }
 }

@@ -1,10 +1,18 @@
 //! LLVM's C API, found at run time.
 //!
-//! The functions are those that LLVM 15 to 22 have in common, but for one that 22 has replaced. LLVM 14 has typed pointers
-//! and does not read our text. The library is never unloaded: it has state of its own behind our back.
+//! The functions are those that LLVM 15 to 22 have in common. LLVM 14 has typed pointers and does not read our text. The
+//! library is never unloaded: it has state of its own behind our back.
+//!
+//! Other LLVMs may be in the process: Triton, PyTorch, JAX and Numba bring theirs, Mesa uses the system's. So the library is
+//! opened for us alone (`RTLD_LOCAL`), and what it calls is looked for in it and in what it was linked with before everything else
+//! (`RTLD_DEEPBIND`): functions of an LLVM whose symbols the whole process sees are not taken for its own. Where somebody
+//! has put an allocator in the place of the C library's (jemalloc, AddressSanitizer), that must be everybody's, so there
+//! the second is left out.
 
-use libloading::Library;
+use super::thread;
+use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::path::PathBuf;
 use std::sync::OnceLock;
 
 /// An object of LLVM's.
@@ -67,7 +75,6 @@ macro_rules! functions {
         #[allow(non_snake_case)]
         pub(super) struct Llvm {
             $(pub(super) $name: unsafe extern "C" fn($($argument),*) $(-> $result)?,)+
-            pub(super) own_context: OwnContext,
         }
 
         impl Llvm {
@@ -79,7 +86,6 @@ macro_rules! functions {
                     // SAFETY: the types are those of the function's declaration in LLVM's headers, in every version
                     // that has `LLVMPointerTypeInContext`.
                     $($name: *unsafe { library.get(concat!(stringify!($name), "\0").as_bytes()) }?,)+
-                    own_context: OwnContext::load(library)?,
                 })
             }
         }
@@ -107,53 +113,26 @@ functions! {
     LLVMRunPasses: fn(Ref, *const c_char, Ref, Ref) -> Ref;
     LLVMGetErrorMessage: fn(Ref) -> *mut c_char;
     LLVMDisposeErrorMessage: fn(*mut c_char);
-    LLVMOrcDisposeThreadSafeContext: fn(Ref);
-    LLVMOrcCreateNewThreadSafeModule: fn(Ref, Ref) -> Ref;
-    LLVMOrcCreateLLJITBuilder: fn() -> Ref;
-    LLVMOrcJITTargetMachineBuilderCreateFromTargetMachine: fn(Ref) -> Ref;
-    LLVMOrcLLJITBuilderSetJITTargetMachineBuilder: fn(Ref, Ref);
-    LLVMOrcCreateLLJIT: fn(*mut Ref, Ref) -> Ref;
-    LLVMOrcLLJITGetMainJITDylib: fn(Ref) -> Ref;
-    LLVMOrcLLJITGetGlobalPrefix: fn(Ref) -> c_char;
-    LLVMOrcCreateDynamicLibrarySearchGeneratorForProcess:
-        fn(*mut Ref, c_char, *const c_void, *mut c_void) -> Ref;
-    LLVMOrcJITDylibAddGenerator: fn(Ref, Ref);
-    LLVMOrcLLJITAddLLVMIRModule: fn(Ref, Ref, Ref) -> Ref;
-    LLVMOrcLLJITLookup: fn(Ref, *mut u64, *const c_char) -> Ref;
-    LLVMOrcDisposeLLJIT: fn(Ref) -> Ref;
+    LLVMContextCreate: fn() -> Ref;
+    LLVMContextDispose: fn(Ref);
+    LLVMTargetMachineEmitToMemoryBuffer: fn(Ref, Ref, c_int, *mut *mut c_char, *mut Ref) -> c_int;
+    LLVMGetBufferStart: fn(Ref) -> *const c_char;
+    LLVMGetBufferSize: fn(Ref) -> usize;
+    LLVMDisposeMemoryBuffer: fn(Ref);
+    LLVMInstallFatalErrorHandler: fn(unsafe extern "C" fn(*const c_char));
 }
 
-/// How a context becomes one that is safe among threads: newer versions wrap one, older ones make their own.
-pub(super) enum OwnContext {
-    Wrapped { create: unsafe extern "C" fn() -> Ref, wrap: unsafe extern "C" fn(Ref) -> Ref },
-    Made { create: unsafe extern "C" fn() -> Ref, context: unsafe extern "C" fn(Ref) -> Ref },
-}
-
-impl OwnContext {
-    fn load(library: &'static Library) -> Result<Self, libloading::Error> {
-        // SAFETY: as for the other functions.
-        unsafe {
-            if let Ok(wrap) = library.get(b"LLVMOrcCreateNewThreadSafeContextFromLLVMContext\0") {
-                return Ok(Self::Wrapped { create: *library.get(b"LLVMContextCreate\0")?, wrap: *wrap });
-            }
-            Ok(Self::Made {
-                create: *library.get(b"LLVMOrcCreateNewThreadSafeContext\0")?,
-                context: *library.get(b"LLVMOrcThreadSafeContextGetContext\0")?,
-            })
-        }
-    }
-}
+static LLVM: OnceLock<Result<Llvm, NoLlvm>> = OnceLock::new();
 
 impl Llvm {
     /// The LLVM of this process, which is looked for once.
     pub(super) fn get() -> Result<&'static Self, NoLlvm> {
-        static LLVM: OnceLock<Result<Llvm, NoLlvm>> = OnceLock::new();
         LLVM.get_or_init(Self::find).as_ref().map_err(Clone::clone)
     }
 
     fn find() -> Result<Self, NoLlvm> {
-        if let Some(name) = std::env::var_os("WARPLOOM_LLVM").filter(|name| !name.is_empty()) {
-            let name = name.to_string_lossy().into_owned();
+        let name = wish();
+        if !name.is_empty() {
             return Self::open(&name).map_err(|why| NoLlvm::Named { name, why });
         }
         let found = NAMES.iter().find_map(|name| match Self::open(name) {
@@ -169,8 +148,10 @@ impl Llvm {
     }
 
     fn open(name: &str) -> Result<Self, String> {
+        let flags = if allocates_otherwise() { 0 } else { DEEPBIND };
         // SAFETY: LLVM's initialisers only register passes and options of its own.
-        let library = unsafe { Library::new(name) }.map_err(|error| error.to_string())?;
+        let library = unsafe { Library::open(Some(name), RTLD_NOW | RTLD_LOCAL | flags) };
+        let library = library.map_err(|error| error.to_string())?;
         let library: &'static Library = Box::leak(Box::new(library));
         let llvm = Self::load(library).map_err(|error| error.to_string())?;
         for name in [
@@ -185,6 +166,7 @@ impl Llvm {
                 initialise.map_err(|error| error.to_string())?();
             }
         }
+        thread::opened(&llvm);
         Ok(llvm)
     }
 
@@ -216,7 +198,50 @@ impl Llvm {
     }
 }
 
+/// `RTLD_DEEPBIND` of glibc.
+const DEEPBIND: c_int = 8;
+
+/// Whether the process's `malloc` is not the C library's.
+fn allocates_otherwise() -> bool {
+    let address = |library: &Library| {
+        // SAFETY: it is only compared.
+        let symbol = unsafe { library.get::<unsafe extern "C" fn()>(b"malloc\0") };
+        symbol.ok().map(|symbol| *symbol as usize)
+    };
+    // SAFETY: the C library is there already.
+    let of_c = unsafe { Library::open(Some("libc.so.6"), RTLD_NOW | RTLD_LOCAL) };
+    of_c.ok().is_none_or(|of_c| address(&of_c) != address(&Library::this()))
+}
+
 /// A text as C has it.
 pub(super) fn c(text: &str) -> CString {
     CString::new(text.replace('\0', "")).unwrap_or_default()
+}
+
+/// The library that the user has named; empty if none.
+pub(crate) fn wish() -> String {
+    std::env::var_os("WARPLOOM_LLVM").unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// The file of the LLVM that is open.
+pub(crate) fn opened_file() -> Option<PathBuf> {
+    static FILE: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let llvm = LLVM.get()?.as_ref().ok()?;
+    FILE.get_or_init(|| file_of(llvm.LLVMContextCreate as usize)).clone()
+}
+
+/// The file that an address of this process is mapped from.
+fn file_of(address: usize) -> Option<PathBuf> {
+    let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
+    let line = maps.lines().find(|line| {
+        let range = line.split_once(' ').and_then(|(range, _)| range.split_once('-'));
+        let number = |text| usize::from_str_radix(text, 16).unwrap_or(0);
+        range.is_some_and(|(start, end)| (number(start)..number(end)).contains(&address))
+    })?;
+    Some(line[line.find('/')?..].into())
+}
+
+/// Whether there is an LLVM, and if not, why.
+pub(crate) fn available() -> Result<(), NoLlvm> {
+    Llvm::get().map(|_| ())
 }

@@ -1,5 +1,6 @@
 //! What the machine does for the compiled code of a CTA: it has the CTA's memory, and accesses it as the interpreter does.
 
+use super::host::Host;
 use crate::common::Common;
 use crate::exec::{Exec, Grid, Threads};
 use crate::fault::{Access, Trap};
@@ -35,8 +36,7 @@ pub type RowTrap = (usize, Trap);
 /// A CTA as compiled code sees it.
 pub struct Cta<'a> {
     grid: &'a Grid<'a>,
-    /// See [`Cta::spend`].
-    spend: &'a dyn Fn(u64) -> bool,
+    host: &'a dyn Host,
     /// A part for each pack.
     threads: Vec<Threads>,
     common: Common,
@@ -67,11 +67,11 @@ macro_rules! of_bytes {
 }
 
 impl<'a> Cta<'a> {
-    pub(super) fn new(grid: &'a Grid<'a>, spend: &'a dyn Fn(u64) -> bool) -> Self {
+    pub(super) fn new(grid: &'a Grid<'a>, host: &'a dyn Host) -> Self {
         let packs = (0..grid.warps()).step_by(grid.image.warps);
         Self {
             grid,
-            spend,
+            host,
             threads: packs.map(|first_warp| Threads::new(grid, first_warp)).collect(),
             common: Common::new(1, grid.threads() as u32, grid.shared_start, grid.shared_end),
             ctaid: [0; 3],
@@ -116,7 +116,12 @@ impl<'a> Cta<'a> {
 
     /// Accounts for warp instructions; whether the CTA may go on.
     pub fn spend(&mut self, instructions: u64) -> bool {
-        (self.spend)(instructions)
+        self.host.spend(instructions)
+    }
+
+    /// Warp instructions that code may execute before it accounts for them, at least where it loops.
+    pub fn allowance(&self) -> u64 {
+        self.host.allowance()
     }
 
     /// The state that the interpreter's accesses work on, and the warp and lane in it of the first thread of a row.

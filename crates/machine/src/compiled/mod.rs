@@ -11,29 +11,65 @@
 //! | file | what it knows |
 //! | --- | --- |
 //! | `cta` | what the machine does for the code of a CTA |
-//! | `grid` | the CTAs of a launch on host threads |
+//! | `host` | what a CTA asks of the host thread that runs it |
+//! | `runner` | CTAs on a host thread, one after the other |
+//! | `unit` | what has become of a kernel: interpreted, asked for, compiled, refused |
 
 mod cta;
-mod grid;
+mod host;
+mod runner;
+mod unit;
 
 use crate::build::layout::{Layout, entry_parameter, place};
 use crate::fault::Trap;
 pub use cta::{Atomic, Cta, Row, RowTrap};
-pub(crate) use grid::run;
+pub(crate) use host::Host;
 use ptx::module::{Checked, FuncId, Function, Module, Param, VarId};
 use ptx::types::StateSpace;
+pub(crate) use runner::Runner;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+pub use unit::Request;
+pub(crate) use unit::{Promise, State, Unit};
+
+/// What tells an engine from all others of the process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct EngineId(u64);
+
+impl EngineId {
+    /// One that no engine has.
+    pub fn fresh() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Self(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+}
 
 /// What compiles kernels.
 pub trait Engine: Send + Sync {
+    /// Which engine it is. What it makes of a kernel is kept under this.
+    fn id(&self) -> EngineId;
+
+    /// Its way to compile beside the launches, if kernels are interpreted until they are worth it; `None` if they are
+    /// compiled when they are first launched.
+    fn background(&self) -> Option<&dyn Background>;
+
     /// Code for a kernel in blocks of some shape.
     ///
     /// # Errors
     /// What of the kernel it does not compile, by name: the interpreter then runs it.
     fn compile(&self, source: &Source<'_>) -> Result<Arc<dyn Code>, String>;
 
-    /// Told when the interpreter runs a kernel, and why.
+    /// Told when the interpreter runs a kernel, and why; once for each kernel and shape of blocks.
     fn declined(&self, kernel: &str, why: &str);
+}
+
+/// An engine that compiles beside the launches.
+pub trait Background: Send + Sync {
+    /// Warp instructions of a kernel that are interpreted before it is worth compiling.
+    fn threshold(&self) -> u64;
+
+    /// Carries a request out some time, on another thread than the calling one, which does not wait.
+    fn submit(&self, request: Request);
 }
 
 /// A compiled kernel.

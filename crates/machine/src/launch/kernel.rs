@@ -3,6 +3,7 @@
 use super::module::LoadedModule;
 use crate::build::layout::{Layout, place};
 use crate::build::{self, Unsupported};
+use crate::compiled::Engine;
 use crate::lanes::simd::Level;
 use ir::LaneOrder;
 use ptx::module::{FuncId, Module, Param};
@@ -51,6 +52,19 @@ impl<'a> Kernel<'a> {
     /// Its handle: see [`LoadedModule::entry`].
     pub fn id(&self) -> FuncId {
         self.function
+    }
+
+    /// Whether an engine compiles it in blocks of this shape, or why not.
+    ///
+    /// # Errors
+    /// What of it is not compiled.
+    pub fn compiles(&self, engine: &dyn Engine, block: [u32; 3]) -> Result<(), String> {
+        self.module
+            .unit(engine, self.function, block)
+            .compile(engine)
+            .as_ref()
+            .map(|_| ())
+            .map_err(String::clone)
     }
 
     /// Every instruction, of it and of what it can call, for which the machine would refuse a launch.

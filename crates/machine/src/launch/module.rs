@@ -4,7 +4,7 @@ use super::device::Device;
 use super::kernel::Kernel;
 use crate::build::layout::is_entry;
 use crate::build::{self, Unsupported};
-use crate::compiled::{Code, Engine, Source};
+use crate::compiled::{Engine, EngineId, State, Unit};
 use crate::exec::code_address;
 use crate::image::Image;
 use crate::lanes::simd::Level;
@@ -70,10 +70,10 @@ impl Device {
             samplers,
             device: Arc::clone(self),
             module,
-            addresses,
+            addresses: addresses.into(),
             allocations: addresses_owned,
             images: Mutex::new(HashMap::new()),
-            compiled: Mutex::new(HashMap::new()),
+            units: Mutex::new(HashMap::new()),
         })
     }
 
@@ -149,15 +149,12 @@ pub enum LoadError {
     Memory(#[from] MemoryError),
 }
 
-/// What an engine has made of kernels in blocks of some shape, or why it has not.
-type Compiled = HashMap<(FuncId, [u32; 3]), Result<Arc<dyn Code>, String>>;
-
 /// A module whose variables have addresses.
 #[derive(Debug)]
 pub struct LoadedModule {
     pub(super) device: Arc<Device>,
     pub(super) module: Arc<Checked<Module>>,
-    pub(super) addresses: Vec<Option<u64>>,
+    pub(super) addresses: Arc<[Option<u64>]>,
     pub(super) allocations: Vec<u64>,
     /// Addresses of the opaque variables, ascending, and their types.
     pub(super) opaque: Vec<(u64, ScalarType)>,
@@ -166,7 +163,8 @@ pub struct LoadedModule {
     /// Samplers that variables were initialised with.
     pub(super) samplers: Vec<Handle>,
     pub(super) images: Mutex<HashMap<(FuncId, usize, LaneOrder), Arc<Image>>>,
-    compiled: Mutex<Compiled>,
+    /// What engines make of kernels in blocks of some shape.
+    units: Mutex<HashMap<(EngineId, FuncId, [u32; 3]), Arc<Unit>>>,
 }
 
 impl Drop for LoadedModule {
@@ -222,19 +220,20 @@ impl LoadedModule {
         Ok(self.device.memory().write(address, &object.to_le_bytes())?)
     }
 
-    /// What an engine makes of a kernel in blocks of this shape. It is asked once.
-    pub(super) fn compiled(
-        &self,
-        engine: &dyn Engine,
-        kernel: FuncId,
-        block: [u32; 3],
-    ) -> Result<Arc<dyn Code>, String> {
-        let mut compiled = self.compiled.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let compile = || {
-            let shared_start = self.device.profile().shared_start();
-            engine.compile(&Source::new(&self.module, &self.addresses, kernel, block, shared_start))
+    /// A kernel in blocks of this shape, for an engine.
+    pub(super) fn unit(&self, engine: &dyn Engine, kernel: FuncId, block: [u32; 3]) -> Arc<Unit> {
+        let mut units = self.units.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let unit = || {
+            Arc::new(Unit {
+                module: Arc::clone(&self.module),
+                addresses: Arc::clone(&self.addresses),
+                kernel,
+                block,
+                shared_start: self.device.profile().shared_start(),
+                state: State::default(),
+            })
         };
-        compiled.entry((kernel, block)).or_insert_with(compile).clone()
+        Arc::clone(units.entry((engine.id(), kernel, block)).or_insert_with(unit))
     }
 
     /// A kernel's code for packs of so many warps.

@@ -5,7 +5,7 @@ use super::device::Device;
 use super::family::{self, Member};
 use super::kernel::Kernel;
 use super::request::{Launch, LaunchError, LaunchOptions, LaunchReport};
-use crate::compiled::{self, Code};
+use crate::compiled::Promise;
 use crate::dependents::Dependents;
 use crate::device_runtime::DeviceRuntime;
 use crate::exec::{Grid, thread_numbers};
@@ -16,7 +16,8 @@ use crate::location::Location;
 use crate::memory::View;
 use crate::misuse::{Masks, Misuse, Misuses};
 use crate::observe::Observer;
-use crate::run::grid::{self, Plan, Stop};
+use crate::run::grid;
+use crate::run::work::{Plan, Stop};
 use crate::system::System;
 use crate::texture::table::{Handle, Object};
 use std::collections::HashMap;
@@ -191,33 +192,40 @@ impl Session<'_> {
             stopped: member.map(|member| member.family.stopped()),
             progress: options.progress.filter(|_| first),
         };
+        let promise = self.promise(launch.kernel, &grid);
         grid.tell_begin();
-        let result = match self.code(launch.kernel, &grid) {
-            Some(code) => compiled::run(&grid, &plan, &*code),
-            None => grid::run(&grid, &plan),
-        };
+        let result = grid::run(&grid, &plan, promise.as_ref());
+        promise.iter().for_each(|promise| self.note_outcome(promise.outcome()));
         let issued =
             result.map_err(|stop| LaunchError::Fault(Box::new(describe(*stop, launch, image, options))))?;
         self.note(described(misuses, launch.kernel, image));
         Ok(issued)
     }
 
-    /// The code that runs a grid, if an engine was given and compiles its kernel.
-    fn code(&self, kernel: Kernel<'_>, grid: &Grid<'_>) -> Option<Arc<dyn Code>> {
+    /// The compiled code of a grid, now or later, if there is an engine and nothing stands against it.
+    fn promise(&self, kernel: Kernel<'_>, grid: &Grid<'_>) -> Option<Promise<'_>> {
         let engine = self.options.engine?;
         let observed = grid.observer.is_some() || self.options.masks == Masks::Exact;
-        let code = match () {
-            () if observed => Err("somebody observes its instructions".to_owned()),
-            () if grid.runtime.is_some() => Err("it can launch grids".to_owned()),
-            () if grid.explicit_cluster => Err("a launch in clusters".to_owned()),
-            () => kernel.module().compiled(engine, kernel.id(), grid.block),
+        let against = match () {
+            () if observed => Some("somebody observes its instructions"),
+            () if grid.runtime.is_some() => Some("it can launch grids"),
+            () if grid.explicit_cluster => Some("a launch in clusters"),
+            () => None,
         };
-        if let Err(why) = &code {
-            engine.declined(kernel.name(), why);
+        let unit = kernel.module().unit(engine, kernel.id(), grid.block);
+        match against {
+            Some(why) => {
+                unit.decline(engine, why);
+                self.note_outcome(Err(why.to_owned()));
+                None
+            }
+            None => Some(Promise::new(unit, engine)),
         }
-        let mut compiled = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
-        *compiled = Some(code.as_ref().map(|_| ()).map_err(String::clone));
-        code.ok()
+    }
+
+    /// What became of the engine in a grid.
+    fn note_outcome(&self, outcome: Result<(), String>) {
+        *self.compiled.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
     }
 
     /// Adds what a grid has done wrong to what others of the same kernel have.

@@ -4,15 +4,20 @@
 //! be waiting for another one, it is put aside and the thread takes up a new one, as long as the device profile has room
 //! for it; clusters put aside go on in turn. So every CTA that would be resident on the device makes progress, on any
 //! number of host threads.
+//!
+//! Once there is compiled code ([`crate::compiled`]), a host thread whose clusters are done runs further CTAs by it.
+//! While one of its clusters is put aside it goes on interpreting, since code that waits does not let that one go on.
 
 use super::cluster::{Cluster, Fault, Turn};
 use super::watch::{Unwatched, Watch, Watched};
-use crate::exec::{Grid, LaneTrap};
-use crate::schedule::SchedulerKind;
+use super::work::{Plan, Stop, Work};
+use crate::compiled::{Code, Host, Promise, Runner};
+use crate::exec::Grid;
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::ops::Range;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
+use std::thread::Scope;
 use std::time::Duration;
 
 /// Operations in a cluster's turn.
@@ -32,150 +37,123 @@ const LONE_TURNS: u32 = 64;
 const BATCH: u64 = 32;
 const PART: u64 = 8;
 
-/// How a grid is to be run.
-pub(crate) struct Plan<'a> {
-    pub(crate) threads: usize,
-    /// CTAs that the device holds at a time.
-    pub(crate) resident: usize,
-    pub(crate) scheduler: SchedulerKind,
-    /// Warp instructions that the launch may issue.
-    pub(crate) budget: Option<u64>,
-    pub(crate) observer: Option<&'a dyn crate::observe::Observer>,
-    pub(crate) cancel: Option<&'a AtomicBool>,
-    /// Set when another grid of its family has failed.
-    pub(crate) stopped: Option<&'a AtomicBool>,
-    /// Called with the number of finished CTAs.
-    pub(crate) progress: Option<&'a (dyn Fn(u64) + Sync)>,
+/// Times that a compiled CTA asks whether it may go on before another host thread is started: it may be waiting, on plain
+/// loads, for one that has not begun. As many again for each thread that was started so.
+const PATIENCE: u32 = 64;
+
+/// Warp instructions that a compiled CTA executes before it asks.
+const ALLOWANCE: u64 = 1 << 20;
+const FIRST_ALLOWANCE: u64 = 1 << 14;
+
+/// Runs a grid to its end; the warp instructions issued. Compiled code may come meanwhile, if it is promised.
+pub(crate) fn run(grid: &Grid<'_>, plan: &Plan<'_>, code: Option<&Promise<'_>>) -> Result<u64, Box<Stop>> {
+    let work = Work::new(grid, plan);
+    let threads = plan.threads.max(1).min(work.total().try_into().unwrap_or(usize::MAX));
+    std::thread::scope(|scope| Worker::new(Pool { scope, work: &work, code, threads }, 0, threads > 1).run());
+    work.result()
 }
 
-/// Why a grid stopped early.
-pub(crate) enum Stop {
-    Trap {
-        cta: [u32; 3],
-        thread: Option<[u32; 3]>,
-        trap: LaneTrap,
-        pc: u32,
-    },
-    /// And what some thread was waiting for.
-    Budget {
-        awaited: Option<String>,
-    },
-    Cancelled,
+/// Where the host threads of a grid are started.
+#[derive(Clone, Copy)]
+struct Pool<'scope, 'env> {
+    scope: &'scope Scope<'scope, 'env>,
+    work: &'scope Work<'env>,
+    /// The kernel's compiled code, now or later; `None` if it is interpreted in any case.
+    code: Option<&'scope Promise<'env>>,
+    /// Host threads, without those that are started because others wait.
+    threads: usize,
 }
 
-/// What all host threads of a launch share.
-struct Shared<'a> {
-    grid: &'a Grid<'a>,
-    plan: &'a Plan<'a>,
-    /// The next cluster to be taken up, and how many there are.
-    next: AtomicU64,
-    total: u64,
-    /// CTAs of a cluster.
-    cluster: u32,
-    /// Finished CTAs.
-    done: AtomicU64,
-    issued: AtomicU64,
-    stopped: AtomicBool,
-    stop: Mutex<Option<Stop>>,
+/// A host thread of a grid.
+struct Worker<'scope, 'env> {
+    pool: Pool<'scope, 'env>,
+    number: usize,
+    /// Whether it is to start the others when it has run for a while.
+    alone: Cell<bool>,
+    /// Clusters that it has claimed and not begun.
+    claimed: Cell<Range<u64>>,
+    /// How often its compiled CTA has asked whether it may go on, and whether another thread was started for that.
+    asked: Cell<u32>,
+    waits: Cell<bool>,
 }
 
-/// Runs a grid to its end; the warp instructions issued.
-pub(crate) fn run(grid: &Grid<'_>, plan: &Plan<'_>) -> Result<u64, Box<Stop>> {
-    let total = grid.grid.iter().zip(grid.cluster).map(|(&g, c)| u64::from(g / c)).product();
-    let shared = Shared {
-        grid,
-        plan,
-        next: AtomicU64::new(0),
-        total,
-        cluster: grid.cluster.iter().product(),
-        done: AtomicU64::new(0),
-        issued: AtomicU64::new(0),
-        stopped: AtomicBool::new(false),
-        stop: Mutex::new(None),
-    };
-    let threads = plan.threads.max(1).min(total.try_into().unwrap_or(usize::MAX));
-    std::thread::scope(|scope| {
-        let shared = &shared;
-        let mut call_help = || {
-            for worker in 1..threads {
-                scope.spawn(move || shared.work(worker, threads, None));
-            }
-        };
-        shared.work(0, threads, (threads > 1).then_some(&mut call_help));
-    });
-    let stop = shared.stop.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-    stop.map_or(Ok(shared.issued.into_inner()), |stop| Err(Box::new(stop)))
-}
+impl<'scope, 'env> Worker<'scope, 'env> {
+    fn new(pool: Pool<'scope, 'env>, number: usize, alone: bool) -> Self {
+        let (claimed, asked, waits) = Default::default();
+        Self { pool, number, alone: Cell::new(alone), claimed, asked, waits }
+    }
 
-impl Shared<'_> {
-    /// Runs clusters until there are none; `help` starts the other threads.
-    fn work(&self, worker: usize, threads: usize, help: Option<&mut dyn FnMut()>) {
-        match self.plan.observer {
-            Some(observer) => {
-                self.run_clusters(worker, threads, help, &mut Watched::new(observer, self.grid.image));
-            }
-            None => self.run_clusters(worker, threads, help, &mut Unwatched),
+    /// Runs clusters until there are none.
+    fn run(&self) {
+        match self.pool.work.plan.observer {
+            Some(observer) => self.run_clusters(&mut Watched::new(observer, self.pool.work.grid.image)),
+            None => self.run_clusters(&mut Unwatched),
         }
     }
 
-    fn run_clusters<W: Watch>(
-        &self,
-        worker: usize,
-        threads: usize,
-        mut help: Option<&mut dyn FnMut()>,
-        watch: &mut W,
-    ) {
-        let room = (self.plan.resident / self.cluster as usize / threads).max(1);
+    fn run_clusters<W: Watch>(&self, watch: &mut W) {
+        let Pool { work, code: promise, threads, .. } = self.pool;
+        let Work { grid, plan, .. } = *work;
+        let room = (plan.resident / work.cluster as usize / threads).max(1);
         let share = threads as u64 * PART;
         let mut clusters: Vec<Cluster> = Vec::new();
         // Those whose threads are not done, and those in whose place others can begin.
         let mut resident: VecDeque<usize> = VecDeque::new();
         let mut vacant: Vec<usize> = Vec::new();
-        let mut claimed = 0..0;
+        let mut runner: Option<Runner<'_>> = None;
         let mut batch = 1;
         let mut admit = true;
-        let mut slot = worker as u32 * self.cluster;
+        let mut slot = self.number as u32 * work.cluster;
         let mut turns = 0;
         let mut issued = 0;
-        while !self.stopped.load(Relaxed) {
+        while !work.stops() {
             let mut fresh = None;
             if (admit || resident.is_empty()) && resident.len() < room {
+                let mut claimed = self.claimed.take();
                 if claimed.is_empty() {
-                    let most = (self.left() / share).min((room - resident.len()) as u64);
-                    claimed = self.claim(batch.min(most).max(1));
+                    if self.is_superfluous() {
+                        break;
+                    }
+                    let most = (work.left() / share).min((room - resident.len()) as u64);
+                    claimed = work.claim(batch.min(most).max(1));
                     batch = BATCH.min(batch * 2);
                 }
-                fresh = claimed.next().map(|index| {
-                    let scheduler = self.plan.scheduler;
+                let index = claimed.next();
+                self.claimed.set(claimed);
+                let code = promise.filter(|_| resident.is_empty());
+                if let (Some(index), Some(code)) = (index, code.and_then(Promise::code)) {
+                    let runner = runner.get_or_insert_with(|| Runner::new(grid, self));
+                    self.run_compiled(runner, &**code, index);
+                    continue;
+                }
+                fresh = index.map(|index| {
+                    let scheduler = plan.scheduler;
                     let place = vacant.pop().unwrap_or_else(|| {
-                        clusters.push(Cluster::new(self.grid, scheduler));
+                        clusters.push(Cluster::new(grid, scheduler));
                         clusters.len() - 1
                     });
-                    clusters[place].begin(self.grid, index, slot, scheduler);
-                    slot += threads as u32 * self.cluster;
+                    clusters[place].begin(grid, index, slot, scheduler);
+                    slot += threads as u32 * work.cluster;
                     place
                 });
             }
             let Some(place) = fresh.or_else(|| resident.pop_front()) else { break };
             let cluster = &mut clusters[place];
-            if help.is_some() && self.grid.started.elapsed() > ALONE {
-                help.take().into_iter().for_each(|help| help());
-            }
+            self.look_for_help();
             let before = cluster.issued();
-            let turn = cluster.run(self.grid, watch, self.turn(help.is_some()));
-            issued += cluster.issued() - before;
-            if let Some(budget) = self.plan.budget {
-                self.account(std::mem::take(&mut issued), budget, cluster);
+            let turn = cluster.run(grid, watch, self.turn());
+            let of_turn = cluster.issued() - before;
+            issued += of_turn;
+            promise.iter().for_each(|promise| promise.interpreted(of_turn));
+            if plan.budget.is_some() && !work.account(std::mem::take(&mut issued)) {
+                work.stop_with(Stop::Budget { awaited: cluster.awaited() });
             }
-            self.look_for_stop();
+            work.must_stop();
             match turn {
                 Turn::Done => {
                     admit = false;
                     vacant.push(place);
-                    if let Some(progress) = self.plan.progress {
-                        let ctas = u64::from(self.cluster);
-                        progress(self.done.fetch_add(ctas, Relaxed) + ctas);
-                    }
+                    work.finish(work.cluster.into());
                 }
                 Turn::Yielded { waits } => {
                     turns += 1;
@@ -187,52 +165,98 @@ impl Shared<'_> {
                 Turn::Fault(fault) => self.fail(cluster, fault),
             }
         }
-        self.issued.fetch_add(issued, Relaxed);
+        work.account(issued);
     }
 
-    /// Clusters that nobody has taken up.
-    fn left(&self) -> u64 {
-        self.total.saturating_sub(self.next.load(Relaxed))
+    fn run_compiled(&self, runner: &mut Runner<'_>, code: &dyn Code, index: u64) {
+        let work = self.pool.work;
+        if work.must_stop() {
+            return;
+        }
+        match runner.run(code, index) {
+            Ok(()) => work.finish(1),
+            Err(stop) => stop.into_iter().for_each(|stop| work.stop_with(stop)),
+        }
+        self.asked.set(0);
+        if self.waits.take() {
+            work.waiting.fetch_sub(1, Relaxed);
+        }
     }
 
-    /// Takes up to so many.
-    fn claim(&self, clusters: u64) -> Range<u64> {
-        let first = self.next.fetch_add(clusters, Relaxed);
-        first.min(self.total)..(first + clusters).min(self.total)
+    /// Starts the other host threads if it has taken long enough.
+    fn look_for_help(&self) {
+        if self.alone.get() && self.pool.work.grid.started.elapsed() > ALONE {
+            self.alone.set(false);
+            (1..self.pool.threads).for_each(|number| self.start(number, 0..0));
+        }
+    }
+
+    /// Starts a host thread that has claimed these clusters.
+    fn start(&self, number: usize, claimed: Range<u64>) {
+        let pool = self.pool;
+        let run = move || {
+            let worker = Worker::new(pool, number, false);
+            worker.claimed.set(claimed);
+            worker.run();
+        };
+        pool.scope.spawn(run);
+    }
+
+    /// A compiled CTA of this thread may be waiting for another one: one more thread is to take up those that have not begun.
+    fn look_for_others(&self) {
+        let work = self.pool.work;
+        self.asked.set(self.asked.get().saturating_add(1));
+        let waiting = work.waiting.load(Relaxed);
+        let patience = PATIENCE.saturating_mul(u32::try_from(waiting).unwrap_or(u32::MAX).saturating_add(1));
+        if !self.waits.get()
+            && self.asked.get() >= patience
+            && waiting + self.pool.threads < work.plan.resident
+        {
+            self.waits.set(true);
+            work.waiting.fetch_add(1, Relaxed);
+            let number = self.pool.threads + work.helpers.fetch_add(1, Relaxed);
+            self.start(number, self.claimed.take());
+        }
+    }
+
+    /// Whether it was started for a CTA that waited, and there are more such threads than CTAs that wait.
+    fn is_superfluous(&self) -> bool {
+        let work = self.pool.work;
+        let waiting = work.waiting.load(Relaxed);
+        let without = |helpers: usize| (helpers > waiting).then(|| helpers - 1);
+        self.number >= self.pool.threads && work.helpers.fetch_update(Relaxed, Relaxed, without).is_ok()
     }
 
     /// Operations in the next turn: no more than the budget has left.
-    fn turn(&self, alone: bool) -> i64 {
-        let turn = if alone { FIRST_TURN } else { TURN };
-        let left = self.plan.budget.map(|b| b.saturating_sub(self.issued.load(Relaxed)));
-        left.map_or(turn, |left| turn.min(i64::try_from(left).unwrap_or(turn)).max(1))
-    }
-
-    fn account(&self, issued: u64, budget: u64, cluster: &Cluster) {
-        if self.issued.fetch_add(issued, Relaxed) + issued > budget {
-            self.stop_with(Stop::Budget { awaited: cluster.awaited() });
-        }
-    }
-
-    /// Stops if somebody else says so.
-    fn look_for_stop(&self) {
-        let is_set = |flag: Option<&AtomicBool>| flag.is_some_and(|flag| flag.load(Relaxed));
-        if is_set(self.plan.cancel) || is_set(self.plan.stopped) {
-            self.stop_with(Stop::Cancelled);
-        }
+    fn turn(&self) -> i64 {
+        let turn = if self.alone.get() { FIRST_TURN } else { TURN };
+        self.pool.work.budget_left().map_or(turn, |left| turn.min(i64::try_from(left).unwrap_or(turn)).max(1))
     }
 
     fn fail(&self, cluster: &Cluster, Fault { rank, pack, trap, pc }: Fault) {
         let pack = cluster.pack(rank, pack);
-        let (tid, first) = (&self.grid.tid, pack.threads.first_warp as usize);
+        let (tid, first) = (&self.pool.work.grid.tid, pack.threads.first_warp as usize);
         let thread = trap.lane.map(|(warp, lane)| [0, 1, 2].map(|i: usize| tid[i][first + warp][lane]));
-        self.stop_with(Stop::Trap { cta: pack.threads.ctaid, thread, trap, pc });
+        self.pool.work.stop_with(Stop::Trap { cta: pack.threads.ctaid, thread, trap, pc });
+    }
+}
+
+impl Host for Worker<'_, '_> {
+    fn spend(&self, instructions: u64) -> bool {
+        let work = self.pool.work;
+        self.look_for_help();
+        // Who has executed nothing only asks.
+        if instructions > 0 {
+            self.look_for_others();
+        }
+        if !work.account(instructions) {
+            work.stop_with(Stop::Budget { awaited: None });
+        }
+        !work.must_stop()
     }
 
-    /// The first reason counts.
-    fn stop_with(&self, stop: Stop) {
-        let mut reason = self.stop.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        reason.get_or_insert(stop);
-        self.stopped.store(true, Relaxed);
+    fn allowance(&self) -> u64 {
+        let most = if self.alone.get() { FIRST_ALLOWANCE } else { ALLOWANCE };
+        self.pool.work.budget_left().map_or(most, |left| most.min(left))
     }
 }

@@ -10,7 +10,8 @@
 //! | `wait` | groups that wait for an mbarrier or for their cluster |
 //! | `cta` | the packs of a CTA |
 //! | `cluster` | the CTAs of a cluster in turn, until all threads are done or somebody else must move first |
-//! | `grid` | the clusters of a launch on a pool of host threads |
+//! | `work` | what the host threads of a launch share |
+//! | `grid` | the clusters of a launch on a pool of host threads, interpreted or compiled |
 //! | `builtin` | functions that the system provides, the device runtime's among them |
 //!
 //! **Progress.** Every thread of every resident CTA eventually runs. A group gives up its turn when its time slice ends;
@@ -27,3 +28,4 @@ pub(crate) mod grid;
 pub(crate) mod pack;
 mod wait;
 pub(crate) mod watch;
+pub(crate) mod work;
