@@ -7,6 +7,7 @@ use crate::fault::Trap;
 use crate::image::Origin;
 use crate::lanes::LANES;
 use crate::run::grid::{Plan, Stop};
+use ptx::module::FuncId;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
@@ -72,8 +73,8 @@ impl Work<'_> {
                         self.plan.progress.into_iter().for_each(|progress| progress(done));
                     }
                     Err(Stopped::Told) => return,
-                    Err(Stopped::Trap { trap, thread, instruction }) => {
-                        self.stop_with(fault(grid, cta.ctaid(), trap, thread, instruction));
+                    Err(Stopped::Trap { trap, thread, place }) => {
+                        self.stop_with(fault(grid, cta.ctaid(), trap, thread, place));
                         return;
                     }
                 }
@@ -102,8 +103,14 @@ impl Work<'_> {
     }
 }
 
-fn fault(grid: &Grid<'_>, cta: [u32; 3], trap: Trap, thread: Option<u32>, instruction: u32) -> Stop {
-    let origin = Origin { function: grid.image.kernel, instruction };
+fn fault(
+    grid: &Grid<'_>,
+    cta: [u32; 3],
+    trap: Trap,
+    thread: Option<u32>,
+    (function, instruction): (FuncId, u32),
+) -> Stop {
+    let origin = Origin { function, instruction };
     let pc = grid.image.origins.iter().position(|&known| known == origin).unwrap_or(0) as u32;
     let thread = thread.map(|thread| {
         let (warp, lane) = (thread as usize / LANES, thread as usize % LANES);
