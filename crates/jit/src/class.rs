@@ -6,11 +6,12 @@
 //! [`Class::Affine`] is a fact, modulo the width of the value. Widened to 64 bits it holds only if no lane wraps in 32
 //! bits; then it is [`Class::Hinted`], and a flag beside the value tells at run time whether it holds.
 
-use ir::instruction::{MulIntMode, Op};
-use ir::operand::{Address, Def, Space, Value};
-use ptx::isa::SpecialRegister;
+use ir::instruction::{MulIntMode, Op, SetpInt};
+use ir::operand::{Address, Space, Value};
+use ptx::isa::{Role, SpecialRegister};
 use ptx::module::{AddressBase, RegId};
 use ptx::types::ScalarType;
+use std::collections::HashSet;
 
 /// See the module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,12 +140,28 @@ impl Rows {
     }
 }
 
+/// Whether a member mask is the constant that names all lanes.
+pub(crate) fn names_all_lanes(members: &Value) -> bool {
+    matches!(members, Value::Constant(bits) if *bits as u32 == !0)
+}
+
 /// The classes of a function's registers, as far as they are known.
 pub(crate) struct Known<'a> {
     pub(crate) rows: Rows,
     pub(crate) registers: &'a [Class],
+    /// The low bits of lane 0's value that are zero, of registers whose other lanes are steps apart from it.
+    pub(crate) zeros: &'a [u32],
     pub(crate) types: &'a dyn Fn(RegId) -> ScalarType,
+    /// The reads that find `%tid.x`: see [`crate::threads`].
+    pub(crate) threads: &'a HashSet<(u32, RegId)>,
+    /// The instruction that is looked at.
+    pub(crate) at: u32,
+    /// Whether a generic address may be one of memory that each thread has for itself.
+    pub(crate) has_local: bool,
 }
+
+/// Zero bits of zero.
+pub(crate) const ALL_ZERO: u32 = 64;
 
 impl Known<'_> {
     /// A value read in so many bits.
@@ -235,15 +252,115 @@ impl Known<'_> {
             }
             Op::Cvta(cvta) if cvta.ty.bits() == 64 => self.value(&cvta.a, 64),
             Op::Ld(ld) => match self.address(&ld.a) {
-                UNIFORM if ld.a.space != Space::Local => UNIFORM,
+                UNIFORM if !self.is_per_thread(&ld.a) => UNIFORM,
                 Class::Unknown => Class::Unknown,
                 _ => Class::Varying,
             },
+            Op::Vote(vote) if vote.membermask.is_none_or(|members| names_all_lanes(&members)) => UNIFORM,
+            Op::Redux(redux) if names_all_lanes(&redux.membermask) => UNIFORM,
+            Op::Shr(shr) if self.shifts_lanes_out(&shr.a, &shr.b, shr.ty.bits()) => UNIFORM,
+            Op::And(and) if wholes(and.ty) => {
+                match (constant(&and.b, and.ty), self.lane_bits(&and.a, and.ty.bits())) {
+                    // The bits in which lanes differ are left out, or kept.
+                    (Some(mask), Some((bits, _))) if mask.trailing_zeros() >= bits => UNIFORM,
+                    (Some(mask), Some((bits, stride))) if mask.trailing_ones() >= bits => {
+                        Class::Affine(stride)
+                    }
+                    _ => self.sources(op),
+                }
+            }
+            Op::SetpInt(setp) if setp.c.is_none() && self.compares_blocks(setp) => UNIFORM,
+            _ if op.effects().is_pure() => self.sources(op),
             // What each lane gets is its own.
-            Op::Atom(_) | Op::AtomCas(_) | Op::Activemask(_) => Class::Varying,
-            Op::Shfl(_) => Class::Varying,
-            Op::Vote(_) => UNIFORM,
-            _ => self.sources(op),
+            _ => Class::Varying,
+        }
+    }
+
+    /// Whether each thread has memory of its own at an address.
+    fn is_per_thread(&self, address: &Address) -> bool {
+        match address.space {
+            Space::Local | Space::ParamFunc => true,
+            Space::Generic | Space::Param => self.has_local,
+            _ => false,
+        }
+    }
+
+    /// The low bits in which the lanes of a value differ, all others being lane 0's, and its stride: it counts lanes from
+    /// a multiple of their number on.
+    fn lane_bits(&self, value: &Value, bits: u32) -> Option<(u32, i64)> {
+        let lanes = self.rows.width.trailing_zeros();
+        if matches!(*value, Value::Register(register) if self.threads.contains(&(self.at, register))) {
+            return (bits == 32).then_some((lanes, 1));
+        }
+        let Class::Affine(stride) = self.value(value, bits) else { return None };
+        let differ = (stride > 0 && stride & (stride - 1) == 0).then(|| stride.trailing_zeros() + lanes)?;
+        (self.zeros_of(value) >= differ).then_some((differ, stride))
+    }
+
+    fn shifts_lanes_out(&self, a: &Value, b: &Value, bits: u32) -> bool {
+        let amount = match *b {
+            Value::Constant(amount) => amount as u32,
+            _ => return false,
+        };
+        self.lane_bits(a, bits).is_some_and(|(differ, _)| amount >= differ)
+    }
+
+    /// Whether all lanes are on one side of what they are compared with, because that is between rows.
+    fn compares_blocks(&self, setp: &SetpInt) -> bool {
+        use ir::instruction::SetIntCmp as C;
+        let bits = setp.ty.bits();
+        let between = |value: &Value, differ: u32, above: bool| match *value {
+            Value::Constant(constant) if above => constant.wrapping_add(1).trailing_zeros() >= differ,
+            Value::Constant(constant) => constant.trailing_zeros() >= differ,
+            _ => !above && self.value(value, bits) == UNIFORM && self.zeros_of(value) >= differ,
+        };
+        let above = match setp.cmp {
+            C::Lt | C::Lo | C::Ge | C::Hs => false,
+            C::Gt | C::Hi | C::Le | C::Ls => true,
+            C::Eq | C::Ne => return false,
+        };
+        self.lane_bits(&setp.a, bits).is_some_and(|(differ, _)| between(&setp.b, differ, above))
+    }
+
+    /// The zero bits at the end of lane 0's value.
+    fn zeros_of(&self, value: &Value) -> u32 {
+        use SpecialRegister as R;
+        match *value {
+            Value::Register(register) => self.zeros[register.index()],
+            Value::Constant(0) | Value::Unused => ALL_ZERO,
+            Value::Constant(value) => value.trailing_zeros(),
+            Value::Special { component: 3, .. } => ALL_ZERO,
+            Value::Special { register: R::Tid, component: 0 } if self.rows.are_straight() => {
+                self.rows.width.trailing_zeros()
+            }
+            Value::Special { register: R::Laneid, .. } => self.rows.width.trailing_zeros(),
+            Value::Special { register: R::Ntid, component } => {
+                self.rows.block[usize::from(component)].trailing_zeros()
+            }
+            Value::Special { .. } | Value::Symbol { .. } => 0,
+        }
+    }
+
+    /// The zero bits at the end of what lane 0 computes.
+    pub(crate) fn zeros(&self, op: &Op) -> u32 {
+        let of = |value: &Value| self.zeros_of(value);
+        let product = |a: &Value, b: &Value| (of(a) + of(b)).min(ALL_ZERO);
+        let wholes = |ty: ScalarType| ty.bits() >= 32;
+        match op {
+            Op::Mov(mov) if wholes(mov.ty) => of(&mov.a),
+            Op::AddInt(add) if !add.sat => of(&add.a).min(of(&add.b)),
+            Op::SubInt(sub) if !sub.sat => of(&sub.a).min(of(&sub.b)),
+            Op::MulInt(mul) if mul.mode != MulIntMode::Hi => product(&mul.a, &mul.b),
+            Op::MadInt(mad) if mad.mode != MulIntMode::Hi && !mad.sat => {
+                product(&mad.a, &mad.b).min(of(&mad.c))
+            }
+            Op::Shl(shl) => match shl.b {
+                Value::Constant(amount) => (of(&shl.a) + (amount as u32).min(ALL_ZERO)).min(ALL_ZERO),
+                _ => of(&shl.a),
+            },
+            Op::And(and) => of(&and.a).max(of(&and.b)),
+            Op::CvtInt(cvt) if !cvt.sat && wholes(cvt.atype) && wholes(cvt.dtype) => of(&cvt.a),
+            _ => 0,
         }
     }
 
@@ -266,10 +383,12 @@ impl Known<'_> {
                 F::Value(value) => add(value),
                 F::Values(values) => values.iter().for_each(add),
                 F::Predicate(predicate) => add(&predicate.value),
-                F::Updates(defs) => defs.iter().for_each(|Def(register)| {
-                    register.iter().for_each(|&register| add(&Value::Register(register)));
+                F::Part(part) => add(&part.value),
+                other => other.registers(&mut |register, role| {
+                    if role != Role::Write {
+                        add(&Value::Register(register));
+                    }
                 }),
-                _ => {}
             }
         });
         all

@@ -64,7 +64,8 @@ impl Engine for Compiler {
         let of_llvm = |why| format!("LLVM: {why}");
         let (object, kept) = self.object(&emitted.text).map_err(of_llvm)?;
         let loaded = Loaded::link(&object)?;
-        let code = run::Compiled::new(emitted, loaded, threads.div_ceil(rows.width), rows.width)?;
+        let code =
+            run::Compiled::new(emitted, source.kernel(), loaded, threads.div_ceil(rows.width), rows.width)?;
         let (how, all) = (if kept { "from the cache" } else { "compiled" }, begun.elapsed());
         log::debug!("{name}: {how} in {all:?}, {written:?} of it until its text was there");
         Ok(Arc::new(code))

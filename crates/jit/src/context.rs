@@ -18,6 +18,9 @@ pub(crate) struct Context {
     /// The CTA's shared memory and its bytes.
     pub(crate) shared: *mut u8,
     pub(crate) shared_bytes: u64,
+    /// Where the local memory of each row's threads begins, one thread behind the other, and the bytes of each.
+    pub(crate) local: *const *mut u8,
+    pub(crate) local_bytes: u64,
     /// Instructions of rows that may still be executed before the host is asked.
     pub(crate) fuel: i64,
     pub(crate) ctaid: [u32; 4],

@@ -9,11 +9,13 @@
 //!
 //! A block that does nothing but end the thread is no arm: lanes that go there are dead, and the rest go on as one.
 
-use crate::class::{Class, Known, Rows, UNIFORM};
+use crate::class::{ALL_ZERO, Class, Known, Rows, UNIFORM};
 use crate::order::{Order, successors};
 use ir::instruction::Op;
 use ir::{Access, BlockId, Cfg, Function, Liveness};
-use ptx::module::RegId;
+use ptx::module::{RegId, Variable};
+use ptx::types::{ScalarType, StateSpace};
+use std::collections::HashSet;
 
 /// A set of small numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,6 +47,12 @@ impl Bits {
 #[derive(Debug)]
 pub(crate) struct Divergence {
     pub(crate) classes: Vec<Class>,
+    /// See [`Known::zeros`].
+    zeros: Vec<u32>,
+    /// See [`Known::threads`].
+    threads: HashSet<(u32, RegId)>,
+    /// See [`Known::has_local`].
+    has_local: bool,
     /// Blocks that only a part of the live lanes may run.
     pub(crate) divergent: Vec<bool>,
     /// For each block the registers whose old values lanes that wait may need.
@@ -72,6 +80,12 @@ impl Divergence {
         let ends = (0..blocks).map(|block| only_ends(function, cfg, block)).collect();
         let mut this = Self {
             classes: vec![Class::Unknown; registers],
+            zeros: vec![ALL_ZERO; registers],
+            threads: match rows.are_straight() {
+                true => crate::threads::reads(function, cfg),
+                false => HashSet::new(),
+            },
+            has_local: has_local(function),
             divergent: vec![false; blocks],
             kept: vec![Bits::new(registers); blocks],
             ends,
@@ -93,6 +107,17 @@ impl Divergence {
                 return this;
             }
         }
+    }
+
+    /// What is known by now of registers at an instruction.
+    pub(crate) fn known<'a>(
+        &'a self,
+        rows: Rows,
+        types: &'a dyn Fn(RegId) -> ScalarType,
+        at: u32,
+    ) -> Known<'a> {
+        let Self { classes, zeros, threads, has_local, .. } = self;
+        Known { rows, registers: classes, zeros, types, threads, at, has_local: *has_local }
     }
 
     /// Whether a write to a register in a block must leave the lanes alone that are not active.
@@ -122,8 +147,9 @@ impl Divergence {
         for &block in &order.blocks {
             for index in cfg.blocks[block].first..cfg.blocks[block].end {
                 let Some(instruction) = function.instruction(index) else { continue };
-                let known = Known { rows, registers: &self.classes, types: &types };
+                let known = self.known(rows, &types, index);
                 let mut class = known.result(&instruction.op);
+                let zeros = known.zeros(&instruction.op);
                 let guard = instruction.guard.map(|guard| self.classes[guard.register.index()]);
                 let mut results = Vec::new();
                 instruction.registers(&mut |register, access| {
@@ -145,8 +171,10 @@ impl Divergence {
                         class => class,
                     };
                     let joined = old.join(class);
-                    changed |= joined != old;
+                    let fewer = self.zeros[register.index()].min(zeros);
+                    changed |= joined != old || fewer != self.zeros[register.index()];
                     self.classes[register.index()] = joined;
+                    self.zeros[register.index()] = fewer;
                 }
             }
         }
@@ -199,6 +227,20 @@ impl Divergence {
             all
         };
         let mut passed = vec![all; count];
+        // From a loop that is only left to end, lanes go nowhere else: whatever comes behind it, none of them gets there.
+        let mut goes_on = vec![false; count];
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for &block in order.blocks.iter().rev() {
+                let mut behind = successors(cfg, block).filter(|&to| !self.ends[to]).peekable();
+                if !goes_on[block] && (behind.peek().is_none() || behind.any(|to| goes_on[to])) {
+                    goes_on[block] = true;
+                    changed = true;
+                }
+            }
+        }
+        let only_ends = |block: usize| !goes_on[block] && successors(cfg, block).any(|to| self.ends[to]);
         let mut changed = true;
         while changed {
             changed = false;
@@ -211,7 +253,7 @@ impl Divergence {
                         Some(common) => common.0.iter_mut().zip(&next.0).for_each(|(a, b)| *a &= b),
                     }
                 }
-                let leaves = cfg.blocks[block].successors.is_empty();
+                let leaves = cfg.blocks[block].successors.is_empty() || only_ends(block);
                 let mut new = common.filter(|_| !leaves).unwrap_or_else(|| Bits::new(count));
                 new.add(block);
                 if new != passed[block] {
@@ -227,6 +269,16 @@ impl Divergence {
         };
         (0..count).map(|block| order.place[block].and_then(|_| nearest(block))).collect()
     }
+}
+
+/// Whether threads have memory of their own whose address can be a generic one.
+fn has_local(function: &Function<'_>) -> bool {
+    let own = |variable: &Variable| {
+        let here = variable.function.is_none_or(|owner| owner == function.id);
+        here && matches!(variable.space, StateSpace::Local | StateSpace::ParamFunc)
+    };
+    let allocates = |instruction: &ir::Instruction| matches!(instruction.op, Op::Alloca(_));
+    function.module.variables.iter().any(own) || function.instructions.iter().flatten().any(allocates)
 }
 
 /// Whether a block does nothing but end the thread.

@@ -9,6 +9,7 @@
 //! | --- | --- |
 //! | `order` | in which order blocks stand, so that masks flow forward |
 //! | `class` | what is the same, or a step apart, in lanes that run together |
+//! | `threads` | which reads of a register find `%tid.x`, whatever is written to it later |
 //! | `divergence` | where lanes part, and what those that wait must not lose |
 //! | `waiting` | kernels whose threads may wait for one another |
 //! | `emit` | what an instruction is in LLVM's text, and why no access leaves the guest's memory |
@@ -19,7 +20,7 @@
 //! | `beside` | compiling beside the launches |
 //! | `choice` | which engine, as users say it |
 //! | `context`, `sites` | what code and host tell each other |
-//! | `lanes`, `warp` | what the host computes for it |
+//! | `shuffle` | which lane a shuffle reads |
 //! | `run` | a CTA's rows, from barrier to barrier |
 //!
 //! The machine has CTAs, memory, faults and host threads ([`machine::compiled`]); results are those of its interpreter, bit
@@ -35,22 +36,22 @@ mod compiler;
 mod context;
 mod divergence;
 mod emit;
-mod lanes;
 mod llvm;
 mod order;
 mod run;
+mod shuffle;
 mod sites;
+mod threads;
 mod waiting;
-mod warp;
 
 use beside::Beside;
 pub use cache::{Cache, Kept};
 pub use choice::Choice;
 use compiler::Compiler;
 use ir::Function;
-use ir::instruction::Op;
 pub use llvm::NoLlvm;
 use machine::compiled::{Background, Code, Engine, EngineId, Source};
+use ptx::isa::Convergence;
 use std::sync::Arc;
 
 /// Why a kernel is not compiled.
@@ -68,6 +69,9 @@ pub enum Refusal {
     /// A warp operation in divergent code, or with members that are not known to be all.
     #[error("a warp operation in divergent code, or for some of the lanes")]
     Across,
+    /// A call of a function that meets other threads, waits for them, or ends threads.
+    #[error("a call that may reach {0}, which waits for threads or ends them")]
+    Callee(String),
     /// A loop that looks at what other threads write.
     #[error("a loop that may wait for other threads")]
     Waits,
@@ -148,8 +152,8 @@ fn has_vectors() -> bool {
 
 /// Whether lanes of a whole warp work together.
 fn needs_warps(function: &Function<'_>) -> bool {
-    let across = |op: &Op| matches!(op, Op::Shfl(_) | Op::Vote(_) | Op::BarWarpSync(_) | Op::Activemask(_));
-    function.instructions.iter().flatten().any(|instruction| across(&instruction.op))
+    let mut instructions = function.instructions.iter().flatten();
+    instructions.any(|instruction| instruction.op.effects().convergence != Convergence::Thread)
 }
 
 /// Lanes of a row: those of a warp, or half as many where blocks are as wide as that.

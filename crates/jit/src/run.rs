@@ -3,9 +3,10 @@
 use crate::code::Loaded;
 use crate::context::{Context, end};
 use crate::emit::Emitted;
-use crate::sites::{Action, Site};
+use crate::sites::{Action, Site, lists};
 use machine::Trap;
-use machine::compiled::{Code, Cta, Row, RowTrap, Stopped};
+use machine::compiled::{Code, Cta, Row, RowTrap, Single, Stopped};
+use ptx::module::FuncId;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Bytes to which frames are aligned.
@@ -25,6 +26,7 @@ enum Entry {
 /// A kernel's machine code.
 pub(crate) struct Compiled {
     entry: Entry,
+    kernel: FuncId,
     sites: Vec<Site>,
     /// Bytes of a row's frame.
     frame: usize,
@@ -37,7 +39,13 @@ pub(crate) struct Compiled {
 
 impl Compiled {
     /// A kernel whose text has been compiled.
-    pub(crate) fn new(emitted: Emitted, loaded: Loaded, rows: u32, width: u32) -> Result<Self, String> {
+    pub(crate) fn new(
+        emitted: Emitted,
+        kernel: FuncId,
+        loaded: Loaded,
+        rows: u32,
+        width: u32,
+    ) -> Result<Self, String> {
         let name = if emitted.has_barriers { "resume" } else { "all" };
         let address = loaded.address_of(name).ok_or_else(|| format!("there is no function `{name}`"))?;
         // SAFETY: the text defines the function with this type, and its code lives as long as the entry.
@@ -47,7 +55,7 @@ impl Compiled {
                 false => Entry::All(std::mem::transmute::<usize, All>(address)),
             }
         };
-        Ok(Self { entry, sites: emitted.sites, frame: emitted.frame, rows, width, _loaded: loaded })
+        Ok(Self { entry, kernel, sites: emitted.sites, frame: emitted.frame, rows, width, _loaded: loaded })
     }
 }
 
@@ -85,6 +93,10 @@ impl Code for Compiled {
         let pages = cta.pages();
         let (ctaid, nctaid) = (cta.ctaid(), cta.nctaid());
         let params = cta.params().as_ptr();
+        let local_bytes = u64::from(cta.local_bytes());
+        // One pointer for each row, if there is anything to point to.
+        let threads = (0..self.rows).filter(|_| local_bytes != 0).map(|row| row * self.width);
+        let local: Vec<*mut u8> = threads.map(|thread| cta.local(thread).as_mut_ptr()).collect();
         let shared = cta.shared();
         let (shared, shared_bytes) = (shared.as_mut_ptr(), shared.len() as u64);
         let mut host = Host { code: self, cta, stopped: None, fuel: 0 };
@@ -96,6 +108,8 @@ impl Code for Compiled {
             params,
             shared,
             shared_bytes,
+            local: local.as_ptr(),
+            local_bytes,
             fuel,
             ctaid: [ctaid[0], ctaid[1], ctaid[2], 0],
             nctaid: [nctaid[0], nctaid[1], nctaid[2], 0],
@@ -160,17 +174,24 @@ unsafe extern "C" fn call(context: *mut Context, site: u32, row: u32, mask: u32,
     let site = &host.code.sites[site as usize];
     // SAFETY: the code has room for as many lists as any of its calls needs.
     let lists = unsafe { std::slice::from_raw_parts_mut(arguments, width * site.action.lists()) };
-    let done =
-        catch_unwind(AssertUnwindSafe(|| execute(host.cta, site, row * host.code.width, mask, lists, width)));
+    let first = row * host.code.width;
+    let done = catch_unwind(AssertUnwindSafe(|| match &site.action {
+        Action::Interpret { reads, writes, is_whole } => {
+            let live = is_whole.then_some(mask);
+            let instruction = site.instruction;
+            host.cta.interpret(&Single { first, width, mask, live, instruction, reads, writes }, lists)
+        }
+        action => access(host.cta, action, first, mask, lists, width).map_err(|(lane, trap)| {
+            let place = (host.code.kernel, site.instruction);
+            Stopped::Trap { trap, thread: Some(first + lane as u32), place }
+        }),
+    }));
     let stopped = match done {
         Ok(Ok(())) => return 0,
-        Ok(Err((lane, trap))) => {
-            let thread = Some(row * host.code.width + lane as u32);
-            Stopped::Trap { trap, thread, instruction: site.instruction }
-        }
+        Ok(Err(stopped)) => stopped,
         Err(_) => {
             let trap = Trap::IllegalInstruction("the host failed to execute it".to_owned());
-            Stopped::Trap { trap, thread: None, instruction: site.instruction }
+            Stopped::Trap { trap, thread: None, place: (host.code.kernel, site.instruction) }
         }
     };
     host.stopped = Some(stopped);
@@ -195,22 +216,22 @@ impl Action {
         match self {
             Self::Load { elements, .. } | Self::Store { elements, .. } => 1 + elements,
             Self::Update { .. } => 4,
-            Self::Lanes { operands, .. } => 1 + operands,
-            Self::Across(_) => 5,
+            Self::Interpret { reads, writes, .. } => lists(reads) + lists(writes),
             Self::Trap => 0,
         }
     }
 }
 
-fn execute(
+/// Accesses memory for a row, or traps.
+fn access(
     cta: &mut Cta<'_>,
-    site: &Site,
+    action: &Action,
     first: u32,
     mask: u32,
     lists: &mut [u64],
     width: usize,
 ) -> Result<(), RowTrap> {
-    match site.action {
+    match *action {
         Action::Load { space, bytes, elements } => {
             let (addresses, into) = lists.split_at_mut(width);
             let row = Row { first, mask, addresses, space, bytes, elements };
@@ -229,21 +250,7 @@ fn execute(
             let row = Row { first, mask, addresses, space, bytes, elements: 1 };
             cta.update(&row, atomic, b, c, old)
         }
-        Action::Lanes { operands, ref function } => {
-            for lane in (0..width).filter(|lane| mask >> lane & 1 != 0) {
-                let mut words = [0; 3];
-                for (at, word) in words.iter_mut().enumerate().take(operands) {
-                    *word = lists[at * width + lane];
-                }
-                lists[operands * width + lane] = function(&words);
-            }
-            Ok(())
-        }
-        Action::Across(across) => {
-            let (operands, results) = lists.split_at_mut(3 * width);
-            across.execute(mask, operands, results);
-            Ok(())
-        }
+        Action::Interpret { .. } => Ok(()),
         Action::Trap => Err((mask.trailing_zeros() as usize, Trap::Trap)),
     }
 }

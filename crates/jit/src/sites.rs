@@ -1,9 +1,8 @@
 //! What compiled code leaves to the host: an action for each place in the code that calls it.
 
-use crate::lanes::LaneFunction;
-use crate::warp::Across;
 use machine::compiled::Atomic;
 use machine::memory::SpaceKind;
+use ptx::module::RegId;
 
 /// A place that calls the host.
 pub(crate) struct Site {
@@ -20,10 +19,18 @@ pub(crate) enum Action {
     Store { space: SpaceKind, bytes: u32, elements: usize },
     /// Addresses and two operands; what was there.
     Update { space: SpaceKind, bytes: u32, atomic: Atomic },
-    /// Operands; the result.
-    Lanes { operands: usize, function: LaneFunction },
-    /// Three operands; the result, and a predicate.
-    Across(Across),
+    /// The registers that the instruction reads; those that it writes. One of 128 bits has two lists.
+    Interpret {
+        reads: Vec<(RegId, bool)>,
+        writes: Vec<(RegId, bool)>,
+        /// Whether the active lanes are all that the warp has.
+        is_whole: bool,
+    },
     /// Nothing: the active lanes trap.
     Trap,
+}
+
+/// Lists that registers take.
+pub(crate) fn lists(registers: &[(RegId, bool)]) -> usize {
+    registers.iter().map(|&(_, wide)| 1 + usize::from(wide)).sum()
 }

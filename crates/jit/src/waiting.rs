@@ -2,7 +2,9 @@
 //!
 //! A compiled CTA runs to its end on its host thread, and the lanes of a row run in lockstep. So a loop that looks at memory
 //! until another thread has written it might never end, where the interpreter lets that thread run. Such loops look with
-//! strong loads or with the results of atomic operations; kernels that have one are the interpreter's.
+//! strong loads or with the results of atomic operations, and a branch in the loop depends on what they see; kernels that
+//! have one are the interpreter's. A compare-and-swap that expects what the loop has last seen is no such look: it fails
+//! only where another thread has got on.
 //!
 //! So are those with a loop that looks with plain loads and that only memory can end: nothing that decides about its end
 //! changes from round to round but what is loaded from one place. Where every round has a CTA barrier, the CTA's
@@ -10,8 +12,8 @@
 
 use crate::Refusal;
 use crate::order::{Loop, Order, successors};
-use ir::instruction::Op;
-use ir::operand::{Def, Space};
+use ir::instruction::{BrxIdx, Op};
+use ir::operand::{Def, Space, Value};
 use ir::{Access, Cfg, Function, Instruction};
 use ptx::isa::Order as Strength;
 use ptx::module::{AddressBase, RegId};
@@ -23,8 +25,7 @@ pub(crate) fn refuse(function: &Function<'_>, cfg: &Cfg, order: &Order) -> Resul
         let blocks = &order.blocks[ir_loop.first..ir_loop.end];
         let indices = blocks.iter().flat_map(|&block| cfg.blocks[block].first..cfg.blocks[block].end);
         let instructions: Vec<_> = indices.filter_map(|index| function.instruction(index)).collect();
-        let waits = instructions.iter().any(|instruction| looks_strongly(&instruction.op));
-        if waits || only_memory_ends(function, cfg, order, ir_loop, &instructions) {
+        if decides_by_looks(&instructions) || only_memory_ends(function, cfg, order, ir_loop, &instructions) {
             return Err(Refusal::Waits);
         }
     }
@@ -46,12 +47,43 @@ pub(crate) fn refuse(function: &Function<'_>, cfg: &Cfg, order: &Order) -> Resul
     }
 }
 
-fn looks_strongly(op: &Op) -> bool {
-    match op {
+/// Whether a guard in a loop depends on what a look at memory that others write has seen, or the loop sleeps.
+fn decides_by_looks(instructions: &[&Instruction]) -> bool {
+    let changing = changing(instructions);
+    let looks = |op: &Op| match op {
         Op::Ld(ld) => ld.order != Strength::Weak,
         Op::Atom(atom) => atom.d != Def(None),
-        Op::AtomCas(_) | Op::Nanosleep(_) => true,
-        _ => false,
+        Op::AtomCas(cas) => !matches!(cas.b, Value::Register(expected) if changing.contains(&expected)),
+        op => op.effects().waits,
+    };
+    if instructions.iter().any(|instruction| instruction.op.effects().waits) {
+        return true;
+    }
+    // The registers that guards and switches depend on.
+    let mut decides: HashSet<RegId> =
+        instructions.iter().filter_map(|instruction| Some(instruction.guard?.register)).collect();
+    decides.extend(instructions.iter().filter_map(|instruction| match &instruction.op {
+        Op::BrxIdx(BrxIdx { index: Value::Register(index), .. }) => Some(*index),
+        _ => None,
+    }));
+    loop {
+        let before = decides.len();
+        for instruction in instructions {
+            let (mut reads, mut counts) = (Vec::new(), false);
+            instruction.registers(&mut |register, access| match access {
+                Access::Read => reads.push(register),
+                Access::Write | Access::ReadWrite => counts |= decides.contains(&register),
+            });
+            if counts && looks(&instruction.op) {
+                return true;
+            }
+            if counts {
+                decides.extend(reads);
+            }
+        }
+        if decides.len() == before {
+            return false;
+        }
     }
 }
 

@@ -93,6 +93,20 @@ fn bench_kernels() {
     both(text, "shared", [16, 16, 1], [16, 16, 1], &[1 << 18, 1 << 18, 1 << 22], &[256]);
 }
 
+#[test]
+fn ordinary_kernels() {
+    let text = include_str!("kernels/ordinary.ptx");
+    let n = 1 << 18;
+    both(text, "black_scholes", [n / 256, 1, 1], [256, 1, 1], &[4 << 18; 4], &[n - 3]);
+    both(text, "nbody", [8, 1, 1], [256, 1, 1], &[16 << 11, 16 << 11], &[1 << 11]);
+    both(text, "softmax", [256, 1, 1], [256, 1, 1], &[4 << 18, 4 << 18], &[1 << 10]);
+    both(text, "histogram", [64, 1, 1], [256, 1, 1], &[1 << 10, 4 << 18], &[n]);
+    both(text, "gather", [n / 256, 1, 1], [256, 1, 1], &[4 << 18; 3], &[n - 3]);
+    both(text, "transpose", [16, 16, 1], [32, 8, 1], &[4 << 18, 4 << 18], &[1 << 9]);
+    both(text, "halves", [n / 256, 1, 1], [256, 1, 1], &[4 << 18, 4 << 18], &[n - 3]);
+    both(text, "array", [n / 256, 1, 1], [256, 1, 1], &[4 << 18, 4 << 18], &[n]);
+}
+
 /// The first warp waits by plain loads for what the second stores: the interpreter lets both run.
 #[test]
 fn a_loop_that_only_memory_ends_is_interpreted() {

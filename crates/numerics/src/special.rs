@@ -18,6 +18,37 @@ pub mod interpolate;
 mod tables;
 pub mod unit;
 
+/// A function of the unit with a table, for who interpolates in code of his own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interpolated {
+    /// 1/x.
+    Rcp,
+    /// 1/sqrt(x).
+    Rsqrt,
+    /// sqrt(x).
+    Sqrt,
+    /// The sine of turns.
+    Sin,
+    /// 2^x.
+    Ex2,
+    /// log2(x).
+    Lg2,
+}
+
+impl Interpolated {
+    /// What is added to every value, and the rows of coefficients as [`interpolate`] packs them.
+    pub fn table(self) -> (u64, &'static [u64]) {
+        match self {
+            Self::Rcp => tables::RCP.parts(),
+            Self::Rsqrt => tables::RSQRT.parts(),
+            Self::Sqrt => tables::SQRT.parts(),
+            Self::Sin => tables::SIN.parts(),
+            Self::Ex2 => tables::EX2.parts(),
+            Self::Lg2 => tables::LG2.parts(),
+        }
+    }
+}
+
 const SCALE_UP: u32 = 0x4b80_0000; // 2^24
 const QUARTER: u32 = 0x3e80_0000;
 /// Above this magnitude, 2^126, a reciprocal is subnormal.

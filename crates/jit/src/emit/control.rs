@@ -4,18 +4,14 @@ use super::text::{Kind, Text};
 use super::values::Lanes;
 use super::{Emitted, Emitter, context};
 use crate::Refusal;
-use crate::class::{Class, Rows};
+use crate::class::Rows;
 use crate::context::end;
 use crate::divergence::{Bits, Divergence};
 use crate::order::{Order, successors};
 use ir::instruction::Op;
 use ir::operand::{Predicate, Value};
-use ir::{Access, BlockId, Cfg, Function, Liveness};
+use ir::{Cfg, Function, Liveness};
 use machine::compiled::Source;
-use ptx::module::RegId;
-
-/// Barriers of a CTA.
-const BARRIERS: u64 = 16;
 
 /// Metadata that stands in every text.
 const METADATA: &str = "!0 = !{!\"branch_weights\", i32 100000, i32 1}\n!1 = !{}\n";
@@ -49,6 +45,7 @@ pub(crate) fn emit(source: &Source<'_>, function: &Function<'_>, rows: Rows) -> 
         kills: false,
         edges: String::new(),
         intrinsics: Vec::new(),
+        functions: std::collections::BTreeSet::new(),
         reach: reach(&cfg, &order),
     };
     emitter.write_function()
@@ -119,6 +116,7 @@ impl Emitter<'_> {
     /// Puts the function's head before its blocks.
     fn finish(mut self, whole: bool) -> Emitted {
         let slots = self.slots();
+        let definitions = self.definitions();
         let width = self.rows.width;
         let [bx, by, _] = self.rows.block;
         let mut head = Text::numbered(width, 1 << 24);
@@ -156,7 +154,7 @@ impl Emitter<'_> {
         let resumes: Vec<_> = (1..=self.barriers).map(|n| format!("i32 {n}, label %resume{n}")).collect();
         head.line(&format!("switch i32 %state, label %start [{}]", resumes.join(" ")));
         let text = format!(
-            "{}\n\ndefine internal i32 @row(ptr noalias %ctx, ptr noalias %frame, i32 %state, i32 %row) alwaysinline {{\n{}start:\n{}}}\n\n{}{METADATA}",
+            "{}\n\n{definitions}\ndefine internal i32 @row(ptr noalias %ctx, ptr noalias %frame, i32 %state, i32 %row) alwaysinline {{\n{}start:\n{}}}\n\n{}{METADATA}",
             self.intrinsics.join("\n"),
             head.lines,
             self.text.lines,
@@ -190,6 +188,7 @@ impl Emitter<'_> {
         self.text.begin(&label);
         self.take_mask(block);
         let ir::Block { first, end, .. } = self.cfg.blocks[block];
+        let mut switch = None;
         for index in first..end {
             self.index = index;
             let instruction = self.function.instructions[index as usize].as_ref();
@@ -203,7 +202,8 @@ impl Emitter<'_> {
             };
             match &instruction.op {
                 Op::Bra(_) | Op::Ret(_) | Op::Exit(_) => {}
-                Op::BrxIdx(_) | Op::Call(_) | Op::CallIndirect(_) => return Err(self.unsupported()),
+                Op::BrxIdx(_) if instruction.guard.is_some() => return Err(self.unsupported()),
+                Op::BrxIdx(brx) => switch = Some(self.index_in_table(&instruction.op, brx)?),
                 Op::BarSync(bar) => {
                     let one_for_all = bar.b.is_none() && self.is_only_barrier(bar.a);
                     if !one_for_all || self.guard.is_some() || self.divergence.divergent[block] {
@@ -214,13 +214,16 @@ impl Emitter<'_> {
                 op => self.instruction(op)?,
             }
         }
-        self.leave(block)?;
+        match switch {
+            Some(lanes) => self.scatter_lanes(block, lanes),
+            None => self.leave(block)?,
+        }
         self.flush_edges();
         Ok(())
     }
 
     /// Makes the lanes that have come to a block those that run.
-    fn take_mask(&mut self, block: usize) {
+    pub(super) fn take_mask(&mut self, block: usize) {
         let mask = self.text.int(1, Kind::Vector);
         if self.divergence.divergent[block] {
             self.full = false;
@@ -286,7 +289,7 @@ impl Emitter<'_> {
     }
 
     /// All lanes of a block go on to another.
-    fn go(&mut self, block: usize, to: usize) {
+    pub(super) fn go(&mut self, block: usize, to: usize) {
         let label = self.edge(block, to);
         self.text.jump(&label);
     }
@@ -336,7 +339,7 @@ impl Emitter<'_> {
     }
 
     /// Sends lanes to a block that waits for its turn.
-    fn send(&mut self, lanes: &str, to: usize) {
+    pub(super) fn send(&mut self, lanes: &str, to: usize) {
         let mask = self.text.int(1, Kind::Vector);
         let waiting = self.text.value(&format!("load {mask}, ptr %m{to}"));
         let all = self.text.value(&format!("or {mask} {waiting}, {lanes}"));
@@ -389,7 +392,7 @@ impl Emitter<'_> {
     }
 
     /// Some lanes end, the others go on.
-    fn part_with_end(&mut self, block: usize, guard: &Lanes, next: usize) {
+    pub(super) fn part_with_end(&mut self, block: usize, guard: &Lanes, next: usize) {
         let (ty, all) = (self.text.int(1, Kind::Vector), self.text.all());
         let (guard, active) = (self.vector(guard), self.mask.clone());
         let ended = self.text.value(&format!("and {ty} {active}, {guard}"));
@@ -406,7 +409,7 @@ impl Emitter<'_> {
         }
     }
 
-    fn kill(&mut self, lanes: &str) {
+    pub(super) fn kill(&mut self, lanes: &str) {
         let (ty, all) = (self.text.int(1, Kind::Vector), self.text.all());
         let live = self.text.value(&format!("load {ty}, ptr %live"));
         let not = self.text.value(&format!("xor {ty} {lanes}, {all}"));
@@ -414,7 +417,7 @@ impl Emitter<'_> {
         self.text.line(&format!("store {ty} {left}, ptr %live"));
     }
 
-    fn kill_and_chain(&mut self, block: usize, lanes: &str) {
+    pub(super) fn kill_and_chain(&mut self, block: usize, lanes: &str) {
         match self.divergence.divergent[block] {
             false => self.text.jump("done"),
             true => {
@@ -427,7 +430,7 @@ impl Emitter<'_> {
 
     /// Where control goes when the turn of a block that only some lanes run is over: to the next such block, to the head
     /// of a loop where lanes wait, or to where all lanes meet again.
-    fn chain(&mut self, block: usize) -> String {
+    pub(super) fn chain(&mut self, block: usize) -> String {
         let place = self.order.place[block].unwrap_or(0);
         self.chain_from(block, place + 1, self.order.loop_of[block])
     }
@@ -501,103 +504,10 @@ impl Emitter<'_> {
         }
     }
 
-    /// Whether a barrier is the same at all sites: rows of a CTA may then stand at different ones.
-    fn is_only_barrier(&self, barrier: Value) -> bool {
-        let others = self.function.instructions.iter().flatten();
-        let mut others = others.filter_map(|i| match &i.op {
-            Op::BarSync(bar) => Some(bar.a),
-            _ => None,
-        });
-        matches!(barrier, Value::Constant(number) if number < BARRIERS)
-            && others.all(|other| other == barrier)
-    }
-
-    /// The row waits here for all others.
-    fn barrier(&mut self, index: u32) -> Result<(), Refusal> {
-        self.barriers += 1;
-        let number = self.barriers;
-        let live = self.live_behind(index);
-        let mask = self.text.int(1, Kind::Vector);
-        let width = self.rows.width;
-        let mut at = 0;
-        let mut parts: Vec<(String, String, usize)> = Vec::new();
-        let mut place = |name: String, ty: String, bytes: usize| {
-            at = usize::next_multiple_of(at, bytes.min(64));
-            parts.push((name, ty, at));
-            at += bytes;
-        };
-        if self.kills || !self.full {
-            place("%live".to_owned(), mask, (width / 8) as usize);
-        }
-        for register in live {
-            let (bits, name) = (self.bits_of(register), format!("%r{}", register.index()));
-            let vector = self.text.int(bits, Kind::Vector);
-            let bytes = (bits as usize).div_ceil(8);
-            let whole = (bits * width) as usize / 8;
-            match self.class_of(register) {
-                Class::Affine(_) => place(name, format!("i{bits}"), bytes),
-                Class::Hinted(_) => {
-                    place(format!("{name}.k"), "i1".to_owned(), 1);
-                    place(format!("{name}.v"), vector, whole);
-                    place(name, format!("i{bits}"), bytes);
-                }
-                Class::Varying | Class::Unknown => place(name, vector, whole),
-            }
-        }
-        self.frame = self.frame.max(at);
-        for (name, ty, at) in &parts {
-            let value = self.text.value(&format!("load {ty}, ptr {name}"));
-            let to = self.text.value(&format!("getelementptr i8, ptr %frame, i64 {at}"));
-            self.text.line(&format!("store {ty} {value}, ptr {to}, align {}", align(ty)));
-        }
-        let place = self.field(context::FUEL);
-        let fuel = self.text.value("load i64, ptr %fuel");
-        self.text.line(&format!("store i64 {fuel}, ptr {place}"));
-        self.text.line(&format!("ret i32 {number}"));
-        self.text.begin(&format!("resume{number}"));
-        for (name, ty, at) in &parts {
-            let from = self.text.value(&format!("getelementptr i8, ptr %frame, i64 {at}"));
-            let value = self.text.value(&format!("load {ty}, ptr {from}, align {}", align(ty)));
-            self.text.line(&format!("store {ty} {value}, ptr {name}"));
-        }
-        self.take_mask(self.block);
-        Ok(())
-    }
-
-    /// The registers whose values matter behind an instruction of the current block.
-    fn live_behind(&self, index: u32) -> Vec<RegId> {
-        let count = self.function.body.registers.len();
-        let mut live = Bits::new(count);
-        for to in successors(self.cfg, self.block) {
-            self.live.live_in(BlockId(to as u32)).for_each(|register| live.add(register.index()));
-        }
-        let mut alive: Vec<bool> = (0..count).map(|register| live.has(register)).collect();
-        for at in (index + 1..self.cfg.blocks[self.block].end).rev() {
-            let mut read = Vec::new();
-            self.function.registers(at, &mut |register, access| match access {
-                Access::Write => alive[register.index()] = false,
-                Access::Read | Access::ReadWrite => read.push(register),
-            });
-            read.iter().for_each(|register| alive[register.index()] = true);
-        }
-        (0..count as u32).map(RegId).filter(|register| alive[register.index()]).collect()
-    }
-
     /// Writes what stands beside the way: labels that branches of the last block name.
     pub(crate) fn flush_edges(&mut self) {
         let edges = std::mem::take(&mut self.edges);
         self.text.lines += &edges;
-    }
-}
-
-/// The alignment of a type in a frame.
-fn align(ty: &str) -> u32 {
-    match ty {
-        "i1" | "i8" => 1,
-        "i16" => 2,
-        "i32" => 4,
-        "i64" => 8,
-        _ => 4,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Arithmetic and comparison in `.f32` and `.f64` to nearest, and the conversions that hosts have.
 //!
-//! Never is anything contracted or reordered: an `fma` is one because PTX says so. Directed roundings, `.ftz`, `.sat` and
-//! the approximations are lane functions of the host ([`super::call`]).
+//! Never is anything contracted or reordered: an `fma` is one because PTX says so. What `.ftz` and `.sat` add, and the
+//! approximations, are functions for a row ([`super::functions`]); directed roundings are the machine's.
 //!
 //! # NaN
 //!
@@ -17,13 +17,16 @@ use super::values::Lanes;
 use crate::Refusal;
 use crate::class::Class;
 use ir::Function;
-use ir::instruction::{AddFloatRnd, CvtFloatToIntRnd, Op, SetFloatCmp};
+use ir::instruction::{AddFloatRnd, CvtFloatRnd, CvtFloatToIntRnd, Op, SetFloatCmp};
 use ir::operand::{Def, Value};
 use ptx::module::RegId;
 use ptx::types::ScalarType;
 
 const DEFAULT_NAN_F64: i64 = 0xfff8_0000_0000_0000_u64 as i64;
 const QUIET_F64: i64 = 1 << 51;
+
+/// 1.0 in `.f32`.
+static ONE: Value = Value::Constant(0x3f80_0000);
 
 /// An operation of one of LLVM's float instructions or functions.
 struct Arithmetic<'a> {
@@ -65,10 +68,61 @@ fn arithmetic(op: &Op) -> Option<Arithmetic<'_>> {
         Op::MadFloat(i) if plain(Some(i.rnd), i.ftz, i.sat) => {
             (i.d, i.ty, vec![&i.a, &i.b, &i.c], &[1, 2, 0], Function("fma"))
         }
+        Op::Rcp(i) if plain(Some(i.rnd), i.ftz, false) && i.ty == ScalarType::F32 => {
+            (i.d, i.ty, vec![&ONE, &i.a], &[0, 1], Instruction("fdiv"))
+        }
         Op::Sqrt(i) if plain(Some(i.rnd), i.ftz, false) => (i.d, i.ty, vec![&i.a], &[0], Function("sqrt")),
         _ => return None,
     };
     matches!(ty, ScalarType::F32 | ScalarType::F64).then_some(Arithmetic { d, ty, operands, order, how })
+}
+
+/// An instruction on `.f32` that is a function for a row, which knows all NaN of operands.
+struct Called<'a> {
+    d: Def,
+    function: &'static str,
+    operands: Vec<&'a Value>,
+    /// Whether its results have the one NaN that there is.
+    is_canonical: bool,
+    sat: bool,
+}
+
+/// What of the instruction set is such a function.
+fn called(op: &Op) -> Option<Called<'_>> {
+    let nearest = |rnd: Option<AddFloatRnd>| matches!(rnd, None | Some(AddFloatRnd::Rn));
+    let arithmetic =
+        |d, function, operands, sat| Some(Called { d, function, operands, is_canonical: false, sat });
+    let special =
+        |d, function, operands| Some(Called { d, function, operands, is_canonical: true, sat: false });
+    let f32 = ScalarType::F32;
+    let by = |ftz: bool, flushing, plain| if ftz { flushing } else { plain };
+    match op {
+        Op::AddFloat(i) if i.ty == f32 && nearest(i.rnd) => {
+            arithmetic(i.d, by(i.ftz, "add.ftz", "add"), vec![&i.a, &i.b], i.sat)
+        }
+        Op::SubFloat(i) if i.ty == f32 && nearest(i.rnd) => {
+            arithmetic(i.d, by(i.ftz, "sub.ftz", "sub"), vec![&i.a, &i.b], i.sat)
+        }
+        Op::MulFloat(i) if i.ty == f32 && nearest(i.rnd) => {
+            arithmetic(i.d, by(i.ftz, "mul.ftz", "mul"), vec![&i.a, &i.b], i.sat)
+        }
+        Op::FmaFloat(i) if i.ty == f32 && i.rnd == AddFloatRnd::Rn => {
+            arithmetic(i.d, by(i.ftz, "fma.ftz", "fma"), vec![&i.a, &i.b, &i.c], i.sat)
+        }
+        Op::MadFloat(i) if i.ty == f32 && i.rnd == AddFloatRnd::Rn => {
+            arithmetic(i.d, by(i.ftz, "fma.ftz", "fma"), vec![&i.a, &i.b, &i.c], i.sat)
+        }
+        Op::RcpApprox(i) if i.ty == f32 => special(i.d, by(i.ftz, "rcp.ftz", "rcp"), vec![&i.a]),
+        Op::SqrtApprox(i) => special(i.d, by(i.ftz, "sqrt.ftz", "sqrt"), vec![&i.a]),
+        Op::RsqrtApprox(i) if i.ty == f32 => special(i.d, by(i.ftz, "rsqrt.ftz", "rsqrt"), vec![&i.a]),
+        Op::Ex2Float(i) => special(i.d, by(i.ftz, "ex2.ftz", "ex2"), vec![&i.a]),
+        Op::Lg2(i) => special(i.d, by(i.ftz, "lg2.ftz", "lg2"), vec![&i.a]),
+        Op::Sin(i) => special(i.d, "sin", vec![&i.a]),
+        Op::Cos(i) => special(i.d, "cos", vec![&i.a]),
+        Op::DivFloatApprox(i) => special(i.d, by(i.ftz, "div.approx.ftz", "div.approx"), vec![&i.a, &i.b]),
+        Op::DivFloatFull(i) => special(i.d, by(i.ftz, "div.full.ftz", "div.full"), vec![&i.a, &i.b]),
+        _ => None,
+    }
 }
 
 /// Registers with nothing but `.f32` results that may be any NaN; numbers may be moved there, too.
@@ -110,6 +164,10 @@ impl Emitter<'_> {
             self.arithmetic(op, &arithmetic)?;
             return Ok(true);
         }
+        if let Some(called) = called(op) {
+            self.called(&called)?;
+            return Ok(true);
+        }
         match op {
             Op::NegFloat(i) if i.ty == ScalarType::F32 && !i.ftz => {
                 self.on_sign(op, i.d, &i.a, "xor", i64::from(i32::MIN))?;
@@ -119,8 +177,8 @@ impl Emitter<'_> {
             }
             Op::MinFloat(i) if is_extremum(op) => self.float_extremum(op, i.d, &i.a, &i.b, "slt")?,
             Op::MaxFloat(i) if is_extremum(op) => self.float_extremum(op, i.d, &i.a, &i.b, "sgt")?,
-            Op::SetpFloat(i) if !i.ftz => {
-                let holds = self.compare_float(op, i.cmp, i.ty, &i.a, &i.b)?;
+            Op::SetpFloat(i) => {
+                let holds = self.compare_float(op, i.cmp, i.ty, i.ftz, &i.a, &i.b)?;
                 self.combine(op, holds, i.combine, i.c.as_ref(), i.p, i.q)?;
             }
             Op::CvtIntToFloat(i)
@@ -140,17 +198,24 @@ impl Emitter<'_> {
                 });
                 self.write(i.d, value, false)?;
             }
-            Op::CvtFloatToInt(i)
-                if i.rnd == CvtFloatToIntRnd::Rzi
-                    && !i.ftz
-                    && i.atype == ScalarType::F32
-                    && i.dtype.bits() == 32 =>
-            {
-                let source = self.read_raw(&i.a, 32)?;
+            Op::CvtFloatToInt(i) if i.atype == ScalarType::F32 && i.dtype.bits() == 32 => {
+                let mut source = self.read_raw(&i.a, 32)?;
+                if i.ftz {
+                    source = self.call("flush", &[source]);
+                }
                 let class = self.uniform_or_varying(op, std::slice::from_ref(&source));
                 let how = if is_signed(i.dtype) { "fptosi" } else { "fptoui" };
+                let whole = match i.rnd {
+                    CvtFloatToIntRnd::Rni => "roundeven",
+                    CvtFloatToIntRnd::Rzi => "trunc",
+                    CvtFloatToIntRnd::Rmi => "floor",
+                    CvtFloatToIntRnd::Rpi => "ceil",
+                };
                 let value = self.compute(class, 32, &[source], None, |e, kind, s| {
-                    let number = e.number(&s[0], 32, kind);
+                    let mut number = e.number(&s[0], 32, kind);
+                    if whole != "trunc" {
+                        number = e.whole(whole, &number, kind);
+                    }
                     let (int, float) = (e.text.int(32, kind), e.text.float(32, kind));
                     let name = format!("{}.{}", e.text.suffix("i32", kind), e.text.suffix("f32", kind));
                     e.intrinsic(&format!("declare {int} @llvm.{how}.sat.{name}({float})"));
@@ -158,9 +223,57 @@ impl Emitter<'_> {
                 });
                 self.write(i.d, value, is_signed(i.dtype))?;
             }
+            Op::CvtFloat(i)
+                if (i.dtype, i.atype) == (ScalarType::F32, ScalarType::F32) && !i.relu && !i.satfinite =>
+            {
+                let whole = match i.rnd {
+                    Some(CvtFloatRnd::Rni) => "roundeven",
+                    Some(CvtFloatRnd::Rzi) => "trunc",
+                    Some(CvtFloatRnd::Rmi) => "floor",
+                    Some(CvtFloatRnd::Rpi) => "ceil",
+                    _ => return Ok(false),
+                };
+                let mut source = self.read_raw(&i.a, 32)?;
+                if i.ftz {
+                    source = self.call("flush", &[source]);
+                }
+                let class = self.uniform_or_varying(op, std::slice::from_ref(&source));
+                let mut value = self.compute(class, 32, &[source], None, |e, kind, s| {
+                    let number = e.number(&s[0], 32, kind);
+                    let number = e.whole(whole, &number, kind);
+                    let (int, float) = (e.text.int(32, kind), e.text.float(32, kind));
+                    e.text.value(&format!("bitcast {float} {number} to {int}"))
+                });
+                value = self.call("canonical", &[value]);
+                if i.sat {
+                    value = self.call("saturate", &[value]);
+                }
+                self.write(i.d, value, false)?;
+            }
             _ => return Ok(false),
         }
         Ok(true)
+    }
+
+    /// A number rounded to a whole one.
+    fn whole(&mut self, how: &str, number: &str, kind: Kind) -> String {
+        let (float, suffix) = (self.text.float(32, kind), self.text.suffix("f32", kind));
+        self.intrinsic(&format!("declare {float} @llvm.{how}.{suffix}({float})"));
+        self.text.value(&format!("call {float} @llvm.{how}.{suffix}({float} {number})"))
+    }
+
+    /// An instruction that is a function for a row.
+    fn called(&mut self, called: &Called<'_>) -> Result<(), Refusal> {
+        let sources: Vec<Lanes> =
+            called.operands.iter().map(|value| self.read_raw(value, 32)).collect::<Result<_, _>>()?;
+        let mut value = self.call(called.function, &sources);
+        if !called.is_canonical {
+            value = self.call("canonical", &[value]);
+        }
+        if called.sat {
+            value = self.call("saturate", &[value]);
+        }
+        self.write(called.d, value, false)
     }
 
     /// Bits as a number.
@@ -247,6 +360,7 @@ impl Emitter<'_> {
         op: &Op,
         cmp: SetFloatCmp,
         ty: ScalarType,
+        ftz: bool,
         a: &Value,
         b: &Value,
     ) -> Result<Lanes, Refusal> {
@@ -255,7 +369,10 @@ impl Emitter<'_> {
         if !matches!(ty, ScalarType::F32 | ScalarType::F64) {
             return Err(self.unsupported());
         }
-        let sources = [self.read_raw(a, bits)?, self.read_raw(b, bits)?];
+        let mut sources = [self.read_raw(a, bits)?, self.read_raw(b, bits)?];
+        if ftz && bits == 32 {
+            sources = sources.map(|source| self.call("flush", &[source]));
+        }
         let condition = match cmp {
             C::Eq => "oeq",
             C::Ne => "one",

@@ -8,7 +8,7 @@ use crate::Refusal;
 use crate::class::Class;
 use ir::instruction::{Direction, Lop3, Lop3Bool, Op, SzextMode};
 use ir::operand::{Def, Predicate, Space, Value};
-use machine::memory::SHARED_WINDOW;
+use machine::memory::{LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
 
 impl Emitter<'_> {
     /// An instruction of this chapter; `false` if it is not.
@@ -46,6 +46,8 @@ impl Emitter<'_> {
                 let window = match i.space {
                     Space::Global | Space::Const => 0,
                     Space::Shared | Space::SharedCta if i.ty.bits() == 64 => SHARED_WINDOW as i64,
+                    Space::Local if i.ty.bits() == 64 => LOCAL_WINDOW as i64,
+                    Space::Param | Space::ParamEntry if i.ty.bits() == 64 => PARAM_WINDOW as i64,
                     _ => return Ok(false),
                 };
                 if window != 0 {

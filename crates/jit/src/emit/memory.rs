@@ -1,7 +1,7 @@
-//! Loads, stores and atomic operations: what is tested, what is accessed here, and what the host does.
+//! Loads and stores: what is tested, what is accessed here, and what the host does.
 //!
 //! See [`super`] for why no access leaves the guest's memory. A row's common address costs one test and one access; so do
-//! addresses that are one element apart, as a vector. In shared memory any addresses are gathered and scattered here.
+//! addresses that are one element apart, as a vector. Other addresses are tested together, and gathered or scattered.
 
 use super::Emitter;
 use super::context;
@@ -11,17 +11,19 @@ use crate::Refusal;
 use crate::class::{Class, UNIFORM};
 use crate::sites::Action;
 use ir::instruction::{Ld, Op, St};
-use ir::operand::{Address, Def, Space, Value};
-use machine::compiled::Atomic;
+use ir::operand::{Address, Def, Space};
 use machine::memory::{PAGE, SpaceKind};
 use ptx::isa::Order as Strength;
 use ptx::module::AddressBase;
-use ptx::types::{ScalarType, StateSpace, TypeKind};
+use ptx::types::{StateSpace, TypeKind};
+
+/// Bytes that lanes store as a group: see [`Emitter::scatter`].
+const GROUP_BYTES: u32 = 128;
 
 /// Addresses of a row, in 64 bits, and the memory that they are in.
-struct Place {
-    space: SpaceKind,
-    address: Lanes,
+pub(super) struct Place {
+    pub(super) space: SpaceKind,
+    pub(super) address: Lanes,
 }
 
 /// How a row's addresses lie.
@@ -37,6 +39,8 @@ enum Layout {
 impl Place {
     fn layout(&self, bytes: u32) -> Layout {
         match (&self.address.base, self.address.stride) {
+            // Lanes that have one address are a thread's memory apart.
+            _ if self.space == SpaceKind::Local => Layout::Scattered,
             (Some(_), 0) => Layout::Common,
             (Some(_), stride) if stride == i64::from(bytes) => Layout::Contiguous,
             _ => Layout::Scattered,
@@ -45,7 +49,7 @@ impl Place {
 }
 
 impl Emitter<'_> {
-    fn place(&mut self, address: &Address) -> Result<Place, Refusal> {
+    pub(super) fn place(&mut self, address: &Address) -> Result<Place, Refusal> {
         let named = match address.space {
             Space::Generic => SpaceKind::Generic,
             Space::Const | Space::Global => SpaceKind::Global,
@@ -62,11 +66,17 @@ impl Emitter<'_> {
                     StateSpace::Global | StateSpace::Const => SpaceKind::Global,
                     StateSpace::Shared => SpaceKind::Shared,
                     StateSpace::ParamEntry => SpaceKind::Param,
+                    StateSpace::Local | StateSpace::ParamFunc => SpaceKind::Local,
                     other => return Err(Refusal::Operand(format!("a variable in {other:?} memory"))),
                 };
                 let missing = || Refusal::Operand("the address of a variable".to_owned());
                 let at = self.source.address_of(id).ok_or_else(missing)?;
-                let space = if named == SpaceKind::Generic { space } else { named };
+                // The parameters of a call are in local memory, whatever the instruction calls it.
+                let space = match named {
+                    SpaceKind::Generic => space,
+                    SpaceKind::Param if space == SpaceKind::Local => space,
+                    named => named,
+                };
                 Ok(Place { space, address: constant(at.wrapping_add_signed(address.offset)) })
             }
             AddressBase::Register(register) => {
@@ -167,34 +177,122 @@ impl Emitter<'_> {
         self.text.value(&format!("zext i16 {bytes} to i64"))
     }
 
-    /// Tests scattered accesses to shared memory: a condition, and pointers that are only good if it holds, or where a
-    /// lane is not active.
-    fn tested_lanes(&mut self, place: &Place, bytes: u32, active: &str) -> Option<(String, String)> {
-        if place.space != SpaceKind::Shared {
-            return None;
-        }
+    /// Tests the scattered accesses of the active lanes, of which each is aligned to its `bytes`: a condition, and pointers
+    /// that are only good if it holds, or where a lane is not active.
+    pub(super) fn tested_lanes(
+        &mut self,
+        place: &Place,
+        bytes: u32,
+        active: &str,
+    ) -> Option<(String, String)> {
         let (v, width) = (Kind::Vector, self.rows.width);
         let (int, bit) = (self.text.int(64, v), self.text.int(1, v));
         let addresses = self.vector(&place.address);
-        let start = self.text.constant(i64::from(self.source.shared_start()), 64, v);
-        let offsets = self.text.value(&format!("sub {int} {addresses}, {start}"));
-        let size = self.constant_field(context::SHARED_BYTES, "i64");
-        let size = self.text.splat(&size, "i64");
+        let (outside, pointers) = match place.space {
+            SpaceKind::Shared => {
+                let start = self.text.constant(i64::from(self.source.shared_start()), 64, v);
+                let offsets = self.text.value(&format!("sub {int} {addresses}, {start}"));
+                let size = self.constant_field(context::SHARED_BYTES, "i64");
+                let outside = self.outside(&offsets, bytes, &size);
+                let shared = self.constant_field(context::SHARED, "ptr");
+                (outside, self.text.value(&format!("getelementptr i8, ptr {shared}, {int} {offsets}")))
+            }
+            SpaceKind::Global | SpaceKind::Generic => {
+                let first = self.constant_field(context::BASE, "i64");
+                let first = self.text.splat(&first, "i64");
+                let offsets = self.text.value(&format!("sub {int} {addresses}, {first}"));
+                let size = self.constant_field(context::SIZE, "i64");
+                let outside = self.outside(&offsets, bytes, &size);
+                // The page map is only asked of pages that there are. Being aligned, an access is in one page.
+                let asked = self.text.value(&format!("xor {bit} {outside}, {}", self.text.all()));
+                let asked = self.text.value(&format!("and {bit} {asked}, {active}"));
+                let invalid = self.invalid_lanes(&offsets, bytes, &asked);
+                let outside = self.text.value(&format!("or {bit} {outside}, {invalid}"));
+                (outside, self.text.value(&format!("inttoptr {int} {addresses} to <{width} x ptr>")))
+            }
+            SpaceKind::Local => {
+                let size = self.constant_field(context::LOCAL_BYTES, "i64");
+                let outside = self.outside(&addresses, bytes, &size);
+                let apart = self.text.splat(&size, "i64");
+                let lanes = self.text.list(64, |l| l);
+                let first = self.text.value(&format!("mul {int} {apart}, {lanes}"));
+                let offsets = self.text.value(&format!("add {int} {first}, {addresses}"));
+                let rows = self.constant_field(context::LOCAL, "ptr");
+                let row = self.text.value(&format!("getelementptr ptr, ptr {rows}, i32 %row"));
+                // Without local memory there are no rows to point to, and every access is outside.
+                let some = self.text.value(&format!("icmp ne i64 {size}, 0"));
+                let row = self.text.value(&format!("select i1 {some}, ptr {row}, ptr %ctx"));
+                let row = self.text.value(&format!("load ptr, ptr {row}"));
+                (outside, self.text.value(&format!("getelementptr i8, ptr {row}, {int} {offsets}")))
+            }
+            SpaceKind::Cluster | SpaceKind::Param => return None,
+        };
+        let (mask, zero) = (self.text.constant(i64::from(bytes) - 1, 64, v), self.text.constant(0, 64, v));
+        let low = self.text.value(&format!("and {int} {addresses}, {mask}"));
+        let crooked = self.text.value(&format!("icmp ne {int} {low}, {zero}"));
+        let bad = self.text.value(&format!("or {bit} {outside}, {crooked}"));
+        let bad = self.text.value(&format!("and {bit} {bad}, {active}"));
+        let some = self.text.any(&bad);
+        Some((self.text.value(&format!("xor i1 {some}, true")), pointers))
+    }
+
+    /// The lanes whose accesses from an offset on are not below a size.
+    fn outside(&mut self, offsets: &str, bytes: u32, size: &str) -> String {
+        let v = Kind::Vector;
+        let (int, bit) = (self.text.int(64, v), self.text.int(1, v));
+        let size = self.text.splat(size, "i64");
         let length = self.text.constant(i64::from(bytes), 64, v);
         let ends = self.text.value(&format!("add {int} {offsets}, {length}"));
         let begin = self.text.value(&format!("icmp uge {int} {offsets}, {size}"));
         let end = self.text.value(&format!("icmp ugt {int} {ends}, {size}"));
-        let (mask, zero) = (self.text.constant(i64::from(bytes) - 1, 64, v), self.text.constant(0, 64, v));
-        let low = self.text.value(&format!("and {int} {addresses}, {mask}"));
-        let crooked = self.text.value(&format!("icmp ne {int} {low}, {zero}"));
-        let outside = self.text.value(&format!("or {bit} {begin}, {end}"));
-        let bad = self.text.value(&format!("or {bit} {outside}, {crooked}"));
-        let bad = self.text.value(&format!("and {bit} {bad}, {active}"));
-        let some = self.text.any(&bad);
-        let good = self.text.value(&format!("xor i1 {some}, true"));
-        let shared = self.constant_field(context::SHARED, "ptr");
-        let pointers = self.text.value(&format!("getelementptr i8, ptr {shared}, <{width} x i64> {offsets}"));
-        Some((good, pointers))
+        self.text.value(&format!("or {bit} {begin}, {end}"))
+    }
+
+    /// The lanes, of those that are asked about, whose pages have fewer valid bytes than an access needs. Entries of the
+    /// page map are read in pairs, as there are gathers of 32 bits.
+    fn invalid_lanes(&mut self, offsets: &str, bytes: u32, asked: &str) -> String {
+        let (v, width) = (Kind::Vector, self.rows.width);
+        let (int, word, bit) = (self.text.int(64, v), self.text.int(32, v), self.text.int(1, v));
+        let constant = |e: &Self, value: u64, bits| e.text.constant(value as i64, bits, v);
+        let shift = constant(self, u64::from(PAGE.trailing_zeros()) + 1, 64);
+        let pair = self.text.value(&format!("lshr {int} {offsets}, {shift}"));
+        let map = self.constant_field(context::VALID, "ptr");
+        let at = self.text.value(&format!("getelementptr i32, ptr {map}, {int} {pair}"));
+        let name = format!("llvm.masked.gather.v{width}i32.v{width}p0");
+        self.intrinsic(&format!("declare {word} @{name}(<{width} x ptr>, i32, {bit}, {word})"));
+        let pairs = self.text.value(&format!(
+            "call {word} @{name}(<{width} x ptr> {at}, i32 4, {bit} {asked}, {word} zeroinitializer)"
+        ));
+        let low = self.text.value(&format!("trunc {int} {offsets} to {word}"));
+        let (by, sixteen) =
+            (constant(self, u64::from(PAGE.trailing_zeros()) - 4, 32), constant(self, 16, 32));
+        let upper = self.text.value(&format!("lshr {word} {low}, {by}"));
+        let upper = self.text.value(&format!("and {word} {upper}, {sixteen}"));
+        let valid = self.text.value(&format!("lshr {word} {pairs}, {upper}"));
+        let (entry, in_page) = (constant(self, 0xffff, 32), constant(self, PAGE - 1, 32));
+        let valid = self.text.value(&format!("and {word} {valid}, {entry}"));
+        let from = self.text.value(&format!("and {word} {low}, {in_page}"));
+        let length = constant(self, u64::from(bytes), 32);
+        let end = self.text.value(&format!("add {word} {from}, {length}"));
+        self.text.value(&format!("icmp ugt {word} {end}, {valid}"))
+    }
+
+    /// Tests lanes at addresses that are some other distance apart, as one if they are near one another.
+    fn tested_scattered(&mut self, place: &Place, bytes: u32, active: &str) -> Option<(String, String)> {
+        let stride = u32::try_from(place.address.stride).unwrap_or(0);
+        let span = u64::from(stride) * u64::from(self.rows.width - 1) + u64::from(bytes);
+        if place.space == SpaceKind::Local
+            || place.address.base.is_none()
+            || stride == 0
+            || !stride.is_multiple_of(bytes)
+            || span > PAGE
+        {
+            return self.tested_lanes(place, bytes, active);
+        }
+        let (good, pointer) = self.tested(place, span as u32, bytes)?;
+        let steps = self.text.list(64, |l| l * i64::from(stride));
+        let int = self.text.int(64, Kind::Vector);
+        Some((good, self.text.value(&format!("getelementptr i8, ptr {pointer}, {int} {steps}"))))
     }
 
     /// `ld`.
@@ -223,8 +321,7 @@ impl Emitter<'_> {
             _ if !weak => None,
             Layout::Common => self.tested(&place, all, all),
             Layout::Contiguous => self.tested(&place, all * width, all),
-            Layout::Scattered if count == 1 => self.tested_lanes(&place, bytes, &active),
-            Layout::Scattered => None,
+            Layout::Scattered => self.tested_scattered(&place, all, &active),
         };
         let Some((good, pointer)) = test else {
             let values = self.load_by_host(&place, &active, bits, count, kind)?;
@@ -270,9 +367,14 @@ impl Emitter<'_> {
                 let (ty, bit) = (self.text.int(bits, Kind::Vector), self.text.int(1, Kind::Vector));
                 let name = format!("llvm.masked.gather.v{width}{element}.v{width}p0");
                 self.intrinsic(&format!("declare {ty} @{name}(<{width} x ptr>, i32, {bit}, {ty})"));
-                near.push(self.text.value(&format!(
-                    "call {ty} @{name}(<{width} x ptr> {pointer}, i32 {bytes}, {bit} {active}, {ty} zeroinitializer)"
-                )));
+                for e in 0..count as u32 {
+                    let at = self
+                        .text
+                        .value(&format!("getelementptr i8, <{width} x ptr> {pointer}, i64 {}", e * bytes));
+                    near.push(self.text.value(&format!(
+                        "call {ty} @{name}(<{width} x ptr> {at}, i32 {bytes}, {bit} {active}, {ty} zeroinitializer)"
+                    )));
+                }
             }
         }
         let near_label = self.text.label.clone();
@@ -397,8 +499,7 @@ impl Emitter<'_> {
             }
             Layout::Common => None,
             Layout::Contiguous => self.tested(&place, all * width, all),
-            Layout::Scattered if count == 1 => self.tested_lanes(&place, bytes, &active),
-            Layout::Scattered => None,
+            Layout::Scattered => self.tested_scattered(&place, all, &active),
         };
         let Some((good, pointer)) = test else {
             self.store_by_host(&place, &active, bits, &values);
@@ -420,8 +521,14 @@ impl Emitter<'_> {
             }
             Layout::Contiguous => self.store_row(&values, &pointer, bits, &active, full),
             Layout::Scattered => {
-                let value = self.vector(&values[0]);
-                self.scatter(&value, &pointer, bits, &active);
+                for (e, value) in values.iter().enumerate() {
+                    let at = self.text.value(&format!(
+                        "getelementptr i8, <{width} x ptr> {pointer}, i64 {}",
+                        e as u32 * bytes
+                    ));
+                    let value = self.vector(value);
+                    self.scatter(&value, &at, bits, all, &active);
+                }
             }
         }
         self.text.jump(&on);
@@ -483,9 +590,10 @@ impl Emitter<'_> {
 
     /// Stores scattered elements so that where lanes meet, the one wins that wins on a GPU: the text's order is that of
     /// the lanes, the last one winning, so each group of lanes is turned round.
-    fn scatter(&mut self, value: &str, pointers: &str, bits: u32, active: &str) {
+    /// Groups are the smaller the more bytes a lane stores.
+    fn scatter(&mut self, value: &str, pointers: &str, bits: u32, all: u32, active: &str) {
         let width = self.rows.width;
-        let group = if bits == 64 { 16 } else { width.min(32) };
+        let group = if all <= 4 { 32 } else { (GROUP_BYTES / all).max(1) }.min(width);
         let places: Vec<String> = (0..width).map(|l| format!("i32 {}", l ^ (group - 1))).collect();
         let places = places.join(", ");
         let turned = |e: &mut Self, vector: &str, element: &str| {
@@ -514,38 +622,5 @@ impl Emitter<'_> {
             lists.push(self.list_of(value));
         }
         self.host(action, &lists, 0, active);
-    }
-
-    /// `atom`, `atom.cas`, `red`: the host's.
-    pub(crate) fn atomic(&mut self, op: &Op) -> Result<(), Refusal> {
-        let (address, ty, d, b, c): (&Address, ScalarType, Def, &Value, Option<&Value>) = match op {
-            Op::Atom(i) => (&i.a, i.ty, i.d, &i.b, None),
-            Op::AtomCas(i) => (&i.a, i.ty, i.d, &i.b, Some(&i.c)),
-            Op::Red(i) => (&i.a, i.ty, Def(None), &i.b, None),
-            _ => return Err(self.unsupported()),
-        };
-        let place = self.place(address)?;
-        let atomic = match op {
-            Op::Atom(i) => Atomic::new(i.op, ty, place.space),
-            Op::Red(i) => Atomic::new(i.op.into(), ty, place.space),
-            _ => Atomic::compare_and_swap(ty.bits(), place.space),
-        };
-        let atomic = atomic.ok_or_else(|| self.unsupported())?;
-        let b = self.read(b, ty.bits())?;
-        let b = self.list_of(&b);
-        let c = match c {
-            Some(c) => {
-                let c = self.read(c, ty.bits())?;
-                self.list_of(&c)
-            }
-            None => b.clone(),
-        };
-        let addresses = self.vector(&place.address);
-        let (active, _) = self.active();
-        let action = Action::Update { space: place.space, bytes: ty.bits() / 8, atomic };
-        let old = self.host(action, &[addresses, b, c], 1, &active).remove(0);
-        let old = Lanes::varying(64, old);
-        let old = self.resized(old, ty.bits(), false);
-        self.write(d, old, false)
     }
 }

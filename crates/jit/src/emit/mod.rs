@@ -12,12 +12,15 @@
 //!
 //! # No access leaves the guest's memory
 //!
-//! There are three kinds of accesses in the text, and each is behind a test that the interpreter's memory would pass:
+//! There are five kinds of accesses in the text, and each is behind a test that the interpreter's memory would pass:
 //!
 //! * *Global memory*, at a row's common address or at addresses one element apart ([`memory`]): the first byte is inside the
 //!   reserved range, so is the last, the page of the last byte has more valid bytes than its place, and that of the first,
 //!   if it is another, is valid to its end. A row has at most 1,024 bytes, so there are no pages between the two.
+//! * *Scattered global memory*: for each active lane, the access is inside the reserved range, aligned, so that it is in one
+//!   page, and that page has enough valid bytes.
 //! * *Shared memory*: the first and the last byte, or those of each active lane, are below the CTA's bytes.
+//! * *Local memory*: the access of each active lane is below the bytes of its thread.
 //! * *Parameters* at constant offsets, compared with their size when the text is written.
 //!
 //! Any access that fails its test, and every access of another kind, is the host's ([`crate::context::Call`]), which does
@@ -25,14 +28,21 @@
 //! are not one step: memory that is freed meanwhile stays mapped and is given to nobody while a kernel runs, as for the
 //! interpreter.
 
+mod atomic;
+mod barrier;
 mod call;
 mod control;
 mod float;
+mod functions;
+mod half;
 mod integer;
+mod interpret;
 mod logic;
 mod memory;
+mod switch;
 mod text;
 mod values;
+mod warp;
 
 use crate::Refusal;
 use crate::class::{Class, Rows};
@@ -43,6 +53,7 @@ pub(crate) use control::emit;
 use ir::instruction::Op;
 use ir::{Cfg, Function, Liveness};
 use machine::compiled::Source;
+use ptx::isa::Convergence;
 use text::{Kind, Text};
 use values::Lanes;
 
@@ -56,6 +67,8 @@ pub(crate) mod context {
     pub(crate) const PARAMS: usize = offset_of!(Context, params);
     pub(crate) const SHARED: usize = offset_of!(Context, shared);
     pub(crate) const SHARED_BYTES: usize = offset_of!(Context, shared_bytes);
+    pub(crate) const LOCAL: usize = offset_of!(Context, local);
+    pub(crate) const LOCAL_BYTES: usize = offset_of!(Context, local_bytes);
     pub(crate) const FUEL: usize = offset_of!(Context, fuel);
     pub(crate) const CTAID: usize = offset_of!(Context, ctaid);
     pub(crate) const NCTAID: usize = offset_of!(Context, nctaid);
@@ -104,6 +117,8 @@ pub(crate) struct Emitter<'a> {
     pub(crate) edges: String,
     /// Declarations of intrinsic functions.
     pub(crate) intrinsics: Vec<String>,
+    /// Functions of `functions.ll` that are called.
+    pub(crate) functions: std::collections::BTreeSet<&'static str>,
     /// The blocks that can be reached from each.
     pub(crate) reach: Vec<crate::divergence::Bits>,
 }
@@ -120,26 +135,41 @@ impl Emitter<'_> {
         (self.text.value(&format!("and {ty} {guard}, {mask}")), false)
     }
 
-    /// An instruction that only computes, or accesses memory.
+    /// An instruction that is no control flow: by vector code if there is any, else by the machine.
     fn instruction(&mut self, op: &Op) -> Result<(), Refusal> {
+        if op.effects().convergence != Convergence::Thread
+            && (self.divergence.divergent[self.block] || self.guard.is_some() || self.rows.width != 32)
+        {
+            return Err(Refusal::Across);
+        }
+        let (length, label) = (self.text.lines.len(), self.text.label.clone());
+        let (sites, edges) = (self.sites.len(), self.edges.len());
+        if let Ok(true) = self.native(op) {
+            return Ok(());
+        }
+        // What has been written of it is not used.
+        self.text.lines.truncate(length);
+        self.text.label = label;
+        self.sites.truncate(sites);
+        self.edges.truncate(edges);
+        self.interpreted(op)
+    }
+
+    /// An instruction as vector code; `false` if there is none.
+    fn native(&mut self, op: &Op) -> Result<bool, Refusal> {
         match op {
-            Op::Ld(ld) => self.load(op, ld),
-            Op::St(st) => self.store(st),
-            Op::Atom(_) | Op::AtomCas(_) | Op::Red(_) => self.atomic(op),
-            Op::Shfl(_) | Op::Vote(_) | Op::BarWarpSync(_) | Op::Activemask(_) => self.across(op),
-            Op::Membar(_) | Op::Fence(_) => {
-                self.text.line("fence seq_cst");
-                Ok(())
-            }
-            Op::Prefetch(_) | Op::Pmevent(_) => Ok(()),
-            Op::Trap(_) => self.trap(),
+            Op::Ld(ld) => self.load(op, ld)?,
+            Op::St(st) => self.store(st)?,
+            Op::Atom(_) | Op::AtomCas(_) | Op::Red(_) => self.atomic(op)?,
+            Op::Membar(_) | Op::Fence(_) => self.text.line("fence seq_cst"),
+            Op::Prefetch(_) | Op::Pmevent(_) => {}
+            Op::Trap(_) => self.trap()?,
             _ => {
-                if self.integer(op)? || self.logic(op)? || self.float(op)? {
-                    return Ok(());
-                }
-                self.lane_function(op)
+                let numbers = self.integer(op)? || self.logic(op)? || self.float(op)? || self.half(op)?;
+                return Ok(numbers || self.across(op)?);
             }
         }
+        Ok(true)
     }
 
     /// The address of a field of the context.
@@ -163,9 +193,6 @@ impl Emitter<'_> {
             let bits = register.ty.bits();
             let vector = self.text.int(bits, Kind::Vector);
             let id = ptx::module::RegId(index as u32);
-            if bits > 64 {
-                continue;
-            }
             match self.class_of(id) {
                 Class::Affine(_) => slot(&format!("%r{index}"), &format!("i{bits}")),
                 Class::Hinted(_) => {

@@ -3,7 +3,7 @@
 use super::Emitter;
 use super::text::Kind;
 use crate::Refusal;
-use crate::class::{Class, Known, UNIFORM};
+use crate::class::{Class, UNIFORM};
 use ir::instruction::Op;
 use ir::operand::{Def, Predicate, Value};
 use ptx::isa::SpecialRegister;
@@ -60,7 +60,7 @@ impl Emitter<'_> {
     /// What an instruction computes is of this class.
     pub(crate) fn class_of_result(&self, op: &Op) -> Class {
         let types = |register: RegId| self.function.body.registers[register.index()].ty;
-        let known = Known { rows: self.rows, registers: &self.divergence.classes, types: &types };
+        let known = self.divergence.known(self.rows, &types, self.index);
         match known.result(op) {
             Class::Unknown => Class::Varying,
             class => class,
@@ -331,7 +331,7 @@ impl Emitter<'_> {
     pub(crate) fn write(&mut self, def: Def, lanes: Lanes, signed: bool) -> Result<(), Refusal> {
         let Some(register) = def.0 else { return Ok(()) };
         let (index, own) = (register.index(), self.bits_of(register));
-        if own > 64 {
+        if own > 64 && lanes.bits != own {
             return Err(Refusal::Operand(format!("a register of {own} bits")));
         }
         let lanes = if self.lazy[index] && lanes.bits == own { lanes } else { self.canonical(lanes) };

@@ -1,15 +1,16 @@
 //! What the machine does for the compiled code of a CTA: it has the CTA's memory, and accesses it as the interpreter does.
 
 use super::host::Host;
+use super::interpret::Plan;
 use crate::common::Common;
-use crate::exec::{Exec, Grid, Threads};
+use crate::exec::{Exec, Grid};
 use crate::fault::{Access, Trap};
 use crate::lanes::{Files, LANES, Lane};
 use crate::memory::{Cell, Pages, SpaceKind};
 use crate::ops::address::{Space, in_space};
 use crate::ops::combine::{Cas16, Cas32, Cas64, Rmw, Use, function};
 use crate::ops::order::in_store_order;
-use crate::run::pack::Position;
+use crate::run::pack::{Pack, Position};
 use ir::instruction::AtomOp;
 use ptx::types::ScalarType;
 
@@ -35,11 +36,15 @@ pub type RowTrap = (usize, Trap);
 
 /// A CTA as compiled code sees it.
 pub struct Cta<'a> {
-    grid: &'a Grid<'a>,
-    host: &'a dyn Host,
-    /// A part for each pack.
-    threads: Vec<Threads>,
-    common: Common,
+    pub(super) grid: &'a Grid<'a>,
+    pub(super) host: &'a dyn Host,
+    /// Their threads have local memory, and a frame for what [`Cta::interpret`] executes.
+    pub(super) packs: Vec<Pack>,
+    /// The frame of each pack, if its threads have begun.
+    frames: Vec<Option<usize>>,
+    /// What is known of instructions that were interpreted before.
+    pub(super) plans: Vec<Option<Box<Plan>>>,
+    pub(super) common: Common,
     ctaid: [u32; 3],
 }
 
@@ -72,7 +77,9 @@ impl<'a> Cta<'a> {
         Self {
             grid,
             host,
-            threads: packs.map(|first_warp| Threads::new(grid, first_warp)).collect(),
+            packs: packs.clone().map(|first_warp| Pack::new(grid, first_warp)).collect(),
+            frames: packs.map(|_| None).collect(),
+            plans: Vec::new(),
             common: Common::new(1, grid.threads() as u32, grid.shared_start, grid.shared_end),
             ctaid: [0; 3],
         }
@@ -82,11 +89,22 @@ impl<'a> Cta<'a> {
     pub(super) fn begin(&mut self, index: u64) {
         let [gx, gy] = [self.grid.grid[0], self.grid.grid[1]].map(u64::from);
         self.ctaid = [index % gx, index / gx % gy, index / (gx * gy)].map(|n| n as u32);
+        self.frames.fill(None);
         if self.grid.local != 0 {
-            let position = Position { ctaid: self.ctaid, rank: 0, slot: 0 };
-            self.threads.iter_mut().for_each(|threads| threads.begin(self.grid, position));
+            (0..self.packs.len()).for_each(|pack| {
+                self.begin_pack(pack);
+            });
         }
         self.common.begin();
+    }
+
+    /// Puts the threads of a pack at the kernel's entry, unless they have begun; their frame.
+    pub(super) fn begin_pack(&mut self, pack: usize) -> usize {
+        let position = Position { ctaid: self.ctaid, rank: 0, slot: 0 };
+        *self.frames[pack].get_or_insert_with(|| {
+            self.packs[pack].begin(self.grid, position);
+            self.packs[pack].kernel_frame()
+        })
     }
 
     /// `%ctaid`.
@@ -109,6 +127,19 @@ impl<'a> Cta<'a> {
         &mut self.common.own
     }
 
+    /// Bytes of local memory of a thread.
+    pub fn local_bytes(&self) -> u32 {
+        self.grid.local
+    }
+
+    /// The local memory of a thread and of those behind it in its warp, one after the other.
+    pub fn local(&mut self, thread: u32) -> &mut [u8] {
+        let (warp, lane) = (thread as usize / LANES, thread as usize % LANES);
+        let warps = self.grid.image.warps;
+        let first = (warp % warps * LANES + lane) * self.grid.local as usize;
+        self.packs[warp / warps].threads.local.get_mut(first..).unwrap_or_default()
+    }
+
     /// Which bytes of global memory are valid.
     pub fn pages(&self) -> Pages {
         self.grid.memory.pages()
@@ -128,7 +159,7 @@ impl<'a> Cta<'a> {
     fn exec<R>(&mut self, first: u32, run: impl FnOnce(&mut Exec<'_>, usize, usize) -> R) -> R {
         let (warp, lane) = (first as usize / LANES, first as usize % LANES);
         let pack = warp / self.grid.image.warps;
-        let threads = &mut self.threads[pack];
+        let threads = &mut self.packs[pack].threads;
         let mut x = Exec::new(Files::default(), self.grid, threads, &mut self.common);
         run(&mut x, warp % self.grid.image.warps, lane)
     }

@@ -12,11 +12,13 @@
 //! | --- | --- |
 //! | `cta` | what the machine does for the code of a CTA |
 //! | `host` | what a CTA asks of the host thread that runs it |
+//! | `interpret` | single instructions that the interpreter executes for a row |
 //! | `runner` | CTAs on a host thread, one after the other |
 //! | `unit` | what has become of a kernel: interpreted, asked for, compiled, refused |
 
 mod cta;
 mod host;
+mod interpret;
 mod runner;
 mod unit;
 
@@ -24,6 +26,7 @@ use crate::build::layout::{Layout, entry_parameter, place};
 use crate::fault::Trap;
 pub use cta::{Atomic, Cta, Row, RowTrap};
 pub(crate) use host::Host;
+pub use interpret::Single;
 use ptx::module::{Checked, FuncId, Function, Module, Param, VarId};
 use ptx::types::StateSpace;
 pub(crate) use runner::Runner;
@@ -96,8 +99,8 @@ pub enum Stopped {
         trap: Trap,
         /// Its number in the CTA, if one is to blame.
         thread: Option<u32>,
-        /// The instruction of the kernel's body.
-        instruction: u32,
+        /// The function, and the instruction of its body.
+        place: (FuncId, u32),
     },
     /// [`Cta::spend`] said so.
     Told,
@@ -150,12 +153,21 @@ impl<'a> Source<'a> {
         self.block
     }
 
-    /// The address of a variable in its own state space, where that is the same for all threads: global and constant
-    /// variables, shared ones, parameters of the kernel.
+    /// The address of a variable in its own state space: global, constant, shared and local variables, parameters of the
+    /// kernel, and those of its calls, which are in local memory.
     pub fn address_of(&self, variable: VarId) -> Option<u64> {
         match self.module.variables[variable.index()].space {
             StateSpace::Global | StateSpace::Const => self.addresses[variable.index()],
             StateSpace::Shared => self.layout.offset(variable).map(|at| u64::from(at + self.shared_start)),
+            StateSpace::Local | StateSpace::ParamFunc => {
+                let variable = (variable, self.module.variables[variable.index()].function);
+                let frame = match variable {
+                    (_, None) => 0,
+                    (_, Some(owner)) if owner == self.kernel => self.layout.module_local(),
+                    _ => return None,
+                };
+                self.layout.offset(variable.0).map(|at| u64::from(at + frame))
+            }
             StateSpace::ParamEntry => entry_parameter(self.module, self.kernel, variable).map(u64::from),
             _ => None,
         }

@@ -8,6 +8,7 @@ use crate::fault::Trap;
 use crate::image::Origin;
 use crate::lanes::LANES;
 use crate::run::work::Stop;
+use ptx::module::FuncId;
 
 /// What a host thread keeps from CTA to CTA.
 pub(crate) struct Runner<'a> {
@@ -33,15 +34,21 @@ impl<'a> Runner<'a> {
                 Ok(())
             }
             Err(Stopped::Told) => Err(None),
-            Err(Stopped::Trap { trap, thread, instruction }) => {
-                Err(Some(fault(self.grid, self.cta.ctaid(), trap, thread, instruction)))
+            Err(Stopped::Trap { trap, thread, place }) => {
+                Err(Some(fault(self.grid, self.cta.ctaid(), trap, thread, place)))
             }
         }
     }
 }
 
-fn fault(grid: &Grid<'_>, cta: [u32; 3], trap: Trap, thread: Option<u32>, instruction: u32) -> Stop {
-    let origin = Origin { function: grid.image.kernel, instruction };
+fn fault(
+    grid: &Grid<'_>,
+    cta: [u32; 3],
+    trap: Trap,
+    thread: Option<u32>,
+    (function, instruction): (FuncId, u32),
+) -> Stop {
+    let origin = Origin { function, instruction };
     let pc = grid.image.origins.iter().position(|&known| known == origin).unwrap_or(0) as u32;
     let thread = thread.map(|thread| {
         let (warp, lane) = (thread as usize / LANES, thread as usize % LANES);

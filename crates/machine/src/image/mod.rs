@@ -22,6 +22,7 @@ use matrix::{Product, Stored};
 use places::Places;
 use ptx::module::FuncId;
 use std::marker::PhantomData;
+use std::ops::Range;
 use texture::{LookupSite, QuerySite, SurfaceSite};
 
 /// Scalars that every frame has: where its locals start in local memory.
@@ -196,6 +197,16 @@ impl Image {
         self.functions[function.index()]
             .as_ref()
             .expect("an image holds every function that its kernel can reach")
+    }
+
+    /// The operations of an instruction of the kernel's body, and what ends a function or begins a block behind it.
+    pub(crate) fn operations(&self, instruction: u32) -> Range<u32> {
+        let kernel = &self.origins[self.code(self.kernel).entry as usize..];
+        let kernel = &kernel[..kernel.partition_point(|origin| origin.function == self.kernel)];
+        let first = self.code(self.kernel).entry;
+        let [start, end] = [0, 1]
+            .map(|by| kernel.partition_point(|origin| origin.instruction < instruction + by) as u32 + first);
+        start..end
     }
 
     /// Whether all CTA barriers are for all threads of a CTA, which wait at them.

@@ -7,6 +7,7 @@
 //! | `converge` | lanes of a warp brought together for a `.sync` operation |
 //! | `barrier` | CTA barriers |
 //! | `watch` | who watches the dispatch loop |
+//! | `single` | one instruction for lanes of one warp, for compiled code |
 //! | `wait` | groups that wait for an mbarrier or for their cluster |
 //! | `cta` | the packs of a CTA |
 //! | `cluster` | the CTAs of a cluster in turn, until all threads are done or somebody else must move first |
@@ -26,6 +27,7 @@ mod cta;
 pub(crate) mod frame;
 pub(crate) mod grid;
 pub(crate) mod pack;
+pub(crate) mod single;
 mod wait;
 pub(crate) mod watch;
 pub(crate) mod work;

@@ -113,7 +113,7 @@ pub(crate) struct Pack {
 }
 
 /// The result of one straight run of a group.
-enum Step {
+pub(super) enum Step {
     /// The group goes on in a later turn.
     Yield,
     /// The group is gone or waits.
@@ -135,7 +135,7 @@ fn add(to: &mut Mask, lanes: &Mask) {
 
 impl Pack {
     /// The storage of the pack that begins with a warp of its CTA. No thread is in it yet.
-    pub(super) fn new(grid: &Grid<'_>, first_warp: usize) -> Self {
+    pub(crate) fn new(grid: &Grid<'_>, first_warp: usize) -> Self {
         Self {
             threads: Threads::new(grid, first_warp),
             frames: Frames::default(),
@@ -151,7 +151,7 @@ impl Pack {
     }
 
     /// Puts the threads of a CTA at the kernel's entry. Nothing is left of those that were here before.
-    pub(super) fn begin(&mut self, grid: &Grid<'_>, position: Position) {
+    pub(crate) fn begin(&mut self, grid: &Grid<'_>, position: Position) {
         let image = grid.image;
         self.threads.begin(grid, position);
         self.frames.clear();
@@ -214,7 +214,7 @@ impl Pack {
     }
 
     /// Runs one group until something happens that needs a decision.
-    fn step<W: Watch>(
+    pub(super) fn step<W: Watch>(
         &mut self,
         mut group: Group,
         grid: &Grid<'_>,
@@ -443,7 +443,12 @@ impl Pack {
     }
 
     /// Enters a function.
-    fn call(&mut self, group: Group, grid: &Grid<'_>, common: &mut Common) -> Result<(), LaneTrap> {
+    pub(super) fn call(
+        &mut self,
+        group: Group,
+        grid: &Grid<'_>,
+        common: &mut Common,
+    ) -> Result<(), LaneTrap> {
         let image = grid.image;
         let call = match *image.ops[group.pc as usize].operation() {
             Operation::Call(Call { site, .. }) | Operation::CallIndirect(CallIndirect { site, .. }) => site,
@@ -681,4 +686,20 @@ fn interpret<W: Watch>(x: &mut Exec<'_>, ops: &[Op], pc: &mut u32, watch: &mut W
         }
         at = next;
     }
+}
+
+/// Runs operations from `pc` until one returns an event, and leaves `pc` at that operation, or until the operation before
+/// `end` is done.
+pub(super) fn interpret_until(x: &mut Exec<'_>, ops: &[Op], pc: &mut u32, end: u32) -> Option<u32> {
+    while *pc < end {
+        let op = &ops[*pc as usize];
+        x.at = *pc;
+        // SAFETY: as above.
+        let next = unsafe { (op.execute)(x, op.operation(), *pc) };
+        if next >= event::FIRST {
+            return Some(next);
+        }
+        *pc = next;
+    }
+    None
 }

@@ -95,6 +95,11 @@ impl<const N: usize> Table<N> {
         Self { bias, rows: packed }
     }
 
+    /// The bias and the rows: in each, from bit 0, 16 bits of `c2`, 22 of `c1`, and `c0`.
+    pub(super) fn parts(&self) -> (u64, &[u64]) {
+        (self.bias, &self.rows)
+    }
+
     /// The function's value at an argument: the number of the segment, and below it the distance.
     #[inline(always)]
     pub(super) fn value(&self, shape: Shape, argument: u32) -> u64 {

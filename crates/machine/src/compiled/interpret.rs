@@ -1,0 +1,97 @@
+//! Single instructions of compiled code, which the interpreter executes for a row of threads.
+
+use super::Stopped;
+use super::cta::Cta;
+use crate::exec::LaneTrap;
+use crate::image::places::Home;
+use crate::image::{Image, Origin};
+use crate::lanes::LANES;
+use crate::run::single::{Failure, Lanes};
+use ptx::module::RegId;
+use std::ops::Range;
+
+/// An instruction of the kernel's body, for threads of a row.
+#[derive(Clone, Copy, Debug)]
+pub struct Single<'a> {
+    /// The number of the first thread in the CTA, and how many there are.
+    pub first: u32,
+    /// See `first`.
+    pub width: usize,
+    /// Which of the threads execute it.
+    pub mask: u32,
+    /// Which threads of the warp have not exited, if it is for all of them.
+    pub live: Option<u32>,
+    /// The instruction.
+    pub instruction: u32,
+    /// The registers that it reads, and whether they have 128 bits.
+    pub reads: &'a [(RegId, bool)],
+    /// The registers that it writes.
+    pub writes: &'a [(RegId, bool)],
+}
+
+/// Where the interpreter has an instruction and its registers.
+pub(super) struct Plan {
+    operations: Range<u32>,
+    reads: Vec<Home>,
+    writes: Vec<Home>,
+    /// Lists of lanes that hold operands.
+    operands: usize,
+}
+
+impl Plan {
+    fn new(image: &Image, single: &Single<'_>) -> Self {
+        let places = &image.code(image.kernel).places;
+        let homes = |&(register, wide): &(RegId, bool)| {
+            let home = places.of(register, single.instruction).unwrap_or(Home::Unused);
+            // What nobody reads has its lists all the same.
+            let again = (wide && home == Home::Unused).then_some(home);
+            std::iter::once(home).chain(again)
+        };
+        Self {
+            operations: image.operations(single.instruction),
+            reads: single.reads.iter().flat_map(homes).collect(),
+            writes: single.writes.iter().flat_map(homes).collect(),
+            operands: single.reads.iter().map(|&(_, wide)| 1 + usize::from(wide)).sum(),
+        }
+    }
+}
+
+impl Cta<'_> {
+    /// Executes an instruction as the interpreter does. `lists` has a list of lanes for each operand, then one for each
+    /// result; a register of 128 bits has two.
+    ///
+    /// # Errors
+    /// Why the grid must stop.
+    pub fn interpret(&mut self, single: &Single<'_>, lists: &mut [u64]) -> Result<(), Stopped> {
+        let image = self.grid.image;
+        let (warp, first) = (single.first as usize / LANES, single.first as usize % LANES);
+        let pack = warp / image.warps;
+        let frame = self.begin_pack(pack);
+        let lanes =
+            Lanes { warp: warp % image.warps, first, width: single.width, mask: single.mask << first };
+        let at = single.instruction as usize;
+        if self.plans.len() <= at {
+            self.plans.resize_with(at + 1, || None);
+        }
+        let plan = self.plans[at].take().unwrap_or_else(|| Box::new(Plan::new(image, single)));
+        let pack = &mut self.packs[pack];
+        if let Some(live) = single.live {
+            pack.threads.live[lanes.warp] = live;
+        }
+        let (operands, results) = lists.split_at_mut(plan.operands * single.width);
+        pack.put(frame, &plan.reads, lanes, operands);
+        let host = self.host;
+        let operations = plan.operations.clone();
+        let done = pack.execute(self.grid, &mut self.common, frame, lanes, operations, &mut || host.spend(0));
+        pack.take(frame, &plan.writes, lanes, results);
+        self.plans[at] = Some(plan);
+        done.map_err(|failure| match failure {
+            Failure::Stopped => Stopped::Told,
+            Failure::Trap(LaneTrap { trap, lane }, pc) => {
+                let thread = lane.map(|(_, lane)| single.first - first as u32 + lane as u32);
+                let Origin { function, instruction } = image.origins[pc as usize];
+                Stopped::Trap { trap, thread, place: (function, instruction) }
+            }
+        })
+    }
+}
