@@ -164,7 +164,7 @@ impl Cache {
             self.write(&key.file(), &[MAGIC, &key.seal(object), object])
         });
         match done {
-            Ok(()) if self.stored.fetch_add(1, Ordering::Relaxed) % EVERY == 0 => self.shrink(LIMIT),
+            Ok(()) if self.stored.fetch_add(1, Ordering::Relaxed).is_multiple_of(EVERY) => self.shrink(LIMIT),
             Ok(()) => {}
             Err(error) => log::debug!("{}: {error}", self.folder.display()),
         }

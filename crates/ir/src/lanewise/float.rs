@@ -5,7 +5,7 @@ use super::choose::{by_flags, by_rounding, lanes};
 use crate::instruction::{Op, TestpOp};
 use numerics::float::{self, Property};
 use numerics::format::{F32, F64};
-use numerics::special;
+use numerics::{packed, special};
 use ptx::types::ScalarType;
 
 /// An instruction that rounds. Of `.f32` it has `.ftz`, and `.sat` if that is named.
@@ -36,6 +36,15 @@ macro_rules! double {
     };
 }
 
+/// An instruction on two `.f32` in a register that rounds.
+macro_rules! rounded_pair {
+    ($op:ident, $map:ident($($x:ident),+) $function:ident) => {
+        by_rounding!($op.rnd, R => by_flags!($op.ftz as FTZ => {
+            lanes!($op, ($($x: u64),+) -> u64 { packed::$map(float::$function::<R, FTZ, false>, $($x),+) })
+        }))
+    };
+}
+
 macro_rules! extremum {
     ($op:ident, $single:ident, $double:ident) => {
         match $op.ty {
@@ -57,6 +66,10 @@ pub(super) fn function(op: &Op) -> Option<Lanewise> {
         Op::DivFloat(op) => rounded!(op, (a, b) div_f32, div_f64),
         Op::Rcp(op) => rounded!(op, (a) rcp_f32, rcp_f64),
         Op::Sqrt(op) => rounded!(op, (a) sqrt_f32, sqrt_f64),
+        Op::AddF32x2(op) => rounded_pair!(op, map2_wide(a, b) add_f32),
+        Op::SubF32x2(op) => rounded_pair!(op, map2_wide(a, b) sub_f32),
+        Op::MulF32x2(op) => rounded_pair!(op, map2_wide(a, b) mul_f32),
+        Op::FmaF32x2(op) => rounded_pair!(op, map3_wide(a, b, c) fma_f32),
         Op::NegFloat(op) => match op.ty {
             ScalarType::F64 => double!(op, (a) float::neg_f64),
             _ => single!(op, (a) float::neg_f32),

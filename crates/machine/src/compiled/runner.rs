@@ -26,7 +26,7 @@ impl<'a> Runner<'a> {
     ///
     /// # Errors
     /// Why the grid must stop, if nobody has said so yet.
-    pub(crate) fn run(&mut self, code: &dyn Code, index: u64) -> Result<(), Option<Stop>> {
+    pub(crate) fn run(&mut self, code: &dyn Code, index: u64) -> Result<(), Option<Box<Stop>>> {
         self.cta.begin(index);
         match code.run(&mut self.cta, &mut self.scratch) {
             Ok(()) => {
@@ -35,7 +35,7 @@ impl<'a> Runner<'a> {
             }
             Err(Stopped::Told) => Err(None),
             Err(Stopped::Trap { trap, thread, place }) => {
-                Err(Some(fault(self.grid, self.cta.ctaid(), trap, thread, place)))
+                Err(Some(Box::new(fault(self.grid, self.cta.ctaid(), trap, thread, place))))
             }
         }
     }

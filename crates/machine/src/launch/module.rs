@@ -149,6 +149,9 @@ pub enum LoadError {
     Memory(#[from] MemoryError),
 }
 
+/// Kernels in blocks of some shape, for each engine.
+type Units = HashMap<(EngineId, FuncId, [u32; 3]), Arc<Unit>>;
+
 /// A module whose variables have addresses.
 #[derive(Debug)]
 pub struct LoadedModule {
@@ -164,7 +167,7 @@ pub struct LoadedModule {
     pub(super) samplers: Vec<Handle>,
     pub(super) images: Mutex<HashMap<(FuncId, usize, LaneOrder), Arc<Image>>>,
     /// What engines make of kernels in blocks of some shape.
-    units: Mutex<HashMap<(EngineId, FuncId, [u32; 3]), Arc<Unit>>>,
+    units: Mutex<Units>,
 }
 
 impl Drop for LoadedModule {

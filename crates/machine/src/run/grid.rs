@@ -175,7 +175,7 @@ impl<'scope, 'env> Worker<'scope, 'env> {
         }
         match runner.run(code, index) {
             Ok(()) => work.finish(1),
-            Err(stop) => stop.into_iter().for_each(|stop| work.stop_with(stop)),
+            Err(stop) => stop.into_iter().for_each(|stop| work.stop_with(*stop)),
         }
         self.asked.set(0);
         if self.waits.take() {
