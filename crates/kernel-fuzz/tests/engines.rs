@@ -22,7 +22,7 @@ fn random_kernels_are_run_alike() {
     }
     match engines.without_jit() {
         Some(why) => eprintln!("skipped: {why}"),
-        None => assert!(compiled > COUNT / 4, "{compiled} of {COUNT} kernels compiled"),
+        None => assert!(compiled > COUNT / 10, "{compiled} of {COUNT} kernels compiled"),
     }
 }
 
