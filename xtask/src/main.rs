@@ -1,11 +1,14 @@
 //! The project's chores: `cargo xtask` with `tidy`, `docs`, `clients`, `corpus`, `record`, `fingerprints`, `tables`,
-//! `verdicts`, `libraries`, `programs`, `calls`, `sanitize`, `headers`, `modules` or `litmus-silicon`.
+//! `verdicts`, `libraries`, `programs`, `calls`, `bench-peers`,
+//! `fuzz-engines`, `sanitize`, `headers`, `modules` or `litmus-silicon`.
 
+mod bench_peers;
 mod calls;
 mod clients;
 mod corpus;
 mod exhaustive;
 mod fingerprints;
+mod fuzz_engines;
 mod headers;
 mod laws;
 mod libraries;
@@ -45,6 +48,8 @@ enum Chore {
     Corpus(corpus::Tools),
     /// Checks every result of the approximate functions against fingerprints of an H200's.
     Fingerprints(fingerprints::Choice),
+    /// Compares the engines, and a GPU, on random kernels.
+    FuzzEngines(fuzz_engines::Choice),
     /// Finds the special-function unit's coefficients from recordings of a GPU.
     Tables(tables::Recordings),
     /// Makes a folder with the libraries that programs made for CUDA are run with.
@@ -53,6 +58,8 @@ enum Chore {
     Programs(programs::Compiler),
     /// Measures what calls of the driver and copies take.
     Calls(calls::Choice),
+    /// Measures kernels on both engines, on PoCL and as plain C++.
+    BenchPeers(bench_peers::Choice),
     /// Runs the tests of the driver's streams under ThreadSanitizer.
     Sanitize,
     /// Compares the checker with ptxas, over all of the instruction table.
@@ -103,6 +110,9 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Record(arguments) => record::run(&arguments),
         Chore::Clients(choice) => clients::run(&choice),
         Chore::Corpus(tools) => corpus::run(&tools),
+        // What is measured is what is released.
+        Chore::BenchPeers(_) if cfg!(debug_assertions) => again_in_release(),
+        Chore::BenchPeers(choice) => bench_peers::run(&choice),
         // Hours in a build that is not optimised.
         Chore::Fingerprints(_) | Chore::Tables(_) if cfg!(debug_assertions) => again_in_release(),
         Chore::Fingerprints(choice) => fingerprints::run(&choice),
@@ -110,6 +120,7 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Libraries(wanted) => libraries::run(&wanted),
         Chore::Programs(compiler) => programs::run(&compiler),
         Chore::Calls(choice) => calls::run(&choice),
+        Chore::FuzzEngines(choice) => fuzz_engines::run(&choice),
         Chore::Sanitize => sanitize::run(),
         Chore::Verdicts(verdicts) => verdicts::run(&verdicts),
         Chore::Headers(folders) => headers::run(&folders),

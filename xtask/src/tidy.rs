@@ -64,8 +64,14 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("warploom-bench-kernels", &["warploom-machine", "warploom-ptx"]),
     ("warploom-conformance", &["warploom-ir", "warploom-machine", "warploom-ptx", "warploom-real-gpu"]),
     (
+        "warploom-kernel-fuzz",
+        &["warploom-conformance", "warploom-jit", "warploom-machine", "warploom-ptx", "warploom-real-gpu"],
+    ),
+    (
         "xtask",
         &[
+            "warploom-jit",
+            "warploom-kernel-fuzz",
             "warploom-library-build",
             "warploom-machine",
             "warploom-memory-model",

@@ -277,7 +277,7 @@ impl Domain {
     }
 
     /// Values to be crossed with those of the other operands, most telling first.
-    pub(crate) fn edges(self) -> Vec<u64> {
+    pub fn edges(self) -> Vec<u64> {
         match self {
             Self::Flag => vec![0, 1],
             Self::Elements(_) | Self::Positions | Self::Halves => Vec::new(),

@@ -1,0 +1,218 @@
+//! `cargo xtask fuzz-engines`: random kernels on all engines.
+//!
+//! The interpreter and the compiled engine run the same kernels; with `--engine cuda` a GPU runs them too, assembled by ptxas at two
+//! levels, for which this command needs no cargo: it can be carried to where the GPU is. What differs is minimised and written as a
+//! file, which belongs into `crates/kernel-fuzz/tests/findings`. Before a kernel runs, its file is where `--findings` says, so that
+//! one that ends the process is not lost.
+
+use anyhow::{Context, Result, anyhow, ensure};
+use indicatif::{ParallelProgressIterator, ProgressBar, ProgressStyle};
+use kernel_fuzz::{Case, Engines, Outcome, engine, generate, minimise, silicon};
+use rayon::prelude::*;
+use real_gpu::Gpu;
+use std::collections::BTreeMap;
+use std::fs;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// Kernels that are assembled before the GPU runs them.
+const BATCH: u64 = 512;
+
+/// What is run.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Choice {
+    /// Kernels.
+    #[arg(long, default_value_t = 1000)]
+    count: u64,
+    /// The first kernel's seed; the next have the next.
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Host threads; 0 for one a core.
+    #[arg(long, default_value_t = 0)]
+    jobs: usize,
+    /// Who runs them beside the interpreter: `jit`, or `cuda` for a GPU as well.
+    #[arg(long, default_value = "jit", value_parser = ["jit", "cuda"])]
+    engine: String,
+    /// The assembler for a GPU.
+    #[arg(long, env = "WARPLOOM_PTXAS", default_value = "ptxas")]
+    ptxas: PathBuf,
+    /// Where findings are written.
+    #[arg(long, default_value = "target/fuzz-engines")]
+    findings: PathBuf,
+    /// Prints the kernel of the first seed, and runs nothing.
+    #[arg(long)]
+    print: bool,
+}
+
+/// What became of kernels.
+#[derive(Default)]
+struct Tally {
+    compiled: u64,
+    /// Kernels by why they were not compiled.
+    declined: BTreeMap<String, u64>,
+    /// Seeds, and what differed.
+    findings: Vec<(u64, String)>,
+    /// Kernels that the GPU judged, and those on which the levels of ptxas differ.
+    judged: u64,
+    levels_differ: Vec<u64>,
+}
+
+impl Tally {
+    fn with(mut self, other: Self) -> Self {
+        self.compiled += other.compiled;
+        for (why, times) in other.declined {
+            *self.declined.entry(why).or_default() += times;
+        }
+        self.findings.extend(other.findings);
+        self.judged += other.judged;
+        self.levels_differ.extend(other.levels_differ);
+        self
+    }
+}
+
+pub(crate) fn run(choice: &Choice) -> Result<()> {
+    if choice.print {
+        print!("{}", Case::of(&generate(choice.seed)).file());
+        return Ok(());
+    }
+    fs::create_dir_all(&choice.findings)?;
+    let begun = Instant::now();
+    let bar = ProgressBar::new(choice.count);
+    bar.set_style(ProgressStyle::with_template("{wide_bar} {pos}/{len} {per_sec} {eta}")?);
+    let seeds = choice.seed..choice.seed + choice.count;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(choice.jobs).build()?;
+    let tally = match choice.engine.as_str() {
+        "cuda" => on_silicon(choice, &pool, seeds, &bar)?,
+        _ => pool.install(|| on_machine(choice, seeds, &bar))?,
+    };
+    bar.finish_and_clear();
+    let seconds = begun.elapsed().as_secs_f64();
+    println!(
+        "{} kernels in {seconds:.1} s, {} of them compiled: {} differ",
+        choice.count,
+        tally.compiled,
+        tally.findings.len()
+    );
+    for (why, times) in &tally.declined {
+        println!("  {times} interpreted: {why}");
+    }
+    if choice.engine == "cuda" {
+        println!("{} judged by the GPU", tally.judged);
+        println!("{} on which ptxas's levels differ: {:?}", tally.levels_differ.len(), tally.levels_differ);
+    }
+    for (seed, what) in &tally.findings {
+        println!("seed {seed}: {what}");
+    }
+    ensure!(tally.findings.is_empty(), "findings are in {}", choice.findings.display());
+    Ok(())
+}
+
+fn engines() -> Result<Engines> {
+    Engines::find().map_err(|why| anyhow!(why))
+}
+
+/// All kernels on both engines of the machine.
+fn on_machine(choice: &Choice, seeds: Range<u64>, bar: &ProgressBar) -> Result<Tally> {
+    let probe = engines()?;
+    if let Some(why) = probe.without_jit() {
+        eprintln!("SKIPPED: the compiled engine: {why}");
+    }
+    let tallies = seeds.into_par_iter().progress_with(bar.clone()).map_init(engines, |engines, seed| {
+        let engines = engines.as_ref().map_err(|error| anyhow!("{error}"))?;
+        one(choice, engines, seed).map(|(tally, _)| tally)
+    });
+    tallies.try_reduce(Tally::default, |one, other| Ok(one.with(other)))
+}
+
+/// A kernel on both engines, and what the interpreter made of it.
+fn one(choice: &Choice, engines: &Engines, seed: u64) -> Result<(Tally, Outcome)> {
+    let kernel = generate(seed);
+    let case = Case::of(&kernel);
+    let running = choice.findings.join(format!("running-{seed}.ptx"));
+    fs::write(&running, case.file())?;
+    let (interpreted, compiled) = (engines.interpret(&case), engines.compile(&case));
+    let mut tally = Tally::default();
+    match &compiled {
+        Outcome::Memory(_) | Outcome::Stopped(_) => tally.compiled += 1,
+        // Forms of an instruction are counted together.
+        Outcome::Declined(why) => {
+            let why = why.split('.').next().unwrap_or_default().to_owned();
+            *tally.declined.entry(why).or_default() += 1;
+        }
+    }
+    if let Some(what) = engine::difference(&interpreted, &compiled) {
+        let small = minimise(&kernel, &mut |kernel| engines.difference(&Case::of(kernel)).is_some());
+        keep(&choice.findings, seed, &Case::of(&small))?;
+        tally.findings.push((seed, what));
+    }
+    fs::remove_file(&running)?;
+    Ok((tally, interpreted))
+}
+
+fn keep(folder: &Path, seed: u64, case: &Case) -> Result<()> {
+    let path = folder.join(format!("seed-{seed}.ptx"));
+    fs::write(&path, case.file()).with_context(|| path.display().to_string())
+}
+
+/// A kernel that waits for the GPU.
+struct Waiting {
+    seed: u64,
+    case: Case,
+    interpreted: Outcome,
+    cubins: [Vec<u8>; 2],
+}
+
+/// All kernels on the machine and on a GPU.
+fn on_silicon(
+    choice: &Choice,
+    pool: &rayon::ThreadPool,
+    seeds: Range<u64>,
+    bar: &ProgressBar,
+) -> Result<Tally> {
+    let gpu = Gpu::open()?;
+    let mut tally = Tally::default();
+    let mut from = seeds.start;
+    while from < seeds.end {
+        let batch = from..seeds.end.min(from + BATCH);
+        from = batch.end;
+        let prepared: Result<Vec<(Tally, Waiting)>> = pool.install(|| {
+            let prepare = |engines: &mut Result<Engines>, seed: u64| {
+                let engines = engines.as_ref().map_err(|error| anyhow!("{error}"))?;
+                let (tally, interpreted) = one(choice, engines, seed)?;
+                let case = Case::of(&generate(seed));
+                let cubins = silicon::assemble(&choice.ptxas, &case, seed);
+                let cubins = cubins.map_err(|why| anyhow!("seed {seed}: {why}"))?;
+                Ok((tally, Waiting { seed, case, interpreted, cubins }))
+            };
+            batch.into_par_iter().map_init(engines, prepare).collect()
+        });
+        for (of_machine, waiting) in prepared? {
+            tally = tally.with(of_machine).with(judge(choice, &gpu, &waiting)?);
+            bar.inc(1);
+        }
+    }
+    Ok(tally)
+}
+
+/// What a GPU says to what the interpreter made of a kernel.
+fn judge(choice: &Choice, gpu: &Gpu, waiting: &Waiting) -> Result<Tally> {
+    let Waiting { seed, case, interpreted, cubins } = waiting;
+    let [lowest, highest] = cubins.each_ref().map(|cubin| silicon::run(gpu, case, cubin));
+    let mut tally = Tally::default();
+    if let Outcome::Stopped(why) = &lowest {
+        // The driver is of no more use to this process.
+        keep(&choice.findings, *seed, case)?;
+        return Err(anyhow!("seed {seed}: {why}"));
+    }
+    if lowest != highest {
+        tally.levels_differ.push(*seed);
+        return Ok(tally);
+    }
+    tally.judged += 1;
+    if let Some(what) = engine::difference(interpreted, &lowest) {
+        keep(&choice.findings, *seed, case)?;
+        tally.findings.push((*seed, format!("silicon: {what}")));
+    }
+    Ok(tally)
+}
