@@ -1,8 +1,6 @@
 //! Types and constants for what an instruction says: the functions of `numerics` are generic in them, so that none of them
 //! tests a modifier.
 
-use crate::instruction::{AddFloatRnd, CvtFloatRnd, CvtFloatToIntRnd, CvtPackFloatRnd};
-use numerics::rounding::Mode;
 use ptx::types::{ScalarType, TypeKind};
 
 /// A function of operands by their names: `lanes!(op, (a: u32, b: i32) -> u32 { body })` computes `op.d` from `op.a` and
@@ -90,7 +88,7 @@ macro_rules! by_flags {
 /// Evaluates an expression with a type standing for a rounding modifier.
 macro_rules! by_rounding {
     ($modifier:expr, $r:ident => $e:expr) => {
-        match $crate::lanewise::choose::Rounds::mode($modifier) {
+        match $crate::Rounds::mode($modifier) {
             numerics::rounding::Mode::NearestEven => {
                 type $r = numerics::rounding::Rn;
                 $e
@@ -130,38 +128,6 @@ macro_rules! by_excess {
 }
 
 pub(super) use {by_excess, by_flags, by_half, by_rounding, by_type, integers, lanes, stated};
-
-/// A rounding modifier.
-pub(super) trait Rounds {
-    fn mode(self) -> Mode;
-}
-
-macro_rules! rounds {
-    ($($modifiers:ident { $($($name:ident)|+ => $mode:ident),+ })+) => {$(
-        impl Rounds for $modifiers {
-            fn mode(self) -> Mode {
-                match self {
-                    $($(Self::$name)|+ => Mode::$mode,)+
-                }
-            }
-        }
-    )+};
-}
-rounds! {
-    AddFloatRnd { Rn => NearestEven, Rz => TowardZero, Rm => Down, Rp => Up }
-    CvtFloatToIntRnd { Rni => NearestEven, Rzi => TowardZero, Rmi => Down, Rpi => Up }
-    CvtPackFloatRnd { Rn => NearestEven, Rz => TowardZero }
-    CvtFloatRnd {
-        Rn | Rni => NearestEven, Rna => NearestAway, Rz | Rzi => TowardZero, Rm | Rmi => Down, Rp | Rpi => Up
-    }
-}
-
-/// Without one it is to nearest even.
-impl<R: Rounds> Rounds for Option<R> {
-    fn mode(self) -> Mode {
-        self.map_or(Mode::NearestEven, R::mode)
-    }
-}
 
 pub(super) fn is_signed(ty: ScalarType) -> bool {
     ty.kind() == TypeKind::Signed
