@@ -102,11 +102,11 @@ mod tests {
         let mut found = 0;
         for seed in 0..200 {
             let kernel = crate::generate(seed);
-            if !kernel.text().contains("mul.wide.s16") {
+            if !kernel.text().contains("popc.b32") {
                 continue;
             }
             found += 1;
-            let small = minimise(&kernel, &mut |kernel| kernel.text().contains("mul.wide.s16"));
+            let small = minimise(&kernel, &mut |kernel| kernel.text().contains("popc.b32"));
             assert_eq!(count(&small), 1, "seed {seed}:\n{}", small.text());
         }
         assert!(found > 2);

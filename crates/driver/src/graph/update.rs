@@ -7,6 +7,7 @@ use super::difference::{Difference, compatible};
 use super::exec::Exec;
 use super::nodes::{EdgeData, Graph, Node};
 use super::task::Task;
+use crate::error::Error;
 use crate::{Id, lock};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -67,12 +68,15 @@ fn pair(old: &Graph, new: &Graph, pairs: &mut Vec<(Id, Task)>) -> Result<(), Upd
 }
 
 impl Exec {
-    /// Lets it do what a graph of the same shape says: all of it or nothing.
-    pub fn update(&self, graph: &Graph) -> Result<(), UpdateFailure> {
+    /// Lets it do what a graph of the same shape says: all of it, or nothing and a difference.
+    ///
+    /// # Errors
+    /// Kernels may change nodes of either, as an H200 refuses it.
+    pub fn update(&self, graph: &Graph) -> crate::Result<Option<UpdateFailure>> {
         if self.source().has_updatable() || graph.has_updatable() {
-            return Err(UpdateFailure { difference: Difference::NotSupported, node: None, from: None });
+            return Err(Error::NotSupported);
         }
-        self.update_part(self.source(), graph)
+        Ok(self.update_part(self.source(), graph).err())
     }
 
     /// Lets the nodes of a child graph do what another of the same shape says.

@@ -367,7 +367,7 @@ api! {
         let events: Vec<_> = events.into_iter().map(|event| EVENTS.get(event)).collect::<Result<_>>()?;
         let (context, stream) = stream(get(config)?.hStream)?;
         if node.is_some() {
-            context.require_capture(&stream).map_err(|_| Error::InvalidValue)?;
+            context.require_capture(&stream).map_err(|_| Error::NotSupported)?;
         }
         let function = function(f, Some(&context))?;
         // SAFETY: the arrays are the program's, which its kernel's parameters say the lengths of.

@@ -34,7 +34,7 @@ fn update(exec: CUgraphExec, node: CUgraphNode, task: impl FnOnce(&Node) -> Resu
 
 /// Updates an instance: what the failure says, or nothing.
 fn update_whole(exec: CUgraphExec, graph: CUgraph) -> Result<Option<UpdateFailure>> {
-    Ok(EXECS.get(exec)?.update(&*GRAPHS.get(graph)?).err())
+    EXECS.get(exec)?.update(&*GRAPHS.get(graph)?)
 }
 
 /// The older forms tell of one node.
