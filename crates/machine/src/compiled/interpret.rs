@@ -1,7 +1,7 @@
 //! Single instructions of compiled code, which the interpreter executes for a row of threads.
 
-use super::Stopped;
 use super::cta::Cta;
+use super::stopped::Stopped;
 use crate::exec::LaneTrap;
 use crate::image::places::Home;
 use crate::image::{Image, Origin};

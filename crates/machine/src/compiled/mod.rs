@@ -14,16 +14,17 @@
 //! | `host` | what a CTA asks of the host thread that runs it |
 //! | `interpret` | single instructions that the interpreter executes for a row |
 //! | `runner` | CTAs on a host thread, one after the other |
+//! | `stopped` | why a CTA has not ended |
 //! | `unit` | what has become of a kernel: interpreted, asked for, compiled, refused |
 
 mod cta;
 mod host;
 mod interpret;
 mod runner;
+mod stopped;
 mod unit;
 
 use crate::build::layout::{Layout, entry_parameter, place};
-use crate::fault::Trap;
 pub use cta::{Atomic, Cta, Row, RowTrap};
 pub(crate) use host::Host;
 pub use interpret::Single;
@@ -32,6 +33,7 @@ use ptx::types::StateSpace;
 pub(crate) use runner::Runner;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+pub use stopped::Stopped;
 pub use unit::Request;
 pub(crate) use unit::{Promise, State, Unit};
 
@@ -88,22 +90,6 @@ impl std::fmt::Debug for dyn Code {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Code")
     }
-}
-
-/// Why a CTA did not run to its end.
-#[derive(Debug)]
-pub enum Stopped {
-    /// A thread did something that stops a kernel.
-    Trap {
-        /// What.
-        trap: Trap,
-        /// Its number in the CTA, if one is to blame.
-        thread: Option<u32>,
-        /// The function, and the instruction of its body.
-        place: (FuncId, u32),
-    },
-    /// [`Cta::spend`] said so.
-    Told,
 }
 
 /// A kernel to be compiled.

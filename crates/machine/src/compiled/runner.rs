@@ -1,8 +1,9 @@
 //! A host thread that runs CTAs to their end by compiled code.
 
+use super::Code;
 use super::cta::Cta;
 use super::host::Host;
-use super::{Code, Stopped};
+use super::stopped::Stopped;
 use crate::exec::{Grid, LaneTrap};
 use crate::fault::Trap;
 use crate::image::Origin;
