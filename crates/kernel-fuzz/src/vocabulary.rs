@@ -138,19 +138,23 @@ pub(crate) fn instruction(words: Words, random: &mut Rng) -> String {
     let opcode = &of_one[random.usize(..of_one.len())];
     let full = random.bool();
     let mut written: Vec<String> = Vec::new();
-    // ptxas 13.0 ignores the guard of `testp`, and cuts the constant amount of a 16-bit shift to 16 bits, at every level
-    // (docs/limitations.md): silicon would differ.
+    // What ptxas 13.0 makes of these, at every level, is not what the manual says (docs/limitations.md): silicon would differ.
     let mnemonic = opcode.data().mnemonic;
-    let guard = if mnemonic == Mnemonic::Testp { String::new() } else { guard(random) };
-    let shifts_halves = matches!(mnemonic, Mnemonic::Shl | Mnemonic::Shr)
-        && opcode.operand_type(0).is_some_and(|ty| ty.bits() == 16);
+    let unguarded = matches!(mnemonic, Mnemonic::Testp | Mnemonic::Set);
+    let guard = if unguarded { String::new() } else { guard(random) };
+    let of_halves = opcode.operand_type(0).is_some_and(|ty| ty.bits() == 16);
+    let from_registers = match mnemonic {
+        Mnemonic::Shl | Mnemonic::Shr => of_halves,
+        Mnemonic::Neg => true,
+        _ => false,
+    };
     let mut text = format!("{guard}{}", opcode.text());
     let mut first = true;
     for (i, spec) in opcode.data().operands.iter().enumerate() {
         let there = spec.with.map_or(!spec.optional || full, |modifier| opcode.has(modifier));
         let (true, Some(ty)) = (there, opcode.operand_type(i).or(Some(ScalarType::B32))) else { continue };
         let mut operand = operand(spec, ty, random);
-        if shifts_halves && !operand.starts_with('%') {
+        if from_registers && !operand.starts_with('%') {
             operand = source(ty, random);
         }
         while spec.role != Role::Read && written.contains(&operand) {
