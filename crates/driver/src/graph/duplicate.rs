@@ -8,9 +8,14 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 impl Graph {
-    /// A copy, as deep as there are graphs in it. Memory that a graph allocates cannot be in two of them.
+    /// A copy, as deep as there are graphs in it. Memory that a graph allocates cannot be in two of them, nor a node that
+    /// kernels change.
     pub fn duplicate(&self) -> Result<Arc<Self>> {
-        if self.has_memory() { Err(Error::NotSupported) } else { Ok(self.copied(self.depth, self.body)) }
+        if self.has_memory() || self.has_updatable() {
+            Err(Error::NotSupported)
+        } else {
+            Ok(self.copied(self.depth, self.body))
+        }
     }
 
     /// A copy that stands in a node of another graph.
