@@ -11,6 +11,7 @@
 //! | --- | --- |
 //! | `instruction`, `operand` | what is an instruction, with its operands and modifiers by name |
 //! | `rounding` | which rounding does a modifier say |
+//! | `choice` | which types and constants of `numerics` does an instruction say |
 //! | `exchange` | which operands of an instruction can be exchanged |
 //! | `lanewise` | what does an instruction compute, lane by lane |
 //! | `lower` | which typed instruction is one of PTX |
@@ -23,6 +24,7 @@
 //! | `analysis` | all of that, as notes for people |
 //! | `arms` | which branches can be executed without one |
 //! | `slots` | which registers can share storage |
+//! | `shuffle` | which lane does a shuffle read |
 //! | `shape` | which values are equal, or a fixed step apart, in all lanes |
 //! | `shape/converged` | the same, and what is the same in a CTA or the grid, where lanes run together |
 //! | `progress` | which functions wait for other threads, or part lanes that must meet |
@@ -37,6 +39,7 @@
 pub mod analysis;
 pub mod arms;
 mod cfg;
+pub mod choice;
 mod dominance;
 pub mod exchange;
 pub mod induction;
@@ -54,6 +57,7 @@ mod print;
 pub mod progress;
 mod rounding;
 pub mod shape;
+pub mod shuffle;
 mod signature;
 mod slots;
 pub mod ssa;

@@ -20,7 +20,6 @@
 //! | `beside` | compiling beside the launches |
 //! | `choice` | which engine, as users say it |
 //! | `context`, `sites` | what code and host tell each other |
-//! | `shuffle` | which lane a shuffle reads |
 //! | `run` | a CTA's rows, from barrier to barrier |
 //!
 //! The machine has CTAs, memory, faults and host threads ([`machine::compiled`]); results are those of its interpreter, bit
@@ -39,7 +38,6 @@ mod emit;
 mod llvm;
 mod order;
 mod run;
-mod shuffle;
 mod sites;
 mod threads;
 mod waiting;

@@ -1,7 +1,4 @@
-//! Types and constants for what an instruction says: the functions of `numerics` are generic in them, so that none of them
-//! tests a modifier.
-
-use ptx::types::{ScalarType, TypeKind};
+//! A lane function's operands, words, result and type, by what an instruction says.
 
 /// A function of operands by their names: `lanes!(op, (a: u32, b: i32) -> u32 { body })` computes `op.d` from `op.a` and
 /// `op.b`.
@@ -45,69 +42,12 @@ macro_rules! stated {
     };
 }
 
-/// Evaluates an expression with `T` standing for the Rust integer of a scalar type, or for what is listed.
+/// Evaluates an expression with `T` standing for the Rust integer of a scalar type.
 macro_rules! by_type {
-    ($ty:expr, $t:ident in [$($($name:ident)|+: $rust:ty),+] => $e:expr) => {
-        match $ty {
-            $($(ptx::types::ScalarType::$name)|+ => { type $t = $rust; $e })+
-            _ => None,
-        }
-    };
     ($ty:expr, $t:ident => $e:expr) => {
-        $crate::lanewise::choose::by_type!($ty, $t in [
+        $crate::by_listed_type!($ty, $t in [
             U8 | B8: u8, S8: i8, U16 | B16: u16, S16: i16, U32 | B32: u32, S32: i32, U64 | B64: u64, S64: i64
         ] => $e)
-    };
-}
-
-/// Evaluates an expression with a type standing for the format of halves, one or two in a register.
-macro_rules! by_half {
-    ($ty:expr, $h:ident => $e:expr) => {
-        $crate::lanewise::choose::by_type!($ty, $h in [
-            F16 | F16x2: numerics::format::F16, Bf16 | Bf16x2: numerics::format::Bf16
-        ] => $e)
-    };
-}
-
-/// Evaluates an expression with constants standing for conditions: `by_flags!(op.ftz as FTZ => e)`.
-macro_rules! by_flags {
-    (=> $e:expr) => { $e };
-    ($base:ident $(.$field:ident)? as $flag:ident
-        $(, $more:ident $(.$more_field:ident)? as $more_flag:ident)* => $e:expr
-    ) => {
-        if $base $(.$field)? {
-            const $flag: bool = true;
-            $crate::lanewise::choose::by_flags!($($more $(.$more_field)? as $more_flag),* => $e)
-        } else {
-            const $flag: bool = false;
-            $crate::lanewise::choose::by_flags!($($more $(.$more_field)? as $more_flag),* => $e)
-        }
-    };
-}
-
-/// Evaluates an expression with a type standing for a rounding modifier.
-macro_rules! by_rounding {
-    ($modifier:expr, $r:ident => $e:expr) => {
-        match $crate::Rounds::mode($modifier) {
-            numerics::rounding::Mode::NearestEven => {
-                type $r = numerics::rounding::Rn;
-                $e
-            }
-            numerics::rounding::Mode::TowardZero => {
-                type $r = numerics::rounding::Rz;
-                $e
-            }
-            numerics::rounding::Mode::Down => {
-                type $r = numerics::rounding::Rm;
-                $e
-            }
-            numerics::rounding::Mode::Up => {
-                type $r = numerics::rounding::Rp;
-                $e
-            }
-            // `.rna` is of `cvt` to `.tf32` alone, which asks for it by name.
-            numerics::rounding::Mode::NearestAway => None,
-        }
     };
 }
 
@@ -127,13 +67,4 @@ macro_rules! by_excess {
     };
 }
 
-pub(super) use {by_excess, by_flags, by_half, by_rounding, by_type, integers, lanes, stated};
-
-pub(super) fn is_signed(ty: ScalarType) -> bool {
-    ty.kind() == TypeKind::Signed
-}
-
-/// Whether there are two elements in a register.
-pub(super) fn is_pair(ty: ScalarType) -> bool {
-    matches!(ty, ScalarType::F16x2 | ScalarType::Bf16x2)
-}
+pub(super) use {by_excess, by_type, integers, lanes, stated};

@@ -4,10 +4,12 @@
 //! A comparison is combined with a predicate if there is one. `set` writes it into a register: all ones, or 1.0, for each
 //! element.
 
-use super::choose::{by_flags, by_half, by_type, is_pair, lanes};
+use super::choose::{by_type, lanes};
 use super::{LaneFunction, Lanewise, Operand, Read, Word};
+use crate::choice::is_packed;
 use crate::instruction::{Op, SetFloatCmp, SetIntBool, SetIntCmp};
 use crate::operand::{Def, Predicate, Value};
+use crate::{by_flags, by_half, by_listed_type};
 use numerics::{compare, format, packed};
 use ptx::types::ScalarType;
 
@@ -44,10 +46,10 @@ pub(super) fn function(op: &Op) -> Option<Lanewise> {
         Op::SetInt(op) => test!(op, op.stype, integers(op.cmp, op.stype)).set(op.d, op.dtype),
         Op::SetFloat(op) => test!(op, op.stype, floats(op.cmp, op.stype, op.ftz)).set(op.d, op.dtype),
         Op::SetHalf(op) => test!(op, op.stype, floats(op.cmp, op.stype, op.ftz)).set(op.d, op.dtype),
-        Op::Selp(op) => by_type!(op.ty, T in [
+        Op::Selp(op) => by_listed_type!(op.ty, T in [
             B16 | U16 | S16: u16, B32 | U32 | S32 | F32: u32, B64 | U64 | S64 | F64: u64
         ] => lanes!(op, (a: T, b: T, c: bool) -> T { if c { a } else { b } })),
-        Op::Slct(op) => by_type!(op.dtype, T in [
+        Op::Slct(op) => by_listed_type!(op.dtype, T in [
             B16 | U16 | S16: u16, B32 | U32 | S32 | F32: u32, B64 | U64 | S64 | F64: u64
         ] => match op.ctype {
             ScalarType::F32 => by_flags!(op.ftz as FTZ => {
@@ -93,7 +95,7 @@ impl Test<'_> {
 
     fn set(self, d: Def, dtype: ScalarType) -> Option<Lanewise> {
         use ScalarType as Ty;
-        let pair = is_pair(self.ty);
+        let pair = is_packed(self.ty);
         let truth = match dtype {
             Ty::F32 => compare::set_float::<format::F32>(true),
             Ty::F16 | Ty::F16x2 => compare::set_float::<format::F16>(true),

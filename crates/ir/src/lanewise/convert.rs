@@ -1,8 +1,9 @@
 //! Conversion between types and sizes (PTX ISA, "cvt" and "cvt.pack").
 
 use super::Lanewise;
-use super::choose::{by_flags, by_half, by_rounding, by_type, lanes};
+use super::choose::{by_type, lanes};
 use crate::instruction::{CvtFloat, CvtFloatRnd, CvtPackInt, Dtype, Op};
+use crate::{by_flags, by_half, by_listed_type, by_rounding};
 use numerics::format::{E4m3, E5m2, F16};
 use numerics::rounding::Rn;
 use numerics::{convert, fp8, packed};
@@ -49,20 +50,24 @@ pub(super) fn function(op: &Op) -> Option<Lanewise> {
                     })
                 })
             })),
-            _ => by_type!(op.dtype, E in [E4m3x2: E4m3, E5m2x2: E5m2] => by_flags!(op.relu as RELU => {
-                lanes!(op, (a: u32, b: u32) -> u16 { fp8::pair_from_f32::<E, RELU>(a, b) })
-            })),
+            _ => {
+                by_listed_type!(op.dtype, E in [E4m3x2: E4m3, E5m2x2: E5m2] => by_flags!(op.relu as RELU => {
+                    lanes!(op, (a: u32, b: u32) -> u16 { fp8::pair_from_f32::<E, RELU>(a, b) })
+                }))
+            }
         },
         // Between `.f16x2` and a pair of 8-bit floats.
         Op::CvtFloatX2(op) => match op.dtype {
             ScalarType::F16x2 => {
-                by_type!(op.atype, E in [E4m3x2: E4m3, E5m2x2: E5m2] => by_flags!(op.relu as RELU => {
+                by_listed_type!(op.atype, E in [E4m3x2: E4m3, E5m2x2: E5m2] => by_flags!(op.relu as RELU => {
                     lanes!(op, (a: u16) -> u32 { fp8::pair_to_half::<E, F16, RELU>(a) })
                 }))
             }
-            _ => by_type!(op.dtype, E in [E4m3x2: E4m3, E5m2x2: E5m2] => by_flags!(op.relu as RELU => {
-                lanes!(op, (a: u32) -> u16 { fp8::pair_from_half::<F16, E, RELU>(a) })
-            })),
+            _ => {
+                by_listed_type!(op.dtype, E in [E4m3x2: E4m3, E5m2x2: E5m2] => by_flags!(op.relu as RELU => {
+                    lanes!(op, (a: u32) -> u16 { fp8::pair_from_half::<F16, E, RELU>(a) })
+                }))
+            }
         },
         Op::CvtPackInt(op) => pack(op),
         _ => None,

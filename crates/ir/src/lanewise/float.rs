@@ -1,8 +1,9 @@
 //! Arithmetic in `.f32` and `.f64` (PTX ISA, "Floating Point Instructions"). `mad` with a rounding modifier is `fma`.
 
 use super::Lanewise;
-use super::choose::{by_flags, by_rounding, lanes};
+use super::choose::lanes;
 use crate::instruction::{Op, TestpOp};
+use crate::{by_flags, by_rounding};
 use numerics::float::{self, Property};
 use numerics::format::{F32, F64};
 use numerics::{packed, special};

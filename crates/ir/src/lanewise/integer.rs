@@ -1,8 +1,10 @@
 //! Integer arithmetic without carry (PTX ISA, "Integer Arithmetic Instructions").
 
 use super::Lanewise;
-use super::choose::{by_flags, by_type, integers, is_signed, lanes};
+use super::choose::{integers, lanes};
+use crate::choice::is_signed;
 use crate::instruction::{Mul24Mode, MulIntMode, Op};
+use crate::{by_flags, by_listed_type};
 use numerics::integer::{self, Int};
 use numerics::packed;
 
@@ -12,7 +14,7 @@ type Wide<T> = <T as Int>::Wide;
 /// `.wide`, which 16 and 32 bits have.
 macro_rules! wide {
     ($op:ident, ($($x:ident: $t:ty),+) $body:block) => {
-        by_type!($op.ty, T in [U16: u16, S16: i16, U32: u32, S32: i32] => {
+        by_listed_type!($op.ty, T in [U16: u16, S16: i16, U32: u32, S32: i32] => {
             lanes!($op, ($($x: $t),+) -> Wide<T> $body)
         })
     };
@@ -21,7 +23,7 @@ macro_rules! wide {
 /// A function of the two halves of 32-bit registers.
 macro_rules! pairs {
     ($op:ident, |$a:ident, $b:ident| $body:expr) => {
-        by_type!($op.ty, T in [U16x2: u16, S16x2: i16] => lanes!($op, ($a: u32, $b: u32) -> u32 {
+        by_listed_type!($op.ty, T in [U16x2: u16, S16x2: i16] => lanes!($op, ($a: u32, $b: u32) -> u32 {
             packed::map_int::<T>(|$a, $b| $body, $a, $b)
         }))
     };

@@ -1,8 +1,9 @@
 //! Logic, shifts, bit fields, and registers put together from parts (PTX ISA, "Logic and Shift Instructions", the bit
 //! operations of "Integer Arithmetic Instructions", and `prmt` and `mov` of "Data Movement and Conversion Instructions").
 
-use super::choose::{by_excess, by_flags, integers, lanes};
+use super::choose::{by_excess, integers, lanes};
 use super::{Lanewise, MOST_OPERANDS, Read};
+use crate::by_flags;
 use crate::instruction::{Direction, MovPack, Op, PrmtMode};
 use numerics::bits::{self, PermuteMode};
 use numerics::integer::Int;

@@ -1,8 +1,8 @@
 //! Video instructions (PTX ISA, "Scalar Video Instructions" and "SIMD Video Instructions"): their modifiers and selectors
 //! as the values that [`numerics::video`] computes with.
 
-use super::choose::is_signed;
 use super::{Lanewise, MOST_OPERANDS, Read};
+use crate::choice::is_signed;
 use crate::instruction::{self, Op, Op2, Scale, SzextMode, VideoSetCmp};
 use crate::operand::{Def, Part, PartDef, Value};
 use numerics::video::{self, Comparison, Instruction, MultiplyAdd, Operation, Packed, Secondary, Source};

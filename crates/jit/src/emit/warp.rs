@@ -8,9 +8,9 @@ use super::text::Kind;
 use super::values::Lanes;
 use crate::Refusal;
 use crate::class::names_all_lanes;
-use crate::shuffle;
 use ir::instruction::{MultimemLoadOp, Op, Redux, Shfl, ShflMode, Vote, VoteMode};
 use ir::operand::{Def, Value};
+use ir::shuffle;
 use ptx::types::TypeKind;
 
 impl Emitter<'_> {
@@ -29,7 +29,7 @@ impl Emitter<'_> {
                 }
                 self.vote(i)?;
             }
-            Op::Redux(i) if names_all_lanes(&i.membermask) && i.ty.kind() != TypeKind::Float => {
+            Op::Redux(i) if names_all_lanes(&i.membermask) => {
                 self.reduce(i)?;
             }
             Op::Activemask(i) => {

@@ -4,15 +4,17 @@
 //! A comparison writes predicates. `set`, which writes a register, compares into the scratch predicate and then
 //! selects between two constants. `a > b` is decoded as `b < a`, so that half of the comparisons need no code.
 
-use super::arithmetic::{by_flags, by_half, by_type, is_packed, lanes};
+use super::arithmetic::{by_type, lanes};
 use super::decoder::{Decoded, Decoder, Missing, decoders};
 use crate::image::{Meta, ZERO};
 use crate::lanes::{Condition, Operand, PredicateId};
 use crate::operation::Combine;
 use crate::operation::kinds::Outcome;
 use crate::ops::shape::{COLD, HOT, lane_fn};
+use ir::choice::is_packed;
 use ir::instruction::{SetFloatCmp, SetIntBool, SetIntCmp};
 use ir::operand::{Def, Predicate, Value};
+use ir::{by_flags, by_half, by_listed_type};
 use numerics::compare;
 use numerics::{format, packed};
 use ptx::types::ScalarType;
@@ -141,7 +143,7 @@ decoders! { d, op:
         d.select(to, if c.negated() { [b, a] } else { [a, b] }, c.predicate(), Meta::Plain);
         Ok(())
     };
-    Slct => by_type!(op.dtype, T in [
+    Slct => by_listed_type!(op.dtype, T in [
         B16 | U16 | S16: u16, B32 | U32 | S32 | F32: u32, B64 | U64 | S64 | F64: u64
     ] => match op.ctype {
         ScalarType::F32 => by_flags!(op.ftz as FTZ => {

@@ -6,12 +6,14 @@
 //! function serves them all: it is chosen by the widths of the registers and by what survives of the
 //! value.
 
-use super::arithmetic::{by_flags, by_half, by_rounding, by_type, is_nearest, is_signed, lanes};
+use super::arithmetic::{is_nearest, lanes};
 use super::decoder::{Decoded, Decoder, decoders};
 use crate::ops;
 use crate::ops::shape::{COLD, HOT, lane_fn};
+use ir::choice::is_signed;
 use ir::instruction::{CvtFloatRnd, CvtInt, Dtype};
 use ir::operand::Value;
+use ir::{by_flags, by_half, by_listed_type, by_rounding};
 use numerics::format::{E4m3, E5m2, F16};
 use numerics::rounding::{Mode, Rn, Rounding};
 use numerics::{convert, fp8, packed};
@@ -21,7 +23,7 @@ use ptx::types::ScalarType;
 /// Evaluates an expression with a type standing for the Rust integer of a PTX integer type.
 macro_rules! by_integer {
     ($ty:expr, $t:ident => $e:expr) => {
-        by_type!($ty, $t in [
+        by_listed_type!($ty, $t in [
             U8: u8, S8: i8, U16: u16, S16: i16, U32: u32, S32: i32, U64: u64, S64: i64
         ] => $e)
     };
@@ -87,16 +89,16 @@ decoders! { d, op:
                 })
             })
         })),
-        _ => by_type!(op.dtype, E in [E4m3x2: E4m3, E5m2x2: E5m2] => by_flags!(op.relu as RELU => {
+        _ => by_listed_type!(op.dtype, E in [E4m3x2: E4m3, E5m2x2: E5m2] => by_flags!(op.relu as RELU => {
             lanes!(d, op, COLD, (a: u32, b: u32) -> u16 { fp8::pair_from_f32::<E, RELU>(a, b) })
         })),
     };
     // Between `.f16x2` and a pair of 8-bit floats.
     CvtFloatX2 => match op.dtype {
-        ScalarType::F16x2 => by_type!(op.atype, E in [E4m3x2: E4m3, E5m2x2: E5m2] => by_flags!(op.relu as RELU => {
+        ScalarType::F16x2 => by_listed_type!(op.atype, E in [E4m3x2: E4m3, E5m2x2: E5m2] => by_flags!(op.relu as RELU => {
             lanes!(d, op, COLD, (a: u16) -> u32 { fp8::pair_to_half::<E, F16, RELU>(a) })
         })),
-        _ => by_type!(op.dtype, E in [E4m3x2: E4m3, E5m2x2: E5m2] => by_flags!(op.relu as RELU => {
+        _ => by_listed_type!(op.dtype, E in [E4m3x2: E4m3, E5m2x2: E5m2] => by_flags!(op.relu as RELU => {
             lanes!(d, op, COLD, (a: u32) -> u16 { fp8::pair_from_half::<F16, E, RELU>(a) })
         })),
     };

@@ -3,12 +3,13 @@
 //! Rounding, `.ftz`, `.sat` and the rest are parameters of the lane functions in [`numerics::float`] and
 //! [`numerics::special`]. `mad` with a rounding modifier, the only one that targets since `sm_20` have, is `fma`.
 
-use super::arithmetic::{by_flags, by_rounding, is_nearest, lanes};
+use super::arithmetic::{is_nearest, lanes};
 use super::decoder::decoders;
 use crate::image::Meta;
 use crate::operation::kinds::Outcome;
 use crate::ops::shape::{COLD, HOT, lane_fn};
 use ir::instruction::TestpOp;
+use ir::{by_flags, by_rounding};
 use numerics::float::{self, Property};
 use numerics::format::{F32, F64};
 use numerics::{packed, special};

@@ -4,16 +4,13 @@
 //! A lane function is written once, for the format `H`; [`halves!`] makes of it the instruction on one value and the
 //! one on both halves of a register.
 
-use super::arithmetic::{by_flags, by_rounding, is_packed, lanes};
+use super::arithmetic::lanes;
 use super::decoder::decoders;
 use crate::ops::shape::COLD;
+use ir::choice::{is_bf16, is_packed};
 use ir::instruction::AddFloatRnd;
+use ir::{by_flags, by_format, by_rounding};
 use numerics::{format, half, packed, special};
-use ptx::types::ScalarType;
-
-fn is_bf16(ty: ScalarType) -> bool {
-    matches!(ty, ScalarType::Bf16 | ScalarType::Bf16x2)
-}
 
 /// Emits an operation on 16-bit values, or on both halves of 32-bit registers.
 macro_rules! halves {
@@ -26,23 +23,9 @@ macro_rules! halves {
     };
 }
 
-/// Evaluates an expression with `H` standing for the format, and constants for the flags that only `.f16` has.
-macro_rules! by_format {
-    ($op:ident $(, $flag:ident as $FLAG:ident)* => $e:expr) => {
-        if is_bf16($op.ty) {
-            type H = format::Bf16;
-            $(const $FLAG: bool = false;)*
-            $e
-        } else {
-            type H = format::F16;
-            by_flags!($($op.$flag as $FLAG),* => $e)
-        }
-    };
-}
-
 macro_rules! arithmetic {
     ($d:ident, $op:ident, $function:ident) => {
-        by_format!($op, ftz as FTZ, sat as SAT => {
+        by_format!($op, H, ftz as FTZ, sat as SAT => {
             halves!($d, $op, !FTZ && !SAT, map2(a, b) half::$function::<H, FTZ, SAT>(a, b))
         })
     };
@@ -50,7 +33,7 @@ macro_rules! arithmetic {
 
 macro_rules! extremum {
     ($d:ident, $op:ident, $function:ident) => {
-        by_format!($op, ftz as FTZ => by_flags!($op.nan as NAN, $op.xorsign as XORSIGN => {
+        by_format!($op, H, ftz as FTZ => by_flags!($op.nan as NAN, $op.xorsign as XORSIGN => {
             halves!($d, $op, COLD, map2(a, b) half::$function::<H, FTZ, NAN, XORSIGN>(a, b))
         }))
     };
@@ -58,7 +41,7 @@ macro_rules! extremum {
 
 macro_rules! sign {
     ($d:ident, $op:ident, $function:ident) => {
-        by_format!($op, ftz as FTZ => halves!($d, $op, COLD, map1(a) half::$function::<H, FTZ>(a)))
+        by_format!($op, H, ftz as FTZ => halves!($d, $op, COLD, map1(a) half::$function::<H, FTZ>(a)))
     };
 }
 
@@ -71,10 +54,10 @@ decoders! { d, op:
         AddFloatRnd::Rz | AddFloatRnd::Rm | AddFloatRnd::Rp if !is_packed(op.ty) => by_rounding!(op.rnd, R => {
             lanes!(d, op, COLD, (a: u16, b: u16, c: u16) -> u16 { half::fma_directed::<R>(a, b, c) })
         }),
-        _ if op.oob => by_format!(op, sat as SAT => by_flags!(op.relu as RELU => {
+        _ if op.oob => by_format!(op, H, sat as SAT => by_flags!(op.relu as RELU => {
             halves!(d, op, COLD, map3(a, b, c) half::fma_oob::<H, SAT, RELU>(a, b, c))
         })),
-        _ => by_format!(op, ftz as FTZ, sat as SAT => by_flags!(op.relu as RELU => {
+        _ => by_format!(op, H, ftz as FTZ, sat as SAT => by_flags!(op.relu as RELU => {
             const HEAT: bool = !FTZ && !SAT && !RELU;
             halves!(d, op, HEAT, map3(a, b, c) half::fma::<H, FTZ, SAT, RELU>(a, b, c))
         })),
@@ -83,7 +66,7 @@ decoders! { d, op:
     AbsHalf => sign!(d, op, abs);
     MinHalf => extremum!(d, op, min);
     MaxHalf => extremum!(d, op, max);
-    TanhHalf => by_format!(op => halves!(d, op, COLD, map1(a) special::tanh_approx_half::<H>(a)));
+    TanhHalf => by_format!(op, H => halves!(d, op, COLD, map1(a) special::tanh_approx_half::<H>(a)));
     // `.ftz` is written with every `.bf16` and no `.f16`.
     Ex2Half => match is_bf16(op.ty) {
         true => halves!(d, op, COLD, map1(a) special::ex2_approx_half::<format::Bf16, true>(a)),

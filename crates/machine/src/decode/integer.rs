@@ -1,15 +1,17 @@
 //! Integer arithmetic, with and without carry (PTX ISA, "Integer Arithmetic Instructions" and "Extended-Precision
 //! Integer Arithmetic Instructions").
 
-use super::arithmetic::{by_flags, by_type, integers, is_signed, lanes};
+use super::arithmetic::{by_type, integers, lanes};
 use super::decoder::{Decoded, Decoder, decoders};
 use crate::operation::CarryIn;
 use crate::operation::kinds::Carry;
 use crate::ops::body::select;
 use crate::ops::carry::{Add, CarryBody, MadHi, MadLo, Sub, WithCarry};
 use crate::ops::shape::{COLD, HOT};
+use ir::choice::is_signed;
 use ir::instruction::{Mul24Mode, MulIntMode};
 use ir::operand::{Def, Value};
+use ir::{by_flags, by_listed_type};
 use numerics::integer::{self, Int};
 use numerics::packed;
 use ptx::types::ScalarType;
@@ -20,7 +22,7 @@ type Wide<T> = <T as Int>::Wide;
 /// `.wide`, which 16 and 32 bits have.
 macro_rules! wide {
     ($d:ident, $op:ident, ($($x:ident: $t:ty),+) $body:block) => {
-        by_type!($op.ty, T in [U16: u16, S16: i16, U32: u32, S32: i32] => {
+        by_listed_type!($op.ty, T in [U16: u16, S16: i16, U32: u32, S32: i32] => {
             lanes!($d, $op, HOT, ($($x: $t),+) -> Wide<T> $body)
         })
     };
@@ -29,7 +31,7 @@ macro_rules! wide {
 /// A function of the two halves of 32-bit registers.
 macro_rules! pairs {
     ($d:ident, $op:ident, |$a:ident, $b:ident| $body:expr) => {
-        by_type!($op.ty, T in [U16x2: u16, S16x2: i16] => lanes!($d, $op, HOT, ($a: u32, $b: u32) -> u32 {
+        by_listed_type!($op.ty, T in [U16x2: u16, S16x2: i16] => lanes!($d, $op, HOT, ($a: u32, $b: u32) -> u32 {
             packed::map_int::<T>(|$a, $b| $body, $a, $b)
         }))
     };

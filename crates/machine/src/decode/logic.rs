@@ -1,13 +1,14 @@
 //! Logic, shifts and bit fields (PTX ISA, "Logic and Shift Instructions" and the bit operations of "Integer Arithmetic
 //! Instructions").
 
-use super::arithmetic::{by_flags, integers, lanes};
+use super::arithmetic::{integers, lanes};
 use super::decoder::{Decoded, Decoder, decoders};
 use crate::operation::Combine;
 use crate::operation::kinds::{CombinePredicates, InsertBits, Lop3, MovePredicate, Nonzero, Outcome};
 use crate::ops::body::select;
 use crate::ops::logic::insert_bits;
 use crate::ops::shape::{COLD, HOT};
+use ir::by_flags;
 use ir::instruction::{Direction, PrmtMode, SetIntBool, SzextMode};
 use ir::operand::{Def, Predicate};
 use numerics::bits::{self, Clamp, PermuteMode, Wrap};

@@ -16,7 +16,9 @@ use crate::lanes::{EMPTY, Files, LANES, Lane, Operand, PlaneId, Source};
 use crate::misuse::Masks;
 use crate::observe::Happening;
 use crate::operation::kinds::{ActiveMask, Ballot, Elect, Match, Redux, Shuffle, Vote, WarpBarrier};
-use ir::instruction::{MultimemLoadOp, ReduxFloatOp, ShflMode, VoteMode};
+use ir::by_flags;
+use ir::instruction::{MultimemLoadOp, ReduxFloatOp, VoteMode};
+use ir::shuffle;
 use numerics::float;
 
 /// Lanes that execute an operation together.
@@ -134,28 +136,12 @@ pub(crate) fn shuffle(x: &mut Exec<'_>, op: &Shuffle, pc: u32) -> u32 {
         let (mut result, mut sources) = ([0; LANES], [0; LANES]);
         let mut valid = 0;
         for lane in 0..LANES as u32 {
-            let (bval, cval) = (b[lane as usize] & 0x1f, c[lane as usize] & 0x1f);
-            let segment = c[lane as usize] >> 8 & 0x1f;
-            let max_lane = (lane & segment) | (cval & !segment);
-            let min_lane = lane & segment;
-            let (source, inside) = match op.mode {
-                ShflMode::Up => {
-                    let source = lane.wrapping_sub(bval);
-                    (source, source as i32 >= max_lane as i32)
-                }
-                ShflMode::Down => (lane + bval, lane + bval <= max_lane),
-                ShflMode::Bfly => (lane ^ bval, lane ^ bval <= max_lane),
-                ShflMode::Idx => {
-                    let source = min_lane | (bval & !segment);
-                    (source, source <= max_lane)
-                }
-            };
-            let source = if inside { source } else { lane };
+            let (source, inside) = shuffle::source(op.mode, lane, b[lane as usize], c[lane as usize]);
             // A lane that takes no part gives 0, as on an H200; the manual leaves it open.
-            let takes_part = mask >> (source & 31) & 1 != 0;
-            result[lane as usize] = if takes_part { a[source as usize & 31] } else { 0 };
+            let takes_part = mask >> source & 1 != 0;
+            result[lane as usize] = if takes_part { a[source as usize] } else { 0 };
             valid |= u32::from(inside) << lane;
-            sources[lane as usize] = source & 31;
+            sources[lane as usize] = source;
         }
         if x.grid.observer.is_some() {
             let outside = |l: &usize| mask >> l & !mask >> sources[*l] & 1 != 0;
@@ -272,16 +258,10 @@ pub(crate) fn redux(op: MultimemLoadOp, signed: bool) -> Function<Redux> {
 
 /// `redux.sync` of `.f32`, of values or their magnitudes. With `nan`, a NaN is the result where there is one.
 pub(crate) fn redux_float(op: ReduxFloatOp, nan: bool, abs: bool) -> Function<Redux> {
-    match (op, nan, abs) {
-        (ReduxFloatOp::Min, false, false) => function!(reduce_float::<false, false, false>),
-        (ReduxFloatOp::Min, false, true) => function!(reduce_float::<false, false, true>),
-        (ReduxFloatOp::Min, true, false) => function!(reduce_float::<false, true, false>),
-        (ReduxFloatOp::Min, true, true) => function!(reduce_float::<false, true, true>),
-        (ReduxFloatOp::Max, false, false) => function!(reduce_float::<true, false, false>),
-        (ReduxFloatOp::Max, false, true) => function!(reduce_float::<true, false, true>),
-        (ReduxFloatOp::Max, true, false) => function!(reduce_float::<true, true, false>),
-        (ReduxFloatOp::Max, true, true) => function!(reduce_float::<true, true, true>),
-    }
+    by_flags!(nan as NAN, abs as ABS => match op {
+        ReduxFloatOp::Min => function!(reduce_float::<false, NAN, ABS>),
+        ReduxFloatOp::Max => function!(reduce_float::<true, NAN, ABS>),
+    })
 }
 
 /// `redux.sync.op d, a, members` on integers.

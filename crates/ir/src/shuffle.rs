@@ -1,9 +1,10 @@
 //! Which lane a shuffle reads (PTX ISA, "shfl").
 
-use ir::instruction::ShflMode;
+use crate::instruction::ShflMode;
 
-/// The lane that a lane reads from, and whether it is inside its segment. From outside, a lane reads itself.
-pub(crate) fn source(mode: ShflMode, lane: u32, b: u32, c: u32) -> (u32, bool) {
+/// The lane that a lane reads from by operands `b` and `c`, and whether it is inside its segment. From outside, a lane reads itself.
+#[inline]
+pub fn source(mode: ShflMode, lane: u32, b: u32, c: u32) -> (u32, bool) {
     let (by, clamp, segment) = (b & 31, c & 31, c >> 8 & 31);
     let most = (lane & segment) | (clamp & !segment);
     let (from, inside) = match mode {
