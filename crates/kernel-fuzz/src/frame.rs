@@ -198,21 +198,20 @@ pub(crate) fn enter(kernel: &Kernel, text: &mut String) {
 fn first_values(text: &mut String) {
     text.push_str("\tmul.wide.u32 %a0, %gtid, 4; add.s64 %a0, %input, %a0;\n");
     text.push_str("\tmul.wide.u32 %a1, %gtid, 8; add.s64 %a1, %input, %a1;\n");
-    for Pool { letter, count, bits } in POOLS {
+    for Pool { letter, count, .. } in POOLS {
         for i in 0..count {
-            let (section, stretch) = (|of: usize| of as u32 * SECTION, i * 48);
+            let stretch = i * 48;
             let _ = match letter {
                 'r' if i < 5 => writeln!(text, "\tld.global.b32 %r{i}, [%a0+{stretch}];"),
                 'r' if i == 5 => writeln!(text, "\tmov.u32 %r5, %u1;"),
                 'r' => writeln!(text, "\tmad.lo.u32 %r{i}, %gtid, {}, %u0;", i * 2 - 9),
-                'f' => writeln!(text, "\tld.global.b32 %f{i}, [%a0+{}];", section(1) + stretch),
-                'g' => writeln!(text, "\tld.global.b64 %g{i}, [%a1+{}];", section(2) + stretch),
-                'd' if i < 4 => writeln!(text, "\tld.global.b64 %d{i}, [%a1+{}];", section(3) + stretch),
+                'f' => writeln!(text, "\tld.global.b32 %f{i}, [%a0+{}];", SECTION + stretch),
+                'g' => writeln!(text, "\tld.global.b64 %g{i}, [%a1+{}];", 2 * SECTION + stretch),
+                'd' if i < 4 => writeln!(text, "\tld.global.b64 %d{i}, [%a1+{}];", 3 * SECTION + stretch),
                 'd' => writeln!(text, "\tmov.u64 %d{i}, %v0;"),
                 'h' => writeln!(text, "\tld.global.b16 %h{i}, [%a0+{}];", stretch + i * 2),
                 _ => writeln!(text, "\tsetp.lt.s32 %p{i}, %r{i}, {};", i * 7),
-            }
-            .map(|()| debug_assert!(bits <= 64));
+            };
         }
     }
 }

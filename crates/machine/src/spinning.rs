@@ -3,7 +3,7 @@
 //! Who spins gives up its turn at once, since what it waits for can only come from somebody else. Nothing depends on it:
 //! a program that looks often at what does not change only has shorter turns.
 
-/// SpinDetector that a pack may take at the same before it counts as spinning.
+/// Looks that a pack may take at the same before it counts as spinning.
 const PATIENCE: u32 = 16;
 
 /// The same in the turns after that.

@@ -87,8 +87,8 @@ impl End {
     /// The trap for the first granule that is not there.
     #[cold]
     fn unreachable(self, x: &Exec<'_>, address: u64, count: usize, access: Access) -> Trap {
-        let first = (0..count as u64).find(|&i| !self.is_there(x, address + i)).unwrap_or(0);
-        x.bad_access(self.window().wrapping_add(address + first), 1, access)
+        let first = (0..count as u64).find(|&i| !self.is_there(x, address.wrapping_add(i))).unwrap_or(0);
+        x.bad_access(self.window().wrapping_add(address).wrapping_add(first), 1, access)
     }
 }
 
@@ -240,9 +240,7 @@ fn zeros(x: &mut Exec<'_>, address: u64, bytes: u64) -> Result<(), Trap> {
         let piece = &[0; PIECE][..PIECE.min((bytes - at) as usize)];
         let offset = start.wrapping_add(at);
         if !Shared::store_block::<u8>(x, offset, piece) {
-            let missing = |&i: &u64| Shared::load::<u8>(x, 0, 0, offset.wrapping_add(i)).is_none();
-            let first = (0..piece.len() as u64).find(missing).unwrap_or(0);
-            return Err(x.bad_access(address.wrapping_add(at + first), 1, Access::Store));
+            return Err(End::Shared.unreachable(x, offset, piece.len(), Access::Store));
         }
     }
     Ok(())
