@@ -3,50 +3,17 @@
 //!
 //! `grids.ptx` is made of `grids.cu` as the kernels of `bench_kernels` are, which has the command.
 
+mod support;
+
 use bench_kernels::{Bench, Case};
-use criterion::measurement::{Measurement, ValueFormatter, WallTime};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use rustix::time::{ClockId, clock_gettime};
 use std::time::Duration;
+use support::ProcessorTime;
 
 /// Elements of the vectors that are streamed, and the width of the matrices.
 const ELEMENTS: u32 = 1 << 24;
 const WIDTH: u32 = 1024;
 const SMALL: u32 = 256;
-
-/// Processor time of the thread that measures, on which the machine runs a grid for one host thread.
-struct ProcessorTime;
-
-impl ProcessorTime {
-    fn now() -> Duration {
-        let time = clock_gettime(ClockId::ThreadCPUTime);
-        Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
-    }
-}
-
-impl Measurement for ProcessorTime {
-    type Intermediate = Duration;
-    type Value = Duration;
-
-    fn start(&self) -> Duration {
-        Self::now()
-    }
-    fn end(&self, start: Duration) -> Duration {
-        Self::now() - start
-    }
-    fn add(&self, a: &Duration, b: &Duration) -> Duration {
-        *a + *b
-    }
-    fn zero(&self) -> Duration {
-        Duration::ZERO
-    }
-    fn to_f64(&self, value: &Duration) -> f64 {
-        WallTime.to_f64(value)
-    }
-    fn formatter(&self) -> &dyn ValueFormatter {
-        WallTime.formatter()
-    }
-}
 
 /// The kernels, each with how many of what [`Throughput`] counts one launch has: CTAs of the empty kernel, and elements
 /// of the others.

@@ -1,10 +1,22 @@
-//! What a product works on: matrices that are put together element by element.
+//! What a product works on.
 
+use crate::lanes::LANES;
 use numerics::tensor::Element;
+use numerics::tensor::lanes::{Arithmetic, Floats, Integers};
 
-/// The matrices of a product. They are kept from one to the next, so that only the first of a size allocates.
+/// What products work on. It is kept from one to the next, so that only the first of a size allocates.
 #[derive(Debug, Default)]
 pub(crate) struct Workspace {
+    pub(crate) elements: Elements,
+    pub(crate) floats: Factors<Floats>,
+    pub(crate) integers: Factors<Integers>,
+    /// D of a warp, register by register.
+    pub(crate) results: Vec<[u32; LANES]>,
+}
+
+/// Matrices that are put together element by element.
+#[derive(Debug, Default)]
+pub(crate) struct Elements {
     /// A, row by row.
     pub(crate) a: Vec<Element>,
     /// B, column by column.
@@ -15,4 +27,19 @@ pub(crate) struct Workspace {
     pub(crate) places: Vec<u16>,
     /// Of a sparse product: the elements of B that meet them, column by column.
     pub(crate) met: Vec<Element>,
+}
+
+/// The factors of products whose lanes are computed side by side.
+#[derive(Debug)]
+pub(crate) struct Factors<A: Arithmetic> {
+    /// Of A, for each k: what each lane has of its row, for one of the two that it has.
+    pub(crate) rows: Vec<A::Factors<LANES>>,
+    /// Of B, for each block of 8 columns and each k: the even columns, then the odd ones.
+    pub(crate) columns: Vec<A::Factors<8>>,
+}
+
+impl<A: Arithmetic> Default for Factors<A> {
+    fn default() -> Self {
+        Self { rows: Vec::new(), columns: Vec::new() }
+    }
 }

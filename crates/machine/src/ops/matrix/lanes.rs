@@ -1,82 +1,202 @@
-//! Products of 16-bit floats straight from registers: all rows of a column of D at once
-//! ([`numerics::tensor::lanes`]), without a matrix that is put together element by element.
+//! Products with all lanes of a register of D side by side ([`numerics::tensor::lanes`]), without matrices that are put
+//! together element by element.
 //!
 //! Lane l has rows l / 4 and l / 4 + 8 of A and D, columns 2 * (l % 4) and the next of each block of D, and column l / 4
-//! of each block of B ([`crate::matrix::layout`]).
+//! of each block of B ([`crate::matrix::layout`]). Of a row or a column it has one register for each four registers along k; the
+//! others are those of the rest of its quad. What lies in shared memory is read as if it lay in registers like these.
 
+use super::tile::Tile;
 use crate::exec::Exec;
-use crate::image::matrix::{FactorSource, Product};
+use crate::image::matrix::{Factor, FactorSource, Product};
 use crate::lanes::{LANES, PlaneId};
-use numerics::tensor::lanes::{Factor, Factors, ROWS, TERMS, sums, sums_are};
+use crate::matrix::types::element_bits;
+use crate::matrix::workspace::{Factors, Workspace};
+use numerics::tensor::Operand;
+use numerics::tensor::lanes::{Arithmetic, Kind};
 
-/// Rows and columns of a block.
+/// Lines of a block: of eight rows, or columns.
 const BLOCK: usize = 8;
 
-/// Lanes that have a row.
+/// Lanes that have a line.
 const QUAD: usize = LANES / BLOCK;
 
-/// Elements along k that a register has of a row.
-const HELD: usize = 2 * QUAD;
-
-/// The most columns of an instruction of this kind.
-const MOST_COLUMNS: usize = 16;
+/// Rows of A and D that a warp has.
+const ROWS: usize = 2 * BLOCK;
 
 impl Product {
-    /// Computes D of a warp, if A, B and C are in registers and of 16-bit floats, all of them finite: `false` otherwise.
-    #[inline(always)]
-    pub(super) fn compute_in_registers(&self, x: &mut Exec<'_>, warp: usize) -> bool {
-        let (FactorSource::Registers(a), FactorSource::Registers(b)) = (&self.a.source, &self.b.source)
-        else {
-            return false;
-        };
-        let [a, b, c, d] = [a, b, &self.c, &self.d].map(|fragment| fragment.planes());
-        let along = self.k / HELD;
-        let fits = self.m == ROWS
-            && self.n.is_multiple_of(BLOCK)
-            && self.n <= MOST_COLUMNS
-            && (a.len(), b.len()) == (2 * along, self.n / BLOCK * along)
-            && (c.len(), d.len()) == (self.n / 2, self.n / 2);
-        if !fits || self.sparsity.is_some() || self.scale_d.is_some() || !sums_are(&self.config, self.k) {
-            return false;
-        }
-        let word = |plane: PlaneId| x.files.w[plane.index() + warp].0;
-        let mut rows = [Factors::<ROWS>::ZERO; TERMS];
-        for (i, &plane) in a.iter().enumerate() {
-            for j in 0..2 {
-                let factors = Factors::decode(self.config.a, &word(plane), 16 * j as u32);
-                for unit in 0..QUAD {
-                    let k = i / 2 * HELD + 2 * unit + j;
-                    rows[k].take::<BLOCK, QUAD, LANES>(i % 2 * BLOCK, &factors, unit);
-                }
-            }
-        }
-        let mut results = [[0; LANES]; MOST_COLUMNS / 2];
-        for (block, b) in b.chunks_exact(along).enumerate() {
-            let mut columns = [[Factor::ZERO; TERMS]; BLOCK];
-            for (i, &plane) in b.iter().enumerate() {
-                for j in 0..2 {
-                    let factors = Factors::decode(self.config.b, &word(plane), 16 * j as u32);
-                    for lane in 0..LANES {
-                        columns[lane / QUAD][i * HELD + 2 * (lane % QUAD) + j] = factors.get(lane);
-                    }
-                }
-            }
-            let registers = block * QUAD..(block + 1) * QUAD;
-            let c = [0, 1, 2, 3].map(|i| word(c[registers.start + i]));
-            let d = &mut results[registers];
-            for (column, b) in columns.iter().enumerate() {
-                let (register, lane) = (column % 2, column / 2);
-                let addends =
-                    std::array::from_fn(|row| c[register + row / BLOCK * 2][row % BLOCK * QUAD + lane]);
-                let Some(sums) = sums(&rows[..self.k], &b[..self.k], &addends) else { return false };
-                for (row, sum) in sums.into_iter().enumerate() {
-                    d[register + row / BLOCK * 2][row % BLOCK * QUAD + lane] = sum;
-                }
-            }
-        }
-        for (&plane, result) in d.iter().zip(results) {
-            x.files.w[plane.index() + warp].0 = result;
-        }
-        true
+    /// The arithmetic of the lanes of a warp side by side, if there is one and registers lie as it needs them.
+    pub(super) fn side_by_side(&self) -> Option<Kind> {
+        let in_blocks = self.m == ROWS && self.n.is_multiple_of(BLOCK);
+        let bits = element_bits(self.config.a);
+        let whole = bits <= 32 && self.k.is_multiple_of(QUAD * 32 / bits as usize);
+        let [c, d] = [&self.c, &self.d].map(|fragment| fragment.planes().len());
+        let fits = in_blocks && whole && (c, d) == (self.n / 2, self.n / 2) && self.sparsity.is_none();
+        Kind::of(&self.config, self.k).filter(|_| fits)
     }
+
+    /// Reads B, which the warps of a group have in common, if their products are computed by `kind`.
+    #[inline(always)]
+    pub(super) fn read_columns(
+        &self,
+        x: &Exec<'_>,
+        warp: usize,
+        kind: Kind,
+        workspace: &mut Workspace,
+    ) -> Result<(), u32> {
+        match kind {
+            Kind::Floats => self.columns(x, warp, &mut workspace.floats),
+            Kind::Integers => self.columns(x, warp, &mut workspace.integers),
+        }
+    }
+
+    /// Computes D of a warp, the `rank`-th of its group: `false` if its operands are such that this has to be done element by
+    /// element.
+    #[inline(always)]
+    pub(super) fn compute_lanes(
+        &self,
+        x: &mut Exec<'_>,
+        (warp, rank): (usize, usize),
+        kind: Kind,
+        workspace: &mut Workspace,
+    ) -> Result<bool, u32> {
+        let Workspace { floats, integers, results, .. } = workspace;
+        let done = match kind {
+            Kind::Floats => self.rows(x, (warp, rank), floats, results)?,
+            Kind::Integers => self.rows(x, (warp, rank), integers, results)?,
+        };
+        if done {
+            for (&plane, result) in self.d.planes().iter().zip(results) {
+                x.files.w[plane.index() + warp].0 = *result;
+            }
+        }
+        Ok(done)
+    }
+
+    #[inline(always)]
+    fn columns<A: Arithmetic>(&self, x: &Exec<'_>, warp: usize, factors: &mut Factors<A>) -> Result<(), u32> {
+        let columns = &mut factors.columns;
+        columns.clear();
+        let held = self.held();
+        let words = Words::new(x, &self.b, self.config.b, warp);
+        for block in 0..self.n / BLOCK {
+            for i in 0..self.k / (QUAD * held) {
+                let word = words.read(x, block * BLOCK, i, block * self.k / (QUAD * held) + i)?;
+                // Unit by unit along k, those of the even columns side by side, then those of the odd ones.
+                let mut units = [0; LANES];
+                for (lane, bits) in word.into_iter().enumerate() {
+                    let (column, unit) = (lane / QUAD, lane % QUAD);
+                    units[unit * BLOCK + column % 2 * QUAD + column / 2] = bits;
+                }
+                let start = columns.len();
+                columns.resize(start + QUAD * held, A::zeros());
+                for j in 0..held {
+                    let elements = A::decode(self.config.b, &units, self.shift(j));
+                    let mut put = |unit: usize, factors| columns[start + unit * held + j] = factors;
+                    put(0, A::at(&elements, |l| l));
+                    put(1, A::at(&elements, |l| BLOCK + l));
+                    put(2, A::at(&elements, |l| 2 * BLOCK + l));
+                    put(3, A::at(&elements, |l| 3 * BLOCK + l));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Computes D, with the columns that have been read: `false` if a dot product is not among those of the arithmetic.
+    #[inline(always)]
+    fn rows<A: Arithmetic>(
+        &self,
+        x: &Exec<'_>,
+        (warp, rank): (usize, usize),
+        factors: &mut Factors<A>,
+        results: &mut Vec<[u32; LANES]>,
+    ) -> Result<bool, u32> {
+        let Factors { rows, columns } = factors;
+        rows.resize(self.k, A::zeros());
+        results.resize(self.n / 2, [0; LANES]);
+        let held = self.held();
+        let accumulates = self.accumulates(x, warp);
+        let words = Words::new(x, &self.a, self.config.a, warp);
+        for half in 0..ROWS / BLOCK {
+            for i in 0..self.k / (QUAD * held) {
+                let word = words.read(x, rank * ROWS + half * BLOCK, i, 2 * i + half)?;
+                for j in 0..held {
+                    let elements = A::decode(self.config.a, &word, self.shift(j));
+                    let mut put = |unit: usize, factors| rows[(i * QUAD + unit) * held + j] = factors;
+                    // What one lane has of a row, all that have the row need.
+                    put(0, A::at(&elements, |l| l / QUAD * QUAD));
+                    put(1, A::at(&elements, |l| l / QUAD * QUAD + 1));
+                    put(2, A::at(&elements, |l| l / QUAD * QUAD + 2));
+                    put(3, A::at(&elements, |l| l / QUAD * QUAD + 3));
+                }
+            }
+            for (block, columns) in columns.chunks_exact(self.k).enumerate() {
+                let first = block * QUAD + 2 * half;
+                let addend = |register: usize| match accumulates {
+                    true => plane(x, self.c.planes()[register], warp),
+                    false => [0; LANES],
+                };
+                let addends = [addend(first), addend(first + 1)];
+                let Some(sums) = A::sums::<BLOCK, 2>(&self.config, rows, columns, addends.each_ref()) else {
+                    return Ok(false);
+                };
+                results[first..first + 2].copy_from_slice(&sums);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Elements of A or B that a register holds.
+    fn held(&self) -> usize {
+        32 / element_bits(self.config.a) as usize
+    }
+
+    /// Where element `j` of a register begins.
+    fn shift(&self, j: usize) -> u32 {
+        j as u32 * element_bits(self.config.a)
+    }
+}
+
+/// The registers that hold a factor, or would hold it.
+struct Words<'a> {
+    registers: &'a [PlaneId],
+    tile: Option<Tile>,
+    warp: usize,
+    /// What flips the signs of all elements of a word.
+    signs: u32,
+}
+
+impl<'a> Words<'a> {
+    fn new(x: &Exec<'_>, factor: &'a Factor, operand: Operand, warp: usize) -> Self {
+        let signs = match operand {
+            Operand::F16 | Operand::Bf16 if factor.negated => 1 << 31 | 1 << 15,
+            Operand::Tf32 if factor.negated => 1 << 31,
+            _ => 0,
+        };
+        match &factor.source {
+            FactorSource::Registers(fragment) => {
+                Self { registers: fragment.planes(), tile: None, warp, signs }
+            }
+            &FactorSource::Shared { descriptor, transposed } => {
+                let bits = x.files.d[descriptor.index() + warp].0[0];
+                Self { registers: &[], tile: Some(Tile::new(bits, transposed, operand)), warp, signs }
+            }
+        }
+    }
+
+    /// The register with the `i`-th words along k of the eight lines from `first` on, which is the `index`-th of its registers.
+    #[inline(always)]
+    fn read(&self, x: &Exec<'_>, first: usize, i: usize, index: usize) -> Result<[u32; LANES], u32> {
+        let words = match &self.tile {
+            None => plane(x, self.registers[index], self.warp),
+            Some(tile) => tile.words(x, first as u32, i as u32)?,
+        };
+        Ok(words.map(|word| word ^ self.signs))
+    }
+}
+
+/// A register of a warp.
+#[inline(always)]
+fn plane(x: &Exec<'_>, plane: PlaneId, warp: usize) -> [u32; LANES] {
+    x.files.w[plane.index() + warp].0
 }

@@ -4,7 +4,8 @@
 //! | file | what it knows |
 //! | --- | --- |
 //! | `product` | `D = A * B + C` of a warp |
-//! | `lanes` | the same of 16-bit floats in registers, all lanes side by side |
+//! | `lanes` | the same with all lanes side by side, for the types that most kernels use |
+//! | `tile` | factors in shared memory |
 //! | `transfer` | matrices between registers and memory |
 //!
 //! How matrices lie in registers and in memory, [`crate::matrix`] knows; what one element of D is, `numerics::tensor`.
@@ -14,6 +15,7 @@
 
 mod lanes;
 pub(crate) mod product;
+mod tile;
 pub(crate) mod transfer;
 
 use crate::exec::{Exec, event};
