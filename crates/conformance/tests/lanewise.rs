@@ -1,5 +1,5 @@
-//! Every recorded case whose instruction computes lane by lane: [`ir::lanewise::Lanewise`], by which constants are folded
-//! and compiled code calls what it has no instructions for, gives what the GPU gave.
+//! Every recorded case whose instruction computes lane by lane: [`ir::lanewise::WordFunction`], by which constants are
+//! folded, gives what the GPU gave.
 //!
 //! No engine takes part: the rows of operands go to the function, and the digest of its results must be the recorded one.
 
@@ -8,7 +8,7 @@ use conformance::inputs::Made;
 use conformance::kernel::{self, Setting};
 use conformance::recording::{Entry, Recording};
 use ir::Function;
-use ir::lanewise::{Lanewise, MOST_OPERANDS};
+use ir::lanewise::{MOST_OPERANDS, WordFunction};
 use ir::operand::Value;
 use ptx::isa::FormId;
 use ptx::module::FuncId;
@@ -45,11 +45,11 @@ fn results(case: &Case, rows: &[u64]) -> Option<Result<Vec<u64>, String>> {
         if !op.effects().is_pure() {
             return None;
         }
-        let Some(lanewise) = Lanewise::new(op) else { return Some(Err(case.opcode.text().to_owned())) };
+        let Some(computed) = WordFunction::of(op) else { return Some(Err(case.opcode.text().to_owned())) };
         let width = case.kernel.result_bits().next()?;
         // Where each operand comes from: a word of the row, or the instruction itself.
         let mut sources = Vec::new();
-        for operand in &lanewise.operands {
+        for operand in &computed.operands {
             sources.push(match operand.value {
                 Value::Register(register) => {
                     let name = function.module.text(function.body.registers[register.index()].name);
@@ -61,7 +61,7 @@ fn results(case: &Case, rows: &[u64]) -> Option<Result<Vec<u64>, String>> {
         }
         let rows = rows.chunks(case.inputs.words()).map(|row| {
             let mut words = [0; MOST_OPERANDS];
-            for ((word, source), operand) in words.iter_mut().zip(&sources).zip(&lanewise.operands) {
+            for ((word, source), operand) in words.iter_mut().zip(&sources).zip(&computed.operands) {
                 let value = match *source {
                     Ok(constant) => constant,
                     Err((at, 1)) => u64::from(row[at] as u32 != 0),
@@ -69,7 +69,7 @@ fn results(case: &Case, rows: &[u64]) -> Option<Result<Vec<u64>, String>> {
                 };
                 *word = if operand.negated { value ^ 1 } else { value };
             }
-            lanewise.result(&words, width)
+            computed.result(&words, width)
         });
         Some(Ok(rows.collect()))
     })?

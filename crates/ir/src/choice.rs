@@ -36,7 +36,6 @@ macro_rules! by_listed_type {
 }
 
 /// Evaluates an expression with a type standing for the format of halves, one or two in a register.
-#[macro_export]
 macro_rules! by_half {
     ($ty:expr, $h:ident => $e:expr) => {
         $crate::by_listed_type!($ty, $h in [
@@ -64,7 +63,6 @@ macro_rules! by_flags {
 
 /// Evaluates an expression with a type standing for a rounding modifier. `.rna` is of `cvt` to `.tf32` alone, which asks for it
 /// by name.
-#[macro_export]
 macro_rules! by_rounding {
     ($modifier:expr, $r:ident => $e:expr) => {
         match $crate::Rounds::mode($modifier) {
@@ -80,7 +78,6 @@ macro_rules! by_rounding {
 }
 
 /// Evaluates an expression with `H` standing for the format of halves, and constants for the flags that only `.f16` has.
-#[macro_export]
 macro_rules! by_format {
     ($op:ident, $h:ident $(, $flag:ident as $FLAG:ident)* => $e:expr) => {
         if $crate::choice::is_bf16($op.ty) {
@@ -93,6 +90,8 @@ macro_rules! by_format {
         }
     };
 }
+
+pub(crate) use {by_format, by_half, by_rounding};
 
 /// Whether numbers of this type have a sign bit.
 pub fn is_signed(ty: ScalarType) -> bool {

@@ -1,186 +1,92 @@
-//! What a lane computes: instructions as functions of words, by the functions of `numerics`.
+//! What a lane computes: which function of `numerics` an instruction is.
 //!
-//! An instruction is *lanewise* if each lane's one result follows from the lane's operands. Folding applies the function
-//! to constants, and an engine that has no code of its own for an instruction can call it for each lane; so neither has a
-//! list of instructions and their modifiers to keep. (The interpreter selects the same functions of `numerics` with
-//! another aim: it has them compiled into loops over lanes.)
+//! An instruction is *lanewise* if each lane's one result follows from the lane's operands. It tells a [`Visitor`] so, and which
+//! function of `numerics` that is: as a type, with all that its modifiers say. What is made of the function is the visitor's
+//! business: folding applies it to constants ([`WordFunction`]), the interpreter has it compiled into loops over lanes.
+//! So a type, a rounding or `.sat` chooses here and nowhere else.
 //!
-//! | file | instructions |
+//! | file | what |
 //! | --- | --- |
-//! | `choose` | types and constants for what an instruction says |
-//! | `integer`, `logic`, `float`, `half`, `compare`, `convert`, `video` | as the chapters of the manual |
+//! | `word` | the types of operands, and the registers that hold them |
+//! | `function` | functions as types, and what they were chosen by |
+//! | `choose` | how the chapters say which function an instruction is |
+//! | `integer`, `logic`, `float`, `half`, `compare`, `convert`, `video` | that, as the chapters of the manual |
+//! | `on_words` | the visitor that makes functions of words |
 //!
-//! Not here are instructions with several results (`setp p|q`, `mov` to several registers), with the carry flag, of 128
-//! bits, and those that depend on where memory lies.
+//! Not here are instructions with the carry flag, those that write several registers, copies, and what depends on where memory
+//! lies.
 
 mod choose;
 mod compare;
 mod convert;
 mod float;
+mod function;
 mod half;
 mod integer;
 mod logic;
-pub mod video;
+mod on_words;
+mod video;
+mod word;
 
-use crate::instruction::Op;
-use crate::operand::{Def, Part, Predicate, Value};
-use std::fmt;
+pub use compare::{Comparison, Element, RelationVisitor, Test};
+pub use function::{Binary, Choice, Function, Property, Quaternary, Relation, Ternary, Unary};
+pub use logic::Nonzero;
+pub use numerics::integer::Int;
+pub use on_words::{MOST_OPERANDS, OnWords, Operand, WordFunction};
+pub use video::Video;
+pub use word::{ByWidth, Register, Word};
 
-/// What a lane computes from its operands, each in the low bits of a word, in the order of [`Lanewise::operands`]. Of the
-/// result the low bits count.
-pub type LaneFunction = Box<dyn Fn(&[u64; MOST_OPERANDS]) -> u64 + Send + Sync>;
+use crate::choice::NoChoice;
+use crate::instruction::SetIntBool;
+use crate::operand::{Def, Predicate, Value};
+use ptx::types::ScalarType;
 
-/// The most operands that an instruction has here.
-pub const MOST_OPERANDS: usize = 4;
-
-/// An instruction that computes one result lane by lane.
-pub struct Lanewise {
-    /// Where the result goes.
-    pub d: Def,
-    /// Bits of the result; a predicate has one.
-    pub bits: u32,
-    /// Whether a wider register gets the result's sign: else it gets zeros.
-    pub signed: bool,
-    /// What it reads, at most [`MOST_OPERANDS`].
-    pub operands: Vec<Operand>,
-    /// What it computes.
-    pub function: LaneFunction,
+/// A typed instruction that is lanewise.
+pub trait Lanewise {
+    /// Tells a visitor what it computes, from what, and where to.
+    fn visit<V: Visitor>(&self, to: V) -> V::Output;
 }
 
-impl fmt::Debug for Lanewise {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { d, bits, signed, operands, function: _ } = self;
-        write!(f, "Lanewise({d:?}, {bits} bits, signed: {signed}, of {operands:?})")
+impl<T: Lanewise> Lanewise for Box<T> {
+    fn visit<V: Visitor>(&self, to: V) -> V::Output {
+        (**self).visit(to)
     }
 }
 
-/// An operand of a [`LaneFunction`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Operand {
-    /// What is read.
-    pub value: Value,
-    /// How many of its low bits count; a predicate has one.
-    pub bits: u32,
-    /// Whether the opposite of a predicate is read.
-    pub negated: bool,
-}
+/// Who wants to know which function an instruction is. It is told once.
+pub trait Visitor: Sized {
+    /// What it makes of that.
+    type Output: NoChoice;
 
-impl Lanewise {
-    /// An instruction as a function of words, if it is lanewise.
-    pub fn new(op: &Op) -> Option<Self> {
-        integer::function(op)
-            .or_else(|| logic::function(op))
-            .or_else(|| float::function(op))
-            .or_else(|| half::function(op))
-            .or_else(|| compare::function(op))
-            .or_else(|| convert::function(op))
-            .or_else(|| video::function(op))
-    }
+    /// `d` = a function of a value.
+    fn unary<F: Unary>(self, d: Def, a: [Value; 1]) -> Self::Output;
+    /// `d` = a function of two values.
+    fn binary<F: Binary>(self, d: Def, operands: [Value; 2]) -> Self::Output;
+    /// `d` = a function of three values.
+    fn ternary<F: Ternary>(self, d: Def, operands: [Value; 3]) -> Self::Output;
+    /// `d` = a function of four values.
+    fn quaternary<F: Quaternary>(self, d: Def, operands: [Value; 4]) -> Self::Output;
 
-    /// The result of operands in the low bits of words, as the bits of a register of `width` bits.
-    pub fn result(&self, words: &[u64; MOST_OPERANDS], width: u32) -> u64 {
-        extended((self.function)(words), self.bits, self.signed) & ones(width)
-    }
+    /// `d` = the low bits of `a`, as an integer type has them, cut or extended to another.
+    fn extend(self, d: Def, a: Value, from: ScalarType, to: ScalarType) -> Self::Output;
+    /// `d` of `bits` = the first value where the predicate holds, else the second one.
+    fn select(self, d: Def, bits: u32, values: [Value; 2], by: Predicate) -> Self::Output;
+    /// `d` = elements put together, the first one lowest.
+    fn pack(self, d: Def, bits: u32, elements: &[Value]) -> Self::Output;
+    /// `d` = what a table has for the bits of three values. A predicate may be told as well whether that is not zero.
+    fn look_up(self, d: Def, values: [Value; 3], table: u8, nonzero: Option<Nonzero>) -> Self::Output;
+    /// What a video instruction computes.
+    fn video(self, video: Video) -> Self::Output;
 
-    /// The same where all operands are constants.
-    pub fn of_constants(&self, width: u32) -> Option<u64> {
-        let mut words = [0; MOST_OPERANDS];
-        for (word, operand) in words.iter_mut().zip(&self.operands) {
-            let Value::Constant(bits) = operand.value else { return None };
-            *word = match operand.bits {
-                1 => u64::from((bits != 0) != operand.negated),
-                _ => bits,
-            };
-        }
-        Some(self.result(&words, width))
-    }
-
-    fn from_function<R: Word, const N: usize>(
-        d: Def,
-        operands: [Operand; N],
-        function: LaneFunction,
-    ) -> Self {
-        Self { d, bits: R::BITS, signed: R::SIGNED, operands: operands.to_vec(), function }
-    }
-}
-
-fn ones(bits: u32) -> u64 {
-    u64::MAX >> (64 - bits.clamp(1, 64))
-}
-
-/// The low bits of a word, and above them their sign or zeros.
-fn extended(word: u64, bits: u32, signed: bool) -> u64 {
-    let low = word & ones(bits);
-    let negative = signed && low >> (bits.clamp(1, 64) - 1) == 1;
-    if negative { low | !ones(bits) } else { low }
-}
-
-/// A type that functions of `numerics` take, in a word.
-trait Word {
-    const BITS: u32;
-    const SIGNED: bool;
-    fn from_word(word: u64) -> Self;
-    fn to_word(self) -> u64;
-}
-
-macro_rules! words {
-    ($($t:ty: $signed:literal),+) => {$(
-        impl Word for $t {
-            const BITS: u32 = <$t>::BITS;
-            const SIGNED: bool = $signed;
-            fn from_word(word: u64) -> Self {
-                word as $t
-            }
-            fn to_word(self) -> u64 {
-                self as u64
-            }
-        }
-    )+};
-}
-words! { u8: false, u16: false, u32: false, u64: false, i8: true, i16: true, i32: true, i64: true }
-
-/// A predicate.
-impl Word for bool {
-    const BITS: u32 = 1;
-    const SIGNED: bool = false;
-    fn from_word(word: u64) -> Self {
-        word & 1 == 1
-    }
-    fn to_word(self) -> u64 {
-        u64::from(self)
-    }
-}
-
-/// What instructions have in the place of an operand.
-trait Read {
-    fn read(&self, bits: u32) -> Operand;
-}
-
-impl Read for Value {
-    fn read(&self, bits: u32) -> Operand {
-        Operand { value: *self, bits, negated: false }
-    }
-}
-
-impl Read for Predicate {
-    fn read(&self, bits: u32) -> Operand {
-        Operand { value: self.value, bits, negated: self.negated }
-    }
-}
-
-/// All of the register: the part is the function's business.
-impl Read for Part {
-    fn read(&self, bits: u32) -> Operand {
-        self.value.read(bits)
-    }
-}
-
-/// An operand that may be missing is 0 then.
-impl<T: Read> Read for Option<T> {
-    fn read(&self, bits: u32) -> Operand {
-        match self {
-            Some(operand) => operand.read(bits),
-            None => Value::Constant(0).read(bits),
-        }
-    }
+    /// Predicate `d` = whether a value has a property.
+    fn property<F: Property>(self, d: Def, a: Value) -> Self::Output;
+    /// Predicate `p` = whether a comparison holds; `q` = whether it does not, or of two elements whether it holds for the upper
+    /// one.
+    fn setp<C: Comparison>(self, p: Def, q: Option<Def>, test: Test<C>) -> Self::Output;
+    /// `d` of `bits` = `truth` in each element for which a comparison holds, zero in the others.
+    fn set<C: Comparison>(self, d: Def, bits: u32, truth: u64, test: Test<C>) -> Self::Output;
+    /// Predicate `d` = two predicates combined.
+    fn combine(self, d: Def, predicates: [Predicate; 2], by: SetIntBool) -> Self::Output;
+    /// Predicate `d` = the opposite of another one.
+    fn opposite(self, d: Def, of: Predicate) -> Self::Output;
 }

@@ -43,6 +43,7 @@ pub mod choice;
 mod dominance;
 pub mod exchange;
 pub mod induction;
+#[macro_use]
 pub mod instruction;
 mod joins;
 pub mod lanewise;

@@ -2,114 +2,100 @@
 //! Instructions").
 //!
 //! A comparison is combined with a predicate if there is one. `set` writes it into a register: all ones, or 1.0, for each
-//! element.
+//! element. `a > b` is `b < a`, so that there are half as many relations.
 
-use super::choose::{by_type, lanes};
-use super::{LaneFunction, Lanewise, Operand, Read, Word};
-use crate::choice::is_packed;
-use crate::instruction::{Op, SetFloatCmp, SetIntBool, SetIntCmp};
-use crate::operand::{Def, Predicate, Value};
-use crate::{by_flags, by_half, by_listed_type};
+use super::Relation;
+use super::choose::{lanes, lanewise};
+use crate::choice::{NoChoice, by_half, is_packed};
+use crate::instruction::{SetFloatCmp, SetIntBool, SetIntCmp};
+use crate::operand::{Predicate, Value};
+use crate::{by_flags, by_listed_type, lane_function};
 use numerics::{compare, format, packed};
 use ptx::types::ScalarType;
 
-/// Whether the comparison holds, for the lower element and, where there are two, for the upper one.
-type Holds = Box<dyn Fn(u64, u64) -> (bool, bool) + Send + Sync>;
-
 /// A comparison of two sources, and what it is combined with.
-struct Test<'a> {
-    holds: Holds,
-    ty: ScalarType,
-    sources: [&'a Value; 2],
-    combine: Option<SetIntBool>,
-    with: Option<&'a Predicate>,
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Test<C> {
+    comparison: C,
+    /// What values are.
+    pub ty: ScalarType,
+    /// What is compared, in the order of the relation.
+    pub sources: [Value; 2],
+    /// How the outcome is combined, and with what.
+    pub combine: Option<(SetIntBool, Predicate)>,
 }
 
+/// How values are compared.
+pub trait Comparison: Copy + 'static {
+    /// Whether the sources change places.
+    fn swaps(self) -> bool;
+    /// Tells a visitor which relation between values of a type, or the elements of such, it is.
+    fn relation<V: RelationVisitor>(self, ty: ScalarType, element: Element, to: V) -> V::Output;
+}
+
+/// Which value of a register is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Element {
+    /// The only one, or the lower half of an `x2` type.
+    Low,
+    /// The upper half of an `x2` type.
+    High,
+}
+
+/// Who wants to know which relation a comparison asks for.
+pub trait RelationVisitor {
+    /// What it makes of that.
+    type Output: NoChoice;
+    /// It is this one.
+    fn relation<F: Relation>(self) -> Self::Output;
+}
+
+/// What an instruction compares, in values of a type.
 macro_rules! test {
-    ($op:ident, $ty:expr, $holds:expr) => {
-        Test {
-            holds: $holds?,
-            ty: $ty,
-            sources: [&$op.a, &$op.b],
-            combine: $op.combine,
-            with: $op.c.as_ref(),
+    ($op:ident.$ty:ident, $comparison:expr) => {
+        Test::new($comparison, $op.$ty, [$op.a, $op.b], $op.combine.zip($op.c))
+    };
+}
+
+macro_rules! set {
+    ($to:ident, $op:ident, $comparison:expr) => {
+        match truth($op.dtype, is_packed($op.stype)) {
+            Some(truth) => $to.set($op.d, $op.dtype.bits(), truth, test!($op.stype, $comparison)),
+            None => NoChoice::no_choice(format!("set into {}", $op.dtype)),
         }
     };
 }
 
-pub(super) fn function(op: &Op) -> Option<Lanewise> {
-    match op {
-        // With a second destination they have two results.
-        Op::SetpInt(op) if op.q.is_none() => test!(op, op.ty, integers(op.cmp, op.ty)).setp(op.p),
-        Op::SetpFloat(op) if op.q.is_none() => test!(op, op.ty, floats(op.cmp, op.ty, op.ftz)).setp(op.p),
-        Op::SetpHalf(op) if op.q.is_none() => test!(op, op.ty, floats(op.cmp, op.ty, op.ftz)).setp(op.p),
-        Op::SetInt(op) => test!(op, op.stype, integers(op.cmp, op.stype)).set(op.d, op.dtype),
-        Op::SetFloat(op) => test!(op, op.stype, floats(op.cmp, op.stype, op.ftz)).set(op.d, op.dtype),
-        Op::SetHalf(op) => test!(op, op.stype, floats(op.cmp, op.stype, op.ftz)).set(op.d, op.dtype),
-        Op::Selp(op) => by_listed_type!(op.ty, T in [
-            B16 | U16 | S16: u16, B32 | U32 | S32 | F32: u32, B64 | U64 | S64 | F64: u64
-        ] => lanes!(op, (a: T, b: T, c: bool) -> T { if c { a } else { b } })),
-        Op::Slct(op) => by_listed_type!(op.dtype, T in [
-            B16 | U16 | S16: u16, B32 | U32 | S32 | F32: u32, B64 | U64 | S64 | F64: u64
-        ] => match op.ctype {
-            ScalarType::F32 => by_flags!(op.ftz as FTZ => {
-                lanes!(op, (a: T, b: T, c: u32) -> T { compare::slct_f32::<T, FTZ>(a, b, c) })
-            }),
-            _ => lanes!(op, (a: T, b: T, c: i32) -> T { compare::slct_s32::<T>(a, b, c) }),
+lanewise! { to, op:
+    SetpInt => to.setp(op.p, op.q, test!(op.ty, op.cmp));
+    SetpFloat => to.setp(op.p, op.q, test!(op.ty, Floats { cmp: op.cmp, ftz: op.ftz }));
+    SetpHalf => to.setp(op.p, op.q, test!(op.ty, Halves { cmp: op.cmp, ftz: op.ftz }));
+    SetInt => set!(to, op, op.cmp);
+    SetFloat => set!(to, op, Floats { cmp: op.cmp, ftz: op.ftz });
+    SetHalf => set!(to, op, Halves { cmp: op.cmp, ftz: op.ftz });
+    Selp => to.select(op.d, op.ty.bits(), [op.a, op.b], op.c);
+    Slct => by_listed_type!(op.dtype, T in [
+        B16 | U16 | S16: u16, B32 | U32 | S32 | F32: u32, B64 | U64 | S64 | F64: u64
+    ] => match op.ctype {
+        ScalarType::F32 => by_flags!(op.ftz as FTZ => {
+            lanes!(to, op, (a: T, b: T, c: u32) -> T { compare::slct_f32::<T, FTZ>(a, b, c) })
         }),
-        _ => None,
-    }
+        _ => lanes!(to, op, (a: T, b: T, c: i32) -> T { compare::slct_s32::<T>(a, b, c) }),
+    });
 }
 
-impl Test<'_> {
-    fn operands(&self) -> Vec<Operand> {
-        let [a, b] = self.sources.map(|source| source.read(self.ty.bits()));
-        [a, b].into_iter().chain(self.with.map(|with| with.read(bool::BITS))).collect()
-    }
-
-    fn lanewise(
-        self,
-        d: Def,
-        bits: u32,
-        result: impl Fn((bool, bool)) -> u64 + Send + Sync + 'static,
-    ) -> Lanewise {
-        let operands = self.operands();
-        let Self { holds, combine, .. } = self;
-        let function: LaneFunction = Box::new(move |&[a, b, with, _]| {
-            let with = bool::from_word(with);
-            let combined = |holds: bool| match combine {
-                None => holds,
-                Some(SetIntBool::And) => holds & with,
-                Some(SetIntBool::Or) => holds | with,
-                Some(SetIntBool::Xor) => holds ^ with,
-            };
-            let (low, high) = holds(a, b);
-            result((combined(low), combined(high)))
-        });
-        Lanewise { d, bits, signed: false, operands, function }
-    }
-
-    fn setp(self, p: Def) -> Option<Lanewise> {
-        Some(self.lanewise(p, bool::BITS, |(low, _)| low.to_word()))
-    }
-
-    fn set(self, d: Def, dtype: ScalarType) -> Option<Lanewise> {
-        use ScalarType as Ty;
-        let pair = is_packed(self.ty);
-        let truth = match dtype {
-            Ty::F32 => compare::set_float::<format::F32>(true),
-            Ty::F16 | Ty::F16x2 => compare::set_float::<format::F16>(true),
-            Ty::Bf16 | Ty::Bf16x2 => compare::set_float::<format::Bf16>(true),
-            Ty::U16 | Ty::S16 => compare::set_int::<u16>(true).into(),
-            Ty::U32 | Ty::S32 if pair => compare::set_int::<u16>(true).into(),
-            Ty::U32 | Ty::S32 => compare::set_int::<u32>(true).into(),
-            _ => return None,
-        };
-        Some(self.lanewise(d, dtype.bits(), move |(low, high)| {
-            let high = if pair && high { truth << 16 } else { 0 };
-            if low { high | truth } else { high }
-        }))
-    }
+/// What `set` writes for true into one value.
+fn truth(dtype: ScalarType, packed: bool) -> Option<u64> {
+    use ScalarType as Ty;
+    Some(match dtype {
+        Ty::F32 => compare::set_float::<format::F32>(true),
+        Ty::F16 | Ty::F16x2 => compare::set_float::<format::F16>(true),
+        Ty::Bf16 | Ty::Bf16x2 => compare::set_float::<format::Bf16>(true),
+        Ty::U16 | Ty::S16 => compare::set_int::<u16>(true).into(),
+        Ty::U32 | Ty::S32 if packed => compare::set_int::<u16>(true).into(),
+        Ty::U32 | Ty::S32 => compare::set_int::<u32>(true).into(),
+        _ => return None,
+    })
 }
 
 /// Evaluates an expression with a type standing for a comparison.
@@ -121,32 +107,111 @@ macro_rules! by_comparison {
     };
 }
 
-/// `lo`, `ls`, `hi` and `hs` are written with unsigned types.
-fn integers(cmp: SetIntCmp, ty: ScalarType) -> Option<Holds> {
-    by_comparison!(
-        cmp, SetIntCmp [Eq => Eq, Ne => Ne, Lt | Lo => Lt, Le | Ls => Le, Gt | Hi => Gt, Ge | Hs => Ge],
-        C => by_type!(ty, T => Some(Box::new(|a, b| {
-            (compare::setp_int::<C, T>(T::from_word(a), T::from_word(b)), false)
-        })))
-    )
+/// The same for those of floats.
+macro_rules! by_float_comparison {
+    ($cmp:expr, $c:ident => $e:expr) => {
+        by_comparison!(
+            $cmp, SetFloatCmp [
+                Eq => Eq, Ne => Ne, Lt | Gt => Lt, Le | Ge => Le, Equ => Equ, Neu => Neu,
+                Ltu | Gtu => Ltu, Leu | Geu => Leu, Num => Num, Nan => Nan
+            ],
+            $c => $e
+        )
+    };
 }
 
-fn floats(cmp: SetFloatCmp, ty: ScalarType, ftz: bool) -> Option<Holds> {
-    by_comparison!(
-        cmp, SetFloatCmp [
-            Eq => Eq, Ne => Ne, Lt => Lt, Le => Le, Gt => Gt, Ge => Ge, Equ => Equ, Neu => Neu,
-            Ltu => Ltu, Leu => Leu, Gtu => Gtu, Geu => Geu, Num => Num, Nan => Nan
-        ],
-        C => match ty {
-            ScalarType::F64 => Some(Box::new(|a, b| (compare::setp_f64::<C>(a, b), false))),
-            ScalarType::F32 => by_flags!(ftz as FTZ => {
-                Some(Box::new(|a, b| (compare::setp_f32::<C, FTZ>(a as u32, b as u32), false)))
-            }),
-            // Of one value the upper half is nothing.
-            _ => by_half!(ty, H => by_flags!(ftz as FTZ => Some(Box::new(|a, b| {
-                let (a, b) = (packed::unpack(a as u32), packed::unpack(b as u32));
-                (compare::setp_half::<C, H, FTZ>(a.0, b.0), compare::setp_half::<C, H, FTZ>(a.1, b.1))
-            })))),
-        }
-    )
+macro_rules! relation {
+    ($to:ident, |$a:ident, $b:ident: $t:ty| $body:expr) => {{
+        lane_function!(Compared: Relation($a, $b: $t) { $body });
+        $to.relation::<Compared>()
+    }};
+}
+
+/// Of integers. `lo`, `ls`, `hi` and `hs` are written with unsigned types.
+impl Comparison for SetIntCmp {
+    fn swaps(self) -> bool {
+        matches!(self, Self::Gt | Self::Ge | Self::Hi | Self::Hs)
+    }
+
+    fn relation<V: RelationVisitor>(self, ty: ScalarType, _: Element, to: V) -> V::Output {
+        by_comparison!(
+            self, SetIntCmp [Eq => Eq, Ne => Ne, Lt | Lo | Gt | Hi => Lt, Le | Ls | Ge | Hs => Le],
+            C => by_listed_type!(ty, T in [
+                U16 | B16: u16, S16: i16, U32 | B32: u32, S32: i32, U64 | B64: u64, S64: i64
+            ] => relation!(to, |a, b: T| compare::setp_int::<C, T>(a, b)))
+        )
+    }
+}
+
+fn swaps(cmp: SetFloatCmp) -> bool {
+    matches!(cmp, SetFloatCmp::Gt | SetFloatCmp::Ge | SetFloatCmp::Gtu | SetFloatCmp::Geu)
+}
+
+/// Of `.f32` and `.f64`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Floats {
+    cmp: SetFloatCmp,
+    ftz: bool,
+}
+
+impl Comparison for Floats {
+    fn swaps(self) -> bool {
+        swaps(self.cmp)
+    }
+
+    fn relation<V: RelationVisitor>(self, ty: ScalarType, _: Element, to: V) -> V::Output {
+        by_float_comparison!(self.cmp, C => match ty {
+            ScalarType::F64 => relation!(to, |a, b: u64| compare::setp_f64::<C>(a, b)),
+            _ => by_flags!(self.ftz as FTZ => relation!(to, |a, b: u32| compare::setp_f32::<C, FTZ>(a, b))),
+        })
+    }
+}
+
+/// Of `.f16` and `.bf16`, one value or two in a register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Halves {
+    cmp: SetFloatCmp,
+    ftz: bool,
+}
+
+impl Comparison for Halves {
+    fn swaps(self) -> bool {
+        swaps(self.cmp)
+    }
+
+    fn relation<V: RelationVisitor>(self, ty: ScalarType, element: Element, to: V) -> V::Output {
+        by_float_comparison!(self.cmp, C => by_half!(ty, H => by_flags!(self.ftz as FTZ => {
+            match (is_packed(ty), element) {
+                (false, _) => relation!(to, |a, b: u16| compare::setp_half::<C, H, FTZ>(a, b)),
+                (true, Element::Low) => relation!(to, |a, b: u32| {
+                    compare::setp_half::<C, H, FTZ>(packed::unpack(a).0, packed::unpack(b).0)
+                }),
+                (true, Element::High) => relation!(to, |a, b: u32| {
+                    compare::setp_half::<C, H, FTZ>(packed::unpack(a).1, packed::unpack(b).1)
+                }),
+            }
+        })))
+    }
+}
+
+impl<C: Comparison> Test<C> {
+    fn new(
+        comparison: C,
+        ty: ScalarType,
+        [a, b]: [Value; 2],
+        combine: Option<(SetIntBool, Predicate)>,
+    ) -> Self {
+        let sources = if comparison.swaps() { [b, a] } else { [a, b] };
+        Self { comparison, ty, sources, combine }
+    }
+
+    /// Whether there are two elements.
+    pub fn is_packed(&self) -> bool {
+        is_packed(self.ty)
+    }
+
+    /// Tells a visitor which relation of the sources it asks for, of one of the elements.
+    pub fn relation<V: RelationVisitor>(&self, element: Element, to: V) -> V::Output {
+        self.comparison.relation(self.ty, element, to)
+    }
 }

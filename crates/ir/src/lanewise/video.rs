@@ -1,9 +1,9 @@
 //! Video instructions (PTX ISA, "Scalar Video Instructions" and "SIMD Video Instructions"): their modifiers and selectors
 //! as the values that [`numerics::video`] computes with.
 
-use super::{Lanewise, MOST_OPERANDS, Read};
-use crate::choice::is_signed;
-use crate::instruction::{self, Op, Op2, Scale, SzextMode, VideoSetCmp};
+use super::choose::lanewise;
+use crate::choice::{NoChoice, is_signed};
+use crate::instruction::{Op2, Scale, SzextMode, VideoSetCmp};
 use crate::operand::{Def, Part, PartDef, Value};
 use numerics::video::{self, Comparison, Instruction, MultiplyAdd, Operation, Packed, Secondary, Source};
 use ptx::ast::Selector;
@@ -61,30 +61,19 @@ macro_rules! packed {
     };
 }
 
-/// A typed instruction that is a video instruction.
-pub trait ReadVideo {
-    /// What it is as one, if its selectors fit.
-    fn video(&self) -> Option<Video>;
-}
-
-/// Says what each instruction computes, over `op`, the typed instruction.
+/// Says what each instruction computes: an [`Instruction`], where to, and of what, over `op`, the typed instruction.
 macro_rules! videos {
     ($op:ident: $($of:ident => $body:expr;)+) => {
-        $(impl ReadVideo for instruction::$of {
-            fn video(&self) -> Option<Video> {
-                let $op = self;
+        lanewise! { to, $op: $($of => {
+            let video = || {
                 let (instruction, d, sources) = $body;
                 Some(Video { instruction, d, sources })
+            };
+            match video() {
+                Some(video) => to.video(video),
+                None => NoChoice::no_choice("a selector of several parts in a scalar video instruction".to_owned()),
             }
-        })+
-
-        /// A video instruction, if it is one.
-        fn video(op: &Op) -> Option<Video> {
-            match op {
-                $(Op::$of(op) => op.video(),)+
-                _ => None,
-            }
-        }
+        };)+ }
     };
 }
 
@@ -133,17 +122,6 @@ videos! { op:
     VideoMin4 => packed!(op, 4, Operation::Min);
     VideoMax4 => packed!(op, 4, Operation::Max);
     VideoSet4 => packed!(op, 4, Operation::Set(comparison(op.cmp)), false, false);
-}
-
-pub(super) fn function(op: &Op) -> Option<Lanewise> {
-    let Video { instruction, d, sources } = video(op)?;
-    // What it does not have does not matter.
-    let known = sources.map(|source| if source == Value::Unused { Value::Constant(0) } else { source });
-    let operands = known.map(|source| source.read(u32::BITS)).to_vec();
-    let function = move |&[a, b, c, _]: &[u64; MOST_OPERANDS]| {
-        u64::from(instruction.compute(a as u32, b as u32, c as u32))
-    };
-    Some(Lanewise { d, bits: u32::BITS, signed: false, operands, function: Box::new(function) })
 }
 
 fn source(operand: &Part, ty: ScalarType) -> Option<Source> {

@@ -3,7 +3,7 @@
 use super::identity;
 use crate::exchange::OperandMut;
 use crate::instruction::{Mov, MovPred, Op};
-use crate::lanewise::Lanewise;
+use crate::lanewise::WordFunction;
 use crate::operand::{Def, Value};
 use crate::ssa::Ssa;
 use ptx::module::RegId;
@@ -24,7 +24,7 @@ pub fn fold(ssa: &mut Ssa<'_>) -> bool {
             let ty = ssa.values[value.index()].ty;
             let known = with_constants(op, &constants);
             let source = copied(&known).or_else(|| {
-                let result = Lanewise::new(&known).and_then(|lanewise| lanewise.of_constants(ty.bits()));
+                let result = WordFunction::of(&known).and_then(|function| function.of_constants(ty.bits()));
                 result.map(Value::Constant).or_else(|| identity::operand(&known))
             });
             if let Some(Value::Constant(bits)) = source {

@@ -3,9 +3,10 @@
 use super::decoder::{Decoded, Decoder};
 use crate::image::{Function, Meta, Op, ZERO};
 use crate::lanes::simd::Level;
-use crate::lanes::{Lane, Operand, PlaneId, PredicateId, ScalarId, Source};
+use crate::lanes::{LaneOf, Operand, PlaneId, PredicateId, ScalarId, Source};
 use crate::operation::kinds::{Compare, Outcome, Select, Splat};
-use crate::ops::shape::{Family, LaneFunction, Lanewise, Relation, compare, select_by_predicate, splat};
+use crate::ops::shape::{Family, Heat, LaneFunction, Lanewise, compare, select_by_predicate, splat};
+use ir::lanewise::{Int, Relation};
 use ir::operand::{Def, Value};
 
 /// The operation that spreads a scalar over a plane.
@@ -80,30 +81,30 @@ impl Decoder<'_> {
     }
 
     /// Emits `d = F(values)`.
-    pub(crate) fn lanewise<F: LaneFunction<N>, const N: usize, const HOT: bool>(
+    pub(crate) fn lanewise<F: LaneFunction<N>, const N: usize, H: Heat>(
         &mut self,
         d: Def,
-        values: [&Value; N],
+        values: [Value; N],
     ) -> Decoded {
         let d = self.write_extended(d, F::RESULT, F::SIGNED)?;
         let mut sources = [ZERO.into(); N];
-        for (source, (value, bits)) in sources.iter_mut().zip(values.into_iter().zip(F::VALUES)) {
+        for (source, (value, bits)) in sources.iter_mut().zip(values.iter().zip(F::VALUES)) {
             *source = self.read(value, bits)?;
         }
-        self.emit_family(F::family::<HOT>(self.level), d, sources, F::VALUES)
+        self.emit_family(F::family::<H>(self.level), d, sources, F::VALUES)
     }
 
     /// Emits a comparison.
-    pub(crate) fn relation<F: Relation, const HOT: bool>(
+    pub(crate) fn relation<F: Relation, H: Heat>(
         &mut self,
         outcome: Outcome,
         mut sources: [Operand; 2],
         meta: Meta,
     ) -> Decoded {
-        let family = compare::<F, HOT>(self.level);
+        let family = compare::<F, H>(self.level);
         let function = match sources.iter().all(|source| source.is_scalar()) {
             true => family.scalar,
-            false => self.member(&family, &mut sources, [F::T::BITS; 2]),
+            false => self.member(&family, &mut sources, [<LaneOf<F::T> as Int>::BITS; 2]),
         };
         let [a, b] = sources;
         self.code.emit(function.with(Compare { a, b, outcome }), meta);

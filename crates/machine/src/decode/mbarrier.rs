@@ -1,6 +1,5 @@
 //! mbarrier objects (PTX ISA, "mbarrier").
 
-use super::arithmetic::lanes;
 use super::decoder::{Decoded, Decoder, Memory, Missing, decoders};
 use crate::fault::Access;
 use crate::image::Op;
@@ -9,8 +8,9 @@ use crate::memory::mbarrier::pending_count;
 use crate::operation::Address as Pointer;
 use crate::operation::kinds::{ArriveMbarrier, ChangeMbarrier, WaitMbarrier};
 use crate::ops::mbarrier::{Change, arrives, changes, waits};
-use crate::ops::shape::COLD;
+use crate::ops::shape::Cold;
 use ir::instruction::{MbarrierArriveAction, MbarrierWaitAction};
+use ir::lane_function;
 use ir::operand::{Address, Value};
 
 /// Where objects can be.
@@ -91,5 +91,8 @@ decoders! { d, op:
         let wait = WaitMbarrier { d: to, phase, suspend, address: at.address };
         d.emit_access(at, Access::Load, 8, function.with(wait))
     };
-    MbarrierPendingCount => lanes!(d, op, COLD, (state: u64) -> u32 { pending_count(state) });
+    MbarrierPendingCount => {
+        lane_function!(PendingCount: Unary(state: u64) -> u32 { pending_count(state) });
+        d.lanewise::<PendingCount, 1, Cold>(op.d, [op.state])
+    };
 }

@@ -10,29 +10,25 @@
 //! | `decoder` | what is decoded, and what a decoder works on |
 //! | `operand` | operands to planes, scalars and addresses |
 //! | `emit` | an operation of a family, with splats where a member is missing |
-//! | `arithmetic` | what the chapters of arithmetic share |
-//! | `integer`, `float`, `half`, `compare`, `logic`, `convert` | arithmetic by chapter |
-//! | `movement`, `spaces`, `bulk`, `atomic`, `mbarrier`, `warp`, `matrix`, `control`, `texture`, `video` | the rest by chapter |
+//! | `families`, `compare` | what `ir::lanewise` says of an instruction as an operation |
+//! | `heat` | how often lanewise instructions occur |
+//! | `carry`, `movement`, `spaces`, `bulk`, `atomic`, `mbarrier`, `warp`, `matrix`, `control`, `texture` | the rest by chapter |
 
-mod arithmetic;
 mod atomic;
 mod bulk;
+mod carry;
 mod compare;
 mod control;
-mod convert;
 pub(crate) mod decoder;
 mod emit;
-mod float;
-mod half;
-mod integer;
-mod logic;
+mod families;
+mod heat;
 mod matrix;
 mod mbarrier;
 mod movement;
 mod operand;
 mod spaces;
 mod texture;
-mod video;
 mod warp;
 
 use decoder::{Decode, Decoded, Decoder};

@@ -16,22 +16,23 @@ use crate::operation::kinds::{
 };
 use crate::ops::element;
 use crate::ops::memory::{self, Loads, Stores, Transfer, transfer};
-use crate::ops::shape::{HOT, lane_fn};
-use ir::instruction::{CpAsyncCop, Ld, MovPack, MovUnpack};
+use crate::ops::shape::Hot;
+use ir::instruction::{CpAsyncCop, Ld, MovUnpack};
+use ir::lane_function;
 use ir::operand::{Address, Def, Predicate, Value};
 use ptx::isa::Order;
 use ptx::module::AddressBase;
 use ptx::types::{ScalarType, StateSpace, TypeKind};
 
 /// `to = a`, both of `bits`.
-pub(super) fn copy(d: &mut Decoder<'_>, to: Def, a: &Value, bits: u32) -> Decoded {
-    lane_fn!(Copy16: Unary(a: u16) -> u16 { a });
-    lane_fn!(Copy32: Unary(a: u32) -> u32 { a });
-    lane_fn!(Copy64: Unary(a: u64) -> u64 { a });
+pub(super) fn copy(d: &mut Decoder<'_>, to: Def, a: Value, bits: u32) -> Decoded {
+    lane_function!(Copy16: Unary(a: u16) -> u16 { a });
+    lane_function!(Copy32: Unary(a: u32) -> u32 { a });
+    lane_function!(Copy64: Unary(a: u64) -> u64 { a });
     match bits {
-        16 => d.lanewise::<Copy16, 1, HOT>(to, [a]),
-        32 => d.lanewise::<Copy32, 1, HOT>(to, [a]),
-        _ => d.lanewise::<Copy64, 1, HOT>(to, [a]),
+        16 => d.lanewise::<Copy16, 1, Hot>(to, [a]),
+        32 => d.lanewise::<Copy32, 1, Hot>(to, [a]),
+        _ => d.lanewise::<Copy64, 1, Hot>(to, [a]),
     }
 }
 
@@ -42,7 +43,7 @@ decoders! { d, op:
             let (to, from) = (d.write_pair(op.d)?, d.read_pair(&op.a)?);
             to.into_iter().zip(from).try_for_each(|(to, from)| d.emit(resized(to, from)))
         }
-        bits => copy(d, op.d, &op.a, bits),
+        bits => copy(d, op.d, op.a, bits),
     };
     MovPred => {
         let to = d.write_predicate(Some(op.d))?;
@@ -113,22 +114,20 @@ fn parts(bits: u32, count: usize) -> (u32, impl Iterator<Item = (usize, u8)>) {
 }
 
 /// `mov.b64 d, {a, b}`. It goes through temporaries: a destination may be one of the parts.
-impl Decode for MovPack {
-    fn decode(&self, d: &mut Decoder<'_>) -> Decoded {
-        let (bits, word) = (self.ty.bits(), plane_bits(self.ty.bits().min(64)));
-        let (part, places) = parts(bits, self.a.len());
-        let words: Vec<PlaneId> = (0..bits.div_ceil(64)).map(|_| d.frame.temporary(word)).collect();
-        for (value, (index, at)) in self.a.iter().zip(places) {
-            let a = d.read_plane(value, plane_bits(part))?;
-            let insert = InsertElement { d: words[index], a, at, bits: part as u8, whole: at == 0 };
-            d.emit_part(element::insert(plane_bits(part), word).with(insert));
-        }
-        let to = match bits {
-            128 => d.write_pair(self.d)?.to_vec(),
-            _ => vec![d.write_plane(self.d, word)?],
-        };
-        to.into_iter().zip(words).try_for_each(|(to, from)| d.emit(resized(to, from)))
+pub(super) fn pack(d: &mut Decoder<'_>, to: Def, bits: u32, elements: &[Value]) -> Decoded {
+    let word = plane_bits(bits.min(64));
+    let (part, places) = parts(bits, elements.len());
+    let words: Vec<PlaneId> = (0..bits.div_ceil(64)).map(|_| d.frame.temporary(word)).collect();
+    for (value, (index, at)) in elements.iter().zip(places) {
+        let a = d.read_plane(value, plane_bits(part))?;
+        let insert = InsertElement { d: words[index], a, at, bits: part as u8, whole: at == 0 };
+        d.emit_part(element::insert(plane_bits(part), word).with(insert));
     }
+    let to = match bits {
+        128 => d.write_pair(to)?.to_vec(),
+        _ => vec![d.write_plane(to, word)?],
+    };
+    to.into_iter().zip(words).try_for_each(|(to, from)| d.emit(resized(to, from)))
 }
 
 /// `mov.b64 {a, b}, d`. It reads a copy: the source may be one of the parts.

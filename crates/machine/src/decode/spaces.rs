@@ -4,7 +4,7 @@ use super::decoder::decoders;
 use super::movement::copy;
 use crate::memory::SpaceKind;
 use crate::operation::kinds::IsInSpace;
-use crate::ops::shape::{COLD, HOT};
+use crate::ops::shape::{Cold, Hot};
 use crate::ops::space::{Map32, Map64, Rank32, Rank64, Relocate};
 use ir::operand::{Space, Value};
 
@@ -23,18 +23,18 @@ decoders! { d, op:
             space => d.space_of(space),
         };
         let window = match (space.window(), op.to) {
-            (0, _) => return copy(d, op.d, &op.a, 64),
+            (0, _) => return copy(d, op.d, op.a, 64),
             (window, true) => window.wrapping_neg(),
             (window, false) => window,
         };
-        d.lanewise::<Relocate, 2, HOT>(op.d, [&op.a, &Value::Constant(window)])
+        d.lanewise::<Relocate, 2, Hot>(op.d, [op.a, Value::Constant(window)])
     };
     Mapa => match op.ty.bits() {
-        32 => d.lanewise::<Map32, 2, COLD>(op.d, [&op.a, &op.b]),
-        _ => d.lanewise::<Map64, 2, COLD>(op.d, [&op.a, &op.b]),
+        32 => d.lanewise::<Map32, 2, Cold>(op.d, [op.a, op.b]),
+        _ => d.lanewise::<Map64, 2, Cold>(op.d, [op.a, op.b]),
     };
     Getctarank => match op.ty.bits() {
-        32 => d.lanewise::<Rank32, 1, COLD>(op.d, [&op.a]),
-        _ => d.lanewise::<Rank64, 1, COLD>(op.d, [&op.a]),
+        32 => d.lanewise::<Rank32, 1, Cold>(op.d, [op.a]),
+        _ => d.lanewise::<Rank64, 1, Cold>(op.d, [op.a]),
     };
 }

@@ -13,8 +13,10 @@ pub mod simd;
 
 pub use place::{Condition, Operand, PlaneId, PredicateId, ScalarId, Source};
 
+use ir::lanewise::{ByWidth, Int, Register, Word};
 use simd::Simd;
 use std::cell::Cell;
+use std::marker::PhantomData;
 
 /// Threads in a warp.
 pub const LANES: usize = 32;
@@ -159,73 +161,81 @@ pub trait Lane: Copy + Default + PartialEq + 'static {
     fn bits<S: Simd>(lanes: [Self; LANES]) -> u32;
 }
 
-macro_rules! lane {
-    ($t:ty, $file:ident, $blend:ident, $bits:ident) => {
-        impl Lane for $t {
-            const BITS: u32 = <$t>::BITS;
+impl<R: Register> Lane for R {
+    const BITS: u32 = <R as Int>::BITS;
+    #[inline(always)]
+    fn planes(files: &Files) -> &[Plane<Self>] {
+        Self::by_width::<Shared<'_>>(files)
+    }
+    #[inline(always)]
+    fn planes_mut(files: &mut Files) -> &mut [Plane<Self>] {
+        Self::by_width::<Exclusive<'_>>(files)
+    }
+    #[inline(always)]
+    fn file(cells: Cells<'_>) -> &[Cell<Plane<Self>>] {
+        Self::by_width::<Celled<'_>>(cells)
+    }
+    #[inline(always)]
+    fn from_scalar(bits: u64) -> Self {
+        Self::from_u64(bits)
+    }
+    #[inline(always)]
+    fn to_scalar(self) -> u64 {
+        self.to_u64()
+    }
+    #[inline(always)]
+    fn truth(condition: bool) -> Self {
+        if condition { Self::MAX } else { Self::ZERO }
+    }
+    #[inline(always)]
+    fn blend<S: Simd>(mask: u32, new: [Self; LANES], old: [Self; LANES]) -> [Self; LANES] {
+        Self::by_width::<Blended<S>>((mask, new, old))
+    }
+    #[inline(always)]
+    fn bits<S: Simd>(lanes: [Self; LANES]) -> u32 {
+        Self::by_width::<TopBits<S>>(lanes)
+    }
+}
+
+/// Says what of a [`Lane`] is another for each width of its register `R`: for 16, 32 and 64 bits.
+macro_rules! by_width {
+    (impl<$parameter:tt $(: $bound:path)?> $name:ident |$of:pat_param in $from:ty| -> $to:ty { $h:expr, $w:expr, $d:expr }) => {
+        impl<$parameter $(: $bound)?> ByWidth for $name<$parameter> {
+            type Of<R: Register> = $from;
+            type Result<R: Register> = $to;
             #[inline(always)]
-            fn planes(files: &Files) -> &[Plane<Self>] {
-                &files.$file
+            fn of_16($of: Self::Of<u16>) -> Self::Result<u16> {
+                $h
             }
             #[inline(always)]
-            fn planes_mut(files: &mut Files) -> &mut [Plane<Self>] {
-                &mut files.$file
+            fn of_32($of: Self::Of<u32>) -> Self::Result<u32> {
+                $w
             }
             #[inline(always)]
-            fn file(cells: Cells<'_>) -> &[Cell<Plane<Self>>] {
-                cells.$file
-            }
-            #[inline(always)]
-            fn from_scalar(bits: u64) -> Self {
-                bits as $t
-            }
-            #[inline(always)]
-            fn to_scalar(self) -> u64 {
-                self as u64
-            }
-            #[inline(always)]
-            fn truth(condition: bool) -> Self {
-                if condition { <$t>::MAX } else { 0 }
-            }
-            #[inline(always)]
-            fn blend<S: Simd>(mask: u32, new: [Self; LANES], old: [Self; LANES]) -> [Self; LANES] {
-                S::$blend(mask, new, old)
-            }
-            #[inline(always)]
-            fn bits<S: Simd>(lanes: [Self; LANES]) -> u32 {
-                S::$bits(lanes)
+            fn of_64($of: Self::Of<u64>) -> Self::Result<u64> {
+                $d
             }
         }
     };
 }
 
-lane!(u16, h, blend16, bits16);
-lane!(u32, w, blend32, bits32);
-lane!(u64, d, blend64, bits64);
+struct Shared<'f>(PhantomData<&'f Files>);
+struct Exclusive<'f>(PhantomData<&'f mut Files>);
+struct Celled<'f>(PhantomData<Cells<'f>>);
+struct Blended<S>(PhantomData<S>);
+struct TopBits<S>(PhantomData<S>);
 
-/// A PTX integer type in a register: the Rust integer, and the lane that holds it.
-pub(crate) trait Register: numerics::integer::Int {
-    /// The lane.
-    type L: Lane;
-    /// The value in a lane.
-    fn from_lane(lane: Self::L) -> Self;
-    /// The lane with a value. One narrower than the lane is extended, as its signedness says.
-    fn to_lane(self) -> Self::L;
-}
+by_width!(impl<'f> Shared |files in &'f Files| -> &'f [Plane<R>] { &files.h, &files.w, &files.d });
+by_width!(impl<'f> Exclusive |files in &'f mut Files| -> &'f mut [Plane<R>] {
+    &mut files.h, &mut files.w, &mut files.d
+});
+by_width!(impl<'f> Celled |cells in Cells<'f>| -> &'f [Cell<Plane<R>>] { cells.h, cells.w, cells.d });
+by_width!(impl<S: Simd> Blended |(mask, new, old) in (u32, [R; LANES], [R; LANES])| -> [R; LANES] {
+    S::blend16(mask, new, old), S::blend32(mask, new, old), S::blend64(mask, new, old)
+});
+by_width!(impl<S: Simd> TopBits |lanes in [R; LANES]| -> u32 {
+    S::bits16(lanes), S::bits32(lanes), S::bits64(lanes)
+});
 
-/// The lane that holds an integer type.
-pub(crate) type LaneOf<T> = <T as Register>::L;
-
-macro_rules! register {
-    ($($t:ty => $l:ty),*) => {$(
-        impl Register for $t {
-            type L = $l;
-            #[inline(always)]
-            fn from_lane(lane: $l) -> Self { lane as $t }
-            #[inline(always)]
-            fn to_lane(self) -> $l { self as $l }
-        }
-    )*};
-}
-// 8-bit values live in the low half of 16-bit registers.
-register! { u8 => u16, i8 => u16, u16 => u16, i16 => u16, u32 => u32, i32 => u32, u64 => u64, i64 => u64 }
+/// The lane that holds a value.
+pub(crate) type LaneOf<T> = <T as Word>::Register;

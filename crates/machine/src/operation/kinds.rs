@@ -124,6 +124,8 @@ operations! {
     "binary" Binary { d: Operand, a: Operand, b: Operand }
     /// `d` = a function of `a`, `b` and `c`.
     "ternary" Ternary { d: Operand, a: Operand, b: Operand, c: Operand }
+    /// `d` = a function of `a`, `b`, `c` and `e`.
+    "quaternary" Quaternary { d: Operand, a: Operand, b: Operand, c: Operand, e: Operand }
     /// A relation of `a` and `b`.
     "compare" Compare { a: Operand, b: Operand, outcome: Outcome }
     /// Whether `a` is not zero.
@@ -138,8 +140,6 @@ operations! {
         /// Gets the carry out.
         carry_out: Option<PredicateId>,
     }
-    /// `bfi`.
-    "bfi" InsertBits { d: PlaneId, a: PlaneId, b: PlaneId, position: PlaneId, length: PlaneId }
     /// `lop3`.
     "lop3" Lop3 { d: PlaneId, a: PlaneId, b: PlaneId, c: PlaneId, table: u8 }
     /// A video instruction.

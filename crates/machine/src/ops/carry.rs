@@ -4,9 +4,10 @@ use super::body::Body;
 use super::shape::map;
 use crate::exec::Exec;
 use crate::lanes::simd::Simd;
-use crate::lanes::{LANES, Lane, LaneOf, MAX_WARPS, Register};
+use crate::lanes::{LANES, Lane, LaneOf, MAX_WARPS};
 use crate::operation::CarryIn;
 use crate::operation::kinds::Carry as CarryFields;
+use ir::lanewise::Word;
 use numerics::extended::{self, Carry};
 use std::marker::PhantomData;
 
@@ -36,7 +37,7 @@ with_carry! {
 /// `d = f(a, b, c, carry)`.
 pub(crate) struct CarryBody<F, T>(PhantomData<(F, T)>);
 
-impl<F: WithCarry, T: Carry + Register> Body for CarryBody<F, T> {
+impl<F: WithCarry, T: Carry + Word> Body for CarryBody<F, T> {
     type Fields = CarryFields;
     #[inline(always)]
     fn run<I: Simd>(x: &mut Exec<'_>, op: &CarryFields, pc: u32) -> u32 {
@@ -59,9 +60,9 @@ impl<F: WithCarry, T: Carry + Register> Body for CarryBody<F, T> {
                 let mut sums = [LaneOf::<T>::default(); LANES];
                 let mut out = [LaneOf::<T>::default(); LANES];
                 for l in 0..LANES {
-                    let (a, b, c) = (T::from_lane(a[l]), T::from_lane(b[l]), T::from_lane(c[l]));
+                    let (a, b, c) = (T::from_register(a[l]), T::from_register(b[l]), T::from_register(c[l]));
                     let (sum, over) = F::apply(a, b, c, carry >> l & 1 != 0);
-                    sums[l] = sum.to_lane();
+                    sums[l] = sum.to_register();
                     out[l] = LaneOf::<T>::truth(over);
                 }
                 carries[warp] = LaneOf::<T>::bits::<I>(out);

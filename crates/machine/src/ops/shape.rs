@@ -1,53 +1,21 @@
 //! The loops over lanes, generic over what is computed in a lane.
 //!
-//! A lane function is a type with an associated function ([`Unary`], [`Binary`], [`Ternary`], [`Relation`]); a family
-//! is that function compiled for the operand kinds that occur: planes, scalars, or both. The decoder picks a member.
+//! A lane function is a type ([`ir::lanewise`]); a family is that function compiled for the operand kinds that occur:
+//! planes, scalars, or both. The decoder picks a member.
 
 use super::body::{Body, function, plain, select};
 use crate::exec::Exec;
 use crate::image::Function;
 use crate::lanes::simd::{Level, Simd, warp_by_warp};
-use crate::lanes::{Cells, Condition, LANES, Lane, Operand, Plane};
+use crate::lanes::{Cells, Condition, LANES, Lane, LaneOf, Operand, Plane};
 use crate::operation::kinds::{
-    Binary as BinaryFields, Compare, Outcome, Select, Splat, Ternary as TernaryFields, Unary as UnaryFields,
+    Binary as BinaryFields, Compare, Outcome, Quaternary as QuaternaryFields, Select, Splat,
+    Ternary as TernaryFields, Unary as UnaryFields,
 };
 use crate::operation::{Combine, Fields};
+use ir::lanewise::{Binary, Int, Quaternary, Relation, Ternary, Unary, Word};
 use std::cell::Cell;
 use std::marker::PhantomData;
-
-/// A function of one lane value.
-pub(crate) trait Unary: 'static {
-    type A: Lane;
-    type R: Lane;
-    /// Whether a wider register than `R` gets the result's sign above it, and not zeros.
-    const SIGNED: bool = false;
-    fn lane(a: Self::A) -> Self::R;
-}
-
-/// A function of two lane values.
-pub(crate) trait Binary: 'static {
-    type A: Lane;
-    type B: Lane;
-    type R: Lane;
-    const SIGNED: bool = false;
-    fn lane(a: Self::A, b: Self::B) -> Self::R;
-}
-
-/// A function of three lane values.
-pub(crate) trait Ternary: 'static {
-    type A: Lane;
-    type B: Lane;
-    type C: Lane;
-    type R: Lane;
-    const SIGNED: bool = false;
-    fn lane(a: Self::A, b: Self::B, c: Self::C) -> Self::R;
-}
-
-/// A relation between two lane values.
-pub(crate) trait Relation: 'static {
-    type T: Lane;
-    fn lane(a: Self::T, b: Self::T) -> bool;
-}
 
 /// Where an operand comes from.
 pub(crate) trait Kind: 'static {
@@ -140,13 +108,13 @@ impl<F: Unary> Body for UnaryBody<F> {
     type Fields = UnaryFields;
     #[inline(always)]
     fn run<I: Simd>(x: &mut Exec<'_>, op: &UnaryFields, pc: u32) -> u32 {
-        map!(I, F::R, x, op.d, |cells, warp| {
-            a = cells.planes::<F::A>(op.a.index());
+        map!(I, LaneOf<F::R>, x, op.d, |cells, warp| {
+            a = cells.planes::<LaneOf<F::A>>(op.a.index());
             {
                 let a = a[warp].get().0;
-                let mut result = [F::R::default(); LANES];
+                let mut result = [LaneOf::<F::R>::default(); LANES];
                 for l in 0..LANES {
-                    result[l] = F::lane(a[l]);
+                    result[l] = F::lane(F::A::from_register(a[l])).to_register();
                 }
                 result
             }
@@ -160,14 +128,15 @@ impl<F: Binary, A: Kind, B: Kind> Body for BinaryBody<F, A, B> {
     type Fields = BinaryFields;
     #[inline(always)]
     fn run<I: Simd>(x: &mut Exec<'_>, op: &BinaryFields, pc: u32) -> u32 {
-        map!(I, F::R, x, op.d, |cells, warp| {
-            a = A::source::<F::A>(cells, op.a);
-            b = B::source::<F::B>(cells, op.b);
+        map!(I, LaneOf<F::R>, x, op.d, |cells, warp| {
+            a = A::source::<LaneOf<F::A>>(cells, op.a);
+            b = B::source::<LaneOf<F::B>>(cells, op.b);
             {
                 let (a, b) = (A::lanes(a, warp), B::lanes(b, warp));
-                let mut result = [F::R::default(); LANES];
+                let mut result = [LaneOf::<F::R>::default(); LANES];
                 for l in 0..LANES {
-                    result[l] = F::lane(A::lane(&a, l), B::lane(&b, l));
+                    let (a, b) = (A::lane(&a, l), B::lane(&b, l));
+                    result[l] = F::lane(F::A::from_register(a), F::B::from_register(b)).to_register();
                 }
                 result
             }
@@ -181,15 +150,17 @@ impl<F: Ternary, A: Kind, B: Kind, C: Kind> Body for TernaryBody<F, A, B, C> {
     type Fields = TernaryFields;
     #[inline(always)]
     fn run<I: Simd>(x: &mut Exec<'_>, op: &TernaryFields, pc: u32) -> u32 {
-        map!(I, F::R, x, op.d, |cells, warp| {
-            a = A::source::<F::A>(cells, op.a);
-            b = B::source::<F::B>(cells, op.b);
-            c = C::source::<F::C>(cells, op.c);
+        map!(I, LaneOf<F::R>, x, op.d, |cells, warp| {
+            a = A::source::<LaneOf<F::A>>(cells, op.a);
+            b = B::source::<LaneOf<F::B>>(cells, op.b);
+            c = C::source::<LaneOf<F::C>>(cells, op.c);
             {
                 let (a, b, c) = (A::lanes(a, warp), B::lanes(b, warp), C::lanes(c, warp));
-                let mut result = [F::R::default(); LANES];
+                let mut result = [LaneOf::<F::R>::default(); LANES];
                 for l in 0..LANES {
-                    result[l] = F::lane(A::lane(&a, l), B::lane(&b, l), C::lane(&c, l));
+                    let (a, b, c) = (A::lane(&a, l), B::lane(&b, l), C::lane(&c, l));
+                    let (a, b, c) = (F::A::from_register(a), F::B::from_register(b), F::C::from_register(c));
+                    result[l] = F::lane(a, b, c).to_register();
                 }
                 result
             }
@@ -198,45 +169,98 @@ impl<F: Ternary, A: Kind, B: Kind, C: Kind> Body for TernaryBody<F, A, B, C> {
     }
 }
 
+struct QuaternaryBody<F>(PhantomData<F>);
+impl<F: Quaternary> Body for QuaternaryBody<F> {
+    type Fields = QuaternaryFields;
+    #[inline(always)]
+    fn run<I: Simd>(x: &mut Exec<'_>, op: &QuaternaryFields, pc: u32) -> u32 {
+        map!(I, LaneOf<F::R>, x, op.d, |cells, warp| {
+            a = cells.planes::<LaneOf<F::A>>(op.a.index());
+            b = cells.planes::<LaneOf<F::B>>(op.b.index());
+            c = cells.planes::<LaneOf<F::C>>(op.c.index());
+            e = cells.planes::<LaneOf<F::D>>(op.e.index());
+            {
+                let (a, b) = (a[warp].get().0, b[warp].get().0);
+                let (c, e) = (c[warp].get().0, e[warp].get().0);
+                let mut result = [LaneOf::<F::R>::default(); LANES];
+                for l in 0..LANES {
+                    let (a, b) = (F::A::from_register(a[l]), F::B::from_register(b[l]));
+                    let (c, e) = (F::C::from_register(c[l]), F::D::from_register(e[l]));
+                    result[l] = F::lane(a, b, c, e).to_register();
+                }
+                result
+            }
+        });
+        pc + 1
+    }
+}
+
+/// An operand in the scalar file.
+fn scalar<T: Word>(s: &[u64], operand: Operand) -> T {
+    T::from_u64(s[operand.index()])
+}
+
+/// A result as the scalar file holds it: zeros above the lane.
+fn to_scalar<T: Word>(result: T) -> u64 {
+    result.to_register().to_u64()
+}
+
 fn unary_scalar<F: Unary>(x: &mut Exec<'_>, op: &UnaryFields, pc: u32) -> u32 {
     let s = &mut x.files.s;
-    s[op.d.index()] = F::lane(F::A::from_scalar(s[op.a.index()])).to_scalar();
+    s[op.d.index()] = to_scalar(F::lane(scalar(s, op.a)));
     pc + 1
 }
 
 fn binary_scalar<F: Binary>(x: &mut Exec<'_>, op: &BinaryFields, pc: u32) -> u32 {
     let s = &mut x.files.s;
-    let (a, b) = (F::A::from_scalar(s[op.a.index()]), F::B::from_scalar(s[op.b.index()]));
-    s[op.d.index()] = F::lane(a, b).to_scalar();
+    s[op.d.index()] = to_scalar(F::lane(scalar(s, op.a), scalar(s, op.b)));
     pc + 1
 }
 
 fn ternary_scalar<F: Ternary>(x: &mut Exec<'_>, op: &TernaryFields, pc: u32) -> u32 {
     let s = &mut x.files.s;
-    let (a, b) = (F::A::from_scalar(s[op.a.index()]), F::B::from_scalar(s[op.b.index()]));
-    s[op.d.index()] = F::lane(a, b, F::C::from_scalar(s[op.c.index()])).to_scalar();
+    s[op.d.index()] = to_scalar(F::lane(scalar(s, op.a), scalar(s, op.b), scalar(s, op.c)));
     pc + 1
 }
 
-/// The compiled members of a family with up to three sources. Bit `i` of an index into `planes` means that source `i`
+fn quaternary_scalar<F: Quaternary>(x: &mut Exec<'_>, op: &QuaternaryFields, pc: u32) -> u32 {
+    let s = &mut x.files.s;
+    s[op.d.index()] = to_scalar(F::lane(scalar(s, op.a), scalar(s, op.b), scalar(s, op.c), scalar(s, op.e)));
+    pc + 1
+}
+
+/// The compiled members of a family with up to four sources. Bit `i` of an index into `planes` means that source `i`
 /// is a scalar; `None` where that member is not worth its code and the decoder must splat the scalar first.
 pub(crate) struct Family<F> {
     /// All sources and the destination are scalars.
     pub(crate) scalar: Function<F>,
     /// The destination is a plane.
-    pub(crate) planes: [Option<Function<F>>; 8],
+    pub(crate) planes: [Option<Function<F>>; 16],
 }
 
-/// A family that occurs often: it gets the members that compilers' output needs, for every level. Whether it does is a constant, so that members
-/// which no decoder asks for are never compiled: they would be most of the code of this crate.
-pub(crate) const HOT: bool = true;
+/// How often a family occurs. It is a type, so that members which no decoder asks for are never compiled: they would be most of
+/// the code of this crate.
+pub(crate) trait Heat: 'static {
+    /// Whether that is often.
+    const HOT: bool;
+}
+
+/// A family that occurs often: it gets the members that compilers' output needs, for every level.
+pub(crate) struct Hot;
+impl Heat for Hot {
+    const HOT: bool = true;
+}
+
 /// A family that does not: it gets only planes, for the baseline level.
-pub(crate) const COLD: bool = false;
+pub(crate) struct Cold;
+impl Heat for Cold {
+    const HOT: bool = false;
+}
 
 /// The family of a unary function.
-pub(crate) fn unary<F: Unary, const HOT: bool>(level: Level) -> Family<UnaryFields> {
-    let mut planes = [None; 8];
-    if HOT {
+pub(crate) fn unary<F: Unary, H: Heat>(level: Level) -> Family<UnaryFields> {
+    let mut planes = [None; 16];
+    if H::HOT {
         planes[0] = Some(select::<UnaryBody<F>>(level));
     } else {
         planes[0] = Some(plain::<UnaryBody<F>>());
@@ -245,9 +269,9 @@ pub(crate) fn unary<F: Unary, const HOT: bool>(level: Level) -> Family<UnaryFiel
 }
 
 /// The family of a binary function.
-pub(crate) fn binary<F: Binary, const HOT: bool>(level: Level) -> Family<BinaryFields> {
-    let mut planes = [None; 8];
-    if HOT {
+pub(crate) fn binary<F: Binary, H: Heat>(level: Level) -> Family<BinaryFields> {
+    let mut planes = [None; 16];
+    if H::HOT {
         planes[0b00] = Some(select::<BinaryBody<F, V, V>>(level));
         planes[0b10] = Some(select::<BinaryBody<F, V, S>>(level));
     } else {
@@ -257,9 +281,9 @@ pub(crate) fn binary<F: Binary, const HOT: bool>(level: Level) -> Family<BinaryF
 }
 
 /// The family of a ternary function.
-pub(crate) fn ternary<F: Ternary, const HOT: bool>(level: Level) -> Family<TernaryFields> {
-    let mut planes = [None; 8];
-    if HOT {
+pub(crate) fn ternary<F: Ternary, H: Heat>(level: Level) -> Family<TernaryFields> {
+    let mut planes = [None; 16];
+    if H::HOT {
         planes[0b000] = Some(select::<TernaryBody<F, V, V, V>>(level));
         planes[0b010] = Some(select::<TernaryBody<F, V, S, V>>(level));
         planes[0b100] = Some(select::<TernaryBody<F, V, V, S>>(level));
@@ -267,6 +291,17 @@ pub(crate) fn ternary<F: Ternary, const HOT: bool>(level: Level) -> Family<Terna
         planes[0] = Some(plain::<TernaryBody<F, V, V, V>>());
     }
     Family { scalar: function!(ternary_scalar::<F>), planes }
+}
+
+/// The family of a function of four values.
+pub(crate) fn quaternary<F: Quaternary, H: Heat>(level: Level) -> Family<QuaternaryFields> {
+    let mut planes = [None; 16];
+    if H::HOT {
+        planes[0] = Some(select::<QuaternaryBody<F>>(level));
+    } else {
+        planes[0] = Some(plain::<QuaternaryBody<F>>());
+    }
+    Family { scalar: function!(quaternary_scalar::<F>), planes }
 }
 
 /// The kind of operations that compute lane by lane from `N` operands.
@@ -293,29 +328,35 @@ impl Lanewise<3> for TernaryFields {
     }
 }
 
-/// A lane function of `N` values, whichever of the three it is: what decoding asks of it.
+impl Lanewise<4> for QuaternaryFields {
+    fn new(d: Operand, [a, b, c, e]: [Operand; 4]) -> Self {
+        Self { d, a, b, c, e }
+    }
+}
+
+/// A lane function of `N` values, whichever of the four it is: what decoding asks of it.
 pub(crate) trait LaneFunction<const N: usize> {
     /// The kind of its operations.
     type Fields: Lanewise<N>;
     /// The width of its result.
     const RESULT: u32;
-    /// See [`Unary::SIGNED`].
+    /// Whether a wider register gets the result's sign above it, and not zeros.
     const SIGNED: bool;
     /// The widths of its values.
     const VALUES: [u32; N];
     /// Its family.
-    fn family<const HOT: bool>(level: Level) -> Family<Self::Fields>;
+    fn family<H: Heat>(level: Level) -> Family<Self::Fields>;
 }
 
 macro_rules! lane_function {
     ($n:literal, $arity:ident, $fields:ident, $family:ident, $($value:ident),+) => {
         impl<F: $arity> LaneFunction<$n> for F {
             type Fields = $fields;
-            const RESULT: u32 = F::R::BITS;
-            const SIGNED: bool = F::SIGNED;
-            const VALUES: [u32; $n] = [$(F::$value::BITS),+];
-            fn family<const HOT: bool>(level: Level) -> Family<$fields> {
-                $family::<F, HOT>(level)
+            const RESULT: u32 = <LaneOf<F::R> as Int>::BITS;
+            const SIGNED: bool = F::R::SIGNED;
+            const VALUES: [u32; $n] = [$(<LaneOf<F::$value> as Int>::BITS),+];
+            fn family<H: Heat>(level: Level) -> Family<$fields> {
+                $family::<F, H>(level)
             }
         }
     };
@@ -323,6 +364,7 @@ macro_rules! lane_function {
 lane_function!(1, Unary, UnaryFields, unary, A);
 lane_function!(2, Binary, BinaryFields, binary, A, B);
 lane_function!(3, Ternary, TernaryFields, ternary, A, B, C);
+lane_function!(4, Quaternary, QuaternaryFields, quaternary, A, B, C, D);
 
 /// Where the results of a comparison go, in the active lanes.
 #[derive(Clone, Copy)]
@@ -373,18 +415,20 @@ impl<F: Relation, A: Kind, B: Kind> Body for CompareBody<F, A, B> {
     #[inline(always)]
     fn run<I: Simd>(x: &mut Exec<'_>, op: &Compare, pc: u32) -> u32 {
         let cells = x.files.cells(x.warps);
-        let (a, b) = (A::source::<F::T>(cells, op.a), B::source::<F::T>(cells, op.b));
+        let (a, b) = (A::source::<LaneOf<F::T>>(cells, op.a), B::source::<LaneOf<F::T>>(cells, op.b));
         let to = Predicates::of(cells, &op.outcome);
         for warp in 0..x.warps {
             let mask = x.mask[warp];
             if mask != 0 {
                 warp_by_warp();
                 let (a, b) = (A::lanes(a, warp), B::lanes(b, warp));
-                let mut truth = [F::T::default(); LANES];
+                let mut truth = [LaneOf::<F::T>::default(); LANES];
                 for l in 0..LANES {
-                    truth[l] = F::T::truth(F::lane(A::lane(&a, l), B::lane(&b, l)));
+                    let (a, b) = (A::lane(&a, l), B::lane(&b, l));
+                    truth[l] =
+                        LaneOf::<F::T>::truth(F::holds(F::T::from_register(a), F::T::from_register(b)));
                 }
-                to.store(warp, mask, F::T::bits::<I>(truth));
+                to.store(warp, mask, LaneOf::<F::T>::bits::<I>(truth));
             }
         }
         pc + 1
@@ -394,7 +438,8 @@ impl<F: Relation, A: Kind, B: Kind> Body for CompareBody<F, A, B> {
 /// A comparison of scalars whose predicate is still stored for every warp.
 fn compare_scalars<F: Relation>(x: &mut Exec<'_>, op: &Compare, pc: u32) -> u32 {
     let cells = x.files.cells(x.warps);
-    let relation = if F::lane(cells.scalar(op.a.index()), cells.scalar(op.b.index())) { !0 } else { 0 };
+    let source = |operand: Operand| F::T::from_register(cells.scalar(operand.index()));
+    let relation = if F::holds(source(op.a), source(op.b)) { !0 } else { 0 };
     let to = Predicates::of(cells, &op.outcome);
     for warp in 0..x.warps {
         to.store(warp, x.mask[warp], relation);
@@ -403,9 +448,9 @@ fn compare_scalars<F: Relation>(x: &mut Exec<'_>, op: &Compare, pc: u32) -> u32 
 }
 
 /// The family of a comparison; `scalar` compares scalars into a predicate.
-pub(crate) fn compare<F: Relation, const HOT: bool>(level: Level) -> Family<Compare> {
-    let mut planes = [None; 8];
-    if HOT {
+pub(crate) fn compare<F: Relation, H: Heat>(level: Level) -> Family<Compare> {
+    let mut planes = [None; 16];
+    if H::HOT {
         planes[0b00] = Some(select::<CompareBody<F, V, V>>(level));
         planes[0b10] = Some(select::<CompareBody<F, V, S>>(level));
     } else {
@@ -476,55 +521,3 @@ pub(crate) fn splat(bits: u32, level: Level) -> Function<Splat> {
         _ => select::<SplatBody<u64>>(level),
     }
 }
-
-/// Defines a lane function where it is used: `lane_fn!(Add: Binary(a: i32, b: i32) -> i32 { a.wrapping_add(b) })` is a
-/// type. Its parameters are integers as PTX has them, see [`crate::lanes::Register`].
-macro_rules! lane_fn {
-    ($vis:vis $name:ident: Unary($a:ident: $ta:ty) -> $r:ty $body:block) => {
-        $vis struct $name;
-        impl $crate::ops::shape::Unary for $name {
-            type A = $crate::lanes::LaneOf<$ta>;
-            $crate::ops::shape::lane_fn!(@ $r, ($a: A as $ta), $body);
-        }
-    };
-    ($vis:vis $name:ident: Binary($a:ident: $ta:ty, $b:ident: $tb:ty) -> $r:ty $body:block) => {
-        $vis struct $name;
-        impl $crate::ops::shape::Binary for $name {
-            type A = $crate::lanes::LaneOf<$ta>;
-            type B = $crate::lanes::LaneOf<$tb>;
-            $crate::ops::shape::lane_fn!(@ $r, ($a: A as $ta, $b: B as $tb), $body);
-        }
-    };
-    ($vis:vis $name:ident: Ternary($a:ident: $ta:ty, $b:ident: $tb:ty, $c:ident: $tc:ty) -> $r:ty $body:block) => {
-        $vis struct $name;
-        impl $crate::ops::shape::Ternary for $name {
-            type A = $crate::lanes::LaneOf<$ta>;
-            type B = $crate::lanes::LaneOf<$tb>;
-            type C = $crate::lanes::LaneOf<$tc>;
-            $crate::ops::shape::lane_fn!(@ $r, ($a: A as $ta, $b: B as $tb, $c: C as $tc), $body);
-        }
-    };
-    ($vis:vis $name:ident: Relation($a:ident, $b:ident: $t:ty) $body:block) => {
-        $vis struct $name;
-        impl $crate::ops::shape::Relation for $name {
-            type T = $crate::lanes::LaneOf<$t>;
-            #[inline(always)]
-            fn lane($a: Self::T, $b: Self::T) -> bool {
-                let $a = <$t as $crate::lanes::Register>::from_lane($a);
-                let $b = <$t as $crate::lanes::Register>::from_lane($b);
-                $body
-            }
-        }
-    };
-    (@ $r:ty, ($($a:ident: $lane:ident as $t:ty),+), $body:block) => {
-        type R = $crate::lanes::LaneOf<$r>;
-        const SIGNED: bool = <$r as numerics::integer::Int>::SIGNED;
-        #[inline(always)]
-        fn lane($($a: Self::$lane),+) -> Self::R {
-            $(let $a = <$t as $crate::lanes::Register>::from_lane($a);)+
-            let result: $r = $body;
-            $crate::lanes::Register::to_lane(result)
-        }
-    };
-}
-pub(crate) use lane_fn;

@@ -1,10 +1,10 @@
 //! Addresses between the state spaces (PTX ISA, "isspacep", "cvta", "mapa", "getctarank").
 
-use super::shape::lane_fn;
 use crate::exec::{Exec, Resolved, resolve};
 use crate::lanes::LANES;
 use crate::memory::{RANK_SHIFT, SHARED_WINDOW};
 use crate::operation::kinds::IsInSpace;
+use ir::lane_function;
 use ir::operand::Space;
 
 /// Whether a generic address is in a state space. An H200 asks likewise: constant is what lies in the module's own
@@ -34,18 +34,18 @@ pub(crate) fn is_in_space(x: &mut Exec<'_>, op: &IsInSpace, pc: u32) -> u32 {
 }
 
 // A generic address is the address in its state space plus the space's window.
-lane_fn!(pub(crate) Relocate: Binary(a: u64, window: u64) -> u64 { a.wrapping_add(window) });
+lane_function!(pub(crate) Relocate: Binary(a: u64, window: u64) -> u64 { a.wrapping_add(window) });
 
 /// The bits of an address of shared memory that hold the rank, as `mapa` and `getctarank` take them on an H200: without a
 /// look at the rest, or at how many CTAs the cluster has.
 const RANK: u64 = 0xff << RANK_SHIFT;
 
 // `mapa`: the address of the same place in the CTA with another rank.
-lane_fn!(pub(crate) Map32: Binary(a: u32, rank: u32) -> u32 { a & !(RANK as u32) | rank << RANK_SHIFT });
-lane_fn!(pub(crate) Map64: Binary(a: u64, rank: u32) -> u64 {
+lane_function!(pub(crate) Map32: Binary(a: u32, rank: u32) -> u32 { a & !(RANK as u32) | rank << RANK_SHIFT });
+lane_function!(pub(crate) Map64: Binary(a: u64, rank: u32) -> u64 {
     a & !RANK | u64::from(rank & 0xff) << RANK_SHIFT
 });
 
 // `getctarank`.
-lane_fn!(pub(crate) Rank32: Unary(a: u32) -> u32 { a >> RANK_SHIFT });
-lane_fn!(pub(crate) Rank64: Unary(a: u64) -> u32 { (a & RANK) as u32 >> RANK_SHIFT });
+lane_function!(pub(crate) Rank32: Unary(a: u32) -> u32 { a >> RANK_SHIFT });
+lane_function!(pub(crate) Rank64: Unary(a: u64) -> u32 { (a & RANK) as u32 >> RANK_SHIFT });

@@ -1,25 +1,25 @@
 //! Values between registers of different widths.
 
 use super::body::function;
-use super::shape::{self, Family, HOT, map};
+use super::shape::{self, Family, Hot, map};
 use crate::exec::Exec;
 use crate::image::Function;
 use crate::lanes::simd::{Baseline, Level};
-use crate::lanes::{LANES, Lane, LaneOf, Register};
+use crate::lanes::{LANES, Lane, LaneOf};
 use crate::operation::kinds::Unary;
-use numerics::integer::Int;
+use ir::lanewise::{Choice, Function as LaneFunction, Int, Register, Unary as UnaryFunction, Word};
 use ptx::types::ScalarType;
 use std::marker::PhantomData;
 
 /// `T` is how a lane of plane `a` is read, `R` the lane type of plane `d`.
-fn resize_lanes<T: Register, R: Lane>(x: &mut Exec<'_>, op: &Unary, pc: u32) -> u32 {
+fn resize_lanes<T: Word, R: Lane>(x: &mut Exec<'_>, op: &Unary, pc: u32) -> u32 {
     map!(Baseline, R, x, op.d, |cells, warp| {
         a = cells.planes::<LaneOf<T>>(op.a.index());
         {
             let a = a[warp].get().0;
             let mut result = [R::default(); LANES];
             for l in 0..LANES {
-                result[l] = R::from_scalar(T::from_lane(a[l]).to_u64());
+                result[l] = R::from_scalar(T::from_register(a[l]).to_u64());
             }
             result
         }
@@ -67,12 +67,15 @@ pub(crate) fn sign_extend_scalar(from: u32, to: u32) -> Function<Unary> {
 
 /// The low bits of a lane as a `T`, extended to a lane of another width (or cut) as the signedness of `T` says.
 struct Extend<T, A, R>(PhantomData<(T, A, R)>);
-impl<T: Register, A: Lane, R: Lane> shape::Unary for Extend<T, A, R> {
+impl<T: Word, A: Register, R: Register> LaneFunction for Extend<T, A, R> {
+    const CHOICE: Choice = Choice::of_types(<A as Int>::BITS, <R as Int>::BITS);
+}
+impl<T: Word, A: Register, R: Register> UnaryFunction for Extend<T, A, R> {
     type A = A;
     type R = R;
     #[inline(always)]
     fn lane(a: A) -> R {
-        R::from_scalar(T::from_u64(a.to_scalar()).to_u64())
+        R::from_u64(T::from_u64(a.to_u64()).to_u64())
     }
 }
 
@@ -82,20 +85,20 @@ pub(crate) fn extend(kept: ScalarType, from: u32, to: u32, level: Level) -> Opti
     macro_rules! between {
         ($t:ty) => {
             match (from, to) {
-                (16, 16) => shape::unary::<Extend<$t, u16, u16>, HOT>(level),
-                (16, 32) => shape::unary::<Extend<$t, u16, u32>, HOT>(level),
-                (16, 64) => shape::unary::<Extend<$t, u16, u64>, HOT>(level),
-                (32, 16) => shape::unary::<Extend<$t, u32, u16>, HOT>(level),
-                (64, 16) => shape::unary::<Extend<$t, u64, u16>, HOT>(level),
+                (16, 16) => shape::unary::<Extend<$t, u16, u16>, Hot>(level),
+                (16, 32) => shape::unary::<Extend<$t, u16, u32>, Hot>(level),
+                (16, 64) => shape::unary::<Extend<$t, u16, u64>, Hot>(level),
+                (32, 16) => shape::unary::<Extend<$t, u32, u16>, Hot>(level),
+                (64, 16) => shape::unary::<Extend<$t, u64, u16>, Hot>(level),
                 _ => between!(@ $t),
             }
         };
         (@ $t:ty) => {
             match (from, to) {
-                (32, 32) => shape::unary::<Extend<$t, u32, u32>, HOT>(level),
-                (32, 64) => shape::unary::<Extend<$t, u32, u64>, HOT>(level),
-                (64, 32) => shape::unary::<Extend<$t, u64, u32>, HOT>(level),
-                (64, 64) => shape::unary::<Extend<$t, u64, u64>, HOT>(level),
+                (32, 32) => shape::unary::<Extend<$t, u32, u32>, Hot>(level),
+                (32, 64) => shape::unary::<Extend<$t, u32, u64>, Hot>(level),
+                (64, 32) => shape::unary::<Extend<$t, u64, u32>, Hot>(level),
+                (64, 64) => shape::unary::<Extend<$t, u64, u64>, Hot>(level),
                 _ => return None,
             }
         };
@@ -107,7 +110,7 @@ pub(crate) fn extend(kept: ScalarType, from: u32, to: u32, level: Level) -> Opti
         ScalarType::S16 => between!(i16),
         ScalarType::U32 => between!(@ u32),
         ScalarType::S32 => between!(@ i32),
-        _ => shape::unary::<Extend<u64, u64, u64>, HOT>(level),
+        _ => shape::unary::<Extend<u64, u64, u64>, Hot>(level),
     })
 }
 

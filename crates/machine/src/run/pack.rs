@@ -287,7 +287,8 @@ impl Pack {
                 event::SCATTER => {
                     if let Operation::BranchIndexed(branch) = ops[pc as usize].operation() {
                         let join = join_at(&mut self.joins, &group, branch.meet);
-                        for (target, mask) in by_target(&x.threads.targets, group.mask) {
+                        let mut rest = group.mask;
+                        while let Some((target, mask)) = take_target(&x.threads.targets, &mut rest) {
                             let part = Group { pc: target as u32, mask, join, ..group.clone() };
                             self.groups.push(part);
                         }
@@ -462,8 +463,10 @@ impl Pack {
                 return Ok(());
             }
             Callee::Indirect => {
-                let mut parts = by_target(&self.threads.targets, group.mask);
-                if parts.len() > 1 {
+                let mut rest = group.mask;
+                let (target, together) =
+                    take_target(&self.threads.targets, &mut rest).unwrap_or((0, group.mask));
+                if rest != EMPTY {
                     // Each target in a turn of its own; they meet again behind the call.
                     let join = self.joins.insert(Join {
                         pc: group.pc + 1,
@@ -472,14 +475,14 @@ impl Pack {
                         arrived: EMPTY,
                         parent: group.join,
                     });
-                    for (target, mask) in parts {
+                    let mut rest = group.mask;
+                    while let Some((target, mask)) = take_target(&self.threads.targets, &mut rest) {
                         let part = Group { mask, join: Some(join), ..group.clone() };
                         self.enter(part, call, indirect_target(image, target, &mask)?, grid)?;
                     }
                     return Ok(());
                 }
-                let (target, mask) = parts.pop().unwrap_or((0, group.mask));
-                indirect_target(image, target, &mask)?
+                indirect_target(image, target, &together)?
             }
         };
         self.enter(group, call, function, grid)
@@ -650,22 +653,18 @@ fn slice_of(group: &Group, fuel: i64) -> i64 {
     if group.join.is_some() { PATIENCE.min(fuel) } else { fuel }
 }
 
-/// The lanes of each target, in the order of the first lane that has it.
-fn by_target(targets: &[[u64; LANES]], mask: Mask) -> Vec<(u64, Mask)> {
-    let mut parts: Vec<(u64, Mask)> = Vec::new();
-    for (warp, lane) in crate::exec::lanes_of(mask) {
-        let target = targets[warp][lane];
-        let part = match parts.iter().position(|&(t, _)| t == target) {
-            Some(i) => &mut parts[i],
-            None => {
-                parts.push((target, EMPTY));
-                let last = parts.len() - 1;
-                &mut parts[last]
-            }
-        };
-        part.1[warp] |= 1 << lane;
+/// Takes from the lanes that are left the first one and all that go where it goes.
+fn take_target(targets: &[[u64; LANES]], rest: &mut Mask) -> Option<(u64, Mask)> {
+    let (warp, lane) = crate::exec::lanes_of(*rest).next()?;
+    let target = targets[warp][lane];
+    let mut mask = EMPTY;
+    for (warp, lane) in crate::exec::lanes_of(*rest) {
+        mask[warp] |= u32::from(targets[warp][lane] == target) << lane;
     }
-    parts
+    for (left, taken) in rest.iter_mut().zip(mask) {
+        *left &= !taken;
+    }
+    Some((target, mask))
 }
 
 /// The dispatch loop: runs operations from `pc` until one returns an event, and leaves `pc` at that operation.
