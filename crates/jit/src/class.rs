@@ -3,8 +3,9 @@
 //! Unlike [`ir::Shapes`], which holds for whatever order lanes run in, this is about lanes in lockstep: a counter that all
 //! lanes of a row advance together is uniform, and a pointer that they advance together stays affine.
 //!
-//! [`Class::Affine`] is a fact, modulo the width of the value. Widened to 64 bits it holds only if no lane wraps in 32
-//! bits; then it is [`Class::Hinted`], and a flag beside the value tells at run time whether it holds.
+//! [`Class::Affine`] is a fact, modulo the width of the value. Widened to 64 bits it holds up to the lane that wraps in 32
+//! bits, of which there is hardly ever one: it is [`Class::Bent`] there, and what stands beside the value at run time is the
+//! lane. So sums and multiples of such values cost what they cost in a scalar.
 
 use ir::instruction::{MulIntMode, Op, SetpInt};
 use ir::operand::{Address, Space, Value};
@@ -20,8 +21,12 @@ pub(crate) enum Class {
     Unknown,
     /// `value(lane) = value(lane 0) + stride * lane`. With a stride of 0 the value is uniform.
     Affine(i64),
-    /// The same if its flag is set. The stride is not 0.
-    Hinted(i64),
+    /// The same up to the lane of the bend, which is known at run time; from there on it is so much more. Neither the stride
+    /// nor that is 0.
+    Bent {
+        stride: i64,
+        more: i64,
+    },
     Varying,
 }
 
@@ -36,8 +41,11 @@ impl Class {
         match (self, other) {
             (Self::Unknown, other) | (other, Self::Unknown) => other,
             (a, b) if a == b => a,
-            (Self::Affine(a) | Self::Hinted(a), Self::Affine(b) | Self::Hinted(b)) if a == b => {
-                Self::Hinted(a)
+            (Self::Affine(a), Self::Bent { stride, more })
+            | (Self::Bent { stride, more }, Self::Affine(a))
+                if a == stride =>
+            {
+                Self::Bent { stride, more }
             }
             _ => Self::Varying,
         }
@@ -58,47 +66,50 @@ impl Class {
         })
     }
 
-    fn stride(self) -> Option<i64> {
-        match self {
-            Self::Affine(stride) | Self::Hinted(stride) => Some(stride),
-            Self::Unknown | Self::Varying => None,
+    /// With so much from one lane to the next, and so much more from the bend on.
+    fn of(stride: Option<i64>, more: Option<i64>) -> Self {
+        match (stride, more) {
+            (Some(0), Some(0)) => UNIFORM,
+            (Some(stride), Some(more)) if stride != 0 && stride.abs() <= MAX_STRIDE => match more {
+                0 => Self::Affine(stride),
+                more => Self::Bent { stride, more },
+            },
+            _ => Self::Varying,
         }
-    }
-
-    fn of(stride: Option<i64>, exact: bool) -> Self {
-        match stride {
-            Some(0) if exact => UNIFORM,
-            // Whether a hinted difference is uniform, only its flag would tell.
-            Some(0) | None => Self::Varying,
-            Some(stride) if stride.abs() > MAX_STRIDE => Self::Varying,
-            Some(stride) if exact => Self::Affine(stride),
-            Some(stride) => Self::Hinted(stride),
-        }
-    }
-
-    fn is_exact(self) -> bool {
-        !matches!(self, Self::Hinted(_))
     }
 
     fn sum(self, other: Self, sign: i64) -> Self {
-        if self == Self::Unknown || other == Self::Unknown {
-            return Self::Unknown;
-        }
-        let stride = self.stride().zip(other.stride()).map(|(a, b)| a + sign * b);
-        Self::of(stride, self.is_exact() && other.is_exact())
+        let (a, b, more) = match (self, other) {
+            (Self::Unknown, _) | (_, Self::Unknown) => return Self::Unknown,
+            (Self::Affine(a), Self::Affine(b)) => (a, b, Some(0)),
+            (Self::Bent { stride, more }, Self::Affine(b)) => (stride, b, Some(more)),
+            (Self::Affine(a), Self::Bent { stride, more }) => (a, stride, more.checked_mul(sign)),
+            _ => return Self::Varying,
+        };
+        Self::of(a.checked_add(sign * b), more)
     }
 
     fn times(self, factor: i64) -> Self {
-        if self == Self::Unknown {
-            return Self::Unknown;
+        match self {
+            Self::Unknown | Self::Varying => self,
+            Self::Affine(stride) => Self::of(stride.checked_mul(factor), Some(0)),
+            Self::Bent { stride, more } => Self::of(stride.checked_mul(factor), more.checked_mul(factor)),
         }
-        Self::of(self.stride().and_then(|stride| stride.checked_mul(factor)), self.is_exact())
     }
 
     /// Widened from 32 bits.
-    fn widened(self) -> Self {
+    pub(crate) fn widened(self) -> Self {
         match self {
-            Self::Affine(stride) if stride != 0 => Self::Hinted(stride),
+            Self::Affine(stride) if stride != 0 => Self::Bent { stride, more: -stride.signum() << 32 },
+            other => other,
+        }
+    }
+
+    /// The low 32 bits of 64.
+    fn narrowed(self) -> Self {
+        match self {
+            // A bend is where 32 bits have wrapped.
+            Self::Bent { stride, more } if more.trailing_zeros() >= 32 => Self::Affine(stride),
             other => other,
         }
     }
@@ -246,6 +257,9 @@ impl Known<'_> {
             },
             Op::CvtInt(cvt) if !cvt.sat && cvt.atype.bits() == 32 && cvt.dtype.bits() == 64 => {
                 self.value(&cvt.a, 32).widened()
+            }
+            Op::CvtInt(cvt) if !cvt.sat && cvt.atype.bits() == 64 && cvt.dtype.bits() == 32 => {
+                self.value(&cvt.a, 64).narrowed()
             }
             Op::CvtInt(cvt) if !cvt.sat && cvt.atype.bits() == cvt.dtype.bits() && wholes(cvt.dtype) => {
                 self.value(&cvt.a, cvt.atype.bits())

@@ -9,15 +9,12 @@ use std::ffi::c_void;
 /// See the module.
 #[repr(C)]
 pub(crate) struct Context {
-    /// Where global memory begins, its bytes, and its page map ([`machine::compiled::Cta::pages`]).
-    pub(crate) base: u64,
-    pub(crate) size: u64,
-    pub(crate) valid: u64,
+    /// One for each access in the code.
+    pub(crate) windows: *mut Window,
     /// The kernel's parameters.
     pub(crate) params: *const u8,
-    /// The CTA's shared memory and its bytes.
+    /// The CTA's shared memory.
     pub(crate) shared: *mut u8,
-    pub(crate) shared_bytes: u64,
     /// Where the local memory of each row's threads begins, one thread behind the other, and the bytes of each.
     pub(crate) local: *const *mut u8,
     pub(crate) local_bytes: u64,
@@ -32,9 +29,23 @@ pub(crate) struct Context {
     pub(crate) host: *mut c_void,
 }
 
-/// Executes an instruction for a row: by the number of its site, of the row, the bits of the lanes that are active, and
-/// lists of lanes with operands and places for results. Not zero if the CTA must stop.
-pub(crate) type Call = unsafe extern "C" fn(*mut Context, u32, u32, u32, *mut u64) -> i32;
+/// Bytes that the accesses of a site may reach: see [`crate::emit`]. With a limit of 0 there are none.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub(crate) struct Window {
+    /// The guest's address of the first byte, and what is to be added for the host's.
+    pub(crate) first: u64,
+    pub(crate) to_host: u64,
+    /// Places, counted in steps of the access's alignment, where it may begin.
+    pub(crate) limit: u64,
+    /// How often it was moved.
+    pub(crate) moves: u64,
+}
+
+/// Executes an instruction for a row: by the number of its site, of the row, the bits of the lanes that are active,
+/// lists with operands and places for results, the address of lane 0 and the last lane before a bend
+/// ([`crate::sites::Steps`]). Not zero if the CTA must stop.
+pub(crate) type Call = unsafe extern "C" fn(*mut Context, u32, u32, u32, *mut u8, u64, u32) -> i32;
 
 /// Asks whether the CTA may go on, when there is no fuel left. Not zero if not.
 pub(crate) type Poll = unsafe extern "C" fn(*mut Context) -> i32;

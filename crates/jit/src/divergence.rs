@@ -167,7 +167,7 @@ impl Divergence {
                     let class = match class {
                         _ if blends => Class::Varying,
                         Class::Affine(stride) if stride != 0 && narrow => Class::Varying,
-                        Class::Hinted(_) if types(register).bits() != 64 => Class::Varying,
+                        Class::Bent { .. } if types(register).bits() != 64 => Class::Varying,
                         class => class,
                     };
                     let joined = old.join(class);

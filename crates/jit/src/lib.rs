@@ -19,7 +19,8 @@
 //! | `compiler` | all of that, in order |
 //! | `beside` | compiling beside the launches |
 //! | `choice` | which engine, as users say it |
-//! | `context`, `sites` | what code and host tell each other |
+//! | `context`, `sites`, `lists` | what code and host tell each other |
+//! | `windows` | which bytes code may reach without asking |
 //! | `run` | a CTA's rows, from barrier to barrier |
 //!
 //! The machine has CTAs, memory, faults and host threads ([`machine::compiled`]); results are those of its interpreter, bit
@@ -35,12 +36,14 @@ mod compiler;
 mod context;
 mod divergence;
 mod emit;
+mod lists;
 mod llvm;
 mod order;
 mod run;
 mod sites;
 mod threads;
 mod waiting;
+mod windows;
 
 use beside::Beside;
 pub use cache::{Cache, Kept};

@@ -1,13 +1,18 @@
 //! Running compiled code: a CTA's rows, from barrier to barrier, and what they ask of the host.
 
 use crate::code::Loaded;
-use crate::context::{Context, end};
-use crate::emit::Emitted;
-use crate::sites::{Action, Site, lists};
+use crate::context::{Context, Window, end};
+use crate::emit::{Emitted, Span};
+use crate::lists::{self, Lists};
+use crate::sites::{Access, Action, Site};
+use crate::windows::{self, Epoch};
 use machine::Trap;
 use machine::compiled::{Code, Cta, Row, RowTrap, Single, Stopped};
 use ptx::module::FuncId;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Words of what a host thread keeps that say when its windows were made.
+const EPOCH: usize = 2;
 
 /// Bytes to which frames are aligned.
 const FRAME_ALIGN: usize = 64;
@@ -28,6 +33,7 @@ pub(crate) struct Compiled {
     entry: Entry,
     kernel: FuncId,
     sites: Vec<Site>,
+    windows: Vec<Span>,
     /// Bytes of a row's frame.
     frame: usize,
     /// Rows of a CTA, and threads of a row.
@@ -55,7 +61,8 @@ impl Compiled {
                 false => Entry::All(std::mem::transmute::<usize, All>(address)),
             }
         };
-        Ok(Self { entry, kernel, sites: emitted.sites, frame: emitted.frame, rows, width, _loaded: loaded })
+        let Emitted { sites, windows, frame, .. } = emitted;
+        Ok(Self { entry, kernel, sites, windows, frame, rows, width, _loaded: loaded })
     }
 }
 
@@ -66,6 +73,8 @@ struct Host<'a, 'b> {
     stopped: Option<Stopped>,
     /// What fuel there was when the machine was last asked.
     fuel: i64,
+    /// For values of lanes in 64 bits.
+    lanes: Vec<u64>,
 }
 
 impl Host<'_, '_> {
@@ -73,6 +82,12 @@ impl Host<'_, '_> {
     fn refuel(&mut self) -> i64 {
         self.fuel = i64::try_from(self.cta.allowance()).unwrap_or(i64::MAX);
         self.fuel
+    }
+
+    /// What a lane of a row has run into.
+    fn trap(&self, site: &Site, first: u32, (lane, trap): RowTrap) -> Stopped {
+        let place = (self.code.kernel, site.instruction);
+        Stopped::Trap { trap, thread: Some(first + lane as u32), place }
     }
 
     /// Accounts for what was burnt; whether the CTA may go on.
@@ -84,30 +99,35 @@ impl Host<'_, '_> {
 impl Code for Compiled {
     fn run(&self, cta: &mut Cta<'_>, scratch: &mut Vec<u64>) -> Result<(), Stopped> {
         let rows = self.rows as usize;
-        let states = rows.div_ceil(2);
+        let (states, windows) = (rows.div_ceil(2), self.windows.len() * (size_of::<Window>() / 8));
         let frames = rows * self.frame;
-        let words = states + (frames + FRAME_ALIGN) / 8 + 1;
+        let words = EPOCH + windows + states + (frames + FRAME_ALIGN) / 8 + 1;
         if scratch.len() < words {
             scratch.resize(words, 0);
         }
-        let pages = cta.pages();
+        let (epoch, scratch) = scratch.split_at_mut(EPOCH);
+        let (windows, scratch) = scratch.split_at_mut(windows);
+        let windows = windows.as_mut_ptr().cast::<Window>();
+        let now = Epoch::of(cta).words();
+        if *epoch != now {
+            epoch.copy_from_slice(&now);
+            // SAFETY: so many windows of four words each are there, and nobody else uses them.
+            let windows = unsafe { std::slice::from_raw_parts_mut(windows, self.windows.len()) };
+            windows::reset(windows, &self.windows, cta);
+        }
         let (ctaid, nctaid) = (cta.ctaid(), cta.nctaid());
         let params = cta.params().as_ptr();
         let local_bytes = u64::from(cta.local_bytes());
         // One pointer for each row, if there is anything to point to.
         let threads = (0..self.rows).filter(|_| local_bytes != 0).map(|row| row * self.width);
         let local: Vec<*mut u8> = threads.map(|thread| cta.local(thread).as_mut_ptr()).collect();
-        let shared = cta.shared();
-        let (shared, shared_bytes) = (shared.as_mut_ptr(), shared.len() as u64);
-        let mut host = Host { code: self, cta, stopped: None, fuel: 0 };
+        let shared = cta.shared().as_mut_ptr();
+        let mut host = Host { code: self, cta, stopped: None, fuel: 0, lanes: Vec::new() };
         let fuel = host.refuel();
         let mut context = Context {
-            base: pages.base,
-            size: pages.size,
-            valid: pages.valid,
+            windows,
             params,
             shared,
-            shared_bytes,
             local: local.as_ptr(),
             local_bytes,
             fuel,
@@ -166,25 +186,75 @@ impl Code for Compiled {
 }
 
 /// Executes an instruction for a row: [`crate::context::Call`].
-unsafe extern "C" fn call(context: *mut Context, site: u32, row: u32, mask: u32, arguments: *mut u64) -> i32 {
+unsafe extern "C" fn call(
+    context: *mut Context,
+    site: u32,
+    row: u32,
+    mask: u32,
+    arguments: *mut u8,
+    address: u64,
+    last: u32,
+) -> i32 {
     // SAFETY: compiled code hands back the context that it was called with, whose host lives until the code returns and is
     // used by nobody else meanwhile.
-    let host = unsafe { &mut *(*context).host.cast::<Host<'_, '_>>() };
-    let width = host.code.width as usize;
-    let site = &host.code.sites[site as usize];
+    let (context, host) = unsafe { (&mut *context, &mut *(*context).host.cast::<Host<'_, '_>>()) };
+    let code = host.code;
+    let (first, width) = (row * code.width, code.width);
+    let site = &code.sites[site as usize];
     // SAFETY: the code has room for as many lists as any of its calls needs.
-    let lists = unsafe { std::slice::from_raw_parts_mut(arguments, width * site.action.lists()) };
-    let first = row * host.code.width;
+    let arguments = unsafe { std::slice::from_raw_parts_mut(arguments, lists::bytes(&site.action, width)) };
+    let mut lists = Lists { bytes: arguments, width, at: 0 };
+    // SAFETY: they are as many as the code has, and used by nobody else while it waits.
+    let windows = unsafe { std::slice::from_raw_parts_mut(context.windows, code.windows.len()) };
     let done = catch_unwind(AssertUnwindSafe(|| match &site.action {
         Action::Interpret { reads, writes, is_whole } => {
-            let live = is_whole.then_some(mask);
-            let instruction = site.instruction;
-            host.cta.interpret(&Single { first, width, mask, live, instruction, reads, writes }, lists)
+            let (live, instruction) = (is_whole.then_some(mask), site.instruction);
+            let before = host.cta.revocations();
+            let values = &mut host.lanes;
+            values.clear();
+            reads.iter().for_each(|&(_, bits)| lists.take(bits, values));
+            let operands = values.len();
+            values.resize(operands + writes.iter().map(|&(_, bits)| lists.lanes(bits)).sum::<usize>(), 0);
+            let [reads_, writes_] = [reads, writes].map(|registers| lists::wide(registers));
+            let single = Single {
+                first,
+                width: width as usize,
+                mask,
+                live,
+                instruction,
+                reads: &reads_,
+                writes: &writes_,
+            };
+            let done = host.cta.interpret(&single, values);
+            let mut results = &values[operands..];
+            writes.iter().for_each(|&(_, bits)| results = lists.put(bits, results));
+            // The machine may have freed memory.
+            if host.cta.revocations() != before {
+                windows::reset(windows, &code.windows, host.cta);
+            }
+            done
         }
-        action => access(host.cta, action, first, mask, lists, width).map_err(|(lane, trap)| {
-            let place = (host.code.kernel, site.instruction);
-            Stopped::Trap { trap, thread: Some(first + lane as u32), place }
-        }),
+        Action::Trap => {
+            Err((mask.trailing_zeros() as usize, Trap::Trap)).map_err(|bad| host.trap(site, first, bad))
+        }
+        Action::Load(access) | Action::Store(access) | Action::Update { access, .. } => {
+            let addresses = lists.addresses(access, address, last);
+            let active = addresses.get(mask.trailing_zeros() as usize);
+            if let (Some(window), Some(&active)) = (access.window, active) {
+                let (window, span) = (&mut windows[window as usize], &code.windows[window as usize]);
+                *window = windows::moved(*window, span, active, host.cta);
+            }
+            let row = Row {
+                first,
+                mask,
+                addresses: &addresses[..width as usize],
+                space: access.space,
+                bytes: access.bytes,
+                elements: access.elements,
+            };
+            let done = access_row(host.cta, &site.action, access, &row, &mut lists, &mut host.lanes);
+            done.map_err(|bad| host.trap(site, first, bad))
+        }
     }));
     let stopped = match done {
         Ok(Ok(())) => return 0,
@@ -210,47 +280,43 @@ unsafe extern "C" fn poll(context: *mut Context) -> i32 {
     i32::from(!asked.unwrap_or(false))
 }
 
-impl Action {
-    /// Lists of lanes that it reads and writes.
-    fn lists(&self) -> usize {
-        match self {
-            Self::Load { elements, .. } | Self::Store { elements, .. } => 1 + elements,
-            Self::Update { .. } => 4,
-            Self::Interpret { reads, writes, .. } => lists(reads) + lists(writes),
-            Self::Trap => 0,
-        }
-    }
-}
-
-/// Accesses memory for a row, or traps.
-fn access(
+/// Accesses memory for a row.
+fn access_row(
     cta: &mut Cta<'_>,
     action: &Action,
-    first: u32,
-    mask: u32,
-    lists: &mut [u64],
-    width: usize,
+    access: &Access,
+    row: &Row<'_>,
+    lists: &mut Lists<'_>,
+    values: &mut Vec<u64>,
 ) -> Result<(), RowTrap> {
-    match *action {
-        Action::Load { space, bytes, elements } => {
-            let (addresses, into) = lists.split_at_mut(width);
-            let row = Row { first, mask, addresses, space, bytes, elements };
-            let mut into: Vec<&mut [u64]> = into.chunks_mut(width).collect();
-            cta.load(&row, &mut into)
+    let (bits, width, elements) = (access.bytes * 8, lists.width as usize, access.elements);
+    values.clear();
+    match action {
+        Action::Load(_) => {
+            values.resize(width * elements, 0);
+            cta.load(row, &mut values.chunks_mut(width).collect::<Vec<_>>())?;
+            // A value that the lanes have in common is read in lane 0.
+            let first = row.mask.trailing_zeros() as usize;
+            for list in values.chunks_mut(width).filter(|_| row.mask & 1 == 0 && first < width) {
+                list[0] = list[first];
+            }
+            let mut results = &values[..];
+            (0..elements).for_each(|_| results = lists.put(bits, results));
+            Ok(())
         }
-        Action::Store { space, bytes, elements } => {
-            let (addresses, from) = lists.split_at(width);
-            let row = Row { first, mask, addresses, space, bytes, elements };
-            let from: Vec<&[u64]> = from.chunks(width).collect();
-            cta.store(&row, &from)
+        Action::Store(_) => {
+            (0..elements).for_each(|_| lists.take(bits, values));
+            cta.store(row, &values.chunks(width).collect::<Vec<_>>())
         }
-        Action::Update { space, bytes, atomic } => {
-            let (operands, old) = lists.split_at_mut(3 * width);
-            let [addresses, b, c] = [0, 1, 2].map(|list| &operands[list * width..][..width]);
-            let row = Row { first, mask, addresses, space, bytes, elements: 1 };
-            cta.update(&row, atomic, b, c, old)
+        Action::Update { atomic, .. } => {
+            (0..2).for_each(|_| lists.take(bits, values));
+            values.resize(3 * width, 0);
+            let (operands, old) = values.split_at_mut(2 * width);
+            let (b, c) = operands.split_at(width);
+            cta.update(row, *atomic, b, c, old)?;
+            lists.put(bits, old);
+            Ok(())
         }
-        Action::Interpret { .. } => Ok(()),
-        Action::Trap => Err((mask.trailing_zeros() as usize, Trap::Trap)),
+        Action::Interpret { .. } | Action::Trap => Ok(()),
     }
 }

@@ -1,8 +1,14 @@
 //! What compiled code leaves to the host: an action for each place in the code that calls it.
+//!
+//! Operands and results are **lists**, which lie behind one another: the values of a row's lanes as a vector of that many bits
+//! has them in memory, predicates as the bits of a word, each list from a multiple of [`LIST_ALIGN`] bytes on.
 
 use machine::compiled::Atomic;
 use machine::memory::SpaceKind;
 use ptx::module::RegId;
+
+/// Bytes to which lists are aligned.
+pub(crate) const LIST_ALIGN: usize = 64;
 
 /// A place that calls the host.
 pub(crate) struct Site {
@@ -11,18 +17,19 @@ pub(crate) struct Site {
     pub(crate) action: Action,
 }
 
-/// What the host does for a row. Its arguments are lists of lanes: operands, then results.
+/// What the host does for a row. Its arguments are lists: operands, then results.
+#[derive(Clone)]
 pub(crate) enum Action {
-    /// Addresses; the elements.
-    Load { space: SpaceKind, bytes: u32, elements: usize },
-    /// Addresses and the elements.
-    Store { space: SpaceKind, bytes: u32, elements: usize },
-    /// Addresses and two operands; what was there.
-    Update { space: SpaceKind, bytes: u32, atomic: Atomic },
-    /// The registers that the instruction reads; those that it writes. One of 128 bits has two lists.
+    /// The addresses, if they are listed; the elements.
+    Load(Access),
+    /// The same.
+    Store(Access),
+    /// The addresses, if they are listed, and two operands; what was there.
+    Update { access: Access, atomic: Atomic },
+    /// The registers that the instruction reads; those that it writes.
     Interpret {
-        reads: Vec<(RegId, bool)>,
-        writes: Vec<(RegId, bool)>,
+        reads: Vec<(RegId, u32)>,
+        writes: Vec<(RegId, u32)>,
         /// Whether the active lanes are all that the warp has.
         is_whole: bool,
     },
@@ -30,7 +37,27 @@ pub(crate) enum Action {
     Trap,
 }
 
-/// Lists that registers take.
-pub(crate) fn lists(registers: &[(RegId, bool)]) -> usize {
-    registers.iter().map(|&(_, wide)| 1 + usize::from(wide)).sum()
+/// An access of a row.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Access {
+    pub(crate) space: SpaceKind,
+    /// Bytes of an element, and how many there are for each lane.
+    pub(crate) bytes: u32,
+    pub(crate) elements: usize,
+    /// How the addresses follow from lane 0's; `None` if they are listed.
+    pub(crate) steps: Option<Steps>,
+    /// The window that is to be moved to where the access is.
+    pub(crate) window: Option<u32>,
+}
+
+/// Addresses `stride` apart, and so much more in the lanes behind the one that comes with the call.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Steps {
+    pub(crate) stride: i64,
+    pub(crate) more: i64,
+}
+
+/// Bytes from the beginning of a list to that of the next.
+pub(crate) fn list_bytes(bits: u32, width: u32) -> usize {
+    ((bits * width) as usize).div_ceil(8).next_multiple_of(LIST_ALIGN)
 }

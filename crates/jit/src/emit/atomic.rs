@@ -1,22 +1,24 @@
 //! Atomic operations: lane after lane, in the order of the lanes, as the interpreter has them.
 //!
-//! Integers of 32 and 64 bits are updated here where all active lanes' addresses pass the test of [`super::memory`]: global
+//! Integers of 32 and 64 bits are updated here where all active lanes' addresses pass the test of [`super::window`]: global
 //! memory by the host's atomic operations, shared memory by a load and a store, since a CTA runs on one host thread and
 //! nobody else reaches its memory. All else is the machine's.
 
 use super::Emitter;
-use super::memory::Place;
+use super::memory::{Layout, Place};
+use super::text::{Kind, Text};
 use super::values::Lanes;
 use crate::Refusal;
-use crate::sites::Action;
+use crate::sites::{Access, Action, list_bytes};
 use ir::instruction::{AtomOp, Op};
 use ir::operand::{Address, Def, Value};
 use machine::compiled::Atomic;
 use machine::memory::SpaceKind;
+use ptx::module::RegId;
 use ptx::types::{ScalarType, TypeKind};
 
 /// What is done to an element.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Update {
     /// By LLVM's `atomicrmw` of this name.
     Combine(&'static str),
@@ -48,6 +50,26 @@ fn update(op: &Op, ty: ScalarType) -> Option<Update> {
     }))
 }
 
+/// An update that lanes can make together: LLVM's name for the reduction, and what changes nothing.
+struct Reduction {
+    how: &'static str,
+    name: &'static str,
+    neutral: fn(u32) -> i64,
+}
+
+fn reduction(how: &'static str) -> Option<Reduction> {
+    let (name, neutral): (_, fn(u32) -> i64) = match how {
+        "add" | "or" | "xor" => (how, |_| 0),
+        "and" => (how, |_| -1),
+        "umax" => (how, |_| 0),
+        "umin" => (how, |_| -1),
+        "max" => ("smax", |bits| i64::MIN >> (64 - bits)),
+        "min" => ("smin", |bits| i64::MAX >> (64 - bits)),
+        _ => return None,
+    };
+    Some(Reduction { how, name, neutral })
+}
+
 impl Emitter<'_> {
     /// `atom`, `atom.cas`, `red`.
     pub(crate) fn atomic(&mut self, op: &Op) -> Result<(), Refusal> {
@@ -65,152 +87,247 @@ impl Emitter<'_> {
         };
         let atomic = atomic.ok_or_else(|| self.unsupported())?;
         let b = self.read(b, ty.bits())?;
-        let b = self.list_of(&b);
-        let c = match c {
-            Some(c) => {
-                let c = self.read(c, ty.bits())?;
-                self.list_of(&c)
-            }
-            None => b.clone(),
-        };
+        let c = c.map(|c| self.read(c, ty.bits())).transpose()?.unwrap_or_else(|| b.clone());
         let (active, _) = self.active();
-        let update = update(op, ty).filter(|_| matches!(ty.bits(), 32 | 64));
-        let test = match (update, place.space) {
-            (Some(update), SpaceKind::Shared | SpaceKind::Global | SpaceKind::Generic) => {
-                let test = self.tested_lanes(&place, ty.bits() / 8, &active);
-                test.map(|(good, pointers)| (update, good, pointers))
-            }
-            _ => None,
+        let near = update(op, ty).filter(|_| matches!(ty.bits(), 32 | 64));
+        let all = ty.bits() / 8;
+        let is_near = near.is_some()
+            && matches!(place.space, SpaceKind::Shared | SpaceKind::Global | SpaceKind::Generic);
+        let d = Def(d.0.filter(|&register| self.is_read(register)));
+        if let (Some(Update::Combine(how)), None, Layout::Common, true) =
+            (near, d.0, place.layout(all), is_near)
+            && let Some(reduction) = reduction(how)
+        {
+            return self.update_for_all(&place, ty, atomic, reduction, [b, c], &active);
+        }
+        let tested = match is_near {
+            true => self.tested(&place, Layout::Scattered, all, &active),
+            false => None,
         };
-        let old = match test {
-            None => self.update_by_host(&place, ty, atomic, [b, c], &active),
-            Some((update, good, pointers)) => {
+        let old = match (near, tested) {
+            (Some(near), Some(tested)) => {
                 let (fast, slow, on) = (self.text.new_label(), self.text.new_label(), self.text.new_label());
-                self.text.likely(&good, &fast, &slow);
+                self.text.likely(&tested.good, &fast, &slow);
                 self.text.begin(&fast);
-                let is_shared = place.space == SpaceKind::Shared;
-                let near = self.update_lanes(update, ty.bits(), is_shared, [&pointers, &b, &c], &active);
+                let pointers = self.pointers(&tested, 0);
+                let reach = if place.space == SpaceKind::Shared { Reach::Alone } else { Reach::All };
+                let near = Near { update: near, bits: ty.bits(), reach, has_result: d.0.is_some() };
+                let near = self.update_lanes(near, &pointers, [&b, &c], &active);
                 let near_label = self.text.label.clone();
                 self.text.jump(&on);
                 self.text.begin(&slow);
-                let far = self.update_by_host(&place, ty, atomic, [b, c], &active);
+                let window = Some(tested.window);
+                let far = self.update_by_host(&place, window, ty, atomic, [b, c], &active);
                 let far_label = self.text.label.clone();
                 self.text.jump(&on);
                 self.text.begin(&on);
-                let list = self.text.int(64, super::text::Kind::Vector);
-                self.text.value(&format!("phi {list} [ {near}, %{near_label} ], [ {far}, %{far_label} ]"))
+                let int = self.text.int(ty.bits(), Kind::Vector);
+                let (near, far) = (self.vector(&near), self.vector(&far));
+                let phi = format!("phi {int} [ {near}, %{near_label} ], [ {far}, %{far_label} ]");
+                Lanes::varying(ty.bits(), self.text.value(&phi))
             }
+            _ => self.update_by_host(&place, None, ty, atomic, [b, c], &active),
         };
-        let old = Lanes::varying(64, old);
-        let old = self.resized(old, ty.bits(), false);
         self.write(d, old, false)
+    }
+
+    /// Updates one element by what all active lanes have, where nobody asks what was there.
+    fn update_for_all(
+        &mut self,
+        place: &Place,
+        ty: ScalarType,
+        atomic: Atomic,
+        Reduction { how, name, neutral }: Reduction,
+        [b, c]: [Lanes; 2],
+        active: &str,
+    ) -> Result<(), Refusal> {
+        let bits = ty.bits();
+        let Some(tested) = self.tested(place, Layout::Common, bits / 8, active) else {
+            self.update_by_host(place, None, ty, atomic, [b, c], active);
+            return Ok(());
+        };
+        let (fast, slow, on) = (self.text.new_label(), self.text.new_label(), self.text.new_label());
+        self.text.likely(&tested.good, &fast, &slow);
+        self.text.begin(&fast);
+        let (int, bit) = (self.text.int(bits, Kind::Vector), self.text.int(1, Kind::Vector));
+        let (vector, neutral) = (self.vector(&b), self.text.constant(neutral(bits), bits, Kind::Vector));
+        let vector = self.text.value(&format!("select {bit} {active}, {int} {vector}, {int} {neutral}"));
+        let name =
+            format!("llvm.vector.reduce.{name}.{}", self.text.suffix(&format!("i{bits}"), Kind::Vector));
+        self.intrinsic(&format!("declare i{bits} @{name}({int})"));
+        let all = self.text.value(&format!("call i{bits} @{name}({int} {vector})"));
+        let pointer = self.pointer(&tested);
+        let update = Update::Combine(how);
+        match place.space {
+            SpaceKind::Shared => update_alone(&mut self.text, update, bits, &pointer, [&all, &all]),
+            _ => update_at_once(&mut self.text, update, bits, &pointer, [&all, &all]),
+        };
+        self.text.jump(&on);
+        self.text.begin(&slow);
+        self.update_by_host(place, Some(tested.window), ty, atomic, [b, c], active);
+        self.text.jump(&on);
+        self.text.begin(&on);
+        Ok(())
+    }
+
+    /// Whether some instruction reads a register.
+    fn is_read(&self, register: RegId) -> bool {
+        self.function.instructions.iter().flatten().any(|instruction| {
+            let mut reads = false;
+            instruction.registers(&mut |other, access| {
+                reads |= other == register && access != ir::Access::Write;
+            });
+            reads
+        })
     }
 
     /// What was there, from the machine.
     fn update_by_host(
         &mut self,
         place: &Place,
+        window: Option<u32>,
         ty: ScalarType,
         atomic: Atomic,
-        [b, c]: [String; 2],
+        operands: [Lanes; 2],
         active: &str,
-    ) -> String {
-        let addresses = self.vector(&place.address);
-        let action = Action::Update { space: place.space, bytes: ty.bits() / 8, atomic };
-        self.host(action, &[addresses, b, c], 1, active).remove(0)
+    ) -> Lanes {
+        let (steps, from, mut lists) = self.told(place);
+        lists.extend(operands);
+        let access = Access { space: place.space, bytes: ty.bits() / 8, elements: 1, steps, window };
+        self.host(Action::Update { access, atomic }, &from, &lists, &[ty.bits()], active).remove(0)
     }
 
-    /// Updates elements at tested places; what was there.
-    fn update_lanes(
-        &mut self,
-        update: Update,
-        bits: u32,
-        is_shared: bool,
-        [pointers, b, c]: [&str; 3],
-        active: &str,
-    ) -> String {
+    /// Updates elements at tested places; what was there, if anybody asks.
+    fn update_lanes(&mut self, near: Near, pointers: &str, operands: [&Lanes; 2], active: &str) -> Lanes {
         let width = self.rows.width;
-        let list = self.text.int(64, super::text::Kind::Vector);
-        self.lists = self.lists.max(4);
-        let places: Vec<String> = (0..4)
-            .map(|at| self.text.value(&format!("getelementptr i64, ptr %args, i32 {}", at * width)))
-            .collect();
+        let places = near.lists(width).map(|at| self.list(at));
+        self.arguments = self.arguments.max(near.lists(width)[3] + list_bytes(near.bits, width));
         self.text.line(&format!("store <{width} x ptr> {pointers}, ptr {}, align 64", places[0]));
-        for (value, place) in [(b, &places[1]), (c, &places[2])] {
-            self.text.line(&format!("store {list} {value}, ptr {place}, align 64"));
+        let count = if near.update == Update::CompareAndSwap { 2 } else { 1 };
+        for (value, place) in operands.into_iter().zip(&places[1..]).take(count) {
+            self.store_list(value, place);
         }
         let lanes = self.text.mask_bits(active);
-        self.intrinsic("declare i32 @llvm.cttz.i32(i32, i1)");
-        let (before, head) = (self.text.new_label(), self.text.new_label());
-        let (body, done) = (self.text.new_label(), self.text.new_label());
-        self.text.jump(&before);
-        self.text.begin(&before);
-        self.text.jump(&head);
-        self.text.begin(&head);
-        let (rest, next) = (format!("%rest.{head}"), format!("%next.{head}"));
-        self.text.line(&format!("{rest} = phi i32 [ {lanes}, %{before} ], [ {next}, %{body} ]"));
-        let some = self.text.value(&format!("icmp ne i32 {rest}, 0"));
-        self.text.branch(&some, &body, &done);
-        self.text.begin(&body);
-        let lane = self.text.value(&format!("call i32 @llvm.cttz.i32(i32 {rest}, i1 false)"));
-        let at: Vec<String> = places
-            .iter()
-            .map(|place| self.text.value(&format!("getelementptr i64, ptr {place}, i32 {lane}")))
-            .collect();
-        let pointer = self.text.value(&format!("load ptr, ptr {}", at[0]));
-        let [b, c] = [1, 2].map(|n: usize| self.text.value(&format!("load i{bits}, ptr {}", at[n])));
-        let old = match is_shared {
-            true => self.update_alone(update, bits, &pointer, [&b, &c]),
-            false => self.update_at_once(update, bits, &pointer, [&b, &c]),
+        self.text.line(&format!("call void @{}(ptr %args, i32 {lanes})", near.name()));
+        self.updates.insert(near);
+        match near.has_result {
+            true => self.load_list(near.bits, &places[3]),
+            false => Lanes::varying(near.bits, "poison"),
+        }
+    }
+}
+
+/// An update of tested elements: a function of the text, which goes from lane to lane.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Near {
+    update: Update,
+    bits: u32,
+    reach: Reach,
+    has_result: bool,
+}
+
+/// Who else may update an element.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Reach {
+    /// Nobody.
+    Alone,
+    All,
+}
+
+impl Near {
+    fn name(self) -> String {
+        let how = match self.update {
+            Update::Combine(how) => how,
+            Update::CompareAndSwap => "cas",
         };
-        let old = match bits {
-            64 => old,
-            _ => self.text.value(&format!("zext i{bits} {old} to i64")),
-        };
-        self.text.line(&format!("store i64 {old}, ptr {}", at[3]));
-        let less = self.text.value(&format!("sub i32 {rest}, 1"));
-        self.text.line(&format!("{next} = and i32 {rest}, {less}"));
-        self.text.jump(&head);
-        self.text.begin(&done);
-        self.text.value(&format!("load {list}, ptr {}, align 64", places[3]))
+        let reach = if self.reach == Reach::Alone { ".alone" } else { "" };
+        let result = if self.has_result { "" } else { ".void" };
+        format!("update.{how}.{}{reach}{result}", self.bits)
     }
 
-    /// Of an element that nobody else reaches.
-    fn update_alone(&mut self, update: Update, bits: u32, pointer: &str, [b, c]: [&str; 2]) -> String {
-        let int = format!("i{bits}");
-        let old = self.text.value(&format!("load {int}, ptr {pointer}"));
-        let chosen = |e: &mut Self, condition: &str| {
-            let first = e.text.value(&format!("icmp {condition} {int} {old}, {b}"));
-            e.text.value(&format!("select i1 {first}, {int} {old}, {int} {b}"))
-        };
-        let new = match update {
-            Update::CompareAndSwap => {
-                let same = self.text.value(&format!("icmp eq {int} {old}, {b}"));
-                self.text.value(&format!("select i1 {same}, {int} {c}, {int} {old}"))
-            }
-            Update::Combine("xchg") => b.to_owned(),
-            Update::Combine("min") => chosen(self, "slt"),
-            Update::Combine("max") => chosen(self, "sgt"),
-            Update::Combine("umin") => chosen(self, "ult"),
-            Update::Combine("umax") => chosen(self, "ugt"),
-            Update::Combine(how) => self.text.value(&format!("{how} {int} {old}, {b}")),
-        };
-        self.text.line(&format!("store {int} {new}, ptr {pointer}"));
-        old
+    /// Where the lists of pointers, operands and results are.
+    fn lists(self, width: u32) -> [usize; 4] {
+        let first = list_bytes(64, width);
+        let each = list_bytes(self.bits, width);
+        [0, first, first + each, first + 2 * each]
     }
 
-    /// Of an element that others may update, too.
-    fn update_at_once(&mut self, update: Update, bits: u32, pointer: &str, [b, c]: [&str; 2]) -> String {
-        match update {
-            Update::Combine(how) => {
-                self.text.value(&format!("atomicrmw {how} ptr {pointer}, i{bits} {b} seq_cst"))
-            }
-            Update::CompareAndSwap => {
-                let pair = self
-                    .text
-                    .value(&format!("cmpxchg ptr {pointer}, i{bits} {b}, i{bits} {c} seq_cst seq_cst"));
-                self.text.value(&format!("extractvalue {{ i{bits}, i1 }} {pair}, 0"))
-            }
+    /// Its definition.
+    pub(super) fn definition(self, width: u32) -> String {
+        let mut text = Text::new(width);
+        let bits = self.bits;
+        text.begin("entry");
+        text.jump("head");
+        text.begin("head");
+        text.line("%rest = phi i32 [ %lanes, %entry ], [ %next, %body ]");
+        text.line("%some = icmp ne i32 %rest, 0");
+        text.branch("%some", "body", "done");
+        text.begin("body");
+        text.line("%lane = call i32 @llvm.cttz.i32(i32 %rest, i1 true)");
+        let lists = self.lists(width);
+        let place = |text: &mut Text, list: usize, ty: &str| {
+            let first = text.value(&format!("getelementptr i8, ptr %args, i64 {}", lists[list]));
+            text.value(&format!("getelementptr {ty}, ptr {first}, i32 %lane"))
+        };
+        let at = place(&mut text, 0, "ptr");
+        let pointer = text.value(&format!("load ptr, ptr {at}"));
+        let [b, c] = [1, 2].map(|list| {
+            let at = place(&mut text, list, &format!("i{bits}"));
+            text.value(&format!("load i{bits}, ptr {at}"))
+        });
+        let old = match self.reach {
+            Reach::Alone => update_alone(&mut text, self.update, bits, &pointer, [&b, &c]),
+            Reach::All => update_at_once(&mut text, self.update, bits, &pointer, [&b, &c]),
+        };
+        if self.has_result {
+            let at = place(&mut text, 3, &format!("i{bits}"));
+            text.line(&format!("store i{bits} {old}, ptr {at}"));
+        }
+        text.line("%less = sub i32 %rest, 1");
+        text.line("%next = and i32 %rest, %less");
+        text.jump("head");
+        text.begin("done");
+        text.line("ret void");
+        format!(
+            "define internal void @{}(ptr %args, i32 %lanes) noinline {{\n{}}}\n",
+            self.name(),
+            text.lines
+        )
+    }
+}
+
+/// Of an element that nobody else reaches.
+fn update_alone(text: &mut Text, update: Update, bits: u32, pointer: &str, [b, c]: [&str; 2]) -> String {
+    let int = format!("i{bits}");
+    let old = text.value(&format!("load {int}, ptr {pointer}"));
+    let chosen = |text: &mut Text, condition: &str| {
+        let first = text.value(&format!("icmp {condition} {int} {old}, {b}"));
+        text.value(&format!("select i1 {first}, {int} {old}, {int} {b}"))
+    };
+    let new = match update {
+        Update::CompareAndSwap => {
+            let same = text.value(&format!("icmp eq {int} {old}, {b}"));
+            text.value(&format!("select i1 {same}, {int} {c}, {int} {old}"))
+        }
+        Update::Combine("xchg") => b.to_owned(),
+        Update::Combine("min") => chosen(text, "slt"),
+        Update::Combine("max") => chosen(text, "sgt"),
+        Update::Combine("umin") => chosen(text, "ult"),
+        Update::Combine("umax") => chosen(text, "ugt"),
+        Update::Combine(how) => text.value(&format!("{how} {int} {old}, {b}")),
+    };
+    text.line(&format!("store {int} {new}, ptr {pointer}"));
+    old
+}
+
+/// Of an element that others may update, too.
+fn update_at_once(text: &mut Text, update: Update, bits: u32, pointer: &str, [b, c]: [&str; 2]) -> String {
+    match update {
+        Update::Combine(how) => text.value(&format!("atomicrmw {how} ptr {pointer}, i{bits} {b} seq_cst")),
+        Update::CompareAndSwap => {
+            let pair =
+                text.value(&format!("cmpxchg ptr {pointer}, i{bits} {b}, i{bits} {c} seq_cst seq_cst"));
+            text.value(&format!("extractvalue {{ i{bits}, i1 }} {pair}, 0"))
         }
     }
 }

@@ -50,9 +50,8 @@ impl Emitter<'_> {
             let whole = (bits * width) as usize / 8;
             match self.class_of(register) {
                 Class::Affine(_) => place(name, format!("i{bits}"), bytes),
-                Class::Hinted(_) => {
-                    place(format!("{name}.k"), "i1".to_owned(), 1);
-                    place(format!("{name}.v"), vector, whole);
+                Class::Bent { .. } => {
+                    place(format!("{name}.last"), "i32".to_owned(), 4);
                     place(name, format!("i{bits}"), bytes);
                 }
                 Class::Varying | Class::Unknown => place(name, vector, whole),

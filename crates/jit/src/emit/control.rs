@@ -39,13 +39,17 @@ pub(crate) fn emit(source: &Source<'_>, function: &Function<'_>, rows: Rows) -> 
         guard: None,
         mask: String::new(),
         full: false,
-        lists: 1,
+        windows: Vec::new(),
+        groups: Vec::new(),
+        group_of: std::collections::HashMap::new(),
+        arguments: 0,
         barriers: 0,
         frame: 0,
         kills: false,
         edges: String::new(),
         intrinsics: Vec::new(),
-        functions: std::collections::BTreeSet::new(),
+        functions: std::collections::BTreeMap::new(),
+        updates: std::collections::BTreeSet::new(),
         reach: reach(&cfg, &order),
     };
     emitter.write_function()
@@ -122,7 +126,7 @@ impl Emitter<'_> {
         let mut head = Text::numbered(width, 1 << 24);
         head.begin("entry");
         head.lines += &slots;
-        head.line(&format!("%args = alloca [{} x i64], align 64", self.lists * width as usize));
+        head.line(&format!("%args = alloca [{} x i8], align 64", self.arguments.max(1)));
         head.line(&format!("%fuel.at = getelementptr i8, ptr %ctx, i64 {}", context::FUEL));
         head.line("%fuel.first = load i64, ptr %fuel.at");
         head.line("store i64 %fuel.first, ptr %fuel");
@@ -154,8 +158,9 @@ impl Emitter<'_> {
         let resumes: Vec<_> = (1..=self.barriers).map(|n| format!("i32 {n}, label %resume{n}")).collect();
         head.line(&format!("switch i32 %state, label %start [{}]", resumes.join(" ")));
         let text = format!(
-            "{}\n\n{definitions}\ndefine internal i32 @row(ptr noalias %ctx, ptr noalias %frame, i32 %state, i32 %row) alwaysinline {{\n{}start:\n{}}}\n\n{}{METADATA}",
+            "{}\n\n{}{definitions}\ndefine internal i32 @row(ptr noalias %ctx, ptr noalias %frame, i32 %state, i32 %row) alwaysinline {{\n{}start:\n{}}}\n\n{}{METADATA}",
             self.intrinsics.join("\n"),
+            super::call::definitions(),
             head.lines,
             self.text.lines,
             entry_point(self.barriers != 0),
@@ -163,6 +168,7 @@ impl Emitter<'_> {
         Emitted {
             text,
             sites: self.sites,
+            windows: self.windows,
             frame: self.frame.next_multiple_of(64),
             has_barriers: self.barriers != 0,
         }
@@ -188,6 +194,7 @@ impl Emitter<'_> {
         self.text.begin(&label);
         self.take_mask(block);
         let ir::Block { first, end, .. } = self.cfg.blocks[block];
+        self.find_groups(first..end);
         let mut switch = None;
         for index in first..end {
             self.index = index;
@@ -360,11 +367,9 @@ impl Emitter<'_> {
         self.text.begin(&ask);
         let place = self.field(context::FUEL);
         self.text.line(&format!("store i64 {fuel}, ptr {place}"));
-        let poll = self.constant_field(context::POLL, "ptr");
-        let answer = self.text.value(&format!("call i32 {poll}(ptr %ctx)"));
+        let goes_on = self.text.value("call i1 @poll(ptr %ctx) #0");
         let fuel = self.text.value(&format!("load i64, ptr {place}"));
         self.text.line(&format!("store i64 {fuel}, ptr %fuel"));
-        let goes_on = self.text.value(&format!("icmp eq i32 {answer}, 0"));
         self.text.likely(&goes_on, &on, "stop");
         self.text.begin(&on);
     }

@@ -364,7 +364,6 @@ impl Emitter<'_> {
         a: &Value,
         b: &Value,
     ) -> Result<Lanes, Refusal> {
-        use SetFloatCmp as C;
         let bits = ty.bits();
         if !matches!(ty, ScalarType::F32 | ScalarType::F64) {
             return Err(self.unsupported());
@@ -373,6 +372,17 @@ impl Emitter<'_> {
         if ftz && bits == 32 {
             sources = sources.map(|source| self.call("flush", &[source]));
         }
+        Ok(self.compare_numbers(op, cmp, bits, &sources))
+    }
+
+    pub(super) fn compare_numbers(
+        &mut self,
+        op: &Op,
+        cmp: SetFloatCmp,
+        bits: u32,
+        sources: &[Lanes; 2],
+    ) -> Lanes {
+        use SetFloatCmp as C;
         let condition = match cmp {
             C::Eq => "oeq",
             C::Ne => "one",
@@ -389,11 +399,11 @@ impl Emitter<'_> {
             C::Num => "ord",
             C::Nan => "uno",
         };
-        let class = self.uniform_or_varying(op, &sources);
-        Ok(self.compute(class, 1, &sources, None, |e, kind, s| {
+        let class = self.uniform_or_varying(op, sources);
+        self.compute(class, 1, sources, None, |e, kind, s| {
             let (a, b) = (e.number(&s[0], bits, kind), e.number(&s[1], bits, kind));
             let float = e.text.float(bits, kind);
             e.text.value(&format!("fcmp {condition} {float} {a}, {b}"))
-        }))
+        })
     }
 }

@@ -678,3 +678,60 @@ define internal $i16 @bf16.sub($i16 %a, $i16 %b) alwaysinline {
   %y = call $i16 @bf16.add($i16 %a, $i16 %negated)
   ret $i16 %y
 }
+
+; numerics::half: the number of two, if one is none; -0 is below +0. What is above `%infinity` is no number.
+define internal $i16 @half.order($i16 %x) alwaysinline {
+  %sign = ashr $i16 %x, #i16:15
+  %flips = lshr $i16 %sign, #i16:1
+  %y = xor $i16 %x, %flips
+  ret $i16 %y
+}
+
+define internal $i16 @half.of($i16 %a, $i16 %b, $i1 %first, $i16 %infinity) alwaysinline {
+  %a.magnitude = and $i16 %a, #i16:0x7fff
+  %b.magnitude = and $i16 %b, #i16:0x7fff
+  %a.none = icmp ugt $i16 %a.magnitude, %infinity
+  %b.none = icmp ugt $i16 %b.magnitude, %infinity
+  %number = select $i1 %first, $i16 %a, $i16 %b
+  %unless.a = select $i1 %a.none, $i16 %b, $i16 %number
+  %unless.b = select $i1 %b.none, $i16 %a, $i16 %unless.a
+  %none = and $i1 %a.none, %b.none
+  %y = select $i1 %none, $i16 #i16:0x7fff, $i16 %unless.b
+  ret $i16 %y
+}
+
+define internal $i16 @half.max($i16 %a, $i16 %b, $i16 %infinity) alwaysinline {
+  %x = call $i16 @half.order($i16 %a)
+  %y = call $i16 @half.order($i16 %b)
+  %first = icmp sgt $i16 %x, %y
+  %z = call $i16 @half.of($i16 %a, $i16 %b, $i1 %first, $i16 %infinity)
+  ret $i16 %z
+}
+
+define internal $i16 @half.min($i16 %a, $i16 %b, $i16 %infinity) alwaysinline {
+  %x = call $i16 @half.order($i16 %a)
+  %y = call $i16 @half.order($i16 %b)
+  %first = icmp slt $i16 %x, %y
+  %z = call $i16 @half.of($i16 %a, $i16 %b, $i1 %first, $i16 %infinity)
+  ret $i16 %z
+}
+
+define internal $i16 @f16.max($i16 %a, $i16 %b) alwaysinline {
+  %y = call $i16 @half.max($i16 %a, $i16 %b, $i16 #i16:0x7c00)
+  ret $i16 %y
+}
+
+define internal $i16 @f16.min($i16 %a, $i16 %b) alwaysinline {
+  %y = call $i16 @half.min($i16 %a, $i16 %b, $i16 #i16:0x7c00)
+  ret $i16 %y
+}
+
+define internal $i16 @bf16.max($i16 %a, $i16 %b) alwaysinline {
+  %y = call $i16 @half.max($i16 %a, $i16 %b, $i16 #i16:0x7f80)
+  ret $i16 %y
+}
+
+define internal $i16 @bf16.min($i16 %a, $i16 %b) alwaysinline {
+  %y = call $i16 @half.min($i16 %a, $i16 %b, $i16 #i16:0x7f80)
+  ret $i16 %y
+}

@@ -28,7 +28,7 @@ impl Emitter<'_> {
 
     /// The same for a result of other bits than the operands.
     pub(crate) fn call_for(&mut self, name: &'static str, sources: &[Lanes], bits: u32) -> Lanes {
-        self.functions.insert(name);
+        *self.functions.entry(name).or_default() += 1;
         let int = self.text.int(bits, Kind::Vector);
         let argument = |e: &mut Self, source: &Lanes| {
             let (ty, vector) = (e.text.int(source.bits, Kind::Vector), e.vector(source));
@@ -44,8 +44,12 @@ impl Emitter<'_> {
 
     /// The definitions of the functions that are called, and of what they call and read.
     pub(crate) fn definitions(&mut self) -> String {
-        let mut text = String::new();
-        let mut pending: Vec<&str> = self.functions.iter().copied().collect();
+        let width = self.rows.width;
+        let mut text: String = self.updates.iter().map(|update| update.definition(width)).collect();
+        if !self.updates.is_empty() {
+            self.intrinsic("declare i32 @llvm.cttz.i32(i32, i1)");
+        }
+        let mut pending: Vec<&str> = self.functions.keys().copied().collect();
         let mut known: BTreeSet<&str> = pending.iter().copied().collect();
         while let Some(name) = pending.pop() {
             if let Some(table) = name.strip_suffix(".rows") {
@@ -60,7 +64,12 @@ impl Emitter<'_> {
                     pending.push(used);
                 }
             }
-            text += &expanded(definition, self.rows.width);
+            // What is called once costs no more in its place, and leaves the registers of the place alone.
+            let definition = match self.functions.get(name) {
+                Some(1) => definition.replacen(" noinline ", " alwaysinline ", 1),
+                _ => definition.to_owned(),
+            };
+            text += &expanded(&definition, self.rows.width);
         }
         for declaration in TEXT.lines().filter(|line| line.starts_with("declare")) {
             let used = |name: &&&str| declaration.contains(&format!("@{name}("));

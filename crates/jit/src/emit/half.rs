@@ -1,6 +1,6 @@
 //! Half precision to nearest: one value, or two in a register, and conversions from and to `.f32`.
 //!
-//! What `.ftz`, `.sat` and `.relu` add, `mul` and `fma` of `.bf16`, comparisons and extrema are the machine's.
+//! What `.ftz`, `.sat` and `.relu` add, `mul` and `fma` of `.bf16`, and comparisons of two at once are the machine's.
 
 use super::Emitter;
 use super::text::Kind;
@@ -26,6 +26,12 @@ fn arithmetic(op: &Op) -> Option<Arithmetic<'_>> {
         }
         Op::SubHalf(i) if !i.ftz && !i.sat => {
             (i.d, i.ty, vec![&i.a, &i.b], ["f16.sub", "bf16.sub"].map(Some))
+        }
+        Op::MinHalf(i) if !i.ftz && !i.nan && !i.xorsign => {
+            (i.d, i.ty, vec![&i.a, &i.b], ["f16.min", "bf16.min"].map(Some))
+        }
+        Op::MaxHalf(i) if !i.ftz && !i.nan && !i.xorsign => {
+            (i.d, i.ty, vec![&i.a, &i.b], ["f16.max", "bf16.max"].map(Some))
         }
         Op::MulHalf(i) if !i.ftz && !i.sat => (i.d, i.ty, vec![&i.a, &i.b], [Some("f16.mul"), None]),
         Op::FmaHalf(i) if !i.ftz && !i.sat && !i.relu && !i.oob && i.rnd == AddFloatRnd::Rn => {
@@ -78,6 +84,13 @@ impl Emitter<'_> {
                     value = self.call("saturate", &[value]);
                 }
                 self.write(i.d, value, false)?;
+            }
+            Op::SetpHalf(i) if matches!(i.ty, F16 | Bf16) && !i.ftz && i.q.is_none() => {
+                let widen = if i.ty == F16 { "f16.widen" } else { "bf16.widen" };
+                let sources = [self.read_low(&i.a, 16)?, self.read_low(&i.b, 16)?];
+                let sources = sources.map(|source| self.call_for(widen, &[source], 32));
+                let holds = self.compare_numbers(op, i.cmp, 32, &sources);
+                self.combine(op, holds, i.combine, i.c.as_ref(), i.p, None)?;
             }
             Op::CvtFloat(i)
                 if i.atype == F32

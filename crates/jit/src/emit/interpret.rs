@@ -5,6 +5,7 @@
 //! flow compiles, and what is hot is worth code of its own.
 
 use super::Emitter;
+use super::call::From;
 use super::values::Lanes;
 use crate::Refusal;
 use crate::class::UNIFORM;
@@ -66,36 +67,22 @@ impl Emitter<'_> {
                 add(&mut writes);
             }
         });
-        let mut lists = Vec::new();
-        for &register in &reads {
-            let lanes = self.register(register);
-            let lanes = self.canonical(lanes);
-            if lanes.bits > 64 {
-                lists.extend(self.halves(&lanes));
-            } else {
-                lists.push(self.list_of(&lanes));
-            }
-        }
-        let (active, _) = self.active();
-        let sizes = |registers: &[RegId]| {
-            registers.iter().map(|&register| (register, self.bits_of(register) > 64)).collect::<Vec<_>>()
+        let read = |e: &mut Self, &register: &RegId| {
+            let lanes = e.register(register);
+            e.canonical(lanes)
         };
-        let (reads, writes) = (sizes(&reads), sizes(&writes));
-        let results = writes.iter().map(|&(_, wide)| 1 + usize::from(wide)).sum();
+        let lists: Vec<Lanes> = reads.iter().map(|register| read(self, register)).collect();
+        let (active, _) = self.active();
+        let sized = |registers: &[RegId]| {
+            registers.iter().map(|&register| (register, self.bits_of(register))).collect::<Vec<_>>()
+        };
+        let (reads, writes) = (sized(&reads), sized(&writes));
+        let results: Vec<u32> = writes.iter().map(|&(_, bits)| bits).collect();
         // All lanes that have not exited are here where lanes must not have parted.
         let is_whole = calls || op.effects().convergence != Convergence::Thread;
         let action = Action::Interpret { reads, writes: writes.clone(), is_whole };
-        let mut lists = self.host(action, &lists, results, &active).into_iter();
-        for (register, wide) in writes {
-            let mut next = || Lanes::varying(64, lists.next().unwrap_or_default());
-            let (low, high) = (next(), wide.then(next));
-            let value = match high {
-                None => {
-                    let bits = self.bits_of(register);
-                    self.resized(low, bits, false)
-                }
-                Some(high) => self.joined(low, high),
-            };
+        let values = self.host(action, &From::nowhere(), &lists, &results, &active);
+        for ((register, _), value) in writes.into_iter().zip(values) {
             let def = Def(Some(register));
             match self.class_of(register) == UNIFORM {
                 true => self.write_from_first(def, &value, &active)?,
@@ -103,28 +90,6 @@ impl Emitter<'_> {
             }
         }
         Ok(())
-    }
-
-    /// The lists of the lower and the upper half of 128 bits.
-    fn halves(&mut self, lanes: &Lanes) -> [String; 2] {
-        let vector = self.vector(lanes);
-        let kind = super::text::Kind::Vector;
-        let (wide, half) = (self.text.int(128, kind), self.text.int(64, kind));
-        let by = self.text.constant(64, 128, kind);
-        let upper = self.text.value(&format!("lshr {wide} {vector}, {by}"));
-        [vector, upper].map(|part| self.text.value(&format!("trunc {wide} {part} to {half}")))
-    }
-
-    /// 128 bits from their halves.
-    fn joined(&mut self, low: Lanes, high: Lanes) -> Lanes {
-        let kind = super::text::Kind::Vector;
-        let (wide, by) = (self.text.int(128, kind), self.text.constant(64, 128, kind));
-        let [low, high] = [low, high].map(|half| {
-            let half = self.resized(half, 128, false);
-            self.vector(&half)
-        });
-        let high = self.text.value(&format!("shl {wide} {high}, {by}"));
-        Lanes::varying(128, self.text.value(&format!("or {wide} {low}, {high}")))
     }
 
     /// Refuses a call that may reach what a row cannot wait for, or that ends threads.

@@ -1,18 +1,20 @@
-//! Loads and stores: what is tested, what is accessed here, and what the host does.
+//! Loads and stores: what is accessed here, and what the host does.
 //!
-//! See [`super`] for why no access leaves the guest's memory. A row's common address costs one test and one access; so do
-//! addresses that are one element apart, as a vector. Other addresses are tested together, and gathered or scattered.
+//! A row's common address costs one test ([`super::window`]) and one access; so do addresses that are one element apart, as a
+//! vector. Other addresses are tested together, and gathered or scattered.
 
 use super::Emitter;
+use super::call::From;
 use super::context;
 use super::text::Kind;
 use super::values::Lanes;
+use super::window::Tested;
 use crate::Refusal;
 use crate::class::{Class, UNIFORM};
-use crate::sites::Action;
+use crate::sites::{Access, Action, Steps};
 use ir::instruction::{Ld, Op, St};
 use ir::operand::{Address, Def, Space};
-use machine::memory::{PAGE, SpaceKind};
+use machine::memory::SpaceKind;
 use ptx::isa::Order as Strength;
 use ptx::module::AddressBase;
 use ptx::types::{StateSpace, TypeKind};
@@ -20,29 +22,39 @@ use ptx::types::{StateSpace, TypeKind};
 /// Bytes that lanes store as a group: see [`Emitter::scatter`].
 const GROUP_BYTES: u32 = 128;
 
-/// Addresses of a row, in 64 bits, and the memory that they are in.
+/// Addresses of a row, and the memory that they are in.
 pub(super) struct Place {
     pub(super) space: SpaceKind,
-    pub(super) address: Lanes,
+    /// What they are counted from, in 32 or 64 bits.
+    pub(super) lanes: Lanes,
+    /// What is added, in 64 bits.
+    pub(super) offset: i64,
 }
 
-/// How a row's addresses lie.
+/// How a row's accesses lie.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Layout {
-    /// All are the same.
+pub(super) enum Layout {
+    /// All are the same; in local memory they are as far apart as threads.
     Common,
-    /// One access behind the other.
+    /// One behind the other.
     Contiguous,
+    /// One before the other.
+    Reversed,
+    /// Further apart, by so many bytes.
+    Apart(i64),
     Scattered,
 }
 
 impl Place {
-    fn layout(&self, bytes: u32) -> Layout {
-        match (&self.address.base, self.address.stride) {
-            // Lanes that have one address are a thread's memory apart.
+    pub(super) fn layout(&self, bytes: u32) -> Layout {
+        let bytes = i64::from(bytes);
+        match (&self.lanes.base, self.lanes.stride) {
+            (None, _) => Layout::Scattered,
+            (_, 0) => Layout::Common,
             _ if self.space == SpaceKind::Local => Layout::Scattered,
-            (Some(_), 0) => Layout::Common,
-            (Some(_), stride) if stride == i64::from(bytes) => Layout::Contiguous,
+            (_, stride) if stride == bytes => Layout::Contiguous,
+            (_, stride) if stride == -bytes => Layout::Reversed,
+            (_, stride) if stride % bytes == 0 => Layout::Apart(stride),
             _ => Layout::Scattered,
         }
     }
@@ -58,9 +70,13 @@ impl Emitter<'_> {
             Space::SharedCluster => SpaceKind::Cluster,
             Space::Param | Space::ParamEntry | Space::ParamFunc => SpaceKind::Param,
         };
-        let constant = |value: u64| Lanes::uniform(64, (value as i64).to_string());
+        let constant = |space, value: u64| Place {
+            space,
+            lanes: Lanes::uniform(64, (value as i64).to_string()),
+            offset: 0,
+        };
         match address.base {
-            AddressBase::Absolute => Ok(Place { space: named, address: constant(address.offset as u64) }),
+            AddressBase::Absolute => Ok(constant(named, address.offset as u64)),
             AddressBase::Variable(id) => {
                 let space = match self.function.module.variables[id.index()].space {
                     StateSpace::Global | StateSpace::Const => SpaceKind::Global,
@@ -77,38 +93,27 @@ impl Emitter<'_> {
                     SpaceKind::Param if space == SpaceKind::Local => space,
                     named => named,
                 };
-                Ok(Place { space, address: constant(at.wrapping_add_signed(address.offset)) })
+                Ok(constant(space, at.wrapping_add_signed(address.offset)))
             }
             AddressBase::Register(register) => {
                 let lanes = self.register(register);
                 let lanes = self.canonical(lanes);
-                let mut lanes = match lanes.bits {
-                    64 => lanes,
-                    32 => self.widened(&lanes),
-                    other => return Err(Refusal::Operand(format!("an address of {other} bits"))),
-                };
-                if address.offset != 0 {
-                    let class = match (&lanes.base, &lanes.flag) {
-                        (Some(_), None) => Class::Affine(lanes.stride),
-                        (Some(_), Some(_)) => Class::Hinted(lanes.stride),
-                        (None, _) => Class::Varying,
-                    };
-                    lanes = self.compute(class, 64, &[lanes], None, |e, kind, s| {
-                        let (int, by) = (e.text.int(64, kind), e.text.constant(address.offset, 64, kind));
-                        e.text.value(&format!("add {int} {}, {by}", s[0]))
-                    });
+                match lanes.bits {
+                    32 | 64 => Ok(Place { space: named, lanes, offset: address.offset }),
+                    other => Err(Refusal::Operand(format!("an address of {other} bits"))),
                 }
-                Ok(Place { space: named, address: lanes })
             }
         }
     }
 
     /// An address of 32 bits in 64.
-    fn widened(&mut self, lanes: &Lanes) -> Lanes {
-        let class = match (&lanes.base, lanes.stride) {
-            (Some(_), 0) => UNIFORM,
-            (Some(_), stride) => Class::Hinted(stride),
-            (None, _) => Class::Varying,
+    pub(super) fn widened(&mut self, lanes: &Lanes) -> Lanes {
+        if lanes.bits == 64 {
+            return lanes.clone();
+        }
+        let class = match &lanes.base {
+            Some(_) => Class::Affine(lanes.stride).widened(),
+            None => Class::Varying,
         };
         self.compute(class, 64, std::slice::from_ref(lanes), Some(false), |e, kind, s| {
             let (a, b) = (e.text.int(32, kind), e.text.int(64, kind));
@@ -116,183 +121,32 @@ impl Emitter<'_> {
         })
     }
 
-    /// Tests the access of `bytes` from a base address on, of which each part is aligned to `align`; a condition and a
-    /// pointer that is only good if that holds.
-    fn tested(&mut self, place: &Place, bytes: u32, align: u32) -> Option<(String, String)> {
-        let base = place.address.base.clone()?;
-        let low = self.text.value(&format!("and i64 {base}, {}", align - 1));
-        let mut good = self.text.value(&format!("icmp eq i64 {low}, 0"));
-        if let Some(flag) = &place.address.flag {
-            good = self.text.value(&format!("and i1 {good}, {flag}"));
+    /// The addresses, each in 64 bits.
+    pub(super) fn addresses(&mut self, place: &Place) -> Lanes {
+        let lanes = self.widened(&place.lanes);
+        if place.offset == 0 {
+            return lanes;
         }
-        let pointer = match place.space {
-            SpaceKind::Shared => {
-                let start = self.source.shared_start();
-                let offset = self.text.value(&format!("sub i64 {base}, {start}"));
-                let size = self.constant_field(context::SHARED_BYTES, "i64");
-                let end = self.text.value(&format!("add i64 {offset}, {bytes}"));
-                let begins = self.text.value(&format!("icmp ult i64 {offset}, {size}"));
-                let ends = self.text.value(&format!("icmp ule i64 {end}, {size}"));
-                let inside = self.text.value(&format!("and i1 {begins}, {ends}"));
-                good = self.text.value(&format!("and i1 {good}, {inside}"));
-                let shared = self.constant_field(context::SHARED, "ptr");
-                self.text.value(&format!("getelementptr i8, ptr {shared}, i64 {offset}"))
-            }
-            SpaceKind::Global | SpaceKind::Generic => {
-                let first = self.constant_field(context::BASE, "i64");
-                let size = self.constant_field(context::SIZE, "i64");
-                let offset = self.text.value(&format!("sub i64 {base}, {first}"));
-                let last = self.text.value(&format!("add i64 {offset}, {}", bytes - 1));
-                let ends = self.text.value(&format!("icmp ult i64 {last}, {size}"));
-                let begins = self.text.value(&format!("icmp ule i64 {offset}, {last}"));
-                let inside = self.text.value(&format!("and i1 {begins}, {ends}"));
-                // The page map is only asked of pages that there are.
-                let offset = self.text.value(&format!("select i1 {inside}, i64 {offset}, i64 0"));
-                let last = self.text.value(&format!("select i1 {inside}, i64 {last}, i64 0"));
-                let shift = PAGE.trailing_zeros();
-                let first_page = self.text.value(&format!("lshr i64 {offset}, {shift}"));
-                let last_page = self.text.value(&format!("lshr i64 {last}, {shift}"));
-                let in_page = self.text.value(&format!("and i64 {last}, {}", PAGE - 1));
-                let valid = self.valid_bytes(&last_page);
-                let ends = self.text.value(&format!("icmp ult i64 {in_page}, {valid}"));
-                let valid = self.valid_bytes(&first_page);
-                let whole = self.text.value(&format!("icmp eq i64 {valid}, {PAGE}"));
-                let same = self.text.value(&format!("icmp eq i64 {first_page}, {last_page}"));
-                let begins = self.text.value(&format!("or i1 {same}, {whole}"));
-                let valid = self.text.value(&format!("and i1 {begins}, {ends}"));
-                let valid = self.text.value(&format!("and i1 {valid}, {inside}"));
-                good = self.text.value(&format!("and i1 {good}, {valid}"));
-                self.text.value(&format!("inttoptr i64 {base} to ptr"))
-            }
-            SpaceKind::Cluster | SpaceKind::Local | SpaceKind::Param => return None,
+        let class = match (&lanes.base, &lanes.bend) {
+            (Some(_), None) => Class::Affine(lanes.stride),
+            (Some(_), Some(bend)) => Class::Bent { stride: lanes.stride, more: bend.more },
+            (None, _) => Class::Varying,
         };
-        Some((good, pointer))
+        self.compute(class, 64, &[lanes], None, |e, kind, s| {
+            let (int, by) = (e.text.int(64, kind), e.text.constant(place.offset, 64, kind));
+            e.text.value(&format!("add {int} {}, {by}", s[0]))
+        })
     }
 
-    /// The page map's entry of a page.
-    fn valid_bytes(&mut self, page: &str) -> String {
-        let map = self.constant_field(context::VALID, "ptr");
-        let entry = self.text.value(&format!("getelementptr i16, ptr {map}, i64 {page}"));
-        let bytes = self.text.value(&format!("load atomic i16, ptr {entry} monotonic, align 2"));
-        self.text.value(&format!("zext i16 {bytes} to i64"))
-    }
-
-    /// Tests the scattered accesses of the active lanes, of which each is aligned to its `bytes`: a condition, and pointers
-    /// that are only good if it holds, or where a lane is not active.
-    pub(super) fn tested_lanes(
-        &mut self,
-        place: &Place,
-        bytes: u32,
-        active: &str,
-    ) -> Option<(String, String)> {
-        let (v, width) = (Kind::Vector, self.rows.width);
-        let (int, bit) = (self.text.int(64, v), self.text.int(1, v));
-        let addresses = self.vector(&place.address);
-        let (outside, pointers) = match place.space {
-            SpaceKind::Shared => {
-                let start = self.text.constant(i64::from(self.source.shared_start()), 64, v);
-                let offsets = self.text.value(&format!("sub {int} {addresses}, {start}"));
-                let size = self.constant_field(context::SHARED_BYTES, "i64");
-                let outside = self.outside(&offsets, bytes, &size);
-                let shared = self.constant_field(context::SHARED, "ptr");
-                (outside, self.text.value(&format!("getelementptr i8, ptr {shared}, {int} {offsets}")))
-            }
-            SpaceKind::Global | SpaceKind::Generic => {
-                let first = self.constant_field(context::BASE, "i64");
-                let first = self.text.splat(&first, "i64");
-                let offsets = self.text.value(&format!("sub {int} {addresses}, {first}"));
-                let size = self.constant_field(context::SIZE, "i64");
-                let outside = self.outside(&offsets, bytes, &size);
-                // The page map is only asked of pages that there are. Being aligned, an access is in one page.
-                let asked = self.text.value(&format!("xor {bit} {outside}, {}", self.text.all()));
-                let asked = self.text.value(&format!("and {bit} {asked}, {active}"));
-                let invalid = self.invalid_lanes(&offsets, bytes, &asked);
-                let outside = self.text.value(&format!("or {bit} {outside}, {invalid}"));
-                (outside, self.text.value(&format!("inttoptr {int} {addresses} to <{width} x ptr>")))
-            }
-            SpaceKind::Local => {
-                let size = self.constant_field(context::LOCAL_BYTES, "i64");
-                let outside = self.outside(&addresses, bytes, &size);
-                let apart = self.text.splat(&size, "i64");
-                let lanes = self.text.list(64, |l| l);
-                let first = self.text.value(&format!("mul {int} {apart}, {lanes}"));
-                let offsets = self.text.value(&format!("add {int} {first}, {addresses}"));
-                let rows = self.constant_field(context::LOCAL, "ptr");
-                let row = self.text.value(&format!("getelementptr ptr, ptr {rows}, i32 %row"));
-                // Without local memory there are no rows to point to, and every access is outside.
-                let some = self.text.value(&format!("icmp ne i64 {size}, 0"));
-                let row = self.text.value(&format!("select i1 {some}, ptr {row}, ptr %ctx"));
-                let row = self.text.value(&format!("load ptr, ptr {row}"));
-                (outside, self.text.value(&format!("getelementptr i8, ptr {row}, {int} {offsets}")))
-            }
-            SpaceKind::Cluster | SpaceKind::Param => return None,
+    /// How the host learns of addresses: by lane 0's, or as a list.
+    pub(super) fn told(&mut self, place: &Place) -> (Option<Steps>, From, Vec<Lanes>) {
+        let lanes = self.addresses(place);
+        let Some(address) = lanes.base.clone() else { return (None, From::nowhere(), vec![lanes]) };
+        let (last, more) = match lanes.bend {
+            Some(bend) => (bend.last, bend.more),
+            None => ("0".to_owned(), 0),
         };
-        let (mask, zero) = (self.text.constant(i64::from(bytes) - 1, 64, v), self.text.constant(0, 64, v));
-        let low = self.text.value(&format!("and {int} {addresses}, {mask}"));
-        let crooked = self.text.value(&format!("icmp ne {int} {low}, {zero}"));
-        let bad = self.text.value(&format!("or {bit} {outside}, {crooked}"));
-        let bad = self.text.value(&format!("and {bit} {bad}, {active}"));
-        let some = self.text.any(&bad);
-        Some((self.text.value(&format!("xor i1 {some}, true")), pointers))
-    }
-
-    /// The lanes whose accesses from an offset on are not below a size.
-    fn outside(&mut self, offsets: &str, bytes: u32, size: &str) -> String {
-        let v = Kind::Vector;
-        let (int, bit) = (self.text.int(64, v), self.text.int(1, v));
-        let size = self.text.splat(size, "i64");
-        let length = self.text.constant(i64::from(bytes), 64, v);
-        let ends = self.text.value(&format!("add {int} {offsets}, {length}"));
-        let begin = self.text.value(&format!("icmp uge {int} {offsets}, {size}"));
-        let end = self.text.value(&format!("icmp ugt {int} {ends}, {size}"));
-        self.text.value(&format!("or {bit} {begin}, {end}"))
-    }
-
-    /// The lanes, of those that are asked about, whose pages have fewer valid bytes than an access needs. Entries of the
-    /// page map are read in pairs, as there are gathers of 32 bits.
-    fn invalid_lanes(&mut self, offsets: &str, bytes: u32, asked: &str) -> String {
-        let (v, width) = (Kind::Vector, self.rows.width);
-        let (int, word, bit) = (self.text.int(64, v), self.text.int(32, v), self.text.int(1, v));
-        let constant = |e: &Self, value: u64, bits| e.text.constant(value as i64, bits, v);
-        let shift = constant(self, u64::from(PAGE.trailing_zeros()) + 1, 64);
-        let pair = self.text.value(&format!("lshr {int} {offsets}, {shift}"));
-        let map = self.constant_field(context::VALID, "ptr");
-        let at = self.text.value(&format!("getelementptr i32, ptr {map}, {int} {pair}"));
-        let name = format!("llvm.masked.gather.v{width}i32.v{width}p0");
-        self.intrinsic(&format!("declare {word} @{name}(<{width} x ptr>, i32, {bit}, {word})"));
-        let pairs = self.text.value(&format!(
-            "call {word} @{name}(<{width} x ptr> {at}, i32 4, {bit} {asked}, {word} zeroinitializer)"
-        ));
-        let low = self.text.value(&format!("trunc {int} {offsets} to {word}"));
-        let (by, sixteen) =
-            (constant(self, u64::from(PAGE.trailing_zeros()) - 4, 32), constant(self, 16, 32));
-        let upper = self.text.value(&format!("lshr {word} {low}, {by}"));
-        let upper = self.text.value(&format!("and {word} {upper}, {sixteen}"));
-        let valid = self.text.value(&format!("lshr {word} {pairs}, {upper}"));
-        let (entry, in_page) = (constant(self, 0xffff, 32), constant(self, PAGE - 1, 32));
-        let valid = self.text.value(&format!("and {word} {valid}, {entry}"));
-        let from = self.text.value(&format!("and {word} {low}, {in_page}"));
-        let length = constant(self, u64::from(bytes), 32);
-        let end = self.text.value(&format!("add {word} {from}, {length}"));
-        self.text.value(&format!("icmp ugt {word} {end}, {valid}"))
-    }
-
-    /// Tests lanes at addresses that are some other distance apart, as one if they are near one another.
-    fn tested_scattered(&mut self, place: &Place, bytes: u32, active: &str) -> Option<(String, String)> {
-        let stride = u32::try_from(place.address.stride).unwrap_or(0);
-        let span = u64::from(stride) * u64::from(self.rows.width - 1) + u64::from(bytes);
-        if place.space == SpaceKind::Local
-            || place.address.base.is_none()
-            || stride == 0
-            || !stride.is_multiple_of(bytes)
-            || span > PAGE
-        {
-            return self.tested_lanes(place, bytes, active);
-        }
-        let (good, pointer) = self.tested(place, span as u32, bytes)?;
-        let steps = self.text.list(64, |l| l * i64::from(stride));
-        let int = self.text.int(64, Kind::Vector);
-        Some((good, self.text.value(&format!("getelementptr i8, ptr {pointer}, {int} {steps}"))))
+        (Some(Steps { stride: lanes.stride, more }), From { address, last }, Vec::new())
     }
 
     /// `ld`.
@@ -313,74 +167,24 @@ impl Emitter<'_> {
         let class = self.class_of_result(op);
         let all = bytes * count as u32;
         let (active, _) = self.active();
-        let weak = ld.order == Strength::Weak;
         let layout = place.layout(all);
         let kind = if class == UNIFORM { Kind::Scalar } else { Kind::Vector };
-        let width = self.rows.width;
-        let test = match layout {
-            _ if !weak => None,
-            Layout::Common => self.tested(&place, all, all),
-            Layout::Contiguous => self.tested(&place, all * width, all),
-            Layout::Scattered => self.tested_scattered(&place, all, &active),
+        let tested = match ld.order {
+            Strength::Weak => self.tested(&place, layout, all, &active),
+            _ => None,
         };
-        let Some((good, pointer)) = test else {
-            let values = self.load_by_host(&place, &active, bits, count, kind)?;
+        let Some(tested) = tested else {
+            let values = self.load_by_host(&place, None, &active, bits, count, kind)?;
             return self.write_loaded(&ld.d, values, bits, kind, signed);
         };
         let (fast, slow, on) = (self.text.new_label(), self.text.new_label(), self.text.new_label());
-        self.text.likely(&good, &fast, &slow);
+        self.text.likely(&tested.good, &fast, &slow);
         self.text.begin(&fast);
-        let element = format!("i{bits}");
-        let mut near = Vec::new();
-        match layout {
-            Layout::Common => {
-                for e in 0..count {
-                    let at = self
-                        .text
-                        .value(&format!("getelementptr i8, ptr {pointer}, i64 {}", e as u32 * bytes));
-                    let value = self.text.value(&format!("load {element}, ptr {at}, align {bytes}"));
-                    near.push(match kind {
-                        Kind::Scalar => value,
-                        Kind::Vector => self.text.splat(&value, &element),
-                    });
-                }
-            }
-            Layout::Contiguous => {
-                let total = width as usize * count;
-                let row =
-                    self.text.value(&format!("load <{total} x {element}>, ptr {pointer}, align {bytes}"));
-                for e in 0..count {
-                    near.push(match count {
-                        1 => row.clone(),
-                        _ => {
-                            let picked: Vec<_> =
-                                (0..width as usize).map(|l| format!("i32 {}", l * count + e)).collect();
-                            self.text.value(&format!(
-                                "shufflevector <{total} x {element}> {row}, <{total} x {element}> poison, <{width} x i32> <{}>",
-                                picked.join(", ")
-                            ))
-                        }
-                    });
-                }
-            }
-            Layout::Scattered => {
-                let (ty, bit) = (self.text.int(bits, Kind::Vector), self.text.int(1, Kind::Vector));
-                let name = format!("llvm.masked.gather.v{width}{element}.v{width}p0");
-                self.intrinsic(&format!("declare {ty} @{name}(<{width} x ptr>, i32, {bit}, {ty})"));
-                for e in 0..count as u32 {
-                    let at = self
-                        .text
-                        .value(&format!("getelementptr i8, <{width} x ptr> {pointer}, i64 {}", e * bytes));
-                    near.push(self.text.value(&format!(
-                        "call {ty} @{name}(<{width} x ptr> {at}, i32 {bytes}, {bit} {active}, {ty} zeroinitializer)"
-                    )));
-                }
-            }
-        }
+        let near = self.load_near(&place, &tested, layout, bits, count, kind, &active);
         let near_label = self.text.label.clone();
         self.text.jump(&on);
         self.text.begin(&slow);
-        let far = self.load_by_host(&place, &active, bits, count, kind)?;
+        let far = self.load_by_host(&place, Some(&tested), &active, bits, count, kind)?;
         let far_label = self.text.label.clone();
         self.text.jump(&on);
         self.text.begin(&on);
@@ -393,10 +197,119 @@ impl Emitter<'_> {
         self.write_loaded(&ld.d, values, bits, kind, signed)
     }
 
+    /// The elements of a row where the test holds.
+    #[expect(clippy::too_many_arguments, reason = "the parts of a load")]
+    fn load_near(
+        &mut self,
+        place: &Place,
+        tested: &Tested,
+        layout: Layout,
+        bits: u32,
+        count: usize,
+        kind: Kind,
+        active: &str,
+    ) -> Vec<String> {
+        let (width, bytes) = (self.rows.width, bits / 8);
+        let element = format!("i{bits}");
+        match layout {
+            Layout::Common if place.space != SpaceKind::Local => {
+                let pointer = self.pointer(tested);
+                let mut near = Vec::new();
+                for e in 0..count as u32 {
+                    let at = self.text.value(&format!("getelementptr i8, ptr {pointer}, i64 {}", e * bytes));
+                    let value = self.text.value(&format!("load {element}, ptr {at}, align {bytes}"));
+                    near.push(match kind {
+                        Kind::Scalar => value,
+                        Kind::Vector => self.text.splat(&value, &element),
+                    });
+                }
+                near
+            }
+            Layout::Contiguous | Layout::Reversed => {
+                let pointer = self.pointer(tested);
+                let total = width as usize * count;
+                let row = match self.guard.is_some() || self.divergence.divergent[self.block] {
+                    true => self.load_part(&pointer, bits, count, layout, active),
+                    false => {
+                        self.text.value(&format!("load <{total} x {element}>, ptr {pointer}, align {bytes}"))
+                    }
+                };
+                if layout == Layout::Contiguous && count == 1 {
+                    return vec![row];
+                }
+                let lane = |l: usize| if layout == Layout::Reversed { width as usize - 1 - l } else { l };
+                let picked = |e: usize| {
+                    let places: Vec<_> =
+                        (0..width as usize).map(|l| format!("i32 {}", lane(l) * count + e)).collect();
+                    places.join(", ")
+                };
+                let pick = |e: usize| {
+                    self.text.value(&format!(
+                        "shufflevector <{total} x {element}> {row}, <{total} x {element}> poison, <{width} x i32> <{}>",
+                        picked(e)
+                    ))
+                };
+                (0..count).map(pick).collect()
+            }
+            Layout::Common | Layout::Apart(_) | Layout::Scattered => {
+                let pointers = self.pointers(tested, place.lanes.stride);
+                let (ty, bit) = (self.text.int(bits, Kind::Vector), self.text.int(1, Kind::Vector));
+                let name = format!("llvm.masked.gather.v{width}{element}.v{width}p0");
+                self.intrinsic(&format!("declare {ty} @{name}(<{width} x ptr>, i32, {bit}, {ty})"));
+                let gather = |e: usize| {
+                    let at = self.offset_pointers(&pointers, e as u32 * bytes);
+                    self.text.value(&format!(
+                        "call {ty} @{name}(<{width} x ptr> {at}, i32 {bytes}, {bit} {active}, {ty} zeroinitializer)"
+                    ))
+                };
+                (0..count).map(gather).collect()
+            }
+        }
+    }
+
+    /// The elements of active lanes, one behind the other.
+    fn load_part(&mut self, pointer: &str, bits: u32, count: usize, layout: Layout, active: &str) -> String {
+        let width = self.rows.width;
+        let mut mask = active.to_owned();
+        if layout == Layout::Reversed {
+            mask = self.reversed(&mask, "i1");
+        }
+        if count > 1 {
+            mask = self.interleaved(&vec![mask; count], "i1");
+        }
+        let total = width as usize * count;
+        let (ty, name) = (format!("<{total} x i{bits}>"), format!("llvm.masked.load.v{total}i{bits}.p0"));
+        self.intrinsic(&format!("declare {ty} @{name}(ptr, i32, <{total} x i1>, {ty})"));
+        self.text.value(&format!(
+            "call {ty} @{name}(ptr {pointer}, i32 {}, <{total} x i1> {mask}, {ty} zeroinitializer)",
+            bits / 8
+        ))
+    }
+
+    /// The last lane's first.
+    fn reversed(&mut self, vector: &str, element: &str) -> String {
+        let width = self.rows.width;
+        let places: Vec<String> = (0..width).rev().map(|l| format!("i32 {l}")).collect();
+        self.text.value(&format!(
+            "shufflevector <{width} x {element}> {vector}, <{width} x {element}> poison, <{width} x i32> <{}>",
+            places.join(", ")
+        ))
+    }
+
+    fn offset_pointers(&mut self, pointers: &str, by: u32) -> String {
+        match by {
+            0 => pointers.to_owned(),
+            by => {
+                let width = self.rows.width;
+                self.text.value(&format!("getelementptr i8, <{width} x ptr> {pointers}, i64 {by}"))
+            }
+        }
+    }
+
     /// What stands in the kernel's parameters at a constant place.
     fn parameter(&mut self, place: &Place, bits: u32, count: usize) -> Option<Vec<Lanes>> {
-        let start: u64 = match (place.space, &place.address.base) {
-            (SpaceKind::Param, Some(base)) => base.parse().ok()?,
+        let start: u64 = match (place.space, &place.lanes.base) {
+            (SpaceKind::Param, Some(base)) if place.offset == 0 => base.parse().ok()?,
             _ => return None,
         };
         let bytes = u64::from(bits / 8);
@@ -417,30 +330,25 @@ impl Emitter<'_> {
     fn load_by_host(
         &mut self,
         place: &Place,
+        tested: Option<&Tested>,
         active: &str,
         bits: u32,
         count: usize,
         kind: Kind,
     ) -> Result<Vec<String>, Refusal> {
-        let action = Action::Load { space: place.space, bytes: bits / 8, elements: count };
-        let addresses = self.vector(&place.address);
-        let lists = self.host(action, &[addresses], count, active);
-        let wide = self.text.int(64, Kind::Vector);
-        let narrow = self.text.int(bits, kind);
-        Ok(lists
-            .into_iter()
-            .map(|list| {
-                let value = match kind {
-                    Kind::Vector => list,
-                    Kind::Scalar => {
-                        let first = self.first_lane(active);
-                        self.text.value(&format!("extractelement {wide} {list}, i32 {first}"))
-                    }
-                };
-                let from = self.text.int(64, kind);
-                if bits == 64 { value } else { self.text.value(&format!("trunc {from} {value} to {narrow}")) }
-            })
-            .collect())
+        let (steps, from, listed) = self.told(place);
+        let window = tested.map(|tested| tested.window);
+        let access = Access { space: place.space, bytes: bits / 8, elements: count, steps, window };
+        let lists = self.host(Action::Load(access), &from, &listed, &vec![bits; count], active);
+        let value = |list: Lanes| match kind {
+            Kind::Vector => self.vector(&list),
+            // The host gives the lanes that are not active the first active one's.
+            Kind::Scalar => {
+                let (ty, vector) = (self.text.int(bits, Kind::Vector), self.vector(&list));
+                self.text.value(&format!("extractelement {ty} {vector}, i32 0"))
+            }
+        };
+        Ok(lists.into_iter().map(value).collect())
     }
 
     /// The number of the first active lane; of some lane if there is none.
@@ -483,34 +391,29 @@ impl Emitter<'_> {
         let place = self.place(&st.a)?;
         let (active, full) = self.active();
         let all = bytes * count as u32;
-        let width = self.rows.width;
         let layout = place.layout(all);
-        let test = match layout {
-            _ if st.order != Strength::Weak => None,
-            Layout::Common if values.iter().all(Lanes::is_uniform) => {
-                let test = self.tested(&place, all, all);
-                test.map(|(good, pointer)| match self.guard.is_some() {
-                    false => (good, pointer),
-                    true => {
-                        let any = self.text.any(&active);
-                        (self.text.value(&format!("and i1 {good}, {any}")), pointer)
-                    }
-                })
+        let is_common = layout == Layout::Common && place.space != SpaceKind::Local;
+        let tested = match st.order {
+            Strength::Weak if !is_common || values.iter().all(Lanes::is_uniform) => {
+                self.tested(&place, layout, all, &active)
             }
-            Layout::Common => None,
-            Layout::Contiguous => self.tested(&place, all * width, all),
-            Layout::Scattered => self.tested_scattered(&place, all, &active),
+            _ => None,
         };
-        let Some((good, pointer)) = test else {
-            self.store_by_host(&place, &active, bits, &values);
+        let Some(mut tested) = tested else {
+            self.store_by_host(&place, None, &active, bits, &values);
             return Ok(());
         };
+        if is_common && self.guard.is_some() {
+            let any = self.text.any(&active);
+            tested.good = self.text.value(&format!("and i1 {}, {any}", tested.good));
+        }
         let (fast, slow, on) = (self.text.new_label(), self.text.new_label(), self.text.new_label());
-        self.text.likely(&good, &fast, &slow);
+        self.text.likely(&tested.good, &fast, &slow);
         self.text.begin(&fast);
         let element = format!("i{bits}");
         match layout {
-            Layout::Common => {
+            Layout::Common if is_common => {
+                let pointer = self.pointer(&tested);
                 for (e, value) in values.iter().enumerate() {
                     let value = self.of_kind(value, Kind::Scalar);
                     let at = self
@@ -519,13 +422,25 @@ impl Emitter<'_> {
                     self.text.line(&format!("store {element} {value}, ptr {at}, align {bytes}"));
                 }
             }
-            Layout::Contiguous => self.store_row(&values, &pointer, bits, &active, full),
-            Layout::Scattered => {
+            Layout::Contiguous => {
+                let pointer = self.pointer(&tested);
+                let values: Vec<String> = values.iter().map(|value| self.vector(value)).collect();
+                self.store_row(&values, &pointer, bits, &active, full);
+            }
+            Layout::Reversed => {
+                let pointer = self.pointer(&tested);
+                let turned = |e: &mut Self, value: &Lanes| {
+                    let vector = e.vector(value);
+                    e.reversed(&vector, &element)
+                };
+                let values: Vec<String> = values.iter().map(|value| turned(self, value)).collect();
+                let active = if full { active.clone() } else { self.reversed(&active, "i1") };
+                self.store_row(&values, &pointer, bits, &active, full);
+            }
+            _ => {
+                let pointers = self.pointers(&tested, place.lanes.stride);
                 for (e, value) in values.iter().enumerate() {
-                    let at = self.text.value(&format!(
-                        "getelementptr i8, <{width} x ptr> {pointer}, i64 {}",
-                        e as u32 * bytes
-                    ));
+                    let at = self.offset_pointers(&pointers, e as u32 * bytes);
                     let value = self.vector(value);
                     self.scatter(&value, &at, bits, all, &active);
                 }
@@ -533,19 +448,18 @@ impl Emitter<'_> {
         }
         self.text.jump(&on);
         self.text.begin(&slow);
-        self.store_by_host(&place, &active, bits, &values);
+        self.store_by_host(&place, Some(&tested), &active, bits, &values);
         self.text.jump(&on);
         self.text.begin(&on);
         Ok(())
     }
 
     /// Stores elements of all active lanes, one behind the other.
-    fn store_row(&mut self, values: &[Lanes], pointer: &str, bits: u32, active: &str, full: bool) {
-        let (width, count, bytes) = (self.rows.width, values.len() as u32, bits / 8);
+    fn store_row(&mut self, vectors: &[String], pointer: &str, bits: u32, active: &str, full: bool) {
+        let (width, count, bytes) = (self.rows.width, vectors.len() as u32, bits / 8);
         let total = width * count;
-        let vectors: Vec<String> = values.iter().map(|value| self.vector(value)).collect();
         // Lane by lane the elements of all vectors: pairs of vectors are joined until there is one.
-        let (row, mask) = match vectors.as_slice() {
+        let (row, mask) = match vectors {
             [one] => (one.clone(), active.to_owned()),
             many => {
                 let row = self.interleaved(many, &format!("i{bits}"));
@@ -615,12 +529,18 @@ impl Emitter<'_> {
         ));
     }
 
-    fn store_by_host(&mut self, place: &Place, active: &str, bits: u32, values: &[Lanes]) {
-        let action = Action::Store { space: place.space, bytes: bits / 8, elements: values.len() };
-        let mut lists = vec![self.vector(&place.address)];
-        for value in values {
-            lists.push(self.list_of(value));
-        }
-        self.host(action, &lists, 0, active);
+    fn store_by_host(
+        &mut self,
+        place: &Place,
+        tested: Option<&Tested>,
+        active: &str,
+        bits: u32,
+        values: &[Lanes],
+    ) {
+        let (steps, from, mut lists) = self.told(place);
+        lists.extend_from_slice(values);
+        let window = tested.map(|tested| tested.window);
+        let access = Access { space: place.space, bytes: bits / 8, elements: values.len(), steps, window };
+        self.host(Action::Store(access), &from, &lists, &[], active);
     }
 }

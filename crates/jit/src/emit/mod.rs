@@ -12,21 +12,18 @@
 //!
 //! # No access leaves the guest's memory
 //!
-//! There are five kinds of accesses in the text, and each is behind a test that the interpreter's memory would pass:
+//! Each access in the text is behind a test that the interpreter's memory would pass ([`window`]), but for parameters at constant
+//! offsets, which are compared with their size when the text is written. What passes lies in the access's **window**:
 //!
-//! * *Global memory*, at a row's common address or at addresses one element apart ([`memory`]): the first byte is inside the
-//!   reserved range, so is the last, the page of the last byte has more valid bytes than its place, and that of the first,
-//!   if it is another, is valid to its end. A row has at most 1,024 bytes, so there are no pages between the two.
-//! * *Scattered global memory*: for each active lane, the access is inside the reserved range, aligned, so that it is in one
-//!   page, and that page has enough valid bytes.
-//! * *Shared memory*: the first and the last byte, or those of each active lane, are below the CTA's bytes.
-//! * *Local memory*: the access of each active lane is below the bytes of its thread.
-//! * *Parameters* at constant offsets, compared with their size when the text is written.
+//! * In *global memory*, also that of others which kernels reach, it holds bytes that the machine says are valid
+//!   ([`machine::compiled::Cta::valid_around`]). It is forgotten when bytes cease to be valid anywhere, before the next CTA and
+//!   behind each call of the machine; memory that is freed meanwhile stays mapped and is given to nobody while a kernel
+//!   runs, as for the interpreter.
+//! * In *shared memory*, and at generic addresses of it, it is the CTA's bytes; in *local memory* those of each thread.
 //!
-//! Any access that fails its test, and every access of another kind, is the host's ([`crate::context::Call`]), which does
-//! what the interpreter does. What is computed is never used as an address otherwise. The test and the access
-//! are not one step: memory that is freed meanwhile stays mapped and is given to nobody while a kernel runs, as for the
-//! interpreter.
+//! A row's common address, or addresses a step apart, are tested as one, from the lowest byte to the highest; others lane by
+//! lane. Any access that fails its test, and every access of another kind, is the host's ([`crate::context::Call`]), which
+//! does what the interpreter does, and moves the window. What is computed is never used as an address otherwise.
 
 mod atomic;
 mod barrier;
@@ -43,6 +40,7 @@ mod switch;
 mod text;
 mod values;
 mod warp;
+mod window;
 
 use crate::Refusal;
 use crate::class::{Class, Rows};
@@ -56,17 +54,15 @@ use machine::compiled::Source;
 use ptx::isa::Convergence;
 use text::{Kind, Text};
 use values::Lanes;
+pub(crate) use window::Span;
 
 /// Offsets of the context's fields.
 pub(crate) mod context {
     use crate::context::Context;
     use std::mem::offset_of;
-    pub(crate) const BASE: usize = offset_of!(Context, base);
-    pub(crate) const SIZE: usize = offset_of!(Context, size);
-    pub(crate) const VALID: usize = offset_of!(Context, valid);
+    pub(crate) const WINDOWS: usize = offset_of!(Context, windows);
     pub(crate) const PARAMS: usize = offset_of!(Context, params);
     pub(crate) const SHARED: usize = offset_of!(Context, shared);
-    pub(crate) const SHARED_BYTES: usize = offset_of!(Context, shared_bytes);
     pub(crate) const LOCAL: usize = offset_of!(Context, local);
     pub(crate) const LOCAL_BYTES: usize = offset_of!(Context, local_bytes);
     pub(crate) const FUEL: usize = offset_of!(Context, fuel);
@@ -81,6 +77,8 @@ pub(crate) struct Emitted {
     pub(crate) text: String,
     /// What the host executes.
     pub(crate) sites: Vec<Site>,
+    /// What the window of each access must hold.
+    pub(crate) windows: Vec<Span>,
     /// Bytes of a row's frame.
     pub(crate) frame: usize,
     pub(crate) has_barriers: bool,
@@ -106,8 +104,13 @@ pub(crate) struct Emitter<'a> {
     pub(crate) mask: String,
     /// Whether `mask` is all lanes of the row, known when the text is written.
     pub(crate) full: bool,
-    /// Lists of lanes that calls of the host need at most.
-    pub(crate) lists: usize,
+    /// What the window of each access must hold.
+    pub(crate) windows: Vec<Span>,
+    /// Accesses that are tested as one, and which of them an instruction belongs to.
+    pub(crate) groups: Vec<window::Group>,
+    pub(crate) group_of: std::collections::HashMap<u32, usize>,
+    /// Bytes of lists that calls need at most.
+    pub(crate) arguments: usize,
     /// Numbers of barriers, and where their rows go on.
     pub(crate) barriers: u32,
     pub(crate) frame: usize,
@@ -117,8 +120,10 @@ pub(crate) struct Emitter<'a> {
     pub(crate) edges: String,
     /// Declarations of intrinsic functions.
     pub(crate) intrinsics: Vec<String>,
-    /// Functions of `functions.ll` that are called.
-    pub(crate) functions: std::collections::BTreeSet<&'static str>,
+    /// Functions of `functions.ll` that are called, and at how many places.
+    pub(crate) functions: std::collections::BTreeMap<&'static str, usize>,
+    /// Updates of elements that are called.
+    pub(crate) updates: std::collections::BTreeSet<atomic::Near>,
     /// The blocks that can be reached from each.
     pub(crate) reach: Vec<crate::divergence::Bits>,
 }
@@ -143,7 +148,8 @@ impl Emitter<'_> {
             return Err(Refusal::Across);
         }
         let (length, label) = (self.text.lines.len(), self.text.label.clone());
-        let (sites, edges) = (self.sites.len(), self.edges.len());
+        let (sites, windows, edges) = (self.sites.len(), self.windows.len(), self.edges.len());
+        let group = self.group_of.get(&self.index).copied().filter(|&group| !self.groups[group].is_tested());
         if let Ok(true) = self.native(op) {
             return Ok(());
         }
@@ -151,7 +157,11 @@ impl Emitter<'_> {
         self.text.lines.truncate(length);
         self.text.label = label;
         self.sites.truncate(sites);
+        self.windows.truncate(windows);
         self.edges.truncate(edges);
+        if let Some(group) = group {
+            self.groups[group].forget();
+        }
         self.interpreted(op)
     }
 
@@ -195,10 +205,9 @@ impl Emitter<'_> {
             let id = ptx::module::RegId(index as u32);
             match self.class_of(id) {
                 Class::Affine(_) => slot(&format!("%r{index}"), &format!("i{bits}")),
-                Class::Hinted(_) => {
+                Class::Bent { .. } => {
                     slot(&format!("%r{index}"), &format!("i{bits}"));
-                    slot(&format!("%r{index}.k"), "i1");
-                    slot(&format!("%r{index}.v"), &vector);
+                    slot(&format!("%r{index}.last"), "i32");
                 }
                 Class::Varying | Class::Unknown => slot(&format!("%r{index}"), &vector),
             }

@@ -12,6 +12,18 @@ use ptx::module::{RegId, Symbol};
 /// The only NaN that `.f32` arithmetic produces.
 const NAN_F32: u32 = numerics::float::NAN_F32;
 
+/// Lanes of a 64-bit value that have wrapped in 32 bits.
+#[derive(Clone, Debug)]
+pub(crate) struct Bend {
+    /// The last lane before them, a number of 32 bits.
+    pub(crate) last: String,
+    /// How much more than the stride tells is in those behind it.
+    pub(crate) more: i64,
+}
+
+/// The last lane before a bend where there is none.
+const STRAIGHT: &str = "-1";
+
 /// A value in the lanes of a row.
 #[derive(Clone, Debug)]
 pub(crate) struct Lanes {
@@ -19,9 +31,9 @@ pub(crate) struct Lanes {
     /// Lane 0's, from which the others are `stride` apart.
     pub(crate) base: Option<String>,
     pub(crate) stride: i64,
-    /// Whether that holds, if it does not always.
-    pub(crate) flag: Option<String>,
-    /// All of them, if the base does not tell.
+    /// Where that ends, if it does not hold for all.
+    pub(crate) bend: Option<Bend>,
+    /// All of them, if there is no base.
     pub(crate) vector: Option<String>,
     /// An `.f32` whose NaN is not yet the canonical one.
     pub(crate) raw: bool,
@@ -29,7 +41,7 @@ pub(crate) struct Lanes {
 
 impl Lanes {
     pub(crate) fn uniform(bits: u32, base: impl Into<String>) -> Self {
-        Self { bits, base: Some(base.into()), stride: 0, flag: None, vector: None, raw: false }
+        Self { bits, base: Some(base.into()), stride: 0, bend: None, vector: None, raw: false }
     }
 
     pub(crate) fn affine(bits: u32, base: impl Into<String>, stride: i64) -> Self {
@@ -37,11 +49,11 @@ impl Lanes {
     }
 
     pub(crate) fn varying(bits: u32, vector: impl Into<String>) -> Self {
-        Self { bits, base: None, stride: 0, flag: None, vector: Some(vector.into()), raw: false }
+        Self { bits, base: None, stride: 0, bend: None, vector: Some(vector.into()), raw: false }
     }
 
     pub(crate) fn is_uniform(&self) -> bool {
-        self.base.is_some() && self.stride == 0 && self.flag.is_none()
+        self.base.is_some() && self.stride == 0 && self.bend.is_none()
     }
 }
 
@@ -77,11 +89,10 @@ impl Emitter<'_> {
                 let base = self.text.value(&format!("load i{bits}, ptr %r{index}"));
                 Lanes::affine(bits, base, stride)
             }
-            Class::Hinted(stride) => {
+            Class::Bent { stride, more } => {
                 let base = self.text.value(&format!("load i{bits}, ptr %r{index}"));
-                let flag = self.text.value(&format!("load i1, ptr %r{index}.k"));
-                let vector = self.text.value(&format!("load {vector}, ptr %r{index}.v"));
-                Lanes { flag: Some(flag), vector: Some(vector), ..Lanes::affine(bits, base, stride) }
+                let last = self.text.value(&format!("load i32, ptr %r{index}.last"));
+                Lanes { bend: Some(Bend { last, more }), ..Lanes::affine(bits, base, stride) }
             }
             Class::Varying | Class::Unknown => {
                 let value = self.text.value(&format!("load {vector}, ptr %r{index}"));
@@ -217,7 +228,14 @@ impl Emitter<'_> {
             return splat;
         }
         let ty = self.text.int(bits, Kind::Vector);
-        let steps = self.text.list(bits, |l| l * lanes.stride);
+        let mut steps = self.text.list(bits, |l| l * lanes.stride);
+        if let Some(Bend { last, more }) = &lanes.bend {
+            let (word, mask) = (self.text.int(32, Kind::Vector), self.text.int(1, Kind::Vector));
+            let last = self.text.splat(last, "i32");
+            let behind = self.text.value(&format!("icmp ult {word} {last}, {}", self.text.list(32, |l| l)));
+            let wrapped = self.text.list(bits, |l| l.wrapping_mul(lanes.stride).wrapping_add(*more));
+            steps = self.text.value(&format!("select {mask} {behind}, {ty} {wrapped}, {ty} {steps}"));
+        }
         self.text.value(&format!("add {ty} {splat}, {steps}"))
     }
 
@@ -297,34 +315,34 @@ impl Emitter<'_> {
         };
         match class {
             Class::Affine(stride) => Lanes::affine(bits, once(self, Kind::Scalar), stride),
-            Class::Hinted(stride) => {
-                let mut flags: Vec<String> =
-                    sources.iter().filter_map(|source| source.flag.clone()).collect();
-                for source in sources {
-                    if let (Some(signed), 32, Some(base), true) =
-                        (widened, source.bits, &source.base, source.stride != 0)
-                    {
-                        flags.push(self.never_wraps(base, source.stride, signed));
-                    }
-                }
-                let flag = flags.into_iter().reduce(|a, b| self.text.value(&format!("and i1 {a}, {b}")));
+            Class::Bent { stride, more } => {
+                let bend =
+                    sources.iter().find_map(|source| source.bend.as_ref().map(|bend| bend.last.clone()));
+                let last = bend.or_else(|| {
+                    let wrapping = |source: &&Lanes| source.bits == 32 && source.stride != 0;
+                    let source = sources.iter().find(wrapping).filter(|_| widened.is_some())?;
+                    let base = source.base.clone()?;
+                    Some(self.last_before_wrap(&base, source.stride, widened == Some(true)))
+                });
+                let last = last.unwrap_or_else(|| STRAIGHT.to_owned());
                 let base = once(self, Kind::Scalar);
-                let vector = Some(once(self, Kind::Vector));
-                let flag = Some(flag.unwrap_or_else(|| "true".to_owned()));
-                Lanes { flag, vector, ..Lanes::affine(bits, base, stride) }
+                Lanes { bend: Some(Bend { last, more }), ..Lanes::affine(bits, base, stride) }
             }
             Class::Varying | Class::Unknown => Lanes::varying(bits, once(self, Kind::Vector)),
         }
     }
 
-    /// Whether no lane of a 32-bit value is across the wrap from lane 0.
-    pub(crate) fn never_wraps(&mut self, base: &str, stride: i64, signed: bool) -> String {
-        let how = if signed { "sext" } else { "zext" };
-        let wide = self.text.value(&format!("{how} i32 {base} to i64"));
-        let last = self.text.value(&format!("add i64 {wide}, {}", stride * i64::from(self.rows.width - 1)));
-        let least = if signed { i64::from(i32::MIN) } else { 0 };
-        let above = self.text.value(&format!("sub i64 {last}, {least}"));
-        self.text.value(&format!("icmp ule i64 {above}, {}", u32::MAX))
+    /// The last lane of a 32-bit value that is not across the wrap from lane 0.
+    fn last_before_wrap(&mut self, base: &str, stride: i64, signed: bool) -> String {
+        let (least, most) = if signed { (i32::MIN, i32::MAX) } else { (0, -1) };
+        let room = match stride > 0 {
+            true => self.text.value(&format!("sub i32 {most}, {base}")),
+            false => self.text.value(&format!("sub i32 {base}, {least}")),
+        };
+        match stride.abs() {
+            1 => room,
+            stride => self.text.value(&format!("udiv i32 {room}, {stride}")),
+        }
     }
 
     /// Writes a result. A wider register gets its sign if it is `signed`, else zeros.
@@ -349,15 +367,12 @@ impl Emitter<'_> {
                     old.and_then(|o| o.base),
                 );
             }
-            Class::Hinted(_) => {
+            Class::Bent { .. } => {
                 let base = self.of_kind(&lanes, Kind::Scalar);
-                let flag = lanes.flag.clone().unwrap_or_else(|| "true".to_owned());
-                let vector = self.vector(&lanes);
-                let ty = self.text.int(own, Kind::Vector);
-                let old = old.map_or((None, None, None), |o| (o.base, o.flag, o.vector));
+                let last = lanes.bend.map_or_else(|| STRAIGHT.to_owned(), |bend| bend.last);
+                let old = old.map_or((None, None), |o| (o.base, o.bend.map(|bend| bend.last)));
                 self.store_part(&format!("i{own}"), &format!("%r{index}"), base, &guard, old.0);
-                self.store_part("i1", &format!("%r{index}.k"), flag, &guard, old.1);
-                self.store_part(&ty, &format!("%r{index}.v"), vector, &guard, old.2);
+                self.store_part("i32", &format!("%r{index}.last"), last, &guard, old.1);
             }
             Class::Varying | Class::Unknown => {
                 let mut vector = self.vector(&lanes);

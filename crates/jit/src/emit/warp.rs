@@ -111,6 +111,7 @@ impl Emitter<'_> {
         let inside = self.text.value(&format!("icmp {than} {word} {from}, {most}"));
         let from = self.text.value(&format!("select {bit} {inside}, {word} {from}, {word} {lane}"));
         let from = self.text.value(&format!("and {word} {from}, {low}"));
+        self.arguments = self.arguments.max(crate::sites::list_bytes(32, 32));
         self.text.line(&format!("store {word} {a}, ptr %args, align 64"));
         let pointers = self.text.value(&format!("getelementptr i32, ptr %args, {word} {from}"));
         let (name, all) = ("llvm.masked.gather.v32i32.v32p0", self.text.all());

@@ -6,13 +6,14 @@ use crate::common::Common;
 use crate::exec::{Exec, Grid};
 use crate::fault::{Access, Trap};
 use crate::lanes::{Files, LANES, Lane};
-use crate::memory::{Cell, Pages, SpaceKind};
+use crate::memory::{Cell, Pages, SHARED_WINDOW, SpaceKind};
 use crate::ops::address::{Space, in_space};
 use crate::ops::combine::{Cas16, Cas32, Cas64, Rmw, Use, function};
 use crate::ops::order::in_store_order;
 use crate::run::pack::{Pack, Position};
 use ir::instruction::AtomOp;
 use ptx::types::ScalarType;
+use std::ops::Range;
 
 /// A row of accesses: by threads of one warp, one after the other.
 #[derive(Clone, Copy, Debug)]
@@ -127,6 +128,11 @@ impl<'a> Cta<'a> {
         &mut self.common.own
     }
 
+    /// The generic address of its first byte.
+    pub fn shared_address(&self) -> u64 {
+        SHARED_WINDOW + self.common.base
+    }
+
     /// Bytes of local memory of a thread.
     pub fn local_bytes(&self) -> u32 {
         self.grid.local
@@ -143,6 +149,17 @@ impl<'a> Cta<'a> {
     /// Which bytes of global memory are valid.
     pub fn pages(&self) -> Pages {
         self.grid.memory.pages()
+    }
+
+    /// The valid bytes of global memory around an address, without a gap: at most so many pages of them on either side.
+    /// It holds until [`Cta::revocations`] changes.
+    pub fn valid_around(&self, address: u64, most: u64) -> Range<u64> {
+        self.grid.memory.valid_around(address, most)
+    }
+
+    /// How often bytes of global memory have ceased to be valid.
+    pub fn revocations(&self) -> u64 {
+        self.grid.memory.revocations()
     }
 
     /// Accounts for warp instructions; whether the CTA may go on.

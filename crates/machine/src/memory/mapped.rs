@@ -253,6 +253,9 @@ impl DeviceMemory {
         for page in offset / PAGE..(offset + bytes) / PAGE {
             self.valid_bytes(page).store(count, Ordering::Release);
         }
+        if !valid {
+            self.revocations.fetch_add(1, Ordering::Release);
+        }
     }
 
     /// The mapping around an address: where it begins, the backing, and whether it can be used.

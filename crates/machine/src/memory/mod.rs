@@ -32,7 +32,7 @@ use std::io;
 use std::ops::Range;
 use std::os::fd::OwnedFd;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU16, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU16, AtomicU64, AtomicUsize, Ordering};
 
 /// Generic addresses of shared memory: window base plus the address in shared memory.
 pub const SHARED_WINDOW: u64 = 0x0001_0000_0000_0000;
@@ -134,6 +134,8 @@ pub struct DeviceMemory {
     /// Kernels under way: freed addresses are not given out again until none is, so that an access which has passed
     /// the page map never reaches a later allocation.
     kernels: AtomicUsize,
+    /// How often bytes that were valid ceased to be.
+    revocations: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -224,6 +226,7 @@ impl DeviceMemory {
             multicast: multicast::Objects::default(),
             allocator: Mutex::new(allocator),
             kernels: AtomicUsize::new(0),
+            revocations: AtomicU64::new(0),
         })
     }
 
@@ -276,6 +279,7 @@ impl DeviceMemory {
         for page in offset / PAGE..(offset + bytes).div_ceil(PAGE) {
             self.valid_bytes(page).store(0, Ordering::Release);
         }
+        self.revocations.fetch_add(1, Ordering::Release);
         allocator.used -= bytes;
         if allocator.shared.remove(&offset).is_some() {
             self.region.unmap_file(offset, bytes.div_ceil(PAGE) * PAGE)?;
@@ -369,6 +373,30 @@ impl DeviceMemory {
         let valid = |page: u64| u64::from(self.valid_bytes(page).load(Ordering::Relaxed));
         let (first_page, last_page) = (offset / PAGE, last / PAGE);
         last % PAGE < valid(last_page) && (first_page == last_page || valid(first_page) == PAGE)
+    }
+
+    /// The valid bytes around an address, without a gap: at most so many pages of them before its page, and behind it.
+    /// Empty if the address is not valid.
+    pub(crate) fn valid_around(&self, address: u64, most: u64) -> Range<u64> {
+        if !self.is_valid(address, 1) {
+            return address..address;
+        }
+        let valid = |page: u64| u64::from(self.valid_bytes(page).load(Ordering::Relaxed));
+        let own = (address - self.region.base()) / PAGE;
+        let first = (own.saturating_sub(most)..own).rev().take_while(|&page| valid(page) == PAGE).last();
+        // A page that is valid in part is the last one.
+        let limit = own.saturating_add(most).min(self.region.size() / PAGE - 1);
+        let last = (own..limit).find(|&page| valid(page) != PAGE).unwrap_or(limit);
+        let end = match valid(last) {
+            0 => last * PAGE,
+            bytes => last * PAGE + bytes,
+        };
+        self.region.base() + first.unwrap_or(own) * PAGE..self.region.base() + end
+    }
+
+    /// How often bytes that were valid ceased to be: what [`DeviceMemory::valid_around`] has said holds until this changes.
+    pub(crate) fn revocations(&self) -> u64 {
+        self.revocations.load(Ordering::Acquire)
     }
 
     /// The cell at a valid, naturally aligned address.
@@ -594,6 +622,21 @@ mod tests {
         assert_eq!(&back, b"\0\0\0\0warp\0\0\0\0\0\0\0\0");
         assert!(memory.write(a + 13, b"warp").is_err());
         assert!(memory.read(a - 1, &mut back).is_err());
+    }
+
+    #[test]
+    fn what_is_valid_around_an_address_ends_with_its_allocation() {
+        let memory = memory();
+        let a = memory.allocate(3 * PAGE + 5).unwrap();
+        let before = memory.revocations();
+        assert_eq!(memory.valid_around(a + PAGE, 10), a..a + 3 * PAGE + 5);
+        assert_eq!(memory.valid_around(a + 3 * PAGE + 4, 1), a + 2 * PAGE..a + 3 * PAGE + 5);
+        assert_eq!(memory.valid_around(a + PAGE + 7, 0), a + PAGE..a + 2 * PAGE);
+        assert!(memory.valid_around(a + 3 * PAGE + 5, 10).is_empty());
+        assert!(memory.valid_around(a.wrapping_sub(1 << 40), 10).is_empty());
+        memory.free(a).unwrap();
+        assert!(memory.valid_around(a, 10).is_empty());
+        assert_ne!(memory.revocations(), before);
     }
 
     #[test]

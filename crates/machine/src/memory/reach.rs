@@ -7,7 +7,7 @@
 
 use super::host::HostRange;
 use super::{Cell, DeviceMemory, KernelGuard};
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 
 /// What there is beyond a device's own memory at one time.
@@ -218,6 +218,20 @@ impl View<'_> {
                 self.beyond.host_range(address, from.len() as u64).is_some_and(|r| r.write(address, from))
             }
         }
+    }
+
+    /// As [`DeviceMemory::valid_around`].
+    pub(crate) fn valid_around(&self, address: u64, most: u64) -> Range<u64> {
+        let memory = self.beyond.memory(address).unwrap_or(self.own);
+        let host = || self.beyond.host_range(address, 1).map(|range| range.start()..range.end());
+        let valid = memory.valid_around(address, most);
+        if valid.is_empty() { host().unwrap_or(valid) } else { valid }
+    }
+
+    /// As [`DeviceMemory::revocations`], of all that there is; what is withdrawn stays until the kernel has ended.
+    pub(crate) fn revocations(&self) -> u64 {
+        let beyond = self.beyond.memories.iter().map(|memory| memory.revocations());
+        beyond.fold(self.own.revocations(), u64::wrapping_add)
     }
 
     /// As [`DeviceMemory::nearest_below`].

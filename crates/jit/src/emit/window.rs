@@ -1,0 +1,404 @@
+//! The tests that stand before accesses: see [`super`] for why no access leaves the guest's memory.
+//!
+//! Each access has a **window** ([`Window`]): bytes that are known to be valid, around the place where its row was last. An
+//! access is tested by one comparison. What it is compared with says where the last access may begin that ends in the window; the distance
+//! from the window's start is rotated, so that bits below the alignment make it large.
+//!
+//! Where the test fails, the host makes the access, and moves the window there.
+//!
+//! Accesses of a block at constant distances from one register are a **group** with one test for all, from the lowest byte to
+//! the highest.
+
+use super::Emitter;
+use super::context;
+use super::memory::{Layout, Place};
+use super::text::Kind;
+use crate::class::Class;
+use crate::context::Window;
+use ir::instruction::Op;
+use ir::operand::Space;
+use machine::memory::SpaceKind;
+use ptx::isa::{Flow, Order};
+use ptx::module::{AddressBase, RegId};
+use std::collections::HashMap;
+use std::mem::offset_of;
+use std::ops::Range;
+
+/// What the window of an access must hold.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Span {
+    pub(crate) space: SpaceKind,
+    /// Bytes from the address that is tested on.
+    pub(crate) bytes: u64,
+    pub(crate) align: u32,
+}
+
+/// Accesses that are tested as one.
+#[derive(Clone, Debug)]
+pub(crate) struct Group {
+    /// The lowest byte, and one past the highest, counted from the register in lane 0.
+    low: i64,
+    end: i64,
+    align: u32,
+    /// The first access's distance from the register, and bits in which others differ from it.
+    first: i64,
+    apart: i64,
+    /// The test, once it has been written.
+    tested: Option<Tested>,
+}
+
+/// Bytes of a group, at most: what lies between its accesses is tested, too.
+const GROUP: i64 = 1 << 14;
+
+impl Group {
+    pub(super) fn is_tested(&self) -> bool {
+        self.tested.is_some()
+    }
+
+    /// The test has been written in vain.
+    pub(super) fn forget(&mut self) {
+        self.tested = None;
+    }
+
+    /// Takes in an access; `false` if it does not fit.
+    fn takes(&mut self, offset: i64, low: i64, end: i64, align: u32) -> bool {
+        let apart = self.apart | (offset - self.first);
+        let align = self.align.max(align);
+        let (low, end) = (self.low.min(low), self.end.max(end));
+        let fits = apart & i64::from(align - 1) == 0 && end - low <= GROUP;
+        if fits {
+            (self.low, self.end, self.align, self.apart) = (low, end, align, apart);
+        }
+        fits
+    }
+}
+
+/// A test that has been written.
+#[derive(Clone, Debug)]
+pub(super) struct Tested {
+    /// Whether it holds.
+    pub(super) good: String,
+    pub(super) window: u32,
+    space: SpaceKind,
+    at: At,
+}
+
+/// What is accessed if the test holds.
+#[derive(Clone, Debug)]
+enum At {
+    /// So many bytes behind the start of the window, in shared and local memory; else the address.
+    Row(String),
+    /// In 32 bits for each lane: bytes behind the start of the window.
+    Lanes(String),
+}
+
+impl Emitter<'_> {
+    fn window_field(&mut self, window: u32, field: usize, changes: bool) -> String {
+        let windows = self.constant_field(context::WINDOWS, "ptr");
+        let at = size_of::<Window>() * window as usize + field;
+        let place = self.text.value(&format!("getelementptr i8, ptr {windows}, i64 {at}"));
+        let invariant = if changes { "" } else { ", !invariant.load !1" };
+        self.text.value(&format!("load i64, ptr {place}{invariant}"))
+    }
+
+    fn add_window(&mut self, space: SpaceKind, bytes: u64, align: u32) -> u32 {
+        self.windows.push(Span { space, bytes, align });
+        self.windows.len() as u32 - 1
+    }
+
+    /// Tests an access of the active lanes, each aligned to its own bytes; `None` where there is no window.
+    pub(super) fn tested(&mut self, place: &Place, layout: Layout, all: u32, active: &str) -> Option<Tested> {
+        if matches!(place.space, SpaceKind::Cluster | SpaceKind::Param) {
+            return None;
+        }
+        let base = match (layout, &place.lanes.base) {
+            (Layout::Scattered, _) | (_, None) => return Some(self.tested_lanes(place, all, active)),
+            (_, Some(base)) => base.clone(),
+        };
+        let low = place.offset;
+        let Some(&group) = self.group_of.get(&self.index) else {
+            return Some(self.tested_row(place, &base, low, all.into(), all, active));
+        };
+        let Group { low: lowest, end, align, ref tested, .. } = self.groups[group];
+        let tested = match tested {
+            Some(tested) => tested.clone(),
+            None => {
+                let tested = self.tested_row(place, &base, lowest, (end - lowest) as u64, align, active);
+                self.groups[group].tested = Some(tested.clone());
+                tested
+            }
+        };
+        let at = match &tested.at {
+            At::Row(at) if low != lowest => {
+                At::Row(self.text.value(&format!("add i64 {at}, {}", low - lowest)))
+            }
+            at => at.clone(),
+        };
+        Some(Tested { at, ..tested })
+    }
+
+    /// Finds the groups of a block.
+    pub(super) fn find_groups(&mut self, instructions: Range<u32>) {
+        let mut open: HashMap<(Space, RegId), usize> = HashMap::new();
+        for index in instructions {
+            let Some(instruction) = self.function.instruction(index) else { continue };
+            let (address, bytes, weak) = match &instruction.op {
+                Op::Ld(ld) => (Some(&ld.a), ld.ty.bits() / 8 * ld.d.len() as u32, ld.order == Order::Weak),
+                Op::St(st) => (Some(&st.a), st.ty.bits() / 8 * st.b.len() as u32, st.order == Order::Weak),
+                _ => (None, 0, false),
+            };
+            if let Some(address) = address.filter(|_| weak && instruction.guard.is_none() && bytes != 0)
+                && let AddressBase::Register(register) = address.base
+                && matches!(self.class_of(register), Class::Affine(_) | Class::Bent { .. })
+                && address.offset.unsigned_abs() < 1 << 30
+            {
+                let (low, end) = (address.offset, address.offset + i64::from(bytes));
+                let known = open.get(&(address.space, register)).copied();
+                match known.filter(|&group| self.groups[group].takes(address.offset, low, end, bytes)) {
+                    Some(group) => {
+                        self.group_of.insert(index, group);
+                    }
+                    None => {
+                        let first = address.offset;
+                        self.groups.push(Group { low, end, align: bytes, first, apart: 0, tested: None });
+                        open.insert((address.space, register), self.groups.len() - 1);
+                        self.group_of.insert(index, self.groups.len() - 1);
+                    }
+                }
+            }
+            // What is called may free memory, and behind a barrier nothing is left of the test.
+            let goes_on =
+                instruction.op.effects().flow == Flow::Next && instruction.op.effects().barrier.is_none();
+            if !goes_on {
+                open.clear();
+            }
+            instruction.registers(&mut |written, access| {
+                if access != ir::Access::Read {
+                    open.retain(|&(_, register), _| register != written);
+                }
+            });
+        }
+    }
+
+    /// Tests so many bytes from a place on, counted from the base, and what is as far from the other lanes' addresses: all of
+    /// them, or from the first to the last active lane where the others may be anywhere.
+    fn tested_row(
+        &mut self,
+        place: &Place,
+        base: &str,
+        low: i64,
+        bytes: u64,
+        align: u32,
+        active: &str,
+    ) -> Tested {
+        let (space, stride) = (place.space, place.lanes.stride);
+        let far = stride * i64::from(self.rows.width - 1);
+        let is_part = stride != 0 && (self.guard.is_some() || self.divergence.divergent[self.block]);
+        let span = if is_part { bytes } else { bytes + far.unsigned_abs() };
+        let window = self.add_window(space, span, align);
+        let start = match space {
+            SpaceKind::Shared => i64::from(self.source.shared_start()),
+            _ => 0,
+        };
+        let wide = match place.lanes.bits {
+            64 => base.to_owned(),
+            _ => self.text.value(&format!("zext i32 {base} to i64")),
+        };
+        // In 32 bits no lane wraps before it is outside, as all windows are below.
+        let low = match low.wrapping_add(far.min(0)).wrapping_sub(start) {
+            0 => wide,
+            by => self.text.value(&format!("add i64 {wide}, {by}")),
+        };
+        let is_fixed = matches!(space, SpaceKind::Shared | SpaceKind::Local);
+        let distance = match is_fixed {
+            true => low.clone(),
+            false => {
+                let first = self.window_field(window, offset_of!(Window, first), true);
+                self.text.value(&format!("sub i64 {low}, {first}"))
+            }
+        };
+        let limit = self.window_field(window, offset_of!(Window, limit), !is_fixed);
+        let ends = match is_part {
+            false => vec![distance],
+            true => self
+                .active_ends(active)
+                .map(|lane| {
+                    let step = self.text.value(&format!("mul i64 {lane}, {stride}"));
+                    let from = self.text.value(&format!("add i64 {distance}, {step}"));
+                    self.text.value(&format!("sub i64 {from}, {}", far.min(0)))
+                })
+                .to_vec(),
+        };
+        let inside = |e: &mut Self, distance: &String| {
+            let rotated = e.rotated(distance, 64, align, Kind::Scalar);
+            e.text.value(&format!("icmp ult i64 {rotated}, {limit}"))
+        };
+        let mut tests: Vec<String> = ends.iter().map(|distance| inside(self, distance)).collect();
+        if let Some(bend) = &place.lanes.bend {
+            let last = bend.last.clone();
+            tests.push(self.text.value(&format!("icmp uge i32 {last}, {}", self.rows.width - 1)));
+        }
+        let both = |a: String, b: String| self.text.value(&format!("and i1 {a}, {b}"));
+        let good = tests.into_iter().reduce(both).unwrap_or_default();
+        Tested { good, window, space, at: At::Row(low) }
+    }
+
+    /// The numbers of the first and of the last active lane, in 64 bits; of some lanes if there is none.
+    fn active_ends(&mut self, active: &str) -> [String; 2] {
+        let bits = self.text.mask_bits(active);
+        ["cttz", "ctlz"].map(|name| {
+            self.intrinsic(&format!("declare i32 @llvm.{name}.i32(i32, i1)"));
+            let count = self.text.value(&format!("call i32 @llvm.{name}.i32(i32 {bits}, i1 false)"));
+            let lane = match name {
+                "cttz" => count,
+                _ => self.text.value(&format!("sub i32 31, {count}")),
+            };
+            let lane = self.text.value(&format!("and i32 {lane}, 31"));
+            self.text.value(&format!("zext i32 {lane} to i64"))
+        })
+    }
+
+    /// Tests each lane.
+    fn tested_lanes(&mut self, place: &Place, all: u32, active: &str) -> Tested {
+        let (v, width, space) = (Kind::Vector, self.rows.width, place.space);
+        let start = match space {
+            SpaceKind::Shared => i64::from(self.source.shared_start()),
+            _ => 0,
+        };
+        // In shared memory, bytes behind its start. Of an offset that leads on, the register is tested for a span longer by
+        // that: a sum of 32 bits could wrap into the window.
+        let by = place.offset.wrapping_sub(start);
+        let before = i64::from(i32::MIN)..=0;
+        let behind = 1..=i64::from(i32::MAX);
+        let is_fixed = matches!(space, SpaceKind::Shared | SpaceKind::Local);
+        let is_narrow = is_fixed
+            && place.lanes.bits == 32
+            && (before.contains(&by) || behind.contains(&by) && by % i64::from(all) == 0);
+        let bits = if is_narrow { 32 } else { 64 };
+        let int = self.text.int(bits, v);
+        let add = |e: &mut Self, vector: &str, by: i64| match by {
+            0 => vector.to_owned(),
+            by => {
+                let by = e.text.constant(by, bits, v);
+                e.text.value(&format!("add {int} {vector}, {by}"))
+            }
+        };
+        let register = match is_narrow {
+            true => self.vector(&place.lanes),
+            false => {
+                let wide = self.widened(&place.lanes);
+                self.vector(&wide)
+            }
+        };
+        let distance = add(self, &register, by);
+        let is_longer = is_narrow && by > 0;
+        let span = u64::from(all) + if is_longer { by as u64 } else { 0 };
+        let window = self.add_window(space, span, all);
+        let distance = match is_fixed {
+            true => distance,
+            false => {
+                let first = self.window_field(window, offset_of!(Window, first), true);
+                let first = self.text.splat(&first, "i64");
+                self.text.value(&format!("sub {int} {distance}, {first}"))
+            }
+        };
+        let tested = if is_longer { register } else { distance.clone() };
+        let rotated = self.rotated(&tested, bits, all, v);
+        let mut limit = self.window_field(window, offset_of!(Window, limit), !is_fixed);
+        if is_narrow {
+            limit = self.text.value(&format!("trunc i64 {limit} to i32"));
+        }
+        let limit = self.text.splat(&limit, &format!("i{bits}"));
+        let bit = self.text.int(1, v);
+        let mut outside = self.text.value(&format!("icmp uge {int} {rotated}, {limit}"));
+        if !self.full || self.guard.is_some() {
+            outside = self.text.value(&format!("and {bit} {outside}, {active}"));
+        }
+        let lanes = self.text.value(&format!("bitcast {bit} {outside} to i{width}"));
+        let good = self.text.value(&format!("icmp eq i{width} {lanes}, 0"));
+        let offsets = match is_narrow {
+            true => distance,
+            false => {
+                let word = self.text.int(32, v);
+                self.text.value(&format!("trunc {int} {distance} to {word}"))
+            }
+        };
+        Tested { good, window, space, at: At::Lanes(offsets) }
+    }
+
+    /// A distance whose bits below the alignment are on top.
+    fn rotated(&mut self, distance: &str, bits: u32, align: u32, kind: Kind) -> String {
+        if align == 1 {
+            return distance.to_owned();
+        }
+        let (int, name) = (self.text.int(bits, kind), self.text.suffix(&format!("i{bits}"), kind));
+        self.intrinsic(&format!("declare {int} @llvm.fshr.{name}({int}, {int}, {int})"));
+        let by = self.text.constant(i64::from(align.trailing_zeros()), bits, kind);
+        self.text
+            .value(&format!("call {int} @llvm.fshr.{name}({int} {distance}, {int} {distance}, {int} {by})"))
+    }
+
+    /// Where the lowest element of a row is, or where lanes `stride` apart are: only good where the test holds.
+    pub(super) fn pointer(&mut self, tested: &Tested) -> String {
+        let At::Row(at) = &tested.at else { return String::new() };
+        match tested.space {
+            SpaceKind::Shared => {
+                let shared = self.constant_field(context::SHARED, "ptr");
+                self.text.value(&format!("getelementptr i8, ptr {shared}, i64 {at}"))
+            }
+            SpaceKind::Generic => {
+                let to_host = self.window_field(tested.window, offset_of!(Window, to_host), true);
+                let address = self.text.value(&format!("add i64 {at}, {to_host}"));
+                self.text.value(&format!("inttoptr i64 {address} to ptr"))
+            }
+            _ => self.text.value(&format!("inttoptr i64 {at} to ptr")),
+        }
+    }
+
+    /// Where the elements of all lanes are: only good where the test holds, in active lanes.
+    pub(super) fn pointers(&mut self, tested: &Tested, stride: i64) -> String {
+        let (v, width) = (Kind::Vector, self.rows.width);
+        let (word, steps) = (self.text.int(32, v), self.text.list(32, |l| l * stride));
+        if tested.space == SpaceKind::Local {
+            let row = self.constant_field(context::LOCAL, "ptr");
+            let row = self.text.value(&format!("getelementptr ptr, ptr {row}, i32 %row"));
+            let row = self.text.value(&format!("load ptr, ptr {row}, !invariant.load !1"));
+            let size = self.constant_field(context::LOCAL_BYTES, "i64");
+            let size = self.text.value(&format!("trunc i64 {size} to i32"));
+            let size = self.text.splat(&size, "i32");
+            let lanes = self.text.list(32, |l| l);
+            let firsts = self.text.value(&format!("mul {word} {size}, {lanes}"));
+            return match &tested.at {
+                At::Row(at) => {
+                    let row = self.text.value(&format!("getelementptr i8, ptr {row}, i64 {at}"));
+                    self.text.value(&format!("getelementptr i8, ptr {row}, {word} {firsts}"))
+                }
+                At::Lanes(offsets) => {
+                    let at = self.text.value(&format!("add {word} {firsts}, {offsets}"));
+                    self.text.value(&format!("getelementptr i8, ptr {row}, {word} {at}"))
+                }
+            };
+        }
+        match &tested.at {
+            At::Row(_) => {
+                let low = self.pointer(tested);
+                // The lowest is the last lane's where they go down.
+                let far = (stride * i64::from(width - 1)).min(0);
+                let steps = if far == 0 { steps } else { self.text.list(32, |l| l * stride - far) };
+                self.text.value(&format!("getelementptr i8, ptr {low}, {word} {steps}"))
+            }
+            At::Lanes(offsets) => {
+                let first = match tested.space {
+                    SpaceKind::Shared => self.constant_field(context::SHARED, "ptr"),
+                    _ => {
+                        let first = self.window_field(tested.window, offset_of!(Window, first), true);
+                        let to_host = self.window_field(tested.window, offset_of!(Window, to_host), true);
+                        let first = self.text.value(&format!("add i64 {first}, {to_host}"));
+                        self.text.value(&format!("inttoptr i64 {first} to ptr"))
+                    }
+                };
+                self.text.value(&format!("getelementptr i8, ptr {first}, {word} {offsets}"))
+            }
+        }
+    }
+}
