@@ -14,15 +14,22 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How to compile, and what to run.
+/// The compiler.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Compiler {
-    /// The compiler.
+pub(crate) struct Nvcc {
+    /// The compiler of CUDA C++ programs.
     #[arg(long, env = "NVCC", default_value = "nvcc")]
     nvcc: PathBuf,
     /// More arguments for it, such as the folders of CUDA's headers.
     #[arg(long, env = "NVCC_APPEND", value_delimiter = ' ', allow_hyphen_values = true)]
     arguments: Vec<String>,
+}
+
+/// How to compile, and what to run.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Compiler {
+    #[command(flatten)]
+    nvcc: Nvcc,
     /// Links the runtime into each program.
     #[arg(long = "static")]
     relinked: bool,
@@ -48,9 +55,8 @@ const TARGET: &str = "arch=compute_90,code=compute_90";
 const PATIENCE: Duration = Duration::from_secs(300);
 
 pub(crate) fn run(compiler: &Compiler) -> Result<()> {
-    let version = Command::new(&compiler.nvcc).arg("--version").output();
-    if !version.is_ok_and(|output| output.status.success()) {
-        eprintln!("SKIPPED: {} cannot be run; no program was compiled", compiler.nvcc.display());
+    if !compiler.nvcc.is_there() {
+        eprintln!("SKIPPED: {} cannot be run; no program was compiled", compiler.nvcc);
         return Ok(());
     }
     let out = root().join("target/programs");
@@ -75,7 +81,7 @@ pub(crate) fn run(compiler: &Compiler) -> Result<()> {
         }
         tried += 1;
         let judged = || {
-            compile(compiler, &source, &folder, &out.join(&name))?;
+            compiler.nvcc.compile(&source, &folder, compiler.relinked, &out.join(&name))?;
             let alone = run_one(&source, &name, &folder, &out, None)?;
             let checked = warploom.as_deref().map(|path| run_one(&source, &name, &folder, &out, Some(path)));
             anyhow::Ok((alone, checked.transpose()?))
@@ -101,22 +107,42 @@ pub(crate) fn run(compiler: &Compiler) -> Result<()> {
     Ok(())
 }
 
-/// Compiles one program.
-fn compile(compiler: &Compiler, source: &Path, libraries: &Path, program: &Path) -> Result<()> {
-    let text = fs::read_to_string(source)?;
-    let own = text.lines().next().and_then(|line| line.strip_prefix("// nvcc:")).unwrap_or_default();
-    let compiled = Command::new(&compiler.nvcc)
-        .args(["-std=c++17", "-gencode", TARGET])
-        .args(["-cudart", if compiler.relinked { "static" } else { "shared" }, "-L"])
-        .arg(libraries)
-        .args(own.split_whitespace())
-        .args(&compiler.arguments)
-        .arg("-o")
-        .args([program.as_os_str(), source.as_os_str()])
-        .output()
-        .context("nvcc")?;
-    ensure!(compiled.status.success(), "nvcc: {}", String::from_utf8_lossy(&compiled.stderr));
-    Ok(())
+impl std::fmt::Display for Nvcc {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.nvcc.display().fmt(f)
+    }
+}
+
+impl Nvcc {
+    /// Whether it can be run.
+    pub(crate) fn is_there(&self) -> bool {
+        let version = Command::new(&self.nvcc).arg("--version").output();
+        version.is_ok_and(|output| output.status.success())
+    }
+
+    /// Compiles one program, with the runtime linked into it if it is to be.
+    pub(crate) fn compile(
+        &self,
+        source: &Path,
+        libraries: &Path,
+        relinked: bool,
+        program: &Path,
+    ) -> Result<()> {
+        let text = fs::read_to_string(source)?;
+        let own = text.lines().next().and_then(|line| line.strip_prefix("// nvcc:")).unwrap_or_default();
+        let compiled = Command::new(&self.nvcc)
+            .args(["-std=c++17", "-gencode", TARGET])
+            .args(["-cudart", if relinked { "static" } else { "shared" }, "-L"])
+            .arg(libraries)
+            .args(own.split_whitespace())
+            .args(&self.arguments)
+            .arg("-o")
+            .args([program.as_os_str(), source.as_os_str()])
+            .output()
+            .context("nvcc")?;
+        ensure!(compiled.status.success(), "nvcc: {}", String::from_utf8_lossy(&compiled.stderr));
+        Ok(())
+    }
 }
 
 /// Runs one program, with `warploom` under the sanitizer, and compares what it says and what is found. How long it took.

@@ -1,0 +1,17 @@
+// C = A * B, all n x n, in tiles through local memory; B comes behind A.
+#define BLOCK 16
+
+__kernel void dgemm(__global const double *in, __global double *out, int n) {
+    __local double a[BLOCK][BLOCK], b[BLOCK][BLOCK];
+    __global const double *left = in, *right = in + n * n;
+    int x = get_local_id(0), y = get_local_id(1), row = get_global_id(1), column = get_global_id(0);
+    double sum = 0;
+    for (int k = 0; k < n; k += BLOCK) {
+        a[y][x] = left[row * n + k + x];
+        b[y][x] = right[(k + y) * n + column];
+        BARRIER;
+        for (int i = 0; i < BLOCK; ++i) sum = fma(a[y][i], b[i][x], sum);
+        BARRIER;
+    }
+    out[row * n + column] = sum;
+}
