@@ -144,7 +144,7 @@ pub trait Engine {
 }
 
 /// The cases of a recording, each with its result.
-pub fn cases<'t>(recording: &'t str) -> impl Iterator<Item = (&'t str, &'t str)> {
+pub fn cases(recording: &str) -> impl Iterator<Item = (&str, &str)> {
     recording.lines().filter_map(|line| line.split_once(" = "))
 }
 

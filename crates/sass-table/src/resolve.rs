@@ -377,9 +377,9 @@ impl Cut {
             };
             (parts.next().is_none() && codes.iter().any(Option::is_some)).then_some((part.bits, codes))
         };
-        let numbers = self.places.iter().filter_map(number);
+        let mut numbers = self.places.iter().filter_map(number);
         let (bits, codes) =
-            numbers.last().ok_or("no operand is a number, by whose ones registers are counted")?;
+            numbers.next_back().ok_or("no operand is a number, by whose ones registers are counted")?;
         let said = codes.into_iter().map(|code| code.map(|code| rule.of(&[], code & mask)));
         let (bits, said) = reduced(bits, said.collect());
         Ok(Values { bits, values: said.into_iter().map(Option::unwrap_or_default).collect() })

@@ -306,7 +306,7 @@ L{matrix}{first}:\n",
 
 /// The descriptor of what `stage` wrote: 16 bytes further along k is 128 bytes on, 8 rows further 8 whole rows on.
 fn descriptor(register: &str, words: usize, base: usize) -> String {
-    let offsets = 2 * words << 32 | 8 << 16;
+    let offsets = (2 * words) << 32 | 8 << 16;
     format!(
         "mov.b32 %s, tile; add.u32 %s, %s, {base}; shr.u32 %s, %s, 4; and.b32 %s, %s, 0x3fff;
 cvt.u64.u32 %{register}, %s; or.b64 %{register}, %{register}, {offsets};\n"
