@@ -40,7 +40,7 @@ enum Chore {
     Tidy,
     /// Rewrites generated documentation.
     Docs,
-    /// Records what a GPU computes for every form of the instruction table, and compares the machine with it.
+    /// Records what a GPU computes, and compares the machine with it.
     Record(record::Arguments),
     /// Runs the test suites of real programs on the virtual GPU.
     Clients(clients::Choice),

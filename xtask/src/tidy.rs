@@ -61,7 +61,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("warploom-examples", ALL),
     ("warploom-filetest", ALL),
     ("warploom-real-gpu", &["warploom-driver-api", "warploom-machine"]),
-    ("warploom-replay", &["warploom-numerics", "warploom-ptx"]),
+    ("warploom-replay", &["warploom-machine", "warploom-numerics", "warploom-ptx"]),
     ("warploom-bench-kernels", &["warploom-machine", "warploom-ptx"]),
     ("warploom-conformance", &["warploom-ir", "warploom-machine", "warploom-ptx", "warploom-real-gpu"]),
     (

@@ -8,7 +8,7 @@ use crate::random::Random;
 use machine::memory::Buffers;
 use machine::texture::Resource;
 use machine::{Device, DeviceOptions, Launch, LaunchError, LaunchOptions, Profile};
-use real_gpu::{Gpu, Use};
+use real_gpu::{Gpu, Texels, Use};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::path::Path;
@@ -360,11 +360,11 @@ impl RealGpu {
             Object::Texture { array, texture, gathered } => {
                 let purpose = if *gathered { Use::Gathered } else { Use::Sampled };
                 let array = gpu.array(array, purpose, &Object::levels(array)).map_err(failed)?;
-                handle(gpu.texture(array, texture).map_err(failed)?)
+                handle(gpu.texture(Texels::Array(array), texture, None).map_err(failed)?)
             }
             Object::Surface { array, .. } => {
                 let array = gpu.array(array, Use::Surface, &Object::levels(array)).map_err(failed)?;
-                handle(gpu.surface(array).map_err(failed)?)
+                handle(gpu.surface(array, 0).map_err(failed)?)
             }
         };
         self.objects.push((*object, bytes));

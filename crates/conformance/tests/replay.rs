@@ -60,7 +60,11 @@ fn judge(
 
 fn report(found: &[String]) {
     let shown = found[..found.len().min(60)].join("\n");
-    assert!(found.is_empty(), "{} cases (`cargo xtask record diff` shows lanes):\n{shown}", found.len());
+    assert!(
+        found.is_empty(),
+        "{} cases (`cargo xtask record forms diff` shows lanes):\n{shown}",
+        found.len()
+    );
 }
 
 #[test]

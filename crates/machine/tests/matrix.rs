@@ -1,60 +1,15 @@
 //! Replays what an H200 computed for every matrix instruction through the whole machine.
 //!
-//! `matrix/cases.rs` makes a kernel for each form, and inputs from numbers that can be computed again. The recording
-//! `matrix/sm_90.txt` has a line a case: its name, and a checksum of the output of each trial. To record:
-//!
-//! ```text
-//! WARPLOOM_MATRIX_CASES=DIR cargo test -p warploom-machine --test matrix
-//! ptxas -arch=sm_90a DIR/cases.ptx -o DIR/cases.cubin
-//! python3 crates/machine/tests/matrix/record.py DIR        # where the GPU is
-//! ```
-//!
-//! The first command writes the kernels and their inputs instead of running them, the last one `DIR/sm_90.txt` and
-//! `DIR/outputs.bin`. With `WARPLOOM_MATRIX_OUTPUTS=DIR/outputs.bin` the test shows the first difference of each case.
+//! The kernels and their inputs are `replay::matrices`'s; `cargo xtask record matrices` makes the recording `matrix/sm_90.txt`. With
+//! `--outputs FILE` it also writes all outputs, and with `WARPLOOM_MATRIX_OUTPUTS=FILE` the test shows the first difference of each case.
 
-#[path = "matrix/cases.rs"]
-mod cases;
-#[path = "matrix/data.rs"]
-mod data;
-#[path = "matrix/kernel.rs"]
-mod kernel;
-
-use kernel::Case;
 use machine::{Device, DeviceOptions, Launch, LaunchOptions, LoadedModule, Profile};
+use replay::matrices::{Case, cases, module};
 use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::path::Path;
 use std::sync::Arc;
 
 const RECORDING: &str = include_str!("matrix/sm_90.txt");
-
-fn checksum(bytes: &[u8]) -> u32 {
-    let mut crc = flate2::Crc::new();
-    crc.update(bytes);
-    crc.sum()
-}
-
-fn text(cases: &[Case]) -> String {
-    let mut text = ".version 8.7\n.target sm_90a\n.address_size 64\n".to_owned();
-    for (i, case) in cases.iter().enumerate() {
-        text.push_str(&case.text.replace("{}", &format!("k{i}")).replace("{{", "{").replace("}}", "}"));
-    }
-    text
-}
-
-/// Writes kernels and inputs for `record.py`.
-fn write(folder: &Path, cases: &[Case]) -> std::io::Result<()> {
-    std::fs::create_dir_all(folder)?;
-    std::fs::write(folder.join("cases.ptx"), text(cases))?;
-    let inputs: Vec<u8> = cases.iter().flat_map(|case| case.trials.concat()).collect();
-    std::fs::write(folder.join("inputs.bin"), inputs)?;
-    let mut list = String::new();
-    for case in cases {
-        let (trials, input) = (case.trials.len(), case.trials[0].len());
-        let _ = writeln!(list, "{} {trials} {input} {} {}", case.threads, case.output, case.name);
-    }
-    std::fs::write(folder.join("cases.txt"), list)
-}
 
 fn run(device: &Device, module: &LoadedModule, index: usize, case: &Case) -> Result<Vec<u8>, String> {
     let memory = device.memory();
@@ -81,7 +36,7 @@ fn run(device: &Device, module: &LoadedModule, index: usize, case: &Case) -> Res
 
 /// The trials whose output is not the recorded one.
 fn wrong(case: &Case, output: &[u8], recorded: &str) -> Vec<usize> {
-    let sums: Vec<_> = output.chunks(case.output).map(|o| format!("{:08x}", checksum(o))).collect();
+    let sums = case.sums(output);
     let recorded: Vec<_> = recorded.split(' ').collect();
     assert_eq!(sums.len(), recorded.len(), "{}", case.name);
     (0..sums.len()).filter(|&i| sums[i] != recorded[i]).collect()
@@ -100,17 +55,12 @@ fn difference(got: &[u8], want: &[u8]) -> String {
 
 #[test]
 fn as_an_h200_computes() {
-    let cases = cases::cases();
-    if let Ok(folder) = std::env::var("WARPLOOM_MATRIX_CASES") {
-        write(Path::new(&folder), &cases).expect("the folder is writable");
-        eprintln!("{} cases written, none run", cases.len());
-        return;
-    }
+    let cases = cases();
     let only = std::env::var("WARPLOOM_MATRIX_ONLY").unwrap_or_default();
     let outputs =
         std::env::var("WARPLOOM_MATRIX_OUTPUTS").ok().map(|path| std::fs::read(path).expect("the outputs"));
     let device: Arc<Device> = Device::new(Profile::default(), DeviceOptions::default()).expect("a device");
-    let compiled = ptx::compile(&ptx::source::Source::new("cases.ptx", text(&cases)));
+    let compiled = ptx::compile(&ptx::source::Source::new("cases.ptx", module(&cases)));
     let (module, _) =
         compiled.into_result().unwrap_or_else(|wrong| panic!("{:#?}", &wrong[..wrong.len().min(8)]));
     let module = device.load(module).expect("it is loaded");

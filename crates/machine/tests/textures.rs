@@ -1,47 +1,17 @@
 //! Replays what an H200 made of textures and surfaces: every format, geometry, filter and address mode.
 //!
-//! `textures/cases.py` makes the cases, `textures/record.py` ran them on the device; `textures/sm_90.gz` holds each
-//! case, a digest of all its results and the first of them. Where the machine is known to differ in some results
-//! (docs/numerics.md says where), the case has all results and says how many: `loose=`. Contents and coordinates are not recorded: both sides make
-//! them from the case's seeds (`textures/numbers.rs`, `textures/numbers_of.py`).
+//! `textures/sm_90.gz` is made by `cargo xtask record textures`; [`replay::textures`] says what it holds. Where the machine is known to differ
+//! in some results (docs/numerics.md says where), a case has all results and says how many: `loose=`.
 //!
-//! With `WARPLOOM_TEXTURES` set to a file of all results (`record.py` writes one), differences are shown in full.
+//! With `WARPLOOM_TEXTURES` set to a file of all results (`--outputs` writes one), differences are shown in full.
 //! `WARPLOOM_TEXTURE_RECORDING` names another recording to replay.
 
-#[path = "textures/case.rs"]
-mod case;
-#[path = "textures/numbers.rs"]
-mod numbers;
-#[path = "textures/replay.rs"]
-mod replay;
+#[path = "textures/bench.rs"]
+mod bench;
 
+use replay::textures::{digest, parse};
 use std::collections::BTreeMap;
-use std::io::Read;
-
-/// What a case must give.
-struct Recorded {
-    case: case::Case,
-    digest: u64,
-    first: Vec<u32>,
-}
-
-fn recording() -> Vec<Recorded> {
-    let committed = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/textures/sm_90.gz");
-    let path = std::env::var_os("WARPLOOM_TEXTURE_RECORDING").unwrap_or_else(|| committed.into());
-    let file = std::fs::File::open(path).expect("a recording");
-    let mut text = String::new();
-    flate2::read::GzDecoder::new(file).read_to_string(&mut text).expect("the recording is text");
-    let mut lines = text.lines();
-    let mut all = Vec::new();
-    while let (Some(case), Some(results)) = (lines.next(), lines.next()) {
-        let mut words = results.split(' ');
-        let mut hex = || u64::from_str_radix(words.next().expect("a number"), 16).expect("hexadecimal");
-        let digest = hex();
-        let first = results.split(' ').skip(1).map(|w| u32::from_str_radix(w, 16).expect("hexadecimal"));
-        all.push(Recorded { case: case::Case::parse(case), digest, first: first.collect() });
-    }
-    all
-}
+use std::path::PathBuf;
 
 /// All results of all cases, if there is a file of them: case by case, their number and the words.
 fn complete() -> Option<Vec<Vec<u32>>> {
@@ -59,12 +29,14 @@ fn complete() -> Option<Vec<Vec<u32>>> {
 
 #[test]
 fn every_case_gives_what_the_device_gave() {
-    let recording = recording();
+    let committed = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/textures/sm_90.gz");
+    let path = std::env::var_os("WARPLOOM_TEXTURE_RECORDING").map_or(committed.into(), PathBuf::from);
+    let recording = parse(&replay::read(&path).expect("a recording"));
     let complete = complete();
     let only = std::env::var("WARPLOOM_TEXTURE_GROUP").ok();
     let mut failures = Vec::new();
     let mut groups: BTreeMap<String, [usize; 2]> = BTreeMap::new();
-    let mut bench = replay::Bench::new();
+    let mut bench = bench::Bench::new();
     let mut loose = 0;
     for (number, recorded) in recording.iter().enumerate() {
         let case = &recorded.case;
@@ -81,7 +53,7 @@ fn every_case_gives_what_the_device_gave() {
                 continue;
             }
         };
-        if numbers::digest(&results) == recorded.digest {
+        if digest(&results) == recorded.digest {
             continue;
         }
         let (got, want) = (results.chunks(5), recorded.first.chunks(5));

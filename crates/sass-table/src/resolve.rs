@@ -182,6 +182,9 @@ fn fits(role: &Role, place: &Slot, named: &[Named]) -> bool {
         Kind::Address => address,
         Kind::Barrier => !predicates && !address,
         Kind::Predicates => place.has_word("PR") || place.has_word("UPR"),
+        Kind::Uniform => {
+            !named.is_empty() && named.iter().all(|it| it.class == Class::Uniform && !it.bracketed)
+        }
         Kind::Nothing => named.is_empty(),
         Kind::Rest => true,
     }
@@ -322,6 +325,9 @@ impl Cut {
 
     /// What a width says for every code of the fields whose words matter to it.
     fn by_words(&self, rule: &Width) -> Result<Values, String> {
+        if let Width::Ones(mask) = rule {
+            return self.by_mask(rule, *mask);
+        }
         let parts =
             self.head.iter().chain(self.places.iter().flat_map(Slot::outside)).filter(|it| !it.number);
         // For each part its field and the words that matter.
@@ -348,9 +354,35 @@ impl Cut {
                 let shift = shifts.iter().find(|it| it.0 == *field).map_or(0, |it| it.1);
                 texts[code >> shift & ((1 << field.width()) - 1)].iter().flatten().copied()
             });
-            rule.of(&words.collect::<Vec<&str>>())
+            rule.of(&words.collect::<Vec<&str>>(), 0)
         };
         Ok(Values { bits, values: (0..1usize << bits.width()).map(value).collect() })
+    }
+}
+
+impl Cut {
+    /// What a width says for every code of the operand that is a number by itself.
+    fn by_mask(&self, rule: &Width, mask: u64) -> Result<Values, String> {
+        // For each code of the place what it is as a number, if it is nothing but that.
+        let number = |place: &Slot| {
+            let blank = |part: &&Part| !part.number && !part.any(|text| !text.trim().is_empty());
+            let mut parts = place.parts.iter().filter(|part| !blank(part));
+            let part = parts.next().filter(|part| part.bits.width() <= MOST_BITS)?;
+            let read = |text: &Option<String>| {
+                u64::from_str_radix(text.as_deref()?.trim().strip_prefix("0x")?, 16).ok()
+            };
+            let codes: Vec<Option<u64>> = match part.number {
+                true => (0..1 << part.bits.width()).map(Some).collect(),
+                false => part.texts.iter().map(read).collect(),
+            };
+            (parts.next().is_none() && codes.iter().any(Option::is_some)).then_some((part.bits, codes))
+        };
+        let mut numbers = self.places.iter().filter_map(number);
+        let (bits, codes) =
+            numbers.next_back().ok_or("no operand is a number, by whose ones registers are counted")?;
+        let said = codes.into_iter().map(|code| code.map(|code| rule.of(&[], code & mask)));
+        let (bits, said) = reduced(bits, said.collect());
+        Ok(Values { bits, values: said.into_iter().map(Option::unwrap_or_default).collect() })
     }
 }
 

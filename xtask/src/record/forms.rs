@@ -1,7 +1,4 @@
-//! `cargo xtask record`: what a real GPU computes for every form of the instruction table.
-//!
-//! A recording is made on a machine with a GPU, and needs ptxas there. The program stands alone: where there is no
-//! cargo, carry `target/debug/xtask` over and name the files that it should write.
+//! `cargo xtask record forms`: what a real GPU computes for every form of the instruction table.
 
 use crate::root;
 use anyhow::{Context, Result, anyhow, bail};
@@ -27,7 +24,7 @@ const KEPT_ROWS: usize = 1024;
 const KEPT_WORDS: usize = 1 << 14;
 
 #[derive(Args)]
-pub(crate) struct Arguments {
+pub(super) struct Arguments {
     #[command(subcommand)]
     task: Task,
 }
@@ -104,7 +101,7 @@ struct Diff {
     only: Vec<String>,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+pub(super) fn run(arguments: &Arguments) -> Result<()> {
     match &arguments.task {
         Task::Run(run) => record(run),
         Task::List(list) => count(list),
@@ -249,7 +246,7 @@ fn record(run: &Run) -> Result<()> {
     let Some(next) = next else { return Ok(()) };
     drop(silicon);
     let mut again = Command::new(std::env::current_exe()?);
-    again.args(["record", "run", "--from"]).arg(next.to_string()).arg("--ptxas").arg(&run.ptxas);
+    again.args(["record", "forms", "run", "--from"]).arg(next.to_string()).arg("--ptxas").arg(&run.ptxas);
     for (option, path) in [("--to", &run.to), ("--whole", &run.whole)] {
         again.args(path.iter().flat_map(|path| [OsStr::new(option), path.as_os_str()]));
     }

@@ -1,7 +1,7 @@
 //! Every matrix instruction of the table that an `sm_90a` has, in kernels of its own.
 
-use crate::data::{self, Kind, Random, bits, fill, metadata};
-use crate::kernel::{Case, Kernel};
+use super::data::{self, Kind, Random, bits, fill, metadata};
+use super::kernel::{Case, Kernel};
 use ptx::isa::{FormId, Mnemonic, Modifier, Opcode, Sem, Slot, lookup};
 use ptx::types::{Arch, ArchVariant};
 
@@ -11,7 +11,7 @@ const KINDS: [Kind; 8] =
     [Kind::Small, Kind::Small, Kind::Near, Kind::Near, Kind::Wide, Kind::Wide, Kind::Any, Kind::Any];
 
 /// All cases.
-pub(crate) fn cases() -> Vec<Case> {
+pub fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for form in FormId::all() {
         match form.data().sem {

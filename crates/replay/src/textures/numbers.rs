@@ -1,4 +1,4 @@
-//! Contents of textures and coordinates, made from seeds; `numbers_of.py` makes the same.
+//! Contents of textures and coordinates, made from seeds.
 
 /// Floats that break things.
 const SPECIAL_FLOATS: [u32; 32] = [
@@ -40,7 +40,7 @@ const SPECIAL_INTEGERS: [u32; 8] =
     [0, 0xffff_ffff, 1, 0x7fff_ffff, 0x8000_0000, 0x1_0000, 0xffff_0000, 0x7fff];
 
 /// SplitMix64's finaliser of a counter.
-pub(crate) fn mix(counter: u64) -> u64 {
+pub(super) fn mix(counter: u64) -> u64 {
     let mut z = counter.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -48,13 +48,13 @@ pub(crate) fn mix(counter: u64) -> u64 {
 }
 
 /// A digest of words.
-pub(crate) fn digest(words: &[u32]) -> u64 {
+pub fn digest(words: &[u32]) -> u64 {
     let one = |(i, &w): (usize, &u32)| mix(u64::from(w).wrapping_add((i as u64) << 32));
     words.iter().enumerate().map(one).fold(0, u64::wrapping_add)
 }
 
 /// The word that a recipe gives for a thread; `k` is the word's place among the thread's 16.
-pub(crate) fn word(recipe: &str, seed: u64, k: u64, thread: u64) -> u32 {
+pub(super) fn word(recipe: &str, seed: u64, k: u64, thread: u64) -> u32 {
     let (kind, rest) = recipe.split_at(1);
     let h = mix((seed << 32).wrapping_add(thread * 16 + k));
     let unit = (h >> 11) as f64 * f64::exp2(-53.0);
@@ -104,20 +104,20 @@ pub(crate) fn word(recipe: &str, seed: u64, k: u64, thread: u64) -> u32 {
 }
 
 /// What an array's texels hold.
-pub(crate) struct Contents<'a> {
+pub(super) struct Contents<'a> {
     /// How they are made.
-    pub(crate) mode: &'a str,
-    pub(crate) seed: u64,
+    pub(super) mode: &'a str,
+    pub(super) seed: u64,
     /// `f16`, `f32`, or an integer format.
-    pub(crate) format: &'a str,
-    pub(crate) channels: usize,
+    pub(super) format: &'a str,
+    pub(super) channels: usize,
     /// Bytes of a channel.
-    pub(crate) bytes: usize,
+    pub(super) bytes: usize,
 }
 
 impl Contents<'_> {
     /// The bytes of a level.
-    pub(crate) fn level(&self, extents: [u32; 3], level: u64) -> Vec<u8> {
+    pub(super) fn level(&self, extents: [u32; 3], level: u64) -> Vec<u8> {
         let [w, h, d] = extents.map(|e| e.max(1) as usize);
         let count = w * h * d * self.channels;
         if matches!(self.mode, "bits" | "real" | "wide") {

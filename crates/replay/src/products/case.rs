@@ -1,33 +1,42 @@
-//! The configurations and inputs of `tensor.py`: the same function of name, tile and position as there.
+//! A configuration, its operands and what `numerics` makes of them.
 
 use numerics::rounding::Mode;
 use numerics::tensor::{Accumulator, BitOperation, Config, Element, Operand, Unit};
 
-/// How many kinds of inputs there are; tile t has kind `t % KINDS`.
-pub(crate) const KINDS: usize = 15;
+use super::{FNV_BASIS, KINDS, fnv};
 
-/// Where FNV-1a begins.
-pub(crate) const FNV_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
-
-/// A configuration: an instruction, with what the test needs to know besides its arithmetic.
-pub(crate) struct Case {
-    pub(crate) config: Config,
-    pub(crate) m: usize,
-    pub(crate) n: usize,
-    /// Elements in a row of A and in a column of B, as stored.
-    ka: usize,
-    kb: usize,
-    names: [String; 3],
-    variant: String,
+/// A configuration: an instruction, with what else decides about its operands.
+#[derive(Debug)]
+pub struct Case {
+    pub(super) config: Config,
+    pub(super) family: String,
+    pub(super) shape: String,
+    pub(super) m: usize,
+    pub(super) n: usize,
+    pub(super) k: usize,
+    /// Elements in a row of A and in a column of B, as stored; an element of `.b1` is a word.
+    pub(super) ka: usize,
+    pub(super) kb: usize,
+    /// The types of A, B, C and D.
+    pub(super) types: [String; 4],
+    pub(super) modifiers: Vec<String>,
+    pub(super) variant: String,
     seed: u64,
 }
 
-/// The matrices of one tile, as bits.
-pub(crate) struct Tile {
-    pub(crate) a: Vec<u64>,
-    pub(crate) b: Vec<u64>,
-    pub(crate) c: Vec<u64>,
+/// The matrices of one tile, as bits: rows of A, columns of B, rows of C.
+#[derive(Debug)]
+pub struct Tile {
+    /// The first factor.
+    pub a: Vec<u64>,
+    /// The second factor.
+    pub b: Vec<u64>,
+    /// What is added.
+    pub c: Vec<u64>,
 }
+
+/// Which two of four elements a sparse A has, by tile.
+const PAIRS: [(usize, usize); 6] = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)];
 
 fn operand(name: &str) -> Operand {
     match name {
@@ -57,7 +66,7 @@ fn accumulator(name: &str) -> Accumulator {
 }
 
 /// Bits of exponent and mantissa; none for integers.
-fn layout(name: &str) -> Option<(u32, u32)> {
+pub(super) fn layout(name: &str) -> Option<(u32, u32)> {
     Some(match name {
         "f16" => (5, 10),
         "bf16" => (8, 7),
@@ -68,11 +77,6 @@ fn layout(name: &str) -> Option<(u32, u32)> {
         "f64" => (11, 52),
         _ => return None,
     })
-}
-
-/// One step of FNV-1a, over a word instead of a byte.
-pub(crate) fn fnv(hash: u64, word: u64) -> u64 {
-    (hash ^ word).wrapping_mul(0x100_0000_01b3)
 }
 
 fn mix(x: u64) -> u64 {
@@ -88,7 +92,11 @@ fn draw(seed: u64, matrix: u64, tile: u64, index: u64, salt: u64) -> u64 {
 }
 
 impl Case {
-    pub(crate) fn new(name: &str, salt: u64) -> Self {
+    /// The configuration of a name, and a seed of the name and the salt.
+    ///
+    /// # Panics
+    /// If it is the name of none.
+    pub fn new(name: &str, salt: u64) -> Self {
         let (body, variant) = name.split_once('+').unwrap_or((name, ""));
         let mut parts = body.split('.').peekable();
         let mut next = || parts.next().expect("a part of the name");
@@ -127,22 +135,26 @@ impl Case {
         };
         Case {
             config,
+            family: family.to_owned(),
+            shape: shape.to_owned(),
             m,
             n,
+            k,
             ka: if sparse { kb / 2 } else { kb },
             kb,
-            names: [a, b, c].map(str::to_owned),
+            types: [a, b, c, d].map(str::to_owned),
+            modifiers: modifiers.into_iter().map(str::to_owned).collect(),
             variant: variant.to_owned(),
             seed: name.bytes().map(u64::from).fold(FNV_BASIS ^ salt, fnv),
         }
     }
 
-    fn sparse(&self) -> bool {
+    pub(super) fn sparse(&self) -> bool {
         self.ka != self.kb
     }
 
     /// The matrices of a tile.
-    pub(crate) fn tile(&self, tile: usize) -> Tile {
+    pub fn tile(&self, tile: usize) -> Tile {
         let mut matrices = [(self.m, self.ka), (self.n, self.kb), (self.m, self.n)]
             .into_iter()
             .enumerate()
@@ -157,7 +169,7 @@ impl Case {
     }
 
     fn element(&self, matrix: usize, tile: u64, row: u64, k: u64, width: u64) -> u64 {
-        let name = &self.names[matrix];
+        let name = &self.types[matrix];
         match layout(name) {
             Some((exponent, mantissa)) => {
                 let bits = self.float(matrix as u64, (exponent, mantissa), tile, row, k, width);
@@ -200,7 +212,10 @@ impl Case {
         }
     }
 
-    /// A float. `tensor.py` says what the kinds of inputs are.
+    /// A float. The kinds of inputs: 0 all bits; 1 all finite; 2 exponents near that of 1, 3 from a wider range; 4, 5 terms which
+    /// nearly cancel, side by side or half of k apart; 6 subnormals; 7 half of them zeros; 8 some special values; 9 the
+    /// largest; 10 mostly zeros, else anything finite; 11 a few large ones in A; 12 powers of two and their neighbours
+    /// below; 13 a large product, its opposite and a small one; 14 sums of the smallest products.
     fn float(&self, matrix: u64, (e, m): (u32, u32), tile: u64, row: u64, k: u64, width: u64) -> u64 {
         let kind = tile % KINDS as u64;
         let c = matrix == 2;
@@ -244,7 +259,7 @@ impl Case {
                 1 => bias - n(24),
                 _ if e == 5 => n(4),
                 _ => {
-                    let (input, _) = layout(&self.names[0]).expect("a float");
+                    let (input, _) = layout(&self.types[0]).expect("a float");
                     let reach = 2 * ((1 << (input - 1)) - 1);
                     bias - reach + n(reach)
                 }
@@ -339,7 +354,7 @@ impl Case {
     }
 
     /// The results of a tile, row by row.
-    pub(crate) fn results(&self, tile: usize) -> Vec<u64> {
+    pub fn results(&self, tile: usize) -> Vec<u64> {
         let Tile { a, b, c } = self.tile(tile);
         let decode = |operand: Operand, negate: bool| {
             move |bits: &u64| {
@@ -361,6 +376,19 @@ impl Case {
         results
     }
 
+    /// The word which says, for all rows of a tile alike, which elements a sparse A has.
+    pub(super) fn metadata(&self, tile: usize) -> u32 {
+        let round = tile / KINDS;
+        let nibble = match self.config.a {
+            Operand::Tf32 => [0x4, 0xe][round % 2],
+            _ => {
+                let (i, j) = PAIRS[round % PAIRS.len()];
+                (i | j << 2) as u32
+            }
+        };
+        nibble * 0x1111_1111
+    }
+
     /// The elements of a column of B that meet the stored elements of a sparse A: each tile has one pattern throughout.
     fn selected(&self, tile: usize, column: &[Element]) -> Vec<Element> {
         if !self.sparse() {
@@ -372,7 +400,7 @@ impl Case {
         }
         // An index stands for two neighbours among the 4-bit integers.
         let unit = if matches!(self.config.a, Operand::S4 | Operand::U4) { 2 } else { 1 };
-        let (i, j) = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)][round % 6];
+        let (i, j) = PAIRS[round % PAIRS.len()];
         let pick = |four: &[Element]| [i, j].map(|x| four[x * unit..(x + 1) * unit].to_vec()).concat();
         column.chunks(4 * unit).flat_map(pick).collect()
     }

@@ -3,30 +3,30 @@
 use ptx::isa::Modifier;
 
 /// A stream of numbers that anybody can compute again (splitmix64).
-pub(crate) struct Random(u64);
+pub(super) struct Random(u64);
 
 impl Random {
-    pub(crate) fn new(seed: &str) -> Self {
+    pub(super) fn new(seed: &str) -> Self {
         Random(
             seed.bytes().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3)),
         )
     }
 
-    pub(crate) fn next(&mut self) -> u64 {
+    pub(super) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
         z ^ z >> 31
     }
 
-    pub(crate) fn below(&mut self, n: u64) -> u64 {
+    pub(super) fn below(&mut self, n: u64) -> u64 {
         self.next() % n
     }
 }
 
 /// Which values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(super) enum Kind {
     /// Small integers, whose sums are exact in every order.
     Small,
     /// Finite, of similar size.
@@ -51,7 +51,7 @@ fn float(ty: Modifier) -> Option<(u32, u32)> {
 }
 
 /// Bits of an element in memory and registers.
-pub(crate) fn bits(ty: Modifier) -> u32 {
+pub(super) fn bits(ty: Modifier) -> u32 {
     match ty {
         Modifier::S8 | Modifier::U8 => 8,
         Modifier::S4 | Modifier::U4 => 4,
@@ -87,7 +87,7 @@ fn element(random: &mut Random, ty: Modifier, kind: Kind) -> u64 {
 }
 
 /// `bytes` of elements, a multiple of 8.
-pub(crate) fn fill(random: &mut Random, ty: Modifier, kind: Kind, bytes: usize) -> Vec<u8> {
+pub(super) fn fill(random: &mut Random, ty: Modifier, kind: Kind, bytes: usize) -> Vec<u8> {
     let bits = bits(ty);
     let mut filled = Vec::with_capacity(bytes);
     while filled.len() < bytes {
@@ -101,7 +101,7 @@ pub(crate) fn fill(random: &mut Random, ty: Modifier, kind: Kind, bytes: usize) 
 }
 
 /// `words` of metadata for sparse factors: of four, two in ascending order; for `.tf32`, one of two.
-pub(crate) fn metadata(random: &mut Random, ty: Modifier, words: usize) -> Vec<u8> {
+pub(super) fn metadata(random: &mut Random, ty: Modifier, words: usize) -> Vec<u8> {
     const PAIRS: [u32; 6] = [0b0100, 0b1000, 0b1100, 0b1001, 0b1101, 0b1110];
     let mut filled = Vec::with_capacity(words * 4);
     for _ in 0..words {

@@ -3,21 +3,23 @@
 
 use std::fmt::Write as _;
 
-/// A kernel and what it is run on.
-pub(crate) struct Case {
+/// A kernel and what it is run on: its parameters are the addresses of inputs and outputs, and each CTA is a trial.
+#[derive(Debug)]
+pub struct Case {
     /// Names the case: the instruction, and what else makes it.
-    pub(crate) name: String,
-    pub(crate) threads: u32,
+    pub name: String,
+    /// Threads of a CTA.
+    pub threads: u32,
     /// The PTX of the entry, whose name is `{}`.
-    pub(crate) text: String,
+    pub(super) text: String,
     /// The input of every trial.
-    pub(crate) trials: Vec<Vec<u8>>,
+    pub trials: Vec<Vec<u8>>,
     /// Bytes of output of a trial.
-    pub(crate) output: usize,
+    pub output: usize,
 }
 
 /// A kernel being written.
-pub(crate) struct Kernel {
+pub(super) struct Kernel {
     threads: u32,
     declarations: String,
     body: String,
@@ -26,20 +28,20 @@ pub(crate) struct Kernel {
 }
 
 impl Kernel {
-    pub(crate) fn new(threads: u32) -> Self {
+    pub(super) fn new(threads: u32) -> Self {
         Self { threads, declarations: String::new(), body: String::new(), input: 0, output: 0 }
     }
 
-    pub(crate) fn declare(&mut self, text: &str) {
+    pub(super) fn declare(&mut self, text: &str) {
         let _ = writeln!(self.declarations, "{text}");
     }
 
-    pub(crate) fn line(&mut self, text: &str) {
+    pub(super) fn line(&mut self, text: &str) {
         let _ = writeln!(self.body, "{text}");
     }
 
     /// Registers `%NAME0`.. of `bits`, each thread's own words of the input. Returns the vector.
-    pub(crate) fn read(&mut self, name: &str, count: u32, bits: u32) -> String {
+    pub(super) fn read(&mut self, name: &str, count: u32, bits: u32) -> String {
         self.registers(name, count, bits);
         let bytes = bits / 8;
         self.line(&format!("mad.wide.u32 %at, %thread, {bytes}, %in;"));
@@ -52,13 +54,13 @@ impl Kernel {
     }
 
     /// Registers `%NAME0`.. of `bits`. Returns the vector.
-    pub(crate) fn registers(&mut self, name: &str, count: u32, bits: u32) -> String {
+    pub(super) fn registers(&mut self, name: &str, count: u32, bits: u32) -> String {
         self.declare(&format!(".reg .b{bits} %{name}<{count}>;"));
         vector(name, count)
     }
 
     /// A value of `bits` that is the same for all threads: `%NAME0`.
-    pub(crate) fn read_uniform(&mut self, name: &str, bits: u32) {
+    pub(super) fn read_uniform(&mut self, name: &str, bits: u32) {
         self.registers(name, 1, bits);
         self.line(&format!("ld.global.b{bits} %{name}0, [%in+{}];", self.input));
         // What follows stays aligned.
@@ -66,7 +68,7 @@ impl Kernel {
     }
 
     /// Writes registers `%NAME0`.. .
-    pub(crate) fn write(&mut self, name: &str, count: u32, bits: u32) {
+    pub(super) fn write(&mut self, name: &str, count: u32, bits: u32) {
         let bytes = bits / 8;
         self.line(&format!("mad.wide.u32 %at, %thread, {bytes}, %out;"));
         for i in 0..count {
@@ -77,19 +79,19 @@ impl Kernel {
     }
 
     /// Bytes of the input that the kernel reads on its own; where they start.
-    pub(crate) fn reserve_input(&mut self, bytes: usize) -> usize {
+    pub(super) fn reserve_input(&mut self, bytes: usize) -> usize {
         self.input += bytes;
         self.input - bytes
     }
 
     /// Bytes of the output that the kernel writes on its own; where they start.
-    pub(crate) fn reserve_output(&mut self, bytes: usize) -> usize {
+    pub(super) fn reserve_output(&mut self, bytes: usize) -> usize {
         self.output += bytes;
         self.output - bytes
     }
 
     /// Shared memory `s` of so many bytes, filled from the input: its first `unique` bytes, over and over.
-    pub(crate) fn fill_shared(&mut self, bytes: usize, unique: usize) {
+    pub(super) fn fill_shared(&mut self, bytes: usize, unique: usize) {
         let from = self.reserve_input(unique);
         self.declare(&format!(".shared .align 1024 .b8 s[{bytes}];\n.reg .b32 %i, %j, %to; .reg .b32 %v<4>; .reg .b64 %from; .reg .pred %more;"));
         self.line(&format!(
@@ -112,7 +114,7 @@ impl Kernel {
     }
 
     /// Copies shared memory to the output.
-    pub(crate) fn write_shared(&mut self, bytes: usize) {
+    pub(super) fn write_shared(&mut self, bytes: usize) {
         let to = self.reserve_output(bytes);
         self.line(&format!(
             "bar.sync 0; mov.u32 %i, %thread;
@@ -129,7 +131,7 @@ impl Kernel {
     }
 
     /// The case, with the input of every trial.
-    pub(crate) fn finish(self, name: String, trials: Vec<Vec<u8>>) -> Case {
+    pub(super) fn finish(self, name: String, trials: Vec<Vec<u8>>) -> Case {
         let (input, output) = (self.input, self.output.next_multiple_of(8));
         let stride = input.next_multiple_of(16);
         let trials = trials.into_iter().map(|mut trial| {

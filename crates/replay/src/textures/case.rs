@@ -1,43 +1,56 @@
-//! A case: one instruction on one texture or surface, as `key=value` words.
+//! A case: one instruction on one texture or surface.
 
 use std::collections::HashMap;
 
 /// A case.
 #[derive(Debug)]
-pub(crate) struct Case {
+pub struct Case {
     line: String,
     values: HashMap<String, String>,
 }
 
 impl Case {
-    pub(crate) fn parse(line: &str) -> Self {
+    /// Reads a case.
+    ///
+    /// # Panics
+    /// If it is none.
+    pub fn parse(line: &str) -> Self {
         let pairs = line.split(' ').map(|word| word.split_once('=').expect("key=value"));
         let values = pairs.map(|(k, v)| (k.to_owned(), v.to_owned())).collect();
         Self { line: line.to_owned(), values }
     }
 
     /// A value, if the case has it.
-    pub(crate) fn get(&self, key: &str) -> Option<&str> {
+    pub fn get(&self, key: &str) -> Option<&str> {
         self.values.get(key).map(String::as_str)
     }
 
     /// A value that every case has.
-    pub(crate) fn text(&self, key: &str) -> &str {
+    ///
+    /// # Panics
+    /// If it is not there.
+    pub fn text(&self, key: &str) -> &str {
         self.get(key).unwrap_or_else(|| panic!("no {key} in {}", self.line))
     }
 
     /// A number; zero if it is not there.
-    pub(crate) fn number(&self, key: &str) -> u64 {
+    ///
+    /// # Panics
+    /// If it is no number.
+    pub fn number(&self, key: &str) -> u64 {
         self.get(key).map_or(0, |text| text.parse().expect("a number"))
     }
 
     /// A float; zero if it is not there.
-    pub(crate) fn float(&self, key: &str) -> f32 {
+    ///
+    /// # Panics
+    /// If it is no number.
+    pub fn float(&self, key: &str) -> f32 {
         self.get(key).map_or(0.0, |text| text.parse().expect("a number"))
     }
 
     /// The PTX of the case: 16 words in and 5 out for each thread.
-    pub(crate) fn kernel(&self) -> String {
+    pub fn kernel(&self) -> String {
         let post = match self.get("dst").unwrap_or("w") {
             "h4" => "cvt.u32.u16 %d0, %h0; cvt.u32.u16 %d1, %h1; cvt.u32.u16 %d2, %h2; cvt.u32.u16 %d3, %h3;",
             "d2" => "mov.b64 {%d0,%d1}, %w0; mov.b64 {%d2,%d3}, %w1;",
