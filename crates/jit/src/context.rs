@@ -20,6 +20,12 @@ pub(crate) struct Context {
     pub(crate) local_bytes: u64,
     /// Instructions of rows that may still be executed before the host is asked.
     pub(crate) fuel: i64,
+    /// Threads that have come to the barrier's reduction with a predicate that holds, and all that have come.
+    pub(crate) votes: u32,
+    pub(crate) voters: u32,
+    /// The same of the whole CTA, once all were there.
+    pub(crate) all_votes: u32,
+    pub(crate) all_voters: u32,
     pub(crate) ctaid: [u32; 4],
     pub(crate) nctaid: [u32; 4],
     /// [`Call`] and [`Poll`].

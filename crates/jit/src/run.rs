@@ -2,7 +2,7 @@
 
 use crate::code::Loaded;
 use crate::context::{Context, Window, end};
-use crate::emit::{Emitted, Span};
+use crate::emit::{Barrier, Emitted, Span};
 use crate::lists::{self, Lists};
 use crate::sites::{Access, Action, Site};
 use crate::windows::{self, Epoch};
@@ -34,6 +34,7 @@ pub(crate) struct Compiled {
     kernel: FuncId,
     sites: Vec<Site>,
     windows: Vec<Span>,
+    barriers: Vec<Barrier>,
     /// Bytes of a row's frame.
     frame: usize,
     /// Rows of a CTA, and threads of a row.
@@ -52,17 +53,18 @@ impl Compiled {
         rows: u32,
         width: u32,
     ) -> Result<Self, String> {
-        let name = if emitted.has_barriers { "resume" } else { "all" };
+        let has_barriers = !emitted.barriers.is_empty();
+        let name = if has_barriers { "resume" } else { "all" };
         let address = loaded.address_of(name).ok_or_else(|| format!("there is no function `{name}`"))?;
         // SAFETY: the text defines the function with this type, and its code lives as long as the entry.
         let entry = unsafe {
-            match emitted.has_barriers {
+            match has_barriers {
                 true => Entry::Resume(std::mem::transmute::<usize, Resume>(address)),
                 false => Entry::All(std::mem::transmute::<usize, All>(address)),
             }
         };
-        let Emitted { sites, windows, frame, .. } = emitted;
-        Ok(Self { entry, kernel, sites, windows, frame, rows, width, _loaded: loaded })
+        let Emitted { sites, windows, barriers, frame, .. } = emitted;
+        Ok(Self { entry, kernel, sites, windows, barriers, frame, rows, width, _loaded: loaded })
     }
 }
 
@@ -93,6 +95,39 @@ impl Host<'_, '_> {
     /// Accounts for what was burnt; whether the CTA may go on.
     fn account(&mut self, left: i64) -> bool {
         self.cta.spend(u64::try_from(self.fuel.saturating_sub(left)).unwrap_or(0))
+    }
+}
+
+/// Rows of a CTA that wait at barriers.
+#[derive(Default)]
+struct Waiting {
+    /// The first one's barrier and its number, and how many wait at the same barrier.
+    first: Option<(Barrier, usize)>,
+    together: usize,
+    /// Whether some wait at another one.
+    apart: bool,
+}
+
+impl Waiting {
+    /// Takes in a row that has ended so.
+    fn add(&mut self, barriers: &[Barrier], state: i32, row: usize) {
+        let at = usize::try_from(state).ok().and_then(|state| barriers.get(state.wrapping_sub(1)));
+        let Some(&barrier) = at else { return };
+        let (first, _) = *self.first.get_or_insert((barrier, row));
+        let same = first.number == barrier.number;
+        self.together += usize::from(same);
+        self.apart |= !same;
+    }
+
+    /// The fault of rows that wait at different barriers, as the interpreter has it.
+    fn never_completes(&self, code: &Compiled, running: usize) -> Option<Stopped> {
+        let (Barrier { number, instruction }, row) = self.first.filter(|_| self.apart)?;
+        let threads = |rows: usize| rows as u32 * code.width;
+        let (waiting, live) = (threads(self.together), threads(running));
+        let why =
+            format!("barrier {number} waits for all threads, but only {waiting} of {live} can ever arrive");
+        let (trap, place) = (Trap::InvalidBarrier(why), (code.kernel, instruction));
+        Some(Stopped::Trap { trap, thread: Some(threads(row)), place })
     }
 }
 
@@ -131,6 +166,10 @@ impl Code for Compiled {
             local: local.as_ptr(),
             local_bytes,
             fuel,
+            votes: 0,
+            voters: 0,
+            all_votes: 0,
+            all_voters: 0,
             ctaid: [ctaid[0], ctaid[1], ctaid[2], 0],
             nctaid: [nctaid[0], nctaid[1], nctaid[2], 0],
             call,
@@ -151,6 +190,7 @@ impl Code for Compiled {
                 let first = first.wrapping_add(first.align_offset(FRAME_ALIGN));
                 let mut stops = false;
                 while running > 0 && !stops {
+                    let mut waiting = Waiting::default();
                     for row in 0..rows {
                         let state = state_of(states, row);
                         if state == end::STOP {
@@ -167,10 +207,20 @@ impl Code for Compiled {
                         // A row that is done is not called again.
                         let next = if ended == end::DONE { end::STOP } else { ended };
                         running -= usize::from(ended == end::DONE);
+                        waiting.add(&self.barriers, next, row);
                         let shift = row % 2 * 32;
                         states[row / 2] =
                             states[row / 2] & !(0xffff_ffff << shift) | u64::from(next as u32) << shift;
                     }
+                    if let Some(fault) = waiting.never_completes(self, running) {
+                        // What the code wrote there does not matter any more.
+                        host.stopped.get_or_insert(fault);
+                        stops = true;
+                    }
+                    // SAFETY: the context is ours, and the code does not run.
+                    let context = unsafe { &mut *context_at };
+                    context.all_votes = std::mem::take(&mut context.votes);
+                    context.all_voters = std::mem::take(&mut context.voters);
                 }
                 stops
             }

@@ -55,6 +55,19 @@ fn faults_are_told_alike() {
     }
 }
 
+/// Each warp waits at a barrier of its own, and either may be said to be to blame.
+#[test]
+fn a_barrier_that_never_completes_is_a_fault() {
+    let jit = match Jit::find() {
+        Ok(jit) => jit,
+        Err(why) => return eprintln!("skipped: {why}"),
+    };
+    for engine in [None, Some(&jit as &dyn Engine)] {
+        let said = end("apart", engine, None, None);
+        assert!(said.contains("waits for all threads, but only 32 of 64 can ever arrive"), "{said}");
+    }
+}
+
 #[test]
 fn budgets_are_told_alike() {
     let jit = match Jit::find() {

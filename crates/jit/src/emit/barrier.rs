@@ -1,35 +1,80 @@
 //! CTA barriers: what is live waits in the row's frame until all rows are there.
+//!
+//! Rows may come to a barrier at different places. Where there are several barriers, the host sees whether all rows are at one, and
+//! describes the fault if they are not. A reduction is the host's sum of what the rows have counted.
 
 use super::text::Kind;
+use super::values::Lanes;
 use super::{Emitter, context};
 use crate::Refusal;
 use crate::class::Class;
 use crate::divergence::Bits;
 use crate::order::successors;
-use ir::instruction::Op;
-use ir::operand::Value;
+use ir::instruction::{BarRedOp, Op};
+use ir::operand::{Def, Value};
 use ir::{Access, BlockId};
 use ptx::module::RegId;
+
+/// A place where rows wait.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Barrier {
+    /// Which barrier of the CTA it is.
+    pub(crate) number: u32,
+    pub(crate) instruction: u32,
+}
 
 /// Barriers of a CTA.
 const BARRIERS: u64 = 16;
 
 impl Emitter<'_> {
-    /// Whether a barrier is the same at all sites: rows of a CTA may then stand at different ones.
-    pub(super) fn is_only_barrier(&self, barrier: Value) -> bool {
-        let others = self.function.instructions.iter().flatten();
-        let mut others = others.filter_map(|i| match &i.op {
-            Op::BarSync(bar) => Some(bar.a),
-            _ => None,
+    /// A barrier of all threads, at which all lanes of a row are together.
+    pub(super) fn barrier(&mut self, op: &Op) -> Result<(), Refusal> {
+        let (barrier, threads) = match op {
+            Op::BarSync(bar) => (bar.a, bar.b),
+            Op::BarRed(bar) => (bar.a, bar.b),
+            _ => return Err(Refusal::Barrier),
+        };
+        let together = self.guard.is_none() && !self.divergence.divergent[self.block];
+        let number = match barrier {
+            Value::Constant(number) if number < BARRIERS && threads.is_none() && together => number as u32,
+            _ => return Err(Refusal::Barrier),
+        };
+        self.barriers.push(Barrier { number, instruction: self.index });
+        // Which threads a row has is in its frame; the host counts whole rows.
+        if self.kills && self.barriers.iter().any(|other| other.number != number) {
+            return Err(Refusal::Barrier);
+        }
+        let Op::BarRed(red) = op else { return self.wait_for_rows() };
+        let votes = self.predicate(&red.c)?;
+        let (bit, mask, votes) = (self.text.int(1, Kind::Vector), self.mask.clone(), self.vector(&votes));
+        let votes = self.text.value(&format!("and {bit} {votes}, {mask}"));
+        self.intrinsic("declare i32 @llvm.ctpop.i32(i32)");
+        for (lanes, field) in [(votes, context::VOTES), (mask, context::VOTERS)] {
+            let lanes = self.text.mask_bits(&lanes);
+            let count = self.text.value(&format!("call i32 @llvm.ctpop.i32(i32 {lanes})"));
+            let place = self.field(field);
+            let before = self.text.value(&format!("load i32, ptr {place}"));
+            let all = self.text.value(&format!("add i32 {before}, {count}"));
+            self.text.line(&format!("store i32 {all}, ptr {place}"));
+        }
+        self.wait_for_rows()?;
+        let [votes, voters] = [context::ALL_VOTES, context::ALL_VOTERS].map(|field| {
+            let place = self.field(field);
+            self.text.value(&format!("load i32, ptr {place}"))
         });
-        matches!(barrier, Value::Constant(number) if number < BARRIERS)
-            && others.all(|other| other == barrier)
+        let result = match red.op {
+            None => Lanes::uniform(32, votes),
+            Some(BarRedOp::And) => {
+                Lanes::uniform(1, self.text.value(&format!("icmp eq i32 {votes}, {voters}")))
+            }
+            Some(BarRedOp::Or) => Lanes::uniform(1, self.text.value(&format!("icmp ne i32 {votes}, 0"))),
+        };
+        self.write(red.d.or(red.p).unwrap_or(Def(None)), result, false)
     }
 
     /// The row waits here for all others.
-    pub(super) fn barrier(&mut self, index: u32) -> Result<(), Refusal> {
-        self.barriers += 1;
-        let number = self.barriers;
+    fn wait_for_rows(&mut self) -> Result<(), Refusal> {
+        let (index, number) = (self.index, self.barriers.len());
         let live = self.live_behind(index);
         let mask = self.text.int(1, Kind::Vector);
         let width = self.rows.width;

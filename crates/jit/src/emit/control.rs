@@ -43,7 +43,7 @@ pub(crate) fn emit(source: &Source<'_>, function: &Function<'_>, rows: Rows) -> 
         groups: Vec::new(),
         group_of: std::collections::HashMap::new(),
         arguments: 0,
-        barriers: 0,
+        barriers: Vec::new(),
         frame: 0,
         kills: false,
         edges: String::new(),
@@ -155,7 +155,8 @@ impl Emitter<'_> {
         head.line(&format!("%tid.rest = udiv {ty} {from}, {x}"));
         head.line(&format!("%tid.y = urem {ty} %tid.rest, {y}"));
         head.line(&format!("%tid.z = udiv {ty} %tid.rest, {y}"));
-        let resumes: Vec<_> = (1..=self.barriers).map(|n| format!("i32 {n}, label %resume{n}")).collect();
+        let resumes: Vec<_> =
+            (1..=self.barriers.len()).map(|n| format!("i32 {n}, label %resume{n}")).collect();
         head.line(&format!("switch i32 %state, label %start [{}]", resumes.join(" ")));
         let text = format!(
             "{}\n\n{}{definitions}\ndefine internal i32 @row(ptr noalias %ctx, ptr noalias %frame, i32 %state, i32 %row) alwaysinline {{\n{}start:\n{}}}\n\n{}{METADATA}",
@@ -163,14 +164,14 @@ impl Emitter<'_> {
             super::call::definitions(),
             head.lines,
             self.text.lines,
-            entry_point(self.barriers != 0),
+            entry_point(!self.barriers.is_empty()),
         );
         Emitted {
             text,
             sites: self.sites,
             windows: self.windows,
             frame: self.frame.next_multiple_of(64),
-            has_barriers: self.barriers != 0,
+            barriers: self.barriers,
         }
     }
 
@@ -211,13 +212,7 @@ impl Emitter<'_> {
                 Op::Bra(_) | Op::Ret(_) | Op::Exit(_) => {}
                 Op::BrxIdx(_) if instruction.guard.is_some() => return Err(self.unsupported()),
                 Op::BrxIdx(brx) => switch = Some(self.index_in_table(&instruction.op, brx)?),
-                Op::BarSync(bar) => {
-                    let one_for_all = bar.b.is_none() && self.is_only_barrier(bar.a);
-                    if !one_for_all || self.guard.is_some() || self.divergence.divergent[block] {
-                        return Err(Refusal::Barrier);
-                    }
-                    self.barrier(index)?;
-                }
+                op @ (Op::BarSync(_) | Op::BarRed(_)) => self.barrier(op)?,
                 op => self.instruction(op)?,
             }
         }

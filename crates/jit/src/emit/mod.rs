@@ -47,6 +47,7 @@ use crate::class::{Class, Rows};
 use crate::divergence::Divergence;
 use crate::order::Order;
 use crate::sites::Site;
+pub(crate) use barrier::Barrier;
 pub(crate) use control::emit;
 use ir::instruction::Op;
 use ir::{Cfg, Function, Liveness};
@@ -66,6 +67,10 @@ pub(crate) mod context {
     pub(crate) const LOCAL: usize = offset_of!(Context, local);
     pub(crate) const LOCAL_BYTES: usize = offset_of!(Context, local_bytes);
     pub(crate) const FUEL: usize = offset_of!(Context, fuel);
+    pub(crate) const VOTES: usize = offset_of!(Context, votes);
+    pub(crate) const VOTERS: usize = offset_of!(Context, voters);
+    pub(crate) const ALL_VOTES: usize = offset_of!(Context, all_votes);
+    pub(crate) const ALL_VOTERS: usize = offset_of!(Context, all_voters);
     pub(crate) const CTAID: usize = offset_of!(Context, ctaid);
     pub(crate) const NCTAID: usize = offset_of!(Context, nctaid);
     pub(crate) const CALL: usize = offset_of!(Context, call);
@@ -81,7 +86,8 @@ pub(crate) struct Emitted {
     pub(crate) windows: Vec<Span>,
     /// Bytes of a row's frame.
     pub(crate) frame: usize,
-    pub(crate) has_barriers: bool,
+    /// Where rows go on, from state 1 on.
+    pub(crate) barriers: Vec<Barrier>,
 }
 
 /// The state of writing a kernel.
@@ -111,8 +117,8 @@ pub(crate) struct Emitter<'a> {
     pub(crate) group_of: std::collections::HashMap<u32, usize>,
     /// Bytes of lists that calls need at most.
     pub(crate) arguments: usize,
-    /// Numbers of barriers, and where their rows go on.
-    pub(crate) barriers: u32,
+    /// Where rows wait, and go on.
+    pub(crate) barriers: Vec<Barrier>,
     pub(crate) frame: usize,
     /// Whether threads can end before others of their row.
     pub(crate) kills: bool,

@@ -13,7 +13,7 @@ use std::time::Instant;
 
 macro_rules! passes {
     () => {
-        "always-inline,globaldce,function(mem2reg,early-cse<memssa>,instcombine,simplifycfg,loop-mssa(licm))"
+        "always-inline,globaldce,function(mem2reg,instsimplify,early-cse<memssa>,simplifycfg,loop-mssa(licm))"
     };
 }
 
