@@ -27,16 +27,14 @@ const VERTICES: usize = 1 << 18;
 const FRONTIER: u32 = 4;
 
 impl Input {
-    /// Its file, which is made if it is not there.
-    pub(super) fn file(self, folder: &Path) -> Result<PathBuf> {
-        let path = folder.join(format!("{self:?}").to_lowercase());
-        if !path.exists() {
-            // Under its name only when it is whole.
-            let part = path.with_extension("part");
-            fs::write(&part, self.bytes())?;
-            fs::rename(part, &path)?;
-        }
-        Ok(path)
+    /// Where its file is.
+    pub(super) fn file(self, folder: &Path) -> PathBuf {
+        folder.join(format!("{self:?}").to_lowercase())
+    }
+
+    /// Makes the file.
+    pub(super) fn make(self, folder: &Path) -> Result<()> {
+        Ok(fs::write(self.file(folder), self.bytes())?)
     }
 
     fn bytes(self) -> Vec<u8> {

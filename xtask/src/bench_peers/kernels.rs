@@ -328,3 +328,20 @@ pub(super) const KERNELS: &[Kernel] = &[
         agreement: Floats(4e-6, "`ex2.approx`; 1,024 values are added in another order, scaled in between"),
     },
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::KERNELS;
+    use crate::bench_peers::compile::sources;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_kernel_is_there_in_three_languages() {
+        let files = std::fs::read_dir(sources().join("kernels")).unwrap();
+        let files: BTreeSet<String> =
+            files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
+        let languages = ["cl", "cpp", "cu"];
+        let of = |name| languages.iter().map(move |language| format!("{name}.{language}"));
+        assert_eq!(files, KERNELS.iter().flat_map(|kernel| of(kernel.name)).collect());
+    }
+}

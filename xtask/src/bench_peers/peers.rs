@@ -9,7 +9,7 @@ use jit::Jit;
 use machine::compiled::Engine;
 use machine::{Device, DeviceOptions, Launch, LaunchOptions, LoadedModule, Profile};
 use ptx::source::Source;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -75,6 +75,8 @@ impl Workshop {
         let texts = compile::ptx(compiler, kernels, folder).context(
             "the kernels are not compiled to PTX; a distribution's clang can, such as Debian's package clang-22 (--compiler)",
         )?;
+        let inputs: HashSet<Input> = kernels.iter().map(|kernel| kernel.input).collect();
+        inputs.into_iter().try_for_each(|input| input.make(folder))?;
         Ok(Self {
             folder: folder.to_owned(),
             native: compile::native(kernels, folder),
@@ -144,7 +146,7 @@ impl Process {
 
 impl Peer for Process {
     fn run(&mut self, task: &Task<'_>) -> Result<Took> {
-        let input = task.kernel.input.file(&self.folder)?;
+        let input = task.kernel.input.file(&self.folder);
         let (name, n, bytes) = (task.kernel.name, task.n, task.bytes());
         let ([gx, gy], [bx, by]) = (task.grid(), task.block);
         self.ask(&format!("run {name} {} {n} {bytes} {gx} {gy} {bx} {by}", input.display()))
@@ -201,7 +203,7 @@ impl Warploom {
         if let Some(place) = self.inputs.get(&input) {
             return Ok(*place);
         }
-        let bytes = fs::read(input.file(&self.folder)?)?;
+        let bytes = fs::read(input.file(&self.folder))?;
         let place = self.device.memory().allocate(bytes.len() as u64)?;
         self.device.memory().write(place, &bytes)?;
         self.inputs.insert(input, place);

@@ -15,6 +15,8 @@ const FONT: &str = "sans-serif";
 /// Pixels of a bar, and between the bars of two kernels.
 const BAR: i32 = 7;
 const GAP: i32 = 6;
+/// Pixels of a line of a legend.
+const LEGEND: i32 = 18;
 
 fn color(peer: &str) -> RGBColor {
     match peer {
@@ -61,14 +63,18 @@ fn ratios(report: &Report, path: &Path) -> Drawn {
         .caption(caption, (FONT, 16))
         .x_label_area_size(34)
         .y_label_area_size(96)
-        .build_cartesian_2d((least * 0.8..most * 1.25).log_scale(), (0..count).into_segmented())?;
+        .build_cartesian_2d(
+            (least * 0.8..most * 1.25).log_scale().base(2.0),
+            (0..count - 1).into_segmented(),
+        )?;
     // The first kernel is the highest.
     let name = |at: usize| report.kernels.get(count - 1 - at).map_or("", |(name, _)| *name);
     chart
         .configure_mesh()
         .disable_y_mesh()
+        .x_labels(12)
         .y_labels(count)
-        .x_label_formatter(&|ratio| format!("{ratio}"))
+        .x_label_formatter(&|ratio| short(*ratio))
         .y_label_formatter(&|at| match at {
             SegmentValue::CenterOf(at) => name(*at).to_owned(),
             SegmentValue::Exact(_) | SegmentValue::Last => String::new(),
@@ -85,18 +91,18 @@ fn ratios(report: &Report, path: &Path) -> Drawn {
             area.draw(&Rectangle::new([(left, top), (right, top + BAR - 1)], color(name).filled()))?;
         }
     }
-    legend(&area, &others, (700, tall as i32 - 24 - 18 * others.len() as i32 - 30))?;
+    legend(&area, &others, (700, tall as i32 - 54 - LEGEND * others.len() as i32))?;
     area.present()?;
     Ok(())
 }
 
 /// Names beside their colours.
 fn legend(area: &Area<'_>, names: &[&str], (x, y): (i32, i32)) -> Drawn {
-    let (wide, tall) = (92, 18 * names.len() as i32 + 8);
+    let (wide, tall) = (92, LEGEND * names.len() as i32 + 8);
     area.draw(&Rectangle::new([(x, y), (x + wide, y + tall)], WHITE.filled()))?;
     area.draw(&Rectangle::new([(x, y), (x + wide, y + tall)], BLACK.mix(0.3)))?;
     for (at, name) in names.iter().enumerate() {
-        let top = y + 8 + 18 * at as i32;
+        let top = y + 8 + LEGEND * at as i32;
         area.draw(&Rectangle::new([(x + 8, top), (x + 22, top + 9)], color(name).filled()))?;
         area.draw(&Text::new((*name).to_owned(), (x + 30, top - 3), (FONT, 14)))?;
     }
@@ -106,13 +112,26 @@ fn legend(area: &Area<'_>, names: &[&str], (x, y): (i32, i32)) -> Drawn {
 /// A panel for each kernel and axis.
 fn costs(report: &Report, path: &Path) -> Drawn {
     let rows = report.curves.len().div_ceil(2);
-    let area = SVGBackend::new(path, (860, 260 * rows as u32)).into_drawing_area();
+    let tall = LEGEND * report.peers.len() as i32;
+    let area = SVGBackend::new(path, (860, 260 * rows as u32 + tall as u32 + 12)).into_drawing_area();
     area.fill(&WHITE)?;
-    for (curves, panel) in report.curves.iter().zip(area.split_evenly((rows, 2))) {
+    let (panels, below) = area.split_vertically(260 * rows as u32);
+    for (curves, panel) in report.curves.iter().zip(panels.split_evenly((rows, 2))) {
         cost(curves, &report.peers, &panel)?;
     }
+    legend(&below, &report.peers, (20, 0))?;
     area.present()?;
     Ok(())
+}
+
+/// A number as short as an axis wants it.
+fn short(value: f64) -> String {
+    match value {
+        value if value >= 1048576.0 => format!("{} M", (value / 1048576.0).round()),
+        value if value >= 8192.0 => format!("{} K", (value / 1024.0).round()),
+        value if value >= 1.0 => format!("{}", value.round()),
+        value => format!("{value:.3}").trim_end_matches('0').to_owned(),
+    }
 }
 
 fn cost(curves: &Curves, peers: &[&'static str], panel: &Area<'_>) -> Drawn {
@@ -135,24 +154,15 @@ fn cost(curves: &Curves, peers: &[&'static str], panel: &Area<'_>) -> Drawn {
         .x_desc(curves.axis.label())
         .x_labels(8)
         .light_line_style(TRANSPARENT)
-        .x_label_formatter(&|x| format!("{x}"))
-        .y_label_formatter(&|y| format!("{y}"))
+        .x_label_formatter(&|x| short(*x))
+        .y_label_formatter(&|y| short(*y))
         .draw()?;
     for &name in peers {
         let points =
             curves.points.iter().filter_map(|(point, costs)| Some((f64::from(*point), *costs.get(name)?)));
         let points: Vec<(f64, f64)> = points.collect();
         let style = color(name).stroke_width(2);
-        chart
-            .draw_series(LineSeries::new(points.iter().copied(), style).point_size(2))?
-            .label(name)
-            .legend(move |(x, y)| PathElement::new([(x, y), (x + 14, y)], style));
+        chart.draw_series(LineSeries::new(points.iter().copied(), style).point_size(2))?;
     }
-    chart
-        .configure_series_labels()
-        .position(SeriesLabelPosition::UpperRight)
-        .background_style(WHITE.mix(0.8))
-        .border_style(BLACK.mix(0.3))
-        .draw()?;
     Ok(())
 }

@@ -3,7 +3,7 @@
 use super::kernels::{Agreement, Kernel};
 use super::measure::{Clock, Measured};
 use super::peers::REFERENCE;
-use super::programs::Program;
+use super::programs::{ENGINES, Program};
 use super::sweeps::Curves;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -46,12 +46,14 @@ impl Report {
         (!logarithms.is_empty()).then(|| (logarithms.iter().sum::<f64>() / logarithms.len() as f64).exp())
     }
 
-    /// Kernels whose results are wrong, or that did not run.
+    /// Kernels and programs whose results are wrong, or that did not run.
     pub(super) fn failures(&self) -> Vec<String> {
-        let of = |(kernel, measured): &(&'static str, Measured)| -> Vec<String> {
-            measured.failed.iter().map(|(peer, why)| format!("{kernel}, {peer}: {why}")).collect()
+        let kernels = self.kernels.iter().map(|(name, measured)| (*name, &measured.failed));
+        let programs = self.programs.iter().map(|program| (program.name, &program.failed));
+        let lines = |(name, failed): (&str, &BTreeMap<&str, String>)| -> Vec<String> {
+            failed.iter().map(|(peer, why)| format!("{name}, {peer}: {why}")).collect()
         };
-        self.kernels.iter().flat_map(of).collect()
+        kernels.chain(programs).flat_map(lines).collect()
     }
 
     /// The host, the tables and what is to be said below them.
@@ -114,12 +116,16 @@ impl Report {
     }
 
     fn program_table(&self) -> String {
-        let Some(first) = self.programs.first() else { return String::new() };
-        let engines: Vec<&str> = first.milliseconds.keys().copied().collect();
-        let mut text = header(&["program"], &engines);
-        for Program { name, milliseconds } in &self.programs {
-            let cells = engines.iter().map(|engine| format!("{:.0} ms", milliseconds[engine]));
-            text += &row(&[format!("`{name}`")], cells);
+        if self.programs.is_empty() {
+            return String::new();
+        }
+        let mut text = header(&["program"], &ENGINES);
+        for program in &self.programs {
+            let cells = ENGINES.iter().map(|engine| match program.milliseconds.get(engine) {
+                Some(time) => format!("{time:.0} ms"),
+                None => "fails".to_owned(),
+            });
+            text += &row(&[format!("`{}`", program.name)], cells);
         }
         text + "\n"
     }
