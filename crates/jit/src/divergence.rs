@@ -55,6 +55,9 @@ pub(crate) struct Divergence {
     has_local: bool,
     /// Blocks that only a part of the live lanes may run.
     pub(crate) divergent: Vec<bool>,
+    /// For each block those where lanes may wait when its turn is over: all that lie between where the same lanes part and where
+    /// they meet. In other divergent blocks there is nobody then, and what follows them is not where lanes meet.
+    pub(crate) beside: Vec<Bits>,
     /// For each block the registers whose old values lanes that wait may need.
     kept: Vec<Bits>,
     /// Blocks that do nothing but end the thread.
@@ -87,6 +90,7 @@ impl Divergence {
             },
             has_local: has_local(function),
             divergent: vec![false; blocks],
+            beside: vec![Bits::new(blocks); blocks],
             kept: vec![Bits::new(registers); blocks],
             ends,
         };
@@ -191,6 +195,11 @@ impl Divergence {
             needed
         };
         let needed: Vec<Bits> = arms.iter().map(needs).collect();
+        let mut between = Bits::new(cfg.blocks.len());
+        arms.iter().for_each(|arm| between.extend(arm));
+        for at in between.iter().chain([block]) {
+            self.beside[at].extend(&between);
+        }
         for (this, arm) in arms.iter().enumerate() {
             for at in arm.iter() {
                 self.divergent[at] = true;

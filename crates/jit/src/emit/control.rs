@@ -447,10 +447,11 @@ impl Emitter<'_> {
                 }
             }
             let Some(&next) = self.order.blocks.get(place) else { return "done".to_owned() };
-            if self.divergence.divergent[next] {
+            if self.divergence.beside[block].has(next) {
                 return format!("c{next}");
             }
-            if self.reach[block].has(next) && !self.divergence.ends[next] {
+            let meets = !self.divergence.divergent[next] && !self.divergence.ends[next];
+            if meets && self.reach[block].has(next) {
                 return self.meet(next, false);
             }
             place += 1;
