@@ -13,11 +13,11 @@ pub(crate) fn call(name: &str, arguments: &ffi::Arguments<'_>, work: impl FnOnce
 /// `#[order(...)]` above one says what it looks at first ([`crate::order`]).
 macro_rules! api {
     ($(
-        $(#[order($($step:ident $(($of:ident))?),*)])?
+        $(#[order($($step:ident $(($of:ident $(, $count:ident)?))?),*)])?
         fn $name:ident($($args:tt)*) $body:block
     )*) => {
         ffi::define! { $crate::ffi::call; $(fn $name($($args)*) {
-            $($($crate::order::$step($(&$of)?)?;)*)?
+            $($($crate::order::$step($(&$of $(, $count)?)?)?;)*)?
             $body
         })* }
         $(const _: $crate::sys::functions::$name = $name;)*

@@ -7,6 +7,7 @@
 //! | --- | --- | --- |
 //! | `initialised` | `cuInit` was called | `NOT_INITIALIZED` |
 //! | `given(x)` | `x` is not null | `INVALID_VALUE` |
+//! | `needed(x, bytes)` | `x` is not null, if there are any bytes | `INVALID_VALUE` |
 //! | `handle(x)` | `x` is not null | `INVALID_HANDLE` |
 //! | `context` | there is a current context, and it can be used | `INVALID_CONTEXT`, or what is wrong with it |
 //! | `usable` | the current context can be used, if there is one | what is wrong with it |
@@ -93,6 +94,10 @@ pub(crate) fn initialised() -> Result<()> {
 
 pub(crate) fn given(argument: &impl Given) -> Result<()> {
     if argument.is_given() { Ok(()) } else { Err(Error::InvalidValue) }
+}
+
+pub(crate) fn needed(argument: &impl Given, bytes: usize) -> Result<()> {
+    if bytes == 0 { Ok(()) } else { given(argument) }
 }
 
 pub(crate) fn handle(argument: &impl Given) -> Result<()> {

@@ -155,6 +155,11 @@ fn calls_at_the_end_of_threads_and_programs() {
 }
 
 #[test]
+fn copies_of_no_bytes() {
+    run("nothing", &[]);
+}
+
+#[test]
 fn threads_without_a_context() {
     run("no_context", &[]);
 }

@@ -56,13 +56,13 @@ api! {
         current()?.disable_peer(&*CONTEXTS.get(peer)?)
     }
 
-    #[order(initialised, given(to), given(from), context)]
+    #[order(initialised, needed(to, bytes), needed(from, bytes), context)]
     fn cuMemcpyPeer(to: CUdeviceptr, there: CUcontext, from: CUdeviceptr, here: CUcontext, bytes: usize) {
         known([there, here])?;
         copy_peer(to, from, bytes, std::ptr::null_mut(), true)
     }
 
-    #[order(initialised, given(to), given(from), usable, uncaptured(on))]
+    #[order(initialised, needed(to, bytes), needed(from, bytes), usable, uncaptured(on))]
     fn cuMemcpyPeerAsync(
         to: CUdeviceptr,
         there: CUcontext,

@@ -186,42 +186,42 @@ fn fill(
 const DEFAULT: CUstream = std::ptr::null_mut();
 
 api! {
-    #[order(initialised, given(to), given(from), context)]
+    #[order(initialised, needed(to, bytes), needed(from, bytes), context)]
     fn cuMemcpyHtoD_v2(to: CUdeviceptr, from: *const c_void, bytes: usize) {
         linear((Side::Device, to), (Side::Host, from.expose()), bytes, DEFAULT, true)
     }
 
-    #[order(initialised, given(to), given(from), usable)]
+    #[order(initialised, needed(to, bytes), needed(from, bytes), usable)]
     fn cuMemcpyHtoDAsync_v2(to: CUdeviceptr, from: *const c_void, bytes: usize, on: CUstream) {
         linear((Side::Device, to), (Side::Host, from.expose()), bytes, on, false)
     }
 
-    #[order(initialised, given(to), given(from), context)]
+    #[order(initialised, needed(to, bytes), needed(from, bytes), context)]
     fn cuMemcpyDtoH_v2(to: *mut c_void, from: CUdeviceptr, bytes: usize) {
         linear((Side::Host, to.expose()), (Side::Device, from), bytes, DEFAULT, true)
     }
 
-    #[order(initialised, given(to), given(from), usable)]
+    #[order(initialised, needed(to, bytes), needed(from, bytes), usable)]
     fn cuMemcpyDtoHAsync_v2(to: *mut c_void, from: CUdeviceptr, bytes: usize, on: CUstream) {
         linear((Side::Host, to.expose()), (Side::Device, from), bytes, on, false)
     }
 
-    #[order(initialised, given(to), given(from), context)]
+    #[order(initialised, needed(to, bytes), needed(from, bytes), context)]
     fn cuMemcpyDtoD_v2(to: CUdeviceptr, from: CUdeviceptr, bytes: usize) {
         linear((Side::Device, to), (Side::Device, from), bytes, DEFAULT, true)
     }
 
-    #[order(initialised, given(to), given(from), usable)]
+    #[order(initialised, needed(to, bytes), needed(from, bytes), usable)]
     fn cuMemcpyDtoDAsync_v2(to: CUdeviceptr, from: CUdeviceptr, bytes: usize, on: CUstream) {
         linear((Side::Device, to), (Side::Device, from), bytes, on, false)
     }
 
-    #[order(initialised, given(to), given(from), context)]
+    #[order(initialised, needed(to, bytes), needed(from, bytes), context)]
     fn cuMemcpy(to: CUdeviceptr, from: CUdeviceptr, bytes: usize) {
         linear((Side::Unified, to), (Side::Unified, from), bytes, DEFAULT, true)
     }
 
-    #[order(initialised, given(to), given(from), usable)]
+    #[order(initialised, needed(to, bytes), needed(from, bytes), usable)]
     fn cuMemcpyAsync(to: CUdeviceptr, from: CUdeviceptr, bytes: usize, on: CUstream) {
         linear((Side::Unified, to), (Side::Unified, from), bytes, on, false)
     }
