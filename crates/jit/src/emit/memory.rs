@@ -169,10 +169,8 @@ impl Emitter<'_> {
         let (active, _) = self.active();
         let layout = place.layout(all);
         let kind = if class == UNIFORM { Kind::Scalar } else { Kind::Vector };
-        let tested = match ld.order {
-            Strength::Weak => self.tested(&place, layout, all, &active),
-            _ => None,
-        };
+        let tested =
+            if ld.order == Strength::Weak { self.tested(&place, layout, all, &active) } else { None };
         let Some(tested) = tested else {
             let values = self.load_by_host(&place, None, &active, bits, count, kind)?;
             return self.write_loaded(&ld.d, values, bits, kind, signed);
@@ -393,12 +391,8 @@ impl Emitter<'_> {
         let all = bytes * count as u32;
         let layout = place.layout(all);
         let is_common = layout == Layout::Common && place.space != SpaceKind::Local;
-        let tested = match st.order {
-            Strength::Weak if !is_common || values.iter().all(Lanes::is_uniform) => {
-                self.tested(&place, layout, all, &active)
-            }
-            _ => None,
-        };
+        let in_code = st.order == Strength::Weak && (!is_common || values.iter().all(Lanes::is_uniform));
+        let tested = if in_code { self.tested(&place, layout, all, &active) } else { None };
         let Some(mut tested) = tested else {
             self.store_by_host(&place, None, &active, bits, &values);
             return Ok(());

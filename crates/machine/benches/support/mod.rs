@@ -5,7 +5,7 @@ use rustix::time::{ClockId, clock_gettime};
 use std::time::Duration;
 
 /// Processor time of the thread that measures, on which the machine runs a grid for one host thread.
-pub struct ProcessorTime;
+pub(crate) struct ProcessorTime;
 
 impl ProcessorTime {
     fn now() -> Duration {

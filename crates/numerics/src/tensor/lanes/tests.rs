@@ -105,7 +105,7 @@ fn each_lane_is_a_dot_product_of_integers() {
         let operands = [Operand::S8, Operand::U8, Operand::S4, Operand::U4];
         let bits = if round & 2 == 0 { 8 } else { 4 };
         let mut config = config(operands[round % 4], Accumulator::S32);
-        config.b = operands[round % 4 & 2 | round >> 2 & 1];
+        config.b = operands[((round % 4) & 2) | ((round >> 2) & 1)];
         config.satfinite = round & 8 != 0;
         let k = 16 << (round >> 4 & 1);
         let a = (0..k).map(|_| [0; LANES].map(|_: u32| random())).collect();
