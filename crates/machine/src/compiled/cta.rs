@@ -6,7 +6,7 @@ use crate::common::Common;
 use crate::exec::{Exec, Grid};
 use crate::fault::{Access, Trap};
 use crate::lanes::{Files, LANES, Lane};
-use crate::memory::{Cell, Pages, SHARED_WINDOW, SpaceKind};
+use crate::memory::{Cell, SHARED_WINDOW, SpaceKind};
 use crate::ops::address::{Space, in_space};
 use crate::ops::combine::{Cas16, Cas32, Cas64, Rmw, Use, function};
 use crate::ops::order::in_store_order;
@@ -144,11 +144,6 @@ impl<'a> Cta<'a> {
         let warps = self.grid.image.warps;
         let first = (warp % warps * LANES + lane) * self.grid.local as usize;
         self.packs[warp / warps].threads.local.get_mut(first..).unwrap_or_default()
-    }
-
-    /// Which bytes of global memory are valid.
-    pub fn pages(&self) -> Pages {
-        self.grid.memory.pages()
     }
 
     /// The valid bytes of global memory around an address, without a gap: at most so many pages of them on either side.

@@ -515,27 +515,6 @@ impl DeviceMemory {
     }
 }
 
-/// Where global memory is and which of its bytes are valid, for compiled code.
-///
-/// Of the page with number n, counted from `base`, the first `valid[n]` bytes are valid. The map has an entry for each page
-/// and exists as long as the memory.
-#[derive(Clone, Copy, Debug)]
-pub struct Pages {
-    /// The address of the first byte.
-    pub base: u64,
-    /// Bytes of addresses.
-    pub size: u64,
-    /// The address of the page map, an array of 16-bit numbers.
-    pub valid: u64,
-}
-
-impl DeviceMemory {
-    /// See [`Pages`].
-    pub(crate) fn pages(&self) -> Pages {
-        Pages { base: self.region.base(), size: self.region.size(), valid: self.page_map.base() }
-    }
-}
-
 /// Keeps freed addresses out of use while a kernel runs.
 #[derive(Debug)]
 pub(crate) struct KernelGuard<'a>(&'a DeviceMemory);

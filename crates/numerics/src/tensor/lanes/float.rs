@@ -28,7 +28,7 @@ const fn power(exponent: i32) -> u32 {
 const EXPONENT: u32 = F32::INFINITY as u32;
 
 /// Floats that are added up in `.f32`.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Floats;
 
 /// So many elements of A or B.

@@ -6,7 +6,7 @@ use super::{Arithmetic, Config, LANES, Operand, spread};
 pub(super) const TERMS: usize = 64;
 
 /// Integers of up to 8 bits that are added up in 32.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Integers;
 
 /// So many elements of A or B.

@@ -19,7 +19,7 @@ use std::fmt::Debug;
 pub const LANES: usize = 32;
 
 /// How dot products are computed side by side.
-pub trait Arithmetic: Debug + Default + 'static {
+pub trait Arithmetic: Debug + 'static {
     /// So many decoded elements of A or B.
     type Factors<const N: usize>: Copy + Debug;
 
