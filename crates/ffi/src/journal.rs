@@ -11,6 +11,8 @@
 //! | `debug` | launches, as they begin |
 //! | `trace` | every call with its arguments and its result, as with `WARPLOOM_TRACE=api` |
 //!
+//! `WARPLOOM_TRACE=code` adds the text of LLVM that each compiled kernel becomes.
+//!
 //! Standard error gets the plain message. In a file a line begins with the seconds since the start and the level; a file
 //! that exists is continued, since a program may start others.
 
@@ -53,13 +55,18 @@ pub fn calls_are_logged() -> bool {
 
 fn start() -> bool {
     let variable = |name| std::env::var(name).unwrap_or_default();
-    let traced = variable("WARPLOOM_TRACE").split(',').any(|word| word.trim() == API);
+    let trace = variable("WARPLOOM_TRACE");
+    let traces = |name: &str| trace.split(',').any(|word| word.trim() == name);
+    let traced = traces(API);
     let text = variable("WARPLOOM_LOG");
     let wish = wish(&text);
     let mut builder = Builder::new();
     builder.filter_level(wish.level.min(LevelFilter::Debug));
     if traced || wish.level == LevelFilter::Trace {
         builder.filter_module(API, LevelFilter::Trace);
+    }
+    if traces("code") {
+        builder.filter_module("jit", LevelFilter::Trace);
     }
     let opened = wish.file.map(|path| OpenOptions::new().create(true).append(true).open(path));
     let failed = match opened {

@@ -12,7 +12,6 @@ use ir::operand::{Address, Space, Value};
 use ptx::isa::{Role, SpecialRegister};
 use ptx::module::{AddressBase, RegId};
 use ptx::types::ScalarType;
-use std::collections::HashSet;
 
 /// See the module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -156,17 +155,13 @@ pub(crate) fn names_all_lanes(members: &Value) -> bool {
     matches!(members, Value::Constant(bits) if *bits as u32 == !0)
 }
 
-/// The classes of a function's registers, as far as they are known.
+/// The classes of a function's registers where an instruction reads them, as far as they are known.
 pub(crate) struct Known<'a> {
     pub(crate) rows: Rows,
     pub(crate) registers: &'a [Class],
     /// The low bits of lane 0's value that are zero, of registers whose other lanes are steps apart from it.
     pub(crate) zeros: &'a [u32],
     pub(crate) types: &'a dyn Fn(RegId) -> ScalarType,
-    /// The reads that find `%tid.x`: see [`crate::threads`].
-    pub(crate) threads: &'a HashSet<(u32, RegId)>,
-    /// The instruction that is looked at.
-    pub(crate) at: u32,
     /// Whether a generic address may be one of memory that each thread has for itself.
     pub(crate) has_local: bool,
 }
@@ -303,9 +298,6 @@ impl Known<'_> {
     /// a multiple of their number on.
     fn lane_bits(&self, value: &Value, bits: u32) -> Option<(u32, i64)> {
         let lanes = self.rows.width.trailing_zeros();
-        if matches!(*value, Value::Register(register) if self.threads.contains(&(self.at, register))) {
-            return (bits == 32).then_some((lanes, 1));
-        }
         let Class::Affine(stride) = self.value(value, bits) else { return None };
         let differ = (stride > 0 && stride & (stride - 1) == 0).then(|| stride.trailing_zeros() + lanes)?;
         (self.zeros_of(value) >= differ).then_some((differ, stride))

@@ -88,12 +88,12 @@ mod tests {
         }
         let folder = tempfile::tempdir().unwrap();
         let process = || Compiler::new(Some(Cache::at(folder.path().join("warploom"))));
-        let text = "define i32 @all(ptr %context, i32 %rows) {\n  ret i32 %rows\n}\n";
+        let text = "define i32 @rows(ptr %context, i32 %rows) {\n  ret i32 %rows\n}\n";
         let (made, kept) = process().object(text).unwrap();
         assert!(!kept);
         assert_eq!(process().object(text), Ok((made.clone(), true)));
-        assert!(Loaded::link(&made).unwrap().address_of("all").is_some());
-        let (_, kept) = process().object(&text.replace("@all", "@resume")).unwrap();
+        assert!(Loaded::link(&made).unwrap().address_of("rows").is_some());
+        let (_, kept) = process().object(&text.replace("@rows", "@others")).unwrap();
         assert!(!kept);
         let entries =
             std::fs::read_dir(folder.path().join("warploom")).unwrap().map(|entry| entry.unwrap().path());

@@ -56,10 +56,12 @@ pub(crate) type Call = unsafe extern "C" fn(*mut Context, u32, u32, u32, *mut u8
 /// Asks whether the CTA may go on, when there is no fuel left. Not zero if not.
 pub(crate) type Poll = unsafe extern "C" fn(*mut Context) -> i32;
 
-/// What a row of threads ended with.
+/// What a row of threads ended with, and so where it goes on. It begins at 0; greater numbers are barriers.
 pub(crate) mod end {
-    /// All threads have exited.
-    pub(crate) const DONE: i32 = 0;
-    /// The CTA must stop. Greater numbers are barriers, at which the row goes on.
+    /// The CTA must stop.
     pub(crate) const STOP: i32 = -1;
+    /// All threads have exited.
+    pub(crate) const DONE: i32 = -2;
+    /// Of several rows: not all are at the same place.
+    pub(crate) const MIXED: i32 = -3;
 }

@@ -8,14 +8,19 @@
 //! where lanes that left the function no longer take part.
 //!
 //! A block that does nothing but end the thread is no arm: lanes that go there are dead, and the rest go on as one.
+//!
+//! A register's slot is of the class that all its definitions have in common. A read may know better, by the definitions that reach
+//! it: the counter of a loop that starts as a copy of what is a zero here and a sum elsewhere, the thread's number in the register of
+//! a loop's counter ([`crate::flow`]). Not so where only some lanes run, since what others have done meanwhile is in the slot, too.
 
 use crate::class::{ALL_ZERO, Class, Known, Rows, UNIFORM};
+use crate::flow::Flow;
 use crate::order::{Order, successors};
 use ir::instruction::Op;
 use ir::{Access, BlockId, Cfg, Function, Liveness};
 use ptx::module::{RegId, Variable};
-use ptx::types::{ScalarType, StateSpace};
-use std::collections::HashSet;
+use ptx::types::StateSpace;
+use std::collections::HashMap;
 
 /// A set of small numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,7 +39,7 @@ impl Bits {
         self.0[at / 64] |= 1 << (at % 64);
     }
 
-    fn extend(&mut self, other: &Self) {
+    pub(crate) fn extend(&mut self, other: &Self) {
         self.0.iter_mut().zip(&other.0).for_each(|(all, more)| *all |= more);
     }
 
@@ -49,8 +54,12 @@ pub(crate) struct Divergence {
     pub(crate) classes: Vec<Class>,
     /// See [`Known::zeros`].
     zeros: Vec<u32>,
-    /// See [`Known::threads`].
-    threads: HashSet<(u32, RegId)>,
+    /// What reaches each block.
+    flow: Flow,
+    /// What each instruction computes, before its guard is looked at.
+    results: Vec<Class>,
+    /// Reads that find a step from lane to lane in a slot that varies.
+    pub(crate) steps: HashMap<(u32, RegId), i64>,
     /// See [`Known::has_local`].
     has_local: bool,
     /// Blocks that only a part of the live lanes may run.
@@ -84,10 +93,9 @@ impl Divergence {
         let mut this = Self {
             classes: vec![Class::Unknown; registers],
             zeros: vec![ALL_ZERO; registers],
-            threads: match rows.are_straight() {
-                true => crate::threads::reads(function, cfg),
-                false => HashSet::new(),
-            },
+            flow: Flow::new(function, cfg),
+            results: vec![Class::Unknown; function.instructions.len()],
+            steps: HashMap::new(),
             has_local: has_local(function),
             divergent: vec![false; blocks],
             beside: vec![Bits::new(blocks); blocks],
@@ -96,6 +104,7 @@ impl Divergence {
         };
         // A register that is read before it is written is zero.
         live_in[0].iter().for_each(|register| this.classes[register] = UNIFORM);
+        this.flow.begin(&this.classes);
         let meets = this.meeting_points(cfg, order);
         let mut parted = vec![false; blocks];
         loop {
@@ -113,15 +122,9 @@ impl Divergence {
         }
     }
 
-    /// What is known by now of registers at an instruction.
-    pub(crate) fn known<'a>(
-        &'a self,
-        rows: Rows,
-        types: &'a dyn Fn(RegId) -> ScalarType,
-        at: u32,
-    ) -> Known<'a> {
-        let Self { classes, zeros, threads, has_local, .. } = self;
-        Known { rows, registers: classes, zeros, types, threads, at, has_local: *has_local }
+    /// What an instruction computes, before its guard is looked at.
+    pub(crate) fn result(&self, index: u32) -> Class {
+        self.results[index as usize]
     }
 
     /// Whether a write to a register in a block must leave the lanes alone that are not active.
@@ -139,33 +142,57 @@ impl Divergence {
     /// Whether the guard of an instruction varies, or the index of a switch.
     pub(crate) fn varies(&self, function: &Function<'_>, index: u32) -> bool {
         let Some(instruction) = function.instruction(index) else { return false };
-        let varies = |register: RegId| self.classes[register.index()] == Class::Varying;
-        let index = matches!(&instruction.op, Op::BrxIdx(_));
-        index || instruction.guard.is_some_and(|guard| varies(guard.register))
+        let varies = |register: RegId| {
+            self.classes[register.index()] == Class::Varying && !self.steps.contains_key(&(index, register))
+        };
+        let is_switch = matches!(&instruction.op, Op::BrxIdx(_));
+        is_switch || instruction.guard.is_some_and(|guard| varies(guard.register))
     }
 
     /// One round over all definitions; whether anything is known less well now.
     fn classify(&mut self, function: &Function<'_>, cfg: &Cfg, order: &Order, rows: Rows) -> bool {
         let types = |register: RegId| function.body.registers[register.index()].ty;
         let mut changed = false;
+        // What is known of each register at the instruction.
+        let (mut classes, mut zeros) = (self.classes.clone(), self.zeros.clone());
+        self.steps.clear();
         for &block in &order.blocks {
+            let together = !self.divergent[block];
+            match together {
+                true => self.flow.enter(block, &self.classes, &mut classes, &mut zeros),
+                false => self.flow.forget((&self.classes, &self.zeros), &mut classes, &mut zeros),
+            }
             for index in cfg.blocks[block].first..cfg.blocks[block].end {
                 let Some(instruction) = function.instruction(index) else { continue };
-                let known = self.known(rows, &types, index);
+                let known = Known {
+                    rows,
+                    registers: &classes,
+                    zeros: &zeros,
+                    types: &types,
+                    has_local: self.has_local,
+                };
                 let mut class = known.result(&instruction.op);
-                let zeros = known.zeros(&instruction.op);
-                let guard = instruction.guard.map(|guard| self.classes[guard.register.index()]);
+                let fewer = known.zeros(&instruction.op);
+                changed |= self.results[index as usize] != class;
+                self.results[index as usize] = class;
+                let guard = instruction.guard.map(|guard| classes[guard.register.index()]);
                 let mut results = Vec::new();
                 instruction.registers(&mut |register, access| {
                     if access != Access::Read {
                         results.push(register);
+                    }
+                    if access != Access::Write
+                        && self.classes[register.index()] == Class::Varying
+                        && let Class::Affine(stride) = classes[register.index()]
+                    {
+                        self.steps.insert((index, register), stride);
                     }
                 });
                 if guard == Some(Class::Unknown) {
                     class = Class::Unknown;
                 }
                 for register in results {
-                    let old = self.classes[register.index()];
+                    let at = register.index();
                     let blends = guard == Some(Class::Varying) || self.blends(block, register);
                     let narrow = types(register).bits() < 32 || types(register).bits() > 64;
                     let class = match class {
@@ -174,12 +201,21 @@ impl Divergence {
                         Class::Bent { .. } if types(register).bits() != 64 => Class::Varying,
                         class => class,
                     };
-                    let joined = old.join(class);
-                    let fewer = self.zeros[register.index()].min(zeros);
-                    changed |= joined != old || fewer != self.zeros[register.index()];
-                    self.classes[register.index()] = joined;
-                    self.zeros[register.index()] = fewer;
+                    let joined = self.classes[at].join(class);
+                    let least = self.zeros[at].min(fewer);
+                    changed |= joined != self.classes[at] || least != self.zeros[at];
+                    (self.classes[at], self.zeros[at]) = (joined, least);
+                    (classes[at], zeros[at]) = match (together && self.flow.follows(register), guard) {
+                        (false, _) => (joined, least),
+                        (true, None) => (class, fewer),
+                        // What was there may still be.
+                        (true, Some(_)) => (classes[at].join(class), zeros[at].min(fewer)),
+                    };
+                    classes[at] = self.flow.readable(classes[at], joined);
                 }
+            }
+            for to in successors(cfg, block) {
+                changed |= self.flow.leave(to, &classes, &zeros);
             }
         }
         changed

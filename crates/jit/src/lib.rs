@@ -9,7 +9,7 @@
 //! | --- | --- |
 //! | `order` | in which order blocks stand, so that masks flow forward |
 //! | `class` | what is the same, or a step apart, in lanes that run together |
-//! | `threads` | which reads of a register find `%tid.x`, whatever is written to it later |
+//! | `flow` | what of a register's definitions reaches a read |
 //! | `divergence` | where lanes part, and what those that wait must not lose |
 //! | `waiting` | kernels whose threads may wait for one another |
 //! | `emit` | what an instruction is in LLVM's text, and why no access leaves the guest's memory |
@@ -36,12 +36,12 @@ mod compiler;
 mod context;
 mod divergence;
 mod emit;
+mod flow;
 mod lists;
 mod llvm;
 mod order;
 mod run;
 mod sites;
-mod threads;
 mod waiting;
 mod windows;
 

@@ -17,20 +17,13 @@ const EPOCH: usize = 2;
 /// Bytes to which frames are aligned.
 const FRAME_ALIGN: usize = 64;
 
-/// One row, from a barrier to the next or to its end.
-type Resume = unsafe extern "C" fn(*mut Context, *mut u8, i32, u32) -> i32;
-
-/// All rows of a kernel without barriers.
-type All = unsafe extern "C" fn(*mut Context, u32) -> i32;
-
-enum Entry {
-    Resume(Resume),
-    All(All),
-}
+/// All rows of a CTA that are not done, one after the other: each from where it waits, which stands in the list of states, to the
+/// next barrier or to its end. The rows' frames lie one behind the other. A kernel without barriers uses neither.
+type Rows = unsafe extern "C" fn(*mut Context, frames: *mut u8, states: *mut i32, count: u32) -> i32;
 
 /// A kernel's machine code.
 pub(crate) struct Compiled {
-    entry: Entry,
+    entry: Rows,
     kernel: FuncId,
     sites: Vec<Site>,
     windows: Vec<Span>,
@@ -53,16 +46,9 @@ impl Compiled {
         rows: u32,
         width: u32,
     ) -> Result<Self, String> {
-        let has_barriers = !emitted.barriers.is_empty();
-        let name = if has_barriers { "resume" } else { "all" };
-        let address = loaded.address_of(name).ok_or_else(|| format!("there is no function `{name}`"))?;
+        let address = loaded.address_of("rows").ok_or("there is no function `rows`")?;
         // SAFETY: the text defines the function with this type, and its code lives as long as the entry.
-        let entry = unsafe {
-            match has_barriers {
-                true => Entry::Resume(std::mem::transmute::<usize, Resume>(address)),
-                false => Entry::All(std::mem::transmute::<usize, All>(address)),
-            }
-        };
+        let entry = unsafe { std::mem::transmute::<usize, Rows>(address) };
         let Emitted { sites, windows, barriers, frame, .. } = emitted;
         Ok(Self { entry, kernel, sites, windows, barriers, frame, rows, width, _loaded: loaded })
     }
@@ -98,35 +84,22 @@ impl Host<'_, '_> {
     }
 }
 
-/// Rows of a CTA that wait at barriers.
-#[derive(Default)]
-struct Waiting {
-    /// The first one's barrier and its number, and how many wait at the same barrier.
-    first: Option<(Barrier, usize)>,
-    together: usize,
-    /// Whether some wait at another one.
-    apart: bool,
-}
-
-impl Waiting {
-    /// Takes in a row that has ended so.
-    fn add(&mut self, barriers: &[Barrier], state: i32, row: usize) {
-        let at = usize::try_from(state).ok().and_then(|state| barriers.get(state.wrapping_sub(1)));
-        let Some(&barrier) = at else { return };
-        let (first, _) = *self.first.get_or_insert((barrier, row));
-        let same = first.number == barrier.number;
-        self.together += usize::from(same);
-        self.apart |= !same;
-    }
-
+impl Compiled {
     /// The fault of rows that wait at different barriers, as the interpreter has it.
-    fn never_completes(&self, code: &Compiled, running: usize) -> Option<Stopped> {
-        let (Barrier { number, instruction }, row) = self.first.filter(|_| self.apart)?;
-        let threads = |rows: usize| rows as u32 * code.width;
-        let (waiting, live) = (threads(self.together), threads(running));
+    fn never_completes(&self, states: &[i32]) -> Option<Stopped> {
+        let barrier = |&state: &i32| self.barriers.get(usize::try_from(state).ok()?.checked_sub(1)?);
+        let mut waiting = states.iter().enumerate().filter_map(|(row, state)| Some((row, barrier(state)?)));
+        let (row, &Barrier { number, instruction }) = waiting.next()?;
+        let (together, apart): (Vec<_>, Vec<_>) = waiting.partition(|(_, other)| other.number == number);
+        if apart.is_empty() {
+            return None;
+        }
+        let threads = |rows: usize| rows as u32 * self.width;
+        let together = together.len() + 1;
+        let (arrived, live) = (threads(together), threads(together + apart.len()));
         let why =
-            format!("barrier {number} waits for all threads, but only {waiting} of {live} can ever arrive");
-        let (trap, place) = (Trap::InvalidBarrier(why), (code.kernel, instruction));
+            format!("barrier {number} waits for all threads, but only {arrived} of {live} can ever arrive");
+        let (trap, place) = (Trap::InvalidBarrier(why), (self.kernel, instruction));
         Some(Stopped::Trap { trap, thread: Some(threads(row)), place })
     }
 }
@@ -177,53 +150,33 @@ impl Code for Compiled {
             host: (&raw mut host).cast(),
         };
         let context_at = &raw mut context;
-        let stops = match self.entry {
-            // SAFETY: the context is as the code expects it and lives until the code returns; what the code does with it is
-            // argued in `crate::emit`.
-            Entry::All(all) => unsafe { all(context_at, self.rows) == end::STOP },
-            Entry::Resume(resume) => {
-                let (states, frames) = scratch.split_at_mut(states);
-                let mut running = rows;
-                let state_of = |states: &[u64], row: usize| (states[row / 2] >> (row % 2 * 32)) as u32 as i32;
-                states.fill(0);
-                let first = frames.as_mut_ptr().cast::<u8>();
-                let first = first.wrapping_add(first.align_offset(FRAME_ALIGN));
-                let mut stops = false;
-                while running > 0 && !stops {
-                    let mut waiting = Waiting::default();
-                    for row in 0..rows {
-                        let state = state_of(states, row);
-                        if state == end::STOP {
-                            continue;
-                        }
-                        let frame = first.wrapping_add(row * self.frame);
-                        // SAFETY: as above; the frame has the bytes that the text stores, and the state is 0 or what the
-                        // row ended with.
-                        let ended = unsafe { resume(context_at, frame, state, row as u32) };
-                        if ended == end::STOP {
-                            stops = true;
-                            break;
-                        }
-                        // A row that is done is not called again.
-                        let next = if ended == end::DONE { end::STOP } else { ended };
-                        running -= usize::from(ended == end::DONE);
-                        waiting.add(&self.barriers, next, row);
-                        let shift = row % 2 * 32;
-                        states[row / 2] =
-                            states[row / 2] & !(0xffff_ffff << shift) | u64::from(next as u32) << shift;
-                    }
-                    if let Some(fault) = waiting.never_completes(self, running) {
+        let (states, frames) = scratch.split_at_mut(states);
+        states.fill(0);
+        let states = states.as_mut_ptr().cast::<i32>();
+        let frames = frames.as_mut_ptr().cast::<u8>();
+        let frames = frames.wrapping_add(frames.align_offset(FRAME_ALIGN));
+        let stops = loop {
+            // SAFETY: the context is as the code expects it and lives until the code returns, there are as many states and frames
+            // as rows; what the code does with them is argued in `crate::emit`.
+            match unsafe { (self.entry)(context_at, frames, states, self.rows) } {
+                end::STOP => break true,
+                end::DONE => break false,
+                end::MIXED => {
+                    // SAFETY: there are as many, and the code does not run.
+                    let states = unsafe { std::slice::from_raw_parts(states, rows) };
+                    if let Some(fault) = self.never_completes(states) {
                         // What the code wrote there does not matter any more.
                         host.stopped.get_or_insert(fault);
-                        stops = true;
+                        break true;
                     }
-                    // SAFETY: the context is ours, and the code does not run.
-                    let context = unsafe { &mut *context_at };
-                    context.all_votes = std::mem::take(&mut context.votes);
-                    context.all_voters = std::mem::take(&mut context.voters);
                 }
-                stops
+                // All that are left wait at the same place.
+                _ => {}
             }
+            // SAFETY: the context is ours, and the code does not run.
+            let context = unsafe { &mut *context_at };
+            context.all_votes = std::mem::take(&mut context.votes);
+            context.all_voters = std::mem::take(&mut context.voters);
         };
         if stops {
             return Err(host.stopped.take().unwrap_or(Stopped::Told));

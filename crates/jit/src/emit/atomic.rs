@@ -106,27 +106,12 @@ impl Emitter<'_> {
         };
         let old = match (near, tested) {
             (Some(near), Some(tested)) => {
-                let (fast, slow, on) = (self.text.new_label(), self.text.new_label(), self.text.new_label());
-                self.text.likely(&tested.good, &fast, &slow);
-                self.text.begin(&fast);
                 let pointers = self.pointers(&tested, 0);
                 let reach = if place.space == SpaceKind::Shared { Reach::Alone } else { Reach::All };
                 let near = Near { update: near, bits: ty.bits(), reach, has_result: d.0.is_some() };
-                let near = self.update_lanes(near, &pointers, [&b, &c], &active);
-                let near_label = self.text.label.clone();
-                self.text.jump(&on);
-                self.text.begin(&slow);
-                let window = Some(tested.window);
-                let far = self.update_by_host(&place, window, ty, atomic, [b, c], &active);
-                let far_label = self.text.label.clone();
-                self.text.jump(&on);
-                self.text.begin(&on);
-                let int = self.text.int(ty.bits(), Kind::Vector);
-                let (near, far) = (self.vector(&near), self.vector(&far));
-                let phi = format!("phi {int} [ {near}, %{near_label} ], [ {far}, %{far_label} ]");
-                Lanes::varying(ty.bits(), self.text.value(&phi))
+                self.update_lanes(near, &pointers, [&b, &c], &active)
             }
-            _ => self.update_by_host(&place, None, ty, atomic, [b, c], &active),
+            _ => self.update_by_host(&place, ty, atomic, [b, c], &active),
         };
         self.write(d, old, false)
     }
@@ -143,12 +128,9 @@ impl Emitter<'_> {
     ) -> Result<(), Refusal> {
         let bits = ty.bits();
         let Some(tested) = self.tested(place, Layout::Common, bits / 8, active) else {
-            self.update_by_host(place, None, ty, atomic, [b, c], active);
+            self.update_by_host(place, ty, atomic, [b, c], active);
             return Ok(());
         };
-        let (fast, slow, on) = (self.text.new_label(), self.text.new_label(), self.text.new_label());
-        self.text.likely(&tested.good, &fast, &slow);
-        self.text.begin(&fast);
         let (int, bit) = (self.text.int(bits, Kind::Vector), self.text.int(1, Kind::Vector));
         let (vector, neutral) = (self.vector(&b), self.text.constant(neutral(bits), bits, Kind::Vector));
         let vector = self.text.value(&format!("select {bit} {active}, {int} {vector}, {int} {neutral}"));
@@ -162,11 +144,6 @@ impl Emitter<'_> {
             SpaceKind::Shared => update_alone(&mut self.text, update, bits, &pointer, [&all, &all]),
             _ => update_at_once(&mut self.text, update, bits, &pointer, [&all, &all]),
         };
-        self.text.jump(&on);
-        self.text.begin(&slow);
-        self.update_by_host(place, Some(tested.window), ty, atomic, [b, c], active);
-        self.text.jump(&on);
-        self.text.begin(&on);
         Ok(())
     }
 
@@ -185,7 +162,6 @@ impl Emitter<'_> {
     fn update_by_host(
         &mut self,
         place: &Place,
-        window: Option<u32>,
         ty: ScalarType,
         atomic: Atomic,
         operands: [Lanes; 2],
@@ -193,6 +169,7 @@ impl Emitter<'_> {
     ) -> Lanes {
         let (steps, from, mut lists) = self.told(place);
         lists.extend(operands);
+        let window = self.window();
         let access = Access { space: place.space, bytes: ty.bits() / 8, elements: 1, steps, window };
         self.host(Action::Update { access, atomic }, &from, &lists, &[ty.bits()], active).remove(0)
     }

@@ -1,5 +1,8 @@
 //! CTA barriers: what is live waits in the row's frame until all rows are there.
 //!
+//! Each register has one place in the frame. It is written at a barrier only if the register may have changed since the
+//! row was last at one, and what nothing reads before the next barrier is not even read.
+//!
 //! Rows may come to a barrier at different places. Where there are several barriers, the host sees whether all rows are at one, and
 //! describes the fault if they are not. A reduction is the host's sum of what the rows have counted.
 
@@ -14,6 +17,7 @@ use ir::instruction::{BarRedOp, Op};
 use ir::operand::{Def, Value};
 use ir::{Access, BlockId};
 use ptx::module::RegId;
+use std::ops::Range;
 
 /// A place where rows wait.
 #[derive(Clone, Copy, Debug)]
@@ -75,35 +79,31 @@ impl Emitter<'_> {
     /// The row waits here for all others.
     fn wait_for_rows(&mut self) -> Result<(), Refusal> {
         let (index, number) = (self.index, self.barriers.len());
-        let live = self.live_behind(index);
-        let mask = self.text.int(1, Kind::Vector);
-        let width = self.rows.width;
-        let mut at = 0;
-        let mut parts: Vec<(String, String, usize)> = Vec::new();
-        let mut place = |name: String, ty: String, bytes: usize| {
-            at = usize::next_multiple_of(at, bytes.min(64));
-            parts.push((name, ty, at));
-            at += bytes;
-        };
+        let (live, changed) = (self.live_behind(index), self.changed_before(index));
+        // Name, type, place, and whether it is to be stored.
+        let mut parts: Vec<(String, String, usize, bool)> = Vec::new();
         if self.kills || !self.full {
-            place("%live".to_owned(), mask, (width / 8) as usize);
+            let mask = self.text.int(1, Kind::Vector);
+            parts.push(("%live".to_owned(), mask, self.home("%live", self.rows.width / 8), true));
         }
         for register in live {
             let (bits, name) = (self.bits_of(register), format!("%r{}", register.index()));
-            let vector = self.text.int(bits, Kind::Vector);
-            let bytes = (bits as usize).div_ceil(8);
-            let whole = (bits * width) as usize / 8;
-            match self.class_of(register) {
-                Class::Affine(_) => place(name, format!("i{bits}"), bytes),
-                Class::Bent { .. } => {
-                    place(format!("{name}.last"), "i32".to_owned(), 4);
-                    place(name, format!("i{bits}"), bytes);
+            let is_stored = changed.has(register.index());
+            let scalar = format!("i{bits}");
+            let (ty, bytes) = match self.class_of(register) {
+                Class::Affine(_) | Class::Bent { .. } => (scalar, bits.div_ceil(8)),
+                Class::Varying | Class::Unknown => {
+                    (self.text.int(bits, Kind::Vector), (bits * self.rows.width).div_ceil(8))
                 }
-                Class::Varying | Class::Unknown => place(name, vector, whole),
+            };
+            if let Class::Bent { .. } = self.class_of(register) {
+                let last = format!("{name}.last");
+                parts.push((last.clone(), "i32".to_owned(), self.home(&last, 4), is_stored));
             }
+            let home = self.home(&name, bytes);
+            parts.push((name, ty, home, is_stored));
         }
-        self.frame = self.frame.max(at);
-        for (name, ty, at) in &parts {
+        for (name, ty, at, _) in parts.iter().filter(|(.., is_stored)| *is_stored) {
             let value = self.text.value(&format!("load {ty}, ptr {name}"));
             let to = self.text.value(&format!("getelementptr i8, ptr %frame, i64 {at}"));
             self.text.line(&format!("store {ty} {value}, ptr {to}, align {}", align(ty)));
@@ -113,13 +113,70 @@ impl Emitter<'_> {
         self.text.line(&format!("store i64 {fuel}, ptr {place}"));
         self.text.line(&format!("ret i32 {number}"));
         self.text.begin(&format!("resume{number}"));
-        for (name, ty, at) in &parts {
+        for (name, ty, at, _) in &parts {
             let from = self.text.value(&format!("getelementptr i8, ptr %frame, i64 {at}"));
             let value = self.text.value(&format!("load {ty}, ptr {from}, align {}", align(ty)));
             self.text.line(&format!("store {ty} {value}, ptr {name}"));
         }
         self.take_mask(self.block);
         Ok(())
+    }
+
+    /// The place of a slot in the frame.
+    fn home(&mut self, slot: &str, bytes: u32) -> usize {
+        let bytes = (bytes as usize).next_power_of_two();
+        if let Some(&home) = self.homes.get(slot) {
+            return home;
+        }
+        let home = self.frame.next_multiple_of(bytes.min(64));
+        self.frame = home + bytes;
+        self.homes.insert(slot.to_owned(), home);
+        home
+    }
+
+    /// The registers that may have changed since the row was last at a barrier, before an instruction of the current block.
+    fn changed_before(&mut self, index: u32) -> Bits {
+        if self.changed.is_empty() {
+            self.changed = self.changed_in();
+        }
+        let mut changed = self.changed[self.block].clone();
+        self.change(&mut changed, self.cfg.blocks[self.block].first..index);
+        changed
+    }
+
+    /// The same where blocks begin.
+    fn changed_in(&self) -> Vec<Bits> {
+        let registers = self.function.body.registers.len();
+        let mut changed = vec![Bits::new(registers); self.cfg.blocks.len()];
+        (0..registers).for_each(|register| changed[0].add(register));
+        let mut goes_on = true;
+        while goes_on {
+            goes_on = false;
+            for &block in &self.order.blocks {
+                let mut out = changed[block].clone();
+                self.change(&mut out, self.cfg.blocks[block].first..self.cfg.blocks[block].end);
+                for to in successors(self.cfg, block) {
+                    let before = changed[to].clone();
+                    changed[to].extend(&out);
+                    goes_on |= changed[to] != before;
+                }
+            }
+        }
+        changed
+    }
+
+    fn change(&self, changed: &mut Bits, instructions: Range<u32>) {
+        for index in instructions {
+            let Some(instruction) = self.function.instruction(index) else { continue };
+            if instruction.op.effects().barrier.is_some() {
+                *changed = Bits::new(self.function.body.registers.len());
+            }
+            instruction.registers(&mut |register, access| {
+                if access != Access::Read {
+                    changed.add(register.index());
+                }
+            });
+        }
     }
 
     /// The registers whose values matter behind an instruction of the current block.

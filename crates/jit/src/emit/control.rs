@@ -40,11 +40,12 @@ pub(crate) fn emit(source: &Source<'_>, function: &Function<'_>, rows: Rows) -> 
         mask: String::new(),
         full: false,
         windows: Vec::new(),
-        groups: Vec::new(),
-        group_of: std::collections::HashMap::new(),
+        stretch: super::window::Stretch::default(),
         arguments: 0,
         barriers: Vec::new(),
         frame: 0,
+        homes: std::collections::HashMap::new(),
+        changed: Vec::new(),
         kills: false,
         edges: String::new(),
         intrinsics: Vec::new(),
@@ -158,21 +159,16 @@ impl Emitter<'_> {
         let resumes: Vec<_> =
             (1..=self.barriers.len()).map(|n| format!("i32 {n}, label %resume{n}")).collect();
         head.line(&format!("switch i32 %state, label %start [{}]", resumes.join(" ")));
+        let frame = self.frame.next_multiple_of(64);
         let text = format!(
             "{}\n\n{}{definitions}\ndefine internal i32 @row(ptr noalias %ctx, ptr noalias %frame, i32 %state, i32 %row) alwaysinline {{\n{}start:\n{}}}\n\n{}{METADATA}",
             self.intrinsics.join("\n"),
             super::call::definitions(),
             head.lines,
             self.text.lines,
-            entry_point(!self.barriers.is_empty()),
+            entry_point(!self.barriers.is_empty(), frame),
         );
-        Emitted {
-            text,
-            sites: self.sites,
-            windows: self.windows,
-            frame: self.frame.next_multiple_of(64),
-            barriers: self.barriers,
-        }
+        Emitted { text, sites: self.sites, windows: self.windows, frame, barriers: self.barriers }
     }
 
     fn block_label(&self, block: usize) -> String {
@@ -195,26 +191,13 @@ impl Emitter<'_> {
         self.text.begin(&label);
         self.take_mask(block);
         let ir::Block { first, end, .. } = self.cfg.blocks[block];
-        self.find_groups(first..end);
         let mut switch = None;
-        for index in first..end {
-            self.index = index;
-            let instruction = self.function.instructions[index as usize].as_ref();
-            let instruction = instruction.map_err(|why| Refusal::Instruction(why.clone()))?;
-            self.guard = match instruction.guard {
-                Some(guard) => {
-                    let value = Value::Register(guard.register);
-                    Some(self.predicate(&Predicate { value, negated: guard.negated })?)
-                }
-                None => None,
-            };
-            match &instruction.op {
-                Op::Bra(_) | Op::Ret(_) | Op::Exit(_) => {}
-                Op::BrxIdx(_) if instruction.guard.is_some() => return Err(self.unsupported()),
-                Op::BrxIdx(brx) => switch = Some(self.index_in_table(&instruction.op, brx)?),
-                op @ (Op::BarSync(_) | Op::BarRed(_)) => self.barrier(op)?,
-                op => self.instruction(op)?,
+        for stretch in self.stretches(first..end) {
+            self.stretch = stretch.clone();
+            for index in stretch.instructions() {
+                switch = self.one(index)?.or(switch);
             }
+            self.write_far()?;
         }
         match switch {
             Some(lanes) => self.scatter_lanes(block, lanes),
@@ -222,6 +205,28 @@ impl Emitter<'_> {
         }
         self.flush_edges();
         Ok(())
+    }
+
+    /// An instruction; which lanes go where, if it is a switch.
+    pub(super) fn one(&mut self, index: u32) -> Result<Option<Vec<(usize, String)>>, Refusal> {
+        self.index = index;
+        let instruction = self.function.instructions[index as usize].as_ref();
+        let instruction = instruction.map_err(|why| Refusal::Instruction(why.clone()))?;
+        self.guard = match instruction.guard {
+            Some(guard) => {
+                let value = Value::Register(guard.register);
+                Some(self.predicate(&Predicate { value, negated: guard.negated })?)
+            }
+            None => None,
+        };
+        match &instruction.op {
+            Op::Bra(_) | Op::Ret(_) | Op::Exit(_) => {}
+            Op::BrxIdx(_) if instruction.guard.is_some() => return Err(self.unsupported()),
+            Op::BrxIdx(brx) => return self.index_in_table(&instruction.op, brx).map(Some),
+            op @ (Op::BarSync(_) | Op::BarRed(_)) => self.barrier(op)?,
+            op => self.instruction(op)?,
+        }
+        Ok(None)
     }
 
     /// Makes the lanes that have come to a block those that run.
@@ -512,22 +517,20 @@ impl Emitter<'_> {
     }
 }
 
-/// The function that the host calls: for one row from a barrier to the next, or for all rows of a kernel without barriers.
-fn entry_point(has_barriers: bool) -> String {
-    if has_barriers {
-        return "define i32 @resume(ptr noalias %ctx, ptr noalias %frame, i32 %state, i32 %row) {
-  %end = call i32 @row(ptr %ctx, ptr %frame, i32 %state, i32 %row)
-  ret i32 %end
-}
-"
-        .to_owned();
-    }
-    let stop = end::STOP;
-    format!(
-        "define i32 @all(ptr noalias %ctx, i32 %count) {{
+/// The function that the host calls: all rows of a CTA, one after the other, each from where it waits to the next barrier or to its
+/// end. It returns where all of them are that have run, or [`end::MIXED`].
+fn entry_point(has_barriers: bool, frame: usize) -> String {
+    let (stop, done, mixed) = (end::STOP, end::DONE, end::MIXED);
+    let attributes = format!("dereferenceable({})", size_of::<crate::context::Context>());
+    let head = format!(
+        "define i32 @rows(ptr noalias {attributes} %ctx, ptr noalias %frames, ptr noalias %states, i32 %count) {{
 entry:
   br label %loop
-loop:
+"
+    );
+    if !has_barriers {
+        return format!(
+            "{head}loop:
   %row = phi i32 [ 0, %entry ], [ %next, %on ]
   %end = call i32 @row(ptr %ctx, ptr null, i32 0, i32 %row)
   %stops = icmp eq i32 %end, {stop}
@@ -535,12 +538,51 @@ loop:
 on:
   %next = add i32 %row, 1
   %more = icmp ult i32 %next, %count
-  br i1 %more, label %loop, label %done
+  br i1 %more, label %loop, label %all
 stopped:
   ret i32 {stop}
-done:
-  ret i32 0
+all:
+  ret i32 {done}
 }}
 "
+        );
+    }
+    format!(
+        "{head}loop:
+  %row = phi i32 [ 0, %entry ], [ %next, %on ]
+  %least = phi i32 [ {most}, %entry ], [ %least.on, %on ]
+  %greatest = phi i32 [ {fewest}, %entry ], [ %greatest.on, %on ]
+  %wide = zext i32 %row to i64
+  %place = getelementptr i32, ptr %states, i64 %wide
+  %state = load i32, ptr %place
+  %is.done = icmp eq i32 %state, {done}
+  br i1 %is.done, label %on, label %run
+run:
+  %offset = mul i64 %wide, {frame}
+  %frame = getelementptr i8, ptr %frames, i64 %offset
+  %end = call i32 @row(ptr %ctx, ptr %frame, i32 %state, i32 %row)
+  store i32 %end, ptr %place
+  %is.less = icmp slt i32 %end, %least
+  %least.run = select i1 %is.less, i32 %end, i32 %least
+  %is.greater = icmp sgt i32 %end, %greatest
+  %greatest.run = select i1 %is.greater, i32 %end, i32 %greatest
+  %stops = icmp eq i32 %end, {stop}
+  br i1 %stops, label %stopped, label %on
+on:
+  %least.on = phi i32 [ %least, %loop ], [ %least.run, %run ]
+  %greatest.on = phi i32 [ %greatest, %loop ], [ %greatest.run, %run ]
+  %next = add i32 %row, 1
+  %more = icmp ult i32 %next, %count
+  br i1 %more, label %loop, label %all
+stopped:
+  ret i32 {stop}
+all:
+  %together = icmp eq i32 %least.on, %greatest.on
+  %where = select i1 %together, i32 %least.on, i32 {mixed}
+  ret i32 %where
+}}
+",
+        most = i32::MAX,
+        fewest = i32::MIN,
     )
 }

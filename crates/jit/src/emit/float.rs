@@ -161,7 +161,7 @@ impl Emitter<'_> {
     /// An instruction of this chapter; `false` if it is not.
     pub(crate) fn float(&mut self, op: &Op) -> Result<bool, Refusal> {
         if let Some(arithmetic) = arithmetic(op) {
-            self.arithmetic(op, &arithmetic)?;
+            self.arithmetic(&arithmetic)?;
             return Ok(true);
         }
         if let Some(called) = called(op) {
@@ -170,16 +170,16 @@ impl Emitter<'_> {
         }
         match op {
             Op::NegFloat(i) if i.ty == ScalarType::F32 && !i.ftz => {
-                self.on_sign(op, i.d, &i.a, "xor", i64::from(i32::MIN))?;
+                self.on_sign(i.d, &i.a, "xor", i64::from(i32::MIN))?;
             }
             Op::AbsFloat(i) if i.ty == ScalarType::F32 && !i.ftz => {
-                self.on_sign(op, i.d, &i.a, "and", i64::from(i32::MAX))?;
+                self.on_sign(i.d, &i.a, "and", i64::from(i32::MAX))?;
             }
-            Op::MinFloat(i) if is_extremum(op) => self.float_extremum(op, i.d, &i.a, &i.b, "slt")?,
-            Op::MaxFloat(i) if is_extremum(op) => self.float_extremum(op, i.d, &i.a, &i.b, "sgt")?,
+            Op::MinFloat(i) if is_extremum(op) => self.float_extremum(i.d, &i.a, &i.b, "slt")?,
+            Op::MaxFloat(i) if is_extremum(op) => self.float_extremum(i.d, &i.a, &i.b, "sgt")?,
             Op::SetpFloat(i) => {
-                let holds = self.compare_float(op, i.cmp, i.ty, i.ftz, &i.a, &i.b)?;
-                self.combine(op, holds, i.combine, i.c.as_ref(), i.p, i.q)?;
+                let holds = self.compare_float(i.cmp, i.ty, i.ftz, &i.a, &i.b)?;
+                self.combine(holds, i.combine, i.c.as_ref(), i.p, i.q)?;
             }
             Op::CvtIntToFloat(i)
                 if !i.sat
@@ -188,7 +188,7 @@ impl Emitter<'_> {
             {
                 let (from, to) = (i.atype.bits(), i.dtype.bits());
                 let source = self.read_low(&i.a, from)?;
-                let class = self.uniform_or_varying(op, std::slice::from_ref(&source));
+                let class = self.uniform_or_varying(std::slice::from_ref(&source));
                 let how = if is_signed(i.atype) { "sitofp" } else { "uitofp" };
                 let value = self.compute(class, to, &[source], None, |e, kind, s| {
                     let (int, float) = (e.text.int(from, kind), e.text.float(to, kind));
@@ -203,7 +203,7 @@ impl Emitter<'_> {
                 if i.ftz {
                     source = self.call("flush", &[source]);
                 }
-                let class = self.uniform_or_varying(op, std::slice::from_ref(&source));
+                let class = self.uniform_or_varying(std::slice::from_ref(&source));
                 let how = if is_signed(i.dtype) { "fptosi" } else { "fptoui" };
                 let whole = match i.rnd {
                     CvtFloatToIntRnd::Rni => "roundeven",
@@ -237,7 +237,7 @@ impl Emitter<'_> {
                 if i.ftz {
                     source = self.call("flush", &[source]);
                 }
-                let class = self.uniform_or_varying(op, std::slice::from_ref(&source));
+                let class = self.uniform_or_varying(std::slice::from_ref(&source));
                 let mut value = self.compute(class, 32, &[source], None, |e, kind, s| {
                     let number = e.number(&s[0], 32, kind);
                     let number = e.whole(whole, &number, kind);
@@ -282,11 +282,11 @@ impl Emitter<'_> {
         self.text.value(&format!("bitcast {int} {bits} to {float}"))
     }
 
-    fn arithmetic(&mut self, op: &Op, a: &Arithmetic<'_>) -> Result<(), Refusal> {
+    fn arithmetic(&mut self, a: &Arithmetic<'_>) -> Result<(), Refusal> {
         let bits = a.ty.bits();
         let sources: Vec<Lanes> =
             a.operands.iter().map(|value| self.read_raw(value, bits)).collect::<Result<_, _>>()?;
-        let class: Class = self.uniform_or_varying(op, &sources);
+        let class: Class = self.uniform_or_varying(&sources);
         let mut value = self.compute(class, bits, &sources, None, |e, kind, s| {
             let (int, float) = (e.text.int(bits, kind), e.text.float(bits, kind));
             let numbers: Vec<String> = s.iter().map(|s| e.number(s, bits, kind)).collect();
@@ -319,9 +319,9 @@ impl Emitter<'_> {
         self.write(a.d, value, false)
     }
 
-    fn on_sign(&mut self, op: &Op, d: Def, a: &Value, how: &str, mask: i64) -> Result<(), Refusal> {
+    fn on_sign(&mut self, d: Def, a: &Value, how: &str, mask: i64) -> Result<(), Refusal> {
         let source = [self.read_raw(a, 32)?];
-        let class = self.uniform_or_varying(op, &source);
+        let class = self.uniform_or_varying(&source);
         let mut value = self.compute(class, 32, &source, None, |e, kind, s| {
             let (int, mask) = (e.text.int(32, kind), e.text.constant(mask, 32, kind));
             e.text.value(&format!("{how} {int} {}, {mask}", s[0]))
@@ -331,9 +331,9 @@ impl Emitter<'_> {
     }
 
     /// The number of two, if one is none; -0 is below +0.
-    fn float_extremum(&mut self, op: &Op, d: Def, a: &Value, b: &Value, than: &str) -> Result<(), Refusal> {
+    fn float_extremum(&mut self, d: Def, a: &Value, b: &Value, than: &str) -> Result<(), Refusal> {
         let sources = [self.read_raw(a, 32)?, self.read_raw(b, 32)?];
-        let class = self.uniform_or_varying(op, &sources);
+        let class = self.uniform_or_varying(&sources);
         let mut value = self.compute(class, 32, &sources, None, |e, kind, s| {
             let (int, float, bit) = (e.text.int(32, kind), e.text.float(32, kind), e.text.int(1, kind));
             let order = |e: &mut Self, x: &str| {
@@ -357,7 +357,6 @@ impl Emitter<'_> {
 
     fn compare_float(
         &mut self,
-        op: &Op,
         cmp: SetFloatCmp,
         ty: ScalarType,
         ftz: bool,
@@ -372,16 +371,10 @@ impl Emitter<'_> {
         if ftz && bits == 32 {
             sources = sources.map(|source| self.call("flush", &[source]));
         }
-        Ok(self.compare_numbers(op, cmp, bits, &sources))
+        Ok(self.compare_numbers(cmp, bits, &sources))
     }
 
-    pub(super) fn compare_numbers(
-        &mut self,
-        op: &Op,
-        cmp: SetFloatCmp,
-        bits: u32,
-        sources: &[Lanes; 2],
-    ) -> Lanes {
+    pub(super) fn compare_numbers(&mut self, cmp: SetFloatCmp, bits: u32, sources: &[Lanes; 2]) -> Lanes {
         use SetFloatCmp as C;
         let condition = match cmp {
             C::Eq => "oeq",
@@ -399,7 +392,7 @@ impl Emitter<'_> {
             C::Num => "ord",
             C::Nan => "uno",
         };
-        let class = self.uniform_or_varying(op, sources);
+        let class = self.uniform_or_varying(sources);
         self.compute(class, 1, sources, None, |e, kind, s| {
             let (a, b) = (e.number(&s[0], bits, kind), e.number(&s[1], bits, kind));
             let float = e.text.float(bits, kind);

@@ -89,8 +89,8 @@ impl Emitter<'_> {
                 let widen = if i.ty == F16 { "f16.widen" } else { "bf16.widen" };
                 let sources = [self.read_low(&i.a, 16)?, self.read_low(&i.b, 16)?];
                 let sources = sources.map(|source| self.call_for(widen, &[source], 32));
-                let holds = self.compare_numbers(op, i.cmp, 32, &sources);
-                self.combine(op, holds, i.combine, i.c.as_ref(), i.p, None)?;
+                let holds = self.compare_numbers(i.cmp, 32, &sources);
+                self.combine(holds, i.combine, i.c.as_ref(), i.p, None)?;
             }
             Op::CvtFloat(i)
                 if i.atype == F32

@@ -34,18 +34,10 @@ fn product(e: &mut Emitter<'_>, kind: Kind, mode: MulIntMode, ty: ScalarType, a:
 
 impl Emitter<'_> {
     /// `d` from operands of the type's width, by an instruction of LLVM's for two.
-    fn binary(
-        &mut self,
-        op: &Op,
-        d: Def,
-        ty: ScalarType,
-        a: &Value,
-        b: &Value,
-        how: &str,
-    ) -> Result<(), Refusal> {
+    fn binary(&mut self, d: Def, ty: ScalarType, a: &Value, b: &Value, how: &str) -> Result<(), Refusal> {
         let bits = ty.bits();
         let sources = [self.read(a, bits)?, self.read(b, bits)?];
-        let class = self.class_of_result(op);
+        let class = self.class_of_result();
         let result = self.compute(class, bits, &sources, None, |e, kind, s| {
             let int = e.text.int(bits, kind);
             e.text.value(&format!("{how} {int} {}, {}", s[0], s[1]))
@@ -56,15 +48,15 @@ impl Emitter<'_> {
     /// An instruction of this chapter; `false` if it is not.
     pub(crate) fn integer(&mut self, op: &Op) -> Result<bool, Refusal> {
         match op {
-            Op::AddInt(i) if !i.sat => self.binary(op, i.d, i.ty, &i.a, &i.b, "add")?,
-            Op::SubInt(i) if !i.sat => self.binary(op, i.d, i.ty, &i.a, &i.b, "sub")?,
-            Op::And(i) => self.binary(op, i.d, i.ty, &i.a, &i.b, "and")?,
-            Op::Or(i) => self.binary(op, i.d, i.ty, &i.a, &i.b, "or")?,
-            Op::Xor(i) => self.binary(op, i.d, i.ty, &i.a, &i.b, "xor")?,
+            Op::AddInt(i) if !i.sat => self.binary(i.d, i.ty, &i.a, &i.b, "add")?,
+            Op::SubInt(i) if !i.sat => self.binary(i.d, i.ty, &i.a, &i.b, "sub")?,
+            Op::And(i) => self.binary(i.d, i.ty, &i.a, &i.b, "and")?,
+            Op::Or(i) => self.binary(i.d, i.ty, &i.a, &i.b, "or")?,
+            Op::Xor(i) => self.binary(i.d, i.ty, &i.a, &i.b, "xor")?,
             Op::MulInt(i) => {
                 let bits = i.ty.bits();
                 let sources = [self.read(&i.a, bits)?, self.read(&i.b, bits)?];
-                let (class, signed) = (self.class_of_result(op), is_signed(i.ty));
+                let (class, signed) = (self.class_of_result(), is_signed(i.ty));
                 let of = if i.mode == MulIntMode::Wide { 2 * bits } else { bits };
                 let result = self.compute(class, of, &sources, Some(signed), |e, kind, s| {
                     product(e, kind, i.mode, i.ty, &s[0], &s[1])
@@ -75,7 +67,7 @@ impl Emitter<'_> {
                 let bits = i.ty.bits();
                 let of = if i.mode == MulIntMode::Wide { 2 * bits } else { bits };
                 let sources = [self.read(&i.a, bits)?, self.read(&i.b, bits)?, self.read(&i.c, of)?];
-                let (class, signed) = (self.class_of_result(op), is_signed(i.ty));
+                let (class, signed) = (self.class_of_result(), is_signed(i.ty));
                 let widened = (i.mode == MulIntMode::Wide).then_some(signed);
                 let result = self.compute(class, of, &sources, widened, |e, kind, s| {
                     let product = product(e, kind, i.mode, i.ty, &s[0], &s[1]);
@@ -84,22 +76,22 @@ impl Emitter<'_> {
                 });
                 self.write(i.d, result, signed)?;
             }
-            Op::DivInt(i) => self.divide(op, i.d, i.ty, &i.a, &i.b, "div")?,
-            Op::RemInt(i) => self.divide(op, i.d, i.ty, &i.a, &i.b, "rem")?,
+            Op::DivInt(i) => self.divide(i.d, i.ty, &i.a, &i.b, "div")?,
+            Op::RemInt(i) => self.divide(i.d, i.ty, &i.a, &i.b, "rem")?,
             Op::MinInt(i) if !i.relu && i.ty.bits() >= 16 && !is_pair(i.ty) => {
-                self.extremum(op, i.d, i.ty, &i.a, &i.b, "min")?;
+                self.extremum(i.d, i.ty, &i.a, &i.b, "min")?;
             }
             Op::MaxInt(i) if !i.relu && i.ty.bits() >= 16 && !is_pair(i.ty) => {
-                self.extremum(op, i.d, i.ty, &i.a, &i.b, "max")?;
+                self.extremum(i.d, i.ty, &i.a, &i.b, "max")?;
             }
             Op::NegInt(i) => {
                 let zero = Value::Constant(0);
-                self.binary(op, i.d, i.ty, &zero, &i.a, "sub")?;
+                self.binary(i.d, i.ty, &zero, &i.a, "sub")?;
             }
             Op::AbsInt(i) => {
                 let bits = i.ty.bits();
                 let source = [self.read(&i.a, bits)?];
-                let class = self.class_of_result(op);
+                let class = self.class_of_result();
                 let result = self.compute(class, bits, &source, None, |e, kind, s| {
                     let (int, name) = (e.text.int(bits, kind), e.text.suffix(&format!("i{bits}"), kind));
                     e.intrinsic(&format!("declare {int} @llvm.abs.{name}({int}, i1)"));
@@ -108,13 +100,13 @@ impl Emitter<'_> {
                 self.write(i.d, result, true)?;
             }
             Op::SetpInt(i) => {
-                let holds = self.compare_int(op, i.cmp, i.ty, &i.a, &i.b)?;
-                self.combine(op, holds, i.combine, i.c.as_ref(), i.p, i.q)?;
+                let holds = self.compare_int(i.cmp, i.ty, &i.a, &i.b)?;
+                self.combine(holds, i.combine, i.c.as_ref(), i.p, i.q)?;
             }
             Op::CvtInt(i) if !i.sat => {
                 let (from, to) = (i.atype.bits(), i.dtype.bits());
                 let source = self.read_low(&i.a, from)?;
-                let class = self.class_of_result(op);
+                let class = self.class_of_result();
                 let signed = is_signed(i.atype);
                 let how = if to < from {
                     "trunc"
@@ -145,18 +137,10 @@ impl Emitter<'_> {
     }
 
     /// Division by zero gives all ones; the least value by minus one, what wraps.
-    fn divide(
-        &mut self,
-        op: &Op,
-        d: Def,
-        ty: ScalarType,
-        a: &Value,
-        b: &Value,
-        how: &str,
-    ) -> Result<(), Refusal> {
+    fn divide(&mut self, d: Def, ty: ScalarType, a: &Value, b: &Value, how: &str) -> Result<(), Refusal> {
         let (bits, signed) = (ty.bits(), is_signed(ty));
         let sources = [self.read(a, bits)?, self.read(b, bits)?];
-        let class = self.class_of_result(op);
+        let class = self.class_of_result();
         let result = self.compute(class, bits, &sources, None, |e, kind, s| {
             let (int, bit) = (e.text.int(bits, kind), e.text.int(1, kind));
             let constant = |e: &Self, value| e.text.constant(value, bits, kind);
@@ -185,18 +169,10 @@ impl Emitter<'_> {
         self.write(d, result, signed)
     }
 
-    fn extremum(
-        &mut self,
-        op: &Op,
-        d: Def,
-        ty: ScalarType,
-        a: &Value,
-        b: &Value,
-        how: &str,
-    ) -> Result<(), Refusal> {
+    fn extremum(&mut self, d: Def, ty: ScalarType, a: &Value, b: &Value, how: &str) -> Result<(), Refusal> {
         let (bits, letter) = (ty.bits(), if is_signed(ty) { "s" } else { "u" });
         let sources = [self.read(a, bits)?, self.read(b, bits)?];
-        let class = self.class_of_result(op);
+        let class = self.class_of_result();
         let result = self.compute(class, bits, &sources, None, |e, kind, s| {
             let (int, bit) = (e.text.int(bits, kind), e.text.int(1, kind));
             let than = if how == "min" { "lt" } else { "gt" };
@@ -208,7 +184,6 @@ impl Emitter<'_> {
 
     fn compare_int(
         &mut self,
-        op: &Op,
         cmp: SetIntCmp,
         ty: ScalarType,
         a: &Value,
@@ -229,7 +204,7 @@ impl Emitter<'_> {
             (C::Gt | C::Hi, _) => "ugt",
             (C::Ge | C::Hs, _) => "uge",
         };
-        let class = self.uniform_or_varying(op, &sources);
+        let class = self.uniform_or_varying(&sources);
         Ok(self.compute(class, 1, &sources, None, |e, kind, s| {
             let int = e.text.int(bits, kind);
             e.text.value(&format!("icmp {condition} {int} {}, {}", s[0], s[1]))
@@ -237,7 +212,7 @@ impl Emitter<'_> {
     }
 
     /// Of what is not affine though its sources are.
-    pub(crate) fn uniform_or_varying(&self, _op: &Op, sources: &[Lanes]) -> crate::class::Class {
+    pub(crate) fn uniform_or_varying(&self, sources: &[Lanes]) -> crate::class::Class {
         match sources.iter().all(Lanes::is_uniform) {
             true => crate::class::UNIFORM,
             false => crate::class::Class::Varying,
@@ -247,7 +222,6 @@ impl Emitter<'_> {
     /// Writes what a comparison says, combined with a predicate: it, and its complement.
     pub(crate) fn combine(
         &mut self,
-        op: &Op,
         holds: Lanes,
         how: Option<SetIntBool>,
         with: Option<&Predicate>,
@@ -262,7 +236,7 @@ impl Emitter<'_> {
         let with = with.map(|with| self.predicate(with)).transpose()?;
         let complement = match q {
             Some(Def(Some(_))) => {
-                let class = self.uniform_or_varying(op, std::slice::from_ref(&holds));
+                let class = self.uniform_or_varying(std::slice::from_ref(&holds));
                 Some(self.compute(class, 1, std::slice::from_ref(&holds), None, |e, kind, s| {
                     let (ty, ones) = (e.text.int(1, kind), e.text.constant(-1, 1, kind));
                     e.text.value(&format!("xor {ty} {}, {ones}", s[0]))
@@ -275,7 +249,7 @@ impl Emitter<'_> {
             let Some(mut value) = value else { continue };
             if let (Some(how), Some(with)) = (how, &with) {
                 let sources = [value, with.clone()];
-                let class = self.uniform_or_varying(op, &sources);
+                let class = self.uniform_or_varying(&sources);
                 value = self.compute(class, 1, &sources, None, |e, kind, s| {
                     let ty = e.text.int(1, kind);
                     e.text.value(&format!("{how} {ty} {}, {}", s[0], s[1]))

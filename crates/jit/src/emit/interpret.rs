@@ -84,7 +84,7 @@ impl Emitter<'_> {
         let values = self.host(action, &From::nowhere(), &lists, &results, &active);
         for ((register, _), value) in writes.into_iter().zip(values) {
             let def = Def(Some(register));
-            match self.class_of(register) == UNIFORM {
+            match self.class_of(register) == UNIFORM || self.class_of_result() == UNIFORM {
                 true => self.write_from_first(def, &value, &active)?,
                 false => self.write(def, value, false)?,
             }

@@ -6,7 +6,7 @@ use super::text::Kind;
 use super::values::Lanes;
 use crate::Refusal;
 use crate::class::Class;
-use ir::instruction::{Direction, Lop3, Lop3Bool, Op, SzextMode};
+use ir::instruction::{Bfe, Bfi, Direction, Dp4a, Lop3, Lop3Bool, Op, Prmt, SzextMode};
 use ir::operand::{Def, Predicate, Space, Value};
 use machine::memory::{LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
 
@@ -22,7 +22,7 @@ impl Emitter<'_> {
                 let value = self.predicate(&Predicate { value: i.a, negated: false })?;
                 self.write(i.d, value, false)?;
             }
-            Op::MovPack(i) if i.ty.bits() <= 64 => self.pack(op, i.d, i.ty.bits(), &i.a)?,
+            Op::MovPack(i) if i.ty.bits() <= 64 => self.pack(i.d, i.ty.bits(), &i.a)?,
             Op::MovUnpack(i) if i.ty.bits() <= 64 => {
                 let bits = i.ty.bits();
                 let part = bits / i.d.len().max(1) as u32;
@@ -30,7 +30,7 @@ impl Emitter<'_> {
                     return Ok(false);
                 }
                 let source = [self.read(&i.a, bits)?];
-                let class = self.uniform_or_varying(op, &source);
+                let class = self.uniform_or_varying(&source);
                 for (at, &def) in i.d.iter().enumerate() {
                     let value = self.compute(class, part, &source, None, |e, kind, s| {
                         let (int, to) = (e.text.int(bits, kind), e.text.int(part, kind));
@@ -52,7 +52,7 @@ impl Emitter<'_> {
                 };
                 if window != 0 {
                     let by = if i.to { -window } else { window };
-                    let class = self.class_of_result(op);
+                    let class = self.class_of_result();
                     value = self.compute(class, 64, &[value], None, |e, kind, s| {
                         let (int, by) = (e.text.int(64, kind), e.text.constant(by, 64, kind));
                         e.text.value(&format!("add {int} {}, {by}", s[0]))
@@ -63,69 +63,73 @@ impl Emitter<'_> {
             Op::Selp(i) => {
                 let bits = i.ty.bits();
                 let sources = [self.predicate(&i.c)?, self.read(&i.a, bits)?, self.read(&i.b, bits)?];
-                let class = self.uniform_or_varying(op, &sources);
+                let class = self.uniform_or_varying(&sources);
                 let value = self.compute(class, bits, &sources, None, |e, kind, s| {
                     let (bit, int) = (e.text.int(1, kind), e.text.int(bits, kind));
                     e.text.value(&format!("select {bit} {}, {int} {}, {int} {}", s[0], s[1], s[2]))
                 });
                 self.write(i.d, value, is_signed(i.ty))?;
             }
-            Op::Not(i) => self.unary(op, i.d, i.ty.bits(), i.ty.bits(), &i.a, |e, int, bits, kind, a| {
+            Op::Not(i) => self.unary(i.d, i.ty.bits(), i.ty.bits(), &i.a, |e, int, bits, kind, a| {
                 let ones = e.text.constant(-1, bits, kind);
                 e.text.value(&format!("xor {int} {a}, {ones}"))
             })?,
-            Op::Cnot(i) => self.unary(op, i.d, i.ty.bits(), i.ty.bits(), &i.a, |e, int, bits, kind, a| {
+            Op::Cnot(i) => self.unary(i.d, i.ty.bits(), i.ty.bits(), &i.a, |e, int, bits, kind, a| {
                 let (zero, bit) = (e.text.constant(0, bits, kind), e.text.int(1, kind));
                 let is = e.text.value(&format!("icmp eq {int} {a}, {zero}"));
                 e.text.value(&format!("zext {bit} {is} to {int}"))
             })?,
-            Op::Popc(i) => self.counted(op, i.d, i.ty.bits(), &i.a, "ctpop", "")?,
-            Op::Clz(i) => self.counted(op, i.d, i.ty.bits(), &i.a, "ctlz", ", i1 false")?,
-            Op::Brev(i) => self.unary(op, i.d, i.ty.bits(), i.ty.bits(), &i.a, |e, int, bits, kind, a| {
+            Op::Popc(i) => self.counted(i.d, i.ty.bits(), &i.a, "ctpop", "")?,
+            Op::Clz(i) => self.counted(i.d, i.ty.bits(), &i.a, "ctlz", ", i1 false")?,
+            Op::Brev(i) => self.unary(i.d, i.ty.bits(), i.ty.bits(), &i.a, |e, int, bits, kind, a| {
                 let name = e.text.suffix(&format!("i{bits}"), kind);
                 e.intrinsic(&format!("declare {int} @llvm.bitreverse.{name}({int})"));
                 e.text.value(&format!("call {int} @llvm.bitreverse.{name}({int} {a})"))
             })?,
-            Op::Shl(i) => self.shift(op, i.d, i.ty.bits(), [&i.a, &i.b], "shl", is_signed(i.ty))?,
+            Op::Shl(i) => self.shift(i.d, i.ty.bits(), [&i.a, &i.b], "shl", is_signed(i.ty))?,
             Op::Shr(i) => {
                 let how = if is_signed(i.ty) { "ashr" } else { "lshr" };
-                self.shift(op, i.d, i.ty.bits(), [&i.a, &i.b], how, is_signed(i.ty))?;
+                self.shift(i.d, i.ty.bits(), [&i.a, &i.b], how, is_signed(i.ty))?;
             }
             Op::Shf(i) => {
                 let sources = [self.read(&i.a, 32)?, self.read(&i.b, 32)?, self.read(&i.c, 32)?];
-                let class = self.uniform_or_varying(op, &sources);
+                let class = self.uniform_or_varying(&sources);
                 let value = self.compute(class, 32, &sources, None, |e, kind, s| {
-                    let (word, wide) = (e.text.int(32, kind), e.text.int(64, kind));
-                    let (most, mask) = (e.text.constant(32, 32, kind), e.text.constant(31, 32, kind));
-                    let amount = match i.mode {
-                        SzextMode::Wrap => e.text.value(&format!("and {word} {}, {mask}", s[2])),
+                    let (word, suffix) = (e.text.int(32, kind), e.text.suffix("i32", kind));
+                    let (how, at_most) = match i.direction {
+                        Direction::L => ("fshl", &s[0]),
+                        Direction::R => ("fshr", &s[1]),
+                    };
+                    e.intrinsic(&format!("declare {word} @llvm.{how}.{suffix}({word}, {word}, {word})"));
+                    let shifted = e.text.value(&format!(
+                        "call {word} @llvm.{how}.{suffix}({word} {}, {word} {}, {word} {})",
+                        s[1], s[0], s[2]
+                    ));
+                    match i.mode {
+                        SzextMode::Wrap => shifted,
                         SzextMode::Clamp => {
-                            let bit = e.text.int(1, kind);
+                            let (bit, most) = (e.text.int(1, kind), e.text.constant(32, 32, kind));
                             let less = e.text.value(&format!("icmp ult {word} {}, {most}", s[2]));
-                            e.text.value(&format!("select {bit} {less}, {word} {}, {word} {most}", s[2]))
+                            e.text.value(&format!("select {bit} {less}, {word} {shifted}, {word} {at_most}"))
                         }
-                    };
-                    let by = e.text.value(&format!("zext {word} {amount} to {wide}"));
-                    let low = e.text.value(&format!("zext {word} {} to {wide}", s[0]));
-                    let high = e.text.value(&format!("zext {word} {} to {wide}", s[1]));
-                    let upper = e.text.constant(32, 64, kind);
-                    let high = e.text.value(&format!("shl {wide} {high}, {upper}"));
-                    let both = e.text.value(&format!("or {wide} {high}, {low}"));
-                    let shifted = match i.direction {
-                        Direction::R => e.text.value(&format!("lshr {wide} {both}, {by}")),
-                        Direction::L => {
-                            let left = e.text.value(&format!("shl {wide} {both}, {by}"));
-                            e.text.value(&format!("lshr {wide} {left}, {upper}"))
-                        }
-                    };
-                    e.text.value(&format!("trunc {wide} {shifted} to {word}"))
+                    }
                 });
                 self.write(i.d, value, false)?;
             }
-            Op::Lop3(i) => self.lop3(op, i)?,
-            Op::AndPred(i) => self.predicates(op, i.d, [&i.a, &i.b], "and")?,
-            Op::OrPred(i) => self.predicates(op, i.d, [&i.a, &i.b], "or")?,
-            Op::XorPred(i) => self.predicates(op, i.d, [&i.a, &i.b], "xor")?,
+            Op::Bfe(i) => self.extract_field(i)?,
+            Op::Bfi(i) => self.insert_field(i)?,
+            Op::Prmt(Prmt { mode: None, d, a, b, c: Value::Constant(selector) }) => {
+                let sources = [self.read(a, 32)?, self.read(b, 32)?];
+                let class = self.uniform_or_varying(&sources);
+                let value =
+                    self.compute(class, 32, &sources, None, |e, kind, s| e.permute(kind, s, *selector));
+                self.write(*d, value, false)?;
+            }
+            Op::Dp4a(i) => self.dot_product(i)?,
+            Op::Lop3(i) => self.lop3(i)?,
+            Op::AndPred(i) => self.predicates(i.d, [&i.a, &i.b], "and")?,
+            Op::OrPred(i) => self.predicates(i.d, [&i.a, &i.b], "or")?,
+            Op::XorPred(i) => self.predicates(i.d, [&i.a, &i.b], "xor")?,
             Op::NotPred(i) => {
                 let value = self.predicate(&Predicate { negated: !i.a.negated, ..i.a })?;
                 self.write(i.d, value, false)?;
@@ -135,9 +139,137 @@ impl Emitter<'_> {
         Ok(true)
     }
 
+    /// `bfe`: shifted up to where the field's last bit is the highest one, and down again.
+    fn extract_field(&mut self, i: &Bfe) -> Result<(), Refusal> {
+        let (bits, signed) = (i.ty.bits(), is_signed(i.ty));
+        let sources = [self.read(&i.a, bits)?, self.read(&i.b, 32)?, self.read(&i.c, 32)?];
+        let class = self.uniform_or_varying(&sources);
+        let value = self.compute(class, bits, &sources, None, |e, kind, s| {
+            let (int, word, bit) = (e.text.int(bits, kind), e.text.int(32, kind), e.text.int(1, kind));
+            let [byte, last, zero] =
+                [255, i64::from(bits) - 1, 0].map(|number| e.text.constant(number, 32, kind));
+            let [from, length] = [1, 2].map(|at| e.text.value(&format!("and {word} {}, {byte}", s[at])));
+            let end = e.text.value(&format!("add {word} {from}, {length}"));
+            let end = e.text.value(&format!("sub {word} {end}, {}", e.text.constant(1, 32, kind)));
+            let top = e.text.least(&end, &last, kind);
+            let first = e.text.least(&from, &last, kind);
+            let up = e.text.value(&format!("sub {word} {last}, {top}"));
+            let down = e.text.value(&format!("add {word} {up}, {first}"));
+            let [up, down] = [up, down].map(|by| e.amount(&by, bits, kind));
+            let high = e.text.value(&format!("shl {int} {}, {up}", s[0]));
+            let how = if signed { "ashr" } else { "lshr" };
+            let field = e.text.value(&format!("{how} {int} {high}, {down}"));
+            // There are no bits in a field of no length, nor, but for copies of the sign, in one behind the last bit.
+            let none = e.text.value(&format!("icmp eq {word} {length}, {zero}"));
+            let none = match signed {
+                true => none,
+                false => {
+                    let behind = e.text.value(&format!("icmp ugt {word} {from}, {last}"));
+                    e.text.value(&format!("or {bit} {none}, {behind}"))
+                }
+            };
+            let zero = e.text.constant(0, bits, kind);
+            e.text.value(&format!("select {bit} {none}, {int} {zero}, {int} {field}"))
+        });
+        self.write(i.d, value, false)
+    }
+
+    /// `bfi`.
+    fn insert_field(&mut self, i: &Bfi) -> Result<(), Refusal> {
+        let bits = i.ty.bits();
+        let sources =
+            [self.read(&i.a, bits)?, self.read(&i.b, bits)?, self.read(&i.c, 32)?, self.read(&i.e, 32)?];
+        let class = self.uniform_or_varying(&sources);
+        let value = self.compute(class, bits, &sources, None, |e, kind, s| {
+            let (int, word, bit) = (e.text.int(bits, kind), e.text.int(32, kind), e.text.int(1, kind));
+            let (byte, width) = (e.text.constant(255, 32, kind), e.text.constant(bits.into(), 32, kind));
+            let last = e.text.constant(i64::from(bits) - 1, 32, kind);
+            let [zero, one, ones] = [0, 1, -1].map(|number| e.text.constant(number, bits, kind));
+            let [from, length] = [2, 3].map(|at| e.text.value(&format!("and {word} {}, {byte}", s[at])));
+            let [is_inside, is_part] =
+                [&from, &length].map(|number| e.text.value(&format!("icmp ult {word} {number}, {width}")));
+            let [by, long] = [&from, &length].map(|number| {
+                let number = e.text.least(number, &last, kind);
+                e.amount(&number, bits, kind)
+            });
+            let low = e.text.value(&format!("shl {int} {one}, {long}"));
+            let low = e.text.value(&format!("sub {int} {low}, {one}"));
+            let low = e.text.value(&format!("select {bit} {is_part}, {int} {low}, {int} {ones}"));
+            let mask = e.text.value(&format!("shl {int} {low}, {by}"));
+            let mask = e.text.value(&format!("select {bit} {is_inside}, {int} {mask}, {int} {zero}"));
+            let field = e.text.value(&format!("shl {int} {}, {by}", s[0]));
+            let differ = e.text.value(&format!("xor {int} {field}, {}", s[1]));
+            let differ = e.text.value(&format!("and {int} {differ}, {mask}"));
+            e.text.value(&format!("xor {int} {differ}, {}", s[1]))
+        });
+        self.write(i.d, value, false)
+    }
+
+    /// An amount of 32 bits, less than the width of what is shifted, as wide as that.
+    fn amount(&mut self, amount: &str, bits: u32, kind: Kind) -> String {
+        let (word, int) = (self.text.int(32, kind), self.text.int(bits, kind));
+        match bits {
+            32 => amount.to_owned(),
+            64 => self.text.value(&format!("zext {word} {amount} to {int}")),
+            _ => self.text.value(&format!("trunc {word} {amount} to {int}")),
+        }
+    }
+
+    /// `prmt` with a constant selector: four bytes of eight, or copies of their signs.
+    fn permute(&mut self, kind: Kind, s: &[String], selector: u64) -> String {
+        let lanes = if kind == Kind::Scalar { 1 } else { self.rows.width };
+        let (word, count) = (self.text.int(32, kind), 4 * lanes);
+        let bytes = format!("<{count} x i8>");
+        let [a, b] = [0, 1].map(|at| self.text.value(&format!("bitcast {word} {} to {bytes}", s[at])));
+        let nibble = |byte: u32| (selector >> (4 * byte)) as u32;
+        let place = |at: u32| {
+            let (lane, from) = (at / 4, nibble(at % 4) & 7);
+            format!("i32 {}", from / 4 * count + lane * 4 + from % 4)
+        };
+        let places: Vec<String> = (0..count).map(place).collect();
+        let mut all = self.text.value(&format!(
+            "shufflevector {bytes} {a}, {bytes} {b}, <{count} x i32> <{}>",
+            places.join(", ")
+        ));
+        if (0..4).any(|byte| nibble(byte) & 8 != 0) {
+            let chosen = |sign: &str, byte: &str| {
+                let of = |at: u32| if nibble(at % 4) & 8 != 0 { sign } else { byte };
+                (0..count).map(|at| of(at).to_owned()).collect::<Vec<_>>().join(", ")
+            };
+            let seven = vec!["i8 7"; count as usize].join(", ");
+            let signs = self.text.value(&format!("ashr {bytes} {all}, <{seven}>"));
+            let picks = chosen("i1 true", "i1 false");
+            all =
+                self.text.value(&format!("select <{count} x i1> <{picks}>, {bytes} {signs}, {bytes} {all}"));
+        }
+        self.text.value(&format!("bitcast {bytes} {all} to {word}"))
+    }
+
+    /// `dp4a`.
+    fn dot_product(&mut self, i: &Dp4a) -> Result<(), Refusal> {
+        let sources = [self.read(&i.a, 32)?, self.read(&i.b, 32)?, self.read(&i.c, 32)?];
+        let class = self.uniform_or_varying(&sources);
+        let value = self.compute(class, 32, &sources, None, |e, kind, s| {
+            let word = e.text.int(32, kind);
+            let mut sum = s[2].clone();
+            for byte in 0..4 {
+                let up = e.text.constant(24 - 8 * byte, 32, kind);
+                let down = e.text.constant(24, 32, kind);
+                let [a, b] = [(&s[0], i.atype), (&s[1], i.btype)].map(|(source, ty)| {
+                    let how = if is_signed(ty) { "ashr" } else { "lshr" };
+                    let high = e.text.value(&format!("shl {word} {source}, {up}"));
+                    e.text.value(&format!("{how} {word} {high}, {down}"))
+                });
+                let product = e.text.value(&format!("mul {word} {a}, {b}"));
+                sum = e.text.value(&format!("add {word} {sum}, {product}"));
+            }
+            sum
+        });
+        self.write(i.d, value, false)
+    }
+
     fn unary(
         &mut self,
-        op: &Op,
         d: Def,
         bits: u32,
         of: u32,
@@ -145,7 +277,7 @@ impl Emitter<'_> {
         mut f: impl FnMut(&mut Self, &str, u32, Kind, &str) -> String,
     ) -> Result<(), Refusal> {
         let source = [self.read(a, bits)?];
-        let class = self.class_of_result(op);
+        let class = self.class_of_result();
         let value = self.compute(class, of, &source, None, |e, kind, s| {
             let int = e.text.int(bits, kind);
             f(e, &int, bits, kind, &s[0])
@@ -154,16 +286,8 @@ impl Emitter<'_> {
     }
 
     /// A number of bits, in 32.
-    fn counted(
-        &mut self,
-        op: &Op,
-        d: Def,
-        bits: u32,
-        a: &Value,
-        how: &str,
-        more: &str,
-    ) -> Result<(), Refusal> {
-        self.unary(op, d, bits, 32, a, |e, int, bits, kind, a| {
+    fn counted(&mut self, d: Def, bits: u32, a: &Value, how: &str, more: &str) -> Result<(), Refusal> {
+        self.unary(d, bits, 32, a, |e, int, bits, kind, a| {
             let name = e.text.suffix(&format!("i{bits}"), kind);
             let parameters = if more.is_empty() { int.to_owned() } else { format!("{int}, i1") };
             e.intrinsic(&format!("declare {int} @llvm.{how}.{name}({parameters})"));
@@ -176,7 +300,6 @@ impl Emitter<'_> {
     /// An amount of the width or more shifts everything out, or leaves copies of the sign.
     fn shift(
         &mut self,
-        op: &Op,
         d: Def,
         bits: u32,
         [a, b]: [&Value; 2],
@@ -185,18 +308,14 @@ impl Emitter<'_> {
     ) -> Result<(), Refusal> {
         let amount = self.read(b, 32)?;
         let sources = [self.read(a, bits)?, amount];
-        let class = self.class_of_result(op);
+        let class = self.class_of_result();
         let value = self.compute(class, bits, &sources, None, |e, kind, s| {
             let (int, word, bit) = (e.text.int(bits, kind), e.text.int(32, kind), e.text.int(1, kind));
             let most = e.text.constant(i64::from(bits), 32, kind);
             let last = e.text.constant(i64::from(bits) - 1, 32, kind);
             let fits = e.text.value(&format!("icmp ult {word} {}, {most}", s[1]));
             let by = e.text.value(&format!("select {bit} {fits}, {word} {}, {word} {last}", s[1]));
-            let by = match bits {
-                32 => by,
-                64 => e.text.value(&format!("zext {word} {by} to {int}")),
-                _ => e.text.value(&format!("trunc {word} {by} to {int}")),
-            };
+            let by = e.amount(&by, bits, kind);
             let shifted = e.text.value(&format!("{how} {int} {}, {by}", s[0]));
             if how == "ashr" {
                 return shifted;
@@ -207,14 +326,14 @@ impl Emitter<'_> {
         self.write(d, value, signed)
     }
 
-    fn pack(&mut self, op: &Op, d: Def, bits: u32, parts: &[Value]) -> Result<(), Refusal> {
+    fn pack(&mut self, d: Def, bits: u32, parts: &[Value]) -> Result<(), Refusal> {
         let part = bits / parts.len().max(1) as u32;
         if part < 8 {
             return Err(self.unsupported());
         }
         let sources: Vec<Lanes> =
             parts.iter().map(|value| self.read(value, part)).collect::<Result<_, _>>()?;
-        let class = self.uniform_or_varying(op, &sources);
+        let class = self.uniform_or_varying(&sources);
         let value = self.compute(class, bits, &sources, None, |e, kind, s| {
             let (int, from) = (e.text.int(bits, kind), e.text.int(part, kind));
             let mut all: Option<String> = None;
@@ -233,9 +352,9 @@ impl Emitter<'_> {
     }
 
     /// A sum of the products that its table has, which LLVM simplifies.
-    fn lop3(&mut self, op: &Op, i: &Lop3) -> Result<(), Refusal> {
+    fn lop3(&mut self, i: &Lop3) -> Result<(), Refusal> {
         let sources = [self.read(&i.a, 32)?, self.read(&i.b, 32)?, self.read(&i.c, 32)?];
-        let class = self.uniform_or_varying(op, &sources);
+        let class = self.uniform_or_varying(&sources);
         let value = self.compute(class, 32, &sources, None, |e, kind, s| {
             let word = e.text.int(32, kind);
             let ones = e.text.constant(-1, 32, kind);
@@ -258,7 +377,7 @@ impl Emitter<'_> {
             Lop3Bool::Or => "or",
         };
         let sources = [value.clone(), self.predicate(q)?];
-        let class = self.uniform_or_varying(op, &sources);
+        let class = self.uniform_or_varying(&sources);
         let holds = self.compute(class, 1, &sources, None, |e, kind, s| {
             let (word, bit, zero) = (e.text.int(32, kind), e.text.int(1, kind), e.text.constant(0, 32, kind));
             let some = e.text.value(&format!("icmp ne {word} {}, {zero}", s[0]));
@@ -268,9 +387,9 @@ impl Emitter<'_> {
         self.write(p, holds, false)
     }
 
-    fn predicates(&mut self, op: &Op, d: Def, of: [&Predicate; 2], how: &str) -> Result<(), Refusal> {
+    fn predicates(&mut self, d: Def, of: [&Predicate; 2], how: &str) -> Result<(), Refusal> {
         let sources = [self.predicate(of[0])?, self.predicate(of[1])?];
-        let class: Class = self.uniform_or_varying(op, &sources);
+        let class: Class = self.uniform_or_varying(&sources);
         let value = self.compute(class, 1, &sources, None, |e, kind, s| {
             let ty = e.text.int(1, kind);
             e.text.value(&format!("{how} {ty} {}, {}", s[0], s[1]))

@@ -12,7 +12,7 @@ use super::window::Tested;
 use crate::Refusal;
 use crate::class::{Class, UNIFORM};
 use crate::sites::{Access, Action, Steps};
-use ir::instruction::{Ld, Op, St};
+use ir::instruction::{Ld, St};
 use ir::operand::{Address, Def, Space};
 use machine::memory::SpaceKind;
 use ptx::isa::Order as Strength;
@@ -29,6 +29,8 @@ pub(super) struct Place {
     pub(super) lanes: Lanes,
     /// What is added, in 64 bits.
     pub(super) offset: i64,
+    /// Bytes of a variable from there on that are valid whatever happens.
+    pub(super) room: u64,
 }
 
 /// How a row's accesses lie.
@@ -70,15 +72,17 @@ impl Emitter<'_> {
             Space::SharedCluster => SpaceKind::Cluster,
             Space::Param | Space::ParamEntry | Space::ParamFunc => SpaceKind::Param,
         };
-        let constant = |space, value: u64| Place {
+        let constant = |space, value: u64, room| Place {
             space,
             lanes: Lanes::uniform(64, (value as i64).to_string()),
             offset: 0,
+            room,
         };
         match address.base {
-            AddressBase::Absolute => Ok(constant(named, address.offset as u64)),
+            AddressBase::Absolute => Ok(constant(named, address.offset as u64, 0)),
             AddressBase::Variable(id) => {
-                let space = match self.function.module.variables[id.index()].space {
+                let variable = &self.function.module.variables[id.index()];
+                let space = match variable.space {
                     StateSpace::Global | StateSpace::Const => SpaceKind::Global,
                     StateSpace::Shared => SpaceKind::Shared,
                     StateSpace::ParamEntry => SpaceKind::Param,
@@ -93,13 +97,15 @@ impl Emitter<'_> {
                     SpaceKind::Param if space == SpaceKind::Local => space,
                     named => named,
                 };
-                Ok(constant(space, at.wrapping_add_signed(address.offset)))
+                let offset = u64::try_from(address.offset);
+                let room = offset.ok().and_then(|offset| variable.size.checked_sub(offset)).unwrap_or(0);
+                Ok(constant(space, at.wrapping_add_signed(address.offset), room))
             }
             AddressBase::Register(register) => {
                 let lanes = self.register(register);
                 let lanes = self.canonical(lanes);
                 match lanes.bits {
-                    32 | 64 => Ok(Place { space: named, lanes, offset: address.offset }),
+                    32 | 64 => Ok(Place { space: named, lanes, offset: address.offset, room: 0 }),
                     other => Err(Refusal::Operand(format!("an address of {other} bits"))),
                 }
             }
@@ -150,7 +156,7 @@ impl Emitter<'_> {
     }
 
     /// `ld`.
-    pub(crate) fn load(&mut self, op: &Op, ld: &Ld) -> Result<(), Refusal> {
+    pub(crate) fn load(&mut self, ld: &Ld) -> Result<(), Refusal> {
         let (bits, count) = (ld.ty.bits(), ld.d.len());
         if bits > 64 || !matches!(bits, 8 | 16 | 32 | 64) {
             return Err(Refusal::Instruction(format!("ld of {bits} bits")));
@@ -164,34 +170,17 @@ impl Emitter<'_> {
             }
             return Ok(());
         }
-        let class = self.class_of_result(op);
+        let class = self.class_of_result();
         let all = bytes * count as u32;
         let (active, _) = self.active();
         let layout = place.layout(all);
         let kind = if class == UNIFORM { Kind::Scalar } else { Kind::Vector };
         let tested =
             if ld.order == Strength::Weak { self.tested(&place, layout, all, &active) } else { None };
-        let Some(tested) = tested else {
-            let values = self.load_by_host(&place, None, &active, bits, count, kind)?;
-            return self.write_loaded(&ld.d, values, bits, kind, signed);
+        let values = match tested {
+            Some(tested) => self.load_near(&place, &tested, layout, bits, count, kind, &active),
+            None => self.load_by_host(&place, &active, bits, count, kind)?,
         };
-        let (fast, slow, on) = (self.text.new_label(), self.text.new_label(), self.text.new_label());
-        self.text.likely(&tested.good, &fast, &slow);
-        self.text.begin(&fast);
-        let near = self.load_near(&place, &tested, layout, bits, count, kind, &active);
-        let near_label = self.text.label.clone();
-        self.text.jump(&on);
-        self.text.begin(&slow);
-        let far = self.load_by_host(&place, Some(&tested), &active, bits, count, kind)?;
-        let far_label = self.text.label.clone();
-        self.text.jump(&on);
-        self.text.begin(&on);
-        let ty = self.text.int(bits, kind);
-        let values = near
-            .iter()
-            .zip(&far)
-            .map(|(a, b)| self.text.value(&format!("phi {ty} [ {a}, %{near_label} ], [ {b}, %{far_label} ]")))
-            .collect();
         self.write_loaded(&ld.d, values, bits, kind, signed)
     }
 
@@ -328,14 +317,13 @@ impl Emitter<'_> {
     fn load_by_host(
         &mut self,
         place: &Place,
-        tested: Option<&Tested>,
         active: &str,
         bits: u32,
         count: usize,
         kind: Kind,
     ) -> Result<Vec<String>, Refusal> {
         let (steps, from, listed) = self.told(place);
-        let window = tested.map(|tested| tested.window);
+        let window = self.window();
         let access = Access { space: place.space, bytes: bits / 8, elements: count, steps, window };
         let lists = self.host(Action::Load(access), &from, &listed, &vec![bits; count], active);
         let value = |list: Lanes| match kind {
@@ -393,17 +381,17 @@ impl Emitter<'_> {
         let is_common = layout == Layout::Common && place.space != SpaceKind::Local;
         let in_code = st.order == Strength::Weak && (!is_common || values.iter().all(Lanes::is_uniform));
         let tested = if in_code { self.tested(&place, layout, all, &active) } else { None };
-        let Some(mut tested) = tested else {
-            self.store_by_host(&place, None, &active, bits, &values);
+        let Some(tested) = tested else {
+            self.store_by_host(&place, &active, bits, &values);
             return Ok(());
         };
-        if is_common && self.guard.is_some() {
-            let any = self.text.any(&active);
-            tested.good = self.text.value(&format!("and i1 {}, {any}", tested.good));
-        }
-        let (fast, slow, on) = (self.text.new_label(), self.text.new_label(), self.text.new_label());
-        self.text.likely(&tested.good, &fast, &slow);
-        self.text.begin(&fast);
+        // A common element is stored if any lane is active, and they are not all.
+        let skipped = (is_common && self.guard.is_some()).then(|| {
+            let (any, stores, on) = (self.text.any(&active), self.text.new_label(), self.text.new_label());
+            self.text.branch(&any, &stores, &on);
+            self.text.begin(&stores);
+            on
+        });
         let element = format!("i{bits}");
         match layout {
             Layout::Common if is_common => {
@@ -440,11 +428,10 @@ impl Emitter<'_> {
                 }
             }
         }
-        self.text.jump(&on);
-        self.text.begin(&slow);
-        self.store_by_host(&place, Some(&tested), &active, bits, &values);
-        self.text.jump(&on);
-        self.text.begin(&on);
+        if let Some(on) = skipped {
+            self.text.jump(&on);
+            self.text.begin(&on);
+        }
         Ok(())
     }
 
@@ -523,17 +510,10 @@ impl Emitter<'_> {
         ));
     }
 
-    fn store_by_host(
-        &mut self,
-        place: &Place,
-        tested: Option<&Tested>,
-        active: &str,
-        bits: u32,
-        values: &[Lanes],
-    ) {
+    fn store_by_host(&mut self, place: &Place, active: &str, bits: u32, values: &[Lanes]) {
         let (steps, from, mut lists) = self.told(place);
         lists.extend_from_slice(values);
-        let window = tested.map(|tested| tested.window);
+        let window = self.window();
         let access = Access { space: place.space, bytes: bits / 8, elements: values.len(), steps, window };
         self.host(Action::Store(access), &from, &lists, &[], active);
     }

@@ -12,8 +12,8 @@
 //!
 //! # No access leaves the guest's memory
 //!
-//! Each access in the text is behind a test that the interpreter's memory would pass ([`window`]), but for parameters at constant
-//! offsets, which are compared with their size when the text is written. What passes lies in the access's **window**:
+//! Each access in the text is behind a test that the interpreter's memory would pass ([`window`]), but for parameters and variables at
+//! constant offsets, which are compared with their size when the text is written. What passes lies in the access's **window**:
 //!
 //! * In *global memory*, also that of others which kernels reach, it holds bytes that the machine says are valid
 //!   ([`machine::compiled::Cta::valid_around`]). It is forgotten when bytes cease to be valid anywhere, before the next CTA and
@@ -112,14 +112,17 @@ pub(crate) struct Emitter<'a> {
     pub(crate) full: bool,
     /// What the window of each access must hold.
     pub(crate) windows: Vec<Span>,
-    /// Accesses that are tested as one, and which of them an instruction belongs to.
-    pub(crate) groups: Vec<window::Group>,
-    pub(crate) group_of: std::collections::HashMap<u32, usize>,
+    /// The stretch of instructions that is being written.
+    pub(crate) stretch: window::Stretch,
     /// Bytes of lists that calls need at most.
     pub(crate) arguments: usize,
     /// Where rows wait, and go on.
     pub(crate) barriers: Vec<Barrier>,
     pub(crate) frame: usize,
+    /// Where slots are in it.
+    pub(crate) homes: std::collections::HashMap<String, usize>,
+    /// Registers that may have changed since the row was last at a barrier, where blocks begin; empty until they are asked for.
+    pub(crate) changed: Vec<crate::divergence::Bits>,
     /// Whether threads can end before others of their row.
     pub(crate) kills: bool,
     /// Text that stands beside the way, until the block that is being written has ended.
@@ -155,7 +158,7 @@ impl Emitter<'_> {
         }
         let (length, label) = (self.text.lines.len(), self.text.label.clone());
         let (sites, windows, edges) = (self.sites.len(), self.windows.len(), self.edges.len());
-        let group = self.group_of.get(&self.index).copied().filter(|&group| !self.groups[group].is_tested());
+        let stretch = self.stretch.clone();
         if let Ok(true) = self.native(op) {
             return Ok(());
         }
@@ -165,16 +168,14 @@ impl Emitter<'_> {
         self.sites.truncate(sites);
         self.windows.truncate(windows);
         self.edges.truncate(edges);
-        if let Some(group) = group {
-            self.groups[group].forget();
-        }
+        self.stretch = stretch;
         self.interpreted(op)
     }
 
     /// An instruction as vector code; `false` if there is none.
     fn native(&mut self, op: &Op) -> Result<bool, Refusal> {
         match op {
-            Op::Ld(ld) => self.load(op, ld)?,
+            Op::Ld(ld) => self.load(ld)?,
             Op::St(st) => self.store(st)?,
             Op::Atom(_) | Op::AtomCas(_) | Op::Red(_) => self.atomic(op)?,
             Op::Membar(_) | Op::Fence(_) => self.text.line("fence seq_cst"),

@@ -128,6 +128,13 @@ impl Text {
         ))
     }
 
+    /// The less of two numbers of 32 bits without signs.
+    pub(crate) fn least(&mut self, a: &str, b: &str, kind: Kind) -> String {
+        let (word, bit) = (self.int(32, kind), self.int(1, kind));
+        let less = self.value(&format!("icmp ult {word} {a}, {b}"));
+        self.value(&format!("select {bit} {less}, {word} {a}, {word} {b}"))
+    }
+
     /// A mask as the bits of an integer of 32.
     pub(crate) fn mask_bits(&mut self, mask: &str) -> String {
         let width = self.width;

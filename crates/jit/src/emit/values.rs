@@ -4,7 +4,6 @@ use super::Emitter;
 use super::text::Kind;
 use crate::Refusal;
 use crate::class::{Class, UNIFORM};
-use ir::instruction::Op;
 use ir::operand::{Def, Predicate, Value};
 use ptx::isa::SpecialRegister;
 use ptx::module::{RegId, Symbol};
@@ -69,11 +68,9 @@ impl Emitter<'_> {
         }
     }
 
-    /// What an instruction computes is of this class.
-    pub(crate) fn class_of_result(&self, op: &Op) -> Class {
-        let types = |register: RegId| self.function.body.registers[register.index()].ty;
-        let known = self.divergence.known(self.rows, &types, self.index);
-        match known.result(op) {
+    /// What the current instruction computes is of this class.
+    pub(crate) fn class_of_result(&self) -> Class {
+        match self.divergence.result(self.index) {
             Class::Unknown => Class::Varying,
             class => class,
         }
@@ -96,7 +93,14 @@ impl Emitter<'_> {
             }
             Class::Varying | Class::Unknown => {
                 let value = self.text.value(&format!("load {vector}, ptr %r{index}"));
-                Lanes::varying(bits, value)
+                // All that reaches this read was written in every lane.
+                match self.divergence.steps.get(&(self.index, register)) {
+                    Some(&stride) => {
+                        let base = self.text.value(&format!("extractelement {vector} {value}, i32 0"));
+                        Lanes::affine(bits, base, stride)
+                    }
+                    None => Lanes::varying(bits, value),
+                }
             }
         };
         lanes.raw = raw;

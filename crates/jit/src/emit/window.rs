@@ -4,15 +4,18 @@
 //! access is tested by one comparison. What it is compared with says where the last access may begin that ends in the window; the distance
 //! from the window's start is rotated, so that bits below the alignment make it large.
 //!
-//! Where the test fails, the host makes the access, and moves the window there.
-//!
-//! Accesses of a block at constant distances from one register are a **group** with one test for all, from the lowest byte to
+//! Accesses of a stretch at constant distances from one register are a **group** with one test for all, from the lowest byte to
 //! the highest.
+//!
+//! Where a test fails, the host makes the access, and moves the window there. That is rare, so a **stretch** of instructions with accesses is
+//! written twice: once for tests that hold, as one piece of text that is only left where one fails, and once for the rest of the way from
+//! there on, with the host's accesses alone. So what follows an access need not care for how it was made.
 
 use super::Emitter;
 use super::context;
 use super::memory::{Layout, Place};
 use super::text::Kind;
+use crate::Refusal;
 use crate::class::Class;
 use crate::context::Window;
 use ir::instruction::Op;
@@ -33,9 +36,37 @@ pub(crate) struct Span {
     pub(crate) align: u32,
 }
 
+/// Instructions of a block that are written twice if there are accesses among them: see the module.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Stretch {
+    instructions: Range<u32>,
+    groups: Vec<Group>,
+    /// Which group an access belongs to.
+    group_of: HashMap<u32, usize>,
+    /// Accesses with a test, and their windows.
+    exits: Vec<u32>,
+    window_of: HashMap<u32, u32>,
+    /// Whether this is the text for where a test has failed.
+    is_far: bool,
+}
+
+impl Stretch {
+    pub(super) fn instructions(&self) -> Range<u32> {
+        self.instructions.clone()
+    }
+}
+
+/// Instructions without an access between two that belong to one stretch, at most: they are written twice.
+const GAP: u32 = 16;
+
+/// Where the text goes on if the test of an access fails.
+fn far(index: u32) -> String {
+    format!("far{index}")
+}
+
 /// Accesses that are tested as one.
 #[derive(Clone, Debug)]
-pub(crate) struct Group {
+struct Group {
     /// The lowest byte, and one past the highest, counted from the register in lane 0.
     low: i64,
     end: i64,
@@ -51,15 +82,6 @@ pub(crate) struct Group {
 const GROUP: i64 = 1 << 14;
 
 impl Group {
-    pub(super) fn is_tested(&self) -> bool {
-        self.tested.is_some()
-    }
-
-    /// The test has been written in vain.
-    pub(super) fn forget(&mut self) {
-        self.tested = None;
-    }
-
     /// Takes in an access; `false` if it does not fit.
     fn takes(&mut self, offset: i64, low: i64, end: i64, align: u32) -> bool {
         let apart = self.apart | (offset - self.first);
@@ -77,8 +99,8 @@ impl Group {
 #[derive(Clone, Debug)]
 pub(super) struct Tested {
     /// Whether it holds.
-    pub(super) good: String,
-    pub(super) window: u32,
+    good: String,
+    window: u32,
     space: SpaceKind,
     at: At,
 }
@@ -106,39 +128,127 @@ impl Emitter<'_> {
         self.windows.len() as u32 - 1
     }
 
-    /// Tests an access of the active lanes, each aligned to its own bytes; `None` where there is no window.
+    /// Tests an access of the active lanes, each aligned to its own bytes, and leaves the stretch where it fails. `None` where the
+    /// access is the host's.
     pub(super) fn tested(&mut self, place: &Place, layout: Layout, all: u32, active: &str) -> Option<Tested> {
-        if matches!(place.space, SpaceKind::Cluster | SpaceKind::Param) {
+        if layout == Layout::Common
+            && let Some(tested) = self.inside(place, all)
+        {
+            return Some(tested);
+        }
+        if self.stretch.is_far || matches!(place.space, SpaceKind::Cluster | SpaceKind::Param) {
             return None;
         }
-        let base = match (layout, &place.lanes.base) {
-            (Layout::Scattered, _) | (_, None) => return Some(self.tested_lanes(place, all, active)),
-            (_, Some(base)) => base.clone(),
-        };
-        let low = place.offset;
-        let Some(&group) = self.group_of.get(&self.index) else {
-            return Some(self.tested_row(place, &base, low, all.into(), all, active));
-        };
-        let Group { low: lowest, end, align, ref tested, .. } = self.groups[group];
-        let tested = match tested {
-            Some(tested) => tested.clone(),
-            None => {
-                let tested = self.tested_row(place, &base, lowest, (end - lowest) as u64, align, active);
-                self.groups[group].tested = Some(tested.clone());
-                tested
+        let group = self.stretch.group_of.get(&self.index).copied();
+        let known = group.and_then(|group| self.stretch.groups[group].tested.clone());
+        let tested = match (layout, &place.lanes.base, group) {
+            (Layout::Scattered, ..) | (_, None, _) => self.tested_lanes(place, all, active),
+            (_, Some(base), None) => self.tested_row(place, base, place.offset, all.into(), all, active),
+            (_, Some(base), Some(group)) => {
+                let Group { low, end, align, .. } = self.stretch.groups[group];
+                let tested = match &known {
+                    Some(tested) => tested.clone(),
+                    None => self.tested_row(place, base, low, (end - low) as u64, align, active),
+                };
+                self.stretch.groups[group].tested = Some(tested.clone());
+                let at = match &tested.at {
+                    At::Row(at) if place.offset != low => {
+                        At::Row(self.text.value(&format!("add i64 {at}, {}", place.offset - low)))
+                    }
+                    at => at.clone(),
+                };
+                Tested { at, ..tested }
             }
         };
-        let at = match &tested.at {
-            At::Row(at) if low != lowest => {
-                At::Row(self.text.value(&format!("add i64 {at}, {}", low - lowest)))
-            }
-            at => at.clone(),
-        };
-        Some(Tested { at, ..tested })
+        self.stretch.window_of.insert(self.index, tested.window);
+        if known.is_none() {
+            let on = self.text.new_label();
+            self.text.likely(&tested.good, &on, &far(self.index));
+            self.text.begin(&on);
+            self.stretch.exits.push(self.index);
+        }
+        Some(tested)
     }
 
-    /// Finds the groups of a block.
-    pub(super) fn find_groups(&mut self, instructions: Range<u32>) {
+    /// An access at a constant place in a variable, which needs no test: variables of the module are valid while its kernels run,
+    /// those in shared memory are what every CTA has of it.
+    fn inside(&self, place: &Place, all: u32) -> Option<Tested> {
+        let start = match place.space {
+            SpaceKind::Shared => u64::from(self.source.shared_start()),
+            SpaceKind::Global => 0,
+            _ => return None,
+        };
+        let at = place.lanes.base.as_ref()?.parse::<i64>().ok()? as u64;
+        let fits = place.room >= u64::from(all) && at.is_multiple_of(u64::from(all));
+        let at = At::Row((at.checked_sub(start)? as i64).to_string());
+        fits.then(|| Tested { good: "true".to_owned(), window: 0, space: place.space, at })
+    }
+
+    /// The window that the host moves to the current access.
+    pub(super) fn window(&self) -> Option<u32> {
+        self.stretch.window_of.get(&self.index).copied()
+    }
+
+    /// Writes the current stretch once more, for where a test fails.
+    pub(super) fn write_far(&mut self) -> Result<(), Refusal> {
+        let exits = std::mem::take(&mut self.stretch.exits);
+        let Some(&first) = exits.first() else { return Ok(()) };
+        self.stretch.is_far = true;
+        let on = self.text.new_label();
+        self.text.jump(&on);
+        for index in first..self.stretch.instructions.end {
+            if exits.contains(&index) {
+                if index != first {
+                    self.text.jump(&far(index));
+                }
+                self.text.begin(&far(index));
+            }
+            self.one(index)?;
+        }
+        self.text.jump(&on);
+        self.text.begin(&on);
+        Ok(())
+    }
+
+    /// The instructions of a block in stretches: from an access to the last one that is not far behind, or without any.
+    pub(super) fn stretches(&mut self, instructions: Range<u32>) -> Vec<Stretch> {
+        let mut ends: Vec<u32> = Vec::new();
+        let mut open: Option<u32> = None;
+        for index in instructions.clone() {
+            let Some(instruction) = self.function.instruction(index) else { continue };
+            let is_access =
+                matches!(instruction.op, Op::Ld(_) | Op::St(_) | Op::Atom(_) | Op::AtomCas(_) | Op::Red(_));
+            let waits = instruction.op.effects().barrier.is_some();
+            match open {
+                Some(last) if waits || is_access && index - last > GAP => {
+                    ends.push(last + 1);
+                    open = None;
+                }
+                _ => {}
+            }
+            if is_access {
+                if open.is_none() {
+                    ends.push(index);
+                }
+                open = Some(index);
+            }
+        }
+        ends.extend(open.map(|last| last + 1));
+        ends.push(instructions.end);
+        let mut from = instructions.start;
+        let mut stretches = Vec::new();
+        for end in ends {
+            if end > from {
+                stretches.push(self.stretch_of(from..end));
+            }
+            from = end;
+        }
+        stretches
+    }
+
+    /// A stretch with its groups.
+    fn stretch_of(&self, instructions: Range<u32>) -> Stretch {
+        let mut stretch = Stretch { instructions: instructions.clone(), ..Stretch::default() };
         let mut open: HashMap<(Space, RegId), usize> = HashMap::new();
         for index in instructions {
             let Some(instruction) = self.function.instruction(index) else { continue };
@@ -154,15 +264,15 @@ impl Emitter<'_> {
             {
                 let (low, end) = (address.offset, address.offset + i64::from(bytes));
                 let known = open.get(&(address.space, register)).copied();
-                match known.filter(|&group| self.groups[group].takes(address.offset, low, end, bytes)) {
+                match known.filter(|&group| stretch.groups[group].takes(address.offset, low, end, bytes)) {
                     Some(group) => {
-                        self.group_of.insert(index, group);
+                        stretch.group_of.insert(index, group);
                     }
                     None => {
                         let first = address.offset;
-                        self.groups.push(Group { low, end, align: bytes, first, apart: 0, tested: None });
-                        open.insert((address.space, register), self.groups.len() - 1);
-                        self.group_of.insert(index, self.groups.len() - 1);
+                        open.insert((address.space, register), stretch.groups.len());
+                        stretch.group_of.insert(index, stretch.groups.len());
+                        stretch.groups.push(Group { low, end, align: bytes, first, apart: 0, tested: None });
                     }
                 }
             }
@@ -178,6 +288,7 @@ impl Emitter<'_> {
                 }
             });
         }
+        stretch
     }
 
     /// Tests so many bytes from a place on, counted from the base, and what is as far from the other lanes' addresses: all of
@@ -234,12 +345,20 @@ impl Emitter<'_> {
             e.text.value(&format!("icmp ult i64 {rotated}, {limit}"))
         };
         let mut tests: Vec<String> = ends.iter().map(|distance| inside(self, distance)).collect();
+        let both = |a: String, b: String| format!("and i1 {a}, {b}");
         if let Some(bend) = &place.lanes.bend {
             let last = bend.last.clone();
             tests.push(self.text.value(&format!("icmp uge i32 {last}, {}", self.rows.width - 1)));
         }
-        let both = |a: String, b: String| self.text.value(&format!("and i1 {a}, {b}"));
-        let good = tests.into_iter().reduce(both).unwrap_or_default();
+        let mut good = tests.remove(0);
+        for test in tests {
+            good = self.text.value(&both(good, test));
+        }
+        if is_part && self.guard.is_some() {
+            let any = self.text.any(active);
+            let none = self.text.value(&format!("xor i1 {any}, true"));
+            good = self.text.value(&format!("or i1 {good}, {none}"));
+        }
         Tested { good, window, space, at: At::Row(low) }
     }
 
