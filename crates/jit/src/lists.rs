@@ -1,7 +1,6 @@
 //! The arguments of a call of the host: values of lanes as vectors have them in memory ([`crate::sites`]).
 
 use crate::sites::{Access, Action, list_bytes};
-use ptx::module::RegId;
 
 /// Lanes of a row, at most.
 const LANES: usize = 32;
@@ -33,61 +32,45 @@ pub(crate) fn bytes(action: &Action, width: u32) -> usize {
     }
 }
 
-/// Registers, and whether they have 128 bits.
-pub(crate) fn wide(registers: &[(RegId, u32)]) -> Vec<(RegId, bool)> {
-    registers.iter().map(|&(register, bits)| (register, bits > 64)).collect()
-}
-
 impl Lists<'_> {
-    /// Values of 64 bits that a list becomes: those of 128 bits have their upper halves in a second list.
-    pub(crate) fn lanes(&self, bits: u32) -> usize {
-        self.width as usize * if bits > 64 { 2 } else { 1 }
-    }
-
     fn next(&mut self, bits: u32) -> &mut [u8] {
         let (at, length) = (self.at, (bits * self.width).div_ceil(8) as usize);
         self.at += list_bytes(bits, self.width);
         &mut self.bytes[at..at + length]
     }
 
-    /// Reads a list.
+    /// Reads a list of numbers of up to 64 bits.
     pub(crate) fn take(&mut self, bits: u32, into: &mut Vec<u64>) {
-        let width = self.width as usize;
+        fn take<const BYTES: usize>(list: &[u8], into: &mut Vec<u64>) {
+            into.extend(list.as_chunks::<BYTES>().0.iter().map(|bytes| {
+                let mut word = [0; 8];
+                word[..BYTES].copy_from_slice(bytes);
+                u64::from_le_bytes(word)
+            }));
+        }
         let list = self.next(bits);
-        let word = |bytes: &[u8]| bytes.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte));
         match bits {
-            1 => into.extend((0..width).map(|l| u64::from(list[l / 8] >> (l % 8) & 1))),
-            32 => into.extend(list.as_chunks::<4>().0.iter().map(|&b| u64::from(u32::from_le_bytes(b)))),
-            64 => into.extend(list.as_chunks::<8>().0.iter().map(|&b| u64::from_le_bytes(b))),
-            128 => [0, 8].iter().for_each(|&half| {
-                into.extend(list.chunks(16).map(|lane| word(&lane[half..half + 8])));
-            }),
-            bits => into.extend(list.chunks(bits as usize / 8).map(word)),
+            8 => take::<1>(list, into),
+            16 => take::<2>(list, into),
+            32 => take::<4>(list, into),
+            _ => take::<8>(list, into),
         }
     }
 
     /// Writes a list; the values behind it.
     pub(crate) fn put<'v>(&mut self, bits: u32, values: &'v [u64]) -> &'v [u64] {
-        let (own, rest) = values.split_at(self.lanes(bits));
-        let width = self.width as usize;
+        fn put<const BYTES: usize>(list: &mut [u8], values: &[u64]) {
+            for (bytes, value) in list.as_chunks_mut::<BYTES>().0.iter_mut().zip(values) {
+                bytes.copy_from_slice(&value.to_le_bytes()[..BYTES]);
+            }
+        }
+        let (own, rest) = values.split_at(self.width as usize);
         let list = self.next(bits);
         match bits {
-            1 => {
-                list.fill(0);
-                own.iter().enumerate().for_each(|(l, value)| list[l / 8] |= ((value & 1) as u8) << (l % 8));
-            }
-            128 => {
-                for (lane, place) in list.chunks_mut(16).enumerate() {
-                    place[..8].copy_from_slice(&own[lane].to_le_bytes());
-                    place[8..].copy_from_slice(&own[width + lane].to_le_bytes());
-                }
-            }
-            bits => {
-                let bytes = bits as usize / 8;
-                for (place, value) in list.chunks_mut(bytes).zip(own) {
-                    place.copy_from_slice(&value.to_le_bytes()[..bytes]);
-                }
-            }
+            8 => put::<1>(list, own),
+            16 => put::<2>(list, own),
+            32 => put::<4>(list, own),
+            _ => put::<8>(list, own),
         }
         rest
     }

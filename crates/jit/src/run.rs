@@ -213,24 +213,8 @@ unsafe extern "C" fn call(
         Action::Interpret { reads, writes, is_whole } => {
             let (live, instruction) = (is_whole.then_some(mask), site.instruction);
             let before = host.cta.revocations();
-            let values = &mut host.lanes;
-            values.clear();
-            reads.iter().for_each(|&(_, bits)| lists.take(bits, values));
-            let operands = values.len();
-            values.resize(operands + writes.iter().map(|&(_, bits)| lists.lanes(bits)).sum::<usize>(), 0);
-            let [reads_, writes_] = [reads, writes].map(|registers| lists::wide(registers));
-            let single = Single {
-                first,
-                width: width as usize,
-                mask,
-                live,
-                instruction,
-                reads: &reads_,
-                writes: &writes_,
-            };
-            let done = host.cta.interpret(&single, values);
-            let mut results = &values[operands..];
-            writes.iter().for_each(|&(_, bits)| results = lists.put(bits, results));
+            let single = Single { first, width: width as usize, mask, live, instruction, reads, writes };
+            let done = host.cta.interpret(&single, lists.bytes);
             // The machine may have freed memory.
             if host.cta.revocations() != before {
                 windows::reset(windows, &code.windows, host.cta);

@@ -1,14 +1,10 @@
 //! What compiled code leaves to the host: an action for each place in the code that calls it.
 //!
-//! Operands and results are **lists**, which lie behind one another: the values of a row's lanes as a vector of that many bits
-//! has them in memory, predicates as the bits of a word, each list from a multiple of [`LIST_ALIGN`] bytes on.
+//! Operands and results are **lists**, which lie behind one another ([`machine::compiled::list_bytes`]).
 
 use machine::compiled::Atomic;
 use machine::memory::SpaceKind;
 use ptx::module::RegId;
-
-/// Bytes to which lists are aligned.
-pub(crate) const LIST_ALIGN: usize = 64;
 
 /// A place that calls the host.
 pub(crate) struct Site {
@@ -59,5 +55,5 @@ pub(crate) struct Steps {
 
 /// Bytes from the beginning of a list to that of the next.
 pub(crate) fn list_bytes(bits: u32, width: u32) -> usize {
-    ((bits * width) as usize).div_ceil(8).next_multiple_of(LIST_ALIGN)
+    machine::compiled::list_bytes(bits, width as usize)
 }

@@ -51,13 +51,14 @@ fn update(op: &Op, ty: ScalarType) -> Option<Update> {
 }
 
 /// An update that lanes can make together: LLVM's name for the reduction, and what changes nothing.
-struct Reduction {
+pub(super) struct Reduction {
     how: &'static str,
     name: &'static str,
     neutral: fn(u32) -> i64,
 }
 
-fn reduction(how: &'static str) -> Option<Reduction> {
+/// That of LLVM's `atomicrmw` of a name.
+pub(super) fn reduction(how: &'static str) -> Option<Reduction> {
     let (name, neutral): (_, fn(u32) -> i64) = match how {
         "add" | "or" | "xor" => (how, |_| 0),
         "and" => (how, |_| -1),
@@ -122,7 +123,7 @@ impl Emitter<'_> {
         place: &Place,
         ty: ScalarType,
         atomic: Atomic,
-        Reduction { how, name, neutral }: Reduction,
+        reduction: Reduction,
         [b, c]: [Lanes; 2],
         active: &str,
     ) -> Result<(), Refusal> {
@@ -131,20 +132,26 @@ impl Emitter<'_> {
             self.update_by_host(place, ty, atomic, [b, c], active);
             return Ok(());
         };
-        let (int, bit) = (self.text.int(bits, Kind::Vector), self.text.int(1, Kind::Vector));
-        let (vector, neutral) = (self.vector(&b), self.text.constant(neutral(bits), bits, Kind::Vector));
-        let vector = self.text.value(&format!("select {bit} {active}, {int} {vector}, {int} {neutral}"));
-        let name =
-            format!("llvm.vector.reduce.{name}.{}", self.text.suffix(&format!("i{bits}"), Kind::Vector));
-        self.intrinsic(&format!("declare i{bits} @{name}({int})"));
-        let all = self.text.value(&format!("call i{bits} @{name}({int} {vector})"));
+        let vector = self.vector(&b);
+        let all = self.reduced(&reduction, &vector, bits, active);
         let pointer = self.pointer(&tested);
-        let update = Update::Combine(how);
+        let update = Update::Combine(reduction.how);
         match place.space {
             SpaceKind::Shared => update_alone(&mut self.text, update, bits, &pointer, [&all, &all]),
             _ => update_at_once(&mut self.text, update, bits, &pointer, [&all, &all]),
         };
         Ok(())
+    }
+
+    /// What the active lanes of a vector have together.
+    pub(super) fn reduced(&mut self, reduction: &Reduction, vector: &str, bits: u32, active: &str) -> String {
+        let (int, bit) = (self.text.int(bits, Kind::Vector), self.text.int(1, Kind::Vector));
+        let neutral = self.text.constant((reduction.neutral)(bits), bits, Kind::Vector);
+        let vector = self.text.value(&format!("select {bit} {active}, {int} {vector}, {int} {neutral}"));
+        let suffix = self.text.suffix(&format!("i{bits}"), Kind::Vector);
+        let name = format!("llvm.vector.reduce.{}.{suffix}", reduction.name);
+        self.intrinsic(&format!("declare i{bits} @{name}({int})"));
+        self.text.value(&format!("call i{bits} @{name}({int} {vector})"))
     }
 
     /// Whether some instruction reads a register.
@@ -229,37 +236,29 @@ impl Near {
         [0, first, first + each, first + 2 * each]
     }
 
-    /// Its definition.
+    /// Its definition: lane after lane. Where nobody else reaches the elements, that is short enough to be written out for the case
+    /// that all lanes take part.
     pub(super) fn definition(self, width: u32) -> String {
         let mut text = Text::new(width);
-        let bits = self.bits;
         text.begin("entry");
+        if self.reach == Reach::Alone {
+            text.line(&format!("%all = icmp eq i32 %lanes, {}", (u64::MAX >> (64 - width)) as u32 as i32));
+            text.branch("%all", "whole", "some");
+            text.begin("whole");
+            (0..width).for_each(|lane| self.update(&mut text, width, &lane.to_string()));
+            text.line("ret void");
+        } else {
+            text.jump("some");
+        }
+        text.begin("some");
         text.jump("head");
         text.begin("head");
-        text.line("%rest = phi i32 [ %lanes, %entry ], [ %next, %body ]");
-        text.line("%some = icmp ne i32 %rest, 0");
-        text.branch("%some", "body", "done");
+        text.line("%rest = phi i32 [ %lanes, %some ], [ %next, %body ]");
+        text.line("%is.some = icmp ne i32 %rest, 0");
+        text.branch("%is.some", "body", "done");
         text.begin("body");
         text.line("%lane = call i32 @llvm.cttz.i32(i32 %rest, i1 true)");
-        let lists = self.lists(width);
-        let place = |text: &mut Text, list: usize, ty: &str| {
-            let first = text.value(&format!("getelementptr i8, ptr %args, i64 {}", lists[list]));
-            text.value(&format!("getelementptr {ty}, ptr {first}, i32 %lane"))
-        };
-        let at = place(&mut text, 0, "ptr");
-        let pointer = text.value(&format!("load ptr, ptr {at}"));
-        let [b, c] = [1, 2].map(|list| {
-            let at = place(&mut text, list, &format!("i{bits}"));
-            text.value(&format!("load i{bits}, ptr {at}"))
-        });
-        let old = match self.reach {
-            Reach::Alone => update_alone(&mut text, self.update, bits, &pointer, [&b, &c]),
-            Reach::All => update_at_once(&mut text, self.update, bits, &pointer, [&b, &c]),
-        };
-        if self.has_result {
-            let at = place(&mut text, 3, &format!("i{bits}"));
-            text.line(&format!("store i{bits} {old}, ptr {at}"));
-        }
+        self.update(&mut text, width, "%lane");
         text.line("%less = sub i32 %rest, 1");
         text.line("%next = and i32 %rest, %less");
         text.jump("head");
@@ -270,6 +269,29 @@ impl Near {
             self.name(),
             text.lines
         )
+    }
+
+    /// A lane's part of it.
+    fn update(self, text: &mut Text, width: u32, lane: &str) {
+        let (bits, lists) = (self.bits, self.lists(width));
+        let place = |text: &mut Text, list: usize, ty: &str| {
+            let first = text.value(&format!("getelementptr i8, ptr %args, i64 {}", lists[list]));
+            text.value(&format!("getelementptr {ty}, ptr {first}, i32 {lane}"))
+        };
+        let at = place(text, 0, "ptr");
+        let pointer = text.value(&format!("load ptr, ptr {at}"));
+        let [b, c] = [1, 2].map(|list| {
+            let at = place(text, list, &format!("i{bits}"));
+            text.value(&format!("load i{bits}, ptr {at}"))
+        });
+        let old = match self.reach {
+            Reach::Alone => update_alone(text, self.update, bits, &pointer, [&b, &c]),
+            Reach::All => update_at_once(text, self.update, bits, &pointer, [&b, &c]),
+        };
+        if self.has_result {
+            let at = place(text, 3, &format!("i{bits}"));
+            text.line(&format!("store i{bits} {old}, ptr {at}"));
+        }
     }
 }
 

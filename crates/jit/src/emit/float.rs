@@ -204,7 +204,6 @@ impl Emitter<'_> {
                     source = self.call("flush", &[source]);
                 }
                 let class = self.uniform_or_varying(std::slice::from_ref(&source));
-                let how = if is_signed(i.dtype) { "fptosi" } else { "fptoui" };
                 let whole = match i.rnd {
                     CvtFloatToIntRnd::Rni => "roundeven",
                     CvtFloatToIntRnd::Rzi => "trunc",
@@ -216,10 +215,7 @@ impl Emitter<'_> {
                     if whole != "trunc" {
                         number = e.whole(whole, &number, kind);
                     }
-                    let (int, float) = (e.text.int(32, kind), e.text.float(32, kind));
-                    let name = format!("{}.{}", e.text.suffix("i32", kind), e.text.suffix("f32", kind));
-                    e.intrinsic(&format!("declare {int} @llvm.{how}.sat.{name}({float})"));
-                    e.text.value(&format!("call {int} @llvm.{how}.sat.{name}({float} {number})"))
+                    e.integer_of(&number, is_signed(i.dtype), kind)
                 });
                 self.write(i.d, value, is_signed(i.dtype))?;
             }
@@ -253,6 +249,30 @@ impl Emitter<'_> {
             _ => return Ok(false),
         }
         Ok(true)
+    }
+
+    /// The integer of 32 bits nearest to zero, or the nearest there is; 0 of a NaN. LLVM has an intrinsic function for that, which it
+    /// computes lane by lane.
+    fn integer_of(&mut self, number: &str, signed: bool, kind: Kind) -> String {
+        // What is less than the first or not less than the last is out of range. Constants of doubles, as LLVM writes floats.
+        const ZERO: &str = "0x0000000000000000";
+        let (how, first, last, [least, most]) = match signed {
+            true => ("si", "0xC1E0000000000000", "0x41E0000000000000", [i32::MIN, i32::MAX]),
+            false => ("ui", ZERO, "0x41F0000000000000", [0, -1]),
+        };
+        let (int, float, bit) = (self.text.int(32, kind), self.text.float(32, kind), self.text.int(1, kind));
+        let [zero, first, last] =
+            [ZERO, first, last].map(|number| self.text.float_constant(number, 32, kind));
+        let [least, most] = [least, most].map(|number| self.text.constant(number.into(), 32, kind));
+        let is_small = self.text.value(&format!("fcmp olt {float} {number}, {first}"));
+        let is_large = self.text.value(&format!("fcmp oge {float} {number}, {last}"));
+        let is_more = self.text.value(&format!("fcmp oge {float} {number}, {first}"));
+        let is_less = self.text.value(&format!("fcmp olt {float} {number}, {last}"));
+        let fits = self.text.value(&format!("and {bit} {is_more}, {is_less}"));
+        let safe = self.text.value(&format!("select {bit} {fits}, {float} {number}, {float} {zero}"));
+        let inside = self.text.value(&format!("fpto{how} {float} {safe} to {int}"));
+        let low = self.text.value(&format!("select {bit} {is_small}, {int} {least}, {int} {inside}"));
+        self.text.value(&format!("select {bit} {is_large}, {int} {most}, {int} {low}"))
     }
 
     /// A number rounded to a whole one.

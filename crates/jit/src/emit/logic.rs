@@ -146,9 +146,8 @@ impl Emitter<'_> {
         let class = self.uniform_or_varying(&sources);
         let value = self.compute(class, bits, &sources, None, |e, kind, s| {
             let (int, word, bit) = (e.text.int(bits, kind), e.text.int(32, kind), e.text.int(1, kind));
-            let [byte, last, zero] =
-                [255, i64::from(bits) - 1, 0].map(|number| e.text.constant(number, 32, kind));
-            let [from, length] = [1, 2].map(|at| e.text.value(&format!("and {word} {}, {byte}", s[at])));
+            let [last, zero] = [i64::from(bits) - 1, 0].map(|number| e.text.constant(number, 32, kind));
+            let [from, length] = [1, 2].map(|at| e.field_number(&s[at], bits, kind));
             let end = e.text.value(&format!("add {word} {from}, {length}"));
             let end = e.text.value(&format!("sub {word} {end}, {}", e.text.constant(1, 32, kind)));
             let top = e.text.least(&end, &last, kind);
@@ -182,10 +181,10 @@ impl Emitter<'_> {
         let class = self.uniform_or_varying(&sources);
         let value = self.compute(class, bits, &sources, None, |e, kind, s| {
             let (int, word, bit) = (e.text.int(bits, kind), e.text.int(32, kind), e.text.int(1, kind));
-            let (byte, width) = (e.text.constant(255, 32, kind), e.text.constant(bits.into(), 32, kind));
+            let width = e.text.constant(bits.into(), 32, kind);
             let last = e.text.constant(i64::from(bits) - 1, 32, kind);
             let [zero, one, ones] = [0, 1, -1].map(|number| e.text.constant(number, bits, kind));
-            let [from, length] = [2, 3].map(|at| e.text.value(&format!("and {word} {}, {byte}", s[at])));
+            let [from, length] = [2, 3].map(|at| e.field_number(&s[at], bits, kind));
             let [is_inside, is_part] =
                 [&from, &length].map(|number| e.text.value(&format!("icmp ult {word} {number}, {width}")));
             let [by, long] = [&from, &length].map(|number| {
@@ -203,6 +202,18 @@ impl Emitter<'_> {
             e.text.value(&format!("xor {int} {differ}, {}", s[1]))
         });
         self.write(i.d, value, false)
+    }
+
+    /// The place or the length of a field, as far as it matters: 32-bit instructions take it modulo 256, 64-bit ones whole
+    /// (`numerics::bits`).
+    fn field_number(&mut self, number: &str, bits: u32, kind: Kind) -> String {
+        let (word, byte) = (self.text.int(32, kind), self.text.constant(255, 32, kind));
+        let number = match bits {
+            32 => self.text.value(&format!("and {word} {number}, {byte}")),
+            _ => number.to_owned(),
+        };
+        let most = self.text.constant(bits.into(), 32, kind);
+        self.text.least(&number, &most, kind)
     }
 
     /// An amount of 32 bits, less than the width of what is shifted, as wide as that.

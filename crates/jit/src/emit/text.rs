@@ -106,6 +106,17 @@ impl Text {
         }
     }
 
+    /// A constant of floats, as LLVM writes it.
+    pub(crate) fn float_constant(&self, number: &str, bits: u32, kind: Kind) -> String {
+        match kind {
+            Kind::Scalar => number.to_owned(),
+            Kind::Vector => {
+                let element = format!("{} {number}", self.float(bits, Kind::Scalar));
+                format!("<{}>", vec![element; self.width as usize].join(", "))
+            }
+        }
+    }
+
     /// A vector constant.
     pub(crate) fn list(&self, bits: u32, element: impl Fn(i64) -> i64) -> String {
         let elements: Vec<_> =

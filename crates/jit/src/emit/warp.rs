@@ -4,6 +4,7 @@
 //! be all are the machine's ([`super::interpret`]).
 
 use super::Emitter;
+use super::atomic::reduction;
 use super::text::Kind;
 use super::values::Lanes;
 use crate::Refusal;
@@ -144,24 +145,21 @@ impl Emitter<'_> {
     fn reduce(&mut self, i: &Redux) -> Result<(), Refusal> {
         use MultimemLoadOp as R;
         let signed = i.ty.kind() == TypeKind::Signed;
-        let (how, neutral) = match i.op {
-            R::Add => ("add", 0),
-            R::Or => ("or", 0),
-            R::Xor => ("xor", 0),
-            R::And => ("and", -1),
-            R::Min if signed => ("smin", i64::from(i32::MAX)),
-            R::Max if signed => ("smax", i64::from(i32::MIN)),
-            R::Min => ("umin", -1),
-            R::Max => ("umax", 0),
+        let how = match i.op {
+            R::Add => "add",
+            R::Or => "or",
+            R::Xor => "xor",
+            R::And => "and",
+            R::Min if signed => "min",
+            R::Max if signed => "max",
+            R::Min => "umin",
+            R::Max => "umax",
         };
+        let Some(reduction) = reduction(how) else { return Err(self.unsupported()) };
         let a = self.read(&i.a, 32)?;
         let a = self.vector(&a);
-        let (word, bit) = (self.text.int(32, Kind::Vector), self.text.int(1, Kind::Vector));
-        let (mask, neutral) = (self.mask.clone(), self.text.constant(neutral, 32, Kind::Vector));
-        let a = self.text.value(&format!("select {bit} {mask}, {word} {a}, {word} {neutral}"));
-        let name = format!("llvm.vector.reduce.{how}.v32i32");
-        self.intrinsic(&format!("declare i32 @{name}({word})"));
-        let value = self.text.value(&format!("call i32 @{name}({word} {a})"));
+        let mask = self.mask.clone();
+        let value = self.reduced(&reduction, &a, 32, &mask);
         self.write(i.d, Lanes::uniform(32, value), false)
     }
 }

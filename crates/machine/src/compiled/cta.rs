@@ -47,6 +47,8 @@ pub struct Cta<'a> {
     pub(super) plans: Vec<Option<Box<Plan>>>,
     pub(super) common: Common,
     ctaid: [u32; 3],
+    /// Its number in the grid.
+    index: Option<u64>,
 }
 
 macro_rules! of_bytes {
@@ -83,13 +85,25 @@ impl<'a> Cta<'a> {
             plans: Vec::new(),
             common: Common::new(1, grid.threads() as u32, grid.shared_start, grid.shared_end),
             ctaid: [0; 3],
+            index: None,
         }
     }
 
     /// Puts the threads of the CTA with this index in the grid at the kernel's entry.
     pub(super) fn begin(&mut self, index: u64) {
-        let [gx, gy] = [self.grid.grid[0], self.grid.grid[1]].map(u64::from);
-        self.ctaid = [index % gx, index / gx % gy, index / (gx * gy)].map(|n| n as u32);
+        let [gx, gy, _] = self.grid.grid;
+        let [x, y, z] = self.ctaid;
+        // Mostly it is the next one, which takes no divisions.
+        self.ctaid = match self.index.map(|last| index.wrapping_sub(last)) {
+            Some(1) if x + 1 < gx => [x + 1, y, z],
+            Some(1) if y + 1 < gy => [0, y + 1, z],
+            Some(1) => [0, 0, z + 1],
+            _ => {
+                let [gx, gy] = [gx, gy].map(u64::from);
+                [index % gx, index / gx % gy, index / (gx * gy)].map(|n| n as u32)
+            }
+        };
+        self.index = Some(index);
         self.frames.fill(None);
         if self.grid.local != 0 {
             (0..self.packs.len()).for_each(|pack| {

@@ -23,46 +23,52 @@ pub struct Single<'a> {
     pub live: Option<u32>,
     /// The instruction.
     pub instruction: u32,
-    /// The registers that it reads, and whether they have 128 bits.
-    pub reads: &'a [(RegId, bool)],
+    /// The registers that it reads, and their bits.
+    pub reads: &'a [(RegId, u32)],
     /// The registers that it writes.
-    pub writes: &'a [(RegId, bool)],
+    pub writes: &'a [(RegId, u32)],
+}
+
+/// Bytes to which lists of values are aligned.
+pub const LIST_ALIGN: usize = 64;
+
+/// Bytes from the beginning of a list of values to that of the next: the values of a row's lanes as a vector of that many bits has
+/// them in memory, predicates as the bits of a word.
+pub fn list_bytes(bits: u32, width: usize) -> usize {
+    (bits as usize * width).div_ceil(8).next_multiple_of(LIST_ALIGN)
 }
 
 /// Where the interpreter has an instruction and its registers.
 pub(super) struct Plan {
     operations: Range<u32>,
-    reads: Vec<Home>,
-    writes: Vec<Home>,
-    /// Lists of lanes that hold operands.
+    reads: Vec<(Home, u32)>,
+    writes: Vec<(Home, u32)>,
+    /// Bytes of the lists that hold operands.
     operands: usize,
 }
 
 impl Plan {
     fn new(image: &Image, single: &Single<'_>) -> Self {
         let places = &image.code(image.kernel).places;
-        let homes = |&(register, wide): &(RegId, bool)| {
-            let home = places.of(register, single.instruction).unwrap_or(Home::Unused);
-            // What nobody reads has its lists all the same.
-            let again = (wide && home == Home::Unused).then_some(home);
-            std::iter::once(home).chain(again)
+        let home = |&(register, bits): &(RegId, u32)| {
+            (places.of(register, single.instruction).unwrap_or(Home::Unused), bits)
         };
         Self {
             operations: image.operations(single.instruction),
-            reads: single.reads.iter().flat_map(homes).collect(),
-            writes: single.writes.iter().flat_map(homes).collect(),
-            operands: single.reads.iter().map(|&(_, wide)| 1 + usize::from(wide)).sum(),
+            reads: single.reads.iter().map(home).collect(),
+            writes: single.writes.iter().map(home).collect(),
+            operands: single.reads.iter().map(|&(_, bits)| list_bytes(bits, single.width)).sum(),
         }
     }
 }
 
 impl Cta<'_> {
-    /// Executes an instruction as the interpreter does. `lists` has a list of lanes for each operand, then one for each
-    /// result; a register of 128 bits has two.
+    /// Executes an instruction as the interpreter does. `lists` has a list ([`list_bytes`]) for each operand, then one for each
+    /// result.
     ///
     /// # Errors
     /// Why the grid must stop.
-    pub fn interpret(&mut self, single: &Single<'_>, lists: &mut [u64]) -> Result<(), Stopped> {
+    pub fn interpret(&mut self, single: &Single<'_>, lists: &mut [u8]) -> Result<(), Stopped> {
         let image = self.grid.image;
         let (warp, first) = (single.first as usize / LANES, single.first as usize % LANES);
         let pack = warp / image.warps;
@@ -78,7 +84,7 @@ impl Cta<'_> {
         if let Some(live) = single.live {
             pack.threads.live[lanes.warp] = live;
         }
-        let (operands, results) = lists.split_at_mut(plan.operands * single.width);
+        let (operands, results) = lists.split_at_mut(plan.operands);
         pack.put(frame, &plan.reads, lanes, operands);
         let host = self.host;
         let operations = plan.operations.clone();

@@ -27,7 +27,7 @@ mod unit;
 use crate::build::layout::{Layout, entry_parameter, place};
 pub use cta::{Atomic, Cta, Row, RowTrap};
 pub(crate) use host::Host;
-pub use interpret::Single;
+pub use interpret::{LIST_ALIGN, Single, list_bytes};
 use ptx::module::{Checked, FuncId, Function, Module, Param, VarId};
 use ptx::types::StateSpace;
 pub(crate) use runner::Runner;

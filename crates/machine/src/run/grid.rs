@@ -72,6 +72,8 @@ struct Worker<'scope, 'env> {
     alone: Cell<bool>,
     /// Clusters that it has claimed and not begun.
     claimed: Cell<Range<u64>>,
+    /// Warp instructions of compiled CTAs that the grid has not been told of: a word that all threads write costs more than a CTA.
+    issued: Cell<u64>,
     /// How often its compiled CTA has asked whether it may go on, and whether another thread was started for that.
     asked: Cell<u32>,
     waits: Cell<bool>,
@@ -79,8 +81,8 @@ struct Worker<'scope, 'env> {
 
 impl<'scope, 'env> Worker<'scope, 'env> {
     fn new(pool: Pool<'scope, 'env>, number: usize, alone: bool) -> Self {
-        let (claimed, asked, waits) = Default::default();
-        Self { pool, number, alone: Cell::new(alone), claimed, asked, waits }
+        let (claimed, issued, asked, waits) = Default::default();
+        Self { pool, number, alone: Cell::new(alone), claimed, issued, asked, waits }
     }
 
     /// Runs clusters until there are none.
@@ -165,7 +167,7 @@ impl<'scope, 'env> Worker<'scope, 'env> {
                 Turn::Fault(fault) => self.fail(cluster, fault),
             }
         }
-        work.account(issued);
+        work.account(issued + self.issued.take());
     }
 
     fn run_compiled(&self, runner: &mut Runner<'_>, code: &dyn Code, index: u64) {
@@ -249,8 +251,10 @@ impl Host for Worker<'_, '_> {
         if instructions > 0 {
             self.look_for_others();
         }
-        if !work.account(instructions) {
-            work.stop_with(Stop::Budget { awaited: None });
+        match work.plan.budget {
+            None => self.issued.set(self.issued.get() + instructions),
+            Some(_) if work.account(instructions) => {}
+            Some(_) => work.stop_with(Stop::Budget { awaited: None }),
         }
         !work.must_stop()
     }

@@ -9,6 +9,7 @@ use super::frame::Frame;
 use super::pack::{Group, Pack, Step, Wait, interpret_until};
 use super::watch::Unwatched;
 use crate::common::Common;
+use crate::compiled::list_bytes;
 use crate::exec::{Awaited, Exec, Grid, LaneTrap, event};
 use crate::fault::Trap;
 use crate::image::places::Home;
@@ -42,48 +43,67 @@ impl Pack {
         self.groups.pop().map_or(0, |group| group.frame)
     }
 
-    /// Puts values into the places that registers have at an instruction, one list after the other.
-    pub(crate) fn put(&mut self, frame: usize, homes: &[Home], lanes: Lanes, lists: &[u64]) {
+    /// Puts lists of values into the places that registers have at an instruction.
+    pub(crate) fn put(&mut self, frame: usize, homes: &[(Home, u32)], lanes: Lanes, lists: &[u8]) {
         let files = &mut self.frames[frame].files;
-        let mut lists = lists.chunks(lanes.width);
-        let mut next = || lists.next().unwrap_or_default();
-        for &home in homes {
+        let mut at = 0;
+        for &(home, bits) in homes {
+            let list = &lists[at..at + list_bytes(bits, lanes.width)];
+            at += list.len();
             match home {
-                Home::Plane(plane) => put_plane(files, plane, lanes, next()),
-                Home::Pair(pair) => pair.iter().for_each(|&plane| put_plane(files, plane, lanes, next())),
+                Home::Plane(plane) => put_plane(files, plane, lanes, Stripe { bytes: list, bits, from: 0 }),
+                Home::Pair(pair) => pair.iter().zip([0, 8]).for_each(|(&plane, from)| {
+                    put_plane(files, plane, lanes, Stripe { bytes: list, bits, from });
+                }),
                 Home::Scalar(scalar) => {
                     let active = (lanes.mask >> lanes.first).trailing_zeros() as usize;
-                    files.s[scalar.index()] = next().get(active).copied().unwrap_or_default();
+                    files.s[scalar.index()] = match bits {
+                        1 => u64::from(holds(list) >> active & 1),
+                        bits => {
+                            let bytes = bits as usize / 8;
+                            let value = list.get(active * bytes..(active + 1) * bytes).unwrap_or_default();
+                            value.iter().rev().fold(0, |all, &byte| all << 8 | u64::from(byte))
+                        }
+                    };
                 }
                 Home::Predicate(predicate) => {
-                    let holds = next().iter().rev().fold(0, |bits, &value| bits << 1 | (value & 1) as u32);
                     let all = row(lanes);
-                    files.write_predicate(predicate, lanes.warp, all, holds << lanes.first);
+                    files.write_predicate(predicate, lanes.warp, all, holds(list) << lanes.first);
                 }
-                Home::Unused => {
-                    next();
-                }
+                Home::Unused => {}
             }
         }
     }
 
     /// Takes them out.
-    pub(crate) fn take(&self, frame: usize, homes: &[Home], lanes: Lanes, lists: &mut [u64]) {
+    pub(crate) fn take(&self, frame: usize, homes: &[(Home, u32)], lanes: Lanes, lists: &mut [u8]) {
         let files = &self.frames[frame].files;
-        let mut lists = lists.chunks_mut(lanes.width);
-        let mut next = || lists.next().unwrap_or_default();
-        for &home in homes {
+        let mut at = 0;
+        for &(home, bits) in homes {
+            let end = at + list_bytes(bits, lanes.width);
+            let list = &mut lists[at..end];
+            at = end;
             match home {
-                Home::Plane(plane) => take_plane(files, plane, lanes, next()),
-                Home::Pair(pair) => pair.iter().for_each(|&plane| take_plane(files, plane, lanes, next())),
-                Home::Scalar(scalar) => next().fill(files.s[scalar.index()]),
+                Home::Plane(plane) => take_plane(files, plane, lanes, Stripe { bytes: list, bits, from: 0 }),
+                Home::Pair(pair) => pair.iter().zip([0, 8]).for_each(|(&plane, from)| {
+                    take_plane(files, plane, lanes, Stripe { bytes: &mut *list, bits, from });
+                }),
+                Home::Scalar(scalar) => {
+                    let value = files.s[scalar.index()].to_le_bytes();
+                    match bits {
+                        1 => list[..4].fill(if value[0] & 1 == 0 { 0 } else { 0xff }),
+                        bits => {
+                            let bytes = bits as usize / 8;
+                            let lanes = list.chunks_exact_mut(bytes).take(lanes.width);
+                            lanes.for_each(|lane| lane.copy_from_slice(&value[..bytes]));
+                        }
+                    }
+                }
                 Home::Predicate(predicate) => {
                     let holds = files.p[predicate.index() + lanes.warp] >> lanes.first;
-                    next().iter_mut().enumerate().for_each(|(l, value)| *value = u64::from(holds >> l & 1));
+                    list[..4].copy_from_slice(&holds.to_le_bytes());
                 }
-                Home::Unused => {
-                    next();
-                }
+                Home::Unused => {}
             }
         }
     }
@@ -193,28 +213,66 @@ fn row(lanes: Lanes) -> u32 {
     (((1_u64 << lanes.width) - 1) as u32) << lanes.first
 }
 
-fn put_plane(files: &mut Files, plane: PlaneId, lanes: Lanes, list: &[u64]) {
-    fn put<T: Lane>(files: &mut Files, at: usize, first: usize, list: &[u64]) {
-        let plane = &mut T::planes_mut(files)[at].0;
-        plane[first % LANES..].iter_mut().zip(list).for_each(|(lane, &value)| *lane = T::from_scalar(value));
+/// The predicates in a list.
+fn holds(list: &[u8]) -> u32 {
+    list.first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes))
+}
+
+/// The values in a list, or their halves from some byte on.
+struct Stripe<B> {
+    bytes: B,
+    bits: u32,
+    from: usize,
+}
+
+fn put_plane(files: &mut Files, plane: PlaneId, lanes: Lanes, list: Stripe<&[u8]>) {
+    fn put<T: Lane, const BYTES: usize>(lanes: &mut [T], list: &[u8]) {
+        for (lane, bytes) in lanes.iter_mut().zip(list.as_chunks::<BYTES>().0) {
+            let mut word = [0; 8];
+            word[..BYTES.min(8)].copy_from_slice(&bytes[..BYTES.min(8)]);
+            *lane = T::from_scalar(u64::from_le_bytes(word));
+        }
+    }
+    fn of<T: Lane>(files: &mut Files, at: usize, lanes: Lanes, list: Stripe<&[u8]>) {
+        let first = lanes.first % LANES;
+        let plane = &mut T::planes_mut(files)[at].0[first..first + lanes.width];
+        match list.bits {
+            8 => put::<T, 1>(plane, list.bytes),
+            16 => put::<T, 2>(plane, list.bytes),
+            32 => put::<T, 4>(plane, list.bytes),
+            64 => put::<T, 8>(plane, list.bytes),
+            _ => put::<T, 16>(plane, &list.bytes[list.from..]),
+        }
     }
     let at = plane.index() + lanes.warp;
     match plane.bits() {
-        16 => put::<u16>(files, at, lanes.first, list),
-        32 => put::<u32>(files, at, lanes.first, list),
-        _ => put::<u64>(files, at, lanes.first, list),
+        16 => of::<u16>(files, at, lanes, list),
+        32 => of::<u32>(files, at, lanes, list),
+        _ => of::<u64>(files, at, lanes, list),
     }
 }
 
-fn take_plane(files: &Files, plane: PlaneId, lanes: Lanes, list: &mut [u64]) {
-    fn take<T: Lane>(files: &Files, at: usize, first: usize, list: &mut [u64]) {
-        let plane = &T::planes(files)[at].0;
-        list.iter_mut().zip(&plane[first % LANES..]).for_each(|(value, &lane)| *value = lane.to_scalar());
+fn take_plane(files: &Files, plane: PlaneId, lanes: Lanes, list: Stripe<&mut [u8]>) {
+    fn take<T: Lane, const BYTES: usize>(lanes: &[T], list: &mut [u8]) {
+        for (lane, bytes) in lanes.iter().zip(list.as_chunks_mut::<BYTES>().0) {
+            bytes[..BYTES.min(8)].copy_from_slice(&lane.to_scalar().to_le_bytes()[..BYTES.min(8)]);
+        }
+    }
+    fn of<T: Lane>(files: &Files, at: usize, lanes: Lanes, list: Stripe<&mut [u8]>) {
+        let first = lanes.first % LANES;
+        let plane = &T::planes(files)[at].0[first..first + lanes.width];
+        match list.bits {
+            8 => take::<T, 1>(plane, list.bytes),
+            16 => take::<T, 2>(plane, list.bytes),
+            32 => take::<T, 4>(plane, list.bytes),
+            64 => take::<T, 8>(plane, list.bytes),
+            _ => take::<T, 16>(plane, &mut list.bytes[list.from..]),
+        }
     }
     let at = plane.index() + lanes.warp;
     match plane.bits() {
-        16 => take::<u16>(files, at, lanes.first, list),
-        32 => take::<u32>(files, at, lanes.first, list),
-        _ => take::<u64>(files, at, lanes.first, list),
+        16 => of::<u16>(files, at, lanes, list),
+        32 => of::<u32>(files, at, lanes, list),
+        _ => of::<u64>(files, at, lanes, list),
     }
 }

@@ -84,7 +84,7 @@ impl Arithmetic for Floats {
 
     #[inline(always)]
     fn sums<const N: usize, const P: usize>(
-        _: &Config,
+        config: &Config,
         a: &[Factors<LANES>],
         b: &[Factors<N>],
         c: [&[u32; LANES]; P],
@@ -112,8 +112,10 @@ impl Arithmetic for Floats {
             }
         }
         let in_range = greatest <= *POWERS.end() && least >= *POWERS.start() - 1;
+        // Products of two powers of `.f16` are normal.
+        let may_vanish = nothing && config.a != Operand::F16;
         if !in_range
-            || nothing
+            || may_vanish
                 && !(a.iter().all(Factors::multiply_to_some) && b.iter().all(Factors::multiply_to_some))
         {
             return None;
