@@ -56,20 +56,21 @@ pub(crate) fn emit(source: &Source<'_>, function: &Function<'_>, rows: Rows) -> 
     emitter.write_function()
 }
 
-/// The blocks that each can reach.
+/// The blocks that each can reach on ways that go forward: around a loop there is a way from one arm of a branch in it to the other.
 fn reach(cfg: &Cfg, order: &Order) -> Vec<Bits> {
     let count = cfg.blocks.len();
+    let forward = |from: usize| {
+        let place = order.place[from];
+        successors(cfg, from).filter(move |&to| place.is_some() && order.place[to] > place)
+    };
     (0..count)
         .map(|from| {
             let mut reached = Bits::new(count);
-            let mut pending: Vec<usize> = match order.place[from] {
-                Some(_) => successors(cfg, from).collect(),
-                None => Vec::new(),
-            };
+            let mut pending: Vec<usize> = forward(from).collect();
             while let Some(block) = pending.pop() {
                 if !reached.has(block) {
                     reached.add(block);
-                    pending.extend(successors(cfg, block));
+                    pending.extend(forward(block));
                 }
             }
             reached
