@@ -187,11 +187,14 @@ impl<'a> Words<'a> {
     /// The register with the `i`-th words along k of the eight lines from `first` on, which is the `index`-th of its registers.
     #[inline(always)]
     fn read(&self, x: &Exec<'_>, first: usize, i: usize, index: usize) -> Result<[u32; LANES], u32> {
-        let words = match &self.tile {
+        let mut words = match &self.tile {
             None => plane(x, self.registers[index], self.warp),
             Some(tile) => tile.words(x, first as u32, i as u32)?,
         };
-        Ok(words.map(|word| word ^ self.signs))
+        for word in &mut words {
+            *word ^= self.signs;
+        }
+        Ok(words)
     }
 }
 

@@ -26,13 +26,12 @@ impl Arithmetic for Integers {
 
     #[inline(always)]
     fn decode<const N: usize>(operand: Operand, words: &[u32; N], shift: u32) -> Factors<N> {
-        let element = |word: u32| match operand {
-            Operand::S8 => i32::from((word >> shift) as i8),
-            Operand::S4 => ((word >> shift) as i32) << 28 >> 28,
-            Operand::U4 => (word >> shift & 0xf) as i32,
-            _ => (word >> shift & 0xff) as i32,
-        };
-        Factors(words.map(|word| element(word) as f32))
+        match operand {
+            Operand::S8 => each(words, |word| i32::from((word >> shift) as i8)),
+            Operand::S4 => each(words, |word| ((word >> shift) as i32) << 28 >> 28),
+            Operand::U4 => each(words, |word| (word >> shift & 0xf) as i32),
+            _ => each(words, |word| (word >> shift & 0xff) as i32),
+        }
     }
 
     #[inline(always)]
@@ -73,4 +72,14 @@ impl Arithmetic for Integers {
         }
         Some(results)
     }
+}
+
+/// What each word holds: a loop, since mapped arrays do not become vector code.
+#[inline(always)]
+fn each<const N: usize>(words: &[u32; N], element: impl Fn(u32) -> i32) -> Factors<N> {
+    let mut factors = [0.0; N];
+    for (factor, word) in factors.iter_mut().zip(words) {
+        *factor = element(*word) as f32;
+    }
+    Factors(factors)
 }
