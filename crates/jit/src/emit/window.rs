@@ -140,15 +140,16 @@ impl Emitter<'_> {
             return None;
         }
         let group = self.stretch.group_of.get(&self.index).copied();
-        let known = group.and_then(|group| self.stretch.groups[group].tested.clone());
-        let tested = match (layout, &place.lanes.base, group) {
-            (Layout::Scattered, ..) | (_, None, _) => self.tested_lanes(place, all, active),
-            (_, Some(base), None) => self.tested_row(place, base, place.offset, all.into(), all, active),
+        let (tested, is_known) = match (layout, &place.lanes.base, group) {
+            (Layout::Scattered, ..) | (_, None, _) => (self.tested_lanes(place, all, active), false),
+            (_, Some(base), None) => {
+                (self.tested_row(place, base, place.offset, all.into(), all, active), false)
+            }
             (_, Some(base), Some(group)) => {
-                let Group { low, end, align, .. } = self.stretch.groups[group];
-                let tested = match &known {
-                    Some(tested) => tested.clone(),
-                    None => self.tested_row(place, base, low, (end - low) as u64, align, active),
+                let Group { low, end, align, ref tested, .. } = self.stretch.groups[group];
+                let (tested, is_known) = match tested {
+                    Some(tested) => (tested.clone(), true),
+                    None => (self.tested_row(place, base, low, (end - low) as u64, align, active), false),
                 };
                 self.stretch.groups[group].tested = Some(tested.clone());
                 let at = match &tested.at {
@@ -157,11 +158,11 @@ impl Emitter<'_> {
                     }
                     at => at.clone(),
                 };
-                Tested { at, ..tested }
+                (Tested { at, ..tested }, is_known)
             }
         };
         self.stretch.window_of.insert(self.index, tested.window);
-        if known.is_none() {
+        if !is_known {
             let on = self.text.new_label();
             self.text.likely(&tested.good, &on, &far(self.index));
             self.text.begin(&on);
@@ -211,7 +212,7 @@ impl Emitter<'_> {
     }
 
     /// The instructions of a block in stretches: from an access to the last one that is not far behind, or without any.
-    pub(super) fn stretches(&mut self, instructions: Range<u32>) -> Vec<Stretch> {
+    pub(super) fn stretches(&self, instructions: Range<u32>) -> Vec<Stretch> {
         let mut ends: Vec<u32> = Vec::new();
         let mut open: Option<u32> = None;
         for index in instructions.clone() {
