@@ -194,8 +194,8 @@ impl Emitter<'_> {
         let ir::Block { first, end, .. } = self.cfg.blocks[block];
         let mut switch = None;
         for stretch in self.stretches(first..end) {
-            self.stretch = stretch.clone();
-            for index in stretch.instructions() {
+            self.stretch = stretch;
+            for index in self.stretch.instructions() {
                 switch = self.one(index)?.or(switch);
             }
             self.write_far()?;

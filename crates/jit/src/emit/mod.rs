@@ -158,7 +158,6 @@ impl Emitter<'_> {
         }
         let (length, label) = (self.text.lines.len(), self.text.label.clone());
         let (sites, windows, edges) = (self.sites.len(), self.windows.len(), self.edges.len());
-        let stretch = self.stretch.clone();
         if let Ok(true) = self.native(op) {
             return Ok(());
         }
@@ -168,7 +167,7 @@ impl Emitter<'_> {
         self.sites.truncate(sites);
         self.windows.truncate(windows);
         self.edges.truncate(edges);
-        self.stretch = stretch;
+        self.stretch.forget(self.index);
         self.interpreted(op)
     }
 

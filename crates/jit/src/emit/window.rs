@@ -37,7 +37,7 @@ pub(crate) struct Span {
 }
 
 /// Instructions of a block that are written twice if there are accesses among them: see the module.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Stretch {
     instructions: Range<u32>,
     groups: Vec<Group>,
@@ -53,6 +53,18 @@ pub(crate) struct Stretch {
 impl Stretch {
     pub(super) fn instructions(&self) -> Range<u32> {
         self.instructions.clone()
+    }
+
+    /// Takes back what an access has noted whose text is not used.
+    pub(super) fn forget(&mut self, index: u32) {
+        self.window_of.remove(&index);
+        // If it was the access that has tested its group, the next one tests it.
+        if self.exits.last() == Some(&index) {
+            self.exits.pop();
+            if let Some(&group) = self.group_of.get(&index) {
+                self.groups[group].tested = None;
+            }
+        }
     }
 }
 
