@@ -86,7 +86,7 @@ fn first_lane(mask: u32) -> u32 {
 /// The warp and lane of an entry that is told of: the first of its threads that is not known to who comes later.
 fn thread_of(detector: &mut Detector, who: Who, entry: &Entry, lane: u32) -> (u16, u32) {
     let first = (first_lane(entry.warps) as u16, first_lane(entry.lanes));
-    if !entry.is_of_threads() || entry.range().is_some() {
+    if !entry.is_of_threads() {
         return first;
     }
     let clock = detector.warp(who).group(lane).knowledge.generic.clone();
@@ -107,7 +107,6 @@ fn actor(detector: &Detector, entry: &Entry, what: String) -> Actor {
     let warp = match entry.agent() {
         Some(agent) if agent < 64 => u32::from(agent) - 32,
         Some(_) => 0,
-        None if entry.range().is_some() => 0,
         None => first_lane(entry.warps),
     };
     Actor {
@@ -170,7 +169,7 @@ fn missing(detector: &mut Detector, who: Who, conflict: &Conflict) -> (Missing, 
     if earlier.agent().is_some() {
         return (Missing::CopyWait, None);
     }
-    let same_cta = earlier.range().is_none() && earlier.cta == later.cta;
+    let same_cta = earlier.cta == later.cta;
     if a.is_strong() && b.is_strong() {
         return (if a.element != b.element { Missing::MixedSize } else { Missing::Scope }, None);
     }
