@@ -449,7 +449,7 @@ impl Detector {
                 }
             }
             let released = Arc::clone(&location.released);
-            group.see(home, Seen { address: key, released, site: read, acquired: acquires });
+            group.see(home, Seen { address: key, released, site: read, acquired: acquires, fenced: false });
         });
         if acquires && foreign {
             warp.failure = (!location.released.reaches(home, scope)).then_some((read, Failure::Scope));

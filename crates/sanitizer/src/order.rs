@@ -46,8 +46,9 @@ impl Detector {
         let (time, home, scope) = (self.time, who.home, site.scope);
         self.warp(who).update(mask, |group| {
             if site.acquires {
-                for seen in &group.seen {
+                for seen in &mut group.seen {
                     seen.released.acquire(home, scope, &mut group.knowledge);
+                    seen.fenced = true;
                 }
                 if scope >= Scope::Gpu {
                     group.seen.clear();
@@ -371,7 +372,10 @@ impl Detector {
                     let released = Arc::new(over);
                     self.warp(who).update(lanes.mask, |group| {
                         let released = Arc::clone(&released);
-                        group.see(home, Seen { address: key, released, site: who.site, acquired: false });
+                        group.see(
+                            home,
+                            Seen { address: key, released, site: who.site, acquired: false, fenced: false },
+                        );
                     });
                 }
             }

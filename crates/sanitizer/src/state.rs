@@ -21,6 +21,8 @@ pub(crate) struct Seen {
     /// The read, and whether it was an acquire itself.
     pub(crate) site: SiteId,
     pub(crate) acquired: bool,
+    /// Whether a fence has followed, of a scope that is too narrow for some.
+    pub(crate) fenced: bool,
 }
 
 /// Lanes of a warp that know the same.
