@@ -113,7 +113,9 @@ impl Checking {
     }
 
     fn tell_counts(&self) {
-        for (number, report) in self.sanitizer.reports().iter().enumerate().filter(|(_, report)| report.count > 1) {
+        for (number, report) in
+            self.sanitizer.reports().iter().enumerate().filter(|(_, report)| report.count > 1)
+        {
             (self.tell)(&News::Counted(number, report));
         }
     }

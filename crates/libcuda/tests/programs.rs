@@ -136,7 +136,10 @@ fn checks_lose_nothing() {
     for (scenario, expected) in scenarios {
         let _ = std::fs::remove_file(&file);
         let path = file.to_str().unwrap();
-        run("checked", &[("WARPLOOM_CHECK", "race"), ("WARPLOOM_CHECK_REPORT", path), ("SCENARIO", scenario)]);
+        run(
+            "checked",
+            &[("WARPLOOM_CHECK", "race"), ("WARPLOOM_CHECK_REPORT", path), ("SCENARIO", scenario)],
+        );
         let text = std::fs::read_to_string(&file).unwrap();
         let lines = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
         let name = |line: serde_json::Value| match line["kind"].as_str() {

@@ -69,7 +69,8 @@ struct Outcome {
 impl Outcome {
     fn read(text: &str) -> Self {
         let lines: Vec<Value> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-        let of = |name: &'static str| lines.iter().map(move |line| &line[name]).filter(|value| !value.is_null());
+        let of =
+            |name: &'static str| lines.iter().map(move |line| &line[name]).filter(|value| !value.is_null());
         let lost = |begun: &&Value| of("ended").filter(|ended| ended == begun).count() == 0;
         let lost =
             of("begun").filter(lost).map(|process| format!("process {process} ended before its checks did"));
@@ -83,11 +84,7 @@ impl Outcome {
                 None => reports.push(line.clone()),
             }
         }
-        Self {
-            cut_short: stopped.chain(lost).collect(),
-            begun: of("begun").next().is_some(),
-            reports,
-        }
+        Self { cut_short: stopped.chain(lost).collect(), begun: of("begun").next().is_some(), reports }
     }
 }
 

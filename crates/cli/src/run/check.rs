@@ -27,11 +27,7 @@ pub(crate) fn suppressions(path: &Path) -> Result<Suppressions, Failure> {
 }
 
 /// Shows what was found, unless it is part of a report for programs, and writes the litmus tests.
-pub(super) fn deliver(
-    arguments: &Arguments,
-    reports: &[Report],
-    finished: bool,
-) -> Result<Exit, Failure> {
+pub(super) fn deliver(arguments: &Arguments, reports: &[Report], finished: bool) -> Result<Exit, Failure> {
     if !arguments.json {
         for report in reports {
             terminal::note(&format!("{}\n", report.text()));
