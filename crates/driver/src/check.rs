@@ -4,29 +4,42 @@
 //! streams and events that it waits for, and with what the host knew when it submitted the operation. The host knows what
 //! it has waited for. A stream has a thread of its own, so its moment is that thread's while it runs an operation.
 
+use crate::device::Driver;
 use crate::lock;
 use machine::fault::Access;
 use machine::{Fault, Launch};
 use sanitizer::{Moment, Report, Sanitizer, Shape, Watch};
 use std::cell::RefCell;
 use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
 thread_local! {
     /// What the operation that this thread runs comes after; `None` on threads of the program.
     static KNOWN: RefCell<Option<Moment>> = const { RefCell::new(None) };
 }
 
+/// What somebody who asked for checks is to hear.
+#[derive(Debug)]
+pub enum News<'a> {
+    /// Something was found: its number, and what is known at that time.
+    Found(usize, &'a Report),
+    /// The program ends, and the report with a number was found more than once.
+    Counted(usize, &'a Report),
+    /// Something was not checked to its end, and why.
+    CutShort(&'a str),
+}
+
 /// See the module.
 pub struct Checking {
     sanitizer: Sanitizer,
-    tell: Box<dyn Fn(&Report) + Send + Sync>,
+    tell: Box<dyn Fn(&News<'_>) + Send + Sync>,
     told: Mutex<usize>,
     host: Mutex<Moment>,
 }
 
 impl Checking {
     /// Checks; `tell` hears of what they find.
-    pub fn new(sanitizer: Sanitizer, tell: Box<dyn Fn(&Report) + Send + Sync>) -> Self {
+    pub fn new(sanitizer: Sanitizer, tell: Box<dyn Fn(&News<'_>) + Send + Sync>) -> Self {
         Self { sanitizer, tell, told: Mutex::default(), host: Mutex::default() }
     }
 
@@ -61,7 +74,8 @@ impl Checking {
         let outer = exchange(Some(lock(moment).clone()));
         operation();
         if let Some(after) = exchange(outer) {
-            *lock(moment) = after;
+            // One that overlaps with it may have ended meanwhile.
+            lock(moment).join(&after);
         }
     }
 
@@ -84,13 +98,30 @@ impl Checking {
             self.sanitizer.fault(fault);
         }
         self.tell();
+        if let Some(fault) = fault {
+            self.cut_short(&format!("kernel {} was stopped: {}", fault.kernel, fault.trap));
+        }
     }
 
     fn tell(&self) {
         let mut told = lock(&self.told);
         let reports = self.sanitizer.reports();
-        reports.iter().skip(*told).for_each(|report| (self.tell)(report));
+        for (number, report) in reports.iter().enumerate().skip(*told) {
+            (self.tell)(&News::Found(number, report));
+        }
         *told = reports.len();
+    }
+
+    fn tell_counts(&self) {
+        for (number, report) in
+            self.sanitizer.reports().iter().enumerate().filter(|(_, report)| report.count > 1)
+        {
+            (self.tell)(&News::Counted(number, report));
+        }
+    }
+
+    fn cut_short(&self, why: &str) {
+        (self.tell)(&News::CutShort(why));
     }
 
     /// The program has allocated memory of a device.
@@ -113,5 +144,27 @@ impl Checking {
     pub(crate) fn finish(&self) {
         self.sanitizer.finish();
         self.tell();
+    }
+}
+
+/// How long a program that ends is kept for work that it has not waited for. A kernel may wait for the host for ever.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+impl Driver {
+    /// The program ends: what it has submitted is done, so that it is judged.
+    pub fn finish_checks(&self) {
+        let Some(checking) = self.process().checking() else { return };
+        let (begun, mut pause) = (Instant::now(), Duration::from_micros(50));
+        while !self.contexts().iter().all(|context| context.pending().iter().all(|marker| marker.reached())) {
+            if begun.elapsed() > PATIENCE {
+                checking.cut_short(&format!(
+                    "the program ended, and work that it had not waited for did not end in {PATIENCE:?}"
+                ));
+                break;
+            }
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(Duration::from_millis(20));
+        }
+        checking.tell_counts();
     }
 }

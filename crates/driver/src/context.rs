@@ -226,6 +226,15 @@ impl Driver {
     }
 }
 
+impl Driver {
+    /// All contexts that have not ended.
+    pub(crate) fn contexts(&self) -> Vec<Arc<Context>> {
+        let known = self.process().extensions.get::<Contexts>();
+        let known = lock(&known.0);
+        known.values().filter_map(Weak::upgrade).collect()
+    }
+}
+
 fn find(process: &Extensions, id: Id) -> Option<Arc<Context>> {
     lock(&process.get::<Contexts>().0).get(&id).and_then(Weak::upgrade)
 }

@@ -1,15 +1,15 @@
 //! `WARPLOOM_CHECK`: the sanitizer, where its reports go, and what it leaves out.
 
-use driver::check::Checking;
-use sanitizer::{Checks, Report, Sanitizer, Suppressions};
+use driver::check::{Checking, News};
+use sanitizer::{Checks, Sanitizer, Suppressions};
+use serde_json::{Value, json};
 use std::fs::OpenOptions;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 
 /// The checks that the environment asks for. What cannot be understood is logged, and nothing is checked then.
 pub(crate) fn wanted() -> Option<(Checks, Arc<Checking>)> {
-    let variable = |name| std::env::var(name).ok().filter(|text| !text.trim().is_empty());
     let checks: Checks = match variable("WARPLOOM_CHECK")?.parse() {
         Ok(checks) => checks,
         Err(why) => {
@@ -25,21 +25,48 @@ pub(crate) fn wanted() -> Option<(Checks, Arc<Checking>)> {
             return None;
         }
     };
-    let file = variable("WARPLOOM_CHECK_REPORT").map(PathBuf::from);
-    let tell = move |report: &Report| match &file {
-        None => log::error!("{}", report.text()),
-        Some(path) => {
+    let file = variable(FILE);
+    write(file.as_deref(), &json!({ "begun": std::process::id() }));
+    let tell = move |news: &News<'_>| match news {
+        News::Found(number, report) | News::Counted(number, report) => {
             let mut value = report.json();
             value["text"] = report.text().into();
+            (value["process"], value["number"]) = (std::process::id().into(), (*number).into());
             let (racy, repaired) = report.litmus.clone().unzip();
             (value["litmus"], value["repaired"]) = (racy.into(), repaired.into());
-            let file = OpenOptions::new().append(true).create(true).open(path);
-            if let Err(error) = file.and_then(|mut file| writeln!(file, "{value}")) {
-                log::error!("WARPLOOM_CHECK_REPORT: {}: {error}", path.display());
+            if !write(file.as_deref(), &value) && matches!(news, News::Found(..)) {
+                log::error!("{}", report.text());
+            }
+        }
+        News::CutShort(why) => {
+            if !write(file.as_deref(), &json!({ "cut_short": why })) {
+                log::error!("not checked to the end: {why}");
             }
         }
     };
     Some((checks, Arc::new(Checking::new(Sanitizer::new(checks, suppressions), Box::new(tell)))))
+}
+
+/// The process ends, and all that it has done is checked.
+pub(crate) fn ended() {
+    write(variable(FILE).as_deref(), &json!({ "ended": std::process::id() }));
+}
+
+/// Names the file for what is found.
+const FILE: &str = "WARPLOOM_CHECK_REPORT";
+
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|text| !text.trim().is_empty())
+}
+
+/// Adds a line to the file for what is found, if there is one.
+fn write(file: Option<&str>, line: &Value) -> bool {
+    let Some(path) = file.map(Path::new) else { return false };
+    let file = OpenOptions::new().append(true).create(true).open(path);
+    if let Err(error) = file.and_then(|mut file| writeln!(file, "{line}")) {
+        log::error!("{FILE}: {}: {error}", path.display());
+    }
+    true
 }
 
 fn suppressions(path: &str) -> Result<Suppressions, String> {

@@ -48,6 +48,24 @@ fn watch_forks() {
     let _ = unsafe { pthread_atfork(None, None, Some(in_child)) };
 }
 
+/// Lets what is pending when the process ends be done and judged.
+fn watch_end() {
+    unsafe extern "C" {
+        fn atexit(handler: extern "C" fn()) -> std::ffi::c_int;
+    }
+    extern "C" fn at_exit() {
+        if !FORKED.load(Ordering::Relaxed)
+            && let Some(driver) = DRIVER.get()
+            && std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| driver.finish_checks())).is_ok()
+        {
+            crate::checks::ended();
+        }
+    }
+    // SAFETY: C declares the function so, and the handler lets no panic out. If it cannot be registered, the end is missed,
+    // and whoever reads the reports is told so.
+    let _ = unsafe { atexit(at_exit) };
+}
+
 /// What `cuInit` does.
 pub(crate) fn initialise() -> Result<()> {
     if FORKED.load(Ordering::Relaxed) {
@@ -91,6 +109,9 @@ pub(crate) fn initialise() -> Result<()> {
     let engine = crate::engine::wanted();
     DRIVER.get_or_init(|| {
         watch_forks();
+        if checking.is_some() {
+            watch_end();
+        }
         let settings = Settings {
             execution,
             memory_limit,

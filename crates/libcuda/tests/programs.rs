@@ -122,6 +122,35 @@ fn mistakes_are_errors() {
     assert!(errors.contains("illegal address: store of 4 bytes at 0x1000"), "{errors}");
 }
 
+/// Kinds of reports, and what else the checks tell of a program.
+#[test]
+fn checks_lose_nothing() {
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("checked.jsonl");
+    let scenarios: [(&str, &[&str]); 5] = [
+        ("pending", &["begun", "race", "ended"]),
+        ("early", &["begun", "race", "ended"]),
+        ("late", &["begun", "ended"]),
+        ("fault", &["begun", "cut_short", "ended"]),
+        ("gone", &["begun"]),
+    ];
+    for (scenario, expected) in scenarios {
+        let _ = std::fs::remove_file(&file);
+        let path = file.to_str().unwrap();
+        run(
+            "checked",
+            &[("WARPLOOM_CHECK", "race"), ("WARPLOOM_CHECK_REPORT", path), ("SCENARIO", scenario)],
+        );
+        let text = std::fs::read_to_string(&file).unwrap();
+        let lines = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+        let name = |line: serde_json::Value| match line["kind"].as_str() {
+            Some(kind) => kind.to_owned(),
+            None => line.as_object().unwrap().keys().next().unwrap().clone(),
+        };
+        let names: Vec<String> = lines.map(name).collect();
+        assert_eq!(names, expected, "{scenario}: {text}");
+    }
+}
+
 #[test]
 fn what_a_gpu_does_not_notice_is_told_of_once() {
     let output = run("unnoticed", &[]);

@@ -263,13 +263,21 @@ impl<'a> Accessor<'a> {
         cta == self.home.cta && warp == self.warp && self.lanes & !lanes == 0 && self.entry.is_of_threads()
     }
 
+    /// Whether an access that an entry stands for does not happen before, for sure: an entry may stand for fewer threads
+    /// than its warps times its lanes.
+    pub(crate) fn surely_races_with(&self, entry: &Entry, clock: &Clock, own: bool) -> bool {
+        let here = own && entry.cta == self.home.cta && entry.is_of_threads();
+        entry.time > clock.everyone()
+            && entry.surely_has(|(cta, warp, lane)| {
+                clock.lane(cta, warp, lane) < entry.time
+                    && !(here && warp == self.warp && self.lanes == 1 << lane)
+            })
+    }
+
     /// Whether everything that an entry stands for happens before.
     pub(crate) fn is_after(&self, entry: &Entry, clock: &Clock, own: bool) -> bool {
         if entry.time <= clock.everyone() {
             return true;
-        }
-        if let Some((first, last)) = entry.range() {
-            return clock.covers(first, last, entry.time);
         }
         let lanes = || (0..32u32).filter(|lane| entry.lanes >> lane & 1 != 0);
         if let Some(agent) = entry.agent() {

@@ -225,11 +225,6 @@ impl Clock {
             }
         }
     }
-
-    /// Whether all CTAs from `first` to `last` are known up to a time.
-    pub(crate) fn covers(&self, first: u32, last: u32, time: Time) -> bool {
-        time <= self.everyone || (first..=last).all(|cta| self.threads_of(cta) >= time)
-    }
 }
 
 /// What is known for accesses through the generic proxy, and for those through the async proxy: of the latter only what
@@ -300,6 +295,5 @@ mod tests {
         a.join(&b);
         let known = [a.lane(0, 0, 0), a.lane(0, 0, 7), a.lane(0, 0, 8), a.lane(1, 3, 0), a.lane(1, 3, 1)];
         assert_eq!(known, [10, 12, 2, 9, 4]);
-        assert!(a.covers(1, 1, 4) && !a.covers(0, 1, 4) && a.covers(0, 5, 2));
     }
 }

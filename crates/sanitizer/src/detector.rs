@@ -33,7 +33,7 @@ pub(crate) struct Detector {
     pub(crate) extras: Extras,
     pub(crate) time: Time,
     /// What was released to each cluster's barrier, by the parity of the phase, and the last such parity.
-    pub(crate) clusters: FxHashMap<u32, (bool, [Knowledge; 2])>,
+    pub(crate) clusters: FxHashMap<u32, (bool, [Released; 2])>,
     pub(crate) reports: Reports,
     /// What threads did to synchronise, if that is recorded.
     trails: Option<Box<Trails>>,
@@ -317,6 +317,13 @@ impl Detector {
         if kind != Access::Store && site.acquires && site.seen {
             elements.clone().for_each(|target| self.acquire_from(who, lanes, &site, target));
         }
+        // Two stores of one thread are told apart by time, so that it is known which of them is observed. Of atomics there are
+        // too many for that.
+        let entry = Entry::of_lanes(self.time, who.home.cta, who.warp, lanes, who.site);
+        let again = |extras: &mut Extras, cell: &mut Cell| extras.has_written(cell, &entry);
+        if kind == Access::Store && self.with_cell(target, again) == Some(true) {
+            self.tick();
+        }
         let time = self.time;
         for (mask, clock) in self.clocks(who, lanes) {
             let entry = Entry::of_lanes(time, who.home.cta, who.warp, mask, who.site);
@@ -359,7 +366,7 @@ impl Detector {
             let at = target.plus(from - first);
             new |= self.with_cell(at, |extras, cell| extras.observe(cell, range, observed)) == Some(true);
         }
-        if new && !observed.atomic {
+        if new {
             self.tick();
         }
     }
@@ -441,11 +448,8 @@ impl Detector {
                     seen.released.acquire(home, scope, &mut group.knowledge);
                 }
             }
-            group.seen.retain(|seen| seen.address != key);
-            if group.seen.len() < SEEN {
-                let released = Arc::clone(&location.released);
-                group.seen.push(Seen { address: key, released, site: read, acquired: acquires });
-            }
+            let released = Arc::clone(&location.released);
+            group.see(home, Seen { address: key, released, site: read, acquired: acquires, fenced: false });
         });
         if acquires && foreign {
             warp.failure = (!location.released.reaches(home, scope)).then_some((read, Failure::Scope));
@@ -551,9 +555,6 @@ impl Detector {
         Knowledge::all_until(self.time)
     }
 }
-
-/// What relaxed reads have seen and lanes remember, at most: so many flags are read before a fence.
-const SEEN: usize = 64;
 
 impl Target {
     /// The same memory at another place.

@@ -1,10 +1,11 @@
 //! From two accesses that race to what a person is told: who they are, and what is missing between them.
 
+use crate::calls;
 use crate::clock::Time;
 use crate::detector::{Detector, Target, Who};
 use crate::litmus;
 use crate::race::{Conflict, Why};
-use crate::report::{Actor, Misuse, Report};
+use crate::report::{Actor, Allocation, Misuse, Report};
 use crate::shadow::Entry;
 use crate::site::{Action, DRIVER, Site};
 use crate::state::{Failure, home_of, launch_of};
@@ -86,7 +87,7 @@ fn first_lane(mask: u32) -> u32 {
 /// The warp and lane of an entry that is told of: the first of its threads that is not known to who comes later.
 fn thread_of(detector: &mut Detector, who: Who, entry: &Entry, lane: u32) -> (u16, u32) {
     let first = (first_lane(entry.warps) as u16, first_lane(entry.lanes));
-    if !entry.is_of_threads() || entry.range().is_some() {
+    if !entry.is_of_threads() {
         return first;
     }
     let clock = detector.warp(who).group(lane).knowledge.generic.clone();
@@ -107,11 +108,12 @@ fn actor(detector: &Detector, entry: &Entry, what: String) -> Actor {
     let warp = match entry.agent() {
         Some(agent) if agent < 64 => u32::from(agent) - 32,
         Some(_) => 0,
-        None if entry.range().is_some() => 0,
         None => first_lane(entry.warps),
     };
+    let module = detector.modules.get(site.module as usize);
     Actor {
         what,
+        calls: module.map_or_else(Vec::new, |module| calls::of(module, site.function, site.instruction)),
         kernel: launch.map_or_else(String::new, |launch| launch.kernel.clone()),
         location,
         block: launch.map_or([0; 3], |launch| launch.block_of(entry.cta)),
@@ -170,7 +172,7 @@ fn missing(detector: &mut Detector, who: Who, conflict: &Conflict) -> (Missing, 
     if earlier.agent().is_some() {
         return (Missing::CopyWait, None);
     }
-    let same_cta = earlier.range().is_none() && earlier.cta == later.cta;
+    let same_cta = earlier.cta == later.cta;
     if a.is_strong() && b.is_strong() {
         return (if a.element != b.element { Missing::MixedSize } else { Missing::Scope }, None);
     }
@@ -188,9 +190,9 @@ fn missing(detector: &mut Detector, who: Who, conflict: &Conflict) -> (Missing, 
     let lane = first_lane(later.lanes);
     let warp = detector.warp(who);
     let (failure, barrier) = (warp.failure, warp.barrier);
-    let seen = warp.group(lane).seen.iter().rev().find(|seen| !seen.acquired).map(|seen| seen.site);
-    if let Some(site) = seen {
-        return (Missing::Acquire, line_of(detector, site));
+    let seen = warp.group(lane).seen.iter().rev().find(|seen| !seen.acquired);
+    if let Some((site, fenced)) = seen.map(|seen| (seen.site, seen.fenced)) {
+        return (if fenced { Missing::Scope } else { Missing::Acquire }, line_of(detector, site));
     }
     if let Some((site, why)) = failure.filter(|_| !same_warp) {
         let missing = if why == Failure::Scope { Missing::Scope } else { Missing::Release };
@@ -219,6 +221,12 @@ fn place(target: Target) -> String {
         Target::Shared(_, place) => format!("shared memory at {place:#x}"),
         Target::Private => "memory".to_owned(),
     }
+}
+
+fn allocation(detector: &Detector, target: Target) -> Option<Allocation> {
+    let Target::Global(address) = target else { return None };
+    let (start, bytes) = detector.reports.allocation_of(address)?;
+    Some(Allocation { start, bytes, offset: address - start })
 }
 
 /// Reports a race.
@@ -250,14 +258,10 @@ pub(crate) fn race(detector: &mut Detector, who: Who, conflict: &Conflict, targe
     let one_cluster = matches!(homes, [Some(a), Some(b)] if a.shares(b, Scope::Cluster));
     let race = litmus::Race { actors: &actors, sites: (&a, &b), shared, one_cluster, trails };
     let litmus = of_kernels.then(|| litmus::of_race(&race, &detector.sites));
-    let report = Report {
-        kind: "race",
-        title,
-        missing: Some((missing.name(), missing.sentence(flag))),
-        actors,
-        count: 1,
-        litmus: litmus.flatten(),
-    };
+    let (missing, allocation) =
+        (Some((missing.name(), missing.sentence(flag))), allocation(detector, target));
+    let litmus = litmus.flatten();
+    let report = Report { missing, allocation, litmus, ..Report::new("race", title, actors) };
     detector.reports.add(key, || report);
 }
 
@@ -267,14 +271,9 @@ pub(crate) fn unwritten(detector: &mut Detector, who: Who, lanes: u32, target: T
     let entry = Entry::of_lanes(1, who.home.cta, who.warp, lanes, who.site);
     let site = *detector.sites.get(who.site);
     let actor = actor(detector, &entry, described(&site, Access::Load, Some(bytes)));
-    detector.reports.add(key, || Report {
-        kind: "unwritten",
-        title: format!("read of {bytes} bytes of {} that nobody has written", place(target)),
-        missing: None,
-        actors: vec![actor],
-        count: 1,
-        litmus: None,
-    });
+    let allocation = allocation(detector, target);
+    let title = format!("read of {bytes} bytes of {} that nobody has written", place(target));
+    detector.reports.add(key, || Report { allocation, ..Report::new("unwritten", title, vec![actor]) });
 }
 
 /// Reports a misuse of a barrier or a `.sync` instruction.
@@ -309,6 +308,6 @@ pub(crate) fn misuse(detector: &mut Detector, launch: usize, lanes: &[Lanes], mi
         let described = format!("lanes {:#010x} of warp {}", lanes.mask, lanes.warp);
         actors.push(actor(detector, &entry, described));
     }
-    let report = Report { kind, title, missing: None, actors, count: 1, litmus: None };
+    let report = Report::new(kind, title, actors);
     detector.reports.add((kind, sites[0], sites[1]), || report);
 }

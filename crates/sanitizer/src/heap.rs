@@ -111,11 +111,12 @@ impl Detector {
             what: "access".to_owned(),
             kernel: fault.kernel.clone(),
             location: fault.location.clone(),
+            calls: Vec::new(),
             block: fault.block.unwrap_or_default(),
             thread: fault.thread.unwrap_or_default(),
         };
         let line = fault.location.ptx.as_ref().map_or(0, |place| place.line);
-        let report = Report { kind, title, missing: None, actors: vec![actor], count: 1, litmus: None };
+        let report = Report::new(kind, title, vec![actor]);
         self.reports.add((kind, line, self.launches.len() as u32), || report);
     }
 
@@ -127,8 +128,7 @@ impl Detector {
         for (address, (bytes, by_device)) in std::mem::take(&mut self.reports.allocations) {
             let by = if by_device { "device code" } else { "the host" };
             let title = format!("{bytes} bytes at {address:#x}, allocated by {by}, were never freed");
-            let report =
-                Report { kind: "leak", title, missing: None, actors: Vec::new(), count: 1, litmus: None };
+            let report = Report::new("leak", title, Vec::new());
             self.reports.add(("leak", (address >> 32) as u32, address as u32), || report);
         }
     }

@@ -23,12 +23,13 @@
 //! | `order` | fences, barriers, mbarriers |
 //! | `copies` | asynchronous copies |
 //! | `heap` | allocations, use after free, leaks |
-//! | `diagnose`, `litmus`, `trail`, `report`, `suppress` | what people are told |
+//! | `diagnose`, `calls`, `litmus`, `trail`, `report`, `suppress` | what people are told |
 //!
 //! The definitions are those of the `memory-model` crate, whose text says which operations are strong, release, acquire, and
 //! have scopes that meet ([`memory_model::definitions`]); its axioms judge the litmus tests that reports come with.
 
 mod accessor;
+mod calls;
 mod check;
 mod clock;
 mod copies;
@@ -56,7 +57,7 @@ mod trail;
 mod weak;
 mod words;
 
-pub use report::{Actor, Checks, Report};
+pub use report::{Actor, Allocation, Checks, Report};
 pub use suppress::Suppressions;
 
 use clock::Knowledge;

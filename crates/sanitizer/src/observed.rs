@@ -7,6 +7,8 @@
 use crate::accessor::Accessor;
 use crate::clock::Time;
 use crate::shadow::{Cell, Entry, Extra, Extras};
+use crate::site::{Action, Sites};
+use machine::fault::Access;
 
 /// A thread: its CTA, warp and lane.
 pub(crate) type Thread = (u32, u16, u32);
@@ -24,11 +26,12 @@ pub(crate) struct Observed {
     pub(crate) atomic: bool,
 }
 
-/// Observations of a cell that are remembered: without the older ones there is more to report, never less.
+/// Observations of a cell that are remembered. Writes that are older than a forgotten one count as observed.
 const MOST: usize = 16;
 
 impl Extras {
-    /// The bytes of a cell from one on were observed by a read of so many bytes; whether that was not known.
+    /// The bytes of a cell from one on were observed by a read of so many bytes; whether what is written next
+    /// must be later.
     pub(crate) fn observe(&mut self, cell: &mut Cell, (byte, bytes): (u64, u64), observed: Observed) -> bool {
         if self.is_split(cell) {
             let mut parts = *self.bytes_of(cell);
@@ -57,37 +60,50 @@ impl Extra {
         if self.observed.iter().any(same) {
             return false;
         }
-        if self.observed.len() == MOST {
-            self.observed.pop_front();
-        }
+        let lost = if self.observed.len() == MOST { self.observed.pop_front() } else { None };
         self.observed.push_back(new);
-        true
+        if let Some(lost) = lost {
+            self.forgotten = self.forgotten.max(lost.time);
+        }
+        !new.atomic || self.forgotten == new.time
     }
 
     /// Whether an access comes after observers of a strong write, and after all the writes before that: who has observed
     /// the last has not observed these.
-    pub(crate) fn is_past(&self, entry: &Entry, by: &Accessor<'_>) -> bool {
+    pub(crate) fn is_past(&self, entry: &Entry, by: &Accessor<'_>, sites: &Sites) -> bool {
         let writes = self.behind.iter().filter(|(_, wrote)| *wrote);
         let mut before = writes.map(|(entry, _)| entry);
-        self.has_observers(entry, by)
-            && before.all(|entry| by.is_after(entry, by.clock, true) || self.has_observers(entry, by))
+        self.has_observers(entry, by, sites)
+            && before.all(|entry| {
+                !by.surely_races_with(entry, by.clock, true) || self.has_observers(entry, by, sites)
+            })
     }
 
-    /// Whether an access comes after observers of all the strong writes that an entry stands for.
-    pub(crate) fn has_observers(&self, entry: &Entry, by: &Accessor<'_>) -> bool {
-        if self.observed.is_empty() || entry.range().is_some() || !entry.is_of_threads() {
+    /// Whether an access comes, as far as that is known, after observers of all the strong writes that an entry stands for.
+    pub(crate) fn has_observers(&self, entry: &Entry, by: &Accessor<'_>, sites: &Sites) -> bool {
+        if !entry.is_of_threads() {
             return false;
         }
-        let warps = (0..32u16).filter(|warp| entry.warps >> warp & 1 != 0);
-        let lanes =
-            |warp| (0..32u32).filter(|lane| entry.lanes >> lane & 1 != 0).map(move |lane| (warp, lane));
-        let mut threads = warps.flat_map(lanes);
         // Of several writes of one thread at one time it is not known which was observed.
+        if entry.time <= self.forgotten || entry.time <= self.repeated && self.may_observe(entry, by, sites) {
+            return true;
+        }
         let told = entry.time > self.repeated;
-        threads.all(|(warp, lane)| {
-            let thread = (entry.cta, warp, lane);
-            by.knows(thread, entry.time) || told && self.was_observed((thread, entry.time), by, MOST)
+        !entry.surely_has(|thread| {
+            let observed = told && self.was_observed((thread, entry.time), by, MOST);
+            !observed && !by.knows(thread, entry.time)
         })
+    }
+
+    /// Whether an access comes after a strong read that may have observed what an entry stands for.
+    fn may_observe(&self, entry: &Entry, by: &Accessor<'_>, sites: &Sites) -> bool {
+        let strong = self.strong_reads.iter().chain(&self.strong_writes);
+        let mut later = strong.chain(self.behind.iter().map(|(read, _)| read)).filter(|read| {
+            let site = sites.get(read.site());
+            let reads = !matches!(site.action, Action::Access(Access::Store));
+            reads && site.seen && read.time >= entry.time
+        });
+        later.any(|read| read.may_have(|thread| by.knows(thread, read.time)))
     }
 
     /// Whether an access comes after an observer of a write, through so many atomics at most.

@@ -3,10 +3,10 @@
 use crate::clock::Knowledge;
 use crate::detector::{Detector, Who, lanes_of};
 use crate::diagnose;
-use crate::release::Home;
+use crate::release::{Home, Released};
 use crate::report::Misuse;
 use crate::site::{Action, Site};
-use crate::state::{Arrival, Block, Fences, WARPS, scope_index, with_own};
+use crate::state::{Arrival, Block, Fences, Group, Seen, WARPS, scope_index, with_own};
 use crate::trail::Step;
 use machine::fault::Access;
 use machine::memory::mbarrier::Mbarrier;
@@ -46,8 +46,9 @@ impl Detector {
         let (time, home, scope) = (self.time, who.home, site.scope);
         self.warp(who).update(mask, |group| {
             if site.acquires {
-                for seen in &group.seen {
+                for seen in &mut group.seen {
                     seen.released.acquire(home, scope, &mut group.knowledge);
+                    seen.fenced = true;
                 }
                 if scope >= Scope::Gpu {
                     group.seen.clear();
@@ -152,6 +153,21 @@ impl Detector {
         let mut all = self.warp(who).knowledge(mask);
         all.learn(cta, who.warp, mask, time);
         all
+    }
+
+    /// What relaxed arrivals of lanes release: what their fences before have, by scope.
+    fn fenced(&mut self, who: Who, mask: u32) -> Vec<(Scope, Knowledge)> {
+        let (cta, warp) = (who.home.cta, self.warp(who));
+        let groups = warp.groups.iter().filter(|group| group.mask & mask != 0);
+        let of_group = |group: &Group| {
+            let (lanes, fences) = (group.mask & mask, group.fences.clone().unwrap_or_default());
+            let of_scope = move |(index, scope): (usize, Scope)| {
+                let (knowledge, time) = fences.0[index].as_ref()?;
+                Some((scope, with_own(knowledge, cta, who.warp, lanes, *time)))
+            };
+            (0..).zip(Scope::ALL).filter_map(of_scope).collect::<Vec<_>>()
+        };
+        groups.flat_map(of_group).collect()
     }
 
     fn warp_barrier(&mut self, launch: usize, lanes: Lanes) {
@@ -260,18 +276,18 @@ impl Detector {
 
     fn cluster_arrived(&mut self, launch: usize, lanes: Lanes, phase: bool) {
         let who = self.who(launch, lanes.block, lanes.warp, lanes.place);
-        let releases = self.sites.get(who.site).releases;
-        let released = self.released(who, lanes.mask);
-        let (current, phases) = self
-            .clusters
-            .entry(who.home.cluster)
-            .or_insert_with(|| (phase, [Knowledge::default(), Knowledge::default()]));
+        let all = match self.sites.get(who.site).releases {
+            true => vec![(Scope::Cluster, self.released(who, lanes.mask))],
+            false => self.fenced(who, lanes.mask),
+        };
+        let (current, phases) =
+            self.clusters.entry(who.home.cluster).or_insert_with(|| (phase, <[Released; 2]>::default()));
         let of_phase = &mut phases[usize::from(phase)];
         if *current != phase {
-            (*current, *of_phase) = (phase, Knowledge::default());
+            (*current, *of_phase) = (phase, Released::default());
         }
-        if releases {
-            of_phase.join(&released);
+        for (scope, released) in &all {
+            of_phase.release(who.home, *scope, released);
         }
         self.tick();
     }
@@ -281,7 +297,9 @@ impl Detector {
         let Some((_, phases)) = self.clusters.get(&who.home.cluster).cloned() else { return };
         let warp = self.warp(who);
         for (phase, mask) in [lanes.mask & !odd, odd].into_iter().enumerate() {
-            warp.update(mask, |group| group.knowledge.join(&phases[phase]));
+            warp.update(mask, |group| {
+                phases[phase].acquire(who.home, Scope::Cluster, &mut group.knowledge);
+            });
         }
         warp.merge();
     }
@@ -323,14 +341,10 @@ impl Detector {
                 if completes || site.order != Order::Relaxed {
                     let scope = if completes { Scope::Cluster } else { site.scope.min(Scope::Cluster) };
                     let home = if completes { owner_home } else { who.home };
-                    self.release_to_mbarrier(owner, key, (home, scope, &knowledge), (before, after));
+                    self.release_to_mbarrier((owner, key), home, &[(scope, knowledge)], (before, after));
                 } else {
-                    self.release_to_mbarrier(
-                        owner,
-                        key,
-                        (who.home, Scope::Cta, &Knowledge::default()),
-                        (before, after),
-                    );
+                    let fenced = self.fenced(who, lanes.mask);
+                    self.release_to_mbarrier((owner, key), who.home, &fenced, (before, after));
                 }
                 self.tick();
             }
@@ -340,12 +354,8 @@ impl Detector {
                 who = self.who(launch, copy.lanes.block, copy.lanes.warp, copy.lanes.place);
                 let mut knowledge = Knowledge::default();
                 knowledge.learn(who.home.cta, agent, copy.lanes.mask, time);
-                self.release_to_mbarrier(
-                    owner,
-                    key,
-                    (owner_home, Scope::Cluster, &knowledge),
-                    (before, after),
-                );
+                let released = [(Scope::Cluster, knowledge)];
+                self.release_to_mbarrier((owner, key), owner_home, &released, (before, after));
                 self.tick();
             }
             MbarrierEvent::Waited { parity } => {
@@ -357,6 +367,16 @@ impl Detector {
                     let scope = site.scope.min(Scope::Cluster);
                     self.warp(who)
                         .update(lanes.mask, |group| over.acquire(home, scope, &mut group.knowledge));
+                } else {
+                    // A fence may follow.
+                    let released = Arc::new(over);
+                    self.warp(who).update(lanes.mask, |group| {
+                        let released = Arc::clone(&released);
+                        group.see(
+                            home,
+                            Seen { address: key, released, site: who.site, acquired: false, fenced: false },
+                        );
+                    });
                 }
             }
         }
@@ -364,13 +384,15 @@ impl Detector {
 
     fn release_to_mbarrier(
         &mut self,
-        owner: u32,
-        key: u64,
-        (home, scope, knowledge): (Home, Scope, &Knowledge),
+        (owner, key): (u32, u64),
+        home: Home,
+        released: &[(Scope, Knowledge)],
         (before, after): (Mbarrier, Mbarrier),
     ) {
         let object = self.block_of(owner).mbarriers.entry(key).or_default();
-        object.current.release(home, scope, knowledge);
+        for (scope, knowledge) in released {
+            object.current.release(home, *scope, knowledge);
+        }
         if before.phase() != after.phase() {
             object.over[usize::from(before.phase())] = std::mem::take(&mut object.current);
         }

@@ -12,9 +12,9 @@ use machine::fault::Access;
 use memory_model::definitions::NEWEST;
 use memory_model::event::Scope;
 
-/// Readers of a cell that are kept apart. More become a range of CTAs.
-const READERS: usize = 4;
-/// The same for strong operations.
+/// Reads of a cell that are remembered besides the latest: the first, and the last ones. A race with a forgotten one is missed.
+const READERS: usize = 8;
+/// The same for strong operations, the last ones of which are remembered.
 const STRONG: usize = 16;
 
 /// Why two accesses race.
@@ -52,7 +52,8 @@ impl Checker<'_> {
             extra.strong_writes.iter().for_each(|entry| self.compare_strong(entry, &extra, by));
             if by.site.is_strong() && by.site.scope < Scope::Gpu {
                 let behind = extra.behind.iter().filter(|(_, wrote)| *wrote || writes);
-                let unseen = behind.filter(|(entry, wrote)| !wrote || !extra.has_observers(entry, by));
+                let unseen =
+                    behind.filter(|(entry, wrote)| !wrote || !extra.has_observers(entry, by, self.sites));
                 unseen.for_each(|(entry, wrote)| self.compare(entry, *wrote, by));
             }
             if writes {
@@ -80,7 +81,8 @@ impl Checker<'_> {
         let before = self.conflict;
         self.compare(entry, true, by);
         let found = self.conflict.filter(|_| before.is_none());
-        if found.is_some_and(|(found, _)| found.why == Why::Unordered) && extra.is_past(entry, by) {
+        if found.is_some_and(|(found, _)| found.why == Why::Unordered) && extra.is_past(entry, by, self.sites)
+        {
             self.conflict = None;
         }
     }
@@ -93,10 +95,11 @@ impl Checker<'_> {
         // Through another proxy only what its fences have passed on is ordered before; agents are of the async proxy
         // themselves, and readers of other proxies need no fence.
         let why = match by.proxied {
-            None if by.is_after(entry, by.clock, true) => return,
+            None if !by.surely_races_with(entry, by.clock, true) => return,
             Some(proxied) => {
-                let generic = by.is_after(entry, by.clock, true);
-                match generic && (!wrote || entry.agent().is_some() || by.is_after(entry, proxied, false)) {
+                let generic = !by.surely_races_with(entry, by.clock, true);
+                let passed = || entry.agent().is_some() || !by.surely_races_with(entry, proxied, false);
+                match generic && (!wrote || passed()) {
                     true => return,
                     false if generic => Why::Proxy,
                     false => Why::Unordered,
@@ -115,10 +118,7 @@ impl Checker<'_> {
     fn is_morally_strong(&self, entry: &Entry, by: &Accessor<'_>) -> bool {
         let site = self.sites.get(entry.site());
         let scope = NEWEST.common_scope(site.scope, by.site.scope);
-        let home = match entry.range() {
-            Some(_) if scope < Scope::Gpu => return false,
-            _ => home_of(self.launches, entry.cta),
-        };
+        let home = home_of(self.launches, entry.cta);
         site.is_strong()
             && by.site.is_strong()
             && site.element == by.site.element
@@ -170,8 +170,7 @@ impl Checker<'_> {
         list.retain(|entry| {
             let site = sites.get(entry.site());
             let covers = site.scope >= by.site.scope && site.element == by.site.element;
-            let near = entry.range().is_none() && entry.cta == by.home.cta;
-            let over = covers && (near || wide) && by.is_after(entry, by.clock, true);
+            let over = covers && (entry.cta == by.home.cta || wide) && by.is_after(entry, by.clock, true);
             if over {
                 if behind.len() == STRONG {
                     behind.remove(0);
@@ -182,11 +181,7 @@ impl Checker<'_> {
         });
         list.push(by.entry);
         if list.len() > STRONG {
-            let (mut alike, others): (Vec<Entry>, Vec<Entry>) = list.iter().partition(|entry| same(entry));
-            if alike.len() > STRONG {
-                let wide = widen(&mut alike);
-                *list = others.into_iter().chain(alike).chain(wide).collect();
-            }
+            list.remove(0);
         }
     }
 }
@@ -200,8 +195,7 @@ pub(crate) fn keep_read(reads: &mut Vec<Entry>, read: Entry, over: impl Fn(&Entr
         reads.push(read);
     }
     if reads.len() > READERS {
-        let wide = widen(reads);
-        reads.extend(wide);
+        reads.remove(1);
     }
 }
 
@@ -209,20 +203,4 @@ pub(crate) fn keep_read(reads: &mut Vec<Entry>, read: Entry, over: impl Fn(&Entr
 fn is_same_copy(a: &Entry, b: &Entry) -> bool {
     a.agent().is_some()
         && (a.time, a.cta, a.warps, a.lanes, a.site) == (b.time, b.cta, b.warps, b.lanes, b.site)
-}
-
-/// Takes entries of threads out of a list, and gives one that stands for all of them.
-fn widen(list: &mut Vec<Entry>) -> Option<Entry> {
-    let mut wide: Option<Entry> = None;
-    list.retain(|entry| {
-        if entry.agent().is_some() {
-            return true;
-        }
-        wide = Some(match wide {
-            Some(wide) => wide.widened(entry),
-            None => entry.widened(entry),
-        });
-        false
-    });
-    wide
 }

@@ -1,5 +1,6 @@
 //! Reports: what was found, for people and for programs.
 
+use crate::calls;
 use crate::suppress::Suppressions;
 use machine::{Location, SourceLocation};
 use serde_json::{Value, json};
@@ -81,10 +82,31 @@ pub struct Actor {
     pub kernel: String,
     /// The instruction's place and text.
     pub location: Location,
+    /// The calls that it was inlined by, the innermost first.
+    pub calls: Vec<SourceLocation>,
     /// `%ctaid`.
     pub block: [u32; 3],
     /// `%tid`.
     pub thread: [u32; 3],
+}
+
+impl Actor {
+    /// The line that the author of the kernel wrote: of the outermost call if the instruction was inlined.
+    fn line(&self) -> Option<&SourceLocation> {
+        let source = self.calls.last().or(self.location.source.as_ref());
+        source.or(self.location.ptx.as_ref())
+    }
+}
+
+/// Memory of the device that was allocated as a whole, and an address in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Allocation {
+    /// Where it begins.
+    pub start: u64,
+    /// Its size.
+    pub bytes: u64,
+    /// The bytes before the address.
+    pub offset: u64,
 }
 
 /// Something that was found.
@@ -96,10 +118,14 @@ pub struct Report {
     pub title: String,
     /// What is missing, as a stable name and as a sentence.
     pub missing: Option<(&'static str, String)>,
+    /// The allocation that was accessed, if it is known.
+    pub allocation: Option<Allocation>,
     /// The accesses: of a race the later one first.
     pub actors: Vec<Actor>,
     /// How often it was found.
     pub count: u64,
+    /// At how many pairs of instructions of the same source lines.
+    pub pairs: u64,
     /// A litmus test with the same race, and one in which it is repaired, if they can be written.
     pub litmus: Option<(String, String)>,
 }
@@ -109,9 +135,24 @@ fn place(place: &SourceLocation) -> Value {
 }
 
 impl Report {
+    /// One that was found once, of which nothing else is known.
+    pub(crate) fn new(kind: &'static str, title: String, actors: Vec<Actor>) -> Self {
+        Self { kind, title, missing: None, allocation: None, actors, count: 1, pairs: 1, litmus: None }
+    }
+
     /// The PTX lines of the accesses, in order.
     pub fn lines(&self) -> Vec<u32> {
         self.actors.iter().filter_map(|actor| Some(actor.location.ptx.as_ref()?.line)).collect()
+    }
+
+    /// Whether another one is of the same mistake: of the same lines.
+    fn is_like(&self, other: &Self) -> bool {
+        let missing = |report: &Self| report.missing.as_ref().map(|(name, _)| *name);
+        self.kind == other.kind
+            && missing(self) == missing(other)
+            && !self.actors.is_empty()
+            && self.actors.iter().map(Actor::line).eq(other.actors.iter().map(Actor::line))
+            && self.actors.iter().all(|actor| actor.line().is_some())
     }
 
     /// It as text of several lines.
@@ -123,7 +164,8 @@ impl Report {
             let _ = write!(
                 text,
                 "\n  {} by block ({bx}, {by}, {bz}), thread ({tx}, {ty}, {tz}) of kernel {}",
-                actor.what, actor.kernel
+                actor.what,
+                calls::demangled(&actor.kernel)
             );
             if let Some(ptx) = &actor.location.ptx {
                 let words = actor.location.text.as_deref().unwrap_or_default();
@@ -133,12 +175,21 @@ impl Report {
             if let Some(source) = &actor.location.source {
                 let _ = write!(text, "\n    source {source}");
             }
+            for call in &actor.calls {
+                let _ = write!(text, "\n    inlined at {call}");
+            }
+        }
+        if let Some(Allocation { start, bytes, offset }) = self.allocation {
+            let _ = write!(text, "\n  at byte {offset} of the {bytes} that were allocated at {start:#x}");
         }
         if let Some((_, missing)) = &self.missing {
             let _ = write!(text, "\n  missing: {missing}");
         }
         if self.count > 1 {
             let _ = write!(text, "\n  found {} times", self.count);
+        }
+        if self.pairs > 1 {
+            let _ = write!(text, ", by {} pairs of instructions of these lines", self.pairs);
         }
         text
     }
@@ -149,11 +200,13 @@ impl Report {
             json!({
                 "what": actor.what,
                 "kernel": actor.kernel,
+                "name": calls::demangled(&actor.kernel),
                 "block": actor.block,
                 "thread": actor.thread,
                 "ptx": actor.location.ptx.as_ref().map(place),
                 "instruction": actor.location.text,
                 "source": actor.location.source.as_ref().map(place),
+                "inlined_at": actor.calls.iter().map(place).collect::<Vec<_>>(),
             })
         };
         json!({
@@ -162,12 +215,18 @@ impl Report {
             "missing": self.missing.as_ref().map(|(name, _)| name),
             "explanation": self.missing.as_ref().map(|(_, text)| text),
             "accesses": self.actors.iter().map(actor).collect::<Vec<_>>(),
+            "allocation": self.allocation.map(|allocation| json!({
+                "start": allocation.start,
+                "bytes": allocation.bytes,
+                "offset": allocation.offset,
+            })),
             "count": self.count,
+            "pairs": self.pairs,
         })
     }
 }
 
-/// What was found so far; one report for each pair of instructions.
+/// What was found so far; one report for each pair of source lines, or of instructions where there are none.
 #[derive(Debug, Default)]
 pub(crate) struct Reports {
     found: Vec<Report>,
@@ -190,9 +249,15 @@ impl Reports {
             None => {
                 let report = make();
                 let kept = !self.suppressions.matches(&report);
-                self.by_place.insert(key, kept.then_some(self.found.len()));
-                if kept {
-                    self.found.push(report);
+                let known = self.found.iter().position(|known| known.is_like(&report));
+                self.by_place.insert(key, kept.then_some(known.unwrap_or(self.found.len())));
+                match known.map(|at| &mut self.found[at]) {
+                    Some(known) if kept => {
+                        known.count += 1;
+                        known.pairs += 1;
+                    }
+                    None if kept => self.found.push(report),
+                    _ => {}
                 }
             }
         }

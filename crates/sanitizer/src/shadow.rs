@@ -7,6 +7,7 @@
 
 use crate::clock::Time;
 use crate::counters::Counters;
+use crate::detector::lanes_of;
 use crate::observed::{Observed, Thread};
 use crate::pool::Pool;
 use crate::release::{Home, Released};
@@ -21,24 +22,22 @@ use std::sync::Arc;
 /// Bytes of a cell.
 pub(crate) const GRANULE: u64 = 4;
 
-/// Accesses of one kind: of some lanes of a warp, of some warps of a CTA, of a range of CTAs, or of an agent.
+/// Accesses of one kind: of some lanes of some warps of a CTA, or of an agent. Every warp and every lane has one, though not
+/// every lane of every warp if both are several.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Entry {
     /// The latest of them; 0 if there are none.
     pub(crate) time: Time,
-    /// The CTA, or the first of a range.
     pub(crate) cta: u32,
     /// Which warps, by bit; of an agent its number.
     pub(crate) warps: u32,
     pub(crate) lanes: u32,
-    /// The instruction, and in the two highest bits what the entry is.
+    /// The instruction, and in the highest bit whether it is an agent's.
     pub(crate) site: u32,
 }
 
 /// In [`Entry::site`]: an agent.
 const AGENT: u32 = 1 << 31;
-/// In [`Entry::site`]: all CTAs from `cta` to `warps` may be meant.
-const RANGE: u32 = 1 << 30;
 
 impl Entry {
     /// Of lanes of a warp.
@@ -56,7 +55,7 @@ impl Entry {
     }
 
     pub(crate) fn site(&self) -> SiteId {
-        self.site & !(AGENT | RANGE)
+        self.site & !AGENT
     }
 
     /// The number of the agent, if it is one.
@@ -64,14 +63,30 @@ impl Entry {
         (self.site & AGENT != 0).then_some(self.warps as u16)
     }
 
-    /// The range of CTAs, if it is one.
-    pub(crate) fn range(&self) -> Option<(u32, u32)> {
-        (self.site & RANGE != 0).then_some((self.cta, self.warps))
-    }
-
     /// Whether it is of threads of one CTA.
     pub(crate) fn is_of_threads(&self) -> bool {
-        self.site & (AGENT | RANGE) == 0
+        self.site & AGENT == 0
+    }
+
+    /// Whether one of those who have accessed has a property, for sure: all lanes of one of the warps, or one of the lanes in
+    /// all warps.
+    pub(crate) fn surely_has(&self, property: impl Fn(Thread) -> bool) -> bool {
+        let has = |warp: u16, lane: u32| property((self.cta, warp, lane));
+        if let Some(agent) = self.agent() {
+            return lanes_of(self.lanes).any(|lane| has(agent, lane));
+        }
+        let warps = || lanes_of(self.warps).map(|warp| warp as u16);
+        warps().any(|warp| lanes_of(self.lanes).all(|lane| has(warp, lane)))
+            || lanes_of(self.lanes).any(|lane| warps().all(|warp| has(warp, lane)))
+    }
+
+    /// Whether one of those who may have accessed has a property.
+    pub(crate) fn may_have(&self, property: impl Fn(Thread) -> bool) -> bool {
+        let of_warp = |warp| lanes_of(self.lanes).any(|lane| property((self.cta, warp, lane)));
+        match self.agent() {
+            Some(agent) => of_warp(agent),
+            None => lanes_of(self.warps).any(|warp| of_warp(warp as u16)),
+        }
     }
 
     /// Whether one of the threads has accessed at this very time before.
@@ -89,18 +104,6 @@ impl Entry {
             self.lanes |= other.lanes;
         }
         same
-    }
-
-    /// One that stands for both, and perhaps for more.
-    pub(crate) fn widened(&self, other: &Self) -> Self {
-        let last = |entry: &Self| entry.range().map_or(entry.cta, |(_, last)| last);
-        Self {
-            time: self.time.max(other.time),
-            cta: self.cta.min(other.cta),
-            warps: last(self).max(last(other)),
-            lanes: !0,
-            site: other.site() | RANGE,
-        }
     }
 }
 
@@ -205,6 +208,8 @@ pub(crate) struct Extra {
     /// Strong accesses before these, and whether they wrote: for later ones that are weak, or have a narrow scope.
     pub(crate) behind: Vec<(Entry, bool)>,
     pub(crate) observed: VecDeque<Observed>,
+    /// When the latest of the observations was made that are forgotten.
+    pub(crate) forgotten: Time,
     /// When a thread wrote strongly for the last time that had done so at that time before.
     pub(crate) repeated: Time,
     pub(crate) location: Option<Location>,
@@ -221,7 +226,8 @@ impl Extra {
         [reads, strong_writes, strong_reads].into_iter().for_each(Vec::clear);
         behind.clear();
         observed.clear();
-        (*kind, self.repeated, self.location, self.steady) = (None, 0, None, None);
+        (*kind, self.location, self.steady) = (None, None, None);
+        (self.repeated, self.forgotten) = (0, 0);
         self.bytes.take()
     }
 }
@@ -296,6 +302,11 @@ impl Extras {
     /// The weak reads besides that in a cell or row.
     pub(crate) fn reads(&self, extra: u32) -> &[Entry] {
         &self.get(extra).reads
+    }
+
+    /// Whether one of the threads has strongly written to a cell at this very time before.
+    pub(crate) fn has_written(&self, cell: &Cell, new: &Entry) -> bool {
+        self.get(cell.extra).strong_writes.iter().any(|entry| entry.is_again(new))
     }
 
     /// Gives that of a cell, and those of its bytes, back.
@@ -520,8 +531,6 @@ mod tests {
         assert!(a.merge(&Entry::of_lanes(5, 1, 3, 0b10, 8)));
         assert_eq!((a.warps, a.lanes, a.site()), (0b1001, 0b11, 9));
         assert!(!a.merge(&Entry::of_lanes(6, 1, 3, 1, 8)) && !a.merge(&Entry::of_agent(5, 1, 32, 1, 8)));
-        let wide = a.widened(&Entry::of_lanes(4, 7, 0, 1, 8)).widened(&Entry::of_lanes(9, 3, 0, 1, 8));
-        assert_eq!((wide.range(), wide.time), (Some((1, 7)), 9));
     }
 
     #[test]

@@ -6,6 +6,7 @@ use crate::row::{ROW, Row};
 use crate::site::SiteId;
 use memory_model::event::Scope;
 use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// What a thread knew at its last fence of each scope, and when that was.
@@ -20,6 +21,8 @@ pub(crate) struct Seen {
     /// The read, and whether it was an acquire itself.
     pub(crate) site: SiteId,
     pub(crate) acquired: bool,
+    /// Whether a fence has followed, of a scope that is too narrow for some.
+    pub(crate) fenced: bool,
 }
 
 /// Lanes of a warp that know the same.
@@ -29,6 +32,21 @@ pub(crate) struct Group {
     pub(crate) knowledge: Knowledge,
     pub(crate) fences: Option<Arc<Fences>>,
     pub(crate) seen: Vec<Seen>,
+}
+
+/// What relaxed reads have seen and lanes remember, at most. What came before that counts as acquired.
+const SEEN: usize = 64;
+
+impl Group {
+    /// A read sees what was released to a location.
+    pub(crate) fn see(&mut self, home: Home, new: Seen) {
+        self.seen.retain(|seen| seen.address != new.address);
+        if self.seen.len() == SEEN {
+            let first = self.seen.remove(0);
+            first.released.acquire(home, Scope::Sys, &mut self.knowledge);
+        }
+        self.seen.push(new);
+    }
 }
 
 /// Why the last read of a flag did not synchronise.
@@ -55,8 +73,8 @@ pub(crate) struct Warp {
     pub(crate) groups: Vec<Group>,
     /// Lanes that have exited.
     pub(crate) exited: u32,
-    /// Ends of `cp.async` groups, and of bulk groups: when, and of which lanes.
-    pub(crate) commits: [Vec<(Time, u32)>; 2],
+    /// Ends of `cp.async` groups, and of bulk groups.
+    pub(crate) commits: [Commits; 2],
     /// The CTA barrier that it waited at last, and when.
     pub(crate) barrier: Option<(usize, Time)>,
     pub(crate) failure: Option<(SiteId, Failure)>,
@@ -66,7 +84,15 @@ pub(crate) struct Warp {
     pub(crate) source: Vec<u64>,
 }
 
-/// Commits that are remembered: no program has more groups in flight.
+/// Ends of groups of copies: when, and of which lanes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Commits {
+    last: VecDeque<(Time, u32)>,
+    /// The latest of the forgotten ones, and the lanes of all of them.
+    forgotten: (Time, u32),
+}
+
+/// Commits that are remembered. An earlier group counts as done whenever the latest of the forgotten ones is.
 const COMMITS: usize = 64;
 
 impl Warp {
@@ -75,7 +101,7 @@ impl Warp {
         Self {
             groups: vec![group],
             exited: 0,
-            commits: [Vec::new(), Vec::new()],
+            commits: Default::default(),
             barrier: None,
             failure: None,
             swap: None,
@@ -148,17 +174,21 @@ impl Warp {
     /// A group of copies ends.
     pub(crate) fn commit(&mut self, bulk: bool, time: Time, mask: u32) {
         let commits = &mut self.commits[usize::from(bulk)];
-        commits.push((time, mask));
-        if commits.len() > COMMITS {
-            commits.remove(0);
+        commits.last.push_back((time, mask));
+        if commits.last.len() > COMMITS
+            && let Some((time, mask)) = commits.last.pop_front()
+        {
+            commits.forgotten = (time, commits.forgotten.1 | mask);
         }
     }
 
     /// When the last group of a lane ended that is done if all but `but` are; 0 if there is none.
     pub(crate) fn done(&self, bulk: bool, lane: u32, but: u32) -> Time {
         let of_lane = |&&(_, mask): &&(Time, u32)| mask >> lane & 1 != 0;
-        let mut commits = self.commits[usize::from(bulk)].iter().rev().filter(of_lane);
-        commits.nth(but as usize).map_or(0, |&(time, _)| time)
+        let commits = &self.commits[usize::from(bulk)];
+        let forgotten = || Some(&commits.forgotten).filter(of_lane);
+        let mut all = commits.last.iter().rev().filter(of_lane);
+        all.nth(but as usize).or_else(forgotten).map_or(0, |&(time, _)| time)
     }
 }
 

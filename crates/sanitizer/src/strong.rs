@@ -240,7 +240,7 @@ impl Checker<'_> {
             let observed = Observed { write: before, reader, time: by.entry.time, atomic: writes };
             for at in cells.filter(|_| strong) {
                 let (_, extra) = self.extras.cell_with_extra(row, at);
-                done.observed |= extra.is_some_and(|extra| extra.observe(observed)) && !writes;
+                done.observed |= extra.is_some_and(|extra| extra.observe(observed));
             }
         }
         Some(done)
@@ -283,6 +283,9 @@ impl Checker<'_> {
                 }
                 let list = if writes { &mut extra.strong_writes } else { &mut extra.strong_reads };
                 if writes && list.iter().any(|known| known.is_again(&entry)) {
+                    if !reads {
+                        return None;
+                    }
                     extra.repeated = entry.time;
                 }
                 // The latest stand at the end.

@@ -47,7 +47,7 @@ Set for the program:
                          Triton, CuPy, JAX and XLA hand over PTX, unless they are told otherwise already
 
 Exit codes:
-  that of the program; with --check 1 if it succeeds and something was found; before it starts
+  that of the program; with --check that of --error-exitcode if it succeeds and something was found; before it starts
   2    a program, a library or a device that is not there
   4    the program would not work, or not with these libraries (--force runs it all the same)";
 
@@ -87,6 +87,9 @@ pub(crate) struct Arguments {
     /// Write a litmus test for each race, and a repaired one, to this folder
     #[arg(long, value_name = "FOLDER", requires = "check")]
     emit_litmus: Option<PathBuf>,
+    /// The exit code if the program succeeds and something was found, or was not checked to its end
+    #[arg(long, value_name = "CODE", requires = "check", default_value_t = Exit::Findings as u8)]
+    error_exitcode: u8,
     /// Print the reports as one JSON object, to standard error
     #[arg(long, requires = "check")]
     json: bool,

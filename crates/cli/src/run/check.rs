@@ -27,12 +27,16 @@ pub(crate) fn suppressions(path: &Path) -> Result<Suppressions, Failure> {
 }
 
 /// Shows what was found, unless it is part of a report for programs, and writes the litmus tests.
-pub(super) fn deliver(arguments: &Arguments, reports: &[Report]) -> Result<Exit, Failure> {
+pub(super) fn deliver(arguments: &Arguments, reports: &[Report], finished: bool) -> Result<Exit, Failure> {
     if !arguments.json {
         for report in reports {
             terminal::note(&format!("{}\n", report.text()));
         }
         terminal::note(&match reports.len() {
+            0 if !finished => {
+                "the checks found nothing before the kernel was stopped; what would have followed is not checked"
+                    .to_owned()
+            }
             0 => "the checks found nothing".to_owned(),
             count => format!("the checks found {}", terminal::count(count, "problem")),
         });

@@ -261,7 +261,7 @@ pub(crate) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
     misuses.for_each(|misuse| terminal::note(&format!("warning: {misuse}\n")));
     let replay = replay(&launched.result);
     if let Some(reports) = &launched.reports {
-        exit = exit.max(check::deliver(arguments, reports)?);
+        exit = exit.max(check::deliver(arguments, reports, launched.result.is_ok())?);
     }
     if let Some(outputs) = report {
         let mut value = launched.json(arguments, &launch, &loaded);

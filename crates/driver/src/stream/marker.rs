@@ -2,7 +2,6 @@
 
 use super::queue::Stream;
 use crate::health::Health;
-use crate::lock;
 use crate::operation::Operation;
 use crate::sync::{self, LOOKS};
 use machine::Neighbours;
@@ -50,12 +49,11 @@ impl Marker {
     /// Whether it is passed.
     pub fn passed(&self) -> bool {
         let passed = self.reached();
-        if let Position::Behind { stream, .. } = &self.0
+        if let Position::Behind { stream, after } = &self.0
             && passed
             && let Some(checking) = stream.health.checking()
         {
-            let known = lock(&stream.known).clone();
-            checking.learn(&known);
+            checking.learn(&stream.moment(*after));
         }
         passed
     }

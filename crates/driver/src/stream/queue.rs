@@ -44,7 +44,13 @@ pub struct Stream {
     waiting: AtomicU64,
     /// What its next operation comes after, for who watches.
     pub(super) known: std::sync::Mutex<Moment>,
+    /// What comes after its last operations comes after, by their numbers.
+    moments: std::sync::Mutex<VecDeque<(u64, Moment)>>,
 }
+
+/// Operations of which it is known what comes after them. An earlier place counts as one behind the first of these, so that
+/// too much is known rather than too little.
+const MOMENTS: usize = 256;
 
 #[derive(Debug, Default)]
 pub(super) struct Queue {
@@ -81,6 +87,7 @@ impl Stream {
             done: AtomicU64::new(0),
             waiting: AtomicU64::new(0),
             known: std::sync::Mutex::default(),
+            moments: std::sync::Mutex::default(),
         })
     }
 
@@ -111,6 +118,13 @@ impl Stream {
 
     pub(super) fn done(&self) -> u64 {
         self.done.load(Ordering::SeqCst)
+    }
+
+    /// What comes after so many of its operations, which are done.
+    pub(super) fn moment(&self, after: u64) -> Moment {
+        let moments = crate::lock(&self.moments);
+        let at = moments.partition_point(|(number, _)| *number < after);
+        moments.get(at).filter(|_| after > 0).map(|(_, moment)| moment.clone()).unwrap_or_default()
     }
 
     /// Waits for what another operation that is done can change.
@@ -206,6 +220,13 @@ impl Stream {
         }
         if !complete() {
             self.wait_until(|_| complete());
+        }
+        if self.health.checking().is_some() {
+            let mut moments = crate::lock(&self.moments);
+            if moments.len() == MOMENTS {
+                moments.pop_front();
+            }
+            moments.push_back((number, crate::lock(&self.known).clone()));
         }
         self.done.fetch_add(1, Ordering::SeqCst);
         if self.waiting.load(Ordering::SeqCst) > 0 {

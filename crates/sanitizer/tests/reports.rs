@@ -1,0 +1,82 @@
+//! What a report says of the source: the line that the kernel's author wrote, names as in C++, the allocation. And that one
+//! mistake is one report.
+
+use machine::{Device, DeviceOptions, Launch, LaunchOptions, Profile};
+use sanitizer::{Report, Sanitizer, Shape, Suppressions};
+
+/// A template's instance, into which a function of a header was inlined twice at one line, and once at another.
+const PTX: &str = r#"
+.version 8.0
+.target sm_90
+.address_size 64
+.file 1 "user.cu"
+.file 2 "header.cuh"
+.visible .entry _Z5scaleILi4EEvPfi(.param .u64 p)
+{
+	.reg .u64 %d;
+	.loc 1 40 1
+	ld.param.u64 %d, [p];
+	.loc 2 7 3, function_name $name, inlined_at 1 41 5
+	st.global.u32 [%d+8], 1;
+	.loc 2 8 3, function_name $name, inlined_at 1 41 5
+	st.global.u32 [%d+12], 1;
+	.loc 2 7 3, function_name $name, inlined_at 1 42 5
+	st.global.u32 [%d+16], 1;
+	ret;
+}
+.section .debug_str
+{
+$name:
+	.b8 115, 116, 0
+}
+"#;
+
+fn reports() -> Vec<Report> {
+    let (module, _) =
+        ptx::compile(&ptx::source::Source::new("scale.ptx", PTX)).into_result().expect("it compiles");
+    let options = DeviceOptions { memory_limit: Some(1 << 20), ..DeviceOptions::default() };
+    let device = Device::new(Profile::default(), options).expect("a device");
+    let module = device.load(module).expect("it loads");
+    let buffer = device.memory().allocate(64).expect("memory");
+    let sanitizer = Sanitizer::new("race".parse().expect("a check"), Suppressions::default());
+    sanitizer.allocated(buffer, 64);
+    let kernel = module.kernel("_Z5scaleILi4EEvPfi").expect("the kernel");
+    let (grid, block, cluster) = ([2, 1, 1], [1; 3], [1; 3]);
+    let shape = Shape { kernel: kernel.name(), grid, block, cluster };
+    let watch = sanitizer.begin(module.shared_module(), shape);
+    let launch = Launch {
+        kernel,
+        grid,
+        block,
+        cluster: None,
+        nonportable_cluster: false,
+        dynamic_shared: 0,
+        params: buffer.to_le_bytes().to_vec(),
+    };
+    let options = LaunchOptions { threads: 1, observer: Some(&watch), ..LaunchOptions::default() };
+    device.launch(&launch, &options).expect("no fault");
+    watch.end();
+    sanitizer.reports()
+}
+
+#[test]
+fn one_line_of_the_author_is_one_report() {
+    let reports = reports();
+    let text = |report: &Report| report.text();
+    let all = reports.iter().map(text).collect::<Vec<_>>().join("\n");
+    assert_eq!(
+        reports.iter().map(|report| (report.pairs, report.count)).collect::<Vec<_>>(),
+        [(2, 2), (1, 1)],
+        "{all}"
+    );
+    let first = text(&reports[0]);
+    for line in [
+        "of kernel void scale<4>(float*, int)\n",
+        "\n    source header.cuh:7\n    inlined at user.cu:41\n",
+        "\n  at byte 8 of the 64 that were allocated at 0x",
+        "\n  found 2 times, by 2 pairs of instructions of these lines",
+    ] {
+        assert!(first.contains(line), "{line} is not in\n{first}");
+    }
+    assert_eq!(reports[1].json()["accesses"][0]["inlined_at"][0]["line"], 42);
+}
