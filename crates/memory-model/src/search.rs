@@ -122,7 +122,7 @@ impl<'a, G: Goal> Search<'a, G> {
                 _ => {}
             }
         }
-        barrier::relate_certain(&mut state);
+        barrier::relate_certain(&mut state, &self.context);
         if let Err(violated) = consistency::check(&mut state, &decided, self.model, &mut self.values) {
             return self.violated(violated);
         }
