@@ -24,8 +24,7 @@ fn sequences(length: usize) -> Vec<Vec<usize>> {
         last = last.iter().flat_map(longer).collect();
         last.retain(|sequence| {
             let count = |of: usize| sequence.iter().filter(|&&operation| operation == of).count();
-            count(WAIT) <= count(ARRIVE) && sequence.iter().rev().find(|&&o| o >= ARRIVE) != Some(&ARRIVE)
-                || count(WAIT) < count(ARRIVE)
+            count(WAIT) <= count(ARRIVE)
         });
         all.extend(last.iter().cloned());
     }
