@@ -178,6 +178,14 @@ impl<'a, G: Goal> Search<'a, G> {
             let proof = self.oriented(&state, pair, forth, back);
             return self.leaf(self.behind(&state, &forced, proof));
         }
+        if !forced.is_empty() {
+            // What was directed is no choice: a proof would have to say it again wherever it is used.
+            let (facts, sources) = (&mut state.facts, &state.sources);
+            if let Err(violated) = consistency::order(facts, sources, &decided, self.model, &mut self.values)
+            {
+                return self.violated(violated);
+            }
+        }
         if self.goal.is_hopeless(&state, &self.values) {
             return self.leaf(Proof::Refuted);
         }
