@@ -3,7 +3,7 @@
 use crate::failure::{EXIT_CODES, Exit, Failure};
 use crate::{input, terminal};
 use clap::{Subcommand, ValueEnum};
-use memory_model::answer::{Liveness, Options, Outcomes, Question, Race, Undecided, Verdict};
+use memory_model::answer::{Liveness, Options, Outcome, Outcomes, Question, Race, Undecided, Verdict};
 use memory_model::catalogue::{self, ThreadPosition};
 use memory_model::checker::Checker;
 use memory_model::generate::{self, Annotation, Edge, Shape};
@@ -19,7 +19,7 @@ const EXAMPLES: &str = "\
 Examples:
   warploom litmus mp.litmus
   warploom litmus --ptx 6.0 --outcomes mp.litmus
-  warploom litmus --json --liveness tests/*.litmus
+  warploom litmus --json --outcomes tests/*.litmus
   warploom litmus --svg mp.svg mp.ptx
   warploom litmus --model dartagnan --ptx 7.5 --expected PTXv7_5-expected.csv
   warploom litmus generate --cycle 'Pod:fence.sc.gpu Fre Pod:fence.sc.gpu Fre'
@@ -47,7 +47,7 @@ pub(crate) struct Arguments {
     /// Also say whether every execution ends
     #[arg(long)]
     liveness: bool,
-    /// Also print all outcomes, each with its number of executions
+    /// Also find all outcomes, each with its number of executions: far more work than the verdict
     #[arg(long)]
     outcomes: bool,
     /// Print one JSON object a file
@@ -146,7 +146,8 @@ struct Loaded {
 /// All that is said about a test.
 struct Answers {
     verdict: Verdict,
-    outcomes: Outcomes,
+    /// All ways to end, if they are asked for: there may be very many.
+    outcomes: Option<Outcomes>,
     race: Option<Race>,
     liveness: Option<Liveness>,
     /// Whether the independent checker accepts the verdict's certificate.
@@ -204,7 +205,7 @@ fn answer(arguments: &Arguments, path: &Path, loaded: &Loaded) -> Result<Exit, F
     let checker = Checker::new(program, model.family, model.version, options.bound);
     let certified = checker.accepts(&question.certificate(&verdict).map_err(&fail)?);
     let answers = Answers {
-        outcomes: question.outcomes().map_err(&fail)?,
+        outcomes: arguments.outcomes.then(|| question.outcomes()).transpose().map_err(&fail)?,
         race: question.race().map_err(&fail)?,
         liveness: if arguments.liveness || arguments.json {
             Some(question.liveness().map_err(&fail)?)
@@ -226,17 +227,15 @@ fn answer(arguments: &Arguments, path: &Path, loaded: &Loaded) -> Result<Exit, F
 
 fn report(path: &Path, loaded: &Loaded, answers: &Answers) -> serde_json::Value {
     let Loaded { program, model } = loaded;
-    let terms: Vec<String> = answers.outcomes.terms.iter().map(|term| program.term_name(*term)).collect();
-    let outcomes: Vec<_> = answers
-        .outcomes
-        .list
-        .iter()
-        .map(|outcome| {
+    let outcomes = answers.outcomes.as_ref().map(|outcomes| {
+        let terms: Vec<String> = outcomes.terms.iter().map(|term| program.term_name(*term)).collect();
+        let object = |outcome: &Outcome| {
             let values: serde_json::Map<_, _> =
                 terms.iter().cloned().zip(outcome.values.iter().map(|value| json!(value))).collect();
             json!({ "values": values, "count": outcome.count, "satisfies": outcome.satisfies })
-        })
-        .collect();
+        };
+        outcomes.list.iter().map(object).collect::<Vec<_>>()
+    });
     let mixed = is_mixed(answers);
     json!({
         "file": path.display().to_string(),
@@ -296,10 +295,10 @@ fn text(
             }
         }
     }
-    if arguments.outcomes {
-        let terms: Vec<String> = answers.outcomes.terms.iter().map(|term| program.term_name(*term)).collect();
+    if let Some(outcomes) = &answers.outcomes {
+        let terms: Vec<String> = outcomes.terms.iter().map(|term| program.term_name(*term)).collect();
         out.push_str("  outcomes:\n");
-        for outcome in &answers.outcomes.list {
+        for outcome in &outcomes.list {
             let values: Vec<String> =
                 terms.iter().zip(&outcome.values).map(|(term, value)| format!("{term}={value}")).collect();
             let mark = if outcome.satisfies { " *" } else { "" };

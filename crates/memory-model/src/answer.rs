@@ -2,13 +2,13 @@
 
 use crate::certificate::{Certificate, Choices, Name, Proof, Reader};
 use crate::consistency::Decided;
-use crate::event::{Cell, Event};
+use crate::event::{Cell, Event, Kind};
 use crate::facts::{Base, Facts};
 use crate::layout::Layout;
 use crate::model::Model;
 use crate::plan::{Stage, Values};
-use crate::program::{Condition, Program, Quantifier, Term};
-use crate::relation::EventId;
+use crate::program::{Access, Condition, Instruction, Program, Quantifier, Term, Thread, elements};
+use crate::relation::{EventId, MAX_EVENTS};
 use crate::search::{End, Goal, Search};
 use crate::unfold::{Context, State, Status, TooLarge};
 use std::collections::BTreeMap;
@@ -85,7 +85,7 @@ impl Execution {
             chosen_co: decided.co.clone(),
             chosen_scf: decided.scf.clone(),
             outcome,
-            finals: Vec::new(),
+            finals: decided.finals.clone(),
             decided: decided.clone(),
             sources: state.sources.clone(),
         }
@@ -216,7 +216,7 @@ impl<'a> Question<'a> {
     pub fn verdict(&self) -> Result<Verdict, Undecided> {
         let wanted = self.program.quantifier != Quantifier::Forall;
         let context = self.context(false);
-        let mut search = self.search(Find { context, wanted, found: None }, false);
+        let mut search = self.search(Find { context, wanted, found: None }, false).up_to_symmetry();
         let (end, _) = search.run()?;
         let execution = search.goal.found.take().map(Box::new);
         if end == End::Limit {
@@ -230,7 +230,8 @@ impl<'a> Question<'a> {
     /// does.
     pub fn proof(&self) -> Result<Option<Proof>, Undecided> {
         let wanted = self.program.quantifier != Quantifier::Forall;
-        let mut search = self.search(Find { context: self.context(false), wanted, found: None }, false);
+        let goal = Find { context: self.context(false), wanted, found: None };
+        let mut search = self.search(goal, false).up_to_symmetry();
         search.proving = true;
         match search.run()? {
             (End::Exhausted, proof) => Ok(proof),
@@ -289,10 +290,43 @@ impl<'a> Question<'a> {
         terms
     }
 
+    /// Whether two accesses in the text of different threads, or of one thread through different proxies, overlap, one of
+    /// them writes, and they are not morally strong to one another wherever they are executed.
+    fn may_race(&self) -> bool {
+        let mut facts = Facts::default();
+        for (thread, text) in self.program.threads.iter().enumerate() {
+            for (at, instruction) in text.code.iter().enumerate() {
+                for event in accesses(thread, at, text, instruction) {
+                    if facts.len() == MAX_EVENTS {
+                        return true;
+                    }
+                    facts.push(event);
+                }
+            }
+        }
+        let mut values = Values::default();
+        base_stages(&facts, self.model, &mut values);
+        let Some(ms) = self.model.plan.named("ms", &values) else { return true };
+        let events = facts.events();
+        facts.base(Base::Location).pairs().any(|(a, b)| {
+            // One thread's accesses through one proxy are in order, but for copies.
+            let own = events[a].thread == events[b].thread && events[a].proxy == events[b].proxy;
+            let is_copy = |event: &Event| {
+                let text = &self.program.threads[event.thread.unwrap_or_default() as usize];
+                matches!(text.code[event.instruction as usize], Instruction::CopyAsync { .. })
+            };
+            let in_order = own && !is_copy(&events[a]) && !is_copy(&events[b]);
+            a < b && (events[a].is_write() || events[b].is_write()) && !in_order && !ms.contains(a, b)
+        })
+    }
+
     /// An execution with a data race: one of accesses that overlap in part, if there is one.
     pub fn race(&self) -> Result<Option<Race>, Undecided> {
-        let mut search = self
-            .search(FindRace { model: self.model, mixed_wanted: self.layout.mixed_size, found: None }, false);
+        if !self.may_race() {
+            return Ok(None);
+        }
+        let goal = FindRace { model: self.model, mixed_wanted: self.layout.mixed_size, found: None };
+        let mut search = self.search(goal, false).up_to_symmetry();
         // Which values are read does not matter here.
         search.terms.clear();
         let (end, _) = search.run()?;
@@ -305,7 +339,7 @@ impl<'a> Question<'a> {
 
     /// Whether every execution ends, if every thread that can go on does so and every write is seen in the end.
     pub fn liveness(&self) -> Result<Liveness, Undecided> {
-        let mut search = self.search(FindStuck { found: None }, true);
+        let mut search = self.search(FindStuck { found: None }, true).up_to_symmetry();
         let (end, _) = search.run()?;
         let stuck = search.goal.found.take();
         if end == End::Limit && stuck.is_none() {
@@ -410,73 +444,63 @@ struct Find<'a> {
     found: Option<Execution>,
 }
 
-impl Goal for Find<'_> {
-    fn is_hopeless(&self, state: &State) -> bool {
-        meets(self.context.program, self.wanted, &|term| register_value(state, term)) == Some(false)
-    }
-
-    fn found(&mut self, state: &State, decided: &Decided, _: &Values) -> bool {
-        let mut terms = Vec::new();
-        self.context.program.condition.terms(&mut terms);
-        if let Some(filter) = &self.context.program.filter {
-            filter.terms(&mut terms);
-        }
-        for (values, finals) in combinations(state, &self.context, &terms) {
-            if meets(self.context.program, self.wanted, &|term| lookup(&terms, &values, term)) == Some(true) {
-                let outcome = terms.iter().copied().zip(values).collect();
-                self.found = Some(Execution { finals, ..Execution::new(state, decided, outcome) });
-                return true;
-            }
-        }
-        false
-    }
-
-    /// The execution does not end as is wanted, whichever last writes its final values are of.
-    fn refutation(&self, state: &State) -> Proof {
-        let mut terms = Vec::new();
-        self.context.program.condition.terms(&mut terms);
-        if let Some(filter) = &self.context.program.filter {
-            filter.terms(&mut terms);
-        }
-        let location = |term: &Term| match *term {
-            Term::Memory(location) => Some(location),
-            _ => None,
+impl Find<'_> {
+    /// What is asked about, with the final values as far as their writes are chosen.
+    fn value(&self, state: &State, decided: &Decided, term: Term) -> Option<i64> {
+        let Term::Memory(location) = term else { return register_value(state, term) };
+        let start = self.context.program.locations[location].bytes.start;
+        let part = |reader: Reader| {
+            let (_, write) = decided.finals.iter().find(|(known, _)| *known == reader)?;
+            let (_, cell) = reader;
+            Some(state.cell_value(&self.context, *write, cell)? << ((cell.start - start) * 8))
         };
-        let readers: Vec<Reader> = terms
-            .iter()
-            .filter_map(location)
-            .flat_map(|location| final_readers(&self.context, location))
-            .collect();
-        self.without(state, &readers, &mut Vec::new())
+        final_readers(&self.context, location).map(part).sum::<Option<u64>>().map(|value| value as i64)
+    }
+
+    fn meets(&self, state: &State, decided: &Decided) -> Option<bool> {
+        meets(self.context.program, self.wanted, &|term| self.value(state, decided, term))
+    }
+
+    fn terms(&self) -> Vec<Term> {
+        let mut terms = Vec::new();
+        self.context.program.condition.terms(&mut terms);
+        if let Some(filter) = &self.context.program.filter {
+            filter.terms(&mut terms);
+        }
+        terms
     }
 }
 
-impl Find<'_> {
-    /// That no choice of writes for these cells of final values is as wanted, beside those that were chosen.
-    fn without(&self, state: &State, readers: &[Reader], taken: &mut Vec<(Reader, EventId)>) -> Proof {
-        let of_location = |location: usize| {
-            let start = self.context.program.locations[location].bytes.start;
-            let part = |reader: Reader| {
-                let (_, write) = taken.iter().find(|(known, _)| *known == reader)?;
-                let (_, cell) = reader;
-                Some(state.cell_value(&self.context, *write, cell)? << ((cell.start - start) * 8))
-            };
-            final_readers(&self.context, location).map(part).sum::<Option<u64>>()
+impl Goal for Find<'_> {
+    fn is_hopeless(&self, state: &State, _: &Values) -> bool {
+        meets(self.context.program, self.wanted, &|term| register_value(state, term)) == Some(false)
+    }
+
+    fn next_final(&self, _: &State, decided: &Decided) -> Option<Reader> {
+        let location = |term: Term| match term {
+            Term::Memory(location) => Some(location),
+            _ => None,
         };
-        let value = |term: Term| match term {
-            Term::Memory(location) => of_location(location).map(|value| value as i64),
-            _ => register_value(state, term),
-        };
-        let refuted = meets(self.context.program, self.wanted, &value) == Some(false);
-        let Some((&reader, rest)) = readers.split_first().filter(|_| !refuted) else { return Proof::Refuted };
-        let mut cases = Vec::new();
-        for (write, last) in writes_of(state, reader.1) {
-            taken.push((reader, write));
-            let proof = if last { self.without(state, rest, taken) } else { Proof::Overwritten };
-            taken.pop();
-            cases.push((Name::of(state.facts.events(), write), proof));
+        let mut readers = self
+            .terms()
+            .into_iter()
+            .filter_map(location)
+            .flat_map(|location| final_readers(&self.context, location));
+        readers.find(|reader| decided.finals.iter().all(|(known, _)| known != reader))
+    }
+
+    fn is_refuted(&self, state: &State, decided: &Decided) -> bool {
+        self.meets(state, decided) == Some(false)
+    }
+
+    fn found(&mut self, state: &State, decided: &Decided, _: &Values) -> bool {
+        if self.meets(state, decided) != Some(true) {
+            return false;
         }
-        Proof::Source { reader, cases, later: None }
+        let value = |term: Term| (term, self.value(state, decided, term).unwrap_or_default());
+        let outcome = self.terms().into_iter().map(value).collect();
+        self.found = Some(Execution::new(state, decided, outcome));
+        true
     }
 }
 
@@ -487,7 +511,7 @@ struct Collect<'a> {
 }
 
 impl Goal for Collect<'_> {
-    fn is_hopeless(&self, _: &State) -> bool {
+    fn is_hopeless(&self, _: &State, _: &Values) -> bool {
         false
     }
 
@@ -505,6 +529,30 @@ impl Goal for Collect<'_> {
     }
 }
 
+/// The accesses of an instruction, if it is executed.
+fn accesses(thread: usize, at: usize, text: &Thread, instruction: &Instruction) -> Vec<Event> {
+    let plain = |kind| Event::new(thread, at, text.placement, kind);
+    let of = |kind, order, a: &Access| Event { order, scope: a.scope, proxy: a.proxy, ..plain(kind) };
+    match instruction {
+        Instruction::Load { destinations, access: a } => {
+            let parts = elements(a.bytes, destinations.len()).into_iter();
+            parts.map(|bytes| of(Kind::Read(bytes), a.order, a)).collect()
+        }
+        Instruction::Store { values, access: a } => {
+            let parts = elements(a.bytes, values.len()).into_iter();
+            parts.map(|bytes| of(Kind::Write(bytes), a.order, a)).collect()
+        }
+        Instruction::Atomic { access: a, .. } => {
+            let write = of(Kind::Write(a.bytes), a.order.of_write(), a);
+            vec![of(Kind::Read(a.bytes), a.order.of_read(), a), write]
+        }
+        Instruction::CopyAsync { to, from, proxy } => {
+            [Kind::Read(*from), Kind::Write(*to)].map(|kind| Event { proxy: *proxy, ..plain(kind) }).to_vec()
+        }
+        _ => Vec::new(),
+    }
+}
+
 struct FindRace<'a> {
     model: &'a Model,
     mixed_wanted: bool,
@@ -512,8 +560,10 @@ struct FindRace<'a> {
 }
 
 impl Goal for FindRace<'_> {
-    fn is_hopeless(&self, _: &State) -> bool {
-        false
+    /// Once all events are there causality only grows.
+    fn is_hopeless(&self, state: &State, values: &Values) -> bool {
+        let all = state.threads.iter().all(|thread| thread.status == Status::Ended);
+        all && races(&state.facts, self.model, values).is_empty()
     }
 
     fn found(&mut self, state: &State, decided: &Decided, values: &Values) -> bool {
@@ -598,7 +648,7 @@ impl FindStuck {
 }
 
 impl Goal for FindStuck {
-    fn is_hopeless(&self, state: &State) -> bool {
+    fn is_hopeless(&self, state: &State, _: &Values) -> bool {
         Self::is_unfair(state) || state.threads.iter().all(|thread| thread.status == Status::Ended)
     }
 

@@ -4,13 +4,18 @@
 //! quorum all of the program's threads that have it in their text must come. With a quorum that many must; where more
 //! come, the ISA lets them meet in generations of that size, and Dartagnan's model chooses any set of at least that size,
 //! whose members release whoever waits.
+//!
+//! For the ISA a barrier is used in phases: threads meet where each of them has arrived equally often. A barrier of a
+//! cluster does not wait for threads that have exited ("all non-exited threads of the cluster", says the manual of
+//! `barrier.cluster`). And coming together takes time: a thread that waits at one barrier has not arrived at the next, so
+//! that barriers which are crossed in opposite orders are never passed ([`can_be_crossed`]).
 
-use crate::event::{Kind, Part};
+use crate::event::{Kind, Part, Scope};
 use crate::facts::{Base, may_meet};
 use crate::model::Family;
 use crate::program::{Instruction, Operand};
 use crate::relation::{EventId, Relation};
-use crate::unfold::{Arrival, Context, State};
+use crate::unfold::{Arrival, Context, State, Status};
 
 /// Whether both use one barrier, as far as is known.
 fn same_barrier(state: &State, a: &Arrival, b: &Arrival) -> Option<bool> {
@@ -32,8 +37,99 @@ fn same_barrier(state: &State, a: &Arrival, b: &Arrival) -> Option<bool> {
     }
 }
 
-/// Whether every barrier in the text that an arrival has to meet was reached.
+fn part(state: &State, arrival: &Arrival) -> Option<Part> {
+    match state.facts.events()[arrival.event].kind {
+        Kind::Barrier(barrier) => Some(barrier.part),
+        _ => None,
+    }
+}
+
+/// Which use of the barrier by its thread an arrival is, from zero; none while it is not known which barriers the thread
+/// has come to. A wait is for what the thread arrived at last, or else counts by itself.
+fn phase(state: &State, context: &Context, arrival: &Arrival) -> Option<usize> {
+    if context.family == Family::Dartagnan {
+        return Some(0);
+    }
+    let (mut arrived, mut waited) = (0usize, 0);
+    let earlier = |a: &&Arrival| a.thread == arrival.thread && a.event < arrival.event && a.quorum.is_none();
+    for before in state.arrivals.iter().filter(earlier) {
+        if same_barrier(state, before, arrival)? {
+            match part(state, before) {
+                Some(Part::Wait) => waited += 1,
+                _ => arrived += 1,
+            }
+        }
+    }
+    Some(match part(state, arrival) {
+        Some(Part::Wait) if arrived == 0 => waited,
+        Some(Part::Wait) => arrived - 1,
+        _ => arrived,
+    })
+}
+
+/// Whether both arrivals are in one phase of one barrier.
+fn same_phase(state: &State, context: &Context, a: &Arrival, b: &Arrival) -> bool {
+    same_barrier(state, a, b) == Some(true)
+        && phase(state, context, a).is_some_and(|phase_of_a| phase(state, context, b) == Some(phase_of_a))
+}
+
+/// The threads that an arrival has to meet and that have not come to its phase.
+fn missing<'a>(
+    state: &'a State,
+    context: &'a Context,
+    arrival: &'a Arrival,
+) -> impl Iterator<Item = usize> + 'a {
+    let event = &state.facts.events()[arrival.event];
+    let takes_part = move |thread: usize| {
+        let text = &context.program.threads[thread];
+        text.code.iter().enumerate().any(|(at, instruction)| {
+            let Instruction::Barrier { instance, part, scope, resource, .. } = instruction else {
+                return false;
+            };
+            let Kind::Barrier(own) = event.kind else { return false };
+            let known = |operand| match operand {
+                Operand::Constant(value) => Some(value),
+                Operand::Register(register) => state.register(thread, register),
+            };
+            let came = state.arrivals.iter().any(|a| {
+                a.thread == thread && a.instruction == at && same_barrier(state, a, arrival) == Some(true)
+            });
+            let resources =
+                (arrival.resource.and_then(|symbol| state.known(symbol)), resource.and_then(known));
+            // Not reached: it was not to be met if it names another resource.
+            *part != Part::Wait
+                && *instance == own.instance
+                && *scope == own.scope
+                && text.placement.shares(event.placement, *scope)
+                && resource.is_some() == arrival.resource.is_some()
+                && (came || !matches!(resources, (Some(a), Some(b)) if a != b))
+        })
+    };
+    let came = move |thread: usize| {
+        state.arrivals.iter().any(|other| {
+            other.thread == thread
+                && part(state, other) != Some(Part::Wait)
+                && same_phase(state, context, arrival, other)
+        })
+    };
+    (0..context.program.threads.len()).filter(move |&thread| takes_part(thread) && !came(thread))
+}
+
+/// Whether all came that an arrival has to meet, or have exited if it does not wait for them then.
 fn all_came(state: &State, context: &Context, arrival: &Arrival) -> bool {
+    if context.family == Family::Dartagnan {
+        return all_reached(state, context, arrival);
+    }
+    missing(state, context, arrival)
+        .all(|thread| is_of_cluster(state, arrival) && state.threads[thread].status == Status::Ended)
+}
+
+fn is_of_cluster(state: &State, arrival: &Arrival) -> bool {
+    matches!(state.facts.events()[arrival.event].kind, Kind::Barrier(barrier) if barrier.scope == Scope::Cluster)
+}
+
+/// Whether every barrier in the text that an arrival has to meet was reached.
+fn all_reached(state: &State, context: &Context, arrival: &Arrival) -> bool {
     let event = &state.facts.events()[arrival.event];
     let Kind::Barrier(own) = event.kind else { return true };
     context.program.threads.iter().enumerate().all(|(thread, text)| {
@@ -82,15 +178,24 @@ pub(crate) fn is_complete(state: &State, context: &Context, arrival: &Arrival) -
     match quorum(state, arrival) {
         None => false,
         Some(None) => all_came(state, context, arrival),
-        Some(Some(quorum)) => company(state, arrival).len() >= quorum,
+        Some(Some(quorum)) => {
+            // In generations, in the order in which they came; Dartagnan's model has but one.
+            let company = company(state, arrival);
+            let before = company.iter().take_while(|member| member.event != arrival.event).count();
+            let generations = match context.family {
+                Family::Isa => before.checked_div(quorum).map_or(0, |whole| whole + 1),
+                Family::Dartagnan => 1,
+            };
+            company.len() >= quorum.saturating_mul(generations)
+        }
     }
 }
 
 /// Relates the barriers of finished executions that meet whatever is still chosen: those without quorum or register.
-pub(crate) fn relate_certain(state: &mut State) {
+pub(crate) fn relate_certain(state: &mut State, context: &Context) {
     for (index, a) in state.arrivals.iter().enumerate() {
         for b in &state.arrivals[..=index] {
-            if a.quorum.is_none() && b.quorum.is_none() && same_barrier(state, a, b) == Some(true) {
+            if a.quorum.is_none() && b.quorum.is_none() && same_phase(state, context, a, b) {
                 let events = state.facts.events();
                 let (forth, back) = (
                     may_meet(&events[a.event], &events[b.event]),
@@ -123,8 +228,10 @@ pub(crate) fn ways(state: &State, context: &Context) -> Vec<Relation> {
         done.extend(company.iter().map(|member| member.event));
         let quorums: Vec<Option<usize>> = company.iter().filter_map(|member| quorum(state, member)).collect();
         let largest = quorums.iter().flatten().max().copied();
-        let all =
-            company.iter().filter(|member| member.quorum.is_none()).all(|m| all_came(state, context, m));
+        let waits =
+            |a: &&Arrival| context.family == Family::Dartagnan || part(state, a) != Some(Part::Arrive);
+        let mut bound = company.iter().filter(|member| member.quorum.is_none()).filter(waits);
+        let all = bound.all(|member| all_came(state, context, member));
         let blocked = largest.is_some_and(|quorum| company.len() < quorum);
         if !all || blocked {
             if context.blocking {
@@ -132,13 +239,11 @@ pub(crate) fn ways(state: &State, context: &Context) -> Vec<Relation> {
             }
             return Vec::new();
         }
-        let Some(size) = largest else {
-            add(&mut ways, state, &[company.iter().map(|member| member.event).collect()], &company);
-            continue;
-        };
+        // Without a quorum they meet in any case.
+        let Some(size) = largest else { continue };
         let choices: Vec<Vec<Vec<EventId>>> = match context.family {
             Family::Dartagnan => subsets(&company, size).into_iter().map(|chosen| vec![chosen]).collect(),
-            Family::Isa => generations(state, &company, size),
+            Family::Isa => generations(state, context, &company, size),
         };
         let before = std::mem::take(&mut ways);
         for choice in choices {
@@ -162,7 +267,34 @@ pub(crate) fn ways(state: &State, context: &Context) -> Vec<Relation> {
             }
         }
     }
+    if context.family == Family::Isa && !context.blocking {
+        ways.retain(|way| can_be_crossed(state, context, way));
+    }
     ways
+}
+
+/// Whether ended threads can have passed their barriers in some order of time. Who waits does nothing of what comes later
+/// in the thread before all whom the wait is for have arrived, or exited; nobody arrives because of a value before it is
+/// there.
+fn can_be_crossed(state: &State, context: &Context, way: &Relation) -> bool {
+    let (facts, n) = (&state.facts, state.facts.len());
+    let mut awaited = way.clone();
+    let waits = |a: &&Arrival| part(state, a) != Some(Part::Arrive);
+    for arrival in state.arrivals.iter().filter(waits) {
+        awaited.insert(arrival.event, arrival.event);
+        if arrival.quorum.is_none() {
+            for thread in missing(state, context, arrival) {
+                let own = |event: &EventId| facts.events()[*event].thread == Some(thread as u32);
+                (0..n).filter(own).for_each(|event| awaited.insert(event, arrival.event));
+            }
+        }
+    }
+    let mut before = Relation::default();
+    before.set_composition(&awaited, facts.base(Base::Po));
+    for base in [Base::Rf, Base::Ctrl, Base::Data, Base::Rmw] {
+        before.unite(facts.base(base));
+    }
+    before.is_acyclic()
 }
 
 /// Lets the chosen arrivals release the waiting ones among the company.
@@ -197,8 +329,9 @@ fn subsets(company: &[Arrival], size: usize) -> Vec<Vec<EventId>> {
     found
 }
 
-/// All ways to split a company into generations of distinct threads. Threads left over may only be ones that do not wait.
-fn generations(state: &State, company: &[Arrival], size: usize) -> Vec<Vec<Vec<EventId>>> {
+/// All ways to split a company into generations of distinct threads. Threads left over may only be ones that do not wait,
+/// unless executions may get stuck.
+fn generations(state: &State, context: &Context, company: &[Arrival], size: usize) -> Vec<Vec<Vec<EventId>>> {
     if size == 0 {
         return vec![Vec::new()];
     }
@@ -219,13 +352,16 @@ fn generations(state: &State, company: &[Arrival], size: usize) -> Vec<Vec<Vec<E
             continue;
         }
         let rest: Vec<Arrival> = company.iter().filter(|m| !chosen.contains(&m.event)).copied().collect();
-        for mut others in generations(state, &rest, size) {
+        for mut others in generations(state, context, &rest, size) {
             others.push(chosen.clone());
             found.push(others);
             if found.len() > MAX_WAYS {
                 return found;
             }
         }
+    }
+    if found.is_empty() && context.blocking {
+        found.push(Vec::new());
     }
     found
 }

@@ -16,6 +16,16 @@ pub struct Name {
 }
 
 impl Name {
+    /// The same place in the other of two threads, if it is in one of them.
+    fn exchanged(self, a: usize, b: usize) -> Self {
+        let thread = match self.thread {
+            Some(thread) if thread == a => Some(b),
+            Some(thread) if thread == b => Some(a),
+            other => other,
+        };
+        Self { thread, ..self }
+    }
+
     /// The name of an event of an execution.
     pub fn of(events: &[Event], event: usize) -> Self {
         let thread = events[event].thread;
@@ -31,7 +41,7 @@ pub type Reader = (Name, Cell);
 pub type Pairs = BTreeSet<(Name, Name)>;
 
 /// What is chosen of an execution. All else follows.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Choices {
     /// The write that each cell of a read takes, and the one that each cell of a final value is of.
     pub sources: BTreeMap<Reader, Name>,
@@ -45,6 +55,24 @@ pub struct Choices {
     pub coherence: Pairs,
     /// Pairs of Fence-SC that do not follow.
     pub fences: Pairs,
+}
+
+impl Choices {
+    /// The same choices with two threads in each other's place.
+    pub(crate) fn exchanged(&self, a: usize, b: usize) -> Self {
+        let name = |name: &Name| name.exchanged(a, b);
+        let reader = |(by, cell): &Reader| (name(by), *cell);
+        let pairs = |pairs: &Pairs| pairs.iter().map(|(from, to)| (name(from), name(to))).collect();
+        let names = |names: &BTreeSet<Name>| names.iter().map(name).collect();
+        Self {
+            sources: self.sources.iter().map(|(by, write)| (reader(by), name(write))).collect(),
+            swaps: self.swaps.iter().map(|(read, succeeds)| (name(read), *succeeds)).collect(),
+            put_off: self.put_off.iter().map(|(by, writes)| (reader(by), names(writes))).collect(),
+            barriers: self.barriers.as_ref().map(pairs),
+            coherence: pairs(&self.coherence),
+            fences: pairs(&self.fences),
+        }
+    }
 }
 
 /// Why there is no execution: the cases of each choice, and what is wrong at the end of each way.
@@ -83,6 +111,8 @@ pub enum Proof {
         /// What follows if `b` does.
         back: Box<Proof>,
     },
+    /// A proof for the same choices with two threads exchanged, which are alike, comes before in the tree.
+    Mirrored(usize, usize),
     /// The axiom of this name is violated.
     Violated(String),
     /// A write was chosen for a final value that another overwrites.

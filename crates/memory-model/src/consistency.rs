@@ -4,6 +4,7 @@
 //! notation has no complement, a violation stays one whatever is chosen later, and the least coherence order is violated
 //! only if every one is.
 
+use crate::certificate::Reader;
 use crate::facts::{Base, Facts};
 use crate::language::{Claim, Ordering};
 use crate::model::Model;
@@ -29,9 +30,18 @@ pub(crate) fn check(
 pub(crate) struct Decided {
     pub(crate) co: Vec<(EventId, EventId)>,
     pub(crate) scf: Vec<(EventId, EventId)>,
+    /// The writes that cells of final values are of.
+    pub(crate) finals: Vec<(Reader, EventId)>,
 }
 
 impl Decided {
+    /// Whether a write that a final value is of comes before another.
+    pub(crate) fn is_overwritten(&self, facts: &Facts) -> bool {
+        self.finals.iter().any(|&((_, cell), write)| {
+            facts.base(Base::Co).row(write).iter().any(|later| facts.events()[later].covers(cell))
+        })
+    }
+
     /// With one more pair, one way or the other.
     pub(crate) fn with(&self, pair: Open, forth: bool) -> Self {
         let mut decided = self.clone();
@@ -73,6 +83,18 @@ pub(crate) fn check_facts(
         }
     }
     verify(plan, values, Stage::Choices)?;
+    order(facts, sources, decided, model, values)
+}
+
+/// Completes coherence alone, where all before it is up to date, and checks the axioms that depend on it.
+pub(crate) fn order(
+    facts: &mut Facts,
+    sources: &[Source],
+    decided: &Decided,
+    model: &Model,
+    values: &mut Values,
+) -> Result<(), Violation> {
+    let (plan, n) = (&model.plan, facts.len());
     let mut co = Relation::empty(n);
     for (init, event) in facts.events().iter().enumerate() {
         let Some(bytes) = event.bytes().filter(|_| event.thread.is_none()) else { continue };
@@ -159,6 +181,55 @@ fn verify(plan: &Plan, values: &Values, stage: Stage) -> Result<(), Violation> {
         }
     }
     Ok(())
+}
+
+/// A pair that has one direction only, and the axiom that forbids the other.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Forced {
+    pub(crate) pair: Open,
+    pub(crate) forth: bool,
+    pub(crate) violated: Violation,
+}
+
+/// Directs pairs of coherence that have one direction only, until no more do. The error is a pair that has none, with the
+/// axioms that forbid each. The values must be those of the last check of the same state.
+pub(crate) fn direct(
+    state: &mut State,
+    decided: &mut Decided,
+    pairs: impl Fn(&Facts, Open) -> bool,
+    model: &Model,
+    values: &mut Values,
+) -> (Vec<Forced>, Option<(Open, [Violation; 2])>) {
+    let mut forced = Vec::new();
+    loop {
+        let before = forced.len();
+        let open = open_pairs(&state.facts, model, values);
+        for pair in open {
+            let co = state.facts.base(Base::Co);
+            let is_open = !co.contains(pair.a, pair.b) && !co.contains(pair.b, pair.a);
+            if pair.ordering != Ordering::Co || !is_open || !pairs(&state.facts, pair) {
+                continue;
+            }
+            let mut try_one =
+                |decided: &Decided| order(&mut state.facts, &state.sources, decided, model, values).err();
+            let violations = [true, false].map(|forth| try_one(&decided.with(pair, forth)));
+            let direction = match violations {
+                [Some(forth), Some(back)] => return (forced, Some((pair, [forth, back]))),
+                [None, Some(violated)] => Some(Forced { pair, forth: true, violated }),
+                [Some(violated), None] => Some(Forced { pair, forth: false, violated }),
+                [None, None] => None,
+            };
+            if let Some(one) = direction {
+                *decided = decided.with(pair, one.forth);
+                forced.push(one);
+            }
+            // The pairs decided so far are consistent.
+            let _ = try_one(decided);
+        }
+        if forced.len() == before {
+            return (forced, None);
+        }
+    }
 }
 
 /// A pair of an order that has to be related and is not.

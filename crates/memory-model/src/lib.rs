@@ -42,5 +42,6 @@ pub mod program;
 pub mod relation;
 mod replay;
 pub mod search;
+mod symmetry;
 mod text;
 mod unfold;

@@ -2,7 +2,7 @@
 //!
 //! This is what both front ends ([`crate::dialect`] and [`crate::ptx`]) make and everything else reads.
 
-use crate::event::{Bytes, Order, Part, Placement, Proxy, Scope};
+use crate::event::{Bytes, Cell, Order, Part, Placement, Proxy, Scope};
 
 /// A register of a thread.
 pub type Register = usize;
@@ -282,6 +282,17 @@ pub struct Thread {
 }
 
 impl Thread {
+    /// Whether an instruction writes to a cell.
+    pub fn writes(&self, cell: Cell) -> bool {
+        let within = |bytes: Vec<Bytes>| bytes.into_iter().any(|bytes| cell.is_in(bytes));
+        self.code.iter().any(|instruction| match instruction {
+            Instruction::Store { values, access } => within(elements(access.bytes, values.len())),
+            Instruction::Atomic { access, .. } => within(vec![access.bytes]),
+            Instruction::CopyAsync { to, .. } => within(vec![*to]),
+            _ => false,
+        })
+    }
+
     /// Where an instruction may go next.
     pub fn successors(&self, at: usize) -> Vec<usize> {
         match self.code[at] {

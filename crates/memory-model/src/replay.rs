@@ -328,6 +328,8 @@ impl Checker<'_> {
                 let name = Name { thread: Some(walk.thread), index: world.names.len() - walk.first };
                 if let Some((arrival, barrier)) = Arrival::new(text, at, &walk.registers, name) {
                     world.emit(walk, plain(Kind::Barrier(barrier)));
+                    let in_phases = self.model.0 == Family::Isa;
+                    let arrival = if in_phases { arrival.behind(&world.arrivals) } else { arrival };
                     world.arrivals.push(arrival);
                 }
             }

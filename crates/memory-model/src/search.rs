@@ -13,25 +13,31 @@
 //! A search can write down why it found nothing, as a [`Proof`] of [`crate::certificate`].
 
 use crate::barrier;
-use crate::certificate::{Name, Pairs, Proof};
-use crate::consistency::{self, Decided, Violation};
+use crate::certificate::{Name, Pairs, Proof, Reader};
+use crate::consistency::{self, Decided, Forced, Open, Violation};
 use crate::event::Kind;
-use crate::facts::Base;
+use crate::facts::{Base, Facts};
+use crate::language::Ordering;
 use crate::model::Model;
 use crate::plan::Values;
 use crate::program::{Condition, Term};
 use crate::relation::{EventId, Relation, Set};
+use crate::symmetry::Explored;
 use crate::unfold::{Context, State, Status, TooLarge};
 
 /// What is searched for.
 pub(crate) trait Goal {
     /// Whether executions that go on from here are of no interest.
-    fn is_hopeless(&self, state: &State) -> bool;
+    fn is_hopeless(&self, state: &State, values: &Values) -> bool;
     /// A consistent execution, complete; whether the search ends here.
     fn found(&mut self, state: &State, decided: &Decided, values: &Values) -> bool;
-    /// Why a consistent execution is not one that was searched for.
-    fn refutation(&self, _state: &State) -> Proof {
-        Proof::Refuted
+    /// A cell of a final value whose write is to be chosen, if the goal depends on it.
+    fn next_final(&self, _: &State, _: &Decided) -> Option<Reader> {
+        None
+    }
+    /// Whether what is chosen, final values too, is not what is searched for.
+    fn is_refuted(&self, _: &State, _: &Decided) -> bool {
+        false
     }
 }
 
@@ -60,6 +66,8 @@ pub(crate) struct Search<'a, G> {
     /// Reads whose values are asked for, by register terms.
     pub(crate) terms: Vec<Term>,
     values: Values,
+    /// Where it has been, if threads that are alike may be exchanged.
+    explored: Option<Explored>,
 }
 
 type Outcome = Result<Option<Proof>, End>;
@@ -83,7 +91,14 @@ impl<'a, G: Goal> Search<'a, G> {
             proving: false,
             terms,
             values: Values::default(),
+            explored: None,
         }
+    }
+
+    /// Lets the search leave out what it has seen with two threads exchanged that are alike.
+    pub(crate) fn up_to_symmetry(mut self) -> Self {
+        self.explored = Some(Explored::new(self.context.program));
+        self
     }
 
     /// Tries everything, until the goal has enough.
@@ -101,7 +116,28 @@ impl<'a, G: Goal> Search<'a, G> {
     }
 
     fn violated(&self, requirement: Violation) -> Result<Outcome, TooLarge> {
-        self.leaf(Proof::Violated(self.model.plan.requirements[requirement].axiom.clone()))
+        self.leaf(self.violation(requirement))
+    }
+
+    fn violation(&self, requirement: Violation) -> Proof {
+        Proof::Violated(self.model.plan.requirements[requirement].axiom.clone())
+    }
+
+    fn oriented(&self, state: &State, pair: Open, forth: Proof, back: Proof) -> Proof {
+        let name = |event| Name::of(state.facts.events(), event);
+        let (forth, back) = (Box::new(forth), Box::new(back));
+        Proof::Orient { ordering: pair.ordering, a: name(pair.a), b: name(pair.b), forth, back }
+    }
+
+    /// A proof for when some pairs are ordered in the only way there is.
+    fn behind(&self, state: &State, forced: &[Forced], proof: Proof) -> Proof {
+        forced.iter().rev().fold(proof, |proof, one| {
+            let violated = self.violation(one.violated);
+            match one.forth {
+                true => self.oriented(state, one.pair, proof, violated),
+                false => self.oriented(state, one.pair, violated, proof),
+            }
+        })
     }
 
     fn explore(&mut self, mut state: State, decided: Decided) -> Result<Outcome, TooLarge> {
@@ -111,6 +147,9 @@ impl<'a, G: Goal> Search<'a, G> {
         self.budget -= 1;
         if state.is_refuted() {
             return self.leaf(Proof::Refuted);
+        }
+        if let Some((a, b)) = self.explored.as_mut().and_then(|explored| explored.mirror(&state)) {
+            return self.leaf(Proof::Mirrored(a, b));
         }
         for thread in 0..state.threads.len() {
             match state.threads[thread].status {
@@ -122,11 +161,32 @@ impl<'a, G: Goal> Search<'a, G> {
                 _ => {}
             }
         }
-        barrier::relate_certain(&mut state);
+        barrier::relate_certain(&mut state, &self.context);
         if let Err(violated) = consistency::check(&mut state, &decided, self.model, &mut self.values) {
             return self.violated(violated);
         }
-        if self.goal.is_hopeless(&state) {
+        // Atomics in a row leave few orders: often none, long before all is chosen.
+        let atomics = |facts: &Facts, pair: Open| {
+            let is_atomic = |write| (0..facts.len()).any(|read| facts.base(Base::Rmw).contains(read, write));
+            is_atomic(pair.a) && is_atomic(pair.b)
+        };
+        let mut directed = decided.clone();
+        let (forced, contradiction) =
+            consistency::direct(&mut state, &mut directed, atomics, self.model, &mut self.values);
+        if let Some((pair, violations)) = contradiction {
+            let [forth, back] = violations.map(|violated| self.violation(violated));
+            let proof = self.oriented(&state, pair, forth, back);
+            return self.leaf(self.behind(&state, &forced, proof));
+        }
+        if !forced.is_empty() {
+            // What was directed is no choice: a proof would have to say it again wherever it is used.
+            let (facts, sources) = (&mut state.facts, &state.sources);
+            if let Err(violated) = consistency::order(facts, sources, &decided, self.model, &mut self.values)
+            {
+                return self.violated(violated);
+            }
+        }
+        if self.goal.is_hopeless(&state, &self.values) {
             return self.leaf(Proof::Refuted);
         }
         if let Some((thread, read)) = state.open_swap() {
@@ -153,6 +213,40 @@ impl<'a, G: Goal> Search<'a, G> {
         if state.threads.iter().any(|thread| thread.status == Status::Undecided) {
             return self.leaf(Proof::Unfinished);
         }
+        match self.goal.next_final(&state, &decided) {
+            Some(reader) => self.choose_final(state, decided, reader),
+            None => self.meet(state, decided),
+        }
+    }
+
+    /// Chooses the write that a cell of a final value is of: then most conditions can be told, before writes are ordered.
+    fn choose_final(&mut self, state: State, decided: Decided, reader: Reader) -> Result<Outcome, TooLarge> {
+        let events = state.facts.events();
+        let writes = (0..events.len()).filter(|&id| events[id].is_write() && events[id].covers(reader.1));
+        let mut cases = Vec::new();
+        for write in writes {
+            let mut decided = decided.clone();
+            decided.finals.push((reader, write));
+            let proof = if decided.is_overwritten(&state.facts) {
+                self.leaf(Proof::Overwritten)?
+            } else if self.goal.is_refuted(&state, &decided) {
+                self.leaf(Proof::Refuted)?
+            } else {
+                match self.goal.next_final(&state, &decided) {
+                    Some(reader) => self.choose_final(state.clone(), decided, reader)?,
+                    None => self.meet(state.clone(), decided)?,
+                }
+            };
+            match proof {
+                Ok(proof) => cases.push((Name::of(events, write), proof.unwrap_or(Proof::Unfinished))),
+                Err(end) => return Ok(Err(end)),
+            }
+        }
+        self.leaf(Proof::Source { reader, cases, later: None })
+    }
+
+    /// Lets the barriers of ended threads meet.
+    fn meet(&mut self, state: State, decided: Decided) -> Result<Outcome, TooLarge> {
         let ways = barrier::ways(&state, &self.context);
         let certain = state.facts.base(Base::Bar);
         if let [way] = &ways[..]
@@ -180,11 +274,14 @@ impl<'a, G: Goal> Search<'a, G> {
 
     /// The next cell to choose a write for: one that a branch waits for, then one that is asked about.
     fn next_source(&self, state: &State) -> Option<(usize, Vec<EventId>)> {
-        let awaited = state.awaited(&self.context);
-        let asked = self.asked(state);
+        let awaited = state.reads_behind(state.awaited(&self.context));
+        let asked = state.reads_behind(self.asked(state));
         let urgency = |index: usize| {
             let source = &state.sources[index];
-            (!awaited.contains(source.read), !asked.contains(source.read), index)
+            let read = source.read;
+            // Atomics tell most of each other.
+            let is_atomic = !state.facts.base(Base::Rmw).row(read).is_empty();
+            (!awaited.contains(read), !asked.contains(read), !is_atomic, index)
         };
         let mut open: Vec<usize> =
             (0..state.sources.len()).filter(|&index| state.sources[index].write.is_none()).collect();
@@ -223,10 +320,17 @@ impl<'a, G: Goal> Search<'a, G> {
             }
         }
         let mut later = None;
-        let undecided = state.threads.iter().any(|thread| thread.status == Status::Undecided);
-        if undecided {
+        if state.threads.iter().any(|thread| thread.status == Status::Undecided) {
+            let cell = state.sources[source].cell;
             let mut next = state;
             next.sources[source].after = next.facts.len();
+            let goes_on =
+                |thread: usize| matches!(next.threads[thread].status, Status::Undecided | Status::Waiting(_));
+            let texts = self.context.program.threads.iter().enumerate();
+            if !texts.into_iter().any(|(thread, text)| goes_on(thread) && text.writes(cell)) {
+                later = Some(Box::new(Proof::Unfinished));
+                return self.leaf(Proof::Source { reader, cases, later });
+            }
             match self.explore(next, decided)? {
                 Ok(proof) => later = Some(Box::new(proof.unwrap_or(Proof::Unfinished))),
                 Err(end) => return Ok(Err(end)),
@@ -246,40 +350,62 @@ impl<'a, G: Goal> Search<'a, G> {
         if let Err(violated) = consistency::check(&mut state, &decided, self.model, &mut self.values) {
             return self.violated(violated);
         }
+        if decided.is_overwritten(&state.facts) {
+            return self.leaf(Proof::Overwritten);
+        }
         let open = consistency::open_pairs(&state.facts, self.model, &self.values);
-        let Some(&first) = open.first() else {
+        let fences = open.iter().any(|pair| pair.ordering == Ordering::Scf);
+        if fences {
+            return self.orient_one(state, decided, &open);
+        }
+        let mut decided = decided;
+        let (forced, contradiction) =
+            consistency::direct(&mut state, &mut decided, |_, _| true, self.model, &mut self.values);
+        if let Some((pair, violations)) = contradiction {
+            let [forth, back] = violations.map(|violated| self.violation(violated));
+            let proof = self.oriented(&state, pair, forth, back);
+            return self.leaf(self.behind(&state, &forced, proof));
+        }
+        let open = consistency::open_pairs(&state.facts, self.model, &self.values);
+        let outcome = if decided.is_overwritten(&state.facts) {
+            self.leaf(Proof::Overwritten)?
+        } else if open.is_empty() {
             if self.goal.found(&state, &decided, &self.values) {
                 return Ok(Err(End::Stopped));
             }
-            let refutation = self.proving.then(|| self.goal.refutation(&state));
-            return Ok(Ok(refutation));
+            self.leaf(Proof::Refuted)?
+        } else {
+            self.orient_one(state.clone(), decided, &open)?
         };
-        let mut pair = first;
-        if open.len() > 1 {
-            for &candidate in &open {
-                let possible = [true, false].map(|forth| {
-                    let mut facts = state.facts.clone();
-                    let with = decided.with(candidate, forth);
-                    consistency::check_facts(&mut facts, &state.sources, &with, self.model, &mut self.values)
-                        .is_ok()
-                });
-                if possible != [true, true] {
-                    pair = candidate;
-                    break;
-                }
+        Ok(outcome.map(|proof| proof.map(|proof| self.behind(&state, &forced, proof))))
+    }
+
+    /// Tries both directions of a pair: of fences one that has but one direction, if there is one.
+    fn orient_one(&mut self, state: State, decided: Decided, open: &[Open]) -> Result<Outcome, TooLarge> {
+        let Some(mut pair) = open.first().copied() else { return self.leaf(Proof::Unfinished) };
+        let fences = || open.iter().filter(|pair| pair.ordering == Ordering::Scf);
+        for &candidate in fences().filter(|_| open.len() > 1) {
+            let possible = [true, false].map(|forth| {
+                let mut facts = state.facts.clone();
+                let with = decided.with(candidate, forth);
+                consistency::check_facts(&mut facts, &state.sources, &with, self.model, &mut self.values)
+                    .is_ok()
+            });
+            if possible != [true, true] {
+                pair = candidate;
+                break;
             }
         }
         let mut proofs = Vec::new();
         for forth in [true, false] {
             match self.orient(state.clone(), decided.with(pair, forth))? {
-                Ok(proof) => proofs.push(Box::new(proof.unwrap_or(Proof::Unfinished))),
+                Ok(proof) => proofs.push(proof.unwrap_or(Proof::Unfinished)),
                 Err(end) => return Ok(Err(end)),
             }
         }
         let (back, forth) = (proofs.pop(), proofs.pop());
         let (Some(forth), Some(back)) = (forth, back) else { return self.leaf(Proof::Unfinished) };
-        let name = |event| Name::of(state.facts.events(), event);
-        self.leaf(Proof::Orient { ordering: pair.ordering, a: name(pair.a), b: name(pair.b), forth, back })
+        self.leaf(self.oriented(&state, pair, forth, back))
     }
 }
 

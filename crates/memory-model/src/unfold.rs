@@ -120,6 +120,8 @@ pub(crate) struct State {
     pub(crate) arrivals: Vec<Arrival>,
     /// Pairs of values that were assumed to be equal, or not.
     assumptions: Vec<(Symbol, Symbol, bool)>,
+    /// Whether compare-and-swaps, by their reads, were assumed to succeed.
+    pub(crate) swaps: Vec<(EventId, bool)>,
 }
 
 impl State {
@@ -135,6 +137,7 @@ impl State {
             threads: Vec::new(),
             arrivals: Vec::new(),
             assumptions: Vec::new(),
+            swaps: Vec::new(),
         };
         for (object, bytes) in context.program.objects.iter().enumerate() {
             state.push(Event::initial(object, bytes.len()))?;
@@ -216,6 +219,19 @@ impl State {
     /// The value of a register, where it is known.
     pub(crate) fn register(&self, thread: usize, register: Register) -> Option<i64> {
         self.known[self.threads[thread].registers[register]]
+    }
+
+    /// Reads, and those on which the values depend that they take from writes.
+    pub(crate) fn reads_behind(&self, reads: Set) -> Set {
+        let (mut found, mut open) = (reads, reads);
+        while !open.is_empty() {
+            let taken = self.sources.iter().filter(|source| open.contains(source.read));
+            let values = taken.filter_map(|source| self.written[source.write?]);
+            let behind = values.fold(Set::default(), |all, value| all.or(self.reads_in(value)));
+            open = behind.minus(found);
+            found = found.or(behind);
+        }
+        found
     }
 
     /// The reads that a register's value depends on.
@@ -542,6 +558,7 @@ impl State {
             (Some(old), Some(expected), _) => old == expected,
             (_, _, Some(assumed)) => {
                 self.assumptions.push((old, expected, assumed));
+                self.swaps.push((read, assumed));
                 assumed
             }
             _ => {

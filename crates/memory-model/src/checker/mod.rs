@@ -14,10 +14,10 @@ mod barriers;
 pub(crate) use barriers::Arrival;
 
 use crate::certificate::{Certificate, Choices, Name, Proof, Reader};
-use crate::event::Event;
+use crate::event::{Event, Scope};
 use crate::language::{Ordering, Version};
 use crate::model::Family;
-use crate::program::{Program, Quantifier, Term};
+use crate::program::{Program, Quantifier, Term, Thread};
 use crate::replay::{Stop, World};
 use axioms::is_sc_pair;
 use std::collections::BTreeSet;
@@ -32,6 +32,9 @@ pub struct Checker<'a> {
     /// What the conditions ask for.
     pub(crate) terms: Vec<Term>,
 }
+
+/// The choices that a proof has shown to lead nowhere, as far as it has been followed.
+type Refuted = BTreeSet<Choices>;
 
 impl<'a> Checker<'a> {
     /// Prepares to check certificates about a test, whose loops with effects go round so often.
@@ -59,7 +62,7 @@ impl<'a> Checker<'a> {
     pub fn accepts(&self, certificate: &Certificate) -> bool {
         match certificate {
             Certificate::Execution(choices) => self.accepts_execution(choices),
-            Certificate::Proof(proof) => self.follow(proof, &Choices::default()),
+            Certificate::Proof(proof) => self.follow(proof, &Choices::default(), &mut Refuted::new()),
         }
     }
 
@@ -82,12 +85,17 @@ impl<'a> Checker<'a> {
     }
 
     /// Whether a proof shows that no execution with these choices ends so.
-    fn follow(&self, proof: &Proof, chosen: &Choices) -> bool {
+    fn follow(&self, proof: &Proof, chosen: &Choices, refuted: &mut Refuted) -> bool {
+        if let Proof::Mirrored(a, b) = *proof {
+            return self.are_alike(a, b) && refuted.contains(&chosen.exchanged(a, b));
+        }
         let Some(world) = self.world(chosen) else { return false };
-        let with = |next: &Proof, choose: &dyn Fn(&mut Choices)| {
+        let with = |next: &Proof, refuted: &mut Refuted, choose: &dyn Fn(&mut Choices)| {
             let mut chosen = chosen.clone();
             choose(&mut chosen);
-            self.follow(next, &chosen)
+            let follows = self.follow(next, &chosen, refuted);
+            refuted.extend(follows.then_some(chosen));
+            follows
         };
         let writes = |reader: &Reader| {
             let new = |name: &Name| !chosen.put_off.get(reader).is_some_and(|old| old.contains(name));
@@ -104,30 +112,47 @@ impl<'a> Checker<'a> {
                     |reader: &Reader| chosen.put_off.contains_key(reader) && writes(reader).is_empty();
                 let swaps = world.threads.iter().any(|(stop, _)| matches!(stop, Stop::Swap(_)));
                 let stuck = (waits || !world.open.is_empty()) && !swaps && world.open.iter().all(exhausted);
-                stuck || world.threads.iter().any(|(stop, _)| *stop == Stop::Loop)
+                // Nobody who may still go on has in its text what a read was put off for.
+                let in_vain = |reader: &Reader| {
+                    let mut all = world.threads.iter().zip(&self.program.threads);
+                    let written = all.any(|((stop, _), text)| *stop != Stop::Ended && text.writes(reader.1));
+                    exhausted(reader) && !written
+                };
+                stuck
+                    || world.open.iter().any(in_vain)
+                    || world.threads.iter().any(|(stop, _)| *stop == Stop::Loop)
             }
             Proof::Source { reader, cases, later } => {
-                let follows = |write: Name| {
-                    let case = cases.iter().find(|(name, _)| *name == write);
-                    case.is_some_and(|(_, next)| with(next, &|to| _ = to.sources.insert(*reader, write)))
+                let is_case = |write: &Name| cases.iter().any(|(name, _)| name == write);
+                let mut follows = |(write, next): &(Name, Proof)| {
+                    let choose = |to: &mut Choices| {
+                        to.sources.insert(*reader, *write);
+                        to.put_off.remove(reader);
+                    };
+                    with(next, refuted, &choose)
                 };
-                let put_off = |later: &Proof| {
-                    with(later, &|to| to.put_off.entry(*reader).or_default().extend(&world.names))
+                let all = cases.iter().all(&mut follows);
+                let mut put_off = |later: &Proof| {
+                    let put_off =
+                        |to: &mut Choices| to.put_off.entry(*reader).or_default().extend(&world.names);
+                    with(later, refuted, &put_off)
                 };
                 world.open.contains(reader)
-                    && writes(reader).into_iter().all(follows)
-                    && (!waits || later.as_deref().is_some_and(put_off))
+                    && writes(reader).iter().all(is_case)
+                    && all
+                    && (!waits || later.as_deref().is_some_and(&mut put_off))
             }
             Proof::Swap { read, success, failure } => {
-                let case = |next, succeeds| with(next, &|to| _ = to.swaps.insert(*read, succeeds));
+                let mut case =
+                    |next, succeeds| with(next, refuted, &|to| _ = to.swaps.insert(*read, succeeds));
                 case(success, true) && case(failure, false)
             }
             Proof::Barriers(cases) => {
-                let follows = |way| {
+                let mut follows = |way| {
                     let case = cases.iter().find(|(pairs, _)| *pairs == way);
-                    case.is_some_and(|(_, next)| with(next, &|to| to.barriers = Some(way.clone())))
+                    case.is_some_and(|(_, next)| with(next, refuted, &|to| to.barriers = Some(way.clone())))
                 };
-                world.has_ended() && self.ways(&world).into_iter().all(follows)
+                world.has_ended() && self.ways(&world).into_iter().all(&mut follows)
             }
             Proof::Orient { ordering, a, b, forth, back } => {
                 let needed = |(a, b)| match ordering {
@@ -141,10 +166,27 @@ impl<'a> Checker<'a> {
                     }
                 };
                 world.place(a).zip(world.place(b)).is_some_and(needed)
-                    && with(forth, &order((*a, *b)))
-                    && with(back, &order((*b, *a)))
+                    && with(forth, refuted, &order((*a, *b)))
+                    && with(back, refuted, &order((*b, *a)))
             }
+            Proof::Mirrored(..) => false,
         }
+    }
+
+    /// Whether the test stays what it is if two threads exchange their names: they have one text, no condition asks for
+    /// their registers, and every other thread is as near to the one as to the other.
+    fn are_alike(&self, a: usize, b: usize) -> bool {
+        let (threads, asked) = (&self.program.threads, |of: usize| {
+            self.terms.iter().any(|term| matches!(term, Term::Register(thread, _) if *thread == of))
+        });
+        let Some((first, second)) = threads.get(a).zip(threads.get(b)) else { return false };
+        let near =
+            |of: &Thread, c: usize| Scope::ALL.map(|scope| of.placement.shares(threads[c].placement, scope));
+        let mut others = (0..threads.len()).filter(|&c| c != a && c != b);
+        (&first.code, &first.initial) == (&second.code, &second.initial)
+            && !asked(a)
+            && !asked(b)
+            && others.all(|c| near(first, c) == near(second, c))
     }
 
     fn violated<'w>(&self, world: &'w World) -> Vec<&'w str> {

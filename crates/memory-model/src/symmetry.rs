@@ -1,0 +1,148 @@
+//! Threads that can be put in each other's place.
+//!
+//! Two threads of the same text whose places look alike from everywhere, and of which no condition asks, are alike: what is
+//! true of some choices is true of the same choices with the two exchanged. So a search need not go on where it has been
+//! with two threads exchanged ([`Explored`]). The checker asks for itself which threads are alike.
+
+use crate::event::Scope;
+use crate::program::{Condition, Instruction, Program, Term};
+use crate::unfold::State;
+use std::collections::HashSet;
+
+/// The pairs of threads that are alike, the lower first.
+pub(crate) fn pairs(program: &Program) -> Vec<(usize, usize)> {
+    let mut terms = Vec::new();
+    program.condition.terms(&mut terms);
+    program.filter.iter().for_each(|filter: &Condition| filter.terms(&mut terms));
+    let threads = &program.threads;
+    let is_asked =
+        |thread: usize| terms.iter().any(|term| matches!(term, Term::Register(of, _) if *of == thread));
+    // Barriers with a quorum are tried in one order only where executions may get stuck: threads are not equal there.
+    let has_quorum = |thread: usize| {
+        threads[thread].code.iter().any(|of| matches!(of, Instruction::Barrier { quorum: Some(_), .. }))
+    };
+    let alike = |a: usize, b: usize| {
+        let of_others = threads.iter().enumerate().filter(|(index, _)| *index != a && *index != b);
+        let placed_alike = |place: crate::event::Placement| {
+            Scope::ALL.into_iter().all(|scope| {
+                threads[a].placement.shares(place, scope) == threads[b].placement.shares(place, scope)
+            })
+        };
+        threads[a].code == threads[b].code
+            && threads[a].initial == threads[b].initial
+            && of_others.into_iter().all(|(_, other)| placed_alike(other.placement))
+    };
+    let free: Vec<usize> = (0..threads.len()).filter(|&t| !is_asked(t) && !has_quorum(t)).collect();
+    let below = |&b: &usize| free.iter().filter(move |&&a| a < b).map(move |&a| (a, b));
+    free.iter().flat_map(below).filter(|&(a, b)| alike(a, b)).collect()
+}
+
+/// A choice of a search, in numbers that do not depend on the order in which threads ran: what is chosen, by thread and
+/// place in it, and what was chosen for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Choice {
+    /// The write that a cell of a read takes.
+    Source { thread: u32, index: u32, cell: u32, writer: u32, write: u32 },
+    /// Whether a compare-and-swap succeeds.
+    Swap { thread: u32, index: u32, succeeds: bool },
+    /// Of how many events of a thread a read takes none.
+    PutOff { thread: u32, index: u32, cell: u32, writer: u32, events: u32 },
+}
+
+/// The initial writes are of no thread.
+const NO_THREAD: u32 = u32::MAX;
+
+impl Choice {
+    fn exchanged(self, a: u32, b: u32) -> Self {
+        let other = |thread: u32| match thread {
+            _ if thread == a => b,
+            _ if thread == b => a,
+            _ => thread,
+        };
+        match self {
+            Self::Source { thread, index, cell, writer, write } => {
+                Self::Source { thread: other(thread), index, cell, writer: other(writer), write }
+            }
+            Self::Swap { thread, index, succeeds } => Self::Swap { thread: other(thread), index, succeeds },
+            Self::PutOff { thread, index, cell, writer, events } => {
+                Self::PutOff { thread: other(thread), index, cell, writer: other(writer), events }
+            }
+        }
+    }
+}
+
+/// What was chosen in a state.
+fn choices(state: &State) -> Vec<Choice> {
+    let events = state.facts.events();
+    let mut counts = vec![0u32; state.threads.len() + 1];
+    let mut places = Vec::with_capacity(events.len());
+    for event in events {
+        let thread = event.thread.unwrap_or(NO_THREAD);
+        let count = &mut counts[event.thread.map_or(state.threads.len(), |thread| thread as usize)];
+        places.push((thread, *count));
+        *count += 1;
+    }
+    let mut chosen = Vec::new();
+    for source in &state.sources {
+        let ((thread, index), cell) = (places[source.read], source.cell.start);
+        match source.write {
+            Some(write) => {
+                let (writer, write) = places[write];
+                chosen.push(Choice::Source { thread, index, cell, writer, write });
+            }
+            None if source.after > 0 => {
+                for writer in 0..state.threads.len() as u32 {
+                    let events =
+                        places[..source.after].iter().filter(|place| place.0 == writer).count() as u32;
+                    chosen.push(Choice::PutOff { thread, index, cell, writer, events });
+                }
+            }
+            None => {}
+        }
+    }
+    for &(read, succeeds) in &state.swaps {
+        let (thread, index) = places[read];
+        chosen.push(Choice::Swap { thread, index, succeeds });
+    }
+    chosen.sort_unstable();
+    chosen
+}
+
+/// The most choices that are remembered, of all states together: some hundred megabytes.
+const MAX_REMEMBERED: usize = 10_000_000;
+
+/// The states that a search has come to.
+#[derive(Debug, Default)]
+pub(crate) struct Explored {
+    pairs: Vec<(usize, usize)>,
+    seen: HashSet<Box<[Choice]>, rustc_hash::FxBuildHasher>,
+    remembered: usize,
+}
+
+impl Explored {
+    /// Of a program's threads those are exchanged that are alike.
+    pub(crate) fn new(program: &Program) -> Self {
+        Self { pairs: pairs(program), ..Self::default() }
+    }
+
+    /// Two threads whose exchange gives a state that the search came to before; otherwise this one is remembered.
+    pub(crate) fn mirror(&mut self, state: &State) -> Option<(usize, usize)> {
+        if self.pairs.is_empty() {
+            return None;
+        }
+        let chosen = choices(state);
+        for &(a, b) in &self.pairs {
+            let mut other: Vec<Choice> =
+                chosen.iter().map(|choice| choice.exchanged(a as u32, b as u32)).collect();
+            other.sort_unstable();
+            if other != chosen && self.seen.contains(&other[..]) {
+                return Some((a, b));
+            }
+        }
+        if self.remembered < MAX_REMEMBERED {
+            self.remembered += chosen.len();
+            self.seen.insert(chosen.into_boxed_slice());
+        }
+        None
+    }
+}
