@@ -4,14 +4,12 @@
 //! streams and events that it waits for, and with what the host knew when it submitted the operation. The host knows what
 //! it has waited for. A stream has a thread of its own, so its moment is that thread's while it runs an operation.
 
-use crate::device::Driver;
 use crate::lock;
 use machine::fault::Access;
 use machine::{Fault, Launch};
 use sanitizer::{Moment, Report, Sanitizer, Shape, Watch};
 use std::cell::RefCell;
 use std::sync::Mutex;
-use std::time::{Duration, Instant};
 
 thread_local! {
     /// What the operation that this thread runs comes after; `None` on threads of the program.
@@ -112,7 +110,8 @@ impl Checking {
         *told = reports.len();
     }
 
-    fn tell_counts(&self) {
+    /// The program ends: what was found more than once is told with its counts.
+    pub(crate) fn tell_counts(&self) {
         for (number, report) in
             self.sanitizer.reports().iter().enumerate().filter(|(_, report)| report.count > 1)
         {
@@ -120,7 +119,8 @@ impl Checking {
         }
     }
 
-    fn cut_short(&self, why: &str) {
+    /// Something is not checked to its end.
+    pub(crate) fn cut_short(&self, why: &str) {
         (self.tell)(&News::CutShort(why));
     }
 
@@ -144,27 +144,5 @@ impl Checking {
     pub(crate) fn finish(&self) {
         self.sanitizer.finish();
         self.tell();
-    }
-}
-
-/// How long a program that ends is kept for work that it has not waited for. A kernel may wait for the host for ever.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-impl Driver {
-    /// The program ends: what it has submitted is done, so that it is judged.
-    pub fn finish_checks(&self) {
-        let Some(checking) = self.process().checking() else { return };
-        let (begun, mut pause) = (Instant::now(), Duration::from_micros(50));
-        while !self.contexts().iter().all(|context| context.pending().iter().all(|marker| marker.reached())) {
-            if begun.elapsed() > PATIENCE {
-                checking.cut_short(&format!(
-                    "the program ended, and work that it had not waited for did not end in {PATIENCE:?}"
-                ));
-                break;
-            }
-            std::thread::sleep(pause);
-            pause = (pause * 2).min(Duration::from_millis(20));
-        }
-        checking.tell_counts();
     }
 }

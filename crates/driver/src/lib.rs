@@ -58,6 +58,7 @@ pub mod error;
 pub mod event;
 mod extensions;
 pub mod fill;
+mod finish;
 pub mod graph;
 pub mod health;
 pub mod host;
