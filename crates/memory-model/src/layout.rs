@@ -1,7 +1,7 @@
 //! What is known of a program before it runs: how accesses divide memory, and which registers matter where.
 
 use crate::event::{Bytes, Cell};
-use crate::program::{Condition, Program, Term, Thread};
+use crate::program::{Program, Term, Thread};
 
 /// Static facts of a program.
 #[derive(Clone, Debug)]
@@ -59,10 +59,7 @@ impl Layout {
 /// The registers that the conditions ask for, by thread.
 fn asked_registers(program: &Program) -> Vec<Vec<bool>> {
     let mut asked: Vec<Vec<bool>> = program.threads.iter().map(|t| vec![false; t.registers.len()]).collect();
-    let mut terms = Vec::new();
-    program.condition.terms(&mut terms);
-    program.filter.as_ref().map(|filter: &Condition| filter.terms(&mut terms)).unwrap_or_default();
-    for term in terms {
+    for term in program.asked() {
         if let Term::Register(thread, register) = term {
             asked[thread][register] = true;
         }

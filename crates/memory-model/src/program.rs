@@ -418,6 +418,14 @@ pub struct Program {
 }
 
 impl Program {
+    /// What the condition and the filter ask for.
+    pub fn asked(&self) -> Vec<Term> {
+        let mut terms = Vec::new();
+        self.condition.terms(&mut terms);
+        self.filter.iter().for_each(|filter| filter.terms(&mut terms));
+        terms
+    }
+
     /// How a value is written in conditions.
     pub fn term_name(&self, term: Term) -> String {
         match term {

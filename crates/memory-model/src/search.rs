@@ -20,7 +20,7 @@ use crate::facts::{Base, Facts};
 use crate::language::Ordering;
 use crate::model::Model;
 use crate::plan::Values;
-use crate::program::{Condition, Term};
+use crate::program::Term;
 use crate::relation::{EventId, Relation, Set};
 use crate::symmetry::Explored;
 use crate::unfold::{Context, State, Status, TooLarge};
@@ -74,14 +74,7 @@ type Outcome = Result<Option<Proof>, End>;
 
 impl<'a, G: Goal> Search<'a, G> {
     pub(crate) fn new(context: Context<'a>, model: &'a Model, goal: G, budget: u64) -> Self {
-        let mut terms = Vec::new();
-        context.program.condition.terms(&mut terms);
-        context
-            .program
-            .filter
-            .as_ref()
-            .map(|filter: &Condition| filter.terms(&mut terms))
-            .unwrap_or_default();
+        let terms = context.program.asked();
         Self {
             context,
             model,

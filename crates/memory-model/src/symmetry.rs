@@ -5,15 +5,13 @@
 //! with two threads exchanged ([`Explored`]). The checker asks for itself which threads are alike.
 
 use crate::event::Scope;
-use crate::program::{Condition, Instruction, Program, Term};
+use crate::program::{Instruction, Program, Term};
 use crate::unfold::State;
 use std::collections::HashSet;
 
 /// The pairs of threads that are alike, the lower first.
 pub(crate) fn pairs(program: &Program) -> Vec<(usize, usize)> {
-    let mut terms = Vec::new();
-    program.condition.terms(&mut terms);
-    program.filter.iter().for_each(|filter: &Condition| filter.terms(&mut terms));
+    let terms = program.asked();
     let threads = &program.threads;
     let is_asked =
         |thread: usize| terms.iter().any(|term| matches!(term, Term::Register(of, _) if *of == thread));

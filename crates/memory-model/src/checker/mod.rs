@@ -43,10 +43,7 @@ impl<'a> Checker<'a> {
         let named = program.locations.iter().map(|location| location.bytes);
         let pieces = whole.filter_map(|event| event.bytes()).chain(program.accesses()).chain(named);
         let cuts = pieces.flat_map(|b| [b.start, b.start + b.len].map(|at| (b.object, at))).collect();
-        let mut terms = Vec::new();
-        program.condition.terms(&mut terms);
-        program.filter.iter().for_each(|filter| filter.terms(&mut terms));
-        Self { program, model: (family, version), bound: bound.max(1), cuts, terms }
+        Self { program, model: (family, version), bound: bound.max(1), cuts, terms: program.asked() }
     }
 
     /// The cells of locations that the conditions ask for.
