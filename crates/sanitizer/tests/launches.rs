@@ -6,7 +6,8 @@ use sanitizer::{Moment, Sanitizer, Shape, Suppressions};
 use std::sync::Arc;
 
 const PTX: &str = ".version 8.0\n.target sm_90\n.address_size 64\n\
-    .visible .entry set(.param .u64 p)\n{\n.reg .u64 %d;\nld.param.u64 %d, [p];\nst.global.u32 [%d], 1;\nret;\n}\n";
+    .visible .entry set(.param .u64 p)\n{\n.reg .u64 %d;\nld.param.u64 %d, [p];\nst.global.u32 [%d], 1;\nret;\n}\n\
+    .visible .entry count(.param .u64 p)\n{\n.reg .u64 %d;\nld.param.u64 %d, [p];\nred.relaxed.cta.global.add.u32 [%d], 1;\nret;\n}\n";
 
 struct Program {
     device: Arc<Device>,
@@ -27,11 +28,16 @@ impl Program {
 
     /// Launches after a moment; the moment behind it.
     fn launch(&self, sanitizer: &Sanitizer, after: &Moment) -> Moment {
-        let kernel = self.module.kernel("set").expect("the kernel");
-        let (grid, block, cluster) = ([1; 3], [1; 3], [1; 3]);
+        self.launch_kernel("set", 1, sanitizer, after)
+    }
+
+    /// The same of a kernel, with one CTA of so many threads.
+    fn launch_kernel(&self, name: &str, threads: u32, sanitizer: &Sanitizer, after: &Moment) -> Moment {
+        let kernel = self.module.kernel(name).expect("the kernel");
+        let (grid, block, cluster) = ([1; 3], [threads, 1, 1], [1; 3]);
         let watch = sanitizer.begin_after(
             self.module.shared_module(),
-            Shape { kernel: "set", grid, block, cluster },
+            Shape { kernel: name, grid, block, cluster },
             after,
         );
         let launch = Launch {
@@ -83,6 +89,22 @@ fn one_of_two_streams_is_not_enough() {
     program.launch(&sanitizer, &a);
     program.launch(&sanitizer, &a);
     assert_eq!(sanitizer.reports().len(), 1, "the second launch is not before the third");
+}
+
+#[test]
+fn launches_in_order_need_no_wider_scope() {
+    // More operations than are remembered, by CTAs that only have their number in common.
+    let (program, ordered) = (Program::new(), sanitizer());
+    let mut after = Moment::default();
+    for _ in 0..40 {
+        after = program.launch_kernel("count", 64, &ordered, &after);
+    }
+    assert_eq!(ordered.reports(), []);
+    let unordered = sanitizer();
+    for _ in 0..2 {
+        program.launch_kernel("count", 64, &unordered, &Moment::default());
+    }
+    assert_eq!(names(&unordered), [("race", Some("scope"))]);
 }
 
 /// The kinds of reports, with what is missing.
