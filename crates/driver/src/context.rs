@@ -224,9 +224,7 @@ impl Driver {
     pub fn owner_of(&self, address: u64) -> Option<Arc<Context>> {
         find(&self.process().extensions, self.allocation_of(address)?.context?)
     }
-}
 
-impl Driver {
     /// All contexts that have not ended.
     pub(crate) fn contexts(&self) -> Vec<Arc<Context>> {
         let known = self.process().extensions.get::<Contexts>();

@@ -232,6 +232,24 @@ pub enum Instruction {
 }
 
 impl Instruction {
+    /// The bytes that it reads, and those that it writes, by element.
+    pub fn accesses(&self) -> (Vec<Bytes>, Vec<Bytes>) {
+        match self {
+            Self::Load { destinations, access } => (elements(access.bytes, destinations.len()), Vec::new()),
+            Self::Store { values, access } => (Vec::new(), elements(access.bytes, values.len())),
+            Self::Atomic { access, .. } => (vec![access.bytes], vec![access.bytes]),
+            Self::CopyAsync { to, from, .. } => (vec![*from], vec![*to]),
+            Self::Fence { .. }
+            | Self::ProxyFence(_)
+            | Self::AliasFence
+            | Self::Barrier { .. }
+            | Self::WaitAsync
+            | Self::Set { .. }
+            | Self::Branch { .. }
+            | Self::Jump(_) => (Vec::new(), Vec::new()),
+        }
+    }
+
     /// The registers that it writes, and those that it reads.
     pub fn registers(&self) -> (Vec<Register>, Vec<Register>) {
         let (written, read) = match self {
@@ -284,13 +302,9 @@ pub struct Thread {
 impl Thread {
     /// Whether an instruction writes to a cell.
     pub fn writes(&self, cell: Cell) -> bool {
-        let within = |bytes: Vec<Bytes>| bytes.into_iter().any(|bytes| cell.is_in(bytes));
-        self.code.iter().any(|instruction| match instruction {
-            Instruction::Store { values, access } => within(elements(access.bytes, values.len())),
-            Instruction::Atomic { access, .. } => within(vec![access.bytes]),
-            Instruction::CopyAsync { to, .. } => within(vec![*to]),
-            _ => false,
-        })
+        self.code
+            .iter()
+            .any(|instruction| instruction.accesses().1.into_iter().any(|bytes| cell.is_in(bytes)))
     }
 
     /// Where an instruction may go next.
@@ -440,12 +454,9 @@ impl Program {
 
     /// All the bytes that instructions access, element by element.
     pub fn accesses(&self) -> impl Iterator<Item = Bytes> + '_ {
-        self.threads.iter().flat_map(|thread| &thread.code).flat_map(|instruction| match instruction {
-            Instruction::Load { destinations, access } => elements(access.bytes, destinations.len()),
-            Instruction::Store { values, access } => elements(access.bytes, values.len()),
-            Instruction::Atomic { access, .. } => vec![access.bytes],
-            Instruction::CopyAsync { to, from, .. } => vec![*to, *from],
-            _ => Vec::new(),
+        self.threads.iter().flat_map(|thread| &thread.code).flat_map(|instruction| {
+            let (read, written) = instruction.accesses();
+            read.into_iter().chain(written)
         })
     }
 }

@@ -133,6 +133,17 @@ impl<'a, G: Goal> Search<'a, G> {
         })
     }
 
+    /// A proof for a pair that can be ordered neither way, behind those that are ordered in the only way there is.
+    fn contradicted(
+        &self,
+        state: &State,
+        forced: &[Forced],
+        (pair, violations): (Open, [Violation; 2]),
+    ) -> Proof {
+        let [forth, back] = violations.map(|violated| self.violation(violated));
+        self.behind(state, forced, self.oriented(state, pair, forth, back))
+    }
+
     fn explore(&mut self, mut state: State, decided: Decided) -> Result<Outcome, TooLarge> {
         if self.budget == 0 {
             return Ok(Err(End::Limit));
@@ -166,10 +177,8 @@ impl<'a, G: Goal> Search<'a, G> {
         let mut directed = decided.clone();
         let (forced, contradiction) =
             consistency::direct(&mut state, &mut directed, atomics, self.model, &mut self.values);
-        if let Some((pair, violations)) = contradiction {
-            let [forth, back] = violations.map(|violated| self.violation(violated));
-            let proof = self.oriented(&state, pair, forth, back);
-            return self.leaf(self.behind(&state, &forced, proof));
+        if let Some(contradiction) = contradiction {
+            return self.leaf(self.contradicted(&state, &forced, contradiction));
         }
         if !forced.is_empty() {
             // What was directed is no choice: a proof would have to say it again wherever it is used.
@@ -354,10 +363,8 @@ impl<'a, G: Goal> Search<'a, G> {
         let mut decided = decided;
         let (forced, contradiction) =
             consistency::direct(&mut state, &mut decided, |_, _| true, self.model, &mut self.values);
-        if let Some((pair, violations)) = contradiction {
-            let [forth, back] = violations.map(|violated| self.violation(violated));
-            let proof = self.oriented(&state, pair, forth, back);
-            return self.leaf(self.behind(&state, &forced, proof));
+        if let Some(contradiction) = contradiction {
+            return self.leaf(self.contradicted(&state, &forced, contradiction));
         }
         let open = consistency::open_pairs(&state.facts, self.model, &self.values);
         let outcome = if decided.is_overwritten(&state.facts) {
