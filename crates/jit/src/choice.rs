@@ -10,11 +10,11 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Choice {
     /// The interpreter, `interp`.
-    #[default]
     Interpreter,
     /// The compiled engine from the first launch, `jit`.
     Compiled,
     /// The interpreter at first, and the compiled engine for what has run for a while, where there is one: `auto`.
+    #[default]
     Automatic,
 }
 

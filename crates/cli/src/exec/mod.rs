@@ -25,7 +25,7 @@ Examples:
   warploom exec --device h100 --count 4 --memory 8G -- python train.py
   warploom exec --dry-run -- ./vector-add     # only say what will not work
   warploom exec --check race -- ./vector-add  # look for data races
-  warploom exec --engine auto -- ./vector-add # compile the kernels that run for long
+  warploom exec --engine jit -- ./vector-add  # compile kernels before they run
   eval \"$(warploom exec --env)\"               # this shell, and all that it starts
 
 Environment:
@@ -33,7 +33,7 @@ Environment:
   WARPLOOM_DEVICES       what --device and --count set: h200:4, or h100,l40s:2
   CUDA_VISIBLE_DEVICES   which of the devices the program sees, and in which order
   WARPLOOM_MEMORY        what --memory sets: bytes, or 512M, 8G
-  WARPLOOM_ENGINE        what --engine sets: interp (the default), jit or auto
+  WARPLOOM_ENGINE        what --engine sets: interp, jit or auto (the default)
   WARPLOOM_LLVM          the library with LLVM, if not the newest that is installed
   WARPLOOM_CACHE=0       do not keep compiled kernels; WARPLOOM_CACHE_DIR is where they are kept
   WARPLOOM_LOG           LEVEL or LEVEL:FILE; off, error, warn (the default), info, debug or trace

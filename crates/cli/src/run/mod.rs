@@ -149,13 +149,13 @@ pub(crate) struct Arguments {
 /// What runs a kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 enum Engine {
-    /// The virtual GPU
-    #[default]
+    /// The virtual GPU, which interprets kernels
     #[value(alias = "machine")]
     Interp,
     /// The virtual GPU, which compiles kernels with LLVM where it can
     Jit,
     /// The virtual GPU, which compiles kernels that run for long, where an LLVM is found
+    #[default]
     Auto,
     /// This machine's NVIDIA GPU, through its driver
     Cuda,

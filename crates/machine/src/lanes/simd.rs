@@ -2,7 +2,10 @@
 //!
 //! Everything else in [`crate::ops`] is a plain loop over 32 lanes, compiled once for each level through
 //! `#[target_feature]` wrappers over one `#[inline(always)]` body. Two steps resist that: turning 32 lane results into
-//! a predicate mask, and keeping the old value in the lanes that a mask leaves out.
+//! a predicate mask, and keeping the old value in the lanes that a mask leaves out. Products of matrices have vectors of their
+//! own, [`numerics::tensor::lanes::Vectors`].
+
+use numerics::tensor::lanes;
 
 /// A host vector level, chosen once when the process starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,6 +72,10 @@ pub fn warp_by_warp() {
 
 /// The primitives of one level. Masks have bit `l` for lane `l`.
 pub trait Simd: 'static {
+    /// What products of matrices are computed with.
+    type Vectors: lanes::Vectors;
+    /// Those of this level.
+    fn vectors() -> Self::Vectors;
     /// `new` in the lanes of `mask`, `old` elsewhere.
     fn blend16(mask: u32, new: [u16; 32], old: [u16; 32]) -> [u16; 32];
     /// `new` in the lanes of `mask`, `old` elsewhere.
@@ -114,6 +121,11 @@ macro_rules! baseline_bits {
 }
 
 impl Simd for Baseline {
+    type Vectors = lanes::Portable;
+    #[inline(always)]
+    fn vectors() -> Self::Vectors {
+        lanes::Portable
+    }
     baseline_blend!(blend16, u16);
     baseline_blend!(blend32, u32);
     baseline_blend!(blend64, u64);
@@ -132,7 +144,7 @@ pub use x86::{Avx2, Avx512};
 /// level are instantiated with these types (see [`crate::ops::body::select`]).
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use super::Simd;
+    use super::{Simd, lanes};
     use std::arch::x86_64::*;
     use std::mem::transmute;
 
@@ -153,6 +165,12 @@ mod x86 {
     const BITS32: [u32; 32] = lane_bits();
 
     impl Simd for Avx2 {
+        type Vectors = lanes::Avx2;
+        #[inline(always)]
+        fn vectors() -> Self::Vectors {
+            // SAFETY: the level is present (module contract).
+            unsafe { lanes::Avx2::of_host() }
+        }
         #[inline(always)]
         fn blend16(mask: u32, new: [u16; 32], old: [u16; 32]) -> [u16; 32] {
             super::Baseline::blend16(mask, new, old)
@@ -218,6 +236,12 @@ mod x86 {
     }
 
     impl Simd for Avx512 {
+        type Vectors = lanes::Avx512;
+        #[inline(always)]
+        fn vectors() -> Self::Vectors {
+            // SAFETY: the level is present (module contract).
+            unsafe { lanes::Avx512::of_host() }
+        }
         #[inline(always)]
         fn blend16(mask: u32, new: [u16; 32], old: [u16; 32]) -> [u16; 32] {
             // SAFETY: AVX-512 BW is present (module contract); the transmutes are between plain bits of equal size.

@@ -32,10 +32,10 @@ pub(crate) struct Elements {
 /// The factors of products whose lanes are computed side by side.
 #[derive(Debug)]
 pub(crate) struct Factors<A: Arithmetic> {
-    /// Of A, for each k: what each lane has of its row, for one of the two that it has.
-    pub(crate) rows: Vec<A::Factors<LANES>>,
-    /// Of B, for each block of 8 columns and each k: the even columns, then the odd ones.
-    pub(crate) columns: Vec<A::Factors<8>>,
+    /// Of A, for each word along k its parts: what each lane's row has, for one of the two that it has.
+    pub(crate) rows: Vec<A::Factors>,
+    /// Of B, the same for each block of 8 columns.
+    pub(crate) columns: Vec<A::Columns>,
 }
 
 impl<A: Arithmetic> Default for Factors<A> {

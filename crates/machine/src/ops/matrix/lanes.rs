@@ -8,17 +8,15 @@
 use super::tile::Tile;
 use crate::exec::Exec;
 use crate::image::matrix::{Factor, FactorSource, Product};
+use crate::lanes::simd::Simd;
 use crate::lanes::{LANES, PlaneId};
 use crate::matrix::types::element_bits;
 use crate::matrix::workspace::{Factors, Workspace};
 use numerics::tensor::Operand;
-use numerics::tensor::lanes::{Arithmetic, Kind};
+use numerics::tensor::lanes::{Arithmetic, Kind, QUAD, Vectors};
 
 /// Lines of a block: of eight rows, or columns.
 const BLOCK: usize = 8;
-
-/// Lanes that have a line.
-const QUAD: usize = LANES / BLOCK;
 
 /// Rows of A and D that a warp has.
 const ROWS: usize = 2 * BLOCK;
@@ -36,7 +34,7 @@ impl Product {
 
     /// Reads B, which the warps of a group have in common, if their products are computed by `kind`.
     #[inline(always)]
-    pub(super) fn read_columns(
+    pub(super) fn read_columns<S: Simd>(
         &self,
         x: &Exec<'_>,
         warp: usize,
@@ -44,15 +42,15 @@ impl Product {
         workspace: &mut Workspace,
     ) -> Result<(), u32> {
         match kind {
-            Kind::Floats => self.columns(x, warp, &mut workspace.floats),
-            Kind::Integers => self.columns(x, warp, &mut workspace.integers),
+            Kind::Floats => self.columns::<S, _>(x, warp, &mut workspace.floats),
+            Kind::Integers => self.columns::<S, _>(x, warp, &mut workspace.integers),
         }
     }
 
     /// Computes D of a warp, the `rank`-th of its group: `false` if its operands are such that this has to be done element by
     /// element.
     #[inline(always)]
-    pub(super) fn compute_lanes(
+    pub(super) fn compute_lanes<S: Simd>(
         &self,
         x: &mut Exec<'_>,
         (warp, rank): (usize, usize),
@@ -61,8 +59,8 @@ impl Product {
     ) -> Result<bool, u32> {
         let Workspace { floats, integers, results, .. } = workspace;
         let done = match kind {
-            Kind::Floats => self.rows(x, (warp, rank), floats, results)?,
-            Kind::Integers => self.rows(x, (warp, rank), integers, results)?,
+            Kind::Floats => self.rows::<S, _>(x, (warp, rank), floats, results)?,
+            Kind::Integers => self.rows::<S, _>(x, (warp, rank), integers, results)?,
         };
         if done {
             for (&plane, result) in self.d.planes().iter().zip(results) {
@@ -73,29 +71,29 @@ impl Product {
     }
 
     #[inline(always)]
-    fn columns<A: Arithmetic>(&self, x: &Exec<'_>, warp: usize, factors: &mut Factors<A>) -> Result<(), u32> {
-        let columns = &mut factors.columns;
-        columns.clear();
-        let held = self.held();
+    fn columns<S: Simd, A: Arithmetic>(
+        &self,
+        x: &Exec<'_>,
+        warp: usize,
+        factors: &mut Factors<A>,
+    ) -> Result<(), u32> {
+        let v = S::vectors();
+        let parts = A::parts(self.config.b);
         let words = Words::new(x, &self.b, self.config.b, warp);
+        let [none, ..] = A::columns(&A::ZERO);
+        factors.columns.clear();
         for block in 0..self.n / BLOCK {
-            for i in 0..self.k / (QUAD * held) {
-                let word = words.read(x, block * BLOCK, i, block * self.k / (QUAD * held) + i)?;
-                // Unit by unit along k, those of the even columns side by side, then those of the odd ones.
-                let mut units = [0; LANES];
-                for (lane, bits) in word.into_iter().enumerate() {
-                    let (column, unit) = (lane / QUAD, lane % QUAD);
-                    units[unit * BLOCK + column % 2 * QUAD + column / 2] = bits;
-                }
-                let start = columns.len();
-                columns.resize(start + QUAD * held, A::zeros());
-                for j in 0..held {
-                    let elements = A::decode(self.config.b, &units, self.shift(j));
-                    let mut put = |unit: usize, factors| columns[start + unit * held + j] = factors;
-                    put(0, A::at(&elements, |l| l));
-                    put(1, A::at(&elements, |l| BLOCK + l));
-                    put(2, A::at(&elements, |l| 2 * BLOCK + l));
-                    put(3, A::at(&elements, |l| 3 * BLOCK + l));
+            for i in 0..self.registers() {
+                let word = words.read(v, x, block * BLOCK, i, block * self.registers() + i)?;
+                let word = v.transpose(word);
+                let first = factors.columns.len();
+                factors.columns.resize(first + QUAD * parts, none);
+                let columns = &mut factors.columns[first..];
+                for part in 0..parts {
+                    let decoded = A::columns(&A::decode(v, self.config.b, word, part));
+                    for (unit, decoded) in decoded.into_iter().enumerate() {
+                        columns[unit * parts + part] = decoded;
+                    }
                 }
             }
         }
@@ -104,56 +102,52 @@ impl Product {
 
     /// Computes D, with the columns that have been read: `false` if a dot product is not among those of the arithmetic.
     #[inline(always)]
-    fn rows<A: Arithmetic>(
+    fn rows<S: Simd, A: Arithmetic>(
         &self,
         x: &Exec<'_>,
         (warp, rank): (usize, usize),
         factors: &mut Factors<A>,
         results: &mut Vec<[u32; LANES]>,
     ) -> Result<bool, u32> {
+        let v = S::vectors();
         let Factors { rows, columns } = factors;
-        rows.resize(self.k, A::zeros());
+        let parts = A::parts(self.config.a);
+        rows.resize(self.registers() * QUAD * parts, A::ZERO);
         results.resize(self.n / 2, [0; LANES]);
-        let held = self.held();
         let accumulates = self.accumulates(x, warp);
         let words = Words::new(x, &self.a, self.config.a, warp);
         for half in 0..ROWS / BLOCK {
-            for i in 0..self.k / (QUAD * held) {
-                let word = words.read(x, rank * ROWS + half * BLOCK, i, 2 * i + half)?;
-                for j in 0..held {
-                    let elements = A::decode(self.config.a, &word, self.shift(j));
-                    let mut put = |unit: usize, factors| rows[(i * QUAD + unit) * held + j] = factors;
+            for (i, rows) in rows.chunks_exact_mut(QUAD * parts).enumerate() {
+                let word = words.read(v, x, rank * ROWS + half * BLOCK, i, 2 * i + half)?;
+                for part in 0..parts {
+                    let elements = A::decode(v, self.config.a, word, part);
                     // What one lane has of a row, all that have the row need.
-                    put(0, A::at(&elements, |l| l / QUAD * QUAD));
-                    put(1, A::at(&elements, |l| l / QUAD * QUAD + 1));
-                    put(2, A::at(&elements, |l| l / QUAD * QUAD + 2));
-                    put(3, A::at(&elements, |l| l / QUAD * QUAD + 3));
+                    rows[part] = A::quad::<_, 0>(v, &elements);
+                    rows[parts + part] = A::quad::<_, 1>(v, &elements);
+                    rows[2 * parts + part] = A::quad::<_, 2>(v, &elements);
+                    rows[3 * parts + part] = A::quad::<_, 3>(v, &elements);
                 }
             }
-            for (block, columns) in columns.chunks_exact(self.k).enumerate() {
+            for (block, columns) in columns.chunks_exact(rows.len()).enumerate() {
                 let first = block * QUAD + 2 * half;
                 let addend = |register: usize| match accumulates {
                     true => plane(x, self.c.planes()[register], warp),
-                    false => [0; LANES],
+                    false => &[0; LANES],
                 };
-                let addends = [addend(first), addend(first + 1)];
-                let Some(sums) = A::sums::<BLOCK, 2>(&self.config, rows, columns, addends.each_ref()) else {
+                let Some(sums) = A::sums(v, &self.config, rows, columns, [addend(first), addend(first + 1)])
+                else {
                     return Ok(false);
                 };
-                results[first..first + 2].copy_from_slice(&sums);
+                v.store(sums[0], &mut results[first]);
+                v.store(sums[1], &mut results[first + 1]);
             }
         }
         Ok(true)
     }
 
-    /// Elements of A or B that a register holds.
-    fn held(&self) -> usize {
-        32 / element_bits(self.config.a) as usize
-    }
-
-    /// Where element `j` of a register begins.
-    fn shift(&self, j: usize) -> u32 {
-        j as u32 * element_bits(self.config.a)
+    /// The registers that a line of A or B takes, of those that a lane of its quad has.
+    fn registers(&self) -> usize {
+        self.k * element_bits(self.config.a) as usize / (32 * QUAD)
     }
 }
 
@@ -186,20 +180,24 @@ impl<'a> Words<'a> {
 
     /// The register with the `i`-th words along k of the eight lines from `first` on, which is the `index`-th of its registers.
     #[inline(always)]
-    fn read(&self, x: &Exec<'_>, first: usize, i: usize, index: usize) -> Result<[u32; LANES], u32> {
-        let mut words = match &self.tile {
-            None => plane(x, self.registers[index], self.warp),
-            Some(tile) => tile.words(x, first as u32, i as u32)?,
+    fn read<V: Vectors>(
+        &self,
+        v: V,
+        x: &Exec<'_>,
+        first: usize,
+        i: usize,
+        index: usize,
+    ) -> Result<V::W, u32> {
+        let words = match &self.tile {
+            None => v.load(plane(x, self.registers[index], self.warp)),
+            Some(tile) => v.load(&tile.words(x, first as u32, i as u32)?),
         };
-        for word in &mut words {
-            *word ^= self.signs;
-        }
-        Ok(words)
+        Ok(v.xor(words, v.splat(self.signs)))
     }
 }
 
 /// A register of a warp.
 #[inline(always)]
-fn plane(x: &Exec<'_>, plane: PlaneId, warp: usize) -> [u32; LANES] {
-    x.files.w[plane.index() + warp].0
+fn plane<'x>(x: &'x Exec<'_>, plane: PlaneId, warp: usize) -> &'x [u32; LANES] {
+    &x.files.w[plane.index() + warp].0
 }

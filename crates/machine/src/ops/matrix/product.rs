@@ -17,7 +17,7 @@ impl Body for MultiplyMatrices {
     type Fields = Self;
     #[inline(always)]
     fn run<S: Simd>(x: &mut Exec<'_>, op: &Self, pc: u32) -> u32 {
-        multiply_matrices(x, op, pc)
+        multiply_matrices::<S>(x, op, pc)
     }
 }
 
@@ -27,12 +27,12 @@ pub(crate) fn multiply(level: Level) -> Function<MultiplyMatrices> {
 }
 
 #[inline(always)]
-fn multiply_matrices(x: &mut Exec<'_>, op: &MultiplyMatrices, pc: u32) -> u32 {
+fn multiply_matrices<S: Simd>(x: &mut Exec<'_>, op: &MultiplyMatrices, pc: u32) -> u32 {
     if let Some(next) = assemble(x, usize::from(op.warps)) {
         return next;
     }
     let mut workspace = std::mem::take(&mut x.threads.matrices);
-    let done = multiply_teams(x, op, &mut workspace);
+    let done = multiply_teams::<S>(x, op, &mut workspace);
     x.threads.matrices = workspace;
     match done {
         Ok(()) => pc + 1,
@@ -42,7 +42,7 @@ fn multiply_matrices(x: &mut Exec<'_>, op: &MultiplyMatrices, pc: u32) -> u32 {
 
 /// The products of all teams of warps that are here, or the warp and the address of one that cannot be read.
 #[inline(always)]
-fn multiply_teams(
+fn multiply_teams<S: Simd>(
     x: &mut Exec<'_>,
     op: &MultiplyMatrices,
     workspace: &mut Workspace,
@@ -56,14 +56,14 @@ fn multiply_teams(
         }
         // The warps of a group have the same B.
         if let Some(kind) = kind {
-            product.read_columns(x, first, kind, workspace).map_err(|address| (first, address))?;
+            product.read_columns::<S>(x, first, kind, workspace).map_err(|address| (first, address))?;
         }
         let mut has_elements = false;
         for warp in first..first + together {
             let rank = if together == 1 { 0 } else { warp - first };
             let bad = |address| (warp, address);
             if let Some(kind) = kind
-                && product.compute_lanes(x, (warp, rank), kind, workspace).map_err(bad)?
+                && product.compute_lanes::<S>(x, (warp, rank), kind, workspace).map_err(bad)?
             {
                 continue;
             }

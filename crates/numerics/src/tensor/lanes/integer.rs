@@ -1,85 +1,102 @@
-//! Sums of products of integers.
-//!
-//! Such a sum is below 2^24, so that `.f32` holds it and all parts of it exactly: products of floats are what hosts compute fastest, and
-//! what compilers make vectors of lane by lane.
+//! Sums of products of integers of up to 8 bits, which are exact in 32: elements are spread to 16 bits, and two products are added at a
+//! time, as hosts do it in one step.
 
-use super::{Arithmetic, Config, LANES, Operand, spread};
+use super::{Arithmetic, COLUMNS, Config, LANES, Operand, QUAD, Vectors, eight};
 
-/// The most terms of a dot product, C left out: so many products of 8 bits are below 2^24.
+/// The most terms of a dot product, C left out.
 pub(super) const TERMS: usize = 64;
 
 /// Integers of up to 8 bits that are added up in 32.
 #[derive(Debug)]
 pub struct Integers;
 
-/// So many elements of A or B.
+/// Two elements a lane, of 16 bits with sign.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
-pub struct Factors<const N: usize>([f32; N]);
+pub struct Factors([u32; LANES]);
+
+/// Two elements a column.
+#[derive(Clone, Copy, Debug)]
+pub struct Columns([u32; COLUMNS]);
 
 impl Arithmetic for Integers {
-    type Factors<const N: usize> = Factors<N>;
+    type Factors = Factors;
+    type Columns = Columns;
 
-    fn zeros<const N: usize>() -> Factors<N> {
-        Factors([0.0; N])
-    }
+    const ZERO: Factors = Factors([0; LANES]);
 
     #[inline(always)]
-    fn decode<const N: usize>(operand: Operand, words: &[u32; N], shift: u32) -> Factors<N> {
+    fn parts(operand: Operand) -> usize {
         match operand {
-            Operand::S8 => each(words, |word| i32::from((word >> shift) as i8)),
-            Operand::S4 => each(words, |word| ((word >> shift) as i32) << 28 >> 28),
-            Operand::U4 => each(words, |word| (word >> shift & 0xf) as i32),
-            _ => each(words, |word| (word >> shift & 0xff) as i32),
+            Operand::S4 | Operand::U4 => 4,
+            _ => 2,
         }
     }
 
+    /// Of a half word with elements e0, e1, ...: part i has ei.
     #[inline(always)]
-    fn at<const N: usize, const M: usize>(
-        factors: &Factors<N>,
-        index: impl Fn(usize) -> usize,
-    ) -> Factors<M> {
-        let mut chosen = [0.0; M];
-        for (i, chosen) in chosen.iter_mut().enumerate() {
-            *chosen = factors.0[index(i)];
-        }
-        Factors(chosen)
+    fn decode<V: Vectors>(v: V, operand: Operand, words: V::W, part: usize) -> Factors {
+        let at_top = match (Self::parts(operand), part) {
+            (_, 0) if matches!(operand, Operand::S4 | Operand::U4) => v.shl_halves::<12>(words),
+            (_, 1) if matches!(operand, Operand::S4 | Operand::U4) => v.shl_halves::<8>(words),
+            (_, 2) => v.shl_halves::<4>(words),
+            (2, 0) => v.shl_halves::<8>(words),
+            _ => words,
+        };
+        let elements = match operand {
+            Operand::S8 => v.sar_halves::<8>(at_top),
+            Operand::S4 => v.sar_halves::<12>(at_top),
+            Operand::U4 => v.shr_halves::<12>(at_top),
+            _ => v.shr_halves::<8>(at_top),
+        };
+        let mut factors = Self::ZERO;
+        v.store(elements, &mut factors.0);
+        factors
     }
 
     #[inline(always)]
-    fn sums<const N: usize, const P: usize>(
+    fn quad<V: Vectors, const U: usize>(v: V, factors: &Factors) -> Factors {
+        let mut chosen = Self::ZERO;
+        v.store(v.quad::<U>(v.load(&factors.0)), &mut chosen.0);
+        chosen
+    }
+
+    #[inline(always)]
+    fn columns(Factors(words): &Factors) -> [Columns; QUAD] {
+        [
+            Columns(eight(words, 0)),
+            Columns(eight(words, 1)),
+            Columns(eight(words, 2)),
+            Columns(eight(words, 3)),
+        ]
+    }
+
+    #[inline(always)]
+    fn sums<V: Vectors>(
+        v: V,
         config: &Config,
-        a: &[Factors<LANES>],
-        b: &[Factors<N>],
-        c: [&[u32; LANES]; P],
-    ) -> Option<[[u32; LANES]; P]> {
-        let mut products = [[0_f32; LANES]; P];
-        for (a, b) in a.iter().zip(b).take(TERMS) {
-            for (p, products) in products.iter_mut().enumerate() {
-                let b = spread::<_, N, P>(&b.0, p);
-                for l in 0..LANES {
-                    products[l] += a.0[l] * b[l];
-                }
+        rows: &[Factors],
+        columns: &[Columns],
+        c: [&[u32; LANES]; 2],
+    ) -> Option<[V::W; 2]> {
+        let mut sums = [v.splat(0); 2];
+        for (Factors(a), Columns(b)) in rows.iter().zip(columns) {
+            let a = v.load(a);
+            for p in 0..2 {
+                sums[p] = v.add(sums[p], v.multiply_pairs(a, v.repeat(b, p * QUAD)));
             }
         }
-        let mut results = [[0; LANES]; P];
-        for p in 0..P {
-            for l in 0..LANES {
-                let (sum, c) = (products[p][l] as i32, c[p][l] as i32);
-                results[p][l] =
-                    if config.satfinite { sum.saturating_add(c) } else { sum.wrapping_add(c) } as u32;
+        let mut results = [v.splat(0); 2];
+        for p in 0..2 {
+            let c = v.load(c[p]);
+            results[p] = v.add(sums[p], c);
+            if config.satfinite {
+                let overflow = v.and(v.xor(results[p], sums[p]), v.xor(results[p], c));
+                let (overflown, end) =
+                    (v.sar::<31>(overflow), v.xor(v.sar::<31>(c), v.splat(i32::MAX as u32)));
+                results[p] = v.or(v.and_not(results[p], overflown), v.and(end, overflown));
             }
         }
         Some(results)
     }
-}
-
-/// What each word holds: a loop, since mapped arrays do not become vector code.
-#[inline(always)]
-fn each<const N: usize>(words: &[u32; N], element: impl Fn(u32) -> i32) -> Factors<N> {
-    let mut factors = [0.0; N];
-    for (factor, word) in factors.iter_mut().zip(words) {
-        *factor = element(*word) as f32;
-    }
-    Factors(factors)
 }

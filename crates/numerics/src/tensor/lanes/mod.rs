@@ -1,49 +1,70 @@
 //! Dot products side by side, one a lane: what [`dot`](super::dot) computes one by one, for the instructions that most kernels
-//! use. Loops over lanes become vector code.
+//! use, with [vectors of the host](Vectors).
 //!
-//! An [`Arithmetic`] decodes elements of A and B once, 32 of one shift a call, and adds up products of what it has decoded. What
-//! lies where is the machine's affair.
+//! An [`Arithmetic`] decodes 32 words of A or B once, and adds up products of what it has decoded. How fragments lie in registers is the
+//! machine's affair, but for this: the four lanes of a quad have a line of A or B, one word each of every four words along k, and
+//! columns 2 * (l % 4) and the next of D are lane l's.
 
 mod float;
 mod integer;
 #[cfg(test)]
 mod tests;
+mod vectors;
+#[cfg(target_arch = "x86_64")]
+mod x86;
 
 pub use float::Floats;
 pub use integer::Integers;
+pub use vectors::{COLUMNS, LANES, Portable, Vectors};
+#[cfg(target_arch = "x86_64")]
+pub use x86::{Avx2, Avx512};
 
 use super::{Accumulator, Config, Operand, Unit};
 use std::fmt::Debug;
 
-/// How many dot products are computed side by side.
-pub const LANES: usize = 32;
+/// Lanes that have a line of A or B.
+pub const QUAD: usize = 4;
 
 /// How dot products are computed side by side.
 pub trait Arithmetic: Debug + 'static {
-    /// So many decoded elements of A or B.
-    type Factors<const N: usize>: Copy + Debug;
+    /// What words of 32 lanes hold of a line, as far as it is decoded together.
+    type Factors: Copy + Debug;
 
-    /// Elements of A or B that are zero.
-    fn zeros<const N: usize>() -> Self::Factors<N>;
+    /// The same for the columns of a block of B: the even ones, then the odd ones.
+    type Columns: Copy + Debug;
 
-    /// Decodes the elements that begin at bit `shift` of words.
-    fn decode<const N: usize>(operand: Operand, words: &[u32; N], shift: u32) -> Self::Factors<N>;
+    /// Elements that are zero.
+    const ZERO: Self::Factors;
 
-    /// Those at other indices.
-    fn at<const N: usize, const M: usize>(
-        factors: &Self::Factors<N>,
-        index: impl Fn(usize) -> usize,
-    ) -> Self::Factors<M>;
+    /// How many factors a word of these elements holds.
+    fn parts(operand: Operand) -> usize;
 
-    /// `P` dot products in each lane: of the elements of A that it has, one for each k, with those of `P` columns of B, and of
-    /// `c`. Of the elements of B at one k, lane `l` has the `l % (N / P)`-th of each of `P` parts. `None` if the results are not
-    /// among those that are computed here.
-    fn sums<const N: usize, const P: usize>(
+    /// Decodes the `part`-th factors of words.
+    fn decode<V: Vectors>(v: V, operand: Operand, words: V::W, part: usize) -> Self::Factors;
+
+    /// Of rows of A: in each lane what the `U`-th of its quad has.
+    fn quad<V: Vectors, const U: usize>(v: V, factors: &Self::Factors) -> Self::Factors;
+
+    /// Of words of B that are [transposed](Vectors::transpose): those that come after one another along k.
+    fn columns(factors: &Self::Factors) -> [Self::Columns; QUAD];
+
+    /// Two dot products in each lane, with an even column of B and the next one. `rows` and `columns` have what meets at equal places.
+    /// `None` if the results are not among those that are computed here.
+    fn sums<V: Vectors>(
+        v: V,
         config: &Config,
-        a: &[Self::Factors<LANES>],
-        b: &[Self::Factors<N>],
-        c: [&[u32; LANES]; P],
-    ) -> Option<[[u32; LANES]; P]>;
+        rows: &[Self::Factors],
+        columns: &[Self::Columns],
+        c: [&[u32; LANES]; 2],
+    ) -> Option<[V::W; 2]>;
+}
+
+/// The `unit`-th eight of 32.
+#[inline(always)]
+fn eight<T: Copy + Default>(lanes: &[T; LANES], unit: usize) -> [T; COLUMNS] {
+    let mut chosen = [T::default(); COLUMNS];
+    chosen.copy_from_slice(&lanes[unit * COLUMNS..(unit + 1) * COLUMNS]);
+    chosen
 }
 
 /// Which arithmetic computes the dot products of an instruction.
@@ -78,14 +99,4 @@ impl Kind {
             _ => None,
         }
     }
-}
-
-/// What lane `l` has of one of `P` parts of some elements, `part`: the element of index `l % (N / P)`.
-#[inline(always)]
-fn spread<T: Copy + Default, const N: usize, const P: usize>(elements: &[T; N], part: usize) -> [T; LANES] {
-    let mut lanes = [T::default(); LANES];
-    for (l, lane) in lanes.iter_mut().enumerate() {
-        *lane = elements[part * (N / P) + l % (N / P)];
-    }
-    lanes
 }

@@ -1,8 +1,10 @@
 //! Against [`dot`], which the H200's recordings judge.
 
-use super::{Arithmetic, Config, Floats, Integers, Kind, LANES, Operand};
+use super::{Arithmetic, Config, Floats, Integers, Kind, LANES, Operand, Portable, QUAD, Vectors};
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+use super::{Avx2, Avx512};
 use crate::rounding::Mode;
-use crate::tensor::{Accumulator, BitOperation, Unit, dot};
+use crate::tensor::{Accumulator, BitOperation, Element, Unit, dot};
 
 fn config(operand: Operand, accumulator: Accumulator) -> Config {
     Config {
@@ -26,27 +28,82 @@ fn numbers() -> impl FnMut() -> u32 {
     }
 }
 
-/// Operands of dot products: words with one element at `shift`.
+/// Words of A, two for each four words along k, of B, one, and two of C.
 struct Operands {
     a: Vec<[u32; LANES]>,
-    b: Vec<[u32; 8]>,
+    b: Vec<[u32; LANES]>,
     c: [[u32; LANES]; 2],
-    shift: u32,
+}
+
+/// The sums that vectors of a level have.
+fn sums_of<A: Arithmetic, V: Vectors>(
+    v: V,
+    config: &Config,
+    operands: &Operands,
+) -> Option<[[u32; LANES]; 2]> {
+    let parts = A::parts(config.a);
+    let mut rows = Vec::new();
+    for words in &operands.a {
+        let decoded: Vec<_> = (0..parts).map(|part| A::decode(v, config.a, v.load(words), part)).collect();
+        rows.extend(decoded.iter().map(|factors| A::quad::<V, 0>(v, factors)));
+        rows.extend(decoded.iter().map(|factors| A::quad::<V, 1>(v, factors)));
+        rows.extend(decoded.iter().map(|factors| A::quad::<V, 2>(v, factors)));
+        rows.extend(decoded.iter().map(|factors| A::quad::<V, 3>(v, factors)));
+    }
+    let mut columns = Vec::new();
+    for words in &operands.b {
+        let words = v.transpose(v.load(words));
+        let decoded: Vec<_> =
+            (0..parts).map(|part| A::columns(&A::decode(v, config.b, words, part))).collect();
+        columns.extend((0..QUAD).flat_map(|unit| decoded.iter().map(move |columns| columns[unit])));
+    }
+    let sums = A::sums(v, config, &rows, &columns, operands.c.each_ref())?;
+    let mut words = [[0; LANES]; 2];
+    (0..2).for_each(|p| v.store(sums[p], &mut words[p]));
+    Some(words)
+}
+
+/// The same with all levels of the host, which agree.
+fn sums<A: Arithmetic>(config: &Config, operands: &Operands) -> Option<[[u32; LANES]; 2]> {
+    let sums = sums_of::<A, _>(Portable, config, operands);
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    {
+        if is_x86_feature_detected!("avx2") {
+            // SAFETY: it has been detected.
+            assert_eq!(sums_of::<A, _>(unsafe { Avx2::of_host() }, config, operands), sums);
+        }
+        let avx512 = is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512bw");
+        if avx512 && is_x86_feature_detected!("avx512dq") && is_x86_feature_detected!("avx512vl") {
+            // SAFETY: it has been detected.
+            assert_eq!(sums_of::<A, _>(unsafe { Avx512::of_host() }, config, operands), sums);
+        }
+    }
+    sums
+}
+
+/// The elements of the line that a quad has.
+fn line(operand: Operand, words: &[[u32; LANES]], quad: usize) -> Vec<Element> {
+    let bits = match operand {
+        Operand::Tf32 => 32,
+        Operand::F16 | Operand::Bf16 => 16,
+        Operand::S4 | Operand::U4 => 4,
+        _ => 8,
+    };
+    let words = words.iter().flat_map(|words| &words[QUAD * quad..][..QUAD]);
+    words
+        .flat_map(|word| (0..32 / bits).map(move |i| operand.decode(u64::from(word >> (bits * i)))))
+        .collect()
 }
 
 /// Whether what is computed side by side is right; `None` if it is left to others.
 fn agree<A: Arithmetic>(config: &Config, operands: &Operands) -> Option<bool> {
-    let Operands { a, b, c, shift } = operands;
-    assert!(Kind::of(config, a.len()).is_some());
-    let rows: Vec<_> = a.iter().map(|words| A::decode(config.a, words, *shift)).collect();
-    let columns: Vec<_> = b.iter().map(|words| A::decode(config.b, words, *shift)).collect();
-    let sums = A::sums::<8, 2>(config, &rows, &columns, c.each_ref())?;
+    let sums = sums::<A>(config, operands)?;
     Some((0..2).all(|p| {
         (0..LANES).all(|l| {
-            let of_a: Vec<_> = a.iter().map(|words| config.a.decode(u64::from(words[l] >> shift))).collect();
-            let of_b: Vec<_> =
-                b.iter().map(|words| config.b.decode(u64::from(words[4 * p + l % 4] >> shift))).collect();
-            u64::from(sums[p][l]) == dot(config, &of_a, &of_b, u64::from(c[p][l]))
+            let of_a = line(config.a, &operands.a, l / QUAD);
+            let of_b = line(config.b, &operands.b, 2 * (l % QUAD) + p);
+            assert!(Kind::of(config, of_a.len()).is_some());
+            u64::from(sums[p][l]) == dot(config, &of_a, &of_b, u64::from(operands.c[p][l]))
         })
     }))
 }
@@ -73,11 +130,12 @@ fn each_lane_is_a_dot_product_of_floats() {
             let sign = random() & 1;
             magnitude | sign << (mantissa + if kind == 0 { 5 } else { 8 })
         };
-        let k = if kind == 2 { 8 } else { 16 };
-        let shift = if kind != 2 && round & 8 == 0 { 16 } else { 0 };
-        let mut word = || element() << (shift + upper);
-        let a = (0..k).map(|_| [0; LANES].map(|_: u32| word())).collect();
-        let b = (0..k).map(|_| [0; 8].map(|_: u32| word())).collect();
+        let mut word = || match kind {
+            2 => element() << upper,
+            _ => element() << 16 | element(),
+        };
+        let a = (0..2).map(|_| [0; LANES].map(|_: u32| word())).collect();
+        let b = (0..2).map(|_| [0; LANES].map(|_: u32| word())).collect();
         let c = [[0; LANES]; 2].map(|lanes| {
             lanes.map(|_: u32| match round & 48 {
                 0 => random() & 0x807f_ffff | (120 + random() % 12) << 23,
@@ -86,7 +144,7 @@ fn each_lane_is_a_dot_product_of_floats() {
                 _ => random() & 0x8fff_ffff | 0x3000_0000,
             })
         });
-        let operands = Operands { a, b, c, shift };
+        let operands = Operands { a, b, c };
         match agree::<Floats>(&config(operand, Accumulator::F32), &operands) {
             Some(right) => {
                 assert!(right, "round {round}");
@@ -103,29 +161,26 @@ fn each_lane_is_a_dot_product_of_integers() {
     let mut random = numbers();
     for round in 0..4_000 {
         let operands = [Operand::S8, Operand::U8, Operand::S4, Operand::U4];
-        let bits = if round & 2 == 0 { 8 } else { 4 };
         let mut config = config(operands[round % 4], Accumulator::S32);
         config.b = operands[((round % 4) & 2) | ((round >> 2) & 1)];
         config.satfinite = round & 8 != 0;
-        let k = 16 << (round >> 4 & 1);
-        let a = (0..k).map(|_| [0; LANES].map(|_: u32| random())).collect();
-        let b = (0..k).map(|_| [0; 8].map(|_: u32| random())).collect();
+        let registers = 1 + (round >> 4 & 1);
+        let a = (0..registers).map(|_| [0; LANES].map(|_: u32| random())).collect();
+        let b = (0..registers).map(|_| [0; LANES].map(|_: u32| random())).collect();
         let near_the_end = round & 64 != 0;
         let c = [[0; LANES]; 2].map(|lanes| {
             lanes.map(|_: u32| if near_the_end { 0x7fff_ff00 ^ (random() & 0x8000_00ff) } else { random() })
         });
-        let operands = Operands { a, b, c, shift: bits * (round as u32 >> 7 & 3) };
+        let operands = Operands { a, b, c };
         assert_eq!(agree::<Integers>(&config, &operands), Some(true), "round {round}");
     }
 }
 
 /// The sum of 16 products of one element each of A and B, in all lanes, and `c`.
 fn of_one(operand: Operand, a: u32, b: u32, c: u32) -> Option<u32> {
-    let operands = [Floats::decode(operand, &[a; LANES], 0); 16];
-    let factors = [Floats::decode(operand, &[b; 8], 0); 16];
-    let sums =
-        Floats::sums::<8, 2>(&config(operand, Accumulator::F32), &operands, &factors, [&[c; LANES]; 2]);
-    sums.map(|sums| sums[0][0])
+    let words = |element: u32| vec![[element << 16 | element; LANES]; 2];
+    let operands = Operands { a: words(a), b: words(b), c: [[c; LANES]; 2] };
+    sums::<Floats>(&config(operand, Accumulator::F32), &operands).map(|sums| sums[0][0])
 }
 
 #[test]
