@@ -232,6 +232,7 @@ unsafe extern "C" fn call(
                 *window = windows::moved(*window, span, active, host.cta);
             }
             let row = Row {
+                instruction: site.instruction,
                 first,
                 mask,
                 addresses: &addresses[..width as usize],

@@ -18,6 +18,8 @@ use std::ops::Range;
 /// A row of accesses: by threads of one warp, one after the other.
 #[derive(Clone, Copy, Debug)]
 pub struct Row<'a> {
+    /// The instruction of the kernel's body.
+    pub instruction: u32,
     /// The number of the first thread in the CTA.
     pub first: u32,
     /// Which of the threads access.
@@ -182,11 +184,12 @@ impl<'a> Cta<'a> {
     }
 
     /// The state that the interpreter's accesses work on, and the warp and lane in it of the first thread of a row.
-    fn exec<R>(&mut self, first: u32, run: impl FnOnce(&mut Exec<'_>, usize, usize) -> R) -> R {
-        let (warp, lane) = (first as usize / LANES, first as usize % LANES);
+    fn exec<R>(&mut self, row: &Row<'_>, run: impl FnOnce(&mut Exec<'_>, usize, usize) -> R) -> R {
+        let (warp, lane) = (row.first as usize / LANES, row.first as usize % LANES);
         let pack = warp / self.grid.image.warps;
         let threads = &mut self.packs[pack].threads;
         let mut x = Exec::new(Files::default(), self.grid, threads, &mut self.common);
+        x.at = self.grid.image.first_operation(row.instruction);
         run(&mut x, warp % self.grid.image.warps, lane)
     }
 
@@ -209,7 +212,7 @@ impl<'a> Cta<'a> {
             };
             aligned && into.iter_mut().enumerate().all(&mut load)
         }
-        self.exec(row.first, |x, warp, first| {
+        self.exec(row, |x, warp, first| {
             for l in row.lanes() {
                 let (at, address) = ((warp, first + l), row.addresses[l]);
                 let done = in_space!(row.space, P => match row.bytes {
@@ -247,7 +250,7 @@ impl<'a> Cta<'a> {
             aligned && from.iter().enumerate().all(&mut store)
         }
         let bytes = u64::from(row.bytes) * row.elements as u64;
-        self.exec(row.first, |x, warp, first| {
+        self.exec(row, |x, warp, first| {
             let mask = row.mask << first;
             let mut failed = false;
             for l in in_store_order(mask, bytes) {
@@ -277,7 +280,7 @@ impl<'a> Cta<'a> {
         c: &[u64],
         old: &mut [u64],
     ) -> Result<(), RowTrap> {
-        self.exec(row.first, |x, warp, first| {
+        self.exec(row, |x, warp, first| {
             for l in row.lanes() {
                 match (atomic.0)(x, warp, first + l, row.addresses[l], b[l], c[l]) {
                     Some(value) => old[l] = value,

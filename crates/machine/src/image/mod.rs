@@ -201,12 +201,17 @@ impl Image {
 
     /// The operations of an instruction of the kernel's body, and what ends a function or begins a block behind it.
     pub(crate) fn operations(&self, instruction: u32) -> Range<u32> {
-        let kernel = &self.origins[self.code(self.kernel).entry as usize..];
-        let kernel = &kernel[..kernel.partition_point(|origin| origin.function == self.kernel)];
+        self.first_operation(instruction)..self.first_operation(instruction + 1)
+    }
+
+    /// The first of them.
+    pub(crate) fn first_operation(&self, instruction: u32) -> u32 {
         let first = self.code(self.kernel).entry;
-        let [start, end] = [0, 1]
-            .map(|by| kernel.partition_point(|origin| origin.instruction < instruction + by) as u32 + first);
-        start..end
+        let kernel = &self.origins[first as usize..];
+        let before = kernel.partition_point(|origin| {
+            origin.function == self.kernel && origin.instruction < instruction
+        });
+        before as u32 + first
     }
 
     /// Whether all CTA barriers are for all threads of a CTA, which wait at them.
