@@ -14,9 +14,10 @@
 //! | `clock` | what a thread knows of others, folded along the launch hierarchy |
 //! | `release` | what a location carries for those who acquire, by scope |
 //! | `observed` | which strong writes were observed, for later accesses of their location |
+//! | `polls` | strong reads that say nothing new |
 //! | `site` | what an instruction is to the memory model |
 //! | `runs` | which lanes access memory one after the other |
-//! | `shadow`, `pool`, `row`, `words`, `half_rows`, `global` | who accessed every byte last |
+//! | `shadow`, `pool`, `row`, `words`, `half_rows`, `reads`, `global` | who accessed every byte last |
 //! | `state` | threads, CTAs, launches |
 //! | `accessor`, `check`, `race` | who accesses; rows, cells and bytes; whether an access races, and what is remembered of it |
 //! | `detector`, `weak`, `strong`, `counters` | accesses of warps; those without an order, the usual ones with one |
@@ -42,8 +43,10 @@ mod heap;
 mod litmus;
 mod observed;
 mod order;
+mod polls;
 mod pool;
 mod race;
+mod reads;
 mod release;
 mod report;
 mod row;
