@@ -197,7 +197,7 @@ impl<'a> Checker<'a> {
 
     /// A read of a cell that has nothing but a write before it, and reads by others. Returns whether it is one.
     #[inline(never)]
-    fn another_read(
+    pub(crate) fn another_read(
         &mut self,
         (row, at): (u32, usize),
         (lanes, shift): (u32, u8),

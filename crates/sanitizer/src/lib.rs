@@ -20,7 +20,7 @@
 //! | `shadow`, `pool`, `row`, `words`, `half_rows`, `reads`, `global` | who accessed every byte last |
 //! | `state` | threads, CTAs, launches |
 //! | `accessor`, `check`, `race` | who accesses; rows, cells and bytes; whether an access races, and what is remembered of it |
-//! | `detector`, `weak`, `strong`, `counters` | accesses of warps; those without an order, the usual ones with one |
+//! | `detector`, `weak`, `scattered`, `strong`, `counters` | accesses of warps; those without an order, the usual ones with one |
 //! | `order` | fences, barriers, mbarriers |
 //! | `copies` | asynchronous copies |
 //! | `heap` | allocations, use after free, leaks |
@@ -51,6 +51,7 @@ mod release;
 mod report;
 mod row;
 mod runs;
+mod scattered;
 mod shadow;
 mod site;
 mod state;

@@ -99,6 +99,8 @@ impl Checker<'_> {
         // Through another proxy only what its fences have passed on is ordered before; agents are of the async proxy
         // themselves, and readers of other proxies need no fence.
         let why = match by.proxied {
+            // That is looked at first which is told fastest.
+            None if entry.time <= by.everyone || self.is_morally_strong(entry, by) => return,
             None if !by.surely_races_with(entry, by.clock, true) => return,
             Some(proxied) => {
                 let generic = !by.surely_races_with(entry, by.clock, true);

@@ -3,7 +3,7 @@
 use crate::shadow::Entry;
 
 /// Reads that are remembered besides the latest: the first, and the last ones. A race with a forgotten one is missed.
-const READERS: usize = 8;
+const READERS: usize = 4;
 
 /// See the module. Without pointers, since memory that many have read has many of them.
 #[derive(Clone, Copy, Debug, Default)]
@@ -61,7 +61,7 @@ mod tests {
         let mut readers = Readers::default();
         (0..20).for_each(|cta| readers.keep(read(cta), |_| false));
         let ctas = |readers: &Readers| readers.as_slice().iter().map(|read| read.cta).collect::<Vec<_>>();
-        assert_eq!(ctas(&readers), [0, 13, 14, 15, 16, 17, 18, 19]);
+        assert_eq!(ctas(&readers), [0, 17, 18, 19]);
         readers.keep(read(21), |read| read.cta < 18);
         assert_eq!(ctas(&readers), [18, 19, 21]);
     }

@@ -409,15 +409,6 @@ impl Extras {
         self.cells.get_mut(split)
     }
 
-    /// The extra of an address's cell, if its row of which this is the number has cells.
-    #[inline(always)]
-    pub(crate) fn number_in(&self, split: u32, address: u64) -> u32 {
-        match (Row { split, ..Row::default() }).is_in_cells() {
-            true => self.cells.get(split)[Row::cell_of(address)].extra,
-            false => 0,
-        }
-    }
-
     /// A cell of a row that is split, with its extra. Readers alone are none.
     #[inline(always)]
     pub(crate) fn cell_with_extra(&mut self, split: u32, place: usize) -> (&mut Cell, Option<&mut Extra>) {

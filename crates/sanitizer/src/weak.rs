@@ -9,7 +9,8 @@ use crate::global::{Global, PAGE};
 use crate::race::Conflict;
 use crate::row::ROW;
 use crate::runs::{HalfWarps, Run, Scattered, are_alike, each_lane, half_warps_of, is_dense};
-use crate::shadow::{Entry, Extras};
+use crate::scattered::SCATTERED;
+use crate::shadow::Entry;
 use crate::site::Site;
 use crate::state::{Block, Group};
 use machine::fault::Access;
@@ -23,25 +24,6 @@ struct Found {
     target: Target,
     conflict: Option<(Conflict, u64)>,
     unwritten: Option<(u64, u16, u32)>,
-}
-
-/// Reads what is remembered of lanes' addresses, which are scattered: if none of it is in the host's caches, all of it comes at
-/// the same time, and not one after the other.
-fn look_ahead(global: &mut Global, extras: &Extras, addresses: &[u64; 32], mask: u32) {
-    if mask.count_ones() < 8 {
-        return;
-    }
-    let (mut splits, mut numbers) = ([0; 32], [0; 32]);
-    for (split, (_, address)) in splits.iter_mut().zip(each_lane(addresses, mask)) {
-        if address < SHARED_WINDOW {
-            *split = global.row(address).split;
-        }
-    }
-    for ((number, split), (_, address)) in numbers.iter_mut().zip(splits).zip(each_lane(addresses, mask)) {
-        *number = extras.number_in(split, address);
-    }
-    let times = numbers.map(|number| extras.reads(number).as_slice().len());
-    std::hint::black_box(times);
 }
 
 impl Detector {
@@ -123,8 +105,11 @@ impl Detector {
                             let elements = each_lane(&addresses, mask);
                             left = checker.elements(shared, (elements, begin, bytes), by);
                         }
-                        if left != 0 && access.space == SpaceKind::Global {
-                            look_ahead(global, checker.extras, &addresses, left);
+                        if loads
+                            && matches!(access.space, SpaceKind::Global)
+                            && left.count_ones() >= SCATTERED
+                        {
+                            left = checker.scattered(global, (&addresses, bytes, left), by);
                         }
                         if left != 0 {
                             scattered = Some(Scattered::new(addresses, bytes, left, loads));
