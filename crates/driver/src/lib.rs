@@ -83,6 +83,7 @@ pub mod pool;
 pub mod priority;
 mod process;
 pub mod reference;
+mod replay;
 pub mod settings;
 mod signal;
 mod staged;

@@ -61,14 +61,14 @@ mod trail;
 mod weak;
 mod words;
 
-pub use report::{Actor, Allocation, Checks, Report};
+pub use report::{Actor, Allocation, Checks, Report, Seen};
 pub use suppress::Suppressions;
 
 use clock::Knowledge;
 use detector::Detector;
-use machine::Fault;
 use machine::fault::Access;
 use machine::observe::{Happening, Issue, Observer};
+use machine::{Fault, SchedulerKind};
 use ptx::module::{Checked, FuncId, Module};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -178,6 +178,11 @@ impl Sanitizer {
         self.detector().written(address, bytes);
     }
 
+    /// How what is found from now on is seen.
+    pub fn seeing(&self, seen: Seen) {
+        self.detector().reports.seen = seen;
+    }
+
     /// A launch ended with a fault: what more is known about it.
     pub fn fault(&self, fault: &Fault) {
         self.detector().fault(fault);
@@ -190,8 +195,18 @@ impl Sanitizer {
 
     /// What was found so far.
     pub fn reports(&self) -> Vec<Report> {
-        self.detector().reports.all().to_vec()
+        self.detector().reports.all()
     }
+}
+
+/// The schedulers that launches run under besides their own, if they are to run under so many in all: that which starves whoever
+/// it can, and random ones.
+pub fn other_schedules(all: u32) -> impl Iterator<Item = SchedulerKind> {
+    let of = |number| match number {
+        0 => SchedulerKind::Adversarial,
+        seed => SchedulerKind::Random { seed: u64::from(seed) },
+    };
+    (0..all.saturating_sub(1)).map(of)
 }
 
 impl Watch<'_> {
