@@ -173,7 +173,7 @@ fn what_the_checks_find_under_other_schedules_is_written_for_others() {
     assert!(said.contains("seen under the schedule adversarial, not in the program's own run"), "{said}");
     assert!(junit.contains("failures=\"1\"") && junit.contains("type=\"race\""), "{junit}");
     // Both accesses with their lines, and nothing that a name or a title has is markup.
-    for part in ["<mark>   11  ld.global.u32 %r3, [%d];</mark>", "k&lt;1&gt;.ptx", "under adversarial"] {
+    for part in ["<mark>   12  ld.global.u32 %r3, [%d];</mark>", "k&lt;1&gt;.ptx", "under adversarial"] {
         assert!(html.contains(part), "{part} in {html}");
     }
     assert!(!html.contains("k<1>"), "{html}");

@@ -265,13 +265,16 @@ impl Report {
     }
 }
 
+/// A kind of report, and two instructions.
+type Key = (&'static str, u32, u32);
+
 /// What was found so far; one report for each pair of source lines, or of instructions where there are none.
 #[derive(Debug, Default)]
 pub(crate) struct Reports {
     /// Of each mistake what was found at each pair of instructions.
     found: Vec<Vec<Report>>,
     /// The mistake and the pair, unless it is left out.
-    by_place: BTreeMap<(&'static str, u32, u32), Option<(usize, usize)>>,
+    by_place: BTreeMap<Key, Option<(usize, usize)>>,
     pub(crate) suppressions: Suppressions,
     /// How what is found now is seen.
     pub(crate) seen: Seen,
@@ -284,7 +287,7 @@ const MOST: usize = 1000;
 
 impl Reports {
     /// Adds what `make` tells unless the same was found at these sites before.
-    pub(crate) fn add(&mut self, key: (&'static str, u32, u32), make: impl FnOnce() -> Report) {
+    pub(crate) fn add(&mut self, key: Key, make: impl FnOnce() -> Report) {
         match self.by_place.get(&key) {
             Some(&Some((mistake, pair))) => {
                 let known = &mut self.found[mistake][pair];
@@ -312,7 +315,7 @@ impl Reports {
     }
 
     /// Whether something was found at these sites before.
-    pub(crate) fn knows(&self, key: (&'static str, u32, u32)) -> bool {
+    pub(crate) fn knows(&self, key: Key) -> bool {
         self.by_place.contains_key(&key)
     }
 
