@@ -15,6 +15,7 @@ mod doctor;
 mod exec;
 mod failure;
 mod fatbin;
+mod findings;
 mod fmt;
 mod images;
 mod input;

@@ -144,6 +144,41 @@ fn formatting_in_place_keeps_the_meaning_and_the_permissions() {
     assert_eq!(left.len(), 1, "{left:?}");
 }
 
+/// A kernel whose threads race only if the last of them come first: that is seen under another schedule, and memory is as the own run
+/// has left it. What was found becomes JUnit XML and a page.
+#[test]
+fn what_the_checks_find_under_other_schedules_is_written_for_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let text = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n\
+        .reg .u64 %d; .reg .u32 %r<4>; .reg .pred %p<3>;\nld.param.u64 %d, [p]; mov.u32 %r0, %tid.x;\n\
+        setp.eq.u32 %p0, %r0, 0; setp.eq.u32 %p1, %r0, 256;\n@%p0 bra look; @%p1 bra set; ret;\n\
+        look: ld.relaxed.gpu.global.u32 %r2, [%d+4]; st.global.u32 [%d+8], %r2;\n\
+        setp.eq.u32 %p2, %r2, 0; @%p2 bra done;\nld.global.u32 %r3, [%d];\ndone: ret;\n\
+        set: st.global.u32 [%d], 7;\nst.relaxed.gpu.global.u32 [%d+4], 1; ret;\n}\n";
+    std::fs::write(path("k<1>.ptx"), text).unwrap();
+    let run = |more: &[&str]| {
+        let [kernel, junit, html] = ["k<1>.ptx", "junit.xml", "page.html"].map(path);
+        let launch = ["run", &kernel, "--block", "288", "zeros:u32[3],expect:[7,1,0]", "--check", "race"];
+        let output = warploom(&[&launch[..], &["--junit", &junit, "--html", &html], more].concat());
+        let written = ["junit.xml", "page.html"].map(|name| std::fs::read_to_string(path(name)).unwrap());
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned(), written)
+    };
+    let (code, said, [junit, html]) = run(&[]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(junit.contains("tests=\"1\"") && junit.contains("failures=\"0\""), "{junit}");
+    assert!(html.contains("<p>Nothing.</p>"), "{html}");
+    let (code, said, [junit, html]) = run(&["--schedules", "3"]);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("seen under the schedule adversarial, not in the program's own run"), "{said}");
+    assert!(junit.contains("failures=\"1\"") && junit.contains("type=\"race\""), "{junit}");
+    // Both accesses with their lines, and nothing that a name or a title has is markup.
+    for part in ["<mark>   12  ld.global.u32 %r3, [%d];</mark>", "k&lt;1&gt;.ptx", "under adversarial"] {
+        assert!(html.contains(part), "{part} in {html}");
+    }
+    assert!(!html.contains("k<1>"), "{html}");
+}
+
 /// Every race of loads, stores and atomics in the sanitizer's suite becomes a litmus test that is racy by the axioms, and one
 /// that is repaired.
 #[test]

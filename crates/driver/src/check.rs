@@ -7,9 +7,9 @@
 use crate::lock;
 use machine::fault::Access;
 use machine::{Fault, Launch};
-use sanitizer::{Moment, Report, Sanitizer, Shape, Watch};
+use sanitizer::{Moment, Report, Sanitizer, Seen, Shape, Watch};
 use std::cell::RefCell;
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard};
 
 thread_local! {
     /// What the operation that this thread runs comes after; `None` on threads of the program.
@@ -33,12 +33,77 @@ pub struct Checking {
     tell: Box<dyn Fn(&News<'_>) + Send + Sync>,
     told: Mutex<usize>,
     host: Mutex<Moment>,
+    /// Schedules that short launches run under, with the program's own.
+    schedules: u32,
+    activity: Mutex<Activity>,
+    seeing: Mutex<Seen>,
 }
+
+/// What the process does with devices' memory.
+#[derive(Debug, Default)]
+struct Activity {
+    /// Operations that are under way, and how many have begun.
+    running: usize,
+    begun: u64,
+}
+
+/// An operation that is under way.
+pub(crate) struct Busy<'a>(Option<&'a Checking>);
+
+impl Drop for Busy<'_> {
+    fn drop(&mut self) {
+        self.0.iter().for_each(|checking| lock(&checking.activity).running -= 1);
+    }
+}
+
+/// While it is there, no other operation begins.
+pub(crate) struct Alone<'a>(#[expect(dead_code, reason = "it is held")] MutexGuard<'a, Activity>);
 
 impl Checking {
     /// Checks; `tell` hears of what they find.
     pub fn new(sanitizer: Sanitizer, tell: Box<dyn Fn(&News<'_>) + Send + Sync>) -> Self {
-        Self { sanitizer, tell, told: Mutex::default(), host: Mutex::default() }
+        let (told, host, activity, seeing) = Default::default();
+        Self { sanitizer, tell, told, host, schedules: 1, activity, seeing }
+    }
+
+    /// The same that runs short launches under so many schedules.
+    pub fn with_schedules(self, schedules: u32) -> Self {
+        Self { schedules, ..self }
+    }
+
+    /// Schedules that short launches run under, with the program's own.
+    pub(crate) fn schedules(&self) -> u32 {
+        self.schedules
+    }
+
+    /// An operation of a stream, or of a thread of the program, uses memory of devices. A part of one that is under way is none.
+    pub(crate) fn busy(&self) -> Busy<'_> {
+        let inner = KNOWN.try_with(|known| known.borrow().is_some()).unwrap_or(false);
+        if inner {
+            return Busy(None);
+        }
+        let mut activity = lock(&self.activity);
+        activity.running += 1;
+        activity.begun += 1;
+        Busy(Some(self))
+    }
+
+    /// The number of operations that have begun, if only that of the calling thread is under way.
+    pub(crate) fn lone(&self) -> Option<u64> {
+        let activity = lock(&self.activity);
+        (activity.running == 1).then_some(activity.begun)
+    }
+
+    /// Keeps others from beginning, if none has begun since.
+    pub(crate) fn alone(&self, since: u64) -> Option<Alone<'_>> {
+        let activity = lock(&self.activity);
+        ((activity.running, activity.begun) == (1, since)).then(|| Alone(activity))
+    }
+
+    /// How what is found from now on is seen.
+    pub(crate) fn seeing(&self, seen: &Seen) {
+        *lock(&self.seeing) = seen.clone();
+        self.sanitizer.seeing(seen.clone());
     }
 
     /// What the host has waited for.
@@ -68,6 +133,7 @@ impl Checking {
 
     /// Runs an operation of a stream, or a step of a graph, after a moment, which becomes that after it.
     pub(crate) fn run(&self, moment: &Mutex<Moment>, operation: impl FnOnce()) {
+        let _busy = self.busy();
         let exchange = |other| KNOWN.try_with(|known| known.replace(other)).ok().flatten();
         let outer = exchange(Some(lock(moment).clone()));
         operation();
@@ -97,7 +163,11 @@ impl Checking {
         }
         self.tell();
         if let Some(fault) = fault {
-            self.cut_short(&format!("kernel {} was stopped: {}", fault.kernel, fault.trap));
+            let under = match &*lock(&self.seeing) {
+                Seen::InRun => String::new(),
+                Seen::Under(schedule) => format!("under the schedule {schedule} "),
+            };
+            self.cut_short(&format!("{under}kernel {} was stopped: {}", fault.kernel, fault.trap));
         }
     }
 

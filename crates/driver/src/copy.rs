@@ -1,6 +1,7 @@
 //! Copies in up to three dimensions.
 
 use crate::allocation::MemoryKind;
+use crate::check::Checking;
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::health::Health;
@@ -156,6 +157,7 @@ impl Copy {
     }
 
     pub(crate) fn run(&self) -> Result<()> {
+        let _busy = self.process.checking().map(Checking::busy);
         let (width, height, depth) = self.rows();
         for z in 0..depth {
             for y in 0..height {

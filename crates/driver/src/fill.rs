@@ -1,5 +1,6 @@
 //! Fills: rows of values.
 
+use crate::check::Checking;
 use crate::context::Context;
 use crate::copy::{Memory, PIECE};
 use crate::error::{Error, Result};
@@ -63,6 +64,7 @@ impl Fill {
     }
 
     pub(crate) fn run(&self) -> Result<()> {
+        let _busy = self.process.checking().map(Checking::busy);
         let Pattern { address, pitch, value, size, width, height } = self.pattern;
         let value = &value.to_le_bytes()[..size as usize];
         let width = width * size;

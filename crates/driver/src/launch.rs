@@ -9,6 +9,7 @@ use crate::lock;
 use crate::module::Function;
 use crate::operation::Operation;
 use crate::priority::{Gate, LEAST};
+use crate::replay::Replay;
 use machine::{Launch, LaunchError, LaunchOptions, Neighbours, Time};
 use std::sync::{Arc, LazyLock};
 
@@ -124,7 +125,13 @@ impl PreparedLaunch {
             system: Some(&DeviceRuntime { function: &self.function, limits: &self.limits, health, graph }),
             ..LaunchOptions::default()
         };
-        let result = self.machine.launch(&self.launch(self.params.clone()), &options);
+        let launch = self.launch(self.params.clone());
+        let before = health.checking().filter(|_| graph.is_none() && !self.overlaps);
+        let before = before.and_then(|checking| Replay::prepare(checking, &self.machine, &self.function));
+        let result = self.machine.launch(&launch, &options);
+        if let (Some(replay), Ok(report)) = (before, &result) {
+            replay.run(&launch, &options, report);
+        }
         match result {
             Ok(report) => health.warn(&report.misuses),
             Err(LaunchError::Fault(fault)) => health.fault(&fault),

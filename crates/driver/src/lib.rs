@@ -13,7 +13,7 @@
 //! | [`error`], [`id`], `lock`, `sync` | `CUresult`; identities and handles; locks |
 //! | `extensions` | what files further up keep with an object of a file below |
 //! | `thread` | what each host thread has of its own, until its very end |
-//! | [`check`], `warnings` | what the sanitizer is told; what a GPU would not have noticed |
+//! | [`check`], `replay`, `warnings` | what the sanitizer is told; launches under other schedules; what a GPU would not have noticed |
 //! | [`priority`], [`limits`] | which kernels begin first; what they may take |
 //! | [`host`], [`settings`] | the program's memory; what a program wants otherwise |
 //! | [`managed`], [`allocation`] | what is said about managed memory; allocations |
@@ -83,6 +83,7 @@ pub mod pool;
 pub mod priority;
 mod process;
 pub mod reference;
+mod replay;
 pub mod settings;
 mod signal;
 mod staged;

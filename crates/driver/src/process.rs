@@ -91,6 +91,12 @@ impl Process {
         of.cloned()
     }
 
+    /// Whether kernels can reach nothing but memory of one device.
+    pub(crate) fn has_only_device_memory(&self) -> bool {
+        let of_device = |allocation: &Allocation| allocation.kind == MemoryKind::Device;
+        lock(&self.machines).len() == 1 && lock(&self.allocations).values().all(of_device)
+    }
+
     /// The allocation that an address lies in.
     pub(crate) fn allocation_of(&self, address: u64) -> Option<Allocation> {
         let allocations = lock(&self.allocations);

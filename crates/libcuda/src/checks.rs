@@ -44,7 +44,13 @@ pub(crate) fn wanted() -> Option<(Checks, Arc<Checking>)> {
             }
         }
     };
-    Some((checks, Arc::new(Checking::new(Sanitizer::new(checks, suppressions), Box::new(tell)))))
+    let schedules = variable("WARPLOOM_CHECK_SCHEDULES").map_or(Ok(1), |text| text.parse());
+    let schedules = schedules.unwrap_or_else(|_| {
+        log::error!("WARPLOOM_CHECK_SCHEDULES is not a number");
+        1
+    });
+    let checking = Checking::new(Sanitizer::new(checks, suppressions), Box::new(tell));
+    Some((checks, Arc::new(checking.with_schedules(schedules))))
 }
 
 /// The process ends, and all that it has done is checked.

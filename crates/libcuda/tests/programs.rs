@@ -152,6 +152,29 @@ fn checks_lose_nothing() {
 }
 
 #[test]
+fn checks_try_other_schedules() {
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("schedules.jsonl");
+    let path = file.to_str().unwrap();
+    for (schedules, expected) in [("1", &[][..]), ("4", &["under adversarial"])] {
+        let _ = std::fs::remove_file(&file);
+        run(
+            "schedules",
+            &[
+                ("WARPLOOM_CHECK", "race"),
+                ("WARPLOOM_CHECK_REPORT", path),
+                ("WARPLOOM_CHECK_SCHEDULES", schedules),
+            ],
+        );
+        let text = std::fs::read_to_string(&file).unwrap();
+        let lines = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+        let found = lines.filter(|line| line["kind"] == "race" && line["number"] == 0);
+        let mut seen: Vec<_> = found.map(|line| line["seen"].as_str().unwrap().to_owned()).collect();
+        seen.dedup();
+        assert_eq!(seen, expected, "{text}");
+    }
+}
+
+#[test]
 fn what_a_gpu_does_not_notice_is_told_of_once() {
     for engine in ["interp", "jit"] {
         let output = run("unnoticed", &[("WARPLOOM_ENGINE", engine), ("WARPLOOM_CACHE", "0")]);

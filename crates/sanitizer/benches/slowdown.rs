@@ -1,5 +1,5 @@
 //! The interpreter with the sanitizer and without: the machine's own benchmark kernels, and kernels of the file tests
-//! that sort, scan and reduce. With the sanitizer a launch has one host thread; without it is measured on one and on all.
+//! that sort, scan and reduce, CTAs that wait for one another, reads here and there. With the sanitizer a launch has one host thread; without it is measured on one and on all.
 //!
 //! Each round runs a kernel in all three ways, one after the other, so that whatever else the host does strikes all of
 //! them; medians of the rounds, and of their ratios. What one thread does is measured in its processor time, which a busy
@@ -24,12 +24,16 @@ struct Program {
 
 enum Parameter {
     Memory(u64),
+    /// Words that are as told at the begin of each launch: zeros, their numbers, or so many.
+    Zeros(u64),
+    Range(u64),
+    Word(u32),
     Number(u32),
 }
 
-use Parameter::{Memory, Number};
+use Parameter::{Memory, Number, Range, Word, Zeros};
 
-const PROGRAMS: [Program; 8] = [
+const PROGRAMS: [Program; 13] = [
     Program {
         kernel: "reduce",
         text: include_str!("../../../tests/clang/reduction.ptx"),
@@ -86,11 +90,69 @@ const PROGRAMS: [Program; 8] = [
         block: [64, 1, 1],
         parameters: &[Memory(64 * 16), Memory(64 * 12)],
     },
+    Program {
+        kernel: "grid_barrier",
+        text: include_str!("waiting.ptx"),
+        grid: [64, 1, 1],
+        block: [64, 1, 1],
+        parameters: &[Zeros(4096), Zeros(1), Number(20)],
+    },
+    Program {
+        kernel: "chain",
+        text: include_str!("waiting.ptx"),
+        grid: [64, 1, 1],
+        block: [64, 1, 1],
+        parameters: &[Zeros(64), Zeros(64)],
+    },
+    Program {
+        kernel: "steal",
+        text: include_str!("waiting.ptx"),
+        grid: [64, 1, 1],
+        block: [64, 1, 1],
+        parameters: &[Zeros(64), Range(64), Word(63 * 64 / 2), Zeros(4096), Number(100)],
+    },
+    Program {
+        kernel: "gather",
+        text: include_str!("scattered.ptx"),
+        grid: [64, 1, 1],
+        block: [256, 1, 1],
+        parameters: &[Memory(1 << 18), Memory(1 << 16), Number(0xffff), Number(64)],
+    },
+    Program {
+        kernel: "graph",
+        text: include_str!("scattered.ptx"),
+        grid: [64, 1, 1],
+        block: [256, 1, 1],
+        parameters: &[Memory(1 << 21), Memory(1 << 18), Memory(1 << 16), Number(0xffff)],
+    },
 ];
 
+/// A launch, and what memory has when it begins.
+struct Prepared {
+    case: Case,
+    contents: Vec<(u64, Vec<u8>)>,
+}
+
+impl Prepared {
+    fn of(case: Case) -> Self {
+        Self { case, contents: Vec::new() }
+    }
+
+    fn begin(&self, bench: &Bench) -> &Case {
+        self.contents.iter().for_each(|(address, bytes)| bench.fill(*address, bytes));
+        &self.case
+    }
+}
+
 impl Program {
-    fn case(&self, bench: &Bench) -> Case {
-        let mut params = Vec::new();
+    fn prepare(&self, bench: &Bench) -> Prepared {
+        let (mut params, mut contents) = (Vec::new(), Vec::new());
+        let mut memory = |params: &mut Vec<u8>, words: Vec<u32>| {
+            params.resize(params.len().next_multiple_of(8), 0);
+            let address = bench.buffer(4 * words.len() as u64);
+            params.extend(address.to_le_bytes());
+            contents.push((address, words.into_iter().flat_map(u32::to_le_bytes).collect()));
+        };
         for parameter in self.parameters {
             match parameter {
                 Memory(bytes) => {
@@ -101,10 +163,14 @@ impl Program {
                     bench.fill(address, &words.flat_map(u32::to_le_bytes).collect::<Vec<_>>());
                     params.extend(address.to_le_bytes());
                 }
+                Zeros(count) => memory(&mut params, (0..*count).map(|_| 0).collect()),
+                Range(count) => memory(&mut params, (0..*count as u32).collect()),
+                Word(word) => memory(&mut params, vec![*word]),
                 Number(number) => params.extend(number.to_le_bytes()),
             }
         }
-        Case { kernel: self.kernel, grid: self.grid, block: self.block, params }
+        let case = Case { kernel: self.kernel, grid: self.grid, block: self.block, params };
+        Prepared { case, contents }
     }
 }
 
@@ -154,19 +220,19 @@ struct Round {
     all: f64,
 }
 
-fn measure(bench: &Bench, case: &Case, threads: usize) {
+fn measure(bench: &Bench, prepared: &Prepared, threads: usize) {
     let rounds: Vec<Round> = (0..ROUNDS)
         .map(|_| {
-            let (_, alone) = time(|| _ = bench.run(case, None));
-            let (checked_by_clock, checked) = time(|| checked(bench, case));
-            let (all, _) = time(|| _ = bench.run_on(threads, case, None));
+            let (_, alone) = time(|| _ = bench.run(prepared.begin(bench), None));
+            let (checked_by_clock, checked) = time(|| checked(bench, prepared.begin(bench)));
+            let (all, _) = time(|| _ = bench.run_on(threads, prepared.begin(bench), None));
             Round { alone, checked, checked_by_clock, all }
         })
         .collect();
     let of = |number: fn(&Round) -> f64| median(rounds.iter().map(number).collect());
     println!(
         "| {} | {:.3} | {:.3} | {:.1} | {:.3} | {:.3} | {:.1} |",
-        case.kernel,
+        prepared.case.kernel,
         of(|r| r.alone) * 1e3,
         of(|r| r.checked) * 1e3,
         of(|r| r.checked / r.alone),
@@ -185,11 +251,11 @@ fn main() {
     );
     println!("| --- | --- | --- | --- | --- | --- | --- |");
     let bench = Bench::new();
-    for case in bench.cases().iter().filter(|case| wanted(case.kernel)) {
-        measure(&bench, case, threads);
+    for case in bench.cases().into_iter().filter(|case| wanted(case.kernel)) {
+        measure(&bench, &Prepared::of(case), threads);
     }
     for program in PROGRAMS.iter().filter(|program| wanted(program.kernel)) {
         let bench = Bench::of(program.text);
-        measure(&bench, &program.case(&bench), threads);
+        measure(&bench, &program.prepare(&bench), threads);
     }
 }

@@ -7,7 +7,7 @@ use crate::clock::{Clock, Time};
 use crate::observed::Thread;
 use crate::release::Home;
 use crate::row::{Pattern, Row};
-use crate::shadow::{Cell, Entry, Extras, ONLY_READS, WHOLE};
+use crate::shadow::{Cell, Entry, Extras, FULL, ONLY_READS, WHOLE};
 use crate::site::Site;
 use machine::fault::Access;
 
@@ -160,7 +160,8 @@ impl<'a> Accessor<'a> {
                     cell.shifts[1] = shift;
                     return true;
                 }
-                same && cell.read.merge(&self.entry_of(lanes))
+                same && (cell.read.merge(&self.entry_of(lanes))
+                    || self.takes_place(&mut cell.read, cell.extra, lanes))
             }
             Access::Store => {
                 let after = self.plainly_after(&cell.read) || own(&cell.read, of_read);
@@ -189,7 +190,8 @@ impl<'a> Accessor<'a> {
                     row.read = pattern;
                     return true;
                 }
-                same && row.read.entry.merge(&pattern.entry)
+                same && (row.read.entry.merge(&pattern.entry)
+                    || self.takes_place(&mut row.read.entry, row.extra, lanes))
             }
             Access::Store => {
                 let after = self.plainly_after(&row.read.entry) || own(&row.read);
@@ -201,6 +203,27 @@ impl<'a> Accessor<'a> {
             }
             Access::Atomic => false,
         }
+    }
+
+    /// Makes a read the latest one if so many are remembered besides that the latest may be forgotten: of one time, when
+    /// nobody has learned of another.
+    #[inline(always)]
+    fn takes_place(&self, latest: &mut Entry, extra: u32, lanes: u32) -> bool {
+        let forgets = extra & FULL != 0 && latest.time == self.entry.time;
+        if forgets {
+            *latest = self.entry_of(lanes);
+        }
+        forgets
+    }
+
+    /// Whether an earlier read need not be remembered once these threads have read.
+    #[inline(always)]
+    pub(crate) fn reads_over(&self, entry: &Entry, lanes: u32) -> bool {
+        self.entry.is_of_threads()
+            && (self.plainly_after(entry)
+                || self.repeats(entry, lanes)
+                // What has the time that is now nobody knows of.
+                || entry.time != self.entry.time && self.is_after(entry, self.clock, true))
     }
 
     /// Whether nothing about a cell is worth keeping once these lanes have written all of it.
@@ -221,7 +244,7 @@ impl<'a> Accessor<'a> {
             let over = |(byte, part)| self.replaces(extras, part, of(byte));
             return (0..).zip(parts).all(over);
         }
-        let reads = || extras.reads(cell.extra).iter().all(|entry| self.plainly_after(entry));
+        let reads = || extras.reads(cell.extra).as_slice().iter().all(|entry| self.plainly_after(entry));
         let rest = Cell { extra: 0, ..*cell };
         cell.extra & ONLY_READS != 0 && reads() && self.replaces(extras, &rest, (lanes, shift))
     }

@@ -4,10 +4,10 @@
 use crate::accessor::Accessor;
 use crate::global::byte_mask;
 use crate::half_rows::HALF_ROW;
-use crate::race::{Conflict, keep_read};
+use crate::race::Conflict;
 use crate::row::{Pattern, ROW, Row, is_aligned};
 use crate::runs::Run;
-use crate::shadow::{Cell, Entry, Extras, GRANULE, WHOLE};
+use crate::shadow::{Cell, Entry, Extras, GRANULE, ONLY_READS, WHOLE};
 use crate::site::Sites;
 use crate::state::Launch;
 use machine::fault::Access;
@@ -117,13 +117,13 @@ impl<'a> Checker<'a> {
         match by.access {
             Access::Load if row.read.shift == shift => {
                 let over = |entry: &Entry| by.plainly_after(entry) || by.repeats(entry, lanes);
-                keep_read(self.extras.reads_of(&mut row.extra), row.read.entry, over);
+                self.extras.keep_read(&mut row.extra, row.read.entry, over);
                 row.read.entry = by.entry_of(lanes);
                 true
             }
             Access::Store if row.extra != 0 => {
                 let before = |entry: &Entry| by.plainly_after(entry);
-                let all = self.extras.reads(row.extra).iter().all(before)
+                let all = self.extras.reads(row.extra).as_slice().iter().all(before)
                     && (before(&row.read.entry) || own(&row.read));
                 if all {
                     self.extras.release_row(row);
@@ -188,10 +188,37 @@ impl<'a> Checker<'a> {
         if by.access != Access::Store && cell.unwritten & bytes != 0 {
             self.unwritten.get_or_insert((self.element, by.warp, lanes));
         }
-        if bytes == 0xf && by.is_plain() && by.quickly(cell, (lanes, shift)) {
+        let whole = bytes == 0xf && by.is_plain();
+        if whole && (by.quickly(cell, (lanes, shift)) || self.another_read((row, at), (lanes, shift), by)) {
             return;
         }
         self.closely((row, at), bytes, (lanes, shift), by);
+    }
+
+    /// A read of a cell that has nothing but a write before it, and reads by others. Returns whether it is one.
+    #[inline(never)]
+    pub(crate) fn another_read(
+        &mut self,
+        (row, at): (u32, usize),
+        (lanes, shift): (u32, u8),
+        by: &Accessor<'_>,
+    ) -> bool {
+        let cell = &mut self.extras.cells_mut(row)[at];
+        let simple = by.access == Access::Load
+            && (cell.extra == 0 || cell.extra & ONLY_READS != 0)
+            && [shift, cell.shifts[0], cell.shifts[1]] == [WHOLE; 3]
+            && by.plainly_after(&cell.write);
+        if simple {
+            // The latest stands in the cell: the same threads will often read again.
+            let earlier = std::mem::replace(&mut cell.read, by.entry_of(lanes));
+            let over = |entry: &Entry| by.reads_over(entry, lanes);
+            if !over(&earlier) {
+                let mut extra = cell.extra;
+                self.extras.keep_read(&mut extra, earlier, over);
+                self.extras.cells_mut(row)[at].extra = extra;
+            }
+        }
+        simple
     }
 
     /// The same, byte by byte where lanes share the cell, and by one warp after the other.

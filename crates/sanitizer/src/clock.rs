@@ -3,11 +3,13 @@
 //! There is one count of time for everybody, which goes on whenever a thread releases something. An access is stamped
 //! with the time; a clock tells for every thread up to which time its accesses happen before what follows. A barrier of a
 //! CTA makes one number out of those of its threads, a launch one out of those of all threads before it, so a clock
-//! is small however many threads there are.
+//! is small however many threads there are. It lies in flat lists without pointers, since whoever releases or acquires copies
+//! and joins whole clocks.
 //!
 //! Asynchronous copies are performed by *agents*, threads of their own that nobody shares a program order with. An agent
 //! has the number of a warp beyond those of a CTA, and is known lane by lane as others are; no barrier includes it.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 /// A point of the one count of time. Time 0 is before everything.
@@ -26,69 +28,163 @@ pub(crate) struct Clock {
     everyone: Time,
     /// Whole launches: first and last CTA, and up to when all their threads and agents are known.
     launches: Vec<(u32, u32, Time)>,
-    /// By CTA, ascending.
-    ctas: Vec<(u32, OfCta)>,
+    /// By CTA, ascending: up to when all its threads are known; agents are no threads of it.
+    ctas: Vec<(u32, Time)>,
+    /// By CTA and warp or agent, ascending: what more is known of them.
+    warps: Vec<(Key, OfWarp)>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct OfCta {
-    /// Up to when all its threads are known; agents are no threads of it.
-    threads: Time,
-    /// By warp or agent, ascending.
-    warps: Vec<(u16, OfWarp)>,
+/// A CTA and a warp or agent.
+type Key = u64;
+
+fn key(cta: u32, warp: u16) -> Key {
+    Key::from(cta) << 16 | Key::from(warp)
+}
+
+fn cta_of(key: Key) -> u32 {
+    (key >> 16) as u32
+}
+
+fn is_agent(key: Key) -> bool {
+    key as u16 >= AGENTS
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum OfWarp {
-    /// All lanes alike.
-    Alike(Time),
-    Lanes(Box<[Time; LANES]>),
+    /// These lanes until a time, and the rest until an earlier one. All lanes alike have both times equal.
+    Two {
+        lanes: u32,
+        time: Time,
+        rest: Time,
+    },
+    Lanes(Arc<[Time; LANES]>),
 }
 
 impl OfWarp {
+    const NOTHING: Self = Self::Two { lanes: !0, time: 0, rest: 0 };
+
+    fn two(lanes: u32, time: Time, rest: Time) -> Self {
+        match lanes {
+            0 => Self::Two { lanes: !0, time: rest, rest },
+            u32::MAX => Self::Two { lanes, time, rest: time },
+            _ if time == rest => Self::Two { lanes: !0, time, rest },
+            _ => Self::Two { lanes, time, rest },
+        }
+    }
+
+    fn of_lanes(times: [Time; LANES]) -> Self {
+        let (mut least, mut greatest) = (Time::MAX, 0);
+        for time in times {
+            (least, greatest) = (least.min(time), greatest.max(time));
+        }
+        let (mut lanes, mut between) = (0, false);
+        for (lane, time) in times.iter().enumerate() {
+            lanes |= u32::from(*time == greatest) << lane;
+            between |= *time != greatest && *time != least;
+        }
+        if between { Self::Lanes(Arc::new(times)) } else { Self::two(lanes, greatest, least) }
+    }
+
+    fn times(&self) -> [Time; LANES] {
+        match self {
+            Self::Two { .. } => std::array::from_fn(|lane| self.lane(lane as u32)),
+            Self::Lanes(times) => **times,
+        }
+    }
+
     fn lane(&self, lane: u32) -> Time {
         match self {
-            Self::Alike(time) => *time,
-            Self::Lanes(lanes) => lanes[lane as usize],
+            Self::Two { lanes, time, rest } => {
+                if lanes >> lane & 1 != 0 {
+                    *time
+                } else {
+                    *rest
+                }
+            }
+            Self::Lanes(times) => times[lane as usize],
         }
     }
 
     fn least(&self) -> Time {
         match self {
-            Self::Alike(time) => *time,
-            Self::Lanes(lanes) => lanes.iter().copied().fold(Time::MAX, Time::min),
+            Self::Two { rest, .. } => *rest,
+            Self::Lanes(times) => times.iter().copied().fold(Time::MAX, Time::min),
         }
     }
 
-    fn learn(&mut self, mask: u32, time: Time) {
+    fn greatest(&self) -> Time {
         match self {
-            Self::Alike(known) if mask == !0 => *known = time.max(*known),
-            Self::Alike(known) if *known >= time => {}
-            Self::Alike(known) => {
-                *self = Self::Lanes(Box::new([*known; LANES]));
-                self.learn(mask, time);
-            }
-            Self::Lanes(lanes) => {
-                for (lane, known) in lanes.iter_mut().enumerate() {
-                    if mask >> lane & 1 != 0 {
-                        *known = time.max(*known);
-                    }
+            Self::Two { time, .. } => *time,
+            Self::Lanes(times) => times.iter().copied().fold(0, Time::max),
+        }
+    }
+
+    fn learn(&mut self, mask: u32, new: Time) {
+        if mask == 0 {
+            return;
+        }
+        if let Self::Two { lanes, time, rest } = *self {
+            // Who was behind and is so no longer, and who stays behind.
+            let (behind, left) = (!lanes & mask, !lanes & !mask);
+            let simple = match new {
+                _ if new <= rest => return,
+                _ if new == time => Self::two(lanes | mask, time, rest),
+                _ if new < time && behind == 0 => return,
+                _ if new < time && left == 0 => Self::two(lanes, time, new),
+                _ if new > time && lanes & !mask == 0 => Self::two(mask, new, rest),
+                _ if new > time && left == 0 => Self::two(mask, new, time),
+                _ => {
+                    let mut times = self.times();
+                    learn_each(&mut times, mask, new);
+                    Self::of_lanes(times)
                 }
-                if lanes.iter().all(|&known| known == lanes[0]) {
-                    *self = Self::Alike(lanes[0]);
-                }
+            };
+            *self = simple;
+        } else if self.lanes_behind(mask, new) {
+            let mut times = self.times();
+            learn_each(&mut times, mask, new);
+            *self = Self::of_lanes(times);
+        }
+    }
+
+    /// Whether one of these lanes is not known until a time.
+    fn lanes_behind(&self, mask: u32, new: Time) -> bool {
+        (0..LANES as u32).any(|lane| mask >> lane & 1 != 0 && self.lane(lane) < new)
+    }
+
+    /// Whether all lanes are known as far as by another one.
+    fn covers(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Lanes(mine), Self::Lanes(theirs)) if Arc::ptr_eq(mine, theirs) => true,
+            (Self::Two { lanes, time, rest }, Self::Two { lanes: others, time: later, rest: earlier }) => {
+                rest >= earlier && time >= later && (others & !lanes == 0 || rest >= later)
             }
+            _ => (0..LANES as u32).all(|lane| self.lane(lane) >= other.lane(lane)),
         }
     }
 
     fn join(&mut self, other: &Self) {
-        match other {
-            Self::Alike(time) => self.learn(!0, *time),
-            Self::Lanes(lanes) => {
-                for (lane, &time) in lanes.iter().enumerate() {
-                    self.learn(1 << lane, time);
-                }
+        match (&*self, other) {
+            (_, Self::Two { lanes, time, rest }) => {
+                self.learn(!0, *rest);
+                self.learn(*lanes, *time);
             }
+            (Self::Lanes(mine), Self::Lanes(theirs)) if Arc::ptr_eq(mine, theirs) => {}
+            (_, Self::Lanes(theirs)) => {
+                let mut times = self.times();
+                for (mine, theirs) in times.iter_mut().zip(&**theirs) {
+                    *mine = (*mine).max(*theirs);
+                }
+                *self = Self::of_lanes(times);
+            }
+        }
+    }
+}
+
+fn learn_each(times: &mut [Time; LANES], mask: u32, new: Time) {
+    for (lane, known) in times.iter_mut().enumerate() {
+        if mask >> lane & 1 != 0 {
+            *known = new.max(*known);
         }
     }
 }
@@ -109,6 +205,38 @@ fn find<K: Ord + Copy, V>(list: &[(K, V)], key: K) -> Option<&V> {
     list.binary_search_by_key(&key, |(k, _)| *k).ok().map(|at| &list[at].1)
 }
 
+/// Joins one ascending list into another. Returns whether there are new keys.
+fn merge<K: Ord + Copy, V: Clone>(
+    list: &mut Vec<(K, V)>,
+    other: &[(K, V)],
+    mut join: impl FnMut(&mut V, &V),
+) -> bool {
+    let (mut at, mut new) = (0, 0);
+    for (key, value) in other {
+        while list.get(at).is_some_and(|(k, _)| k < key) {
+            at += 1;
+        }
+        match list.get_mut(at) {
+            Some((k, known)) if k == key => join(known, value),
+            _ => new += 1,
+        }
+    }
+    if new == 0 {
+        return false;
+    }
+    let mut all = Vec::with_capacity(list.len() + new);
+    let mut mine = std::mem::take(list).into_iter().peekable();
+    for (key, value) in other {
+        while let Some(before) = mine.next_if(|(k, _)| k < key) {
+            all.push(before);
+        }
+        all.push(mine.next_if(|(k, _)| k == key).unwrap_or_else(|| (*key, value.clone())));
+    }
+    all.extend(mine);
+    *list = all;
+    true
+}
+
 impl Clock {
     /// One that knows everything up to a time.
     pub(crate) fn all_until(time: Time) -> Self {
@@ -123,34 +251,37 @@ impl Clock {
     /// Up to when all threads of a CTA are known.
     pub(crate) fn threads_of(&self, cta: u32) -> Time {
         let whole = self.everyone.max(self.launch_of(cta));
-        find(&self.ctas, cta).map_or(whole, |known| known.threads.max(whole))
+        find(&self.ctas, cta).map_or(whole, |known| whole.max(*known))
+    }
+
+    /// The warps and agents of a CTA.
+    fn range(&self, cta: u32) -> Range<usize> {
+        if self.warps.is_empty() {
+            return 0..0;
+        }
+        let first = self.warps.partition_point(|(k, _)| *k < key(cta, 0));
+        let count = self.warps[first..].iter().take_while(|(k, _)| cta_of(*k) == cta).count();
+        first..first + count
     }
 
     /// Whether more is known of some warps of a CTA than of all.
     #[inline(always)]
     pub(crate) fn knows_warps(&self, cta: u32) -> bool {
-        match &self.ctas[..] {
-            [] => false,
-            [(only, known)] => *only == cta && !known.warps.is_empty(),
-            _ => true,
-        }
+        !self.warps.is_empty() && !self.range(cta).is_empty()
     }
 
     /// The same as [`Self::threads_of`], and up to when all threads of one of its warps are known.
     pub(crate) fn of_warp(&self, cta: u32, warp: u16) -> (Time, Time) {
-        let whole = self.everyone.max(self.launch_of(cta));
-        let Some(known) = find(&self.ctas, cta) else { return (whole, whole) };
-        let threads = known.threads.max(whole);
-        let own = find(&known.warps, warp).map_or(0, OfWarp::least);
+        let threads = self.threads_of(cta);
+        let own = find(&self.warps, key(cta, warp)).map_or(0, OfWarp::least);
         (threads, threads.max(own))
     }
 
     /// Up to when a lane of a warp, or of an agent, is known.
     pub(crate) fn lane(&self, cta: u32, warp: u16, lane: u32) -> Time {
         let whole = self.everyone.max(self.launch_of(cta));
-        let Some(known) = find(&self.ctas, cta) else { return whole };
-        let threads = if warp < AGENTS { known.threads } else { 0 };
-        let own = find(&known.warps, warp).map_or(0, |warp| warp.lane(lane));
+        let threads = if warp < AGENTS { find(&self.ctas, cta).copied().unwrap_or(0) } else { 0 };
+        let own = find(&self.warps, key(cta, warp)).map_or(0, |warp| warp.lane(lane));
         whole.max(threads).max(own)
     }
 
@@ -159,9 +290,8 @@ impl Clock {
         if time > self.everyone {
             self.everyone = time;
             self.launches.retain(|(_, _, known)| *known > time);
-            self.ctas.retain(|(_, known)| {
-                known.threads > time || known.warps.iter().any(|(_, w)| (0..32).any(|l| w.lane(l) > time))
-            });
+            self.ctas.retain(|(_, known)| *known > time);
+            self.warps.retain(|(_, known)| known.greatest() > time);
         }
     }
 
@@ -186,11 +316,22 @@ impl Clock {
         if time <= self.everyone {
             return;
         }
-        let known = entry(&mut self.ctas, cta, OfCta::default);
-        if time > known.threads {
-            known.threads = time;
+        let known = entry(&mut self.ctas, cta, || 0);
+        if time > *known {
+            *known = time;
             // What is known of single warps is known anyway.
-            known.warps.retain(|(warp, w)| *warp >= AGENTS || (0..32).any(|l| w.lane(l) > time));
+            let range = self.range(cta);
+            if !range.is_empty() {
+                let mut kept = range.start;
+                for at in range.clone() {
+                    let (key, warp) = &self.warps[at];
+                    if is_agent(*key) || warp.greatest() > time {
+                        self.warps.swap(kept, at);
+                        kept += 1;
+                    }
+                }
+                self.warps.drain(kept..range.end);
+            }
         }
     }
 
@@ -199,9 +340,8 @@ impl Clock {
         if time <= self.everyone {
             return;
         }
-        let known = entry(&mut self.ctas, cta, OfCta::default);
-        if warp >= AGENTS || time > known.threads {
-            entry(&mut known.warps, warp, || OfWarp::Alike(0)).learn(mask, time);
+        if warp >= AGENTS || find(&self.ctas, cta).is_none_or(|threads| time > *threads) {
+            entry(&mut self.warps, key(cta, warp), || OfWarp::NOTHING).learn(mask, time);
         }
     }
 
@@ -211,19 +351,50 @@ impl Clock {
         for &(first, last, time) in &other.launches {
             self.learn_launch(first, last, time);
         }
-        for (cta, known) in &other.ctas {
-            self.learn_cta(*cta, known.threads);
-            for (warp, known) in &known.warps {
-                match known {
-                    OfWarp::Alike(time) => self.learn(*cta, *warp, !0, *time),
-                    OfWarp::Lanes(lanes) => {
-                        let mine = entry(&mut self.ctas, *cta, OfCta::default);
-                        entry(&mut mine.warps, *warp, || OfWarp::Alike(0))
-                            .join(&OfWarp::Lanes(lanes.clone()));
-                    }
-                }
-            }
+        let mut later = false;
+        let ctas = merge(&mut self.ctas, &other.ctas, |mine, theirs| {
+            later |= theirs > mine;
+            *mine = (*mine).max(*theirs);
+        });
+        let warps = merge(&mut self.warps, &other.warps, OfWarp::join);
+        if ctas || warps || later {
+            self.forget_what_is_known_anyway();
         }
+    }
+
+    /// Whether it knows all that another one does, as far as a look at one after the other tells.
+    fn covers(&self, other: &Self) -> bool {
+        let mut ctas = self.ctas.iter();
+        let mut warps = self.warps.iter();
+        let knows = |cta: &(u32, Time)| {
+            let mine = ctas.find(|(mine, _)| *mine >= cta.0);
+            mine.is_some_and(|(mine, time)| *mine == cta.0 && *time >= cta.1)
+        };
+        let knows_warp = |(key, warp): &(Key, OfWarp)| {
+            let mine = warps.find(|(mine, _)| mine >= key);
+            mine.is_some_and(|(mine, known)| mine == key && known.covers(warp))
+        };
+        self.everyone >= other.everyone
+            && self.launches == other.launches
+            && self.ctas.len() >= other.ctas.len()
+            && self.warps.len() >= other.warps.len()
+            && other.ctas.iter().all(knows)
+            && other.warps.iter().all(knows_warp)
+    }
+
+    /// Drops what is known of CTAs that is known of everyone, and of warps that is known of their CTA.
+    fn forget_what_is_known_anyway(&mut self) {
+        let Self { everyone, ctas, warps, .. } = self;
+        ctas.retain(|(_, known)| known > everyone);
+        let mut at = 0;
+        warps.retain(|(key, warp)| {
+            let cta = cta_of(*key);
+            while ctas.get(at).is_some_and(|(c, _)| *c < cta) {
+                at += 1;
+            }
+            let threads = ctas.get(at).filter(|(c, _)| *c == cta && !is_agent(*key));
+            warp.greatest() > threads.map_or(*everyone, |(_, known)| *known)
+        });
     }
 }
 
@@ -258,8 +429,13 @@ impl Knowledge {
 }
 
 fn join(clock: &mut Arc<Clock>, other: &Arc<Clock>) {
-    if !Arc::ptr_eq(clock, other) {
-        Arc::make_mut(clock).join(other);
+    if Arc::ptr_eq(clock, other) || clock.covers(other) {
+        return;
+    }
+    // Whoever has acquired knows what was released there before: then both have one clock.
+    match other.covers(clock) {
+        true => *clock = Arc::clone(other),
+        false => Arc::make_mut(clock).join(other),
     }
 }
 
@@ -283,6 +459,38 @@ mod tests {
         assert_eq!([2, 3, 4].map(|warp| clock.of_warp(7, warp)), [(20, 20), (20, 25), (20, 20)]);
         clock.learn_everyone(30);
         assert_eq!(clock, Clock::all_until(30));
+    }
+
+    #[test]
+    fn lanes_are_told_apart() {
+        // Against one number for each lane.
+        let mut random = 1_u32;
+        let mut next = |most: u32| {
+            random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (random >> 8) % most
+        };
+        for _ in 0..200 {
+            let (mut clock, mut other) = (Clock::all_until(2), Clock::all_until(1));
+            let mut known = [[2; LANES], [1; LANES]];
+            for _ in 0..next(8) {
+                let masks = [1, 2, !0, 0xffff, !0 << 16, next(1 << 24)];
+                let (mask, time, which) = (masks[next(6) as usize], next(12), next(2) as usize);
+                if which == 0 { &mut clock } else { &mut other }.learn(4, 1, mask, time);
+                learn_each(&mut known[which], mask, time);
+            }
+            let times =
+                |clock: &Clock| std::array::from_fn::<_, LANES, _>(|lane| clock.lane(4, 1, lane as u32));
+            assert_eq!([times(&clock), times(&other)], known);
+            let covers = known[0].iter().zip(&known[1]).all(|(mine, theirs)| mine >= theirs);
+            assert!(covers || !clock.covers(&other), "{clock:?} {other:?}");
+            clock.join(&other);
+            let both = std::array::from_fn(|lane| known[0][lane].max(known[1][lane]));
+            assert_eq!(times(&clock), both);
+            assert!(
+                clock.covers(&other) || clock.warps.is_empty() || other.warps.is_empty(),
+                "{clock:?} {other:?}"
+            );
+        }
     }
 
     #[test]

@@ -52,6 +52,7 @@ impl Extras {
         let (warps, lanes) = (counters.warps[at], std::mem::take(&mut counters.lanes[at]));
         let (_, extra) = self.cell_with_extra(number, at);
         let Some(extra) = extra.filter(|_| lanes != 0) else { return };
+        extra.polls.clear();
         if let Some(location) = &mut extra.location {
             (location.writer, location.thread) = (home, (home.cta, last >> 5, u32::from(last) % 32));
         }

@@ -313,6 +313,10 @@ impl Detector {
         // What orders is an element: vectors are as many operations.
         let count = (bytes / u64::from(site.element)).max(1);
         let elements = (0..count).map(|element| target.plus(element * u64::from(site.element)));
+        let waits = kind == Access::Load && count == 1;
+        if waits && self.polls(who, lanes, &site, target) {
+            return;
+        }
         // An acquire comes after what it acquires.
         if kind != Access::Store && site.acquires && site.seen {
             elements.clone().for_each(|target| self.acquire_from(who, lanes, &site, target));
@@ -352,6 +356,9 @@ impl Detector {
                 }
             }
         }
+        if waits {
+            self.note_poll(who, lanes, &site, target);
+        }
         self.step(who, lanes, Step::Access { key: target.key(), access: kind }, time);
     }
 
@@ -387,7 +394,9 @@ impl Detector {
         }
         warp.update(lanes, |group| {
             location.released.acquire(home, site.scope, &mut group.knowledge);
-            for seen in group.seen.iter().filter(|seen| seen.address == key) {
+            // What this very read has acquired before is known.
+            let again = |seen: &Seen| seen.acquired && seen.site == who.site;
+            for seen in group.seen.iter().filter(|seen| seen.address == key && !again(seen)) {
                 seen.released.acquire(home, site.scope, &mut group.knowledge);
             }
         });
@@ -442,12 +451,7 @@ impl Detector {
             return;
         }
         warp.update(lanes, |group| {
-            if acquires {
-                location.released.acquire(home, scope, &mut group.knowledge);
-                for seen in group.seen.iter().filter(|seen| seen.address == key) {
-                    seen.released.acquire(home, scope, &mut group.knowledge);
-                }
-            }
+            // What an acquire learns it knows by now.
             let released = Arc::clone(&location.released);
             group.see(home, Seen { address: key, released, site: read, acquired: acquires, fenced: false });
         });

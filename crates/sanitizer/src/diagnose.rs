@@ -27,7 +27,7 @@ pub(crate) enum Missing {
     DifferentBarrier(usize, usize),
     /// The flag that was read carries no release.
     Release,
-    /// The flag was read by a relaxed operation and no fence follows.
+    /// The flag was read by a relaxed operation, and no fence came before the access.
     Acquire,
     /// Scopes that do not contain the other thread.
     Scope,
@@ -69,7 +69,7 @@ impl Missing {
             Self::Barrier => "a barrier of the CTA, or a release and an acquire, between them".into(),
             Self::DifferentBarrier(a, b) => format!("a barrier for both: the one waited at barrier {a}, the other at barrier {b}"),
             Self::Release => format!("a release before the write that the read{read} takes its value from: st.release, or a fence before it"),
-            Self::Acquire => format!("an acquire: the read{read} is relaxed, and no fence follows it"),
+            Self::Acquire => format!("an acquire: the read{read} is relaxed, and no fence stands between it and this access"),
             Self::Scope => "a wider scope: that of one operation does not contain the other's thread".into(),
             Self::MixedSize => "operations of equal size: strong operations that overlap in part are no exception".into(),
             Self::ProxyFence => "fence.proxy.async between the access through the generic proxy and the asynchronous one".into(),

@@ -14,12 +14,13 @@
 //! | `clock` | what a thread knows of others, folded along the launch hierarchy |
 //! | `release` | what a location carries for those who acquire, by scope |
 //! | `observed` | which strong writes were observed, for later accesses of their location |
+//! | `polls` | strong reads that say nothing new |
 //! | `site` | what an instruction is to the memory model |
 //! | `runs` | which lanes access memory one after the other |
-//! | `shadow`, `pool`, `row`, `words`, `half_rows`, `global` | who accessed every byte last |
+//! | `shadow`, `pool`, `row`, `words`, `half_rows`, `reads`, `global` | who accessed every byte last |
 //! | `state` | threads, CTAs, launches |
 //! | `accessor`, `check`, `race` | who accesses; rows, cells and bytes; whether an access races, and what is remembered of it |
-//! | `detector`, `weak`, `strong`, `counters` | accesses of warps; those without an order, the usual ones with one |
+//! | `detector`, `weak`, `scattered`, `strong`, `counters` | accesses of warps; those without an order, the usual ones with one |
 //! | `order` | fences, barriers, mbarriers |
 //! | `copies` | asynchronous copies |
 //! | `heap` | allocations, use after free, leaks |
@@ -42,12 +43,15 @@ mod heap;
 mod litmus;
 mod observed;
 mod order;
+mod polls;
 mod pool;
 mod race;
+mod reads;
 mod release;
 mod report;
 mod row;
 mod runs;
+mod scattered;
 mod shadow;
 mod site;
 mod state;
@@ -57,14 +61,14 @@ mod trail;
 mod weak;
 mod words;
 
-pub use report::{Actor, Allocation, Checks, Report};
+pub use report::{Actor, Allocation, Checks, Report, Seen};
 pub use suppress::Suppressions;
 
 use clock::Knowledge;
 use detector::Detector;
-use machine::Fault;
 use machine::fault::Access;
 use machine::observe::{Happening, Issue, Observer};
+use machine::{Fault, SchedulerKind};
 use ptx::module::{Checked, FuncId, Module};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -174,6 +178,11 @@ impl Sanitizer {
         self.detector().written(address, bytes);
     }
 
+    /// How what is found from now on is seen.
+    pub fn seeing(&self, seen: Seen) {
+        self.detector().reports.seen = seen;
+    }
+
     /// A launch ended with a fault: what more is known about it.
     pub fn fault(&self, fault: &Fault) {
         self.detector().fault(fault);
@@ -186,8 +195,18 @@ impl Sanitizer {
 
     /// What was found so far.
     pub fn reports(&self) -> Vec<Report> {
-        self.detector().reports.all().to_vec()
+        self.detector().reports.all()
     }
+}
+
+/// The schedulers that launches run under besides their own, if they are to run under so many in all: that which starves whoever
+/// it can, and random ones.
+pub fn other_schedules(all: u32) -> impl Iterator<Item = SchedulerKind> {
+    let of = |number| match number {
+        0 => SchedulerKind::Adversarial,
+        seed => SchedulerKind::Random { seed: u64::from(seed) },
+    };
+    (0..all.saturating_sub(1)).map(of)
 }
 
 impl Watch<'_> {

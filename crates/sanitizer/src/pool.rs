@@ -37,6 +37,11 @@ impl<T: Copy + Default> Pool<T> {
     }
 
     #[cfg(test)]
+    pub(crate) fn used(&self) -> usize {
+        self.all.len() - self.free.len()
+    }
+
+    #[cfg(test)]
     pub(crate) fn free(&self) -> usize {
         self.free.len()
     }

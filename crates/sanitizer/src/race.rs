@@ -6,16 +6,14 @@
 
 use crate::accessor::Accessor;
 use crate::check::Checker;
-use crate::shadow::{Cell, Entry, Extra, Kind, WHOLE};
+use crate::shadow::{Cell, Entry, Extra, Kind, ONLY_READS, WHOLE};
 use crate::state::home_of;
 use machine::fault::Access;
 use memory_model::definitions::NEWEST;
 use memory_model::event::Scope;
 
-/// Reads of a cell that are remembered besides the latest: the first, and the last ones. A race with a forgotten one is missed.
-const READERS: usize = 8;
-/// The same for strong operations, the last ones of which are remembered.
-const STRONG: usize = 16;
+/// Strong operations of a cell that are remembered: the last ones. A race with a forgotten one is missed.
+pub(crate) const STRONG: usize = 16;
 
 /// Why two accesses race.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,9 +44,16 @@ impl Checker<'_> {
         if writes {
             self.compare(&cell.read, false, by);
         }
-        if cell.extra != 0 {
+        if writes {
+            let readers = *self.extras.reads(cell.extra);
+            readers.as_slice().iter().for_each(|entry| self.compare(entry, false, by));
+        }
+        if cell.extra != 0 && cell.extra & ONLY_READS == 0 {
             let mut extra = std::mem::take(self.extras.get_mut(cell.extra));
             extra.steady = None;
+            if writes {
+                extra.polls.clear();
+            }
             extra.strong_writes.iter().for_each(|entry| self.compare_strong(entry, &extra, by));
             if by.site.is_strong() && by.site.scope < Scope::Gpu {
                 let behind = extra.behind.iter().filter(|(_, wrote)| *wrote || writes);
@@ -57,8 +62,7 @@ impl Checker<'_> {
                 unseen.for_each(|(entry, wrote)| self.compare(entry, *wrote, by));
             }
             if writes {
-                let reads = extra.reads.iter().chain(&extra.strong_reads);
-                reads.for_each(|entry| self.compare(entry, false, by));
+                extra.strong_reads.iter().for_each(|entry| self.compare(entry, false, by));
             }
             *self.extras.get_mut(cell.extra) = extra;
         }
@@ -95,6 +99,8 @@ impl Checker<'_> {
         // Through another proxy only what its fences have passed on is ordered before; agents are of the async proxy
         // themselves, and readers of other proxies need no fence.
         let why = match by.proxied {
+            // That is looked at first which is told fastest.
+            None if entry.time <= by.everyone || self.is_morally_strong(entry, by) => return,
             None if !by.surely_races_with(entry, by.clock, true) => return,
             Some(proxied) => {
                 let generic = !by.surely_races_with(entry, by.clock, true);
@@ -129,19 +135,14 @@ impl Checker<'_> {
     #[cold]
     #[inline(never)]
     fn remember_read(&mut self, cell: &mut Cell, by: &Accessor<'_>) {
-        let over = |entry: &Entry| {
-            by.entry.is_of_threads()
-                && (by.plainly_after(entry)
-                    || by.repeats(entry, by.lanes)
-                    || by.is_after(entry, by.clock, true))
-        };
+        let over = |entry: &Entry| by.reads_over(entry, by.lanes);
         if cell.read.merge(&by.entry) || cell.read == by.entry {
             return;
         }
         // The latest stands in the cell: the same threads will often read again.
         let earlier = std::mem::replace(&mut cell.read, by.entry);
         if earlier.exists() && !over(&earlier) {
-            keep_read(self.extras.reads_of(&mut cell.extra), earlier, over);
+            self.extras.keep_read(&mut cell.extra, earlier, over);
         }
     }
 
@@ -183,19 +184,6 @@ impl Checker<'_> {
         if list.len() > STRONG {
             list.remove(0);
         }
-    }
-}
-
-/// Adds a read to those that are remembered besides the latest, without those that are over.
-pub(crate) fn keep_read(reads: &mut Vec<Entry>, read: Entry, over: impl Fn(&Entry) -> bool) {
-    if reads.iter().any(&over) {
-        reads.retain(|entry| !over(entry));
-    }
-    if !reads.iter_mut().any(|entry| entry.merge(&read)) {
-        reads.push(read);
-    }
-    if reads.len() > READERS {
-        reads.remove(1);
     }
 }
 

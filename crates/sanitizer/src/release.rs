@@ -32,15 +32,28 @@ impl Home {
 /// What was released to a location, or to a phase of a barrier.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Released {
-    ctas: Vec<(u32, Knowledge)>,
-    clusters: Vec<(u32, Knowledge)>,
+    ctas: Vec<Part>,
+    clusters: Vec<Part>,
     device: Option<Knowledge>,
 }
 
-fn add(list: &mut Vec<(u32, Knowledge)>, key: u32, knowledge: &Knowledge) {
-    match list.iter_mut().find(|(k, _)| *k == key) {
-        Some((_, known)) => known.join(knowledge),
-        None => list.push((key, knowledge.clone())),
+/// What threads of a CTA or of a cluster have released.
+#[derive(Clone, Debug)]
+struct Part {
+    /// The number of the CTA or cluster.
+    of: u32,
+    knowledge: Knowledge,
+    /// Whether all of it was released to the device, too.
+    wide: bool,
+}
+
+fn add(list: &mut Vec<Part>, of: u32, knowledge: &Knowledge, wide: bool) {
+    match list.iter_mut().find(|part| part.of == of) {
+        Some(part) => {
+            part.knowledge.join(knowledge);
+            part.wide &= wide;
+        }
+        None => list.push(Part { of, knowledge: knowledge.clone(), wide }),
     }
 }
 
@@ -57,11 +70,12 @@ impl Released {
 
     /// A thread releases what it knows.
     pub(crate) fn release(&mut self, home: Home, scope: Scope, knowledge: &Knowledge) {
-        add(&mut self.ctas, home.cta, knowledge);
+        let wide = scope >= Scope::Gpu;
+        add(&mut self.ctas, home.cta, knowledge, wide);
         if scope >= Scope::Cluster {
-            add(&mut self.clusters, home.cluster, knowledge);
+            add(&mut self.clusters, home.cluster, knowledge, wide);
         }
-        if scope >= Scope::Gpu {
+        if wide {
             match &mut self.device {
                 Some(known) => known.join(knowledge),
                 None => self.device = Some(knowledge.clone()),
@@ -71,25 +85,24 @@ impl Released {
 
     /// Whether something was released to a thread that acquires at a scope.
     pub(crate) fn reaches(&self, home: Home, scope: Scope) -> bool {
-        self.ctas.iter().any(|(cta, _)| *cta == home.cta)
-            || scope >= Scope::Cluster && self.clusters.iter().any(|(cluster, _)| *cluster == home.cluster)
+        self.ctas.iter().any(|part| part.of == home.cta)
+            || scope >= Scope::Cluster && self.clusters.iter().any(|part| part.of == home.cluster)
             || scope >= Scope::Gpu && self.device.is_some()
     }
 
     /// A thread learns what was released to it.
     pub(crate) fn acquire(&self, home: Home, scope: Scope, into: &mut Knowledge) {
-        let own = |list: &[(u32, Knowledge)], key| list.iter().position(|(k, _)| *k == key);
-        if let Some(at) = own(&self.ctas, home.cta) {
-            into.join(&self.ctas[at].1);
+        let wide = scope >= Scope::Gpu;
+        let mut learn = |list: &[Part], of| {
+            if let Some(part) = list.iter().find(|part| part.of == of && !(wide && part.wide)) {
+                into.join(&part.knowledge);
+            }
+        };
+        learn(&self.ctas, home.cta);
+        if scope >= Scope::Cluster {
+            learn(&self.clusters, home.cluster);
         }
-        if scope >= Scope::Cluster
-            && let Some(at) = own(&self.clusters, home.cluster)
-        {
-            into.join(&self.clusters[at].1);
-        }
-        if scope >= Scope::Gpu
-            && let Some(device) = &self.device
-        {
+        if wide && let Some(device) = &self.device {
             into.join(device);
         }
     }

@@ -109,6 +109,26 @@ pub struct Allocation {
     pub offset: u64,
 }
 
+/// How something was seen.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Seen {
+    /// In the program's own run.
+    #[default]
+    InRun,
+    /// Only when a launch was run again under the scheduler of this name.
+    Under(String),
+}
+
+impl Seen {
+    /// The name of it.
+    pub fn name(&self) -> String {
+        match self {
+            Self::InRun => "in this run".to_owned(),
+            Self::Under(schedule) => format!("under {schedule}"),
+        }
+    }
+}
+
 /// Something that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
@@ -126,6 +146,8 @@ pub struct Report {
     pub count: u64,
     /// At how many pairs of instructions of the same source lines.
     pub pairs: u64,
+    /// How it was seen.
+    pub seen: Seen,
     /// A litmus test with the same race, and one in which it is repaired, if they can be written.
     pub litmus: Option<(String, String)>,
 }
@@ -137,12 +159,25 @@ fn place(place: &SourceLocation) -> Value {
 impl Report {
     /// One that was found once, of which nothing else is known.
     pub(crate) fn new(kind: &'static str, title: String, actors: Vec<Actor>) -> Self {
-        Self { kind, title, missing: None, allocation: None, actors, count: 1, pairs: 1, litmus: None }
+        let (missing, allocation, litmus, seen) = Default::default();
+        Self { kind, title, missing, allocation, actors, count: 1, pairs: 1, seen, litmus }
     }
 
     /// The PTX lines of the accesses, in order.
     pub fn lines(&self) -> Vec<u32> {
         self.actors.iter().filter_map(|actor| Some(actor.location.ptx.as_ref()?.line)).collect()
+    }
+
+    /// The one of a mistake, of what was found at pairs of instructions: the first of the most frequent.
+    fn of_pairs(pairs: &[Self]) -> Option<Self> {
+        let most = pairs.iter().rev().max_by_key(|pair| pair.count)?;
+        let in_run = pairs.iter().any(|pair| pair.seen == Seen::InRun);
+        Some(Self {
+            count: pairs.iter().map(|pair| pair.count).sum(),
+            pairs: pairs.len() as u64,
+            seen: if in_run { Seen::InRun } else { most.seen.clone() },
+            ..most.clone()
+        })
     }
 
     /// Whether another one is of the same mistake: of the same lines.
@@ -185,6 +220,9 @@ impl Report {
         if let Some((_, missing)) = &self.missing {
             let _ = write!(text, "\n  missing: {missing}");
         }
+        if let Seen::Under(schedule) = &self.seen {
+            let _ = write!(text, "\n  seen under the schedule {schedule}, not in the program's own run");
+        }
         if self.count > 1 {
             let _ = write!(text, "\n  found {} times", self.count);
         }
@@ -222,16 +260,24 @@ impl Report {
             })),
             "count": self.count,
             "pairs": self.pairs,
+            "seen": self.seen.name(),
         })
     }
 }
 
+/// A kind of report, and two instructions.
+type Key = (&'static str, u32, u32);
+
 /// What was found so far; one report for each pair of source lines, or of instructions where there are none.
 #[derive(Debug, Default)]
 pub(crate) struct Reports {
-    found: Vec<Report>,
-    by_place: BTreeMap<(&'static str, u32, u32), Option<usize>>,
+    /// Of each mistake what was found at each pair of instructions.
+    found: Vec<Vec<Report>>,
+    /// The mistake and the pair, unless it is left out.
+    by_place: BTreeMap<Key, Option<(usize, usize)>>,
     pub(crate) suppressions: Suppressions,
+    /// How what is found now is seen.
+    pub(crate) seen: Seen,
     /// Live allocations, by address: bytes, and whether device code made them.
     pub(crate) allocations: BTreeMap<u64, (u64, bool)>,
 }
@@ -241,35 +287,41 @@ const MOST: usize = 1000;
 
 impl Reports {
     /// Adds what `make` tells unless the same was found at these sites before.
-    pub(crate) fn add(&mut self, key: (&'static str, u32, u32), make: impl FnOnce() -> Report) {
+    pub(crate) fn add(&mut self, key: Key, make: impl FnOnce() -> Report) {
         match self.by_place.get(&key) {
-            Some(Some(index)) => self.found[*index].count += 1,
+            Some(&Some((mistake, pair))) => {
+                let known = &mut self.found[mistake][pair];
+                known.count += 1;
+                if self.seen == Seen::InRun {
+                    known.seen = Seen::InRun;
+                }
+            }
             Some(None) => {}
             None if self.by_place.len() >= MOST => {}
             None => {
-                let report = make();
-                let kept = !self.suppressions.matches(&report);
-                let known = self.found.iter().position(|known| known.is_like(&report));
-                self.by_place.insert(key, kept.then_some(known.unwrap_or(self.found.len())));
-                match known.map(|at| &mut self.found[at]) {
-                    Some(known) if kept => {
-                        known.count += 1;
-                        known.pairs += 1;
-                    }
-                    None if kept => self.found.push(report),
-                    _ => {}
-                }
+                let report = Report { seen: self.seen.clone(), ..make() };
+                let place = (!self.suppressions.matches(&report)).then(|| {
+                    let known = self.found.iter().position(|pairs| pairs[0].is_like(&report));
+                    let mistake = known.unwrap_or_else(|| {
+                        self.found.push(Vec::new());
+                        self.found.len() - 1
+                    });
+                    self.found[mistake].push(report);
+                    (mistake, self.found[mistake].len() - 1)
+                });
+                self.by_place.insert(key, place);
             }
         }
     }
 
     /// Whether something was found at these sites before.
-    pub(crate) fn knows(&self, key: (&'static str, u32, u32)) -> bool {
+    pub(crate) fn knows(&self, key: Key) -> bool {
         self.by_place.contains_key(&key)
     }
 
-    pub(crate) fn all(&self) -> &[Report] {
-        &self.found
+    /// A report for each mistake: that of the pair of instructions at which it was found most often.
+    pub(crate) fn all(&self) -> Vec<Report> {
+        self.found.iter().filter_map(|pairs| Report::of_pairs(pairs)).collect()
     }
 
     /// The allocation around an address.
@@ -282,6 +334,34 @@ impl Reports {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_pair_that_is_frequent_is_told() {
+        let place = |line| Some(SourceLocation { file: "k.cu".to_owned(), line, column: 1 });
+        let actor = |thread| Actor {
+            what: "read".to_owned(),
+            kernel: "k".to_owned(),
+            location: Location { ptx: None, text: None, source: place(7) },
+            calls: Vec::new(),
+            block: [0; 3],
+            thread: [thread, 0, 0],
+        };
+        let mut reports = Reports { seen: Seen::Under("adversarial".to_owned()), ..Reports::default() };
+        for (site, times) in [(1, 2), (2, 5), (3, 5)] {
+            for _ in 0..times {
+                reports.add(("race", site, site), || Report::new("race", String::new(), vec![actor(site)]));
+            }
+        }
+        let told = |reports: &Reports| {
+            let all = reports.all();
+            assert_eq!(all.len(), 1);
+            (all[0].actors[0].thread[0], all[0].count, all[0].pairs, all[0].seen.name())
+        };
+        assert_eq!(told(&reports), (2, 12, 3, "under adversarial".to_owned()));
+        reports.seen = Seen::InRun;
+        reports.add(("race", 1, 1), || unreachable!("it is known"));
+        assert_eq!(told(&reports), (2, 13, 3, "in this run".to_owned()));
+    }
 
     #[test]
     fn checks_are_named() {

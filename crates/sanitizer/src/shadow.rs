@@ -1,15 +1,17 @@
 //! Shadow memory: for every four bytes of guest memory, who accessed them last, in what way and when.
 //!
 //! A [`Cell`] holds the last weak write, and the latest weak reads since then as far as they fit into one [`Entry`].
-//! Everything rarer is in an [`Extra`]: readers that do not know of one another, strong operations, what was released to
-//! the location, and cells of which threads access single bytes. Sixteen cells are one [`Row`] for as long as nobody tells
-//! them apart; rows lie in flat pages.
+//! Readers that do not know of one another are in [`Readers`], and everything rarer is in an [`Extra`]: strong operations, what
+//! was released to the location, and cells of which threads access single bytes. Sixteen cells are one [`Row`] for as long as
+//! nobody tells them apart; rows lie in flat pages.
 
 use crate::clock::Time;
 use crate::counters::Counters;
 use crate::detector::lanes_of;
 use crate::observed::{Observed, Thread};
+use crate::polls::Poll;
 use crate::pool::Pool;
+use crate::reads::Readers;
 use crate::release::{Home, Released};
 use crate::row::{CELLS, Pattern, Row};
 use crate::site::{Site, SiteId};
@@ -112,7 +114,7 @@ impl Entry {
 pub(crate) struct Cell {
     pub(crate) write: Entry,
     pub(crate) read: Entry,
-    /// The number of its [`Extra`]; 0 for none. With [`ONLY_READS`] loads need not look at it.
+    /// The number of its [`Extra`]; 0 for none. With [`ONLY_READS`] that of its [`Readers`].
     pub(crate) extra: u32,
     /// Bytes that nobody has written.
     pub(crate) unwritten: u8,
@@ -162,8 +164,10 @@ impl Cell {
     }
 }
 
-/// In [`Cell::extra`]: it has nothing but weak reads.
+/// In [`Cell::extra`]: it is the number of [`Readers`], and there is nothing else.
 pub(crate) const ONLY_READS: u32 = 1 << 31;
+/// With it: there are as many as are remembered.
+pub(crate) const FULL: u32 = 1 << 30;
 
 /// The last strong write to a location, and what was released by it.
 #[derive(Clone, Debug)]
@@ -199,8 +203,8 @@ impl Kind {
 /// What few cells have.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Extra {
-    /// Weak reads besides that in the cell.
-    pub(crate) reads: Vec<Entry>,
+    /// The number of its [`Readers`]; 0 for none.
+    pub(crate) reads: u32,
     pub(crate) strong_writes: Vec<Entry>,
     pub(crate) strong_reads: Vec<Entry>,
     /// The kind of all strong operations, if they are of one.
@@ -213,6 +217,8 @@ pub(crate) struct Extra {
     /// When a thread wrote strongly for the last time that had done so at that time before.
     pub(crate) repeated: Time,
     pub(crate) location: Option<Location>,
+    /// Strong reads that would say nothing new.
+    pub(crate) polls: Vec<Poll>,
     /// Whose further writes change nothing; only as long as they are all that is done.
     pub(crate) steady: Option<Steady>,
     /// The cells of the single bytes; that of all four is then out of use.
@@ -220,23 +226,37 @@ pub(crate) struct Extra {
 }
 
 impl Extra {
-    /// Forgets everything but the cells of single bytes, which are returned. Memory is kept for who is next.
+    /// Forgets everything but the cells of single bytes, which are returned, and its readers. Memory is kept for who is next.
     fn clear(&mut self) -> Option<Box<[Cell; 4]>> {
-        let Self { reads, strong_writes, strong_reads, kind, behind, observed, .. } = self;
-        [reads, strong_writes, strong_reads].into_iter().for_each(Vec::clear);
+        let Self { strong_writes, strong_reads, kind, behind, observed, polls, .. } = self;
+        [strong_writes, strong_reads].into_iter().for_each(Vec::clear);
         behind.clear();
         observed.clear();
+        polls.clear();
         (*kind, self.location, self.steady) = (None, None, None);
         (self.repeated, self.forgotten) = (0, 0);
         self.bytes.take()
     }
 }
 
-/// All extras, and the cells, words and half rows of rows that are split. Of extras and cells number 0 stands for none.
+/// The number of readers, of an extra that has nothing else.
+fn number_of_readers(extra: u32) -> u32 {
+    extra & !(ONLY_READS | FULL)
+}
+
+/// The number of new readers, of whom there are none yet.
+fn made(pool: &mut Pool<Readers>) -> u32 {
+    let number = pool.make();
+    *pool.get_mut(number) = Readers::default();
+    number
+}
+
+/// All extras, and the cells, words and half rows of rows that are split. Of extras, readers and cells number 0 stands for none.
 #[derive(Debug)]
 pub(crate) struct Extras {
     all: Vec<Extra>,
     free: Vec<u32>,
+    readers: Pool<Readers>,
     cells: Pool<[Cell; CELLS]>,
     /// By the number of a row's cells, as far as some row of such a number had counters.
     pub(crate) counters: Vec<Counters>,
@@ -246,11 +266,13 @@ pub(crate) struct Extras {
 
 impl Default for Extras {
     fn default() -> Self {
-        let mut cells = Pool::default();
+        let (mut readers, mut cells) = (Pool::default(), Pool::default());
+        readers.make();
         cells.make();
         Self {
             all: vec![Extra::default()],
             free: Vec::new(),
+            readers,
             cells,
             counters: Vec::new(),
             words: Pool::default(),
@@ -267,20 +289,22 @@ impl Extras {
         })
     }
 
+    /// That of a number; an empty one if there is none.
     fn get(&self, number: u32) -> &Extra {
-        &self.all[(number & !ONLY_READS) as usize]
+        &self.all[if number & ONLY_READS == 0 { number as usize } else { 0 }]
     }
 
     pub(crate) fn get_mut(&mut self, number: u32) -> &mut Extra {
-        &mut self.all[(number & !ONLY_READS) as usize]
+        &mut self.all[number as usize]
     }
 
     /// That of a cell, made if it has none.
     pub(crate) fn of(&mut self, cell: &mut Cell) -> &mut Extra {
-        if cell.extra == 0 {
+        if cell.extra == 0 || cell.extra & ONLY_READS != 0 {
+            let reads = number_of_readers(cell.extra);
             cell.extra = self.make();
+            self.all[cell.extra as usize].reads = reads;
         }
-        cell.extra &= !ONLY_READS;
         let extra = &mut self.all[cell.extra as usize];
         extra.steady = None;
         extra
@@ -288,20 +312,42 @@ impl Extras {
 
     /// That of a cell that has one, in what nothing is changed that is steady.
     pub(crate) fn extra_of(&mut self, cell: &Cell) -> &mut Extra {
-        &mut self.all[(cell.extra & !ONLY_READS) as usize]
+        &mut self.all[cell.extra as usize]
     }
 
-    /// The weak reads in that of a cell or row, made if it has none.
-    pub(crate) fn reads_of(&mut self, extra: &mut u32) -> &mut Vec<Entry> {
-        if *extra == 0 {
-            *extra = self.make() | ONLY_READS;
+    /// The weak reads besides that in a cell or row, of which this is the extra; made if there are none.
+    fn readers_of(&mut self, extra: &mut u32) -> &mut Readers {
+        let number = match *extra {
+            0 => {
+                *extra = made(&mut self.readers) | ONLY_READS;
+                number_of_readers(*extra)
+            }
+            only if only & ONLY_READS != 0 => number_of_readers(only),
+            more => {
+                let reads = &mut self.all[more as usize].reads;
+                if *reads == 0 {
+                    *reads = made(&mut self.readers);
+                }
+                *reads
+            }
+        };
+        self.readers.get_mut(number)
+    }
+
+    /// Adds a weak read to those besides that in a cell or row, without those that are over.
+    pub(crate) fn keep_read(&mut self, extra: &mut u32, read: Entry, over: impl Fn(&Entry) -> bool) {
+        let readers = self.readers_of(extra);
+        readers.keep(read, over);
+        let full = readers.are_full();
+        if *extra & ONLY_READS != 0 {
+            *extra = if full { *extra | FULL } else { *extra & !FULL };
         }
-        &mut self.all[(*extra & !ONLY_READS) as usize].reads
     }
 
     /// The weak reads besides that in a cell or row.
-    pub(crate) fn reads(&self, extra: u32) -> &[Entry] {
-        &self.get(extra).reads
+    pub(crate) fn reads(&self, extra: u32) -> &Readers {
+        let number = if extra & ONLY_READS != 0 { number_of_readers(extra) } else { self.get(extra).reads };
+        self.readers.get(number)
     }
 
     /// Whether one of the threads has strongly written to a cell at this very time before.
@@ -315,10 +361,16 @@ impl Extras {
     }
 
     pub(crate) fn release_extra(&mut self, extra: &mut u32) {
-        let number = std::mem::take(extra) & !ONLY_READS;
-        if number != 0 {
-            let bytes = self.all[number as usize].clear();
+        let number = std::mem::take(extra);
+        if number & ONLY_READS != 0 {
+            self.readers.release(number_of_readers(number));
+        } else if number != 0 {
+            let extra = &mut self.all[number as usize];
+            let (bytes, reads) = (extra.clear(), std::mem::take(&mut extra.reads));
             self.free.push(number);
+            if reads != 0 {
+                self.readers.release(reads);
+            }
             for mut byte in bytes.into_iter().flat_map(|bytes| *bytes) {
                 self.release(&mut byte);
             }
@@ -357,13 +409,14 @@ impl Extras {
         self.cells.get_mut(split)
     }
 
-    /// A cell of a row that is split, with its extra.
+    /// A cell of a row that is split, with its extra. Readers alone are none.
     #[inline(always)]
     pub(crate) fn cell_with_extra(&mut self, split: u32, place: usize) -> (&mut Cell, Option<&mut Extra>) {
         let cell = &mut self.cells.get_mut(split)[place];
         let extra = match cell.extra {
             0 => None,
-            number => Some(&mut self.all[(number & !ONLY_READS) as usize]),
+            readers if readers & ONLY_READS != 0 => None,
+            number => Some(&mut self.all[number as usize]),
         };
         (cell, extra)
     }
@@ -422,12 +475,12 @@ impl Extras {
     #[cold]
     #[inline(never)]
     fn divide(&mut self, row: &mut Row) {
-        let reads = std::mem::take(&mut self.all[(row.extra & !ONLY_READS) as usize].reads);
+        let reads = *self.reads(row.extra);
         self.release_extra(&mut row.extra);
         row.split = self.cells.make();
         row.fill_cells(self.cells.get_mut(row.split));
-        if !reads.is_empty() {
-            self.divide_reads(row, &reads);
+        if !reads.as_slice().is_empty() {
+            self.divide_reads(row, reads.as_slice());
         }
     }
 
@@ -437,12 +490,14 @@ impl Extras {
         let mut cells = *self.cells(row.split);
         for (byte, cell) in (0..).step_by(GRANULE as usize).zip(&mut cells) {
             if row.read.shift >= WHOLE {
-                self.reads_of(&mut cell.extra).extend(reads.iter().map(|entry| of_read(entry, byte)));
+                let readers = self.readers_of(&mut cell.extra);
+                reads.iter().for_each(|entry| readers.push(of_read(entry, byte)));
                 continue;
             }
             let mut parts = *self.bytes_of(cell);
             for (byte, part) in (byte..).zip(&mut parts) {
-                self.reads_of(&mut part.extra).extend(reads.iter().map(|entry| of_read(entry, byte)));
+                let readers = self.readers_of(&mut part.extra);
+                reads.iter().for_each(|entry| readers.push(of_read(entry, byte)));
             }
             *self.bytes_of(cell) = parts;
         }
@@ -482,12 +537,16 @@ impl Extras {
         if extra.bytes.is_none() {
             let kept = Extra { bytes: None, ..std::mem::take(extra) };
             let mut bytes = [0, 1, 2, 3].map(|byte| whole.of_byte(byte));
-            let plain =
-                kept.reads.is_empty() && kept.strong_writes.is_empty() && kept.strong_reads.is_empty();
+            let plain = kept.reads == 0 && kept.strong_writes.is_empty() && kept.strong_reads.is_empty();
             for byte in &mut bytes {
                 if !plain || kept.location.is_some() {
-                    *self.of(byte) = kept.clone();
+                    let reads = if kept.reads == 0 { 0 } else { made(&mut self.readers) };
+                    *self.readers.get_mut(reads) = *self.readers.get(kept.reads);
+                    *self.of(byte) = Extra { reads, ..kept.clone() };
                 }
+            }
+            if kept.reads != 0 {
+                self.readers.release(kept.reads);
             }
             self.all[cell.extra as usize].bytes = Some(Box::new(bytes));
         }
@@ -507,12 +566,16 @@ impl Extras {
     }
 
     pub(crate) fn set_location(&mut self, cell: &mut Cell, byte: u64, location: Location) {
+        let set = |extra: &mut Extra| {
+            extra.location = Some(location);
+            extra.polls.clear();
+        };
         if self.is_split(cell) {
             let mut part = self.bytes_of(cell)[byte as usize];
-            self.of(&mut part).location = Some(location);
+            set(self.of(&mut part));
             self.bytes_of(cell)[byte as usize] = part;
         } else {
-            self.of(cell).location = Some(location);
+            set(self.of(cell));
         }
     }
 
@@ -552,15 +615,17 @@ mod tests {
         let other = Entry::of_lanes(6, 2, 0, 1, 5);
         // Halves of a word, by lanes 0 to 31, were written, and words read by lanes 0 to 15, after other reads.
         let mut row = Row { write: pattern(1, 1), read: pattern(1, 2), unwritten: true, ..Row::default() };
-        extras.reads_of(&mut row.extra).push(other);
+        extras.keep_read(&mut row.extra, other, |_| false);
         let split = extras.split(&mut row);
         let mut cell = extras.cells(split)[5];
         assert_eq!((row.extra, cell.unwritten), (0, 0xf));
         let bytes = *extras.bytes_of(&mut cell);
+        extras.cells_mut(split)[5] = cell;
         let lanes = bytes.map(|byte| (byte.write.lanes, byte.read.lanes));
         assert_eq!(lanes, [(1 << 10, 1 << 5), (1 << 10, 1 << 5), (1 << 11, 1 << 5), (1 << 11, 1 << 5)]);
-        assert_eq!(extras.reads(bytes[3].extra), [Entry { lanes: 1 << 5, ..other }]);
+        assert_eq!(extras.reads(bytes[3].extra).as_slice(), [Entry { lanes: 1 << 5, ..other }]);
         extras.release_row(&mut row);
         assert_eq!((extras.cells.free(), extras.all.len() - extras.free.len()), (1, 1));
+        assert_eq!(extras.readers.used(), 1);
     }
 }

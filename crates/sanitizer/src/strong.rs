@@ -10,6 +10,7 @@ use crate::check::Checker;
 use crate::clock::Time;
 use crate::detector::{Detector, Target, Who, begin_of_own, lanes_of, target_of};
 use crate::observed::{Observed, Thread};
+use crate::polls::Poll;
 use crate::release::Released;
 use crate::row::{ROW, Row, is_aligned};
 use crate::runs::{Gathered, Scattered, each_lane};
@@ -193,10 +194,17 @@ impl Checker<'_> {
         let mut done = Done::default();
         let seen = reads && by.site.seen;
         let is_foreign = |(cta, warp, _): Thread| (cta, warp) != (thread.0, thread.1);
+        let poll = Poll { cta: thread.0, warp: by.warp, lanes, site: by.entry.site(), failure: None };
+        let mut again = |at| self.extras.cell_with_extra(row, at).1?.poll(&poll, by.entry.time);
+        if !writes && cells.clone().all(|at| again(at).is_some()) {
+            done.why = again(first).and_then(|known| known.failure);
+            return Some(done);
+        }
         for at in cells.clone() {
             let (_, extra) = self.extras.cell_with_extra(row, at);
             let steady = match extra {
                 Some(extra) if writes && extra.kind == Some(kind) => {
+                    extra.polls.clear();
                     extra.steady.filter(|steady| steady.covers(by, lanes)).zip(extra.location.as_mut())
                 }
                 _ => None,
@@ -238,9 +246,16 @@ impl Checker<'_> {
             }
             let reader = (by.home.cta, by.warp, lanes);
             let observed = Observed { write: before, reader, time: by.entry.time, atomic: writes };
-            for at in cells.filter(|_| strong) {
+            for at in cells.clone().filter(|_| strong) {
                 let (_, extra) = self.extras.cell_with_extra(row, at);
                 done.observed |= extra.is_some_and(|extra| extra.observe(observed));
+            }
+        }
+        for at in cells {
+            match self.extras.cell_with_extra(row, at).1 {
+                Some(extra) if writes => extra.polls.clear(),
+                Some(extra) => extra.note_poll(Poll { failure: done.why, ..poll }),
+                None => {}
             }
         }
         Some(done)
@@ -271,12 +286,13 @@ impl Checker<'_> {
             return None;
         }
         let known = match extra {
+            None if cell.extra != 0 => return None,
             Some(extra) => {
                 let released = |location: &Location| !location.released.is_empty();
                 if extra.kind != Some(kind)
                     || extra.bytes.is_some()
                     || extra.location.as_ref().is_some_and(released)
-                    || writes && !extra.reads.is_empty()
+                    || writes && extra.reads != 0
                     || by.site.scope < Scope::Gpu && !extra.behind.is_empty()
                 {
                     return None;

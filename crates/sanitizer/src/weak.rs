@@ -9,11 +9,12 @@ use crate::global::{Global, PAGE};
 use crate::race::Conflict;
 use crate::row::ROW;
 use crate::runs::{HalfWarps, Run, Scattered, are_alike, each_lane, half_warps_of, is_dense};
+use crate::scattered::SCATTERED;
 use crate::shadow::Entry;
 use crate::site::Site;
 use crate::state::{Block, Group};
 use machine::fault::Access;
-use machine::memory::SHARED_WINDOW;
+use machine::memory::{SHARED_WINDOW, SpaceKind};
 use machine::observe::PackAccess;
 use std::sync::Arc;
 
@@ -103,6 +104,12 @@ impl Detector {
                         if let Some(begin) = begin.filter(|_| !is_dense(&addresses, bytes, mask)) {
                             let elements = each_lane(&addresses, mask);
                             left = checker.elements(shared, (elements, begin, bytes), by);
+                        }
+                        if loads
+                            && matches!(access.space, SpaceKind::Global)
+                            && left.count_ones() >= SCATTERED
+                        {
+                            left = checker.scattered(global, (&addresses, bytes, left), by);
                         }
                         if left != 0 {
                             scattered = Some(Scattered::new(addresses, bytes, left, loads));

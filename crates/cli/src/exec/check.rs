@@ -2,6 +2,7 @@
 
 use super::Arguments;
 use crate::failure::{Exit, Failure};
+use crate::findings::Findings;
 use crate::terminal;
 use sanitizer::Checks;
 use serde_json::{Value, json};
@@ -33,6 +34,9 @@ pub(super) fn run(arguments: &Arguments, mut command: Command, mut checks: Check
     if let Some(folder) = &arguments.emit_litmus {
         emit(folder, &reports).map_err(|error| failed("cannot write litmus tests", &error))?;
     }
+    let name = command.get_program().to_string_lossy().into_owned();
+    let findings = Findings { name: &name, reports: &reports, cut_short: &cut_short };
+    findings.write(arguments.junit.as_ref(), arguments.html.as_ref())?;
     if arguments.json {
         terminal::note(&json!({ "reports": reports, "cut_short": cut_short }).to_string());
     } else {

@@ -52,6 +52,9 @@ pub(super) fn variables(arguments: &Arguments, prepared: &Prepared) -> Vec<(&'st
     if let Some(engine) = arguments.engine {
         variables.push(("WARPLOOM_ENGINE", engine.name().into()));
     }
+    if let Some(schedules) = arguments.schedules {
+        variables.push(("WARPLOOM_CHECK_SCHEDULES", schedules.to_string().into()));
+    }
     if arguments.strict {
         variables.push(("WARPLOOM_STRICT", "1".into()));
     }

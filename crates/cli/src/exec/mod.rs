@@ -87,6 +87,15 @@ pub(crate) struct Arguments {
     /// Write a litmus test for each race, and a repaired one, to this folder
     #[arg(long, value_name = "FOLDER", requires = "check")]
     emit_litmus: Option<PathBuf>,
+    /// Run each launch that is short enough under so many schedules, and report what is seen under any
+    #[arg(long, value_name = "N", requires = "check", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    schedules: Option<u32>,
+    /// Write what was found as JUnit XML, for CI
+    #[arg(long, value_name = "FILE", requires = "check")]
+    junit: Option<PathBuf>,
+    /// Write what was found as one HTML page, with the sources
+    #[arg(long, value_name = "FILE", requires = "check")]
+    html: Option<PathBuf>,
     /// The exit code if the program succeeds and something was found, or was not checked to its end
     #[arg(long, value_name = "CODE", requires = "check", default_value_t = Exit::Findings as u8)]
     error_exitcode: u8,

@@ -2,6 +2,7 @@
 
 use super::Arguments;
 use crate::failure::{Exit, Failure};
+use crate::findings::Findings;
 use crate::terminal;
 use sanitizer::{Report, Sanitizer, Suppressions};
 use serde_json::Value;
@@ -41,6 +42,11 @@ pub(super) fn deliver(arguments: &Arguments, reports: &[Report], finished: bool)
             count => format!("the checks found {}", terminal::count(count, "problem")),
         });
     }
+    let values: Vec<Value> = reports.iter().map(with_text).collect();
+    let name = arguments.file.to_string_lossy();
+    let stopped = (!finished).then(|| "the kernel was stopped".to_owned());
+    let findings = Findings { name: &name, reports: &values, cut_short: stopped.as_slice() };
+    findings.write(arguments.junit.as_ref(), arguments.html.as_ref())?;
     if let Some(folder) = &arguments.emit_litmus {
         let failed = |error: std::io::Error| {
             Failure::usage(format!("cannot write litmus tests to {}: {error}", folder.display()))
@@ -54,6 +60,13 @@ pub(super) fn deliver(arguments: &Arguments, reports: &[Report], finished: bool)
         }
     }
     Ok(if reports.is_empty() { Exit::Ok } else { Exit::Findings })
+}
+
+/// A report with the text that people read.
+fn with_text(report: &Report) -> Value {
+    let mut value = report.json();
+    value["text"] = report.text().into();
+    value
 }
 
 /// The reports for programs.

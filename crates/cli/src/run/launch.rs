@@ -13,6 +13,7 @@ use machine::stats::{Report, Stats};
 use machine::trace::Trace;
 use machine::{Device, Launch, LaunchError, LaunchOptions, LaunchReport, LoadedModule, Masks, Profile};
 use ptx::module::FuncId;
+use sanitizer::Seen;
 use serde_json::{Value, json};
 use std::fs::File;
 use std::io::{self, BufWriter};
@@ -33,6 +34,9 @@ pub(crate) struct Launched {
     /// What the checks have found, if there were any.
     pub(crate) reports: Option<Vec<sanitizer::Report>>,
 }
+
+/// Warp instructions that a launch may issue under another schedule than the one asked for, unless the command line says.
+const MOST_UNDER_OTHERS: u64 = 50_000_000;
 
 /// Set by Ctrl-C.
 static CANCEL: AtomicBool = AtomicBool::new(false);
@@ -97,10 +101,15 @@ pub(crate) fn run(
     let engine = choice.engine().map_err(|why| Failure::new(Exit::Unsupported, why.to_string()))?;
     let mut times = Vec::new();
     let mut result = None;
-    for round in 0..arguments.repeat {
+    // Other schedules come first, so that memory is as the last round has left it.
+    let others = sanitizer::other_schedules(arguments.schedules.unwrap_or(1)).map(Some);
+    let rounds = others.chain((0..arguments.repeat).map(|_| None));
+    for (round, other) in rounds.enumerate() {
         for buffer in buffers {
             buffer.upload(device.memory(), round == 0).map_err(|error| Failure::usage(error.to_string()))?;
         }
+        let seen = other.map_or(Seen::InRun, |scheduler| Seen::Under(scheduler.to_string()));
+        sanitizer.iter().for_each(|sanitizer| sanitizer.seeing(seen.clone()));
         let watch = sanitizer.as_ref().map(|sanitizer| {
             let cluster = launch.cluster.unwrap_or([1; 3]);
             let Launch { grid, block, .. } = *launch;
@@ -108,7 +117,8 @@ pub(crate) fn run(
             sanitizer.begin(loaded.shared_module(), shape)
         });
         let of_launch = watch.iter().map(|watch| watch as &dyn Observer);
-        let all = Observers(lasting.iter().copied().chain(of_launch).collect());
+        let own = lasting.iter().copied().filter(|_| other.is_none());
+        let all = Observers(own.chain(of_launch).collect());
         let observer = match all.0[..] {
             [] => None,
             [only] => Some(only),
@@ -119,8 +129,8 @@ pub(crate) fn run(
         progress::watch(total, launch.kernel.name(), |progress| {
             let options = LaunchOptions {
                 threads: arguments.threads.unwrap_or(usize::from(one)),
-                scheduler: arguments.scheduler,
-                budget: arguments.max_instructions,
+                scheduler: other.unwrap_or(arguments.scheduler),
+                budget: arguments.max_instructions.or(other.map(|_| MOST_UNDER_OTHERS)),
                 observer,
                 masks: if exact_masks(arguments) { Masks::Exact } else { Masks::Converged },
                 grid_workspace: 0,
@@ -139,6 +149,7 @@ pub(crate) fn run(
             }
         }
         match &result {
+            _ if other.is_some() => {}
             Some(Ok(report)) => times.push(report.elapsed),
             _ => break,
         }

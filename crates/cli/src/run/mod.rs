@@ -138,6 +138,15 @@ pub(crate) struct Arguments {
     /// Write a litmus test for each race, and a repaired one, to this folder
     #[arg(long, value_name = "FOLDER", requires = "check")]
     emit_litmus: Option<PathBuf>,
+    /// Run each launch that is short enough under so many schedules, and report what is seen under any
+    #[arg(long, value_name = "N", requires = "check", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    schedules: Option<u32>,
+    /// Write what was found as JUnit XML, for CI
+    #[arg(long, value_name = "FILE", requires = "check")]
+    junit: Option<PathBuf>,
+    /// Write what was found as one HTML page, with the sources
+    #[arg(long, value_name = "FILE", requires = "check")]
+    html: Option<PathBuf>,
     /// Print what the kernel and the functions that it calls are inside, below their PTX, and run nothing
     #[arg(long, value_enum, value_name = "FORM", conflicts_with_all = ["json", "stats", "trace", "check"])]
     emit: Option<Emit>,
