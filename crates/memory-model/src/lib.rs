@@ -26,6 +26,7 @@ pub mod draw;
 pub mod event;
 pub mod explain;
 pub mod facts;
+pub mod from_kernel;
 pub mod from_ptx;
 pub mod generate;
 pub mod histogram;

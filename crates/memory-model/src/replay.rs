@@ -208,7 +208,9 @@ impl Checker<'_> {
             }
             if walk.at <= at {
                 // An iteration ended. It repeats itself if it only read, and left what may be used later as it was.
-                let (old, first, count) = begun.remove(&walk.at)?;
+                let Some((old, first, count)) = begun.remove(&walk.at) else { continue };
+                // Loops within this one begin anew.
+                begun.retain(|&head, _| head < walk.at || head > at);
                 let known = |r: usize| old[r].0.is_some() && old[r].0 == walk.registers[r].0;
                 let kept = |r| old[r] == walk.registers[r] || known(r) || !self.is_used(thread, walk.at, r);
                 let without_effect = |event: usize| match world.graph.events[event].kind {
