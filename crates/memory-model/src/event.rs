@@ -51,10 +51,11 @@ impl Order {
         }
     }
 
-    /// The order of the read of an atomic.
+    /// The order of the read of an atomic. Only C++ has sequentially consistent ones.
     pub fn of_read(self) -> Self {
         match self {
-            Self::Acquire | Self::AcqRel | Self::Sc => Self::Acquire,
+            Self::Sc => Self::Sc,
+            Self::Acquire | Self::AcqRel => Self::Acquire,
             Self::Relaxed | Self::Release => Self::Relaxed,
             Self::Weak => Self::Weak,
         }
@@ -63,7 +64,8 @@ impl Order {
     /// The order of the write of an atomic.
     pub fn of_write(self) -> Self {
         match self {
-            Self::Release | Self::AcqRel | Self::Sc => Self::Release,
+            Self::Sc => Self::Sc,
+            Self::Release | Self::AcqRel => Self::Release,
             Self::Relaxed | Self::Acquire => Self::Relaxed,
             Self::Weak => Self::Weak,
         }

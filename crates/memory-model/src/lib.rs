@@ -20,6 +20,7 @@ pub mod catalogue;
 pub mod certificate;
 pub mod checker;
 mod consistency;
+pub mod cpp;
 pub mod definitions;
 pub mod dialect;
 pub mod draw;

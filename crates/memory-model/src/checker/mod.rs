@@ -18,7 +18,7 @@ use crate::event::{Event, Scope};
 use crate::language::{Ordering, Version};
 use crate::model::Family;
 use crate::program::{Program, Quantifier, Term, Thread};
-use crate::replay::{Stop, World};
+use crate::replay::{Stop, Values, World};
 use axioms::is_sc_pair;
 use std::collections::BTreeSet;
 
@@ -59,13 +59,15 @@ impl<'a> Checker<'a> {
     pub fn accepts(&self, certificate: &Certificate) -> bool {
         match certificate {
             Certificate::Execution(choices) => self.accepts_execution(choices),
-            Certificate::Proof(proof) => self.follow(proof, &Choices::default(), &mut Refuted::new()),
+            Certificate::Proof(proof) => {
+                self.follow(proof, &Choices::default(), &Values::new(), &mut Refuted::new())
+            }
         }
     }
 
     /// Whether choices give an execution of the test that obeys the axioms, and ends as the assertion asks or forbids.
     fn accepts_execution(&self, chosen: &Choices) -> bool {
-        let Some(world) = self.world(chosen) else { return false };
+        let Some(world) = self.world(chosen, &Values::new()) else { return false };
         let (n, graph, co) = (world.names.len(), &world.graph, &world.co);
         let total = |a: usize, b: usize| {
             (!world.derived.coherent.has(a, b) || co.has(a, b) || co.has(b, a))
@@ -81,16 +83,16 @@ impl<'a> Checker<'a> {
             && self.is_as_asked(&world, chosen) == Some(true)
     }
 
-    /// Whether a proof shows that no execution with these choices ends so.
-    fn follow(&self, proof: &Proof, chosen: &Choices, refuted: &mut Refuted) -> bool {
+    /// Whether a proof shows that no execution with these choices, and so these values, ends so.
+    fn follow(&self, proof: &Proof, chosen: &Choices, values: &Values, refuted: &mut Refuted) -> bool {
         if let Proof::Mirrored(a, b) = *proof {
             return self.are_alike(a, b) && refuted.contains(&chosen.exchanged(a, b));
         }
-        let Some(world) = self.world(chosen) else { return false };
+        let Some(world) = self.world(chosen, values) else { return false };
         let with = |next: &Proof, refuted: &mut Refuted, choose: &dyn Fn(&mut Choices)| {
             let mut chosen = chosen.clone();
             choose(&mut chosen);
-            let follows = self.follow(next, &chosen, refuted);
+            let follows = self.follow(next, &chosen, &world.values, refuted);
             refuted.extend(follows.then_some(chosen));
             follows
         };
