@@ -1,11 +1,12 @@
 //! Threads that can be put in each other's place.
 //!
 //! Two threads of the same text whose places look alike from everywhere, and of which no condition asks, are alike: what is
-//! true of some choices is true of the same choices with the two exchanged. So a search need not go on where it has been
+//! true of some choices is true of the same choices with the two exchanged. Where they only add different numbers to a
+//! word that nobody reads, they are alike too: however they take turns, the sum is the same. So a search need not go on where it has been
 //! with two threads exchanged ([`Explored`]). The checker asks for itself which threads are alike.
 
-use crate::event::Scope;
-use crate::program::{Instruction, Program, Term};
+use crate::event::{Bytes, Order, Scope};
+use crate::program::{Access, Arithmetic, Instruction, Operand, Program, Term, Thread, Update};
 use crate::unfold::State;
 use std::collections::HashSet;
 
@@ -26,13 +27,48 @@ pub(crate) fn pairs(program: &Program) -> Vec<(usize, usize)> {
                 threads[a].placement.shares(place, scope) == threads[b].placement.shares(place, scope)
             })
         };
-        threads[a].code == threads[b].code
-            && threads[a].initial == threads[b].initial
+        let text = threads[a].code == threads[b].code && threads[a].initial == threads[b].initial;
+        (text || are_blind(program, &terms, a, b))
             && of_others.into_iter().all(|(_, other)| placed_alike(other.placement))
     };
     let free: Vec<usize> = (0..threads.len()).filter(|&t| !is_asked(t) && !has_quorum(t)).collect();
     let below = |&b: &usize| free.iter().filter(move |&&a| a < b).map(move |&a| (a, b));
     free.iter().flat_map(below).filter(|&(a, b)| alike(a, b)).collect()
+}
+
+/// The bytes, the operation and all else of an atomic with a number, whose order among others of its kind leaves the same.
+fn blind(thread: &Thread) -> Option<(Arithmetic, Access)> {
+    match thread.code[..] {
+        [Instruction::Atomic { update: Update::Combine(operation, Operand::Constant(_)), access, .. }] => {
+            let commutes = match operation {
+                Arithmetic::Add | Arithmetic::And | Arithmetic::Or | Arithmetic::Xor => true,
+                Arithmetic::Min | Arithmetic::Max => true,
+                _ => false,
+            };
+            (commutes && access.order != Order::Weak).then_some((operation, access))
+        }
+        _ => None,
+    }
+}
+
+/// Whether two threads only add numbers, or the like, to memory that all others treat in the same way too, strong to one
+/// another, and nobody asks what they read. Then they are in one chain, at whose end is the same in every order.
+fn are_blind(program: &Program, terms: &[Term], a: usize, b: usize) -> bool {
+    let Some(own) = blind(&program.threads[a]) else { return false };
+    let bytes = own.1.bytes;
+    let alike = |index: usize| {
+        let thread = &program.threads[index];
+        let all = thread.code.iter().map(Instruction::accesses);
+        let touches = |(read, written): (Vec<Bytes>, Vec<Bytes>)| {
+            read.into_iter().chain(written).any(|other| other.object == bytes.object)
+        };
+        let asked = terms.iter().any(|term| matches!(term, Term::Register(of, _) if *of == index));
+        let near =
+            |other: &Thread| own.1.scope.is_some_and(|scope| thread.placement.shares(other.placement, scope));
+        let others = || program.threads.iter().filter(|other| blind(other) == Some(own));
+        !all.into_iter().any(touches) || blind(thread) == Some(own) && !asked && others().all(near)
+    };
+    blind(&program.threads[b]) == Some(own) && (0..program.threads.len()).all(alike)
 }
 
 /// A choice of a search, in numbers that do not depend on the order in which threads ran: what is chosen, by thread and

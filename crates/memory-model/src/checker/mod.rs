@@ -17,7 +17,7 @@ use crate::certificate::{Certificate, Choices, Name, Proof, Reader};
 use crate::event::{Event, Scope};
 use crate::language::{Ordering, Version};
 use crate::model::Family;
-use crate::program::{Program, Quantifier, Term, Thread};
+use crate::program::{Access, Arithmetic, Instruction, Operand, Program, Quantifier, Term, Thread, Update};
 use crate::replay::{Stop, Values, World};
 use axioms::is_sc_pair;
 use std::collections::BTreeSet;
@@ -182,10 +182,33 @@ impl<'a> Checker<'a> {
         let near =
             |of: &Thread, c: usize| Scope::ALL.map(|scope| of.placement.shares(threads[c].placement, scope));
         let mut others = (0..threads.len()).filter(|&c| c != a && c != b);
-        (&first.code, &first.initial) == (&second.code, &second.initial)
+        let text = (&first.code, &first.initial) == (&second.code, &second.initial);
+        (text || self.sums_up(a, b))
             && !asked(a)
             && !asked(b)
             && others.all(|c| near(first, c) == near(second, c))
+    }
+
+    /// Whether two threads are each one atomic that adds a number, or the like, to a word that is of nobody else but such
+    /// atomics, which exclude one another and whose results nobody asks for: the sum is the same in every order.
+    fn sums_up(&self, a: usize, b: usize) -> bool {
+        use Arithmetic::{Add, And, Max, Min, Or, Xor};
+        let adds = |thread: &Thread| match thread.code[..] {
+            [Instruction::Atomic { update: Update::Combine(how, Operand::Constant(_)), access, .. }] => {
+                (matches!(how, Add | And | Or | Xor | Min | Max)).then_some((how, access))
+            }
+            _ => None,
+        };
+        let (threads, kind) = (&self.program.threads, adds(&self.program.threads[a]));
+        let Some((_, Access { bytes, scope: Some(scope), .. })) = kind else { return false };
+        let all = (0..threads.len()).filter(|&thread| adds(&threads[thread]) == kind);
+        let asked = |term: &Term| matches!(term, Term::Register(of, _) if all.clone().any(|one| one == *of));
+        let shares = |c: usize, d: usize| threads[c].placement.shares(threads[d].placement, scope);
+        let others = self.program.accesses().filter(|other| other.object == bytes.object).count();
+        adds(&threads[b]) == kind
+            && others == 2 * all.clone().count()
+            && all.clone().all(|c| all.clone().all(|d| shares(c, d)))
+            && !self.terms.iter().any(asked)
     }
 
     fn violated<'w>(&self, world: &'w World) -> Vec<&'w str> {
