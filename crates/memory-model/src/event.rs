@@ -51,11 +51,10 @@ impl Order {
         }
     }
 
-    /// The order of the read of an atomic. Only C++ has sequentially consistent ones.
+    /// The order of the read of an atomic.
     pub fn of_read(self) -> Self {
         match self {
-            Self::Sc => Self::Sc,
-            Self::Acquire | Self::AcqRel => Self::Acquire,
+            Self::Acquire | Self::AcqRel | Self::Sc => Self::Acquire,
             Self::Relaxed | Self::Release => Self::Relaxed,
             Self::Weak => Self::Weak,
         }
@@ -64,8 +63,7 @@ impl Order {
     /// The order of the write of an atomic.
     pub fn of_write(self) -> Self {
         match self {
-            Self::Sc => Self::Sc,
-            Self::Release | Self::AcqRel => Self::Release,
+            Self::Release | Self::AcqRel | Self::Sc => Self::Release,
             Self::Relaxed | Self::Acquire => Self::Relaxed,
             Self::Weak => Self::Weak,
         }

@@ -6,7 +6,7 @@
 
 mod step;
 
-use crate::event::{Cell, Event, Kind};
+use crate::event::{Cell, Event, Kind, Order};
 use crate::facts::{Base, Facts};
 use crate::layout::Layout;
 use crate::model::Family;
@@ -94,10 +94,22 @@ pub(crate) struct Context<'a> {
     pub(crate) program: &'a Program,
     pub(crate) layout: &'a Layout,
     pub(crate) family: Family,
+    /// Whether both halves of an atomic can be sequentially consistent.
+    pub(crate) sc_atomics: bool,
     /// The most iterations of a loop with effects.
     pub(crate) bound: u32,
     /// Whether threads stop at barriers until they are released.
     pub(crate) blocking: bool,
+}
+
+impl Context<'_> {
+    /// The orders of the read and the write of an atomic.
+    fn halves(&self, order: Order) -> (Order, Order) {
+        match order {
+            Order::Sc if self.sc_atomics => (order, order),
+            _ => (order.of_read(), order.of_write()),
+        }
+    }
 }
 
 /// Too many events or steps.

@@ -85,8 +85,12 @@ impl<'a> Checker<'a> {
 
     /// Whether a proof shows that no execution with these choices, and so these values, ends so.
     fn follow(&self, proof: &Proof, chosen: &Choices, values: &Values, refuted: &mut Refuted) -> bool {
-        if let Proof::Mirrored(a, b) = *proof {
-            return self.are_alike(a, b) && refuted.contains(&chosen.exchanged(a, b));
+        if let Proof::Mirrored(places) = proof {
+            let taken: BTreeSet<&usize> = places.iter().collect();
+            return taken.len() == self.program.threads.len()
+                && places.len() == taken.len()
+                && places.iter().enumerate().all(|(a, &b)| a == b || self.are_alike(a, b))
+                && refuted.contains(&chosen.exchanged(places));
         }
         let Some(world) = self.world(chosen, values) else { return false };
         let with = |next: &Proof, refuted: &mut Refuted, choose: &dyn Fn(&mut Choices)| {
@@ -189,8 +193,7 @@ impl<'a> Checker<'a> {
             && others.all(|c| near(first, c) == near(second, c))
     }
 
-    /// Whether two threads are each one atomic that adds a number, or the like, to a word that is of nobody else but such
-    /// atomics, which exclude one another and whose results nobody asks for: the sum is the same in every order.
+    /// Whether both only add to a word that all others leave alone or add to, in one chain that nobody asks about.
     fn sums_up(&self, a: usize, b: usize) -> bool {
         use Arithmetic::{Add, And, Max, Min, Or, Xor};
         let adds = |thread: &Thread| match thread.code[..] {

@@ -19,7 +19,8 @@ use std::collections::BTreeSet;
 /// Never: a test compiles the text.
 pub fn scoped_rc11() -> Model {
     let version = Family::Isa.versions()[Family::Isa.versions().len() - 1];
-    Model::from_text(Family::Isa, version, TEXT).unwrap_or_else(|error| panic!("scoped-rc11: {error}"))
+    let model = Model::from_text(Family::Isa, version, TEXT);
+    Model { sc_atomics: true, ..model.unwrap_or_else(|error| panic!("scoped-rc11: {error}")) }
 }
 
 /// The model's file.

@@ -53,7 +53,7 @@ impl State {
                 let (proxy, scope) = (access.proxy, access.scope);
                 let read = Event {
                     kind: Kind::Read(access.bytes),
-                    order: access.order.of_read(),
+                    order: context.halves(access.order).0,
                     scope,
                     proxy,
                     ..base
@@ -72,7 +72,7 @@ impl State {
                         self.symbol(Value::Swapped(old, expected, new))
                     }
                 };
-                let order = access.order.of_write();
+                let order = context.halves(access.order).1;
                 let write = self
                     .event(thread, Event { kind: Kind::Write(access.bytes), order, scope, proxy, ..base })?;
                 self.write(write, new);
@@ -199,7 +199,7 @@ impl State {
             None => {
                 let read = Event {
                     kind: Kind::Read(access.bytes),
-                    order: access.order.of_read(),
+                    order: context.halves(access.order).0,
                     scope,
                     proxy,
                     ..base
@@ -226,7 +226,7 @@ impl State {
             }
         };
         if success {
-            let order = access.order.of_write();
+            let order = context.halves(access.order).1;
             let write =
                 self.event(thread, Event { kind: Kind::Write(access.bytes), order, scope, proxy, ..base })?;
             self.write(write, new);
