@@ -212,6 +212,7 @@ impl<'a> Question<'a> {
             program: self.program,
             layout: &self.layout,
             family: self.model.family,
+            sc_atomics: self.model.sc_atomics,
             bound: self.options.bound.max(1),
             blocking,
         }

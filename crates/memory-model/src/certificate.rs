@@ -16,14 +16,10 @@ pub struct Name {
 }
 
 impl Name {
-    /// The same place in the other of two threads, if it is in one of them.
-    fn exchanged(self, a: usize, b: usize) -> Self {
-        let thread = match self.thread {
-            Some(thread) if thread == a => Some(b),
-            Some(thread) if thread == b => Some(a),
-            other => other,
-        };
-        Self { thread, ..self }
+    /// The same place in the thread that takes the place of its own.
+    fn exchanged(self, places: &[usize]) -> Self {
+        let place = |thread: usize| places.get(thread).copied().unwrap_or(thread);
+        Self { thread: self.thread.map(place), ..self }
     }
 
     /// The name of an event of an execution.
@@ -58,9 +54,9 @@ pub struct Choices {
 }
 
 impl Choices {
-    /// The same choices with two threads in each other's place.
-    pub(crate) fn exchanged(&self, a: usize, b: usize) -> Self {
-        let name = |name: &Name| name.exchanged(a, b);
+    /// The same choices with threads in other places, which are said for each.
+    pub(crate) fn exchanged(&self, places: &[usize]) -> Self {
+        let name = |name: &Name| name.exchanged(places);
         let reader = |(by, cell): &Reader| (name(by), *cell);
         let pairs = |pairs: &Pairs| pairs.iter().map(|(from, to)| (name(from), name(to))).collect();
         let names = |names: &BTreeSet<Name>| names.iter().map(name).collect();
@@ -111,8 +107,9 @@ pub enum Proof {
         /// What follows if `b` does.
         back: Box<Proof>,
     },
-    /// A proof for the same choices with two threads exchanged, which are alike, comes before in the tree.
-    Mirrored(usize, usize),
+    /// A proof for the same choices with threads exchanged that are alike comes before in the tree: for each thread, the one
+    /// whose place it takes.
+    Mirrored(Vec<usize>),
     /// The axiom of this name is violated.
     Violated(String),
     /// A write was chosen for a final value that another overwrites.

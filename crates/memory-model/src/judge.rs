@@ -8,7 +8,7 @@ use crate::certificate::{Choices, Pairs};
 use crate::checker::Checker;
 use crate::checker::axioms::{Rel, is_sc_pair, overlap};
 use crate::program::Term;
-use crate::replay::{Stop, World};
+use crate::replay::{Stop, Values, World};
 use std::collections::BTreeSet;
 
 /// All ways in which a test can end, told by the terms' values; none if it has branches, which the judge does not know.
@@ -28,7 +28,7 @@ struct Judge<'a> {
 impl Judge<'_> {
     fn every_source(&mut self, chosen: &Choices) -> Option<()> {
         let checker = self.checker;
-        let world = checker.world(chosen)?;
+        let world = checker.world(chosen, &Values::new())?;
         for (stop, _) in &world.threads {
             match stop {
                 Stop::Ended => {}
@@ -61,7 +61,7 @@ impl Judge<'_> {
 
     fn every_order(&mut self, chosen: &Choices) -> Option<()> {
         let checker = self.checker;
-        let world = checker.world(chosen)?;
+        let world = checker.world(chosen, &Values::new())?;
         let n = world.names.len();
         let fences: Vec<(usize, usize)> = (0..n)
             .flat_map(|a| (0..a).map(move |b| (a, b)))
@@ -75,7 +75,7 @@ impl Judge<'_> {
                 (world.names[a], world.names[b])
             };
             let scf: Pairs = (0..fences.len()).map(pair).collect();
-            let world = checker.world(&Choices { fences: scf, ..chosen.clone() })?;
+            let world = checker.world(&Choices { fences: scf, ..chosen.clone() }, &Values::new())?;
             let least = world.derived.least_coherence(&world.graph, &Rel::default());
             let derived = &world.derived;
             // What an order decides beyond the axioms is which writes are last.

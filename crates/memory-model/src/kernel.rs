@@ -404,7 +404,16 @@ fn statement(instruction: &Instruction, volatile: bool) -> Result<String, Unsupp
                 Arithmetic::Min => "min.s64",
                 Arithmetic::Max => "max.s64",
                 Arithmetic::Second => return Ok(format!("mov.b64 %r{destination}, {};", operand(*b))),
-                Arithmetic::Div | Arithmetic::Compare(_) => {
+                Arithmetic::Div
+                | Arithmetic::ShiftLeft
+                | Arithmetic::ShiftRight
+                | Arithmetic::ShiftRightSigned
+                | Arithmetic::DivUnsigned
+                | Arithmetic::RemUnsigned
+                | Arithmetic::Inc
+                | Arithmetic::Dec
+                | Arithmetic::AddF32
+                | Arithmetic::Compare(_) => {
                     return no("arithmetic with another meaning in PTX");
                 }
             };

@@ -67,6 +67,8 @@ pub struct Model {
     pub family: Family,
     /// Which version's text.
     pub version: Version,
+    /// Whether both halves of an atomic can be sequentially consistent, as in C++.
+    pub(crate) sc_atomics: bool,
     pub(crate) plan: Plan,
 }
 
@@ -80,7 +82,7 @@ impl Model {
     /// A model from another text, in the notation of [`language`].
     pub fn from_text(family: Family, version: Version, text: &str) -> Result<Self, ModelError> {
         let plan = Plan::new(&language::parse(text, family, version)?)?;
-        Ok(Self { family, version, plan })
+        Ok(Self { family, version, sc_atomics: false, plan })
     }
 
     /// The same definitions with one axiom alone.

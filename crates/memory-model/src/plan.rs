@@ -37,6 +37,7 @@ enum Node {
     Identity(Slot),
     Union(Slot, Slot),
     Intersection(Slot, Slot),
+    Difference(Slot, Slot),
     Sequence(Slot, Slot),
     RestrictFrom(Slot, Slot),
     RestrictTo(Slot, Slot),
@@ -132,6 +133,10 @@ impl Plan {
                 Node::Intersection(a, b) => {
                     value.copy(&values.relations[a]);
                     value.intersect(&values.relations[b]);
+                }
+                Node::Difference(a, b) => {
+                    value.copy(&values.relations[a]);
+                    value.subtract(&values.relations[b]);
                 }
                 Node::Sequence(a, b) => value.set_composition(&values.relations[a], &values.relations[b]),
                 Node::RestrictFrom(set, a) => {
@@ -271,9 +276,10 @@ impl Compiler {
             let stage = match node {
                 Node::Base(base) => base.stage(),
                 Node::Identity(_) => Stage::Events,
-                Node::Union(a, b) | Node::Intersection(a, b) | Node::Sequence(a, b) => {
-                    nodes[a].1.max(nodes[b].1)
-                }
+                Node::Union(a, b)
+                | Node::Intersection(a, b)
+                | Node::Difference(a, b)
+                | Node::Sequence(a, b) => nodes[a].1.max(nodes[b].1),
                 Node::RestrictFrom(_, a) | Node::RestrictTo(a, _) => nodes[a].1,
                 Node::Optional(a) | Node::Closure(a) | Node::Inverse(a) => nodes[a].1,
             };
@@ -331,7 +337,13 @@ impl Compiler {
             },
             Expression::Difference(a, b) => match (self.operand(a)?, self.operand(b)?) {
                 (Operand::Set(a), Operand::Set(b)) => self.set_node(SetNode::Difference(a, b)),
-                _ => return Err(format!("`{expression}`: only sets have a difference")),
+                // Of events that are there, nothing is added to these: what is missing from them stays missing.
+                (Operand::Relation(a), Operand::Relation(b))
+                    if self.plan.nodes[a].1 == Stage::Events && self.plan.nodes[b].1 == Stage::Events =>
+                {
+                    Operand::Relation(self.node(Node::Difference(a, b)))
+                }
+                _ => return Err(format!("`{expression}`: no difference of relations that are chosen")),
             },
             Expression::Sequence(a, b) => Operand::Relation(match (&**a, &**b) {
                 // `[S]; r` keeps rows and `r; [S]` columns: cheaper than a composition.

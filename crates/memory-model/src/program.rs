@@ -39,6 +39,22 @@ pub enum Arithmetic {
     Max,
     /// `b` alone.
     Second,
+    /// `a` shifted to the left by `b` bits; zero from 64 on.
+    ShiftLeft,
+    /// `a` shifted to the right by `b` bits, zeros coming in; zero from 64 on.
+    ShiftRight,
+    /// `a` shifted to the right by `b` bits, at most 63, its sign coming in.
+    ShiftRightSigned,
+    /// `a / b` of numbers without sign, and all ones if `b` is zero.
+    DivUnsigned,
+    /// The remainder of that, and `a` if `b` is zero.
+    RemUnsigned,
+    /// `atom.inc`: `a + 1`, and zero from `b` on.
+    Inc,
+    /// `atom.dec`: `a - 1`, and `b` where `a` is zero or greater than `b`.
+    Dec,
+    /// The sum of the floats that have these bits, rounded to nearest.
+    AddF32,
     /// 1 if the comparison holds, otherwise 0.
     Compare(Comparison),
 }
@@ -57,6 +73,28 @@ impl Arithmetic {
             Self::Min => a.min(b),
             Self::Max => a.max(b),
             Self::Second => b,
+            Self::ShiftLeft => u32::try_from(b).ok().and_then(|by| a.checked_shl(by)).unwrap_or(0),
+            Self::ShiftRight => {
+                u32::try_from(b).ok().and_then(|by| (a as u64).checked_shr(by)).unwrap_or(0) as i64
+            }
+            Self::ShiftRightSigned => a >> b.clamp(0, 63),
+            Self::DivUnsigned => (a as u64).checked_div(b as u64).unwrap_or(u64::MAX) as i64,
+            Self::RemUnsigned => (a as u64).checked_rem(b as u64).unwrap_or(a as u64) as i64,
+            Self::Inc => {
+                if (a as u64) < b as u64 {
+                    a + 1
+                } else {
+                    0
+                }
+            }
+            Self::Dec => {
+                if a == 0 || a as u64 > b as u64 {
+                    b
+                } else {
+                    a - 1
+                }
+            }
+            Self::AddF32 => i64::from((f32::from_bits(a as u32) + f32::from_bits(b as u32)).to_bits()),
             Self::Compare(comparison) => i64::from(comparison.holds(a, b)),
         }
     }

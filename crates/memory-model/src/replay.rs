@@ -23,9 +23,13 @@ pub(crate) enum Stop {
     Loop,
 }
 
+/// What reads return, as far as it is known.
+pub(crate) type Values = BTreeMap<Name, i64>;
+
 /// An execution as far as it follows from what was chosen.
 #[derive(Default)]
 pub(crate) struct World {
+    pub(crate) values: Values,
     pub(crate) names: Vec<Name>,
     pub(crate) graph: Graph,
     pub(crate) derived: Derived,
@@ -95,9 +99,9 @@ impl Checker<'_> {
         cuts.zip(ends).map(|(from, to)| Cell { object: from.0, start: from.1, len: to.1 - from.1 })
     }
 
-    /// What follows from the choices; nothing if that is too much.
-    pub(crate) fn world(&self, chosen: &Choices) -> Option<World> {
-        let mut values = BTreeMap::new();
+    /// What follows from the choices; nothing if that is too much. `known` are values that follow from fewer of them.
+    pub(crate) fn world(&self, chosen: &Choices, known: &Values) -> Option<World> {
+        let mut values = known.clone();
         let mut world = loop {
             let mut world = World::default();
             for (index, bytes) in self.program.objects.iter().enumerate().take(100) {
@@ -111,11 +115,12 @@ impl Checker<'_> {
             let value = |(name, event): (&Name, &Event)| {
                 Some((*name, self.taken(&world, chosen, *name, event.bytes()?)?))
             };
-            let known: BTreeMap<Name, i64> = reads.filter_map(value).collect();
-            if known == values {
+            let now: Values = reads.filter_map(value).collect();
+            if now == values {
+                world.values = now;
                 break world;
             }
-            values = known;
+            values = now;
         };
         let n = world.names.len();
         for read in (0..n).filter(|&read| world.graph.events[read].is_read()) {
@@ -208,7 +213,9 @@ impl Checker<'_> {
             }
             if walk.at <= at {
                 // An iteration ended. It repeats itself if it only read, and left what may be used later as it was.
-                let (old, first, count) = begun.remove(&walk.at)?;
+                let Some((old, first, count)) = begun.remove(&walk.at) else { continue };
+                // Loops within this one begin anew.
+                begun.retain(|&head, _| head < walk.at || head > at);
                 let known = |r: usize| old[r].0.is_some() && old[r].0 == walk.registers[r].0;
                 let kept = |r| old[r] == walk.registers[r] || known(r) || !self.is_used(thread, walk.at, r);
                 let without_effect = |event: usize| match world.graph.events[event].kind {

@@ -152,8 +152,8 @@ impl<'a, G: Goal> Search<'a, G> {
         if state.is_refuted() {
             return self.leaf(Proof::Refuted);
         }
-        if let Some((a, b)) = self.explored.as_mut().and_then(|explored| explored.mirror(&state)) {
-            return self.leaf(Proof::Mirrored(a, b));
+        if let Some(places) = self.explored.as_mut().and_then(|explored| explored.mirror(&state)) {
+            return self.leaf(Proof::Mirrored(places));
         }
         for thread in 0..state.threads.len() {
             match state.threads[thread].status {

@@ -39,9 +39,9 @@ pub(crate) struct Tokens<'a> {
 }
 
 /// Longer ones first.
-const SYMBOLS: [&str; 30] = [
+const SYMBOLS: [&str; 32] = [
     "/\\", "\\/", "==", "!=", "<=", ">=", "&&", "||", "{", "}", "(", ")", "[", "]", ";", ",", ":", "@", ".",
-    "|", "=", "<", ">", "~", "&", "-", "%", "$", "+", "!",
+    "|", "=", "<", ">", "~", "&", "-", "%", "$", "+", "!", "*", "^",
 ];
 
 /// The most tokens of a test.
@@ -196,6 +196,10 @@ pub(crate) trait Names {
     fn register(&mut self, thread: &str, register: &str) -> Option<Term>;
     /// A location.
     fn location(&mut self, name: &str) -> Option<Term>;
+    /// An element of an array; a location is one element.
+    fn element(&mut self, name: &str, index: i64) -> Option<Term> {
+        if index == 0 { self.location(name) } else { None }
+    }
 }
 
 /// How deep a condition may nest.
@@ -290,14 +294,15 @@ fn term(tokens: &mut Tokens, names: &mut impl Names) -> Result<Term, Problem> {
     }
     let bracketed = tokens.eat("[");
     let name = tokens.word("a register, a location or a number")?;
-    let found =
-        names.location(name).ok_or_else(|| tokens.rejected(format!("there is no location `{name}`")))?;
-    if bracketed {
+    let problem = tokens.rejected(format!("there is no location `{name}`"));
+    if !bracketed && tokens.eat("[") {
+        let index = tokens.number("an index")?;
+        let problem = tokens.rejected(format!("there is no location `{name}[{index}]`"));
         tokens.need("]")?;
-    } else if tokens.eat("[") {
-        if tokens.number("an index")? != 0 {
-            return Err(tokens.problem("a location is one element".into()));
-        }
+        return names.element(name, index).ok_or(problem);
+    }
+    let found = names.location(name).ok_or(problem)?;
+    if bracketed {
         tokens.need("]")?;
     }
     Ok(found)

@@ -59,7 +59,8 @@ fn damaged(choices: &Choices) -> Vec<Choices> {
 
 /// A proof that ends at once, or lacks the last of its cases.
 fn cut(proof: &Proof) -> Vec<Proof> {
-    let mut all = vec![Proof::Violated("no axiom".into()), Proof::Mirrored(0, 0), Proof::Mirrored(0, 1)];
+    let mut all =
+        vec![Proof::Violated("no axiom".into()), Proof::Mirrored(vec![0, 0]), Proof::Mirrored(vec![1, 0])];
     if let Proof::Source { reader, cases, later } = proof {
         let rest = cases[..cases.len().saturating_sub(1)].to_vec();
         all.push(Proof::Source { reader: *reader, cases: rest, later: later.clone() });

@@ -206,7 +206,9 @@ fn damaged(proof: &Proof) -> Vec<Proof> {
         }
         Proof::Unfinished => vec![Proof::Overwritten],
         // Exchanged with itself, a case would be its own proof.
-        Proof::Mirrored(a, _) => vec![Proof::Mirrored(*a, *a), Proof::Violated("coherence".into())],
+        Proof::Mirrored(places) => {
+            vec![Proof::Mirrored((0..places.len()).collect()), Proof::Violated("coherence".into())]
+        }
     }
 }
 

@@ -11,10 +11,10 @@
 //! | `fault`, `statistics` | reports |
 //! | `check` | the sanitizer |
 
-mod binding;
+pub(crate) mod binding;
 pub(crate) mod check;
 mod compare;
-mod element;
+pub(crate) mod element;
 mod fault;
 mod fill;
 mod gpu;
@@ -181,7 +181,7 @@ enum Emit {
 
 /// Extents in three dimensions; those left out are 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Extents([u32; 3]);
+pub(crate) struct Extents(pub(crate) [u32; 3]);
 
 impl FromStr for Extents {
     type Err = String;

@@ -17,8 +17,8 @@ use crate::certificate::{Certificate, Choices, Name, Proof, Reader};
 use crate::event::{Event, Scope};
 use crate::language::{Ordering, Version};
 use crate::model::Family;
-use crate::program::{Program, Quantifier, Term, Thread};
-use crate::replay::{Stop, World};
+use crate::program::{Access, Arithmetic, Instruction, Operand, Program, Quantifier, Term, Thread, Update};
+use crate::replay::{Stop, Values, World};
 use axioms::is_sc_pair;
 use std::collections::BTreeSet;
 
@@ -59,13 +59,15 @@ impl<'a> Checker<'a> {
     pub fn accepts(&self, certificate: &Certificate) -> bool {
         match certificate {
             Certificate::Execution(choices) => self.accepts_execution(choices),
-            Certificate::Proof(proof) => self.follow(proof, &Choices::default(), &mut Refuted::new()),
+            Certificate::Proof(proof) => {
+                self.follow(proof, &Choices::default(), &Values::new(), &mut Refuted::new())
+            }
         }
     }
 
     /// Whether choices give an execution of the test that obeys the axioms, and ends as the assertion asks or forbids.
     fn accepts_execution(&self, chosen: &Choices) -> bool {
-        let Some(world) = self.world(chosen) else { return false };
+        let Some(world) = self.world(chosen, &Values::new()) else { return false };
         let (n, graph, co) = (world.names.len(), &world.graph, &world.co);
         let total = |a: usize, b: usize| {
             (!world.derived.coherent.has(a, b) || co.has(a, b) || co.has(b, a))
@@ -81,16 +83,20 @@ impl<'a> Checker<'a> {
             && self.is_as_asked(&world, chosen) == Some(true)
     }
 
-    /// Whether a proof shows that no execution with these choices ends so.
-    fn follow(&self, proof: &Proof, chosen: &Choices, refuted: &mut Refuted) -> bool {
-        if let Proof::Mirrored(a, b) = *proof {
-            return self.are_alike(a, b) && refuted.contains(&chosen.exchanged(a, b));
+    /// Whether a proof shows that no execution with these choices, and so these values, ends so.
+    fn follow(&self, proof: &Proof, chosen: &Choices, values: &Values, refuted: &mut Refuted) -> bool {
+        if let Proof::Mirrored(places) = proof {
+            let taken: BTreeSet<&usize> = places.iter().collect();
+            return taken.len() == self.program.threads.len()
+                && places.len() == taken.len()
+                && places.iter().enumerate().all(|(a, &b)| a == b || self.are_alike(a, b))
+                && refuted.contains(&chosen.exchanged(places));
         }
-        let Some(world) = self.world(chosen) else { return false };
+        let Some(world) = self.world(chosen, values) else { return false };
         let with = |next: &Proof, refuted: &mut Refuted, choose: &dyn Fn(&mut Choices)| {
             let mut chosen = chosen.clone();
             choose(&mut chosen);
-            let follows = self.follow(next, &chosen, refuted);
+            let follows = self.follow(next, &chosen, &world.values, refuted);
             refuted.extend(follows.then_some(chosen));
             follows
         };
@@ -180,10 +186,32 @@ impl<'a> Checker<'a> {
         let near =
             |of: &Thread, c: usize| Scope::ALL.map(|scope| of.placement.shares(threads[c].placement, scope));
         let mut others = (0..threads.len()).filter(|&c| c != a && c != b);
-        (&first.code, &first.initial) == (&second.code, &second.initial)
+        let text = (&first.code, &first.initial) == (&second.code, &second.initial);
+        (text || self.sums_up(a, b))
             && !asked(a)
             && !asked(b)
             && others.all(|c| near(first, c) == near(second, c))
+    }
+
+    /// Whether both only add to a word that all others leave alone or add to, in one chain that nobody asks about.
+    fn sums_up(&self, a: usize, b: usize) -> bool {
+        use Arithmetic::{Add, And, Max, Min, Or, Xor};
+        let adds = |thread: &Thread| match thread.code[..] {
+            [Instruction::Atomic { update: Update::Combine(how, Operand::Constant(_)), access, .. }] => {
+                (matches!(how, Add | And | Or | Xor | Min | Max)).then_some((how, access))
+            }
+            _ => None,
+        };
+        let (threads, kind) = (&self.program.threads, adds(&self.program.threads[a]));
+        let Some((_, Access { bytes, scope: Some(scope), .. })) = kind else { return false };
+        let all = (0..threads.len()).filter(|&thread| adds(&threads[thread]) == kind);
+        let asked = |term: &Term| matches!(term, Term::Register(of, _) if all.clone().any(|one| one == *of));
+        let shares = |c: usize, d: usize| threads[c].placement.shares(threads[d].placement, scope);
+        let others = self.program.accesses().filter(|other| other.object == bytes.object).count();
+        adds(&threads[b]) == kind
+            && others == 2 * all.clone().count()
+            && all.clone().all(|c| all.clone().all(|d| shares(c, d)))
+            && !self.terms.iter().any(asked)
     }
 
     fn violated<'w>(&self, world: &'w World) -> Vec<&'w str> {

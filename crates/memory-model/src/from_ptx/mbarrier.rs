@@ -7,7 +7,7 @@
 //!
 //! Transactions (`expect_tx`, `complete_tx`), `arrive_drop`, `noComplete`, `inval` and `pending_count` are not understood.
 
-use super::{Lowering, ordering};
+use super::lowering::{Lowering, ordering};
 use crate::program::{Arithmetic, Comparison, Instruction, Operand, Register, Update};
 use ir::instruction::{MbarrierArrive, MbarrierArriveAction, MbarrierInit, MbarrierWait};
 use ptx::isa::Order;

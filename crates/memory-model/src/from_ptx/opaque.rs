@@ -4,7 +4,8 @@
 //! channels read as 0, 0 and 1. PTX has no fence for these proxies: within a kernel nothing orders their accesses with those
 //! of the generic proxy.
 
-use super::{Lowering, Test};
+use super::Test;
+use super::lowering::Lowering;
 use crate::event::{Order, Proxy};
 use crate::program::{Access, Arithmetic, Instruction, Operand};
 use crate::text::{self, Problem};

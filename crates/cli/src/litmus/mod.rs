@@ -1,5 +1,8 @@
 //! `warploom litmus`: what the PTX memory model allows.
 
+mod cpp;
+mod kernel;
+
 use crate::failure::{EXIT_CODES, Exit, Failure};
 use crate::{input, terminal};
 use clap::{Subcommand, ValueEnum};
@@ -21,6 +24,9 @@ Examples:
   warploom litmus --ptx 6.0 --outcomes mp.litmus
   warploom litmus --json --outcomes tests/*.litmus
   warploom litmus --svg mp.svg mp.ptx
+  warploom litmus lock.ptx --kernel add --grid 3 --arg lock=zeros:u32[1] --arg data=zeros:u32[1] \
+      --condition 'forall (data == 3)'
+  warploom litmus --cpp mp-cpp.litmus
   warploom litmus --model dartagnan --ptx 7.5 --expected PTXv7_5-expected.csv
   warploom litmus generate --cycle 'Pod:fence.sc.gpu Fre Pod:fence.sc.gpu Fre'
   warploom litmus generate --threads 2 --accesses 3 --output tests/";
@@ -60,7 +66,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
     /// The most iterations of a loop that writes or synchronises
-    #[arg(long, default_value_t = Options::default().bound, value_name = "N")]
+    #[arg(long, visible_alias = "unroll", default_value_t = Options::default().bound, value_name = "N")]
     bound: u32,
     /// Compare with a table of `FILE,1` (the assertion holds) or `FILE,0`; with --liveness, whether all executions end
     #[arg(long, value_name = "TABLE")]
@@ -68,6 +74,11 @@ pub(crate) struct Arguments {
     /// Where the files of the table are
     #[arg(long, value_name = "FOLDER", requires = "expected", default_value = ".")]
     root: PathBuf,
+    #[command(flatten)]
+    launch: kernel::Arguments,
+    /// Read C++ atomics in herd's C dialect, with scopes: what scoped RC11 and, once compiled, PTX say of them
+    #[arg(long, conflicts_with_all = ["kernel", "expected", "dot", "svg"])]
+    cpp: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -163,7 +174,11 @@ pub(crate) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
     }
     let mut exit = Exit::Ok;
     for path in &arguments.files {
-        let done = load(arguments, path).and_then(|loaded| answer(arguments, path, &loaded));
+        let done = match &arguments.launch.kernel {
+            Some(name) => kernel::execute(arguments, path, name),
+            None if arguments.cpp => cpp::execute(arguments, path),
+            None => load(arguments, path).and_then(|loaded| answer(arguments, path, &loaded)),
+        };
         match done {
             Ok(of_file) => exit = exit.max(of_file),
             Err(failure) => {
@@ -196,14 +211,25 @@ fn undecided(path: &Path) -> impl Fn(Undecided) -> Failure {
     move |reason| Failure::new(Exit::Unsupported, format!("{}: not decided: {reason}", path.display()))
 }
 
+/// Whether the independent checker accepts what shows that a verdict is right.
+fn certify(
+    program: &Program,
+    model: &Model,
+    question: &Question,
+    verdict: &Verdict,
+    options: Options,
+) -> Result<bool, Undecided> {
+    let checker = Checker::new(program, model.family, model.version, options.bound);
+    Ok(checker.accepts(&question.certificate(verdict)?))
+}
+
 fn answer(arguments: &Arguments, path: &Path, loaded: &Loaded) -> Result<Exit, Failure> {
     let Loaded { program, model } = loaded;
     let options = Options { bound: arguments.bound, ..Options::default() };
     let question = Question::new(program, model, options);
     let fail = undecided(path);
     let verdict = question.verdict().map_err(&fail)?;
-    let checker = Checker::new(program, model.family, model.version, options.bound);
-    let certified = checker.accepts(&question.certificate(&verdict).map_err(&fail)?);
+    let certified = certify(program, model, &question, &verdict, options).map_err(&fail)?;
     let answers = Answers {
         outcomes: arguments.outcomes.then(|| question.outcomes()).transpose().map_err(&fail)?,
         race: question.race().map_err(&fail)?,
