@@ -163,7 +163,8 @@ pub(crate) fn run(
         sanitizer.finish();
         sanitizer.reports()
     });
-    let of_engine = engine.as_deref().filter(|_| arguments.stats);
+    // `auto` compiles what runs for long, which a launch that is observed does not tell.
+    let of_engine = engine.as_deref().filter(|_| arguments.stats && choice == Choice::Compiled);
     let compiles = of_engine.map(|engine| launch.kernel.compiles(engine, launch.block));
     Ok(Launched { result, times, statistics, compiles, trace_error, reports })
 }

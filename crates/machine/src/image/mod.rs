@@ -208,9 +208,8 @@ impl Image {
     pub(crate) fn first_operation(&self, instruction: u32) -> u32 {
         let first = self.code(self.kernel).entry;
         let kernel = &self.origins[first as usize..];
-        let before = kernel.partition_point(|origin| {
-            origin.function == self.kernel && origin.instruction < instruction
-        });
+        let before = kernel
+            .partition_point(|origin| origin.function == self.kernel && origin.instruction < instruction);
         before as u32 + first
     }
 
