@@ -126,10 +126,13 @@ fn mistakes_are_errors() {
 #[test]
 fn checks_lose_nothing() {
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("checked.jsonl");
-    let scenarios: [(&str, &[&str]); 5] = [
+    let scenarios: [(&str, &[&str]); 8] = [
         ("pending", &["begun", "race", "ended"]),
         ("early", &["begun", "race", "ended"]),
         ("late", &["begun", "ended"]),
+        ("free", &["begun", "race", "ended"]),
+        ("free-behind", &["begun", "ended"]),
+        ("reuse", &["begun", "ended"]),
         ("fault", &["begun", "cut_short", "ended"]),
         ("gone", &["begun"]),
     ];

@@ -11,10 +11,14 @@ use crate::lock;
 use crate::operation::Operation;
 use crate::stream::{Stream, Wait};
 use machine::Neighbours;
+use machine::fault::Access;
 use std::sync::Arc;
 
-/// Frees memory.
-struct Free<F>(F);
+/// Frees memory, which for the checks is a write: whoever uses it must come before or after.
+struct Free<F> {
+    allocation: Allocation,
+    free: F,
+}
 
 impl<F: FnOnce() + Send> Operation for Free<F> {
     fn name(&self) -> &'static str {
@@ -25,8 +29,12 @@ impl<F: FnOnce() + Send> Operation for Free<F> {
         true
     }
 
-    fn run(self: Box<Self>, _: &Health, _: Option<Neighbours<'_>>) {
-        (self.0)();
+    fn run(self: Box<Self>, health: &Health, _: Option<Neighbours<'_>>) {
+        let Allocation { kind, address, bytes, .. } = self.allocation;
+        if let Some(checking) = health.checking().filter(|_| kind == MemoryKind::Device) {
+            checking.copied("a free", &[(address, bytes, Access::Store)]);
+        }
+        (self.free)();
     }
 }
 
@@ -83,14 +91,16 @@ impl Context {
             };
         };
         if let Some(pool) = process.disown(address) {
-            let freed = self.submit_now(stream, Free(|| ()))?;
-            self.give_back(&pool, address, allocation.bytes, freed);
+            let bytes = allocation.bytes;
+            let freed = self.submit_now(stream, Free { allocation, free: || () })?;
+            self.give_back(&pool, address, bytes, freed);
             return Ok(());
         }
         let free = move || {
             // The allocation was in the list, so its memory has it.
             let _ = process.free(address);
+            process.checking().iter().for_each(|checking| checking.freed(address));
         };
-        self.submit_now(stream, Free(free)).map(drop)
+        self.submit_now(stream, Free { allocation, free }).map(drop)
     }
 }

@@ -1,6 +1,6 @@
 /* Programs for the checks; SCENARIO says which. None of them waits for its work before it ends. */
 #define _POSIX_C_SOURCE 200809L
-#include "driver.h"
+#include "graph.h"
 #include <time.h>
 #include <unistd.h>
 
@@ -39,6 +39,26 @@ int main(void) {
     } else if (!strcmp(scenario, "fault")) {
         memory = 0x1000;
         OK(cuLaunchKernel(store, 1, 1, 1, 1, 1, 1, 0, first, params, NULL));
+    } else if (!strncmp(scenario, "free", 4)) {
+        /* What one stream uses another one frees, in no order or behind an event. */
+        OK(cuMemAllocAsync(&memory, 4096, first));
+        OK(cuLaunchKernel(store, 1, 1, 1, 1, 1, 1, 0, first, params, NULL));
+        if (!strcmp(scenario, "free-behind")) {
+            OK(cuEventRecord(event, first));
+            OK(cuStreamWaitEvent(second, event, 0));
+        }
+        OK(cuMemFreeAsync(memory, second));
+    } else if (!strcmp(scenario, "reuse")) {
+        /* The memory that the first stream has given back is the second one's, which has not waited for the first. */
+        CUdeviceptr again;
+        OK(cuMemAllocAsync(&memory, 4096, first));
+        OK(cuLaunchKernel(store, 1, 1, 1, 1, 1, 1, 0, first, params, NULL));
+        OK(cuMemFreeAsync(memory, first));
+        nanosleep(&(struct timespec){0, 300000000}, NULL);
+        OK(cuMemAllocAsync(&again, 4096, second));
+        TRUE(again == memory);
+        OK(cuLaunchKernel(store, 1, 1, 1, 1, 1, 1, 0, second, params, NULL));
+        OK(cuMemFreeAsync(again, second));
     } else {
         /* The event is of the first launch only if it is recorded behind that, however long that has been over. */
         int early = !strcmp(scenario, "early");
