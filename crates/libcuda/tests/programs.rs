@@ -253,7 +253,10 @@ fn kinds_of_memory() {
 
 #[test]
 fn kernels_that_overlap() {
-    run("overlap", &[]);
+    // Without an LLVM both are the interpreter.
+    for engine in ["interp", "jit"] {
+        run("overlap", &[("WARPLOOM_ENGINE", engine), ("WARPLOOM_CACHE", "0")]);
+    }
 }
 
 #[test]

@@ -156,6 +156,8 @@ int main(void) {
     /* Another stream does not get it while the first may still use it, until it has waited. */
     unsigned no = 0;
     OK(cuMemPoolSetAttribute(pool, INTERNAL, &no));
+    /* Nothing else is under way, which would keep what is freed meanwhile. */
+    OK(cuCtxSynchronize());
     step(q, 2, 3000000, a);
     OK(cuMemFreeAsync(q, a));
     OK(cuMemAllocAsync(&r, MIB, b));

@@ -137,7 +137,9 @@ impl Pack {
                     expired = matches!(awaited, Some(Awaited::Time { .. }));
                     std::thread::yield_now();
                 }
-                Some(event::WAIT) => return Err(Failure::Stopped),
+                // Whoever it waits for has had the processor.
+                Some(event::YIELD) if goes_on() => {}
+                Some(event::WAIT | event::YIELD) => return Err(Failure::Stopped),
                 Some(event::FAULT) => {
                     let trap = raised.unwrap_or(LaneTrap { trap: Trap::Trap, lane: None });
                     return Err(Failure::Trap(trap, pc));
@@ -166,6 +168,9 @@ impl Pack {
         (x.issued, x.fuel, x.expired) = (self.issued, i64::MAX / 2, expired);
         x.set_mask(mask);
         let ended = interpret_until(&mut x, &grid.image.ops, pc, end);
+        if ended == Some(event::YIELD) {
+            *pc = x.resume;
+        }
         self.issued = x.issued;
         let (raised, awaited) = (x.trap.take(), x.awaited);
         let frame = &mut self.frames[frame];
