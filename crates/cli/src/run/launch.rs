@@ -11,7 +11,7 @@ use jit::Choice;
 use machine::observe::{Happening, Issue, Observer};
 use machine::stats::{Report, Stats};
 use machine::trace::Trace;
-use machine::{Device, Launch, LaunchError, LaunchOptions, LaunchReport, LoadedModule, Masks, Profile};
+use machine::{Device, Launch, LaunchError, LaunchOptions, LaunchReport, LoadedModule, Masks};
 use ptx::module::FuncId;
 use sanitizer::Seen;
 use serde_json::{Value, json};
@@ -182,7 +182,7 @@ impl Launched {
     }
 
     /// One line about a launch that ended well.
-    pub(crate) fn summary(&self, launch: &Launch<'_>, profile: &Profile) -> String {
+    pub(crate) fn summary(&self, launch: &Launch<'_>, arguments: &Arguments) -> String {
         let Ok(report) = &self.result else { return String::new() };
         let extents = |[x, y, z]: [u32; 3]| format!("({x},{y},{z})");
         let mut text = format!(
@@ -190,15 +190,16 @@ impl Launched {
             launch.kernel.name(),
             extents(launch.grid),
             extents(launch.block),
-            profile.name,
+            arguments.device.name,
             thousands(report.warp_instructions),
             self.median(),
             crate::terminal::count(report.threads, "host thread"),
         );
         match &report.compiled {
             Some(Ok(())) => text += ", compiled",
-            Some(Err(why)) => text += &format!(", interpreted: {why}"),
-            None => {}
+            Some(Err(why)) if arguments.engine == Engine::Jit => text += &format!(", interpreted: {why}"),
+            // Most kernels do not run for long enough to be worth compiling.
+            Some(Err(_)) | None => {}
         }
         if let [least, .., most] = self.times[..] {
             text += &format!(" (median of {}, {least:?} to {most:?})", self.times.len());

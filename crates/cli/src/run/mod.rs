@@ -285,7 +285,7 @@ pub(crate) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
         terminal::json(&value)?;
     } else {
         match &launched.result {
-            Ok(_) => terminal::note(&launched.summary(&launch, arguments.device)),
+            Ok(_) => terminal::note(&launched.summary(&launch, arguments)),
             Err(error) => terminal::note(&error_text(error, &source, replay.as_deref())),
         }
         if let Some(statistics) = &launched.statistics {
