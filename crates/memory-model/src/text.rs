@@ -118,6 +118,19 @@ impl<'a> Tokens<'a> {
         found
     }
 
+    /// A comparison as C writes it, if there is one.
+    pub(crate) fn comparison(&mut self) -> Option<Comparison> {
+        let symbols = [
+            ("==", Comparison::Eq),
+            ("!=", Comparison::Ne),
+            ("<=", Comparison::Le),
+            (">=", Comparison::Ge),
+            ("<", Comparison::Lt),
+            (">", Comparison::Gt),
+        ];
+        symbols.iter().find(|(symbol, _)| self.eat(symbol)).map(|(_, comparison)| *comparison)
+    }
+
     pub(crate) fn eat_word(&mut self, word: &str) -> bool {
         let found = self.peek() == Token::Word(word);
         if found {
@@ -259,16 +272,7 @@ fn atom(tokens: &mut Tokens, names: &mut impl Names, depth: usize) -> Result<Con
         return Ok(inner);
     }
     let left = term(tokens, names)?;
-    let symbols = [
-        ("==", Comparison::Eq),
-        ("=", Comparison::Eq),
-        ("!=", Comparison::Ne),
-        ("<=", Comparison::Le),
-        (">=", Comparison::Ge),
-        ("<", Comparison::Lt),
-        (">", Comparison::Gt),
-    ];
-    let comparison = symbols.iter().find(|(symbol, _)| tokens.eat(symbol)).map(|(_, comparison)| *comparison);
+    let comparison = tokens.comparison().or_else(|| tokens.eat("=").then_some(Comparison::Eq));
     let comparison = comparison.ok_or_else(|| tokens.unexpected("a comparison"))?;
     Ok(Condition::Compare(comparison, left, term(tokens, names)?))
 }

@@ -252,16 +252,7 @@ impl Reader {
     fn unless(&mut self, tokens: &mut Tokens) -> Result<usize, Problem> {
         tokens.need("(")?;
         let a = self.expression(tokens)?;
-        let symbols = [
-            ("==", Comparison::Eq),
-            ("!=", Comparison::Ne),
-            ("<=", Comparison::Le),
-            (">=", Comparison::Ge),
-            ("<", Comparison::Lt),
-            (">", Comparison::Gt),
-        ];
-        let found = symbols.iter().find(|(symbol, _)| tokens.eat(symbol)).map(|(_, comparison)| *comparison);
-        let (comparison, b) = match found {
+        let (comparison, b) = match tokens.comparison() {
             Some(comparison) => (comparison, self.expression(tokens)?),
             None => (Comparison::Ne, Operand::Constant(0)),
         };

@@ -100,21 +100,9 @@ impl Builder<'_, '_> {
                     self.arithmetic(Arithmetic::Xor, a, Word::Number(mask(bits)), Range::bits(bits))?;
                 self.assign(not.d, value)
             }
-            Op::AndPred(and) => {
-                let (a, b) = (self.predicate(&and.a)?, self.predicate(&and.b)?);
-                let value = self.logical(Arithmetic::And, a, b)?;
-                self.assign(and.d, value)
-            }
-            Op::OrPred(or) => {
-                let (a, b) = (self.predicate(&or.a)?, self.predicate(&or.b)?);
-                let value = self.logical(Arithmetic::Or, a, b)?;
-                self.assign(or.d, value)
-            }
-            Op::XorPred(xor) => {
-                let (a, b) = (self.predicate(&xor.a)?, self.predicate(&xor.b)?);
-                let value = self.logical(Arithmetic::Xor, a, b)?;
-                self.assign(xor.d, value)
-            }
+            Op::AndPred(and) => self.connected(Arithmetic::And, and.d, [&and.a, &and.b]),
+            Op::OrPred(or) => self.connected(Arithmetic::Or, or.d, [&or.a, &or.b]),
+            Op::XorPred(xor) => self.connected(Arithmetic::Xor, xor.d, [&xor.a, &xor.b]),
             Op::NotPred(not) => {
                 let a = self.predicate(&not.a)?;
                 let value = self.logical(Arithmetic::Xor, a, Word::Number(1))?;
@@ -253,6 +241,17 @@ impl Builder<'_, '_> {
             _ => Range::bits(ty.bits()),
         };
         self.arithmetic(operation, a, b, range)
+    }
+
+    fn connected(
+        &mut self,
+        operation: Arithmetic,
+        to: Def,
+        [a, b]: [&ir::operand::Predicate; 2],
+    ) -> Result<(), String> {
+        let (a, b) = (self.predicate(a)?, self.predicate(b)?);
+        let value = self.logical(operation, a, b)?;
+        self.assign(to, value)
     }
 
     fn bitwise(

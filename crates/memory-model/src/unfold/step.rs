@@ -1,10 +1,10 @@
 //! One instruction of a thread.
 
 use super::{Arrival, Context, Source, State, Status, Symbol, TooLarge, Value};
-use crate::event::{Barrier, Bytes, Event, Kind, Part};
+use crate::event::{Barrier, Bytes, Event, Kind, Order, Part};
 use crate::facts::Base;
 use crate::model::Family;
-use crate::program::{Arithmetic, Instruction, Update, elements};
+use crate::program::{Access, Arithmetic, Instruction, Update, elements};
 use crate::relation::{EventId, Set};
 
 impl State {
@@ -50,14 +50,8 @@ impl State {
                 return self.compare_and_swap(context, thread, base, None);
             }
             Instruction::Atomic { destination, update, access } => {
-                let (proxy, scope) = (access.proxy, access.scope);
-                let read = Event {
-                    kind: Kind::Read(access.bytes),
-                    order: context.halves(access.order).0,
-                    scope,
-                    proxy,
-                    ..base
-                };
+                let (read_order, write_order) = context.halves(access.order);
+                let read = half(access, read_order, Kind::Read, base);
                 let read = self.event(thread, Event { unobserved: destination.is_none(), ..read })?;
                 self.pass(thread, Set::of(read));
                 let old = self.read(context, read, access.bytes);
@@ -72,12 +66,7 @@ impl State {
                         self.symbol(Value::Swapped(old, expected, new))
                     }
                 };
-                let order = context.halves(access.order).1;
-                let write = self
-                    .event(thread, Event { kind: Kind::Write(access.bytes), order, scope, proxy, ..base })?;
-                self.write(write, new);
-                self.facts.base_mut(Base::Rmw).insert(read, write);
-                self.pass(thread, Set::of(write));
+                self.write_behind(thread, (read, half(access, write_order, Kind::Write, base)), new)?;
                 if let Some(register) = *destination {
                     self.threads[thread].registers[register] = old;
                 }
@@ -179,6 +168,20 @@ impl State {
         }
     }
 
+    /// The write of an atomic operation that has read.
+    fn write_behind(
+        &mut self,
+        thread: usize,
+        (read, write): (EventId, Event),
+        value: Symbol,
+    ) -> Result<(), TooLarge> {
+        let write = self.event(thread, write)?;
+        self.write(write, value);
+        self.facts.base_mut(Base::Rmw).insert(read, write);
+        self.pass(thread, Set::of(write));
+        Ok(())
+    }
+
     /// Goes on at a compare-and-swap, whose write exists only if it succeeds.
     pub(super) fn compare_and_swap(
         &mut self,
@@ -193,18 +196,11 @@ impl State {
         else {
             return Ok(());
         };
-        let (proxy, scope) = (access.proxy, access.scope);
+        let (read_order, write_order) = context.halves(access.order);
         let read = match self.threads[thread].swap {
             Some(read) => read,
             None => {
-                let read = Event {
-                    kind: Kind::Read(access.bytes),
-                    order: context.halves(access.order).0,
-                    scope,
-                    proxy,
-                    ..base
-                };
-                let read = self.event(thread, read)?;
+                let read = self.event(thread, half(access, read_order, Kind::Read, base))?;
                 self.pass(thread, Set::of(read));
                 self.read(context, read, access.bytes);
                 self.threads[thread].swap = Some(read);
@@ -226,12 +222,7 @@ impl State {
             }
         };
         if success {
-            let order = context.halves(access.order).1;
-            let write =
-                self.event(thread, Event { kind: Kind::Write(access.bytes), order, scope, proxy, ..base })?;
-            self.write(write, new);
-            self.facts.base_mut(Base::Rmw).insert(read, write);
-            self.pass(thread, Set::of(write));
+            self.write_behind(thread, (read, half(access, write_order, Kind::Write, base)), new)?;
         }
         if let Some(register) = *destination {
             self.threads[thread].registers[register] = old;
@@ -241,4 +232,9 @@ impl State {
         self.threads[thread].status = Status::Running;
         Ok(())
     }
+}
+
+/// The read or the write of an atomic operation.
+fn half(access: &Access, order: Order, kind: fn(Bytes) -> Kind, base: Event) -> Event {
+    Event { kind: kind(access.bytes), order, scope: access.scope, proxy: access.proxy, ..base }
 }

@@ -93,31 +93,11 @@ macro_rules! chunk {
     }};
 }
 
-/// Methods of words by an intrinsic for a chunk.
+/// Methods of words, or of half words, by an intrinsic for a chunk, some with a constant number of bits.
 macro_rules! chunkwise {
-    ($i:tt $($name:ident($($x:ident),*) = $e:expr;)*) => {$(
+    ($i:tt $of:ident $($name:ident $(<$n:ident>)? ($($x:ident),*) = $e:expr;)*) => {$(
         #[inline(always)]
-        fn $name(self, $($x: Self::W),*) -> Self::W {
-            chunks!($i ($($x),*) $e)
-        }
-    )*};
-}
-
-/// The same with a constant number of bits.
-macro_rules! shifts {
-    ($i:tt $($name:ident($x:ident, $n:ident) = $e:expr;)*) => {$(
-        #[inline(always)]
-        fn $name<const $n: u32>(self, $x: Self::W) -> Self::W {
-            chunks!($i ($x) $e)
-        }
-    )*};
-}
-
-/// The same of half words.
-macro_rules! of_halves {
-    ($i:tt $($name:ident($($x:ident),*) = $e:expr;)*) => {$(
-        #[inline(always)]
-        fn $name(self, $($x: Self::H),*) -> Self::H {
+        fn $name$(<const $n: u32>)?(self, $($x: Self::$of),*) -> Self::$of {
             chunks!($i ($($x),*) $e)
         }
     )*};
@@ -189,7 +169,7 @@ impl Vectors for Avx512 {
         let order = self.load(&TRANSPOSED);
         chunks!([0 1] (order) _mm512_permutex2var_epi32(low, order, high))
     }
-    chunkwise! { [0 1]
+    chunkwise! { [0 1] W
         add(a, b) = _mm512_add_epi32(a, b);
         sub(a, b) = _mm512_sub_epi32(a, b);
         and(a, b) = _mm512_and_si512(a, b);
@@ -203,13 +183,13 @@ impl Vectors for Avx512 {
         float(a) = _mm512_castps_si512(_mm512_cvtepi32_ps(a));
         multiply_pairs(a, b) = _mm512_madd_epi16(a, b);
     }
-    shifts! { [0 1]
-        shl(a, N) = _mm512_slli_epi32::<N>(a);
-        shr(a, N) = _mm512_srli_epi32::<N>(a);
-        sar(a, N) = _mm512_srai_epi32::<N>(a);
-        shl_halves(a, N) = _mm512_slli_epi16::<N>(a);
-        shr_halves(a, N) = _mm512_srli_epi16::<N>(a);
-        sar_halves(a, N) = _mm512_srai_epi16::<N>(a);
+    chunkwise! { [0 1] W
+        shl<N>(a) = _mm512_slli_epi32::<N>(a);
+        shr<N>(a) = _mm512_srli_epi32::<N>(a);
+        sar<N>(a) = _mm512_srai_epi32::<N>(a);
+        shl_halves<N>(a) = _mm512_slli_epi16::<N>(a);
+        shr_halves<N>(a) = _mm512_srli_epi16::<N>(a);
+        sar_halves<N>(a) = _mm512_srai_epi16::<N>(a);
     }
     variable_shifts!([0 1] _mm512_sll_epi32 _mm512_srl_epi32);
     #[inline(always)]
@@ -239,7 +219,7 @@ impl Vectors for Avx512 {
             [_mm512_cvtepi16_epi32(low), _mm512_cvtepi16_epi32(high)]
         }
     }
-    of_halves! { [0]
+    chunkwise! { [0] H
         add_halves(a, b) = _mm512_add_epi16(a, b);
         max_halves(a, b) = _mm512_max_epi16(a, b);
     }
@@ -286,7 +266,7 @@ impl Vectors for Avx2 {
         }
         self.load(&transposed)
     }
-    chunkwise! { [0 1 2 3]
+    chunkwise! { [0 1 2 3] W
         add(a, b) = _mm256_add_epi32(a, b);
         sub(a, b) = _mm256_sub_epi32(a, b);
         and(a, b) = _mm256_and_si256(a, b);
@@ -300,13 +280,13 @@ impl Vectors for Avx2 {
         float(a) = _mm256_castps_si256(_mm256_cvtepi32_ps(a));
         multiply_pairs(a, b) = _mm256_madd_epi16(a, b);
     }
-    shifts! { [0 1 2 3]
-        shl(a, N) = _mm256_sllv_epi32(a, _mm256_set1_epi32(N as i32));
-        shr(a, N) = _mm256_srlv_epi32(a, _mm256_set1_epi32(N as i32));
-        sar(a, N) = _mm256_srav_epi32(a, _mm256_set1_epi32(N as i32));
-        shl_halves(a, N) = _mm256_sll_epi16(a, _mm_cvtsi32_si128(N as i32));
-        shr_halves(a, N) = _mm256_srl_epi16(a, _mm_cvtsi32_si128(N as i32));
-        sar_halves(a, N) = _mm256_sra_epi16(a, _mm_cvtsi32_si128(N as i32));
+    chunkwise! { [0 1 2 3] W
+        shl<N>(a) = _mm256_sllv_epi32(a, _mm256_set1_epi32(N as i32));
+        shr<N>(a) = _mm256_srlv_epi32(a, _mm256_set1_epi32(N as i32));
+        sar<N>(a) = _mm256_srav_epi32(a, _mm256_set1_epi32(N as i32));
+        shl_halves<N>(a) = _mm256_sll_epi16(a, _mm_cvtsi32_si128(N as i32));
+        shr_halves<N>(a) = _mm256_srl_epi16(a, _mm_cvtsi32_si128(N as i32));
+        sar_halves<N>(a) = _mm256_sra_epi16(a, _mm_cvtsi32_si128(N as i32));
     }
     variable_shifts!([0 1 2 3] _mm256_sll_epi32 _mm256_srl_epi32);
     #[inline(always)]
@@ -338,7 +318,7 @@ impl Vectors for Avx2 {
         let high = chunks!([0 1] (x) _mm256_cvtepi16_epi32(_mm256_extracti128_si256::<1>(x)));
         [low[0], high[0], low[1], high[1]]
     }
-    of_halves! { [0 1]
+    chunkwise! { [0 1] H
         add_halves(a, b) = _mm256_add_epi16(a, b);
         max_halves(a, b) = _mm256_max_epi16(a, b);
     }
