@@ -4,5 +4,6 @@
 //! C declarations --c--> data::Type, Record --layout--> offsets, bits --picture, svg--> drawings
 //! ```
 
+pub mod atomics;
 pub mod c;
 pub mod data;

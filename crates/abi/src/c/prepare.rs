@@ -120,11 +120,8 @@ impl Reader<'_> {
                             Some((reading, _)) => *reading = !*reading,
                             None => return here("an `#else` without a condition"),
                         },
-                        "endif" => {
-                            if open.pop().is_none() {
-                                return here("an `#endif` without a condition");
-                            }
-                        }
+                        "endif" if open.is_empty() => return here("an `#endif` without a condition"),
+                        "endif" => drop(open.pop()),
                         _ if !reading => {}
                         "if" | "elif" => {
                             return here(

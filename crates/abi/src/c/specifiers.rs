@@ -260,7 +260,7 @@ struct Words {
 impl Words {
     fn scalar(self) -> Result<Scalar, &'static str> {
         let Self { char, short, int, longs, float, double, signed, unsigned } = self;
-        let integer = !float && !double && !(signed && unsigned);
+        let integer = !(float || double || signed && unsigned);
         match (char, short, longs) {
             (true, false, 0) if integer && !int => Ok(match (signed, unsigned) {
                 (true, _) => Scalar::SignedChar,

@@ -1,5 +1,6 @@
 //! `warploom abi`: how C and C++ data, calls and atomics stand in PTX.
 
+mod atomics;
 mod layout;
 
 use crate::failure::{EXIT_CODES, Exit, Failure};
@@ -18,11 +19,13 @@ pub(crate) struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     Layout(layout::Arguments),
+    Atomics(atomics::Arguments),
 }
 
 pub(crate) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
     match &arguments.command {
         Command::Layout(arguments) => layout::execute(arguments),
+        Command::Atomics(arguments) => atomics::execute(arguments),
     }
 }
 
