@@ -75,7 +75,7 @@ pub fn parse(source: &str, target: Target) -> Result<Declarations, Problem> {
         target,
         shift: prelude.len(),
         constants: prepared.constants.clone(),
-        prepared: shifted(prepared, prelude.len()),
+        prepared: behind(prepared, &prelude),
         typedefs: HashMap::new(),
         tags: HashMap::new(),
         records: Vec::new(),
@@ -99,10 +99,12 @@ fn prelude(text: &str) -> String {
     words.into_iter().map(|word| format!("typedef int {word}; ")).collect()
 }
 
-fn shifted(prepared: Prepared, by: usize) -> Prepared {
+/// The same behind a prelude.
+fn behind(prepared: Prepared, prelude: &str) -> Prepared {
     let Prepared { text, of_tags, attributes, kernels, constants } = prepared;
+    let by = prelude.len();
     Prepared {
-        text: format!("{}{text}", " ".repeat(by)),
+        text: format!("{prelude}{text}"),
         of_tags: of_tags.into_iter().map(|(at, of_tag)| (at + by, of_tag)).collect(),
         attributes: attributes.into_iter().map(|(at, attribute)| (at + by, attribute)).collect(),
         kernels: kernels.into_iter().map(|at| at + by).collect(),

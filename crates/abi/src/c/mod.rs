@@ -16,6 +16,7 @@ mod specifiers;
 mod tokens;
 
 pub use declarations::{Declarations, Function, Parameter, parse};
+pub use names::vectors;
 use std::fmt;
 
 /// Why a text cannot be used, and where.

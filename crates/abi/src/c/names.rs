@@ -87,6 +87,14 @@ pub(super) fn builtin(name: &str) -> Option<Type> {
     scalar.or_else(spelled).or_else(handle).or_else(structure).or_else(|| vector(name))
 }
 
+/// CUDA's vector types.
+pub fn vectors() -> impl Iterator<Item = Type> {
+    let named = ELEMENTS.iter().flat_map(|(element, _)| {
+        ["1", "2", "3", "4", "4_16a", "4_32a"].into_iter().map(move |count| format!("{element}{count}"))
+    });
+    named.filter_map(|name| vector(&name))
+}
+
 /// `float4`, and what CUDA 13 calls `double4_16a`.
 fn vector(name: &str) -> Option<Type> {
     if name == "dim3" {

@@ -58,7 +58,12 @@ impl Reader {
                 TypeSpecifier::Complex => return fail("complex numbers have no type in PTX"),
                 TypeSpecifier::Atomic(_) => return fail("`_Atomic` is not understood"),
                 TypeSpecifier::TypeOf(_) => return fail("`typeof` is not understood"),
-                TypeSpecifier::TS18661Float(_) => return fail("this floating-point type has none in PTX"),
+                TypeSpecifier::TS18661Float(float) => match float.width {
+                    16 => found = Some(Type::Scalar(Scalar::Half)),
+                    32 => found = Some(Type::Scalar(Scalar::Float)),
+                    64 => found = Some(Type::Scalar(Scalar::Double)),
+                    _ => return fail("this floating-point type has none in PTX"),
+                },
             }
         }
         match (found, words == Words::default()) {

@@ -23,9 +23,8 @@ Examples:
 pub(super) struct Arguments {
     /// C declarations; `-` is standard input
     file: PathBuf,
-    /// A host of 32 bits: `long` and pointers have 4 bytes
-    #[arg(long)]
-    m32: bool,
+    #[command(flatten)]
+    of: super::For,
     /// Only the structure or union with this name
     #[arg(long = "type", value_name = "NAME")]
     name: Option<String>,
@@ -39,7 +38,7 @@ pub(super) struct Arguments {
 
 pub(super) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
     let source = input::read(&arguments.file)?;
-    let target = super::target(arguments.m32);
+    let target = arguments.of.target();
     let read = |target| {
         let mut records = super::declarations(source.name(), source.text(), target)?.records;
         if let Some(name) = &arguments.name {
@@ -55,9 +54,10 @@ pub(super) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
         };
         return Err(Failure::usage(message));
     }
-    let on_device = read(Target { side: Side::NvccDevice, ..target })?;
+    let other = if target.side == Side::Gnu { Side::NvccDevice } else { Side::Gnu };
+    let otherwise = read(Target { side: other, ..target })?;
     let differing: Vec<&Rc<Record>> =
-        records.iter().zip(&on_device).filter(|(a, b)| !alike(a, b)).map(|(a, _)| a).collect();
+        records.iter().zip(&otherwise).filter(|(a, b)| !alike(a, b)).map(|(a, _)| a).collect();
     if let Some(path) = &arguments.svg {
         let drawing = svg::drawing(records.iter().map(|record| &**record));
         std::fs::write(path, drawing)
@@ -76,7 +76,7 @@ pub(super) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
         terminal::result(&texts.join("\n"))?;
         for record in differing {
             terminal::note(&format!(
-                "warning: nvcc's device side lays `{}` out otherwise: it has rules of its own for what is packed",
+                "warning: nvcc's device side and GNU C lay `{}` out differently: each has its own rules for what is packed",
                 record.title()
             ));
         }

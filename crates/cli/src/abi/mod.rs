@@ -1,6 +1,7 @@
 //! `warploom abi`: how C and C++ data, calls and atomics stand in PTX.
 
 mod atomics;
+mod call;
 mod layout;
 
 use crate::failure::{EXIT_CODES, Exit, Failure};
@@ -19,19 +20,36 @@ pub(crate) struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     Layout(layout::Arguments),
+    Call(call::Arguments),
     Atomics(atomics::Arguments),
 }
 
 pub(crate) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
     match &arguments.command {
         Command::Layout(arguments) => layout::execute(arguments),
+        Command::Call(arguments) => call::execute(arguments),
         Command::Atomics(arguments) => atomics::execute(arguments),
     }
 }
 
-/// The host that is meant, by GNU C's rules.
-fn target(m32: bool) -> Target {
-    Target { host: if m32 { Host::Bits32 } else { Host::Bits64 }, side: Side::Gnu }
+/// What layouts and calls are for.
+#[derive(Debug, clap::Args)]
+struct For {
+    /// A host of 32 bits: `long` and pointers have 4 bytes
+    #[arg(long)]
+    m32: bool,
+    /// As nvcc's device side has it where it departs from the guide: packed structures, arguments of more than 128 bytes
+    #[arg(long)]
+    nvcc: bool,
+}
+
+impl For {
+    fn target(&self) -> Target {
+        Target {
+            host: if self.m32 { Host::Bits32 } else { Host::Bits64 },
+            side: if self.nvcc { Side::NvccDevice } else { Side::Gnu },
+        }
+    }
 }
 
 /// C declarations, with the name of their file for problems.

@@ -1,11 +1,14 @@
-//! Random structures: their layouts are those of gcc, clang and both sides of nvcc.
+//! Random structures and prototypes: their layouts are those of gcc, clang and both sides of nvcc, their parameters those of
+//! clang and nvcc.
 //!
-//! `cargo test -p warploom-abi --test layouts -- --ignored --nocapture` asks the compilers that are installed about
-//! `WARPLOOM_LAYOUTS` structures (100,000) from `WARPLOOM_SEED` (0) on.
+//! `cargo test -p warploom-abi --test compilers -- --ignored --nocapture` asks the compilers that are installed (`GCC`,
+//! `CLANG`, `NVCC`) about `WARPLOOM_LAYOUTS` structures (100,000) and `WARPLOOM_PROTOTYPES` prototypes (2,000) from
+//! `WARPLOOM_SEED` (0) on.
 
 mod compilers;
 mod generate;
 mod leaves;
+mod prototypes;
 
 use abi::c;
 use abi::data::{Host, Side, Target};

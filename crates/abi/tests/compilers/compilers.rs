@@ -2,9 +2,11 @@
 
 use abi::data::{Host, Side};
 use object::{Object, ObjectSection, ObjectSymbol};
+use ptx::source::Source as PtxSource;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 
 /// Symbols with their bytes.
 pub(crate) type Symbols = HashMap<String, Vec<u8>>;
@@ -27,14 +29,6 @@ enum Kind {
 
 /// The compilers that are installed; what is missing is said.
 pub(crate) fn installed() -> Vec<Compiler> {
-    let find = |variable: &str, name: &str| {
-        let path = PathBuf::from(std::env::var(variable).unwrap_or_else(|_| name.to_owned()));
-        let works = Command::new(&path).arg("--version").output().is_ok_and(|output| output.status.success());
-        if !works {
-            println!("SKIPPED {name}: set {variable}");
-        }
-        works.then_some(path)
-    };
     let mut all = Vec::new();
     let mut add = |name: &str, host, kind| all.push(Compiler { name: name.to_owned(), host, kind });
     let narrow = || vec!["-m32", "-malign-double"];
@@ -137,6 +131,47 @@ fn write(path: &Path, text: &str) -> Result<(), String> {
     std::fs::write(path, text).map_err(|error| error.to_string())
 }
 
+/// A compiler of functions for the device: the PTX of C++ functions and kernels.
+pub(crate) fn device_code(name: &str, text: &str, folder: &Path) -> Option<Result<Arc<PtxSource>, String>> {
+    let ptx = folder.join("functions.ptx");
+    let (variable, source) =
+        if name == "nvcc" { ("NVCC", "functions.cu") } else { ("CLANG", "functions.cpp") };
+    let path = find(variable, if name == "nvcc" { "nvcc" } else { "clang-22" })?;
+    let source = folder.join(source);
+    let mut command = Command::new(path);
+    let text = if name == "nvcc" {
+        command.args(["-std=c++20", "-w", "-ptx", "-rdc=true", "-arch=compute_80"]);
+        text.replace("DEVICE", "extern \"C\" __device__").replace("KERNEL", "extern \"C\" __global__")
+    } else {
+        command.args([
+            "--target=nvptx64-nvidia-cuda",
+            "-march=sm_80",
+            "-nogpulib",
+            "-x",
+            "c++",
+            "-std=gnu++20",
+        ]);
+        command.args(["-w", "-S", "-O1", "-Xclang", "-target-feature", "-Xclang", "+ptx80"]);
+        let kernel = "extern \"C\" __attribute__((nvptx_kernel))";
+        VECTORS.to_owned() + &text.replace("DEVICE", "extern \"C\"").replace("KERNEL", kernel)
+    };
+    let made = write(&source, &text).and_then(|()| run(command.arg("-o").arg(&ptx).arg(&source)));
+    Some(
+        made.and_then(|()| std::fs::read_to_string(&ptx).map_err(|error| error.to_string()))
+            .map(|text| PtxSource::new("functions.ptx", text)),
+    )
+}
+
+/// A program, if it works.
+fn find(variable: &str, name: &str) -> Option<PathBuf> {
+    let path = PathBuf::from(std::env::var(variable).unwrap_or_else(|_| name.to_owned()));
+    let works = Command::new(&path).arg("--version").output().is_ok_and(|output| output.status.success());
+    if !works {
+        println!("SKIPPED {name}: set {variable}");
+    }
+    works.then_some(path)
+}
+
 fn run(command: &mut Command) -> Result<(), String> {
     let output = command.output().map_err(|error| error.to_string())?;
     let text = String::from_utf8_lossy(&output.stderr);
@@ -160,7 +195,7 @@ fn of_object(path: &Path) -> Result<Symbols, String> {
 
 fn of_ptx(path: &Path) -> Result<Symbols, String> {
     let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
-    let compiled = ptx::compile(&ptx::source::Source::new("batch.ptx", text));
+    let compiled = ptx::compile(&PtxSource::new("batch.ptx", text));
     let module = compiled.module.ok_or_else(|| format!("{:?}", compiled.diagnostics.first()))?;
     let bytes = |variable: &ptx::module::Variable| {
         let mut bytes = variable.init.clone();
