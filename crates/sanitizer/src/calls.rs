@@ -1,5 +1,4 @@
-//! Names and places as the program's author knows them: which calls an instruction was inlined by, and names without C++'s
-//! mangling.
+//! Places as the program's author knows them: which calls an instruction was inlined by.
 
 use machine::SourceLocation;
 use ptx::module::{FuncId, Loc, Module};
@@ -18,21 +17,4 @@ pub(crate) fn of(module: &Module, function: FuncId, instruction: u32) -> Vec<Sou
         SourceLocation { file, line: loc.line, column: loc.column }
     };
     callers.map(place).collect()
-}
-
-/// A name as it was written in C++, if it is mangled.
-pub(crate) fn demangled(name: &str) -> String {
-    let symbol = if name.starts_with("_Z") { cpp_demangle::Symbol::new(name).ok() } else { None };
-    symbol.and_then(|symbol| symbol.demangle().ok()).unwrap_or_else(|| name.to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn mangled_names_are_read() {
-        assert_eq!(demangled("_Z5scaleILi4EEvPfi"), "void scale<4>(float*, int)");
-        assert_eq!(["k", "_Zx", "_Z"].map(demangled), ["k", "_Zx", "_Z"]);
-    }
 }

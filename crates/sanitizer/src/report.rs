@@ -1,7 +1,7 @@
 //! Reports: what was found, for people and for programs.
 
-use crate::calls;
 use crate::suppress::Suppressions;
+use abi::names::demangled;
 use machine::{Location, SourceLocation};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -200,7 +200,7 @@ impl Report {
                 text,
                 "\n  {} by block ({bx}, {by}, {bz}), thread ({tx}, {ty}, {tz}) of kernel {}",
                 actor.what,
-                calls::demangled(&actor.kernel)
+                demangled(&actor.kernel)
             );
             if let Some(ptx) = &actor.location.ptx {
                 let words = actor.location.text.as_deref().unwrap_or_default();
@@ -238,7 +238,7 @@ impl Report {
             json!({
                 "what": actor.what,
                 "kernel": actor.kernel,
-                "name": calls::demangled(&actor.kernel),
+                "name": demangled(&actor.kernel),
                 "block": actor.block,
                 "thread": actor.thread,
                 "ptx": actor.location.ptx.as_ref().map(place),
