@@ -8,6 +8,8 @@ mod asm;
 mod cache;
 mod check;
 mod cubin;
+mod debug;
+mod debug_info;
 mod devices;
 mod diagnostics;
 mod disasm;
@@ -55,6 +57,8 @@ enum Command {
     Link(link::Arguments),
     Devices(devices::Arguments),
     Run(run::Arguments),
+    Debug(debug::Arguments),
+    DebugInfo(debug_info::Arguments),
     Exec(exec::Arguments),
     Cache(cache::Arguments),
     Doctor(doctor::Arguments),
@@ -77,6 +81,8 @@ impl Command {
             Self::Link(arguments) => link::execute(&arguments),
             Self::Devices(arguments) => devices::execute(&arguments),
             Self::Run(arguments) => run::execute(&arguments),
+            Self::Debug(arguments) => debug::execute(arguments),
+            Self::DebugInfo(arguments) => debug_info::execute(&arguments),
             Self::Exec(arguments) => exec::execute(&arguments),
             Self::Cache(arguments) => cache::execute(&arguments),
             Self::Doctor(arguments) => doctor::execute(&arguments),

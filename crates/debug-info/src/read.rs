@@ -258,7 +258,13 @@ impl Found {
     }
 
     /// Takes what an entry says; what it has become for those within it.
-    fn entry<'a>(&mut self, c: &Context<'_, 'a>, entry: &Entry<'a>, offset: u64, around: &[Around]) -> Around {
+    fn entry<'a>(
+        &mut self,
+        c: &Context<'_, 'a>,
+        entry: &Entry<'a>,
+        offset: u64,
+        around: &[Around],
+    ) -> Around {
         let mut outer = around.last().copied().unwrap_or_default();
         let named = Named {
             name: c.text(entry, dw::DW_AT_name),
@@ -354,9 +360,8 @@ impl Found {
             parameter: entry.tag() == dw::DW_TAG_formal_parameter,
             class: c.number(entry, dw::DW_AT_address_class).and_then(AddressClass::of_code),
             declared: named.declared,
-            constant: value.and_then(|value| {
-                value.sdata_value().or_else(|| value.udata_value().map(u64::cast_signed))
-            }),
+            constant: value
+                .and_then(|value| value.sdata_value().or_else(|| value.udata_value().map(u64::cast_signed))),
             places: Vec::new(),
         };
         let Some(value) = entry.attr_value(dw::DW_AT_location) else { return variable };
@@ -413,15 +418,21 @@ impl Found {
             dw::DW_TAG_volatile_type => qualified("volatile"),
             dw::DW_TAG_restrict_type => qualified("__restrict__"),
             // CUDA's producers also have it for `void`.
-            tag @ (dw::DW_TAG_unspecified_type | dw::DW_TAG_subroutine_type | dw::DW_TAG_ptr_to_member_type) => {
-                Type::Other { tag: tag.to_string(), name }
-            }
+            tag @ (dw::DW_TAG_unspecified_type
+            | dw::DW_TAG_subroutine_type
+            | dw::DW_TAG_ptr_to_member_type) => Type::Other { tag: tag.to_string(), name },
             _ => return None,
         })
     }
 
     /// A member, an enumerator, or a dimension of the type around it.
-    fn part_of_type<'a>(&mut self, c: &Context<'_, 'a>, entry: &Entry<'a>, named: &Named, ty: Option<TypeId>) {
+    fn part_of_type<'a>(
+        &mut self,
+        c: &Context<'_, 'a>,
+        entry: &Entry<'a>,
+        named: &Named,
+        ty: Option<TypeId>,
+    ) {
         let Some(ty) = ty.and_then(|ty| self.types.get_mut(&ty)) else { return };
         match (entry.tag(), ty) {
             (dw::DW_TAG_member | dw::DW_TAG_inheritance, Type::Structure { members, .. }) => {
@@ -448,7 +459,8 @@ impl Found {
             }
             (dw::DW_TAG_enumerator, Type::Enumeration { enumerators, .. }) => {
                 let value = entry.attr_value(dw::DW_AT_const_value);
-                let value = value.and_then(|v| v.sdata_value().or_else(|| v.udata_value().map(u64::cast_signed)));
+                let value =
+                    value.and_then(|v| v.sdata_value().or_else(|| v.udata_value().map(u64::cast_signed)));
                 enumerators.push((named.name.clone().unwrap_or_default(), value.unwrap_or(0)));
             }
             (dw::DW_TAG_subrange_type, Type::Array { counts, .. }) => {

@@ -32,9 +32,8 @@ impl Scope<'_> {
     }
 
     fn value(&self, target: Target) -> Result<u64, String> {
-        let place = |name| {
-            self.place(name).ok_or_else(|| format!("nothing is called `{}`", self.tree.text(name)))
-        };
+        let place =
+            |name| self.place(name).ok_or_else(|| format!("nothing is called `{}`", self.tree.text(name)));
         match target {
             Target::Place { symbol, addend } => Ok(place(symbol)?.wrapping_add_signed(addend)),
             Target::Distance { left, right } => Ok(place(left)?.wrapping_sub(place(right)?)),

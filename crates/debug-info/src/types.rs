@@ -1,7 +1,7 @@
 //! Types as DWARF has them: their names as C++ writes them, and their sizes.
 
-use crate::location::AddressClass;
 use crate::DebugInfo;
+use crate::location::AddressClass;
 
 /// A type: its offset in `.debug_info`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -173,7 +173,8 @@ impl DebugInfo {
                 inner(element) + &counts.iter().map(count).collect::<String>()
             }
             Some(Type::Qualified { keyword, to }) => {
-                let is_pointer = to.is_some_and(|to| matches!(self.types.get(&to), Some(Type::Pointer { .. })));
+                let is_pointer =
+                    to.is_some_and(|to| matches!(self.types.get(&to), Some(Type::Pointer { .. })));
                 match is_pointer {
                     true => format!("{} {keyword}", inner(to)),
                     false => format!("{keyword} {}", inner(to)),

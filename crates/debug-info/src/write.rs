@@ -5,11 +5,11 @@
 //! memory of its activation, whose first byte is in register 0 of the table; a function's caller is none of memory's
 //! business, so that register 1, the return address, is undefined.
 
-use crate::addresses::{Addresses, INSTRUCTION_BYTES};
 use crate::DebugInfo;
+use crate::addresses::{Addresses, INSTRUCTION_BYTES};
 use gimli::write::{
-    Address, CallFrameInstruction, CommonInformationEntry, DebugFrame, DebugLine, EndianVec, FileId, FrameDescriptionEntry, FrameTable, LineProgram, LineString,
-    LineStringTable, StringTable,
+    Address, CallFrameInstruction, CommonInformationEntry, DebugFrame, DebugLine, EndianVec, FileId,
+    FrameDescriptionEntry, FrameTable, LineProgram, LineString, LineStringTable, StringTable,
 };
 use gimli::{Encoding, Format, LineEncoding, LittleEndian, Register};
 use ptx::module::{FuncId, Module};
@@ -44,10 +44,8 @@ const ENCODING: Encoding = Encoding { format: Format::Dwarf32, version: 4, addre
 pub(crate) fn lines(module: &Module, addresses: &Addresses) -> Result<Vec<u8>, WriteError> {
     let mut strings = LineStringTable::default();
     let mut name = |name: &str| LineString::new(name.as_bytes(), ENCODING, &mut strings);
-    let rows = LineEncoding {
-        minimum_instruction_length: INSTRUCTION_BYTES as u8,
-        ..LineEncoding::default()
-    };
+    let rows =
+        LineEncoding { minimum_instruction_length: INSTRUCTION_BYTES as u8, ..LineEncoding::default() };
     let mut program = LineProgram::new(ENCODING, rows, name("."), None, name(""), None);
     let directory = program.default_directory();
     let mut ids: HashMap<u32, FileId> = HashMap::new();

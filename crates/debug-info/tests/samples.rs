@@ -19,10 +19,14 @@ fn the_example_of_the_guide() {
     let [unit] = &info.units[..] else { panic!("one unit") };
     assert_eq!(unit.version, 2);
     assert_eq!(unit.producer.as_deref(), Some("lgenfe: EDG 4.9"));
-    assert_eq!((unit.name.as_deref(), unit.directory.as_deref()), (Some("call1.cu"), Some("/home/mmurphy/test")));
+    assert_eq!(
+        (unit.name.as_deref(), unit.directory.as_deref()),
+        (Some("call1.cu"), Some("/home/mmurphy/test"))
+    );
     assert_eq!(unit.language.as_deref(), Some("DW_LANG_C_plus_plus"));
     let entries = info.entries(module);
-    let offsets: Vec<_> = entries.iter().map(|entry| (entry.offset, entry.depth, entry.tag.as_str())).collect();
+    let offsets: Vec<_> =
+        entries.iter().map(|entry| (entry.offset, entry.depth, entry.tag.as_str())).collect();
     let expected = [
         (11, 0, "DW_TAG_compile_unit"),
         (69, 1, "DW_TAG_subprogram"),
@@ -50,7 +54,8 @@ fn the_example_of_the_guide() {
     assert_eq!(scope.ranges, [info.addresses.function(test).expect("it has code")]);
     assert_eq!(demangled(scope.linkage_name.as_deref().unwrap_or_default()), "test(int*)");
     let lines = |function| -> Vec<u32> {
-        let count = module.functions[function_index(function)].body.as_ref().map_or(0, |b| b.instructions.len());
+        let count =
+            module.functions[function_index(function)].body.as_ref().map_or(0, |b| b.instructions.len());
         (0..count as u32).filter_map(|i| Some(module.loc(function, i)?.line)).collect()
     };
     assert_eq!(lines(foo), [1, 1, 3, 3, 3]);
@@ -103,7 +108,8 @@ fn nvcc_for_debugging() {
     let kind = sample.variable(smooth, add, "kind").2.ty.expect("a type");
     let Some((_, Type::Enumeration { enumerators, .. })) = info.plain(kind) else { panic!("an enumeration") };
     assert_eq!(enumerators[..], [("Small".to_owned(), 0), ("Large".to_owned(), 7)]);
-    let table = info.scopes[0].variables.iter().find(|variable| variable.name == "table").expect("a variable");
+    let table =
+        info.scopes[0].variables.iter().find(|variable| variable.name == "table").expect("a variable");
     assert_eq!((info.type_name(table.ty).as_str(), table.class), ("int[4]", Some(AddressClass::Constant)));
 }
 
@@ -162,7 +168,9 @@ fn clang_optimised() {
     let parameters: Vec<_> = scope.variables.iter().map(|variable| variable.name.as_str()).collect();
     assert_eq!(parameters, ["value", "by", "product"]);
     assert_eq!(scope.declared.line, Some(11));
-    assert!(sample.info.addresses.function(smooth).is_some_and(|range| range.contains(&scope.ranges[0].start)));
+    assert!(
+        sample.info.addresses.function(smooth).is_some_and(|range| range.contains(&scope.ranges[0].start))
+    );
 }
 
 /// Triton names lines of Python files, and has calls into its library inlined, one within the other.

@@ -11,7 +11,8 @@ use ptx::module::FuncId;
 /// Every instruction has the line in the table that its `.loc` gives it, and every function a frame.
 #[test]
 fn the_tables_say_what_the_directives_say() {
-    for name in ["guide.ptx", "nvcc-G.ptx", "nvcc-lineinfo.ptx", "clang-O0.ptx", "clang-O2.ptx", "triton.ptx"] {
+    for name in ["guide.ptx", "nvcc-G.ptx", "nvcc-lineinfo.ptx", "clang-O0.ptx", "clang-O2.ptx", "triton.ptx"]
+    {
         let sample = Sample::read(name);
         let bytes = sample.info.elf(&sample.module).expect("it can be written");
         let file = object::File::parse(&*bytes).expect("an ELF file");
@@ -26,7 +27,12 @@ fn the_tables_say_what_the_directives_say() {
                 Some(gimli::AttributeValue::String(text)) => text.to_string_lossy().into_owned(),
                 _ => String::new(),
             };
-            table.push((row.address(), row.end_sequence(), file, row.line().map_or(0, |line| line.get() as u32)));
+            table.push((
+                row.address(),
+                row.end_sequence(),
+                file,
+                row.line().map_or(0, |line| line.get() as u32),
+            ));
         }
         let mut judged = 0;
         for (index, function) in sample.module.functions.iter().enumerate() {
@@ -63,17 +69,18 @@ fn readelf_reads_it() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("sample.elf");
     std::fs::write(&path, bytes).expect("it can be written");
-    let Ok(output) = std::process::Command::new("readelf").args(["--debug-dump=info,decodedline"]).arg(&path).output()
+    let Ok(output) =
+        std::process::Command::new("readelf").args(["--debug-dump=info,decodedline"]).arg(&path).output()
     else {
         return eprintln!("SKIPPED: there is no readelf");
     };
     let text = String::from_utf8_lossy(&output.stdout);
     let entries = sample.info.entries(&sample.module);
-    let abbreviations = text.lines().filter(|line| line.contains("Abbrev Number:") && !line.contains(": 0")).count();
+    let abbreviations =
+        text.lines().filter(|line| line.contains("Abbrev Number:") && !line.contains(": 0")).count();
     assert_eq!(abbreviations, entries.len());
     // `%r1`, as the number that it is.
     let number = debug_info::location::register_number("%r1").expect("a number");
     assert!(text.contains(&format!("DW_OP_regx: {number}")), "{text}");
     assert!(text.contains("sample.cu"));
 }
-

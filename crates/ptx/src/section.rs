@@ -78,7 +78,9 @@ impl Layout {
             }
             InitialiserKind::Difference { left, right } => Target::Distance { left, right },
             // The parser makes none of these in a section.
-            InitialiserKind::Masked { .. } | InitialiserKind::List(_) | InitialiserKind::Field { .. } => return,
+            InitialiserKind::Masked { .. } | InitialiserKind::List(_) | InitialiserKind::Field { .. } => {
+                return;
+            }
         };
         let offset = self.bytes.len() as u64;
         self.references.push(Reference { offset, bytes, target, span: value.span });

@@ -7,7 +7,7 @@
 use super::cta::Cta;
 use super::pack::{FAIR_TURNS, Outcome, Pack, Position};
 use super::wait;
-use super::watch::Watch;
+use super::watch::{Others, Watch};
 use crate::common::Common;
 use crate::exec::{Grid, LaneTrap};
 use crate::schedule::{Scheduler, SchedulerKind};
@@ -120,9 +120,11 @@ impl Cluster {
             self.common.switch(rank);
             let quantum = self.scheduler.quantum().min(rest);
             let cta = &mut self.ctas[rank];
-            let pack = &mut cta.packs[index];
+            let (before, rest_of_packs) = cta.packs.split_at_mut(index);
+            let (pack, after) = rest_of_packs.split_first_mut().expect("a pack that is in the order");
+            let others = Others([before, after]);
             let before = pack.issued;
-            let outcome = pack.run(grid, &mut self.common, self.scheduler.as_mut(), watch, quantum);
+            let outcome = pack.run(grid, &mut self.common, self.scheduler.as_mut(), watch, others, quantum);
             rest -= (pack.issued - before).max(1) as i64;
             communicated |= pack.communicated;
             match pack.threads.spinning.take_spins() {
