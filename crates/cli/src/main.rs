@@ -8,6 +8,7 @@ mod asm;
 mod cache;
 mod check;
 mod cubin;
+mod dap;
 mod debug;
 mod debug_info;
 mod devices;
@@ -58,6 +59,7 @@ enum Command {
     Devices(devices::Arguments),
     Run(run::Arguments),
     Debug(debug::Arguments),
+    Dap(dap::Arguments),
     DebugInfo(debug_info::Arguments),
     Exec(exec::Arguments),
     Cache(cache::Arguments),
@@ -82,6 +84,7 @@ impl Command {
             Self::Devices(arguments) => devices::execute(&arguments),
             Self::Run(arguments) => run::execute(&arguments),
             Self::Debug(arguments) => debug::execute(arguments),
+            Self::Dap(arguments) => dap::execute(&arguments),
             Self::DebugInfo(arguments) => debug_info::execute(&arguments),
             Self::Exec(arguments) => exec::execute(&arguments),
             Self::Cache(arguments) => cache::execute(&arguments),

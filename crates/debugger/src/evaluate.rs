@@ -10,6 +10,7 @@ use debug_info::types::{Member, Type};
 use debug_info::{Place, ScopeId, Variable};
 use machine::VariablePlace;
 use machine::inspect::{Snapshot, Warp};
+use machine::lanes::LANES;
 use machine::memory::{LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
 use ptx::module::{FuncId, VarId};
 use ptx::types::ScalarType;
@@ -54,6 +55,13 @@ impl<'a> Scene<'a> {
     pub fn caller(&self) -> Option<Self> {
         let (frame, instruction) = self.warp.frames[self.frame].caller?;
         Some(Self { frame, place: (self.warp.frames[frame].function, instruction), ..*self })
+    }
+
+    /// The lanes of its warp that have threads; the last warp of a CTA may have fewer than 32.
+    pub fn lanes(&self) -> std::ops::Range<usize> {
+        let threads: u32 = self.program.block.iter().product();
+        let before = self.warp.number as usize * LANES;
+        0..(threads as usize).saturating_sub(before).min(LANES)
     }
 
     /// Whether a condition holds.

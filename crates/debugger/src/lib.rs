@@ -25,10 +25,12 @@
 //! | `expression`, `evaluate`, `value` | expressions, their values, and how these are written |
 //! | `output` | what the kernel prints, once |
 //! | `console` | commands as text: a thin face of a session |
+//! | [`dap`] | the Debug Adapter Protocol: another one |
 //!
 //! Nothing here reads paths: whoever has files gives their texts.
 
 mod console;
+pub mod dap;
 mod engine;
 mod evaluate;
 mod expression;

@@ -482,7 +482,7 @@ impl Session {
     fn take_end(&mut self, ended: Ended) -> Result<&Outcome, Error> {
         let Ended { result, issued, last, changed, .. } = ended;
         if let (Err(LaunchError::Fault(fault)), Some(last)) = (&result, last) {
-            let text = fault.to_string();
+            let text = fault.trap.to_string();
             let (block, thread) = (fault.block, fault.thread);
             let plan = self.plan(Goal::To(last.position));
             let news = self.engine.begin(self.engine.checkpoint(last.position), plan)?;

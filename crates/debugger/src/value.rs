@@ -319,6 +319,36 @@ impl Scene<'_> {
         }
     }
 
+    /// Whether a value has parts.
+    pub(crate) fn has_parts(&self, value: &Value) -> bool {
+        let kind = self.symbols.info.kind(&value.ty);
+        let missing = matches!(value.place, Where::Missing(_));
+        !missing && matches!(kind, Kind::Structure(_) | Kind::Array(..) | Kind::Pointer(Some(_)))
+    }
+
+    /// The parts of a value by name: `a`, `[3]`, `*`.
+    pub(crate) fn parts(&self, value: &Value) -> Result<Vec<(String, Value)>, Error> {
+        match self.symbols.info.kind(&value.ty) {
+            Kind::Structure(members) => {
+                let part = |member: &Member| {
+                    let name = member.name.clone().unwrap_or_else(|| "<base>".to_owned());
+                    Ok((name, self.part(value, member, member.offset)?))
+                };
+                members.iter().map(part).collect()
+            }
+            Kind::Array(element, count) => {
+                let count = count.unwrap_or(1).min(MOST_ELEMENTS);
+                let part = |index| Ok((format!("[{index}]"), self.evaluate_element(value, &element, index)?));
+                (0..count).map(part).collect()
+            }
+            Kind::Pointer(Some(to)) => {
+                let address = self.number(value)?.as_i128() as u64;
+                Ok(vec![("*".to_owned(), Value { ty: to, place: Where::Memory(address) })])
+            }
+            _ => Ok(Vec::new()),
+        }
+    }
+
     fn evaluate_element(&self, array: &Value, element: &Ty, index: u64) -> Result<Value, Error> {
         let size = self.symbols.info.size_of_ty(element).unwrap_or(0);
         let at = index.saturating_mul(size);

@@ -14,7 +14,8 @@ use crate::{input, terminal};
 use debugger::{Console, Printed, Program, Session};
 use line::Lines;
 use machine::output::Output;
-use sources::Files;
+pub(crate) use sources::Files;
+use std::io::Write;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
@@ -48,7 +49,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn execute(arguments: Arguments) -> Result<Exit, Failure> {
-    let session = session(&arguments.request, arguments.check)?;
+    let session = session(&arguments.request, arguments.check, std::io::stdout())?;
     let interrupt = session.interrupt();
     // Ctrl-C stops the kernel, not the debugger.
     let _ = ctrlc::set_handler(move || interrupt.store(true, Ordering::Relaxed));
@@ -70,10 +71,14 @@ pub(crate) fn execute(arguments: Arguments) -> Result<Exit, Failure> {
     Ok(if lines.is_terminal() { Exit::Ok } else { exit })
 }
 
-/// A session with the launch that a command line asks for.
-pub(crate) fn session(request: &Request, checks: Option<sanitizer::Checks>) -> Result<Session, Failure> {
+/// A session with the launch that a command line asks for; what the kernel prints goes to a sink.
+pub(crate) fn session(
+    request: &Request,
+    checks: Option<sanitizer::Checks>,
+    sink: impl Write + Send + 'static,
+) -> Result<Session, Failure> {
     let (source, module) = input::module(&request.file)?;
-    let printed = Printed::new(std::io::stdout());
+    let printed = Printed::new(sink);
     let Placed { device, loaded, kernel, block, binding } =
         request.place(&source, module, Output::new(printed.clone()))?;
     for buffer in &binding.buffers {

@@ -95,8 +95,7 @@ impl<S: Sources> Console<S> {
             WatchKind::Read => "Read watchpoint",
             WatchKind::Access => "Access watchpoint",
         };
-        let (number, bytes, address) = (watchpoint.number, watchpoint.bytes, watchpoint.address);
-        Ok(format!("{word} {number}: {rest}, {bytes} bytes at {address:#x}\n"))
+        Ok(format!("{word} {}: {rest}\n", watchpoint.number))
     }
 
     fn catch(&mut self, rest: &str) -> Result<String, Error> {

@@ -63,7 +63,7 @@ impl<S: Sources> Console<S> {
         let (format, expression) = formatted(rest)?;
         let focus = self.session.scene()?;
         let mut rows = vec![["lane", "thread", "value"].map(str::to_owned).to_vec()];
-        for lane in 0..machine::lanes::LANES {
+        for lane in focus.lanes() {
             let [x, y, z] = focus.warp.threads[lane];
             let value = match focus.warp.group_of(lane) {
                 None => "exited".to_owned(),

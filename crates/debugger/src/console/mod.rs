@@ -19,6 +19,9 @@ use crate::{Error, Session};
 pub trait Sources {
     /// The text of a file as debug information names it.
     fn text(&self, file: &str) -> Option<String>;
+
+    /// Where that file is, for others to open.
+    fn path(&self, file: &str) -> Option<String>;
 }
 
 /// What comes of a line.
@@ -113,6 +116,11 @@ impl<S: Sources> Console<S> {
     /// A console for a session.
     pub fn new(session: Session, sources: S) -> Self {
         Self { session, sources, listed: None }
+    }
+
+    /// Where source texts come from.
+    pub fn sources(&self) -> &S {
+        &self.sources
     }
 
     /// Follows a line. An empty one does nothing; what stands behind `#` is a remark.

@@ -156,7 +156,7 @@ impl<S: Sources> Console<S> {
             "lanes" => {
                 let scene: Scene<'_> = self.session.innermost()?;
                 let mut rows = vec![["lane", "thread", "state", "at"].map(str::to_owned).to_vec()];
-                for lane in 0..machine::lanes::LANES {
+                for lane in scene.lanes() {
                     let [a, b, c] = scene.warp.threads[lane];
                     let (state, at) = match scene.warp.group_of(lane) {
                         None => ("exited".to_owned(), String::new()),
