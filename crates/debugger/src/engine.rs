@@ -170,8 +170,18 @@ impl Engine {
         let (tell, news) = channel();
         let kept = Arc::clone(&checkpoints);
         let run = move || {
-            let monitor =
-                Monitor::new(Arc::clone(&program), symbols, printed, ordered, tell, interrupt, kept, most);
+            // What was found before an instruction is not known where the launch does not begin at its beginning.
+            let most_checkpoints = if program.checks.is_some() { 0 } else { most };
+            let monitor = Monitor {
+                program: Arc::clone(&program),
+                symbols,
+                printed,
+                ordered: Mutex::new(ordered),
+                tell,
+                interrupt,
+                checkpoints: kept,
+                most_checkpoints,
+            };
             while let Ok(Work::Launch { from, plan }) = works.recv() {
                 let ended = execute(&program, &monitor, &from, plan);
                 monitor.end(ended);
@@ -262,9 +272,9 @@ fn execute(program: &Program, monitor: &Monitor, from: &Checkpoint, plan: Plan) 
         ..LaunchOptions::default()
     };
     let result = program.device.launch(&program.launch(kernel), &options);
-    let (issued, last, found, changed) = watching.end();
+    let ended = watching.end(result.map(|_| ()));
     if let Some(watch) = watch {
         watch.end();
     }
-    Ended { result: result.map(|_| ()), issued, last, found, changed }
+    ended
 }

@@ -4,9 +4,10 @@
 use crate::engine::{Checkpoint, Ended, Issued, MOST_CHECKPOINTS, News, Reason, Stop};
 use crate::evaluate::Scene;
 use crate::output::Printed;
-use crate::plan::{Goal, Plan, Trail, Watch, WatchKind};
+use crate::plan::{Goal, Owner, Plan, Trail, Watch, WatchKind};
 use crate::program::{Memory, Program};
 use crate::symbols::Symbols;
+use machine::LaunchError;
 use machine::inspect::{Extent, State};
 use machine::memory::{LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, SpaceKind};
 use machine::observe::{Happening, Issue, Observer, PackAccess};
@@ -27,33 +28,17 @@ pub(crate) enum Orders {
 
 /// What lasts from one launch to the next.
 pub(crate) struct Monitor {
-    program: Arc<Program>,
-    symbols: Arc<Symbols>,
-    printed: Printed,
-    ordered: Mutex<Receiver<Orders>>,
-    tell: Sender<News>,
-    interrupt: Arc<AtomicBool>,
-    checkpoints: Arc<Mutex<Vec<Checkpoint>>>,
-    most_checkpoints: usize,
+    pub(crate) program: Arc<Program>,
+    pub(crate) symbols: Arc<Symbols>,
+    pub(crate) printed: Printed,
+    pub(crate) ordered: Mutex<Receiver<Orders>>,
+    pub(crate) tell: Sender<News>,
+    pub(crate) interrupt: Arc<AtomicBool>,
+    pub(crate) checkpoints: Arc<Mutex<Vec<Checkpoint>>>,
+    pub(crate) most_checkpoints: usize,
 }
 
 impl Monitor {
-    pub(crate) fn new(
-        program: Arc<Program>,
-        symbols: Arc<Symbols>,
-        printed: Printed,
-        ordered: Receiver<Orders>,
-        tell: Sender<News>,
-        interrupt: Arc<AtomicBool>,
-        checkpoints: Arc<Mutex<Vec<Checkpoint>>>,
-        most_checkpoints: usize,
-    ) -> Self {
-        // What was found before an instruction is not known where the launch does not begin at its beginning.
-        let most_checkpoints = if program.checks.is_some() { 0 } else { most_checkpoints };
-        let ordered = Mutex::new(ordered);
-        Self { program, symbols, printed, ordered, tell, interrupt, checkpoints, most_checkpoints }
-    }
-
     /// A launch begins.
     pub(crate) fn begin<'a>(
         &'a self,
@@ -125,8 +110,8 @@ impl Watching<'_> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The launch is over: instructions issued, the last one, what was found, and what that instruction has changed.
-    pub(crate) fn end(&self) -> (u64, Option<Issued>, Option<(u64, Reason)>, Option<Reason>) {
+    /// The launch is over.
+    pub(crate) fn end(&self, result: Result<(), LaunchError>) -> Ended {
         let mut state = self.state();
         let memory = self.monitor.program.device.memory();
         let mut changed = None;
@@ -147,7 +132,7 @@ impl Watching<'_> {
             Goal::SearchStep(..) => found = state.trail.position().map(|position| (position, Reason::Step)),
             Goal::To(_) | Goal::Conditions | Goal::Step(_) => {}
         }
-        (state.count, state.last, found, changed)
+        Ended { result, issued: state.count, last: state.last, found, changed }
     }
 
     fn stop(&self, state: &mut Progress, look: &dyn State, next: Issued, reason: Reason) {
@@ -297,7 +282,7 @@ impl Progress {
 impl Watch {
     /// Whether an instruction can reach the memory.
     fn reaches(&self, issued: &Issued) -> bool {
-        self.of.is_none_or(|(block, thread)| {
+        self.of.is_none_or(|Owner { block, thread }| {
             block == issued.block && thread.is_none_or(|(warp, _)| warp == issued.warp)
         })
     }
@@ -306,7 +291,7 @@ impl Watch {
 /// The bytes of watched memory, if the threads at an instruction have it.
 fn value(watch: &Watch, look: &dyn State, at: &Issued) -> Option<Vec<u8>> {
     let mut bytes = vec![0; watch.bytes];
-    let lane = watch.of.and_then(|(_, thread)| thread).map_or(0, |(_, lane)| lane);
+    let lane = watch.of.and_then(|of| of.thread).map_or(0, |(_, lane)| lane);
     (watch.reaches(at) && look.read(lane, watch.address, &mut bytes)).then_some(bytes)
 }
 
@@ -322,7 +307,7 @@ fn accessing(watch: &Watch, access: &PackAccess<'_>, at: &Issued) -> u32 {
         SpaceKind::Param => PARAM_WINDOW,
     };
     let addresses = access.addresses.lanes(0);
-    let own = watch.of.and_then(|(_, thread)| thread).map_or(!0, |(_, lane)| 1 << lane);
+    let own = watch.of.and_then(|of| of.thread).map_or(!0, |(_, lane)| 1 << lane);
     let overlaps = |lane: &usize| {
         let first = window.wrapping_add(addresses[*lane]);
         first < watch.address.saturating_add(watch.bytes as u64)

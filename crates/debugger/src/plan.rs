@@ -55,8 +55,16 @@ pub(crate) struct Watch {
     pub(crate) address: u64,
     pub(crate) bytes: usize,
     pub(crate) kind: WatchKind,
-    /// The CTA and the lane of a warp that it is an address of, if it is not global.
-    pub(crate) of: Option<([u32; 3], Option<(u32, usize)>)>,
+    /// Whose it is, if it is not global.
+    pub(crate) of: Option<Owner>,
+}
+
+/// Whose memory is watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Owner {
+    pub(crate) block: [u32; 3],
+    /// The warp and its lane, of local memory.
+    pub(crate) thread: Option<(u32, usize)>,
 }
 
 /// What is told of watched memory.

@@ -6,7 +6,7 @@ use crate::engine::{Ended, Engine, News, Reason, Stop};
 use crate::evaluate::Scene;
 use crate::expression::{self, Expression};
 use crate::output::Printed;
-use crate::plan::{Armed, Calls, Conditions, Goal, Plan, Step, Unit, Watch, WatchKind};
+use crate::plan::{Armed, Calls, Conditions, Goal, Owner, Plan, Step, Unit, Watch, WatchKind};
 use crate::program::Program;
 use crate::symbols::Symbols;
 use crate::target::Target;
@@ -277,11 +277,8 @@ impl Session {
         };
         let bytes = usize::try_from(bytes).ok().filter(|bytes| (1..=4096).contains(bytes));
         let bytes = bytes.ok_or_else(|| Error::Command("1 to 4096 bytes can be watched".to_owned()))?;
-        let of = match address {
-            ..SHARED_WINDOW => None,
-            ..LOCAL_WINDOW => Some((block, None)),
-            _ => Some((block, Some((warp, lane)))),
-        };
+        let of = (address >= SHARED_WINDOW)
+            .then(|| Owner { block, thread: (address >= LOCAL_WINDOW).then_some((warp, lane)) });
         let number = self.number();
         let watch = Watch { number, address, bytes, kind, of };
         let (text, ty) = (text.to_owned(), value.ty);

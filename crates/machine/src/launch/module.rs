@@ -149,6 +149,9 @@ pub enum LoadError {
     Memory(#[from] MemoryError),
 }
 
+/// The code of kernels, by warps of a pack, order of lanes, and whether it is for a debugger.
+type Images = HashMap<(FuncId, usize, LaneOrder, bool), Arc<Image>>;
+
 /// Kernels in blocks of some shape, for each engine.
 type Units = HashMap<(EngineId, FuncId, [u32; 3]), Arc<Unit>>;
 
@@ -165,7 +168,7 @@ pub struct LoadedModule {
     pub(super) constants: Vec<Range<u64>>,
     /// Samplers that variables were initialised with.
     pub(super) samplers: Vec<Handle>,
-    pub(super) images: Mutex<HashMap<(FuncId, usize, LaneOrder, bool), Arc<Image>>>,
+    pub(super) images: Mutex<Images>,
     /// What engines make of kernels in blocks of some shape.
     units: Mutex<Units>,
 }

@@ -6,7 +6,6 @@
 
 use super::cta::Cta;
 use super::pack::{FAIR_TURNS, Outcome, Pack, Position};
-use super::wait;
 use super::watch::{Others, Watch};
 use crate::common::Common;
 use crate::exec::{Grid, LaneTrap};
@@ -94,7 +93,7 @@ impl Cluster {
             let pack = self.pack(rank, pack);
             let [x, y, z] = pack.threads.ctaid;
             let (awaited, _) = pack.awaited?;
-            Some(format!("in block ({x}, {y}, {z}) {}", wait::describe(awaited)))
+            Some(format!("in block ({x}, {y}, {z}) {awaited}"))
         })
     }
 

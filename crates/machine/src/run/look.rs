@@ -2,7 +2,6 @@
 
 use super::frame::Frames;
 use super::pack::{Group, Join, Pack, Wait};
-use super::wait;
 use super::watch::Around;
 use crate::exec::{Exec, Grid, Resolved, Threads, resolve};
 use crate::image::places::Home;
@@ -113,7 +112,7 @@ impl<'a> Side<'a> {
                 // It has arrived, and goes on behind the barrier.
                 Wait::Barrier { number, .. } => (Some(Waiting::Barrier(number as u32)), waiting.pc - 1),
                 Wait::Members => (Some(Waiting::Members), waiting.pc),
-                Wait::Event { awaited, .. } => (Some(Waiting::Event(wait::describe(awaited))), waiting.pc),
+                Wait::Event { awaited, .. } => (Some(Waiting::Event(awaited.to_string())), waiting.pc),
             };
             group(waiting.mask[warp], waiting.frame, next_place(grid.image, pc), false, waits);
         }
