@@ -22,7 +22,12 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("warploom-sass-learn", &["warploom-cubin", "warploom-sass", "warploom-sass-table"]),
     ("warploom-cuasm", &["warploom-cubin", "warploom-ptx", "warploom-sass"]),
     ("warploom-memory-model", &["warploom-ir", "warploom-ptx"]),
-    ("warploom-sanitizer", &["warploom-machine", "warploom-memory-model", "warploom-ptx"]),
+    ("warploom-debug-info", &["warploom-ptx"]),
+    ("warploom-debugger", &["warploom-debug-info", "warploom-machine", "warploom-ptx", "warploom-sanitizer"]),
+    (
+        "warploom-sanitizer",
+        &["warploom-debug-info", "warploom-machine", "warploom-memory-model", "warploom-ptx"],
+    ),
     ("warploom-link", &["warploom-ptx"]),
     (
         "warploom-driver",
@@ -94,6 +99,8 @@ const ALL: &[&str] = &[
     "warploom-ffi",
     "warploom-ir",
     "warploom-jit",
+    "warploom-debug-info",
+    "warploom-debugger",
     "warploom-link",
     "warploom-machine",
     "warploom-memory-model",

@@ -67,6 +67,12 @@ impl Failure {
         self
     }
 
+    /// It as text, for who does not read standard error.
+    pub(crate) fn text(&self) -> String {
+        let hint = self.hint.iter().map(|hint| format!(" ({hint})"));
+        std::iter::once(self.message.clone()).chain(hint).collect()
+    }
+
     /// Prints it to standard error.
     pub(crate) fn report(&self) {
         if self.message.is_empty() {

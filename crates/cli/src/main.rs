@@ -9,6 +9,9 @@ mod asm;
 mod cache;
 mod check;
 mod cubin;
+mod dap;
+mod debug;
+mod debug_info;
 mod devices;
 mod diagnostics;
 mod disasm;
@@ -57,6 +60,9 @@ enum Command {
     Link(link::Arguments),
     Devices(devices::Arguments),
     Run(run::Arguments),
+    Debug(debug::Arguments),
+    Dap(dap::Arguments),
+    DebugInfo(debug_info::Arguments),
     Exec(exec::Arguments),
     Cache(cache::Arguments),
     Doctor(doctor::Arguments),
@@ -80,6 +86,9 @@ impl Command {
             Self::Link(arguments) => link::execute(&arguments),
             Self::Devices(arguments) => devices::execute(&arguments),
             Self::Run(arguments) => run::execute(&arguments),
+            Self::Debug(arguments) => debug::execute(arguments),
+            Self::Dap(arguments) => dap::execute(&arguments),
+            Self::DebugInfo(arguments) => debug_info::execute(&arguments),
             Self::Exec(arguments) => exec::execute(&arguments),
             Self::Cache(arguments) => cache::execute(&arguments),
             Self::Doctor(arguments) => doctor::execute(&arguments),

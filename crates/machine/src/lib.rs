@@ -29,6 +29,7 @@
 //! | [`system`] | what device code asks the driver, if there is one |
 //! | [`schedule`] | who runs next |
 //! | [`observe`] | who watches |
+//! | [`inspect`] | what threads have at an instruction: frames, registers, memory |
 //! | [`tensormap`] | tensor maps, and which bytes tensor copies move |
 //! | [`stats`], [`trace`] | observers: exact counters, a line for every instruction |
 //! | [`fault`] | what stops a kernel |
@@ -48,6 +49,7 @@ mod device_runtime;
 mod exec;
 pub mod fault;
 mod image;
+pub mod inspect;
 pub mod lanes;
 pub mod launch;
 mod listing;
@@ -77,9 +79,9 @@ pub use fault::{Fault, Trap};
 pub use image::builtin::provides;
 pub use launch::{
     Device, DeviceOptions, Kernel, Launch, LaunchError, LaunchOptions, LaunchReport, LoadError, LoadedModule,
-    ParameterLayout, Usage, parameter_layout,
+    ParameterLayout, Usage, VariablePlace, Variables, parameter_layout,
 };
-pub use location::{Location, SourceLocation};
+pub use location::{Inlined, Location, SourceLocation};
 pub use misuse::{Masks, Misuse};
 pub use profile::Profile;
 pub use schedule::SchedulerKind;

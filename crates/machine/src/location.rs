@@ -1,6 +1,6 @@
 //! Where an instruction stands, for people.
 
-use ptx::module::{FuncId, Module};
+use ptx::module::{FuncId, Loc, Module};
 use std::fmt;
 
 /// A line of a source text.
@@ -29,6 +29,24 @@ pub struct Location {
     pub text: Option<String>,
     /// The source line, where `.loc` tells it.
     pub source: Option<SourceLocation>,
+    /// The function that this line is in, if it was inlined, and the calls around it, the innermost first.
+    pub inlined: Vec<Inlined>,
+}
+
+/// A call that was inlined.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Inlined {
+    /// The function that was called, as the module names it.
+    pub function: Option<String>,
+    /// Where it was called.
+    pub at: SourceLocation,
+}
+
+impl SourceLocation {
+    /// The place that a `.loc` names.
+    pub fn of(module: &Module, loc: &Loc) -> Self {
+        Self { file: module.file_name(loc.file), line: loc.line, column: loc.column }
+    }
 }
 
 impl Location {
@@ -38,16 +56,17 @@ impl Location {
         let Some(body) = &function.body else { return Self::default() };
         let Some(instruction) = body.instructions.get(instruction as usize) else { return Self::default() };
         let (line, column) = module.source.line_column(instruction.span.start);
-        let source = instruction.loc.map(|index| {
-            let loc = &body.locs[index as usize];
-            let file =
-                module.files.get(&loc.file).map_or_else(|| format!("file {}", loc.file), String::clone);
-            SourceLocation { file, line: loc.line, column: loc.column }
+        let chain: Vec<&Loc> =
+            instruction.loc.iter().flat_map(|&loc| body.locs[loc as usize].chain()).collect();
+        let inlined = chain.windows(2).map(|pair| Inlined {
+            function: pair[0].function.as_deref().map(str::to_owned),
+            at: SourceLocation::of(module, pair[1]),
         });
         Self {
             ptx: Some(SourceLocation { file: module.source.name().to_owned(), line, column }),
             text: Some(module.source.slice(instruction.span).to_owned()),
-            source,
+            source: chain.first().map(|loc| SourceLocation::of(module, loc)),
+            inlined: inlined.collect(),
         }
     }
 }
@@ -60,9 +79,9 @@ impl fmt::Display for Location {
                 write!(f, ": {text}")?;
             }
         }
-        match &self.source {
-            Some(source) => write!(f, "\n  source {source}"),
-            None => Ok(()),
+        if let Some(source) = &self.source {
+            write!(f, "\n  source {source}")?;
         }
+        self.inlined.iter().try_for_each(|call| write!(f, "\n  inlined at {}", call.at))
     }
 }

@@ -1,6 +1,7 @@
 //! Observers: who wants to know what a launch does. They cost nothing when absent: the dispatch loop is compiled twice.
 
 use crate::fault::Access;
+use crate::inspect::State;
 use crate::lanes::{LANES, Plane};
 use crate::memory::SpaceKind;
 use crate::memory::mbarrier::Mbarrier;
@@ -41,7 +42,6 @@ pub struct MemoryAccess<'a> {
 }
 
 /// The warps of a pack, one dispatch for all of them, are about to execute one instruction.
-#[derive(Debug)]
 pub struct Issue<'a> {
     /// The function.
     pub function: FuncId,
@@ -59,6 +59,8 @@ pub struct Issue<'a> {
     pub access: Option<PackAccess<'a>>,
     /// The lanes of each warp that take it, if it is a conditional branch.
     pub taken: Option<&'a [u32]>,
+    /// What the threads of the CTA have.
+    pub state: &'a dyn State,
 }
 
 /// The memory that the instruction of a pack accesses.

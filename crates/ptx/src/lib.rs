@@ -16,6 +16,7 @@ pub mod isa;
 pub mod module;
 pub mod print;
 pub mod resolve;
+pub mod section;
 pub mod source;
 pub mod syntax;
 pub mod types;

@@ -437,13 +437,34 @@ pub struct Loc {
     pub file: u32,
     pub line: u32,
     pub column: u32,
+    /// The function whose code it is, as `function_name` says it, if that was inlined.
+    pub function: Option<Arc<str>>,
     pub inlined_at: Option<Box<Loc>>,
+}
+
+impl Loc {
+    /// It and the calls by which its code was inlined, the innermost first.
+    pub fn chain(&self) -> impl Iterator<Item = &Loc> {
+        std::iter::successors(Some(self), |loc| loc.inlined_at.as_deref())
+    }
 }
 
 impl Module {
     /// The text of a name.
     pub fn text(&self, name: Name) -> &str {
         self.names.text(name)
+    }
+
+    /// The `.loc` in force at an instruction of a function's body.
+    pub fn loc(&self, function: FuncId, instruction: u32) -> Option<&Loc> {
+        let body = self.functions.get(function.index())?.body.as_ref()?;
+        body.locs.get(body.instructions.get(instruction as usize)?.loc? as usize)
+    }
+
+    /// The name of the file with an index of `.file`.
+    pub fn file_name(&self, index: u32) -> String {
+        let named = self.files.get(&index).filter(|name| !name.is_empty());
+        named.map_or_else(|| format!("file {index}"), String::clone)
     }
 
     /// The opcode of an instruction.

@@ -1,6 +1,5 @@
 //! From two accesses that race to what a person is told: who they are, and what is missing between them.
 
-use crate::calls;
 use crate::clock::Time;
 use crate::detector::{Detector, Target, Who};
 use crate::litmus;
@@ -110,10 +109,8 @@ fn actor(detector: &Detector, entry: &Entry, what: String) -> Actor {
         Some(_) => 0,
         None => first_lane(entry.warps),
     };
-    let module = detector.modules.get(site.module as usize);
     Actor {
         what,
-        calls: module.map_or_else(Vec::new, |module| calls::of(module, site.function, site.instruction)),
         kernel: launch.map_or_else(String::new, |launch| launch.kernel.clone()),
         location,
         block: launch.map_or([0; 3], |launch| launch.block_of(entry.cta)),
@@ -158,7 +155,7 @@ fn location_of(detector: &Detector, site: &Site) -> Location {
     match detector.modules.get(site.module as usize) {
         Some(module) => Location::of(module, site.function, site.instruction),
         // A copy that the program asked the driver for.
-        None => Location { ptx: None, text: None, source: None },
+        None => Location::default(),
     }
 }
 

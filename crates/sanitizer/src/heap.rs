@@ -111,7 +111,6 @@ impl Detector {
             what: "access".to_owned(),
             kernel: fault.kernel.clone(),
             location: fault.location.clone(),
-            calls: Vec::new(),
             block: fault.block.unwrap_or_default(),
             thread: fault.thread.unwrap_or_default(),
         };

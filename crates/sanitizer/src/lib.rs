@@ -24,13 +24,12 @@
 //! | `order` | fences, barriers, mbarriers |
 //! | `copies` | asynchronous copies |
 //! | `heap` | allocations, use after free, leaks |
-//! | `diagnose`, `calls`, `litmus`, `trail`, `report`, `suppress` | what people are told |
+//! | `diagnose`, `litmus`, `trail`, `report`, `suppress` | what people are told |
 //!
 //! The definitions are those of the `memory-model` crate, whose text says which operations are strong, release, acquire, and
 //! have scopes that meet ([`memory_model::definitions`]); its axioms judge the litmus tests that reports come with.
 
 mod accessor;
-mod calls;
 mod check;
 mod clock;
 mod copies;
@@ -191,6 +190,11 @@ impl Sanitizer {
     /// The run is over: what is still allocated has leaked.
     pub fn finish(&self) {
         self.detector().leaks();
+    }
+
+    /// How much was found so far: the number only grows.
+    pub fn found(&self) -> usize {
+        self.detector().reports.pairs()
     }
 
     /// What was found so far.

@@ -82,8 +82,6 @@ pub struct Actor {
     pub kernel: String,
     /// The instruction's place and text.
     pub location: Location,
-    /// The calls that it was inlined by, the innermost first.
-    pub calls: Vec<SourceLocation>,
     /// `%ctaid`.
     pub block: [u32; 3],
     /// `%tid`.
@@ -93,7 +91,8 @@ pub struct Actor {
 impl Actor {
     /// The line that the author of the kernel wrote: of the outermost call if the instruction was inlined.
     fn line(&self) -> Option<&SourceLocation> {
-        let source = self.calls.last().or(self.location.source.as_ref());
+        let outermost = self.location.inlined.last().map(|call| &call.at);
+        let source = outermost.or(self.location.source.as_ref());
         source.or(self.location.ptx.as_ref())
     }
 }
@@ -210,8 +209,8 @@ impl Report {
             if let Some(source) = &actor.location.source {
                 let _ = write!(text, "\n    source {source}");
             }
-            for call in &actor.calls {
-                let _ = write!(text, "\n    inlined at {call}");
+            for call in &actor.location.inlined {
+                let _ = write!(text, "\n    inlined at {}", call.at);
             }
         }
         if let Some(Allocation { start, bytes, offset }) = self.allocation {
@@ -244,7 +243,7 @@ impl Report {
                 "ptx": actor.location.ptx.as_ref().map(place),
                 "instruction": actor.location.text,
                 "source": actor.location.source.as_ref().map(place),
-                "inlined_at": actor.calls.iter().map(place).collect::<Vec<_>>(),
+                "inlined_at": actor.location.inlined.iter().map(|call| place(&call.at)).collect::<Vec<_>>(),
             })
         };
         json!({
@@ -324,6 +323,11 @@ impl Reports {
         self.found.iter().filter_map(|pairs| Report::of_pairs(pairs)).collect()
     }
 
+    /// Pairs of instructions at which anything was found.
+    pub(crate) fn pairs(&self) -> usize {
+        self.found.iter().map(Vec::len).sum()
+    }
+
     /// The allocation around an address.
     pub(crate) fn allocation_of(&self, address: u64) -> Option<(u64, u64)> {
         let (&start, &(bytes, _)) = self.allocations.range(..=address).next_back()?;
@@ -341,8 +345,7 @@ mod tests {
         let actor = |thread| Actor {
             what: "read".to_owned(),
             kernel: "k".to_owned(),
-            location: Location { ptx: None, text: None, source: place(7) },
-            calls: Vec::new(),
+            location: Location { ptx: None, text: None, source: place(7), inlined: Vec::new() },
             block: [0; 3],
             thread: [thread, 0, 0],
         };

@@ -121,15 +121,14 @@ mod tests {
 
     fn report(kernel: &str, line: u32) -> Report {
         let ptx = Some(machine::SourceLocation { file: "k.ptx".into(), line, column: 1 });
-        let location = Location { ptx, text: Some("st.global.u32 [%rd1], 1;".into()), source: None };
-        let actor = Actor {
-            what: String::new(),
-            kernel: kernel.into(),
-            location,
-            calls: Vec::new(),
-            block: [0; 3],
-            thread: [0; 3],
+        let location = Location {
+            ptx,
+            text: Some("st.global.u32 [%rd1], 1;".into()),
+            source: None,
+            inlined: Vec::new(),
         };
+        let actor =
+            Actor { what: String::new(), kernel: kernel.into(), location, block: [0; 3], thread: [0; 3] };
         let missing = Some(("barrier", String::new()));
         Report { missing, ..Report::new("race", String::new(), vec![actor]) }
     }

@@ -2,7 +2,8 @@
 
 use super::{Loaded, certify, undecided};
 use crate::failure::{Exit, Failure};
-use crate::run::{Extents, binding};
+use crate::run::binding;
+use crate::run::request::Extents;
 use crate::{input, terminal};
 use machine::ParameterLayout;
 use machine::memory::{Buffers, MemoryError};

@@ -43,7 +43,7 @@ pub(super) fn deliver(arguments: &Arguments, reports: &[Report], finished: bool)
         });
     }
     let values: Vec<Value> = reports.iter().map(with_text).collect();
-    let name = arguments.file.to_string_lossy();
+    let name = arguments.request.file.to_string_lossy();
     let stopped = (!finished).then(|| "the kernel was stopped".to_owned());
     let findings = Findings { name: &name, reports: &values, cut_short: stopped.as_slice() };
     findings.write(arguments.junit.as_ref(), arguments.html.as_ref())?;

@@ -2,8 +2,9 @@
 //! shows the fault again.
 
 use crate::diagnostics::{self, Mark};
+use ::abi::names::demangled;
 use annotate_snippets::{AnnotationKind, Level};
-use machine::{Fault, Location, SourceLocation, Unsupported};
+use machine::{Fault, Inlined, Location, SourceLocation, Unsupported};
 use ptx::source::{Source, Span};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -14,7 +15,7 @@ const LARGEST_SOURCE: u64 = 16 << 20;
 
 /// A fault for people.
 pub(crate) fn text(source: &Source, fault: &Fault, replay: Option<&str>) -> String {
-    let Location { ptx, text, source: compiled_from } = &fault.location;
+    let Location { ptx, text, source: compiled_from, inlined } = &fault.location;
     let span = ptx.as_ref().map(|place| span(source, place, text.as_deref()));
     let title = fault.trap.to_string();
     let thread = fault.thread.map(|[x, y, z]| format!("thread ({x}, {y}, {z})"));
@@ -27,7 +28,8 @@ pub(crate) fn text(source: &Source, fault: &Fault, replay: Option<&str>) -> Stri
     if let (Some(original), Some(place)) = (&original, compiled_from) {
         group = group.elements(excerpt(original, Some(span_of_place(original, place)), "compiled from this"));
     }
-    let mut notes = vec![format!("in kernel {}{}", fault.kernel, called(fault.function.as_deref()))];
+    let kernel = demangled(&fault.kernel);
+    let mut notes = vec![format!("in kernel {kernel}{}", called(fault.function.as_deref()))];
     if let Some([x, y, z]) = fault.block {
         notes.push(format!(
             "block ({x}, {y}, {z}){}",
@@ -37,6 +39,10 @@ pub(crate) fn text(source: &Source, fault: &Fault, replay: Option<&str>) -> Stri
     if let (None, Some(place)) = (&original, compiled_from) {
         notes.push(format!("compiled from {place}"));
     }
+    notes.extend(inlined.iter().map(|Inlined { function, at }| match function {
+        Some(function) => format!("{} was inlined at {at}", demangled(function)),
+        None => format!("inlined at {at}"),
+    }));
     group = group.elements(notes.iter().map(|note| Level::NOTE.message(note.as_str())));
     let replay = replay.map(|command| format!("to see it again: {command}"));
     group = group.elements(replay.iter().map(|help| Level::HELP.message(help.as_str())));
@@ -47,7 +53,7 @@ pub(crate) fn text(source: &Source, fault: &Fault, replay: Option<&str>) -> Stri
 pub(crate) fn unsupported_text(source: &Source, unsupported: &Unsupported) -> String {
     let title = format!("unsupported: {}", unsupported.what);
     let function = Some(unsupported.function.as_str()).filter(|f| *f != unsupported.kernel);
-    let note = format!("in kernel {}{}", unsupported.kernel, called(function));
+    let note = format!("in kernel {}{}", demangled(&unsupported.kernel), called(function));
     let group = Level::ERROR
         .primary_title(title.as_str())
         .elements(excerpt(source, Some(unsupported.span), ""))
@@ -56,7 +62,7 @@ pub(crate) fn unsupported_text(source: &Source, unsupported: &Unsupported) -> St
 }
 
 fn called(function: Option<&str>) -> String {
-    function.map(|f| format!(", in function {f}")).unwrap_or_default()
+    function.map(|f| format!(", in function {}", demangled(f))).unwrap_or_default()
 }
 
 fn excerpt<'a>(
@@ -112,6 +118,7 @@ pub(crate) fn json(fault: &Fault, replay: Option<&str>) -> Value {
         "ptx": fault.location.ptx.as_ref().map(place),
         "instruction": fault.location.text,
         "source": fault.location.source.as_ref().map(place),
+        "inlined": fault.location.inlined.iter().map(call).collect::<Vec<_>>(),
         "scheduler": fault.scheduler,
         "replay": replay,
     })
@@ -127,6 +134,10 @@ pub(crate) fn unsupported_json(unsupported: &Unsupported) -> Value {
         "instruction": unsupported.location.text,
         "source": unsupported.location.source.as_ref().map(place),
     })
+}
+
+fn call(call: &Inlined) -> Value {
+    json!({ "function": call.function, "at": place(&call.at) })
 }
 
 fn place(place: &SourceLocation) -> Value {

@@ -3,7 +3,8 @@
 //! Arguments, buffers and what is done with them are the same. What only the machine knows is refused: schedulers,
 //! budgets, traces and statistics. What the kernel prints goes to standard output, as the driver has it.
 
-use super::{Arguments, binding, block, choose, outcome};
+use super::request::{block, choose};
+use super::{Arguments, binding, outcome};
 use crate::failure::{Exit, Failure};
 use crate::terminal;
 use machine::SchedulerKind;
@@ -19,8 +20,8 @@ fn not_of_a_gpu(arguments: &Arguments) -> Option<&'static str> {
         ("--stats", arguments.stats),
         ("--trace", arguments.trace.is_some()),
         ("--threads", arguments.threads.is_some()),
-        ("--max-instructions", arguments.max_instructions.is_some()),
-        ("--scheduler", arguments.scheduler != SchedulerKind::default()),
+        ("--max-instructions", arguments.request.max_instructions.is_some()),
+        ("--scheduler", arguments.request.scheduler != SchedulerKind::default()),
     ];
     given.into_iter().find_map(|(option, given)| given.then_some(option))
 }
@@ -33,8 +34,8 @@ pub(super) fn execute(
     if let Some(option) = not_of_a_gpu(arguments) {
         return Err(Failure::usage(format!("{option} is an option of the machine, not of --engine cuda")));
     }
-    let function = choose(module, arguments.kernel.as_deref(), source)?;
-    let block = block(arguments, function)?;
+    let function = choose(module, arguments.request.kernel.as_deref(), source)?;
+    let block = block(&arguments.request, function)?;
     let gpu = Gpu::open().map_err(|error| Failure::new(Exit::Unsupported, error.to_string()))?;
     let loaded = gpu
         .load(source.text().as_bytes())
@@ -44,14 +45,14 @@ pub(super) fn execute(
         .find(|(_, entry)| entry.name == function.name)
         .ok_or_else(|| Failure::usage("the kernel is gone"))?;
     let parameters = machine::parameter_layout(module, id);
-    let binding = binding::bind(&function.name, &parameters, &arguments.arguments, &gpu)?;
+    let binding = binding::bind(&function.name, &parameters, &arguments.request.arguments, &gpu)?;
     let launch = Launch {
         kernel: &function.name,
-        grid: arguments.grid.0,
+        grid: arguments.request.grid.0,
         block,
-        cluster: arguments.cluster.map(|extents| extents.0),
+        cluster: arguments.request.cluster.map(|extents| extents.0),
         cooperative: false,
-        dynamic_shared: arguments.shared,
+        dynamic_shared: arguments.request.shared,
         params: &binding.params,
     };
     let mut times = Vec::new();
@@ -80,7 +81,7 @@ pub(super) fn execute(
     if let Some(outputs) = report {
         let nanoseconds = |time: &Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let value = json!({
-            "file": arguments.file.to_string_lossy(),
+            "file": arguments.request.file.to_string_lossy(),
             "kernel": launch.kernel,
             "device": gpu.name(),
             "grid": launch.grid,

@@ -129,8 +129,8 @@ pub(crate) fn run(
         progress::watch(total, launch.kernel.name(), |progress| {
             let options = LaunchOptions {
                 threads: arguments.threads.unwrap_or(usize::from(one)),
-                scheduler: other.unwrap_or(arguments.scheduler),
-                budget: arguments.max_instructions.or(other.map(|_| MOST_UNDER_OTHERS)),
+                scheduler: other.unwrap_or(arguments.request.scheduler),
+                budget: arguments.request.max_instructions.or(other.map(|_| MOST_UNDER_OTHERS)),
                 observer,
                 masks: if exact_masks(arguments) { Masks::Exact } else { Masks::Converged },
                 grid_workspace: 0,
@@ -190,7 +190,7 @@ impl Launched {
             launch.kernel.name(),
             extents(launch.grid),
             extents(launch.block),
-            arguments.device.name,
+            arguments.request.device.name,
             thousands(report.warp_instructions),
             self.median(),
             crate::terminal::count(report.threads, "host thread"),
@@ -212,14 +212,14 @@ impl Launched {
         let report = self.result.as_ref().ok();
         let nanoseconds = |time: &Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         json!({
-            "file": arguments.file.to_string_lossy(),
+            "file": arguments.request.file.to_string_lossy(),
             "kernel": launch.kernel.name(),
-            "device": arguments.device.name,
+            "device": arguments.request.device.name,
             "grid": launch.grid,
             "block": launch.block,
             "cluster": launch.cluster,
             "dynamic_shared": launch.dynamic_shared,
-            "scheduler": arguments.scheduler.to_string(),
+            "scheduler": arguments.request.scheduler.to_string(),
             "threads": report.map(|r| r.threads),
             "warp_instructions": report.map(|r| r.warp_instructions),
             "time_ns": report.map(|_| nanoseconds(&self.median())),

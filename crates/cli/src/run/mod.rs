@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `grammar` | what an argument can say |
 //! | `element`, `fill`, `npy` | numbers as text, generated contents, NumPy's files |
+//! | `request` | what a command line says of a launch |
 //! | `binding` | from arguments to parameters and buffers |
 //! | `launch` | options of the machine, observers, timing |
 //! | `gpu` | the same on a real GPU |
@@ -23,19 +24,19 @@ mod launch;
 mod npy;
 mod outcome;
 mod progress;
+pub(crate) mod request;
 mod statistics;
 
-use crate::devices;
 use crate::failure::{EXIT_CODES, Exit, Failure};
 use crate::{input, terminal};
 use machine::output::Output;
-use machine::{Device, DeviceOptions, Launch, LaunchError, LoadError, Profile, SchedulerKind, Trap};
-use ptx::module::{Checked, Function, Module};
+use machine::{Launch, LaunchError, Trap};
+use ptx::module::Module;
 use ptx::source::Source;
+use request::{Placed, Request, choose};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::path::PathBuf;
-use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 const HELP: &str = "\
@@ -71,29 +72,8 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = format!("{HELP}\n\n{EXIT_CODES}"))]
 pub(crate) struct Arguments {
-    /// A PTX file; `-` is standard input
-    file: PathBuf,
-    /// A value for each kernel parameter (see below)
-    #[arg(value_name = "ARG", allow_negative_numbers = true)]
-    arguments: Vec<String>,
-    /// The kernel; may be left out if the file has only one
-    #[arg(short, long, value_name = "NAME")]
-    kernel: Option<String>,
-    /// CTAs of the grid: X[,Y[,Z]]
-    #[arg(short, long, value_name = "X[,Y[,Z]]", default_value = "1")]
-    grid: Extents,
-    /// Threads of a CTA: X[,Y[,Z]]; may be left out if the kernel has .reqntid
-    #[arg(short, long, value_name = "X[,Y[,Z]]")]
-    block: Option<Extents>,
-    /// CTAs of a cluster: X[,Y[,Z]]; may be left out if the kernel has .reqnctapercluster
-    #[arg(long, value_name = "X[,Y[,Z]]")]
-    cluster: Option<Extents>,
-    /// Allow clusters of more than 8 CTAs, up to 16, which not every device has
-    #[arg(long)]
-    nonportable_cluster: bool,
-    /// Bytes of dynamic shared memory
-    #[arg(long, value_name = "BYTES", default_value_t = 0)]
-    shared: u32,
+    #[command(flatten)]
+    request: Request,
     /// What runs the kernel
     #[arg(
         long,
@@ -104,18 +84,9 @@ pub(crate) struct Arguments {
         value_name = "NAME"
     )]
     engine: Engine,
-    /// The device to be; `warploom devices` lists them
-    #[arg(long, value_name = "NAME", value_parser = devices::profile, default_value = "h200")]
-    device: &'static Profile,
     /// Host threads; 0 is one for each core [default: 0, with --trace 1]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
-    /// Who runs next: round-robin, random:SEED or adversarial
-    #[arg(long, value_name = "NAME", default_value_t)]
-    scheduler: SchedulerKind,
-    /// Stop with a fault after this many warp instructions
-    #[arg(long, value_name = "N")]
-    max_instructions: Option<u64>,
     /// Launch N times, from the same buffers each time, and report the median time
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..),
           conflicts_with_all = ["stats", "trace"])]
@@ -179,27 +150,6 @@ enum Emit {
     Ops,
 }
 
-/// Extents in three dimensions; those left out are 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Extents(pub(crate) [u32; 3]);
-
-impl FromStr for Extents {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let mut extents = [1; 3];
-        for (index, extent) in text.split(',').enumerate() {
-            let place = extents.get_mut(index).ok_or("at most three extents")?;
-            *place = match extent.trim().parse() {
-                Ok(0) => return Err("an extent is at least 1".into()),
-                Ok(extent) => extent,
-                Err(_) => return Err(format!("`{extent}` is not an extent, a number from 1")),
-            };
-        }
-        Ok(Self(extents))
-    }
-}
-
 /// What a kernel prints, when it is to be part of a report.
 #[derive(Clone, Default)]
 struct Capture(Arc<Mutex<Vec<u8>>>);
@@ -222,9 +172,9 @@ impl Capture {
 
 pub(crate) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
     ffi::journal::calls_are_logged();
-    let (source, module) = input::module(&arguments.file)?;
+    let (source, module) = input::module(&arguments.request.file)?;
     if let Some(Emit::Ir) = arguments.emit {
-        let kernel = choose(&module, arguments.kernel.as_deref(), &source)?;
+        let kernel = choose(&module, arguments.request.kernel.as_deref(), &source)?;
         terminal::result(&instructions(&module, &kernel.name))?;
         return Ok(Exit::Ok);
     }
@@ -233,24 +183,16 @@ pub(crate) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
     }
     let printed = Capture::default();
     let output = if arguments.json { Output::new(printed.clone()) } else { Output::default() };
-    let options = DeviceOptions { output, ..DeviceOptions::default() };
-    let device = Device::new(arguments.device.clone(), options)
-        .map_err(|error| Failure::usage(format!("cannot make device {}: {error}", arguments.device.name)))?;
-    let loaded = device.load(module).map_err(|error| {
-        let exit = if matches!(error, LoadError::Target { .. }) { Exit::Unsupported } else { Exit::Usage };
-        Failure::new(exit, format!("{}: {error}", source.name()))
-    })?;
-    let function = choose(loaded.module(), arguments.kernel.as_deref(), &source)?;
-    let block = block(arguments, function)?;
-    let kernel = loaded.kernel(&function.name).ok_or_else(|| Failure::usage("the kernel is gone"))?;
-    let binding = binding::bind(kernel.name(), &kernel.parameters(), &arguments.arguments, device.memory())?;
+    let Placed { device, loaded, kernel, block, binding } =
+        arguments.request.place(&source, module, output)?;
+    let kernel = loaded.kernel(&kernel).ok_or_else(|| Failure::usage("the kernel is gone"))?;
     let launch = Launch {
         kernel,
-        grid: arguments.grid.0,
+        grid: arguments.request.grid.0,
         block,
-        cluster: arguments.cluster.map(|extents| extents.0),
-        nonportable_cluster: arguments.nonportable_cluster,
-        dynamic_shared: arguments.shared,
+        cluster: arguments.request.cluster.map(|extents| extents.0),
+        nonportable_cluster: arguments.request.nonportable_cluster,
+        dynamic_shared: arguments.request.shared,
         params: binding.params,
     };
     if let Some(Emit::Ops) = arguments.emit {
@@ -322,38 +264,6 @@ fn instructions(module: &Module, kernel: &str) -> String {
     text
 }
 
-/// The kernel that was named, or the only one.
-fn choose<'a>(
-    module: &'a Checked<Module>,
-    name: Option<&str>,
-    source: &Source,
-) -> Result<&'a Function, Failure> {
-    let entries: Vec<_> = module.entries().map(|(_, function)| function).collect();
-    let chosen = match (name, &entries[..]) {
-        (_, []) => return Err(Failure::usage(format!("{} has no kernel (.entry)", source.name()))),
-        (Some(name), _) => {
-            let found = entries.iter().find(|function| function.name == name);
-            found.copied().ok_or_else(|| format!("{} has no kernel `{name}`", source.name()))
-        }
-        (None, [only]) => Ok(*only),
-        (None, _) => {
-            Err(format!("{} has {} kernels; choose one with --kernel", source.name(), entries.len()))
-        }
-    };
-    chosen.map_err(|message| {
-        let names: Vec<_> = entries.iter().map(|function| function.name.as_str()).collect();
-        Failure::usage(message).hint(format!("it has {}", names.join(", ")))
-    })
-}
-
-/// The threads of a CTA: as the command line says, or as the kernel requires.
-fn block(arguments: &Arguments, function: &Function) -> Result<[u32; 3], Failure> {
-    arguments.block.map(|extents| extents.0).or(function.bounds.req_ntid).ok_or_else(|| {
-        Failure::usage("the number of threads is missing")
-            .hint("say it with --block, for example --block 256")
-    })
-}
-
 fn exit_of(error: &LaunchError) -> Exit {
     match error {
         LaunchError::InvalidConfiguration(_) | LaunchError::OutOfResources(_) => Exit::Usage,
@@ -391,20 +301,5 @@ fn error_json(error: &LaunchError, replay: Option<&str>) -> Value {
             json!({ "unsupported": fault::unsupported_json(unsupported) })
         }
         LaunchError::Fault(fault) => json!({ "fault": fault::json(fault, replay) }),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn extents_are_one_to_three_numbers() {
-        for (text, extents) in [("4", [4, 1, 1]), ("4,2", [4, 2, 1]), ("4, 2,3", [4, 2, 3])] {
-            assert_eq!(text.parse(), Ok(Extents(extents)));
-        }
-        for text in ["", "0", "1,2,3,4", "-1", "x", "4,,1", "4294967296"] {
-            assert!(text.parse::<Extents>().is_err(), "{text}");
-        }
     }
 }

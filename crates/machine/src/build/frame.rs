@@ -16,6 +16,18 @@ const OWN_PREDICATES: u32 = 5;
 /// The least that a call takes of the stack, so that endless recursion ends.
 const CALL_FRAME: u32 = 16;
 
+/// The intervals of registers that keep their values from where they are first written to the end of the function.
+fn kept(function: &ir::Function<'_>, mut intervals: Vec<Option<Interval>>) -> Vec<Option<Interval>> {
+    let last = function.body.instructions.len().saturating_sub(1) as u32;
+    for index in 0..=last {
+        function.registers(index, &mut |register, _| {
+            let interval = intervals[register.index()].get_or_insert(Interval { start: index, end: last });
+            interval.end = last;
+        });
+    }
+    intervals
+}
+
 /// Register classes for slot allocation.
 const CLASSES: usize = 5;
 
@@ -87,10 +99,19 @@ impl Frame {
     }
 
     /// Gives every register its home: scalars where they can be, slots of planes for the rest.
-    pub(super) fn new(warps: usize, function: &ir::Function<'_>, cfg: &Cfg, scalar: &[bool]) -> Self {
+    pub(super) fn new(
+        warps: usize,
+        function: &ir::Function<'_>,
+        cfg: &Cfg,
+        scalar: &[bool],
+        debug: bool,
+    ) -> Self {
         let mut frame = Self::draft(warps, &[]);
         let liveness = Liveness::new(function, cfg);
-        let intervals = liveness.intervals();
+        let intervals = match debug {
+            false => liveness.intervals(),
+            true => kept(function, liveness.intervals()),
+        };
         let body = function.body;
         let class_of = |r: RegId| (!scalar[r.index()]).then(|| class(body.registers[r.index()].ty));
         let slots = allocate_slots(body, &intervals, class_of, CLASSES);
@@ -121,7 +142,8 @@ impl Frame {
         };
         frame.alive = intervals;
         let live_in = cfg.blocks.first().map(|_| liveness.live_in(BlockId(0)));
-        for register in live_in.into_iter().flatten() {
+        let all = (0..body.registers.len() as u32).map(RegId).filter(|_| debug);
+        for register in live_in.into_iter().flatten().chain(all) {
             match frame.homes[register.index()] {
                 Home::Plane(plane) => frame.exposed.push(plane),
                 Home::Pair(pair) => frame.exposed.extend(pair),

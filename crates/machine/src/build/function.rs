@@ -28,12 +28,14 @@ pub(super) struct Surroundings<'a> {
     pub(super) addresses: &'a [Option<u64>],
     pub(super) order: LaneOrder,
     pub(super) level: Level,
+    /// Whether registers keep their values until the function ends.
+    pub(super) debug: bool,
 }
 
 /// Builds a function into the image. What cannot be decoded is told, instruction by instruction.
 pub(super) fn build<'a>(
     function: &'a ir::Function<'a>,
-    Surroundings { layout, addresses, order, level }: Surroundings<'a>,
+    Surroundings { layout, addresses, order, level, debug }: Surroundings<'a>,
     image: &'a mut Image,
 ) -> Result<(), Vec<(Missing, u32)>> {
     let ir::Function { module, id, body, .. } = *function;
@@ -44,7 +46,7 @@ pub(super) fn build<'a>(
     let mut decoder =
         Decoder { module, addresses, layout, function, body, shapes, cfg, level, guard: None, frame, code };
     let scalar = scalar_registers(&mut decoder);
-    decoder.frame = Frame::new(warps, function, &decoder.cfg, &scalar);
+    decoder.frame = Frame::new(warps, function, &decoder.cfg, &scalar, debug);
     let entry = decoder.code.pc();
     let missing = blocks(&mut decoder);
     let first_of_blocks = decoder.code.end();

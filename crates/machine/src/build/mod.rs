@@ -62,11 +62,13 @@ pub(crate) fn image(
     warps: usize,
     order: LaneOrder,
     level: Level,
+    debug: bool,
 ) -> Result<Image, Vec<Unsupported>> {
     let layout = Layout::new(module, kernel);
     let mut image = Image::empty(module.functions.len(), kernel, warps);
+    image.debug = debug;
     (image.module_local, image.static_shared) = (layout.module_local(), layout.shared());
-    let surroundings = Surroundings { layout: &layout, addresses, order, level };
+    let surroundings = Surroundings { layout: &layout, addresses, order, level, debug };
     let mut unsupported = Vec::new();
     for &reached in layout.reachable() {
         let Some(lowered) = ir::Function::lower(module, reached) else { continue };

@@ -9,6 +9,7 @@ use crate::image::Image;
 use crate::lanes::simd::Simd;
 use crate::lanes::{EMPTY, Files, LANES, Lane, MAX_WARPS, Mask, PlaneId};
 use crate::matrix::workspace::Workspace;
+use crate::memory::mbarrier::Mbarrier;
 use crate::memory::{CODE_WINDOW, LOCAL_WINDOW, PARAM_WINDOW, RANK_SHIFT, SHARED_WINDOW, View, WINDOW_SIZE};
 use crate::misuse::{Masks, Misuses};
 use crate::output::Output;
@@ -166,6 +167,20 @@ pub(crate) enum Awaited {
     Cluster { threads: u32 },
     /// So many nanoseconds after the launch.
     Time { until: u64 },
+}
+
+impl std::fmt::Display for Awaited {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match *self {
+            Self::Mbarrier { address, word, .. } => {
+                let object = Mbarrier::from_bits(word);
+                let (arrivals, bytes) = (object.pending(), object.outstanding());
+                write!(f, "the mbarrier at {address:#x} waits for {arrivals} arrivals and {bytes} bytes")
+            }
+            Self::Time { until } => write!(f, "a thread sleeps until {until} ns after the launch"),
+            Self::Cluster { threads } => write!(f, "the cluster barrier waits for {threads} threads"),
+        }
+    }
 }
 
 /// The state that operations work on.

@@ -97,6 +97,8 @@ impl Op {
 pub(crate) struct Image {
     /// Warps in a pack.
     pub(crate) warps: usize,
+    /// Whether every register has a place of its own, for a debugger.
+    pub(crate) debug: bool,
     /// The kernel.
     pub(crate) kernel: FuncId,
     /// All operations.
@@ -128,6 +130,7 @@ impl Image {
     pub(crate) fn empty(functions: usize, kernel: FuncId, warps: usize) -> Self {
         Self {
             warps,
+            debug: false,
             kernel,
             ops: Vec::new(),
             origins: Vec::new(),

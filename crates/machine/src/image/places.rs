@@ -43,6 +43,16 @@ impl Places {
         self.constants.iter().find_map(|&(holds, value)| (holds == scalar).then_some(value))
     }
 
+    /// How many registers there are.
+    pub(crate) fn len(&self) -> usize {
+        self.homes.len()
+    }
+
+    /// Where a register is whenever its value is anywhere.
+    pub(crate) fn home(&self, register: RegId) -> Home {
+        self.homes[register.index()].0
+    }
+
     /// Where a register is at an instruction; `None` if its value is nowhere any more, or not yet.
     pub(crate) fn of(&self, register: RegId, instruction: u32) -> Option<Home> {
         let (home, alive) = self.homes[register.index()];

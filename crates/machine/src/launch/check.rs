@@ -31,23 +31,23 @@ impl Device {
     pub fn check(&self, launch: &Launch<'_>) -> Result<(), LaunchError> {
         check_extents(launch)?;
         self.shape(launch)?;
-        let image = Self::image(launch)?;
+        let image = Self::image(launch, false)?;
         self.check_resources(launch, image.static_shared, image.local_bytes(STACK))
     }
 
     /// What the kernel of a launch and all that it can call have become, as text: below each line of PTX its operations.
     pub fn listing(&self, launch: &Launch<'_>) -> Result<String, LaunchError> {
         check_extents(launch)?;
-        let image = Self::image(launch)?;
+        let image = Self::image(launch, false)?;
         Ok(Listing { module: launch.kernel.module().module(), image: &image }.to_string())
     }
 
     /// The code of a launch, for its packs and its order of lanes.
-    pub(super) fn image(launch: &Launch<'_>) -> Result<Arc<Image>, Box<Unsupported>> {
+    pub(super) fn image(launch: &Launch<'_>, debug: bool) -> Result<Arc<Image>, Box<Unsupported>> {
         let module = launch.kernel.module;
         let threads: u32 = launch.block.iter().product();
-        let warps = pack_size(module, threads.div_ceil(LANES as u32) as usize);
-        module.image(launch.kernel.function, warps, LaneOrder::of_block(launch.block))
+        let warps = if debug { 1 } else { pack_size(module, threads.div_ceil(LANES as u32) as usize) };
+        module.image(launch.kernel.function, warps, LaneOrder::of_block(launch.block), debug)
     }
 
     /// The extents of grid and clusters, as kernel and launch say them together.

@@ -1,12 +1,14 @@
 //! Kernels, and what they need.
 
 use super::module::LoadedModule;
-use crate::build::layout::{Layout, place};
+use crate::build::layout::{Layout, entry_parameter, place};
 use crate::build::{self, Unsupported};
 use crate::compiled::Engine;
 use crate::lanes::simd::Level;
+use crate::memory::{LOCAL_WINDOW, PARAM_WINDOW};
 use ir::LaneOrder;
-use ptx::module::{FuncId, Module, Param};
+use ptx::module::{FuncId, Module, Param, VarId};
+use ptx::types::StateSpace;
 
 /// An entry of a loaded module.
 #[derive(Clone, Copy, Debug)]
@@ -49,6 +51,12 @@ impl<'a> Kernel<'a> {
         self.module
     }
 
+    /// Where the variables are that its code can name.
+    pub fn variables(&self) -> Variables<'a> {
+        let layout = Layout::new(self.module.module(), self.function);
+        Variables { module: self.module, kernel: self.function, layout }
+    }
+
     /// Its handle: see [`LoadedModule::entry`].
     pub fn id(&self) -> FuncId {
         self.function
@@ -70,14 +78,22 @@ impl<'a> Kernel<'a> {
     /// Every instruction, of it and of what it can call, for which the machine would refuse a launch.
     pub fn unsupported(&self) -> Vec<Unsupported> {
         let order = LaneOrder::ConsecutiveX;
-        build::image(self.module.module(), &self.module.addresses, self.function, 1, order, Level::detect())
-            .err()
-            .unwrap_or_default()
+        build::image(
+            self.module.module(),
+            &self.module.addresses,
+            self.function,
+            1,
+            order,
+            Level::detect(),
+            false,
+        )
+        .err()
+        .unwrap_or_default()
     }
 
     /// What a thread of it needs, as the machine's decoder lays it out.
     pub fn usage(&self) -> Result<Usage, Box<Unsupported>> {
-        let image = self.module.image(self.function, 1, LaneOrder::ConsecutiveX)?;
+        let image = self.module.image(self.function, 1, LaneOrder::ConsecutiveX, false)?;
         let sizes = image.code(self.function).sizes;
         let registers = sizes.w + 2 * sizes.d + sizes.h.div_ceil(2);
         Ok(Usage { registers, local: image.local_bytes(0), launches_graphs: image.launches_graphs() })
@@ -86,6 +102,46 @@ impl<'a> Kernel<'a> {
     /// Bytes of shared memory that its variables take.
     pub fn static_shared(&self) -> u32 {
         Layout::new(self.module.module(), self.function).shared()
+    }
+}
+
+/// Where the variables are that a kernel's code can name.
+#[derive(Debug)]
+pub struct Variables<'a> {
+    module: &'a LoadedModule,
+    kernel: FuncId,
+    layout: Layout,
+}
+
+/// Where a variable is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VariablePlace {
+    /// At a generic address.
+    At(u64),
+    /// So many bytes behind the beginning of the CTA's own shared memory.
+    Shared(u32),
+    /// So many bytes behind the beginning of its function's part of local memory.
+    Frame(u32),
+}
+
+impl Variables<'_> {
+    /// Where a variable is; `None` if the kernel has no use for it.
+    pub fn of(&self, variable: VarId) -> Option<VariablePlace> {
+        let module = self.module.module();
+        let declared = module.variables.get(variable.index())?;
+        let offset = || self.layout.offset(variable);
+        match declared.space {
+            StateSpace::Shared => offset().map(VariablePlace::Shared),
+            StateSpace::Local if declared.function.is_none() => {
+                Some(VariablePlace::At(LOCAL_WINDOW + u64::from(offset()?)))
+            }
+            StateSpace::Local | StateSpace::ParamFunc => offset().map(VariablePlace::Frame),
+            StateSpace::ParamEntry => {
+                let offset = entry_parameter(module, self.kernel, variable)?;
+                Some(VariablePlace::At(PARAM_WINDOW + u64::from(offset)))
+            }
+            _ => self.module.addresses[variable.index()].map(VariablePlace::At),
+        }
     }
 }
 

@@ -20,6 +20,6 @@ mod session;
 mod textures;
 
 pub use device::{Device, DeviceOptions};
-pub use kernel::{Kernel, ParameterLayout, Usage, parameter_layout};
+pub use kernel::{Kernel, ParameterLayout, Usage, VariablePlace, Variables, parameter_layout};
 pub use module::{LoadError, LoadedModule};
 pub use request::{Launch, LaunchError, LaunchOptions, LaunchReport};

@@ -149,6 +149,9 @@ pub enum LoadError {
     Memory(#[from] MemoryError),
 }
 
+/// The code of kernels, by warps of a pack, order of lanes, and whether it is for a debugger.
+type Images = HashMap<(FuncId, usize, LaneOrder, bool), Arc<Image>>;
+
 /// Kernels in blocks of some shape, for each engine.
 type Units = HashMap<(EngineId, FuncId, [u32; 3]), Arc<Unit>>;
 
@@ -165,7 +168,7 @@ pub struct LoadedModule {
     pub(super) constants: Vec<Range<u64>>,
     /// Samplers that variables were initialised with.
     pub(super) samplers: Vec<Handle>,
-    pub(super) images: Mutex<HashMap<(FuncId, usize, LaneOrder), Arc<Image>>>,
+    pub(super) images: Mutex<Images>,
     /// What engines make of kernels in blocks of some shape.
     units: Mutex<Units>,
 }
@@ -239,23 +242,25 @@ impl LoadedModule {
         Arc::clone(units.entry((engine.id(), kernel, block)).or_insert_with(unit))
     }
 
-    /// A kernel's code for packs of so many warps.
+    /// A kernel's code for packs of so many warps, and for a debugger if it is for one.
     pub(super) fn image(
         &self,
         kernel: FuncId,
         warps: usize,
         order: LaneOrder,
+        debug: bool,
     ) -> Result<Arc<Image>, Box<Unsupported>> {
         let mut images = self.images.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if let Some(image) = images.get(&(kernel, warps, order)) {
+        if let Some(image) = images.get(&(kernel, warps, order, debug)) {
             return Ok(Arc::clone(image));
         }
-        let image = build::image(self.module(), &self.addresses, kernel, warps, order, Level::detect());
+        let image =
+            build::image(self.module(), &self.addresses, kernel, warps, order, Level::detect(), debug);
         let first = |unsupported: Vec<Unsupported>| {
             Box::new(unsupported.into_iter().next().expect("a refusal has a reason"))
         };
         let image = Arc::new(image.map_err(first)?);
-        images.insert((kernel, warps, order), Arc::clone(&image));
+        images.insert((kernel, warps, order, debug), Arc::clone(&image));
         Ok(image)
     }
 }

@@ -49,6 +49,11 @@ pub struct LaunchOptions<'a> {
     pub grid_workspace: u64,
     /// Who watches.
     pub observer: Option<&'a dyn Observer>,
+    /// For debuggers: every warp is dispatched on its own, and a register that has been written keeps its value until its
+    /// function ends.
+    pub debug: bool,
+    /// The first cluster to run, counted along x, y, z: those before it have run already.
+    pub first_cluster: u64,
     /// Set by another thread to stop the launch.
     pub cancel: Option<&'a AtomicBool>,
     /// What is done with lanes that execute a `.sync` operation whose member mask leaves them out.

@@ -36,7 +36,7 @@ impl Device {
     ) -> Result<Prepared, LaunchError> {
         check_extents(launch)?;
         let shape = self.shape(launch)?;
-        let image = Self::image(launch)?;
+        let image = Self::image(launch, options.debug)?;
         let local = image.local_bytes(options.stack.unwrap_or(STACK));
         self.check_resources(launch, image.static_shared, local)?;
         Ok(Prepared { shape, image, local })
@@ -186,6 +186,7 @@ impl Session<'_> {
             threads: self.threads,
             resident: (device.profile.multiprocessors * per_multiprocessor) as usize,
             scheduler: options.scheduler,
+            first_cluster: if first { options.first_cluster } else { 0 },
             budget: options.budget.map(|budget| budget.saturating_sub(issued)),
             observer,
             cancel: options.cancel,

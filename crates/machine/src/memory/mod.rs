@@ -324,6 +324,11 @@ impl DeviceMemory {
         self.limit
     }
 
+    /// All allocations, by address: start and size.
+    pub fn allocations(&self) -> Vec<(u64, u64)> {
+        self.allocator().live.iter().map(|(&start, &bytes)| (self.region.base() + start, bytes)).collect()
+    }
+
     /// The allocation that contains an address: its start and size.
     pub fn allocation_of(&self, address: u64) -> Option<(u64, u64)> {
         let (start, bytes) = self.nearest_below(address)?;

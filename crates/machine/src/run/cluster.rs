@@ -6,8 +6,7 @@
 
 use super::cta::Cta;
 use super::pack::{FAIR_TURNS, Outcome, Pack, Position};
-use super::wait;
-use super::watch::Watch;
+use super::watch::{Others, Watch};
 use crate::common::Common;
 use crate::exec::{Grid, LaneTrap};
 use crate::schedule::{Scheduler, SchedulerKind};
@@ -94,7 +93,7 @@ impl Cluster {
             let pack = self.pack(rank, pack);
             let [x, y, z] = pack.threads.ctaid;
             let (awaited, _) = pack.awaited?;
-            Some(format!("in block ({x}, {y}, {z}) {}", wait::describe(awaited)))
+            Some(format!("in block ({x}, {y}, {z}) {awaited}"))
         })
     }
 
@@ -120,9 +119,11 @@ impl Cluster {
             self.common.switch(rank);
             let quantum = self.scheduler.quantum().min(rest);
             let cta = &mut self.ctas[rank];
-            let pack = &mut cta.packs[index];
+            let (before, rest_of_packs) = cta.packs.split_at_mut(index);
+            let (pack, after) = rest_of_packs.split_first_mut().expect("a pack that is in the order");
+            let others = Others([before, after]);
             let before = pack.issued;
-            let outcome = pack.run(grid, &mut self.common, self.scheduler.as_mut(), watch, quantum);
+            let outcome = pack.run(grid, &mut self.common, self.scheduler.as_mut(), watch, others, quantum);
             rest -= (pack.issued - before).max(1) as i64;
             communicated |= pack.communicated;
             match pack.threads.spinning.take_spins() {

@@ -105,11 +105,15 @@ impl<'scope, 'env> Worker<'scope, 'env> {
         let mut runner: Option<Runner<'_>> = None;
         let mut batch = 1;
         let mut admit = true;
-        let mut slot = self.number as u32 * work.cluster;
+        let mut slot = (plan.first_cluster as u32).wrapping_add(self.number as u32) * work.cluster;
         let mut turns = 0;
         let mut issued = 0;
         while !work.stops() {
             let mut fresh = None;
+            if resident.is_empty() {
+                // So what follows depends on the clusters that follow alone.
+                turns = 0;
+            }
             if (admit || resident.is_empty()) && resident.len() < room {
                 let mut claimed = self.claimed.take();
                 if claimed.is_empty() {

@@ -7,6 +7,7 @@
 //! | `converge` | lanes of a warp brought together for a `.sync` operation |
 //! | `barrier` | CTA barriers |
 //! | `watch` | who watches the dispatch loop |
+//! | `look` | what the threads of a CTA have, for who watches them |
 //! | `single` | one instruction for lanes of one warp, for compiled code |
 //! | `wait` | groups that wait for an mbarrier or for their cluster |
 //! | `cta` | the packs of a CTA |
@@ -26,6 +27,7 @@ mod converge;
 mod cta;
 pub(crate) mod frame;
 pub(crate) mod grid;
+mod look;
 pub(crate) mod pack;
 pub(crate) mod single;
 mod wait;

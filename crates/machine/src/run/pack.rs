@@ -5,7 +5,7 @@
 //! `parent`, one chain a group, so that an exiting lane can be taken out of every join that expects it.
 
 use super::frame::{Caller, Frames};
-use super::watch::Watch;
+use super::watch::{Around, Others, Watch};
 use crate::common::{Common, shared_base};
 use crate::exec::{Awaited, Exec, Grid, LaneTrap, Threads, event};
 use crate::fault::Trap;
@@ -174,6 +174,7 @@ impl Pack {
         common: &mut Common,
         scheduler: &mut dyn Scheduler,
         watch: &mut W,
+        others: Others<'_>,
         quantum: i64,
     ) -> Outcome {
         let mut fuel = quantum;
@@ -206,7 +207,7 @@ impl Pack {
             let mut indices = self.groups.iter().enumerate().filter(|(_, g)| g.wait == Wait::Ready);
             let chosen = indices.nth(nth).map_or(0, |(i, _)| i);
             let group = self.groups.remove(chosen);
-            match self.step(group, grid, common, watch, &mut fuel) {
+            match self.step(group, grid, common, watch, others, &mut fuel) {
                 Step::Yield | Step::Next => {}
                 Step::Fault(trap, pc) => return Outcome::Fault(trap, pc),
             }
@@ -220,6 +221,7 @@ impl Pack {
         grid: &Grid<'_>,
         common: &mut Common,
         watch: &mut W,
+        others: Others<'_>,
         fuel: &mut i64,
     ) -> Step {
         let frame = &mut self.frames[group.frame];
@@ -238,7 +240,14 @@ impl Pack {
                 Some(join) if self.joins[join].frame == group.frame => self.joins[join].pc,
                 _ => u32::MAX,
             };
-            let event = interpret(&mut x, ops, &mut pc, watch);
+            let around = Around {
+                frames: &self.frames,
+                joins: &self.joins,
+                groups: &self.groups,
+                frame: group.frame,
+                others,
+            };
+            let event = interpret(&mut x, ops, &mut pc, watch, &around);
             // If nobody else can run, who completes a join goes on at once, as in a turn of its own.
             if event == event::JOIN
                 && self.groups.is_empty()
@@ -669,12 +678,18 @@ fn take_target(targets: &[[u64; LANES]], rest: &mut Mask) -> Option<(u64, Mask)>
 
 /// The dispatch loop: runs operations from `pc` until one returns an event, and leaves `pc` at that operation.
 #[inline(always)]
-fn interpret<W: Watch>(x: &mut Exec<'_>, ops: &[Op], pc: &mut u32, watch: &mut W) -> u32 {
+fn interpret<W: Watch>(
+    x: &mut Exec<'_>,
+    ops: &[Op],
+    pc: &mut u32,
+    watch: &mut W,
+    around: &Around<'_>,
+) -> u32 {
     let mut at = *pc;
     loop {
         let op = &ops[at as usize];
         if W::ACTIVE {
-            watch.before(x, at);
+            watch.before(x, at, around);
         }
         x.at = at;
         // SAFETY: operations of an image were selected for this host (see `ops::select`).

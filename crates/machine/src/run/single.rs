@@ -7,7 +7,7 @@
 
 use super::frame::Frame;
 use super::pack::{Group, Pack, Step, Wait, interpret_until};
-use super::watch::Unwatched;
+use super::watch::{Others, Unwatched};
 use crate::common::Common;
 use crate::compiled::list_bytes;
 use crate::exec::{Awaited, Exec, Grid, LaneTrap, event};
@@ -194,7 +194,9 @@ impl Pack {
         while let Some(away) = self.groups.iter().position(|g| g.frame != frame && g.wait == Wait::Ready) {
             let group = self.groups.remove(away);
             let mut fuel = SLICE;
-            if let Step::Fault(trap, pc) = self.step(group, grid, common, &mut Unwatched, &mut fuel) {
+            if let Step::Fault(trap, pc) =
+                self.step(group, grid, common, &mut Unwatched, Others::default(), &mut fuel)
+            {
                 return Err(Failure::Trap(trap, pc));
             }
             if !goes_on() {

@@ -10,7 +10,6 @@ use crate::common::Common;
 use crate::exec::{Awaited, Exec, Grid, LaneTrap, event};
 use crate::fault::Trap;
 use crate::image::Meta;
-use crate::memory::mbarrier::Mbarrier;
 use crate::operation::Operation;
 
 /// How often a wait with a time limit asks before it gives up, while others run.
@@ -145,21 +144,8 @@ impl Pack {
                 Awaited::Cluster { .. } if for_the_cluster => crate::exec::lanes_of(group.mask).next(),
                 Awaited::Mbarrier { .. } | Awaited::Cluster { .. } | Awaited::Time { .. } => return None,
             };
-            let why = format!("{}, and no thread of the cluster can go on", describe(awaited));
+            let why = format!("{awaited}, and no thread of the cluster can go on");
             Some((LaneTrap { trap: Trap::InvalidBarrier(why), lane }, group.pc))
         })
-    }
-}
-
-/// What is waited for, for people.
-pub(super) fn describe(awaited: Awaited) -> String {
-    match awaited {
-        Awaited::Mbarrier { address, word, .. } => {
-            let object = Mbarrier::from_bits(word);
-            let (arrivals, bytes) = (object.pending(), object.outstanding());
-            format!("the mbarrier at {address:#x} waits for {arrivals} arrivals and {bytes} bytes")
-        }
-        Awaited::Time { until } => format!("a thread sleeps until {until} ns after the launch"),
-        Awaited::Cluster { threads } => format!("the cluster barrier waits for {threads} threads"),
     }
 }

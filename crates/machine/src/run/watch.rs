@@ -1,23 +1,43 @@
 //! Who watches the dispatch loop, if anybody does.
 
+use super::frame::Frames;
+use super::look::Look;
+use super::pack::{Group, Join, Pack};
 use crate::exec::Exec;
 use crate::image::{Image, Meta, Origin};
 use crate::lanes::{Condition, Mask, Source};
 use crate::observe::{Issue, Observer, PackAccess, PackAddresses};
 use crate::operation::{Address, Operation};
+use slab::Slab;
 
 /// What the dispatch loop is compiled for: with an observer or without.
 pub(crate) trait Watch {
     const ACTIVE: bool;
-    fn before(&mut self, x: &Exec<'_>, pc: u32);
+    fn before(&mut self, x: &Exec<'_>, pc: u32, around: &Around<'_>);
 }
+
+/// What stands around the lanes that execute an operation. The registers of their own frame are in [`Exec`] meanwhile.
+#[derive(Clone, Copy)]
+pub(crate) struct Around<'a> {
+    pub(crate) frames: &'a Frames,
+    pub(crate) joins: &'a Slab<Join>,
+    /// The other groups of the pack that run or wait.
+    pub(crate) groups: &'a [Group],
+    /// The frame of the lanes.
+    pub(crate) frame: usize,
+    pub(crate) others: Others<'a>,
+}
+
+/// The other packs of the CTA: those before and those behind.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Others<'a>(pub(crate) [&'a [Pack]; 2]);
 
 /// Nobody watches.
 pub(crate) struct Unwatched;
 
 impl Watch for Unwatched {
     const ACTIVE: bool = false;
-    fn before(&mut self, _: &Exec<'_>, _: u32) {}
+    fn before(&mut self, _: &Exec<'_>, _: u32, _: &Around<'_>) {}
 }
 
 /// Somebody does.
@@ -42,16 +62,16 @@ impl Watch for Watched<'_> {
     const ACTIVE: bool = true;
 
     #[inline(always)]
-    fn before(&mut self, x: &Exec<'_>, pc: u32) {
+    fn before(&mut self, x: &Exec<'_>, pc: u32, around: &Around<'_>) {
         if self.wanted[pc as usize] {
-            self.tell(x, pc);
+            self.tell(x, pc, around);
         }
     }
 }
 
 impl Watched<'_> {
     #[inline(never)]
-    fn tell(&self, x: &Exec<'_>, pc: u32) {
+    fn tell(&self, x: &Exec<'_>, pc: u32, around: &Around<'_>) {
         let mut meta = self.image.metas[pc as usize];
         let mut op = self.image.ops[pc as usize].operation();
         let warps = x.warps;
@@ -87,6 +107,7 @@ impl Watched<'_> {
             active: &x.mask[..warps],
             access,
             taken: taken.as_ref().map(|taken| &taken[..warps]),
+            state: &Look { x, pc, around },
         });
     }
 }

@@ -12,6 +12,8 @@ pub(crate) struct Plan<'a> {
     /// CTAs that the device holds at a time.
     pub(crate) resident: usize,
     pub(crate) scheduler: SchedulerKind,
+    /// The first cluster that is to run.
+    pub(crate) first_cluster: u64,
     /// Warp instructions that the launch may issue.
     pub(crate) budget: Option<u64>,
     pub(crate) observer: Option<&'a dyn crate::observe::Observer>,
@@ -62,7 +64,7 @@ impl<'a> Work<'a> {
             grid,
             plan,
             cluster: grid.cluster.iter().product(),
-            next: AtomicU64::new(0),
+            next: AtomicU64::new(plan.first_cluster),
             total: grid.grid.iter().zip(grid.cluster).map(|(&g, c)| u64::from(g / c)).product(),
             done: AtomicU64::new(0),
             issued: AtomicU64::new(0),

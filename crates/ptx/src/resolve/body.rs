@@ -11,6 +11,7 @@ use crate::module::{
 };
 use crate::source::Span;
 use rustc_hash::FxHashMap;
+use std::sync::Arc;
 
 /// Calls that `inlined_at` follows.
 const DEEPEST_INLINING: u32 = 64;
@@ -204,7 +205,7 @@ impl Resolver<'_> {
             // Once is enough.
             self.module.files.insert(file, String::new());
         }
-        let mut inlined_at = None;
+        let (mut inlined_at, mut function) = (None, None);
         let mut depth = 0;
         if let Some(inlined) = loc.inlined
             && let Some((file, line, column)) = self.place(&inlined.at)
@@ -212,17 +213,26 @@ impl Resolver<'_> {
             // The place of the call has a `.loc` of its own, which may be inlined in turn.
             let outer = self.body.places.get(&(file, line, column)).copied();
             let outer = outer.filter(|(_, depth)| *depth < DEEPEST_INLINING);
-            let (chain, chain_depth) = match outer {
-                Some((index, depth)) => (self.body.body.locs[index as usize].inlined_at.clone(), depth),
-                None => (None, 0),
-            };
-            depth = chain_depth + 1;
-            inlined_at = Some(Box::new(Loc { file, line, column, inlined_at: chain }));
+            let outer = outer.map(|(index, depth)| (&self.body.body.locs[index as usize], depth));
+            let chain = outer.and_then(|(loc, _)| loc.inlined_at.clone());
+            let caller = outer.and_then(|(loc, _)| loc.function.clone());
+            depth = outer.map_or(0, |(_, depth)| depth) + 1;
+            inlined_at = Some(Box::new(Loc { file, line, column, function: caller, inlined_at: chain }));
+            function = self.inlined_function(&inlined);
         }
         let index = self.body.body.locs.len() as u32;
-        self.body.body.locs.push(Loc { file, line, column, inlined_at });
+        self.body.body.locs.push(Loc { file, line, column, function, inlined_at });
         self.body.places.insert((file, line, column), (index, depth));
         self.body.loc = Some(index);
+    }
+
+    /// The name that stands in `.debug_str` where a `function_name` says.
+    fn inlined_function(&mut self, inlined: &ast::Inlined) -> Option<Arc<str>> {
+        let ast = self.ast;
+        let strings = self.strings.get_or_insert_with(|| ast.section_layout(".debug_str"));
+        let label = *strings.labels.get(&inlined.function_name.value)?;
+        let offset = inlined.offset.and_then(|offset| ast.evaluate(offset).ok()?.as_integer());
+        strings.string(label.wrapping_add(offset.unwrap_or(0))).map(Arc::from)
     }
 
     fn place(&mut self, place: &ast::LocPlace) -> Option<(u32, u32, u32)> {

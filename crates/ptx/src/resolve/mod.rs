@@ -32,6 +32,7 @@ use crate::check::plan::Plans;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::isa::{SpecialRegister, edit_distance};
 use crate::module::{FuncId, Module, Prototype, VarId};
+use crate::section::Layout;
 use crate::source::Span;
 use crate::types::{Arch, ArchVariant, Version};
 use body::BodyBuilder;
@@ -63,6 +64,8 @@ pub(crate) struct Resolver<'a> {
     options: header::Options,
     /// Bytes of `.const` variables so far.
     constant_bytes: u64,
+    /// `.debug_str`, once somebody asks for it.
+    strings: Option<Layout>,
     /// The signature of each function.
     pub(crate) signatures: Vec<Prototype>,
     /// Each alias and what it stands for.
@@ -94,6 +97,7 @@ pub(crate) fn resolve(ast: &ast::Module) -> (Module, Vec<Diagnostic>) {
         suggestions: 0,
         options: header::Options::default(),
         constant_bytes: 0,
+        strings: None,
         signatures: Vec::new(),
         alias_ids: FxHashMap::default(),
     };

@@ -1,0 +1,280 @@
+//! The launch, on a thread of its own. It runs until its monitor says that a goal is reached, and then waits for the next
+//! one, or is given up and begun again from a checkpoint.
+//!
+//! A launch on one host thread under a fixed scheduler repeats itself exactly, so that the number of instructions issued
+//! before names a moment of it: its position. A checkpoint is global memory at a moment when no CTA is under way, from
+//! where the launch is continued with the next CTA.
+
+use crate::Error;
+use crate::monitor::{Monitor, Orders};
+use crate::output::Printed;
+use crate::plan::Plan;
+use crate::program::{Memory, Program};
+use crate::symbols::Symbols;
+use machine::inspect::Snapshot;
+use machine::{LaunchError, LaunchOptions, Masks};
+use ptx::module::FuncId;
+use sanitizer::{Sanitizer, Suppressions};
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+
+/// Memory that checkpoints may take altogether, and how many there may be.
+const CHECKPOINT_BYTES: u64 = 256 << 20;
+pub(crate) const MOST_CHECKPOINTS: usize = 16;
+
+/// A warp instruction that is issued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Issued {
+    /// How many were issued before it.
+    pub position: u64,
+    /// The function and the instruction.
+    pub place: (FuncId, u32),
+    /// `%ctaid`.
+    pub block: [u32; 3],
+    /// `%warpid`.
+    pub warp: u32,
+    /// Lanes that execute it.
+    pub mask: u32,
+    /// Lanes that are active, whether their guard holds or not.
+    pub active: u32,
+}
+
+/// What a goal was reached by. Numbers are those that the session has given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// A breakpoint, and the lanes for which its condition holds.
+    Breakpoint {
+        /// Its number.
+        number: u32,
+        /// Lanes.
+        lanes: u32,
+    },
+    /// Watched memory has changed.
+    Changed {
+        /// The watchpoint.
+        number: u32,
+        /// The bytes before.
+        old: Vec<u8>,
+        /// The bytes now.
+        new: Vec<u8>,
+        /// Who has done it, if it is known.
+        by: Option<Issued>,
+    },
+    /// Watched memory is about to be accessed.
+    Accessed {
+        /// The watchpoint.
+        number: u32,
+        /// Lanes that access it.
+        lanes: u32,
+        /// `read`, `write` or `atomic operation`.
+        access: String,
+    },
+    /// A step has ended.
+    Step,
+    /// A thread that was stepped has exited.
+    Exited,
+    /// A warp is about to arrive at a CTA barrier.
+    Barrier,
+    /// The checks have found something.
+    Found(String),
+    /// The position that was asked for.
+    Position,
+    /// Somebody has interrupted.
+    Interrupted,
+    /// The kernel was stopped by a fault, at this instruction.
+    Fault(String),
+    /// There is nothing before this.
+    Beginning,
+}
+
+/// A moment at which the launch stands still.
+#[derive(Clone, Debug)]
+pub struct Stop {
+    /// Why.
+    pub reason: Reason,
+    /// The instruction that is issued next.
+    pub next: Issued,
+    /// What the threads of its CTA have.
+    pub snapshot: Snapshot,
+}
+
+/// What comes of a plan.
+#[derive(Debug)]
+pub(crate) enum News {
+    Stopped(Box<Stop>),
+    /// The moment up to which was searched is reached: what was found last.
+    Searched(Option<(u64, Reason)>),
+    /// The launch is over.
+    Ended(Box<Ended>),
+}
+
+/// The end of a launch.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) result: Result<(), LaunchError>,
+    /// Instructions issued, and the last of them.
+    pub(crate) issued: u64,
+    pub(crate) last: Option<Issued>,
+    /// What was found last, if it was searched.
+    pub(crate) found: Option<(u64, Reason)>,
+    /// Watched memory that the last instruction has changed.
+    pub(crate) changed: Option<Reason>,
+}
+
+/// Global memory when no CTA is under way.
+#[derive(Clone)]
+pub(crate) struct Checkpoint {
+    pub(crate) position: u64,
+    /// The CTA that begins.
+    pub(crate) block: u64,
+    pub(crate) printed: u64,
+    pub(crate) memory: Arc<Memory>,
+}
+
+enum Work {
+    Launch { from: Checkpoint, plan: Plan },
+    Quit,
+}
+
+/// See the module.
+pub(crate) struct Engine {
+    work: Sender<Work>,
+    orders: Sender<Orders>,
+    news: Receiver<News>,
+    thread: Option<JoinHandle<()>>,
+    /// Whether a launch waits for orders.
+    waits: bool,
+    first: Checkpoint,
+    checkpoints: Arc<Mutex<Vec<Checkpoint>>>,
+}
+
+impl Engine {
+    pub(crate) fn new(
+        program: Arc<Program>,
+        symbols: Arc<Symbols>,
+        printed: Printed,
+        interrupt: Arc<AtomicBool>,
+    ) -> Result<Self, Error> {
+        let memory = Memory::of(&program.device, u64::MAX)?.expect("no memory is too large");
+        let first = Checkpoint { position: 0, block: 0, printed: 0, memory: Arc::new(memory) };
+        let checkpoints = Arc::<Mutex<Vec<Checkpoint>>>::default();
+        let most = match program.cluster.is_none() && program.device.memory().used() > 0 {
+            true => (CHECKPOINT_BYTES / program.device.memory().used()).min(MOST_CHECKPOINTS as u64) as usize,
+            // A checkpoint names a CTA, not a cluster.
+            false => 0,
+        };
+        let (work, works) = channel();
+        let (orders, ordered) = channel();
+        let (tell, news) = channel();
+        let kept = Arc::clone(&checkpoints);
+        let run = move || {
+            // What was found before an instruction is not known where the launch does not begin at its beginning.
+            let most_checkpoints = if program.checks.is_some() { 0 } else { most };
+            let monitor = Monitor {
+                program: Arc::clone(&program),
+                symbols,
+                printed,
+                ordered: Mutex::new(ordered),
+                tell,
+                interrupt,
+                checkpoints: kept,
+                most_checkpoints,
+            };
+            while let Ok(Work::Launch { from, plan }) = works.recv() {
+                let ended = execute(&program, &monitor, &from, plan);
+                monitor.end(ended);
+            }
+        };
+        let thread = std::thread::Builder::new().name("launch".to_owned()).spawn(run)?;
+        let (waits, thread) = (false, Some(thread));
+        Ok(Self { work, orders, news, thread, waits, first, checkpoints })
+    }
+
+    /// Goes on from where it is.
+    pub(crate) fn resume(&mut self, plan: Plan) -> Result<News, Error> {
+        self.orders.send(Orders::Resume(plan)).map_err(|_| Error::Gone)?;
+        self.wait()
+    }
+
+    /// The last checkpoint at a position or before.
+    pub(crate) fn checkpoint(&self, position: u64) -> Checkpoint {
+        let all = self.checkpoints.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let before = all.iter().filter(|checkpoint| checkpoint.position <= position);
+        before.max_by_key(|checkpoint| checkpoint.position).unwrap_or(&self.first).clone()
+    }
+
+    /// Begins again from a checkpoint.
+    pub(crate) fn begin(&mut self, from: Checkpoint, plan: Plan) -> Result<News, Error> {
+        self.abandon()?;
+        self.work.send(Work::Launch { from, plan }).map_err(|_| Error::Gone)?;
+        self.wait()
+    }
+
+    /// Ends the launch that waits.
+    pub(crate) fn abandon(&mut self) -> Result<(), Error> {
+        if self.waits {
+            self.orders.send(Orders::Abandon).map_err(|_| Error::Gone)?;
+            while !matches!(self.wait()?, News::Ended(_)) {}
+        }
+        Ok(())
+    }
+
+    fn wait(&mut self) -> Result<News, Error> {
+        let news = self.news.recv().map_err(|_| Error::Gone)?;
+        self.waits = !matches!(news, News::Ended(_));
+        Ok(news)
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        let _ = self.abandon();
+        let _ = self.work.send(Work::Quit);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Launches the program; the end of it.
+fn execute(program: &Program, monitor: &Monitor, from: &Checkpoint, plan: Plan) -> Ended {
+    let refused = |why: String| {
+        let result = Err(LaunchError::InvalidConfiguration(why));
+        Ended { result, issued: 0, last: None, found: None, changed: None }
+    };
+    let kernel = match program.kernel() {
+        Ok(kernel) => kernel,
+        Err(error) => return refused(error.to_string()),
+    };
+    if let Err(error) = from.memory.restore(&program.device) {
+        return refused(error.to_string());
+    }
+    let sanitizer = program.checks.map(|checks| Sanitizer::new(checks, Suppressions::default()));
+    let watch = sanitizer.as_ref().map(|sanitizer| {
+        let cluster = program.cluster.unwrap_or([1; 3]);
+        let (grid, block) = (program.grid, program.block);
+        let shape = sanitizer::Shape { kernel: &program.kernel, grid, block, cluster };
+        sanitizer.begin(program.loaded.shared_module(), shape)
+    });
+    let cancel = AtomicBool::new(false);
+    let watching = monitor.begin(from, plan, sanitizer.as_ref(), watch.as_ref(), &cancel);
+    let options = LaunchOptions {
+        threads: 1,
+        scheduler: program.scheduler,
+        budget: program.budget,
+        observer: Some(&watching),
+        debug: true,
+        first_cluster: from.block,
+        cancel: Some(&cancel),
+        masks: Masks::Converged,
+        ..LaunchOptions::default()
+    };
+    let result = program.device.launch(&program.launch(kernel), &options);
+    let ended = watching.end(result.map(|_| ()));
+    if let Some(watch) = watch {
+        watch.end();
+    }
+    ended
+}

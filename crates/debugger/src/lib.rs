@@ -1,0 +1,78 @@
+//! A debugger for kernels on the virtual GPU, forwards and backwards.
+//!
+//! ```text
+//! Program ──Engine, on a thread──▶ launch, instruction by instruction ──Monitor──▶ Stop
+//!    ▲                                        │                                     │
+//!    └────────── checkpoints, execution anew ─┘        Session: breakpoints, focus, steps, backwards
+//!                                                              ▲                    ▲
+//!                                                    Console: commands          Adapter: DAP
+//! ```
+//!
+//! A launch on one host thread under a fixed scheduler repeats itself exactly. So the number of instructions that were
+//! issued before is the name of a moment, going back is executing again up to an earlier moment, and what holds there, the
+//! whole launch holds still for. Faults are told the same way: the launch is executed again up to the instruction that faults.
+//!
+//! | file | what it knows |
+//! | --- | --- |
+//! | `program` | the launch, and global memory at its beginning |
+//! | `engine` | the launch on a thread of its own; moments, checkpoints, stops |
+//! | `plan` | what a launch is to run to; steps of a thread |
+//! | `monitor` | whether a goal is reached: the observer of the launch |
+//! | `session` | the state machine: breakpoints, focus, forwards and backwards |
+//! | `target` | places that breakpoints name |
+//! | `symbols` | what names stand for |
+//! | `frames` | the calls around a thread, inlined ones among them |
+//! | `expression`, `evaluate`, `value` | expressions, their values, and how these are written |
+//! | `output` | what the kernel prints, once |
+//! | `console` | commands as text: a thin face of a session |
+//! | [`dap`] | the Debug Adapter Protocol: another one |
+//!
+//! Nothing here reads paths: whoever has files gives their texts.
+
+mod console;
+pub mod dap;
+mod engine;
+mod evaluate;
+mod expression;
+mod frames;
+mod monitor;
+mod output;
+mod plan;
+mod program;
+mod session;
+mod symbols;
+mod target;
+mod value;
+
+pub use console::{COMMANDS, Command, Console, Reply, Sources};
+pub use engine::{Issued, Reason, Stop};
+pub use evaluate::Scene;
+pub use expression::{Expression, TypeName, parse};
+pub use frames::CallFrame;
+pub use output::Printed;
+pub use plan::{Calls, Unit, WatchKind};
+pub use program::Program;
+pub use session::{Breakpoint, Focus, Outcome, Session, Watchpoint};
+pub use symbols::Symbols;
+pub use target::Target;
+pub use value::{Format, Ty, Value, Where};
+
+/// Why something cannot be done.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// An expression that has no value, or is none.
+    #[error("{0}")]
+    Expression(String),
+    /// A command that cannot be followed now.
+    #[error("{0}")]
+    Command(String),
+    /// Device memory.
+    #[error(transparent)]
+    Memory(#[from] machine::memory::MemoryError),
+    /// The thread of the launch cannot be started.
+    #[error("the launch cannot be started: {0}")]
+    Thread(#[from] std::io::Error),
+    /// The thread of the launch is gone.
+    #[error("the launch is gone")]
+    Gone,
+}

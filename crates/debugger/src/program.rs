@@ -1,0 +1,102 @@
+//! What is debugged: a launch, with the memory that it begins with.
+
+use crate::Error;
+use debug_info::DebugInfo;
+use machine::memory::MemoryError;
+use machine::{Device, Kernel, Launch, LoadedModule, SchedulerKind};
+use ptx::module::Module;
+use sanitizer::Checks;
+use std::sync::Arc;
+
+/// A launch of a kernel. Global memory is as it is to be when the kernel begins.
+#[derive(Debug)]
+pub struct Program {
+    /// The device.
+    pub device: Arc<Device>,
+    /// The module, loaded there.
+    pub loaded: LoadedModule,
+    /// The name of the kernel.
+    pub kernel: String,
+    /// CTAs in each dimension.
+    pub grid: [u32; 3],
+    /// Threads of a CTA in each dimension.
+    pub block: [u32; 3],
+    /// CTAs of a cluster in each dimension.
+    pub cluster: Option<[u32; 3]>,
+    /// Whether clusters may be larger than every device with clusters allows.
+    pub nonportable_cluster: bool,
+    /// Bytes of dynamic shared memory.
+    pub dynamic_shared: u32,
+    /// The parameter buffer.
+    pub params: Vec<u8>,
+    /// Who runs next.
+    pub scheduler: SchedulerKind,
+    /// Warp instructions that the launch may issue.
+    pub budget: Option<u64>,
+    /// What is looked for while it runs, for stops at what is found.
+    pub checks: Option<Checks>,
+}
+
+impl Program {
+    /// The module.
+    pub fn module(&self) -> &Module {
+        self.loaded.module()
+    }
+
+    /// The kernel.
+    ///
+    /// # Errors
+    /// If the module has none of that name.
+    pub fn kernel(&self) -> Result<Kernel<'_>, Error> {
+        let missing = || Error::Command(format!("the module has no kernel `{}`", self.kernel));
+        self.loaded.kernel(&self.kernel).ok_or_else(missing)
+    }
+
+    pub(crate) fn launch<'a>(&'a self, kernel: Kernel<'a>) -> Launch<'a> {
+        Launch {
+            kernel,
+            grid: self.grid,
+            block: self.block,
+            cluster: self.cluster,
+            nonportable_cluster: self.nonportable_cluster,
+            dynamic_shared: self.dynamic_shared,
+            params: self.params.clone(),
+        }
+    }
+
+    /// Its debug information.
+    pub fn debug_info(&self) -> DebugInfo {
+        DebugInfo::new(self.module())
+    }
+}
+
+/// Global memory at some moment: every allocation with its bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Memory(Vec<(u64, Vec<u8>)>);
+
+impl Memory {
+    /// All allocations of a device, if they have no more than so many bytes.
+    pub(crate) fn of(device: &Device, most: u64) -> Result<Option<Self>, MemoryError> {
+        let memory = device.memory();
+        if memory.used() > most {
+            return Ok(None);
+        }
+        let read = |(start, bytes): (u64, u64)| {
+            let mut contents = vec![0; usize::try_from(bytes).unwrap_or(0)];
+            memory.read(start, &mut contents)?;
+            Ok((start, contents))
+        };
+        memory.allocations().into_iter().map(read).collect::<Result<_, _>>().map(|all| Some(Self(all)))
+    }
+
+    /// Makes the device's memory that again: what was allocated since is freed.
+    pub(crate) fn restore(&self, device: &Device) -> Result<(), MemoryError> {
+        let memory = device.memory();
+        for (start, _) in memory.allocations() {
+            if !self.0.iter().any(|(known, _)| *known == start) {
+                memory.free(start)?;
+            }
+        }
+        self.0.iter().try_for_each(|(start, bytes)| memory.write(*start, bytes))
+    }
+}

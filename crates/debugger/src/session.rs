@@ -1,0 +1,543 @@
+//! The state machine of a debugger: a launch that has not begun, stands still, or is over; breakpoints; the thread in
+//! focus; forwards and backwards.
+
+use crate::Error;
+use crate::engine::{Ended, Engine, News, Reason, Stop};
+use crate::evaluate::Scene;
+use crate::expression::{self, Expression};
+use crate::output::Printed;
+use crate::plan::{Armed, Calls, Conditions, Goal, Owner, Plan, Step, Unit, Watch, WatchKind};
+use crate::program::Program;
+use crate::symbols::Symbols;
+use crate::target::Target;
+use crate::value::{Types, Where};
+use machine::LaunchError;
+use machine::inspect::Snapshot;
+use machine::memory::{LOCAL_WINDOW, SHARED_WINDOW};
+use ptx::module::FuncId;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// The thread that commands are about, in one of its activations: the number of calls from the innermost one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Focus {
+    /// `%warpid`.
+    pub warp: u32,
+    /// The lane.
+    pub lane: usize,
+    /// The frame, 0 for the innermost; inlined ones count.
+    pub frame: usize,
+}
+
+/// A breakpoint.
+#[derive(Clone, Debug)]
+pub struct Breakpoint {
+    /// Its number.
+    pub number: u32,
+    /// The place as it was written.
+    pub target: Target,
+    /// The condition as it was written.
+    pub condition: Option<String>,
+    /// Where it is.
+    pub places: Vec<(FuncId, u32)>,
+    /// Whether it stops the launch.
+    pub enabled: bool,
+    /// Whether it goes when it has stopped the launch.
+    pub temporary: bool,
+    /// How often it has stopped the launch.
+    pub hits: u32,
+    parsed: Option<Expression>,
+}
+
+/// A watchpoint.
+#[derive(Clone, Debug)]
+pub struct Watchpoint {
+    /// Its number.
+    pub number: u32,
+    /// The expression as it was written.
+    pub text: String,
+    /// What it tells of.
+    pub kind: WatchKind,
+    /// A generic address, and how many bytes are watched.
+    pub address: u64,
+    /// How many bytes.
+    pub bytes: usize,
+    /// The type of what is watched.
+    pub ty: crate::value::Ty,
+    /// How often it has stopped the launch.
+    pub hits: u32,
+    watch: Watch,
+}
+
+/// Where the launch is.
+#[derive(Debug)]
+pub enum Outcome {
+    /// It has not begun.
+    NotBegun,
+    /// It stands still.
+    Stopped(Box<Stop>),
+    /// It is over, after so many warp instructions: well, or with an error that no instruction is to blame for.
+    Ended(u64, Result<(), LaunchError>),
+}
+
+/// See the module.
+pub struct Session {
+    program: Arc<Program>,
+    symbols: Arc<Symbols>,
+    engine: Engine,
+    interrupt: Arc<AtomicBool>,
+    outcome: Outcome,
+    focus: Option<Focus>,
+    breakpoints: Vec<Breakpoint>,
+    watchpoints: Vec<Watchpoint>,
+    next_number: u32,
+    /// Whether the launch stops before CTA barriers, and at what the checks find.
+    pub stop_at_barriers: bool,
+    /// See [`Session::stop_at_barriers`].
+    pub stop_at_findings: bool,
+    /// What watched memory was when the launch was over.
+    pub(crate) last_change: Option<Reason>,
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Session").field("outcome", &self.outcome).finish_non_exhaustive()
+    }
+}
+
+impl Session {
+    /// A session with a launch that has not begun; `printed` is the device's sink of what the kernel prints.
+    ///
+    /// # Errors
+    /// If memory cannot be read, or no thread can be started.
+    pub fn new(program: Program, printed: Printed) -> Result<Self, Error> {
+        program.kernel()?;
+        let program = Arc::new(program);
+        let symbols = Arc::new(Symbols::new(&program));
+        let interrupt = Arc::<AtomicBool>::default();
+        let engine =
+            Engine::new(Arc::clone(&program), Arc::clone(&symbols), printed, Arc::clone(&interrupt))?;
+        Ok(Self {
+            stop_at_findings: program.checks.is_some(),
+            program,
+            symbols,
+            engine,
+            interrupt,
+            outcome: Outcome::NotBegun,
+            focus: None,
+            breakpoints: Vec::new(),
+            watchpoints: Vec::new(),
+            next_number: 1,
+            stop_at_barriers: false,
+            last_change: None,
+        })
+    }
+
+    /// The program.
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// What names stand for.
+    pub fn symbols(&self) -> &Symbols {
+        &self.symbols
+    }
+
+    /// Where the launch is.
+    pub fn outcome(&self) -> &Outcome {
+        &self.outcome
+    }
+
+    /// What stops a running launch when it is set, from another thread.
+    pub fn interrupt(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.interrupt)
+    }
+
+    /// The moment at which the launch stands still.
+    ///
+    /// # Errors
+    /// If it does not.
+    pub fn stop(&self) -> Result<&Stop, Error> {
+        match &self.outcome {
+            Outcome::Stopped(stop) => Ok(stop),
+            Outcome::NotBegun => {
+                Err(Error::Command("the kernel is not being run: `run` begins it".to_owned()))
+            }
+            Outcome::Ended(..) => Err(Error::Command("the kernel is over: `run` begins it again".to_owned())),
+        }
+    }
+
+    /// The thread in focus.
+    pub fn focus(&self) -> Option<Focus> {
+        self.focus
+    }
+
+    /// The thread in focus, in its activation.
+    ///
+    /// # Errors
+    /// If the launch does not stand still.
+    pub fn scene(&self) -> Result<Scene<'_>, Error> {
+        let frames = self.innermost()?.frames();
+        let frame = self.focus.map_or(0, |focus| focus.frame);
+        frames
+            .get(frame)
+            .map(|frame| frame.scene)
+            .ok_or_else(|| Error::Command("there is no such frame".to_owned()))
+    }
+
+    /// The thread in focus, in its innermost activation.
+    ///
+    /// # Errors
+    /// If the launch does not stand still.
+    pub fn innermost(&self) -> Result<Scene<'_>, Error> {
+        let stop = self.stop()?;
+        let focus = self.focus.unwrap_or(Focus { warp: stop.next.warp, lane: 0, frame: 0 });
+        self.scene_of(&stop.snapshot, focus.warp, focus.lane)
+    }
+
+    /// A thread, in its innermost activation.
+    ///
+    /// # Errors
+    /// If it is not there any more.
+    pub fn scene_of<'a>(
+        &'a self,
+        snapshot: &'a Snapshot,
+        warp: u32,
+        lane: usize,
+    ) -> Result<Scene<'a>, Error> {
+        Scene::innermost(&self.program, &self.symbols, snapshot, warp, lane)
+            .ok_or_else(|| Error::Command(format!("lane {lane} of warp {warp} is not there, or has exited")))
+    }
+
+    /// Puts a thread of the stopped CTA into focus.
+    ///
+    /// # Errors
+    /// If it is not there.
+    pub fn set_focus(&mut self, focus: Focus) -> Result<(), Error> {
+        let scene = self.scene_of(&self.stop()?.snapshot, focus.warp, focus.lane)?;
+        if scene.frames().len() <= focus.frame {
+            return Err(Error::Command("there is no such frame".to_owned()));
+        }
+        self.focus = Some(focus);
+        Ok(())
+    }
+
+    /// All breakpoints.
+    pub fn breakpoints(&self) -> &[Breakpoint] {
+        &self.breakpoints
+    }
+
+    /// All watchpoints.
+    pub fn watchpoints(&self) -> &[Watchpoint] {
+        &self.watchpoints
+    }
+
+    /// Adds a breakpoint.
+    ///
+    /// # Errors
+    /// If no code is there, or the condition cannot be read.
+    pub fn add_breakpoint(
+        &mut self,
+        target: Target,
+        condition: Option<&str>,
+        temporary: bool,
+    ) -> Result<&Breakpoint, Error> {
+        let places = target.places(self.program.module())?;
+        let parsed = condition.map(expression::parse).transpose()?;
+        let condition = condition.map(str::to_owned);
+        let number = self.number();
+        let (enabled, hits) = (true, 0);
+        self.breakpoints.push(Breakpoint {
+            number,
+            target,
+            condition,
+            places,
+            enabled,
+            temporary,
+            hits,
+            parsed,
+        });
+        Ok(self.breakpoints.last().expect("it was added"))
+    }
+
+    /// Watches the memory of an expression.
+    ///
+    /// # Errors
+    /// If the expression is not in memory here.
+    pub fn add_watchpoint(&mut self, text: &str, kind: WatchKind) -> Result<&Watchpoint, Error> {
+        let expression = expression::parse(text)?;
+        let (value, bytes, block, warp, lane) = {
+            let scene = self.scene()?;
+            let value = scene.evaluate(&expression)?;
+            let bytes = scene.symbols.info.size_of_ty(&value.ty).unwrap_or(0);
+            (value, bytes, scene.snapshot.block, scene.warp.number, scene.lane)
+        };
+        let Where::Memory(address) = value.place else {
+            return Err(Error::Command(format!("`{text}` is not in memory: only memory can be watched")));
+        };
+        let bytes = usize::try_from(bytes).ok().filter(|bytes| (1..=4096).contains(bytes));
+        let bytes = bytes.ok_or_else(|| Error::Command("1 to 4096 bytes can be watched".to_owned()))?;
+        let of = (address >= SHARED_WINDOW)
+            .then(|| Owner { block, thread: (address >= LOCAL_WINDOW).then_some((warp, lane)) });
+        let number = self.number();
+        let watch = Watch { number, address, bytes, kind, of };
+        let (text, ty) = (text.to_owned(), value.ty);
+        self.watchpoints.push(Watchpoint { number, text, kind, address, bytes, ty, hits: 0, watch });
+        Ok(self.watchpoints.last().expect("it was added"))
+    }
+
+    /// Takes a breakpoint or watchpoint away; whether there was one.
+    pub fn delete(&mut self, number: u32) -> bool {
+        let before = self.breakpoints.len() + self.watchpoints.len();
+        self.breakpoints.retain(|breakpoint| breakpoint.number != number);
+        self.watchpoints.retain(|watchpoint| watchpoint.number != number);
+        before != self.breakpoints.len() + self.watchpoints.len()
+    }
+
+    /// Lets a breakpoint stop the launch, or not; whether there is one.
+    pub fn enable(&mut self, number: u32, enabled: bool) -> bool {
+        let found = self.breakpoints.iter_mut().find(|breakpoint| breakpoint.number == number);
+        found.map(|breakpoint| breakpoint.enabled = enabled).is_some()
+    }
+
+    fn number(&mut self) -> u32 {
+        self.next_number += 1;
+        self.next_number - 1
+    }
+
+    fn plan(&self, goal: Goal) -> Plan {
+        let enabled = self.breakpoints.iter().filter(|breakpoint| breakpoint.enabled);
+        let armed = enabled.map(|breakpoint| Armed {
+            number: breakpoint.number,
+            places: breakpoint.places.clone(),
+            condition: breakpoint.parsed.clone(),
+        });
+        let conditions = Conditions {
+            breakpoints: armed.collect(),
+            watches: self.watchpoints.iter().map(|watchpoint| watchpoint.watch.clone()).collect(),
+            barriers: self.stop_at_barriers,
+            findings: self.stop_at_findings,
+        };
+        Plan { goal, conditions: Arc::new(conditions) }
+    }
+
+    /// Begins the launch, or begins it again, and runs to the first condition; to the first instruction if `at_once`.
+    ///
+    /// # Errors
+    /// If its thread is gone.
+    pub fn run(&mut self, at_once: bool) -> Result<&Outcome, Error> {
+        let goal = if at_once { Goal::To(0) } else { Goal::Conditions };
+        let plan = self.plan(goal);
+        let news = self.engine.begin(self.engine.checkpoint(0), plan)?;
+        self.take(news)
+    }
+
+    /// Goes on to the next condition.
+    ///
+    /// # Errors
+    /// If the launch does not stand still.
+    pub fn go_on(&mut self) -> Result<&Outcome, Error> {
+        self.stop()?;
+        self.refuse_fault()?;
+        let plan = self.plan(Goal::Conditions);
+        let news = self.engine.resume(plan)?;
+        self.take(news)
+    }
+
+    /// Steps the thread in focus.
+    ///
+    /// # Errors
+    /// If the launch does not stand still, or there is no function to leave.
+    pub fn step(&mut self, unit: Unit, calls: Calls) -> Result<&Outcome, Error> {
+        self.refuse_fault()?;
+        let step = self.step_of_focus(unit, calls)?;
+        let plan = self.plan(Goal::Step(step));
+        let news = self.engine.resume(plan)?;
+        self.take(news)
+    }
+
+    /// Goes back to the last condition before.
+    ///
+    /// # Errors
+    /// If the launch has not begun.
+    pub fn go_back(&mut self) -> Result<&Outcome, Error> {
+        let now = self.position()?;
+        let mut until = now;
+        loop {
+            let from = self.engine.checkpoint(until.saturating_sub(1));
+            let begin = from.position;
+            let plan = self.plan(Goal::SearchConditions(until));
+            let news = self.engine.begin(from, plan)?;
+            if let Some((position, reason)) = found(news) {
+                return self.visit(position, reason);
+            }
+            if begin == 0 {
+                return self.visit(0, Reason::Beginning);
+            }
+            until = begin;
+        }
+    }
+
+    /// Goes back by a step of the thread in focus.
+    ///
+    /// # Errors
+    /// If the launch does not stand still, or there is no function to leave.
+    pub fn step_back(&mut self, unit: Unit, calls: Calls) -> Result<&Outcome, Error> {
+        let step = self.step_of_focus(unit, calls)?;
+        let focus = self.focus;
+        let now = self.position()?;
+        let mut until = now;
+        let reached = loop {
+            let from = self.engine.checkpoint(until.saturating_sub(1));
+            let begin = from.position;
+            let plan = self.plan(Goal::SearchStep(until, step.clone()));
+            let news = self.engine.begin(from, plan)?;
+            match found(news) {
+                Some(found) => break Some(found),
+                None if begin == 0 => break None,
+                None => until = begin,
+            }
+        };
+        match reached {
+            Some((position, reason)) => self.visit(position, reason)?,
+            None => self.visit(now, Reason::Beginning)?,
+        };
+        self.focus = focus.map(|focus| Focus { frame: 0, ..focus });
+        Ok(&self.outcome)
+    }
+
+    /// Goes to a position, wherever it is.
+    ///
+    /// # Errors
+    /// If the thread of the launch is gone.
+    pub fn go_to(&mut self, position: u64) -> Result<&Outcome, Error> {
+        self.visit(position, Reason::Position)
+    }
+
+    /// The position: of a launch that is over, behind its last instruction.
+    ///
+    /// # Errors
+    /// If it has not begun.
+    pub fn position(&self) -> Result<u64, Error> {
+        match &self.outcome {
+            Outcome::Ended(issued, _) => Ok(*issued),
+            Outcome::Stopped(_) | Outcome::NotBegun => self.stop().map(|stop| stop.next.position),
+        }
+    }
+
+    fn visit(&mut self, position: u64, reason: Reason) -> Result<&Outcome, Error> {
+        let plan = self.plan(Goal::To(position));
+        let mut news = self.engine.begin(self.engine.checkpoint(position), plan)?;
+        if let News::Stopped(stop) = &mut news {
+            stop.reason = reason;
+        }
+        self.take(news)
+    }
+
+    fn refuse_fault(&self) -> Result<(), Error> {
+        match &self.stop()?.reason {
+            Reason::Fault(_) => Err(Error::Command(
+                "the kernel was stopped by a fault: it goes on nowhere but back".to_owned(),
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    fn step_of_focus(&self, unit: Unit, calls: Calls) -> Result<Step, Error> {
+        let scene = self.innermost()?;
+        let frames = scene.frames();
+        if calls == Calls::Out && frames.len() < 2 {
+            return Err(Error::Command("the kernel itself is the outermost function".to_owned()));
+        }
+        let depth = std::iter::successors(Some(scene), Scene::caller).count() - 1;
+        Ok(Step {
+            block: scene.snapshot.block,
+            warp: scene.warp.number,
+            lane: scene.lane,
+            unit,
+            calls,
+            from: scene.place,
+            depth,
+        })
+    }
+
+    /// What has come of a plan becomes where the launch is.
+    fn take(&mut self, news: News) -> Result<&Outcome, Error> {
+        self.last_change = None;
+        match news {
+            News::Stopped(stop) => {
+                self.settle(&stop);
+                self.outcome = Outcome::Stopped(stop);
+            }
+            News::Searched(_) => return Err(Error::Gone),
+            News::Ended(ended) => return self.take_end(*ended),
+        }
+        Ok(&self.outcome)
+    }
+
+    /// A launch that a fault has ended is executed again, up to the instruction that has faulted.
+    fn take_end(&mut self, ended: Ended) -> Result<&Outcome, Error> {
+        let Ended { result, issued, last, changed, .. } = ended;
+        if let (Err(LaunchError::Fault(fault)), Some(last)) = (&result, last) {
+            let text = fault.trap.to_string();
+            let (block, thread) = (fault.block, fault.thread);
+            let plan = self.plan(Goal::To(last.position));
+            let news = self.engine.begin(self.engine.checkpoint(last.position), plan)?;
+            if let News::Stopped(mut stop) = news {
+                stop.reason = Reason::Fault(text);
+                self.settle(&stop);
+                let focus = thread.filter(|_| block == Some(stop.snapshot.block)).and_then(|thread| {
+                    stop.snapshot.warps.iter().find_map(|warp| {
+                        let lane = warp.threads.iter().position(|known| *known == thread)?;
+                        warp.group_of(lane).map(|_| Focus { warp: warp.number, lane, frame: 0 })
+                    })
+                });
+                self.focus = focus.or(self.focus);
+                self.outcome = Outcome::Stopped(stop);
+                return Ok(&self.outcome);
+            }
+        }
+        self.last_change = changed;
+        self.focus = None;
+        self.outcome = Outcome::Ended(issued, result);
+        Ok(&self.outcome)
+    }
+
+    /// The thread in focus stays if it is among those that have stopped; breakpoints count.
+    fn settle(&mut self, stop: &Stop) {
+        let lanes = match &stop.reason {
+            Reason::Breakpoint { number, lanes } => {
+                if let Some(hit) = self.breakpoints.iter_mut().find(|breakpoint| breakpoint.number == *number)
+                {
+                    hit.hits += 1;
+                }
+                self.breakpoints.retain(|breakpoint| breakpoint.number != *number || !breakpoint.temporary);
+                *lanes
+            }
+            Reason::Changed { number, .. } | Reason::Accessed { number, .. } => {
+                if let Some(hit) = self.watchpoints.iter_mut().find(|watchpoint| watchpoint.number == *number)
+                {
+                    hit.hits += 1;
+                }
+                match &stop.reason {
+                    Reason::Accessed { lanes, .. } => *lanes,
+                    _ => stop.next.active,
+                }
+            }
+            _ => stop.next.active,
+        };
+        let warp = stop.next.warp;
+        let stays = self.focus.filter(|focus| focus.warp == warp && lanes >> focus.lane & 1 != 0);
+        let lane = stays.map_or(lanes.trailing_zeros().min(31) as usize, |focus| focus.lane);
+        self.focus = Some(Focus { warp, lane, frame: 0 });
+    }
+}
+
+/// What a search has found.
+fn found(news: News) -> Option<(u64, Reason)> {
+    match news {
+        News::Searched(found) => found,
+        News::Ended(ended) => ended.found,
+        News::Stopped(_) => None,
+    }
+}
