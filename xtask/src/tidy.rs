@@ -21,8 +21,9 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("warploom-sass", &["warploom-sass-table"]),
     ("warploom-sass-learn", &["warploom-cubin", "warploom-sass", "warploom-sass-table"]),
     ("warploom-cuasm", &["warploom-cubin", "warploom-ptx", "warploom-sass"]),
-    ("warploom-memory-model", &["warploom-ir", "warploom-ptx"]),
-    ("warploom-sanitizer", &["warploom-machine", "warploom-memory-model", "warploom-ptx"]),
+    ("warploom-abi", &["warploom-ptx"]),
+    ("warploom-memory-model", &["warploom-abi", "warploom-ir", "warploom-ptx"]),
+    ("warploom-sanitizer", &["warploom-abi", "warploom-machine", "warploom-memory-model", "warploom-ptx"]),
     ("warploom-link", &["warploom-ptx"]),
     (
         "warploom-driver",
@@ -71,6 +72,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "xtask",
         &[
+            "warploom-abi",
             "warploom-jit",
             "warploom-kernel-fuzz",
             "warploom-library-build",
@@ -87,6 +89,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
 
 /// What the command, the examples and the tests may use.
 const ALL: &[&str] = &[
+    "warploom-abi",
     "warploom-bundle",
     "warploom-library-build",
     "warploom-cuasm",

@@ -105,7 +105,7 @@ fn system_call(module: &Module, function: &Function, found: &mut Vec<Diagnostic>
     };
     if !all(&function.returns, returns) || !all(&function.params, params) {
         let list = |widths: &[Width]| {
-            widths.iter().map(|width| format!(".param .b{}", bits(width))).collect::<Vec<_>>().join(", ")
+            widths.iter().map(|width| format!(".param .b{} _", bits(width))).collect::<Vec<_>>().join(", ")
         };
         let wanted = format!("`.extern .func ({}) {name} ({})`", list(returns), list(params));
         let message = format!("this is not the prototype of the system call `{name}`");
