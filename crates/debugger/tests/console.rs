@@ -119,7 +119,10 @@ fn calls_are_stepped_into_and_out_of() {
     shown(&mut console, "run");
     assert!(shown(&mut console, "step").contains("add(int*, int) at total.cu"));
     let calls = shown(&mut console, "backtrace");
-    assert!(calls.starts_with("*#0 add(int*, int)") && calls.contains(" #1 sum(int*, int const*) at total.cu:9"), "{calls}");
+    assert!(
+        calls.starts_with("*#0 add(int*, int)") && calls.contains(" #1 sum(int*, int const*) at total.cu:9"),
+        "{calls}"
+    );
     assert!(shown(&mut console, "finish").contains("] sum(int*, int const*) at total.cu:9"));
     assert!(shown(&mut console, "reverse-step").contains("] add(int*, int) at total.cu"));
     assert!(shown(&mut console, "reverse-finish").contains("] sum(int*, int const*) at total.cu:9"));
