@@ -163,6 +163,23 @@ fn an_editor_is_told_what_is_wrong() {
     client.end();
 }
 
+/// A kernel that never ends is interrupted, and left while it runs.
+#[test]
+fn an_editor_interrupts() {
+    let mut client = Client::new();
+    client.launch(json!({ "program": folder().join("spin.ptx"), "block": 32, "args": ["zeros:u32[1]"] }));
+    client.done("configurationDone", json!({}));
+    client.done("pause", json!({ "threadId": 1 }));
+    assert_eq!(client.event("stopped")["reason"], "pause");
+    // Without source lines the PTX is the source.
+    let frame = client.done("stackTrace", json!({ "threadId": 1 }))["stackFrames"][0].clone();
+    assert_eq!((&frame["name"], &frame["source"]["name"]), (&json!("spin"), &json!("spin.ptx")));
+    assert!((10..=14).contains(&frame["line"].as_i64().unwrap_or_default()), "{frame}");
+    assert_eq!(client.value("%r1"), "0");
+    client.done("continue", json!({ "threadId": 1 }));
+    client.end();
+}
+
 /// A client that others have written: that of VS Code, in the folder that `WARPLOOM_DAP_CLIENT` names (see its file).
 #[test]
 fn the_client_of_vs_code_finds_the_bugs() {

@@ -18,17 +18,19 @@
 //! | `engine` | the launch on a thread of its own; moments, checkpoints, stops |
 //! | `plan` | what a launch is to run to; steps of a thread |
 //! | `monitor` | whether a goal is reached: the observer of the launch |
-//! | `session` | the state machine: breakpoints, focus, forwards and backwards |
+//! | `session` | the state machine: focus, forwards and backwards |
+//! | `breakpoints` | breakpoints and watchpoints |
 //! | `target` | places that breakpoints name |
 //! | `symbols` | what names stand for |
 //! | `frames` | the calls around a thread, inlined ones among them |
-//! | `expression`, `evaluate`, `value` | expressions, their values, and how these are written |
+//! | `expression`, `evaluate`, `operators`, `value` | expressions, their values, and how these are written |
 //! | `output` | what the kernel prints, once |
 //! | `console` | commands as text: a thin face of a session |
 //! | [`dap`] | the Debug Adapter Protocol: another one |
 //!
 //! Nothing here reads paths: whoever has files gives their texts.
 
+mod breakpoints;
 mod console;
 pub mod dap;
 mod engine;
@@ -36,6 +38,7 @@ mod evaluate;
 mod expression;
 mod frames;
 mod monitor;
+mod operators;
 mod output;
 mod plan;
 mod program;
@@ -44,6 +47,7 @@ mod symbols;
 mod target;
 mod value;
 
+pub use breakpoints::{Breakpoint, Watchpoint};
 pub use console::{COMMANDS, Command, Console, Reply, Sources};
 pub use engine::{Issued, Reason, Stop};
 pub use evaluate::Scene;
@@ -52,7 +56,7 @@ pub use frames::CallFrame;
 pub use output::Printed;
 pub use plan::{Calls, Unit, WatchKind};
 pub use program::Program;
-pub use session::{Breakpoint, Focus, Outcome, Session, Watchpoint};
+pub use session::{Focus, Outcome, Session};
 pub use symbols::Symbols;
 pub use target::Target;
 pub use value::{Format, Ty, Value, Where};

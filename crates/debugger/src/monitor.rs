@@ -58,7 +58,8 @@ impl Monitor {
             found: None,
             trail: Trail::default(),
             exited: false,
-            findings: 0,
+            found_so_far: 0,
+            finds: false,
             open: HashSet::new(),
             block: None,
             grows: false,
@@ -96,7 +97,9 @@ struct Progress {
     trail: Trail,
     /// Whether the thread that is stepped has exited.
     exited: bool,
-    findings: usize,
+    /// What the checks have found so far, and whether they do so at this instruction.
+    found_so_far: usize,
+    finds: bool,
     /// CTAs that have begun and not ended.
     open: HashSet<[u32; 3]>,
     block: Option<[u32; 3]>,
@@ -216,10 +219,9 @@ impl Watching<'_> {
                 reason = reason.or_else(|| (lanes != 0).then(accessed));
             }
         }
-        let found = self.sanitizer.map_or(0, |sanitizer| sanitizer.found());
-        if found > std::mem::replace(&mut state.findings, found)
+        if state.finds
             && conditions.findings
-            && let Some(report) = self.sanitizer.and_then(|sanitizer| sanitizer.reports().pop())
+            && let Some(report) = self.sanitizer.and_then(Sanitizer::latest)
         {
             reason = reason.or(Some(Reason::Found(report.text())));
         }
@@ -337,6 +339,8 @@ impl Observer for Watching<'_> {
         if let Some(checks) = self.checks {
             checks.issue(issue);
         }
+        let found = self.sanitizer.map_or(0, Sanitizer::found);
+        state.finds = found > std::mem::replace(&mut state.found_so_far, found);
         self.checkpoint(state, issue.block);
         let next = Issued {
             position: state.count,

@@ -2,19 +2,16 @@
 //! focus; forwards and backwards.
 
 use crate::Error;
+use crate::breakpoints::{Breakpoint, Breakpoints, Watchpoint};
 use crate::engine::{Ended, Engine, News, Reason, Stop};
 use crate::evaluate::Scene;
-use crate::expression::{self, Expression};
 use crate::output::Printed;
-use crate::plan::{Armed, Calls, Conditions, Goal, Owner, Plan, Step, Unit, Watch, WatchKind};
+use crate::plan::{Calls, Conditions, Goal, Plan, Step, Unit, WatchKind};
 use crate::program::Program;
 use crate::symbols::Symbols;
 use crate::target::Target;
-use crate::value::{Types, Where};
 use machine::LaunchError;
 use machine::inspect::Snapshot;
-use machine::memory::{LOCAL_WINDOW, SHARED_WINDOW};
-use ptx::module::FuncId;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -27,46 +24,6 @@ pub struct Focus {
     pub lane: usize,
     /// The frame, 0 for the innermost; inlined ones count.
     pub frame: usize,
-}
-
-/// A breakpoint.
-#[derive(Clone, Debug)]
-pub struct Breakpoint {
-    /// Its number.
-    pub number: u32,
-    /// The place as it was written.
-    pub target: Target,
-    /// The condition as it was written.
-    pub condition: Option<String>,
-    /// Where it is.
-    pub places: Vec<(FuncId, u32)>,
-    /// Whether it stops the launch.
-    pub enabled: bool,
-    /// Whether it goes when it has stopped the launch.
-    pub temporary: bool,
-    /// How often it has stopped the launch.
-    pub hits: u32,
-    parsed: Option<Expression>,
-}
-
-/// A watchpoint.
-#[derive(Clone, Debug)]
-pub struct Watchpoint {
-    /// Its number.
-    pub number: u32,
-    /// The expression as it was written.
-    pub text: String,
-    /// What it tells of.
-    pub kind: WatchKind,
-    /// A generic address, and how many bytes are watched.
-    pub address: u64,
-    /// How many bytes.
-    pub bytes: usize,
-    /// The type of what is watched.
-    pub ty: crate::value::Ty,
-    /// How often it has stopped the launch.
-    pub hits: u32,
-    watch: Watch,
 }
 
 /// Where the launch is.
@@ -88,9 +45,7 @@ pub struct Session {
     interrupt: Arc<AtomicBool>,
     outcome: Outcome,
     focus: Option<Focus>,
-    breakpoints: Vec<Breakpoint>,
-    watchpoints: Vec<Watchpoint>,
-    next_number: u32,
+    breakpoints: Breakpoints,
     /// Whether the launch stops before CTA barriers, and at what the checks find.
     pub stop_at_barriers: bool,
     /// See [`Session::stop_at_barriers`].
@@ -125,9 +80,7 @@ impl Session {
             interrupt,
             outcome: Outcome::NotBegun,
             focus: None,
-            breakpoints: Vec::new(),
-            watchpoints: Vec::new(),
-            next_number: 1,
+            breakpoints: Breakpoints::default(),
             stop_at_barriers: false,
             last_change: None,
         })
@@ -224,12 +177,12 @@ impl Session {
 
     /// All breakpoints.
     pub fn breakpoints(&self) -> &[Breakpoint] {
-        &self.breakpoints
+        &self.breakpoints.breakpoints
     }
 
     /// All watchpoints.
     pub fn watchpoints(&self) -> &[Watchpoint] {
-        &self.watchpoints
+        &self.breakpoints.watchpoints
     }
 
     /// Adds a breakpoint.
@@ -242,22 +195,7 @@ impl Session {
         condition: Option<&str>,
         temporary: bool,
     ) -> Result<&Breakpoint, Error> {
-        let places = target.places(self.program.module())?;
-        let parsed = condition.map(expression::parse).transpose()?;
-        let condition = condition.map(str::to_owned);
-        let number = self.number();
-        let (enabled, hits) = (true, 0);
-        self.breakpoints.push(Breakpoint {
-            number,
-            target,
-            condition,
-            places,
-            enabled,
-            temporary,
-            hits,
-            parsed,
-        });
-        Ok(self.breakpoints.last().expect("it was added"))
+        self.breakpoints.add(self.program.module(), target, condition, temporary)
     }
 
     /// Watches the memory of an expression.
@@ -265,60 +203,24 @@ impl Session {
     /// # Errors
     /// If the expression is not in memory here.
     pub fn add_watchpoint(&mut self, text: &str, kind: WatchKind) -> Result<&Watchpoint, Error> {
-        let expression = expression::parse(text)?;
-        let (value, bytes, block, warp, lane) = {
-            let scene = self.scene()?;
-            let value = scene.evaluate(&expression)?;
-            let bytes = scene.symbols.info.size_of_ty(&value.ty).unwrap_or(0);
-            (value, bytes, scene.snapshot.block, scene.warp.number, scene.lane)
-        };
-        let Where::Memory(address) = value.place else {
-            return Err(Error::Command(format!("`{text}` is not in memory: only memory can be watched")));
-        };
-        let bytes = usize::try_from(bytes).ok().filter(|bytes| (1..=4096).contains(bytes));
-        let bytes = bytes.ok_or_else(|| Error::Command("1 to 4096 bytes can be watched".to_owned()))?;
-        let of = (address >= SHARED_WINDOW)
-            .then(|| Owner { block, thread: (address >= LOCAL_WINDOW).then_some((warp, lane)) });
-        let number = self.number();
-        let watch = Watch { number, address, bytes, kind, of };
-        let (text, ty) = (text.to_owned(), value.ty);
-        self.watchpoints.push(Watchpoint { number, text, kind, address, bytes, ty, hits: 0, watch });
-        Ok(self.watchpoints.last().expect("it was added"))
+        let watchpoint = Watchpoint::of(&self.scene()?, text, kind)?;
+        Ok(self.breakpoints.add_watchpoint(watchpoint))
     }
 
     /// Takes a breakpoint or watchpoint away; whether there was one.
     pub fn delete(&mut self, number: u32) -> bool {
-        let before = self.breakpoints.len() + self.watchpoints.len();
-        self.breakpoints.retain(|breakpoint| breakpoint.number != number);
-        self.watchpoints.retain(|watchpoint| watchpoint.number != number);
-        before != self.breakpoints.len() + self.watchpoints.len()
+        self.breakpoints.delete(number)
     }
 
     /// Lets a breakpoint stop the launch, or not; whether there is one.
     pub fn enable(&mut self, number: u32, enabled: bool) -> bool {
-        let found = self.breakpoints.iter_mut().find(|breakpoint| breakpoint.number == number);
-        found.map(|breakpoint| breakpoint.enabled = enabled).is_some()
-    }
-
-    fn number(&mut self) -> u32 {
-        self.next_number += 1;
-        self.next_number - 1
+        self.breakpoints.enable(number, enabled)
     }
 
     fn plan(&self, goal: Goal) -> Plan {
-        let enabled = self.breakpoints.iter().filter(|breakpoint| breakpoint.enabled);
-        let armed = enabled.map(|breakpoint| Armed {
-            number: breakpoint.number,
-            places: breakpoint.places.clone(),
-            condition: breakpoint.parsed.clone(),
-        });
-        let conditions = Conditions {
-            breakpoints: armed.collect(),
-            watches: self.watchpoints.iter().map(|watchpoint| watchpoint.watch.clone()).collect(),
-            barriers: self.stop_at_barriers,
-            findings: self.stop_at_findings,
-        };
-        Plan { goal, conditions: Arc::new(conditions) }
+        let (breakpoints, watches) = self.breakpoints.armed();
+        let (barriers, findings) = (self.stop_at_barriers, self.stop_at_findings);
+        Plan { goal, conditions: Arc::new(Conditions { breakpoints, watches, barriers, findings }) }
     }
 
     /// Begins the launch, or begins it again, and runs to the first condition; to the first instruction if `at_once`.
@@ -505,27 +407,7 @@ impl Session {
 
     /// The thread in focus stays if it is among those that have stopped; breakpoints count.
     fn settle(&mut self, stop: &Stop) {
-        let lanes = match &stop.reason {
-            Reason::Breakpoint { number, lanes } => {
-                if let Some(hit) = self.breakpoints.iter_mut().find(|breakpoint| breakpoint.number == *number)
-                {
-                    hit.hits += 1;
-                }
-                self.breakpoints.retain(|breakpoint| breakpoint.number != *number || !breakpoint.temporary);
-                *lanes
-            }
-            Reason::Changed { number, .. } | Reason::Accessed { number, .. } => {
-                if let Some(hit) = self.watchpoints.iter_mut().find(|watchpoint| watchpoint.number == *number)
-                {
-                    hit.hits += 1;
-                }
-                match &stop.reason {
-                    Reason::Accessed { lanes, .. } => *lanes,
-                    _ => stop.next.active,
-                }
-            }
-            _ => stop.next.active,
-        };
+        let lanes = self.breakpoints.hit(&stop.reason).unwrap_or(stop.next.active);
         let warp = stop.next.warp;
         let stays = self.focus.filter(|focus| focus.warp == warp && lanes >> focus.lane & 1 != 0);
         let lane = stays.map_or(lanes.trailing_zeros().min(31) as usize, |focus| focus.lane);

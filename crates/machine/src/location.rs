@@ -85,3 +85,45 @@ impl fmt::Display for Location {
         self.inlined.iter().try_for_each(|call| write!(f, "\n  inlined at {}", call.at))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ptx::source::Source;
+
+    const PTX: &str = "\
+.version 8.0
+.target sm_80
+.address_size 64
+.entry k()
+{
+    .reg .u32 %r<2>;
+    .loc 1 7 3
+    .loc 1 20 5, function_name $middle, inlined_at 1 7 3
+    .loc 1 30 9, function_name $inner, inlined_at 1 20 5
+    mov.u32 %r1, 1;
+    .loc 1 8 1
+    ret;
+}
+.file 1 \"k.cu\"
+.section .debug_str
+{
+$middle:
+.b8 109, 105, 100, 0
+$inner:
+.b8 105, 110, 0
+}
+";
+
+    #[test]
+    fn inlined_calls_are_told_from_within() {
+        let module = ptx::compile(&Source::new("k.ptx", PTX)).module.expect("it compiles");
+        let place = |line, column| SourceLocation { file: "k.cu".into(), line, column };
+        let location = Location::of(&module, FuncId(0), 0);
+        assert_eq!(location.source, Some(place(30, 9)));
+        let call = |function: &str, at| Inlined { function: Some(function.into()), at };
+        assert_eq!(location.inlined, [call("in", place(20, 5)), call("mid", place(7, 3))]);
+        assert!(location.to_string().ends_with("source k.cu:30\n  inlined at k.cu:20\n  inlined at k.cu:7"));
+        assert_eq!(Location::of(&module, FuncId(0), 1).inlined, []);
+    }
+}

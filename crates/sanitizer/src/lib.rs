@@ -197,6 +197,11 @@ impl Sanitizer {
         self.detector().reports.pairs()
     }
 
+    /// What was found last, at the pair of instructions where that was.
+    pub fn latest(&self) -> Option<Report> {
+        self.detector().reports.latest().cloned()
+    }
+
     /// What was found so far.
     pub fn reports(&self) -> Vec<Report> {
         self.detector().reports.all()

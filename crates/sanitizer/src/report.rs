@@ -272,6 +272,8 @@ type Key = (&'static str, u32, u32);
 pub(crate) struct Reports {
     /// Of each mistake what was found at each pair of instructions.
     found: Vec<Vec<Report>>,
+    /// What was found last.
+    latest: Option<(usize, usize)>,
     /// The mistake and the pair, unless it is left out.
     by_place: BTreeMap<Key, Option<(usize, usize)>>,
     pub(crate) suppressions: Suppressions,
@@ -308,6 +310,7 @@ impl Reports {
                     self.found[mistake].push(report);
                     (mistake, self.found[mistake].len() - 1)
                 });
+                self.latest = place.or(self.latest);
                 self.by_place.insert(key, place);
             }
         }
@@ -321,6 +324,11 @@ impl Reports {
     /// A report for each mistake: that of the pair of instructions at which it was found most often.
     pub(crate) fn all(&self) -> Vec<Report> {
         self.found.iter().filter_map(|pairs| Report::of_pairs(pairs)).collect()
+    }
+
+    /// What was found last.
+    pub(crate) fn latest(&self) -> Option<&Report> {
+        self.latest.map(|(mistake, pair)| &self.found[mistake][pair])
     }
 
     /// Pairs of instructions at which anything was found.

@@ -3,8 +3,7 @@
 use crate::failure::{Exit, Failure};
 use crate::terminal;
 use ::abi::names::demangled;
-use debugger::COMMANDS;
-use ptx::module::Module;
+use debugger::{COMMANDS, Session};
 use rustyline::completion::Completer;
 use rustyline::error::ReadlineError;
 use rustyline::highlight::Highlighter;
@@ -30,7 +29,7 @@ pub(super) struct Lines {
 
 impl Lines {
     /// Lines of these files, then those that are typed, unless that is all.
-    pub(super) fn new(scripts: &[PathBuf], batch: bool, module: &Module) -> Result<Self, Failure> {
+    pub(super) fn new(scripts: &[PathBuf], batch: bool, session: &Session) -> Result<Self, Failure> {
         let mut script = VecDeque::new();
         for path in scripts {
             let text = std::fs::read_to_string(path)
@@ -40,7 +39,7 @@ impl Lines {
         let mut lines = Self { script, batch, editor: None, history: None, last: String::new() };
         if !batch && std::io::stdin().is_terminal() {
             let mut editor = Editor::new().map_err(|error| Failure::usage(error.to_string()))?;
-            editor.set_helper(Some(Words::of(module)));
+            editor.set_helper(Some(Words::of(session)));
             lines.history = dirs::state_dir().or_else(dirs::data_local_dir).map(|dir| dir.join("warploom"));
             if let Some(folder) = &lines.history {
                 // Without a history the first line is the first.
@@ -107,11 +106,14 @@ struct Words {
 }
 
 impl Words {
-    fn of(module: &Module) -> Self {
+    fn of(session: &Session) -> Self {
+        let module = session.program().module();
         let functions = module.functions.iter().map(|function| demangled(&function.name));
         let bare = functions.map(|name| name.split('(').next().unwrap_or_default().to_owned());
         let variables = module.variables.iter().map(|variable| variable.name.clone());
-        let mut names: Vec<_> = bare.chain(variables).collect();
+        let scopes = session.symbols().info.scopes.iter();
+        let described = scopes.flat_map(|scope| scope.variables.iter().map(|variable| variable.name.clone()));
+        let mut names: Vec<_> = bare.chain(variables).chain(described).collect();
         names.sort_unstable();
         names.dedup();
         Self { names }

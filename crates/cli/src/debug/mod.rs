@@ -56,7 +56,7 @@ pub(crate) fn execute(arguments: Arguments) -> Result<Exit, Failure> {
     let mut folders = arguments.source;
     folders.extend(arguments.request.file.parent().map(PathBuf::from));
     let mut console = Console::new(session, Files::new(folders));
-    let mut lines = Lines::new(&arguments.scripts, arguments.batch, console.session.program().module())?;
+    let mut lines = Lines::new(&arguments.scripts, arguments.batch, &console.session)?;
     let mut exit = Exit::Ok;
     while let Some(line) = lines.next()? {
         let reply = console.follow(&line);

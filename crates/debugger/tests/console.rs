@@ -1,0 +1,147 @@
+//! What the console shows of lanes that part, of calls, and of calls that were inlined.
+
+use debugger::{Console, Printed, Program, Session, Sources};
+use machine::output::Output;
+use machine::{Device, DeviceOptions, Profile, SchedulerKind};
+use ptx::source::Source;
+
+struct Nowhere;
+
+impl Sources for Nowhere {
+    fn text(&self, _: &str) -> Option<String> {
+        None
+    }
+
+    fn path(&self, _: &str) -> Option<String> {
+        None
+    }
+}
+
+/// A console with a kernel that takes pointers to 4 KiB each, and then numbers.
+fn console(text: &str, kernel: &str, block: u32, pointers: usize, numbers: &[u32]) -> Console<Nowhere> {
+    let module = ptx::compile(&Source::new("k.ptx", text));
+    let module = module.module.unwrap_or_else(|| panic!("{:?}", module.diagnostics));
+    let printed = Printed::new(std::io::sink());
+    let options = DeviceOptions { output: Output::new(printed.clone()), ..DeviceOptions::default() };
+    let device = Device::new(Profile::default(), options).expect("a device");
+    let loaded = device.load(module).expect("it loads");
+    let mut params = Vec::new();
+    for _ in 0..pointers {
+        params.extend(device.memory().allocate(4096).expect("memory").to_le_bytes());
+    }
+    numbers.iter().for_each(|number| params.extend(number.to_le_bytes()));
+    let program = Program {
+        device,
+        loaded,
+        kernel: kernel.to_owned(),
+        grid: [1; 3],
+        block: [block, 1, 1],
+        cluster: None,
+        nonportable_cluster: false,
+        dynamic_shared: 0,
+        params,
+        scheduler: SchedulerKind::RoundRobin,
+        budget: None,
+        checks: None,
+    };
+    Console::new(Session::new(program, printed).expect("a session"), Nowhere)
+}
+
+/// What a command shows.
+fn shown(console: &mut Console<Nowhere>, line: &str) -> String {
+    let reply = console.follow(line);
+    assert!(!reply.failed, "{line}: {}", reply.text);
+    reply.text
+}
+
+const PARTING: &str = "\
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry part(.param .u64 p)
+{
+    .reg .u32 %r<4>;
+    .reg .pred %p;
+    .reg .u64 %rd<4>;
+    mov.u32 %r1, %tid.x;
+    setp.lt.u32 %p, %r1, 8;
+    mov.u32 %r2, 5;
+    @%p bra few;
+    add.u32 %r2, %r2, %r1;
+    bra.uni meet;
+few:
+    sub.u32 %r2, %r2, %r1;
+meet:
+    ld.param.u64 %rd1, [p];
+    mul.wide.u32 %rd2, %r1, 4;
+    add.u64 %rd3, %rd1, %rd2;
+    st.global.u32 [%rd3], %r2;
+    ret;
+}
+";
+
+/// Eight lanes go one way, 24 the other: where each is, what it waits for, where they meet; and that they do.
+#[test]
+fn parted_lanes_are_shown() {
+    let mut console = console(PARTING, "part", 32, 1, &[]);
+    shown(&mut console, "break ptx:13");
+    shown(&mut console, "break ptx:16");
+    shown(&mut console, "run");
+    // One side has begun, the other one is ready or waits; no lane has come to the meeting yet, or all of one side.
+    let warps = shown(&mut console, "info cuda warps");
+    assert!(warps.contains("of ffffffff at part, ptx:18"), "{warps}");
+    let lanes = shown(&mut console, "info cuda lanes");
+    let (few, many) = (lanes.matches("part, ptx:16").count(), lanes.matches("part, ptx:13").count());
+    assert_eq!((few, many), (8, 24), "{lanes}");
+    shown(&mut console, "continue");
+    // The first side waits where they meet.
+    let threads = shown(&mut console, "info cuda threads");
+    assert!(threads.contains("waits where lanes meet again"), "{threads}");
+    shown(&mut console, "tbreak ptx:18");
+    shown(&mut console, "continue");
+    // Lanes 0 to 7 have 5 - lane, the others 5 + lane.
+    let table = shown(&mut console, "lanes/d (int)%r2");
+    for lane in 0..32_i32 {
+        let value = if lane < 8 { 5 - lane } else { 5 + lane };
+        let line = table.lines().find(|line| line[1..].starts_with(&format!("{lane} ")));
+        assert!(line.is_some_and(|line| line.ends_with(&format!("  {value}"))), "{lane}: {table}");
+    }
+    let all = shown(&mut console, "info cuda threads");
+    assert!(all.contains("ffffffff"), "{all}");
+}
+
+/// Into a function, out of it, and back into it backwards.
+#[test]
+fn calls_are_stepped_into_and_out_of() {
+    let text = include_str!("../../cli/tests/debug/total.ptx");
+    let mut console = console(text, "_Z3sumPiPKi", 32, 2, &[]);
+    shown(&mut console, "break 9");
+    shown(&mut console, "run");
+    assert!(shown(&mut console, "step").contains("add(int*, int) at total.cu"));
+    let calls = shown(&mut console, "backtrace");
+    assert!(
+        calls.starts_with("*#0 add(int*, int)") && calls.contains(" #1 sum(int*, int const*) at total.cu:9"),
+        "{calls}"
+    );
+    assert!(shown(&mut console, "finish").contains("] sum(int*, int const*) at total.cu:9"));
+    assert!(shown(&mut console, "reverse-step").contains("] add(int*, int) at total.cu"));
+    assert!(shown(&mut console, "reverse-finish").contains("] sum(int*, int const*) at total.cu:9"));
+    assert!(shown(&mut console, "next").contains("] sum(int*, int const*) at total.cu:10"));
+    assert!(shown(&mut console, "reverse-next").contains("] sum(int*, int const*) at total.cu:9"));
+}
+
+/// A call that was inlined is a frame, and is stepped over as one.
+#[test]
+fn inlined_calls_are_frames() {
+    let text = include_str!("../../debug-info/tests/samples/nvcc-lineinfo.ptx");
+    let mut console = console(text, "_Z6smoothIfEvPT_PKfi", 32, 2, &[32]);
+    shown(&mut console, "tbreak 12");
+    assert!(shown(&mut console, "run").contains("] scaled(int, int) at /src/sample.cu:12"));
+    let calls = shown(&mut console, "backtrace");
+    let expected = "*#0 scaled(int, int) at /src/sample.cu:12 (inlined)\n \
+                    #1 void smooth<float>(float*, float const*, int) at /src/sample.cu:30\n";
+    assert_eq!(calls, expected);
+    assert!(shown(&mut console, "next").contains("scaled(int, int) at /src/sample.cu:13"));
+    let out = shown(&mut console, "finish");
+    assert!(out.contains("] void smooth<float>(float*, float const*, int) at /src/sample.cu:30"), "{out}");
+}
