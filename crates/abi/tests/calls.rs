@@ -142,6 +142,19 @@ fn declarations_fit_the_types_that_they_come_from() {
     assert_eq!(params[3].types, ["..."]);
 }
 
+/// Asks ptxas about a module of 64 bits, if `WARPLOOM_PTXAS` names one; CUDA 13's takes no others.
+fn assembles(text: &str) {
+    let Some(ptxas) = std::env::var_os("WARPLOOM_PTXAS") else {
+        return println!("SKIPPED: set WARPLOOM_PTXAS");
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let (source, object) = (folder.path().join("call.ptx"), folder.path().join("call.o"));
+    std::fs::write(&source, text).unwrap();
+    let mut command = std::process::Command::new(ptxas);
+    let output = command.args(["-c", "-arch=sm_75", "-o"]).arg(&object).arg(&source).output().unwrap();
+    assert!(output.status.success(), "{}\n{text}", String::from_utf8_lossy(&output.stderr));
+}
+
 /// Every sequence is PTX, and keeps the ABI.
 #[test]
 fn sequences_are_ptx() {
@@ -169,6 +182,9 @@ fn sequences_are_ptx() {
             let function = functions(&(text + prototype), host).remove(0);
             let made = convention(&function, &[], Target::from(host)).unwrap();
             assert_eq!(findings(&made.module()), [], "{prototype}\n{}", made.module());
+            if host == Host::Bits64 {
+                assembles(&made.module());
+            }
         }
     }
 }
@@ -194,6 +210,7 @@ fn variadic_functions() {
             .collect();
         let made = convention(function, &rest_types, Host::Bits64.into()).unwrap();
         assert_eq!(findings(&made.module()), [], "{rest}\n{}", made.module());
+        assembles(&made.module());
         let caller = made.caller.as_ref().unwrap().text();
         match bytes {
             Some((align, size)) => {
