@@ -17,6 +17,7 @@ const EXAMPLES: &str = "\
 Examples:
   warploom check kernel.ptx
   warploom check --device h200 *.ptx
+  warploom check --abi kernel.ptx
   nvcc -ptx -o - kernel.cu | warploom check -
   warploom check --json kernel.ptx | jq .message
   warploom check --explain C0201";
@@ -31,11 +32,14 @@ pub(crate) struct Arguments {
     #[arg(required_unless_present = "explain", value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Print what a diagnostic's code means, and nothing else
-    #[arg(long, value_name = "CODE", conflicts_with_all = ["files", "json", "device"])]
+    #[arg(long, value_name = "CODE", conflicts_with_all = ["files", "json", "device", "abi"])]
     explain: Option<String>,
     /// Also warn of what this device does not run; `warploom devices` lists the names
     #[arg(long, value_name = "NAME", value_parser = devices::profile)]
     device: Option<&'static Profile>,
+    /// Also check what the ABI asks: parameters, the sequences of calls, system calls, what device C++ lacks
+    #[arg(long)]
+    abi: bool,
     /// Print one JSON object a line: each diagnostic, then a summary
     #[arg(long)]
     json: bool,
@@ -83,6 +87,9 @@ pub(crate) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
         };
         let compiled = ptx::compile(&source);
         let mut diagnostics = compiled.diagnostics;
+        if let (true, Some(module)) = (arguments.abi, &compiled.module) {
+            diagnostics.extend(::abi::check::check(module));
+        }
         if let (Some(profile), Some(module)) = (arguments.device, compiled.module) {
             diagnostics.extend(machine_diagnostics(profile, module)?);
         }
@@ -158,7 +165,11 @@ fn target_span(source: &Source) -> Span {
 fn explain(code: &str) -> Result<Exit, Failure> {
     let code = code.to_uppercase();
     let own = MACHINE_CODES.iter().find(|(known, _)| *known == code).map(|(_, text)| *text);
-    match ptx::explain(&code).or_else(|| ::link::explain(&code)).or(own) {
+    match ptx::explain(&code)
+        .or_else(|| ::link::explain(&code))
+        .or_else(|| ::abi::check::explain(&code))
+        .or(own)
+    {
         Some(explanation) => terminal::result(&format!("{code}: {explanation}\n")).map(|()| Exit::Ok),
         None => Err(Failure::usage(format!("`{code}` is not a code of a diagnostic"))
             .hint("codes are what stands in brackets: error[C0201]")),

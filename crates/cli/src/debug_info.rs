@@ -2,7 +2,8 @@
 
 use crate::failure::{EXIT_CODES, Exit, Failure};
 use crate::{input, terminal};
-use debug_info::{DebugInfo, Scope, ScopeId, ScopeKind, Variable, demangled};
+use ::abi::names::demangled;
+use debug_info::{DebugInfo, Scope, ScopeId, ScopeKind, Variable};
 use ptx::module::{FuncId, Loc, Module};
 use serde_json::{Value, json};
 use std::fmt::Write as _;

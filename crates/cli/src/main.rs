@@ -3,6 +3,7 @@
 //! Results go to standard output, remarks and errors to standard error. A command that fails says why in one message
 //! and ends with one of the exit codes of [`failure::Exit`]. Nothing below this crate prints, exits or reads paths.
 
+mod abi;
 mod analyze;
 mod asm;
 mod cache;
@@ -55,6 +56,7 @@ enum Command {
     Fmt(fmt::Arguments),
     Kernels(kernels::Arguments),
     Analyze(analyze::Arguments),
+    Abi(abi::Arguments),
     Link(link::Arguments),
     Devices(devices::Arguments),
     Run(run::Arguments),
@@ -80,6 +82,7 @@ impl Command {
             Self::Fmt(arguments) => fmt::execute(&arguments),
             Self::Kernels(arguments) => kernels::execute(&arguments),
             Self::Analyze(arguments) => analyze::execute(&arguments),
+            Self::Abi(arguments) => abi::execute(&arguments),
             Self::Link(arguments) => link::execute(&arguments),
             Self::Devices(arguments) => devices::execute(&arguments),
             Self::Run(arguments) => run::execute(&arguments),

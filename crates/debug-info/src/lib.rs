@@ -19,7 +19,6 @@
 //! | `location` | location expressions; virtual registers; address classes |
 //! | `dump` | every entry with its attributes, for people |
 //! | `write` | `.debug_line` and `.debug_frame` of the virtual machine; an ELF file of all |
-//! | `names` | names without C++'s mangling |
 //!
 //! A producer writes `.debug_info` and what it refers to; `.debug_line` and `.debug_frame` are a back end's, and
 //! [`write`] makes those of the virtual machine, whose program counter is 16 times the number of an instruction in the
@@ -28,7 +27,6 @@
 mod addresses;
 mod dump;
 pub mod location;
-mod names;
 mod read;
 mod sections;
 pub mod types;
@@ -36,7 +34,6 @@ mod write;
 
 pub use addresses::{Addresses, INSTRUCTION_BYTES, Place};
 pub use dump::{Attribute, Entry};
-pub use names::demangled;
 pub use read::{Declared, Scope, ScopeId, ScopeKind, Unit, Variable};
 pub use sections::Sections;
 pub use write::WriteError;

@@ -3,10 +3,11 @@
 #[allow(dead_code)]
 mod common;
 
+use abi::names::demangled;
 use common::Sample;
+use debug_info::ScopeKind;
 use debug_info::location::AddressClass;
 use debug_info::types::{Encoding, Type};
-use debug_info::{ScopeKind, demangled};
 
 const SMOOTH: &str = "_Z6smoothIfEvPT_PKfi";
 

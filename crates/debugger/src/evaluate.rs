@@ -282,7 +282,7 @@ impl<'a> Scene<'a> {
             "%warpid" => self.warp.number,
             _ => {
                 let function = &module.functions[self.place.0.index()].name;
-                let function = debug_info::demangled(function);
+                let function = abi::names::demangled(function);
                 return Err(Error::Expression(format!("no register {name} in {function}")));
             }
         };

@@ -1,7 +1,7 @@
 //! The calls around a thread, the innermost first, inlined ones among them.
 
 use crate::evaluate::Scene;
-use debug_info::demangled;
+use abi::names::demangled;
 use machine::SourceLocation;
 use ptx::module::Loc;
 

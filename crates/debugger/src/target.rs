@@ -1,7 +1,7 @@
 //! Places that breakpoints name: kernels and functions, source lines, PTX lines.
 
 use crate::Error;
-use debug_info::demangled;
+use abi::names::demangled;
 use ptx::module::{FuncId, Module};
 
 /// A place as it is written.

@@ -130,6 +130,11 @@ impl Rows {
         y * z == 1 || x.is_multiple_of(self.width)
     }
 
+    /// Whether the block is one row.
+    pub(crate) fn are_one(&self) -> bool {
+        self.block.iter().product::<u32>() <= self.width
+    }
+
     /// A special register that compiled code reads.
     pub(crate) fn special(&self, register: SpecialRegister, component: u8) -> Option<Class> {
         use SpecialRegister as R;

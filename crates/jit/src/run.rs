@@ -17,9 +17,10 @@ const EPOCH: usize = 2;
 /// Bytes to which frames are aligned.
 const FRAME_ALIGN: usize = 64;
 
-/// All rows of a CTA that are not done, one after the other: each from where it waits, which stands in the list of states, to the
-/// next barrier or to its end. The rows' frames lie one behind the other. A kernel without barriers uses neither.
-type Rows = unsafe extern "C" fn(*mut Context, frames: *mut u8, states: *mut i32, count: u32) -> i32;
+/// All rows of a CTA that are not done, from barrier to barrier: at first from where they all are, or, if that is [`end::MIXED`], each
+/// from where it waits, which stands in the list of states. The rows' frames lie one behind the other. A kernel without
+/// barriers uses neither.
+type Rows = unsafe extern "C" fn(*mut Context, frames: *mut u8, states: *mut i32, count: u32, at: i32) -> i32;
 
 /// A kernel's machine code.
 pub(crate) struct Compiled {
@@ -155,28 +156,21 @@ impl Code for Compiled {
         let states = states.as_mut_ptr().cast::<i32>();
         let frames = frames.as_mut_ptr().cast::<u8>();
         let frames = frames.wrapping_add(frames.align_offset(FRAME_ALIGN));
+        let mut at = 0;
         let stops = loop {
             // SAFETY: the context is as the code expects it and lives until the code returns, there are as many states and frames
             // as rows; what the code does with them is argued in `crate::emit`.
-            match unsafe { (self.entry)(context_at, frames, states, self.rows) } {
-                end::STOP => break true,
-                end::DONE => break false,
-                end::MIXED => {
-                    // SAFETY: there are as many, and the code does not run.
-                    let states = unsafe { std::slice::from_raw_parts(states, rows) };
-                    if let Some(fault) = self.never_completes(states) {
-                        // What the code wrote there does not matter any more.
-                        host.stopped.get_or_insert(fault);
-                        break true;
-                    }
-                }
-                // All that are left wait at the same place.
-                _ => {}
+            at = unsafe { (self.entry)(context_at, frames, states, self.rows, at) };
+            if at != end::MIXED {
+                break at == end::STOP;
             }
-            // SAFETY: the context is ours, and the code does not run.
-            let context = unsafe { &mut *context_at };
-            context.all_votes = std::mem::take(&mut context.votes);
-            context.all_voters = std::mem::take(&mut context.voters);
+            // SAFETY: there are as many, and the code does not run.
+            let states = unsafe { std::slice::from_raw_parts(states, rows) };
+            if let Some(fault) = self.never_completes(states) {
+                // What the code wrote there does not matter any more.
+                host.stopped.get_or_insert(fault);
+                break true;
+            }
         };
         if stops {
             return Err(host.stopped.take().unwrap_or(Stopped::Told));

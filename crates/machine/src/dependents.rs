@@ -43,24 +43,33 @@ impl<'a> Dependents<'a> {
     pub(crate) fn let_begin(&self, cta: [u32; 3]) {
         if self.neighbours.is_some() && self.early().insert(cta) {
             self.begun.store(true, Ordering::Relaxed);
-            self.count_down();
+            self.count_down(1);
         }
     }
 
     /// A CTA has exited.
     pub(crate) fn exit(&self, cta: [u32; 3]) {
-        if self.neighbours.is_some() && !(self.begun.load(Ordering::Relaxed) && self.early().remove(&cta)) {
-            self.count_down();
-        }
+        self.count_down(self.exited(cta));
+    }
+
+    /// A CTA has exited: how many [`Dependents::count_down`] has to count for it, when it suits. Who counts each at once
+    /// makes a processor wait until memory has all that it has stored.
+    pub(crate) fn exited(&self, cta: [u32; 3]) -> u64 {
+        let has_begun = || self.begun.load(Ordering::Relaxed) && self.early().remove(&cta);
+        u64::from(self.neighbours.is_some() && !has_begun())
     }
 
     fn early(&self) -> std::sync::MutexGuard<'_, HashSet<[u32; 3]>> {
         self.early.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn count_down(&self) {
+    /// So many CTAs keep nobody waiting any more.
+    pub(crate) fn count_down(&self, ctas: u64) {
         // At its end a grid need not tell what its end tells anyway.
-        if self.left.fetch_sub(1, Ordering::AcqRel) == 1 && self.begun.load(Ordering::Relaxed) {
+        if ctas != 0
+            && self.left.fetch_sub(ctas, Ordering::AcqRel) == ctas
+            && self.begun.load(Ordering::Relaxed)
+        {
             self.neighbours.iter().for_each(|neighbours| (neighbours.release)());
         }
     }

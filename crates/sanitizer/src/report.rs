@@ -1,7 +1,7 @@
 //! Reports: what was found, for people and for programs.
 
 use crate::suppress::Suppressions;
-use debug_info::demangled;
+use abi::names::demangled;
 use machine::{Location, SourceLocation};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

@@ -2,7 +2,7 @@
 
 use crate::failure::{Exit, Failure};
 use crate::terminal;
-use debug_info::demangled;
+use ::abi::names::demangled;
 use debugger::{COMMANDS, Session};
 use rustyline::completion::Completer;
 use rustyline::error::ReadlineError;

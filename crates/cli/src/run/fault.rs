@@ -2,8 +2,8 @@
 //! shows the fault again.
 
 use crate::diagnostics::{self, Mark};
+use ::abi::names::demangled;
 use annotate_snippets::{AnnotationKind, Level};
-use debug_info::demangled;
 use machine::{Fault, Inlined, Location, SourceLocation, Unsupported};
 use ptx::source::{Source, Span};
 use serde_json::{Value, json};

@@ -5,7 +5,7 @@ use crate::engine::{Issued, Reason};
 use crate::session::Outcome;
 use crate::value::{Format, Value, Where};
 use crate::{Error, Session};
-use debug_info::demangled;
+use abi::names::demangled;
 use machine::LaunchError;
 use machine::SourceLocation;
 use ptx::module::FuncId;

@@ -170,7 +170,7 @@ impl<S: Sources> Console<S> {
             "blocks" | "kernels" => {
                 let program = self.session.program();
                 let ([gx, gy, gz], [bx, by, bz]) = (program.grid, program.block);
-                let name = debug_info::demangled(&program.kernel);
+                let name = abi::names::demangled(&program.kernel);
                 Ok(format!(
                     "{name}: grid ({gx},{gy},{gz}), block ({bx},{by},{bz}); block ({x},{y},{z}) has stopped\n"
                 ))

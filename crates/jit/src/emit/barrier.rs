@@ -4,7 +4,7 @@
 //! row was last at one, and what nothing reads before the next barrier is not even read.
 //!
 //! Rows may come to a barrier at different places. Where there are several barriers, the host sees whether all rows are at one, and
-//! describes the fault if they are not. A reduction is the host's sum of what the rows have counted.
+//! describes the fault if they are not. A reduction is the sum of what the rows have counted.
 
 use super::text::Kind;
 use super::values::Lanes;
@@ -43,29 +43,28 @@ impl Emitter<'_> {
             Value::Constant(number) if number < BARRIERS && threads.is_none() && together => number as u32,
             _ => return Err(Refusal::Barrier),
         };
-        self.barriers.push(Barrier { number, instruction: self.index });
+        // A row that is alone waits for nobody.
+        let is_alone = self.rows.are_one();
+        if !is_alone {
+            self.barriers.push(Barrier { number, instruction: self.index });
+        }
         // Which threads a row has is in its frame; the host counts whole rows.
         if self.kills && self.barriers.iter().any(|other| other.number != number) {
             return Err(Refusal::Barrier);
         }
-        let Op::BarRed(red) = op else { return self.wait_for_rows() };
+        let Op::BarRed(red) = op else { return if is_alone { Ok(()) } else { self.wait_for_rows() } };
         let votes = self.predicate(&red.c)?;
         let (bit, mask, votes) = (self.text.int(1, Kind::Vector), self.mask.clone(), self.vector(&votes));
         let votes = self.text.value(&format!("and {bit} {votes}, {mask}"));
         self.intrinsic("declare i32 @llvm.ctpop.i32(i32)");
-        for (lanes, field) in [(votes, context::VOTES), (mask, context::VOTERS)] {
+        let [votes, voters] = [votes, mask].map(|lanes| {
             let lanes = self.text.mask_bits(&lanes);
-            let count = self.text.value(&format!("call i32 @llvm.ctpop.i32(i32 {lanes})"));
-            let place = self.field(field);
-            let before = self.text.value(&format!("load i32, ptr {place}"));
-            let all = self.text.value(&format!("add i32 {before}, {count}"));
-            self.text.line(&format!("store i32 {all}, ptr {place}"));
-        }
-        self.wait_for_rows()?;
-        let [votes, voters] = [context::ALL_VOTES, context::ALL_VOTERS].map(|field| {
-            let place = self.field(field);
-            self.text.value(&format!("load i32, ptr {place}"))
+            self.text.value(&format!("call i32 @llvm.ctpop.i32(i32 {lanes})"))
         });
+        let [votes, voters] = match is_alone {
+            true => [votes, voters],
+            false => self.counted_by_all(votes, voters)?,
+        };
         let result = match red.op {
             None => Lanes::uniform(32, votes),
             Some(BarRedOp::And) => {
@@ -74,6 +73,22 @@ impl Emitter<'_> {
             Some(BarRedOp::Or) => Lanes::uniform(1, self.text.value(&format!("icmp ne i32 {votes}, 0"))),
         };
         self.write(red.d.or(red.p).unwrap_or(Def(None)), result, false)
+    }
+
+    /// The sums over all rows of what each has counted, once all are there.
+    fn counted_by_all(&mut self, votes: String, voters: String) -> Result<[String; 2], Refusal> {
+        self.counts_votes = true;
+        for (count, field) in [(votes, context::VOTES), (voters, context::VOTERS)] {
+            let place = self.field(field);
+            let before = self.text.value(&format!("load i32, ptr {place}"));
+            let all = self.text.value(&format!("add i32 {before}, {count}"));
+            self.text.line(&format!("store i32 {all}, ptr {place}"));
+        }
+        self.wait_for_rows()?;
+        Ok([context::ALL_VOTES, context::ALL_VOTERS].map(|field| {
+            let place = self.field(field);
+            self.text.value(&format!("load i32, ptr {place}"))
+        }))
     }
 
     /// The row waits here for all others.
@@ -108,11 +123,8 @@ impl Emitter<'_> {
             let to = self.text.value(&format!("getelementptr i8, ptr %frame, i64 {at}"));
             self.text.line(&format!("store {ty} {value}, ptr {to}, align {}", align(ty)));
         }
-        let place = self.field(context::FUEL);
-        let fuel = self.text.value("load i64, ptr %fuel");
-        self.text.line(&format!("store i64 {fuel}, ptr {place}"));
-        self.text.line(&format!("ret i32 {number}"));
-        self.text.begin(&format!("resume{number}"));
+        self.text.end_turn(number as i32);
+        self.text.begin(&super::turns::start(number));
         for (name, ty, at, _) in &parts {
             let from = self.text.value(&format!("getelementptr i8, ptr %frame, i64 {at}"));
             let value = self.text.value(&format!("load {ty}, ptr {from}, align {}", align(ty)));

@@ -1,4 +1,4 @@
-//! Blocks, branches, masks, barriers: the row's function around its instructions.
+//! Blocks, branches, masks: the row's way around its instructions.
 
 use super::text::{Kind, Text};
 use super::values::Lanes;
@@ -12,9 +12,6 @@ use ir::instruction::Op;
 use ir::operand::{Predicate, Value};
 use ir::{Cfg, Function, Liveness};
 use machine::compiled::Source;
-
-/// Metadata that stands in every text.
-const METADATA: &str = "!0 = !{!\"branch_weights\", i32 100000, i32 1}\n!1 = !{}\n";
 
 /// Writes a kernel.
 pub(crate) fn emit(source: &Source<'_>, function: &Function<'_>, rows: Rows) -> Result<Emitted, Refusal> {
@@ -46,6 +43,7 @@ pub(crate) fn emit(source: &Source<'_>, function: &Function<'_>, rows: Rows) -> 
         frame: 0,
         homes: std::collections::HashMap::new(),
         changed: Vec::new(),
+        counts_votes: false,
         kills: false,
         edges: String::new(),
         intrinsics: Vec::new(),
@@ -95,6 +93,7 @@ impl Emitter<'_> {
             });
         self.full = whole && !self.kills;
 
+        self.text.begin(&super::turns::start(0));
         let mask = self.text.int(1, Kind::Vector);
         let all = if whole { self.text.all() } else { "%present".to_owned() };
         self.text.line(&format!("store {mask} {all}, ptr %live"));
@@ -108,68 +107,12 @@ impl Emitter<'_> {
             self.close_loops(place + 1);
         }
         self.text.begin("done");
-        let place = self.field(context::FUEL);
         let fuel = self.text.value("load i64, ptr %fuel");
         let count = self.function.instructions.len();
         let fuel = self.text.value(&format!("sub i64 {fuel}, {count}"));
-        self.text.line(&format!("store i64 {fuel}, ptr {place}"));
-        self.text.line(&format!("ret i32 {}", end::DONE));
-        self.text.begin("stop");
-        self.text.line(&format!("ret i32 {}", end::STOP));
-        Ok(self.finish(whole))
-    }
-
-    /// Puts the function's head before its blocks.
-    fn finish(mut self, whole: bool) -> Emitted {
-        let slots = self.slots();
-        let definitions = self.definitions();
-        let width = self.rows.width;
-        let [bx, by, _] = self.rows.block;
-        let mut head = Text::numbered(width, 1 << 24);
-        head.begin("entry");
-        head.lines += &slots;
-        head.line(&format!("%args = alloca [{} x i8], align 64", self.arguments.max(1)));
-        head.line(&format!("%fuel.at = getelementptr i8, ptr %ctx, i64 {}", context::FUEL));
-        head.line("%fuel.first = load i64, ptr %fuel.at");
-        head.line("store i64 %fuel.first, ptr %fuel");
-        head.line(&format!("%thread = mul i32 %row, {width}"));
-        let (straight, vector) = (self.rows.are_straight(), head.int(32, Kind::Vector));
-        let threads = match straight && whole {
-            true => String::new(),
-            false => {
-                let splat = head.splat("%thread", "i32");
-                let steps = head.list(32, |l| l);
-                head.value(&format!("add {vector} {splat}, {steps}"))
-            }
-        };
-        if !whole {
-            let threads_of_block: u32 = self.rows.block.iter().product();
-            let limit = head.constant(i64::from(threads_of_block), 32, Kind::Vector);
-            head.line(&format!("%present = icmp ult {vector} {threads}, {limit}"));
-        }
-        let (kind, from) = match straight {
-            true => (Kind::Scalar, "%thread".to_owned()),
-            false => (Kind::Vector, threads),
-        };
-        let ty = head.int(32, kind);
-        let (x, y) = (head.constant(i64::from(bx), 32, kind), head.constant(i64::from(by), 32, kind));
-        head.line(&format!("%tid.x = urem {ty} {from}, {x}"));
-        head.line(&format!("%tid.rest = udiv {ty} {from}, {x}"));
-        head.line(&format!("%tid.y = urem {ty} %tid.rest, {y}"));
-        head.line(&format!("%tid.z = udiv {ty} %tid.rest, {y}"));
-        let resumes: Vec<_> =
-            (1..=self.barriers.len()).map(|n| format!("i32 {n}, label %resume{n}")).collect();
-        head.line(&format!("switch i32 %state, label %start [{}]", resumes.join(" ")));
-        let frame = self.frame.next_multiple_of(64);
-        let text = format!(
-            "{}\n\n{}{definitions}\ndefine internal i32 @row(ptr noalias %ctx, ptr noalias %frame, i32 %state, i32 %row) alwaysinline {{\n{}start:\n{}}}\n\n{}{METADATA}",
-            self.intrinsics.join("\n"),
-            super::call::definitions(),
-            head.lines,
-            self.text.lines,
-            entry_point(!self.barriers.is_empty(), frame),
-        );
-        Emitted { text, sites: self.sites, windows: self.windows, frame, barriers: self.barriers }
+        self.text.line(&format!("store i64 {fuel}, ptr %fuel"));
+        self.text.end_turn(end::DONE);
+        Ok(self.finish())
     }
 
     fn block_label(&self, block: usize) -> String {
@@ -516,74 +459,4 @@ impl Emitter<'_> {
         let edges = std::mem::take(&mut self.edges);
         self.text.lines += &edges;
     }
-}
-
-/// The function that the host calls: all rows of a CTA, one after the other, each from where it waits to the next barrier or to its
-/// end. It returns where all of them are that have run, or [`end::MIXED`].
-fn entry_point(has_barriers: bool, frame: usize) -> String {
-    let (stop, done, mixed) = (end::STOP, end::DONE, end::MIXED);
-    let attributes = format!("dereferenceable({})", size_of::<crate::context::Context>());
-    let head = format!(
-        "define i32 @rows(ptr noalias {attributes} %ctx, ptr noalias %frames, ptr noalias %states, i32 %count) {{
-entry:
-  br label %loop
-"
-    );
-    if !has_barriers {
-        return format!(
-            "{head}loop:
-  %row = phi i32 [ 0, %entry ], [ %next, %on ]
-  %end = call i32 @row(ptr %ctx, ptr null, i32 0, i32 %row)
-  %stops = icmp eq i32 %end, {stop}
-  br i1 %stops, label %stopped, label %on
-on:
-  %next = add i32 %row, 1
-  %more = icmp ult i32 %next, %count
-  br i1 %more, label %loop, label %all
-stopped:
-  ret i32 {stop}
-all:
-  ret i32 {done}
-}}
-"
-        );
-    }
-    format!(
-        "{head}loop:
-  %row = phi i32 [ 0, %entry ], [ %next, %on ]
-  %least = phi i32 [ {most}, %entry ], [ %least.on, %on ]
-  %greatest = phi i32 [ {fewest}, %entry ], [ %greatest.on, %on ]
-  %wide = zext i32 %row to i64
-  %place = getelementptr i32, ptr %states, i64 %wide
-  %state = load i32, ptr %place
-  %is.done = icmp eq i32 %state, {done}
-  br i1 %is.done, label %on, label %run
-run:
-  %offset = mul i64 %wide, {frame}
-  %frame = getelementptr i8, ptr %frames, i64 %offset
-  %end = call i32 @row(ptr %ctx, ptr %frame, i32 %state, i32 %row)
-  store i32 %end, ptr %place
-  %is.less = icmp slt i32 %end, %least
-  %least.run = select i1 %is.less, i32 %end, i32 %least
-  %is.greater = icmp sgt i32 %end, %greatest
-  %greatest.run = select i1 %is.greater, i32 %end, i32 %greatest
-  %stops = icmp eq i32 %end, {stop}
-  br i1 %stops, label %stopped, label %on
-on:
-  %least.on = phi i32 [ %least, %loop ], [ %least.run, %run ]
-  %greatest.on = phi i32 [ %greatest, %loop ], [ %greatest.run, %run ]
-  %next = add i32 %row, 1
-  %more = icmp ult i32 %next, %count
-  br i1 %more, label %loop, label %all
-stopped:
-  ret i32 {stop}
-all:
-  %together = icmp eq i32 %least.on, %greatest.on
-  %where = select i1 %together, i32 %least.on, i32 {mixed}
-  ret i32 %where
-}}
-",
-        most = i32::MAX,
-        fewest = i32::MIN,
-    )
 }

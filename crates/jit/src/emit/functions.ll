@@ -116,37 +116,49 @@ define internal $i32 @fma.ftz($i32 %a, $i32 %b, $i32 %c) alwaysinline {
   ret $i32 %flushed
 }
 
-; numerics::special::interpolate: the square of 17 bits divided by 2^19, without the columns of low weight.
+; numerics::special::interpolate: the square of 17 bits divided by 2^19, without the columns of low weight. All numbers fit in 16 bits.
 define internal $i32 @square($i32 %x) alwaysinline {
-  %high = lshr $i32 %x, #i32:9
-  %low = and $i32 %x, #i32:511
-  %c1 = call $i32 @column($i32 %high, $i32 %low, $i32 #i32:1)
-  %c2 = call $i32 @column($i32 %high, $i32 %low, $i32 #i32:2)
-  %c3 = call $i32 @column($i32 %high, $i32 %low, $i32 #i32:3)
-  %c4 = call $i32 @column($i32 %high, $i32 %low, $i32 #i32:4)
-  %c5 = call $i32 @column($i32 %high, $i32 %low, $i32 #i32:5)
-  %c6 = call $i32 @column($i32 %high, $i32 %low, $i32 #i32:6)
-  %c7 = call $i32 @column($i32 %high, $i32 %low, $i32 #i32:7)
-  %s2 = add $i32 %c1, %c2
-  %s3 = add $i32 %s2, %c3
-  %s4 = add $i32 %s3, %c4
-  %s5 = add $i32 %s4, %c5
-  %s6 = add $i32 %s5, %c6
-  %s7 = add $i32 %s6, %c7
-  %product = mul $i32 %high, %high
-  %half = lshr $i32 %product, #i32:1
-  %y = add $i32 %half, %s7
+  %x.high = lshr $i32 %x, #i32:9
+  %x.low = and $i32 %x, #i32:511
+  %h = trunc $i32 %x.high to $i16
+  %l = trunc $i32 %x.low to $i16
+  ; Products of bits of which all are in columns that count.
+  %h4 = lshr $i16 %h, #i16:4
+  %l5 = lshr $i16 %l, #i16:5
+  %most = mul $i16 %h4, %l5
+  %h6 = lshr $i16 %h, #i16:6
+  %l3 = lshr $i16 %l, #i16:3
+  %l3.2 = and $i16 %l3, #i16:3
+  %upper = mul $i16 %h6, %l3.2
+  %h2 = lshr $i16 %h, #i16:2
+  %h2.2 = and $i16 %h2, #i16:3
+  %l7 = lshr $i16 %l, #i16:7
+  %lower = mul $i16 %h2.2, %l7
+  ; What is left of the last column.
+  %b1 = call $i16 @bit($i16 %h, $i16 #i16:7, $i16 %l, $i16 #i16:2)
+  %b2 = call $i16 @bit($i16 %h, $i16 #i16:5, $i16 %l, $i16 #i16:4)
+  %b3 = call $i16 @bit($i16 %h, $i16 #i16:3, $i16 %l, $i16 #i16:6)
+  %b4 = call $i16 @bit($i16 %h, $i16 #i16:1, $i16 %l, $i16 #i16:8)
+  %s1 = add $i16 %most, %upper
+  %s2 = add $i16 %lower, %b1
+  %s3 = add $i16 %b2, %b3
+  %s4 = add $i16 %s1, %s2
+  %s5 = add $i16 %s3, %b4
+  %cross = add $i16 %s4, %s5
+  %product = mul $i16 %h, %h
+  %half = lshr $i16 %product, #i16:1
+  %sum = add $i16 %half, %cross
+  %y = zext $i16 %sum to $i32
   ret $i32 %y
 }
 
-define internal $i32 @column($i32 %high, $i32 %low, $i32 %bit) alwaysinline {
-  %shifted = lshr $i32 %high, %bit
-  %one = and $i32 %shifted, #i32:1
-  %selected = sub $i32 zeroinitializer, %one
-  %by = sub $i32 #i32:9, %bit
-  %part = lshr $i32 %low, %by
-  %y = and $i32 %selected, %part
-  ret $i32 %y
+; The product of two bits.
+define internal $i16 @bit($i16 %a, $i16 %of.a, $i16 %b, $i16 %of.b) alwaysinline {
+  %x = lshr $i16 %a, %of.a
+  %y = lshr $i16 %b, %of.b
+  %both = and $i16 %x, %y
+  %z = and $i16 %both, #i16:1
+  ret $i16 %z
 }
 
 declare $i64 @llvm.masked.gather.v$ni64.v$np0($p, i32, $i1, $i64)
@@ -191,6 +203,24 @@ define internal $i32 @to_float($i64 %x, $i32 %rebias) alwaysinline {
   ret $i32 %y
 }
 
+; numerics::special::unit::significand: a number whose leading bit is known.
+define internal $i32 @significand($i64 %x, $i64 %by, $i32 %exponent) alwaysinline {
+  %shifted = lshr $i64 %x, %by
+  %low = trunc $i64 %shifted to $i32
+  %y = add $i32 %low, %exponent
+  ret $i32 %y
+}
+
+; Whether all lanes are so little above a number at most. What is computed for those alone is an *ordinary* case of a function: neither the
+; operand nor the result is near the ends of the range of normal numbers.
+define internal i1 @between($i32 %x, $i32 %least, $i32 %span) alwaysinline {
+  %above = sub $i32 %x, %least
+  %inside = icmp ult $i32 %above, %span
+  %bits = bitcast $i1 %inside to i$n
+  %y = icmp eq i$n %bits, -1
+  ret i1 %y
+}
+
 ; A positive result multiplied by a power of two.
 define internal $i32 @scaled($i32 %x, $i32 %exponent) alwaysinline {
   %up = shl $i32 %exponent, #i32:23
@@ -216,14 +246,20 @@ define internal $i32 @unless_nan($i32 %x, $i32 %y) alwaysinline {
   ret $i32 %z
 }
 
-define internal $i32 @unit.rcp($i32 %x) alwaysinline {
-  %sign = and $i32 %x, #i32:0x80000000
-  %magnitude = and $i32 %x, #i32:0x7fffffff
+; The inverse of the mantissa.
+define internal $i32 @inverse($i32 %x) alwaysinline {
   %mantissa = and $i32 %x, #i32:0x7fffff
   %segment = lshr $i32 %mantissa, #i32:16
   %distance = and $i32 %mantissa, #i32:0xffff
   %value = call $i64 @value(ptr @rcp.rows, $i32 %segment, $i32 %distance, $i32 #i32:1, $i64 #i64:rcp.bias, $i64 #i64:13, $i64 #i64:0, i1 true, i1 true)
-  %float = call $i32 @to_float($i64 %value, $i32 #i32:0xd3800000)
+  %float = call $i32 @significand($i64 %value, $i64 #i64:15, $i32 #i32:0x3e800000)
+  ret $i32 %float
+}
+
+define internal $i32 @unit.rcp($i32 %x) alwaysinline {
+  %sign = and $i32 %x, #i32:0x80000000
+  %magnitude = and $i32 %x, #i32:0x7fffffff
+  %float = call $i32 @inverse($i32 %x)
   %exponent = call $i32 @exponent($i32 %x)
   %power = sub $i32 #i32:127, %exponent
   %finite = call $i32 @scaled($i32 %float, $i32 %power)
@@ -267,31 +303,53 @@ define internal $i32 @of_positive($i32 %x, $i32 %finite, $i32 %zero, $i32 %infin
   ret $i32 %y
 }
 
-define internal $i32 @unit.sqrt($i32 %x) alwaysinline {
-  %half = call $i32 @half_exponent($i32 %x)
+; The root of the mantissa in [1, 4).
+define internal $i32 @root($i32 %x) alwaysinline {
   %argument = call $i32 @root_argument($i32 %x)
   %segment = lshr $i32 %argument, #i32:17
   %distance = and $i32 %argument, #i32:0x1ffff
   %value = call $i64 @value(ptr @sqrt.rows, $i32 %segment, $i32 %distance, $i32 #i32:0, $i64 #i64:sqrt.bias, $i64 #i64:15, $i64 #i64:1, i1 false, i1 false)
-  %float = call $i32 @to_float($i64 %value, $i32 #i32:0xd4000000)
-  %root = call $i32 @scaled($i32 %float, $i32 %half)
+  %float = call $i32 @significand($i64 %value, $i64 #i64:17, $i32 #i32:0x3f000000)
+  ret $i32 %float
+}
+
+define internal $i32 @unit.sqrt($i32 %x) alwaysinline {
+  %half = call $i32 @half_exponent($i32 %x)
+  %significand = call $i32 @root($i32 %x)
+  %root = call $i32 @scaled($i32 %significand, $i32 %half)
   %y = call $i32 @of_positive($i32 %x, $i32 %root, $i32 zeroinitializer, $i32 #i32:0x7f800000)
   ret $i32 %y
+}
+
+; The inverse root of the mantissa in [1, 4).
+define internal $i32 @inverse_root($i32 %x) alwaysinline {
+  %argument = call $i32 @root_argument($i32 %x)
+  %segment = lshr $i32 %argument, #i32:17
+  %distance = and $i32 %argument, #i32:0x1ffff
+  %value = call $i64 @value(ptr @rsqrt.rows, $i32 %segment, $i32 %distance, $i32 #i32:0, $i64 #i64:rsqrt.bias, $i64 #i64:14, $i64 #i64:2, i1 true, i1 true)
+  %float = call $i32 @significand($i64 %value, $i64 #i64:16, $i32 #i32:0x3e800000)
+  %one = icmp eq $i32 %argument, zeroinitializer
+  %inverse = select $i1 %one, $i32 #i32:0x3f800000, $i32 %float
+  ret $i32 %inverse
 }
 
 define internal $i32 @unit.rsqrt($i32 %x) alwaysinline {
   %half = call $i32 @half_exponent($i32 %x)
   %power = sub $i32 zeroinitializer, %half
-  %argument = call $i32 @root_argument($i32 %x)
-  %segment = lshr $i32 %argument, #i32:17
-  %distance = and $i32 %argument, #i32:0x1ffff
-  %value = call $i64 @value(ptr @rsqrt.rows, $i32 %segment, $i32 %distance, $i32 #i32:0, $i64 #i64:rsqrt.bias, $i64 #i64:14, $i64 #i64:2, i1 true, i1 true)
-  %float = call $i32 @to_float($i64 %value, $i32 #i32:0xd4000000)
-  %one = icmp eq $i32 %argument, zeroinitializer
-  %inverse = select $i1 %one, $i32 #i32:0x3f800000, $i32 %float
-  %root = call $i32 @scaled($i32 %inverse, $i32 %power)
+  %significand = call $i32 @inverse_root($i32 %x)
+  %root = call $i32 @scaled($i32 %significand, $i32 %power)
   %y = call $i32 @of_positive($i32 %x, $i32 %root, $i32 #i32:0x7f800000, $i32 zeroinitializer)
   ret $i32 %y
+}
+
+; 2 to the power of what stands behind the point.
+define internal $i32 @fraction_power($i32 %argument) alwaysinline {
+  %low = and $i32 %argument, #i32:0x7fffff
+  %segment = lshr $i32 %low, #i32:17
+  %distance = and $i32 %low, #i32:0x1ffff
+  %value = call $i64 @value(ptr @ex2.rows, $i32 %segment, $i32 %distance, $i32 #i32:0, $i64 #i64:ex2.bias, $i64 #i64:13, $i64 #i64:0, i1 false, i1 true)
+  %float = call $i32 @significand($i64 %value, $i64 #i64:15, $i32 #i32:0x3f000000)
+  ret $i32 %float
 }
 
 define internal $i32 @unit.ex2($i32 %x) alwaysinline {
@@ -313,11 +371,7 @@ define internal $i32 @unit.ex2($i32 %x) alwaysinline {
   %negated = select $i1 %whole, $i32 %negative, $i32 %inverted
   %signs = icmp slt $i32 %x, zeroinitializer
   %argument = select $i1 %signs, $i32 %negated, $i32 %fixed
-  %low = and $i32 %argument, #i32:0x7fffff
-  %segment = lshr $i32 %low, #i32:17
-  %distance = and $i32 %low, #i32:0x1ffff
-  %value = call $i64 @value(ptr @ex2.rows, $i32 %segment, $i32 %distance, $i32 #i32:0, $i64 #i64:ex2.bias, $i64 #i64:13, $i64 #i64:0, i1 false, i1 true)
-  %float = call $i32 @to_float($i64 %value, $i32 #i32:0xd3000000)
+  %float = call $i32 @fraction_power($i32 %argument)
   %power = ashr $i32 %argument, #i32:23
   %finite = call $i32 @scaled($i32 %float, $i32 %power)
   %far = select $i1 %signs, $i32 zeroinitializer, $i32 #i32:0x7f800000
@@ -326,9 +380,9 @@ define internal $i32 @unit.ex2($i32 %x) alwaysinline {
   ret $i32 %y
 }
 
-define internal $i32 @unit.lg2($i32 %x) alwaysinline {
+; Of positive numbers.
+define internal $i32 @logarithm($i32 %x) alwaysinline {
   %mantissa = and $i32 %x, #i32:0x7fffff
-  %magnitude = and $i32 %x, #i32:0x7fffffff
   %segment = lshr $i32 %mantissa, #i32:17
   %distance = and $i32 %mantissa, #i32:0x1ffff
   %value = call $i64 @value(ptr @lg2.rows, $i32 %segment, $i32 %distance, $i32 #i32:0, $i64 #i64:lg2.bias, $i64 #i64:12, $i64 #i64:1, i1 false, i1 false)
@@ -346,6 +400,12 @@ define internal $i32 @unit.lg2($i32 %x) alwaysinline {
   %signed = or $i32 %float, %sign
   %one = icmp eq $i32 %x, #i32:0x3f800000
   %finite = select $i1 %one, $i32 zeroinitializer, $i32 %signed
+  ret $i32 %finite
+}
+
+define internal $i32 @unit.lg2($i32 %x) alwaysinline {
+  %magnitude = and $i32 %x, #i32:0x7fffffff
+  %finite = call $i32 @logarithm($i32 %x)
   %infinite = icmp eq $i32 %x, #i32:0x7f800000
   %number = select $i1 %infinite, $i32 %x, $i32 %finite
   %tiny = icmp ult $i32 %magnitude, #i32:0x800000
@@ -365,19 +425,8 @@ define internal $i32 @clamp31($i32 %x) alwaysinline {
   ret $i32 %y
 }
 
-define internal $i32 @unit.sine($i32 %x, $i32 %sign, $i32 %quarters_more) alwaysinline {
-  %mantissa = and $i32 %x, #i32:0x7fffff
-  %hidden = or $i32 %mantissa, #i32:0x800000
-  %absolute = and $i32 %x, #i32:0x7fffffff
-  %tiny = icmp ult $i32 %absolute, #i32:0x800000
-  %magnitude = select $i1 %tiny, $i32 zeroinitializer, $i32 %hidden
-  %exponent = call $i32 @exponent($i32 %x)
-  %shift = sub $i32 %exponent, #i32:125
-  %left = call $i32 @clamp31($i32 %shift)
-  %back = sub $i32 zeroinitializer, %shift
-  %right = call $i32 @clamp31($i32 %back)
-  %up = shl $i32 %magnitude, %left
-  %quarters = lshr $i32 %up, %right
+; The sine of so many quarter turns, with 23 bits behind the point.
+define internal $i32 @sine_of_quarters($i32 %quarters, $i32 %sign, $i32 %quarters_more) alwaysinline {
   %turned = lshr $i32 %quarters, #i32:23
   %quadrant = add $i32 %turned, %quarters_more
   %odd = and $i32 %quadrant, #i32:1
@@ -393,19 +442,150 @@ define internal $i32 @unit.sine($i32 %x, $i32 %sign, $i32 %quarters_more) always
   %flips = shl $i32 %below, #i32:30
   %signs = xor $i32 %sign, %flips
   %signed = or $i32 %float, %signs
+  ret $i32 %signed
+}
+
+define internal $i32 @unit.sine($i32 %x, $i32 %sign, $i32 %quarters_more) alwaysinline {
+  %mantissa = and $i32 %x, #i32:0x7fffff
+  %hidden = or $i32 %mantissa, #i32:0x800000
+  %absolute = and $i32 %x, #i32:0x7fffffff
+  %tiny = icmp ult $i32 %absolute, #i32:0x800000
+  %magnitude = select $i1 %tiny, $i32 zeroinitializer, $i32 %hidden
+  %exponent = call $i32 @exponent($i32 %x)
+  %shift = sub $i32 %exponent, #i32:125
+  %left = call $i32 @clamp31($i32 %shift)
+  %back = sub $i32 zeroinitializer, %shift
+  %right = call $i32 @clamp31($i32 %back)
+  %up = shl $i32 %magnitude, %left
+  %quarters = lshr $i32 %up, %right
+  %signed = call $i32 @sine_of_quarters($i32 %quarters, $i32 %sign, $i32 %quarters_more)
   %exponents = and $i32 %x, #i32:0x7f800000
   %unbounded = icmp eq $i32 %exponents, #i32:0x7f800000
   %y = select $i1 %unbounded, $i32 #i32:0x7fffffff, $i32 %signed
   ret $i32 %y
 }
 
+; Ordinary cases.
+define internal $i32 @ordinary.rcp($i32 %x) alwaysinline {
+  %sign = and $i32 %x, #i32:0x80000000
+  %inverse = call $i32 @inverse($i32 %x)
+  %power = and $i32 %x, #i32:0x7f800000
+  %less = sub $i32 #i32:0x3f800000, %power
+  %magnitude = add $i32 %inverse, %less
+  %y = or $i32 %sign, %magnitude
+  ret $i32 %y
+}
+
+define internal i1 @is_ordinary.rcp($i32 %x) alwaysinline {
+  %magnitude = and $i32 %x, #i32:0x7fffffff
+  %y = call i1 @between($i32 %magnitude, $i32 #i32:0x800000, $i32 #i32:0x7e000000)
+  ret i1 %y
+}
+
+define internal i1 @is_ordinary.root($i32 %x) alwaysinline {
+  %y = call i1 @between($i32 %x, $i32 #i32:0x800000, $i32 #i32:0x7f000000)
+  ret i1 %y
+}
+
+define internal $i32 @ordinary.sqrt($i32 %x) alwaysinline {
+  %half = call $i32 @half_exponent($i32 %x)
+  %root = call $i32 @root($i32 %x)
+  %power = shl $i32 %half, #i32:23
+  %y = add $i32 %root, %power
+  ret $i32 %y
+}
+
+define internal $i32 @ordinary.rsqrt($i32 %x) alwaysinline {
+  %half = call $i32 @half_exponent($i32 %x)
+  %root = call $i32 @inverse_root($i32 %x)
+  %power = shl $i32 %half, #i32:23
+  %y = sub $i32 %root, %power
+  ret $i32 %y
+}
+
+; Of magnitudes below 126.
+define internal i1 @is_ordinary.ex2($i32 %x) alwaysinline {
+  %magnitude = and $i32 %x, #i32:0x7fffffff
+  %y = call i1 @between($i32 %magnitude, $i32 zeroinitializer, $i32 #i32:0x42fc0000)
+  ret i1 %y
+}
+
+define internal $i32 @ordinary.ex2($i32 %x) alwaysinline {
+  %magnitude = and $i32 %x, #i32:0x7fffffff
+  %number = bitcast $i32 %magnitude to $f32
+  %up = fmul $f32 %number, #f32:8388608.0
+  %fixed = fptosi $f32 %up to $i32
+  %signs = ashr $i32 %x, #i32:31
+  %inverted = xor $i32 %fixed, %signs
+  %fraction.bits = and $i32 %fixed, #i32:0x7fffff
+  %whole = icmp eq $i32 %fraction.bits, zeroinitializer
+  %one = select $i1 %whole, $i32 %signs, $i32 zeroinitializer
+  %argument = sub $i32 %inverted, %one
+  %float = call $i32 @fraction_power($i32 %argument)
+  %power = and $i32 %argument, #i32:0xff800000
+  %y = add $i32 %float, %power
+  ret $i32 %y
+}
+
+; Of magnitudes below 128: some 20 turns.
+define internal i1 @is_ordinary.sine($i32 %x) alwaysinline {
+  %magnitude = and $i32 %x, #i32:0x7fffffff
+  %y = call i1 @between($i32 %magnitude, $i32 zeroinitializer, $i32 #i32:0x43000000)
+  ret i1 %y
+}
+
+; The turns as `turns` has them: what the product lacks or has too much is exact as a float, unless the product is so small that its
+; sine is a zero.
+define internal $i32 @ordinary.sine($i32 %x, $i32 %signs, $i32 %quarters_more) alwaysinline {
+  %number = bitcast $i32 %x to $f32
+  %near = fmul $f32 %number, #f32:0x3fc45f3060000000
+  %opposite = fneg $f32 %near
+  %lacks = call $f32 @llvm.fma.v$nf32($f32 %number, $f32 #f32:0x3fc45f3060000000, $f32 %opposite)
+  %bits = bitcast $f32 %near to $i32
+  %lacks.bits = bitcast $f32 %lacks to $i32
+  %apart = xor $i32 %bits, %lacks.bits
+  %beyond = lshr $i32 %apart, #i32:31
+  %inexact = fcmp one $f32 %lacks, zeroinitializer
+  %less = select $i1 %inexact, $i32 %beyond, $i32 zeroinitializer
+  %turns = sub $i32 %bits, %less
+  %magnitude = and $i32 %turns, #i32:0x7fffffff
+  %absolute = bitcast $i32 %magnitude to $f32
+  %up = fmul $f32 %absolute, #f32:33554432.0
+  %quarters = fptosi $f32 %up to $i32
+  %sign = and $i32 %turns, %signs
+  %y = call $i32 @sine_of_quarters($i32 %quarters, $i32 %sign, $i32 %quarters_more)
+  ret $i32 %y
+}
+
 ; numerics::special: what stands around the unit.
 define internal $i32 @rcp.ftz($i32 %x) noinline {
+  %ordinary = call i1 @is_ordinary.rcp($i32 %x)
+  br i1 %ordinary, label %fast, label %slow, !prof !0
+fast:
+  %quick = call $i32 @ordinary.rcp($i32 %x)
+  ret $i32 %quick
+slow:
+  %y = call $i32 @rcp.ftz.any($i32 %x)
+  ret $i32 %y
+}
+
+define internal $i32 @rcp.ftz.any($i32 %x) noinline cold {
   %y = call $i32 @unit.rcp($i32 %x)
   ret $i32 %y
 }
 
 define internal $i32 @rcp($i32 %x) noinline {
+  %ordinary = call i1 @is_ordinary.rcp($i32 %x)
+  br i1 %ordinary, label %fast, label %slow, !prof !0
+fast:
+  %quick = call $i32 @ordinary.rcp($i32 %x)
+  ret $i32 %quick
+slow:
+  %y = call $i32 @rcp.any($i32 %x)
+  ret $i32 %y
+}
+
+define internal $i32 @rcp.any($i32 %x) noinline cold {
   %magnitude = and $i32 %x, #i32:0x7fffffff
   %tiny = icmp ult $i32 %magnitude, #i32:0x800000
   %up = select $i1 %tiny, $i32 #i32:0x4b800000, $i32 #i32:0x3f800000
@@ -439,11 +619,33 @@ define internal $i32 @if_lifted($i32 %x, $i32 %plain, $i32 %scaled) alwaysinline
 }
 
 define internal $i32 @sqrt.ftz($i32 %x) noinline {
+  %ordinary = call i1 @is_ordinary.root($i32 %x)
+  br i1 %ordinary, label %fast, label %slow, !prof !0
+fast:
+  %quick = call $i32 @ordinary.sqrt($i32 %x)
+  ret $i32 %quick
+slow:
+  %y = call $i32 @sqrt.ftz.any($i32 %x)
+  ret $i32 %y
+}
+
+define internal $i32 @sqrt.ftz.any($i32 %x) noinline cold {
   %y = call $i32 @unit.sqrt($i32 %x)
   ret $i32 %y
 }
 
 define internal $i32 @sqrt($i32 %x) noinline {
+  %ordinary = call i1 @is_ordinary.root($i32 %x)
+  br i1 %ordinary, label %fast, label %slow, !prof !0
+fast:
+  %quick = call $i32 @ordinary.sqrt($i32 %x)
+  ret $i32 %quick
+slow:
+  %y = call $i32 @sqrt.any($i32 %x)
+  ret $i32 %y
+}
+
+define internal $i32 @sqrt.any($i32 %x) noinline cold {
   %operand = call $i32 @lifted($i32 %x)
   %root = call $i32 @unit.sqrt($i32 %operand)
   %scaled = call $i32 @mul($i32 %root, $i32 #i32:0x39800000)
@@ -452,11 +654,33 @@ define internal $i32 @sqrt($i32 %x) noinline {
 }
 
 define internal $i32 @rsqrt.ftz($i32 %x) noinline {
+  %ordinary = call i1 @is_ordinary.root($i32 %x)
+  br i1 %ordinary, label %fast, label %slow, !prof !0
+fast:
+  %quick = call $i32 @ordinary.rsqrt($i32 %x)
+  ret $i32 %quick
+slow:
+  %y = call $i32 @rsqrt.ftz.any($i32 %x)
+  ret $i32 %y
+}
+
+define internal $i32 @rsqrt.ftz.any($i32 %x) noinline cold {
   %y = call $i32 @unit.rsqrt($i32 %x)
   ret $i32 %y
 }
 
 define internal $i32 @rsqrt($i32 %x) noinline {
+  %ordinary = call i1 @is_ordinary.root($i32 %x)
+  br i1 %ordinary, label %fast, label %slow, !prof !0
+fast:
+  %quick = call $i32 @ordinary.rsqrt($i32 %x)
+  ret $i32 %quick
+slow:
+  %y = call $i32 @rsqrt.any($i32 %x)
+  ret $i32 %y
+}
+
+define internal $i32 @rsqrt.any($i32 %x) noinline cold {
   %operand = call $i32 @lifted($i32 %x)
   %root = call $i32 @unit.rsqrt($i32 %operand)
   %scaled = call $i32 @mul($i32 %root, $i32 #i32:0x45800000)
@@ -465,11 +689,33 @@ define internal $i32 @rsqrt($i32 %x) noinline {
 }
 
 define internal $i32 @lg2.ftz($i32 %x) noinline {
+  %ordinary = call i1 @is_ordinary.root($i32 %x)
+  br i1 %ordinary, label %fast, label %slow, !prof !0
+fast:
+  %quick = call $i32 @logarithm($i32 %x)
+  ret $i32 %quick
+slow:
+  %y = call $i32 @lg2.ftz.any($i32 %x)
+  ret $i32 %y
+}
+
+define internal $i32 @lg2.ftz.any($i32 %x) noinline cold {
   %y = call $i32 @unit.lg2($i32 %x)
   ret $i32 %y
 }
 
 define internal $i32 @lg2($i32 %x) noinline {
+  %ordinary = call i1 @is_ordinary.root($i32 %x)
+  br i1 %ordinary, label %fast, label %slow, !prof !0
+fast:
+  %quick = call $i32 @logarithm($i32 %x)
+  ret $i32 %quick
+slow:
+  %y = call $i32 @lg2.any($i32 %x)
+  ret $i32 %y
+}
+
+define internal $i32 @lg2.any($i32 %x) noinline cold {
   %operand = call $i32 @lifted($i32 %x)
   %log = call $i32 @unit.lg2($i32 %operand)
   %less = call $i32 @add($i32 %log, $i32 #i32:0xc1c00000)
@@ -478,11 +724,33 @@ define internal $i32 @lg2($i32 %x) noinline {
 }
 
 define internal $i32 @ex2.ftz($i32 %x) noinline {
+  %ordinary = call i1 @is_ordinary.ex2($i32 %x)
+  br i1 %ordinary, label %fast, label %slow, !prof !0
+fast:
+  %quick = call $i32 @ordinary.ex2($i32 %x)
+  ret $i32 %quick
+slow:
+  %y = call $i32 @ex2.ftz.any($i32 %x)
+  ret $i32 %y
+}
+
+define internal $i32 @ex2.ftz.any($i32 %x) noinline cold {
   %y = call $i32 @unit.ex2($i32 %x)
   ret $i32 %y
 }
 
 define internal $i32 @ex2($i32 %x) noinline {
+  %ordinary = call i1 @is_ordinary.ex2($i32 %x)
+  br i1 %ordinary, label %fast, label %slow, !prof !0
+fast:
+  %quick = call $i32 @ordinary.ex2($i32 %x)
+  ret $i32 %quick
+slow:
+  %y = call $i32 @ex2.any($i32 %x)
+  ret $i32 %y
+}
+
+define internal $i32 @ex2.any($i32 %x) noinline cold {
   %number = bitcast $i32 %x to $f32
   %low = fcmp olt $f32 %number, #f32:-126.0
   %halved = call $i32 @mul($i32 %x, $i32 #i32:0x3f000000)
@@ -513,6 +781,17 @@ define internal $i32 @turns($i32 %x) alwaysinline {
 }
 
 define internal $i32 @sin($i32 %x) noinline {
+  %ordinary = call i1 @is_ordinary.sine($i32 %x)
+  br i1 %ordinary, label %fast, label %slow, !prof !0
+fast:
+  %quick = call $i32 @ordinary.sine($i32 %x, $i32 #i32:0x80000000, $i32 zeroinitializer)
+  ret $i32 %quick
+slow:
+  %y = call $i32 @sin.any($i32 %x)
+  ret $i32 %y
+}
+
+define internal $i32 @sin.any($i32 %x) noinline cold {
   %turns = call $i32 @turns($i32 %x)
   %sign = and $i32 %turns, #i32:0x80000000
   %y = call $i32 @unit.sine($i32 %turns, $i32 %sign, $i32 zeroinitializer)
@@ -520,12 +799,36 @@ define internal $i32 @sin($i32 %x) noinline {
 }
 
 define internal $i32 @cos($i32 %x) noinline {
+  %ordinary = call i1 @is_ordinary.sine($i32 %x)
+  br i1 %ordinary, label %fast, label %slow, !prof !0
+fast:
+  %quick = call $i32 @ordinary.sine($i32 %x, $i32 zeroinitializer, $i32 #i32:1)
+  ret $i32 %quick
+slow:
+  %y = call $i32 @cos.any($i32 %x)
+  ret $i32 %y
+}
+
+define internal $i32 @cos.any($i32 %x) noinline cold {
   %turns = call $i32 @turns($i32 %x)
   %y = call $i32 @unit.sine($i32 %turns, $i32 zeroinitializer, $i32 #i32:1)
   ret $i32 %y
 }
 
 define internal $i32 @div.approx.ftz($i32 %a, $i32 %b) noinline {
+  %ordinary = call i1 @is_ordinary.rcp($i32 %b)
+  br i1 %ordinary, label %fast, label %slow, !prof !0
+fast:
+  %inverse = call $i32 @ordinary.rcp($i32 %b)
+  %product = call $i32 @mul.ftz($i32 %inverse, $i32 %a)
+  %quick = call $i32 @canonical($i32 %product)
+  ret $i32 %quick
+slow:
+  %y = call $i32 @div.approx.ftz.any($i32 %a, $i32 %b)
+  ret $i32 %y
+}
+
+define internal $i32 @div.approx.ftz.any($i32 %a, $i32 %b) noinline cold {
   %inverse = call $i32 @unit.rcp($i32 %b)
   %product = call $i32 @mul.ftz($i32 %inverse, $i32 %a)
   %y = call $i32 @canonical($i32 %product)
@@ -533,6 +836,19 @@ define internal $i32 @div.approx.ftz($i32 %a, $i32 %b) noinline {
 }
 
 define internal $i32 @div.approx($i32 %a, $i32 %b) noinline {
+  %ordinary = call i1 @is_ordinary.rcp($i32 %b)
+  br i1 %ordinary, label %fast, label %slow, !prof !0
+fast:
+  %inverse = call $i32 @ordinary.rcp($i32 %b)
+  %product = call $i32 @mul($i32 %inverse, $i32 %a)
+  %quick = call $i32 @canonical($i32 %product)
+  ret $i32 %quick
+slow:
+  %y = call $i32 @div.approx.any($i32 %a, $i32 %b)
+  ret $i32 %y
+}
+
+define internal $i32 @div.approx.any($i32 %a, $i32 %b) noinline cold {
   %magnitude = and $i32 %b, #i32:0x7fffffff
   %tiny = icmp ult $i32 %magnitude, #i32:0x800000
   %up.a = call $i32 @mul($i32 %a, $i32 #i32:0x4b800000)
@@ -554,6 +870,19 @@ define internal $i1 @is_huge($i32 %x) alwaysinline {
 }
 
 define internal $i32 @div.full.ftz($i32 %a, $i32 %b) noinline {
+  %ordinary = call i1 @is_ordinary.rcp($i32 %b)
+  br i1 %ordinary, label %fast, label %slow, !prof !0
+fast:
+  %inverse = call $i32 @ordinary.rcp($i32 %b)
+  %product = call $i32 @mul.ftz($i32 %inverse, $i32 %a)
+  %quick = call $i32 @canonical($i32 %product)
+  ret $i32 %quick
+slow:
+  %y = call $i32 @div.full.ftz.any($i32 %a, $i32 %b)
+  ret $i32 %y
+}
+
+define internal $i32 @div.full.ftz.any($i32 %a, $i32 %b) noinline cold {
   %huge = call $i1 @is_huge($i32 %b)
   %down.a = call $i32 @mul.ftz($i32 %a, $i32 #i32:0x3e800000)
   %down.b = call $i32 @mul.ftz($i32 %b, $i32 #i32:0x3e800000)
@@ -564,6 +893,19 @@ define internal $i32 @div.full.ftz($i32 %a, $i32 %b) noinline {
 }
 
 define internal $i32 @div.full($i32 %a, $i32 %b) noinline {
+  %ordinary = call i1 @is_ordinary.rcp($i32 %b)
+  br i1 %ordinary, label %fast, label %slow, !prof !0
+fast:
+  %inverse = call $i32 @ordinary.rcp($i32 %b)
+  %product = call $i32 @mul($i32 %inverse, $i32 %a)
+  %quick = call $i32 @canonical($i32 %product)
+  ret $i32 %quick
+slow:
+  %y = call $i32 @div.full.any($i32 %a, $i32 %b)
+  ret $i32 %y
+}
+
+define internal $i32 @div.full.any($i32 %a, $i32 %b) noinline cold {
   %huge = call $i1 @is_huge($i32 %b)
   %down.a = call $i32 @mul($i32 %a, $i32 #i32:0x3e800000)
   %down.b = call $i32 @mul($i32 %b, $i32 #i32:0x3e800000)

@@ -28,6 +28,8 @@ impl Emitter<'_> {
 
     /// The same for a result of other bits than the operands.
     pub(crate) fn call_for(&mut self, name: &'static str, sources: &[Lanes], bits: u32) -> Lanes {
+        // Where few instructions come, the function for ordinary operands is not worth its text.
+        let name = if self.stretch.is_far() { any(name).unwrap_or(name) } else { name };
         *self.functions.entry(name).or_default() += 1;
         let int = self.text.int(bits, Kind::Vector);
         let argument = |e: &mut Self, source: &Lanes| {
@@ -64,9 +66,9 @@ impl Emitter<'_> {
                     pending.push(used);
                 }
             }
-            // What is called once costs no more in its place, and leaves the registers of the place alone.
+            // In its place it leaves the registers of the place alone; what is called often would be too much text.
             let definition = match self.functions.get(name) {
-                Some(1) => definition.replacen(" noinline ", " alwaysinline ", 1),
+                Some(1..=2) => definition.replacen(" noinline ", " alwaysinline ", 1),
                 _ => definition.to_owned(),
             };
             text += &expanded(&definition, self.rows.width);
@@ -80,6 +82,13 @@ impl Emitter<'_> {
         }
         text
     }
+}
+
+/// The name of the function that does the same for operands that are not ordinary, if there is one.
+fn any(name: &str) -> Option<&'static str> {
+    let long = format!("@{name}.any(");
+    let at = TEXT.find(&long)? + 1;
+    TEXT.get(at..at + long.len() - 2)
 }
 
 /// The definition of a function.

@@ -1,14 +1,14 @@
 //! From a kernel's typed instructions to LLVM's text.
 //!
-//! The text has a function for a **row**: the threads of a CTA that run in lockstep, as many as a vector has lanes. PTX
+//! The text is about a **row**: the threads of a CTA that run in lockstep, as many as a vector has lanes. PTX
 //! registers are stack slots, which LLVM makes values of; what all lanes have in common is a scalar ([`crate::class`]). Blocks
 //! stand in the order of [`crate::order`]. A block that all live lanes run together is an ordinary block; one that only some
 //! run has a mask, collects those that come to it, and is skipped while the mask is empty.
 //!
 //! # Barriers
 //!
-//! At a barrier the row stores what is live in its frame and returns; the host calls it again when all rows of the CTA are
-//! there, and it goes on behind. Barriers that some lanes reach without the others are refused.
+//! At a barrier the row stores what is live in its frame, and its **turn** is over; when all rows of the CTA are there, each
+//! has a turn from behind it ([`turns`]). Barriers that some lanes reach without the others are refused.
 //!
 //! # No access leaves the guest's memory
 //!
@@ -38,12 +38,13 @@ mod logic;
 mod memory;
 mod switch;
 mod text;
+mod turns;
 mod values;
 mod warp;
 mod window;
 
 use crate::Refusal;
-use crate::class::{Class, Rows};
+use crate::class::Rows;
 use crate::divergence::Divergence;
 use crate::order::Order;
 use crate::sites::Site;
@@ -123,6 +124,8 @@ pub(crate) struct Emitter<'a> {
     pub(crate) homes: std::collections::HashMap<String, usize>,
     /// Registers that may have changed since the row was last at a barrier, where blocks begin; empty until they are asked for.
     pub(crate) changed: Vec<crate::divergence::Bits>,
+    /// Whether rows count for a barrier's reduction.
+    pub(crate) counts_votes: bool,
     /// Whether threads can end before others of their row.
     pub(crate) kills: bool,
     /// Text that stands beside the way, until the block that is being written has ended.
@@ -197,35 +200,5 @@ impl Emitter<'_> {
     pub(crate) fn constant_field(&mut self, offset: usize, ty: &str) -> String {
         let place = self.field(offset);
         self.text.value(&format!("load {ty}, ptr {place}, !invariant.load !1"))
-    }
-
-    /// The slots of registers, zeroed.
-    fn slots(&mut self) -> String {
-        let mut slots = String::new();
-        let mut slot = |name: &str, ty: &str| {
-            slots += &format!("  {name} = alloca {ty}\n  store {ty} zeroinitializer, ptr {name}\n");
-        };
-        for (index, register) in self.function.body.registers.iter().enumerate() {
-            let bits = register.ty.bits();
-            let vector = self.text.int(bits, Kind::Vector);
-            let id = ptx::module::RegId(index as u32);
-            match self.class_of(id) {
-                Class::Affine(_) => slot(&format!("%r{index}"), &format!("i{bits}")),
-                Class::Bent { .. } => {
-                    slot(&format!("%r{index}"), &format!("i{bits}"));
-                    slot(&format!("%r{index}.last"), "i32");
-                }
-                Class::Varying | Class::Unknown => slot(&format!("%r{index}"), &vector),
-            }
-        }
-        let mask = self.text.int(1, Kind::Vector);
-        for &block in &self.order.blocks {
-            if self.divergence.divergent[block] {
-                slot(&format!("%m{block}"), &mask);
-            }
-        }
-        slot("%live", &mask);
-        slot("%fuel", "i64");
-        slots
     }
 }

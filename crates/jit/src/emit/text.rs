@@ -72,6 +72,12 @@ impl Text {
         self.line(&format!("br i1 {condition}, label %{yes}, label %{no}{LIKELY}"));
     }
 
+    /// The row's turn is over; where it goes on.
+    pub(crate) fn end_turn(&mut self, state: i32) {
+        self.line(&format!("store i32 {state}, ptr %end"));
+        self.jump("ended");
+    }
+
     /// The type of integers of so many bits.
     pub(crate) fn int(&self, bits: u32, kind: Kind) -> String {
         self.of(&format!("i{bits}"), kind)

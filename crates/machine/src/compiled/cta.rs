@@ -48,7 +48,9 @@ pub struct Cta<'a> {
     /// What is known of instructions that were interpreted before.
     pub(super) plans: Vec<Option<Box<Plan>>>,
     pub(super) common: Common,
-    ctaid: [u32; 3],
+    /// `%ctaid`: the first two components in one word, as they are written and read for every CTA. A processor that is to load what lies
+    /// in two stores under way waits until memory has both, behind all that the CTA before has stored.
+    ctaid: (u64, u32),
     /// Its number in the grid.
     index: Option<u64>,
 }
@@ -86,7 +88,7 @@ impl<'a> Cta<'a> {
             frames: packs.map(|_| None).collect(),
             plans: Vec::new(),
             common: Common::new(1, grid.threads() as u32, grid.shared_start, grid.shared_end),
-            ctaid: [0; 3],
+            ctaid: (0, 0),
             index: None,
         }
     }
@@ -94,9 +96,9 @@ impl<'a> Cta<'a> {
     /// Puts the threads of the CTA with this index in the grid at the kernel's entry.
     pub(super) fn begin(&mut self, index: u64) {
         let [gx, gy, _] = self.grid.grid;
-        let [x, y, z] = self.ctaid;
+        let [x, y, z] = self.ctaid();
         // Mostly it is the next one, which takes no divisions.
-        self.ctaid = match self.index.map(|last| index.wrapping_sub(last)) {
+        let [x, y, z] = match self.index.map(|last| index.wrapping_sub(last)) {
             Some(1) if x + 1 < gx => [x + 1, y, z],
             Some(1) if y + 1 < gy => [0, y + 1, z],
             Some(1) => [0, 0, z + 1],
@@ -105,6 +107,7 @@ impl<'a> Cta<'a> {
                 [index % gx, index / gx % gy, index / (gx * gy)].map(|n| n as u32)
             }
         };
+        self.ctaid = (u64::from(x) | u64::from(y) << 32, z);
         self.index = Some(index);
         self.frames.fill(None);
         if self.grid.local != 0 {
@@ -117,7 +120,7 @@ impl<'a> Cta<'a> {
 
     /// Puts the threads of a pack at the kernel's entry, unless they have begun; their frame.
     pub(super) fn begin_pack(&mut self, pack: usize) -> usize {
-        let position = Position { ctaid: self.ctaid, rank: 0, slot: 0 };
+        let position = Position { ctaid: self.ctaid(), rank: 0, slot: 0 };
         *self.frames[pack].get_or_insert_with(|| {
             self.packs[pack].begin(self.grid, position);
             self.packs[pack].kernel_frame()
@@ -126,7 +129,8 @@ impl<'a> Cta<'a> {
 
     /// `%ctaid`.
     pub fn ctaid(&self) -> [u32; 3] {
-        self.ctaid
+        let (first, z) = self.ctaid;
+        [first as u32, (first >> 32) as u32, z]
     }
 
     /// `%nctaid`.

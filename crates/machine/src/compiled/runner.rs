@@ -16,14 +16,22 @@ pub(crate) struct Runner<'a> {
     grid: &'a Grid<'a>,
     cta: Cta<'a>,
     scratch: Vec<u64>,
+    /// CTAs that have exited and are not counted yet among those that grids behind this one wait for.
+    exited: u64,
 }
 
 impl<'a> Runner<'a> {
     pub(crate) fn new(grid: &'a Grid<'a>, host: &'a dyn Host) -> Self {
-        Self { grid, cta: Cta::new(grid, host), scratch: Vec::new() }
+        Self { grid, cta: Cta::new(grid, host), scratch: Vec::new(), exited: 0 }
     }
 
-    /// Runs the CTA with this index in the grid.
+    /// Counts those that have exited.
+    pub(crate) fn count_exited(&mut self) {
+        self.grid.dependents.count_down(std::mem::take(&mut self.exited));
+    }
+
+    /// Runs the CTA with this index in the grid. Who has no more to run, or lets others do so, counts those that have
+    /// exited.
     ///
     /// # Errors
     /// Why the grid must stop, if nobody has said so yet.
@@ -31,7 +39,7 @@ impl<'a> Runner<'a> {
         self.cta.begin(index);
         match code.run(&mut self.cta, &mut self.scratch) {
             Ok(()) => {
-                self.grid.dependents.exit(self.cta.ctaid());
+                self.exited += self.grid.dependents.exited(self.cta.ctaid());
                 Ok(())
             }
             Err(Stopped::Told) => Err(None),

@@ -266,6 +266,7 @@ impl DeviceMemory {
             let valid = (bytes - page * PAGE).min(PAGE) as u16;
             self.valid_bytes(offset / PAGE + page).store(valid, Ordering::Release);
         }
+        self.region.prefer_large_pages(offset, bytes);
         allocator.live.insert(offset, bytes);
         allocator.used += bytes;
         Ok(self.region.base() + offset)

@@ -12,6 +12,10 @@ use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Rel
 /// Bytes in a page of the page map.
 pub const PAGE: u64 = 4096;
 
+/// Bytes in a large page of an x86-64 host.
+#[cfg(not(miri))]
+const LARGE_PAGE: u64 = 2 << 20;
+
 /// A reserved address range.
 #[derive(Debug)]
 pub(super) struct Region {
@@ -54,6 +58,22 @@ impl Region {
     /// Bytes reserved.
     pub(super) fn size(&self) -> u64 {
         self.size
+    }
+
+    /// Asks the host to back what it can of `offset .. offset + size` by large pages: the fewer pages there are, the fewer are faulted
+    /// in, and the more of them the processor finds without a walk. It is a wish: what the host says does not matter.
+    pub(super) fn prefer_large_pages(&self, offset: u64, size: u64) {
+        assert!(offset + size <= self.size);
+        #[cfg(not(miri))]
+        {
+            let base = self.base();
+            let start = (base + offset).next_multiple_of(LARGE_PAGE) - base;
+            let end = (base + offset + size) / LARGE_PAGE * LARGE_PAGE;
+            let Some(bytes) = end.checked_sub(base + start).filter(|&bytes| bytes != 0) else { return };
+            let at = self.base.wrapping_add(start as usize).cast();
+            // SAFETY: the range lies inside our own mapping; what is in it stays.
+            let _ = unsafe { rustix::mm::madvise(at, bytes as usize, rustix::mm::Advice::LinuxHugepage) };
+        }
     }
 
     /// Gives the memory of `offset .. offset + size`, whole pages, back to the host; it reads as zero afterwards.

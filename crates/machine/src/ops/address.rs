@@ -66,6 +66,20 @@ pub(crate) fn contiguous(lanes: &[u64; LANES], bytes: u64, pattern: Pattern) -> 
     differs == 0
 }
 
+/// The address that all lanes of a warp have, if they do.
+#[inline(always)]
+pub(crate) fn common(lanes: &[u64; LANES]) -> Option<u64> {
+    let first = lanes[0];
+    if lanes[LANES - 1] != first {
+        return None;
+    }
+    let mut differs = 0;
+    for l in 0..LANES {
+        differs |= lanes[l] ^ first;
+    }
+    (differs == 0).then_some(first)
+}
+
 /// The address of one lane.
 #[inline(always)]
 pub(crate) fn lane_address(x: &Exec<'_>, address: Address, warp: usize, lane: usize) -> u64 {

@@ -4,7 +4,7 @@
 //! narrow type zero- or sign-extends to its register; a store takes the register's low bits.
 
 use super::address::{
-    Addresses, Param, Space, addresses, contiguous, in_space, known_block, known_pack, lane_address,
+    Addresses, Param, Space, addresses, common, contiguous, in_space, known_block, known_pack, lane_address,
 };
 use super::body::{Body, function, plain, select};
 use super::order::{LANE_BY_LANE, group, in_store_order, winner};
@@ -79,37 +79,39 @@ impl<P: Space, M: Extend<R>, R: Lane + Cell, const SIGNED: bool> Body for LoadBo
                 continue;
             }
             let mut result = [R::default(); LANES];
-            match addresses(x, op.address, warp) {
-                Addresses::Uniform(address) if P::is_common(address) => {
-                    let lane = mask.trailing_zeros() as usize;
-                    match P::load::<M>(x, warp, lane, address) {
-                        Some(cell) => result = [Self::register(cell); LANES],
-                        None => return bad::<P>(x, warp, lane, address, M::BYTES, Access::Load),
-                    }
+            let lanes = match addresses(x, op.address, warp) {
+                Addresses::Uniform(address) => [address; LANES],
+                Addresses::Lanes(lanes) => lanes,
+            };
+            let reached = active(mask, &lanes);
+            // What a loop advances for all lanes alike is not known to be the same in them until they have it.
+            if let Some(address) = common(&reached).filter(|&address| P::is_common(address)) {
+                let lane = mask.trailing_zeros() as usize;
+                match P::load::<M>(x, warp, lane, address) {
+                    Some(cell) => result = [Self::register(cell); LANES],
+                    None => return bad::<P>(x, warp, lane, address, M::BYTES, Access::Load),
                 }
-                scattered => {
-                    let lanes = scattered.lanes();
-                    let mut cells = [M::zeroed(); LANES];
-                    let whole = mask == !0
-                        && contiguous(&lanes, M::BYTES, op.pattern)
-                        && P::load_block(x, lanes[0], &mut cells);
-                    let near = if whole { Some(cells) } else { P::load_lanes(x, &active(mask, &lanes)) };
-                    if let Some(near) = near {
-                        cells = near;
-                    } else {
-                        let mut rest = mask;
-                        while rest != 0 {
-                            let l = rest.trailing_zeros() as usize;
-                            rest &= rest - 1;
-                            match P::load::<M>(x, warp, l, lanes[l]) {
-                                Some(cell) => cells[l] = cell,
-                                None => return bad::<P>(x, warp, l, lanes[l], M::BYTES, Access::Load),
-                            }
+            } else {
+                let mut cells = [M::zeroed(); LANES];
+                let whole = mask == !0
+                    && contiguous(&lanes, M::BYTES, op.pattern)
+                    && P::load_block(x, lanes[0], &mut cells);
+                let near = if whole { Some(cells) } else { P::load_lanes(x, &reached) };
+                if let Some(near) = near {
+                    cells = near;
+                } else {
+                    let mut rest = mask;
+                    while rest != 0 {
+                        let l = rest.trailing_zeros() as usize;
+                        rest &= rest - 1;
+                        match P::load::<M>(x, warp, l, lanes[l]) {
+                            Some(cell) => cells[l] = cell,
+                            None => return bad::<P>(x, warp, l, lanes[l], M::BYTES, Access::Load),
                         }
                     }
-                    for l in 0..LANES {
-                        result[l] = Self::register(cells[l]);
-                    }
+                }
+                for l in 0..LANES {
+                    result[l] = Self::register(cells[l]);
                 }
             }
             if mask == !0 {
@@ -190,6 +192,22 @@ impl<P: Space, M: Extend<R>, R: Lane, const SIGNED: bool> Body for LoadVectorBod
             }
             let mut cells = [M::zeroed(); LANES * MAX_ELEMENTS];
             let lanes = addresses(x, op.address, warp).lanes();
+            let reached = common(&active(mask, &lanes));
+            if let Some(address) = reached.filter(|&a| P::is_common(a) && a.is_multiple_of(bytes)) {
+                let lane = mask.trailing_zeros() as usize;
+                for (e, &d) in planes.iter().enumerate() {
+                    match P::load::<M>(x, warp, lane, address.wrapping_add(M::BYTES * e as u64)) {
+                        Some(cell) => cells[e] = cell,
+                        None => return bad::<P>(x, warp, lane, address, bytes, Access::Load),
+                    }
+                    if let Some(d) = d {
+                        let cell = cells[e];
+                        let value = if SIGNED { cell.sign_extend() } else { cell.zero_extend() };
+                        x.store_plane::<I, R>(d, warp, [value; LANES]);
+                    }
+                }
+                continue;
+            }
             let whole = mask == !0
                 && lanes[0].is_multiple_of(bytes)
                 && contiguous(&lanes, bytes, op.pattern)

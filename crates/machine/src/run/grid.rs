@@ -117,6 +117,7 @@ impl<'scope, 'env> Worker<'scope, 'env> {
             if (admit || resident.is_empty()) && resident.len() < room {
                 let mut claimed = self.claimed.take();
                 if claimed.is_empty() {
+                    runner.iter_mut().for_each(Runner::count_exited);
                     if self.is_superfluous() {
                         break;
                     }
@@ -171,6 +172,7 @@ impl<'scope, 'env> Worker<'scope, 'env> {
                 Turn::Fault(fault) => self.fail(cluster, fault),
             }
         }
+        runner.iter_mut().for_each(Runner::count_exited);
         work.account(issued + self.issued.take());
     }
 

@@ -10,6 +10,7 @@ use crate::answer::{Options, Question, Race, Undecided};
 use crate::event::Order;
 use crate::model::{Family, Model};
 use crate::program::{Comparison, Condition, Instruction, Program, Quantifier, Term};
+use abi::atomics::{self, Edition, Operation, Step};
 pub use reader::parse;
 use std::collections::BTreeSet;
 
@@ -26,31 +27,29 @@ pub fn scoped_rc11() -> Model {
 /// The model's file.
 const TEXT: &str = include_str!("../../model/scoped-rc11.model");
 
-/// How sequentially consistent operations are compiled: each behind a `fence.sc`. All others are instructions of the same
-/// order.
+/// How C++ is compiled: by the table of an edition of the PTX ABI, by one of the choices that it has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mapping {
-    /// The order of loads.
-    pub load: Order,
-    /// The order of stores.
-    pub store: Order,
-    /// The order of atomics.
-    pub atomic: Order,
-    /// Whether a `fence.acquire` follows a load.
-    pub fenced: bool,
+    /// The table.
+    pub edition: &'static Edition,
+    /// Which sequence of each row; the last one where there are fewer.
+    pub choice: usize,
 }
 
 impl Mapping {
-    /// PTX Writer's Guide to Interoperability, "Atomics ABI", of CUDA 13.
-    pub const GUIDE: Self =
-        Self { load: Order::Acquire, store: Order::Relaxed, atomic: Order::Acquire, fenced: false };
-    /// The other choice that it leaves for loads.
-    pub const GUIDE_FENCED: Self = Self { load: Order::Relaxed, fenced: true, ..Self::GUIDE };
-    /// The same guide of CUDA 12.8.
-    pub const GUIDE_12_8: Self =
-        Self { load: Order::Acquire, store: Order::Release, atomic: Order::AcqRel, fenced: false };
+    /// What is recommended.
+    pub const GUIDE: Self = Self { edition: &atomics::CUDA_13, choice: 0 };
+    /// The other choice that the guide leaves.
+    pub const GUIDE_FENCED: Self = Self { edition: &atomics::CUDA_13, choice: 1 };
+    /// The guide of CUDA 12.8.
+    pub const GUIDE_12_8: Self = Self { edition: &atomics::CUDA_12_8, choice: 0 };
     /// What an edition of it had for loads: it is too weak.
-    pub const RELAXED_LOAD: Self = Self { load: Order::Relaxed, ..Self::GUIDE };
+    pub const RELAXED_LOAD: Self = Self { edition: &atomics::CUDA_12_9, choice: 0 };
+
+    fn sequence(self, operation: Operation, order: atomics::Order) -> Option<&'static [Step]> {
+        let sequences = self.edition.row(operation, order)?.sequences;
+        sequences.get(self.choice).or(sequences.last()).copied()
+    }
 }
 
 /// A test of C++ as one of PTX.
@@ -75,18 +74,53 @@ pub fn compile(program: &Program, mapping: Mapping) -> Program {
     compiled
 }
 
-fn instructions(mut instruction: Instruction, mapping: Mapping) -> Vec<Instruction> {
-    let (access, order, is_load) = match &mut instruction {
-        Instruction::Load { access, .. } => (access, mapping.load, true),
-        Instruction::Store { access, .. } => (access, mapping.store, false),
-        Instruction::Atomic { access, .. } => (access, mapping.atomic, false),
+fn instructions(instruction: Instruction, mapping: Mapping) -> Vec<Instruction> {
+    let (operation, order, scope) = match &instruction {
+        Instruction::Load { access, .. } => (Operation::Load, access.order, access.scope),
+        Instruction::Store { access, .. } => (Operation::Store, access.order, access.scope),
+        Instruction::Atomic { access, .. } => (Operation::ReadModifyWrite, access.order, access.scope),
+        Instruction::Fence { order, scope } => (Operation::Fence, *order, Some(*scope)),
         _ => return vec![instruction],
     };
-    let (Order::Sc, Some(scope)) = (access.order, access.scope) else { return vec![instruction] };
-    access.order = order;
-    let fence = Instruction::Fence { order: Order::Sc, scope };
-    let behind = (is_load && mapping.fenced).then_some(Instruction::Fence { order: Order::Acquire, scope });
-    [Some(fence), Some(instruction), behind].into_iter().flatten().collect()
+    // What is not atomic has no scope, and stays as it is.
+    let sequence = cpp_order(order).and_then(|order| mapping.sequence(operation, order));
+    let (Some(sequence), Some(scope)) = (sequence, scope) else { return vec![instruction] };
+    let step = |step: &Step| match step {
+        Step::Fence(order) => Instruction::Fence { order: ptx_order(*order), scope },
+        Step::Access(order) => with_order(instruction.clone(), ptx_order(*order)),
+    };
+    sequence.iter().map(step).collect()
+}
+
+fn cpp_order(order: Order) -> Option<atomics::Order> {
+    match order {
+        Order::Weak => None,
+        Order::Relaxed => Some(atomics::Order::Relaxed),
+        Order::Acquire => Some(atomics::Order::Acquire),
+        Order::Release => Some(atomics::Order::Release),
+        Order::AcqRel => Some(atomics::Order::AcqRel),
+        Order::Sc => Some(atomics::Order::SeqCst),
+    }
+}
+
+fn ptx_order(order: atomics::Order) -> Order {
+    match order {
+        atomics::Order::Relaxed => Order::Relaxed,
+        atomics::Order::Acquire => Order::Acquire,
+        atomics::Order::Release => Order::Release,
+        atomics::Order::AcqRel => Order::AcqRel,
+        atomics::Order::SeqCst => Order::Sc,
+    }
+}
+
+fn with_order(mut instruction: Instruction, order: Order) -> Instruction {
+    if let Instruction::Load { access, .. }
+    | Instruction::Store { access, .. }
+    | Instruction::Atomic { access, .. } = &mut instruction
+    {
+        access.order = order;
+    }
+    instruction
 }
 
 /// What C++ says of a test and what PTX says of the same, compiled.

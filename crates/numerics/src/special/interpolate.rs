@@ -56,17 +56,15 @@ pub const DISTANCE_BITS: u32 = 17;
 /// The square of a 17-bit number, divided by 2^19: of the products of two bits, those below 2^18 do not count.
 #[inline(always)]
 pub fn square(x: u32) -> u32 {
-    // x = 2^9 high + low. All of high^2 counts, of low^2 nothing, of high * low what is in columns 9 and up.
-    let (high, low) = (x >> 9, x & 0x1ff);
-    let mut cross = 0;
-    // A loop that the compiler unrolls; bit 0 of `high` meets no column.
-    let mut bit = 1;
-    while bit < 8 {
-        let selected = 0_u32.wrapping_sub((high >> bit) & 1);
-        cross += selected & (low >> (9 - bit));
-        bit += 1;
-    }
-    ((high * high) >> 1) + cross
+    // x = 2^9 high + low. All of high^2 counts, of low^2 nothing, of high * low what is in columns 9 and up: a triangle of
+    // products of bits. It is covered by three rectangles, which are products of numbers, and four single ones.
+    let (high, low) = ((x >> 9) as u16, (x & 0x1ff) as u16);
+    let rectangles =
+        (high >> 4) * (low >> 5) + (high >> 6) * ((low >> 3) & 3) + ((high >> 2) & 3) * (low >> 7);
+    let bit = |of_high: u32, of_low: u32| (high >> of_high) & (low >> of_low) & 1;
+    let singles = bit(7, 2) + bit(5, 4) + bit(3, 6) + bit(1, 8);
+    // 2^15 is more than any of these sums.
+    u32::from((high.wrapping_mul(high) >> 1) + rectangles + singles)
 }
 
 /// A function's coefficients.
@@ -113,5 +111,20 @@ impl<const N: usize> Table<N> {
         let rising = constant + self.bias;
         let line = if shape.falls { rising - linear } else { rising + linear };
         if shape.convex { line + square } else { line - square }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{DISTANCE_BITS, square};
+
+    #[test]
+    fn the_square_lacks_the_columns_of_low_weight() {
+        for x in 0..1_u32 << DISTANCE_BITS {
+            let bits = || (0..DISTANCE_BITS).filter(|i| x >> i & 1 != 0);
+            let products = bits().flat_map(|i| bits().map(move |j| i + j));
+            let counted: u64 = products.filter(|&column| column >= 18).map(|column| 1 << column).sum();
+            assert_eq!(u64::from(square(x)), counted >> 19, "{x:#x}");
+        }
     }
 }

@@ -33,6 +33,14 @@ fn to_float(x: u64, point: u32) -> u32 {
     if x == 0 { 0 } else { bits }
 }
 
+/// The same of a number from 2^`lead` to 2^(`lead` + 1), that one included, as `.f32` bits: the leading bit, one above the
+/// mantissa, adds one to the exponent.
+#[inline(always)]
+fn significand(x: u64, lead: u32, point: u32) -> u32 {
+    let exponent = (BIAS as u32 + lead - point - 1) << 23;
+    ((x >> (lead - 23)) as u32).wrapping_add(exponent)
+}
+
 /// A positive result multiplied by 2^`exponent`: flushed to zero below the normal range, infinite above.
 #[inline(always)]
 fn scaled(x: u32, exponent: i32) -> u32 {
@@ -41,11 +49,17 @@ fn scaled(x: u32, exponent: i32) -> u32 {
     flushed.min(INFINITY as i32) as u32
 }
 
+/// 1/x of \[1, 2), without the leading one.
+#[inline(always)]
+fn inverse(argument: u32) -> u32 {
+    significand(tables::RCP.value(RCP, argument), RCP.point - 1, RCP.point)
+}
+
 /// 1/x.
 #[inline(always)]
 pub fn rcp(x: u32) -> u32 {
     let (sign, magnitude) = (x & SIGN, x & !SIGN);
-    let finite = scaled(to_float(tables::RCP.value(RCP, x & MANTISSA), RCP.point), BIAS - exponent(x));
+    let finite = scaled(inverse(x & MANTISSA), BIAS - exponent(x));
     let small = if magnitude < HIDDEN { INFINITY } else { finite };
     let number = sign | if magnitude == INFINITY { 0 } else { small };
     if is_nan_f32(x) { NAN_F32 } else { number }
@@ -71,14 +85,14 @@ fn of_positive(x: u32, finite: u32, zero: u32, infinity: u32) -> u32 {
 #[inline(always)]
 pub fn sqrt(x: u32) -> u32 {
     let (half, argument) = halve_exponent(x);
-    let root = scaled(to_float(tables::SQRT.value(SQRT, argument), SQRT.point), half);
+    let root = scaled(significand(tables::SQRT.value(SQRT, argument), SQRT.point, SQRT.point), half);
     of_positive(x, root, 0, INFINITY)
 }
 
 /// 1/sqrt(x) of \[1, 4), without the leading one.
 #[inline(always)]
 fn inverse_root(argument: u32) -> u32 {
-    let value = to_float(tables::RSQRT.value(RSQRT, argument), RSQRT.point);
+    let value = significand(tables::RSQRT.value(RSQRT, argument), RSQRT.point - 1, RSQRT.point);
     // The table falls short of 1 at its start.
     if argument == 0 { ONE } else { value }
 }
@@ -100,7 +114,7 @@ pub fn ex2(x: u32) -> u32 {
     let fixed = (magnitude << 6) >> (BIAS + 6 - exponent).clamp(0, 31);
     let negated = if fixed & MANTISSA == 0 { fixed.wrapping_neg() } else { !fixed };
     let argument = if x & SIGN == 0 { fixed } else { negated };
-    let fraction = to_float(tables::EX2.value(EX2, argument & MANTISSA), EX2.point);
+    let fraction = significand(tables::EX2.value(EX2, argument & MANTISSA), EX2.point, EX2.point);
     let finite = scaled(fraction, argument as i32 >> 23);
     let far = if x & SIGN == 0 { INFINITY } else { 0 };
     let number = if large { far } else { finite };
@@ -207,7 +221,7 @@ fn scaled_64(x: u32, exponent: i32) -> u32 {
 pub fn rcp64h(x: u32) -> u32 {
     let (sign, magnitude) = (x & SIGN, x & !SIGN);
     let (exponent, mantissa) = upper_word(x);
-    let finite = scaled_64(to_float(tables::RCP.value(RCP, mantissa), RCP.point), -exponent);
+    let finite = scaled_64(inverse(mantissa), -exponent);
     let small = if magnitude < HIDDEN_64 { INFINITY_64 } else { finite };
     let number = sign | if magnitude == INFINITY_64 { 0 } else { small };
     if magnitude > INFINITY_64 { NAN_F32 } else { number }
@@ -222,4 +236,27 @@ pub fn rsqrt64h(x: u32) -> u32 {
     let number = if magnitude == INFINITY_64 { 0 } else { finite };
     let defined = if magnitude < HIDDEN_64 { sign | INFINITY_64 } else { number };
     if (magnitude > INFINITY_64) | ((sign != 0) & (magnitude >= HIDDEN_64)) { NAN_F32 } else { defined }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::interpolate::{Shape, Table};
+    use super::*;
+
+    /// Of all arguments below a limit the leading bit is where `significand` takes it to be.
+    fn leads<const N: usize>(table: &Table<N>, shape: Shape, lead: u32, arguments: std::ops::Range<u32>) {
+        for argument in arguments {
+            let value = table.value(shape, argument);
+            assert_eq!(significand(value, lead, shape.point), to_float(value, shape.point), "{argument:#x}");
+        }
+    }
+
+    #[test]
+    fn leading_bits_are_where_they_are_taken_to_be() {
+        leads(&tables::RCP, RCP, RCP.point - 1, 0..1 << 23);
+        leads(&tables::SQRT, SQRT, SQRT.point, 0..1 << 24);
+        // 1 itself is not from the table.
+        leads(&tables::RSQRT, RSQRT, RSQRT.point - 1, 1..1 << 24);
+        leads(&tables::EX2, EX2, EX2.point, 0..1 << 23);
+    }
 }

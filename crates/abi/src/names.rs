@@ -1,6 +1,6 @@
-//! Names as the author of a program knows them.
+//! Names as C++ mangles them (Itanium C++ ABI, which device code follows).
 
-/// A name as it was written in C++, if it is mangled as the Itanium C++ ABI says.
+/// A name as C++ writes it, or as it is.
 pub fn demangled(name: &str) -> String {
     let symbol = if name.starts_with("_Z") { cpp_demangle::Symbol::new(name).ok() } else { None };
     symbol.and_then(|symbol| symbol.demangle().ok()).unwrap_or_else(|| name.to_owned())
@@ -8,10 +8,10 @@ pub fn demangled(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::demangled;
 
     #[test]
-    fn mangled_names_are_read() {
+    fn names_are_those_of_the_source() {
         assert_eq!(demangled("_Z5scaleILi4EEvPfi"), "void scale<4>(float*, int)");
         assert_eq!(["k", "_Zx", "_Z"].map(demangled), ["k", "_Zx", "_Z"]);
     }
