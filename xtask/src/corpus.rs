@@ -1,6 +1,6 @@
 //! PTX as real compilers write it, made on the spot into `target/corpus`: clang and nvcc from our sources (nvcc's
-//! include the CUB headers), Triton from our kernels. Every file must be read, checked, printed and read again without
-//! a difference. What nvcc made of `tests/nvcc` also runs on the machine, with known answers.
+//! include the CUB headers), Triton from our kernels. Every file must be read, checked, keep the ABI, be printed and read again
+//! without a difference. What nvcc made of `tests/nvcc` also runs on the machine, with known answers.
 //!
 //! Compiler outputs other than clang's are never committed.
 
@@ -191,7 +191,8 @@ fn judge(batch: &Batch, wrong: &mut Vec<String>) -> Result<()> {
         let started = Instant::now();
         let compiled = ptx::check(&parsed.module);
         checking += started.elapsed();
-        let found = parsed.diagnostics.iter().chain(&compiled.diagnostics);
+        let of_abi = compiled.module.as_ref().map(|module| abi::check::check(module)).unwrap_or_default();
+        let found = parsed.diagnostics.iter().chain(&compiled.diagnostics).chain(&of_abi);
         if let Some(first) = found.clone().find(|d| d.severity == Severity::Error) {
             let (line, column) = source.line_column(first.span.start);
             let count = found.filter(|d| d.severity == Severity::Error).count();

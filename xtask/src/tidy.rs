@@ -21,12 +21,16 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("warploom-sass", &["warploom-sass-table"]),
     ("warploom-sass-learn", &["warploom-cubin", "warploom-sass", "warploom-sass-table"]),
     ("warploom-cuasm", &["warploom-cubin", "warploom-ptx", "warploom-sass"]),
-    ("warploom-memory-model", &["warploom-ir", "warploom-ptx"]),
+    ("warploom-abi", &["warploom-ptx"]),
     ("warploom-debug-info", &["warploom-ptx"]),
-    ("warploom-debugger", &["warploom-debug-info", "warploom-machine", "warploom-ptx", "warploom-sanitizer"]),
+    ("warploom-memory-model", &["warploom-abi", "warploom-ir", "warploom-ptx"]),
     (
         "warploom-sanitizer",
-        &["warploom-debug-info", "warploom-machine", "warploom-memory-model", "warploom-ptx"],
+        &["warploom-abi", "warploom-debug-info", "warploom-machine", "warploom-memory-model", "warploom-ptx"],
+    ),
+    (
+        "warploom-debugger",
+        &["warploom-abi", "warploom-debug-info", "warploom-machine", "warploom-ptx", "warploom-sanitizer"],
     ),
     ("warploom-link", &["warploom-ptx"]),
     (
@@ -76,6 +80,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "xtask",
         &[
+            "warploom-abi",
             "warploom-jit",
             "warploom-kernel-fuzz",
             "warploom-library-build",
@@ -92,6 +97,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
 
 /// What the command, the examples and the tests may use.
 const ALL: &[&str] = &[
+    "warploom-abi",
     "warploom-bundle",
     "warploom-library-build",
     "warploom-cuasm",

@@ -1,6 +1,7 @@
 //! No text makes the reader panic, overflow the stack or run for long.
 
 use abi::c;
+use abi::call::convention;
 use abi::data::{Host, picture, svg};
 
 const PIECES: [&str; 56] = [
@@ -69,6 +70,9 @@ fn read(text: &str) {
                 picture::text(record, host.into());
                 svg::drawing([&**record]);
             }
+            for function in &declarations.functions {
+                let _ = convention(function, &[], host.into());
+            }
         }
     }
 }
@@ -120,6 +124,12 @@ fn what_nests_and_what_is_long() {
     ] {
         read(&text);
     }
+    // Structures without members, which take no room in a picture and no instructions in a call.
+    let mut text = "struct S0 { int :0; };".to_owned();
+    for at in 1..40 {
+        text += &format!("struct S{at} {{ struct S{} a, b; }};", at - 1);
+    }
+    read(&(text + "struct T { struct S0 a[100000000000]; }; void f(struct S39 s); void g(struct T t);"));
     // Each structure has the one before twice.
     let mut text = "struct S0 { char a, b; };".to_owned();
     for at in 1..60 {

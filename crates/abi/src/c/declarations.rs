@@ -170,26 +170,30 @@ impl Reader {
         let Declaration { specifiers, declarators } = &declaration.node;
         let base = self.base(types(specifiers), declaration.span.start)?;
         let to = self.end_of(declaration.span.end);
-        let starts: Vec<usize> = declarators.iter().map(|declarator| declarator.span.start).collect();
-        let attributes = self.attributes(from, to, &starts);
         let is_typedef = specifiers.iter().any(|specifier| {
             matches!(&specifier.node, DeclarationSpecifier::StorageClass(class)
                 if class.node == StorageClassSpecifier::Typedef)
         });
-        for (init, own) in declarators.iter().zip(attributes.of_each) {
+        let kernel = self.prepared.kernels.iter().any(|at| (from..to).contains(at));
+        // Structures among the parameters take their attributes before the declaration takes the rest.
+        let mut types = Vec::with_capacity(declarators.len());
+        for init in declarators {
             let declarator = &init.node.declarator;
-            let Some(name) = identifier(declarator) else { continue };
-            if is_typedef {
-                let ty = self.declared(base.clone(), declarator)?;
+            types.push(self.declared(base.clone(), declarator)?);
+            if let (false, Some(name)) = (is_typedef, identifier(declarator))
+                && let Some((pointers, function)) = as_function(declarator)
+            {
+                let returns = (0..pointers).fold(base.clone(), |ty, _| Type::Pointer(Box::new(ty)));
+                self.function(name, kernel, returns, function)?;
+            }
+        }
+        let starts: Vec<usize> = declarators.iter().map(|declarator| declarator.span.start).collect();
+        let attributes = self.attributes(from, to, &starts);
+        for ((init, own), ty) in declarators.iter().zip(attributes.of_each).zip(types) {
+            if let (true, Some(name)) = (is_typedef, identifier(&init.node.declarator)) {
                 let ty = self.named(ty, &name);
                 let ty = own.align.map_or(ty.clone(), |align| Type::Aligned(Box::new(ty), align));
                 self.typedefs.insert(name, ty);
-            } else if let Some((pointers, function)) = as_function(declarator) {
-                let kernel = self.prepared.kernels.iter().any(|at| (from..to).contains(at));
-                let returns = (0..pointers).fold(base.clone(), |ty, _| Type::Pointer(Box::new(ty)));
-                self.function(name, kernel, returns, function)?;
-            } else {
-                self.declared(base.clone(), declarator)?;
             }
         }
         Ok(())

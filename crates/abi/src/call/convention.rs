@@ -162,7 +162,7 @@ impl Maker<'_> {
                     if matches!(ty.plain(), Type::Pointer(_)) { " // a generic address" } else { "" };
                 let bits = declared.bits();
                 self.caller.lines.push(format!("st.param.b{bits} [{actual}], {register};{generic}"));
-                self.callee.lines.push(format!("ld.param.b{bits} {register}, [{formal}];"));
+                self.callee.lines.push(format!("ld.param{declared} {register}, [{formal}];"));
             }
             Passed::Bytes { align, .. } => {
                 for (number, piece) in pieces(ty, align, self.target)?.iter().enumerate() {
@@ -198,7 +198,7 @@ impl Maker<'_> {
                 }
                 let bits = declared.bits();
                 self.callee.lines.push(format!("st.param.b{bits} [{formal}], %result;"));
-                self.after.push(format!("ld.param.b{bits} %result, [retval];"));
+                self.after.push(format!("ld.param{declared} %result, [retval];"));
             }
             Passed::Bytes { align, .. } => {
                 let all = pieces(ty, align, self.target)?;

@@ -12,4 +12,4 @@ mod pieces;
 
 pub use convention::{Convention, Sequence, convention};
 pub use fitting::{Fit, fitting};
-pub use parameter::{MAX_ALIGNMENT, Passed, Site, passed};
+pub use parameter::{Passed, Site, passed};

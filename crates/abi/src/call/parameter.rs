@@ -4,7 +4,7 @@ use crate::data::{Host, Scalar, Side, Target, Type};
 use ptx::types::ScalarType;
 
 /// The largest alignment of a parameter.
-pub const MAX_ALIGNMENT: u64 = 128;
+pub(super) const MAX_ALIGNMENT: u64 = 128;
 /// nvcc aligns arguments of more bytes than that to at least this, which the guide does not have.
 const NVCC_LARGE: u64 = 128;
 const NVCC_ALIGNMENT: u64 = 4;

@@ -16,12 +16,14 @@ pub(super) struct Piece {
 
 /// The most pieces that are spelled out.
 const MAX_PIECES: usize = 512;
+/// The most values that are looked at for them, those without members too.
+const MAX_STEPS: usize = 10_000;
 /// The most bytes of one access.
 const WIDEST: u64 = 16;
 
 /// The pieces of a value that lies in a parameter with an alignment.
 pub(super) fn pieces(ty: &Type, align: u64, target: Target) -> Result<Vec<Piece>, String> {
-    let mut walk = Walk { align, target, found: Vec::new() };
+    let mut walk = Walk { align, target, found: Vec::new(), steps: 0 };
     walk.value(ty, 0, String::new())?;
     Ok(walk.found)
 }
@@ -30,6 +32,8 @@ struct Walk {
     align: u64,
     target: Target,
     found: Vec<Piece>,
+    /// How many values were looked at.
+    steps: usize,
 }
 
 impl Walk {
@@ -46,6 +50,10 @@ impl Walk {
     }
 
     fn value(&mut self, ty: &Type, offset: u64, what: String) -> Result<(), String> {
+        self.steps += 1;
+        if self.steps > MAX_STEPS {
+            return Err("too many members: pass a pointer".into());
+        }
         let size = ty.extent(self.target)?.size;
         match ty.plain() {
             Type::Scalar(Scalar::Int128 | Scalar::UnsignedInt128) => self.raw(offset, offset + size, &what),
@@ -66,8 +74,15 @@ impl Walk {
             }
             Type::Array(element, count) => {
                 let bytes = element.extent(self.target)?.size;
-                (0..count.unwrap_or(0))
-                    .try_for_each(|at| self.value(element, offset + at * bytes, format!("{what}[{at}]")))
+                for at in 0..count.unwrap_or(0) {
+                    let before = self.found.len();
+                    self.value(element, offset + at * bytes, format!("{what}[{at}]"))?;
+                    if self.found.len() == before {
+                        // Elements without members: there may be very many of them.
+                        break;
+                    }
+                }
+                Ok(())
             }
             Type::Record(record) if record.kind() == Kind::Union => self.raw(offset, offset + size, &what),
             Type::Record(record) => {

@@ -7,7 +7,7 @@ use super::codes;
 use crate::names::demangled;
 use ptx::diagnostic::Diagnostic;
 use ptx::isa::{Access, Flow};
-use ptx::module::{AddressBase, Body, Function, Instruction, Module, Operand, Param, Symbol, VarId};
+use ptx::module::{AddressBase, Body, Function, Instruction, Module, Operand, Param, Symbol, Table, VarId};
 use ptx::types::StateSpace;
 use std::collections::HashSet;
 
@@ -37,7 +37,7 @@ struct Site<'a> {
 
 impl Site<'_> {
     fn check(&self, found: &mut Vec<Diagnostic>) {
-        let targets: HashSet<u32> = self.body.labels.iter().map(|label| label.target).collect();
+        let targets = self.targets();
         // Stores whose call has not come yet, and the results of the call before, while nothing else has come between.
         let mut stored: Vec<(usize, VarId)> = Vec::new();
         let mut results: HashSet<VarId> = HashSet::new();
@@ -80,6 +80,20 @@ impl Site<'_> {
             }
         }
         self.misplaced(&mut stored, found);
+    }
+
+    /// The instructions that branches lead to. Labels that only debug information names are no borders.
+    fn targets(&self) -> HashSet<u32> {
+        let operands = self.body.instructions.iter().flat_map(|instruction| self.body.operands(instruction));
+        let direct = operands.filter_map(|operand| match operand {
+            Operand::Label(id) => Some(*id),
+            _ => None,
+        });
+        let tables = self.body.tables.iter().flat_map(|table| match table {
+            Table::Branch(labels) => labels.as_slice(),
+            Table::Call(_) => &[],
+        });
+        direct.chain(tables.copied()).map(|id| self.body.labels[id.index()].target).collect()
     }
 
     fn caller(&self) -> String {

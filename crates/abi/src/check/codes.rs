@@ -10,9 +10,8 @@ macro_rules! catalogue {
 }
 
 catalogue! {
-    ALIGNMENT = "A0101": "A parameter's alignment is 1, 2, 4, 8, 16, 32, 64 or 128 bytes.";
-    NARROW_REGISTER = "A0102": "A `.reg` parameter has at least 32 bits.";
-    SHORT_PARAMETER = "A0103": "A function's parameters and results have at least 32 bits: shorter integers are extended by who passes them, and 16-bit floats are only for storage. Kernels may have shorter parameters.";
+    NARROW_REGISTER = "A0101": "A `.reg` parameter has at least 32 bits.";
+    SHORT_PARAMETER = "A0102": "A function's parameters and results have at least 32 bits: shorter integers are extended by who passes them, and 16-bit floats are only for storage. Kernels may have shorter parameters.";
     GUARDED = "A0201": "The `st.param` and `ld.param` of a call are executed without a guard.";
     STORE_PLACE = "A0202": "Arguments are stored directly before the call that passes them: in its block, with no other call between.";
     LOAD_PLACE = "A0203": "Results are loaded directly behind the call that returns them: in its block, with no other call between.";

@@ -1,7 +1,6 @@
-//! Parameters: alignments, widths, and the prototypes of system calls.
+//! Parameters: widths, and the prototypes of system calls. That alignments end at 128 is an error of PTX itself, `R0303`.
 
 use super::codes;
-use crate::call::MAX_ALIGNMENT;
 use crate::names::demangled;
 use ptx::diagnostic::Diagnostic;
 use ptx::module::{Function, FunctionKind, Module, Param, ParamShape};
@@ -43,9 +42,6 @@ fn parameter(module: &Module, function: &Function, param: Param, what: &str, fou
     }
     let Param::Memory(id) = param else { return };
     let variable = &module.variables[id.index()];
-    if !is_alignment(variable.align) {
-        found.push(alignment(variable.span, format!("a {what} {of} is aligned to {}", variable.align)));
-    }
     let scalar = variable.size == u64::from(variable.ty.bytes()) && !variable.unsized_array;
     if function.kind == FunctionKind::Func && scalar && is_short(variable.ty) {
         let message = format!("a `{}` {what} {of}", variable.ty);
@@ -62,21 +58,10 @@ fn is_short(ty: ScalarType) -> bool {
 }
 
 fn shape_of_prototype(function: &Function, shape: &ParamShape, found: &mut Vec<Diagnostic>) {
-    let of = format!("of a `.callprototype` in `{}`", demangled(&function.name));
     if shape.register && shape.ty.bits() < 32 {
+        let of = format!("of a `.callprototype` in `{}`", demangled(&function.name));
         found.push(narrow(function.span, format!("a `.reg {}` parameter {of}", shape.ty)));
     }
-    if !is_alignment(shape.align) {
-        found.push(alignment(function.span, format!("a parameter {of} is aligned to {}", shape.align)));
-    }
-}
-
-fn is_alignment(align: u32) -> bool {
-    align.is_power_of_two() && u64::from(align) <= MAX_ALIGNMENT
-}
-
-fn alignment(span: Span, message: String) -> Diagnostic {
-    Diagnostic::error(codes::ALIGNMENT, span, message).hint("1, 2, 4, 8, 16, 32, 64 or 128")
 }
 
 fn narrow(span: Span, message: String) -> Diagnostic {
@@ -120,7 +105,7 @@ fn system_call(module: &Module, function: &Function, found: &mut Vec<Diagnostic>
     };
     if !all(&function.returns, returns) || !all(&function.params, params) {
         let list = |widths: &[Width]| {
-            widths.iter().map(|width| format!(".param .b{}", bits(width))).collect::<Vec<_>>().join(", ")
+            widths.iter().map(|width| format!(".param .b{} _", bits(width))).collect::<Vec<_>>().join(", ")
         };
         let wanted = format!("`.extern .func ({}) {name} ({})`", list(returns), list(params));
         let message = format!("this is not the prototype of the system call `{name}`");

@@ -99,6 +99,8 @@ impl Walk {
         };
         match &member.ty {
             Type::Record(inner) if self.cells < MAX_CELLS && inner.kind() == Kind::Struct => {
+                // One without members counts too: there may be very many.
+                self.cells += 1;
                 let path = if member.name.is_some() { format!("{name}.") } else { path.to_owned() };
                 self.flatten(inner, bit, &path, cells, unions);
             }

@@ -54,5 +54,5 @@ fn text(edition: &Edition, scope: &str) -> String {
         })
     });
     let table = terminal::table(&["C++", "PTX"], rows.collect(), false);
-    format!("{edition}\n{table}\n")
+    format!("{edition}\n{table}")
 }

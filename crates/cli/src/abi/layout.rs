@@ -4,6 +4,7 @@ use crate::failure::{EXIT_CODES, Exit, Failure};
 use crate::{input, terminal};
 use ::abi::data::{Record, Side, Target, Type, picture, svg};
 use serde_json::{Value, json};
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::rc::Rc;
 
@@ -65,12 +66,16 @@ pub(super) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
     }
     if arguments.json {
         let differs = |record: &Rc<Record>| differing.iter().any(|other| Rc::ptr_eq(record, other));
+        let mut budget = MAX_MEMBERS;
         let all = records.iter().map(|record| {
-            let mut value = value(record, target);
+            let mut value = value(record, target, &mut budget)?;
             value["nvcc_device_differs"] = differs(record).into();
-            value
+            Some(value)
         });
-        terminal::json(&all.collect())?;
+        let all: Option<Value> = all.collect::<Option<Vec<_>>>().map(Value::Array);
+        let too_many =
+            || Failure::usage(format!("more than {MAX_MEMBERS} members")).hint("name one with --type");
+        terminal::json(&all.ok_or_else(too_many)?)?;
     } else {
         let texts: Vec<_> = records.iter().map(|record| picture::text(record, target)).collect();
         terminal::result(&texts.join("\n"))?;
@@ -86,23 +91,38 @@ pub(super) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
 
 /// Whether two readings of one declaration have one layout, that of what is within included.
 fn alike(a: &Record, b: &Record) -> bool {
-    fn inner(ty: &Type) -> Option<&Record> {
+    fn inner(ty: &Type) -> Option<&Rc<Record>> {
         match ty {
             Type::Record(record) => Some(record),
             Type::Array(element, _) | Type::Aligned(element, _) => inner(element),
             _ => None,
         }
     }
-    let within = a.members().iter().zip(b.members());
-    a.layout() == b.layout()
-        && within.into_iter().all(|(a, b)| match (inner(&a.ty), inner(&b.ty)) {
-            (Some(a), Some(b)) => alike(a, b),
-            _ => true,
-        })
+    let mut seen = HashSet::new();
+    let mut open = vec![(a, b)];
+    while let Some((a, b)) = open.pop() {
+        if a.layout() != b.layout() {
+            return false;
+        }
+        for (a, b) in a.members().iter().zip(b.members()) {
+            // A structure that occurs often is looked at once.
+            if let (Some(a), Some(b)) = (inner(&a.ty), inner(&b.ty))
+                && seen.insert(Rc::as_ptr(a))
+            {
+                open.push((&**a, &**b));
+            }
+        }
+    }
+    true
 }
 
-fn value(record: &Record, target: Target) -> Value {
-    let members = record.members().iter().zip(&record.layout().places).map(|(member, place)| {
+/// The most members that are listed, those of structures within counted each time.
+const MAX_MEMBERS: usize = 100_000;
+
+fn value(record: &Record, target: Target, budget: &mut usize) -> Option<Value> {
+    let mut members = Vec::new();
+    for (member, place) in record.members().iter().zip(&record.layout().places) {
+        *budget = budget.checked_sub(1)?;
         let mut value = json!({ "name": member.name, "type": member.ty.to_string(), "offset": place.byte() });
         match member.bits {
             Some(bits) => {
@@ -112,16 +132,16 @@ fn value(record: &Record, target: Target) -> Value {
             None => value["size"] = (place.bits / 8).into(),
         }
         if let Type::Record(inner) = &member.ty {
-            value["members"] = self::value(inner, target)["members"].take();
+            value["members"] = self::value(inner, target, budget)?["members"].take();
         }
-        value
-    });
-    json!({
+        members.push(value);
+    }
+    Some(json!({
         "name": record.name(),
         "kind": record.kind().keyword(),
         "address_size": target.host.address_size(),
         "size": record.layout().size,
         "align": record.layout().align,
-        "members": members.collect::<Vec<_>>(),
-    })
+        "members": members,
+    }))
 }

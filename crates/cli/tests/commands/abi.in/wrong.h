@@ -1,0 +1,3 @@
+struct S {
+    int a : 40;
+};
