@@ -213,7 +213,7 @@ impl Watching<'_> {
             if let Some(access) = &issue.access
                 && watch.kind.tells(access.access)
             {
-                let lanes = accessing(watch, access, &next);
+                let lanes = accessing(watch, access, &next, issue.first_warp);
                 let access = access.access.to_string();
                 let accessed = || Reason::Accessed { number: watch.number, lanes, access };
                 reason = reason.or_else(|| (lanes != 0).then(accessed));
@@ -293,12 +293,12 @@ impl Watch {
 /// The bytes of watched memory, if the threads at an instruction have it.
 fn value(watch: &Watch, look: &dyn State, at: &Issued) -> Option<Vec<u8>> {
     let mut bytes = vec![0; watch.bytes];
-    let lane = watch.of.and_then(|of| of.thread).map_or(0, |(_, lane)| lane);
-    (watch.reaches(at) && look.read(lane, watch.address, &mut bytes)).then_some(bytes)
+    let (warp, lane) = watch.of.and_then(|of| of.thread).unwrap_or((at.warp, 0));
+    (watch.reaches(at) && look.read(warp, lane, watch.address, &mut bytes)).then_some(bytes)
 }
 
 /// The lanes of an access that reach watched memory.
-fn accessing(watch: &Watch, access: &PackAccess<'_>, at: &Issued) -> u32 {
+fn accessing(watch: &Watch, access: &PackAccess<'_>, at: &Issued, first_warp: u32) -> u32 {
     if !watch.reaches(at) {
         return 0;
     }
@@ -308,7 +308,7 @@ fn accessing(watch: &Watch, access: &PackAccess<'_>, at: &Issued) -> u32 {
         SpaceKind::Local => LOCAL_WINDOW,
         SpaceKind::Param => PARAM_WINDOW,
     };
-    let addresses = access.addresses.lanes(0);
+    let addresses = access.addresses.lanes((at.warp - first_warp) as usize);
     let own = watch.of.and_then(|of| of.thread).map_or(!0, |(_, lane)| 1 << lane);
     let overlaps = |lane: &usize| {
         let first = window.wrapping_add(addresses[*lane]);
@@ -342,46 +342,52 @@ impl Observer for Watching<'_> {
         let found = self.sanitizer.map_or(0, Sanitizer::found);
         state.finds = found > std::mem::replace(&mut state.found_so_far, found);
         self.checkpoint(state, issue.block);
-        let next = Issued {
+        let of_warp = |warp: usize| Issued {
             position: state.count,
             place: (issue.function, issue.instruction),
             block: issue.block,
-            warp: issue.first_warp,
-            mask: issue.masks[0],
-            active: issue.active[0],
+            warp: issue.first_warp + warp as u32,
+            mask: issue.masks[warp],
+            active: issue.active[warp],
         };
+        // One, or those of a warpgroup.
+        let all: Vec<Issued> =
+            (0..issue.active.len()).filter(|&w| issue.active[w] != 0).map(of_warp).collect();
+        let Some(&next) = all.first() else { return };
         let module = self.monitor.program.module();
         // A goal that is given while this instruction is looked at can be reached at it, too: a position, or the end of a search.
         let mut fresh = true;
         while !state.abandoned {
             let of_thread = |step: &crate::plan::Step| {
-                step.block == next.block && step.warp == next.warp && next.active >> step.lane & 1 != 0
+                all.iter().copied().find(|next| {
+                    step.block == next.block && step.warp == next.warp && next.active >> step.lane & 1 != 0
+                })
             };
             let goal = state.plan.goal.clone();
             let searches = matches!(goal, Goal::SearchConditions(_));
             let held = match goal {
                 Goal::To(_) | Goal::SearchStep(..) => None,
                 _ if !fresh => None,
-                _ => self.condition(state, issue, next),
+                _ => all.iter().find_map(|&next| Some((self.condition(state, issue, next)?, next))),
             };
             let reason = match goal {
-                Goal::To(position) => (next.position >= position).then_some(Reason::Position),
+                Goal::To(position) => (next.position >= position).then_some((Reason::Position, next)),
                 Goal::Conditions => held,
                 Goal::Step(step) => {
-                    let ends =
-                        fresh && of_thread(&step) && step.ends(module, next.place, issue.state.depth());
-                    let exited = state.exited.then_some(Reason::Exited);
-                    held.or(exited).or_else(|| ends.then_some(Reason::Step))
+                    let ending = of_thread(&step)
+                        .filter(|next| fresh && step.ends(module, next.place, issue.state.depth()));
+                    let exited = state.exited.then_some((Reason::Exited, next));
+                    held.or(exited).or_else(|| ending.map(|next| (Reason::Step, next)))
                 }
                 Goal::SearchConditions(until) | Goal::SearchStep(until, _) => {
                     if let Goal::SearchStep(_, step) = &state.plan.goal
                         && next.position < until
-                        && of_thread(step)
+                        && of_thread(step).is_some()
                     {
                         let depth = issue.state.depth();
                         state.trail.pass(step, module, next.position, next.place, depth);
                     }
-                    if let Some(reason) = held {
+                    if let Some((reason, _)) = held {
                         // Who changes memory does so one instruction before that is seen.
                         let position = match &reason {
                             Reason::Changed { .. } => {
@@ -405,10 +411,12 @@ impl Observer for Watching<'_> {
                     None
                 }
             };
-            let interrupted =
-                || self.monitor.interrupt.swap(false, Ordering::Relaxed).then_some(Reason::Interrupted);
-            let Some(reason) = reason.or_else(interrupted) else { break };
-            self.stop(state, issue.state, next, reason);
+            let interrupted = || {
+                let interrupted = self.monitor.interrupt.swap(false, Ordering::Relaxed);
+                interrupted.then_some((Reason::Interrupted, next))
+            };
+            let Some((reason, at)) = reason.or_else(interrupted) else { break };
+            self.stop(state, issue.state, at, reason);
             // What holds here has been told.
             if !matches!(state.plan.goal, Goal::To(position) if position <= next.position) {
                 break;

@@ -170,6 +170,7 @@ fn launch(
             budget: Some(case.budget),
             observer,
             engine: compiler,
+            debug: schedule.debug,
             // Who watches wants to be told.
             masks: if observer.is_some() { Masks::Exact } else { Masks::Converged },
             ..LaunchOptions::default()

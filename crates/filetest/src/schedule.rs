@@ -12,16 +12,19 @@ pub struct Schedule {
     pub scheduler: SchedulerKind,
     /// Host threads.
     pub threads: usize,
+    /// Whether warps are dispatched one by one, and registers kept, as for a debugger.
+    pub debug: bool,
 }
 
 /// What every case runs under.
-const EVERY: [Schedule; 6] = [
-    Schedule { scheduler: SchedulerKind::RoundRobin, threads: 1 },
-    Schedule { scheduler: SchedulerKind::RoundRobin, threads: 2 },
-    Schedule { scheduler: SchedulerKind::Random { seed: 1 }, threads: 1 },
-    Schedule { scheduler: SchedulerKind::Random { seed: 2 }, threads: 2 },
-    Schedule { scheduler: SchedulerKind::Adversarial, threads: 1 },
-    Schedule { scheduler: SchedulerKind::Adversarial, threads: 2 },
+const EVERY: [Schedule; 7] = [
+    Schedule { scheduler: SchedulerKind::RoundRobin, threads: 1, debug: false },
+    Schedule { scheduler: SchedulerKind::RoundRobin, threads: 2, debug: false },
+    Schedule { scheduler: SchedulerKind::Random { seed: 1 }, threads: 1, debug: false },
+    Schedule { scheduler: SchedulerKind::Random { seed: 2 }, threads: 2, debug: false },
+    Schedule { scheduler: SchedulerKind::Adversarial, threads: 1, debug: false },
+    Schedule { scheduler: SchedulerKind::Adversarial, threads: 2, debug: false },
+    Schedule { scheduler: SchedulerKind::RoundRobin, threads: 1, debug: true },
 ];
 
 /// Which schedules to run: all, or only what the environment names.
@@ -29,10 +32,11 @@ const EVERY: [Schedule; 6] = [
 pub struct Choice {
     scheduler: Option<SchedulerKind>,
     threads: Option<usize>,
+    debug: bool,
 }
 
 impl Choice {
-    /// What `WARPLOOM_SCHEDULER` and `WARPLOOM_THREADS` ask for.
+    /// What `WARPLOOM_SCHEDULER`, `WARPLOOM_THREADS` and `WARPLOOM_FOR_DEBUGGER` ask for.
     ///
     /// # Errors
     /// If one of them is not understood.
@@ -41,16 +45,17 @@ impl Choice {
         let scheduler = variable("WARPLOOM_SCHEDULER").map(|text| text.parse()).transpose()?;
         let threads = variable("WARPLOOM_THREADS").map(|text| text.parse()).transpose();
         let threads = threads.map_err(|_| "WARPLOOM_THREADS is not a number".to_owned())?;
-        Ok(Self { scheduler, threads })
+        Ok(Self { scheduler, threads, debug: variable("WARPLOOM_FOR_DEBUGGER").is_some() })
     }
 
     /// The schedules of a case.
     pub fn of(&self, case: &Case) -> Vec<Schedule> {
-        if self.scheduler.is_some() || self.threads.is_some() {
+        if self.scheduler.is_some() || self.threads.is_some() || self.debug {
             let scheduler = self.scheduler.unwrap_or_default();
-            return vec![Schedule { scheduler, threads: self.threads.unwrap_or(1) }];
+            return vec![Schedule { scheduler, threads: self.threads.unwrap_or(1), debug: self.debug }];
         }
-        let further = case.schedulers.iter().map(|&scheduler| Schedule { scheduler, threads: 1 });
+        let further =
+            case.schedulers.iter().map(|&scheduler| Schedule { scheduler, threads: 1, debug: false });
         EVERY.into_iter().chain(further).collect()
     }
 }
@@ -68,16 +73,19 @@ impl Schedule {
     /// The command that runs `file` like this again.
     pub fn replay(&self, file: &str) -> String {
         format!(
-            "WARPLOOM_SIMD={} WARPLOOM_SCHEDULER={} WARPLOOM_THREADS={} cargo test -p warploom-filetest --test files -- {file}",
+            "WARPLOOM_SIMD={} WARPLOOM_SCHEDULER={} WARPLOOM_THREADS={} {}cargo test -p warploom-filetest --test files -- {file}",
             level_name(Level::detect()),
             self.scheduler,
             self.threads,
+            if self.debug { "WARPLOOM_FOR_DEBUGGER=1 " } else { "" },
         )
     }
 }
 
 impl fmt::Display for Schedule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}, {} host threads, {}", self.scheduler, self.threads, level_name(Level::detect()))
+        let debug = if self.debug { ", for a debugger" } else { "" };
+        let level = level_name(Level::detect());
+        write!(f, "{}, {} host threads, {level}{debug}", self.scheduler, self.threads)
     }
 }

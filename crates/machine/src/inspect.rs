@@ -25,8 +25,9 @@ pub trait State {
     /// How many calls are around the instruction.
     fn depth(&self) -> usize;
 
-    /// Bytes at a generic address as a lane of the warp sees them; whether they are all there.
-    fn read(&self, lane: usize, address: u64, into: &mut [u8]) -> bool;
+    /// Bytes at a generic address as a lane of a warp sees them that is about to execute the instruction; whether they are
+    /// all there.
+    fn read(&self, warp: u32, lane: usize, address: u64, into: &mut [u8]) -> bool;
 }
 
 /// What the threads of a CTA have.

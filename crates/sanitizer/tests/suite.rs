@@ -96,7 +96,7 @@ fn check(
     scheduler: SchedulerKind,
 ) -> Result<Vec<Report>, String> {
     let sanitizer = Sanitizer::new(checks, Suppressions::default());
-    let schedule = Schedule { scheduler, threads: 1 };
+    let schedule = Schedule { scheduler, threads: 1, debug: false };
     run_watched(program, case, schedule, &mut |launch, run| {
         let parameters = launch.kernel.parameters();
         for directive in own.iter().filter(|directive| directive.name == "fresh") {

@@ -17,11 +17,11 @@ pub(super) const STACK: u32 = 16 << 10;
 
 /// Warps of a pack: packs are of equal size, and as few as possible. The warps of a warpgroup multiply matrices
 /// together, so that none may be in another pack.
-fn pack_size(module: &LoadedModule, warps: usize) -> usize {
-    let size = warps.div_ceil(warps.div_ceil(MAX_WARPS));
+fn pack_size(module: &LoadedModule, warps: usize, debug: bool) -> usize {
+    let size = if debug { 1 } else { warps.div_ceil(warps.div_ceil(MAX_WARPS)) };
     let is_group_product = |opcode: &ptx::isa::Opcode| opcode.mnemonic() == ptx::isa::Mnemonic::Wgmma;
     match size < warps && module.module().opcodes.iter().any(is_group_product) {
-        true => size.next_multiple_of(WARPGROUP),
+        true => size.next_multiple_of(WARPGROUP.min(warps)),
         false => size,
     }
 }
@@ -46,7 +46,7 @@ impl Device {
     pub(super) fn image(launch: &Launch<'_>, debug: bool) -> Result<Arc<Image>, Box<Unsupported>> {
         let module = launch.kernel.module;
         let threads: u32 = launch.block.iter().product();
-        let warps = if debug { 1 } else { pack_size(module, threads.div_ceil(LANES as u32) as usize) };
+        let warps = pack_size(module, threads.div_ceil(LANES as u32) as usize, debug);
         module.image(launch.kernel.function, warps, LaneOrder::of_block(launch.block), debug)
     }
 

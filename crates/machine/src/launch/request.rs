@@ -49,7 +49,7 @@ pub struct LaunchOptions<'a> {
     pub grid_workspace: u64,
     /// Who watches.
     pub observer: Option<&'a dyn Observer>,
-    /// For debuggers: every warp is dispatched on its own, and a register that has been written keeps its value until its
+    /// For debuggers: every warp, or warpgroup that multiplies matrices, is dispatched on its own, and a register that has been written keeps its value until its
     /// function ends.
     pub debug: bool,
     /// The first cluster to run, counted along x, y, z: those before it have run already.

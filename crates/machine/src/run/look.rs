@@ -53,9 +53,12 @@ impl State for Look<'_> {
         std::iter::successors(Some(self.around.frame), caller).count() - 1
     }
 
-    fn read(&self, lane: usize, address: u64, into: &mut [u8]) -> bool {
+    fn read(&self, warp: u32, lane: usize, address: u64, into: &mut [u8]) -> bool {
         let x = self.x;
-        let warp = x.mask.iter().position(|&mask| mask != 0).unwrap_or(0);
+        let warp = warp.wrapping_sub(x.threads.first_warp) as usize;
+        if warp >= x.threads.warps {
+            return false;
+        }
         let from = match resolve(address) {
             Resolved::Global(address) => return x.grid.memory.read_block(address, into),
             Resolved::Shared(at) => {
