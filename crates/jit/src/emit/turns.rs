@@ -198,14 +198,14 @@ on:
 all:
 ";
         let _ = match compares {
-            true => write!(
+            true => writeln!(
                 text,
                 "  %together = icmp eq i32 %least.on, %greatest.on
   %where = select i1 %together, i32 %least.on, i32 {}
-  ret i32 %where\n}}\n",
+  ret i32 %where\n}}",
                 end::MIXED
             ),
-            false => write!(text, "  ret i32 {}\n}}\n", only.unwrap_or(end::DONE)),
+            false => writeln!(text, "  ret i32 {}\n}}", only.unwrap_or(end::DONE)),
         };
         text
     }
