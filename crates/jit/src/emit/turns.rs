@@ -169,7 +169,7 @@ run:
         if burns {
             text += "  %fuel.first = load i64, ptr %fuel.at\n  store i64 %fuel.first, ptr %fuel\n";
         }
-        let _ = write!(text, "{head}  br label %{}\n", start(state));
+        let _ = writeln!(text, "{head}  br label %{}", start(state));
         text.extend(blocks.iter().map(|block| block.text));
         let _ = write!(text, "stop:\n  ret i32 {}\nended:\n", end::STOP);
         if burns {
