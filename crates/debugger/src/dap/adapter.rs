@@ -234,7 +234,7 @@ impl<S: Starter> Adapter<S> {
             },
         )?;
         self.handles.clear();
-        self.interrupt.clear();
+        self.interrupt.ready();
         let entry = matches!(run, Run::Begin { at_once: true });
         let Some(console) = &mut self.console else { return Ok(()) };
         let session = &mut console.session;

@@ -20,7 +20,7 @@ use adapter::Adapter;
 use std::io::{BufReader, Read, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use wire::Incoming;
 pub use wire::Outgoing;
 
@@ -42,25 +42,54 @@ pub trait Starter {
 
 /// What stops a running launch, once there is one.
 #[derive(Clone, Default)]
-struct Interrupt(Arc<Mutex<Option<Arc<AtomicBool>>>>);
+struct Interrupt(Arc<Mutex<Interrupts>>);
+
+#[derive(Default)]
+struct Interrupts {
+    flag: Option<Arc<AtomicBool>>,
+    /// Requests that interrupt and have not been handled yet: they count also for a launch that goes on before.
+    pending: usize,
+}
 
 impl Interrupt {
+    fn state(&self) -> MutexGuard<'_, Interrupts> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn set(&self, flag: Arc<AtomicBool>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(flag);
+        self.state().flag = Some(flag);
     }
 
+    /// A request has come that interrupts.
     fn raise(&self) {
-        if let Some(flag) = &*self.0.lock().unwrap_or_else(PoisonError::into_inner) {
-            flag.store(true, Ordering::Relaxed);
-        }
+        let mut state = self.state();
+        state.pending += 1;
+        state.tell();
     }
 
-    /// Forgets what was asked for when nothing ran.
-    fn clear(&self) {
-        if let Some(flag) = &*self.0.lock().unwrap_or_else(PoisonError::into_inner) {
-            flag.store(false, Ordering::Relaxed);
+    /// It is handled now.
+    fn handled(&self) {
+        self.state().pending -= 1;
+    }
+
+    /// The launch goes on: what was asked for while it stood still has been answered.
+    fn ready(&self) {
+        self.state().tell();
+    }
+}
+
+impl Interrupts {
+    fn tell(&self) {
+        if let Some(flag) = &self.flag {
+            flag.store(self.pending != 0, Ordering::Relaxed);
         }
     }
+}
+
+/// Whether a request interrupts a launch that runs.
+fn interrupts(message: &Incoming) -> bool {
+    matches!(message, Incoming::Request { command, .. }
+        if ["pause", "disconnect", "terminate"].contains(&command.as_str()))
 }
 
 /// Serves one client until it disconnects or its stream ends.
@@ -79,9 +108,7 @@ pub fn serve<S: Starter>(
     std::thread::Builder::new().name("requests".to_owned()).spawn(move || {
         let mut input = BufReader::new(input);
         while let Some(message) = wire::read(&mut input) {
-            if matches!(&message, Incoming::Request { command, .. }
-                if ["pause", "disconnect", "terminate"].contains(&command.as_str()))
-            {
+            if interrupts(&message) {
                 raised.raise();
             }
             if requests.send(message).is_err() {
@@ -90,8 +117,11 @@ pub fn serve<S: Starter>(
         }
         raised.raise();
     })?;
-    let mut adapter = Adapter::new(Outgoing::new(output), starter, interrupt);
+    let mut adapter = Adapter::new(Outgoing::new(output), starter, interrupt.clone());
     for message in incoming {
+        if interrupts(&message) {
+            interrupt.handled();
+        }
         if !adapter.handle(message)? {
             break;
         }
