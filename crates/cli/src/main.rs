@@ -13,7 +13,6 @@ mod dap;
 mod debug;
 mod debug_info;
 mod devices;
-mod diagnostics;
 mod disasm;
 mod doctor;
 mod exec;
@@ -26,6 +25,7 @@ mod input;
 mod kernels;
 mod link;
 mod litmus;
+mod pages;
 mod ptxas;
 mod run;
 mod sass;
@@ -33,6 +33,7 @@ mod terminal;
 
 use clap::{Parser, Subcommand};
 use failure::{EXIT_CODES, Exit, Failure};
+use reports::diagnostics;
 use std::ffi::OsStr;
 use std::path::Path;
 use std::process::ExitCode;
@@ -73,6 +74,8 @@ enum Command {
     Disasm(disasm::Arguments),
     Asm(asm::Arguments),
     Sass(sass::Arguments),
+    Completions(pages::Completions),
+    Man(pages::Man),
 }
 
 impl Command {
@@ -99,6 +102,8 @@ impl Command {
             Self::Disasm(arguments) => disasm::execute(&arguments),
             Self::Asm(arguments) => asm::execute(&arguments),
             Self::Sass(arguments) => sass::execute(&arguments),
+            Self::Completions(arguments) => pages::completions(&arguments),
+            Self::Man(arguments) => pages::man(&arguments),
         }
     }
 }

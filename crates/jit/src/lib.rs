@@ -50,7 +50,7 @@ pub use cache::{Cache, Kept};
 pub use choice::Choice;
 use compiler::Compiler;
 use ir::Function;
-pub use llvm::NoLlvm;
+pub use llvm::{BROUGHT, FUNCTIONS, INITIALISERS, NoLlvm, brought};
 use machine::compiled::{Background, Code, Engine, EngineId, Source};
 use ptx::isa::Convergence;
 use std::sync::Arc;

@@ -2,8 +2,9 @@
 
 use super::Arguments;
 use crate::failure::{Exit, Failure};
-use crate::findings::Findings;
+use crate::findings;
 use crate::terminal;
+use reports::findings::Findings;
 use sanitizer::Checks;
 use serde_json::{Value, json};
 use std::os::unix::process::ExitStatusExt;
@@ -36,7 +37,7 @@ pub(super) fn run(arguments: &Arguments, mut command: Command, mut checks: Check
     }
     let name = command.get_program().to_string_lossy().into_owned();
     let findings = Findings { name: &name, reports: &reports, cut_short: &cut_short };
-    findings.write(arguments.junit.as_ref(), arguments.html.as_ref())?;
+    findings::write(&findings, arguments.junit.as_ref(), arguments.html.as_ref())?;
     if arguments.json {
         terminal::note(&json!({ "reports": reports, "cut_short": cut_short }).to_string());
     } else {

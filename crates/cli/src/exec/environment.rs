@@ -66,6 +66,10 @@ pub(super) fn variables(arguments: &Arguments, prepared: &Prepared) -> Vec<(&'st
     for (name, value) in PTX {
         unless_set(name, value.into());
     }
+    if let Some(llvm) = jit::brought() {
+        // The libraries lie elsewhere, and would not find it.
+        unless_set("WARPLOOM_LLVM", llvm.into());
+    }
     let Some(toolkit) = &prepared.toolkit else { return variables };
     for name in ASSEMBLER {
         unless_set(name, toolkit.join("bin/ptxas").into());

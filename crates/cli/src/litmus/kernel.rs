@@ -1,6 +1,6 @@
 //! `warploom litmus FILE.ptx --kernel NAME`: a small launch of a kernel under the memory model.
 
-use super::{Loaded, certify, undecided};
+use super::undecided;
 use crate::failure::{Exit, Failure};
 use crate::run::binding;
 use crate::run::request::Extents;
@@ -13,6 +13,7 @@ use memory_model::from_kernel::{self, Buffer, FAILED, FromKernel, Launch};
 use memory_model::model::Model;
 use memory_model::program::Term;
 use ptx::module::{Function, Module, Param};
+use reports::litmus::{Test, certify};
 use serde_json::json;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -159,7 +160,7 @@ pub(super) fn execute(arguments: &super::Arguments, path: &Path, name: &str) -> 
     let model = Model::new(family, version)
         .ok_or_else(|| Failure::usage(format!("there is no memory model for PTX {version}")))?;
     let options = Options { bound: arguments.bound, ..Options::default() };
-    let loaded = Loaded { program: test.program.clone(), model };
+    let loaded = Test { program: test.program.clone(), model };
     report(arguments, path, &test, &loaded, options)
 }
 
@@ -174,10 +175,10 @@ fn report(
     arguments: &super::Arguments,
     path: &Path,
     test: &FromKernel,
-    loaded: &Loaded,
+    loaded: &Test,
     options: Options,
 ) -> Result<Exit, Failure> {
-    let Loaded { program, model } = loaded;
+    let Test { program, model } = loaded;
     let fail = undecided(path);
     let question = Question::new(program, model, options);
     let mut certified = true;

@@ -6,15 +6,13 @@ mod kernel;
 use crate::failure::{EXIT_CODES, Exit, Failure};
 use crate::{input, terminal};
 use clap::{Subcommand, ValueEnum};
-use memory_model::answer::{Liveness, Options, Outcome, Outcomes, Question, Race, Undecided, Verdict};
+use memory_model::answer::{Options, Question, Undecided};
 use memory_model::catalogue::{self, ThreadPosition};
-use memory_model::checker::Checker;
 use memory_model::generate::{self, Annotation, Edge, Shape};
 use memory_model::language::{Version, parse_version};
 use memory_model::model::{Family, Model};
-use memory_model::program::Program;
-use memory_model::{dialect, draw, explain, from_ptx};
-use serde_json::json;
+use memory_model::{dialect, draw, from_ptx};
+use reports::litmus::{Answers, Picture, Test, Wanted};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -148,23 +146,6 @@ fn version(text: &str) -> Result<Version, String> {
     if version < Version(6, 0) { Err("there is no memory model before PTX 6.0".into()) } else { Ok(version) }
 }
 
-/// A test with its model.
-struct Loaded {
-    program: Program,
-    model: Model,
-}
-
-/// All that is said about a test.
-struct Answers {
-    verdict: Verdict,
-    /// All ways to end, if they are asked for: there may be very many.
-    outcomes: Option<Outcomes>,
-    race: Option<Race>,
-    liveness: Option<Liveness>,
-    /// Whether the independent checker accepts the verdict's certificate.
-    certified: bool,
-}
-
 pub(crate) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
     if let Some(Command::Generate(generate)) = &arguments.command {
         return generate_tests(generate);
@@ -190,7 +171,7 @@ pub(crate) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-fn load(arguments: &Arguments, path: &Path) -> Result<Loaded, Failure> {
+fn load(arguments: &Arguments, path: &Path) -> Result<Test, Failure> {
     let at = |problem| Failure::usage(format!("{}:{problem}", path.display()));
     let (program, own) = if path.extension().is_some_and(|extension| extension == "ptx") {
         let (_, module) = input::module(path)?;
@@ -204,177 +185,35 @@ fn load(arguments: &Arguments, path: &Path) -> Result<Loaded, Failure> {
     let version = arguments.ptx.or(own).or(newest).unwrap_or(Version(6, 0));
     let model = Model::new(family, version)
         .ok_or_else(|| Failure::usage(format!("there is no memory model for PTX {version}")))?;
-    Ok(Loaded { program, model })
+    Ok(Test { program, model })
 }
 
 fn undecided(path: &Path) -> impl Fn(Undecided) -> Failure {
     move |reason| Failure::new(Exit::Unsupported, format!("{}: not decided: {reason}", path.display()))
 }
 
-/// Whether the independent checker accepts what shows that a verdict is right.
-fn certify(
-    program: &Program,
-    model: &Model,
-    question: &Question,
-    verdict: &Verdict,
-    options: Options,
-) -> Result<bool, Undecided> {
-    let checker = Checker::new(program, model.family, model.version, options.bound);
-    Ok(checker.accepts(&question.certificate(verdict)?))
-}
-
-fn answer(arguments: &Arguments, path: &Path, loaded: &Loaded) -> Result<Exit, Failure> {
-    let Loaded { program, model } = loaded;
+fn answer(arguments: &Arguments, path: &Path, test: &Test) -> Result<Exit, Failure> {
     let options = Options { bound: arguments.bound, ..Options::default() };
-    let question = Question::new(program, model, options);
+    let wanted =
+        Wanted { outcomes: arguments.outcomes, liveness: arguments.liveness || arguments.json };
     let fail = undecided(path);
-    let verdict = question.verdict().map_err(&fail)?;
-    let certified = certify(program, model, &question, &verdict, options).map_err(&fail)?;
-    let answers = Answers {
-        outcomes: arguments.outcomes.then(|| question.outcomes()).transpose().map_err(&fail)?,
-        race: question.race().map_err(&fail)?,
-        liveness: if arguments.liveness || arguments.json {
-            Some(question.liveness().map_err(&fail)?)
-        } else {
-            None
-        },
-        verdict,
-        certified,
-    };
+    let answers = Answers::of(test, options, wanted).map_err(&fail)?;
+    let name = path.display().to_string();
     if arguments.json {
-        terminal::json(&report(path, loaded, &answers))?;
+        terminal::json(&answers.json(&name))?;
     } else {
-        terminal::result(&text(arguments, path, loaded, &question, &answers)?)?;
+        terminal::result(&answers.text(&name).map_err(&fail)?)?;
     }
-    draw_execution(arguments, loaded, &question, &answers)?;
+    for (path, picture) in [(&arguments.dot, draw::dot as Picture), (&arguments.svg, draw::svg)] {
+        if let Some(path) = path {
+            if let Some(picture) = answers.picture(picture).map_err(&fail)? {
+                write(path, &picture)?;
+            }
+        }
+    }
     let findings = !answers.verdict.holds || !answers.certified;
     Ok(if findings { Exit::Findings } else { Exit::Ok })
 }
-
-fn report(path: &Path, loaded: &Loaded, answers: &Answers) -> serde_json::Value {
-    let Loaded { program, model } = loaded;
-    let outcomes = answers.outcomes.as_ref().map(|outcomes| {
-        let terms: Vec<String> = outcomes.terms.iter().map(|term| program.term_name(*term)).collect();
-        let object = |outcome: &Outcome| {
-            let values: serde_json::Map<_, _> =
-                terms.iter().cloned().zip(outcome.values.iter().map(|value| json!(value))).collect();
-            json!({ "values": values, "count": outcome.count, "satisfies": outcome.satisfies })
-        };
-        outcomes.list.iter().map(object).collect::<Vec<_>>()
-    });
-    let mixed = is_mixed(answers);
-    json!({
-        "file": path.display().to_string(),
-        "model": model.family.name(),
-        "ptx": model.version.to_string(),
-        "assertion": program.assertion,
-        "holds": answers.verdict.holds,
-        "undefined": if mixed { Some("mixed-size race") } else { None },
-        "outcomes": outcomes,
-        "race": answers.race.is_some(),
-        "terminates": answers.liveness.as_ref().map(|liveness| liveness.terminates),
-        "bounded": answers.verdict.truncated,
-        "certificate": if answers.verdict.execution.is_some() { "execution" } else { "proof" },
-        "certified": answers.certified,
-    })
-}
-
-/// Whether a race of accesses that overlap in part leaves the test without meaning. Dartagnan's model has no bytes.
-fn is_mixed(answers: &Answers) -> bool {
-    answers.race.as_ref().is_some_and(|race| race.mixed_size)
-}
-
-fn text(
-    arguments: &Arguments,
-    path: &Path,
-    loaded: &Loaded,
-    question: &Question,
-    answers: &Answers,
-) -> Result<String, Failure> {
-    let Loaded { program, model } = loaded;
-    let verdict = &answers.verdict;
-    let holds = if is_mixed(answers) {
-        "undefined: mixed-size race"
-    } else if verdict.holds {
-        "holds"
-    } else {
-        "does not hold"
-    };
-    let mut out = format!("{}: {}: {holds} ({model})\n", path.display(), program.assertion);
-    if verdict.truncated {
-        out.push_str(&format!("  loops with effects: at most {} iterations\n", arguments.bound));
-    }
-    match &verdict.execution {
-        Some(execution) => {
-            out.push_str("  allowed, by this execution:\n");
-            out.push_str(&explain::text(program, model, execution));
-        }
-        None => {
-            let forbidden = question.forbidden().map_err(undecided(path))?;
-            match forbidden {
-                Some(forbidden) => {
-                    out.push_str("  forbidden; this would be the execution:\n");
-                    out.push_str(&explain::text(program, model, &forbidden.execution));
-                    out.push_str(&explain::reason(&forbidden));
-                }
-                None => out.push_str("  no thread computes such values\n"),
-            }
-        }
-    }
-    if let Some(outcomes) = &answers.outcomes {
-        let terms: Vec<String> = outcomes.terms.iter().map(|term| program.term_name(*term)).collect();
-        out.push_str("  outcomes:\n");
-        for outcome in &outcomes.list {
-            let values: Vec<String> =
-                terms.iter().zip(&outcome.values).map(|(term, value)| format!("{term}={value}")).collect();
-            let mark = if outcome.satisfies { " *" } else { "" };
-            out.push_str(&format!("    {:6}  {}{mark}\n", outcome.count, values.join(" ")));
-        }
-    }
-    if let Some(race) = &answers.race {
-        let of = |event| explain::describe(program, &race.execution, event);
-        out.push_str(&format!("  data race: {} and {}\n", of(race.pair.0), of(race.pair.1)));
-    }
-    if let Some(liveness) = &answers.liveness {
-        match &liveness.stuck {
-            None => out.push_str("  every execution ends\n"),
-            Some((threads, _)) => {
-                let names: Vec<&str> = threads.iter().map(|&thread| &*program.threads[thread].name).collect();
-                out.push_str(&format!("  does not always end: {} can be stuck\n", names.join(", ")));
-            }
-        }
-    }
-    out.push_str(if answers.certified { "  certificate: accepted\n" } else { "  certificate: REJECTED\n" });
-    Ok(out)
-}
-
-fn draw_execution(
-    arguments: &Arguments,
-    loaded: &Loaded,
-    question: &Question,
-    answers: &Answers,
-) -> Result<(), Failure> {
-    if arguments.dot.is_none() && arguments.svg.is_none() {
-        return Ok(());
-    }
-    let Loaded { program, model } = loaded;
-    let forbidden = match &answers.verdict.execution {
-        Some(_) => None,
-        None => question.forbidden().map_err(undecided(Path::new(&program.name)))?,
-    };
-    let marked = forbidden.as_ref().map_or(&[][..], |forbidden| &forbidden.edges);
-    let execution =
-        answers.verdict.execution.as_deref().or(forbidden.as_ref().map(|forbidden| &forbidden.execution));
-    let Some(execution) = execution else { return Ok(()) };
-    for (path, picture) in [(&arguments.dot, draw::dot as Picture), (&arguments.svg, draw::svg)] {
-        if let Some(path) = path {
-            write(path, &picture(program, model, execution, marked))?;
-        }
-    }
-    Ok(())
-}
-
-type Picture = fn(&Program, &Model, &memory_model::answer::Execution, &[explain::Edge]) -> String;
 
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
     fs::write(path, text).map_err(|error| Failure::usage(format!("cannot write {}: {error}", path.display())))

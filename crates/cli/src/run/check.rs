@@ -2,8 +2,9 @@
 
 use super::Arguments;
 use crate::failure::{Exit, Failure};
-use crate::findings::Findings;
+use crate::findings;
 use crate::terminal;
+use reports::findings::Findings;
 use sanitizer::{Report, Sanitizer, Suppressions};
 use serde_json::Value;
 use std::fs;
@@ -46,7 +47,7 @@ pub(super) fn deliver(arguments: &Arguments, reports: &[Report], finished: bool)
     let name = arguments.request.file.to_string_lossy();
     let stopped = (!finished).then(|| "the kernel was stopped".to_owned());
     let findings = Findings { name: &name, reports: &values, cut_short: stopped.as_slice() };
-    findings.write(arguments.junit.as_ref(), arguments.html.as_ref())?;
+    findings::write(&findings, arguments.junit.as_ref(), arguments.html.as_ref())?;
     if let Some(folder) = &arguments.emit_litmus {
         let failed = |error: std::io::Error| {
             Failure::usage(format!("cannot write litmus tests to {}: {error}", folder.display()))

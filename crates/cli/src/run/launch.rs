@@ -3,7 +3,6 @@
 use super::binding::Buffer;
 use super::check;
 use super::progress;
-use super::statistics;
 use super::{Arguments, Engine};
 use crate::failure::{Exit, Failure};
 use crate::terminal::thousands;
@@ -13,6 +12,7 @@ use machine::stats::{Report, Stats};
 use machine::trace::Trace;
 use machine::{Device, Launch, LaunchError, LaunchOptions, LaunchReport, LoadedModule, Masks};
 use ptx::module::FuncId;
+use reports::statistics;
 use sanitizer::Seen;
 use serde_json::{Value, json};
 use std::fs::File;

@@ -9,14 +9,13 @@
 //! | `launch` | options of the machine, observers, timing |
 //! | `gpu` | the same on a real GPU |
 //! | `outcome`, `compare` | what comes of the buffers |
-//! | `fault`, `statistics` | reports |
+//! | `replay`, `statistics` | the command that shows a fault again; tables |
 //! | `check` | the sanitizer |
 
 pub(crate) mod binding;
 pub(crate) mod check;
 mod compare;
 pub(crate) mod element;
-mod fault;
 mod fill;
 mod gpu;
 mod grammar;
@@ -24,6 +23,7 @@ mod launch;
 mod npy;
 mod outcome;
 mod progress;
+mod replay;
 pub(crate) mod request;
 mod statistics;
 
@@ -33,6 +33,7 @@ use machine::output::Output;
 use machine::{Launch, LaunchError, Trap};
 use ptx::module::Module;
 use ptx::source::Source;
+use reports::fault;
 use request::{Placed, Request, choose};
 use serde_json::{Value, json};
 use std::io::Write;
@@ -278,7 +279,7 @@ fn replay<T>(result: &Result<T, LaunchError>) -> Option<String> {
     match result {
         Err(LaunchError::Fault(fault)) if fault.trap != Trap::Cancelled => {
             let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
-            Some(fault::replay(words, &fault.scheduler))
+            Some(replay::command(words, &fault.scheduler))
         }
         _ => None,
     }

@@ -37,6 +37,13 @@ pub enum NoLlvm {
     Host(String),
 }
 
+/// The file name of the LLVM that packages of this project bring: the parts that are used here, and no others.
+pub const BROUGHT: &str = "libwarploom-llvm.so";
+
+/// Where it may lie, seen from the folder of the file that this code is in: beside a library; for the command, which is in `bin`, in
+/// `lib/warploom`; and so for a Python module, in `lib/python3/site-packages/warploom` or the same below `lib64`.
+const PLACES: [&str; 4] = [".", "../lib/warploom", "../../../warploom", "../../../../lib/warploom"];
+
 /// The file names under which distributions install LLVM, the newest first.
 const NAMES: [&str; 14] = [
     "libLLVM.so.22.1",
@@ -68,9 +75,20 @@ macro_rules! target_function {
     };
 }
 
+/// The functions that make the host's instructions known to LLVM.
+pub const INITIALISERS: [&str; 4] = [
+    target_function!("TargetInfo"),
+    target_function!("Target"),
+    target_function!("TargetMC"),
+    target_function!("AsmPrinter"),
+];
+
 /// Declares the functions that we call, with the types that LLVM's headers give them.
 macro_rules! functions {
     ($($name:ident: fn($($argument:ty),*) $(-> $result:ty)?;)+) => {
+        /// The functions of LLVM that are called, beside [`INITIALISERS`]: what a library must have that is made for this crate.
+        pub const FUNCTIONS: &[&str] = &["LLVMPointerTypeInContext", $(stringify!($name)),+];
+
         /// Functions of LLVM.
         #[allow(non_snake_case)]
         pub(super) struct Llvm {
@@ -131,11 +149,12 @@ impl Llvm {
     }
 
     fn find() -> Result<Self, NoLlvm> {
-        let name = wish();
+        let name = named();
         if !name.is_empty() {
             return Self::open(&name).map_err(|why| NoLlvm::Named { name, why });
         }
-        let found = NAMES.iter().find_map(|name| match Self::open(name) {
+        let brought = brought().map(|file| file.to_string_lossy().into_owned());
+        let found = brought.into_iter().chain(NAMES.map(str::to_owned)).find_map(|name| match Self::open(&name) {
             Ok(llvm) => Some((name, llvm)),
             Err(why) => {
                 log::trace!("{name}: {why}");
@@ -154,12 +173,7 @@ impl Llvm {
         let library = library.map_err(|error| error.to_string())?;
         let library: &'static Library = Box::leak(Box::new(library));
         let llvm = Self::load(library).map_err(|error| error.to_string())?;
-        for name in [
-            concat!(target_function!("TargetInfo"), "\0"),
-            concat!(target_function!("Target"), "\0"),
-            concat!(target_function!("TargetMC"), "\0"),
-            concat!(target_function!("AsmPrinter"), "\0"),
-        ] {
+        for name in INITIALISERS {
             // SAFETY: these functions take and return nothing and may be called once or more.
             unsafe {
                 let initialise = library.get::<unsafe extern "C" fn()>(name.as_bytes());
@@ -218,9 +232,25 @@ pub(super) fn c(text: &str) -> CString {
     CString::new(text.replace('\0', "")).unwrap_or_default()
 }
 
+/// The file of the LLVM that has come with this program, if one has.
+pub fn brought() -> Option<PathBuf> {
+    let own = std::fs::canonicalize(file_of(brought as fn() -> Option<PathBuf> as usize)?).ok()?;
+    let folder = own.parent()?;
+    PLACES.iter().find_map(|place| std::fs::canonicalize(folder.join(place).join(BROUGHT)).ok())
+}
+
 /// The library that the user has named; empty if none.
-pub(crate) fn wish() -> String {
+fn named() -> String {
     std::env::var_os("WARPLOOM_LLVM").unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// The library that comes before those of distributions: the one named, or the one brought; empty if there is neither.
+pub(crate) fn wish() -> String {
+    let named = named();
+    match named.is_empty() {
+        true => brought().map(|file| file.to_string_lossy().into_owned()).unwrap_or_default(),
+        false => named,
+    }
 }
 
 /// The file of the LLVM that is open.

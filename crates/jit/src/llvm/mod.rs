@@ -7,5 +7,5 @@ mod thread;
 
 pub(crate) use compile::{OPTIONS, compile};
 pub(crate) use host::Host;
-pub use library::NoLlvm;
+pub use library::{BROUGHT, FUNCTIONS, INITIALISERS, NoLlvm, brought};
 pub(crate) use library::{available, opened_file, wish};

@@ -81,7 +81,8 @@ fn direction(axis: [f64; 2]) -> [i32; 2] {
         cells => cells.floor() + 0.5,
     };
     let [x, y] = axis.map(cell);
-    let unit = 64.0 / x.hypot(y);
+    // Halves below sixteen: the sum of their squares is exact.
+    let unit = 64.0 / (x * x + y * y).sqrt();
     let rounded = |cells: f64, of: f64| (cells * unit + 0.5).floor().copysign(of) as i32;
     [rounded(x, axis[0]), rounded(y, axis[1])]
 }

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 /// How diagnostics are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Format {
+pub enum Format {
     /// With source lines.
     Text,
     /// A JSON object a line.
@@ -19,14 +19,17 @@ pub(crate) enum Format {
 const NEAR: u32 = 4096;
 
 /// A place with the words to print there.
-pub(crate) struct Mark<'a> {
-    pub(crate) span: Span,
-    pub(crate) label: &'a str,
-    pub(crate) kind: AnnotationKind,
+pub struct Mark<'a> {
+    /// The place.
+    pub span: Span,
+    /// The words.
+    pub label: &'a str,
+    /// Whether it is what is meant, or what helps to understand it.
+    pub kind: AnnotationKind,
 }
 
 /// A diagnostic, ending in a line break.
-pub(crate) fn render(source: &Source, diagnostic: &Diagnostic, format: Format) -> String {
+pub fn render(source: &Source, diagnostic: &Diagnostic, format: Format) -> String {
     match format {
         Format::Json => format!("{}\n", value(source, diagnostic)),
         Format::Text => {
@@ -53,13 +56,13 @@ pub(crate) fn render(source: &Source, diagnostic: &Diagnostic, format: Format) -
 }
 
 /// A rendered group with an empty line behind it.
-pub(crate) fn paragraph(group: Group<'_>) -> String {
+pub fn paragraph(group: Group<'_>) -> String {
     Renderer::styled().render(&[group]) + "\n\n"
 }
 
 /// Excerpts of a source with marked places: those near the first mark together, the others each by itself. Only the
 /// lines around the marks are handed to the renderer, so that the cost does not grow with the file.
-pub(crate) fn excerpts<'a>(source: &'a Source, marks: &[Mark<'a>]) -> Vec<Snippet<'a, Annotation<'a>>> {
+pub fn excerpts<'a>(source: &'a Source, marks: &[Mark<'a>]) -> Vec<Snippet<'a, Annotation<'a>>> {
     let Some(first) = marks.first() else { return Vec::new() };
     let near = |mark: &&Mark<'_>| {
         let all = mark.span.to(first.span);
@@ -102,7 +105,7 @@ fn clamp(text: &str, span: Span) -> Range<usize> {
 }
 
 /// A diagnostic as JSON. Lines and columns count from 1, columns and offsets in bytes; ends are exclusive.
-fn value(source: &Source, diagnostic: &Diagnostic) -> Value {
+pub fn value(source: &Source, diagnostic: &Diagnostic) -> Value {
     let severity = match diagnostic.severity {
         Severity::Error => "error",
         Severity::Warning => "warning",
@@ -124,7 +127,8 @@ fn value(source: &Source, diagnostic: &Diagnostic) -> Value {
     })
 }
 
-pub(crate) fn span_value(source: &Source, span: Span) -> Value {
+/// A place as JSON, in the same way.
+pub fn span_value(source: &Source, span: Span) -> Value {
     let position = |offset: u32| {
         let (line, column) = source.line_column(offset);
         json!({ "line": line, "column": column, "offset": offset })

@@ -2,10 +2,9 @@
 //! not checked to its end as errors.
 
 use super::{Findings, place, text};
-use crate::failure::Failure;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite, XmlString};
 
-pub(super) fn text_of(findings: &Findings<'_>) -> Result<String, Failure> {
+pub(super) fn text_of(findings: &Findings<'_>) -> Result<String, String> {
     let mut suite = TestSuite::new(findings.name);
     for report in findings.reports {
         let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
@@ -29,7 +28,7 @@ pub(super) fn text_of(findings: &Findings<'_>) -> Result<String, Failure> {
     }
     let mut all = Report::new("warploom");
     all.add_test_suite(suite);
-    all.to_string().map_err(|error| Failure::usage(format!("cannot write JUnit XML: {error}")))
+    all.to_string().map_err(|error| format!("cannot write JUnit XML: {error}"))
 }
 
 fn case(findings: &Findings<'_>, name: &str, status: TestCaseStatus) -> TestCase {

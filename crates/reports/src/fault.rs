@@ -1,5 +1,4 @@
-//! Faults, and instructions that the machine does not execute: with the PTX line, the source line, and the command that
-//! shows the fault again.
+//! Faults, and instructions that the machine does not execute: with the PTX line and the source line.
 
 use crate::diagnostics::{self, Mark};
 use ::abi::names::demangled;
@@ -13,8 +12,8 @@ use std::sync::Arc;
 /// Source files beyond this size are not shown.
 const LARGEST_SOURCE: u64 = 16 << 20;
 
-/// A fault for people.
-pub(crate) fn text(source: &Source, fault: &Fault, replay: Option<&str>) -> String {
+/// A fault for people, with the command that shows it again, if there is one.
+pub fn text(source: &Source, fault: &Fault, replay: Option<&str>) -> String {
     let Location { ptx, text, source: compiled_from, inlined } = &fault.location;
     let span = ptx.as_ref().map(|place| span(source, place, text.as_deref()));
     let title = fault.trap.to_string();
@@ -50,7 +49,7 @@ pub(crate) fn text(source: &Source, fault: &Fault, replay: Option<&str>) -> Stri
 }
 
 /// An instruction that the machine does not execute, for people.
-pub(crate) fn unsupported_text(source: &Source, unsupported: &Unsupported) -> String {
+pub fn unsupported_text(source: &Source, unsupported: &Unsupported) -> String {
     let title = format!("unsupported: {}", unsupported.what);
     let function = Some(unsupported.function.as_str()).filter(|f| *f != unsupported.kernel);
     let note = format!("in kernel {}{}", demangled(&unsupported.kernel), called(function));
@@ -106,8 +105,8 @@ fn span_of_place(source: &Source, place: &SourceLocation) -> Span {
     Span::new(line + column.min(end), line + end)
 }
 
-/// A fault for programs.
-pub(crate) fn json(fault: &Fault, replay: Option<&str>) -> Value {
+/// A fault for programs; the same.
+pub fn json(fault: &Fault, replay: Option<&str>) -> Value {
     json!({
         "name": fault.trap.name(),
         "message": fault.trap.to_string(),
@@ -125,7 +124,7 @@ pub(crate) fn json(fault: &Fault, replay: Option<&str>) -> Value {
 }
 
 /// An instruction that the machine does not execute, for programs.
-pub(crate) fn unsupported_json(unsupported: &Unsupported) -> Value {
+pub fn unsupported_json(unsupported: &Unsupported) -> Value {
     json!({
         "what": unsupported.what,
         "kernel": unsupported.kernel,
@@ -144,54 +143,9 @@ fn place(place: &SourceLocation) -> Value {
     json!({ "file": place.file, "line": place.line, "column": place.column })
 }
 
-/// The command line that runs the same again with one host thread and this scheduler.
-pub(crate) fn replay(command: impl IntoIterator<Item = String>, scheduler: &str) -> String {
-    let mut words = command.into_iter();
-    let mut kept = vec!["warploom".to_owned()];
-    words.next();
-    while let Some(word) = words.next() {
-        match word.as_str() {
-            // What follows `--` are the kernel's arguments.
-            "--" => {
-                let rest: Vec<_> = std::iter::once(word).chain(words).collect();
-                return join(kept, scheduler, rest);
-            }
-            "--threads" | "--scheduler" => {
-                words.next();
-            }
-            _ if word.starts_with("--threads=") || word.starts_with("--scheduler=") => {}
-            _ => kept.push(word),
-        }
-    }
-    join(kept, scheduler, Vec::new())
-}
-
-fn join(mut words: Vec<String>, scheduler: &str, rest: Vec<String>) -> String {
-    words.extend(["--threads", "1", "--scheduler", scheduler].map(str::to_owned));
-    words.extend(rest);
-    // A command line has no zero byte, all that cannot be quoted.
-    shlex::try_join(words.iter().map(String::as_str)).unwrap_or_else(|_| words.join(" "))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_replay_replaces_threads_and_scheduler() {
-        let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
-        assert_eq!(
-            replay(
-                words("/x/warploom run k.ptx --threads 4 --scheduler=adversarial zeros:f32[4] 1"),
-                "random:7"
-            ),
-            "warploom run k.ptx 'zeros:f32[4]' 1 --threads 1 --scheduler random:7"
-        );
-        assert_eq!(
-            replay(words("warploom run k.ptx -- -1 --threads"), "round-robin"),
-            "warploom run k.ptx --threads 1 --scheduler round-robin -- -1 --threads"
-        );
-    }
 
     #[test]
     fn places_become_spans() {

@@ -5,34 +5,30 @@ mod html;
 mod junit;
 mod source;
 
-use crate::failure::Failure;
 use serde_json::Value;
-use std::fs;
-use std::path::{Path, PathBuf};
 
 /// What was checked, and what came of it.
-pub(crate) struct Findings<'a> {
+pub struct Findings<'a> {
     /// The program or the kernel.
-    pub(crate) name: &'a str,
-    pub(crate) reports: &'a [Value],
+    pub name: &'a str,
+    /// The reports as JSON, each with its text for people in `text`.
+    pub reports: &'a [Value],
     /// Why something was not checked to its end.
-    pub(crate) cut_short: &'a [String],
+    pub cut_short: &'a [String],
 }
 
 impl Findings<'_> {
-    /// Writes the files that the command line asks for.
-    pub(crate) fn write(&self, junit: Option<&PathBuf>, html: Option<&PathBuf>) -> Result<(), Failure> {
-        let write = |path: &Path, text: String| {
-            fs::write(path, text)
-                .map_err(|error| Failure::usage(format!("cannot write {}: {error}", path.display())))
-        };
-        if let Some(path) = junit {
-            write(path, junit::text_of(self)?)?;
-        }
-        if let Some(path) = html {
-            write(path, html::page(self))?;
-        }
-        Ok(())
+    /// As JUnit XML.
+    ///
+    /// # Errors
+    /// What XML cannot say.
+    pub fn junit(&self) -> Result<String, String> {
+        junit::text_of(self)
+    }
+
+    /// As a page of HTML.
+    pub fn html(&self) -> String {
+        html::page(self)
     }
 }
 
