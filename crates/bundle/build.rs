@@ -3,8 +3,8 @@
 //! A second cargo does it, with a target folder of its own, since the first holds the lock of the usual one. That takes
 //! as long as the command itself, so it is done only for release builds with the feature `libraries`.
 
-use flate2::{Compression, write::GzEncoder};
 use library_build::libraries::{LIBRARIES, assemble, build};
+use lzma_rust2::{XzOptions, XzWriter};
 use std::fmt::Write as _;
 use std::hash::{DefaultHasher, Hasher};
 use std::io::{self, Write as _};
@@ -32,8 +32,14 @@ fn without(reason: &str) -> String {
     table(None, "")
 }
 
-fn table(content: Option<&str>, rows: &str) -> String {
-    format!("const CONTENT: Option<&str> = {content:?};\nstatic EMBEDDED: &[Embedded] = &[{rows}];\n")
+/// The constants that the crate includes: a name for the libraries, all of them compressed, and what they are.
+fn table(found: Option<(&str, &Path)>, rows: &str) -> String {
+    let content = found.map(|(content, _)| content);
+    let compressed = found.map_or("&[]".to_owned(), |(_, file)| format!("include_bytes!({file:?})"));
+    format!(
+        "const CONTENT: Option<&str> = {content:?};\nstatic COMPRESSED: &[u8] = {compressed};\n\
+         static EMBEDDED: &[Embedded] = &[{rows}];\n"
+    )
 }
 
 /// Builds and compresses them; the table.
@@ -44,22 +50,21 @@ fn embedded(workspace: &Path, out: &Path) -> io::Result<String> {
     watch(&built, out)?;
     let mut hasher = DefaultHasher::new();
     let mut rows = String::new();
+    let compressed = out.join("libraries.xz");
+    // One stream: the libraries have much in common.
+    let mut encoder = XzWriter::new(fs::File::create(&compressed)?, XzOptions::with_preset(9))?;
     for library in LIBRARIES {
         let [name, links @ ..] = library.names else { continue };
         let content = fs::read(folder.join(name))?;
         hasher.write(name.as_bytes());
         hasher.write(&content);
-        let compressed = folder.join(format!("{name}.gz"));
-        let mut encoder = GzEncoder::new(fs::File::create(&compressed)?, Compression::best());
         encoder.write_all(&content)?;
-        encoder.finish()?;
-        writeln!(
-            rows,
-            "Embedded {{ name: {name:?}, links: &{links:?}, compressed: include_bytes!({compressed:?}) }},"
-        )
-        .expect("strings take everything");
+        let bytes = content.len();
+        writeln!(rows, "Embedded {{ name: {name:?}, links: &{links:?}, bytes: {bytes} }},")
+            .expect("strings take everything");
     }
-    Ok(table(Some(&format!("{:016x}", hasher.finish())), &rows))
+    encoder.finish()?;
+    Ok(table(Some((&format!("{:016x}", hasher.finish()), &compressed)), &rows))
 }
 
 /// Has this script run again when a source of the libraries changes: cargo lists them beside what it builds.

@@ -1,11 +1,12 @@
 //! The project's chores: `cargo xtask` with `tidy`, `docs`, `clients`, `corpus`, `record`, `fingerprints`, `tables`,
-//! `verdicts`, `libraries`, `programs`, `calls`, `bench-peers`,
+//! `verdicts`, `libraries`, `dist`, `wheel`, `python`, `programs`, `calls`, `bench-peers`,
 //! `fuzz-engines`, `sanitize`, `headers`, `modules` or `litmus-silicon`.
 
 mod bench_peers;
 mod calls;
 mod clients;
 mod corpus;
+mod dist;
 mod exhaustive;
 mod fingerprints;
 mod fuzz_engines;
@@ -15,6 +16,7 @@ mod libraries;
 mod litmus;
 mod modules;
 mod programs;
+mod python;
 mod record;
 mod sanitize;
 mod tables;
@@ -54,6 +56,12 @@ enum Chore {
     Tables(tables::Recordings),
     /// Makes a folder with the libraries that programs made for CUDA are run with.
     Libraries(libraries::Wanted),
+    /// Makes a tarball and a Debian package.
+    Dist(dist::Options),
+    /// Makes the wheel: the Python module, the command and all that it needs.
+    Wheel(dist::Options),
+    /// Tests the Python package.
+    Python(python::Tools),
     /// Compiles CUDA C++ programs with nvcc and runs them on the libraries.
     Programs(programs::Compiler),
     /// Measures what calls of the driver and copies take.
@@ -118,6 +126,9 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Fingerprints(choice) => fingerprints::run(&choice),
         Chore::Tables(recordings) => tables::run(&recordings),
         Chore::Libraries(wanted) => libraries::run(&wanted),
+        Chore::Dist(options) => dist::packages(&options),
+        Chore::Wheel(options) => dist::wheel(&options),
+        Chore::Python(tools) => python::run(&tools),
         Chore::Programs(compiler) => programs::run(&compiler),
         Chore::Calls(choice) => calls::run(&choice),
         Chore::FuzzEngines(choice) => fuzz_engines::run(&choice),

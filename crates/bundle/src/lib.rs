@@ -4,9 +4,9 @@
 //! them; they become part of the program. Before a program is run they are written to a folder. Builds for development
 //! and those without the feature `libraries` bring none: they use what `cargo xtask libraries` has made.
 
-use flate2::read::GzDecoder;
+use lzma_rust2::XzReader;
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
@@ -16,7 +16,8 @@ struct Embedded {
     name: &'static str,
     /// Names of links to it.
     links: &'static [&'static str],
-    compressed: &'static [u8],
+    /// Its size. The libraries follow one another.
+    bytes: u64,
 }
 
 include!(concat!(env!("OUT_DIR"), "/table.rs"));
@@ -28,9 +29,13 @@ pub fn content() -> Option<&'static str> {
 
 /// Writes the libraries, under all their names, into a folder that has none of them.
 pub fn write(folder: &Path) -> io::Result<()> {
+    let mut all = XzReader::new(COMPRESSED, false);
     for library in EMBEDDED {
         let mut file = File::create_new(folder.join(library.name))?;
-        io::copy(&mut GzDecoder::new(library.compressed), &mut file)?;
+        let written = io::copy(&mut all.by_ref().take(library.bytes), &mut file)?;
+        if written != library.bytes {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
         for link in library.links {
             symlink(library.name, folder.join(link))?;
         }

@@ -312,3 +312,21 @@ pub trait Observer: Sync {
     /// Called for everything else that happens.
     fn happening(&self, _happening: &Happening<'_>) {}
 }
+
+/// Several observers at once.
+pub struct Observers<'a>(pub Vec<&'a dyn Observer>);
+
+impl Observer for Observers<'_> {
+    fn issue(&self, issue: &Issue<'_>) {
+        let wants = |observer: &&&dyn Observer| observer.watches(issue.function, issue.instruction);
+        self.0.iter().filter(wants).for_each(|observer| observer.issue(issue));
+    }
+
+    fn watches(&self, function: FuncId, instruction: u32) -> bool {
+        self.0.iter().any(|observer| observer.watches(function, instruction))
+    }
+
+    fn happening(&self, happening: &Happening<'_>) {
+        self.0.iter().for_each(|observer| observer.happening(happening));
+    }
+}

@@ -28,6 +28,11 @@ pub struct Mark<'a> {
     pub kind: AnnotationKind,
 }
 
+/// A diagnostic for people, without colours.
+pub fn plain(source: &Source, diagnostic: &Diagnostic) -> String {
+    anstream::adapter::strip_str(&render(source, diagnostic, Format::Text)).to_string()
+}
+
 /// A diagnostic, ending in a line break.
 pub fn render(source: &Source, diagnostic: &Diagnostic, format: Format) -> String {
     match format {

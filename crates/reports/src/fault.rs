@@ -48,6 +48,11 @@ pub fn text(source: &Source, fault: &Fault, replay: Option<&str>) -> String {
     diagnostics::paragraph(group).trim_end().to_owned()
 }
 
+/// A fault for people, without colours.
+pub fn plain(source: &Source, fault: &Fault) -> String {
+    anstream::adapter::strip_str(&text(source, fault, None)).to_string()
+}
+
 /// An instruction that the machine does not execute, for people.
 pub fn unsupported_text(source: &Source, unsupported: &Unsupported) -> String {
     let title = format!("unsupported: {}", unsupported.what);

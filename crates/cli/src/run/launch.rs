@@ -7,11 +7,10 @@ use super::{Arguments, Engine};
 use crate::failure::{Exit, Failure};
 use crate::terminal::thousands;
 use jit::Choice;
-use machine::observe::{Happening, Issue, Observer};
+use machine::observe::{Observer, Observers};
 use machine::stats::{Report, Stats};
 use machine::trace::Trace;
 use machine::{Device, Launch, LaunchError, LaunchOptions, LaunchReport, LoadedModule, Masks};
-use ptx::module::FuncId;
 use reports::statistics;
 use sanitizer::Seen;
 use serde_json::{Value, json};
@@ -40,24 +39,6 @@ const MOST_UNDER_OTHERS: u64 = 50_000_000;
 
 /// Set by Ctrl-C.
 static CANCEL: AtomicBool = AtomicBool::new(false);
-
-/// Several observers at once.
-struct Observers<'a>(Vec<&'a dyn Observer>);
-
-impl Observer for Observers<'_> {
-    fn issue(&self, issue: &Issue<'_>) {
-        let wants = |observer: &&&dyn Observer| observer.watches(issue.function, issue.instruction);
-        self.0.iter().filter(wants).for_each(|observer| observer.issue(issue));
-    }
-
-    fn watches(&self, function: FuncId, instruction: u32) -> bool {
-        self.0.iter().any(|observer| observer.watches(function, instruction))
-    }
-
-    fn happening(&self, happening: &Happening<'_>) {
-        self.0.iter().for_each(|observer| observer.happening(happening));
-    }
-}
 
 /// Whether lanes that member masks leave out are a fault.
 fn exact_masks(arguments: &Arguments) -> bool {
