@@ -26,7 +26,7 @@ MARKS = {
     "needs_sass": "needs machine code to be executed (a cubin, cuBLAS, cuDNN): skipped on the virtual GPU",
     "needs_real_gpu": "needs hardware, such as its clocks or its speed: skipped on the virtual GPU",
     "needs_devices(n)": "needs so many devices: skipped if there are fewer (--warploom-count)",
-    "warploom_finds(*kinds)": "the checks must find exactly these kinds of problems in this test",
+    "warploom_finds(*kinds)": "the checks must find problems of exactly these kinds in this test",
 }
 
 
@@ -150,9 +150,9 @@ class Checker:
                 found.append(line)
         mark = item.get_closest_marker("warploom_finds")
         if mark is not None:
-            seen = item.stash.setdefault(SEEN, [])
-            seen += sorted(line["kind"] for line in found)
-            if call.when == "teardown" and sorted(seen) != sorted(mark.args):
+            seen = item.stash.setdefault(SEEN, set())
+            seen |= {line["kind"] for line in found}
+            if call.when == "teardown" and seen != set(mark.args):
                 wanted = ", ".join(sorted(mark.args)) or "nothing"
                 fail(report, f"the checks should find {wanted}, and have found {', '.join(sorted(seen)) or 'nothing'}")
             return report
@@ -170,7 +170,7 @@ class Checker:
 
 
 KNOWN = pytest.StashKey[set[tuple[int, int]]]()
-SEEN = pytest.StashKey[list[str]]()
+SEEN = pytest.StashKey[set[str]]()
 
 
 def fail(report: pytest.TestReport, why: str) -> None:

@@ -39,7 +39,15 @@ pub(crate) fn run(tools: &Tools) -> Result<()> {
     let _ = fs::remove_file(&module);
     fs::copy(&built, &module).with_context(|| built.display().to_string())?;
     let status = Command::new(&tools.python)
-        .args(["-m", "pytest", "--doctest-modules", "warploom", "tests", "../docs/python.md", "--doctest-glob=*.md"])
+        .args([
+            "-m",
+            "pytest",
+            "--doctest-modules",
+            "warploom",
+            "tests",
+            "../docs/python.md",
+            "--doctest-glob=*.md",
+        ])
         .args(&tools.pytest)
         .current_dir(root().join("python"))
         .env("PYTHONPATH", root().join("python"))

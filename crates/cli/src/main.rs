@@ -29,6 +29,7 @@ mod pages;
 mod ptxas;
 mod run;
 mod sass;
+mod smi;
 mod terminal;
 
 use clap::{Parser, Subcommand};
@@ -67,6 +68,7 @@ enum Command {
     Exec(exec::Arguments),
     Cache(cache::Arguments),
     Doctor(doctor::Arguments),
+    Smi(smi::Arguments),
     Ptxas(ptxas::Arguments),
     Litmus(litmus::Arguments),
     Cubin(cubin::Arguments),
@@ -95,6 +97,7 @@ impl Command {
             Self::Exec(arguments) => exec::execute(&arguments),
             Self::Cache(arguments) => cache::execute(&arguments),
             Self::Doctor(arguments) => doctor::execute(&arguments),
+            Self::Smi(arguments) => smi::execute(&arguments),
             Self::Ptxas(arguments) => ptxas::execute(&arguments),
             Self::Litmus(arguments) => litmus::execute(&arguments),
             Self::Cubin(arguments) => cubin::execute(&arguments),
@@ -111,8 +114,12 @@ impl Command {
 fn main() -> ExitCode {
     let mut words = std::env::args_os();
     let name = words.next().unwrap_or_default();
-    let outcome = if Path::new(&name).file_name() == Some(OsStr::new(ptxas::NAME)) {
+    // Programs call it by the names of NVIDIA's tools.
+    let called = |tool: &str| Path::new(&name).file_name() == Some(OsStr::new(tool));
+    let outcome = if called(ptxas::NAME) {
         ptxas::run(&words.collect::<Vec<_>>())
+    } else if called(smi::NAME) {
+        smi::run(words.collect())
     } else {
         let cli = Cli::parse();
         cli.color.apply();

@@ -8,7 +8,9 @@ use machine::ParameterLayout;
 use machine::memory::{Buffers, MemoryError};
 use ptx::types::TypeKind;
 use pyo3::buffer::PyUntypedBuffer;
-use pyo3::exceptions::{PyBufferError, PyMemoryError, PyOverflowError, PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::exceptions::{
+    PyBufferError, PyMemoryError, PyOverflowError, PyRuntimeError, PyTypeError, PyValueError,
+};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyFloat};
 
@@ -58,7 +60,9 @@ impl Memory {
             Self::Host(view) => {
                 // SAFETY: the view is contiguous and has so many bytes; it stays as long as it is held. A Python thread that writes
                 // meanwhile is a race of the program's, as with any extension that reads a buffer.
-                unsafe { std::ptr::copy_nonoverlapping(view.buf_ptr().cast::<u8>(), copy.as_mut_ptr(), bytes) };
+                unsafe {
+                    std::ptr::copy_nonoverlapping(view.buf_ptr().cast::<u8>(), copy.as_mut_ptr(), bytes)
+                };
             }
             Self::Device { pointer, .. } => {
                 // SAFETY: the destination has so many bytes; the driver looks at the pointer itself.
@@ -72,7 +76,9 @@ impl Memory {
         match self {
             Self::Host(view) => {
                 // SAFETY: the view is contiguous, can be written, and has so many bytes.
-                unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), view.buf_ptr().cast::<u8>(), bytes.len()) };
+                unsafe {
+                    std::ptr::copy_nonoverlapping(bytes.as_ptr(), view.buf_ptr().cast::<u8>(), bytes.len())
+                };
                 Ok(())
             }
             Self::Device { pointer, .. } => {
@@ -105,7 +111,8 @@ impl Arguments {
         for (index, (parameter, argument)) in layout.iter().zip(arguments).enumerate() {
             let bytes = all.value(parameter, argument, memory).map_err(|error| {
                 let py = argument.py();
-                let message = format!("argument {index}, {} (.{}): {}", parameter.name, parameter.ty, error.value(py));
+                let message =
+                    format!("argument {index}, {} (.{}): {}", parameter.name, parameter.ty, error.value(py));
                 PyErr::from_type(error.get_type(py), message)
             })?;
             all.parameters[parameter.offset as usize..][..bytes.len()].copy_from_slice(&bytes);
@@ -128,7 +135,9 @@ impl Arguments {
         if argument.is_none() {
             return match pointer {
                 true => Ok(vec![0; size]),
-                false => Err(PyTypeError::new_err("None is a null pointer, which needs a parameter of 8 bytes")),
+                false => {
+                    Err(PyTypeError::new_err("None is a null pointer, which needs a parameter of 8 bytes"))
+                }
             };
         }
         if let Some(number) = number(parameter, argument)? {
@@ -139,7 +148,8 @@ impl Arguments {
             return Err(PyTypeError::new_err("an array needs a parameter of 8 bytes, .u64 or .b64"));
         }
         let start = memory_of.start();
-        let known = self.arrays.iter_mut().find(|known| known.memory.start() == start && known.bytes == bytes);
+        let known =
+            self.arrays.iter_mut().find(|known| known.memory.start() == start && known.bytes == bytes);
         if let Some(known) = known {
             known.readonly &= readonly;
             return Ok(known.address.to_le_bytes().to_vec());
@@ -196,7 +206,9 @@ fn number(parameter: &ParameterLayout, argument: &Bound<'_, PyAny>) -> PyResult<
                 let bytes = argument.py().get_type::<PyBytes>().call1((argument,))?;
                 exactly(bytes.cast::<PyBytes>()?.as_bytes(), size)
             }
-            _ => Err(PyTypeError::new_err("the parameter's type does not say which float it is; give numpy.float32(x)")),
+            _ => Err(PyTypeError::new_err(
+                "the parameter's type does not say which float it is; give numpy.float32(x)",
+            )),
         }
     };
     let bytes = match (parameter.ty.kind(), size) {
@@ -233,7 +245,9 @@ fn array(argument: &Bound<'_, PyAny>) -> PyResult<(Memory, usize, bool)> {
         let shape: Vec<u64> = item("shape")?.extract()?;
         let kind: String = item("typestr")?.extract()?;
         let element: u64 = kind.get(2..).and_then(|size| size.parse().ok()).ok_or_else(|| {
-            PyValueError::new_err(format!("__cuda_array_interface__ has the type `{kind}`, which has no size"))
+            PyValueError::new_err(format!(
+                "__cuda_array_interface__ has the type `{kind}`, which has no size"
+            ))
         })?;
         let bytes = shape.iter().try_fold(element, |bytes, &extent| bytes.checked_mul(extent));
         let bytes = bytes.and_then(|bytes| usize::try_from(bytes).ok());

@@ -58,7 +58,8 @@ impl Write for Written {
 impl Written {
     fn take(&self) -> String {
         let bytes = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
-        String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+        String::from_utf8(bytes)
+            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
     }
 }
 
@@ -164,7 +165,8 @@ impl Module {
 
 impl Module {
     fn find(&self, name: &str) -> PyResult<machine::Kernel<'_>> {
-        let missing = || PyKeyError::new_err(format!("there is no kernel `{name}`, but {}", self.kernels().join(", ")));
+        let missing =
+            || PyKeyError::new_err(format!("there is no kernel `{name}`, but {}", self.kernels().join(", ")));
         self.loaded.kernel(name).ok_or_else(missing)
     }
 
@@ -179,7 +181,8 @@ impl Module {
         let wrong = |message: String| PyValueError::new_err(message);
         let choice: Choice = request.engine.parse().map_err(wrong)?;
         let scheduler = request.scheduler.parse().map_err(wrong)?;
-        let checks = request.check.as_deref().map(str::parse::<sanitizer::Checks>).transpose().map_err(wrong)?;
+        let checks =
+            request.check.as_deref().map(str::parse::<sanitizer::Checks>).transpose().map_err(wrong)?;
         let engine = choice.engine().map_err(|why| PyRuntimeError::new_err(why.to_string()))?;
         let launch = Launch {
             kernel,
@@ -215,16 +218,23 @@ impl Module {
             scheduler,
             budget: request.max_instructions,
             observer: (!observers.0.is_empty()).then_some(&observers as &dyn Observer),
-            masks: if request.strict || checks.is_some_and(|checks| checks.sync) { Masks::Exact } else { Masks::Converged },
+            masks: if request.strict || checks.is_some_and(|checks| checks.sync) {
+                Masks::Exact
+            } else {
+                Masks::Converged
+            },
             cancel: Some(&cancel),
             progress: Some(&count),
             engine: engine.as_deref(),
             ..LaunchOptions::default()
         };
         let total: u64 = request.grid.iter().map(|&extent| u64::from(extent)).product();
-        let result = interruptible(py, &cancel, || self.device.launch(&launch, &options), || {
-            progress.map_or(Ok(()), |progress| progress.call1((done.load(Relaxed), total)).map(drop))
-        })?;
+        let result = interruptible(
+            py,
+            &cancel,
+            || self.device.launch(&launch, &options),
+            || progress.map_or(Ok(()), |progress| progress.call1((done.load(Relaxed), total)).map(drop)),
+        )?;
         drop(observers);
         if let (Some(sanitizer), Some(watch)) = (&sanitizer, watch) {
             watch.end();

@@ -96,7 +96,9 @@ pub(crate) fn litmus<'py>(
     let family = match model {
         "isa" => Family::Isa,
         "dartagnan" => Family::Dartagnan,
-        _ => return Err(PyValueError::new_err(format!("there is no model `{model}`, but isa and dartagnan"))),
+        _ => {
+            return Err(PyValueError::new_err(format!("there is no model `{model}`, but isa and dartagnan")));
+        }
     };
     let default = Options::default();
     let options = Options { bound: bound.unwrap_or(default.bound), ..default };
@@ -116,14 +118,14 @@ pub(crate) fn litmus<'py>(
 
 /// A test in either notation, with the model of a version.
 fn test(text: &str, name: &str, family: Family, version: Option<&str>) -> Result<Test, String> {
-    let asked = version.map(|text| parse_version(text).ok_or_else(|| format!("`{text}` is no version like 7.5")));
+    let asked =
+        version.map(|text| parse_version(text).ok_or_else(|| format!("`{text}` is no version like 7.5")));
     let asked = asked.transpose()?;
     let (program, own) = if name.ends_with(".ptx") {
         let source = Source::new(name, text);
         let module = ptx::compile(&source).into_result();
-        let (module, _) = module.map_err(|found| {
-            found.iter().map(|one| diagnostics::plain(&source, one)).collect::<String>()
-        })?;
+        let (module, _) = module
+            .map_err(|found| found.iter().map(|one| diagnostics::plain(&source, one)).collect::<String>())?;
         let test = from_ptx::parse(&module).map_err(|problem| format!("{name}:{problem}"))?;
         (test.program, Some(test.version))
     } else {

@@ -149,8 +149,11 @@ impl<'a> Answers<'a> {
             let terms: Vec<String> = outcomes.terms.iter().map(|term| program.term_name(*term)).collect();
             out.push_str("  outcomes:\n");
             for outcome in &outcomes.list {
-                let values: Vec<String> =
-                    terms.iter().zip(&outcome.values).map(|(term, value)| format!("{term}={value}")).collect();
+                let values: Vec<String> = terms
+                    .iter()
+                    .zip(&outcome.values)
+                    .map(|(term, value)| format!("{term}={value}"))
+                    .collect();
                 let mark = if outcome.satisfies { " *" } else { "" };
                 let _ = writeln!(out, "    {:6}  {}{mark}", outcome.count, values.join(" "));
             }

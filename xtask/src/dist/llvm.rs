@@ -43,22 +43,26 @@ pub(super) fn make(config: &Path, folder: &Path) -> Result<PathBuf> {
         other => bail!("the compiled engine knows no {other}"),
     };
     let archives = ask(&["--libs", target, "irreader", "passes", "target"])?;
-    let places = ask(&["--libdir"])?;
+    let (places, programs) = (ask(&["--libdir"])?, PathBuf::from(ask(&["--bindir"])?));
     let symbols: Vec<&str> = FUNCTIONS.iter().copied().chain(INITIALISERS).collect();
     let (script, stand_ins) = (folder.join("llvm.ld"), folder.join("stand-ins.c"));
     fs::write(&script, format!("{{ global: {}; local: *; }};\n", symbols.join("; ")))?;
     fs::write(&stand_ins, STAND_INS)?;
     let library = folder.join(BROUGHT);
     let mut linker = Command::new("c++");
-    linker.args(["-shared", "-O2", "-fPIC", "-x", "c"]).arg(&stand_ins).args(["-x", "none", "-o"]).arg(&library);
+    linker
+        .args(["-shared", "-O2", "-fPIC", "-x", "c"])
+        .arg(&stand_ins)
+        .args(["-x", "none", "-o"])
+        .arg(&library);
     linker.arg(format!("-Wl,--version-script={}", script.display()));
     linker.args(symbols.iter().map(|symbol| format!("-Wl,-u,{symbol}")));
     linker.args(["-Wl,--gc-sections", "-Wl,-O2", "-Wl,--strip-all", "-Wl,-z,defs"]);
     linker.arg(format!("-Wl,-soname,{BROUGHT}"));
     linker.args(["-static-libstdc++", "-static-libgcc", "-L"]).arg(&places);
-    if lld() {
-        // It finds functions that are the same: a fifteenth of the library.
-        linker.args(["-fuse-ld=lld", "-Wl,--icf=all"]);
+    // LLVM's own linker finds functions that are the same: a fifteenth of the library.
+    if programs.join("ld.lld").is_file() {
+        linker.arg("-B").arg(&programs).args(["-fuse-ld=lld", "-Wl,--icf=all"]);
     }
     linker.arg("-Wl,--start-group").args(archives.split_whitespace()).arg("-Wl,--end-group");
     linker.args(["-l:libz.a", "-l:libzstd.a", "-ldl", "-lm", "-lpthread"]);
@@ -67,8 +71,4 @@ pub(super) fn make(config: &Path, folder: &Path) -> Result<PathBuf> {
     fs::remove_file(stand_ins)?;
     runs_with_old_libraries(&library).with_context(|| format!("stand-ins are for glibc {GLIBC:?}"))?;
     Ok(library)
-}
-
-fn lld() -> bool {
-    Command::new("ld.lld").arg("--version").output().is_ok_and(|output| output.status.success())
 }

@@ -38,7 +38,9 @@ impl Stage {
         };
         stage.put(&library, &format!("lib/warploom/{BROUGHT}"))?;
         let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        cargo.args(["build", "--release", "--package", "warploom", "--target-dir"]).arg(root().join("target"));
+        cargo
+            .args(["build", "--release", "--package", "warploom", "--target-dir"])
+            .arg(root().join("target"));
         must(cargo.current_dir(root()))?;
         let command = root().join("target/release/warploom");
         runs_with_old_libraries(&command)?;

@@ -25,10 +25,12 @@ pub(super) fn make(stage: &Stage, to: &Path) -> Result<PathBuf> {
     let wheels = base.join("wheels");
     let mut maturin = Command::new("maturin");
     maturin.args(["build", "--release", "--compatibility", &format!("manylinux_{}_{}", GLIBC.0, GLIBC.1)]);
+    maturin.args(["--compression-level", "9"]);
     maturin.arg("--target-dir").arg(root().join("target")).arg("--out").arg(&wheels);
     must(maturin.current_dir(root().join("python"))).context("`pip install maturin` brings it")?;
     let wheel = fs::read_dir(&wheels)?.filter_map(|entry| Some(entry.ok()?.path())).find(|path| {
-        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&format!("warploom-{}-", version())))
+        path.file_name()
+            .is_some_and(|name| name.to_string_lossy().starts_with(&format!("warploom-{}-", version())))
     });
     wheel.context("maturin has made no wheel")
 }

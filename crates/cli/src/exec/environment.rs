@@ -34,8 +34,10 @@ const JAX_TOOLKIT: &str = "CUDA_ROOT";
 
 /// Everything that is to be set.
 pub(super) fn variables(arguments: &Arguments, prepared: &Prepared) -> Vec<(&'static str, OsString)> {
-    let mut variables =
-        vec![("LD_LIBRARY_PATH", continued("LD_LIBRARY_PATH", prepared.libraries.clone().into(), ":"))];
+    let mut variables = vec![
+        ("LD_LIBRARY_PATH", library_path(prepared)),
+        ("PATH", continued("PATH", prepared.tools.clone().into(), ":")),
+    ];
     if let Some(redirect) = &prepared.redirect {
         variables.push(("LD_AUDIT", continued("LD_AUDIT", redirect.into(), ":")));
     }
@@ -79,6 +81,11 @@ pub(super) fn variables(arguments: &Arguments, prepared: &Prepared) -> Vec<(&'st
     wanted.extend(XLA.map(|(flag, value)| (flag, value.into())));
     variables.push(("XLA_FLAGS", flags("XLA_FLAGS", &wanted)));
     variables
+}
+
+/// Where the dynamic linker looks first.
+pub(crate) fn library_path(prepared: &Prepared) -> OsString {
+    continued("LD_LIBRARY_PATH", prepared.libraries.clone().into(), ":")
 }
 
 /// A list that begins with this entry, and goes on as the environment has it.

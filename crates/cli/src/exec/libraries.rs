@@ -30,6 +30,8 @@ pub(crate) struct Prepared {
     /// A folder in the shape of a CUDA toolkit: those libraries are its `lib64`, this program is its `bin/ptxas`. Headers and
     /// libdevice are NVIDIA's, and not there.
     pub(crate) toolkit: Option<PathBuf>,
+    /// A folder with the tools that programs look for in the search path, and nothing else.
+    pub(crate) tools: PathBuf,
 }
 
 /// Where libraries are looked for, best first.
@@ -97,13 +99,14 @@ impl Installation {
         let failed =
             |error: io::Error| Failure::usage(format!("cannot make links in {}: {error}", folder.display()));
         own_folder(&folder).map_err(failed)?;
-        let (libraries, programs) = (folder.join("lib64"), folder.join("bin"));
-        for folder in [&libraries, &programs] {
+        let (libraries, programs, tools) = (folder.join("lib64"), folder.join("bin"), folder.join("tools"));
+        for folder in [&libraries, &programs, &tools] {
             fs::create_dir_all(folder).map_err(failed)?;
         }
         let toolkit = match own_path() {
             Some(program) => {
                 link(&program, &programs.join(crate::ptxas::NAME)).map_err(failed)?;
+                link(&program, &tools.join(crate::smi::NAME)).map_err(failed)?;
                 Some(folder.clone())
             }
             None => None,
@@ -120,7 +123,7 @@ impl Installation {
         }
         let built = |name| Some(libraries.join(name)).filter(|file| file.is_file());
         let (redirect, preload) = (built(REDIRECT), built(DEVICE_FILES));
-        Ok(Prepared { libraries, redirect, preload, toolkit })
+        Ok(Prepared { libraries, redirect, preload, toolkit, tools })
     }
 }
 

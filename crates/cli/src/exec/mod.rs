@@ -4,7 +4,7 @@
 //! that [`program`] looks at the file and says in plain words what will not work.
 
 mod check;
-mod environment;
+pub(crate) mod environment;
 pub(crate) mod libraries;
 pub(crate) mod program;
 
@@ -43,6 +43,7 @@ Set for the program:
   LD_LIBRARY_PATH        begins with our libraries
   LD_AUDIT               begins with what redirects those libraries wherever the program looks for them
   LD_PRELOAD             begins with what tells programs that /dev/nvidia0 and /dev/nvidiactl are there
+  PATH                   begins with a folder with nvidia-smi, which is `warploom smi`
   TRITON_PTXAS_PATH, TRITON_PTXAS_BLACKWELL_PATH, CUPY_COMPILE_WITH_PTX, CUDA_ROOT, XLA_FLAGS
                          Triton, CuPy, JAX and XLA hand over PTX, unless they are told otherwise already
 

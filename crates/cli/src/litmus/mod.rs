@@ -194,8 +194,7 @@ fn undecided(path: &Path) -> impl Fn(Undecided) -> Failure {
 
 fn answer(arguments: &Arguments, path: &Path, test: &Test) -> Result<Exit, Failure> {
     let options = Options { bound: arguments.bound, ..Options::default() };
-    let wanted =
-        Wanted { outcomes: arguments.outcomes, liveness: arguments.liveness || arguments.json };
+    let wanted = Wanted { outcomes: arguments.outcomes, liveness: arguments.liveness || arguments.json };
     let fail = undecided(path);
     let answers = Answers::of(test, options, wanted).map_err(&fail)?;
     let name = path.display().to_string();

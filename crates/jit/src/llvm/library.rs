@@ -154,13 +154,14 @@ impl Llvm {
             return Self::open(&name).map_err(|why| NoLlvm::Named { name, why });
         }
         let brought = brought().map(|file| file.to_string_lossy().into_owned());
-        let found = brought.into_iter().chain(NAMES.map(str::to_owned)).find_map(|name| match Self::open(&name) {
-            Ok(llvm) => Some((name, llvm)),
-            Err(why) => {
-                log::trace!("{name}: {why}");
-                None
-            }
-        });
+        let found =
+            brought.into_iter().chain(NAMES.map(str::to_owned)).find_map(|name| match Self::open(&name) {
+                Ok(llvm) => Some((name, llvm)),
+                Err(why) => {
+                    log::trace!("{name}: {why}");
+                    None
+                }
+            });
         let (name, llvm) = found.ok_or(NoLlvm::Missing)?;
         log::debug!("kernels are compiled by {name}");
         Ok(llvm)
