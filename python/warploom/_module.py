@@ -230,7 +230,7 @@ class Kernel:
         return Configured(self, configuration)
 
     def __repr__(self) -> str:
-        parameters = ", ".join(f".{p['type']} {p['name']}" for p in self.parameters)
+        parameters = ", ".join(f"{p['type']} {p['name']}" for p in self.parameters)
         return f"<Kernel {self.name}({parameters})>"
 
 

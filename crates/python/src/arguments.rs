@@ -112,7 +112,7 @@ impl Arguments {
             let bytes = all.value(parameter, argument, memory).map_err(|error| {
                 let py = argument.py();
                 let message =
-                    format!("argument {index}, {} (.{}): {}", parameter.name, parameter.ty, error.value(py));
+                    format!("argument {index}, {} ({}): {}", parameter.name, parameter.ty, error.value(py));
                 PyErr::from_type(error.get_type(py), message)
             })?;
             all.parameters[parameter.offset as usize..][..bytes.len()].copy_from_slice(&bytes);

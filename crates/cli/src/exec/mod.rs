@@ -138,7 +138,7 @@ pub(crate) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
         let lines: Result<Vec<String>, Failure> = environment.iter().map(line).collect();
         return terminal::result(&lines?.concat()).map(|()| Exit::Ok);
     };
-    let program = Program::open(name)?;
+    let program = Program::open(name, &prepared.tools)?;
     let findings = program.findings(&installation, prepared.redirect.is_some());
     for finding in &findings {
         report(finding);

@@ -53,14 +53,14 @@ const FIRST_LINE: usize = 256;
 const INTERPRETERS: usize = 4;
 
 impl Program {
-    /// The file that a name means: a path if it has a slash, else what the shell would find.
-    pub(crate) fn open(name: &OsStr) -> Result<Self, Failure> {
+    /// The file that a name means: a path if it has a slash, else one of our tools, or what the shell would find.
+    pub(crate) fn open(name: &OsStr, tools: &Path) -> Result<Self, Failure> {
         let missing = || Failure::usage(format!("there is no program {}", name.to_string_lossy()));
         let path = if name.as_encoded_bytes().contains(&b'/') {
             let path = PathBuf::from(name);
             path.is_file().then_some(path)
         } else {
-            search(name)
+            Some(tools.join(name)).filter(|tool| tool.is_file()).or_else(|| search(name))
         };
         path.map(|path| Self { path }).ok_or_else(missing)
     }
