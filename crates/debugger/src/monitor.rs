@@ -9,7 +9,7 @@ use crate::program::{Memory, Program};
 use crate::symbols::Symbols;
 use machine::LaunchError;
 use machine::inspect::{Extent, State};
-use machine::memory::{LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, SpaceKind};
+use machine::memory::{LOCAL_WINDOW, MemoryError, PARAM_WINDOW, SHARED_WINDOW, SpaceKind};
 use machine::observe::{Happening, Issue, Observer, PackAccess};
 use sanitizer::Sanitizer;
 use std::collections::{HashMap, HashSet};
@@ -36,9 +36,20 @@ pub(crate) struct Monitor {
     pub(crate) interrupt: Arc<AtomicBool>,
     pub(crate) checkpoints: Arc<Mutex<Vec<Checkpoint>>>,
     pub(crate) most_checkpoints: usize,
+    /// Where device code has allocated memory that it has not freed.
+    pub(crate) heap: Mutex<Vec<u64>>,
 }
 
 impl Monitor {
+    fn heap(&self) -> MutexGuard<'_, Vec<u64>> {
+        self.heap.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes memory what it was.
+    pub(crate) fn restore(&self, memory: &Memory) -> Result<(), MemoryError> {
+        memory.restore(&self.program.device, &mut self.heap())
+    }
+
     /// A launch begins.
     pub(crate) fn begin<'a>(
         &'a self,
@@ -116,11 +127,11 @@ impl Watching<'_> {
     /// The launch is over.
     pub(crate) fn end(&self, result: Result<(), LaunchError>) -> Ended {
         let mut state = self.state();
-        let memory = self.monitor.program.device.memory();
+        let device = &self.monitor.program.device;
         let mut changed = None;
         for watch in state.plan.conditions.clone().watches.iter().filter(|w| w.kind == WatchKind::Change) {
             let mut now = vec![0; watch.bytes];
-            if watch.of.is_none() && memory.read(watch.address, &mut now).is_ok() {
+            if watch.of.is_none() && device.read(watch.address, &mut now) {
                 changed = changed.or_else(|| state.changed(watch, now));
             }
         }
@@ -191,7 +202,7 @@ impl Watching<'_> {
                 index % 2 == 0
             });
         }
-        if let Ok(Some(memory)) = Memory::of(&self.monitor.program.device, u64::MAX) {
+        if let Ok(memory) = Memory::of(&self.monitor.program.device) {
             let [gx, gy, _] = self.monitor.program.grid.map(u64::from);
             let [x, y, z] = block.map(u64::from);
             let (position, printed) = (state.count, self.monitor.printed.bytes());
@@ -447,7 +458,14 @@ impl Observer for Watching<'_> {
                 state.open.remove(block);
                 state.block = None;
             }
-            Happening::Heap { .. } => state.grows = true,
+            Happening::Heap { address, bytes, .. } => {
+                state.grows = true;
+                let mut heap = self.monitor.heap();
+                match bytes {
+                    0 => heap.retain(|known| known != address),
+                    _ => heap.push(*address),
+                }
+            }
             _ => {}
         }
     }

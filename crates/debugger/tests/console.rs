@@ -32,7 +32,7 @@ fn console(text: &str, kernel: &str, block: u32, pointers: usize, numbers: &[u32
     numbers.iter().for_each(|number| params.extend(number.to_le_bytes()));
     let program = Program {
         device,
-        loaded,
+        loaded: Arc::new(loaded),
         kernel: kernel.to_owned(),
         grid: [1; 3],
         block: [block, 1, 1],

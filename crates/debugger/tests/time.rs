@@ -36,7 +36,7 @@ fn session_of(
     params.extend((grid * block).to_le_bytes());
     let program = Program {
         device,
-        loaded,
+        loaded: Arc::new(loaded),
         kernel: "_Z7scatterPiPKii".to_owned(),
         grid: [grid, 1, 1],
         block: [block, 1, 1],

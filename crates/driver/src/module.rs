@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, OnceLock, Weak};
 pub struct Module {
     id: Id,
     context: Weak<Context>,
-    loaded: LoadedModule,
+    loaded: Arc<LoadedModule>,
     functions: Mutex<HashMap<FuncId, Weak<Function>>>,
     pub(crate) extensions: Extensions,
     /// Warnings, for the program's information log.
@@ -47,7 +47,7 @@ impl Module {
         let module = Self {
             id: Id::next(),
             context: Arc::downgrade(context),
-            loaded,
+            loaded: Arc::new(loaded),
             functions: Mutex::default(),
             extensions: Extensions::default(),
             log: log(&source, &warnings),
@@ -111,6 +111,11 @@ impl Module {
     /// Lets such a variable name an object.
     pub(crate) fn bind(&self, name: &str, object: u64) -> Result<()> {
         Ok(self.loaded.bind(name, object)?)
+    }
+
+    /// It on its device.
+    pub(crate) fn loaded(&self) -> &Arc<LoadedModule> {
+        &self.loaded
     }
 
     /// The context that it is loaded into.

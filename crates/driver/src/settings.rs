@@ -1,6 +1,7 @@
 //! What a program may want otherwise than usual.
 
 use crate::check::Checking;
+use crate::debug::Debugging;
 use machine::compiled::Engine;
 use machine::memory::Bounds;
 use machine::{Masks, Profile};
@@ -34,6 +35,8 @@ pub struct Settings {
     pub memory_limit: Option<u64>,
     /// Who watches kernels, if somebody does.
     pub checking: Option<Arc<Checking>>,
+    /// Who debugs launches, if somebody does.
+    pub debugging: Option<Arc<dyn Debugging>>,
     /// Where memory ends for kernels.
     pub bounds: Bounds,
     /// What is done with lanes that execute a `.sync` operation whose member mask leaves them out.

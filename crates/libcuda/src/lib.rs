@@ -36,6 +36,7 @@
 mod api;
 mod caller;
 mod checks;
+mod debug;
 mod engine;
 mod ffi;
 mod order;

@@ -107,6 +107,7 @@ pub(crate) fn initialise() -> Result<()> {
     let bounds = if strict || checks.memory { Bounds::Exact } else { Bounds::Granules };
     let masks = if strict || checks.sync { Masks::Exact } else { Masks::Converged };
     let engine = crate::engine::wanted();
+    let debugging = crate::debug::wanted();
     DRIVER.get_or_init(|| {
         watch_forks();
         if checking.is_some() {
@@ -116,6 +117,7 @@ pub(crate) fn initialise() -> Result<()> {
             execution,
             memory_limit,
             checking,
+            debugging,
             bounds,
             masks,
             engine,

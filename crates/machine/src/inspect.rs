@@ -5,7 +5,8 @@
 //! that are made for debuggers alone ([`crate::LaunchOptions::debug`]); in others they share places.
 
 use crate::lanes::LANES;
-use crate::memory::{DeviceMemory, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE};
+use crate::launch::Device;
+use crate::memory::{LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE};
 use ptx::module::{FuncId, RegId};
 
 /// Which threads a snapshot is of.
@@ -162,7 +163,7 @@ impl Snapshot {
     /// now.
     pub fn read(
         &self,
-        memory: &DeviceMemory,
+        device: &Device,
         warp: &Warp,
         lane: usize,
         address: u64,
@@ -179,7 +180,7 @@ impl Snapshot {
                 part(own, offset, into.len())
             }
             PARAM_WINDOW => part(&self.params, offset, into.len()),
-            _ => return memory.read(address, into).is_ok(),
+            _ => return device.read(address, into),
         };
         from.map(|bytes| into.copy_from_slice(bytes)).is_some()
     }

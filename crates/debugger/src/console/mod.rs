@@ -91,7 +91,7 @@ pub const COMMANDS: &[Command] = commands![
     "watch" [] "EXPRESSION" "stop when its memory has changed",
     "rwatch" [] "EXPRESSION" "stop before its memory is read",
     "awatch" [] "EXPRESSION" "stop before its memory is accessed",
-    "catch" [] "barrier|race [off]" "stop before CTA barriers; at what the checks find (--check)",
+    "catch" [] "barrier|race|launch|end [off]" "stop before CTA barriers; at what the checks find (--check); where launches of a program begin, or end",
     "delete" ["d"] "[NUMBER...]" "take breakpoints and watchpoints away, or all",
     "disable" [] "NUMBER..." "let breakpoints stop nobody",
     "enable" [] "NUMBER..." "let them stop again",
@@ -181,6 +181,12 @@ impl<S: Sources> Console<S> {
             _ => Err(Error::Command(format!("info what? One of {}", topics.join(", ")))),
         }
     }
+}
+
+/// The name of the command that a line begins with, if it is one.
+pub(crate) fn named(line: &str) -> Option<&'static str> {
+    let word = line.trim().split([' ', '/']).next()?;
+    command(word).ok().map(|command| command.name)
 }
 
 /// The command that a word names.
