@@ -282,12 +282,7 @@ impl Drop for Engine {
 
 impl Worker {
     /// Launches the program; the end of it, and what there is to tell if it was a good one.
-    fn launch(
-        &self,
-        execute: &Execute<'_>,
-        from: &Checkpoint,
-        plan: Plan,
-    ) -> (Ended, Option<LaunchReport>) {
+    fn launch(&self, execute: &Execute<'_>, from: &Checkpoint, plan: Plan) -> (Ended, Option<LaunchReport>) {
         let program = &self.monitor.program;
         let refused = |why: String| {
             let result = Err(LaunchError::InvalidConfiguration(why));

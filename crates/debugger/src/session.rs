@@ -287,9 +287,9 @@ impl Session {
             Outcome::Ended(_, result) => result,
             Outcome::Stopped(stop) if stop.is_fault() => self.fault.map_or(Ok(()), Err),
             Outcome::Stopped(_) => run_out(&mut self.engine, &plan, Engine::resume),
-            Outcome::NotBegun => run_out(&mut self.engine, &plan, |engine, plan| {
-                engine.begin(engine.checkpoint(0), plan)
-            }),
+            Outcome::NotBegun => {
+                run_out(&mut self.engine, &plan, |engine, plan| engine.begin(engine.checkpoint(0), plan))
+            }
         };
         (ended, Kept { breakpoints: self.breakpoints, stops: self.stops })
     }

@@ -1,13 +1,13 @@
 //! The devices of a process.
 
 use crate::allocation::Allocation;
+use crate::debug::Debugging;
 use crate::error::{Error, Result};
 use crate::extensions::Extensions;
 use crate::host::HostMemory;
 use crate::lock;
 use crate::priority::Gate;
 use crate::process::Process;
-use crate::debug::Debugging;
 use crate::settings::{Report, Settings};
 use machine::output::Output;
 use machine::{DeviceOptions, Profile};

@@ -5,8 +5,8 @@ use crate::debug::Debugging;
 use crate::error::{Error, Result};
 use crate::process::Process;
 use crate::settings::Execution;
-use machine::{Fault, Launch};
 use machine::compiled::Engine;
+use machine::{Fault, Launch};
 use std::sync::{Arc, MutexGuard, OnceLock};
 
 /// Whether a context has failed, and of what.

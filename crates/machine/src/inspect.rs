@@ -161,14 +161,7 @@ impl Snapshot {
 
     /// Bytes at a generic address as a lane of a warp sees them; whether they are all there. Global memory is read as it is
     /// now.
-    pub fn read(
-        &self,
-        device: &Device,
-        warp: &Warp,
-        lane: usize,
-        address: u64,
-        into: &mut [u8],
-    ) -> bool {
+    pub fn read(&self, device: &Device, warp: &Warp, lane: usize, address: u64, into: &mut [u8]) -> bool {
         let offset = address & (WINDOW_SIZE - 1);
         let from = match address & !(WINDOW_SIZE - 1) {
             SHARED_WINDOW => {

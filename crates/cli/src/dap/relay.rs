@@ -42,10 +42,7 @@ impl Debuggee for Relay {
     fn listen(&mut self, out: Outgoing) -> Result<()> {
         let printed = lock(&self.0).process.printed();
         let printed = printed.ok_or_else(|| Error::other("the program is listened to already"))?;
-        let printing = [
-            copy(printed.0, out.clone(), false)?,
-            copy(printed.1, out.clone(), true)?,
-        ];
+        let printing = [copy(printed.0, out.clone(), false)?, copy(printed.1, out.clone(), true)?];
         let state = Arc::clone(&self.0);
         let relay = move || relay(&state, &out, printing);
         std::thread::Builder::new().name("program".to_owned()).spawn(relay).map(drop)
@@ -102,7 +99,8 @@ fn relay(state: &Mutex<State>, out: &Outgoing, printing: [JoinHandle<()>; 2]) {
     printing.into_iter().filter(JoinHandle::is_finished).for_each(|thread| drop(thread.join()));
     let unanswered = state.early.iter().find(|request| request["command"] == "launch");
     if let Some(seq) = unanswered.and_then(|request| request["seq"].as_i64()) {
-        let _ = out.refused(seq, &format!("the program has ended with exit code {status} and launched nothing"));
+        let _ =
+            out.refused(seq, &format!("the program has ended with exit code {status} and launched nothing"));
     }
     let _ = out.ended(status.into());
 }

@@ -10,18 +10,18 @@ mod line;
 pub(crate) mod process;
 mod program;
 
+use crate::exec;
 use crate::failure::{EXIT_CODES, Exit, Failure};
 use crate::run::request::{Placed, Request};
 use crate::{input, terminal};
-use crate::exec;
 use debugger::attached::{Face, Wishes};
 use debugger::files::Files;
 use debugger::{Console, Printed, Program, Reply, Session};
 use line::Lines;
 use machine::Profile;
+use machine::output::Output;
 use process::Process;
 use program::{Remote, Way};
-use machine::output::Output;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -139,8 +139,7 @@ pub(crate) fn begin(
         budget: *max_instructions,
     };
     let usual = request.device.name == Profile::default().name;
-    let command =
-        exec::command(file.as_os_str(), arguments, (!usual).then_some(request.device))?;
+    let command = exec::command(file.as_os_str(), arguments, (!usual).then_some(request.device))?;
     Process::start(command, &wishes)
         .map_err(|error| Failure::usage(format!("cannot run {}: {error}", file.display())))
 }

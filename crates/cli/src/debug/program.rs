@@ -127,8 +127,7 @@ impl Remote {
             return Ok(false);
         }
         let mut ready = fds.iter().map(|fd| !fd.revents().is_empty());
-        let [talk, out, error] =
-            sources.map(|source| source.is_some() && ready.next().unwrap_or_default());
+        let [talk, out, error] = sources.map(|source| source.is_some() && ready.next().unwrap_or_default());
         for (printing, _) in self.printed.iter_mut().zip([out, error]).filter(|(_, ready)| *ready) {
             if let Some(Printing { from, line }) = printing {
                 let mut piece = [0; PIECE];

@@ -62,7 +62,17 @@ impl<S: Starter> Adapter<S> {
     pub(crate) fn new(output: impl Write + Send + 'static, starter: S, interrupt: Interrupt) -> Self {
         let (handles, set, out) = (Handles::default(), Set::default(), Outgoing::new(output));
         let (stop_on_entry, done_with) = (false, false);
-        Self { out, starter, interrupt, console: None, handles, set, stop_on_entry, debuggee: None, done_with }
+        Self {
+            out,
+            starter,
+            interrupt,
+            console: None,
+            handles,
+            set,
+            stop_on_entry,
+            debuggee: None,
+            done_with,
+        }
     }
 
     /// A program launches a kernel.
@@ -141,7 +151,8 @@ impl<S: Starter> Adapter<S> {
             Ok(ResponseBody::Launch) if self.debuggee.is_some() => {
                 let out = self.out.clone();
                 let debuggee = self.debuggee.iter_mut();
-                let mut passed = debuggee.map(|debuggee| debuggee.listen(out.clone()).and_then(|()| debuggee.pass(&raw)));
+                let mut passed =
+                    debuggee.map(|debuggee| debuggee.listen(out.clone()).and_then(|()| debuggee.pass(&raw)));
                 if let Some(Err(error)) = passed.next() {
                     self.out.refuse(seq, &name, &error.to_string())?;
                 }
