@@ -71,7 +71,7 @@ fn a_fault_of_a_program_is_stopped_at() {
     let expected = [
         "[Launch 2: sum(int*, int const*, int), grid (1,1,1), block (64,1,1)]\nFault: ",
         "17\t        mine += in[i];",
-        "(warploom) print in\n(int const*) 0x0\n",
+        "(warploom) print in\n0x0\n",
         "(warploom) print t\n",
         "(warploom) continue\nFault: ",
         "[program] cuMemcpyDtoH_v2(&total, result, sizeof total): error 700\n",

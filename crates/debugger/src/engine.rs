@@ -6,7 +6,7 @@
 //! where the launch is continued with the next CTA.
 
 use crate::Error;
-use crate::monitor::{Monitor, Orders};
+use crate::monitor::{Edit, Monitor, Orders};
 use crate::output::Printed;
 use crate::plan::Plan;
 use crate::program::{Memory, Program};
@@ -17,7 +17,7 @@ use ptx::module::FuncId;
 use sanitizer::{Sanitizer, Suppressions};
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 /// Memory that checkpoints may take altogether, and how many there may be.
@@ -98,6 +98,19 @@ pub struct Stop {
     pub next: Issued,
     /// What the threads of its CTA have.
     pub snapshot: Snapshot,
+    /// How far the CTAs of the grid are.
+    pub blocks: Blocks,
+}
+
+/// How far the CTAs of a grid are.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Blocks {
+    /// `%ctaid` of those that have begun and not ended.
+    pub under_way: Vec<[u32; 3]>,
+    /// How many have ended.
+    pub ended: u64,
+    /// How many have not begun.
+    pub not_begun: u64,
 }
 
 impl Stop {
@@ -134,8 +147,8 @@ pub(crate) struct Ended {
 #[derive(Clone)]
 pub(crate) struct Checkpoint {
     pub(crate) position: u64,
-    /// The CTA that begins.
-    pub(crate) block: u64,
+    /// The cluster that begins; a CTA is one where there are no larger ones.
+    pub(crate) cluster: u64,
     pub(crate) printed: u64,
     pub(crate) memory: Arc<Memory>,
 }
@@ -155,6 +168,7 @@ pub(crate) struct Engine {
     waits: bool,
     first: Checkpoint,
     checkpoints: Arc<Mutex<Vec<Checkpoint>>>,
+    edits: Arc<Mutex<Vec<Edit>>>,
 }
 
 /// What executes a launch once, from memory as it is: the device, or a driver that knows more of the launch.
@@ -195,13 +209,11 @@ impl Engine {
         interrupt: Arc<AtomicBool>,
     ) -> Result<(Self, Worker), Error> {
         let memory = Arc::new(Memory::of(&program.device)?);
-        let first = Checkpoint { position: 0, block: 0, printed: 0, memory };
+        let first = Checkpoint { position: 0, cluster: 0, printed: 0, memory };
         let checkpoints = Arc::<Mutex<Vec<Checkpoint>>>::default();
-        let most = match program.cluster.is_none() && program.device.memory().used() > 0 {
-            true => (CHECKPOINT_BYTES / program.device.memory().used()).min(MOST_CHECKPOINTS as u64) as usize,
-            // A checkpoint names a CTA, not a cluster.
-            false => 0,
-        };
+        let used = program.device.memory().used().max(1);
+        let most = (CHECKPOINT_BYTES / used).min(MOST_CHECKPOINTS as u64) as usize;
+        let edits = Arc::<Mutex<Vec<Edit>>>::default();
         let (work, works) = channel();
         let (orders, ordered) = channel();
         let (tell, news) = channel();
@@ -216,10 +228,11 @@ impl Engine {
             interrupt,
             checkpoints: Arc::clone(&checkpoints),
             most_checkpoints,
+            edits: Arc::clone(&edits),
             heap: Mutex::default(),
         };
         Ok((
-            Self { work, orders, news, thread: None, waits: false, first, checkpoints },
+            Self { work, orders, news, thread: None, waits: false, first, checkpoints, edits },
             Worker { works, monitor },
         ))
     }
@@ -240,9 +253,39 @@ impl Engine {
         self.wait()
     }
 
+    /// Something was assigned: what came after is another history.
+    pub(crate) fn edit(&mut self, edit: Edit) {
+        self.forget_after(edit.position);
+        self.edits.lock().unwrap_or_else(PoisonError::into_inner).push(edit);
+    }
+
+    /// Undoes what was assigned after a moment; how many assignments that are.
+    pub(crate) fn undo_after(&mut self, position: u64) -> usize {
+        let mut edits = self.edits.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = edits.len();
+        let first = edits.iter().map(|edit| edit.position).filter(|&at| at > position).min();
+        edits.retain(|edit| edit.position <= position);
+        let undone = before - edits.len();
+        drop(edits);
+        first.into_iter().for_each(|first| self.forget_after(first));
+        undone
+    }
+
+    /// The same of all that was assigned.
+    pub(crate) fn undo_all(&mut self) -> usize {
+        let all = std::mem::take(&mut *self.edits.lock().unwrap_or_else(PoisonError::into_inner));
+        all.iter().map(|edit| edit.position).min().into_iter().for_each(|first| self.forget_after(first));
+        all.len()
+    }
+
+    fn forget_after(&mut self, position: u64) {
+        let mut all = self.checkpoints.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|checkpoint| checkpoint.position <= position);
+    }
+
     /// The last checkpoint at a position or before.
     pub(crate) fn checkpoint(&self, position: u64) -> Checkpoint {
-        let all = self.checkpoints.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let all = self.checkpoints.lock().unwrap_or_else(PoisonError::into_inner);
         let before = all.iter().filter(|checkpoint| checkpoint.position <= position);
         before.max_by_key(|checkpoint| checkpoint.position).unwrap_or(&self.first).clone()
     }
@@ -310,7 +353,7 @@ impl Worker {
             budget: program.budget,
             observer: Some(&watching),
             debug: true,
-            first_cluster: from.block,
+            first_cluster: from.cluster,
             cancel: Some(&cancel),
             masks: Masks::Converged,
             ..LaunchOptions::default()

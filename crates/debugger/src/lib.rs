@@ -53,7 +53,7 @@ mod value;
 
 pub use breakpoints::{Breakpoint, Watchpoint};
 pub use console::{COMMANDS, Command, Console, Reply, Sources};
-pub use engine::{Execute, Issued, Reason, Stop, Worker};
+pub use engine::{Blocks, Execute, Issued, Reason, Stop, Worker};
 pub use evaluate::Scene;
 pub use expression::{Expression, TypeName, parse};
 pub use frames::CallFrame;

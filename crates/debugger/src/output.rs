@@ -31,6 +31,12 @@ impl Printed {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// What the launch prints from now on it has not printed before.
+    pub(crate) fn fork(&self) {
+        let mut state = self.state();
+        state.most = state.now;
+    }
+
     /// Another launch begins, whose text is new.
     pub(crate) fn renew(&self) {
         let mut state = self.state();

@@ -5,13 +5,17 @@ use crate::Error;
 use crate::breakpoints::{Breakpoint, Breakpoints, Watchpoint};
 use crate::engine::{Ended, Engine, News, Reason, Stop, Worker};
 use crate::evaluate::Scene;
+use crate::expression;
+use crate::monitor::Edit;
 use crate::output::Printed;
 use crate::plan::{Calls, Conditions, Goal, Plan, Step, Unit, WatchKind};
 use crate::program::Program;
 use crate::symbols::Symbols;
 use crate::target::Target;
+use crate::value::{Types, Where};
 use machine::LaunchError;
 use machine::inspect::Snapshot;
+use machine::memory::SHARED_WINDOW;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -75,6 +79,9 @@ pub struct Session {
     fault: Option<LaunchError>,
     /// What watched memory was when the launch was over.
     pub(crate) last_change: Option<Reason>,
+    /// How many assignments the last way back has undone.
+    pub(crate) undone: usize,
+    printed: Printed,
 }
 
 impl std::fmt::Debug for Session {
@@ -109,7 +116,7 @@ impl Session {
         program.kernel()?;
         let program = Arc::new(program);
         let (engine, worker) =
-            Engine::new(Arc::clone(&program), Arc::clone(&symbols), printed, Arc::clone(&interrupt))?;
+            Engine::new(Arc::clone(&program), Arc::clone(&symbols), printed.clone(), Arc::clone(&interrupt))?;
         let session = Self {
             stops: Stops { findings: program.checks.is_some(), ..Stops::default() },
             fault: None,
@@ -121,6 +128,8 @@ impl Session {
             focus: None,
             breakpoints: Breakpoints::default(),
             last_change: None,
+            undone: 0,
+            printed,
         };
         Ok((session, worker))
     }
@@ -199,6 +208,43 @@ impl Session {
     ) -> Result<Scene<'a>, Error> {
         Scene::innermost(&self.program, &self.symbols, snapshot, warp, lane)
             .ok_or_else(|| Error::Command(format!("lane {lane} of warp {warp} is not there, or has exited")))
+    }
+
+    /// Assigns a value to what an expression stands for, in global memory. From here on the launch has another history, which is
+    /// repeated as this one is; going back before this moment undoes it.
+    ///
+    /// # Errors
+    /// If it is elsewhere, or has no value of that type.
+    pub fn assign(&mut self, to: &str, value: &str) -> Result<(), Error> {
+        let scene = self.scene()?;
+        let (to, value) = (expression::parse(to)?, expression::parse(value)?);
+        let (to, number) = (scene.evaluate(&to)?, scene.number(&scene.evaluate(&value)?)?);
+        let address = match to.place {
+            Where::Memory(address) if address < SHARED_WINDOW => address,
+            Where::Memory(_) => {
+                return Err(Error::Command(
+                    "it is not in global memory: only that can be assigned".to_owned(),
+                ));
+            }
+            Where::Bytes(_) => {
+                return Err(Error::Command(
+                    "it is in a register: only global memory can be assigned".to_owned(),
+                ));
+            }
+            Where::Missing(why) => return Err(Error::Expression(why)),
+        };
+        let info = &scene.symbols.info;
+        let size = info.size_of_ty(&to.ty).and_then(|size| usize::try_from(size).ok()).unwrap_or(0);
+        let bytes = number.bytes(&info.kind(&to.ty), size).ok_or_else(|| {
+            Error::Expression(format!("a {} cannot be assigned as a whole", info.ty_name(&to.ty)))
+        })?;
+        if !self.program.device.write(address, &bytes) {
+            return Err(Error::Expression(format!("cannot access memory at address {address:#x}")));
+        }
+        let position = self.position()?;
+        self.engine.edit(Edit { position, address, bytes });
+        self.printed.fork();
+        Ok(())
     }
 
     /// Puts a thread of the stopped CTA into focus.
@@ -299,6 +345,8 @@ impl Session {
     /// # Errors
     /// If its thread is gone.
     pub fn run(&mut self, at_once: bool) -> Result<&Outcome, Error> {
+        // The launch as it was without them.
+        self.undone = self.engine.undo_all();
         let goal = if at_once { Goal::To(0) } else { Goal::Conditions };
         let plan = self.plan(goal);
         let news = self.engine.begin(self.engine.checkpoint(0), plan)?;
@@ -399,6 +447,7 @@ impl Session {
     }
 
     fn visit(&mut self, position: u64, reason: Reason) -> Result<&Outcome, Error> {
+        self.undone = self.engine.undo_after(position);
         let plan = self.plan(Goal::To(position));
         let mut news = self.engine.begin(self.engine.checkpoint(position), plan)?;
         if let News::Stopped(stop) = &mut news {

@@ -11,6 +11,7 @@ use crate::module::Function;
 use crate::operation::Operation;
 use crate::priority::{Gate, LEAST};
 use crate::replay::Replay;
+use abi::names::demangled;
 use machine::{Launch, LaunchError, LaunchOptions, LaunchReport, Neighbours, Time};
 use std::sync::{Arc, LazyLock};
 
@@ -110,7 +111,8 @@ impl PreparedLaunch {
             return;
         }
         let Configuration { grid, block, .. } = self.configuration;
-        log::debug!("kernel {} on {grid:?} blocks of {block:?} threads", self.function.name());
+        let name = demangled(self.function.name());
+        log::debug!("kernel {name} on {grid:?} blocks of {block:?} threads");
         let _pass = self.gate.enter(self.priority);
         let workspace = if self.configuration.cooperative { Workspace::new(&self.machine) } else { Ok(None) };
         let workspace = match workspace {

@@ -5,6 +5,7 @@ use crate::error::{Error, Result};
 use crate::extensions::Extensions;
 use crate::image::{Image, LoadFailure, log};
 use crate::{Id, lock};
+use abi::names::demangled;
 use machine::{LoadedModule, ParameterLayout, Profile, Usage};
 use ptx::module::{Checked, FuncId, LaunchBounds};
 use ptx::source::Source;
@@ -52,7 +53,8 @@ impl Module {
             extensions: Extensions::default(),
             log: log(&source, &warnings),
         };
-        log::info!("module {} has the kernels {}", module.id.0, module.entries().join(", "));
+        let kernels: Vec<String> = module.entries().iter().map(|name| demangled(name)).collect();
+        log::info!("module {} has the kernels {}", module.id.0, kernels.join(", "));
         Ok(Arc::new(module))
     }
 

@@ -2,6 +2,7 @@
 
 use crate::pointers::ProcessMemory;
 use crate::sys;
+use abi::names::demangled_within;
 use driver::array::{Array, Mipmapped};
 use driver::current;
 use driver::event::Event;
@@ -126,7 +127,7 @@ pub(crate) fn initialise() -> Result<()> {
         Driver::with_settings(
             profiles,
             Box::new(ProcessMemory),
-            Box::new(|fault| log::error!("{fault}")),
+            Box::new(|fault| log::error!("{}", demangled_within(&fault.to_string()))),
             settings,
         )
     });

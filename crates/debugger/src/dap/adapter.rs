@@ -228,6 +228,7 @@ impl<S: Starter> Adapter<S> {
             "lanes",
             "x",
             "print",
+            "set",
             "p",
             "whatis",
             "ptype",
