@@ -36,6 +36,9 @@ impl Module {
     pub fn load(context: &Arc<Context>, image: &Image) -> std::result::Result<Arc<Self>, LoadFailure> {
         context.usable().map_err(|error| LoadFailure::new(error, ""))?;
         let text = image.text(context.device().profile())?;
+        if let Some(told) = &context.device().process().settings.loaded {
+            told(&text);
+        }
         let source = Source::new("ptx", text);
         let compiled = ptx::compile(&source);
         let (module, warnings): (Checked<_>, _) = compiled

@@ -41,6 +41,7 @@ mod engine;
 mod ffi;
 mod order;
 mod pointers;
+mod saved;
 mod state;
 mod symbols;
 

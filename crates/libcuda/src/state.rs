@@ -119,6 +119,7 @@ pub(crate) fn initialise() -> Result<()> {
             memory_limit,
             checking,
             debugging,
+            loaded: crate::saved::wanted(),
             bounds,
             masks,
             engine,
