@@ -6,9 +6,32 @@ pub fn demangled(name: &str) -> String {
     symbol.and_then(|symbol| symbol.demangle().ok()).unwrap_or_else(|| name.to_owned())
 }
 
+/// A text in which every mangled name stands as C++ writes it.
+pub fn demangled_within(text: &str) -> String {
+    let is_of_name = |c: char| c.is_ascii_alphanumeric() || "_$.".contains(c);
+    let mut written = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find(is_of_name) {
+        let (before, from) = rest.split_at(start);
+        let (word, behind) = from.split_at(from.find(|c| !is_of_name(c)).unwrap_or(from.len()));
+        written.push_str(before);
+        written.push_str(&demangled(word));
+        rest = behind;
+    }
+    written + rest
+}
+
 #[cfg(test)]
 mod tests {
-    use super::demangled;
+    use super::{demangled, demangled_within};
+
+    #[test]
+    fn names_within_a_text_are_written_too() {
+        let text = "kernel _Z3sumPiPKii, at ptx:3: call _Z1fv; in k_Z1fv";
+        let expected = "kernel sum(int*, int const*, int), at ptx:3: call f(); in k_Z1fv";
+        assert_eq!(demangled_within(text), expected);
+        assert_eq!(["", "nothing", "é _Zx"].map(demangled_within), ["", "nothing", "é _Zx"]);
+    }
 
     #[test]
     fn names_are_those_of_the_source() {

@@ -4,15 +4,165 @@ use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::OnceLock;
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/debug")
+}
+
+/// A folder with the program of the page, which says that its kernels are in the files here, and one with our driver.
+fn programs() -> &'static [PathBuf; 2] {
+    static FOLDERS: OnceLock<[PathBuf; 2]> = OnceLock::new();
+    FOLDERS.get_or_init(|| {
+        let [programs, libraries] =
+            ["programs", "libraries"].map(|name| Path::new(env!("CARGO_TARGET_TMPDIR")).join(name));
+        for folder in [&programs, &libraries] {
+            std::fs::create_dir_all(folder).expect("a folder");
+        }
+        let test = std::env::current_exe().expect("a path");
+        std::fs::copy(test.with_file_name("libcuda.so"), libraries.join("libcuda.so")).expect("our driver");
+        let compiled = Command::new("cc")
+            .args(["-std=c11", "-Wall", "-Werror", "-O1", "-o"])
+            .args([&programs.join("weighted"), &folder().join("weighted.c")])
+            .arg(format!("-DPTX=\"{}\"", folder().join("weighted.ptx").display()))
+            .args(["-L".as_ref(), libraries.as_os_str(), "-lcuda".as_ref()])
+            .output()
+            .expect("a compiler");
+        assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+        [programs, libraries]
+    })
+}
+
+/// What is set for the command that debugs a program.
+fn environment() -> [(&'static str, std::ffi::OsString); 3] {
+    let [programs, libraries] = programs();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let paths = std::iter::once(programs.clone()).chain(std::env::split_paths(&path));
+    [
+        ("WARPLOOM_LIB", libraries.into()),
+        ("XDG_CACHE_HOME", libraries.join("cache").into()),
+        ("PATH", std::env::join_paths(paths).expect("a path")),
+    ]
+}
+
+/// A script at the console of a program; what is shown.
+fn debugged(words: &[&str], commands: &str) -> String {
+    let script = tempfile::NamedTempFile::new().expect("a file");
+    std::fs::write(script.path(), commands).expect("it is written");
+    let output = Command::new(env!("CARGO_BIN_EXE_warploom"))
+        .args(["debug", "--batch", "-x"])
+        .arg(script.path())
+        .arg("--source")
+        .arg(folder())
+        .arg("--")
+        .args(words)
+        .envs(environment())
+        .output()
+        .expect("it runs");
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    String::from_utf8(output.stdout).expect("text")
+}
+
+/// A fault in the second launch stops it; the program then learns of it, and it alone has the fault's error.
+#[test]
+fn a_fault_of_a_program_is_stopped_at() {
+    let shown =
+        debugged(&["weighted", "wrong"], "run\nprint in\nreverse-step 2\nprint t\ncontinue\ncontinue\n");
+    let expected = [
+        "[Launch 2: sum(int*, int const*, int), grid (1,1,1), block (64,1,1)]\nFault: ",
+        "17\t        mine += in[i];",
+        "(warploom) print in\n0x0\n",
+        "(warploom) print t\n",
+        "(warploom) continue\nFault: ",
+        "[program] cuMemcpyDtoH_v2(&total, result, sizeof total): error 700\n",
+        "The program has ended with exit code 3.\n",
+    ];
+    let mut rest = shown.as_str();
+    for text in expected {
+        let at = rest.find(text).unwrap_or_else(|| panic!("{text}: {shown}"));
+        rest = &rest[at + text.len()..];
+    }
+}
+
+/// Launches and their ends are stopped at; breakpoints wait for a module that has their place; going back stays in a launch.
+#[test]
+fn launches_of_a_program_are_stopped_at() {
+    let commands = "break nowhere\ncatch launch\ncatch end\nrun\nreverse-continue\ncontinue\ncontinue\ninfo cuda kernels\n";
+    let shown = debugged(&["sh", "-c", "weighted; exit 5"], commands);
+    assert!(shown.contains("Breakpoint 1 at nowhere: nowhere in this module"), "{shown}");
+    assert_eq!(shown.matches("The kernel is over, after").count(), 2, "{shown}");
+    assert!(shown.contains("No more reverse-execution history."), "{shown}");
+    assert!(
+        shown.ends_with(
+            "sum(int*, int const*, int): grid (1,1,1), block (64,1,1); block (0,0,0) has stopped\n"
+        ),
+        "{shown}"
+    );
+    let end = debugged(&["sh", "-c", "weighted; exit 5"], "run\nprint 1\n");
+    assert!(end.contains("[program] total 58700, expected 59700\n"), "{end}");
+    assert!(end.ends_with("exit code 5.\n(warploom) print 1\nThe program has ended.\n"), "{end}");
+    let none = debugged(&["true"], "run\n");
+    assert!(none.starts_with("The program has ended with exit code 0.\n"), "{none}");
+}
+
+/// The same through an editor's protocol.
+#[test]
+fn an_editor_debugs_a_program() {
+    let mut client = Client::in_environment(&environment());
+    client.launch(json!({ "program": "weighted", "sourceFolders": [folder()], "stopOnEntry": true }));
+    let wanted = json!({ "breakpoints": [{ "name": "sum" }, { "name": "nowhere" }] });
+    let set = client.done("setFunctionBreakpoints", wanted);
+    assert_eq!([&set["breakpoints"][0]["verified"], &set["breakpoints"][1]["verified"]], [true, false]);
+    let source = json!({ "path": folder().join("weighted.cu") });
+    let wanted = json!([{ "line": 18, "condition": "mine < 0" }]);
+    client.done("setBreakpoints", json!({ "source": source, "breakpoints": wanted }));
+    client.done("configurationDone", json!({}));
+    assert_eq!(client.event("stopped")["reason"], "entry");
+    client.done("continue", json!({ "threadId": 1 }));
+    assert_eq!(client.event("stopped")["reason"], "breakpoint");
+    client.done("setFunctionBreakpoints", json!({ "breakpoints": [] }));
+    client.done("continue", json!({ "threadId": 1 }));
+    assert_eq!(client.event("stopped")["reason"], "breakpoint");
+    assert_eq!(client.value("mine"), "-352");
+    client.done("stepBack", json!({ "threadId": 1 }));
+    client.event("stopped");
+    client.done("stepBack", json!({ "threadId": 1 }));
+    client.event("stopped");
+    assert_eq!([client.value("i"), client.value("in[i]")], ["200", "-1000"]);
+    let frames = client.done("stackTrace", json!({ "threadId": 1 }));
+    assert_eq!(frames["stackFrames"][0]["line"], 17);
+    client.done("setBreakpoints", json!({ "source": source, "breakpoints": [] }));
+    client.done("continue", json!({ "threadId": 1 }));
+    assert_eq!(client.event("exited")["exitCode"], 1);
+    client.event("terminated");
+    let printed = client.events.iter().filter(|event| event["body"]["category"] == "stdout");
+    let printed: String = printed.filter_map(|event| event["body"]["output"].as_str()).collect();
+    assert_eq!(printed, "scaling 200 numbers\ntotal 58700, expected 59700\n");
+    client.end();
+}
+
+/// A program that launches nothing, or is left while it is debugged.
+#[test]
+fn an_editor_is_told_that_nothing_is_launched() {
+    let mut client = Client::in_environment(&environment());
+    client.done("initialize", json!({ "adapterID": "warploom" }));
+    let refused = client.ask("launch", json!({ "program": "true" }));
+    assert_eq!(refused["message"], "the program has ended with exit code 0 and launched nothing");
+    client.end();
+    let mut client = Client::in_environment(&environment());
+    client.launch(json!({ "program": "weighted", "stopOnEntry": true }));
+    client.done("configurationDone", json!({}));
+    client.event("stopped");
+    client.end();
 }
 
 /// Every session of the page comes out as it stands there.
 #[test]
 fn the_page_is_true() {
     let cases = trycmd::TestCases::new();
+    for (name, value) in environment() {
+        cases.env(name, value.to_string_lossy());
+    }
     cases.env("NO_COLOR", "1").env("COLUMNS", "100").case("../../docs/debugging.md");
 }
 
@@ -28,8 +178,13 @@ struct Client {
 
 impl Client {
     fn new() -> Self {
+        Self::in_environment(&[])
+    }
+
+    fn in_environment(environment: &[(&str, std::ffi::OsString)]) -> Self {
         let mut process = Command::new(env!("CARGO_BIN_EXE_warploom"))
             .arg("dap")
+            .envs(environment.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()

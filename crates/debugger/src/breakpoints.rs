@@ -6,9 +6,10 @@ use crate::evaluate::Scene;
 use crate::expression::{self, Expression};
 use crate::plan::{Armed, Owner, Watch, WatchKind};
 use crate::target::Target;
-use crate::value::{Types, Where};
+use crate::value::{Ty, Types, Where};
 use machine::memory::{LOCAL_WINDOW, SHARED_WINDOW};
-use ptx::module::{FuncId, Module};
+use ptx::module::{Checked, FuncId, Module};
+use std::sync::Arc;
 
 /// A breakpoint.
 #[derive(Clone, Debug)]
@@ -44,7 +45,7 @@ pub struct Watchpoint {
     /// How many bytes.
     pub bytes: usize,
     /// The type of what is watched.
-    pub ty: crate::value::Ty,
+    pub ty: Ty,
     /// How often it has stopped the launch.
     pub hits: u32,
     pub(crate) watch: Watch,
@@ -56,6 +57,8 @@ pub(crate) struct Breakpoints {
     pub(crate) breakpoints: Vec<Breakpoint>,
     pub(crate) watchpoints: Vec<Watchpoint>,
     last_number: u32,
+    /// The module that places and types are of, where there may be several.
+    module: Option<Arc<Checked<Module>>>,
 }
 
 impl Breakpoints {
@@ -66,8 +69,10 @@ impl Breakpoints {
         target: Target,
         condition: Option<&str>,
         temporary: bool,
+        may_wait: bool,
     ) -> Result<&Breakpoint, Error> {
-        let places = target.places(module)?;
+        let places = target.places(module);
+        let places = if may_wait { places.unwrap_or_default() } else { places? };
         let parsed = condition.map(expression::parse).transpose()?;
         let condition = condition.map(str::to_owned);
         let number = self.number();
@@ -83,6 +88,20 @@ impl Breakpoints {
             parsed,
         });
         Ok(self.breakpoints.last().expect("it was added"))
+    }
+
+    /// Another launch begins, perhaps of another module: what is there is looked for again. Memory of CTAs is gone, and values
+    /// of types that another module describes are bytes.
+    pub(crate) fn settle(&mut self, module: &Arc<Checked<Module>>) {
+        let same = self.module.as_ref().is_some_and(|known| Arc::ptr_eq(known, module));
+        self.watchpoints.retain(|watchpoint| watchpoint.watch.of.is_none());
+        if !same {
+            for breakpoint in &mut self.breakpoints {
+                breakpoint.places = breakpoint.target.places(module).unwrap_or_default();
+            }
+            self.watchpoints.iter_mut().for_each(|watchpoint| watchpoint.ty = Ty::Void);
+        }
+        self.module = Some(Arc::clone(module));
     }
 
     /// Adds a watchpoint that has no number yet.

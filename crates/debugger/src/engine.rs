@@ -6,18 +6,18 @@
 //! where the launch is continued with the next CTA.
 
 use crate::Error;
-use crate::monitor::{Monitor, Orders};
+use crate::monitor::{Edit, Monitor, Orders};
 use crate::output::Printed;
 use crate::plan::Plan;
 use crate::program::{Memory, Program};
 use crate::symbols::Symbols;
 use machine::inspect::Snapshot;
-use machine::{LaunchError, LaunchOptions, Masks};
+use machine::{Launch, LaunchError, LaunchOptions, LaunchReport, Masks};
 use ptx::module::FuncId;
 use sanitizer::{Sanitizer, Suppressions};
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 /// Memory that checkpoints may take altogether, and how many there may be.
@@ -98,6 +98,26 @@ pub struct Stop {
     pub next: Issued,
     /// What the threads of its CTA have.
     pub snapshot: Snapshot,
+    /// How far the CTAs of the grid are.
+    pub blocks: Blocks,
+}
+
+/// How far the CTAs of a grid are.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Blocks {
+    /// `%ctaid` of those that have begun and not ended.
+    pub under_way: Vec<[u32; 3]>,
+    /// How many have ended.
+    pub ended: u64,
+    /// How many have not begun.
+    pub not_begun: u64,
+}
+
+impl Stop {
+    /// Whether the kernel goes on nowhere but back.
+    pub(crate) fn is_fault(&self) -> bool {
+        matches!(self.reason, Reason::Fault(_))
+    }
 }
 
 /// What comes of a plan.
@@ -127,8 +147,8 @@ pub(crate) struct Ended {
 #[derive(Clone)]
 pub(crate) struct Checkpoint {
     pub(crate) position: u64,
-    /// The CTA that begins.
-    pub(crate) block: u64,
+    /// The cluster that begins; a CTA is one where there are no larger ones.
+    pub(crate) cluster: u64,
     pub(crate) printed: u64,
     pub(crate) memory: Arc<Memory>,
 }
@@ -148,48 +168,83 @@ pub(crate) struct Engine {
     waits: bool,
     first: Checkpoint,
     checkpoints: Arc<Mutex<Vec<Checkpoint>>>,
+    edits: Arc<Mutex<Vec<Edit>>>,
+}
+
+/// What executes a launch once, from memory as it is: the device, or a driver that knows more of the launch.
+pub type Execute<'a> = dyn Fn(&Launch<'_>, &LaunchOptions<'_>) -> Result<LaunchReport, LaunchError> + 'a;
+
+/// The side of a session that executes its launch, on whatever thread it is given.
+pub struct Worker {
+    works: Receiver<Work>,
+    monitor: Monitor,
+}
+
+impl std::fmt::Debug for Worker {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Worker")
+    }
+}
+
+impl Worker {
+    /// Executes the launch as often as its session asks, until that is gone; what the last execution that came to its end
+    /// has to tell.
+    pub fn serve(self, execute: &Execute<'_>) -> Option<LaunchReport> {
+        let mut last = None;
+        while let Ok(Work::Launch { from, plan }) = self.works.recv() {
+            let (ended, report) = self.launch(execute, &from, plan);
+            last = report.or(last);
+            self.monitor.end(ended);
+        }
+        last
+    }
 }
 
 impl Engine {
+    /// The engine of a launch, and the worker that executes it.
     pub(crate) fn new(
         program: Arc<Program>,
         symbols: Arc<Symbols>,
         printed: Printed,
         interrupt: Arc<AtomicBool>,
-    ) -> Result<Self, Error> {
-        let memory = Memory::of(&program.device, u64::MAX)?.expect("no memory is too large");
-        let first = Checkpoint { position: 0, block: 0, printed: 0, memory: Arc::new(memory) };
+    ) -> Result<(Self, Worker), Error> {
+        let memory = Arc::new(Memory::of(&program.device)?);
+        let first = Checkpoint { position: 0, cluster: 0, printed: 0, memory };
         let checkpoints = Arc::<Mutex<Vec<Checkpoint>>>::default();
-        let most = match program.cluster.is_none() && program.device.memory().used() > 0 {
-            true => (CHECKPOINT_BYTES / program.device.memory().used()).min(MOST_CHECKPOINTS as u64) as usize,
-            // A checkpoint names a CTA, not a cluster.
-            false => 0,
-        };
+        let used = program.device.memory().used().max(1);
+        let most = (CHECKPOINT_BYTES / used).min(MOST_CHECKPOINTS as u64) as usize;
+        let edits = Arc::<Mutex<Vec<Edit>>>::default();
         let (work, works) = channel();
         let (orders, ordered) = channel();
         let (tell, news) = channel();
-        let kept = Arc::clone(&checkpoints);
-        let run = move || {
-            // What was found before an instruction is not known where the launch does not begin at its beginning.
-            let most_checkpoints = if program.checks.is_some() { 0 } else { most };
-            let monitor = Monitor {
-                program: Arc::clone(&program),
-                symbols,
-                printed,
-                ordered: Mutex::new(ordered),
-                tell,
-                interrupt,
-                checkpoints: kept,
-                most_checkpoints,
-            };
-            while let Ok(Work::Launch { from, plan }) = works.recv() {
-                let ended = execute(&program, &monitor, &from, plan);
-                monitor.end(ended);
-            }
+        // What was found before an instruction is not known where the launch does not begin at its beginning.
+        let most_checkpoints = if program.checks.is_some() { 0 } else { most };
+        let monitor = Monitor {
+            program,
+            symbols,
+            printed,
+            ordered: Mutex::new(ordered),
+            tell,
+            interrupt,
+            checkpoints: Arc::clone(&checkpoints),
+            most_checkpoints,
+            edits: Arc::clone(&edits),
+            heap: Mutex::default(),
         };
-        let thread = std::thread::Builder::new().name("launch".to_owned()).spawn(run)?;
-        let (waits, thread) = (false, Some(thread));
-        Ok(Self { work, orders, news, thread, waits, first, checkpoints })
+        Ok((
+            Self { work, orders, news, thread: None, waits: false, first, checkpoints, edits },
+            Worker { works, monitor },
+        ))
+    }
+
+    /// Lets the device execute the launch, on a thread of its own.
+    pub(crate) fn start(&mut self, worker: Worker) -> Result<(), Error> {
+        let run = move || {
+            let program = Arc::clone(&worker.monitor.program);
+            worker.serve(&|launch, options| program.device.launch(launch, options));
+        };
+        self.thread = Some(std::thread::Builder::new().name("launch".to_owned()).spawn(run)?);
+        Ok(())
     }
 
     /// Goes on from where it is.
@@ -198,9 +253,39 @@ impl Engine {
         self.wait()
     }
 
+    /// Something was assigned: what came after is another history.
+    pub(crate) fn edit(&mut self, edit: Edit) {
+        self.forget_after(edit.position);
+        self.edits.lock().unwrap_or_else(PoisonError::into_inner).push(edit);
+    }
+
+    /// Undoes what was assigned after a moment; how many assignments that are.
+    pub(crate) fn undo_after(&mut self, position: u64) -> usize {
+        let mut edits = self.edits.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = edits.len();
+        let first = edits.iter().map(|edit| edit.position).filter(|&at| at > position).min();
+        edits.retain(|edit| edit.position <= position);
+        let undone = before - edits.len();
+        drop(edits);
+        first.into_iter().for_each(|first| self.forget_after(first));
+        undone
+    }
+
+    /// The same of all that was assigned.
+    pub(crate) fn undo_all(&mut self) -> usize {
+        let all = std::mem::take(&mut *self.edits.lock().unwrap_or_else(PoisonError::into_inner));
+        all.iter().map(|edit| edit.position).min().into_iter().for_each(|first| self.forget_after(first));
+        all.len()
+    }
+
+    fn forget_after(&mut self, position: u64) {
+        let mut all = self.checkpoints.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|checkpoint| checkpoint.position <= position);
+    }
+
     /// The last checkpoint at a position or before.
     pub(crate) fn checkpoint(&self, position: u64) -> Checkpoint {
-        let all = self.checkpoints.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let all = self.checkpoints.lock().unwrap_or_else(PoisonError::into_inner);
         let before = all.iter().filter(|checkpoint| checkpoint.position <= position);
         before.max_by_key(|checkpoint| checkpoint.position).unwrap_or(&self.first).clone()
     }
@@ -238,43 +323,50 @@ impl Drop for Engine {
     }
 }
 
-/// Launches the program; the end of it.
-fn execute(program: &Program, monitor: &Monitor, from: &Checkpoint, plan: Plan) -> Ended {
-    let refused = |why: String| {
-        let result = Err(LaunchError::InvalidConfiguration(why));
-        Ended { result, issued: 0, last: None, found: None, changed: None }
-    };
-    let kernel = match program.kernel() {
-        Ok(kernel) => kernel,
-        Err(error) => return refused(error.to_string()),
-    };
-    if let Err(error) = from.memory.restore(&program.device) {
-        return refused(error.to_string());
+impl Worker {
+    /// Launches the program; the end of it, and what there is to tell if it was a good one.
+    fn launch(&self, execute: &Execute<'_>, from: &Checkpoint, plan: Plan) -> (Ended, Option<LaunchReport>) {
+        let program = &self.monitor.program;
+        let refused = |why: String| {
+            let result = Err(LaunchError::InvalidConfiguration(why));
+            (Ended { result, issued: 0, last: None, found: None, changed: None }, None)
+        };
+        let kernel = match program.kernel() {
+            Ok(kernel) => kernel,
+            Err(error) => return refused(error.to_string()),
+        };
+        if let Err(error) = self.monitor.restore(&from.memory) {
+            return refused(error.to_string());
+        }
+        let sanitizer = program.checks.map(|checks| Sanitizer::new(checks, Suppressions::default()));
+        let watch = sanitizer.as_ref().map(|sanitizer| {
+            let cluster = program.cluster.unwrap_or([1; 3]);
+            let (grid, block) = (program.grid, program.block);
+            let shape = sanitizer::Shape { kernel: &program.kernel, grid, block, cluster };
+            sanitizer.begin(program.loaded.shared_module(), shape)
+        });
+        let cancel = AtomicBool::new(false);
+        let watching = self.monitor.begin(from, plan, sanitizer.as_ref(), watch.as_ref(), &cancel);
+        let options = LaunchOptions {
+            threads: 1,
+            scheduler: program.scheduler,
+            budget: program.budget,
+            observer: Some(&watching),
+            debug: true,
+            first_cluster: from.cluster,
+            cancel: Some(&cancel),
+            masks: Masks::Converged,
+            ..LaunchOptions::default()
+        };
+        let result = execute(&program.launch(kernel), &options);
+        let (result, report) = match result {
+            Ok(report) => (Ok(()), Some(report)),
+            Err(error) => (Err(error), None),
+        };
+        let ended = watching.end(result);
+        if let Some(watch) = watch {
+            watch.end();
+        }
+        (ended, report)
     }
-    let sanitizer = program.checks.map(|checks| Sanitizer::new(checks, Suppressions::default()));
-    let watch = sanitizer.as_ref().map(|sanitizer| {
-        let cluster = program.cluster.unwrap_or([1; 3]);
-        let (grid, block) = (program.grid, program.block);
-        let shape = sanitizer::Shape { kernel: &program.kernel, grid, block, cluster };
-        sanitizer.begin(program.loaded.shared_module(), shape)
-    });
-    let cancel = AtomicBool::new(false);
-    let watching = monitor.begin(from, plan, sanitizer.as_ref(), watch.as_ref(), &cancel);
-    let options = LaunchOptions {
-        threads: 1,
-        scheduler: program.scheduler,
-        budget: program.budget,
-        observer: Some(&watching),
-        debug: true,
-        first_cluster: from.block,
-        cancel: Some(&cancel),
-        masks: Masks::Converged,
-        ..LaunchOptions::default()
-    };
-    let result = program.device.launch(&program.launch(kernel), &options);
-    let ended = watching.end(result.map(|_| ()));
-    if let Some(watch) = watch {
-        watch.end();
-    }
-    ended
 }

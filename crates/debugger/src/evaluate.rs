@@ -308,8 +308,7 @@ impl<'a> Scene<'a> {
                     return Err(Error::Expression(format!("{size} bytes are too many")));
                 }
                 let mut bytes = vec![0; size];
-                let memory = self.program.device.memory();
-                match self.snapshot.read(memory, self.warp, self.lane, *address, &mut bytes) {
+                match self.snapshot.read(&self.program.device, self.warp, self.lane, *address, &mut bytes) {
                     true => Ok(bytes),
                     false => Err(Error::Expression(format!("cannot access memory at address {address:#x}"))),
                 }

@@ -74,6 +74,16 @@ pub fn parse(text: &str) -> Result<Expression, Error> {
     }
 }
 
+/// The two sides of `a = b`, if a text is that.
+pub(crate) fn assignment(text: &str) -> Option<(&str, &str)> {
+    let is_one = |&(at, _): &(usize, &str)| {
+        let before = text[..at].chars().next_back();
+        !text[at + 1..].starts_with('=') && before.is_none_or(|c| !"=!<>".contains(c))
+    };
+    let (at, _) = text.match_indices('=').find(is_one)?;
+    Some((text[..at].trim(), text[at + 1..].trim()))
+}
+
 struct Parser<'a> {
     rest: &'a str,
     deep: u32,

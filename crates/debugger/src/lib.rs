@@ -27,15 +27,19 @@
 //! | `output` | what the kernel prints, once |
 //! | `console` | commands as text: a thin face of a session |
 //! | [`dap`] | the Debug Adapter Protocol: another one |
+//! | [`attached`] | the launches of a program, in its process |
+//! | [`files`] | where source texts are looked for |
 //!
-//! Nothing here reads paths: whoever has files gives their texts.
+//! Nothing here reads paths but `files`, for whoever has no other [`Sources`].
 
+pub mod attached;
 mod breakpoints;
 mod console;
 pub mod dap;
 mod engine;
 mod evaluate;
 mod expression;
+pub mod files;
 mod frames;
 mod monitor;
 mod operators;
@@ -49,14 +53,14 @@ mod value;
 
 pub use breakpoints::{Breakpoint, Watchpoint};
 pub use console::{COMMANDS, Command, Console, Reply, Sources};
-pub use engine::{Issued, Reason, Stop};
+pub use engine::{Blocks, Execute, Issued, Reason, Stop, Worker};
 pub use evaluate::Scene;
 pub use expression::{Expression, TypeName, parse};
 pub use frames::CallFrame;
 pub use output::Printed;
 pub use plan::{Calls, Unit, WatchKind};
 pub use program::Program;
-pub use session::{Focus, Outcome, Session};
+pub use session::{Focus, Outcome, Session, Stops};
 pub use symbols::Symbols;
 pub use target::Target;
 pub use value::{Format, Ty, Value, Where};

@@ -1,7 +1,7 @@
 //! Who watches the launch: counts instructions, sees whether a goal is reached or a condition holds, and waits for orders
 //! when it is so. It sees each instruction before it is executed.
 
-use crate::engine::{Checkpoint, Ended, Issued, MOST_CHECKPOINTS, News, Reason, Stop};
+use crate::engine::{Blocks, Checkpoint, Ended, Issued, MOST_CHECKPOINTS, News, Reason, Stop};
 use crate::evaluate::Scene;
 use crate::output::Printed;
 use crate::plan::{Goal, Owner, Plan, Trail, Watch, WatchKind};
@@ -9,7 +9,7 @@ use crate::program::{Memory, Program};
 use crate::symbols::Symbols;
 use machine::LaunchError;
 use machine::inspect::{Extent, State};
-use machine::memory::{LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, SpaceKind};
+use machine::memory::{LOCAL_WINDOW, MemoryError, PARAM_WINDOW, SHARED_WINDOW, SpaceKind};
 use machine::observe::{Happening, Issue, Observer, PackAccess};
 use sanitizer::Sanitizer;
 use std::collections::{HashMap, HashSet};
@@ -26,6 +26,14 @@ pub(crate) enum Orders {
     Abandon,
 }
 
+/// Global memory that somebody has changed at a moment: part of the launch's history.
+#[derive(Clone, Debug)]
+pub(crate) struct Edit {
+    pub(crate) position: u64,
+    pub(crate) address: u64,
+    pub(crate) bytes: Vec<u8>,
+}
+
 /// What lasts from one launch to the next.
 pub(crate) struct Monitor {
     pub(crate) program: Arc<Program>,
@@ -36,9 +44,26 @@ pub(crate) struct Monitor {
     pub(crate) interrupt: Arc<AtomicBool>,
     pub(crate) checkpoints: Arc<Mutex<Vec<Checkpoint>>>,
     pub(crate) most_checkpoints: usize,
+    /// What somebody has assigned, in the order of moments.
+    pub(crate) edits: Arc<Mutex<Vec<Edit>>>,
+    /// Where device code has allocated memory that it has not freed.
+    pub(crate) heap: Mutex<Vec<u64>>,
 }
 
 impl Monitor {
+    fn heap(&self) -> MutexGuard<'_, Vec<u64>> {
+        self.heap.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn edits(&self) -> MutexGuard<'_, Vec<Edit>> {
+        self.edits.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes memory what it was.
+    pub(crate) fn restore(&self, memory: &Memory) -> Result<(), MemoryError> {
+        memory.restore(&self.program.device, &mut self.heap())
+    }
+
     /// A launch begins.
     pub(crate) fn begin<'a>(
         &'a self,
@@ -61,6 +86,9 @@ impl Monitor {
             found_so_far: 0,
             finds: false,
             open: HashSet::new(),
+            ended: HashSet::new(),
+            first: from.cluster,
+            cluster: [1; 3],
             block: None,
             grows: false,
             abandoned: false,
@@ -100,8 +128,13 @@ struct Progress {
     /// What the checks have found so far, and whether they do so at this instruction.
     found_so_far: usize,
     finds: bool,
-    /// CTAs that have begun and not ended.
+    /// CTAs that have begun and not ended, and those that have ended.
     open: HashSet<[u32; 3]>,
+    ended: HashSet<[u32; 3]>,
+    /// The cluster before which all have ended: where the launch was begun.
+    first: u64,
+    /// CTAs of a cluster, as launch and kernel say it together.
+    cluster: [u32; 3],
     block: Option<[u32; 3]>,
     /// Whether device code has allocated memory.
     grows: bool,
@@ -116,11 +149,11 @@ impl Watching<'_> {
     /// The launch is over.
     pub(crate) fn end(&self, result: Result<(), LaunchError>) -> Ended {
         let mut state = self.state();
-        let memory = self.monitor.program.device.memory();
+        let device = &self.monitor.program.device;
         let mut changed = None;
         for watch in state.plan.conditions.clone().watches.iter().filter(|w| w.kind == WatchKind::Change) {
             let mut now = vec![0; watch.bytes];
-            if watch.of.is_none() && memory.read(watch.address, &mut now).is_ok() {
+            if watch.of.is_none() && device.read(watch.address, &mut now) {
                 changed = changed.or_else(|| state.changed(watch, now));
             }
         }
@@ -140,7 +173,15 @@ impl Watching<'_> {
 
     fn stop(&self, state: &mut Progress, look: &dyn State, next: Issued, reason: Reason) {
         let snapshot = look.snapshot(Extent::Cta);
-        let news = News::Stopped(Box::new(Stop { reason, next, snapshot }));
+        let grid = self.monitor.program.grid;
+        let mut under_way: Vec<_> = state.open.iter().copied().collect();
+        under_way.sort_unstable_by_key(|&[x, y, z]| [z, y, x]);
+        let [gx, gy, gz] = grid.map(u64::from);
+        let most = gx * gy * gz;
+        let before = state.first * state.cluster.iter().map(|&n| u64::from(n)).product::<u64>();
+        let ended = (before + state.ended.len() as u64).min(most);
+        let blocks = Blocks { under_way, ended, not_begun: most - ended - state.open.len() as u64 };
+        let news = News::Stopped(Box::new(Stop { reason, next, snapshot, blocks }));
         self.wait(state, look, news);
     }
 
@@ -169,8 +210,9 @@ impl Watching<'_> {
             return;
         }
         state.block = Some(block);
-        let alone = state.open.is_empty();
         let begins = state.open.insert(block);
+        let (cluster, members) = state.cluster_of(block, self.monitor.program.grid);
+        let alone = state.open.len() == 1 && !members.iter().any(|member| state.ended.contains(member));
         let most = self.monitor.most_checkpoints.min(MOST_CHECKPOINTS);
         if !begins || !alone || state.grows || most == 0 {
             return;
@@ -191,12 +233,9 @@ impl Watching<'_> {
                 index % 2 == 0
             });
         }
-        if let Ok(Some(memory)) = Memory::of(&self.monitor.program.device, u64::MAX) {
-            let [gx, gy, _] = self.monitor.program.grid.map(u64::from);
-            let [x, y, z] = block.map(u64::from);
+        if let Ok(memory) = Memory::of(&self.monitor.program.device) {
             let (position, printed) = (state.count, self.monitor.printed.bytes());
-            let block = x + gx * (y + gy * z);
-            all.push(Checkpoint { position, block, printed, memory: Arc::new(memory) });
+            all.push(Checkpoint { position, cluster, printed, memory: Arc::new(memory) });
         }
     }
 
@@ -252,6 +291,18 @@ impl Watching<'_> {
 }
 
 impl Progress {
+    /// The number of a CTA's cluster, as launches count them, and the CTAs in it.
+    fn cluster_of(&self, block: [u32; 3], grid: [u32; 3]) -> (u64, Vec<[u32; 3]>) {
+        let along = |axis: usize| u64::from(block[axis] / self.cluster[axis]);
+        let count = |axis: usize| u64::from(grid[axis] / self.cluster[axis]);
+        let number = along(0) + count(0) * (along(1) + count(1) * along(2));
+        let start = [0, 1, 2].map(|axis: usize| block[axis] / self.cluster[axis] * self.cluster[axis]);
+        let [nx, ny, nz] = self.cluster;
+        let members = (0..nx * ny * nz)
+            .map(|rank| [start[0] + rank % nx, start[1] + rank / nx % ny, start[2] + rank / (nx * ny)]);
+        (number, members.collect())
+    }
+
     /// Reads watched memory where it has no value yet.
     fn note_values(&mut self, look: &dyn State) {
         let Some(last) = self.last else { return };
@@ -354,6 +405,10 @@ impl Observer for Watching<'_> {
         let all: Vec<Issued> =
             (0..issue.active.len()).filter(|&w| issue.active[w] != 0).map(of_warp).collect();
         let Some(&next) = all.first() else { return };
+        for edit in self.monitor.edits().iter().filter(|edit| edit.position == next.position) {
+            // What has been freed since nobody sees.
+            let _ = self.monitor.program.device.write(edit.address, &edit.bytes);
+        }
         let module = self.monitor.program.module();
         // A goal that is given while this instruction is looked at can be reached at it, too: a position, or the end of a search.
         let mut fresh = true;
@@ -443,11 +498,20 @@ impl Observer for Watching<'_> {
                     state.exited = true;
                 }
             }
+            Happening::Began { cluster, .. } => state.cluster = *cluster,
             Happening::BlockDone { block } => {
                 state.open.remove(block);
+                state.ended.insert(*block);
                 state.block = None;
             }
-            Happening::Heap { .. } => state.grows = true,
+            Happening::Heap { address, bytes, .. } => {
+                state.grows = true;
+                let mut heap = self.monitor.heap();
+                match bytes {
+                    0 => heap.retain(|known| known != address),
+                    _ => heap.push(*address),
+                }
+            }
             _ => {}
         }
     }

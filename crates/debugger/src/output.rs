@@ -31,6 +31,18 @@ impl Printed {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// What the launch prints from now on it has not printed before.
+    pub(crate) fn fork(&self) {
+        let mut state = self.state();
+        state.most = state.now;
+    }
+
+    /// Another launch begins, whose text is new.
+    pub(crate) fn renew(&self) {
+        let mut state = self.state();
+        (state.now, state.most, state.muted) = (0, 0, false);
+    }
+
     /// The kernel is executed from a moment on at which it had printed so much.
     pub(crate) fn begin(&self, printed: u64) {
         let mut state = self.state();

@@ -2,7 +2,7 @@
 
 use crate::Error;
 use debug_info::DebugInfo;
-use machine::memory::MemoryError;
+use machine::memory::{DeviceMemory, MemoryError};
 use machine::{Device, Kernel, Launch, LoadedModule, SchedulerKind};
 use ptx::module::Module;
 use sanitizer::Checks;
@@ -14,7 +14,7 @@ pub struct Program {
     /// The device.
     pub device: Arc<Device>,
     /// The module, loaded there.
-    pub loaded: LoadedModule,
+    pub loaded: Arc<LoadedModule>,
     /// The name of the kernel.
     pub kernel: String,
     /// CTAs in each dimension.
@@ -70,33 +70,48 @@ impl Program {
     }
 }
 
-/// Global memory at some moment: every allocation with its bytes.
+/// Global memory at some moment: every allocation with its bytes, and what else kernels reach.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Memory(Vec<(u64, Vec<u8>)>);
+pub(crate) struct Memory {
+    own: Vec<(u64, Vec<u8>)>,
+    /// Memory that devices share, and memory of the program that it has registered.
+    beyond: Vec<(u64, Vec<u8>)>,
+}
 
 impl Memory {
-    /// All allocations of a device, if they have no more than so many bytes.
-    pub(crate) fn of(device: &Device, most: u64) -> Result<Option<Self>, MemoryError> {
-        let memory = device.memory();
-        if memory.used() > most {
-            return Ok(None);
-        }
-        let read = |(start, bytes): (u64, u64)| {
-            let mut contents = vec![0; usize::try_from(bytes).unwrap_or(0)];
-            memory.read(start, &mut contents)?;
-            Ok((start, contents))
+    /// All that a kernel of a device reaches.
+    pub(crate) fn of(device: &Device) -> Result<Self, MemoryError> {
+        let contents = |memory: &DeviceMemory| {
+            let read = |(start, bytes): (u64, u64)| {
+                let mut contents = vec![0; usize::try_from(bytes).unwrap_or(0)];
+                memory.read(start, &mut contents)?;
+                Ok((start, contents))
+            };
+            memory.allocations().into_iter().map(read).collect::<Result<Vec<_>, MemoryError>>()
         };
-        memory.allocations().into_iter().map(read).collect::<Result<_, _>>().map(|all| Some(Self(all)))
+        let mut beyond = Vec::new();
+        for memory in device.reach().memories() {
+            beyond.extend(contents(&memory)?);
+        }
+        for range in device.reach().host_ranges() {
+            let mut bytes = vec![0; (range.end() - range.start()) as usize];
+            range.read(range.start(), &mut bytes);
+            beyond.push((range.start(), bytes));
+        }
+        Ok(Self { own: contents(device.memory())?, beyond })
     }
 
-    /// Makes the device's memory that again: what was allocated since is freed.
-    pub(crate) fn restore(&self, device: &Device) -> Result<(), MemoryError> {
+    /// Makes memory that again: what device code has allocated since is freed, and is no longer in `heap`.
+    pub(crate) fn restore(&self, device: &Device, heap: &mut Vec<u64>) -> Result<(), MemoryError> {
         let memory = device.memory();
-        for (start, _) in memory.allocations() {
-            if !self.0.iter().any(|(known, _)| *known == start) {
-                memory.free(start)?;
-            }
+        let since: Vec<u64> =
+            heap.extract_if(.., |start| !self.own.iter().any(|(known, _)| known == start)).collect();
+        since.into_iter().try_for_each(|start| memory.free(start))?;
+        self.own.iter().try_for_each(|(start, bytes)| memory.write(*start, bytes))?;
+        // What the program has taken away from its devices meanwhile no kernel reaches any more.
+        for (start, bytes) in &self.beyond {
+            let _ = device.write(*start, bytes);
         }
-        self.0.iter().try_for_each(|(start, bytes)| memory.write(*start, bytes))
+        Ok(())
     }
 }

@@ -3,15 +3,19 @@
 
 use crate::Error;
 use crate::breakpoints::{Breakpoint, Breakpoints, Watchpoint};
-use crate::engine::{Ended, Engine, News, Reason, Stop};
+use crate::engine::{Ended, Engine, News, Reason, Stop, Worker};
 use crate::evaluate::Scene;
+use crate::expression;
+use crate::monitor::Edit;
 use crate::output::Printed;
 use crate::plan::{Calls, Conditions, Goal, Plan, Step, Unit, WatchKind};
 use crate::program::Program;
 use crate::symbols::Symbols;
 use crate::target::Target;
+use crate::value::{Types, Where};
 use machine::LaunchError;
 use machine::inspect::Snapshot;
+use machine::memory::SHARED_WINDOW;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -37,6 +41,29 @@ pub enum Outcome {
     Ended(u64, Result<(), LaunchError>),
 }
 
+/// What stops a launch besides breakpoints and watchpoints.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Stops {
+    /// CTA barriers.
+    pub barriers: bool,
+    /// What the checks find.
+    pub findings: bool,
+    /// Whether it is one of the launches of a program. Then breakpoints may be for others of them, and where it ends the program
+    /// goes on.
+    pub of_program: bool,
+    /// The beginning of each of these.
+    pub beginnings: bool,
+    /// Its end.
+    pub ends: bool,
+}
+
+/// What a session leaves behind for the next one.
+#[derive(Debug, Default)]
+pub(crate) struct Kept {
+    pub(crate) breakpoints: Breakpoints,
+    pub(crate) stops: Stops,
+}
+
 /// See the module.
 pub struct Session {
     program: Arc<Program>,
@@ -46,12 +73,15 @@ pub struct Session {
     outcome: Outcome,
     focus: Option<Focus>,
     breakpoints: Breakpoints,
-    /// Whether the launch stops before CTA barriers, and at what the checks find.
-    pub stop_at_barriers: bool,
-    /// See [`Session::stop_at_barriers`].
-    pub stop_at_findings: bool,
+    /// What else stops the launch.
+    pub stops: Stops,
+    /// What the launch was stopped by, if it was a fault.
+    fault: Option<LaunchError>,
     /// What watched memory was when the launch was over.
     pub(crate) last_change: Option<Reason>,
+    /// How many assignments the last way back has undone.
+    pub(crate) undone: usize,
+    printed: Printed,
 }
 
 impl std::fmt::Debug for Session {
@@ -66,14 +96,30 @@ impl Session {
     /// # Errors
     /// If memory cannot be read, or no thread can be started.
     pub fn new(program: Program, printed: Printed) -> Result<Self, Error> {
+        let symbols = Arc::new(Symbols::new(&program));
+        let (mut session, worker) = Self::apart(program, symbols, printed, Arc::default())?;
+        session.engine.start(worker)?;
+        Ok(session)
+    }
+
+    /// A session whose launch somebody else executes, with the worker that does so when it is given a thread. `interrupt` is what
+    /// stops the launch when it is set.
+    ///
+    /// # Errors
+    /// If memory cannot be read.
+    pub fn apart(
+        program: Program,
+        symbols: Arc<Symbols>,
+        printed: Printed,
+        interrupt: Arc<AtomicBool>,
+    ) -> Result<(Self, Worker), Error> {
         program.kernel()?;
         let program = Arc::new(program);
-        let symbols = Arc::new(Symbols::new(&program));
-        let interrupt = Arc::<AtomicBool>::default();
-        let engine =
-            Engine::new(Arc::clone(&program), Arc::clone(&symbols), printed, Arc::clone(&interrupt))?;
-        Ok(Self {
-            stop_at_findings: program.checks.is_some(),
+        let (engine, worker) =
+            Engine::new(Arc::clone(&program), Arc::clone(&symbols), printed.clone(), Arc::clone(&interrupt))?;
+        let session = Self {
+            stops: Stops { findings: program.checks.is_some(), ..Stops::default() },
+            fault: None,
             program,
             symbols,
             engine,
@@ -81,9 +127,11 @@ impl Session {
             outcome: Outcome::NotBegun,
             focus: None,
             breakpoints: Breakpoints::default(),
-            stop_at_barriers: false,
             last_change: None,
-        })
+            undone: 0,
+            printed,
+        };
+        Ok((session, worker))
     }
 
     /// The program.
@@ -162,6 +210,43 @@ impl Session {
             .ok_or_else(|| Error::Command(format!("lane {lane} of warp {warp} is not there, or has exited")))
     }
 
+    /// Assigns a value to what an expression stands for, in global memory. From here on the launch has another history, which is
+    /// repeated as this one is; going back before this moment undoes it.
+    ///
+    /// # Errors
+    /// If it is elsewhere, or has no value of that type.
+    pub fn assign(&mut self, to: &str, value: &str) -> Result<(), Error> {
+        let scene = self.scene()?;
+        let (to, value) = (expression::parse(to)?, expression::parse(value)?);
+        let (to, number) = (scene.evaluate(&to)?, scene.number(&scene.evaluate(&value)?)?);
+        let address = match to.place {
+            Where::Memory(address) if address < SHARED_WINDOW => address,
+            Where::Memory(_) => {
+                return Err(Error::Command(
+                    "it is not in global memory: only that can be assigned".to_owned(),
+                ));
+            }
+            Where::Bytes(_) => {
+                return Err(Error::Command(
+                    "it is in a register: only global memory can be assigned".to_owned(),
+                ));
+            }
+            Where::Missing(why) => return Err(Error::Expression(why)),
+        };
+        let info = &scene.symbols.info;
+        let size = info.size_of_ty(&to.ty).and_then(|size| usize::try_from(size).ok()).unwrap_or(0);
+        let bytes = number.bytes(&info.kind(&to.ty), size).ok_or_else(|| {
+            Error::Expression(format!("a {} cannot be assigned as a whole", info.ty_name(&to.ty)))
+        })?;
+        if !self.program.device.write(address, &bytes) {
+            return Err(Error::Expression(format!("cannot access memory at address {address:#x}")));
+        }
+        let position = self.position()?;
+        self.engine.edit(Edit { position, address, bytes });
+        self.printed.fork();
+        Ok(())
+    }
+
     /// Puts a thread of the stopped CTA into focus.
     ///
     /// # Errors
@@ -195,7 +280,8 @@ impl Session {
         condition: Option<&str>,
         temporary: bool,
     ) -> Result<&Breakpoint, Error> {
-        self.breakpoints.add(self.program.module(), target, condition, temporary)
+        let may_wait = self.stops.of_program;
+        self.breakpoints.add(self.program.module(), target, condition, temporary, may_wait)
     }
 
     /// Watches the memory of an expression.
@@ -219,8 +305,39 @@ impl Session {
 
     fn plan(&self, goal: Goal) -> Plan {
         let (breakpoints, watches) = self.breakpoints.armed();
-        let (barriers, findings) = (self.stop_at_barriers, self.stop_at_findings);
+        let Stops { barriers, findings, .. } = self.stops;
         Plan { goal, conditions: Arc::new(Conditions { breakpoints, watches, barriers, findings }) }
+    }
+
+    /// Takes over what the session of an earlier launch has left.
+    pub(crate) fn keep(&mut self, kept: Kept) {
+        let Kept { mut breakpoints, stops } = kept;
+        breakpoints.settle(self.program.loaded.shared_module());
+        (self.breakpoints, self.stops) = (breakpoints, stops);
+    }
+
+    /// Whether the launch is over, or a fault has stopped it, so that it goes on nowhere but back.
+    pub(crate) fn is_done(&self) -> bool {
+        matches!(self.outcome, Outcome::Ended(..)) || self.stop().is_ok_and(Stop::is_fault)
+    }
+
+    /// Whether somebody wants to look at a launch that has ended.
+    pub(crate) fn ends_silently(&self) -> bool {
+        matches!(self.outcome, Outcome::Ended(_, Ok(()))) && !self.stops.ends && self.last_change.is_none()
+    }
+
+    /// Brings the launch to its end, wherever it stands; what comes of it, and what is left for the next session.
+    pub(crate) fn leave(mut self) -> (Result<(), LaunchError>, Kept) {
+        let plan = Plan { goal: Goal::Conditions, conditions: Arc::default() };
+        let ended = match self.outcome {
+            Outcome::Ended(_, result) => result,
+            Outcome::Stopped(stop) if stop.is_fault() => self.fault.map_or(Ok(()), Err),
+            Outcome::Stopped(_) => run_out(&mut self.engine, &plan, Engine::resume),
+            Outcome::NotBegun => {
+                run_out(&mut self.engine, &plan, |engine, plan| engine.begin(engine.checkpoint(0), plan))
+            }
+        };
+        (ended, Kept { breakpoints: self.breakpoints, stops: self.stops })
     }
 
     /// Begins the launch, or begins it again, and runs to the first condition; to the first instruction if `at_once`.
@@ -228,6 +345,8 @@ impl Session {
     /// # Errors
     /// If its thread is gone.
     pub fn run(&mut self, at_once: bool) -> Result<&Outcome, Error> {
+        // The launch as it was without them.
+        self.undone = self.engine.undo_all();
         let goal = if at_once { Goal::To(0) } else { Goal::Conditions };
         let plan = self.plan(goal);
         let news = self.engine.begin(self.engine.checkpoint(0), plan)?;
@@ -328,6 +447,7 @@ impl Session {
     }
 
     fn visit(&mut self, position: u64, reason: Reason) -> Result<&Outcome, Error> {
+        self.undone = self.engine.undo_after(position);
         let plan = self.plan(Goal::To(position));
         let mut news = self.engine.begin(self.engine.checkpoint(position), plan)?;
         if let News::Stopped(stop) = &mut news {
@@ -337,11 +457,11 @@ impl Session {
     }
 
     fn refuse_fault(&self) -> Result<(), Error> {
-        match &self.stop()?.reason {
-            Reason::Fault(_) => Err(Error::Command(
+        match self.stop()?.is_fault() {
+            true => Err(Error::Command(
                 "the kernel was stopped by a fault: it goes on nowhere but back".to_owned(),
             )),
-            _ => Ok(()),
+            false => Ok(()),
         }
     }
 
@@ -387,6 +507,7 @@ impl Session {
             let news = self.engine.begin(self.engine.checkpoint(last.position), plan)?;
             if let News::Stopped(mut stop) = news {
                 stop.reason = Reason::Fault(text);
+                self.fault = result.err();
                 self.settle(&stop);
                 let focus = thread.filter(|_| block == Some(stop.snapshot.block)).and_then(|thread| {
                     stop.snapshot.warps.iter().find_map(|warp| {
@@ -421,5 +542,21 @@ fn found(news: News) -> Option<(u64, Reason)> {
         News::Searched(found) => found,
         News::Ended(ended) => ended.found,
         News::Stopped(_) => None,
+    }
+}
+
+/// What comes of a launch that nothing stops any more. Interrupts are for nobody.
+fn run_out(
+    engine: &mut Engine,
+    plan: &Plan,
+    begin: impl FnOnce(&mut Engine, Plan) -> Result<News, Error>,
+) -> Result<(), LaunchError> {
+    let mut news = begin(engine, plan.clone());
+    while let Ok(News::Stopped(_) | News::Searched(_)) = news {
+        news = engine.resume(plan.clone());
+    }
+    match news {
+        Ok(News::Ended(ended)) => ended.result,
+        _ => Err(LaunchError::InvalidConfiguration("the debugger is gone".to_owned())),
     }
 }

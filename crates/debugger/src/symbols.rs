@@ -20,7 +20,7 @@ pub struct Symbols {
 
 impl Symbols {
     /// Those of a program.
-    pub(crate) fn new(program: &Program) -> Self {
+    pub fn new(program: &Program) -> Self {
         let module = program.module();
         let places = match program.kernel() {
             Ok(kernel) => {

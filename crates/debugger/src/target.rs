@@ -100,7 +100,7 @@ impl std::fmt::Display for Target {
 }
 
 /// Whether a function goes by a name: as PTX or C++ has it, with or without arguments.
-fn is_called(function: &str, name: &str) -> bool {
+pub(crate) fn is_called(function: &str, name: &str) -> bool {
     if function == name {
         return true;
     }

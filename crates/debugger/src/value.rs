@@ -126,6 +126,30 @@ impl Number {
         })
     }
 
+    /// The bytes of a value of a kind and a size that is this number; `None` if there is none.
+    pub(crate) fn bytes(self, kind: &Kind<'_>, size: usize) -> Option<Vec<u8>> {
+        match kind {
+            Kind::Integer { .. } | Kind::Character { .. } | Kind::Pointer(_) | Kind::Enumeration(_) => {
+                self.as_i128().to_le_bytes().get(..size).map(<[u8]>::to_vec)
+            }
+            Kind::Boolean => {
+                let holds = match self {
+                    Self::Integer(value) => value != 0,
+                    Self::Float(value) => value != 0.0,
+                };
+                u128::from(holds).to_le_bytes().get(..size).map(<[u8]>::to_vec)
+            }
+            Kind::Float { bits: 32 } => Some((self.as_f64() as f32).to_le_bytes().to_vec()),
+            Kind::Float { bits: 64 } => Some(self.as_f64().to_le_bytes().to_vec()),
+            Kind::Float { .. }
+            | Kind::Half { .. }
+            | Kind::Structure(_)
+            | Kind::Array(..)
+            | Kind::Dim3
+            | Kind::Void => None,
+        }
+    }
+
     pub(crate) fn as_f64(self) -> f64 {
         match self {
             Self::Integer(value) => value as f64,

@@ -4,6 +4,7 @@ use debugger::{Console, Printed, Program, Session, Sources};
 use machine::output::Output;
 use machine::{Device, DeviceOptions, Profile, SchedulerKind};
 use ptx::source::Source;
+use std::sync::Arc;
 
 struct Nowhere;
 
@@ -32,7 +33,7 @@ fn console(text: &str, kernel: &str, block: u32, pointers: usize, numbers: &[u32
     numbers.iter().for_each(|number| params.extend(number.to_le_bytes()));
     let program = Program {
         device,
-        loaded,
+        loaded: Arc::new(loaded),
         kernel: kernel.to_owned(),
         grid: [1; 3],
         block: [block, 1, 1],
@@ -144,4 +145,38 @@ fn inlined_calls_are_frames() {
     assert!(shown(&mut console, "next").contains("scaled(int, int) at /src/sample.cu:13"));
     let out = shown(&mut console, "finish");
     assert!(out.contains("] void smooth<float>(float*, float const*, int) at /src/sample.cu:30"), "{out}");
+}
+
+/// How far the other CTAs are, and that only those of the stopped one can be chosen.
+#[test]
+fn other_blocks_are_told_of() {
+    let text = include_str!("../../cli/tests/debug/total.ptx");
+    let mut console = console(text, "_Z3sumPiPKi", 32, 2, &[]);
+    shown(&mut console, "start");
+    assert_eq!(
+        shown(&mut console, "info cuda blocks"),
+        "block\n*(0,0,0)  has stopped\n0 have ended, 0 have not begun\n"
+    );
+    assert!(shown(&mut console, "cuda block 0 thread 3").contains("thread (3,0,0)"));
+    let refused = console.follow("cuda block 7");
+    assert!(refused.failed && refused.text == "there is no block (7,0,0)\n", "{}", refused.text);
+}
+
+/// Assignments at the console: a value, what is said when one is undone, what is no assignment.
+#[test]
+fn assignments_are_typed() {
+    let text = include_str!("../../cli/tests/debug/total.ptx");
+    let mut console = console(text, "_Z3sumPiPKi", 32, 2, &[]);
+    shown(&mut console, "break 8");
+    shown(&mut console, "run");
+    assert_eq!(shown(&mut console, "print/x *total = 31"), "0x1f\n");
+    shown(&mut console, "set var *total = *total + 1");
+    assert_eq!(shown(&mut console, "print *total"), "32\n");
+    assert_eq!(shown(&mut console, "print *total == 32"), "1\n");
+    let back = shown(&mut console, "reverse-step");
+    assert!(back.starts_with("2 assignments are undone: the launch is as it was without them.\n"), "{back}");
+    assert_eq!(shown(&mut console, "print *total"), "0\n");
+    let refused = console.follow("set var total = 1");
+    assert!(refused.failed, "{}", refused.text);
+    assert!(console.follow("set *total").text.starts_with("set takes"));
 }

@@ -4,19 +4,20 @@ use debugger::{Calls, Outcome, Printed, Program, Reason, Session, Target, Unit, 
 use machine::output::Output;
 use machine::{Device, DeviceOptions, Profile, SchedulerKind};
 use ptx::source::Source;
+use std::sync::Arc;
 
 /// Bytes of the buffers.
 const BYTES: u64 = 1 << 20;
 
 /// A session with `scatter.cu`, in so many blocks of so many threads.
 fn session(grid: u32, block: u32, scheduler: SchedulerKind) -> Session {
-    session_of(grid, block, scheduler, |out, from| (out, from))
+    session_of([grid, block], None, scheduler, |out, from| (out, from))
 }
 
 /// The same with other pointers.
 fn session_of(
-    grid: u32,
-    block: u32,
+    [grid, block]: [u32; 2],
+    cluster: Option<[u32; 3]>,
     scheduler: SchedulerKind,
     passed: impl Fn(u64, u64) -> (u64, u64),
 ) -> Session {
@@ -36,11 +37,11 @@ fn session_of(
     params.extend((grid * block).to_le_bytes());
     let program = Program {
         device,
-        loaded,
+        loaded: Arc::new(loaded),
         kernel: "_Z7scatterPiPKii".to_owned(),
         grid: [grid, 1, 1],
         block: [block, 1, 1],
-        cluster: None,
+        cluster,
         nonportable_cluster: false,
         dynamic_shared: 0,
         params,
@@ -106,16 +107,27 @@ fn every_step_back_undoes_a_step() {
 /// A launch of so many CTAs that checkpoints are taken: moments come to from one are those come to from the beginning.
 #[test]
 fn checkpoints_change_nothing() {
+    checkpoints_do_so_in_clusters(None);
+}
+
+/// The same where CTAs come in clusters.
+#[test]
+fn checkpoints_of_clusters_change_nothing() {
+    checkpoints_do_so_in_clusters(Some([4, 1, 1]));
+}
+
+fn checkpoints_do_so_in_clusters(cluster: Option<[u32; 3]>) {
     const BLOCKS: u32 = 3000;
+    let session = || session_of([BLOCKS, 3], cluster, SchedulerKind::RoundRobin, |out, from| (out, from));
     let positions = [70_000, 41_234, 20_001, 69_999, 5, 45_000];
-    let mut with = session(BLOCKS, 3, SchedulerKind::RoundRobin);
+    let mut with = session();
     // The whole launch once, so that there are checkpoints.
     with.run(false).expect("it runs");
     let &Outcome::Ended(issued, Ok(())) = with.outcome() else { panic!("it is over: {:?}", with.outcome()) };
     assert!(issued > 70_000, "{issued}");
     for position in positions {
         // A session of its own for each, which has no checkpoint yet.
-        let mut without = session(BLOCKS, 3, SchedulerKind::RoundRobin);
+        let mut without = session();
         without.run(true).expect("it begins");
         without.go_to(position).expect("it is there");
         with.go_to(position).expect("it is there");
@@ -160,7 +172,7 @@ fn all_writers_are_found_backwards() {
 /// A fault is stood still before, and stepped back from.
 #[test]
 fn a_fault_can_be_looked_at() {
-    let mut session = session_of(1, 4, SchedulerKind::RoundRobin, |out, _| (out, 0));
+    let mut session = session_of([1, 4], None, SchedulerKind::RoundRobin, |out, _| (out, 0));
     session.run(false).expect("it runs");
     let stop = session.stop().expect("it stands still");
     let Reason::Fault(text) = &stop.reason else { panic!("{:?}", stop.reason) };
@@ -175,4 +187,41 @@ fn a_fault_can_be_looked_at() {
     assert_eq!(line(&session), Some(5));
     session.go_on().expect("it goes on");
     assert!(matches!(session.stop().expect("it stands still").reason, Reason::Fault(_)));
+}
+
+/// What is assigned is part of the launch's history from there on, and undone by going back before.
+#[test]
+fn assignments_have_their_moment() {
+    let mut session = session(5, 3, SchedulerKind::RoundRobin);
+    let value = |session: &Session, text: &str| {
+        let scene = session.innermost().expect("a thread");
+        let value = debugger::parse(text).and_then(|expression| scene.evaluate(&expression));
+        value.and_then(|value| scene.text(&value, debugger::Format::Natural)).expect("it has a value")
+    };
+    session.run(true).expect("it begins");
+    session
+        .add_breakpoint(Target::parse("6").expect("a line"), Some("blockIdx.x == 4"), false)
+        .expect("it is there");
+    session.go_on().expect("it goes on");
+    let here = session.position().expect("it stands still");
+    // The three threads of the last CTA read elements 12 to 14, and write elements 0, 5 and 10.
+    session.assign("in[13]", "2 * 3500").expect("it is in global memory");
+    assert_eq!(value(&session, "in[13]"), "7000");
+    session.step(Unit::Line, Calls::Over).expect("a step");
+    session.step(Unit::Line, Calls::Over).expect("a step");
+    let behind = session.position().expect("it stands still");
+    let written = |session: &Session| value(session, "out[0]@15");
+    assert!(written(&session).contains("7000"), "{}", written(&session));
+    // Back, not as far as it: it still holds. There, too; before that, not any more.
+    session.go_to(behind).expect("it is there");
+    assert_eq!(value(&session, "in[13]"), "7000");
+    session.go_to(here).expect("it is there");
+    assert_eq!(value(&session, "in[13]"), "7000");
+    session.go_to(here - 1).expect("it is there");
+    assert_eq!(value(&session, "in[13]"), "113");
+    session.go_to(behind).expect("it is there");
+    assert_eq!(value(&session, "in[13]"), "113");
+    for (to, from) in [("i", "3"), ("in[0]", "nothing"), ("7", "8"), ("in", "0"), ("*(int *)0", "1")] {
+        assert!(session.assign(to, from).is_err(), "{to}");
+    }
 }

@@ -5,6 +5,7 @@
 //! it has waited for. A stream has a thread of its own, so its moment is that thread's while it runs an operation.
 
 use crate::lock;
+use abi::names::demangled;
 use machine::fault::Access;
 use machine::{Fault, Launch};
 use sanitizer::{Moment, Report, Sanitizer, Seen, Shape, Watch};
@@ -167,7 +168,11 @@ impl Checking {
                 Seen::InRun => String::new(),
                 Seen::Under(schedule) => format!("under the schedule {schedule} "),
             };
-            self.cut_short(&format!("{under}kernel {} was stopped: {}", fault.kernel, fault.trap));
+            self.cut_short(&format!(
+                "{under}kernel {} was stopped: {}",
+                demangled(&fault.kernel),
+                fault.trap
+            ));
         }
     }
 

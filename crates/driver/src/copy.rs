@@ -157,6 +157,7 @@ impl Copy {
     }
 
     pub(crate) fn run(&self) -> Result<()> {
+        let _turn = self.process.turn();
         let _busy = self.process.checking().map(Checking::busy);
         let (width, height, depth) = self.rows();
         for z in 0..depth {

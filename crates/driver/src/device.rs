@@ -1,6 +1,7 @@
 //! The devices of a process.
 
 use crate::allocation::Allocation;
+use crate::debug::Debugging;
 use crate::error::{Error, Result};
 use crate::extensions::Extensions;
 use crate::host::HostMemory;
@@ -8,6 +9,7 @@ use crate::lock;
 use crate::priority::Gate;
 use crate::process::Process;
 use crate::settings::{Report, Settings};
+use machine::output::Output;
 use machine::{DeviceOptions, Profile};
 use std::sync::{Arc, OnceLock};
 
@@ -138,7 +140,7 @@ impl Device {
             let options = DeviceOptions {
                 memory_limit: self.process.settings.memory_limit,
                 bounds: self.process.settings.bounds,
-                ..DeviceOptions::default()
+                output: self.process.debugging().map_or_else(Output::default, Debugging::output),
             };
             let machine = machine::Device::new(self.profile.clone(), options)?;
             self.process.admit(&machine)?;

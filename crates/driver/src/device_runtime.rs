@@ -5,9 +5,11 @@ use crate::context::Context;
 use crate::health::Health;
 use crate::limits::{Limit, Limits};
 use crate::module::Function;
+use machine::observe::Observer;
 use machine::system::{GraphAnswer, GraphStream, KernelAttributes, NodeChange, RunGrid, System};
 use machine::{Kernel, Launch};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The graph that a kernel is in, as the kernel may use it.
 pub(crate) trait EnclosingGraph: Sync {
@@ -19,12 +21,32 @@ pub(crate) trait EnclosingGraph: Sync {
 
 /// The driver behind a launch of the host's.
 pub(crate) struct DeviceRuntime<'a> {
-    pub(crate) function: &'a Function,
+    function: &'a Function,
     /// The limits of its context.
-    pub(crate) limits: &'a Limits,
-    pub(crate) health: &'a Health,
+    limits: &'a Limits,
+    health: &'a Health,
     /// The graph that the kernel is in.
-    pub(crate) graph: Option<&'a dyn EnclosingGraph>,
+    graph: Option<&'a dyn EnclosingGraph>,
+    /// A debugger, which watches the grid that begins first and no other.
+    observer: Option<&'a dyn Observer>,
+    begun: AtomicBool,
+}
+
+impl<'a> DeviceRuntime<'a> {
+    /// Of a launch of a function, in a graph or not.
+    pub(crate) fn new(
+        function: &'a Function,
+        limits: &'a Limits,
+        health: &'a Health,
+        graph: Option<&'a dyn EnclosingGraph>,
+    ) -> Self {
+        Self { function, limits, health, graph, observer: None, begun: AtomicBool::new(false) }
+    }
+
+    /// The same where somebody watches the grid that the host has launched.
+    pub(crate) fn with_observer(self, observer: Option<&'a dyn Observer>) -> Self {
+        Self { observer, ..self }
+    }
 }
 
 /// The limits that kernels may ask for, numbered as `cudaLimit` numbers them. A depth of kernels that wait for others is
@@ -60,6 +82,10 @@ impl System for DeviceRuntime<'_> {
     }
 
     fn watch(&self, launch: &Launch<'_>, run: &mut RunGrid<'_>) {
+        if let Some(observer) = self.observer {
+            let first = !self.begun.swap(true, Ordering::Relaxed);
+            return drop(run(first.then_some(observer)));
+        }
         let Some(checking) = self.health.checking() else { return drop(run(None)) };
         let watch = checking.begin(launch);
         let fault = run(Some(&watch));

@@ -64,6 +64,7 @@ impl Fill {
     }
 
     pub(crate) fn run(&self) -> Result<()> {
+        let _turn = self.process.turn();
         let _busy = self.process.checking().map(Checking::busy);
         let Pattern { address, pitch, value, size, width, height } = self.pattern;
         let value = &value.to_le_bytes()[..size as usize];

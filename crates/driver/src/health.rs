@@ -1,12 +1,13 @@
 //! Whether a context has failed: what its streams and its kernels know of it.
 
 use crate::check::Checking;
+use crate::debug::Debugging;
 use crate::error::{Error, Result};
 use crate::process::Process;
 use crate::settings::Execution;
-use machine::Fault;
 use machine::compiled::Engine;
-use std::sync::{Arc, OnceLock};
+use machine::{Fault, Launch};
+use std::sync::{Arc, MutexGuard, OnceLock};
 
 /// Whether a context has failed, and of what.
 pub struct Health {
@@ -34,6 +35,16 @@ impl Health {
     /// Who watches kernels, if somebody does.
     pub(crate) fn checking(&self) -> Option<&Checking> {
         self.process.checking()
+    }
+
+    /// Who debugs a launch, if somebody does.
+    pub(crate) fn debugging(&self, launch: &Launch<'_>) -> Option<&dyn Debugging> {
+        self.process.debugging().filter(|debugging| debugging.wants(launch))
+    }
+
+    /// See [`Process::turn`].
+    pub(crate) fn turn(&self) -> Option<MutexGuard<'_, ()>> {
+        self.process.turn()
     }
 
     /// Whether kernels run.

@@ -1,6 +1,7 @@
 //! Launches: what is checked before a kernel is submitted, and how it is run.
 
 use crate::context::Context;
+use crate::debug::Debugging;
 use crate::device_runtime::{DeviceRuntime, EnclosingGraph};
 use crate::error::{Error, Result};
 use crate::health::Health;
@@ -10,7 +11,8 @@ use crate::module::Function;
 use crate::operation::Operation;
 use crate::priority::{Gate, LEAST};
 use crate::replay::Replay;
-use machine::{Launch, LaunchError, LaunchOptions, Neighbours, Time};
+use abi::names::demangled;
+use machine::{Launch, LaunchError, LaunchOptions, LaunchReport, Neighbours, Time};
 use std::sync::{Arc, LazyLock};
 
 pub use crate::module::Configuration;
@@ -18,6 +20,9 @@ pub use crate::module::Configuration;
 /// Threads of the host. To ask it takes longer than to run a small kernel.
 static HOST_THREADS: LazyLock<usize> =
     LazyLock::new(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get));
+
+/// What comes of running a launch.
+type Outcome = std::result::Result<LaunchReport, LaunchError>;
 
 /// A launch that has been checked.
 #[derive(Clone)]
@@ -106,7 +111,8 @@ impl PreparedLaunch {
             return;
         }
         let Configuration { grid, block, .. } = self.configuration;
-        log::debug!("kernel {} on {grid:?} blocks of {block:?} threads", self.function.name());
+        let name = demangled(self.function.name());
+        log::debug!("kernel {name} on {grid:?} blocks of {block:?} threads");
         let _pass = self.gate.enter(self.priority);
         let workspace = if self.configuration.cooperative { Workspace::new(&self.machine) } else { Ok(None) };
         let workspace = match workspace {
@@ -122,21 +128,57 @@ impl PreparedLaunch {
             masks: health.masks(),
             time: Time::Host,
             engine: health.engine(),
-            system: Some(&DeviceRuntime { function: &self.function, limits: &self.limits, health, graph }),
+            system: Some(&DeviceRuntime::new(&self.function, &self.limits, health, graph)),
             ..LaunchOptions::default()
         };
         let launch = self.launch(self.params.clone());
-        let before = health.checking().filter(|_| graph.is_none() && !self.overlaps);
-        let before = before.and_then(|checking| Replay::prepare(checking, &self.machine, &self.function));
-        let result = self.machine.launch(&launch, &options);
-        if let (Some(replay), Ok(report)) = (before, &result) {
-            replay.run(&launch, &options, report);
-        }
+        let _turn = health.turn();
+        let result = match health.debugging(&launch) {
+            Some(debugging) => self.debug(debugging, &launch, &options, health, graph),
+            None => self.launch_checked(&launch, &options, health, graph),
+        };
         match result {
             Ok(report) => health.warn(&report.misuses),
             Err(LaunchError::Fault(fault)) => health.fault(&fault),
             Err(error) => health.note(Err(Error::of_launch(&error))),
         }
+    }
+}
+
+impl PreparedLaunch {
+    /// Lets the machine run it, once more under each schedule that the checks want.
+    fn launch_checked(
+        &self,
+        launch: &Launch<'_>,
+        options: &LaunchOptions<'_>,
+        health: &Health,
+        graph: Option<&dyn EnclosingGraph>,
+    ) -> Outcome {
+        let before = health.checking().filter(|_| graph.is_none() && !self.overlaps);
+        let before = before.and_then(|checking| Replay::prepare(checking, &self.machine, &self.function));
+        let result = self.machine.launch(launch, options);
+        if let (Some(replay), Ok(report)) = (before, &result) {
+            replay.run(launch, options, report);
+        }
+        result
+    }
+
+    /// Lets a debugger run it. What it begins with is the debugger's, what a kernel may ask of the driver the driver's.
+    fn debug(
+        &self,
+        debugging: &dyn Debugging,
+        launch: &Launch<'_>,
+        own: &LaunchOptions<'_>,
+        health: &Health,
+        graph: Option<&dyn EnclosingGraph>,
+    ) -> Outcome {
+        debugging.launch(&self.machine, self.function.module().loaded(), launch, &|launch, wanted| {
+            let runtime = DeviceRuntime::new(&self.function, &self.limits, health, graph);
+            let runtime = runtime.with_observer(wanted.observer);
+            let (stack, heap, grid_workspace) = (own.stack, own.heap, own.grid_workspace);
+            let options = LaunchOptions { stack, heap, grid_workspace, system: Some(&runtime), ..*wanted };
+            self.machine.launch(launch, &options)
+        })
     }
 }
 

@@ -13,6 +13,7 @@
 //! | [`error`], [`id`], `lock`, `sync` | `CUresult`; identities and handles; locks |
 //! | `extensions` | what files further up keep with an object of a file below |
 //! | `thread` | what each host thread has of its own, until its very end |
+//! | [`debug`] | what a debugger is asked; turns at memory while it works |
 //! | [`check`], `replay`, `warnings` | what the sanitizer is told; launches under other schedules; what a GPU would not have noticed |
 //! | [`priority`], [`limits`] | which kernels begin first; what they may take |
 //! | [`host`], [`settings`] | the program's memory; what a program wants otherwise |
@@ -52,6 +53,7 @@ pub mod check;
 pub mod context;
 pub mod copy;
 pub mod current;
+pub mod debug;
 pub mod device;
 mod device_runtime;
 pub mod error;

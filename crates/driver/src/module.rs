@@ -5,6 +5,7 @@ use crate::error::{Error, Result};
 use crate::extensions::Extensions;
 use crate::image::{Image, LoadFailure, log};
 use crate::{Id, lock};
+use abi::names::demangled;
 use machine::{LoadedModule, ParameterLayout, Profile, Usage};
 use ptx::module::{Checked, FuncId, LaunchBounds};
 use ptx::source::Source;
@@ -17,7 +18,7 @@ use std::sync::{Arc, Mutex, OnceLock, Weak};
 pub struct Module {
     id: Id,
     context: Weak<Context>,
-    loaded: LoadedModule,
+    loaded: Arc<LoadedModule>,
     functions: Mutex<HashMap<FuncId, Weak<Function>>>,
     pub(crate) extensions: Extensions,
     /// Warnings, for the program's information log.
@@ -35,6 +36,9 @@ impl Module {
     pub fn load(context: &Arc<Context>, image: &Image) -> std::result::Result<Arc<Self>, LoadFailure> {
         context.usable().map_err(|error| LoadFailure::new(error, ""))?;
         let text = image.text(context.device().profile())?;
+        if let Some(told) = &context.device().process().settings.loaded {
+            told(&text);
+        }
         let source = Source::new("ptx", text);
         let compiled = ptx::compile(&source);
         let (module, warnings): (Checked<_>, _) = compiled
@@ -47,12 +51,13 @@ impl Module {
         let module = Self {
             id: Id::next(),
             context: Arc::downgrade(context),
-            loaded,
+            loaded: Arc::new(loaded),
             functions: Mutex::default(),
             extensions: Extensions::default(),
             log: log(&source, &warnings),
         };
-        log::info!("module {} has the kernels {}", module.id.0, module.entries().join(", "));
+        let kernels: Vec<String> = module.entries().iter().map(|name| demangled(name)).collect();
+        log::info!("module {} has the kernels {}", module.id.0, kernels.join(", "));
         Ok(Arc::new(module))
     }
 
@@ -111,6 +116,11 @@ impl Module {
     /// Lets such a variable name an object.
     pub(crate) fn bind(&self, name: &str, object: u64) -> Result<()> {
         Ok(self.loaded.bind(name, object)?)
+    }
+
+    /// It on its device.
+    pub(crate) fn loaded(&self) -> &Arc<LoadedModule> {
+        &self.loaded
     }
 
     /// The context that it is loaded into.

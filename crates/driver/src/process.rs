@@ -27,6 +27,8 @@ pub(crate) struct Process {
     pub(crate) allocations: Mutex<BTreeMap<u64, Allocation>>,
     pub(crate) warnings: Warnings,
     pub(crate) extensions: Extensions,
+    /// Whose turn it is to change memory, while launches are debugged.
+    pub(crate) turns: Mutex<()>,
 }
 
 impl Process {
@@ -46,6 +48,7 @@ impl Process {
             allocations: Mutex::default(),
             warnings: Warnings::default(),
             extensions: Extensions::default(),
+            turns: Mutex::default(),
         }
     }
 

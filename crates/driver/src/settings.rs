@@ -1,6 +1,7 @@
 //! What a program may want otherwise than usual.
 
 use crate::check::Checking;
+use crate::debug::Debugging;
 use machine::compiled::Engine;
 use machine::memory::Bounds;
 use machine::{Masks, Profile};
@@ -13,6 +14,9 @@ pub type Report = dyn Fn(&dyn Display) + Send + Sync;
 
 /// An attribute of the device with this profile and ordinal, numbered as `cudaDeviceAttr` numbers them.
 pub type AttributeOf = fn(&Profile, usize, u32) -> Option<i32>;
+
+/// Told of a text.
+pub type ToldText = dyn Fn(&str) + Send + Sync;
 
 /// Whether kernels run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,6 +38,10 @@ pub struct Settings {
     pub memory_limit: Option<u64>,
     /// Who watches kernels, if somebody does.
     pub checking: Option<Arc<Checking>>,
+    /// Who debugs launches, if somebody does.
+    pub debugging: Option<Arc<dyn Debugging>>,
+    /// Told of the text of every module that is loaded.
+    pub loaded: Option<Arc<ToldText>>,
     /// Where memory ends for kernels.
     pub bounds: Bounds,
     /// What is done with lanes that execute a `.sync` operation whose member mask leaves them out.

@@ -108,6 +108,7 @@ impl Values {
     }
 
     fn write(&self, operation: &ValueOperation) -> Result<()> {
+        let _turn = self.process.turn();
         let value = operation.value.to_le_bytes();
         let bytes = &value[..operation.bytes()];
         match self.process.memory_of(operation.address) {

@@ -36,10 +36,12 @@
 mod api;
 mod caller;
 mod checks;
+mod debug;
 mod engine;
 mod ffi;
 mod order;
 mod pointers;
+mod saved;
 mod state;
 mod symbols;
 

@@ -2,6 +2,7 @@
 
 use crate::pointers::ProcessMemory;
 use crate::sys;
+use abi::names::demangled_within;
 use driver::array::{Array, Mipmapped};
 use driver::current;
 use driver::event::Event;
@@ -107,6 +108,7 @@ pub(crate) fn initialise() -> Result<()> {
     let bounds = if strict || checks.memory { Bounds::Exact } else { Bounds::Granules };
     let masks = if strict || checks.sync { Masks::Exact } else { Masks::Converged };
     let engine = crate::engine::wanted();
+    let debugging = crate::debug::wanted();
     DRIVER.get_or_init(|| {
         watch_forks();
         if checking.is_some() {
@@ -116,6 +118,8 @@ pub(crate) fn initialise() -> Result<()> {
             execution,
             memory_limit,
             checking,
+            debugging,
+            loaded: crate::saved::wanted(),
             bounds,
             masks,
             engine,
@@ -124,7 +128,7 @@ pub(crate) fn initialise() -> Result<()> {
         Driver::with_settings(
             profiles,
             Box::new(ProcessMemory),
-            Box::new(|fault| log::error!("{fault}")),
+            Box::new(|fault| log::error!("{}", demangled_within(&fault.to_string()))),
             settings,
         )
     });

@@ -5,7 +5,8 @@
 //! that are made for debuggers alone ([`crate::LaunchOptions::debug`]); in others they share places.
 
 use crate::lanes::LANES;
-use crate::memory::{DeviceMemory, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE};
+use crate::launch::Device;
+use crate::memory::{LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE};
 use ptx::module::{FuncId, RegId};
 
 /// Which threads a snapshot is of.
@@ -160,14 +161,7 @@ impl Snapshot {
 
     /// Bytes at a generic address as a lane of a warp sees them; whether they are all there. Global memory is read as it is
     /// now.
-    pub fn read(
-        &self,
-        memory: &DeviceMemory,
-        warp: &Warp,
-        lane: usize,
-        address: u64,
-        into: &mut [u8],
-    ) -> bool {
+    pub fn read(&self, device: &Device, warp: &Warp, lane: usize, address: u64, into: &mut [u8]) -> bool {
         let offset = address & (WINDOW_SIZE - 1);
         let from = match address & !(WINDOW_SIZE - 1) {
             SHARED_WINDOW => {
@@ -179,7 +173,7 @@ impl Snapshot {
                 part(own, offset, into.len())
             }
             PARAM_WINDOW => part(&self.params, offset, into.len()),
-            _ => return memory.read(address, into).is_ok(),
+            _ => return device.read(address, into),
         };
         from.map(|bytes| into.copy_from_slice(bytes)).is_some()
     }

@@ -29,7 +29,7 @@ pub(super) struct Lines {
 
 impl Lines {
     /// Lines of these files, then those that are typed, unless that is all.
-    pub(super) fn new(scripts: &[PathBuf], batch: bool, session: &Session) -> Result<Self, Failure> {
+    pub(super) fn new(scripts: &[PathBuf], batch: bool, names: Vec<String>) -> Result<Self, Failure> {
         let mut script = VecDeque::new();
         for path in scripts {
             let text = std::fs::read_to_string(path)
@@ -39,7 +39,7 @@ impl Lines {
         let mut lines = Self { script, batch, editor: None, history: None, last: String::new() };
         if !batch && std::io::stdin().is_terminal() {
             let mut editor = Editor::new().map_err(|error| Failure::usage(error.to_string()))?;
-            editor.set_helper(Some(Words::of(session)));
+            editor.set_helper(Some(Words { names }));
             lines.history = dirs::state_dir().or_else(dirs::data_local_dir).map(|dir| dir.join("warploom"));
             if let Some(folder) = &lines.history {
                 // Without a history the first line is the first.
@@ -105,19 +105,18 @@ struct Words {
     names: Vec<String>,
 }
 
-impl Words {
-    fn of(session: &Session) -> Self {
-        let module = session.program().module();
-        let functions = module.functions.iter().map(|function| demangled(&function.name));
-        let bare = functions.map(|name| name.split('(').next().unwrap_or_default().to_owned());
-        let variables = module.variables.iter().map(|variable| variable.name.clone());
-        let scopes = session.symbols().info.scopes.iter();
-        let described = scopes.flat_map(|scope| scope.variables.iter().map(|variable| variable.name.clone()));
-        let mut names: Vec<_> = bare.chain(variables).chain(described).collect();
-        names.sort_unstable();
-        names.dedup();
-        Self { names }
-    }
+/// The names of a module: functions and variables.
+pub(super) fn names(session: &Session) -> Vec<String> {
+    let module = session.program().module();
+    let functions = module.functions.iter().map(|function| demangled(&function.name));
+    let bare = functions.map(|name| name.split('(').next().unwrap_or_default().to_owned());
+    let variables = module.variables.iter().map(|variable| variable.name.clone());
+    let scopes = session.symbols().info.scopes.iter();
+    let described = scopes.flat_map(|scope| scope.variables.iter().map(|variable| variable.name.clone()));
+    let mut names: Vec<_> = bare.chain(variables).chain(described).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
 }
 
 impl Completer for Words {

@@ -3,20 +3,29 @@
 //! | file | what it knows |
 //! | --- | --- |
 //! | `line` | a line editor with history and completion; scripts |
-//! | `sources` | where source texts are looked for |
+//! | `process` | the process of a program, and what it prints |
+//! | `program` | the console's end of a program |
 
 mod line;
-mod sources;
+pub(crate) mod process;
+mod program;
 
+use crate::exec;
 use crate::failure::{EXIT_CODES, Exit, Failure};
 use crate::run::request::{Placed, Request};
 use crate::{input, terminal};
-use debugger::{Console, Printed, Program, Session};
+use debugger::attached::{Face, Wishes};
+use debugger::files::Files;
+use debugger::{Console, Printed, Program, Reply, Session};
 use line::Lines;
+use machine::Profile;
 use machine::output::Output;
-pub(crate) use sources::Files;
-use std::io::Write;
-use std::path::PathBuf;
+use process::Process;
+use program::{Remote, Way};
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 const HELP: &str = "\
@@ -49,17 +58,45 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn execute(arguments: Arguments) -> Result<Exit, Failure> {
+    match is_program(&arguments.request.file) {
+        true => execute_program(arguments),
+        false => execute_kernel(arguments),
+    }
+}
+
+fn execute_kernel(arguments: Arguments) -> Result<Exit, Failure> {
     let session = session(&arguments.request, arguments.check, std::io::stdout())?;
     let interrupt = session.interrupt();
     // Ctrl-C stops the kernel, not the debugger.
     let _ = ctrlc::set_handler(move || interrupt.store(true, Ordering::Relaxed));
     let mut folders = arguments.source;
     folders.extend(arguments.request.file.parent().map(PathBuf::from));
+    let names = line::names(&session);
     let mut console = Console::new(session, Files::new(folders));
-    let mut lines = Lines::new(&arguments.scripts, arguments.batch, &console.session)?;
+    let lines = Lines::new(&arguments.scripts, arguments.batch, names)?;
+    converse(lines, |line| Ok(console.follow(line)))
+}
+
+fn execute_program(arguments: Arguments) -> Result<Exit, Failure> {
+    let Arguments { request, check, scripts, batch, source } = arguments;
+    let process = begin(&request, check, source, Face::Console)?;
+    let way = Way::default();
+    let interrupted = way.clone();
+    let _ = ctrlc::set_handler(move || interrupted.interrupt());
+    let mut remote = Remote::new(process, way);
+    let lines = Lines::new(&scripts, batch, Vec::new())?;
+    terminal::result(&remote.wait()?.text)?;
+    converse(lines, |line| remote.follow(line))
+}
+
+/// Follows lines to the last one.
+fn converse(
+    mut lines: Lines,
+    mut follow: impl FnMut(&str) -> Result<Reply, Failure>,
+) -> Result<Exit, Failure> {
     let mut exit = Exit::Ok;
     while let Some(line) = lines.next()? {
-        let reply = console.follow(&line);
+        let reply = follow(&line)?;
         terminal::result(&reply.text)?;
         if reply.failed {
             exit = Exit::Findings;
@@ -69,6 +106,42 @@ pub(crate) fn execute(arguments: Arguments) -> Result<Exit, Failure> {
         }
     }
     Ok(if lines.is_terminal() { Exit::Ok } else { exit })
+}
+
+/// Whether a file is a program: an ELF file, a script, or what no file here is, which the shell looks for.
+pub(crate) fn is_program(file: &Path) -> bool {
+    let mut magic = [0; 4];
+    match File::open(file).and_then(|mut file| file.read(&mut magic)) {
+        Ok(_) => &magic == b"\x7fELF" || magic.starts_with(b"#!"),
+        Err(_) => !file.as_os_str().as_encoded_bytes().contains(&b'/') && file.extension().is_none(),
+    }
+}
+
+/// Starts the program that a command line asks for.
+pub(crate) fn begin(
+    request: &Request,
+    checks: Option<sanitizer::Checks>,
+    folders: Vec<PathBuf>,
+    face: Face,
+) -> Result<Process, Failure> {
+    let Request { file, arguments, kernel, scheduler, max_instructions, .. } = request;
+    let extents = [request.block, request.cluster].iter().any(Option::is_some) || request.grid.0 != [1; 3];
+    if extents || request.shared != 0 {
+        return Err(Failure::usage("a program says itself how it launches its kernels")
+            .hint("leave out --grid, --block, --cluster and --shared"));
+    }
+    let wishes = Wishes {
+        face,
+        folders: folders.into_iter().filter_map(|folder| std::path::absolute(folder).ok()).collect(),
+        kernel: kernel.clone(),
+        checks,
+        scheduler: *scheduler,
+        budget: *max_instructions,
+    };
+    let usual = request.device.name == Profile::default().name;
+    let command = exec::command(file.as_os_str(), arguments, (!usual).then_some(request.device))?;
+    Process::start(command, &wishes)
+        .map_err(|error| Failure::usage(format!("cannot run {}: {error}", file.display())))
 }
 
 /// A session with the launch that a command line asks for; what the kernel prints goes to a sink.
@@ -86,7 +159,7 @@ pub(crate) fn session(
     }
     let program = Program {
         device,
-        loaded,
+        loaded: Arc::new(loaded),
         kernel,
         grid: request.grid.0,
         block,

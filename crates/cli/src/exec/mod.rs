@@ -11,10 +11,10 @@ pub(crate) mod program;
 use crate::devices;
 use crate::failure::{Exit, Failure};
 use crate::terminal;
-use libraries::Installation;
+use libraries::{Installation, Prepared};
 use machine::Profile;
 use program::{Finding, Program};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
@@ -55,7 +55,7 @@ Exit codes:
 /// Run a program with the virtual GPU in the place of NVIDIA's driver.
 ///
 /// The program must find the driver and the CUDA runtime as shared libraries, and bring its kernels as PTX.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     /// What every device is; `warploom devices` lists the names
@@ -139,24 +139,45 @@ pub(crate) fn execute(arguments: &Arguments) -> Result<Exit, Failure> {
         return terminal::result(&lines?.concat()).map(|()| Exit::Ok);
     };
     let program = Program::open(name, &prepared.tools)?;
-    let findings = program.findings(&installation, prepared.redirect.is_some());
-    for finding in &findings {
-        report(finding);
-    }
-    let fatal = findings.iter().any(|finding| finding.fatal);
+    let fatal = announce(&program, &installation, &prepared);
     if arguments.dry_run {
         return Ok(if fatal { Exit::Unsupported } else { Exit::Ok });
     }
     if fatal && !arguments.force {
         return Err(Failure::silent(Exit::Unsupported));
     }
+    let mut command = Command::new(&program.path);
+    command.arg0(name).args(rest).envs(environment);
     if let Some(checks) = arguments.check {
-        let mut command = Command::new(&program.path);
-        command.arg0(name).args(rest).envs(environment);
         return check::run(arguments, command, checks);
     }
-    let error = Command::new(&program.path).arg0(name).args(rest).envs(environment).exec();
+    let error = command.exec();
     Err(Failure::usage(format!("cannot run {}: {error}", program.path.display())))
+}
+
+/// A program as a command that a process can be made of, for others than `exec`.
+pub(crate) fn command(
+    name: &OsStr,
+    words: &[String],
+    device: Option<&'static Profile>,
+) -> Result<Command, Failure> {
+    let installation = Installation::find()?;
+    let prepared = installation.prepare()?;
+    let program = Program::open(name, &prepared.tools)?;
+    if announce(&program, &installation, &prepared) {
+        return Err(Failure::silent(Exit::Unsupported));
+    }
+    let environment = environment::variables(&Arguments { device, ..Arguments::default() }, &prepared);
+    let mut command = Command::new(&program.path);
+    command.arg0(name).args(words).envs(environment);
+    Ok(command)
+}
+
+/// Says what will not work of a program; whether that is fatal.
+fn announce(program: &Program, installation: &Installation, prepared: &Prepared) -> bool {
+    let findings = program.findings(installation, prepared.redirect.is_some());
+    findings.iter().for_each(report);
+    findings.iter().any(|finding| finding.fatal)
 }
 
 fn report(finding: &Finding) {

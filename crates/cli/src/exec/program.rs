@@ -41,6 +41,8 @@ impl Finding {
 pub(crate) struct Program {
     /// Its file.
     pub(crate) path: PathBuf,
+    /// Whether it is one of our tools.
+    ours: bool,
 }
 
 /// The section in which executables keep their device code.
@@ -62,12 +64,16 @@ impl Program {
         } else {
             Some(tools.join(name)).filter(|tool| tool.is_file()).or_else(|| search(name))
         };
-        path.map(|path| Self { path }).ok_or_else(missing)
+        path.map(|path| Self { ours: path.starts_with(tools), path }).ok_or_else(missing)
     }
 
     /// Everything that is worth saying about it; `redirected` if libraries are found by their names whatever its paths say.
     pub(crate) fn findings(&self, installation: &Installation, redirected: bool) -> Vec<Finding> {
         let mut findings = Vec::new();
+        // It has the words that are looked for in others.
+        if self.ours {
+            return findings;
+        }
         let mut path = self.path.clone();
         for _ in 0..INTERPRETERS {
             privileges(&path, &mut findings);

@@ -82,6 +82,7 @@ impl<S: Sources> Console<S> {
             (breakpoint.number, breakpoint.places.clone(), breakpoint.target.to_string());
         let lines = places.iter().map(|&place| self.place_text(place)).collect::<Vec<_>>();
         let at = match &lines[..] {
+            [] => "nowhere in this module; others may have it".to_owned(),
             [only] => only.clone(),
             all => format!("{} places: {}", all.len(), all.join("; ")),
         };
@@ -103,15 +104,24 @@ impl<S: Sources> Console<S> {
         let (what, on) = match words[..] {
             [what] => (what, true),
             [what, "off"] => (what, false),
-            _ => return Err(Error::Command("catch what? barrier or race".to_owned())),
+            _ => return Err(Error::Command("catch what? barrier, race, launch or end".to_owned())),
         };
+        let stops = &mut self.session.stops;
         match what {
-            "barrier" => self.session.stop_at_barriers = on,
+            "barrier" => stops.barriers = on,
+            "launch" | "end" if !stops.of_program => {
+                return Err(Error::Command("there is one launch: it stops at its end anyway".to_owned()));
+            }
+            "launch" => stops.beginnings = on,
+            "end" => stops.ends = on,
             "race" if self.session.program().checks.is_none() => {
                 return Err(Error::Command("nothing is looked for: begin with --check race".to_owned()));
             }
-            "race" => self.session.stop_at_findings = on,
-            other => return Err(Error::Command(format!("`{other}` cannot be caught: barrier or race can"))),
+            "race" => self.session.stops.findings = on,
+            other => {
+                let known = "barrier, race, launch and end can";
+                return Err(Error::Command(format!("`{other}` cannot be caught: {known}")));
+            }
         }
         Ok(format!("{} {what}\n", if on { "Catching" } else { "No longer catching" }))
     }

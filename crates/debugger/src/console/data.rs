@@ -10,7 +10,19 @@ use machine::inspect::Row;
 impl<S: Sources> Console<S> {
     pub(super) fn data(&mut self, name: &str, rest: &str) -> Result<String, Error> {
         match name {
+            "set" => {
+                let rest = rest.strip_prefix("var ").unwrap_or(rest).trim();
+                let (to, from) = expression::assignment(rest)
+                    .ok_or_else(|| Error::Command("set takes EXPRESSION = VALUE".to_owned()))?;
+                self.session.assign(to, from)?;
+                Ok(String::new())
+            }
             "print" => {
+                if let Some((to, from)) = expression::assignment(format_of(rest).1) {
+                    self.session.assign(to, from)?;
+                    let before = rest.strip_suffix(format_of(rest).1).unwrap_or_default();
+                    return self.data("print", &format!("{before}{to}"));
+                }
                 let (format, expression) = formatted(rest)?;
                 let scene = self.session.scene()?;
                 let text = scene.text(&scene.evaluate(&expression)?, format)?;

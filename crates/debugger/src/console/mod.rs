@@ -91,20 +91,21 @@ pub const COMMANDS: &[Command] = commands![
     "watch" [] "EXPRESSION" "stop when its memory has changed",
     "rwatch" [] "EXPRESSION" "stop before its memory is read",
     "awatch" [] "EXPRESSION" "stop before its memory is accessed",
-    "catch" [] "barrier|race [off]" "stop before CTA barriers; at what the checks find (--check)",
+    "catch" [] "barrier|race|launch|end [off]" "stop before CTA barriers; at what the checks find (--check); where launches of a program begin, or end",
     "delete" ["d"] "[NUMBER...]" "take breakpoints and watchpoints away, or all",
     "disable" [] "NUMBER..." "let breakpoints stop nobody",
     "enable" [] "NUMBER..." "let them stop again",
     "print" ["p", "inspect"] "[/FORMAT] EXPRESSION" "the value of an expression in the thread in focus; formats: x d u t f c",
+    "set" [] "[var] EXPRESSION = VALUE" "change what is in global memory; going back before that undoes it",
     "lanes" [] "[/FORMAT] EXPRESSION" "its value in every lane of the warp, as a table",
     "x" [] "[/COUNT FORMAT SIZE] ADDRESS" "memory; sizes: b h w g",
     "whatis" ["ptype"] "EXPRESSION" "its type, and where it is",
-    "info" ["i"] "TOPIC" "locals, args, registers [NAME...], breakpoints, frame, source, position, cuda threads|warps|lanes|blocks",
+    "info" ["i"] "TOPIC" "locals, args, registers [NAME...], breakpoints, frame, source, position, cuda threads|warps|lanes|blocks|kernels",
     "backtrace" ["bt", "where"] "" "the calls around the thread, inlined ones among them",
     "frame" ["f"] "[NUMBER]" "choose one of them",
     "up" [] "" "the one that has called",
     "down" [] "" "the one that was called",
-    "cuda" [] "[thread X[,Y,Z]] [warp N] [lane N]" "show the thread in focus, or choose another one of the CTA",
+    "cuda" [] "[block X[,Y,Z]] [thread X[,Y,Z]] [warp N] [lane N]" "show the thread in focus, or choose another one of the CTA",
     "thread" [] "X[,Y,Z]" "the same as cuda thread",
     "list" ["l"] "[LINE]" "source lines",
     "disassemble" ["disas"] "" "PTX around the instruction",
@@ -145,7 +146,7 @@ impl<S: Sources> Console<S> {
         let shown = match name {
             "quit" => return Ok(None),
             "help" => help(rest)?,
-            "print" | "lanes" | "x" | "whatis" => self.data(name, rest)?,
+            "print" | "set" | "lanes" | "x" | "whatis" => self.data(name, rest)?,
             "cuda" | "thread" | "frame" | "up" | "down" | "backtrace" => self.threads(name, rest)?,
             "list" => self.list(rest)?,
             "disassemble" => self.disassemble()?,
@@ -181,6 +182,12 @@ impl<S: Sources> Console<S> {
             _ => Err(Error::Command(format!("info what? One of {}", topics.join(", ")))),
         }
     }
+}
+
+/// The name of the command that a line begins with, if it is one.
+pub(crate) fn named(line: &str) -> Option<&'static str> {
+    let word = line.trim().split([' ', '/']).next()?;
+    command(word).ok().map(|command| command.name)
 }
 
 /// The command that a word names.

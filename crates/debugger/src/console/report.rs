@@ -17,6 +17,11 @@ impl<S: Sources> Console<S> {
     /// Where the launch is, and why.
     pub fn report(&mut self) -> String {
         self.listed = None;
+        let undone = match std::mem::take(&mut self.session.undone) {
+            0 => String::new(),
+            1 => "An assignment is undone: the launch is as it was without it.\n".to_owned(),
+            several => format!("{several} assignments are undone: the launch is as it was without them.\n"),
+        };
         let text = match self.session.outcome() {
             Outcome::NotBegun => return "The kernel has not begun.\n".to_owned(),
             Outcome::Ended(issued, result) => {
@@ -27,11 +32,11 @@ impl<S: Sources> Console<S> {
                     Err(LaunchError::Fault(fault)) => format!("The kernel was stopped: {fault}\n"),
                     Err(error) => format!("The kernel cannot be run: {error}\n"),
                 };
-                return change.unwrap_or_default() + &ended;
+                return undone + &change.unwrap_or_default() + &ended;
             }
             Outcome::Stopped(stop) => reason_text(&self.session, &stop.reason),
         };
-        text + &self.here()
+        undone + &text + &self.here()
     }
 
     /// The thread in focus, and its line.

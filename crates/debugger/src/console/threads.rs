@@ -52,15 +52,7 @@ impl<S: Sources> Console<S> {
                 ["block", text] => {
                     let mut wanted = [0; 3];
                     numbers(text)?.into_iter().zip(&mut wanted).for_each(|(number, place)| *place = number);
-                    let block = self.session.stop()?.snapshot.block;
-                    if wanted != block {
-                        let [x, y, z] = block;
-                        return Err(Error::Command(format!(
-                            "block ({x},{y},{z}) has stopped; to look at another one, stop there: \
-                             break PLACE if blockIdx.x == {}",
-                            wanted[0]
-                        )));
-                    }
+                    self.is_stopped(wanted)?;
                 }
                 ["thread", text] => {
                     let mut wanted = [0; 3];
@@ -88,6 +80,30 @@ impl<S: Sources> Console<S> {
         }
         self.session.stop()?;
         Ok(self.here())
+    }
+
+    /// Whether a CTA is the one that has stopped; if not, how far it is.
+    fn is_stopped(&self, wanted: [u32; 3]) -> Result<(), Error> {
+        let stop = self.session.stop()?;
+        if stop.snapshot.block == wanted {
+            return Ok(());
+        }
+        let [a, b, c] = wanted;
+        let grid = self.session.program().grid;
+        let other = format!("block ({a},{b},{c})");
+        if wanted.iter().zip(grid).any(|(&at, extent)| at >= extent) {
+            return Err(Error::Command(format!("there is no {other}")));
+        }
+        Err(Error::Command(match stop.blocks.under_way.contains(&wanted) {
+            true => {
+                format!(
+                    "{other} is under way, and stands elsewhere; stop there: break PLACE if blockIdx.x == {a}"
+                )
+            }
+            false => {
+                format!("{other} has not begun, or has ended: info cuda blocks tells how many are where")
+            }
+        }))
     }
 
     fn backtrace(&self) -> Result<String, Error> {
@@ -167,7 +183,18 @@ impl<S: Sources> Console<S> {
                 }
                 Ok(table(&rows))
             }
-            "blocks" | "kernels" => {
+            "blocks" => {
+                let mut rows = vec![["block", ""].map(str::to_owned).to_vec()];
+                for &[a, b, c] in &stop.blocks.under_way {
+                    let here = [a, b, c] == stop.snapshot.block;
+                    let state = if here { "has stopped" } else { "under way" };
+                    let mark = if here { "*" } else { " " };
+                    rows.push(vec![format!("{mark}({a},{b},{c})"), state.to_owned()]);
+                }
+                let (ended, not_begun) = (stop.blocks.ended, stop.blocks.not_begun);
+                Ok(table(&rows) + &format!("{ended} have ended, {not_begun} have not begun\n"))
+            }
+            "kernels" => {
                 let program = self.session.program();
                 let ([gx, gy, gz], [bx, by, bz]) = (program.grid, program.block);
                 let name = abi::names::demangled(&program.kernel);
@@ -175,7 +202,9 @@ impl<S: Sources> Console<S> {
                     "{name}: grid ({gx},{gy},{gz}), block ({bx},{by},{bz}); block ({x},{y},{z}) has stopped\n"
                 ))
             }
-            other => Err(Error::Command(format!("info cuda {other}? One of threads, warps, lanes, blocks"))),
+            other => Err(Error::Command(format!(
+                "info cuda {other}? One of threads, warps, lanes, blocks, kernels"
+            ))),
         }
     }
 }

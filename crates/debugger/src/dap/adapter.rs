@@ -3,10 +3,10 @@
 use super::breakpoints::Set;
 use super::data::Handles;
 use super::wire::{Incoming, Outgoing};
-use super::{Interrupt, Starter};
+use super::{Debuggee, Interrupt, Launched, Starter};
 use crate::plan::{Calls, Unit};
 use crate::{Console, Error, Outcome, Reason};
-use emmy_dap_types::events::{Event, ExitedEventBody, OutputEventBody, StoppedEventBody};
+use emmy_dap_types::events::{Event, StoppedEventBody};
 use emmy_dap_types::requests::{Command, Request};
 use emmy_dap_types::responses::{
     ContinueResponse, EvaluateResponse, ResponseBody, SetExceptionBreakpointsResponse,
@@ -19,7 +19,7 @@ use serde_json::Value;
 use std::io::{Result, Write};
 
 /// See the module.
-pub(super) struct Adapter<S: Starter> {
+pub(crate) struct Adapter<S: Starter> {
     out: Outgoing,
     starter: S,
     interrupt: Interrupt,
@@ -27,6 +27,10 @@ pub(super) struct Adapter<S: Starter> {
     pub(super) handles: Handles,
     pub(super) set: Set,
     stop_on_entry: bool,
+    /// A program that answers what is asked, where one was launched.
+    debuggee: Option<Box<dyn Debuggee>>,
+    /// Whether the program is to have the launch back.
+    done_with: bool,
 }
 
 /// What the kernel prints, as events.
@@ -35,7 +39,7 @@ struct Printed(Outgoing);
 impl Write for Printed {
     fn write(&mut self, text: &[u8]) -> Result<usize> {
         if !text.is_empty() {
-            output(&self.0, OutputEventCategory::Stdout, &String::from_utf8_lossy(text))?;
+            self.0.printed(text, false)?;
         }
         Ok(text.len())
     }
@@ -43,12 +47,6 @@ impl Write for Printed {
     fn flush(&mut self) -> Result<()> {
         Ok(())
     }
-}
-
-fn output(out: &Outgoing, category: OutputEventCategory, text: &str) -> Result<()> {
-    let body =
-        OutputEventBody { category: Some(category), output: text.to_owned(), ..OutputEventBody::default() };
-    out.event(Event::Output(body))
 }
 
 /// What runs the launch on.
@@ -61,20 +59,65 @@ enum Run {
 }
 
 impl<S: Starter> Adapter<S> {
-    pub(super) fn new(out: Outgoing, starter: S, interrupt: Interrupt) -> Self {
-        let (handles, set) = Default::default();
-        Self { out, starter, interrupt, console: None, handles, set, stop_on_entry: false }
+    pub(crate) fn new(output: impl Write + Send + 'static, starter: S, interrupt: Interrupt) -> Self {
+        let (handles, set, out) = (Handles::default(), Set::default(), Outgoing::new(output));
+        let (stop_on_entry, done_with) = (false, false);
+        Self {
+            out,
+            starter,
+            interrupt,
+            console: None,
+            handles,
+            set,
+            stop_on_entry,
+            debuggee: None,
+            done_with,
+        }
+    }
+
+    /// A program launches a kernel.
+    pub(crate) fn attach(&mut self, console: Console<S::Sources>) {
+        self.handles.clear();
+        self.console = Some(console);
+        self.done_with = false;
+    }
+
+    /// Runs a launch that is not the first, as the one before was run on.
+    pub(crate) fn begin_next(&mut self, number: u64, about: &str) -> Result<()> {
+        self.out.text(OutputEventCategory::Console, &format!("[Launch {number}: {about}]\n"))?;
+        let at_once = self.session().is_ok_and(|session| session.stops.beginnings);
+        self.run_on(&Run::Begin { at_once }, at_once)
+    }
+
+    /// Whether the program is to have the launch back.
+    pub(crate) fn is_done_with(&self) -> bool {
+        self.done_with
+    }
+
+    /// The program has the launch back.
+    pub(crate) fn detach(&mut self) -> Option<Console<S::Sources>> {
+        self.handles.clear();
+        self.console.take()
     }
 
     /// Answers a message; whether others are to follow.
-    pub(super) fn handle(&mut self, message: Incoming) -> Result<bool> {
-        let (seq, name, arguments, request) = match message {
+    pub(crate) fn handle(&mut self, message: Incoming) -> Result<bool> {
+        let (seq, name, arguments, request, raw) = match message {
             Incoming::Wrong(why) => {
-                output(&self.out, OutputEventCategory::Stderr, &format!("{why}\n"))?;
+                self.out.text(OutputEventCategory::Stderr, &format!("{why}\n"))?;
                 return Ok(true);
             }
-            Incoming::Request { seq, command, arguments, request } => (seq, command, arguments, request),
+            Incoming::Request { seq, command, arguments, request, raw } => {
+                (seq, command, arguments, request, raw)
+            }
         };
+        let ends = ["disconnect", "terminate"].contains(&name.as_str());
+        if let Some(debuggee) = self.debuggee.as_mut().filter(|_| !ends) {
+            return match debuggee.pass(&raw) {
+                Ok(()) => Ok(true),
+                Err(_) => self.out.refuse(seq, &name, "the program is over").map(|()| true),
+            };
+        }
         let Some(Request { command, .. }) = request.map(|request| *request) else {
             self.out.refuse(seq, &name, &format!("`{name}` is not understood, or its arguments are not"))?;
             return Ok(true);
@@ -95,7 +138,7 @@ impl<S: Starter> Adapter<S> {
         }
         if let Command::Disconnect(_) | Command::Terminate(_) = &command {
             let ends = matches!(command, Command::Disconnect(_));
-            self.console = None;
+            (self.console, self.debuggee, self.done_with) = (None, None, true);
             let body = if ends { ResponseBody::Disconnect } else { ResponseBody::Terminate };
             self.out.respond(seq, body)?;
             if !ends {
@@ -104,6 +147,16 @@ impl<S: Starter> Adapter<S> {
             return Ok(!ends);
         }
         match self.answer(command, &arguments) {
+            // The program answers, when it launches a kernel.
+            Ok(ResponseBody::Launch) if self.debuggee.is_some() => {
+                let out = self.out.clone();
+                let debuggee = self.debuggee.iter_mut();
+                let mut passed =
+                    debuggee.map(|debuggee| debuggee.listen(out.clone()).and_then(|()| debuggee.pass(&raw)));
+                if let Some(Err(error)) = passed.next() {
+                    self.out.refuse(seq, &name, &error.to_string())?;
+                }
+            }
             Ok(body) => {
                 let launched = matches!(body, ResponseBody::Launch);
                 self.out.respond(seq, body)?;
@@ -122,17 +175,22 @@ impl<S: Starter> Adapter<S> {
             Command::Initialize(_) => ResponseBody::Initialize(capabilities()),
             Command::Launch(_) => {
                 let printed = Box::new(Printed(self.out.clone()));
-                let (session, sources) = self.starter.start(arguments, printed).map_err(Error::Command)?;
-                self.interrupt.set(session.interrupt());
                 self.stop_on_entry = arguments["stopOnEntry"].as_bool().unwrap_or(false);
-                self.console = Some(Console::new(session, sources));
+                match self.starter.start(arguments, printed).map_err(Error::Command)? {
+                    Launched::Kernel(session, sources) => {
+                        self.interrupt.set(session.interrupt());
+                        self.console = Some(Console::new(*session, sources));
+                    }
+                    Launched::Program(debuggee) => self.debuggee = Some(debuggee),
+                    Launched::Here => {}
+                }
                 ResponseBody::Launch
             }
             Command::SetExceptionBreakpoints(asked) => {
                 let session = &mut self.console()?.session;
-                session.stop_at_barriers = asked.filters.iter().any(|filter| filter == "barrier");
+                session.stops.barriers = asked.filters.iter().any(|filter| filter == "barrier");
                 let checks = session.program().checks.is_some();
-                session.stop_at_findings = checks && asked.filters.iter().any(|filter| filter == "findings");
+                session.stops.findings = checks && asked.filters.iter().any(|filter| filter == "findings");
                 ResponseBody::SetExceptionBreakpoints(SetExceptionBreakpointsResponse::default())
             }
             Command::SetBreakpoints(asked) => self.set_lines(&asked)?,
@@ -170,6 +228,7 @@ impl<S: Starter> Adapter<S> {
             "lanes",
             "x",
             "print",
+            "set",
             "p",
             "whatis",
             "ptype",
@@ -233,12 +292,21 @@ impl<S: Starter> Adapter<S> {
                 _ => ResponseBody::Continue(ContinueResponse { all_threads_continued: Some(true) }),
             },
         )?;
-        self.handles.clear();
-        self.interrupt.ready();
         let entry = matches!(run, Run::Begin { at_once: true });
+        self.interrupt.ready();
+        self.run_on(&run, entry)
+    }
+
+    fn run_on(&mut self, run: &Run, entry: bool) -> Result<()> {
+        self.handles.clear();
         let Some(console) = &mut self.console else { return Ok(()) };
         let session = &mut console.session;
-        let came = match run {
+        let of_program = session.stops.of_program;
+        if of_program && session.is_done() && matches!(run, Run::Continue | Run::Step(..)) {
+            self.done_with = true;
+            return Ok(());
+        }
+        let came = match *run {
             Run::Begin { at_once } => session.run(at_once),
             Run::Continue => session.go_on(),
             Run::ReverseContinue => session.go_back(),
@@ -247,7 +315,7 @@ impl<S: Starter> Adapter<S> {
         };
         let failed = came.err();
         if let Some(error) = &failed {
-            output(&self.out, OutputEventCategory::Console, &format!("{error}\n"))?;
+            self.out.text(OutputEventCategory::Console, &format!("{error}\n"))?;
         }
         match session.outcome() {
             Outcome::Stopped(stop) => {
@@ -277,12 +345,27 @@ impl<S: Starter> Adapter<S> {
                 };
                 self.out.event(Event::Stopped(body))
             }
+            Outcome::Ended(..) if of_program && session.ends_silently() => {
+                self.done_with = true;
+                Ok(())
+            }
+            Outcome::Ended(..) if of_program => {
+                let text = console.report();
+                self.out.event(Event::Stopped(StoppedEventBody {
+                    reason: StoppedEventReason::Pause,
+                    description: text.lines().next().map(str::to_owned),
+                    thread_id: None,
+                    preserve_focus_hint: None,
+                    text: Some(text),
+                    all_threads_stopped: Some(true),
+                    hit_breakpoint_ids: None,
+                }))
+            }
             Outcome::Ended(_, result) => {
                 let exit_code = i64::from(result.is_err());
                 let text = console.report();
-                output(&self.out, OutputEventCategory::Console, &text)?;
-                self.out.event(Event::Exited(ExitedEventBody { exit_code }))?;
-                self.out.event(Event::Terminated(None))
+                self.out.text(OutputEventCategory::Console, &text)?;
+                self.out.ended(exit_code)
             }
             Outcome::NotBegun => Ok(()),
         }

@@ -75,7 +75,9 @@ impl<S: Starter> Adapter<S> {
         Ok(match self.console()?.session.add_breakpoint(target, condition, false) {
             Ok(added) => {
                 numbers.push(added.number);
-                Breakpoint { id: Some(added.number.into()), verified: true, ..Breakpoint::default() }
+                // One that has no place yet may get one with another module.
+                let (id, verified) = (Some(added.number.into()), !added.places.is_empty());
+                Breakpoint { id, verified, ..Breakpoint::default() }
             }
             Err(error) => {
                 Breakpoint { verified: false, message: Some(error.to_string()), ..Breakpoint::default() }

@@ -16,20 +16,21 @@ mod data;
 mod wire;
 
 use crate::{Session, Sources};
-use adapter::Adapter;
+pub(crate) use adapter::Adapter;
 use std::io::{BufReader, Read, Write};
+use std::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use wire::Incoming;
-pub use wire::Outgoing;
+pub(crate) use wire::Incoming;
+pub use wire::{Outgoing, frame, send};
 
 /// What begins a session.
 pub trait Starter {
     /// Where source texts come from.
     type Sources: Sources;
 
-    /// A session for the arguments of a `launch` request. What the kernel prints goes to `printed`.
+    /// What a `launch` request asks for, by its arguments. What the kernel prints goes to `printed`.
     ///
     /// # Errors
     /// What is wrong with the arguments, for people.
@@ -37,12 +38,58 @@ pub trait Starter {
         &mut self,
         arguments: &serde_json::Value,
         printed: Box<dyn Write + Send>,
-    ) -> Result<(Session, Self::Sources), String>;
+    ) -> Result<Launched<Self::Sources>, String>;
+}
+
+/// What a `launch` request has begun.
+pub enum Launched<S> {
+    /// A launch of a kernel.
+    Kernel(Box<Session>, S),
+    /// A program, in whose process somebody answers what follows.
+    Program(Box<dyn Debuggee>),
+    /// A program is this one, and launches a kernel already.
+    Here,
+}
+
+impl<S> std::fmt::Debug for Launched<S> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Kernel(..) => "Kernel",
+            Self::Program(_) => "Program",
+            Self::Here => "Here",
+        })
+    }
+}
+
+/// A program that is debugged in its own process. When it is dropped, the program ends.
+pub trait Debuggee: Send {
+    /// What it says from now on goes to the client.
+    ///
+    /// # Errors
+    /// If no thread can be started.
+    fn listen(&mut self, out: Outgoing) -> std::io::Result<()>;
+
+    /// Passes a request on.
+    ///
+    /// # Errors
+    /// If the program is gone.
+    fn pass(&mut self, request: &serde_json::Value) -> std::io::Result<()>;
+}
+
+/// In the process of a program: its launches are the sessions.
+pub(crate) struct Attachment<S>(pub(crate) PhantomData<fn() -> S>);
+
+impl<S: Sources> Starter for Attachment<S> {
+    type Sources = S;
+
+    fn start(&mut self, _: &serde_json::Value, _: Box<dyn Write + Send>) -> Result<Launched<S>, String> {
+        Ok(Launched::Here)
+    }
 }
 
 /// What stops a running launch, once there is one.
 #[derive(Clone, Default)]
-struct Interrupt(Arc<Mutex<Interrupts>>);
+pub(crate) struct Interrupt(Arc<Mutex<Interrupts>>);
 
 #[derive(Default)]
 struct Interrupts {
@@ -56,7 +103,7 @@ impl Interrupt {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn set(&self, flag: Arc<AtomicBool>) {
+    pub(crate) fn set(&self, flag: Arc<AtomicBool>) {
         self.state().flag = Some(flag);
     }
 
@@ -92,6 +139,47 @@ fn interrupts(message: &Incoming) -> bool {
         if ["pause", "disconnect", "terminate"].contains(&command.as_str()))
 }
 
+/// The messages of a client. One that interrupts is seen while the launch runs.
+pub(crate) struct Inbox {
+    messages: Receiver<Incoming>,
+    pub(crate) interrupt: Interrupt,
+}
+
+impl Inbox {
+    /// Listens to a stream; where it ends, `at_end` is told.
+    pub(crate) fn open(
+        input: impl Read + Send + 'static,
+        at_end: impl FnOnce() + Send + 'static,
+    ) -> std::io::Result<Self> {
+        let interrupt = Interrupt::default();
+        let (requests, messages) = channel();
+        let raised = interrupt.clone();
+        std::thread::Builder::new().name("requests".to_owned()).spawn(move || {
+            let mut input = BufReader::new(input);
+            while let Some(message) = wire::read(&mut input) {
+                if interrupts(&message) {
+                    raised.raise();
+                }
+                if requests.send(message).is_err() {
+                    break;
+                }
+            }
+            at_end();
+            raised.raise();
+        })?;
+        Ok(Self { messages, interrupt })
+    }
+
+    /// The next one; `None` behind the last.
+    pub(crate) fn next(&self) -> Option<Incoming> {
+        let message = self.messages.recv().ok()?;
+        if interrupts(&message) {
+            self.interrupt.handled();
+        }
+        Some(message)
+    }
+}
+
 /// Serves one client until it disconnects or its stream ends.
 ///
 /// # Errors
@@ -101,27 +189,9 @@ pub fn serve<S: Starter>(
     output: impl Write + Send + 'static,
     starter: S,
 ) -> std::io::Result<()> {
-    let interrupt = Interrupt::default();
-    let (requests, incoming) = channel();
-    let raised = interrupt.clone();
-    // A request that interrupts must be seen while the launch runs.
-    std::thread::Builder::new().name("requests".to_owned()).spawn(move || {
-        let mut input = BufReader::new(input);
-        while let Some(message) = wire::read(&mut input) {
-            if interrupts(&message) {
-                raised.raise();
-            }
-            if requests.send(message).is_err() {
-                return;
-            }
-        }
-        raised.raise();
-    })?;
-    let mut adapter = Adapter::new(Outgoing::new(output), starter, interrupt.clone());
-    for message in incoming {
-        if interrupts(&message) {
-            interrupt.handled();
-        }
+    let inbox = Inbox::open(input, || ())?;
+    let mut adapter = Adapter::new(output, starter, inbox.interrupt.clone());
+    while let Some(message) = inbox.next() {
         if !adapter.handle(message)? {
             break;
         }

@@ -2,9 +2,10 @@
 //! crate; its reader trusts the length that a message claims, so that reading is done here.
 
 use emmy_dap_types::base_message::{BaseMessage, Sendable};
-use emmy_dap_types::events::Event;
+use emmy_dap_types::events::{Event, ExitedEventBody, OutputEventBody};
 use emmy_dap_types::requests::Request;
 use emmy_dap_types::responses::{Response, ResponseBody};
+use emmy_dap_types::types::OutputEventCategory;
 use serde_json::{Value, json};
 use std::io::{BufRead, Read, Write};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,15 +15,15 @@ const LONGEST: u64 = 16 << 20;
 const LONGEST_HEADER: u64 = 4096;
 
 /// A message from the client.
-pub(super) enum Incoming {
+pub(crate) enum Incoming {
     /// A request: as it came, and as one that is known.
-    Request { seq: i64, command: String, arguments: Value, request: Option<Box<Request>> },
+    Request { seq: i64, command: String, arguments: Value, request: Option<Box<Request>>, raw: Value },
     /// Something that is no request, and why.
     Wrong(String),
 }
 
-/// The next message; `None` at the end of the stream, or where no message can begin any more.
-pub(super) fn read(input: &mut impl BufRead) -> Option<Incoming> {
+/// The next message, if it is JSON; `None` at the end of the stream, or where no message can begin any more.
+pub fn frame(input: &mut impl BufRead) -> Option<serde_json::Result<Value>> {
     let mut length = None;
     loop {
         let mut line = String::new();
@@ -44,7 +45,21 @@ pub(super) fn read(input: &mut impl BufRead) -> Option<Incoming> {
     if input.take(length).read_to_end(&mut text).ok()? as u64 != length {
         return None;
     }
-    let value: Value = match serde_json::from_slice(&text) {
+    Some(serde_json::from_slice(&text))
+}
+
+/// Sends a message.
+///
+/// # Errors
+/// If it cannot be written.
+pub fn send(output: &mut impl Write, message: &str) -> std::io::Result<()> {
+    write!(output, "Content-Length: {}\r\n\r\n{message}", message.len())?;
+    output.flush()
+}
+
+/// The next message that should be a request.
+pub(super) fn read(input: &mut impl BufRead) -> Option<Incoming> {
+    let value = match frame(input)? {
         Ok(value) => value,
         Err(error) => return Some(Incoming::Wrong(error.to_string())),
     };
@@ -53,8 +68,8 @@ pub(super) fn read(input: &mut impl BufRead) -> Option<Incoming> {
         return Some(Incoming::Wrong("a message without `seq` or `command`".to_owned()));
     };
     let arguments = value["arguments"].clone();
-    let request = serde_json::from_value(value).ok().map(Box::new);
-    Some(Incoming::Request { seq, command, arguments, request })
+    let request = serde_json::from_value(value.clone()).ok().map(Box::new);
+    Some(Incoming::Request { seq, command, arguments, request, raw: value })
 }
 
 /// The way to the client, shared with who prints.
@@ -81,8 +96,51 @@ impl Outgoing {
         let mut stream = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         stream.seq += 1;
         let text = message(stream.seq)?;
-        write!(stream.output, "Content-Length: {}\r\n\r\n{text}", text.len())?;
-        stream.output.flush()
+        send(&mut stream.output, &text)
+    }
+
+    /// Passes on what somebody else says, by another number.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn relay(&self, mut message: Value) -> std::io::Result<()> {
+        self.send(|seq| {
+            message["seq"] = seq.into();
+            serde_json::to_string(&message)
+        })
+    }
+
+    /// What a program prints: to its standard output, or to its standard error.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn printed(&self, text: &[u8], error: bool) -> std::io::Result<()> {
+        let category = if error { OutputEventCategory::Stderr } else { OutputEventCategory::Stdout };
+        self.text(category, &String::from_utf8_lossy(text))
+    }
+
+    /// Text for the debug console.
+    pub(super) fn text(&self, category: OutputEventCategory, text: &str) -> std::io::Result<()> {
+        let output = text.to_owned();
+        let body = OutputEventBody { category: Some(category), output, ..OutputEventBody::default() };
+        self.event(Event::Output(body))
+    }
+
+    /// The program has ended, with this exit code.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn ended(&self, exit_code: i64) -> std::io::Result<()> {
+        self.event(Event::Exited(ExitedEventBody { exit_code }))?;
+        self.event(Event::Terminated(None))
+    }
+
+    /// The program cannot be debugged, as the request to launch it is told.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn refused(&self, launch: i64, why: &str) -> std::io::Result<()> {
+        self.refuse(launch, "launch", why)
     }
 
     pub(super) fn event(&self, event: Event) -> std::io::Result<()> {

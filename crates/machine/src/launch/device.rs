@@ -66,6 +66,16 @@ impl Device {
         &self.reach
     }
 
+    /// Reads bytes as a kernel that begins now would; `false` if they are not all there.
+    pub fn read(&self, address: u64, into: &mut [u8]) -> bool {
+        self.reach.snapshot().view(&self.memory).read_block(address, into)
+    }
+
+    /// Writes bytes as such a kernel would; `false` if they are not all there.
+    pub fn write(&self, address: u64, from: &[u8]) -> bool {
+        self.reach.snapshot().view(&self.memory).write_block(address, from)
+    }
+
     /// Arrays, textures, samplers and surfaces.
     pub(crate) fn objects(&self) -> &Table {
         &self.objects

@@ -48,7 +48,7 @@ impl HostRange {
     }
 
     /// Copies out; `false` if the bytes are not all in the range.
-    pub(super) fn read(&self, address: u64, into: &mut [u8]) -> bool {
+    pub fn read(&self, address: u64, into: &mut [u8]) -> bool {
         let inside = self.contains(address, into.len() as u64);
         if inside {
             let from = std::ptr::with_exposed_provenance::<u8>(address as usize);
@@ -59,7 +59,7 @@ impl HostRange {
     }
 
     /// Copies in; `false` if the bytes are not all in the range.
-    pub(super) fn write(&self, address: u64, from: &[u8]) -> bool {
+    pub fn write(&self, address: u64, from: &[u8]) -> bool {
         let inside = self.contains(address, from.len() as u64);
         if inside {
             let into = std::ptr::with_exposed_provenance_mut::<u8>(address as usize);

@@ -104,6 +104,16 @@ impl Reach {
         self.settle();
     }
 
+    /// The memories that kernels use besides their own.
+    pub fn memories(&self) -> Vec<Arc<DeviceMemory>> {
+        self.state().now.memories.clone()
+    }
+
+    /// The ranges of the program's memory that kernels use, by address.
+    pub fn host_ranges(&self) -> Vec<HostRange> {
+        self.state().now.host.clone()
+    }
+
     /// The range around an address that kernels reach: its start and size.
     pub(crate) fn range_of(&self, address: u64) -> Option<(u64, u64)> {
         let now = Arc::clone(&self.state().now);

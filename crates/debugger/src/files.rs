@@ -1,17 +1,18 @@
 //! Where source texts are looked for: under the name that debug information has, and under the file's own name in folders.
 
-use debugger::Sources;
+use crate::Sources;
 use std::path::{Path, PathBuf};
 
 /// Source files beyond this size are not shown.
 const LARGEST: u64 = 16 << 20;
 
 /// See the module.
-pub(crate) struct Files(Vec<PathBuf>);
+#[derive(Clone, Debug)]
+pub struct Files(Vec<PathBuf>);
 
 impl Files {
     /// Files of these folders.
-    pub(crate) fn new(folders: Vec<PathBuf>) -> Self {
+    pub fn new(folders: Vec<PathBuf>) -> Self {
         Self(folders)
     }
 

@@ -1,11 +1,15 @@
 //! `warploom dap`: the debugger for editors, by the Debug Adapter Protocol on standard input and output.
 
-use crate::debug::{self, Files};
+mod relay;
+
+use crate::debug;
 use crate::failure::{EXIT_CODES, Exit, Failure};
 use crate::run::request::Request;
 use clap::Parser;
-use debugger::Session;
-use debugger::dap::{Starter, serve};
+use debugger::attached::Face;
+use debugger::dap::{Launched, Starter, serve};
+use debugger::files::Files;
+use relay::Relay;
 use serde_json::Value;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -61,15 +65,20 @@ impl Starter for Launches {
         &mut self,
         arguments: &Value,
         printed: Box<dyn Write + Send>,
-    ) -> Result<(Session, Files), String> {
+    ) -> Result<Launched<Files>, String> {
         let line = Line::try_parse_from(words(arguments)?).map_err(|error| error.to_string())?;
-        let session = debug::session(&line.request, line.check, printed).map_err(|failure| failure.text())?;
         let mut folders: Vec<PathBuf> = Vec::new();
         if let Some(asked) = arguments["sourceFolders"].as_array() {
             folders.extend(asked.iter().filter_map(Value::as_str).map(PathBuf::from));
         }
+        if debug::is_program(&line.request.file) {
+            let process = debug::begin(&line.request, line.check, folders, Face::Editor);
+            let process = process.map_err(|failure| failure.text())?;
+            return Ok(Launched::Program(Box::new(Relay::new(process))));
+        }
+        let session = debug::session(&line.request, line.check, printed).map_err(|failure| failure.text())?;
         folders.extend(line.request.file.parent().map(Path::to_owned));
-        Ok((session, Files::new(folders)))
+        Ok(Launched::Kernel(Box::new(session), Files::new(folders)))
     }
 }
 
