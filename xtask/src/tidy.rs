@@ -33,6 +33,20 @@ const MAY_USE: &[(&str, &[&str])] = &[
         &["warploom-abi", "warploom-debug-info", "warploom-machine", "warploom-ptx", "warploom-sanitizer"],
     ),
     ("warploom-link", &["warploom-ptx"]),
+    ("warploom-reports", &["warploom-abi", "warploom-machine", "warploom-memory-model", "warploom-ptx"]),
+    (
+        "warploom-python",
+        &[
+            "warploom-cuasm",
+            "warploom-driver-api",
+            "warploom-jit",
+            "warploom-machine",
+            "warploom-memory-model",
+            "warploom-ptx",
+            "warploom-reports",
+            "warploom-sanitizer",
+        ],
+    ),
     (
         "warploom-driver",
         &[
@@ -121,6 +135,7 @@ const ALL: &[&str] = &[
     "warploom-memory-model",
     "warploom-numerics",
     "warploom-ptx",
+    "warploom-reports",
     "warploom-sass",
     "warploom-sass-learn",
     "warploom-sanitizer",

@@ -204,10 +204,10 @@ fn answer(arguments: &Arguments, path: &Path, test: &Test) -> Result<Exit, Failu
         terminal::result(&answers.text(&name).map_err(&fail)?)?;
     }
     for (path, picture) in [(&arguments.dot, draw::dot as Picture), (&arguments.svg, draw::svg)] {
-        if let Some(path) = path {
-            if let Some(picture) = answers.picture(picture).map_err(&fail)? {
-                write(path, &picture)?;
-            }
+        if let Some(path) = path
+            && let Some(picture) = answers.picture(picture).map_err(&fail)?
+        {
+            write(path, &picture)?;
         }
     }
     let findings = !answers.verdict.holds || !answers.certified;
