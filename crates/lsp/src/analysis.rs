@@ -32,9 +32,9 @@ impl Language {
     /// Looks at a text.
     pub fn analyse(self, source: Arc<Source>) -> Box<dyn Analysis> {
         match self {
-            Self::Ptx => Box::new(crate::ptx::Ptx::new(source)),
-            Self::Litmus => Box::new(crate::litmus::Litmus::new(source)),
-            Self::Cuasm => Box::new(crate::cuasm::Cuasm::new(source)),
+            Self::Ptx => Box::new(crate::languages::ptx::Ptx::new(source)),
+            Self::Litmus => Box::new(crate::languages::litmus::Litmus::new(source)),
+            Self::Cuasm => Box::new(crate::languages::cuasm::Cuasm::new(source)),
         }
     }
 }
@@ -61,8 +61,18 @@ pub enum Color {
 impl Color {
     /// The names that the protocol has for them, in the order of the variants.
     pub const NAMES: [&'static str; 12] = [
-        "comment", "keyword", "modifier", "variable", "macro", "label", "function", "property", "parameter",
-        "number", "string", "decorator",
+        "comment",
+        "keyword",
+        "modifier",
+        "variable",
+        "macro",
+        "label",
+        "function",
+        "property",
+        "parameter",
+        "number",
+        "string",
+        "decorator",
     ];
 }
 

@@ -86,8 +86,7 @@ impl Lines {
         let offset = text.floor_char_boundary(offset);
         let line = self.line(offset);
         let before = &text[self.starts[line] as usize..offset];
-        let units =
-            if before.is_ascii() { before.len() } else { before.chars().map(char::len_utf16).sum() };
+        let units = if before.is_ascii() { before.len() } else { before.chars().map(char::len_utf16).sum() };
         Position::new(line as u32, units as u32)
     }
 
