@@ -1,6 +1,6 @@
 //! Requests about a text, answered from its analysis: what is bytes there becomes positions and the protocol's types here.
 
-use crate::analysis::{Analysis, Color, ProposalKind};
+use crate::analysis::{Color, ProposalKind};
 use crate::config::Config;
 use crate::index::{Index, Kind, Occurrence, Symbol};
 use crate::snapshot::Snapshot;
