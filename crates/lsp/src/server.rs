@@ -53,6 +53,8 @@ struct Document {
     uri: Uri,
     language: Language,
     version: i32,
+    /// Which state of which text this is: a client can open a text anew with a version that it had.
+    revision: u64,
     text: String,
     lines: Lines,
     /// The last analysis.
@@ -67,7 +69,7 @@ struct Document {
 
 impl Document {
     fn current(&self) -> Option<&Arc<Snapshot>> {
-        self.latest.as_ref().filter(|latest| latest.version == self.version)
+        self.latest.as_ref().filter(|latest| latest.revision == self.revision)
     }
 }
 
@@ -91,6 +93,8 @@ struct Server {
     asked: HashSet<RequestId>,
     /// Those of them that nobody wants any more.
     cancelled: Arc<Mutex<HashSet<RequestId>>>,
+    /// The last revision of any text.
+    revision: u64,
 }
 
 /// Serves a client until it is done.
@@ -110,8 +114,16 @@ pub fn serve(connection: &Connection) -> Result<(), ProtocolError> {
         std::thread::spawn(move || answer_all(&queue, &events, &cancelled))
     };
     let out = connection.sender.clone();
-    let mut server =
-        Server { out, config, documents: HashMap::new(), events, jobs, asked: HashSet::new(), cancelled };
+    let mut server = Server {
+        out,
+        config,
+        documents: HashMap::new(),
+        events,
+        jobs,
+        asked: HashSet::new(),
+        cancelled,
+        revision: 0,
+    };
     let outcome = server.run(connection, &reports);
     drop(server);
     let _ = answering.join();
@@ -250,9 +262,11 @@ impl Server {
 
     fn open(&mut self, params: lsp::DidOpenTextDocumentParams) {
         let item = params.text_document;
+        self.revision += 1;
         let document = Document {
             language: Language::of(&item.language_id, item.uri.path().as_str()),
             version: item.version,
+            revision: self.revision,
             lines: Lines::new(&item.text),
             text: item.text,
             latest: None,
@@ -277,6 +291,8 @@ impl Server {
             document.lines.replace(&mut document.text, start..end, &change.text);
         }
         document.version = params.text_document.version;
+        self.revision += 1;
+        document.revision = self.revision;
         let rest = Duration::from_millis(self.config.debounce);
         document.due = Some(if document.waiting.is_empty() { Instant::now() + rest } else { Instant::now() });
     }
@@ -313,11 +329,12 @@ impl Server {
                 continue;
             }
             (document.busy, document.due) = (true, None);
-            let (uri, version, language) = (document.uri.clone(), document.version, document.language);
+            let (uri, language) = (document.uri.clone(), document.language);
+            let (version, revision) = (document.version, document.revision);
             let (text, lines) = (document.text.clone(), document.lines.clone());
             let events = self.events.clone();
             std::thread::spawn(move || {
-                let make = || Snapshot::new(uri.clone(), version, language, text, lines);
+                let make = || Snapshot::new(uri.clone(), (version, revision), language, text, lines);
                 let snapshot = catch_unwind(AssertUnwindSafe(make)).ok().map(Arc::new);
                 // Nobody listens where the server has ended meanwhile.
                 let _ = events.send(Event::Analysed(uri, snapshot));
@@ -336,10 +353,11 @@ impl Server {
             return;
         };
         document.latest = Some(Arc::clone(&snapshot));
-        if snapshot.version != document.version {
+        if snapshot.revision != document.revision {
             // What was typed meanwhile is due by itself, and requests wait on.
             return;
         }
+        document.due = None;
         let waiting = std::mem::take(&mut document.waiting);
         let diagnostics =
             snapshot.analysis.diagnostics().iter().map(|one| answers::diagnostic(&snapshot, one));

@@ -9,17 +9,26 @@ use std::sync::Arc;
 /// What requests are answered from.
 pub(crate) struct Snapshot {
     pub(crate) uri: Uri,
+    /// The client's number.
     pub(crate) version: i32,
+    /// The server's.
+    pub(crate) revision: u64,
     pub(crate) source: Arc<Source>,
     pub(crate) lines: Lines,
     pub(crate) analysis: Box<dyn Analysis>,
 }
 
 impl Snapshot {
-    pub(crate) fn new(uri: Uri, version: i32, language: Language, text: String, lines: Lines) -> Self {
+    pub(crate) fn new(
+        uri: Uri,
+        (version, revision): (i32, u64),
+        language: Language,
+        text: String,
+        lines: Lines,
+    ) -> Self {
         let source = Source::new(uri.path().as_str(), text);
         let analysis = language.analyse(Arc::clone(&source));
-        Self { uri, version, source, lines, analysis }
+        Self { uri, version, revision, source, lines, analysis }
     }
 
     pub(crate) fn offset(&self, position: Position) -> u32 {
