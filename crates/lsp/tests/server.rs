@@ -128,7 +128,7 @@ impl Drop for Client {
 fn position(uri: &str, line: u32, character: u32) -> Value {
     json!({
         "textDocument": { "uri": uri }, "position": { "line": line, "character": character },
-        "context": { "includeDeclaration": true, "triggerKind": 1 },
+        "context": { "includeDeclaration": true, "triggerKind": 1, "isRetrigger": false },
     })
 }
 
@@ -418,8 +418,7 @@ fn no_text_makes_the_server_fail() {
                     params["range"] =
                         json!({ "start": params["position"], "end": { "line": 20, "character": 0 } });
                     params["options"] = json!({ "tabSize": 4, "insertSpaces": true });
-                    params["context"] =
-                        json!({ "includeDeclaration": true, "triggerKind": 1, "diagnostics": [] });
+                    params["context"] = json!({ "includeDeclaration": true, "triggerKind": 1, "isRetrigger": false, "diagnostics": [] });
                     let id = client.request(&format!("textDocument/{method}"), params);
                     if let Err(code) = client.outcome(&id) {
                         assert_eq!(code, -32803, "{method} in {damaged:?}");
