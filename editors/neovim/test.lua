@@ -1,4 +1,4 @@
--- nvim --headless -u NONE -S editors/neovim/test.lua
+-- nvim --headless -u NONE -S editors/neovim/test.lua -c cquit
 -- `warploom` is on the PATH, or named by WARPLOOM.
 
 local here = debug.getinfo(1, 'S').source:sub(2):match('(.*/)') or './'
@@ -32,9 +32,9 @@ local function ask(method, line, character, more)
 end
 check('a hover', ask('textDocument/hover', 6, 3).contents.value:find('manual 9%.7'))
 check('a definition', ask('textDocument/definition', 7, 14).range.start.line == 5)
-check('a renaming', #ask('textDocument/rename', 7, 14, { newName = '%x' }).changes[vim.uri_from_bufnr(0)] == 4)
 -- What is typed is sent as an edit.
 vim.api.nvim_buf_set_text(0, 7, 1, 7, 3, { 'add' })
 check('no diagnostic after a correction', vim.wait(20000, function() return #vim.diagnostic.get(0) == 0 end))
+check('a renaming', #ask('textDocument/rename', 7, 14, { newName = '%x' }).changes[vim.uri_from_bufnr(0)] == 4)
 print('passed\n')
 vim.cmd('qall!')

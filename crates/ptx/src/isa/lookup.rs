@@ -405,12 +405,14 @@ mod tests {
 
     #[test]
     fn nothing_follows_that_does_not_fit() {
-        let texts = |text: &str| -> Vec<&str> {
-            continuations(text).iter().map(|one| one.modifier.text()).collect()
-        };
+        let texts =
+            |text: &str| -> Vec<&str> { continuations(text).iter().map(|one| one.modifier.text()).collect() };
         assert_eq!(texts("brev"), [".b32", ".b64"]);
         assert!(texts("brev.b32").is_empty() && texts("nothing").is_empty() && texts("ld.oops").is_empty());
         let after = texts("ld.global");
-        assert!(after.contains(&".v4") && after.contains(&".u32") && !after.contains(&".shared"), "{after:?}");
+        assert!(
+            after.contains(&".v4") && after.contains(&".u32") && !after.contains(&".shared"),
+            "{after:?}"
+        );
     }
 }

@@ -67,7 +67,7 @@ fn of_opcode(ptx: &Ptx, text: &str, offset: u32) -> Option<String> {
         && let Some(facts) = ptx.facts.of(module, id)
     {
         for note in facts.notes(at) {
-            let _ = writeln!(out, "- {}", note.text(|register| register_name(ptx, id, register)));
+            let _ = writeln!(out, "- `{}`", note.text(|register| register_name(ptx, id, register)));
         }
     }
     Some(out)
@@ -235,7 +235,7 @@ fn registers(ptx: &Ptx, text: &str, offset: u32, out: &mut String) {
     for (index, note) in
         values.filter(|(_, note)| matches!(note, Note::Value(of, _) if *of == register)).take(8)
     {
-        let _ = writeln!(out, "\n- line {}: {}", line(index), note.text(|_| text.to_owned()));
+        let _ = writeln!(out, "\n- line {}: `{}`", line(index), note.text(|_| text.to_owned()));
     }
 }
 
