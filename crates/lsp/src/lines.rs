@@ -83,7 +83,7 @@ impl Lines {
 
     /// The position of an offset.
     pub fn position(&self, text: &str, offset: usize) -> Position {
-        let offset = text.floor_char_boundary(offset);
+        let offset = (0..=offset.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
         let line = self.line(offset);
         let before = &text[self.starts[line] as usize..offset];
         let units = if before.is_ascii() { before.len() } else { before.chars().map(char::len_utf16).sum() };

@@ -9,7 +9,7 @@ use memory_model::program::Program;
 use memory_model::{dialect, explain};
 use ptx::diagnostic::Diagnostic;
 use ptx::source::{Source, Span};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::{Arc, OnceLock};
 
 /// Choices that a search for a verdict tries, at most: an editor waits for it.
@@ -157,8 +157,14 @@ fn names(source: &Source, program: &Program, words: &[Word]) -> Index {
     let whole = Span::new(0, source.text().len() as u32);
     let mut known: FxHashMap<(Kind, usize, &str), u32> = FxHashMap::default();
     let threads: Vec<&str> = program.threads.iter().map(|thread| thread.name.as_str()).collect();
+    // A jump can stand before its label.
+    let colon = |word: &&Word| {
+        let behind = source.text()[word.span.end as usize..].trim_start();
+        word.first && behind.starts_with(':') && !behind.starts_with("::")
+    };
+    let labels: FxHashSet<&str> = words.iter().filter(colon).map(|word| source.slice(word.span)).collect();
     let mut of_thread = None;
-    for (at, word) in words.iter().enumerate().filter(|(_, word)| word.color.is_none()) {
+    for word in words.iter().filter(|word| word.color.is_none()) {
         let text = source.slice(word.span);
         let behind = source.text()[word.span.end as usize..].trim_start();
         let named = of_thread.take();
@@ -172,11 +178,7 @@ fn names(source: &Source, program: &Program, words: &[Word]) -> Index {
             (Kind::Register, column)
         } else if program.locations.iter().any(|location| location.name == text) {
             (Kind::Variable, 0)
-        } else if word.first && behind.starts_with(':') && !behind.starts_with("::") {
-            (Kind::Label, 0)
-        } else if words[..at].iter().any(|other| source.slice(other.span) == text && other.first)
-            && known.contains_key(&(Kind::Label, 0, text))
-        {
+        } else if labels.contains(text) {
             (Kind::Label, 0)
         } else {
             continue;

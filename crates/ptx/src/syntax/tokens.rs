@@ -85,10 +85,9 @@ fn between(text: &str, start: u32, end: u32, found: &mut Vec<Token>) {
     while let Some(blank) = gap[at..].find(|c: char| !c.is_ascii_whitespace()) {
         let from = at + blank;
         let rest = &gap[from..];
-        let length = if rest.starts_with("/*") {
-            rest[2..].find("*/").map_or(rest.len(), |n| n + 4)
-        } else {
-            rest.find('\n').unwrap_or(rest.len())
+        let length = match rest.strip_prefix("/*") {
+            Some(inner) => inner.find("*/").map_or(rest.len(), |n| n + 4),
+            None => rest.find('\n').unwrap_or(rest.len()),
         };
         at = from + length;
         let span = Span::new(start + from as u32, start + at as u32);
