@@ -34,6 +34,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ),
     ("warploom-link", &["warploom-ptx"]),
     (
+        "warploom-lsp",
+        &["warploom-cuasm", "warploom-ir", "warploom-memory-model", "warploom-ptx", "warploom-sass"],
+    ),
+    (
         "warploom-driver",
         &["warploom-cubin", "warploom-link", "warploom-machine", "warploom-ptx", "warploom-sanitizer"],
     ),
@@ -113,6 +117,7 @@ const ALL: &[&str] = &[
     "warploom-numerics",
     "warploom-ptx",
     "warploom-sass",
+    "warploom-lsp",
     "warploom-sass-learn",
     "warploom-sanitizer",
     "warploom-real-gpu",
