@@ -48,6 +48,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "warploom-lsp",
+        &["warploom-cuasm", "warploom-ir", "warploom-memory-model", "warploom-ptx", "warploom-sass"],
+    ),
+    (
         "warploom-driver",
         &[
             "warploom-abi",
@@ -137,6 +141,7 @@ const ALL: &[&str] = &[
     "warploom-ptx",
     "warploom-reports",
     "warploom-sass",
+    "warploom-lsp",
     "warploom-sass-learn",
     "warploom-sanitizer",
     "warploom-real-gpu",

@@ -25,6 +25,7 @@ mod input;
 mod kernels;
 mod link;
 mod litmus;
+mod lsp;
 mod pages;
 mod ptxas;
 mod run;
@@ -64,6 +65,7 @@ enum Command {
     Run(run::Arguments),
     Debug(debug::Arguments),
     Dap(dap::Arguments),
+    Lsp(lsp::Arguments),
     DebugInfo(debug_info::Arguments),
     Exec(exec::Arguments),
     Cache(cache::Arguments),
@@ -93,6 +95,7 @@ impl Command {
             Self::Run(arguments) => run::execute(&arguments),
             Self::Debug(arguments) => debug::execute(arguments),
             Self::Dap(arguments) => dap::execute(&arguments),
+            Self::Lsp(arguments) => lsp::execute(&arguments),
             Self::DebugInfo(arguments) => debug_info::execute(&arguments),
             Self::Exec(arguments) => exec::execute(&arguments),
             Self::Cache(arguments) => cache::execute(&arguments),

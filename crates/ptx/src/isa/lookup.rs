@@ -5,7 +5,7 @@
 //! types of `cvt.f32.s32`, keep theirs, and what belongs to the name, as in `mul.hi` or `cp.async.bulk`, stands first. So
 //! it is here.
 
-use super::{FORMS, FormData, FormId, Mnemonic, Modifier, Opcode, Slot};
+use super::{FORMS, FormData, FormId, Gate, Mnemonic, Modifier, Opcode, Slot};
 use std::ops::Range;
 
 /// Why a text is no opcode, and which of its bytes are to blame.
@@ -75,6 +75,65 @@ pub fn lookup(text: &str) -> Result<Vec<Opcode>, OpcodeError> {
     if found.is_empty() { Err(explain(text, &tokens, &failures)) } else { Ok(found) }
 }
 
+/// A modifier that may follow what has been written of an opcode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Continuation {
+    /// The modifier.
+    pub modifier: Modifier,
+    /// Which form takes it, the first of several.
+    pub form: FormId,
+    /// What introduces it there, beyond the form's own gate.
+    pub gate: Gate,
+    /// Whether the opcode is complete with it.
+    pub completes: bool,
+}
+
+/// Every modifier with which `text`, such as `ld.global`, is an opcode or the beginning of one. None if it is not the
+/// beginning of any.
+pub fn continuations(text: &str) -> Vec<Continuation> {
+    let Ok((mnemonic, mut tokens)) = split(text) else { return Vec::new() };
+    let mut found: Vec<Continuation> = Vec::new();
+    for form in FormId::all().filter(|id| id.data().mnemonic == mnemonic) {
+        let data = form.data();
+        for choice in data.slots.iter().flat_map(|slot| slot.choices) {
+            if found.iter().any(|known| known.modifier == choice.modifier) {
+                continue;
+            }
+            tokens.push(Token { modifier: choice.modifier, span: 0..0 });
+            if begins(data, &tokens) {
+                let completes = lookup(&format!("{text}{}", choice.modifier.text())).is_ok();
+                found.push(Continuation { modifier: choice.modifier, form, gate: choice.gate, completes });
+            }
+            tokens.pop();
+        }
+    }
+    found
+}
+
+/// Whether the form can have these modifiers, and possibly more.
+fn begins(form: &'static FormData, tokens: &[Token]) -> bool {
+    let mut search = Search {
+        form,
+        tokens,
+        taken: vec![None; form.slots.len()],
+        best: vec![None; form.slots.len()],
+        placed: 0,
+        misplaced: None,
+        partial: true,
+    };
+    if !search.place(0) {
+        return false;
+    }
+    let chosen = |slot| {
+        let at = form.slots.iter().position(|spec| spec.slot == slot)?;
+        search.taken[at].map(|token| tokens[token].modifier)
+    };
+    form.rules.iter().all(|rule| {
+        chosen(rule.when.0) != Some(rule.when.1)
+            || chosen(rule.slot).is_none_or(|modifier| rule.choices.contains(&modifier))
+    })
+}
+
 /// A modifier and where it stands.
 struct Token {
     modifier: Modifier,
@@ -123,6 +182,7 @@ fn fill(form: &'static FormData, tokens: &[Token]) -> Result<Vec<(Slot, Modifier
         best: vec![None; form.slots.len()],
         placed: 0,
         misplaced: None,
+        partial: false,
     };
     if !search.place(0) {
         let Search { placed, best, misplaced, .. } = search;
@@ -157,6 +217,8 @@ struct Search<'a> {
     placed: usize,
     /// The first token of the name that stands elsewhere, where that is all that is wrong; and the name.
     misplaced: Option<(usize, String)>,
+    /// Whether slots that must be filled may be empty as yet.
+    partial: bool,
 }
 
 impl Search<'_> {
@@ -167,7 +229,9 @@ impl Search<'_> {
         }
         let Some(Token { modifier, .. }) = self.tokens.get(token) else {
             let mut slots = self.form.slots.iter().zip(&self.taken);
-            return slots.all(|(slot, taken)| slot.optional || taken.is_some()) && self.name_first();
+            let partial = self.partial;
+            return slots.all(|(slot, taken)| partial || slot.optional || taken.is_some())
+                && self.name_first();
         };
         // A modifier stands after those of its kind that were written before it.
         let same_kind =
@@ -319,4 +383,36 @@ fn list(modifiers: &[Modifier]) -> String {
         names.push("...");
     }
     names.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What may follow is exactly what some complete opcode of the table has there.
+    #[test]
+    fn every_sample_is_reached_by_its_continuations() {
+        for opcode in FormId::all().filter_map(crate::isa::minimal_opcode) {
+            let mut text = opcode.mnemonic().text().to_owned();
+            for (_, modifier) in &opcode.modifiers {
+                let next = continuations(&text);
+                let found = next.iter().find(|one| one.modifier == *modifier);
+                assert!(found.is_some(), "{text} is not continued by {}", modifier.text());
+                text.push_str(modifier.text());
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_follows_that_does_not_fit() {
+        let texts =
+            |text: &str| -> Vec<&str> { continuations(text).iter().map(|one| one.modifier.text()).collect() };
+        assert_eq!(texts("brev"), [".b32", ".b64"]);
+        assert!(texts("brev.b32").is_empty() && texts("nothing").is_empty() && texts("ld.oops").is_empty());
+        let after = texts("ld.global");
+        assert!(
+            after.contains(&".v4") && after.contains(&".u32") && !after.contains(&".shared"),
+            "{after:?}"
+        );
+    }
 }

@@ -38,7 +38,7 @@ pub use form::{
 };
 pub use instance::{instance, instance_operands, minimal_instance};
 pub(crate) use lookup::edit_distance;
-pub use lookup::{OpcodeError, OpcodeErrorKind, lookup};
+pub use lookup::{Continuation, OpcodeError, OpcodeErrorKind, continuations, lookup};
 pub use modifier::{Mnemonic, Modifier, Sem, Slot};
 pub use opcode::Opcode;
 pub use sample::{arbitrary_instruction, minimal_opcode, opcodes_of_target, sample_opcodes};

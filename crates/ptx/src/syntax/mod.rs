@@ -16,6 +16,7 @@
 //! | `operand` | operands of instructions |
 //! | `expression` | constant expressions |
 //! | `debug` | `.file`, `.loc`, `.section` |
+//! | `tokens` | the tokens alone, with the comments, for editors |
 //! | `codes` | the catalogue of diagnostics |
 
 mod body;
@@ -30,6 +31,9 @@ mod lexer;
 mod operand;
 mod parser;
 mod report;
+mod tokens;
+
+pub use tokens::{Token, TokenKind, tokens};
 
 use crate::ast::Module;
 use crate::diagnostic::Diagnostic;
