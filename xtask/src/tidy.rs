@@ -90,6 +90,16 @@ const MAY_USE: &[(&str, &[&str])] = &[
         &["warploom-ffi", "warploom-library-build", "warploom-driver-api", "warploom-cuda-headers"],
     ),
     ("warploom-libcupti", &["warploom-ffi", "warploom-library-build"]),
+    (
+        "warploom-libnvjitlink",
+        &[
+            "warploom-cubin",
+            "warploom-driver-api",
+            "warploom-ffi",
+            "warploom-library-build",
+            "warploom-libcuda",
+        ],
+    ),
     ("warploom-libcudnn", &["warploom-ffi", "warploom-library-build"]),
     ("warploom-redirect", &[]),
     ("warploom-device-files", &[]),

@@ -4,7 +4,7 @@
 //! library adds a row.
 
 pub use crate::link::{DEVICE_FILES, REDIRECT};
-use crate::link::{Named, Shared, auditor, device_files, networks, profilers, runtimes};
+use crate::link::{Named, Shared, auditor, device_files, linkers, networks, profilers, runtimes};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -36,7 +36,7 @@ pub enum Made {
 pub type Linker = fn(name: &str, workspace: &Path, archive: &Path, folder: &Path) -> io::Result<()>;
 
 /// All of them. Without the first there is nothing to run a program with.
-pub const LIBRARIES: [Library; 9] = [
+pub const LIBRARIES: [Library; 11] = [
     Library {
         role: "the CUDA driver",
         names: &["libcuda.so.1", "libcuda.so"],
@@ -74,6 +74,18 @@ pub const LIBRARIES: [Library; 9] = [
         made: Made::Linked("libcupti.a", profiler),
     },
     Library {
+        role: "nvJitLink",
+        names: &["libnvJitLink.so.13", "libnvJitLink.so"],
+        package: "warploom-libnvjitlink",
+        made: Made::Linked("libnvjitlink.a", linker),
+    },
+    Library {
+        role: "nvJitLink of CUDA 12",
+        names: &["libnvJitLink.so.12"],
+        package: "warploom-libnvjitlink",
+        made: Made::Linked("libnvjitlink.a", linker),
+    },
+    Library {
         role: "cuDNN",
         names: &["libcudnn.so.9", "libcudnn.so"],
         package: "warploom-libcudnn",
@@ -99,6 +111,10 @@ fn runtime(name: &str, workspace: &Path, archive: &Path, folder: &Path) -> io::R
 
 fn profiler(name: &str, workspace: &Path, archive: &Path, folder: &Path) -> io::Result<()> {
     versioned(&profilers(&workspace.join("crates/libcupti")), name, archive, folder)
+}
+
+fn linker(name: &str, workspace: &Path, archive: &Path, folder: &Path) -> io::Result<()> {
+    versioned(&linkers(&workspace.join("crates/libnvjitlink")), name, archive, folder)
 }
 
 fn network(name: &str, workspace: &Path, archive: &Path, folder: &Path) -> io::Result<()> {

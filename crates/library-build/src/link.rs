@@ -48,6 +48,24 @@ pub fn networks(folder: &Path) -> Named {
     ("libcudnn.so.9", symbols(&folder.join("exports-9.txt")), Vec::new())
 }
 
+/// The libraries of nvJitLink, as the crate in `folder` has them: each function once for every minor version, and once without.
+///
+/// # Panics
+/// When the crate's files are not there.
+pub fn linkers(folder: &Path) -> [Named; 2] {
+    let functions = symbols(&folder.join("functions.txt"));
+    let library = |name, major: u32| -> Named {
+        let versions =
+            functions.iter().filter(|function| *function != "nvJitLinkVersion").flat_map(|function| {
+                (0..10).map(move |minor| (format!("__{function}_{major}_{minor}"), function.clone()))
+            });
+        let aliases: Vec<(String, String)> = versions.collect();
+        let names = functions.iter().cloned().chain(aliases.iter().map(|(name, _)| name.clone()));
+        (name, names.collect(), aliases)
+    };
+    [library("libnvJitLink.so.13", 13), library("libnvJitLink.so.12", 12)]
+}
+
 /// The names in a list.
 fn symbols(list: &Path) -> Vec<String> {
     let text = fs::read_to_string(list).expect("the list of symbols is there");
