@@ -100,6 +100,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "warploom-libcuda",
         ],
     ),
+    ("warploom-libgpuocelot", &["warploom-driver-api", "warploom-ffi", "warploom-libcuda"]),
     ("warploom-libcudnn", &["warploom-ffi", "warploom-library-build"]),
     ("warploom-redirect", &[]),
     ("warploom-device-files", &[]),

@@ -254,7 +254,7 @@ fn the_doctor_tells_what_is_there_and_what_is_not() {
     assert_eq!(report["devices"], serde_json::json!(["h200"]));
     let files: Vec<bool> =
         report["libraries"].as_array().unwrap().iter().map(|library| library["file"].is_string()).collect();
-    assert_eq!(files, [true, true, true, false, false, false, false, false, false, false, false]);
+    assert_eq!(files, [true, true, true, false, false, false, false, false, false, false, false, false]);
     let empty = tempfile::tempdir().unwrap();
     let output = warploom(empty.path(), &["doctor"]);
     assert_eq!(output.status.code(), Some(2));

@@ -36,7 +36,7 @@ pub enum Made {
 pub type Linker = fn(name: &str, workspace: &Path, archive: &Path, folder: &Path) -> io::Result<()>;
 
 /// All of them. Without the first there is nothing to run a program with.
-pub const LIBRARIES: [Library; 11] = [
+pub const LIBRARIES: [Library; 12] = [
     Library {
         role: "the CUDA driver",
         names: &["libcuda.so.1", "libcuda.so"],
@@ -90,6 +90,12 @@ pub const LIBRARIES: [Library; 11] = [
         names: &["libcudnn.so.9", "libcudnn.so"],
         package: "warploom-libcudnn",
         made: Made::Linked("libcudnn.a", network),
+    },
+    Library {
+        role: "gpuocelot, for tinygrad's mock of a GPU",
+        names: &["libgpuocelot.so"],
+        package: "warploom-libgpuocelot",
+        made: Made::Shared("libgpuocelot.so"),
     },
     Library {
         role: "what redirects programs to these libraries",
