@@ -98,6 +98,10 @@ pub(crate) fn kernel(kernel: &Kernel<'_>, labels: &mut u32, out: &mut String) {
     if kernel.frame > 0 {
         let _ = write!(arguments, ", stack@({})", kernel.frame);
     }
+    let barrier = |line: &Line| matches!(line, Line::Instruction(one) if one.name.starts_with("BAR."));
+    if kernel.code.lines.iter().any(barrier) {
+        arguments.push_str(", barriers@(auto)");
+    }
     let _ = writeln!(out, "\t.kernel\t\"{name}\"{arguments}");
     let base = *labels;
     for line in &kernel.code.lines {

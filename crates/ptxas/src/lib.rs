@@ -121,6 +121,11 @@ fn usage(kernel: &emit::Kernel<'_>) -> Usage {
 
 fn kernel(module: &Module, id: FuncId) -> Result<emit::Kernel<'_>, Vec<Diagnostic>> {
     let declaration = &module.functions[id.index()];
+    let bounds = &declaration.bounds;
+    if bounds.explicit_cluster || bounds.req_nctapercluster.is_some() || bounds.blocks_are_clusters {
+        let text = format!("the kernel `{}` asks for clusters, which are not compiled to a cubin yet", declaration.name);
+        return Err(vec![Diagnostic::error(codes::DECLARATION, declaration.span, text)]);
+    }
     let layout = layout::Layout::new(module, id)?;
     // Predicates first where they are fastest; in general registers if there are too many.
     for spread in [false, true] {

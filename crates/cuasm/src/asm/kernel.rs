@@ -1,5 +1,5 @@
 //! `.kernel name, bytes...`: the sections that a kernel needs, by the conventions of ptxas 13. `align@(n)` before a size says how its
-//! parameter is aligned, `stack@(n)` how many bytes of local memory the kernel has.
+//! parameter is aligned, `stack@(n)` how many bytes of local memory the kernel has, and `barriers@(auto)` that it names barriers.
 
 use super::draft::{Body, Draft, Item, Section};
 use crate::codes::{self, Findings};
@@ -43,7 +43,7 @@ pub(super) fn open(
     let mut sizes = Vec::new();
     let mut offsets = Vec::new();
     let mut end: u64 = 0;
-    let (mut stated, mut stack) = (None, 0);
+    let (mut stated, mut stack, mut barriers) = (None, 0, false);
     for argument in &list[1..] {
         match &argument.expression {
             Expression::Number(size @ 1..=4096) => {
@@ -58,12 +58,13 @@ pub(super) fn open(
                 ("align", Expression::Number(align @ (1 | 2 | 4 | 8 | 16 | 32 | 64 | 128))) => {
                     stated = Some(*align as u64);
                 }
+                ("barriers", Expression::Name(auto)) if auto == "auto" => barriers = true,
                 ("stack", Expression::Number(bytes @ 0..=0x80_0000)) => stack = *bytes,
                 _ => {
                     findings.error(
                         codes::ARGUMENT,
                         argument.span,
-                        "only `align@(n)` and `stack@(n)` can stand here",
+                        "only `align@(n)`, `stack@(n)` and `barriers@(auto)` can stand here",
                     );
                     return None;
                 }
@@ -80,7 +81,7 @@ pub(super) fn open(
     }
     let name = name.to_owned();
     about(draft, &name, stack, span);
-    let text = sections(draft, &name, &sizes, &offsets, end);
+    let text = sections(draft, &name, (&sizes, &offsets, end), barriers);
     let mut inner = Findings::default();
     let mut lines = syntax::parse(&text, &mut inner);
     for line in &mut lines {
@@ -140,7 +141,12 @@ fn tool_note() -> String {
     out
 }
 
-fn sections(draft: &Draft, name: &str, sizes: &[u64], offsets: &[u64], end: u64) -> String {
+fn sections(
+    draft: &Draft,
+    name: &str,
+    (sizes, offsets, end): (&[u64], &[u64], u64),
+    barriers: bool,
+) -> String {
     let sm = draft.target();
     let base = parameters_at(sm);
     let symbol = syntax::quoted(name);
@@ -190,6 +196,9 @@ fn sections(draft: &Draft, name: &str, sizes: &[u64], offsets: &[u64], end: u64)
     if sm >= 90 {
         // EIATTR_MERCURY_ISA_VERSION
         out.push_str(".attr.half 0x5f, 0x101\n");
+    }
+    if barriers {
+        out.push_str(".attr.byte EIATTR_NUM_BARRIERS, auto\n");
     }
     out.push_str(".attr EIATTR_EXIT_INSTR_OFFSETS, auto\n");
     let _ = writeln!(out, ".attr.half EIATTR_CBANK_PARAM_SIZE, {end:#x}");

@@ -2,7 +2,7 @@
 //! variable.
 
 use super::{DEPTH, Done, Function, Select};
-use crate::code::{Label, Operand};
+use crate::code::{Label, Line, Operand};
 use ir::Op;
 use ir::instruction as i;
 use ir::operand::{Argument, Def, Value};
@@ -16,6 +16,10 @@ impl Select<'_> {
         Some(match op {
             Op::Bra(op) => {
                 let target = self.label(op.target);
+                // Lanes that others wait for get their turn in a loop.
+                if self.code.lines.iter().any(|line| matches!(line, Line::Label(label) if *label == target)) {
+                    self.code.push(None, "YIELD", vec![], vec![]);
+                }
                 self.effect("BRA", vec![], vec![Operand::Target(target)]);
                 Ok(())
             }
