@@ -123,7 +123,10 @@ fn kernel(module: &Module, id: FuncId) -> Result<emit::Kernel<'_>, Vec<Diagnosti
     let declaration = &module.functions[id.index()];
     let bounds = &declaration.bounds;
     if bounds.explicit_cluster || bounds.req_nctapercluster.is_some() || bounds.blocks_are_clusters {
-        let text = format!("the kernel `{}` asks for clusters, which are not compiled to a cubin yet", declaration.name);
+        let text = format!(
+            "the kernel `{}` asks for clusters, which are not compiled to a cubin yet",
+            declaration.name
+        );
         return Err(vec![Diagnostic::error(codes::DECLARATION, declaration.span, text)]);
     }
     let layout = layout::Layout::new(module, id)?;

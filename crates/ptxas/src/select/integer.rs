@@ -92,8 +92,8 @@ impl Select<'_> {
         takes: bool,
         gives: bool,
     ) -> Done {
-        if !matches!(ty.bits(), 32 | 64) || self.guard.is_some() {
-            return Err("with this type, or a guard".to_owned());
+        if !matches!(ty.bits(), 32 | 64) {
+            return Err("with this type".to_owned());
         }
         let width = (ty.bits() / 32) as u8;
         let (a, b) = match width {
@@ -124,7 +124,7 @@ impl Select<'_> {
             before = Some(Operand::Predicate(out, false));
         }
         if let (true, Some(out)) = (gives, before) {
-            self.plop(None, home, out, Operand::always(false), if minus { 0x0f } else { 0xf0 });
+            self.plop(self.guard, home, out, Operand::always(false), if minus { 0x0f } else { 0xf0 });
         }
         self.set(d, to);
         Ok(())

@@ -8,6 +8,7 @@ mod atomic;
 mod control;
 mod convert;
 mod divide;
+mod extended;
 mod float;
 mod half;
 mod integer;
@@ -176,6 +177,7 @@ impl<'a> Select<'a> {
     fn operation(&mut self, op: &Op) -> Done {
         for chapter in [
             Self::integer,
+            Self::rare_integers,
             Self::logic,
             Self::floats,
             Self::halves,

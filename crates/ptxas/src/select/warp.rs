@@ -23,6 +23,7 @@ impl Select<'_> {
             Op::Vote(op) => self.vote(op),
             Op::MatchSync(op) => self.matching(op),
             Op::Redux(op) => self.redux(op),
+            Op::Elect(op) => self.elect(op),
             Op::Activemask(op) => {
                 let result = self.ballot(Operand::always(false));
                 self.set(op.d, result);
@@ -106,6 +107,18 @@ impl Select<'_> {
         if let (Some(p), Some(inside)) = (op.p, inside) {
             self.set_flag(p, inside);
         }
+        Ok(())
+    }
+
+    fn elect(&mut self, op: &i::Elect) -> Done {
+        self.together(Some(&op.membermask))?;
+        let flag = self.flag();
+        let written = vec![Operand::Predicate(flag, false), Operand::Text(UNIFORM.to_owned())];
+        self.effect("ELECT", written, vec![Operand::always(false)]);
+        let to = self.temporary(1);
+        self.effect("MOV", vec![Operand::low(to)], vec![Operand::Text(UNIFORM.to_owned())]);
+        self.set(op.d, to);
+        self.set_flag(op.p, flag);
         Ok(())
     }
 
