@@ -27,6 +27,13 @@ impl Allocation {
     pub fn of(&self, reg: Reg) -> u32 {
         self.0[reg.0 as usize]
     }
+
+    /// The same with a place for one more register.
+    #[cfg(test)]
+    pub(crate) fn with(mut self, reg: Reg, place: u32) -> Self {
+        self.0.resize(reg.0 as usize + 1, place);
+        self
+    }
 }
 
 /// Where a register matters: even places are reads, odd ones writes of the same instruction.
@@ -117,13 +124,20 @@ impl Units {
     }
 }
 
-/// A run of lines that only its last one leaves.
-struct Block {
-    lines: std::ops::Range<usize>,
-    successors: Vec<usize>,
+/// The registers that an operand names, part by part.
+pub(crate) fn operand_units(operand: &Operand) -> impl Iterator<Item = (Reg, u8)> {
+    let register = operand.register();
+    register.into_iter().flat_map(|(reg, part, width)| (part..part + width).map(move |part| (reg, part)))
 }
 
-fn blocks(code: &Code) -> Vec<Block> {
+/// A run of lines that only its last one leaves.
+pub(crate) struct Block {
+    pub(crate) lines: std::ops::Range<usize>,
+    pub(crate) successors: Vec<usize>,
+}
+
+/// The runs of lines of a kernel, the first of which is its entry.
+pub(crate) fn blocks(code: &Code) -> Vec<Block> {
     let ends = |line: &Line| matches!(line, Line::Instruction(i) if i.name == "BRA" || i.name == "EXIT");
     let mut starts = vec![0];
     for (at, line) in code.lines.iter().enumerate() {

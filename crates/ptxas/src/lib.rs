@@ -16,6 +16,7 @@ mod emit;
 pub mod layout;
 pub mod schedule;
 mod select;
+mod verify;
 
 use allocate::Shortage;
 use ptx::diagnostic::Diagnostic;
@@ -135,6 +136,12 @@ fn kernel(module: &Module, id: FuncId) -> Result<emit::Kernel<'_>, Vec<Diagnosti
         let selected = select::select(module, &layout, id, spread)?;
         match allocate::allocate(&selected.code) {
             Ok(allocation) => {
+                debug_assert_eq!(
+                    verify::clashes(&selected.code, &allocation),
+                    [],
+                    "registers of `{}`",
+                    declaration.name
+                );
                 return Ok(emit::Kernel {
                     declaration,
                     layout,

@@ -147,18 +147,11 @@ impl Select<'_> {
         Ok(())
     }
 
-    /// A field's position and length, each a byte.
-    fn bytes(&mut self, position: &Value, length: &Value) -> Result<(Operand, Operand), Refusal> {
-        let (position, length) = (self.word(position)?, self.word(length)?);
-        let position = self.lop(position, Operand::number(0xff), 0xc0);
-        let length = self.lop(length, Operand::number(0xff), 0xc0);
-        Ok((Operand::low(position), Operand::low(length)))
-    }
-
     /// Shifted up so that the field's highest bit stands at the top, and down again. What is above the number is its sign.
+    /// Unlike those of 32 bits, an H200 takes all of position and length, not their lowest bytes.
     fn extract64(&mut self, op: &i::Bfe) -> Done {
         let a = self.double(&op.a)?;
-        let (position, length) = self.bytes(&op.b, &op.c)?;
+        let (position, length) = (self.word(&op.b)?, self.word(&op.c)?);
         let moved = self.shift64(a, position, false, signed(op.ty));
         let limit = self.constant(64);
         let length = self.one("VIMNMX.U32", vec![length, limit.clone(), Operand::always(false)]);
@@ -174,7 +167,7 @@ impl Select<'_> {
 
     fn insert64(&mut self, op: &i::Bfi) -> Done {
         let (a, b) = (self.double(&op.a)?, self.double(&op.b)?);
-        let (position, length) = self.bytes(&op.c, &op.e)?;
+        let (position, length) = (self.word(&op.c)?, self.word(&op.e)?);
         let ones = self.constant64(u64::MAX);
         let above = self.shift64(ones, length, true, false);
         let low = self.lop(Operand::part(above, 0), Operand::zero(), 0x0f);

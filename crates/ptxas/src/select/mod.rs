@@ -21,6 +21,7 @@ use crate::layout::Layout;
 use ir::operand::{Def, Predicate, Value};
 use ir::{Instruction, Op};
 use ptx::diagnostic::Diagnostic;
+use ptx::isa::Mnemonic;
 use ptx::module::{FuncId, LabelId, Module, RegId, VarId};
 use ptx::types::{ScalarType, TypeKind};
 use std::collections::HashMap;
@@ -48,6 +49,8 @@ pub(crate) struct Select<'a> {
     /// PTX's predicates live in general registers, as there are more than seven.
     spread: bool,
     guard: Option<(Reg, bool)>,
+    /// The instruction is spelled `barrier`: without `.aligned`, lanes of a warp need not reach it together, unlike a `bar`.
+    apart: bool,
     at: Function<'a>,
     inlined: Vec<FuncId>,
 }
@@ -89,8 +92,18 @@ pub(crate) fn select<'a>(
     };
     let at = Function::new(Rc::new(function), HashMap::new(), None);
     let (code, refused) = (Code::default(), Vec::new());
-    let mut select =
-        Select { module, layout, code, frame: 0, refused, spread, guard: None, at, inlined: vec![id] };
+    let mut select = Select {
+        module,
+        layout,
+        code,
+        frame: 0,
+        refused,
+        spread,
+        guard: None,
+        apart: false,
+        at,
+        inlined: vec![id],
+    };
     select.prologue();
     select.body();
     if !select.refused.is_empty() {
@@ -129,6 +142,8 @@ impl<'a> Select<'a> {
             if index == count || self.code.lines.len() > MOST_LINES {
                 break;
             }
+            let opcode = self.module.opcode(&function.body.instructions[index as usize]);
+            self.apart = opcode.data().mnemonic == Mnemonic::Barrier;
             let selected = match &function.instructions[index as usize] {
                 Ok(instruction) => self.instruction(instruction),
                 Err(why) => Err(why.clone()),

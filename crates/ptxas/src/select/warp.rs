@@ -12,9 +12,15 @@ use ptx::types::{ScalarType, TypeKind};
 /// A uniform register that nothing else holds.
 const UNIFORM: &str = "UR6";
 
+/// Why a barrier is refused: WARPSYNC.ALL in front of it would wait for lanes that never come.
+const APART: &str = "which lanes of a warp may reach apart";
+
 impl Select<'_> {
     pub(super) fn warps(&mut self, op: &Op) -> Option<Done> {
         Some(match op {
+            Op::BarSync(op) if self.apart && !op.aligned => Err(APART.to_owned()),
+            Op::BarArrive(op) if self.apart && !op.aligned => Err(APART.to_owned()),
+            Op::BarRed(op) if self.apart && !op.aligned => Err(APART.to_owned()),
             Op::BarSync(op) => self.barrier("SYNC.DEFER_BLOCKING", &op.a, op.b.as_ref(), None),
             Op::BarArrive(op) => self.barrier("ARV", &op.a, Some(&op.b), None),
             Op::BarRed(op) => self.reduce_at_barrier(op),
@@ -128,21 +134,34 @@ impl Select<'_> {
         to
     }
 
+    /// Lanes of another mask may run along, and do not count.
     fn vote(&mut self, op: &i::Vote) -> Done {
-        let predicate = self.predicate_operand(Some(&op.a))?;
-        self.together(op.membermask.as_ref())?;
-        let kind = match op.mode {
-            i::VoteMode::Ballot => {
-                let result = self.ballot(predicate);
-                self.set(op.d, result);
-                return Ok(());
-            }
-            i::VoteMode::All => "ALL",
-            i::VoteMode::Any => "ANY",
-            i::VoteMode::Uni => "EQ",
+        let (flag, not) = self.predicate(&op.a)?;
+        let mask = match &op.membermask {
+            Some(mask) => self.word(mask)?,
+            None => self.constant(u32::MAX),
         };
+        self.together(op.membermask.as_ref())?;
+        let mut who = |not| {
+            let all = self.ballot(Operand::Predicate(flag, not));
+            self.lop(Operand::low(all), mask.clone(), 0xc0)
+        };
+        let holds = who(not);
+        if op.mode == i::VoteMode::Ballot {
+            self.set(op.d, holds);
+            return Ok(());
+        }
+        let fails = who(!not);
+        let some = self.compare("ISETP.NE.U32.AND", Operand::low(holds), Operand::zero());
+        let every = self.compare("ISETP.EQ.U32.AND", Operand::low(fails), Operand::zero());
         let to = self.flag();
-        self.effect(format!("VOTE.{kind}"), vec![Operand::Predicate(to, false)], vec![predicate]);
+        let table = match op.mode {
+            i::VoteMode::Ballot | i::VoteMode::Any => 0xf0,
+            i::VoteMode::All => 0xcc,
+            // All, or none.
+            i::VoteMode::Uni => 0xcf,
+        };
+        self.plop(None, to, Operand::Predicate(some, false), Operand::Predicate(every, false), table);
         self.set_flag(op.d, to);
         Ok(())
     }
