@@ -308,7 +308,7 @@ impl Select<'_> {
         Ok(())
     }
 
-    fn to_double(&mut self, a: Operand) -> Operand {
+    fn doubled(&mut self, a: Operand) -> Operand {
         Operand::wide(self.pair("F2F.F64.F32", vec![a]), 2)
     }
 
@@ -323,7 +323,7 @@ impl Select<'_> {
             }
         }
         let one = self.constant(0x3f80_0000);
-        let (x, y) = (self.to_double(a.clone()), self.to_double(b.clone()));
+        let (x, y) = (self.doubled(a.clone()), self.doubled(b.clone()));
         let high = match &y {
             Operand::General { reg, .. } => Operand::part(*reg, 1),
             _ => return Err("this divisor".to_owned()),
@@ -381,7 +381,7 @@ impl Select<'_> {
         if op.ftz {
             a = Operand::low(self.one("FADD.FTZ", vec![Operand::Text("-RZ".to_owned()), a]));
         }
-        let x = self.to_double(a.clone());
+        let x = self.doubled(a.clone());
         let high = match &x {
             Operand::General { reg, .. } => Operand::part(*reg, 1),
             _ => return Err("this operand".to_owned()),
