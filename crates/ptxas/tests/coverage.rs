@@ -77,3 +77,36 @@ fn what_is_refused_is_listed() {
         "run with BLESS=1 and read the difference"
     );
 }
+
+/// A kernel with one instruction of its own.
+fn kernel(instruction: &str) -> String {
+    format!(
+        ".version 8.5\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 a)\n{{\n.reg .b64 %d<4>;\n.reg .f64 %f<4>;\n\
+         ld.param.u64 %d1, [a];\nld.global.f64 %f1, [%d1];\n{instruction}\nst.global.f64 [%d1], %f2;\nret;\n}}\n"
+    )
+}
+
+fn compile(text: &str) -> Result<ptxas::Compiled, Vec<ptx::diagnostic::Diagnostic>> {
+    let compiled = ptx::compile(&Source::new("k.ptx", text));
+    ptxas::compile(&compiled.module.expect("PTX without errors"))
+}
+
+#[test]
+fn a_kernel_takes_what_it_needs() {
+    let done = compile(&kernel("add.rn.f64 %f2, %f1, %f1;")).expect("a cubin");
+    let [usage] = done.kernels.as_slice() else { panic!("one kernel: {:?}", done.kernels) };
+    // The address and one value, each a pair, beside R0 and the stack pointer.
+    assert_eq!((usage.name.as_str(), usage.frame, usage.shared), ("k", 0, 0));
+    assert!((4..=8).contains(&usage.registers), "{}", usage.registers);
+    assert_eq!(&done.cubin[..4], b"\x7fELF");
+}
+
+#[test]
+fn what_is_refused_is_named_at_its_place() {
+    let text = kernel("div.rn.f64 %f2, %f1, %f1;");
+    let refused = compile(&text).expect_err("no cubin");
+    let [only] = refused.as_slice() else { panic!("one refusal: {refused:?}") };
+    assert_eq!(only.code, ptxas::codes::INSTRUCTION);
+    assert_eq!(&text[only.span.start as usize..only.span.end as usize], "div.rn.f64 %f2, %f1, %f1;");
+    assert!(only.message.contains("`div.rn.f64`"), "{}", only.message);
+}
