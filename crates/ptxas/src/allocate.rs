@@ -9,6 +9,9 @@ const STACK_POINTER: u32 = 1;
 /// P7 is PT.
 const PREDICATES: u32 = 7;
 
+/// Most words of a set for each block: 256 MiB, of which there are four.
+const MOST_WORDS: usize = 1 << 25;
+
 /// What did not suffice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shortage {
@@ -16,6 +19,8 @@ pub enum Shortage {
     General,
     /// Predicates.
     Predicates,
+    /// Memory of the compiler itself.
+    Memory,
 }
 
 /// Hardware registers, by virtual ones.
@@ -50,6 +55,9 @@ pub struct Range {
 /// # Errors
 /// If there are too few.
 pub fn allocate(code: &Code) -> Result<Allocation, Shortage> {
+    if Units::new(code).count.div_ceil(64) * blocks(code).len() > MOST_WORDS {
+        return Err(Shortage::Memory);
+    }
     let ranges = ranges(code);
     let mut order: Vec<usize> = (0..ranges.len()).filter(|&i| ranges[i].is_some()).collect();
     order.sort_by_key(|&i| (ranges[i].map(|range| range.start), i));

@@ -1,5 +1,6 @@
 //! Machine instructions over virtual registers: what selection makes, and allocation and scheduling read.
 
+use std::collections::HashSet;
 use std::fmt;
 
 /// A virtual register.
@@ -201,6 +202,7 @@ pub struct Code {
     /// What its registers need.
     pub registers: Vec<Info>,
     labels: u32,
+    placed: HashSet<Label>,
 }
 
 impl Code {
@@ -218,7 +220,13 @@ impl Code {
 
     /// Puts a label here.
     pub fn place(&mut self, label: Label) {
+        self.placed.insert(label);
         self.lines.push(Line::Label(label));
+    }
+
+    /// Whether a label stands somewhere before.
+    pub fn is_placed(&self, label: Label) -> bool {
+        self.placed.contains(&label)
     }
 
     /// Writes an instruction.

@@ -49,6 +49,11 @@ pub struct Usage {
     pub instructions: usize,
 }
 
+/// Bytes of local memory that a thread may have.
+const MOST_LOCAL: u64 = 512 << 10;
+/// Bytes of shared memory that a kernel may have without asking at its launch.
+const MOST_SHARED: u64 = 48 << 10;
+
 /// Compiles all kernels of a module for sm_90.
 ///
 /// # Errors
@@ -134,6 +139,13 @@ fn kernel(module: &Module, id: FuncId) -> Result<emit::Kernel<'_>, Vec<Diagnosti
     // Predicates first where they are fastest; in general registers if there are too many.
     for spread in [false, true] {
         let selected = select::select(module, &layout, id, spread)?;
+        if selected.frame > MOST_LOCAL || layout.shared_bytes > MOST_SHARED {
+            let text = format!(
+                "the kernel `{}` has more local or static shared memory than a kernel may have",
+                declaration.name
+            );
+            return Err(vec![Diagnostic::error(codes::RESOURCES, declaration.span, text)]);
+        }
         match allocate::allocate(&selected.code) {
             Ok(allocation) => {
                 debug_assert_eq!(
@@ -155,6 +167,7 @@ fn kernel(module: &Module, id: FuncId) -> Result<emit::Kernel<'_>, Vec<Diagnosti
                 let what = match shortage {
                     Shortage::General => "more than 254 registers at once, and nothing is spilled yet",
                     Shortage::Predicates => "more than 7 predicates at once",
+                    Shortage::Memory => "too many values in too many blocks to be followed",
                 };
                 let text = format!("the kernel `{}` needs {what}", declaration.name);
                 return Err(vec![Diagnostic::error(codes::RESOURCES, declaration.span, text)]);

@@ -2,7 +2,7 @@
 //! variable.
 
 use super::{DEPTH, Done, Function, Select};
-use crate::code::{Label, Line, Operand};
+use crate::code::{Label, Operand};
 use ir::Op;
 use ir::instruction as i;
 use ir::operand::{Argument, Def, Value};
@@ -17,7 +17,7 @@ impl Select<'_> {
             Op::Bra(op) => {
                 let target = self.label(op.target);
                 // Lanes that others wait for get their turn in a loop.
-                if self.code.lines.iter().any(|line| matches!(line, Line::Label(label) if *label == target)) {
+                if self.code.is_placed(target) {
                     self.code.push(None, "YIELD", vec![], vec![]);
                 }
                 self.effect("BRA", vec![], vec![Operand::Target(target)]);

@@ -34,7 +34,7 @@ type Refusal = String;
 type Done = Result<(), Refusal>;
 
 /// Most machine instructions of a kernel, inlined functions included.
-const MOST_LINES: usize = 1 << 20;
+const MOST_LINES: usize = 1 << 18;
 /// Most functions that are inlined into one another.
 const DEPTH: usize = 32;
 
@@ -139,7 +139,13 @@ impl<'a> Select<'a> {
                 let label = self.label(label);
                 self.code.place(label);
             }
-            if index == count || self.code.lines.len() > MOST_LINES {
+            if index == count {
+                break;
+            }
+            if self.code.lines.len() > MOST_LINES {
+                let span = function.body.instructions[index as usize].span;
+                let text = format!("more than {MOST_LINES} instructions, inlined functions included");
+                self.refused.push(Diagnostic::error(crate::codes::RESOURCES, span, text));
                 break;
             }
             let opcode = self.module.opcode(&function.body.instructions[index as usize]);
